@@ -1,0 +1,172 @@
+//! The one error type of the library. Each variant is one exit code of the contract (README, "Exit codes"),
+//! and each message is one line: what happened and where, what was expected, what was found, what to do.
+
+use std::path::{Path, PathBuf};
+
+/// Result of everything in this crate that can fail.
+pub type Result<T, E = Error> = std::result::Result<T, E>;
+
+/// What can go wrong, by what the user can do about it.
+#[derive(Debug, thiserror::Error)]
+pub enum Error {
+    /// The command line or the job file is wrong (exit 2). The text may have several lines: one per mistake.
+    #[error("{0}")]
+    Usage(String),
+
+    /// The input is missing, unreadable or not what its format says (exit 3).
+    #[error("{}{at}: expected {expected}, found {found}; {remedy}", path.display())]
+    Input {
+        /// The file.
+        path: PathBuf,
+        /// Where in it.
+        at: At,
+        /// What should stand there.
+        expected: String,
+        /// What does.
+        found: String,
+        /// What the user can do.
+        remedy: String,
+    },
+
+    /// A file that gpugraph wrote is not as it was written (exit 4).
+    #[error("{}{at}: corrupt: {what}; run the job again to make it anew", path.display())]
+    Corrupt {
+        /// The file.
+        path: PathBuf,
+        /// Where in it.
+        at: At,
+        /// What does not agree.
+        what: String,
+    },
+
+    /// Another process works in this workdir (exit 5).
+    #[error("{}: in use by {owner}; wait for it, stop it, or choose another [job] workdir", workdir.display())]
+    Busy {
+        /// The workdir.
+        workdir: PathBuf,
+        /// Host, pid, start time and scheduler job of the owner.
+        owner: String,
+    },
+
+    /// No room on the disk (exit 6).
+    #[error("{}: out of disk: {what}; free some space or choose another [job] workdir", path.display())]
+    DiskFull {
+        /// File or folder being written.
+        path: PathBuf,
+        /// How much was needed and found.
+        what: String,
+    },
+
+    /// A limit of the job is too small for this input (exit 7).
+    #[error("limits.{limit} = {given} is too small for {purpose}: at least {needed} is needed")]
+    Limit {
+        /// `host_memory` or `gpu_memory`.
+        limit: &'static str,
+        /// What the job allows, as text.
+        given: String,
+        /// The smallest that would do, as text.
+        needed: String,
+        /// What needs it.
+        purpose: String,
+    },
+
+    /// A result did not pass its check (exit 8).
+    #[error("validation failed: {0}")]
+    Validation(String),
+
+    /// A GPU or a rank was lost; the job can be resumed (exit 9).
+    #[error("{0}; finished work is kept: run the same line again")]
+    Lost(String),
+
+    /// The workdir can't be read or written (exit 10).
+    #[error("{}: {doing}: {source}", path.display())]
+    Io {
+        /// What was being done, as in "create the file".
+        doing: &'static str,
+        /// The file.
+        path: PathBuf,
+        /// What the system said.
+        source: std::io::Error,
+    },
+
+    /// Stopped by a signal with everything durable kept (exit 75).
+    #[error("stopped by {0}: finished work is kept; run the same line again to carry on")]
+    Stopped(&'static str),
+}
+
+/// A place in a file.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum At {
+    /// The file as a whole.
+    File,
+    /// A line, from 1.
+    Line(u64),
+    /// A byte, from 0.
+    Byte(u64),
+}
+
+impl std::fmt::Display for At {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match self {
+            At::File => Ok(()),
+            At::Line(n) => write!(f, ":{n}"),
+            At::Byte(n) => write!(f, " at byte {n}"),
+        }
+    }
+}
+
+impl Error {
+    /// The exit code of the contract.
+    pub fn exit_code(&self) -> u8 {
+        match self {
+            Error::Usage(_) => 2,
+            Error::Input { .. } => 3,
+            Error::Corrupt { .. } => 4,
+            Error::Busy { .. } => 5,
+            Error::DiskFull { .. } => 6,
+            Error::Limit { .. } => 7,
+            Error::Validation(_) => 8,
+            Error::Lost(_) => 9,
+            Error::Io { .. } => 10,
+            Error::Stopped(_) => 75,
+        }
+    }
+
+    /// Bad input at a place of a file.
+    pub fn input(
+        path: impl AsRef<Path>,
+        at: At,
+        expected: impl Into<String>,
+        found: impl Into<String>,
+        remedy: impl Into<String>,
+    ) -> Self {
+        Error::Input {
+            path: path.as_ref().to_owned(),
+            at,
+            expected: expected.into(),
+            found: found.into(),
+            remedy: remedy.into(),
+        }
+    }
+
+    /// An input file that the system would not open or read.
+    pub fn unreadable(path: impl AsRef<Path>, source: &std::io::Error) -> Self {
+        Error::input(path, At::File, "a readable file", source.to_string(), "check the path and its permissions")
+    }
+
+    /// A failed read or write of a file that gpugraph owns; a full disk or quota becomes [`Error::DiskFull`].
+    pub fn io(doing: &'static str, path: impl AsRef<Path>, source: std::io::Error) -> Self {
+        let path = path.as_ref().to_owned();
+        match source.kind() {
+            std::io::ErrorKind::StorageFull | std::io::ErrorKind::QuotaExceeded | std::io::ErrorKind::FileTooLarge => {
+                Error::DiskFull { path, what: source.to_string() }
+            }
+            _ => Error::Io { doing, path, source },
+        }
+    }
+
+    /// A stored file that is not as it was written.
+    pub fn corrupt(path: impl AsRef<Path>, at: At, what: impl Into<String>) -> Self {
+        Error::Corrupt { path: path.as_ref().to_owned(), at, what: what.into() }
+    }
+}

@@ -1,0 +1,4 @@
+//! gpugraph: out-of-core graph algorithms.
+
+pub mod error;
+pub mod graph;

@@ -2,4 +2,6 @@
 
 pub mod config;
 pub mod error;
+pub mod failpoint;
 pub mod graph;
+pub mod store;

@@ -1,0 +1,152 @@
+//! Named places where a test makes the process die, fail or wait, to prove that whatever is on disk then is whole.
+//!
+//! Without the cargo feature `failpoints` every call compiles to nothing. With it:
+//!
+//! - `GPUGRAPH_FAILPOINTS="store.fsync=3:kill;unit.done=1:enospc"` acts at the third hit of `store.fsync` and at the
+//!   first of `unit.done`. Actions: `kill` (SIGKILL to itself), `stop` (SIGTERM to itself), `enospc` and `eio` (the call
+//!   returns that error), `panic`, `sleep(MS)`, and `short` (the read or write moves one byte only; see [`clip`]).
+//! - `GPUGRAPH_FAILPOINTS_COUNT=FILE` keeps in FILE one line `NAME HITS` a place, so that a test can enumerate them all.
+//!   It is rewritten at each hit rather than at exit, so that a killed process leaves its counts too.
+
+pub use imp::{clip, hit};
+
+#[cfg(not(feature = "failpoints"))]
+mod imp {
+    /// Passes the place `name`. Does nothing in this build.
+    ///
+    /// # Errors
+    /// Never in this build.
+    #[inline(always)]
+    pub fn hit(_name: &str) -> std::io::Result<()> {
+        Ok(())
+    }
+
+    /// How many of `len` bytes the next read or write may move: all of them in this build.
+    #[inline(always)]
+    pub fn clip(_name: &str, len: usize) -> usize {
+        len
+    }
+}
+
+#[cfg(feature = "failpoints")]
+mod imp {
+    use std::collections::BTreeMap;
+    use std::io;
+    use std::os::unix::fs::FileExt;
+    use std::sync::{Mutex, OnceLock, PoisonError};
+
+    #[derive(Debug, Clone, PartialEq)]
+    pub(super) enum Action {
+        Kill,
+        Stop,
+        Fail(i32),
+        Panic,
+        Sleep(u64),
+        Short,
+    }
+
+    #[derive(Debug, PartialEq)]
+    pub(super) struct Rule {
+        pub name: String,
+        pub at: u64,
+        pub action: Action,
+    }
+
+    struct State {
+        rules: Vec<Rule>,
+        hits: BTreeMap<String, u64>,
+        count: Option<std::fs::File>,
+    }
+
+    pub(super) fn parse(text: &str) -> Result<Vec<Rule>, String> {
+        let rule = |part: &str| {
+            let (name, rest) = part.split_once('=')?;
+            let (at, action) = rest.split_once(':')?;
+            let action = match action {
+                "kill" => Action::Kill,
+                "stop" => Action::Stop,
+                "enospc" => Action::Fail(libc::ENOSPC),
+                "eio" => Action::Fail(libc::EIO),
+                "panic" => Action::Panic,
+                "short" => Action::Short,
+                other => Action::Sleep(other.strip_prefix("sleep(")?.strip_suffix(')')?.parse().ok()?),
+            };
+            Some(Rule { name: name.to_owned(), at: at.parse().ok()?, action })
+        };
+        let parts = text.split(';').filter(|part| !part.is_empty());
+        parts.map(|part| rule(part).ok_or_else(|| format!("GPUGRAPH_FAILPOINTS: can't read {part:?}"))).collect()
+    }
+
+    fn state() -> &'static Mutex<State> {
+        static STATE: OnceLock<Mutex<State>> = OnceLock::new();
+        STATE.get_or_init(|| {
+            // A test with a misspelt rule must not pass by doing nothing.
+            let rules = parse(&std::env::var("GPUGRAPH_FAILPOINTS").unwrap_or_default()).expect("failpoint rules");
+            let count = std::env::var_os("GPUGRAPH_FAILPOINTS_COUNT")
+                .map(|path| std::fs::File::create(path).expect("file of failpoint counts"));
+            Mutex::new(State { rules, hits: BTreeMap::new(), count })
+        })
+    }
+
+    /// Counts a hit of `name` and says what is to be done at it.
+    fn count(name: &str) -> Option<Action> {
+        let mut state = state().lock().unwrap_or_else(PoisonError::into_inner);
+        let State { rules, hits, count } = &mut *state;
+        let n = hits.entry(name.to_owned()).or_insert(0);
+        *n += 1;
+        let action = rules.iter().find(|rule| rule.name == name && rule.at == *n).map(|rule| rule.action.clone());
+        if let Some(file) = count {
+            // Lines only grow and names only join, so overwriting from the start never leaves a stale end.
+            let text: String = hits.iter().map(|(name, hits)| format!("{name} {hits}\n")).collect();
+            let _ = file.write_all_at(text.as_bytes(), 0);
+        }
+        action
+    }
+
+    /// Passes the place `name`: counts it, and acts if a rule of `GPUGRAPH_FAILPOINTS` says so.
+    ///
+    /// # Errors
+    /// The error that the rule asks for.
+    pub fn hit(name: &str) -> io::Result<()> {
+        match count(name) {
+            None | Some(Action::Short) => {}
+            Some(Action::Kill) => {
+                let _ = signal_hook::low_level::raise(libc::SIGKILL);
+            }
+            Some(Action::Stop) => {
+                let _ = signal_hook::low_level::raise(libc::SIGTERM);
+            }
+            Some(Action::Fail(code)) => return Err(io::Error::from_raw_os_error(code)),
+            Some(Action::Panic) => panic!("failpoint {name}"),
+            Some(Action::Sleep(ms)) => std::thread::sleep(std::time::Duration::from_millis(ms)),
+        }
+        Ok(())
+    }
+
+    /// How many of `len` bytes the next read or write may move: 1 where a rule says `short`, else all. Counts a hit.
+    pub fn clip(name: &str, len: usize) -> usize {
+        if count(name) == Some(Action::Short) { len.min(1) } else { len }
+    }
+}
+
+#[cfg(all(test, feature = "failpoints"))]
+mod tests {
+    use super::imp::{Action, Rule, parse};
+
+    #[test]
+    fn rules_are_read() {
+        let rules = parse("store.fsync=3:kill;unit.done=1:enospc;a=2:sleep(50);").unwrap();
+        let rule = |name: &str, at, action| Rule { name: name.to_owned(), at, action };
+        assert_eq!(
+            rules,
+            [
+                rule("store.fsync", 3, Action::Kill),
+                rule("unit.done", 1, Action::Fail(libc::ENOSPC)),
+                rule("a", 2, Action::Sleep(50))
+            ]
+        );
+        for bad in ["a", "a=1", "a=x:kill", "a=1:explode", "a=1:sleep(x)"] {
+            assert!(parse(bad).is_err(), "{bad}");
+        }
+    }
+}

@@ -1,0 +1,374 @@
+//! Sealed files: written once from start to end, then complete and checked, or absent.
+//!
+//! ```text
+//! byte 0   header, 64 bytes:  "gpugraph", version u32, kind u32, salt u64, zeros, checksum of these 56 bytes
+//!      64  body
+//!  64 + n  footer, 64 bytes:  "endgraph", n u64, body checksum u64, salt u64, zeros, checksum of these 56 bytes
+//! ```
+//!
+//! All numbers are little-endian. Header and footer checksums are xxh3-64. The body's is taken over chunks of 4 MiB, so
+//! that it can be verified in parallel: xxh3-64 of each chunk with a seed made of salt and chunk position, then xxh3-64
+//! of these values in order, then of the body's length, with the salt as seed. A file put in another's place carries
+//! another salt, so it is caught even though it is whole.
+
+use std::fs::File;
+use std::io::{self, Write};
+use std::path::{Path, PathBuf};
+
+use xxhash_rust::xxh3::{Xxh3, xxh3_64_with_seed};
+
+use super::os;
+use super::replace::{sync_folder, temp_path};
+use crate::error::{At, Error, Result};
+use crate::failpoint;
+
+/// Version of the layout above and of everything stored in it.
+pub const VERSION: u32 = 1;
+/// Bytes of header and of footer, each.
+pub const EDGE: usize = 64;
+/// Bytes of body under one chunk checksum.
+pub const CHUNK: usize = 4 << 20;
+
+const MAGIC: &[u8; 8] = b"gpugraph";
+const END: &[u8; 8] = b"endgraph";
+/// Smaller writes are gathered to this many bytes; larger ones go to the system as they are.
+const BUFFER: usize = 1 << 20;
+/// Bytes written before the kernel is asked to start moving them to the disk.
+const BEHIND: u64 = 8 << 20;
+
+/// What a file holds: four letters, stored in its header.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Kind(pub u32);
+
+impl Kind {
+    /// The kind named by four ASCII letters.
+    pub const fn new(letters: &[u8; 4]) -> Self {
+        Kind(u32::from_le_bytes(*letters))
+    }
+}
+
+impl std::fmt::Display for Kind {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "{}", self.0.to_le_bytes().escape_ascii())
+    }
+}
+
+/// What a finished file is known by: the manifest keeps it, and [`super::map::Mapped::seal`] finds it again.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
+pub struct Seal {
+    /// Bytes of the body. The file has 128 more.
+    pub bytes: u64,
+    /// Checksum of the body.
+    pub checksum: u64,
+}
+
+/// Seed of one chunk: multiplied so that neighbouring salts and neighbouring chunks never share one.
+pub(super) fn chunk_seed(salt: u64, chunk: u64) -> u64 {
+    salt ^ (chunk + 1).wrapping_mul(0x9E37_79B9_7F4A_7C15)
+}
+
+/// The body checksum of the chunks' checksums, given in order.
+pub(super) fn combine(chunks: impl Iterator<Item = u64>, bytes: u64, salt: u64) -> u64 {
+    let mut all = Xxh3::with_seed(salt);
+    chunks.for_each(|chunk| all.update(&chunk.to_le_bytes()));
+    all.update(&bytes.to_le_bytes());
+    all.digest()
+}
+
+/// 64 bytes of which the last eight are the checksum of the others.
+fn with_checksum(parts: [&[u8]; 4]) -> [u8; EDGE] {
+    let mut bytes = [0; EDGE];
+    let mut at = 0;
+    for part in parts {
+        bytes[at..at + part.len()].copy_from_slice(part);
+        at += part.len();
+    }
+    let checksum = xxh3_64_with_seed(&bytes[..56], 0);
+    bytes[56..].copy_from_slice(&checksum.to_le_bytes());
+    bytes
+}
+
+fn u64_at(bytes: &[u8; EDGE], at: usize) -> u64 {
+    let mut word = [0; 8];
+    word.copy_from_slice(&bytes[at..at + 8]);
+    u64::from_le_bytes(word)
+}
+
+fn checksum_holds(bytes: &[u8; EDGE]) -> bool {
+    u64_at(bytes, 56) == xxh3_64_with_seed(&bytes[..56], 0)
+}
+
+/// The header of a file of this kind and salt. The journal uses it too.
+pub(crate) fn header(kind: Kind, salt: u64) -> [u8; EDGE] {
+    with_checksum([MAGIC, &VERSION.to_le_bytes(), &kind.0.to_le_bytes(), &salt.to_le_bytes()])
+}
+
+fn footer(seal: Seal, salt: u64) -> [u8; EDGE] {
+    with_checksum([END, &seal.bytes.to_le_bytes(), &seal.checksum.to_le_bytes(), &salt.to_le_bytes()])
+}
+
+/// Checks a header read from `path`.
+///
+/// # Errors
+/// [`Error::Corrupt`] with the byte that disagrees.
+pub(crate) fn check_header(path: &Path, found: &[u8; EDGE], kind: Kind, salt: u64) -> Result<()> {
+    let corrupt = |byte, what: String| Err(Error::corrupt(path, At::Byte(byte), what));
+    if &found[..8] != MAGIC {
+        return corrupt(0, "the header does not begin with \"gpugraph\"".into());
+    }
+    if !checksum_holds(found) {
+        return corrupt(56, "the header does not agree with its checksum".into());
+    }
+    let found_version = u64_at(found, 8) as u32;
+    if found_version != VERSION {
+        return corrupt(8, format!("format version {found_version}, this program reads {VERSION}"));
+    }
+    let found_kind = Kind((u64_at(found, 8) >> 32) as u32);
+    if found_kind != kind {
+        return corrupt(12, format!("the file holds {found_kind:#}, expected {kind:#}"));
+    }
+    let found_salt = u64_at(found, 16);
+    if found_salt != salt {
+        return corrupt(16, format!("the file belongs elsewhere: salt {found_salt:016x}, expected {salt:016x}"));
+    }
+    if found != &header(kind, salt) {
+        return corrupt(24, "reserved bytes are not zero".into());
+    }
+    Ok(())
+}
+
+/// Checks a footer read from the end of a file of `file_len` bytes and returns the seal in it.
+///
+/// # Errors
+/// [`Error::Corrupt`] with the byte that disagrees.
+pub(super) fn check_footer(path: &Path, found: &[u8; EDGE], file_len: u64, salt: u64) -> Result<Seal> {
+    let start = file_len - EDGE as u64;
+    let corrupt = |byte, what: String| Err(Error::corrupt(path, At::Byte(start + byte), what));
+    if &found[..8] != END {
+        return corrupt(0, "the footer is missing: the file was cut off or never finished".into());
+    }
+    if !checksum_holds(found) {
+        return corrupt(56, "the footer does not agree with its checksum".into());
+    }
+    let seal = Seal { bytes: u64_at(found, 8), checksum: u64_at(found, 16) };
+    let body = file_len - 2 * EDGE as u64;
+    if seal.bytes != body {
+        return corrupt(8, format!("the footer says {} bytes of body, the file has {body}", seal.bytes));
+    }
+    if found != &footer(seal, salt) {
+        return corrupt(24, "the footer belongs to another file".into());
+    }
+    Ok(seal)
+}
+
+/// Checksum of a body that comes in pieces.
+struct BodyHasher {
+    salt: u64,
+    chunks: Vec<u64>,
+    open: Xxh3,
+    filled: usize,
+    bytes: u64,
+}
+
+impl BodyHasher {
+    fn new(salt: u64) -> Self {
+        BodyHasher { salt, chunks: Vec::new(), open: Xxh3::with_seed(chunk_seed(salt, 0)), filled: 0, bytes: 0 }
+    }
+
+    fn update(&mut self, mut bytes: &[u8]) {
+        self.bytes += bytes.len() as u64;
+        while !bytes.is_empty() {
+            let next = self.chunks.len() as u64;
+            if self.filled == 0 && bytes.len() >= CHUNK {
+                // A whole chunk at once is faster than through the state.
+                let (chunk, rest) = bytes.split_at(CHUNK);
+                self.chunks.push(xxh3_64_with_seed(chunk, chunk_seed(self.salt, next)));
+                self.open = Xxh3::with_seed(chunk_seed(self.salt, next + 1));
+                bytes = rest;
+                continue;
+            }
+            let (part, rest) = bytes.split_at(bytes.len().min(CHUNK - self.filled));
+            self.open.update(part);
+            self.filled += part.len();
+            bytes = rest;
+            if self.filled == CHUNK {
+                self.chunks.push(self.open.digest());
+                self.open = Xxh3::with_seed(chunk_seed(self.salt, next + 1));
+                self.filled = 0;
+            }
+        }
+    }
+
+    fn seal(mut self) -> Seal {
+        if self.filled > 0 {
+            self.chunks.push(self.open.digest());
+        }
+        Seal { bytes: self.bytes, checksum: combine(self.chunks.into_iter(), self.bytes, self.salt) }
+    }
+}
+
+/// A sealed file being written, under a temporary name. Dropped unfinished, it is removed.
+pub struct NewFile {
+    file: File,
+    path: PathBuf,
+    temp: Temp,
+    salt: u64,
+    hasher: BodyHasher,
+    buffer: Vec<u8>,
+    /// Bytes given to the system so far, and how many of these it was asked to write out.
+    written: u64,
+    pushed: u64,
+}
+
+/// Removes the temporary file unless it got its name.
+struct Temp {
+    path: PathBuf,
+    renamed: bool,
+}
+
+impl Drop for Temp {
+    fn drop(&mut self) {
+        if !self.renamed {
+            let _ = std::fs::remove_file(&self.path);
+        }
+    }
+}
+
+impl NewFile {
+    /// Starts the file that will be `path`, written as `path` + `.tmp-PID` until it is finished.
+    ///
+    /// # Errors
+    /// [`Error::DiskFull`] or [`Error::Io`].
+    pub fn create(path: &Path, kind: Kind, salt: u64) -> Result<NewFile> {
+        let temp = Temp { path: temp_path(path), renamed: false };
+        failpoint::hit("store.create").map_err(|e| Error::io("create", path, e))?;
+        let file = File::create(&temp.path).map_err(|e| Error::io("create", path, e))?;
+        Ok(NewFile {
+            file,
+            path: path.to_owned(),
+            temp,
+            salt,
+            hasher: BodyHasher::new(salt),
+            buffer: header(kind, salt).to_vec(),
+            written: 0,
+            pushed: 0,
+        })
+    }
+
+    /// Appends to the body. Large pieces go to the system straight from `bytes`.
+    ///
+    /// # Errors
+    /// [`Error::DiskFull`] or [`Error::Io`]; the file can't be finished then.
+    pub fn write(&mut self, bytes: &[u8]) -> Result<()> {
+        if self.buffer.len() + bytes.len() <= BUFFER {
+            self.hasher.update(bytes);
+            self.buffer.extend_from_slice(bytes);
+            return Ok(());
+        }
+        self.flush()?;
+        if bytes.len() <= BUFFER / 2 {
+            self.hasher.update(bytes);
+            self.buffer.extend_from_slice(bytes);
+            return Ok(());
+        }
+        // In pieces, so that what is hashed is still in the cache when it is copied, and the disk starts early.
+        for piece in bytes.chunks(CHUNK) {
+            self.hasher.update(piece);
+            self.put(piece)?;
+        }
+        Ok(())
+    }
+
+    /// Bytes of body so far.
+    pub fn len(&self) -> u64 {
+        self.hasher.bytes
+    }
+
+    /// Whether the body has no bytes yet.
+    pub fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
+
+    /// Completes the file and returns when it is durable under its name.
+    ///
+    /// # Errors
+    /// [`Error::DiskFull`] or [`Error::Io`]. Then the temporary file is gone and `path` is as before, unless only the
+    /// sync of the folder failed: then `path` is the new file, which may not survive a loss of power.
+    pub fn finish(mut self) -> Result<Seal> {
+        let seal = self.complete()?;
+        failpoint::hit("store.fsync").map_err(|e| Error::io("sync", &self.path, e))?;
+        self.file.sync_all().map_err(|e| Error::io("sync", &self.path, e))?;
+        self.rename()?;
+        failpoint::hit("store.dirsync").map_err(|e| Error::io("sync the folder of", &self.path, e))?;
+        sync_folder(&self.path)?;
+        Ok(seal)
+    }
+
+    /// Completes the file and gives it its name at once, leaving durability to a [`super::sync::Syncer`]. Until that has waited,
+    /// a loss of power may leave a file with missing bytes, which its footer and checksum show; a killed process can't.
+    ///
+    /// # Errors
+    /// As [`NewFile::finish`].
+    pub fn finish_deferred(mut self) -> Result<Pending> {
+        let seal = self.complete()?;
+        self.rename()?;
+        Ok(Pending { file: self.file, path: self.path, seal })
+    }
+
+    fn complete(&mut self) -> Result<Seal> {
+        let hasher = std::mem::replace(&mut self.hasher, BodyHasher::new(0));
+        let seal = hasher.seal();
+        self.buffer.extend_from_slice(&footer(seal, self.salt));
+        self.flush()?;
+        Ok(seal)
+    }
+
+    fn rename(&mut self) -> Result<()> {
+        let rename = || -> io::Result<()> {
+            failpoint::hit("store.rename")?;
+            std::fs::rename(&self.temp.path, &self.path)
+        };
+        rename().map_err(|e| Error::io("rename into place", &self.path, e))?;
+        self.temp.renamed = true;
+        Ok(())
+    }
+
+    fn flush(&mut self) -> Result<()> {
+        let mut buffer = std::mem::take(&mut self.buffer);
+        self.put(&buffer)?;
+        buffer.clear();
+        self.buffer = buffer;
+        Ok(())
+    }
+
+    fn put(&mut self, bytes: &[u8]) -> Result<()> {
+        let write = || -> io::Result<()> {
+            failpoint::hit("store.write")?;
+            let (first, rest) = bytes.split_at(failpoint::clip("store.write.short", bytes.len()));
+            (&self.file).write_all(first)?;
+            (&self.file).write_all(rest)
+        };
+        write().map_err(|e| Error::io("write", &self.path, e))?;
+        self.written += bytes.len() as u64;
+        if self.written - self.pushed >= BEHIND {
+            os::start_writeback(&self.file, self.pushed, self.written - self.pushed);
+            self.pushed = self.written;
+        }
+        Ok(())
+    }
+}
+
+/// A file that has its name but may not have reached the disk; give it to a [`super::sync::Syncer`].
+#[must_use = "until a Syncer has waited for it, the file may not survive a loss of power"]
+pub struct Pending {
+    pub(super) file: File,
+    pub(super) path: PathBuf,
+    pub(super) seal: Seal,
+}
+
+impl Pending {
+    /// What the file is known by.
+    pub fn seal(&self) -> Seal {
+        self.seal
+    }
+}

@@ -1,0 +1,34 @@
+//! The few system calls that std has no safe form of.
+#![allow(unsafe_code)] // Plain system calls on a descriptor or a path that outlives them; nothing is kept.
+
+use std::ffi::CString;
+use std::fs::File;
+use std::io;
+use std::os::fd::AsRawFd;
+use std::os::unix::ffi::OsStrExt;
+use std::path::Path;
+
+/// Asks the kernel to start writing bytes `offset .. offset + len` of `file` to the disk, without waiting, so that the
+/// fsync at the end finds little left to do and a small memory cgroup never fills with dirty pages.
+///
+/// A hint: file systems that lack it lose nothing but speed, so a failure is ignored.
+pub fn start_writeback(file: &File, offset: u64, len: u64) {
+    let (Ok(offset), Ok(len)) = (i64::try_from(offset), i64::try_from(len)) else { return };
+    // SAFETY: the descriptor is open for as long as `file` is borrowed, and no memory is passed.
+    unsafe { libc::sync_file_range(file.as_raw_fd(), offset, len, libc::SYNC_FILE_RANGE_WRITE) };
+}
+
+/// Bytes that an unprivileged process may still write to the file system that holds `path`, which must exist.
+///
+/// # Errors
+/// What the system said, as when `path` does not exist.
+pub fn free_bytes(path: &Path) -> io::Result<u64> {
+    let path = CString::new(path.as_os_str().as_bytes())?;
+    // SAFETY: a struct of integers, for which all zeros is a value.
+    let mut found: libc::statvfs = unsafe { std::mem::zeroed() };
+    // SAFETY: `path` ends in a zero byte, and `found` is a writable struct of the type that the call fills in.
+    if unsafe { libc::statvfs(path.as_ptr(), &mut found) } != 0 {
+        return Err(io::Error::last_os_error());
+    }
+    Ok(found.f_bavail as u64 * found.f_frsize as u64)
+}

@@ -87,6 +87,11 @@ impl Layout {
         self.blocks.len()
     }
 
+    /// Sum of all rows' bounds.
+    pub fn bound(&self) -> u64 {
+        self.granules.iter().map(|g| g.bound).sum()
+    }
+
     /// Rows and bound of block `b`.
     pub fn block(&self, b: usize) -> Span {
         self.span(&self.blocks[b])
@@ -123,6 +128,16 @@ pub struct Bins {
 }
 
 impl Bins {
+    /// Entries of the largest bin, at most.
+    pub fn largest(&self) -> u64 {
+        self.spans.iter().map(|s| s.bound).max().unwrap_or(0)
+    }
+
+    /// Rows of the bin with most.
+    pub fn most_rows(&self) -> u64 {
+        self.spans.iter().map(|s| s.len() as u64).max().unwrap_or(0)
+    }
+
     /// The bin of row `v`.
     #[inline]
     pub fn of(&self, v: u32) -> usize {

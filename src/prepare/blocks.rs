@@ -1,7 +1,7 @@
 //! Bins into stored blocks: threads sort bins in the order of rows, and whoever finishes the last bin of a block
 //! writes it, while the others go on with the next block.
 
-use super::partition::{Partition, largest_bin};
+use super::partition::Partition;
 use super::sort::{Rows, Sorter};
 use crate::error::Result;
 use crate::formats::Watch;
@@ -12,9 +12,6 @@ use crate::store::sync::Syncer;
 use std::path::Path;
 use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
 use std::sync::{Condvar, Mutex, PoisonError};
-
-/// Blocks whose sorted bins may be in memory at once: one being written, one being sorted.
-const IN_FLIGHT: usize = 2;
 
 /// What all threads share while bins become blocks.
 pub struct Builder<'a> {
@@ -32,6 +29,8 @@ pub struct Builder<'a> {
     pub folder: &'a Path,
     /// Key of the graph.
     pub key: u64,
+    /// Blocks whose sorted bins may be in memory at once: with two, one is sorted while another is written.
+    pub in_flight: usize,
     /// Makes them durable in the background.
     pub syncer: &'a Syncer,
 }
@@ -46,15 +45,11 @@ pub struct Built {
 }
 
 impl Builder<'_> {
-    /// Bytes needed beside the partition, at most.
-    pub fn bytes(layout: &Layout, bins: &Bins, chunk: usize, threads: usize) -> u64 {
-        let rows = bins.spans.iter().map(|s| s.len() as u64).max().unwrap_or(0);
-        let one = Sorter::bytes(largest_bin(&bins.spans), rows, chunk);
-        let blocks: Vec<u64> = (0..layout.blocks()).map(|b| layout.block(b)).map(|s| 4 * (s.bound + s.len() as u64)).collect();
-        let in_flight = blocks.windows(IN_FLIGHT.min(blocks.len().max(1))).map(|w| w.iter().sum::<u64>()).max();
-        let counters = threads as u64 * crate::graph::degrees::Counter::BYTES;
-        // A block's offsets are made in one piece a bin; one more bin a thread is being sorted.
-        in_flight.unwrap_or(0) + threads as u64 * (one + 4 * rows) + counters
+    /// Bytes of sorted rows that `in_flight` blocks in a row hold, at most, and of the offsets of the one being written.
+    pub fn in_flight_bytes(layout: &Layout, in_flight: usize) -> u64 {
+        let blocks: Vec<u64> =
+            (0..layout.blocks()).map(|b| layout.block(b)).map(|s| 4 * (s.bound + 2 * s.len() as u64)).collect();
+        blocks.windows(in_flight.min(blocks.len()).max(1)).map(|w| w.iter().sum()).max().unwrap_or(0)
     }
 
     /// Builds all wanted blocks. `watch` advances by entries taken from the bins.
@@ -82,12 +77,10 @@ impl Builder<'_> {
     }
 
     fn work(&self, shared: &Shared, watch: &dyn Watch) -> Result<()> {
-        let result = self.sort_bins(shared, watch);
-        if result.is_err() {
-            shared.failed.store(true, Ordering::Release);
-            shared.moved.notify_all();
-        }
-        result
+        let alarm = Alarm(shared);
+        self.sort_bins(shared, watch)?;
+        std::mem::forget(alarm);
+        Ok(())
     }
 
     fn sort_bins(&self, shared: &Shared, watch: &dyn Watch) -> Result<()> {
@@ -100,7 +93,7 @@ impl Builder<'_> {
             if !self.wanted[block] {
                 continue;
             }
-            if !shared.wait_for_room(block) {
+            if !shared.wait_for_room(block, self.in_flight) {
                 return Ok(());
             }
             let mut rows = shared.spare.lock().unwrap_or_else(PoisonError::into_inner).pop().unwrap_or_default();
@@ -153,6 +146,17 @@ impl Builder<'_> {
     }
 }
 
+/// Dropped by an error or a panic, it frees the threads that wait for this one.
+struct Alarm<'a>(&'a Shared);
+
+impl Drop for Alarm<'_> {
+    fn drop(&mut self) {
+        self.0.failed.store(true, Ordering::Release);
+        let _front = self.0.front.lock();
+        self.0.moved.notify_all();
+    }
+}
+
 /// Sorted bins of one block.
 #[derive(Debug, Default)]
 struct Slot {
@@ -176,9 +180,9 @@ struct Shared {
 
 impl Shared {
     /// Waits until `block` is among those that may be in memory; false if another thread failed meanwhile.
-    fn wait_for_room(&self, block: usize) -> bool {
+    fn wait_for_room(&self, block: usize, in_flight: usize) -> bool {
         let mut front = self.front.lock().unwrap_or_else(PoisonError::into_inner);
-        while block >= *front + IN_FLIGHT && !self.failed.load(Ordering::Acquire) {
+        while block >= *front + in_flight && !self.failed.load(Ordering::Acquire) {
             front = self.moved.wait(front).unwrap_or_else(PoisonError::into_inner);
         }
         !self.failed.load(Ordering::Acquire)

@@ -8,8 +8,8 @@
 
 use crate::error::{Error, Result};
 use crate::formats::{Edges, Visitor};
-use crate::graph::layout::{Bins, Span};
-use crate::memory::{Budget, bytes_of, bytes_of_mut};
+use crate::graph::layout::Bins;
+use crate::memory::{bytes_of, bytes_of_mut};
 use std::fs::File;
 use std::os::unix::fs::FileExt;
 use std::path::{Path, PathBuf};
@@ -61,15 +61,10 @@ impl<'a> Partition<'a> {
         Ok(Partition { bins, wanted, parts, pool: Mutex::new(pool), chunk, spill: Spill::create(spill)? })
     }
 
-    /// A visitor for one thread, which looks ids up in `map`. Reserves what it needs from `budget`.
+    /// A visitor for one thread, which looks ids up in `map`.
     pub fn scatter<'p>(&'p self, map: &'p [u32], source: &'p str) -> Scatter<'p, 'a> {
         let bins = self.parts.len();
         Scatter { partition: self, map, source, lines: vec![0; bins * LINE], filled: vec![0; bins], loops: 0 }
-    }
-
-    /// Bytes that one [`Scatter`] over `bins` bins takes.
-    pub fn scatter_bytes(bins: usize) -> u64 {
-        (bins * (LINE * size_of::<Entry>() + 4)) as u64
     }
 
     /// Bytes written to the spill file.
@@ -168,6 +163,11 @@ pub struct Scatter<'p, 'a> {
 }
 
 impl Scatter<'_, '_> {
+    /// Bytes that one takes over `bins` bins.
+    pub fn bytes(bins: usize) -> u64 {
+        (bins * (LINE * size_of::<Entry>() + 4)) as u64
+    }
+
     /// Hands over what is left in the lines; returns the number of loops met.
     ///
     /// # Errors
@@ -250,37 +250,4 @@ impl Spill {
     fn read(&self, offset: u64, chunk: &mut [Entry]) -> Result<()> {
         self.file.read_exact_at(bytes_of_mut(chunk), offset).map_err(|e| Error::io("read the spill file", &self.path, e))
     }
-}
-
-/// How [`Partition`] and sorting share the memory that is free.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Shares {
-    /// Entries a bin holds at most, unless one granule has more.
-    pub bin: u64,
-    /// Entries of a chunk.
-    pub chunk: usize,
-    /// Entries of all chunks.
-    pub pool: usize,
-}
-
-/// Most bins: their lines (512 bytes each) should stay in a core's L2.
-pub const MAX_BINS: u64 = 2048;
-/// Entries of a bin that is sorted within L2.
-const CACHED_BIN: u64 = 1 << 17;
-
-/// The smallest useful bins: they sort in cache, as long as there aren't too many of them.
-pub fn bin_target(bound: u64) -> u64 {
-    (bound / MAX_BINS).max(CACHED_BIN)
-}
-
-/// The largest bin of `spans`.
-pub fn largest_bin(spans: &[Span]) -> u64 {
-    spans.iter().map(|s| s.bound).max().unwrap_or(0)
-}
-
-/// Reserves the chunks' memory: what `entries` need, as far as it is there.
-pub fn pool_entries(entries: u64, bins: usize, chunk: usize, budget: &Budget, keep_free: u64) -> usize {
-    let wanted = entries + (bins * chunk) as u64;
-    let free = budget.free().saturating_sub(keep_free) / size_of::<Entry>() as u64;
-    (wanted.min(free) / chunk as u64).max(bins as u64) as usize * chunk
 }

@@ -3,4 +3,5 @@
 pub mod error;
 pub mod failpoint;
 pub mod graph;
+pub mod job;
 pub mod store;

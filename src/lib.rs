@@ -4,4 +4,5 @@ pub mod config;
 pub mod error;
 pub mod failpoint;
 pub mod graph;
+pub mod job;
 pub mod store;

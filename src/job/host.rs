@@ -1,0 +1,238 @@
+//! The machine as this process may use it: cores, memory, disk.
+
+use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
+
+use crate::store::os;
+
+/// The host's name, or `localhost` where it has none.
+pub fn name() -> String {
+    let name = read("/proc/sys/kernel/hostname").unwrap_or_default();
+    if name.trim().is_empty() { "localhost".into() } else { name.trim().to_owned() }
+}
+
+/// Cores this process may use: its affinity mask and its cgroup's quota, or what Slurm or PBS granted if that is less.
+pub fn cores() -> usize {
+    let cores = std::thread::available_parallelism().map_or(1, |n| n.get());
+    // Schedulers without cgroups confine nobody; a job that takes more than it asked for slows its neighbours.
+    let granted = ["SLURM_CPUS_PER_TASK", "PBS_NCPUS", "NCPUS", "PBS_NUM_PPN"];
+    let granted = granted.iter().filter_map(|name| std::env::var(name).ok()?.parse::<usize>().ok());
+    granted.filter(|&n| n > 0).fold(cores, usize::min)
+}
+
+/// Memory of the machine and what of it this process may still have, in bytes.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Memory {
+    /// All of the machine's.
+    pub total: u64,
+    /// Free for this process: what the kernel says is available, or what is left of the limit of its cgroup (version 1
+    /// or 2, any of its ancestors) not counting page cache that can be reclaimed, or of the scheduler's grant.
+    pub free: u64,
+}
+
+/// Reads [`Memory`]. Where nothing can be read, both are 0.
+pub fn memory() -> Memory {
+    let text = read("/proc/meminfo").unwrap_or_default();
+    let total = kib_of(&text, "MemTotal:").unwrap_or(0);
+    let available = kib_of(&text, "MemAvailable:").unwrap_or(total);
+    let limits = [cgroup_free(), slurm_memory().map(|grant| grant.saturating_sub(process_memory()))];
+    Memory { total, free: limits.into_iter().flatten().fold(available, u64::min) }
+}
+
+/// The memory that Slurm granted on this node, which it may enforce by polling, without a cgroup.
+fn slurm_memory() -> Option<u64> {
+    let mib = |name: &str| std::env::var(name).ok()?.parse::<u64>().ok().filter(|&n| n > 0);
+    let per_cpu = || Some(mib("SLURM_MEM_PER_CPU")? * mib("SLURM_CPUS_ON_NODE")?);
+    Some(mib("SLURM_MEM_PER_NODE").or_else(per_cpu)? << 20)
+}
+
+/// Host memory that counts against the job's limit, in bytes: anonymous and shared pages of this process and what
+/// [`register`] was told. Clean pages of mapped files don't count.
+pub fn process_memory() -> u64 {
+    let text = read("/proc/self/status").unwrap_or_default();
+    let rss = ["RssAnon:", "RssShmem:"].iter().filter_map(|key| kib_of(&text, key)).sum::<u64>();
+    rss + REGISTERED.load(Relaxed)
+}
+
+static REGISTERED: AtomicU64 = AtomicU64::new(0);
+
+/// Counts `bytes` of mapped file that were pinned for a device: from then on they are memory that the job holds.
+pub fn register(bytes: u64) {
+    REGISTERED.fetch_add(bytes, Relaxed);
+}
+
+/// Takes back what [`register`] counted.
+pub fn unregister(bytes: u64) {
+    REGISTERED.fetch_sub(bytes, Relaxed);
+}
+
+/// Bytes that may still be written to the file system of `path`. What does not exist yet counts as its nearest folder
+/// that does.
+///
+/// # Errors
+/// What the system said.
+pub fn free_disk(path: &Path) -> std::io::Result<u64> {
+    os::free_bytes(&existing(path))
+}
+
+/// Type of the file system of `path`, as in `ext4`, `lustre` or `nfs4`. What does not exist yet counts as its nearest
+/// folder that does.
+pub fn filesystem(path: &Path) -> Option<String> {
+    let path = std::fs::canonicalize(existing(path)).ok()?;
+    let mounts = mounts(&read("/proc/self/mountinfo")?);
+    // The last of the longest mount points lies on top.
+    mounts.into_iter().filter(|m| path.starts_with(&m.point)).max_by_key(|m| m.point.as_os_str().len()).map(|m| m.kind)
+}
+
+fn existing(path: &Path) -> PathBuf {
+    let up = path.ancestors().find(|p| p.exists());
+    up.filter(|p| !p.as_os_str().is_empty()).unwrap_or(Path::new(".")).to_owned()
+}
+
+fn read(path: impl AsRef<Path>) -> Option<String> {
+    // Bytes first: a mount point or host name need not be UTF-8.
+    std::fs::read(path).ok().map(|bytes| String::from_utf8_lossy(&bytes).into_owned())
+}
+
+/// The value of a line `KEY  N kB`, in bytes.
+fn kib_of(text: &str, key: &str) -> Option<u64> {
+    let line = text.lines().find_map(|line| line.strip_prefix(key))?;
+    line.split_whitespace().next()?.parse::<u64>().ok().map(|kib| kib << 10)
+}
+
+struct Mount {
+    root: String,
+    point: PathBuf,
+    kind: String,
+    options: String,
+}
+
+/// Lines of mountinfo: `id parent major:minor ROOT POINT options [optional]... - KIND source OPTIONS`.
+fn mounts(text: &str) -> Vec<Mount> {
+    let mount = |line: &str| {
+        let (left, right) = line.split_once(" - ")?;
+        let mut left = left.split(' ').skip(3);
+        let mut right = right.split(' ');
+        Some(Mount {
+            root: unescape(left.next()?),
+            point: unescape(left.next()?).into(),
+            kind: right.next()?.to_owned(),
+            options: right.nth(1).unwrap_or_default().to_owned(),
+        })
+    };
+    text.lines().filter_map(mount).collect()
+}
+
+/// Undoes the octal escapes of blank, tab, newline and backslash.
+fn unescape(text: &str) -> String {
+    [("\\040", " "), ("\\011", "\t"), ("\\012", "\n"), ("\\134", "\\")]
+        .iter()
+        .fold(text.to_owned(), |text, (escape, c)| text.replace(escape, c))
+}
+
+/// What is left of the tightest memory limit among this process's cgroup and its ancestors.
+fn cgroup_free() -> Option<u64> {
+    let mounts = mounts(&read("/proc/self/mountinfo")?);
+    let groups = read("/proc/self/cgroup")?;
+    let mut least: Option<u64> = None;
+    for line in groups.lines() {
+        let mut fields = line.splitn(3, ':').skip(1);
+        let (Some(controllers), Some(group)) = (fields.next(), fields.next()) else { continue };
+        let version = match controllers {
+            "" => 2,
+            list if list.split(',').any(|c| c == "memory") => 1,
+            _ => continue,
+        };
+        let is_it = |m: &&Mount| match version {
+            2 => m.kind == "cgroup2",
+            _ => m.kind == "cgroup" && m.options.split(',').any(|o| o == "memory"),
+        };
+        let Some(mount) = mounts.iter().find(is_it) else { continue };
+        // In a container the group may be named from outside; its own group is then the root of the mount.
+        let inside = group.strip_prefix(mount.root.as_str()).unwrap_or(group).trim_start_matches('/');
+        let mut folder = mount.point.join(inside);
+        if !folder.is_dir() {
+            folder.clone_from(&mount.point);
+        }
+        for folder in folder.ancestors().take_while(|f| f.starts_with(&mount.point)) {
+            if let Some(free) = left_in(folder, version) {
+                least = Some(least.map_or(free, |least| least.min(free)));
+            }
+        }
+    }
+    least
+}
+
+/// Limit − usage + reclaimable page cache of one cgroup; nothing where it has no limit.
+fn left_in(folder: &Path, version: u8) -> Option<u64> {
+    let number = |name: &str| read(folder.join(name))?.trim().parse::<u64>().ok();
+    let (limit, usage, cache) = match version {
+        2 => ("memory.max", "memory.current", ["inactive_file ", "active_file "]),
+        _ => ("memory.limit_in_bytes", "memory.usage_in_bytes", ["total_inactive_file ", "total_active_file "]),
+    };
+    // Version 1 writes "no limit" as a number near 2^63.
+    let limit = number(limit).filter(|&limit| limit < 1 << 60)?;
+    let usage = number(usage)?;
+    let stat = read(folder.join("memory.stat")).unwrap_or_default();
+    let cached = |key: &&str| stat.lines().find_map(|line| line.strip_prefix(*key)?.trim().parse::<u64>().ok());
+    let cache: u64 = cache.iter().filter_map(cached).sum();
+    Some(limit.saturating_sub(usage.saturating_sub(cache)))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn this_machine_has_something_of_each() {
+        assert!(!name().is_empty());
+        assert!(cores() >= 1);
+        let memory = memory();
+        assert!(memory.free > 0 && memory.free <= memory.total, "{memory:?}");
+        let here = std::env::temp_dir();
+        assert!(free_disk(&here.join("not/there/yet")).unwrap() > 0);
+        assert!(!filesystem(&here).unwrap().is_empty());
+    }
+
+    #[test]
+    fn memory_made_is_counted_and_registered_memory_too() {
+        let before = process_memory();
+        let block = std::hint::black_box(vec![1u8; 64 << 20]);
+        assert!(process_memory() >= before + (60 << 20));
+        drop(block);
+        register(1 << 40);
+        assert!(process_memory() >= 1 << 40);
+        unregister(1 << 40);
+    }
+
+    #[test]
+    fn a_cgroup_of_either_version_is_read() {
+        let dir = tempfile::tempdir().unwrap();
+        let put = |name: &str, text: &str| std::fs::write(dir.path().join(name), text).unwrap();
+        put("memory.max", "max\n");
+        put("memory.current", "700\n");
+        put("memory.stat", "anon 1\ninactive_file 200\nactive_file 100\n");
+        assert_eq!(left_in(dir.path(), 2), None);
+        put("memory.max", "1000\n");
+        assert_eq!(left_in(dir.path(), 2), Some(600));
+        put("memory.limit_in_bytes", "9223372036854771712\n");
+        put("memory.usage_in_bytes", "950\n");
+        put("memory.stat", "inactive_file 1\ntotal_inactive_file 40\ntotal_active_file 10\n");
+        assert_eq!(left_in(dir.path(), 1), None);
+        put("memory.limit_in_bytes", "900\n");
+        assert_eq!(left_in(dir.path(), 1), Some(0));
+        put("memory.limit_in_bytes", "1000\n");
+        assert_eq!(left_in(dir.path(), 1), Some(100));
+    }
+
+    #[test]
+    fn mount_lines_are_taken_apart() {
+        let text = "36 35 98:0 /mnt1 /a\\040b rw,noatime master:1 - ext3 /dev/root rw,errors=continue\n\
+                    30 25 0:26 / /sys/fs/cgroup/memory rw - cgroup cgroup rw,memory\nbroken line\n";
+        let found = mounts(text);
+        assert_eq!(found.len(), 2);
+        assert_eq!((found[0].root.as_str(), found[0].kind.as_str()), ("/mnt1", "ext3"));
+        assert_eq!(found[0].point, Path::new("/a b"));
+        assert_eq!(found[1].options, "rw,memory");
+    }
+}

@@ -1,0 +1,478 @@
+//! Progress: bars on a terminal, a line per interval in a batch log, and `status.json` for other shells.
+//!
+//! One thread looks at the clock, the counters and the memory; workers only add to an atomic.
+
+use std::collections::VecDeque;
+use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
+use std::sync::{Arc, Condvar, Mutex, MutexGuard, OnceLock, PoisonError};
+use std::thread::JoinHandle;
+use std::time::{Duration, Instant, SystemTime};
+
+use indicatif::{MultiProgress, ProgressBar, ProgressStyle};
+
+use super::{host, log, signals};
+use crate::store::replace::replace_volatile;
+
+/// How often memory is sampled.
+const SAMPLE: Duration = Duration::from_millis(50);
+/// How often bars move.
+const DRAW: Duration = Duration::from_millis(200);
+/// How often `status.json` is written and the rate is looked at.
+const STATUS: Duration = Duration::from_secs(1);
+/// The rate is that of the last this many [`STATUS`] periods.
+const WINDOW: usize = 30;
+
+/// What a stage counts.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Unit {
+    /// Bytes.
+    Bytes,
+    /// Units of work, such as pairs of blocks.
+    Units,
+    /// Edges.
+    Edges,
+}
+
+/// The content of `status.json`.
+#[derive(Debug, Clone, PartialEq, serde::Serialize, serde::Deserialize)]
+pub struct Status {
+    /// Whether the job ran on when this was written; false once it has ended in good order.
+    pub running: bool,
+    /// The stage at work, or the last one.
+    pub stage: String,
+    /// What `done`, `total` and `rate` count.
+    pub unit: Unit,
+    /// Work done.
+    pub done: u64,
+    /// Work in all, 0 if unknown.
+    pub total: u64,
+    /// Work a second, lately.
+    pub rate: f64,
+    /// Seconds left at this rate, if that can be said.
+    pub eta_seconds: Option<f64>,
+    /// Host memory now, in bytes.
+    pub memory: u64,
+    /// The most host memory so far, in bytes.
+    pub memory_peak: u64,
+    /// The job's limit, in bytes, if it has one.
+    pub memory_limit: Option<u64>,
+    /// Host of the process.
+    pub host: String,
+    /// Its process id there.
+    pub pid: u32,
+    /// When this was written, as `2026-11-20T12:00:00Z`.
+    pub updated_at: String,
+}
+
+impl Status {
+    /// The last status of the job in this workdir, if it left a readable one.
+    pub fn read(workdir: &Path) -> Option<Status> {
+        serde_json::from_slice(&std::fs::read(workdir.join("status.json")).ok()?).ok()
+    }
+}
+
+/// The progress of a whole job. Dropped, it stops its thread and writes the last status.
+pub struct Progress {
+    shared: Arc<Shared>,
+    ticker: Option<JoinHandle<()>>,
+}
+
+struct Shared {
+    log_interval: Duration,
+    /// The most memory seen, and the limit (0: none).
+    peak: AtomicU64,
+    limit: AtomicU64,
+    state: Mutex<State>,
+    closing: Condvar,
+}
+
+#[derive(Default)]
+struct State {
+    closed: bool,
+    workdir: Option<PathBuf>,
+    /// Stages at work, the newest last.
+    stages: Vec<Arc<Stage>>,
+    /// The last stage that ended, for the last status.
+    ended: Option<Arc<Stage>>,
+}
+
+struct Stage {
+    name: String,
+    unit: Unit,
+    total: AtomicU64,
+    done: AtomicU64,
+    /// Part of `done` that was there before, by a resume: no part of the rate.
+    before: AtomicU64,
+    started: Instant,
+    peak: AtomicU64,
+    bar: Option<ProgressBar>,
+    samples: Mutex<VecDeque<(Instant, u64)>>,
+}
+
+/// The progress of one stage, shared by its workers. Dropped without [`StageProgress::finish`], the stage counts as
+/// broken off.
+pub struct StageProgress {
+    stage: Arc<Stage>,
+    shared: Arc<Shared>,
+    finished: bool,
+}
+
+/// What a finished stage reports.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct StageEnd {
+    /// Wall time.
+    pub seconds: f64,
+    /// Work done, that of earlier runs included.
+    pub done: u64,
+    /// The most host memory during the stage, in bytes.
+    pub peak_memory: u64,
+}
+
+impl Progress {
+    /// Starts the thread that samples memory, moves bars, and logs a line every `log_interval` where there are none.
+    pub fn new(log_interval: Duration) -> Progress {
+        let shared = Arc::new(Shared {
+            log_interval: log_interval.max(SAMPLE),
+            peak: AtomicU64::new(host::process_memory()),
+            limit: AtomicU64::new(0),
+            state: Mutex::default(),
+            closing: Condvar::new(),
+        });
+        let for_thread = Arc::clone(&shared);
+        let ticker = std::thread::Builder::new().name("progress".into()).spawn(move || tick(&for_thread));
+        if let Err(e) = &ticker {
+            tracing::warn!(error = %e, "no thread for progress: none will be shown");
+        }
+        Progress { shared, ticker: ticker.ok() }
+    }
+
+    /// Writes `status.json` into this folder from now on. Failing to never ends a job.
+    pub fn set_workdir(&self, workdir: &Path) {
+        self.shared.lock().workdir = Some(workdir.to_owned());
+    }
+
+    /// The limit to show beside the memory in use, in bytes.
+    pub fn set_memory_limit(&self, bytes: u64) {
+        self.shared.limit.store(bytes, Relaxed);
+    }
+
+    /// Begins a stage with this much work, or 0 if that is unknown.
+    pub fn stage(&self, name: &str, total: u64, unit: Unit) -> StageProgress {
+        let stage = Arc::new(Stage {
+            name: name.to_owned(),
+            unit,
+            total: AtomicU64::new(total),
+            done: AtomicU64::new(0),
+            before: AtomicU64::new(0),
+            started: Instant::now(),
+            peak: AtomicU64::new(host::process_memory()),
+            bar: log::has_bars().then(|| bar(name, total)),
+            samples: Mutex::new(VecDeque::from([(Instant::now(), 0)])),
+        });
+        if log::is_json() {
+            tracing::info!(stage = name, total, unit = unit.word(), "stage begins");
+        } else {
+            tracing::info!(work = %amount(total, unit), "{name} begins");
+        }
+        self.shared.lock().stages.push(Arc::clone(&stage));
+        StageProgress { stage, shared: Arc::clone(&self.shared), finished: false }
+    }
+
+    /// The most host memory so far, in bytes (see [`host::process_memory`]); sampled every 50 ms and at the ends of
+    /// stages.
+    pub fn peak_memory(&self) -> u64 {
+        self.shared.sample();
+        self.shared.peak.load(Relaxed)
+    }
+}
+
+impl Drop for Progress {
+    fn drop(&mut self) {
+        self.shared.lock().closed = true;
+        self.shared.closing.notify_all();
+        if let Some(ticker) = self.ticker.take() {
+            let _ = ticker.join();
+        }
+        self.shared.write_status(false);
+    }
+}
+
+impl StageProgress {
+    /// Counts work as done.
+    #[inline]
+    pub fn advance(&self, n: u64) {
+        self.stage.done.fetch_add(n, Relaxed);
+    }
+
+    /// Counts work as done by an earlier run: it moves the bar but not the rate.
+    pub fn resume_at(&self, n: u64) {
+        self.stage.before.fetch_add(n, Relaxed);
+        self.stage.done.fetch_add(n, Relaxed);
+        for (_, done) in self.stage.samples.lock().unwrap_or_else(PoisonError::into_inner).iter_mut() {
+            *done += n;
+        }
+    }
+
+    /// Changes how much work there is, once that is known better.
+    pub fn set_total(&self, total: u64) {
+        self.stage.total.store(total, Relaxed);
+    }
+
+    /// Work done so far.
+    pub fn done(&self) -> u64 {
+        self.stage.done.load(Relaxed)
+    }
+
+    /// Ends the stage.
+    pub fn finish(mut self) -> StageEnd {
+        self.finished = true;
+        self.end()
+    }
+
+    fn end(&self) -> StageEnd {
+        self.shared.sample();
+        let stage = &self.stage;
+        {
+            let mut state = self.shared.lock();
+            state.stages.retain(|other| !Arc::ptr_eq(other, stage));
+            state.ended = Some(Arc::clone(stage));
+        }
+        if let Some(bar) = &stage.bar {
+            bar.finish_and_clear();
+            bars().remove(bar);
+        }
+        let seconds = stage.started.elapsed().as_secs_f64();
+        let done = stage.done.load(Relaxed);
+        let now = done - stage.before.load(Relaxed).min(done);
+        let rate = now as f64 / seconds.max(1e-9);
+        let end = StageEnd { seconds, done, peak_memory: stage.peak.load(Relaxed) };
+        let how = if self.finished { "done" } else { "broken off" };
+        let name = &stage.name;
+        if log::is_json() {
+            let unit = stage.unit.word();
+            tracing::info!(stage = name, done, unit, seconds, rate, memory_peak = end.peak_memory, "stage {how}");
+        } else {
+            tracing::info!(
+                work = %amount(done, stage.unit), time = %duration(seconds), rate = %per_second(rate, stage.unit),
+                memory_peak = %bytes(end.peak_memory), "{name} {how}"
+            );
+        }
+        end
+    }
+}
+
+impl Drop for StageProgress {
+    fn drop(&mut self) {
+        if !self.finished {
+            self.end();
+        }
+    }
+}
+
+impl Shared {
+    fn lock(&self) -> MutexGuard<'_, State> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Takes the memory in use into all peaks.
+    fn sample(&self) -> u64 {
+        let memory = host::process_memory();
+        self.peak.fetch_max(memory, Relaxed);
+        for stage in &self.lock().stages {
+            stage.peak.fetch_max(memory, Relaxed);
+        }
+        memory
+    }
+
+    fn write_status(&self, running: bool) {
+        let (workdir, stage) = {
+            let state = self.lock();
+            (state.workdir.clone(), state.stages.last().or(state.ended.as_ref()).cloned())
+        };
+        let (Some(workdir), Some(stage)) = (workdir, stage) else { return };
+        let rate = stage.rate();
+        let limit = self.limit.load(Relaxed);
+        let status = Status {
+            running,
+            stage: stage.name.clone(),
+            unit: stage.unit,
+            done: stage.done.load(Relaxed),
+            total: stage.total.load(Relaxed),
+            rate,
+            eta_seconds: stage.seconds_left(rate),
+            memory: host::process_memory(),
+            memory_peak: self.peak.load(Relaxed),
+            memory_limit: (limit > 0).then_some(limit),
+            host: host::name(),
+            pid: std::process::id(),
+            updated_at: log::timestamp(SystemTime::now()),
+        };
+        // A full disk or a lost folder shows elsewhere; this file is only a courtesy.
+        let _ = serde_json::to_vec(&status).map(|json| replace_volatile(&workdir.join("status.json"), &json));
+    }
+}
+
+impl Stage {
+    fn rate(&self) -> f64 {
+        let samples = self.samples.lock().unwrap_or_else(PoisonError::into_inner);
+        let Some(&(then, done_then)) = samples.front() else { return 0.0 };
+        let seconds = then.elapsed().as_secs_f64();
+        self.done.load(Relaxed).saturating_sub(done_then) as f64 / seconds.max(1e-9)
+    }
+
+    fn add_sample(&self) {
+        let mut samples = self.samples.lock().unwrap_or_else(PoisonError::into_inner);
+        samples.push_back((Instant::now(), self.done.load(Relaxed)));
+        if samples.len() > WINDOW {
+            samples.pop_front();
+        }
+    }
+
+    fn seconds_left(&self, rate: f64) -> Option<f64> {
+        let left = self.total.load(Relaxed).checked_sub(self.done.load(Relaxed))?;
+        (rate > 0.0 && self.total.load(Relaxed) > 0).then(|| left as f64 / rate)
+    }
+
+    /// Nothing where the total is unknown.
+    fn percent(&self) -> Option<f64> {
+        let total = self.total.load(Relaxed);
+        (total > 0).then(|| 100.0 * self.done.load(Relaxed) as f64 / total as f64)
+    }
+
+    fn log_line(&self, memory: u64, limit: u64) {
+        let (rate, done, total) = (self.rate(), self.done.load(Relaxed), self.total.load(Relaxed));
+        let left = self.seconds_left(rate);
+        if log::is_json() {
+            tracing::info!(
+                stage = self.name,
+                percent = self.percent(),
+                done,
+                total,
+                unit = self.unit.word(),
+                rate,
+                eta_seconds = left,
+                memory,
+                memory_limit = (limit > 0).then_some(limit),
+                "progress"
+            );
+            return;
+        }
+        let percent = self.percent().map_or_else(|| amount(done, self.unit), |p| format!("{p:.1} %"));
+        let left = left.map_or_else(|| "?".into(), duration);
+        let memory = if limit > 0 { format!("{} of {}", bytes(memory), bytes(limit)) } else { bytes(memory) };
+        tracing::info!(rate = %per_second(rate, self.unit), left = %left, memory = %memory, "{} {percent}", self.name);
+    }
+
+    fn draw(&self, memory: u64) {
+        let Some(bar) = &self.bar else { return };
+        let rate = self.rate();
+        let left = self.seconds_left(rate).map_or_else(|| "?".into(), duration);
+        bar.set_length(self.total.load(Relaxed).max(1));
+        bar.set_position(self.done.load(Relaxed));
+        bar.set_message(format!("{}, {left} left, {}", per_second(rate, self.unit), bytes(memory)));
+    }
+}
+
+/// The thread: samples, draws, logs, until the job's progress is dropped.
+fn tick(shared: &Shared) {
+    let (mut drawn, mut written, mut logged) = (Instant::now(), Instant::now(), Instant::now());
+    let mut stop_said = false;
+    loop {
+        let state = shared.lock();
+        let waited = shared.closing.wait_timeout_while(state, SAMPLE, |state| !state.closed);
+        let (state, _) = waited.unwrap_or_else(PoisonError::into_inner);
+        if state.closed {
+            return;
+        }
+        let stages = state.stages.clone();
+        drop(state);
+        let memory = shared.sample();
+        if drawn.elapsed() >= DRAW {
+            drawn = Instant::now();
+            stages.iter().for_each(|stage| stage.draw(memory));
+        }
+        if written.elapsed() >= STATUS {
+            written = Instant::now();
+            stages.iter().for_each(|stage| stage.add_sample());
+            shared.write_status(true);
+        }
+        if logged.elapsed() >= shared.log_interval {
+            logged = Instant::now();
+            let limit = shared.limit.load(Relaxed);
+            stages.iter().filter(|stage| stage.bar.is_none()).for_each(|stage| stage.log_line(memory, limit));
+        }
+        if let (false, Some(why)) = (stop_said, signals::stop_requested()) {
+            stop_said = true;
+            tracing::info!(signal = why, "stopping: finished work is being saved");
+        }
+    }
+}
+
+fn bars() -> &'static MultiProgress {
+    static BARS: OnceLock<MultiProgress> = OnceLock::new();
+    BARS.get_or_init(MultiProgress::new)
+}
+
+/// Runs `f` with the bars taken off the terminal, so that it can write lines there.
+pub(super) fn without_bars(f: impl FnOnce()) {
+    if log::has_bars() { bars().suspend(f) } else { f() }
+}
+
+fn bar(name: &str, total: u64) -> ProgressBar {
+    let style = ProgressStyle::with_template("{prefix:12} {wide_bar} {percent:>3} %  {msg}");
+    let bar = bars().add(ProgressBar::new(total.max(1)));
+    bar.set_style(style.unwrap_or_else(|_| ProgressStyle::default_bar()));
+    bar.set_prefix(name.to_owned());
+    bar
+}
+
+impl Unit {
+    fn word(self) -> &'static str {
+        match self {
+            Unit::Bytes => "bytes",
+            Unit::Units => "units",
+            Unit::Edges => "edges",
+        }
+    }
+}
+
+/// `1.50 GiB`: limits are given in these.
+pub(crate) fn bytes(n: u64) -> String {
+    scaled(n as f64, 1024.0, &["B", "KiB", "MiB", "GiB", "TiB", "PiB"])
+}
+
+/// `90 s`, `12m03s`, `3h20m`.
+pub(crate) fn duration(seconds: f64) -> String {
+    let whole = seconds.round() as u64;
+    match whole {
+        0..10 => format!("{seconds:.1} s"),
+        10..100 => format!("{whole} s"),
+        100..6000 => format!("{}m{:02}s", whole / 60, whole % 60),
+        _ => format!("{}h{:02}m", whole / 3600, whole / 60 % 60),
+    }
+}
+
+fn amount(n: u64, unit: Unit) -> String {
+    match unit {
+        Unit::Bytes => bytes(n),
+        _ => format!("{n} {}", unit.word()),
+    }
+}
+
+fn per_second(rate: f64, unit: Unit) -> String {
+    match unit {
+        Unit::Bytes => scaled(rate, 1000.0, &["B/s", "kB/s", "MB/s", "GB/s", "TB/s"]),
+        _ => format!("{} {}/s", scaled(rate, 1000.0, &["", "k", "M", "G", "T"]).trim_end(), unit.word()),
+    }
+}
+
+fn scaled(mut value: f64, step: f64, names: &[&str]) -> String {
+    let mut i = 0;
+    while value >= step && i + 1 < names.len() {
+        value /= step;
+        i += 1;
+    }
+    if i == 0 && value.fract() == 0.0 { format!("{value} {}", names[0]) } else { format!("{value:.2} {}", names[i]) }
+}

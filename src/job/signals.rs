@@ -1,0 +1,93 @@
+//! Signals: the first that asks to stop sets a flag, a second one exits at once, and a lost mapping says so.
+//!
+//! SIGPIPE stays ignored, as Rust starts a program: writing to a closed pipe is an error like another, to be handled
+//! where the writing is done.
+#![allow(unsafe_code)] // Handlers run between any two instructions; each registration says why its handler may.
+
+use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering::SeqCst};
+use std::sync::{Once, OnceLock};
+use std::time::{Duration, Instant};
+
+use signal_hook::consts::{SIGBUS, SIGINT, SIGTERM, SIGUSR1};
+use signal_hook::low_level;
+
+use crate::error::{Error, Result};
+
+const SIGXCPU: i32 = libc::SIGXCPU;
+
+/// Signals that ask to stop, by the name that the user knows.
+const STOPPING: [(i32, &str); 4] =
+    [(SIGTERM, "SIGTERM"), (SIGINT, "SIGINT"), (SIGUSR1, "SIGUSR1"), (SIGXCPU, "SIGXCPU (CPU time limit)")];
+
+/// A second signal counts as one only after this long: `timeout` and some launchers deliver theirs twice at once.
+const TWICE: Duration = Duration::from_millis(200);
+
+/// Index + 1 of what asked to stop: in [`STOPPING`], or one past it for [`REASON`]. 0: nothing did.
+static ASKED: AtomicUsize = AtomicUsize::new(0);
+/// When, in milliseconds after `install`.
+static ASKED_AT: AtomicU64 = AtomicU64::new(0);
+static REASON: OnceLock<&'static str> = OnceLock::new();
+
+/// Installs the handlers: SIGTERM, SIGINT, SIGUSR1 and SIGXCPU set the flag of [`stop_requested`], the second of them
+/// exits at once with 75; SIGBUS prints one line and exits with 3. Calls after the first do nothing.
+///
+/// # Errors
+/// [`Error::Io`] if the system refuses a handler.
+pub fn install() -> Result<()> {
+    static ONCE: Once = Once::new();
+    let mut result = Ok(());
+    ONCE.call_once(|| result = register());
+    result.map_err(|e| Error::io("install signal handlers", "signals", e))
+}
+
+fn register() -> std::io::Result<()> {
+    let start = Instant::now();
+    for (i, (signal, _)) in STOPPING.into_iter().enumerate() {
+        // SAFETY: the handler reads the clock, touches atomics and may call _exit, all of which a handler may do.
+        unsafe { low_level::register(signal, move || on_stop(i + 1, start)) }?;
+    }
+    // SAFETY: the handler calls write and _exit only.
+    unsafe { low_level::register(SIGBUS, on_bus_error) }?;
+    Ok(())
+}
+
+fn on_stop(which: usize, start: Instant) {
+    let now = start.elapsed().as_millis() as u64;
+    if ASKED.compare_exchange(0, which, SeqCst, SeqCst).is_ok() {
+        ASKED_AT.store(now, SeqCst);
+    } else if now >= ASKED_AT.load(SeqCst) + TWICE.as_millis() as u64 {
+        low_level::exit(75);
+    }
+}
+
+fn on_bus_error() {
+    let line = b"gpugraph: a mapped file was truncated or its disk failed while it was read\n";
+    // SAFETY: the buffer is a constant of that length, and write may be called in a handler.
+    unsafe { libc::write(2, line.as_ptr().cast(), line.len()) };
+    low_level::exit(3);
+}
+
+/// What asked this process to stop, if anything did: the name of a signal or the reason given to [`request_stop`].
+/// Cheap enough for inner loops.
+#[inline]
+pub fn stop_requested() -> Option<&'static str> {
+    match ASKED.load(std::sync::atomic::Ordering::Relaxed) {
+        0 => None,
+        i => Some(STOPPING.get(i - 1).map_or_else(|| REASON.get().copied().unwrap_or("a request"), |s| s.1)),
+    }
+}
+
+/// Asks to stop as a signal would, from inside: used when going on would do harm, as when the lock was lost.
+pub fn request_stop(reason: &'static str) {
+    let _ = REASON.set(reason);
+    let _ = ASKED.compare_exchange(0, STOPPING.len() + 1, SeqCst, SeqCst);
+}
+
+/// [`Error::Stopped`] if a stop was asked for; for the heads of long loops.
+///
+/// # Errors
+/// That one.
+#[inline]
+pub fn check() -> Result<()> {
+    stop_requested().map_or(Ok(()), |why| Err(Error::Stopped(why)))
+}

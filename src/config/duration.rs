@@ -2,6 +2,8 @@
 
 use std::time::Duration;
 
+use super::diagnostics::clip;
+
 /// Units by name, in milliseconds, from the longest.
 const UNITS: [(&str, u64); 5] = [("d", 86_400_000), ("h", 3_600_000), ("m", 60_000), ("s", 1_000), ("ms", 1)];
 
@@ -12,6 +14,7 @@ const UNITS: [(&str, u64); 5] = [("d", 86_400_000), ("h", 3_600_000), ("m", 60_0
 /// What is wrong, as the end of the sentence "expected a duration …, ".
 pub fn parse(text: &str) -> Result<Duration, String> {
     let text = text.trim();
+    let shown = clip(text);
     let mut total: u64 = 0;
     let mut rest = text;
     while !rest.is_empty() || text.is_empty() {
@@ -21,16 +24,16 @@ pub fn parse(text: &str) -> Result<Duration, String> {
         let unit_end = tail.find(|c: char| !c.is_ascii_alphabetic()).unwrap_or(tail.len());
         let (unit, tail) = tail.split_at(unit_end);
         if number.is_empty() {
-            return Err(format!("found '{text}', which is not numbers with units"));
+            return Err(format!("found '{shown}', which is not numbers with units"));
         }
         let Some(&(_, scale)) = UNITS.iter().find(|(name, _)| *name == unit) else {
             return Err(match unit {
-                "" => format!("found '{text}', which lacks a unit (d, h, m, s or ms)"),
-                _ => format!("found '{text}', whose unit '{unit}' is none of d, h, m, s, ms"),
+                "" => format!("found '{shown}', which lacks a unit (d, h, m, s or ms)"),
+                _ => format!("found '{shown}', whose unit '{}' is none of d, h, m, s, ms", clip(unit)),
             });
         };
-        let part = milliseconds(number, scale).ok_or_else(|| format!("found '{text}', whose number is malformed"))?;
-        total = total.checked_add(part).ok_or_else(|| format!("found '{text}', which is too long"))?;
+        let part = milliseconds(number, scale).ok_or_else(|| format!("found '{shown}', whose number is malformed"))?;
+        total = total.checked_add(part).ok_or_else(|| format!("found '{shown}', which is too long"))?;
         rest = tail.trim_start();
     }
     Ok(Duration::from_millis(total))

@@ -1,5 +1,7 @@
 //! Sizes in bytes as people write them: `"16GiB"`, `"512 MiB"`, `"1.5GB"`, `"123456"`.
 
+use super::diagnostics::clip;
+
 /// Units by lower-case name. `K` and `KB` without an `i` are decimal, as on the box of a disk.
 const UNITS: [(&str, u64); 15] = [
     ("", 1),
@@ -27,20 +29,21 @@ const UNITS: [(&str, u64); 15] = [
 /// What is wrong, as the end of the sentence "expected a size …, ".
 pub fn parse(text: &str) -> Result<u64, String> {
     let text = text.trim();
+    let shown = clip(text);
     let number_end = text.find(|c: char| !c.is_ascii_digit() && c != '.' && c != '_').unwrap_or(text.len());
     let (number, unit) = (text[..number_end].replace('_', ""), text[number_end..].trim().to_ascii_lowercase());
     if number.is_empty() {
-        return Err(format!("found '{text}', which does not begin with a number"));
+        return Err(format!("found '{shown}', which does not begin with a number"));
     }
     let Some(&(_, scale)) = UNITS.iter().find(|(name, _)| *name == unit) else {
-        return Err(format!("found '{text}', whose unit is none of KiB, MiB, GiB, TiB, kB, MB, GB, TB"));
+        return Err(format!("found '{shown}', whose unit is none of KiB, MiB, GiB, TiB, kB, MB, GB, TB"));
     };
     let (whole, fraction) = number.split_once('.').unwrap_or((&number, ""));
-    let not_a_number = || format!("found '{text}', whose number is malformed");
+    let not_a_number = || format!("found '{shown}', whose number is malformed");
     if whole.is_empty() || fraction.contains('.') || number.ends_with('.') {
         return Err(not_a_number());
     }
-    let too_large = || format!("found '{text}', which is 16 EiB or more");
+    let too_large = || format!("found '{shown}', which is 16 EiB or more");
     let whole: u64 = whole.parse().map_err(|_| too_large())?;
     // 18 digits are finer than a byte of the largest unit, and keep the product within 128 bits.
     let digits = fraction.len().min(18);

@@ -2,7 +2,10 @@
 
 use super::csr::Block;
 use crate::error::Result;
-use crate::memory::{Budget, Buffer};
+use crate::memory::{Budget, Buffer, bytes_of};
+use crate::store::file::{Kind, NewFile, Pending};
+use crate::store::map::Mapped;
+use std::path::Path;
 use std::sync::atomic::{AtomicU32, Ordering};
 
 /// Most targets are among the first vertices, the hubs: each thread counts those by itself.
@@ -70,6 +73,28 @@ impl Drop for Counter<'_> {
             degree.fetch_add(count, Ordering::Relaxed);
         }
     }
+}
+
+const DEGREES: Kind = Kind::new(b"DEGR");
+
+/// Writes the degrees, u32 each, under the graph's folder.
+///
+/// # Errors
+/// [`crate::Error::DiskFull`], [`crate::Error::Io`].
+pub fn write(folder: &Path, key: u64, degrees: &[u32]) -> Result<Pending> {
+    let mut file = NewFile::create(&folder.join("degrees"), DEGREES, key)?;
+    file.write(bytes_of(degrees))?;
+    file.finish_deferred()
+}
+
+/// Maps the degrees that [`write`] wrote; the body is u32s in the order of vertices.
+///
+/// # Errors
+/// [`crate::Error::Corrupt`], [`crate::Error::Io`].
+pub fn open(folder: &Path, key: u64) -> Result<Mapped> {
+    let file = Mapped::open(&folder.join("degrees"), DEGREES, key)?;
+    file.verify_checksum()?;
+    Ok(file)
 }
 
 /// What degrees tell of a graph at once.

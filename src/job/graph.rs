@@ -8,9 +8,8 @@ use crate::config::{InputSpec, size};
 use crate::error::{Error, Result};
 use crate::formats::Input;
 use crate::graph::catalogue::Catalogue;
-use crate::graph::degrees::{Degrees, Summary};
+use crate::graph::degrees::{self, Degrees, Summary};
 use crate::graph::layout::Layout;
-use crate::graph::order::DegreeRuns;
 use crate::graph::stored::StoredBlock;
 use crate::memory::at_least;
 use crate::prepare::blocks::Builder;
@@ -19,7 +18,7 @@ use crate::prepare::ingest::{self, Ingested};
 use crate::prepare::partition::{Partition, changed};
 use crate::prepare::relabel::{Relabelled, relabel};
 use crate::prepare::shares::{Needs, Shares};
-use crate::prepare::{degrees as degree_file, order};
+use crate::prepare::order;
 use serde::{Deserialize, Serialize};
 use std::path::{Path, PathBuf};
 
@@ -44,6 +43,8 @@ pub struct Facts {
     pub sparse: bool,
     /// Checksum of the input's bytes.
     pub checksum: u64,
+    /// Hash of which version of the input this was; the key of `graph/ids`.
+    pub identity: u64,
     /// Hash of the input's contents and of how they are read: what all that follows depends on.
     pub content: u64,
     /// Bytes of the input.
@@ -57,6 +58,8 @@ pub struct Facts {
 pub struct Stored {
     /// Distinct edges.
     pub edges: u64,
+    /// Blocks they lie in.
+    pub blocks: u64,
     /// Largest degree and wedges of the simple graph.
     pub summary: Summary,
 }
@@ -107,7 +110,7 @@ impl Session {
     }
 
     fn ingest_and_relabel(&mut self, input: &Input) -> Result<(Facts, Option<Relabelled>)> {
-        let identity = key("ingest", &(input.identity()?, format_of(&self.job.input)))?;
+        let identity = input_key(input, &self.job.input)?;
         if let Some(facts) = self.manifest.found::<Facts>("relabel", identity) {
             match order::read_runs(&self.graph_folder(), facts.content) {
                 Ok(_) => {
@@ -139,6 +142,7 @@ impl Session {
             runs: 0,
             sparse,
             checksum: found.checksum,
+            identity,
             content,
             bytes: input.bytes(),
             source: input.name(),
@@ -279,7 +283,7 @@ impl Session {
 
         self.stage("partition", input.bytes(), Unit::Bytes, |s, progress| {
             let dictionary = match facts.sparse {
-                true => Some(Dictionary::open(&dictionary::path(&folder), dictionary::key_in(&s.manifest)?, &s.budget)?),
+                true => Some(Dictionary::open(&dictionary::path(&folder), facts.identity, &s.budget)?),
                 false => None,
             };
             let name = input.name();
@@ -314,12 +318,12 @@ impl Session {
             let built = builder.build(s.threads, &Watched(progress))?;
             add_stored(&degrees, &folder, facts.content, layout, wanted)?;
             let degrees = degrees.finish();
-            let seal = s.syncer.push(degree_file::write(&folder, facts.content, &degrees)?);
+            let seal = s.syncer.push(degrees::write(&folder, facts.content, &degrees)?);
             Ok(((built.bytes, degrees), Moved { read: partition.spilled(), written: built.bytes + seal.bytes }))
         })?;
         tracing::debug!(bytes, "blocks written");
         let edges = degrees.iter().map(|&d| u64::from(d)).sum::<u64>() / 2;
-        Ok(Stored { edges, summary: Summary::of(&degrees) })
+        Ok(Stored { edges, blocks: layout.blocks() as u64, summary: Summary::of(&degrees) })
     }
 }
 
@@ -334,18 +338,18 @@ fn add_stored(degrees: &Degrees, folder: &Path, content: u64, layout: &Layout, w
     Ok(())
 }
 
+/// Which version of which input this is.
+///
+/// # Errors
+/// [`Error::Input`] where it can't be read.
+pub fn input_key(input: &Input, spec: &InputSpec) -> Result<u64> {
+    key("ingest", &(input.identity()?, format_of(spec)))
+}
+
 /// The part of `[input]` that decides how bytes are read.
 fn format_of(input: &InputSpec) -> Option<&str> {
     match input {
         InputSpec::Files { format, .. } => format.as_deref(),
         _ => None,
     }
-}
-
-/// The order of vertices of a prepared graph.
-///
-/// # Errors
-/// [`Error::Corrupt`], [`Error::Io`].
-pub fn runs(workdir: &Path, facts: &Facts) -> Result<DegreeRuns> {
-    order::read_runs(&workdir.join("graph"), facts.content)
 }

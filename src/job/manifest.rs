@@ -64,6 +64,13 @@ pub struct Output {
     pub checksum: u64,
 }
 
+impl Output {
+    /// Of a file with these bytes.
+    pub fn of(bytes: &[u8]) -> Self {
+        Output { bytes: bytes.len() as u64, checksum: xxh3_64(bytes) }
+    }
+}
+
 impl Manifest {
     /// Where the manifest of `workdir` lies.
     pub fn path(workdir: &Path) -> PathBuf {
@@ -111,6 +118,11 @@ impl Manifest {
     pub fn found<T: DeserializeOwned>(&self, name: &str, key: u64) -> Option<T> {
         let stage = self.stages.get(name).filter(|stage| stage.key == hex(key))?;
         serde_json::from_value(stage.found.clone()).ok()
+    }
+
+    /// What stage `name` found when it was done last, whatever its key.
+    pub fn last<T: DeserializeOwned>(&self, name: &str) -> Option<T> {
+        serde_json::from_value(self.stages.get(name)?.found.clone()).ok()
     }
 
     /// Records that stage `name` is done.

@@ -1,6 +1,6 @@
 //! `report.json`: what a run did and found, in base units (seconds, bytes).
 
-use super::manifest::Figures;
+use super::manifest::{Figures, Output};
 use crate::error::Result;
 use crate::store::replace::replace;
 use serde::Serialize;
@@ -100,16 +100,16 @@ impl Report {
     /// The schema of this version.
     pub const SCHEMA: u32 = SCHEMA;
 
-    /// Replaces `report.json` of `workdir`; returns its bytes.
+    /// Replaces `report.json` of `workdir`; returns its length and checksum.
     ///
     /// # Errors
     /// [`crate::Error::DiskFull`], [`crate::Error::Io`].
-    pub fn save(&self, workdir: &Path) -> Result<Vec<u8>> {
+    pub fn save(&self, workdir: &Path) -> Result<Output> {
         let path = workdir.join("report.json");
         let mut text = serde_json::to_vec_pretty(self)
             .map_err(|e| crate::Error::io("write the report", &path, e.into()))?;
         text.push(b'\n');
         replace(&path, &text)?;
-        Ok(text)
+        Ok(Output::of(&text))
     }
 }

@@ -24,6 +24,11 @@ const READ_AHEAD: usize = 8192;
 /// Fewest ids that a thread gathers before it sorts.
 const MIN_GATHER: usize = 1 << 16;
 
+/// Where it lies under the graph's folder.
+pub fn path(folder: &Path) -> PathBuf {
+    folder.join("ids")
+}
+
 /// The sorted ids, mapped.
 #[derive(Debug)]
 pub struct Dictionary {

@@ -4,6 +4,7 @@
 //! bits of the id first; a full bin is counted at once while its part of the degree array sits in L2, under that part's
 //! lock, so no increment is atomic. Two sequential sweeps replace one random access.
 
+use super::dictionary::{Dictionary, Numbered};
 use super::sample::Sample;
 use crate::error::Result;
 use crate::formats::{Edges, Input, Visitor, Watch};
@@ -47,16 +48,26 @@ pub fn sparse(largest: u64, edges: u64, wide: bool) -> bool {
     largest >= MAX_DENSE || (largest > edges.saturating_mul(8) && largest > free)
 }
 
-/// Reads the whole input once, with `threads` threads.
+/// Reads the whole input once, with `threads` threads; its ids are looked up in `dictionary` if there is one.
 ///
 /// # Errors
 /// Those of the input, of the budget (4 bytes for each id up to the largest), and of a stop that `watch` reports.
-pub fn ingest(input: &Input, threads: usize, budget: &Budget, watch: &dyn Watch) -> Result<Ingested> {
+pub fn ingest(
+    input: &Input,
+    dictionary: Option<&Dictionary>,
+    threads: usize,
+    budget: &Budget,
+    watch: &dyn Watch,
+) -> Result<Ingested> {
     let expected = input.estimate_edges()?;
-    let shared = Degrees::new(budget, expected, input.wide())?;
+    // Numbers from a dictionary have no gaps.
+    let wide = input.wide() && dictionary.is_none();
+    let shared = Degrees::new(budget, expected, dictionary.is_some(), wide)?;
     let per_thread = ((MAX_BINS * (BIN + 1)) * 4) as u64;
     let _bins = budget.reserve(threads as u64 * per_thread + input.scratch_bytes(threads), "reading the input")?;
-    let mut counters: Vec<Counter> = (0..threads).map(|_| Counter::new(&shared, expected)).collect();
+    let name = input.name();
+    let mut counters: Vec<_> =
+        (0..threads).map(|_| Numbered::new(dictionary, &name, Counter::new(&shared, expected))).collect();
     let scan = input.scan(&mut counters, watch)?;
     let mut total = Ingested {
         degrees: budget.zeroed(0, "degrees")?,
@@ -68,7 +79,7 @@ pub fn ingest(input: &Input, threads: usize, budget: &Budget, watch: &dyn Watch)
         distinct_at_most: 0,
     };
     let mut sample = Sample::new(expected);
-    for mut counter in counters {
+    for Numbered { inner: mut counter, .. } in counters {
         counter.finish()?;
         total.loops += counter.loops;
         total.largest = total.largest.max(counter.largest());
@@ -76,7 +87,7 @@ pub fn ingest(input: &Input, threads: usize, budget: &Budget, watch: &dyn Watch)
     }
     total.distinct_at_most = sample.distinct_at_most().min(total.edges - total.loops);
     let largest = total.largest.unwrap_or(0);
-    if !sparse(largest, total.edges, input.wide()) {
+    if dictionary.is_some() || !sparse(largest, total.edges, wide) {
         let mut degrees = shared.array.into_inner().unwrap_or_else(PoisonError::into_inner);
         if total.largest.is_some() {
             degrees.grow(largest as usize + 1, "degrees of all vertices")?;
@@ -99,7 +110,7 @@ struct Degrees {
 }
 
 impl Degrees {
-    fn new(budget: &Budget, expected_edges: u64, wide: bool) -> Result<Self> {
+    fn new(budget: &Budget, expected_edges: u64, numbered: bool, wide: bool) -> Result<Self> {
         // A guess at the ids from the edges keeps about a thousand bins busy; wrong guesses cost speed alone.
         let shift = (expected_edges / 16 / 1024).max(1).ilog2().clamp(MIN_SHIFT, MAX_SHIFT);
         // An estimate of the edges may be a little off: what is sparse is decided by the true number afterwards.
@@ -108,7 +119,7 @@ impl Degrees {
             array: RwLock::new(budget.zeroed(0, "degrees")?),
             parts: (0..MAX_BINS).map(|_| Mutex::new(())).collect(),
             shift,
-            end: dense.min(MAX_DENSE),
+            end: if numbered { MAX_DENSE } else { dense.min(MAX_DENSE) },
         })
     }
 

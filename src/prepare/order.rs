@@ -53,6 +53,32 @@ pub fn read_runs(folder: &Path, key: u64) -> Result<DegreeRuns> {
     open(folder, key).map(|(_, runs, _)| DegreeRuns::new(runs))
 }
 
+/// The map, where it lies in the file.
+#[derive(Debug)]
+pub struct MappedOrder {
+    file: Mapped,
+    start: usize,
+}
+
+impl MappedOrder {
+    /// Place in the order of every input id; [`super::relabel::ISOLATED`] where it has none.
+    ///
+    /// # Errors
+    /// None in practice: the body was read as numbers before.
+    pub fn ids(&self) -> Result<&[u32]> {
+        Ok(&self.file.body_as_u32()?[self.start..])
+    }
+}
+
+/// Opens the map without reading it into memory.
+///
+/// # Errors
+/// [`Error::Corrupt`], [`Error::Io`].
+pub fn map(folder: &Path, key: u64) -> Result<MappedOrder> {
+    let (file, runs, _) = open(folder, key)?;
+    Ok(MappedOrder { file, start: 4 + 2 * runs.len() })
+}
+
 type Parts = (Mapped, Vec<(u32, u32)>, usize);
 
 fn open(folder: &Path, key: u64) -> Result<Parts> {

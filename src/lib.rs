@@ -1,4 +1,6 @@
 //! gpugraph: out-of-core graph algorithms.
 
 pub mod error;
+pub mod formats;
+pub mod generate;
 pub mod graph;

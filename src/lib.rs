@@ -11,7 +11,7 @@
 //! |---|---|
 //! | [`config`] | the job file, and nothing of how it is carried out |
 //! | [`job`] | runs, stages, manifest, journal, limits, signals; the only one that writes the manifest |
-//! | [`formats`], [`generate`], [`convert`] | edges as they come and go |
+//! | [`formats`], [`generate`] | edges as they come and go |
 //! | [`prepare`] | from edges to rows; no stages, devices or ranks |
 //! | [`graph`] | order of vertices, layout, blocks |
 //! | [`algo`] | algorithms over blocks; opens no file |
@@ -22,13 +22,14 @@
 //! budget; nothing is allocated by the claim of a header that was not checked against the file.
 
 pub mod algo;
+pub mod cli;
 pub mod comm;
 pub mod config;
-pub mod convert;
 pub mod error;
 pub mod failpoint;
 pub mod formats;
 pub mod generate;
+pub mod gpu;
 pub mod graph;
 pub mod job;
 pub mod memory;

@@ -1,6 +1,7 @@
 //! The command line: what can be typed, with an example for each command.
 
-use clap::{Args, Parser, Subcommand, ValueEnum};
+use crate::job::log::Format as LogFormat;
+use clap::{Args, Parser, Subcommand};
 use std::path::PathBuf;
 
 /// Exact graph algorithms on graphs larger than memory, as resumable jobs.
@@ -19,7 +20,9 @@ pub struct Cli {
 #[derive(Debug, Subcommand)]
 pub enum Command {
     /// Run a job; it resumes by itself where an earlier run of the same job stopped
-    #[command(after_help = "Example:\n  gpugraph run configs/triangle.toml --set input.path=edges.u32 --set limits.host_memory=8GiB")]
+    #[command(
+        after_help = "Example:\n  gpugraph run configs/triangle.toml --set input.path=edges.u32 --set limits.host_memory=8GiB"
+    )]
     Run(RunArgs),
     /// Print stages, memory, disk and time of a job without running it; say which limit does not fit
     #[command(after_help = "Example:\n  gpugraph plan configs/s29.toml")]
@@ -42,7 +45,9 @@ pub enum Command {
     #[command(after_help = "Example:\n  gpugraph devices --json")]
     Devices(DevicesArgs),
     /// Print completions for a shell
-    #[command(after_help = "Example:\n  gpugraph completions bash > ~/.local/share/bash-completion/completions/gpugraph")]
+    #[command(
+        after_help = "Example:\n  gpugraph completions bash > ~/.local/share/bash-completion/completions/gpugraph"
+    )]
     Completions {
         /// The shell
         shell: clap_complete::Shell,
@@ -199,13 +204,4 @@ pub struct DevicesArgs {
     /// Print JSON
     #[arg(long)]
     pub json: bool,
-}
-
-/// How log lines look.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
-pub enum LogFormat {
-    /// For people
-    Text,
-    /// One JSON object a line
-    Json,
 }

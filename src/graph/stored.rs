@@ -85,10 +85,15 @@ impl StoredBlock {
         let path = path(folder, index);
         let file = Mapped::open(&path, LOWER, salt(key, index))?;
         let wrong = |what: String| Error::corrupt(&path, At::File, what);
-        let Some(&[i, first_row, rows, entries, ..]) = file.body().first_chunk::<HEAD>().map(|head| {
-            let word = |k: usize| head[8 * k..8 * k + 8].iter().rev().fold(0u64, |w, &b| (w << 8) | u64::from(b));
-            [word(0), word(1), word(2), word(3)]
-        }).as_ref() else {
+        let Some(&[i, first_row, rows, entries, ..]) = file
+            .body()
+            .first_chunk::<HEAD>()
+            .map(|head| {
+                let word = |k: usize| head[8 * k..8 * k + 8].iter().rev().fold(0u64, |w, &b| (w << 8) | u64::from(b));
+                [word(0), word(1), word(2), word(3)]
+            })
+            .as_ref()
+        else {
             return Err(wrong(format!("{} bytes are too few for a block", file.body().len())));
         };
         if (i, first_row, rows) != (index as u64, span.rows.start, span.len() as u64) {
@@ -99,7 +104,10 @@ impl StoredBlock {
             )));
         }
         // Both numbers are under 2^32 or the sum can't be the file's length.
-        if rows > u64::from(u32::MAX) || entries > u64::from(u32::MAX) || body_bytes(rows, entries) != file.body().len() as u64 {
+        if rows > u64::from(u32::MAX)
+            || entries > u64::from(u32::MAX)
+            || body_bytes(rows, entries) != file.body().len() as u64
+        {
             return Err(wrong(format!("{rows} rows and {entries} entries in {} bytes", file.body().len())));
         }
         let start = targets_start(rows) as usize;
@@ -126,9 +134,8 @@ impl StoredBlock {
         self.file.verify_checksum()?;
         let block = self.block();
         let entries = block.targets.len() as u32;
-        let offsets_hold = block.offsets.first() == Some(&0)
-            && block.offsets.last() == Some(&entries)
-            && block.offsets.is_sorted();
+        let offsets_hold =
+            block.offsets.first() == Some(&0) && block.offsets.last() == Some(&entries) && block.offsets.is_sorted();
         let rows_hold = || {
             (0..block.rows()).all(|r| {
                 let row = block.row(r);

@@ -62,8 +62,7 @@ pub(super) fn count(trial: &Trial<'_>, progress: &StageProgress) -> Result<(Sum,
     let stop = || signals::stop_requested().filter(|_| asked.get_or_init(Instant::now).elapsed() > GRACE);
     let started = Instant::now();
     let before = state.nanos;
-    let mut cpu =
-        Cpu::new(&graph.catalogue, vertices as u64, session.threads, &session.budget, Some(&counts), &stop)?;
+    let mut cpu = Cpu::new(&graph.catalogue, vertices as u64, session.threads, &session.budget, Some(&counts), &stop)?;
     let (mut saved, mut pause) = (Instant::now(), INTERVAL);
     let skip = state.done.clone();
     driver::run(&graph.catalogue, &skip, &mut cpu, &mut |unit, count| {
@@ -102,7 +101,11 @@ fn load(path: &Path, key: u64, counts: &[AtomicU64]) -> Result<State> {
     let words = file.body_as_u64()?;
     let units = words.first().copied().unwrap_or(0) as usize;
     if words.len() < HEAD || words.len() - HEAD != units.saturating_add(counts.len()) {
-        return Err(Error::corrupt(path, At::File, format!("{} words are no checkpoint of {units} units", words.len())));
+        return Err(Error::corrupt(
+            path,
+            At::File,
+            format!("{} words are no checkpoint of {units} units", words.len()),
+        ));
     }
     for (count, &stored) in counts.iter().zip(&words[HEAD + units..]) {
         count.store(stored, Ordering::Relaxed);

@@ -1,9 +1,9 @@
 //! The stages that prepare a graph: each is skipped where the manifest says it is done and what it left still holds.
 
+use super::host;
 use super::manifest::{Figures, key};
 use super::progress::Unit;
 use super::session::{Moved, Session, Watched};
-use super::host;
 use crate::config::{InputSpec, size};
 use crate::error::{Error, Result};
 use crate::formats::Input;
@@ -15,10 +15,10 @@ use crate::memory::at_least;
 use crate::prepare::blocks::Builder;
 use crate::prepare::dictionary::{self, Dictionary};
 use crate::prepare::ingest::{self, Ingested};
+use crate::prepare::order;
 use crate::prepare::partition::{Partition, changed};
 use crate::prepare::relabel::{Relabelled, relabel};
 use crate::prepare::shares::{Needs, Shares};
-use crate::prepare::order;
 use serde::{Deserialize, Serialize};
 use std::path::{Path, PathBuf};
 

@@ -50,7 +50,9 @@ pub fn write_triangles(
 ) -> Result<BTreeMap<String, Output>> {
     let sum: u128 = counts.iter().map(|c| u128::from(c.load(Ordering::Relaxed))).sum();
     if sum != 3 * total {
-        return Err(Error::Validation(format!("the vertices have {sum} corners of {total} triangles, not three times as many")));
+        return Err(Error::Validation(format!(
+            "the vertices have {sum} corners of {total} triangles, not three times as many"
+        )));
     }
     let file = degrees::open(&graph.folder, graph.facts.content)?;
     let degrees = file.body_as_u32()?;
@@ -132,11 +134,7 @@ impl<'a> Out<'a> {
     }
 
     /// A file under `out/` that is complete or absent.
-    fn file(
-        &self,
-        name: &str,
-        write: impl FnOnce(&mut dyn Write) -> std::io::Result<()>,
-    ) -> Result<(String, Output)> {
+    fn file(&self, name: &str, write: impl FnOnce(&mut dyn Write) -> std::io::Result<()>) -> Result<(String, Output)> {
         let name = format!("out/{name}");
         let path = self.workdir.join(&name);
         let part = path.with_extension("part");

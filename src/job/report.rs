@@ -106,10 +106,22 @@ impl Report {
     /// [`crate::Error::DiskFull`], [`crate::Error::Io`].
     pub fn save(&self, workdir: &Path) -> Result<Output> {
         let path = workdir.join("report.json");
-        let mut text = serde_json::to_vec_pretty(self)
-            .map_err(|e| crate::Error::io("write the report", &path, e.into()))?;
+        let mut text =
+            serde_json::to_vec_pretty(self).map_err(|e| crate::Error::io("write the report", &path, e.into()))?;
         text.push(b'\n');
         replace(&path, &text)?;
         Ok(Output::of(&text))
+    }
+}
+
+impl std::fmt::Display for Results {
+    /// What `run` prints at its end.
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match &self.triangle {
+            Some(t) => {
+                write!(f, "triangles {}  in {:.3} s, {} units, {} probes", t.triangles, t.seconds, t.units, t.probes)
+            }
+            None => write!(f, "prepared"),
+        }
     }
 }

@@ -53,7 +53,9 @@ fn load(workdir: &Path) -> Result<Manifest> {
         Ok(manifest) => Ok(manifest.unwrap_or_default()),
         Err(e @ Error::Corrupt { .. }) => {
             tracing::warn!("{e}");
-            Ok(Manifest { stopped: Some("its manifest was damaged".into()), ..Manifest::default() })
+            let mut manifest = Manifest::default();
+            manifest.stopped = Some("its manifest was damaged".into());
+            Ok(manifest)
         }
         Err(e) => Err(e),
     }
@@ -164,7 +166,9 @@ impl Session {
         if self.job.keep && Graph::open(&self.job.workdir, facts.clone(), stored.clone()).is_err() {
             return Ok(None);
         }
-        if triangle.trials.len() != self.job.run.trials as usize || !super::verify::outputs_are_whole(&self.job.workdir, &self.manifest) {
+        if triangle.trials.len() != self.job.run.trials as usize
+            || !super::verify::outputs_are_whole(&self.job.workdir, &self.manifest)
+        {
             return Ok(None);
         }
         let blocks = stored.blocks;

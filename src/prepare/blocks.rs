@@ -14,9 +14,9 @@ use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
 use std::sync::{Condvar, Mutex, PoisonError};
 
 /// What all threads share while bins become blocks.
-pub struct Builder<'a> {
+pub struct Builder<'a, 'p> {
     /// The filled bins.
-    pub partition: &'a Partition<'a>,
+    pub partition: &'a Partition<'p>,
     /// Their rows.
     pub bins: &'a Bins,
     /// The blocks.
@@ -44,7 +44,7 @@ pub struct Built {
     pub bytes: u64,
 }
 
-impl Builder<'_> {
+impl Builder<'_, '_> {
     /// Bytes of sorted rows that `in_flight` blocks in a row hold, at most, and of the offsets of the one being written.
     pub fn in_flight_bytes(layout: &Layout, in_flight: usize) -> u64 {
         let blocks: Vec<u64> =

@@ -211,7 +211,13 @@ impl Scatter<'_, '_> {
 
 /// An input that is not what it was in the first pass.
 pub fn changed(source: &str) -> Error {
-    Error::input(source, crate::error::At::File, "the same content as in the first pass", "other edges", "don't write to the input while a job reads it; run the job again")
+    Error::input(
+        source,
+        crate::error::At::File,
+        "the same content as in the first pass",
+        "other edges",
+        "don't write to the input while a job reads it; run the job again",
+    )
 }
 
 impl Visitor for Scatter<'_, '_> {
@@ -248,6 +254,8 @@ impl Spill {
     }
 
     fn read(&self, offset: u64, chunk: &mut [Entry]) -> Result<()> {
-        self.file.read_exact_at(bytes_of_mut(chunk), offset).map_err(|e| Error::io("read the spill file", &self.path, e))
+        self.file
+            .read_exact_at(bytes_of_mut(chunk), offset)
+            .map_err(|e| Error::io("read the spill file", &self.path, e))
     }
 }

@@ -55,7 +55,9 @@ impl Shares {
         let partitioning = 4 * needs.ids + threads * Scatter::bytes(bins.spans.len()) + needs.reading;
         let sorting = |in_flight: usize, chunk: u64| {
             let scratch = Sorter::bytes(bins.largest(), bins.most_rows(), chunk as usize);
-            4 * layout.rows() + Builder::in_flight_bytes(layout, in_flight) + threads * (scratch + degrees::Counter::BYTES)
+            4 * layout.rows()
+                + Builder::in_flight_bytes(layout, in_flight)
+                + threads * (scratch + degrees::Counter::BYTES)
         };
         let beside = |in_flight, chunk| partitioning.max(sorting(in_flight, chunk));
         let smallest = beside(1, *CHUNK.start()) + count * CHUNK.start() * 8;

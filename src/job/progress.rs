@@ -476,3 +476,52 @@ fn scaled(mut value: f64, step: f64, names: &[&str]) -> String {
     }
     if i == 0 && value.fract() == 0.0 { format!("{value} {}", names[0]) } else { format!("{value:.2} {}", names[i]) }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_stage_counts_and_leaves_a_status() {
+        let dir = tempfile::tempdir().unwrap();
+        let progress = Progress::new(Duration::from_millis(100));
+        progress.set_workdir(dir.path());
+        progress.set_memory_limit(1 << 30);
+        let stage = progress.stage("sort", 4000, Unit::Units);
+        stage.resume_at(1000);
+        let block = std::hint::black_box(vec![1_u8; 64 << 20]);
+        std::thread::scope(|scope| {
+            for _ in 0..2 {
+                scope.spawn(|| (0..1000).for_each(|_| stage.advance(1)));
+            }
+        });
+        std::thread::sleep(Duration::from_millis(1300));
+        let status = Status::read(dir.path()).unwrap();
+        assert!(status.running);
+        assert_eq!((status.stage.as_str(), status.done, status.total), ("sort", 3000, 4000));
+        assert_eq!((status.pid, status.memory_limit), (std::process::id(), Some(1 << 30)));
+        // 2000 units in 1 to 1.3 s and 1000 to go: the resumed ones are no part of the rate.
+        assert!(status.rate > 500.0 && status.rate < 2100.0, "{status:?}");
+        assert!(status.eta_seconds.is_some_and(|s| s > 0.4 && s < 2.0), "{status:?}");
+        drop(block);
+        let end = stage.finish();
+        assert_eq!(end.done, 3000);
+        assert!(end.seconds >= 1.3 && end.peak_memory >= 64 << 20, "{end:?}");
+        assert!(progress.peak_memory() >= end.peak_memory);
+        let next = progress.stage("small", 0, Unit::Edges).finish();
+        assert!(next.peak_memory > 0);
+        drop(progress);
+        let status = Status::read(dir.path()).unwrap();
+        assert_eq!((status.running, status.stage.as_str(), status.eta_seconds), (false, "small", None));
+    }
+
+    #[test]
+    fn figures_read_well() {
+        assert_eq!([bytes(0), bytes(1023), bytes(1536), bytes(56 << 30)], ["0 B", "1023 B", "1.50 KiB", "56.00 GiB"]);
+        assert_eq!([duration(0.25), duration(59.6), duration(723.0)], ["0.2 s", "60 s", "12m03s"]);
+        assert_eq!(duration(12_000.0), "3h20m");
+        assert_eq!(per_second(1.43e9, Unit::Bytes), "1.43 GB/s");
+        assert_eq!(per_second(25.1e6, Unit::Edges), "25.10 M edges/s");
+        assert_eq!(per_second(12.345, Unit::Units), "12.35 units/s");
+    }
+}

@@ -153,18 +153,16 @@ fn leave_record(workdir: &Path, change: impl Fn(&mut Owner)) {
 #[test]
 fn owners_that_must_be_dead_are_known_at_once() {
     let dir = tempfile::tempdir().unwrap();
-    let cases: [(&str, fn(&mut Owner)); 4] = [
-        ("a pid used again", |o| o.start += 1),
-        ("a restart of the machine", |o| o.boot = "another".into()),
-        ("a container that is gone", |o| o.namespace = "pid:[1]".into()),
-        ("no such process", |o| o.pid = 4_194_305),
-    ];
-    for (what, change) in cases {
+    let known_at_once = |what: &str, change: fn(&mut Owner)| {
         leave_record(dir.path(), change);
         let start = Instant::now();
         assert!(Lock::acquire(dir.path()).is_ok(), "{what}");
         assert!(start.elapsed() < Duration::from_secs(2), "{what}");
-    }
+    };
+    known_at_once("a pid used again", |o| o.start += 1);
+    known_at_once("a restart of the machine", |o| o.boot = "another".into());
+    known_at_once("a container that is gone", |o| o.namespace = "pid:[1]".into());
+    known_at_once("no such process", |o| o.pid = 4_194_305);
     for torn in ["", "{", "null", "{\"host\": 1}"] {
         fs::write(dir.path().join("lock.owner.json"), torn).unwrap();
         assert!(Lock::acquire(dir.path()).is_ok(), "record {torn:?}");

@@ -249,6 +249,10 @@ fn a_full_disk_is_said_and_leaves_what_was_there() {
     assert_eq!(error.exit_code(), 6, "{error}");
     assert_eq!(read(&path, 1).unwrap(), b"old");
     assert_eq!(files_in(disk.0.path()).len(), 3, "the temporary file is gone");
+    let mut holed = NewFile::create(&path, KIND, 1).unwrap();
+    assert!(holed.write(&noise(6 << 20)).is_err());
+    assert!(holed.finish().is_err(), "a file with a hole can't be finished, even should there be room for its footer");
+    assert_eq!(read(&path, 1).unwrap(), b"old");
     let filler = disk.0.path().join("filler");
     assert!(fs::write(&filler, noise(6 << 20)).is_err(), "the disk is full now");
     assert_eq!(replace(&json, &noise(5000)).unwrap_err().exit_code(), 6);

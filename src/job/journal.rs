@@ -155,3 +155,87 @@ pub fn distinct(records: &[Record]) -> Vec<Record> {
     let mut seen = HashSet::with_capacity(records.len());
     records.iter().copied().filter(|record| seen.insert(record.unit)).collect()
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::fs;
+
+    fn record(unit: u64) -> Record {
+        Record { unit, a: unit * 3, b: u64::MAX - unit, c: 0 }
+    }
+
+    fn filled(path: &Path, key: u64, units: u64) {
+        let (mut journal, found) = Journal::open(path, key).unwrap();
+        for unit in found.len() as u64..units {
+            journal.append(record(unit)).unwrap();
+        }
+        journal.sync().unwrap();
+    }
+
+    #[test]
+    fn records_come_back_and_more_can_follow() {
+        let dir = tempfile::tempdir().unwrap();
+        let path = dir.path().join("j");
+        for units in [0, 1, 1, 5, 100] {
+            filled(&path, 4, units);
+            let (_, records) = Journal::open(&path, 4).unwrap();
+            assert_eq!(records, (0..units).map(record).collect::<Vec<_>>());
+        }
+        assert_eq!(fs::metadata(&path).unwrap().len(), 64 + 40 * 100);
+        let (_, records) = Journal::open(&path, 5).unwrap();
+        assert!(records.is_empty(), "a journal of another key is discarded");
+        assert_eq!(fs::metadata(&path).unwrap().len(), 64);
+    }
+
+    #[test]
+    fn torn_at_any_byte_it_keeps_the_whole_records_before() {
+        let dir = tempfile::tempdir().unwrap();
+        let path = dir.path().join("j");
+        filled(&path, 4, 5);
+        let good = fs::read(&path).unwrap();
+        for len in 0..=good.len() {
+            fs::write(&path, &good[..len]).unwrap();
+            let whole = len.saturating_sub(EDGE) / RECORD;
+            let (mut journal, records) = Journal::open(&path, 4).unwrap();
+            assert_eq!(records, (0..whole as u64).map(record).collect::<Vec<_>>(), "cut at {len}");
+            journal.append(record(77)).unwrap();
+            drop(journal);
+            let (_, records) = Journal::open(&path, 4).unwrap();
+            assert_eq!((records.len(), records[whole]), (whole + 1, record(77)), "cut at {len}");
+        }
+    }
+
+    #[test]
+    fn a_flipped_bit_ends_it_there() {
+        let dir = tempfile::tempdir().unwrap();
+        let path = dir.path().join("j");
+        filled(&path, 4, 3);
+        let good = fs::read(&path).unwrap();
+        // One bit of each byte: every journal that is cut costs a sync.
+        for bit in (0..good.len()).map(|byte| byte * 8 + byte % 8) {
+            let mut bad = good.clone();
+            bad[bit / 8] ^= 1 << (bit % 8);
+            fs::write(&path, &bad).unwrap();
+            let kept = (bit / 8).saturating_sub(EDGE) / RECORD;
+            let (_, records) = Journal::open(&path, 4).unwrap();
+            assert_eq!(records.len(), kept, "bit {bit}");
+        }
+    }
+
+    #[test]
+    fn records_that_changed_places_are_none() {
+        let dir = tempfile::tempdir().unwrap();
+        let path = dir.path().join("j");
+        filled(&path, 4, 2);
+        let bytes = fs::read(&path).unwrap();
+        fs::write(&path, [&bytes[..64], &bytes[104..144], &bytes[64..104]].concat()).unwrap();
+        assert!(Journal::open(&path, 4).unwrap().1.is_empty());
+    }
+
+    #[test]
+    fn of_duplicates_the_first_counts() {
+        let twice = Record { a: 999, ..record(1) };
+        assert_eq!(distinct(&[record(1), record(0), twice, record(0)]), [record(1), record(0)]);
+    }
+}

@@ -5,6 +5,7 @@
 
 pub mod clean;
 mod corners;
+pub mod figures;
 pub mod graph;
 pub mod host;
 pub mod input;
@@ -19,5 +20,6 @@ pub mod report;
 pub mod run;
 pub mod session;
 pub mod signals;
+pub mod status;
 pub mod triangle;
 pub mod verify;

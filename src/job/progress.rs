@@ -11,6 +11,9 @@ use std::time::{Duration, Instant, SystemTime};
 
 use indicatif::{MultiProgress, ProgressBar, ProgressStyle};
 
+pub use super::figures::Unit;
+use super::figures::{amount, bytes, duration, per_second};
+pub use super::status::Status;
 use super::{host, log, signals};
 use crate::store::replace::replace_volatile;
 
@@ -22,56 +25,6 @@ const DRAW: Duration = Duration::from_millis(200);
 const STATUS: Duration = Duration::from_secs(1);
 /// The rate is that of the last this many [`STATUS`] periods.
 const WINDOW: usize = 30;
-
-/// What a stage counts.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
-#[serde(rename_all = "lowercase")]
-pub enum Unit {
-    /// Bytes.
-    Bytes,
-    /// Units of work, such as pairs of blocks.
-    Units,
-    /// Edges.
-    Edges,
-}
-
-/// The content of `status.json`.
-#[derive(Debug, Clone, PartialEq, serde::Serialize, serde::Deserialize)]
-pub struct Status {
-    /// Whether the job ran on when this was written; false once it has ended in good order.
-    pub running: bool,
-    /// The stage at work, or the last one.
-    pub stage: String,
-    /// What `done`, `total` and `rate` count.
-    pub unit: Unit,
-    /// Work done.
-    pub done: u64,
-    /// Work in all, 0 if unknown.
-    pub total: u64,
-    /// Work a second, lately.
-    pub rate: f64,
-    /// Seconds left at this rate, if that can be said.
-    pub eta_seconds: Option<f64>,
-    /// Host memory now, in bytes.
-    pub memory: u64,
-    /// The most host memory so far, in bytes.
-    pub memory_peak: u64,
-    /// The job's limit, in bytes, if it has one.
-    pub memory_limit: Option<u64>,
-    /// Host of the process.
-    pub host: String,
-    /// Its process id there.
-    pub pid: u32,
-    /// When this was written, as `2026-11-20T12:00:00Z`.
-    pub updated_at: String,
-}
-
-impl Status {
-    /// The last status of the job in this workdir, if it left a readable one.
-    pub fn read(workdir: &Path) -> Option<Status> {
-        serde_json::from_slice(&std::fs::read(workdir.join("status.json")).ok()?).ok()
-    }
-}
 
 /// The progress of a whole job. Dropped, it stops its thread and writes the last status.
 pub struct Progress {
@@ -428,51 +381,41 @@ fn bar(name: &str, total: u64) -> ProgressBar {
     bar
 }
 
-impl Unit {
-    fn word(self) -> &'static str {
-        match self {
-            Unit::Bytes => "bytes",
-            Unit::Units => "units",
-            Unit::Edges => "edges",
-        }
-    }
-}
+#[cfg(test)]
+mod tests {
+    use super::*;
 
-/// `1.50 GiB`: limits are given in these.
-pub(crate) fn bytes(n: u64) -> String {
-    scaled(n as f64, 1024.0, &["B", "KiB", "MiB", "GiB", "TiB", "PiB"])
-}
-
-/// `90 s`, `12m03s`, `3h20m`.
-pub(crate) fn duration(seconds: f64) -> String {
-    let whole = seconds.round() as u64;
-    match whole {
-        0..10 => format!("{seconds:.1} s"),
-        10..100 => format!("{whole} s"),
-        100..6000 => format!("{}m{:02}s", whole / 60, whole % 60),
-        _ => format!("{}h{:02}m", whole / 3600, whole / 60 % 60),
+    #[test]
+    fn a_stage_counts_and_leaves_a_status() {
+        let dir = tempfile::tempdir().unwrap();
+        let progress = Progress::new(Duration::from_millis(100));
+        progress.set_workdir(dir.path());
+        progress.set_memory_limit(1 << 30);
+        let stage = progress.stage("sort", 4000, Unit::Units);
+        stage.resume_at(1000);
+        let block = std::hint::black_box(vec![1_u8; 64 << 20]);
+        std::thread::scope(|scope| {
+            for _ in 0..2 {
+                scope.spawn(|| (0..1000).for_each(|_| stage.advance(1)));
+            }
+        });
+        std::thread::sleep(Duration::from_millis(1300));
+        let status = Status::read(dir.path()).unwrap();
+        assert!(status.running);
+        assert_eq!((status.stage.as_str(), status.done, status.total), ("sort", 3000, 4000));
+        assert_eq!((status.pid, status.memory_limit), (std::process::id(), Some(1 << 30)));
+        // 2000 units in 1 to 1.3 s and 1000 to go: the resumed ones are no part of the rate.
+        assert!(status.rate > 500.0 && status.rate < 2100.0, "{status:?}");
+        assert!(status.eta_seconds.is_some_and(|s| s > 0.4 && s < 2.0), "{status:?}");
+        drop(block);
+        let end = stage.finish();
+        assert_eq!(end.done, 3000);
+        assert!(end.seconds >= 1.3 && end.peak_memory >= 64 << 20, "{end:?}");
+        assert!(progress.peak_memory() >= end.peak_memory);
+        let next = progress.stage("small", 0, Unit::Edges).finish();
+        assert!(next.peak_memory > 0);
+        drop(progress);
+        let status = Status::read(dir.path()).unwrap();
+        assert_eq!((status.running, status.stage.as_str(), status.eta_seconds), (false, "small", None));
     }
-}
-
-fn amount(n: u64, unit: Unit) -> String {
-    match unit {
-        Unit::Bytes => bytes(n),
-        _ => format!("{n} {}", unit.word()),
-    }
-}
-
-fn per_second(rate: f64, unit: Unit) -> String {
-    match unit {
-        Unit::Bytes => scaled(rate, 1000.0, &["B/s", "kB/s", "MB/s", "GB/s", "TB/s"]),
-        _ => format!("{} {}/s", scaled(rate, 1000.0, &["", "k", "M", "G", "T"]).trim_end(), unit.word()),
-    }
-}
-
-fn scaled(mut value: f64, step: f64, names: &[&str]) -> String {
-    let mut i = 0;
-    while value >= step && i + 1 < names.len() {
-        value /= step;
-        i += 1;
-    }
-    if i == 0 && value.fract() == 0.0 { format!("{value} {}", names[0]) } else { format!("{value:.2} {}", names[i]) }
 }

@@ -214,10 +214,15 @@ pub struct NewFile {
     temp: Temp,
     salt: u64,
     hasher: BodyHasher,
+    /// Small writes, not hashed yet.
     buffer: Vec<u8>,
+    /// Bytes of body so far.
+    bytes: u64,
     /// Bytes given to the system so far, and how many of these it was asked to write out.
     written: u64,
     pushed: u64,
+    /// A write failed, so the body has a hole.
+    failed: bool,
 }
 
 /// Removes the temporary file unless it got its name.
@@ -250,8 +255,10 @@ impl NewFile {
             salt,
             hasher: BodyHasher::new(salt),
             buffer: header(kind, salt).to_vec(),
+            bytes: 0,
             written: 0,
             pushed: 0,
+            failed: false,
         })
     }
 
@@ -260,19 +267,17 @@ impl NewFile {
     /// # Errors
     /// [`Error::DiskFull`] or [`Error::Io`]; the file can't be finished then.
     pub fn write(&mut self, bytes: &[u8]) -> Result<()> {
-        if self.buffer.len() + bytes.len() <= BUFFER {
-            self.hasher.update(bytes);
+        self.bytes += bytes.len() as u64;
+        if self.buffer.len() + bytes.len() > BUFFER {
+            self.flush()?;
+        }
+        if bytes.len() <= BUFFER / 2 {
             self.buffer.extend_from_slice(bytes);
             return Ok(());
         }
         self.flush()?;
-        if bytes.len() <= BUFFER / 2 {
-            self.hasher.update(bytes);
-            self.buffer.extend_from_slice(bytes);
-            return Ok(());
-        }
-        // In pieces, so that what is hashed is still in the cache when it is copied, and the disk starts early.
-        for piece in bytes.chunks(CHUNK) {
+        // In pieces, so that what was hashed is still in the cache when it is copied, and the disk starts early.
+        for piece in bytes.chunks(BUFFER) {
             self.hasher.update(piece);
             self.put(piece)?;
         }
@@ -281,7 +286,7 @@ impl NewFile {
 
     /// Bytes of body so far.
     pub fn len(&self) -> u64 {
-        self.hasher.bytes
+        self.bytes
     }
 
     /// Whether the body has no bytes yet.
@@ -316,10 +321,9 @@ impl NewFile {
     }
 
     fn complete(&mut self) -> Result<Seal> {
-        let hasher = std::mem::replace(&mut self.hasher, BodyHasher::new(0));
-        let seal = hasher.seal();
-        self.buffer.extend_from_slice(&footer(seal, self.salt));
         self.flush()?;
+        let seal = std::mem::replace(&mut self.hasher, BodyHasher::new(0)).seal();
+        self.put(&footer(seal, self.salt))?;
         Ok(seal)
     }
 
@@ -333,8 +337,15 @@ impl NewFile {
         Ok(())
     }
 
+    /// Hashes and writes what was gathered.
     fn flush(&mut self) -> Result<()> {
+        if self.buffer.is_empty() {
+            return Ok(());
+        }
         let mut buffer = std::mem::take(&mut self.buffer);
+        // The header, which starts the first buffer, is no part of the body.
+        let body = if self.written == 0 { EDGE } else { 0 };
+        self.hasher.update(&buffer[body..]);
         self.put(&buffer)?;
         buffer.clear();
         self.buffer = buffer;
@@ -348,7 +359,14 @@ impl NewFile {
             (&self.file).write_all(first)?;
             (&self.file).write_all(rest)
         };
-        write().map_err(|e| Error::io("write", &self.path, e))?;
+        if self.failed {
+            let hole = io::Error::other("an earlier write failed");
+            return Err(Error::io("write", &self.path, hole));
+        }
+        write().map_err(|e| {
+            self.failed = true;
+            Error::io("write", &self.path, e)
+        })?;
         self.written += bytes.len() as u64;
         if self.written - self.pushed >= BEHIND {
             os::start_writeback(&self.file, self.pushed, self.written - self.pushed);

@@ -1,4 +1,5 @@
 //! gpugraph: out-of-core graph algorithms.
 
+pub mod algo;
 pub mod error;
 pub mod graph;

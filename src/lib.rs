@@ -1,5 +1,6 @@
 //! gpugraph: out-of-core graph algorithms.
 
+pub mod convert;
 pub mod error;
 pub mod formats;
 pub mod generate;

@@ -59,8 +59,15 @@ fn golden() {
     assert_eq!(identities, IDENTITIES);
 }
 
-const GOLDEN: [&str; 6] = ["", "", "", "", "", ""];
-const IDENTITIES: [u64; 2] = [0, 0];
+const GOLDEN: [&str; 6] = [
+    "[[1005911, 57404], [428258, 740865], [456748, 921443]]",
+    "[[3744019, 556494], [1674921, 3382888], [438205, 3738237]]",
+    "[[280258170, 46227294], [222871266, 228707563], [6941153, 441048655]]",
+    "[[444662797998, 597869303632], [63186290990, 513782437758], [658206601097, 938542269277]]",
+    "[[397230, 665775], [771381, 978948], [799199, 1004899]]",
+    "[[65390886180, 24977601192], [49663635626, 62278709404], [36696526602, 3336361233]]",
+];
+const IDENTITIES: [u64; 2] = [915_864_532_218_670_709, 12_389_452_823_503_132_222];
 
 #[test]
 fn any_piece_can_be_made_alone() {
@@ -237,4 +244,26 @@ fn files_are_the_same_for_any_number_of_threads() {
             assert_eq!(visitors[0].0, all(&generator), "in order, as one thread reads one file");
         }
     }
+}
+
+/// The product of the issue: 6 t(A) t(B) triangles from the edges of two known graphs.
+#[test]
+fn a_product_of_known_graphs() {
+    let folder = std::env::var_os("GPUGRAPH_DATA").map(std::path::PathBuf::from);
+    let folder =
+        folder.unwrap_or_else(|| std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("../shared/data")).join("snap");
+    if !folder.is_dir() {
+        println!("SKIPPED: no shared data at {}", folder.display());
+        return;
+    }
+    let open = |name: &str| Input::open(&[folder.join(name)], None).unwrap();
+    let product = Product::read(&open("email-Eu-core.txt.gz"), &open("ca-AstroPh.txt.gz"), &Unwatched).unwrap();
+    assert_eq!(product.factor_edges(), [16_064, 198_050]);
+    assert_eq!(product.edges(), 6_362_950_400);
+    assert!(product.vertices() < 1 << 32);
+    let last = product.edges() - 2;
+    let generator = Generator::Product(product);
+    let mut edges = [[0; 2]; 2];
+    generator.fill_narrow(last, &mut edges);
+    assert!(edges.iter().flatten().all(|id| u64::from(*id) < generator.vertices()));
 }

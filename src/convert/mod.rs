@@ -3,8 +3,8 @@
 //! | to | passes | what is written |
 //! |---|---|---|
 //! | `u32`, `u64`, `graph500`, `text` | 1 | the edges as they stand, in the order of the input |
-//! | `mtx`, `gr` | 2 (counts stand in the header) | the same, ids from 1; `mtx` as pattern general, `gr` with lengths of 1 |
-//! | `metis` | 3 and more | the simple graph: see [`metis`] |
+//! | `mtx`, `gr` | 2 (for the header) | the same, ids from 1; `mtx` as pattern general, `gr` with lengths of 1 |
+//! | `metis` | 3 and more | the simple graph: see `convert/metis.rs` |
 //!
 //! Weights are dropped. Names that end in `.gz` or `.zst` are packed, a chunk a member or frame, so that all threads
 //! pack. The file is written under a temporary name beside its own, synced and renamed: it is whole or not there.

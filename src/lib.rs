@@ -1,7 +1,39 @@
-//! gpugraph: out-of-core graph algorithms.
+//! gpugraph: exact graph algorithms on graphs larger than the GPU and than memory, as resumable jobs.
+//!
+//! ```text
+//! job.toml ─ config ─ job ─┬─ prepare: ingest → relabel → partition → sort → blocks
+//!                          ├─ algo: triangle
+//!                          └─ report
+//!                 beneath: store (files) · memory (budget) · comm (ranks)
+//! ```
+//!
+//! | module | knows |
+//! |---|---|
+//! | [`config`] | the job file, and nothing of how it is carried out |
+//! | [`job`] | runs, stages, manifest, journal, limits, signals; the only one that writes the manifest |
+//! | [`formats`], [`generate`] | edges as they come and go |
+//! | [`prepare`] | from edges to rows; no stages, devices or ranks |
+//! | [`graph`] | order of vertices, layout, blocks |
+//! | [`algo`] | algorithms over blocks; opens no file |
+//! | [`store`], [`memory`] | sealed files; the memory limit |
+//!
+//! What holds everywhere: the answer, the blocks and the units depend on the input alone, never on limits, threads,
+//! device or ranks; a stored file is complete and checked, or absent; memory that grows with the graph comes from the
+//! budget; nothing is allocated by the claim of a header that was not checked against the file.
 
+pub mod algo;
+pub mod cli;
+pub mod comm;
+pub mod config;
 pub mod error;
 pub mod failpoint;
+pub mod formats;
+pub mod generate;
+pub mod gpu;
 pub mod graph;
 pub mod job;
+pub mod memory;
+pub mod prepare;
 pub mod store;
+
+pub use error::{Error, Result};

@@ -1,3 +1,35 @@
-//! The command.
+//! The command: parses, dispatches, prints the error.
 
-fn main() {}
+use clap::{CommandFactory, Parser};
+use gpugraph::cli::{Cli, Command};
+use gpugraph::error::Result;
+use gpugraph::job::{self, signals};
+use std::process::ExitCode;
+
+fn main() -> ExitCode {
+    let cli = Cli::parse();
+    match signals::install().and_then(|()| dispatch(cli.command)) {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(e) => {
+            eprintln!("error: {e}");
+            ExitCode::from(e.exit_code())
+        }
+    }
+}
+
+fn dispatch(command: Command) -> Result<()> {
+    match command {
+        Command::Run(args) => {
+            job::log::init(args.log_format, args.quiet);
+            let job = gpugraph::config::load(&args.job, &args.set)?;
+            let report = job::run::run(job, args.fresh)?;
+            println!("{}", report.results);
+            Ok(())
+        }
+        Command::Completions { shell } => {
+            clap_complete::generate(shell, &mut Cli::command(), "gpugraph", &mut std::io::stdout());
+            Ok(())
+        }
+        _ => Ok(()),
+    }
+}

@@ -1,3 +1,8 @@
-//! The graph in memory: ids, blocks of rows, and how rows are laid out in blocks.
+//! The graph: the order of vertices, blocks of rows, how they are laid out, stored and found again.
 
+pub mod catalogue;
 pub mod csr;
+pub mod degrees;
+pub mod layout;
+pub mod order;
+pub mod stored;

@@ -1,0 +1,3 @@
+//! The algorithms: one folder each, from the driver down to the kernels of each backend.
+
+pub mod triangle;

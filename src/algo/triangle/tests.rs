@@ -1,0 +1,215 @@
+use super::{Counter, Isa, PairCount, Settings};
+use crate::graph::csr::Block;
+use proptest::prelude::*;
+use std::collections::BTreeSet;
+use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering::Relaxed};
+
+/// Rows of a graph numbered by descending degree, as the store would hold them.
+struct Rows(Vec<Vec<u32>>);
+
+impl Rows {
+    fn new(vertices: u32, edges: &[(u32, u32)]) -> Rows {
+        let mut degrees = vec![0u32; vertices as usize];
+        for &(u, v) in edges.iter().filter(|(u, v)| u != v) {
+            degrees[u as usize] += 1;
+            degrees[v as usize] += 1;
+        }
+        let mut order: Vec<u32> = (0..vertices).collect();
+        order.sort_by_key(|&v| (std::cmp::Reverse(degrees[v as usize]), v));
+        let mut ids = vec![0; vertices as usize];
+        for (id, &v) in order.iter().enumerate() {
+            ids[v as usize] = id as u32;
+        }
+        let mut rows = vec![BTreeSet::new(); vertices as usize];
+        for &(u, v) in edges.iter().filter(|(u, v)| u != v) {
+            let (u, v) = (ids[u as usize], ids[v as usize]);
+            rows[u.max(v) as usize].insert(u.min(v));
+        }
+        Rows(rows.into_iter().map(|row| row.into_iter().collect()).collect())
+    }
+
+    /// Triangles at each vertex by the adjacency matrix: `A²` counted over the edges.
+    fn oracle(&self) -> Vec<u64> {
+        let n = self.0.len();
+        let mut adjacent = vec![vec![false; n]; n];
+        for (v, row) in self.0.iter().enumerate() {
+            for &u in row {
+                adjacent[v][u as usize] = true;
+                adjacent[u as usize][v] = true;
+            }
+        }
+        let closed = |v: usize| -> u64 {
+            let neighbours: Vec<usize> = (0..n).filter(|&u| adjacent[v][u]).collect();
+            let pairs = neighbours.iter().map(|&u| neighbours.iter().filter(|&&w| adjacent[u][w]).count() as u64);
+            pairs.sum::<u64>() / 2
+        };
+        (0..n).map(closed).collect()
+    }
+
+    fn wedges(&self) -> u64 {
+        self.0.iter().map(|row| row.len() as u64).map(|d| d * d.saturating_sub(1) / 2).sum()
+    }
+
+    /// Blocks of at most `targets` entries and at least one row.
+    fn blocks(&self, targets: usize) -> Vec<(u32, Vec<u32>, Vec<u32>)> {
+        let mut blocks: Vec<(u32, Vec<u32>, Vec<u32>)> = Vec::new();
+        for (v, row) in self.0.iter().enumerate() {
+            match blocks.last_mut() {
+                Some((_, offsets, all)) if all.len() + row.len() <= targets => {
+                    all.extend(row);
+                    offsets.push(all.len() as u32);
+                }
+                _ => blocks.push((v as u32, vec![0, row.len() as u32], row.clone())),
+            }
+        }
+        blocks
+    }
+
+    /// Counts every pair of blocks, in total and by vertex.
+    fn count(&self, block: usize, settings: Settings) -> (PairCount, Vec<u64>) {
+        let blocks = self.blocks(block);
+        let blocks: Vec<Block> = blocks
+            .iter()
+            .map(|(first_row, offsets, targets)| Block { first_row: *first_row, offsets, targets })
+            .collect();
+        let per_vertex: Vec<AtomicU64> = self.0.iter().map(|_| AtomicU64::new(0)).collect();
+        let max_row = self.0.iter().map(Vec::len).max().unwrap_or(0) as u64;
+        let max_rows = blocks.iter().map(|block| block.rows()).max().unwrap_or(0) as u64;
+        let mut counter = Counter::new(settings, self.0.len() as u64, max_row, max_rows);
+        let mut sum = PairCount::default();
+        for (i, &front) in blocks.iter().enumerate() {
+            let mut front = counter.front(front);
+            for &partner in &blocks[i..] {
+                let count = front.pair(partner, &|| false).expect("nothing stops it");
+                assert_eq!(front.pair_per_vertex(partner, &per_vertex, &|| false), Some(count));
+                sum.triangles += count.triangles;
+                sum.probes += count.probes;
+            }
+        }
+        (sum, per_vertex.into_iter().map(AtomicU64::into_inner).collect())
+    }
+
+    fn check(&self, block: usize, settings: Settings, triangles: u64) {
+        let (sum, per_vertex) = self.count(block, settings);
+        assert_eq!(sum, PairCount { triangles, probes: self.wedges() });
+        assert_eq!(per_vertex.iter().sum::<u64>(), 3 * triangles);
+    }
+}
+
+fn settings() -> Settings {
+    Settings { threads: 2, isa: Isa::detect(), ..Settings::new(2) }
+}
+
+fn complete(n: u32) -> Vec<(u32, u32)> {
+    (0..n).flat_map(|u| (0..u).map(move |v| (u, v))).collect()
+}
+
+#[test]
+fn closed_forms() {
+    let choose_3 = |n: u64| n * (n - 1) * (n - 2) / 6;
+    let wheel = |n: u32| (1..n).flat_map(|v| [(0, v), (v, if v + 1 < n { v + 1 } else { 1 })]).collect::<Vec<_>>();
+    let tripartite: Vec<_> = complete(90).into_iter().filter(|(u, v)| u % 3 != v % 3).collect();
+    let hypercube: Vec<_> = (0..256u32).flat_map(|v| (0..8).map(move |bit| (v, v ^ 1 << bit))).collect();
+    let star: Vec<_> = (1..1000).map(|v| (0, v)).collect();
+    let path: Vec<_> = (1..1000).map(|v| (v - 1, v)).collect();
+    let cases = [
+        ("nothing", 1, vec![], 0),
+        ("a loop", 1, vec![(0, 0)], 0),
+        ("complete", 700, complete(700), choose_3(700)),
+        ("wheel", 500, wheel(500), 499),
+        ("tripartite", 90, tripartite, 30 * 30 * 30),
+        ("hypercube", 256, hypercube, 0),
+        ("star", 1000, star, 0),
+        ("path", 1000, path, 0),
+    ];
+    for (name, vertices, edges, triangles) in cases {
+        let rows = Rows::new(vertices, &edges);
+        for hubs in [0, 64, 512, 600, 1 << 14] {
+            for block in [1, 1000, usize::MAX] {
+                println!("{name}, {hubs} hubs, blocks of {block}");
+                rows.check(block, Settings { hubs, ..settings() }, triangles);
+            }
+        }
+    }
+}
+
+#[test]
+fn ids_too_high_to_be_marked() {
+    // Three rows far apart share entries that lie beyond the marks, so these are found by merging.
+    let high = super::probe::MARK_IDS;
+    let rows = [vec![high - 1, high, high + 2], vec![high - 1, high, high + 2, high + 4], vec![high + 2, high + 4]];
+    let mut offsets = vec![0];
+    let mut targets = Vec::new();
+    let first_row = high - 1;
+    for row in [&[][..], &[high - 1], &[], &[high - 1, high], &[], &rows[0], &rows[1], &rows[2]] {
+        targets.extend_from_slice(row);
+        offsets.push(targets.len() as u32);
+    }
+    let block = Block { first_row, offsets: &offsets, targets: &targets };
+    let has = |v: u32, u: u32| v >= first_row && block.row((v - first_row) as usize).contains(&u);
+    let ids = first_row..block.end_row();
+    let mut expected = 0;
+    for c in ids.clone() {
+        for b in ids.clone().filter(|&b| has(c, b)) {
+            expected += ids.clone().filter(|&a| has(c, a) && has(b, a)).count() as u64;
+        }
+    }
+    assert!(expected > 3);
+    let mut counter = Counter::new(settings(), u64::from(block.end_row()), 8, 8);
+    let count = counter.front(block).pair(block, &|| false).expect("nothing stops it");
+    assert_eq!(count.triangles, expected);
+}
+
+#[test]
+fn stops_when_told() {
+    let rows = Rows::new(1500, &complete(1500));
+    let blocks = rows.blocks(usize::MAX);
+    let (first_row, offsets, targets) = &blocks[0];
+    let block = Block { first_row: *first_row, offsets, targets };
+    for hubs in [0, 1 << 14] {
+        let asked = AtomicUsize::new(0);
+        let mut counter = Counter::new(Settings { hubs, ..settings() }, 1500, 1500, 1500);
+        let count = counter.front(block).pair(block, &|| asked.fetch_add(1, Relaxed) > 3);
+        assert!(asked.load(Relaxed) > 3, "asked {asked:?} times");
+        assert_eq!(count, None);
+    }
+}
+
+#[test]
+fn scratch_is_no_more_than_stated() {
+    let settings = Settings::new(3);
+    let few = Counter::scratch_bytes(&settings, 10, 3, 10);
+    let many = Counter::scratch_bytes(&settings, 1 << 32, 1 << 17, 1 << 24);
+    assert!(few < many && many < 256 << 20, "{few} {many}");
+}
+
+prop_compose! {
+    /// Edges that favour low numbers, so that there are hubs.
+    fn graph()(vertices in 1u32..120)(
+        edges in prop::collection::vec((0..vertices, 0..vertices, 0..vertices), 0..1500),
+        vertices in Just(vertices),
+    ) -> (u32, Vec<(u32, u32)>) {
+        (vertices, edges.into_iter().map(|(u, v, w)| (u.min(v), w)).collect())
+    }
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(200))]
+
+    #[test]
+    fn agrees_with_the_matrix(
+        (vertices, edges) in graph(),
+        block in prop::sample::select(vec![1usize, 7, 50, 300, usize::MAX]),
+        threads in prop::sample::select(vec![1usize, 2, 7]),
+        isa in prop::sample::select(vec![Isa::Avx512, Isa::Avx2, Isa::Plain]),
+        hubs in prop::sample::select(vec![0u32, 1, 8, 40, 1 << 14]),
+        tile in prop::sample::select(vec![1usize, 16, 200, 1 << 20]),
+    ) {
+        let rows = Rows::new(vertices, &edges);
+        let (sum, per_vertex) = rows.count(block, Settings { threads, isa, hubs, tile });
+        let expected = rows.oracle();
+        prop_assert_eq!(sum.triangles, expected.iter().sum::<u64>() / 3);
+        prop_assert_eq!(sum.probes, rows.wedges());
+        prop_assert_eq!(per_vertex, expected);
+    }
+}

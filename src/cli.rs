@@ -1,0 +1,207 @@
+//! The command line: what can be typed, with an example for each command.
+
+use crate::job::log::Format as LogFormat;
+use clap::{Args, Parser, Subcommand};
+use std::path::PathBuf;
+
+/// Exact graph algorithms on graphs larger than memory, as resumable jobs.
+#[derive(Debug, Parser)]
+#[command(name = "gpugraph", version, max_term_width = 110)]
+#[command(after_help = "Example:\n  gpugraph run configs/quickstart.toml\n\nExit codes: 0 done, 2 usage or config, \
+    3 bad input, 4 a stored file is corrupt, 5 workdir in use, 6 out of disk, 7 a limit is too small, 8 a result failed \
+    validation, 9 a GPU or rank was lost, 10 workdir can't be read or written, 75 stopped by a signal: run the same line again.")]
+pub struct Cli {
+    /// What to do.
+    #[command(subcommand)]
+    pub command: Command,
+}
+
+/// The commands.
+#[derive(Debug, Subcommand)]
+pub enum Command {
+    /// Run a job; it resumes by itself where an earlier run of the same job stopped
+    #[command(
+        after_help = "Example:\n  gpugraph run configs/triangle.toml --set input.path=edges.u32 --set limits.host_memory=8GiB"
+    )]
+    Run(RunArgs),
+    /// Print stages, memory, disk and time of a job without running it; say which limit does not fit
+    #[command(after_help = "Example:\n  gpugraph plan configs/s29.toml")]
+    Plan(PlanArgs),
+    /// Tell how far a job is, also while it runs elsewhere, or why it stopped
+    #[command(after_help = "Example:\n  gpugraph status gpugraph.work/s29")]
+    Status(LookArgs),
+    /// Re-read every stored file against its checksum and check the results by another method
+    #[command(after_help = "Example:\n  gpugraph verify configs/s29.toml")]
+    Verify(LookArgs),
+    /// Write a random graph or a product of two graphs, the same file on any machine
+    Generate(GenerateArgs),
+    /// Convert an edge list between formats, in fixed memory
+    #[command(after_help = "Example:\n  gpugraph convert email-Eu-core.txt.gz email.u32")]
+    Convert(ConvertArgs),
+    /// Remove what of a workdir can be made again; results and reports stay
+    #[command(after_help = "Example:\n  gpugraph clean gpugraph.work/s29")]
+    Clean(CleanArgs),
+    /// Show GPUs, driver, memory and MPI, what is missing for each and how to get it
+    #[command(after_help = "Example:\n  gpugraph devices --json")]
+    Devices(DevicesArgs),
+    /// Print completions for a shell
+    #[command(
+        after_help = "Example:\n  gpugraph completions bash > ~/.local/share/bash-completion/completions/gpugraph"
+    )]
+    Completions {
+        /// The shell
+        shell: clap_complete::Shell,
+    },
+    /// Print the man page
+    #[command(after_help = "Example:\n  gpugraph man | man -l -")]
+    Man,
+}
+
+/// `gpugraph run`.
+#[derive(Debug, Args)]
+pub struct RunArgs {
+    /// The job file
+    pub job: PathBuf,
+    /// Override a key of the job file, as table.key=value
+    #[arg(long = "set", value_name = "TABLE.KEY=VALUE")]
+    pub set: Vec<String>,
+    /// Discard what an earlier run of this job left
+    #[arg(long)]
+    pub fresh: bool,
+    /// How log lines look
+    #[arg(long, value_enum, default_value_t = LogFormat::Text)]
+    pub log_format: LogFormat,
+    /// Log warnings alone
+    #[arg(long)]
+    pub quiet: bool,
+}
+
+/// `gpugraph plan`.
+#[derive(Debug, Args)]
+pub struct PlanArgs {
+    /// The job file
+    pub job: PathBuf,
+    /// Override a key of the job file, as table.key=value
+    #[arg(long = "set", value_name = "TABLE.KEY=VALUE")]
+    pub set: Vec<String>,
+    /// Print JSON
+    #[arg(long)]
+    pub json: bool,
+}
+
+/// `gpugraph status` and `gpugraph verify`.
+#[derive(Debug, Args)]
+pub struct LookArgs {
+    /// A job file or a workdir
+    #[arg(value_name = "JOB.toml|WORKDIR")]
+    pub place: PathBuf,
+    /// Override a key of the job file, as table.key=value
+    #[arg(long = "set", value_name = "TABLE.KEY=VALUE")]
+    pub set: Vec<String>,
+    /// Print JSON
+    #[arg(long)]
+    pub json: bool,
+}
+
+/// `gpugraph generate`.
+#[derive(Debug, Args)]
+#[command(after_help = "Examples:\n  gpugraph generate kronecker --scale 20 --edge-factor 16 --seed 1 -o s20.u32\n  \
+    gpugraph generate product a.txt b.txt -o product.u64 --format u64")]
+pub struct GenerateArgs {
+    /// What to generate
+    #[command(subcommand)]
+    pub kind: GenerateKind,
+}
+
+/// What can be generated.
+#[derive(Debug, Subcommand)]
+pub enum GenerateKind {
+    /// R-MAT by the Graph500 parameters, ids permuted
+    Kronecker(RandomArgs),
+    /// Both ends of every edge drawn evenly
+    Uniform(RandomArgs),
+    /// The product of two graphs, whose triangles are 6 times the product of theirs
+    Product(ProductArgs),
+}
+
+/// A random graph.
+#[derive(Debug, Args)]
+pub struct RandomArgs {
+    /// Binary logarithm of the number of vertices
+    #[arg(long)]
+    pub scale: u32,
+    /// Edges per vertex, may be fractional
+    #[arg(long, default_value_t = 16.0)]
+    pub edge_factor: f64,
+    /// Seed of the random numbers
+    #[arg(long, default_value_t = 1)]
+    pub seed: u64,
+    #[command(flatten)]
+    /// Where it goes
+    pub output: OutputArgs,
+}
+
+/// A product of two graphs.
+#[derive(Debug, Args)]
+pub struct ProductArgs {
+    /// First edge list
+    pub a: PathBuf,
+    /// Second edge list
+    pub b: PathBuf,
+    /// Format of both, unless their names say
+    #[arg(long)]
+    pub input_format: Option<String>,
+    #[command(flatten)]
+    /// Where it goes
+    pub output: OutputArgs,
+}
+
+/// Where generated edges go.
+#[derive(Debug, Args)]
+pub struct OutputArgs {
+    /// The file to write
+    #[arg(short = 'o', long = "output", value_name = "FILE")]
+    pub output: PathBuf,
+    /// Its format; u32 unless said
+    #[arg(long, default_value = "u32")]
+    pub format: String,
+    /// Threads; 0 for all cores of this process
+    #[arg(long, default_value_t = 0)]
+    pub threads: usize,
+}
+
+/// `gpugraph convert`.
+#[derive(Debug, Args)]
+pub struct ConvertArgs {
+    /// A file, a folder or a pattern
+    pub input: PathBuf,
+    /// The file to write
+    pub output: PathBuf,
+    /// Format of the input, unless its name says
+    #[arg(long)]
+    pub from: Option<String>,
+    /// Format of the output, unless its name says
+    #[arg(long)]
+    pub to: Option<String>,
+    /// Threads; 0 for all cores of this process
+    #[arg(long, default_value_t = 0)]
+    pub threads: usize,
+}
+
+/// `gpugraph clean`.
+#[derive(Debug, Args)]
+pub struct CleanArgs {
+    /// The workdir
+    pub workdir: PathBuf,
+    /// Remove results and reports, too
+    #[arg(long)]
+    pub all: bool,
+}
+
+/// `gpugraph devices`.
+#[derive(Debug, Args)]
+pub struct DevicesArgs {
+    /// Print JSON
+    #[arg(long)]
+    pub json: bool,
+}

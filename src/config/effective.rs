@@ -1,0 +1,63 @@
+//! The job as one TOML text with its overrides in it, for the record and to be run again.
+
+use super::diagnostics::Diagnostics;
+use super::keys;
+use super::tree::{Node, Table, Value};
+
+/// The file's own text where nothing overrides it; else its tables, with the values as they were written.
+pub(super) fn text(root: &Table, overrides: &[String], diagnostics: &Diagnostics) -> String {
+    if overrides.is_empty() {
+        return diagnostics.text(0).to_owned();
+    }
+    let mut text = String::new();
+    for given in overrides {
+        // As a string of TOML, so that the comment stays one line whatever the override holds.
+        text.push_str(&format!("# --set {}\n", quoted(given)));
+    }
+    for entry in &root.entries {
+        let Some(table) = entry.node.as_table() else { continue };
+        text.push_str(&format!("\n[{}]\n", key(&entry.key)));
+        for entry in &table.entries {
+            text.push_str(&format!("{} = {}\n", key(&entry.key), value(&entry.node, diagnostics)));
+        }
+    }
+    text
+}
+
+fn value(node: &Node, diagnostics: &Diagnostics) -> String {
+    match &node.value {
+        Value::String(text) => quoted(text),
+        Value::Array(elements) => {
+            let elements: Vec<String> = elements.iter().map(|element| value(element, diagnostics)).collect();
+            format!("[{}]", elements.join(", "))
+        }
+        Value::Table(table) => {
+            let entries: Vec<String> = table
+                .entries
+                .iter()
+                .map(|entry| format!("{} = {}", key(&entry.key), value(&entry.node, diagnostics)))
+                .collect();
+            format!("{{ {} }}", entries.join(", "))
+        }
+        _ => diagnostics.slice(&node.place).to_owned(),
+    }
+}
+
+fn key(key: &str) -> String {
+    if !key.is_empty() && key.chars().all(keys::is_bare) { key.to_owned() } else { quoted(key) }
+}
+
+/// A basic string on one line.
+fn quoted(text: &str) -> String {
+    let mut out = String::from("\"");
+    for c in text.chars() {
+        match c {
+            '"' => out.push_str("\\\""),
+            '\\' => out.push_str("\\\\"),
+            c if c.is_control() => out.push_str(&format!("\\u{:04X}", u32::from(c))),
+            c => out.push(c),
+        }
+    }
+    out.push('"');
+    out
+}

@@ -1,0 +1,92 @@
+//! `--set table.key=value`, hung into the tree of the job file before it is validated, so that an override and a
+//! line of the file are checked by the same code.
+
+use toml::de::DeValue;
+
+use super::diagnostics::{Diagnostics, Place, clip};
+use super::keys;
+use super::tree::{Entry, Node, Table, Value};
+
+/// Hangs override number `source` (from 1) into the tree. The last of several for one key wins.
+pub(super) fn apply(root: &mut Table, source: usize, diagnostics: &mut Diagnostics) {
+    let text = diagnostics.text(source).to_owned();
+    let Some((path, value)) = text.split_once('=') else {
+        diagnostics.error(&Place::new(source, 0..text.len()), "expected table.key=value, found no '='");
+        return;
+    };
+    let mut keys: Vec<(&str, Place)> = Vec::new();
+    let mut at = 0;
+    for part in path.split('.') {
+        let key = part.trim();
+        let start = at + (part.len() - part.trim_start().len());
+        let place = Place::new(source, start..start + key.len());
+        if key.is_empty() || !key.chars().all(keys::is_bare) {
+            diagnostics.error(&place, format!("expected table.key=value, found '{}' before the '='", clip(path)));
+            return;
+        }
+        keys.push((key, place));
+        at += part.len() + 1;
+    }
+    let names: Vec<&str> = keys.iter().map(|(key, _)| *key).collect();
+    let is_text = keys::TEXT.iter().any(|text| names == text);
+    let node = value_node(value, is_text, path.len() + 1, source);
+    insert(root, &keys, node);
+    supersede(root, source, &keys);
+}
+
+/// The value as TOML; where it isn't any, or none that the key can take, the text itself, so that the shell's quotes
+/// suffice.
+fn value_node(text: &str, is_text: bool, start: usize, source: usize) -> Node {
+    let trimmed = text.trim();
+    let start = start + (text.len() - text.trim_start().len());
+    let place = Place::new(source, start..start + trimmed.len());
+    if let Ok(parsed) = DeValue::parse(trimmed) {
+        let takes = matches!(parsed.get_ref(), DeValue::String(_) | DeValue::Array(_) | DeValue::Table(_));
+        if takes || !is_text {
+            return Node::new(parsed.get_ref(), place, start);
+        }
+    }
+    Node { place, value: Value::String(trimmed.to_owned()) }
+}
+
+/// Replaces the value at the end of the path of `keys`, making the tables on the way.
+fn insert(table: &mut Table, keys: &[(&str, Place)], node: Node) {
+    let Some(((key, place), rest)) = keys.split_first() else { return };
+    let node = match rest {
+        [] => node,
+        _ => {
+            let mut inner = Table::default();
+            let existing = table.get_mut(key).map(|entry| &mut entry.node.value);
+            if let Some(Value::Table(existing)) = existing {
+                return insert(existing, rest, node);
+            }
+            insert(&mut inner, rest, node);
+            Node { place: place.clone(), value: Value::Table(inner) }
+        }
+    };
+    let entry = Entry { key: (*key).to_owned(), place: place.clone(), node };
+    match table.get_mut(key) {
+        Some(existing) => *existing = entry,
+        None => table.entries.push(entry),
+    }
+}
+
+/// Takes out what the file says and the override rules out, because nothing can be unset by `--set`: another
+/// source of edges beside the one named, the GPU's number beside `run.device=cpu`.
+fn supersede(root: &mut Table, source: usize, keys: &[(&str, Place)]) {
+    let Some((name, _)) = keys.first() else { return };
+    let Some(Value::Table(table)) = root.get_mut(name).map(|entry| &mut entry.node.value) else { return };
+    let given = |key: &str| table.get(key).filter(|entry| entry.place.source == source);
+    let mut ruled_out: Vec<&str> = Vec::new();
+    if *name == "input"
+        && let Some(named) = keys::SOURCES.into_iter().find(|key| given(key).is_some())
+    {
+        ruled_out.extend(keys::SOURCES.iter().filter(|key| **key != named));
+        // The format that the file gives is that of its path.
+        ruled_out.extend((named != "path").then_some("format"));
+    }
+    if *name == "run" && given("device").is_some_and(|entry| entry.node.value == Value::String("cpu".to_owned())) {
+        ruled_out.push("gpu");
+    }
+    table.entries.retain(|entry| entry.place.is_override() || !ruled_out.contains(&entry.key.as_str()));
+}

@@ -1,0 +1,239 @@
+//! From the tree of a job file to a [`Job`]: ranges, defaults, and what excludes what.
+
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use super::FORMATS;
+use super::diagnostics::Diagnostics;
+use super::expand::Environment;
+use super::field::{Field, Section};
+use super::keys;
+use super::spec::{Device, InputSpec, Job, Limits, Output, OutputFormat, Random, Run, Triangle};
+use super::tree::Table;
+
+/// The job of a tree, all but its `text`. `None` where something is wrong, which `diagnostics` then has.
+pub(super) fn job(
+    root: &Table,
+    file: &Path,
+    environment: Environment<'_>,
+    diagnostics: &mut Diagnostics,
+) -> Option<Job> {
+    keys::check(root, diagnostics);
+    let section = Section::of(root, "job");
+    let name = name(&section, file, diagnostics);
+    let workdir = match section.get("workdir") {
+        Some(field) => field.path(environment, diagnostics),
+        None => name.as_ref().map(|name| Path::new("gpugraph.work").join(name)),
+    };
+    let keep = section.get("keep").and_then(|field| field.boolean(diagnostics)).unwrap_or(false);
+    let input = input(root, workdir.as_deref(), environment, diagnostics);
+    let limits = limits(&Section::of(root, "limits"), diagnostics);
+    let run = run(&Section::of(root, "run"), diagnostics);
+    let output = output(&Section::of(root, "output"), diagnostics);
+    let triangle = algorithms(root, keep, diagnostics);
+    Some(Job {
+        name: name?,
+        workdir: workdir?,
+        keep,
+        input: input?,
+        limits,
+        run,
+        output,
+        triangle,
+        text: String::new(),
+    })
+}
+
+/// The name is a folder's name, and stands in reports and in the scheduler's lists.
+fn name(section: &Section<'_>, file: &Path, diagnostics: &mut Diagnostics) -> Option<String> {
+    let Some(field) = section.get("name") else {
+        let stem = file.file_stem().and_then(|stem| stem.to_str()).unwrap_or_default();
+        if let Err(why) = check_name(stem) {
+            diagnostics.missing(format!("the file's name makes no name for the job ({why}): add name to [job]"));
+            return None;
+        }
+        return Some(stem.to_owned());
+    };
+    let name = field.string(diagnostics)?;
+    if let Err(why) = check_name(name) {
+        field.error(why, diagnostics);
+        return None;
+    }
+    Some(name.to_owned())
+}
+
+fn check_name(name: &str) -> Result<(), &'static str> {
+    if name.is_empty() {
+        Err("a name can't be empty")
+    } else if name.contains(['/', '\\']) {
+        Err("a name can't hold a slash: say where with workdir")
+    } else if name.starts_with(['.', '-']) {
+        Err("a name can't begin with '.' or '-'")
+    } else if name.chars().any(char::is_control) || name.trim() != name {
+        Err("a name can't hold control characters, nor begin or end with a blank")
+    } else if name.len() > 100 {
+        Err("a name can't be longer than 100 bytes")
+    } else {
+        Ok(())
+    }
+}
+
+fn input(
+    root: &Table,
+    workdir: Option<&Path>,
+    environment: Environment<'_>,
+    diagnostics: &mut Diagnostics,
+) -> Option<InputSpec> {
+    let section = Section::of(root, "input");
+    let mut formats = vec![("auto", None)];
+    formats.extend(FORMATS.map(|name| (name, Some(name.to_owned()))));
+    let format_field = section.get("format");
+    let format = format_field.as_ref().and_then(|field| field.choice(&formats, diagnostics)).flatten();
+    if let Some(field) = section.get("directed")
+        && field.boolean(diagnostics) == Some(true)
+    {
+        let message = "true is not in this version, which takes every graph as undirected";
+        field.error(message, diagnostics);
+    }
+    let mut sources: Vec<(&str, Field<'_>)> =
+        keys::SOURCES.iter().filter_map(|key| Some((*key, section.get(key)?))).collect();
+    sources.sort_by(|(_, a), (_, b)| a.entry.place.cmp(&b.entry.place));
+    if sources.is_empty() {
+        let remedy = "add path = \"FILE\", prepared = \"WORKDIR\", kronecker or uniform";
+        match root.get("input") {
+            Some(entry) if entry.node.as_table().is_some() => {
+                diagnostics.error(&entry.place, format!("[input] names no edges: {remedy}"));
+            }
+            Some(_) => {}
+            None => diagnostics.missing(format!("there is no [input]: {remedy}")),
+        }
+    }
+    if let [(_, first), others @ ..] = sources.as_slice() {
+        for (_, other) in others {
+            let (first_name, at) = (&first.name, diagnostics.describe(&first.entry.place));
+            let message = format!("{} beside {first_name} ({at}): a job has one of them", other.name);
+            diagnostics.error(&other.entry.place, message);
+        }
+        if let Some(field) = &format_field
+            && sources.iter().all(|(key, _)| *key != "path")
+        {
+            let message = format!("{} is for input.path, and this job has {}", field.name, first.name);
+            diagnostics.error(&field.entry.place, message);
+        }
+    }
+    // The values are checked even of sources that exclude each other; which one is returned is then no matter.
+    let mut spec = None;
+    for (key, field) in sources {
+        spec = match key {
+            "path" => {
+                field.paths(environment, diagnostics).map(|paths| InputSpec::Files { paths, format: format.clone() })
+            }
+            "prepared" => prepared(&field, workdir, environment, diagnostics).map(InputSpec::Prepared),
+            "kronecker" => random(&field, diagnostics).map(InputSpec::Kronecker),
+            "uniform" => random(&field, diagnostics).map(InputSpec::Uniform),
+            _ => {
+                let message =
+                    format!("{} is not in this version, which makes kronecker and uniform graphs", field.name);
+                diagnostics.error(&field.entry.place, message);
+                None
+            }
+        };
+    }
+    spec
+}
+
+fn prepared(
+    field: &Field<'_>,
+    workdir: Option<&Path>,
+    environment: Environment<'_>,
+    diagnostics: &mut Diagnostics,
+) -> Option<PathBuf> {
+    let path = field.path(environment, diagnostics)?;
+    if workdir == Some(path.as_path()) {
+        field.error("is this job's own workdir: name that of the job that kept the graph", diagnostics);
+        return None;
+    }
+    Some(path)
+}
+
+fn random(field: &Field<'_>, diagnostics: &mut Diagnostics) -> Option<Random> {
+    let (table, section) = field.section(diagnostics)?;
+    keys::check_keys(table, &field.name, &keys::RANDOM, diagnostics);
+    let scale = match section.get("scale") {
+        Some(scale) => scale.integer(1..=40, diagnostics),
+        None => {
+            field.error("scale is missing: add it, for a graph of 2^scale vertices", diagnostics);
+            None
+        }
+    };
+    // The Graph500's number of edges per vertex.
+    let edge_factor =
+        section.get("edge_factor").map_or(Some(16.0), |edge_factor| edge_factor.positive(1 << 20, diagnostics));
+    let seed = section.get("seed").map_or(Some(1), |seed| seed.integer(0..=u64::MAX, diagnostics));
+    Some(Random { scale: scale?, edge_factor: edge_factor?, seed: seed? })
+}
+
+fn limits(section: &Section<'_>, diagnostics: &mut Diagnostics) -> Limits {
+    Limits {
+        host_memory: section.get("host_memory").and_then(|field| field.size(diagnostics)),
+        gpu_memory: section.get("gpu_memory").and_then(|field| field.size(diagnostics)),
+        threads: section.get("threads").and_then(|field| field.integer(0..=65_536, diagnostics)).unwrap_or(0),
+    }
+}
+
+fn run(section: &Section<'_>, diagnostics: &mut Diagnostics) -> Run {
+    let default = Run::default();
+    let devices = [("auto", Device::Auto), ("cpu", Device::Cpu), ("gpu", Device::Gpu)];
+    let device_field = section.get("device");
+    let device = device_field.as_ref().and_then(|field| field.choice(&devices, diagnostics));
+    let gpu_field = section.get("gpu");
+    let gpu = gpu_field.as_ref().and_then(|field| field.integer(0..=1023, diagnostics));
+    if let (Some(Device::Cpu), Some(device), Some(gpu)) = (device, &device_field, &gpu_field) {
+        let at = diagnostics.describe(&device.entry.place);
+        diagnostics
+            .error(&gpu.entry.place, format!("run.gpu beside run.device = \"cpu\" ({at}): take one of them out"));
+    }
+    let intervals = Duration::from_millis(100)..=Duration::from_secs(86_400);
+    Run {
+        device: device.unwrap_or(default.device),
+        gpu,
+        trials: section
+            .get("trials")
+            .and_then(|field| field.integer(1..=1_000_000, diagnostics))
+            .unwrap_or(default.trials),
+        log_interval: section
+            .get("log_interval")
+            .and_then(|field| field.duration(intervals, diagnostics))
+            .unwrap_or(default.log_interval),
+    }
+}
+
+fn output(section: &Section<'_>, diagnostics: &mut Diagnostics) -> Output {
+    let formats = [("npy", OutputFormat::Npy), ("csv", OutputFormat::Csv)];
+    Output { format: section.get("format").and_then(|field| field.choice(&formats, diagnostics)).unwrap_or_default() }
+}
+
+/// The algorithm tables: those of later versions are refused, and without any the graph must at least be kept.
+fn algorithms(root: &Table, keep: bool, diagnostics: &mut Diagnostics) -> Option<Triangle> {
+    let mut refused = false;
+    for known in &keys::TABLES {
+        if let (Some(what), Some(entry)) = (known.not_built, root.get(known.name)) {
+            refused = true;
+            let name = known.name;
+            let message = format!("[{name}] ({what}) is not in this version, which runs only [triangle]; take it out");
+            diagnostics.error(&entry.place, message);
+        }
+    }
+    let Some(entry) = root.get("triangle") else {
+        if !keep && !refused {
+            diagnostics.missing(
+                "there is no algorithm table: add [triangle], or keep = true to [job] to prepare the graph for another job",
+            );
+        }
+        return None;
+    };
+    entry.node.as_table()?;
+    let section = Section::of(root, "triangle");
+    let per_vertex = section.get("per_vertex").and_then(|field| field.boolean(diagnostics)).unwrap_or(false);
+    Some(Triangle { per_vertex })
+}

@@ -1,0 +1,80 @@
+//! How many edges a file may hold, without reading it all: for plans, never for allocation.
+
+use std::io::Read;
+use std::os::unix::fs::FileExt;
+
+use super::layout::{self, Layout};
+use super::lines::newlines;
+use super::{Format, Packing, Part};
+use crate::error::{Error, Result};
+
+/// Bytes of a sample, and how many of a plain file.
+const SAMPLE: usize = 256 << 10;
+const SAMPLES: u64 = 8;
+
+/// Edges of one part; lines of a METIS file count an edge for every neighbour.
+pub(super) fn edges(part: &Part) -> Result<u64> {
+    let unreadable = |e| Error::unreadable(part.path(), &e);
+    let file = std::fs::File::open(part.path()).map_err(unreadable)?;
+    if let (Packing::Plain, Some(record)) = (part.packing(), part.format().record()) {
+        return Ok(part.bytes() / record);
+    }
+    let mut prefix = Vec::new();
+    let (stored, unpacked) = match part.packing() {
+        Packing::Plain => {
+            (&file).take(layout::HEAD as u64).read_to_end(&mut prefix).map_err(unreadable)?;
+            (prefix.len() as u64, prefix.len() as u64)
+        }
+        packing => unpack(&file, packing, &mut prefix).map_err(unreadable)?,
+    };
+    if prefix.is_empty() || stored == 0 {
+        return Ok(0);
+    }
+    // what is not read yet, unpacked like the beginning
+    let scale = part.bytes().max(stored) as f64 / stored as f64;
+    if let Some(record) = part.format().record() {
+        return Ok((unpacked as f64 * scale) as u64 / record);
+    }
+    let head = match layout::head(part.format(), &prefix, part.path()) {
+        Ok(head) => head,
+        // the scan will say what is wrong
+        Err(_) => return Ok(0),
+    };
+    match (&head.layout, head.entries) {
+        (Layout::Metis(_), Some(edges)) => return Ok(edges.saturating_mul(2).min(part.bytes().max(1) << 10)),
+        // a claim of more than a thousand entries a byte is no estimate
+        (_, Some(entries)) => return Ok(entries.min(part.bytes().max(1) << 10)),
+        _ => {}
+    }
+    if part.packing() != Packing::Plain || part.format() != Format::Text || part.bytes() <= layout::HEAD as u64 {
+        return Ok((lines(&prefix) * scale) as u64);
+    }
+    let (mut seen, mut counted) = (0, 0.0);
+    let mut sample = vec![0; SAMPLE];
+    for index in 0..SAMPLES {
+        let offset = (part.bytes() - SAMPLE as u64) / (SAMPLES - 1) * index;
+        let n = file.read_at(&mut sample, offset).map_err(unreadable)?;
+        seen += n;
+        counted += newlines(&sample[..n]) as f64;
+    }
+    Ok((counted * part.bytes() as f64 / seen.max(1) as f64) as u64)
+}
+
+/// Lines of a text, the last one without a newline, too.
+fn lines(data: &[u8]) -> f64 {
+    newlines(data) as f64 + if data.last().is_some_and(|c| *c != b'\n') { 1.0 } else { 0.0 }
+}
+
+/// Unpacks the first bytes of a file; how many stored bytes that took, and how many it gave.
+fn unpack(file: &std::fs::File, packing: Packing, into: &mut Vec<u8>) -> std::io::Result<(u64, u64)> {
+    let mut stored = std::io::BufReader::with_capacity(4096, file);
+    let limit = layout::HEAD as u64;
+    // a damaged file still gives an estimate from what can be unpacked; the scan will say what is wrong
+    let _ = match packing {
+        Packing::Zstd => zstd::stream::read::Decoder::with_buffer(&mut stored)?.take(limit).read_to_end(into),
+        _ => flate2::bufread::MultiGzDecoder::new(&mut stored).take(limit).read_to_end(into),
+    };
+    use std::io::Seek;
+    let taken = stored.stream_position()?;
+    Ok((taken, into.len() as u64))
+}

@@ -1,0 +1,171 @@
+//! The formats by name and by the ending of a file.
+
+use std::path::Path;
+
+use serde::{Deserialize, Serialize};
+
+use crate::error::{At, Error, Result};
+
+/// A format of edges.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Format {
+    /// Little-endian pairs of `u32`: 8 bytes an edge.
+    U32,
+    /// Little-endian pairs of `u64`: 16 bytes an edge.
+    U64,
+    /// SNAP style: one edge a line, ids from 0 (or any), `#` and `%` comments.
+    Text,
+    /// Matrix Market coordinate, ids from 1.
+    Mtx,
+    /// METIS adjacency lists, ids from 1.
+    Metis,
+    /// DIMACS shortest paths, ids from 1.
+    Gr,
+    /// Graph500 reference `packed_edge`: 12 bytes an edge, 48-bit ids.
+    Graph500,
+}
+
+/// What the bytes of a file are wrapped in.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum Packing {
+    /// Nothing.
+    Plain,
+    /// gzip, one member or many.
+    Gzip,
+    /// Zstandard, one frame or many.
+    Zstd,
+}
+
+impl Format {
+    /// All formats, in the order of the documentation.
+    pub const ALL: [Format; 7] =
+        [Format::U32, Format::U64, Format::Text, Format::Mtx, Format::Metis, Format::Gr, Format::Graph500];
+
+    /// The name in job files and on the command line.
+    pub fn name(self) -> &'static str {
+        match self {
+            Format::U32 => "u32",
+            Format::U64 => "u64",
+            Format::Text => "text",
+            Format::Mtx => "mtx",
+            Format::Metis => "metis",
+            Format::Gr => "gr",
+            Format::Graph500 => "graph500",
+        }
+    }
+
+    /// The format that the ending of a name says, `.gz` and `.zst` behind it aside; None for an unknown ending.
+    pub fn by_ending(path: &Path) -> Option<Format> {
+        Some(match ending(path)?.as_str() {
+            "bin" | "u32" | "edgelist" => Format::U32,
+            "u64" => Format::U64,
+            "txt" | "el" | "e" | "csv" | "tsv" | "wel" => Format::Text,
+            "mtx" => Format::Mtx,
+            "graph" | "metis" => Format::Metis,
+            "gr" => Format::Gr,
+            "graph500" => Format::Graph500,
+            _ => return None,
+        })
+    }
+
+    /// The format named, or that of the ending.
+    ///
+    /// # Errors
+    /// Bad input for an unknown ending where none is named.
+    pub fn of(path: &Path, named: Option<Format>) -> Result<Format> {
+        named.or_else(|| Format::by_ending(path)).ok_or_else(|| {
+            Error::input(
+                path,
+                At::File,
+                "a name that says its format (.u32 .bin .edgelist .u64 .txt .el .e .csv .tsv .wel .mtx .graph .metis .gr .graph500, also with .gz or .zst behind)",
+                match ending(path) {
+                    Some(end) => format!("the ending .{end}"),
+                    None => "no ending".into(),
+                },
+                "name the format (in a job [input] format, for convert --from or --to)",
+            )
+        })
+    }
+
+    /// Bytes of one edge for the formats where that is fixed.
+    pub fn record(self) -> Option<u64> {
+        match self {
+            Format::U32 => Some(8),
+            Format::U64 => Some(16),
+            Format::Graph500 => Some(12),
+            _ => None,
+        }
+    }
+}
+
+impl Packing {
+    /// The packing that the ending of a name says.
+    pub fn of(path: &Path) -> Packing {
+        match last_ending(path).as_deref() {
+            Some("gz") => Packing::Gzip,
+            Some("zst") => Packing::Zstd,
+            _ => Packing::Plain,
+        }
+    }
+
+    /// What messages call it.
+    pub(crate) fn name(self) -> &'static str {
+        match self {
+            Packing::Plain => "plain",
+            Packing::Gzip => "gzip",
+            Packing::Zstd => "zstd",
+        }
+    }
+}
+
+/// The ending of a file name in lower case, without the packing.
+pub(crate) fn ending(path: &Path) -> Option<String> {
+    match Packing::of(path) {
+        Packing::Plain => last_ending(path),
+        _ => last_ending(Path::new(path.file_stem()?)),
+    }
+}
+
+fn last_ending(path: &Path) -> Option<String> {
+    Some(path.extension()?.to_str()?.to_ascii_lowercase())
+}
+
+impl std::fmt::Display for Format {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str(self.name())
+    }
+}
+
+impl std::str::FromStr for Format {
+    type Err = String;
+
+    fn from_str(name: &str) -> Result<Self, String> {
+        Format::ALL.into_iter().find(|f| f.name() == name).ok_or_else(|| {
+            let names: Vec<&str> = Format::ALL.iter().map(|f| f.name()).collect();
+            format!("unknown format {name:?}: one of {}", names.join(", "))
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names_and_endings() {
+        for format in Format::ALL {
+            assert_eq!(format.name().parse(), Ok(format));
+            assert_eq!(serde_json::to_string(&format).unwrap(), format!("\"{format}\""));
+            assert_eq!(Format::by_ending(Path::new(&format!("a/b.{format}.gz"))).is_some(), format != Format::Text);
+        }
+        assert_eq!(Format::by_ending(Path::new("x.TXT.zst")), Some(Format::Text));
+        assert_eq!(Format::by_ending(Path::new("s29.e10.kron.edgelist")), Some(Format::U32));
+        assert_eq!(Packing::of(Path::new("x.txt.gz")), Packing::Gzip);
+        assert!("U32".parse::<Format>().is_err());
+        let error = Format::of(Path::new("x.dat.gz"), None).unwrap_err();
+        assert_eq!(error.exit_code(), 3);
+        assert!(error.to_string().contains(".dat"), "{error}");
+        assert!(Format::of(Path::new("gz"), None).is_err());
+    }
+}

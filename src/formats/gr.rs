@@ -1,0 +1,45 @@
+//! DIMACS shortest path files: `c` comments, `p sp NODES ARCS`, then `a FROM TO LENGTH` with ids from 1. Lengths
+//! must be numbers and are not read yet.
+
+use super::layout::{Head, Layout};
+use super::lines::{Grammar, Weight, blanks, excerpt, next_line};
+use super::sink::Fault;
+
+const REMEDY: &str = "correct the line, or name the format that the file is in";
+
+/// Reads comments and the problem line.
+pub(crate) fn head(prefix: &[u8]) -> Result<Head, Fault> {
+    let mut at = 0;
+    loop {
+        let first = blanks(prefix, at);
+        match prefix.get(first) {
+            None => return Err(Fault::new(prefix.len(), "a line \"p sp NODES ARCS\"", "the end", REMEDY)),
+            Some(b'\n') => at = first + 1,
+            Some(b'c') if matches!(prefix.get(first + 1), None | Some(b' ' | b'\t' | b'\r' | b'\n')) => {
+                at = next_line(prefix, first);
+            }
+            Some(_) => break,
+        }
+    }
+    let body = next_line(prefix, at);
+    let line = String::from_utf8_lossy(&prefix[at..body.min(at + 256)]).into_owned();
+    let words: Vec<&str> = line.split_ascii_whitespace().collect();
+    let counts = match words.as_slice() {
+        ["p", "sp", nodes, arcs] => nodes.parse::<u64>().ok().zip(arcs.parse::<u64>().ok()),
+        _ => None,
+    };
+    let Some((nodes, arcs)) = counts else {
+        return Err(Fault::new(at, "a line \"p sp NODES ARCS\" above the arcs", excerpt(prefix, at), REMEDY));
+    };
+    let layout = Layout::Lines(Grammar {
+        tag: Some(b'a'),
+        comments: *b"cc",
+        commas: false,
+        base: 1,
+        largest: nodes,
+        weight: Weight::Required,
+        expected: format!("\"a FROM TO LENGTH\" with ids from 1 to {nodes}"),
+        remedy: REMEDY,
+    });
+    Ok(Head { layout, body, vertices: Some(nodes), entries: Some(arcs) })
+}

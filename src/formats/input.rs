@@ -1,0 +1,320 @@
+//! Which files an input is, and in which format each.
+
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use super::{Format, Packing, Scan, Visitor, Watch, identity, packed, scan, sink};
+use crate::error::{At, Error, Result};
+use crate::generate::{self, Generator};
+
+/// Bytes of a chunk of a plain file, and of the checksum of any.
+const CHUNK: usize = 8 << 20;
+
+/// Edges to read: one file, several read as one, or a generator.
+#[derive(Debug, Clone)]
+pub struct Input {
+    pub(super) source: Source,
+    name: String,
+    chunk: usize,
+}
+
+#[derive(Debug, Clone)]
+pub(super) enum Source {
+    Files(Vec<Part>),
+    Generated(Arc<Generator>),
+}
+
+/// One file of an input.
+#[derive(Debug, Clone)]
+pub struct Part {
+    path: PathBuf,
+    format: Format,
+    packing: Packing,
+    bytes: u64,
+}
+
+impl Part {
+    fn open(path: &Path, format: Option<Format>) -> Result<Part> {
+        let meta = std::fs::metadata(path).map_err(|e| Error::unreadable(path, &e))?;
+        if !meta.is_file() {
+            let remedy = "name a file (pipes and devices can't be read twice)";
+            return Err(Error::input(path, At::File, "a regular file", "something else", remedy));
+        }
+        let format = Format::of(path, format)?;
+        Ok(Part { path: path.to_owned(), format, packing: Packing::of(path), bytes: meta.len() })
+    }
+
+    /// Where it is.
+    pub fn path(&self) -> &Path {
+        &self.path
+    }
+
+    /// Its format, inside of any packing.
+    pub fn format(&self) -> Format {
+        self.format
+    }
+
+    /// Whether and how it is packed.
+    pub fn packing(&self) -> Packing {
+        self.packing
+    }
+
+    /// Its size on disk.
+    pub fn bytes(&self) -> u64 {
+        self.bytes
+    }
+
+    /// Refuses the file if it is no longer as long as when the input was opened.
+    pub(super) fn unchanged(&self, length: u64) -> Result<()> {
+        if length == self.bytes {
+            return Ok(());
+        }
+        let expected = format!("{} bytes, as when the input was opened", self.bytes);
+        let remedy = "leave the file alone while the job runs, and run again";
+        Err(Error::input(&self.path, At::File, expected, format!("{length} bytes"), remedy))
+    }
+}
+
+impl Input {
+    /// Finds the files that `paths` name: files, folders (their files, sorted by name; hidden ones, folders within
+    /// and Graph500's `.weights` aside) and patterns (`*` and `?` in the file name), read as one in this order.
+    /// Every file is in `format`, or in that of its ending where it is None.
+    ///
+    /// # Errors
+    /// Bad input when there is no such file, it can't be read, or its ending says no format.
+    pub fn open(paths: &[PathBuf], format: Option<Format>) -> Result<Input> {
+        let mut parts = Vec::new();
+        for path in paths {
+            for file in expand(path)? {
+                parts.push(Part::open(&file, format)?);
+            }
+        }
+        let name = match paths {
+            [] => return Err(Error::Usage("an input needs at least one path".into())),
+            [one] => one.display().to_string(),
+            [first, more @ ..] => format!("{} and {} more", first.display(), more.len()),
+        };
+        Ok(Input { source: Source::Files(parts), name, chunk: CHUNK })
+    }
+
+    /// A generator as input, without a file.
+    pub fn generated(generator: Generator) -> Input {
+        let name = generator.to_string();
+        Input { source: Source::Generated(Arc::new(generator)), name, chunk: CHUNK }
+    }
+
+    /// The same input in chunks of `bytes`. Checksums depend on it, so it is for tests and for writers that hold a
+    /// chunk per thread.
+    pub fn with_chunk(mut self, bytes: usize) -> Input {
+        self.chunk = bytes.max(1);
+        self
+    }
+
+    /// Bytes of a chunk.
+    pub(crate) fn chunk(&self) -> usize {
+        self.chunk
+    }
+
+    /// Its files; none for a generator.
+    pub fn parts(&self) -> &[Part] {
+        match &self.source {
+            Source::Files(parts) => parts,
+            Source::Generated(_) => &[],
+        }
+    }
+
+    /// Bytes on disk; for a generator, of the pairs it makes. [`Watch::advance`] sums to it in a whole scan.
+    pub fn bytes(&self) -> u64 {
+        match &self.source {
+            Source::Files(parts) => parts.iter().map(Part::bytes).sum(),
+            Source::Generated(generator) => generator.edges() * generate::record(generator),
+        }
+    }
+
+    /// What messages and reports call it: the path as given, or the generator with its parameters.
+    pub fn name(&self) -> String {
+        self.name.clone()
+    }
+
+    /// A number that changes when the input does: a hash of size, mtime, inode and sampled contents of every file,
+    /// or of the parameters of the generator. Cheap: reads a few pages of each file.
+    ///
+    /// # Errors
+    /// Bad input when a file is gone or can't be read.
+    pub fn identity(&self) -> Result<u64> {
+        match &self.source {
+            Source::Files(parts) => identity::of_files(parts),
+            Source::Generated(generator) => Ok(generator.identity()),
+        }
+    }
+
+    /// Whether ids may need 64 bits. Formats of text deliver narrow batches as long as the ids fit all the same.
+    pub fn wide(&self) -> bool {
+        match &self.source {
+            Source::Files(parts) => parts.iter().any(|part| part.format != Format::U32),
+            Source::Generated(generator) => generator.vertices() > 1 << 32,
+        }
+    }
+
+    /// How many edges there may be: exact for plain binary files and generators, what the header says for formats
+    /// that have one, from a sample otherwise.
+    ///
+    /// # Errors
+    /// Bad input when a file can't be read or unpacked.
+    pub fn estimate_edges(&self) -> Result<u64> {
+        match &self.source {
+            Source::Files(parts) => parts.iter().map(super::estimate::edges).sum(),
+            Source::Generated(generator) => Ok(generator.edges()),
+        }
+    }
+
+    /// Hands all edges to `visitors`, by as many threads as there are of them (and one that unpacks for every packed
+    /// file, where these are fewer than the threads).
+    ///
+    /// # Errors
+    /// Bad input, with file and line or offset, where a file is not what its format says: of several mistakes the
+    /// first. What a visitor or the watch returns.
+    pub fn scan<V: Visitor>(&self, visitors: &mut [V], watch: &dyn Watch) -> Result<Scan> {
+        self.scan_as(false, visitors, watch)
+    }
+
+    /// As [`Self::scan`], with chunks numbered for [`Visitor::chunk_done`] in the order of the input: plain files
+    /// first, then packed ones.
+    ///
+    /// # Errors
+    /// As [`Self::scan`].
+    pub fn scan_ordered<V: Visitor>(&self, visitors: &mut [V], watch: &dyn Watch) -> Result<Scan> {
+        self.scan_as(true, visitors, watch)
+    }
+
+    fn scan_as<V: Visitor>(&self, ordered: bool, visitors: &mut [V], watch: &dyn Watch) -> Result<Scan> {
+        if visitors.is_empty() {
+            return Err(Error::Usage("a scan needs at least one thread".into()));
+        }
+        match &self.source {
+            Source::Files(parts) => scan::files(self, parts, ordered, visitors, watch),
+            Source::Generated(generator) => generate::scan(generator, self.chunk, visitors, watch),
+        }
+    }
+
+    /// Upper bound of what a scan by `threads` threads allocates, in bytes. Mapped files are not counted: they are
+    /// clean pages, populated a chunk per thread at a time.
+    pub fn scratch_bytes(&self, threads: usize) -> u64 {
+        let sinks = sink::BYTES * threads as u64;
+        match &self.source {
+            Source::Generated(generator) => generator.scratch_bytes() + generate::SCRATCH * threads as u64,
+            Source::Files(parts) => {
+                let unpacking = parts.iter().map(|part| packed::bytes(part, threads)).max().unwrap_or(0);
+                let at_once = parts.iter().filter(|part| part.packing != Packing::Plain).count().min(threads);
+                let hashes: u64 = parts.iter().map(|part| 8 * (1 + part.bytes / self.chunk as u64)).sum();
+                // METIS files keep the first vertex of every chunk
+                sinks + unpacking * at_once as u64 + 2 * hashes
+            }
+        }
+    }
+}
+
+/// The files that one path names.
+fn expand(path: &Path) -> Result<Vec<PathBuf>> {
+    if path.is_dir() {
+        let files = list(path, |name| !name.starts_with(['.', '_']) && !name.ends_with(".weights"))?;
+        if files.is_empty() {
+            let remedy = "name the folder that holds the part files";
+            return Err(Error::input(path, At::File, "a folder with files", "none in it", remedy));
+        }
+        return Ok(files);
+    }
+    let pattern = path.file_name().and_then(|name| name.to_str()).unwrap_or("");
+    if path.exists() || !pattern.contains(['*', '?']) {
+        return Ok(vec![path.to_owned()]);
+    }
+    let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
+    let files = list(folder, |name| matches(pattern.as_bytes(), name.as_bytes()) && !name.starts_with('.'))?;
+    if files.is_empty() {
+        let remedy = "check the pattern (* and ? stand for characters of the file name)";
+        return Err(Error::input(path, At::File, "files of this pattern", "none", remedy));
+    }
+    Ok(files)
+}
+
+/// The regular files of a folder whose names are wanted, sorted by name.
+fn list(folder: &Path, want: impl Fn(&str) -> bool) -> Result<Vec<PathBuf>> {
+    let mut files = Vec::new();
+    for entry in std::fs::read_dir(folder).map_err(|e| Error::unreadable(folder, &e))? {
+        let path = entry.map_err(|e| Error::unreadable(folder, &e))?.path();
+        if path.is_file() && path.file_name().and_then(|name| name.to_str()).is_some_and(&want) {
+            files.push(path);
+        }
+    }
+    files.sort();
+    Ok(files)
+}
+
+/// Whether a name is of a pattern: `*` is any run of bytes, `?` any one.
+fn matches(pattern: &[u8], name: &[u8]) -> bool {
+    let (mut p, mut n) = (0, 0);
+    let mut star = None;
+    while n < name.len() {
+        match pattern.get(p) {
+            Some(b'*') => {
+                star = Some((p, n));
+                p += 1;
+            }
+            Some(c) if *c == b'?' || *c == name[n] => (p, n) = (p + 1, n + 1),
+            _ => match star {
+                // let the last star take one byte more
+                Some((at, taken)) => {
+                    star = Some((at, taken + 1));
+                    (p, n) = (at + 1, taken + 1);
+                }
+                None => return false,
+            },
+        }
+    }
+    pattern[p..].iter().all(|c| *c == b'*')
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn patterns() {
+        for (pattern, name, want) in [
+            ("*", "a.txt", true),
+            ("part-*.txt", "part-0001.txt", true),
+            ("part-*.txt", "part-0001.txt.gz", false),
+            ("part-?", "part-1", true),
+            ("part-?", "part-12", false),
+            ("a*b*c", "axxbyybzzc", true),
+            ("a*b*c", "axxbyyb", false),
+            ("*a", "", false),
+            ("**", "", true),
+        ] {
+            assert_eq!(matches(pattern.as_bytes(), name.as_bytes()), want, "{pattern} {name}");
+        }
+    }
+
+    #[test]
+    fn folders_patterns_and_lists() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = |name: &str| folder.path().join(name);
+        for name in ["b.txt", "a.txt", ".hidden", "_SUCCESS", "c.txt.gz", "d.graph500.weights"] {
+            std::fs::write(path(name), "1 2\n").unwrap();
+        }
+        std::fs::create_dir(path("within")).unwrap();
+        let names = |paths: &[PathBuf]| -> Vec<String> {
+            let input = Input::open(paths, None).unwrap();
+            input.parts().iter().map(|p| p.path().file_name().unwrap().to_str().unwrap().to_owned()).collect()
+        };
+        assert_eq!(names(&[folder.path().to_owned()]), ["a.txt", "b.txt", "c.txt.gz"]);
+        assert_eq!(names(&[path("?.txt")]), ["a.txt", "b.txt"]);
+        assert_eq!(names(&[path("b.txt"), path("a*")]), ["b.txt", "a.txt"]);
+        for bad in ["none.txt", "x*.txt", "within", "b.dat"] {
+            let error = Input::open(&[path(bad)], None).unwrap_err();
+            assert_eq!(error.exit_code(), 3, "{error}");
+            assert!(error.to_string().contains(bad), "{error}");
+        }
+        assert_eq!(Input::open(&[path("a.txt")], None).unwrap().bytes(), 4);
+    }
+}

@@ -1,0 +1,137 @@
+//! What a scan needs to know of a format: where the body begins, where it may be cut, and how a piece is parsed.
+
+use std::path::Path;
+
+use super::lines::{self, Grammar, next_line};
+use super::metis::{self, Cursor};
+use super::sink::{Fault, Sink, Stop};
+use super::{Format, Visitor, binary, gr, mtx, text};
+
+/// Headers end within this many bytes, comments included.
+pub(crate) const HEAD: usize = 1 << 20;
+
+/// The body of a file, as its header says.
+#[derive(Debug, Clone)]
+pub(crate) enum Layout {
+    Pairs32,
+    Pairs64,
+    Packed,
+    Lines(Grammar),
+    Metis(metis::Adjacency),
+}
+
+/// What the header says. Counts are claims, checked when the body has been read.
+#[derive(Debug, Clone)]
+pub(crate) struct Head {
+    pub layout: Layout,
+    /// The first byte of the body.
+    pub body: usize,
+    pub vertices: Option<u64>,
+    pub entries: Option<u64>,
+}
+
+/// Reads the header at the start of a file. `prefix` holds its first [`HEAD`] bytes at least, or all of it.
+pub(crate) fn head(format: Format, prefix: &[u8], path: &Path) -> Result<Head, Fault> {
+    let plain = |layout| Ok(Head { layout, body: 0, vertices: None, entries: None });
+    let head = match format {
+        Format::U32 => plain(Layout::Pairs32),
+        Format::U64 => plain(Layout::Pairs64),
+        Format::Graph500 => plain(Layout::Packed),
+        Format::Text => text::head(prefix, path),
+        Format::Mtx => mtx::head(prefix),
+        Format::Metis => metis::head(prefix),
+        Format::Gr => gr::head(prefix),
+    }?;
+    if head.body > HEAD {
+        return Err(Fault::new(
+            0,
+            format!("a header of at most {HEAD} bytes"),
+            format!("one of {} bytes", head.body),
+            "shorten the comments at its start",
+        ));
+    }
+    Ok(head)
+}
+
+impl Layout {
+    /// Bytes of a record, where they are fixed.
+    pub fn record(&self) -> Option<usize> {
+        match self {
+            Layout::Pairs32 => Some(8),
+            Layout::Pairs64 => Some(16),
+            Layout::Packed => Some(12),
+            _ => None,
+        }
+    }
+
+    /// The first record that starts at or behind `at`, within a body that starts at `body`. `data` is the file.
+    pub fn cut(&self, data: &[u8], body: usize, at: usize) -> Result<usize, Fault> {
+        if at <= body {
+            return Ok(body);
+        }
+        if at >= data.len() {
+            return Ok(data.len());
+        }
+        if let Some(record) = self.record() {
+            return Ok((at.div_ceil(record) * record).min(data.len()));
+        }
+        let window = match self {
+            Layout::Lines(_) => &data[..data.len().min(at - 1 + lines::LONGEST)],
+            _ => data,
+        };
+        let next = next_line(window, at - 1);
+        if next == window.len() && window.len() < data.len() {
+            return Err(too_long(data, at));
+        }
+        Ok(next)
+    }
+
+    /// How much of `data`, the next bytes of a stream, can be parsed now; None when more is needed first.
+    pub fn cut_stream(&self, data: &[u8]) -> Result<Option<usize>, Fault> {
+        if let Some(record) = self.record() {
+            return Ok(Some(data.len() / record * record).filter(|n| *n > 0));
+        }
+        let end = match self {
+            // a list may be longer than memory, so it is cut between numbers
+            Layout::Metis(_) => data.iter().rposition(|c| matches!(c, b'\n' | b' ' | b'\t' | b'\r')),
+            _ => data.iter().rposition(|c| *c == b'\n'),
+        };
+        match end {
+            None if data.len() > lines::LONGEST => Err(too_long(data, 0)),
+            end => Ok(end.map(|n| n + 1)),
+        }
+    }
+
+    /// Parses a piece that begins and ends where `cut` or `cut_stream` said.
+    pub fn parse<V: Visitor>(&self, data: &[u8], cursor: &mut Cursor, sink: &mut Sink<'_, V>) -> Result<(), Stop> {
+        match self {
+            Layout::Pairs32 => binary::parse32(data, sink),
+            Layout::Pairs64 => binary::parse64(data, sink),
+            Layout::Packed => binary::parse_packed(data, sink),
+            Layout::Lines(grammar) => lines::parse(data, grammar, sink),
+            Layout::Metis(adjacency) => adjacency.parse(data, cursor, sink),
+        }
+    }
+
+    /// Checks the length of a whole body of fixed records.
+    pub fn whole(&self, length: usize) -> Result<(), Fault> {
+        match self.record() {
+            Some(record) if length % record != 0 => Err(Fault::new(
+                length / record * record,
+                format!("a whole edge of {record} bytes"),
+                format!("{} bytes at the end", length % record),
+                "the file is cut short, or in another format: name it",
+            )),
+            _ => Ok(()),
+        }
+    }
+}
+
+fn too_long(data: &[u8], at: usize) -> Fault {
+    Fault::new(
+        at,
+        format!("lines of at most {} bytes", lines::LONGEST),
+        format!("a longer one with {}", lines::excerpt(data, at)),
+        "the file is in another format: name it",
+    )
+}

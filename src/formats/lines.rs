@@ -1,0 +1,289 @@
+//! The parser of "one edge a line", which text, Matrix Market and DIMACS files have in common.
+//!
+//! Eight digits are turned into a number by three multiplications on one 64-bit word, so the cost of a line is
+//! about two words and the mispredicted end of it; the rest (comments, weights, carriage returns, errors) is off
+//! the fast path.
+
+use super::Visitor;
+use super::sink::{Fault, Sink, Stop};
+
+/// No line of an edge is longer; more is not the format that was named.
+pub(crate) const LONGEST: usize = 1 << 20;
+
+/// What may stand behind the two ids.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Weight {
+    Never,
+    Optional,
+    Required,
+}
+
+/// What a line of the body looks like.
+#[derive(Debug, Clone)]
+pub(crate) struct Grammar {
+    /// A letter at the start of every edge (`a` in DIMACS files).
+    pub tag: Option<u8>,
+    /// The first byte of lines to skip.
+    pub comments: [u8; 2],
+    /// Whether `,` and `;` separate, too.
+    pub commas: bool,
+    /// The smallest id, which is handed over as 0.
+    pub base: u64,
+    /// The largest id as it stands in the file.
+    pub largest: u64,
+    pub weight: Weight,
+    /// What messages say should stand in a line.
+    pub expected: String,
+    pub remedy: &'static str,
+}
+
+/// Parses whole lines; a missing newline at the end of `data` is made up for.
+pub(crate) fn parse<V: Visitor>(data: &[u8], grammar: &Grammar, sink: &mut Sink<'_, V>) -> Result<(), Stop> {
+    let span = grammar.largest.saturating_sub(grammar.base);
+    let mut at = 0;
+    while at < data.len() {
+        let line = at;
+        if let Some(tag) = grammar.tag {
+            match after_tag(data, at, tag, grammar) {
+                Some(Ok(edge)) => at = edge,
+                Some(Err(next)) => {
+                    at = next;
+                    continue;
+                }
+                None => return Err(wrong(data, line, grammar)),
+            }
+        }
+        let Some((u, end)) = number(data, at) else {
+            // blanks before the first id, a blank line, a comment, or nothing we know
+            let first = blanks(data, at);
+            if first > at && data.get(first).is_some_and(u8::is_ascii_digit) {
+                at = first;
+                continue;
+            }
+            match data.get(first) {
+                None => return Ok(()),
+                Some(b'\n') if grammar.tag.is_none() => {
+                    at = first + 1;
+                    continue;
+                }
+                Some(c) if grammar.comments.contains(c) && grammar.tag.is_none() => {
+                    at = next_line(data, first);
+                    continue;
+                }
+                Some(_) => return Err(wrong(data, line, grammar)),
+            }
+        };
+        let Some((v, end)) = gap(data, end, grammar.commas).and_then(|second| number(data, second)) else {
+            return Err(wrong(data, line, grammar));
+        };
+        if u.wrapping_sub(grammar.base) > span || v.wrapping_sub(grammar.base) > span {
+            return Err(wrong(data, line, grammar));
+        }
+        at = match data.get(end) {
+            Some(b'\n') if grammar.weight != Weight::Required => end + 1,
+            _ => match rest(data, end, grammar) {
+                Some(next) => next,
+                None => return Err(wrong(data, line, grammar)),
+            },
+        };
+        sink.push(u - grammar.base, v - grammar.base)?;
+    }
+    Ok(())
+}
+
+/// Behind the tag of an edge; `Err` is the start of the next line where this one is a comment or blank.
+#[inline]
+fn after_tag(data: &[u8], at: usize, tag: u8, grammar: &Grammar) -> Option<Result<usize, usize>> {
+    if data[at] == tag && data.get(at + 1) == Some(&b' ') && data.get(at + 2).is_some_and(u8::is_ascii_digit) {
+        return Some(Ok(at + 2));
+    }
+    let first = blanks(data, at);
+    match data.get(first) {
+        None => Some(Err(first)),
+        Some(b'\n') => Some(Err(first + 1)),
+        Some(c) if grammar.comments.contains(c) && is_blank_or_end(data, first + 1) => {
+            Some(Err(next_line(data, first)))
+        }
+        Some(c) if *c == tag => {
+            let id = blanks(data, first + 1);
+            (id > first + 1).then_some(Ok(id))
+        }
+        Some(_) => None,
+    }
+}
+
+/// The number at `at` and the first byte behind it; None when there is no digit or it is past 2^64.
+#[inline(always)]
+pub(crate) fn number(data: &[u8], at: usize) -> Option<(u64, usize)> {
+    let Some(word) = data.get(at..at + 8).and_then(|bytes| bytes.try_into().ok()).map(u64::from_le_bytes) else {
+        return more_digits(data, at, at, 0);
+    };
+    let digits = word ^ 0x3030_3030_3030_3030;
+    // Bit 7 of a byte is set where it is above 9. Carries only go to bytes behind the first such one.
+    let others = (digits.wrapping_add(0x7676_7676_7676_7676) | digits) & 0x8080_8080_8080_8080;
+    let count = others.trailing_zeros() as usize / 8;
+    match count {
+        0 => None,
+        8 => more_digits(data, at, at + 8, eight_digits(digits)),
+        // leading zeros move in at the low, that is the first, end
+        _ => Some((eight_digits(digits << (64 - 8 * count)), at + count)),
+    }
+}
+
+/// Eight digits, one a byte, the first in the lowest.
+#[inline(always)]
+fn eight_digits(digits: u64) -> u64 {
+    let pairs = (digits.wrapping_mul(10 * 256 + 1) >> 8) & 0x00ff_00ff_00ff_00ff;
+    let fours = (pairs.wrapping_mul(100 * 65536 + 1) >> 16) & 0x0000_ffff_0000_ffff;
+    fours.wrapping_mul(10_000 * (1 << 32) + 1) >> 32
+}
+
+#[inline]
+fn more_digits(data: &[u8], start: usize, mut at: usize, mut value: u64) -> Option<(u64, usize)> {
+    while let Some(digit) = data.get(at).map(|c| c.wrapping_sub(b'0')).filter(|d| *d <= 9) {
+        value = value.checked_mul(10)?.checked_add(u64::from(digit))?;
+        at += 1;
+    }
+    (at > start).then_some((value, at))
+}
+
+/// The start of the next column; None when nothing separates, or an empty field does (`1,,2`).
+#[inline(always)]
+fn gap(data: &[u8], at: usize, commas: bool) -> Option<usize> {
+    match data.get(at)? {
+        b' ' | b'\t' if data.get(at + 1).is_some_and(u8::is_ascii_digit) => Some(at + 1),
+        _ => wide_gap(data, at, commas),
+    }
+}
+
+fn wide_gap(data: &[u8], at: usize, commas: bool) -> Option<usize> {
+    let mut next = blanks(data, at);
+    if commas && matches!(data.get(next), Some(b',' | b';')) {
+        next = blanks(data, next + 1);
+    }
+    (next > at).then_some(next)
+}
+
+/// Checks what stands behind the second id; the start of the next line, or None when it is wrong.
+fn rest(data: &[u8], at: usize, grammar: &Grammar) -> Option<usize> {
+    let line_end = |at: usize| match data.get(at) {
+        None => Some(at),
+        Some(b'\n') => Some(at + 1),
+        Some(_) => None,
+    };
+    if let Some(next) = line_end(blanks(data, at)) {
+        return (grammar.weight != Weight::Required).then_some(next);
+    }
+    if grammar.weight == Weight::Never {
+        return None;
+    }
+    let weight = wide_gap(data, at, grammar.commas)?;
+    if let (Some(next), true) = (line_end(weight), grammar.weight == Weight::Optional) {
+        return Some(next); // a comma behind the last column, as some spreadsheets write
+    }
+    let end = weight_end(data, weight)?;
+    line_end(blanks(data, end))
+}
+
+/// The end of the number (whole, decimal, with an exponent, `nan` or `inf`) at `at`; None when it is none.
+pub(crate) fn weight_end(data: &[u8], at: usize) -> Option<usize> {
+    let length = data[at..].iter().position(|c| matches!(c, b' ' | b'\t' | b'\r' | b'\n' | b',' | b';'));
+    let token = &data[at..length.map_or(data.len(), |n| at + n)];
+    let body = token.strip_prefix(b"-").unwrap_or(token);
+    let (mut digits, mut points) = (0, 0);
+    let plain = body.iter().all(|c| match c {
+        b'0'..=b'9' => {
+            digits += 1;
+            true
+        }
+        b'.' => {
+            points += 1;
+            true
+        }
+        _ => false,
+    });
+    if plain && digits > 0 && points < 2 {
+        return Some(at + token.len());
+    }
+    let text = std::str::from_utf8(token).ok()?;
+    text.parse::<f64>().ok()?;
+    Some(at + token.len())
+}
+
+/// The first byte from `at` on that is no blank, tab or carriage return.
+#[inline]
+pub(crate) fn blanks(data: &[u8], mut at: usize) -> usize {
+    while matches!(data.get(at), Some(b' ' | b'\t' | b'\r')) {
+        at += 1;
+    }
+    at
+}
+
+fn is_blank_or_end(data: &[u8], at: usize) -> bool {
+    matches!(data.get(at), None | Some(b' ' | b'\t' | b'\r' | b'\n'))
+}
+
+/// The start of the line behind the one that `at` lies in; the end of `data` if there is none.
+pub(crate) fn next_line(data: &[u8], at: usize) -> usize {
+    data[at..].iter().position(|c| *c == b'\n').map_or(data.len(), |n| at + n + 1)
+}
+
+/// How many newlines `data` holds.
+pub(crate) fn newlines(data: &[u8]) -> u64 {
+    // short runs, so that the compiler counts in bytes and widens rarely
+    data.chunks(192).map(|run| u64::from(run.iter().map(|c| u8::from(*c == b'\n')).sum::<u8>())).sum()
+}
+
+/// The line at `line` as a message shows it.
+pub(crate) fn excerpt(data: &[u8], line: usize) -> String {
+    const SHOWN: usize = 60;
+    let window = &data[line..data.len().min(line + SHOWN + 1)];
+    let end = window.iter().position(|c| *c == b'\n').unwrap_or(window.len());
+    let text = window[..end].strip_suffix(b"\r").unwrap_or(&window[..end]);
+    if text.is_empty() {
+        return if line == data.len() { "the end of the file".into() } else { "an empty line".into() };
+    }
+    let dots = if text.len() > SHOWN { "..." } else { "" };
+    format!("\"{}{dots}\"", text[..text.len().min(SHOWN)].escape_ascii())
+}
+
+#[cold]
+fn wrong(data: &[u8], line: usize, grammar: &Grammar) -> Stop {
+    Fault::new(line, grammar.expected.clone(), excerpt(data, line), grammar.remedy).into()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn numbers_of_every_length() {
+        for text in ["0", "7", "12", "1234567", "12345678", "123456789", "4294967295", "18446744073709551615", "007"] {
+            for tail in ["", "\n", " 1", "/", ":", "\u{80}", ",,,,,,,,,,"] {
+                let data = format!("x{text}{tail}");
+                assert_eq!(number(data.as_bytes(), 1), Some((text.parse().unwrap(), 1 + text.len())), "{data:?}");
+            }
+        }
+        for text in ["", "-1", "x", " 1", "18446744073709551616", "99999999999999999999999"] {
+            assert_eq!(number(text.as_bytes(), 0), None, "{text:?}");
+            assert_eq!(number(format!("{text}        ").as_bytes(), 0), None, "{text:?}");
+        }
+    }
+
+    #[test]
+    fn weights() {
+        for good in ["1", "-1", "1.5", ".5", "5.", "+3", "1e5", "-2.5E-3", "nan", "inf", "NaN"] {
+            assert_eq!(weight_end(format!("{good} ").as_bytes(), 0), Some(good.len()), "{good}");
+        }
+        for bad in ["", ".", "-", "pi", "1.2.3", "1x", "0x10", "\u{e9}"] {
+            assert_eq!(weight_end(bad.as_bytes(), 0), None, "{bad}");
+        }
+    }
+
+    #[test]
+    fn newlines_are_counted() {
+        let data: Vec<u8> = (0..10_000u32).map(|i| if i % 7 == 0 { b'\n' } else { b'1' }).collect();
+        assert_eq!(newlines(&data), data.iter().filter(|c| **c == b'\n').count() as u64);
+        assert_eq!(newlines(&[b'\n'; 1000]), 1000);
+    }
+}

@@ -1,0 +1,188 @@
+//! METIS graph files (the METIS manual, 4.1): a header `VERTICES EDGES [FMT [NCON]]`, then one line for every
+//! vertex, which lists its neighbours, ids from 1. `%` starts a comment line. FMT is up to three digits: vertex
+//! sizes, vertex weights (NCON of them), edge weights; sizes and weights must be numbers and are not read.
+//!
+//! Each undirected edge stands twice in such a file, once in either line, and is handed over as it stands: twice.
+//! Files that list each edge once, as the GAP suite's do, are read, too: the lists must hold EDGES or 2 EDGES ids.
+//! GAP also writes FMT 100 for graphs that have no vertex sizes; as a size is never missing, the first empty line
+//! of a vertex tells such a file.
+
+use super::Visitor;
+use super::layout::{Head, Layout};
+use super::lines::{blanks, excerpt, next_line, number, weight_end};
+use super::sink::{Fault, Sink, Stop};
+
+const REMEDY: &str = "correct the line or the header, or name the format that the file is in";
+
+/// What stands in the line of a vertex.
+#[derive(Debug, Clone)]
+pub(crate) struct Adjacency {
+    pub vertices: u64,
+    /// Numbers before the neighbours: a size and weights.
+    leading: u64,
+    /// Whether a weight stands behind every neighbour.
+    weighted: bool,
+}
+
+/// Where in the lists the parser is, from piece to piece.
+#[derive(Debug, Clone, Default)]
+pub(crate) struct Cursor {
+    /// Lines of vertices that are done.
+    pub vertex: u64,
+    /// Numbers of the current line that are done.
+    column: u64,
+    in_line: bool,
+    in_comment: bool,
+}
+
+impl Cursor {
+    /// At the start of the line of `vertex`.
+    pub fn at(vertex: u64) -> Cursor {
+        Cursor { vertex, ..Cursor::default() }
+    }
+}
+
+/// Reads the header; `prefix` is as much of the file as there is at hand.
+pub(crate) fn head(prefix: &[u8]) -> Result<Head, Fault> {
+    let mut at = 0;
+    while prefix.get(at) == Some(&b'%') {
+        at = next_line(prefix, at);
+    }
+    let body = next_line(prefix, at);
+    let line = String::from_utf8_lossy(&prefix[at..body.min(at + 256)]).into_owned();
+    let words: Vec<&str> = line.split_ascii_whitespace().collect();
+    let bad = || {
+        let expected = "a header \"VERTICES EDGES [FMT [NCON]]\" with FMT of up to three digits 0 or 1";
+        Fault::new(at, expected, excerpt(prefix, at), REMEDY)
+    };
+    let count = |index: usize| words.get(index).and_then(|w| w.parse::<u64>().ok());
+    let (Some(vertices), Some(edges), true) = (count(0), count(1), words.len() <= 4) else { return Err(bad()) };
+    let format = words.get(2).copied().unwrap_or("0");
+    if format.len() > 3 || !format.bytes().all(|c| matches!(c, b'0' | b'1')) {
+        return Err(bad());
+    }
+    let flags = format!("{format:0>3}");
+    let [sizes, weights, weighted] = [0, 1, 2].map(|n| flags.as_bytes()[n] == b'1');
+    let constraints = match (words.get(3).map(|_| count(3)), weights) {
+        (Some(None), _) => return Err(bad()),
+        (Some(Some(n)), true) => n,
+        (None, true) => 1,
+        (_, false) => 0,
+    };
+    let sizes = sizes && !(flags == "100" && empty_vertex_line(&prefix[body..]));
+    let leading = u64::from(sizes) + constraints;
+    let layout = Layout::Metis(Adjacency { vertices, leading, weighted });
+    Ok(Head { layout, body, vertices: Some(vertices), entries: Some(edges) })
+}
+
+/// Whether a line is empty before the last one.
+fn empty_vertex_line(body: &[u8]) -> bool {
+    let mut at = 0;
+    while at < body.len() {
+        if matches!(body.get(blanks(body, at)), Some(b'\n')) {
+            return true;
+        }
+        at = next_line(body, at);
+    }
+    false
+}
+
+/// Lines of vertices that start in `data`, which begins at the start of a line.
+pub(crate) fn vertex_lines(data: &[u8]) -> u64 {
+    let lines = super::lines::newlines(data) + u64::from(data.last().is_some_and(|c| *c != b'\n'));
+    let after_newline = data.windows(2).filter(|pair| *pair == b"\n%").count() as u64;
+    lines - after_newline - u64::from(data.first() == Some(&b'%'))
+}
+
+impl Adjacency {
+    /// Parses the next piece. It may end anywhere between numbers.
+    pub fn parse<V: Visitor>(&self, data: &[u8], cursor: &mut Cursor, sink: &mut Sink<'_, V>) -> Result<(), Stop> {
+        let mut at = 0;
+        while at < data.len() {
+            if cursor.in_comment || (!cursor.in_line && data[at] == b'%') {
+                at = next_line(data, at);
+                cursor.in_comment = data[at - 1] != b'\n';
+                continue;
+            }
+            cursor.in_line = true;
+            at = blanks(data, at);
+            match data.get(at) {
+                None => break,
+                Some(b'\n') => {
+                    self.end_line(cursor).map_err(|found| self.wrong(at, cursor, found))?;
+                    at += 1;
+                }
+                Some(_) => at = self.number(data, at, cursor, sink)?,
+            }
+        }
+        Ok(())
+    }
+
+    /// At the end of the file: the last line may lack its newline.
+    pub fn finish(&self, cursor: &mut Cursor, at: usize) -> Result<(), Fault> {
+        if cursor.in_line {
+            self.end_line(cursor).map_err(|found| self.wrong(at, cursor, found))?;
+        }
+        Ok(())
+    }
+
+    fn end_line(&self, cursor: &mut Cursor) -> Result<(), String> {
+        let column = std::mem::take(&mut cursor.column);
+        cursor.in_line = false;
+        cursor.vertex += 1;
+        if cursor.vertex > self.vertices {
+            return Ok(()); // empty lines at the end
+        }
+        if column < self.leading {
+            return Err(format!("a line of {column} numbers for vertex {}", cursor.vertex));
+        }
+        if self.weighted && (column - self.leading) % 2 == 1 {
+            return Err(format!("a neighbour without a weight at the end of the line of vertex {}", cursor.vertex));
+        }
+        Ok(())
+    }
+
+    #[inline]
+    fn number<V: Visitor>(
+        &self,
+        data: &[u8],
+        at: usize,
+        cursor: &mut Cursor,
+        sink: &mut Sink<'_, V>,
+    ) -> Result<usize, Stop> {
+        if cursor.vertex >= self.vertices {
+            let found = format!("a line more, {}", excerpt(data, at));
+            return Err(Fault::new(at, format!("{} lines, one a vertex", self.vertices), found, REMEDY).into());
+        }
+        let column = cursor.column;
+        cursor.column += 1;
+        let is_weight = column < self.leading || (self.weighted && (column - self.leading) % 2 == 1);
+        let end = if is_weight {
+            weight_end(data, at)
+        } else {
+            match number(data, at) {
+                Some((id, end)) if id >= 1 && id <= self.vertices => {
+                    sink.push(cursor.vertex, id - 1)?;
+                    Some(end)
+                }
+                _ => None,
+            }
+        };
+        match end {
+            Some(end) if matches!(data.get(end), None | Some(b' ' | b'\t' | b'\r' | b'\n')) => Ok(end),
+            _ => Err(self.wrong(at, cursor, excerpt(data, at)).into()),
+        }
+    }
+
+    #[cold]
+    fn wrong(&self, at: usize, cursor: &Cursor, found: String) -> Fault {
+        let mut expected = format!("neighbours of vertex {} from 1 to {}", cursor.vertex + 1, self.vertices);
+        if self.leading > 0 {
+            expected = format!("{} numbers, then {expected}", self.leading);
+        }
+        if self.weighted {
+            expected.push_str(", each with a weight");
+        }
+        Fault::new(at, expected, found, REMEDY)
+    }
+}

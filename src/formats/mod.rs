@@ -1,0 +1,97 @@
+//! Edges as they come: files in every input format, and generators, read by many threads in fixed memory.
+//!
+//! [`Input::open`] finds the files and their formats, [`Input::scan`] makes one pass over all of them and hands the
+//! edges in batches to one [`Visitor`] per thread. Plain files are mapped and cut into chunks that threads take in
+//! order; binary pairs are handed over where they lie. Packed files (`.gz`, `.zst`) are unpacked by one thread each
+//! and parsed by the others.
+//!
+//! | file | holds |
+//! |---|---|
+//! | `format` | names and endings |
+//! | `input`, `identity`, `estimate` | which files, which version of them, how many edges |
+//! | `scan`, `plain`, `packed` | the pass: mapped files, unpacked streams |
+//! | `layout` | header, cut and parse, by format |
+//! | `lines` | the parser of "one edge a line", which `text`, `mtx` and `gr` set up |
+//! | `binary`, `metis` | the other two parsers |
+//! | `map`, `sink` | mapped memory, batches |
+
+mod binary;
+mod estimate;
+mod format;
+mod gr;
+mod identity;
+mod input;
+mod layout;
+mod lines;
+mod map;
+mod metis;
+mod mtx;
+mod packed;
+mod plain;
+mod scan;
+mod sink;
+mod text;
+
+pub use format::{Format, Packing};
+pub use input::{Input, Part};
+pub use scan::Scan;
+
+use crate::error::Result;
+
+/// One batch of edges as they stand in the input: not symmetrised, loops and repeats included.
+#[derive(Debug, Clone, Copy)]
+pub enum Edges<'a> {
+    /// All ids of the batch fit 32 bits.
+    Narrow(&'a [[u32; 2]]),
+    /// Ids of 64 bits (which may be small, too).
+    Wide(&'a [[u64; 2]]),
+}
+
+impl Edges<'_> {
+    /// Edges in the batch.
+    pub fn len(&self) -> usize {
+        match self {
+            Edges::Narrow(pairs) => pairs.len(),
+            Edges::Wide(pairs) => pairs.len(),
+        }
+    }
+
+    /// Whether there is none.
+    pub fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
+}
+
+/// Receives batches. There is one visitor per thread, so none needs a lock; which visitor gets which batch is not
+/// defined, only that every edge is handed over once.
+pub trait Visitor: Send {
+    /// Takes a batch, which lies in borrowed memory. An error ends the scan and is what the scan returns.
+    fn visit(&mut self, edges: Edges<'_>) -> Result<()>;
+
+    /// All edges of chunk `chunk` have been visited by this visitor, and by no other. Chunks are numbered from 0
+    /// without gaps in the order of the input, and are taken in that order; so a visitor that waits here for its
+    /// turn can restore the order of the input. The numbers are gapless only in [`Input::scan_ordered`].
+    fn chunk_done(&mut self, chunk: u64) -> Result<()> {
+        let _ = chunk;
+        Ok(())
+    }
+
+    /// The scan ends early; whoever waits for a turn must be woken. Called on the visitor of the thread that failed.
+    fn stopped(&mut self) {}
+}
+
+/// Told of progress as input is consumed.
+pub trait Watch: Sync {
+    /// `bytes` more of [`Input::bytes`] are done. An error (a signal arrived) stops the scan and is what it returns.
+    fn advance(&self, bytes: u64) -> Result<()>;
+}
+
+/// A watch that lets everything pass.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct Unwatched;
+
+impl Watch for Unwatched {
+    fn advance(&self, _bytes: u64) -> Result<()> {
+        Ok(())
+    }
+}

@@ -1,0 +1,72 @@
+//! Matrix Market coordinate files (<https://math.nist.gov/MatrixMarket/formats.html>): square, pattern, integer
+//! or real, general or symmetric, ids from 1. Entries are handed over as they stand: of a symmetric matrix only
+//! the stored half, which is the same undirected graph. Values must be numbers (`nan` too) and are not read yet.
+
+use super::layout::{Head, Layout};
+use super::lines::{Grammar, Weight, blanks, excerpt, next_line, number};
+use super::sink::Fault;
+
+const REMEDY: &str = "only square coordinate matrices (pattern, integer or real; general or symmetric) are graphs";
+
+/// Reads banner, comments and size line.
+pub(crate) fn head(prefix: &[u8]) -> Result<Head, Fault> {
+    let end = next_line(prefix, 0).min(1024);
+    let banner = String::from_utf8_lossy(&prefix[..end]).to_ascii_lowercase();
+    let words: Vec<&str> = banner.split_ascii_whitespace().collect();
+    let bad = |expected: &str| Fault::new(0, expected, excerpt(prefix, 0), REMEDY);
+    let &["%%matrixmarket", object, format, field, symmetry] = words.as_slice() else {
+        return Err(bad("the header \"%%MatrixMarket matrix coordinate FIELD SYMMETRY\""));
+    };
+    if object != "matrix" {
+        return Err(bad("\"matrix\" as the second word"));
+    }
+    if format != "coordinate" {
+        return Err(bad("\"coordinate\" as the third word"));
+    }
+    let weight = match field {
+        "pattern" => Weight::Never,
+        "integer" | "real" | "double" => Weight::Required,
+        _ => return Err(bad("pattern, integer or real values")),
+    };
+    if symmetry != "general" && symmetry != "symmetric" {
+        return Err(bad("general or symmetric as the last word"));
+    }
+
+    let mut at = next_line(prefix, 0);
+    loop {
+        match prefix.get(blanks(prefix, at)) {
+            None => return Err(Fault::new(prefix.len(), "a line of rows, columns and entries", "the end", REMEDY)),
+            Some(b'%' | b'\n') => at = next_line(prefix, at),
+            Some(_) => break,
+        }
+    }
+    let sizes = || {
+        let mut next = blanks(prefix, at);
+        let mut sizes = [0; 3];
+        for size in &mut sizes {
+            let (value, end) = number(prefix, next)?;
+            let blank = blanks(prefix, end);
+            (blank > end || matches!(prefix.get(end), None | Some(b'\n'))).then_some(())?;
+            (*size, next) = (value, blank);
+        }
+        matches!(prefix.get(next), None | Some(b'\n')).then_some(sizes)
+    };
+    let Some([rows, columns, entries]) = sizes() else {
+        return Err(Fault::new(at, "three whole numbers: rows, columns and entries", excerpt(prefix, at), REMEDY));
+    };
+    if rows != columns {
+        return Err(Fault::new(at, "as many rows as columns", format!("{rows} rows, {columns} columns"), REMEDY));
+    }
+    let value = if weight == Weight::Never { "nothing" } else { "a number" };
+    let layout = Layout::Lines(Grammar {
+        tag: None,
+        comments: *b"%%",
+        commas: false,
+        base: 1,
+        largest: rows,
+        weight,
+        expected: format!("row and column from 1 to {rows} and {value} behind them"),
+        remedy: "correct the entry, or the header",
+    });
+    Ok(Head { layout, body: next_line(prefix, at), vertices: Some(rows), entries: Some(entries) })
+}

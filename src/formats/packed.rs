@@ -1,0 +1,383 @@
+//! The `.gz` and `.zst` files of a scan: unpacked into blocks that end where a record does.
+//!
+//! One thread unpacks a file; the blocks go to whichever parser is free, through a queue of a few blocks, so memory
+//! stays constant however large the file is. With as many files as threads every thread does both for a file of its
+//! own. The lists of METIS files are parsed in sequence, as only the lines before it tell a line's vertex.
+
+use std::io::{BufRead, Read};
+use std::path::Path;
+use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
+use std::sync::{Mutex, PoisonError};
+
+use crossbeam::channel::{Receiver, Sender};
+use xxhash_rust::xxh3::Xxh3;
+
+use super::layout::{self, Layout};
+use super::lines::newlines;
+use super::metis::Cursor;
+use super::scan::{Next, Shared, Worked, locate, located, of_kind, refuse_empty};
+use super::sink::Sink;
+use super::{Format, Packing, Part, Visitor};
+use crate::error::{At, Error, Result};
+
+/// Blocks that wait between an unpacking thread and the parsers.
+pub(super) const QUEUE: usize = 4;
+/// Unpacked bytes of a block, unless chunks are smaller.
+const BLOCK: usize = 1 << 20;
+/// Stored bytes read at once.
+const STORED: usize = 256 << 10;
+/// log2 of the largest zstd window: what `zstd --long` and `--ultra -22` use. Larger ones are refused.
+const WINDOW: u32 = 27;
+
+/// Upper bound of what unpacking one file takes.
+pub(super) fn bytes(part: &Part, threads: usize) -> u64 {
+    let window = match part.packing() {
+        Packing::Plain => return 0,
+        Packing::Gzip => 256 << 10,
+        Packing::Zstd => (1 << WINDOW) + (4 << 20),
+    };
+    // a block, and what is carried into the next, may hold a longest line each, and vectors double
+    let block = 2 * (BLOCK + layout::HEAD) as u64;
+    window + STORED as u64 + block * (QUEUE + threads + 2) as u64
+}
+
+/// All packed files of a scan.
+pub(super) struct Packed<'a> {
+    shared: &'a Shared<'a>,
+    /// Parts whose blocks are spread over the threads, and parts that a thread does alone.
+    spread: Vec<usize>,
+    alone: Vec<usize>,
+    feeders: usize,
+    next_spread: Next,
+    next_alone: Mutex<usize>,
+    /// The number of the next block, for the order of the input.
+    number: AtomicU64,
+}
+
+/// Unpacked bytes that end where a record does.
+pub(super) struct Block {
+    part: usize,
+    data: Vec<u8>,
+    /// The number of its first line, from 1, and its place in the unpacked bytes.
+    line: u64,
+    offset: u64,
+    /// Bytes of the file that went into it.
+    stored: u64,
+    number: u64,
+}
+
+impl<'a> Packed<'a> {
+    pub fn new(shared: &'a Shared<'a>, first_number: u64, threads: usize) -> Self {
+        let packed = of_kind(shared.parts, |part| part.packing() != Packing::Plain);
+        let (alone, spread): (Vec<_>, Vec<_>) = packed.iter().partition(|index| {
+            let metis = shared.parts[**index].format() == Format::Metis;
+            metis || (packed.len() >= threads && !shared.ordered)
+        });
+        let feeders = if shared.ordered { spread.len().min(1) } else { spread.len() };
+        let (next_spread, next_alone) = (Next::new(0), Mutex::new(0));
+        Packed { shared, spread, alone, feeders, next_spread, next_alone, number: AtomicU64::new(first_number) }
+    }
+
+    /// How many threads should [`Self::feed`].
+    pub fn feeders(&self) -> usize {
+        self.feeders
+    }
+
+    /// One unpacking thread: sends the blocks of one part after the other.
+    pub fn feed(&self, blocks: &Sender<Block>) {
+        while let Some(&part) = self.spread.get(self.next_spread.take() as usize) {
+            let mut sent = 0;
+            let done = Blocks::open(self.shared, part).and_then(|mut unpacked| {
+                while let Some(mut block) = unpacked.next()? {
+                    block.number = self.number.fetch_add(1, Relaxed);
+                    sent += 1;
+                    if self.shared.stopped() || blocks.send(block).is_err() {
+                        break;
+                    }
+                }
+                Ok(())
+            });
+            if let Err(error) = done {
+                return self.shared.fail((part, sent), error);
+            }
+        }
+    }
+
+    /// One parser: takes blocks until all feeders are done.
+    pub fn work<V: Visitor>(&self, blocks: Receiver<Block>, sink: &mut Sink<'_, V>) -> Worked {
+        for block in blocks {
+            if self.shared.stopped() {
+                break;
+            }
+            let place = (block.part, block.number);
+            self.block(&block, &mut Cursor::default(), sink).map_err(|error| (place, error))?;
+        }
+        Ok(())
+    }
+
+    /// One thread that unpacks and parses whole parts.
+    pub fn work_alone<V: Visitor>(&self, sink: &mut Sink<'_, V>) -> Worked {
+        loop {
+            let mut next = self.next_alone.lock().unwrap_or_else(PoisonError::into_inner);
+            let Some(&part) = self.alone.get(*next) else { return Ok(()) };
+            *next += 1;
+            // for the order of the input, the lock is kept until the part is done
+            let _turn = self.shared.ordered.then_some(next);
+            self.part(part, sink).map_err(|error| ((part, 0), error))?;
+        }
+    }
+
+    fn part<V: Visitor>(&self, part: usize, sink: &mut Sink<'_, V>) -> Result<()> {
+        let mut unpacked = Blocks::open(self.shared, part)?;
+        let mut cursor = Cursor::default();
+        while let Some(mut block) = unpacked.next()? {
+            if self.shared.stopped() {
+                return Ok(());
+            }
+            block.number = self.number.fetch_add(1, Relaxed);
+            self.block(&block, &mut cursor, sink)?;
+            unpacked.spare = block.data;
+        }
+        if let Some(Layout::Metis(adjacency)) = unpacked.layout {
+            let line = unpacked.line;
+            let at_end = |fault| located(fault, &self.shared.parts[part], 0, &[], line);
+            adjacency.finish(&mut cursor, 0).map_err(at_end)?;
+            self.shared.rows[part].store(cursor.vertex, Relaxed);
+        }
+        Ok(())
+    }
+
+    fn block<V: Visitor>(&self, block: &Block, cursor: &mut Cursor, sink: &mut Sink<'_, V>) -> Result<()> {
+        let Some(layout) = self.shared.layout(block.part) else { return Ok(()) };
+        layout
+            .parse(&block.data, cursor, sink)
+            .map_err(|stop| locate(stop, &self.shared.parts[block.part], block.offset, &block.data, block.line))?;
+        sink.flush()?;
+        self.shared.count(block.part, sink.take_count());
+        sink.visitor.chunk_done(block.number)?;
+        self.shared.advance(block.stored)
+    }
+}
+
+/// The blocks of one packed file.
+struct Blocks<'a> {
+    shared: &'a Shared<'a>,
+    index: usize,
+    part: &'a Part,
+    decoder: Decoder<'a>,
+    layout: Option<&'a Layout>,
+    /// Unpacked, but behind the end of the last block.
+    carry: Vec<u8>,
+    /// A buffer to use again.
+    spare: Vec<u8>,
+    line: u64,
+    offset: u64,
+    stored: u64,
+    done: bool,
+}
+
+impl<'a> Blocks<'a> {
+    /// Opens a part and reads its header.
+    fn open(shared: &'a Shared<'a>, index: usize) -> Result<Self> {
+        let part = &shared.parts[index];
+        let mut blocks = Blocks {
+            shared,
+            index,
+            part,
+            decoder: Decoder::open(shared, index)?,
+            layout: None,
+            carry: Vec::new(),
+            spare: Vec::new(),
+            line: 1,
+            offset: 0,
+            stored: 0,
+            done: false,
+        };
+        let mut prefix = Vec::new();
+        let whole = blocks.fill(&mut prefix, layout::HEAD)?;
+        if prefix.is_empty() {
+            refuse_empty(part)?;
+        }
+        let head = layout::head(part.format(), &prefix, part.path()).map_err(|f| located(f, part, 0, &prefix, 1))?;
+        if head.body == prefix.len() && !whole {
+            let found = format!("one of more than {} bytes", layout::HEAD);
+            return Err(Error::input(part.path(), At::Line(1), "a shorter header", found, "shorten the comments"));
+        }
+        blocks.line += newlines(&prefix[..head.body]);
+        blocks.offset = head.body as u64;
+        blocks.carry.extend_from_slice(&prefix[head.body..]);
+        blocks.layout = Some(&shared.set_head(index, head).layout);
+        Ok(blocks)
+    }
+
+    /// The next block; None behind the last.
+    fn next(&mut self) -> Result<Option<Block>> {
+        let (Some(layout), false) = (self.layout, self.done) else { return Ok(None) };
+        let step = self.shared.chunk.min(BLOCK);
+        let mut data = std::mem::take(&mut self.spare);
+        data.clear();
+        data.append(&mut self.carry);
+        let mut goal = step.max(data.len());
+        loop {
+            self.done = self.fill(&mut data, goal)?;
+            let cut =
+                if self.done { layout.whole(data.len()).map(|()| Some(data.len())) } else { layout.cut_stream(&data) };
+            if let Some(cut) = cut.map_err(|fault| located(fault, self.part, self.offset, &data, self.line))? {
+                self.carry.extend_from_slice(&data[cut..]);
+                data.truncate(cut);
+                break;
+            }
+            goal = data.len() + step;
+        }
+        let stored = self.decoder.stored().offset;
+        let block = Block {
+            part: self.index,
+            line: self.line,
+            offset: self.offset,
+            stored: stored - self.stored,
+            number: 0,
+            data,
+        };
+        self.stored = stored;
+        self.offset += block.data.len() as u64;
+        if layout.record().is_none() {
+            self.line += newlines(&block.data);
+        }
+        Ok(Some(block))
+    }
+
+    /// Unpacks until `data` has `goal` bytes; true at the end of the file.
+    fn fill(&mut self, data: &mut Vec<u8>, goal: usize) -> Result<bool> {
+        let mut filled = data.len();
+        data.resize(goal.max(filled), 0);
+        while filled < data.len() {
+            match self.decoder.read(&mut data[filled..]) {
+                Ok(0) => {
+                    data.truncate(filled);
+                    return Ok(true);
+                }
+                Ok(n) => filled += n,
+                Err(e) if e.kind() == std::io::ErrorKind::Interrupted => {}
+                Err(e) => {
+                    let stored = self.decoder.stored();
+                    return Err(Error::input(
+                        self.part.path(),
+                        At::Byte(stored.offset - (stored.filled - stored.at) as u64),
+                        format!("a whole {} stream", self.part.packing().name()),
+                        e.to_string(),
+                        "the file is cut short or damaged: fetch or make it again",
+                    ));
+                }
+            }
+        }
+        Ok(false)
+    }
+}
+
+enum Decoder<'a> {
+    Gzip(flate2::bufread::MultiGzDecoder<Stored<'a>>),
+    Zstd(zstd::stream::read::Decoder<'static, Stored<'a>>),
+}
+
+impl<'a> Decoder<'a> {
+    fn open(shared: &'a Shared<'a>, index: usize) -> Result<Self> {
+        let part = &shared.parts[index];
+        let path = part.path();
+        let stored = Stored::open(shared, index, path)?;
+        if stored.length == 0 {
+            let expected = format!("a {} stream", part.packing().name());
+            let remedy = "the file is cut short: fetch or make it again";
+            return Err(Error::input(path, At::Byte(0), expected, "an empty file", remedy));
+        }
+        part.unchanged(stored.length)?;
+        if part.packing() == Packing::Gzip {
+            return Ok(Decoder::Gzip(flate2::bufread::MultiGzDecoder::new(stored)));
+        }
+        let decoder = zstd::stream::read::Decoder::with_buffer(stored).and_then(|mut decoder| {
+            decoder.window_log_max(WINDOW)?;
+            Ok(decoder)
+        });
+        decoder.map(Decoder::Zstd).map_err(|e| Error::unreadable(path, &e))
+    }
+
+    fn stored(&self) -> &Stored<'a> {
+        match self {
+            Decoder::Gzip(decoder) => decoder.get_ref(),
+            Decoder::Zstd(decoder) => decoder.get_ref(),
+        }
+    }
+
+    fn read(&mut self, into: &mut [u8]) -> std::io::Result<usize> {
+        match self {
+            Decoder::Gzip(decoder) => decoder.read(into),
+            Decoder::Zstd(decoder) => decoder.read(into),
+        }
+    }
+}
+
+/// The bytes of a packed file as they lie on disk, hashed as they are read.
+struct Stored<'a> {
+    shared: &'a Shared<'a>,
+    part: usize,
+    file: std::fs::File,
+    length: u64,
+    buffer: Vec<u8>,
+    at: usize,
+    filled: usize,
+    /// Bytes taken from the file.
+    offset: u64,
+    hasher: Xxh3,
+}
+
+impl<'a> Stored<'a> {
+    fn open(shared: &'a Shared<'a>, part: usize, path: &Path) -> Result<Self> {
+        let file = std::fs::File::open(path).map_err(|e| Error::unreadable(path, &e))?;
+        let length = file.metadata().map_err(|e| Error::unreadable(path, &e))?.len();
+        let hasher = Shared::hasher(part, 0);
+        Ok(Stored { shared, part, file, length, buffer: vec![0; STORED], at: 0, filled: 0, offset: 0, hasher })
+    }
+
+    /// Hashes what was just read, by the chunks of the file.
+    fn hash(&mut self) {
+        let chunk = self.shared.chunk as u64;
+        let mut bytes = &self.buffer[..self.filled];
+        while !bytes.is_empty() {
+            let room = chunk - self.offset % chunk;
+            let (now, later) = bytes.split_at(bytes.len().min(room as usize));
+            self.hasher.update(now);
+            self.offset += now.len() as u64;
+            bytes = later;
+            if self.offset % chunk == 0 || self.offset == self.length {
+                let number = (self.offset - 1) / chunk;
+                self.shared.set_hash(self.part, number, self.hasher.digest());
+                self.hasher = Shared::hasher(self.part, number + 1);
+            }
+        }
+    }
+}
+
+impl Read for Stored<'_> {
+    fn read(&mut self, into: &mut [u8]) -> std::io::Result<usize> {
+        let have = self.fill_buf()?;
+        let n = have.len().min(into.len());
+        into[..n].copy_from_slice(&have[..n]);
+        self.consume(n);
+        Ok(n)
+    }
+}
+
+impl BufRead for Stored<'_> {
+    fn fill_buf(&mut self) -> std::io::Result<&[u8]> {
+        if self.at == self.filled {
+            // never more than the file had when it was opened: there is a place for each of its chunks only
+            let left = (self.length - self.offset).min(STORED as u64) as usize;
+            (self.at, self.filled) = (0, self.file.read(&mut self.buffer[..left])?);
+            self.hash();
+        }
+        Ok(&self.buffer[self.at..self.filled])
+    }
+
+    fn consume(&mut self, n: usize) {
+        self.at = self.filled.min(self.at + n);
+    }
+}

@@ -1,0 +1,179 @@
+//! The plain files of a scan: mapped, cut into chunks, taken by the threads in order.
+
+use super::layout::{self, Head, Layout};
+use super::map::Map;
+use super::metis::{self, Cursor};
+use super::scan::{Next, Place, Shared, Worked, locate, located, of_kind, refuse_empty};
+use super::sink::Sink;
+use super::{Packing, Visitor};
+use crate::error::{Error, Result};
+
+/// Bytes that are hashed, then parsed, before they leave the L2 cache.
+const PIECE: usize = 256 << 10;
+
+/// All plain files of a scan, open.
+pub(super) struct Plain {
+    files: Vec<File>,
+    next: Next,
+    chunks: u64,
+}
+
+struct File {
+    part: usize,
+    map: Map,
+    head: Head,
+    /// The number of its first chunk among those of all plain files.
+    first: u64,
+    /// METIS: the vertex that the first line of each chunk belongs to.
+    vertices: Vec<u64>,
+}
+
+impl Plain {
+    /// Maps the files, reads their headers, and where lines have no number of their own counts them.
+    pub fn open(shared: &Shared<'_>, threads: usize) -> Result<Plain> {
+        let mut plain = Plain { files: Vec::new(), next: Next::new(0), chunks: 0 };
+        for index in of_kind(shared.parts, |part| part.packing() == Packing::Plain) {
+            let part = &shared.parts[index];
+            let map = Map::open(part.path())?;
+            let data = map.bytes();
+            if data.is_empty() {
+                refuse_empty(part)?;
+                continue;
+            }
+            part.unchanged(data.len() as u64)?;
+            map.populate(0, layout::HEAD)?;
+            let head = layout::head(part.format(), data, part.path())
+                .and_then(|head| head.layout.whole(data.len() - head.body).map(|()| head))
+                .map_err(|fault| located(fault, part, 0, data, 1))?;
+            shared.set_head(index, head.clone());
+            let chunks = data.len().div_ceil(shared.chunk) as u64;
+            plain.files.push(File { part: index, map, head, first: plain.chunks, vertices: Vec::new() });
+            plain.chunks += chunks;
+        }
+        for file in &mut plain.files {
+            if matches!(file.head.layout, Layout::Metis(_)) {
+                file.vertices = file.count_vertices(shared, threads)?;
+            }
+        }
+        Ok(plain)
+    }
+
+    /// Chunks of all files.
+    pub fn chunks(&self) -> u64 {
+        self.chunks
+    }
+
+    /// One thread: takes chunks until there is none.
+    pub fn work<V: Visitor>(&self, shared: &Shared<'_>, sink: &mut Sink<'_, V>) -> Worked {
+        while !shared.stopped() {
+            let number = self.next.take();
+            if number >= self.chunks {
+                break;
+            }
+            let file = &self.files[self.files.partition_point(|file| file.first <= number) - 1];
+            let chunk = number - file.first;
+            let place: Place = (file.part, chunk);
+            file.chunk(shared, chunk, sink)
+                .and_then(|()| sink.visitor.chunk_done(number))
+                .map_err(|error| (place, error))?;
+        }
+        Ok(())
+    }
+}
+
+impl File {
+    /// The bytes of a chunk, and the records that start in it. Panics never: chunks lie in the file.
+    fn bounds(&self, shared: &Shared<'_>, chunk: u64) -> Result<[usize; 4]> {
+        let data = self.map.bytes();
+        let from = chunk as usize * shared.chunk;
+        let to = data.len().min(from + shared.chunk);
+        self.map.populate(from.saturating_sub(1), to + 4096)?;
+        let cut = |at| {
+            let layout = &self.head.layout;
+            layout.cut(data, self.head.body, at).map_err(|fault| located(fault, &shared.parts[self.part], 0, data, 1))
+        };
+        Ok([from, to, cut(from)?, cut(to)?])
+    }
+
+    /// Hashes and parses one chunk.
+    fn chunk<V: Visitor>(&self, shared: &Shared<'_>, chunk: u64, sink: &mut Sink<'_, V>) -> Result<()> {
+        let (data, part) = (self.map.bytes(), &shared.parts[self.part]);
+        let ahead = (chunk as usize + 2) * shared.chunk;
+        self.map.will_need(ahead, ahead + shared.chunk);
+        let [from, to, start, end] = self.bounds(shared, chunk)?;
+        let mut hasher = Shared::hasher(self.part, chunk);
+        let mut cursor = Cursor::at(*self.vertices.get(chunk as usize).unwrap_or(&0));
+        let (mut hashed, mut at) = (from, start);
+        while at < end {
+            let piece = match self.head.layout.record() {
+                Some(record) => (at + PIECE / record * record).min(end),
+                None => self.head.layout.cut(data, at, at + PIECE).map_err(|f| located(f, part, 0, data, 1))?.min(end),
+            };
+            if hashed < piece.min(to) {
+                hasher.update(&data[hashed..piece.min(to)]);
+                hashed = piece.min(to);
+            }
+            self.head.layout.parse(&data[at..piece], &mut cursor, sink).map_err(|stop| self.place(stop, part, at))?;
+            at = piece;
+        }
+        if end == data.len() {
+            if let Layout::Metis(adjacency) = &self.head.layout {
+                adjacency.finish(&mut cursor, 0).map_err(|stop| self.place(stop.into(), part, data.len()))?;
+            }
+        }
+        sink.flush()?;
+        hasher.update(&data[hashed..to]);
+        shared.set_hash(self.part, chunk, hasher.digest());
+        shared.count(self.part, sink.take_count());
+        self.map.drop_range(from, to);
+        shared.advance((to - from) as u64)
+    }
+
+    /// The error of a piece that starts at `at`.
+    fn place(&self, stop: super::sink::Stop, part: &super::Part, at: usize) -> Error {
+        let data = self.map.bytes();
+        match stop {
+            super::sink::Stop::Fault(mut fault) => {
+                fault.at += at;
+                locate(super::sink::Stop::Fault(fault), part, 0, data, 1)
+            }
+            stop => locate(stop, part, 0, data, 1),
+        }
+    }
+
+    /// METIS: which vertex the first line of each chunk belongs to. One more pass over the file.
+    fn count_vertices(&self, shared: &Shared<'_>, threads: usize) -> Result<Vec<u64>> {
+        let chunks = self.map.bytes().len().div_ceil(shared.chunk);
+        let next = Next::new(0);
+        let counted = std::thread::scope(|scope| {
+            let count = || {
+                let mut counts = Vec::new();
+                loop {
+                    let chunk = next.take();
+                    if chunk >= chunks as u64 {
+                        return Ok(counts);
+                    }
+                    let [from, to, start, end] = self.bounds(shared, chunk)?;
+                    counts.push((chunk as usize, metis::vertex_lines(&self.map.bytes()[start..end])));
+                    self.map.drop_range(from, to);
+                    shared.advance(0)?;
+                }
+            };
+            let workers: Vec<_> = (0..threads).map(|_| scope.spawn(count)).collect();
+            workers.into_iter().map(|worker| worker.join()).collect::<Vec<_>>()
+        });
+        let mut lines = vec![0; chunks];
+        for counts in counted {
+            let counts: Result<Vec<(usize, u64)>> = counts.unwrap_or_else(|panic| std::panic::resume_unwind(panic));
+            for (chunk, count) in counts? {
+                lines[chunk] = count;
+            }
+        }
+        let mut vertex = 0;
+        for line in &mut lines {
+            vertex += std::mem::replace(line, vertex);
+        }
+        shared.rows[self.part].store(vertex, std::sync::atomic::Ordering::Relaxed);
+        Ok(lines)
+    }
+}

@@ -1,0 +1,251 @@
+//! One pass over all parts of an input by many threads.
+//!
+//! Plain files come first: their chunks are taken in order by whichever thread is free ([`super::plain`]). Packed
+//! files are unpacked meanwhile, each by a thread of its own that feeds the others through a bounded channel; where
+//! there are as many packed files as threads, every thread unpacks and parses one file after the other instead.
+//! What is reported of several errors is the one that stands first in the input.
+
+use std::path::Path;
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering::Relaxed};
+use std::sync::{Mutex, OnceLock, PoisonError};
+
+use xxhash_rust::xxh3::{Xxh3, xxh3_64_with_seed};
+
+use super::layout::{Head, Layout};
+use super::lines::newlines;
+use super::packed::{self, Packed};
+use super::plain::Plain;
+use super::sink::{Fault, Sink, Stop};
+use super::{Format, Input, Packing, Part, Visitor, Watch};
+use crate::error::{At, Error, Result};
+
+/// What a pass found.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Scan {
+    /// Edges as they stand in the input, self-loops and repeats included.
+    pub edges: u64,
+    /// The vertex count that a header declares, the largest of all parts; ids are below it (that was checked).
+    pub declared_vertices: Option<u64>,
+    /// xxh3 over the stored bytes in chunks of 8 MiB, each salted with its part and position, combined in order.
+    /// The same for any number of threads. For a generator, a hash of its parameters.
+    pub checksum: u64,
+}
+
+/// What the threads of a scan have in common.
+pub(super) struct Shared<'a> {
+    pub parts: &'a [Part],
+    /// Bytes of a chunk.
+    pub chunk: usize,
+    pub ordered: bool,
+    watch: &'a dyn Watch,
+    stop: AtomicBool,
+    failure: Mutex<Option<(Place, Error)>>,
+    /// One hash for every chunk of every part, parts one behind the other.
+    hashes: Vec<AtomicU64>,
+    first_hash: Vec<usize>,
+    /// By part: the header once read, and the edges seen.
+    heads: Vec<OnceLock<Head>>,
+    entries: Vec<AtomicU64>,
+    /// By part: lines of vertices, for METIS files.
+    pub rows: Vec<AtomicU64>,
+}
+
+/// Part and chunk: errors are compared by it.
+pub(super) type Place = (usize, u64);
+
+impl<'a> Shared<'a> {
+    fn new(parts: &'a [Part], chunk: usize, ordered: bool, watch: &'a dyn Watch) -> Self {
+        let mut first_hash = vec![0];
+        for part in parts {
+            first_hash.push(first_hash[first_hash.len() - 1] + part.bytes().div_ceil(chunk as u64) as usize);
+        }
+        let zeros = |n: usize| (0..n).map(|_| AtomicU64::new(0)).collect::<Vec<_>>();
+        Shared {
+            parts,
+            chunk,
+            ordered,
+            watch,
+            stop: AtomicBool::new(false),
+            failure: Mutex::new(None),
+            hashes: zeros(first_hash[parts.len()]),
+            first_hash,
+            heads: parts.iter().map(|_| OnceLock::new()).collect(),
+            entries: zeros(parts.len()),
+            rows: zeros(parts.len()),
+        }
+    }
+
+    pub fn stopped(&self) -> bool {
+        self.stop.load(Relaxed)
+    }
+
+    /// Keeps the error that stands first in the input, and stops all threads.
+    pub fn fail(&self, place: Place, error: Error) {
+        let mut failure = self.failure.lock().unwrap_or_else(PoisonError::into_inner);
+        if failure.as_ref().is_none_or(|(first, _)| place < *first) {
+            *failure = Some((place, error));
+        }
+        self.stop.store(true, Relaxed);
+    }
+
+    pub fn advance(&self, bytes: u64) -> Result<()> {
+        self.watch.advance(bytes)
+    }
+
+    pub fn count(&self, part: usize, edges: u64) {
+        self.entries[part].fetch_add(edges, Relaxed);
+    }
+
+    /// The header of a part; set once, by the thread that read it.
+    pub fn set_head(&self, part: usize, head: Head) -> &Head {
+        self.heads[part].get_or_init(|| head)
+    }
+
+    /// The layout of a part whose header was read.
+    pub fn layout(&self, part: usize) -> Option<&Layout> {
+        self.heads[part].get().map(|head| &head.layout)
+    }
+
+    /// A hasher for a chunk of a part, salted with both.
+    pub fn hasher(part: usize, chunk: u64) -> Xxh3 {
+        Xxh3::with_seed(chunk.wrapping_mul(0x9e37_79b9_7f4a_7c15) ^ (part as u64).rotate_left(40))
+    }
+
+    pub fn set_hash(&self, part: usize, chunk: u64, hash: u64) {
+        self.hashes[self.first_hash[part] + chunk as usize].store(hash, Relaxed);
+    }
+
+    /// Takes the result apart: the first error, or what was counted, checked against the headers.
+    fn finish(self) -> Result<Scan> {
+        if let Some((_, error)) = self.failure.into_inner().unwrap_or_else(PoisonError::into_inner) {
+            return Err(error);
+        }
+        let mut scan = Scan { edges: 0, declared_vertices: None, checksum: 0 };
+        for (index, part) in self.parts.iter().enumerate() {
+            let entries = self.entries[index].load(Relaxed);
+            scan.edges += entries;
+            if let Some(head) = self.heads[index].get() {
+                check_counts(part.path(), head, entries, self.rows[index].load(Relaxed))?;
+                scan.declared_vertices = scan.declared_vertices.max(head.vertices);
+            }
+        }
+        let bytes: Vec<u8> = self.hashes.iter().flat_map(|hash| hash.load(Relaxed).to_le_bytes()).collect();
+        scan.checksum = xxh3_64_with_seed(&bytes, self.parts.len() as u64);
+        Ok(scan)
+    }
+}
+
+/// Compares what the header declares with what was there.
+fn check_counts(path: &Path, head: &Head, entries: u64, rows: u64) -> Result<()> {
+    const REMEDY: &str = "the file is cut short, or its header is wrong: fetch or make it again";
+    let wrong = |expected: String, found: String| Err(Error::input(path, At::File, expected, found, REMEDY));
+    match (&head.layout, head.entries) {
+        (Layout::Metis(adjacency), Some(edges)) => {
+            if rows < adjacency.vertices {
+                return wrong(
+                    format!("{} lines of vertices, as the header says", adjacency.vertices),
+                    rows.to_string(),
+                );
+            }
+            if entries != edges && Some(entries) != edges.checked_mul(2) {
+                let expected = format!("{edges} edges, as the header says, listed twice or once each");
+                return wrong(expected, format!("{entries} neighbours"));
+            }
+        }
+        (_, Some(declared)) if declared != entries => {
+            return wrong(format!("{declared} entries, as the header says"), entries.to_string());
+        }
+        _ => {}
+    }
+    Ok(())
+}
+
+/// Makes the pass. `visitors` must not be empty.
+pub(super) fn files<V: Visitor>(
+    input: &Input,
+    parts: &[Part],
+    ordered: bool,
+    visitors: &mut [V],
+    watch: &dyn Watch,
+) -> Result<Scan> {
+    let shared = Shared::new(parts, input.chunk(), ordered, watch);
+    let plain = Plain::open(&shared, visitors.len())?;
+    let packed = Packed::new(&shared, plain.chunks(), visitors.len());
+    std::thread::scope(|scope| {
+        let (feed, blocks) = crossbeam::channel::bounded(packed::QUEUE);
+        for _ in 0..packed.feeders() {
+            let feed = feed.clone();
+            let packed = &packed;
+            scope.spawn(move || packed.feed(&feed));
+        }
+        drop(feed);
+        for visitor in visitors {
+            let blocks = blocks.clone();
+            let (shared, plain, packed) = (&shared, &plain, &packed);
+            scope.spawn(move || {
+                let mut sink = Sink::new(visitor);
+                let done = plain
+                    .work(shared, &mut sink)
+                    .and_then(|()| packed.work(blocks, &mut sink))
+                    .and_then(|()| packed.work_alone(&mut sink));
+                if let Err((place, error)) = done {
+                    shared.fail(place, error);
+                }
+                if shared.stopped() {
+                    sink.visitor.stopped();
+                }
+            });
+        }
+        drop(blocks);
+    });
+    shared.finish()
+}
+
+/// The error of a parser as the user sees it: `base` is the place of the parsed bytes in the file, `before` all
+/// bytes that line numbers count from, `line` the number of the first of them.
+pub(super) fn locate(stop: Stop, part: &Part, base: u64, before: &[u8], line: u64) -> Error {
+    match stop {
+        Stop::Error(error) => error,
+        Stop::Fault(fault) => located(*fault, part, base, before, line),
+    }
+}
+
+/// As [`locate`], for what is certainly a fault; `fault.at` counts from the first byte of `before`.
+pub(super) fn located(fault: Fault, part: &Part, base: u64, before: &[u8], line: u64) -> Error {
+    let at = match part.format().record() {
+        Some(_) => At::Byte(base + fault.at as u64),
+        None => At::Line(line + newlines(&before[..fault.at.min(before.len())])),
+    };
+    fault.at(part.path(), at)
+}
+
+/// Refuses an empty file where the format has a header.
+pub(super) fn refuse_empty(part: &Part) -> Result<()> {
+    if matches!(part.format(), Format::Mtx | Format::Metis | Format::Gr) {
+        let what = if part.packing() == Packing::Plain { "an empty file" } else { "nothing in the packed file" };
+        let remedy = "fetch or make the file again, or name its format";
+        return Err(Error::input(part.path(), At::File, format!("a header of {}", part.format()), what, remedy));
+    }
+    Ok(())
+}
+
+/// A thread-safe source of "the next one".
+pub(super) struct Next(AtomicU64);
+
+impl Next {
+    pub fn new(first: u64) -> Self {
+        Next(AtomicU64::new(first))
+    }
+
+    pub fn take(&self) -> u64 {
+        self.0.fetch_add(1, Relaxed)
+    }
+}
+
+/// As a thread ends: where, and why.
+pub(super) type Worked = Result<(), (Place, Error)>;
+
+/// The scan of `parts` numbers them so.
+pub(super) fn of_kind(parts: &[Part], want: impl Fn(&Part) -> bool) -> Vec<usize> {
+    parts.iter().enumerate().filter(|(_, part)| want(part)).map(|(index, _)| index).collect()
+}

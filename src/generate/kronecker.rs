@@ -1,0 +1,203 @@
+//! Kronecker (R-MAT) edges by the Graph500 parameters A = 0.57, B = C = 0.19, D = 0.05.
+//!
+//! An edge descends `scale` levels of the adjacency matrix, at each into one of four quadrants. Four levels at once
+//! have 256 outcomes, which one 32-bit draw chooses by an alias table (Walker): 8 bits take a column, 24 decide
+//! between the two outcomes that share it. So the probability of four levels is a multiple of 2^-32, within 2^-32 of
+//! the true one: the smallest, 0.05^4, is right to 2e-5 of itself. One 64-bit random number gives eight levels.
+//!
+//! Where the scale is no multiple of four, the levels that are too many of the last draw are left out. Then both
+//! ids go through a bijection of `scale` bits that depends on the seed, so that an id says nothing of its degree.
+
+use std::sync::LazyLock;
+
+use super::random::{key, number};
+
+/// Columns of the alias table.
+const COLUMNS: usize = 256;
+
+/// Outcome of a draw: four bits of the first id in the low half, of the second in the high half.
+struct Table {
+    /// A column's first outcome is taken below this, of 2^24.
+    first_below: [u32; COLUMNS],
+    /// The two outcomes of each column.
+    outcomes: [u64; 2 * COLUMNS],
+}
+
+static TABLE: LazyLock<Table> = LazyLock::new(Table::new);
+
+impl Table {
+    fn new() -> Table {
+        // Probabilities in units of 2^-32, by the largest remainder, so that they sum to one exactly.
+        let quadrant = [57u64, 19, 19, 5];
+        let scaled = |outcome: usize| {
+            let ways: u64 = (0..4).map(|level| quadrant[outcome >> (2 * level) & 3]).product();
+            u128::from(ways) << 32
+        };
+        const TOTAL: u128 = 100 * 100 * 100 * 100;
+        let mut mass: Vec<u64> = (0..COLUMNS).map(|outcome| (scaled(outcome) / TOTAL) as u64).collect();
+        let mut by_remainder: Vec<usize> = (0..COLUMNS).collect();
+        by_remainder.sort_by_key(|outcome| (std::cmp::Reverse(scaled(*outcome) % TOTAL), *outcome));
+        let missing = (1u64 << 32) - mass.iter().sum::<u64>();
+        for outcome in by_remainder.into_iter().take(missing as usize) {
+            mass[outcome] += 1;
+        }
+        // Vose's construction, on integers: a column holds 2^24; a small outcome is filled up by a large one.
+        const FULL: u64 = 1 << 24;
+        let mut table = Table { first_below: [FULL as u32; COLUMNS], outcomes: [0; 2 * COLUMNS] };
+        let mut alias: Vec<usize> = (0..COLUMNS).collect();
+        let (mut small, mut large): (Vec<usize>, Vec<usize>) = (0..COLUMNS).partition(|outcome| mass[*outcome] < FULL);
+        while let (Some(&giver), Some(taker)) = (large.last(), small.pop()) {
+            table.first_below[taker] = mass[taker] as u32;
+            alias[taker] = giver;
+            mass[giver] -= FULL - mass[taker];
+            if mass[giver] < FULL {
+                large.pop();
+                small.push(giver);
+            }
+        }
+        for column in 0..COLUMNS {
+            table.outcomes[2 * column] = Self::bits(column);
+            table.outcomes[2 * column + 1] = Self::bits(alias[column]);
+        }
+        table
+    }
+
+    /// Quadrant digits to bits: digit 1 sets a bit of the second id, digit 2 of the first, digit 3 of both.
+    fn bits(outcome: usize) -> u64 {
+        (0..4).fold(0, |bits, level| {
+            let digit = (outcome >> (2 * level) & 3) as u64;
+            bits | (digit >> 1) << level | (digit & 1) << (level + 32)
+        })
+    }
+
+    /// The outcome of one 32-bit draw.
+    #[inline(always)]
+    fn outcome(&self, draw: u32) -> u64 {
+        let column = (draw >> 24) as usize;
+        let second = (draw & 0xff_ffff) >= self.first_below[column];
+        self.outcomes[2 * column + usize::from(second)]
+    }
+}
+
+/// A bijection of `scale` bits: odd multiples move what is low up, shifts move what is high down.
+struct Permutation {
+    mask: u64,
+    shift: u32,
+    add: u64,
+    multiply: [u64; 3],
+}
+
+impl Permutation {
+    fn new(scale: u32, seed: u64) -> Self {
+        let secret = |n| number(key(seed, 2), n);
+        let mask = (1u64 << scale) - 1;
+        let multiply = [1, 2, 3].map(|n| (secret(n) & mask) | 1);
+        Permutation { mask, shift: scale.div_ceil(2).max(1), add: secret(0) & mask, multiply }
+    }
+
+    #[inline(always)]
+    fn apply(&self, id: u64) -> u64 {
+        let mut x = id.wrapping_add(self.add) & self.mask;
+        for odd in self.multiply {
+            x = x.wrapping_mul(odd) & self.mask;
+            x ^= x >> self.shift;
+        }
+        x
+    }
+}
+
+/// Makes edges `first_edge ..`, ids brought to size by `narrow`.
+#[inline(always)]
+pub(super) fn fill<T>(scale: u32, seed: u64, first_edge: u64, out: &mut [[T; 2]], narrow: impl Fn(u64) -> T + Copy) {
+    let stream = key(seed, 1);
+    let permutation = Permutation::new(scale, seed);
+    let table: &Table = &TABLE;
+    // Each arm is a loop of its own, with its number of draws known: they unroll.
+    let fill = Fill { scale, stream, first_edge, table, permutation: &permutation };
+    match scale.div_ceil(8) {
+        0 => fill.run::<0, T>(out, narrow),
+        1 => fill.run::<1, T>(out, narrow),
+        2 => fill.run::<2, T>(out, narrow),
+        3 => fill.run::<3, T>(out, narrow),
+        4 => fill.run::<4, T>(out, narrow),
+        _ => fill.run_long(out, narrow),
+    }
+}
+
+struct Fill<'a> {
+    scale: u32,
+    stream: u64,
+    first_edge: u64,
+    table: &'a Table,
+    permutation: &'a Permutation,
+}
+
+impl Fill<'_> {
+    /// Up to 32 levels, from `NUMBERS` random numbers: both ids are gathered in the halves of one word.
+    #[inline(always)]
+    fn run<const NUMBERS: u64, T>(&self, out: &mut [[T; 2]], narrow: impl Fn(u64) -> T) {
+        let drop = (8 * NUMBERS) as u32 - self.scale;
+        for (index, edge) in out.iter_mut().enumerate() {
+            let counter = (self.first_edge + index as u64).wrapping_mul(NUMBERS);
+            let mut both = 0u64;
+            for n in 0..NUMBERS {
+                let random = number(self.stream, counter.wrapping_add(n));
+                both = both << 4 | self.table.outcome((random >> 32) as u32);
+                both = both << 4 | self.table.outcome(random as u32);
+            }
+            let (u, v) = ((both & 0xffff_ffff) >> drop, both >> 32 >> drop);
+            *edge = [narrow(self.permutation.apply(u)), narrow(self.permutation.apply(v))];
+        }
+    }
+
+    /// 33 to 40 levels, from five random numbers.
+    fn run_long<T>(&self, out: &mut [[T; 2]], narrow: impl Fn(u64) -> T) {
+        let drop = 40 - self.scale;
+        for (index, edge) in out.iter_mut().enumerate() {
+            let counter = (self.first_edge + index as u64).wrapping_mul(5);
+            let (mut u, mut v) = (0u64, 0u64);
+            for n in 0..5 {
+                let random = number(self.stream, counter.wrapping_add(n));
+                for draw in [(random >> 32) as u32, random as u32] {
+                    let outcome = self.table.outcome(draw);
+                    (u, v) = (u << 4 | (outcome & 15), v << 4 | outcome >> 32);
+                }
+            }
+            *edge = [narrow(self.permutation.apply(u >> drop)), narrow(self.permutation.apply(v >> drop))];
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_table_has_the_probabilities_it_should() {
+        let mut mass = std::collections::HashMap::new();
+        for column in 0..COLUMNS {
+            let below = u64::from(TABLE.first_below[column]);
+            *mass.entry(TABLE.outcomes[2 * column]).or_insert(0) += below;
+            *mass.entry(TABLE.outcomes[2 * column + 1]).or_insert(0) += (1 << 24) - below;
+        }
+        assert_eq!(mass.values().sum::<u64>(), 1 << 32);
+        for (outcome, mass) in mass {
+            let (u, v) = (outcome & 15, outcome >> 32);
+            let p: f64 =
+                (0..4).map(|b| [[0.57, 0.19], [0.19, 0.05]][(u >> b & 1) as usize][(v >> b & 1) as usize]).product();
+            assert!((mass as f64 - p * (1u64 << 32) as f64).abs() <= 1.0, "{outcome:x}");
+        }
+    }
+
+    #[test]
+    fn the_permutation_is_one() {
+        for scale in 0..=14 {
+            let permutation = Permutation::new(scale, 7);
+            let mut seen = vec![false; 1 << scale];
+            for id in 0..1u64 << scale {
+                let image = permutation.apply(id) as usize;
+                assert!(!std::mem::replace(&mut seen[image], true), "scale {scale}");
+            }
+        }
+    }
+}

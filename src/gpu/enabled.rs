@@ -1,0 +1,54 @@
+//! CUDA through its driver, which is loaded at run time.
+#![allow(unsafe_code)] // the question whether a library is there is an unsafe call of cudarc
+
+use super::{Cuda, Gpu};
+use cudarc::driver::result;
+use cudarc::driver::sys::CUdevice_attribute::{
+    CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MAJOR as MAJOR, CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MINOR as MINOR,
+};
+
+pub fn probe() -> Cuda {
+    let mut cuda = Cuda { driver: None, nvrtc: false, gpus: Vec::new(), missing: Vec::new() };
+    // SAFETY: both only try to load a library by its name; a call into one that is not there would panic.
+    let (has_driver, has_nvrtc) =
+        unsafe { (cudarc::driver::sys::is_culib_present(), cudarc::nvrtc::sys::is_culib_present()) };
+    cuda.nvrtc = has_nvrtc;
+    if !has_nvrtc {
+        cuda.missing.push("NVRTC (libnvrtc.so): load the site's CUDA module, or install the package cuda-nvrtc".into());
+    }
+    if !has_driver {
+        cuda.missing.push("CUDA driver (libcuda.so.1): install NVIDIA's driver, or ask for a node with a GPU".into());
+        return cuda;
+    }
+    match devices() {
+        Ok((driver, gpus)) => {
+            cuda.driver = Some(driver);
+            if gpus.is_empty() {
+                cuda.missing
+                    .push("a GPU: the driver sees none; check CUDA_VISIBLE_DEVICES and what the job asked for".into());
+            }
+            cuda.gpus = gpus;
+        }
+        Err(e) => cuda.missing.push(format!("a working CUDA driver: it answers {e:?}; check nvidia-smi")),
+    }
+    cuda
+}
+
+fn devices() -> Result<(String, Vec<Gpu>), result::DriverError> {
+    result::init()?;
+    let mut version = 0;
+    // SAFETY: writes one int to a valid place.
+    unsafe { cudarc::driver::sys::cuDriverGetVersion(&mut version).result()? };
+    let gpu = |index: i32| -> Result<Gpu, result::DriverError> {
+        let device = result::device::get(index)?;
+        // SAFETY: the device was just given out by the driver.
+        let (major, minor, memory) = unsafe {
+            let attribute = |which| result::device::get_attribute(device, which);
+            (attribute(MAJOR)?, attribute(MINOR)?, result::device::total_mem(device)?)
+        };
+        let name = result::device::get_name(device)?;
+        Ok(Gpu { index: index as u32, name, capability: format!("{major}.{minor}"), memory: memory as u64 })
+    };
+    let gpus = (0..result::device::get_count()?).map(gpu).collect::<Result<_, _>>()?;
+    Ok((format!("{}.{}", version / 1000, version % 1000 / 10), gpus))
+}

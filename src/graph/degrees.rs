@@ -1,0 +1,120 @@
+//! Degrees of the simple graph, counted while its rows are made.
+
+use super::csr::Block;
+use crate::error::Result;
+use crate::memory::{Budget, Buffer, bytes_of};
+use crate::store::file::{Kind, NewFile, Pending};
+use crate::store::map::Mapped;
+use std::path::Path;
+use std::sync::atomic::{AtomicU32, Ordering};
+
+/// Most targets are among the first vertices, the hubs: each thread counts those by itself.
+const HUBS: usize = 1 << 15;
+
+/// One counter for each vertex, shared by all threads.
+#[derive(Debug)]
+pub struct Degrees(Buffer<AtomicU32>);
+
+impl Degrees {
+    /// Zero degrees for `vertices` vertices.
+    ///
+    /// # Errors
+    /// [`crate::error::Error::Limit`]: it takes 4 bytes a vertex.
+    pub fn new(vertices: u64, budget: &Budget) -> Result<Self> {
+        Ok(Degrees(budget.zeroed(vertices as usize, "degrees of the simple graph (4 bytes a vertex)")?))
+    }
+
+    /// A counter for one thread. What it counted is there once it is dropped.
+    pub fn counter(&self) -> Counter<'_> {
+        Counter { shared: self, hubs: vec![0; HUBS.min(self.0.len())] }
+    }
+
+    /// The finished degrees, in the order of vertices.
+    pub fn finish(self) -> Buffer<u32> {
+        self.0.into_plain()
+    }
+}
+
+/// One thread's share of the counting.
+#[derive(Debug)]
+pub struct Counter<'a> {
+    shared: &'a Degrees,
+    hubs: Vec<u32>,
+}
+
+impl Counter<'_> {
+    /// Bytes that one counter takes.
+    pub const BYTES: u64 = (HUBS * 4) as u64;
+
+    /// Counts both ends of every edge of the rows from `first_row` on, of which each has `lengths` targets.
+    pub fn rows(&mut self, first_row: u32, lengths: impl Iterator<Item = u32>, targets: &[u32]) {
+        for (row, length) in (first_row as usize..).zip(lengths) {
+            self.shared.0[row].fetch_add(length, Ordering::Relaxed);
+        }
+        for &target in targets {
+            match self.hubs.get_mut(target as usize) {
+                Some(count) => *count += 1,
+                None => {
+                    self.shared.0[target as usize].fetch_add(1, Ordering::Relaxed);
+                }
+            }
+        }
+    }
+
+    /// Counts a whole block.
+    pub fn block(&mut self, block: Block<'_>) {
+        self.rows(block.first_row, block.offsets.windows(2).map(|w| w[1] - w[0]), block.targets);
+    }
+}
+
+impl Drop for Counter<'_> {
+    fn drop(&mut self) {
+        for (degree, &count) in self.shared.0.iter().zip(&self.hubs) {
+            degree.fetch_add(count, Ordering::Relaxed);
+        }
+    }
+}
+
+const DEGREES: Kind = Kind::new(b"DEGR");
+
+/// Writes the degrees, u32 each, under the graph's folder.
+///
+/// # Errors
+/// [`crate::Error::DiskFull`], [`crate::Error::Io`].
+pub fn write(folder: &Path, key: u64, degrees: &[u32]) -> Result<Pending> {
+    let mut file = NewFile::create(&folder.join("degrees"), DEGREES, key)?;
+    file.write(bytes_of(degrees))?;
+    file.finish_deferred()
+}
+
+/// Maps the degrees that [`write`] wrote; the body is u32s in the order of vertices.
+///
+/// # Errors
+/// [`crate::Error::Corrupt`], [`crate::Error::Io`].
+pub fn open(folder: &Path, key: u64) -> Result<Mapped> {
+    let file = Mapped::open(&folder.join("degrees"), DEGREES, key)?;
+    file.verify_checksum()?;
+    Ok(file)
+}
+
+/// What degrees tell of a graph at once.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, serde::Serialize, serde::Deserialize)]
+pub struct Summary {
+    /// Largest degree of the simple graph.
+    pub max_degree: u64,
+    /// Σ d(d−1)/2: pairs of edges that share a vertex.
+    pub wedges: u128,
+}
+
+impl Summary {
+    /// Of these degrees.
+    pub fn of(degrees: &[u32]) -> Self {
+        degrees.iter().fold(Summary::default(), |s, &d| {
+            let d = u64::from(d);
+            Summary {
+                max_degree: s.max_degree.max(d),
+                wedges: s.wedges + u128::from(d) * u128::from(d.saturating_sub(1)) / 2,
+            }
+        })
+    }
+}

@@ -1,0 +1,161 @@
+//! A block of rows as a file.
+//!
+//! Body: eight u64 (index of the block, first row, rows, entries, zeros), then one u32 offset a row and one more, then
+//! zeros to a multiple of 64 bytes, then the u32 targets. The salt of the file is made of the graph's key and the
+//! block's index, so a block of another graph or from another place is refused.
+
+use super::csr::Block;
+use super::layout::Span;
+use crate::error::{At, Error, Result};
+use crate::memory::bytes_of;
+use crate::store::file::{Kind, NewFile, Pending};
+use crate::store::map::{Mapped, as_u32};
+use std::ops::Range;
+use std::path::{Path, PathBuf};
+
+/// Blocks of the lower store: neighbours smaller than the row.
+const LOWER: Kind = Kind::new(b"LOWR");
+const HEAD: usize = 64;
+
+/// Where block `index` lies under the graph's folder.
+pub fn path(folder: &Path, index: usize) -> PathBuf {
+    folder.join(format!("lower.{index:06}.block"))
+}
+
+fn salt(key: u64, index: usize) -> u64 {
+    key ^ (index as u64 + 1).wrapping_mul(0xd6e8_feb8_6659_fd93)
+}
+
+/// Bytes of the body of a block of `rows` rows and `entries` entries.
+pub fn body_bytes(rows: u64, entries: u64) -> u64 {
+    targets_start(rows) + 4 * entries
+}
+
+fn targets_start(rows: u64) -> u64 {
+    (HEAD as u64 + 4 * (rows + 1)).next_multiple_of(64)
+}
+
+/// Writes block `index` of the graph `key`, whose rows come in parts: the lengths of rows, and their targets.
+///
+/// # Errors
+/// [`Error::DiskFull`], [`Error::Io`]; [`Error::Usage`] if a block would have 2^32 entries.
+pub fn write(folder: &Path, key: u64, index: usize, first_row: u64, parts: &[(&[u32], &[u32])]) -> Result<Pending> {
+    let rows: u64 = parts.iter().map(|(lengths, _)| lengths.len() as u64).sum();
+    let entries: u64 = parts.iter().map(|(_, targets)| targets.len() as u64).sum();
+    if u32::try_from(entries).is_err() {
+        return Err(Error::Usage(format!("one vertex has {entries} neighbours; this version takes under 2^32")));
+    }
+    let path = path(folder, index);
+    let mut file = NewFile::create(&path, LOWER, salt(key, index))?;
+    file.write(bytes_of(&[index as u64, first_row, rows, entries, 0, 0, 0, 0]))?;
+    let mut offsets = vec![0u32];
+    let mut end = 0;
+    for (lengths, _) in parts {
+        offsets.extend(lengths.iter().map(|&length| {
+            end += length;
+            end
+        }));
+        file.write(bytes_of(&offsets))?;
+        offsets.clear();
+    }
+    let padding = targets_start(rows) - (HEAD as u64 + 4 * (rows + 1));
+    file.write(&[0; 64][..padding as usize])?;
+    for (_, targets) in parts {
+        file.write(bytes_of(targets))?;
+    }
+    file.finish_deferred()
+}
+
+/// A stored block, mapped.
+#[derive(Debug)]
+pub struct StoredBlock {
+    file: Mapped,
+    first_row: u32,
+    offsets: Range<usize>,
+    targets: Range<usize>,
+}
+
+impl StoredBlock {
+    /// Opens block `index` of the graph `key`, which must have the rows of `span`. Its sizes are checked here, its
+    /// contents by [`Self::verify`].
+    ///
+    /// # Errors
+    /// [`Error::Corrupt`], [`Error::Io`].
+    pub fn open(folder: &Path, key: u64, index: usize, span: &Span) -> Result<Self> {
+        let path = path(folder, index);
+        let file = Mapped::open(&path, LOWER, salt(key, index))?;
+        let wrong = |what: String| Error::corrupt(&path, At::File, what);
+        let Some(&[i, first_row, rows, entries, ..]) = file
+            .body()
+            .first_chunk::<HEAD>()
+            .map(|head| {
+                let word = |k: usize| head[8 * k..8 * k + 8].iter().rev().fold(0u64, |w, &b| (w << 8) | u64::from(b));
+                [word(0), word(1), word(2), word(3)]
+            })
+            .as_ref()
+        else {
+            return Err(wrong(format!("{} bytes are too few for a block", file.body().len())));
+        };
+        if (i, first_row, rows) != (index as u64, span.rows.start, span.len() as u64) {
+            return Err(wrong(format!(
+                "block {i} with {rows} rows from {first_row}, where block {index} with {} rows from {} belongs",
+                span.len(),
+                span.rows.start
+            )));
+        }
+        // Both numbers are under 2^32 or the sum can't be the file's length.
+        if rows > u64::from(u32::MAX)
+            || entries > u64::from(u32::MAX)
+            || body_bytes(rows, entries) != file.body().len() as u64
+        {
+            return Err(wrong(format!("{rows} rows and {entries} entries in {} bytes", file.body().len())));
+        }
+        let start = targets_start(rows) as usize;
+        Ok(StoredBlock {
+            first_row: first_row as u32,
+            offsets: HEAD..HEAD + 4 * (rows as usize + 1),
+            targets: start..start + 4 * entries as usize,
+            file,
+        })
+    }
+
+    /// The rows.
+    pub fn block(&self) -> Block<'_> {
+        // Both ranges were checked to lie in the body at multiples of 4, and the body starts at a multiple of 64.
+        let words = |range: &Range<usize>| as_u32(&self.file.body()[range.clone()]).unwrap_or_default();
+        Block { first_row: self.first_row, offsets: words(&self.offsets), targets: words(&self.targets) }
+    }
+
+    /// Reads all of it against the checksum and the invariants of [`Block`].
+    ///
+    /// # Errors
+    /// [`Error::Corrupt`].
+    pub fn verify(&self) -> Result<()> {
+        self.file.verify_checksum()?;
+        let block = self.block();
+        let entries = block.targets.len() as u32;
+        let offsets_hold =
+            block.offsets.first() == Some(&0) && block.offsets.last() == Some(&entries) && block.offsets.is_sorted();
+        let rows_hold = || {
+            (0..block.rows()).all(|r| {
+                let row = block.row(r);
+                row.last().is_none_or(|&last| last < block.first_row + r as u32) && row.is_sorted_by(|a, b| a < b)
+            })
+        };
+        if offsets_hold && rows_hold() {
+            Ok(())
+        } else {
+            Err(Error::corrupt(self.file.path(), At::File, "the rows are not ascending neighbours below their vertex"))
+        }
+    }
+
+    /// Bytes of the file's body.
+    pub fn bytes(&self) -> u64 {
+        self.file.body().len() as u64
+    }
+
+    /// Lets go of the pages that were read.
+    pub fn release(&self) {
+        self.file.drop_range(0..self.file.body().len());
+    }
+}

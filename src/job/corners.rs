@@ -1,0 +1,116 @@
+//! Counting triangles per vertex: counts of all vertices in memory, saved as a whole together with the units in them.
+//!
+//! A unit changes many counters, so a journal of units is not enough to resume: the checkpoint holds the counters and
+//! which units they contain, as one sealed file that replaces the one before.
+
+use super::graph::Graph;
+use super::progress::StageProgress;
+use super::signals;
+use super::triangle::{Trial, units_folder};
+use crate::algo::triangle::cpu::Cpu;
+use crate::algo::triangle::driver::{self, Sum};
+use crate::error::{At, Error, Result};
+use crate::failpoint;
+use crate::memory::{Buffer, bytes_of};
+use crate::store::file::{Kind, NewFile};
+use crate::store::map::Mapped;
+use std::collections::HashSet;
+use std::path::Path;
+use std::sync::OnceLock;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::time::{Duration, Instant};
+
+const CORNERS: Kind = Kind::new(b"CORN");
+/// Words before the units: their number, nanoseconds, and triangles and probes in two halves each.
+const HEAD: usize = 6;
+/// Least time between checkpoints.
+const INTERVAL: Duration = Duration::from_secs(30);
+/// A checkpoint may take this part of the time at most.
+const SHARE: u32 = 20;
+/// After a signal the unit at work may end, for so long: only between units do the counters make a checkpoint.
+const GRACE: Duration = Duration::from_secs(3);
+
+/// How far a count has come.
+#[derive(Debug, Default)]
+struct State {
+    sum: Sum,
+    nanos: u64,
+    done: HashSet<u64>,
+}
+
+/// Counts all units with their corners; returns the sum, seconds, and the counts in the order of vertices.
+///
+/// # Errors
+/// [`Error::Limit`] for 8 bytes a vertex; those of counting and of the disk.
+pub(super) fn count(trial: &Trial<'_>, progress: &StageProgress) -> Result<(Sum, f64, Buffer<AtomicU64>)> {
+    let (session, graph): (_, &Graph) = (trial.session, trial.graph);
+    let path = units_folder(session)?.join(format!("corners.{}", trial.trial));
+    let vertices = graph.facts.connected as usize;
+    let counts: Buffer<AtomicU64> = session.budget.zeroed(vertices, "counts of all vertices (8 bytes each)")?;
+    let mut state = match load(&path, trial.key, &counts) {
+        Ok(state) => state,
+        Err(Error::Io { source, .. }) if source.kind() == std::io::ErrorKind::NotFound => State::default(),
+        Err(e @ Error::Corrupt { .. }) => {
+            tracing::warn!("{e}: counting from the start");
+            State::default()
+        }
+        Err(e) => return Err(e),
+    };
+    progress.resume_at(state.done.len() as u64);
+
+    let asked = OnceLock::new();
+    let stop = || signals::stop_requested().filter(|_| asked.get_or_init(Instant::now).elapsed() > GRACE);
+    let started = Instant::now();
+    let before = state.nanos;
+    let mut cpu = Cpu::new(&graph.catalogue, vertices as u64, session.threads, &session.budget, Some(&counts), &stop)?;
+    let (mut saved, mut pause) = (Instant::now(), INTERVAL);
+    let skip = state.done.clone();
+    driver::run(&graph.catalogue, &skip, &mut cpu, &mut |unit, count| {
+        state.sum += count;
+        state.done.insert(unit);
+        state.nanos = before + started.elapsed().as_nanos() as u64;
+        failpoint::hit("unit.done").map_err(|e| Error::io("count a unit", &path, e))?;
+        progress.advance(1);
+        let stopped = signals::check();
+        if stopped.is_err() || saved.elapsed() > pause {
+            let begun = Instant::now();
+            save(&path, trial.key, &state, &counts)?;
+            (saved, pause) = (Instant::now(), INTERVAL.max(begun.elapsed() * SHARE));
+        }
+        stopped
+    })?;
+    drop(cpu);
+    Ok((state.sum, state.nanos as f64 / 1e9, counts))
+}
+
+fn save(path: &Path, key: u64, state: &State, counts: &[AtomicU64]) -> Result<()> {
+    let mut file = NewFile::create(path, CORNERS, key)?;
+    let halves = |x: u128| [x as u64, (x >> 64) as u64];
+    file.write(bytes_of(&[state.done.len() as u64, state.nanos]))?;
+    file.write(bytes_of(&[halves(state.sum.triangles), halves(state.sum.probes)].concat()))?;
+    let mut units: Vec<u64> = state.done.iter().copied().collect();
+    units.sort_unstable();
+    file.write(bytes_of(&units))?;
+    file.write(bytes_of(counts))?;
+    file.finish().map(drop)
+}
+
+fn load(path: &Path, key: u64, counts: &[AtomicU64]) -> Result<State> {
+    let file = Mapped::open(path, CORNERS, key)?;
+    file.verify_checksum()?;
+    let words = file.body_as_u64()?;
+    let units = words.first().copied().unwrap_or(0) as usize;
+    if words.len() < HEAD || words.len() - HEAD != units.saturating_add(counts.len()) {
+        return Err(Error::corrupt(
+            path,
+            At::File,
+            format!("{} words are no checkpoint of {units} units", words.len()),
+        ));
+    }
+    for (count, &stored) in counts.iter().zip(&words[HEAD + units..]) {
+        count.store(stored, Ordering::Relaxed);
+    }
+    let whole = |low: u64, high: u64| u128::from(low) | (u128::from(high) << 64);
+    let sum = Sum { triangles: whole(words[2], words[3]), probes: whole(words[4], words[5]) };
+    Ok(State { sum, nanos: words[1], done: words[HEAD..HEAD + units].iter().copied().collect() })
+}

@@ -1,0 +1,355 @@
+//! The stages that prepare a graph: each is skipped where the manifest says it is done and what it left still holds.
+
+use super::host;
+use super::manifest::{Figures, key};
+use super::progress::Unit;
+use super::session::{Moved, Session, Watched};
+use crate::config::{InputSpec, size};
+use crate::error::{Error, Result};
+use crate::formats::Input;
+use crate::graph::catalogue::Catalogue;
+use crate::graph::degrees::{self, Degrees, Summary};
+use crate::graph::layout::Layout;
+use crate::graph::stored::StoredBlock;
+use crate::memory::at_least;
+use crate::prepare::blocks::Builder;
+use crate::prepare::dictionary::{self, Dictionary};
+use crate::prepare::ingest::{self, Ingested};
+use crate::prepare::order;
+use crate::prepare::partition::{Partition, changed};
+use crate::prepare::relabel::{Relabelled, relabel};
+use crate::prepare::shares::{Needs, Shares};
+use serde::{Deserialize, Serialize};
+use std::path::{Path, PathBuf};
+
+/// What the first pass told; kept in the manifest.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Facts {
+    /// Edges of the input, loops and repeats included.
+    pub edges: u64,
+    /// Loops among them.
+    pub loops: u64,
+    /// Edges left without loops and repeats, at most.
+    pub distinct_at_most: u64,
+    /// Vertices: the declared number, else the largest id + 1; of sparse ids, the different ones.
+    pub vertices: u64,
+    /// Length of the map: the largest id + 1, or the number of different sparse ids.
+    pub ids: u64,
+    /// Vertices with an edge that is no loop.
+    pub connected: u64,
+    /// Different degrees.
+    pub runs: u64,
+    /// Whether ids are looked up in `graph/ids`.
+    pub sparse: bool,
+    /// Checksum of the input's bytes.
+    pub checksum: u64,
+    /// Hash of which version of the input this was; the key of `graph/ids`.
+    pub identity: u64,
+    /// Hash of the input's contents and of how they are read: what all that follows depends on.
+    pub content: u64,
+    /// Bytes of the input.
+    pub bytes: u64,
+    /// Where it came from.
+    pub source: String,
+}
+
+/// What the stored blocks hold; kept in the manifest.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Stored {
+    /// Distinct edges.
+    pub edges: u64,
+    /// Blocks they lie in.
+    pub blocks: u64,
+    /// Largest degree and wedges of the simple graph.
+    pub summary: Summary,
+}
+
+/// A graph ready for algorithms.
+#[derive(Debug)]
+pub struct Graph {
+    /// Where its files lie.
+    pub folder: PathBuf,
+    /// What the input held.
+    pub facts: Facts,
+    /// What the blocks hold.
+    pub stored: Stored,
+    /// The blocks.
+    pub catalogue: Catalogue,
+}
+
+impl Graph {
+    /// Opens the graph that the manifest of `workdir` says is there.
+    ///
+    /// # Errors
+    /// [`Error::Corrupt`], [`Error::Io`] where its files are not as the manifest says.
+    pub fn open(workdir: &Path, facts: Facts, stored: Stored) -> Result<Self> {
+        let folder = workdir.join("graph");
+        let runs = order::read_runs(&folder, facts.content)?;
+        let layout = Layout::new(&runs, facts.edges - facts.loops);
+        let catalogue = Catalogue::open(&folder, facts.content, layout)?;
+        if catalogue.edges() != stored.edges {
+            let found = format!("{} edges in its blocks, where the manifest has {}", catalogue.edges(), stored.edges);
+            return Err(Error::corrupt(&folder, crate::error::At::File, found));
+        }
+        Ok(Graph { folder, facts, stored, catalogue })
+    }
+}
+
+/// Names of the stages in the manifest and the report.
+pub const STAGES: [&str; 4] = ["ingest", "relabel", "partition", "sort"];
+
+impl Session {
+    /// Prepares the graph of the job, or opens it where that is done.
+    ///
+    /// # Errors
+    /// Those of every stage.
+    pub fn prepare(&mut self) -> Result<Graph> {
+        let input = super::input::open(&self.job.input)?;
+        let (facts, order) = self.ingest_and_relabel(&input)?;
+        self.build_blocks(&input, facts, order)
+    }
+
+    fn ingest_and_relabel(&mut self, input: &Input) -> Result<(Facts, Option<Relabelled>)> {
+        let identity = input_key(input, &self.job.input)?;
+        if let Some(facts) = self.manifest.found::<Facts>("relabel", identity) {
+            match order::read_runs(&self.graph_folder(), facts.content) {
+                Ok(_) => {
+                    self.skipped("ingest");
+                    self.skipped("relabel");
+                    return Ok((facts, None));
+                }
+                Err(e) => tracing::warn!("{e}: ordering vertices anew"),
+            }
+        }
+        self.refuse_if_disk_is_short(input)?;
+        let folder = self.graph_folder();
+        std::fs::create_dir_all(&folder).map_err(|e| Error::io("create the folder", &folder, e))?;
+
+        let mut found = self.pass(input, None)?;
+        let sparse = found.largest.is_some_and(|largest| ingest::sparse(largest, found.edges, input.wide()));
+        if sparse {
+            let dictionary = self.number_sparse_ids(input, identity)?;
+            found = self.pass(input, Some(&dictionary))?;
+        }
+        let content = key("graph", &(found.checksum, found.edges, found.declared, format_of(&self.job.input)))?;
+        let mut facts = Facts {
+            edges: found.edges,
+            loops: found.loops,
+            distinct_at_most: found.distinct_at_most,
+            vertices: found.declared.unwrap_or(0).max(found.degrees.len() as u64),
+            ids: found.degrees.len() as u64,
+            connected: 0,
+            runs: 0,
+            sparse,
+            checksum: found.checksum,
+            identity,
+            content,
+            bytes: input.bytes(),
+            source: input.name(),
+        };
+        let degrees = found.degrees;
+        let order = self.stage("relabel", facts.ids, Unit::Units, |s, _| {
+            let order = relabel(degrees, s.threads, &s.budget)?;
+            let seal = s.syncer.push(order::write(&s.graph_folder(), content, &order)?);
+            Ok((order, Moved { read: 0, written: seal.bytes }))
+        })?;
+        facts.connected = order.runs.vertices();
+        facts.runs = order.runs.iter().count() as u64;
+        // Both at once: what ingest found in memory is kept by the order of vertices alone.
+        for name in ["ingest", "relabel"] {
+            let figures = self.figures_of(name);
+            self.manifest.done(name, identity, figures, &facts)?;
+        }
+        self.manifest.save(&self.job.workdir)?;
+        Ok((facts, Some(order)))
+    }
+
+    fn figures_of(&self, name: &str) -> Figures {
+        self.stages.iter().rev().find(|s| s.name == name).map(|s| s.figures.clone()).unwrap_or_default()
+    }
+
+    fn pass(&mut self, input: &Input, dictionary: Option<&Dictionary>) -> Result<Ingested> {
+        self.stage("ingest", input.bytes(), Unit::Bytes, |s, progress| {
+            let found = ingest::ingest(input, dictionary, s.threads, &s.budget, &Watched(progress))?;
+            Ok((found, Moved { read: input.bytes(), written: 0 }))
+        })
+    }
+
+    fn number_sparse_ids(&mut self, input: &Input, identity: u64) -> Result<Dictionary> {
+        let path = dictionary::path(&self.graph_folder());
+        self.stage("dictionary", input.bytes(), Unit::Bytes, |s, progress| {
+            let seal = Dictionary::build(input, &path, identity, s.threads, &s.budget, &Watched(progress))?;
+            Ok(((), Moved { read: input.bytes(), written: seal.bytes }))
+        })?;
+        Dictionary::open(&path, identity, &self.budget)
+    }
+
+    /// Before any work: an input whose blocks can't possibly fit is refused at once. (Where it lists every edge twice
+    /// the blocks take half of this; the exact figure is checked once the degrees are known.)
+    fn refuse_if_disk_is_short(&self, input: &Input) -> Result<()> {
+        self.require_disk(input.estimate_edges()? * 4 / 2, "half of the blocks of this input")
+    }
+
+    fn require_disk(&self, needed: u64, purpose: &str) -> Result<()> {
+        let workdir = &self.job.workdir;
+        let free = host::free_disk(workdir).map_err(|e| Error::io("ask for free disk", workdir, e))?;
+        if free >= needed {
+            return Ok(());
+        }
+        let what = format!("{purpose} take {}, {} is free", size::show(needed), size::show(free));
+        Err(Error::DiskFull { path: workdir.clone(), what })
+    }
+
+    fn build_blocks(&mut self, input: &Input, facts: Facts, order: Option<Relabelled>) -> Result<Graph> {
+        let folder = self.graph_folder();
+        let content = facts.content;
+        let layout = match &order {
+            Some(order) => Layout::new(&order.runs, facts.edges - facts.loops),
+            None => Layout::new(&order::read_runs(&folder, content)?, facts.edges - facts.loops),
+        };
+        let wanted = self.missing_blocks(&folder, content, &layout);
+        if let Some(stored) = self.manifest.found::<Stored>("sort", content) {
+            if !wanted.contains(&true) {
+                self.skipped("partition");
+                self.skipped("sort");
+                return Graph::open(&self.job.workdir, facts, stored);
+            }
+        }
+        let stored_already = wanted.iter().filter(|&&w| !w).count();
+        if stored_already > 0 {
+            tracing::info!(stored = stored_already, blocks = layout.blocks(), "blocks of an earlier run are kept");
+        }
+        let order = match order {
+            Some(order) => order,
+            None => order::read(&folder, content, &self.budget)?,
+        };
+        // The map is reserved already; shares count it among what is free.
+        let needs = Needs {
+            edges: facts.edges - facts.loops,
+            ids: facts.ids,
+            reading: input.scratch_bytes(self.threads),
+            threads: self.threads,
+        };
+        let map_bytes = 4 * facts.ids;
+        let shares = Shares::new(&layout, needs, self.budget.free() + map_bytes).map_err(|smallest| Error::Limit {
+            limit: "host_memory",
+            given: size::show(self.budget.limit()),
+            needed: at_least(self.budget.limit() - self.budget.free() - map_bytes + smallest),
+            purpose: "sorting edges into rows".into(),
+        })?;
+        let blocks = super::plan::store_bytes(&facts, &layout);
+        self.require_disk(blocks + shares.spill, "blocks and the edges that memory can't hold")?;
+        let stored = self.partition_and_sort(input, &facts, order, &layout, &wanted, shares)?;
+        self.manifest.done("sort", content, self.figures_of("sort"), &stored)?;
+        self.manifest.done("partition", content, self.figures_of("partition"), &())?;
+        self.manifest.save(&self.job.workdir)?;
+        Graph::open(&self.job.workdir, facts, stored)
+    }
+
+    /// Blocks that are not there, or not whole.
+    fn missing_blocks(&self, folder: &Path, content: u64, layout: &Layout) -> Vec<bool> {
+        let whole = |b: usize| {
+            let block = StoredBlock::open(folder, content, b, &layout.block(b)).and_then(|block| {
+                block.verify()?;
+                block.release();
+                Ok(())
+            });
+            match block {
+                Err(e @ Error::Corrupt { .. }) => {
+                    tracing::warn!("{e}");
+                    false
+                }
+                other => other.is_ok(),
+            }
+        };
+        (0..layout.blocks()).map(|b| !whole(b)).collect()
+    }
+
+    fn partition_and_sort(
+        &mut self,
+        input: &Input,
+        facts: &Facts,
+        order: Relabelled,
+        layout: &Layout,
+        wanted: &[bool],
+        shares: Shares,
+    ) -> Result<Stored> {
+        let folder = self.graph_folder();
+        let Shares { bins, chunk, pool, in_flight, .. } = shares;
+        let wanted_bins: Vec<bool> = bins.block_of.iter().map(|&b| wanted[b]).collect();
+        let mut memory = self.budget.zeroed(pool, "edges between partition and sort")?;
+        let partition = Partition::new(&bins, &wanted_bins, &mut memory, chunk, &folder.join("spill"))?;
+        let Relabelled { map, runs } = order;
+
+        self.stage("partition", input.bytes(), Unit::Bytes, |s, progress| {
+            let dictionary = match facts.sparse {
+                true => Some(Dictionary::open(&dictionary::path(&folder), facts.identity, &s.budget)?),
+                false => None,
+            };
+            let name = input.name();
+            let mut scatters: Vec<_> = (0..s.threads)
+                .map(|_| dictionary::Numbered::new(dictionary.as_ref(), &name, partition.scatter(&map, &name)))
+                .collect();
+            let scan = input.scan(&mut scatters, &Watched(progress))?;
+            let mut loops = 0;
+            for scatter in scatters {
+                loops += scatter.inner.finish()?;
+            }
+            if (scan.checksum, scan.edges, loops) != (facts.checksum, facts.edges, facts.loops) {
+                return Err(changed(&name));
+            }
+            Ok(((), Moved { read: input.bytes(), written: partition.spilled() }))
+        })?;
+        drop(map);
+
+        let (bytes, degrees) = self.stage("sort", facts.edges - facts.loops, Unit::Edges, |s, progress| {
+            let degrees = Degrees::new(runs.vertices(), &s.budget)?;
+            let builder = Builder {
+                partition: &partition,
+                bins: &bins,
+                layout,
+                wanted,
+                degrees: &degrees,
+                folder: &folder,
+                key: facts.content,
+                in_flight,
+                syncer: &s.syncer,
+            };
+            let built = builder.build(s.threads, &Watched(progress))?;
+            add_stored(&degrees, &folder, facts.content, layout, wanted)?;
+            let degrees = degrees.finish();
+            let seal = s.syncer.push(degrees::write(&folder, facts.content, &degrees)?);
+            Ok(((built.bytes, degrees), Moved { read: partition.spilled(), written: built.bytes + seal.bytes }))
+        })?;
+        tracing::debug!(bytes, "blocks written");
+        let edges = degrees.iter().map(|&d| u64::from(d)).sum::<u64>() / 2;
+        Ok(Stored { edges, blocks: layout.blocks() as u64, summary: Summary::of(&degrees) })
+    }
+}
+
+/// Counts the degrees of blocks that an earlier run stored.
+fn add_stored(degrees: &Degrees, folder: &Path, content: u64, layout: &Layout, wanted: &[bool]) -> Result<()> {
+    let mut counter = degrees.counter();
+    for b in (0..layout.blocks()).filter(|&b| !wanted[b]) {
+        let block = StoredBlock::open(folder, content, b, &layout.block(b))?;
+        counter.block(block.block());
+        block.release();
+    }
+    Ok(())
+}
+
+/// Which version of which input this is.
+///
+/// # Errors
+/// [`Error::Input`] where it can't be read.
+pub fn input_key(input: &Input, spec: &InputSpec) -> Result<u64> {
+    key("ingest", &(input.identity()?, format_of(spec)))
+}
+
+/// The part of `[input]` that decides how bytes are read.
+fn format_of(input: &InputSpec) -> Option<&str> {
+    match input {
+        InputSpec::Files { format, .. } => format.as_deref(),
+        _ => None,
+    }
+}

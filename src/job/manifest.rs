@@ -1,0 +1,189 @@
+//! What of a job is done: one small JSON file, replaced as a whole, whose last line is a checksum of the others.
+
+use crate::error::{At, Error, Result};
+use crate::store::replace::replace;
+use serde::de::DeserializeOwned;
+use serde::{Deserialize, Serialize};
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+use xxhash_rust::xxh3::xxh3_64;
+
+/// Changes when a manifest can't be read as it was before.
+const SCHEMA: u32 = 1;
+
+/// The manifest of a workdir.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+pub struct Manifest {
+    schema: u32,
+    /// Name of the job.
+    pub job: String,
+    /// Version of gpugraph that wrote it.
+    pub version: String,
+    /// Number of times the job was started and not finished before.
+    pub resumes: u64,
+    /// Seconds of all runs before this one.
+    pub seconds: f64,
+    /// Why the last run ended, if not by success.
+    pub stopped: Option<String>,
+    /// Stages that are done, by name.
+    pub stages: BTreeMap<String, Stage>,
+    /// Files of results, relative to the workdir.
+    pub outputs: BTreeMap<String, Output>,
+}
+
+/// A stage that is done.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Stage {
+    /// Hash of all that its result depends on.
+    pub key: String,
+    /// Its measurements, for the report.
+    pub figures: Figures,
+    /// What it found out.
+    pub found: serde_json::Value,
+}
+
+/// Measurements of a stage.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+pub struct Figures {
+    /// Wall time in seconds.
+    pub seconds: f64,
+    /// Bytes read.
+    pub read: u64,
+    /// Bytes written.
+    pub written: u64,
+    /// Largest host memory in bytes while it ran.
+    pub host_memory_peak: u64,
+}
+
+/// A file of results.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Output {
+    /// Length in bytes.
+    pub bytes: u64,
+    /// xxh3-64 of its bytes.
+    pub checksum: u64,
+}
+
+impl Output {
+    /// Of a file with these bytes.
+    pub fn of(bytes: &[u8]) -> Self {
+        Output { bytes: bytes.len() as u64, checksum: xxh3_64(bytes) }
+    }
+}
+
+impl Manifest {
+    /// Where the manifest of `workdir` lies.
+    pub fn path(workdir: &Path) -> PathBuf {
+        workdir.join("manifest.json")
+    }
+
+    /// Reads the manifest of `workdir`; `None` where there is none.
+    ///
+    /// # Errors
+    /// [`Error::Corrupt`] where any byte differs from what was written, [`Error::Io`].
+    pub fn load(workdir: &Path) -> Result<Option<Self>> {
+        let path = Self::path(workdir);
+        let text = match std::fs::read(&path) {
+            Ok(text) => text,
+            Err(e) if e.kind() == std::io::ErrorKind::NotFound => return Ok(None),
+            Err(e) => return Err(Error::io("read the manifest", &path, e)),
+        };
+        let corrupt = |what: String| Error::corrupt(&path, At::File, what);
+        let body = text.len().checked_sub(tail(0).len()).map(|n| &text[..n]).unwrap_or_default();
+        if text[body.len()..] != *tail(xxh3_64(body)).as_bytes() {
+            return Err(corrupt("its text does not agree with its checksum".into()));
+        }
+        let file: File<Self> = serde_json::from_slice(&text).map_err(|e| corrupt(e.to_string()))?;
+        if file.manifest.schema != SCHEMA {
+            return Err(corrupt(format!("schema {}, where this version reads {SCHEMA}", file.manifest.schema)));
+        }
+        Ok(Some(file.manifest))
+    }
+
+    /// Replaces the manifest of `workdir`, durably.
+    ///
+    /// # Errors
+    /// [`Error::DiskFull`], [`Error::Io`].
+    pub fn save(&mut self, workdir: &Path) -> Result<()> {
+        self.schema = SCHEMA;
+        self.version = env!("CARGO_PKG_VERSION").to_owned();
+        let path = Self::path(workdir);
+        let json = serde_json::to_string_pretty(self).map_err(|e| Error::io("write the manifest", &path, e.into()))?;
+        let mut text = format!("{{\n\"manifest\": {json},\n");
+        text.push_str(&tail(xxh3_64(text.as_bytes())));
+        replace(&path, text.as_bytes())
+    }
+
+    /// What stage `name` found, if it is done and its key is still this one.
+    pub fn found<T: DeserializeOwned>(&self, name: &str, key: u64) -> Option<T> {
+        let stage = self.stages.get(name).filter(|stage| stage.key == hex(key))?;
+        serde_json::from_value(stage.found.clone()).ok()
+    }
+
+    /// What stage `name` found when it was done last, whatever its key.
+    pub fn last<T: DeserializeOwned>(&self, name: &str) -> Option<T> {
+        serde_json::from_value(self.stages.get(name)?.found.clone()).ok()
+    }
+
+    /// Records that stage `name` is done.
+    ///
+    /// # Errors
+    /// [`Error::Usage`] where `found` is not to be written as JSON.
+    pub fn done<T: Serialize>(&mut self, name: &str, key: u64, figures: Figures, found: &T) -> Result<()> {
+        let found = serde_json::to_value(found).map_err(|e| Error::Usage(format!("internal: stage {name}: {e}")))?;
+        self.stages.insert(name.to_owned(), Stage { key: hex(key), figures, found });
+        Ok(())
+    }
+}
+
+#[derive(Deserialize)]
+struct File<T> {
+    manifest: T,
+}
+
+/// The last line; every byte of the file is either in the checksum or follows from it.
+fn tail(checksum: u64) -> String {
+    format!("\"checksum\": \"{checksum:016x}\"\n}}\n")
+}
+
+/// A key as text: JSON numbers lose the low bits of a u64 in many readers.
+fn hex(key: u64) -> String {
+    format!("{key:016x}")
+}
+
+/// A stage's key: the hash of all that its result depends on.
+///
+/// # Errors
+/// [`Error::Usage`] where a part is not to be written as JSON.
+pub fn key<T: Serialize>(stage: &str, parts: &T) -> Result<u64> {
+    let text = serde_json::to_string(parts).map_err(|e| Error::Usage(format!("internal: key of {stage}: {e}")))?;
+    Ok(xxh3_64(format!("{stage} {} {text}", crate::graph::layout::FORMAT_VERSION).as_bytes()))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn comes_back_and_any_flipped_bit_is_noticed() {
+        let folder = tempfile::tempdir().expect("a folder");
+        assert_eq!(Manifest::load(folder.path()).expect("no manifest is fine"), None);
+        let mut manifest = Manifest { job: "a \"job\"".into(), ..Manifest::default() };
+        let figures = Figures { seconds: 0.1, ..Figures::default() };
+        manifest.done("ingest", 7, figures, &vec![1, 2, 3]).expect("plain");
+        manifest.save(folder.path()).expect("written");
+        let back = Manifest::load(folder.path()).expect("read").expect("there");
+        assert_eq!(back, manifest);
+        assert_eq!(back.found("ingest", 7), Some(vec![1, 2, 3]));
+        assert_eq!(back.found::<Vec<i32>>("ingest", 8), None);
+
+        let path = Manifest::path(folder.path());
+        let text = std::fs::read(&path).expect("read");
+        for bit in 0..text.len() * 8 {
+            let mut bad = text.clone();
+            bad[bit / 8] ^= 1 << (bit % 8);
+            std::fs::write(&path, &bad).expect("written");
+            assert_eq!(Manifest::load(folder.path()).expect_err("damaged").exit_code(), 4, "bit {bit}");
+        }
+    }
+}

@@ -1,0 +1,179 @@
+//! Results per vertex, in the order of the input's ids: `out/*.npy` or `out/*.csv`.
+
+use super::graph::Graph;
+use super::manifest::Output;
+use super::session::Session;
+use crate::config::OutputFormat;
+use crate::error::{Error, Result};
+use crate::failpoint;
+use crate::graph::degrees;
+use crate::prepare::dictionary::Dictionary;
+use crate::prepare::order;
+use crate::prepare::relabel::ISOLATED;
+use std::collections::BTreeMap;
+use std::fs::File;
+use std::io::{BufWriter, Write};
+use std::path::Path;
+use std::sync::atomic::{AtomicU64, Ordering};
+use xxhash_rust::xxh3::Xxh3;
+
+/// A type of numpy arrays and how its values look as text.
+trait Value: Copy + std::fmt::Display {
+    const DESCR: &'static str;
+    fn to_le(self) -> [u8; 8];
+}
+
+impl Value for u64 {
+    const DESCR: &'static str = "<u8";
+    fn to_le(self) -> [u8; 8] {
+        self.to_le_bytes()
+    }
+}
+
+impl Value for f64 {
+    const DESCR: &'static str = "<f8";
+    fn to_le(self) -> [u8; 8] {
+        self.to_le_bytes()
+    }
+}
+
+/// Writes `triangles` and `clustering` of every vertex, and `ids` where they were sparse. `counts` is in the order of
+/// vertices; they are checked to sum to three times `total`.
+///
+/// # Errors
+/// [`Error::Validation`], and those of reading the order and degrees and of the disk.
+pub fn write_triangles(
+    session: &Session,
+    graph: &Graph,
+    counts: &[AtomicU64],
+    total: u128,
+) -> Result<BTreeMap<String, Output>> {
+    let sum: u128 = counts.iter().map(|c| u128::from(c.load(Ordering::Relaxed))).sum();
+    if sum != 3 * total {
+        return Err(Error::Validation(format!(
+            "the vertices have {sum} corners of {total} triangles, not three times as many"
+        )));
+    }
+    let file = degrees::open(&graph.folder, graph.facts.content)?;
+    let degrees = file.body_as_u32()?;
+    let folder = session.job.workdir.join("out");
+    std::fs::create_dir_all(&folder).map_err(|e| Error::io("create the folder", &folder, e))?;
+    let out = Out::open(session, graph)?;
+    let count = |v: u32| counts[v as usize].load(Ordering::Relaxed);
+    let clustering = |v: u32| {
+        let d = f64::from(degrees[v as usize]);
+        if d < 2.0 { 0.0 } else { 2.0 * count(v) as f64 / (d * (d - 1.0)) }
+    };
+    let mut written = BTreeMap::new();
+    written.extend([out.column("triangles", 0, count)?, out.column("clustering", 0.0, clustering)?]);
+    written.extend(out.sparse_ids()?);
+    Ok(written)
+}
+
+/// What every column needs.
+struct Out<'a> {
+    workdir: &'a Path,
+    format: OutputFormat,
+    order: order::MappedOrder,
+    /// Rows of a column: all vertices, also those beyond the largest id that has an edge.
+    vertices: u64,
+    dictionary: Option<Dictionary>,
+}
+
+impl<'a> Out<'a> {
+    fn open(session: &'a Session, graph: &Graph) -> Result<Self> {
+        let facts = &graph.facts;
+        let ids = crate::prepare::dictionary::path(&graph.folder);
+        let dictionary = facts.sparse.then(|| Dictionary::open(&ids, facts.identity, &session.budget)).transpose()?;
+        Ok(Out {
+            workdir: &session.job.workdir,
+            format: session.job.output.format,
+            order: order::map(&graph.folder, facts.content)?,
+            vertices: facts.vertices,
+            dictionary,
+        })
+    }
+
+    /// Writes one value for each id; `of` gives it for a place in the order of vertices.
+    fn column<T: Value>(&self, name: &str, isolated: T, of: impl Fn(u32) -> T) -> Result<(String, Output)> {
+        let map = self.order.ids()?;
+        let value = |id: u64| match map.get(id as usize) {
+            Some(&v) if v != ISOLATED => of(v),
+            _ => isolated,
+        };
+        match self.format {
+            OutputFormat::Npy => self.npy(name, (0..self.vertices).map(value)),
+            OutputFormat::Csv => {
+                let sparse = self.dictionary.as_ref().map(Dictionary::ids);
+                self.file(&format!("{name}.csv"), |out| {
+                    writeln!(out, "id,{name}")?;
+                    (0..self.vertices).try_for_each(|id| {
+                        let shown = sparse.and_then(|ids| ids.get(id as usize)).copied().unwrap_or(id);
+                        writeln!(out, "{shown},{}", value(id))
+                    })
+                })
+            }
+        }
+    }
+
+    fn sparse_ids(&self) -> Result<Option<(String, Output)>> {
+        let ids = self.dictionary.as_ref().map(Dictionary::ids);
+        ids.map(|ids| self.npy("ids", ids.iter().copied())).transpose()
+    }
+
+    fn npy<T: Value>(&self, name: &str, values: impl Iterator<Item = T>) -> Result<(String, Output)> {
+        self.file(&format!("{name}.npy"), |out| {
+            let shape = format!("{{'descr': '{}', 'fortran_order': False, 'shape': ({},), }}", T::DESCR, self.vertices);
+            // Magic, version and length take 10 bytes; the whole header is a multiple of 64, ending in a newline.
+            let length = (shape.len() + 11).next_multiple_of(64) - 10;
+            out.write_all(b"\x93NUMPY\x01\x00")?;
+            out.write_all(&(length as u16).to_le_bytes())?;
+            writeln!(out, "{shape:<width$}", width = length - 1)?;
+            values.into_iter().try_for_each(|value| out.write_all(&value.to_le()))
+        })
+    }
+
+    /// A file under `out/` that is complete or absent.
+    fn file(&self, name: &str, write: impl FnOnce(&mut dyn Write) -> std::io::Result<()>) -> Result<(String, Output)> {
+        let name = format!("out/{name}");
+        let path = self.workdir.join(&name);
+        let part = path.with_extension("part");
+        let mut out = Hashed { file: BufWriter::with_capacity(1 << 20, create(&part)?), hash: Xxh3::new(), bytes: 0 };
+        let done = write(&mut out).and_then(|()| out.flush()).and_then(|()| {
+            failpoint::hit("out.fsync")?;
+            out.file.get_ref().sync_all()?;
+            failpoint::hit("out.rename")?;
+            std::fs::rename(&part, &path)
+        });
+        done.map_err(|e| {
+            let _ = std::fs::remove_file(&part);
+            Error::io("write results", &path, e)
+        })?;
+        Ok((name, Output { bytes: out.bytes, checksum: out.hash.digest() }))
+    }
+}
+
+fn create(path: &Path) -> Result<File> {
+    File::create(path).map_err(|e| Error::io("create the file", path, e))
+}
+
+/// Hashes and counts what it passes on.
+struct Hashed {
+    file: BufWriter<File>,
+    hash: Xxh3,
+    bytes: u64,
+}
+
+impl Write for Hashed {
+    fn write(&mut self, bytes: &[u8]) -> std::io::Result<usize> {
+        failpoint::hit("out.write")?;
+        self.file.write_all(bytes)?;
+        self.hash.update(bytes);
+        self.bytes += bytes.len() as u64;
+        Ok(bytes.len())
+    }
+
+    fn flush(&mut self) -> std::io::Result<()> {
+        self.file.flush()
+    }
+}

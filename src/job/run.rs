@@ -1,0 +1,197 @@
+//! `gpugraph run`: from a job to its report, going on where an earlier run stopped.
+
+use super::graph::{Facts, Graph, Stored};
+use super::lock::Lock;
+use super::manifest::Manifest;
+use super::report::{self, Report, Results};
+use super::session::Session;
+use super::{host, log};
+use crate::comm::Comm;
+use crate::config::{Device, InputSpec, Job};
+use crate::error::{Error, Result};
+use std::path::Path;
+use std::time::Instant;
+
+/// Runs `job` to its end.
+///
+/// # Errors
+/// Every one of this crate. What was durable before stays, and the same call goes on from there.
+pub fn run(job: Job, fresh: bool) -> Result<Report> {
+    let started = Instant::now();
+    refuse_gpu(&job)?;
+    let workdir = job.workdir.clone();
+    let _lock = Lock::acquire(&workdir)?;
+    log::attach(&workdir);
+    if fresh {
+        super::clean::everything(&workdir)?;
+    }
+    let mut manifest = load(&workdir)?;
+    manifest.job = job.name.clone();
+    if manifest.stopped.is_some() {
+        manifest.resumes += 1;
+        tracing::info!(resumes = manifest.resumes, "carrying on");
+    }
+    // Until the end says otherwise: a run that is killed can't say so itself.
+    manifest.stopped = Some("killed or lost".into());
+    manifest.save(&workdir)?;
+
+    let mut session = Session::new(job, manifest)?;
+    session.progress.set_workdir(&workdir);
+    let result = session.execute(started);
+    let manifest = &mut session.manifest;
+    manifest.seconds += started.elapsed().as_secs_f64();
+    manifest.stopped = result.as_ref().err().map(ToString::to_string);
+    let saved = manifest.save(&workdir);
+    let report = result?;
+    saved?;
+    Ok(report)
+}
+
+/// A damaged manifest costs what it told, not the job: files are checked by themselves before they are used again.
+fn load(workdir: &Path) -> Result<Manifest> {
+    match Manifest::load(workdir) {
+        Ok(manifest) => Ok(manifest.unwrap_or_default()),
+        Err(e @ Error::Corrupt { .. }) => {
+            tracing::warn!("{e}");
+            let mut manifest = Manifest::default();
+            manifest.stopped = Some("its manifest was damaged".into());
+            Ok(manifest)
+        }
+        Err(e) => Err(e),
+    }
+}
+
+fn refuse_gpu(job: &Job) -> Result<()> {
+    match job.run.device {
+        Device::Gpu => Err(Error::Usage(
+            "run.device = \"gpu\": this version counts on the processor alone; set it to \"cpu\" or \"auto\"".into(),
+        )),
+        Device::Auto | Device::Cpu => Ok(()),
+    }
+}
+
+impl Session {
+    fn execute(&mut self, started: Instant) -> Result<Report> {
+        // A finished job needs no graph, which is likely gone by now.
+        let prepared_elsewhere = matches!(self.job.input, InputSpec::Prepared(_));
+        let done = if prepared_elsewhere { None } else { self.finished()? };
+        let (facts, stored, blocks, triangle) = match done {
+            Some(done) => {
+                tracing::info!("this job is done already; --fresh runs it again");
+                done
+            }
+            None => {
+                let graph = match &self.job.input {
+                    InputSpec::Prepared(other) => open_prepared(other)?,
+                    _ => self.prepare()?,
+                };
+                let triangle = match self.job.triangle {
+                    Some(table) => Some(self.triangle(&graph, &table)?),
+                    None => None,
+                };
+                (graph.facts, graph.stored, graph.catalogue.len() as u64, triangle)
+            }
+        };
+        if self.job.keep {
+            self.syncer.wait()?;
+        } else if !prepared_elsewhere {
+            super::clean::intermediates(&self.job.workdir)?;
+        }
+        self.report(started, &facts, &stored, blocks, Results { triangle })
+    }
+
+    fn report(
+        &mut self,
+        started: Instant,
+        facts: &Facts,
+        stored: &Stored,
+        blocks: u64,
+        results: Results,
+    ) -> Result<Report> {
+        let seconds = started.elapsed().as_secs_f64();
+        let host = report::Host {
+            name: host::name(),
+            cores: host::cores(),
+            memory: host::memory().total,
+            gpus: crate::gpu::names(),
+        };
+        let report = Report {
+            schema: Report::SCHEMA,
+            job: self.job.name.clone(),
+            version: env!("CARGO_PKG_VERSION"),
+            host,
+            ranks: Comm::open().ranks(),
+            device: "cpu".into(),
+            limits: report::Limits {
+                host_memory: self.budget.limit(),
+                host_memory_peak: self.progress.peak_memory(),
+                gpu_memory: 0,
+                gpu_memory_peak: 0,
+            },
+            input: report::Input {
+                path: facts.source.clone(),
+                bytes: facts.bytes,
+                edges: facts.edges,
+                self_loops: facts.loops,
+                duplicates: facts.edges - facts.loops - stored.edges,
+                checksum: format!("{:016x}", facts.checksum),
+            },
+            graph: report::Graph {
+                vertices: facts.vertices,
+                isolated: facts.vertices - facts.connected,
+                edges: stored.edges,
+                max_degree: stored.summary.max_degree,
+                blocks,
+            },
+            stages: std::mem::take(&mut self.stages),
+            seconds,
+            seconds_total: self.manifest.seconds + seconds,
+            resumes: self.manifest.resumes,
+            results,
+        };
+        let output = report.save(&self.job.workdir)?;
+        self.manifest.outputs.insert("report.json".into(), output);
+        Ok(report)
+    }
+
+    /// The results of a job of which nothing is left to do.
+    fn finished(&mut self) -> Result<Option<Finished>> {
+        let input = super::input::open(&self.job.input)?;
+        let identity = super::graph::input_key(&input, &self.job.input)?;
+        let Some(facts) = self.manifest.found::<Facts>("relabel", identity) else { return Ok(None) };
+        let Some(stored) = self.manifest.found::<Stored>("sort", facts.content) else { return Ok(None) };
+        let Some(table) = self.job.triangle else { return Ok(None) };
+        let key = super::triangle::triangle_key(facts.content, &table)?;
+        let Some(triangle) = self.manifest.found::<report::Triangle>("triangle", key) else { return Ok(None) };
+        if self.job.keep && Graph::open(&self.job.workdir, facts.clone(), stored.clone()).is_err() {
+            return Ok(None);
+        }
+        if triangle.trials.len() != self.job.run.trials as usize
+            || !super::verify::outputs_are_whole(&self.job.workdir, &self.manifest)
+        {
+            return Ok(None);
+        }
+        let blocks = stored.blocks;
+        super::graph::STAGES.into_iter().chain(["triangle"]).for_each(|name| self.skipped(name));
+        Ok(Some((facts, stored, blocks, Some(triangle))))
+    }
+}
+
+type Finished = (Facts, Stored, u64, Option<report::Triangle>);
+
+/// The graph that another job kept.
+fn open_prepared(workdir: &Path) -> Result<Graph> {
+    let nothing = |found: &str| {
+        let remedy = "run that job with keep = true in [job]";
+        Error::input(workdir, crate::error::At::File, "the workdir of a job that kept its graph", found, remedy)
+    };
+    let manifest = Manifest::load(workdir)?.ok_or_else(|| nothing("no manifest"))?;
+    let facts: Facts = manifest.last("relabel").ok_or_else(|| nothing("no prepared graph"))?;
+    let stored: Stored = manifest.found("sort", facts.content).ok_or_else(|| nothing("an unfinished graph"))?;
+    if !workdir.join("graph").is_dir() {
+        return Err(nothing("its graph was not kept"));
+    }
+    let graph = Graph::open(workdir, facts, stored)?;
+    graph.catalogue.verify()?;
+    Ok(graph)
+}

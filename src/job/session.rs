@@ -1,0 +1,114 @@
+//! One run of a job: what all its stages share.
+
+use super::manifest::{Figures, Manifest};
+use super::progress::{Progress, StageProgress, Unit};
+use super::report::StageReport;
+use super::{host, signals};
+use crate::config::Job;
+use crate::error::Result;
+use crate::formats::Watch;
+use crate::memory::Budget;
+use crate::store::sync::Syncer;
+use std::path::PathBuf;
+
+/// The state of a run.
+pub struct Session {
+    /// The job as configured.
+    pub job: Job,
+    /// What is done.
+    pub manifest: Manifest,
+    /// What is left of host memory.
+    pub budget: Budget,
+    /// Threads to work with.
+    pub threads: usize,
+    /// Bars, log lines, peaks.
+    pub progress: Progress,
+    /// Durability in the background.
+    pub syncer: Syncer,
+    /// Stages for the report, in order.
+    pub stages: Vec<StageReport>,
+}
+
+/// Passes progress on, and a stop back.
+pub struct Watched<'a>(pub &'a StageProgress);
+
+impl Watch for Watched<'_> {
+    fn advance(&self, amount: u64) -> Result<()> {
+        self.0.advance(amount);
+        signals::check()
+    }
+}
+
+/// Bytes that a stage moved.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct Moved {
+    /// Bytes read.
+    pub read: u64,
+    /// Bytes written.
+    pub written: u64,
+}
+
+impl Session {
+    /// A run of `job`, which goes on from `manifest`.
+    ///
+    /// # Errors
+    /// [`crate::Error::Limit`] where `limits.host_memory` does not even hold the process.
+    pub fn new(job: Job, manifest: Manifest) -> Result<Self> {
+        let threads = threads(job.limits.threads);
+        let limit = host_memory(&job);
+        let progress = Progress::new(job.run.log_interval);
+        progress.set_memory_limit(limit);
+        let budget = Budget::new(limit, threads)?;
+        Ok(Session { budget, threads, progress, syncer: Syncer::start()?, stages: Vec::new(), job, manifest })
+    }
+
+    /// The folder of the prepared graph.
+    pub fn graph_folder(&self) -> PathBuf {
+        self.job.workdir.join("graph")
+    }
+
+    /// Runs a stage and notes its figures.
+    ///
+    /// # Errors
+    /// Those of the stage.
+    pub fn stage<T>(
+        &mut self,
+        name: &'static str,
+        total: u64,
+        unit: Unit,
+        work: impl FnOnce(&mut Self, &StageProgress) -> Result<(T, Moved)>,
+    ) -> Result<T> {
+        let progress = self.progress.stage(name, total, unit);
+        let (value, moved) = work(self, &progress)?;
+        let end = progress.finish();
+        let figures = Figures {
+            seconds: end.seconds,
+            read: moved.read,
+            written: moved.written,
+            host_memory_peak: end.peak_memory,
+        };
+        self.stages.push(StageReport { name, figures, resumed: false });
+        Ok(value)
+    }
+
+    /// Notes a stage that an earlier run did.
+    pub fn skipped(&mut self, name: &'static str) {
+        let figures = self.manifest.stages.get(name).map(|stage| stage.figures.clone()).unwrap_or_default();
+        self.stages.push(StageReport { name, figures, resumed: true });
+    }
+
+    /// Figures of the last stage that ran.
+    pub fn last_figures(&self) -> Figures {
+        self.stages.last().map(|stage| stage.figures.clone()).unwrap_or_default()
+    }
+}
+
+/// Threads to use where the job file says `configured`: 0 is all that this process has.
+pub fn threads(configured: usize) -> usize {
+    if configured == 0 { host::cores() } else { configured }
+}
+
+/// The limit in bytes: the job's, or 80 % of what the machine or cgroup has free.
+pub fn host_memory(job: &Job) -> u64 {
+    job.limits.host_memory.unwrap_or_else(|| host::memory().free / 5 * 4)
+}

@@ -1,0 +1,137 @@
+//! The stage `triangle`: trials, units that are journalled as they are counted, results.
+
+use super::graph::Graph;
+use super::journal::{Journal, Record, distinct};
+use super::manifest::key;
+use super::progress::Unit;
+use super::report::Triangle;
+use super::session::{Moved, Session};
+use super::{corners, outputs, signals};
+use crate::algo::triangle::PairCount;
+use crate::algo::triangle::cpu::Cpu;
+use crate::algo::triangle::driver::{self, Sum};
+use crate::config;
+use crate::error::{Error, Result};
+use crate::failpoint;
+use std::collections::HashSet;
+use std::time::Instant;
+
+impl Session {
+    /// Counts the triangles of `graph`, or takes the count of an earlier run.
+    ///
+    /// # Errors
+    /// Those of counting and of the disk.
+    pub fn triangle(&mut self, graph: &Graph, table: &config::Triangle) -> Result<Triangle> {
+        let key = triangle_key(graph.facts.content, table)?;
+        if let Some(found) = self.manifest.found::<Triangle>("triangle", key) {
+            self.skipped("triangle");
+            return Ok(found);
+        }
+        let units = driver::units(graph.catalogue.len());
+        let trials = self.job.run.trials;
+        let mut seconds = Vec::new();
+        let mut first: Option<Sum> = None;
+        for trial in 0..trials {
+            let (sum, time) = self.stage("triangle", units, Unit::Units, |s, progress| {
+                let trial = Trial { session: s, graph, key, trial };
+                let read = graph.catalogue.bytes();
+                if !table.per_vertex {
+                    return Ok((trial.count(progress)?, Moved { read, written: 0 }));
+                }
+                let (sum, seconds, counts) = corners::count(&trial, progress)?;
+                let outputs = outputs::write_triangles(s, graph, &counts, sum.triangles)?;
+                let written = outputs.values().map(|output| output.bytes).sum();
+                s.manifest.outputs.extend(outputs);
+                Ok(((sum, seconds), Moved { read, written }))
+            })?;
+            if *first.get_or_insert(sum) != sum {
+                return Err(Error::Validation(format!("trial {trial} counted {sum:?}, the first {first:?}")));
+            }
+            seconds.push(time);
+        }
+        let sum = first.unwrap_or_default();
+        let wedges = graph.stored.summary.wedges;
+        let found = Triangle {
+            triangles: sum.triangles,
+            seconds: median(&seconds),
+            trials: seconds,
+            units,
+            probes: sum.probes,
+            wedges,
+            transitivity: if wedges == 0 { 0.0 } else { 3.0 * sum.triangles as f64 / wedges as f64 },
+        };
+        let figures = self.last_figures();
+        self.manifest.done("triangle", key, figures, &found)?;
+        self.manifest.save(&self.job.workdir)?;
+        Ok(found)
+    }
+}
+
+/// The key of a count: of the graph's contents and of what is counted. Bound to neither limits nor device.
+///
+/// # Errors
+/// None in practice; see [`key`].
+pub fn triangle_key(content: u64, table: &config::Triangle) -> Result<u64> {
+    key("triangle", &(content, table))
+}
+
+/// One count of all units.
+pub(super) struct Trial<'a> {
+    pub(super) session: &'a Session,
+    pub(super) graph: &'a Graph,
+    pub(super) key: u64,
+    pub(super) trial: u32,
+}
+
+impl Trial<'_> {
+    /// Counts what the journal does not have; returns the sum and the seconds that all units took, earlier runs included.
+    fn count(&self, progress: &super::progress::StageProgress) -> Result<(Sum, f64)> {
+        let folder = units_folder(self.session)?;
+        // Trials repeat the work, so each has its own journal.
+        let (mut journal, records) = Journal::open(&folder.join(format!("triangle.{}", self.trial)), self.key)?;
+        let records = distinct(&records);
+        let done: HashSet<u64> = records.iter().map(|r| r.unit).collect();
+        let (mut sum, mut nanos) = (Sum::default(), 0);
+        for record in &records {
+            sum += PairCount { triangles: record.a, probes: record.b };
+            nanos += record.c;
+        }
+        progress.resume_at(done.len() as u64);
+        let mut last = Instant::now();
+        let session = self.session;
+        let stop = signals::stop_requested;
+        let vertices = self.graph.facts.connected;
+        let mut cpu = Cpu::new(&self.graph.catalogue, vertices, session.threads, &session.budget, None, &stop)?;
+        let counted = driver::run(&self.graph.catalogue, &done, &mut cpu, &mut |unit, count| {
+            let now = Instant::now();
+            let spent = (now - last).as_nanos() as u64;
+            last = now;
+            journal.append(Record { unit, a: count.triangles, b: count.probes, c: spent })?;
+            failpoint::hit("unit.done").map_err(|e| Error::io("count a unit", &folder, e))?;
+            sum += count;
+            nanos += spent;
+            progress.advance(1);
+            signals::check()
+        });
+        journal.sync()?;
+        counted?;
+        Ok((sum, nanos as f64 / 1e9))
+    }
+}
+
+/// The folder of journals and checkpoints, made if need be.
+pub(super) fn units_folder(session: &Session) -> Result<std::path::PathBuf> {
+    let folder = session.job.workdir.join("units");
+    std::fs::create_dir_all(&folder).map_err(|e| Error::io("create the folder", &folder, e))?;
+    Ok(folder)
+}
+
+/// The median; the mean of the middle two where their number is even.
+fn median(seconds: &[f64]) -> f64 {
+    let mut sorted = seconds.to_vec();
+    sorted.sort_unstable_by(f64::total_cmp);
+    match sorted.len() {
+        0 => 0.0,
+        n => (sorted[(n - 1) / 2] + sorted[n / 2]) / 2.0,
+    }
+}

@@ -1,0 +1,274 @@
+//! Host memory: a budget that every large buffer reserves from, and the buffers.
+//!
+//! `limits.host_memory` bounds what the process makes itself: anonymous, shared and pinned pages. Every allocation that
+//! can grow with the graph comes from a [`Budget`], so the limit holds by construction; [`BASE`] and [`PER_THREAD`] are
+//! set aside for the rest (code, stacks, allocator, small tables). Clean pages of mapped files do not count.
+#![allow(unsafe_code)] // anonymous mappings: huge pages and growth in place are not to be had from the allocator
+
+use crate::config::size;
+use crate::error::{Error, Result};
+use std::marker::PhantomData;
+use std::ops::{Deref, DerefMut};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
+
+/// Bytes set aside for the process itself.
+pub const BASE: u64 = 24 << 20;
+/// Bytes set aside for each thread: its stack and its share of the allocator's free lists.
+pub const PER_THREAD: u64 = 1 << 20;
+
+/// A size that suffices, in whole MiB: what a message that asks for a larger limit names.
+pub fn at_least(bytes: u64) -> String {
+    size::exact(bytes.next_multiple_of(1 << 20))
+}
+
+/// What is left of `limits.host_memory`. Clones share one account.
+#[derive(Debug, Clone)]
+pub struct Budget(Arc<Account>);
+
+#[derive(Debug)]
+struct Account {
+    limit: u64,
+    used: AtomicU64,
+}
+
+impl Budget {
+    /// A budget of `limit` bytes, of which the process and `threads` threads take their part at once.
+    ///
+    /// # Errors
+    /// [`Error::Limit`] where not even that fits.
+    pub fn new(limit: u64, threads: usize) -> Result<Self> {
+        let budget = Budget(Arc::new(Account { limit, used: AtomicU64::new(0) }));
+        let own = BASE + threads as u64 * PER_THREAD;
+        budget.take(own, "the process itself")?;
+        Ok(budget)
+    }
+
+    /// The whole limit in bytes.
+    pub fn limit(&self) -> u64 {
+        self.0.limit
+    }
+
+    /// Bytes not reserved.
+    pub fn free(&self) -> u64 {
+        self.0.limit.saturating_sub(self.0.used.load(Ordering::Relaxed))
+    }
+
+    /// Reserves `bytes` until the result is dropped.
+    ///
+    /// # Errors
+    /// [`Error::Limit`], naming the limit that would do for what is reserved now and this on top.
+    pub fn reserve(&self, bytes: u64, purpose: &str) -> Result<Reservation> {
+        self.take(bytes, purpose)?;
+        Ok(Reservation { budget: self.clone(), bytes })
+    }
+
+    /// A zeroed buffer of `len` elements, on huge pages where the system gives them.
+    ///
+    /// # Errors
+    /// [`Error::Limit`] where it does not fit the budget, or the system has no memory for it.
+    pub fn zeroed<T: Plain>(&self, len: usize, purpose: &str) -> Result<Buffer<T>> {
+        let bytes = (len * size_of::<T>()) as u64;
+        let reservation = self.reserve(bytes, purpose)?;
+        Buffer::map(len, reservation).map_err(|e| Error::Limit {
+            limit: "host_memory",
+            given: size::show(self.limit()),
+            needed: format!("{} that the system can give ({e})", size::show(bytes)),
+            purpose: purpose.to_owned(),
+        })
+    }
+
+    fn take(&self, bytes: u64, purpose: &str) -> Result<()> {
+        let account = &self.0;
+        let fits = |used: u64| used.checked_add(bytes).filter(|&sum| sum <= account.limit);
+        account.used.fetch_update(Ordering::Relaxed, Ordering::Relaxed, fits).map(drop).map_err(|used| Error::Limit {
+            limit: "host_memory",
+            given: size::show(account.limit),
+            needed: at_least(used.saturating_add(bytes)),
+            purpose: purpose.to_owned(),
+        })
+    }
+}
+
+/// Bytes taken from a [`Budget`], given back on drop.
+#[derive(Debug)]
+pub struct Reservation {
+    budget: Budget,
+    bytes: u64,
+}
+
+impl Reservation {
+    /// Takes `more` bytes on top.
+    ///
+    /// # Errors
+    /// [`Error::Limit`]; the reservation then stays as it was.
+    pub fn grow(&mut self, more: u64, purpose: &str) -> Result<()> {
+        self.budget.take(more, purpose)?;
+        self.bytes += more;
+        Ok(())
+    }
+}
+
+impl Drop for Reservation {
+    fn drop(&mut self) {
+        self.budget.0.used.fetch_sub(self.bytes, Ordering::Relaxed);
+    }
+}
+
+/// Types that any bytes, zeros included, are a valid value of.
+///
+/// # Safety
+/// No padding, no invalid bit pattern, no drop glue.
+pub unsafe trait Plain: 'static {}
+// SAFETY: integers, atomic integers and arrays of them.
+unsafe impl Plain for u8 {}
+// SAFETY: as above.
+unsafe impl Plain for u32 {}
+// SAFETY: as above.
+unsafe impl Plain for u64 {}
+// SAFETY: as above.
+unsafe impl Plain for AtomicU32 {}
+// SAFETY: as above.
+unsafe impl Plain for AtomicU64 {}
+
+/// The bytes of a slice, as they lie in memory.
+pub fn bytes_of<T: Plain>(slice: &[T]) -> &[u8] {
+    // SAFETY: Plain types have no padding, and u8 has no alignment to meet.
+    unsafe { std::slice::from_raw_parts(slice.as_ptr().cast(), size_of_val(slice)) }
+}
+
+/// The bytes of a slice, to be written.
+pub fn bytes_of_mut<T: Plain>(slice: &mut [T]) -> &mut [u8] {
+    // SAFETY: as above, and any bytes are a valid value of a Plain type.
+    unsafe { std::slice::from_raw_parts_mut(slice.as_mut_ptr().cast(), size_of_val(slice)) }
+}
+
+/// An anonymous mapping of `len` elements, zero until written; pages never touched take no memory.
+#[derive(Debug)]
+pub struct Buffer<T> {
+    start: *mut libc::c_void,
+    len: usize,
+    mapped: usize,
+    reservation: Reservation,
+    element: PhantomData<T>,
+}
+
+// SAFETY: the buffer owns its pages as a Vec does; sharing and sending are as safe as for its elements.
+unsafe impl<T: Send> Send for Buffer<T> {}
+// SAFETY: as above.
+unsafe impl<T: Sync> Sync for Buffer<T> {}
+
+impl<T: Plain> Buffer<T> {
+    fn map(len: usize, reservation: Reservation) -> std::io::Result<Self> {
+        let mapped = (len * size_of::<T>()).max(1);
+        // SAFETY: a fresh private mapping at an address of the kernel's choice touches no existing memory.
+        let start = unsafe {
+            let flags = libc::MAP_PRIVATE | libc::MAP_ANONYMOUS;
+            libc::mmap(std::ptr::null_mut(), mapped, libc::PROT_READ | libc::PROT_WRITE, flags, -1, 0)
+        };
+        if start == libc::MAP_FAILED {
+            return Err(std::io::Error::last_os_error());
+        }
+        let buffer = Buffer { start, len, mapped, reservation, element: PhantomData };
+        buffer.ask_for_huge_pages();
+        Ok(buffer)
+    }
+
+    /// Lengthens the buffer to `len` elements, the new ones zero. It may move.
+    ///
+    /// # Errors
+    /// [`Error::Limit`]; the buffer then stays as it was.
+    pub fn grow(&mut self, len: usize, purpose: &str) -> Result<()> {
+        if len <= self.len {
+            return Ok(());
+        }
+        let more = ((len - self.len) * size_of::<T>()) as u64;
+        self.reservation.grow(more, purpose)?;
+        let mapped = len * size_of::<T>();
+        // SAFETY: start and mapped are this buffer's own mapping, and `&mut self` rules out borrows of it.
+        let start = unsafe { libc::mremap(self.start, self.mapped, mapped, libc::MREMAP_MAYMOVE) };
+        if start == libc::MAP_FAILED {
+            return Err(Error::Limit {
+                limit: "host_memory",
+                given: size::show(self.reservation.budget.limit()),
+                needed: format!("{} that the system can give", size::show(mapped as u64)),
+                purpose: purpose.to_owned(),
+            });
+        }
+        (self.start, self.mapped, self.len) = (start, mapped, len);
+        self.ask_for_huge_pages();
+        Ok(())
+    }
+
+    /// Random access over 4 KiB pages is bound by the TLB; a refusal costs speed alone and is ignored.
+    fn ask_for_huge_pages(&self) {
+        // SAFETY: advice on this buffer's own mapping.
+        unsafe { libc::madvise(self.start, self.mapped, libc::MADV_HUGEPAGE) };
+    }
+}
+
+impl Buffer<AtomicU32> {
+    /// The same numbers without the sharing, once all threads are done with it.
+    pub fn into_plain(self) -> Buffer<u32> {
+        let this = std::mem::ManuallyDrop::new(self);
+        // SAFETY: `this` is never dropped, so the reservation is moved out exactly once; AtomicU32 has u32's layout.
+        let reservation = unsafe { std::ptr::read(&this.reservation) };
+        Buffer { start: this.start, len: this.len, mapped: this.mapped, reservation, element: PhantomData }
+    }
+}
+
+impl<T> Deref for Buffer<T> {
+    type Target = [T];
+    fn deref(&self) -> &[T] {
+        // SAFETY: the mapping holds at least `len` elements, page-aligned, zero or written; T is Plain by construction.
+        unsafe { std::slice::from_raw_parts(self.start.cast(), self.len) }
+    }
+}
+
+impl<T> DerefMut for Buffer<T> {
+    fn deref_mut(&mut self) -> &mut [T] {
+        // SAFETY: as in `deref`, and `&mut self` makes the access exclusive.
+        unsafe { std::slice::from_raw_parts_mut(self.start.cast(), self.len) }
+    }
+}
+
+impl<T> Drop for Buffer<T> {
+    fn drop(&mut self) {
+        // SAFETY: unmaps this buffer's own mapping; no borrow outlives it.
+        unsafe { libc::munmap(self.start, self.mapped) };
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn budget(spare: u64) -> Budget {
+        Budget::new(BASE + PER_THREAD + spare, 1).expect("room for the process")
+    }
+
+    #[test]
+    fn a_buffer_is_zero_grows_and_gives_back() {
+        let budget = budget(1 << 20);
+        let mut b = budget.zeroed::<u32>(1000, "a test").expect("fits");
+        assert!(b.iter().all(|&x| x == 0));
+        b[999] = 7;
+        b.grow(200_000, "a test").expect("fits");
+        assert_eq!((b[999], b[199_999], b.len()), (7, 0, 200_000));
+        assert_eq!(budget.free(), (1 << 20) - 800_000);
+        drop(b);
+        assert_eq!(budget.free(), 1 << 20);
+    }
+
+    #[test]
+    fn what_does_not_fit_names_the_limit_that_would_do() {
+        let budget = budget(1 << 20);
+        let held = budget.reserve(1 << 19, "half").expect("fits");
+        let e = budget.zeroed::<u64>(1 << 17, "the rest").expect_err("too much");
+        assert_eq!(e.exit_code(), 7);
+        let wanted = at_least(BASE + PER_THREAD + (1 << 19) + (1 << 20));
+        assert!(e.to_string().contains(&wanted), "{e} should name {wanted}");
+        drop(held);
+        budget.zeroed::<u64>(1 << 17, "the rest").expect("fits now");
+    }
+}

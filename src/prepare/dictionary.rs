@@ -1,0 +1,262 @@
+//! Sparse ids (hashes, account numbers) to 0, 1, 2, …: all distinct ids in ascending order, in a file.
+//!
+//! Built by an external sort: threads sort and thin out what they see in memory, write it out as a sorted run when it
+//! grows, and a merge of all runs leaves each id once. Memory is fixed; the disk holds at most 8 bytes for each end of
+//! an edge.
+
+use super::partition::changed;
+use crate::error::{At, Error, Result};
+use crate::formats::{Edges, Input, Visitor, Watch};
+use crate::memory::{Budget, bytes_of, bytes_of_mut};
+use crate::store::file::{Kind, NewFile, Seal};
+use crate::store::map::{Mapped, as_u64};
+use std::cmp::Reverse;
+use std::collections::BinaryHeap;
+use std::fs::File;
+use std::io::{Read, Write};
+use std::path::{Path, PathBuf};
+use std::sync::Mutex;
+use std::sync::PoisonError;
+
+const IDS: Kind = Kind::new(b"IDS ");
+/// Ids read from a run at once.
+const READ_AHEAD: usize = 8192;
+/// Fewest ids that a thread gathers before it sorts.
+const MIN_GATHER: usize = 1 << 16;
+
+/// Where it lies under the graph's folder.
+pub fn path(folder: &Path) -> PathBuf {
+    folder.join("ids")
+}
+
+/// The sorted ids, mapped.
+#[derive(Debug)]
+pub struct Dictionary {
+    file: Mapped,
+    /// First position of each range of `1 << shift` ids above the smallest.
+    starts: Vec<u32>,
+    shift: u32,
+}
+
+impl Dictionary {
+    /// Reads the input once and writes its distinct ids to `path`.
+    ///
+    /// # Errors
+    /// Those of the input, the disk and the budget; [`Error::Usage`] beyond 2^32 - 1 vertices.
+    pub fn build(
+        input: &Input,
+        path: &Path,
+        key: u64,
+        threads: usize,
+        budget: &Budget,
+        watch: &dyn Watch,
+    ) -> Result<Seal> {
+        let _reading = budget.reserve(input.scratch_bytes(threads), "reading the input")?;
+        let share = (budget.free() / 2 / threads as u64 / 8).min(1 << 27) as usize;
+        let gather = share.max(MIN_GATHER);
+        let _gathered = budget.reserve((threads * gather * 8) as u64, "sorting sparse ids")?;
+        let runs = Runs { folder: path.with_extension("runs"), list: Mutex::default() };
+        let mut gatherers: Vec<Gatherer> =
+            (0..threads).map(|_| Gatherer { runs: &runs, ids: Vec::new(), room: gather }).collect();
+        input.scan(&mut gatherers, watch)?;
+        for gatherer in &mut gatherers {
+            gatherer.spill()?;
+        }
+        drop(gatherers);
+        runs.merge(path, key)
+    }
+
+    /// Opens the ids written by [`Self::build`].
+    ///
+    /// # Errors
+    /// [`Error::Corrupt`] where they are not as they were written, [`Error::Limit`] for 1 byte a vertex of index.
+    pub fn open(path: &Path, key: u64, budget: &Budget) -> Result<Self> {
+        let file = Mapped::open(path, IDS, key)?;
+        file.verify_checksum()?;
+        let ids = file.body_as_u64()?;
+        if !ids.is_sorted_by(|a, b| a < b) {
+            return Err(Error::corrupt(path, At::File, "the ids don't ascend"));
+        }
+        let span = ids.last().zip(ids.first()).map_or(0, |(last, first)| last - first);
+        // About eight ids a range, if they are spread evenly; a binary search does the rest in any case.
+        let shift = (u64::BITS - span.leading_zeros()).saturating_sub((ids.len() as u64 / 8).max(1).ilog2());
+        let shift = shift.min(63);
+        let ranges = (span >> shift) as usize + 2;
+        // The table lives as long as the job's passes over the input; the peak is planned with it.
+        let _fits = budget.reserve((ranges * 4) as u64, "the index of sparse ids")?;
+        let first = ids.first().copied().unwrap_or(0);
+        let mut starts = vec![0u32; ranges];
+        for &id in ids {
+            starts[((id - first) >> shift) as usize + 1] += 1;
+        }
+        for i in 1..ranges {
+            starts[i] += starts[i - 1];
+        }
+        Ok(Dictionary { file, starts, shift })
+    }
+
+    /// The ids, ascending.
+    pub fn ids(&self) -> &[u64] {
+        as_u64(self.file.body()).unwrap_or_default()
+    }
+
+    /// Position of `id`.
+    pub fn find(&self, id: u64) -> Option<u32> {
+        let ids = self.ids();
+        let range = (id.checked_sub(*ids.first()?)? >> self.shift) as usize;
+        let (from, to) = (*self.starts.get(range)?, *self.starts.get(range + 1)?);
+        let at = ids[from as usize..to as usize].binary_search(&id).ok()?;
+        Some(from + at as u32)
+    }
+}
+
+/// Passes edges on with their ids looked up, or as they are where there is no dictionary.
+#[derive(Debug)]
+pub struct Numbered<'d, V> {
+    dictionary: Option<&'d Dictionary>,
+    source: &'d str,
+    /// The visitor behind.
+    pub inner: V,
+    batch: Vec<[u32; 2]>,
+}
+
+impl<'d, V> Numbered<'d, V> {
+    /// In front of `inner`.
+    pub fn new(dictionary: Option<&'d Dictionary>, source: &'d str, inner: V) -> Self {
+        Numbered { dictionary, source, inner, batch: Vec::new() }
+    }
+
+    fn look_up<T: Copy + Into<u64>>(&mut self, dictionary: &Dictionary, edges: &[[T; 2]]) -> Result<()> {
+        self.batch.clear();
+        for &[u, v] in edges {
+            match (dictionary.find(u.into()), dictionary.find(v.into())) {
+                (Some(a), Some(b)) => self.batch.push([a, b]),
+                _ => return Err(changed(self.source)),
+            }
+        }
+        Ok(())
+    }
+}
+
+impl<V: Visitor> Visitor for Numbered<'_, V> {
+    fn visit(&mut self, edges: Edges<'_>) -> Result<()> {
+        let Some(dictionary) = self.dictionary else { return self.inner.visit(edges) };
+        match edges {
+            Edges::Narrow(edges) => self.look_up(dictionary, edges)?,
+            Edges::Wide(edges) => self.look_up(dictionary, edges)?,
+        }
+        self.inner.visit(Edges::Narrow(&self.batch))
+    }
+}
+
+/// One thread's ids.
+struct Gatherer<'a> {
+    runs: &'a Runs,
+    ids: Vec<u64>,
+    room: usize,
+}
+
+impl Gatherer<'_> {
+    fn push(&mut self, id: u64) -> Result<()> {
+        if self.ids.len() == self.room {
+            self.ids.sort_unstable();
+            self.ids.dedup();
+            // Thinned out to half there is room to go on; otherwise sorting would soon be all it does.
+            if self.ids.len() > self.room / 2 {
+                self.spill()?;
+            }
+        }
+        self.ids.push(id);
+        Ok(())
+    }
+
+    fn spill(&mut self) -> Result<()> {
+        self.ids.sort_unstable();
+        self.ids.dedup();
+        self.runs.add(&self.ids)?;
+        self.ids.clear();
+        Ok(())
+    }
+}
+
+impl Visitor for Gatherer<'_> {
+    fn visit(&mut self, edges: Edges<'_>) -> Result<()> {
+        match edges {
+            Edges::Narrow(edges) => edges.iter().flatten().try_for_each(|&id| self.push(id.into())),
+            Edges::Wide(edges) => edges.iter().flatten().try_for_each(|&id| self.push(id)),
+        }
+    }
+}
+
+/// Sorted runs on disk, in files without names.
+struct Runs {
+    folder: PathBuf,
+    list: Mutex<Vec<File>>,
+}
+
+impl Runs {
+    fn add(&self, ids: &[u64]) -> Result<()> {
+        let mut list = self.list.lock().unwrap_or_else(PoisonError::into_inner);
+        let path = self.folder.with_extension(format!("run{}", list.len()));
+        let failed = |doing| move |path: &Path, e| Error::io(doing, path, e);
+        let file = File::options().read(true).write(true).create(true).truncate(true).open(&path);
+        let mut file = file.map_err(|e| failed("create a run of ids")(&path, e))?;
+        std::fs::remove_file(&path).map_err(|e| failed("unlink a run of ids")(&path, e))?;
+        let written = crate::failpoint::hit("dictionary.write").and_then(|()| file.write_all(bytes_of(ids)));
+        written.map_err(|e| failed("write a run of ids")(&path, e))?;
+        list.push(file);
+        Ok(())
+    }
+
+    fn merge(self, path: &Path, key: u64) -> Result<Seal> {
+        let failed = |e| Error::io("read a run of ids", path, e);
+        let list = self.list.into_inner().unwrap_or_else(PoisonError::into_inner);
+        let mut runs: Vec<Run> = list.into_iter().map(Run::new).collect::<std::io::Result<_>>().map_err(failed)?;
+        let mut heap = BinaryHeap::new();
+        for (i, run) in runs.iter_mut().enumerate() {
+            heap.extend(run.next().map_err(failed)?.map(|id| Reverse((id, i))));
+        }
+        let mut out = NewFile::create(path, IDS, key)?;
+        let (mut last, mut count) = (None, 0u64);
+        while let Some(Reverse((id, i))) = heap.pop() {
+            if last != Some(id) {
+                out.write(&id.to_le_bytes())?;
+                last = Some(id);
+                count += 1;
+            }
+            heap.extend(runs[i].next().map_err(failed)?.map(|id| Reverse((id, i))));
+        }
+        if count >= u64::from(u32::MAX) {
+            return Err(Error::Usage(format!("{count} vertices; this version takes under 2^32 - 1")));
+        }
+        out.finish()
+    }
+}
+
+/// Reads one run from its start.
+struct Run {
+    file: File,
+    ids: Vec<u64>,
+    at: usize,
+    left: usize,
+}
+
+impl Run {
+    fn new(mut file: File) -> std::io::Result<Self> {
+        use std::io::Seek;
+        file.rewind()?;
+        let left = file.metadata()?.len() as usize / 8;
+        Ok(Run { file, ids: Vec::new(), at: 0, left })
+    }
+
+    fn next(&mut self) -> std::io::Result<Option<u64>> {
+        if self.at == self.ids.len() {
+            self.ids.resize(self.left.min(READ_AHEAD), 0);
+            self.file.read_exact(bytes_of_mut(&mut self.ids))?;
+            self.left -= self.ids.len();
+            self.at = 0;
+        }
+        self.at += 1;
+        Ok(self.ids.get(self.at - 1).copied())
+    }
+}

@@ -1,0 +1,261 @@
+//! The second pass over the input: every edge, renumbered and oriented, into the bin of its row.
+//!
+//! Each thread gathers the edges of a bin in a short line of its own and hands over full lines, so that the bins'
+//! memory is written sequentially. Bins grow by chunks from one pool. When the pool is used up, a full chunk is written
+//! to a spill file and its memory used again: one pass over the input does at any limit, and what fits stays in memory.
+//! (Reading the input again for every memory-full of rows needs no spill, but repeats two random look-ups an edge for
+//! each: from the second repetition on, writing 8 bytes an edge once is cheaper.)
+
+use crate::error::{Error, Result};
+use crate::formats::{Edges, Visitor};
+use crate::graph::layout::Bins;
+use crate::memory::{bytes_of, bytes_of_mut};
+use std::fs::File;
+use std::os::unix::fs::FileExt;
+use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Mutex, PoisonError};
+
+/// Edges in a thread's line of a bin: 512 bytes, handed over under one lock.
+pub const LINE: usize = 64;
+
+/// An edge in its bin: the row above, the smaller neighbour below.
+pub type Entry = u64;
+
+/// The bins while they are filled, by all threads.
+#[derive(Debug)]
+pub struct Partition<'a> {
+    bins: &'a Bins,
+    /// Bins whose block is already stored take nothing.
+    wanted: &'a [bool],
+    parts: Vec<Mutex<Part<'a>>>,
+    pool: Mutex<Vec<&'a mut [Entry]>>,
+    chunk: usize,
+    spill: Spill,
+}
+
+/// What one bin holds.
+#[derive(Debug, Default)]
+pub struct Part<'a> {
+    /// Full chunks in memory, then the one being filled.
+    chunks: Vec<&'a mut [Entry]>,
+    /// Entries in the last chunk.
+    last: usize,
+    /// Byte offsets of full chunks in the spill file.
+    spilled: Vec<u64>,
+}
+
+impl<'a> Partition<'a> {
+    /// Bins that take their chunks of `chunk` entries from `memory`, then from the disk at `spill`.
+    ///
+    /// `memory` must hold a chunk for every wanted bin.
+    pub fn new(
+        bins: &'a Bins,
+        wanted: &'a [bool],
+        memory: &'a mut [Entry],
+        chunk: usize,
+        spill: &Path,
+    ) -> Result<Self> {
+        let pool: Vec<_> = memory.chunks_exact_mut(chunk).rev().collect();
+        let parts = bins.spans.iter().map(|_| Mutex::default()).collect();
+        Ok(Partition { bins, wanted, parts, pool: Mutex::new(pool), chunk, spill: Spill::create(spill)? })
+    }
+
+    /// A visitor for one thread, which looks ids up in `map`.
+    pub fn scatter<'p>(&'p self, map: &'p [u32], source: &'p str) -> Scatter<'p, 'a> {
+        let bins = self.parts.len();
+        Scatter { partition: self, map, source, lines: vec![0; bins * LINE], filled: vec![0; bins], loops: 0 }
+    }
+
+    /// Bytes written to the spill file.
+    pub fn spilled(&self) -> u64 {
+        self.spill.written.load(Ordering::Relaxed)
+    }
+
+    /// Reads the entries of bin `b` in pieces, in no particular order, twice or more if need be.
+    pub fn part(&self, b: usize) -> PartReader<'_, 'a> {
+        let part = std::mem::take(&mut *self.parts[b].lock().unwrap_or_else(PoisonError::into_inner));
+        PartReader { partition: self, part }
+    }
+
+    fn append(&self, bin: usize, mut line: &[Entry]) -> Result<()> {
+        let part = &mut *self.parts[bin].lock().unwrap_or_else(PoisonError::into_inner);
+        while !line.is_empty() {
+            if part.chunks.is_empty() || part.last == self.chunk {
+                self.next_chunk(part)?;
+            }
+            let Some(chunk) = part.chunks.last_mut() else { break };
+            let taken = line.len().min(chunk.len() - part.last);
+            chunk[part.last..part.last + taken].copy_from_slice(&line[..taken]);
+            part.last += taken;
+            line = &line[taken..];
+        }
+        Ok(())
+    }
+
+    /// An empty chunk at the end of `part`: a fresh one, or its own full one once that is on disk.
+    fn next_chunk(&self, part: &mut Part<'a>) -> Result<()> {
+        let fresh = self.pool.lock().unwrap_or_else(PoisonError::into_inner).pop();
+        match (fresh, part.chunks.last()) {
+            (Some(chunk), _) => part.chunks.push(chunk),
+            (None, Some(full)) => part.spilled.push(self.spill.write(full)?),
+            (None, None) => {
+                return Err(Error::Lost("internal: fewer chunks than bins".into()));
+            }
+        }
+        part.last = 0;
+        Ok(())
+    }
+}
+
+/// The entries of one bin; its chunks go back to the pool on drop.
+#[derive(Debug)]
+pub struct PartReader<'p, 'a> {
+    partition: &'p Partition<'a>,
+    part: Part<'a>,
+}
+
+impl PartReader<'_, '_> {
+    /// Number of entries.
+    pub fn len(&self) -> usize {
+        let chunk = self.partition.chunk;
+        (self.part.chunks.len().saturating_sub(1) + self.part.spilled.len()) * chunk + self.part.last
+    }
+
+    /// Whether there are none.
+    pub fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
+
+    /// Hands all entries to `each`, chunk by chunk; `scratch` holds one chunk that is read back from disk.
+    ///
+    /// # Errors
+    /// Those of the spill file.
+    pub fn for_each(&self, scratch: &mut Vec<Entry>, mut each: impl FnMut(&[Entry])) -> Result<()> {
+        if let Some((last, full)) = self.part.chunks.split_last() {
+            full.iter().for_each(|chunk| each(chunk));
+            each(&last[..self.part.last]);
+        }
+        for &offset in &self.part.spilled {
+            scratch.resize(self.partition.chunk, 0);
+            self.partition.spill.read(offset, scratch)?;
+            each(scratch);
+        }
+        Ok(())
+    }
+}
+
+impl Drop for PartReader<'_, '_> {
+    fn drop(&mut self) {
+        self.partition.pool.lock().unwrap_or_else(PoisonError::into_inner).append(&mut self.part.chunks);
+    }
+}
+
+/// One thread's lines.
+#[derive(Debug)]
+pub struct Scatter<'p, 'a> {
+    partition: &'p Partition<'a>,
+    map: &'p [u32],
+    source: &'p str,
+    lines: Vec<Entry>,
+    filled: Vec<u32>,
+    loops: u64,
+}
+
+impl Scatter<'_, '_> {
+    /// Bytes that one takes over `bins` bins.
+    pub fn bytes(bins: usize) -> u64 {
+        (bins * (LINE * size_of::<Entry>() + 4)) as u64
+    }
+
+    /// Hands over what is left in the lines; returns the number of loops met.
+    ///
+    /// # Errors
+    /// Those of the spill file.
+    pub fn finish(self) -> Result<u64> {
+        for (bin, &filled) in self.filled.iter().enumerate() {
+            self.partition.append(bin, &self.lines[bin * LINE..][..filled as usize])?;
+        }
+        Ok(self.loops)
+    }
+
+    #[inline]
+    fn push(&mut self, a: u32, b: u32) -> Result<()> {
+        let (row, low) = (a.max(b), a.min(b));
+        let bin = self.partition.bins.of(row);
+        if !self.partition.wanted[bin] {
+            return Ok(());
+        }
+        let at = self.filled[bin] as usize;
+        self.lines[bin * LINE + at] = (u64::from(row) << 32) | u64::from(low);
+        self.filled[bin] = at as u32 + 1;
+        if at + 1 == LINE {
+            self.filled[bin] = 0;
+            self.partition.append(bin, &self.lines[bin * LINE..(bin + 1) * LINE])?;
+        }
+        Ok(())
+    }
+
+    #[inline]
+    fn edge(&mut self, u: u64, v: u64) -> Result<()> {
+        if u == v {
+            self.loops += 1;
+            return Ok(());
+        }
+        match (self.map.get(u as usize), self.map.get(v as usize)) {
+            (Some(&a), Some(&b)) if a.max(b) != super::relabel::ISOLATED => self.push(a, b),
+            _ => Err(changed(self.source)),
+        }
+    }
+}
+
+/// An input that is not what it was in the first pass.
+pub fn changed(source: &str) -> Error {
+    Error::input(
+        source,
+        crate::error::At::File,
+        "the same content as in the first pass",
+        "other edges",
+        "don't write to the input while a job reads it; run the job again",
+    )
+}
+
+impl Visitor for Scatter<'_, '_> {
+    fn visit(&mut self, edges: Edges<'_>) -> Result<()> {
+        match edges {
+            Edges::Narrow(edges) => edges.iter().try_for_each(|&[u, v]| self.edge(u.into(), v.into())),
+            Edges::Wide(edges) => edges.iter().try_for_each(|&[u, v]| self.edge(u, v)),
+        }
+    }
+}
+
+/// Chunks that memory had no room for. The file has no name from the start, so a killed job leaves nothing behind.
+#[derive(Debug)]
+struct Spill {
+    path: PathBuf,
+    file: File,
+    written: AtomicU64,
+}
+
+impl Spill {
+    fn create(path: &Path) -> Result<Self> {
+        let file = File::options().read(true).write(true).create(true).truncate(true).open(path);
+        let file = file.map_err(|e| Error::io("create the spill file", path, e))?;
+        std::fs::remove_file(path).map_err(|e| Error::io("unlink the spill file", path, e))?;
+        Ok(Spill { path: path.to_owned(), file, written: AtomicU64::new(0) })
+    }
+
+    fn write(&self, chunk: &[Entry]) -> Result<u64> {
+        let bytes = bytes_of(chunk);
+        let offset = self.written.fetch_add(bytes.len() as u64, Ordering::Relaxed);
+        let done = crate::failpoint::hit("spill.write").and_then(|()| self.file.write_all_at(bytes, offset));
+        done.map_err(|e| Error::io("write the spill file", &self.path, e))?;
+        Ok(offset)
+    }
+
+    fn read(&self, offset: u64, chunk: &mut [Entry]) -> Result<()> {
+        self.file
+            .read_exact_at(bytes_of_mut(chunk), offset)
+            .map_err(|e| Error::io("read the spill file", &self.path, e))
+    }
+}

@@ -1,0 +1,108 @@
+//! An estimate of how many edges are repeats, from a sample drawn by hash.
+//!
+//! An edge is in the sample if the hash of its unordered pair of ids falls under a threshold. All repeats of an edge
+//! are then in or out together, so the share of distinct ones in the sample is their share in the whole.
+
+/// Edges a sample aims at.
+const AIM: u64 = 1 << 17;
+
+/// A sample of the distinct edges that were seen.
+#[derive(Debug)]
+pub struct Sample {
+    /// An edge is kept if its hash shifted right by this is 0.
+    shift: u32,
+    hashes: Vec<u64>,
+}
+
+impl Sample {
+    /// A sample of about 2^17 of `expected_edges`.
+    pub fn new(expected_edges: u64) -> Self {
+        let thinning = (expected_edges / AIM).max(1).ilog2();
+        Sample { shift: 64 - thinning, hashes: Vec::new() }
+    }
+
+    /// Looks at the edge {u, v}.
+    #[inline]
+    pub fn see(&mut self, u: u64, v: u64) {
+        let hash = hash(u.min(v), u.max(v));
+        if self.shift == 64 || hash >> self.shift == 0 {
+            self.keep(hash);
+        }
+    }
+
+    #[cold]
+    fn keep(&mut self, hash: u64) {
+        self.hashes.push(hash);
+        if self.hashes.len() as u64 >= 8 * AIM {
+            self.compact();
+        }
+    }
+
+    /// Drops repeats; if many distinct edges remain the sample gets thinner, as it has to for inputs longer than expected.
+    fn compact(&mut self) {
+        self.hashes.sort_unstable();
+        self.hashes.dedup();
+        while self.hashes.len() as u64 > 4 * AIM && self.shift > 1 {
+            self.shift -= 1;
+            let shift = self.shift;
+            self.hashes.retain(|hash| hash >> shift == 0);
+        }
+    }
+
+    /// Adds another thread's sample.
+    pub fn merge(&mut self, other: Sample) {
+        self.shift = self.shift.min(other.shift);
+        self.hashes.extend(other.hashes);
+        let shift = self.shift;
+        if shift < 64 {
+            self.hashes.retain(|hash| hash >> shift == 0);
+        }
+        self.compact();
+    }
+
+    /// The estimate plus six standard deviations.
+    pub fn distinct_at_most(&self) -> u64 {
+        let kept = self.hashes.len() as f64;
+        let scale = 2f64.powi(64 - self.shift as i32);
+        let sigma = if self.shift == 64 { 0.0 } else { kept.sqrt() };
+        ((kept + 6.0 * sigma) * scale) as u64
+    }
+}
+
+/// Two rounds of multiply and fold: pairs differ in few bits.
+#[inline]
+fn hash(u: u64, v: u64) -> u64 {
+    let x = (u ^ 0x9e37_79b9_7f4a_7c15).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+    let y = (x ^ (x >> 31) ^ v).wrapping_mul(0x94d0_49bb_1331_11eb);
+    (y ^ (y >> 29)).wrapping_mul(0x9e37_79b9_7f4a_7c15)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn small_inputs_are_counted_exactly() {
+        let mut s = Sample::new(1000);
+        for i in 0..1000 {
+            s.see(i % 50, 1000 + i % 70);
+            s.see(1000 + i % 70, i % 50);
+        }
+        assert_eq!(s.distinct_at_most(), 350);
+    }
+
+    #[test]
+    fn large_inputs_within_five_percent_and_never_under() {
+        for repeats in 1..4u64 {
+            let distinct = 3_000_000;
+            let mut parts = [Sample::new(distinct), Sample::new(distinct)];
+            for i in 0..distinct * repeats {
+                parts[(i % 2) as usize].see(i % distinct, 7 * (i % distinct) + 1);
+            }
+            let [mut a, b] = parts;
+            a.merge(b);
+            let most = a.distinct_at_most();
+            assert!(most >= distinct && most < distinct + distinct / 20, "{most} for {distinct}");
+        }
+    }
+}

@@ -13,7 +13,7 @@ use std::sync::atomic::{AtomicU32, Ordering};
 use std::sync::{Mutex, MutexGuard, PoisonError, RwLock};
 
 /// Endpoints gathered in a bin before they are counted: long enough to pay for a lock.
-const BIN: usize = 128;
+const BIN: usize = 1024;
 /// A bin spans at most this many ids, 1 MiB of counters.
 const MAX_SHIFT: u32 = 18;
 /// A bin spans at least this many.
@@ -91,6 +91,7 @@ pub fn ingest(
         let mut degrees = shared.array.into_inner().unwrap_or_else(PoisonError::into_inner);
         if total.largest.is_some() {
             degrees.grow(largest as usize + 1, "degrees of all vertices")?;
+            degrees.shorten(largest as usize + 1);
         }
         total.degrees = degrees.into_plain();
     }
@@ -139,9 +140,11 @@ impl Degrees {
             }
             drop(array);
             let mut array = self.array.write().unwrap_or_else(PoisonError::into_inner);
-            let whole_part = (part + 1) << self.shift;
-            let len = whole_part.max(array.len());
-            array.grow(len, "degrees of all vertices (4 bytes for each id up to the largest)")?;
+            // Room to spare is not touched and saves moving; where the limit forbids it, just enough has to do.
+            let purpose = "degrees of all vertices (4 bytes for each id up to the largest)";
+            let enough = (part + 1) << self.shift;
+            let ample = enough.next_power_of_two().max(1 << 20);
+            array.grow(ample, purpose).or_else(|_| array.grow(enough, purpose))?;
         }
     }
 }

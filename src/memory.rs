@@ -200,6 +200,11 @@ impl<T: Plain> Buffer<T> {
         Ok(())
     }
 
+    /// Forgets the elements from `len` on. Their memory stays with the buffer.
+    pub fn truncate(&mut self, len: usize) {
+        self.len = self.len.min(len);
+    }
+
     /// Random access over 4 KiB pages is bound by the TLB; a refusal costs speed alone and is ignored.
     fn ask_for_huge_pages(&self) {
         // SAFETY: advice on this buffer's own mapping.

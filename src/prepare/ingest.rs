@@ -63,8 +63,7 @@ pub fn ingest(
     // Numbers from a dictionary have no gaps.
     let wide = input.wide() && dictionary.is_none();
     let shared = Degrees::new(budget, expected, dictionary.is_some(), wide)?;
-    let per_thread = ((MAX_BINS * (BIN + 1)) * 4) as u64;
-    let _bins = budget.reserve(threads as u64 * per_thread + input.scratch_bytes(threads), "reading the input")?;
+    let _bins = budget.reserve(scratch_bytes(threads) + input.scratch_bytes(threads), "reading the input")?;
     let name = input.name();
     let mut counters: Vec<_> =
         (0..threads).map(|_| Numbered::new(dictionary, &name, Counter::new(&shared, expected))).collect();
@@ -96,6 +95,16 @@ pub fn ingest(
         total.degrees = degrees.into_plain();
     }
     Ok(total)
+}
+
+/// Bytes that the pass takes beside the degrees and reading: the bins of each thread, and the samples.
+pub fn scratch_bytes(threads: usize) -> u64 {
+    threads as u64 * (MAX_BINS * (BIN + 1) * 4) as u64 + (threads as u64 + 2) * Sample::BYTES
+}
+
+/// Bytes of the degrees of `ids` ids, at most: they grow by whole parts.
+pub fn degrees_bytes(ids: u64) -> u64 {
+    4 * ids.next_multiple_of(1 << MAX_SHIFT)
 }
 
 /// At the widest, 2^32 ids over bins of 2^18.

@@ -11,7 +11,7 @@
 //! |---|---|
 //! | [`config`] | the job file, and nothing of how it is carried out |
 //! | [`job`] | runs, stages, manifest, journal, limits, signals; the only one that writes the manifest |
-//! | [`formats`], [`generate`] | edges as they come and go |
+//! | [`formats`], [`generate`], [`convert`] | edges as they come and go |
 //! | [`prepare`] | from edges to rows; no stages, devices or ranks |
 //! | [`graph`] | order of vertices, layout, blocks |
 //! | [`algo`] | algorithms over blocks; opens no file |
@@ -24,7 +24,9 @@
 pub mod algo;
 pub mod cli;
 pub mod comm;
+pub mod commands;
 pub mod config;
+pub mod convert;
 pub mod error;
 pub mod failpoint;
 pub mod formats;

@@ -30,6 +30,8 @@ fn dispatch(command: Command) -> Result<()> {
             clap_complete::generate(shell, &mut Cli::command(), "gpugraph", &mut std::io::stdout());
             Ok(())
         }
+        Command::Generate(args) => gpugraph::commands::generate(&args),
+        Command::Convert(args) => gpugraph::commands::convert(&args),
         _ => Ok(()),
     }
 }

@@ -40,10 +40,12 @@ pub(super) fn edges(part: &Part) -> Result<u64> {
         // the scan will say what is wrong
         Err(_) => return Ok(0),
     };
+    // An entry takes two bytes at least, and nothing unpacks to much more than a thousand times its size: what a
+    // header claims beyond that is no estimate.
+    let most = if part.packing() == Packing::Plain { part.bytes() / 2 } else { part.bytes().saturating_mul(512) };
     match (&head.layout, head.entries) {
-        (Layout::Metis(_), Some(edges)) => return Ok(edges.saturating_mul(2).min(part.bytes().max(1) << 10)),
-        // a claim of more than a thousand entries a byte is no estimate
-        (_, Some(entries)) => return Ok(entries.min(part.bytes().max(1) << 10)),
+        (Layout::Metis(_), Some(edges)) => return Ok(edges.saturating_mul(2).min(most)),
+        (_, Some(entries)) => return Ok(entries.min(most)),
         _ => {}
     }
     if part.packing() != Packing::Plain || part.format() != Format::Text || part.bytes() <= layout::HEAD as u64 {

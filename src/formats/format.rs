@@ -78,7 +78,8 @@ impl Format {
             Error::input(
                 path,
                 At::File,
-                "a name that says its format (.u32 .bin .edgelist .u64 .txt .el .e .csv .tsv .wel .mtx .graph .metis .gr .graph500, also with .gz or .zst behind)",
+                "a name that says its format (.u32 .bin .edgelist .u64 .txt .el .e .csv .tsv .wel .mtx .graph .metis .gr \
+                 .graph500, also with .gz or .zst behind)",
                 match ending(path) {
                     Some(end) => format!("the ending .{end}"),
                     None => "no ending".into(),

@@ -33,6 +33,9 @@ pub(crate) struct Head {
 /// Reads the header at the start of a file. `prefix` holds its first [`HEAD`] bytes at least, or all of it.
 pub(crate) fn head(format: Format, prefix: &[u8], path: &Path) -> Result<Head, Fault> {
     let plain = |layout| Ok(Head { layout, body: 0, vertices: None, entries: None });
+    if let Some(fault) = another_kind(format, prefix) {
+        return Err(fault);
+    }
     let head = match format {
         Format::U32 => plain(Layout::Pairs32),
         Format::U64 => plain(Layout::Pairs64),
@@ -51,6 +54,24 @@ pub(crate) fn head(format: Format, prefix: &[u8], path: &Path) -> Result<Head, F
         ));
     }
     Ok(head)
+}
+
+/// Whether the bytes are text where pairs should be, or packed where text should be. Pairs of ids whose bytes are
+/// all those of printed text would be above 150 million, every one: not in any graph of the first kilobytes' size.
+fn another_kind(format: Format, prefix: &[u8]) -> Option<Fault> {
+    let start = &prefix[..prefix.len().min(4096)];
+    let printed = |c: &u8| matches!(c, b'\t' | b'\n' | b'\r' | b' '..=b'~');
+    if format.record().is_some() {
+        let text = start.len() >= 24 && start.contains(&b'\n') && start.iter().all(printed);
+        let found = || format!("text: {}", lines::excerpt(start, 0));
+        return text.then(|| Fault::new(0, format!("binary edges ({format})"), found(), "name the format of the text"));
+    }
+    let packed = match start {
+        [0x1f, 0x8b, 8, ..] => "a gzip stream",
+        [0x28, 0xb5, 0x2f, 0xfd, ..] => "a zstd stream",
+        _ => return None,
+    };
+    Some(Fault::new(0, format!("{format}"), packed, "give the file the ending .gz or .zst"))
 }
 
 impl Layout {
@@ -116,7 +137,7 @@ impl Layout {
     /// Checks the length of a whole body of fixed records.
     pub fn whole(&self, length: usize) -> Result<(), Fault> {
         match self.record() {
-            Some(record) if length % record != 0 => Err(Fault::new(
+            Some(record) if !length.is_multiple_of(record) => Err(Fault::new(
                 length / record * record,
                 format!("a whole edge of {record} bytes"),
                 format!("{} bytes at the end", length % record),

@@ -5,7 +5,7 @@
 //! Each undirected edge stands twice in such a file, once in either line, and is handed over as it stands: twice.
 //! Files that list each edge once, as the GAP suite's do, are read, too: the lists must hold EDGES or 2 EDGES ids.
 //! GAP also writes FMT 100 for graphs that have no vertex sizes; as a size is never missing, the first empty line
-//! of a vertex tells such a file.
+//! of a vertex tells such a file (in a packed file, if it is within the first MiB).
 
 use super::Visitor;
 use super::layout::{Head, Layout};
@@ -109,7 +109,7 @@ impl Adjacency {
             match data.get(at) {
                 None => break,
                 Some(b'\n') => {
-                    self.end_line(cursor).map_err(|found| self.wrong(at, cursor, found))?;
+                    self.end_line(cursor).map_err(|found| self.wrong(at, cursor.vertex, found))?;
                     at += 1;
                 }
                 Some(_) => at = self.number(data, at, cursor, sink)?,
@@ -121,7 +121,7 @@ impl Adjacency {
     /// At the end of the file: the last line may lack its newline.
     pub fn finish(&self, cursor: &mut Cursor, at: usize) -> Result<(), Fault> {
         if cursor.in_line {
-            self.end_line(cursor).map_err(|found| self.wrong(at, cursor, found))?;
+            self.end_line(cursor).map_err(|found| self.wrong(at, cursor.vertex, found))?;
         }
         Ok(())
     }
@@ -170,13 +170,13 @@ impl Adjacency {
         };
         match end {
             Some(end) if matches!(data.get(end), None | Some(b' ' | b'\t' | b'\r' | b'\n')) => Ok(end),
-            _ => Err(self.wrong(at, cursor, excerpt(data, at)).into()),
+            _ => Err(self.wrong(at, cursor.vertex + 1, excerpt(data, at)).into()),
         }
     }
 
     #[cold]
-    fn wrong(&self, at: usize, cursor: &Cursor, found: String) -> Fault {
-        let mut expected = format!("neighbours of vertex {} from 1 to {}", cursor.vertex + 1, self.vertices);
+    fn wrong(&self, at: usize, vertex: u64, found: String) -> Fault {
+        let mut expected = format!("neighbours of vertex {vertex} from 1 to {}", self.vertices);
         if self.leading > 0 {
             expected = format!("{} numbers, then {expected}", self.leading);
         }

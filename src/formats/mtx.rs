@@ -7,6 +7,7 @@ use super::lines::{Grammar, Weight, blanks, excerpt, next_line, number};
 use super::sink::Fault;
 
 const REMEDY: &str = "only square coordinate matrices (pattern, integer or real; general or symmetric) are graphs";
+const CORRECT: &str = "correct the line, or the header";
 
 /// Reads banner, comments and size line.
 pub(crate) fn head(prefix: &[u8]) -> Result<Head, Fault> {
@@ -35,7 +36,7 @@ pub(crate) fn head(prefix: &[u8]) -> Result<Head, Fault> {
     let mut at = next_line(prefix, 0);
     loop {
         match prefix.get(blanks(prefix, at)) {
-            None => return Err(Fault::new(prefix.len(), "a line of rows, columns and entries", "the end", REMEDY)),
+            None => return Err(Fault::new(prefix.len(), "a line of rows, columns and entries", "the end", CORRECT)),
             Some(b'%' | b'\n') => at = next_line(prefix, at),
             Some(_) => break,
         }
@@ -52,7 +53,7 @@ pub(crate) fn head(prefix: &[u8]) -> Result<Head, Fault> {
         matches!(prefix.get(next), None | Some(b'\n')).then_some(sizes)
     };
     let Some([rows, columns, entries]) = sizes() else {
-        return Err(Fault::new(at, "three whole numbers: rows, columns and entries", excerpt(prefix, at), REMEDY));
+        return Err(Fault::new(at, "three whole numbers: rows, columns and entries", excerpt(prefix, at), CORRECT));
     };
     if rows != columns {
         return Err(Fault::new(at, "as many rows as columns", format!("{rows} rows, {columns} columns"), REMEDY));
@@ -66,7 +67,7 @@ pub(crate) fn head(prefix: &[u8]) -> Result<Head, Fault> {
         largest: rows,
         weight,
         expected: format!("row and column from 1 to {rows} and {value} behind them"),
-        remedy: "correct the entry, or the header",
+        remedy: CORRECT,
     });
     Ok(Head { layout, body: next_line(prefix, at), vertices: Some(rows), entries: Some(entries) })
 }

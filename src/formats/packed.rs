@@ -110,7 +110,7 @@ impl<'a> Packed<'a> {
                 break;
             }
             let place = (block.part, block.number);
-            self.block(&block, &mut Cursor::default(), sink).map_err(|error| (place, error))?;
+            self.block(&block, &mut Cursor::default(), sink).map_err(|error| Box::new((place, error)))?;
         }
         Ok(())
     }
@@ -123,7 +123,7 @@ impl<'a> Packed<'a> {
             *next += 1;
             // for the order of the input, the lock is kept until the part is done
             let _turn = self.shared.ordered.then_some(next);
-            self.part(part, sink).map_err(|error| ((part, 0), error))?;
+            self.part(part, sink).map_err(|error| Box::new(((part, 0), error)))?;
         }
     }
 
@@ -275,8 +275,8 @@ impl<'a> Blocks<'a> {
 }
 
 enum Decoder<'a> {
-    Gzip(flate2::bufread::MultiGzDecoder<Stored<'a>>),
-    Zstd(zstd::stream::read::Decoder<'static, Stored<'a>>),
+    Gzip(Box<flate2::bufread::MultiGzDecoder<Stored<'a>>>),
+    Zstd(Box<zstd::stream::read::Decoder<'static, Stored<'a>>>),
 }
 
 impl<'a> Decoder<'a> {
@@ -291,13 +291,13 @@ impl<'a> Decoder<'a> {
         }
         part.unchanged(stored.length)?;
         if part.packing() == Packing::Gzip {
-            return Ok(Decoder::Gzip(flate2::bufread::MultiGzDecoder::new(stored)));
+            return Ok(Decoder::Gzip(Box::new(flate2::bufread::MultiGzDecoder::new(stored))));
         }
         let decoder = zstd::stream::read::Decoder::with_buffer(stored).and_then(|mut decoder| {
             decoder.window_log_max(WINDOW)?;
             Ok(decoder)
         });
-        decoder.map(Decoder::Zstd).map_err(|e| Error::unreadable(path, &e))
+        decoder.map(Box::new).map(Decoder::Zstd).map_err(|e| Error::unreadable(path, &e))
     }
 
     fn stored(&self) -> &Stored<'a> {
@@ -347,7 +347,7 @@ impl<'a> Stored<'a> {
             self.hasher.update(now);
             self.offset += now.len() as u64;
             bytes = later;
-            if self.offset % chunk == 0 || self.offset == self.length {
+            if self.offset.is_multiple_of(chunk) || self.offset == self.length {
                 let number = (self.offset - 1) / chunk;
                 self.shared.set_hash(self.part, number, self.hasher.digest());
                 self.hasher = Shared::hasher(self.part, number + 1);

@@ -75,7 +75,7 @@ impl Plain {
             let place: Place = (file.part, chunk);
             file.chunk(shared, chunk, sink)
                 .and_then(|()| sink.visitor.chunk_done(number))
-                .map_err(|error| (place, error))?;
+                .map_err(|error| Box::new((place, error)))?;
         }
         Ok(())
     }
@@ -116,10 +116,8 @@ impl File {
             self.head.layout.parse(&data[at..piece], &mut cursor, sink).map_err(|stop| self.place(stop, part, at))?;
             at = piece;
         }
-        if end == data.len() {
-            if let Layout::Metis(adjacency) = &self.head.layout {
-                adjacency.finish(&mut cursor, 0).map_err(|stop| self.place(stop.into(), part, data.len()))?;
-            }
+        if let (Layout::Metis(adjacency), true) = (&self.head.layout, end == data.len()) {
+            adjacency.finish(&mut cursor, 0).map_err(|stop| self.place(stop.into(), part, data.len()))?;
         }
         sink.flush()?;
         hasher.update(&data[hashed..to]);

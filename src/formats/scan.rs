@@ -188,8 +188,8 @@ pub(super) fn files<V: Visitor>(
                     .work(shared, &mut sink)
                     .and_then(|()| packed.work(blocks, &mut sink))
                     .and_then(|()| packed.work_alone(&mut sink));
-                if let Err((place, error)) = done {
-                    shared.fail(place, error);
+                if let Err(failure) = done {
+                    shared.fail(failure.0, failure.1);
                 }
                 if shared.stopped() {
                     sink.visitor.stopped();
@@ -243,7 +243,7 @@ impl Next {
 }
 
 /// As a thread ends: where, and why.
-pub(super) type Worked = Result<(), (Place, Error)>;
+pub(super) type Worked = Result<(), Box<(Place, Error)>>;
 
 /// The scan of `parts` numbers them so.
 pub(super) fn of_kind(parts: &[Part], want: impl Fn(&Part) -> bool) -> Vec<usize> {

@@ -55,9 +55,8 @@ impl Table {
                 small.push(giver);
             }
         }
-        for column in 0..COLUMNS {
-            table.outcomes[2 * column] = Self::bits(column);
-            table.outcomes[2 * column + 1] = Self::bits(alias[column]);
+        for (column, (alias, outcomes)) in alias.into_iter().zip(table.outcomes.as_chunks_mut::<2>().0).enumerate() {
+            *outcomes = [Self::bits(column), Self::bits(alias)];
         }
         table
     }
@@ -114,12 +113,16 @@ pub(super) fn fill<T>(scale: u32, seed: u64, first_edge: u64, out: &mut [[T; 2]]
     let table: &Table = &TABLE;
     // Each arm is a loop of its own, with its number of draws known: they unroll.
     let fill = Fill { scale, stream, first_edge, table, permutation: &permutation };
-    match scale.div_ceil(8) {
+    match scale.div_ceil(4) {
         0 => fill.run::<0, T>(out, narrow),
         1 => fill.run::<1, T>(out, narrow),
         2 => fill.run::<2, T>(out, narrow),
         3 => fill.run::<3, T>(out, narrow),
         4 => fill.run::<4, T>(out, narrow),
+        5 => fill.run::<5, T>(out, narrow),
+        6 => fill.run::<6, T>(out, narrow),
+        7 => fill.run::<7, T>(out, narrow),
+        8 => fill.run::<8, T>(out, narrow),
         _ => fill.run_long(out, narrow),
     }
 }
@@ -133,17 +136,21 @@ struct Fill<'a> {
 }
 
 impl Fill<'_> {
-    /// Up to 32 levels, from `NUMBERS` random numbers: both ids are gathered in the halves of one word.
+    /// Up to 32 levels, from `DRAWS` halves of random numbers, the high one first: both ids are gathered in the
+    /// halves of one word.
     #[inline(always)]
-    fn run<const NUMBERS: u64, T>(&self, out: &mut [[T; 2]], narrow: impl Fn(u64) -> T) {
-        let drop = (8 * NUMBERS) as u32 - self.scale;
+    fn run<const DRAWS: u32, T>(&self, out: &mut [[T; 2]], narrow: impl Fn(u64) -> T) {
+        let drop = 4 * DRAWS - self.scale;
+        let numbers = u64::from(DRAWS.div_ceil(2));
         for (index, edge) in out.iter_mut().enumerate() {
-            let counter = (self.first_edge + index as u64).wrapping_mul(NUMBERS);
+            let counter = (self.first_edge + index as u64).wrapping_mul(numbers);
             let mut both = 0u64;
-            for n in 0..NUMBERS {
+            for n in 0..numbers {
                 let random = number(self.stream, counter.wrapping_add(n));
                 both = both << 4 | self.table.outcome((random >> 32) as u32);
-                both = both << 4 | self.table.outcome(random as u32);
+                if DRAWS.is_multiple_of(2) || n + 1 < numbers {
+                    both = both << 4 | self.table.outcome(random as u32);
+                }
             }
             let (u, v) = ((both & 0xffff_ffff) >> drop, both >> 32 >> drop);
             *edge = [narrow(self.permutation.apply(u)), narrow(self.permutation.apply(v))];

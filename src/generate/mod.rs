@@ -13,10 +13,13 @@ pub use product::Product;
 pub(crate) use source::{SCRATCH, scan};
 
 use std::fmt;
+use std::path::Path;
 
 use xxhash_rust::xxh3::xxh3_64;
 
+use crate::convert::{self, Converted};
 use crate::error::{Error, Result};
+use crate::formats::{Format, Input, Watch};
 
 /// Kinds of graphs.
 #[derive(Debug, Clone, PartialEq)]
@@ -125,6 +128,22 @@ impl Generator {
             _ => 0,
         }
     }
+}
+
+/// Writes all edges to `path` in `format` (packed where the name says so), by `threads` threads in fixed memory: as
+/// [`convert::convert`] does, so the file is whole or not there, and the same for any number of threads. `watch` is
+/// advanced by [`Input::bytes`] of the generator, once a pass.
+///
+/// # Errors
+/// Bad input when an id does not fit the format; a file that can't be written; what the watch returns.
+pub fn write(
+    generator: Generator,
+    path: &Path,
+    format: Format,
+    threads: usize,
+    watch: &dyn Watch,
+) -> Result<Converted> {
+    convert::convert(&Input::generated(generator), path, format, threads, watch)
 }
 
 /// Bytes of a pair in the file that the generator stands for.

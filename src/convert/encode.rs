@@ -1,0 +1,142 @@
+//! Edges to bytes, by format.
+
+use crate::formats::{Edges, Format};
+
+/// Appends edges to a buffer.
+#[derive(Debug, Clone)]
+pub(super) struct Encoder {
+    format: Format,
+}
+
+impl Encoder {
+    pub fn new(format: Format) -> Self {
+        Encoder { format }
+    }
+
+    pub fn format(&self) -> Format {
+        self.format
+    }
+
+    /// Ids have at most this many bits.
+    pub fn bits(&self) -> u32 {
+        match self.format {
+            Format::U32 => 32,
+            // the 16 high bits are signed in the Graph500 reference
+            Format::Graph500 => 47,
+            _ => 64,
+        }
+    }
+
+    /// Appends `edges`; an id that does not fit is the error.
+    pub fn edges(&self, edges: Edges<'_>, out: &mut Vec<u8>) -> Result<(), u64> {
+        match edges {
+            Edges::Narrow(pairs) if self.format == Format::U32 => {
+                // in one go: the loop below is the same, at half the speed
+                let start = out.len();
+                out.resize(start + pairs.len() * 8, 0);
+                for (bytes, [u, v]) in out[start..].as_chunks_mut::<8>().0.iter_mut().zip(pairs) {
+                    *bytes = (u64::from(*u) | u64::from(*v) << 32).to_le_bytes();
+                }
+                Ok(())
+            }
+            Edges::Narrow(pairs) => pairs.iter().try_for_each(|[u, v]| self.edge((*u).into(), (*v).into(), out)),
+            Edges::Wide(pairs) => pairs.iter().try_for_each(|[u, v]| self.edge(*u, *v, out)),
+        }
+    }
+
+    #[inline]
+    fn edge(&self, u: u64, v: u64, out: &mut Vec<u8>) -> Result<(), u64> {
+        let bits = self.bits();
+        if bits < 64 && (u | v) >> bits != 0 {
+            return Err(u.max(v));
+        }
+        match self.format {
+            Format::U32 => out.extend_from_slice(&(u | v << 32).to_le_bytes()),
+            Format::U64 => {
+                out.extend_from_slice(&u.to_le_bytes());
+                out.extend_from_slice(&v.to_le_bytes());
+            }
+            Format::Graph500 => {
+                out.extend_from_slice(&(u as u32).to_le_bytes());
+                out.extend_from_slice(&(v as u32).to_le_bytes());
+                out.extend_from_slice(&((u >> 32 | v >> 32 << 16) as u32).to_le_bytes());
+            }
+            Format::Text => line(out, b"", u.into(), b'\t', v.into(), b"\n"),
+            Format::Mtx | Format::Metis => line(out, b"", u128::from(u) + 1, b' ', u128::from(v) + 1, b"\n"),
+            Format::Gr => line(out, b"a ", u128::from(u) + 1, b' ', u128::from(v) + 1, b" 1\n"),
+        }
+        Ok(())
+    }
+}
+
+/// The header of a format that has one.
+pub(super) fn header(format: Format, vertices: u64, edges: u64) -> String {
+    match format {
+        Format::Mtx => format!("%%MatrixMarket matrix coordinate pattern general\n{vertices} {vertices} {edges}\n"),
+        Format::Gr => format!("p sp {vertices} {edges}\n"),
+        Format::Metis => format!("{vertices} {edges}\n"),
+        _ => String::new(),
+    }
+}
+
+#[inline]
+fn line(out: &mut Vec<u8>, before: &[u8], u: u128, between: u8, v: u128, after: &[u8]) {
+    out.extend_from_slice(before);
+    number(out, u);
+    out.push(between);
+    number(out, v);
+    out.extend_from_slice(after);
+}
+
+/// Appends a number in decimal.
+#[inline]
+pub(super) fn number(out: &mut Vec<u8>, value: u128) {
+    let Ok(mut value) = u64::try_from(value) else {
+        return out.extend_from_slice(value.to_string().as_bytes());
+    };
+    let mut digits = [0u8; 20];
+    let mut at = digits.len();
+    loop {
+        // two digits at a time
+        if value < 10 {
+            at -= 1;
+            digits[at] = b'0' + value as u8;
+            break;
+        }
+        let two = (value % 100) as u8;
+        value /= 100;
+        at -= 2;
+        digits[at] = b'0' + two / 10;
+        digits[at + 1] = b'0' + two % 10;
+        if value == 0 {
+            break;
+        }
+    }
+    out.extend_from_slice(&digits[at..]);
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn numbers() {
+        for value in [0, 1, 9, 10, 11, 99, 100, 101, 999, 1000, u64::from(u32::MAX), u64::MAX - 1, u64::MAX] {
+            let mut out = Vec::new();
+            number(&mut out, value.into());
+            assert_eq!(out, value.to_string().as_bytes());
+        }
+        let mut out = Vec::new();
+        number(&mut out, 1 << 64);
+        assert_eq!(out, b"18446744073709551616");
+    }
+
+    #[test]
+    fn ids_that_do_not_fit() {
+        let mut out = Vec::new();
+        assert_eq!(Encoder::new(Format::U32).edges(Edges::Wide(&[[1, 1 << 32]]), &mut out), Err(1 << 32));
+        assert_eq!(Encoder::new(Format::Graph500).edges(Edges::Wide(&[[1 << 47, 1]]), &mut out), Err(1 << 47));
+        assert_eq!(Encoder::new(Format::Graph500).edges(Edges::Wide(&[[(1 << 47) - 1, 1]]), &mut out), Ok(()));
+        assert_eq!(out.len(), 12);
+    }
+}

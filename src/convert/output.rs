@@ -1,0 +1,154 @@
+//! A file that is whole or not there, appended to by many threads in the order of the input.
+
+use std::fs::File;
+use std::io::Write;
+use std::os::unix::fs::FileExt;
+use std::path::{Path, PathBuf};
+use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
+
+use crate::error::{Error, Result};
+use crate::formats::Packing;
+
+/// Levels that pack about as fast as the rest of the way.
+const GZIP_LEVEL: u32 = 4;
+const ZSTD_LEVEL: i32 = 3;
+
+/// A file being written under a temporary name.
+pub(super) struct Output {
+    path: PathBuf,
+    temporary: PathBuf,
+    file: File,
+    packing: Packing,
+    /// Where the next bytes go.
+    end: Mutex<u64>,
+    finished: bool,
+}
+
+impl Output {
+    /// Begins the file `path`, packed as its name says.
+    pub fn create(path: &Path) -> Result<Output> {
+        let name = match path.file_name() {
+            Some(name) if !path.exists() || path.is_file() => name.to_string_lossy(),
+            _ => return Err(Error::Usage(format!("{}: not the name of a regular file to write", path.display()))),
+        };
+        let temporary = path.with_file_name(format!(".{name}.{}.part", std::process::id()));
+        let file = File::create(&temporary).map_err(|e| Error::io("create the file", path, e))?;
+        let packing = Packing::of(path);
+        Ok(Output { path: path.to_owned(), temporary, file, packing, end: Mutex::new(0), finished: false })
+    }
+
+    /// Appends bytes in front of all others.
+    pub fn header(&self, bytes: &[u8]) -> Result<()> {
+        let bytes = self.pack(bytes)?;
+        let end = self.reserve(bytes.len());
+        self.write(&bytes, end)
+    }
+
+    /// Packs a piece by itself: members and frames may be strung together.
+    fn pack<'b>(&self, bytes: &'b [u8]) -> Result<std::borrow::Cow<'b, [u8]>> {
+        let packed = match self.packing {
+            Packing::Plain => return Ok(bytes.into()),
+            Packing::Gzip => {
+                let level = flate2::Compression::new(GZIP_LEVEL);
+                let mut encoder = flate2::write::GzEncoder::new(Vec::with_capacity(bytes.len() / 2 + 64), level);
+                encoder.write_all(bytes).and_then(|()| encoder.finish())
+            }
+            Packing::Zstd => zstd::bulk::compress(bytes, ZSTD_LEVEL),
+        };
+        packed.map(Into::into).map_err(|e| Error::io("pack the file", &self.path, e))
+    }
+
+    /// Takes the next `length` bytes of the file.
+    fn reserve(&self, length: usize) -> u64 {
+        let mut end = self.end.lock().unwrap_or_else(PoisonError::into_inner);
+        let at = *end;
+        *end += length as u64;
+        at
+    }
+
+    fn write(&self, bytes: &[u8], at: u64) -> Result<()> {
+        self.file.write_all_at(bytes, at).map_err(|e| Error::io("write the file", &self.path, e))
+    }
+
+    /// Makes the file durable under its own name; its size.
+    pub fn finish(mut self) -> Result<u64> {
+        if self.packing != Packing::Plain && self.reserve(0) == 0 {
+            self.header(b"")?; // nothing was written: a packed file has one member at least
+        }
+        let failed = |doing| move |e| (doing, e);
+        let folder = self.path.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
+        self.file
+            .sync_all()
+            .map_err(failed("sync the file"))
+            .and_then(|()| std::fs::rename(&self.temporary, &self.path).map_err(failed("rename the file")))
+            .and_then(|()| File::open(folder).and_then(|f| f.sync_all()).map_err(failed("sync the folder")))
+            .map_err(|(doing, e)| Error::io(doing, &self.path, e))?;
+        self.finished = true;
+        Ok(self.reserve(0))
+    }
+}
+
+impl Drop for Output {
+    fn drop(&mut self) {
+        if !self.finished {
+            // half a file under a hidden name is of no use to anyone, and an error is on its way already
+            let _ = std::fs::remove_file(&self.temporary);
+        }
+    }
+}
+
+/// Lets threads append in the order of chunks: each waits for those before it to have taken their place, but not for
+/// them to have written.
+pub(super) struct Turns<'a> {
+    output: &'a Output,
+    state: Mutex<State>,
+    changed: Condvar,
+}
+
+struct State {
+    next: u64,
+    stopped: bool,
+}
+
+impl<'a> Turns<'a> {
+    pub fn new(output: &'a Output) -> Self {
+        Turns { output, state: Mutex::new(State { next: 0, stopped: false }), changed: Condvar::new() }
+    }
+
+    /// Appends the bytes of a chunk behind those of all chunks before it.
+    pub fn append(&self, chunk: u64, bytes: &[u8]) -> Result<()> {
+        // a packed piece of nothing would still be a member
+        let bytes = if bytes.is_empty() { bytes.into() } else { self.output.pack(bytes)? };
+        match self.place(chunk, bytes.len()) {
+            Some(at) => self.output.write(&bytes, at),
+            None => Ok(()),
+        }
+    }
+
+    /// Waits for the turn of `chunk` and takes its place in the file; None when writing was stopped, as the error of
+    /// the thread that stopped it is the one that counts.
+    fn place(&self, chunk: u64, length: usize) -> Option<u64> {
+        let mut state = self.lock();
+        while state.next != chunk && !state.stopped {
+            state = self.changed.wait(state).unwrap_or_else(PoisonError::into_inner);
+        }
+        if state.stopped {
+            return None;
+        }
+        state.next += 1;
+        let at = self.output.reserve(length);
+        drop(state);
+        self.changed.notify_all();
+        Some(at)
+    }
+
+    /// Wakes all who wait.
+    pub fn stop(&self) {
+        self.lock().stopped = true;
+        self.changed.notify_all();
+    }
+
+    fn lock(&self) -> MutexGuard<'_, State> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}

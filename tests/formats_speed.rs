@@ -1,0 +1,87 @@
+//! Figures, not tests: `cargo test --release --test formats_speed -- --ignored --nocapture --test-threads 1`.
+//! Each is the median of five runs by one thread, from the page cache.
+
+use std::io::Write;
+use std::path::Path;
+use std::time::Instant;
+
+use gpugraph::error::Result;
+use gpugraph::formats::{Edges, Input, Unwatched, Visitor};
+use gpugraph::generate::Generator;
+
+/// Does as little as a visitor can.
+struct Sum(u64);
+
+impl Visitor for Sum {
+    fn visit(&mut self, edges: Edges<'_>) -> Result<()> {
+        self.0 += edges.len() as u64;
+        Ok(())
+    }
+}
+
+fn median(name: &str, amount: f64, unit: &str, mut run: impl FnMut()) {
+    let mut seconds: Vec<f64> = (0..5)
+        .map(|_| {
+            let start = Instant::now();
+            run();
+            start.elapsed().as_secs_f64()
+        })
+        .collect();
+    seconds.sort_by(f64::total_cmp);
+    println!("{name}: {:.0} {unit} (fastest {:.0})", amount / seconds[2], amount / seconds[0]);
+}
+
+fn scan(name: &str, path: &Path, bytes: u64, threads: usize) {
+    let input = Input::open(&[path.to_owned()], None).unwrap();
+    median(name, bytes as f64 / 1e6, "MB/s", || {
+        let mut visitors: Vec<Sum> = (0..threads).map(|_| Sum(0)).collect();
+        input.scan(&mut visitors, &Unwatched).unwrap();
+    });
+}
+
+#[test]
+#[ignore = "prints figures"]
+fn generators() {
+    let mut narrow = vec![[0u32; 2]; 1 << 22];
+    let mut wide = vec![[0u64; 2]; 1 << 22];
+    for scale in [20, 22, 24, 29, 32] {
+        let generator = Generator::kronecker(scale, 16.0, 1).unwrap();
+        median(&format!("kronecker {scale}"), narrow.len() as f64 / 1e6, "M edges/s", || {
+            generator.fill_narrow(0, &mut narrow);
+        });
+    }
+    let generator = Generator::kronecker(36, 16.0, 1).unwrap();
+    median("kronecker 36", wide.len() as f64 / 1e6, "M edges/s", || generator.fill(0, &mut wide));
+    let generator = Generator::uniform(24, 16.0, 1).unwrap();
+    median("uniform 24", narrow.len() as f64 / 1e6, "M edges/s", || generator.fill_narrow(0, &mut narrow));
+}
+
+#[test]
+#[ignore = "prints figures"]
+fn formats() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = |name: &str| folder.path().join(name);
+    let mut pairs = vec![[0u32; 2]; 1 << 24];
+    Generator::kronecker(22, 4.0, 1).unwrap().fill_narrow(0, &mut pairs);
+    let mut text = Vec::new();
+    let mut weighted = Vec::new();
+    for [u, v] in &pairs {
+        writeln!(text, "{u}\t{v}").unwrap();
+        writeln!(weighted, "{u},{v},{}.25", v % 100).unwrap();
+    }
+    let binary: Vec<u8> = pairs.iter().flatten().flat_map(|id| id.to_le_bytes()).collect();
+    let mut gzip = flate2::write::GzEncoder::new(Vec::new(), flate2::Compression::new(6));
+    gzip.write_all(&text).unwrap();
+    std::fs::write(path("a.txt"), &text).unwrap();
+    std::fs::write(path("a.csv"), &weighted).unwrap();
+    std::fs::write(path("a.u32"), &binary).unwrap();
+    std::fs::write(path("a.txt.gz"), gzip.finish().unwrap()).unwrap();
+    std::fs::write(path("a.txt.zst"), zstd::encode_all(text.as_slice(), 3).unwrap()).unwrap();
+    println!("{} MB of text, {} MB of pairs", text.len() / 1_000_000, binary.len() / 1_000_000);
+    scan("u32", &path("a.u32"), binary.len() as u64, 1);
+    scan("text", &path("a.txt"), text.len() as u64, 1);
+    scan("csv with weights", &path("a.csv"), weighted.len() as u64, 1);
+    scan("text.gz, of text", &path("a.txt.gz"), text.len() as u64, 1);
+    scan("text.zst, of text", &path("a.txt.zst"), text.len() as u64, 1);
+    scan("text.gz, of text, 2 threads", &path("a.txt.gz"), text.len() as u64, 2);
+}

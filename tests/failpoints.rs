@@ -109,7 +109,9 @@ fn leftovers(workdir: &Path) -> Vec<String> {
     for folder in [workdir.to_owned(), workdir.join("out"), workdir.join("units"), workdir.join("graph")] {
         let Ok(entries) = fs::read_dir(folder) else { continue };
         let names = entries.map(|entry| entry.expect("an entry").file_name().to_string_lossy().into_owned());
-        found.extend(names.filter(|name| name.contains(".tmp-") || name.ends_with(".part") || name.starts_with("spill")));
+        found.extend(
+            names.filter(|name| name.contains(".tmp-") || name.ends_with(".part") || name.starts_with("spill")),
+        );
     }
     found
 }
@@ -259,7 +261,10 @@ fn edges_that_spill_to_disk_are_no_weaker() {
         return;
     }
     let place = Place::new();
-    place.job("kronecker = { scale = 17, edge_factor = 16, seed = 2 }", "[limits]\nthreads = 2\nhost_memory = '48MiB'\n");
+    place.job(
+        "kronecker = { scale = 17, edge_factor = 16, seed = 2 }",
+        "[limits]\nthreads = 2\nhost_memory = '48MiB'\n",
+    );
     let (report, places) = counted(&place);
     let n = places.iter().find(|(point, _)| point == "spill.write").map_or(0, |p| p.1);
     assert!(n > 10, "this limit should make it spill: {places:?}");

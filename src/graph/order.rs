@@ -43,6 +43,13 @@ impl DegreeRuns {
         wedges
     }
 
+    /// The share of all ends of edges that vertices below `id` have.
+    pub fn ends_below(&self, id: u64) -> f64 {
+        let ends =
+            |to: u64| self.iter().map(|(d, a, b)| f64::from(d) * b.min(to).saturating_sub(a) as f64).sum::<f64>();
+        ends(id) / ends(u64::MAX).max(1.0)
+    }
+
     /// (degree, first vertex, one past the last vertex) of each run, in order.
     pub fn iter(&self) -> impl Iterator<Item = (u32, u64, u64)> + '_ {
         let mut start = 0;

@@ -195,12 +195,12 @@ impl Session {
         };
         let layout = Layout::new(&runs, facts.edges - facts.loops);
         let wanted = self.missing_blocks(&folder, content, &layout);
-        if let Some(stored) = self.manifest.found::<Stored>("sort", content) {
-            if !wanted.contains(&true) {
-                self.skipped("partition");
-                self.skipped("sort");
-                return Graph::open(&self.job.workdir, facts, stored);
-            }
+        if let Some(stored) = self.manifest.found::<Stored>("sort", content)
+            && !wanted.contains(&true)
+        {
+            self.skipped("partition");
+            self.skipped("sort");
+            return Graph::open(&self.job.workdir, facts, stored);
         }
         let stored_already = wanted.iter().filter(|&&w| !w).count();
         if stored_already > 0 {
@@ -213,7 +213,7 @@ impl Session {
             None => order::read(&folder, content, &self.budget)?,
         };
         // The map is reserved already; shares count it among what is free.
-        let needs = super::plan::needs(&facts, input, self.threads);
+        let needs = super::needs::needs(&facts, input, self.threads);
         let map_bytes = 4 * facts.ids;
         let shares = Shares::new(&layout, needs, self.budget.free() + map_bytes).map_err(|smallest| Error::Limit {
             limit: "host_memory",

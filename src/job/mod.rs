@@ -15,6 +15,7 @@ pub mod lock;
 pub mod log;
 pub mod look;
 pub mod manifest;
+mod needs;
 mod outputs;
 pub mod plan;
 mod plan_text;

@@ -8,9 +8,11 @@
 use super::graph::Facts;
 use super::guess::{Guess, guess};
 use super::manifest::Manifest;
-use super::{clean, host, rates, session};
-use crate::algo::triangle::{Counter, Settings, driver};
-use crate::config::{InputSpec, Job, OutputFormat, size};
+use super::needs::{PAGE, counting, looking_up, needs, results_bytes, store_bytes};
+use super::rates::{self, Work};
+use super::{clean, host, session};
+use crate::algo::triangle::driver;
+use crate::config::{InputSpec, Job, size};
 use crate::error::{Error, Result};
 use crate::formats::Input;
 use crate::graph::layout::Layout;
@@ -25,8 +27,6 @@ use std::path::PathBuf;
 
 /// Bytes of manifest, report, log, status and journals, with room to spare.
 const SMALL_FILES: u64 = 256 << 10;
-/// Files take whole pages on the disk.
-const PAGE: u64 = 4096;
 
 /// Where the figures come from.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
@@ -112,7 +112,6 @@ struct Sized {
     basis: Basis,
     edges: u64,
     kept: u64,
-    distinct: u64,
     ids: u64,
     connected: u64,
     runs: u64,
@@ -122,7 +121,7 @@ struct Sized {
     block_rows: u64,
     blocks: u64,
     block_bytes: u64,
-    probes: f64,
+    work: Work,
 }
 
 impl Plan {
@@ -168,7 +167,6 @@ impl Plan {
             basis: Basis::Size,
             edges,
             kept: edges,
-            distinct,
             ids,
             connected,
             // r different degrees need r²/4 edges.
@@ -179,7 +177,7 @@ impl Plan {
             block_rows: connected,
             blocks,
             block_bytes: (stored::body_bytes(0, 0) + 192 + PAGE) * most_blocks + 4 * connected + 4 * distinct,
-            probes: rates::probes(edges_about, &job.input),
+            work: Work::guess(edges_about, &job.input),
         };
         let mut plan = Plan::made(job, limit, input, &sized);
         // Blocks may come out half as large where every edge is listed from both ends.
@@ -209,7 +207,6 @@ impl Plan {
             basis: Basis::Degrees,
             edges: facts.edges,
             kept: facts.edges - facts.loops,
-            distinct: facts.distinct_at_most,
             ids: facts.ids,
             connected: facts.connected,
             runs: facts.runs,
@@ -219,7 +216,7 @@ impl Plan {
             block_rows: spans.iter().copied().max().unwrap_or(0),
             blocks: spans.len() as u64,
             block_bytes: store_bytes(facts, layout),
-            probes: runs.wedges_about(),
+            work: Work::of(runs, facts.distinct_at_most),
         };
         let mut plan = Plan::made(job, limit, input, &sized);
         plan.surely = Surely { host_memory: plan.host_memory_needed, disk: plan.disk };
@@ -233,7 +230,7 @@ impl Plan {
         let runs = order::read_runs(&graph.folder, graph.facts.content)?;
         let host_memory = own_bytes(threads) + counting(job, vertices, threads, most.row, most.rows);
         let blocks = graph.catalogue.len();
-        let seconds = rates::counting(runs.wedges_about(), graph.stored.edges, threads);
+        let seconds = rates::counting(Work::of(&runs, graph.stored.edges), threads);
         let disk = results_bytes(job, graph.facts.vertices, vertices, graph.facts.sparse) + SMALL_FILES;
         let stage = Stage { name: "triangle", done: false, host_memory, gpu_memory: 0, disk, seconds };
         let mut plan = Plan {
@@ -351,22 +348,6 @@ impl Plan {
     }
 }
 
-/// What partitioning and sorting are sized by.
-pub fn needs(facts: &Facts, input: &Input, threads: usize) -> Needs {
-    let reading = input.scratch_bytes(threads) + looking_up(facts.sparse, facts.ids);
-    Needs { edges: facts.edges - facts.loops, ids: facts.ids, reading, threads }
-}
-
-fn looking_up(sparse: bool, ids: u64) -> u64 {
-    if sparse { Dictionary::index_bytes(ids) } else { 0 }
-}
-
-/// Memory of counting beside the process itself.
-fn counting(job: &Job, vertices: u64, threads: usize, row: u64, rows: u64) -> u64 {
-    let per_vertex = job.triangle.is_some_and(|table| table.per_vertex);
-    Counter::scratch_bytes(&Settings::new(threads), vertices, row, rows) + if per_vertex { 8 * vertices } else { 0 }
-}
-
 /// Stages in order, and the smallest limit that does for all of them.
 fn stages(job: &Job, input: &Input, s: &Sized, threads: usize) -> (Vec<Stage>, u64) {
     let own = own_bytes(threads);
@@ -379,6 +360,12 @@ fn stages(job: &Job, input: &Input, s: &Sized, threads: usize) -> (Vec<Stage>, u
         Ok(sizes) => (own + sizes.partitioning, own + sizes.sorting, sizes.spill, sizes.smallest),
         // All edges may have to be spilled then.
         Err(smallest) => (u64::MAX, u64::MAX, 8 * s.kept, smallest),
+    };
+    // How much each of both takes depends on degrees: one bound for both.
+    let (partition, sort) = match s.basis {
+        Basis::Size if spill > 0 => (u64::MAX, u64::MAX),
+        Basis::Size => (partition.max(sort), partition.max(sort)),
+        _ => (partition, sort),
     };
     let dictionary = own + reading + Dictionary::least_bytes(threads);
     let mut needed = ingest.max(relabel).max(own + smallest);
@@ -407,29 +394,8 @@ fn stages(job: &Job, input: &Input, s: &Sized, threads: usize) -> (Vec<Stage>, u
         stage("sort", sort, order + spill + s.block_bytes + degrees, rates::sort(s.kept, spill, threads)),
     ]);
     if job.triangle.is_some() {
-        let seconds = f64::from(job.run.trials) * rates::counting(s.probes, s.distinct, threads);
+        let seconds = f64::from(job.run.trials) * rates::counting(s.work, threads);
         stages.push(stage("triangle", triangle, order + s.block_bytes + degrees + results, seconds));
     }
     (stages, needed)
-}
-
-/// Bytes of the files of a prepared graph, without order and degrees.
-pub fn store_bytes(facts: &Facts, layout: &Layout) -> u64 {
-    let bodies: u64 = (0..layout.blocks()).map(|b| stored::body_bytes(layout.block(b).len() as u64, 0)).sum();
-    bodies + (128 + PAGE) * layout.blocks() as u64 + 4 * facts.distinct_at_most
-}
-
-/// Bytes of results per vertex and of the checkpoints on the way to them.
-fn results_bytes(job: &Job, vertices: u64, connected: u64, sparse: bool) -> u64 {
-    if !job.triangle.is_some_and(|table| table.per_vertex) {
-        return 0;
-    }
-    // A checkpoint for each trial, and one that is being written.
-    let checkpoints = (8 * connected + PAGE) * (u64::from(job.run.trials) + 1);
-    let columns = match job.output.format {
-        OutputFormat::Npy => 16,
-        // An id, a count of up to 20 digits and a fraction of up to 20, with commas and newlines.
-        OutputFormat::Csv => 2 * 22 + 20,
-    };
-    checkpoints + (columns + if sparse { 8 } else { 0 }) * vertices + 3 * PAGE
 }

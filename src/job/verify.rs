@@ -61,11 +61,13 @@ impl fmt::Display for Check {
     }
 }
 
+type Tell<'a> = Box<dyn Fn(&Check) -> Result<()> + 'a>;
+
 /// All checks so far, each told as it is made.
 pub struct Verdict<'a> {
     /// The checks in order.
     pub checks: Vec<Check>,
-    tell: Box<dyn Fn(&Check) -> Result<()> + 'a>,
+    tell: Tell<'a>,
     first: Option<Error>,
 }
 

@@ -166,7 +166,8 @@ fn stages(manifest: &Manifest, triangle: bool) -> Vec<StageLook> {
         let stage = manifest.stages.get(name);
         StageLook { name: name.to_owned(), done: stage.is_some(), seconds: stage.map(|s| s.figures.seconds) }
     };
-    STAGES.into_iter().chain(triangle.then_some("triangle")).map(look).collect()
+    let prepared = matches!(manifest.input, Some(config::InputSpec::Prepared(_)));
+    STAGES.into_iter().filter(|_| !prepared).chain(triangle.then_some("triangle")).map(look).collect()
 }
 
 /// The newest journal or checkpoint there is for this graph.

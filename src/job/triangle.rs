@@ -23,7 +23,8 @@ impl Session {
     /// Those of counting and of the disk.
     pub fn triangle(&mut self, graph: &Graph, table: &config::Triangle) -> Result<Triangle> {
         let key = triangle_key(graph.facts.content, table)?;
-        if let Some(found) = self.manifest.found::<Triangle>("triangle", key) {
+        let whole = || super::verify::outputs_are_whole(&self.job.workdir, &self.manifest);
+        if let Some(found) = self.manifest.found::<Triangle>("triangle", key).filter(|_| whole()) {
             self.skipped("triangle");
             return Ok(found);
         }

@@ -165,7 +165,7 @@ fn some_how() -> impl Strategy<Value = How> {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig { cases: 48, failure_persistence: None, ..ProptestConfig::default() })]
+    #![proptest_config(ProptestConfig { cases: 48, max_shrink_iters: 300, failure_persistence: None, ..ProptestConfig::default() })]
 
     #[test]
     fn ingest_counts_degrees_loops_and_the_largest_id(edges in multigraph(2000), threads in 1usize..8) {

@@ -1,5 +1,6 @@
 //! GPUs: which there are. Counting on them is not in this version.
 
+pub mod devices;
 #[cfg(not(feature = "gpu"))]
 mod disabled;
 #[cfg(feature = "gpu")]

@@ -1,12 +1,78 @@
-//! Removing what a job left: what can be made again, or everything.
+//! Removing what a job left: what can be made again, or everything. Files that gpugraph did not write are never touched.
 
+use super::lock::Lock;
+use super::manifest::Manifest;
+use crate::config::size;
 use crate::error::{Error, Result};
+use crate::store::replace::remove_leftovers;
+use std::io::ErrorKind;
 use std::path::Path;
 
 /// Folders and files of a workdir that a job makes again if it needs them.
 const INTERMEDIATES: [&str; 1] = ["graph"];
 /// All else that a job writes, but for its lock.
 const RESULTS: [&str; 7] = ["units", "out", "report.json", "report.html", "manifest.json", "run.log", "status.json"];
+
+/// `gpugraph clean`: removes the prepared graph, and counted units where the job needs them no more; with `all`
+/// everything that a job wrote. Returns what was removed, in words.
+///
+/// # Errors
+/// [`Error::Usage`] for a folder that is no workdir, [`Error::Busy`] while a job works in it, [`Error::Io`].
+pub fn command(workdir: &Path, all: bool) -> Result<String> {
+    require_workdir(workdir)?;
+    let _lock = Lock::acquire(workdir)?;
+    // A damaged manifest does not say that the job is done, so its units are kept.
+    let finished = Manifest::load(workdir).ok().flatten().is_some_and(|m| m.stopped.is_none());
+    let mut freed = Vec::new();
+    let mut take = |name: &str| -> Result<()> {
+        let path = workdir.join(name);
+        let bytes = size_of_tree(&path);
+        if path.symlink_metadata().is_ok() {
+            remove(&path)?;
+            freed.push((name.to_owned(), bytes));
+        }
+        Ok(())
+    };
+    INTERMEDIATES.iter().try_for_each(|name| take(name))?;
+    match (all, finished) {
+        (true, _) => RESULTS.iter().try_for_each(|name| take(name))?,
+        (false, true) => take("units")?,
+        (false, false) => {}
+    }
+    remove_leftovers(workdir)?;
+    let total = size::show(freed.iter().map(|(_, bytes)| bytes).sum());
+    let list: Vec<String> = freed.iter().map(|(name, bytes)| format!("{name} ({})", size::show(*bytes))).collect();
+    Ok(match list.as_slice() {
+        [] => format!("{}: nothing to remove", workdir.display()),
+        list => format!("{}: freed {total}: {}", workdir.display(), list.join(", ")),
+    })
+}
+
+/// Refuses a folder that no job ever worked in, however it looks.
+fn require_workdir(workdir: &Path) -> Result<()> {
+    std::fs::read_dir(workdir).map_err(|e| Error::io("open the workdir", workdir, e))?;
+    let begins = |name: &str, start: &[u8]| std::fs::read(workdir.join(name)).is_ok_and(|text| text.starts_with(start));
+    let has_lock = || {
+        // The heartbeat: twenty digits and a newline.
+        let text = std::fs::read(workdir.join("lock")).unwrap_or_default();
+        text.len() == 21 && text.ends_with(b"\n") && text[..20].iter().all(u8::is_ascii_digit)
+    };
+    if begins("manifest.json", b"{\n\"manifest\":") || has_lock() {
+        return Ok(());
+    }
+    let what = "not the workdir of a gpugraph job (neither its manifest.json nor its lock is there); nothing was removed";
+    Err(Error::Usage(format!("{}: {what}", workdir.display())))
+}
+
+/// Bytes of a file, or of all files below a folder. Links count as themselves.
+pub(super) fn size_of_tree(path: &Path) -> u64 {
+    let Ok(meta) = path.symlink_metadata() else { return 0 };
+    if !meta.is_dir() {
+        return meta.len();
+    }
+    let entries = std::fs::read_dir(path).into_iter().flatten().flatten();
+    entries.map(|entry| size_of_tree(&entry.path())).sum()
+}
 
 /// Removes the prepared graph.
 ///
@@ -25,10 +91,49 @@ pub fn everything(workdir: &Path) -> Result<()> {
     RESULTS.iter().try_for_each(|name| remove(&workdir.join(name)))
 }
 
+/// A link in place of a folder is removed itself, not what it leads to.
 fn remove(path: &Path) -> Result<()> {
-    let result = if path.is_dir() { std::fs::remove_dir_all(path) } else { std::fs::remove_file(path) };
+    let is_folder = path.symlink_metadata().is_ok_and(|meta| meta.is_dir());
+    let result = if is_folder { std::fs::remove_dir_all(path) } else { std::fs::remove_file(path) };
     match result {
-        Err(e) if e.kind() != std::io::ErrorKind::NotFound => Err(Error::io("remove", path, e)),
+        Err(e) if e.kind() != ErrorKind::NotFound => Err(Error::io("remove", path, e)),
         _ => Ok(()),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_foreign_folder_is_left_alone() {
+        let folder = tempfile::tempdir().expect("a folder");
+        std::fs::create_dir(folder.path().join("graph")).expect("made");
+        std::fs::write(folder.path().join("lock"), "mine").expect("written");
+        std::fs::write(folder.path().join("manifest.json"), "{}").expect("written");
+        assert_eq!(command(folder.path(), true).expect_err("foreign").exit_code(), 2);
+        assert!(folder.path().join("graph").is_dir());
+        assert_eq!(command(&folder.path().join("none"), true).expect_err("missing").exit_code(), 10);
+    }
+
+    #[test]
+    fn results_stay_unless_all_is_asked_for() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let workdir = folder.path();
+        for name in ["graph", "units", "out", "mine"] {
+            std::fs::create_dir(workdir.join(name)).expect("made");
+            std::fs::write(workdir.join(name).join("file"), [0; 1000]).expect("written");
+        }
+        let mut manifest = Manifest { stopped: Some("a test".into()), ..Manifest::default() };
+        manifest.save(workdir).expect("written");
+        let said = command(workdir, false).expect("cleaned");
+        assert!(said.contains("graph (1000 B)"), "{said}");
+        assert!(workdir.join("units/file").exists(), "an unfinished job keeps its units");
+        manifest.stopped = None;
+        manifest.save(workdir).expect("written");
+        command(workdir, false).expect("cleaned");
+        assert!(!workdir.join("units").exists() && workdir.join("out/file").exists());
+        command(workdir, true).expect("cleaned");
+        assert!(!workdir.join("out").exists() && workdir.join("mine/file").exists());
     }
 }

@@ -95,6 +95,35 @@ fn save(path: &Path, key: u64, state: &State, counts: &[AtomicU64]) -> Result<()
     file.finish().map(drop)
 }
 
+/// A checkpoint seen from outside.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct Peek {
+    /// Units in it.
+    pub units: u64,
+    /// Triangles of these units.
+    pub triangles: u128,
+    /// Sum of all counters.
+    pub corners: u128,
+}
+
+/// Reads all of a checkpoint for `vertices` vertices.
+///
+/// # Errors
+/// [`Error::Corrupt`], [`Error::Io`].
+pub(super) fn peek(path: &Path, key: u64, vertices: u64) -> Result<Peek> {
+    let file = Mapped::open(path, CORNERS, key)?;
+    file.verify_checksum()?;
+    let words = file.body_as_u64()?;
+    let units = words.first().copied().unwrap_or(0);
+    if words.len() < HEAD || (words.len() - HEAD) as u64 != units.saturating_add(vertices) {
+        let what = format!("{} words are no checkpoint of {units} units", words.len());
+        return Err(Error::corrupt(path, At::File, what));
+    }
+    let triangles = u128::from(words[2]) | (u128::from(words[3]) << 64);
+    let corners = words[HEAD + units as usize..].iter().map(|&count| u128::from(count)).sum();
+    Ok(Peek { units, triangles, corners })
+}
+
 fn load(path: &Path, key: u64, counts: &[AtomicU64]) -> Result<State> {
     let file = Mapped::open(path, CORNERS, key)?;
     file.verify_checksum()?;

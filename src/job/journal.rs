@@ -11,7 +11,7 @@ use std::time::{Duration, Instant};
 
 use xxhash_rust::xxh3::xxh3_64_with_seed;
 
-use crate::error::{Error, Result};
+use crate::error::{At, Error, Result};
 use crate::failpoint;
 use crate::store::file::{EDGE, Kind, check_header, header};
 use crate::store::replace::replace;
@@ -142,6 +142,33 @@ impl Journal {
         self.synced_at = Instant::now();
         Ok(())
     }
+}
+
+/// What a journal holds, looked at from outside.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Peek {
+    /// Whole records from the start, duplicates included.
+    pub records: Vec<Record>,
+    /// First byte of a record that is not as it was written.
+    pub damaged_at: Option<u64>,
+    /// Bytes of a record that was being appended when its process died.
+    pub torn: u64,
+}
+
+/// Reads a journal without changing it, also while its owner appends.
+///
+/// # Errors
+/// [`Error::Corrupt`] where the header is damaged or that of other work, [`Error::Io`].
+pub fn peek(path: &Path, key: u64) -> Result<Peek> {
+    let bytes = std::fs::read(path).map_err(|e| Error::io("read", path, e))?;
+    let header = bytes.first_chunk::<EDGE>().ok_or_else(|| {
+        Error::corrupt(path, At::Byte(bytes.len() as u64), format!("{} bytes are no journal", bytes.len()))
+    })?;
+    check_header(path, header, KIND, key)?;
+    let body = &bytes[EDGE..];
+    let records = whole_records(body, key);
+    let damaged_at = (records.len() < body.len() / RECORD).then_some((EDGE + records.len() * RECORD) as u64);
+    Ok(Peek { records, damaged_at, torn: (body.len() % RECORD) as u64 })
 }
 
 fn whole_records(bytes: &[u8], key: u64) -> Vec<Record> {

@@ -7,7 +7,7 @@
 use super::partition::changed;
 use crate::error::{At, Error, Result};
 use crate::formats::{Edges, Input, Visitor, Watch};
-use crate::memory::{Budget, bytes_of, bytes_of_mut};
+use crate::memory::{Budget, Reservation, bytes_of, bytes_of_mut};
 use crate::store::file::{Kind, NewFile, Seal};
 use crate::store::map::{Mapped, as_u64};
 use std::cmp::Reverse;
@@ -36,9 +36,25 @@ pub struct Dictionary {
     /// First position of each range of `1 << shift` ids above the smallest.
     starts: Vec<u32>,
     shift: u32,
+    _index: Reservation,
 }
 
 impl Dictionary {
+    /// Bytes of memory that `ids` ids take once opened, at most.
+    pub fn index_bytes(ids: u64) -> u64 {
+        ids / 2 + 64
+    }
+
+    /// Bytes of the file of `ids` ids.
+    pub fn body_bytes(ids: u64) -> u64 {
+        8 * ids
+    }
+
+    /// Fewest bytes that building one takes beside reading the input.
+    pub fn least_bytes(threads: usize) -> u64 {
+        (threads * MIN_GATHER * 8) as u64
+    }
+
     /// Reads the input once and writes its distinct ids to `path`.
     ///
     /// # Errors
@@ -82,8 +98,7 @@ impl Dictionary {
         let shift = (u64::BITS - span.leading_zeros()).saturating_sub((ids.len() as u64 / 8).max(1).ilog2());
         let shift = shift.min(63);
         let ranges = (span >> shift) as usize + 2;
-        // The table lives as long as the job's passes over the input; the peak is planned with it.
-        let _fits = budget.reserve((ranges * 4) as u64, "the index of sparse ids")?;
+        let reserved = budget.reserve((ranges * 4) as u64, "the index of sparse ids")?;
         let first = ids.first().copied().unwrap_or(0);
         let mut starts = vec![0u32; ranges];
         for &id in ids {
@@ -92,7 +107,7 @@ impl Dictionary {
         for i in 1..ranges {
             starts[i] += starts[i - 1];
         }
-        Ok(Dictionary { file, starts, shift })
+        Ok(Dictionary { file, starts, shift, _index: reserved })
     }
 
     /// The ids, ascending.

@@ -13,7 +13,7 @@ use std::sync::atomic::{AtomicU32, Ordering};
 use std::sync::{Mutex, MutexGuard, PoisonError, RwLock};
 
 /// Endpoints gathered in a bin before they are counted: long enough to pay for a lock.
-const BIN: usize = 128;
+const BIN: usize = 1024;
 /// A bin spans at most this many ids, 1 MiB of counters.
 const MAX_SHIFT: u32 = 18;
 /// A bin spans at least this many.
@@ -63,8 +63,7 @@ pub fn ingest(
     // Numbers from a dictionary have no gaps.
     let wide = input.wide() && dictionary.is_none();
     let shared = Degrees::new(budget, expected, dictionary.is_some(), wide)?;
-    let per_thread = ((MAX_BINS * (BIN + 1)) * 4) as u64;
-    let _bins = budget.reserve(threads as u64 * per_thread + input.scratch_bytes(threads), "reading the input")?;
+    let _bins = budget.reserve(scratch_bytes(threads) + input.scratch_bytes(threads), "reading the input")?;
     let name = input.name();
     let mut counters: Vec<_> =
         (0..threads).map(|_| Numbered::new(dictionary, &name, Counter::new(&shared, expected))).collect();
@@ -91,10 +90,21 @@ pub fn ingest(
         let mut degrees = shared.array.into_inner().unwrap_or_else(PoisonError::into_inner);
         if total.largest.is_some() {
             degrees.grow(largest as usize + 1, "degrees of all vertices")?;
+            degrees.shorten(largest as usize + 1);
         }
         total.degrees = degrees.into_plain();
     }
     Ok(total)
+}
+
+/// Bytes that the pass takes beside the degrees and reading: the bins of each thread, and the samples.
+pub fn scratch_bytes(threads: usize) -> u64 {
+    threads as u64 * (MAX_BINS * (BIN + 1) * 4) as u64 + (threads as u64 + 2) * Sample::BYTES
+}
+
+/// Bytes of the degrees of `ids` ids, at most: they grow by whole parts.
+pub fn degrees_bytes(ids: u64) -> u64 {
+    4 * ids.next_multiple_of(1 << MAX_SHIFT)
 }
 
 /// At the widest, 2^32 ids over bins of 2^18.
@@ -139,9 +149,11 @@ impl Degrees {
             }
             drop(array);
             let mut array = self.array.write().unwrap_or_else(PoisonError::into_inner);
-            let whole_part = (part + 1) << self.shift;
-            let len = whole_part.max(array.len());
-            array.grow(len, "degrees of all vertices (4 bytes for each id up to the largest)")?;
+            // Room to spare is not touched and saves moving; where the limit forbids it, just enough has to do.
+            let purpose = "degrees of all vertices (4 bytes for each id up to the largest)";
+            let enough = (part + 1) << self.shift;
+            let ample = enough.next_power_of_two().max(1 << 20);
+            array.grow(ample, purpose).or_else(|_| array.grow(enough, purpose))?;
         }
     }
 }

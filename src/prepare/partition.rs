@@ -9,7 +9,7 @@
 use crate::error::{Error, Result};
 use crate::formats::{Edges, Visitor};
 use crate::graph::layout::Bins;
-use crate::memory::{bytes_of, bytes_of_mut};
+use crate::memory::{bytes_of, bytes_of_mut, prefetch};
 use std::fs::File;
 use std::os::unix::fs::FileExt;
 use std::path::{Path, PathBuf};
@@ -236,11 +236,27 @@ pub fn changed(source: &str) -> Error {
     )
 }
 
+impl Scatter<'_, '_> {
+    /// The look-ups are random: those of the next edges are under way while these are placed.
+    fn edges<T: Copy + Into<u64>>(&mut self, edges: &[[T; 2]]) -> Result<()> {
+        const AHEAD: usize = 16;
+        for (i, &[u, v]) in edges.iter().enumerate() {
+            if let Some(&[u, v]) = edges.get(i + AHEAD) {
+                let (u, v): (u64, u64) = (u.into(), v.into());
+                prefetch(self.map, u as usize);
+                prefetch(self.map, v as usize);
+            }
+            self.edge(u.into(), v.into())?;
+        }
+        Ok(())
+    }
+}
+
 impl Visitor for Scatter<'_, '_> {
     fn visit(&mut self, edges: Edges<'_>) -> Result<()> {
         match edges {
-            Edges::Narrow(edges) => edges.iter().try_for_each(|&[u, v]| self.edge(u.into(), v.into())),
-            Edges::Wide(edges) => edges.iter().try_for_each(|&[u, v]| self.edge(u, v)),
+            Edges::Narrow(edges) => self.edges(edges),
+            Edges::Wide(edges) => self.edges(edges),
         }
     }
 }

@@ -3,8 +3,10 @@
 //! An edge is in the sample if the hash of its unordered pair of ids falls under a threshold. All repeats of an edge
 //! are then in or out together, so the share of distinct ones in the sample is their share in the whole.
 
-/// Edges a sample aims at.
-const AIM: u64 = 1 << 17;
+/// Edges a sample aims at: six standard deviations are then 2.4 %.
+const AIM: u64 = 1 << 16;
+/// Hashes that a sample holds before it is thinned out.
+const MOST: u64 = 4 * AIM;
 
 /// A sample of the distinct edges that were seen.
 #[derive(Debug)]
@@ -15,7 +17,10 @@ pub struct Sample {
 }
 
 impl Sample {
-    /// A sample of about 2^17 of `expected_edges`.
+    /// Bytes that a sample takes, at most.
+    pub const BYTES: u64 = MOST * 8;
+
+    /// A sample of about 2^16 of `expected_edges`.
     pub fn new(expected_edges: u64) -> Self {
         let thinning = (expected_edges / AIM).max(1).ilog2();
         Sample { shift: 64 - thinning, hashes: Vec::new() }
@@ -33,7 +38,7 @@ impl Sample {
     #[cold]
     fn keep(&mut self, hash: u64) {
         self.hashes.push(hash);
-        if self.hashes.len() as u64 >= 8 * AIM {
+        if self.hashes.len() as u64 >= MOST {
             self.compact();
         }
     }
@@ -42,7 +47,7 @@ impl Sample {
     fn compact(&mut self) {
         self.hashes.sort_unstable();
         self.hashes.dedup();
-        while self.hashes.len() as u64 > 4 * AIM && self.shift > 1 {
+        while self.hashes.len() as u64 > MOST / 2 && self.shift > 1 {
             self.shift -= 1;
             let shift = self.shift;
             self.hashes.retain(|hash| hash >> shift == 0);

@@ -1,0 +1,94 @@
+//! `gpugraph devices`: what this machine has to compute with, what is missing, and how to get it.
+
+use super::{Cuda, probe};
+use crate::config::size;
+use crate::job::host;
+use serde::Serialize;
+use std::fmt;
+
+/// What was found.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct Devices {
+    /// Host name.
+    pub host: String,
+    /// Cores that this process may use.
+    pub cores: usize,
+    /// Bytes of host memory.
+    pub memory: u64,
+    /// Bytes of it that this process may still have.
+    pub memory_free: u64,
+    /// Vector instructions that triangles are counted with.
+    pub instructions: String,
+    /// CUDA and its GPUs.
+    pub cuda: Cuda,
+    /// MPI.
+    pub mpi: Mpi,
+}
+
+/// What of MPI was found.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct Mpi {
+    /// Whether this gpugraph was built with it.
+    pub built_in: bool,
+    /// Launchers on the PATH.
+    pub launchers: Vec<String>,
+    /// What is missing, and how to get it.
+    pub missing: Vec<String>,
+}
+
+/// Looks at this machine. Never fails: what is missing is said in words.
+pub fn look() -> Devices {
+    let memory = host::memory();
+    Devices {
+        host: host::name(),
+        cores: host::cores(),
+        memory: memory.total,
+        memory_free: memory.free,
+        instructions: format!("{:?}", crate::algo::triangle::Isa::detect()).to_lowercase(),
+        cuda: probe(),
+        mpi: mpi(),
+    }
+}
+
+fn mpi() -> Mpi {
+    let path = std::env::var_os("PATH").unwrap_or_default();
+    let on_path = |name: &&str| std::env::split_paths(&path).any(|folder| folder.join(name).is_file());
+    let launchers: Vec<String> = ["mpirun", "mpiexec", "srun"].iter().filter(on_path).map(|&n| n.to_owned()).collect();
+    let mut missing = vec!["ranks: this version of gpugraph has no MPI and runs as one process".to_owned()];
+    if launchers.is_empty() {
+        missing.push("a launcher (mpirun, mpiexec or srun): load the site's MPI module, or install openmpi-bin".to_owned());
+    }
+    Mpi { built_in: false, launchers, missing }
+}
+
+impl fmt::Display for Devices {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let (total, free) = (size::show(self.memory), size::show(self.memory_free));
+        writeln!(f, "host    {}: {} cores ({}), {total} of memory, {free} free", self.host, self.cores, self.instructions)?;
+        let driver = self.cuda.driver.as_ref().map_or_else(|| "none".into(), |v| format!("CUDA {v}"));
+        writeln!(f, "driver  {driver}")?;
+        writeln!(f, "nvrtc   {}", if self.cuda.nvrtc { "there" } else { "none" })?;
+        for gpu in &self.cuda.gpus {
+            let (name, capability) = (&gpu.name, &gpu.capability);
+            writeln!(f, "gpu {}   {name}, compute capability {capability}, {}", gpu.index, size::show(gpu.memory))?;
+        }
+        if self.cuda.gpus.is_empty() {
+            writeln!(f, "gpu     none; this version counts on the processor in any case")?;
+        }
+        let launchers = self.mpi.launchers.join(", ");
+        writeln!(f, "mpi     not built in; launchers: {}", if launchers.is_empty() { "none" } else { &launchers })?;
+        self.cuda.missing.iter().chain(&self.mpi.missing).try_for_each(|what| writeln!(f, "missing {what}"))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    #[test]
+    fn says_something_of_everything_anywhere() {
+        let devices = super::look();
+        assert!(devices.cores > 0 && devices.memory > 0);
+        assert!(!devices.cuda.gpus.is_empty() || !devices.cuda.missing.is_empty());
+        let text = devices.to_string();
+        assert!(text.contains("mpi") && text.contains("driver"), "{text}");
+    }
+}

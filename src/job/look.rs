@@ -1,0 +1,242 @@
+//! `gpugraph status`: how far a job is, seen from outside. Takes no lock and writes nothing, so it is in nobody's way.
+
+use super::figures::{bytes, duration, per_second};
+use super::graph::{Facts, STAGES, Stored};
+use super::journal::{self, distinct};
+use super::lock::{Liveness, Lock, Owner};
+use super::manifest::Manifest;
+use super::status::Status;
+use super::triangle::triangle_key;
+use super::{corners, log};
+use crate::algo::triangle::driver;
+use crate::config::{self, Job, Triangle};
+use crate::error::{Error, Result};
+use serde::Serialize;
+use std::fmt;
+use std::path::{Path, PathBuf};
+use std::time::SystemTime;
+
+/// Without a sign for so long, an owner on another host may be gone: it writes its status every second.
+const SILENT: f64 = 30.0;
+
+/// How a job stands.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "lowercase")]
+pub enum State {
+    /// At work.
+    Running,
+    /// Held by an owner on another host that has given no sign lately.
+    Silent,
+    /// Ended before its end; the same command carries on.
+    Stopped,
+    /// All done.
+    Finished,
+}
+
+/// What `status` tells.
+#[derive(Debug, Clone, Serialize)]
+pub struct Look {
+    /// The workdir.
+    pub workdir: PathBuf,
+    /// Name of the job.
+    pub job: String,
+    /// How it stands.
+    pub state: State,
+    /// Who holds the workdir, or held it last without releasing it.
+    pub owner: Option<Owner>,
+    /// Seconds since the owner's last sign, by clocks that may differ between hosts.
+    pub silent_seconds: Option<f64>,
+    /// Why the last run ended early.
+    pub stopped: Option<String>,
+    /// Times that the job carried on.
+    pub resumes: u64,
+    /// Seconds of all runs that could say so.
+    pub seconds: f64,
+    /// All stages in order.
+    pub stages: Vec<StageLook>,
+    /// Units of the stage that counts them.
+    pub units: Option<Units>,
+    /// What is being done, or was last.
+    pub now: Option<Status>,
+    /// The answer, once there is one.
+    pub triangles: Option<u128>,
+}
+
+/// One stage.
+#[derive(Debug, Clone, Serialize)]
+pub struct StageLook {
+    /// Its name in the report.
+    pub name: String,
+    /// Whether its result is there.
+    pub done: bool,
+    /// Seconds it took.
+    pub seconds: Option<f64>,
+}
+
+/// Units counted, as their journals or checkpoints say.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+pub struct Units {
+    /// Counted units, of the trial at work.
+    pub done: u64,
+    /// Units of the graph; 0 before its blocks are known.
+    pub total: u64,
+    /// The trial at work or done last, from 0.
+    pub trial: u32,
+}
+
+/// A job file or a workdir, as `status` and `verify` take them.
+#[derive(Debug, Clone)]
+pub struct Place {
+    /// The workdir.
+    pub workdir: PathBuf,
+    /// The job, where a job file was named.
+    pub job: Option<Job>,
+}
+
+impl Place {
+    /// Finds out which of both `path` is.
+    ///
+    /// # Errors
+    /// [`Error::Usage`] for what is neither, and for mistakes in the job file.
+    pub fn of(path: &Path, set: &[String]) -> Result<Place> {
+        if path.is_dir() {
+            if !set.is_empty() {
+                return Err(Error::Usage("--set changes a job file; a workdir was named".into()));
+            }
+            return Ok(Place { workdir: path.to_owned(), job: None });
+        }
+        if !path.exists() {
+            return Err(Error::Usage(format!("{}: no such job file or workdir", path.display())));
+        }
+        let job = config::load(path, set)?;
+        Ok(Place { workdir: job.workdir.clone(), job: Some(job) })
+    }
+
+    /// The manifest of the workdir.
+    ///
+    /// # Errors
+    /// [`Error::Io`] where no job has run, [`Error::Corrupt`].
+    pub fn manifest(&self) -> Result<Manifest> {
+        Manifest::load(&self.workdir)?.ok_or_else(|| {
+            let none = std::io::Error::new(std::io::ErrorKind::NotFound, "no job has run here");
+            Error::io("look for the manifest of a job", &self.workdir, none)
+        })
+    }
+}
+
+/// Looks at a workdir.
+///
+/// # Errors
+/// [`Error::Io`] where no job has run, [`Error::Corrupt`] for a damaged manifest.
+pub fn look(place: &Place) -> Result<Look> {
+    let workdir = &place.workdir;
+    let manifest = place.manifest()?;
+    let owner = Lock::owner(workdir);
+    let now = Status::read(workdir);
+    let silent_seconds = now.as_ref().and(last_sign(workdir));
+    let state = match owner.as_ref().map(Owner::liveness) {
+        Some(Liveness::Alive) => State::Running,
+        Some(Liveness::Unknown) if silent_seconds.is_some_and(|s| s < SILENT) => State::Running,
+        Some(Liveness::Unknown) => State::Silent,
+        Some(Liveness::Dead) | None if manifest.stopped.is_some() => State::Stopped,
+        Some(Liveness::Dead) | None => State::Finished,
+    };
+    let running = matches!(state, State::Running | State::Silent);
+    let table = place.job.as_ref().map(|job| job.triangle);
+    let found: Option<super::report::Triangle> = manifest.last("triangle");
+    Ok(Look {
+        workdir: workdir.clone(),
+        job: manifest.job.clone(),
+        state,
+        silent_seconds: silent_seconds.filter(|_| running),
+        // While a job runs the manifest says that it was killed, for it may be.
+        stopped: manifest.stopped.clone().filter(|_| !running),
+        resumes: manifest.resumes,
+        seconds: manifest.seconds,
+        stages: stages(&manifest, table != Some(None)),
+        units: units(workdir, &manifest),
+        triangles: found.map(|t| t.triangles),
+        now,
+        owner,
+    })
+}
+
+fn stages(manifest: &Manifest, triangle: bool) -> Vec<StageLook> {
+    let look = |name: &str| {
+        let stage = manifest.stages.get(name);
+        StageLook { name: name.to_owned(), done: stage.is_some(), seconds: stage.map(|s| s.figures.seconds) }
+    };
+    STAGES.into_iter().chain(triangle.then_some("triangle")).map(look).collect()
+}
+
+/// The newest journal or checkpoint there is for this graph.
+fn units(workdir: &Path, manifest: &Manifest) -> Option<Units> {
+    let facts: Facts = manifest.last("relabel")?;
+    let total = manifest.found::<Stored>("sort", facts.content).map_or(0, |s| driver::units(s.blocks as usize));
+    let folder = workdir.join("units");
+    let key = |per_vertex| triangle_key(facts.content, &Triangle { per_vertex });
+    let journals = (0..).map_while(|trial| {
+        let done = journal::peek(&folder.join(format!("triangle.{trial}")), key(false).ok()?).ok()?;
+        Some(Units { done: distinct(&done.records).len() as u64, total, trial })
+    });
+    let checkpoints = (0..).map_while(|trial| {
+        let path = folder.join(format!("corners.{trial}"));
+        let done = corners::peek(&path, key(true).ok()?, facts.connected).ok()?;
+        Some(Units { done: done.units, total, trial })
+    });
+    journals.chain(checkpoints).last()
+}
+
+/// Seconds since `status.json` was written.
+fn last_sign(workdir: &Path) -> Option<f64> {
+    let written = std::fs::metadata(workdir.join("status.json")).and_then(|meta| meta.modified()).ok()?;
+    Some(SystemTime::now().duration_since(written).unwrap_or_default().as_secs_f64())
+}
+
+impl fmt::Display for Look {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let owner = self.owner.as_ref().map_or_else(|| "nobody".into(), Owner::to_string);
+        let silent = duration(self.silent_seconds.unwrap_or(0.0));
+        let state = match (self.state, &self.stopped) {
+            (State::Running, _) => format!("running: {owner}"),
+            (State::Silent, _) => format!("unknown: {owner} holds the workdir, without a sign for {silent}"),
+            (State::Finished, _) => format!("finished at {}", self.ended()),
+            (State::Stopped, Some(why)) => format!("stopped: {why}; run the same line again to carry on"),
+            (State::Stopped, None) => "stopped".to_owned(),
+        };
+        writeln!(f, "job       {} in {}", self.job, self.workdir.display())?;
+        writeln!(f, "state     {state}")?;
+        writeln!(f, "resumes   {}, {} of finished runs", self.resumes, duration(self.seconds))?;
+        for stage in &self.stages {
+            let at_work = self.state == State::Running && self.now.as_ref().is_some_and(|now| now.stage == stage.name);
+            let how = match (stage.done, stage.seconds) {
+                _ if at_work => "at work".to_owned(),
+                (true, Some(seconds)) => format!("done in {}", duration(seconds)),
+                (true, None) => "done".to_owned(),
+                (false, _) => "to do".to_owned(),
+            };
+            writeln!(f, "{:9} {how}", stage.name)?;
+        }
+        if let Some(units) = self.units {
+            let of = if units.total > 0 { format!(" of {}", units.total) } else { String::new() };
+            let trial = if units.trial > 0 { format!(" in trial {}", units.trial) } else { String::new() };
+            writeln!(f, "units     {}{of} counted{trial}", units.done)?;
+        }
+        if let (State::Running | State::Silent, Some(now)) = (self.state, &self.now) {
+            let percent = 100.0 * now.done as f64 / now.total.max(1) as f64;
+            let left = now.eta_seconds.map_or_else(|| "?".into(), duration);
+            let rate = per_second(now.rate, now.unit);
+            writeln!(f, "now       {} {percent:.1} %, {rate}, {left} left, on {}", now.stage, now.host)?;
+            let limit = now.memory_limit.map_or_else(String::new, |limit| format!(" of {}", bytes(limit)));
+            writeln!(f, "memory    {}{limit}, {} at most", bytes(now.memory), bytes(now.memory_peak))?;
+        }
+        self.triangles.map_or(Ok(()), |triangles| writeln!(f, "triangles {triangles}"))
+    }
+}
+
+impl Look {
+    fn ended(&self) -> String {
+        let written = std::fs::metadata(self.workdir.join("manifest.json")).and_then(|meta| meta.modified());
+        written.map_or_else(|_| "an unknown time".into(), log::timestamp)
+    }
+}

@@ -53,7 +53,7 @@ pub fn look() -> Devices {
 fn mpi() -> Mpi {
     let path = std::env::var_os("PATH").unwrap_or_default();
     let on_path = |name: &&str| std::env::split_paths(&path).any(|folder| folder.join(name).is_file());
-    let launchers: Vec<String> = ["mpirun", "mpiexec", "srun"].iter().filter(on_path).map(|&n| n.to_owned()).collect();
+    let launchers: Vec<String> = ["mpirun", "mpiexec", "srun"].into_iter().filter(on_path).map(str::to_owned).collect();
     let mut missing = vec!["ranks: this version of gpugraph has no MPI and runs as one process".to_owned()];
     if launchers.is_empty() {
         missing.push("a launcher (mpirun, mpiexec or srun): load the site's MPI module, or install openmpi-bin".to_owned());

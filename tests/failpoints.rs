@@ -81,7 +81,8 @@ fn killed_at_every_place_it_carries_on() {
         assert!(number(&report, "graph.blocks") >= 3, "too few blocks to be of use: {report:#}");
         let columns = fs::read(place.workdir().join("out/triangles.npy")).ok();
         assert!(places.len() >= 8, "{places:?}");
-        for (point, n) in &places {
+        // Clips shorten a write; they are no places to die at.
+        for (point, n) in places.iter().filter(|(point, _)| !point.ends_with(".short")) {
             for hit in some_of(*n) {
                 forget(&place);
                 let rule = format!("{point}={hit}:kill");
@@ -121,11 +122,7 @@ fn an_error_at_every_place_has_its_exit_code_and_the_next_run_succeeds() {
     }
     for (name, place) in jobs() {
         let (report, places) = counted(&place);
-        for (point, n) in &places {
-            // Clips are no calls that fail.
-            if point.ends_with(".short") {
-                continue;
-            }
+        for (point, n) in places.iter().filter(|(point, _)| !point.ends_with(".short")) {
             for (action, code) in [("eio", 10), ("enospc", 6)] {
                 for hit in some_of(*n) {
                     forget(&place);
@@ -231,7 +228,7 @@ fn a_stop_is_obeyed_with_75_and_limits_and_threads_may_change() {
         let columns = fs::read(place.workdir().join("out/triangles.npy")).ok();
         for how in [
             ["limits.threads=1", "run.device=cpu"],
-            ["limits.threads=7", "limits.host_memory=64MiB"],
+            ["limits.threads=7", "limits.host_memory=128MiB"],
             ["run.log_interval=1s", "limits.host_memory=2GiB"],
         ] {
             forget(&place);
@@ -259,7 +256,7 @@ fn edges_that_spill_to_disk_are_no_weaker() {
         return;
     }
     let place = Place::new();
-    place.job("kronecker = { scale = 17, edge_factor = 16, seed = 2 }", "[limits]\nthreads = 2\nhost_memory = '48MiB'\n");
+    place.job("kronecker = { scale = 18, edge_factor = 24, seed = 2 }", "[limits]\nthreads = 2\nhost_memory = '64MiB'\n");
     let (report, places) = counted(&place);
     let n = places.iter().find(|(point, _)| point == "spill.write").map_or(0, |p| p.1);
     assert!(n > 10, "this limit should make it spill: {places:?}");

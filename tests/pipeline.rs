@@ -310,7 +310,7 @@ fn threads_and_limits_change_nothing() {
     let path = place.u32("edges.u32", &edges);
     let mut first = None;
     for threads in [1, 2, 7] {
-        for limit in ["48MiB", "1GiB"] {
+        for limit in ["128MiB", "1GiB"] {
             let limits = format!("[limits]\nthreads = {threads}\nhost_memory = '{limit}'\n");
             let (total, report) = count(&place, &path, &limits);
             assert_eq!(total, known, "{limits}");

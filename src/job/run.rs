@@ -161,14 +161,8 @@ impl Session {
         let Some(facts) = self.manifest.found::<Facts>("relabel", identity) else { return Ok(None) };
         let Some(stored) = self.manifest.found::<Stored>("sort", facts.content) else { return Ok(None) };
         let Some(table) = self.job.triangle else { return Ok(None) };
-        let key = super::triangle::triangle_key(facts.content, &table)?;
-        let Some(triangle) = self.manifest.found::<report::Triangle>("triangle", key) else { return Ok(None) };
+        let Some(triangle) = self.counted(&facts, &table)? else { return Ok(None) };
         if self.job.keep && Graph::open(&self.job.workdir, facts.clone(), stored.clone()).is_err() {
-            return Ok(None);
-        }
-        if triangle.trials.len() != self.job.run.trials as usize
-            || !super::verify::outputs_are_whole(&self.job.workdir, &self.manifest)
-        {
             return Ok(None);
         }
         let blocks = stored.blocks;

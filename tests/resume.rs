@@ -16,7 +16,7 @@ const KEEP: &str = "[job]\nworkdir = 'work'\nkeep = true\n";
 const PREPARED: [&str; 4] = ["ingest", "relabel", "partition", "sort"];
 /// 16 million edges: long enough to be hit in every stage. The limit makes it spill.
 const BIG: &str = "kronecker = { scale = 20, edge_factor = 16, seed = 1 }";
-const BIG_LIMITS: &str = "[limits]\nhost_memory = '128MiB'\n[run]\nlog_interval = '1s'\n";
+const BIG_LIMITS: &str = "[limits]\nhost_memory = '96MiB'\n[run]\nlog_interval = '1s'\n";
 /// Its triangles, as scripts of other programs count them, too.
 fn big_answer() -> u64 {
     use std::sync::OnceLock;
@@ -201,7 +201,8 @@ fn the_same_bytes_read_in_another_format_are_another_graph() {
     place.job_on(&path, KEEP);
     assert_eq!(triangles(&place.report(&[])), oracle(400, &edges).0);
     // Pairs of u32 as u64: each edge is one id of a new edge.
-    let wide: Vec<[u64; 2]> = edges.chunks_exact(2).map(|p| [p[0][0] | p[0][1] << 32, p[1][0] | p[1][1] << 32]).collect();
+    let wide: Vec<[u64; 2]> =
+        edges.chunks_exact(2).map(|p| [p[0][0] | p[0][1] << 32, p[1][0] | p[1][1] << 32]).collect();
     let mut ids: Vec<u64> = wide.iter().flatten().copied().collect();
     ids.sort_unstable();
     ids.dedup();
@@ -386,11 +387,16 @@ fn a_full_disk_is_said_and_survived() {
     let Some(small) = small else { return };
     // 0.8 MB of edges: blocks and order take a little less, and there is room for some of it alone.
     let edges = random_edges(30_000, 300_000, 4);
-    place.job_on(&place.u32("edges.u32", &edges), "[job]\nworkdir = 'small/work'\nkeep = true\n[triangle]\nper_vertex = true\n");
+    place.job_on(
+        &place.u32("edges.u32", &edges),
+        "[job]\nworkdir = 'small/work'\nkeep = true\n[triangle]\nper_vertex = true\n",
+    );
     let filler = place.path("small/filler");
     let mut codes = Vec::new();
     for free in [0, 4, 40, 400, 700, 1000, 1200] {
-        fs::write(&filler, vec![1; (1536 - free) << 10]).or_else(|_| fs::write(&filler, vec![1; (1532 - free) << 10])).expect("fill");
+        fs::write(&filler, vec![1; (1536 - free) << 10])
+            .or_else(|_| fs::write(&filler, vec![1; (1532 - free) << 10]))
+            .expect("fill");
         let ran = place.run(&["--quiet"]);
         codes.push(ran.code);
         assert_eq!(ran.code, 6, "{free} KiB free: {}", ran.err);
@@ -439,7 +445,10 @@ fn a_file_size_limit_is_a_full_disk() {
     let output = shell.current_dir(place.path("")).output().expect("run");
     let err = String::from_utf8_lossy(&output.stderr);
     assert_eq!(output.status.code(), Some(6), "{err}");
-    assert!(err.lines().last().is_some_and(|line| line.starts_with("error: ") && line.contains("out of disk")), "{err}");
+    assert!(
+        err.lines().last().is_some_and(|line| line.starts_with("error: ") && line.contains("out of disk")),
+        "{err}"
+    );
     assert_eq!(triangles(&place.report(&[])), oracle(2000, &edges).0);
 }
 

@@ -160,8 +160,11 @@ fn multigraph(edges: usize) -> impl Strategy<Value = Vec<[u64; 2]>> {
 fn some_how() -> impl Strategy<Value = How> {
     let threads = prop_oneof![Just(1), Just(2), Just(7)];
     let target = prop_oneof![Just(None), (1u64..3000).prop_map(Some)];
-    (threads, prop_oneof![Just(0), 0u64..100_000, Just(1 << 28)], target)
-        .prop_map(|(threads, spare, target)| How { threads, spare, target })
+    (threads, prop_oneof![Just(0), 0u64..100_000, Just(1 << 28)], target).prop_map(|(threads, spare, target)| How {
+        threads,
+        spare,
+        target,
+    })
 }
 
 proptest! {
@@ -263,7 +266,9 @@ fn memory_threads_and_spills_do_not_show_in_the_bytes_of_blocks() {
             let mut blocks: Vec<_> = fs::read_dir(out.path())
                 .expect("a folder")
                 .map(|entry| entry.expect("an entry").path())
-                .map(|path| (path.file_name().expect("a name").to_string_lossy().into_owned(), fs::read(path).expect("read")))
+                .map(|path| {
+                    (path.file_name().expect("a name").to_string_lossy().into_owned(), fs::read(path).expect("read"))
+                })
                 .collect();
             blocks.sort();
             assert!(blocks.len() > 3);
@@ -299,11 +304,13 @@ fn a_dictionary_of_many_runs_is_the_same() {
     let folder = tempfile::tempdir().expect("a folder");
     let input = input(folder.path(), &edges).with_chunk(1 << 16);
     let path = folder.path().join("ids");
-    let tight = Budget::new(gpugraph::memory::BASE + 2 * gpugraph::memory::PER_THREAD + input.scratch_bytes(2) + (2 << 20), 2);
+    let tight =
+        Budget::new(gpugraph::memory::BASE + 2 * gpugraph::memory::PER_THREAD + input.scratch_bytes(2) + (2 << 20), 2);
     Dictionary::build(&input, &path, KEY, 2, &tight.expect("a budget"), &Unwatched).expect("build");
     let dictionary = Dictionary::open(&path, KEY, &roomy(2)).expect("open");
     let known: BTreeSet<u64> = edges.iter().flatten().copied().collect();
     assert!(dictionary.ids().iter().eq(known.iter()));
-    let left: Vec<_> = fs::read_dir(folder.path()).expect("a folder").map(|e| e.expect("an entry").file_name()).collect();
+    let left: Vec<_> =
+        fs::read_dir(folder.path()).expect("a folder").map(|e| e.expect("an entry").file_name()).collect();
     assert_eq!(left.len(), 2, "runs have no names: {left:?}");
 }

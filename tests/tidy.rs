@@ -102,7 +102,8 @@ fn the_reader_of_code_leaves_out_comments_strings_and_tests() {
 #[test]
 fn unsafe_stands_only_in_files_that_say_so() {
     for (name, text) in source() {
-        let uses = code(&text).iter().any(|(_, l)| l.split(|c: char| !c.is_alphanumeric() && c != '_').any(|w| w == "unsafe"));
+        let uses =
+            code(&text).iter().any(|(_, l)| l.split(|c: char| !c.is_alphanumeric() && c != '_').any(|w| w == "unsafe"));
         let says = text.lines().any(|line| line.starts_with("#![allow(unsafe_code)] //"));
         assert_eq!(uses, says, "{name}: `unsafe` and `#![allow(unsafe_code)] // why` belong together");
     }
@@ -157,7 +158,8 @@ fn files_are_short_and_named_for_what_they_hold() {
 fn nothing_but_tests_panics() {
     let words = [".unwrap()", "panic!(", "todo!(", "unimplemented!(", "dbg!("];
     // Failpoints panic by order of a test; what cannot be reached says so with `unreachable!` and why.
-    let files: Vec<_> = source().into_iter().filter(|(name, _)| name != "src/failpoint.rs" && !name.ends_with("tests.rs")).collect();
+    let files: Vec<_> =
+        source().into_iter().filter(|(name, _)| name != "src/failpoint.rs" && !name.ends_with("tests.rs")).collect();
     assert_eq!(places(&files, &words), Vec::<String>::new());
 }
 
@@ -182,7 +184,14 @@ fn no_file_names_a_path_of_some_machine() {
     }
     assert!(all.len() > 50);
     // Written so that this file does not contain them.
-    let words = [concat!("\"/wo", "rk/"), concat!("\'/wo", "rk/"), concat!(" /wo", "rk/"), concat!("/ho", "me/"), concat!("/ro", "ot/"), concat!("/Us", "ers/")];
+    let words = [
+        concat!("\"/wo", "rk/"),
+        concat!("\'/wo", "rk/"),
+        concat!(" /wo", "rk/"),
+        concat!("/ho", "me/"),
+        concat!("/ro", "ot/"),
+        concat!("/Us", "ers/"),
+    ];
     for (name, text) in all {
         for word in words {
             assert!(!text.contains(word), "{name} contains {word}");

@@ -56,7 +56,9 @@ fn mpi() -> Mpi {
     let launchers: Vec<String> = ["mpirun", "mpiexec", "srun"].into_iter().filter(on_path).map(str::to_owned).collect();
     let mut missing = vec!["ranks: this version of gpugraph has no MPI and runs as one process".to_owned()];
     if launchers.is_empty() {
-        missing.push("a launcher (mpirun, mpiexec or srun): load the site's MPI module, or install openmpi-bin".to_owned());
+        missing.push(
+            "a launcher (mpirun, mpiexec or srun): load the site's MPI module, or install openmpi-bin".to_owned(),
+        );
     }
     Mpi { built_in: false, launchers, missing }
 }
@@ -64,7 +66,11 @@ fn mpi() -> Mpi {
 impl fmt::Display for Devices {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let (total, free) = (size::show(self.memory), size::show(self.memory_free));
-        writeln!(f, "host    {}: {} cores ({}), {total} of memory, {free} free", self.host, self.cores, self.instructions)?;
+        writeln!(
+            f,
+            "host    {}: {} cores ({}), {total} of memory, {free} free",
+            self.host, self.cores, self.instructions
+        )?;
         let driver = self.cuda.driver.as_ref().map_or_else(|| "none".into(), |v| format!("CUDA {v}"));
         writeln!(f, "driver  {driver}")?;
         writeln!(f, "nvrtc   {}", if self.cuda.nvrtc { "there" } else { "none" })?;

@@ -60,7 +60,8 @@ fn require_workdir(workdir: &Path) -> Result<()> {
     if begins("manifest.json", b"{\n\"manifest\":") || has_lock() {
         return Ok(());
     }
-    let what = "not the workdir of a gpugraph job (neither its manifest.json nor its lock is there); nothing was removed";
+    let what =
+        "not the workdir of a gpugraph job (neither its manifest.json nor its lock is there); nothing was removed";
     Err(Error::Usage(format!("{}: {what}", workdir.display())))
 }
 

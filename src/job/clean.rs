@@ -125,7 +125,8 @@ mod tests {
             std::fs::create_dir(workdir.join(name)).expect("made");
             std::fs::write(workdir.join(name).join("file"), [0; 1000]).expect("written");
         }
-        let mut manifest = Manifest { stopped: Some("a test".into()), ..Manifest::default() };
+        let mut manifest = Manifest::default();
+        manifest.stopped = Some("a test".into());
         manifest.save(workdir).expect("written");
         let said = command(workdir, false).expect("cleaned");
         assert!(said.contains("graph (1000 B)"), "{said}");

@@ -13,7 +13,7 @@ use std::sync::atomic::{AtomicU32, Ordering};
 use std::sync::{Mutex, MutexGuard, PoisonError, RwLock};
 
 /// Endpoints gathered in a bin before they are counted: long enough to pay for a lock.
-const BIN: usize = 1024;
+const BIN: usize = 256;
 /// A bin spans at most this many ids, 1 MiB of counters.
 const MAX_SHIFT: u32 = 18;
 /// A bin spans at least this many.
@@ -121,8 +121,9 @@ struct Degrees {
 
 impl Degrees {
     fn new(budget: &Budget, expected_edges: u64, numbered: bool, wide: bool) -> Result<Self> {
-        // A guess at the ids from the edges keeps about a thousand bins busy; wrong guesses cost speed alone.
-        let shift = (expected_edges / 16 / 1024).max(1).ilog2().clamp(MIN_SHIFT, MAX_SHIFT);
+        // A guess at the ids from the edges keeps about 256 bins busy, whose gathered ids stay in L2; wrong guesses
+        // cost speed alone.
+        let shift = (expected_edges / 16 / 256).max(1).ilog2().clamp(MIN_SHIFT, MAX_SHIFT);
         // An estimate of the edges may be a little off: what is sparse is decided by the true number afterwards.
         let dense = expected_edges.saturating_mul(9).max(if wide { 1024 } else { ALWAYS_DENSE }) + 1;
         Ok(Degrees {

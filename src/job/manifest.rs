@@ -7,7 +7,7 @@ use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
-use xxhash_rust::xxh3::xxh3_64;
+use xxhash_rust::xxh3::{Xxh3, xxh3_64};
 
 /// Changes when a manifest can't be read as it was before.
 const SCHEMA: u32 = 1;
@@ -72,6 +72,25 @@ impl Output {
     /// Of a file with these bytes.
     pub fn of(bytes: &[u8]) -> Self {
         Output { bytes: bytes.len() as u64, checksum: xxh3_64(bytes) }
+    }
+
+    /// Whether the file at `path` is as it was written.
+    pub fn is_of(&self, path: &Path) -> bool {
+        let read = || -> std::io::Result<bool> {
+            use std::io::Read;
+            let mut file = std::fs::File::open(path)?;
+            if file.metadata()?.len() != self.bytes {
+                return Ok(false);
+            }
+            let (mut hash, mut buffer) = (Xxh3::new(), vec![0; 1 << 20]);
+            loop {
+                match file.read(&mut buffer)? {
+                    0 => return Ok(hash.digest() == self.checksum),
+                    n => hash.update(&buffer[..n]),
+                }
+            }
+        };
+        read().unwrap_or(false)
     }
 }
 

@@ -70,6 +70,16 @@ pub fn write_triangles(
     Ok(written)
 }
 
+/// The files of results that a job leaves, by their names in the manifest.
+pub fn names(format: OutputFormat, sparse: bool) -> Vec<String> {
+    let ending = match format {
+        OutputFormat::Npy => "npy",
+        OutputFormat::Csv => "csv",
+    };
+    let columns = ["triangles", "clustering"].map(|name| format!("out/{name}.{ending}"));
+    columns.into_iter().chain(sparse.then(|| "out/ids.npy".to_owned())).collect()
+}
+
 /// What every column needs.
 struct Out<'a> {
     workdir: &'a Path,

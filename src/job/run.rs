@@ -9,6 +9,7 @@ use super::{host, log};
 use crate::comm::Comm;
 use crate::config::{Device, InputSpec, Job};
 use crate::error::{Error, Result};
+use crate::store::replace::remove_leftovers;
 use std::path::Path;
 use std::time::Instant;
 
@@ -24,6 +25,9 @@ pub fn run(job: Job, fresh: bool) -> Result<Report> {
     log::attach(&workdir);
     if fresh {
         super::clean::everything(&workdir)?;
+    }
+    for folder in ["", "graph", "units", "out"] {
+        remove_leftovers(&workdir.join(folder))?;
     }
     let mut manifest = load(&workdir)?;
     manifest.job = job.name.clone();
@@ -88,7 +92,8 @@ impl Session {
     fn execute(&mut self, started: Instant) -> Result<Report> {
         // A finished job needs no graph, which is likely gone by now.
         let prepared_elsewhere = matches!(self.job.input, InputSpec::Prepared(_));
-        let done = if prepared_elsewhere { None } else { self.finished()? };
+        // One that is kept is looked over, and made whole where it is damaged.
+        let done = if prepared_elsewhere || self.job.keep { None } else { self.finished()? };
         let (facts, stored, blocks, triangle) = match done {
             Some(done) => {
                 tracing::info!("this job is done already; --fresh runs it again");
@@ -175,16 +180,7 @@ impl Session {
         let Some(facts) = self.manifest.found::<Facts>("relabel", identity) else { return Ok(None) };
         let Some(stored) = self.manifest.found::<Stored>("sort", facts.content) else { return Ok(None) };
         let Some(table) = self.job.triangle else { return Ok(None) };
-        let key = super::triangle::triangle_key(facts.content, &table)?;
-        let Some(triangle) = self.manifest.found::<report::Triangle>("triangle", key) else { return Ok(None) };
-        if self.job.keep && Graph::open(&self.job.workdir, facts.clone(), stored.clone()).is_err() {
-            return Ok(None);
-        }
-        if triangle.trials.len() != self.job.run.trials as usize
-            || !super::verify::outputs_are_whole(&self.job.workdir, &self.manifest)
-        {
-            return Ok(None);
-        }
+        let Some(triangle) = self.counted(&facts, &table)? else { return Ok(None) };
         let blocks = stored.blocks;
         super::graph::STAGES.into_iter().chain(["triangle"]).for_each(|name| self.skipped(name));
         Ok(Some((facts, stored, blocks, Some(triangle))))

@@ -46,6 +46,9 @@ fn register() -> std::io::Result<()> {
         // SAFETY: the handler reads the clock, touches atomics and may call _exit, all of which a handler may do.
         unsafe { low_level::register(signal, move || on_stop(i + 1, start)) }?;
     }
+    // A file over the size limit of `ulimit -f` is then an error of the write that hits it, as a full disk is.
+    // SAFETY: ignoring a signal runs no code.
+    unsafe { libc::signal(libc::SIGXFSZ, libc::SIG_IGN) };
     // SAFETY: the handler calls write and _exit only.
     unsafe { low_level::register(SIGBUS, on_bus_error) }?;
     Ok(())

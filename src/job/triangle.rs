@@ -1,6 +1,6 @@
 //! The stage `triangle`: trials, units that are journalled as they are counted, results.
 
-use super::graph::Graph;
+use super::graph::{Facts, Graph};
 use super::journal::{Journal, Record, distinct};
 use super::manifest::key;
 use super::progress::Unit;
@@ -23,11 +23,11 @@ impl Session {
     /// Those of counting and of the disk.
     pub fn triangle(&mut self, graph: &Graph, table: &config::Triangle) -> Result<Triangle> {
         let key = triangle_key(graph.facts.content, table)?;
-        let whole = || super::verify::outputs_are_whole(&self.job.workdir, &self.manifest);
-        if let Some(found) = self.manifest.found::<Triangle>("triangle", key).filter(|_| whole()) {
+        if let Some(found) = self.counted(&graph.facts, table)? {
             self.skipped("triangle");
             return Ok(found);
         }
+        self.forget_results()?;
         let units = driver::units(graph.catalogue.len());
         let trials = self.job.run.trials;
         let mut seconds = Vec::new();
@@ -50,6 +50,12 @@ impl Session {
             }
             seconds.push(time);
         }
+        // A block that could not be made durable may have been read back as something else than was written.
+        if let Err(e) = self.syncer.wait() {
+            let units = units_folder(self)?;
+            std::fs::remove_dir_all(&units).map_err(|e| Error::io("remove", &units, e))?;
+            return Err(e);
+        }
         let sum = first.unwrap_or_default();
         let wedges = graph.stored.summary.wedges;
         let found = Triangle {
@@ -65,6 +71,33 @@ impl Session {
         self.manifest.done("triangle", key, figures, &found)?;
         self.manifest.save(&self.job.workdir)?;
         Ok(found)
+    }
+
+    /// The count of an earlier run, if it had as many trials and its files of results are there, in this job's format.
+    ///
+    /// # Errors
+    /// As [`triangle_key`].
+    pub(super) fn counted(&self, facts: &Facts, table: &config::Triangle) -> Result<Option<Triangle>> {
+        let key = triangle_key(facts.content, table)?;
+        let found = self.manifest.found::<Triangle>("triangle", key);
+        let files = if table.per_vertex { outputs::names(self.job.output.format, facts.sparse) } else { Vec::new() };
+        let is_whole = |name: &String| {
+            self.manifest.outputs.get(name).is_some_and(|output| output.is_of(&self.job.workdir.join(name)))
+        };
+        Ok(found.filter(|found| found.trials.len() == self.job.run.trials as usize && files.iter().all(is_whole)))
+    }
+
+    /// Removes results of another input or config, so that none of them is taken for one of this job.
+    fn forget_results(&mut self) -> Result<()> {
+        let outputs = std::mem::take(&mut self.manifest.outputs);
+        for name in outputs.into_keys().filter(|name| name.starts_with("out/")) {
+            let path = self.job.workdir.join(name);
+            match std::fs::remove_file(&path) {
+                Err(e) if e.kind() != std::io::ErrorKind::NotFound => return Err(Error::io("remove", &path, e)),
+                _ => {}
+            }
+        }
+        Ok(())
     }
 }
 

@@ -33,10 +33,19 @@ pub struct Partition<'a> {
     /// Bins whose block is already stored take nothing.
     wanted: &'a [bool],
     parts: Vec<Mutex<Part<'a>>>,
-    pool: Mutex<Vec<&'a mut [u32]>>,
+    pool: Mutex<Pool<'a>>,
     /// Words of a chunk.
     chunk: usize,
     spill: Spill,
+}
+
+/// Chunks that no bin has yet.
+#[derive(Debug)]
+struct Pool<'a> {
+    free: Vec<&'a mut [u32]>,
+    /// Wanted bins that have no chunk yet. One is kept for each: in an input that is sorted, the bins of its end come
+    /// when those of its start have long used up all there is.
+    waiting: usize,
 }
 
 /// What one bin holds.
@@ -59,7 +68,8 @@ impl<'a> Partition<'a> {
     /// [`Error::Io`], [`Error::DiskFull`] for the spill file.
     pub fn new(bins: &'a Bins, wanted: &'a [bool], memory: &'a mut [u32], lines: usize, spill: &Path) -> Result<Self> {
         let chunk = lines * WORDS;
-        let pool: Vec<_> = memory.chunks_exact_mut(chunk).rev().collect();
+        let waiting = wanted.iter().filter(|&&wanted| wanted).count();
+        let pool = Pool { free: memory.chunks_exact_mut(chunk).rev().collect(), waiting };
         let parts = bins.spans.iter().map(|_| Mutex::default()).collect();
         Ok(Partition { bins, wanted, parts, pool: Mutex::new(pool), chunk, spill: Spill::create(spill)? })
     }
@@ -102,7 +112,13 @@ impl<'a> Partition<'a> {
 
     /// An empty chunk at the end of `part`: a fresh one, or its own full one once that is on disk.
     fn next_chunk(&self, part: &mut Part<'a>) -> Result<()> {
-        let fresh = self.pool.lock().unwrap_or_else(PoisonError::into_inner).pop();
+        let fresh = {
+            let mut pool = self.pool.lock().unwrap_or_else(PoisonError::into_inner);
+            if part.chunks.is_empty() {
+                pool.waiting = pool.waiting.saturating_sub(1);
+            }
+            if pool.free.len() > pool.waiting { pool.free.pop() } else { None }
+        };
         match (fresh, part.chunks.last()) {
             (Some(chunk), _) => part.chunks.push(chunk),
             (None, Some(full)) => part.spilled.push(self.spill.write(full)?),
@@ -151,7 +167,7 @@ impl PartReader<'_, '_> {
 
 impl Drop for PartReader<'_, '_> {
     fn drop(&mut self) {
-        self.partition.pool.lock().unwrap_or_else(PoisonError::into_inner).append(&mut self.part.chunks);
+        self.partition.pool.lock().unwrap_or_else(PoisonError::into_inner).free.append(&mut self.part.chunks);
     }
 }
 

@@ -3,9 +3,11 @@
 
 use std::collections::BTreeSet;
 use std::fs;
+use std::io::{BufRead, BufReader};
 use std::os::unix::process::ExitStatusExt;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Output, Stdio};
+use std::sync::mpsc;
 
 use serde_json::Value;
 
@@ -119,8 +121,10 @@ impl Place {
         command
     }
 
-    pub fn start(&self, args: &[&str]) -> Child {
-        self.command(args).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().expect("start gpugraph")
+    /// Starts the job, to be watched by its log.
+    pub fn start(&self, more: &[&str]) -> Started {
+        let args = [&["run", "job.toml"], more].concat();
+        Started::new(&mut self.command(&args))
     }
 
     pub fn gpugraph(&self, args: &[&str]) -> Ran {
@@ -155,15 +159,56 @@ impl Place {
     }
 }
 
-/// Waits for a started command.
-pub fn wait(child: Child) -> Ran {
-    Ran::of(child.wait_with_output().expect("its end"))
+/// A job that runs.
+pub struct Started {
+    child: Child,
+    lines: mpsc::Receiver<String>,
+    seen: String,
 }
 
-/// Sends a signal by number; the process may be gone.
-pub fn signal(child: &Child, number: i32) {
-    let mut kill = Command::new("kill");
-    kill.args([format!("-{number}"), child.id().to_string()]).stderr(Stdio::null()).status().expect("the command kill");
+impl Started {
+    pub fn new(command: &mut Command) -> Started {
+        let mut child = command.stdout(Stdio::null()).stderr(Stdio::piped()).spawn().expect("start gpugraph");
+        let stderr = BufReader::new(child.stderr.take().expect("a pipe"));
+        let (sender, lines) = mpsc::channel();
+        std::thread::spawn(move || stderr.lines().map_while(Result::ok).try_for_each(|line| sender.send(line)));
+        Started { child, lines, seen: String::new() }
+    }
+
+    pub fn id(&self) -> u32 {
+        self.child.id()
+    }
+
+    /// Waits until its log says so; false if it ends before.
+    pub fn until(&mut self, text: &str) -> bool {
+        while let Ok(line) = self.lines.recv() {
+            self.seen.push_str(&line);
+            self.seen.push('\n');
+            if line.contains(text) {
+                return true;
+            }
+        }
+        false
+    }
+
+    /// Sends a signal by number; it may be gone.
+    pub fn signal(&self, number: i32) {
+        let mut kill = Command::new("kill");
+        kill.args([format!("-{number}"), self.id().to_string()])
+            .stderr(Stdio::null())
+            .status()
+            .expect("the command kill");
+    }
+
+    /// Waits for its end.
+    pub fn end(mut self) -> Ran {
+        while let Ok(line) = self.lines.recv() {
+            self.seen.push_str(&line);
+            self.seen.push('\n');
+        }
+        let status = self.child.wait().expect("its end");
+        Ran::of(Output { status, stdout: Vec::new(), stderr: self.seen.into_bytes() })
+    }
 }
 
 /// A number in a report, by its path: `number(&report, "graph.edges")`.

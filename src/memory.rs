@@ -113,6 +113,13 @@ impl Reservation {
     }
 }
 
+impl Reservation {
+    fn shrink(&mut self, bytes: u64) {
+        self.bytes -= bytes;
+        self.budget.0.used.fetch_sub(bytes, Ordering::Relaxed);
+    }
+}
+
 impl Drop for Reservation {
     fn drop(&mut self) {
         self.budget.0.used.fetch_sub(self.bytes, Ordering::Relaxed);
@@ -134,6 +141,19 @@ unsafe impl Plain for u64 {}
 unsafe impl Plain for AtomicU32 {}
 // SAFETY: as above.
 unsafe impl Plain for AtomicU64 {}
+
+/// Asks for `slice[index]` to be brought into the cache; an index out of range asks for nothing of use.
+#[inline(always)]
+pub fn prefetch<T>(slice: &[T], index: usize) {
+    #[cfg(target_arch = "x86_64")]
+    // SAFETY: a prefetch of any address is a hint and never faults.
+    unsafe {
+        use std::arch::x86_64::{_MM_HINT_T0, _mm_prefetch};
+        _mm_prefetch::<_MM_HINT_T0>(slice.as_ptr().wrapping_add(index).cast());
+    }
+    #[cfg(not(target_arch = "x86_64"))]
+    let _ = (slice, index);
+}
 
 /// The bytes of a slice, as they lie in memory.
 pub fn bytes_of<T: Plain>(slice: &[T]) -> &[u8] {
@@ -162,17 +182,15 @@ unsafe impl<T: Send> Send for Buffer<T> {}
 // SAFETY: as above.
 unsafe impl<T: Sync> Sync for Buffer<T> {}
 
+/// Bytes of a page.
+const PAGE: usize = 4096;
+/// Huge pages begin at multiples of their size.
+const HUGE: usize = 2 << 20;
+
 impl<T: Plain> Buffer<T> {
     fn map(len: usize, reservation: Reservation) -> std::io::Result<Self> {
-        let mapped = (len * size_of::<T>()).max(1);
-        // SAFETY: a fresh private mapping at an address of the kernel's choice touches no existing memory.
-        let start = unsafe {
-            let flags = libc::MAP_PRIVATE | libc::MAP_ANONYMOUS;
-            libc::mmap(std::ptr::null_mut(), mapped, libc::PROT_READ | libc::PROT_WRITE, flags, -1, 0)
-        };
-        if start == libc::MAP_FAILED {
-            return Err(std::io::Error::last_os_error());
-        }
+        let mapped = (len * size_of::<T>()).max(1).next_multiple_of(PAGE);
+        let start = region(mapped, libc::PROT_READ | libc::PROT_WRITE)?;
         let buffer = Buffer { start, len, mapped, reservation, element: PhantomData };
         buffer.ask_for_huge_pages();
         Ok(buffer)
@@ -188,31 +206,63 @@ impl<T: Plain> Buffer<T> {
         }
         let more = ((len - self.len) * size_of::<T>()) as u64;
         self.reservation.grow(more, purpose)?;
-        let mapped = len * size_of::<T>();
-        // SAFETY: start and mapped are this buffer's own mapping, and `&mut self` rules out borrows of it.
-        let start = unsafe { libc::mremap(self.start, self.mapped, mapped, libc::MREMAP_MAYMOVE) };
-        if start == libc::MAP_FAILED {
-            return Err(Error::Limit {
+        let mapped = (len * size_of::<T>()).next_multiple_of(PAGE);
+        if mapped > self.mapped {
+            // SAFETY: start and mapped are this buffer's own mapping, `&mut self` rules out borrows of it, and the
+            // place it moves to is a region of that size that nobody else has.
+            let moved = region(mapped, libc::PROT_NONE).and_then(|place| unsafe {
+                let flags = libc::MREMAP_MAYMOVE | libc::MREMAP_FIXED;
+                let start = libc::mremap(self.start, self.mapped, mapped, flags, place);
+                if start == libc::MAP_FAILED { Err(std::io::Error::last_os_error()) } else { Ok(start) }
+            });
+            let start = moved.map_err(|e| Error::Limit {
                 limit: "host_memory",
                 given: size::show(self.reservation.budget.limit()),
-                needed: format!("{} that the system can give", size::show(mapped as u64)),
+                needed: format!("{} that the system can give ({e})", size::show(mapped as u64)),
                 purpose: purpose.to_owned(),
-            });
+            })?;
+            (self.start, self.mapped) = (start, mapped);
+            self.ask_for_huge_pages();
         }
-        (self.start, self.mapped, self.len) = (start, mapped, len);
-        self.ask_for_huge_pages();
+        self.len = len;
         Ok(())
     }
 
-    /// Forgets the elements from `len` on. Their memory stays with the buffer.
-    pub fn truncate(&mut self, len: usize) {
-        self.len = self.len.min(len);
+    /// Shortens the buffer to `len` elements and gives back what was reserved for the others.
+    pub fn shorten(&mut self, len: usize) {
+        if len < self.len {
+            self.reservation.shrink(((self.len - len) * size_of::<T>()) as u64);
+            self.len = len;
+        }
     }
 
     /// Random access over 4 KiB pages is bound by the TLB; a refusal costs speed alone and is ignored.
     fn ask_for_huge_pages(&self) {
         // SAFETY: advice on this buffer's own mapping.
         unsafe { libc::madvise(self.start, self.mapped, libc::MADV_HUGEPAGE) };
+    }
+}
+
+/// Maps `bytes` (whole pages) of fresh memory, at a multiple of [`HUGE`] where there is enough of it.
+fn region(bytes: usize, protection: libc::c_int) -> std::io::Result<*mut libc::c_void> {
+    let spare = if bytes >= HUGE { HUGE } else { 0 };
+    let flags = libc::MAP_PRIVATE | libc::MAP_ANONYMOUS | libc::MAP_NORESERVE;
+    // SAFETY: a fresh private mapping at an address of the kernel's choice touches no existing memory; what is
+    // unmapped again are its own first and last pages.
+    unsafe {
+        let start = libc::mmap(std::ptr::null_mut(), bytes + spare, protection, flags, -1, 0);
+        if start == libc::MAP_FAILED {
+            return Err(std::io::Error::last_os_error());
+        }
+        let before = if spare == 0 { 0 } else { start.align_offset(HUGE) };
+        let place = start.byte_add(before);
+        if before > 0 {
+            libc::munmap(start, before);
+        }
+        if spare > before {
+            libc::munmap(place.byte_add(bytes), spare - before);
+        }
+        Ok(place)
     }
 }
 
@@ -267,6 +317,21 @@ mod tests {
         assert_eq!(budget.free(), (1 << 20) - 800_000);
         drop(b);
         assert_eq!(budget.free(), 1 << 20);
+    }
+
+    #[test]
+    fn a_large_buffer_keeps_what_it_held_wherever_it_moves() {
+        let budget = budget(1 << 30);
+        let mut b = budget.zeroed::<u64>(1000, "a test").expect("fits");
+        b.iter_mut().zip(0..).for_each(|(x, i)| *x = i);
+        for len in [5000, 1 << 19, (1 << 20) + 17, 1 << 22] {
+            b.grow(len, "a test").expect("fits");
+            assert_eq!(b.len(), len);
+            assert!(b.iter().take(1000).copied().eq(0..1000) && b[1000..].iter().all(|&x| x == 0));
+            assert!(len * 8 < HUGE || b.as_ptr().addr() % HUGE == 0);
+        }
+        b.shorten(2000);
+        assert_eq!((b.len(), budget.free()), (2000, (1 << 30) - 16_000));
     }
 
     #[test]

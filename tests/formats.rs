@@ -480,3 +480,24 @@ fn ids_are_narrow_while_they_fit() {
     assert!(!open(&own("small.u32")).wide());
     assert!(open(&own("small.u64")).wide());
 }
+
+#[test]
+fn a_zstd_frame_that_needs_more_memory_than_was_reckoned() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("a.txt.zst");
+    let text = "1 2\n".repeat(10 << 20);
+    let frame = |log: u32| {
+        let mut encoder = zstd::stream::Encoder::new(Vec::new(), 1).unwrap();
+        encoder.window_log(log).unwrap();
+        std::io::copy(&mut text.as_bytes(), &mut encoder).unwrap();
+        encoder.finish().unwrap()
+    };
+    std::fs::write(&path, [frame(26), frame(25)].concat()).unwrap();
+    let input = open(&path);
+    assert_eq!(read(&input, 2).unwrap().0.len(), 20 << 20);
+    let with_long = input.scratch_bytes(2);
+    std::fs::write(&path, [frame(20), frame(25)].concat()).unwrap();
+    assert!(open(&path).scratch_bytes(2) + (50 << 20) < with_long);
+    let text = error(&path, None).to_string();
+    assert!(text.contains(" at byte ") && text.contains("at most 8 MiB"), "{text}");
+}

@@ -13,7 +13,7 @@
 //! | `layout` | header, cut and parse, by format |
 //! | `lines` | the parser of "one edge a line", which `text`, `mtx` and `gr` set up |
 //! | `binary`, `metis` | the other two parsers |
-//! | `map`, `sink` | mapped memory, batches |
+//! | `map`, `sink`, `window` | mapped memory, batches, memory of zstd |
 
 mod binary;
 mod estimate;
@@ -31,6 +31,7 @@ mod plain;
 mod scan;
 mod sink;
 mod text;
+mod window;
 
 pub use format::{Format, Packing};
 pub use input::{Input, Part};

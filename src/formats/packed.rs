@@ -17,7 +17,7 @@ use super::lines::newlines;
 use super::metis::Cursor;
 use super::scan::{Next, Shared, Worked, locate, located, of_kind, refuse_empty};
 use super::sink::Sink;
-use super::{Format, Packing, Part, Visitor};
+use super::{Format, Packing, Part, Visitor, window};
 use crate::error::{At, Error, Result};
 
 /// Blocks that wait between an unpacking thread and the parsers.
@@ -26,15 +26,13 @@ pub(super) const QUEUE: usize = 4;
 const BLOCK: usize = 1 << 20;
 /// Stored bytes read at once.
 const STORED: usize = 256 << 10;
-/// log2 of the largest zstd window: what `zstd --long` and `--ultra -22` use. Larger ones are refused.
-const WINDOW: u32 = 27;
 
 /// Upper bound of what unpacking one file takes.
 pub(super) fn bytes(part: &Part, threads: usize) -> u64 {
     let window = match part.packing() {
         Packing::Plain => return 0,
         Packing::Gzip => 256 << 10,
-        Packing::Zstd => (1 << WINDOW) + (4 << 20),
+        Packing::Zstd => (1 << window::log(part.path())) + (4 << 20),
     };
     // a block, and what is carried into the next, may hold a longest line each, and vectors double
     let block = 2 * (BLOCK + layout::HEAD) as u64;
@@ -260,13 +258,16 @@ impl<'a> Blocks<'a> {
                 Err(e) if e.kind() == std::io::ErrorKind::Interrupted => {}
                 Err(e) => {
                     let stored = self.decoder.stored();
-                    return Err(Error::input(
-                        self.part.path(),
-                        At::Byte(stored.offset - (stored.filled - stored.at) as u64),
-                        format!("a whole {} stream", self.part.packing().name()),
-                        e.to_string(),
-                        "the file is cut short or damaged: fetch or make it again",
-                    ));
+                    let at = At::Byte(stored.offset - (stored.filled - stored.at) as u64);
+                    let (expected, remedy) = if e.to_string().contains("too much memory") {
+                        let most = 1u64 << (window::log(self.part.path()) - 20);
+                        let most = format!("zstd frames of windows of at most {most} MiB");
+                        (most, "pack the file again without --long or --ultra")
+                    } else {
+                        let whole = format!("a whole {} stream", self.part.packing().name());
+                        (whole, "the file is cut short or damaged: fetch or make it again")
+                    };
+                    return Err(Error::input(self.part.path(), at, expected, e.to_string(), remedy));
                 }
             }
         }
@@ -294,7 +295,7 @@ impl<'a> Decoder<'a> {
             return Ok(Decoder::Gzip(Box::new(flate2::bufread::MultiGzDecoder::new(stored))));
         }
         let decoder = zstd::stream::read::Decoder::with_buffer(stored).and_then(|mut decoder| {
-            decoder.window_log_max(WINDOW)?;
+            decoder.window_log_max(window::log(path))?;
             Ok(decoder)
         });
         decoder.map(Box::new).map(Decoder::Zstd).map_err(|e| Error::unreadable(path, &e))

@@ -3,9 +3,9 @@
 use super::layout::{self, Head, Layout};
 use super::map::Map;
 use super::metis::{self, Cursor};
-use super::scan::{Next, Place, Shared, Worked, locate, located, of_kind, refuse_empty};
-use super::sink::Sink;
-use super::{Packing, Visitor};
+use super::scan::{Next, Place, Shared, Worked, located, of_kind, refuse_empty};
+use super::sink::{Sink, Stop};
+use super::{Packing, Part, Visitor};
 use crate::error::{Error, Result};
 
 /// Bytes that are hashed, then parsed, before they leave the L2 cache.
@@ -82,7 +82,7 @@ impl Plain {
 }
 
 impl File {
-    /// The bytes of a chunk, and the records that start in it. Panics never: chunks lie in the file.
+    /// The bytes of a chunk, and those of the records that start in it.
     fn bounds(&self, shared: &Shared<'_>, chunk: u64) -> Result<[usize; 4]> {
         let data = self.map.bytes();
         let from = chunk as usize * shared.chunk;
@@ -128,14 +128,14 @@ impl File {
     }
 
     /// The error of a piece that starts at `at`.
-    fn place(&self, stop: super::sink::Stop, part: &super::Part, at: usize) -> Error {
+    fn place(&self, stop: Stop, part: &Part, at: usize) -> Error {
         let data = self.map.bytes();
         match stop {
-            super::sink::Stop::Fault(mut fault) => {
+            Stop::Fault(mut fault) => {
                 fault.at += at;
-                locate(super::sink::Stop::Fault(fault), part, 0, data, 1)
+                located(*fault, part, 0, data, 1)
             }
-            stop => locate(stop, part, 0, data, 1),
+            Stop::Error(error) => error,
         }
     }
 

@@ -21,10 +21,11 @@ use crate::convert::{self, Converted};
 use crate::error::{Error, Result};
 use crate::formats::{Format, Input, Watch};
 
-/// Kinds of graphs.
+/// Kinds of graphs. [`Generator::kronecker`] and [`Generator::uniform`] check the parameters; scales over
+/// [`MAX_SCALE`] made without them count as that.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Generator {
-    /// R-MAT by the Graph500 parameters, ids permuted: see [`Generator::kronecker`].
+    /// R-MAT by the Graph500 parameters, ids permuted.
     Kronecker {
         /// log2 of the number of vertices, at most 40.
         scale: u32,
@@ -90,8 +91,12 @@ impl Generator {
     /// Makes the edges `first_edge ..` into `out`; the range must lie below [`Self::edges`].
     pub fn fill(&self, first_edge: u64, out: &mut [[u64; 2]]) {
         match self {
-            Generator::Kronecker { scale, seed, .. } => kronecker::fill(*scale, *seed, first_edge, out, |id| id),
-            Generator::Uniform { scale, seed, .. } => uniform::fill(*scale, *seed, first_edge, out, |id| id),
+            Generator::Kronecker { scale, seed, .. } => {
+                kronecker::fill((*scale).min(MAX_SCALE), *seed, first_edge, out, |id| id)
+            }
+            Generator::Uniform { scale, seed, .. } => {
+                uniform::fill((*scale).min(MAX_SCALE), *seed, first_edge, out, |id| id)
+            }
             Generator::Product(product) => product.fill(first_edge, out, |id| id),
         }
     }
@@ -100,8 +105,12 @@ impl Generator {
     pub fn fill_narrow(&self, first_edge: u64, out: &mut [[u32; 2]]) {
         debug_assert!(self.vertices() <= 1 << 32);
         match self {
-            Generator::Kronecker { scale, seed, .. } => kronecker::fill(*scale, *seed, first_edge, out, |id| id as u32),
-            Generator::Uniform { scale, seed, .. } => uniform::fill(*scale, *seed, first_edge, out, |id| id as u32),
+            Generator::Kronecker { scale, seed, .. } => {
+                kronecker::fill((*scale).min(MAX_SCALE), *seed, first_edge, out, |id| id as u32)
+            }
+            Generator::Uniform { scale, seed, .. } => {
+                uniform::fill((*scale).min(MAX_SCALE), *seed, first_edge, out, |id| id as u32)
+            }
             Generator::Product(product) => product.fill(first_edge, out, |id| id as u32),
         }
     }

@@ -20,6 +20,7 @@ use crate::graph::order::DegreeRuns;
 use crate::graph::stored;
 use crate::memory::{at_least, own_bytes};
 use crate::prepare::dictionary::Dictionary;
+use crate::prepare::partition::{EDGE_BYTES, LINE};
 use crate::prepare::shares::{Needs, Shape, Shares, Sizes};
 use crate::prepare::{ingest, order, relabel};
 use serde::Serialize;
@@ -182,7 +183,7 @@ impl Plan {
         let mut plan = Plan::made(job, limit, input, &sized);
         // Blocks may come out half as large where every edge is listed from both ends.
         let least_ids = 4 * ids_at_least;
-        let ingest = ingest::scratch_bytes(threads) + reading + least_ids;
+        let ingest = ingest::scratch_bytes(ids_at_least, threads) + reading + least_ids;
         plan.surely = Surely { host_memory: own_bytes(threads) + ingest, disk: 2 * edges_about.min(distinct) };
         plan.say_maybe();
         Ok(plan)
@@ -353,13 +354,13 @@ fn stages(job: &Job, input: &Input, s: &Sized, threads: usize) -> (Vec<Stage>, u
     let own = own_bytes(threads);
     let reading = input.scratch_bytes(threads);
     let index = looking_up(s.sparse, s.ids);
-    let ingest = own + ingest::scratch_bytes(threads) + reading + ingest::degrees_bytes(s.ids) + index;
+    let ingest = own + ingest::scratch_bytes(s.ids, threads) + reading + ingest::degrees_bytes(s.ids) + index;
     let relabel = own + 4 * s.ids + relabel::scratch_bytes(threads, s.edges);
     let triangle = own + counting(job, s.connected, threads, s.longest_row, s.block_rows);
     let (partition, sort, spill, smallest) = match s.sizes {
         Ok(sizes) => (own + sizes.partitioning, own + sizes.sorting, sizes.spill, sizes.smallest),
         // All edges may have to be spilled then.
-        Err(smallest) => (u64::MAX, u64::MAX, 8 * s.kept, smallest),
+        Err(smallest) => (u64::MAX, u64::MAX, EDGE_BYTES * (s.kept + LINE as u64), smallest),
     };
     // How much each of both takes depends on degrees: one bound for both.
     let (partition, sort) = match s.basis {

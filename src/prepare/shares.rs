@@ -1,19 +1,19 @@
 //! How the memory limit is shared out between the map, the bins and sorting; the same for a plan and for the run.
 
 use super::blocks::Builder;
-use super::partition::{Entry, Scatter};
+use super::partition::{EDGE_BYTES, LINE, Scatter, WORDS};
 use super::sort::Sorter;
 use crate::graph::degrees;
-use crate::graph::layout::{Bins, Layout};
+use crate::graph::layout::{BIN_ROWS, Bins, Layout};
 
 /// Most bins: the lines of a thread (512 bytes a bin) should stay in its core's L2.
 const MAX_BINS: u64 = 2048;
 /// Entries of a bin that sorts within L2.
 const CACHED_BIN: u64 = 1 << 17;
-/// Entries of a chunk, from a page to what makes sequential disk access fast.
-const CHUNK: std::ops::RangeInclusive<u64> = 512..=32_768;
+/// Lines of a chunk, from a page or so to what makes sequential disk access fast.
+const CHUNK: std::ops::RangeInclusive<u64> = 8..=512;
 /// Bytes of what keeps track of a chunk.
-const PER_CHUNK: u64 = 3 * size_of::<&[Entry]>() as u64;
+const PER_CHUNK: u64 = 3 * size_of::<&[u64]>() as u64;
 
 /// What of a layout decides how memory is shared.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -54,10 +54,10 @@ impl Shape {
         let blocks = 2 * bound / Layout::block_target(edges) + 1;
         let one = 4 * (block + 2 * (block + 1).min(rows));
         Shape {
-            // Of two bins in a row, at least one and a half are full.
-            bins: 2 * bound / (bound / MAX_BINS).max(CACHED_BIN) + blocks + 1,
+            // Two bins in a row hold more entries or rows than one may, unless they are of different blocks.
+            bins: 2 * (bound / (bound / MAX_BINS).max(CACHED_BIN) + rows / BIN_ROWS) + 2 * blocks + 1,
             largest_bin: bin,
-            most_rows: (bin + 1).min(rows),
+            most_rows: (bin + 1).min(rows).min(BIN_ROWS),
             rows,
             in_flight: [one, 2 * one],
         }
@@ -101,9 +101,9 @@ pub struct Needs {
 /// The shares of memory, in numbers.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Sizes {
-    /// Entries of a chunk.
+    /// Lines of a chunk.
     pub chunk: usize,
-    /// Entries of all chunks together.
+    /// Words of all chunks together.
     pub pool: usize,
     /// Blocks in memory at once.
     pub in_flight: usize,
@@ -130,31 +130,33 @@ impl Sizes {
             let scratch = Sorter::bytes(shape.largest_bin, shape.most_rows, chunk as usize);
             4 * shape.rows + shape.in_flight[in_flight - 1] + threads * (scratch + degrees::Counter::BYTES)
         };
-        let entry = size_of::<Entry>() as u64;
-        // A chunk and what keeps track of it.
-        let bytes_of = |chunk: u64| chunk * entry + PER_CHUNK;
         let beside = |in_flight, chunk| partitioning.max(sorting(in_flight, chunk));
+        let line = LINE as u64 * EDGE_BYTES;
+        // A chunk and what keeps track of it.
+        let bytes_of = |chunk: u64| chunk * line + PER_CHUNK;
         let smallest = beside(1, *CHUNK.start()) + count * bytes_of(*CHUNK.start());
         if smallest > free {
             return Err(smallest);
         }
         // Two blocks in flight keep all threads busy; they are worth less than the bins' memory only where it is scarce.
         let in_flight = if beside(2, *CHUNK.end()) <= free / 2 { 2 } else { 1 };
-        let pool_of = |chunk: u64| (free - beside(in_flight, chunk).min(free)) / bytes_of(chunk) * chunk;
-        // A bin's last chunk is half empty: together these should stay small beside the edges and the pool.
-        let fits = |chunk: &u64| {
-            let slack = count * chunk;
-            8 * slack <= needs.edges && pool_of(*chunk) >= (4 * slack).min(needs.edges + slack)
-        };
-        let sizes = (CHUNK.start().ilog2()..=CHUNK.end().ilog2()).rev().map(|log| 1 << log);
-        let chunk = sizes.into_iter().find(fits).unwrap_or(*CHUNK.start());
-        let wanted = (needs.edges + count * chunk).next_multiple_of(chunk);
-        let pool = wanted.min(pool_of(chunk).max(count * chunk));
-        let spill = if pool == wanted { 0 } else { (needs.edges - (pool - count * chunk).min(needs.edges)) * entry };
+        let room = |chunk: u64| (free - beside(in_flight, chunk).min(free)) / bytes_of(chunk) * chunk;
+        // Every thread ends with a line for each bin that is not full.
+        let lines = needs.edges / LINE as u64 + threads * count;
+        // The last chunk of every bin is half empty: all of these together should waste little.
+        let spread = lines.min(room(*CHUNK.start())) / (32 * count.max(1));
+        let mut chunk = 1 << spread.clamp(*CHUNK.start(), *CHUNK.end()).ilog2();
+        // Reading chunks back takes memory, too.
+        while chunk > *CHUNK.start() && room(chunk) < count * chunk {
+            chunk /= 2;
+        }
+        let wanted = (lines + count * chunk).next_multiple_of(chunk);
+        let pool = wanted.min(room(chunk).max(count * chunk));
+        let spill = if pool == wanted { 0 } else { (lines - (pool - count * chunk).min(lines)) * line };
         let memory = pool / chunk * bytes_of(chunk);
         Ok(Sizes {
             chunk: chunk as usize,
-            pool: pool as usize,
+            pool: pool as usize * WORDS,
             in_flight,
             spill,
             partitioning: partitioning + memory,
@@ -193,7 +195,7 @@ mod tests {
             match Sizes::new(Shape::at_most(edges, rows), needs, free) {
                 Ok(sizes) => {
                     prop_assert!(sizes.partitioning <= free && sizes.sorting <= free, "{sizes:?}");
-                    prop_assert!(sizes.pool as u64 * 8 + sizes.spill >= edges * 8, "{sizes:?}");
+                    prop_assert!(sizes.pool as u64 * 4 + sizes.spill >= edges / LINE as u64 * LINE as u64 * EDGE_BYTES, "{sizes:?}");
                 }
                 Err(smallest) => {
                     prop_assert!(smallest > free);

@@ -1,17 +1,23 @@
 //! The unit of work: all wedges of a partner block whose middle is a row of the front block.
 
+use super::groups::{Groups, Order, WINDOW_ROWS};
 use super::hubs::{HubBits, RowBits};
-use super::probe::{Isa, Prober};
+use super::probe::{Isa, Marks, Prober};
 use super::tally::{Corners, Tally, Total};
-use super::wedges::{Scratch, Tile};
+use super::wedges::{Tester, Tile, new_marks};
 use crate::graph::csr::Block;
+use rayon::prelude::*;
 use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering::Relaxed};
 
 /// Vertices in the hub corner. Its bits take 17 MB, which stays in a shared cache; twice as many take 68.
 pub const HUBS: u32 = 1 << 14;
 
-/// Entries of the partner in a tile: its rows (4 MB) and their grouped heads (8 MB) stay in a shared cache.
-const TILE_ENTRIES: usize = 1 << 20;
+/// Entries of the partner in a tile. Rows of the front are marked once a tile, which speaks for large ones; a tile's
+/// rows (8 MB) and heads (at most 16 MB) are read in any order, so they should stay in a shared cache.
+const TILE_ENTRIES: usize = 1 << 21;
+
+/// Entries of the partner that a thread takes at a time in the hub corner.
+const PART_ENTRIES: usize = 1 << 16;
 
 /// How triangles are counted. None of it changes a count.
 #[derive(Debug, Clone, Copy)]
@@ -50,13 +56,14 @@ pub struct Counter {
     settings: Settings,
     prober: Prober,
     hubs: HubBits,
+    groups: Groups,
     workers: Vec<Worker>,
 }
 
 #[derive(Debug)]
 struct Worker {
     bits: RowBits,
-    scratch: Scratch,
+    marks: Box<Marks>,
 }
 
 impl Counter {
@@ -64,20 +71,19 @@ impl Counter {
     pub fn scratch_bytes(settings: &Settings, vertices: u64, max_row: u64, max_rows: u64) -> u64 {
         let hubs = hub_limit(settings, vertices);
         let entries = settings.tile as u64 + max_row;
-        HubBits::bytes(hubs) + settings.threads as u64 * (RowBits::bytes(hubs) + Scratch::bytes(entries, max_rows))
+        let worker = RowBits::bytes(hubs) + size_of::<Marks>() as u64;
+        HubBits::bytes(hubs) + Groups::bytes(entries, max_rows, settings.threads) + settings.threads as u64 * worker
     }
 
     /// A counter for blocks of at most `max_rows` rows, of at most `max_row` entries each.
     pub fn new(settings: Settings, vertices: u64, max_row: u64, max_rows: u64) -> Counter {
         let hubs = hub_limit(&settings, vertices);
         let settings = Settings { hubs, ..settings };
-        let worker = || Worker {
-            bits: RowBits::with_limit(hubs),
-            scratch: Scratch::new(settings.tile + max_row as usize, max_rows as usize),
-        };
+        let worker = || Worker { bits: RowBits::with_limit(hubs), marks: new_marks() };
         Counter {
             prober: Prober::new(settings.isa),
             hubs: HubBits::with_limit(hubs),
+            groups: Groups::new(settings.tile + max_row as usize, max_rows as usize, settings.threads),
             workers: (0..settings.threads).map(|_| worker()).collect(),
             settings,
         }
@@ -125,52 +131,70 @@ impl Front<'_, '_> {
         stop: &(dyn Fn() -> bool + Sync),
         tally: impl Fn() -> T + Sync,
     ) -> Option<PairCount> {
-        let Counter { settings, prober, hubs, workers } = &mut *self.counter;
+        let Counter { settings, prober, hubs, groups, workers: workers_of } = &mut *self.counter;
         let (prober, hubs, front) = (*prober, &*hubs, self.front);
-        // Small units get small tiles, so that every thread has several.
-        let entries = (partner.targets.len() / (16 * workers.len())).clamp(1, settings.tile);
-        let (next, triangles, probes) = (AtomicUsize::new(0), AtomicU64::new(0), AtomicU64::new(0));
+        let mut workers: Vec<(&mut Worker, T, Pace<'_>)> = Vec::with_capacity(settings.threads);
         let stopped = AtomicBool::new(false);
-        let (next, triangles, probes, stopped) = (&next, &triangles, &probes, &stopped);
-        rayon::scope(|scope| {
-            for worker in workers {
-                let mut tally = tally();
-                scope.spawn(move |_| {
-                    let mut pace = Pace { work: 0, stop, stopped };
-                    let mut sum = PairCount::default();
-                    while let Some(tile) = next_tile(next, front, partner, entries) {
-                        let Some(count) = worker.tile(tile, prober, hubs, &mut tally, &mut pace) else { break };
-                        sum.triangles += count.triangles;
-                        sum.probes += count.probes;
-                    }
-                    triangles.fetch_add(sum.triangles, Relaxed);
-                    probes.fetch_add(sum.probes, Relaxed);
-                });
+        workers
+            .extend(workers_of.iter_mut().map(|worker| (worker, tally(), Pace { work: 0, stop, stopped: &stopped })));
+        let unit = Tile { front, partner, first: 0, end: partner.rows() };
+
+        // Small units get small parts, so that every thread has several.
+        let parts = (partner.targets.len() / PART_ENTRIES).max(16 * settings.threads);
+        let next = AtomicUsize::new(0);
+        let probes = AtomicU64::new(0);
+        let mut triangles = each(&mut workers, |worker, tally, pace| {
+            let mut closed = 0;
+            loop {
+                let part = next.fetch_add(1, Relaxed);
+                if part >= parts {
+                    return Some(closed);
+                }
+                let count = worker.corner(unit.part(part, parts), prober, hubs, tally, pace)?;
+                closed += count.triangles;
+                probes.fetch_add(count.probes, Relaxed);
             }
-        });
-        let count = PairCount { triangles: triangles.load(Relaxed), probes: probes.load(Relaxed) };
-        (!stopped.load(Relaxed)).then_some(count)
+        })?;
+
+        let tiles = partner.targets.len().div_ceil(settings.tile).max(1);
+        for tile in (0..tiles).map(|tile| unit.part(tile, tiles)) {
+            let mut start = hubs.rows().end.max(front.first_row);
+            while start < front.end_row() {
+                let window = start..front.end_row().min(start.saturating_add(WINDOW_ROWS as u32));
+                start = window.end;
+                let order = tile.group(window.clone(), groups);
+                let (groups, next) = (&*groups, AtomicUsize::new(0));
+                triangles += match order {
+                    Order::Empty => 0,
+                    Order::Middle => each(&mut workers, |worker, tally, pace| {
+                        tile.by_middle(window.clone(), groups, &next, worker.tester(prober, tally, pace))
+                    })?,
+                    Order::Row => each(&mut workers, |worker, tally, pace| {
+                        tile.by_row(window.clone(), &next, worker.tester(prober, tally, pace))
+                    })?,
+                };
+            }
+        }
+        Some(PairCount { triangles, probes: probes.into_inner() })
     }
 }
 
-/// The next rows of `partner` with about `entries` entries in all: at most that many and one row.
-fn next_tile<'a>(next: &AtomicUsize, front: Block<'a>, partner: Block<'a>, entries: usize) -> Option<Tile<'a>> {
-    loop {
-        let start = next.fetch_add(1, Relaxed).checked_mul(entries)?;
-        if start >= partner.targets.len() {
-            return None;
-        }
-        // A tile has the rows that start in its range of entries.
-        let row_from = |entry: usize| partner.offsets.partition_point(|&offset| (offset as usize) < entry);
-        let (first, end) = (row_from(start), row_from(start + entries).min(partner.rows()));
-        if first < end {
-            return Some(Tile { front, partner, first, end });
-        }
-    }
+/// Has every worker do `work`, and adds up what they found. `None` if any was stopped.
+fn each<'p, T: Tally>(
+    workers: &mut [(&mut Worker, T, Pace<'p>)],
+    work: impl Fn(&mut Worker, &mut T, &mut Pace<'p>) -> Option<u64> + Sync,
+) -> Option<u64> {
+    let found = workers.par_iter_mut().with_max_len(1).map(|(worker, tally, pace)| work(worker, tally, pace));
+    found.try_reduce(|| 0, |x, y| Some(x + y))
 }
 
 impl Worker {
-    fn tile<T: Tally>(
+    fn tester<'a, 'p, T>(&'a mut self, prober: Prober, tally: &'a mut T, pace: &'a mut Pace<'p>) -> Tester<'a, 'p, T> {
+        Tester { prober, marks: &mut self.marks, tally, pace }
+    }
+
+    /// Counts the wedges of the tile whose middle is a hub, and how many wedges it has in all.
+    fn corner<T: Tally>(
         &mut self,
         tile: Tile<'_>,
         prober: Prober,
@@ -194,7 +218,6 @@ impl Worker {
                 pace.advance((hub - low) * self.bits.places.len() * 4)?;
             }
         }
-        count.triangles += tile.count(corner.end, prober, &mut self.scratch, tally, pace)?;
         Some(count)
     }
 }

@@ -7,13 +7,15 @@
 //!
 //! Two methods share a unit, divided at the id `b` = [`count::HUBS`]:
 //! * [`hubs`]: wedges whose both ends are hubs, 512 at a time, by words of a bit matrix of the hub corner;
-//! * [`wedges`]: the others grouped by `b`, so that row `b` is marked once and the heads of all rows `c` stream past.
+//! * [`wedges`]: the others grouped by `b` ([`groups`]), so that row `b` is marked once and the heads of all rows `c`
+//!   stream past.
 //!
 //! [`probe`] has the inner loops, for the processor at hand; [`tally`] says what is summed.
 
 pub mod count;
 pub mod cpu;
 pub mod driver;
+pub mod groups;
 pub mod hubs;
 pub mod probe;
 pub mod tally;

@@ -1,0 +1,491 @@
+//! Jobs that are stopped, killed, disturbed and run again: with signals, changed inputs and configs, damaged files,
+//! full and read-only disks.
+
+mod support;
+
+use std::fs;
+use std::os::unix::fs::{FileExt, PermissionsExt};
+use std::os::unix::process::CommandExt;
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, Stdio};
+use std::time::{Duration, Instant};
+
+use support::{Dice, Place, Ran, answer, number, oracle, random_edges, resumed, root, signal, triangles, wait};
+
+const KEEP: &str = "[job]\nworkdir = 'work'\nkeep = true\n";
+const PREPARED: [&str; 4] = ["ingest", "relabel", "partition", "sort"];
+/// 16 million edges: long enough to be hit in every stage. The limit makes it spill.
+const BIG: &str = "kronecker = { scale = 20, edge_factor = 16, seed = 1 }";
+const BIG_LIMITS: &str = "[limits]\nhost_memory = '128MiB'\n[run]\nlog_interval = '1s'\n";
+/// Its triangles, as scripts of other programs count them, too.
+fn big_answer() -> u64 {
+    use std::sync::OnceLock;
+    static ANSWER: OnceLock<u64> = OnceLock::new();
+    *ANSWER.get_or_init(|| {
+        let place = Place::new();
+        place.job(BIG, "");
+        triangles(&place.report(&["--quiet"]))
+    })
+}
+
+/// Waits until the job in `workdir` is in `stage`, or has ended.
+fn await_stage(child: &mut Child, workdir: &Path, stage: &str) -> bool {
+    loop {
+        let status = fs::read(workdir.join("status.json")).ok();
+        let status: Option<serde_json::Value> = status.and_then(|bytes| serde_json::from_slice(&bytes).ok());
+        if status.is_some_and(|s| s["stage"] == stage && s["running"] == true && s["pid"] == child.id()) {
+            return true;
+        }
+        if child.try_wait().expect("a child").is_some() {
+            return false;
+        }
+        std::thread::sleep(Duration::from_millis(5));
+    }
+}
+
+/// Waits for the end, which must come within the 8 s of the contract.
+#[track_caller]
+fn ends_in_time(child: Child) -> Ran {
+    let asked = Instant::now();
+    let ran = wait(child);
+    assert!(asked.elapsed() < Duration::from_secs(8), "{:?}: {}", asked.elapsed(), ran.err);
+    ran
+}
+
+#[test]
+fn signals_in_every_stage_stop_it_in_time_and_it_carries_on() {
+    for (name, more) in [("plain", ""), ("per vertex", "[triangle]\nper_vertex = true\n")] {
+        let place = Place::new();
+        place.job(BIG, &format!("{BIG_LIMITS}{more}"));
+        let mut stopped = 0;
+        for (number, stage) in [(15, "ingest"), (2, "partition"), (10, "sort"), (15, "triangle"), (2, "triangle")] {
+            let mut child = place.start(&["run", "job.toml"]);
+            if !await_stage(&mut child, &place.workdir(), stage) {
+                // The stage went by between two looks, or was done before.
+                wait(child).expect(0);
+                continue;
+            }
+            signal(&child, number);
+            let ran = ends_in_time(child);
+            // A signal in the last moment of the last stage comes too late to stop anything.
+            assert!([75, 0].contains(&ran.code), "{name}: {stage}: {}", ran.err);
+            if ran.code == 75 {
+                stopped += 1;
+                let names = ["SIGTERM", "SIGINT", "SIGUSR1"];
+                assert!(names.iter().any(|name| ran.error().contains(name)), "{}", ran.err);
+            }
+        }
+        assert!(stopped >= 2, "{name}: too short a job to be stopped: {stopped}");
+        let report = place.report(&[]);
+        assert_eq!(triangles(&report), big_answer(), "{name}");
+        if !more.is_empty() {
+            let corners: u64 = place.npy::<u64>("triangles").iter().sum();
+            assert_eq!(corners, 3 * big_answer());
+        }
+    }
+}
+
+#[test]
+fn a_second_signal_ends_it_at_once() {
+    let place = Place::new();
+    place.job(BIG, BIG_LIMITS);
+    // Stopped by the kernel between the two, it can't end in good order before the second comes.
+    let mut child = place.start(&["run", "job.toml"]);
+    assert!(await_stage(&mut child, &place.workdir(), "ingest"));
+    signal(&child, 15);
+    std::thread::sleep(Duration::from_millis(300));
+    signal(&child, 15);
+    assert_eq!(ends_in_time(child).code, 75);
+    assert_eq!(triangles(&place.report(&["--quiet"])), big_answer());
+}
+
+#[test]
+fn killed_ten_times_at_random_it_has_the_same_answer() {
+    let place = Place::new();
+    place.job(BIG, BIG_LIMITS);
+    let mut dice = Dice(std::process::id().into());
+    let seed = dice.0;
+    for round in 0..10 {
+        let child = place.start(&["run", "job.toml", "--quiet"]);
+        std::thread::sleep(Duration::from_millis(50 + dice.below(2500)));
+        signal(&child, 9);
+        let ran = wait(child);
+        assert!([137, 0].contains(&ran.code), "seed {seed}, round {round}: {}", ran.err);
+        assert!(!ran.err.contains("panicked"), "{}", ran.err);
+    }
+    assert_eq!(triangles(&place.report(&["--quiet"])), big_answer(), "seed {seed}");
+}
+
+#[test]
+fn a_workdir_in_use_is_refused() {
+    let place = Place::new();
+    place.job(BIG, BIG_LIMITS);
+    let mut child = place.start(&["run", "job.toml"]);
+    assert!(await_stage(&mut child, &place.workdir(), "ingest"));
+    let ran = place.run(&[]).expect(5);
+    let host = fs::read_to_string("/proc/sys/kernel/hostname").expect("a host name");
+    for word in [host.trim(), &child.id().to_string()] {
+        assert!(ran.error().contains(word), "{word} is not in {}", ran.err);
+    }
+    // Being refused is no reason to disturb the owner.
+    signal(&child, 9);
+    wait(child).expect(137);
+    assert_eq!(triangles(&place.report(&["--quiet"])), big_answer());
+}
+
+/// A finished job with everything kept.
+fn kept(more: &str) -> (Place, Vec<[u64; 2]>) {
+    let place = Place::new();
+    let edges = random_edges(700, 24_000, 17);
+    let path = place.u32("edges.u32", &edges);
+    place.job_on(&path, &format!("{KEEP}{more}"));
+    let report = place.report(&[]);
+    assert_eq!(triangles(&report), oracle(700, &edges).0);
+    assert_eq!(resumed(&report), Vec::<&str>::new());
+    (place, edges)
+}
+
+#[test]
+fn a_finished_job_is_not_done_again_unless_asked() {
+    for keep in ["", KEEP] {
+        let place = Place::new();
+        let path = place.u32("edges.u32", &random_edges(300, 4000, 1));
+        place.job_on(&path, keep);
+        let first = place.report(&[]);
+        let again = place.report(&[]);
+        assert_eq!(answer(&first), answer(&again));
+        assert_eq!(resumed(&again), ["ingest", "relabel", "partition", "sort", "triangle"]);
+        assert_eq!(number(&again, "resumes"), 0);
+        let fresh = place.report(&["--fresh"]);
+        assert_eq!(answer(&first), answer(&fresh));
+        assert_eq!(resumed(&fresh), Vec::<&str>::new());
+        assert_eq!(place.workdir().join("graph").exists(), !keep.is_empty());
+    }
+}
+
+#[test]
+fn an_input_of_the_same_bytes_but_another_time_keeps_its_blocks() {
+    let (place, _) = kept("");
+    let before = place.read_report();
+    let file = fs::File::options().append(true).open(place.path("edges.u32")).expect("open");
+    file.set_modified(std::time::SystemTime::now() + Duration::from_secs(5)).expect("touch");
+    let report = place.report(&[]);
+    assert_eq!(answer(&report), answer(&before));
+    assert_eq!(resumed(&report), ["partition", "sort", "triangle"]);
+}
+
+#[test]
+fn a_changed_input_is_counted_anew() {
+    let (place, mut edges) = kept("");
+    // One more clique of ids that were hardly connected; then, as many bytes, one edge turned into another.
+    edges.extend(support::complete(40).iter().map(|pair| pair.map(|id| 650 + id)));
+    place.u32("edges.u32", &edges);
+    let report = place.report(&[]);
+    assert_eq!(triangles(&report), oracle(700, &edges).0);
+    assert_eq!(resumed(&report), Vec::<&str>::new());
+    let file = fs::File::options().write(true).open(place.path("edges.u32")).expect("open");
+    edges[12_345] = [1, 2];
+    file.write_all_at(&[1, 0, 0, 0, 2, 0, 0, 0], 12_345 * 8).expect("write");
+    assert_eq!(triangles(&place.report(&[])), oracle(700, &edges).0);
+    // Another file altogether under another name.
+    let other = random_edges(100, 2000, 3);
+    place.u32("other.u32", &other);
+    assert_eq!(triangles(&place.report(&["--set", "input.path=other.u32"])), oracle(100, &other).0);
+}
+
+#[test]
+fn the_same_bytes_read_in_another_format_are_another_graph() {
+    let place = Place::new();
+    let edges = random_edges(400, 3000, 8);
+    let path = place.u32("edges.bin", &edges);
+    place.job_on(&path, KEEP);
+    assert_eq!(triangles(&place.report(&[])), oracle(400, &edges).0);
+    // Pairs of u32 as u64: each edge is one id of a new edge.
+    let wide: Vec<[u64; 2]> =
+        edges.chunks_exact(2).map(|p| [p[0][0] | p[0][1] << 32, p[1][0] | p[1][1] << 32]).collect();
+    let mut ids: Vec<u64> = wide.iter().flatten().copied().collect();
+    ids.sort_unstable();
+    ids.dedup();
+    let dense: Vec<[u64; 2]> = wide.iter().map(|p| p.map(|id| ids.binary_search(&id).expect("there") as u64)).collect();
+    let report = place.report(&["--set", "input.format=u64"]);
+    assert_eq!(triangles(&report), oracle(ids.len(), &dense).0);
+    assert_eq!(number(&report, "input.edges"), 1500);
+}
+
+#[test]
+fn another_algorithm_table_redoes_the_count_alone() {
+    let (place, edges) = kept("");
+    let report = place.report(&["--set", "triangle.per_vertex=true"]);
+    assert_eq!(triangles(&report), oracle(700, &edges).0);
+    assert_eq!(resumed(&report), PREPARED);
+    assert_eq!(place.npy::<u64>("triangles"), oracle(700, &edges).1);
+}
+
+#[test]
+fn more_trials_are_counted() {
+    let (place, _) = kept("");
+    let report = place.report(&["--set", "run.trials=3"]);
+    assert_eq!(report["results"]["triangle"]["trials"].as_array().map(Vec::len), Some(3));
+}
+
+/// Every file below a folder, but those that tell rather than hold.
+fn files(folder: &Path) -> Vec<PathBuf> {
+    let mut found = Vec::new();
+    for entry in fs::read_dir(folder).expect("a folder") {
+        let path = entry.expect("an entry").path();
+        if path.is_dir() {
+            found.extend(files(&path));
+        } else {
+            found.push(path);
+        }
+    }
+    found.sort();
+    found
+}
+
+#[test]
+fn damaged_files_are_noticed_and_only_what_depends_on_them_is_made_again() {
+    let (place, edges) = kept("[triangle]\nper_vertex = true\n");
+    let (total, corners) = oracle(700, &edges);
+    let intact = files(&place.workdir());
+    let blocks: Vec<_> = intact.iter().filter(|path| path.extension().is_some_and(|e| e == "block")).collect();
+    let written: Vec<_> = blocks.iter().map(|path| fs::read(path).expect("read")).collect();
+    assert!(blocks.len() >= 3);
+    for path in &intact {
+        let name = path.strip_prefix(place.workdir()).expect("inside").display().to_string();
+        if ["lock", "run.log", "status.json"].contains(&name.as_str()) {
+            continue;
+        }
+        for damage in ["flipped", "cut", "gone", "empty"] {
+            let mut bytes = fs::read(path).expect("read");
+            let half = bytes.len() / 2;
+            match damage {
+                "flipped" => bytes[half] ^= 4,
+                "cut" => bytes.truncate(half),
+                _ => bytes.clear(),
+            }
+            match damage {
+                "gone" => fs::remove_file(path).expect("remove"),
+                _ => fs::write(path, &bytes).expect("write"),
+            }
+            let ran = place.run(&[]);
+            assert_eq!(ran.code, 0, "{name} {damage}: {}", ran.err);
+            let report = place.read_report();
+            assert_eq!(triangles(&report), total, "{name} {damage}");
+            assert_eq!(place.npy::<u64>("triangles"), corners, "{name} {damage}");
+            assert_eq!(place.npy::<f64>("clustering").len(), corners.len(), "{name} {damage}");
+            for (block, bytes) in blocks.iter().zip(&written) {
+                assert_eq!(&fs::read(block).expect("read"), bytes, "{name} {damage}: {}", block.display());
+            }
+            let kept = resumed(&report);
+            if name.starts_with("out/") || name.starts_with("units/") || name == "report.json" {
+                assert!(PREPARED.iter().all(|stage| kept.contains(stage)), "{name} {damage}: {kept:?}");
+            } else if name.starts_with("graph/lower") || name.starts_with("graph/degrees") {
+                assert!(kept.contains(&"ingest") && kept.contains(&"triangle"), "{name} {damage}: {kept:?}");
+            }
+            assert!(path.exists() || name.starts_with("units/"), "{name} {damage}: not made again");
+        }
+    }
+}
+
+#[test]
+fn a_damaged_list_of_sparse_ids_is_made_again() {
+    let place = Place::new();
+    let edges: Vec<_> = random_edges(300, 5000, 2).iter().map(|p| p.map(|id| id * 0x1234_5678_9abc)).collect();
+    place.job_on(&place.u64("edges.u64", &edges), &format!("{KEEP}[triangle]\nper_vertex = true\n"));
+    place.report(&[]);
+    let (ids, corners) = (place.npy::<u64>("ids"), place.npy::<u64>("triangles"));
+    for stale in ["out/ids.npy", "out/triangles.npy"] {
+        let path = place.workdir().join("graph/ids");
+        let mut bytes = fs::read(&path).expect("read");
+        let half = bytes.len() / 2;
+        bytes[half] ^= 1;
+        fs::write(&path, bytes).expect("write");
+        fs::remove_file(place.workdir().join(stale)).expect("remove");
+        place.run(&[]).expect(0);
+        assert_eq!((place.npy::<u64>("ids"), place.npy::<u64>("triangles")), (ids.clone(), corners.clone()));
+    }
+}
+
+#[test]
+fn a_kept_graph_serves_another_job() {
+    let (place, edges) = kept("");
+    let (total, corners) = oracle(700, &edges);
+    // Its own workdir, and the input is not needed any more.
+    fs::remove_file(place.path("edges.u32")).expect("remove");
+    let job = "[job]\nworkdir = 'other'\n[input]\nprepared = 'work'\n[triangle]\nper_vertex = true\n";
+    place.write("other.toml", job);
+    for _ in 0..2 {
+        place.gpugraph(&["run", "other.toml"]).expect(0);
+        let report: serde_json::Value =
+            serde_json::from_slice(&fs::read(place.path("other/report.json")).expect("a report")).expect("JSON");
+        assert_eq!(triangles(&report), total);
+        assert_eq!(support::npy::<u64>(&place.path("other/out/triangles.npy")), corners);
+    }
+    assert!(place.workdir().join("graph").exists(), "the graph of another job is not to be removed");
+    // A damaged one is refused, naming the file: it is not this job's to repair.
+    let block = place.workdir().join("graph/lower.000000.block");
+    let mut bytes = fs::read(&block).expect("read");
+    let half = bytes.len() / 2;
+    bytes[half] ^= 1;
+    fs::write(&block, bytes).expect("write");
+    let ran = place.gpugraph(&["run", "other.toml", "--fresh"]).expect(4);
+    assert!(ran.error().contains("lower.000000.block"), "{}", ran.err);
+}
+
+#[test]
+fn a_graph_that_was_not_kept_is_refused() {
+    let place = Place::new();
+    place.job_on(&place.u32("edges.u32", &random_edges(100, 900, 1)), "");
+    place.report(&[]);
+    for (prepared, words) in [("work", "keep"), ("nowhere", "nowhere")] {
+        place.write("other.toml", format!("[job]\nworkdir = 'other'\n[input]\nprepared = '{prepared}'\n[triangle]\n"));
+        let ran = place.gpugraph(&["run", "other.toml"]).expect(3);
+        assert!(ran.error().contains(words), "{}", ran.err);
+    }
+}
+
+#[test]
+fn an_input_cut_short_while_it_is_read_is_bad_input() {
+    let place = Place::new();
+    // 64 MiB, long enough to be cut while it is read; with text it takes longer.
+    let line = b"123456 654321\n";
+    let path = place.write("edges.txt", line.repeat((64 << 20) / line.len()));
+    place.job_on(&path, "[limits]\nthreads = 1\n");
+    let mut seen = 0;
+    for _ in 0..3 {
+        place.write("edges.txt", line.repeat((64 << 20) / line.len()));
+        let mut child = place.start(&["run", "job.toml", "--fresh"]);
+        if !await_stage(&mut child, &place.workdir(), "ingest") {
+            wait(child);
+            continue;
+        }
+        fs::File::options().write(true).open(&path).and_then(|f| f.set_len(1 << 20)).expect("cut");
+        let ran = wait(child);
+        assert!([0, 3].contains(&ran.code), "{}: {}", ran.code, ran.err);
+        assert!(!ran.err.contains("panicked"), "{}", ran.err);
+        seen += usize::from(ran.code == 3);
+    }
+    println!("cut in time {seen} of 3 times");
+    // Whatever it saw, what it does now is right for the file as it is now, which ends within a line or behind it.
+    let now = fs::read(&path).expect("read");
+    let whole = now.len() / line.len() * line.len();
+    fs::write(&path, &now[..whole]).expect("write");
+    let report = place.report(&[]);
+    assert_eq!(number(&report, "input.edges"), (whole / line.len()) as u64);
+    assert_eq!(number(&report, "graph.edges"), 1);
+}
+
+#[test]
+fn a_full_disk_is_said_and_survived() {
+    if !root() {
+        println!("SKIPPED: only root may mount a small tmpfs");
+        return;
+    }
+    let place = Place::new();
+    let small = Mount::tmpfs(&place.path("small"), "size=1536k");
+    let Some(small) = small else { return };
+    // 0.8 MB of edges: blocks and order take a little less, and there is room for some of it alone.
+    let edges = random_edges(30_000, 300_000, 4);
+    place.job_on(
+        &place.u32("edges.u32", &edges),
+        "[job]\nworkdir = 'small/work'\nkeep = true\n[triangle]\nper_vertex = true\n",
+    );
+    let filler = place.path("small/filler");
+    let mut codes = Vec::new();
+    for free in [0, 4, 40, 400, 700, 1000, 1200] {
+        fs::write(&filler, vec![1; (1536 - free) << 10])
+            .or_else(|_| fs::write(&filler, vec![1; (1532 - free) << 10]))
+            .expect("fill");
+        let ran = place.run(&["--quiet"]);
+        codes.push(ran.code);
+        assert_eq!(ran.code, 6, "{free} KiB free: {}", ran.err);
+        assert!(ran.error().contains("out of disk"), "{}", ran.err);
+    }
+    // Refused before it begins where the blocks can't fit, and in the middle where they nearly do.
+    fs::remove_file(&filler).expect("remove");
+    drop(small);
+    let _roomy = Mount::tmpfs(&place.path("small"), "size=64m").expect("a second mount");
+    place.run(&["--quiet"]).expect(0);
+    let report: serde_json::Value =
+        serde_json::from_slice(&fs::read(place.path("small/work/report.json")).expect("a report")).expect("JSON");
+    let known = oracle(30_000, &edges).0;
+    assert_eq!(triangles(&report), known);
+}
+
+/// A mount that ends with the test.
+struct Mount(PathBuf);
+
+impl Mount {
+    fn tmpfs(at: &Path, options: &str) -> Option<Mount> {
+        fs::create_dir_all(at).expect("a folder");
+        let status = Command::new("mount").args(["-t", "tmpfs", "-o", options, "tmpfs"]).arg(at).status();
+        if status.is_ok_and(|status| status.success()) {
+            return Some(Mount(at.to_owned()));
+        }
+        println!("SKIPPED: this machine lets nobody mount a tmpfs");
+        None
+    }
+}
+
+impl Drop for Mount {
+    fn drop(&mut self) {
+        let _ = Command::new("umount").arg(&self.0).status();
+    }
+}
+
+#[test]
+fn a_file_size_limit_is_a_full_disk() {
+    let place = Place::new();
+    let edges = random_edges(2000, 60_000, 4);
+    place.job_on(&place.u32("edges.u32", &edges), "");
+    // 8 blocks of 512 bytes: less than any block of the graph.
+    let mut shell = Command::new("bash");
+    shell.args(["-c", "ulimit -f 8; exec \"$0\" run job.toml", env!("CARGO_BIN_EXE_gpugraph")]);
+    let output = shell.current_dir(place.path("")).output().expect("run");
+    let err = String::from_utf8_lossy(&output.stderr);
+    assert_eq!(output.status.code(), Some(6), "{err}");
+    assert!(
+        err.lines().last().is_some_and(|line| line.starts_with("error: ") && line.contains("out of disk")),
+        "{err}"
+    );
+    assert_eq!(triangles(&place.report(&[])), oracle(2000, &edges).0);
+}
+
+#[test]
+fn a_workdir_that_cannot_be_written_is_named() {
+    let place = Place::new();
+    place.job_on(&place.u32("edges.u32", &random_edges(100, 900, 1)), "");
+    place.write("file", "");
+    let ran = place.run(&["--set", "job.workdir=file/work"]).expect(10);
+    assert!(ran.error().contains("file/work"), "{}", ran.err);
+    // Root may write where the mode says no, so it must be another user, or a read-only mount.
+    fs::create_dir(place.path("closed")).expect("a folder");
+    let _mount = if root() {
+        let Some(mount) = Mount::tmpfs(&place.path("closed"), "size=1m,ro") else { return };
+        Some(mount)
+    } else {
+        fs::set_permissions(place.path("closed"), fs::Permissions::from_mode(0o555)).expect("close");
+        None
+    };
+    for workdir in ["closed", "closed/work"] {
+        let ran = place.run(&["--set", &format!("job.workdir={workdir}")]).expect(10);
+        assert!(ran.error().contains("closed"), "{}", ran.err);
+    }
+}
+
+#[test]
+fn a_closed_output_or_error_stream_ends_nothing() {
+    let place = Place::new();
+    place.job_on(&place.u32("edges.u32", &random_edges(100, 900, 1)), "");
+    for closed in [">&-", "2>&-", ">&- 2>&- <&-", "> /dev/full", "2> /dev/full"] {
+        let line = format!("\"$0\" run job.toml --fresh {closed}");
+        let mut shell = Command::new("bash");
+        shell.args(["-c", &line, env!("CARGO_BIN_EXE_gpugraph")]).stdin(Stdio::null());
+        shell.stdout(Stdio::null()).stderr(Stdio::null()).process_group(0);
+        let status = shell.current_dir(place.path("")).status().expect("run");
+        assert!(place.workdir().join("report.json").exists(), "{closed}");
+        assert_ne!(status.code(), Some(101), "{closed}: it panicked");
+        assert_eq!(triangles(&place.read_report()), oracle(100, &random_edges(100, 900, 1)).0);
+    }
+}

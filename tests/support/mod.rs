@@ -1,0 +1,289 @@
+//! What the tests of whole jobs share: a folder to work in, the real binary, graphs and answers made another way.
+#![allow(dead_code)] // every test binary uses its own part of it
+
+use std::collections::BTreeSet;
+use std::fs;
+use std::os::unix::process::ExitStatusExt;
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, Output, Stdio};
+
+use serde_json::Value;
+
+/// The graphs with known answers, where this machine has them.
+pub fn shared() -> Option<PathBuf> {
+    let folder = std::env::var_os("GPUGRAPH_DATA").map(PathBuf::from);
+    let folder = folder.unwrap_or_else(|| Path::new(env!("CARGO_MANIFEST_DIR")).join("../shared/data"));
+    if folder.join("MANIFEST.tsv").is_file() {
+        return Some(folder);
+    }
+    println!("SKIPPED: no shared data at {}", folder.display());
+    None
+}
+
+/// Whether this process may mount, make cgroups and change owners.
+pub fn root() -> bool {
+    let status = fs::read_to_string("/proc/self/status").unwrap_or_default();
+    let uid = status.lines().find_map(|line| line.strip_prefix("Uid:"));
+    uid.and_then(|line| line.split_whitespace().nth(1)) == Some("0")
+}
+
+/// A folder of its own, in which the binary runs; gone with the test.
+pub struct Place {
+    folder: tempfile::TempDir,
+}
+
+/// How a command ended.
+pub struct Ran {
+    /// Exit code; 128 + the signal that killed it.
+    pub code: i32,
+    pub out: String,
+    pub err: String,
+}
+
+impl Ran {
+    fn of(output: Output) -> Ran {
+        let text = |bytes| String::from_utf8_lossy(bytes).into_owned();
+        let code = output.status.code().or_else(|| output.status.signal().map(|s| 128 + s));
+        Ran { code: code.expect("an end"), out: text(&output.stdout), err: text(&output.stderr) }
+    }
+
+    /// Fails the test unless the command ended so.
+    #[track_caller]
+    pub fn expect(self, code: i32) -> Ran {
+        assert_eq!(self.code, code, "stdout: {}\nstderr: {}", self.out, self.err);
+        assert!(!self.err.contains("panicked"), "{}", self.err);
+        self
+    }
+
+    /// The one line of cause.
+    #[track_caller]
+    pub fn error(&self) -> &str {
+        let mut lines = self.err.lines().filter(|line| line.starts_with("error: "));
+        let line = lines.next().unwrap_or_else(|| panic!("no error line in {}", self.err));
+        assert_eq!(lines.next(), None, "{}", self.err);
+        assert_eq!(self.err.lines().last(), Some(line), "the cause is the last line: {}", self.err);
+        line
+    }
+}
+
+impl Place {
+    pub fn new() -> Place {
+        Place { folder: tempfile::tempdir().expect("a folder") }
+    }
+
+    pub fn path(&self, name: impl AsRef<Path>) -> PathBuf {
+        self.folder.path().join(name)
+    }
+
+    /// The workdir of [`Self::job`].
+    pub fn workdir(&self) -> PathBuf {
+        self.path("work")
+    }
+
+    pub fn write(&self, name: &str, bytes: impl AsRef<[u8]>) -> PathBuf {
+        let path = self.path(name);
+        fs::write(&path, bytes).expect("write");
+        path
+    }
+
+    /// Edges as a file of u32 pairs.
+    pub fn u32(&self, name: &str, edges: &[[u64; 2]]) -> PathBuf {
+        let narrow = |&id: &u64| u32::try_from(id).expect("a small id").to_le_bytes();
+        self.write(name, edges.iter().flatten().flat_map(narrow).collect::<Vec<u8>>())
+    }
+
+    /// Edges as a file of u64 pairs.
+    pub fn u64(&self, name: &str, edges: &[[u64; 2]]) -> PathBuf {
+        self.write(name, edges.iter().flatten().flat_map(|id| id.to_le_bytes()).collect::<Vec<u8>>())
+    }
+
+    /// A job file on `input` (the lines of that table) with `more` tables behind; its workdir is `work`.
+    pub fn job(&self, input: &str, more: &str) {
+        let triangle = if more.contains("[triangle]") { "" } else { "[triangle]\n" };
+        let job = if more.contains("[job]") { "" } else { "[job]\nworkdir = 'work'\n" };
+        self.write("job.toml", format!("{job}[input]\n{input}\n{more}\n{triangle}"));
+    }
+
+    /// A job on the file `path`.
+    pub fn job_on(&self, path: &Path, more: &str) {
+        self.job(&format!("path = '{}'", path.display()), more);
+    }
+
+    pub fn command(&self, args: &[&str]) -> Command {
+        let mut command = Command::new(env!("CARGO_BIN_EXE_gpugraph"));
+        command.args(args).current_dir(self.folder.path()).stdin(Stdio::null());
+        // What a developer or a scheduler has set must not decide a test.
+        for name in ["GPUGRAPH_LOG", "SLURM_CPUS_PER_TASK", "PBS_NCPUS", "NCPUS", "PBS_NUM_PPN"] {
+            command.env_remove(name);
+        }
+        command
+    }
+
+    pub fn start(&self, args: &[&str]) -> Child {
+        self.command(args).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().expect("start gpugraph")
+    }
+
+    pub fn gpugraph(&self, args: &[&str]) -> Ran {
+        Ran::of(self.command(args).output().expect("run gpugraph"))
+    }
+
+    /// `run job.toml` with more arguments.
+    pub fn run(&self, more: &[&str]) -> Ran {
+        self.gpugraph(&[&["run", "job.toml"], more].concat())
+    }
+
+    /// `run job.toml` with failpoints.
+    pub fn run_failing(&self, failpoints: &str, more: &[&str]) -> Ran {
+        let args = [&["run", "job.toml"], more].concat();
+        Ran::of(self.command(&args).env("GPUGRAPH_FAILPOINTS", failpoints).output().expect("run gpugraph"))
+    }
+
+    /// Runs the job to its end; its report.
+    #[track_caller]
+    pub fn report(&self, more: &[&str]) -> Value {
+        self.run(more).expect(0);
+        self.read_report()
+    }
+
+    pub fn read_report(&self) -> Value {
+        serde_json::from_slice(&fs::read(self.workdir().join("report.json")).expect("a report")).expect("JSON")
+    }
+
+    /// A column of results.
+    pub fn npy<T: Number>(&self, name: &str) -> Vec<T> {
+        npy(&self.workdir().join("out").join(format!("{name}.npy")))
+    }
+}
+
+/// Waits for a started command.
+pub fn wait(child: Child) -> Ran {
+    Ran::of(child.wait_with_output().expect("its end"))
+}
+
+/// Sends a signal by number; the process may be gone.
+pub fn signal(child: &Child, number: i32) {
+    let mut kill = Command::new("kill");
+    kill.args([format!("-{number}"), child.id().to_string()]).stderr(Stdio::null()).status().expect("the command kill");
+}
+
+/// A number in a report, by its path: `number(&report, "graph.edges")`.
+#[track_caller]
+pub fn number(report: &Value, path: &str) -> u64 {
+    let found = path.split('.').fold(report, |value, name| &value[name]);
+    found.as_u64().unwrap_or_else(|| panic!("{path} is {found} in {report:#}"))
+}
+
+#[track_caller]
+pub fn triangles(report: &Value) -> u64 {
+    number(report, "results.triangle.triangles")
+}
+
+/// Of a report, what may not depend on how the job ran.
+pub fn answer(report: &Value) -> Value {
+    let mut report = report.clone();
+    let results = &mut report["results"]["triangle"];
+    if let Some(fields) = results.as_object_mut() {
+        fields.remove("seconds");
+        fields.remove("trials");
+    }
+    serde_json::json!([report["results"], report["graph"], report["input"]])
+}
+
+/// The stages of a report that an earlier run did.
+pub fn resumed(report: &Value) -> Vec<&str> {
+    let stages = report["stages"].as_array().expect("stages").iter();
+    stages.filter(|stage| stage["resumed"] == true).filter_map(|stage| stage["name"].as_str()).collect()
+}
+
+pub trait Number: Copy {
+    const DESCR: &'static str;
+    fn from_le(bytes: [u8; 8]) -> Self;
+}
+
+impl Number for u64 {
+    const DESCR: &'static str = "<u8";
+    fn from_le(bytes: [u8; 8]) -> u64 {
+        u64::from_le_bytes(bytes)
+    }
+}
+
+impl Number for f64 {
+    const DESCR: &'static str = "<f8";
+    fn from_le(bytes: [u8; 8]) -> f64 {
+        f64::from_le_bytes(bytes)
+    }
+}
+
+/// Reads a one-dimensional numpy file as numpy does: by its header.
+pub fn npy<T: Number>(path: &Path) -> Vec<T> {
+    let bytes = fs::read(path).unwrap_or_else(|e| panic!("{}: {e}", path.display()));
+    assert_eq!(&bytes[..8], b"\x93NUMPY\x01\x00");
+    let length = usize::from(u16::from_le_bytes([bytes[8], bytes[9]]));
+    let header = std::str::from_utf8(&bytes[10..10 + length]).expect("text");
+    assert!(header.ends_with('\n') && (10 + length) % 64 == 0, "{header:?}");
+    assert!(header.contains(&format!("'descr': '{}', 'fortran_order': False", T::DESCR)), "{header:?}");
+    let values: Vec<T> =
+        bytes[10 + length..].chunks_exact(8).map(|word| T::from_le(word.try_into().expect("eight"))).collect();
+    assert!(header.contains(&format!("'shape': ({},)", values.len())), "{header:?}");
+    values
+}
+
+/// A random number generator for tests: SplitMix64.
+pub struct Dice(pub u64);
+
+impl Dice {
+    pub fn roll(&mut self) -> u64 {
+        self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
+        let mut z = self.0;
+        z = (z ^ (z >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+        z = (z ^ (z >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
+        z ^ (z >> 31)
+    }
+
+    pub fn below(&mut self, end: u64) -> u64 {
+        self.roll() % end
+    }
+}
+
+/// A random multigraph with hubs, loops and repeats.
+pub fn random_edges(vertices: u64, edges: usize, seed: u64) -> Vec<[u64; 2]> {
+    let mut dice = Dice(seed);
+    let end = |dice: &mut Dice| {
+        let range = if dice.below(3) == 0 { (vertices / 16).max(1) } else { vertices };
+        dice.below(range)
+    };
+    (0..edges).map(|_| [end(&mut dice), end(&mut dice)]).collect()
+}
+
+/// Triangles in all, and per vertex, counted the slow way: sets of neighbours.
+pub fn oracle(vertices: usize, edges: &[[u64; 2]]) -> (u64, Vec<u64>) {
+    let mut neighbours = vec![BTreeSet::new(); vertices];
+    for &[u, v] in edges.iter().filter(|[u, v]| u != v) {
+        neighbours[u as usize].insert(v);
+        neighbours[v as usize].insert(u);
+    }
+    let mut corners = vec![0; vertices];
+    let mut triangles = 0;
+    for u in 0..vertices as u64 {
+        for &v in neighbours[u as usize].range(u + 1..) {
+            for &w in neighbours[v as usize].range(v + 1..) {
+                if neighbours[u as usize].contains(&w) {
+                    triangles += 1;
+                    [u, v, w].into_iter().for_each(|x| corners[x as usize] += 1);
+                }
+            }
+        }
+    }
+    (triangles, corners)
+}
+
+/// All pairs below `n`.
+pub fn complete(n: u64) -> Vec<[u64; 2]> {
+    (0..n).flat_map(|v| (0..v).map(move |u| [u, v])).collect()
+}
+
+/// A ⊗ B for edges of undirected loop-free A and B, B on `n` vertices: every pair of edges gives two.
+pub fn product(a: &[[u64; 2]], b: &[[u64; 2]], n: u64) -> Vec<[u64; 2]> {
+    let pairs = a.iter().flat_map(|&[u, v]| b.iter().map(move |&[x, y]| (u, v, x, y)));
+    pairs.flat_map(|(u, v, x, y)| [[u * n + x, v * n + y], [u * n + y, v * n + x]]).collect()
+}

@@ -328,7 +328,7 @@ mod tests {
             b.grow(len, "a test").expect("fits");
             assert_eq!(b.len(), len);
             assert!(b.iter().take(1000).copied().eq(0..1000) && b[1000..].iter().all(|&x| x == 0));
-            assert!(len * 8 < HUGE || b.as_ptr().addr() % HUGE == 0);
+            assert!(len * 8 < HUGE || b.as_ptr().addr().is_multiple_of(HUGE));
         }
         b.shorten(2000);
         assert_eq!((b.len(), budget.free()), (2000, (1 << 30) - 16_000));

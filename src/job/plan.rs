@@ -20,6 +20,7 @@ use crate::graph::order::DegreeRuns;
 use crate::graph::stored;
 use crate::memory::{at_least, own_bytes};
 use crate::prepare::dictionary::Dictionary;
+use crate::prepare::partition::{EDGE_BYTES, LINE};
 use crate::prepare::shares::{Needs, Shape, Shares, Sizes};
 use crate::prepare::{ingest, order, relabel};
 use serde::Serialize;
@@ -361,7 +362,7 @@ fn stages(job: &Job, input: &Input, s: &Sized, threads: usize) -> (Vec<Stage>, u
     let (partition, sort, spill, smallest) = match s.sizes {
         Ok(sizes) => (own + sizes.partitioning, own + sizes.sorting, sizes.spill, sizes.smallest),
         // All edges may have to be spilled then.
-        Err(smallest) => (u64::MAX, u64::MAX, 8 * s.kept, smallest),
+        Err(smallest) => (u64::MAX, u64::MAX, EDGE_BYTES * (s.kept + LINE as u64), smallest),
     };
     // How much each of both takes depends on degrees: one bound for both.
     let (partition, sort) = match s.basis {

@@ -11,7 +11,7 @@ use crate::graph::order::DegreeRuns;
 /// Edges a second and thread.
 const INGEST: f64 = 40e6;
 const PARTITION: f64 = 18e6;
-const SORT: f64 = 45e6;
+const SORT: f64 = 30e6;
 const DICTIONARY: f64 = 5e6;
 /// Ids a second and thread.
 const RELABEL: f64 = 200e6;

@@ -22,10 +22,10 @@ pub fn run(job: Job, fresh: bool) -> Result<Report> {
     refuse_gpu(&job)?;
     let workdir = job.workdir.clone();
     let _lock = Lock::acquire(&workdir)?;
-    log::attach(&workdir);
     if fresh {
         super::clean::everything(&workdir)?;
     }
+    log::attach(&workdir);
     for folder in ["", "graph", "units", "out"] {
         remove_leftovers(&workdir.join(folder))?;
     }

@@ -13,7 +13,7 @@ const CACHED_BIN: u64 = 1 << 17;
 /// Lines of a chunk, from a page or so to what makes sequential disk access fast.
 const CHUNK: std::ops::RangeInclusive<u64> = 8..=512;
 /// Bytes of what keeps track of a chunk.
-const PER_CHUNK: u64 = 3 * size_of::<&[u32]>() as u64;
+const PER_CHUNK: u64 = 3 * size_of::<&[u64]>() as u64;
 
 /// What of a layout decides how memory is shared.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -54,8 +54,8 @@ impl Shape {
         let blocks = 2 * bound / Layout::block_target(edges) + 1;
         let one = 4 * (block + 2 * (block + 1).min(rows));
         Shape {
-            // Two bins in a row are more than a full one, by entries or by rows.
-            bins: 2 * bound / (bound / MAX_BINS).max(CACHED_BIN) + 2 * rows / BIN_ROWS + blocks + 1,
+            // Two bins in a row hold more entries or rows than one may, unless they are of different blocks.
+            bins: 2 * (bound / (bound / MAX_BINS).max(CACHED_BIN) + rows / BIN_ROWS) + 2 * blocks + 1,
             largest_bin: bin,
             most_rows: (bin + 1).min(rows).min(BIN_ROWS),
             rows,
@@ -130,10 +130,10 @@ impl Sizes {
             let scratch = Sorter::bytes(shape.largest_bin, shape.most_rows, chunk as usize);
             4 * shape.rows + shape.in_flight[in_flight - 1] + threads * (scratch + degrees::Counter::BYTES)
         };
+        let beside = |in_flight, chunk| partitioning.max(sorting(in_flight, chunk));
         let line = LINE as u64 * EDGE_BYTES;
         // A chunk and what keeps track of it.
         let bytes_of = |chunk: u64| chunk * line + PER_CHUNK;
-        let beside = |in_flight, chunk| partitioning.max(sorting(in_flight, chunk));
         let smallest = beside(1, *CHUNK.start()) + count * bytes_of(*CHUNK.start());
         if smallest > free {
             return Err(smallest);
@@ -143,9 +143,13 @@ impl Sizes {
         let room = |chunk: u64| (free - beside(in_flight, chunk).min(free)) / bytes_of(chunk) * chunk;
         // Every thread ends with a line for each bin that is not full.
         let lines = needs.edges / LINE as u64 + threads * count;
-        // A bin's last chunk is half empty: together these should stay small beside the edges and the pool.
+        // The last chunk of every bin is half empty: all of these together should waste little.
         let spread = lines.min(room(*CHUNK.start())) / (32 * count.max(1));
-        let chunk = 1 << spread.clamp(*CHUNK.start(), *CHUNK.end()).ilog2();
+        let mut chunk = 1 << spread.clamp(*CHUNK.start(), *CHUNK.end()).ilog2();
+        // Reading chunks back takes memory, too.
+        while chunk > *CHUNK.start() && room(chunk) < count * chunk {
+            chunk /= 2;
+        }
         let wanted = (lines + count * chunk).next_multiple_of(chunk);
         let pool = wanted.min(room(chunk).max(count * chunk));
         let spill = if pool == wanted { 0 } else { (lines - (pool - count * chunk).min(lines)) * line };
@@ -191,7 +195,7 @@ mod tests {
             match Sizes::new(Shape::at_most(edges, rows), needs, free) {
                 Ok(sizes) => {
                     prop_assert!(sizes.partitioning <= free && sizes.sorting <= free, "{sizes:?}");
-                    prop_assert!(sizes.pool as u64 * 4 + sizes.spill >= edges * EDGE_BYTES, "{sizes:?}");
+                    prop_assert!(sizes.pool as u64 * 4 + sizes.spill >= edges / LINE as u64 * LINE as u64 * EDGE_BYTES, "{sizes:?}");
                 }
                 Err(smallest) => {
                     prop_assert!(smallest > free);

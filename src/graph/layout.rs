@@ -3,8 +3,8 @@
 //! A row of the oriented graph holds the neighbours smaller than its vertex, so vertex `v` of degree `d` has at most
 //! `min(d, v)` of them: its *bound*. Blocks are cut where the sum of bounds reaches a target that depends on the number
 //! of edges. So the boundaries depend on the input alone, never on limits, threads, device or ranks, and a plan can
-//! name them. Cuts fall between granules: row ranges that are a 1024th of their ids wide, which makes the lookup from a
-//! row to its place one table of a few thousand entries at any size of graph.
+//! name them. Cuts fall between granules: row ranges that are a small part of their ids wide, which makes the lookup
+//! from a row to its place one table of some thousand entries at any size of graph.
 
 use super::order::DegreeRuns;
 use std::ops::Range;
@@ -19,20 +19,33 @@ const MIN_BLOCK: u64 = 1 << 12;
 /// A graph has about this many blocks while they stay under [`MAX_BLOCK`].
 const BLOCKS: u64 = 8;
 
-/// Binary logarithm of the granules to every doubling of the row id.
-const MANTISSA: u32 = 10;
+/// Rows of a bin, at most: their place in it fits 16 bits.
+pub const BIN_ROWS: u64 = 1 << 16;
 
-/// The granule that row `v` lies in; granules ascend with rows.
-#[inline]
-pub fn granule(v: u32) -> usize {
-    let shift = (v | (1 << MANTISSA)).ilog2() - MANTISSA;
-    ((shift as usize) << MANTISSA) + (v >> shift) as usize
+/// How rows are cut into granules: 2^`mantissa` to every doubling of the row id.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+struct Granules {
+    mantissa: u32,
 }
 
-/// First row of granule `g`: the inverse of [`granule`].
-fn granule_start(g: usize) -> u64 {
-    let shift = (g >> MANTISSA).saturating_sub(1);
-    ((g - (shift << MANTISSA)) as u64) << shift
+impl Granules {
+    /// For rows under `rows`: a thousand to a doubling, more where one would have over [`BIN_ROWS`] rows.
+    fn new(rows: u64) -> Self {
+        Granules { mantissa: (u64::BITS - rows.leading_zeros()).saturating_sub(BIN_ROWS.ilog2() + 1).max(10) }
+    }
+
+    /// The granule that row `v` lies in; granules ascend with rows.
+    #[inline]
+    fn of(self, v: u32) -> usize {
+        let shift = (v | (1 << self.mantissa)).ilog2() - self.mantissa;
+        ((shift as usize) << self.mantissa) + (v >> shift) as usize
+    }
+
+    /// First row of granule `g`: the inverse of [`Self::of`].
+    fn start(self, g: usize) -> u64 {
+        let shift = (g >> self.mantissa).saturating_sub(1);
+        ((g - (shift << self.mantissa)) as u64) << shift
+    }
 }
 
 /// A range of rows, and the most entries they can have.
@@ -59,6 +72,7 @@ impl Span {
 /// The blocks of a graph.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Layout {
+    cut: Granules,
     granules: Vec<Span>,
     blocks: Vec<Range<usize>>,
 }
@@ -72,9 +86,10 @@ impl Layout {
 
     /// The same with blocks of about `target` entries (one granule at least).
     pub fn with_target(runs: &DegreeRuns, target: u64) -> Self {
-        let granules = granules(runs);
-        let blocks = group(&granules, 0..granules.len(), target);
-        Layout { granules, blocks }
+        let cut = Granules::new(runs.vertices());
+        let granules = granules(runs, cut);
+        let blocks = group(&granules, 0..granules.len(), target, u64::MAX);
+        Layout { cut, granules, blocks }
     }
 
     /// Number of rows: of vertices that are not isolated.
@@ -97,11 +112,13 @@ impl Layout {
         self.span(&self.blocks[b])
     }
 
-    /// Bins of at most `target` entries each (one granule at least), each within one block, in order of rows.
+    /// Bins of at most `target` entries (one granule at least) and [`BIN_ROWS`] rows each, each within one block, in
+    /// order of rows.
     pub fn bins(&self, target: u64) -> Bins {
-        let mut bins = Bins { spans: Vec::new(), block_of: Vec::new(), of_granule: vec![0; self.granules.len()] };
+        let of_granule = vec![0; self.granules.len()];
+        let mut bins = Bins { cut: self.cut, spans: Vec::new(), block_of: Vec::new(), of_granule };
         for (b, range) in self.blocks.iter().enumerate() {
-            for part in group(&self.granules, range.clone(), target) {
+            for part in group(&self.granules, range.clone(), target, BIN_ROWS) {
                 bins.of_granule[part.clone()].fill(bins.spans.len() as u32);
                 bins.spans.push(self.span(&part));
                 bins.block_of.push(b);
@@ -120,6 +137,7 @@ impl Layout {
 /// Blocks cut finer, for sorting in cache and within the memory limit. How fine is free: it shows in no file.
 #[derive(Debug, Clone)]
 pub struct Bins {
+    cut: Granules,
     /// The bins in order of rows.
     pub spans: Vec<Span>,
     /// The block each belongs to.
@@ -141,17 +159,17 @@ impl Bins {
     /// The bin of row `v`.
     #[inline]
     pub fn of(&self, v: u32) -> usize {
-        self.of_granule[granule(v)] as usize
+        self.of_granule[self.cut.of(v)] as usize
     }
 }
 
-fn granules(runs: &DegreeRuns) -> Vec<Span> {
+fn granules(runs: &DegreeRuns, cut: Granules) -> Vec<Span> {
     let rows = runs.vertices();
     let mut pieces = runs.iter().peekable();
     let mut granules = Vec::new();
     let mut row = 0;
     while row < rows {
-        let end = granule_start(granules.len() + 1).min(rows);
+        let end = cut.start(granules.len() + 1).min(rows);
         let mut bound = 0;
         while row < end {
             let Some(&(degree, _, run_end)) = pieces.peek() else { break };
@@ -176,13 +194,16 @@ fn bounds(degree: u64, rows: Range<u64>) -> u64 {
     ids as u64 + (rows.end - split) * degree
 }
 
-/// Cuts a range of granules into parts of at most `target` entries, or one granule.
-fn group(granules: &[Span], range: Range<usize>, target: u64) -> Vec<Range<usize>> {
+/// Cuts a range of granules into parts of at most `target` entries and `rows` rows, or one granule.
+fn group(granules: &[Span], range: Range<usize>, target: u64, rows: u64) -> Vec<Range<usize>> {
     let mut parts: Vec<Range<usize>> = Vec::new();
     let mut sum = 0;
     for g in range {
         match parts.last_mut() {
-            Some(part) if sum + granules[g].bound <= target => {
+            Some(part)
+                if sum + granules[g].bound <= target
+                    && granules[g].rows.end - granules[part.start].rows.start <= rows =>
+            {
                 part.end = g + 1;
                 sum += granules[g].bound;
             }
@@ -202,14 +223,19 @@ mod tests {
 
     #[test]
     fn granules_cover_all_rows_in_order() {
-        let mut g = 0;
-        for v in 0..100_000u32 {
-            assert!(granule(v) == g || granule(v) == g + 1, "granules ascend by one at {v}");
-            g = granule(v);
-            assert!(granule_start(g) <= u64::from(v) && u64::from(v) < granule_start(g + 1));
+        for rows in [1, 1 << 20, 1 << 26, 1 << 29, u64::from(u32::MAX)] {
+            let cut = Granules::new(rows);
+            let mut g = 0;
+            for v in 0..100_000u32 {
+                assert!(cut.of(v) == g || cut.of(v) == g + 1, "granules ascend by one at {v}");
+                g = cut.of(v);
+                assert!(cut.start(g) <= u64::from(v) && u64::from(v) < cut.start(g + 1));
+            }
+            let last = cut.of((rows - 1) as u32);
+            assert!(cut.start(last) < rows && rows <= cut.start(last + 1));
+            assert!(cut.start(last + 1) - cut.start(last) <= BIN_ROWS, "{rows} rows");
+            assert!(last < 1 << 20, "the table stays small");
         }
-        assert!(granule(u32::MAX) < 24 << MANTISSA);
-        assert_eq!(granule_start(granule(u32::MAX) + 1), 1 << 32);
     }
 
     fn runs() -> impl Strategy<Value = DegreeRuns> {
@@ -236,6 +262,7 @@ mod tests {
             let mut row = 0;
             for (bin, span) in bins.spans.iter().enumerate() {
                 prop_assert_eq!(span.rows.start, row);
+                prop_assert!(span.len() as u64 <= BIN_ROWS);
                 row = span.rows.end;
                 let block = layout.block(bins.block_of[bin]).rows;
                 prop_assert!(block.start <= span.rows.start && span.rows.end <= block.end);

@@ -98,10 +98,10 @@ impl Builder<'_, '_> {
             }
             let mut rows = shared.spare.lock().unwrap_or_else(PoisonError::into_inner).pop().unwrap_or_default();
             let part = self.partition.part(bin);
-            watch.advance(part.len() as u64)?;
             let first_row = span.rows.start as u32;
-            sorter.sort(&part, first_row, span.len(), &mut rows)?;
+            let edges = sorter.sort(&part, span.len(), &mut rows)?;
             drop(part);
+            watch.advance(edges)?;
             degrees.rows(first_row, rows.lengths.iter().copied(), &rows.targets);
             self.deliver(shared, block, bin, rows)?;
         }

@@ -4,7 +4,7 @@
 //! memory is written sequentially. Bins grow by chunks from one pool. When the pool is used up, a full chunk is written
 //! to a spill file and its memory used again: one pass over the input does at any limit, and what fits stays in memory.
 //! (Reading the input again for every memory-full of rows needs no spill, but repeats two random look-ups an edge for
-//! each: from the second repetition on, writing 8 bytes an edge once is cheaper.)
+//! each: from the second repetition on, writing 6 bytes an edge once is cheaper.)
 
 use crate::error::{Error, Result};
 use crate::formats::{Edges, Visitor};
@@ -16,11 +16,15 @@ use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Mutex, PoisonError};
 
-/// Edges in a thread's line of a bin: 512 bytes, handed over under one lock.
+/// Edges in a line, handed over under one lock.
 pub const LINE: usize = 64;
-
-/// An edge in its bin: the row above, the smaller neighbour below.
-pub type Entry = u64;
+/// Words of a line: the smaller neighbours of its edges, then the places of their rows in the bin. Word `k` of these
+/// has the place of edge `k` below and that of edge `k` + 32 above.
+pub const WORDS: usize = LINE + LINE / 2;
+/// Bytes that an edge takes in its bin.
+pub const EDGE_BYTES: u64 = (WORDS * 4 / LINE) as u64;
+/// The smaller neighbour of no edge: what fills up a thread's last line.
+const NONE: u32 = u32::MAX;
 
 /// The bins while they are filled, by all threads.
 #[derive(Debug)]
@@ -30,6 +34,7 @@ pub struct Partition<'a> {
     wanted: &'a [bool],
     parts: Vec<Mutex<Part<'a>>>,
     pool: Mutex<Pool<'a>>,
+    /// Words of a chunk.
     chunk: usize,
     spill: Spill,
 }
@@ -37,7 +42,7 @@ pub struct Partition<'a> {
 /// Chunks that no bin has yet.
 #[derive(Debug)]
 struct Pool<'a> {
-    free: Vec<&'a mut [Entry]>,
+    free: Vec<&'a mut [u32]>,
     /// Wanted bins that have no chunk yet. One is kept for each: in an input that is sorted, the bins of its end come
     /// when those of its start have long used up all there is.
     waiting: usize,
@@ -45,26 +50,24 @@ struct Pool<'a> {
 
 /// What one bin holds.
 #[derive(Debug, Default)]
-pub struct Part<'a> {
+struct Part<'a> {
     /// Full chunks in memory, then the one being filled.
-    chunks: Vec<&'a mut [Entry]>,
-    /// Entries in the last chunk.
+    chunks: Vec<&'a mut [u32]>,
+    /// Words used of the last chunk.
     last: usize,
     /// Byte offsets of full chunks in the spill file.
     spilled: Vec<u64>,
 }
 
 impl<'a> Partition<'a> {
-    /// Bins that take their chunks of `chunk` entries from `memory`, then from the disk at `spill`.
+    /// Bins that take their chunks of `lines` lines from `memory`, then from the disk at `spill`.
     ///
     /// `memory` must hold a chunk for every wanted bin.
-    pub fn new(
-        bins: &'a Bins,
-        wanted: &'a [bool],
-        memory: &'a mut [Entry],
-        chunk: usize,
-        spill: &Path,
-    ) -> Result<Self> {
+    ///
+    /// # Errors
+    /// [`Error::Io`], [`Error::DiskFull`] for the spill file.
+    pub fn new(bins: &'a Bins, wanted: &'a [bool], memory: &'a mut [u32], lines: usize, spill: &Path) -> Result<Self> {
+        let chunk = lines * WORDS;
         let waiting = wanted.iter().filter(|&&wanted| wanted).count();
         let pool = Pool { free: memory.chunks_exact_mut(chunk).rev().collect(), waiting };
         let parts = bins.spans.iter().map(|_| Mutex::default()).collect();
@@ -73,8 +76,10 @@ impl<'a> Partition<'a> {
 
     /// A visitor for one thread, which looks ids up in `map`.
     pub fn scatter<'p>(&'p self, map: &'p [u32], source: &'p str) -> Scatter<'p, 'a> {
+        let starts = self.bins.spans.iter().map(|span| span.rows.start as u32).collect();
         let bins = self.parts.len();
-        Scatter { partition: self, map, source, lines: vec![0; bins * LINE], filled: vec![0; bins], loops: 0 }
+        let lines = vec![Line { lows: [NONE; LINE], places: [0; LINE] }; bins];
+        Scatter { partition: self, map, source, starts, lines, filled: vec![0; bins], loops: 0 }
     }
 
     /// Bytes written to the spill file.
@@ -82,23 +87,25 @@ impl<'a> Partition<'a> {
         self.spill.written.load(Ordering::Relaxed)
     }
 
-    /// Reads the entries of bin `b` in pieces, in no particular order, twice or more if need be.
+    /// Takes the edges of bin `b`, to be read.
     pub fn part(&self, b: usize) -> PartReader<'_, 'a> {
         let part = std::mem::take(&mut *self.parts[b].lock().unwrap_or_else(PoisonError::into_inner));
         PartReader { partition: self, part }
     }
 
-    fn append(&self, bin: usize, mut line: &[Entry]) -> Result<()> {
+    fn append(&self, bin: usize, line: &Line) -> Result<()> {
         let part = &mut *self.parts[bin].lock().unwrap_or_else(PoisonError::into_inner);
-        while !line.is_empty() {
-            if part.chunks.is_empty() || part.last == self.chunk {
-                self.next_chunk(part)?;
+        if part.chunks.is_empty() || part.last == self.chunk {
+            self.next_chunk(part)?;
+        }
+        if let Some(chunk) = part.chunks.last_mut() {
+            let (lows, places) = chunk[part.last..part.last + WORDS].split_at_mut(LINE);
+            lows.copy_from_slice(&line.lows);
+            let (below, above) = line.places.split_at(LINE / 2);
+            for ((word, &below), &above) in places.iter_mut().zip(below).zip(above) {
+                *word = u32::from(below) | (u32::from(above) << 16);
             }
-            let Some(chunk) = part.chunks.last_mut() else { break };
-            let taken = line.len().min(chunk.len() - part.last);
-            chunk[part.last..part.last + taken].copy_from_slice(&line[..taken]);
-            part.last += taken;
-            line = &line[taken..];
+            part.last += WORDS;
         }
         Ok(())
     }
@@ -115,16 +122,14 @@ impl<'a> Partition<'a> {
         match (fresh, part.chunks.last()) {
             (Some(chunk), _) => part.chunks.push(chunk),
             (None, Some(full)) => part.spilled.push(self.spill.write(full)?),
-            (None, None) => {
-                return Err(Error::Lost("internal: fewer chunks than bins".into()));
-            }
+            (None, None) => return Err(Error::Lost("internal: fewer chunks than bins".into())),
         }
         part.last = 0;
         Ok(())
     }
 }
 
-/// The entries of one bin; its chunks go back to the pool on drop.
+/// The edges of one bin; its chunks go back to the pool on drop.
 #[derive(Debug)]
 pub struct PartReader<'p, 'a> {
     partition: &'p Partition<'a>,
@@ -132,30 +137,29 @@ pub struct PartReader<'p, 'a> {
 }
 
 impl PartReader<'_, '_> {
-    /// Number of entries.
-    pub fn len(&self) -> usize {
-        let chunk = self.partition.chunk;
-        (self.part.chunks.len().saturating_sub(1) + self.part.spilled.len()) * chunk + self.part.last
-    }
-
-    /// Whether there are none.
-    pub fn is_empty(&self) -> bool {
-        self.len() == 0
-    }
-
-    /// Hands all entries to `each`, chunk by chunk; `scratch` holds one chunk that is read back from disk.
+    /// Hands all edges to `each`, in no particular order: the place of the row in the bin, and the smaller neighbour.
+    /// `scratch` holds one chunk that is read back from disk.
     ///
     /// # Errors
     /// Those of the spill file.
-    pub fn for_each(&self, scratch: &mut Vec<Entry>, mut each: impl FnMut(&[Entry])) -> Result<()> {
+    pub fn for_each(&self, scratch: &mut Vec<u32>, mut each: impl FnMut(u16, u32)) -> Result<()> {
+        let mut chunk = |words: &[u32]| {
+            for line in words.chunks_exact(WORDS) {
+                let (lows, places) = line.split_at(LINE);
+                let (below, above) = lows.split_at(LINE / 2);
+                let below = below.iter().zip(places).map(|(&low, &word)| (word as u16, low));
+                let above = above.iter().zip(places).map(|(&low, &word)| ((word >> 16) as u16, low));
+                below.chain(above).filter(|&(_, low)| low != NONE).for_each(|(place, low)| each(place, low));
+            }
+        };
         if let Some((last, full)) = self.part.chunks.split_last() {
-            full.iter().for_each(|chunk| each(chunk));
-            each(&last[..self.part.last]);
+            full.iter().for_each(|words| chunk(words));
+            chunk(&last[..self.part.last]);
         }
         for &offset in &self.part.spilled {
             scratch.resize(self.partition.chunk, 0);
             self.partition.spill.read(offset, scratch)?;
-            each(scratch);
+            chunk(scratch);
         }
         Ok(())
     }
@@ -167,13 +171,22 @@ impl Drop for PartReader<'_, '_> {
     }
 }
 
+/// A line while it is gathered.
+#[derive(Debug, Clone)]
+struct Line {
+    lows: [u32; LINE],
+    places: [u16; LINE],
+}
+
 /// One thread's lines.
 #[derive(Debug)]
 pub struct Scatter<'p, 'a> {
     partition: &'p Partition<'a>,
     map: &'p [u32],
     source: &'p str,
-    lines: Vec<Entry>,
+    /// First row of each bin.
+    starts: Vec<u32>,
+    lines: Vec<Line>,
     filled: Vec<u32>,
     loops: u64,
 }
@@ -181,16 +194,18 @@ pub struct Scatter<'p, 'a> {
 impl Scatter<'_, '_> {
     /// Bytes that one takes over `bins` bins.
     pub fn bytes(bins: usize) -> u64 {
-        (bins * (LINE * size_of::<Entry>() + 4)) as u64
+        (bins * (size_of::<Line>() + 8)) as u64
     }
 
     /// Hands over what is left in the lines; returns the number of loops met.
     ///
     /// # Errors
     /// Those of the spill file.
-    pub fn finish(self) -> Result<u64> {
-        for (bin, &filled) in self.filled.iter().enumerate() {
-            self.partition.append(bin, &self.lines[bin * LINE..][..filled as usize])?;
+    pub fn finish(mut self) -> Result<u64> {
+        for (bin, &filled) in self.filled.iter().enumerate().filter(|&(_, &filled)| filled > 0) {
+            let line = &mut self.lines[bin];
+            line.lows[filled as usize..].fill(NONE);
+            self.partition.append(bin, line)?;
         }
         Ok(self.loops)
     }
@@ -202,12 +217,12 @@ impl Scatter<'_, '_> {
         if !self.partition.wanted[bin] {
             return Ok(());
         }
-        let at = self.filled[bin] as usize;
-        self.lines[bin * LINE + at] = (u64::from(row) << 32) | u64::from(low);
-        self.filled[bin] = at as u32 + 1;
+        let (line, at) = (&mut self.lines[bin], self.filled[bin] as usize % LINE);
+        line.lows[at] = low;
+        line.places[at] = (row - self.starts[bin]) as u16;
+        self.filled[bin] = (at as u32 + 1) % LINE as u32;
         if at + 1 == LINE {
-            self.filled[bin] = 0;
-            self.partition.append(bin, &self.lines[bin * LINE..(bin + 1) * LINE])?;
+            self.partition.append(bin, line)?;
         }
         Ok(())
     }
@@ -277,7 +292,7 @@ impl Spill {
         Ok(Spill { path: path.to_owned(), file, written: AtomicU64::new(0) })
     }
 
-    fn write(&self, chunk: &[Entry]) -> Result<u64> {
+    fn write(&self, chunk: &[u32]) -> Result<u64> {
         let bytes = bytes_of(chunk);
         let offset = self.written.fetch_add(bytes.len() as u64, Ordering::Relaxed);
         let done = crate::failpoint::hit("spill.write").and_then(|()| self.file.write_all_at(bytes, offset));
@@ -285,7 +300,7 @@ impl Spill {
         Ok(offset)
     }
 
-    fn read(&self, offset: u64, chunk: &mut [Entry]) -> Result<()> {
+    fn read(&self, offset: u64, chunk: &mut [u32]) -> Result<()> {
         self.file
             .read_exact_at(bytes_of_mut(chunk), offset)
             .map_err(|e| Error::io("read the spill file", &self.path, e))

@@ -1,7 +1,7 @@
 //! How the memory limit is shared out between the map, the bins and sorting; the same for a plan and for the run.
 
 use super::blocks::Builder;
-use super::partition::{Entry, Scatter};
+use super::partition::{EDGE_BYTES, LINE, Scatter, WORDS};
 use super::sort::Sorter;
 use crate::graph::degrees;
 use crate::graph::layout::{Bins, Layout};
@@ -10,17 +10,17 @@ use crate::graph::layout::{Bins, Layout};
 const MAX_BINS: u64 = 2048;
 /// Entries of a bin that sorts within L2.
 const CACHED_BIN: u64 = 1 << 17;
-/// Entries of a chunk, from a page to what makes sequential disk access fast.
-const CHUNK: std::ops::RangeInclusive<u64> = 512..=32_768;
+/// Lines of a chunk, from a page or so to what makes sequential disk access fast.
+const CHUNK: std::ops::RangeInclusive<u64> = 8..=512;
 
 /// What preparation works with. Block contents do not depend on it.
 #[derive(Debug, Clone)]
 pub struct Shares {
     /// Rows in bins.
     pub bins: Bins,
-    /// Entries of a chunk.
+    /// Lines of a chunk.
     pub chunk: usize,
-    /// Entries of all chunks together.
+    /// Words of all chunks together.
     pub pool: usize,
     /// Blocks in memory at once.
     pub in_flight: usize,
@@ -60,20 +60,23 @@ impl Shares {
                 + threads * (scratch + degrees::Counter::BYTES)
         };
         let beside = |in_flight, chunk| partitioning.max(sorting(in_flight, chunk));
-        let smallest = beside(1, *CHUNK.start()) + count * CHUNK.start() * 8;
+        let line = LINE as u64 * EDGE_BYTES;
+        let smallest = beside(1, *CHUNK.start()) + count * CHUNK.start() * line;
         if smallest > free {
             return Err(smallest);
         }
         // Two blocks in flight keep all threads busy; they are worth less than the bins' memory only where it is scarce.
         let in_flight = if beside(2, *CHUNK.end()) <= free / 2 { 2 } else { 1 };
-        let pool_of = |chunk: u64| (free - beside(in_flight, chunk).min(free)) / (8 * chunk) * chunk;
+        let room = |chunk: u64| (free - beside(in_flight, chunk).min(free)) / line;
+        // Every thread ends with a line for each bin that is not full.
+        let lines = needs.edges / LINE as u64 + threads * count;
         // The last chunk of every bin is half empty: all of these together should waste little.
-        let entries = needs.edges.min(pool_of(*CHUNK.start()));
-        let chunk = 1 << (entries / (32 * count.max(1))).clamp(*CHUNK.start(), *CHUNK.end()).ilog2();
-        let wanted = (needs.edges + count * chunk).next_multiple_of(chunk);
-        let pool = wanted.min(pool_of(chunk).max(count * chunk));
-        let spill = if pool == wanted { 0 } else { (needs.edges - (pool - count * chunk)) * size_of::<Entry>() as u64 };
-        let peak = beside(in_flight, chunk) + pool * size_of::<Entry>() as u64;
-        Ok(Shares { bins, chunk: chunk as usize, pool: pool as usize, in_flight, spill, peak })
+        let spread = lines.min(room(*CHUNK.start())) / (32 * count.max(1));
+        let chunk = 1 << spread.clamp(*CHUNK.start(), *CHUNK.end()).ilog2();
+        let wanted = (lines + count * chunk).next_multiple_of(chunk);
+        let pool = wanted.min((room(chunk) / chunk * chunk).max(count * chunk));
+        let spill = if pool == wanted { 0 } else { (lines - (pool - count * chunk).min(lines)) * line };
+        let peak = beside(in_flight, chunk) + pool * line;
+        Ok(Shares { bins, chunk: chunk as usize, pool: pool as usize * WORDS, in_flight, spill, peak })
     }
 }

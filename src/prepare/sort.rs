@@ -2,7 +2,7 @@
 //!
 //! A counting sort by row, then each row by itself: rows are short (tens of entries), a bin is sized to stay in L2.
 
-use super::partition::{Entry, PartReader};
+use super::partition::{EDGE_BYTES, LINE, PartReader};
 use crate::error::Result;
 
 /// Rows of this many entries or fewer are sorted by insertion.
@@ -20,39 +20,37 @@ pub struct Rows {
 /// What a thread needs to sort bins, used again for each.
 #[derive(Debug, Default)]
 pub struct Sorter {
-    chunk: Vec<Entry>,
+    chunk: Vec<u32>,
     ends: Vec<u32>,
 }
 
 impl Sorter {
-    /// Bytes for bins of at most `entries` entries over `rows` rows, the result included.
-    pub fn bytes(entries: u64, rows: u64, chunk: usize) -> u64 {
-        4 * entries + 8 * (rows + 1) + (chunk * size_of::<Entry>()) as u64
+    /// Bytes for bins of at most `entries` entries over `rows` rows in chunks of `lines` lines, the result included.
+    pub fn bytes(entries: u64, rows: u64, lines: usize) -> u64 {
+        4 * entries + 8 * (rows + 1) + (lines * LINE) as u64 * EDGE_BYTES
     }
 
-    /// Sorts the bin whose rows are `first_row .. first_row + rows` into `out`, whose room is used again.
+    /// Sorts a bin of `rows` rows into `out`, whose room is used again. Returns the number of edges, repeats included.
     ///
     /// # Errors
     /// Those of reading spilled entries back.
-    pub fn sort(&mut self, bin: &PartReader<'_, '_>, first_row: u32, rows: usize, out: &mut Rows) -> Result<()> {
+    pub fn sort(&mut self, bin: &PartReader<'_, '_>, rows: usize, out: &mut Rows) -> Result<u64> {
         let ends = &mut self.ends;
         ends.clear();
         ends.resize(rows + 1, 0);
-        let row_of = |entry: Entry| ((entry >> 32) as u32).wrapping_sub(first_row) as usize;
-        bin.for_each(&mut self.chunk, |entries| entries.iter().for_each(|&e| ends[row_of(e) + 1] += 1))?;
+        bin.for_each(&mut self.chunk, |place, _| ends[usize::from(place) + 1] += 1)?;
         for r in 0..rows {
             ends[r + 1] += ends[r];
         }
         // `ends[r]` is the start of row r here, and its end once all its entries are placed.
+        let edges = ends[rows];
         out.targets.clear();
-        out.targets.resize(bin.len(), 0);
+        out.targets.resize(edges as usize, 0);
         let targets = &mut out.targets;
-        bin.for_each(&mut self.chunk, |entries| {
-            for &entry in entries {
-                let at = &mut ends[row_of(entry)];
-                targets[*at as usize] = entry as u32;
-                *at += 1;
-            }
+        bin.for_each(&mut self.chunk, |place, low| {
+            let at = &mut ends[usize::from(place)];
+            targets[*at as usize] = low;
+            *at += 1;
         })?;
         out.lengths.clear();
         let (mut start, mut kept) = (0, 0);
@@ -71,7 +69,7 @@ impl Sorter {
             start = end;
         }
         out.targets.truncate(kept);
-        Ok(())
+        Ok(u64::from(edges))
     }
 }
 

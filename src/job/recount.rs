@@ -165,7 +165,10 @@ pub(super) fn again(
     if edges <= MOST && edges.saturating_mul(per_edge) <= room {
         let found = gather(source, 1, vec![0], edges as usize, threads, budget).map(|kept| {
             let corners = counts.manifest.outputs.keys().any(|name| name.starts_with("out/triangles."));
-            kept.into_iter().next().map(|edges| pool.install(|| sampled::count(edges, corners))).unwrap_or_default()
+            kept.into_iter()
+                .next()
+                .map(|edges| pool.install(|| sampled::count(edges, false, corners)))
+                .unwrap_or_default()
         });
         let told = found.and_then(|found| exact_agrees(&found, counts, what));
         return verdict.note("recount", told);
@@ -234,7 +237,7 @@ fn estimate(
         let n = colours as f64;
         for edges in kept {
             signals::check()?;
-            let found = pool.install(|| sampled::count(edges, false));
+            let found = pool.install(|| sampled::count(edges, true, false));
             estimates.push(found.triangles as f64 * n * n);
             pairs += found.pairs * n.powi(3);
         }

@@ -125,8 +125,9 @@ pub(super) struct Counted {
     pub corners: Vec<(u64, u64)>,
 }
 
-/// Counts what is among `edges`, which may repeat. Runs in rayon's current pool.
-pub(super) fn count(mut edges: Vec<[u64; 2]>, corners: bool) -> Counted {
+/// Counts what is among `edges`, which may repeat; pairs of triangles and corners only where they are asked for, as they
+/// take most of the time. Runs in rayon's current pool.
+pub(super) fn count(mut edges: Vec<[u64; 2]>, pairs: bool, corners: bool) -> Counted {
     edges.par_sort_unstable();
     edges.dedup();
     let mut ids: Vec<u64> = edges.iter().flatten().copied().collect();
@@ -138,7 +139,7 @@ pub(super) fn count(mut edges: Vec<[u64; 2]>, corners: bool) -> Counted {
     edges.iter().flatten().for_each(|&v| degrees[v as usize] += 1);
     let rows = Rows::new(&edges, &degrees);
     drop(edges);
-    let found = rows.triangles(corners.then_some(ids.len()));
+    let found = rows.triangles(if pairs { rows.targets.len() } else { 0 }, if corners { ids.len() } else { 0 });
     let degree = |d: &u32| u64::from(*d);
     Counted {
         edges: rows.targets.len() as u64,
@@ -187,11 +188,11 @@ impl Rows {
     }
 
     /// For each vertex, marks its row with the places of its edges, and looks the rows of its targets up.
-    fn triangles(&self, vertices: Option<usize>) -> Found {
+    fn triangles(&self, edges: usize, vertices: usize) -> Found {
         let found = Found {
             triangles: AtomicU64::new(0),
-            of_edge: self.targets.iter().map(|_| AtomicU32::new(0)).collect(),
-            of_vertex: (0..vertices.unwrap_or(0)).map(|_| AtomicU64::new(0)).collect(),
+            of_edge: (0..edges).map(|_| AtomicU32::new(0)).collect(),
+            of_vertex: (0..vertices).map(|_| AtomicU64::new(0)).collect(),
         };
         let all = self.starts.len() - 1;
         let next = AtomicU64::new(0);
@@ -226,14 +227,15 @@ impl Rows {
                     continue;
                 }
                 closed += 1;
-                found.of_edge[vw].fetch_add(1, Relaxed);
-                found.of_edge[uw as usize - 1].fetch_add(1, Relaxed);
+                for edge in [vw, uw as usize - 1] {
+                    found.of_edge.get(edge).iter().for_each(|count| _ = count.fetch_add(1, Relaxed));
+                }
                 if let Some(corner) = found.of_vertex.get(w) {
                     corner.fetch_add(1, Relaxed);
                 }
             }
             if closed > 0 {
-                found.of_edge[uv].fetch_add(closed, Relaxed);
+                found.of_edge.get(uv).iter().for_each(|count| _ = count.fetch_add(closed, Relaxed));
                 for corner in [u, v] {
                     found
                         .of_vertex
@@ -259,7 +261,7 @@ mod tests {
         edges.for_each(|[u, v]| gatherer.edge(u, v).unwrap());
         gatherer.finish().unwrap();
         drop(gatherer);
-        sets.into_kept().into_iter().map(|kept| count(kept, true)).collect()
+        sets.into_kept().into_iter().map(|kept| count(kept, true, true)).collect()
     }
 
     fn complete(n: u64) -> impl Iterator<Item = [u64; 2]> {

@@ -117,10 +117,13 @@ pub struct GenerateArgs {
 #[derive(Debug, Subcommand)]
 pub enum GenerateKind {
     /// R-MAT by the Graph500 parameters, ids permuted
+    #[command(after_help = "Example:\n  gpugraph generate kronecker --scale 20 --edge-factor 16 --seed 1 -o s20.u32")]
     Kronecker(RandomArgs),
     /// Both ends of every edge drawn evenly
+    #[command(after_help = "Example:\n  gpugraph generate uniform --scale 20 --edge-factor 2.5 --seed 7 -o u20.u32")]
     Uniform(RandomArgs),
     /// The product of two graphs, whose triangles are 6 times the product of theirs
+    #[command(after_help = "Example:\n  gpugraph generate product a.txt b.txt -o product.u64 --format u64")]
     Product(ProductArgs),
 }
 

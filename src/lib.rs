@@ -33,6 +33,7 @@ pub mod formats;
 pub mod generate;
 pub mod gpu;
 pub mod graph;
+pub mod inspect;
 pub mod job;
 pub mod memory;
 pub mod prepare;

@@ -35,6 +35,11 @@ fn dispatch(command: Command) -> Result<()> {
         }
         Command::Generate(args) => gpugraph::commands::generate(&args),
         Command::Convert(args) => gpugraph::commands::convert(&args),
-        _ => Ok(()),
+        Command::Plan(args) => gpugraph::inspect::plan(&args),
+        Command::Status(args) => gpugraph::inspect::status(&args),
+        Command::Verify(args) => gpugraph::inspect::verify(&args),
+        Command::Clean(args) => gpugraph::inspect::clean(&args),
+        Command::Devices(args) => gpugraph::inspect::devices(&args),
+        Command::Man => gpugraph::inspect::man(),
     }
 }

@@ -17,6 +17,11 @@ pub const BASE: u64 = 24 << 20;
 /// Bytes set aside for each thread: its stack and its share of the allocator's free lists.
 pub const PER_THREAD: u64 = 1 << 20;
 
+/// Bytes that the process and `threads` threads take at once.
+pub fn own_bytes(threads: usize) -> u64 {
+    BASE + threads as u64 * PER_THREAD
+}
+
 /// A size that suffices, in whole MiB: what a message that asks for a larger limit names.
 pub fn at_least(bytes: u64) -> String {
     size::exact(bytes.next_multiple_of(1 << 20))
@@ -39,8 +44,7 @@ impl Budget {
     /// [`Error::Limit`] where not even that fits.
     pub fn new(limit: u64, threads: usize) -> Result<Self> {
         let budget = Budget(Arc::new(Account { limit, used: AtomicU64::new(0) }));
-        let own = BASE + threads as u64 * PER_THREAD;
-        budget.take(own, "the process itself")?;
+        budget.take(own_bytes(threads), "the process itself")?;
         Ok(budget)
     }
 
@@ -324,7 +328,7 @@ mod tests {
             b.grow(len, "a test").expect("fits");
             assert_eq!(b.len(), len);
             assert!(b.iter().take(1000).copied().eq(0..1000) && b[1000..].iter().all(|&x| x == 0));
-            assert!(len * 8 < HUGE || b.as_ptr().addr() % HUGE == 0);
+            assert!(len * 8 < HUGE || b.as_ptr().addr().is_multiple_of(HUGE));
         }
         b.shorten(2000);
         assert_eq!((b.len(), budget.free()), (2000, (1 << 30) - 16_000));

@@ -90,17 +90,17 @@ fn prepare(folder: &Path, input: &Input, how: How) -> (Vec<Vec<u32>>, Vec<u32>, 
     let smallest = Shares::new(&layout, needs, 0).expect_err("nothing does not do");
     assert!(Shares::new(&layout, needs, smallest - 1).is_err(), "{smallest} should be the smallest");
     let shares = Shares::new(&layout, needs, smallest + how.spare).expect("this does");
-    assert!(shares.peak <= smallest + how.spare, "{shares:?}");
+    assert!(shares.sizes.partitioning.max(shares.sizes.sorting) <= smallest + how.spare, "{shares:?}");
     let wanted = vec![true; shares.bins.spans.len()];
-    let mut memory = budget.zeroed(shares.pool, "chunks").expect("memory");
+    let mut memory = budget.zeroed(shares.sizes.pool, "chunks").expect("memory");
     let partition =
-        Partition::new(&shares.bins, &wanted, &mut memory, shares.chunk, &folder.join("spill")).expect("bins");
+        Partition::new(&shares.bins, &wanted, &mut memory, shares.sizes.chunk, &folder.join("spill")).expect("bins");
     let mut scatters: Vec<_> = (0..how.threads).map(|_| partition.scatter(&map, "edges")).collect();
     input.scan(&mut scatters, &Unwatched).expect("scatter");
     let met: u64 = scatters.into_iter().map(|scatter| scatter.finish().expect("finish")).sum();
     assert_eq!(met, loops);
     let spilled = partition.spilled();
-    assert!(spilled <= shares.spill, "{spilled} bytes spilled where {} were planned", shares.spill);
+    assert!(spilled <= shares.sizes.spill, "{spilled} bytes spilled where {} were planned", shares.sizes.spill);
 
     let degrees = Degrees::new(runs.vertices(), &budget).expect("degrees");
     let syncer = Syncer::start().expect("a thread");
@@ -113,7 +113,7 @@ fn prepare(folder: &Path, input: &Input, how: How) -> (Vec<Vec<u32>>, Vec<u32>, 
         degrees: &degrees,
         folder,
         key: KEY,
-        in_flight: shares.in_flight,
+        in_flight: shares.sizes.in_flight,
         syncer: &syncer,
     };
     let built = builder.build(how.threads, &Unwatched).expect("build");

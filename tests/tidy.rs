@@ -212,7 +212,7 @@ fn every_command_that_the_readme_names_exists() {
         let Some(rest) = line.trim_start().trim_start_matches("$ ").strip_prefix("gpugraph ") else { continue };
         let command = rest.split_whitespace().next().unwrap_or_default();
         if command.starts_with(char::is_alphabetic) {
-            let known = help.lines().any(|l| l.trim_start().split_whitespace().next() == Some(command));
+            let known = help.lines().any(|l| l.split_whitespace().next() == Some(command));
             assert!(known, "README names `gpugraph {command}`");
             seen += 1;
         }

@@ -52,8 +52,9 @@ pub fn look() -> Devices {
 
 fn mpi() -> Mpi {
     let path = std::env::var_os("PATH").unwrap_or_default();
-    let on_path = |name: &&str| std::env::split_paths(&path).any(|folder| folder.join(name).is_file());
-    let launchers: Vec<String> = ["mpirun", "mpiexec", "srun"].into_iter().filter(on_path).map(str::to_owned).collect();
+    let on_path = |name: &str| std::env::split_paths(&path).any(|folder| folder.join(name).is_file());
+    let launchers = ["mpirun", "mpiexec", "srun"].into_iter().filter(|name| on_path(name));
+    let launchers: Vec<String> = launchers.map(str::to_owned).collect();
     let mut missing = vec!["ranks: this version of gpugraph has no MPI and runs as one process".to_owned()];
     if launchers.is_empty() {
         missing.push(

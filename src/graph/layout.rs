@@ -80,8 +80,12 @@ pub struct Layout {
 impl Layout {
     /// The layout of a graph of these degrees, whose input has `edges` edges that are no loops.
     pub fn new(runs: &DegreeRuns, edges: u64) -> Self {
-        let target = (edges / BLOCKS).checked_next_power_of_two().unwrap_or(MAX_BLOCK).clamp(MIN_BLOCK, MAX_BLOCK);
-        Self::with_target(runs, target)
+        Self::with_target(runs, Self::block_target(edges))
+    }
+
+    /// Entries that blocks of such a graph aim at.
+    pub fn block_target(edges: u64) -> u64 {
+        (edges / BLOCKS).checked_next_power_of_two().unwrap_or(MAX_BLOCK).clamp(MIN_BLOCK, MAX_BLOCK)
     }
 
     /// The same with blocks of about `target` entries (one granule at least).

@@ -1,7 +1,7 @@
 //! The stages that prepare a graph: each is skipped where the manifest says it is done and what it left still holds.
 
-use super::host;
 use super::manifest::{Figures, key};
+use super::plan::Plan;
 use super::progress::Unit;
 use super::session::{Moved, Session, Watched};
 use crate::config::{InputSpec, size};
@@ -18,7 +18,7 @@ use crate::prepare::ingest::{self, Ingested};
 use crate::prepare::order;
 use crate::prepare::partition::{Partition, changed};
 use crate::prepare::relabel::{Relabelled, relabel};
-use crate::prepare::shares::{Needs, Shares};
+use crate::prepare::shares::{Shares, Sizes};
 use serde::{Deserialize, Serialize};
 use std::path::{Path, PathBuf};
 
@@ -124,7 +124,9 @@ impl Session {
                 Err(e) => tracing::warn!("{e}: ordering vertices anew"),
             }
         }
-        self.refuse_if_disk_is_short(input)?;
+        let plan = Plan::before(&self.job, self.budget.limit(), input)?;
+        plan.refuse()?;
+        plan.maybe.iter().for_each(|what| tracing::warn!("{what}"));
         let folder = self.graph_folder();
         std::fs::create_dir_all(&folder).map_err(|e| Error::io("create the folder", &folder, e))?;
 
@@ -212,53 +214,35 @@ impl Session {
         }
     }
 
-    /// Before any work: an input whose blocks can't possibly fit is refused at once. (Where it lists every edge twice
-    /// the blocks take half of this; the exact figure is checked once the degrees are known.)
-    fn refuse_if_disk_is_short(&self, input: &Input) -> Result<()> {
-        self.require_disk(input.estimate_edges()? * 4 / 2, "half of the blocks of this input")
-    }
-
-    fn require_disk(&self, needed: u64, purpose: &str) -> Result<()> {
-        let workdir = &self.job.workdir;
-        let free = host::free_disk(workdir).map_err(|e| Error::io("ask for free disk", workdir, e))?;
-        if free >= needed {
-            return Ok(());
-        }
-        let what = format!("{purpose} take {}, {} is free", size::show(needed), size::show(free));
-        Err(Error::DiskFull { path: workdir.clone(), what })
-    }
-
     fn build_blocks(&mut self, input: &Input, facts: Facts, order: Option<Relabelled>) -> Result<Graph> {
         let folder = self.graph_folder();
         let content = facts.content;
-        let layout = match &order {
-            Some(order) => Layout::new(&order.runs, facts.edges - facts.loops),
-            None => Layout::new(&order::read_runs(&folder, content)?, facts.edges - facts.loops),
+        let runs = match &order {
+            Some(order) => order.runs.clone(),
+            None => order::read_runs(&folder, content)?,
         };
+        let layout = Layout::new(&runs, facts.edges - facts.loops);
         let wanted = self.missing_blocks(&folder, content, &layout);
-        if let Some(stored) = self.manifest.found::<Stored>("sort", content) {
-            if !wanted.contains(&true) {
-                self.keep_degrees(&folder, content, &layout)?;
-                self.skipped("partition");
-                self.skipped("sort");
-                return Graph::open(&self.job.workdir, facts, stored);
-            }
+        if let Some(stored) = self.manifest.found::<Stored>("sort", content)
+            && !wanted.contains(&true)
+        {
+            self.keep_degrees(&folder, content, &layout)?;
+            self.skipped("partition");
+            self.skipped("sort");
+            return Graph::open(&self.job.workdir, facts, stored);
         }
         let stored_already = wanted.iter().filter(|&&w| !w).count();
         if stored_already > 0 {
             tracing::info!(stored = stored_already, blocks = layout.blocks(), "blocks of an earlier run are kept");
         }
+        // Now that degrees are known, the figures are no bounds any more.
+        Plan::after(&self.job, self.budget.limit(), input, &facts, &runs, &layout)?.refuse()?;
         let order = match order {
             Some(order) => order,
             None => order::read(&folder, content, &self.budget)?,
         };
         // The map is reserved already; shares count it among what is free.
-        let needs = Needs {
-            edges: facts.edges - facts.loops,
-            ids: facts.ids,
-            reading: input.scratch_bytes(self.threads),
-            threads: self.threads,
-        };
+        let needs = super::needs::needs(&facts, input, self.threads);
         let map_bytes = 4 * facts.ids;
         let shares = Shares::new(&layout, needs, self.budget.free() + map_bytes).map_err(|smallest| Error::Limit {
             limit: "host_memory",
@@ -266,8 +250,6 @@ impl Session {
             needed: at_least(self.budget.limit() - self.budget.free() - map_bytes + smallest),
             purpose: "sorting edges into rows".into(),
         })?;
-        let blocks = super::plan::store_bytes(&facts, &layout);
-        self.require_disk(blocks + shares.spill, "blocks and the edges that memory can't hold")?;
         let stored = self.partition_and_sort(input, &facts, order, &layout, &wanted, shares)?;
         self.manifest.done("sort", content, self.figures_of("sort"), &stored)?;
         self.manifest.done("partition", content, self.figures_of("partition"), &())?;
@@ -304,7 +286,7 @@ impl Session {
         shares: Shares,
     ) -> Result<Stored> {
         let folder = self.graph_folder();
-        let Shares { bins, chunk, pool, in_flight, .. } = shares;
+        let Shares { bins, sizes: Sizes { chunk, pool, in_flight, .. } } = shares;
         let wanted_bins: Vec<bool> = bins.block_of.iter().map(|&b| wanted[b]).collect();
         let mut memory = self.budget.zeroed(pool, "edges between partition and sort")?;
         let partition = Partition::new(&bins, &wanted_bins, &mut memory, chunk, &folder.join("spill"))?;

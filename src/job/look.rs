@@ -166,7 +166,8 @@ fn stages(manifest: &Manifest, triangle: bool) -> Vec<StageLook> {
         let stage = manifest.stages.get(name);
         StageLook { name: name.to_owned(), done: stage.is_some(), seconds: stage.map(|s| s.figures.seconds) }
     };
-    STAGES.into_iter().chain(triangle.then_some("triangle")).map(look).collect()
+    let prepared = matches!(manifest.input, Some(config::InputSpec::Prepared(_)));
+    STAGES.into_iter().filter(|_| !prepared).chain(triangle.then_some("triangle")).map(look).collect()
 }
 
 /// The newest journal or checkpoint there is for this graph.
@@ -175,16 +176,19 @@ fn units(workdir: &Path, manifest: &Manifest) -> Option<Units> {
     let total = manifest.found::<Stored>("sort", facts.content).map_or(0, |s| driver::units(s.blocks as usize));
     let folder = workdir.join("units");
     let key = |per_vertex| triangle_key(facts.content, &Triangle { per_vertex });
-    let journals = (0..).map_while(|trial| {
-        let done = journal::peek(&folder.join(format!("triangle.{trial}")), key(false).ok()?).ok()?;
-        Some(Units { done: distinct(&done.records).len() as u64, total, trial })
+    // A trial leaves a journal, or a checkpoint if it was broken off.
+    let trials = std::fs::read_dir(&folder).ok()?.flatten().filter_map(|entry| {
+        let name = entry.file_name().into_string().ok()?;
+        let (kind, trial) = name.split_once('.')?;
+        Some((trial.parse::<u32>().ok()?, kind.to_owned()))
     });
-    let checkpoints = (0..).map_while(|trial| {
-        let path = folder.join(format!("corners.{trial}"));
-        let done = corners::peek(&path, key(true).ok()?, facts.connected).ok()?;
-        Some(Units { done: done.units, total, trial })
-    });
-    journals.chain(checkpoints).last()
+    let (trial, kind) = trials.max()?;
+    let path = folder.join(format!("{kind}.{trial}"));
+    let done = match kind.as_str() {
+        "triangle" => distinct(&journal::peek(&path, key(false).ok()?).ok()?.records).len() as u64,
+        _ => corners::peek(&path, key(true).ok()?, facts.connected).ok()?.units,
+    };
+    Some(Units { done, total, trial })
 }
 
 /// Seconds since `status.json` was written.

@@ -1,5 +1,6 @@
 //! What of a job is done: one small JSON file, replaced as a whole, whose last line is a checksum of the others.
 
+use crate::config::InputSpec;
 use crate::error::{At, Error, Result};
 use crate::store::replace::replace;
 use serde::de::DeserializeOwned;
@@ -17,6 +18,9 @@ pub struct Manifest {
     schema: u32,
     /// Name of the job.
     pub job: String,
+    /// Where its edges come from, by paths that hold anywhere on this machine.
+    #[serde(default)]
+    pub input: Option<InputSpec>,
     /// Version of gpugraph that wrote it.
     pub version: String,
     /// Number of times the job was started and not finished before.

@@ -22,15 +22,16 @@ pub fn run(job: Job, fresh: bool) -> Result<Report> {
     refuse_gpu(&job)?;
     let workdir = job.workdir.clone();
     let _lock = Lock::acquire(&workdir)?;
-    log::attach(&workdir);
     if fresh {
         super::clean::everything(&workdir)?;
     }
+    log::attach(&workdir);
     for folder in ["", "graph", "units", "out"] {
         remove_leftovers(&workdir.join(folder))?;
     }
     let mut manifest = load(&workdir)?;
     manifest.job = job.name.clone();
+    manifest.input = Some(absolute(&job.input));
     if manifest.stopped.is_some() {
         manifest.resumes += 1;
         tracing::info!(resumes = manifest.resumes, "carrying on");
@@ -62,6 +63,19 @@ fn load(workdir: &Path) -> Result<Manifest> {
             Ok(manifest)
         }
         Err(e) => Err(e),
+    }
+}
+
+/// The input by paths that mean the same from any folder.
+fn absolute(input: &InputSpec) -> InputSpec {
+    // A path that can't be made absolute stays as it is.
+    let absolute = |path: &Path| std::path::absolute(path).unwrap_or_else(|_| path.to_owned());
+    match input {
+        InputSpec::Files { paths, format } => {
+            InputSpec::Files { paths: paths.iter().map(|path| absolute(path)).collect(), format: format.clone() }
+        }
+        InputSpec::Prepared(workdir) => InputSpec::Prepared(absolute(workdir)),
+        random => random.clone(),
     }
 }
 
@@ -175,8 +189,15 @@ impl Session {
 
 type Finished = (Facts, Stored, u64, Option<report::Triangle>);
 
-/// The graph that another job kept.
+/// The graph that another job kept, checked.
 fn open_prepared(workdir: &Path) -> Result<Graph> {
+    let graph = open_prepared_unread(workdir)?;
+    graph.catalogue.verify()?;
+    Ok(graph)
+}
+
+/// The graph that another job kept.
+pub(super) fn open_prepared_unread(workdir: &Path) -> Result<Graph> {
     let nothing = |found: &str| {
         let remedy = "run that job with keep = true in [job]";
         Error::input(workdir, crate::error::At::File, "the workdir of a job that kept its graph", found, remedy)
@@ -187,7 +208,5 @@ fn open_prepared(workdir: &Path) -> Result<Graph> {
     if !workdir.join("graph").is_dir() {
         return Err(nothing("its graph was not kept"));
     }
-    let graph = Graph::open(workdir, facts, stored)?;
-    graph.catalogue.verify()?;
-    Ok(graph)
+    Graph::open(workdir, facts, stored)
 }

@@ -82,10 +82,9 @@ pub fn ingest(
     }
     total.distinct_at_most = sample.distinct_at_most().min(total.edges - total.loops);
     let largest = total.largest.unwrap_or(0);
-    if dictionary.is_some() || !sparse(largest, total.edges, wide) {
-        if total.largest.is_some() {
-            total.degrees = shared.sum(&counters, largest as u32)?;
-        }
+    let dense = dictionary.is_some() || !sparse(largest, total.edges, wide);
+    if dense && total.largest.is_some() {
+        total.degrees = shared.sum(&counters, largest as u32)?;
     }
     Ok(total)
 }

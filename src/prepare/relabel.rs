@@ -22,12 +22,22 @@ pub struct Relabelled {
     pub runs: DegreeRuns,
 }
 
+fn table_bytes(threads: usize) -> u64 {
+    ((threads + 1) * TABLE * 4) as u64
+}
+
+/// Bytes that ordering the vertices of a graph of `edges` edges takes beside the degrees, at most: a vertex beyond the
+/// table has 2^16 ends of edges.
+pub fn scratch_bytes(threads: usize, edges: u64) -> u64 {
+    table_bytes(threads) + 16 * (2 * edges / TABLE as u64)
+}
+
 /// Orders vertices by degree; `degrees` is used up.
 ///
 /// # Errors
 /// [`crate::error::Error::Limit`] where a table of 256 KiB a thread and 16 bytes for each vertex of 2^16 edges don't fit.
 pub fn relabel(mut degrees: Buffer<u32>, threads: usize, budget: &Budget) -> Result<Relabelled> {
-    let _tables = budget.reserve(((threads + 1) * TABLE * 4) as u64, "ordering vertices by degree")?;
+    let _tables = budget.reserve(table_bytes(threads), "ordering vertices by degree")?;
     let chunk = degrees.len().div_ceil(threads.max(1)).max(1);
 
     // How many vertices of each degree every chunk has, and the hubs beyond the table.

@@ -66,7 +66,8 @@ impl Sample {
     }
 
     /// The estimate plus six standard deviations.
-    pub fn distinct_at_most(&self) -> u64 {
+    pub fn distinct_at_most(mut self) -> u64 {
+        self.compact();
         let kept = self.hashes.len() as f64;
         let scale = 2f64.powi(64 - self.shift as i32);
         let sigma = if self.shift == 64 { 0.0 } else { kept.sqrt() };

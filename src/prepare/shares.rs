@@ -4,7 +4,7 @@ use super::blocks::Builder;
 use super::partition::{EDGE_BYTES, LINE, Scatter, WORDS};
 use super::sort::Sorter;
 use crate::graph::degrees;
-use crate::graph::layout::{Bins, Layout};
+use crate::graph::layout::{BIN_ROWS, Bins, Layout};
 
 /// Most bins: the lines of a thread (512 bytes a bin) should stay in its core's L2.
 const MAX_BINS: u64 = 2048;
@@ -12,22 +12,77 @@ const MAX_BINS: u64 = 2048;
 const CACHED_BIN: u64 = 1 << 17;
 /// Lines of a chunk, from a page or so to what makes sequential disk access fast.
 const CHUNK: std::ops::RangeInclusive<u64> = 8..=512;
+/// Bytes of what keeps track of a chunk.
+const PER_CHUNK: u64 = 3 * size_of::<&[u64]>() as u64;
+
+/// What of a layout decides how memory is shared.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Shape {
+    /// Number of bins.
+    pub bins: u64,
+    /// Entries of the largest bin.
+    pub largest_bin: u64,
+    /// Rows of the bin with most.
+    pub most_rows: u64,
+    /// Rows of all.
+    pub rows: u64,
+    /// Bytes of sorted rows where one block is in flight, and where two are.
+    pub in_flight: [u64; 2],
+}
+
+impl Shape {
+    fn of(layout: &Layout, bins: &Bins) -> Self {
+        Shape {
+            bins: bins.spans.len() as u64,
+            largest_bin: bins.largest(),
+            most_rows: bins.most_rows(),
+            rows: layout.rows(),
+            in_flight: [1, 2].map(|n| Builder::in_flight_bytes(layout, n)),
+        }
+    }
+
+    /// No layout of a graph of `edges` edges and `rows` connected vertices needs more.
+    ///
+    /// Rows are ordered by degree, so vertex `v` has at most `2·edges / v` neighbours, and a granule, a 1024th of its
+    /// ids wide, holds at most `edges / 512` entries. Every row but the first has at least one, so rows are no more
+    /// than entries.
+    pub fn at_most(edges: u64, rows: u64) -> Self {
+        let bound = 2 * edges;
+        let granule = edges / 512 + 2048;
+        let bin = (bound / MAX_BINS).max(CACHED_BIN).max(granule).min(bound);
+        let block = Layout::block_target(edges).max(granule).min(bound);
+        let blocks = 2 * bound / Layout::block_target(edges) + 1;
+        let one = 4 * (block + 2 * (block + 1).min(rows));
+        Shape {
+            // Two bins in a row hold more entries or rows than one may, unless they are of different blocks.
+            bins: 2 * (bound / (bound / MAX_BINS).max(CACHED_BIN) + rows / BIN_ROWS) + 2 * blocks + 1,
+            largest_bin: bin,
+            most_rows: (bin + 1).min(rows).min(BIN_ROWS),
+            rows,
+            in_flight: [one, 2 * one],
+        }
+    }
+}
 
 /// What preparation works with. Block contents do not depend on it.
 #[derive(Debug, Clone)]
 pub struct Shares {
     /// Rows in bins.
     pub bins: Bins,
-    /// Lines of a chunk.
-    pub chunk: usize,
-    /// Words of all chunks together.
-    pub pool: usize,
-    /// Blocks in memory at once.
-    pub in_flight: usize,
-    /// Most bytes that go to the spill file.
-    pub spill: u64,
-    /// Most bytes that partitioning and sorting take, the map included.
-    pub peak: u64,
+    /// Bytes and entries.
+    pub sizes: Sizes,
+}
+
+impl Shares {
+    /// Shares `free` bytes for a graph of this layout.
+    ///
+    /// # Errors
+    /// The smallest number of free bytes that would do.
+    pub fn new(layout: &Layout, needs: Needs, free: u64) -> Result<Self, u64> {
+        let bins = layout.bins((layout.bound() / MAX_BINS).max(CACHED_BIN));
+        let sizes = Sizes::new(Shape::of(layout, &bins), needs, free)?;
+        Ok(Shares { bins, sizes })
+    }
 }
 
 /// What the shares are made from.
@@ -37,46 +92,116 @@ pub struct Needs {
     pub edges: u64,
     /// Input ids in the map.
     pub ids: u64,
-    /// Bytes that reading the input takes.
+    /// Bytes that reading the input and looking its ids up takes.
     pub reading: u64,
     /// Threads.
     pub threads: usize,
 }
 
-impl Shares {
-    /// Shares `free` bytes for a graph of this layout.
+/// The shares of memory, in numbers.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Sizes {
+    /// Lines of a chunk.
+    pub chunk: usize,
+    /// Words of all chunks together.
+    pub pool: usize,
+    /// Blocks in memory at once.
+    pub in_flight: usize,
+    /// Most bytes that go to the spill file.
+    pub spill: u64,
+    /// Most bytes that partitioning takes, map and pool included.
+    pub partitioning: u64,
+    /// Most bytes that sorting takes, the pool included.
+    pub sorting: u64,
+    /// Fewest free bytes that would do.
+    pub smallest: u64,
+}
+
+impl Sizes {
+    /// Shares `free` bytes.
     ///
     /// # Errors
     /// The smallest number of free bytes that would do.
-    pub fn new(layout: &Layout, needs: Needs, free: u64) -> Result<Self, u64> {
+    pub fn new(shape: Shape, needs: Needs, free: u64) -> Result<Self, u64> {
         let threads = needs.threads as u64;
-        let bins = layout.bins((layout.bound() / MAX_BINS).max(CACHED_BIN));
-        let count = bins.spans.len() as u64;
-        let partitioning = 4 * needs.ids + threads * Scatter::bytes(bins.spans.len()) + needs.reading;
+        let count = shape.bins;
+        let partitioning = 4 * needs.ids + threads * Scatter::bytes(count as usize) + needs.reading;
         let sorting = |in_flight: usize, chunk: u64| {
-            let scratch = Sorter::bytes(bins.largest(), bins.most_rows(), chunk as usize);
-            4 * layout.rows()
-                + Builder::in_flight_bytes(layout, in_flight)
-                + threads * (scratch + degrees::Counter::BYTES)
+            let scratch = Sorter::bytes(shape.largest_bin, shape.most_rows, chunk as usize);
+            4 * shape.rows + shape.in_flight[in_flight - 1] + threads * (scratch + degrees::Counter::BYTES)
         };
         let beside = |in_flight, chunk| partitioning.max(sorting(in_flight, chunk));
         let line = LINE as u64 * EDGE_BYTES;
-        let smallest = beside(1, *CHUNK.start()) + count * CHUNK.start() * line;
+        // A chunk and what keeps track of it.
+        let bytes_of = |chunk: u64| chunk * line + PER_CHUNK;
+        let smallest = beside(1, *CHUNK.start()) + count * bytes_of(*CHUNK.start());
         if smallest > free {
             return Err(smallest);
         }
         // Two blocks in flight keep all threads busy; they are worth less than the bins' memory only where it is scarce.
         let in_flight = if beside(2, *CHUNK.end()) <= free / 2 { 2 } else { 1 };
-        let room = |chunk: u64| (free - beside(in_flight, chunk).min(free)) / line;
+        let room = |chunk: u64| (free - beside(in_flight, chunk).min(free)) / bytes_of(chunk) * chunk;
         // Every thread ends with a line for each bin that is not full.
         let lines = needs.edges / LINE as u64 + threads * count;
         // The last chunk of every bin is half empty: all of these together should waste little.
         let spread = lines.min(room(*CHUNK.start())) / (32 * count.max(1));
-        let chunk = 1 << spread.clamp(*CHUNK.start(), *CHUNK.end()).ilog2();
+        let mut chunk = 1 << spread.clamp(*CHUNK.start(), *CHUNK.end()).ilog2();
+        // Reading chunks back takes memory, too.
+        while chunk > *CHUNK.start() && room(chunk) < count * chunk {
+            chunk /= 2;
+        }
         let wanted = (lines + count * chunk).next_multiple_of(chunk);
-        let pool = wanted.min((room(chunk) / chunk * chunk).max(count * chunk));
+        let pool = wanted.min(room(chunk).max(count * chunk));
         let spill = if pool == wanted { 0 } else { (lines - (pool - count * chunk).min(lines)) * line };
-        let peak = beside(in_flight, chunk) + pool * line;
-        Ok(Shares { bins, chunk: chunk as usize, pool: pool as usize * WORDS, in_flight, spill, peak })
+        let memory = pool / chunk * bytes_of(chunk);
+        Ok(Sizes {
+            chunk: chunk as usize,
+            pool: pool as usize * WORDS,
+            in_flight,
+            spill,
+            partitioning: partitioning + memory,
+            sorting: sorting(in_flight, chunk) + memory,
+            smallest,
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::graph::order::DegreeRuns;
+    use proptest::prelude::*;
+
+    fn runs() -> impl Strategy<Value = DegreeRuns> {
+        prop::collection::btree_map(1u32..50_000, 1u32..300_000, 1..40)
+            .prop_map(|m| DegreeRuns::new(m.into_iter().rev().collect()))
+    }
+
+    proptest! {
+        #[test]
+        fn no_layout_exceeds_the_bound(runs in runs()) {
+            let edges = runs.iter().map(|(d, from, to)| u64::from(d) * (to - from)).sum::<u64>().div_ceil(2);
+            let layout = Layout::new(&runs, edges);
+            let bins = layout.bins((layout.bound() / MAX_BINS).max(CACHED_BIN));
+            let (is, most) = (Shape::of(&layout, &bins), Shape::at_most(edges, layout.rows()));
+            prop_assert!(is.bins <= most.bins && is.rows <= most.rows, "{is:?} {most:?}");
+            prop_assert!(is.largest_bin <= most.largest_bin && is.most_rows <= most.most_rows, "{is:?} {most:?}");
+            prop_assert!(is.in_flight[0] <= most.in_flight[0] && is.in_flight[1] <= most.in_flight[1], "{is:?} {most:?}");
+        }
+
+        #[test]
+        fn shares_keep_within_what_is_free(edges in 1u64..1 << 33, rows in 1u64..1 << 28, free in 1u64 << 20..1 << 36) {
+            let needs = Needs { edges, ids: rows, reading: 1 << 20, threads: 2 };
+            match Sizes::new(Shape::at_most(edges, rows), needs, free) {
+                Ok(sizes) => {
+                    prop_assert!(sizes.partitioning <= free && sizes.sorting <= free, "{sizes:?}");
+                    prop_assert!(sizes.pool as u64 * 4 + sizes.spill >= edges / LINE as u64 * LINE as u64 * EDGE_BYTES, "{sizes:?}");
+                }
+                Err(smallest) => {
+                    prop_assert!(smallest > free);
+                    prop_assert!(Sizes::new(Shape::at_most(edges, rows), needs, smallest).is_ok());
+                }
+            }
+        }
     }
 }

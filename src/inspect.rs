@@ -1,0 +1,91 @@
+//! The commands that look at jobs and machines without running anything: plan, status, verify, devices; and clean.
+
+use crate::cli::{CleanArgs, Cli, DevicesArgs, LookArgs, PlanArgs};
+use crate::error::{Error, Result};
+use crate::job::look::{self, Place};
+use crate::job::plan::Plan;
+use crate::job::{clean, verify};
+use clap::CommandFactory;
+use serde::Serialize;
+use std::fmt::Display;
+use std::io::Write;
+
+/// `gpugraph plan`: prints the plan, whether it fits or not.
+///
+/// # Errors
+/// [`Error::Limit`], [`Error::DiskFull`] where it does not fit; mistakes in the job file or the input.
+pub fn plan(args: &PlanArgs) -> Result<()> {
+    let job = crate::config::load(&args.job, &args.set)?;
+    let plan = Plan::of(&job)?;
+    print(&plan, args.json)?;
+    plan.refuse()
+}
+
+/// `gpugraph status`.
+///
+/// # Errors
+/// [`Error::Usage`], [`Error::Io`] where no job has run, [`Error::Corrupt`] for a damaged manifest.
+pub fn status(args: &LookArgs) -> Result<()> {
+    print(&look::look(&Place::of(&args.place, &args.set)?)?, args.json)
+}
+
+/// `gpugraph verify`: prints a line for each check, also of those after one that failed.
+///
+/// # Errors
+/// That of the first check that failed: [`Error::Corrupt`], [`Error::Validation`].
+pub fn verify(args: &LookArgs) -> Result<()> {
+    let place = Place::of(&args.place, &args.set)?;
+    let mut verdict = verify::Verdict::new(|check| if args.json { Ok(()) } else { print(check, false) });
+    verify::verify(&place, &mut verdict)?;
+    if args.json {
+        print_json(&verdict.checks)?;
+    }
+    verdict.result()
+}
+
+/// `gpugraph devices`.
+///
+/// # Errors
+/// [`Error::Io`] where stdout is gone.
+pub fn devices(args: &DevicesArgs) -> Result<()> {
+    print(&crate::gpu::devices::look(), args.json)
+}
+
+/// `gpugraph clean`.
+///
+/// # Errors
+/// [`Error::Busy`], [`Error::Usage`] for a folder that is no workdir, [`Error::Io`].
+pub fn clean(args: &CleanArgs) -> Result<()> {
+    println!("{}", clean::command(&args.workdir, args.all)?);
+    Ok(())
+}
+
+/// `gpugraph man`: the page of the command, then those of its subcommands.
+///
+/// # Errors
+/// [`Error::Io`] where stdout is gone.
+pub fn man() -> Result<()> {
+    let mut page = Vec::new();
+    let mut command = Cli::command();
+    command.build();
+    let written = clap_mangen::Man::new(command).render(&mut page);
+    written.and_then(|()| std::io::stdout().write_all(&page)).map_err(gone)
+}
+
+fn print<T: Serialize + Display>(value: &T, json: bool) -> Result<()> {
+    if json {
+        return print_json(value);
+    }
+    let text = value.to_string();
+    let mut stdout = std::io::stdout().lock();
+    writeln!(stdout, "{}", text.trim_end_matches('\n')).map_err(gone)
+}
+
+fn print_json<T: Serialize + ?Sized>(value: &T) -> Result<()> {
+    let text = serde_json::to_string_pretty(value).map_err(|e| gone(e.into()))?;
+    writeln!(std::io::stdout().lock(), "{text}").map_err(gone)
+}
+
+fn gone(e: std::io::Error) -> Error {
+    Error::io("write to", "stdout", e)
+}

@@ -1,0 +1,50 @@
+//! What parts of a job take in memory and on disk, by the functions that its buffers are sized with.
+
+use super::graph::Facts;
+use crate::algo::triangle::{Counter, Settings};
+use crate::config::{Job, OutputFormat};
+use crate::formats::Input;
+use crate::graph::layout::Layout;
+use crate::graph::stored;
+use crate::prepare::dictionary::Dictionary;
+use crate::prepare::shares::Needs;
+
+/// Files take whole pages on the disk.
+pub(super) const PAGE: u64 = 4096;
+
+/// What partitioning and sorting are sized by.
+pub(super) fn needs(facts: &Facts, input: &Input, threads: usize) -> Needs {
+    let reading = input.scratch_bytes(threads) + looking_up(facts.sparse, facts.ids);
+    Needs { edges: facts.edges - facts.loops, ids: facts.ids, reading, threads }
+}
+
+pub(super) fn looking_up(sparse: bool, ids: u64) -> u64 {
+    if sparse { Dictionary::index_bytes(ids) } else { 0 }
+}
+
+/// Memory of counting beside the process itself.
+pub(super) fn counting(job: &Job, vertices: u64, threads: usize, row: u64, rows: u64) -> u64 {
+    let per_vertex = job.triangle.is_some_and(|table| table.per_vertex);
+    Counter::scratch_bytes(&Settings::new(threads), vertices, row, rows) + if per_vertex { 8 * vertices } else { 0 }
+}
+
+/// Bytes of the files of a prepared graph, without order and degrees.
+pub(super) fn store_bytes(facts: &Facts, layout: &Layout) -> u64 {
+    let bodies: u64 = (0..layout.blocks()).map(|b| stored::body_bytes(layout.block(b).len() as u64, 0)).sum();
+    bodies + (128 + PAGE) * layout.blocks() as u64 + 4 * facts.distinct_at_most
+}
+
+/// Bytes of results per vertex and of the checkpoints on the way to them.
+pub(super) fn results_bytes(job: &Job, vertices: u64, connected: u64, sparse: bool) -> u64 {
+    if !job.triangle.is_some_and(|table| table.per_vertex) {
+        return 0;
+    }
+    // A checkpoint for each trial, and one that is being written.
+    let checkpoints = (8 * connected + PAGE) * (u64::from(job.run.trials) + 1);
+    let columns = match job.output.format {
+        OutputFormat::Npy => 16,
+        // An id, a count of up to 20 digits and a fraction of up to 20, with commas and newlines.
+        OutputFormat::Csv => 2 * 22 + 20,
+    };
+    checkpoints + (columns + if sparse { 8 } else { 0 }) * vertices + 3 * PAGE
+}

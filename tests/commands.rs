@@ -1,0 +1,388 @@
+//! plan, status, verify, clean, devices and man, by the real binary.
+
+use gpugraph::job::manifest::{Manifest, Output};
+use serde_json::Value;
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, Output as Ran, Stdio};
+use std::time::{Duration, Instant};
+
+/// A folder with a job file and what it leaves.
+struct Job {
+    folder: tempfile::TempDir,
+}
+
+impl Job {
+    fn new(text: &str) -> Job {
+        let folder = tempfile::tempdir().unwrap();
+        fs::write(folder.path().join("job.toml"), text).unwrap();
+        Job { folder }
+    }
+
+    /// The workdir that the job file does not name.
+    fn workdir(&self) -> PathBuf {
+        self.folder.path().join("gpugraph.work/job")
+    }
+
+    fn command(&self, args: &[&str]) -> Command {
+        let mut command = Command::new(env!("CARGO_BIN_EXE_gpugraph"));
+        command.args(args).current_dir(self.folder.path()).env_remove("GPUGRAPH_LOG");
+        command
+    }
+
+    fn ran(&self, args: &[&str]) -> Ran {
+        self.command(args).output().unwrap()
+    }
+
+    /// Runs to success; returns stdout.
+    fn does(&self, args: &[&str]) -> String {
+        let ran = self.ran(args);
+        assert!(ran.status.success(), "{args:?}: {}", String::from_utf8_lossy(&ran.stderr));
+        String::from_utf8(ran.stdout).unwrap()
+    }
+
+    fn json(&self, args: &[&str]) -> Value {
+        serde_json::from_str(&self.does(args)).unwrap()
+    }
+
+    /// Fails with this code and one line on stderr, which is returned.
+    fn fails(&self, code: i32, args: &[&str]) -> String {
+        let ran = self.ran(args);
+        let stderr = String::from_utf8(ran.stderr).unwrap();
+        assert_eq!(ran.status.code(), Some(code), "{args:?}: {stderr}{}", String::from_utf8_lossy(&ran.stdout));
+        assert_eq!(stderr.trim_end().lines().count(), 1, "{args:?}: {stderr}");
+        stderr
+    }
+}
+
+const SMALL: &str = "[job]\nkeep = true\n[input]\nkronecker = { scale = 10, edge_factor = 8, seed = 3 }\n[triangle]\n";
+
+fn flip(path: &Path, byte: usize) {
+    let mut bytes = fs::read(path).unwrap();
+    bytes[byte] ^= 4;
+    fs::write(path, bytes).unwrap();
+}
+
+fn files_below(folder: &Path) -> Vec<PathBuf> {
+    let mut files = Vec::new();
+    for entry in fs::read_dir(folder).unwrap() {
+        let path = entry.unwrap().path();
+        if path.is_dir() { files.extend(files_below(&path)) } else { files.push(path) }
+    }
+    files.sort();
+    files
+}
+
+#[test]
+fn plan_says_what_fits_and_runs_nothing() {
+    let job = Job::new(SMALL);
+    let plan = job.json(&["plan", "job.toml", "--json"]);
+    assert_eq!((plan["basis"].as_str(), plan["edges"].as_u64()), (Some("size"), Some(8192)));
+    assert!(!job.workdir().exists(), "a plan leaves nothing");
+    let text = job.does(&["plan", "job.toml"]);
+    for word in
+        ["ingest", "relabel", "partition", "sort", "triangle", "host memory", "GPU memory", "disk", "time", "blocks"]
+    {
+        assert!(text.contains(word), "{word} in {text}");
+    }
+
+    let said = job.fails(7, &["plan", "job.toml", "--json", "--set", "limits.host_memory=30MiB"]);
+    assert!(said.contains("host_memory") && said.contains("at least"), "{said}");
+    assert_eq!(
+        said,
+        job.fails(7, &["run", "job.toml", "--quiet", "--set", "limits.host_memory=30MiB"]),
+        "as the run says"
+    );
+    let needed = said.split("at least ").nth(1).unwrap().split(' ').next().unwrap();
+    job.does(&["run", "job.toml", "--quiet", "--set", &format!("limits.host_memory={needed}")]);
+
+    let after = job.json(&["plan", "job.toml", "--json"]);
+    assert_eq!(after["basis"], "degrees");
+    assert!(after["disk"].as_u64() <= plan["disk"].as_u64(), "the bound holds: {after} {plan}");
+    assert!(after["stages"].as_array().unwrap().iter().filter(|stage| stage["done"] == true).count() == 4, "{after}");
+    let held: u64 = files_below(&job.workdir()).iter().map(|path| fs::metadata(path).unwrap().len()).sum();
+    assert!(held <= after["disk"].as_u64().unwrap(), "{held} in {after}");
+}
+
+#[test]
+fn plan_of_inputs_of_every_kind() {
+    let job = Job::new("[input]\npath = \"a.txt\"\n[triangle]\nper_vertex = true\n");
+    job.fails(3, &["plan", "job.toml"]);
+    fs::write(job.folder.path().join("a.txt"), "0 1\n1 2\n2 0\n5 6\n").unwrap();
+    let plan = job.json(&["plan", "job.toml", "--json"]);
+    assert_eq!(plan["ids"], 7);
+    fs::write(job.folder.path().join("a.txt"), "0 1\n1 x\n").unwrap();
+    assert!(job.fails(3, &["plan", "job.toml", "--json"]).contains("a.txt:2"));
+    fs::write(job.folder.path().join("a.txt"), "").unwrap();
+    job.does(&["plan", "job.toml"]);
+    // Account numbers: a dictionary is planned.
+    fs::write(job.folder.path().join("a.txt"), "10000000000 20000000000\n20000000000 30000000000\n").unwrap();
+    let plan = job.json(&["plan", "job.toml", "--json"]);
+    assert_eq!(plan["stages"][0]["name"], "dictionary", "{plan}");
+    job.does(&["run", "job.toml", "--quiet"]);
+}
+
+#[test]
+fn plan_of_a_disk_that_is_too_small() {
+    // Sixteen tebibytes of edges.
+    let job = Job::new(
+        "[input]\nkronecker = { scale = 36, edge_factor = 32, seed = 1 }\n[limits]\nhost_memory = \"1PiB\"\n[triangle]\n",
+    );
+    let said = job.fails(6, &["plan", "job.toml"]);
+    assert!(said.contains("out of disk") && said.contains("is free"), "{said}");
+    assert_eq!(said, job.fails(6, &["run", "job.toml", "--quiet"]), "refused before work begins");
+}
+
+#[test]
+fn status_of_nothing_of_a_finished_job_and_of_a_damaged_one() {
+    let job = Job::new(SMALL);
+    job.fails(10, &["status", "job.toml"]);
+    job.fails(2, &["status", "nowhere", "--json"]);
+    fs::create_dir(job.folder.path().join("empty")).unwrap();
+    job.fails(10, &["status", "empty", "--json"]);
+    job.does(&["run", "job.toml", "--quiet"]);
+    let before = files_below(&job.workdir());
+    let status = job.json(&["status", "job.toml", "--json"]);
+    assert_eq!((status["state"].as_str(), status["stopped"].as_str()), (Some("finished"), None), "{status}");
+    assert_eq!(status["units"]["done"], status["units"]["total"], "{status}");
+    let workdir = job.workdir();
+    let text = job.does(&["status", workdir.to_str().unwrap()]);
+    assert!(text.contains("finished at 2") && text.contains("triangles"), "{text}");
+    assert_eq!(files_below(&workdir), before, "looking changes nothing");
+    flip(&workdir.join("manifest.json"), 40);
+    assert!(job.fails(4, &["status", "job.toml", "--json"]).contains("manifest.json"));
+}
+
+fn wait_for(child: &mut Child, job: &Job, what: impl Fn(&Value) -> bool) -> Value {
+    let start = Instant::now();
+    loop {
+        assert!(child.try_wait().unwrap().is_none(), "the job ended early");
+        assert!(start.elapsed() < Duration::from_secs(60), "not within a minute");
+        let ran = job.ran(&["status", "job.toml", "--json"]);
+        match serde_json::from_slice(&ran.stdout) {
+            Ok(status) if what(&status) => return status,
+            _ => std::thread::sleep(Duration::from_millis(50)),
+        }
+    }
+}
+
+#[test]
+fn status_of_a_job_that_runs_is_stopped_and_is_killed() {
+    let job = Job::new(
+        "[input]\nkronecker = { scale = 14, edge_factor = 16, seed = 3 }\n[run]\ntrials = 100000\n[triangle]\n",
+    );
+    let start =
+        || job.command(&["run", "job.toml", "--quiet"]).stdout(Stdio::null()).stderr(Stdio::null()).spawn().unwrap();
+    let signal = |child: &Child, name: &str| {
+        assert!(Command::new("kill").args([name, &child.id().to_string()]).status().unwrap().success());
+    };
+    let mut child = start();
+    let counting = |status: &Value| {
+        status["state"] == "running" && status["units"]["done"].as_u64() > Some(0) && !status["now"].is_null()
+    };
+    let status = wait_for(&mut child, &job, counting);
+    assert_eq!(status["owner"]["pid"].as_u64(), Some(child.id().into()), "{status}");
+    let text = job.does(&["status", "job.toml"]);
+    assert!(text.contains("running: pid") && text.contains("now ") && text.contains(" left, on "), "{text}");
+    assert!(job.fails(5, &["verify", "job.toml"]).contains(&child.id().to_string()));
+    let workdir = job.workdir();
+    assert!(job.fails(5, &["clean", workdir.to_str().unwrap(), "--all"]).contains("in use by pid"));
+
+    signal(&child, "-TERM");
+    assert_eq!(child.wait().unwrap().code(), Some(75));
+    let status = job.json(&["status", "job.toml", "--json"]);
+    assert_eq!(status["state"], "stopped");
+    assert!(status["stopped"].as_str().unwrap().contains("SIGTERM"), "{status}");
+
+    let mut child = start();
+    wait_for(&mut child, &job, counting);
+    signal(&child, "-KILL");
+    child.wait().unwrap();
+    let status = job.json(&["status", "job.toml", "--json"]);
+    assert_eq!((status["state"].as_str(), status["resumes"].as_u64()), (Some("stopped"), Some(1)), "{status}");
+    assert!(job.does(&["status", "job.toml"]).contains("killed or lost"));
+    job.does(&["verify", "job.toml"]);
+}
+
+#[test]
+fn verify_names_every_damaged_file() {
+    let job = Job::new(&format!("{SMALL}per_vertex = true\n"));
+    job.does(&["run", "job.toml", "--quiet"]);
+    let workdir = job.workdir();
+    let text = job.does(&["verify", "job.toml"]);
+    assert!(text.contains("counted exactly") && text.contains("every vertex too"), "{text}");
+    let checks = job.json(&["verify", workdir.to_str().unwrap(), "--json"]);
+    assert!(checks.as_array().unwrap().iter().all(|check| check["outcome"] == "ok"), "{checks}");
+
+    let unchecked = ["lock", "run.log", "status.json"];
+    let name = |path: &Path| path.strip_prefix(&workdir).unwrap().to_str().unwrap().to_owned();
+    let files: Vec<PathBuf> =
+        files_below(&workdir).into_iter().filter(|p| !unchecked.contains(&&name(p)[..])).collect();
+    for kind in [
+        "graph/order",
+        "graph/degrees",
+        "graph/lower",
+        "out/triangles",
+        "out/clustering",
+        "report.json",
+        "manifest.json",
+    ] {
+        assert!(files.iter().any(|path| name(path).starts_with(kind)), "{kind} in {files:?}");
+    }
+    for path in files {
+        let good = fs::read(&path).unwrap();
+        for place in [0, good.len() / 3, good.len() / 2, good.len() - 1] {
+            flip(&path, place);
+            let said = job.fails(4, &["verify", "job.toml", "--json"]);
+            assert!(said.contains(&name(&path)), "{said} should name {path:?}, byte {place}");
+            fs::write(&path, &good).unwrap();
+        }
+        if name(&path) != "manifest.json" && !name(&path).starts_with("units") {
+            fs::remove_file(&path).unwrap();
+            let said = job.fails(4, &["verify", "job.toml"]);
+            assert!(said.contains(&name(&path)) && said.contains("missing"), "{said}");
+        }
+        fs::write(&path, &good[..good.len() - 1]).unwrap();
+        job.fails(4, &["verify", "job.toml"]);
+        fs::write(&path, &good).unwrap();
+    }
+    job.does(&["verify", "job.toml"]);
+}
+
+#[test]
+fn verify_of_a_journal_says_the_byte() {
+    let job = Job::new(SMALL);
+    job.does(&["run", "job.toml", "--quiet"]);
+    let journal = job.workdir().join("units/triangle.0");
+    for (place, byte) in [(70, 64), (64 + 40 + 3, 104), (20, 56)] {
+        let good = fs::read(&journal).unwrap();
+        flip(&journal, place);
+        let said = job.fails(4, &["verify", "job.toml"]);
+        assert!(said.contains("units/triangle.0") && said.contains(&format!("at byte {byte}")), "{said}");
+        fs::write(&journal, good).unwrap();
+    }
+}
+
+#[test]
+fn verify_of_a_checkpoint() {
+    let text = "[input]\nkronecker = { scale = 14, edge_factor = 16, seed = 3 }\n[run]\ntrials = 100000\n[triangle]\nper_vertex = true\n";
+    let job = Job::new(text);
+    let mut child = job.command(&["run", "job.toml", "--quiet"]).stderr(Stdio::null()).spawn().unwrap();
+    wait_for(&mut child, &job, |status| status["now"]["stage"] == "triangle");
+    Command::new("kill").args(["-TERM", &child.id().to_string()]).status().unwrap();
+    assert_eq!(child.wait().unwrap().code(), Some(75));
+    let found = |path: &PathBuf| path.to_str().unwrap().contains("units/corners.");
+    let checkpoint = files_below(&job.workdir()).into_iter().find(found).expect("a checkpoint");
+    assert!(job.does(&["verify", "job.toml"]).contains("ok      units/corners."));
+    assert!(job.json(&["status", "job.toml", "--json"])["units"]["total"].as_u64() > Some(0));
+    let middle = fs::metadata(&checkpoint).unwrap().len() as usize / 2;
+    flip(&checkpoint, middle);
+    assert!(job.fails(4, &["verify", "job.toml"]).contains("units/corners."));
+}
+
+/// Changes what the manifest says of triangles, and report and sums with it.
+fn cheat(workdir: &Path, by: u64) {
+    let mut manifest = Manifest::load(workdir).unwrap().unwrap();
+    let found = &mut manifest.stages.get_mut("triangle").unwrap().found;
+    let (t, wedges) = (found["triangles"].as_u64().unwrap() + by, found["wedges"].as_u64().unwrap());
+    found["triangles"] = t.into();
+    found["transitivity"] = (3.0 * t as f64 / wedges as f64).into();
+    let path = workdir.join("report.json");
+    let mut report: Value = serde_json::from_slice(&fs::read(&path).unwrap()).unwrap();
+    report["results"]["triangle"] = found.clone();
+    let text = serde_json::to_vec_pretty(&report).unwrap();
+    fs::write(&path, &text).unwrap();
+    manifest.outputs.insert("report.json".into(), Output::of(&text));
+    manifest.save(workdir).unwrap();
+}
+
+#[test]
+fn verify_finds_results_that_are_wrong_and_whole() {
+    let job = Job::new(SMALL);
+    job.does(&["run", "job.toml", "--quiet"]);
+    fs::remove_dir_all(job.workdir().join("units")).unwrap();
+    cheat(&job.workdir(), 1);
+    assert!(job.fails(8, &["verify", "job.toml", "--json"]).contains("recount"));
+    assert!(
+        job.fails(8, &["verify", job.workdir().to_str().unwrap()]).contains("recount"),
+        "without the job file, too"
+    );
+}
+
+#[test]
+fn verify_by_sampling_where_memory_is_short() {
+    let job = Job::new("[input]\nkronecker = { scale = 16, edge_factor = 16, seed = 5 }\n[triangle]\n");
+    job.does(&["run", "job.toml", "--quiet"]);
+    let short = ["verify", "job.toml", "--set", "limits.host_memory=64MiB", "--set", "limits.threads=2"];
+    let text = job.does(&short);
+    assert!(text.contains("colourings of the input") && text.contains("±"), "{text}");
+    fs::remove_dir_all(job.workdir().join("units")).unwrap();
+    let text = job.does(&["status", "job.toml"]);
+    let triangles: u64 = text.lines().find_map(|line| line.strip_prefix("triangles ")).unwrap().trim().parse().unwrap();
+    cheat(&job.workdir(), triangles / 2);
+    job.fails(8, &short);
+}
+
+#[test]
+fn verify_says_what_it_could_not_check() {
+    let job = Job::new("[input]\npath = \"a.txt\"\n[output]\nformat = \"csv\"\n[triangle]\nper_vertex = true\n");
+    let input = job.folder.path().join("a.txt");
+    fs::write(&input, "10000000000 20000000000\n20000000000 30000000000\n30000000000 10000000000\n").unwrap();
+    job.does(&["run", "job.toml", "--quiet"]);
+    assert!(job.does(&["verify", "job.toml"]).contains("1 triangles in 3 edges"));
+    fs::remove_file(&input).unwrap();
+    let text = job.does(&["verify", "job.toml"]);
+    assert!(text.contains("skipped recount") && text.contains("the input is gone"), "{text}");
+    fs::write(&input, "1 2\n").unwrap();
+    assert!(job.does(&["verify", "job.toml"]).contains("is not what the job read"));
+}
+
+#[test]
+fn a_prepared_graph_is_planned_seen_and_verified() {
+    let job = Job::new("[job]\nkeep = true\n[input]\nkronecker = { scale = 10, edge_factor = 8, seed = 3 }\n");
+    job.does(&["run", "job.toml", "--quiet"]);
+    let second = "[job]\nworkdir = \"second\"\n[input]\nprepared = \"gpugraph.work/job\"\n[triangle]\n";
+    fs::write(job.folder.path().join("second.toml"), second).unwrap();
+    let plan = job.json(&["plan", "second.toml", "--json"]);
+    assert_eq!(plan["basis"], "prepared");
+    job.does(&["run", "second.toml", "--quiet"]);
+    assert!(job.does(&["verify", "second"]).contains("edges of the blocks"));
+    assert_eq!(job.json(&["status", "second", "--json"])["stages"].as_array().unwrap().len(), 1);
+    flip(&job.workdir().join("graph/lower.000000.block"), 200);
+    job.fails(4, &["verify", "second.toml"]);
+}
+
+#[test]
+fn clean_frees_what_can_be_made_again_and_nothing_else() {
+    let job = Job::new(SMALL);
+    job.does(&["run", "job.toml", "--quiet"]);
+    let workdir = job.workdir();
+    let folder = workdir.to_str().unwrap();
+    fs::write(workdir.join("mine.txt"), "notes").unwrap();
+    assert!(job.does(&["clean", folder]).contains("freed"));
+    assert!(!workdir.join("graph").exists() && workdir.join("report.json").exists());
+    job.does(&["verify", "job.toml"]);
+    job.does(&["clean", folder, "--all"]);
+    assert!(!workdir.join("manifest.json").exists() && workdir.join("mine.txt").exists());
+    job.fails(10, &["clean", "nowhere"]);
+    fs::create_dir_all(job.folder.path().join("other/graph")).unwrap();
+    job.fails(2, &["clean", "other", "--all"]);
+    assert!(job.folder.path().join("other/graph").is_dir());
+}
+
+#[test]
+fn devices_man_and_help() {
+    let job = Job::new(SMALL);
+    let devices = job.json(&["devices", "--json"]);
+    assert!(devices["cores"].as_u64() > Some(0) && devices["mpi"]["built_in"] == false, "{devices}");
+    assert!(job.does(&["devices"]).contains("driver"));
+    assert!(job.does(&["man"]).contains(".TH gpugraph"));
+    assert!(job.does(&["completions", "bash"]).contains("gpugraph"));
+    let commands = ["run", "plan", "status", "verify", "generate", "convert", "clean", "devices", "completions", "man"];
+    for command in commands {
+        assert!(job.does(&[command, "--help"]).contains("Example"), "{command}");
+    }
+    for kind in ["kronecker", "uniform", "product"] {
+        assert!(job.does(&["generate", kind, "--help"]).contains("Example"), "{kind}");
+    }
+}

@@ -22,7 +22,7 @@ fn named(error: &str) -> &str {
 
 #[test]
 fn the_peak_stays_within_every_limit_and_the_answer_is_the_same() {
-    let place = Place::new();
+    let place = Place::on_disk();
     let mut first = None;
     for (limit, bytes, threads) in
         [("96MiB", 96 << 20, 2), ("80MiB", 80 << 20, 1), ("256MiB", 256 << 20, 7), ("1GiB", 1u64 << 30, 2)]
@@ -73,7 +73,7 @@ fn below_the_smallest_limit_it_says_which_would_do_and_that_one_does() {
     let edges = random_edges(20_000, 300_000, 6);
     let sparse: Vec<_> = edges.iter().map(|pair| pair.map(|id| id * 0x3_0000_0001)).collect();
     for (name, per_vertex) in [("edges.u32", false), ("edges.u64", true), ("kronecker", false), ("kronecker", true)] {
-        let place = Place::new();
+        let place = Place::on_disk();
         let more = format!("[triangle]\nper_vertex = {per_vertex}\n");
         match name {
             "edges.u32" => place.job_on(&place.u32(name, &edges), &more),
@@ -92,7 +92,7 @@ fn below_the_smallest_limit_it_says_which_would_do_and_that_one_does() {
 
 #[test]
 fn threads_change_nothing() {
-    let place = Place::new();
+    let place = Place::on_disk();
     place.job("uniform = { scale = 14, edge_factor = 30, seed = 3 }", "[triangle]\nper_vertex = true\n");
     let mut first = None;
     for threads in ["1", "2", "7"] {
@@ -145,7 +145,7 @@ fn it_finishes_in_a_cgroup_of_its_limit_and_64_mib() {
         println!("SKIPPED: no memory cgroup may be made here");
         return;
     };
-    let place = Place::new();
+    let place = Place::on_disk();
     // The input as a file, whose pages count in the cgroup as long as they are in its cache.
     place.job("kronecker = { scale = 20, edge_factor = 16, seed = 7 }", "");
     let known = triangles(&place.report(&["--quiet"]));

@@ -69,7 +69,17 @@ impl Ran {
 }
 
 impl Place {
+    /// In memory where the machine has room for it: these jobs sync thousands of small files.
     pub fn new() -> Place {
+        let memory = Path::new("/dev/shm");
+        if !gpugraph::job::host::free_disk(memory).is_ok_and(|free| memory.is_dir() && free > 2 << 30) {
+            return Place::on_disk();
+        }
+        Place { folder: tempfile::tempdir_in(memory).or_else(|_| tempfile::tempdir()).expect("a folder") }
+    }
+
+    /// For tests that look at memory: mapped files of a file system in memory count as memory of the process.
+    pub fn on_disk() -> Place {
         Place { folder: tempfile::tempdir().expect("a folder") }
     }
 

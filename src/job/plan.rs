@@ -54,7 +54,7 @@ pub struct Stage {
     pub gpu_memory: u64,
     /// Most bytes in the workdir while it runs.
     pub disk: u64,
-    /// About how many seconds it takes; within a factor of two on a machine like that of [`super::rates`].
+    /// About how many seconds it takes; within a factor of two on a machine like the one its rates were measured on.
     pub seconds: f64,
 }
 

@@ -6,6 +6,7 @@
 pub mod clean;
 mod corners;
 pub mod figures;
+mod fits;
 pub mod graph;
 mod guess;
 pub mod host;

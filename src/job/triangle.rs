@@ -24,6 +24,7 @@ impl Session {
     pub fn triangle(&mut self, graph: &Graph, table: &config::Triangle) -> Result<Triangle> {
         let key = triangle_key(graph.facts.content, table)?;
         if let Some(found) = self.counted(&graph.facts, table)? {
+            self.forget_units(table)?;
             self.skipped("triangle");
             return Ok(found);
         }
@@ -85,6 +86,16 @@ impl Session {
             self.manifest.outputs.get(name).is_some_and(|output| output.is_of(&self.job.workdir.join(name)))
         };
         Ok(found.filter(|found| found.trials.len() == self.job.run.trials as usize && files.iter().all(is_whole)))
+    }
+
+    /// Removes journals or checkpoints of a count that is done, which nobody reads and nobody would repair.
+    fn forget_units(&self, table: &config::Triangle) -> Result<()> {
+        let prefix = if table.per_vertex { "corners." } else { "triangle." };
+        let entries = std::fs::read_dir(self.job.workdir.join("units")).into_iter().flatten().flatten();
+        for path in entries.filter(|e| e.file_name().to_string_lossy().starts_with(prefix)).map(|e| e.path()) {
+            std::fs::remove_file(&path).map_err(|e| Error::io("remove", &path, e))?;
+        }
+        Ok(())
     }
 
     /// Removes results of another input or config, so that none of them is taken for one of this job.

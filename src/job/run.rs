@@ -192,7 +192,7 @@ type Finished = (Facts, Stored, u64, Option<report::Triangle>);
 /// The graph that another job kept, checked.
 fn open_prepared(workdir: &Path) -> Result<Graph> {
     let graph = open_prepared_unread(workdir)?;
-    graph.catalogue.verify()?;
+    graph.catalogue.verify(super::signals::check)?;
     Ok(graph)
 }
 

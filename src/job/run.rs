@@ -40,7 +40,14 @@ pub fn run(job: Job, fresh: bool) -> Result<Report> {
     manifest.stopped = Some("killed or lost".into());
     manifest.save(&workdir)?;
 
-    let mut session = Session::new(job, manifest)?;
+    let mut session = match Session::new(job, manifest.clone()) {
+        Ok(session) => session,
+        Err(e) => {
+            manifest.stopped = Some(e.to_string());
+            manifest.save(&workdir)?;
+            return Err(e);
+        }
+    };
     session.progress.set_workdir(&workdir);
     let result = session.execute(started);
     let manifest = &mut session.manifest;

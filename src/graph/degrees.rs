@@ -87,7 +87,7 @@ pub fn write(folder: &Path, key: u64, degrees: &[u32]) -> Result<Pending> {
     file.finish_deferred()
 }
 
-/// Maps the degrees that [`write`] wrote; the body is u32s in the order of vertices.
+/// Maps the degrees that [`write()`] wrote; the body is u32s in the order of vertices.
 ///
 /// # Errors
 /// [`crate::Error::Corrupt`], [`crate::Error::Io`].

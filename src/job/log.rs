@@ -19,7 +19,7 @@ use tracing_subscriber::prelude::*;
 use tracing_subscriber::registry::LookupSpan;
 use tracing_subscriber::{EnvFilter, Layer};
 
-use super::progress;
+use super::bars;
 
 /// `--log-format`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, clap::ValueEnum)]
@@ -122,7 +122,7 @@ struct StderrWriter;
 impl Write for StderrWriter {
     fn write(&mut self, line: &[u8]) -> io::Result<usize> {
         // Bars are taken away for the moment, or the line would end up in the middle of one.
-        progress::without_bars(|| {
+        bars::suspended(|| {
             let _ = io::stderr().write_all(line);
         });
         Ok(line.len())

@@ -3,9 +3,11 @@
 //! [`run`] is the way through: [`graph`] prepares, [`triangle`] counts, [`report`] tells. [`session`] is what stages
 //! share; [`manifest`] says what is done, [`journal`] which units.
 
+mod bars;
 pub mod clean;
 mod corners;
 pub mod figures;
+mod fits;
 pub mod graph;
 mod guess;
 pub mod host;

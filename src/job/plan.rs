@@ -13,12 +13,12 @@ use super::rates::{self, Work};
 use super::{clean, host, session};
 use crate::algo::triangle::driver;
 use crate::config::{InputSpec, Job, size};
-use crate::error::{Error, Result};
+use crate::error::Result;
 use crate::formats::Input;
 use crate::graph::layout::Layout;
 use crate::graph::order::DegreeRuns;
 use crate::graph::stored;
-use crate::memory::{at_least, own_bytes};
+use crate::memory::own_bytes;
 use crate::prepare::dictionary::Dictionary;
 use crate::prepare::partition::{EDGE_BYTES, LINE};
 use crate::prepare::shares::{Needs, Shape, Shares, Sizes};
@@ -54,7 +54,7 @@ pub struct Stage {
     pub gpu_memory: u64,
     /// Most bytes in the workdir while it runs.
     pub disk: u64,
-    /// About how many seconds it takes; within a factor of two on a machine like that of [`super::rates`].
+    /// About how many seconds it takes; within a factor of two on a machine like the one its rates were measured on.
     pub seconds: f64,
 }
 
@@ -99,13 +99,13 @@ pub struct Plan {
     pub maybe: Vec<String>,
     /// What the job surely needs; equal to the bounds once degrees are known.
     #[serde(skip)]
-    surely: Surely,
+    pub(super) surely: Surely,
 }
 
 #[derive(Debug, Clone, Copy, Default)]
-struct Surely {
-    host_memory: u64,
-    disk: u64,
+pub(super) struct Surely {
+    pub(super) host_memory: u64,
+    pub(super) disk: u64,
 }
 
 /// What the sizes of a graph are computed from, bounds or truth.
@@ -313,39 +313,6 @@ impl Plan {
             };
         }
         self.seconds = self.stages.iter().filter(|s| !s.done).map(|s| s.seconds).sum();
-    }
-
-    fn say_maybe(&mut self) {
-        let (given, needed) = (self.host_memory_limit, self.host_memory_needed);
-        if needed > given {
-            let (given, needed) = (size::show(given), at_least(needed));
-            self.maybe.push(format!("limits.host_memory = {given} may be too small: {needed} surely would do"));
-        }
-        if self.disk > self.disk_free {
-            let (needed, free) = (size::show(self.disk), size::show(self.disk_free));
-            self.maybe.push(format!("the disk of the workdir may be too small: up to {needed} for {free} free"));
-        }
-    }
-
-    /// Refuses what does not fit.
-    ///
-    /// # Errors
-    /// [`Error::Limit`] naming the smallest that would do, [`Error::DiskFull`].
-    pub fn refuse(&self) -> Result<()> {
-        if self.surely.host_memory > self.host_memory_limit {
-            return Err(Error::Limit {
-                limit: "host_memory",
-                given: size::show(self.host_memory_limit),
-                needed: at_least(self.host_memory_needed.max(self.surely.host_memory)),
-                purpose: "this input".into(),
-            });
-        }
-        if self.surely.disk > self.disk_free {
-            let (needed, free) = (size::show(self.disk), size::show(self.disk_free));
-            let what = format!("the job takes {needed} here, {free} is free");
-            return Err(Error::DiskFull { path: self.workdir.clone(), what });
-        }
-        Ok(())
     }
 }
 

@@ -1,7 +1,7 @@
 //! `gpugraph verify`: every stored file against its checksum, every result against an independent method.
 //!
 //! Nothing is changed, and a check that fails does not keep the others from being made. What is stored is checked
-//! here, results by [`super::recount`], straight from the input.
+//! here, results by `recount`, straight from the input.
 
 use super::corners;
 use super::graph::{Facts, Graph, Stored};

@@ -1,0 +1,42 @@
+//! Whether a plan fits the limits of its job and the disk.
+
+use super::plan::Plan;
+use crate::config::size;
+use crate::error::{Error, Result};
+use crate::memory::at_least;
+
+impl Plan {
+    /// Says what may not fit: its bound exceeds a limit.
+    pub(super) fn say_maybe(&mut self) {
+        let (given, needed) = (self.host_memory_limit, self.host_memory_needed);
+        if needed > given {
+            let (given, needed) = (size::show(given), at_least(needed));
+            self.maybe.push(format!("limits.host_memory = {given} may be too small: {needed} surely would do"));
+        }
+        if self.disk > self.disk_free {
+            let (needed, free) = (size::show(self.disk), size::show(self.disk_free));
+            self.maybe.push(format!("the disk of the workdir may be too small: up to {needed} for {free} free"));
+        }
+    }
+
+    /// Refuses what does not fit.
+    ///
+    /// # Errors
+    /// [`Error::Limit`] naming the smallest that would do, [`Error::DiskFull`].
+    pub fn refuse(&self) -> Result<()> {
+        if self.surely.host_memory > self.host_memory_limit {
+            return Err(Error::Limit {
+                limit: "host_memory",
+                given: size::show(self.host_memory_limit),
+                needed: at_least(self.host_memory_needed.max(self.surely.host_memory)),
+                purpose: "this input".into(),
+            });
+        }
+        if self.surely.disk > self.disk_free {
+            let (needed, free) = (size::show(self.disk), size::show(self.disk_free));
+            let what = format!("the job takes {needed} here, {free} is free");
+            return Err(Error::DiskFull { path: self.workdir.clone(), what });
+        }
+        Ok(())
+    }
+}

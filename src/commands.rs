@@ -7,6 +7,7 @@ use crate::formats::{Format, Input, Watch};
 use crate::generate::{self, Generator, Product};
 use crate::job::progress::{Progress, StageProgress, Unit};
 use crate::job::session::{Watched, threads};
+use std::io::Write;
 use std::path::Path;
 use std::time::Duration;
 
@@ -61,7 +62,8 @@ pub fn convert(args: &ConvertArgs) -> Result<()> {
 
 fn tell(path: &Path, done: Converted) {
     let Converted { read, written, bytes } = done;
-    println!("{}: {written} edges of {read} in {bytes} bytes", path.display());
+    // The file is there: a reader of this line that went away is no reason to fail.
+    let _ = writeln!(std::io::stdout(), "{}: {written} edges of {read} in {bytes} bytes", path.display());
 }
 
 fn format_named(name: Option<&str>, option: &str) -> Result<Option<Format>> {

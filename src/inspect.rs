@@ -56,8 +56,8 @@ pub fn devices(args: &DevicesArgs) -> Result<()> {
 /// # Errors
 /// [`Error::Busy`], [`Error::Usage`] for a folder that is no workdir, [`Error::Io`].
 pub fn clean(args: &CleanArgs) -> Result<()> {
-    println!("{}", clean::command(&args.workdir, args.all)?);
-    Ok(())
+    let removed = clean::command(&args.workdir, args.all)?;
+    writeln!(std::io::stdout(), "{removed}").map_err(gone)
 }
 
 /// `gpugraph man`: the page of the command, then those of its subcommands.

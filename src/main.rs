@@ -30,7 +30,10 @@ fn dispatch(command: Command) -> Result<()> {
             Ok(())
         }
         Command::Completions { shell } => {
-            clap_complete::generate(shell, &mut Cli::command(), "gpugraph", &mut std::io::stdout());
+            // By way of memory: writing to a reader that went away, clap panics.
+            let mut script = Vec::new();
+            clap_complete::generate(shell, &mut Cli::command(), "gpugraph", &mut script);
+            let _ = std::io::stdout().write_all(&script);
             Ok(())
         }
         Command::Generate(args) => gpugraph::commands::generate(&args),

@@ -250,6 +250,22 @@ fn graphs_with_next_to_nothing() {
     }
 }
 
+/// A header may declare far more vertices than occur: results then have a row for each id that does.
+#[test]
+fn sparse_ids_under_a_header_have_a_row_each() {
+    let place = Place::new();
+    let text = "%%MatrixMarket matrix coordinate pattern general\n1000 1000 4\n998 999\n999 1000\n1000 998\n7 998\n";
+    let path = place.write("few.mtx", text);
+    let (total, report) = count(&place, &path, "");
+    assert_eq!((total, number(&report, "graph.vertices"), number(&report, "graph.isolated")), (1, 1000, 996));
+    assert_eq!(place.npy::<u64>("ids"), [6, 997, 998, 999]);
+    assert_eq!(place.npy::<u64>("triangles"), [0, 1, 1, 1]);
+    place.gpugraph(&["verify", "job.toml"]).expect(0);
+    place.run(&["--set", "output.format=csv"]).expect(0);
+    let text = std::fs::read_to_string(place.workdir().join("out/triangles.csv")).expect("written");
+    assert_eq!(text, "id,triangles\n6,0\n997,1\n998,1\n999,1\n");
+}
+
 #[test]
 fn sparse_ids_over_the_whole_range_equal_the_dense_twin() {
     let place = Place::new();
@@ -401,4 +417,14 @@ fn what_is_wrong_with_an_input_is_said_in_one_line() {
     refused("path = 'lie.graph'", &["lie.graph"]);
     place.write("lie.gr", "p sp 10 99999999999\na 1 2 3\n");
     refused("path = 'lie.gr'", &["lie.gr"]);
+}
+
+#[test]
+fn a_fresh_run_is_logged() {
+    let place = Place::new();
+    place.job_on(&place.u32("k5.u32", &complete(5)), "");
+    place.run(&[]).expect(0);
+    place.run(&["--fresh"]).expect(0);
+    let log = std::fs::read_to_string(place.workdir().join("run.log")).expect("a log");
+    assert!(log.contains("sort"), "{log}");
 }

@@ -11,10 +11,10 @@ use gpugraph::formats::{Input, Unwatched};
 use gpugraph::graph::catalogue::Catalogue;
 use gpugraph::graph::degrees::{Degrees, Summary};
 use gpugraph::graph::layout::Layout;
-use gpugraph::memory::Budget;
+use gpugraph::memory::{Budget, own_bytes};
 use gpugraph::prepare::blocks::Builder;
 use gpugraph::prepare::dictionary::Dictionary;
-use gpugraph::prepare::ingest::{Ingested, ingest};
+use gpugraph::prepare::ingest::{self, Ingested, ingest};
 use gpugraph::prepare::order;
 use gpugraph::prepare::partition::Partition;
 use gpugraph::prepare::relabel::{ISOLATED, Relabelled, relabel};
@@ -37,6 +37,24 @@ fn input(folder: &Path, edges: &[[u64; 2]]) -> Input {
 
 fn first_pass(input: &Input, threads: usize) -> Ingested {
     ingest(input, None, threads, &roomy(threads), &Unwatched).expect("ingest")
+}
+
+/// Counters of many threads could take all there is: what degrees need is kept for them, also in a sorted input, where
+/// the last ids come last.
+#[test]
+fn degrees_fit_whatever_the_counters_of_threads_would_take() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let ids = 3 << 19;
+    let input = input(folder.path(), &(1..ids).map(|i| [i - 1, i]).collect::<Vec<_>>()).with_chunk(1 << 16);
+    for threads in [1, 8] {
+        let own = own_bytes(threads) + input.scratch_bytes(threads) + ingest::scratch_bytes(0, threads);
+        let budget = Budget::new(own + ingest::degrees_bytes(ids), threads).expect("a budget");
+        let found = ingest(&input, None, threads, &budget, &Unwatched).expect("ingest");
+        assert_eq!(found.degrees.len() as u64, ids);
+        assert!(found.degrees.iter().enumerate().all(|(i, &d)| d == 2 - u32::from(i == 0 || i as u64 == ids - 1)));
+        let budget = Budget::new(own + (1 << 20), threads).expect("a budget");
+        assert_eq!(ingest(&input, None, threads, &budget, &Unwatched).expect_err("too little").exit_code(), 7);
+    }
 }
 
 /// What the order of vertices must be: by falling degree, ties by id; degrees count repeats but no loops.
@@ -119,7 +137,7 @@ fn prepare(folder: &Path, input: &Input, how: How) -> (Vec<Vec<u32>>, Vec<u32>, 
     let built = builder.build(how.threads, &Unwatched).expect("build");
     syncer.wait().expect("synced");
     let catalogue = Catalogue::open(folder, KEY, layout).expect("open");
-    catalogue.verify().expect("whole");
+    catalogue.verify(|| Ok(())).expect("whole");
     assert_eq!(built.entries, catalogue.edges());
     let mut rows = Vec::new();
     for b in 0..catalogue.len() {

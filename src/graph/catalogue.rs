@@ -57,12 +57,13 @@ impl Catalogue {
         })
     }
 
-    /// Checks every block against its checksum and its invariants.
+    /// Checks every block against its checksum and its invariants; `next` is asked before each whether to go on.
     ///
     /// # Errors
-    /// [`crate::Error::Corrupt`] for the first that fails.
-    pub fn verify(&self) -> Result<()> {
+    /// [`crate::Error::Corrupt`] for the first that fails, what `next` returned.
+    pub fn verify(&self, next: impl Fn() -> Result<()>) -> Result<()> {
         for block in &self.blocks {
+            next()?;
             block.verify()?;
             block.release();
         }

@@ -4,6 +4,7 @@ use super::manifest::{Figures, key};
 use super::plan::Plan;
 use super::progress::Unit;
 use super::session::{Moved, Session, Watched};
+use super::signals;
 use crate::config::{InputSpec, size};
 use crate::error::{Error, Result};
 use crate::formats::Input;
@@ -51,6 +52,13 @@ pub struct Facts {
     pub bytes: u64,
     /// Where it came from.
     pub source: String,
+}
+
+impl Facts {
+    /// Rows of results per vertex: one for each sparse id, else one for each vertex, declared ones without an edge too.
+    pub fn rows(&self) -> u64 {
+        if self.sparse { self.ids } else { self.vertices }
+    }
 }
 
 /// What the stored blocks hold; kept in the manifest.
@@ -222,7 +230,7 @@ impl Session {
             None => order::read_runs(&folder, content)?,
         };
         let layout = Layout::new(&runs, facts.edges - facts.loops);
-        let wanted = self.missing_blocks(&folder, content, &layout);
+        let wanted = self.missing_blocks(&folder, content, &layout)?;
         if let Some(stored) = self.manifest.found::<Stored>("sort", content)
             && !wanted.contains(&true)
         {
@@ -258,7 +266,7 @@ impl Session {
     }
 
     /// Blocks that are not there, or not whole.
-    fn missing_blocks(&self, folder: &Path, content: u64, layout: &Layout) -> Vec<bool> {
+    fn missing_blocks(&self, folder: &Path, content: u64, layout: &Layout) -> Result<Vec<bool>> {
         let whole = |b: usize| {
             let block = StoredBlock::open(folder, content, b, &layout.block(b)).and_then(|block| {
                 block.verify()?;
@@ -273,7 +281,8 @@ impl Session {
                 other => other.is_ok(),
             }
         };
-        (0..layout.blocks()).map(|b| !whole(b)).collect()
+        // Reading them takes a while: a signal is heeded in between.
+        (0..layout.blocks()).map(|b| signals::check().map(|()| !whole(b))).collect()
     }
 
     fn partition_and_sort(
@@ -342,6 +351,7 @@ impl Session {
 fn add_stored(degrees: &Degrees, folder: &Path, content: u64, layout: &Layout, wanted: &[bool]) -> Result<()> {
     let mut counter = degrees.counter();
     for b in (0..layout.blocks()).filter(|&b| !wanted[b]) {
+        signals::check()?;
         let block = StoredBlock::open(folder, content, b, &layout.block(b))?;
         counter.block(block.block());
         block.release();

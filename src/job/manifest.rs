@@ -200,6 +200,13 @@ mod tests {
         assert_eq!(back.found("ingest", 7), Some(vec![1, 2, 3]));
         assert_eq!(back.found::<Vec<i32>>("ingest", 8), None);
 
+        // Wedges, triangles and probes may need more than 64 bits.
+        let wide = crate::graph::degrees::Summary { max_degree: u64::from(u32::MAX), wedges: u128::MAX - 5 };
+        manifest.done("sort", 8, Figures { seconds: 1e-7, ..Figures::default() }, &wide).expect("any u128");
+        manifest.save(folder.path()).expect("written");
+        let back = Manifest::load(folder.path()).expect("read").expect("there");
+        assert_eq!((back.found("sort", 8), &back), (Some(wide), &manifest));
+
         let path = Manifest::path(folder.path());
         let text = std::fs::read(&path).expect("read");
         for bit in 0..text.len() * 8 {

@@ -3,13 +3,16 @@
 use super::graph::Graph;
 use super::manifest::Output;
 use super::session::Session;
+use super::signals;
 use crate::config::OutputFormat;
 use crate::error::{Error, Result};
 use crate::failpoint;
 use crate::graph::degrees;
-use crate::prepare::dictionary::Dictionary;
+use crate::prepare::dictionary::{self, Dictionary};
 use crate::prepare::order;
 use crate::prepare::relabel::ISOLATED;
+use crate::store::map::{Mapped, as_u64};
+use crate::store::replace::{sync_folder, temp_path};
 use std::collections::BTreeMap;
 use std::fs::File;
 use std::io::{BufWriter, Write};
@@ -85,23 +88,27 @@ struct Out<'a> {
     workdir: &'a Path,
     format: OutputFormat,
     order: order::MappedOrder,
-    /// Rows of a column: all vertices, also those beyond the largest id that has an edge.
-    vertices: u64,
-    dictionary: Option<Dictionary>,
+    /// Rows of a column: the different sparse ids, or all vertices, also those beyond the largest id that has an edge.
+    rows: u64,
+    /// The sparse ids.
+    ids: Option<Mapped>,
 }
 
 impl<'a> Out<'a> {
     fn open(session: &'a Session, graph: &Graph) -> Result<Self> {
         let facts = &graph.facts;
-        let ids = crate::prepare::dictionary::path(&graph.folder);
-        let dictionary = facts.sparse.then(|| Dictionary::open(&ids, facts.identity, &session.budget)).transpose()?;
+        let path = dictionary::path(&graph.folder);
         Ok(Out {
             workdir: &session.job.workdir,
             format: session.job.output.format,
             order: order::map(&graph.folder, facts.content)?,
-            vertices: facts.vertices,
-            dictionary,
+            rows: facts.rows(),
+            ids: facts.sparse.then(|| Dictionary::list(&path, facts.identity)).transpose()?,
         })
+    }
+
+    fn ids(&self) -> Option<&[u64]> {
+        self.ids.as_ref().map(|file| as_u64(file.body()).unwrap_or_default())
     }
 
     /// Writes one value for each id; `of` gives it for a place in the order of vertices.
@@ -112,12 +119,12 @@ impl<'a> Out<'a> {
             _ => isolated,
         };
         match self.format {
-            OutputFormat::Npy => self.npy(name, (0..self.vertices).map(value)),
+            OutputFormat::Npy => self.npy(name, (0..self.rows).map(value)),
             OutputFormat::Csv => {
-                let sparse = self.dictionary.as_ref().map(Dictionary::ids);
+                let sparse = self.ids();
                 self.file(&format!("{name}.csv"), |out| {
                     writeln!(out, "id,{name}")?;
-                    (0..self.vertices).try_for_each(|id| {
+                    (0..self.rows).try_for_each(|id| {
                         let shown = sparse.and_then(|ids| ids.get(id as usize)).copied().unwrap_or(id);
                         writeln!(out, "{shown},{}", value(id))
                     })
@@ -127,13 +134,12 @@ impl<'a> Out<'a> {
     }
 
     fn sparse_ids(&self) -> Result<Option<(String, Output)>> {
-        let ids = self.dictionary.as_ref().map(Dictionary::ids);
-        ids.map(|ids| self.npy("ids", ids.iter().copied())).transpose()
+        self.ids().map(|ids| self.npy("ids", ids.iter().copied())).transpose()
     }
 
     fn npy<T: Value>(&self, name: &str, values: impl Iterator<Item = T>) -> Result<(String, Output)> {
         self.file(&format!("{name}.npy"), |out| {
-            let shape = format!("{{'descr': '{}', 'fortran_order': False, 'shape': ({},), }}", T::DESCR, self.vertices);
+            let shape = format!("{{'descr': '{}', 'fortran_order': False, 'shape': ({},), }}", T::DESCR, self.rows);
             // Magic, version and length take 10 bytes; the whole header is a multiple of 64, ending in a newline.
             let length = (shape.len() + 11).next_multiple_of(64) - 10;
             out.write_all(b"\x93NUMPY\x01\x00")?;
@@ -147,7 +153,7 @@ impl<'a> Out<'a> {
     fn file(&self, name: &str, write: impl FnOnce(&mut dyn Write) -> std::io::Result<()>) -> Result<(String, Output)> {
         let name = format!("out/{name}");
         let path = self.workdir.join(&name);
-        let part = path.with_extension("part");
+        let part = temp_path(&path);
         let mut out = Hashed { file: BufWriter::with_capacity(1 << 20, create(&part)?), hash: Xxh3::new(), bytes: 0 };
         let done = write(&mut out).and_then(|()| out.flush()).and_then(|()| {
             failpoint::hit("out.fsync")?;
@@ -157,8 +163,10 @@ impl<'a> Out<'a> {
         });
         done.map_err(|e| {
             let _ = std::fs::remove_file(&part);
-            Error::io("write results", &path, e)
+            // A signal ends the writing as an error does.
+            signals::check().err().unwrap_or_else(|| Error::io("write results", &path, e))
         })?;
+        sync_folder(&path)?;
         Ok((name, Output { bytes: out.bytes, checksum: out.hash.digest() }))
     }
 }
@@ -180,6 +188,9 @@ impl Write for Hashed {
         self.file.write_all(bytes)?;
         self.hash.update(bytes);
         self.bytes += bytes.len() as u64;
+        if signals::stop_requested().is_some() {
+            return Err(std::io::Error::other("a signal"));
+        }
         Ok(bytes.len())
     }
 

@@ -291,7 +291,8 @@ impl Stage {
     /// Nothing where the total is unknown.
     fn percent(&self) -> Option<f64> {
         let total = self.total.load(Relaxed);
-        (total > 0).then(|| 100.0 * self.done.load(Relaxed) as f64 / total as f64)
+        // An input that had to be read a second time is done when it was read once and more.
+        (total > 0).then(|| (100.0 * self.done.load(Relaxed) as f64 / total as f64).min(100.0))
     }
 
     fn log_line(&self, memory: u64, limit: u64) {

@@ -56,9 +56,9 @@ pub(super) fn consistent(counts: &Counts<'_>, verdict: &mut Verdict<'_>) -> Resu
     verdict.note("transitivity", transitivity(stored, result))?;
     for name in manifest.outputs.keys().filter(|name| name.starts_with("out/triangles.")) {
         let sum = column(&workdir.join(name)).and_then(|column| {
-            if column.len() as u64 != facts.vertices {
+            if column.len() as u64 != facts.rows() {
                 let rows = column.len();
-                return Err(Error::Validation(format!("{name} has {rows} rows for {} vertices", facts.vertices)));
+                return Err(Error::Validation(format!("{name} has {rows} rows for {} vertices", facts.rows())));
             }
             let sum: u128 = column.iter().map(|&count| u128::from(count)).sum();
             agree(sum == 3 * result.triangles, || {

@@ -40,7 +40,14 @@ pub fn run(job: Job, fresh: bool) -> Result<Report> {
     manifest.stopped = Some("killed or lost".into());
     manifest.save(&workdir)?;
 
-    let mut session = Session::new(job, manifest)?;
+    let mut session = match Session::new(job, manifest.clone()) {
+        Ok(session) => session,
+        Err(e) => {
+            manifest.stopped = Some(e.to_string());
+            manifest.save(&workdir)?;
+            return Err(e);
+        }
+    };
     session.progress.set_workdir(&workdir);
     let result = session.execute(started);
     let manifest = &mut session.manifest;
@@ -192,7 +199,7 @@ type Finished = (Facts, Stored, u64, Option<report::Triangle>);
 /// The graph that another job kept, checked.
 fn open_prepared(workdir: &Path) -> Result<Graph> {
     let graph = open_prepared_unread(workdir)?;
-    graph.catalogue.verify()?;
+    graph.catalogue.verify(super::signals::check)?;
     Ok(graph)
 }
 

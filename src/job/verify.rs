@@ -193,7 +193,7 @@ pub fn verify(place: &Place, verdict: &mut Verdict<'_>) -> Result<()> {
 
 fn prepared_graph(workdir: &Path) -> Result<Graph> {
     let graph = super::run::open_prepared_unread(workdir)?;
-    graph.catalogue.verify()?;
+    graph.catalogue.verify(super::signals::check)?;
     degrees_agree(&graph.folder, &graph.facts, &graph.stored)?;
     Ok(graph)
 }

@@ -99,7 +99,7 @@ impl Builder<'_, '_> {
             let mut rows = shared.spare.lock().unwrap_or_else(PoisonError::into_inner).pop().unwrap_or_default();
             let part = self.partition.part(bin);
             let first_row = span.rows.start as u32;
-            let edges = sorter.sort(&part, span.len(), &mut rows)?;
+            let edges = sorter.sort(&part, first_row, span.len(), &mut rows)?;
             drop(part);
             watch.advance(edges)?;
             degrees.rows(first_row, rows.lengths.iter().copied(), &rows.targets);

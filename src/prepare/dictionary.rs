@@ -13,14 +13,16 @@ use crate::store::map::{Mapped, as_u64};
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 use std::fs::File;
-use std::io::{Read, Write};
+use std::ops::Range;
+use std::os::unix::fs::FileExt;
 use std::path::{Path, PathBuf};
-use std::sync::Mutex;
-use std::sync::PoisonError;
+use std::sync::{Mutex, PoisonError};
 
 const IDS: Kind = Kind::new(b"IDS ");
-/// Ids read from a run at once.
+/// Ids read from a run at once, at most.
 const READ_AHEAD: usize = 8192;
+/// Most ids that a thread gathers: sorting them and writing them out must not keep a signal waiting.
+const MAX_GATHER: u64 = 1 << 24;
 /// Fewest ids that a thread gathers before it sorts.
 const MIN_GATHER: usize = 1 << 16;
 
@@ -68,10 +70,10 @@ impl Dictionary {
         watch: &dyn Watch,
     ) -> Result<Seal> {
         let _reading = budget.reserve(input.scratch_bytes(threads), "reading the input")?;
-        let share = (budget.free() / 2 / threads as u64 / 8).min(1 << 27) as usize;
+        let share = (budget.free() / 2 / threads as u64 / 8).min(MAX_GATHER) as usize;
         let gather = share.max(MIN_GATHER);
         let _gathered = budget.reserve((threads * gather * 8) as u64, "sorting sparse ids")?;
-        let runs = Runs { folder: path.with_extension("runs"), list: Mutex::default() };
+        let runs = Runs::create(path.with_extension("runs"))?;
         let mut gatherers: Vec<Gatherer> =
             (0..threads).map(|_| Gatherer { runs: &runs, ids: Vec::new(), room: gather }).collect();
         input.scan(&mut gatherers, watch)?;
@@ -79,13 +81,14 @@ impl Dictionary {
             gatherer.spill()?;
         }
         drop(gatherers);
-        runs.merge(path, key)
+        // What the threads gathered in is what runs are read through now.
+        runs.merge(path, key, threads * gather, watch)
     }
 
     /// Opens the ids written by [`Self::build`].
     ///
     /// # Errors
-    /// [`Error::Corrupt`] where they are not as they were written, [`Error::Limit`] for 1 byte a vertex of index.
+    /// [`Error::Corrupt`] where they are not as they were written, [`Error::Limit`] for half a byte a vertex of index.
     pub fn open(path: &Path, key: u64, budget: &Budget) -> Result<Self> {
         let file = Mapped::open(path, IDS, key)?;
         file.verify_checksum()?;
@@ -108,6 +111,17 @@ impl Dictionary {
             starts[i] += starts[i - 1];
         }
         Ok(Dictionary { file, starts, shift, _index: reserved })
+    }
+
+    /// The ids of the file at `path` alone, without an index and so without memory: u64s in ascending order.
+    ///
+    /// # Errors
+    /// [`Error::Corrupt`], [`Error::Io`].
+    pub fn list(path: &Path, key: u64) -> Result<Mapped> {
+        let file = Mapped::open(path, IDS, key)?;
+        file.verify_checksum()?;
+        file.body_as_u64()?;
+        Ok(file)
     }
 
     /// The ids, ascending.
@@ -203,30 +217,41 @@ impl Visitor for Gatherer<'_> {
     }
 }
 
-/// Sorted runs on disk, in files without names.
+/// Sorted runs on disk, one behind the other in a file without a name, so that a killed job leaves nothing behind.
 struct Runs {
-    folder: PathBuf,
-    list: Mutex<Vec<File>>,
+    path: PathBuf,
+    file: File,
+    /// Where each run starts, and the end of the last one, in ids.
+    starts: Mutex<Vec<u64>>,
 }
 
 impl Runs {
-    fn add(&self, ids: &[u64]) -> Result<()> {
-        let mut list = self.list.lock().unwrap_or_else(PoisonError::into_inner);
-        let path = self.folder.with_extension(format!("run{}", list.len()));
-        let failed = |doing| move |path: &Path, e| Error::io(doing, path, e);
+    fn create(path: PathBuf) -> Result<Self> {
         let file = File::options().read(true).write(true).create(true).truncate(true).open(&path);
-        let mut file = file.map_err(|e| failed("create a run of ids")(&path, e))?;
-        std::fs::remove_file(&path).map_err(|e| failed("unlink a run of ids")(&path, e))?;
-        let written = crate::failpoint::hit("dictionary.write").and_then(|()| file.write_all(bytes_of(ids)));
-        written.map_err(|e| failed("write a run of ids")(&path, e))?;
-        list.push(file);
-        Ok(())
+        let file = file.map_err(|e| Error::io("create the runs of ids", &path, e))?;
+        std::fs::remove_file(&path).map_err(|e| Error::io("unlink the runs of ids", &path, e))?;
+        Ok(Runs { path, file, starts: Mutex::new(vec![0]) })
     }
 
-    fn merge(self, path: &Path, key: u64) -> Result<Seal> {
+    fn add(&self, ids: &[u64]) -> Result<()> {
+        let start = {
+            let mut starts = self.starts.lock().unwrap_or_else(PoisonError::into_inner);
+            let start = starts.last().copied().unwrap_or(0);
+            starts.push(start + ids.len() as u64);
+            start
+        };
+        let written =
+            crate::failpoint::hit("dictionary.write").and_then(|()| self.file.write_all_at(bytes_of(ids), 8 * start));
+        written.map_err(|e| Error::io("write a run of ids", &self.path, e))
+    }
+
+    /// Merges all runs into the file at `path`, reading through room for `room` ids.
+    fn merge(self, path: &Path, key: u64, room: usize, watch: &dyn Watch) -> Result<Seal> {
         let failed = |e| Error::io("read a run of ids", path, e);
-        let list = self.list.into_inner().unwrap_or_else(PoisonError::into_inner);
-        let mut runs: Vec<Run> = list.into_iter().map(Run::new).collect::<std::io::Result<_>>().map_err(failed)?;
+        let starts = self.starts.into_inner().unwrap_or_else(PoisonError::into_inner);
+        let ahead = (room / starts.len()).clamp(1, READ_AHEAD);
+        let mut runs: Vec<Run<'_>> =
+            starts.windows(2).map(|ends| Run::new(&self.file, ends[0]..ends[1], ahead)).collect();
         let mut heap = BinaryHeap::new();
         for (i, run) in runs.iter_mut().enumerate() {
             heap.extend(run.next().map_err(failed)?.map(|id| Reverse((id, i))));
@@ -238,6 +263,9 @@ impl Runs {
                 out.write(&id.to_le_bytes())?;
                 last = Some(id);
                 count += 1;
+                if count.is_multiple_of(1 << 16) {
+                    watch.advance(0)?;
+                }
             }
             heap.extend(runs[i].next().map_err(failed)?.map(|id| Reverse((id, i))));
         }
@@ -249,26 +277,25 @@ impl Runs {
 }
 
 /// Reads one run from its start.
-struct Run {
-    file: File,
+struct Run<'f> {
+    file: &'f File,
+    /// What is not read yet, in ids.
+    left: Range<u64>,
+    ahead: usize,
     ids: Vec<u64>,
     at: usize,
-    left: usize,
 }
 
-impl Run {
-    fn new(mut file: File) -> std::io::Result<Self> {
-        use std::io::Seek;
-        file.rewind()?;
-        let left = file.metadata()?.len() as usize / 8;
-        Ok(Run { file, ids: Vec::new(), at: 0, left })
+impl<'f> Run<'f> {
+    fn new(file: &'f File, run: Range<u64>, ahead: usize) -> Self {
+        Run { file, left: run, ahead, ids: Vec::new(), at: 0 }
     }
 
     fn next(&mut self) -> std::io::Result<Option<u64>> {
         if self.at == self.ids.len() {
-            self.ids.resize(self.left.min(READ_AHEAD), 0);
-            self.file.read_exact(bytes_of_mut(&mut self.ids))?;
-            self.left -= self.ids.len();
+            self.ids.resize((self.left.end - self.left.start).min(self.ahead as u64) as usize, 0);
+            self.file.read_exact_at(bytes_of_mut(&mut self.ids), 8 * self.left.start)?;
+            self.left.start += self.ids.len() as u64;
             self.at = 0;
         }
         self.at += 1;

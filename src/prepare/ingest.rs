@@ -5,8 +5,9 @@
 //! in bins by id first, to count each bin in cache, moved as many cache lines as it saved: 12 ns an endpoint against 5.)
 
 use super::dictionary::{Dictionary, Numbered};
+use super::partition::changed;
 use super::sample::Sample;
-use crate::error::Result;
+use crate::error::{Error, Result};
 use crate::formats::{Edges, Input, Visitor, Watch};
 use crate::memory::{Budget, Buffer, Plain, prefetch};
 use std::sync::atomic::{AtomicU32, Ordering};
@@ -53,11 +54,39 @@ pub fn ingest(
     budget: &Budget,
     watch: &dyn Watch,
 ) -> Result<Ingested> {
+    match pass(input, dictionary, None, threads, budget, watch)? {
+        Pass::Whole(found) => Ok(found),
+        // Now it is known how many ids there are: memory for them is set aside before anything else.
+        Pass::Partial { largest } => match pass(input, dictionary, Some(largest), threads, budget, watch)? {
+            Pass::Whole(found) => Ok(found),
+            Pass::Partial { .. } => Err(changed(&input.name())),
+        },
+    }
+}
+
+/// How a pass ended.
+enum Pass {
+    /// Everything was counted.
+    Whole(Ingested),
+    /// The ids are dense up to `largest`, but not all were counted: the threads' own counters had taken the memory for
+    /// the sum, or there are far more edges than the input's size let expect.
+    Partial { largest: u32 },
+}
+
+/// One pass. With `largest` the number of ids is known before.
+fn pass(
+    input: &Input,
+    dictionary: Option<&Dictionary>,
+    largest: Option<u32>,
+    threads: usize,
+    budget: &Budget,
+    watch: &dyn Watch,
+) -> Result<Pass> {
     let expected = input.estimate_edges()?;
     // Numbers from a dictionary have no gaps.
     let wide = input.wide() && dictionary.is_none();
-    let shared = Degrees::new(budget, expected, dictionary.is_some(), wide)?;
-    let _reading = budget.reserve(input.scratch_bytes(threads), "reading the input")?;
+    let _reading = budget.reserve(input.scratch_bytes(threads) + scratch_bytes(0, threads), "reading the input")?;
+    let shared = Degrees::new(budget, expected, dictionary.is_some(), wide, largest)?;
     let name = input.name();
     let mut counters = Vec::new();
     for _ in 0..threads {
@@ -75,18 +104,26 @@ pub fn ingest(
     };
     let mut sample = Sample::new(expected);
     let mut counters: Vec<Counter> = counters.into_iter().map(|numbered| numbered.inner).collect();
+    let mut missed = false;
     for counter in &mut counters {
         total.loops += counter.loops;
         total.largest = total.largest.max(counter.largest());
+        missed |= counter.missed;
         sample.merge(std::mem::replace(&mut counter.sample, Sample::new(expected)));
     }
     total.distinct_at_most = sample.distinct_at_most().min(total.edges - total.loops);
-    let largest = total.largest.unwrap_or(0);
-    let dense = dictionary.is_some() || !sparse(largest, total.edges, wide);
-    if dense && total.largest.is_some() {
-        total.degrees = shared.sum(&counters, largest as u32)?;
+    let Some(id) = total.largest else { return Ok(Pass::Whole(total)) };
+    if dictionary.is_some() || !sparse(id, total.edges, wide) {
+        let id = id as u32;
+        if missed {
+            return Ok(Pass::Partial { largest: id });
+        }
+        match shared.sum(&counters, id) {
+            Err(Error::Limit { .. }) if largest.is_none() => return Ok(Pass::Partial { largest: id }),
+            degrees => total.degrees = degrees?,
+        }
     }
-    Ok(total)
+    Ok(Pass::Whole(total))
 }
 
 /// Bytes that the pass takes for `ids` ids beside the degrees and reading: the counters of each thread, as far as they
@@ -105,6 +142,8 @@ fn whole_pages(bytes: u64) -> u64 {
     bytes.next_multiple_of(2 << 20)
 }
 
+const PURPOSE: &str = "degrees of all vertices (4 bytes for each id up to the largest)";
+
 /// The degrees, and which ids are counted at all.
 struct Degrees<'b> {
     budget: &'b Budget,
@@ -114,26 +153,38 @@ struct Degrees<'b> {
 }
 
 impl<'b> Degrees<'b> {
-    fn new(budget: &'b Budget, expected_edges: u64, numbered: bool, wide: bool) -> Result<Self> {
+    fn new(budget: &'b Budget, expected: u64, numbered: bool, wide: bool, largest: Option<u32>) -> Result<Self> {
         // An estimate of the edges may be a little off: what is sparse is decided by the true number afterwards.
-        let dense = expected_edges.saturating_mul(9).max(if wide { 1024 } else { ALWAYS_DENSE }) + 1;
-        let end = if numbered { MAX_DENSE } else { dense.min(MAX_DENSE) };
-        Ok(Degrees { budget, array: RwLock::new(budget.zeroed(0, "degrees")?), end })
+        let dense = expected.saturating_mul(9).max(if wide { 1024 } else { ALWAYS_DENSE }) + 1;
+        let end = match largest {
+            Some(largest) => u64::from(largest) + 1,
+            None if numbered => MAX_DENSE,
+            None => dense.min(MAX_DENSE),
+        };
+        let array = budget.zeroed(largest.map_or(0, |id| id as usize + 1), PURPOSE)?;
+        Ok(Degrees { budget, array: RwLock::new(array), end })
     }
 
-    /// Adds to the degree of one id.
-    fn add(&self, id: u32, more: u32) -> Result<()> {
+    /// Adds to the degree of one id. False if there is no memory for it.
+    fn add(&self, id: u32, more: u32) -> bool {
         loop {
             let array = self.array.read().unwrap_or_else(PoisonError::into_inner);
             if let Some(degree) = array.get(id as usize) {
                 let add = |d: u32| Some(d.saturating_add(more));
                 let _always = degree.fetch_update(Ordering::Relaxed, Ordering::Relaxed, add);
-                return Ok(());
+                return true;
             }
             drop(array);
-            let mut array = self.array.write().unwrap_or_else(PoisonError::into_inner);
-            grow(&mut array, id, "degrees of all vertices (4 bytes for each id up to the largest)")?;
+            if !self.reach(id) {
+                return false;
+            }
         }
+    }
+
+    /// Makes room for the degree of `id`. False if there is no memory for it.
+    fn reach(&self, id: u32) -> bool {
+        let mut array = self.array.write().unwrap_or_else(PoisonError::into_inner);
+        array.len() > id as usize || grow(&mut array, id, PURPOSE).is_ok()
     }
 
     /// The sum of what all threads counted, for ids up to `largest`.
@@ -141,7 +192,7 @@ impl<'b> Degrees<'b> {
         let empty = self.budget.zeroed(0, "degrees")?;
         let mut array = std::mem::replace(&mut *self.array.write().unwrap_or_else(PoisonError::into_inner), empty);
         let len = largest as usize + 1;
-        array.grow(len, "degrees of all vertices (4 bytes for each id up to the largest)")?;
+        array.grow(len, PURPOSE)?;
         array.shorten(len);
         let mut array = array.into_plain();
         let chunk = len.div_ceil(counters.len().max(1));
@@ -173,6 +224,8 @@ struct Counter<'a> {
     bytes: Buffer<u8>,
     /// False once there was no memory for them: the shared degrees are counted in then, slower.
     grows: bool,
+    /// Whether any edge could not be counted. The degrees of this pass are of no use then, and no more are counted.
+    missed: bool,
     loops: u64,
     edges: u64,
     max: u64,
@@ -183,7 +236,7 @@ impl<'a> Counter<'a> {
     fn new(shared: &'a Degrees<'a>, expected_edges: u64) -> Result<Self> {
         let bytes = shared.budget.zeroed(0, "counting degrees")?;
         let sample = Sample::new(expected_edges);
-        Ok(Counter { shared, bytes, grows: true, loops: 0, edges: 0, max: 0, sample })
+        Ok(Counter { shared, bytes, grows: true, missed: false, loops: 0, edges: 0, max: 0, sample })
     }
 
     fn largest(&self) -> Option<u64> {
@@ -191,37 +244,46 @@ impl<'a> Counter<'a> {
     }
 
     #[inline]
-    fn count(&mut self, id: u32) -> Result<()> {
+    fn count(&mut self, id: u32) {
         match self.bytes.get_mut(id as usize) {
             Some(byte) => {
                 *byte = byte.wrapping_add(1);
-                if *byte == 0 { self.shared.add(id, 256) } else { Ok(()) }
+                if *byte == 0 {
+                    self.missed |= !self.shared.add(id, 256);
+                }
             }
             None => self.count_beyond(id),
         }
     }
 
+    /// The sum of all threads comes first: where there is memory for it alone, they count in it.
     #[cold]
-    fn count_beyond(&mut self, id: u32) -> Result<()> {
-        self.grows = self.grows && grow(&mut self.bytes, id, "counting degrees").is_ok();
-        if self.grows { self.count(id) } else { self.shared.add(id, 1) }
+    fn count_beyond(&mut self, id: u32) {
+        let reached = self.shared.reach(id);
+        self.grows = self.grows && reached && grow(&mut self.bytes, id, "counting degrees").is_ok();
+        if self.grows {
+            self.count(id);
+        } else {
+            self.missed |= !self.shared.add(id, 1);
+        }
     }
 
     #[inline]
-    fn edge(&mut self, u: u64, v: u64) -> Result<()> {
+    fn edge(&mut self, u: u64, v: u64) {
         self.max = self.max.max(u).max(v);
         if u == v {
             self.loops += 1;
-        } else if u.max(v) < self.shared.end {
-            self.count(u as u32)?;
-            self.count(v as u32)?;
+        } else if u.max(v) >= self.shared.end {
+            self.missed = true;
+        } else if !self.missed {
+            self.count(u as u32);
+            self.count(v as u32);
             self.sample.see(u, v);
         }
-        Ok(())
     }
 
     /// The increments are random: the counters of the next edges are on their way while these are counted.
-    fn edges<T: Copy + Into<u64>>(&mut self, edges: &[[T; 2]]) -> Result<()> {
+    fn edges<T: Copy + Into<u64>>(&mut self, edges: &[[T; 2]]) {
         const AHEAD: usize = 16;
         self.edges += edges.len() as u64;
         for (i, &[u, v]) in edges.iter().enumerate() {
@@ -230,9 +292,8 @@ impl<'a> Counter<'a> {
                 prefetch(&self.bytes, u as usize);
                 prefetch(&self.bytes, v as usize);
             }
-            self.edge(u.into(), v.into())?;
+            self.edge(u.into(), v.into());
         }
-        Ok(())
     }
 }
 
@@ -242,5 +303,6 @@ impl Visitor for Counter<'_> {
             Edges::Narrow(edges) => self.edges(edges),
             Edges::Wide(edges) => self.edges(edges),
         }
+        Ok(())
     }
 }

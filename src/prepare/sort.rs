@@ -1,6 +1,9 @@
 //! One bin of edges into rows: sorted, without repeats.
 //!
 //! A counting sort by row, then each row by itself: rows are short (tens of entries), a bin is sized to stay in L2.
+//! Row `v` has room for `v` entries at most, for it has no more smaller neighbours. One that is given more edges than
+//! that, repeats then, is a bitmap while it is filled: however often an edge is repeated, a bin takes no more memory
+//! than its bound says.
 
 use super::partition::{EDGE_BYTES, LINE, PartReader};
 use crate::error::Result;
@@ -30,47 +33,94 @@ impl Sorter {
         4 * entries + 8 * (rows + 1) + (lines * LINE) as u64 * EDGE_BYTES
     }
 
-    /// Sorts a bin of `rows` rows into `out`, whose room is used again. Returns the number of edges, repeats included.
+    /// Sorts a bin of `rows` rows from `first_row` on into `out`, whose room is used again. Returns the number of edges,
+    /// repeats included.
     ///
     /// # Errors
     /// Those of reading spilled entries back.
-    pub fn sort(&mut self, bin: &PartReader<'_, '_>, rows: usize, out: &mut Rows) -> Result<u64> {
+    pub fn sort(&mut self, bin: &PartReader<'_, '_>, first_row: u32, rows: usize, out: &mut Rows) -> Result<u64> {
         let ends = &mut self.ends;
         ends.clear();
         ends.resize(rows + 1, 0);
-        bin.for_each(&mut self.chunk, |place, _| ends[usize::from(place) + 1] += 1)?;
-        for r in 0..rows {
-            ends[r + 1] += ends[r];
-        }
-        // `ends[r]` is the start of row r here, and its end once all its entries are placed.
-        let edges = ends[rows];
-        out.targets.clear();
-        out.targets.resize(edges as usize, 0);
-        let targets = &mut out.targets;
-        bin.for_each(&mut self.chunk, |place, low| {
-            let at = &mut ends[usize::from(place)];
-            targets[*at as usize] = low;
-            *at += 1;
+        let mut edges = 0;
+        bin.for_each(&mut self.chunk, |place, _| {
+            let end = &mut ends[usize::from(place) + 1];
+            *end = end.saturating_add(1);
+            edges += 1;
         })?;
+        for r in 0..rows {
+            ends[r + 1] = ends[r] + ends[r + 1].min(first_row + r as u32);
+        }
+        // `ends[r]` is the start of row r here, and its end once all its entries are placed. A row with all
+        // the room that it can ever fill is a bitmap, and its end stays its start.
+        let room = ends[rows];
+        out.targets.clear();
+        out.targets.resize(room as usize, 0);
+        // 1 for a bitmap, until the row's length is known.
         out.lengths.clear();
+        let full = |ends: &[u32], r: usize| ends[r + 1] - ends[r] == first_row + r as u32;
+        out.lengths.extend((0..rows).map(|r| u32::from(full(ends, r))));
+        let (targets, is_bitmap) = (&mut out.targets, &out.lengths);
+        if is_bitmap.contains(&1) {
+            bin.for_each(&mut self.chunk, |place, low| {
+                let at = &mut ends[usize::from(place)];
+                if is_bitmap[usize::from(place)] == 0 {
+                    targets[*at as usize] = low;
+                    *at += 1;
+                } else {
+                    targets[(*at + low / 32) as usize] |= 1 << (low % 32);
+                }
+            })?;
+        } else {
+            bin.for_each(&mut self.chunk, |place, low| {
+                let at = &mut ends[usize::from(place)];
+                targets[*at as usize] = low;
+                *at += 1;
+            })?;
+        }
         let (mut start, mut kept) = (0, 0);
-        for &end in &ends[..rows] {
-            let end = end as usize;
-            sort_row(&mut targets[start..end]);
+        for (r, length) in out.lengths.iter_mut().enumerate() {
             let before = kept;
-            let mut last = None;
-            for i in start..end {
-                let target = targets[i];
-                targets[kept] = target;
-                kept += usize::from(last != Some(target));
-                last = Some(target);
+            if *length == 0 {
+                let end = ends[r] as usize;
+                sort_row(&mut targets[start..end]);
+                let mut last = None;
+                for i in start..end {
+                    let target = targets[i];
+                    targets[kept] = target;
+                    kept += usize::from(last != Some(target));
+                    last = Some(target);
+                }
+                start = end;
+            } else {
+                let end = start + first_row as usize + r;
+                let set = spread(&mut targets[start..end]);
+                targets.copy_within(end - set..end, kept);
+                kept += set;
+                start = end;
             }
-            out.lengths.push((kept - before) as u32);
-            start = end;
+            *length = (kept - before) as u32;
         }
         out.targets.truncate(kept);
-        Ok(u64::from(edges))
+        Ok(edges)
     }
+}
+
+/// Makes a bitmap that starts the row into the ids that are set in it, ascending, at the row's end; returns how many.
+fn spread(row: &mut [u32]) -> usize {
+    let mut at = row.len();
+    // From the last word down: what is written never reaches a word that is still to be read, for the words before it
+    // have room for 32 ids each behind them.
+    for word in (0..row.len().div_ceil(32)).rev() {
+        let mut bits = row[word];
+        while bits != 0 {
+            let bit = 31 - bits.leading_zeros();
+            at -= 1;
+            row[at] = word as u32 * 32 + bit;
+            bits ^= 1 << bit;
+        }
+    }
+    row.len() - at
 }
 
 fn sort_row(row: &mut [u32]) {
@@ -86,5 +136,40 @@ fn sort_row(row: &mut [u32]) {
             j -= 1;
         }
         row[j] = x;
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::formats::{Edges, Visitor};
+    use crate::graph::layout::Layout;
+    use crate::graph::order::DegreeRuns;
+    use crate::prepare::partition::{Partition, WORDS};
+
+    /// Few vertices and a million edges, of which every pair but one is there often.
+    #[test]
+    fn repeats_take_no_memory_beyond_the_bound() {
+        let (vertices, edges) = (70u32, 1_000_000u32);
+        let pairs: Vec<[u32; 2]> = (0..edges).map(|i| [i % vertices, i / vertices * 31 % vertices]).collect();
+        let pairs: Vec<[u32; 2]> = pairs.into_iter().filter(|[u, v]| u != v && u + v != 2 * vertices - 3).collect();
+        let runs = DegreeRuns::new(vec![(edges, vertices)]);
+        let layout = Layout::with_target(&runs, u64::MAX);
+        let bins = layout.bins(u64::MAX);
+        assert_eq!(bins.spans.len(), 1);
+        let folder = tempfile::tempdir().expect("a folder");
+        let mut memory = vec![0; 2 * WORDS * (pairs.len() / LINE + 16)];
+        let partition = Partition::new(&bins, &[true], &mut memory, 8, &folder.path().join("spill")).expect("made");
+        let map: Vec<u32> = (0..vertices).collect();
+        let mut scatter = partition.scatter(&map, "a test");
+        scatter.visit(Edges::Narrow(&pairs)).expect("placed");
+        scatter.finish().expect("placed");
+        let mut out = Rows::default();
+        let sorted = Sorter::default().sort(&partition.part(0), 0, vertices as usize, &mut out).expect("sorted");
+        assert_eq!(sorted, pairs.len() as u64);
+        let row = |v: u32| (0..v).filter(move |u| u + v != 2 * vertices - 3);
+        assert_eq!(out.targets, (0..vertices).flat_map(row).collect::<Vec<_>>());
+        assert_eq!(out.lengths, (0..vertices).map(|v| row(v).count() as u32).collect::<Vec<_>>());
+        assert!(out.targets.capacity() as u64 <= layout.bound(), "{} entries of room", out.targets.capacity());
     }
 }

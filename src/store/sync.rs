@@ -13,7 +13,8 @@ use crate::failpoint;
 /// Files that may wait at once. Each holds a descriptor, of which a process has 1024 by default.
 const QUEUE: usize = 64;
 
-/// Syncs files given to it in the background. One a job; dropped, it finishes what it has but tells no errors.
+/// Syncs files given to it in the background. One a job. Dropped, it leaves what still waits to the system: nobody was
+/// told that these files are durable, and a signal must not wait for gigabytes to reach a disk.
 pub struct Syncer {
     shared: Arc<Shared>,
     thread: Option<JoinHandle<()>>,
@@ -96,7 +97,10 @@ impl Syncer {
 
 impl Drop for Syncer {
     fn drop(&mut self) {
-        self.shared.lock().closed = true;
+        let mut state = self.shared.lock();
+        state.queue.clear();
+        state.closed = true;
+        drop(state);
         self.shared.changed.notify_all();
         if let Some(thread) = self.thread.take() {
             let _ = thread.join();

@@ -47,7 +47,7 @@ impl Backend for Cpu<'_> {
     fn count(&mut self, front: Block<'_>, partners: &[(u64, Block<'_>)], found: Found<'_>) -> Result<()> {
         let Cpu { counter, pool, per_vertex, stop, .. } = self;
         let stopping = || stop().is_some();
-        let mut front = counter.front(front);
+        let mut front = pool.install(|| counter.front(front));
         for &(unit, partner) in partners {
             let count: Option<PairCount> = pool.install(|| match per_vertex {
                 Some(counts) => front.pair_per_vertex(partner, counts, &stopping),

@@ -56,7 +56,8 @@ pub fn run(graph: &Catalogue, done: &HashSet<u64>, backend: &mut dyn Backend, fo
             continue;
         }
         let partners: Vec<_> = left.iter().map(|&p| (unit(front, p), graph.block(p).block())).collect();
-        let number_of = |u: u64| left.iter().copied().find(|&p| unit(front, p) == u);
+        // Units of one front ascend with their partners.
+        let number_of = |u: u64| left.binary_search_by_key(&u, |&p| unit(front, p)).ok().map(|at| left[at]);
         backend.count(graph.block(front).block(), &partners, &mut |u, count| {
             // The pages of a partner that is done make room for the next.
             number_of(u).filter(|&p| p != front).iter().for_each(|&p| graph.block(p).release());

@@ -77,12 +77,7 @@ impl Tile<'_> {
                 }
             }
         });
-        let mut total = 0;
-        for local in 0..rows {
-            for cursors in cursors.iter_mut() {
-                total += std::mem::replace(&mut cursors[local], total);
-            }
-        }
+        place(cursors, rows);
         let heads = &*heads;
         cursors.par_iter_mut().enumerate().for_each(|(part, cursors)| {
             for (local, at) in entries_of(part) {
@@ -109,4 +104,29 @@ impl Tile<'_> {
         }
         streams + 2 * marks < heads + 2 * streams + window.len()
     }
+}
+
+/// From how many heads each part has of each middle to where the first of them goes: middle after middle, and part after
+/// part within one.
+fn place(cursors: &mut [Vec<u32>], rows: usize) {
+    // Some middles of all parts at a time: with many threads these are too many numbers for one of them.
+    let width = rows.div_ceil(4 * cursors.len()).max(1 << 10);
+    let mut columns: Vec<Vec<&mut [u32]>> = Vec::new();
+    columns.resize_with(rows.div_ceil(width), Vec::new);
+    for cursors in cursors {
+        columns.iter_mut().zip(cursors.chunks_mut(width)).for_each(|(column, piece)| column.push(piece));
+    }
+    let sum = |column: &Vec<&mut [u32]>| column.iter().map(|piece| piece.iter().sum::<u32>()).sum();
+    let mut starts: Vec<u32> = columns.par_iter().map(sum).collect();
+    let mut total = 0;
+    for start in &mut starts {
+        total += std::mem::replace(start, total);
+    }
+    columns.par_iter_mut().zip(starts).for_each(|(column, mut next)| {
+        for at in 0..column[0].len() {
+            for piece in column.iter_mut() {
+                next += std::mem::replace(&mut piece[at], next);
+            }
+        }
+    });
 }

@@ -246,7 +246,6 @@ impl Shared {
         };
         let (Some(workdir), Some(stage)) = (workdir, stage) else { return };
         let rate = stage.rate();
-        let limit = self.limit.load(Relaxed);
         let status = Status {
             running,
             stage: stage.name.clone(),
@@ -257,7 +256,7 @@ impl Shared {
             eta_seconds: stage.seconds_left(rate),
             memory: host::process_memory(),
             memory_peak: self.peak.load(Relaxed),
-            memory_limit: (limit > 0).then_some(limit),
+            memory_limit: Some(self.limit.load(Relaxed)).filter(|&limit| limit > 0),
             host: host::name(),
             pid: std::process::id(),
             updated_at: log::timestamp(SystemTime::now()),
@@ -384,19 +383,16 @@ mod tests {
         });
         std::thread::sleep(Duration::from_millis(1300));
         let status = Status::read(dir.path()).unwrap();
-        assert!(status.running);
-        assert_eq!((status.stage.as_str(), status.done, status.total), ("sort", 3000, 4000));
+        assert_eq!((status.running, status.stage.as_str(), status.done, status.total), (true, "sort", 3000, 4000));
         assert_eq!((status.pid, status.memory_limit), (std::process::id(), Some(1 << 30)));
         // 2000 units in 1 s at least and 1000 to go: the resumed ones are no part of the rate.
         assert!(status.rate > 0.0 && status.rate < 2100.0, "{status:?}");
         assert!(status.eta_seconds.is_some_and(|s| s > 0.4), "{status:?}");
         drop(block);
         let end = stage.finish();
-        assert_eq!(end.done, 3000);
-        assert!(end.seconds >= 1.3 && end.peak_memory >= 64 << 20, "{end:?}");
+        assert!(end.done == 3000 && end.seconds >= 1.3 && end.peak_memory >= 64 << 20, "{end:?}");
         assert!(progress.peak_memory() >= end.peak_memory);
-        let next = progress.stage("small", 0, Unit::Edges).finish();
-        assert!(next.peak_memory > 0);
+        assert!(progress.stage("small", 0, Unit::Edges).finish().peak_memory > 0);
         drop(progress);
         let status = Status::read(dir.path()).unwrap();
         assert_eq!((status.running, status.stage.as_str(), status.eta_seconds), (false, "small", None));

@@ -129,7 +129,7 @@ impl Plan {
     /// The plan of a job, by what is known: the degrees where ingest has run on this input, else its size.
     ///
     /// # Errors
-    /// [`Error::Input`] where the input can't be read; [`Error::Io`], [`Error::Corrupt`] of a prepared graph.
+    /// [`crate::Error::Input`] where the input can't be read; [`crate::Error::Io`], [`crate::Error::Corrupt`] of a prepared graph.
     pub fn of(job: &Job) -> Result<Plan> {
         let limit = session::host_memory(job);
         if let InputSpec::Prepared(other) = &job.input {
@@ -153,7 +153,7 @@ impl Plan {
     /// From the size of the input and a look at some of it.
     ///
     /// # Errors
-    /// [`Error::Input`], [`Error::Io`].
+    /// [`crate::Error::Input`], [`crate::Error::Io`].
     pub fn before(job: &Job, limit: u64, input: &Input) -> Result<Plan> {
         let Guess { edges, edges_about, distinct, ids, ids_at_least, sparse } = guess(input, &job.input)?;
         let threads = session::threads(job.limits.threads);
@@ -192,7 +192,7 @@ impl Plan {
     /// From the degrees, for a run or before one.
     ///
     /// # Errors
-    /// None in practice; [`Error::Io`] where free disk can't be told.
+    /// None in practice; [`crate::Error::Io`] where free disk can't be told.
     pub fn after(
         job: &Job,
         limit: u64,

@@ -198,24 +198,3 @@ fn no_file_names_a_path_of_some_machine() {
         }
     }
 }
-
-#[test]
-fn every_command_that_the_readme_names_exists() {
-    let Ok(readme) = fs::read_to_string(root().join("README.md")) else {
-        println!("SKIPPED: no README.md yet");
-        return;
-    };
-    let help = std::process::Command::new(env!("CARGO_BIN_EXE_gpugraph")).arg("--help").output().expect("run");
-    let help = String::from_utf8_lossy(&help.stdout).into_owned();
-    let mut seen = 0;
-    for line in readme.lines() {
-        let Some(rest) = line.trim_start().trim_start_matches("$ ").strip_prefix("gpugraph ") else { continue };
-        let command = rest.split_whitespace().next().unwrap_or_default();
-        if command.starts_with(char::is_alphabetic) {
-            let known = help.lines().any(|l| l.split_whitespace().next() == Some(command));
-            assert!(known, "README names `gpugraph {command}`");
-            seen += 1;
-        }
-    }
-    assert!(seen > 0, "README shows no command");
-}

@@ -9,13 +9,12 @@ use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant, SystemTime};
 
-use indicatif::ProgressBar;
-
 pub use super::figures::Unit;
 use super::figures::{amount, bytes, duration, per_second};
 pub use super::status::Status;
 use super::{bars, host, log, signals};
 use crate::store::replace::replace_volatile;
+use indicatif::ProgressBar;
 
 /// How often memory is sampled.
 const SAMPLE: Duration = Duration::from_millis(50);
@@ -288,10 +287,9 @@ impl Stage {
         (rate > 0.0 && self.total.load(Relaxed) > 0).then(|| left as f64 / rate)
     }
 
-    /// Nothing where the total is unknown.
+    /// Nothing where the total is unknown. An input that has to be read a second time stays at 100.
     fn percent(&self) -> Option<f64> {
         let total = self.total.load(Relaxed);
-        // An input that had to be read a second time is done when it was read once and more.
         (total > 0).then(|| (100.0 * self.done.load(Relaxed) as f64 / total as f64).min(100.0))
     }
 
@@ -392,11 +390,9 @@ mod tests {
         assert!(status.eta_seconds.is_some_and(|s| s > 0.4), "{status:?}");
         drop(block);
         let end = stage.finish();
-        assert_eq!(end.done, 3000);
-        assert!(end.seconds >= 1.3 && end.peak_memory >= 64 << 20, "{end:?}");
+        assert!(end.done == 3000 && end.seconds >= 1.3 && end.peak_memory >= 64 << 20, "{end:?}");
         assert!(progress.peak_memory() >= end.peak_memory);
-        let next = progress.stage("small", 0, Unit::Edges).finish();
-        assert!(next.peak_memory > 0);
+        assert!(progress.stage("small", 0, Unit::Edges).finish().peak_memory > 0);
         drop(progress);
         let status = Status::read(dir.path()).unwrap();
         assert_eq!((status.running, status.stage.as_str(), status.eta_seconds), (false, "small", None));

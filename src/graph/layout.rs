@@ -16,8 +16,9 @@ pub const FORMAT_VERSION: u64 = 1;
 const MAX_BLOCK: u64 = 1 << 24;
 /// Entries of the blocks of small graphs: so small that a pair is not worth journalling.
 const MIN_BLOCK: u64 = 1 << 12;
-/// A graph has about this many blocks while they stay under [`MAX_BLOCK`].
-const BLOCKS: u64 = 8;
+/// Edges of graphs that count as small: theirs are cut in eight, so that they too are counted in pairs. A pair has its
+/// costs (each of its rows is looked at): two large blocks count 1.2 to 1.6 times faster than eight of a graph of 2^24.
+const SMALL: u64 = 1 << 22;
 
 /// Rows of a bin, at most: their place in it fits 16 bits.
 pub const BIN_ROWS: u64 = 1 << 16;
@@ -85,7 +86,8 @@ impl Layout {
 
     /// Entries that blocks of such a graph aim at.
     pub fn block_target(edges: u64) -> u64 {
-        (edges / BLOCKS).checked_next_power_of_two().unwrap_or(MAX_BLOCK).clamp(MIN_BLOCK, MAX_BLOCK)
+        let part = edges / if edges < SMALL { 8 } else { 2 };
+        part.checked_next_power_of_two().unwrap_or(MAX_BLOCK).clamp(MIN_BLOCK, MAX_BLOCK)
     }
 
     /// The same with blocks of about `target` entries (one granule at least).

@@ -9,13 +9,12 @@ use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant, SystemTime};
 
-use indicatif::ProgressBar;
-
 pub use super::figures::Unit;
 use super::figures::{amount, bytes, duration, per_second};
 pub use super::status::Status;
 use super::{bars, host, log, signals};
 use crate::store::replace::replace_volatile;
+use indicatif::ProgressBar;
 
 /// How often memory is sampled.
 const SAMPLE: Duration = Duration::from_millis(50);
@@ -287,10 +286,9 @@ impl Stage {
         (rate > 0.0 && self.total.load(Relaxed) > 0).then(|| left as f64 / rate)
     }
 
-    /// Nothing where the total is unknown.
+    /// Nothing where the total is unknown. An input that has to be read a second time stays at 100.
     fn percent(&self) -> Option<f64> {
         let total = self.total.load(Relaxed);
-        // An input that had to be read a second time is done when it was read once and more.
         (total > 0).then(|| (100.0 * self.done.load(Relaxed) as f64 / total as f64).min(100.0))
     }
 

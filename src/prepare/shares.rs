@@ -51,7 +51,8 @@ impl Shape {
         let granule = edges / 512 + 2048;
         let bin = (bound / MAX_BINS).max(CACHED_BIN).max(granule).min(bound);
         let block = Layout::block_target(edges).max(granule).min(bound);
-        let blocks = 2 * bound / Layout::block_target(edges) + 1;
+        // Fewer edges may be cut finer, by the eighth.
+        let blocks = 2 * bound / Layout::block_target(edges) + 33;
         let one = 4 * (block + 2 * (block + 1).min(rows));
         Shape {
             // Two bins in a row hold more entries or rows than one may, unless they are of different blocks.

@@ -80,6 +80,10 @@ pub(super) fn count(trial: &Trial<'_>, progress: &StageProgress) -> Result<(Sum,
         stopped
     })?;
     drop(cpu);
+    // Results take their time to write: a stop meanwhile must not cost the count.
+    if started.elapsed() > INTERVAL {
+        save(&path, trial.key, &state, &counts)?;
+    }
     Ok((state.sum, state.nanos as f64 / 1e9, counts))
 }
 

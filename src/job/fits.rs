@@ -6,6 +6,18 @@ use crate::error::{Error, Result};
 use crate::memory::at_least;
 
 impl Plan {
+    /// A stage's error with the limit that does for all stages in place of its own: one correction is enough.
+    pub(super) fn name_limit(&self, error: Error) -> Error {
+        match error {
+            Error::Limit { limit: limit @ "host_memory", given, purpose, .. }
+                if self.host_memory_needed > self.host_memory_limit =>
+            {
+                Error::Limit { limit, given, needed: at_least(self.host_memory_needed), purpose }
+            }
+            other => other,
+        }
+    }
+
     /// Says what may not fit: its bound exceeds a limit.
     pub(super) fn say_maybe(&mut self) {
         let (given, needed) = (self.host_memory_limit, self.host_memory_needed);

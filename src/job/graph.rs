@@ -135,6 +135,12 @@ impl Session {
         let plan = Plan::before(&self.job, self.budget.limit(), input)?;
         plan.refuse()?;
         plan.maybe.iter().for_each(|what| tracing::warn!("{what}"));
+        let (facts, order) = self.order(input, identity).map_err(|e| plan.name_limit(e))?;
+        Ok((facts, Some(order)))
+    }
+
+    /// The stages `ingest` and `relabel`.
+    fn order(&mut self, input: &Input, identity: u64) -> Result<(Facts, Relabelled)> {
         let folder = self.graph_folder();
         std::fs::create_dir_all(&folder).map_err(|e| Error::io("create the folder", &folder, e))?;
 
@@ -173,8 +179,8 @@ impl Session {
             let figures = self.figures_of(name);
             self.manifest.done(name, identity, figures, &facts)?;
         }
-        self.manifest.save(&self.job.workdir)?;
-        Ok((facts, Some(order)))
+        self.save_manifest()?;
+        Ok((facts, order))
     }
 
     fn figures_of(&self, name: &str) -> Figures {
@@ -261,7 +267,7 @@ impl Session {
         let stored = self.partition_and_sort(input, &facts, order, &layout, &wanted, shares)?;
         self.manifest.done("sort", content, self.figures_of("sort"), &stored)?;
         self.manifest.done("partition", content, self.figures_of("partition"), &())?;
-        self.manifest.save(&self.job.workdir)?;
+        self.save_manifest()?;
         Graph::open(&self.job.workdir, facts, stored)
     }
 

@@ -27,6 +27,9 @@ pub struct Manifest {
     pub resumes: u64,
     /// Seconds of all runs before this one.
     pub seconds: f64,
+    /// Seconds of the run at work, up to the last time this was saved: all that is known of one that is killed.
+    #[serde(default)]
+    pub unfinished: f64,
     /// Why the last run ended, if not by success.
     pub stopped: Option<String>,
     /// Stages that are done, by name.

@@ -32,6 +32,7 @@ pub fn run(job: Job, fresh: bool) -> Result<Report> {
     let mut manifest = load(&workdir)?;
     manifest.job = job.name.clone();
     manifest.input = Some(absolute(&job.input));
+    manifest.seconds += std::mem::take(&mut manifest.unfinished);
     if manifest.stopped.is_some() {
         manifest.resumes += 1;
         tracing::info!(resumes = manifest.resumes, "carrying on");
@@ -51,6 +52,7 @@ pub fn run(job: Job, fresh: bool) -> Result<Report> {
     session.progress.set_workdir(&workdir);
     let result = session.execute(started);
     let manifest = &mut session.manifest;
+    manifest.unfinished = 0.0;
     manifest.seconds += started.elapsed().as_secs_f64();
     manifest.stopped = result.as_ref().err().map(ToString::to_string);
     let saved = manifest.save(&workdir);

@@ -10,6 +10,7 @@ use crate::formats::Watch;
 use crate::memory::Budget;
 use crate::store::sync::Syncer;
 use std::path::PathBuf;
+use std::time::Instant;
 
 /// The state of a run.
 pub struct Session {
@@ -27,6 +28,7 @@ pub struct Session {
     pub syncer: Syncer,
     /// Stages for the report, in order.
     pub stages: Vec<StageReport>,
+    started: Instant,
 }
 
 /// Passes progress on, and a stop back.
@@ -54,6 +56,7 @@ impl Session {
     /// # Errors
     /// [`crate::Error::Limit`] where `limits.host_memory` does not even hold the process.
     pub fn new(job: Job, manifest: Manifest) -> Result<Self> {
+        let started = Instant::now();
         let threads = threads(job.limits.threads);
         let limit = host_memory(&job);
         let progress = Progress::new(job.run.log_interval);
@@ -61,7 +64,16 @@ impl Session {
         let budget = Budget::new(limit, threads)?;
         // What is done in parallel outside of a pool of its own keeps to these threads, too; only the first call counts.
         let _ = rayon::ThreadPoolBuilder::new().num_threads(threads).build_global();
-        Ok(Session { budget, threads, progress, syncer: Syncer::start()?, stages: Vec::new(), job, manifest })
+        Ok(Session { budget, threads, progress, syncer: Syncer::start()?, stages: Vec::new(), started, job, manifest })
+    }
+
+    /// Saves what is done, with the time so far: a run that is killed can't add it later.
+    ///
+    /// # Errors
+    /// [`crate::Error::DiskFull`], [`crate::Error::Io`].
+    pub fn save_manifest(&mut self) -> Result<()> {
+        self.manifest.unfinished = self.started.elapsed().as_secs_f64();
+        self.manifest.save(&self.job.workdir)
     }
 
     /// The folder of the prepared graph.

@@ -70,7 +70,7 @@ impl Session {
         };
         let figures = self.last_figures();
         self.manifest.done("triangle", key, figures, &found)?;
-        self.manifest.save(&self.job.workdir)?;
+        self.save_manifest()?;
         Ok(found)
     }
 

@@ -60,7 +60,7 @@ impl Dictionary {
     /// Reads the input once and writes its distinct ids to `path`.
     ///
     /// # Errors
-    /// Those of the input, the disk and the budget; [`Error::Usage`] beyond 2^32 - 1 vertices.
+    /// Those of the input (more than 2^32 - 2 vertices, too), the disk and the budget.
     pub fn build(
         input: &Input,
         path: &Path,
@@ -82,7 +82,7 @@ impl Dictionary {
         }
         drop(gatherers);
         // What the threads gathered in is what runs are read through now.
-        runs.merge(path, key, threads * gather, watch)
+        runs.merge(path, key, &input.name(), threads * gather, watch)
     }
 
     /// Opens the ids written by [`Self::build`].
@@ -245,8 +245,8 @@ impl Runs {
         written.map_err(|e| Error::io("write a run of ids", &self.path, e))
     }
 
-    /// Merges all runs into the file at `path`, reading through room for `room` ids.
-    fn merge(self, path: &Path, key: u64, room: usize, watch: &dyn Watch) -> Result<Seal> {
+    /// Merges all runs, of the ids of `source`, into the file at `path`, reading through room for `room` ids.
+    fn merge(self, path: &Path, key: u64, source: &str, room: usize, watch: &dyn Watch) -> Result<Seal> {
         let failed = |e| Error::io("read a run of ids", path, e);
         let starts = self.starts.into_inner().unwrap_or_else(PoisonError::into_inner);
         let ahead = (room / starts.len()).clamp(1, READ_AHEAD);
@@ -270,7 +270,8 @@ impl Runs {
             heap.extend(runs[i].next().map_err(failed)?.map(|id| Reverse((id, i))));
         }
         if count >= u64::from(u32::MAX) {
-            return Err(Error::Usage(format!("{count} vertices; this version takes under 2^32 - 1")));
+            let remedy = "split the graph: this version numbers vertices with 32 bits";
+            return Err(Error::input(source, At::File, "under 2^32 - 1 vertices", format!("{count}"), remedy));
         }
         out.finish()
     }

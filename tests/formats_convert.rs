@@ -1,23 +1,15 @@
 //! `convert` between all formats: what goes in comes out.
 
+#[path = "support/gather.rs"]
+mod gather;
+
+use gather::Gather;
 use std::path::{Path, PathBuf};
 
 use gpugraph::convert::{Converted, convert, convert_within};
 use gpugraph::error::{Error, Result};
-use gpugraph::formats::{Edges, Format, Input, Unwatched, Visitor, Watch};
+use gpugraph::formats::{Format, Input, Unwatched, Watch};
 use proptest::prelude::*;
-
-struct Gather(Vec<[u64; 2]>);
-
-impl Visitor for Gather {
-    fn visit(&mut self, edges: Edges<'_>) -> Result<()> {
-        match edges {
-            Edges::Narrow(pairs) => self.0.extend(pairs.iter().map(|p| p.map(u64::from))),
-            Edges::Wide(pairs) => self.0.extend_from_slice(pairs),
-        }
-        Ok(())
-    }
-}
 
 fn open(path: &Path) -> Input {
     Input::open(&[path.to_owned()], None).unwrap()

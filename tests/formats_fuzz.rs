@@ -1,22 +1,14 @@
 //! Whatever the bytes are, a scan neither panics nor depends on chunks, threads or packing.
 
+#[path = "support/gather.rs"]
+mod gather;
+
+use gather::Gather;
 use std::path::Path;
 
 use gpugraph::error::Result;
-use gpugraph::formats::{Edges, Format, Input, Unwatched, Visitor};
+use gpugraph::formats::{Format, Input, Unwatched};
 use proptest::prelude::*;
-
-struct Gather(Vec<[u64; 2]>);
-
-impl Visitor for Gather {
-    fn visit(&mut self, edges: Edges<'_>) -> Result<()> {
-        match edges {
-            Edges::Narrow(pairs) => self.0.extend(pairs.iter().map(|p| p.map(u64::from))),
-            Edges::Wide(pairs) => self.0.extend_from_slice(pairs),
-        }
-        Ok(())
-    }
-}
 
 /// The edges, sorted, or the message without the name of the file.
 fn outcome(path: &Path, format: Format, chunk: usize, threads: usize) -> Result<(Vec<[u64; 2]>, Option<u64>), String> {

@@ -1,7 +1,10 @@
 //! Generators: their streams never change, any piece of them can be made alone, and they have the shape they should.
 
-use gpugraph::error::Result;
-use gpugraph::formats::{Edges, Format, Input, Unwatched, Visitor};
+#[path = "support/gather.rs"]
+mod gather;
+
+use gather::Gather;
+use gpugraph::formats::{Format, Input, Unwatched};
 use gpugraph::generate::{self, Generator, Product};
 
 fn kronecker(scale: u32, factor: f64, seed: u64) -> Generator {
@@ -176,18 +179,6 @@ fn triangles_of_a_product() {
     let empty = Generator::Product(Product::of(vec![], vec![[1, 2]]).unwrap());
     assert_eq!((empty.edges(), empty.vertices()), (0, 0));
     assert!(Product::of(vec![[0, 1 << 40]], vec![[0, 1 << 40]]).is_err());
-}
-
-struct Gather(Vec<[u64; 2]>);
-
-impl Visitor for Gather {
-    fn visit(&mut self, edges: Edges<'_>) -> Result<()> {
-        match edges {
-            Edges::Narrow(pairs) => self.0.extend(pairs.iter().map(|p| p.map(u64::from))),
-            Edges::Wide(pairs) => self.0.extend_from_slice(pairs),
-        }
-        Ok(())
-    }
 }
 
 #[test]

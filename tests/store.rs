@@ -6,8 +6,9 @@ use std::process::{Command, Output};
 
 use gpugraph::error::{Error, Result};
 use gpugraph::job::journal::{Journal, Record, distinct};
+use gpugraph::memory::bytes_of;
 use gpugraph::store::file::{CHUNK, Kind, NewFile, Seal};
-use gpugraph::store::map::{Mapped, u32_bytes};
+use gpugraph::store::map::Mapped;
 use gpugraph::store::replace::replace;
 use gpugraph::store::sync::Syncer;
 use proptest::prelude::*;
@@ -64,7 +65,7 @@ fn integers_are_seen_in_place() {
     let dir = tempfile::tempdir().unwrap();
     let path = dir.path().join("a");
     let words: Vec<u32> = (0..10_000).map(|i: u32| i.wrapping_mul(0x9E37_79B9)).collect();
-    write(&path, 0, u32_bytes(&words)).unwrap();
+    write(&path, 0, bytes_of(&words)).unwrap();
     let file = Mapped::open(&path, KIND, 0).unwrap();
     assert_eq!(file.body_as_u32().unwrap(), words);
     assert_eq!(file.body_as_u64().unwrap().len(), 5_000);

@@ -139,14 +139,6 @@ impl Mapped {
     }
 }
 
-/// Verifies the body of a mapped file: [`Mapped::verify_checksum`].
-///
-/// # Errors
-/// [`Error::Corrupt`].
-pub fn verify(file: &Mapped) -> Result<()> {
-    file.verify_checksum()
-}
-
 /// `bytes` as `u32`, or nothing if they are not aligned to 4 or no multiple of 4 long.
 pub fn as_u32(bytes: &[u8]) -> Option<&[u32]> {
     // SAFETY: every pattern of four bytes is a u32, and align_to splits off what is not aligned or whole.
@@ -159,16 +151,4 @@ pub fn as_u64(bytes: &[u8]) -> Option<&[u64]> {
     // SAFETY: every pattern of eight bytes is a u64, and align_to splits off what is not aligned or whole.
     let (before, words, after) = unsafe { bytes.align_to() };
     (before.is_empty() && after.is_empty()).then_some(words)
-}
-
-/// The bytes of `words`, as they are stored.
-pub fn u32_bytes(words: &[u32]) -> &[u8] {
-    // SAFETY: u32 has no padding and u8 needs no alignment, so the middle is the whole.
-    unsafe { words.align_to().1 }
-}
-
-/// The bytes of `words`, as they are stored.
-pub fn u64_bytes(words: &[u64]) -> &[u8] {
-    // SAFETY: u64 has no padding and u8 needs no alignment, so the middle is the whole.
-    unsafe { words.align_to().1 }
 }

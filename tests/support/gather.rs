@@ -1,0 +1,17 @@
+//! A visitor that keeps all edges, for the tests of what makes and reads them.
+
+use gpugraph::error::Result;
+use gpugraph::formats::{Edges, Visitor};
+
+/// The edges seen, as 64-bit pairs in the order of the batches.
+pub struct Gather(pub Vec<[u64; 2]>);
+
+impl Visitor for Gather {
+    fn visit(&mut self, edges: Edges<'_>) -> Result<()> {
+        match edges {
+            Edges::Narrow(pairs) => self.0.extend(pairs.iter().map(|p| p.map(u64::from))),
+            Edges::Wide(pairs) => self.0.extend_from_slice(pairs),
+        }
+        Ok(())
+    }
+}

@@ -1,0 +1,131 @@
+// The functions of libcuda.so for modules and launches. All kernels are in this library already: an image is the name of
+// the .cu file they came from, as nvrtc.cpp writes it.
+#include "device.h"
+
+#include <cstring>
+#include <map>
+#include <string>
+#include <vector>
+
+using namespace device;
+
+static const char MAGIC[] = "CUDA_ON_CPU image\n";
+
+struct Function {
+    const cpu::Kernel* kernel;
+    size_t shared;
+    size_t most_dynamic;
+};
+using Module = std::map<std::string, Function>;
+
+static std::vector<cpu::Kernel>& kernels() {
+    static std::vector<cpu::Kernel> all;
+    return all;
+}
+
+void cpu::add(const Kernel& kernel) {
+    kernels().push_back(kernel);
+}
+
+extern "C" {
+
+int cuModuleLoadData(Module** module, const void* image) {
+    return in_context([&](Device&, Held&) {
+        const char* text = static_cast<const char*>(image);
+        if (strncmp(text, MAGIC, strlen(MAGIC)) != 0) return INVALID_IMAGE;
+        text += strlen(MAGIC);
+        const std::string program(text, strcspn(text, "\n"));
+        Module found;
+        for (const cpu::Kernel& kernel : kernels()) {
+            if (kernel.program != program) continue;
+            const auto shared = static_cast<size_t>(kernel.shared_end - kernel.shared);
+            found[kernel.name] = {&kernel, shared, shared < cpu::PLAIN_SHARED ? cpu::PLAIN_SHARED - shared : 0};
+        }
+        if (found.empty()) {
+            note("the library was built without kernels of %s", program.c_str());
+            return INVALID_IMAGE;
+        }
+        *module = new Module(std::move(found));
+        return SUCCESS;
+    });
+}
+int cuModuleLoadDataEx(Module** module, const void* image, unsigned, void*, void*) {
+    return cuModuleLoadData(module, image);
+}
+int cuModuleUnload(Module* module) {
+    return in_context([&](Device& device, Held& held) {
+        wait_for_all(device, held);
+        delete module;
+        return SUCCESS;
+    });
+}
+int cuModuleGetFunction(Function** function, Module* module, const char* name) {
+    return in_context([&](Device&, Held&) {
+        const auto found = module->find(name);
+        if (found == module->end()) return NOT_FOUND;
+        *function = &found->second;
+        return SUCCESS;
+    });
+}
+int cuFuncGetAttribute(int* value, int attribute, Function* function) {
+    return in_context([&](Device&, Held&) {
+        switch (attribute) {
+            case 0: *value = static_cast<int>(function->kernel->most_threads); break;
+            case 1: *value = static_cast<int>(function->shared); break;
+            case 2: case 3: *value = 0; break;
+            case 4: *value = 32; break;
+            case 5: case 6: *value = 90; break;
+            case 8: *value = static_cast<int>(function->most_dynamic); break;
+            default: return INVALID_VALUE;
+        }
+        return SUCCESS;
+    });
+}
+int cuFuncSetAttribute(Function* function, int attribute, int value) {
+    return in_context([&](Device&, Held&) {
+        // 9 only says how caches should be shared out.
+        if (attribute == 9) return SUCCESS;
+        const auto size = static_cast<size_t>(value);
+        if (attribute != 8 || value < 0 || size + function->shared > cpu::MOST_SHARED) return INVALID_VALUE;
+        function->most_dynamic = size;
+        return SUCCESS;
+    });
+}
+int cuOccupancyMaxActiveBlocksPerMultiprocessor(int* blocks, Function* function, int threads, size_t dynamic) {
+    return in_context([&](Device&, Held&) {
+        if (threads < 1) return INVALID_VALUE;
+        const bool possible = static_cast<unsigned>(threads) <= function->kernel->most_threads && dynamic <= function->most_dynamic;
+        const size_t by_shared = (228 << 10) / (function->shared + dynamic + 1024);
+        *blocks = possible ? std::min({2048 / threads, 32, static_cast<int>(by_shared)}) : 0;
+        return SUCCESS;
+    });
+}
+int cuOccupancyMaxActiveBlocksPerMultiprocessorWithFlags(int* blocks, Function* f, int threads, size_t dynamic, unsigned) {
+    return cuOccupancyMaxActiveBlocksPerMultiprocessor(blocks, f, threads, dynamic);
+}
+int cuLaunchKernel(Function* function, unsigned gx, unsigned gy, unsigned gz, unsigned bx, unsigned by, unsigned bz,
+                   unsigned shared, Stream* stream, void** arguments, void**) {
+    return on_stream(stream, [&](Stream& stream, Held&) {
+        const cpu::Kernel& kernel = *function->kernel;
+        const uint64_t threads = uint64_t(bx) * by * bz;
+        const bool grid_fits = gx && gy && gz && gx <= INT32_MAX && gy <= 65535 && gz <= 65535;
+        if (!grid_fits || !threads || threads > kernel.most_threads || bz > 64 || shared > function->most_dynamic) {
+            note("launch of %s refused: %u x %u x %u blocks of %u x %u x %u threads with %u bytes; at most %u threads, %zu bytes",
+                 kernel.name, gx, gy, gz, bx, by, bz, shared, kernel.most_threads, function->most_dynamic);
+            return INVALID_VALUE;
+        }
+        static const uint64_t failing = number("CUDA_ON_CPU_FAIL_LAUNCH", 0);
+        static uint64_t count = 0;
+        const bool fails = ++count == failing;
+        const auto launch = std::make_shared<cpu::Launch>(
+            cpu::Launch{&kernel, {gx, gy, gz}, {bx, by, bz}, shared, kernel.bind(arguments)});
+        enqueue(stream, {.run = [=] {
+            if (fails) return fault("this launch fails by CUDA_ON_CPU_FAIL_LAUNCH");
+            const int error = cpu::run(*launch);
+            return error || ends_are_whole() ? error : ILLEGAL_ADDRESS;
+        }});
+        return SUCCESS;
+    });
+}
+
+}  // extern "C"

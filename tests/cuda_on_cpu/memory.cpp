@@ -1,0 +1,220 @@
+// Device memory and page-locked memory. Every allocation is a mapping of its own that ends at a page nobody may touch,
+// so that a kernel that goes past the end stops there; what is freed can't be touched either. New memory is garbage:
+// private copies of a file full of it, which costs nothing until written.
+#include "device.h"
+
+#include <cstdarg>
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+#include <map>
+#include <sys/mman.h>
+#include <unistd.h>
+
+namespace device {
+
+constexpr size_t PAGE = 4096, GARBAGE = 16 << 20, ALIGNMENT = 256;
+constexpr unsigned char POISON = 0xa5;
+// Freed mappings that are kept, so that their addresses are not used again at once.
+constexpr size_t MOST_FREED = 512;
+
+uint64_t number(const char* variable, uint64_t otherwise) {
+    const char* text = getenv(variable);
+    return text && *text ? strtoull(text, nullptr, 0) : otherwise;
+}
+
+void note(const char* format, ...) {
+    char text[512];
+    va_list arguments;
+    va_start(arguments, format);
+    vsnprintf(text, sizeof text, format, arguments);
+    va_end(arguments);
+    fprintf(stderr, "cuda_on_cpu: %s\n", text);
+}
+
+const size_t total_memory = number("CUDA_ON_CPU_MEMORY", 1 << 30);
+const size_t taken_memory = number("CUDA_ON_CPU_TAKEN", 0);
+
+static constexpr size_t up(size_t size, size_t to) {
+    return (size + to - 1) / to * to;
+}
+
+struct Region {
+    size_t size;
+    char* map;
+    size_t mapped;
+    Device* device;
+};
+using Regions = std::map<uintptr_t, Region>;
+static Regions live, pinned, registered;
+
+struct Freed {
+    char* map;
+    size_t mapped;
+};
+static std::deque<Freed> freed;
+
+static const Regions::value_type* find(const Regions& regions, uintptr_t address) {
+    auto next = regions.upper_bound(address);
+    if (next == regions.begin()) return nullptr;
+    return &*--next;
+}
+
+static bool holds(const Regions& regions, uintptr_t address, size_t size) {
+    const auto* found = find(regions, address);
+    return found && address - found->first <= found->second.size && size <= found->second.size - (address - found->first);
+}
+
+bool fails_by_order() {
+    static const uint64_t which = number("CUDA_ON_CPU_FAIL_ALLOC", 0);
+    static uint64_t count = 0;
+    return ++count == which;
+}
+
+static int garbage_file() {
+    static const int file = [] {
+        const int file = memfd_create("garbage", MFD_CLOEXEC);
+        static unsigned char block[1 << 16];
+        memset(block, POISON, sizeof block);
+        for (size_t at = 0; at < GARBAGE; at += sizeof block) {
+            if (pwrite(file, block, sizeof block, static_cast<off_t>(at)) != sizeof block) abort();
+        }
+        return file;
+    }();
+    return file;
+}
+
+// Garbage of `size` bytes whose end is that of a page; null without memory.
+static char* map_garbage(size_t size, Region& region) {
+    const size_t inside = up(size, PAGE);
+    region.mapped = inside + 2 * PAGE;
+    void* map = mmap(nullptr, region.mapped, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+    if (map == MAP_FAILED) return nullptr;
+    region.map = static_cast<char*>(map);
+    for (size_t at = 0; at < inside; at += GARBAGE) {
+        const size_t part = inside - at < GARBAGE ? inside - at : GARBAGE;
+        void* made = mmap(region.map + PAGE + at, part, PROT_READ | PROT_WRITE,
+                          MAP_PRIVATE | MAP_FIXED | MAP_NORESERVE, garbage_file(), 0);
+        if (made == MAP_FAILED) {
+            munmap(region.map, region.mapped);
+            return nullptr;
+        }
+    }
+    return region.map + PAGE + inside - size;
+}
+
+// Takes the memory away and keeps the addresses.
+static void unmap(const Region& region) {
+    mmap(region.map, region.mapped, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED | MAP_NORESERVE, -1, 0);
+    freed.push_back({region.map, region.mapped});
+    if (freed.size() > MOST_FREED) {
+        munmap(freed.front().map, freed.front().mapped);
+        freed.pop_front();
+    }
+}
+
+Address allocate(Device& device, size_t size) {
+    const size_t counted = up(size, 512);
+    if (size > total_memory || device.used + taken_memory + counted > total_memory) return 0;
+    Region region = {size, nullptr, 0, &device};
+    char* at = map_garbage(up(size, ALIGNMENT), region);
+    if (!at) return 0;
+    device.used += counted;
+    live[reinterpret_cast<uintptr_t>(at)] = region;
+    return reinterpret_cast<Address>(at);
+}
+
+static bool end_is_whole(const Regions::value_type& entry) {
+    const auto* start = reinterpret_cast<const unsigned char*>(entry.first);
+    for (size_t at = entry.second.size; at < up(entry.second.size, ALIGNMENT); at++) {
+        if (start[at] == POISON) continue;
+        note("something wrote %zu bytes past the end of device memory %p of %zu bytes", at - entry.second.size + 1,
+             static_cast<const void*>(start), entry.second.size);
+        return false;
+    }
+    return true;
+}
+
+bool ends_are_whole() {
+    for (const auto& entry : live) {
+        if (!end_is_whole(entry)) return false;
+    }
+    return true;
+}
+
+static void forget(Regions::iterator entry) {
+    entry->second.device->used -= up(entry->second.size, 512);
+    unmap(entry->second);
+    live.erase(entry);
+}
+
+bool free_memory(Device& device, Address address) {
+    const auto entry = live.find(address);
+    if (entry == live.end() || entry->second.device != &device) return false;
+    forget(entry);
+    return true;
+}
+
+void free_all(Device& device) {
+    for (auto entry = live.begin(); entry != live.end();) {
+        const auto next = std::next(entry);
+        if (entry->second.device == &device) forget(entry);
+        entry = next;
+    }
+}
+
+bool is_device(Address address, size_t size) {
+    return holds(live, address, size);
+}
+
+void* allocate_pinned(size_t size) {
+    Region region = {size, nullptr, 0, nullptr};
+    char* at = map_garbage(up(size, ALIGNMENT), region);
+    if (at) pinned[reinterpret_cast<uintptr_t>(at)] = region;
+    return at;
+}
+
+bool free_pinned(void* address) {
+    const auto entry = pinned.find(reinterpret_cast<uintptr_t>(address));
+    if (entry == pinned.end()) return false;
+    unmap(entry->second);
+    pinned.erase(entry);
+    return true;
+}
+
+int register_host(void* address, size_t size) {
+    const auto start = reinterpret_cast<uintptr_t>(address);
+    if (!address || !size) return INVALID_VALUE;
+    for (const Regions* regions : {&registered, &pinned}) {
+        const auto* before = find(*regions, start + size - 1);
+        if (before && before->first + before->second.size > start) return ALREADY_REGISTERED;
+    }
+    registered[start] = {size, nullptr, 0, nullptr};
+    return SUCCESS;
+}
+
+bool unregister_host(void* address) {
+    return registered.erase(reinterpret_cast<uintptr_t>(address)) == 1;
+}
+
+bool is_pinned(const void* address, size_t size) {
+    const auto start = reinterpret_cast<uintptr_t>(address);
+    return holds(pinned, start, size) || holds(registered, start, size);
+}
+
+}  // namespace device
+
+const char* cpu::describe(const void* address) {
+    using namespace device;
+    static char text[160];
+    const auto at = reinterpret_cast<uintptr_t>(address);
+    if (const auto* found = find(live, at); found && at < found->first + found->second.size + PAGE + ALIGNMENT) {
+        snprintf(text, sizeof text, "it goes past device memory %#zx of %zu bytes, at byte %zu", found->first,
+                 found->second.size, at - found->first);
+        return text;
+    }
+    for (const Freed& gone : freed) {
+        if (address >= gone.map && address < gone.map + gone.mapped) return "that device memory was freed";
+    }
+    return "no device memory is there";
+}

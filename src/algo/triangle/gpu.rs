@@ -582,9 +582,10 @@ impl Counting<'_> {
     }
 }
 
-/// The entry of the front at which one of its pieces begins.
+/// The entry of a front of whole blocks at which rows of one of them begin.
 fn front_entry(front: &Parcel, piece: &Piece) -> u64 {
-    front.pieces.iter().take_while(|p| p.block < piece.block).map(|p| p.entries.len() as u64).sum()
+    let before = front.pieces.iter().take_while(|p| p.block < piece.block).map(|p| p.entries.len() as u64);
+    before.sum::<u64>() + piece.entries.start as u64
 }
 
 /// Ranges of the front's rows whose units with block `partner` are wanted.

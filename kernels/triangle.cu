@@ -95,7 +95,7 @@ extern "C" __global__ void __launch_bounds__(256) list_tasks(Pair pair, uint2* t
     for (u32 row = blockIdx.x * 256 + threadIdx.x; row < pair.front.count; row += gridDim.x * 256) {
         u32 first = heads_start(pair, row), heads = pair.ends[row] - first;
         u32 length = pair.front.starts[row + 1] - pair.front.starts[row];
-        if (heads == 0 || length == 0 || is_few(heads, length)) continue;
+        if (heads == 0 || is_few(heads, length)) continue;
         u32 chunks = (heads - 1) / CHUNK + 1, slot = atomicAdd(&pair.queue[0], chunks);
         for (u32 chunk = 0; chunk < chunks; chunk++) tasks[slot + chunk] = make_uint2(row, first + chunk * CHUNK);
     }
@@ -143,6 +143,9 @@ __device__ inline void add_corner_of_head(const Pair& pair, u32 start, u32 trian
     atomicAdd(&pair.corners[pair.partner.first + row], (u64)triangles);
 }
 
+// Whether the host wants an end. It is asked every so many turns: the answer comes over the bus.
+__device__ inline bool is_stopped(const Pair& pair, u32 turn) { return turn % 64 == 63 && *pair.stop; }
+
 // Ids under EXACT have a bit each. Those beyond share the bits of a filter, and what it lets pass is looked up in the row:
 // few triangles end there, and the bitmap is small enough for six blocks of threads on a multiprocessor.
 constexpr u32 EXACT = 1u << 18;
@@ -184,9 +187,10 @@ template <bool CORNERS> __device__ inline void count_many_body(const Pair& pair)
     u32* marks = shared;
     Tally tally = {(u64*)(shared + MARK_WORDS)};
     tally.clear(pair.partner_block_count);
+    u32 turn = 0;
     for (u32 i = threadIdx.x; i < MARK_WORDS; i += blockDim.x) marks[i] = 0;
     while (true) {
-        if (threadIdx.x == 0) next = *pair.stop ? ALL_LANES : atomicAdd(&pair.queue[1], 1u);
+        if (threadIdx.x == 0) next = is_stopped(pair, turn++) ? ALL_LANES : atomicAdd(&pair.queue[1], 1u);
         __syncthreads();
         if (next >= pair.queue[0]) break;
         uint2 task = pair.tasks[next];
@@ -253,8 +257,7 @@ __device__ inline bool is_in(const u32* table, u32 mask, u32 id) {
 template <bool CORNERS>
 __device__ inline void close_few(const Pair& pair, Tally& tally, u32* table, u32 b, u32 first, u32 heads) {
     u32 start = pair.front.starts[b], length = pair.front.starts[b + 1] - start, lane = lane_id();
-    u32 mask = max(32u, 2u << (32 - __clz(length - 1))) - 1;
-    mask = min(mask, SLOTS - 1);
+    u32 mask = length <= 16 ? 31 : min(2u << (32 - __clz(length - 1)), SLOTS) - 1;
     for (u32 i = lane; i <= mask; i += 32) table[i] = EMPTY;
     __syncwarp();
     for (u32 i = lane; i < length; i += 32) {
@@ -297,8 +300,9 @@ template <bool CORNERS> __device__ inline void count_few_body(const Pair& pair) 
     u32* table = shared + warp_id() * SLOTS;
     Tally tally = {(u64*)(shared + 8 * SLOTS)};
     tally.clear(pair.partner_block_count);
+    u32 turn = 0;
     while (true) {
-        if (threadIdx.x == 0) next = *pair.stop ? ALL_LANES : atomicAdd(&pair.queue[2], 1u);
+        if (threadIdx.x == 0) next = is_stopped(pair, turn++) ? ALL_LANES : atomicAdd(&pair.queue[2], 1u);
         __syncthreads();
         u32 taken = next;
         if (taken >= (pair.front.count + FEW_ROWS - 1) / FEW_ROWS) break;
@@ -313,7 +317,7 @@ template <bool CORNERS> __device__ inline void count_few_body(const Pair& pair) 
                 u32 length = pair.front.starts[row + 1] - pair.front.starts[row];
                 first = heads_start(pair, row);
                 heads = pair.ends[row] - first;
-                if (length == 0 || !is_few(heads, length)) heads = 0;
+                if (!is_few(heads, length)) heads = 0;
             }
             u32 left = __ballot_sync(ALL_LANES, heads > 0);
             while (left != 0) {

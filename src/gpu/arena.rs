@@ -2,6 +2,9 @@
 #![allow(unsafe_code)] // calls into the CUDA driver
 
 use super::device::Device;
+use crate::config::size;
+use crate::error::{Error, Result};
+use crate::memory::at_least;
 use cudarc::driver::{DriverError, result};
 use std::marker::PhantomData;
 use std::ops::Range;
@@ -19,7 +22,7 @@ pub struct Arena {
 }
 
 impl Arena {
-    pub(super) fn new(device: &Device, bytes: u64) -> Result<Arena, DriverError> {
+    pub(super) fn new(device: &Device, bytes: u64) -> std::result::Result<Arena, DriverError> {
         device.context().bind_to_thread()?;
         // SAFETY: the context is current; the memory is freed on drop alone.
         let start = unsafe { result::malloc_sync(bytes as usize)? };
@@ -34,6 +37,22 @@ impl Arena {
     /// Bytes not given out.
     pub fn free(&self) -> u64 {
         self.bytes - self.used
+    }
+
+    /// Nothing, if all of it is `least` bytes or more.
+    ///
+    /// # Errors
+    /// [`Error::Limit`] naming these bytes.
+    pub fn holds(&self, least: u64, purpose: &str) -> Result<()> {
+        if self.bytes >= least {
+            return Ok(());
+        }
+        Err(Error::Limit {
+            limit: "gpu_memory",
+            given: size::show(self.bytes),
+            needed: at_least(least),
+            purpose: purpose.to_owned(),
+        })
     }
 
     /// How much is given out; [`Self::reset`] goes back to it.

@@ -2,9 +2,8 @@
 #![allow(unsafe_code)] // calls into the CUDA driver
 
 use super::arena::Arena;
-use super::program::Program;
 use super::queue::Queue;
-use super::{Gpu, driver, sources};
+use super::{Gpu, driver};
 use crate::config::size;
 use crate::error::{Error, Result};
 use cudarc::driver::sys::CUdevice_attribute as Attribute;
@@ -110,14 +109,6 @@ impl Device {
                 Err(e) => return Err(self.lost("take memory", e)),
             }
         }
-    }
-
-    /// Compiles what will be needed, or finds it compiled.
-    ///
-    /// # Errors
-    /// [`Error::Usage`] where NVRTC is missing, [`Error::Lost`].
-    pub fn check_kernels(&self) -> Result<()> {
-        sources::ALL.iter().try_for_each(|source| Program::load(self, source).map(drop))
     }
 
     /// A queue of work on it.

@@ -18,6 +18,8 @@ mod queue;
 pub mod sources;
 #[cfg(feature = "gpu")]
 mod staging;
+#[cfg(feature = "gpu")]
+mod workspace;
 
 #[cfg(feature = "gpu")]
 pub use arena::{Arena, Span, span_bytes};
@@ -29,6 +31,8 @@ pub use program::{Kernel, Program};
 pub use queue::{Arguments, Event, Grid, Queue};
 #[cfg(feature = "gpu")]
 pub use staging::{Pinned, StopFlag, Uploader};
+#[cfg(feature = "gpu")]
+pub use workspace::Workspace;
 
 #[cfg(not(feature = "gpu"))]
 use disabled as driver;

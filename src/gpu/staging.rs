@@ -10,6 +10,8 @@ use super::queue::{Event, Queue};
 use crate::error::{Error, Result};
 use crate::memory::{Budget, Buffer};
 use cudarc::driver::sys;
+use rayon::prelude::*;
+use rayon::{ThreadPool, ThreadPoolBuilder};
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 /// Host memory that the GPU copies from and to by itself.
@@ -76,9 +78,9 @@ impl StopFlag {
         Pinned::new(device, 4096, budget).map(StopFlag)
     }
 
-    /// Tells kernels to end.
-    pub fn set(&mut self) {
-        self.0.bytes_mut()[..4].copy_from_slice(&1u32.to_le_bytes());
+    /// Tells kernels to end, or to run on.
+    pub fn set(&mut self, stop: bool) {
+        self.0.bytes_mut()[..4].copy_from_slice(&u32::from(stop).to_le_bytes());
     }
 
     /// Where kernels see it.
@@ -97,9 +99,10 @@ const MOST_THREADS: usize = 16;
 /// Copies host memory to the GPU.
 #[derive(Debug)]
 pub struct Uploader {
+    lanes: Vec<Lane>,
     pinned: Pinned,
     slot: usize,
-    lanes: Vec<Lane>,
+    pool: ThreadPool,
 }
 
 #[derive(Debug)]
@@ -118,12 +121,15 @@ impl Uploader {
     /// With `threads` threads.
     ///
     /// # Errors
-    /// As [`Pinned::new`].
+    /// As [`Pinned::new`]; [`Error::Io`] where the system allows no more threads.
     pub fn new(device: &Device, threads: usize, budget: &Budget) -> Result<Uploader> {
         let pinned = Pinned::new(device, Self::bytes(threads, budget.limit()) as usize, budget)?;
-        let lane = || Ok(Lane { queue: device.queue()?, copied: [None, None] });
-        let lanes = (0..threads.clamp(1, MOST_THREADS)).map(|_| lane()).collect::<Result<_>>()?;
-        Ok(Uploader { pinned, slot: slot(budget.limit()), lanes })
+        let threads = threads.clamp(1, MOST_THREADS);
+        let lane = |_| Ok(Lane { queue: device.queue()?, copied: [None, None] });
+        let lanes = (0..threads).map(lane).collect::<Result<_>>()?;
+        let pool = ThreadPoolBuilder::new().num_threads(threads).thread_name(|i| format!("upload {i}")).build();
+        let no_threads = |e| Error::io("start threads to copy to the GPU", "threads", std::io::Error::other(e));
+        Ok(Uploader { lanes, pinned, slot: slot(budget.limit()), pool: pool.map_err(no_threads)? })
     }
 
     /// Copies every part to its place and returns when all is there. `go_on` is asked between pieces.
@@ -137,17 +143,12 @@ impl Uploader {
         });
         let pieces: Vec<_> = pieces.collect();
         let next = AtomicUsize::new(0);
-        let lanes = self.lanes.iter_mut().zip(self.pinned.bytes_mut().chunks_mut(SLOTS * slot));
+        let lanes = self.lanes.iter_mut().zip(self.pinned.bytes_mut().chunks_mut(SLOTS * slot)).take(pieces.len());
+        let lanes: Vec<(&mut Lane, &mut [u8])> = lanes.collect();
         let work = |(lane, memory): (&mut Lane, &mut [u8])| lane.copy(memory, slot, &pieces, &next, go_on);
-        if pieces.len() == 1 {
-            return lanes.take(1).try_for_each(work);
-        }
-        std::thread::scope(|scope| {
-            let work = &work;
-            let threads: Vec<_> = lanes.take(pieces.len()).map(|lane| scope.spawn(move || work(lane))).collect();
-            let ends = threads.into_iter().map(|t| t.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic)));
-            ends.fold(Ok(()), |all, end| all.and(end))
-        })
+        // The first error is the one that counts.
+        let ends: Vec<Result<()>> = self.pool.install(|| lanes.into_par_iter().with_max_len(1).map(work).collect());
+        ends.into_iter().collect()
     }
 }
 

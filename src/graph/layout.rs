@@ -113,6 +113,12 @@ impl Layout {
         self.granules.iter().map(|g| g.bound).sum()
     }
 
+    /// No row has more entries. Of a row of `n` entries the vertex has `n` neighbours at least, and so have the `n`
+    /// vertices before it, half of which have ids of `n` / 2 and more: their bounds sum to at least `n`² / 4.
+    pub fn longest_row(&self) -> u64 {
+        2 * (self.bound().isqrt() + 1)
+    }
+
     /// Rows and bound of block `b`.
     pub fn block(&self, b: usize) -> Span {
         self.span(&self.blocks[b])

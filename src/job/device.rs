@@ -7,15 +7,18 @@ use crate::algo::triangle::driver::Backend;
 use crate::algo::triangle::gpu::Gpu;
 use crate::config::{Device as Asked, Job};
 use crate::error::{Error, Result};
-use crate::gpu::Device;
+use crate::gpu::{Device, Workspace};
 use crate::graph::catalogue::Catalogue;
 use crate::memory::{Budget, Reservation};
 use std::sync::atomic::AtomicU64;
+use std::sync::{Mutex, PoisonError};
 
 /// A GPU in use, and the host memory that its driver took.
 pub struct InUse {
     /// The GPU.
     pub device: Device,
+    /// What computes takes it, one after another.
+    pub workspace: Mutex<Workspace>,
     _driver: Reservation,
 }
 
@@ -23,15 +26,16 @@ pub struct InUse {
 ///
 /// # Errors
 /// For `run.device = "gpu"`, what keeps it from being used. For `"auto"` that is a warning.
-pub fn choose(job: &Job, budget: &Budget) -> Result<Option<InUse>> {
+pub fn choose(job: &Job, threads: usize, budget: &Budget) -> Result<Option<InUse>> {
     if job.run.device == Asked::Cpu {
         return Ok(None);
     }
-    let before = host::process_memory();
-    let opened = Device::open(job.run.gpu, job.limits.gpu_memory).and_then(|device| {
-        device.check_kernels()?;
-        let driver = host::process_memory().saturating_sub(before);
-        Ok(InUse { device, _driver: budget.reserve(driver, "the GPU's driver")? })
+    let (before, free) = (host::process_memory(), budget.free());
+    let opened = Workspace::open(job.run.gpu, job.limits.gpu_memory, threads, budget).and_then(|workspace| {
+        // Beside what this crate takes from the budget by itself.
+        let driver = (host::process_memory().saturating_sub(before)).saturating_sub(free - budget.free());
+        let reserved = budget.reserve(driver, "the GPU's driver")?;
+        Ok(InUse { device: workspace.device.clone(), workspace: Mutex::new(workspace), _driver: reserved })
     });
     match opened {
         Ok(device) => Ok(Some(device)),
@@ -52,16 +56,17 @@ impl Session {
     /// # Errors
     /// [`Error::Limit`], [`Error::Lost`].
     pub(super) fn counter<'a>(
-        &self,
+        &'a self,
         graph: &Catalogue,
         vertices: u64,
         per_vertex: Option<&'a [AtomicU64]>,
         stop: Stop<'a>,
     ) -> Result<Box<dyn Backend + 'a>> {
-        let Some(InUse { device, .. }) = &self.device else {
+        let Some(InUse { workspace, .. }) = &self.device else {
             return Ok(Box::new(Cpu::new(graph, vertices, self.threads, &self.budget, per_vertex, stop)?));
         };
-        match Gpu::new(graph, vertices, device, self.threads, &self.budget, per_vertex, stop) {
+        let workspace = workspace.lock().unwrap_or_else(PoisonError::into_inner);
+        match Gpu::new(graph, vertices, workspace, per_vertex, stop) {
             Ok(gpu) => Ok(Box::new(gpu)),
             Err(e @ (Error::Limit { .. } | Error::Usage(_))) if self.job.run.device == Asked::Auto => {
                 tracing::warn!("counting on the processor: {e}");

@@ -64,7 +64,7 @@ impl Session {
         let progress = Progress::new(job.run.log_interval);
         progress.set_memory_limit(limit);
         let budget = Budget::new(limit, threads)?;
-        let device = device::choose(&job, &budget)?;
+        let device = device::choose(&job, threads, &budget)?;
         // What is done in parallel outside of a pool of its own keeps to these threads, too; only the first call counts.
         let _ = rayon::ThreadPoolBuilder::new().num_threads(threads).build_global();
         Ok(Session {

@@ -9,14 +9,15 @@ use super::count::PairCount;
 use super::driver::{Backend, Found, Work, unit};
 use super::parcels::{Parcel, Piece, parcels};
 use crate::error::{Error, Result};
-use crate::gpu::{Arena, Device, Event, Grid, Kernel, Program, Queue, Span, StopFlag, Uploader, sources, span_bytes};
+use crate::gpu::{Arena, Event, Grid, Kernel, Queue, Span, StopFlag, Uploader, Workspace, sources, span_bytes};
 use crate::graph::catalogue::Catalogue;
-use crate::memory::{Budget, bytes_of};
+use crate::memory::bytes_of;
 use std::collections::HashMap;
 use std::ops::Range;
+use std::sync::MutexGuard;
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 // As in the kernels.
 const LONGEST_HEAD: u64 = (1 << 22) - 1;
@@ -37,11 +38,7 @@ const SLOTS: usize = 2;
 
 /// Counts with a GPU.
 pub struct Gpu<'a> {
-    // Before the arena, so that nothing is queued any more when its memory goes.
-    queue: Queue,
-    uploader: Uploader,
-    stop_flag: StopFlag,
-    arena: Arena,
+    gpu: MutexGuard<'a, Workspace>,
     kernels: Kernels,
     per_vertex: Option<(&'a [AtomicU64], Span<u64>)>,
     stop: &'a (dyn Fn() -> Option<&'static str> + Sync),
@@ -180,40 +177,37 @@ impl<'a> Gpu<'a> {
     /// are asked for; `stop` names the signal that ends the counting.
     ///
     /// # Errors
-    /// [`Error::Limit`] where GPU memory or pinned memory does not do, [`Error::Lost`], and those of compiling kernels.
+    /// [`Error::Limit`] where GPU memory does not do, [`Error::Usage`] for rows that are too long for it, [`Error::Lost`].
     pub fn new(
         graph: &Catalogue,
         vertices: u64,
-        device: &Device,
-        threads: usize,
-        budget: &Budget,
+        mut gpu: MutexGuard<'a, Workspace>,
         per_vertex: Option<&'a [AtomicU64]>,
         stop: &'a (dyn Fn() -> Option<&'static str> + Sync),
     ) -> Result<Self> {
-        let row = graph.extremes().row;
+        let row = graph.layout.longest_row();
         if row > LONGEST_HEAD {
             return Err(Error::Usage(format!(
-                "a vertex has {row} neighbours of larger degree, the GPU takes {LONGEST_HEAD}: set run.device = \"cpu\""
+                "a vertex may have {row} neighbours of larger degree, the GPU takes {LONGEST_HEAD}: set run.device = \"cpu\""
             )));
         }
-        let kernels = Kernels::load(device, per_vertex.is_some())?;
-        let mut arena = device.arena(Self::least_bytes(row, vertices, per_vertex.is_some()))?;
-        let queue = device.queue()?;
+        let kernels = Kernels::load(&gpu, per_vertex.is_some())?;
+        gpu.arena.reset(0);
+        gpu.arena.holds(Self::least_bytes(row, vertices, per_vertex.is_some()), "counting triangles of this graph")?;
+        gpu.stop_flag.set(false);
         let per_vertex = match per_vertex {
             Some(counts) => {
-                let span = arena.take(vertices).ok_or_else(|| too_small(&arena))?;
-                queue.fill(span, 0)?;
+                let span = gpu.arena.take(vertices).ok_or_else(|| too_small(&gpu.arena))?;
+                gpu.queue.fill(span, 0)?;
                 Some((counts, span))
             }
             None => None,
         };
-        let uploader = Uploader::new(device, threads, budget)?;
-        let stop_flag = StopFlag::new(device, budget)?;
-        Ok(Gpu { queue, uploader, stop_flag, arena, kernels, per_vertex, stop })
+        Ok(Gpu { gpu, kernels, per_vertex, stop })
     }
 
     fn shares(&self) -> Shares {
-        Shares::of(self.arena.free().saturating_sub(64 << 10))
+        Shares::of(self.gpu.arena.free().saturating_sub(64 << 10))
     }
 }
 
@@ -227,10 +221,9 @@ fn too_small(arena: &Arena) -> Error {
 }
 
 impl Kernels {
-    fn load(device: &Device, corners: bool) -> Result<Kernels> {
-        let (sums, program) = (Program::load(device, &sources::SCAN)?, Program::load(device, &sources::TRIANGLE)?);
-        let kernel = |name| program.kernel(name, 0);
-        let scan = |name| sums.kernel(name, 0);
+    fn load(gpu: &Workspace, corners: bool) -> Result<Kernels> {
+        let kernel = |name| gpu.kernel(&sources::TRIANGLE, name);
+        let scan = |name| gpu.kernel(&sources::SCAN, name);
         let (many, few) =
             if corners { ("count_many_corners", "count_few_corners") } else { ("count_many", "count_few") };
         Ok(Kernels {
@@ -243,7 +236,7 @@ impl Kernels {
             list_tasks: kernel("list_tasks")?,
             count_many: kernel(many)?,
             count_few: kernel(few)?,
-            wide: 8 * device.multiprocessors(),
+            wide: 8 * gpu.device.multiprocessors(),
         })
     }
 }
@@ -258,15 +251,15 @@ impl Backend for Gpu<'_> {
     fn count(&mut self, work: &Work<'_>, found: Found<'_>) -> Result<()> {
         let shares = self.shares();
         let fronts = parcels(work.graph, work.fronts.clone(), |parcel| shares.fits_front(parcel));
-        let fronts = fronts.ok_or_else(|| too_small(&self.arena))?;
+        let fronts = fronts.ok_or_else(|| too_small(&self.gpu.arena))?;
         // Of a block in several parcels, counts are complete with the last.
         let mut open = HashMap::new();
         for front in &fronts {
-            let mark = self.arena.mark();
+            let mark = self.gpu.arena.mark();
             let done = self.count_front(work, front, shares, &mut open, found);
             // Nothing may still run on memory that is given out anew.
-            let finished = self.queue.finish();
-            self.arena.reset(mark);
+            let finished = self.gpu.queue.finish();
+            self.gpu.arena.reset(mark);
             done.and(finished)?;
         }
         Ok(())
@@ -294,7 +287,7 @@ impl Gpu<'_> {
         // Partners that are in the front need no copy of their own.
         let within = if parcel.is_whole() { work.fronts.clone() } else { work.fronts.start..work.fronts.start };
         let cut = |blocks, fits: &dyn Fn(&Parcel) -> bool| {
-            let all = parcels(graph, blocks, fits).ok_or_else(|| too_small(&self.arena))?;
+            let all = parcels(graph, blocks, fits).ok_or_else(|| too_small(&self.gpu.arena))?;
             let wanted = all.into_iter().filter(|p| work.wants_any(p.pieces.iter().map(|piece| piece.block)));
             Ok::<_, Error>(wanted.collect::<Vec<_>>())
         };
@@ -305,10 +298,21 @@ impl Gpu<'_> {
         let slots = slots.collect::<Result<Vec<_>>>()?;
         let stop = self.stop;
         let go_on = move || stop().map_or(Ok(()), |reason| Err(Error::Stopped(reason)));
-        self.uploader.upload(&parts(graph, parcel, front.resident), &go_on)?;
+        let started = Instant::now();
+        self.gpu.uploader.upload(&parts(graph, parcel, front.resident), &go_on)?;
+        tracing::debug!(
+            blocks = parcel.pieces.len(),
+            rows = parcel.rows,
+            entries = parcel.entries,
+            inside = inside.len(),
+            outside = outside.len(),
+            upload = started.elapsed().as_secs_f64(),
+            "front"
+        );
         self.shift(graph, parcel, front.resident)?;
 
-        let Gpu { queue, uploader, stop_flag, kernels, per_vertex, .. } = self;
+        let Gpu { gpu, kernels, per_vertex, .. } = self;
+        let Workspace { queue, uploader, stop_flag, .. } = &mut **gpu;
         let mut counting = Counting { queue, stop_flag, kernels, per_vertex: *per_vertex, stop };
         let mut turn = Turn { work, front, open, found };
         for partner in &inside {
@@ -337,7 +341,7 @@ impl Gpu<'_> {
     }
 
     fn take<T>(&mut self, len: u64) -> Result<Span<T>> {
-        self.arena.take(len).ok_or_else(|| too_small(&self.arena))
+        self.gpu.arena.take(len).ok_or_else(|| too_small(&self.gpu.arena))
     }
 
     /// Gives the front its place, and room for any of `partners`.
@@ -366,12 +370,13 @@ impl Gpu<'_> {
             tasks: self.take(tasks)?,
             counts: self.take(counts)?,
         };
-        self.queue.write(&blocks, front.blocks)?;
+        self.gpu.queue.write(&blocks, front.blocks)?;
         Ok(front)
     }
 
     fn shift(&mut self, graph: &Catalogue, parcel: &Parcel, resident: Resident) -> Result<()> {
-        let Gpu { queue, stop_flag, kernels, per_vertex, stop, .. } = self;
+        let Gpu { gpu, kernels, per_vertex, stop } = self;
+        let Workspace { queue, stop_flag, .. } = &mut **gpu;
         Counting { queue, stop_flag, kernels, per_vertex: *per_vertex, stop: *stop }.shift(graph, parcel, resident)
     }
 }
@@ -418,7 +423,9 @@ impl Loader<'_> {
             let after = span_bytes::<u32>(partner.rows + 1) / 4;
             let resident =
                 Resident { starts: slot.part(0..partner.rows + 1), targets: slot.part(after..after + partner.entries) };
+            let started = Instant::now();
             let copied = self.uploader.upload(&parts(self.graph, partner, resident), go_on);
+            tracing::debug!(entries = partner.entries, upload = started.elapsed().as_secs_f64(), "partner");
             // Their pages make room for the next.
             partner.pieces.iter().for_each(|piece| self.graph.block(piece.block).release());
             let failed = copied.is_err();
@@ -464,6 +471,7 @@ impl Counting<'_> {
 
     /// Counts one partner parcel against the front.
     fn pair(&mut self, turn: &mut Turn<'_, '_>, partner: &Parcel, resident: Resident) -> Result<()> {
+        let started = Instant::now();
         let Turn { work, front, .. } = &*turn;
         self.group_heads(work, front, partner, resident)?;
         let blocks = (front.parcel.pieces.len(), partner.pieces.len());
@@ -503,6 +511,7 @@ impl Counting<'_> {
             self.queue.launch(count_few, grid(count_few, few)?, (pair,))?;
         }
         self.wait(&self.queue.record()?)?;
+        tracing::debug!(entries = partner.entries, seconds = started.elapsed().as_secs_f64(), "pair");
         let mut numbers = vec![0u64; counts.len() as usize];
         self.queue.read(counts, &mut numbers)?;
         self.add_corners()?;
@@ -560,7 +569,7 @@ impl Counting<'_> {
     fn wait(&mut self, event: &Event) -> Result<()> {
         while !event.is_done()? {
             if (self.stop)().is_some() {
-                self.stop_flag.set();
+                self.stop_flag.set(true);
             }
             std::thread::sleep(Duration::from_micros(20));
         }

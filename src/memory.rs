@@ -142,14 +142,17 @@ unsafe impl Plain for AtomicU32 {}
 // SAFETY: as above.
 unsafe impl Plain for AtomicU64 {}
 
-/// Asks for `slice[index]` to be brought into the cache; an index out of range asks for nothing of use.
+/// Asks for `slice[index]` to be brought into the second-level cache; an index out of range asks for nothing of use.
+///
+/// Not the first level: its few fill buffers bound how many lines can be under way, and with tables beyond the shared
+/// cache they are what a core waits for (8.9 ns a random look-up in 64 MB, against 5.0 ns with the second level's).
 #[inline(always)]
 pub fn prefetch<T>(slice: &[T], index: usize) {
     #[cfg(target_arch = "x86_64")]
     // SAFETY: a prefetch of any address is a hint and never faults.
     unsafe {
-        use std::arch::x86_64::{_MM_HINT_T0, _mm_prefetch};
-        _mm_prefetch::<_MM_HINT_T0>(slice.as_ptr().wrapping_add(index).cast());
+        use std::arch::x86_64::{_MM_HINT_T1, _mm_prefetch};
+        _mm_prefetch::<_MM_HINT_T1>(slice.as_ptr().wrapping_add(index).cast());
     }
     #[cfg(not(target_arch = "x86_64"))]
     let _ = (slice, index);

@@ -254,7 +254,7 @@ pub fn changed(source: &str) -> Error {
 impl Scatter<'_, '_> {
     /// The look-ups are random: those of the next edges are under way while these are placed.
     fn edges<T: Copy + Into<u64>>(&mut self, edges: &[[T; 2]]) -> Result<()> {
-        const AHEAD: usize = 16;
+        const AHEAD: usize = 32;
         for (i, &[u, v]) in edges.iter().enumerate() {
             if let Some(&[u, v]) = edges.get(i + AHEAD) {
                 let (u, v): (u64, u64) = (u.into(), v.into());

@@ -1,5 +1,6 @@
 //! The command line: what can be typed, with an example for each command.
 
+use crate::config::MAX_THREADS;
 use crate::job::log::Format as LogFormat;
 use clap::{Args, Parser, Subcommand};
 use std::path::PathBuf;
@@ -169,7 +170,7 @@ pub struct OutputArgs {
     #[arg(long, default_value = "u32")]
     pub format: String,
     /// Threads; 0 for all cores of this process
-    #[arg(long, default_value_t = 0)]
+    #[arg(long, default_value_t = 0, value_parser = threads)]
     pub threads: usize,
 }
 
@@ -187,7 +188,7 @@ pub struct ConvertArgs {
     #[arg(long)]
     pub to: Option<String>,
     /// Threads; 0 for all cores of this process
-    #[arg(long, default_value_t = 0)]
+    #[arg(long, default_value_t = 0, value_parser = threads)]
     pub threads: usize,
 }
 
@@ -207,4 +208,12 @@ pub struct DevicesArgs {
     /// Print JSON
     #[arg(long)]
     pub json: bool,
+}
+
+/// A number of threads: no more than `limits.threads` of a job file takes.
+fn threads(text: &str) -> Result<usize, String> {
+    match text.parse() {
+        Ok(threads) if threads <= MAX_THREADS => Ok(threads),
+        _ => Err(format!("a whole number from 0 to {MAX_THREADS}")),
+    }
 }

@@ -165,6 +165,11 @@ impl Error {
         }
     }
 
+    /// What the system would not give this process, or what this program did wrong: no file, device or rank is to blame.
+    pub fn internal(doing: &'static str, why: impl Into<Box<dyn std::error::Error + Send + Sync>>) -> Self {
+        Error::Io { doing, path: PathBuf::from("this process"), source: std::io::Error::other(why) }
+    }
+
     /// A stored file that is not as it was written.
     pub fn corrupt(path: impl AsRef<Path>, at: At, what: impl Into<String>) -> Self {
         Error::Corrupt { path: path.as_ref().to_owned(), at, what: what.into() }

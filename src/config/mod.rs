@@ -29,6 +29,9 @@ use diagnostics::Diagnostics;
 use expand::Environment;
 use tree::Table;
 
+/// Most threads that a job or a command can be told to use.
+pub const MAX_THREADS: usize = 65_536;
+
 /// Names that `[input] format` may have besides `"auto"`.
 pub const FORMATS: [&str; 7] = ["u32", "u64", "text", "mtx", "metis", "gr", "graph500"];
 

@@ -177,7 +177,10 @@ fn limits(section: &Section<'_>, diagnostics: &mut Diagnostics) -> Limits {
     Limits {
         host_memory: section.get("host_memory").and_then(|field| field.size(diagnostics)),
         gpu_memory: section.get("gpu_memory").and_then(|field| field.size(diagnostics)),
-        threads: section.get("threads").and_then(|field| field.integer(0..=65_536, diagnostics)).unwrap_or(0),
+        threads: section
+            .get("threads")
+            .and_then(|field| field.integer(0..=super::MAX_THREADS, diagnostics))
+            .unwrap_or(0),
     }
 }
 

@@ -121,6 +121,7 @@ impl Builder<'_, '_> {
             }
             std::mem::take(&mut slot.parts)
         };
+        self.partition.release(block);
         let parts: Vec<Rows> = parts.into_iter().flatten().collect();
         let slices: Vec<(&[u32], &[u32])> = parts.iter().map(|p| (&p.lengths[..], &p.targets[..])).collect();
         let start = self.layout.block(block).rows.start;

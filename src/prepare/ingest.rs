@@ -284,7 +284,7 @@ impl<'a> Counter<'a> {
 
     /// The increments are random: the counters of the next edges are on their way while these are counted.
     fn edges<T: Copy + Into<u64>>(&mut self, edges: &[[T; 2]]) {
-        const AHEAD: usize = 16;
+        const AHEAD: usize = 32;
         self.edges += edges.len() as u64;
         for (i, &[u, v]) in edges.iter().enumerate() {
             if let Some(&[u, v]) = edges.get(i + AHEAD) {

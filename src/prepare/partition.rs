@@ -9,7 +9,7 @@
 use crate::error::{Error, Result};
 use crate::formats::{Edges, Visitor};
 use crate::graph::layout::Bins;
-use crate::memory::{bytes_of, bytes_of_mut, prefetch};
+use crate::memory::{bytes_of, bytes_of_mut, discard, prefetch};
 use std::fs::File;
 use std::os::unix::fs::FileExt;
 use std::path::{Path, PathBuf};
@@ -23,6 +23,8 @@ pub const LINE: usize = 64;
 pub const WORDS: usize = LINE + LINE / 2;
 /// Bytes that an edge takes in its bin.
 pub const EDGE_BYTES: u64 = (WORDS * 4 / LINE) as u64;
+/// Words of a slab of chunks.
+const SLAB: usize = (4 << 20) / 4;
 /// The smaller neighbour of no edge: what fills up a thread's last line.
 const NONE: u32 = u32::MAX;
 
@@ -42,7 +44,15 @@ pub struct Partition<'a> {
 /// Chunks that no bin has yet.
 #[derive(Debug)]
 struct Pool<'a> {
-    free: Vec<&'a mut [u32]>,
+    /// Chunks that no block has, in slabs of some huge pages.
+    slabs: Vec<&'a mut [u32]>,
+    /// By block, chunks of the slab it opened last: a block's chunks lie together, so whole huge pages can go back to
+    /// the system once it is sorted.
+    open: Vec<Vec<&'a mut [u32]>>,
+    /// By block, chunks that were read.
+    read: Vec<Vec<&'a mut [u32]>>,
+    /// Chunks in slabs and open ones.
+    left: usize,
     /// Wanted bins that have no chunk yet. One is kept for each: in an input that is sorted, the bins of its end come
     /// when those of its start have long used up all there is.
     waiting: usize,
@@ -69,7 +79,12 @@ impl<'a> Partition<'a> {
     pub fn new(bins: &'a Bins, wanted: &'a [bool], memory: &'a mut [u32], lines: usize, spill: &Path) -> Result<Self> {
         let chunk = lines * WORDS;
         let waiting = wanted.iter().filter(|&&wanted| wanted).count();
-        let pool = Pool { free: memory.chunks_exact_mut(chunk).rev().collect(), waiting };
+        let blocks = bins.block_of.last().map_or(0, |last| last + 1);
+        let left = memory.len() / chunk;
+        let per_slab = (SLAB / chunk).clamp(1, (left / (8 * blocks.max(1))).max(1)) * chunk;
+        let slabs = memory[..left * chunk].chunks_mut(per_slab).rev().collect();
+        let lists = || (0..blocks).map(|_| Vec::new()).collect();
+        let pool = Pool { slabs, open: lists(), read: lists(), left, waiting };
         let parts = bins.spans.iter().map(|_| Mutex::default()).collect();
         Ok(Partition { bins, wanted, parts, pool: Mutex::new(pool), chunk, spill: Spill::create(spill)? })
     }
@@ -90,13 +105,20 @@ impl<'a> Partition<'a> {
     /// Takes the edges of bin `b`, to be read.
     pub fn part(&self, b: usize) -> PartReader<'_, 'a> {
         let part = std::mem::take(&mut *self.parts[b].lock().unwrap_or_else(PoisonError::into_inner));
-        PartReader { partition: self, part }
+        PartReader { partition: self, part, block: self.bins.block_of[b] }
+    }
+
+    /// Gives the memory of block `block`, whose bins were all read, back to the system: what is written of it to the
+    /// disk meanwhile then finds pages in use a moment ago, rather than ones that the system has to get hold of.
+    pub fn release(&self, block: usize) {
+        let chunks = std::mem::take(&mut self.pool.lock().unwrap_or_else(PoisonError::into_inner).read[block]);
+        discard(chunks);
     }
 
     fn append(&self, bin: usize, line: &Line) -> Result<()> {
         let part = &mut *self.parts[bin].lock().unwrap_or_else(PoisonError::into_inner);
         if part.chunks.is_empty() || part.last == self.chunk {
-            self.next_chunk(part)?;
+            self.next_chunk(part, self.bins.block_of[bin])?;
         }
         if let Some(chunk) = part.chunks.last_mut() {
             let (lows, places) = chunk[part.last..part.last + WORDS].split_at_mut(LINE);
@@ -111,29 +133,44 @@ impl<'a> Partition<'a> {
     }
 
     /// An empty chunk at the end of `part`: a fresh one, or its own full one once that is on disk.
-    fn next_chunk(&self, part: &mut Part<'a>) -> Result<()> {
+    fn next_chunk(&self, part: &mut Part<'a>, block: usize) -> Result<()> {
         let fresh = {
             let mut pool = self.pool.lock().unwrap_or_else(PoisonError::into_inner);
             if part.chunks.is_empty() {
                 pool.waiting = pool.waiting.saturating_sub(1);
             }
-            if pool.free.len() > pool.waiting { pool.free.pop() } else { None }
+            if pool.left > pool.waiting { pool.take(block, self.chunk) } else { None }
         };
         match (fresh, part.chunks.last()) {
             (Some(chunk), _) => part.chunks.push(chunk),
             (None, Some(full)) => part.spilled.push(self.spill.write(full)?),
-            (None, None) => return Err(Error::Lost("internal: fewer chunks than bins".into())),
+            (None, None) => return Err(Error::internal("find room for a bin", "fewer chunks than bins")),
         }
         part.last = 0;
         Ok(())
     }
 }
 
-/// The edges of one bin; its chunks go back to the pool on drop.
+impl<'a> Pool<'a> {
+    /// A chunk for a bin of `block`: of a slab of that block, or when there are no more, of any.
+    fn take(&mut self, block: usize, chunk: usize) -> Option<&'a mut [u32]> {
+        if self.open[block].is_empty()
+            && let Some(slab) = self.slabs.pop()
+        {
+            self.open[block].extend(slab.chunks_exact_mut(chunk).rev());
+        }
+        let taken = self.open[block].pop().or_else(|| self.open.iter_mut().find_map(Vec::pop));
+        self.left -= usize::from(taken.is_some());
+        taken
+    }
+}
+
+/// The edges of one bin; its chunks can go back to the system after it is dropped.
 #[derive(Debug)]
 pub struct PartReader<'p, 'a> {
     partition: &'p Partition<'a>,
     part: Part<'a>,
+    block: usize,
 }
 
 impl PartReader<'_, '_> {
@@ -167,7 +204,8 @@ impl PartReader<'_, '_> {
 
 impl Drop for PartReader<'_, '_> {
     fn drop(&mut self) {
-        self.partition.pool.lock().unwrap_or_else(PoisonError::into_inner).free.append(&mut self.part.chunks);
+        self.partition.pool.lock().unwrap_or_else(PoisonError::into_inner).read[self.block]
+            .append(&mut self.part.chunks);
     }
 }
 
@@ -254,7 +292,7 @@ pub fn changed(source: &str) -> Error {
 impl Scatter<'_, '_> {
     /// The look-ups are random: those of the next edges are under way while these are placed.
     fn edges<T: Copy + Into<u64>>(&mut self, edges: &[[T; 2]]) -> Result<()> {
-        const AHEAD: usize = 16;
+        const AHEAD: usize = 32;
         for (i, &[u, v]) in edges.iter().enumerate() {
             if let Some(&[u, v]) = edges.get(i + AHEAD) {
                 let (u, v): (u64, u64) = (u.into(), v.into());
@@ -304,5 +342,24 @@ impl Spill {
         self.file
             .read_exact_at(bytes_of_mut(chunk), offset)
             .map_err(|e| Error::io("read the spill file", &self.path, e))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_block_takes_its_own_slab_then_any() {
+        let mut memory: Vec<u32> = (0..12).collect();
+        let slabs = memory.chunks_mut(4).rev().collect();
+        let lists = || (0..2).map(|_| Vec::new()).collect();
+        let mut pool = Pool { slabs, open: lists(), read: lists(), left: 6, waiting: 0 };
+        // Chunks of two words: blocks take turns, and each finds its own side by side.
+        let mut take = |block| pool.take(block, 2).map(|chunk| chunk[0]);
+        assert_eq!([take(0), take(1), take(0), take(1)], [Some(0), Some(4), Some(2), Some(6)]);
+        // The last slab goes to block 0; block 1 still gets what is left of it.
+        assert_eq!([take(0), take(1), take(1)], [Some(8), Some(10), None]);
+        assert_eq!(pool.left, 0);
     }
 }

@@ -270,6 +270,25 @@ void* dynamic_shared() {
     return shared_guard - (shared_size + 15) / 16 * 16;
 }
 
+// A signal that stopped the kernel, to be told where there is more stack than a handler has.
+static struct {
+    int number;
+    const char* address;
+} trap;
+
+static void tell_trap() {
+    const char* at = trap.address;
+    const bool in_stack = at >= stacks && at < stacks + MOST_THREADS * (STACK + PAGE);
+    const bool in_shared = at >= shared_guard && at < shared_guard + PAGE;
+    const char* what = trap.number == SIGFPE ? "division by zero"
+                       : in_stack            ? "its stack is full"
+                       : in_shared           ? "it goes past its dynamic shared memory"
+                                             : describe(at);
+    tell(ILLEGAL_ADDRESS, "thread (%u, %u, %u), address %p: %s", self->index.x, self->index.y, self->index.z,
+         static_cast<const void*>(at), what);
+    trap.number = 0;
+}
+
 static struct sigaction former[NSIG];
 
 // A bad access of a kernel becomes an error of the device; all others are left to whoever handled them before.
@@ -279,15 +298,7 @@ static void on_signal(int number, siginfo_t* info, void* context) {
         sigemptyset(&set);
         sigaddset(&set, number);
         pthread_sigmask(SIG_UNBLOCK, &set, nullptr);
-        const char* at = static_cast<const char*>(info->si_addr);
-        const bool in_stack = at >= stacks && at < stacks + MOST_THREADS * (STACK + PAGE);
-        const bool in_shared = at >= shared_guard && at < shared_guard + PAGE;
-        const char* what = number == SIGFPE ? "division by zero"
-                           : in_stack       ? "its stack is full"
-                           : in_shared      ? "it goes past its dynamic shared memory"
-                                            : describe(at);
-        tell(ILLEGAL_ADDRESS, "thread (%u, %u, %u), address %p: %s", self->index.x, self->index.y, self->index.z,
-             static_cast<const void*>(at), what);
+        trap = {number, static_cast<const char*>(info->si_addr)};
         abandon();
     }
     if (former[number].sa_flags & SA_SIGINFO) {
@@ -351,10 +362,11 @@ static void run_block() {
         if (i % WARP == 0) warps[i / WARP] = {count - i >= WARP ? ~0u : (1u << (count - i)) - 1, 0};
     }
     for (unsigned i = 0; i < count; i++) queue(threads[order[i]]);
-    patience = 0;
+    patience = seed ? 0 : 4096;
     self = &take();
     self->fiber = idle.back(), idle.pop_back();
     host.change_to(*self->fiber);
+    if (trap.number) tell_trap();
 }
 
 int run(const Launch& launch) {

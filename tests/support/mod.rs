@@ -11,6 +11,8 @@ use std::sync::mpsc;
 
 use serde_json::Value;
 
+pub mod cuda_on_cpu;
+
 /// The graphs with known answers, where this machine has them.
 pub fn shared() -> Option<PathBuf> {
     let folder = std::env::var_os("GPUGRAPH_DATA").map(PathBuf::from);
@@ -20,6 +22,13 @@ pub fn shared() -> Option<PathBuf> {
     }
     println!("SKIPPED: no shared data at {}", folder.display());
     None
+}
+
+/// The folder with a libcuda.so and a libnvrtc.so that run all of `kernels/` on the CPU: run the binary with
+/// `LD_LIBRARY_PATH` set to it. Without g++ it says so and is nothing.
+pub fn cuda_on_cpu() -> Option<PathBuf> {
+    let kernels = Path::new(env!("CARGO_MANIFEST_DIR")).join("kernels");
+    cuda_on_cpu::build("kernels", kernels.is_dir().then_some(kernels.as_path()))
 }
 
 /// Whether this process may mount, make cgroups and change owners.

@@ -14,10 +14,12 @@ extern "C" __global__ void lanes(u32 mask, u32* out) {
     mine[0] = __ballot_sync(mask, lane % 3 == 0);
     mine[1] = __shfl_sync(mask, lane * 10, first);
     mine[2] = __any_sync(mask, lane == first) * 2 + __all_sync(mask, lane == first);
+#if __CUDA_ARCH__ >= 800
     mine[3] = __reduce_add_sync(mask, lane);
     mine[4] = __reduce_max_sync(mask, lane);
     mine[5] = __reduce_min_sync(mask, lane);
     mine[6] = __reduce_or_sync(mask, 1u << lane);
+#endif
     mine[7] = __match_any_sync(mask, lane % 4);
     mine[8] = __popc(__match_any_sync(mask, u64(lane / 8) << 40));
     __syncwarp(mask);
@@ -50,7 +52,7 @@ extern "C" __global__ void bits(u32* out) {
     const u32 x = 0x12345678, y = 0x9abcdef0;
     const u32 all[] = {u32(__popc(x)), u32(__popcll(u64(x) << 32 | y)), u32(__clz(1)), u32(__clz(0)), u32(__clzll(1)), u32(__ffs(8)),
                        u32(__ffs(0)), u32(__ffsll(1ull << 40)), __brev(1), __byte_perm(x, y, 0x5410), __funnelshift_l(x, y, 8),
-                       __funnelshift_r(x, y, 8), __umulhi(x, y), u32(__umul64hi(u64(x) << 32, u64(y) << 32)), min(x, 3u), max(-1, 2)};
+                       __funnelshift_r(x, y, 8), __umulhi(x, y), u32(__umul64hi(u64(x) << 32, u64(y) << 32)), min(x, 3u), u32(max(-1, 2))};
     for (u32 i = 0; i < 16; i++) out[i] = all[i];
 }
 

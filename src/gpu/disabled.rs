@@ -1,6 +1,7 @@
-//! Built without the feature `gpu`.
+//! Built without the feature `gpu`: no device can be opened, so nothing behind it is ever called.
 
 use super::Cuda;
+use crate::error::{Error, Result};
 
 pub fn probe() -> Cuda {
     let missing = vec!["this gpugraph was built without GPU support: build it with --features gpu".to_owned()];

@@ -1,10 +1,34 @@
-//! GPUs: which there are. Counting on them is not in this version.
+//! GPUs: which there are, and one in use: memory, queues of work, kernels.
+//!
+//! CUDA is loaded at run time; nothing of it is needed to build this crate, or to run it on a processor.
 
+#[cfg(feature = "gpu")]
+mod arena;
+#[cfg(feature = "gpu")]
+mod device;
 pub mod devices;
 #[cfg(not(feature = "gpu"))]
 mod disabled;
 #[cfg(feature = "gpu")]
 mod enabled;
+#[cfg(feature = "gpu")]
+mod program;
+#[cfg(feature = "gpu")]
+mod queue;
+pub mod sources;
+#[cfg(feature = "gpu")]
+mod staging;
+
+#[cfg(feature = "gpu")]
+pub use arena::{Arena, Span, span_bytes};
+#[cfg(feature = "gpu")]
+pub use device::Device;
+#[cfg(feature = "gpu")]
+pub use program::{Kernel, Program};
+#[cfg(feature = "gpu")]
+pub use queue::{Arguments, Event, Grid, Queue};
+#[cfg(feature = "gpu")]
+pub use staging::{Pinned, StopFlag, Uploader};
 
 #[cfg(not(feature = "gpu"))]
 use disabled as driver;

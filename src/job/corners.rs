@@ -7,7 +7,6 @@ use super::graph::Graph;
 use super::progress::StageProgress;
 use super::signals;
 use super::triangle::{Trial, units_folder};
-use crate::algo::triangle::cpu::Cpu;
 use crate::algo::triangle::driver::{self, Sum};
 use crate::error::{At, Error, Result};
 use crate::failpoint;
@@ -62,15 +61,17 @@ pub(super) fn count(trial: &Trial<'_>, progress: &StageProgress) -> Result<(Sum,
     let stop = || signals::stop_requested().filter(|_| asked.get_or_init(Instant::now).elapsed() > GRACE);
     let started = Instant::now();
     let before = state.nanos;
-    let mut cpu = Cpu::new(&graph.catalogue, vertices as u64, session.threads, &session.budget, Some(&counts), &stop)?;
+    let mut counter = session.counter(&graph.catalogue, vertices as u64, Some(&counts), &stop)?;
     let (mut saved, mut pause) = (Instant::now(), INTERVAL);
     let skip = state.done.clone();
-    driver::run(&graph.catalogue, &skip, &mut cpu, &mut |unit, count| {
-        state.sum += count;
-        state.done.insert(unit);
+    driver::run(&graph.catalogue, &skip, &mut *counter, &mut |found| {
+        for &(unit, count) in found {
+            state.sum += count;
+            state.done.insert(unit);
+        }
         state.nanos = before + started.elapsed().as_nanos() as u64;
         failpoint::hit("unit.done").map_err(|e| Error::io("count a unit", &path, e))?;
-        progress.advance(1);
+        progress.advance(found.len() as u64);
         let stopped = signals::check();
         if stopped.is_err() || saved.elapsed() > pause {
             let begun = Instant::now();
@@ -79,7 +80,7 @@ pub(super) fn count(trial: &Trial<'_>, progress: &StageProgress) -> Result<(Sum,
         }
         stopped
     })?;
-    drop(cpu);
+    drop(counter);
     // Results take their time to write: a stop meanwhile must not cost the count.
     if started.elapsed() > INTERVAL {
         save(&path, trial.key, &state, &counts)?;

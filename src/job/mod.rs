@@ -6,7 +6,8 @@
 mod bars;
 pub mod clean;
 mod corners;
-pub mod figures;
+pub mod device;
+mod figures;
 mod fits;
 pub mod graph;
 mod guess;

@@ -7,7 +7,7 @@ use super::report::{self, Report, Results};
 use super::session::Session;
 use super::{host, log};
 use crate::comm::Comm;
-use crate::config::{Device, InputSpec, Job};
+use crate::config::{InputSpec, Job};
 use crate::error::{Error, Result};
 use crate::store::replace::remove_leftovers;
 use std::path::Path;
@@ -19,7 +19,6 @@ use std::time::Instant;
 /// Every one of this crate. What was durable before stays, and the same call goes on from there.
 pub fn run(job: Job, fresh: bool) -> Result<Report> {
     let started = Instant::now();
-    refuse_gpu(&job)?;
     let workdir = job.workdir.clone();
     let _lock = Lock::acquire(&workdir)?;
     if fresh {
@@ -88,15 +87,6 @@ fn absolute(input: &InputSpec) -> InputSpec {
     }
 }
 
-fn refuse_gpu(job: &Job) -> Result<()> {
-    match job.run.device {
-        Device::Gpu => Err(Error::Usage(
-            "run.device = \"gpu\": this version counts on the processor alone; set it to \"cpu\" or \"auto\"".into(),
-        )),
-        Device::Auto | Device::Cpu => Ok(()),
-    }
-}
-
 impl Session {
     fn execute(&mut self, started: Instant) -> Result<Report> {
         // A finished job needs no graph, which is likely gone by now.
@@ -143,18 +133,19 @@ impl Session {
             memory: host::memory().total,
             gpus: crate::gpu::names(),
         };
+        let (gpu_memory, gpu_memory_peak) = self.gpu_memory();
         let report = Report {
             schema: Report::SCHEMA,
             job: self.job.name.clone(),
             version: env!("CARGO_PKG_VERSION"),
             host,
             ranks: Comm::open().ranks(),
-            device: "cpu".into(),
+            device: self.device_name().into(),
             limits: report::Limits {
                 host_memory: self.budget.limit(),
                 host_memory_peak: self.progress.peak_memory(),
-                gpu_memory: 0,
-                gpu_memory_peak: 0,
+                gpu_memory,
+                gpu_memory_peak,
             },
             input: report::Input {
                 path: facts.source.clone(),

@@ -3,7 +3,7 @@
 use super::manifest::{Figures, Manifest};
 use super::progress::{Progress, StageProgress, Unit};
 use super::report::StageReport;
-use super::{host, signals};
+use super::{device, host, signals};
 use crate::config::Job;
 use crate::error::Result;
 use crate::formats::Watch;
@@ -22,6 +22,8 @@ pub struct Session {
     pub budget: Budget,
     /// Threads to work with.
     pub threads: usize,
+    /// The GPU, if the run has one.
+    pub device: Option<device::InUse>,
     /// Bars, log lines, peaks.
     pub progress: Progress,
     /// Durability in the background.
@@ -62,9 +64,20 @@ impl Session {
         let progress = Progress::new(job.run.log_interval);
         progress.set_memory_limit(limit);
         let budget = Budget::new(limit, threads)?;
+        let device = device::choose(&job, &budget)?;
         // What is done in parallel outside of a pool of its own keeps to these threads, too; only the first call counts.
         let _ = rayon::ThreadPoolBuilder::new().num_threads(threads).build_global();
-        Ok(Session { budget, threads, progress, syncer: Syncer::start()?, stages: Vec::new(), started, job, manifest })
+        Ok(Session {
+            budget,
+            threads,
+            device,
+            progress,
+            syncer: Syncer::start()?,
+            stages: Vec::new(),
+            started,
+            job,
+            manifest,
+        })
     }
 
     /// Saves what is done, with the time so far: a run that is killed can't add it later.

@@ -8,7 +8,6 @@ use super::report::Triangle;
 use super::session::{Moved, Session};
 use super::{corners, outputs, signals};
 use crate::algo::triangle::PairCount;
-use crate::algo::triangle::cpu::Cpu;
 use crate::algo::triangle::driver::{self, Sum};
 use crate::config;
 use crate::error::{Error, Result};
@@ -146,16 +145,21 @@ impl Trial<'_> {
         let session = self.session;
         let stop = signals::stop_requested;
         let vertices = self.graph.facts.connected;
-        let mut cpu = Cpu::new(&self.graph.catalogue, vertices, session.threads, &session.budget, None, &stop)?;
-        let counted = driver::run(&self.graph.catalogue, &done, &mut cpu, &mut |unit, count| {
+        let mut counter = session.counter(&self.graph.catalogue, vertices, None, &stop)?;
+        let counted = driver::run(&self.graph.catalogue, &done, &mut *counter, &mut |found| {
             let now = Instant::now();
-            let spent = (now - last).as_nanos() as u64;
+            let mut left = (now - last).as_nanos() as u64;
             last = now;
-            journal.append(Record { unit, a: count.triangles, b: count.probes, c: spent })?;
-            failpoint::hit("unit.done").map_err(|e| Error::io("count a unit", &folder, e))?;
-            sum += count;
-            nanos += spent;
-            progress.advance(1);
+            for (i, &(unit, count)) in found.iter().enumerate() {
+                // Those that were counted together took that time together.
+                let spent = left / (found.len() - i) as u64;
+                left -= spent;
+                journal.append(Record { unit, a: count.triangles, b: count.probes, c: spent })?;
+                failpoint::hit("unit.done").map_err(|e| Error::io("count a unit", &folder, e))?;
+                sum += count;
+                nanos += spent;
+                progress.advance(1);
+            }
             signals::check()
         });
         journal.sync()?;

@@ -1,10 +1,9 @@
 //! Units on the processor.
 
 use super::count::{Counter, PairCount, Settings};
-use super::driver::{Backend, Found};
+use super::driver::{Backend, Found, Work, unit};
 use crate::error::{Error, Result};
 use crate::graph::catalogue::Catalogue;
-use crate::graph::csr::Block;
 use crate::memory::{Budget, Reservation};
 use rayon::{ThreadPool, ThreadPoolBuilder};
 use std::sync::atomic::AtomicU64;
@@ -44,19 +43,31 @@ impl<'a> Cpu<'a> {
 }
 
 impl Backend for Cpu<'_> {
-    fn count(&mut self, front: Block<'_>, partners: &[(u64, Block<'_>)], found: Found<'_>) -> Result<()> {
+    fn fronts(&self, _: &Catalogue, _: usize) -> usize {
+        1
+    }
+
+    fn count(&mut self, work: &Work<'_>, found: Found<'_>) -> Result<()> {
         let Cpu { counter, pool, per_vertex, stop, .. } = self;
         let stopping = || stop().is_some();
-        let mut front = pool.install(|| counter.front(front));
-        for &(unit, partner) in partners {
-            let count: Option<PairCount> = pool.install(|| match per_vertex {
-                Some(counts) => front.pair_per_vertex(partner, counts, &stopping),
-                None => front.pair(partner, &stopping),
-            });
-            match (count, stop()) {
-                (Some(count), _) => found(unit, count)?,
-                (None, reason) => return Err(Error::Stopped(reason.unwrap_or("a signal"))),
+        for at in work.fronts.clone() {
+            let mut front = pool.install(|| counter.front(work.graph.block(at).block()));
+            for partner in (at..work.graph.len()).filter(|&partner| work.wants(at, partner)) {
+                let block = work.graph.block(partner);
+                let count: Option<PairCount> = pool.install(|| match per_vertex {
+                    Some(counts) => front.pair_per_vertex(block.block(), counts, &stopping),
+                    None => front.pair(block.block(), &stopping),
+                });
+                // Its pages make room for the next.
+                if partner != at {
+                    block.release();
+                }
+                match (count, stop()) {
+                    (Some(count), _) => found(&[(unit(at, partner), count)])?,
+                    (None, reason) => return Err(Error::Stopped(reason.unwrap_or("a signal"))),
+                }
             }
+            work.graph.block(at).release();
         }
         Ok(())
     }

@@ -1,11 +1,10 @@
-//! All units of a graph, in an order that keeps one front in hand while its partners pass.
+//! All units of a graph, in an order that keeps fronts in hand while their partners pass.
 
 use super::count::PairCount;
 use crate::error::Result;
 use crate::graph::catalogue::Catalogue;
-use crate::graph::csr::Block;
 use std::collections::HashSet;
-use std::ops::AddAssign;
+use std::ops::{AddAssign, Range};
 
 /// Number of units of a graph of `blocks` blocks: every pair of a front and a partner not before it.
 pub fn units(blocks: usize) -> u64 {
@@ -17,17 +16,41 @@ pub fn unit(front: usize, partner: usize) -> u64 {
     units(partner) + front as u64
 }
 
-/// What counts a front against its partners: a processor, later a GPU.
+/// What counts fronts against their partners: a processor or a GPU.
 pub trait Backend {
-    /// Counts `front` against each of `partners` (with the numbers of their units) and tells each count at once.
+    /// How many blocks it takes in hand as fronts at once, the first of them `first`.
+    fn fronts(&self, graph: &Catalogue, first: usize) -> usize;
+
+    /// Counts every unit of `work` that is wanted, and tells each count as soon as all that belongs to it is done.
     ///
     /// # Errors
     /// A stop, a lost device, or what `found` returned.
-    fn count(&mut self, front: Block<'_>, partners: &[(u64, Block<'_>)], found: Found<'_>) -> Result<()>;
+    fn count(&mut self, work: &Work<'_>, found: Found<'_>) -> Result<()>;
 }
 
-/// Called with each unit's number and count.
-pub type Found<'a> = &'a mut dyn FnMut(u64, PairCount) -> Result<()>;
+/// Some fronts and all partners not before them.
+pub struct Work<'a> {
+    /// The graph.
+    pub graph: &'a Catalogue,
+    /// Blocks that are fronts.
+    pub fronts: Range<usize>,
+    done: &'a HashSet<u64>,
+}
+
+impl Work<'_> {
+    /// Whether the unit of these two is to be counted.
+    pub fn wants(&self, front: usize, partner: usize) -> bool {
+        front <= partner && !self.done.contains(&unit(front, partner))
+    }
+
+    /// Whether any unit of these partners is.
+    pub fn wants_any(&self, mut partners: impl Iterator<Item = usize>) -> bool {
+        partners.any(|partner| self.fronts.clone().any(|front| self.wants(front, partner)))
+    }
+}
+
+/// Called with the numbers and counts of units that were finished together.
+pub type Found<'a> = &'a mut dyn FnMut(&[(u64, PairCount)]) -> Result<()>;
 
 /// Triangles and probes of many units.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
@@ -50,20 +73,14 @@ impl AddAssign<PairCount> for Sum {
 /// # Errors
 /// Those of the backend and of `found`.
 pub fn run(graph: &Catalogue, done: &HashSet<u64>, backend: &mut dyn Backend, found: Found<'_>) -> Result<()> {
-    for front in 0..graph.len() {
-        let left: Vec<usize> = (front..graph.len()).filter(|&p| !done.contains(&unit(front, p))).collect();
-        if left.is_empty() {
-            continue;
+    let mut first = 0;
+    while first < graph.len() {
+        let fronts = first..graph.len().min(first + backend.fronts(graph, first).max(1));
+        first = fronts.end;
+        let work = Work { graph, fronts, done };
+        if work.wants_any(work.fronts.start..graph.len()) {
+            backend.count(&work, found)?;
         }
-        let partners: Vec<_> = left.iter().map(|&p| (unit(front, p), graph.block(p).block())).collect();
-        // Units of one front ascend with their partners.
-        let number_of = |u: u64| left.binary_search_by_key(&u, |&p| unit(front, p)).ok().map(|at| left[at]);
-        backend.count(graph.block(front).block(), &partners, &mut |u, count| {
-            // The pages of a partner that is done make room for the next.
-            number_of(u).filter(|&p| p != front).iter().for_each(|&p| graph.block(p).release());
-            found(u, count)
-        })?;
-        graph.block(front).release();
     }
     Ok(())
 }

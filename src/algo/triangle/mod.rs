@@ -29,8 +29,10 @@
 pub mod count;
 pub mod cpu;
 pub mod driver;
+pub mod gpu;
 pub mod groups;
 pub mod hubs;
+pub mod parcels;
 pub mod probe;
 pub mod tally;
 #[cfg(test)]

@@ -1,0 +1,76 @@
+// What all kernels share: names of integers, sums over warps and blocks, a row's place by its start.
+#pragma once
+
+typedef unsigned char u8;
+typedef unsigned short u16;
+typedef unsigned int u32;
+typedef unsigned long long u64;
+
+// Shared memory whose size the launch decides.
+#ifndef DYNAMIC_SHARED
+#define DYNAMIC_SHARED(type, name) extern __shared__ type name[]
+#endif
+
+constexpr u32 ALL_LANES = 0xffffffffu;
+
+__device__ inline u32 lane_id() { return threadIdx.x & 31; }
+__device__ inline u32 warp_id() { return threadIdx.x >> 5; }
+
+// The sum over all 32 lanes, in every lane.
+__device__ inline u32 warp_sum(u32 x) {
+#if __CUDA_ARCH__ >= 800
+    return __reduce_add_sync(ALL_LANES, x);
+#else
+    for (int step = 16; step > 0; step /= 2) x += __shfl_xor_sync(ALL_LANES, x, step);
+    return x;
+#endif
+}
+
+// The sum over the lanes up to and with this one.
+__device__ inline u32 warp_scan(u32 x) {
+    for (u32 step = 1; step < 32; step *= 2) {
+        u32 below = __shfl_up_sync(ALL_LANES, x, step);
+        if (lane_id() >= step) x += below;
+    }
+    return x;
+}
+
+// The sum over the threads before this one, and over all threads of the block in `total`. `scratch` is shared memory of
+// 32 words; every thread of the block takes part.
+__device__ inline u32 block_scan_before(u32 x, u32* scratch, u32& total) {
+    u32 sum = warp_scan(x);
+    u32 warps = (blockDim.x + 31) / 32;
+    if (lane_id() == 31) scratch[warp_id()] = sum;
+    __syncthreads();
+    if (threadIdx.x < 32) {
+        u32 of_warp = threadIdx.x < warps ? scratch[threadIdx.x] : 0;
+        scratch[threadIdx.x] = warp_scan(of_warp);
+    }
+    __syncthreads();
+    u32 before = sum - x + (warp_id() > 0 ? scratch[warp_id() - 1] : 0);
+    total = scratch[warps - 1];
+    __syncthreads();
+    return before;
+}
+
+// The last of `count` ascending starts that is not above `at`; starts[0] must not be.
+__device__ inline u32 last_start_upto(const u32* starts, u32 count, u32 at) {
+    u32 low = 0, high = count;
+    while (high - low > 1) {
+        u32 middle = (low + high) / 2;
+        if (starts[middle] <= at) low = middle;
+        else high = middle;
+    }
+    return low;
+}
+
+// Whether `id` stands among the ascending `count` ids.
+__device__ inline bool contains(const u32* ids, u32 count, u32 id) {
+    u32 low = 0, high = count;
+    while (low < high) {
+        u32 middle = (low + high) / 2;
+        if (ids[middle] < id) low = middle + 1;
+        else high = middle;
+    }
+    return low < count && ids[low] == id;
+}

@@ -1,0 +1,124 @@
+//! The one piece of GPU memory that a job takes, and parts of it.
+#![allow(unsafe_code)] // calls into the CUDA driver
+
+use super::device::Device;
+use cudarc::driver::{DriverError, result};
+use std::marker::PhantomData;
+use std::ops::Range;
+
+/// Parts begin at multiples of this: what a warp's load of 16 bytes a lane likes, and all that copies need.
+pub const ALIGN: u64 = 256;
+
+/// Memory on a GPU, given out from start to end.
+#[derive(Debug)]
+pub struct Arena {
+    device: Device,
+    start: u64,
+    bytes: u64,
+    used: u64,
+}
+
+impl Arena {
+    pub(super) fn new(device: &Device, bytes: u64) -> Result<Arena, DriverError> {
+        device.context().bind_to_thread()?;
+        // SAFETY: the context is current; the memory is freed on drop alone.
+        let start = unsafe { result::malloc_sync(bytes as usize)? };
+        Ok(Arena { device: device.clone(), start, bytes, used: 0 })
+    }
+
+    /// Bytes of all of it.
+    pub fn bytes(&self) -> u64 {
+        self.bytes
+    }
+
+    /// Bytes not given out.
+    pub fn free(&self) -> u64 {
+        self.bytes - self.used
+    }
+
+    /// How much is given out; [`Self::reset`] goes back to it.
+    pub fn mark(&self) -> u64 {
+        self.used
+    }
+
+    /// Takes back all that was given out since `mark`. Whoever still holds a part of it must not use it.
+    pub fn reset(&mut self, mark: u64) {
+        self.used = mark.min(self.used);
+    }
+
+    /// Gives out room for `len` elements, with whatever they hold. `None` if it is not there.
+    pub fn take<T>(&mut self, len: u64) -> Option<Span<T>> {
+        let bytes = span_bytes::<T>(len);
+        if bytes > self.free() {
+            return None;
+        }
+        let start = self.start + self.used;
+        self.used += bytes;
+        Some(Span { start, len, element: PhantomData })
+    }
+}
+
+impl Drop for Arena {
+    fn drop(&mut self) {
+        if self.device.context().bind_to_thread().is_ok() {
+            // A failure means that the context is lost, and the memory with it.
+            // SAFETY: allocated in `new`, freed once.
+            let _ = unsafe { result::free_sync(self.start) };
+        }
+    }
+}
+
+/// Bytes that `len` elements take in an arena.
+pub fn span_bytes<T>(len: u64) -> u64 {
+    (len * size_of::<T>() as u64).max(1).next_multiple_of(ALIGN)
+}
+
+/// Part of an [`Arena`]: `len` elements in device memory. Only kernels and copies can look inside.
+#[derive(Debug)]
+pub struct Span<T> {
+    start: u64,
+    len: u64,
+    element: PhantomData<fn() -> T>,
+}
+
+impl<T> Clone for Span<T> {
+    fn clone(&self) -> Self {
+        *self
+    }
+}
+
+impl<T> Copy for Span<T> {}
+
+impl<T> Span<T> {
+    /// Address on the device, as kernels take it.
+    pub fn address(self) -> u64 {
+        self.start
+    }
+
+    /// Number of elements.
+    pub fn len(self) -> u64 {
+        self.len
+    }
+
+    /// Whether it has no elements.
+    pub fn is_empty(self) -> bool {
+        self.len == 0
+    }
+
+    /// The same memory as bytes.
+    pub fn as_bytes(self) -> Span<u8> {
+        Span { start: self.start, len: self.bytes(), element: PhantomData }
+    }
+
+    /// Bytes.
+    pub fn bytes(self) -> u64 {
+        self.len * size_of::<T>() as u64
+    }
+
+    /// Elements `range` of it, as far as it has them.
+    pub fn part(self, range: Range<u64>) -> Span<T> {
+        let (from, to) = (range.start.min(self.len), range.end.min(self.len));
+        let start = self.start + from * size_of::<T>() as u64;
+        Span { start, len: to.saturating_sub(from), element: PhantomData }
+    }
+}

@@ -1,0 +1,188 @@
+//! Kernels: their sources are part of this binary, compiled by NVRTC for the GPU at hand and kept as cubins.
+#![allow(unsafe_code)] // calls into the CUDA driver and NVRTC
+
+use super::device::Device;
+use super::sources::Source;
+use crate::error::{Error, Result};
+use cudarc::driver::sys::CUfunction_attribute as Attribute;
+use cudarc::driver::{CudaFunction, CudaModule, sys as driver_sys};
+use cudarc::nvrtc::{Ptx, sys};
+use std::ffi::CString;
+use std::path::PathBuf;
+use std::sync::Arc;
+use xxhash_rust::xxh3::xxh3_64;
+
+/// A compiled source, loaded.
+#[derive(Debug, Clone)]
+pub struct Program {
+    device: Device,
+    module: Arc<CudaModule>,
+}
+
+/// One kernel of a program.
+#[derive(Debug, Clone)]
+pub struct Kernel {
+    name: &'static str,
+    function: CudaFunction,
+    device: Device,
+}
+
+impl Program {
+    /// Compiles `source` for `device`, unless an earlier process did.
+    ///
+    /// # Errors
+    /// [`Error::Usage`] where NVRTC is missing, saying how to get it; [`Error::Lost`].
+    pub fn load(device: &Device, source: &Source) -> Result<Program> {
+        let (major, minor) = device.context().compute_capability().map_err(|e| device.lost("say what it is", e))?;
+        let options = [format!("--gpu-architecture=sm_{major}{minor}"), "--std=c++17".into()];
+        let image = compiled(source, &options)?;
+        let module = device.context().load_module(Ptx::from_binary(image));
+        let module = module.map_err(|e| device.lost("load its kernels", e))?;
+        Ok(Program { device: device.clone(), module })
+    }
+
+    /// The kernel `name`, with up to `shared` bytes of shared memory that the launch decides on.
+    ///
+    /// # Errors
+    /// [`Error::Lost`] if the program has no such kernel or the GPU not as much shared memory.
+    pub fn kernel(&self, name: &'static str, shared: u32) -> Result<Kernel> {
+        let function = self.module.load_function(name).map_err(|e| self.device.lost(name, e))?;
+        if shared > 48 << 10 {
+            let most = Attribute::CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES;
+            function.set_attribute(most, shared as i32).map_err(|e| self.device.lost(name, e))?;
+        }
+        Ok(Kernel { name, function, device: self.device.clone() })
+    }
+}
+
+impl Kernel {
+    /// What it is called.
+    pub fn name(&self) -> &'static str {
+        self.name
+    }
+
+    /// Blocks that fill the GPU, of `threads` threads and `shared` bytes of shared memory each.
+    ///
+    /// # Errors
+    /// [`Error::Lost`].
+    pub fn blocks_at_once(&self, threads: u32, shared: u32) -> Result<u32> {
+        let each = self.function.occupancy_max_active_blocks_per_multiprocessor(threads, shared as usize, None);
+        Ok(each.map_err(|e| self.device.lost(self.name, e))?.max(1) * self.device.multiprocessors())
+    }
+
+    pub(super) fn function(&self) -> driver_sys::CUfunction {
+        self.function.cu_function()
+    }
+}
+
+/// The cubin of `source`: from the cache, else by NVRTC.
+fn compiled(source: &Source, options: &[String]) -> Result<Vec<u8>> {
+    let mut all = source.everything();
+    options.iter().for_each(|option| all.push_str(option));
+    let key = xxh3_64(all.as_bytes());
+    let cached = cache().map(|folder| folder.join(format!("{}.{key:016x}.cubin", source.name)));
+    if let Some(image) = cached.as_ref().and_then(|path| read_checked(path)) {
+        return Ok(image);
+    }
+    let image = compile(source, options)?;
+    if let Some(path) = cached {
+        // Without a cache every process compiles for itself, which takes a second.
+        if let Err(e) = keep(&path, &image) {
+            tracing::debug!("{}: kernels are not kept: {e}", path.display());
+        }
+    }
+    Ok(image)
+}
+
+/// The folder of compiled kernels.
+fn cache() -> Option<PathBuf> {
+    let from = |name: &str| std::env::var_os(name).filter(|value| !value.is_empty()).map(PathBuf::from);
+    let base = from("XDG_CACHE_HOME").or_else(|| from("HOME").map(|home| home.join(".cache")))?;
+    Some(base.join("gpugraph"))
+}
+
+/// A cached image stands behind its checksum.
+fn read_checked(path: &std::path::Path) -> Option<Vec<u8>> {
+    let mut bytes = std::fs::read(path).ok()?;
+    let sum = bytes.get(..8)?.try_into().ok().map(u64::from_le_bytes)?;
+    let image = bytes.split_off(8);
+    (xxh3_64(&image) == sum).then_some(image)
+}
+
+fn keep(path: &std::path::Path, image: &[u8]) -> std::io::Result<()> {
+    if let Some(folder) = path.parent() {
+        std::fs::create_dir_all(folder)?;
+    }
+    let temp = crate::store::replace::temp_path(path);
+    let bytes = [&xxh3_64(image).to_le_bytes(), image].concat();
+    std::fs::write(&temp, bytes).and_then(|()| std::fs::rename(&temp, path))
+}
+
+fn compile(source: &Source, options: &[String]) -> Result<Vec<u8>> {
+    // SAFETY: only tries to load the library by its name.
+    if !unsafe { sys::is_culib_present() } {
+        return Err(Error::Usage(
+            "no kernels for this GPU yet, and NVRTC (libnvrtc.so) to compile them is missing: load the site's CUDA \
+             module, or install the package cuda-nvrtc"
+                .into(),
+        ));
+    }
+    let text = |text: &str| CString::new(text).map_err(|_| failed(source, "a NUL byte in its text"));
+    let (body, name) = (text(source.text)?, text(source.name)?);
+    let headers = source.headers.iter().map(|(name, body)| Ok((text(name)?, text(body)?)));
+    let headers = headers.collect::<Result<Vec<_>>>()?;
+    let names: Vec<_> = headers.iter().map(|(name, _)| name.as_ptr()).collect();
+    let bodies: Vec<_> = headers.iter().map(|(_, body)| body.as_ptr()).collect();
+    let options = options.iter().map(|option| text(option)).collect::<Result<Vec<_>>>()?;
+    let options: Vec<_> = options.iter().map(|option| option.as_ptr()).collect();
+    let mut program = std::ptr::null_mut();
+    // SAFETY: all strings outlive the calls, counts agree with arrays, and sizes are those NVRTC says.
+    unsafe {
+        let (count, headers, names) = (headers.len() as i32, bodies.as_ptr(), names.as_ptr());
+        let made = sys::nvrtcCreateProgram(&mut program, body.as_ptr(), name.as_ptr(), count, headers, names);
+        made.result().map_err(|e| failed(source, format!("{e:?}")))?;
+        let program = Handle(program);
+        let done = sys::nvrtcCompileProgram(program.0, options.len() as i32, options.as_ptr()).result();
+        done.map_err(|e| failed(source, format!("{e:?}: {}", program.log())))?;
+        let mut size = 0;
+        sys::nvrtcGetCUBINSize(program.0, &mut size).result().map_err(|e| failed(source, format!("{e:?}")))?;
+        let mut image = vec![0u8; size];
+        let read = sys::nvrtcGetCUBIN(program.0, image.as_mut_ptr().cast()).result();
+        read.map_err(|e| failed(source, format!("{e:?}")))?;
+        Ok(image)
+    }
+}
+
+fn failed(source: &Source, why: impl std::fmt::Display) -> Error {
+    Error::Lost(format!("NVRTC did not compile {}: {why}", source.name))
+}
+
+/// A program of NVRTC, destroyed on drop.
+struct Handle(sys::nvrtcProgram);
+
+impl Handle {
+    /// What the compiler said, in one line.
+    fn log(&self) -> String {
+        let mut size = 0;
+        // SAFETY: the program lives; the buffer has the size that NVRTC says.
+        let bytes = unsafe {
+            if sys::nvrtcGetProgramLogSize(self.0, &mut size).result().is_err() {
+                return String::new();
+            }
+            let mut bytes = vec![0u8; size];
+            let _ = sys::nvrtcGetProgramLog(self.0, bytes.as_mut_ptr().cast());
+            bytes
+        };
+        let text = String::from_utf8_lossy(&bytes);
+        text.trim_end_matches('\0').lines().filter(|line| line.contains("error")).collect::<Vec<_>>().join("; ")
+    }
+}
+
+impl Drop for Handle {
+    fn drop(&mut self) {
+        // SAFETY: made by nvrtcCreateProgram, destroyed once.
+        unsafe {
+            let _ = sys::nvrtcDestroyProgram(&mut self.0);
+        }
+    }
+}

@@ -1,0 +1,204 @@
+//! A queue of work on a GPU: copies, fills, kernels, done one after another while the host goes on.
+#![allow(unsafe_code)] // calls into the CUDA driver
+
+use super::arena::Span;
+use super::device::Device;
+use super::program::Kernel;
+use crate::error::Result;
+use crate::memory::Plain;
+use cudarc::driver::{CudaEvent, CudaStream, result};
+use std::ffi::c_void;
+use std::sync::Arc;
+
+/// A queue of work.
+#[derive(Debug)]
+pub struct Queue {
+    device: Device,
+    stream: Arc<CudaStream>,
+}
+
+/// A place in a queue: everything before it is done when the event is.
+#[derive(Debug)]
+pub struct Event {
+    device: Device,
+    event: CudaEvent,
+}
+
+/// How a kernel is spread over the GPU.
+#[derive(Debug, Clone, Copy)]
+pub struct Grid {
+    /// Blocks of threads.
+    pub blocks: u32,
+    /// Threads of each.
+    pub threads: u32,
+    /// Bytes of shared memory each block gets beside what the kernel declares.
+    pub shared: u32,
+}
+
+/// The arguments of a kernel: a tuple, each passed as the bytes it has.
+pub trait Arguments {
+    /// Where each lies.
+    fn pointers(&self) -> Vec<*mut c_void>;
+}
+
+macro_rules! arguments {
+    ($($name:ident)*) => {
+        impl<$($name: Copy),*> Arguments for ($($name,)*) {
+            #[allow(non_snake_case)] // one name for a type and its value
+            fn pointers(&self) -> Vec<*mut c_void> {
+                let ($($name,)*) = self;
+                vec![$(std::ptr::from_ref($name).cast_mut().cast()),*]
+            }
+        }
+    };
+}
+arguments!(A);
+arguments!(A B);
+arguments!(A B C);
+arguments!(A B C D);
+arguments!(A B C D E);
+arguments!(A B C D E F);
+arguments!(A B C D E F G);
+arguments!(A B C D E F G H);
+arguments!(A B C D E F G H I);
+arguments!(A B C D E F G H I J);
+
+impl Queue {
+    pub(super) fn new(device: Device, stream: Arc<CudaStream>) -> Queue {
+        Queue { device, stream }
+    }
+
+    /// Queues a kernel.
+    ///
+    /// # Safety
+    /// `arguments` are the kernel's, in type and order; every address among them stays valid, and is used by nobody
+    /// else, until the kernel has ended.
+    ///
+    /// # Errors
+    /// [`crate::Error::Lost`].
+    pub unsafe fn launch(&self, kernel: &Kernel, grid: Grid, arguments: impl Arguments) -> Result<()> {
+        if grid.blocks == 0 {
+            return Ok(());
+        }
+        self.bind()?;
+        let (blocks, threads) = ((grid.blocks, 1, 1), (grid.threads, 1, 1));
+        // SAFETY: the kernel's module is loaded as long as `kernel` lives; the rest is the caller's promise.
+        unsafe {
+            let (function, stream) = (kernel.function(), self.stream.cu_stream());
+            result::launch_kernel(function, blocks, threads, grid.shared, stream, &mut arguments.pointers())
+        }
+        .map_err(|e| self.device.lost(kernel.name(), e))
+    }
+
+    /// Queues setting every byte of `span` to `byte`.
+    ///
+    /// # Errors
+    /// [`crate::Error::Lost`].
+    pub fn fill<T: Plain>(&self, span: Span<T>, byte: u8) -> Result<()> {
+        self.bind()?;
+        if span.is_empty() {
+            return Ok(());
+        }
+        // SAFETY: a span lies in its arena, whose use is ordered by queues.
+        unsafe { result::memset_d8_async(span.address(), byte, span.bytes() as usize, self.stream.cu_stream()) }
+            .map_err(|e| self.device.lost("fill memory", e))
+    }
+
+    /// Queues a copy to the device.
+    ///
+    /// # Safety
+    /// `from` stays as it is until the copy is done.
+    ///
+    /// # Errors
+    /// [`crate::Error::Lost`].
+    pub unsafe fn upload<T: Plain>(&self, from: &[T], to: Span<T>) -> Result<()> {
+        debug_assert!(from.len() as u64 <= to.len());
+        self.bind()?;
+        // SAFETY: the span has the room; `from` is the caller's promise.
+        unsafe { result::memcpy_htod_async(to.address(), from, self.stream.cu_stream()) }
+            .map_err(|e| self.device.lost("copy to it", e))
+    }
+
+    /// Queues a copy from the device.
+    ///
+    /// # Safety
+    /// Nobody uses `to` until the copy is done.
+    ///
+    /// # Errors
+    /// [`crate::Error::Lost`].
+    pub unsafe fn download<T: Plain>(&self, from: Span<T>, to: &mut [T]) -> Result<()> {
+        debug_assert!(to.len() as u64 <= from.len());
+        self.bind()?;
+        // SAFETY: the span has the elements; `to` is the caller's promise.
+        unsafe { result::memcpy_dtoh_async(to, from.address(), self.stream.cu_stream()) }
+            .map_err(|e| self.device.lost("copy from it", e))
+    }
+
+    /// Copies a few elements to the device, behind all that is queued, and waits.
+    ///
+    /// # Errors
+    /// [`crate::Error::Lost`].
+    pub fn write<T: Plain>(&self, from: &[T], to: Span<T>) -> Result<()> {
+        // SAFETY: `from` is borrowed until the queue is done.
+        unsafe { self.upload(from, to)? };
+        self.finish()
+    }
+
+    /// Copies elements from the device once all that is queued is done.
+    ///
+    /// # Errors
+    /// [`crate::Error::Lost`].
+    pub fn read<T: Plain>(&self, from: Span<T>, to: &mut [T]) -> Result<()> {
+        // SAFETY: `to` is borrowed until the queue is done.
+        unsafe { self.download(from, to)? };
+        self.finish()
+    }
+
+    /// Marks this place of the queue.
+    ///
+    /// # Errors
+    /// [`crate::Error::Lost`].
+    pub fn record(&self) -> Result<Event> {
+        let event = self.stream.record_event(None).map_err(|e| self.device.lost("mark a place in a queue", e))?;
+        Ok(Event { device: self.device.clone(), event })
+    }
+
+    /// What is queued from now on begins after `event`.
+    ///
+    /// # Errors
+    /// [`crate::Error::Lost`].
+    pub fn after(&self, event: &Event) -> Result<()> {
+        self.stream.wait(&event.event).map_err(|e| self.device.lost("order two queues", e))
+    }
+
+    /// Waits until all that is queued is done.
+    ///
+    /// # Errors
+    /// [`crate::Error::Lost`] for whatever went wrong on the device.
+    pub fn finish(&self) -> Result<()> {
+        self.stream.synchronize().map_err(|e| self.device.lost("compute", e))
+    }
+
+    fn bind(&self) -> Result<()> {
+        self.device.context().bind_to_thread().map_err(|e| self.device.lost("take a thread", e))
+    }
+}
+
+impl Event {
+    /// Whether everything before it is done.
+    ///
+    /// # Errors
+    /// [`crate::Error::Lost`] for whatever went wrong on the device.
+    pub fn is_done(&self) -> Result<bool> {
+        self.device.context().bind_to_thread().map_err(|e| self.device.lost("take a thread", e))?;
+        self.event.try_is_complete().map_err(|e| self.device.lost("compute", e))
+    }
+
+    /// Waits until everything before it is done.
+    ///
+    /// # Errors
+    /// [`crate::Error::Lost`] for whatever went wrong on the device.
+    pub fn wait(&self) -> Result<()> {
+        self.event.synchronize().map_err(|e| self.device.lost("compute", e))
+    }
+}

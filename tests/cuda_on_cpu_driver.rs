@@ -274,3 +274,14 @@ fn nvrtc_fails_by_order() {
         assert!(log.contains("CUDA_ON_CPU_NVRTC_FAIL"), "{log}");
     });
 }
+
+#[test]
+fn gpugraph_takes_it_for_a_gpu() {
+    let Some(cuda) = support::cuda_on_cpu() else { return };
+    let place = support::Place::new();
+    let ran =
+        place.command_on(&cuda, &["devices"]).env("CUDA_ON_CPU_MEMORY", "3221225472").output().expect("run gpugraph");
+    let out = String::from_utf8_lossy(&ran.stdout);
+    assert!(out.contains("driver  CUDA 13.0\n"), "{out}");
+    assert!(out.contains("gpu 0   CUDA on a CPU (stand-in), compute capability 9.0, 3 GiB\n"), "{out}");
+}

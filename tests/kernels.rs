@@ -100,7 +100,9 @@ impl Nvrtc {
         let headers = files(folder, "cuh");
         let names: Vec<_> = headers.iter().map(|(name, _)| text(name)).collect();
         let contents: Vec<_> = headers.iter().map(|(_, content)| text(content)).collect();
-        let options = [text(&format!("--gpu-architecture={architecture}")), text("--ptxas-options=-v")];
+        let architecture = format!("--gpu-architecture={architecture}");
+        // The first two are those of src/gpu/program.rs.
+        let options = [text(&architecture), text("--std=c++17"), text("--ptxas-options=-v")];
         let pointers = |texts: &[CString]| texts.iter().map(|text| text.as_ptr()).collect::<Vec<_>>();
         let (names, contents, options) = (pointers(&names), pointers(&contents), pointers(&options));
         let (source, name) = (text(source), text(name));
@@ -111,7 +113,8 @@ impl Nvrtc {
             let count = headers.len() as c_int;
             let made = create(&mut program, source.as_ptr(), name.as_ptr(), count, contents.as_ptr(), names.as_ptr());
             assert_eq!(made, 0, "nvrtcCreateProgram");
-            let result = self.function::<Compile>(c"nvrtcCompileProgram")(program, 2, options.as_ptr());
+            let result =
+                self.function::<Compile>(c"nvrtcCompileProgram")(program, options.len() as c_int, options.as_ptr());
             assert_eq!(self.function::<Size>(c"nvrtcGetProgramLogSize")(program, &mut size), 0);
             let mut log = vec![0u8; size];
             assert_eq!(self.function::<Log>(c"nvrtcGetProgramLog")(program, log.as_mut_ptr().cast()), 0);
@@ -155,10 +158,10 @@ fn libraries() -> Vec<(Nvrtc, &'static [&'static str])> {
     found
 }
 
-/// Compiles all of a folder; the number of kernels.
-fn compile_all(folder: &str) -> usize {
+/// Compiles all of a folder, and says what each kernel takes.
+fn compile_all(folder: &str) {
     let path = Path::new(env!("CARGO_MANIFEST_DIR")).join(folder);
-    let mut count = 0;
+    let mut spills = Vec::new();
     for (nvrtc, architectures) in libraries() {
         for (name, source) in files(&path, "cu") {
             for architecture in architectures {
@@ -170,13 +173,14 @@ fn compile_all(folder: &str) -> usize {
                     println!(
                         "{folder}/{name} {kernel} {architecture}: {registers} registers, {spilled} bytes spilled, {shared} bytes shared"
                     );
-                    assert_eq!(*spilled, 0, "{kernel} spills");
+                    if *spilled > 0 {
+                        spills.push(format!("{folder}/{name} {kernel} {architecture}: {spilled} bytes"));
+                    }
                 }
-                count += found.len();
             }
         }
     }
-    count
+    assert!(spills.is_empty(), "these kernels spill registers:\n{}", spills.join("\n"));
 }
 
 #[test]

@@ -140,6 +140,14 @@ impl Place {
         command
     }
 
+    /// The same with a stand-in for CUDA, from [`cuda_on_cpu`]. What it takes for compiled kernels stays in this place: no
+    /// real GPU could load it.
+    pub fn command_on(&self, cuda: &Path, args: &[&str]) -> Command {
+        let mut command = self.command(args);
+        command.env("LD_LIBRARY_PATH", cuda).env("XDG_CACHE_HOME", self.path("cache"));
+        command
+    }
+
     /// Starts the job, to be watched by its log.
     pub fn start(&self, more: &[&str]) -> Started {
         let args = [&["run", "job.toml"], more].concat();

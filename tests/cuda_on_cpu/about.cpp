@@ -174,12 +174,46 @@ int cuProfilerStop() {
     return SUCCESS;
 }
 
+int cuDeviceSetMemPool(int, void*) {
+    return SUCCESS;
+}
+int cuCtxGetCacheConfig(int* config) {
+    *config = 0;
+    return SUCCESS;
+}
+int cuStreamIsCapturing(void*, int* status) {
+    *status = 0;
+    return SUCCESS;
+}
+
 // What the stand-in does not have, so that a caller gets an error, not a panic over a symbol.
-int cuMemAllocManaged(Address*, size_t, unsigned) {
-    return NOT_SUPPORTED;
-}
-int cuLaunchCooperativeKernel(void*, unsigned, unsigned, unsigned, unsigned, unsigned, unsigned, unsigned, void*, void**) {
-    return NOT_SUPPORTED;
-}
+#define LACKS(name)                                                                                                    \
+    int name() {                                                                                                       \
+        return NOT_SUPPORTED;                                                                                          \
+    }
+LACKS(cuCtxCreate_v3)
+LACKS(cuCtxCreate_v4)
+LACKS(cuCtxDestroy_v2)
+LACKS(cuDestroyExternalMemory)
+LACKS(cuExternalMemoryGetMappedBuffer)
+LACKS(cuGraphDestroy)
+LACKS(cuGraphExecDestroy)
+LACKS(cuGraphInstantiateWithFlags)
+LACKS(cuGraphLaunch)
+LACKS(cuGraphUpload)
+LACKS(cuImportExternalMemory)
+LACKS(cuLaunchCooperativeKernel)
+LACKS(cuMemAdvise_v2)
+LACKS(cuMemAllocManaged)
+LACKS(cuMemPoolCreate)
+LACKS(cuMemPoolDestroy)
+LACKS(cuMemPrefetchAsync_v2)
+LACKS(cuModuleGetGlobal_v2)
+LACKS(cuModuleLoad)
+LACKS(cuOccupancyMaxActiveClusters)
+LACKS(cuOccupancyMaxPotentialClusterSize)
+LACKS(cuStreamAttachMemAsync)
+LACKS(cuStreamBeginCapture_v2)
+LACKS(cuStreamEndCapture)
 
 }  // extern "C"

@@ -32,7 +32,8 @@
 #define __launch_bounds__(...)
 #define __align__(n) __attribute__((aligned(n)))
 #define __builtin_assume(x) assert(x)
-// A section of its own, so that it can be filled with garbage before every block.
+// A section of its own, so that it can be filled with garbage before every block. In templates g++ forgets the section,
+// and what the block before left is there.
 #define __shared__ static __attribute__((section(CUDA_ON_CPU_SHARED)))
 // On a GPU: extern __shared__ type name[];
 #define DYNAMIC_SHARED(type, name) type* const name = static_cast<type*>(cpu::dynamic_shared())

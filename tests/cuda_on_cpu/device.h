@@ -1,5 +1,13 @@
 // What a stand-in device is: memory with a budget (memory.cpp), streams that run late (streams.cpp), and the functions
 // of libcuda.so on top of them (driver.cpp, launch.cpp, about.cpp). One lock guards all of it.
+//
+// What the environment decides, for each process:
+//   CUDA_ON_CPU_SEED=n          the order of threads, blocks and streams; 0, which it is unless said, is the natural one
+//   CUDA_ON_CPU_MEMORY=bytes    memory of a device, 1 GiB unless said; CUDA_ON_CPU_TAKEN=bytes of it are others'
+//   CUDA_ON_CPU_DEVICES=n       how many devices there are
+//   CUDA_ON_CPU_FAIL_ALLOC=k    the k-th allocation, of device or pinned memory, or registration fails
+//   CUDA_ON_CPU_FAIL_LAUNCH=k   the k-th launch is a fault, which whoever waits gets, and every call after
+//   CUDA_ON_CPU_NVRTC_FAIL=1    nothing compiles (nvrtc.cpp)
 #pragma once
 #include "fibers.h"
 

@@ -14,7 +14,7 @@
 namespace cpu {
 
 constexpr size_t PAGE = 4096, STACK = 64 << 10;
-// So many atomics without one thread that ends or meets others: they spin for ever.
+// So many atomics without a thread that ends or meets others: they spin for ever.
 constexpr long MOST_SPINS = 4'000'000'000;
 
 static uint64_t number_from(const char* name) {
@@ -76,9 +76,7 @@ static void queue(Thread& thread) {
     ready[(ready_begin + ready_count++) % MOST_THREADS] = &thread;
 }
 
-static void tell(Fault code, const char* format, ...) __attribute__((format(printf, 2, 3)));
-
-static void tell(Fault code, const char* format, ...) {
+__attribute__((format(printf, 2, 3))) static void tell(Fault code, const char* format, ...) {
     char text[1024];
     va_list arguments;
     va_start(arguments, format);
@@ -111,15 +109,13 @@ void fail(Fault code, const char* message, Where where) {
         if (t.state == Thread::AT_BARRIER) at_barrier++, first = first ? first : &t;
         if (t.state == Thread::AT_MEETING && !lane) lane = &t;
     }
-    char barrier_text[160] = "", lane_text[200] = "";
-    if (first) {
-        snprintf(barrier_text, sizeof barrier_text, "; %u wait in %s at line %u", at_barrier, first->what, first->where.line());
-    }
+    char gate_text[160] = "", lane_text[160] = "";
+    if (first) snprintf(gate_text, 160, "; %u wait in %s at line %u", at_barrier, first->what, first->where.line());
     if (lane) {
-        snprintf(lane_text, sizeof lane_text, "; %u wait for lanes, as thread %u in %s(0x%08x) at line %u",
-                 alive - at_barrier, lane->number, lane->what, lane->mask, lane->where.line());
+        snprintf(lane_text, 160, "; %u wait for lanes, as thread %u in %s(0x%08x) at line %u", alive - at_barrier,
+                 lane->number, lane->what, lane->mask, lane->where.line());
     }
-    tell(LAUNCH_FAILED, "deadlock of %u threads%s%s", alive, barrier_text, lane_text);
+    tell(LAUNCH_FAILED, "deadlock of %u threads%s%s", alive, gate_text, lane_text);
     abandon();
 }
 
@@ -270,6 +266,25 @@ void* dynamic_shared() {
     return shared_guard - (shared_size + 15) / 16 * 16;
 }
 
+// A signal that stopped the kernel, to be told where there is more stack than a handler has.
+static struct {
+    int number;
+    const char* address;
+} trap;
+
+static void tell_trap() {
+    const char* at = trap.address;
+    const bool in_stack = at >= stacks && at < stacks + MOST_THREADS * (STACK + PAGE);
+    const bool in_shared = at >= shared_guard && at < shared_guard + PAGE;
+    const char* what = trap.number == SIGFPE ? "division by zero"
+                       : in_stack            ? "its stack is full"
+                       : in_shared           ? "it goes past its dynamic shared memory"
+                                             : describe(at);
+    tell(ILLEGAL_ADDRESS, "thread (%u, %u, %u), address %p: %s", self->index.x, self->index.y, self->index.z,
+         static_cast<const void*>(at), what);
+    trap.number = 0;
+}
+
 static struct sigaction former[NSIG];
 
 // A bad access of a kernel becomes an error of the device; all others are left to whoever handled them before.
@@ -279,15 +294,7 @@ static void on_signal(int number, siginfo_t* info, void* context) {
         sigemptyset(&set);
         sigaddset(&set, number);
         pthread_sigmask(SIG_UNBLOCK, &set, nullptr);
-        const char* at = static_cast<const char*>(info->si_addr);
-        const bool in_stack = at >= stacks && at < stacks + MOST_THREADS * (STACK + PAGE);
-        const bool in_shared = at >= shared_guard && at < shared_guard + PAGE;
-        const char* what = number == SIGFPE ? "division by zero"
-                           : in_stack       ? "its stack is full"
-                           : in_shared      ? "it goes past its dynamic shared memory"
-                                            : describe(at);
-        tell(ILLEGAL_ADDRESS, "thread (%u, %u, %u), address %p: %s", self->index.x, self->index.y, self->index.z,
-             static_cast<const void*>(at), what);
+        trap = {number, static_cast<const char*>(info->si_addr)};
         abandon();
     }
     if (former[number].sa_flags & SA_SIGINFO) {
@@ -351,10 +358,11 @@ static void run_block() {
         if (i % WARP == 0) warps[i / WARP] = {count - i >= WARP ? ~0u : (1u << (count - i)) - 1, 0};
     }
     for (unsigned i = 0; i < count; i++) queue(threads[order[i]]);
-    patience = 0;
+    patience = seed ? 0 : 4096;
     self = &take();
     self->fiber = idle.back(), idle.pop_back();
     host.change_to(*self->fiber);
+    if (trap.number) tell_trap();
 }
 
 int run(const Launch& launch) {
@@ -375,12 +383,13 @@ int run(const Launch& launch) {
             while (b) a %= b, std::swap(a, b);
             return a;
         };
-        do step = 1 + random_below(end - 1);
-        while (common(step, blocks) != 1);
+        do {
+            step = 1 + random_below(end - 1);
+        } while (common(step, blocks) != 1);
     }
     for (uint64_t i = 0; i < blocks && !fault; i++, at = (at + step) % blocks) {
-        block_index = {static_cast<unsigned>(at % grid_size.x), static_cast<unsigned>(at / grid_size.x % grid_size.y),
-                       static_cast<unsigned>(at / grid_size.x / grid_size.y)};
+        const uint64_t row = at / grid_size.x;
+        block_index = {unsigned(at % grid_size.x), unsigned(row % grid_size.y), unsigned(row / grid_size.y)};
         run_block();
     }
     running = false;

@@ -6,7 +6,8 @@
 // shuffled order: what is right only in one order comes out wrong.
 //
 // What this cannot find: races between blocks, and races between threads that have no barrier, shuffle or atomic
-// between them; a block that waits for a later block, or a loop that waits for a `volatile`, hangs.
+// between them; a block that waits for a later block, or a loop that waits for a `volatile`, hangs. Kernels may touch host
+// memory that no GPU could. Of a file with several kernels static shared memory is not counted against limits.
 #pragma once
 #include <cstddef>
 #include <cstdint>

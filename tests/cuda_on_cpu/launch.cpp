@@ -2,6 +2,7 @@
 // the .cu file they came from, as nvrtc.cpp writes it.
 #include "device.h"
 
+#include <algorithm>
 #include <cstring>
 #include <map>
 #include <string>
@@ -23,6 +24,11 @@ static std::vector<cpu::Kernel>& kernels() {
     return all;
 }
 
+static bool alone(const cpu::Kernel& kernel) {
+    const auto same = [&](const cpu::Kernel& other) { return !strcmp(other.program, kernel.program); };
+    return std::count_if(kernels().begin(), kernels().end(), same) == 1;
+}
+
 void cpu::add(const Kernel& kernel) {
     kernels().push_back(kernel);
 }
@@ -38,7 +44,8 @@ int cuModuleLoadData(Module** module, const void* image) {
         Module found;
         for (const cpu::Kernel& kernel : kernels()) {
             if (kernel.program != program) continue;
-            const auto shared = static_cast<size_t>(kernel.shared_end - kernel.shared);
+            // Of a file with several kernels nobody knows which has what static shared memory: none is counted.
+            const size_t shared = alone(kernel) ? static_cast<size_t>(kernel.shared_end - kernel.shared) : 0;
             found[kernel.name] = {&kernel, shared, shared < cpu::PLAIN_SHARED ? cpu::PLAIN_SHARED - shared : 0};
         }
         if (found.empty()) {
@@ -102,6 +109,26 @@ int cuOccupancyMaxActiveBlocksPerMultiprocessor(int* blocks, Function* function,
 }
 int cuOccupancyMaxActiveBlocksPerMultiprocessorWithFlags(int* blocks, Function* f, int threads, size_t dynamic, unsigned) {
     return cuOccupancyMaxActiveBlocksPerMultiprocessor(blocks, f, threads, dynamic);
+}
+int cuOccupancyMaxPotentialBlockSize(int* grid, int* threads, Function* function, size_t (*)(int), size_t dynamic, int limit) {
+    const int bound = static_cast<int>(function->kernel->most_threads);
+    *threads = limit > 0 && limit < bound ? limit : bound;
+    int blocks = 0;
+    const int result = cuOccupancyMaxActiveBlocksPerMultiprocessor(&blocks, function, *threads, dynamic);
+    *grid = blocks * MULTIPROCESSORS;
+    return result;
+}
+int cuOccupancyMaxPotentialBlockSizeWithFlags(int* grid, int* threads, Function* function, size_t (*size)(int),
+                                              size_t dynamic, int limit, unsigned) {
+    return cuOccupancyMaxPotentialBlockSize(grid, threads, function, size, dynamic, limit);
+}
+int cuOccupancyAvailableDynamicSMemPerBlock(size_t* size, Function* function, int blocks, int) {
+    return in_context([&](Device&, Held&) {
+        if (blocks < 1) return INVALID_VALUE;
+        const size_t each = (228 << 10) / static_cast<size_t>(blocks) - 1024;
+        *size = std::min(each > function->shared ? each - function->shared : 0, function->most_dynamic);
+        return SUCCESS;
+    });
 }
 int cuLaunchKernel(Function* function, unsigned gx, unsigned gy, unsigned gz, unsigned bx, unsigned by, unsigned bz,
                    unsigned shared, Stream* stream, void** arguments, void**) {

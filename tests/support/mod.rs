@@ -11,6 +11,8 @@ use std::sync::mpsc;
 
 use serde_json::Value;
 
+pub mod cuda_on_cpu;
+
 /// The graphs with known answers, where this machine has them.
 pub fn shared() -> Option<PathBuf> {
     let folder = std::env::var_os("GPUGRAPH_DATA").map(PathBuf::from);
@@ -20,6 +22,13 @@ pub fn shared() -> Option<PathBuf> {
     }
     println!("SKIPPED: no shared data at {}", folder.display());
     None
+}
+
+/// The folder with a libcuda.so and a libnvrtc.so that run all of `kernels/` on the CPU: run the binary with
+/// `LD_LIBRARY_PATH` set to it. Without g++ it says so and is nothing.
+pub fn cuda_on_cpu() -> Option<PathBuf> {
+    let kernels = Path::new(env!("CARGO_MANIFEST_DIR")).join("kernels");
+    cuda_on_cpu::build("kernels", kernels.is_dir().then_some(kernels.as_path()))
 }
 
 /// Whether this process may mount, make cgroups and change owners.
@@ -128,6 +137,14 @@ impl Place {
         for name in ["GPUGRAPH_LOG", "SLURM_CPUS_PER_TASK", "PBS_NCPUS", "NCPUS", "PBS_NUM_PPN"] {
             command.env_remove(name);
         }
+        command
+    }
+
+    /// The same with a stand-in for CUDA, from [`cuda_on_cpu`]. What it takes for compiled kernels stays in this place: no
+    /// real GPU could load it.
+    pub fn command_on(&self, cuda: &Path, args: &[&str]) -> Command {
+        let mut command = self.command(args);
+        command.env("LD_LIBRARY_PATH", cuda).env("XDG_CACHE_HOME", self.path("cache"));
         command
     }
 

@@ -6,6 +6,7 @@
 
 use super::arena::Span;
 use super::device::Device;
+use super::lane;
 use super::queue::{Event, Queue};
 use crate::error::{Error, Result};
 use crate::memory::{Budget, Buffer};
@@ -130,6 +131,20 @@ impl Uploader {
         let pool = ThreadPoolBuilder::new().num_threads(threads).thread_name(|i| format!("upload {i}")).build();
         let no_threads = |e| Error::io("start threads to copy to the GPU", "threads", std::io::Error::other(e));
         Ok(Uploader { lanes, pinned, slot: slot(budget.limit()), pool: pool.map_err(no_threads)? })
+    }
+
+    /// The threads' queues and slots, for work that brings its own data and takes results away.
+    pub fn lanes(&mut self) -> Vec<lane::Lane<'_>> {
+        let words = self.slot / 4;
+        // SAFETY: any bytes are words, and pinned memory starts at a page.
+        let (_, memory, _) = unsafe { self.pinned.bytes_mut().align_to_mut::<u32>() };
+        let slots = memory.chunks_mut(SLOTS * words).map(|slots| slots.chunks_mut(words).collect());
+        self.lanes.iter().zip(slots).map(|(lane, slots)| lane::Lane::new(&lane.queue, slots)).collect()
+    }
+
+    /// How many lanes there are, and bytes of a slot of theirs.
+    pub fn shape(&self) -> (usize, u64) {
+        (self.lanes.len(), self.slot as u64)
     }
 
     /// Copies every part to its place and returns when all is there. `go_on` is asked between pieces.

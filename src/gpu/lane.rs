@@ -103,12 +103,7 @@ impl<'u> Lane<'u> {
     ///
     /// # Errors
     /// What `take` returned, [`crate::Error::Lost`].
-    pub fn receive(
-        &mut self,
-        from: Span<u32>,
-        step: usize,
-        mut take: impl FnMut(&[u32]) -> Result<()>,
-    ) -> Result<()> {
+    pub fn receive(&mut self, from: Span<u32>, step: usize, mut take: impl FnMut(&[u32]) -> Result<()>) -> Result<()> {
         let piece = (self.slot_words() / step * step) as u64;
         let mut under_way = VecDeque::new();
         for start in (0..from.len()).step_by(piece.max(1) as usize) {

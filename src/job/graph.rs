@@ -348,7 +348,8 @@ impl Session {
                 syncer: &s.syncer,
             };
             let mut device = s.accelerator();
-            let by_device = device.as_mut().map(|device| device.sorting(&bins, layout.rows(), s.threads)).transpose()?;
+            let by_device =
+                device.as_mut().map(|device| device.sorting(&bins, layout.rows(), s.threads)).transpose()?;
             let mut by_device = by_device.flatten();
             let sorters = by_device.as_mut().map_or_else(|| sort::sorters(s.threads), |sorting| sorting.sorters());
             let built = builder.build(sorters, &Watched(progress))?;

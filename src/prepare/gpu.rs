@@ -3,10 +3,10 @@
 //! The host's threads read, copy and store; each has a lane: a queue of work and pinned memory. All memory on the GPU is
 //! taken from the workspace's arena for one stage and given back after it.
 
+use super::Accelerator;
 use super::ingest::{Counting, gpu::Counters};
 use super::partition::{Partition, Placing, gpu::Placers};
 use super::sort::{Sorting, gpu::Sorters};
-use super::Accelerator;
 use crate::config::size;
 use crate::error::Result;
 use crate::gpu::{Grid, Workspace};

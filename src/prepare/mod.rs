@@ -55,5 +55,6 @@ pub trait Accelerator {
     ///
     /// # Errors
     /// [`crate::Error::Lost`].
-    fn sorting<'s>(&'s mut self, bins: &Bins, rows: u64, threads: usize) -> Result<Option<Box<dyn sort::Sorting + 's>>>;
+    fn sorting<'s>(&'s mut self, bins: &Bins, rows: u64, threads: usize)
+    -> Result<Option<Box<dyn sort::Sorting + 's>>>;
 }

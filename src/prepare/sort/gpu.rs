@@ -91,7 +91,8 @@ impl Room {
     }
 
     fn take(arena: &mut Arena, lines: u64, rows: u64) -> Result<Room> {
-        let mut take = |len| arena.take(len).ok_or_else(|| Error::internal("share out GPU memory", "less than planned"));
+        let mut take =
+            |len| arena.take(len).ok_or_else(|| Error::internal("share out GPU memory", "less than planned"));
         Ok(Room {
             lines: take(lines * WORDS as u64)?,
             targets: take(lines * LINE as u64)?,

@@ -37,7 +37,7 @@ fn input(folder: &Path, edges: &[[u64; 2]]) -> Input {
 }
 
 fn first_pass(input: &Input, threads: usize) -> Ingested {
-    ingest(input, None, threads, &roomy(threads), &Unwatched).expect("ingest")
+    ingest(input, None, threads, &roomy(threads), None, &Unwatched).expect("ingest")
 }
 
 /// Counters of many threads could take all there is: what degrees need is kept for them, also in a sorted input, where

@@ -1,15 +1,15 @@
 //! What a run computes with: the GPU that the job asks for or that is there, else the processor.
 
 use super::host;
-use super::session::Session;
+use super::session::{self, Session};
 use crate::algo::triangle::cpu::Cpu;
 use crate::algo::triangle::driver::Backend;
 use crate::algo::triangle::gpu::Gpu;
 use crate::config::{Device as Asked, Job};
 use crate::error::{Error, Result};
-use crate::gpu::{Device, Workspace};
+use crate::gpu::{Device, Uploader, Workspace};
 use crate::graph::catalogue::Catalogue;
-use crate::memory::{Budget, Reservation};
+use crate::memory::{Budget, Reservation, own_bytes};
 use crate::prepare::{self, Accelerator};
 use std::sync::atomic::AtomicU64;
 use std::sync::{Mutex, PoisonError};
@@ -46,6 +46,38 @@ pub fn choose(job: &Job, threads: usize, budget: &Budget) -> Result<Option<InUse
         }
         Err(e) => Err(e),
     }
+}
+
+/// Memory that a run takes at its start and keeps: the process itself and what it needs to use a GPU.
+#[derive(Debug, Clone, Copy)]
+pub struct Taken {
+    /// Bytes of host memory.
+    pub host: u64,
+    /// Bytes of GPU memory: all that the job may have, whatever a stage does with it.
+    pub gpu: u64,
+}
+
+/// About what the driver takes of host memory.
+const DRIVER: u64 = 256 << 20;
+
+/// What a run has taken that has reserved nothing else yet.
+pub(super) fn taken(budget: &Budget, device: Option<&InUse>) -> Taken {
+    Taken { host: budget.limit() - budget.free(), gpu: device.map_or(0, |used| used.device.limit()) }
+}
+
+/// What a run of `job` would take.
+pub(super) fn guess(job: &Job, limit: u64) -> Taken {
+    let threads = session::threads(job.limits.threads);
+    let mut taken = Taken { host: own_bytes(threads), gpu: 0 };
+    if job.run.device == Asked::Cpu {
+        return taken;
+    }
+    let index = job.run.gpu.unwrap_or(0);
+    if let Some(gpu) = crate::gpu::probe().gpus.iter().find(|gpu| gpu.index == index) {
+        taken.host += DRIVER + Uploader::bytes(threads, limit);
+        taken.gpu = job.limits.gpu_memory.unwrap_or(gpu.memory / 10 * 9);
+    }
+    taken
 }
 
 /// Asked now and then by what counts: the signal that ends it.

@@ -5,6 +5,7 @@
 //! After it, degrees are known, and the same functions that size the run's buffers give its figures ([`Plan::after`]).
 //! A bound may be far above the truth, so a job is refused only for what it surely needs; `maybe` says the rest.
 
+use super::device::{self, Taken};
 use super::graph::Facts;
 use super::guess::{Guess, guess};
 use super::manifest::Manifest;
@@ -18,7 +19,6 @@ use crate::formats::Input;
 use crate::graph::layout::Layout;
 use crate::graph::order::DegreeRuns;
 use crate::graph::stored;
-use crate::memory::own_bytes;
 use crate::prepare::dictionary::Dictionary;
 use crate::prepare::partition::{EDGE_BYTES, LINE};
 use crate::prepare::shares::{Needs, Shape, Shares, Sizes};
@@ -132,8 +132,9 @@ impl Plan {
     /// [`crate::Error::Input`] where the input can't be read; [`crate::Error::Io`], [`crate::Error::Corrupt`] of a prepared graph.
     pub fn of(job: &Job) -> Result<Plan> {
         let limit = session::host_memory(job);
+        let taken = device::guess(job, limit);
         if let InputSpec::Prepared(other) = &job.input {
-            return Plan::prepared(job, limit, other);
+            return Plan::prepared(job, limit, taken, other);
         }
         let input = super::input::open(&job.input)?;
         let identity = super::graph::input_key(&input)?;
@@ -143,18 +144,18 @@ impl Plan {
             && let Ok(runs) = order::read_runs(&job.workdir.join("graph"), facts.content)
         {
             let layout = Layout::new(&runs, facts.edges - facts.loops);
-            let mut plan = Plan::after(job, limit, &input, &facts, &runs, &layout)?;
+            let mut plan = Plan::after(job, limit, taken, &input, &facts, &runs, &layout)?;
             plan.mark_done(&manifest, facts.content);
             return Ok(plan);
         }
-        Plan::before(job, limit, &input)
+        Plan::before(job, limit, taken, &input)
     }
 
     /// From the size of the input and a look at some of it.
     ///
     /// # Errors
     /// [`crate::Error::Input`], [`crate::Error::Io`].
-    pub fn before(job: &Job, limit: u64, input: &Input) -> Result<Plan> {
+    pub fn before(job: &Job, limit: u64, taken: Taken, input: &Input) -> Result<Plan> {
         let Guess { edges, edges_about, distinct, ids, ids_at_least, sparse } = guess(input, &job.input)?;
         let threads = session::threads(job.limits.threads);
         let connected = ids.min(2 * edges);
@@ -173,18 +174,18 @@ impl Plan {
             // r different degrees need r²/4 edges.
             runs: 2 * edges.isqrt() + 1,
             sparse,
-            sizes: Sizes::new(shape, needs, limit.saturating_sub(own_bytes(threads))),
+            sizes: Sizes::new(shape, needs, limit.saturating_sub(taken.host)),
             longest_row: (2 * edges).isqrt() + 1,
             block_rows: connected,
             blocks,
             block_bytes: (stored::body_bytes(0, 0) + 192 + PAGE) * most_blocks + 4 * connected + 4 * distinct,
             work: Work::guess(edges_about, &job.input),
         };
-        let mut plan = Plan::made(job, limit, input, &sized);
+        let mut plan = Plan::made(job, limit, taken, input, &sized);
         // Blocks may come out half as large where every edge is listed from both ends.
         let least_ids = 4 * ids_at_least;
         let ingest = ingest::scratch_bytes(0, threads) + reading + least_ids;
-        plan.surely = Surely { host_memory: own_bytes(threads) + ingest, disk: 2 * edges_about.min(distinct) };
+        plan.surely = Surely { host_memory: taken.host + ingest, disk: 2 * edges_about.min(distinct) };
         plan.say_maybe();
         Ok(plan)
     }
@@ -196,13 +197,14 @@ impl Plan {
     pub fn after(
         job: &Job,
         limit: u64,
+        taken: Taken,
         input: &Input,
         facts: &Facts,
         runs: &DegreeRuns,
         layout: &Layout,
     ) -> Result<Plan> {
         let threads = session::threads(job.limits.threads);
-        let free = limit.saturating_sub(own_bytes(threads));
+        let free = limit.saturating_sub(taken.host);
         let spans: Vec<_> = (0..layout.blocks()).map(|b| layout.block(b).len() as u64).collect();
         let sized = Sized {
             basis: Basis::Degrees,
@@ -219,21 +221,21 @@ impl Plan {
             block_bytes: store_bytes(facts, layout),
             work: Work::of(runs, facts.distinct_at_most),
         };
-        let mut plan = Plan::made(job, limit, input, &sized);
+        let mut plan = Plan::made(job, limit, taken, input, &sized);
         plan.surely = Surely { host_memory: plan.host_memory_needed, disk: plan.disk };
         Ok(plan)
     }
 
-    fn prepared(job: &Job, limit: u64, other: &std::path::Path) -> Result<Plan> {
+    fn prepared(job: &Job, limit: u64, taken: Taken, other: &std::path::Path) -> Result<Plan> {
         let graph = super::run::open_prepared_unread(other)?;
         let (threads, most) = (session::threads(job.limits.threads), graph.catalogue.extremes());
         let vertices = graph.facts.connected;
         let runs = order::read_runs(&graph.folder, graph.facts.content)?;
-        let host_memory = own_bytes(threads) + counting(job, vertices, threads, most.row, most.rows);
+        let host_memory = taken.host + counting(job, vertices, threads, most.row, most.rows);
         let blocks = graph.catalogue.len();
         let seconds = rates::counting(Work::of(&runs, graph.stored.edges), threads);
         let disk = results_bytes(job, graph.facts.vertices, vertices, graph.facts.sparse) + SMALL_FILES;
-        let stage = Stage { name: "triangle", done: false, host_memory, gpu_memory: 0, disk, seconds };
+        let stage = Stage { name: "triangle", done: false, host_memory, gpu_memory: taken.gpu, disk, seconds };
         let mut plan = Plan {
             input: format!("the prepared graph of {}", other.display()),
             basis: Basis::Prepared,
@@ -275,7 +277,7 @@ impl Plan {
         }
     }
 
-    fn made(job: &Job, limit: u64, input: &Input, sized: &Sized) -> Plan {
+    fn made(job: &Job, limit: u64, taken: Taken, input: &Input, sized: &Sized) -> Plan {
         let mut plan = Plan {
             input: format!("{}, {}", input.name(), size::show(input.bytes())),
             basis: sized.basis,
@@ -285,7 +287,7 @@ impl Plan {
             units: driver::units(sized.blocks as usize),
             ..Plan::empty(job, limit)
         };
-        let (stages, needed) = stages(job, input, sized, plan.threads);
+        let (stages, needed) = stages(job, input, sized, plan.threads, taken);
         plan.host_memory_needed = needed;
         plan.take(stages);
         plan
@@ -297,6 +299,7 @@ impl Plan {
             stage.host_memory = stage.host_memory.min(self.host_memory_limit);
         }
         self.host_memory = stages.iter().map(|s| s.host_memory).max().unwrap_or(0);
+        self.gpu_memory = stages.iter().map(|s| s.gpu_memory).max().unwrap_or(0);
         self.disk = stages.iter().map(|s| s.disk).max().unwrap_or(0);
         self.seconds = stages.iter().map(|s| s.seconds).sum();
         self.stages = stages;
@@ -317,8 +320,8 @@ impl Plan {
 }
 
 /// Stages in order, and the smallest limit that does for all of them.
-fn stages(job: &Job, input: &Input, s: &Sized, threads: usize) -> (Vec<Stage>, u64) {
-    let own = own_bytes(threads);
+fn stages(job: &Job, input: &Input, s: &Sized, threads: usize, taken: Taken) -> (Vec<Stage>, u64) {
+    let own = taken.host;
     let reading = input.scratch_bytes(threads);
     let index = looking_up(s.sparse, s.ids);
     let least_ingest = own + ingest::scratch_bytes(0, threads) + reading + ingest::degrees_bytes(s.ids) + index;
@@ -348,8 +351,14 @@ fn stages(job: &Job, input: &Input, s: &Sized, threads: usize) -> (Vec<Stage>, u
     let degrees = 4 * s.connected + PAGE;
     let results = results_bytes(job, s.ids, s.connected, s.sparse);
     let bytes = input.bytes();
-    let stage =
-        |name, host_memory, disk, seconds| Stage { name, done: false, host_memory, gpu_memory: 0, disk, seconds };
+    let stage = |name, host_memory, disk, seconds| Stage {
+        name,
+        done: false,
+        host_memory,
+        gpu_memory: taken.gpu,
+        disk,
+        seconds,
+    };
     let mut stages = Vec::new();
     if s.sparse {
         needed = needed.max(dictionary);

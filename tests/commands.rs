@@ -357,6 +357,51 @@ fn a_prepared_graph_is_planned_seen_and_verified() {
 }
 
 #[test]
+fn a_prepared_graph_is_not_read_while_its_job_runs() {
+    let job = Job::new("[job]\nkeep = true\n[input]\nkronecker = { scale = 10, edge_factor = 8, seed = 3 }\n");
+    job.does(&["run", "job.toml", "--quiet"]);
+    let second = "[job]\nworkdir = \"second\"\n[input]\nprepared = \"gpugraph.work/job\"\n[triangle]\n";
+    fs::write(job.folder.path().join("second.toml"), second).unwrap();
+    let lock = gpugraph::job::lock::Lock::acquire(&job.workdir()).unwrap();
+    let said = job.fails(5, &["run", "second.toml"]);
+    assert!(said.contains("in use by") && said.contains(&format!("pid {}", std::process::id())), "{said}");
+    drop(lock);
+    job.does(&["run", "second.toml", "--quiet"]);
+}
+
+#[test]
+fn the_same_bytes_in_another_format_are_another_graph() {
+    let job = Job::new("[job]\nkeep = true\n[input]\npath = \"a.u32\"\n");
+    let words: Vec<u8> = [1u32, 0, 2, 0, 1, 0, 3, 0].iter().flat_map(|word| word.to_le_bytes()).collect();
+    fs::write(job.folder.path().join("a.u32"), &words).unwrap();
+    let edges = || {
+        job.does(&["run", "job.toml", "--quiet"]);
+        let report = fs::read_to_string(job.workdir().join("report.json")).unwrap();
+        let report: Value = serde_json::from_str(&report).unwrap();
+        report["input"]["edges"].clone()
+    };
+    assert_eq!(edges(), 4);
+    // The same inode, size, time and bytes: only the ending says otherwise.
+    fs::rename(job.folder.path().join("a.u32"), job.folder.path().join("a.u64")).unwrap();
+    let toml = fs::read_to_string(job.folder.path().join("job.toml")).unwrap().replace("a.u32", "a.u64");
+    fs::write(job.folder.path().join("job.toml"), toml).unwrap();
+    assert_eq!(edges(), 2);
+}
+
+#[test]
+fn threads_have_a_bound() {
+    let job = Job::new("[input]\npath = \"a.txt\"\n");
+    for line in [
+        &["convert", "a.txt", "a.u32", "--threads", "65537"][..],
+        &["generate", "kronecker", "--scale", "5", "-o", "a.u32", "--threads", "99999999999999999999"][..],
+    ] {
+        let ran = job.ran(line);
+        assert_eq!(ran.status.code(), Some(2), "{line:?}");
+        assert!(String::from_utf8_lossy(&ran.stderr).contains("65536"), "{line:?}");
+    }
+}
+
+#[test]
 fn clean_frees_what_can_be_made_again_and_nothing_else() {
     let job = Job::new(SMALL);
     job.does(&["run", "job.toml", "--quiet"]);

@@ -38,14 +38,14 @@ fn targets_start(rows: u64) -> u64 {
 /// Writes block `index` of the graph `key`, whose rows come in parts: the lengths of rows, and their targets.
 ///
 /// # Errors
-/// [`Error::DiskFull`], [`Error::Io`]; [`Error::Usage`] if a block would have 2^32 entries.
+/// [`Error::DiskFull`], [`Error::Io`]; [`Error::Input`] if a block would have 2^32 entries.
 pub fn write(folder: &Path, key: u64, index: usize, first_row: u64, parts: &[(&[u32], &[u32])]) -> Result<Pending> {
     let rows: u64 = parts.iter().map(|(lengths, _)| lengths.len() as u64).sum();
     let entries: u64 = parts.iter().map(|(_, targets)| targets.len() as u64).sum();
-    if u32::try_from(entries).is_err() {
-        return Err(Error::Usage(format!("one vertex has {entries} neighbours; this version takes under 2^32")));
-    }
     let path = path(folder, index);
+    if u32::try_from(entries).is_err() {
+        return Err(too_many(&path, first_row, entries));
+    }
     let mut file = NewFile::create(&path, LOWER, salt(key, index))?;
     file.write(bytes_of(&[index as u64, first_row, rows, entries, 0, 0, 0, 0]))?;
     let mut offsets = vec![0u32];
@@ -64,6 +64,17 @@ pub fn write(folder: &Path, key: u64, index: usize, first_row: u64, parts: &[(&[
         file.write(bytes_of(targets))?;
     }
     file.finish_deferred()
+}
+
+/// Blocks are cut between rows, so it is one row that is so long.
+fn too_many(path: &Path, row: u64, entries: u64) -> Error {
+    Error::input(
+        path,
+        At::File,
+        "rows of under 2^32 neighbours",
+        format!("{entries} in the block from vertex {row} on"),
+        "the graph has a vertex of more edges than this version takes",
+    )
 }
 
 /// A stored block, mapped.
@@ -157,5 +168,17 @@ impl StoredBlock {
     /// Lets go of the pages that were read.
     pub fn release(&self) {
         self.file.drop_range(0..self.file.body().len());
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_row_that_is_too_long_is_bad_input() {
+        let error = too_many(Path::new("lower.000000.block"), 7, 1 << 32);
+        assert_eq!(error.exit_code(), 3);
+        assert!(error.to_string().contains("4294967296"), "{error}");
     }
 }

@@ -5,7 +5,7 @@ use super::plan::Plan;
 use super::progress::Unit;
 use super::session::{Moved, Session, Watched};
 use super::signals;
-use crate::config::{InputSpec, size};
+use crate::config::size;
 use crate::error::{Error, Result};
 use crate::formats::Input;
 use crate::graph::catalogue::Catalogue;
@@ -118,7 +118,7 @@ impl Session {
     }
 
     fn ingest_and_relabel(&mut self, input: &Input) -> Result<(Facts, Option<Relabelled>)> {
-        let identity = input_key(input, &self.job.input)?;
+        let identity = input_key(input)?;
         if let Some(facts) = self.manifest.found::<Facts>("relabel", identity) {
             match order::read_runs(&self.graph_folder(), facts.content) {
                 Ok(_) => {
@@ -150,7 +150,7 @@ impl Session {
             let dictionary = self.number_sparse_ids(input, identity)?;
             found = self.pass(input, Some(&dictionary))?;
         }
-        let content = key("graph", &(found.checksum, found.edges, found.declared, format_of(&self.job.input)))?;
+        let content = key("graph", &(found.checksum, found.edges, found.declared, formats_of(input)))?;
         let mut facts = Facts {
             edges: found.edges,
             loops: found.loops,
@@ -369,14 +369,19 @@ fn add_stored(degrees: &Degrees, folder: &Path, content: u64, layout: &Layout, w
 ///
 /// # Errors
 /// [`Error::Input`] where it can't be read.
-pub fn input_key(input: &Input, spec: &InputSpec) -> Result<u64> {
-    key("ingest", &(input.identity()?, format_of(spec)))
+pub fn input_key(input: &Input) -> Result<u64> {
+    key("ingest", &(input.identity()?, formats_of(input)))
 }
 
-/// The part of `[input]` that decides how bytes are read.
-fn format_of(input: &InputSpec) -> Option<&str> {
-    match input {
-        InputSpec::Files { format, .. } => format.as_deref(),
-        _ => None,
+/// How bytes are read: the format of every file, named or told by its ending, as runs of the same. The same bytes are
+/// other edges in another format.
+fn formats_of(input: &Input) -> Vec<(&'static str, u64)> {
+    let mut runs: Vec<(&'static str, u64)> = Vec::new();
+    for format in input.parts().iter().map(|part| part.format().name()) {
+        match runs.last_mut() {
+            Some((last, count)) if *last == format => *count += 1,
+            _ => runs.push((format, 1)),
+        }
     }
+    runs
 }

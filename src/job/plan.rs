@@ -136,7 +136,7 @@ impl Plan {
             return Plan::prepared(job, limit, other);
         }
         let input = super::input::open(&job.input)?;
-        let identity = super::graph::input_key(&input, &job.input)?;
+        let identity = super::graph::input_key(&input)?;
         // A damaged manifest tells nothing, to the run neither.
         let manifest = Manifest::load(&job.workdir).ok().flatten().unwrap_or_default();
         if let Some(facts) = manifest.found::<Facts>("relabel", identity)

@@ -155,7 +155,7 @@ pub(super) fn again(
     verdict: &mut Verdict<'_>,
 ) -> Result<()> {
     let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build();
-    let pool = pool.map_err(|e| Error::Lost(format!("no threads to count with: {e}")))?;
+    let pool = pool.map_err(|e| Error::internal("start threads to count with", e))?;
     let (edges, reading, what) = match source {
         Source::Input(input, facts) => (facts.edges, input.scratch_bytes(threads), "the input"),
         Source::Blocks(graph) => (graph.stored.edges, 0, "the blocks"),
@@ -313,7 +313,7 @@ fn gather(
 /// The input of a job, if it is still what was counted; otherwise why not, in words.
 pub(super) fn unchanged(spec: &InputSpec, facts: &Facts) -> std::result::Result<Input, String> {
     let input = super::input::open(spec).map_err(|e| format!("the input is gone: {e}"))?;
-    match super::graph::input_key(&input, spec) {
+    match super::graph::input_key(&input) {
         Ok(key) if key == facts.identity => Ok(input),
         Ok(_) => Err(format!("{} is not what the job read: size, time or content changed", input.name())),
         Err(e) => Err(format!("the input can't be read: {e}")),

@@ -1,7 +1,7 @@
 //! `gpugraph run`: from a job to its report, going on where an earlier run stopped.
 
 use super::graph::{Facts, Graph, Stored};
-use super::lock::Lock;
+use super::lock::{Liveness, Lock};
 use super::manifest::Manifest;
 use super::report::{self, Report, Results};
 use super::session::Session;
@@ -185,7 +185,7 @@ impl Session {
     /// The results of a job of which nothing is left to do.
     fn finished(&mut self) -> Result<Option<Finished>> {
         let input = super::input::open(&self.job.input)?;
-        let identity = super::graph::input_key(&input, &self.job.input)?;
+        let identity = super::graph::input_key(&input)?;
         let Some(facts) = self.manifest.found::<Facts>("relabel", identity) else { return Ok(None) };
         let Some(stored) = self.manifest.found::<Stored>("sort", facts.content) else { return Ok(None) };
         let Some(table) = self.job.triangle else { return Ok(None) };
@@ -200,6 +200,16 @@ type Finished = (Facts, Stored, u64, Option<report::Triangle>);
 
 /// The graph that another job kept, checked.
 fn open_prepared(workdir: &Path) -> Result<Graph> {
+    // Its blocks may be half made, or about to go. One that starts later takes no page that is mapped here.
+    if let Some(owner) = Lock::owner(workdir) {
+        match owner.liveness() {
+            Liveness::Alive => return Err(Error::Busy { workdir: workdir.to_owned(), owner: owner.to_string() }),
+            Liveness::Unknown => {
+                tracing::warn!(owner = %owner, "that job may still run; its graph is read all the same")
+            }
+            Liveness::Dead => {}
+        }
+    }
     let graph = open_prepared_unread(workdir)?;
     graph.catalogue.verify(super::signals::check)?;
     Ok(graph)

@@ -23,7 +23,7 @@ impl<'a> Cpu<'a> {
     /// are asked for; `stop` names the signal that ends the counting.
     ///
     /// # Errors
-    /// [`Error::Limit`] where the scratch memory does not fit, [`Error::Lost`] where no threads are to be had.
+    /// [`Error::Limit`] where the scratch memory does not fit, [`Error::Io`] where no threads are to be had.
     pub fn new(
         graph: &Catalogue,
         vertices: u64,
@@ -38,7 +38,7 @@ impl<'a> Cpu<'a> {
         let scratch = budget.reserve(bytes, "counting triangles")?;
         let counter = Counter::new(settings, vertices, most.row, most.rows);
         let pool = ThreadPoolBuilder::new().num_threads(threads).thread_name(|i| format!("count {i}")).build();
-        let pool = pool.map_err(|e| Error::Lost(format!("no threads to count with: {e}")))?;
+        let pool = pool.map_err(|e| Error::internal("start threads to count with", e))?;
         Ok(Cpu { counter, pool, per_vertex, stop, _scratch: scratch })
     }
 }

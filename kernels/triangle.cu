@@ -42,7 +42,7 @@ struct Pair {
 // Heads of one task.
 constexpr u32 CHUNK = 4096;
 // Rows with fewer heads than this are not worth a bitmap, unless they are too long for a hash table.
-constexpr u32 FEW_HEADS = 64;
+constexpr u32 FEW_HEADS = 32;
 constexpr u32 LONGEST_HASHED = 512;
 
 extern "C" __global__ void __launch_bounds__(256) shift_starts(u32* starts, u32 count, u32 base) {
@@ -307,8 +307,9 @@ extern "C" __global__ void __launch_bounds__(256, 6) count_many_corners(Pair pai
 // An open hash table of a row's ids; twice as many slots as ids, at least.
 constexpr u32 SLOTS = 2 * LONGEST_HASHED;
 constexpr u32 EMPTY = 0xffffffffu;
-// Rows that a block of threads takes at a time; its warps take 32 of them.
+// Rows that a block of threads takes at a time, and its warps: where most rows have heads, a few are work enough.
 constexpr u32 FEW_ROWS = 1024;
+constexpr u32 FEW_ROWS_EACH = 8;
 
 __device__ inline u32 slot_of(u32 id, u32 mask) { return id * 2654435761u >> 16 & mask; }
 
@@ -379,12 +380,12 @@ template <bool CORNERS> __device__ inline void count_few_body(const Pair& pair) 
             if (threadIdx.x == 0) taken = low;
             __syncthreads();
             while (true) {
-                u32 row = lane_id() == 0 ? atomicAdd(&taken, 32u) : 0;
+                u32 row = lane_id() == 0 ? atomicAdd(&taken, FEW_ROWS_EACH) : 0;
                 row = __shfl_sync(ALL_LANES, row, 0);
                 if (row >= high) break;
                 row += lane_id();
                 u32 first = 0, heads = 0;
-                if (row < high) {
+                if (row < high && lane_id() < FEW_ROWS_EACH) {
                     u32 length = pair.front.starts[row + 1] - pair.front.starts[row];
                     first = heads_start(pair, row);
                     heads = pair.ends[row] - first;

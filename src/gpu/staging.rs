@@ -89,10 +89,10 @@ impl StopFlag {
     }
 }
 
-/// Bytes copied at once: far above what a copy costs to start.
-const SLOT: usize = 4 << 20;
-/// Slots of each thread: one is filled while the other is copied from.
-const SLOTS: usize = 2;
+/// Bytes copied at once: far above what a copy costs to start, and so few that all threads have some of a small block.
+const SLOT: usize = 1 << 20;
+/// Slots of each thread: one is filled while others are copied from.
+const SLOTS: usize = 4;
 /// More threads copy no faster.
 const MOST_THREADS: usize = 16;
 
@@ -125,7 +125,7 @@ impl Uploader {
     pub fn new(device: &Device, threads: usize, budget: &Budget) -> Result<Uploader> {
         let pinned = Pinned::new(device, Self::bytes(threads, budget.limit()) as usize, budget)?;
         let threads = threads.clamp(1, MOST_THREADS);
-        let lane = |_| Ok(Lane { queue: device.queue()?, copied: [None, None] });
+        let lane = |_| Ok(Lane { queue: device.queue()?, copied: [const { None }; SLOTS] });
         let lanes = (0..threads).map(lane).collect::<Result<_>>()?;
         let pool = ThreadPoolBuilder::new().num_threads(threads).thread_name(|i| format!("upload {i}")).build();
         let no_threads = |e| Error::io("start threads to copy to the GPU", "threads", std::io::Error::other(e));

@@ -151,13 +151,17 @@ impl Gpu<'_> {
         let go_on = move || stop().map_or(Ok(()), |reason| Err(Error::Stopped(reason)));
 
         let started = Instant::now();
-        // While one piece is copied, the heads of the one before are counted for the first partner.
-        for (piece, place) in places(parcel, front.resident) {
-            let copied = uploader.upload(&place.parts(graph, piece), &go_on)?;
+        // While some pieces are copied, the heads of those before are counted for the first partner.
+        let pieces: Vec<_> = places(parcel, front.resident).collect();
+        for some in steps(&pieces) {
+            let parts: Vec<_> = some.iter().flat_map(|(piece, place)| place.parts(graph, piece)).collect();
+            let copied = uploader.upload(&parts, &go_on)?;
             copied.iter().try_for_each(|event| counting.queue.after(event))?;
-            counting.shift(graph, piece, place.starts, place.entry)?;
-            if inside.first().is_some_and(|first| first.pieces.contains(piece)) {
-                counting.count_heads(work, &front, piece, place.targets)?;
+            for (piece, place) in some {
+                counting.shift(graph, piece, place.starts, place.entry)?;
+                if inside.first().is_some_and(|first| first.pieces.contains(piece)) {
+                    counting.count_heads(work, &front, piece, place.targets)?;
+                }
             }
         }
         tracing::debug!(blocks = blocks.len(), parcel.rows, parcel.entries, seconds = seconds(started), "front copied");
@@ -237,6 +241,20 @@ fn places(parcel: &Parcel, to: Resident) -> impl Iterator<Item = (&Piece, Place)
         row += rows;
         entry += entries;
         (piece, place)
+    })
+}
+
+/// Pieces that are copied at once: enough to keep all threads busy, and an eighth of all if that is more.
+fn steps<'s, 'p>(places: &'s [(&'p Piece, Place)]) -> impl Iterator<Item = &'s [(&'p Piece, Place)]> {
+    let bytes =
+        |places: &[(&Piece, Place)]| -> u64 { places.iter().map(|(_, p)| p.starts.bytes() + p.targets.bytes()).sum() };
+    let enough = (bytes(places) / 8).max(32 << 20);
+    let mut left = places;
+    std::iter::from_fn(move || {
+        let upto = (1..=left.len()).find(|&n| n == left.len() || bytes(&left[..n]) >= enough)?;
+        let (some, rest) = left.split_at(upto);
+        left = rest;
+        Some(some)
     })
 }
 

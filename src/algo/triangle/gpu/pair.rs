@@ -14,7 +14,7 @@ use std::time::Duration;
 // As in kernels/triangle.cu and scan.cu.
 pub const LONGEST_HEAD: u64 = (1 << 22) - 1;
 pub const CHUNK: u64 = 4096;
-pub const FEW_HEADS: u64 = 64;
+pub const FEW_HEADS: u64 = 32;
 pub const LONGEST_HASHED: u64 = 512;
 pub const SCAN_TILE: u64 = 4096;
 const MARK_BYTES: u32 = 4 * ((1 << 18) / 32 + 512);

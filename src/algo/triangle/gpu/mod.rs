@@ -162,6 +162,8 @@ impl Gpu<'_> {
                 if inside.first().is_some_and(|first| first.pieces.contains(piece)) {
                     counting.count_heads(work, &front, piece, place.targets)?;
                 }
+                // Mapped pages of a file system in memory count as memory of the process.
+                graph.block(piece.block).release();
             }
         }
         tracing::debug!(blocks = blocks.len(), parcel.rows, parcel.entries, seconds = seconds(started), "front copied");

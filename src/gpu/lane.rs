@@ -19,14 +19,15 @@ pub struct Lane<'u> {
 #[derive(Debug)]
 struct Slot<'u> {
     words: &'u mut [u32],
-    /// When the GPU is done with it.
-    busy: Option<Event>,
+    /// When the GPU is done with it, if it is `busy`.
+    done: &'u Event,
+    busy: bool,
 }
 
 impl<'u> Lane<'u> {
-    /// `slots` must be memory that the GPU copies from and to by itself.
-    pub(super) fn new(queue: &'u Queue, slots: Vec<&'u mut [u32]>) -> Lane<'u> {
-        let slots = slots.into_iter().map(|words| Slot { words, busy: None }).collect();
+    /// `slots` must be memory that the GPU copies from and to by itself, each with an event of its own.
+    pub(super) fn new(queue: &'u Queue, slots: impl Iterator<Item = (&'u mut [u32], &'u Event)>) -> Lane<'u> {
+        let slots = slots.map(|(words, done)| Slot { words, done, busy: false }).collect();
         Lane { queue, slots, turn: 0, open: false }
     }
 
@@ -58,11 +59,8 @@ impl<'u> Lane<'u> {
         if std::mem::take(&mut self.open) {
             self.queue.finish()?;
         }
-        let slot = &mut self.slots[self.turn];
-        if let Some(event) = slot.busy.take() {
-            event.wait()?;
-        }
-        Ok(slot.words)
+        self.slots[self.turn].wait()?;
+        Ok(self.slots[self.turn].words)
     }
 
     /// Queues a copy of the first `words` words of the slot to the device.
@@ -92,7 +90,9 @@ impl<'u> Lane<'u> {
     /// # Errors
     /// [`crate::Error::Lost`].
     pub fn pass(&mut self) -> Result<()> {
-        self.slots[self.turn].busy = Some(self.queue.record()?);
+        let slot = &mut self.slots[self.turn];
+        self.queue.mark(slot.done)?;
+        slot.busy = true;
         self.open = false;
         self.turn = (self.turn + 1) % self.slots.len();
         Ok(())
@@ -124,9 +124,7 @@ impl<'u> Lane<'u> {
 
     fn hand_over(&mut self, slot: Option<(usize, usize)>, take: impl FnOnce(&[u32]) -> Result<()>) -> Result<()> {
         let Some((turn, words)) = slot else { return Ok(()) };
-        if let Some(event) = self.slots[turn].busy.take() {
-            event.wait()?;
-        }
+        self.slots[turn].wait()?;
         take(&self.slots[turn].words[..words])
     }
 
@@ -137,8 +135,14 @@ impl<'u> Lane<'u> {
     pub fn finish(&mut self) -> Result<()> {
         self.queue.finish()?;
         self.open = false;
-        self.slots.iter_mut().for_each(|slot| slot.busy = None);
+        self.slots.iter_mut().for_each(|slot| slot.busy = false);
         Ok(())
+    }
+}
+
+impl Slot<'_> {
+    fn wait(&mut self) -> Result<()> {
+        if std::mem::take(&mut self.busy) { self.done.wait() } else { Ok(()) }
     }
 }
 

@@ -90,10 +90,10 @@ impl StopFlag {
     }
 }
 
-/// Bytes copied at once: far above what a copy costs to start.
-const SLOT: usize = 4 << 20;
-/// Slots of each thread: one is filled while the other is copied from.
-const SLOTS: usize = 2;
+/// Bytes copied at once: far above what a copy costs to start, and so few that all threads have some of a small block.
+const SLOT: usize = 2 << 20;
+/// Slots of each thread: one is filled while others are copied from.
+const SLOTS: usize = 3;
 /// More threads copy no faster.
 const MOST_THREADS: usize = 16;
 
@@ -101,16 +101,21 @@ const MOST_THREADS: usize = 16;
 #[derive(Debug)]
 pub struct Uploader {
     lanes: Vec<Lane>,
+    /// Where the lanes meet.
+    meeting: Queue,
     pinned: Pinned,
     slot: usize,
     pool: ThreadPool,
 }
 
+/// What one thread copies with.
 #[derive(Debug)]
 struct Lane {
     queue: Queue,
-    /// When each slot was copied from.
-    copied: [Option<Event>; SLOTS],
+    /// When each slot was copied from. Made once: making an event takes longer than the copy of a small piece.
+    copied: Vec<Event>,
+    /// When all that was queued is done.
+    done: Event,
 }
 
 impl Uploader {
@@ -126,20 +131,33 @@ impl Uploader {
     pub fn new(device: &Device, threads: usize, budget: &Budget) -> Result<Uploader> {
         let pinned = Pinned::new(device, Self::bytes(threads, budget.limit()) as usize, budget)?;
         let threads = threads.clamp(1, MOST_THREADS);
-        let lane = |_| Ok(Lane { queue: device.queue()?, copied: [None, None] });
+        let lane = |_| -> Result<Lane> {
+            let queue = device.queue()?;
+            let copied = (0..SLOTS).map(|_| queue.record()).collect::<Result<_>>()?;
+            Ok(Lane { done: queue.record()?, copied, queue })
+        };
         let lanes = (0..threads).map(lane).collect::<Result<_>>()?;
         let pool = ThreadPoolBuilder::new().num_threads(threads).thread_name(|i| format!("upload {i}")).build();
         let no_threads = |e| Error::io("start threads to copy to the GPU", "threads", std::io::Error::other(e));
-        Ok(Uploader { lanes, pinned, slot: slot(budget.limit()), pool: pool.map_err(no_threads)? })
+        let (meeting, pool) = (device.queue()?, pool.map_err(no_threads)?);
+        Ok(Uploader { lanes, meeting, pinned, slot: slot(budget.limit()), pool })
     }
 
     /// The threads' queues and slots, for work that brings its own data and takes results away.
-    pub fn lanes(&mut self) -> Vec<lane::Lane<'_>> {
+    ///
+    /// # Errors
+    /// [`Error::Lost`].
+    pub fn lanes(&mut self) -> Result<Vec<lane::Lane<'_>>> {
+        self.finish()?;
         let words = self.slot / 4;
         // SAFETY: any bytes are words, and pinned memory starts at a page.
         let (_, memory, _) = unsafe { self.pinned.bytes_mut().align_to_mut::<u32>() };
-        let slots = memory.chunks_mut(SLOTS * words).map(|slots| slots.chunks_mut(words).collect());
-        self.lanes.iter().zip(slots).map(|(lane, slots)| lane::Lane::new(&lane.queue, slots)).collect()
+        let lanes = self
+            .lanes
+            .iter()
+            .zip(memory.chunks_mut(SLOTS * words))
+            .map(|(lane, slots)| lane::Lane::new(&lane.queue, slots.chunks_mut(words).zip(&lane.copied)));
+        Ok(lanes.collect())
     }
 
     /// How many lanes there are, and bytes of a slot of theirs.
@@ -147,11 +165,12 @@ impl Uploader {
         (self.lanes.len(), self.slot as u64)
     }
 
-    /// Copies every part to its place and returns when all is there. `go_on` is asked between pieces.
+    /// Copies every part to its place; returns when all was read, with what tells that all is there. `go_on` is asked
+    /// between pieces.
     ///
     /// # Errors
     /// What `go_on` returned, [`Error::Lost`].
-    pub fn upload(&mut self, parts: &[(&[u8], Span<u8>)], go_on: &(dyn Fn() -> Result<()> + Sync)) -> Result<()> {
+    pub fn upload(&mut self, parts: &[(&[u8], Span<u8>)], go_on: &(dyn Fn() -> Result<()> + Sync)) -> Result<Event> {
         let slot = self.slot;
         let pieces = parts.iter().flat_map(|&(bytes, to)| {
             bytes.chunks(slot).enumerate().map(move |(i, piece)| (piece, to.part((i * slot) as u64..u64::MAX)))
@@ -160,10 +179,28 @@ impl Uploader {
         let next = AtomicUsize::new(0);
         let lanes = self.lanes.iter_mut().zip(self.pinned.bytes_mut().chunks_mut(SLOTS * slot)).take(pieces.len());
         let lanes: Vec<(&mut Lane, &mut [u8])> = lanes.collect();
+        let busy = lanes.len();
         let work = |(lane, memory): (&mut Lane, &mut [u8])| lane.copy(memory, slot, &pieces, &next, go_on);
         // The first error is the one that counts.
         let ends: Vec<Result<()>> = self.pool.install(|| lanes.into_par_iter().with_max_len(1).map(work).collect());
-        ends.into_iter().collect()
+        ends.into_iter().collect::<Result<()>>()?;
+        self.lanes.iter().take(busy).try_for_each(|lane| self.meeting.after(&lane.done))?;
+        self.meeting.record()
+    }
+
+    /// Waits until all that was read is there.
+    ///
+    /// # Errors
+    /// [`Error::Lost`].
+    pub fn finish(&mut self) -> Result<()> {
+        self.lanes.iter().try_for_each(|lane| lane.queue.finish())
+    }
+}
+
+impl Drop for Uploader {
+    fn drop(&mut self) {
+        // A failure means that the context is lost, and all copies with it.
+        let _ = self.finish();
     }
 }
 
@@ -182,33 +219,16 @@ impl Lane {
         next: &AtomicUsize,
         go_on: &(dyn Fn() -> Result<()> + Sync),
     ) -> Result<()> {
-        let done = self.copy_all(memory, slot, pieces, next, go_on);
-        // Whatever happened, nothing reads the slots any more.
-        let finished = self.queue.finish();
-        self.copied = [None, None];
-        done.and(finished)
-    }
-
-    fn copy_all(
-        &mut self,
-        memory: &mut [u8],
-        slot: usize,
-        pieces: &[(&[u8], Span<u8>)],
-        next: &AtomicUsize,
-        go_on: &(dyn Fn() -> Result<()> + Sync),
-    ) -> Result<()> {
         for turn in (0..SLOTS).cycle() {
             let Some(&(piece, to)) = pieces.get(next.fetch_add(1, Ordering::Relaxed)) else { break };
+            let (copied, slot) = (&self.copied[turn], &mut memory[turn * slot..][..piece.len()]);
             go_on()?;
-            if let Some(event) = self.copied[turn].take() {
-                event.wait()?;
-            }
-            let slot = &mut memory[turn * slot..][..piece.len()];
+            copied.wait()?;
             slot.copy_from_slice(piece);
-            // SAFETY: the slot is not touched before `copied` says so, or the queue is finished.
+            // SAFETY: the slot is not touched before `copied` says so, and not unpinned before the queue is finished.
             unsafe { self.queue.upload(slot, to)? };
-            self.copied[turn] = Some(self.queue.record()?);
+            self.queue.mark(copied)?;
         }
-        Ok(())
+        self.queue.mark(&self.done)
     }
 }

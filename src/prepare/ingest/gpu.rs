@@ -92,7 +92,7 @@ impl<'w> Counters<'w> {
         queue.finish()?;
         let (ends, carrying) = (AtomicU64::new(0), RwLock::new(()));
         let shared = Arc::new(Shared { count, carry, wide, degrees, carried, expected, ends, carrying });
-        let lanes = uploader.lanes().into_iter().take(plan.lanes).map(|lane| {
+        let lanes = uploader.lanes()?.into_iter().take(plan.lanes).map(|lane| {
             Ok(Counter {
                 shared: shared.clone(),
                 pending: vec![0; lane.slots()],

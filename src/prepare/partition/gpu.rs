@@ -150,7 +150,7 @@ impl<'w, 'p> Placers<'w, 'p> {
         let of_granule: Vec<u32> = of_granule.iter().map(wanted).collect();
         let starts: Vec<u32> = partition.bins.spans.iter().map(|span| span.rows.start as u32).collect();
         let on_gpu = take(arena, map.len() as u64)?;
-        uploader.upload(&[(bytes_of(map), on_gpu.as_bytes())], &|| Ok(()))?;
+        uploader.upload(&[(bytes_of(map), on_gpu.as_bytes())], &|| Ok(()))?.wait()?;
         let tables = [&of_granule, &starts].map(|table| {
             let span = take(arena, table.len() as u64)?;
             queue.write(table, span).map(|()| span.address())
@@ -161,7 +161,7 @@ impl<'w, 'p> Placers<'w, 'p> {
         let bins = Bins { map: on_gpu.address(), ids: map.len() as u32, mantissa, of_granule, starts, count };
         let shared = Shared { partition, source, gather, plan_lines, fill_lines, keep_rest, wide, bins };
         let shared = Arc::new(shared);
-        let lanes = uploader.lanes().into_iter().take(plan.lanes);
+        let lanes = uploader.lanes()?.into_iter().take(plan.lanes);
         let lanes = lanes.map(|lane| Placer::new(shared.clone(), lane, plan, arena)).collect::<Result<_>>()?;
         Ok(Placers { lanes })
     }

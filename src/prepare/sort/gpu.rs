@@ -167,7 +167,7 @@ impl<'w> Sorters<'w> {
         let degrees = degrees.ok_or_else(|| Error::internal("share out GPU memory", "less than planned"))?;
         queue.fill(degrees, 0)?;
         queue.finish()?;
-        let lanes = uploader.lanes().into_iter().take(plan.lanes).map(|lane| {
+        let lanes = uploader.lanes()?.into_iter().take(plan.lanes).map(|lane| {
             Ok(OnGpu {
                 kernels: kernels.clone(),
                 lane,

@@ -28,7 +28,7 @@ pub struct Shape {
     pub most_rows: u64,
     /// Rows of all.
     pub rows: u64,
-    /// Bytes of sorted rows where as many blocks are in flight as [`IN_FLIGHT`] says.
+    /// Bytes of sorted rows where as many blocks are in flight as may be: one, two, many.
     pub in_flight: [u64; IN_FLIGHT.len()],
 }
 

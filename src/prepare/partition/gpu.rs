@@ -122,7 +122,7 @@ impl<'w, 'p> Placers<'w, 'p> {
         let halves = std::iter::successors(Some(most), |gathered| Some(gathered / 2));
         let mut plans: Vec<Plan> = Vec::new();
         for gathered in halves.take_while(|&gathered| gathered >= left + LEAST_BATCH) {
-            let batch = largest_batch.min(gathered / 2 & !63).min((gathered - left) * 2 & !63).max(LEAST_BATCH);
+            let batch = largest_batch.min((gathered / 2).min((gathered - left) * 2) & !63).max(LEAST_BATCH);
             plans.extend(fits(batch, gathered));
         }
         // The largest with all lanes, else the one with most lanes.

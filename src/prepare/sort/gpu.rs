@@ -131,7 +131,12 @@ impl<'w> Sorters<'w> {
         let (ample, free) = (2 * least, workspace.arena.free());
         let fit = |lines: u64, free: u64| (free / Room::bytes(lines, most_rows)).min(most_lanes as u64) as usize;
         let with_degrees = free.saturating_sub(span_bytes::<u32>(rows));
-        let choices = [(ample, rows, with_degrees), (least, rows, with_degrees), (least, 0, free)];
+        let choices = [
+            (2 * ample, rows, with_degrees),
+            (ample, rows, with_degrees),
+            (least, rows, with_degrees),
+            (least, 0, free),
+        ];
         let plan = |&(lines, degrees, free): &(u64, u64, u64)| {
             let lanes = fit(lines, free);
             Plan { lanes, threads, lines, rows: most_rows, degrees }

@@ -10,6 +10,7 @@ use crate::error::{Error, Result};
 use crate::gpu::{Device, Workspace};
 use crate::graph::catalogue::Catalogue;
 use crate::memory::{Budget, Reservation};
+use crate::prepare::{self, Accelerator};
 use std::sync::atomic::AtomicU64;
 use std::sync::{Mutex, PoisonError};
 
@@ -74,6 +75,12 @@ impl Session {
             }
             Err(e) => Err(e),
         }
+    }
+
+    /// What prepares graphs in place of the processor, if anything does.
+    pub(super) fn accelerator(&self) -> Option<impl Accelerator + '_> {
+        let InUse { workspace, .. } = self.device.as_ref()?;
+        Some(prepare::gpu::Gpu::new(workspace.lock().unwrap_or_else(PoisonError::into_inner)))
     }
 
     /// What the report calls the device.

@@ -90,8 +90,8 @@ impl StopFlag {
     }
 }
 
-/// Bytes copied at once: far above what a copy costs to start, and so few that all threads have some of a small block.
-const SLOT: usize = 2 << 20;
+/// Bytes copied at once, at most: far above what a copy costs to start.
+const SLOT: usize = 4 << 20;
 /// Slots of each thread: one is filled while others are copied from.
 const SLOTS: usize = 3;
 /// More threads copy no faster.
@@ -171,13 +171,14 @@ impl Uploader {
     /// # Errors
     /// What `go_on` returned, [`Error::Lost`].
     pub fn upload(&mut self, parts: &[(&[u8], Span<u8>)], go_on: &(dyn Fn() -> Result<()> + Sync)) -> Result<Event> {
-        let slot = self.slot;
+        // Small pieces, so that all threads have some of a small block.
+        let slot = self.slot / 2;
         let pieces = parts.iter().flat_map(|&(bytes, to)| {
             bytes.chunks(slot).enumerate().map(move |(i, piece)| (piece, to.part((i * slot) as u64..u64::MAX)))
         });
         let pieces: Vec<_> = pieces.collect();
         let next = AtomicUsize::new(0);
-        let lanes = self.lanes.iter_mut().zip(self.pinned.bytes_mut().chunks_mut(SLOTS * slot)).take(pieces.len());
+        let lanes = self.lanes.iter_mut().zip(self.pinned.bytes_mut().chunks_mut(SLOTS * self.slot)).take(pieces.len());
         let lanes: Vec<(&mut Lane, &mut [u8])> = lanes.collect();
         let busy = lanes.len();
         let work = |(lane, memory): (&mut Lane, &mut [u8])| lane.copy(memory, slot, &pieces, &next, go_on);
@@ -207,7 +208,7 @@ impl Drop for Uploader {
 fn slot(limit: u64) -> usize {
     // At small limits the copies take a 32nd.
     let part = (limit / (32 * (MOST_THREADS * SLOTS) as u64)) as usize;
-    part.clamp(64 << 10, SLOT).next_multiple_of(4096)
+    part.clamp(64 << 10, SLOT).next_multiple_of(8192)
 }
 
 impl Lane {

@@ -142,8 +142,10 @@ impl<'w> Sorters<'w> {
             Plan { lanes, threads, lines, rows: most_rows, degrees }
         };
         let plans: Vec<Plan> = choices.iter().map(plan).filter(|plan| plan.lanes > 0).collect();
-        // Counting degrees there is worth more than lanes beyond a few.
-        let full = plans.iter().find(|plan| plan.lanes >= most_lanes.min(4));
+        // A lane for every thread, if that can be. Counting degrees there is worth more than lanes beyond a few.
+        let all = plans.iter().find(|plan| plan.lanes == most_lanes && (plan.degrees > 0 || rows == 0));
+        let some = || plans.iter().rev().find(|plan| plan.degrees > 0 && plan.lanes >= most_lanes.min(4));
+        let full = all.or_else(some);
         let index_fits = bins.largest() < 1 << 30;
         full.or(plans.last()).copied().filter(|_| index_fits)
     }

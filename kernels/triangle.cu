@@ -75,17 +75,20 @@ __device__ inline u32 row_at(const u32* starts, u32 rows, u32 at) {
 // Entries that a warp takes at a time, whatever rows they are of.
 constexpr u32 SCATTERED = 1024;
 
-// Puts the heads of `rows` rows before every b in low .. high to their place. starts are those of the rows.
+// Puts the heads of `rows` rows of `entries` entries before every b in low .. high to their place. starts are those of the
+// rows alone: where the last one ends may not have arrived yet.
 extern "C" __global__ void __launch_bounds__(256)
-scatter_heads(const u32* starts, u32 rows, const u32* targets, u32 low, u32 high, u32 block, u32* cursors, u64* heads) {
-    u32 base = starts[0], entries = starts[rows] - base;
+scatter_heads(const u32* starts, u32 rows, u32 entries, const u32* targets, u32 low, u32 high, u32 block, u32* cursors,
+              u64* heads) {
+    u32 base = starts[0], last = base + entries;
     u32 parts = (entries + SCATTERED - 1) / SCATTERED;
     for (u32 part = blockIdx.x * 8 + warp_id(); part < parts; part += gridDim.x * 8) {
         u32 at = base + part * SCATTERED, end = base + min(part * SCATTERED + SCATTERED, entries);
         u32 row = row_at(starts, rows, at);
         while (at < end) {
             // 32 rows and where they start; a step for 32 entries of theirs.
-            u32 start = starts[min(row + lane_id(), rows)], upto = min(starts[min(row + 32, rows)], end);
+            u32 start = row + lane_id() < rows ? starts[row + lane_id()] : last;
+            u32 upto = row + 32 < rows ? min(starts[row + 32], end) : end;
             for (; at < upto; at += 32) {
                 u32 place = at + lane_id(), mine = 0;
                 for (u32 step = 16; step > 0; step /= 2) {

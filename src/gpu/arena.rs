@@ -108,6 +108,13 @@ impl<T> Clone for Span<T> {
 
 impl<T> Copy for Span<T> {}
 
+impl<T> Default for Span<T> {
+    /// No elements, nowhere.
+    fn default() -> Self {
+        Span { start: 0, len: 0, element: PhantomData }
+    }
+}
+
 impl<T> Span<T> {
     /// Address on the device, as kernels take it.
     pub fn address(self) -> u64 {

@@ -19,7 +19,7 @@ use shares::Shares;
 use std::collections::HashMap;
 use std::sync::MutexGuard;
 use std::sync::atomic::AtomicU64;
-use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
+use std::sync::mpsc::{Receiver, Sender, channel};
 use std::time::Instant;
 
 /// Partner parcels in device memory at once: one is counted, one copied.
@@ -150,47 +150,52 @@ impl Gpu<'_> {
         let mut units = Units { work, parcel, open, found };
         let go_on = move || stop().map_or(Ok(()), |reason| Err(Error::Stopped(reason)));
 
-        let started = Instant::now();
-        // While some pieces are copied, the heads of those before are counted for the first partner.
         let pieces: Vec<_> = places(parcel, front.resident).collect();
-        for some in steps(&pieces) {
-            let parts: Vec<_> = some.iter().flat_map(|(piece, place)| place.parts(graph, piece)).collect();
-            let copied = uploader.upload(&parts, &go_on)?;
-            counting.queue.after(&copied)?;
-            for (piece, place) in some {
-                counting.shift(graph, piece, place.starts, place.entry)?;
-                if inside.first().is_some_and(|first| first.pieces.contains(piece)) {
-                    counting.count_heads(work, &front, piece, place.targets)?;
-                }
-            }
-        }
-        tracing::debug!(blocks = blocks.len(), parcel.rows, parcel.entries, seconds = seconds(started), "front copied");
-        for (i, partner) in inside.iter().enumerate() {
-            let row = u64::from(partner.first_row(graph) - front.first_row);
-            let starts = front.resident.starts.part(row..u64::MAX);
-            let resident = Resident { starts, targets: front.resident.targets };
-            let counted = i == 0 && partner.is_whole();
-            if i == 0 && !counted {
-                counting.queue.fill(front.ends, 0)?;
-            }
-            for piece in partner.pieces.iter().filter(|_| !counted) {
-                let entry = front_entry(parcel, piece);
-                let targets = front.resident.targets.part(entry..entry + piece.entries.len() as u64);
-                counting.count_heads(work, &front, piece, targets)?;
-            }
-            units.tell(partner, &counting.pair(work, &front, partner, resident)?)?;
-        }
+        let steps = steps(&pieces, &inside);
         std::thread::scope(|scope| {
-            let (empty, to_fill) = sync_channel(SLOTS);
-            let (filled, to_count) = sync_channel(SLOTS);
+            let (empty, to_fill) = channel();
+            let (filled, to_count) = channel();
             slots.iter().try_for_each(|&slot| empty.send(slot)).map_err(|_| unheard())?;
-            let (partners, loader) = (&outside, Loader { graph, uploader, to_fill, filled });
-            scope.spawn(move || loader.run(partners, &go_on));
+            let (loader, partners) = (Loader { graph, uploader, to_fill, filled }, &outside);
+            let steps = &steps;
+            scope.spawn(move || loader.run(steps, partners, &go_on));
             // Dropped at the first error, it ends the loader.
             let to_count = to_count;
-            for partner in partners {
-                let Loaded { slot, resident, copied } = to_count.recv().map_err(|_| unheard())??;
+
+            // Partners in the front are counted as soon as they are there: all their heads are before rows that are, too.
+            let mut arriving = pieces.iter();
+            let mut arrive = |counting: &Counting<'_>, partner: Option<&Parcel>| -> Result<bool> {
+                let Some(first) = arriving.as_slice().first() else { return Ok(false) };
+                if partner.is_some_and(|partner| partner.pieces.last().is_some_and(|last| first.0.block > last.block)) {
+                    return Ok(false);
+                }
+                let Loaded { copied, pieces, .. } = to_count.recv().map_err(|_| unheard())??;
                 counting.queue.after(&copied)?;
+                for (piece, place) in arriving.by_ref().take(pieces) {
+                    counting.shift(graph, piece, place.starts, place.entry)?;
+                    if partner.is_some_and(|partner| partner.pieces.contains(piece)) {
+                        counting.count_heads(work, &front, piece, place.targets)?;
+                    }
+                }
+                Ok(true)
+            };
+            for partner in &inside {
+                while arrive(&counting, Some(partner))? {}
+                for piece in partner.pieces.iter().filter(|piece| !parcel.pieces.contains(piece)) {
+                    let entry = front_entry(parcel, piece);
+                    let targets = front.resident.targets.part(entry..entry + piece.entries.len() as u64);
+                    counting.count_heads(work, &front, piece, targets)?;
+                }
+                let row = u64::from(partner.first_row(graph) - front.first_row);
+                let starts = front.resident.starts.part(row..u64::MAX);
+                let resident = Resident { starts, targets: front.resident.targets };
+                units.tell(partner, &counting.pair(work, &front, partner, resident)?)?;
+            }
+            while arrive(&counting, None)? {}
+            for partner in partners {
+                let Loaded { copied, slot, .. } = to_count.recv().map_err(|_| unheard())??;
+                counting.queue.after(&copied)?;
+                let resident = in_slot(slot, partner);
                 for (piece, place) in places(partner, resident) {
                     counting.shift(graph, piece, place.starts, place.entry)?;
                     counting.count_heads(work, &front, piece, place.targets)?;
@@ -245,18 +250,26 @@ fn places(parcel: &Parcel, to: Resident) -> impl Iterator<Item = (&Piece, Place)
     })
 }
 
-/// Pieces that are copied at once: enough to keep all threads busy, and an eighth of all if that is more.
-fn steps<'s, 'p>(places: &'s [(&'p Piece, Place)]) -> impl Iterator<Item = &'s [(&'p Piece, Place)]> {
-    let bytes =
-        |places: &[(&Piece, Place)]| -> u64 { places.iter().map(|(_, p)| p.starts.bytes() + p.targets.bytes()).sum() };
-    let enough = (bytes(places) / 8).max(32 << 20);
-    let mut left = places;
-    std::iter::from_fn(move || {
-        let upto = (1..=left.len()).find(|&n| n == left.len() || bytes(&left[..n]) >= enough)?;
-        let (some, rest) = left.split_at(upto);
-        left = rest;
-        Some(some)
-    })
+/// Pieces that are copied at once: enough to keep all threads busy, an eighth of all if that is more, and none beyond a
+/// partner within the front, which is counted while the next is copied.
+fn steps<'s, 'p>(places: &'s [(&'p Piece, Place)], inside: &[Parcel]) -> Vec<&'s [(&'p Piece, Place)]> {
+    let bytes = |(_, place): &(&Piece, Place)| place.starts.bytes() + place.targets.bytes();
+    let enough = (places.iter().map(bytes).sum::<u64>() / 8).max(32 << 20);
+    let ends = |block| inside.iter().any(|parcel| parcel.pieces.last().is_some_and(|last| last.block == block));
+    let mut sum = 0;
+    let together = |before: &(&Piece, Place), _: &(&Piece, Place)| {
+        sum += bytes(before);
+        let open = sum < enough && !ends(before.0.block);
+        sum = if open { sum } else { 0 };
+        open
+    };
+    places.chunk_by(together).collect()
+}
+
+/// Where a partner parcel lies in a slot.
+fn in_slot(slot: Span<u32>, partner: &Parcel) -> Resident {
+    let after = span_bytes::<u32>(partner.rows + 1) / 4;
+    Resident { starts: slot.part(0..partner.rows + 1), targets: slot.part(after..after + partner.entries) }
 }
 
 /// The entry of a front of whole blocks at which rows of one of them begin.
@@ -265,38 +278,52 @@ fn front_entry(front: &Parcel, piece: &Piece) -> u64 {
     before.sum::<u64>() + piece.entries.start as u64
 }
 
-/// A partner parcel on its way: counting waits until it is `copied`.
+/// Pieces on their way: what counts them waits until they are `copied`.
 struct Loaded {
-    slot: Span<u32>,
-    resident: Resident,
     copied: Event,
+    /// How many pieces these are.
+    pieces: usize,
+    /// Where they lie, if they are no part of the front.
+    slot: Span<u32>,
 }
 
-/// Copies partner parcels while others are counted.
+/// Copies a front and its partners while others are counted.
 struct Loader<'l> {
     graph: &'l Catalogue,
     uploader: &'l mut Uploader,
     to_fill: Receiver<Span<u32>>,
-    filled: SyncSender<Result<Loaded>>,
+    filled: Sender<Result<Loaded>>,
 }
 
 impl Loader<'_> {
-    fn run(self, partners: &[Parcel], go_on: &(dyn Fn() -> Result<()> + Sync)) {
+    fn run(mut self, front: &[&[(&Piece, Place)]], partners: &[Parcel], go_on: &(dyn Fn() -> Result<()> + Sync)) {
+        let nowhere = Span::default();
+        if !front.iter().all(|step| self.load(step.iter().map(|(piece, place)| (*piece, place)), nowhere, go_on)) {
+            return;
+        }
         for partner in partners {
             let Ok(slot) = self.to_fill.recv() else { return };
-            let after = span_bytes::<u32>(partner.rows + 1) / 4;
-            let (starts, targets) = (slot.part(0..partner.rows + 1), slot.part(after..after + partner.entries));
-            let resident = Resident { starts, targets };
-            let started = Instant::now();
-            let parts: Vec<_> =
-                places(partner, resident).flat_map(|(piece, place)| place.parts(self.graph, piece)).collect();
-            let copied = self.uploader.upload(&parts, go_on);
-            tracing::debug!(partner.rows, partner.entries, seconds = seconds(started), "partner copied");
-            let failed = copied.is_err();
-            if self.filled.send(copied.map(|copied| Loaded { slot, resident, copied })).is_err() || failed {
+            let places: Vec<_> = places(partner, in_slot(slot, partner)).collect();
+            if !self.load(places.iter().map(|(piece, place)| (*piece, place)), slot, go_on) {
                 return;
             }
         }
+    }
+
+    /// False if nobody waits for more.
+    fn load<'i>(
+        &mut self,
+        places: impl Iterator<Item = (&'i Piece, &'i Place)>,
+        slot: Span<u32>,
+        go_on: &(dyn Fn() -> Result<()> + Sync),
+    ) -> bool {
+        let started = Instant::now();
+        let parts: Vec<_> = places.flat_map(|(piece, place)| place.parts(self.graph, piece)).collect();
+        let copied = self.uploader.upload(&parts, go_on);
+        tracing::debug!(blocks = parts.len() / 2, seconds = seconds(started), "copied");
+        let failed = copied.is_err();
+        let loaded = copied.map(|copied| Loaded { copied, pieces: parts.len() / 2, slot });
+        self.filled.send(loaded).is_ok() && !failed
     }
 }
 

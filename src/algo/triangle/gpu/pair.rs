@@ -232,10 +232,10 @@ impl Counting<'_> {
         let mut row = 0;
         for (i, piece) in partner.pieces.iter().enumerate() {
             let rows = piece.rows.len() as u64;
-            let starts = starts.part(row..row + rows + 1).address();
+            let (starts, entries) = (starts.part(row..row + rows).address(), piece.entries.len() as u32);
             for Range { start: low, end: high } in front.windows(work, piece.block) {
                 let (targets, heads, cursors) = (targets.address(), front.heads.address(), front.counts_from(low));
-                let arguments = (starts, rows as u32, targets, low, high, i as u32, cursors, heads);
+                let arguments = (starts, rows as u32, entries, targets, low, high, i as u32, cursors, heads);
                 let grid = self.wide(piece.entries.len() as u64, SCATTERED);
                 // SAFETY: as the kernel declares them; there is room for a head for every entry.
                 unsafe { self.queue.launch(scatter_heads, grid, arguments)? };

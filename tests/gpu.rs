@@ -4,89 +4,57 @@
 mod support;
 
 use std::fs;
-use std::path::PathBuf;
 
 use serde_json::Value;
-use support::{Dice, Place, Ran, answer, complete, cuda_on_cpu, number, oracle, product, random_edges, triangles};
+use support::gpu::Gpu;
+use support::{Dice, answer, complete, number, oracle, product, random_edges, triangles};
 
 const PER_VERTEX: &str = "[triangle]\nper_vertex = true\n";
 
-/// A place with a GPU. Blocks of threads run in the order that `seed` shuffles.
-struct Gpu {
-    cuda: PathBuf,
-    place: Place,
-    seed: u64,
+fn table(per_vertex: bool) -> &'static str {
+    if per_vertex { PER_VERTEX } else { "" }
 }
 
-impl Gpu {
-    /// Nothing where the stand-in can't be built.
-    fn new() -> Option<Gpu> {
-        Some(Gpu { cuda: cuda_on_cpu()?, place: Place::new(), seed: 0 })
-    }
+const CPU: &str = "run.device=cpu";
+const GPU: &str = "run.device=gpu";
 
-    /// A job on these edges; counts of vertices too, if `per_vertex`.
-    fn edges(&self, edges: &[[u64; 2]], per_vertex: bool) {
-        let path = self.place.u32("edges.u32", edges);
-        self.place.job_on(&path, if per_vertex { PER_VERTEX } else { "" });
+/// The smallest limit of GPU memory, in whole MiB, by what a refusal of one that is too small names.
+#[track_caller]
+fn smallest(gpu: &Gpu) -> String {
+    gpu.forget();
+    let ran = gpu.run(&[], &[GPU, "limits.gpu_memory=1MiB"]);
+    if ran.code == 0 {
+        return "1MiB".into();
     }
+    let ran = ran.expect(7);
+    let error = ran.error();
+    let named = error.split_once("limits.gpu_memory = 1 MiB").and_then(|(_, rest)| rest.split_once("at least "));
+    let (_, named) = named.unwrap_or_else(|| panic!("no limit in {error}"));
+    named.split(" is needed").next().expect("a limit").to_owned()
+}
 
-    fn run(&self, job: &str, more: &[&str]) -> Ran {
-        let args = [&["run", job, "--quiet"], more].concat();
-        Ran::command(self.place.command_on(&self.cuda, &args).env("CUDA_ON_CPU_SEED", self.seed.to_string()))
+/// What a GPU with `memory`, and with the least that does, counts: it must be what the processor does.
+#[track_caller]
+fn same_as_cpu(gpu: &Gpu, memory: &[&str]) -> Value {
+    let cpu = gpu.fresh(&[CPU]);
+    assert_eq!(cpu["device"], "cpu");
+    let columns = gpu.columns();
+    let smallest = smallest(gpu);
+    for memory in memory.iter().chain([&smallest.as_str()]) {
+        let report = gpu.fresh(&[GPU, &format!("limits.gpu_memory={memory}")]);
+        assert_eq!(report["device"], "gpu");
+        assert_eq!(answer(&report), answer(&cpu), "with {memory}");
+        assert!(gpu.columns() == columns, "results per vertex with {memory}");
     }
-
-    /// The report of the job on a device, from the start.
-    #[track_caller]
-    fn report(&self, device: &str, more: &[&str]) -> Value {
-        let set = format!("run.device={device}");
-        self.run("job.toml", &[&["--fresh", "--set", &set], more].concat()).expect(0);
-        let report = self.place.read_report();
-        assert_eq!(report["device"], device);
-        report
-    }
-
-    /// Results per vertex, where the job has them.
-    fn columns(&self) -> Vec<Option<Vec<u8>>> {
-        ["triangles", "clustering"]
-            .map(|name| fs::read(self.place.workdir().join(format!("out/{name}.npy"))).ok())
-            .into()
-    }
-
-    /// The smallest limit of GPU memory, in whole MiB, by what a refusal of one that is too small names.
-    #[track_caller]
-    fn smallest(&self) -> String {
-        let ran = self.run("job.toml", &["--fresh", "--set", "run.device=gpu", "--set", "limits.gpu_memory=1MiB"]);
-        if ran.code == 0 {
-            return "1MiB".into();
-        }
-        let ran = ran.expect(7);
-        let error = ran.error();
-        let named = error.split_once("limits.gpu_memory = 1 MiB").and_then(|(_, rest)| rest.split_once("at least "));
-        let (_, named) = named.unwrap_or_else(|| panic!("no limit in {error}"));
-        named.split(" is needed").next().expect("a limit").to_owned()
-    }
-
-    /// What a GPU with `memory`, and with the least that does, counts: it must be what the processor does.
-    #[track_caller]
-    fn same_as_cpu(&self, memory: &[&str]) -> Value {
-        let cpu = self.report("cpu", &[]);
-        let columns = self.columns();
-        let smallest = self.smallest();
-        for memory in memory.iter().chain([&smallest.as_str()]) {
-            let gpu = self.report("gpu", &["--set", &format!("limits.gpu_memory={memory}")]);
-            assert_eq!(answer(&gpu), answer(&cpu), "with {memory}");
-            assert!(self.columns() == columns, "results per vertex with {memory}");
-        }
-        cpu
-    }
+    cpu
 }
 
 #[test]
 fn closed_forms() {
     let Some(gpu) = Gpu::new() else { return };
     let count = |edges: &[[u64; 2]]| {
-        gpu.edges(edges, true);
-        let report = gpu.report("gpu", &[]);
+        gpu.job(edges, PER_VERTEX);
+        let report = gpu.fresh(&[GPU]);
         let corners: u64 = gpu.place.npy::<u64>("triangles").into_iter().sum();
         assert_eq!(corners, 3 * triangles(&report));
         triangles(&report)
@@ -115,8 +83,8 @@ fn graphs_with_next_to_nothing() {
         [&[], &[[3, 3], [0, 0], [3, 3]], &[[5, 2]], &[[5, 2], [2, 5], [5, 5]], &star_and_edge];
     for (edges, known) in cases.into_iter().zip([0, 0, 0, 0, 1]) {
         for per_vertex in [false, true] {
-            gpu.edges(edges, per_vertex);
-            assert_eq!(triangles(&gpu.same_as_cpu(&["64MiB"])), known, "{edges:?}");
+            gpu.job(edges, table(per_vertex));
+            assert_eq!(triangles(&same_as_cpu(&gpu, &["64MiB"])), known, "{edges:?}");
         }
     }
 }
@@ -129,8 +97,8 @@ fn random_graphs_in_any_order_of_work() {
         gpu.seed = seed;
         let (vertices, edges) = (1 + dice.below(600), dice.below(9000) as usize);
         let edges = random_edges(vertices, edges, dice.roll());
-        gpu.edges(&edges, true);
-        let report = gpu.same_as_cpu(&[]);
+        gpu.job(&edges, PER_VERTEX);
+        let report = same_as_cpu(&gpu, &[]);
         let (known, mut corners) = oracle(vertices as usize, &edges);
         assert_eq!(triangles(&report), known, "{vertices} vertices, seed {seed}");
         corners.truncate(number(&report, "graph.vertices") as usize);
@@ -149,8 +117,8 @@ fn every_arena_gives_the_same_counts() {
         gpu.seed += 1;
         let mut dice = Dice(gpu.seed);
         let edges: Vec<_> = (0..edges).map(|_| [dice.below(vertices), dice.below(vertices)]).collect();
-        gpu.edges(&edges, per_vertex);
-        let report = gpu.same_as_cpu(memory);
+        gpu.job(&edges, table(per_vertex));
+        let report = same_as_cpu(&gpu, memory);
         assert!(number(&report, "graph.blocks") >= 8, "{report:#}");
     }
 }
@@ -160,8 +128,8 @@ fn trials_agree() {
     let Some(gpu) = Gpu::new() else { return };
     let edges = random_edges(400, 12_000, 8);
     for per_vertex in [false, true] {
-        gpu.edges(&edges, per_vertex);
-        let report = gpu.report("gpu", &["--set", "run.trials=3", "--set", "limits.gpu_memory=2MiB"]);
+        gpu.job(&edges, table(per_vertex));
+        let report = gpu.fresh(&[GPU, "run.trials=3", "limits.gpu_memory=2MiB"]);
         assert_eq!(report["results"]["triangle"]["trials"].as_array().map(Vec::len), Some(3));
         assert_eq!(triangles(&report), oracle(400, &edges).0);
     }
@@ -187,8 +155,8 @@ fn hubs_with_long_rows_and_many_heads() {
         let first = dice.below(a);
         edges.extend([[b[0], c], [b[1], c], [c, first], [c, (first + 1) % a], [c, (first + 77) % a]]);
     }
-    gpu.edges(&edges, true);
-    assert_eq!(triangles(&gpu.same_as_cpu(&["3MiB", "256MiB"])), 6 * pages + a + pages);
+    gpu.job(&edges, PER_VERTEX);
+    assert_eq!(triangles(&same_as_cpu(&gpu, &["3MiB", "256MiB"])), 6 * pages + a + pages);
 }
 
 /// Ids from 2^18 on have no bits of their own in the bitmap of a row: a filter lets some pass, which are looked up.
@@ -218,16 +186,17 @@ fn rows_with_ids_beyond_the_bitmap() {
     edges.extend(used.iter().zip(last..).flat_map(|(&v, other)| repeated([v, other], DEGREE - degrees[v as usize])));
     edges.extend(free.chunks_exact(2).flat_map(|pair| repeated([pair[0], pair[1]], DEGREE)));
     assert!(known > 200, "{known}");
-    gpu.edges(&edges, true);
+    gpu.job(&edges, PER_VERTEX);
     gpu.place.job_on(&gpu.place.path("edges.u32"), &format!("[job]\nworkdir = 'work'\nkeep = true\n{PER_VERTEX}"));
-    let cpu = gpu.report("cpu", &[]);
+    let cpu = gpu.fresh(&[CPU]);
     assert_eq!(triangles(&cpu), known);
     let columns = gpu.columns();
     // The same blocks, counted by another job.
     let job = format!("[job]\nworkdir = 'gpu'\n[input]\nprepared = 'work'\n[run]\ndevice = 'gpu'\n{PER_VERTEX}");
     gpu.place.write("gpu.toml", job);
     for memory in ["12MiB", "128MiB"] {
-        gpu.run("gpu.toml", &["--fresh", "--set", &format!("limits.gpu_memory={memory}")]).expect(0);
+        gpu.with(&[], &["run", "gpu.toml", "--fresh", "--quiet", "--set", &format!("limits.gpu_memory={memory}")])
+            .expect(0);
         let report: Value =
             serde_json::from_slice(&fs::read(gpu.place.path("gpu/report.json")).expect("a report")).expect("JSON");
         assert_eq!(report["results"]["triangle"]["probes"], cpu["results"]["triangle"]["probes"]);
@@ -240,9 +209,9 @@ fn rows_with_ids_beyond_the_bitmap() {
 #[test]
 fn the_report_tells_device_and_memory() {
     let Some(gpu) = Gpu::new() else { return };
-    gpu.edges(&random_edges(2000, 40_000, 4), false);
+    gpu.job(&random_edges(2000, 40_000, 4), "");
     for (memory, bytes) in [("3MiB", 3 << 20), ("100MiB", 100 << 20)] {
-        let report = gpu.report("gpu", &["--set", &format!("limits.gpu_memory={memory}")]);
+        let report = gpu.fresh(&[GPU, &format!("limits.gpu_memory={memory}")]);
         assert_eq!(report["host"]["gpus"][0], "CUDA on a CPU (stand-in)");
         assert_eq!(number(&report, "limits.gpu_memory"), bytes);
         let peak = number(&report, "limits.gpu_memory_peak");
@@ -250,9 +219,9 @@ fn the_report_tells_device_and_memory() {
         assert!(number(&report, "limits.host_memory_peak") <= number(&report, "limits.host_memory"));
     }
     // Unless said, 90 % of what is free.
-    let report = gpu.report("gpu", &[]);
+    let report = gpu.fresh(&[GPU]);
     let (limit, peak) = (number(&report, "limits.gpu_memory"), number(&report, "limits.gpu_memory_peak"));
     assert!((900 << 20..=922 << 20).contains(&limit) && peak <= limit, "{limit}, {peak}");
-    let report = gpu.report("cpu", &[]);
+    let report = gpu.fresh(&[CPU]);
     assert_eq!([number(&report, "limits.gpu_memory"), number(&report, "limits.gpu_memory_peak")], [0, 0]);
 }

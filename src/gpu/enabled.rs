@@ -6,6 +6,9 @@ use cudarc::driver::result;
 use cudarc::driver::sys::CUdevice_attribute::{
     CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MAJOR as MAJOR, CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MINOR as MINOR,
 };
+use cudarc::driver::sys::CUresult;
+
+const NO_GPU: &str = "a GPU: the driver sees none; check CUDA_VISIBLE_DEVICES and what the job asked for";
 
 pub fn probe() -> Cuda {
     let mut cuda = Cuda { driver: None, nvrtc: false, gpus: Vec::new(), missing: Vec::new() };
@@ -21,11 +24,12 @@ pub fn probe() -> Cuda {
         return cuda;
     }
     match devices() {
+        // With no GPU to see, a driver does not even start.
+        Err(result::DriverError(CUresult::CUDA_ERROR_NO_DEVICE)) => cuda.missing.push(NO_GPU.into()),
         Ok((driver, gpus)) => {
             cuda.driver = Some(driver);
             if gpus.is_empty() {
-                cuda.missing
-                    .push("a GPU: the driver sees none; check CUDA_VISIBLE_DEVICES and what the job asked for".into());
+                cuda.missing.push(NO_GPU.into());
             }
             cuda.gpus = gpus;
         }

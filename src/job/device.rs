@@ -10,7 +10,7 @@ use crate::error::{Error, Result};
 use crate::gpu::{Device, Workspace};
 use crate::graph::catalogue::Catalogue;
 use crate::memory::{Budget, Reservation};
-use std::sync::atomic::AtomicU64;
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering::Relaxed};
 use std::sync::{Mutex, PoisonError};
 
 /// A GPU in use, and the host memory that its driver took.
@@ -19,6 +19,8 @@ pub struct InUse {
     pub device: Device,
     /// What computes takes it, one after another.
     pub workspace: Mutex<Workspace>,
+    /// Whether something was computed on the processor after all.
+    declined: AtomicBool,
     _driver: Reservation,
 }
 
@@ -35,7 +37,12 @@ pub fn choose(job: &Job, threads: usize, budget: &Budget) -> Result<Option<InUse
         // Beside what this crate takes from the budget by itself.
         let driver = (host::process_memory().saturating_sub(before)).saturating_sub(free - budget.free());
         let reserved = budget.reserve(driver, "the GPU's driver")?;
-        Ok(InUse { device: workspace.device.clone(), workspace: Mutex::new(workspace), _driver: reserved })
+        Ok(InUse {
+            device: workspace.device.clone(),
+            workspace: Mutex::new(workspace),
+            declined: AtomicBool::new(false),
+            _driver: reserved,
+        })
     });
     match opened {
         Ok(device) => Ok(Some(device)),
@@ -62,7 +69,7 @@ impl Session {
         per_vertex: Option<&'a [AtomicU64]>,
         stop: Stop<'a>,
     ) -> Result<Box<dyn Backend + 'a>> {
-        let Some(InUse { workspace, .. }) = &self.device else {
+        let Some(InUse { workspace, declined, .. }) = &self.device else {
             return Ok(Box::new(Cpu::new(graph, vertices, self.threads, &self.budget, per_vertex, stop)?));
         };
         let workspace = workspace.lock().unwrap_or_else(PoisonError::into_inner);
@@ -70,6 +77,7 @@ impl Session {
             Ok(gpu) => Ok(Box::new(gpu)),
             Err(e @ (Error::Limit { .. } | Error::Usage(_))) if self.job.run.device == Asked::Auto => {
                 tracing::warn!("counting on the processor: {e}");
+                declined.store(true, Relaxed);
                 Ok(Box::new(Cpu::new(graph, vertices, self.threads, &self.budget, per_vertex, stop)?))
             }
             Err(e) => Err(e),
@@ -78,11 +86,15 @@ impl Session {
 
     /// What the report calls the device.
     pub(super) fn device_name(&self) -> &'static str {
-        if self.device.is_some() { "gpu" } else { "cpu" }
+        if self.computing().is_some() { "gpu" } else { "cpu" }
+    }
+
+    fn computing(&self) -> Option<&InUse> {
+        self.device.as_ref().filter(|used| !used.declined.load(Relaxed))
     }
 
     /// `limits.gpu_memory` as used, and the most that was; both 0 without a GPU.
     pub(super) fn gpu_memory(&self) -> (u64, u64) {
-        self.device.as_ref().map_or((0, 0), |used| (used.device.limit(), used.device.peak()))
+        self.computing().map_or((0, 0), |used| (used.device.limit(), used.device.peak()))
     }
 }

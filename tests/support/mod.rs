@@ -12,6 +12,7 @@ use std::sync::mpsc;
 use serde_json::Value;
 
 pub mod cuda_on_cpu;
+pub mod gpu;
 
 /// The graphs with known answers, where this machine has them.
 pub fn shared() -> Option<PathBuf> {

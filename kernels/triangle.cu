@@ -42,7 +42,7 @@ struct Pair {
 // Heads of one task.
 constexpr u32 CHUNK = 4096;
 // Rows with fewer heads than this are not worth a bitmap, unless they are too long for a hash table.
-constexpr u32 FEW_HEADS = 64;
+constexpr u32 FEW_HEADS = 32;
 constexpr u32 LONGEST_HASHED = 512;
 
 extern "C" __global__ void __launch_bounds__(256) shift_starts(u32* starts, u32 count, u32 base) {
@@ -60,28 +60,49 @@ count_heads(const u32* targets, u32 entries, u32 low, u32 high, u32* counts) {
     }
 }
 
+// The last of `rows` rows that starts at `at` or before, by a warp: 32 starts are looked at at once.
+__device__ inline u32 row_at(const u32* starts, u32 rows, u32 at) {
+    u32 low = 0, high = rows;
+    while (high - low > 1) {
+        u32 step = (high - low + 31) / 32, probe = low + lane_id() * step;
+        u32 upto = __popc(__ballot_sync(ALL_LANES, probe < high && starts[probe] <= at));
+        low += (upto - 1) * step;
+        high = min(low + step, high);
+    }
+    return low;
+}
+
+// Entries that a warp takes at a time, whatever rows they are of.
+constexpr u32 SCATTERED = 1024;
+
 // Puts the heads of `rows` rows before every b in low .. high to their place. starts are those of the rows.
 extern "C" __global__ void __launch_bounds__(256)
 scatter_heads(const u32* starts, u32 rows, const u32* targets, u32 low, u32 high, u32 block, u32* cursors, u64* heads) {
-    u32 lane = lane_id(), warps = gridDim.x * 8;
-    // A warp takes 32 rows at a time and their entries one after another, whatever the rows' lengths.
-    for (u32 row = (blockIdx.x * 8 + warp_id()) * 32; row < rows; row += warps * 32) {
-        u32 start = starts[min(row + lane, rows)], end = starts[min(row + 32, rows)];
-        u32 first = __shfl_sync(ALL_LANES, start, 0);
-        for (u32 at = first; at < end; at += 32) {
-            u32 place = at + lane, mine = 0;
-            for (u32 step = 16; step > 0; step /= 2) {
-                u32 other = __shfl_sync(ALL_LANES, start, mine + step);
-                if (other <= place) mine += step;
-            }
-            u32 from = __shfl_sync(ALL_LANES, start, mine);
-            if (place < end) {
-                u32 b = targets[place], length = place - from;
-                if (b >= low && b < high) {
-                    u32 slot = atomicAdd(&cursors[b - low], 1u);
-                    heads[slot] = (u64)from << 32 | block << LENGTH_BITS | length;
+    u32 base = starts[0], entries = starts[rows] - base;
+    u32 parts = (entries + SCATTERED - 1) / SCATTERED;
+    for (u32 part = blockIdx.x * 8 + warp_id(); part < parts; part += gridDim.x * 8) {
+        u32 at = base + part * SCATTERED, end = base + min(part * SCATTERED + SCATTERED, entries);
+        u32 row = row_at(starts, rows, at);
+        while (at < end) {
+            // 32 rows and where they start; a step for 32 entries of theirs.
+            u32 start = starts[min(row + lane_id(), rows)], upto = min(starts[min(row + 32, rows)], end);
+            for (; at < upto; at += 32) {
+                u32 place = at + lane_id(), mine = 0;
+                for (u32 step = 16; step > 0; step /= 2) {
+                    u32 other = __shfl_sync(ALL_LANES, start, mine + step);
+                    if (other <= place) mine += step;
+                }
+                u32 from = __shfl_sync(ALL_LANES, start, mine);
+                if (place < upto) {
+                    u32 b = targets[place];
+                    if (b >= low && b < high) {
+                        u32 slot = atomicAdd(&cursors[b - low], 1u);
+                        heads[slot] = (u64)from << 32 | block << LENGTH_BITS | (place - from);
+                    }
                 }
             }
+            at = upto;
+            row += 32;
         }
     }
 }
@@ -101,16 +122,21 @@ extern "C" __global__ void __launch_bounds__(256) list_tasks(Pair pair, uint2* t
     }
 }
 
-// Triangles and probes by partner block while a block of threads works on one front block. Kept in shared memory.
+// Triangles and probes by partner block while a block of threads works on one front block: four words of shared memory for
+// each, as 64-bit sums in halves. (Shared memory has no 64-bit addition of its own.)
 struct Tally {
-    u64* counts;
+    u32* words;
 
     __device__ void clear(u32 blocks) {
-        for (u32 i = threadIdx.x; i < 2 * blocks; i += blockDim.x) counts[i] = 0;
+        for (u32 i = threadIdx.x; i < 4 * blocks; i += blockDim.x) words[i] = 0;
     }
+    __device__ static void add(u32* sum, u32 more) {
+        if (atomicAdd(sum, more) > ALL_LANES - more) atomicAdd(sum + 1, 1u);
+    }
+    // By a whole warp.
     __device__ void add_triangles(u32 block, u32 triangles) {
         u32 sum = warp_sum(triangles);
-        if (lane_id() == 0 && sum > 0) atomicAdd(&counts[2 * block], (u64)sum);
+        if (lane_id() == 0 && sum > 0) add(&words[4 * block], sum);
     }
     // Every lane has a head, or a length of 0. The heads of a row come block after block, mostly of the same.
     __device__ void add_probes(u32 block, u32 length) {
@@ -118,17 +144,18 @@ struct Tally {
         if (__all_sync(ALL_LANES, block == first || length == 0)) {
             // 32 lengths of 22 bits fit 32 bits.
             u32 sum = warp_sum(length);
-            if (lane_id() == 0 && sum > 0) atomicAdd(&counts[2 * first + 1], (u64)sum);
+            if (lane_id() == 0 && sum > 0) add(&words[4 * first + 2], sum);
         } else if (length > 0) {
-            atomicAdd(&counts[2 * block + 1], (u64)length);
+            add(&words[4 * block + 2], length);
         }
     }
     // Adds all to the totals of `front_block` and starts anew. Between two barriers.
     __device__ void flush(const Pair& pair, u32 front_block) {
         u64* totals = pair.counts + (u64)front_block * 2 * pair.partner_block_count;
         for (u32 i = threadIdx.x; i < 2 * pair.partner_block_count; i += blockDim.x) {
-            if (counts[i] > 0) atomicAdd(&totals[i], counts[i]);
-            counts[i] = 0;
+            u64 sum = (u64)words[2 * i + 1] << 32 | words[2 * i];
+            if (sum > 0) atomicAdd(&totals[i], sum);
+            words[2 * i] = words[2 * i + 1] = 0;
         }
     }
 };
@@ -153,82 +180,122 @@ constexpr u32 EXACT_WORDS = EXACT / 32;
 constexpr u32 FILTER_WORDS = 512;
 constexpr u32 MARK_WORDS = EXACT_WORDS + FILTER_WORDS;
 
-__device__ inline u32 mark_word(u32 id) {
-    return id < EXACT ? id / 32 : EXACT_WORDS + ((id / 32) & (FILTER_WORDS - 1));
-}
+// Row b, marked.
+struct Marked {
+    u32* marks;
+    const u32* row;
+    u32 length;
+    u32 b;
 
-// Streams one head past the marked row, a warp at a time; returns this lane's triangles.
-template <bool CORNERS>
-__device__ inline u32 close_head(const Pair& pair, const u32* marks, const u32* row, u32 row_length, const u32* head,
-                                 u32 length) {
-    // Four loads in flight a lane: the latency of memory is what limits this.
-    constexpr u32 AT_ONCE = 4, NONE = 0xffffffffu;
-    u32 found = 0;
-    for (u32 at = lane_id(); at < length; at += 32 * AT_ONCE) {
-        u32 ids[AT_ONCE];
+    __device__ static u32 word(u32 id) {
+        return id < EXACT ? id / 32 : EXACT_WORDS + ((id / 32) & (FILTER_WORDS - 1));
+    }
+    __device__ void mark() const {
+        for (u32 i = threadIdx.x; i < length; i += blockDim.x) atomicOr(&marks[word(row[i])], 1u << (row[i] & 31));
+    }
+    __device__ void clear() const {
+        for (u32 i = threadIdx.x; i < length; i += blockDim.x) marks[word(row[i])] = 0;
+    }
+    // 1 if the id, which is under EXACT, is marked.
+    __device__ u32 exact(u32 id) const { return marks[id / 32] >> (id & 31) & 1; }
+    __device__ bool contains_id(u32 id) const {
+        return (marks[word(id)] >> (id & 31) & 1) && (id < EXACT || contains(row, length, id));
+    }
+};
+
+// This lane's triangles among up to 32 * AT_ONCE candidates: `left` of them, or more if they FILL it. As many loads are in
+// flight a lane. SMALL: b is under EXACT, and so are all candidates.
+template <u32 AT_ONCE, bool FILL, bool SMALL, bool CORNERS>
+__device__ inline u32 close_some(const Pair& pair, const Marked& marked, const u32* head, u32 left) {
+    u32 ids[AT_ONCE], found = 0;
 #pragma unroll
-        for (u32 k = 0; k < AT_ONCE; k++) ids[k] = at + 32 * k < length ? __ldg(head + at + 32 * k) : NONE;
+    for (u32 k = 0; k < AT_ONCE; k++) {
+        u32 at = lane_id() + 32 * k;
+        // b is no neighbour of itself.
+        ids[k] = FILL || at < left ? __ldg(head + at) : marked.b;
+    }
+    // Heads ascend, so the last candidates tell whether all are under EXACT, as most are.
+    if (SMALL || __all_sync(ALL_LANES, ids[AT_ONCE - 1] < EXACT)) {
 #pragma unroll
         for (u32 k = 0; k < AT_ONCE; k++) {
-            u32 id = ids[k];
-            if (id == NONE) continue;
-            bool hit = marks[mark_word(id)] >> (id & 31) & 1;
-            if (hit && id >= EXACT) hit = contains(row, row_length, id);
-            if (CORNERS && hit) atomicAdd(&pair.corners[id], 1ull);
+            u32 bit = marked.exact(ids[k]);
+            if (CORNERS && bit) atomicAdd(&pair.corners[ids[k]], 1ull);
+            found += bit;
+        }
+    } else {
+        for (u32 k = 0; k < AT_ONCE; k++) {
+            bool hit = marked.contains_id(ids[k]);
+            if (CORNERS && hit) atomicAdd(&pair.corners[ids[k]], 1ull);
             found += hit;
         }
     }
     return found;
 }
 
+// Streams one head past the marked row, a warp at a time; returns this lane's triangles.
+template <bool SMALL, bool CORNERS>
+__device__ inline u32 close_head(const Pair& pair, const Marked& marked, const u32* head, u32 length) {
+    u32 found = 0;
+    for (; length >= 128; length -= 128, head += 128) found += close_some<4, true, SMALL, CORNERS>(pair, marked, head, 128);
+    if (length > 64) found += close_some<4, false, SMALL, CORNERS>(pair, marked, head, length);
+    else if (length > 32) found += close_some<2, false, SMALL, CORNERS>(pair, marked, head, length);
+    else if (length > 0) found += close_some<1, false, SMALL, CORNERS>(pair, marked, head, length);
+    return found;
+}
+
+// Streams heads first .. end past the marked row.
+template <bool SMALL, bool CORNERS>
+__device__ inline void close_heads(const Pair& pair, Tally& tally, const Marked& marked, u32 first, u32 end) {
+    u32 closed = 0, before = 0, block = 0;
+    for (u32 batch = first + warp_id() * 32; batch < end; batch += blockDim.x) {
+        u64 mine = batch + lane_id() < end ? pair.heads[batch + lane_id()] : 0;
+        tally.add_probes((u32)mine >> LENGTH_BITS, (u32)mine & LENGTH_MASK);
+        for (u32 h = 0; h < min(32u, end - batch); h++) {
+            u64 head = __shfl_sync(ALL_LANES, mine, h);
+            u32 from = head >> 32, length = (u32)head & LENGTH_MASK;
+            if ((u32)head >> LENGTH_BITS != block) {
+                tally.add_triangles(block, closed);
+                before += closed;
+                closed = 0;
+                block = (u32)head >> LENGTH_BITS;
+            }
+            u32 found = close_head<SMALL, CORNERS>(pair, marked, pair.partner.targets + from, length);
+            closed += found;
+            if (CORNERS) {
+                u32 sum = warp_sum(found);
+                if (sum > 0 && lane_id() == 0) add_corner_of_head(pair, from, sum);
+            }
+        }
+    }
+    tally.add_triangles(block, closed);
+    if (CORNERS) {
+        u32 sum = warp_sum(before + closed);
+        if (sum > 0 && lane_id() == 0) atomicAdd(&pair.corners[marked.b], (u64)sum);
+    }
+}
+
 template <bool CORNERS> __device__ inline void count_many_body(const Pair& pair) {
     DYNAMIC_SHARED(u32, shared); // the bitmap, then the tally
     __shared__ u32 next;
-    u32* marks = shared;
-    Tally tally = {(u64*)(shared + MARK_WORDS)};
+    u32 *marks = shared, turn = 0;
+    Tally tally = {shared + MARK_WORDS};
     tally.clear(pair.partner_block_count);
-    u32 turn = 0;
     for (u32 i = threadIdx.x; i < MARK_WORDS; i += blockDim.x) marks[i] = 0;
     while (true) {
         if (threadIdx.x == 0) next = is_stopped(pair, turn++) ? ALL_LANES : atomicAdd(&pair.queue[1], 1u);
         __syncthreads();
         if (next >= pair.queue[0]) break;
         uint2 task = pair.tasks[next];
-        u32 b = task.x, end = min(pair.ends[b] - task.y, CHUNK) + task.y;
-        u32 start = pair.front.starts[b], length = pair.front.starts[b + 1] - start;
-        const u32* row = pair.front.targets + start;
-        for (u32 i = threadIdx.x; i < length; i += blockDim.x) atomicOr(&marks[mark_word(row[i])], 1u << (row[i] & 31));
+        u32 local = task.x, first = task.y, end = first + min(pair.ends[local] - first, CHUNK);
+        u32 start = pair.front.starts[local], length = pair.front.starts[local + 1] - start;
+        Marked marked = {marks, pair.front.targets + start, length, pair.front.first + local};
+        marked.mark();
         __syncthreads();
-
-        u32 closed = 0, at_b = 0, block = 0;
-        for (u32 batch = task.y + warp_id() * 32; batch < end; batch += blockDim.x) {
-            u64 mine = batch + lane_id() < end ? pair.heads[batch + lane_id()] : 0;
-            tally.add_probes((u32)mine >> LENGTH_BITS, (u32)mine & LENGTH_MASK);
-            for (u32 h = 0; h < min(32u, end - batch); h++) {
-                u64 head = __shfl_sync(ALL_LANES, mine, h);
-                if ((u32)head >> LENGTH_BITS != block) {
-                    tally.add_triangles(block, closed);
-                    at_b += closed;
-                    closed = 0;
-                    block = (u32)head >> LENGTH_BITS;
-                }
-                u32 from = head >> 32, head_length = (u32)head & LENGTH_MASK;
-                u32 found = close_head<CORNERS>(pair, marks, row, length, pair.partner.targets + from, head_length);
-                closed += found;
-                if (CORNERS) {
-                    u32 sum = warp_sum(found);
-                    if (sum > 0 && lane_id() == 0) add_corner_of_head(pair, from, sum);
-                }
-            }
-        }
-        tally.add_triangles(block, closed);
-        if (CORNERS) {
-            u32 sum = warp_sum(at_b + closed);
-            if (sum > 0 && lane_id() == 0) atomicAdd(&pair.corners[pair.front.first + b], (u64)sum);
-        }
+        if (marked.b < EXACT) close_heads<true, CORNERS>(pair, tally, marked, first, end);
+        else close_heads<false, CORNERS>(pair, tally, marked, first, end);
         __syncthreads();
-        tally.flush(pair, front_block_of(pair, b));
-        for (u32 i = threadIdx.x; i < length; i += blockDim.x) marks[mark_word(row[i])] = 0;
+        tally.flush(pair, front_block_of(pair, local));
+        marked.clear();
         __syncthreads();
     }
 }
@@ -240,8 +307,9 @@ extern "C" __global__ void __launch_bounds__(256, 6) count_many_corners(Pair pai
 // An open hash table of a row's ids; twice as many slots as ids, at least.
 constexpr u32 SLOTS = 2 * LONGEST_HASHED;
 constexpr u32 EMPTY = 0xffffffffu;
-// Rows that a block of threads takes at a time: a lane each.
-constexpr u32 FEW_ROWS = 8 * 32;
+// Rows that a block of threads takes at a time, and its warps: where most rows have heads, a few are work enough.
+constexpr u32 FEW_ROWS = 1024;
+constexpr u32 FEW_ROWS_EACH = 8;
 
 __device__ inline u32 slot_of(u32 id, u32 mask) { return id * 2654435761u >> 16 & mask; }
 
@@ -282,7 +350,7 @@ __device__ inline void close_few(const Pair& pair, Tally& tally, u32* table, u32
             for (int step = 4; step > 0; step /= 2) found += __shfl_xor_sync(ALL_LANES, found, step);
             at_b += found;
             if (found > 0 && lane % 8 == 0) {
-                atomicAdd(&tally.counts[2 * ((u32)head >> LENGTH_BITS)], (u64)found);
+                Tally::add(&tally.words[4 * ((u32)head >> LENGTH_BITS)], found);
                 if (CORNERS) add_corner_of_head(pair, from, found);
             }
         }
@@ -296,39 +364,43 @@ __device__ inline void close_few(const Pair& pair, Tally& tally, u32* table, u32
 
 template <bool CORNERS> __device__ inline void count_few_body(const Pair& pair) {
     DYNAMIC_SHARED(u32, shared); // a table for each warp, then the tally
-    __shared__ u32 next;
-    u32* table = shared + warp_id() * SLOTS;
-    Tally tally = {(u64*)(shared + 8 * SLOTS)};
+    __shared__ u32 next, taken;
+    u32 *table = shared + warp_id() * SLOTS, turn = 0;
+    Tally tally = {shared + 8 * SLOTS};
     tally.clear(pair.partner_block_count);
-    u32 turn = 0;
     while (true) {
         if (threadIdx.x == 0) next = is_stopped(pair, turn++) ? ALL_LANES : atomicAdd(&pair.queue[2], 1u);
         __syncthreads();
-        u32 taken = next;
-        if (taken >= (pair.front.count + FEW_ROWS - 1) / FEW_ROWS) break;
-        u32 first_row = taken * FEW_ROWS, last_row = min(first_row + FEW_ROWS, pair.front.count) - 1;
-        // Mostly one block; rows of the next one get a turn of their own.
-        u32 block = front_block_of(pair, first_row), last_block = front_block_of(pair, last_row);
-        for (; block <= last_block; block++) {
-            u32 row = first_row + threadIdx.x, first = 0, heads = 0;
-            bool mine = row <= last_row && (block == last_block || pair.front.first + row < pair.front_blocks[block + 1]) &&
-                        pair.front.first + row >= pair.front_blocks[block];
-            if (mine) {
-                u32 length = pair.front.starts[row + 1] - pair.front.starts[row];
-                first = heads_start(pair, row);
-                heads = pair.ends[row] - first;
-                if (!is_few(heads, length)) heads = 0;
-            }
-            u32 left = __ballot_sync(ALL_LANES, heads > 0);
-            while (left != 0) {
-                u32 lane = __ffs(left) - 1;
-                left &= left - 1;
-                close_few<CORNERS>(pair, tally, table, __shfl_sync(ALL_LANES, row, lane),
-                                   __shfl_sync(ALL_LANES, first, lane), __shfl_sync(ALL_LANES, heads, lane));
+        if (next >= (pair.front.count + FEW_ROWS - 1) / FEW_ROWS) break;
+        u32 low = next * FEW_ROWS, end = min(low + FEW_ROWS, pair.front.count);
+        // Mostly of one block; rows of another get a turn of their own.
+        for (u32 block = front_block_of(pair, low); low < end; block++) {
+            u32 high = block + 1 < pair.front_block_count ? pair.front_blocks[block + 1] - pair.front.first : end;
+            high = min(high, end);
+            if (threadIdx.x == 0) taken = low;
+            __syncthreads();
+            while (true) {
+                u32 row = lane_id() == 0 ? atomicAdd(&taken, FEW_ROWS_EACH) : 0;
+                row = __shfl_sync(ALL_LANES, row, 0);
+                if (row >= high) break;
+                row += lane_id();
+                u32 first = 0, heads = 0;
+                if (row < high && lane_id() < FEW_ROWS_EACH) {
+                    u32 length = pair.front.starts[row + 1] - pair.front.starts[row];
+                    first = heads_start(pair, row);
+                    heads = pair.ends[row] - first;
+                    if (!is_few(heads, length)) heads = 0;
+                }
+                for (u32 left = __ballot_sync(ALL_LANES, heads > 0); left != 0; left &= left - 1) {
+                    u32 lane = __ffs(left) - 1;
+                    close_few<CORNERS>(pair, tally, table, __shfl_sync(ALL_LANES, row, lane),
+                                       __shfl_sync(ALL_LANES, first, lane), __shfl_sync(ALL_LANES, heads, lane));
+                }
             }
             __syncthreads();
             tally.flush(pair, block);
             __syncthreads();
+            low = high;
         }
     }
 }

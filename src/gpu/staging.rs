@@ -89,10 +89,10 @@ impl StopFlag {
     }
 }
 
-/// Bytes copied at once: far above what a copy costs to start.
-const SLOT: usize = 4 << 20;
-/// Slots of each thread: one is filled while the other is copied from.
-const SLOTS: usize = 2;
+/// Bytes copied at once: far above what a copy costs to start, and so few that all threads have some of a small block.
+const SLOT: usize = 1 << 20;
+/// Slots of each thread: one is filled while others are copied from.
+const SLOTS: usize = 4;
 /// More threads copy no faster.
 const MOST_THREADS: usize = 16;
 
@@ -125,18 +125,23 @@ impl Uploader {
     pub fn new(device: &Device, threads: usize, budget: &Budget) -> Result<Uploader> {
         let pinned = Pinned::new(device, Self::bytes(threads, budget.limit()) as usize, budget)?;
         let threads = threads.clamp(1, MOST_THREADS);
-        let lane = |_| Ok(Lane { queue: device.queue()?, copied: [None, None] });
+        let lane = |_| Ok(Lane { queue: device.queue()?, copied: [const { None }; SLOTS] });
         let lanes = (0..threads).map(lane).collect::<Result<_>>()?;
         let pool = ThreadPoolBuilder::new().num_threads(threads).thread_name(|i| format!("upload {i}")).build();
         let no_threads = |e| Error::io("start threads to copy to the GPU", "threads", std::io::Error::other(e));
         Ok(Uploader { lanes, pinned, slot: slot(budget.limit()), pool: pool.map_err(no_threads)? })
     }
 
-    /// Copies every part to its place and returns when all is there. `go_on` is asked between pieces.
+    /// Copies every part to its place; returns when all was read, with what tells that all is there. `go_on` is asked
+    /// between pieces.
     ///
     /// # Errors
     /// What `go_on` returned, [`Error::Lost`].
-    pub fn upload(&mut self, parts: &[(&[u8], Span<u8>)], go_on: &(dyn Fn() -> Result<()> + Sync)) -> Result<()> {
+    pub fn upload(
+        &mut self,
+        parts: &[(&[u8], Span<u8>)],
+        go_on: &(dyn Fn() -> Result<()> + Sync),
+    ) -> Result<Vec<Event>> {
         let slot = self.slot;
         let pieces = parts.iter().flat_map(|&(bytes, to)| {
             bytes.chunks(slot).enumerate().map(move |(i, piece)| (piece, to.part((i * slot) as u64..u64::MAX)))
@@ -147,8 +152,23 @@ impl Uploader {
         let lanes: Vec<(&mut Lane, &mut [u8])> = lanes.collect();
         let work = |(lane, memory): (&mut Lane, &mut [u8])| lane.copy(memory, slot, &pieces, &next, go_on);
         // The first error is the one that counts.
-        let ends: Vec<Result<()>> = self.pool.install(|| lanes.into_par_iter().with_max_len(1).map(work).collect());
+        let ends: Vec<Result<Event>> = self.pool.install(|| lanes.into_par_iter().with_max_len(1).map(work).collect());
         ends.into_iter().collect()
+    }
+
+    /// Waits until all that was read is there.
+    ///
+    /// # Errors
+    /// [`Error::Lost`].
+    pub fn finish(&mut self) -> Result<()> {
+        self.lanes.iter().try_for_each(|lane| lane.queue.finish())
+    }
+}
+
+impl Drop for Uploader {
+    fn drop(&mut self) {
+        // A failure means that the context is lost, and all copies with it.
+        let _ = self.finish();
     }
 }
 
@@ -166,22 +186,7 @@ impl Lane {
         pieces: &[(&[u8], Span<u8>)],
         next: &AtomicUsize,
         go_on: &(dyn Fn() -> Result<()> + Sync),
-    ) -> Result<()> {
-        let done = self.copy_all(memory, slot, pieces, next, go_on);
-        // Whatever happened, nothing reads the slots any more.
-        let finished = self.queue.finish();
-        self.copied = [None, None];
-        done.and(finished)
-    }
-
-    fn copy_all(
-        &mut self,
-        memory: &mut [u8],
-        slot: usize,
-        pieces: &[(&[u8], Span<u8>)],
-        next: &AtomicUsize,
-        go_on: &(dyn Fn() -> Result<()> + Sync),
-    ) -> Result<()> {
+    ) -> Result<Event> {
         for turn in (0..SLOTS).cycle() {
             let Some(&(piece, to)) = pieces.get(next.fetch_add(1, Ordering::Relaxed)) else { break };
             go_on()?;
@@ -190,10 +195,10 @@ impl Lane {
             }
             let slot = &mut memory[turn * slot..][..piece.len()];
             slot.copy_from_slice(piece);
-            // SAFETY: the slot is not touched before `copied` says so, or the queue is finished.
+            // SAFETY: the slot is not touched before `copied` says so, and not unpinned before the queue is finished.
             unsafe { self.queue.upload(slot, to)? };
             self.copied[turn] = Some(self.queue.record()?);
         }
-        Ok(())
+        self.queue.record()
     }
 }

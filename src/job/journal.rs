@@ -110,21 +110,22 @@ impl Journal {
         Ok((journal, records))
     }
 
-    /// Adds a record. It survives the end of this process at once, and a loss of power after the next sync, which comes
+    /// Adds records, all with one write. They survive the end of this process at once, and a loss of power after the next sync, which comes
     /// with the first append more than 2 s after the last one, or with [`Journal::sync`].
     ///
     /// # Errors
     /// [`Error::DiskFull`] or [`Error::Io`]. The records before stand, and the next append may try again.
-    pub fn append(&mut self, record: Record) -> Result<()> {
-        let bytes = record.encode(self.key, self.records);
+    pub fn append(&mut self, records: &[Record]) -> Result<()> {
+        let bytes = records.iter().zip(self.records..).flat_map(|(record, place)| record.encode(self.key, place));
+        let bytes: Vec<u8> = bytes.collect();
         let at = EDGE as u64 + self.records * RECORD as u64;
         // At a place of our own rather than at the end: what a failed append left half written is overwritten.
-        let (first, rest) = bytes.split_at(failpoint::clip("journal.append.short", RECORD));
+        let (first, rest) = bytes.split_at(failpoint::clip("journal.append.short", bytes.len()));
         failpoint::hit("journal.append")
             .and_then(|()| self.file.write_all_at(first, at))
             .and_then(|()| self.file.write_all_at(rest, at + first.len() as u64))
             .map_err(|e| Error::io("append to", &self.path, e))?;
-        self.records += 1;
+        self.records += records.len() as u64;
         if self.synced_at.elapsed() >= SYNC_EVERY { self.sync() } else { Ok(()) }
     }
 
@@ -195,7 +196,7 @@ mod tests {
     fn filled(path: &Path, key: u64, units: u64) {
         let (mut journal, found) = Journal::open(path, key).unwrap();
         for unit in found.len() as u64..units {
-            journal.append(record(unit)).unwrap();
+            journal.append(&[record(unit)]).unwrap();
         }
         journal.sync().unwrap();
     }
@@ -226,7 +227,7 @@ mod tests {
             let whole = len.saturating_sub(EDGE) / RECORD;
             let (mut journal, records) = Journal::open(&path, 4).unwrap();
             assert_eq!(records, (0..whole as u64).map(record).collect::<Vec<_>>(), "cut at {len}");
-            journal.append(record(77)).unwrap();
+            journal.append(&[record(77)]).unwrap();
             drop(journal);
             let (_, records) = Journal::open(&path, 4).unwrap();
             assert_eq!((records.len(), records[whole]), (whole + 1, record(77)), "cut at {len}");

@@ -150,14 +150,18 @@ impl Trial<'_> {
             let now = Instant::now();
             let mut left = (now - last).as_nanos() as u64;
             last = now;
-            for (i, &(unit, count)) in found.iter().enumerate() {
-                // Those that were counted together took that time together.
+            // Those that were counted together took that time together.
+            let records = found.iter().enumerate().map(|(i, &(unit, count))| {
                 let spent = left / (found.len() - i) as u64;
                 left -= spent;
-                journal.append(Record { unit, a: count.triangles, b: count.probes, c: spent })?;
+                Record { unit, a: count.triangles, b: count.probes, c: spent }
+            });
+            let records: Vec<Record> = records.collect();
+            journal.append(&records)?;
+            for (record, &(_, count)) in records.iter().zip(found) {
                 failpoint::hit("unit.done").map_err(|e| Error::io("count a unit", &folder, e))?;
                 sum += count;
-                nanos += spent;
+                nanos += record.c;
                 progress.advance(1);
             }
             signals::check()

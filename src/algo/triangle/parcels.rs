@@ -16,6 +16,13 @@ pub struct Piece {
     pub ends_block: bool,
 }
 
+impl Piece {
+    /// Its first row, as an id.
+    pub fn first_row(&self, graph: &Catalogue) -> u32 {
+        graph.block(self.block).block().first_row + self.rows.start as u32
+    }
+}
+
 /// Consecutive rows: whole blocks, or a part of one.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Parcel {
@@ -42,7 +49,7 @@ impl Parcel {
 
     /// First row of the first piece, as an id.
     pub fn first_row(&self, graph: &Catalogue) -> u32 {
-        self.pieces.first().map_or(0, |piece| graph.block(piece.block).block().first_row + piece.rows.start as u32)
+        self.pieces.first().map_or(0, |piece| piece.first_row(graph))
     }
 
     /// Whether it is nothing but whole blocks.

@@ -1,0 +1,322 @@
+//! One partner parcel against the front in hand: the kernels, in order.
+#![allow(unsafe_code)] // kernel launches
+
+use super::super::driver::Work;
+use super::super::parcels::{Parcel, Piece};
+use super::shares::most_tasks;
+use crate::error::{Error, Result};
+use crate::gpu::{Event, Grid, Kernel, Queue, Span, StopFlag, Workspace, sources};
+use crate::graph::catalogue::Catalogue;
+use std::ops::Range;
+use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
+use std::time::Duration;
+
+// As in kernels/triangle.cu and scan.cu.
+pub const LONGEST_HEAD: u64 = (1 << 22) - 1;
+pub const CHUNK: u64 = 4096;
+pub const FEW_HEADS: u64 = 32;
+pub const LONGEST_HASHED: u64 = 512;
+pub const SCAN_TILE: u64 = 4096;
+const MARK_BYTES: u32 = 4 * ((1 << 18) / 32 + 512);
+const TABLE_BYTES: u32 = 8 * 4 * 2 * LONGEST_HASHED as u32;
+const TALLY_BYTES: u32 = 16;
+const THREADS: u32 = 256;
+/// Entries that a block of threads scatters at once.
+const SCATTERED: u64 = 8 * 1024;
+
+/// Partner blocks counted at once: their counts lie in shared memory, and six blocks of threads should fit there.
+pub const MOST_PARTNERS: usize = 64;
+
+/// The kernels of triangle counting.
+pub struct Kernels {
+    shift_starts: Kernel,
+    count_heads: Kernel,
+    scan_sums: Kernel,
+    scan_tiles: Kernel,
+    scan_values: Kernel,
+    scatter_heads: Kernel,
+    list_tasks: Kernel,
+    count_many: Kernel,
+    count_few: Kernel,
+    /// Blocks that fill the GPU with short work.
+    wide: u32,
+}
+
+impl Kernels {
+    /// Those for counts of all, or of each of the `corners` too.
+    pub fn load(gpu: &Workspace, corners: bool) -> Result<Kernels> {
+        let kernel = |name| gpu.kernel(&sources::TRIANGLE, name);
+        let scan = |name| gpu.kernel(&sources::SCAN, name);
+        let (many, few) =
+            if corners { ("count_many_corners", "count_few_corners") } else { ("count_many", "count_few") };
+        Ok(Kernels {
+            shift_starts: kernel("shift_starts")?,
+            count_heads: kernel("count_heads")?,
+            scan_sums: scan("scan_sums")?,
+            scan_tiles: scan("scan_tiles")?,
+            scan_values: scan("scan_values")?,
+            scatter_heads: kernel("scatter_heads")?,
+            list_tasks: kernel("list_tasks")?,
+            count_many: kernel(many)?,
+            count_few: kernel(few)?,
+            wide: 8 * gpu.device.multiprocessors(),
+        })
+    }
+}
+
+/// The kernels' `Rows`.
+#[repr(C)]
+#[derive(Clone, Copy)]
+struct Rows {
+    starts: u64,
+    targets: u64,
+    first: u32,
+    count: u32,
+}
+
+/// The kernels' `Pair`.
+#[repr(C)]
+#[derive(Clone, Copy)]
+struct Pair {
+    front: Rows,
+    partner: Rows,
+    ends: u64,
+    heads: u64,
+    front_blocks: u64,
+    front_block_count: u32,
+    partner_block_count: u32,
+    counts: u64,
+    corners: u64,
+    tasks: u64,
+    queue: u64,
+    stop: u64,
+}
+
+/// A parcel in device memory. `starts` has one element a row and one more.
+#[derive(Clone, Copy)]
+pub struct Resident {
+    pub starts: Span<u32>,
+    pub targets: Span<u32>,
+}
+
+impl Resident {
+    fn rows(self, first: u32, count: u64) -> Rows {
+        Rows { starts: self.starts.address(), targets: self.targets.address(), first, count: count as u32 }
+    }
+}
+
+/// A front parcel in device memory, and room for what counting it needs.
+pub struct Front<'p> {
+    pub parcel: &'p Parcel,
+    pub resident: Resident,
+    pub first_row: u32,
+    /// Where the heads of each row end.
+    pub ends: Span<u32>,
+    /// Sums of tiles of these.
+    pub sums: Span<u32>,
+    /// First row of each block.
+    pub blocks: Span<u32>,
+    pub heads: Span<u64>,
+    pub tasks: Span<u64>,
+    pub counts: Span<u64>,
+    /// The kernels' queue of tasks.
+    pub words: Span<u32>,
+}
+
+impl<'p> Front<'p> {
+    /// Gives a front its place in the arena, and room for any of `partners`. `None` if it is not there.
+    pub fn place<'q>(
+        gpu: &mut Workspace,
+        graph: &Catalogue,
+        parcel: &'p Parcel,
+        partners: impl Iterator<Item = &'q Parcel>,
+    ) -> Option<Front<'p>> {
+        let (mut heads, mut tasks, mut counts) = (0, 0, 0);
+        for partner in partners {
+            heads = heads.max(partner.entries);
+            tasks = tasks.max(most_tasks(parcel, partner));
+            counts = counts.max(2 * (parcel.pieces.len() * partner.pieces.len()) as u64);
+        }
+        let arena = &mut gpu.arena;
+        Some(Front {
+            parcel,
+            resident: Resident { starts: arena.take(parcel.rows + 1)?, targets: arena.take(parcel.entries)? },
+            first_row: parcel.first_row(graph),
+            ends: arena.take(parcel.rows)?,
+            sums: arena.take(parcel.rows / SCAN_TILE + 1)?,
+            blocks: arena.take(parcel.pieces.len() as u64)?,
+            words: arena.take(4)?,
+            heads: arena.take(heads)?,
+            tasks: arena.take(tasks)?,
+            counts: arena.take(counts)?,
+        })
+    }
+
+    /// Where heads before the rows from `row` on are counted.
+    fn counts_from(&self, row: u32) -> u64 {
+        self.ends.part(u64::from(row - self.first_row)..u64::MAX).address()
+    }
+
+    /// Ranges of its rows whose units with block `partner` are wanted.
+    fn windows(&self, work: &Work<'_>, partner: usize) -> Vec<Range<u32>> {
+        let mut windows: Vec<Range<u32>> = Vec::new();
+        for piece in self.parcel.pieces.iter().filter(|piece| work.wants(piece.block, partner)) {
+            let low = piece.first_row(work.graph);
+            let high = low + piece.rows.len() as u32;
+            match windows.last_mut() {
+                Some(window) if window.end == low => window.end = high,
+                _ => windows.push(low..high),
+            }
+        }
+        windows
+    }
+}
+
+/// What a pair of parcels is counted with.
+pub struct Counting<'c> {
+    pub queue: &'c Queue,
+    pub stop_flag: &'c mut StopFlag,
+    pub kernels: &'c Kernels,
+    pub per_vertex: Option<(&'c [AtomicU64], Span<u64>)>,
+    pub stop: &'c (dyn Fn() -> Option<&'static str> + Sync),
+}
+
+impl Counting<'_> {
+    fn wide(&self, items: u64, each: u64) -> Grid {
+        let blocks = items.div_ceil(each).min(u64::from(self.kernels.wide));
+        Grid { blocks: blocks as u32, threads: THREADS, shared: 0 }
+    }
+
+    /// Starts of rows that were just copied count from the start of their block: makes them count from `entry` on.
+    pub fn shift(&self, graph: &Catalogue, piece: &Piece, starts: Span<u32>, entry: u64) -> Result<()> {
+        let base = (entry as u32).wrapping_sub(graph.block(piece.block).block().offsets[piece.rows.start]);
+        if base == 0 {
+            return Ok(());
+        }
+        let grid = self.wide(starts.len(), u64::from(THREADS));
+        let arguments = (starts.address(), starts.len() as u32, base);
+        // SAFETY: as the kernel declares them; the span is the piece's.
+        unsafe { self.queue.launch(&self.kernels.shift_starts, grid, arguments) }
+    }
+
+    /// Counts the heads of a piece of a partner, whose `targets` these are, before every row of the front.
+    pub fn count_heads(&self, work: &Work<'_>, front: &Front<'_>, piece: &Piece, targets: Span<u32>) -> Result<()> {
+        for window in front.windows(work, piece.block) {
+            let counts = front.counts_from(window.start);
+            let arguments = (targets.address(), targets.len() as u32, window.start, window.end, counts);
+            let grid = self.wide(targets.len(), u64::from(THREADS));
+            // SAFETY: as the kernel declares them; the window's rows are the front's.
+            unsafe { self.queue.launch(&self.kernels.count_heads, grid, arguments)? };
+        }
+        Ok(())
+    }
+
+    /// Puts the heads of a partner to their rows of the front, once all are counted.
+    fn group_heads(
+        &self,
+        work: &Work<'_>,
+        front: &Front<'_>,
+        partner: &Parcel,
+        Resident { starts, targets }: Resident,
+    ) -> Result<()> {
+        let Kernels { scan_sums, scan_tiles, scan_values, scatter_heads, .. } = self.kernels;
+        let (rows, tiles) = (front.parcel.rows as u32, front.parcel.rows.div_ceil(SCAN_TILE) as u32);
+        let grid = |blocks, threads| Grid { blocks, threads, shared: 0 };
+        let (ends, sums) = (front.ends.address(), front.sums.address());
+        // SAFETY: arguments as the kernels declare them; there is a sum for every tile.
+        unsafe {
+            self.queue.launch(scan_sums, grid(tiles, THREADS), (ends, rows, sums))?;
+            self.queue.launch(scan_tiles, grid(1, 1024), (sums, tiles))?;
+            self.queue.launch(scan_values, grid(tiles, THREADS), (ends, rows, sums))?;
+        }
+        let mut row = 0;
+        for (i, piece) in partner.pieces.iter().enumerate() {
+            let rows = piece.rows.len() as u64;
+            let starts = starts.part(row..row + rows + 1).address();
+            for Range { start: low, end: high } in front.windows(work, piece.block) {
+                let (targets, heads, cursors) = (targets.address(), front.heads.address(), front.counts_from(low));
+                let arguments = (starts, rows as u32, targets, low, high, i as u32, cursors, heads);
+                let grid = self.wide(piece.entries.len() as u64, SCATTERED);
+                // SAFETY: as the kernel declares them; there is room for a head for every entry.
+                unsafe { self.queue.launch(scatter_heads, grid, arguments)? };
+            }
+            row += rows;
+        }
+        Ok(())
+    }
+
+    /// Counts a partner parcel whose heads are counted against the front; returns triangles and probes of every pair of
+    /// blocks, front after front.
+    pub fn pair(
+        &mut self,
+        work: &Work<'_>,
+        front: &Front<'_>,
+        partner: &Parcel,
+        resident: Resident,
+    ) -> Result<Vec<u64>> {
+        self.group_heads(work, front, partner, resident)?;
+        let blocks = (front.parcel.pieces.len(), partner.pieces.len());
+        let counts = front.counts.part(0..2 * (blocks.0 * blocks.1) as u64);
+        let pair = Pair {
+            front: front.resident.rows(front.first_row, front.parcel.rows),
+            partner: resident.rows(partner.first_row(work.graph), partner.rows),
+            ends: front.ends.address(),
+            heads: front.heads.address(),
+            front_blocks: front.blocks.address(),
+            front_block_count: blocks.0 as u32,
+            partner_block_count: blocks.1 as u32,
+            counts: counts.address(),
+            corners: self.per_vertex.map_or(0, |(_, span)| span.address()),
+            tasks: front.tasks.address(),
+            queue: front.words.address(),
+            stop: self.stop_flag.address(),
+        };
+        self.queue.fill(counts, 0)?;
+        self.queue.fill(front.words, 0)?;
+        let Kernels { list_tasks, count_many, count_few, .. } = self.kernels;
+        let tally = TALLY_BYTES * blocks.1 as u32;
+        let (many, few) = (MARK_BYTES + tally, TABLE_BYTES + tally);
+        let grid = |kernel: &Kernel, shared| -> Result<Grid> {
+            Ok(Grid { blocks: kernel.blocks_at_once(THREADS, shared)?, threads: THREADS, shared })
+        };
+        let rows = self.wide(front.parcel.rows, u64::from(THREADS));
+        // SAFETY: arguments as the kernels declare them; all spans stay until the queue is finished.
+        unsafe {
+            self.queue.launch(list_tasks, rows, (pair, front.tasks.address()))?;
+            self.queue.launch(count_many, grid(count_many, many)?, (pair,))?;
+            self.queue.launch(count_few, grid(count_few, few)?, (pair,))?;
+        }
+        // The next partner's heads are counted from zero.
+        self.queue.fill(front.ends, 0)?;
+        self.wait(&self.queue.record()?)?;
+        let mut numbers = vec![0u64; counts.len() as usize];
+        self.queue.read(counts, &mut numbers)?;
+        self.add_corners()?;
+        Ok(numbers)
+    }
+
+    /// Waits for `event` and tells the kernels if they are to stop.
+    fn wait(&mut self, event: &Event) -> Result<()> {
+        while !event.is_done()? {
+            if (self.stop)().is_some() {
+                self.stop_flag.set(true);
+            }
+            std::thread::sleep(Duration::from_micros(20));
+        }
+        (self.stop)().map_or(Ok(()), |reason| Err(Error::Stopped(reason)))
+    }
+
+    /// Moves what was counted at each vertex to the host.
+    fn add_corners(&self) -> Result<()> {
+        let Some((counts, span)) = self.per_vertex else { return Ok(()) };
+        let mut some = vec![0; counts.len().min(1 << 20)];
+        for (i, counts) in counts.chunks(some.len().max(1)).enumerate() {
+            let some = &mut some[..counts.len()];
+            self.queue.read(span.part((i << 20) as u64..u64::MAX), some)?;
+            counts.iter().zip(some).for_each(|(count, more)| {
+                count.fetch_add(*more, Relaxed);
+            });
+        }
+        self.queue.fill(span, 0)
+    }
+}

@@ -1,0 +1,71 @@
+//! How the arena is shared out between the front in hand, the partners that pass, and their heads.
+
+use super::super::parcels::Parcel;
+use super::pair::{CHUNK, FEW_HEADS, LONGEST_HASHED, MOST_PARTNERS, SCAN_TILE};
+use crate::gpu::span_bytes;
+
+/// Indices in kernels have 32 bits and take steps beyond the end.
+const MOST: u64 = 1 << 31;
+
+/// Bytes for each purpose while a front parcel is in hand.
+#[derive(Clone, Copy)]
+pub struct Shares {
+    /// For the front and what goes with its rows.
+    pub front: u64,
+    /// For each slot of a partner parcel.
+    pub slot: u64,
+    /// For heads.
+    heads: u64,
+    /// For tasks and counts.
+    rest: u64,
+}
+
+impl Shares {
+    /// Half for the front: the partners pass once for each front. Heads take 8 bytes where entries take 4, twice.
+    pub fn of(bytes: u64) -> Shares {
+        let other = bytes / 2;
+        let rest = other / 8;
+        let slot = (other - rest) / 4;
+        Shares { front: bytes - other, slot, heads: other - rest - 2 * slot, rest }
+    }
+
+    /// Fewest bytes that hold any single row of a graph whose longest row has `row` entries.
+    pub fn least_bytes(row: u64) -> u64 {
+        // The slots take the least: 7/64 each.
+        ((4 * row + (64 << 10)) * 10).next_multiple_of(1 << 20)
+    }
+
+    pub fn fits_front(self, parcel: &Parcel) -> bool {
+        front_bytes(parcel) <= self.front && parcel.entries < MOST && parcel.rows < MOST
+    }
+
+    pub fn fits_partner(self, front: &Parcel, parcel: &Parcel) -> bool {
+        self.fits_resident(front, parcel)
+            && span_bytes::<u32>(parcel.rows + 1) + span_bytes::<u32>(parcel.entries) <= self.slot
+    }
+
+    /// The same for one that is in device memory as part of the front.
+    pub fn fits_resident(self, front: &Parcel, parcel: &Parcel) -> bool {
+        let counts = span_bytes::<u64>(2 * (front.pieces.len() * parcel.pieces.len()) as u64);
+        span_bytes::<u64>(parcel.entries) <= self.heads
+            && span_bytes::<u64>(most_tasks(front, parcel)) + counts <= self.rest
+            && parcel.pieces.len() <= MOST_PARTNERS
+            && parcel.entries < MOST
+            && parcel.rows < MOST
+    }
+}
+
+fn front_bytes(parcel: &Parcel) -> u64 {
+    let rows = span_bytes::<u32>(parcel.rows + 1) + span_bytes::<u32>(parcel.rows);
+    let sums = span_bytes::<u32>(parcel.rows / SCAN_TILE + 1);
+    rows + span_bytes::<u32>(parcel.entries)
+        + sums
+        + span_bytes::<u32>(parcel.pieces.len() as u64)
+        + span_bytes::<u32>(4)
+}
+
+/// Rows with many heads have at least [`FEW_HEADS`]; those too long for a hash table may have any number.
+pub fn most_tasks(front: &Parcel, partner: &Parcel) -> u64 {
+    let long = (front.entries / LONGEST_HASHED).min(partner.entries);
+    partner.entries / FEW_HEADS + partner.entries / CHUNK + long + 1
+}

@@ -255,3 +255,67 @@ fn kernels_need_not_be_kept() {
         assert_eq!((triangles(&gpu.place.read_report()), ran.err.as_str()), (known, ""), "{}", cache.display());
     }
 }
+
+/// The plan of a job, and the job's report.
+#[track_caller]
+fn planned(gpu: &Gpu, set: &[&str]) -> (serde_json::Value, serde_json::Value) {
+    let sets: Vec<&str> = set.iter().flat_map(|set| ["--set", set]).collect();
+    gpu.forget();
+    let plan = || gpu.with(&[], &[&["plan", "job.toml", "--json"], &sets[..]].concat()).expect(0).out;
+    let before = plan();
+    gpu.run(&[], set).expect(0);
+    let [before, after] = [before, plan()].map(|text| serde_json::from_str::<serde_json::Value>(&text).expect("JSON"));
+    for plan in [&before, &after] {
+        let gpu_memory = number(plan, "gpu_memory");
+        let stages = plan["stages"].as_array().expect("stages");
+        for stage in stages {
+            let expected = if stage["name"] == "triangle" { gpu_memory } else { 0 };
+            assert_eq!(number(stage, "gpu_memory"), expected, "{plan:#}");
+        }
+    }
+    assert_eq!(before["device"], after["device"]);
+    (after, gpu.place.read_report())
+}
+
+#[test]
+fn a_plan_says_what_a_gpu_takes() {
+    let Some((gpu, _)) = small() else { return };
+    let (cpu, _) = planned(&gpu, &["run.device=cpu"]);
+    assert_eq!((&cpu["device"], number(&cpu, "gpu_memory")), (&"cpu".into(), 0));
+    for device in [GPU, AUTO] {
+        let (plan, report) = planned(&gpu, &[device, "limits.gpu_memory=8MiB"]);
+        assert_eq!(plan["device"], "gpu");
+        assert_eq!(plan["gpu"], "GPU 0 (CUDA on a CPU (stand-in))");
+        assert_eq!([number(&plan, "gpu_memory"), number(&plan, "gpu_memory_limit")], [8 << 20; 2]);
+        assert!(number(&report, "limits.gpu_memory_peak") <= 8 << 20);
+        // Pinned memory is there from the first stage on; the driver's too.
+        let ingest = |plan: &serde_json::Value| number(&plan["stages"][0], "host_memory");
+        assert!(ingest(&plan) > ingest(&cpu), "{plan:#}");
+    }
+    // Unless said, 90 % of the stand-in's memory.
+    let (plan, report) = planned(&gpu, &[GPU]);
+    assert_eq!(number(&plan, "gpu_memory"), number(&report, "limits.gpu_memory"));
+    let text = gpu.with(&[], &["plan", "job.toml", "--set", GPU]).expect(0).out;
+    assert!(text.contains("\ndevice   GPU 0 (CUDA on a CPU (stand-in))\n") && text.contains("921.6 MiB"), "{text}");
+}
+
+#[test]
+fn a_plan_refuses_what_a_gpu_can_not_hold_before_anything_runs() {
+    let Some((gpu, _)) = small() else { return };
+    gpu.place
+        .job_on(&gpu.place.path("edges.u32"), "[job]\nworkdir = 'work'\nkeep = true\n[triangle]\nper_vertex = true\n");
+    gpu.run(&[], &["run.device=cpu"]).expect(0);
+    let memory = "limits.gpu_memory=1MiB";
+    let plan = |device| gpu.with(&[], &["plan", "job.toml", "--set", device, "--set", memory]);
+    let ran = plan(GPU).expect(7);
+    assert!(ran.error().contains("limits.gpu_memory = 1 MiB") && ran.error().contains("at least 2MiB"), "{}", ran.err);
+    assert_eq!(gpu.run(&[], &[GPU, memory, "run.trials=2"]).expect(7).error(), ran.error());
+    let out = plan(AUTO).expect(0).out;
+    assert!(out.contains("\ndevice   processor\n"), "{out}");
+    // A plan may be made where there is no GPU.
+    let env = [("CUDA_ON_CPU_DEVICES", "0")];
+    let ran = gpu.with(&env, &["plan", "job.toml", "--set", GPU, "--set", "limits.gpu_memory=16GiB"]).expect(0);
+    for line in ["\ndevice   a GPU\n", "16 GiB", "warning: no GPU to compute with", "check CUDA_VISIBLE_DEVICES"] {
+        assert!(ran.out.contains(line), "{line} is not in {}", ran.out);
+    }
+}

@@ -15,13 +15,13 @@ pub const ALIGN: u64 = 256;
 const PIECE: u64 = 2 << 20;
 
 /// `bytes` down to whole pieces; of less than one it stays nearly as it is.
-pub(super) fn whole_pieces(bytes: u64) -> u64 {
+pub fn whole_pieces(bytes: u64) -> u64 {
     let piece = if bytes < PIECE { ALIGN } else { PIECE };
     bytes / piece * piece
 }
 
 /// The limit that an arena of `least` bytes takes, as a job file has it.
-pub(super) fn at_least(least: u64) -> String {
+pub fn at_least(least: u64) -> String {
     crate::memory::at_least(if least < PIECE { least } else { least.next_multiple_of(PIECE) })
 }
 
@@ -60,12 +60,12 @@ impl Arena {
         if self.bytes >= least {
             return Ok(());
         }
-        Err(Error::Limit {
-            limit: "gpu_memory",
-            given: size::show(self.bytes),
-            needed: at_least(least),
-            purpose: purpose.to_owned(),
-        })
+        let limit = self.device.limit();
+        let given = match self.bytes == whole_pieces(limit) {
+            true => size::show(limit),
+            false => format!("{} ({} of it free)", size::show(limit), size::show(self.bytes)),
+        };
+        Err(Error::Limit { limit: "gpu_memory", given, needed: at_least(least), purpose: purpose.to_owned() })
     }
 
     /// How much is given out; [`Self::reset`] goes back to it.

@@ -48,7 +48,7 @@ impl Device {
         let attribute = |which| context.attribute(which).map_err(|e| lost(&gpu, "ask what it has", e));
         let multiprocessors = attribute(Attribute::CU_DEVICE_ATTRIBUTE_MULTIPROCESSOR_COUNT)? as u32;
         let (free, total) = context.mem_get_info().map_err(|e| lost(&gpu, "ask for its memory", e))?;
-        let limit = whole_pieces(limit.unwrap_or(free as u64 / 10 * 9));
+        let limit = limit.unwrap_or(free as u64 / 10 * 9);
         let before = (total - free) as u64;
         let inner = Inner { context, gpu, multiprocessors, limit, before, peak: AtomicU64::new(0) };
         Ok(Device(Arc::new(inner)))
@@ -86,15 +86,16 @@ impl Device {
             needed: at_least(least),
             purpose: format!("this graph on GPU {} ({})", self.0.gpu.index, self.0.gpu.name),
         };
-        if limit < least {
+        let whole = whole_pieces(limit);
+        if whole < least {
             return Err(short(size::show(limit)));
         }
-        let mut bytes = limit;
+        let mut bytes = whole;
         loop {
             match Arena::new(self, bytes) {
                 Ok(arena) => {
                     self.look();
-                    if bytes < limit {
+                    if bytes < whole {
                         let (index, bytes) = (self.0.gpu.index, size::show(bytes));
                         tracing::warn!("GPU {index} has less than limits.gpu_memory free: going on with {bytes}");
                     }

@@ -22,7 +22,7 @@ mod staging;
 mod workspace;
 
 #[cfg(feature = "gpu")]
-pub use arena::{Arena, Span, span_bytes};
+pub use arena::{Arena, Span, at_least, span_bytes, whole_pieces};
 #[cfg(feature = "gpu")]
 pub use device::Device;
 #[cfg(feature = "gpu")]

@@ -1,6 +1,7 @@
 //! What a run computes with: the GPU that the job asks for or that is there, else the processor.
 
 use super::host;
+use super::machine::{Held, Machine};
 use super::session::Session;
 use crate::algo::triangle::cpu::Cpu;
 use crate::algo::triangle::driver::Backend;
@@ -19,6 +20,8 @@ pub struct InUse {
     pub device: Device,
     /// What computes takes it, one after another.
     pub workspace: Mutex<Workspace>,
+    /// All host memory that it holds: the driver's, and what is pinned for copies.
+    pub host_memory: u64,
     /// Whether something was computed on the processor after all.
     declined: AtomicBool,
     _driver: Reservation,
@@ -40,6 +43,7 @@ pub fn choose(job: &Job, threads: usize, budget: &Budget) -> Result<Option<InUse
         Ok(InUse {
             device: workspace.device.clone(),
             workspace: Mutex::new(workspace),
+            host_memory: free - budget.free(),
             declined: AtomicBool::new(false),
             _driver: reserved,
         })
@@ -82,6 +86,12 @@ impl Session {
             }
             Err(e) => Err(e),
         }
+    }
+
+    /// What the plan of this run is made for.
+    pub(super) fn machine(&self) -> Machine {
+        let gpu = self.device.as_ref().map(Held::of);
+        Machine { host_memory: self.budget.limit(), threads: self.threads, gpu, missing: None }
     }
 
     /// What the report calls the device.

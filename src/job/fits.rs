@@ -3,6 +3,7 @@
 use super::plan::Plan;
 use crate::config::size;
 use crate::error::{Error, Result};
+use crate::gpu::{self, whole_pieces};
 use crate::memory::at_least;
 
 impl Plan {
@@ -42,6 +43,16 @@ impl Plan {
                 given: size::show(self.host_memory_limit),
                 needed: at_least(self.host_memory_needed.max(self.surely.host_memory)),
                 purpose: "this input".into(),
+            });
+        }
+        if self.device == "gpu"
+            && let Some(limit) = self.gpu_memory_limit.filter(|&limit| whole_pieces(limit) < self.surely.gpu_memory)
+        {
+            return Err(Error::Limit {
+                limit: "gpu_memory",
+                given: size::show(limit),
+                needed: gpu::at_least(self.surely.gpu_memory),
+                purpose: "counting triangles of this graph".into(),
             });
         }
         if self.surely.disk > self.disk_free {

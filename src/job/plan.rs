@@ -7,10 +7,11 @@
 
 use super::graph::Facts;
 use super::guess::{Guess, guess};
+use super::machine::{Machine, least_gpu_memory};
 use super::manifest::Manifest;
 use super::needs::{PAGE, counting, looking_up, needs, results_bytes, store_bytes};
 use super::rates::{self, Work};
-use super::{clean, host, session};
+use super::{clean, host};
 use crate::algo::triangle::driver;
 use crate::config::{InputSpec, Job, size};
 use crate::error::Result;
@@ -18,7 +19,6 @@ use crate::formats::Input;
 use crate::graph::layout::Layout;
 use crate::graph::order::DegreeRuns;
 use crate::graph::stored;
-use crate::memory::own_bytes;
 use crate::prepare::dictionary::Dictionary;
 use crate::prepare::partition::{EDGE_BYTES, LINE};
 use crate::prepare::shares::{Needs, Shape, Shares, Sizes};
@@ -79,12 +79,18 @@ pub struct Plan {
     pub units: u64,
     /// Threads.
     pub threads: usize,
+    /// What it counts on: `cpu` or `gpu`.
+    pub device: &'static str,
+    /// The GPU, in words.
+    pub gpu: Option<String>,
     /// The limit.
     pub host_memory_limit: u64,
     /// Most host memory of all stages.
     pub host_memory: u64,
     /// The smallest limit that surely would do.
     pub host_memory_needed: u64,
+    /// The limit of GPU memory, where there is a GPU.
+    pub gpu_memory_limit: Option<u64>,
     /// Most GPU memory of all stages.
     pub gpu_memory: u64,
     /// Most bytes in the workdir.
@@ -105,6 +111,7 @@ pub struct Plan {
 #[derive(Debug, Clone, Copy, Default)]
 pub(super) struct Surely {
     pub(super) host_memory: u64,
+    pub(super) gpu_memory: u64,
     pub(super) disk: u64,
 }
 
@@ -122,6 +129,8 @@ struct Sized {
     block_rows: u64,
     blocks: u64,
     block_bytes: u64,
+    /// Fewest bytes of GPU memory, as far as they are known.
+    gpu_memory: u64,
     work: Work,
 }
 
@@ -131,9 +140,9 @@ impl Plan {
     /// # Errors
     /// [`crate::Error::Input`] where the input can't be read; [`crate::Error::Io`], [`crate::Error::Corrupt`] of a prepared graph.
     pub fn of(job: &Job) -> Result<Plan> {
-        let limit = session::host_memory(job);
+        let machine = &Machine::here(job);
         if let InputSpec::Prepared(other) = &job.input {
-            return Plan::prepared(job, limit, other);
+            return Plan::prepared(job, machine, other);
         }
         let input = super::input::open(&job.input)?;
         let identity = super::graph::input_key(&input)?;
@@ -143,20 +152,20 @@ impl Plan {
             && let Ok(runs) = order::read_runs(&job.workdir.join("graph"), facts.content)
         {
             let layout = Layout::new(&runs, facts.edges - facts.loops);
-            let mut plan = Plan::after(job, limit, &input, &facts, &runs, &layout)?;
+            let mut plan = Plan::after(job, machine, &input, &facts, &runs, &layout)?;
             plan.mark_done(&manifest, facts.content);
             return Ok(plan);
         }
-        Plan::before(job, limit, &input)
+        Plan::before(job, machine, &input)
     }
 
     /// From the size of the input and a look at some of it.
     ///
     /// # Errors
     /// [`crate::Error::Input`], [`crate::Error::Io`].
-    pub fn before(job: &Job, limit: u64, input: &Input) -> Result<Plan> {
+    pub fn before(job: &Job, machine: &Machine, input: &Input) -> Result<Plan> {
         let Guess { edges, edges_about, distinct, ids, ids_at_least, sparse } = guess(input, &job.input)?;
-        let threads = session::threads(job.limits.threads);
+        let Machine { host_memory: limit, threads, .. } = *machine;
         let connected = ids.min(2 * edges);
         let reading = input.scratch_bytes(threads);
         let needs = Needs { edges, ids, reading: reading + looking_up(sparse, ids), threads };
@@ -173,18 +182,20 @@ impl Plan {
             // r different degrees need r²/4 edges.
             runs: 2 * edges.isqrt() + 1,
             sparse,
-            sizes: Sizes::new(shape, needs, limit.saturating_sub(own_bytes(threads))),
+            sizes: Sizes::new(shape, needs, limit.saturating_sub(machine.own())),
             longest_row: (2 * edges).isqrt() + 1,
             block_rows: connected,
             blocks,
             block_bytes: (stored::body_bytes(0, 0) + 192 + PAGE) * most_blocks + 4 * connected + 4 * distinct,
+            gpu_memory: 0,
             work: Work::guess(edges_about, &job.input),
         };
-        let mut plan = Plan::made(job, limit, input, &sized);
+        let mut plan = Plan::made(job, machine, input, &sized);
         // Blocks may come out half as large where every edge is listed from both ends.
         let least_ids = 4 * ids_at_least;
         let ingest = ingest::scratch_bytes(0, threads) + reading + least_ids;
-        plan.surely = Surely { host_memory: own_bytes(threads) + ingest, disk: 2 * edges_about.min(distinct) };
+        let disk = 2 * edges_about.min(distinct);
+        plan.surely = Surely { host_memory: machine.own() + ingest, disk, ..Surely::default() };
         plan.say_maybe();
         Ok(plan)
     }
@@ -195,14 +206,14 @@ impl Plan {
     /// None in practice; [`crate::Error::Io`] where free disk can't be told.
     pub fn after(
         job: &Job,
-        limit: u64,
+        machine: &Machine,
         input: &Input,
         facts: &Facts,
         runs: &DegreeRuns,
         layout: &Layout,
     ) -> Result<Plan> {
-        let threads = session::threads(job.limits.threads);
-        let free = limit.saturating_sub(own_bytes(threads));
+        let threads = machine.threads;
+        let free = machine.host_memory.saturating_sub(machine.own());
         let spans: Vec<_> = (0..layout.blocks()).map(|b| layout.block(b).len() as u64).collect();
         let sized = Sized {
             basis: Basis::Degrees,
@@ -217,23 +228,28 @@ impl Plan {
             block_rows: spans.iter().copied().max().unwrap_or(0),
             blocks: spans.len() as u64,
             block_bytes: store_bytes(facts, layout),
+            gpu_memory: least_gpu_memory(job, layout.longest_row(), facts.connected),
             work: Work::of(runs, facts.distinct_at_most),
         };
-        let mut plan = Plan::made(job, limit, input, &sized);
-        plan.surely = Surely { host_memory: plan.host_memory_needed, disk: plan.disk };
+        let mut plan = Plan::made(job, machine, input, &sized);
+        let gpu_memory = sized.gpu_memory;
+        plan.surely = Surely { host_memory: plan.host_memory_needed, gpu_memory, disk: plan.disk };
         Ok(plan)
     }
 
-    fn prepared(job: &Job, limit: u64, other: &std::path::Path) -> Result<Plan> {
+    fn prepared(job: &Job, machine: &Machine, other: &std::path::Path) -> Result<Plan> {
         let graph = super::run::open_prepared_unread(other)?;
-        let (threads, most) = (session::threads(job.limits.threads), graph.catalogue.extremes());
+        let (threads, most) = (machine.threads, graph.catalogue.extremes());
         let vertices = graph.facts.connected;
         let runs = order::read_runs(&graph.folder, graph.facts.content)?;
-        let host_memory = own_bytes(threads) + counting(job, vertices, threads, most.row, most.rows);
+        let least = least_gpu_memory(job, graph.catalogue.layout.longest_row(), vertices);
+        let gpu = machine.counts(job, least);
+        let host_memory = machine.own() + counting(job, gpu.is_some(), vertices, threads, most.row, most.rows);
         let blocks = graph.catalogue.len();
         let seconds = rates::counting(Work::of(&runs, graph.stored.edges), threads);
         let disk = results_bytes(job, graph.facts.vertices, vertices, graph.facts.sparse) + SMALL_FILES;
-        let stage = Stage { name: "triangle", done: false, host_memory, gpu_memory: 0, disk, seconds };
+        let gpu_memory = gpu.and_then(|gpu| gpu.memory).unwrap_or(0);
+        let stage = Stage { name: "triangle", done: false, host_memory, gpu_memory, disk, seconds };
         let mut plan = Plan {
             input: format!("the prepared graph of {}", other.display()),
             basis: Basis::Prepared,
@@ -242,14 +258,15 @@ impl Plan {
             blocks: blocks as u64,
             units: driver::units(blocks),
             host_memory_needed: host_memory,
-            ..Plan::empty(job, limit)
+            ..Plan::empty(job, machine, least)
         };
         plan.take(job.triangle.map(|_| stage).into_iter().collect());
-        plan.surely = Surely { host_memory, disk };
+        plan.surely = Surely { host_memory, gpu_memory: least, disk };
         Ok(plan)
     }
 
-    fn empty(job: &Job, limit: u64) -> Plan {
+    fn empty(job: &Job, machine: &Machine, gpu_memory: u64) -> Plan {
+        let gpu = machine.counts(job, gpu_memory);
         // Where free disk can't be told, a full disk will tell.
         let free = host::free_disk(&job.workdir).unwrap_or(u64::MAX / 2);
         Plan {
@@ -261,21 +278,24 @@ impl Plan {
             ids: 0,
             blocks: 0,
             units: 0,
-            threads: session::threads(job.limits.threads),
-            host_memory_limit: limit,
+            threads: machine.threads,
+            device: if gpu.is_some() { "gpu" } else { "cpu" },
+            gpu: gpu.map(|gpu| gpu.name.clone()),
+            host_memory_limit: machine.host_memory,
             host_memory: 0,
             host_memory_needed: 0,
+            gpu_memory_limit: gpu.and_then(|gpu| gpu.memory),
             gpu_memory: 0,
             disk: 0,
             disk_free: free + clean::size_of_tree(&job.workdir),
             seconds: 0.0,
             stages: Vec::new(),
-            maybe: Vec::new(),
+            maybe: machine.missing.iter().cloned().collect(),
             surely: Surely::default(),
         }
     }
 
-    fn made(job: &Job, limit: u64, input: &Input, sized: &Sized) -> Plan {
+    fn made(job: &Job, machine: &Machine, input: &Input, sized: &Sized) -> Plan {
         let mut plan = Plan {
             input: format!("{}, {}", input.name(), size::show(input.bytes())),
             basis: sized.basis,
@@ -283,9 +303,9 @@ impl Plan {
             ids: sized.ids,
             blocks: sized.blocks,
             units: driver::units(sized.blocks as usize),
-            ..Plan::empty(job, limit)
+            ..Plan::empty(job, machine, sized.gpu_memory)
         };
-        let (stages, needed) = stages(job, input, sized, plan.threads);
+        let (stages, needed) = stages(job, input, sized, machine);
         plan.host_memory_needed = needed;
         plan.take(stages);
         plan
@@ -297,6 +317,7 @@ impl Plan {
             stage.host_memory = stage.host_memory.min(self.host_memory_limit);
         }
         self.host_memory = stages.iter().map(|s| s.host_memory).max().unwrap_or(0);
+        self.gpu_memory = stages.iter().map(|s| s.gpu_memory).max().unwrap_or(0);
         self.disk = stages.iter().map(|s| s.disk).max().unwrap_or(0);
         self.seconds = stages.iter().map(|s| s.seconds).sum();
         self.stages = stages;
@@ -317,15 +338,16 @@ impl Plan {
 }
 
 /// Stages in order, and the smallest limit that does for all of them.
-fn stages(job: &Job, input: &Input, s: &Sized, threads: usize) -> (Vec<Stage>, u64) {
-    let own = own_bytes(threads);
+fn stages(job: &Job, input: &Input, s: &Sized, machine: &Machine) -> (Vec<Stage>, u64) {
+    let (own, threads) = (machine.own(), machine.threads);
     let reading = input.scratch_bytes(threads);
     let index = looking_up(s.sparse, s.ids);
     let least_ingest = own + ingest::scratch_bytes(0, threads) + reading + ingest::degrees_bytes(s.ids) + index;
     // The threads' own counters are as large as the limit allows.
     let ingest = least_ingest + ingest::scratch_bytes(s.ids, threads);
     let relabel = own + 4 * s.ids + relabel::scratch_bytes(threads, s.edges);
-    let triangle = own + counting(job, s.connected, threads, s.longest_row, s.block_rows);
+    let gpu = machine.counts(job, s.gpu_memory);
+    let triangle = own + counting(job, gpu.is_some(), s.connected, threads, s.longest_row, s.block_rows);
     let (partition, sort, spill, smallest) = match s.sizes {
         Ok(sizes) => (own + sizes.partitioning, own + sizes.sorting, sizes.spill, sizes.smallest),
         // All edges may have to be spilled then.
@@ -365,7 +387,9 @@ fn stages(job: &Job, input: &Input, s: &Sized, threads: usize) -> (Vec<Stage>, u
     ]);
     if job.triangle.is_some() {
         let seconds = f64::from(job.run.trials) * rates::counting(s.work, threads);
-        stages.push(stage("triangle", triangle, order + s.block_bytes + degrees + results, seconds));
+        let gpu_memory = gpu.and_then(|gpu| gpu.memory).unwrap_or(0);
+        let disk = order + s.block_bytes + degrees + results;
+        stages.push(Stage { gpu_memory, ..stage("triangle", triangle, disk, seconds) });
     }
     (stages, needed)
 }

@@ -319,3 +319,31 @@ fn a_plan_refuses_what_a_gpu_can_not_hold_before_anything_runs() {
         assert!(ran.out.contains(line), "{line} is not in {}", ran.out);
     }
 }
+
+#[test]
+fn devices_says_what_there_is_and_what_is_missing() {
+    let Some((mut gpu, _)) = small() else { return };
+    let env = [("CUDA_ON_CPU_DEVICES", "2"), ("CUDA_ON_CPU_TAKEN", "536870912")];
+    let out = gpu.with(&env, &["devices"]).expect(0).out;
+    let name = "CUDA on a CPU (stand-in), compute capability 9.0, 1 GiB of memory, 512 MiB free";
+    let kernels = format!("kernels compiled ones are kept in {}\n", gpu.place.path("cache/gpugraph").display());
+    for line in
+        ["driver  CUDA 13.0\n", "nvrtc   13.0\n", &format!("gpu 0   {name}\n"), &format!("gpu 1   {name}\n"), &kernels]
+    {
+        assert!(out.contains(line), "{line} is not in {out}");
+    }
+    let json = gpu.with(&env, &["devices", "--json"]).expect(0).out;
+    let json: serde_json::Value = serde_json::from_str(&json).expect("JSON");
+    assert_eq!(number(&json["cuda"]["gpus"][1], "memory_free"), 512 << 20);
+    assert_eq!(json["cuda"]["nvrtc_version"], "13.0");
+    let out = gpu.with(&[("CUDA_ON_CPU_DEVICES", "0")], &["devices"]).expect(0).out;
+    assert!(out.contains("gpu     none; ") && out.contains("missing a GPU: the driver sees none"), "{out}");
+    if only(&mut gpu, &[]).is_some() {
+        let out = gpu.with(&[], &["devices"]).expect(0).out;
+        for line in
+            ["driver  none\n", "nvrtc   none\n", "missing NVRTC (libnvrtc.so)", "missing CUDA driver (libcuda.so.1)"]
+        {
+            assert!(out.contains(line), "{line} is not in {out}");
+        }
+    }
+}

@@ -40,6 +40,7 @@ use disabled as driver;
 use enabled as driver;
 
 use serde::Serialize;
+use std::path::PathBuf;
 
 /// One GPU.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
@@ -52,6 +53,8 @@ pub struct Gpu {
     pub capability: String,
     /// Bytes of memory.
     pub memory: u64,
+    /// Bytes of it that nobody has, where that was asked for: it takes a context.
+    pub memory_free: Option<u64>,
 }
 
 /// What of CUDA was found.
@@ -61,6 +64,10 @@ pub struct Cuda {
     pub driver: Option<String>,
     /// Whether the run-time compiler, NVRTC, is there.
     pub nvrtc: bool,
+    /// Its version.
+    pub nvrtc_version: Option<String>,
+    /// The folder that compiled kernels are kept in; none without a home.
+    pub kernels: Option<PathBuf>,
     /// The GPUs.
     pub gpus: Vec<Gpu>,
     /// What is missing, and how to get it.
@@ -70,6 +77,18 @@ pub struct Cuda {
 /// Looks for CUDA. Never fails: what is missing is said in words.
 pub fn probe() -> Cuda {
     driver::probe()
+}
+
+/// The same, and what memory is free, which takes a moment for each GPU.
+pub fn probe_memory() -> Cuda {
+    let mut cuda = driver::probe();
+    for gpu in &mut cuda.gpus {
+        match driver::free_memory(gpu.index) {
+            Ok(free) => gpu.memory_free = Some(free),
+            Err(why) => cuda.missing.push(format!("GPU {} does not open: {why}", gpu.index)),
+        }
+    }
+    cuda
 }
 
 /// Names of all GPUs.

@@ -247,10 +247,13 @@ __device__ inline u32 close_head(const Pair& pair, const Marked& marked, const u
 template <bool SMALL, bool CORNERS>
 __device__ inline void close_heads(const Pair& pair, Tally& tally, const Marked& marked, u32 first, u32 end) {
     u32 closed = 0, before = 0, block = 0;
-    for (u32 batch = first + warp_id() * 32; batch < end; batch += blockDim.x) {
-        u64 mine = batch + lane_id() < end ? pair.heads[batch + lane_id()] : 0;
+    // Every warp has eight turns or so, so that all end at about the same time.
+    u32 each = min(32u, (end - first + 63) / 64);
+    for (u32 batch = first + warp_id() * each; batch < end; batch += 8 * each) {
+        u32 some = min(each, end - batch);
+        u64 mine = lane_id() < some ? pair.heads[batch + lane_id()] : 0;
         tally.add_probes((u32)mine >> LENGTH_BITS, (u32)mine & LENGTH_MASK);
-        for (u32 h = 0; h < min(32u, end - batch); h++) {
+        for (u32 h = 0; h < some; h++) {
             u64 head = __shfl_sync(ALL_LANES, mine, h);
             u32 from = head >> 32, length = (u32)head & LENGTH_MASK;
             if ((u32)head >> LENGTH_BITS != block) {
@@ -308,8 +311,8 @@ extern "C" __global__ void __launch_bounds__(256, 6) count_many_corners(Pair pai
 constexpr u32 SLOTS = 2 * LONGEST_HASHED;
 constexpr u32 EMPTY = 0xffffffffu;
 // Rows that a block of threads takes at a time, and its warps: where most rows have heads, a few are work enough.
-constexpr u32 FEW_ROWS = 1024;
-constexpr u32 FEW_ROWS_EACH = 8;
+constexpr u32 FEW_ROWS = 128;
+constexpr u32 FEW_ROWS_EACH = 4;
 
 __device__ inline u32 slot_of(u32 id, u32 mask) { return id * 2654435761u >> 16 & mask; }
 
@@ -341,11 +344,17 @@ __device__ inline void close_few(const Pair& pair, Tally& tally, u32* table, u32
         for (u32 h = lane / 8; h < 32; h += 4) {
             u64 head = __shfl_sync(ALL_LANES, mine, h);
             u32 from = head >> 32, head_length = (u32)head & LENGTH_MASK, found = 0;
-            for (u32 i = lane % 8; i < head_length; i += 8) {
-                u32 id = __ldg(pair.partner.targets + from + i);
-                bool hit = is_in(table, mask, id);
-                if (CORNERS && hit) atomicAdd(&pair.corners[id], 1ull);
-                found += hit;
+            for (u32 i = lane % 8; i < head_length; i += 32) {
+                u32 ids[4];
+#pragma unroll
+                for (u32 k = 0; k < 4; k++)
+                    ids[k] = i + 8 * k < head_length ? __ldg(pair.partner.targets + from + i + 8 * k) : EMPTY;
+#pragma unroll
+                for (u32 k = 0; k < 4; k++) {
+                    bool hit = ids[k] != EMPTY && is_in(table, mask, ids[k]);
+                    if (CORNERS && hit) atomicAdd(&pair.corners[ids[k]], 1ull);
+                    found += hit;
+                }
             }
             for (int step = 4; step > 0; step /= 2) found += __shfl_xor_sync(ALL_LANES, found, step);
             at_b += found;

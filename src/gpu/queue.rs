@@ -163,6 +163,14 @@ impl Queue {
         Ok(Event { device: self.device.clone(), event })
     }
 
+    /// Marks this place of the queue with an event that was used before.
+    ///
+    /// # Errors
+    /// [`crate::Error::Lost`].
+    pub fn mark(&self, event: &Event) -> Result<()> {
+        event.event.record(&self.stream).map_err(|e| self.device.lost("mark a place in a queue", e))
+    }
+
     /// What is queued from now on begins after `event`.
     ///
     /// # Errors

@@ -93,9 +93,9 @@ impl StopFlag {
 }
 
 /// Bytes copied at once: far above what a copy costs to start, and so few that all threads have some of a small block.
-const SLOT: usize = 1 << 20;
+const SLOT: usize = 2 << 20;
 /// Slots of each thread: one is filled while others are copied from.
-const SLOTS: usize = 4;
+const SLOTS: usize = 3;
 /// More threads copy no faster.
 const MOST_THREADS: usize = 16;
 
@@ -103,16 +103,21 @@ const MOST_THREADS: usize = 16;
 #[derive(Debug)]
 pub struct Uploader {
     lanes: Vec<Lane>,
+    /// Where the lanes meet.
+    meeting: Queue,
     pinned: Pinned,
     slot: usize,
     pool: ThreadPool,
 }
 
+/// What one thread copies with.
 #[derive(Debug)]
 struct Lane {
     queue: Queue,
-    /// When each slot was copied from.
-    copied: [Option<Event>; SLOTS],
+    /// When each slot was copied from. Made once: making an event takes longer than the copy of a small piece.
+    copied: Vec<Event>,
+    /// When all that was queued is done.
+    done: Event,
 }
 
 impl Uploader {
@@ -128,11 +133,16 @@ impl Uploader {
     pub fn new(device: &Device, threads: usize, budget: &Budget) -> Result<Uploader> {
         let pinned = Pinned::new(device, Self::bytes(threads, budget.limit()) as usize, budget)?;
         let threads = threads.clamp(1, MOST_THREADS);
-        let lane = |_| Ok(Lane { queue: device.queue()?, copied: [const { None }; SLOTS] });
+        let lane = |_| -> Result<Lane> {
+            let queue = device.queue()?;
+            let copied = (0..SLOTS).map(|_| queue.record()).collect::<Result<_>>()?;
+            Ok(Lane { done: queue.record()?, copied, queue })
+        };
         let lanes = (0..threads).map(lane).collect::<Result<_>>()?;
         let pool = ThreadPoolBuilder::new().num_threads(threads).thread_name(|i| format!("upload {i}")).build();
         let no_threads = |e| Error::io("start threads to copy to the GPU", "threads", std::io::Error::other(e));
-        Ok(Uploader { lanes, pinned, slot: slot(budget.limit()), pool: pool.map_err(no_threads)? })
+        let (meeting, pool) = (device.queue()?, pool.map_err(no_threads)?);
+        Ok(Uploader { lanes, meeting, pinned, slot: slot(budget.limit()), pool })
     }
 
     /// Copies every part to its place; returns when all was read, with what tells that all is there. `go_on` is asked
@@ -140,11 +150,7 @@ impl Uploader {
     ///
     /// # Errors
     /// What `go_on` returned, [`Error::Lost`].
-    pub fn upload(
-        &mut self,
-        parts: &[(&[u8], Span<u8>)],
-        go_on: &(dyn Fn() -> Result<()> + Sync),
-    ) -> Result<Vec<Event>> {
+    pub fn upload(&mut self, parts: &[(&[u8], Span<u8>)], go_on: &(dyn Fn() -> Result<()> + Sync)) -> Result<Event> {
         let slot = self.slot;
         let pieces = parts.iter().flat_map(|&(bytes, to)| {
             bytes.chunks(slot).enumerate().map(move |(i, piece)| (piece, to.part((i * slot) as u64..u64::MAX)))
@@ -153,10 +159,13 @@ impl Uploader {
         let next = AtomicUsize::new(0);
         let lanes = self.lanes.iter_mut().zip(self.pinned.bytes_mut().chunks_mut(SLOTS * slot)).take(pieces.len());
         let lanes: Vec<(&mut Lane, &mut [u8])> = lanes.collect();
+        let busy = lanes.len();
         let work = |(lane, memory): (&mut Lane, &mut [u8])| lane.copy(memory, slot, &pieces, &next, go_on);
         // The first error is the one that counts.
-        let ends: Vec<Result<Event>> = self.pool.install(|| lanes.into_par_iter().with_max_len(1).map(work).collect());
-        ends.into_iter().collect()
+        let ends: Vec<Result<()>> = self.pool.install(|| lanes.into_par_iter().with_max_len(1).map(work).collect());
+        ends.into_iter().collect::<Result<()>>()?;
+        self.lanes.iter().take(busy).try_for_each(|lane| self.meeting.after(&lane.done))?;
+        self.meeting.record()
     }
 
     /// Waits until all that was read is there.
@@ -189,19 +198,17 @@ impl Lane {
         pieces: &[(&[u8], Span<u8>)],
         next: &AtomicUsize,
         go_on: &(dyn Fn() -> Result<()> + Sync),
-    ) -> Result<Event> {
+    ) -> Result<()> {
         for turn in (0..SLOTS).cycle() {
             let Some(&(piece, to)) = pieces.get(next.fetch_add(1, Ordering::Relaxed)) else { break };
+            let (copied, slot) = (&self.copied[turn], &mut memory[turn * slot..][..piece.len()]);
             go_on()?;
-            if let Some(event) = self.copied[turn].take() {
-                event.wait()?;
-            }
-            let slot = &mut memory[turn * slot..][..piece.len()];
+            copied.wait()?;
             slot.copy_from_slice(piece);
             // SAFETY: the slot is not touched before `copied` says so, and not unpinned before the queue is finished.
             unsafe { self.queue.upload(slot, to)? };
-            self.copied[turn] = Some(self.queue.record()?);
+            self.queue.mark(copied)?;
         }
-        self.queue.record()
+        self.queue.mark(&self.done)
     }
 }

@@ -66,6 +66,8 @@ pub struct Graph {
     pub edges: u64,
     pub max_degree: u64,
     pub blocks: u64,
+    /// Whether the prepared graph stays in the workdir.
+    pub kept: bool,
 }
 
 #[derive(Debug, Clone, Serialize)]

@@ -161,6 +161,7 @@ impl Session {
                 edges: stored.edges,
                 max_degree: stored.summary.max_degree,
                 blocks,
+                kept: self.job.keep,
             },
             stages: std::mem::take(&mut self.stages),
             seconds,

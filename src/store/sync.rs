@@ -1,6 +1,7 @@
 //! Durability off the critical path: one thread syncs finished files while the job goes on.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeSet, VecDeque};
+use std::fs::File;
 use std::path::PathBuf;
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::thread::JoinHandle;
@@ -10,8 +11,8 @@ use super::replace::sync_folder;
 use crate::error::{Error, Result};
 use crate::failpoint;
 
-/// Files that may wait at once. Each holds a descriptor, of which a process has 1024 by default.
-const QUEUE: usize = 64;
+/// Files that wait with their descriptor, of which a process has 1024 by default. More are opened again in their turn.
+const OPEN: usize = 64;
 
 /// Syncs files given to it in the background. One a job. Dropped, it leaves what still waits to the system: nobody was
 /// told that these files are durable, and a signal must not wait for gigabytes to reach a disk.
@@ -28,7 +29,7 @@ struct Shared {
 
 #[derive(Default)]
 struct State {
-    queue: Vec<Pending>,
+    queue: VecDeque<(PathBuf, Option<File>)>,
     busy: bool,
     closed: bool,
     folders: BTreeSet<PathBuf>,
@@ -60,16 +61,21 @@ impl Syncer {
         Ok(Syncer { shared, thread: Some(thread) })
     }
 
-    /// Takes over a file. Blocks only while 64 files are waiting, that is, when the disk is far behind.
+    /// Takes over a file, however far the disk is behind.
     pub fn push(&self, pending: Pending) -> Seal {
-        let seal = pending.seal();
         let mut state = self.shared.lock();
-        while state.queue.len() >= QUEUE {
-            state = self.shared.wait(state);
-        }
-        state.queue.push(pending);
+        let file = (state.queue.len() < OPEN).then_some(pending.file);
+        state.queue.push_back((pending.path, file));
         self.shared.changed.notify_all();
-        seal
+        pending.seal
+    }
+
+    /// What went wrong so far, without waiting for files that nobody will read again after this process.
+    ///
+    /// # Errors
+    /// As [`Syncer::wait`].
+    pub fn check(&self) -> Result<()> {
+        self.shared.lock().error.take().map_or(Ok(()), Err)
     }
 
     /// Waits until every file pushed before is durable under its name: to be called before the manifest says so.
@@ -118,21 +124,27 @@ fn run(shared: &Shared) {
             state = shared.wait(state);
             continue;
         }
-        let pending = state.queue.remove(0);
+        let Some((path, file)) = state.queue.pop_front() else { continue };
         state.busy = true;
         shared.changed.notify_all();
         drop(state);
-        let done = failpoint::hit("store.fsync").and_then(|()| pending.file.sync_all());
+        let file = file.map_or_else(|| File::open(&path), Ok);
+        let done = failpoint::hit("store.fsync").and(file).and_then(|file| file.sync_all());
         state = shared.lock();
         state.busy = false;
-        if let Err(e) = done {
-            let error = Error::io("sync", &pending.path, e);
-            state.error.get_or_insert(error);
+        match done {
+            // Removed meanwhile: nobody needs it.
+            Err(e) if e.kind() == std::io::ErrorKind::NotFound => continue,
+            Err(e) => {
+                let error = Error::io("sync", &path, e);
+                state.error.get_or_insert(error);
+            }
+            Ok(()) => {}
         }
         // One entry a folder: any path in it will do to sync it.
-        let known = state.folders.iter().any(|path| path.parent() == pending.path.parent());
+        let known = state.folders.iter().any(|known| known.parent() == path.parent());
         if !known {
-            state.folders.insert(pending.path);
+            state.folders.insert(path);
         }
         shared.changed.notify_all();
     }

@@ -156,12 +156,14 @@ impl Gpu<'_> {
         for some in steps(&pieces) {
             let parts: Vec<_> = some.iter().flat_map(|(piece, place)| place.parts(graph, piece)).collect();
             let copied = uploader.upload(&parts, &go_on)?;
-            copied.iter().try_for_each(|event| counting.queue.after(event))?;
+            counting.queue.after(&copied)?;
             for (piece, place) in some {
                 counting.shift(graph, piece, place.starts, place.entry)?;
                 if inside.first().is_some_and(|first| first.pieces.contains(piece)) {
                     counting.count_heads(work, &front, piece, place.targets)?;
                 }
+                // Mapped pages of a file system in memory count as memory of the process.
+                graph.block(piece.block).release();
             }
         }
         tracing::debug!(blocks = blocks.len(), parcel.rows, parcel.entries, seconds = seconds(started), "front copied");
@@ -190,7 +192,7 @@ impl Gpu<'_> {
             let to_count = to_count;
             for partner in partners {
                 let Loaded { slot, resident, copied } = to_count.recv().map_err(|_| unheard())??;
-                copied.iter().try_for_each(|event| counting.queue.after(event))?;
+                counting.queue.after(&copied)?;
                 for (piece, place) in places(partner, resident) {
                     counting.shift(graph, piece, place.starts, place.entry)?;
                     counting.count_heads(work, &front, piece, place.targets)?;
@@ -268,7 +270,7 @@ fn front_entry(front: &Parcel, piece: &Piece) -> u64 {
 struct Loaded {
     slot: Span<u32>,
     resident: Resident,
-    copied: Vec<Event>,
+    copied: Event,
 }
 
 /// Copies partner parcels while others are counted.

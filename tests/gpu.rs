@@ -166,12 +166,13 @@ fn rows_with_ids_beyond_the_bitmap() {
     const EXACT: u64 = 1 << 18;
     const FILTER: u64 = 1 << 14;
     const DEGREE: usize = 80;
-    // All vertices have the same degree, repeats included, so they are ordered by their ids: six of a from 2^18 on, two
+    // All vertices have the same degree, repeats included, so they are ordered by their ids: twelve of a from 2^18 on, two
     // of b that share bits of the filter with some of a, 66 of c. Pairs that only repeat fill what is between.
-    let a: Vec<u64> = (0..6).map(|i| EXACT + 7 * i).collect();
-    let b = [EXACT + FILTER + 7, EXACT + FILTER + 14];
-    let c: Vec<u64> = (0..66).map(|i| EXACT + FILTER + 100 + i).collect();
-    let last = EXACT + FILTER + 200;
+    let near = (0..6).map(|i| EXACT + 2000 + 7 * i);
+    let a: Vec<u64> = near.chain((0..6).map(|i| EXACT + FILTER + 1000 + 13 * i)).collect();
+    let b = [EXACT + FILTER + 2007, EXACT + FILTER + 2014];
+    let c: Vec<u64> = (0..66).map(|i| EXACT + FILTER + 2100 + i).collect();
+    let last = EXACT + FILTER + 2200;
     let mut edges: Vec<[u64; 2]> = b.into_iter().flat_map(|b| c.iter().map(move |&c| [b, c])).collect();
     edges.extend(b.into_iter().flat_map(|b| a.iter().step_by(2).map(move |&a| [b, a])));
     let mut dice = Dice(2);

@@ -216,6 +216,8 @@ fn without_a_compiler_it_says_what_to_install_unless_kernels_are_kept() {
     assert_eq!((triangles(&report), &report["device"]), (known, &"gpu".into()));
 }
 
+type Damage = dyn Fn(&[u8]) -> Vec<u8>;
+
 fn kept_kernels(gpu: &Gpu) -> Vec<PathBuf> {
     let entries = fs::read_dir(gpu.place.path("cache/gpugraph")).expect("kernels");
     entries.map(|entry| entry.expect("an entry").path()).collect()
@@ -232,7 +234,7 @@ fn kept_kernels_that_are_damaged_are_compiled_again() {
     let foreign = b"not a cubin of this driver\0";
     let foreign = [&xxhash_rust::xxh3::xxh3_64(foreign).to_le_bytes()[..], foreign].concat();
     let flipped = |bytes: &[u8]| bytes.iter().enumerate().map(|(i, b)| b ^ u8::from(i == 20)).collect::<Vec<u8>>();
-    let damages: [&dyn Fn(&[u8]) -> Vec<u8>; 5] =
+    let damages: [&Damage; 5] =
         [&flipped, &|bytes| bytes[..bytes.len() - 3].to_vec(), &|_| Vec::new(), &|_| vec![1; 5], &|_| foreign.clone()];
     for damage in damages {
         kept.iter().zip(&good).for_each(|(path, good)| fs::write(path, damage(good)).expect("write"));
@@ -306,6 +308,9 @@ fn a_plan_refuses_what_a_gpu_can_not_hold_before_anything_runs() {
         .job_on(&gpu.place.path("edges.u32"), "[job]\nworkdir = 'work'\nkeep = true\n[triangle]\nper_vertex = true\n");
     gpu.run(&[], &["run.device=cpu"]).expect(0);
     let memory = "limits.gpu_memory=1MiB";
+    let early = ["plan", "job.toml", "--set", "job.workdir=other", "--set", memory];
+    let out = gpu.with(&[], &early).expect(0).out;
+    assert!(out.contains("warning: limits.gpu_memory = 1 MiB may be too small: 2MiB surely would do"), "{out}");
     let plan = |device| gpu.with(&[], &["plan", "job.toml", "--set", device, "--set", memory]);
     let ran = plan(GPU).expect(7);
     assert!(ran.error().contains("limits.gpu_memory = 1 MiB") && ran.error().contains("at least 2MiB"), "{}", ran.err);

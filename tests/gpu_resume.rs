@@ -7,7 +7,7 @@ use std::path::Path;
 use std::time::{Duration, Instant};
 
 use serde_json::Value;
-use support::gpu::Gpu;
+use support::gpu::{Columns, Gpu};
 use support::{Dice, answer, number, random_edges, resumed};
 
 const CPU: &str = "run.device=cpu";
@@ -16,7 +16,7 @@ const PER_VERTEX: &str = "[triangle]\nper_vertex = true\n";
 const PREPARED: [&str; 4] = ["ingest", "relabel", "partition", "sort"];
 
 /// Jobs with several blocks, without and with counts of vertices; what the processor says of them.
-fn jobs() -> Vec<(Gpu, Value, Vec<Option<Vec<u8>>>)> {
+fn jobs() -> Vec<(Gpu, Value, Columns)> {
     if !cfg!(feature = "failpoints") {
         println!("SKIPPED: built without the feature failpoints");
         return Vec::new();

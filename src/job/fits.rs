@@ -19,12 +19,16 @@ impl Plan {
         }
     }
 
-    /// Says what may not fit: its bound exceeds a limit.
-    pub(super) fn say_maybe(&mut self) {
+    /// Says what may not fit: its bound exceeds a limit. `gpu_memory` is that of the fewest bytes of GPU memory.
+    pub(super) fn say_maybe(&mut self, gpu_memory: u64) {
         let (given, needed) = (self.host_memory_limit, self.host_memory_needed);
         if needed > given {
             let (given, needed) = (size::show(given), at_least(needed));
             self.maybe.push(format!("limits.host_memory = {given} may be too small: {needed} surely would do"));
+        }
+        if let Some(limit) = self.gpu_memory_limit.filter(|&limit| whole_pieces(limit) < gpu_memory) {
+            let (given, needed) = (size::show(limit), gpu::at_least(gpu_memory));
+            self.maybe.push(format!("limits.gpu_memory = {given} may be too small: {needed} surely would do"));
         }
         if self.disk > self.disk_free {
             let (needed, free) = (size::show(self.disk), size::show(self.disk_free));

@@ -196,7 +196,8 @@ impl Plan {
         let ingest = ingest::scratch_bytes(0, threads) + reading + least_ids;
         let disk = 2 * edges_about.min(distinct);
         plan.surely = Surely { host_memory: machine.own() + ingest, disk, ..Surely::default() };
-        plan.say_maybe();
+        // As a layout's longest row is bounded.
+        plan.say_maybe(least_gpu_memory(job, 2 * (edges.isqrt() + 1), connected));
         Ok(plan)
     }
 

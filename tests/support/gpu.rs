@@ -7,6 +7,9 @@ use serde_json::Value;
 
 use super::{Place, Ran, Started, cuda_on_cpu};
 
+/// Bytes of the results per vertex.
+pub type Columns = Vec<Option<Vec<u8>>>;
+
 /// A place with a GPU.
 pub struct Gpu {
     pub cuda: PathBuf,
@@ -64,7 +67,7 @@ impl Gpu {
     }
 
     /// Results per vertex, where the job has them.
-    pub fn columns(&self) -> Vec<Option<Vec<u8>>> {
+    pub fn columns(&self) -> Columns {
         let column = |name| fs::read(self.place.workdir().join("out").join(name)).ok();
         ["triangles.npy", "clustering.npy"].map(column).into()
     }

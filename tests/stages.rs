@@ -19,6 +19,7 @@ use gpugraph::prepare::order;
 use gpugraph::prepare::partition::Partition;
 use gpugraph::prepare::relabel::{ISOLATED, Relabelled, relabel};
 use gpugraph::prepare::shares::{Needs, Shares};
+use gpugraph::prepare::sort::sorters;
 use gpugraph::store::sync::Syncer;
 use proptest::prelude::*;
 
@@ -36,7 +37,7 @@ fn input(folder: &Path, edges: &[[u64; 2]]) -> Input {
 }
 
 fn first_pass(input: &Input, threads: usize) -> Ingested {
-    ingest(input, None, threads, &roomy(threads), &Unwatched).expect("ingest")
+    ingest(input, None, threads, &roomy(threads), None, &Unwatched).expect("ingest")
 }
 
 /// Counters of many threads could take all there is: what degrees need is kept for them, also in a sorted input, where
@@ -49,11 +50,11 @@ fn degrees_fit_whatever_the_counters_of_threads_would_take() {
     for threads in [1, 8] {
         let own = own_bytes(threads) + input.scratch_bytes(threads) + ingest::scratch_bytes(0, threads);
         let budget = Budget::new(own + ingest::degrees_bytes(ids), threads).expect("a budget");
-        let found = ingest(&input, None, threads, &budget, &Unwatched).expect("ingest");
+        let found = ingest(&input, None, threads, &budget, None, &Unwatched).expect("ingest");
         assert_eq!(found.degrees.len() as u64, ids);
         assert!(found.degrees.iter().enumerate().all(|(i, &d)| d == 2 - u32::from(i == 0 || i as u64 == ids - 1)));
         let budget = Budget::new(own + (1 << 20), threads).expect("a budget");
-        assert_eq!(ingest(&input, None, threads, &budget, &Unwatched).expect_err("too little").exit_code(), 7);
+        assert_eq!(ingest(&input, None, threads, &budget, None, &Unwatched).expect_err("too little").exit_code(), 7);
     }
 }
 
@@ -134,7 +135,7 @@ fn prepare(folder: &Path, input: &Input, how: How) -> (Vec<Vec<u32>>, Vec<u32>, 
         in_flight: shares.sizes.in_flight,
         syncer: &syncer,
     };
-    let built = builder.build(how.threads, &Unwatched).expect("build");
+    let built = builder.build(sorters(how.threads), &Unwatched).expect("build");
     syncer.wait().expect("synced");
     let catalogue = Catalogue::open(folder, KEY, layout).expect("open");
     catalogue.verify(|| Ok(())).expect("whole");

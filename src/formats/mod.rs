@@ -81,6 +81,20 @@ pub trait Visitor: Send {
     fn stopped(&mut self) {}
 }
 
+impl<V: Visitor + ?Sized> Visitor for &mut V {
+    fn visit(&mut self, edges: Edges<'_>) -> Result<()> {
+        (**self).visit(edges)
+    }
+
+    fn chunk_done(&mut self, chunk: u64) -> Result<()> {
+        (**self).chunk_done(chunk)
+    }
+
+    fn stopped(&mut self) {
+        (**self).stopped();
+    }
+}
+
 /// Told of progress as input is consumed.
 pub trait Watch: Sync {
     /// `bytes` more of [`Input::bytes`] are done. An error (a signal arrived) stops the scan and is what it returns.

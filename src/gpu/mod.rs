@@ -12,6 +12,8 @@ mod disabled;
 #[cfg(feature = "gpu")]
 mod enabled;
 #[cfg(feature = "gpu")]
+mod lane;
+#[cfg(feature = "gpu")]
 mod program;
 #[cfg(feature = "gpu")]
 mod queue;
@@ -25,6 +27,8 @@ mod workspace;
 pub use arena::{Arena, Span, at_least, span_bytes, whole_pieces};
 #[cfg(feature = "gpu")]
 pub use device::Device;
+#[cfg(feature = "gpu")]
+pub use lane::Lane;
 #[cfg(feature = "gpu")]
 pub use program::{Kernel, Program};
 #[cfg(feature = "gpu")]

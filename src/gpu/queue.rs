@@ -17,6 +17,7 @@ pub struct Queue {
     stream: Arc<CudaStream>,
 }
 
+#[must_use = "what was queued is done only when the event is"]
 /// A place in a queue: everything before it is done when the event is.
 #[derive(Debug)]
 pub struct Event {

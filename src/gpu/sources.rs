@@ -29,5 +29,9 @@ pub const SCAN: Source = Source { name: "scan.cu", text: include_str!("../../ker
 pub const TRIANGLE: Source =
     Source { name: "triangle.cu", text: include_str!("../../kernels/triangle.cu"), headers: HEADERS };
 
+/// Preparation: degrees, bins, rows.
+pub const PREPARE: Source =
+    Source { name: "prepare.cu", text: include_str!("../../kernels/prepare.cu"), headers: HEADERS };
+
 /// All programs.
-pub const ALL: [Source; 2] = [SCAN, TRIANGLE];
+pub const ALL: [Source; 3] = [SCAN, TRIANGLE, PREPARE];

@@ -6,6 +6,7 @@
 
 use super::arena::Span;
 use super::device::Device;
+use super::lane;
 use super::queue::{Event, Queue};
 use crate::error::{Error, Result};
 use crate::memory::{Budget, Buffer};
@@ -92,8 +93,8 @@ impl StopFlag {
     }
 }
 
-/// Bytes copied at once: far above what a copy costs to start, and so few that all threads have some of a small block.
-const SLOT: usize = 2 << 20;
+/// Bytes copied at once, at most: far above what a copy costs to start.
+const SLOT: usize = 4 << 20;
 /// Slots of each thread: one is filled while others are copied from.
 const SLOTS: usize = 3;
 /// More threads copy no faster.
@@ -145,19 +146,37 @@ impl Uploader {
         Ok(Uploader { lanes, meeting, pinned, slot: slot(budget.limit()), pool })
     }
 
+    /// The threads' queues and slots, for work that brings its own data and takes results away.
+    ///
+    /// # Errors
+    /// [`Error::Lost`].
+    pub fn lanes(&mut self) -> Result<Vec<lane::Lane<'_>>> {
+        let words = self.slot / 4;
+        // SAFETY: any bytes are words, and pinned memory starts at a page.
+        let (_, memory, _) = unsafe { self.pinned.bytes_mut().align_to_mut::<u32>() };
+        let slots = memory.chunks_mut(SLOTS * words).map(|slots| slots.chunks_mut(words).collect());
+        self.lanes.iter().zip(slots).map(|(lane, slots)| lane::Lane::new(&lane.queue, slots)).collect()
+    }
+
+    /// How many lanes there are, and bytes of a slot of theirs.
+    pub fn shape(&self) -> (usize, u64) {
+        (self.lanes.len(), self.slot as u64)
+    }
+
     /// Copies every part to its place; returns when all was read, with what tells that all is there. `go_on` is asked
     /// between pieces.
     ///
     /// # Errors
     /// What `go_on` returned, [`Error::Lost`].
     pub fn upload(&mut self, parts: &[(&[u8], Span<u8>)], go_on: &(dyn Fn() -> Result<()> + Sync)) -> Result<Event> {
-        let slot = self.slot;
+        // Small pieces, so that all threads have some of a small block.
+        let slot = self.slot / 2;
         let pieces = parts.iter().flat_map(|&(bytes, to)| {
             bytes.chunks(slot).enumerate().map(move |(i, piece)| (piece, to.part((i * slot) as u64..u64::MAX)))
         });
         let pieces: Vec<_> = pieces.collect();
         let next = AtomicUsize::new(0);
-        let lanes = self.lanes.iter_mut().zip(self.pinned.bytes_mut().chunks_mut(SLOTS * slot)).take(pieces.len());
+        let lanes = self.lanes.iter_mut().zip(self.pinned.bytes_mut().chunks_mut(SLOTS * self.slot)).take(pieces.len());
         let lanes: Vec<(&mut Lane, &mut [u8])> = lanes.collect();
         let busy = lanes.len();
         let work = |(lane, memory): (&mut Lane, &mut [u8])| lane.copy(memory, slot, &pieces, &next, go_on);
@@ -187,7 +206,7 @@ impl Drop for Uploader {
 fn slot(limit: u64) -> usize {
     // At small limits the copies take a 32nd.
     let part = (limit / (32 * (MOST_THREADS * SLOTS) as u64)) as usize;
-    part.clamp(64 << 10, SLOT).next_multiple_of(4096)
+    part.clamp(64 << 10, SLOT).next_multiple_of(8192)
 }
 
 impl Lane {

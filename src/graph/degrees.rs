@@ -29,6 +29,13 @@ impl Degrees {
         Counter { shared: self, hubs: vec![0; HUBS.min(self.0.len())] }
     }
 
+    /// Adds what was counted elsewhere of the vertices from `first` on.
+    pub fn add(&self, first: usize, counted: &[u32]) {
+        for (degree, &more) in self.0[first..].iter().zip(counted).filter(|&(_, &more)| more > 0) {
+            degree.fetch_add(more, Ordering::Relaxed);
+        }
+    }
+
     /// The finished degrees, in the order of vertices.
     pub fn finish(self) -> Buffer<u32> {
         self.0.into_plain()

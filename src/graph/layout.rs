@@ -168,6 +168,13 @@ impl Bins {
         self.spans.iter().map(|s| s.len() as u64).max().unwrap_or(0)
     }
 
+    /// How [`Self::of`] finds a bin, for a device to do the same: row `v` with its highest bit at place `h` lies in
+    /// granule `((h - m) << m) + (v >> (h - m))`, `m` being the number here (and `h` at least `m`), and the table has
+    /// the bin of each granule.
+    pub fn table(&self) -> (u32, &[u32]) {
+        (self.cut.mantissa, &self.of_granule)
+    }
+
     /// The bin of row `v`.
     #[inline]
     pub fn of(&self, v: u32) -> usize {

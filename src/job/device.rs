@@ -11,6 +11,7 @@ use crate::error::{Error, Result};
 use crate::gpu::{Device, Workspace};
 use crate::graph::catalogue::Catalogue;
 use crate::memory::{Budget, Reservation};
+use crate::prepare::{self, Accelerator};
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering::Relaxed};
 use std::sync::{Mutex, PoisonError};
 
@@ -22,7 +23,7 @@ pub struct InUse {
     pub workspace: Mutex<Workspace>,
     /// All host memory that it holds: the driver's, and what is pinned for copies.
     pub host_memory: u64,
-    /// Whether something was computed on the processor after all.
+    /// Whether triangles were counted on the processor after all.
     declined: AtomicBool,
     _driver: Reservation,
 }
@@ -94,17 +95,19 @@ impl Session {
         Machine { host_memory: self.budget.limit(), threads: self.threads, gpu, missing: None }
     }
 
-    /// What the report calls the device.
-    pub(super) fn device_name(&self) -> &'static str {
-        if self.computing().is_some() { "gpu" } else { "cpu" }
+    /// What prepares graphs in place of the processor, if anything does.
+    pub(super) fn accelerator(&self) -> Option<impl Accelerator + '_> {
+        let InUse { workspace, .. } = self.device.as_ref()?;
+        Some(prepare::gpu::Gpu::new(workspace.lock().unwrap_or_else(PoisonError::into_inner)))
     }
 
-    fn computing(&self) -> Option<&InUse> {
-        self.device.as_ref().filter(|used| !used.declined.load(Relaxed))
+    /// What the report calls the device.
+    pub(super) fn device_name(&self) -> &'static str {
+        if self.device.as_ref().is_some_and(|used| !used.declined.load(Relaxed)) { "gpu" } else { "cpu" }
     }
 
     /// `limits.gpu_memory` as used, and the most that was; both 0 without a GPU.
     pub(super) fn gpu_memory(&self) -> (u64, u64) {
-        self.computing().map_or((0, 0), |used| (used.device.limit(), used.device.peak()))
+        self.device.as_ref().map_or((0, 0), |used| (used.device.limit(), used.device.peak()))
     }
 }

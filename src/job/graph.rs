@@ -20,6 +20,7 @@ use crate::prepare::order;
 use crate::prepare::partition::{Partition, changed};
 use crate::prepare::relabel::{Relabelled, relabel};
 use crate::prepare::shares::{Shares, Sizes};
+use crate::prepare::{Accelerator, sort};
 use serde::{Deserialize, Serialize};
 use std::path::{Path, PathBuf};
 
@@ -189,7 +190,9 @@ impl Session {
 
     fn pass(&mut self, input: &Input, dictionary: Option<&Dictionary>) -> Result<Ingested> {
         self.stage("ingest", input.bytes(), Unit::Bytes, |s, progress| {
-            let found = ingest::ingest(input, dictionary, s.threads, &s.budget, &Watched(progress))?;
+            let mut device = s.accelerator();
+            let device = device.as_mut().map(|device| device as &mut dyn Accelerator);
+            let found = ingest::ingest(input, dictionary, s.threads, &s.budget, device, &Watched(progress))?;
             Ok((found, Moved { read: input.bytes(), written: 0 }))
         })
     }
@@ -313,14 +316,17 @@ impl Session {
                 false => None,
             };
             let name = input.name();
-            let mut scatters: Vec<_> = (0..s.threads)
-                .map(|_| dictionary::Numbered::new(dictionary.as_ref(), &name, partition.scatter(&map, &name)))
-                .collect();
-            let scan = input.scan(&mut scatters, &Watched(progress))?;
-            let mut loops = 0;
-            for scatter in scatters {
-                loops += scatter.inner.finish()?;
-            }
+            let mut device = s.accelerator();
+            let by_device = device.as_mut().map(|device| device.placing(&partition, &map, &name)).transpose()?;
+            let mut placing = by_device.flatten().unwrap_or_else(|| {
+                Box::new((0..s.threads).map(|_| partition.scatter(&map, &name)).collect::<Vec<_>>())
+            });
+            let visitors = placing.visitors().into_iter();
+            let mut visitors: Vec<_> =
+                visitors.map(|visitor| dictionary::Numbered::new(dictionary.as_ref(), &name, visitor)).collect();
+            let scan = input.scan(&mut visitors, &Watched(progress))?;
+            drop(visitors);
+            let loops = placing.finish()?;
             if (scan.checksum, scan.edges, loops) != (facts.checksum, facts.edges, facts.loops) {
                 return Err(changed(&name));
             }
@@ -341,7 +347,13 @@ impl Session {
                 in_flight,
                 syncer: &s.syncer,
             };
-            let built = builder.build(s.threads, &Watched(progress))?;
+            let mut device = s.accelerator();
+            let by_device =
+                device.as_mut().map(|device| device.sorting(&bins, layout.rows(), s.threads)).transpose()?;
+            let mut by_device = by_device.flatten();
+            let sorters = by_device.as_mut().map_or_else(|| sort::sorters(s.threads), |sorting| sorting.sorters());
+            let built = builder.build(sorters, &Watched(progress))?;
+            by_device.map_or(Ok(()), |mut sorting| sorting.finish(&degrees))?;
             add_stored(&degrees, &folder, facts.content, layout, wanted)?;
             let degrees = degrees.finish();
             let seal = s.syncer.push(degrees::write(&folder, facts.content, &degrees)?);

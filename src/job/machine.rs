@@ -69,6 +69,11 @@ impl Machine {
         own_bytes(self.threads) + self.gpu.as_ref().map_or(0, |gpu| gpu.host_memory)
     }
 
+    /// Bytes that a job takes of the GPU's memory: all that it may have, from its start to its end.
+    pub(super) fn gpu_memory(&self) -> u64 {
+        self.gpu.as_ref().and_then(|gpu| gpu.memory).unwrap_or(0)
+    }
+
     /// The GPU, if the job counts on it where that takes `least` bytes: with "auto" a processor does where it is too small.
     pub(super) fn counts(&self, job: &Job, least: u64) -> Option<&Held> {
         let does =

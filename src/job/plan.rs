@@ -79,7 +79,7 @@ pub struct Plan {
     pub units: u64,
     /// Threads.
     pub threads: usize,
-    /// What it counts on: `cpu` or `gpu`.
+    /// What it counts triangles on: `cpu` or `gpu`.
     pub device: &'static str,
     /// The GPU, in words.
     pub gpu: Option<String>,
@@ -249,7 +249,7 @@ impl Plan {
         let blocks = graph.catalogue.len();
         let seconds = rates::counting(Work::of(&runs, graph.stored.edges), threads);
         let disk = results_bytes(job, graph.facts.vertices, vertices, graph.facts.sparse) + SMALL_FILES;
-        let gpu_memory = gpu.and_then(|gpu| gpu.memory).unwrap_or(0);
+        let gpu_memory = machine.gpu_memory();
         let stage = Stage { name: "triangle", done: false, host_memory, gpu_memory, disk, seconds };
         let mut plan = Plan {
             input: format!("the prepared graph of {}", other.display()),
@@ -267,7 +267,6 @@ impl Plan {
     }
 
     fn empty(job: &Job, machine: &Machine, gpu_memory: u64) -> Plan {
-        let gpu = machine.counts(job, gpu_memory);
         // Where free disk can't be told, a full disk will tell.
         let free = host::free_disk(&job.workdir).unwrap_or(u64::MAX / 2);
         Plan {
@@ -280,12 +279,12 @@ impl Plan {
             blocks: 0,
             units: 0,
             threads: machine.threads,
-            device: if gpu.is_some() { "gpu" } else { "cpu" },
-            gpu: gpu.map(|gpu| gpu.name.clone()),
+            device: if machine.counts(job, gpu_memory).is_some() { "gpu" } else { "cpu" },
+            gpu: machine.gpu.as_ref().map(|gpu| gpu.name.clone()),
             host_memory_limit: machine.host_memory,
             host_memory: 0,
             host_memory_needed: 0,
-            gpu_memory_limit: gpu.and_then(|gpu| gpu.memory),
+            gpu_memory_limit: machine.gpu.as_ref().and_then(|gpu| gpu.memory),
             gpu_memory: 0,
             disk: 0,
             disk_free: free + clean::size_of_tree(&job.workdir),
@@ -371,8 +370,8 @@ fn stages(job: &Job, input: &Input, s: &Sized, machine: &Machine) -> (Vec<Stage>
     let degrees = 4 * s.connected + PAGE;
     let results = results_bytes(job, s.ids, s.connected, s.sparse);
     let bytes = input.bytes();
-    let stage =
-        |name, host_memory, disk, seconds| Stage { name, done: false, host_memory, gpu_memory: 0, disk, seconds };
+    let gpu_memory = machine.gpu_memory();
+    let stage = |name, host_memory, disk, seconds| Stage { name, done: false, host_memory, gpu_memory, disk, seconds };
     let mut stages = Vec::new();
     if s.sparse {
         needed = needed.max(dictionary);
@@ -388,9 +387,7 @@ fn stages(job: &Job, input: &Input, s: &Sized, machine: &Machine) -> (Vec<Stage>
     ]);
     if job.triangle.is_some() {
         let seconds = f64::from(job.run.trials) * rates::counting(s.work, threads);
-        let gpu_memory = gpu.and_then(|gpu| gpu.memory).unwrap_or(0);
-        let disk = order + s.block_bytes + degrees + results;
-        stages.push(Stage { gpu_memory, ..stage("triangle", triangle, disk, seconds) });
+        stages.push(stage("triangle", triangle, order + s.block_bytes + degrees + results, seconds));
     }
     (stages, needed)
 }

@@ -22,7 +22,11 @@ impl fmt::Display for Plan {
             self.units
         )?;
         writeln!(f, "figures  {basis}")?;
-        writeln!(f, "device   {}", self.gpu.as_deref().unwrap_or("processor"))?;
+        match &self.gpu {
+            Some(gpu) if self.device == "gpu" => writeln!(f, "device   {gpu}")?,
+            Some(gpu) => writeln!(f, "device   processor; {gpu} has too little memory to count")?,
+            None => writeln!(f, "device   processor")?,
+        }
         writeln!(f, "\n{:11} {:>12} {:>12} {:>12} {:>10}", "stage", "host memory", "GPU memory", "disk", "time")?;
         for stage in &self.stages {
             let time = if stage.done { "done".into() } else { format!("~{}", duration(stage.seconds)) };

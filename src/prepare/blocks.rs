@@ -2,7 +2,7 @@
 //! writes it, while the others go on with the next block.
 
 use super::partition::Partition;
-use super::sort::{Rows, Sorter};
+use super::sort::{Rows, SortBin};
 use crate::error::Result;
 use crate::formats::Watch;
 use crate::graph::degrees::Degrees;
@@ -52,11 +52,11 @@ impl Builder<'_, '_> {
         blocks.windows(in_flight.min(blocks.len()).max(1)).map(|w| w.iter().sum()).max().unwrap_or(0)
     }
 
-    /// Builds all wanted blocks. `watch` advances by entries taken from the bins.
+    /// Builds all wanted blocks, with a thread for each of `sorters`. `watch` advances by entries taken from the bins.
     ///
     /// # Errors
     /// Those of disk and spill, and of a stop that `watch` reports.
-    pub fn build(&self, threads: usize, watch: &dyn Watch) -> Result<Built> {
+    pub fn build(&self, sorters: Vec<Box<dyn SortBin + '_>>, watch: &dyn Watch) -> Result<Built> {
         let shared = Shared {
             next: AtomicUsize::new(0),
             entries: AtomicU64::new(0),
@@ -70,21 +70,21 @@ impl Builder<'_, '_> {
         // A block that is stored already has nothing to wait for.
         self.pass_stored(&shared);
         std::thread::scope(|scope| {
-            let workers: Vec<_> = (0..threads).map(|_| scope.spawn(|| self.work(&shared, watch))).collect();
+            let work = |sorter| self.work(sorter, &shared, watch);
+            let workers: Vec<_> = sorters.into_iter().map(|sorter| scope.spawn(move || work(sorter))).collect();
             workers.into_iter().try_for_each(|w| w.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic)))
         })?;
         Ok(Built { entries: shared.entries.into_inner(), bytes: shared.bytes.into_inner() })
     }
 
-    fn work(&self, shared: &Shared, watch: &dyn Watch) -> Result<()> {
+    fn work(&self, mut sorter: Box<dyn SortBin + '_>, shared: &Shared, watch: &dyn Watch) -> Result<()> {
         let alarm = Alarm(shared);
-        self.sort_bins(shared, watch)?;
+        self.sort_bins(&mut *sorter, shared, watch)?;
         std::mem::forget(alarm);
         Ok(())
     }
 
-    fn sort_bins(&self, shared: &Shared, watch: &dyn Watch) -> Result<()> {
-        let mut sorter = Sorter::default();
+    fn sort_bins(&self, sorter: &mut dyn SortBin, shared: &Shared, watch: &dyn Watch) -> Result<()> {
         let mut degrees = self.degrees.counter();
         loop {
             let bin = shared.next.fetch_add(1, Ordering::Relaxed);
@@ -99,10 +99,12 @@ impl Builder<'_, '_> {
             let mut rows = shared.spare.lock().unwrap_or_else(PoisonError::into_inner).pop().unwrap_or_default();
             let part = self.partition.part(bin);
             let first_row = span.rows.start as u32;
-            let edges = sorter.sort(&part, first_row, span.len(), &mut rows)?;
+            let sorted = sorter.sort(&part, first_row, span.len(), &mut rows)?;
             drop(part);
-            watch.advance(edges)?;
-            degrees.rows(first_row, rows.lengths.iter().copied(), &rows.targets);
+            watch.advance(sorted.edges)?;
+            if !sorted.counted {
+                degrees.rows(first_row, rows.lengths.iter().copied(), &rows.targets);
+            }
             self.deliver(shared, block, bin, rows)?;
         }
     }

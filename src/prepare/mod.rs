@@ -10,8 +10,13 @@
 //! Sparse 64-bit ids take one more pass first (`dictionary`). Memory is 4 bytes for each id and what the bins are
 //! given; edges that don't fit are spilled. No step knows of job files, stages, devices or ranks.
 
+use crate::error::Result;
+use crate::graph::layout::Bins;
+use crate::memory::Budget;
+
 pub mod blocks;
 pub mod dictionary;
+pub mod gpu;
 pub mod ingest;
 pub mod order;
 pub mod partition;
@@ -19,3 +24,37 @@ pub mod relabel;
 mod sample;
 pub mod shares;
 pub mod sort;
+
+/// A device that does units of preparation in place of the processor, with the same results. What it has no memory for,
+/// it leaves to the processor, and says so in the log: `None`.
+pub trait Accelerator {
+    /// Counts degrees of ids below `end`, or if it need not be `exact`, of as many as it has memory for.
+    ///
+    /// # Errors
+    /// [`crate::Error::Lost`].
+    fn counting<'s>(
+        &'s mut self,
+        end: u64,
+        exact: bool,
+        expected_edges: u64,
+        budget: &Budget,
+    ) -> Result<Option<Box<dyn ingest::Counting + 's>>>;
+
+    /// Puts edges into the bins of `partition`, their ids looked up in `map`.
+    ///
+    /// # Errors
+    /// [`crate::Error::Lost`].
+    fn placing<'s>(
+        &'s mut self,
+        partition: &'s partition::Partition<'_>,
+        map: &'s [u32],
+        source: &'s str,
+    ) -> Result<Option<Box<dyn partition::Placing + 's>>>;
+
+    /// Sorts `bins` of a graph of `rows` rows with up to `threads` threads, which filled them, too.
+    ///
+    /// # Errors
+    /// [`crate::Error::Lost`].
+    fn sorting<'s>(&'s mut self, bins: &Bins, rows: u64, threads: usize)
+    -> Result<Option<Box<dyn sort::Sorting + 's>>>;
+}

@@ -6,14 +6,16 @@
 //! (Reading the input again for every memory-full of rows needs no spill, but repeats two random look-ups an edge for
 //! each: from the second repetition on, writing 6 bytes an edge once is cheaper.)
 
+pub mod gpu;
+mod spill;
+
 use crate::error::{Error, Result};
 use crate::formats::{Edges, Visitor};
 use crate::graph::layout::Bins;
-use crate::memory::{bytes_of, bytes_of_mut, discard, prefetch};
-use std::fs::File;
-use std::os::unix::fs::FileExt;
-use std::path::{Path, PathBuf};
-use std::sync::atomic::{AtomicU64, Ordering};
+use crate::memory::{discard, prefetch};
+use spill::Spill;
+use std::path::Path;
+use std::sync::atomic::Ordering;
 use std::sync::{Mutex, PoisonError};
 
 /// Edges in a line, handed over under one lock.
@@ -132,6 +134,22 @@ impl<'a> Partition<'a> {
         Ok(())
     }
 
+    /// Appends whole lines, laid out as in a chunk, to a bin.
+    fn append_lines(&self, bin: usize, mut words: &[u32]) -> Result<()> {
+        let part = &mut *self.parts[bin].lock().unwrap_or_else(PoisonError::into_inner);
+        while !words.is_empty() {
+            if part.chunks.is_empty() || part.last == self.chunk {
+                self.next_chunk(part, self.bins.block_of[bin])?;
+            }
+            let Some(chunk) = part.chunks.last_mut() else { break };
+            let (now, later) = words.split_at(words.len().min(self.chunk - part.last));
+            chunk[part.last..part.last + now.len()].copy_from_slice(now);
+            part.last += now.len();
+            words = later;
+        }
+        Ok(())
+    }
+
     /// An empty chunk at the end of `part`: a fresh one, or its own full one once that is on disk.
     fn next_chunk(&self, part: &mut Part<'a>, block: usize) -> Result<()> {
         let fresh = {
@@ -174,13 +192,19 @@ pub struct PartReader<'p, 'a> {
 }
 
 impl PartReader<'_, '_> {
+    /// Lines that it has.
+    pub fn lines(&self) -> usize {
+        let full = self.part.chunks.len().saturating_sub(1) + self.part.spilled.len();
+        (full * self.partition.chunk + self.part.last) / WORDS
+    }
+
     /// Hands all edges to `each`, in no particular order: the place of the row in the bin, and the smaller neighbour.
     /// `scratch` holds one chunk that is read back from disk.
     ///
     /// # Errors
     /// Those of the spill file.
     pub fn for_each(&self, scratch: &mut Vec<u32>, mut each: impl FnMut(u16, u32)) -> Result<()> {
-        let mut chunk = |words: &[u32]| {
+        self.for_each_chunk(scratch, |words| {
             for line in words.chunks_exact(WORDS) {
                 let (lows, places) = line.split_at(LINE);
                 let (below, above) = lows.split_at(LINE / 2);
@@ -188,15 +212,23 @@ impl PartReader<'_, '_> {
                 let above = above.iter().zip(places).map(|(&low, &word)| ((word >> 16) as u16, low));
                 below.chain(above).filter(|&(_, low)| low != NONE).for_each(|(place, low)| each(place, low));
             }
-        };
+            Ok(())
+        })
+    }
+
+    /// Hands over all lines, many at a time. `scratch` holds one chunk that is read back from disk.
+    ///
+    /// # Errors
+    /// What `chunk` returned, and those of the spill file.
+    pub fn for_each_chunk(&self, scratch: &mut Vec<u32>, mut chunk: impl FnMut(&[u32]) -> Result<()>) -> Result<()> {
         if let Some((last, full)) = self.part.chunks.split_last() {
-            full.iter().for_each(|words| chunk(words));
-            chunk(&last[..self.part.last]);
+            full.iter().try_for_each(|words| chunk(words))?;
+            chunk(&last[..self.part.last])?;
         }
         for &offset in &self.part.spilled {
             scratch.resize(self.partition.chunk, 0);
             self.partition.spill.read(offset, scratch)?;
-            chunk(scratch);
+            chunk(scratch)?;
         }
         Ok(())
     }
@@ -206,6 +238,28 @@ impl Drop for PartReader<'_, '_> {
     fn drop(&mut self) {
         self.partition.pool.lock().unwrap_or_else(PoisonError::into_inner).read[self.block]
             .append(&mut self.part.chunks);
+    }
+}
+
+/// Puts edges into bins while the input is read.
+pub trait Placing {
+    /// One for each thread.
+    fn visitors(&mut self) -> Vec<&mut dyn Visitor>;
+
+    /// Hands over what is not in the bins yet, once everything was seen; the number of loops.
+    ///
+    /// # Errors
+    /// Those of the spill file, an input that has changed, [`Error::Lost`].
+    fn finish(self: Box<Self>) -> Result<u64>;
+}
+
+impl Placing for Vec<Scatter<'_, '_>> {
+    fn visitors(&mut self) -> Vec<&mut dyn Visitor> {
+        self.iter_mut().map(|scatter| scatter as &mut dyn Visitor).collect()
+    }
+
+    fn finish(self: Box<Self>) -> Result<u64> {
+        self.into_iter().map(Scatter::finish).sum()
     }
 }
 
@@ -311,37 +365,6 @@ impl Visitor for Scatter<'_, '_> {
             Edges::Narrow(edges) => self.edges(edges),
             Edges::Wide(edges) => self.edges(edges),
         }
-    }
-}
-
-/// Chunks that memory had no room for. The file has no name from the start, so a killed job leaves nothing behind.
-#[derive(Debug)]
-struct Spill {
-    path: PathBuf,
-    file: File,
-    written: AtomicU64,
-}
-
-impl Spill {
-    fn create(path: &Path) -> Result<Self> {
-        let file = File::options().read(true).write(true).create(true).truncate(true).open(path);
-        let file = file.map_err(|e| Error::io("create the spill file", path, e))?;
-        std::fs::remove_file(path).map_err(|e| Error::io("unlink the spill file", path, e))?;
-        Ok(Spill { path: path.to_owned(), file, written: AtomicU64::new(0) })
-    }
-
-    fn write(&self, chunk: &[u32]) -> Result<u64> {
-        let bytes = bytes_of(chunk);
-        let offset = self.written.fetch_add(bytes.len() as u64, Ordering::Relaxed);
-        let done = crate::failpoint::hit("spill.write").and_then(|()| self.file.write_all_at(bytes, offset));
-        done.map_err(|e| Error::io("write the spill file", &self.path, e))?;
-        Ok(offset)
-    }
-
-    fn read(&self, offset: u64, chunk: &mut [u32]) -> Result<()> {
-        self.file
-            .read_exact_at(bytes_of_mut(chunk), offset)
-            .map_err(|e| Error::io("read the spill file", &self.path, e))
     }
 }
 

@@ -35,6 +35,18 @@ impl Sample {
         }
     }
 
+    /// Edges are kept if their hash shifted right by this is 0; by 64, all are.
+    pub fn shift(&self) -> u32 {
+        self.shift
+    }
+
+    /// Takes the hash of an edge that was seen elsewhere.
+    pub fn take(&mut self, hash: u64) {
+        if self.shift == 64 || hash >> self.shift == 0 {
+            self.keep(hash);
+        }
+    }
+
     #[cold]
     fn keep(&mut self, hash: u64) {
         self.hashes.push(hash);

@@ -5,8 +5,11 @@
 //! that, repeats then, is a bitmap while it is filled: however often an edge is repeated, a bin takes no more memory
 //! than its bound says.
 
+pub mod gpu;
+
 use super::partition::{EDGE_BYTES, LINE, PartReader};
 use crate::error::Result;
+use crate::graph::degrees::Degrees;
 
 /// Rows of this many entries or fewer are sorted by insertion.
 const SHORT: usize = 20;
@@ -18,6 +21,41 @@ pub struct Rows {
     pub lengths: Vec<u32>,
     /// Neighbours of all rows, one after the other, each row ascending.
     pub targets: Vec<u32>,
+}
+
+/// Sorts bins for one thread.
+pub trait SortBin: Send {
+    /// Sorts a bin of `rows` rows from `first_row` on into `out`, whose room is used again.
+    ///
+    /// # Errors
+    /// Those of reading spilled entries back, [`crate::Error::Lost`].
+    fn sort(&mut self, bin: &PartReader<'_, '_>, first_row: u32, rows: usize, out: &mut Rows) -> Result<Sorted>;
+}
+
+/// What is said of a sorted bin.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Sorted {
+    /// Edges, repeats included.
+    pub edges: u64,
+    /// Whether their ends are counted in degrees already.
+    pub counted: bool,
+}
+
+/// What sorts bins on another device than the processor.
+pub trait Sorting {
+    /// One for each thread.
+    fn sorters(&mut self) -> Vec<Box<dyn SortBin + '_>>;
+
+    /// Adds the degrees that were counted there.
+    ///
+    /// # Errors
+    /// [`crate::Error::Lost`].
+    fn finish(&mut self, degrees: &Degrees) -> Result<()>;
+}
+
+/// What sorts bins on the processor, with `threads` threads.
+pub fn sorters<'s>(threads: usize) -> Vec<Box<dyn SortBin + 's>> {
+    (0..threads).map(|_| Box::new(Sorter::default()) as Box<dyn SortBin>).collect()
 }
 
 /// What a thread needs to sort bins, used again for each.
@@ -103,6 +141,12 @@ impl Sorter {
         }
         out.targets.truncate(kept);
         Ok(edges)
+    }
+}
+
+impl SortBin for Sorter {
+    fn sort(&mut self, bin: &PartReader<'_, '_>, first_row: u32, rows: usize, out: &mut Rows) -> Result<Sorted> {
+        Sorter::sort(self, bin, first_row, rows, out).map(|edges| Sorted { edges, counted: false })
     }
 }
 

@@ -1,0 +1,90 @@
+//! Preparation on a GPU: the units of `ingest`, `partition` and `sort` in its memory. Kernels are in `kernels/prepare.cu`.
+//!
+//! The host's threads read, copy and store; each has a lane: a queue of work and pinned memory. All memory on the GPU is
+//! taken from the workspace's arena for one stage and given back after it.
+
+use super::Accelerator;
+use super::ingest::{Counting, gpu::Counters};
+use super::partition::{Partition, Placing, gpu::Placers};
+use super::sort::{Sorting, gpu::Sorters};
+use crate::config::size;
+use crate::error::Result;
+use crate::gpu::{Grid, Workspace};
+use crate::graph::layout::Bins;
+use crate::memory::Budget;
+use std::ops::DerefMut;
+
+/// Threads of a block, as in the kernels.
+pub(super) const THREADS: u32 = 256;
+
+/// Prepares with a GPU.
+pub struct Gpu<W>(W);
+
+impl<W: DerefMut<Target = Workspace>> Gpu<W> {
+    /// With all of `workspace`.
+    pub fn new(workspace: W) -> Self {
+        Gpu(workspace)
+    }
+
+    fn ready(&mut self) -> &mut Workspace {
+        self.0.arena.reset(0);
+        &mut self.0
+    }
+}
+
+/// What a device does is left to the processor: says why.
+fn left(stage: &str, workspace: &Workspace) {
+    let bytes = size::show(workspace.arena.bytes());
+    tracing::info!("{stage} on the processor: this graph takes more than the {bytes} of GPU memory");
+}
+
+impl<W: DerefMut<Target = Workspace>> Accelerator for Gpu<W> {
+    fn counting<'s>(
+        &'s mut self,
+        end: u64,
+        exact: bool,
+        expected_edges: u64,
+        budget: &Budget,
+    ) -> Result<Option<Box<dyn Counting + 's>>> {
+        let workspace = self.ready();
+        let Some(plan) = Counters::plan(workspace, end, exact) else {
+            left("ingest", workspace);
+            return Ok(None);
+        };
+        Ok(Some(Box::new(Counters::new(workspace, plan, expected_edges, budget)?)))
+    }
+
+    fn placing<'s>(
+        &'s mut self,
+        partition: &'s Partition<'_>,
+        map: &'s [u32],
+        source: &'s str,
+    ) -> Result<Option<Box<dyn Placing + 's>>> {
+        let workspace = self.ready();
+        let Some(plan) = Placers::plan(workspace, partition, map) else {
+            left("partition", workspace);
+            return Ok(None);
+        };
+        Ok(Some(Box::new(Placers::new(workspace, plan, partition, map, source)?)))
+    }
+
+    fn sorting<'s>(&'s mut self, bins: &Bins, rows: u64, threads: usize) -> Result<Option<Box<dyn Sorting + 's>>> {
+        let workspace = self.ready();
+        let Some(plan) = Sorters::plan(workspace, bins, rows, threads) else {
+            left("sort", workspace);
+            return Ok(None);
+        };
+        Ok(Some(Box::new(Sorters::new(workspace, plan)?)))
+    }
+}
+
+/// Blocks of threads for `items`, at most as many as fill the GPU.
+pub(super) fn grid(items: u64, most: u32) -> Grid {
+    let blocks = items.div_ceil(u64::from(THREADS)).min(u64::from(most)) as u32;
+    Grid { blocks, threads: THREADS, shared: 0 }
+}
+
+/// Blocks that fill the GPU with short work.
+pub(super) fn wide(workspace: &Workspace) -> u32 {
+    8 * workspace.device.multiprocessors()
+}

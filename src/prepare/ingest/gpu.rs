@@ -1,0 +1,284 @@
+//! Counting degrees on a GPU: threads copy edges into pinned memory as they come, all else is done over there.
+#![allow(unsafe_code)] // kernel launches
+
+use super::{Counting, Found};
+use crate::error::{Error, Result};
+use crate::formats::{Edges, Visitor};
+use crate::gpu::{Arena, Kernel, Lane, Span, Workspace, sources, span_bytes};
+use crate::memory::{Budget, Buffer};
+use crate::prepare::gpu::{grid, wide};
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, PoisonError, RwLock};
+
+// As in the kernels.
+const SAMPLED: usize = 510;
+const FOUND: usize = 4 + 2 * SAMPLED;
+
+/// Words of the smallest batch that is worth a launch.
+const LEAST_BATCH: u64 = 4096;
+/// Taken from a degree as soon as it has as many: between two looks no more than half of it is added.
+const CARRY: u32 = 1 << 31;
+const CARRY_EVERY: u64 = 1 << 30;
+/// Degrees that can be carried: one for every 2^31 ends of edges at least.
+const MOST_CARRIED: u64 = (1 << 16) - 1;
+
+/// How memory is shared out.
+pub struct Plan {
+    ids: u64,
+    lanes: usize,
+    /// Words of a batch.
+    batch: u64,
+}
+
+/// Counts with a GPU.
+pub struct Counters<'w> {
+    lanes: Vec<Counter<'w>>,
+    shared: Arc<Shared>,
+    budget: Budget,
+}
+
+struct Shared {
+    count: Kernel,
+    carry: Kernel,
+    wide: u32,
+    degrees: Span<u32>,
+    carried: Span<u32>,
+    expected: u64,
+    /// Ends of edges counted.
+    ends: AtomicU64,
+    /// Held by those who queue work, and alone by who carries.
+    carrying: RwLock<()>,
+}
+
+/// One thread's part.
+struct Counter<'w> {
+    shared: Arc<Shared>,
+    lane: Lane<'w>,
+    raw: Span<u32>,
+    told: Span<u32>,
+    /// Words of a batch, and of those in the slot at hand.
+    batch: usize,
+    filled: usize,
+    /// Words of the batch in each slot whose result was not looked at.
+    pending: Vec<usize>,
+    found: Found,
+}
+
+impl<'w> Counters<'w> {
+    /// Counters for ids below `end`, or for fewer if it need not be `exact`; nothing if they don't fit.
+    pub fn plan(workspace: &Workspace, end: u64, exact: bool) -> Option<Plan> {
+        let (most_lanes, slot) = workspace.uploader.shape();
+        let free = workspace.arena.free().checked_sub(span_bytes::<u32>(MOST_CARRIED + 1) + (4 << 10))?;
+        // A quarter for batches is more than enough, except where memory is very small.
+        let lane = |batch: u64| span_bytes::<u32>(batch) + span_bytes::<u32>(FOUND as u64);
+        let lanes = (free / 4 / lane(LEAST_BATCH)).min(most_lanes as u64);
+        let most = (slot / 4).saturating_sub(FOUND as u64) & !1;
+        let batch = (free / 4 / lanes.max(1) / 4).saturating_sub(2 * FOUND as u64).clamp(LEAST_BATCH, most) & !63;
+        let ids = end.min((free - lanes * lane(batch)) / 4);
+        (lanes > 0 && (ids == end || !exact)).then_some(Plan { ids, lanes: lanes as usize, batch })
+    }
+
+    /// With memory of `workspace` as planned.
+    ///
+    /// # Errors
+    /// [`Error::Lost`].
+    pub fn new(workspace: &'w mut Workspace, plan: Plan, expected: u64, budget: &Budget) -> Result<Self> {
+        let kernel = |name| workspace.kernel(&sources::PREPARE, name);
+        let (count, carry, wide) = (kernel("count_degrees")?, kernel("carry_degrees")?, wide(workspace));
+        let Workspace { queue, uploader, arena, .. } = workspace;
+        let (degrees, carried) = (take(arena, plan.ids)?, take(arena, MOST_CARRIED + 1)?);
+        queue.fill(degrees, 0)?;
+        queue.fill(carried, 0)?;
+        queue.finish()?;
+        let (ends, carrying) = (AtomicU64::new(0), RwLock::new(()));
+        let shared = Arc::new(Shared { count, carry, wide, degrees, carried, expected, ends, carrying });
+        let lanes = uploader.lanes()?.into_iter().take(plan.lanes).map(|lane| {
+            Ok(Counter {
+                shared: shared.clone(),
+                pending: vec![0; lane.slots()],
+                raw: take(arena, plan.batch)?,
+                told: take(arena, FOUND as u64)?,
+                batch: plan.batch as usize,
+                filled: 0,
+                found: Found::none(expected),
+                lane,
+            })
+        });
+        let lanes = lanes.collect::<Result<_>>()?;
+        Ok(Counters { lanes, shared, budget: budget.clone() })
+    }
+}
+
+fn take(arena: &mut Arena, len: u64) -> Result<Span<u32>> {
+    arena.take(len).ok_or_else(|| Error::internal("share out GPU memory", "less than planned"))
+}
+
+impl Counting for Counters<'_> {
+    fn visitors(&mut self) -> Vec<&mut dyn Visitor> {
+        self.lanes.iter_mut().map(|counter| counter as &mut dyn Visitor).collect()
+    }
+
+    fn finish(&mut self) -> Result<Found> {
+        let mut all = Found::none(self.shared.expected);
+        for counter in &mut self.lanes {
+            counter.launch()?;
+            counter.lane.finish()?;
+            (0..counter.pending.len()).try_for_each(|_| counter.look_back())?;
+            let found = std::mem::replace(&mut counter.found, Found::none(self.shared.expected));
+            all.loops += found.loops;
+            all.largest = all.largest.max(found.largest);
+            all.missed |= found.missed;
+            all.sample.merge(found.sample);
+        }
+        Ok(all)
+    }
+
+    fn degrees(&mut self, largest: u32) -> Result<Buffer<u32>> {
+        let len = largest as usize + 1;
+        let mut degrees: Buffer<u32> = self.budget.zeroed(len, super::PURPOSE)?;
+        let chunk = len.div_ceil(self.lanes.len());
+        let counted = self.shared.degrees;
+        std::thread::scope(|scope| {
+            let copies = degrees.chunks_mut(chunk).zip(&mut self.lanes).enumerate().map(|(i, (part, counter))| {
+                let from = counted.part((i * chunk) as u64..(i * chunk + part.len()) as u64);
+                scope.spawn(move || {
+                    let mut rest = part;
+                    counter.lane.receive(from, 1, |words| {
+                        let (now, later) = std::mem::take(&mut rest).split_at_mut(words.len());
+                        now.copy_from_slice(words);
+                        rest = later;
+                        Ok(())
+                    })
+                })
+            });
+            let copies: Vec<_> = copies.collect();
+            copies.into_iter().try_for_each(|copy| copy.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic)))
+        })?;
+        if self.shared.ends.load(Ordering::Relaxed) >= CARRY_EVERY {
+            let mut carried = vec![0; MOST_CARRIED as usize + 1];
+            self.lanes[0].lane.queue().read(self.shared.carried, &mut carried)?;
+            let (count, ids) = carried.split_at(1);
+            for &id in &ids[..(count[0] as usize).min(ids.len())] {
+                degrees[id as usize] = degrees[id as usize].saturating_add(CARRY);
+            }
+        }
+        Ok(degrees)
+    }
+}
+
+impl Counter<'_> {
+    /// Takes pairs of ids, as many as there are.
+    fn push(&mut self, mut ids: &[u32]) -> Result<()> {
+        while !ids.is_empty() {
+            if self.filled == 0 {
+                self.look_back_at_turn()?;
+            }
+            let (now, later) = ids.split_at(ids.len().min(self.batch - self.filled));
+            self.lane.slot()?[self.filled..][..now.len()].copy_from_slice(now);
+            self.filled += now.len();
+            ids = later;
+            if self.filled == self.batch {
+                self.launch()?;
+            }
+        }
+        Ok(())
+    }
+
+    /// Counts what is in the slot.
+    fn launch(&mut self) -> Result<()> {
+        if self.filled == 0 {
+            return Ok(());
+        }
+        let Counter { shared, lane, raw, told, filled, .. } = self;
+        let pairs = *filled as u64 / 2;
+        {
+            let _go = shared.carrying.read().unwrap_or_else(PoisonError::into_inner);
+            lane.queue().fill(*told, 0)?;
+            lane.send(*filled, *raw)?;
+            let shift = self.found.sample.shift();
+            let (degrees, end) = (shared.degrees.address(), shared.degrees.len() as u32);
+            let arguments = (raw.address(), pairs as u32, degrees, end, shift, told.address());
+            // SAFETY: as the kernel declares them; all spans stay while the lane does.
+            unsafe { lane.queue().launch(&shared.count, grid(pairs, shared.wide), arguments)? };
+        }
+        lane.fetch(*told, self.batch)?;
+        self.pending[lane.turn()] = *filled;
+        lane.pass()?;
+        *filled = 0;
+        let before = shared.ends.fetch_add(2 * pairs, Ordering::Relaxed);
+        if before / CARRY_EVERY != (before + 2 * pairs) / CARRY_EVERY {
+            // Nobody queues more until it is done: what is queued is far less than what may still be added.
+            let _alone = shared.carrying.write().unwrap_or_else(PoisonError::into_inner);
+            let (ids, carried) = (shared.degrees.len(), shared.carried.address());
+            let arguments = (shared.degrees.address(), ids, CARRY, carried, MOST_CARRIED as u32);
+            // SAFETY: as above.
+            unsafe { lane.queue().launch(&shared.carry, grid(ids, shared.wide), arguments)? };
+            lane.queue().finish()?;
+        }
+        Ok(())
+    }
+
+    /// Takes what the batch told that lies in the slot at hand, before another does.
+    fn look_back_at_turn(&mut self) -> Result<()> {
+        let words = std::mem::take(&mut self.pending[self.lane.turn()]);
+        if words == 0 {
+            return Ok(());
+        }
+        let end = self.shared.degrees.len();
+        let slot = self.lane.slot()?;
+        let (pairs, told) = (slot[..words].as_chunks::<2>().0, &slot[self.batch..][..FOUND]);
+        let (found, &[largest, missed, loops, sampled]) = (&mut self.found, told.first_chunk::<4>().unwrap_or(&[0; 4]));
+        found.largest = found.largest.max(Some(largest.into()));
+        found.loops += u64::from(loops);
+        found.missed |= missed != 0;
+        if sampled as usize <= SAMPLED {
+            for &[low, high] in &told[4..].as_chunks::<2>().0[..sampled as usize] {
+                found.sample.take(u64::from(low) | (u64::from(high) << 32));
+            }
+        } else {
+            // A small input, of which much is in the sample.
+            for &[u, v] in pairs.iter().filter(|[u, v]| u != v && u64::from(*u.max(v)) < end) {
+                found.sample.see(u.into(), v.into());
+            }
+        }
+        Ok(())
+    }
+
+    /// The same for the slot at hand, and on to the next.
+    fn look_back(&mut self) -> Result<()> {
+        self.look_back_at_turn()?;
+        self.lane.pass()
+    }
+
+    /// An edge that the GPU's 32 bits can't name.
+    fn wide(&mut self, u: u64, v: u64) {
+        self.found.largest = self.found.largest.max(Some(u.max(v)));
+        self.found.loops += u64::from(u == v);
+        self.found.missed |= u != v;
+    }
+}
+
+impl Visitor for Counter<'_> {
+    fn visit(&mut self, edges: Edges<'_>) -> Result<()> {
+        match edges {
+            Edges::Narrow(edges) => self.push(edges.as_flattened()),
+            Edges::Wide(edges) => {
+                let mut narrow = [[0u32; 2]; 512];
+                for edges in edges.chunks(narrow.len()) {
+                    let mut filled = 0;
+                    for &[u, v] in edges {
+                        match (u32::try_from(u), u32::try_from(v)) {
+                            (Ok(u), Ok(v)) => {
+                                narrow[filled] = [u, v];
+                                filled += 1;
+                            }
+                            _ => self.wide(u, v),
+                        }
+                    }
+                    self.push(narrow[..filled].as_flattened())?;
+                }
+                Ok(())
+            }
+        }
+    }
+}

@@ -1,0 +1,314 @@
+//! Filling bins on a GPU: edges go there as they come, and come back as lines of bins.
+#![allow(unsafe_code)] // kernel launches
+
+use super::{LINE, Partition, Placing, WORDS, changed};
+use crate::error::{Error, Result};
+use crate::formats::{Edges, Visitor};
+use crate::gpu::{Arena, Grid, Kernel, Lane, Span, Workspace, sources, span_bytes};
+use crate::memory::bytes_of;
+use crate::prepare::gpu::{grid, wide};
+use std::sync::Arc;
+
+/// Words of the smallest batch that is worth a launch.
+const LEAST_BATCH: u64 = 4096;
+/// Edges that a lane gathers before it makes lines of them: more make longer runs of lines, and wait longer.
+const MOST_GATHERED: u64 = 8 << 20;
+/// Words that kernels count in.
+const COUNTS: u64 = 8;
+const NO_BIN: u32 = u32::MAX;
+
+/// How memory is shared out.
+#[derive(Debug, Clone, Copy)]
+pub struct Plan {
+    lanes: usize,
+    /// Words of a batch.
+    batch: u64,
+    /// Edges that a lane gathers.
+    gathered: u64,
+}
+
+/// Fills bins with a GPU.
+pub struct Placers<'w, 'p> {
+    lanes: Vec<Placer<'w, 'p>>,
+}
+
+struct Shared<'w, 'p> {
+    partition: &'w Partition<'p>,
+    source: &'w str,
+    gather: Kernel,
+    plan_lines: Kernel,
+    fill_lines: Kernel,
+    keep_rest: Kernel,
+    wide: u32,
+    bins: Bins,
+}
+
+/// The kernels' `Bins`.
+#[repr(C)]
+#[derive(Clone, Copy)]
+struct Bins {
+    map: u64,
+    ids: u32,
+    mantissa: u32,
+    of_granule: u64,
+    starts: u64,
+    count: u32,
+}
+
+/// The kernels' `Gathered`.
+#[repr(C)]
+#[derive(Clone, Copy)]
+struct Gathered {
+    edges: u64,
+    counts: u64,
+    line_starts: u64,
+    rest_starts: u64,
+    placed: u64,
+    lines: u64,
+    rest: u64,
+    words: u64,
+}
+
+/// One thread's part.
+struct Placer<'w, 'p> {
+    shared: Arc<Shared<'w, 'p>>,
+    lane: Lane<'w>,
+    raw: Span<u32>,
+    lines: Span<u32>,
+    /// What kernels count, then where each bin's lines start.
+    told: Span<u32>,
+    unit: Gathered,
+    /// Words of a batch, and of those in the slot at hand.
+    batch: usize,
+    filled: usize,
+    /// Edges that are gathered at most, and that may be.
+    gathered: u64,
+    most: u64,
+    /// Loops that the GPU's 32 bits can't name.
+    loops: u64,
+}
+
+/// Lines that so many gathered edges of `bins` bins make, at most.
+fn most_lines(gathered: u64, bins: u64) -> u64 {
+    gathered / LINE as u64 + bins
+}
+
+fn lane_bytes(batch: u64, gathered: u64, bins: u64) -> u64 {
+    let by_bin = 4 * span_bytes::<u32>(bins + 1 + COUNTS);
+    let rest = span_bytes::<u32>(2 * LINE as u64 * bins);
+    let lines = span_bytes::<u32>(most_lines(gathered, bins) * WORDS as u64);
+    span_bytes::<u32>(batch) + span_bytes::<u32>(2 * gathered) + lines + by_bin + rest
+}
+
+impl<'w, 'p> Placers<'w, 'p> {
+    /// Room for the map and some lanes, or nothing if it does not fit.
+    pub fn plan(workspace: &Workspace, partition: &Partition<'_>, map: &[u32]) -> Option<Plan> {
+        let (most_lanes, slot) = workspace.uploader.shape();
+        let bins = partition.parts.len() as u64;
+        let (_, of_granule) = partition.bins.table();
+        let tables = span_bytes::<u32>(of_granule.len() as u64) + span_bytes::<u32>(bins);
+        let free = workspace.arena.free().checked_sub(span_bytes::<u32>(map.len() as u64) + tables)?;
+        if map.len() as u64 >= u64::from(u32::MAX) {
+            return None;
+        }
+        // What stays behind of each bin should be a small part of what is gathered.
+        let left = LINE as u64 * bins;
+        let largest_batch = (slot / 4).min(1 << 20) & !63;
+        let fits = |batch: u64, gathered: u64| {
+            let lanes = (free / lane_bytes(batch, gathered, bins)).min(most_lanes as u64) as usize;
+            (lanes > 0).then_some(Plan { lanes, batch, gathered })
+        };
+        let most = MOST_GATHERED.max(4 * left + largest_batch);
+        let halves = std::iter::successors(Some(most), |gathered| Some(gathered / 2));
+        let mut plans: Vec<Plan> = Vec::new();
+        for gathered in halves.take_while(|&gathered| gathered >= left + LEAST_BATCH) {
+            let batch = largest_batch.min((gathered / 2) & !63).min(((gathered - left) * 2) & !63).max(LEAST_BATCH);
+            plans.extend(fits(batch, gathered));
+        }
+        // The largest with all lanes, else the one with most lanes.
+        let full = plans.iter().find(|plan| plan.lanes == most_lanes);
+        full.or(plans.iter().max_by_key(|plan| plan.lanes)).copied()
+    }
+
+    /// With memory of `workspace` as planned.
+    ///
+    /// # Errors
+    /// [`Error::Lost`].
+    pub fn new(
+        workspace: &'w mut Workspace,
+        plan: Plan,
+        partition: &'w Partition<'p>,
+        map: &[u32],
+        source: &'w str,
+    ) -> Result<Self> {
+        let kernel = |name| workspace.kernel(&sources::PREPARE, name);
+        let (gather, plan_lines) = (kernel("gather_edges")?, kernel("plan_lines")?);
+        let (fill_lines, keep_rest, wide) = (kernel("fill_lines")?, kernel("keep_rest")?, wide(workspace));
+        let Workspace { queue, uploader, arena, .. } = workspace;
+        let (mantissa, of_granule) = partition.bins.table();
+        let wanted = |&bin: &u32| if partition.wanted[bin as usize] { bin } else { NO_BIN };
+        let of_granule: Vec<u32> = of_granule.iter().map(wanted).collect();
+        let starts: Vec<u32> = partition.bins.spans.iter().map(|span| span.rows.start as u32).collect();
+        let on_gpu = take(arena, map.len() as u64)?;
+        uploader.upload(&[(bytes_of(map), on_gpu.as_bytes())], &|| Ok(()))?.wait()?;
+        let tables = [&of_granule, &starts].map(|table| {
+            let span = take(arena, table.len() as u64)?;
+            queue.write(table, span).map(|()| span.address())
+        });
+        let [of_granule, starts] = tables;
+        let count = partition.parts.len() as u32;
+        let (of_granule, starts) = (of_granule?, starts?);
+        let bins = Bins { map: on_gpu.address(), ids: map.len() as u32, mantissa, of_granule, starts, count };
+        let shared = Shared { partition, source, gather, plan_lines, fill_lines, keep_rest, wide, bins };
+        let shared = Arc::new(shared);
+        let lanes = uploader.lanes()?.into_iter().take(plan.lanes);
+        let lanes = lanes.map(|lane| Placer::new(shared.clone(), lane, plan, arena)).collect::<Result<_>>()?;
+        Ok(Placers { lanes })
+    }
+}
+
+fn take(arena: &mut Arena, len: u64) -> Result<Span<u32>> {
+    arena.take(len).ok_or_else(|| Error::internal("share out GPU memory", "less than planned"))
+}
+
+impl Placing for Placers<'_, '_> {
+    fn visitors(&mut self) -> Vec<&mut dyn Visitor> {
+        self.lanes.iter_mut().map(|placer| placer as &mut dyn Visitor).collect()
+    }
+
+    fn finish(self: Box<Self>) -> Result<u64> {
+        std::thread::scope(|scope| {
+            let ends: Vec<_> = self.lanes.into_iter().map(|placer| scope.spawn(move || placer.finish())).collect();
+            ends.into_iter().map(|end| end.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic))).sum()
+        })
+    }
+}
+
+impl<'w, 'p> Placer<'w, 'p> {
+    fn new(shared: Arc<Shared<'w, 'p>>, lane: Lane<'w>, plan: Plan, arena: &mut Arena) -> Result<Self> {
+        let bins = u64::from(shared.bins.count);
+        let lines = take(arena, most_lines(plan.gathered, bins) * WORDS as u64)?;
+        let told = take(arena, COUNTS + bins + 1)?;
+        let counts = take(arena, bins)?;
+        let unit = Gathered {
+            edges: take(arena, 2 * plan.gathered)?.address(),
+            counts: counts.address(),
+            line_starts: told.part(COUNTS..u64::MAX).address(),
+            rest_starts: take(arena, bins)?.address(),
+            placed: take(arena, bins)?.address(),
+            lines: lines.address(),
+            rest: take(arena, 2 * LINE as u64 * bins)?.address(),
+            words: told.address(),
+        };
+        let raw = take(arena, plan.batch)?;
+        lane.queue().fill(counts, 0)?;
+        lane.queue().fill(told, 0)?;
+        let (batch, most) = (plan.batch as usize, plan.gathered);
+        Ok(Placer { shared, lane, raw, lines, told, unit, batch, filled: 0, gathered: 0, most, loops: 0 })
+    }
+
+    /// Takes pairs of ids, as many as there are.
+    fn push(&mut self, mut ids: &[u32]) -> Result<()> {
+        while !ids.is_empty() {
+            let (now, later) = ids.split_at(ids.len().min(self.batch - self.filled));
+            self.lane.slot()?[self.filled..][..now.len()].copy_from_slice(now);
+            self.filled += now.len();
+            ids = later;
+            if self.filled == self.batch {
+                self.gather()?;
+            }
+        }
+        Ok(())
+    }
+
+    /// Gathers the edges of the slot on the GPU.
+    fn gather(&mut self) -> Result<()> {
+        let pairs = self.filled as u64 / 2;
+        if pairs == 0 {
+            return Ok(());
+        }
+        let Placer { shared, lane, raw, unit, .. } = self;
+        lane.send(self.filled, *raw)?;
+        let arguments = (raw.address(), pairs as u32, shared.bins, *unit);
+        // SAFETY: as the kernel declares them; there is room for `most` edges, which `gathered` does not exceed.
+        unsafe { lane.queue().launch(&shared.gather, grid(pairs, shared.wide), arguments)? };
+        lane.pass()?;
+        self.filled = 0;
+        self.gathered += pairs;
+        // The next batch must find room.
+        if self.gathered + self.batch as u64 / 2 > self.most { self.hand_over(false).map(drop) } else { Ok(()) }
+    }
+
+    /// Makes lines of what is gathered and puts them into the bins; the loops met so far. What fills no line stays for
+    /// the next time, except at the `last`.
+    fn hand_over(&mut self, last: bool) -> Result<u64> {
+        let Placer { shared, lane, lines, told, unit, gathered, .. } = self;
+        let bins = shared.bins.count;
+        let (queue, by_edge) = (lane.queue(), grid(*gathered, shared.wide));
+        if last {
+            // No neighbour is where no edge is.
+            queue.fill(*lines, 0xff)?;
+        }
+        // SAFETY: arguments as the kernels declare them; all spans stay while the lane does.
+        unsafe {
+            let one = Grid { blocks: 1, threads: 1024, shared: 0 };
+            queue.launch(&shared.plan_lines, one, (bins, u32::from(last), *unit))?;
+            queue.launch(&shared.fill_lines, by_edge, (shared.bins, *unit))?;
+            queue.launch(&shared.keep_rest, by_edge, (*unit,))?;
+        }
+        let mut numbers = vec![0; told.len() as usize];
+        queue.read(*told, &mut numbers)?;
+        let (counts, starts) = numbers.split_at(COUNTS as usize);
+        if counts[1] != 0 {
+            return Err(changed(shared.source));
+        }
+        let (mut bin, mut at) = (0, 0);
+        let words = starts[bins as usize] as usize * WORDS;
+        lane.receive(lines.part(0..words as u64), WORDS, |mut words| {
+            while !words.is_empty() {
+                while starts[bin + 1] as usize <= at {
+                    bin += 1;
+                }
+                let lines = (starts[bin + 1] as usize - at).min(words.len() / WORDS);
+                let (now, later) = words.split_at(lines * WORDS);
+                shared.partition.append_lines(bin, now)?;
+                at += lines;
+                words = later;
+            }
+            Ok(())
+        })?;
+        *gathered = (LINE as u64 - 1) * u64::from(bins);
+        Ok(u64::from(counts[2]) | (u64::from(counts[3]) << 32))
+    }
+
+    fn finish(mut self) -> Result<u64> {
+        self.gather()?;
+        Ok(self.loops + self.hand_over(true)?)
+    }
+}
+
+impl Visitor for Placer<'_, '_> {
+    fn visit(&mut self, edges: Edges<'_>) -> Result<()> {
+        match edges {
+            Edges::Narrow(edges) => self.push(edges.as_flattened()),
+            Edges::Wide(edges) => {
+                let mut narrow = [[0u32; 2]; 512];
+                for edges in edges.chunks(narrow.len()) {
+                    let mut filled = 0;
+                    for &[u, v] in edges {
+                        match (u32::try_from(u), u32::try_from(v)) {
+                            (Ok(u), Ok(v)) => {
+                                narrow[filled] = [u, v];
+                                filled += 1;
+                            }
+                            _ if u == v => self.loops += 1,
+                            _ => return Err(changed(self.shared.source)),
+                        }
+                    }
+                    self.push(narrow[..filled].as_flattened())?;
+                }
+                Ok(())
+            }
+        }
+    }
+}

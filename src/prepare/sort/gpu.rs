@@ -1,0 +1,315 @@
+//! Sorting bins on a GPU: a bin's lines go there, its rows come back. A bin that has far more edges than room, repeats
+//! then, is left to the processor.
+#![allow(unsafe_code)] // kernel launches
+
+use super::{PartReader, Rows, SortBin, Sorted, Sorter, Sorting};
+use crate::error::{Error, Result};
+use crate::gpu::{Arena, Grid, Kernel, Lane, Span, Workspace, sources, span_bytes};
+use crate::graph::degrees::Degrees;
+use crate::graph::layout::Bins;
+use crate::prepare::gpu::{THREADS, grid, wide};
+use crate::prepare::partition::{LINE, WORDS};
+use std::sync::Arc;
+
+// As in the kernels.
+const SCAN_TILE: u64 = 4096;
+const WORDS_TOLD: usize = 4;
+
+/// How memory is shared out.
+#[derive(Debug, Clone, Copy)]
+pub struct Plan {
+    lanes: usize,
+    threads: usize,
+    /// Lines and rows of a bin.
+    lines: u64,
+    rows: u64,
+    /// Rows of the graph, if their degrees are counted on the GPU.
+    degrees: u64,
+}
+
+/// Sorts with a GPU.
+pub struct Sorters<'w> {
+    lanes: Vec<OnGpu<'w>>,
+    /// Threads that have no lane sort by themselves.
+    others: usize,
+    degrees: Span<u32>,
+}
+
+struct Kernels {
+    count_rows: Kernel,
+    fill_rows: Kernel,
+    sort_short_rows: Kernel,
+    sort_warp_rows: Kernel,
+    sort_block_rows: Kernel,
+    join_rows: Kernel,
+    scan_sums: Kernel,
+    scan_tiles: Kernel,
+    scan_values: Kernel,
+    wide: u32,
+}
+
+/// The kernels' `Bin`.
+#[repr(C)]
+#[derive(Clone, Copy)]
+struct Bin {
+    lines: u64,
+    line_count: u32,
+    rows: u32,
+    first_row: u32,
+    ends: u64,
+    lengths: u64,
+    starts: u64,
+    targets: u64,
+    out: u64,
+    warp_rows: u64,
+    block_rows: u64,
+    words: u64,
+    degrees: u64,
+}
+
+/// Device memory of one lane.
+#[derive(Clone, Copy)]
+struct Room {
+    lines: Span<u32>,
+    targets: Span<u32>,
+    out: Span<u32>,
+    /// By rows.
+    ends: Span<u32>,
+    lengths: Span<u32>,
+    starts: Span<u32>,
+    warp_rows: Span<u32>,
+    block_rows: Span<u32>,
+    sums: Span<u32>,
+    words: Span<u32>,
+}
+
+impl Room {
+    fn bytes(lines: u64, rows: u64) -> u64 {
+        let entries = 2 * span_bytes::<u32>(lines * LINE as u64);
+        let by_row = 5 * span_bytes::<u32>(rows + 1) + span_bytes::<u32>(rows / SCAN_TILE + 1);
+        span_bytes::<u32>(lines * WORDS as u64) + entries + by_row + span_bytes::<u32>(WORDS_TOLD as u64)
+    }
+
+    fn take(arena: &mut Arena, lines: u64, rows: u64) -> Result<Room> {
+        let mut take =
+            |len| arena.take(len).ok_or_else(|| Error::internal("share out GPU memory", "less than planned"));
+        Ok(Room {
+            lines: take(lines * WORDS as u64)?,
+            targets: take(lines * LINE as u64)?,
+            out: take(lines * LINE as u64)?,
+            ends: take(rows + 1)?,
+            lengths: take(rows + 1)?,
+            starts: take(rows + 1)?,
+            warp_rows: take(rows + 1)?,
+            block_rows: take(rows + 1)?,
+            sums: take(rows / SCAN_TILE + 1)?,
+            words: take(WORDS_TOLD as u64)?,
+        })
+    }
+}
+
+/// One thread's part.
+struct OnGpu<'w> {
+    kernels: Arc<Kernels>,
+    lane: Lane<'w>,
+    room: Room,
+    degrees: Span<u32>,
+    scratch: Vec<u32>,
+    /// For what does not fit.
+    processor: Sorter,
+}
+
+impl<'w> Sorters<'w> {
+    /// Room for any of `bins`, or nothing if it does not fit.
+    pub fn plan(workspace: &Workspace, bins: &Bins, rows: u64, threads: usize) -> Option<Plan> {
+        let (most_lanes, _) = workspace.uploader.shape();
+        let most_lanes = most_lanes.min(threads);
+        // Every thread that filled bins ended with a line that is not full.
+        let least = bins.largest().div_ceil(LINE as u64) + threads as u64;
+        let most_rows = bins.most_rows();
+        // Repeats take room, too.
+        let (ample, free) = (2 * least, workspace.arena.free());
+        let fit = |lines: u64, free: u64| (free / Room::bytes(lines, most_rows)).min(most_lanes as u64) as usize;
+        let with_degrees = free.saturating_sub(span_bytes::<u32>(rows));
+        let choices = [(ample, rows, with_degrees), (least, rows, with_degrees), (least, 0, free)];
+        let plan = |&(lines, degrees, free): &(u64, u64, u64)| {
+            let lanes = fit(lines, free);
+            Plan { lanes, threads, lines, rows: most_rows, degrees }
+        };
+        let plans: Vec<Plan> = choices.iter().map(plan).filter(|plan| plan.lanes > 0).collect();
+        // Counting degrees there is worth more than lanes beyond a few.
+        let full = plans.iter().find(|plan| plan.lanes >= most_lanes.min(4));
+        let index_fits = bins.largest() < 1 << 30;
+        full.or(plans.last()).copied().filter(|_| index_fits)
+    }
+
+    /// With memory of `workspace` as planned.
+    ///
+    /// # Errors
+    /// [`Error::Lost`].
+    pub fn new(workspace: &'w mut Workspace, plan: Plan) -> Result<Self> {
+        let kernel = |name| workspace.kernel(&sources::PREPARE, name);
+        let scan = |name| workspace.kernel(&sources::SCAN, name);
+        let kernels = Arc::new(Kernels {
+            count_rows: kernel("count_rows")?,
+            fill_rows: kernel("fill_rows")?,
+            sort_short_rows: kernel("sort_short_rows")?,
+            sort_warp_rows: kernel("sort_warp_rows")?,
+            sort_block_rows: kernel("sort_block_rows")?,
+            join_rows: kernel("join_rows")?,
+            scan_sums: scan("scan_sums")?,
+            scan_tiles: scan("scan_tiles")?,
+            scan_values: scan("scan_values")?,
+            wide: wide(workspace),
+        });
+        let Workspace { queue, uploader, arena, .. } = workspace;
+        let degrees = arena.take(plan.degrees);
+        let degrees = degrees.ok_or_else(|| Error::internal("share out GPU memory", "less than planned"))?;
+        queue.fill(degrees, 0)?;
+        queue.finish()?;
+        let lanes = uploader.lanes()?.into_iter().take(plan.lanes).map(|lane| {
+            Ok(OnGpu {
+                kernels: kernels.clone(),
+                lane,
+                room: Room::take(arena, plan.lines, plan.rows)?,
+                degrees,
+                scratch: Vec::new(),
+                processor: Sorter::default(),
+            })
+        });
+        let lanes = lanes.collect::<Result<Vec<_>>>()?;
+        Ok(Sorters { others: plan.threads - lanes.len(), lanes, degrees })
+    }
+}
+
+impl Sorting for Sorters<'_> {
+    fn sorters(&mut self) -> Vec<Box<dyn SortBin + '_>> {
+        let lanes = self.lanes.iter_mut().map(|lane| Box::new(lane) as Box<dyn SortBin + '_>);
+        lanes.chain(super::sorters(self.others)).collect()
+    }
+
+    fn finish(&mut self, degrees: &Degrees) -> Result<()> {
+        let chunk = self.degrees.len().div_ceil(self.lanes.len().max(1) as u64).max(1);
+        let counted = self.degrees;
+        std::thread::scope(|scope| {
+            let add = |(i, on_gpu): (u64, &mut OnGpu<'_>)| {
+                let mut at = i * chunk;
+                on_gpu.lane.receive(counted.part(at..at + chunk), 1, |words| {
+                    degrees.add(at as usize, words);
+                    at += words.len() as u64;
+                    Ok(())
+                })
+            };
+            let adding: Vec<_> = (0..).zip(&mut self.lanes).map(|part| scope.spawn(move || add(part))).collect();
+            adding.into_iter().try_for_each(|part| part.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic)))
+        })
+    }
+}
+
+impl SortBin for &mut OnGpu<'_> {
+    fn sort(&mut self, bin: &PartReader<'_, '_>, first_row: u32, rows: usize, out: &mut Rows) -> Result<Sorted> {
+        let lines = bin.lines();
+        let (room, row_count) = (self.room, rows as u64);
+        if (lines * WORDS) as u64 > room.lines.len() || row_count + 1 > room.ends.len() {
+            return SortBin::sort(&mut self.processor, bin, first_row, rows, out);
+        }
+        self.upload(bin)?;
+        let unit = Bin {
+            lines: room.lines.address(),
+            line_count: lines as u32,
+            rows: rows as u32,
+            first_row,
+            ends: room.ends.address(),
+            lengths: room.lengths.address(),
+            starts: room.starts.address(),
+            targets: room.targets.address(),
+            out: room.out.address(),
+            warp_rows: room.warp_rows.address(),
+            block_rows: room.block_rows.address(),
+            words: room.words.address(),
+            degrees: if self.degrees.is_empty() { 0 } else { self.degrees.address() },
+        };
+        self.launch(unit)?;
+        let mut told = [0; WORDS_TOLD];
+        self.lane.queue().read(room.words, &mut told)?;
+        let [_, _, edges, distinct] = told;
+        let Rows { lengths, targets } = out;
+        lengths.clear();
+        targets.clear();
+        lengths.reserve_exact(rows);
+        targets.reserve_exact(distinct as usize);
+        self.lane.receive(room.lengths.part(0..row_count), 1, |words| {
+            lengths.extend_from_slice(words);
+            Ok(())
+        })?;
+        self.lane.receive(room.out.part(0..distinct.into()), 1, |words| {
+            targets.extend_from_slice(words);
+            Ok(())
+        })?;
+        Ok(Sorted { edges: edges.into(), counted: unit.degrees != 0 })
+    }
+}
+
+impl OnGpu<'_> {
+    /// Copies the lines of a bin to the GPU.
+    fn upload(&mut self, bin: &PartReader<'_, '_>) -> Result<()> {
+        let OnGpu { lane, room, scratch, .. } = self;
+        let (mut filled, mut sent) = (0, 0);
+        let slot = lane.slot_words();
+        let mut send = |lane: &mut Lane<'_>, words: usize| {
+            lane.send(words, room.lines.part(sent..u64::MAX))?;
+            sent += words as u64;
+            lane.pass()
+        };
+        bin.for_each_chunk(scratch, |mut words| {
+            while !words.is_empty() {
+                let (now, later) = words.split_at(words.len().min(slot - filled));
+                lane.slot()?[filled..][..now.len()].copy_from_slice(now);
+                filled += now.len();
+                words = later;
+                if filled == slot {
+                    send(lane, std::mem::take(&mut filled))?;
+                }
+            }
+            Ok(())
+        })?;
+        if filled > 0 { send(lane, filled) } else { Ok(()) }
+    }
+
+    fn launch(&self, bin: Bin) -> Result<()> {
+        let (kernels, queue, room) = (&*self.kernels, self.lane.queue(), &self.room);
+        let values = u64::from(bin.rows) + 1;
+        queue.fill(room.ends.part(0..values), 0)?;
+        queue.fill(room.starts.part(0..values), 0)?;
+        queue.fill(room.words, 0)?;
+        let edges = grid(u64::from(bin.line_count) * 32, kernels.wide);
+        let by_row = grid(bin.rows.into(), kernels.wide);
+        // SAFETY: arguments as the kernels declare them; the room is for a bin of this size, and used by this queue alone
+        // but for the degrees, which are added to by atomics.
+        unsafe {
+            queue.launch(&kernels.count_rows, edges, (bin,))?;
+            self.scan(room.ends, values)?;
+            queue.launch(&kernels.fill_rows, edges, (bin,))?;
+            queue.launch(&kernels.sort_short_rows, by_row, (bin,))?;
+            // How many rows of these there are is known over there alone.
+            queue.launch(&kernels.sort_warp_rows, grid(u64::from(bin.rows) * 32, kernels.wide), (bin,))?;
+            queue.launch(&kernels.sort_block_rows, grid(u64::from(bin.rows) * 256, kernels.wide), (bin,))?;
+            self.scan(room.starts, values)?;
+            queue.launch(&kernels.join_rows, by_row, (bin,))
+        }
+    }
+
+    /// Replaces each value by the sum of those before it.
+    fn scan(&self, values: Span<u32>, count: u64) -> Result<()> {
+        let (kernels, queue) = (&*self.kernels, self.lane.queue());
+        let (tiles, sums) = (count.div_ceil(SCAN_TILE) as u32, self.room.sums.address());
+        let (values, count) = (values.address(), count as u32);
+        let grid = |blocks, threads| Grid { blocks, threads, shared: 0 };
+        // SAFETY: arguments as the kernels declare them; there is a sum for every tile.
+        unsafe {
+            queue.launch(&kernels.scan_sums, grid(tiles, THREADS), (values, count, sums))?;
+            queue.launch(&kernels.scan_tiles, grid(1, 1024), (sums, tiles))?;
+            queue.launch(&kernels.scan_values, grid(tiles, THREADS), (values, count, sums))
+        }
+    }
+}

@@ -1,7 +1,7 @@
 //! Jobs on the stand-in for CUDA.
 
 use std::fs;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use serde_json::Value;
 
@@ -55,6 +55,26 @@ impl Gpu {
         self.place.read_report()
     }
 
+    /// Counts again, in the graph that [`Self::fresh`] kept, so that nothing but counting runs; the report. The job needs
+    /// `keep = true`; this other one works in `count`.
+    #[track_caller]
+    pub fn count(&self, env: &[(&str, &str)], set: &[&str], more: &str) -> (Ran, Value, Columns) {
+        let job = "[job]\nworkdir = 'count'\n[input]\nprepared = 'work'\n";
+        self.place.write(
+            "count.toml",
+            format!("{job}{more}\n{}", if more.contains("[triangle]") { "" } else { "[triangle]" }),
+        );
+        let sets = set.iter().flat_map(|set| ["--set", set]);
+        let ran = self.with(env, &["run", "count.toml", "--quiet"].into_iter().chain(sets).collect::<Vec<_>>());
+        let folder = self.place.path("count");
+        let report = fs::read(folder.join("report.json")).ok().and_then(|bytes| serde_json::from_slice(&bytes).ok());
+        let columns = columns(&folder);
+        if ran.code == 0 {
+            fs::remove_dir_all(folder).expect("removed");
+        }
+        (ran, report.unwrap_or_default(), columns)
+    }
+
     /// Starts the job, to be watched by its log.
     pub fn start(&self, set: &[&str]) -> Started {
         let sets = set.iter().flat_map(|set| ["--set", set]);
@@ -68,7 +88,10 @@ impl Gpu {
 
     /// Results per vertex, where the job has them.
     pub fn columns(&self) -> Columns {
-        let column = |name| fs::read(self.place.workdir().join("out").join(name)).ok();
-        ["triangles.npy", "clustering.npy"].map(column).into()
+        columns(&self.place.workdir())
     }
+}
+
+fn columns(workdir: &Path) -> Columns {
+    ["triangles.npy", "clustering.npy"].map(|name| fs::read(workdir.join("out").join(name)).ok()).into()
 }

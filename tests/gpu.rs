@@ -110,7 +110,7 @@ fn every_arena_gives_the_same_counts() {
     let Some(mut gpu) = Gpu::new() else { return };
     let memory: [&[&str]; 2] = [&["2500KiB", "4MiB", "64MiB"], &[]];
     for (memory, (vertices, edges, per_vertex)) in
-        memory.into_iter().zip([(2500, 280_000, true), (4000, 1_050_000, false)])
+        memory.into_iter().zip([(2500, 280_000, true), (7000, 1_050_000, false)])
     {
         gpu.seed += 1;
         let mut dice = Dice(gpu.seed);

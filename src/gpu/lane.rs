@@ -19,15 +19,16 @@ pub struct Lane<'u> {
 #[derive(Debug)]
 struct Slot<'u> {
     words: &'u mut [u32],
-    /// When the GPU is done with it. Made once: making an event takes longer than many a copy.
-    done: Event,
+    /// When the GPU is done with it, if it is `busy`.
+    done: &'u Event,
+    busy: bool,
 }
 
 impl<'u> Lane<'u> {
-    /// `slots` must be memory that the GPU copies from and to by itself.
-    pub(super) fn new(queue: &'u Queue, slots: Vec<&'u mut [u32]>) -> Result<Lane<'u>> {
-        let slots = slots.into_iter().map(|words| Ok(Slot { words, done: queue.record()? }));
-        Ok(Lane { queue, slots: slots.collect::<Result<_>>()?, turn: 0, open: false })
+    /// `slots` must be memory that the GPU copies from and to by itself, each with an event of its own.
+    pub(super) fn new(queue: &'u Queue, slots: impl Iterator<Item = (&'u mut [u32], &'u Event)>) -> Lane<'u> {
+        let slots = slots.map(|(words, done)| Slot { words, done, busy: false }).collect();
+        Lane { queue, slots, turn: 0, open: false }
     }
 
     /// Its queue.
@@ -58,9 +59,8 @@ impl<'u> Lane<'u> {
         if std::mem::take(&mut self.open) {
             self.queue.finish()?;
         }
-        let slot = &mut self.slots[self.turn];
-        slot.done.wait()?;
-        Ok(slot.words)
+        self.slots[self.turn].wait()?;
+        Ok(self.slots[self.turn].words)
     }
 
     /// Queues a copy of the first `words` words of the slot to the device.
@@ -90,7 +90,9 @@ impl<'u> Lane<'u> {
     /// # Errors
     /// [`crate::Error::Lost`].
     pub fn pass(&mut self) -> Result<()> {
-        self.queue.mark(&self.slots[self.turn].done)?;
+        let slot = &mut self.slots[self.turn];
+        self.queue.mark(slot.done)?;
+        slot.busy = true;
         self.open = false;
         self.turn = (self.turn + 1) % self.slots.len();
         Ok(())
@@ -122,7 +124,7 @@ impl<'u> Lane<'u> {
 
     fn hand_over(&mut self, slot: Option<(usize, usize)>, take: impl FnOnce(&[u32]) -> Result<()>) -> Result<()> {
         let Some((turn, words)) = slot else { return Ok(()) };
-        self.slots[turn].done.wait()?;
+        self.slots[turn].wait()?;
         take(&self.slots[turn].words[..words])
     }
 
@@ -133,7 +135,14 @@ impl<'u> Lane<'u> {
     pub fn finish(&mut self) -> Result<()> {
         self.queue.finish()?;
         self.open = false;
+        self.slots.iter_mut().for_each(|slot| slot.busy = false);
         Ok(())
+    }
+}
+
+impl Slot<'_> {
+    fn wait(&mut self) -> Result<()> {
+        if std::mem::take(&mut self.busy) { self.done.wait() } else { Ok(()) }
     }
 }
 

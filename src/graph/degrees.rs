@@ -5,6 +5,7 @@ use crate::error::Result;
 use crate::memory::{Budget, Buffer, bytes_of};
 use crate::store::file::{Kind, NewFile, Pending};
 use crate::store::map::Mapped;
+use rayon::prelude::*;
 use std::path::Path;
 use std::sync::atomic::{AtomicU32, Ordering};
 
@@ -116,12 +117,15 @@ pub struct Summary {
 impl Summary {
     /// Of these degrees.
     pub fn of(degrees: &[u32]) -> Self {
-        degrees.iter().fold(Summary::default(), |s, &d| {
+        let both = |a: Summary, b: Summary| Summary {
+            max_degree: a.max_degree.max(b.max_degree),
+            wedges: a.wedges + b.wedges,
+        };
+        let one = |&d: &u32| {
             let d = u64::from(d);
-            Summary {
-                max_degree: s.max_degree.max(d),
-                wedges: s.wedges + u128::from(d) * u128::from(d.saturating_sub(1)) / 2,
-            }
-        })
+            Summary { max_degree: d, wedges: u128::from(d) * u128::from(d.saturating_sub(1)) / 2 }
+        };
+        let parts = degrees.par_chunks(1 << 20).map(|part| part.iter().map(one).fold(Summary::default(), both));
+        parts.reduce(Summary::default, both)
     }
 }

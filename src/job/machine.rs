@@ -7,6 +7,9 @@ use crate::config::{Device as Asked, Job};
 use crate::gpu::{Device, StopFlag, Uploader, whole_pieces};
 use crate::memory::own_bytes;
 
+/// About what a driver takes of host memory.
+const DRIVER: u64 = 256 << 20;
+
 /// What a job may use.
 #[derive(Debug, Clone)]
 pub struct Machine {
@@ -56,7 +59,7 @@ impl Machine {
             }
             Err(e) => {
                 // A plan may be made where the job will not run, as on a login node.
-                let held = Held { name: "a GPU".into(), memory: job.limits.gpu_memory, host_memory: pinned };
+                let held = Held { name: "a GPU".into(), memory: job.limits.gpu_memory, host_memory: DRIVER + pinned };
                 machine.gpu = (job.run.device == Asked::Gpu || job.run.gpu.is_some()).then_some(held);
                 machine.missing = Some(e.to_string());
             }

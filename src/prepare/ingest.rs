@@ -94,17 +94,19 @@ pub fn ingest(
     mut device: Option<&mut dyn Accelerator>,
     watch: &dyn Watch,
 ) -> Result<Ingested> {
-    let mut pass = |largest| {
-        let device = device.as_mut().map(|device| &mut **device as &mut dyn Accelerator);
-        pass(input, dictionary, largest, threads, budget, device, watch)
-    };
-    match pass(None)? {
-        Pass::Whole(found) => Ok(found),
-        // Now it is known how many ids there are: memory for them is set aside before anything else.
-        Pass::Partial { largest } => match pass(Some(largest))? {
-            Pass::Whole(found) => Ok(found),
-            Pass::Partial { .. } => Err(changed(&input.name())),
-        },
+    let mut largest = None;
+    loop {
+        let by_device = device.as_mut().map(|device| &mut **device as &mut dyn Accelerator);
+        match pass(input, dictionary, largest, threads, budget, by_device, watch)? {
+            Pass::Whole(found) => return Ok(found),
+            // Now it is known how many ids there are: memory for them is set aside before anything else.
+            Pass::Partial { largest: id } if largest.is_none() => largest = Some(id),
+            Pass::Partial { .. } => return Err(changed(&input.name())),
+            Pass::Left(why) => {
+                tracing::info!("ingest on the processor: {why}");
+                device = None;
+            }
+        }
     }
 }
 
@@ -115,6 +117,8 @@ enum Pass {
     /// The ids are dense up to `largest`, but not all were counted: the threads' own counters had taken the memory for
     /// the sum, or there are far more edges than the input's size let expect.
     Partial { largest: u32 },
+    /// A device found out that it has too little memory.
+    Left(Error),
 }
 
 /// One pass. With `largest` the number of ids is known before.
@@ -144,9 +148,12 @@ fn pass(
     let name = input.name();
     let counters = counting.visitors().into_iter();
     let mut counters: Vec<_> = counters.map(|counter| Numbered::new(dictionary, &name, counter)).collect();
-    let scan = input.scan(&mut counters, watch)?;
+    let scanned = input.scan(&mut counters, watch);
     drop(counters);
-    let found = counting.finish()?;
+    let (scan, found) = match scanned.and_then(|scan| Ok((scan, counting.finish()?))) {
+        Err(e @ Error::Limit { limit: "gpu_memory", .. }) => return Ok(Pass::Left(e)),
+        done => done?,
+    };
     let mut total = Ingested {
         degrees: budget.zeroed(0, "degrees")?,
         edges: scan.edges,

@@ -12,6 +12,8 @@ const MAX_BINS: u64 = 2048;
 const CACHED_BIN: u64 = 1 << 17;
 /// Lines of a chunk, from a page or so to what makes sequential disk access fast.
 const CHUNK: std::ops::RangeInclusive<u64> = 8..=512;
+/// Blocks that may be in memory at once: with few, threads wait for each other's writing.
+const IN_FLIGHT: [usize; 3] = [1, 2, 16];
 /// Bytes of what keeps track of a chunk.
 const PER_CHUNK: u64 = 3 * size_of::<&[u64]>() as u64;
 
@@ -26,8 +28,8 @@ pub struct Shape {
     pub most_rows: u64,
     /// Rows of all.
     pub rows: u64,
-    /// Bytes of sorted rows where one block is in flight, and where two are.
-    pub in_flight: [u64; 2],
+    /// Bytes of sorted rows where as many blocks are in flight as may be: one, two, many.
+    pub in_flight: [u64; IN_FLIGHT.len()],
 }
 
 impl Shape {
@@ -37,7 +39,7 @@ impl Shape {
             largest_bin: bins.largest(),
             most_rows: bins.most_rows(),
             rows: layout.rows(),
-            in_flight: [1, 2].map(|n| Builder::in_flight_bytes(layout, n)),
+            in_flight: IN_FLIGHT.map(|n| Builder::in_flight_bytes(layout, n)),
         }
     }
 
@@ -60,7 +62,7 @@ impl Shape {
             largest_bin: bin,
             most_rows: (bin + 1).min(rows).min(BIN_ROWS),
             rows,
-            in_flight: [one, 2 * one],
+            in_flight: IN_FLIGHT.map(|n| (n as u64).min(blocks) * one),
         }
     }
 }
@@ -129,21 +131,26 @@ impl Sizes {
         let partitioning = 4 * needs.ids + threads * Scatter::bytes(count as usize) + needs.reading;
         let sorting = |in_flight: usize, chunk: u64| {
             let scratch = Sorter::bytes(shape.largest_bin, shape.most_rows, chunk as usize);
-            4 * shape.rows + shape.in_flight[in_flight - 1] + threads * (scratch + degrees::Counter::BYTES)
+            4 * shape.rows + shape.in_flight[in_flight] + threads * (scratch + degrees::Counter::BYTES)
         };
         let beside = |in_flight, chunk| partitioning.max(sorting(in_flight, chunk));
         let line = LINE as u64 * EDGE_BYTES;
         // A chunk and what keeps track of it.
         let bytes_of = |chunk: u64| chunk * line + PER_CHUNK;
-        let smallest = beside(1, *CHUNK.start()) + count * bytes_of(*CHUNK.start());
+        let smallest = beside(0, *CHUNK.start()) + count * bytes_of(*CHUNK.start());
         if smallest > free {
             return Err(smallest);
         }
-        // Two blocks in flight keep all threads busy; they are worth less than the bins' memory only where it is scarce.
-        let in_flight = if beside(2, *CHUNK.end()) <= free / 2 { 2 } else { 1 };
-        let room = |chunk: u64| (free - beside(in_flight, chunk).min(free)) / bytes_of(chunk) * chunk;
         // Every thread ends with a line for each bin that is not full.
         let lines = needs.edges / LINE as u64 + threads * count;
+        // Blocks in flight are worth less than the bins' memory where that is scarce.
+        let all_lines = (lines / CHUNK.end() + count + 1) * bytes_of(*CHUNK.end());
+        let in_flight = match () {
+            () if beside(2, *CHUNK.end()) + all_lines <= free => 2,
+            () if beside(1, *CHUNK.end()) <= free / 2 => 1,
+            () => 0,
+        };
+        let room = |chunk: u64| (free - beside(in_flight, chunk).min(free)) / bytes_of(chunk) * chunk;
         // The last chunk of every bin is half empty: all of these together should waste little.
         let spread = lines.min(room(*CHUNK.start())) / (32 * count.max(1));
         let mut chunk = 1 << spread.clamp(*CHUNK.start(), *CHUNK.end()).ilog2();
@@ -158,7 +165,7 @@ impl Sizes {
         Ok(Sizes {
             chunk: chunk as usize,
             pool: pool as usize * WORDS,
-            in_flight,
+            in_flight: IN_FLIGHT[in_flight],
             spill,
             partitioning: partitioning + memory,
             sorting: sorting(in_flight, chunk) + memory,
@@ -187,7 +194,7 @@ mod tests {
             let (is, most) = (Shape::of(&layout, &bins), Shape::at_most(edges, layout.rows()));
             prop_assert!(is.bins <= most.bins && is.rows <= most.rows, "{is:?} {most:?}");
             prop_assert!(is.largest_bin <= most.largest_bin && is.most_rows <= most.most_rows, "{is:?} {most:?}");
-            prop_assert!(is.in_flight[0] <= most.in_flight[0] && is.in_flight[1] <= most.in_flight[1], "{is:?} {most:?}");
+            prop_assert!(is.in_flight.iter().zip(&most.in_flight).all(|(is, most)| is <= most), "{is:?} {most:?}");
         }
 
         #[test]

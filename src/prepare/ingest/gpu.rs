@@ -2,10 +2,11 @@
 #![allow(unsafe_code)] // kernel launches
 
 use super::{Counting, Found};
+use crate::config::size;
 use crate::error::{Error, Result};
 use crate::formats::{Edges, Visitor};
 use crate::gpu::{Arena, Kernel, Lane, Span, Workspace, sources, span_bytes};
-use crate::memory::{Budget, Buffer};
+use crate::memory::{Budget, Buffer, at_least};
 use crate::prepare::gpu::{grid, wide};
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, PoisonError, RwLock};
@@ -25,6 +26,8 @@ const MOST_CARRIED: u64 = (1 << 16) - 1;
 /// How memory is shared out.
 pub struct Plan {
     ids: u64,
+    /// Whether that is fewer than there may be.
+    is_part: bool,
     lanes: usize,
     /// Words of a batch.
     batch: u64,
@@ -42,6 +45,9 @@ struct Shared {
     carry: Kernel,
     wide: u32,
     degrees: Span<u32>,
+    /// Whether ids may come that have no degree for want of memory, and how much there is.
+    is_part: bool,
+    memory: u64,
     carried: Span<u32>,
     expected: u64,
     /// Ends of edges counted.
@@ -75,7 +81,8 @@ impl<'w> Counters<'w> {
         let most = (slot / 4).saturating_sub(FOUND as u64) & !1;
         let batch = (free / 4 / lanes.max(1) / 4).saturating_sub(2 * FOUND as u64).clamp(LEAST_BATCH, most) & !63;
         let ids = end.min((free - lanes * lane(batch)) / 4);
-        (lanes > 0 && (ids == end || !exact)).then_some(Plan { ids, lanes: lanes as usize, batch })
+        let is_part = ids < end;
+        (lanes > 0 && !(is_part && exact)).then_some(Plan { ids, is_part, lanes: lanes as usize, batch })
     }
 
     /// With memory of `workspace` as planned.
@@ -91,7 +98,9 @@ impl<'w> Counters<'w> {
         queue.fill(carried, 0)?;
         queue.finish()?;
         let (ends, carrying) = (AtomicU64::new(0), RwLock::new(()));
-        let shared = Arc::new(Shared { count, carry, wide, degrees, carried, expected, ends, carrying });
+        let (is_part, memory) = (plan.is_part, arena.bytes());
+        let shared = Shared { count, carry, wide, degrees, is_part, memory, carried, expected, ends, carrying };
+        let shared = Arc::new(shared);
         let lanes = uploader.lanes()?.into_iter().take(plan.lanes).map(|lane| {
             Ok(Counter {
                 shared: shared.clone(),
@@ -231,6 +240,15 @@ impl Counter<'_> {
         found.largest = found.largest.max(Some(largest.into()));
         found.loops += u64::from(loops);
         found.missed |= missed != 0;
+        if missed != 0 && self.shared.is_part {
+            // The processor can't begin too early.
+            return Err(Error::Limit {
+                limit: "gpu_memory",
+                given: size::show(self.shared.memory),
+                needed: at_least(4 * (u64::from(largest) + 1)),
+                purpose: super::PURPOSE.into(),
+            });
+        }
         if sampled as usize <= SAMPLED {
             for &[low, high] in &told[4..].as_chunks::<2>().0[..sampled as usize] {
                 found.sample.take(u64::from(low) | (u64::from(high) << 32));

@@ -4,7 +4,7 @@
 use super::{LINE, Partition, Placing, WORDS, changed};
 use crate::error::{Error, Result};
 use crate::formats::{Edges, Visitor};
-use crate::gpu::{Arena, Grid, Kernel, Lane, Span, Workspace, sources, span_bytes};
+use crate::gpu::{Arena, Grid, Kernel, Lane, Source, Span, Workspace, sources, span_bytes};
 use crate::memory::bytes_of;
 use crate::prepare::gpu::{grid, wide};
 use std::sync::Arc;
@@ -122,7 +122,7 @@ impl<'w, 'p> Placers<'w, 'p> {
         let halves = std::iter::successors(Some(most), |gathered| Some(gathered / 2));
         let mut plans: Vec<Plan> = Vec::new();
         for gathered in halves.take_while(|&gathered| gathered >= left + LEAST_BATCH) {
-            let batch = largest_batch.min((gathered / 2) & !63).min(((gathered - left) * 2) & !63).max(LEAST_BATCH);
+            let batch = largest_batch.min((gathered / 2).min((gathered - left) * 2) & !63).max(LEAST_BATCH);
             plans.extend(fits(batch, gathered));
         }
         // The largest with all lanes, else the one with most lanes.
@@ -150,7 +150,7 @@ impl<'w, 'p> Placers<'w, 'p> {
         let of_granule: Vec<u32> = of_granule.iter().map(wanted).collect();
         let starts: Vec<u32> = partition.bins.spans.iter().map(|span| span.rows.start as u32).collect();
         let on_gpu = take(arena, map.len() as u64)?;
-        uploader.upload(&[(bytes_of(map), on_gpu.as_bytes())], &|| Ok(()))?.wait()?;
+        uploader.upload(&[(Source::Memory(bytes_of(map)), on_gpu.as_bytes())], &|| Ok(()))?.wait()?;
         let tables = [&of_granule, &starts].map(|table| {
             let span = take(arena, table.len() as u64)?;
             queue.write(table, span).map(|()| span.address())

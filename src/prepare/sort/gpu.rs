@@ -131,14 +131,21 @@ impl<'w> Sorters<'w> {
         let (ample, free) = (2 * least, workspace.arena.free());
         let fit = |lines: u64, free: u64| (free / Room::bytes(lines, most_rows)).min(most_lanes as u64) as usize;
         let with_degrees = free.saturating_sub(span_bytes::<u32>(rows));
-        let choices = [(ample, rows, with_degrees), (least, rows, with_degrees), (least, 0, free)];
+        let choices = [
+            (2 * ample, rows, with_degrees),
+            (ample, rows, with_degrees),
+            (least, rows, with_degrees),
+            (least, 0, free),
+        ];
         let plan = |&(lines, degrees, free): &(u64, u64, u64)| {
             let lanes = fit(lines, free);
             Plan { lanes, threads, lines, rows: most_rows, degrees }
         };
         let plans: Vec<Plan> = choices.iter().map(plan).filter(|plan| plan.lanes > 0).collect();
-        // Counting degrees there is worth more than lanes beyond a few.
-        let full = plans.iter().find(|plan| plan.lanes >= most_lanes.min(4));
+        // A lane for every thread, if that can be. Counting degrees there is worth more than lanes beyond a few.
+        let all = plans.iter().find(|plan| plan.lanes == most_lanes && (plan.degrees > 0 || rows == 0));
+        let some = || plans.iter().rev().find(|plan| plan.degrees > 0 && plan.lanes >= most_lanes.min(4));
+        let full = all.or_else(some);
         let index_fits = bins.largest() < 1 << 30;
         full.or(plans.last()).copied().filter(|_| index_fits)
     }

@@ -283,5 +283,8 @@ fn gpugraph_takes_it_for_a_gpu() {
         place.command_on(&cuda, &["devices"]).env("CUDA_ON_CPU_MEMORY", "3221225472").output().expect("run gpugraph");
     let out = String::from_utf8_lossy(&ran.stdout);
     assert!(out.contains("driver  CUDA 13.0\n"), "{out}");
-    assert!(out.contains("gpu 0   CUDA on a CPU (stand-in), compute capability 9.0, 3 GiB\n"), "{out}");
+    assert!(
+        out.contains("gpu 0   CUDA on a CPU (stand-in), compute capability 9.0, 3 GiB of memory, 3 GiB free\n"),
+        "{out}"
+    );
 }

@@ -4,13 +4,26 @@
 use super::device::Device;
 use crate::config::size;
 use crate::error::{Error, Result};
-use crate::memory::at_least;
 use cudarc::driver::{DriverError, result};
 use std::marker::PhantomData;
 use std::ops::Range;
 
 /// Parts begin at multiples of this: what a warp's load of 16 bytes a lane likes, and all that copies need.
 pub const ALIGN: u64 = 256;
+
+/// What drivers give memory in: an arena that is no multiple of it would take more than it says.
+const PIECE: u64 = 2 << 20;
+
+/// `bytes` down to whole pieces; of less than one it stays nearly as it is.
+pub fn whole_pieces(bytes: u64) -> u64 {
+    let piece = if bytes < PIECE { ALIGN } else { PIECE };
+    bytes / piece * piece
+}
+
+/// The limit that an arena of `least` bytes takes, as a job file has it.
+pub fn at_least(least: u64) -> String {
+    crate::memory::at_least(if least < PIECE { least } else { least.next_multiple_of(PIECE) })
+}
 
 /// Memory on a GPU, given out from start to end.
 #[derive(Debug)]
@@ -47,12 +60,12 @@ impl Arena {
         if self.bytes >= least {
             return Ok(());
         }
-        Err(Error::Limit {
-            limit: "gpu_memory",
-            given: size::show(self.bytes),
-            needed: at_least(least),
-            purpose: purpose.to_owned(),
-        })
+        let limit = self.device.limit();
+        let given = match self.bytes == whole_pieces(limit) {
+            true => size::show(limit),
+            false => format!("{} ({} of it free)", size::show(limit), size::show(self.bytes)),
+        };
+        Err(Error::Limit { limit: "gpu_memory", given, needed: at_least(least), purpose: purpose.to_owned() })
     }
 
     /// How much is given out; [`Self::reset`] goes back to it.
@@ -146,5 +159,19 @@ impl<T> Span<T> {
         let (from, to) = (range.start.min(self.len), range.end.min(self.len));
         let start = self.start + from * size_of::<T>() as u64;
         Span { start, len: to.saturating_sub(from), element: PhantomData }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{PIECE, at_least, whole_pieces};
+
+    #[test]
+    fn a_limit_that_is_named_makes_an_arena_that_does() {
+        for least in [1, 1000, 1 << 20, PIECE - 1, PIECE, PIECE + 1, 3 << 20, 123_456_789] {
+            let named = crate::config::size::parse(&at_least(least)).expect("a size");
+            assert!(whole_pieces(named) >= least, "{least}: {named}");
+        }
+        assert_eq!([whole_pieces(5 << 20), whole_pieces(1 << 20), whole_pieces(1000)], [4 << 20, 1 << 20, 768]);
     }
 }

@@ -1,7 +1,7 @@
 //! One GPU in use: its context, the memory it may have, its queues of work.
 #![allow(unsafe_code)] // calls into the CUDA driver
 
-use super::arena::Arena;
+use super::arena::{Arena, at_least, whole_pieces};
 use super::queue::Queue;
 use super::{Gpu, driver};
 use crate::config::size;
@@ -79,33 +79,36 @@ impl Device {
     /// # Errors
     /// [`Error::Limit`] if less than `least` bytes are to be had, [`Error::Lost`].
     pub fn arena(&self, least: u64) -> Result<Arena> {
-        let short = |given: u64| Error::Limit {
+        let limit = self.0.limit;
+        let short = |given: String| Error::Limit {
             limit: "gpu_memory",
-            given: size::show(given),
-            needed: crate::memory::at_least(least),
+            given,
+            needed: at_least(least),
             purpose: format!("this graph on GPU {} ({})", self.0.gpu.index, self.0.gpu.name),
         };
-        if self.0.limit < least {
-            return Err(short(self.0.limit));
+        let whole = whole_pieces(limit);
+        if whole < least {
+            return Err(short(size::show(limit)));
         }
-        let mut bytes = self.0.limit;
+        let mut bytes = whole;
         loop {
             match Arena::new(self, bytes) {
                 Ok(arena) => {
                     self.look();
+                    if bytes < whole {
+                        let (index, bytes) = (self.0.gpu.index, size::show(bytes));
+                        tracing::warn!("GPU {index} has less than limits.gpu_memory free: going on with {bytes}");
+                    }
                     return Ok(arena);
                 }
-                Err(DriverError(sys::CUresult::CUDA_ERROR_OUT_OF_MEMORY)) if bytes > least => {
-                    // The largest piece may be smaller than all that is free.
+                Err(DriverError(sys::CUresult::CUDA_ERROR_OUT_OF_MEMORY)) => {
                     let free = self.0.context.mem_get_info().map_or(0, |(free, _)| free as u64);
-                    bytes = free.min(bytes / 8 * 7).max(least);
-                    let index = self.0.gpu.index;
-                    tracing::warn!(
-                        "GPU {index} has less than limits.gpu_memory free: going on with {}",
-                        size::show(bytes)
-                    );
+                    if bytes <= least {
+                        return Err(short(format!("{} ({} of it free)", size::show(limit), size::show(free))));
+                    }
+                    // The largest piece may be smaller than all that is free.
+                    bytes = whole_pieces(free.min(bytes / 8 * 7)).max(least);
                 }
-                Err(DriverError(sys::CUresult::CUDA_ERROR_OUT_OF_MEMORY)) => return Err(short(bytes)),
                 Err(e) => return Err(self.lost("take memory", e)),
             }
         }

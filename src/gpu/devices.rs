@@ -1,6 +1,6 @@
 //! `gpugraph devices`: what this machine has to compute with, what is missing, and how to get it.
 
-use super::{Cuda, probe};
+use super::{Cuda, probe_memory};
 use crate::config::size;
 use crate::job::host;
 use serde::Serialize;
@@ -45,7 +45,7 @@ pub fn look() -> Devices {
         memory: memory.total,
         memory_free: memory.free,
         instructions: format!("{:?}", crate::algo::triangle::Isa::detect()).to_lowercase(),
-        cuda: probe(),
+        cuda: probe_memory(),
         mpi: mpi(),
     }
 }
@@ -74,13 +74,17 @@ impl fmt::Display for Devices {
         )?;
         let driver = self.cuda.driver.as_ref().map_or_else(|| "none".into(), |v| format!("CUDA {v}"));
         writeln!(f, "driver  {driver}")?;
-        writeln!(f, "nvrtc   {}", if self.cuda.nvrtc { "there" } else { "none" })?;
+        let there = if self.cuda.nvrtc { "there" } else { "none" };
+        writeln!(f, "nvrtc   {}", self.cuda.nvrtc_version.as_deref().unwrap_or(there))?;
         for gpu in &self.cuda.gpus {
-            let (name, capability) = (&gpu.name, &gpu.capability);
-            writeln!(f, "gpu {}   {name}, compute capability {capability}, {}", gpu.index, size::show(gpu.memory))?;
+            let (name, capability, memory) = (&gpu.name, &gpu.capability, size::show(gpu.memory));
+            let free = gpu.memory_free.map_or_else(String::new, |free| format!(", {} free", size::show(free)));
+            writeln!(f, "gpu {}   {name}, compute capability {capability}, {memory} of memory{free}", gpu.index)?;
         }
         if self.cuda.gpus.is_empty() {
-            writeln!(f, "gpu     none; this version counts on the processor in any case")?;
+            writeln!(f, "gpu     none; triangles are counted on the processor")?;
+        } else if let Some(kernels) = &self.cuda.kernels {
+            writeln!(f, "kernels compiled ones are kept in {}", kernels.display())?;
         }
         let launchers = self.mpi.launchers.join(", ");
         writeln!(f, "mpi     not built in; launchers: {}", if launchers.is_empty() { "none" } else { &launchers })?;

@@ -5,5 +5,9 @@ use crate::error::{Error, Result};
 
 pub fn probe() -> Cuda {
     let missing = vec!["this gpugraph was built without GPU support: build it with --features gpu".to_owned()];
-    Cuda { driver: None, nvrtc: false, gpus: Vec::new(), missing }
+    Cuda { driver: None, nvrtc: false, nvrtc_version: None, kernels: None, gpus: Vec::new(), missing }
+}
+
+pub fn free_memory(_: u32) -> Result<u64, String> {
+    Err("built without GPU support".into())
 }

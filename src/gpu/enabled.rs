@@ -2,18 +2,25 @@
 #![allow(unsafe_code)] // the question whether a library is there is an unsafe call of cudarc
 
 use super::{Cuda, Gpu};
-use cudarc::driver::result;
 use cudarc::driver::sys::CUdevice_attribute::{
     CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MAJOR as MAJOR, CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MINOR as MINOR,
 };
+use cudarc::driver::sys::CUresult;
+use cudarc::driver::{CudaContext, result};
+
+const NO_GPU: &str = "a GPU: the driver sees none; check CUDA_VISIBLE_DEVICES and what the job asked for";
 
 pub fn probe() -> Cuda {
-    let mut cuda = Cuda { driver: None, nvrtc: false, gpus: Vec::new(), missing: Vec::new() };
+    let (gpus, missing) = (Vec::new(), Vec::new());
+    let kernels = super::program::cache();
+    let mut cuda = Cuda { driver: None, nvrtc: false, nvrtc_version: None, kernels, gpus, missing };
     // SAFETY: both only try to load a library by its name; a call into one that is not there would panic.
     let (has_driver, has_nvrtc) =
         unsafe { (cudarc::driver::sys::is_culib_present(), cudarc::nvrtc::sys::is_culib_present()) };
     cuda.nvrtc = has_nvrtc;
-    if !has_nvrtc {
+    if has_nvrtc {
+        cuda.nvrtc_version = nvrtc_version();
+    } else {
         cuda.missing.push("NVRTC (libnvrtc.so): load the site's CUDA module, or install the package cuda-nvrtc".into());
     }
     if !has_driver {
@@ -21,17 +28,32 @@ pub fn probe() -> Cuda {
         return cuda;
     }
     match devices() {
+        // With no GPU to see, a driver does not even start.
+        Err(result::DriverError(CUresult::CUDA_ERROR_NO_DEVICE)) => cuda.missing.push(NO_GPU.into()),
         Ok((driver, gpus)) => {
             cuda.driver = Some(driver);
             if gpus.is_empty() {
-                cuda.missing
-                    .push("a GPU: the driver sees none; check CUDA_VISIBLE_DEVICES and what the job asked for".into());
+                cuda.missing.push(NO_GPU.into());
             }
             cuda.gpus = gpus;
         }
-        Err(e) => cuda.missing.push(format!("a working CUDA driver: it answers {e:?}; check nvidia-smi")),
+        Err(e) => cuda.missing.push(format!("a working CUDA driver: it answers {:?}; check nvidia-smi", e.0)),
     }
     cuda
+}
+
+/// Of an NVRTC that is there.
+fn nvrtc_version() -> Option<String> {
+    let (mut major, mut minor) = (0, 0);
+    // SAFETY: writes two ints to valid places.
+    unsafe { cudarc::nvrtc::sys::nvrtcVersion(&mut major, &mut minor).result().ok()? };
+    Some(format!("{major}.{minor}"))
+}
+
+/// Bytes that nobody has of the memory of a GPU.
+pub fn free_memory(index: u32) -> Result<u64, String> {
+    let free = CudaContext::new(index as usize).and_then(|context| context.mem_get_info());
+    free.map(|(free, _)| free as u64).map_err(|e| format!("{:?}; check nvidia-smi", e.0))
 }
 
 fn devices() -> Result<(String, Vec<Gpu>), result::DriverError> {
@@ -47,7 +69,13 @@ fn devices() -> Result<(String, Vec<Gpu>), result::DriverError> {
             (attribute(MAJOR)?, attribute(MINOR)?, result::device::total_mem(device)?)
         };
         let name = result::device::get_name(device)?;
-        Ok(Gpu { index: index as u32, name, capability: format!("{major}.{minor}"), memory: memory as u64 })
+        Ok(Gpu {
+            index: index as u32,
+            name,
+            capability: format!("{major}.{minor}"),
+            memory: memory as u64,
+            memory_free: None,
+        })
     };
     let gpus = (0..result::device::get_count()?).map(gpu).collect::<Result<_, _>>()?;
     Ok((format!("{}.{}", version / 1000, version % 1000 / 10), gpus))

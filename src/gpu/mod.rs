@@ -24,7 +24,7 @@ mod staging;
 mod workspace;
 
 #[cfg(feature = "gpu")]
-pub use arena::{Arena, Span, span_bytes};
+pub use arena::{Arena, Span, at_least, span_bytes, whole_pieces};
 #[cfg(feature = "gpu")]
 pub use device::Device;
 #[cfg(feature = "gpu")]
@@ -44,6 +44,7 @@ use disabled as driver;
 use enabled as driver;
 
 use serde::Serialize;
+use std::path::PathBuf;
 
 /// One GPU.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
@@ -56,6 +57,8 @@ pub struct Gpu {
     pub capability: String,
     /// Bytes of memory.
     pub memory: u64,
+    /// Bytes of it that nobody has, where that was asked for: it takes a context.
+    pub memory_free: Option<u64>,
 }
 
 /// What of CUDA was found.
@@ -65,6 +68,10 @@ pub struct Cuda {
     pub driver: Option<String>,
     /// Whether the run-time compiler, NVRTC, is there.
     pub nvrtc: bool,
+    /// Its version.
+    pub nvrtc_version: Option<String>,
+    /// The folder that compiled kernels are kept in; none without a home.
+    pub kernels: Option<PathBuf>,
     /// The GPUs.
     pub gpus: Vec<Gpu>,
     /// What is missing, and how to get it.
@@ -74,6 +81,18 @@ pub struct Cuda {
 /// Looks for CUDA. Never fails: what is missing is said in words.
 pub fn probe() -> Cuda {
     driver::probe()
+}
+
+/// The same, and what memory is free, which takes a moment for each GPU.
+pub fn probe_memory() -> Cuda {
+    let mut cuda = driver::probe();
+    for gpu in &mut cuda.gpus {
+        match driver::free_memory(gpu.index) {
+            Ok(free) => gpu.memory_free = Some(free),
+            Err(why) => cuda.missing.push(format!("GPU {} does not open: {why}", gpu.index)),
+        }
+    }
+    cuda
 }
 
 /// Names of all GPUs.

@@ -31,13 +31,27 @@ impl Program {
     /// Compiles `source` for `device`, unless an earlier process did.
     ///
     /// # Errors
-    /// [`Error::Usage`] where NVRTC is missing, saying how to get it; [`Error::Lost`].
+    /// [`Error::Usage`] where NVRTC is missing or too old, saying how to get it; [`Error::Lost`].
     pub fn load(device: &Device, source: &Source) -> Result<Program> {
         let (major, minor) = device.context().compute_capability().map_err(|e| device.lost("say what it is", e))?;
         let options = [format!("--gpu-architecture=sm_{major}{minor}"), "--std=c++17".into()];
-        let image = compiled(source, &options)?;
-        let module = device.context().load_module(Ptx::from_binary(image));
-        let module = module.map_err(|e| device.lost("load its kernels", e))?;
+        let load = |image| device.context().load_module(Ptx::from_binary(image));
+        let cached = cached(source, &options);
+        // One that is kept may be of a compiler that is too new for this driver: homes are shared by many nodes.
+        let kept = cached.as_ref().and_then(|path| read_checked(path)).and_then(|image| load(image).ok());
+        let module = match kept {
+            Some(module) => module,
+            None => {
+                let image = compile(source, &options)?;
+                // Without a cache every process compiles for itself, which takes a second.
+                if let Some(path) = cached
+                    && let Err(e) = keep(&path, &image)
+                {
+                    tracing::debug!("{}: kernels are not kept: {e}", path.display());
+                }
+                load(image).map_err(|e| device.lost("load its kernels", e))?
+            }
+        };
         Ok(Program { device: device.clone(), module })
     }
 
@@ -75,27 +89,16 @@ impl Kernel {
     }
 }
 
-/// The cubin of `source`: from the cache, else by NVRTC.
-fn compiled(source: &Source, options: &[String]) -> Result<Vec<u8>> {
+/// Where the cubin of `source` is kept, if there is a place.
+fn cached(source: &Source, options: &[String]) -> Option<PathBuf> {
     let mut all = source.everything();
     options.iter().for_each(|option| all.push_str(option));
     let key = xxh3_64(all.as_bytes());
-    let cached = cache().map(|folder| folder.join(format!("{}.{key:016x}.cubin", source.name)));
-    if let Some(image) = cached.as_ref().and_then(|path| read_checked(path)) {
-        return Ok(image);
-    }
-    let image = compile(source, options)?;
-    if let Some(path) = cached {
-        // Without a cache every process compiles for itself, which takes a second.
-        if let Err(e) = keep(&path, &image) {
-            tracing::debug!("{}: kernels are not kept: {e}", path.display());
-        }
-    }
-    Ok(image)
+    Some(cache()?.join(format!("{}.{key:016x}.cubin", source.name)))
 }
 
 /// The folder of compiled kernels.
-fn cache() -> Option<PathBuf> {
+pub fn cache() -> Option<PathBuf> {
     let from = |name: &str| std::env::var_os(name).filter(|value| !value.is_empty()).map(PathBuf::from);
     let base = from("XDG_CACHE_HOME").or_else(|| from("HOME").map(|home| home.join(".cache")))?;
     Some(base.join("gpugraph"))
@@ -154,7 +157,9 @@ fn compile(source: &Source, options: &[String]) -> Result<Vec<u8>> {
 }
 
 fn failed(source: &Source, why: impl std::fmt::Display) -> Error {
-    Error::Lost(format!("NVRTC did not compile {}: {why}", source.name))
+    let name = source.name;
+    let remedy = "install an NVRTC that knows this GPU, or set run.device = \"cpu\"";
+    Error::Usage(format!("NVRTC did not compile {name}: {why}: {remedy}"))
 }
 
 /// A program of NVRTC, destroyed on drop.

@@ -74,12 +74,15 @@ impl Drop for Pinned {
 pub struct StopFlag(Pinned);
 
 impl StopFlag {
+    /// Bytes of pinned memory.
+    pub const BYTES: u64 = 4096;
+
     /// A flag that is not set.
     ///
     /// # Errors
     /// As [`Pinned::new`].
     pub fn new(device: &Device, budget: &Budget) -> Result<StopFlag> {
-        Pinned::new(device, 4096, budget).map(StopFlag)
+        Pinned::new(device, Self::BYTES as usize, budget).map(StopFlag)
     }
 
     /// Tells kernels to end, or to run on.

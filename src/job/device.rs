@@ -1,17 +1,18 @@
 //! What a run computes with: the GPU that the job asks for or that is there, else the processor.
 
 use super::host;
-use super::session::{self, Session};
+use super::machine::{Held, Machine};
+use super::session::Session;
 use crate::algo::triangle::cpu::Cpu;
 use crate::algo::triangle::driver::Backend;
 use crate::algo::triangle::gpu::Gpu;
 use crate::config::{Device as Asked, Job};
 use crate::error::{Error, Result};
-use crate::gpu::{Device, Uploader, Workspace};
+use crate::gpu::{Device, Workspace};
 use crate::graph::catalogue::Catalogue;
-use crate::memory::{Budget, Reservation, own_bytes};
+use crate::memory::{Budget, Reservation};
 use crate::prepare::{self, Accelerator};
-use std::sync::atomic::AtomicU64;
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering::Relaxed};
 use std::sync::{Mutex, PoisonError};
 
 /// A GPU in use, and the host memory that its driver took.
@@ -20,6 +21,10 @@ pub struct InUse {
     pub device: Device,
     /// What computes takes it, one after another.
     pub workspace: Mutex<Workspace>,
+    /// All host memory that it holds: the driver's, and what is pinned for copies.
+    pub host_memory: u64,
+    /// Whether triangles were counted on the processor after all.
+    declined: AtomicBool,
     _driver: Reservation,
 }
 
@@ -36,7 +41,13 @@ pub fn choose(job: &Job, threads: usize, budget: &Budget) -> Result<Option<InUse
         // Beside what this crate takes from the budget by itself.
         let driver = (host::process_memory().saturating_sub(before)).saturating_sub(free - budget.free());
         let reserved = budget.reserve(driver, "the GPU's driver")?;
-        Ok(InUse { device: workspace.device.clone(), workspace: Mutex::new(workspace), _driver: reserved })
+        Ok(InUse {
+            device: workspace.device.clone(),
+            workspace: Mutex::new(workspace),
+            host_memory: free - budget.free(),
+            declined: AtomicBool::new(false),
+            _driver: reserved,
+        })
     });
     match opened {
         Ok(device) => Ok(Some(device)),
@@ -46,38 +57,6 @@ pub fn choose(job: &Job, threads: usize, budget: &Budget) -> Result<Option<InUse
         }
         Err(e) => Err(e),
     }
-}
-
-/// Memory that a run takes at its start and keeps: the process itself and what it needs to use a GPU.
-#[derive(Debug, Clone, Copy)]
-pub struct Taken {
-    /// Bytes of host memory.
-    pub host: u64,
-    /// Bytes of GPU memory: all that the job may have, whatever a stage does with it.
-    pub gpu: u64,
-}
-
-/// About what the driver takes of host memory.
-const DRIVER: u64 = 256 << 20;
-
-/// What a run has taken that has reserved nothing else yet.
-pub(super) fn taken(budget: &Budget, device: Option<&InUse>) -> Taken {
-    Taken { host: budget.limit() - budget.free(), gpu: device.map_or(0, |used| used.device.limit()) }
-}
-
-/// What a run of `job` would take.
-pub(super) fn guess(job: &Job, limit: u64) -> Taken {
-    let threads = session::threads(job.limits.threads);
-    let mut taken = Taken { host: own_bytes(threads), gpu: 0 };
-    if job.run.device == Asked::Cpu {
-        return taken;
-    }
-    let index = job.run.gpu.unwrap_or(0);
-    if let Some(gpu) = crate::gpu::probe().gpus.iter().find(|gpu| gpu.index == index) {
-        taken.host += DRIVER + Uploader::bytes(threads, limit);
-        taken.gpu = job.limits.gpu_memory.unwrap_or(gpu.memory / 10 * 9);
-    }
-    taken
 }
 
 /// Asked now and then by what counts: the signal that ends it.
@@ -95,7 +74,7 @@ impl Session {
         per_vertex: Option<&'a [AtomicU64]>,
         stop: Stop<'a>,
     ) -> Result<Box<dyn Backend + 'a>> {
-        let Some(InUse { workspace, .. }) = &self.device else {
+        let Some(InUse { workspace, declined, .. }) = &self.device else {
             return Ok(Box::new(Cpu::new(graph, vertices, self.threads, &self.budget, per_vertex, stop)?));
         };
         let workspace = workspace.lock().unwrap_or_else(PoisonError::into_inner);
@@ -103,10 +82,17 @@ impl Session {
             Ok(gpu) => Ok(Box::new(gpu)),
             Err(e @ (Error::Limit { .. } | Error::Usage(_))) if self.job.run.device == Asked::Auto => {
                 tracing::warn!("counting on the processor: {e}");
+                declined.store(true, Relaxed);
                 Ok(Box::new(Cpu::new(graph, vertices, self.threads, &self.budget, per_vertex, stop)?))
             }
             Err(e) => Err(e),
         }
+    }
+
+    /// What the plan of this run is made for.
+    pub(super) fn machine(&self) -> Machine {
+        let gpu = self.device.as_ref().map(Held::of);
+        Machine { host_memory: self.budget.limit(), threads: self.threads, gpu, missing: None }
     }
 
     /// What prepares graphs in place of the processor, if anything does.
@@ -117,7 +103,7 @@ impl Session {
 
     /// What the report calls the device.
     pub(super) fn device_name(&self) -> &'static str {
-        if self.device.is_some() { "gpu" } else { "cpu" }
+        if self.device.as_ref().is_some_and(|used| !used.declined.load(Relaxed)) { "gpu" } else { "cpu" }
     }
 
     /// `limits.gpu_memory` as used, and the most that was; both 0 without a GPU.

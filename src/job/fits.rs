@@ -3,6 +3,7 @@
 use super::plan::Plan;
 use crate::config::size;
 use crate::error::{Error, Result};
+use crate::gpu::{self, whole_pieces};
 use crate::memory::at_least;
 
 impl Plan {
@@ -18,12 +19,16 @@ impl Plan {
         }
     }
 
-    /// Says what may not fit: its bound exceeds a limit.
-    pub(super) fn say_maybe(&mut self) {
+    /// Says what may not fit: its bound exceeds a limit. `gpu_memory` is that of the fewest bytes of GPU memory.
+    pub(super) fn say_maybe(&mut self, gpu_memory: u64) {
         let (given, needed) = (self.host_memory_limit, self.host_memory_needed);
         if needed > given {
             let (given, needed) = (size::show(given), at_least(needed));
             self.maybe.push(format!("limits.host_memory = {given} may be too small: {needed} surely would do"));
+        }
+        if let Some(limit) = self.gpu_memory_limit.filter(|&limit| whole_pieces(limit) < gpu_memory) {
+            let (given, needed) = (size::show(limit), gpu::at_least(gpu_memory));
+            self.maybe.push(format!("limits.gpu_memory = {given} may be too small: {needed} surely would do"));
         }
         if self.disk > self.disk_free {
             let (needed, free) = (size::show(self.disk), size::show(self.disk_free));
@@ -42,6 +47,16 @@ impl Plan {
                 given: size::show(self.host_memory_limit),
                 needed: at_least(self.host_memory_needed.max(self.surely.host_memory)),
                 purpose: "this input".into(),
+            });
+        }
+        if self.device == "gpu"
+            && let Some(limit) = self.gpu_memory_limit.filter(|&limit| whole_pieces(limit) < self.surely.gpu_memory)
+        {
+            return Err(Error::Limit {
+                limit: "gpu_memory",
+                given: size::show(limit),
+                needed: gpu::at_least(self.surely.gpu_memory),
+                purpose: "counting triangles of this graph".into(),
             });
         }
         if self.surely.disk > self.disk_free {

@@ -54,7 +54,7 @@ impl Session {
                 Err(e) => tracing::warn!("{e}: ordering vertices anew"),
             }
         }
-        let plan = Plan::before(&self.job, self.budget.limit(), self.taken, input)?;
+        let plan = Plan::before(&self.job, &self.machine(), input)?;
         plan.refuse()?;
         plan.maybe.iter().for_each(|what| tracing::warn!("{what}"));
         let (facts, order) = self.order(input, identity).map_err(|e| plan.name_limit(e))?;
@@ -175,7 +175,7 @@ impl Session {
             tracing::info!(stored = stored_already, blocks = layout.blocks(), "blocks of an earlier run are kept");
         }
         // Now that degrees are known, the figures are no bounds any more.
-        Plan::after(&self.job, self.budget.limit(), self.taken, input, &facts, &runs, &layout)?.refuse()?;
+        Plan::after(&self.job, &self.machine(), input, &facts, &runs, &layout)?.refuse()?;
         let order = match order {
             Some(order) => order,
             None => Ordered::stored(order::read(&folder, content, &self.budget)?),

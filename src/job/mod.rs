@@ -17,6 +17,7 @@ pub mod journal;
 pub mod lock;
 pub mod log;
 pub mod look;
+pub mod machine;
 pub mod manifest;
 mod needs;
 pub mod ordered;

@@ -22,10 +22,11 @@ pub(super) fn looking_up(sparse: bool, ids: u64) -> u64 {
     if sparse { Dictionary::index_bytes(ids) } else { 0 }
 }
 
-/// Memory of counting beside the process itself.
-pub(super) fn counting(job: &Job, vertices: u64, threads: usize, row: u64, rows: u64) -> u64 {
+/// Host memory of counting beside what is taken before it. On a GPU that is the counts of vertices alone.
+pub(super) fn counting(job: &Job, on_gpu: bool, vertices: u64, threads: usize, row: u64, rows: u64) -> u64 {
     let per_vertex = job.triangle.is_some_and(|table| table.per_vertex);
-    Counter::scratch_bytes(&Settings::new(threads), vertices, row, rows) + if per_vertex { 8 * vertices } else { 0 }
+    let scratch = if on_gpu { 0 } else { Counter::scratch_bytes(&Settings::new(threads), vertices, row, rows) };
+    scratch + if per_vertex { 8 * vertices } else { 0 }
 }
 
 /// Bytes of the files of a prepared graph, without order and degrees.

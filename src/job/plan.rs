@@ -5,13 +5,13 @@
 //! After it, degrees are known, and the same functions that size the run's buffers give its figures ([`Plan::after`]).
 //! A bound may be far above the truth, so a job is refused only for what it surely needs; `maybe` says the rest.
 
-use super::device::{self, Taken};
 use super::graph::Facts;
 use super::guess::{Guess, guess};
+use super::machine::{Machine, least_gpu_memory};
 use super::manifest::Manifest;
 use super::needs::{PAGE, counting, looking_up, needs, results_bytes, store_bytes};
 use super::rates::{self, Work};
-use super::{clean, host, session};
+use super::{clean, host};
 use crate::algo::triangle::driver;
 use crate::config::{InputSpec, Job, size};
 use crate::error::Result;
@@ -79,12 +79,18 @@ pub struct Plan {
     pub units: u64,
     /// Threads.
     pub threads: usize,
+    /// What it counts triangles on: `cpu` or `gpu`.
+    pub device: &'static str,
+    /// The GPU, in words.
+    pub gpu: Option<String>,
     /// The limit.
     pub host_memory_limit: u64,
     /// Most host memory of all stages.
     pub host_memory: u64,
     /// The smallest limit that surely would do.
     pub host_memory_needed: u64,
+    /// The limit of GPU memory, where there is a GPU.
+    pub gpu_memory_limit: Option<u64>,
     /// Most GPU memory of all stages.
     pub gpu_memory: u64,
     /// Most bytes in the workdir.
@@ -105,6 +111,7 @@ pub struct Plan {
 #[derive(Debug, Clone, Copy, Default)]
 pub(super) struct Surely {
     pub(super) host_memory: u64,
+    pub(super) gpu_memory: u64,
     pub(super) disk: u64,
 }
 
@@ -122,6 +129,8 @@ struct Sized {
     block_rows: u64,
     blocks: u64,
     block_bytes: u64,
+    /// Fewest bytes of GPU memory, as far as they are known.
+    gpu_memory: u64,
     work: Work,
 }
 
@@ -131,10 +140,9 @@ impl Plan {
     /// # Errors
     /// [`crate::Error::Input`] where the input can't be read; [`crate::Error::Io`], [`crate::Error::Corrupt`] of a prepared graph.
     pub fn of(job: &Job) -> Result<Plan> {
-        let limit = session::host_memory(job);
-        let taken = device::guess(job, limit);
+        let machine = &Machine::here(job);
         if let InputSpec::Prepared(other) = &job.input {
-            return Plan::prepared(job, limit, taken, other);
+            return Plan::prepared(job, machine, other);
         }
         let input = super::input::open(&job.input)?;
         let identity = super::graph::input_key(&input)?;
@@ -144,20 +152,20 @@ impl Plan {
             && let Ok(runs) = order::read_runs(&job.workdir.join("graph"), facts.content)
         {
             let layout = Layout::new(&runs, facts.edges - facts.loops);
-            let mut plan = Plan::after(job, limit, taken, &input, &facts, &runs, &layout)?;
+            let mut plan = Plan::after(job, machine, &input, &facts, &runs, &layout)?;
             plan.mark_done(&manifest, facts.content);
             return Ok(plan);
         }
-        Plan::before(job, limit, taken, &input)
+        Plan::before(job, machine, &input)
     }
 
     /// From the size of the input and a look at some of it.
     ///
     /// # Errors
     /// [`crate::Error::Input`], [`crate::Error::Io`].
-    pub fn before(job: &Job, limit: u64, taken: Taken, input: &Input) -> Result<Plan> {
+    pub fn before(job: &Job, machine: &Machine, input: &Input) -> Result<Plan> {
         let Guess { edges, edges_about, distinct, ids, ids_at_least, sparse } = guess(input, &job.input)?;
-        let threads = session::threads(job.limits.threads);
+        let Machine { host_memory: limit, threads, .. } = *machine;
         let connected = ids.min(2 * edges);
         let reading = input.scratch_bytes(threads);
         let needs = Needs { edges, ids, reading: reading + looking_up(sparse, ids), threads };
@@ -174,19 +182,22 @@ impl Plan {
             // r different degrees need r²/4 edges.
             runs: 2 * edges.isqrt() + 1,
             sparse,
-            sizes: Sizes::new(shape, needs, limit.saturating_sub(taken.host)),
+            sizes: Sizes::new(shape, needs, limit.saturating_sub(machine.own())),
             longest_row: (2 * edges).isqrt() + 1,
             block_rows: connected,
             blocks,
             block_bytes: (stored::body_bytes(0, 0) + 192 + PAGE) * most_blocks + 4 * connected + 4 * distinct,
+            gpu_memory: 0,
             work: Work::guess(edges_about, &job.input),
         };
-        let mut plan = Plan::made(job, limit, taken, input, &sized);
+        let mut plan = Plan::made(job, machine, input, &sized);
         // Blocks may come out half as large where every edge is listed from both ends.
         let least_ids = 4 * ids_at_least;
         let ingest = ingest::scratch_bytes(0, threads) + reading + least_ids;
-        plan.surely = Surely { host_memory: taken.host + ingest, disk: 2 * edges_about.min(distinct) };
-        plan.say_maybe();
+        let disk = 2 * edges_about.min(distinct);
+        plan.surely = Surely { host_memory: machine.own() + ingest, disk, ..Surely::default() };
+        // As a layout's longest row is bounded.
+        plan.say_maybe(least_gpu_memory(job, 2 * (edges.isqrt() + 1), connected));
         Ok(plan)
     }
 
@@ -196,15 +207,14 @@ impl Plan {
     /// None in practice; [`crate::Error::Io`] where free disk can't be told.
     pub fn after(
         job: &Job,
-        limit: u64,
-        taken: Taken,
+        machine: &Machine,
         input: &Input,
         facts: &Facts,
         runs: &DegreeRuns,
         layout: &Layout,
     ) -> Result<Plan> {
-        let threads = session::threads(job.limits.threads);
-        let free = limit.saturating_sub(taken.host);
+        let threads = machine.threads;
+        let free = machine.host_memory.saturating_sub(machine.own());
         let spans: Vec<_> = (0..layout.blocks()).map(|b| layout.block(b).len() as u64).collect();
         let sized = Sized {
             basis: Basis::Degrees,
@@ -219,23 +229,28 @@ impl Plan {
             block_rows: spans.iter().copied().max().unwrap_or(0),
             blocks: spans.len() as u64,
             block_bytes: store_bytes(facts, layout),
+            gpu_memory: least_gpu_memory(job, layout.longest_row(), facts.connected),
             work: Work::of(runs, facts.distinct_at_most),
         };
-        let mut plan = Plan::made(job, limit, taken, input, &sized);
-        plan.surely = Surely { host_memory: plan.host_memory_needed, disk: plan.disk };
+        let mut plan = Plan::made(job, machine, input, &sized);
+        let gpu_memory = sized.gpu_memory;
+        plan.surely = Surely { host_memory: plan.host_memory_needed, gpu_memory, disk: plan.disk };
         Ok(plan)
     }
 
-    fn prepared(job: &Job, limit: u64, taken: Taken, other: &std::path::Path) -> Result<Plan> {
+    fn prepared(job: &Job, machine: &Machine, other: &std::path::Path) -> Result<Plan> {
         let graph = super::run::open_prepared_unread(other)?;
-        let (threads, most) = (session::threads(job.limits.threads), graph.catalogue.extremes());
+        let (threads, most) = (machine.threads, graph.catalogue.extremes());
         let vertices = graph.facts.connected;
         let runs = order::read_runs(&graph.folder, graph.facts.content)?;
-        let host_memory = taken.host + counting(job, vertices, threads, most.row, most.rows);
+        let least = least_gpu_memory(job, graph.catalogue.layout.longest_row(), vertices);
+        let gpu = machine.counts(job, least);
+        let host_memory = machine.own() + counting(job, gpu.is_some(), vertices, threads, most.row, most.rows);
         let blocks = graph.catalogue.len();
         let seconds = rates::counting(Work::of(&runs, graph.stored.edges), threads);
         let disk = results_bytes(job, graph.facts.vertices, vertices, graph.facts.sparse) + SMALL_FILES;
-        let stage = Stage { name: "triangle", done: false, host_memory, gpu_memory: taken.gpu, disk, seconds };
+        let gpu_memory = machine.gpu_memory();
+        let stage = Stage { name: "triangle", done: false, host_memory, gpu_memory, disk, seconds };
         let mut plan = Plan {
             input: format!("the prepared graph of {}", other.display()),
             basis: Basis::Prepared,
@@ -244,14 +259,14 @@ impl Plan {
             blocks: blocks as u64,
             units: driver::units(blocks),
             host_memory_needed: host_memory,
-            ..Plan::empty(job, limit)
+            ..Plan::empty(job, machine, least)
         };
         plan.take(job.triangle.map(|_| stage).into_iter().collect());
-        plan.surely = Surely { host_memory, disk };
+        plan.surely = Surely { host_memory, gpu_memory: least, disk };
         Ok(plan)
     }
 
-    fn empty(job: &Job, limit: u64) -> Plan {
+    fn empty(job: &Job, machine: &Machine, gpu_memory: u64) -> Plan {
         // Where free disk can't be told, a full disk will tell.
         let free = host::free_disk(&job.workdir).unwrap_or(u64::MAX / 2);
         Plan {
@@ -263,21 +278,24 @@ impl Plan {
             ids: 0,
             blocks: 0,
             units: 0,
-            threads: session::threads(job.limits.threads),
-            host_memory_limit: limit,
+            threads: machine.threads,
+            device: if machine.counts(job, gpu_memory).is_some() { "gpu" } else { "cpu" },
+            gpu: machine.gpu.as_ref().map(|gpu| gpu.name.clone()),
+            host_memory_limit: machine.host_memory,
             host_memory: 0,
             host_memory_needed: 0,
+            gpu_memory_limit: machine.gpu.as_ref().and_then(|gpu| gpu.memory),
             gpu_memory: 0,
             disk: 0,
             disk_free: free + clean::size_of_tree(&job.workdir),
             seconds: 0.0,
             stages: Vec::new(),
-            maybe: Vec::new(),
+            maybe: machine.missing.iter().cloned().collect(),
             surely: Surely::default(),
         }
     }
 
-    fn made(job: &Job, limit: u64, taken: Taken, input: &Input, sized: &Sized) -> Plan {
+    fn made(job: &Job, machine: &Machine, input: &Input, sized: &Sized) -> Plan {
         let mut plan = Plan {
             input: format!("{}, {}", input.name(), size::show(input.bytes())),
             basis: sized.basis,
@@ -285,9 +303,9 @@ impl Plan {
             ids: sized.ids,
             blocks: sized.blocks,
             units: driver::units(sized.blocks as usize),
-            ..Plan::empty(job, limit)
+            ..Plan::empty(job, machine, sized.gpu_memory)
         };
-        let (stages, needed) = stages(job, input, sized, plan.threads, taken);
+        let (stages, needed) = stages(job, input, sized, machine);
         plan.host_memory_needed = needed;
         plan.take(stages);
         plan
@@ -320,15 +338,16 @@ impl Plan {
 }
 
 /// Stages in order, and the smallest limit that does for all of them.
-fn stages(job: &Job, input: &Input, s: &Sized, threads: usize, taken: Taken) -> (Vec<Stage>, u64) {
-    let own = taken.host;
+fn stages(job: &Job, input: &Input, s: &Sized, machine: &Machine) -> (Vec<Stage>, u64) {
+    let (own, threads) = (machine.own(), machine.threads);
     let reading = input.scratch_bytes(threads);
     let index = looking_up(s.sparse, s.ids);
     let least_ingest = own + ingest::scratch_bytes(0, threads) + reading + ingest::degrees_bytes(s.ids) + index;
     // The threads' own counters are as large as the limit allows.
     let ingest = least_ingest + ingest::scratch_bytes(s.ids, threads);
     let relabel = own + 4 * s.ids + relabel::scratch_bytes(threads, s.edges);
-    let triangle = own + counting(job, s.connected, threads, s.longest_row, s.block_rows);
+    let gpu = machine.counts(job, s.gpu_memory);
+    let triangle = own + counting(job, gpu.is_some(), s.connected, threads, s.longest_row, s.block_rows);
     let (partition, sort, spill, smallest) = match s.sizes {
         Ok(sizes) => (own + sizes.partitioning, own + sizes.sorting, sizes.spill, sizes.smallest),
         // All edges may have to be spilled then.
@@ -351,14 +370,8 @@ fn stages(job: &Job, input: &Input, s: &Sized, threads: usize, taken: Taken) -> 
     let degrees = 4 * s.connected + PAGE;
     let results = results_bytes(job, s.ids, s.connected, s.sparse);
     let bytes = input.bytes();
-    let stage = |name, host_memory, disk, seconds| Stage {
-        name,
-        done: false,
-        host_memory,
-        gpu_memory: taken.gpu,
-        disk,
-        seconds,
-    };
+    let gpu_memory = machine.gpu_memory();
+    let stage = |name, host_memory, disk, seconds| Stage { name, done: false, host_memory, gpu_memory, disk, seconds };
     let mut stages = Vec::new();
     if s.sparse {
         needed = needed.max(dictionary);

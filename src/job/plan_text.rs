@@ -22,6 +22,11 @@ impl fmt::Display for Plan {
             self.units
         )?;
         writeln!(f, "figures  {basis}")?;
+        match &self.gpu {
+            Some(gpu) if self.device == "gpu" => writeln!(f, "device   {gpu}")?,
+            Some(gpu) => writeln!(f, "device   processor; {gpu} has too little memory to count")?,
+            None => writeln!(f, "device   processor")?,
+        }
         writeln!(f, "\n{:11} {:>12} {:>12} {:>12} {:>10}", "stage", "host memory", "GPU memory", "disk", "time")?;
         for stage in &self.stages {
             let time = if stage.done { "done".into() } else { format!("~{}", duration(stage.seconds)) };
@@ -32,7 +37,8 @@ impl fmt::Display for Plan {
         let time = format!("~{}", duration(self.seconds));
         writeln!(f, "{:11} {memory:>12} {:>12} {disk:>12} {time:>10}", "in all", show(self.gpu_memory))?;
         let (limit, free) = (show(self.host_memory_limit), show(self.disk_free));
-        writeln!(f, "{:11} {limit:>12} {:>12} {free:>12}   {} threads", "there is", "", self.threads)?;
+        let gpu = self.gpu_memory_limit.map_or_else(String::new, show);
+        writeln!(f, "{:11} {limit:>12} {gpu:>12} {free:>12}   {} threads", "there is", self.threads)?;
         writeln!(f, "\nlimits.host_memory = {} would do", crate::memory::at_least(self.host_memory_needed))?;
         self.maybe.iter().try_for_each(|what| writeln!(f, "warning: {what}"))
     }

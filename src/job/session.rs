@@ -24,8 +24,6 @@ pub struct Session {
     pub threads: usize,
     /// The GPU, if the run has one.
     pub device: Option<device::InUse>,
-    /// Memory taken for the whole run.
-    pub taken: device::Taken,
     /// Bars, log lines, peaks.
     pub progress: Progress,
     /// Durability in the background.
@@ -67,14 +65,12 @@ impl Session {
         progress.set_memory_limit(limit);
         let budget = Budget::new(limit, threads)?;
         let device = device::choose(&job, threads, &budget)?;
-        let taken = device::taken(&budget, device.as_ref());
         // What is done in parallel outside of a pool of its own keeps to these threads, too; only the first call counts.
         let _ = rayon::ThreadPoolBuilder::new().num_threads(threads).build_global();
         Ok(Session {
             budget,
             threads,
             device,
-            taken,
             progress,
             syncer: Syncer::start()?,
             stages: Vec::new(),

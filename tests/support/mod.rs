@@ -12,6 +12,7 @@ use std::sync::mpsc;
 use serde_json::Value;
 
 pub mod cuda_on_cpu;
+pub mod gpu;
 
 /// The graphs with known answers, where this machine has them.
 pub fn shared() -> Option<PathBuf> {
@@ -52,6 +53,11 @@ pub struct Ran {
 }
 
 impl Ran {
+    /// Runs a command to its end.
+    pub fn command(command: &mut Command) -> Ran {
+        Ran::of(command.output().expect("run gpugraph"))
+    }
+
     fn of(output: Output) -> Ran {
         let text = |bytes| String::from_utf8_lossy(bytes).into_owned();
         let code = output.status.code().or_else(|| output.status.signal().map(|s| 128 + s));

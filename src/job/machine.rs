@@ -1,0 +1,95 @@
+//! What a plan is made for: memory and threads of the host, and the GPU that the job would have.
+
+use super::device::InUse;
+use super::{host, session};
+use crate::algo::triangle::gpu::Gpu;
+use crate::config::{Device as Asked, Job};
+use crate::gpu::{Device, StopFlag, Uploader, whole_pieces};
+use crate::memory::own_bytes;
+
+/// About what a driver takes of host memory.
+const DRIVER: u64 = 256 << 20;
+
+/// What a job may use.
+#[derive(Debug, Clone)]
+pub struct Machine {
+    /// `limits.host_memory` in bytes.
+    pub host_memory: u64,
+    /// Threads.
+    pub threads: usize,
+    /// The GPU, unless the job computes on the processor.
+    pub gpu: Option<Held>,
+    /// Why there is no GPU, where one was asked for.
+    pub missing: Option<String>,
+}
+
+/// What a GPU has for a job, and takes of the host for as long as the job runs.
+#[derive(Debug, Clone)]
+pub struct Held {
+    /// In words.
+    pub name: String,
+    /// `limits.gpu_memory` in bytes, all of which is taken at once; unknown where the GPU is not here.
+    pub memory: Option<u64>,
+    /// Host memory of its driver, and what is pinned for copies.
+    pub host_memory: u64,
+}
+
+impl Held {
+    /// Of a GPU that is open.
+    pub(super) fn of(used: &InUse) -> Held {
+        Held { name: named(&used.device), memory: Some(used.device.limit()), host_memory: used.host_memory }
+    }
+}
+
+impl Machine {
+    /// This one. A GPU is opened to see what it has; nothing of it is taken.
+    pub fn here(job: &Job) -> Machine {
+        let (host_memory, threads) = (session::host_memory(job), session::threads(job.limits.threads));
+        let mut machine = Machine { host_memory, threads, gpu: None, missing: None };
+        if job.run.device == Asked::Cpu {
+            return machine;
+        }
+        let before = host::process_memory();
+        let pinned = Uploader::bytes(threads, host_memory) + StopFlag::BYTES;
+        match Device::open(job.run.gpu, job.limits.gpu_memory) {
+            Ok(device) => {
+                let driver = host::process_memory().saturating_sub(before);
+                let (name, memory) = (named(&device), Some(device.limit()));
+                machine.gpu = Some(Held { name, memory, host_memory: driver + pinned });
+            }
+            Err(e) => {
+                // A plan may be made where the job will not run, as on a login node.
+                let held = Held { name: "a GPU".into(), memory: job.limits.gpu_memory, host_memory: DRIVER + pinned };
+                machine.gpu = (job.run.device == Asked::Gpu || job.run.gpu.is_some()).then_some(held);
+                machine.missing = Some(e.to_string());
+            }
+        }
+        machine
+    }
+
+    /// Host memory that is taken before the first stage begins.
+    pub fn own(&self) -> u64 {
+        own_bytes(self.threads) + self.gpu.as_ref().map_or(0, |gpu| gpu.host_memory)
+    }
+
+    /// Bytes that a job takes of the GPU's memory: all that it may have, from its start to its end.
+    pub(super) fn gpu_memory(&self) -> u64 {
+        self.gpu.as_ref().and_then(|gpu| gpu.memory).unwrap_or(0)
+    }
+
+    /// The GPU, if the job counts on it where that takes `least` bytes: with "auto" a processor does where it is too small.
+    pub(super) fn counts(&self, job: &Job, least: u64) -> Option<&Held> {
+        let does =
+            |gpu: &&Held| job.run.device == Asked::Gpu || gpu.memory.is_none_or(|memory| whole_pieces(memory) >= least);
+        self.gpu.as_ref().filter(does)
+    }
+}
+
+/// Fewest bytes of GPU memory for counting in a graph whose longest row has `row` entries, with `vertices` vertices.
+pub(super) fn least_gpu_memory(job: &Job, row: u64, vertices: u64) -> u64 {
+    job.triangle.map_or(0, |table| Gpu::least_bytes(row, vertices, table.per_vertex))
+}
+
+fn named(device: &Device) -> String {
+    format!("GPU {} ({})", device.gpu().index, device.gpu().name)
+}

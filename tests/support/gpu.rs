@@ -1,0 +1,97 @@
+//! Jobs on the stand-in for CUDA.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use serde_json::Value;
+
+use super::{Place, Ran, Started, cuda_on_cpu};
+
+/// Bytes of the results per vertex.
+pub type Columns = Vec<Option<Vec<u8>>>;
+
+/// A place with a GPU.
+pub struct Gpu {
+    pub cuda: PathBuf,
+    pub place: Place,
+    /// Blocks of threads run in the order that this shuffles.
+    pub seed: u64,
+}
+
+impl Gpu {
+    /// Nothing where the stand-in can't be built.
+    pub fn new() -> Option<Gpu> {
+        Some(Gpu { cuda: cuda_on_cpu()?, place: Place::new(), seed: 0 })
+    }
+
+    /// A job on these edges, with more tables.
+    pub fn job(&self, edges: &[[u64; 2]], more: &str) {
+        let path = self.place.u32("edges.u32", edges);
+        self.place.job_on(&path, more);
+    }
+
+    fn command(&self, env: &[(&str, &str)], args: &[&str]) -> std::process::Command {
+        let mut command = self.place.command_on(&self.cuda, args);
+        command.env("CUDA_ON_CPU_SEED", self.seed.to_string()).envs(env.iter().copied());
+        command
+    }
+
+    /// A command with variables of the environment.
+    pub fn with(&self, env: &[(&str, &str)], args: &[&str]) -> Ran {
+        Ran::command(&mut self.command(env, args))
+    }
+
+    /// Runs the job without progress, with keys set: `["run.device=gpu"]`.
+    pub fn run(&self, env: &[(&str, &str)], set: &[&str]) -> Ran {
+        let sets = set.iter().flat_map(|set| ["--set", set]);
+        self.with(env, &["run", "job.toml", "--quiet"].into_iter().chain(sets).collect::<Vec<_>>())
+    }
+
+    /// The same from the start, to its end; the report.
+    #[track_caller]
+    pub fn fresh(&self, set: &[&str]) -> Value {
+        self.forget();
+        self.run(&[], set).expect(0);
+        self.place.read_report()
+    }
+
+    /// Counts again, in the graph that [`Self::fresh`] kept, so that nothing but counting runs; the report. The job needs
+    /// `keep = true`; this other one works in `count`.
+    #[track_caller]
+    pub fn count(&self, env: &[(&str, &str)], set: &[&str], more: &str) -> (Ran, Value, Columns) {
+        let job = "[job]\nworkdir = 'count'\n[input]\nprepared = 'work'\n";
+        self.place.write(
+            "count.toml",
+            format!("{job}{more}\n{}", if more.contains("[triangle]") { "" } else { "[triangle]" }),
+        );
+        let sets = set.iter().flat_map(|set| ["--set", set]);
+        let ran = self.with(env, &["run", "count.toml", "--quiet"].into_iter().chain(sets).collect::<Vec<_>>());
+        let folder = self.place.path("count");
+        let report = fs::read(folder.join("report.json")).ok().and_then(|bytes| serde_json::from_slice(&bytes).ok());
+        let columns = columns(&folder);
+        if ran.code == 0 {
+            fs::remove_dir_all(folder).expect("removed");
+        }
+        (ran, report.unwrap_or_default(), columns)
+    }
+
+    /// Starts the job, to be watched by its log.
+    pub fn start(&self, set: &[&str]) -> Started {
+        let sets = set.iter().flat_map(|set| ["--set", set]);
+        Started::new(&mut self.command(&[], &["run", "job.toml"].into_iter().chain(sets).collect::<Vec<_>>()))
+    }
+
+    /// Removes the workdir.
+    pub fn forget(&self) {
+        let _ = fs::remove_dir_all(self.place.workdir());
+    }
+
+    /// Results per vertex, where the job has them.
+    pub fn columns(&self) -> Columns {
+        columns(&self.place.workdir())
+    }
+}
+
+fn columns(workdir: &Path) -> Columns {
+    ["triangles.npy", "clustering.npy"].map(|name| fs::read(workdir.join("out").join(name)).ok()).into()
+}

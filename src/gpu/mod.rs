@@ -34,7 +34,7 @@ pub use program::{Kernel, Program};
 #[cfg(feature = "gpu")]
 pub use queue::{Arguments, Event, Grid, Queue};
 #[cfg(feature = "gpu")]
-pub use staging::{Pinned, StopFlag, Uploader};
+pub use staging::{Pinned, Source, StopFlag, Uploader};
 #[cfg(feature = "gpu")]
 pub use workspace::Workspace;
 

@@ -13,6 +13,9 @@ use crate::memory::{Budget, Buffer};
 use cudarc::driver::sys;
 use rayon::prelude::*;
 use rayon::{ThreadPool, ThreadPoolBuilder};
+use std::fs::File;
+use std::os::unix::fs::FileExt;
+use std::path::Path;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 /// Host memory that the GPU copies from and to by itself.
@@ -87,6 +90,51 @@ impl StopFlag {
     /// Where kernels see it.
     pub fn address(&self) -> u64 {
         self.0.address()
+    }
+}
+
+/// Bytes to be copied.
+#[derive(Debug, Clone, Copy)]
+pub enum Source<'s> {
+    /// In memory.
+    Memory(&'s [u8]),
+    /// `bytes` bytes of a file, from byte `start` on. Reading them is faster than touching a mapping for the first time.
+    File {
+        /// The file.
+        path: &'s Path,
+        /// Byte of the file.
+        start: u64,
+        /// Number of bytes.
+        bytes: u64,
+    },
+}
+
+impl<'s> Source<'s> {
+    fn len(self) -> u64 {
+        match self {
+            Source::Memory(bytes) => bytes.len() as u64,
+            Source::File { bytes, .. } => bytes,
+        }
+    }
+
+    /// Its bytes from `at` on, `len` of them or as many as there are.
+    fn piece(self, at: u64, len: u64) -> Source<'s> {
+        let len = len.min(self.len() - at);
+        match self {
+            Source::Memory(bytes) => Source::Memory(&bytes[at as usize..(at + len) as usize]),
+            Source::File { path, start, .. } => Source::File { path, start: start + at, bytes: len },
+        }
+    }
+
+    fn read(self, to: &mut [u8]) -> Result<()> {
+        match self {
+            Source::Memory(bytes) => to.copy_from_slice(bytes),
+            Source::File { path, start, .. } => {
+                let read = File::open(path).and_then(|file| file.read_exact_at(to, start));
+                read.map_err(|e| Error::io("read", path, e))?;
+            }
+        }
+        Ok(())
     }
 }
 
@@ -170,18 +218,23 @@ impl Uploader {
     ///
     /// # Errors
     /// What `go_on` returned, [`Error::Lost`].
-    pub fn upload(&mut self, parts: &[(&[u8], Span<u8>)], go_on: &(dyn Fn() -> Result<()> + Sync)) -> Result<Event> {
+    pub fn upload(
+        &mut self,
+        parts: &[(Source<'_>, Span<u8>)],
+        go_on: &(dyn Fn() -> Result<()> + Sync),
+    ) -> Result<Event> {
         // Small pieces, so that all threads have some of a small block.
-        let slot = self.slot / 2;
-        let pieces = parts.iter().flat_map(|&(bytes, to)| {
-            bytes.chunks(slot).enumerate().map(move |(i, piece)| (piece, to.part((i * slot) as u64..u64::MAX)))
+        let slot = self.slot as u64 / 2;
+        let pieces = parts.iter().flat_map(|&(from, to)| {
+            let starts = (0..from.len()).step_by(slot as usize);
+            starts.map(move |at| (from.piece(at, slot), to.part(at..u64::MAX)))
         });
         let pieces: Vec<_> = pieces.collect();
         let next = AtomicUsize::new(0);
         let lanes = self.lanes.iter_mut().zip(self.pinned.bytes_mut().chunks_mut(SLOTS * self.slot)).take(pieces.len());
         let lanes: Vec<(&mut Lane, &mut [u8])> = lanes.collect();
         let busy = lanes.len();
-        let work = |(lane, memory): (&mut Lane, &mut [u8])| lane.copy(memory, slot, &pieces, &next, go_on);
+        let work = |(lane, memory): (&mut Lane, &mut [u8])| lane.copy(memory, slot as usize, &pieces, &next, go_on);
         // The first error is the one that counts.
         let ends: Vec<Result<()>> = self.pool.install(|| lanes.into_par_iter().with_max_len(1).map(work).collect());
         ends.into_iter().collect::<Result<()>>()?;
@@ -216,16 +269,16 @@ impl Lane {
         &mut self,
         memory: &mut [u8],
         slot: usize,
-        pieces: &[(&[u8], Span<u8>)],
+        pieces: &[(Source<'_>, Span<u8>)],
         next: &AtomicUsize,
         go_on: &(dyn Fn() -> Result<()> + Sync),
     ) -> Result<()> {
         for turn in (0..SLOTS).cycle() {
             let Some(&(piece, to)) = pieces.get(next.fetch_add(1, Ordering::Relaxed)) else { break };
-            let (copied, slot) = (&self.copied[turn], &mut memory[turn * slot..][..piece.len()]);
+            let (copied, slot) = (&self.copied[turn], &mut memory[turn * slot..][..piece.len() as usize]);
             go_on()?;
             copied.wait()?;
-            slot.copy_from_slice(piece);
+            piece.read(slot)?;
             // SAFETY: the slot is not touched before `copied` says so, and not unpinned before the queue is finished.
             unsafe { self.queue.upload(slot, to)? };
             self.queue.mark(copied)?;

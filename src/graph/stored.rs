@@ -8,7 +8,7 @@ use super::csr::Block;
 use super::layout::Span;
 use crate::error::{At, Error, Result};
 use crate::memory::bytes_of;
-use crate::store::file::{Kind, NewFile, Pending};
+use crate::store::file::{EDGE, Kind, NewFile, Pending};
 use crate::store::map::{Mapped, as_u32};
 use std::ops::Range;
 use std::path::{Path, PathBuf};
@@ -163,6 +163,12 @@ impl StoredBlock {
     /// Bytes of the file's body.
     pub fn bytes(&self) -> u64 {
         self.file.body().len() as u64
+    }
+
+    /// Where it lies: the file, the byte of the first offset, and that of the first target.
+    pub fn place(&self) -> (&Path, u64, u64) {
+        let byte = |range: &Range<usize>| (EDGE + range.start) as u64;
+        (self.file.path(), byte(&self.offsets), byte(&self.targets))
     }
 
     /// Lets go of the pages that were read.

@@ -1,14 +1,15 @@
 //! The stages that prepare a graph: each is skipped where the manifest says it is done and what it left still holds.
 
 use super::manifest::{Figures, key};
+use super::ordered::Ordered;
 use super::plan::Plan;
+pub use super::prepared::{Facts, Graph, Stored};
 use super::progress::Unit;
 use super::session::{Moved, Session, Watched};
 use super::signals;
 use crate::config::size;
 use crate::error::{Error, Result};
 use crate::formats::Input;
-use crate::graph::catalogue::Catalogue;
 use crate::graph::degrees::{self, Degrees, Summary};
 use crate::graph::layout::Layout;
 use crate::graph::stored::StoredBlock;
@@ -18,91 +19,11 @@ use crate::prepare::dictionary::{self, Dictionary};
 use crate::prepare::ingest::{self, Ingested};
 use crate::prepare::order;
 use crate::prepare::partition::{Partition, changed};
-use crate::prepare::relabel::{Relabelled, relabel};
+use crate::prepare::relabel::relabel;
 use crate::prepare::shares::{Shares, Sizes};
 use crate::prepare::{Accelerator, sort};
-use serde::{Deserialize, Serialize};
-use std::path::{Path, PathBuf};
-
-/// What the first pass told; kept in the manifest.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Facts {
-    /// Edges of the input, loops and repeats included.
-    pub edges: u64,
-    /// Loops among them.
-    pub loops: u64,
-    /// Edges left without loops and repeats, at most.
-    pub distinct_at_most: u64,
-    /// Vertices: the declared number, else the largest id + 1; of sparse ids, the different ones.
-    pub vertices: u64,
-    /// Length of the map: the largest id + 1, or the number of different sparse ids.
-    pub ids: u64,
-    /// Vertices with an edge that is no loop.
-    pub connected: u64,
-    /// Different degrees.
-    pub runs: u64,
-    /// Whether ids are looked up in `graph/ids`.
-    pub sparse: bool,
-    /// Checksum of the input's bytes.
-    pub checksum: u64,
-    /// Hash of which version of the input this was; the key of `graph/ids`.
-    pub identity: u64,
-    /// Hash of the input's contents and of how they are read: what all that follows depends on.
-    pub content: u64,
-    /// Bytes of the input.
-    pub bytes: u64,
-    /// Where it came from.
-    pub source: String,
-}
-
-impl Facts {
-    /// Rows of results per vertex: one for each sparse id, else one for each vertex, declared ones without an edge too.
-    pub fn rows(&self) -> u64 {
-        if self.sparse { self.ids } else { self.vertices }
-    }
-}
-
-/// What the stored blocks hold; kept in the manifest.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-pub struct Stored {
-    /// Distinct edges.
-    pub edges: u64,
-    /// Blocks they lie in.
-    pub blocks: u64,
-    /// Largest degree and wedges of the simple graph.
-    pub summary: Summary,
-}
-
-/// A graph ready for algorithms.
-#[derive(Debug)]
-pub struct Graph {
-    /// Where its files lie.
-    pub folder: PathBuf,
-    /// What the input held.
-    pub facts: Facts,
-    /// What the blocks hold.
-    pub stored: Stored,
-    /// The blocks.
-    pub catalogue: Catalogue,
-}
-
-impl Graph {
-    /// Opens the graph that the manifest of `workdir` says is there.
-    ///
-    /// # Errors
-    /// [`Error::Corrupt`], [`Error::Io`] where its files are not as the manifest says.
-    pub fn open(workdir: &Path, facts: Facts, stored: Stored) -> Result<Self> {
-        let folder = workdir.join("graph");
-        let runs = order::read_runs(&folder, facts.content)?;
-        let layout = Layout::new(&runs, facts.edges - facts.loops);
-        let catalogue = Catalogue::open(&folder, facts.content, layout)?;
-        if catalogue.edges() != stored.edges {
-            let found = format!("{} edges in its blocks, where the manifest has {}", catalogue.edges(), stored.edges);
-            return Err(Error::corrupt(&folder, crate::error::At::File, found));
-        }
-        Ok(Graph { folder, facts, stored, catalogue })
-    }
-}
+use rayon::prelude::*;
+use std::path::Path;
 
 /// Names of the stages in the manifest and the report.
 pub const STAGES: [&str; 4] = ["ingest", "relabel", "partition", "sort"];
@@ -118,7 +39,7 @@ impl Session {
         self.build_blocks(&input, facts, order)
     }
 
-    fn ingest_and_relabel(&mut self, input: &Input) -> Result<(Facts, Option<Relabelled>)> {
+    fn ingest_and_relabel(&mut self, input: &Input) -> Result<(Facts, Option<Ordered>)> {
         let identity = input_key(input)?;
         if let Some(facts) = self.manifest.found::<Facts>("relabel", identity) {
             match order::read_runs(&self.graph_folder(), facts.content) {
@@ -141,7 +62,7 @@ impl Session {
     }
 
     /// The stages `ingest` and `relabel`.
-    fn order(&mut self, input: &Input, identity: u64) -> Result<(Facts, Relabelled)> {
+    fn order(&mut self, input: &Input, identity: u64) -> Result<(Facts, Ordered)> {
         let folder = self.graph_folder();
         std::fs::create_dir_all(&folder).map_err(|e| Error::io("create the folder", &folder, e))?;
 
@@ -170,17 +91,18 @@ impl Session {
         let degrees = found.degrees;
         let order = self.stage("relabel", facts.ids, Unit::Units, |s, _| {
             let order = relabel(degrees, s.threads, &s.budget)?;
-            let seal = s.syncer.push(order::write(&s.graph_folder(), content, &order)?);
-            Ok((order, Moved { read: 0, written: seal.bytes }))
+            facts.connected = order.runs.vertices();
+            facts.runs = order.runs.iter().count() as u64;
+            let written = order::body_bytes(facts.ids, facts.runs);
+            Ok((order, Moved { read: 0, written }))
         })?;
-        facts.connected = order.runs.vertices();
-        facts.runs = order.runs.iter().count() as u64;
         // Both at once: what ingest found in memory is kept by the order of vertices alone.
         for name in ["ingest", "relabel"] {
             let figures = self.figures_of(name);
             self.manifest.done(name, identity, figures, &facts)?;
         }
-        self.save_manifest()?;
+        let manifest = self.manifest_so_far().clone();
+        let order = Ordered::store(order, content, manifest, &self.job.workdir)?;
         Ok((facts, order))
     }
 
@@ -231,11 +153,11 @@ impl Session {
         }
     }
 
-    fn build_blocks(&mut self, input: &Input, facts: Facts, order: Option<Relabelled>) -> Result<Graph> {
+    fn build_blocks(&mut self, input: &Input, facts: Facts, order: Option<Ordered>) -> Result<Graph> {
         let folder = self.graph_folder();
         let content = facts.content;
         let runs = match &order {
-            Some(order) => order.runs.clone(),
+            Some(order) => order.order().runs.clone(),
             None => order::read_runs(&folder, content)?,
         };
         let layout = Layout::new(&runs, facts.edges - facts.loops);
@@ -246,7 +168,7 @@ impl Session {
             self.keep_degrees(&folder, content, &layout)?;
             self.skipped("partition");
             self.skipped("sort");
-            return Graph::open(&self.job.workdir, facts, stored);
+            return Graph::with_layout(&self.job.workdir, facts, stored, layout);
         }
         let stored_already = wanted.iter().filter(|&&w| !w).count();
         if stored_already > 0 {
@@ -256,7 +178,7 @@ impl Session {
         Plan::after(&self.job, self.budget.limit(), self.taken, input, &facts, &runs, &layout)?.refuse()?;
         let order = match order {
             Some(order) => order,
-            None => order::read(&folder, content, &self.budget)?,
+            None => Ordered::stored(order::read(&folder, content, &self.budget)?),
         };
         // The map is reserved already; shares count it among what is free.
         let needs = super::needs::needs(&facts, input, self.threads);
@@ -271,7 +193,7 @@ impl Session {
         self.manifest.done("sort", content, self.figures_of("sort"), &stored)?;
         self.manifest.done("partition", content, self.figures_of("partition"), &())?;
         self.save_manifest()?;
-        Graph::open(&self.job.workdir, facts, stored)
+        Graph::with_layout(&self.job.workdir, facts, stored, layout)
     }
 
     /// Blocks that are not there, or not whole.
@@ -298,7 +220,7 @@ impl Session {
         &mut self,
         input: &Input,
         facts: &Facts,
-        order: Relabelled,
+        mut ordered: Ordered,
         layout: &Layout,
         wanted: &[bool],
         shares: Shares,
@@ -308,7 +230,6 @@ impl Session {
         let wanted_bins: Vec<bool> = bins.block_of.iter().map(|&b| wanted[b]).collect();
         let mut memory = self.budget.zeroed(pool, "edges between partition and sort")?;
         let partition = Partition::new(&bins, &wanted_bins, &mut memory, chunk, &folder.join("spill"))?;
-        let Relabelled { map, runs } = order;
 
         self.stage("partition", input.bytes(), Unit::Bytes, |s, progress| {
             let dictionary = match facts.sparse {
@@ -317,9 +238,10 @@ impl Session {
             };
             let name = input.name();
             let mut device = s.accelerator();
-            let by_device = device.as_mut().map(|device| device.placing(&partition, &map, &name)).transpose()?;
+            let by_device =
+                device.as_mut().map(|device| device.placing(&partition, &ordered.order().map, &name)).transpose()?;
             let mut placing = by_device.flatten().unwrap_or_else(|| {
-                Box::new((0..s.threads).map(|_| partition.scatter(&map, &name)).collect::<Vec<_>>())
+                Box::new((0..s.threads).map(|_| partition.scatter(&ordered.order().map, &name)).collect::<Vec<_>>())
             });
             let visitors = placing.visitors().into_iter();
             let mut visitors: Vec<_> =
@@ -332,10 +254,12 @@ impl Session {
             }
             Ok(((), Moved { read: input.bytes(), written: partition.spilled() }))
         })?;
-        drop(map);
+        ordered.finish(&self.syncer)?;
+        let vertices = ordered.order().runs.vertices();
+        drop(ordered);
 
         let (bytes, degrees) = self.stage("sort", facts.edges - facts.loops, Unit::Edges, |s, progress| {
-            let degrees = Degrees::new(runs.vertices(), &s.budget)?;
+            let degrees = Degrees::new(vertices, &s.budget)?;
             let builder = Builder {
                 partition: &partition,
                 bins: &bins,
@@ -360,7 +284,7 @@ impl Session {
             Ok(((built.bytes, degrees), Moved { read: partition.spilled(), written: built.bytes + seal.bytes }))
         })?;
         tracing::debug!(bytes, "blocks written");
-        let edges = degrees.iter().map(|&d| u64::from(d)).sum::<u64>() / 2;
+        let edges = degrees.par_iter().map(|&d| u64::from(d)).sum::<u64>() / 2;
         Ok(Stored { edges, blocks: layout.blocks() as u64, summary: Summary::of(&degrees) })
     }
 }

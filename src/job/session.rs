@@ -93,6 +93,12 @@ impl Session {
         self.manifest.save(&self.job.workdir)
     }
 
+    /// What is done, with the time so far.
+    pub fn manifest_so_far(&mut self) -> &Manifest {
+        self.manifest.unfinished = self.started.elapsed().as_secs_f64();
+        &self.manifest
+    }
+
     /// The folder of the prepared graph.
     pub fn graph_folder(&self) -> PathBuf {
         self.job.workdir.join("graph")

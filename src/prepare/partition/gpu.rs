@@ -4,7 +4,7 @@
 use super::{LINE, Partition, Placing, WORDS, changed};
 use crate::error::{Error, Result};
 use crate::formats::{Edges, Visitor};
-use crate::gpu::{Arena, Grid, Kernel, Lane, Span, Workspace, sources, span_bytes};
+use crate::gpu::{Arena, Grid, Kernel, Lane, Source, Span, Workspace, sources, span_bytes};
 use crate::memory::bytes_of;
 use crate::prepare::gpu::{grid, wide};
 use std::sync::Arc;
@@ -150,7 +150,7 @@ impl<'w, 'p> Placers<'w, 'p> {
         let of_granule: Vec<u32> = of_granule.iter().map(wanted).collect();
         let starts: Vec<u32> = partition.bins.spans.iter().map(|span| span.rows.start as u32).collect();
         let on_gpu = take(arena, map.len() as u64)?;
-        uploader.upload(&[(bytes_of(map), on_gpu.as_bytes())], &|| Ok(()))?.wait()?;
+        uploader.upload(&[(Source::Memory(bytes_of(map)), on_gpu.as_bytes())], &|| Ok(()))?.wait()?;
         let tables = [&of_granule, &starts].map(|table| {
             let span = take(arena, table.len() as u64)?;
             queue.write(table, span).map(|()| span.address())

@@ -11,9 +11,9 @@ use super::count::PairCount;
 use super::driver::{Backend, Found, Work, unit};
 use super::parcels::{Parcel, Piece, parcels};
 use crate::error::{Error, Result};
-use crate::gpu::{Event, Span, Uploader, Workspace, span_bytes};
+use crate::gpu::{Event, Source, Span, Uploader, Workspace, span_bytes};
 use crate::graph::catalogue::Catalogue;
-use crate::memory::{at_least, bytes_of};
+use crate::memory::at_least;
 use pair::{Counting, Front, Kernels, LONGEST_HEAD, Resident};
 use shares::Shares;
 use std::collections::HashMap;
@@ -162,8 +162,6 @@ impl Gpu<'_> {
                 if inside.first().is_some_and(|first| first.pieces.contains(piece)) {
                     counting.count_heads(work, &front, piece, place.targets)?;
                 }
-                // Mapped pages of a file system in memory count as memory of the process.
-                graph.block(piece.block).release();
             }
         }
         tracing::debug!(blocks = blocks.len(), parcel.rows, parcel.entries, seconds = seconds(started), "front copied");
@@ -225,11 +223,12 @@ struct Place {
 
 impl Place {
     /// What is copied there.
-    fn parts<'g>(&self, graph: &'g Catalogue, piece: &Piece) -> [(&'g [u8], Span<u8>); 2] {
-        let block = graph.block(piece.block).block();
-        let starts = &block.offsets[piece.rows.start..][..self.starts.len() as usize];
-        let targets = &block.targets[piece.entries.clone()];
-        [(bytes_of(starts), self.starts.as_bytes()), (bytes_of(targets), self.targets.as_bytes())]
+    fn parts<'g>(&self, graph: &'g Catalogue, piece: &Piece) -> [(Source<'g>, Span<u8>); 2] {
+        let (path, offsets, targets) = graph.block(piece.block).place();
+        let part = |start: u64, first: usize, to: Span<u32>| {
+            (Source::File { path, start: start + 4 * first as u64, bytes: to.bytes() }, to.as_bytes())
+        };
+        [part(offsets, piece.rows.start, self.starts), part(targets, piece.entries.start, self.targets)]
     }
 }
 
@@ -293,8 +292,6 @@ impl Loader<'_> {
                 places(partner, resident).flat_map(|(piece, place)| place.parts(self.graph, piece)).collect();
             let copied = self.uploader.upload(&parts, go_on);
             tracing::debug!(partner.rows, partner.entries, seconds = seconds(started), "partner copied");
-            // Their pages make room for the next.
-            partner.pieces.iter().for_each(|piece| self.graph.block(piece.block).release());
             let failed = copied.is_err();
             if self.filled.send(copied.map(|copied| Loaded { slot, resident, copied })).is_err() || failed {
                 return;

@@ -5,6 +5,7 @@ use super::arena::Span;
 use super::queue::{Event, Queue};
 use crate::error::Result;
 use std::collections::VecDeque;
+use std::time::{Duration, Instant};
 
 /// A queue and pinned slots. A slot is filled while another is copied from.
 #[derive(Debug)]
@@ -14,6 +15,7 @@ pub struct Lane<'u> {
     turn: usize,
     /// Whether something was queued on the slot whose turn it is.
     open: bool,
+    waited: Duration,
 }
 
 #[derive(Debug)]
@@ -28,12 +30,17 @@ impl<'u> Lane<'u> {
     /// `slots` must be memory that the GPU copies from and to by itself, each with an event of its own.
     pub(super) fn new(queue: &'u Queue, slots: impl Iterator<Item = (&'u mut [u32], &'u Event)>) -> Lane<'u> {
         let slots = slots.map(|(words, done)| Slot { words, done, busy: false }).collect();
-        Lane { queue, slots, turn: 0, open: false }
+        Lane { queue, slots, turn: 0, open: false, waited: Duration::ZERO }
     }
 
     /// Its queue.
     pub fn queue(&self) -> &'u Queue {
         self.queue
+    }
+
+    /// How long its thread has waited for slots so far.
+    pub fn waited(&self) -> Duration {
+        self.waited
     }
 
     /// Which slot's turn it is.
@@ -59,7 +66,7 @@ impl<'u> Lane<'u> {
         if std::mem::take(&mut self.open) {
             self.queue.finish()?;
         }
-        self.slots[self.turn].wait()?;
+        self.waited += self.slots[self.turn].wait()?;
         Ok(self.slots[self.turn].words)
     }
 
@@ -124,7 +131,7 @@ impl<'u> Lane<'u> {
 
     fn hand_over(&mut self, slot: Option<(usize, usize)>, take: impl FnOnce(&[u32]) -> Result<()>) -> Result<()> {
         let Some((turn, words)) = slot else { return Ok(()) };
-        self.slots[turn].wait()?;
+        self.waited += self.slots[turn].wait()?;
         take(&self.slots[turn].words[..words])
     }
 
@@ -141,8 +148,13 @@ impl<'u> Lane<'u> {
 }
 
 impl Slot<'_> {
-    fn wait(&mut self) -> Result<()> {
-        if std::mem::take(&mut self.busy) { self.done.wait() } else { Ok(()) }
+    /// Waits until the GPU is done with it; how long that took.
+    fn wait(&mut self) -> Result<Duration> {
+        if !std::mem::take(&mut self.busy) {
+            return Ok(Duration::ZERO);
+        }
+        let started = Instant::now();
+        self.done.wait().map(|()| started.elapsed())
     }
 }
 

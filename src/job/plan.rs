@@ -333,7 +333,8 @@ impl Plan {
                 _ => true,
             };
         }
-        self.seconds = self.stages.iter().filter(|s| !s.done).map(|s| s.seconds).sum();
+        // The sum of nothing would be -0.
+        self.seconds = 0.0 + self.stages.iter().filter(|s| !s.done).map(|s| s.seconds).sum::<f64>();
     }
 }
 

@@ -8,7 +8,8 @@
 //! ```
 //!
 //! Sparse 64-bit ids take one more pass first (`dictionary`). Memory is 4 bytes for each id and what the bins are
-//! given; edges that don't fit are spilled. No step knows of job files, stages, devices or ranks.
+//! given; edges that don't fit are spilled. No step knows of job files, stages, devices or ranks; a device that does
+//! units in place of the processor is an [`Accelerator`].
 
 use crate::error::Result;
 use crate::graph::layout::Bins;

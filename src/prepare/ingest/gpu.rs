@@ -132,6 +132,7 @@ impl Counting for Counters<'_> {
         for counter in &mut self.lanes {
             counter.launch()?;
             counter.lane.finish()?;
+            tracing::debug!(waited = counter.lane.waited().as_secs_f64(), "a lane's ingest");
             (0..counter.pending.len()).try_for_each(|_| counter.look_back())?;
             let found = std::mem::replace(&mut counter.found, Found::none(self.shared.expected));
             all.loops += found.loops;

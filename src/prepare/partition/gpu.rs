@@ -8,6 +8,7 @@ use crate::gpu::{Arena, Grid, Kernel, Lane, Source, Span, Workspace, sources, sp
 use crate::memory::bytes_of;
 use crate::prepare::gpu::{grid, wide};
 use std::sync::Arc;
+use std::time::{Duration, Instant};
 
 /// Words of the smallest batch that is worth a launch.
 const LEAST_BATCH: u64 = 4096;
@@ -86,6 +87,10 @@ struct Placer<'w, 'p> {
     most: u64,
     /// Loops that the GPU's 32 bits can't name.
     loops: u64,
+    /// How often and how long lines were waited for, and how long they were stored.
+    turns: u32,
+    making: Duration,
+    storing: Duration,
 }
 
 /// Lines that so many gathered edges of `bins` bins make, at most.
@@ -204,7 +209,24 @@ impl<'w, 'p> Placer<'w, 'p> {
         lane.queue().fill(counts, 0)?;
         lane.queue().fill(told, 0)?;
         let (batch, most) = (plan.batch as usize, plan.gathered);
-        Ok(Placer { shared, lane, raw, lines, told, unit, batch, filled: 0, gathered: 0, most, loops: 0 })
+        let (turns, making, storing) = (0, Duration::ZERO, Duration::ZERO);
+        let (filled, gathered, loops) = (0, 0, 0);
+        Ok(Placer {
+            shared,
+            lane,
+            raw,
+            lines,
+            told,
+            unit,
+            batch,
+            filled,
+            gathered,
+            most,
+            loops,
+            turns,
+            making,
+            storing,
+        })
     }
 
     /// Takes pairs of ids, as many as there are.
@@ -243,6 +265,7 @@ impl<'w, 'p> Placer<'w, 'p> {
     /// the next time, except at the `last`.
     fn hand_over(&mut self, last: bool) -> Result<u64> {
         let Placer { shared, lane, lines, told, unit, gathered, .. } = self;
+        let started = Instant::now();
         let bins = shared.bins.count;
         let (queue, by_edge) = (lane.queue(), grid(*gathered, shared.wide));
         if last {
@@ -258,6 +281,7 @@ impl<'w, 'p> Placer<'w, 'p> {
         }
         let mut numbers = vec![0; told.len() as usize];
         queue.read(*told, &mut numbers)?;
+        let made = started.elapsed();
         let (counts, starts) = numbers.split_at(COUNTS as usize);
         if counts[1] != 0 {
             return Err(changed(shared.source));
@@ -278,12 +302,19 @@ impl<'w, 'p> Placer<'w, 'p> {
             Ok(())
         })?;
         *gathered = (LINE as u64 - 1) * u64::from(bins);
+        self.turns += 1;
+        self.making += made;
+        self.storing += started.elapsed() - made;
         Ok(u64::from(counts[2]) | (u64::from(counts[3]) << 32))
     }
 
     fn finish(mut self) -> Result<u64> {
         self.gather()?;
-        Ok(self.loops + self.hand_over(true)?)
+        let loops = self.loops + self.hand_over(true)?;
+        let Placer { turns, making, storing, lane, .. } = &self;
+        let [making, storing, waited] = [*making, *storing, lane.waited()].map(|time| time.as_secs_f64());
+        tracing::debug!(turns, making, storing, waited, "a lane's partition");
+        Ok(loops)
     }
 }
 

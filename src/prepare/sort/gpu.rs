@@ -10,6 +10,7 @@ use crate::graph::layout::Bins;
 use crate::prepare::gpu::{THREADS, grid, wide};
 use crate::prepare::partition::{LINE, WORDS};
 use std::sync::Arc;
+use std::time::{Duration, Instant};
 
 // As in the kernels.
 const SCAN_TILE: u64 = 4096;
@@ -117,6 +118,10 @@ struct OnGpu<'w> {
     scratch: Vec<u32>,
     /// For what does not fit.
     processor: Sorter,
+    /// Bins, those left to the processor, and how long lines went there, were sorted, and rows came back.
+    bins: u32,
+    left: u32,
+    times: [Duration; 3],
 }
 
 impl<'w> Sorters<'w> {
@@ -182,6 +187,9 @@ impl<'w> Sorters<'w> {
                 degrees,
                 scratch: Vec::new(),
                 processor: Sorter::default(),
+                bins: 0,
+                left: 0,
+                times: [Duration::ZERO; 3],
             })
         });
         let lanes = lanes.collect::<Result<Vec<_>>>()?;
@@ -196,6 +204,10 @@ impl Sorting for Sorters<'_> {
     }
 
     fn finish(&mut self, degrees: &Degrees) -> Result<()> {
+        for OnGpu { bins, left, times, .. } in &self.lanes {
+            let [upload, sort, download] = times.map(|time| time.as_secs_f64());
+            tracing::debug!(bins, left, upload, sort, download, "a lane's sort");
+        }
         let chunk = self.degrees.len().div_ceil(self.lanes.len().max(1) as u64).max(1);
         let counted = self.degrees;
         std::thread::scope(|scope| {
@@ -218,9 +230,12 @@ impl SortBin for &mut OnGpu<'_> {
         let lines = bin.lines();
         let (room, row_count) = (self.room, rows as u64);
         if (lines * WORDS) as u64 > room.lines.len() || row_count + 1 > room.ends.len() {
+            self.left += 1;
             return SortBin::sort(&mut self.processor, bin, first_row, rows, out);
         }
+        let started = Instant::now();
         self.upload(bin)?;
+        let uploaded = started.elapsed();
         let unit = Bin {
             lines: room.lines.address(),
             line_count: lines as u32,
@@ -239,6 +254,7 @@ impl SortBin for &mut OnGpu<'_> {
         self.launch(unit)?;
         let mut told = [0; WORDS_TOLD];
         self.lane.queue().read(room.words, &mut told)?;
+        let sorted = started.elapsed();
         let [_, _, edges, distinct] = told;
         let Rows { lengths, targets } = out;
         lengths.clear();
@@ -253,6 +269,9 @@ impl SortBin for &mut OnGpu<'_> {
             targets.extend_from_slice(words);
             Ok(())
         })?;
+        let times = [uploaded, sorted - uploaded, started.elapsed() - sorted];
+        self.times.iter_mut().zip(times).for_each(|(sum, time)| *sum += time);
+        self.bins += 1;
         Ok(Sorted { edges: edges.into(), counted: unit.degrees != 0 })
     }
 }

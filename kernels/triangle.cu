@@ -417,6 +417,13 @@ template <bool CORNERS> __device__ inline void count_few_body(const Pair& pair) 
     }
 }
 
+// Blocks of threads on a multiprocessor: what decides how many registers there are. Older ones need more of them.
+#if __CUDA_ARCH__ >= 750
+#define FEW_AT_ONCE 6
+#else
+#define FEW_AT_ONCE 4
+#endif
+
 // Front rows with few heads: a warp takes a row at a time.
-extern "C" __global__ void __launch_bounds__(256, 6) count_few(Pair pair) { count_few_body<false>(pair); }
-extern "C" __global__ void __launch_bounds__(256, 6) count_few_corners(Pair pair) { count_few_body<true>(pair); }
+extern "C" __global__ void __launch_bounds__(256, FEW_AT_ONCE) count_few(Pair pair) { count_few_body<false>(pair); }
+extern "C" __global__ void __launch_bounds__(256, FEW_AT_ONCE) count_few_corners(Pair pair) { count_few_body<true>(pair); }

@@ -1,5 +1,4 @@
 //! The stand-in for CUDA that other tests rely on computes what a GPU would, and finds the mistakes of kernels.
-#![cfg(feature = "gpu")]
 #![allow(unsafe_code)] // launches, and calls of the driver that no safe layer makes
 
 #[path = "support/on_cpu.rs"]

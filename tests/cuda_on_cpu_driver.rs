@@ -1,5 +1,4 @@
 //! The stand-in for CUDA's driver and compiler: work runs late, memory has a budget, faults come by order.
-#![cfg(feature = "gpu")]
 #![allow(unsafe_code)] // launches, and calls of the driver that no safe layer makes
 
 #[path = "support/on_cpu.rs"]

@@ -1,5 +1,4 @@
 //! Triangles counted on a GPU (here the stand-in for one), against closed forms, sets of neighbours and the processor.
-#![cfg(feature = "gpu")]
 
 mod support;
 

@@ -1,6 +1,5 @@
 //! GPUs that are missing, full, taken by others or lost in the middle: a job says so in one line, or goes on without; never
 //! is an answer wrong.
-#![cfg(feature = "gpu")]
 
 mod support;
 

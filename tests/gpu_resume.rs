@@ -1,5 +1,4 @@
 //! Counts that begin on one device and end on the other, after a kill, a signal, or both.
-#![cfg(feature = "gpu")]
 
 mod support;
 
@@ -120,7 +119,6 @@ fn a_signal_while_a_gpu_counts_stops_it_in_time_and_it_carries_on() {
 /// Counts of vertices from parts of a block must not be saved before the unit they belong to is whole: going on, it would
 /// be counted again on top of them.
 #[test]
-#[ignore = "FAILS: algo/triangle/gpu.rs moves corners to the host for every pair of parcels, whole units or not"]
 fn a_stop_between_parts_of_a_block_counts_no_corner_twice() {
     if !cfg!(feature = "failpoints") {
         println!("SKIPPED: built without the feature failpoints");

@@ -1,6 +1,5 @@
 //! Preparation on a GPU gives what it gives on a processor, byte for byte: whole jobs on the stand-in for CUDA.
 
-#![cfg(feature = "gpu")]
 #![allow(unsafe_code)] // launches
 
 mod support;
@@ -267,7 +266,7 @@ fn degrees_are_carried() {
     }
     let budget = Budget::new(1 << 30, 1).expect("room");
     let mut gpu = Workspace::open(None, Some(1 << 20), 1, &budget).expect("a GPU");
-    let kernel = gpu.kernel(&sources::PREPARE, "carry_degrees").expect("a kernel");
+    let kernel = gpu.kernel(&sources::INGEST, "carry_degrees").expect("a kernel");
     let mut dice = support::Dice(9);
     let before: Vec<u32> = (0..5000).map(|_| dice.below(30) as u32).collect();
     let most = before.iter().filter(|&&d| d >= 20).count() as u32;

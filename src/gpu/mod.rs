@@ -2,45 +2,25 @@
 //!
 //! CUDA is loaded at run time; nothing of it is needed to build this crate, or to run it on a processor.
 
-#[cfg(feature = "gpu")]
 mod arena;
-#[cfg(feature = "gpu")]
 mod device;
 pub mod devices;
-#[cfg(not(feature = "gpu"))]
-mod disabled;
-#[cfg(feature = "gpu")]
 mod enabled;
-#[cfg(feature = "gpu")]
 mod lane;
-#[cfg(feature = "gpu")]
 mod program;
-#[cfg(feature = "gpu")]
 mod queue;
 pub mod sources;
-#[cfg(feature = "gpu")]
 mod staging;
-#[cfg(feature = "gpu")]
 mod workspace;
 
-#[cfg(feature = "gpu")]
 pub use arena::{Arena, Span, at_least, span_bytes, whole_pieces};
-#[cfg(feature = "gpu")]
 pub use device::Device;
-#[cfg(feature = "gpu")]
 pub use lane::Lane;
-#[cfg(feature = "gpu")]
 pub use program::{Kernel, Program};
-#[cfg(feature = "gpu")]
 pub use queue::{Arguments, Event, Grid, Queue};
-#[cfg(feature = "gpu")]
 pub use staging::{Pinned, Source, StopFlag, Uploader};
-#[cfg(feature = "gpu")]
 pub use workspace::Workspace;
 
-#[cfg(not(feature = "gpu"))]
-use disabled as driver;
-#[cfg(feature = "gpu")]
 use enabled as driver;
 
 use serde::Serialize;

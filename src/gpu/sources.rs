@@ -20,18 +20,24 @@ impl Source {
     }
 }
 
-const HEADERS: &[(&str, &str)] = &[("common.cuh", include_str!("../../kernels/common.cuh"))];
+const fn source(name: &'static str, text: &'static str) -> Source {
+    const HEADERS: &[(&str, &str)] = &[
+        ("common.cuh", include_str!("../../kernels/common.cuh")),
+        ("prepare.cuh", include_str!("../../kernels/prepare.cuh")),
+    ];
+    Source { name, text, headers: HEADERS }
+}
 
 /// Prefix sums.
-pub const SCAN: Source = Source { name: "scan.cu", text: include_str!("../../kernels/scan.cu"), headers: HEADERS };
-
+pub const SCAN: Source = source("scan.cu", include_str!("../../kernels/scan.cu"));
+/// Degrees of all ids.
+pub const INGEST: Source = source("ingest.cu", include_str!("../../kernels/ingest.cu"));
+/// Edges into bins of rows.
+pub const PARTITION: Source = source("partition.cu", include_str!("../../kernels/partition.cu"));
+/// Bins into rows.
+pub const SORT: Source = source("sort.cu", include_str!("../../kernels/sort.cu"));
 /// Counting triangles.
-pub const TRIANGLE: Source =
-    Source { name: "triangle.cu", text: include_str!("../../kernels/triangle.cu"), headers: HEADERS };
-
-/// Preparation: degrees, bins, rows.
-pub const PREPARE: Source =
-    Source { name: "prepare.cu", text: include_str!("../../kernels/prepare.cu"), headers: HEADERS };
+pub const TRIANGLE: Source = source("triangle.cu", include_str!("../../kernels/triangle.cu"));
 
 /// All programs.
-pub const ALL: [Source; 3] = [SCAN, TRIANGLE, PREPARE];
+pub static ALL: [Source; 5] = [SCAN, INGEST, PARTITION, SORT, TRIANGLE];

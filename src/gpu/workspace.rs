@@ -8,6 +8,8 @@ use super::sources;
 use super::staging::{StopFlag, Uploader};
 use crate::error::{Error, Result};
 use crate::memory::Budget;
+use std::sync::{Mutex, PoisonError};
+use std::thread::JoinHandle;
 
 /// A GPU made ready. Whoever computes borrows all of it: one thing at a time has the memory.
 #[derive(Debug)]
@@ -23,7 +25,7 @@ pub struct Workspace {
     pub stop_flag: StopFlag,
     /// All of the memory.
     pub arena: Arena,
-    programs: Vec<(&'static str, Program)>,
+    programs: Vec<Loading>,
 }
 
 /// Fewest bytes of GPU memory that a job can do anything with.
@@ -37,9 +39,11 @@ impl Workspace {
     /// [`Error::Usage`] where CUDA, the GPU or NVRTC is missing, saying how to get it; [`Error::Limit`], [`Error::Lost`].
     pub fn open(index: Option<u32>, limit: Option<u64>, threads: usize, budget: &Budget) -> Result<Workspace> {
         let device = Device::open(index, limit)?;
-        let programs = sources::ALL.iter().map(|source| Ok((source.name, Program::load(&device, source)?)));
+        let programs = sources::ALL.iter().map(|source| Loading::start(&device, source)).collect::<Result<Vec<_>>>()?;
+        // If one compiles, NVRTC is there and knows this GPU.
+        programs.iter().take(1).try_for_each(|first| first.program().map(drop))?;
         Ok(Workspace {
-            programs: programs.collect::<Result<_>>()?,
+            programs,
             queue: device.queue()?,
             uploader: Uploader::new(&device, threads, budget)?,
             stop_flag: StopFlag::new(&device, budget)?,
@@ -48,13 +52,51 @@ impl Workspace {
         })
     }
 
-    /// A kernel of a program.
+    /// A kernel of a program, once that is compiled.
     ///
     /// # Errors
-    /// [`Error::Lost`] if there is none of that name.
+    /// Those of compiling it; [`Error::Lost`] if it has no kernel of that name.
     pub fn kernel(&self, source: &sources::Source, name: &'static str) -> Result<Kernel> {
-        let program = self.programs.iter().find(|(program, _)| *program == source.name);
-        let (_, program) = program.ok_or_else(|| Error::Lost(format!("{} was not compiled", source.name)))?;
-        program.kernel(name, 0)
+        let program = self.programs.iter().find(|loading| loading.name == source.name);
+        program.ok_or_else(|| not_compiled(source.name))?.program()?.kernel(name, 0)
+    }
+}
+
+fn not_compiled(name: &str) -> Error {
+    Error::Lost(format!("{name} was not compiled"))
+}
+
+/// A program on its way: where none is kept from an earlier job, compiling takes a second, in which others may begin.
+#[derive(Debug)]
+struct Loading {
+    name: &'static str,
+    program: Mutex<Option<Progress>>,
+}
+
+#[derive(Debug)]
+enum Progress {
+    Compiling(JoinHandle<Result<Program>>),
+    Loaded(Program),
+}
+
+impl Loading {
+    fn start(device: &Device, source: &'static sources::Source) -> Result<Loading> {
+        let device = device.clone();
+        let thread = std::thread::Builder::new().name(source.name.into()).spawn(move || Program::load(&device, source));
+        let thread = thread.map_err(|e| Error::io("start a thread to compile kernels", source.name, e))?;
+        Ok(Loading { name: source.name, program: Mutex::new(Some(Progress::Compiling(thread))) })
+    }
+
+    fn program(&self) -> Result<Program> {
+        let mut program = self.program.lock().unwrap_or_else(PoisonError::into_inner);
+        let loaded = match program.take() {
+            Some(Progress::Compiling(thread)) => {
+                thread.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic))?
+            }
+            Some(Progress::Loaded(loaded)) => loaded,
+            None => return Err(not_compiled(self.name)),
+        };
+        *program = Some(Progress::Loaded(loaded.clone()));
+        Ok(loaded)
     }
 }

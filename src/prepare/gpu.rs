@@ -1,4 +1,5 @@
-//! Preparation on a GPU: the units of `ingest`, `partition` and `sort` in its memory. Kernels are in `kernels/prepare.cu`.
+//! Preparation on a GPU: the units of `ingest`, `partition` and `sort` in its memory. Kernels are in
+//! `kernels/{ingest,partition,sort}.cu`.
 //!
 //! The host's threads read, copy and store; each has a lane: a queue of work and pinned memory. All memory on the GPU is
 //! taken from the workspace's arena for one stage and given back after it.

@@ -90,7 +90,7 @@ impl<'w> Counters<'w> {
     /// # Errors
     /// [`Error::Lost`].
     pub fn new(workspace: &'w mut Workspace, plan: Plan, expected: u64, budget: &Budget) -> Result<Self> {
-        let kernel = |name| workspace.kernel(&sources::PREPARE, name);
+        let kernel = |name| workspace.kernel(&sources::INGEST, name);
         let (count, carry, wide) = (kernel("count_degrees")?, kernel("carry_degrees")?, wide(workspace));
         let Workspace { queue, uploader, arena, .. } = workspace;
         let (degrees, carried) = (take(arena, plan.ids)?, take(arena, MOST_CARRIED + 1)?);

@@ -146,7 +146,7 @@ impl<'w, 'p> Placers<'w, 'p> {
         map: &[u32],
         source: &'w str,
     ) -> Result<Self> {
-        let kernel = |name| workspace.kernel(&sources::PREPARE, name);
+        let kernel = |name| workspace.kernel(&sources::PARTITION, name);
         let (gather, plan_lines) = (kernel("gather_edges")?, kernel("plan_lines")?);
         let (fill_lines, keep_rest, wide) = (kernel("fill_lines")?, kernel("keep_rest")?, wide(workspace));
         let Workspace { queue, uploader, arena, .. } = workspace;

@@ -160,7 +160,7 @@ impl<'w> Sorters<'w> {
     /// # Errors
     /// [`Error::Lost`].
     pub fn new(workspace: &'w mut Workspace, plan: Plan) -> Result<Self> {
-        let kernel = |name| workspace.kernel(&sources::PREPARE, name);
+        let kernel = |name| workspace.kernel(&sources::SORT, name);
         let scan = |name| workspace.kernel(&sources::SCAN, name);
         let kernels = Arc::new(Kernels {
             count_rows: kernel("count_rows")?,

@@ -2,7 +2,7 @@
 //!
 //! A front parcel stays in device memory while partner parcels stream past, the next one copied while this one is counted.
 //! For each pair of parcels the heads are grouped by front row, then the rows with many heads and those with few are
-//! counted by a kernel each ([`pair`]). Counts come back by pairs of stored blocks, so units do not depend on the parcels.
+//! counted by a kernel each (`pair`). Counts come back by pairs of stored blocks, so units do not depend on the parcels.
 
 mod pair;
 mod shares;
@@ -103,8 +103,7 @@ impl Backend for Gpu<'_> {
         let shares = self.shares();
         let fronts = parcels(work.graph, work.fronts.clone(), |parcel| shares.fits_front(parcel));
         let fronts = fronts.ok_or_else(|| too_small(&self.gpu))?;
-        // Of a block in several parcels, counts are complete with the last.
-        let mut open = HashMap::new();
+        let mut open = Open::default();
         for front in &fronts {
             let mark = self.gpu.arena.mark();
             let done = self.count_front(work, front, shares, &mut open, found);
@@ -123,7 +122,7 @@ impl Gpu<'_> {
         work: &Work<'_>,
         parcel: &Parcel,
         shares: Shares,
-        open: &mut HashMap<u64, PairCount>,
+        open: &mut Open,
         found: Found<'_>,
     ) -> Result<()> {
         let (graph, stop) = (work.graph, self.stop);
@@ -189,7 +188,8 @@ impl Gpu<'_> {
                 let row = u64::from(partner.first_row(graph) - front.first_row);
                 let starts = front.resident.starts.part(row..u64::MAX);
                 let resident = Resident { starts, targets: front.resident.targets };
-                units.tell(partner, &counting.pair(work, &front, partner, resident)?)?;
+                let numbers = counting.pair(work, &front, partner, resident)?;
+                units.tell(partner, &numbers, &counting)?;
             }
             while arrive(&counting, None)? {}
             for partner in partners {
@@ -200,7 +200,8 @@ impl Gpu<'_> {
                     counting.shift(graph, piece, place.starts, place.entry)?;
                     counting.count_heads(work, &front, piece, place.targets)?;
                 }
-                units.tell(partner, &counting.pair(work, &front, partner, resident)?)?;
+                let numbers = counting.pair(work, &front, partner, resident)?;
+                units.tell(partner, &numbers, &counting)?;
                 // Nobody listens any more once the last is on its way.
                 let _ = empty.send(slot);
             }
@@ -327,18 +328,26 @@ impl Loader<'_> {
     }
 }
 
+/// Units that were not told yet.
+#[derive(Default)]
+struct Open {
+    /// Of a block in several parcels, counts are complete with the last.
+    partial: HashMap<u64, PairCount>,
+    complete: Vec<(u64, PairCount)>,
+}
+
 /// Units under way while a front parcel is in hand.
 struct Units<'u, 'w> {
     work: &'u Work<'w>,
     parcel: &'u Parcel,
-    open: &'u mut HashMap<u64, PairCount>,
+    open: &'u mut Open,
     found: Found<'u>,
 }
 
 impl Units<'_, '_> {
     /// Adds up triangles and probes of every pair of blocks, front after front, and tells the units that are complete.
-    fn tell(&mut self, partner: &Parcel, numbers: &[u64]) -> Result<()> {
-        let mut complete = Vec::new();
+    fn tell(&mut self, partner: &Parcel, numbers: &[u64], counting: &Counting<'_>) -> Result<()> {
+        let Open { partial, complete } = &mut *self.open;
         let mut numbers = numbers.chunks_exact(2);
         for front in &self.parcel.pieces {
             for partner in &partner.pieces {
@@ -347,14 +356,21 @@ impl Units<'_, '_> {
                     continue;
                 }
                 let number = unit(front.block, partner.block);
-                let count = self.open.entry(number).or_default();
+                let count = partial.entry(number).or_default();
                 count.triangles += triangles;
                 count.probes += probes;
                 if front.ends_block && partner.ends_block {
-                    complete.extend(self.open.remove_entry(&number));
+                    complete.extend(partial.remove_entry(&number));
                 }
             }
         }
-        (self.found)(&complete)
+        if counting.per_vertex.is_some() {
+            // Counts at vertices do not tell units apart: they are taken when none is half done.
+            if !partial.is_empty() {
+                return Ok(());
+            }
+            counting.add_corners()?;
+        }
+        (self.found)(&std::mem::take(complete))
     }
 }

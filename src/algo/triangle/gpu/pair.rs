@@ -291,7 +291,6 @@ impl Counting<'_> {
         self.wait(&self.queue.record()?)?;
         let mut numbers = vec![0u64; counts.len() as usize];
         self.queue.read(counts, &mut numbers)?;
-        self.add_corners()?;
         Ok(numbers)
     }
 
@@ -307,12 +306,13 @@ impl Counting<'_> {
     }
 
     /// Moves what was counted at each vertex to the host.
-    fn add_corners(&self) -> Result<()> {
+    pub fn add_corners(&self) -> Result<()> {
+        const AT_ONCE: usize = 1 << 14;
         let Some((counts, span)) = self.per_vertex else { return Ok(()) };
-        let mut some = vec![0; counts.len().min(1 << 20)];
-        for (i, counts) in counts.chunks(some.len().max(1)).enumerate() {
+        let mut some = vec![0; AT_ONCE];
+        for (i, counts) in counts.chunks(AT_ONCE).enumerate() {
             let some = &mut some[..counts.len()];
-            self.queue.read(span.part((i << 20) as u64..u64::MAX), some)?;
+            self.queue.read(span.part((i * AT_ONCE) as u64..u64::MAX), some)?;
             counts.iter().zip(some).for_each(|(count, more)| {
                 count.fetch_add(*more, Relaxed);
             });

@@ -1,0 +1,121 @@
+// Edges into bins of rows.
+#include "prepare.cuh"
+
+// Where edges go; partition/gpu.rs has its twin.
+struct Bins {
+    // From input ids to the order of vertices.
+    const u32* map;
+    u32 ids;
+    u32 mantissa;
+    // The bin of each granule of rows; NONE where it takes no edges.
+    const u32* of_granule;
+    // First row of each bin.
+    const u32* starts;
+    u32 count;
+};
+
+// One lane's edges; partition/gpu.rs has its twin.
+struct Gathered {
+    // Renumbered edges {row, smaller neighbour}, and how many of each bin there are.
+    uint2* edges;
+    u32* counts;
+    // Where each bin's lines start, and one past the last; where its edges that fill no line start; edges placed.
+    u32* line_starts;
+    u32* rest_starts;
+    u32* placed;
+    u32* lines;
+    uint2* rest;
+    // [0] edges, [1] whether the input has changed, [2] and [3] loops in 64 bits, [4] edges that fill no line.
+    u32* words;
+};
+
+__device__ inline u32 bin_of(const Bins& bins, u32 row) {
+    u32 shift = 31 - __clz(row | 1u << bins.mantissa) - bins.mantissa;
+    return bins.of_granule[(shift << bins.mantissa) + (row >> shift)];
+}
+
+// Renumbers and orients edges, and gathers those whose bin takes any.
+extern "C" __global__ void __launch_bounds__(THREADS)
+gather_edges(const uint2* raw, u32 count, Bins bins, Gathered to) {
+    u32 loops = 0;
+    bool changed = false;
+    // The same number of turns for all lanes of a warp.
+    for (u32 start = blockIdx.x * THREADS + warp_id() * 32; start < count; start += gridDim.x * THREADS) {
+        u32 i = start + lane_id(), row = 0, low = 0, bin = NONE;
+        if (i < count) {
+            uint2 edge = raw[i];
+            if (edge.x == edge.y) {
+                loops++;
+            } else if (max(edge.x, edge.y) >= bins.ids) {
+                changed = true;
+            } else {
+                u32 a = bins.map[edge.x], b = bins.map[edge.y];
+                row = max(a, b), low = min(a, b);
+                if (row == NONE) changed = true;
+                else bin = bin_of(bins, row);
+            }
+        }
+        u32 taken = __ballot_sync(ALL_LANES, bin != NONE), first = 0;
+        if (lane_id() == 0 && taken != 0) first = atomicAdd(&to.words[0], (u32)__popc(taken));
+        first = __shfl_sync(ALL_LANES, first, 0);
+        if (bin != NONE) {
+            to.edges[first + __popc(taken & ((1u << lane_id()) - 1))] = make_uint2(row, low);
+            atomicAdd(&to.counts[bin], 1u);
+        }
+    }
+    loops = warp_sum(loops);
+    changed = __any_sync(ALL_LANES, changed);
+    if (lane_id() == 0) {
+        if (changed) to.words[1] = 1;
+        if (loops > 0) atomicAdd(reinterpret_cast<u64*>(&to.words[2]), (u64)loops);
+    }
+}
+
+// Gives every bin whole lines for its edges; those that fill none stay for the next time, or if it is the last, get a
+// line, too. One block.
+extern "C" __global__ void __launch_bounds__(1024) plan_lines(u32 bins, u32 last, Gathered to) {
+    __shared__ u32 scratch[32];
+    u32 lines = 0, rest = 0;
+    for (u32 start = 0; start < bins; start += blockDim.x) {
+        u32 bin = start + threadIdx.x, count = bin < bins ? to.counts[bin] : 0;
+        u32 more_lines, more_rest, my_lines = last ? (count + LINE - 1) / LINE : count / LINE;
+        u32 my_rest = last ? 0 : count % LINE;
+        u32 lines_before = block_scan_before(my_lines, scratch, more_lines);
+        u32 rest_before = block_scan_before(my_rest, scratch, more_rest);
+        if (bin < bins) {
+            to.line_starts[bin] = lines + lines_before;
+            to.rest_starts[bin] = rest + rest_before;
+            to.placed[bin] = 0;
+            to.counts[bin] = my_rest;
+        }
+        lines += more_lines;
+        rest += more_rest;
+    }
+    if (threadIdx.x == 0) {
+        to.line_starts[bins] = lines;
+        to.words[4] = rest;
+    }
+}
+
+extern "C" __global__ void __launch_bounds__(THREADS) fill_lines(Bins bins, Gathered to) {
+    u32 count = to.words[0];
+    for (u32 i = blockIdx.x * THREADS + threadIdx.x; i < count; i += gridDim.x * THREADS) {
+        uint2 edge = to.edges[i];
+        u32 bin = bin_of(bins, edge.x), at = atomicAdd(&to.placed[bin], 1u);
+        u32 first = to.line_starts[bin], room = (to.line_starts[bin + 1] - first) * LINE;
+        if (at < room) {
+            u32* line = to.lines + (first + at / LINE) * LINE_WORDS;
+            u32 k = at % LINE;
+            line[k] = edge.y;
+            reinterpret_cast<u16*>(line + LINE)[2 * (k % 32) + k / 32] = (u16)(edge.x - bins.starts[bin]);
+        } else {
+            to.rest[to.rest_starts[bin] + at - room] = edge;
+        }
+    }
+}
+
+extern "C" __global__ void __launch_bounds__(THREADS) keep_rest(Gathered to) {
+    u32 count = to.words[4];
+    for (u32 i = blockIdx.x * THREADS + threadIdx.x; i < count; i += gridDim.x * THREADS) to.edges[i] = to.rest[i];
+    if (blockIdx.x == 0 && threadIdx.x == 0) to.words[0] = count;
+}

@@ -39,6 +39,13 @@ struct Pair {
     const volatile u32* stop;
 };
 
+// Blocks of threads on a multiprocessor: what decides how many registers there are. Older ones need more of them.
+#if __CUDA_ARCH__ >= 750
+#define BLOCKS_AT_ONCE 6
+#else
+#define BLOCKS_AT_ONCE 4
+#endif
+
 // Heads of one task.
 constexpr u32 CHUNK = 4096;
 // Rows with fewer heads than this are not worth a bitmap, unless they are too long for a hash table.
@@ -307,8 +314,8 @@ template <bool CORNERS> __device__ inline void count_many_body(const Pair& pair)
 }
 
 // Front rows with many heads: a block of threads takes a task at a time.
-extern "C" __global__ void __launch_bounds__(256, 6) count_many(Pair pair) { count_many_body<false>(pair); }
-extern "C" __global__ void __launch_bounds__(256, 6) count_many_corners(Pair pair) { count_many_body<true>(pair); }
+extern "C" __global__ void __launch_bounds__(256, BLOCKS_AT_ONCE) count_many(Pair pair) { count_many_body<false>(pair); }
+extern "C" __global__ void __launch_bounds__(256, BLOCKS_AT_ONCE) count_many_corners(Pair pair) { count_many_body<true>(pair); }
 
 // An open hash table of a row's ids; twice as many slots as ids, at least.
 constexpr u32 SLOTS = 2 * LONGEST_HASHED;
@@ -417,13 +424,6 @@ template <bool CORNERS> __device__ inline void count_few_body(const Pair& pair) 
     }
 }
 
-// Blocks of threads on a multiprocessor: what decides how many registers there are. Older ones need more of them.
-#if __CUDA_ARCH__ >= 750
-#define FEW_AT_ONCE 6
-#else
-#define FEW_AT_ONCE 4
-#endif
-
 // Front rows with few heads: a warp takes a row at a time.
-extern "C" __global__ void __launch_bounds__(256, FEW_AT_ONCE) count_few(Pair pair) { count_few_body<false>(pair); }
-extern "C" __global__ void __launch_bounds__(256, FEW_AT_ONCE) count_few_corners(Pair pair) { count_few_body<true>(pair); }
+extern "C" __global__ void __launch_bounds__(256, BLOCKS_AT_ONCE) count_few(Pair pair) { count_few_body<false>(pair); }
+extern "C" __global__ void __launch_bounds__(256, BLOCKS_AT_ONCE) count_few_corners(Pair pair) { count_few_body<true>(pair); }

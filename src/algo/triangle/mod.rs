@@ -20,6 +20,9 @@
 //! `cargo bench --bench triangle` makes such graphs and counts them. AVX-512 to AVX2 to plain is 0.62 to 0.96 to 1.23 s on
 //! one thread at scale 20.
 //!
+//! On a GPU ([`gpu`]) all wedges are grouped by `b`, and row `b` is marked in shared memory: 1.3e12 wedges at scale 29 with 10
+//! edges are 5.2 TB of candidates. Measured on an H200, from stored blocks: 0.021 s at scale 22, 0.44 s at 26, 3.1 s at 29.
+//!
 //! What did not pay: hub corners of 4,096, 8,192 and 32,768 vertices (8.5, 7.3 and 7.5 s against 5.9 s with 16,384 in an
 //! early version); tiles of a thread's own (1.2e9 marks at 1 Mi entries); shared tiles of 4 to 16 Mi entries instead of 2
 //! (a tenth more processor time); choosing the shorter side of every edge (1,575e6 look-ups against 1,587e6); look-ups by

@@ -87,6 +87,7 @@ impl Loading {
         Ok(Loading { name: source.name, program: Mutex::new(Some(Progress::Compiling(thread))) })
     }
 
+    /// The program, once it is there.
     fn program(&self) -> Result<Program> {
         let mut program = self.program.lock().unwrap_or_else(PoisonError::into_inner);
         let loaded = match program.take() {
@@ -98,5 +99,15 @@ impl Loading {
         };
         *program = Some(Progress::Loaded(loaded.clone()));
         Ok(loaded)
+    }
+}
+
+impl Drop for Loading {
+    fn drop(&mut self) {
+        // The process must not end while NVRTC works.
+        let program = self.program.get_mut().unwrap_or_else(PoisonError::into_inner).take();
+        if let Some(Progress::Compiling(thread)) = program {
+            let _ = thread.join();
+        }
     }
 }

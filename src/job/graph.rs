@@ -139,7 +139,12 @@ impl Session {
         }
     }
 
-    /// Makes the degrees anew from the blocks if they are damaged.
+    /// Whether anybody reads the stored degrees: clustering coefficients do, and jobs on a kept graph.
+    fn needs_degrees(&self) -> bool {
+        self.job.keep || self.job.triangle.is_some_and(|table| table.per_vertex)
+    }
+
+    /// Makes the degrees anew from the blocks if they are damaged or not there.
     fn keep_degrees(&self, folder: &Path, content: u64, layout: &Layout) -> Result<()> {
         match degrees::open(folder, content) {
             Err(e @ (Error::Corrupt { .. } | Error::Io { .. })) => {
@@ -165,7 +170,13 @@ impl Session {
         if let Some(stored) = self.manifest.found::<Stored>("sort", content)
             && !wanted.contains(&true)
         {
-            self.keep_degrees(&folder, content, &layout)?;
+            let mut stored = stored;
+            if self.needs_degrees() {
+                self.keep_degrees(&folder, content, &layout)?;
+                stored.degrees = true;
+                let figures = self.manifest.stages.get("sort").map(|stage| stage.figures.clone()).unwrap_or_default();
+                self.manifest.done("sort", content, figures, &stored)?;
+            }
             self.skipped("partition");
             self.skipped("sort");
             return Graph::with_layout(&self.job.workdir, facts, stored, layout);
@@ -280,12 +291,20 @@ impl Session {
             by_device.map_or(Ok(()), |mut sorting| sorting.finish(&degrees))?;
             add_stored(&degrees, &folder, facts.content, layout, wanted)?;
             let degrees = degrees.finish();
-            let seal = s.syncer.push(degrees::write(&folder, facts.content, &degrees)?);
-            Ok(((built.bytes, degrees), Moved { read: partition.spilled(), written: built.bytes + seal.bytes }))
+            let mut written = built.bytes;
+            if s.needs_degrees() {
+                written += s.syncer.push(degrees::write(&folder, facts.content, &degrees)?).bytes;
+            }
+            Ok(((built.bytes, degrees), Moved { read: partition.spilled(), written }))
         })?;
         tracing::debug!(bytes, "blocks written");
         let edges = degrees.par_iter().map(|&d| u64::from(d)).sum::<u64>() / 2;
-        Ok(Stored { edges, blocks: layout.blocks() as u64, summary: Summary::of(&degrees) })
+        Ok(Stored {
+            edges,
+            blocks: layout.blocks() as u64,
+            degrees: self.needs_degrees(),
+            summary: Summary::of(&degrees),
+        })
     }
 }
 

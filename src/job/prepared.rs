@@ -53,6 +53,9 @@ pub struct Stored {
     pub edges: u64,
     /// Blocks they lie in.
     pub blocks: u64,
+    /// Whether the degrees of the simple graph are stored, too.
+    #[serde(default)]
+    pub degrees: bool,
     /// Largest degree and wedges of the simple graph.
     pub summary: Summary,
 }

@@ -2,31 +2,33 @@
 
 use clap::{CommandFactory, Parser};
 use gpugraph::cli::{Cli, Command};
+use gpugraph::comm::{self, Comm};
 use gpugraph::error::Result;
 use gpugraph::job::{self, signals};
 use std::io::Write;
 use std::process::ExitCode;
 
 fn main() -> ExitCode {
+    comm::report_panics();
     let cli = Cli::parse();
     match signals::install().and_then(|()| dispatch(cli.command)) {
         Ok(()) => ExitCode::SUCCESS,
-        Err(e) => {
-            // Where stderr is full or gone there is nobody left to tell, and the exit code still says it.
-            let _ = writeln!(std::io::stderr(), "error: {e}");
-            ExitCode::from(e.exit_code())
-        }
+        Err(e) => comm::end_with(&e),
     }
 }
 
 fn dispatch(command: Command) -> Result<()> {
     match command {
         Command::Run(args) => {
+            let comm = Comm::open()?;
             job::log::init(args.log_format, args.quiet);
             let job = gpugraph::config::load(&args.job, &args.set)?;
             let report = job::run::run(job, args.fresh)?;
-            // The answer stands in report.json: a reader that went away is no reason to fail.
-            let _ = writeln!(std::io::stdout(), "{}", report.results);
+            if comm.leads() {
+                // The answer stands in report.json: a reader that went away is no reason to fail.
+                let _ = writeln!(std::io::stdout(), "{}", report.results);
+            }
+            comm.close();
             Ok(())
         }
         Command::Completions { shell } => {

@@ -139,7 +139,7 @@ impl Session {
             job: self.job.name.clone(),
             version: env!("CARGO_PKG_VERSION"),
             host,
-            ranks: Comm::open().ranks(),
+            ranks: Comm::open()?.ranks(),
             device: self.device_name().into(),
             limits: report::Limits {
                 host_memory: self.budget.limit(),

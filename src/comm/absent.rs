@@ -1,0 +1,100 @@
+//! What stands for MPI in a build without the feature `mpi`: no ranks, and how to get them.
+
+use super::{Combine, Exchanged, Outbox, Shape};
+use crate::error::{Error, Result};
+use std::time::Duration;
+
+/// The ranks of a job: none can be in this build.
+#[derive(Debug)]
+pub enum Ranks {}
+
+/// Version of the MPI library that this build is linked with: none.
+pub fn version() -> Option<String> {
+    None
+}
+
+pub(super) struct Place {
+    pub rank: usize,
+    pub ranks: usize,
+    pub local_rank: usize,
+    pub local_ranks: usize,
+    pub nodes: usize,
+}
+
+impl Ranks {
+    pub(super) fn open(expected: Option<usize>) -> Result<Option<Ranks>> {
+        match expected {
+            // It may be one rank of one.
+            None => Ok(None),
+            Some(ranks) => Err(Error::Usage(format!(
+                "started as {ranks} ranks, but this gpugraph was built for one: build it with `cargo build --release \
+                 --features mpi`, or start it without mpirun or srun"
+            ))),
+        }
+    }
+
+    pub(super) fn place(&self) -> &Place {
+        match *self {}
+    }
+
+    pub(super) fn close(&self) {
+        match *self {}
+    }
+
+    pub(super) fn barrier(&self) {
+        match *self {}
+    }
+
+    pub(super) fn meet(&self, _at_most: Duration) {
+        match *self {}
+    }
+
+    pub(super) fn broadcast(&self, _bytes: Vec<u8>) -> Vec<u8> {
+        match *self {}
+    }
+
+    pub(super) fn all_gather(&self, _mine: &[u8]) -> Vec<Vec<u8>> {
+        match *self {}
+    }
+
+    pub(super) fn combine(&self, _how: Combine, _values: &mut [u64]) {
+        match *self {}
+    }
+
+    pub(super) fn sum_shares(&self, _values: &mut [u32]) {
+        match *self {}
+    }
+
+    pub(super) fn gather_shares(&self, _values: &mut [u32]) {
+        match *self {}
+    }
+
+    pub(super) fn sum_to_leader(&self, _values: &mut [u64]) {
+        match *self {}
+    }
+
+    pub(super) fn exchange<T: Send>(
+        &self,
+        _shape: Shape,
+        _work: impl FnOnce(&Outbox<'_>) -> Result<T> + Send,
+        _take: &(dyn Fn(usize, &[u32]) -> Result<()> + Sync),
+    ) -> Result<(T, Exchanged)> {
+        match *self {}
+    }
+
+    pub(super) fn send(&self, _to: usize, _message: &[u8]) {
+        match *self {}
+    }
+
+    pub(super) fn receive(&self) -> Option<(usize, Vec<u8>)> {
+        match *self {}
+    }
+
+    pub(super) fn abort(&self, _code: u8) -> ! {
+        match *self {}
+    }
+
+    pub(super) fn set_chunk(&self, _bytes: usize) {
+        match *self {}
+    }
+}

@@ -1,0 +1,75 @@
+//! How a job of several ranks ends when one of them can't go on: at once, on all, with the exit code of the cause.
+
+use super::{Comm, OPEN, launch};
+use crate::error::Error;
+use std::io::Write;
+use std::time::Duration;
+
+/// How long a rank that is not the leader waits to be ended by it, where both are likely to say the same.
+const ALIKE: Duration = Duration::from_secs(5);
+/// How long a stopped rank waits for the leader, which saves what is done.
+const SAVING: Duration = Duration::from_secs(8);
+/// How long the leader waits for the others to stop, so that they have closed their files.
+const STOPPING: Duration = Duration::from_secs(2);
+
+/// Exit code of a job that lost a rank.
+const LOST: u8 = 9;
+
+/// From here on a panic prints one line and, where several ranks run, ends all of them with exit code 9. The first call
+/// of `main`. A panic on one rank would otherwise leave the others waiting for ever.
+pub fn report_panics() {
+    std::panic::set_hook(Box::new(|panic| {
+        let payload = panic.payload();
+        let text = payload.downcast_ref::<&str>().copied();
+        let text = text.or_else(|| payload.downcast_ref::<String>().map(String::as_str)).unwrap_or("of unknown cause");
+        let place = panic.location().map(|at| format!(" at {}:{}", at.file(), at.line())).unwrap_or_default();
+        let text = text.lines().map(str::trim).collect::<Vec<_>>().join(" ");
+        let comm = OPEN.get();
+        say(comm, &format!("panicked{place}: {text}; this is a mistake of gpugraph, please report it"));
+        if let Some(comm) = comm.filter(|comm| comm.ranks() > 1) {
+            comm.abort(LOST);
+        }
+    }));
+}
+
+/// Prints `error` and ends the job on all ranks with its exit code.
+///
+/// Of mistakes that ranks likely have alike (in the job file or the input) the leader speaks alone; the others wait
+/// seconds for their end, then speak for themselves. A rank that stopped on a signal gives the leader time to save.
+pub fn end_with(error: &Error) -> ! {
+    let code = error.exit_code();
+    let comm = OPEN.get();
+    let several = comm.is_some_and(|comm| comm.ranks() > 1);
+    let rank = comm.map_or_else(|| launch::rank(&|name| std::env::var(name).ok()), Comm::rank);
+    let started_together = several || launch::started(&|name| std::env::var(name).ok()) != launch::Started::Alone;
+    if started_together {
+        match (error, rank) {
+            (Error::Stopped(_), 0) => comm.into_iter().for_each(|comm| comm.meet(STOPPING)),
+            (Error::Stopped(_), _) => {
+                // Having met it, the leader is about to end the job.
+                comm.into_iter().for_each(|comm| comm.meet(SAVING - STOPPING));
+                std::thread::sleep(STOPPING);
+            }
+            (Error::Usage(_) | Error::Input { .. } | Error::Limit { .. } | Error::Busy { .. }, 1..) => {
+                std::thread::sleep(ALIKE);
+            }
+            _ => {}
+        }
+    }
+    say(comm, &error.to_string());
+    match comm {
+        Some(comm) => comm.abort(code),
+        None => std::process::exit(code.into()),
+    }
+}
+
+/// One line to stderr, at once: lines of several ranks share one stderr.
+fn say(comm: Option<&Comm>, what: &str) {
+    let line = match comm {
+        Some(comm) if comm.ranks() > 1 => format!("error: rank {}: {what}\n", comm.rank()),
+        _ => format!("error: {what}\n"),
+    };
+    // Where stderr is full or gone there is nobody left to tell, and the exit code still says it.
+    let _ = std::io::stderr().write_all(line.as_bytes());
+    let _ = std::io::stdout().flush();
+}

@@ -1,0 +1,72 @@
+//! What started this process: a launcher of MPI says so in the environment, long before MPI is started.
+
+/// How many processes were started together.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Started {
+    /// This one.
+    Alone,
+    /// So many, where the launcher says it.
+    Several(Option<usize>),
+}
+
+/// Number of processes and of this one, by launcher: Open MPI, PMI (MPICH, Intel, Cray), MVAPICH. The first that is set
+/// tells: `mpirun` may itself have been started by `srun`.
+const LAUNCHERS: [(&str, &str); 3] = [
+    ("OMPI_COMM_WORLD_SIZE", "OMPI_COMM_WORLD_RANK"),
+    ("PMI_SIZE", "PMI_RANK"),
+    ("MV2_COMM_WORLD_SIZE", "MV2_COMM_WORLD_RANK"),
+];
+
+/// Reads the environment through `get`.
+///
+/// A batch script has SLURM_NTASKS too, and processes that it starts without `srun` are alone. `srun` sets the size of the
+/// step; with `--mpi=pmix` also the rank.
+pub(super) fn started(get: &dyn Fn(&str) -> Option<String>) -> Started {
+    let number = |name: &str| get(name).and_then(|text| text.trim().parse::<usize>().ok());
+    let told = LAUNCHERS.iter().find_map(|(size, _)| number(size)).or_else(|| number("SLURM_STEP_NUM_TASKS"));
+    match told {
+        Some(0 | 1) => Started::Alone,
+        Some(ranks) => Started::Several(Some(ranks)),
+        None if get("PMIX_RANK").is_some() => match number("SLURM_NTASKS") {
+            Some(1) => Started::Alone,
+            ranks => Started::Several(ranks),
+        },
+        None => Started::Alone,
+    }
+}
+
+/// This process among those that were started, as far as the environment says.
+pub(super) fn rank(get: &dyn Fn(&str) -> Option<String>) -> usize {
+    let number = |name: &str| get(name).and_then(|text| text.trim().parse::<usize>().ok());
+    let told = LAUNCHERS.iter().find(|(size, _)| number(size).is_some()).and_then(|(_, rank)| number(rank));
+    told.or_else(|| number("PMIX_RANK")).or_else(|| number("SLURM_PROCID")).unwrap_or(0)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn of(environment: &[(&str, &str)]) -> (Started, usize) {
+        let get = |name: &str| environment.iter().find(|(key, _)| *key == name).map(|(_, value)| (*value).to_owned());
+        (started(&get), rank(&get))
+    }
+
+    #[test]
+    fn launchers_are_told_from_batch_scripts() {
+        assert_eq!(of(&[]), (Started::Alone, 0));
+        assert_eq!(of(&[("SLURM_NTASKS", "8"), ("SLURM_JOB_ID", "3"), ("SLURM_PROCID", "0")]), (Started::Alone, 0));
+        assert_eq!(
+            of(&[("OMPI_COMM_WORLD_SIZE", "4"), ("OMPI_COMM_WORLD_RANK", "2"), ("SLURM_STEP_NUM_TASKS", "1")]),
+            (Started::Several(Some(4)), 2)
+        );
+        assert_eq!(of(&[("PMI_SIZE", "3"), ("PMI_RANK", "1")]), (Started::Several(Some(3)), 1));
+        assert_eq!(of(&[("OMPI_COMM_WORLD_SIZE", "1"), ("SLURM_STEP_NUM_TASKS", "2")]).0, Started::Alone);
+        assert_eq!(
+            of(&[("PMIX_RANK", "5"), ("SLURM_NTASKS", "8"), ("SLURM_STEP_NUM_TASKS", "6")]),
+            (Started::Several(Some(6)), 5)
+        );
+        assert_eq!(of(&[("PMIX_RANK", "1")]), (Started::Several(None), 1));
+        assert_eq!(of(&[("SLURM_STEP_NUM_TASKS", "2"), ("SLURM_PROCID", "1")]), (Started::Several(Some(2)), 1));
+        assert_eq!(of(&[("PMI_SIZE", "many")]), (Started::Alone, 0));
+    }
+}

@@ -1,0 +1,139 @@
+//! One call to MPI: alone, checked, and asked about until it is done.
+#![allow(unsafe_code)] // calls MPI's C interface
+
+use super::Ranks;
+use ::mpi::ffi;
+use std::ffi::{c_char, c_int};
+use std::io::Write;
+use std::time::{Duration, Instant};
+
+/// A communicator: in Open MPI a pointer, which the library itself keeps alive.
+#[derive(Clone, Copy)]
+pub(super) struct COMM(pub ffi::MPI_Comm);
+
+// SAFETY: a communicator is a handle, which MPI lets any thread use while calls are serialised.
+unsafe impl Send for COMM {}
+// SAFETY: as above.
+unsafe impl Sync for COMM {}
+
+/// This rank and the number of ranks of a communicator.
+pub(super) fn size_of(comm: COMM) -> (usize, usize) {
+    let (mut rank, mut ranks): (c_int, c_int) = (0, 1);
+    // SAFETY: the communicator is valid, and both calls write one number each. Only while opening: no other thread calls.
+    unsafe {
+        ffi::MPI_Comm_rank(comm.0, &raw mut rank);
+        ffi::MPI_Comm_size(comm.0, &raw mut ranks);
+    }
+    (rank as usize, ranks as usize)
+}
+
+impl Ranks {
+    /// Makes one call of MPI, while no other thread does. A failure ends the job on all ranks.
+    pub(super) fn call(&self, name: &str, call: impl FnOnce() -> c_int) {
+        let status = {
+            let _alone = self.alone();
+            call()
+        };
+        if status != ffi::MPI_SUCCESS as c_int {
+            self.failed(name, status);
+        }
+    }
+
+    /// Starts an operation that is then asked about by [`Ranks::test`].
+    pub(super) fn begin(&self, name: &str, call: impl FnOnce(*mut ffi::MPI_Request) -> c_int) -> ffi::MPI_Request {
+        // SAFETY: a constant of the library.
+        let mut request = unsafe { ffi::RSMPI_REQUEST_NULL };
+        self.call(name, || call(&raw mut request));
+        request
+    }
+
+    /// Whether an operation is done. It stays done.
+    pub(super) fn test(&self, request: &mut ffi::MPI_Request) -> bool {
+        let mut done: c_int = 0;
+        // SAFETY: the request is one that MPI gave, or null, which is done.
+        self.call("MPI_Test", || unsafe { ffi::MPI_Test(request, &raw mut done, ffi::RSMPI_STATUS_IGNORE) });
+        done != 0
+    }
+
+    /// Waits until an operation is done.
+    pub(super) fn wait(&self, mut request: ffi::MPI_Request) {
+        let mut nap = Nap::default();
+        while !self.test(&mut request) {
+            nap.take();
+        }
+    }
+
+    /// Says what failed and ends the job.
+    fn failed(&self, name: &str, status: c_int) -> ! {
+        let mut text = [0u8; 1024];
+        let mut length: c_int = 0;
+        // SAFETY: MPI writes at most MPI_MAX_ERROR_STRING bytes, which is 512 in MPICH and 256 in Open MPI.
+        unsafe { ffi::MPI_Error_string(status, text.as_mut_ptr().cast::<c_char>(), &raw mut length) };
+        let text = String::from_utf8_lossy(&text[..(length.max(0) as usize).min(text.len())]).replace('\n', " ");
+        let rank = self.place.rank;
+        let line = format!(
+            "error: rank {rank}: {name} failed: {text}; another rank or the network was lost: finished work is kept, run \
+             the same line again\n"
+        );
+        let _ = std::io::stderr().write_all(line.as_bytes());
+        self.abort(9)
+    }
+
+    /// Lets calls return their errors, which are then printed in one line.
+    pub(super) fn return_errors(&self, comm: COMM) {
+        // SAFETY: a valid communicator and a constant of the library.
+        self.call("MPI_Comm_set_errhandler", || unsafe {
+            ffi::MPI_Comm_set_errhandler(comm.0, ffi::RSMPI_ERRORS_RETURN)
+        });
+    }
+
+    /// The same ranks, with messages of their own. Error handlers are inherited.
+    pub(super) fn duplicate(&self, comm: COMM) -> COMM {
+        // SAFETY: a constant of the library.
+        let mut copy = unsafe { ffi::RSMPI_COMM_NULL };
+        // SAFETY: a valid communicator; the new one is written to `copy`. All ranks open alike.
+        self.call("MPI_Comm_dup", || unsafe { ffi::MPI_Comm_dup(comm.0, &raw mut copy) });
+        COMM(copy)
+    }
+
+    /// Those of `comm` on this machine, in its order.
+    pub(super) fn same_machine(&self, comm: COMM) -> COMM {
+        // SAFETY: a constant of the library.
+        let mut some = unsafe { ffi::RSMPI_COMM_NULL };
+        let key = self.place.rank as c_int;
+        // SAFETY: a valid communicator and constants; the new one is written to `some`. All ranks open alike.
+        self.call("MPI_Comm_split_type", || unsafe {
+            ffi::MPI_Comm_split_type(comm.0, ffi::RSMPI_COMM_TYPE_SHARED, key, ffi::RSMPI_INFO_NULL, &raw mut some)
+        });
+        COMM(some)
+    }
+}
+
+/// How to wait for others: awake for a moment, as most answers come at once; then asleep for longer and longer, so that
+/// a core is left to those that compute.
+#[derive(Default)]
+pub(super) struct Nap {
+    since: Option<Instant>,
+}
+
+impl Nap {
+    const AWAKE: Duration = Duration::from_micros(100);
+
+    /// How long to sleep now: a tenth of the time waited so far, between 20 microseconds and a millisecond; none at first.
+    pub(super) fn next(&mut self) -> Option<Duration> {
+        let waited = self.since.get_or_insert_with(Instant::now).elapsed();
+        (waited > Self::AWAKE).then(|| (waited / 10).clamp(Duration::from_micros(20), Duration::from_millis(1)))
+    }
+
+    pub(super) fn take(&mut self) {
+        match self.next() {
+            Some(nap) => std::thread::sleep(nap),
+            None => std::thread::yield_now(),
+        }
+    }
+
+    /// Something moved: the next wait begins anew.
+    pub(super) fn reset(&mut self) {
+        self.since = None;
+    }
+}

@@ -1,0 +1,105 @@
+//! Operations of all ranks on what is small, in pieces whose counts fit MPI's 32 bits.
+#![allow(unsafe_code)] // calls MPI's C interface
+
+use super::Ranks;
+use super::call::COMM;
+use crate::comm::Combine;
+use ::mpi::ffi;
+use std::ffi::c_int;
+
+impl Ranks {
+    pub(in crate::comm) fn barrier(&self) {
+        let request = self.begin_barrier(self.collective);
+        self.wait(request);
+    }
+
+    pub(super) fn begin_barrier(&self, comm: COMM) -> ffi::MPI_Request {
+        // SAFETY: a valid communicator.
+        self.begin("MPI_Ibarrier", |request| unsafe { ffi::MPI_Ibarrier(comm.0, request) })
+    }
+
+    pub(in crate::comm) fn broadcast(&self, mut bytes: Vec<u8>) -> Vec<u8> {
+        let mut length = (bytes.len() as u64).to_ne_bytes();
+        self.broadcast_piece(&mut length);
+        bytes.resize(u64::from_ne_bytes(length) as usize, 0);
+        for piece in bytes.chunks_mut(self.chunk()) {
+            self.broadcast_piece(piece);
+        }
+        bytes
+    }
+
+    fn broadcast_piece(&self, piece: &mut [u8]) {
+        let (at, count) = (piece.as_mut_ptr().cast(), piece.len() as c_int);
+        // SAFETY: `piece` is borrowed until the operation is done, and has `count` bytes on every rank.
+        let request = self.begin("MPI_Ibcast", |request| unsafe {
+            ffi::MPI_Ibcast(at, count, ffi::RSMPI_UINT8_T, 0, self.collective.0, request)
+        });
+        self.wait(request);
+    }
+
+    pub(in crate::comm) fn all_gather(&self, mine: &[u8]) -> Vec<Vec<u8>> {
+        let ranks = self.place.ranks;
+        let mut lengths = vec![0u64; ranks];
+        let (from, to) = ([mine.len() as u64], lengths.as_mut_ptr());
+        // SAFETY: every rank gives one number and gets `ranks`; both buffers live until the operation is done.
+        let request = self.begin("MPI_Iallgather", |request| unsafe {
+            let kind = ffi::RSMPI_UINT64_T;
+            ffi::MPI_Iallgather(from.as_ptr().cast(), 1, kind, to.cast(), 1, kind, self.collective.0, request)
+        });
+        self.wait(request);
+
+        let piece = (self.chunk() / ranks).max(1);
+        let longest = lengths.iter().max().copied().unwrap_or(0) as usize;
+        let mut all: Vec<Vec<u8>> = lengths.iter().map(|&length| Vec::with_capacity(length as usize)).collect();
+        let mut scratch = vec![0u8; piece.min(longest) * ranks];
+        let places: Vec<c_int> = (0..ranks).map(|rank| (rank * piece.min(longest)) as c_int).collect();
+        for at in (0..longest).step_by(piece) {
+            let counts: Vec<c_int> =
+                lengths.iter().map(|&length| (length as usize).saturating_sub(at).min(piece) as c_int).collect();
+            let mine = &mine[at.min(mine.len())..];
+            let (to, count) = (scratch.as_mut_ptr(), counts[self.place.rank]);
+            // SAFETY: rank r gives `counts[r]` bytes, at most `piece`, which have room at `places[r]`; all buffers live
+            // until the operation is done.
+            let request = self.begin("MPI_Iallgatherv", |request| unsafe {
+                let kind = ffi::RSMPI_UINT8_T;
+                ffi::MPI_Iallgatherv(
+                    mine.as_ptr().cast(),
+                    count,
+                    kind,
+                    to.cast(),
+                    counts.as_ptr(),
+                    places.as_ptr(),
+                    kind,
+                    self.collective.0,
+                    request,
+                )
+            });
+            self.wait(request);
+            for ((whole, &count), &place) in all.iter_mut().zip(&counts).zip(&places) {
+                whole.extend_from_slice(&scratch[place as usize..][..count as usize]);
+            }
+        }
+        all
+    }
+
+    pub(in crate::comm) fn combine(&self, how: Combine, values: &mut [u64]) {
+        // SAFETY: constants of the library.
+        let (kind, how) = unsafe {
+            let how = match how {
+                Combine::Sum => ffi::RSMPI_SUM,
+                Combine::Max => ffi::RSMPI_MAX,
+                Combine::Min => ffi::RSMPI_MIN,
+            };
+            (ffi::RSMPI_UINT64_T, how)
+        };
+        for piece in values.chunks_mut((self.chunk() / 8).max(1)) {
+            let mine = piece.to_vec();
+            let (to, count) = (piece.as_mut_ptr(), piece.len() as c_int);
+            // SAFETY: `mine` and `piece` have `count` elements on every rank and live until the operation is done.
+            let request = self.begin("MPI_Iallreduce", |request| unsafe {
+                ffi::MPI_Iallreduce(mine.as_ptr().cast(), to.cast(), count, kind, how, self.collective.0, request)
+            });
+            self.wait(request);
+        }
+    }
+}

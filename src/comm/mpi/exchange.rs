@@ -1,0 +1,138 @@
+//! The threads of an exchange: one works, some take, and the calling one moves messages between them and MPI.
+
+use super::Ranks;
+use super::call::Nap;
+use super::pump::Pump;
+use crate::comm::exchange::{Exchanged, Outbox, Shape, Take};
+use crate::error::{Error, Result};
+use crossbeam::channel::{self, Receiver, Sender};
+use std::sync::Mutex;
+use std::sync::atomic::{AtomicU8, Ordering};
+use std::time::Instant;
+
+const WORKING: u8 = 0;
+const DONE: u8 = 1;
+const FAILED: u8 = 2;
+
+/// A message that arrived: by whom, the buffer, and how many of its words.
+type Arrived = (usize, Vec<u32>, usize);
+
+impl Ranks {
+    pub(in crate::comm) fn exchange<T: Send>(
+        &self,
+        shape: Shape,
+        work: impl FnOnce(&Outbox<'_>) -> Result<T> + Send,
+        take: Take<'_>,
+    ) -> Result<(T, Exchanged)> {
+        let started = Instant::now();
+        let pump = Pump::new(self, shape)?;
+        let (post, posted) = channel::unbounded();
+        let (permit, permits) = channel::unbounded();
+        let (full, taking) = channel::unbounded::<Arrived>();
+        let (give_back, empty) = channel::unbounded::<Result<Vec<u32>>>();
+        let place = self.place();
+        let outbox =
+            Outbox { shape, rank: place.rank, ranks: place.ranks, take, spare: Mutex::default(), permits, post };
+        for _ in 0..shape.outgoing {
+            // The receiver is right here.
+            let _ = permit.send(());
+        }
+        let state = AtomicU8::new(WORKING);
+        let outcome = std::thread::scope(|scope| {
+            let (outbox, state) = (&outbox, &state);
+            let worker = scope.spawn(move || {
+                let done = work(outbox);
+                state.store(if done.is_ok() { DONE } else { FAILED }, Ordering::SeqCst);
+                done
+            });
+            for _ in 0..shape.takers {
+                let (taking, give_back) = (taking.clone(), give_back.clone());
+                scope.spawn(move || {
+                    for (from, words, count) in taking {
+                        // Nobody listens any more once the exchange has failed.
+                        let _ = give_back.send(take(from, &words[..count]).map(|()| words));
+                    }
+                });
+            }
+            // Owned by this call, so that a failure disconnects those who wait for a permit, and the takers.
+            let mover = Mover { pump, outbox, posted, permit, full, empty };
+            let moved = mover.run(state);
+            let done = worker.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic));
+            match (moved, done) {
+                // What was refused because `take` failed says nothing of its cause.
+                (Err(Some(cause)), _) => Err(cause),
+                (_, Err(cause)) => Err(cause),
+                (Err(None), Ok(_)) => Err(Error::internal("exchange messages", "work failed and then did not")),
+                (Ok(exchanged), Ok(done)) => Ok((done, exchanged)),
+            }
+        });
+        outcome.map(|(done, exchanged)| (done, Exchanged { seconds: started.elapsed().as_secs_f64(), ..exchanged }))
+    }
+}
+
+struct Mover<'a, 'o> {
+    pump: Pump<'a>,
+    outbox: &'o Outbox<'o>,
+    posted: Receiver<(usize, Vec<u32>)>,
+    permit: Sender<()>,
+    full: Sender<Arrived>,
+    empty: Receiver<Result<Vec<u32>>>,
+}
+
+impl Mover<'_, '_> {
+    /// Moves messages until every rank's work is done and all is taken. Fails with the error of `take`, or with nothing
+    /// where `work` has one.
+    fn run(mut self, state: &AtomicU8) -> Result<Exchanged, Option<Error>> {
+        let shape = self.outbox.shape;
+        // Zeroed memory is the system's until a message comes into it.
+        for _ in 0..shape.incoming {
+            self.pump.accept(vec![0; shape.words]);
+        }
+        let mut nap = Nap::default();
+        let mut taken = shape.incoming;
+        loop {
+            // Read before the queue is emptied: what was sent before the work was done is in it.
+            let working = state.load(Ordering::SeqCst);
+            if working == FAILED {
+                return Err(None);
+            }
+            let mut moved = false;
+            while let Ok((to, message)) = self.posted.try_recv() {
+                self.pump.send(to, message);
+                moved = true;
+            }
+            if working == DONE {
+                self.pump.no_more();
+            }
+            self.pump.poll_sent(|message| {
+                self.outbox.recycle(message);
+                let _ = self.permit.send(());
+                moved = true;
+            });
+            self.pump.poll_arrived(|from, words, count| {
+                taken -= 1;
+                // A taker that is gone has panicked, which ends the process.
+                let _ = self.full.send((from, words, count));
+                moved = true;
+            });
+            while let Ok(buffer) = self.empty.try_recv() {
+                self.pump.accept(buffer.map_err(Some)?);
+                taken += 1;
+                moved = true;
+            }
+            if taken == shape.incoming && self.pump.complete() {
+                return Ok(self.pump.finish());
+            }
+            if moved {
+                nap.reset();
+            } else if let Some(nap) = nap.next() {
+                // A message to send wakes it.
+                if let Ok((to, message)) = self.posted.recv_timeout(nap) {
+                    self.pump.send(to, message);
+                }
+            } else {
+                std::thread::yield_now();
+            }
+        }
+    }
+}

@@ -1,0 +1,200 @@
+//! The ranks of a job by MPI. Built for any MPI-3.1: Open MPI 4.1 and MPICH 4 are tested.
+#![allow(unsafe_code)] // calls MPI's C interface
+//!
+//! MPI is asked for `MPI_THREAD_SERIALIZED` and every call is made under one mutex. No call blocks: collective operations
+//! are started and then asked about, so a thread that waits neither holds the mutex nor burns a core.
+
+mod call;
+mod collectives;
+mod exchange;
+mod mail;
+mod pump;
+mod shares;
+
+use super::Combine;
+use crate::error::{Error, Result};
+use ::mpi::ffi;
+use call::COMM;
+use std::ffi::c_int;
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::sync::{Mutex, PoisonError};
+use std::time::{Duration, Instant};
+
+/// Bytes that collective operations move at once. Four such pieces are `Comm::SCRATCH`.
+const CHUNK: usize = super::Comm::SCRATCH / 4;
+
+/// The ranks of a job, as one of them sees them.
+pub struct Ranks {
+    place: Place,
+    /// Held during every call to MPI.
+    calls: Mutex<()>,
+    /// Separate communicators: an operation of one kind never sees the messages of another.
+    collective: COMM,
+    messages: COMM,
+    letters: COMM,
+    ending: COMM,
+    mail: Mutex<mail::Mail>,
+    chunk: AtomicUsize,
+    /// Exchanges begun, which tell their messages apart.
+    exchanges: AtomicUsize,
+    /// An exchange ended with messages under way.
+    broken: AtomicBool,
+    closed: AtomicBool,
+}
+
+/// Where this rank stands among the others.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Place {
+    pub rank: usize,
+    pub ranks: usize,
+    pub local_rank: usize,
+    pub local_ranks: usize,
+    pub nodes: usize,
+}
+
+impl std::fmt::Debug for Ranks {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        self.place.fmt(f)
+    }
+}
+
+impl Ranks {
+    /// Starts MPI. `expected` is what the launcher says of the number of ranks; none if it is one after all.
+    pub(super) fn open(expected: Option<usize>) -> Result<Option<Ranks>> {
+        let mut provided: c_int = 0;
+        // SAFETY: called once in a process (`Comm::open` keeps what it opened), with no arguments, which MPI allows.
+        let status = unsafe {
+            ffi::MPI_Init_thread(
+                std::ptr::null_mut(),
+                std::ptr::null_mut(),
+                ffi::RSMPI_THREAD_SERIALIZED,
+                &raw mut provided,
+            )
+        };
+        if status != ffi::MPI_SUCCESS as c_int {
+            return Err(Error::Lost("MPI could not be started".into()));
+        }
+        // SAFETY: constants of the library.
+        let (world, serialized) = unsafe { (COMM(ffi::RSMPI_COMM_WORLD), ffi::RSMPI_THREAD_SERIALIZED) };
+        let (rank, ranks) = call::size_of(world);
+        if expected.is_some_and(|expected| expected != ranks) {
+            return Err(Error::Usage(format!(
+                "started as {} ranks, but MPI finds {ranks}: start gpugraph by the mpirun of {}, which it was built \
+                 for, or by `srun --mpi=pmix` (`srun --mpi=list` has others)",
+                expected.unwrap_or(0),
+                version().unwrap_or_default()
+            )));
+        }
+        if provided < serialized {
+            return Err(Error::Usage(
+                "this MPI library can't be called from several threads: use one that gives MPI_THREAD_SERIALIZED"
+                    .into(),
+            ));
+        }
+        let mut opened = Ranks {
+            place: Place { rank, ranks, local_rank: 0, local_ranks: 1, nodes: 1 },
+            calls: Mutex::new(()),
+            collective: world,
+            messages: world,
+            letters: world,
+            ending: world,
+            mail: Mutex::default(),
+            chunk: AtomicUsize::new(CHUNK),
+            exchanges: AtomicUsize::new(0),
+            broken: AtomicBool::new(false),
+            closed: AtomicBool::new(false),
+        };
+        if ranks == 1 {
+            opened.finalize();
+            return Ok(None);
+        }
+        opened.return_errors(world);
+        opened.collective = opened.duplicate(world);
+        opened.messages = opened.duplicate(world);
+        opened.letters = opened.duplicate(world);
+        opened.ending = opened.duplicate(world);
+        let machine = opened.same_machine(world);
+        let (local_rank, local_ranks) = call::size_of(machine);
+        let mut nodes = [u64::from(local_rank == 0)];
+        opened.combine(Combine::Sum, &mut nodes);
+        opened.place = Place { rank, ranks, local_rank, local_ranks, nodes: nodes[0] as usize };
+        Ok(Some(opened))
+    }
+
+    pub(super) fn place(&self) -> &Place {
+        &self.place
+    }
+
+    pub(super) fn set_chunk(&self, bytes: usize) {
+        self.chunk.store(bytes, Ordering::Relaxed);
+    }
+
+    /// Bytes that collective operations move at once.
+    fn chunk(&self) -> usize {
+        self.chunk.load(Ordering::Relaxed)
+    }
+
+    pub(super) fn close(&self) {
+        if self.closed.swap(true, Ordering::SeqCst) {
+            return;
+        }
+        self.drain();
+        self.finalize();
+    }
+
+    fn finalize(&self) {
+        // SAFETY: nothing is under way any more, and `closed` or a failed `open` keeps anything from following.
+        self.call("MPI_Finalize", || unsafe { ffi::MPI_Finalize() });
+    }
+
+    /// Waits for all ranks to get here, but no longer than `at_most`.
+    pub(super) fn meet(&self, at_most: Duration) {
+        let until = Instant::now() + at_most;
+        let mut request = self.begin_barrier(self.ending);
+        while Instant::now() < until && !self.test(&mut request) {
+            std::thread::sleep(Duration::from_millis(5));
+        }
+    }
+
+    pub(super) fn abort(&self, code: u8) -> ! {
+        // Should MPI itself hang, the launcher sees a rank that is gone.
+        let deadline = std::thread::Builder::new().spawn(move || {
+            std::thread::sleep(Duration::from_secs(10));
+            // SAFETY: ends the process without running anything.
+            unsafe { libc::_exit(code.into()) }
+        });
+        drop(deadline);
+        // A thread that panicked within a call holds the mutex for ever.
+        let until = Instant::now() + Duration::from_secs(2);
+        let mut alone = self.calls.try_lock();
+        while alone.is_err() && Instant::now() < until {
+            std::thread::sleep(Duration::from_millis(1));
+            alone = self.calls.try_lock();
+        }
+        if !self.closed.load(Ordering::SeqCst) {
+            // SAFETY: MPI is started and not yet ended; the process ends here in any case.
+            unsafe { ffi::MPI_Abort(ffi::RSMPI_COMM_WORLD, code.into()) };
+        }
+        std::process::exit(code.into());
+    }
+
+    /// Nobody else calls MPI while this is held.
+    fn alone(&self) -> std::sync::MutexGuard<'_, ()> {
+        self.calls.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// Version of the MPI library that this build is linked with, in its own words, without the lines after the first.
+pub fn version() -> Option<String> {
+    // SAFETY: constants of the library; the buffer has the length it asks for, and the call may precede MPI_Init.
+    let text = unsafe {
+        let mut text = vec![0u8; ffi::RSMPI_MAX_LIBRARY_VERSION_STRING as usize + 1];
+        let mut length: c_int = 0;
+        ffi::MPI_Get_library_version(text.as_mut_ptr().cast(), &raw mut length);
+        text.truncate(length as usize);
+        text
+    };
+    let text = String::from_utf8_lossy(&text).replace('\t', " ");
+    let first = text.trim_matches(char::from(0)).lines().next().unwrap_or_default();
+    Some(first.split(',').next().unwrap_or_default().trim().to_owned())
+}

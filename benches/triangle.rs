@@ -33,7 +33,7 @@ fn main() {
                 for (at, &front) in blocks.iter().enumerate() {
                     let mut front = counter.front(front);
                     for &partner in &blocks[at..] {
-                        let count = front.pair(partner, &|| false).expect("nothing stops it");
+                        let count = front.pair(partner, 0..partner.rows(), &|| false).expect("nothing stops it");
                         sum.triangles += count.triangles;
                         sum.probes += count.probes;
                     }

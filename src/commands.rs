@@ -73,7 +73,7 @@ fn format_named(name: Option<&str>, option: &str) -> Result<Option<Format>> {
 
 /// Runs work with a progress bar.
 fn shown<T>(name: &str, total: u64, work: impl FnOnce(&dyn Watch, &StageProgress) -> Result<T>) -> Result<T> {
-    crate::job::log::init(crate::job::log::Format::Text, false);
+    crate::job::log::init(crate::job::log::Format::Text, false, true);
     let progress = Progress::new(Duration::from_secs(30));
     let stage = progress.stage(name, total, Unit::Bytes);
     let value = work(&Watched(&stage), &stage)?;

@@ -21,9 +21,9 @@ fn dispatch(command: Command) -> Result<()> {
     match command {
         Command::Run(args) => {
             let comm = Comm::open()?;
-            job::log::init(args.log_format, args.quiet);
+            job::log::init(args.log_format, args.quiet, comm.leads());
             let job = gpugraph::config::load(&args.job, &args.set)?;
-            let report = job::run::run(job, args.fresh)?;
+            let report = job::run::run(job, args.fresh, &comm)?;
             if comm.leads() {
                 // The answer stands in report.json: a reader that went away is no reason to fail.
                 let _ = writeln!(std::io::stdout(), "{}", report.results);

@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use gpugraph::config::{self, Device, InputSpec, Job, Limits, OutputFormat, Random, Run, Triangle};
+use gpugraph::config::{self, Device, GpuSharing, InputSpec, Job, Limits, OutputFormat, Random, Run, Triangle};
 use gpugraph::error::Error;
 use proptest::prelude::*;
 
@@ -68,10 +68,17 @@ fn defaults() {
         Job {
             name: "job".into(),
             workdir: "gpugraph.work/job".into(),
+            scratch: None,
             keep: false,
             input: InputSpec::Files { paths: vec!["a.txt".into()], format: None },
             limits: Limits { host_memory: None, gpu_memory: None, threads: 0 },
-            run: Run { device: Device::Auto, gpu: None, trials: 1, log_interval: Duration::from_secs(30) },
+            run: Run {
+                device: Device::Auto,
+                gpu: None,
+                gpu_sharing: GpuSharing::Split,
+                trials: 1,
+                log_interval: Duration::from_secs(30),
+            },
             output: Default::default(),
             triangle: Some(Triangle { per_vertex: false }),
             text: MINIMAL.into(),
@@ -111,7 +118,13 @@ fn every_key() {
     assert!(job.keep);
     assert_eq!(job.input, InputSpec::Files { paths: vec!["a".into(), "b*".into()], format: Some("u64".into()) });
     assert_eq!(job.limits, Limits { host_memory: Some(3 << 29), gpu_memory: Some(1000), threads: 7 });
-    let run = Run { device: Device::Gpu, gpu: Some(3), trials: 5, log_interval: Duration::from_secs(90) };
+    let run = Run {
+        device: Device::Gpu,
+        gpu: Some(3),
+        gpu_sharing: GpuSharing::Split,
+        trials: 5,
+        log_interval: Duration::from_secs(90),
+    };
     assert_eq!(job.run, run);
     assert_eq!(job.output.format, OutputFormat::Csv);
     assert_eq!(job.triangle, Some(Triangle { per_vertex: true }));

@@ -39,7 +39,7 @@ fn child() {
             }
         }
         "text" | "json" | "quiet" => {
-            log::init(if what == "json" { Format::Json } else { Format::Text }, what == "quiet");
+            log::init(if what == "json" { Format::Json } else { Format::Text }, what == "quiet", true);
             tracing::info!("before the workdir is known");
             log::attach(&dir);
             tracing::warn!(key = "value", "beware");

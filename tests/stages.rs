@@ -7,6 +7,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 use std::path::Path;
 
+use gpugraph::comm::{Comm, Outbox, Shape};
 use gpugraph::formats::{Input, Unwatched};
 use gpugraph::graph::catalogue::Catalogue;
 use gpugraph::graph::degrees::{Degrees, Summary};
@@ -17,6 +18,7 @@ use gpugraph::prepare::dictionary::Dictionary;
 use gpugraph::prepare::ingest::{self, Ingested, ingest};
 use gpugraph::prepare::order;
 use gpugraph::prepare::partition::Partition;
+use gpugraph::prepare::partition::route::Route;
 use gpugraph::prepare::relabel::{ISOLATED, Relabelled, relabel};
 use gpugraph::prepare::shares::{Needs, Shares};
 use gpugraph::prepare::sort::sorters;
@@ -37,7 +39,7 @@ fn input(folder: &Path, edges: &[[u64; 2]]) -> Input {
 }
 
 fn first_pass(input: &Input, threads: usize) -> Ingested {
-    ingest(input, None, threads, &roomy(threads), None, &Unwatched).expect("ingest")
+    ingest(input, None, threads, &roomy(threads), None, &Comm::Solo, &Unwatched).expect("ingest")
 }
 
 /// Counters of many threads could take all there is: what degrees need is kept for them, also in a sorted input, where
@@ -50,11 +52,14 @@ fn degrees_fit_whatever_the_counters_of_threads_would_take() {
     for threads in [1, 8] {
         let own = own_bytes(threads) + input.scratch_bytes(threads) + ingest::scratch_bytes(0, threads);
         let budget = Budget::new(own + ingest::degrees_bytes(ids), threads).expect("a budget");
-        let found = ingest(&input, None, threads, &budget, None, &Unwatched).expect("ingest");
+        let found = ingest(&input, None, threads, &budget, None, &Comm::Solo, &Unwatched).expect("ingest");
         assert_eq!(found.degrees.len() as u64, ids);
         assert!(found.degrees.iter().enumerate().all(|(i, &d)| d == 2 - u32::from(i == 0 || i as u64 == ids - 1)));
         let budget = Budget::new(own + (1 << 20), threads).expect("a budget");
-        assert_eq!(ingest(&input, None, threads, &budget, None, &Unwatched).expect_err("too little").exit_code(), 7);
+        assert_eq!(
+            ingest(&input, None, threads, &budget, None, &Comm::Solo, &Unwatched).expect_err("too little").exit_code(),
+            7
+        );
     }
 }
 
@@ -100,7 +105,7 @@ fn prepare(folder: &Path, input: &Input, how: How) -> (Vec<Vec<u32>>, Vec<u32>, 
     let budget = roomy(how.threads);
     let (edges, loops) = (found.edges, found.loops);
     let ids = found.degrees.len() as u64;
-    let Relabelled { map, runs } = relabel(found.degrees, how.threads, &budget).expect("relabel");
+    let Relabelled { map, runs } = relabel(found.degrees, how.threads, &budget, &Comm::Solo).expect("relabel");
     let layout = match how.target {
         Some(target) => Layout::with_target(&runs, target),
         None => Layout::new(&runs, edges - loops),
@@ -114,9 +119,15 @@ fn prepare(folder: &Path, input: &Input, how: How) -> (Vec<Vec<u32>>, Vec<u32>, 
     let mut memory = budget.zeroed(shares.sizes.pool, "chunks").expect("memory");
     let partition =
         Partition::new(&shares.bins, &wanted, &mut memory, shares.sizes.chunk, &folder.join("spill")).expect("bins");
-    let mut scatters: Vec<_> = (0..how.threads).map(|_| partition.scatter(&map, "edges")).collect();
-    input.scan(&mut scatters, &Unwatched).expect("scatter");
-    let met: u64 = scatters.into_iter().map(|scatter| scatter.finish().expect("finish")).sum();
+    let owners = vec![0; shares.bins.spans.len()];
+    let place = |outbox: &Outbox<'_>| {
+        let route = Route::new(&partition, &owners, 0, 1, outbox, how.threads, 0);
+        let mut scatters: Vec<_> = (0..how.threads).map(|lane| route.scatter(lane, &map, "edges")).collect();
+        input.scan(&mut scatters, &Unwatched)?;
+        scatters.into_iter().map(|scatter| scatter.finish()).sum()
+    };
+    let shape = Shape { words: 1, outgoing: 1, incoming: 1, takers: 1 };
+    let (met, _): (u64, _) = Comm::Solo.exchange(shape, place, |_, _| Ok(())).expect("scatter");
     assert_eq!(met, loops);
     let spilled = partition.spilled();
     assert!(spilled <= shares.sizes.spill, "{spilled} bytes spilled where {} were planned", shares.sizes.spill);
@@ -219,7 +230,7 @@ proptest! {
         prop_assume!(!found.degrees.is_empty());
         let budget = roomy(threads);
         let ids = found.degrees.len();
-        let relabelled = relabel(found.degrees, threads, &budget).expect("relabel");
+        let relabelled = relabel(found.degrees, threads, &budget, &Comm::Solo).expect("relabel");
         let known = oracle(&edges);
         let mut place = vec![ISOLATED; ids];
         known.order.iter().zip(0..).for_each(|(&id, new)| place[id as usize] = new);

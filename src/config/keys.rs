@@ -21,10 +21,10 @@ const fn later(name: &'static str, keys: &'static [&'static str], what: &'static
 
 /// Every table, in the order of the documentation.
 pub(super) const TABLES: [Known; 11] = [
-    built("job", &["name", "workdir", "keep"]),
+    built("job", &["name", "workdir", "scratch", "keep"]),
     built("input", &["path", "format", "prepared", "kronecker", "uniform", "ssca2", "grid", "list", "directed"]),
     built("limits", &["host_memory", "gpu_memory", "threads"]),
-    built("run", &["device", "gpu", "trials", "log_interval"]),
+    built("run", &["device", "gpu", "gpu_sharing", "trials", "log_interval"]),
     built("output", &["format"]),
     built("triangle", &["per_vertex"]),
     later("bfs", &["roots", "sources", "seed", "validate", "write"], "breadth-first search"),
@@ -38,7 +38,8 @@ pub(super) const TABLES: [Known; 11] = [
 pub(super) const SOURCES: [&str; 7] = ["path", "prepared", "kronecker", "uniform", "ssca2", "grid", "list"];
 
 /// Keys whose values are any text: on the command line even a number needs no quotes (`--set job.name=2024`).
-pub(super) const TEXT: [[&str; 2]; 4] = [["job", "name"], ["job", "workdir"], ["input", "path"], ["input", "prepared"]];
+pub(super) const TEXT: [[&str; 2]; 5] =
+    [["job", "name"], ["job", "workdir"], ["job", "scratch"], ["input", "path"], ["input", "prepared"]];
 
 /// Keys of a random graph.
 pub(super) const RANDOM: [&str; 3] = ["scale", "edge_factor", "seed"];

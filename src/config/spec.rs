@@ -14,6 +14,9 @@ pub struct Job {
     pub name: String,
     /// `[job] workdir`, else `gpugraph.work/NAME`. Relative to the folder the command runs in.
     pub workdir: PathBuf,
+    /// `[job] scratch`: a folder of each node's own disk, for what one rank alone writes and reads again; `None`: the
+    /// workdir.
+    pub scratch: Option<PathBuf>,
     /// Keep the prepared graph after the job, for `[input] prepared` of another.
     pub keep: bool,
     /// Where the edges come from.
@@ -79,6 +82,9 @@ pub struct Run {
     pub device: Device,
     /// Ordinal of the one GPU to use; `None`: by local rank. Never with [`Device::Cpu`].
     pub gpu: Option<u32>,
+    /// What to do where a machine has fewer GPUs than ranks.
+    #[serde(default)]
+    pub gpu_sharing: GpuSharing,
     /// How often an algorithm is repeated, at least once; each is reported, and the median.
     pub trials: u32,
     /// Time between two lines of progress in a log.
@@ -87,7 +93,13 @@ pub struct Run {
 
 impl Default for Run {
     fn default() -> Self {
-        Run { device: Device::Auto, gpu: None, trials: 1, log_interval: Duration::from_secs(30) }
+        Run {
+            device: Device::Auto,
+            gpu: None,
+            gpu_sharing: GpuSharing::Split,
+            trials: 1,
+            log_interval: Duration::from_secs(30),
+        }
     }
 }
 
@@ -102,6 +114,26 @@ pub enum Device {
     Cpu,
     /// A GPU, or the job is refused.
     Gpu,
+}
+
+/// `[run] gpu_sharing`.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum GpuSharing {
+    /// Ranks that have the same GPU take an equal part of its memory.
+    #[default]
+    Split,
+    /// The job is refused.
+    Refuse,
+}
+
+impl fmt::Display for GpuSharing {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            GpuSharing::Split => "split",
+            GpuSharing::Refuse => "refuse",
+        })
+    }
 }
 
 impl fmt::Display for Device {

@@ -8,7 +8,7 @@ use super::diagnostics::Diagnostics;
 use super::expand::Environment;
 use super::field::{Field, Section};
 use super::keys;
-use super::spec::{Device, InputSpec, Job, Limits, Output, OutputFormat, Random, Run, Triangle};
+use super::spec::{Device, GpuSharing, InputSpec, Job, Limits, Output, OutputFormat, Random, Run, Triangle};
 use super::tree::Table;
 
 /// The job of a tree, all but its `text`. `None` where something is wrong, which `diagnostics` then has.
@@ -25,6 +25,7 @@ pub(super) fn job(
         Some(field) => field.path(environment, diagnostics),
         None => name.as_ref().map(|name| Path::new("gpugraph.work").join(name)),
     };
+    let scratch = section.get("scratch").and_then(|field| field.path(environment, diagnostics));
     let keep = section.get("keep").and_then(|field| field.boolean(diagnostics)).unwrap_or(false);
     let input = input(root, workdir.as_deref(), environment, diagnostics);
     let limits = limits(&Section::of(root, "limits"), diagnostics);
@@ -34,6 +35,7 @@ pub(super) fn job(
     Some(Job {
         name: name?,
         workdir: workdir?,
+        scratch,
         keep,
         input: input?,
         limits,
@@ -197,9 +199,14 @@ fn run(section: &Section<'_>, diagnostics: &mut Diagnostics) -> Run {
             .error(&gpu.entry.place, format!("run.gpu beside run.device = \"cpu\" ({at}): take one of them out"));
     }
     let intervals = Duration::from_millis(100)..=Duration::from_secs(86_400);
+    let sharing = [("split", GpuSharing::Split), ("refuse", GpuSharing::Refuse)];
     Run {
         device: device.unwrap_or(default.device),
         gpu,
+        gpu_sharing: section
+            .get("gpu_sharing")
+            .and_then(|field| field.choice(&sharing, diagnostics))
+            .unwrap_or(default.gpu_sharing),
         trials: section
             .get("trials")
             .and_then(|field| field.integer(1..=1_000_000, diagnostics))

@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use super::{Format, Packing, Scan, Visitor, Watch, identity, packed, scan, sink};
+use super::{Format, Packing, Scan, Seen, Share, Visitor, Watch, identity, packed, scan, sink};
 use crate::error::{At, Error, Result};
 use crate::generate::{self, Generator};
 
@@ -175,7 +175,7 @@ impl Input {
     /// Bad input, with file and line or offset, where a file is not what its format says: of several mistakes the
     /// first. What a visitor or the watch returns.
     pub fn scan<V: Visitor>(&self, visitors: &mut [V], watch: &dyn Watch) -> Result<Scan> {
-        self.scan_as(false, visitors, watch)
+        self.scan_as(Share::ALL, false, visitors, watch)?.finish()
     }
 
     /// As [`Self::scan`], with chunks numbered for [`Visitor::chunk_done`] in the order of the input: plain files
@@ -184,16 +184,24 @@ impl Input {
     /// # Errors
     /// As [`Self::scan`].
     pub fn scan_ordered<V: Visitor>(&self, visitors: &mut [V], watch: &dyn Watch) -> Result<Scan> {
-        self.scan_as(true, visitors, watch)
+        self.scan_as(Share::ALL, true, visitors, watch)?.finish()
     }
 
-    fn scan_as<V: Visitor>(&self, ordered: bool, visitors: &mut [V], watch: &dyn Watch) -> Result<Scan> {
+    /// As [`Self::scan`], of a share of the edges alone: every edge is in just one share.
+    ///
+    /// # Errors
+    /// As [`Self::scan`], of what is in the share.
+    pub fn scan_share<V: Visitor>(&self, share: Share, visitors: &mut [V], watch: &dyn Watch) -> Result<Seen> {
+        self.scan_as(share, false, visitors, watch)
+    }
+
+    fn scan_as<V: Visitor>(&self, share: Share, ordered: bool, visitors: &mut [V], watch: &dyn Watch) -> Result<Seen> {
         if visitors.is_empty() {
             return Err(Error::Usage("a scan needs at least one thread".into()));
         }
         match &self.source {
-            Source::Files(parts) => scan::files(self, parts, ordered, visitors, watch),
-            Source::Generated(generator) => generate::scan(generator, self.chunk, visitors, watch),
+            Source::Files(parts) => scan::files(self, parts, share, ordered, visitors, watch),
+            Source::Generated(generator) => generate::scan(generator, share, self.chunk, visitors, watch),
         }
     }
 

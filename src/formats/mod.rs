@@ -10,6 +10,7 @@
 //! | `format` | names and endings |
 //! | `input`, `identity`, `estimate` | which files, which version of them, how many edges |
 //! | `scan`, `plain`, `packed` | the pass: mapped files, unpacked streams |
+//! | `share` | the part of one rank in a pass of many |
 //! | `layout` | header, cut and parse, by format |
 //! | `lines` | the parser of "one edge a line", which `text`, `mtx` and `gr` set up |
 //! | `binary`, `metis` | the other two parsers |
@@ -29,6 +30,7 @@ mod mtx;
 mod packed;
 mod plain;
 mod scan;
+mod share;
 mod sink;
 mod text;
 mod window;
@@ -36,6 +38,7 @@ mod window;
 pub use format::{Format, Packing};
 pub use input::{Input, Part};
 pub use scan::Scan;
+pub use share::{Seen, Share};
 
 use crate::error::Result;
 

@@ -67,6 +67,8 @@ pub(super) struct Block {
 impl<'a> Packed<'a> {
     pub fn new(shared: &'a Shared<'a>, first_number: u64, threads: usize) -> Self {
         let packed = of_kind(shared.parts, |part| part.packing() != Packing::Plain);
+        let packed: Vec<_> =
+            packed.into_iter().enumerate().filter(|&(nth, _)| shared.share.has(nth)).map(|(_, part)| part).collect();
         let (alone, spread): (Vec<_>, Vec<_>) = packed.iter().partition(|index| {
             let metis = shared.parts[**index].format() == Format::Metis;
             metis || (packed.len() >= threads && !shared.ordered)

@@ -15,7 +15,9 @@ const PIECE: usize = 256 << 10;
 pub(super) struct Plain {
     files: Vec<File>,
     next: Next,
+    /// Chunks of all files, and one past the last of the share.
     chunks: u64,
+    end: u64,
 }
 
 struct File {
@@ -31,7 +33,7 @@ struct File {
 impl Plain {
     /// Maps the files, reads their headers, and where lines have no number of their own counts them.
     pub fn open(shared: &Shared<'_>, threads: usize) -> Result<Plain> {
-        let mut plain = Plain { files: Vec::new(), next: Next::new(0), chunks: 0 };
+        let mut plain = Plain { files: Vec::new(), next: Next::new(0), chunks: 0, end: 0 };
         for index in of_kind(shared.parts, |part| part.packing() == Packing::Plain) {
             let part = &shared.parts[index];
             let map = Map::open(part.path())?;
@@ -55,6 +57,8 @@ impl Plain {
                 file.vertices = file.count_vertices(shared, threads)?;
             }
         }
+        let share = shared.share.range(plain.chunks);
+        (plain.next, plain.end) = (Next::new(share.start), share.end);
         Ok(plain)
     }
 
@@ -67,7 +71,7 @@ impl Plain {
     pub fn work<V: Visitor>(&self, shared: &Shared<'_>, sink: &mut Sink<'_, V>) -> Worked {
         while !shared.stopped() {
             let number = self.next.take();
-            if number >= self.chunks {
+            if number >= self.end {
                 break;
             }
             let file = &self.files[self.files.partition_point(|file| file.first <= number) - 1];
@@ -171,7 +175,9 @@ impl File {
         for line in &mut lines {
             vertex += std::mem::replace(line, vertex);
         }
-        shared.rows[self.part].store(vertex, std::sync::atomic::Ordering::Relaxed);
+        // Every rank counts all of them: one tells.
+        let told = if shared.share.rank == 0 { vertex } else { 0 };
+        shared.rows[self.part].store(told, std::sync::atomic::Ordering::Relaxed);
         Ok(lines)
     }
 }

@@ -5,16 +5,16 @@
 //! there are as many packed files as threads, every thread unpacks and parses one file after the other instead.
 //! What is reported of several errors is the one that stands first in the input.
 
-use std::path::Path;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering::Relaxed};
 use std::sync::{Mutex, OnceLock, PoisonError};
 
-use xxhash_rust::xxh3::{Xxh3, xxh3_64_with_seed};
+use xxhash_rust::xxh3::Xxh3;
 
 use super::layout::{Head, Layout};
 use super::lines::newlines;
 use super::packed::{self, Packed};
 use super::plain::Plain;
+use super::share::{Seen, Share};
 use super::sink::{Fault, Sink, Stop};
 use super::{Format, Input, Packing, Part, Visitor, Watch};
 use crate::error::{At, Error, Result};
@@ -36,6 +36,8 @@ pub(super) struct Shared<'a> {
     pub parts: &'a [Part],
     /// Bytes of a chunk.
     pub chunk: usize,
+    /// What of the input is read.
+    pub share: Share,
     pub ordered: bool,
     watch: &'a dyn Watch,
     stop: AtomicBool,
@@ -54,7 +56,7 @@ pub(super) struct Shared<'a> {
 pub(super) type Place = (usize, u64);
 
 impl<'a> Shared<'a> {
-    fn new(parts: &'a [Part], chunk: usize, ordered: bool, watch: &'a dyn Watch) -> Self {
+    fn new(parts: &'a [Part], chunk: usize, share: Share, ordered: bool, watch: &'a dyn Watch) -> Self {
         let mut first_hash = vec![0];
         for part in parts {
             first_hash.push(first_hash[first_hash.len() - 1] + part.bytes().div_ceil(chunk as u64) as usize);
@@ -63,6 +65,7 @@ impl<'a> Shared<'a> {
         Shared {
             parts,
             chunk,
+            share,
             ordered,
             watch,
             stop: AtomicBool::new(false),
@@ -115,60 +118,28 @@ impl<'a> Shared<'a> {
         self.hashes[self.first_hash[part] + chunk as usize].store(hash, Relaxed);
     }
 
-    /// Takes the result apart: the first error, or what was counted, checked against the headers.
-    fn finish(self) -> Result<Scan> {
+    /// Takes the result apart: the first error, or what was counted.
+    fn finish(self) -> Result<Seen> {
         if let Some((_, error)) = self.failure.into_inner().unwrap_or_else(PoisonError::into_inner) {
             return Err(error);
         }
-        let mut scan = Scan { edges: 0, declared_vertices: None, checksum: 0 };
-        for (index, part) in self.parts.iter().enumerate() {
-            let entries = self.entries[index].load(Relaxed);
-            scan.edges += entries;
-            if let Some(head) = self.heads[index].get() {
-                check_counts(part.path(), head, entries, self.rows[index].load(Relaxed))?;
-                scan.declared_vertices = scan.declared_vertices.max(head.vertices);
-            }
-        }
-        let bytes: Vec<u8> = self.hashes.iter().flat_map(|hash| hash.load(Relaxed).to_le_bytes()).collect();
-        scan.checksum = xxh3_64_with_seed(&bytes, self.parts.len() as u64);
-        Ok(scan)
+        let sums = [&self.entries, &self.rows, &self.hashes].into_iter().flatten();
+        let sums = sums.map(|number| number.load(Relaxed)).collect();
+        let heads = self.heads.into_iter().map(OnceLock::into_inner);
+        Ok(Seen::files(self.parts.iter().map(|part| part.path().to_owned()).zip(heads).collect(), sums))
     }
-}
-
-/// Compares what the header declares with what was there.
-fn check_counts(path: &Path, head: &Head, entries: u64, rows: u64) -> Result<()> {
-    const REMEDY: &str = "the file is cut short, or its header is wrong: fetch or make it again";
-    let wrong = |expected: String, found: String| Err(Error::input(path, At::File, expected, found, REMEDY));
-    match (&head.layout, head.entries) {
-        (Layout::Metis(adjacency), Some(edges)) => {
-            if rows < adjacency.vertices {
-                return wrong(
-                    format!("{} lines of vertices, as the header says", adjacency.vertices),
-                    rows.to_string(),
-                );
-            }
-            if entries != edges && Some(entries) != edges.checked_mul(2) {
-                let expected = format!("{edges} edges, as the header says, listed twice or once each");
-                return wrong(expected, format!("{entries} neighbours"));
-            }
-        }
-        (_, Some(declared)) if declared != entries => {
-            return wrong(format!("{declared} entries, as the header says"), entries.to_string());
-        }
-        _ => {}
-    }
-    Ok(())
 }
 
 /// Makes the pass. `visitors` must not be empty.
 pub(super) fn files<V: Visitor>(
     input: &Input,
     parts: &[Part],
+    share: Share,
     ordered: bool,
     visitors: &mut [V],
     watch: &dyn Watch,
-) -> Result<Scan> {
-    let shared = Shared::new(parts, input.chunk(), ordered, watch);
+) -> Result<Seen> {
+    let shared = Shared::new(parts, input.chunk(), share, ordered, watch);
     let plain = Plain::open(&shared, visitors.len())?;
     let packed = Packed::new(&shared, plain.chunks(), visitors.len());
     std::thread::scope(|scope| {

@@ -5,7 +5,7 @@ use std::sync::{Mutex, PoisonError};
 
 use super::{Generator, record};
 use crate::error::{Error, Result};
-use crate::formats::{Edges, Scan, Visitor, Watch};
+use crate::formats::{Edges, Seen, Share, Visitor, Watch};
 
 /// Edges of a batch: 128 KiB of narrow pairs.
 const BATCH: u64 = 16 << 10;
@@ -13,16 +13,20 @@ const BATCH: u64 = 16 << 10;
 /// Bytes that a thread allocates.
 pub(crate) const SCRATCH: u64 = BATCH * 16;
 
-/// Hands all edges to the visitors, in chunks of `chunk` bytes of pairs.
+/// Hands the edges of a share to the visitors, in chunks of `chunk` bytes of pairs.
 pub(crate) fn scan<V: Visitor>(
     generator: &Generator,
+    share: Share,
     chunk: usize,
     visitors: &mut [V],
     watch: &dyn Watch,
-) -> Result<Scan> {
+) -> Result<Seen> {
     let total = generator.edges();
     let per_chunk = (chunk as u64 / record(generator)).max(1);
-    let next = AtomicU64::new(0);
+    let numbers = share.range(total.div_ceil(per_chunk));
+    let edges = |end: u64| total.min(end.saturating_mul(per_chunk));
+    let made = edges(numbers.end) - edges(numbers.start);
+    let next = AtomicU64::new(numbers.start);
     let stop = AtomicBool::new(false);
     let failure: Mutex<Option<(u64, Error)>> = Mutex::new(None);
     std::thread::scope(|scope| {
@@ -32,11 +36,10 @@ pub(crate) fn scan<V: Visitor>(
                 let visitor = visitor;
                 while !stop.load(Relaxed) {
                     let number = next.fetch_add(1, Relaxed);
-                    let first = number.saturating_mul(per_chunk);
-                    if first >= total {
+                    if number >= numbers.end {
                         break;
                     }
-                    let last = total.min(first + per_chunk);
+                    let (first, last) = (edges(number), edges(number + 1));
                     let done = made
                         .visit(generator, first, last, visitor)
                         .and_then(|()| visitor.chunk_done(number))
@@ -58,7 +61,7 @@ pub(crate) fn scan<V: Visitor>(
     if let Some((_, error)) = failure.into_inner().unwrap_or_else(PoisonError::into_inner) {
         return Err(error);
     }
-    Ok(Scan { edges: total, declared_vertices: Some(generator.vertices()), checksum: generator.identity() })
+    Ok(Seen::generated(made, generator.vertices(), generator.identity()))
 }
 
 /// The buffer of a thread.

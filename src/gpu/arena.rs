@@ -47,6 +47,11 @@ impl Arena {
         self.bytes
     }
 
+    /// Gives out no more than `bytes` in all from now on.
+    pub fn trim(&mut self, bytes: u64) {
+        self.bytes = self.bytes.min(bytes.max(self.used));
+    }
+
     /// Bytes not given out.
     pub fn free(&self) -> u64 {
         self.bytes - self.used

@@ -75,6 +75,14 @@ pub fn probe_memory() -> Cuda {
     cuda
 }
 
+/// Bytes that nobody has of the memory of GPU `index`.
+///
+/// # Errors
+/// What keeps the GPU from being opened, in words.
+pub fn free_memory(index: u32) -> Result<u64, String> {
+    driver::free_memory(index)
+}
+
 /// Names of all GPUs.
 pub fn names() -> Vec<String> {
     probe().gpus.into_iter().map(|gpu| gpu.name).collect()

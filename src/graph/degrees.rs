@@ -1,6 +1,7 @@
 //! Degrees of the simple graph, counted while its rows are made.
 
 use super::csr::Block;
+use crate::comm::Comm;
 use crate::error::Result;
 use crate::memory::{Budget, Buffer, bytes_of};
 use crate::store::file::{Kind, NewFile, Pending};
@@ -115,17 +116,30 @@ pub struct Summary {
 }
 
 impl Summary {
+    /// Of the degrees of all ranks, each of which has the summary of some.
+    pub fn joined(self, comm: &Comm) -> Summary {
+        let words = [self.max_degree, self.wedges as u64, (self.wedges >> 64) as u64];
+        let all = comm.all_gather(bytes_of(&words));
+        let one = |bytes: &Vec<u8>| {
+            let mut words = bytes.as_chunks::<8>().0.iter().map(|&word| u64::from_le_bytes(word));
+            let mut word = || words.next().unwrap_or(0);
+            let (max_degree, low, high) = (word(), u128::from(word()), u128::from(word()));
+            Summary { max_degree, wedges: low | high << 64 }
+        };
+        all.iter().map(one).fold(Summary::default(), Summary::and)
+    }
+
+    fn and(self, other: Summary) -> Summary {
+        Summary { max_degree: self.max_degree.max(other.max_degree), wedges: self.wedges + other.wedges }
+    }
+
     /// Of these degrees.
     pub fn of(degrees: &[u32]) -> Self {
-        let both = |a: Summary, b: Summary| Summary {
-            max_degree: a.max_degree.max(b.max_degree),
-            wedges: a.wedges + b.wedges,
-        };
         let one = |&d: &u32| {
             let d = u64::from(d);
             Summary { max_degree: d, wedges: u128::from(d) * u128::from(d.saturating_sub(1)) / 2 }
         };
-        let parts = degrees.par_chunks(1 << 20).map(|part| part.iter().map(one).fold(Summary::default(), both));
-        parts.reduce(Summary::default, both)
+        let parts = degrees.par_chunks(1 << 20).map(|part| part.iter().map(one).fold(Summary::default(), Summary::and));
+        parts.reduce(Summary::default, Summary::and)
     }
 }

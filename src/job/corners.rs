@@ -6,8 +6,11 @@
 use super::graph::Graph;
 use super::progress::StageProgress;
 use super::signals;
-use super::triangle::{Trial, units_folder};
-use crate::algo::triangle::driver::{self, Sum};
+use super::together::{Between, Together};
+use super::triangle::{Trial, backend, units_folder};
+use crate::algo::triangle::PairCount;
+use crate::algo::triangle::driver::Sum;
+use crate::comm::Comm;
 use crate::error::{At, Error, Result};
 use crate::failpoint;
 use crate::memory::{Buffer, bytes_of};
@@ -15,8 +18,8 @@ use crate::store::file::{Kind, NewFile};
 use crate::store::map::Mapped;
 use std::collections::HashSet;
 use std::path::Path;
-use std::sync::OnceLock;
 use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Mutex, OnceLock, PoisonError};
 use std::time::{Duration, Instant};
 
 const CORNERS: Kind = Kind::new(b"CORN");
@@ -43,49 +46,116 @@ struct State {
 /// [`Error::Limit`] for 8 bytes a vertex; those of counting and of the disk.
 pub(super) fn count(trial: &Trial<'_>, progress: &StageProgress) -> Result<(Sum, f64, Buffer<AtomicU64>)> {
     let (session, graph): (_, &Graph) = (trial.session, trial.graph);
-    let path = units_folder(session)?.join(format!("corners.{}", trial.trial));
+    let path = session.job.workdir.join("units").join(format!("corners.{}", trial.trial));
     let vertices = graph.facts.connected as usize;
     let counts: Buffer<AtomicU64> = session.budget.zeroed(vertices, "counts of all vertices (8 bytes each)")?;
-    let mut state = match load(&path, trial.key, &counts) {
-        Ok(state) => state,
-        Err(Error::Io { source, .. }) if source.kind() == std::io::ErrorKind::NotFound => State::default(),
-        Err(e @ Error::Corrupt { .. }) => {
-            tracing::warn!("{e}: counting from the start");
-            State::default()
-        }
-        Err(e) => return Err(e),
-    };
-    progress.resume_at(state.done.len() as u64);
+    let comm = &session.comm;
+    let mut state = State::default();
+    if comm.leads() {
+        units_folder(session)?;
+        state = match load(&path, trial.key, &counts) {
+            Ok(state) => state,
+            Err(Error::Io { source, .. }) if source.kind() == std::io::ErrorKind::NotFound => State::default(),
+            Err(e @ Error::Corrupt { .. }) => {
+                tracing::warn!("{e}: counting from the start");
+                State::default()
+            }
+            Err(e) => return Err(e),
+        };
+        progress.resume_at(state.done.len() as u64);
+    }
+    let done = session.agreed(|| Ok(state.done.clone()))?;
 
     let asked = OnceLock::new();
     let stop = || signals::stop_requested().filter(|_| asked.get_or_init(Instant::now).elapsed() > GRACE);
     let started = Instant::now();
     let before = state.nanos;
     let mut counter = session.counter(&graph.catalogue, vertices as u64, Some(&counts), &stop)?;
-    let (mut saved, mut pause) = (Instant::now(), INTERVAL);
-    let skip = state.done.clone();
-    driver::run(&graph.catalogue, &skip, &mut *counter, &mut |found| {
-        for &(unit, count) in found {
-            state.sum += count;
-            state.done.insert(unit);
-        }
-        state.nanos = before + started.elapsed().as_nanos() as u64;
-        failpoint::hit("unit.done").map_err(|e| Error::io("count a unit", &path, e))?;
-        progress.advance(found.len() as u64);
+    let checkpoints = Mutex::new(Checkpoints { trial, path: &path, state, saved: Instant::now(), pause: INTERVAL });
+    let alone = comm.ranks() == 1;
+    let keep = &mut |units: &[(u64, PairCount)]| {
+        let mut checkpoints = checkpoints.lock().unwrap_or_else(PoisonError::into_inner);
+        checkpoints.take(units, before + started.elapsed().as_nanos() as u64)?;
+        progress.advance(units.len() as u64);
         let stopped = signals::check();
-        if stopped.is_err() || saved.elapsed() > pause {
-            let begun = Instant::now();
-            save(&path, trial.key, &state, &counts)?;
-            (saved, pause) = (Instant::now(), INTERVAL.max(begun.elapsed() * SHARE));
+        if alone && (stopped.is_err() || checkpoints.are_due()) {
+            checkpoints.save(&counts)?;
         }
         stopped
-    })?;
+    };
+    // With several ranks, counters and units agree only when all have met.
+    let mut meet = |last: bool| -> Result<()> {
+        let mut checkpoints = checkpoints.lock().unwrap_or_else(PoisonError::into_inner);
+        let (due, stops) = (checkpoints.are_due(), signals::stop_requested().is_some());
+        let mut wanted = [u64::from(comm.leads() && due), u64::from(stops)];
+        comm.all_max(&mut wanted);
+        if last || wanted != [0, 0] {
+            gather(comm, &counts);
+        }
+        if comm.leads() && wanted != [0, 0] {
+            checkpoints.save(&counts)?;
+        }
+        match wanted[1] {
+            0 => Ok(()),
+            _ => Err(Error::Stopped(signals::stop_requested().unwrap_or("a signal to another rank"))),
+        }
+    };
+    let between: Between<'_> = if alone { None } else { Some(&mut meet) };
+    Together { comm, graph: &graph.catalogue, done: &done }.count(backend(&mut counter), keep, between)?;
     drop(counter);
+    let checkpoints = checkpoints.into_inner().unwrap_or_else(PoisonError::into_inner);
     // Results take their time to write: a stop meanwhile must not cost the count.
-    if started.elapsed() > INTERVAL {
-        save(&path, trial.key, &state, &counts)?;
+    if comm.leads() && started.elapsed() > INTERVAL {
+        checkpoints.write(&counts)?;
     }
-    Ok((state.sum, state.nanos as f64 / 1e9, counts))
+    let State { sum, nanos, .. } = checkpoints.state;
+    let (sum, seconds) = session.agreed(|| Ok((sum, nanos as f64 / 1e9)))?;
+    Ok((sum, seconds, counts))
+}
+
+/// Adds the counters of all ranks to the leader's; the others begin at zero again.
+fn gather(comm: &Comm, counts: &[AtomicU64]) {
+    for counts in counts.chunks(1 << 17) {
+        let mut some: Vec<u64> = counts.iter().map(|count| count.load(Ordering::Relaxed)).collect();
+        comm.sum_to_leader(&mut some);
+        let kept = |sum| if comm.leads() { sum } else { 0 };
+        counts.iter().zip(some).for_each(|(count, sum)| count.store(kept(sum), Ordering::Relaxed));
+    }
+}
+
+/// What is counted so far, saved now and then.
+struct Checkpoints<'a> {
+    trial: &'a Trial<'a>,
+    path: &'a Path,
+    state: State,
+    saved: Instant,
+    pause: Duration,
+}
+
+impl Checkpoints<'_> {
+    fn take(&mut self, units: &[(u64, PairCount)], nanos: u64) -> Result<()> {
+        for &(unit, count) in units {
+            self.state.sum += count;
+            self.state.done.insert(unit);
+        }
+        self.state.nanos = nanos;
+        failpoint::hit("unit.done").map_err(|e| Error::io("count a unit", self.path, e))
+    }
+
+    fn are_due(&self) -> bool {
+        self.saved.elapsed() > self.pause
+    }
+
+    fn save(&mut self, counts: &[AtomicU64]) -> Result<()> {
+        let begun = Instant::now();
+        self.write(counts)?;
+        (self.saved, self.pause) = (Instant::now(), INTERVAL.max(begun.elapsed() * SHARE));
+        Ok(())
+    }
+
+    fn write(&self, counts: &[AtomicU64]) -> Result<()> {
+        save(self.path, self.trial.key, &self.state, counts)
+    }
 }
 
 fn save(path: &Path, key: u64, state: &State, counts: &[AtomicU64]) -> Result<()> {

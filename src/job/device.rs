@@ -6,9 +6,10 @@ use super::session::Session;
 use crate::algo::triangle::cpu::Cpu;
 use crate::algo::triangle::driver::Backend;
 use crate::algo::triangle::gpu::Gpu;
-use crate::config::{Device as Asked, Job};
+use crate::comm::Comm;
+use crate::config::{Device as Asked, GpuSharing, Job};
 use crate::error::{Error, Result};
-use crate::gpu::{Device, Workspace};
+use crate::gpu::{self, Device, Workspace};
 use crate::graph::catalogue::Catalogue;
 use crate::memory::{Budget, Reservation};
 use crate::prepare::{self, Accelerator};
@@ -32,12 +33,16 @@ pub struct InUse {
 ///
 /// # Errors
 /// For `run.device = "gpu"`, what keeps it from being used. For `"auto"` that is a warning.
-pub fn choose(job: &Job, threads: usize, budget: &Budget) -> Result<Option<InUse>> {
+pub fn choose(job: &Job, threads: usize, budget: &Budget, comm: &Comm) -> Result<Option<InUse>> {
     if job.run.device == Asked::Cpu {
         return Ok(None);
     }
     let (before, free) = (host::process_memory(), budget.free());
-    let opened = Workspace::open(job.run.gpu, job.limits.gpu_memory, threads, budget).and_then(|workspace| {
+    let share = GpuShare::of(job, comm);
+    // All who share a GPU have looked at what is free before any takes some.
+    comm.barrier();
+    let opened = share.and_then(|share| Workspace::open(share.gpu, share.limit, threads, budget));
+    let opened = opened.and_then(|workspace| {
         // Beside what this crate takes from the budget by itself.
         let driver = (host::process_memory().saturating_sub(before)).saturating_sub(free - budget.free());
         let reserved = budget.reserve(driver, "the GPU's driver")?;
@@ -59,11 +64,52 @@ pub fn choose(job: &Job, threads: usize, budget: &Budget) -> Result<Option<InUse
     }
 }
 
+/// Which GPU a rank has, and how much of it.
+struct GpuShare {
+    gpu: Option<u32>,
+    limit: Option<u64>,
+}
+
+impl GpuShare {
+    /// Ranks of a machine take its GPUs by turns; those that share one share its memory.
+    fn of(job: &Job, comm: &Comm) -> Result<GpuShare> {
+        let (limit, ranks) = (job.limits.gpu_memory, comm.local_ranks());
+        if ranks == 1 {
+            return Ok(GpuShare { gpu: job.run.gpu, limit });
+        }
+        let gpus = gpu::probe().gpus.len();
+        if gpus == 0 {
+            // Opening it says what is missing.
+            return Ok(GpuShare { gpu: job.run.gpu, limit });
+        }
+        let turn = comm.local_rank() % gpus;
+        let gpu = job.run.gpu.unwrap_or(turn as u32);
+        let sharers = if job.run.gpu.is_some() { ranks } else { (ranks - turn).div_ceil(gpus) };
+        if sharers > 1 {
+            let what = format!("{ranks} ranks on {} for {gpus} GPUs", host::name());
+            if job.run.gpu_sharing == GpuSharing::Refuse {
+                let why = "start as many ranks as there are GPUs, or set run.gpu_sharing = \"split\"";
+                return Err(Error::Usage(format!("{what}: {why}")));
+            }
+            if comm.local_rank() == 0 {
+                tracing::warn!("{what}: those that share a GPU take an equal part of its memory");
+            }
+        }
+        let whole = match limit {
+            Some(limit) => Some(limit),
+            None if sharers > 1 => gpu::free_memory(gpu).ok().map(|free| free / 10 * 9),
+            None => None,
+        };
+        Ok(GpuShare { gpu: Some(gpu), limit: whole.map(|bytes| bytes / sharers as u64) })
+    }
+}
+
 /// Asked now and then by what counts: the signal that ends it.
 pub type Stop<'a> = &'a (dyn Fn() -> Option<&'static str> + Sync);
 
 impl Session {
     /// What counts the triangles of `graph`, which has `vertices` vertices; those at each vertex too, if `per_vertex`.
+    /// `None` where other ranks have GPUs and this one has none, which would hardly help.
     ///
     /// # Errors
     /// [`Error::Limit`], [`Error::Lost`].
@@ -73,19 +119,35 @@ impl Session {
         vertices: u64,
         per_vertex: Option<&'a [AtomicU64]>,
         stop: Stop<'a>,
-    ) -> Result<Box<dyn Backend + 'a>> {
-        let Some(InUse { workspace, declined, .. }) = &self.device else {
-            return Ok(Box::new(Cpu::new(graph, vertices, self.threads, &self.budget, per_vertex, stop)?));
-        };
-        let workspace = workspace.lock().unwrap_or_else(PoisonError::into_inner);
-        match Gpu::new(graph, vertices, workspace, per_vertex, stop) {
-            Ok(gpu) => Ok(Box::new(gpu)),
-            Err(e @ (Error::Limit { .. } | Error::Usage(_))) if self.job.run.device == Asked::Auto => {
+    ) -> Result<Option<Box<dyn Backend + 'a>>> {
+        let workspace = self.device.as_ref().map(|used| used.workspace.lock().unwrap_or_else(PoisonError::into_inner));
+        let mut some = [u64::from(workspace.is_some())];
+        let mut least = [workspace.as_ref().map_or(u64::MAX, |workspace| workspace.arena.bytes())];
+        self.comm.all_max(&mut some);
+        self.comm.all_min(&mut least);
+        let gpu = workspace.map(|mut workspace| {
+            // Ranks take turns with one list of parcels, which is cut by the memory there is.
+            workspace.arena.trim(least[0]);
+            Gpu::new(graph, vertices, workspace, per_vertex, stop)
+        });
+        let auto = self.job.run.device == Asked::Auto;
+        let declines = matches!(&gpu, Some(Err(Error::Limit { .. } | Error::Usage(_))) if auto);
+        let mut declined = [u64::from(declines)];
+        self.comm.all_max(&mut declined);
+        if some == [0] || declined == [1] {
+            if let Some(Err(e)) = &gpu {
                 tracing::warn!("counting on the processor: {e}");
-                declined.store(true, Relaxed);
-                Ok(Box::new(Cpu::new(graph, vertices, self.threads, &self.budget, per_vertex, stop)?))
             }
-            Err(e) => Err(e),
+            self.device.iter().for_each(|used| used.declined.store(true, Relaxed));
+            drop(gpu);
+            return Ok(Some(Box::new(Cpu::new(graph, vertices, self.threads, &self.budget, per_vertex, stop)?)));
+        }
+        match gpu {
+            Some(gpu) => Ok(Some(Box::new(gpu?))),
+            None => {
+                tracing::warn!("no GPU on {}: counting is left to the ranks that have one", host::name());
+                Ok(None)
+            }
         }
     }
 

@@ -1,28 +1,24 @@
 //! The stages that prepare a graph: each is skipped where the manifest says it is done and what it left still holds.
 
+use super::build::Build;
 use super::manifest::{Figures, key};
 use super::ordered::Ordered;
 use super::plan::Plan;
 pub use super::prepared::{Facts, Graph, Stored};
 use super::progress::Unit;
 use super::session::{Moved, Session, Watched};
-use super::signals;
-use crate::config::size;
+use super::{ranks, signals};
 use crate::error::{Error, Result};
 use crate::formats::Input;
-use crate::graph::degrees::{self, Degrees, Summary};
+use crate::graph::degrees::{self, Degrees};
 use crate::graph::layout::Layout;
 use crate::graph::stored::StoredBlock;
-use crate::memory::at_least;
-use crate::prepare::blocks::Builder;
+use crate::prepare::Accelerator;
 use crate::prepare::dictionary::{self, Dictionary};
 use crate::prepare::ingest::{self, Ingested};
 use crate::prepare::order;
-use crate::prepare::partition::{Partition, changed};
+use crate::prepare::partition::route::builders;
 use crate::prepare::relabel::relabel;
-use crate::prepare::shares::{Shares, Sizes};
-use crate::prepare::{Accelerator, sort};
-use rayon::prelude::*;
 use std::path::Path;
 
 /// Names of the stages in the manifest and the report.
@@ -41,17 +37,22 @@ impl Session {
 
     fn ingest_and_relabel(&mut self, input: &Input) -> Result<(Facts, Option<Ordered>)> {
         let identity = input_key(input)?;
+        ranks::check_input(&self.comm, &input.name(), identity)?;
         if let Some(facts) = self.manifest.found::<Facts>("relabel", identity) {
-            match order::read_runs(&self.graph_folder(), facts.content) {
-                Ok(_) => {
-                    self.skipped("ingest");
-                    self.skipped("relabel");
-                    if facts.sparse {
-                        self.keep_ids(input, identity)?;
-                    }
-                    return Ok((facts, None));
+            let whole = self.agreed(|| match order::read_runs(&self.graph_folder(), facts.content) {
+                Ok(_) => Ok(true),
+                Err(e) => {
+                    tracing::warn!("{e}: ordering vertices anew");
+                    Ok(false)
                 }
-                Err(e) => tracing::warn!("{e}: ordering vertices anew"),
+            })?;
+            if whole {
+                self.skipped("ingest");
+                self.skipped("relabel");
+                if facts.sparse {
+                    self.keep_ids(input, identity)?;
+                }
+                return Ok((facts, None));
             }
         }
         let plan = Plan::before(&self.job, &self.machine(), input)?;
@@ -90,16 +91,19 @@ impl Session {
         };
         let degrees = found.degrees;
         let order = self.stage("relabel", facts.ids, Unit::Units, |s, _| {
-            let order = relabel(degrees, s.threads, &s.budget)?;
+            let order = relabel(degrees, s.threads, &s.budget, &s.comm)?;
             facts.connected = order.runs.vertices();
             facts.runs = order.runs.iter().count() as u64;
             let written = order::body_bytes(facts.ids, facts.runs);
-            Ok((order, Moved { read: 0, written }))
+            Ok((order, Moved { read: 0, written: if s.comm.leads() { written } else { 0 } }))
         })?;
         // Both at once: what ingest found in memory is kept by the order of vertices alone.
         for name in ["ingest", "relabel"] {
             let figures = self.figures_of(name);
             self.manifest.done(name, identity, figures, &facts)?;
+        }
+        if !self.comm.leads() {
+            return Ok((facts, Ordered::stored(order)));
         }
         let manifest = self.manifest_so_far().clone();
         let order = Ordered::store(order, content, manifest, &self.job.workdir)?;
@@ -111,51 +115,106 @@ impl Session {
     }
 
     fn pass(&mut self, input: &Input, dictionary: Option<&Dictionary>) -> Result<Ingested> {
-        self.stage("ingest", input.bytes(), Unit::Bytes, |s, progress| {
+        let bytes = input.bytes() / self.comm.ranks() as u64;
+        self.stage("ingest", bytes, Unit::Bytes, |s, progress| {
             let mut device = s.accelerator();
             let device = device.as_mut().map(|device| device as &mut dyn Accelerator);
-            let found = ingest::ingest(input, dictionary, s.threads, &s.budget, device, &Watched(progress))?;
-            Ok((found, Moved { read: input.bytes(), written: 0 }))
+            let found = ingest::ingest(input, dictionary, s.threads, &s.budget, device, &s.comm, &Watched(progress))?;
+            Ok((found, Moved { read: progress.done(), written: 0 }))
         })
     }
 
     fn number_sparse_ids(&mut self, input: &Input, identity: u64) -> Result<Dictionary> {
         let path = dictionary::path(&self.graph_folder());
         self.stage("dictionary", input.bytes(), Unit::Bytes, |s, progress| {
+            // One rank for all: the list is small beside the edges.
+            if !s.comm.leads() {
+                return Ok(((), Moved::default()));
+            }
             let seal = Dictionary::build(input, &path, identity, s.threads, &s.budget, &Watched(progress))?;
             Ok(((), Moved { read: input.bytes(), written: seal.bytes }))
         })?;
-        Dictionary::open(&path, identity, &self.budget)
+        self.open_ids(identity)
+    }
+
+    /// The list of sparse ids, which the leader may just have written.
+    pub(super) fn open_ids(&self, identity: u64) -> Result<Dictionary> {
+        self.in_sight(|| Dictionary::open(&dictionary::path(&self.graph_folder()), identity, &self.budget))
+    }
+
+    /// Opens what another rank wrote: on a file system of many nodes its name may be there a little later.
+    fn in_sight<T>(&self, open: impl Fn() -> Result<T>) -> Result<T> {
+        let there = |opened: &Result<T>| !matches!(opened, Err(Error::Io { source, .. }) if source.kind() == std::io::ErrorKind::NotFound);
+        match open() {
+            Err(_) if self.comm.nodes() > 1 => ranks::wait_for(|| Some(open()).filter(there)).unwrap_or_else(open),
+            opened => opened,
+        }
     }
 
     /// Makes the list of sparse ids anew if it is damaged.
     fn keep_ids(&mut self, input: &Input, identity: u64) -> Result<()> {
-        match Dictionary::open(&dictionary::path(&self.graph_folder()), identity, &self.budget) {
+        let open = || Dictionary::open(&dictionary::path(&self.graph_folder()), identity, &self.budget);
+        let whole = self.agreed(|| match open() {
             Err(e @ (Error::Corrupt { .. } | Error::Io { .. })) => {
                 tracing::warn!("{e}: listing sparse ids anew");
-                self.number_sparse_ids(input, identity).map(drop)
+                Ok(false)
             }
-            other => other.map(drop),
-        }
+            other => other.map(|_| true),
+        })?;
+        if whole { Ok(()) } else { self.number_sparse_ids(input, identity).map(drop) }
     }
 
     /// Whether anybody reads the stored degrees: clustering coefficients do, and jobs on a kept graph.
-    fn needs_degrees(&self) -> bool {
+    pub(super) fn needs_degrees(&self) -> bool {
         self.job.keep || self.job.triangle.is_some_and(|table| table.per_vertex)
     }
 
     /// Makes the degrees anew from the blocks if they are damaged or not there.
     fn keep_degrees(&self, folder: &Path, content: u64, layout: &Layout) -> Result<()> {
-        match degrees::open(folder, content) {
+        let whole = self.agreed(|| match degrees::open(folder, content) {
             Err(e @ (Error::Corrupt { .. } | Error::Io { .. })) => {
                 tracing::warn!("{e}: counting degrees anew");
-                let degrees = Degrees::new(layout.rows(), &self.budget)?;
-                add_stored(&degrees, folder, content, layout, &vec![false; layout.blocks()])?;
-                self.syncer.push(degrees::write(folder, content, &degrees.finish())?);
-                Ok(())
+                Ok(false)
             }
-            other => other.map(drop),
+            other => other.map(|_| true),
+        })?;
+        if whole {
+            return Ok(());
         }
+        let degrees = Degrees::new(layout.rows(), &self.budget)?;
+        self.add_stored(&degrees, folder, content, layout, &vec![false; layout.blocks()])?;
+        let mut degrees = degrees.finish();
+        self.comm.sum_shares(&mut degrees);
+        self.write_degrees(&mut degrees, content).map(drop)
+    }
+
+    /// Stores degrees of which each rank knows its share; the bytes written.
+    pub(super) fn write_degrees(&self, degrees: &mut [u32], content: u64) -> Result<u64> {
+        self.comm.gather_shares(degrees);
+        if !self.comm.leads() {
+            return Ok(0);
+        }
+        Ok(self.syncer.push(degrees::write(&self.graph_folder(), content, degrees)?).bytes)
+    }
+
+    /// Counts the degrees of blocks that an earlier run stored: every rank some.
+    pub(super) fn add_stored(
+        &self,
+        degrees: &Degrees,
+        folder: &Path,
+        content: u64,
+        layout: &Layout,
+        wanted: &[bool],
+    ) -> Result<()> {
+        let mut counter = degrees.counter();
+        let stored = (0..layout.blocks()).filter(|&b| !wanted[b]);
+        for b in stored.skip(self.comm.rank()).step_by(self.comm.ranks()) {
+            signals::check()?;
+            let block = StoredBlock::open(folder, content, b, &layout.block(b))?;
+            counter.block(block.block());
+            block.release();
+        }
+        Ok(())
     }
 
     fn build_blocks(&mut self, input: &Input, facts: Facts, order: Option<Ordered>) -> Result<Graph> {
@@ -163,7 +222,7 @@ impl Session {
         let content = facts.content;
         let runs = match &order {
             Some(order) => order.order().runs.clone(),
-            None => order::read_runs(&folder, content)?,
+            None => self.in_sight(|| order::read_runs(&folder, content))?,
         };
         let layout = Layout::new(&runs, facts.edges - facts.loops);
         let wanted = self.missing_blocks(&folder, content, &layout)?;
@@ -179,7 +238,8 @@ impl Session {
             }
             self.skipped("partition");
             self.skipped("sort");
-            return Graph::with_layout(&self.job.workdir, facts, stored, layout);
+            return self
+                .in_sight(|| Graph::with_layout(&self.job.workdir, facts.clone(), stored.clone(), layout.clone()));
         }
         let stored_already = wanted.iter().filter(|&&w| !w).count();
         if stored_already > 0 {
@@ -189,22 +249,14 @@ impl Session {
         Plan::after(&self.job, &self.machine(), input, &facts, &runs, &layout)?.refuse()?;
         let order = match order {
             Some(order) => order,
-            None => Ordered::stored(order::read(&folder, content, &self.budget)?),
+            None => Ordered::stored(self.in_sight(|| order::read(&folder, content, &self.budget))?),
         };
-        // The map is reserved already; shares count it among what is free.
-        let needs = super::needs::needs(&facts, input, self.threads);
-        let map_bytes = 4 * facts.ids;
-        let shares = Shares::new(&layout, needs, self.budget.free() + map_bytes).map_err(|smallest| Error::Limit {
-            limit: "host_memory",
-            given: size::show(self.budget.limit()),
-            needed: at_least(self.budget.limit() - self.budget.free() - map_bytes + smallest),
-            purpose: "sorting edges into rows".into(),
-        })?;
-        let stored = self.partition_and_sort(input, &facts, order, &layout, &wanted, shares)?;
+        let build = Build { layout: &layout, builders: builders(&layout, &wanted, self.comm.ranks()) };
+        let stored = self.partition_and_sort(input, &facts, order, &build)?;
         self.manifest.done("sort", content, self.figures_of("sort"), &stored)?;
         self.manifest.done("partition", content, self.figures_of("partition"), &())?;
         self.save_manifest()?;
-        Graph::with_layout(&self.job.workdir, facts, stored, layout)
+        self.in_sight(|| Graph::with_layout(&self.job.workdir, facts.clone(), stored.clone(), layout.clone()))
     }
 
     /// Blocks that are not there, or not whole.
@@ -223,101 +275,15 @@ impl Session {
                 other => other.is_ok(),
             }
         };
-        // Reading them takes a while: a signal is heeded in between.
-        (0..layout.blocks()).map(|b| signals::check().map(|()| !whole(b))).collect()
+        // Reading them takes a while: every rank looks at some, and a signal is heeded in between.
+        let mut missing = vec![0; layout.blocks()];
+        for b in (self.comm.rank()..layout.blocks()).step_by(self.comm.ranks()) {
+            signals::check()?;
+            missing[b] = u64::from(!whole(b));
+        }
+        self.comm.all_sum(&mut missing);
+        Ok(missing.iter().map(|&missing| missing > 0).collect())
     }
-
-    fn partition_and_sort(
-        &mut self,
-        input: &Input,
-        facts: &Facts,
-        mut ordered: Ordered,
-        layout: &Layout,
-        wanted: &[bool],
-        shares: Shares,
-    ) -> Result<Stored> {
-        let folder = self.graph_folder();
-        let Shares { bins, sizes: Sizes { chunk, pool, in_flight, .. } } = shares;
-        let wanted_bins: Vec<bool> = bins.block_of.iter().map(|&b| wanted[b]).collect();
-        let mut memory = self.budget.zeroed(pool, "edges between partition and sort")?;
-        let partition = Partition::new(&bins, &wanted_bins, &mut memory, chunk, &folder.join("spill"))?;
-
-        self.stage("partition", input.bytes(), Unit::Bytes, |s, progress| {
-            let dictionary = match facts.sparse {
-                true => Some(Dictionary::open(&dictionary::path(&folder), facts.identity, &s.budget)?),
-                false => None,
-            };
-            let name = input.name();
-            let mut device = s.accelerator();
-            let by_device =
-                device.as_mut().map(|device| device.placing(&partition, &ordered.order().map, &name)).transpose()?;
-            let mut placing = by_device.flatten().unwrap_or_else(|| {
-                Box::new((0..s.threads).map(|_| partition.scatter(&ordered.order().map, &name)).collect::<Vec<_>>())
-            });
-            let visitors = placing.visitors().into_iter();
-            let mut visitors: Vec<_> =
-                visitors.map(|visitor| dictionary::Numbered::new(dictionary.as_ref(), &name, visitor)).collect();
-            let scan = input.scan(&mut visitors, &Watched(progress))?;
-            drop(visitors);
-            let loops = placing.finish()?;
-            if (scan.checksum, scan.edges, loops) != (facts.checksum, facts.edges, facts.loops) {
-                return Err(changed(&name));
-            }
-            Ok(((), Moved { read: input.bytes(), written: partition.spilled() }))
-        })?;
-        ordered.finish(&self.syncer)?;
-        let vertices = ordered.order().runs.vertices();
-        drop(ordered);
-
-        let (bytes, degrees) = self.stage("sort", facts.edges - facts.loops, Unit::Edges, |s, progress| {
-            let degrees = Degrees::new(vertices, &s.budget)?;
-            let builder = Builder {
-                partition: &partition,
-                bins: &bins,
-                layout,
-                wanted,
-                degrees: &degrees,
-                folder: &folder,
-                key: facts.content,
-                in_flight,
-                syncer: &s.syncer,
-            };
-            let mut device = s.accelerator();
-            let by_device =
-                device.as_mut().map(|device| device.sorting(&bins, layout.rows(), s.threads)).transpose()?;
-            let mut by_device = by_device.flatten();
-            let sorters = by_device.as_mut().map_or_else(|| sort::sorters(s.threads), |sorting| sorting.sorters());
-            let built = builder.build(sorters, &Watched(progress))?;
-            by_device.map_or(Ok(()), |mut sorting| sorting.finish(&degrees))?;
-            add_stored(&degrees, &folder, facts.content, layout, wanted)?;
-            let degrees = degrees.finish();
-            let mut written = built.bytes;
-            if s.needs_degrees() {
-                written += s.syncer.push(degrees::write(&folder, facts.content, &degrees)?).bytes;
-            }
-            Ok(((built.bytes, degrees), Moved { read: partition.spilled(), written }))
-        })?;
-        tracing::debug!(bytes, "blocks written");
-        let edges = degrees.par_iter().map(|&d| u64::from(d)).sum::<u64>() / 2;
-        Ok(Stored {
-            edges,
-            blocks: layout.blocks() as u64,
-            degrees: self.needs_degrees(),
-            summary: Summary::of(&degrees),
-        })
-    }
-}
-
-/// Counts the degrees of blocks that an earlier run stored.
-fn add_stored(degrees: &Degrees, folder: &Path, content: u64, layout: &Layout, wanted: &[bool]) -> Result<()> {
-    let mut counter = degrees.counter();
-    for b in (0..layout.blocks()).filter(|&b| !wanted[b]) {
-        signals::check()?;
-        let block = StoredBlock::open(folder, content, b, &layout.block(b))?;
-        counter.block(block.block());
-        block.release();
-    }
-    Ok(())
 }
 
 /// Which version of which input this is.

@@ -20,6 +20,14 @@ pub fn cores() -> usize {
     granted.filter(|&n| n > 0).fold(cores, usize::min)
 }
 
+/// The cores this process may run on, a bit each, eight to a byte.
+pub fn affinity() -> Vec<u8> {
+    let status = std::fs::read_to_string("/proc/self/status").unwrap_or_default();
+    let mask = status.lines().find_map(|line| line.strip_prefix("Cpus_allowed:")).unwrap_or_default();
+    let digits: Vec<u8> = mask.chars().rev().filter_map(|c| c.to_digit(16)).map(|digit| digit as u8).collect();
+    digits.chunks(2).map(|pair| pair[0] | pair.get(1).unwrap_or(&0) << 4).collect()
+}
+
 /// Memory of the machine and what of it this process may still have, in bytes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Memory {

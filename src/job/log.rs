@@ -38,14 +38,15 @@ const BARS: u8 = 2;
 
 /// Starts logging. `quiet` keeps stderr to warnings and errors; `run.log` gets every line even so. The environment
 /// variable `GPUGRAPH_LOG` (as in `debug` or `gpugraph::prepare=trace`) sets what stderr gets instead. Calls after the
-/// first do nothing.
-pub fn init(format: Format, quiet: bool) {
-    let level = if quiet { LevelFilter::WARN } else { LevelFilter::INFO };
+/// first do nothing. Of several ranks, those that don't lead tell warnings and errors alone.
+pub fn init(format: Format, quiet: bool, leads: bool) {
+    let of = |loud: bool| if loud { LevelFilter::INFO } else { LevelFilter::WARN };
+    let level = of(leads && !quiet);
     let stderr = match EnvFilter::try_from_env("GPUGRAPH_LOG") {
         Ok(filter) => layer(format, stderr_writer).with_filter(filter).boxed(),
         Err(_) => layer(format, stderr_writer).with_filter(level).boxed(),
     };
-    let file = layer(format, run_log_writer).with_filter(LevelFilter::INFO);
+    let file = layer(format, run_log_writer).with_filter(of(leads));
     if tracing_subscriber::registry().with(stderr).with(file).try_init().is_ok() {
         let bars = format == Format::Text && !quiet && io::stderr().is_terminal();
         let style = if format == Format::Json { JSON } else { 0 } | if bars { BARS } else { 0 };

@@ -4,6 +4,7 @@
 //! share; [`manifest`] says what is done, [`journal`] which units.
 
 mod bars;
+mod build;
 pub mod clean;
 mod corners;
 pub mod device;
@@ -26,6 +27,7 @@ pub mod plan;
 mod plan_text;
 mod prepared;
 pub mod progress;
+mod ranks;
 mod rates;
 mod recount;
 pub mod report;
@@ -34,5 +36,6 @@ mod sampled;
 pub mod session;
 pub mod signals;
 pub mod status;
+mod together;
 pub mod triangle;
 pub mod verify;

@@ -5,7 +5,7 @@ use super::lock::{Liveness, Lock};
 use super::manifest::Manifest;
 use super::report::{self, Report, Results};
 use super::session::Session;
-use super::{host, log};
+use super::{host, log, ranks};
 use crate::comm::Comm;
 use crate::config::{InputSpec, Job};
 use crate::error::{Error, Result};
@@ -13,22 +13,61 @@ use crate::store::replace::remove_leftovers;
 use std::path::Path;
 use std::time::Instant;
 
-/// Runs `job` to its end.
+/// Runs `job` to its end, by all ranks of `comm` together; each gets the report.
 ///
 /// # Errors
-/// Every one of this crate. What was durable before stays, and the same call goes on from there.
-pub fn run(job: Job, fresh: bool) -> Result<Report> {
+/// Every one of this crate. What was durable before stays, and the same call goes on from there. Other ranks may be left
+/// waiting: an error of one ends the job for all.
+pub fn run(job: Job, fresh: bool, comm: &Comm) -> Result<Report> {
     let started = Instant::now();
+    ranks::check_alike(&job, comm)?;
     let workdir = job.workdir.clone();
-    let _lock = Lock::acquire(&workdir)?;
-    if fresh {
-        super::clean::everything(&workdir)?;
+    let mut lock = None;
+    let manifest = ranks::agreed(comm, || {
+        lock = Some(Lock::acquire(&workdir)?);
+        begin(&job, fresh)
+    })?;
+    ranks::check_shared(&workdir, comm)?;
+    if !comm.leads() {
+        log::attach(&workdir);
     }
-    log::attach(&workdir);
+
+    let mut session = match Session::new(job, manifest.clone(), comm.clone()) {
+        Ok(session) => session,
+        Err(e) => {
+            if comm.leads() {
+                let mut manifest = manifest;
+                manifest.stopped = Some(e.to_string());
+                manifest.save(&workdir)?;
+            }
+            return Err(e);
+        }
+    };
+    if comm.leads() {
+        session.progress.set_workdir(&workdir);
+    }
+    let result = session.execute(started);
+    let manifest = &mut session.manifest;
+    manifest.unfinished = 0.0;
+    manifest.seconds += started.elapsed().as_secs_f64();
+    manifest.stopped = result.as_ref().err().map(ToString::to_string);
+    let saved = if comm.leads() { manifest.save(&workdir) } else { Ok(()) };
+    let report = result?;
+    saved?;
+    Ok(report)
+}
+
+/// Takes up the job in its workdir, as its only writer.
+fn begin(job: &Job, fresh: bool) -> Result<Manifest> {
+    let workdir = &job.workdir;
+    if fresh {
+        super::clean::everything(workdir)?;
+    }
+    log::attach(workdir);
     for folder in ["", "graph", "units", "out"] {
         remove_leftovers(&workdir.join(folder))?;
     }
-    let mut manifest = load(&workdir)?;
+    let mut manifest = load(workdir)?;
     manifest.job = job.name.clone();
     manifest.input = Some(absolute(&job.input));
     manifest.seconds += std::mem::take(&mut manifest.unfinished);
@@ -38,26 +77,8 @@ pub fn run(job: Job, fresh: bool) -> Result<Report> {
     }
     // Until the end says otherwise: a run that is killed can't say so itself.
     manifest.stopped = Some("killed or lost".into());
-    manifest.save(&workdir)?;
-
-    let mut session = match Session::new(job, manifest.clone()) {
-        Ok(session) => session,
-        Err(e) => {
-            manifest.stopped = Some(e.to_string());
-            manifest.save(&workdir)?;
-            return Err(e);
-        }
-    };
-    session.progress.set_workdir(&workdir);
-    let result = session.execute(started);
-    let manifest = &mut session.manifest;
-    manifest.unfinished = 0.0;
-    manifest.seconds += started.elapsed().as_secs_f64();
-    manifest.stopped = result.as_ref().err().map(ToString::to_string);
-    let saved = manifest.save(&workdir);
-    let report = result?;
-    saved?;
-    Ok(report)
+    manifest.save(workdir)?;
+    Ok(manifest)
 }
 
 /// A damaged manifest costs what it told, not the job: files are checked by themselves before they are used again.
@@ -92,15 +113,20 @@ impl Session {
         // A finished job needs no graph, which is likely gone by now.
         let prepared_elsewhere = matches!(self.job.input, InputSpec::Prepared(_));
         // One that is kept is looked over, and made whole where it is damaged.
-        let done = if prepared_elsewhere || self.job.keep { None } else { self.finished()? };
+        let done = if prepared_elsewhere || self.job.keep { None } else { self.agreed(|| self.finished())? };
         let (facts, stored, blocks, triangle) = match done {
             Some(done) => {
+                super::graph::STAGES.into_iter().chain(["triangle"]).for_each(|name| self.skipped(name));
                 tracing::info!("this job is done already; --fresh runs it again");
                 done
             }
             None => {
                 let graph = match &self.job.input {
-                    InputSpec::Prepared(other) => open_prepared(other)?,
+                    InputSpec::Prepared(other) => {
+                        // One rank for all makes sure that it is whole.
+                        self.agreed(|| check_prepared(other))?;
+                        open_prepared_unread(other)?
+                    }
                     _ => self.prepare()?,
                 };
                 let triangle = match self.job.triangle {
@@ -112,7 +138,10 @@ impl Session {
         };
         if self.job.keep {
             self.syncer.wait()?;
-        } else if !prepared_elsewhere {
+        }
+        // Nobody reads or writes any more.
+        self.comm.barrier();
+        if self.comm.leads() && !self.job.keep && !prepared_elsewhere {
             super::clean::intermediates(&self.job.workdir)?;
         }
         self.report(started, &facts, &stored, blocks, Results { triangle })
@@ -134,19 +163,17 @@ impl Session {
             gpus: crate::gpu::names(),
         };
         let (gpu_memory, gpu_memory_peak) = self.gpu_memory();
+        let mut most = [self.budget.limit(), self.progress.peak_memory(), gpu_memory, gpu_memory_peak];
+        self.comm.all_max(&mut most);
+        let [host_memory, host_memory_peak, gpu_memory, gpu_memory_peak] = most;
         let report = Report {
             schema: Report::SCHEMA,
             job: self.job.name.clone(),
             version: env!("CARGO_PKG_VERSION"),
             host,
-            ranks: Comm::open()?.ranks(),
+            ranks: self.comm.ranks(),
             device: self.device_name().into(),
-            limits: report::Limits {
-                host_memory: self.budget.limit(),
-                host_memory_peak: self.progress.peak_memory(),
-                gpu_memory,
-                gpu_memory_peak,
-            },
+            limits: report::Limits { host_memory, host_memory_peak, gpu_memory, gpu_memory_peak },
             input: report::Input {
                 path: facts.source.clone(),
                 bytes: facts.bytes,
@@ -169,13 +196,15 @@ impl Session {
             resumes: self.manifest.resumes,
             results,
         };
-        let output = report.save(&self.job.workdir)?;
-        self.manifest.outputs.insert("report.json".into(), output);
+        if self.comm.leads() {
+            let output = report.save(&self.job.workdir)?;
+            self.manifest.outputs.insert("report.json".into(), output);
+        }
         Ok(report)
     }
 
     /// The results of a job of which nothing is left to do.
-    fn finished(&mut self) -> Result<Option<Finished>> {
+    fn finished(&self) -> Result<Option<Finished>> {
         let input = super::input::open(&self.job.input)?;
         let identity = super::graph::input_key(&input)?;
         let Some(facts) = self.manifest.found::<Facts>("relabel", identity) else { return Ok(None) };
@@ -183,15 +212,14 @@ impl Session {
         let Some(table) = self.job.triangle else { return Ok(None) };
         let Some(triangle) = self.counted(&facts, &table)? else { return Ok(None) };
         let blocks = stored.blocks;
-        super::graph::STAGES.into_iter().chain(["triangle"]).for_each(|name| self.skipped(name));
         Ok(Some((facts, stored, blocks, Some(triangle))))
     }
 }
 
 type Finished = (Facts, Stored, u64, Option<report::Triangle>);
 
-/// The graph that another job kept, checked.
-fn open_prepared(workdir: &Path) -> Result<Graph> {
+/// Refuses the graph that another job kept unless it is whole.
+fn check_prepared(workdir: &Path) -> Result<()> {
     // Its blocks may be half made, or about to go. One that starts later takes no page that is mapped here.
     if let Some(owner) = Lock::owner(workdir) {
         match owner.liveness() {
@@ -203,8 +231,7 @@ fn open_prepared(workdir: &Path) -> Result<Graph> {
         }
     }
     let graph = open_prepared_unread(workdir)?;
-    graph.catalogue.verify(super::signals::check)?;
-    Ok(graph)
+    graph.catalogue.verify(super::signals::check)
 }
 
 /// The graph that another job kept.

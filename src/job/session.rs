@@ -3,12 +3,15 @@
 use super::manifest::{Figures, Manifest};
 use super::progress::{Progress, StageProgress, Unit};
 use super::report::StageReport;
-use super::{device, host, signals};
+use super::{device, host, ranks, signals};
+use crate::comm::Comm;
 use crate::config::Job;
 use crate::error::Result;
 use crate::formats::Watch;
 use crate::memory::Budget;
 use crate::store::sync::Syncer;
+use serde::Serialize;
+use serde::de::DeserializeOwned;
 use std::path::PathBuf;
 use std::time::Instant;
 
@@ -18,6 +21,8 @@ pub struct Session {
     pub job: Job,
     /// What is done.
     pub manifest: Manifest,
+    /// The ranks that share the work. All of them run the same stages in the same order.
+    pub comm: Comm,
     /// What is left of host memory.
     pub budget: Budget,
     /// Threads to work with.
@@ -43,7 +48,7 @@ impl Watch for Watched<'_> {
     }
 }
 
-/// Bytes that a stage moved.
+/// Bytes that this rank moved in a stage.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct Moved {
     /// Bytes read.
@@ -57,17 +62,18 @@ impl Session {
     ///
     /// # Errors
     /// [`crate::Error::Limit`] where `limits.host_memory` does not even hold the process.
-    pub fn new(job: Job, manifest: Manifest) -> Result<Self> {
+    pub fn new(job: Job, manifest: Manifest, comm: Comm) -> Result<Self> {
         let started = Instant::now();
-        let threads = threads(job.limits.threads);
-        let limit = host_memory(&job);
+        let threads = ranks::threads(&job, &comm);
+        let limit = ranks::host_memory(&job, &comm);
         let progress = Progress::new(job.run.log_interval);
         progress.set_memory_limit(limit);
         let budget = Budget::new(limit, threads)?;
-        let device = device::choose(&job, threads, &budget)?;
+        let device = device::choose(&job, threads, &budget, &comm)?;
         // What is done in parallel outside of a pool of its own keeps to these threads, too; only the first call counts.
         let _ = rayon::ThreadPoolBuilder::new().num_threads(threads).build_global();
         Ok(Session {
+            comm,
             budget,
             threads,
             device,
@@ -86,7 +92,15 @@ impl Session {
     /// [`crate::Error::DiskFull`], [`crate::Error::Io`].
     pub fn save_manifest(&mut self) -> Result<()> {
         self.manifest.unfinished = self.started.elapsed().as_secs_f64();
-        self.manifest.save(&self.job.workdir)
+        if self.comm.leads() { self.manifest.save(&self.job.workdir) } else { Ok(()) }
+    }
+
+    /// What `decide` says on the leader: ranks may see other things on the disk, and must do the same.
+    ///
+    /// # Errors
+    /// Those of `decide`.
+    pub fn agreed<T: Serialize + DeserializeOwned>(&self, decide: impl FnOnce() -> Result<T>) -> Result<T> {
+        ranks::agreed(&self.comm, decide)
     }
 
     /// What is done, with the time so far.
@@ -114,12 +128,11 @@ impl Session {
         let progress = self.progress.stage(name, total, unit);
         let (value, moved) = work(self, &progress)?;
         let end = progress.finish();
-        let figures = Figures {
-            seconds: end.seconds,
-            read: moved.read,
-            written: moved.written,
-            host_memory_peak: end.peak_memory,
-        };
+        let (mut sums, mut most) = ([moved.read, moved.written], [end.peak_memory]);
+        self.comm.all_sum(&mut sums);
+        self.comm.all_max(&mut most);
+        let ([read, written], [host_memory_peak]) = (sums, most);
+        let figures = Figures { seconds: end.seconds, read, written, host_memory_peak };
         self.stages.push(StageReport { name, figures, resumed: false });
         Ok(value)
     }

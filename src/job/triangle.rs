@@ -6,13 +6,15 @@ use super::manifest::key;
 use super::progress::Unit;
 use super::report::Triangle;
 use super::session::{Moved, Session};
+use super::together::Together;
 use super::{corners, outputs, signals};
 use crate::algo::triangle::PairCount;
-use crate::algo::triangle::driver::{self, Sum};
+use crate::algo::triangle::driver::{self, Backend, Sum};
 use crate::config;
 use crate::error::{Error, Result};
 use crate::failpoint;
 use std::collections::HashSet;
+use std::path::PathBuf;
 use std::time::Instant;
 
 impl Session {
@@ -22,8 +24,10 @@ impl Session {
     /// Those of counting and of the disk.
     pub fn triangle(&mut self, graph: &Graph, table: &config::Triangle) -> Result<Triangle> {
         let key = triangle_key(graph.facts.content, table)?;
-        if let Some(found) = self.counted(&graph.facts, table)? {
-            self.forget_units(table)?;
+        if let Some(found) = self.agreed(|| self.counted(&graph.facts, table))? {
+            if self.comm.leads() {
+                self.forget_units(table)?;
+            }
             self.skipped("triangle");
             return Ok(found);
         }
@@ -35,12 +39,12 @@ impl Session {
         for trial in 0..trials {
             let (sum, time) = self.stage("triangle", units, Unit::Units, |s, progress| {
                 let trial = Trial { session: s, graph, key, trial };
-                let read = graph.catalogue.bytes();
+                let read = if s.comm.leads() { graph.catalogue.bytes() } else { 0 };
                 if !table.per_vertex {
                     return Ok((trial.count(progress)?, Moved { read, written: 0 }));
                 }
                 let (sum, seconds, counts) = corners::count(&trial, progress)?;
-                let outputs = outputs::write_triangles(s, graph, &counts, sum.triangles)?;
+                let outputs = s.agreed(|| outputs::write_triangles(s, graph, &counts, sum.triangles))?;
                 let written = outputs.values().map(|output| output.bytes).sum();
                 s.manifest.outputs.extend(outputs);
                 Ok(((sum, seconds), Moved { read, written }))
@@ -53,6 +57,8 @@ impl Session {
         // A block that could not be made durable may have been read back as something else than was written. Waiting for
         // the disk is for those who keep the graph: the others throw it away now.
         let durable = if self.job.keep { self.syncer.wait() } else { self.syncer.check() };
+        // All ranks wrote blocks; who could not ends the job before the others take it for done.
+        self.comm.barrier();
         if let Err(e) = durable {
             let units = units_folder(self)?;
             std::fs::remove_dir_all(&units).map_err(|e| Error::io("remove", &units, e))?;
@@ -102,7 +108,8 @@ impl Session {
     /// Removes results of another input or config, so that none of them is taken for one of this job.
     fn forget_results(&mut self) -> Result<()> {
         let outputs = std::mem::take(&mut self.manifest.outputs);
-        for name in outputs.into_keys().filter(|name| name.starts_with("out/")) {
+        let names = outputs.into_keys().filter(|name| self.comm.leads() && name.starts_with("out/"));
+        for name in names {
             let path = self.job.workdir.join(name);
             match std::fs::remove_file(&path) {
                 Err(e) if e.kind() != std::io::ErrorKind::NotFound => return Err(Error::io("remove", &path, e)),
@@ -132,45 +139,88 @@ pub(super) struct Trial<'a> {
 impl Trial<'_> {
     /// Counts what the journal does not have; returns the sum and the seconds that all units took, earlier runs included.
     fn count(&self, progress: &super::progress::StageProgress) -> Result<(Sum, f64)> {
-        let folder = units_folder(self.session)?;
+        let Trial { session, graph, .. } = self;
+        let (mut book, done) = match session.comm.leads() {
+            true => Book::open(self, progress).map(|(book, done)| (Some(book), done))?,
+            false => (None, Vec::new()),
+        };
+        let done: HashSet<u64> = session.agreed(|| Ok(done))?.into_iter().collect();
+        let stop = signals::stop_requested;
+        let mut counter = session.counter(&graph.catalogue, graph.facts.connected, None, &stop)?;
+        let together = Together { comm: &session.comm, graph: &graph.catalogue, done: &done };
+        let keep = &mut |units: &[(u64, PairCount)]| book.as_mut().map_or(Ok(()), |book| book.keep(units));
+        let counted = together.count(backend(&mut counter), keep, None);
+        drop(counter);
+        let sum = book.map_or(Ok(None), |book| book.close().map(Some));
+        counted?;
+        let sum = sum?;
+        session.agreed(|| sum.ok_or_else(|| Error::internal("sum up", "the leader has no book")))
+    }
+}
+
+/// A counter as the trait it is.
+pub(super) fn backend<'b, 'a>(counter: &'b mut Option<Box<dyn Backend + 'a>>) -> Option<&'b mut dyn Backend> {
+    match counter {
+        Some(counter) => Some(&mut **counter),
+        None => None,
+    }
+}
+
+/// The journal and the sums of a count.
+struct Book<'a> {
+    journal: Journal,
+    folder: PathBuf,
+    sum: Sum,
+    nanos: u64,
+    last: Instant,
+    progress: &'a super::progress::StageProgress,
+}
+
+impl<'a> Book<'a> {
+    /// Opens it, with the units that are in it.
+    fn open(trial: &Trial<'_>, progress: &'a super::progress::StageProgress) -> Result<(Self, Vec<u64>)> {
+        let folder = units_folder(trial.session)?;
         // Trials repeat the work, so each has its own journal.
-        let (mut journal, records) = Journal::open(&folder.join(format!("triangle.{}", self.trial)), self.key)?;
+        let (journal, records) = Journal::open(&folder.join(format!("triangle.{}", trial.trial)), trial.key)?;
         let records = distinct(&records);
-        let done: HashSet<u64> = records.iter().map(|r| r.unit).collect();
         let (mut sum, mut nanos) = (Sum::default(), 0);
         for record in &records {
             sum += PairCount { triangles: record.a, probes: record.b };
             nanos += record.c;
         }
-        progress.resume_at(done.len() as u64);
-        let mut last = Instant::now();
-        let session = self.session;
-        let stop = signals::stop_requested;
-        let vertices = self.graph.facts.connected;
-        let mut counter = session.counter(&self.graph.catalogue, vertices, None, &stop)?;
-        let counted = driver::run(&self.graph.catalogue, &done, &mut *counter, &mut |found| {
-            let now = Instant::now();
-            let mut left = (now - last).as_nanos() as u64;
-            last = now;
-            // Those that were counted together took that time together.
-            let records = found.iter().enumerate().map(|(i, &(unit, count))| {
-                let spent = left / (found.len() - i) as u64;
-                left -= spent;
-                Record { unit, a: count.triangles, b: count.probes, c: spent }
-            });
-            let records: Vec<Record> = records.collect();
-            journal.append(&records)?;
-            for (record, &(_, count)) in records.iter().zip(found) {
-                failpoint::hit("unit.done").map_err(|e| Error::io("count a unit", &folder, e))?;
-                sum += count;
-                nanos += record.c;
-                progress.advance(1);
-            }
-            signals::check()
+        progress.resume_at(records.len() as u64);
+        let done = records.iter().map(|record| record.unit).collect();
+        Ok((Book { journal, folder, sum, nanos, last: Instant::now(), progress }, done))
+    }
+
+    fn keep(&mut self, units: &[(u64, PairCount)]) -> Result<()> {
+        let now = Instant::now();
+        let mut left = (now - self.last).as_nanos() as u64;
+        // What was no unit yet takes its time, too.
+        self.last = if units.is_empty() { self.last } else { now };
+        // Those that were counted together took that time together.
+        let records = units.iter().enumerate().map(|(i, &(unit, count))| {
+            let spent = left / (units.len() - i) as u64;
+            left -= spent;
+            Record { unit, a: count.triangles, b: count.probes, c: spent }
         });
-        journal.sync()?;
-        counted?;
-        Ok((sum, nanos as f64 / 1e9))
+        let records: Vec<Record> = records.collect();
+        if !records.is_empty() {
+            self.journal.append(&records)?;
+        }
+        for (record, &(_, count)) in records.iter().zip(units) {
+            failpoint::hit("unit.done").map_err(|e| Error::io("count a unit", &self.folder, e))?;
+            self.sum += count;
+            self.nanos += record.c;
+            self.progress.advance(1);
+        }
+        signals::check()
+    }
+
+    /// The sum, and the seconds that all units took.
+    fn close(mut self) -> Result<(Sum, f64)> {
+        self.journal.sync()?;
+        Ok((self.sum, self.nanos as f64 / 1e9))
     }
 }
 

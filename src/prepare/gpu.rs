@@ -6,7 +6,7 @@
 
 use super::Accelerator;
 use super::ingest::{Counting, gpu::Counters};
-use super::partition::{Partition, Placing, gpu::Placers};
+use super::partition::{Placing, gpu::Placers, route::Route};
 use super::sort::{Sorting, gpu::Sorters};
 use crate::config::size;
 use crate::error::Result;
@@ -57,16 +57,16 @@ impl<W: DerefMut<Target = Workspace>> Accelerator for Gpu<W> {
 
     fn placing<'s>(
         &'s mut self,
-        partition: &'s Partition<'_>,
+        route: &'s Route<'_, '_>,
         map: &'s [u32],
         source: &'s str,
     ) -> Result<Option<Box<dyn Placing + 's>>> {
         let workspace = self.ready();
-        let Some(plan) = Placers::plan(workspace, partition, map) else {
+        let Some(plan) = Placers::plan(workspace, route, map) else {
             left("partition", workspace);
             return Ok(None);
         };
-        Ok(Some(Box::new(Placers::new(workspace, plan, partition, map, source)?)))
+        Ok(Some(Box::new(Placers::new(workspace, plan, route, map, source)?)))
     }
 
     fn sorting<'s>(&'s mut self, bins: &Bins, rows: u64, threads: usize) -> Result<Option<Box<dyn Sorting + 's>>> {

@@ -41,13 +41,13 @@ pub trait Accelerator {
         budget: &Budget,
     ) -> Result<Option<Box<dyn ingest::Counting + 's>>>;
 
-    /// Puts edges into the bins of `partition`, their ids looked up in `map`.
+    /// Puts edges on the way to their bins, their ids looked up in `map`.
     ///
     /// # Errors
     /// [`crate::Error::Lost`].
     fn placing<'s>(
         &'s mut self,
-        partition: &'s partition::Partition<'_>,
+        route: &'s partition::route::Route<'_, '_>,
         map: &'s [u32],
         source: &'s str,
     ) -> Result<Option<Box<dyn partition::Placing + 's>>>;

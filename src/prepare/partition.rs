@@ -7,12 +7,14 @@
 //! each: from the second repetition on, writing 6 bytes an edge once is cheaper.)
 
 pub mod gpu;
+pub mod route;
 mod spill;
 
 use crate::error::{Error, Result};
 use crate::formats::{Edges, Visitor};
 use crate::graph::layout::Bins;
 use crate::memory::{discard, prefetch};
+use route::Route;
 use spill::Spill;
 use std::path::Path;
 use std::sync::atomic::Ordering;
@@ -34,7 +36,7 @@ const NONE: u32 = u32::MAX;
 #[derive(Debug)]
 pub struct Partition<'a> {
     bins: &'a Bins,
-    /// Bins whose block is already stored take nothing.
+    /// Bins that this rank fills; the others' blocks are stored already, or are built by another.
     wanted: &'a [bool],
     parts: Vec<Mutex<Part<'a>>>,
     pool: Mutex<Pool<'a>>,
@@ -91,14 +93,6 @@ impl<'a> Partition<'a> {
         Ok(Partition { bins, wanted, parts, pool: Mutex::new(pool), chunk, spill: Spill::create(spill)? })
     }
 
-    /// A visitor for one thread, which looks ids up in `map`.
-    pub fn scatter<'p>(&'p self, map: &'p [u32], source: &'p str) -> Scatter<'p, 'a> {
-        let starts = self.bins.spans.iter().map(|span| span.rows.start as u32).collect();
-        let bins = self.parts.len();
-        let lines = vec![Line { lows: [NONE; LINE], places: [0; LINE] }; bins];
-        Scatter { partition: self, map, source, starts, lines, filled: vec![0; bins], loops: 0 }
-    }
-
     /// Bytes written to the spill file.
     pub fn spilled(&self) -> u64 {
         self.spill.written.load(Ordering::Relaxed)
@@ -123,12 +117,7 @@ impl<'a> Partition<'a> {
             self.next_chunk(part, self.bins.block_of[bin])?;
         }
         if let Some(chunk) = part.chunks.last_mut() {
-            let (lows, places) = chunk[part.last..part.last + WORDS].split_at_mut(LINE);
-            lows.copy_from_slice(&line.lows);
-            let (below, above) = line.places.split_at(LINE / 2);
-            for ((word, &below), &above) in places.iter_mut().zip(below).zip(above) {
-                *word = u32::from(below) | (u32::from(above) << 16);
-            }
+            line.write(&mut chunk[part.last..part.last + WORDS]);
             part.last += WORDS;
         }
         Ok(())
@@ -253,7 +242,7 @@ pub trait Placing {
     fn finish(self: Box<Self>) -> Result<u64>;
 }
 
-impl Placing for Vec<Scatter<'_, '_>> {
+impl Placing for Vec<Scatter<'_, '_, '_>> {
     fn visitors(&mut self) -> Vec<&mut dyn Visitor> {
         self.iter_mut().map(|scatter| scatter as &mut dyn Visitor).collect()
     }
@@ -271,9 +260,9 @@ struct Line {
 }
 
 /// One thread's lines.
-#[derive(Debug)]
-pub struct Scatter<'p, 'a> {
-    partition: &'p Partition<'a>,
+pub struct Scatter<'p, 'r, 'a> {
+    route: &'p Route<'r, 'a>,
+    lane: usize,
     map: &'p [u32],
     source: &'p str,
     /// First row of each bin.
@@ -283,7 +272,14 @@ pub struct Scatter<'p, 'a> {
     loops: u64,
 }
 
-impl Scatter<'_, '_> {
+impl<'p, 'r, 'a> Scatter<'p, 'r, 'a> {
+    fn new(route: &'p Route<'r, 'a>, lane: usize, map: &'p [u32], source: &'p str) -> Self {
+        let spans = &route.bins().spans;
+        let starts = spans.iter().map(|span| span.rows.start as u32).collect();
+        let lines = vec![Line { lows: [NONE; LINE], places: [0; LINE] }; spans.len()];
+        Scatter { route, lane, map, source, starts, lines, filled: vec![0; spans.len()], loops: 0 }
+    }
+
     /// Bytes that one takes over `bins` bins.
     pub fn bytes(bins: usize) -> u64 {
         (bins * (size_of::<Line>() + 8)) as u64
@@ -297,7 +293,7 @@ impl Scatter<'_, '_> {
         for (bin, &filled) in self.filled.iter().enumerate().filter(|&(_, &filled)| filled > 0) {
             let line = &mut self.lines[bin];
             line.lows[filled as usize..].fill(NONE);
-            self.partition.append(bin, line)?;
+            self.route.line(self.lane, bin, line)?;
         }
         Ok(self.loops)
     }
@@ -305,8 +301,8 @@ impl Scatter<'_, '_> {
     #[inline]
     fn push(&mut self, a: u32, b: u32) -> Result<()> {
         let (row, low) = (a.max(b), a.min(b));
-        let bin = self.partition.bins.of(row);
-        if !self.partition.wanted[bin] {
+        let bin = self.route.bins().of(row);
+        if !self.route.wants(bin) {
             return Ok(());
         }
         let (line, at) = (&mut self.lines[bin], self.filled[bin] as usize % LINE);
@@ -314,7 +310,7 @@ impl Scatter<'_, '_> {
         line.places[at] = (row - self.starts[bin]) as u16;
         self.filled[bin] = (at as u32 + 1) % LINE as u32;
         if at + 1 == LINE {
-            self.partition.append(bin, line)?;
+            self.route.line(self.lane, bin, line)?;
         }
         Ok(())
     }
@@ -343,7 +339,7 @@ pub fn changed(source: &str) -> Error {
     )
 }
 
-impl Scatter<'_, '_> {
+impl Scatter<'_, '_, '_> {
     /// The look-ups are random: those of the next edges are under way while these are placed.
     fn edges<T: Copy + Into<u64>>(&mut self, edges: &[[T; 2]]) -> Result<()> {
         const AHEAD: usize = 32;
@@ -359,7 +355,7 @@ impl Scatter<'_, '_> {
     }
 }
 
-impl Visitor for Scatter<'_, '_> {
+impl Visitor for Scatter<'_, '_, '_> {
     fn visit(&mut self, edges: Edges<'_>) -> Result<()> {
         match edges {
             Edges::Narrow(edges) => self.edges(edges),

@@ -3,9 +3,10 @@
 //! A counting sort in place: the degree array becomes the map from input ids to new ids. Degrees under 2^16 are
 //! counted in a table; the few vertices beyond (2^16 edges each) are sorted by themselves.
 
+use crate::comm::Comm;
 use crate::error::Result;
 use crate::graph::order::DegreeRuns;
-use crate::memory::{Budget, Buffer};
+use crate::memory::{Budget, Buffer, bytes_of};
 
 /// What an isolated vertex is mapped to.
 pub const ISOLATED: u32 = u32::MAX;
@@ -23,38 +24,42 @@ pub struct Relabelled {
 }
 
 fn table_bytes(threads: usize) -> u64 {
-    ((threads + 1) * TABLE * 4) as u64
+    ((threads + 3) * TABLE * 4) as u64
 }
 
 /// Bytes that ordering the vertices of a graph of `edges` edges takes beside the degrees, at most: a vertex beyond the
 /// table has 2^16 ends of edges.
 pub fn scratch_bytes(threads: usize, edges: u64) -> u64 {
-    table_bytes(threads) + 16 * (2 * edges / TABLE as u64)
+    table_bytes(threads) + 48 * (2 * edges / TABLE as u64)
 }
 
-/// Orders vertices by degree; `degrees` is used up.
+/// Orders vertices by degree; `degrees` is used up. Each rank needs the degrees of its share of the ids ([`Comm::share`]),
+/// and gets the places of all.
 ///
 /// # Errors
-/// [`crate::error::Error::Limit`] where a table of 256 KiB a thread and 16 bytes for each vertex of 2^16 edges don't fit.
-pub fn relabel(mut degrees: Buffer<u32>, threads: usize, budget: &Budget) -> Result<Relabelled> {
+/// [`crate::error::Error::Limit`] where a table of 256 KiB a thread and 48 bytes for each vertex of 2^16 edges don't fit.
+pub fn relabel(mut degrees: Buffer<u32>, threads: usize, budget: &Budget, comm: &Comm) -> Result<Relabelled> {
     let _tables = budget.reserve(table_bytes(threads), "ordering vertices by degree")?;
-    let chunk = degrees.len().div_ceil(threads.max(1)).max(1);
+    let share = comm.share(degrees.len());
+    let chunk = share.len().div_ceil(threads.max(1)).max(1);
 
     // How many vertices of each degree every chunk has, and the hubs beyond the table.
     let (mut counts, mut hubs): (Vec<Vec<u32>>, Vec<(u32, u32)>) = (Vec::new(), Vec::new());
     std::thread::scope(|scope| {
-        let counting: Vec<_> =
-            degrees.chunks(chunk).enumerate().map(|(i, part)| scope.spawn(move || count(part, i * chunk))).collect();
+        let parts = degrees[share.clone()].chunks(chunk).enumerate();
+        let first = share.start;
+        let counting: Vec<_> = parts.map(|(i, part)| scope.spawn(move || count(part, first + i * chunk))).collect();
         for thread in counting {
             let (table, part_hubs) = thread.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic));
             counts.push(table);
             hubs.extend(part_hubs);
         }
     });
-    let _hubs = budget.reserve((hubs.len() * 16) as u64, "ordering hubs by degree")?;
-    hubs.sort_unstable_by_key(|&(degree, id)| (std::cmp::Reverse(degree), id));
+    let mut all = Shares::of(counts, comm);
+    let hubs = all_hubs(hubs, comm);
+    let _hubs = budget.reserve((hubs.len() * 48) as u64, "ordering hubs by degree")?;
 
-    // New ids of each degree begin where those of larger degrees end, and within it chunk after chunk.
+    // New ids of each degree begin where those of larger degrees end, and within it rank after rank, chunk after chunk.
     let mut runs: Vec<(u32, u32)> = Vec::new();
     for &(degree, _) in &hubs {
         match runs.last_mut() {
@@ -65,23 +70,63 @@ pub fn relabel(mut degrees: Buffer<u32>, threads: usize, budget: &Budget) -> Res
     let mut next = hubs.len() as u32;
     for degree in (1..TABLE).rev() {
         let first = next;
-        for table in &mut counts {
+        next += all.before[degree];
+        for table in &mut all.chunks {
             next += std::mem::replace(&mut table[degree], next);
         }
+        next += all.behind[degree];
         if next > first {
             runs.push((degree as u32, next - first));
         }
     }
 
     std::thread::scope(|scope| {
-        for (part, table) in degrees.chunks_mut(chunk).zip(&mut counts) {
+        for (part, table) in degrees[share].chunks_mut(chunk).zip(&mut all.chunks) {
             scope.spawn(move || assign(part, table));
         }
     });
+    comm.gather_shares(&mut degrees);
     for (new, &(_, id)) in hubs.iter().enumerate() {
         degrees[id as usize] = new as u32;
     }
     Ok(Relabelled { map: degrees, runs: DegreeRuns::new(runs) })
+}
+
+/// How many vertices of each degree there are: in each chunk of this rank, in ranks before it, and in ranks behind it.
+struct Shares {
+    chunks: Vec<Vec<u32>>,
+    before: Vec<u32>,
+    behind: Vec<u32>,
+}
+
+impl Shares {
+    fn of(chunks: Vec<Vec<u32>>, comm: &Comm) -> Shares {
+        let add = |sums: &mut [u32], table: &[u32]| sums.iter_mut().zip(table).for_each(|(sum, n)| *sum += n);
+        let (mut before, mut behind) = (vec![0; TABLE], vec![0; TABLE]);
+        if comm.ranks() > 1 {
+            let mut mine = vec![0; TABLE];
+            chunks.iter().for_each(|table| add(&mut mine, table));
+            for (rank, table) in comm.all_gather(bytes_of(&mine)).iter().enumerate().filter(|&(r, _)| r != comm.rank())
+            {
+                add(if rank < comm.rank() { &mut before } else { &mut behind }, &words(table));
+            }
+        }
+        Shares { chunks, before, behind }
+    }
+}
+
+/// The hubs of all ranks, the largest degree first, of equals the smallest id.
+fn all_hubs(hubs: Vec<(u32, u32)>, comm: &Comm) -> Vec<(u32, u32)> {
+    let mine: Vec<u32> = hubs.into_iter().flat_map(|(degree, id)| [degree, id]).collect();
+    let all = comm.all_gather(bytes_of(&mine));
+    let hubs = all.iter().flat_map(|hubs| words(hubs)).collect::<Vec<_>>();
+    let mut hubs: Vec<(u32, u32)> = hubs.as_chunks::<2>().0.iter().map(|&[degree, id]| (degree, id)).collect();
+    hubs.sort_unstable_by_key(|&(degree, id)| (std::cmp::Reverse(degree), id));
+    hubs
+}
+
+fn words(bytes: &[u8]) -> Vec<u32> {
+    bytes.as_chunks::<4>().0.iter().map(|&word| u32::from_le_bytes(word)).collect()
 }
 
 fn count(degrees: &[u32], first_id: usize) -> (Vec<u32>, Vec<(u32, u32)>) {
@@ -133,7 +178,7 @@ mod tests {
             let budget = Budget::new(1 << 30, threads).expect("room");
             let mut buffer = budget.zeroed::<u32>(degrees.len(), "a test").expect("room");
             buffer.copy_from_slice(&degrees);
-            let got = relabel(buffer, threads, &budget).expect("room");
+            let got = relabel(buffer, threads, &budget, &Comm::Solo).expect("room");
             prop_assert_eq!(&got.map[..], &oracle(&degrees)[..]);
             for (degree, first, end) in got.runs.iter() {
                 let members = got.map.iter().zip(&degrees).filter(|&(&new, _)| (first..end).contains(&u64::from(new)));

@@ -77,6 +77,17 @@ impl Sample {
         self.compact();
     }
 
+    /// As bytes, for another rank.
+    pub fn to_bytes(&self) -> Vec<u8> {
+        [u64::from(self.shift)].iter().chain(&self.hashes).flat_map(|word| word.to_le_bytes()).collect()
+    }
+
+    /// What [`Self::to_bytes`] was made of.
+    pub fn from_bytes(bytes: &[u8]) -> Self {
+        let mut words = bytes.as_chunks::<8>().0.iter().map(|&word| u64::from_le_bytes(word));
+        Sample { shift: words.next().map_or(64, |shift| shift as u32), hashes: words.collect() }
+    }
+
     /// The estimate plus six standard deviations.
     pub fn distinct_at_most(mut self) -> u64 {
         self.compact();

@@ -186,9 +186,11 @@ fn sort_row(row: &mut [u32]) {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::comm::{Comm, Outbox, Shape};
     use crate::formats::{Edges, Visitor};
     use crate::graph::layout::Layout;
     use crate::graph::order::DegreeRuns;
+    use crate::prepare::partition::route::Route;
     use crate::prepare::partition::{Partition, WORDS};
 
     /// Few vertices and a million edges, of which every pair but one is there often.
@@ -205,9 +207,14 @@ mod tests {
         let mut memory = vec![0; 2 * WORDS * (pairs.len() / LINE + 16)];
         let partition = Partition::new(&bins, &[true], &mut memory, 8, &folder.path().join("spill")).expect("made");
         let map: Vec<u32> = (0..vertices).collect();
-        let mut scatter = partition.scatter(&map, "a test");
-        scatter.visit(Edges::Narrow(&pairs)).expect("placed");
-        scatter.finish().expect("placed");
+        let place = |outbox: &Outbox<'_>| {
+            let route = Route::new(&partition, &[0], 0, 1, outbox, 1, 0);
+            let mut scatter = route.scatter(0, &map, "a test");
+            scatter.visit(Edges::Narrow(&pairs))?;
+            scatter.finish()
+        };
+        let shape = Shape { words: 1, outgoing: 1, incoming: 1, takers: 1 };
+        Comm::Solo.exchange(shape, place, |_, _| Ok(())).expect("placed");
         let mut out = Rows::default();
         let sorted = Sorter::default().sort(&partition.part(0), 0, vertices as usize, &mut out).expect("sorted");
         assert_eq!(sorted, pairs.len() as u64);

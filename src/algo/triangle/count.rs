@@ -7,6 +7,7 @@ use super::tally::{Corners, Tally, Total};
 use super::wedges::{Tester, Tile, new_marks};
 use crate::graph::csr::Block;
 use rayon::prelude::*;
+use std::ops::Range;
 use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering::Relaxed};
 
 /// Vertices in the hub corner. Its bits take 17 MB, which stays in a shared cache; twice as many take 68.
@@ -108,9 +109,15 @@ pub struct Front<'c, 'f> {
 }
 
 impl Front<'_, '_> {
-    /// Counts the unit of this front and `partner`. `None` if `stop` said so, which it is asked every few milliseconds.
-    pub fn pair(&mut self, partner: Block<'_>, stop: &(dyn Fn() -> bool + Sync)) -> Option<PairCount> {
-        self.run(partner, stop, || Total)
+    /// Counts the unit of this front and `partner`, as far as the partner's `rows` go, counted from its first. `None` if
+    /// `stop` said so, which it is asked every few milliseconds.
+    pub fn pair(
+        &mut self,
+        partner: Block<'_>,
+        rows: Range<usize>,
+        stop: &(dyn Fn() -> bool + Sync),
+    ) -> Option<PairCount> {
+        self.run(partner, rows, stop, || Total)
     }
 
     /// The same, and adds each triangle to the counters of its three corners, which are indexed by id. After a `None`
@@ -118,16 +125,18 @@ impl Front<'_, '_> {
     pub fn pair_per_vertex(
         &mut self,
         partner: Block<'_>,
+        rows: Range<usize>,
         per_vertex: &[AtomicU64],
         stop: &(dyn Fn() -> bool + Sync),
     ) -> Option<PairCount> {
         let hubs = self.counter.settings.hubs;
-        self.run(partner, stop, || Corners::new(per_vertex, hubs))
+        self.run(partner, rows, stop, || Corners::new(per_vertex, hubs))
     }
 
     fn run<T: Tally>(
         &mut self,
         partner: Block<'_>,
+        rows: Range<usize>,
         stop: &(dyn Fn() -> bool + Sync),
         tally: impl Fn() -> T + Sync,
     ) -> Option<PairCount> {
@@ -137,10 +146,11 @@ impl Front<'_, '_> {
         let stopped = AtomicBool::new(false);
         workers
             .extend(workers_of.iter_mut().map(|worker| (worker, tally(), Pace { work: 0, stop, stopped: &stopped })));
-        let unit = Tile { front, partner, first: 0, end: partner.rows() };
+        let entries = (partner.offsets[rows.end] - partner.offsets[rows.start]) as usize;
+        let unit = Tile { front, partner, first: rows.start, end: rows.end };
 
         // Small units get small parts, so that every thread has several.
-        let parts = (partner.targets.len() / PART_ENTRIES).max(16 * settings.threads);
+        let parts = (entries / PART_ENTRIES).max(16 * settings.threads);
         let next = AtomicUsize::new(0);
         let probes = AtomicU64::new(0);
         let mut triangles = each(&mut workers, |worker, tally, pace| {
@@ -156,7 +166,7 @@ impl Front<'_, '_> {
             }
         })?;
 
-        let tiles = partner.targets.len().div_ceil(settings.tile).max(1);
+        let tiles = entries.div_ceil(settings.tile).max(1);
         for tile in (0..tiles).map(|tile| unit.part(tile, tiles)) {
             let mut start = hubs.rows().end.max(front.first_row);
             while start < front.end_row() {

@@ -80,8 +80,8 @@ impl Rows {
         for (i, &front) in blocks.iter().enumerate() {
             let mut front = counter.front(front);
             for &partner in &blocks[i..] {
-                let count = front.pair(partner, &|| false).expect("nothing stops it");
-                assert_eq!(front.pair_per_vertex(partner, &per_vertex, &|| false), Some(count));
+                let count = front.pair(partner, 0..partner.rows(), &|| false).expect("nothing stops it");
+                assert_eq!(front.pair_per_vertex(partner, 0..partner.rows(), &per_vertex, &|| false), Some(count));
                 sum.triangles += count.triangles;
                 sum.probes += count.probes;
             }
@@ -156,7 +156,7 @@ fn ids_too_high_to_be_marked() {
     }
     assert!(expected > 3);
     let mut counter = Counter::new(settings(), u64::from(block.end_row()), 8, 8);
-    let count = counter.front(block).pair(block, &|| false).expect("nothing stops it");
+    let count = counter.front(block).pair(block, 0..block.rows(), &|| false).expect("nothing stops it");
     assert_eq!(count.triangles, expected);
 }
 
@@ -169,7 +169,7 @@ fn stops_when_told() {
     for hubs in [0, 1 << 14] {
         let asked = AtomicUsize::new(0);
         let mut counter = Counter::new(Settings { hubs, ..settings() }, 3000, 3000, 3000);
-        let count = counter.front(block).pair(block, &|| asked.fetch_add(1, Relaxed) > 0);
+        let count = counter.front(block).pair(block, 0..block.rows(), &|| asked.fetch_add(1, Relaxed) > 0);
         assert!(asked.load(Relaxed) > 0, "asked {asked:?} times");
         assert_eq!(count, None);
     }

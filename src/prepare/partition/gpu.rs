@@ -1,7 +1,8 @@
 //! Filling bins on a GPU: edges go there as they come, and come back as lines of bins.
 #![allow(unsafe_code)] // kernel launches
 
-use super::{LINE, Partition, Placing, WORDS, changed};
+use super::route::Route;
+use super::{LINE, Placing, WORDS, changed};
 use crate::error::{Error, Result};
 use crate::formats::{Edges, Visitor};
 use crate::gpu::{Arena, Grid, Kernel, Lane, Source, Span, Workspace, sources, span_bytes};
@@ -29,12 +30,12 @@ pub struct Plan {
 }
 
 /// Fills bins with a GPU.
-pub struct Placers<'w, 'p> {
-    lanes: Vec<Placer<'w, 'p>>,
+pub struct Placers<'w, 'r, 'p> {
+    lanes: Vec<Placer<'w, 'r, 'p>>,
 }
 
-struct Shared<'w, 'p> {
-    partition: &'w Partition<'p>,
+struct Shared<'w, 'r, 'p> {
+    route: &'w Route<'r, 'p>,
     source: &'w str,
     gather: Kernel,
     plan_lines: Kernel,
@@ -71,9 +72,10 @@ struct Gathered {
 }
 
 /// One thread's part.
-struct Placer<'w, 'p> {
-    shared: Arc<Shared<'w, 'p>>,
+struct Placer<'w, 'r, 'p> {
+    shared: Arc<Shared<'w, 'r, 'p>>,
     lane: Lane<'w>,
+    number: usize,
     raw: Span<u32>,
     lines: Span<u32>,
     /// What kernels count, then where each bin's lines start.
@@ -105,12 +107,12 @@ fn lane_bytes(batch: u64, gathered: u64, bins: u64) -> u64 {
     span_bytes::<u32>(batch) + span_bytes::<u32>(2 * gathered) + lines + by_bin + rest
 }
 
-impl<'w, 'p> Placers<'w, 'p> {
+impl<'w, 'r, 'p> Placers<'w, 'r, 'p> {
     /// Room for the map and some lanes, or nothing if it does not fit.
-    pub fn plan(workspace: &Workspace, partition: &Partition<'_>, map: &[u32]) -> Option<Plan> {
+    pub fn plan(workspace: &Workspace, route: &Route<'_, '_>, map: &[u32]) -> Option<Plan> {
         let (most_lanes, slot) = workspace.uploader.shape();
-        let bins = partition.parts.len() as u64;
-        let (_, of_granule) = partition.bins.table();
+        let bins = route.bins().spans.len() as u64;
+        let (_, of_granule) = route.bins().table();
         let tables = span_bytes::<u32>(of_granule.len() as u64) + span_bytes::<u32>(bins);
         let free = workspace.arena.free().checked_sub(span_bytes::<u32>(map.len() as u64) + tables)?;
         if map.len() as u64 >= u64::from(u32::MAX) {
@@ -142,7 +144,7 @@ impl<'w, 'p> Placers<'w, 'p> {
     pub fn new(
         workspace: &'w mut Workspace,
         plan: Plan,
-        partition: &'w Partition<'p>,
+        route: &'w Route<'r, 'p>,
         map: &[u32],
         source: &'w str,
     ) -> Result<Self> {
@@ -150,10 +152,10 @@ impl<'w, 'p> Placers<'w, 'p> {
         let (gather, plan_lines) = (kernel("gather_edges")?, kernel("plan_lines")?);
         let (fill_lines, keep_rest, wide) = (kernel("fill_lines")?, kernel("keep_rest")?, wide(workspace));
         let Workspace { queue, uploader, arena, .. } = workspace;
-        let (mantissa, of_granule) = partition.bins.table();
-        let wanted = |&bin: &u32| if partition.wanted[bin as usize] { bin } else { NO_BIN };
+        let (mantissa, of_granule) = route.bins().table();
+        let wanted = |&bin: &u32| if route.wants(bin as usize) { bin } else { NO_BIN };
         let of_granule: Vec<u32> = of_granule.iter().map(wanted).collect();
-        let starts: Vec<u32> = partition.bins.spans.iter().map(|span| span.rows.start as u32).collect();
+        let starts: Vec<u32> = route.bins().spans.iter().map(|span| span.rows.start as u32).collect();
         let on_gpu = take(arena, map.len() as u64)?;
         uploader.upload(&[(Source::Memory(bytes_of(map)), on_gpu.as_bytes())], &|| Ok(()))?.wait()?;
         let tables = [&of_granule, &starts].map(|table| {
@@ -161,13 +163,14 @@ impl<'w, 'p> Placers<'w, 'p> {
             queue.write(table, span).map(|()| span.address())
         });
         let [of_granule, starts] = tables;
-        let count = partition.parts.len() as u32;
+        let count = route.bins().spans.len() as u32;
         let (of_granule, starts) = (of_granule?, starts?);
         let bins = Bins { map: on_gpu.address(), ids: map.len() as u32, mantissa, of_granule, starts, count };
-        let shared = Shared { partition, source, gather, plan_lines, fill_lines, keep_rest, wide, bins };
+        let shared = Shared { route, source, gather, plan_lines, fill_lines, keep_rest, wide, bins };
         let shared = Arc::new(shared);
-        let lanes = uploader.lanes()?.into_iter().take(plan.lanes);
-        let lanes = lanes.map(|lane| Placer::new(shared.clone(), lane, plan, arena)).collect::<Result<_>>()?;
+        let lanes = uploader.lanes()?.into_iter().take(plan.lanes).enumerate();
+        let placer = |(number, lane)| Placer::new(shared.clone(), lane, number, plan, arena);
+        let lanes = lanes.map(placer).collect::<Result<_>>()?;
         Ok(Placers { lanes })
     }
 }
@@ -176,7 +179,7 @@ fn take(arena: &mut Arena, len: u64) -> Result<Span<u32>> {
     arena.take(len).ok_or_else(|| Error::internal("share out GPU memory", "less than planned"))
 }
 
-impl Placing for Placers<'_, '_> {
+impl Placing for Placers<'_, '_, '_> {
     fn visitors(&mut self) -> Vec<&mut dyn Visitor> {
         self.lanes.iter_mut().map(|placer| placer as &mut dyn Visitor).collect()
     }
@@ -189,8 +192,14 @@ impl Placing for Placers<'_, '_> {
     }
 }
 
-impl<'w, 'p> Placer<'w, 'p> {
-    fn new(shared: Arc<Shared<'w, 'p>>, lane: Lane<'w>, plan: Plan, arena: &mut Arena) -> Result<Self> {
+impl<'w, 'r, 'p> Placer<'w, 'r, 'p> {
+    fn new(
+        shared: Arc<Shared<'w, 'r, 'p>>,
+        lane: Lane<'w>,
+        number: usize,
+        plan: Plan,
+        arena: &mut Arena,
+    ) -> Result<Self> {
         let bins = u64::from(shared.bins.count);
         let lines = take(arena, most_lines(plan.gathered, bins) * WORDS as u64)?;
         let told = take(arena, COUNTS + bins + 1)?;
@@ -214,6 +223,7 @@ impl<'w, 'p> Placer<'w, 'p> {
         Ok(Placer {
             shared,
             lane,
+            number,
             raw,
             lines,
             told,
@@ -264,7 +274,7 @@ impl<'w, 'p> Placer<'w, 'p> {
     /// Makes lines of what is gathered and puts them into the bins; the loops met so far. What fills no line stays for
     /// the next time, except at the `last`.
     fn hand_over(&mut self, last: bool) -> Result<u64> {
-        let Placer { shared, lane, lines, told, unit, gathered, .. } = self;
+        let Placer { shared, lane, number, lines, told, unit, gathered, .. } = self;
         let started = Instant::now();
         let bins = shared.bins.count;
         let (queue, by_edge) = (lane.queue(), grid(*gathered, shared.wide));
@@ -295,7 +305,7 @@ impl<'w, 'p> Placer<'w, 'p> {
                 }
                 let lines = (starts[bin + 1] as usize - at).min(words.len() / WORDS);
                 let (now, later) = words.split_at(lines * WORDS);
-                shared.partition.append_lines(bin, now)?;
+                shared.route.lines(*number, bin, now)?;
                 at += lines;
                 words = later;
             }
@@ -318,7 +328,7 @@ impl<'w, 'p> Placer<'w, 'p> {
     }
 }
 
-impl Visitor for Placer<'_, '_> {
+impl Visitor for Placer<'_, '_, '_> {
     fn visit(&mut self, edges: Edges<'_>) -> Result<()> {
         match edges {
             Edges::Narrow(edges) => self.push(edges.as_flattened()),

@@ -4,26 +4,29 @@
 //! For each pair of parcels the heads are grouped by front row, then the rows with many heads and those with few are
 //! counted by a kernel each (`pair`). Counts come back by pairs of stored blocks, so units do not depend on the parcels.
 
+mod loader;
 mod pair;
 mod shares;
 
 use super::count::PairCount;
-use super::driver::{Backend, Found, Work, unit};
+use super::driver::{Backend, Found, Gathering, Part, Work};
 use super::parcels::{Parcel, Piece, parcels};
 use crate::error::{Error, Result};
-use crate::gpu::{Event, Source, Span, Uploader, Workspace, span_bytes};
+use crate::gpu::{Span, Workspace, span_bytes};
 use crate::graph::catalogue::Catalogue;
 use crate::memory::at_least;
+use loader::{Arrived, Loaded, Loader, in_slot, places, steps};
 use pair::{Counting, Front, Kernels, LONGEST_HEAD, Resident};
 use shares::Shares;
-use std::collections::HashMap;
 use std::sync::MutexGuard;
 use std::sync::atomic::AtomicU64;
-use std::sync::mpsc::{Receiver, Sender, channel};
-use std::time::Instant;
+use std::sync::mpsc::channel;
 
 /// Partner parcels in device memory at once: one is counted, one copied.
 const SLOTS: usize = 2;
+
+/// Turns that each of several ranks should have with the partners of a front.
+const TURNS: u64 = 16;
 
 /// Asked now and then: the signal that ends the counting.
 type Stop<'a> = &'a (dyn Fn() -> Option<&'static str> + Sync);
@@ -112,6 +115,13 @@ impl Backend for Gpu<'_> {
             self.gpu.arena.reset(mark);
             done.and(finished)?;
         }
+        // With several ranks the rest of a unit may be another's.
+        if !open.parts.is_empty() {
+            let Gpu { gpu, kernels, per_vertex, stop, .. } = self;
+            let Workspace { queue, stop_flag, .. } = &mut **gpu;
+            Counting { queue, stop_flag, kernels, per_vertex: *per_vertex, stop: *stop }.add_corners()?;
+            found(&open.parts)?;
+        }
         Ok(())
     }
 }
@@ -133,8 +143,13 @@ impl Gpu<'_> {
             let wanted = all.into_iter().filter(|p| work.wants_any(p.pieces.iter().map(|piece| piece.block)));
             Ok::<_, Error>(wanted.collect::<Vec<_>>())
         };
-        let inside = cut(within.clone(), &|p| shares.fits_resident(parcel, p))?;
-        let outside = cut(within.end..graph.len(), &|p| shares.fits_partner(parcel, p))?;
+        // Each rank should get many turns.
+        let most = match work.ranks() {
+            1 => u64::MAX,
+            ranks => (graph.edges() / (TURNS * ranks as u64)).max(graph.layout.longest_row()),
+        };
+        let inside = cut(within.clone(), &|p| p.entries <= most && shares.fits_resident(parcel, p))?;
+        let outside = cut(within.end..graph.len(), &|p| p.entries <= most && shares.fits_partner(parcel, p))?;
         let front = Front::place(&mut self.gpu, graph, parcel, inside.iter().chain(&outside));
         let front = front.ok_or_else(|| too_small(&self.gpu))?;
         let slots = (0..if outside.is_empty() { 0 } else { SLOTS }).map(|_| self.gpu.arena.take(shares.slot / 4));
@@ -147,6 +162,7 @@ impl Gpu<'_> {
         let Workspace { queue, uploader, stop_flag, .. } = &mut **gpu;
         let mut counting = Counting { queue, stop_flag, kernels, per_vertex: *per_vertex, stop };
         let mut units = Units { work, parcel, open, found };
+        let first_row = parcel.first_row(graph);
         let go_on = move || stop().map_or(Ok(()), |reason| Err(Error::Stopped(reason)));
 
         let pieces: Vec<_> = places(parcel, front.resident).collect();
@@ -155,8 +171,8 @@ impl Gpu<'_> {
             let (empty, to_fill) = channel();
             let (filled, to_count) = channel();
             slots.iter().try_for_each(|&slot| empty.send(slot)).map_err(|_| unheard())?;
-            let (loader, partners) = (Loader { graph, uploader, to_fill, filled }, &outside);
-            let steps = &steps;
+            let loader = Loader { work, first_row, uploader, to_fill, filled };
+            let (steps, partners) = (&steps, &outside);
             scope.spawn(move || loader.run(steps, partners, &go_on));
             // Dropped at the first error, it ends the loader.
             let to_count = to_count;
@@ -168,19 +184,18 @@ impl Gpu<'_> {
                 if partner.is_some_and(|partner| partner.pieces.last().is_some_and(|last| first.0.block > last.block)) {
                     return Ok(false);
                 }
-                let Loaded { copied, pieces, .. } = to_count.recv().map_err(|_| unheard())??;
+                let Loaded { copied, parcel: Arrived::Front(pieces) } = to_count.recv().map_err(|_| unheard())?? else {
+                    return Err(unheard());
+                };
                 counting.queue.after(&copied)?;
                 for (piece, place) in arriving.by_ref().take(pieces) {
                     counting.shift(graph, piece, place.starts, place.entry)?;
-                    if partner.is_some_and(|partner| partner.pieces.contains(piece)) {
-                        counting.count_heads(work, &front, piece, place.targets)?;
-                    }
                 }
                 Ok(true)
             };
-            for partner in &inside {
+            while let Some(partner) = inside.get(work.next(first_row, 0)?) {
                 while arrive(&counting, Some(partner))? {}
-                for piece in partner.pieces.iter().filter(|piece| !parcel.pieces.contains(piece)) {
+                for piece in &partner.pieces {
                     let entry = front_entry(parcel, piece);
                     let targets = front.resident.targets.part(entry..entry + piece.entries.len() as u64);
                     counting.count_heads(work, &front, piece, targets)?;
@@ -192,8 +207,9 @@ impl Gpu<'_> {
                 units.tell(partner, &numbers, &counting)?;
             }
             while arrive(&counting, None)? {}
-            for partner in partners {
-                let Loaded { copied, slot, .. } = to_count.recv().map_err(|_| unheard())??;
+            while let Ok(loaded) = to_count.recv() {
+                let Loaded { copied, parcel: Arrived::Partner(partner, slot) } = loaded? else { return Err(unheard()) };
+                let partner = &outside[partner];
                 counting.queue.after(&copied)?;
                 let resident = in_slot(slot, partner);
                 for (piece, place) in places(partner, resident) {
@@ -210,67 +226,9 @@ impl Gpu<'_> {
     }
 }
 
-fn seconds(since: Instant) -> f64 {
-    since.elapsed().as_secs_f64()
-}
-
 /// The error of a thread whose other end is gone; that one has the cause.
 fn unheard() -> Error {
     Error::Lost("copying to the GPU ended early".into())
-}
-
-/// Where a piece of a parcel lies in device memory.
-struct Place {
-    starts: Span<u32>,
-    targets: Span<u32>,
-    /// Its first entry in the parcel.
-    entry: u64,
-}
-
-impl Place {
-    /// What is copied there.
-    fn parts<'g>(&self, graph: &'g Catalogue, piece: &Piece) -> [(Source<'g>, Span<u8>); 2] {
-        let (path, offsets, targets) = graph.block(piece.block).place();
-        let part = |start: u64, first: usize, to: Span<u32>| {
-            (Source::File { path, start: start + 4 * first as u64, bytes: to.bytes() }, to.as_bytes())
-        };
-        [part(offsets, piece.rows.start, self.starts), part(targets, piece.entries.start, self.targets)]
-    }
-}
-
-/// The pieces of a parcel behind one another. The end of a piece's last row is the start of the next one's first.
-fn places(parcel: &Parcel, to: Resident) -> impl Iterator<Item = (&Piece, Place)> {
-    let (mut row, mut entry, last) = (0, 0, parcel.pieces.len() - 1);
-    parcel.pieces.iter().enumerate().map(move |(i, piece)| {
-        let (rows, entries) = (piece.rows.len() as u64, piece.entries.len() as u64);
-        let starts = to.starts.part(row..row + rows + u64::from(i == last));
-        let place = Place { starts, targets: to.targets.part(entry..entry + entries), entry };
-        row += rows;
-        entry += entries;
-        (piece, place)
-    })
-}
-
-/// Pieces that are copied at once: enough to keep all threads busy, an eighth of all if that is more, and none beyond a
-/// partner within the front, which is counted while the next is copied.
-fn steps<'s, 'p>(places: &'s [(&'p Piece, Place)], inside: &[Parcel]) -> Vec<&'s [(&'p Piece, Place)]> {
-    let bytes = |(_, place): &(&Piece, Place)| place.starts.bytes() + place.targets.bytes();
-    let enough = (places.iter().map(bytes).sum::<u64>() / 8).max(32 << 20);
-    let ends = |block| inside.iter().any(|parcel| parcel.pieces.last().is_some_and(|last| last.block == block));
-    let mut sum = 0;
-    let together = |before: &(&Piece, Place), _: &(&Piece, Place)| {
-        sum += bytes(before);
-        let open = sum < enough && !ends(before.0.block);
-        sum = if open { sum } else { 0 };
-        open
-    };
-    places.chunk_by(together).collect()
-}
-
-/// Where a partner parcel lies in a slot.
-fn in_slot(slot: Span<u32>, partner: &Parcel) -> Resident {
-    let after = span_bytes::<u32>(partner.rows + 1) / 4;
-    Resident { starts: slot.part(0..partner.rows + 1), targets: slot.part(after..after + partner.entries) }
 }
 
 /// The entry of a front of whole blocks at which rows of one of them begin.
@@ -279,61 +237,11 @@ fn front_entry(front: &Parcel, piece: &Piece) -> u64 {
     before.sum::<u64>() + piece.entries.start as u64
 }
 
-/// Pieces on their way: what counts them waits until they are `copied`.
-struct Loaded {
-    copied: Event,
-    /// How many pieces these are.
-    pieces: usize,
-    /// Where they lie, if they are no part of the front.
-    slot: Span<u32>,
-}
-
-/// Copies a front and its partners while others are counted.
-struct Loader<'l> {
-    graph: &'l Catalogue,
-    uploader: &'l mut Uploader,
-    to_fill: Receiver<Span<u32>>,
-    filled: Sender<Result<Loaded>>,
-}
-
-impl Loader<'_> {
-    fn run(mut self, front: &[&[(&Piece, Place)]], partners: &[Parcel], go_on: &(dyn Fn() -> Result<()> + Sync)) {
-        let nowhere = Span::default();
-        if !front.iter().all(|step| self.load(step.iter().map(|(piece, place)| (*piece, place)), nowhere, go_on)) {
-            return;
-        }
-        for partner in partners {
-            let Ok(slot) = self.to_fill.recv() else { return };
-            let places: Vec<_> = places(partner, in_slot(slot, partner)).collect();
-            if !self.load(places.iter().map(|(piece, place)| (*piece, place)), slot, go_on) {
-                return;
-            }
-        }
-    }
-
-    /// False if nobody waits for more.
-    fn load<'i>(
-        &mut self,
-        places: impl Iterator<Item = (&'i Piece, &'i Place)>,
-        slot: Span<u32>,
-        go_on: &(dyn Fn() -> Result<()> + Sync),
-    ) -> bool {
-        let started = Instant::now();
-        let parts: Vec<_> = places.flat_map(|(piece, place)| place.parts(self.graph, piece)).collect();
-        let copied = self.uploader.upload(&parts, go_on);
-        tracing::debug!(blocks = parts.len() / 2, seconds = seconds(started), "copied");
-        let failed = copied.is_err();
-        let loaded = copied.map(|copied| Loaded { copied, pieces: parts.len() / 2, slot });
-        self.filled.send(loaded).is_ok() && !failed
-    }
-}
-
-/// Units that were not told yet.
+/// Parts that were not told yet: counts at vertices do not tell units apart, so they wait until no unit is half done.
 #[derive(Default)]
 struct Open {
-    /// Of a block in several parcels, counts are complete with the last.
-    partial: HashMap<u64, PairCount>,
-    complete: Vec<(u64, PairCount)>,
+    gathering: Gathering,
+    parts: Vec<Part>,
 }
 
 /// Units under way while a front parcel is in hand.
@@ -345,9 +253,9 @@ struct Units<'u, 'w> {
 }
 
 impl Units<'_, '_> {
-    /// Adds up triangles and probes of every pair of blocks, front after front, and tells the units that are complete.
+    /// Tells triangles and probes of every pair of pieces, front after front.
     fn tell(&mut self, partner: &Parcel, numbers: &[u64], counting: &Counting<'_>) -> Result<()> {
-        let Open { partial, complete } = &mut *self.open;
+        let Open { gathering, parts } = &mut *self.open;
         let mut numbers = numbers.chunks_exact(2);
         for front in &self.parcel.pieces {
             for partner in &partner.pieces {
@@ -355,22 +263,19 @@ impl Units<'_, '_> {
                 if !self.work.wants(front.block, partner.block) {
                     continue;
                 }
-                let number = unit(front.block, partner.block);
-                let count = partial.entry(number).or_default();
-                count.triangles += triangles;
-                count.probes += probes;
-                if front.ends_block && partner.ends_block {
-                    complete.extend(partial.remove_entry(&number));
+                let pairs = (front.rows.len() * partner.rows.len()) as u64;
+                let count = PairCount { triangles, probes };
+                let part = Part { front: front.block, partner: partner.block, pairs, count };
+                if counting.per_vertex.is_some() {
+                    gathering.add(self.work.graph, &part);
                 }
+                parts.push(part);
             }
         }
-        if counting.per_vertex.is_some() {
-            // Counts at vertices do not tell units apart: they are taken when none is half done.
-            if !partial.is_empty() {
-                return Ok(());
-            }
-            counting.add_corners()?;
+        if !gathering.is_empty() {
+            return Ok(());
         }
-        (self.found)(&std::mem::take(complete))
+        counting.add_corners()?;
+        (self.found)(&std::mem::take(parts))
     }
 }

@@ -1,0 +1,139 @@
+//! Copies a front and the partners that pass it into device memory, while others are counted.
+
+use super::pair::Resident;
+use crate::algo::triangle::driver::Work;
+use crate::algo::triangle::parcels::{Parcel, Piece};
+use crate::error::Result;
+use crate::gpu::{Event, Source, Span, Uploader, span_bytes};
+use crate::graph::catalogue::Catalogue;
+use std::sync::mpsc::{Receiver, Sender};
+use std::time::Instant;
+
+/// What is on its way: what counts it waits until it is `copied`.
+pub(super) struct Loaded {
+    pub(super) copied: Event,
+    pub(super) parcel: Arrived,
+}
+
+pub(super) enum Arrived {
+    /// So many pieces of the front.
+    Front(usize),
+    /// A partner by its place in the list, in a slot.
+    Partner(usize, Span<u32>),
+}
+
+/// Copies a front and its partners while others are counted.
+pub(super) struct Loader<'l> {
+    pub(super) work: &'l Work<'l>,
+    pub(super) first_row: u32,
+    pub(super) uploader: &'l mut Uploader,
+    pub(super) to_fill: Receiver<Span<u32>>,
+    pub(super) filled: Sender<Result<Loaded>>,
+}
+
+impl Loader<'_> {
+    pub(super) fn run(
+        mut self,
+        front: &[&[(&Piece, Place)]],
+        partners: &[Parcel],
+        go_on: &(dyn Fn() -> Result<()> + Sync),
+    ) {
+        for step in front {
+            if !self.load(step.iter().map(|(piece, place)| (*piece, place)), Arrived::Front, go_on) {
+                return;
+            }
+        }
+        if partners.is_empty() {
+            return;
+        }
+        while let Ok(slot) = self.to_fill.recv() {
+            let partner = match self.work.next(self.first_row, 1) {
+                Ok(partner) if partner < partners.len() => partner,
+                Ok(_) => return,
+                Err(e) => {
+                    let _ = self.filled.send(Err(e));
+                    return;
+                }
+            };
+            let places: Vec<_> = places(&partners[partner], in_slot(slot, &partners[partner])).collect();
+            let pieces = places.iter().map(|(piece, place)| (*piece, place));
+            if !self.load(pieces, |_| Arrived::Partner(partner, slot), go_on) {
+                return;
+            }
+        }
+    }
+
+    /// False if nobody waits for more.
+    fn load<'i>(
+        &mut self,
+        places: impl Iterator<Item = (&'i Piece, &'i Place)>,
+        arrived: impl FnOnce(usize) -> Arrived,
+        go_on: &(dyn Fn() -> Result<()> + Sync),
+    ) -> bool {
+        let started = Instant::now();
+        let parts: Vec<_> = places.flat_map(|(piece, place)| place.parts(self.work.graph, piece)).collect();
+        let copied = self.uploader.upload(&parts, go_on);
+        tracing::debug!(blocks = parts.len() / 2, seconds = seconds(started), "copied");
+        let failed = copied.is_err();
+        let loaded = copied.map(|copied| Loaded { copied, parcel: arrived(parts.len() / 2) });
+        self.filled.send(loaded).is_ok() && !failed
+    }
+}
+
+/// Where a piece of a parcel lies in device memory.
+pub(super) struct Place {
+    pub(super) starts: Span<u32>,
+    pub(super) targets: Span<u32>,
+    /// Its first entry in the parcel.
+    pub(super) entry: u64,
+}
+
+impl Place {
+    /// What is copied there.
+    fn parts<'g>(&self, graph: &'g Catalogue, piece: &Piece) -> [(Source<'g>, Span<u8>); 2] {
+        let (path, offsets, targets) = graph.block(piece.block).place();
+        let part = |start: u64, first: usize, to: Span<u32>| {
+            (Source::File { path, start: start + 4 * first as u64, bytes: to.bytes() }, to.as_bytes())
+        };
+        [part(offsets, piece.rows.start, self.starts), part(targets, piece.entries.start, self.targets)]
+    }
+}
+
+/// The pieces of a parcel behind one another. The end of a piece's last row is the start of the next one's first.
+pub(super) fn places(parcel: &Parcel, to: Resident) -> impl Iterator<Item = (&Piece, Place)> {
+    let (mut row, mut entry, last) = (0, 0, parcel.pieces.len() - 1);
+    parcel.pieces.iter().enumerate().map(move |(i, piece)| {
+        let (rows, entries) = (piece.rows.len() as u64, piece.entries.len() as u64);
+        let starts = to.starts.part(row..row + rows + u64::from(i == last));
+        let place = Place { starts, targets: to.targets.part(entry..entry + entries), entry };
+        row += rows;
+        entry += entries;
+        (piece, place)
+    })
+}
+
+/// Pieces that are copied at once: enough to keep all threads busy, an eighth of all if that is more, and none beyond a
+/// partner within the front, which is counted while the next is copied.
+pub(super) fn steps<'s, 'p>(places: &'s [(&'p Piece, Place)], inside: &[Parcel]) -> Vec<&'s [(&'p Piece, Place)]> {
+    let bytes = |(_, place): &(&Piece, Place)| place.starts.bytes() + place.targets.bytes();
+    let enough = (places.iter().map(bytes).sum::<u64>() / 8).max(32 << 20);
+    let ends = |block| inside.iter().any(|parcel| parcel.pieces.last().is_some_and(|last| last.block == block));
+    let mut sum = 0;
+    let together = |before: &(&Piece, Place), _: &(&Piece, Place)| {
+        sum += bytes(before);
+        let open = sum < enough && !ends(before.0.block);
+        sum = if open { sum } else { 0 };
+        open
+    };
+    places.chunk_by(together).collect()
+}
+
+/// Where a partner parcel lies in a slot.
+pub(super) fn in_slot(slot: Span<u32>, partner: &Parcel) -> Resident {
+    let after = span_bytes::<u32>(partner.rows + 1) / 4;
+    Resident { starts: slot.part(0..partner.rows + 1), targets: slot.part(after..after + partner.entries) }
+}
+
+fn seconds(since: Instant) -> f64 {
+    since.elapsed().as_secs_f64()
+}

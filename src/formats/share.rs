@@ -1,0 +1,122 @@
+//! One of several ranks' share of a scan, and what all shares together tell.
+
+use std::ops::Range;
+use std::path::{Path, PathBuf};
+
+use xxhash_rust::xxh3::xxh3_64_with_seed;
+
+use super::Scan;
+use super::layout::{Head, Layout};
+use crate::error::{At, Error, Result};
+
+/// Which of `ranks` shares of an input. Plain files and generators are divided by chunks, packed files go whole.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Share {
+    /// From 0.
+    pub rank: usize,
+    /// At least 1.
+    pub ranks: usize,
+}
+
+impl Share {
+    /// The whole input.
+    pub const ALL: Share = Share { rank: 0, ranks: 1 };
+
+    /// Of `chunks` chunks, those of this share.
+    pub fn range(self, chunks: u64) -> Range<u64> {
+        let start = |rank: usize| (u128::from(chunks) * rank as u128 / self.ranks as u128) as u64;
+        start(self.rank)..start(self.rank + 1)
+    }
+
+    /// Whether the `nth` of the packed files is in it.
+    pub fn has(self, nth: usize) -> bool {
+        nth % self.ranks == self.rank
+    }
+}
+
+/// What a scan of a share saw. Added up over all shares it tells what a [`Scan`] of the whole input does.
+#[derive(Debug)]
+pub struct Seen {
+    parts: Vec<(PathBuf, Option<Head>)>,
+    /// By part its entries, then by part its lines of vertices, then the hash of each chunk of the input: zero for what
+    /// is in other shares.
+    sums: Vec<u64>,
+    /// The vertex count that a header declares and one, the largest of all parts.
+    declared: u64,
+    checksum: Checksum,
+}
+
+#[derive(Debug)]
+enum Checksum {
+    /// Of the hashes.
+    Chunks,
+    /// Known.
+    Is(u64),
+}
+
+impl Seen {
+    pub(super) fn files(parts: Vec<(PathBuf, Option<Head>)>, sums: Vec<u64>) -> Seen {
+        let declared = parts.iter().filter_map(|(_, head)| head.as_ref()?.vertices).max();
+        Seen { parts, sums, declared: declared.map_or(0, |n| n.saturating_add(1)), checksum: Checksum::Chunks }
+    }
+
+    /// Of a generator, which made `edges` edges.
+    pub(crate) fn generated(edges: u64, vertices: u64, checksum: u64) -> Seen {
+        let declared = vertices.saturating_add(1);
+        Seen { parts: Vec::new(), sums: vec![edges], declared, checksum: Checksum::Is(checksum) }
+    }
+
+    /// Numbers to be added up over all shares.
+    pub fn sums(&mut self) -> &mut [u64] {
+        &mut self.sums
+    }
+
+    /// Numbers of which the largest of all shares is to be taken.
+    pub fn most(&mut self) -> &mut [u64] {
+        std::slice::from_mut(&mut self.declared)
+    }
+
+    /// What all shares saw, once their numbers are one.
+    ///
+    /// # Errors
+    /// Bad input where a header of this share says otherwise.
+    pub fn finish(self) -> Result<Scan> {
+        let parts = self.parts.len();
+        let (entries, rest) = self.sums.split_at(parts.max(1).min(self.sums.len()));
+        if let Checksum::Is(checksum) = self.checksum {
+            return Ok(Scan { edges: entries.iter().sum(), declared_vertices: self.declared.checked_sub(1), checksum });
+        }
+        let (rows, hashes) = rest.split_at(parts.min(rest.len()));
+        for (((path, head), &entries), &rows) in self.parts.iter().zip(entries).zip(rows) {
+            head.as_ref().map_or(Ok(()), |head| check_counts(path, head, entries, rows))?;
+        }
+        let bytes: Vec<u8> = hashes.iter().flat_map(|hash| hash.to_le_bytes()).collect();
+        let checksum = xxh3_64_with_seed(&bytes, parts as u64);
+        Ok(Scan { edges: entries.iter().sum(), declared_vertices: self.declared.checked_sub(1), checksum })
+    }
+}
+
+/// Compares what the header declares with what was there.
+fn check_counts(path: &Path, head: &Head, entries: u64, rows: u64) -> Result<()> {
+    const REMEDY: &str = "the file is cut short, or its header is wrong: fetch or make it again";
+    let wrong = |expected: String, found: String| Err(Error::input(path, At::File, expected, found, REMEDY));
+    match (&head.layout, head.entries) {
+        (Layout::Metis(adjacency), Some(edges)) => {
+            if rows < adjacency.vertices {
+                return wrong(
+                    format!("{} lines of vertices, as the header says", adjacency.vertices),
+                    rows.to_string(),
+                );
+            }
+            if entries != edges && Some(entries) != edges.checked_mul(2) {
+                let expected = format!("{edges} edges, as the header says, listed twice or once each");
+                return wrong(expected, format!("{entries} neighbours"));
+            }
+        }
+        (_, Some(declared)) if declared != entries => {
+            return wrong(format!("{declared} entries, as the header says"), entries.to_string());
+        }
+        _ => {}
+    }
+    Ok(())
+}

@@ -1,0 +1,175 @@
+//! The stages `partition` and `sort`: from edges and the order of vertices to stored blocks. Every rank sends the edges of its share
+//! of the input to the ranks that build their blocks.
+
+use super::graph::{Facts, Stored};
+use super::ordered::Ordered;
+use super::progress::{StageProgress, Unit};
+use super::session::{Moved, Session, Watched};
+use crate::comm::Shape;
+use crate::config::size;
+use crate::error::{Error, Result};
+use crate::formats::{Input, Seen, Share};
+use crate::graph::degrees::{Degrees, Summary};
+use crate::graph::layout::Layout;
+use crate::memory::at_least;
+use crate::prepare::blocks::Builder;
+use crate::prepare::partition::route::{NOBODY, Route};
+use crate::prepare::partition::{Partition, changed};
+use crate::prepare::shares::{Shares, Sizes};
+use crate::prepare::{Accelerator, dictionary, sort};
+use rayon::prelude::*;
+use std::path::PathBuf;
+
+/// Messages of edges to other ranks: every thread gathers one for each rank, and those should not take much memory.
+fn messages(ranks: usize, threads: usize) -> Shape {
+    let words = ((16 << 20) / (ranks * threads)).clamp(1 << 10, 64 << 10);
+    let takers = threads.min(4);
+    Shape { words, outgoing: threads + 4 * ranks.min(16), incoming: 2 * takers + ranks.min(16), takers }
+}
+
+/// The blocks of a graph, and by which rank each that is not stored yet is to be built.
+pub(super) struct Build<'a> {
+    pub(super) layout: &'a Layout,
+    pub(super) builders: Vec<u32>,
+}
+
+impl Session {
+    /// How this rank shares its memory between map, bins and sorting. The map is reserved already.
+    fn shares(&self, input: &Input, facts: &Facts, build: &Build<'_>) -> Result<Shares> {
+        let needs = super::needs::needs(facts, input, self.threads);
+        let own = self.budget.free() + 4 * facts.ids;
+        Shares::new(build.layout, needs, own).map_err(|smallest| Error::Limit {
+            limit: "host_memory",
+            given: size::show(self.budget.limit()),
+            needed: at_least((self.budget.limit() + smallest).saturating_sub(own)),
+            purpose: "sorting edges into rows".into(),
+        })
+    }
+
+    pub(super) fn partition_and_sort(
+        &mut self,
+        input: &Input,
+        facts: &Facts,
+        mut ordered: Ordered,
+        build: &Build<'_>,
+    ) -> Result<Stored> {
+        let folder = self.graph_folder();
+        let layout = build.layout;
+        let ranks = self.comm.ranks();
+        let messages = messages(ranks, self.threads);
+        let on_the_way = messages.bytes(ranks) + Route::bytes(ranks, self.threads, messages.words);
+        let exchanging = self.budget.reserve(on_the_way, "edges on the way to other ranks")?;
+        let Shares { bins, sizes: Sizes { chunk, pool, in_flight, .. } } = self.shares(input, facts, build)?;
+        let owners: Vec<u32> = bins.block_of.iter().map(|&b| build.builders[b]).collect();
+        let wanted_bins: Vec<bool> = owners.iter().map(|&rank| rank == self.comm.rank() as u32).collect();
+        let wanted: Vec<bool> = build.builders.iter().map(|&rank| rank == self.comm.rank() as u32).collect();
+        let mut memory = self.budget.zeroed(pool, "edges between partition and sort")?;
+        let partition = Partition::new(&bins, &wanted_bins, &mut memory, chunk, &self.spill())?;
+
+        let bytes = input.bytes() / ranks as u64;
+        self.stage("partition", bytes, Unit::Bytes, |s, progress| {
+            let s = &*s;
+            let order = ordered.order();
+            let name = input.name();
+            let ((mut seen, loops), exchanged) = s.comm.exchange(
+                messages,
+                |outbox| {
+                    let route =
+                        Route::new(&partition, &owners, s.comm.rank(), ranks, outbox, s.threads, messages.words);
+                    s.place_edges(input, facts, &order.map, &name, &route, progress)
+                },
+                |_, message| partition.take_message(message),
+            )?;
+            if ranks > 1 {
+                let (sent, seconds) = (size::show(exchanged.sent_bytes), exchanged.seconds);
+                tracing::info!(sent, received = size::show(exchanged.received_bytes), seconds, "edges exchanged");
+            }
+            s.comm.all_sum(seen.sums());
+            s.comm.all_max(seen.most());
+            let (scan, mut loops) = (seen.finish()?, [loops]);
+            s.comm.all_sum(&mut loops);
+            if (scan.checksum, scan.edges, loops) != (facts.checksum, facts.edges, [facts.loops]) {
+                return Err(changed(&name));
+            }
+            Ok(((), Moved { read: progress.done(), written: partition.spilled() }))
+        })?;
+        drop(exchanging);
+        ordered.finish(&self.syncer)?;
+        let vertices = ordered.order().runs.vertices();
+        drop(ordered);
+
+        let (bytes, summary, edges) = self.stage("sort", facts.edges - facts.loops, Unit::Edges, |s, progress| {
+            let degrees = Degrees::new(vertices, &s.budget)?;
+            let builder = Builder {
+                partition: &partition,
+                bins: &bins,
+                layout,
+                wanted: &wanted,
+                degrees: &degrees,
+                folder: &folder,
+                key: facts.content,
+                in_flight,
+                syncer: &s.syncer,
+            };
+            let mut device = s.accelerator();
+            let by_device =
+                device.as_mut().map(|device| device.sorting(&bins, layout.rows(), s.threads)).transpose()?;
+            let mut by_device = by_device.flatten();
+            let sorters = by_device.as_mut().map_or_else(|| sort::sorters(s.threads), |sorting| sorting.sorters());
+            let built = builder.build(sorters, &Watched(progress))?;
+            by_device.map_or(Ok(()), |mut sorting| sorting.finish(&degrees))?;
+            let stored_before: Vec<bool> = build.builders.iter().map(|&rank| rank != NOBODY).collect();
+            s.add_stored(&degrees, &folder, facts.content, layout, &stored_before)?;
+            let mut degrees = degrees.finish();
+            s.comm.sum_shares(&mut degrees);
+            let mine = &degrees[s.comm.share(degrees.len())];
+            let mut edges = [mine.par_iter().map(|&d| u64::from(d)).sum::<u64>()];
+            s.comm.all_sum(&mut edges);
+            let summary = Summary::of(mine).joined(&s.comm);
+            let mut written = built.bytes;
+            if s.needs_degrees() {
+                written += s.write_degrees(&mut degrees, facts.content)?;
+            }
+            Ok(((built.bytes, summary, edges[0] / 2), Moved { read: partition.spilled(), written }))
+        })?;
+        tracing::debug!(bytes, "blocks written");
+        let blocks = layout.blocks() as u64;
+        Ok(Stored { edges, blocks, degrees: self.needs_degrees(), summary })
+    }
+
+    /// Sends the edges of this rank's share of the input on their way to bins; what was seen of it, and loops.
+    fn place_edges(
+        &self,
+        input: &Input,
+        facts: &Facts,
+        map: &[u32],
+        name: &str,
+        route: &Route<'_, '_>,
+        progress: &StageProgress,
+    ) -> Result<(Seen, u64)> {
+        let dictionary = match facts.sparse {
+            true => Some(self.open_ids(facts.identity)?),
+            false => None,
+        };
+        let mut device = self.accelerator();
+        let by_device = device.as_mut().map(|device| device.placing(route, map, name)).transpose()?;
+        let mut placing = by_device.flatten().unwrap_or_else(|| {
+            Box::new((0..self.threads).map(|lane| route.scatter(lane, map, name)).collect::<Vec<_>>())
+        });
+        let visitors = placing.visitors().into_iter();
+        let mut visitors: Vec<_> =
+            visitors.map(|visitor| dictionary::Numbered::new(dictionary.as_ref(), name, visitor)).collect();
+        let share = Share { rank: self.comm.rank(), ranks: self.comm.ranks() };
+        let seen = input.scan_share(share, &mut visitors, &Watched(progress))?;
+        drop(visitors);
+        let loops = placing.finish()?;
+        route.flush()?;
+        Ok((seen, loops))
+    }
+
+    /// Where bins that find no room go: a file of this rank alone.
+    fn spill(&self) -> PathBuf {
+        let name = format!("spill.{}.{}", std::process::id(), self.comm.rank());
+        self.job.scratch.clone().unwrap_or_else(|| self.graph_folder()).join(name)
+    }
+}

@@ -1,0 +1,158 @@
+//! What ranks have to agree on before they share a job, and how they share a machine.
+
+use super::{host, session};
+use crate::comm::Comm;
+use crate::config::Job;
+use crate::error::{Error, Result};
+use serde::de::DeserializeOwned;
+use serde::{Deserialize, Serialize};
+use std::path::Path;
+use std::time::{Duration, Instant};
+use xxhash_rust::xxh3::xxh3_64;
+
+/// How long a file that another node wrote may stay out of sight: network file systems ask for names this often.
+const OUT_OF_SIGHT: Duration = Duration::from_secs(70);
+
+/// What the leader decides, on every rank.
+///
+/// # Errors
+/// Those of `decide`.
+pub(super) fn agreed<T: Serialize + DeserializeOwned>(comm: &Comm, decide: impl FnOnce() -> Result<T>) -> Result<T> {
+    if comm.ranks() == 1 {
+        return decide();
+    }
+    let wrong = |e| Error::internal("tell other ranks", e);
+    if comm.leads() {
+        let decided = decide()?;
+        comm.broadcast(serde_json::to_vec(&decided).map_err(wrong)?);
+        Ok(decided)
+    } else {
+        serde_json::from_slice(&comm.broadcast(Vec::new())).map_err(wrong)
+    }
+}
+
+/// What all ranks must have alike.
+#[derive(Debug, PartialEq, Serialize, Deserialize)]
+struct Alike {
+    version: String,
+    job: u64,
+}
+
+/// Refuses ranks of another version or with another job, by name.
+///
+/// # Errors
+/// [`Error::Usage`].
+pub(super) fn check_alike(job: &Job, comm: &Comm) -> Result<()> {
+    let mine = Alike { version: env!("CARGO_PKG_VERSION").into(), job: xxh3_64(format!("{job:?}").as_bytes()) };
+    refuse_others(comm, &mine, |leader: &Alike, other: &Alike| match leader.version == other.version {
+        true => {
+            "was given another job than rank 0: start all ranks with the same job file, --set and environment".into()
+        }
+        false => format!("runs gpugraph {}, rank 0 runs {}: install one version", other.version, leader.version),
+    })
+}
+
+/// Refuses ranks that see another input than the leader. `identity` is what this rank sees.
+///
+/// # Errors
+/// [`Error::Usage`].
+pub(super) fn check_input(comm: &Comm, name: &str, identity: u64) -> Result<()> {
+    refuse_others(comm, &identity, |_, _| {
+        format!(
+            "sees another {name} than rank 0 (by size, time, inode or contents): all ranks must read one shared file"
+        )
+    })
+}
+
+fn refuse_others<T: Serialize + DeserializeOwned + PartialEq>(
+    comm: &Comm,
+    mine: &T,
+    why: impl Fn(&T, &T) -> String,
+) -> Result<()> {
+    if comm.ranks() == 1 {
+        return Ok(());
+    }
+    let wrong = |e| Error::internal("compare ranks", e);
+    let all = comm.all_gather(&serde_json::to_vec(&(host::name(), mine)).map_err(wrong)?);
+    let all: Vec<(String, T)> =
+        all.iter().map(|one| serde_json::from_slice(one)).collect::<Result<_, _>>().map_err(wrong)?;
+    let Some((_, leader)) = all.first() else { return Ok(()) };
+    match all.iter().enumerate().find(|(_, (_, other))| other != leader) {
+        Some((rank, (host, other))) => Err(Error::Usage(format!("rank {rank} on {host} {}", why(leader, other)))),
+        None => Ok(()),
+    }
+}
+
+/// Refuses a workdir that not all ranks see: the leader leaves a file there for a moment.
+///
+/// # Errors
+/// [`Error::Io`], naming rank and host.
+pub(super) fn check_shared(workdir: &Path, comm: &Comm) -> Result<()> {
+    if comm.nodes() == 1 {
+        return Ok(());
+    }
+    let token = workdir.join("ranks.token");
+    let text = format!("{}:{}:{:?}", host::name(), std::process::id(), std::time::SystemTime::now());
+    let text = agreed(comm, || {
+        std::fs::write(&token, &text).map_err(|e| Error::io("write", &token, e))?;
+        Ok(text)
+    })?;
+    let seen = wait_for(|| std::fs::read_to_string(&token).ok().filter(|found| *found == text));
+    comm.barrier();
+    if comm.leads() {
+        let _ = std::fs::remove_file(&token);
+    }
+    seen.map(drop).ok_or_else(|| {
+        let why = format!("rank {} on {} does not see the workdir of rank 0", comm.rank(), host::name());
+        let e = std::io::Error::new(std::io::ErrorKind::NotFound, why);
+        Error::io("share the workdir (it must be on a file system of all nodes)", workdir, e)
+    })
+}
+
+/// Asks again and again for what another node may just have written.
+pub(super) fn wait_for<T>(look: impl Fn() -> Option<T>) -> Option<T> {
+    let started = Instant::now();
+    loop {
+        match look() {
+            None if started.elapsed() < OUT_OF_SIGHT => std::thread::sleep(Duration::from_millis(200)),
+            seen => return seen,
+        }
+    }
+}
+
+/// Threads of this rank: as configured, else its part of the cores that the ranks of this machine may use.
+pub(super) fn threads(job: &Job, comm: &Comm) -> usize {
+    let mine = session::threads(job.limits.threads);
+    if job.limits.threads > 0 || comm.local_ranks() == 1 {
+        return mine;
+    }
+    // Ranks that were bound to cores have different ones, others have all of them in common.
+    let all = comm.all_gather(&host::affinity());
+    let here = comm.all_gather(host::name().as_bytes());
+    let local = all.iter().zip(&here).filter(|(_, name)| **name == here[comm.rank()]).map(|(mask, _)| mask);
+    let mut cores: Vec<u8> = Vec::new();
+    for mask in local {
+        cores.resize(cores.len().max(mask.len()), 0);
+        cores.iter_mut().zip(mask).for_each(|(all, one)| *all |= one);
+    }
+    let count = |mask: &[u8]| mask.iter().map(|byte| byte.count_ones() as usize).sum::<usize>();
+    let bound = count(&all[comm.rank()]) < count(&cores);
+    let granted_each = std::env::var_os("SLURM_CPUS_PER_TASK").is_some();
+    match bound || granted_each {
+        true => mine.min(count(&cores) / comm.local_ranks()).max(1),
+        false => (mine / comm.local_ranks()).max(1),
+    }
+}
+
+/// The limit of this rank in bytes: as configured, else its part of what the machine has free.
+pub(super) fn host_memory(job: &Job, comm: &Comm) -> u64 {
+    match job.limits.host_memory {
+        Some(limit) => limit,
+        None => {
+            let free = session::host_memory(job);
+            // All have looked before any takes some.
+            comm.barrier();
+            free / comm.local_ranks() as u64
+        }
+    }
+}

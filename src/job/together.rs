@@ -1,0 +1,295 @@
+//! Counting units with all ranks: the leader tells whose turn it is and keeps the one book of what is counted.
+//!
+//! A rank asks for its next item and sends the counts of those it has done; the leader has a thread that answers, beside those
+//! that count. Units are few next to what they cost: an item takes milliseconds, an answer some tens of microseconds.
+
+use super::signals;
+use crate::algo::triangle::PairCount;
+use crate::algo::triangle::driver::{self, Backend, Gathering, Part, Turns};
+use crate::comm::Comm;
+use crate::error::{Error, Result};
+use crate::graph::catalogue::Catalogue;
+use std::collections::{HashMap, HashSet};
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering::Relaxed};
+use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
+
+/// Called by the leader with the numbers and counts of units that are complete.
+pub(super) type Keep<'a> = &'a mut (dyn FnMut(&[(u64, PairCount)]) -> Result<()> + Send);
+/// Called on all ranks together; it is told whether it is the last time.
+pub(super) type Between<'a> = Option<&'a mut dyn FnMut(bool) -> Result<()>>;
+
+/// First words of messages to the leader: which turn is mine; parts that are counted; I am where all ranks meet.
+const NEXT: u64 = 0;
+const PARTS: u64 = 1;
+const MEET: u64 = 2;
+/// How long to sleep between looks for a message, at least and at most.
+const NAPS: [Duration; 2] = [Duration::from_micros(20), Duration::from_micros(500)];
+
+/// All units of a graph that are not done, counted by the ranks of `comm` together.
+pub(super) struct Together<'a> {
+    pub(super) comm: &'a Comm,
+    pub(super) graph: &'a Catalogue,
+    pub(super) done: &'a HashSet<u64>,
+}
+
+impl Together<'_> {
+    /// Counts with `backend`, if this rank counts at all: one rank must. The leader's `keep` takes all units. `between` is
+    /// called after each group of fronts and at the end, with nothing counted that was not kept.
+    ///
+    /// # Errors
+    /// Those of counting, `keep` and `between`. Other ranks are left waiting: the job is to be ended.
+    pub(super) fn count(&self, backend: Option<&mut dyn Backend>, keep: Keep<'_>, between: Between<'_>) -> Result<()> {
+        match (self.comm.ranks(), self.comm.leads()) {
+            (1, _) => {
+                let desk = Desk::new(self, keep);
+                self.rounds(backend, &desk, &mut |parts| desk.take(parts), between, &desk.calls, &mut Ok)
+            }
+            (_, true) => self.lead(backend, keep, between),
+            _ => self.follow(backend, between),
+        }
+    }
+
+    fn lead(&self, backend: Option<&mut dyn Backend>, keep: Keep<'_>, between: Between<'_>) -> Result<()> {
+        let desk = Desk::new(self, keep);
+        std::thread::scope(|scope| {
+            let answering = std::thread::Builder::new().name("turns".into()).spawn_scoped(scope, || desk.answer());
+            let answering = answering.map_err(|e| Error::io("start a thread that answers ranks", "turns", e))?;
+            let mut found = |parts: &[Part]| desk.take(parts);
+            let counted = self.rounds(backend, &desk, &mut found, between, &desk.calls, &mut |last| desk.meet(last));
+            desk.closed.store(true, Relaxed);
+            let answered = answering.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic));
+            // What went wrong at the desk is the cause.
+            answered.and(counted)
+        })
+    }
+
+    fn follow(&self, backend: Option<&mut dyn Backend>, between: Between<'_>) -> Result<()> {
+        let comm = self.comm;
+        let mut found = |parts: &[Part]| {
+            // Messages are to be small.
+            for parts in parts.chunks(64) {
+                let words = parts.iter().flat_map(|part| {
+                    let PairCount { triangles, probes } = part.count;
+                    [part.front as u64, part.partner as u64, part.pairs, triangles, probes]
+                });
+                comm.send(0, &bytes([PARTS].into_iter().chain(words)));
+            }
+            signals::check()
+        };
+        let asking = Asking { comm, one: Mutex::new(()) };
+        self.rounds(backend, &asking, &mut found, between, &Mutex::new(()), &mut |last| {
+            comm.send(0, &bytes([MEET, last.into()]));
+            Ok(last)
+        })
+    }
+
+    /// Counts, and meets the other ranks after each group of fronts if there is something to do then, and at the end.
+    /// `meet` is told whether this rank knows that it is the end, and tells the leader whether any does. Only who holds
+    /// `calls` may call other ranks.
+    fn rounds(
+        &self,
+        backend: Option<&mut dyn Backend>,
+        turns: &dyn Turns,
+        found: driver::Found<'_>,
+        mut between: Between<'_>,
+        calls: &Mutex<()>,
+        meet: &mut dyn FnMut(bool) -> Result<bool>,
+    ) -> Result<()> {
+        let counts = backend.is_some();
+        let each = between.is_some();
+        let mut round = |end| -> Result<bool> {
+            let last = meet(end)?;
+            let _all_are_here = lock(calls);
+            let last = self.comm.broadcast(vec![last.into()]) == [1];
+            between.as_mut().map_or(Ok(()), |between| between(last))?;
+            Ok(last)
+        };
+        if let Some(backend) = backend {
+            let mut after = || if each { round(false).map(drop) } else { Ok(()) };
+            driver::run(self.graph, self.done, backend, turns, found, &mut after)?;
+        }
+        // Who does not count has no fronts to tell the rounds by.
+        while !round(counts || !each)? {}
+        Ok(())
+    }
+}
+
+/// Where the leader keeps whose turn it is and what is counted.
+struct Desk<'a> {
+    comm: &'a Comm,
+    graph: &'a Catalogue,
+    turns: Mutex<HashMap<u64, u64>>,
+    book: Mutex<(Gathering, Keep<'a>)>,
+    /// How many have come to each meeting, and whether any of them says that it is the last.
+    met: Mutex<Vec<(usize, bool)>>,
+    /// Meetings of this rank.
+    held: AtomicUsize,
+    /// Held by who calls other ranks.
+    calls: Mutex<()>,
+    closed: AtomicBool,
+    failed: AtomicBool,
+}
+
+impl<'a> Desk<'a> {
+    fn new(together: &Together<'a>, keep: Keep<'a>) -> Self {
+        Desk {
+            comm: together.comm,
+            graph: together.graph,
+            turns: Mutex::default(),
+            book: Mutex::new((Gathering::default(), keep)),
+            met: Mutex::default(),
+            held: AtomicUsize::new(0),
+            calls: Mutex::default(),
+            closed: AtomicBool::new(false),
+            failed: AtomicBool::new(false),
+        }
+    }
+
+    fn take(&self, parts: &[Part]) -> Result<()> {
+        let (gathering, keep) = &mut *lock(&self.book);
+        let units: Vec<_> = parts.iter().filter_map(|part| gathering.add(self.graph, part)).collect();
+        keep(&units)
+    }
+
+    /// Answers until all ranks are done.
+    fn answer(&self) -> Result<()> {
+        let mut met = vec![0; self.comm.ranks()];
+        let mut nap = Nap::default();
+        let answered = loop {
+            if self.closed.load(Relaxed) {
+                break Ok(());
+            }
+            let calls = lock(&self.calls);
+            let served = match self.comm.receive() {
+                Some((from, message)) => self.serve(from, &words(&message), &mut met[from]).map(|()| true),
+                None => Ok(false),
+            };
+            drop(calls);
+            match served {
+                Ok(true) => nap = Nap::default(),
+                Ok(false) => nap.sleep(),
+                Err(e) => break Err(e),
+            }
+        };
+        self.failed.store(answered.is_err(), Relaxed);
+        answered
+    }
+
+    fn serve(&self, from: usize, message: &[u64], met: &mut usize) -> Result<()> {
+        match message {
+            [NEXT, list] => self.comm.send(from, &bytes([self.next(*list)?])),
+            [PARTS, parts @ ..] => {
+                let part = |&[front, partner, pairs, triangles, probes]: &[u64; 5]| {
+                    let (front, partner) = (front as usize, partner as usize);
+                    Part { front, partner, pairs, count: PairCount { triangles, probes } }
+                };
+                self.take(&parts.as_chunks().0.iter().map(part).collect::<Vec<_>>())?;
+            }
+            [MEET, last] => {
+                self.come(*met, *last > 0);
+                *met += 1;
+            }
+            _ => return Err(Error::internal("answer a rank", format!("a message {message:?}"))),
+        }
+        Ok(())
+    }
+
+    fn come(&self, meeting: usize, last: bool) {
+        let mut met = lock(&self.met);
+        if met.len() <= meeting {
+            met.resize(meeting + 1, (0, false));
+        }
+        met[meeting].0 += 1;
+        met[meeting].1 |= last;
+    }
+
+    /// Waits until all ranks have come to this rank's next meeting; whether it is the last.
+    fn meet(&self, last: bool) -> Result<bool> {
+        let meeting = self.held.fetch_add(1, Relaxed);
+        self.come(meeting, last);
+        let mut nap = Nap::default();
+        loop {
+            let (came, last) = lock(&self.met)[meeting];
+            if came == self.comm.ranks() {
+                return Ok(last);
+            }
+            self.go_on()?;
+            nap.sleep();
+        }
+    }
+
+    fn go_on(&self) -> Result<()> {
+        signals::check()?;
+        if self.failed.load(Relaxed) {
+            Err(Error::internal("count with other ranks", "an answer failed"))
+        } else {
+            Ok(())
+        }
+    }
+}
+
+impl Turns for Desk<'_> {
+    fn ranks(&self) -> usize {
+        self.comm.ranks()
+    }
+
+    fn next(&self, list: u64) -> Result<u64> {
+        self.go_on()?;
+        let mut turns = lock(&self.turns);
+        let turn = turns.entry(list).or_default();
+        *turn += 1;
+        Ok(*turn - 1)
+    }
+}
+
+/// Another rank's way to the desk.
+struct Asking<'a> {
+    comm: &'a Comm,
+    /// One question at a time.
+    one: Mutex<()>,
+}
+
+impl Turns for Asking<'_> {
+    fn ranks(&self) -> usize {
+        self.comm.ranks()
+    }
+
+    fn next(&self, list: u64) -> Result<u64> {
+        let _one = lock(&self.one);
+        self.comm.send(0, &bytes([NEXT, list]));
+        let mut nap = Nap::default();
+        loop {
+            if let Some((_, answer)) = self.comm.receive() {
+                let wrong = || Error::internal("ask for a turn", "an answer that is none");
+                return words(&answer).first().copied().ok_or_else(wrong);
+            }
+            signals::check()?;
+            nap.sleep();
+        }
+    }
+}
+
+/// Longer and longer sleeps.
+#[derive(Default)]
+struct Nap(u32);
+
+impl Nap {
+    fn sleep(&mut self) {
+        let [least, most] = NAPS;
+        std::thread::sleep((least * (1 << self.0)).min(most));
+        self.0 = (self.0 + 1).min(8);
+    }
+}
+
+fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+fn bytes(words: impl IntoIterator<Item = u64>) -> Vec<u8> {
+    words.into_iter().flat_map(u64::to_le_bytes).collect()
+}
+
+fn words(bytes: &[u8]) -> Vec<u64> {
+    bytes.as_chunks::<8>().0.iter().map(|&word| u64::from_le_bytes(word)).collect()
+}

@@ -1,0 +1,187 @@
+//! Where full lines go: into the bins of this rank, or to the rank that has their bin.
+
+use super::{LINE, Line, Partition, Scatter, WORDS};
+use crate::comm::Outbox;
+use crate::error::{Error, Result};
+use crate::graph::layout::{Bins, Layout};
+use std::sync::{Mutex, PoisonError};
+
+/// No rank: the block is stored already.
+pub const NOBODY: u32 = u32::MAX;
+/// Words before the lines of a run in a message: the bin, and how many lines.
+const RUN: usize = 2;
+/// Words of the smallest message.
+pub const LEAST_MESSAGE: usize = RUN + WORDS;
+
+/// The rank that builds each block: consecutive blocks of about as many entries for each. [`NOBODY`] where none is wanted.
+pub fn builders(layout: &Layout, wanted: &[bool], ranks: usize) -> Vec<u32> {
+    let bounds: Vec<u64> = (0..layout.blocks()).map(|b| if wanted[b] { layout.block(b).bound } else { 0 }).collect();
+    let total = u128::from(bounds.iter().sum::<u64>().max(1));
+    let mut before = 0;
+    let builder = |(&bound, &wanted): (&u64, &bool)| {
+        let middle = u128::from(2 * before + bound);
+        before += bound;
+        let rank = (middle * ranks as u128 / (2 * total)).min(ranks as u128 - 1);
+        if wanted { rank as u32 } else { NOBODY }
+    };
+    bounds.iter().zip(wanted).map(builder).collect()
+}
+
+/// The ways of lines, for all threads that make them.
+pub struct Route<'r, 'a> {
+    partition: &'r Partition<'a>,
+    /// By bin, the rank that has it, or [`NOBODY`].
+    owners: &'r [u32],
+    rank: u32,
+    outbox: &'r Outbox<'r>,
+    /// What is gathered for other ranks, by rank and lane.
+    messages: Vec<Mutex<Vec<u32>>>,
+    lanes: usize,
+    /// Words of a message.
+    most: usize,
+}
+
+impl<'r, 'a> Route<'r, 'a> {
+    /// Ways from `lanes` threads by `outbox`, in messages of at most `most` words, to the `owners` of bins; those of `rank`
+    /// are in `partition`.
+    pub fn new(
+        partition: &'r Partition<'a>,
+        owners: &'r [u32],
+        rank: usize,
+        ranks: usize,
+        outbox: &'r Outbox<'r>,
+        lanes: usize,
+        most: usize,
+    ) -> Self {
+        let messages = if ranks == 1 { 0 } else { ranks * lanes };
+        let messages = (0..messages).map(|_| Mutex::new(Vec::new())).collect();
+        Route { partition, owners, rank: rank as u32, outbox, messages, lanes, most: most.max(LEAST_MESSAGE) }
+    }
+
+    /// Bytes that gathering messages takes, at most.
+    pub fn bytes(ranks: usize, lanes: usize, most: usize) -> u64 {
+        if ranks == 1 { 0 } else { (4 * most.max(LEAST_MESSAGE) * ranks * lanes) as u64 }
+    }
+
+    /// A visitor for one thread, which looks ids up in `map`.
+    pub fn scatter<'p>(&'p self, lane: usize, map: &'p [u32], source: &'p str) -> Scatter<'p, 'r, 'a> {
+        Scatter::new(self, lane, map, source)
+    }
+
+    pub(super) fn bins(&self) -> &Bins {
+        self.partition.bins
+    }
+
+    /// Whether the edges of a bin go anywhere.
+    #[inline]
+    pub(super) fn wants(&self, bin: usize) -> bool {
+        self.owners[bin] != NOBODY
+    }
+
+    pub(super) fn line(&self, lane: usize, bin: usize, line: &Line) -> Result<()> {
+        if self.owners[bin] == self.rank {
+            return self.partition.append(bin, line);
+        }
+        let mut words = [0; WORDS];
+        line.write(&mut words);
+        self.send(lane, bin, &words)
+    }
+
+    /// Whole lines, laid out as in a chunk.
+    pub(super) fn lines(&self, lane: usize, bin: usize, words: &[u32]) -> Result<()> {
+        if self.owners[bin] == self.rank {
+            return self.partition.append_lines(bin, words);
+        }
+        self.send(lane, bin, words)
+    }
+
+    fn send(&self, lane: usize, bin: usize, mut words: &[u32]) -> Result<()> {
+        let to = self.owners[bin] as usize;
+        let mut message = self.messages[to * self.lanes + lane].lock().unwrap_or_else(PoisonError::into_inner);
+        while !words.is_empty() {
+            if message.len() + LEAST_MESSAGE > self.most {
+                self.outbox.send(to, std::mem::take(&mut *message))?;
+            }
+            if message.capacity() == 0 {
+                *message = self.outbox.buffer();
+            }
+            let room = (self.most - message.len() - RUN) / WORDS * WORDS;
+            let (now, later) = words.split_at(room.min(words.len()));
+            message.extend([bin as u32, (now.len() / WORDS) as u32]);
+            message.extend_from_slice(now);
+            words = later;
+        }
+        Ok(())
+    }
+
+    /// Sends what is gathered.
+    ///
+    /// # Errors
+    /// Where the exchange has failed.
+    pub fn flush(&self) -> Result<()> {
+        for (i, message) in self.messages.iter().enumerate() {
+            let message = std::mem::take(&mut *message.lock().unwrap_or_else(PoisonError::into_inner));
+            if !message.is_empty() {
+                self.outbox.send(i / self.lanes, message)?;
+            }
+        }
+        Ok(())
+    }
+}
+
+impl Partition<'_> {
+    /// Puts the lines of another rank's message into bins.
+    ///
+    /// # Errors
+    /// Those of the spill file; a message that is none.
+    pub fn take_message(&self, mut message: &[u32]) -> Result<()> {
+        let torn = || Error::internal("take edges of another rank", "a message that is no run of lines");
+        while let [bin, lines, rest @ ..] = message {
+            let words = rest.get(..*lines as usize * WORDS).ok_or_else(torn)?;
+            let bin = Some(*bin as usize).filter(|&bin| self.wanted.get(bin) == Some(&true)).ok_or_else(torn)?;
+            self.append_lines(bin, words)?;
+            message = &rest[words.len()..];
+        }
+        if message.is_empty() { Ok(()) } else { Err(torn()) }
+    }
+}
+
+impl Line {
+    /// As it lies in a chunk.
+    pub(super) fn write(&self, words: &mut [u32]) {
+        let (lows, places) = words.split_at_mut(LINE);
+        lows.copy_from_slice(&self.lows);
+        let (below, above) = self.places.split_at(LINE / 2);
+        for ((word, &below), &above) in places.iter_mut().zip(below).zip(above) {
+            *word = u32::from(below) | (u32::from(above) << 16);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::graph::order::DegreeRuns;
+    use proptest::prelude::*;
+
+    proptest! {
+        #[test]
+        fn ranks_build_consecutive_blocks_of_about_as_many_entries(
+            rows in 1u32..3000, degree in 1u32..60, target in 1u64..4000, ranks in 1usize..9, skip in 1usize..5,
+        ) {
+            let layout = Layout::with_target(&DegreeRuns::new(vec![(degree, rows)]), target);
+            let wanted: Vec<bool> = (0..layout.blocks()).map(|b| skip == 4 || b % skip == 0).collect();
+            let builders = builders(&layout, &wanted, ranks);
+            let some: Vec<u32> = builders.iter().copied().filter(|&rank| rank != NOBODY).collect();
+            prop_assert!(some.is_sorted() && some.iter().all(|&rank| (rank as usize) < ranks));
+            prop_assert!(builders.iter().zip(&wanted).all(|(&rank, &wanted)| (rank != NOBODY) == wanted));
+            let bound = |b: usize| layout.block(b).bound;
+            let sum = |of: &dyn Fn(u32) -> bool| (0..layout.blocks()).filter(|&b| of(builders[b])).map(bound).sum::<u64>();
+            let largest = (0..layout.blocks()).map(bound).max().unwrap_or(0);
+            let fair = sum(&|rank| rank != NOBODY) / ranks as u64;
+            for rank in 0..ranks as u32 {
+                prop_assert!(sum(&|r| r == rank) <= fair + largest + 1);
+            }
+        }
+    }
+}

@@ -7,7 +7,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 use std::path::Path;
 
-use gpugraph::formats::{Input, Unwatched};
+use gpugraph::formats::{Input, Keeping, Unwatched};
 use gpugraph::graph::catalogue::Catalogue;
 use gpugraph::graph::degrees::{Degrees, Summary};
 use gpugraph::graph::layout::Layout;
@@ -37,7 +37,7 @@ fn input(folder: &Path, edges: &[[u64; 2]]) -> Input {
 }
 
 fn first_pass(input: &Input, threads: usize) -> Ingested {
-    ingest(input, None, threads, &roomy(threads), None, &Unwatched).expect("ingest")
+    ingest(input, Keeping::Nothing, None, threads, &roomy(threads), None, &Unwatched).expect("ingest")
 }
 
 /// Counters of many threads could take all there is: what degrees need is kept for them, also in a sorted input, where
@@ -50,11 +50,16 @@ fn degrees_fit_whatever_the_counters_of_threads_would_take() {
     for threads in [1, 8] {
         let own = own_bytes(threads) + input.scratch_bytes(threads) + ingest::scratch_bytes(0, threads);
         let budget = Budget::new(own + ingest::degrees_bytes(ids), threads).expect("a budget");
-        let found = ingest(&input, None, threads, &budget, None, &Unwatched).expect("ingest");
+        let found = ingest(&input, Keeping::Nothing, None, threads, &budget, None, &Unwatched).expect("ingest");
         assert_eq!(found.degrees.len() as u64, ids);
         assert!(found.degrees.iter().enumerate().all(|(i, &d)| d == 2 - u32::from(i == 0 || i as u64 == ids - 1)));
         let budget = Budget::new(own + (1 << 20), threads).expect("a budget");
-        assert_eq!(ingest(&input, None, threads, &budget, None, &Unwatched).expect_err("too little").exit_code(), 7);
+        assert_eq!(
+            ingest(&input, Keeping::Nothing, None, threads, &budget, None, &Unwatched)
+                .expect_err("too little")
+                .exit_code(),
+            7
+        );
     }
 }
 

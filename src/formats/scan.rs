@@ -11,6 +11,7 @@ use std::sync::{Mutex, OnceLock, PoisonError};
 
 use xxhash_rust::xxh3::{Xxh3, xxh3_64_with_seed};
 
+use super::kept::Keeping;
 use super::layout::{Head, Layout};
 use super::lines::newlines;
 use super::packed::{self, Packed};
@@ -165,6 +166,7 @@ pub(super) fn files<V: Visitor>(
     input: &Input,
     parts: &[Part],
     ordered: bool,
+    keeping: Keeping<'_, '_>,
     visitors: &mut [V],
     watch: &dyn Watch,
 ) -> Result<Scan> {
@@ -172,6 +174,12 @@ pub(super) fn files<V: Visitor>(
     let plain = Plain::open(&shared, visitors.len())?;
     let packed = Packed::new(&shared, plain.chunks(), visitors.len());
     std::thread::scope(|scope| {
+        if let Keeping::For(kept) = keeping {
+            for _ in 0..kept.begin(plain.chunks() as usize) {
+                let (shared, plain) = (&shared, &plain);
+                scope.spawn(move || plain.read_ahead(shared, kept));
+            }
+        }
         let (feed, blocks) = crossbeam::channel::bounded(packed::QUEUE);
         for _ in 0..packed.feeders() {
             let feed = feed.clone();
@@ -185,7 +193,7 @@ pub(super) fn files<V: Visitor>(
             scope.spawn(move || {
                 let mut sink = Sink::new(visitor);
                 let done = plain
-                    .work(shared, &mut sink)
+                    .work(shared, keeping, &mut sink)
                     .and_then(|()| packed.work(blocks, &mut sink))
                     .and_then(|()| packed.work_alone(&mut sink));
                 if let Err(failure) = done {

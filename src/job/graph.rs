@@ -9,7 +9,7 @@ use super::session::{Moved, Session, Watched};
 use super::signals;
 use crate::config::size;
 use crate::error::{Error, Result};
-use crate::formats::Input;
+use crate::formats::{Input, Keeping, Kept, addresses};
 use crate::graph::degrees::{self, Degrees, Summary};
 use crate::graph::layout::Layout;
 use crate::graph::stored::StoredBlock;
@@ -19,8 +19,8 @@ use crate::prepare::dictionary::{self, Dictionary};
 use crate::prepare::ingest::{self, Ingested};
 use crate::prepare::order;
 use crate::prepare::partition::{Partition, changed};
-use crate::prepare::relabel::relabel;
-use crate::prepare::shares::{Shares, Sizes};
+use crate::prepare::relabel::{self, relabel};
+use crate::prepare::shares::{Pooled, Shares, Sizes};
 use crate::prepare::{Accelerator, sort};
 use rayon::prelude::*;
 use std::path::Path;
@@ -35,11 +35,13 @@ impl Session {
     /// Those of every stage.
     pub fn prepare(&mut self) -> Result<Graph> {
         let input = super::input::open(&self.job.input)?;
-        let (facts, order) = self.ingest_and_relabel(&input)?;
-        self.build_blocks(&input, facts, order)
+        let mut memory = addresses(&input, &self.budget)?;
+        let kept = Kept::new(&mut memory, &input, &self.budget)?;
+        let (facts, order) = self.ingest_and_relabel(&input, &kept)?;
+        self.build_blocks(&input, &kept, facts, order)
     }
 
-    fn ingest_and_relabel(&mut self, input: &Input) -> Result<(Facts, Option<Ordered>)> {
+    fn ingest_and_relabel(&mut self, input: &Input, kept: &Kept<'_>) -> Result<(Facts, Option<Ordered>)> {
         let identity = input_key(input)?;
         if let Some(facts) = self.manifest.found::<Facts>("relabel", identity) {
             match order::read_runs(&self.graph_folder(), facts.content) {
@@ -57,21 +59,24 @@ impl Session {
         let plan = Plan::before(&self.job, &self.machine(), input)?;
         plan.refuse()?;
         plan.maybe.iter().for_each(|what| tracing::warn!("{what}"));
-        let (facts, order) = self.order(input, identity).map_err(|e| plan.name_limit(e))?;
+        kept.allow(plan.kept);
+        let (facts, order) = self.order(input, kept, identity).map_err(|e| plan.name_limit(e))?;
         Ok((facts, Some(order)))
     }
 
     /// The stages `ingest` and `relabel`.
-    fn order(&mut self, input: &Input, identity: u64) -> Result<(Facts, Ordered)> {
+    fn order(&mut self, input: &Input, kept: &Kept<'_>, identity: u64) -> Result<(Facts, Ordered)> {
         let folder = self.graph_folder();
         std::fs::create_dir_all(&folder).map_err(|e| Error::io("create the folder", &folder, e))?;
 
-        let mut found = self.pass(input, None)?;
+        let mut found = self.pass(input, Keeping::For(kept), None)?;
         let sparse = found.largest.is_some_and(|largest| ingest::sparse(largest, found.edges, input.wide()));
         if sparse {
+            kept.release_all();
             let dictionary = self.number_sparse_ids(input, identity)?;
-            found = self.pass(input, Some(&dictionary))?;
+            found = self.pass(input, Keeping::Nothing, Some(&dictionary))?;
         }
+        kept.make_room(&self.budget, relabel::scratch_bytes(self.threads, found.edges));
         let content = key("graph", &(found.checksum, found.edges, found.declared, formats_of(input)))?;
         let mut facts = Facts {
             edges: found.edges,
@@ -110,11 +115,14 @@ impl Session {
         self.stages.iter().rev().find(|s| s.name == name).map(|s| s.figures.clone()).unwrap_or_default()
     }
 
-    fn pass(&mut self, input: &Input, dictionary: Option<&Dictionary>) -> Result<Ingested> {
+    fn pass(&mut self, input: &Input, keeping: Keeping<'_, '_>, dictionary: Option<&Dictionary>) -> Result<Ingested> {
         self.stage("ingest", input.bytes(), Unit::Bytes, |s, progress| {
             let mut device = s.accelerator();
             let device = device.as_mut().map(|device| device as &mut dyn Accelerator);
-            let found = ingest::ingest(input, dictionary, s.threads, &s.budget, device, &Watched(progress))?;
+            let found = ingest::ingest(input, keeping, dictionary, s.threads, &s.budget, device, &Watched(progress))?;
+            if let Keeping::For(kept) = keeping {
+                tracing::debug!(chunks = kept.chunks(), bytes = kept.bytes(), "input kept");
+            }
             Ok((found, Moved { read: input.bytes(), written: 0 }))
         })
     }
@@ -158,7 +166,7 @@ impl Session {
         }
     }
 
-    fn build_blocks(&mut self, input: &Input, facts: Facts, order: Option<Ordered>) -> Result<Graph> {
+    fn build_blocks(&mut self, input: &Input, kept: &Kept<'_>, facts: Facts, order: Option<Ordered>) -> Result<Graph> {
         let folder = self.graph_folder();
         let content = facts.content;
         let runs = match &order {
@@ -191,16 +199,18 @@ impl Session {
             Some(order) => order,
             None => Ordered::stored(order::read(&folder, content, &self.budget)?),
         };
-        // The map is reserved already; shares count it among what is free.
+        // The map and what is kept are reserved already; shares count them among what is free.
         let needs = super::needs::needs(&facts, input, self.threads);
-        let map_bytes = 4 * facts.ids;
-        let shares = Shares::new(&layout, needs, self.budget.free() + map_bytes).map_err(|smallest| Error::Limit {
+        let held = 4 * facts.ids + kept.bytes();
+        let free = self.budget.free() + held;
+        let shares = Shares::new(&layout, needs, free).map_err(|smallest| Error::Limit {
             limit: "host_memory",
             given: size::show(self.budget.limit()),
-            needed: at_least(self.budget.limit() - self.budget.free() - map_bytes + smallest),
+            needed: at_least(self.budget.limit() - free + smallest),
             purpose: "sorting edges into rows".into(),
         })?;
-        let stored = self.partition_and_sort(input, &facts, order, &layout, &wanted, shares)?;
+        let pooled = shares.sizes.pooled(kept, self.threads, free);
+        let stored = self.partition_and_sort((input, kept), &facts, order, &layout, &wanted, (shares, pooled))?;
         self.manifest.done("sort", content, self.figures_of("sort"), &stored)?;
         self.manifest.done("partition", content, self.figures_of("partition"), &())?;
         self.save_manifest()?;
@@ -229,18 +239,20 @@ impl Session {
 
     fn partition_and_sort(
         &mut self,
-        input: &Input,
+        (input, kept): (&Input, &Kept<'_>),
         facts: &Facts,
         mut ordered: Ordered,
         layout: &Layout,
         wanted: &[bool],
-        shares: Shares,
+        (shares, pooled): (Shares, Pooled),
     ) -> Result<Stored> {
         let folder = self.graph_folder();
-        let Shares { bins, sizes: Sizes { chunk, pool, in_flight, .. } } = shares;
+        let Shares { bins, sizes: Sizes { chunk, in_flight, .. } } = shares;
         let wanted_bins: Vec<bool> = bins.block_of.iter().map(|&b| wanted[b]).collect();
-        let mut memory = self.budget.zeroed(pool, "edges between partition and sort")?;
+        let mut memory = self.budget.zeroed(pooled.own, "edges between partition and sort")?;
         let partition = Partition::new(&bins, &wanted_bins, &mut memory, chunk, &folder.join("spill"))?;
+        partition.expect(pooled.adopted);
+        kept.take_spare().into_iter().filter_map(|slab| partition.adopt(slab)).for_each(|slab| kept.release(slab));
 
         self.stage("partition", input.bytes(), Unit::Bytes, |s, progress| {
             let dictionary = match facts.sparse {
@@ -257,7 +269,9 @@ impl Session {
             let visitors = placing.visitors().into_iter();
             let mut visitors: Vec<_> =
                 visitors.map(|visitor| dictionary::Numbered::new(dictionary.as_ref(), &name, visitor)).collect();
-            let scan = input.scan(&mut visitors, &Watched(progress))?;
+            // Chunks that are done make room for bins.
+            let done = |slab| partition.adopt(slab).into_iter().for_each(|slab| kept.release(slab));
+            let scan = input.scan_keeping(Keeping::Last(kept, &done), &mut visitors, &Watched(progress))?;
             drop(visitors);
             let loops = placing.finish()?;
             if (scan.checksum, scan.edges, loops) != (facts.checksum, facts.edges, facts.loops) {

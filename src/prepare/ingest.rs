@@ -11,10 +11,9 @@ use super::dictionary::{Dictionary, Numbered};
 use super::partition::changed;
 use super::sample::Sample;
 use crate::error::{Error, Result};
-use crate::formats::{Edges, Input, Visitor, Watch};
+use crate::formats::{Edges, Input, Keeping, Visitor, Watch};
 use crate::memory::{Budget, Buffer, Plain, prefetch};
-use std::sync::atomic::{AtomicU32, Ordering};
-use std::sync::{PoisonError, RwLock};
+use std::sync::{PoisonError, RwLock, atomic::AtomicU32, atomic::Ordering};
 
 /// Ids a dense array may span whatever the number of edges: it is small, and results stay indexed by the input's ids.
 const ALWAYS_DENSE: u64 = 1 << 20;
@@ -81,13 +80,13 @@ impl Found {
     }
 }
 
-/// Reads the whole input once, with `threads` threads; its ids are looked up in `dictionary` if there is one. What can
-/// be done by `device` is.
+/// Reads the whole input once, with `threads` threads and what can be by `device`, its ids by way of any `dictionary`.
 ///
 /// # Errors
 /// Those of the input, of the budget (4 bytes for each id up to the largest), and of a stop that `watch` reports.
 pub fn ingest(
     input: &Input,
+    keeping: Keeping<'_, '_>,
     dictionary: Option<&Dictionary>,
     threads: usize,
     budget: &Budget,
@@ -97,10 +96,13 @@ pub fn ingest(
     let mut largest = None;
     loop {
         let by_device = device.as_mut().map(|device| &mut **device as &mut dyn Accelerator);
-        match pass(input, dictionary, largest, threads, budget, by_device, watch)? {
+        match pass((input, keeping), dictionary, largest, threads, budget, by_device, watch)? {
             Pass::Whole(found) => return Ok(found),
-            // Now it is known how many ids there are: memory for them is set aside before anything else.
-            Pass::Partial { largest: id } if largest.is_none() => largest = Some(id),
+            // Now it is known how many ids there are: memory for them is set aside first, and nothing is kept.
+            Pass::Partial { largest: id } if largest.is_none() => {
+                largest = Some(id);
+                keeping.release_all();
+            }
             Pass::Partial { .. } => return Err(changed(&input.name())),
             Pass::Left(why) => {
                 tracing::info!("ingest on the processor: {why}");
@@ -114,8 +116,8 @@ pub fn ingest(
 enum Pass {
     /// Everything was counted.
     Whole(Ingested),
-    /// The ids are dense up to `largest`, but not all were counted: the threads' own counters had taken the memory for
-    /// the sum, or there are far more edges than the input's size let expect.
+    /// The ids are dense up to `largest`, but not all were counted: other things had taken the memory for the sum, or
+    /// there are far more edges than the input's size let expect.
     Partial { largest: u32 },
     /// A device found out that it has too little memory.
     Left(Error),
@@ -123,7 +125,7 @@ enum Pass {
 
 /// One pass. With `largest` the number of ids is known before.
 fn pass(
-    input: &Input,
+    (input, keeping): (&Input, Keeping<'_, '_>),
     dictionary: Option<&Dictionary>,
     largest: Option<u32>,
     threads: usize,
@@ -148,7 +150,7 @@ fn pass(
     let name = input.name();
     let counters = counting.visitors().into_iter();
     let mut counters: Vec<_> = counters.map(|counter| Numbered::new(dictionary, &name, counter)).collect();
-    let scanned = input.scan(&mut counters, watch);
+    let scanned = input.scan_keeping(keeping, &mut counters, watch);
     drop(counters);
     let (scan, found) = match scanned.and_then(|scan| Ok((scan, counting.finish()?))) {
         Err(e @ Error::Limit { limit: "gpu_memory", .. }) => return Ok(Pass::Left(e)),

@@ -118,7 +118,7 @@ mod tests {
     fn any_range_is_read_either_way_and_a_shorter_file_is_an_error() {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("a.u32");
-        let bytes: Vec<u8> = (0..3 * ALIGNED as u32 + 100).map(|i| (i * i >> 7) as u8).collect();
+        let bytes: Vec<u8> = (0..3 * ALIGNED as u32 + 100).map(|i| ((i * i) >> 7) as u8).collect();
         std::fs::write(&path, &bytes).unwrap();
         let reader = Reader::open(&path).unwrap();
         let mut memory = vec![0u64; 4 * ALIGNED / 8];

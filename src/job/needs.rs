@@ -23,11 +23,11 @@ pub(super) fn needs(facts: &Facts, input: &Input, threads: usize) -> Needs {
 /// first pass takes `beside` bytes; and what the second pass then takes at most.
 pub(super) fn kept(most: u64, sizes: Result<Sizes, u64>, machine: &Machine, slab: u64, beside: u64) -> (u64, u64) {
     let Ok(sizes) = sizes else { return (0, 0) };
-    let second = machine.own() + sizes.beside;
-    let start = second + sizes.at_start(machine.threads, slab);
-    match most.min(machine.host_memory.saturating_sub(start.max(beside))) {
+    let start = sizes.beside[0] + sizes.at_start(machine.threads, slab);
+    let free = machine.host_memory.saturating_sub(machine.own());
+    match most.min(free.saturating_sub(start.max(beside.saturating_sub(machine.own())))) {
         0 => (0, 0),
-        kept => (kept, second + sizes.with_kept(kept, machine.threads, slab)),
+        kept => (kept, machine.own() + sizes.with_kept(kept, machine.threads, slab)),
     }
 }
 

@@ -115,8 +115,8 @@ pub struct Sizes {
     pub spill: u64,
     /// Words of the pool that must be there before the input is read: a chunk for every bin.
     pub start: usize,
-    /// Bytes that the larger of partitioning and sorting takes beside the pool.
-    pub beside: u64,
+    /// Bytes that partitioning and sorting take beside the pool.
+    pub beside: [u64; 2],
     /// Most bytes that partitioning takes, map and pool included.
     pub partitioning: u64,
     /// Most bytes that sorting takes, the pool included.
@@ -173,7 +173,7 @@ impl Sizes {
             in_flight: IN_FLIGHT[in_flight],
             spill,
             start: (count * chunk) as usize * WORDS,
-            beside: beside(in_flight, chunk) + pool / chunk * PER_CHUNK,
+            beside: [partitioning, sorting(in_flight, chunk)].map(|bytes| bytes + pool / chunk * PER_CHUNK),
             partitioning: partitioning + memory,
             sorting: sorting(in_flight, chunk) + memory,
             smallest,
@@ -198,35 +198,41 @@ impl Sizes {
         (4 * self.start as u64 + 2 * threads as u64 * slab).min(4 * self.pool as u64)
     }
 
-    /// Most bytes that the pool and `kept` bytes of the input in slabs of `slab` bytes take together.
+    /// Most bytes that partitioning and sorting take with `kept` bytes of the input in slabs of `slab` bytes.
     pub fn with_kept(&self, kept: u64, threads: usize, slab: u64) -> u64 {
         let chunk = (4 * self.chunk * WORDS) as u64;
-        let unused = kept / slab.max(1) * (slab % chunk);
-        (kept + self.at_start(threads, slab)).max(4 * self.pool as u64 + unused) + slab
+        let pool = 4 * self.pool as u64 + kept / slab.max(1) * (slab % chunk) + slab;
+        let [partitioning, sorting] = self.beside;
+        (partitioning + pool.max(kept + self.at_start(threads, slab) + slab)).max(sorting + pool)
     }
 
     /// Shares `free` bytes, those of `kept` among them; `kept` gives back what does not fit.
     pub fn pooled(&self, kept: &Kept<'_>, threads: usize, free: u64) -> Pooled {
-        let (chunk, slab) = (self.chunk * WORDS, kept.slab_bytes());
-        let usable = slab as usize / 4 / chunk * chunk;
-        let room = free.saturating_sub(self.beside);
-        let start = (self.at_start(threads, slab) / 4) as usize;
+        let slab = kept.slab_bytes();
         while kept.chunks() > 0 {
-            while kept.spare() > start.div_ceil(usable.max(1)) {
-                kept.release_one();
-            }
-            let (spare, chunks) = (kept.spare(), kept.chunks());
-            let rest = start.saturating_sub(spare * usable).max(self.pool.saturating_sub((spare + chunks) * usable));
-            let own = rest.next_multiple_of(chunk);
-            let left = room.saturating_sub(4 * own as u64 + spare as u64 * slab) / slab;
-            if left >= chunks as u64 && 4 * own as u64 + spare as u64 * slab <= room {
-                let wanted = (self.pool.saturating_sub(own + spare * usable)).div_ceil(usable.max(1));
-                return Pooled { own, adopted: (spare + wanted.min(left as usize)) * slab as usize / 4 };
+            if let Some(pooled) = self.pool_of(kept.spare(), kept.chunks(), threads, slab, free) {
+                return pooled;
             }
             kept.release_one();
         }
         kept.release_all();
         Pooled { own: self.pool, adopted: 0 }
+    }
+
+    /// The pool where `chunks` slabs of `slab` bytes hold input and `spare` ones nothing; none if that is too much.
+    fn pool_of(&self, spare: usize, chunks: usize, threads: usize, slab: u64, free: u64) -> Option<Pooled> {
+        let [partitioning, sorting] = self.beside.map(|beside| free.saturating_sub(beside));
+        let (chunk, start) = (self.chunk * WORDS, (self.at_start(threads, slab) / 4) as usize);
+        let usable = slab as usize / 4 / chunk * chunk;
+        let rest = start.saturating_sub(spare * usable).max(self.pool.saturating_sub((spare + chunks) * usable));
+        let own = rest.next_multiple_of(chunk);
+        let first = 4 * own as u64 + spare as u64 * slab;
+        if spare > start.div_ceil(usable.max(1)) || first + chunks as u64 * slab > partitioning || first > sorting {
+            return None;
+        }
+        let wanted = self.pool.saturating_sub(own + spare * usable).div_ceil(usable.max(1));
+        let most = ((sorting - first) / slab) as usize;
+        Some(Pooled { own, adopted: (spare + wanted.min(most)) * slab as usize / 4 })
     }
 }
 
@@ -265,6 +271,36 @@ mod tests {
                     prop_assert!(smallest > free);
                     prop_assert!(Sizes::new(Shape::at_most(edges, rows), needs, smallest).is_ok());
                 }
+            }
+        }
+
+        #[test]
+        fn a_pool_of_the_inputs_chunks_keeps_within_what_is_free(
+            edges in 1u64..1 << 33,
+            rows in 1u64..1 << 28,
+            free in 1u64 << 20..1 << 36,
+            spare in 0usize..100,
+            chunks in 1usize..6000,
+            slab in prop_oneof![Just(8u64 << 20), Just(12_288)],
+        ) {
+            let needs = Needs { edges, ids: rows, reading: 1 << 20, threads: 2 };
+            let Ok(sizes) = Sizes::new(Shape::at_most(edges, rows), needs, free) else { return Ok(()) };
+            let held = |slabs: usize| slabs as u64 * slab;
+            if let Some(Pooled { own, adopted }) = sizes.pool_of(spare, chunks, 2, slab, free) {
+                let [partitioning, sorting] = sizes.beside;
+                prop_assert!(partitioning + 4 * own as u64 + held(spare + chunks) <= free, "{sizes:?}");
+                prop_assert!(sorting + 4 * (own + adopted) as u64 <= free, "{sizes:?}");
+                prop_assert!(partitioning + 4 * own as u64 + held(spare + chunks) <= sizes.with_kept(held(spare + chunks), 2, slab));
+                let (words, chunk) = (slab as usize / 4, sizes.chunk * WORDS);
+                let usable = words / chunk * chunk;
+                // A chunk for every bin from the start, and the whole pool at the end unless sorting has no room.
+                prop_assert!(own + spare * usable >= sizes.start.min(sizes.pool), "{sizes:?}");
+                let short = own + adopted / words * usable < sizes.pool;
+                prop_assert!(!short || sorting + 4 * (own + adopted) as u64 + slab > free, "{sizes:?}");
+            } else {
+                let most = sizes.with_kept(held(spare + chunks), 2, slab);
+                let start = sizes.at_start(2, slab) as usize / 4;
+                prop_assert!(most > free || spare * (slab as usize / 4) > start || spare > 0 && slab < 100_000, "{sizes:?}");
             }
         }
     }

@@ -31,12 +31,18 @@ fn messages(ranks: usize, threads: usize) -> Shape {
 pub(super) struct Build<'a> {
     pub(super) layout: &'a Layout,
     pub(super) builders: Vec<u32>,
+    /// About what part of all edges comes to this rank.
+    pub(super) part: f64,
 }
 
 impl Session {
     /// How this rank shares its memory between map, bins and sorting. The map and what is kept are reserved already.
     fn shares(&self, input: &Input, kept: &Kept<'_>, facts: &Facts, build: &Build<'_>) -> Result<(Shares, Pooled)> {
-        let needs = super::needs::needs(facts, input, self.threads);
+        let mut needs = super::needs::needs(facts, input, self.threads);
+        if self.comm.ranks() > 1 {
+            // An eighth more than it should be; what is beyond that spills.
+            needs.edges = (needs.edges as f64 * (1.125 * build.part).min(1.0)) as u64;
+        }
         let own = self.budget.free() + 4 * facts.ids + kept.bytes();
         let shares = Shares::new(build.layout, needs, own).map_err(|smallest| Error::Limit {
             limit: "host_memory",

@@ -17,7 +17,7 @@ use crate::prepare::Accelerator;
 use crate::prepare::dictionary::{self, Dictionary};
 use crate::prepare::ingest::{self, Ingest, Ingested};
 use crate::prepare::order;
-use crate::prepare::partition::route::builders;
+use crate::prepare::partition::route;
 use crate::prepare::relabel::{self, relabel};
 use std::path::Path;
 
@@ -260,7 +260,9 @@ impl Session {
             Some(order) => order,
             None => Ordered::stored(self.in_sight(|| order::read(&folder, content, &self.budget))?),
         };
-        let build = Build { layout: &layout, builders: builders(&layout, &wanted, self.comm.ranks()) };
+        let builders = route::builders(&layout, &runs, &wanted, self.comm.ranks());
+        let part = route::part(&layout, &runs, &builders, self.comm.rank());
+        let build = Build { layout: &layout, builders, part };
         let stored = self.partition_and_sort((input, kept), &facts, order, &build)?;
         self.manifest.done("sort", content, self.figures_of("sort"), &stored)?;
         self.manifest.done("partition", content, self.figures_of("partition"), &())?;

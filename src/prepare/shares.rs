@@ -150,7 +150,9 @@ impl Sizes {
         let lines = needs.edges / LINE as u64 + threads * count;
         // Blocks in flight are worth less than the bins' memory where that is scarce.
         let all_lines = (lines / CHUNK.end() + count + 1) * bytes_of(*CHUNK.end());
+        // Few threads have nobody to wait for.
         let in_flight = match () {
+            () if threads == 1 => 0,
             () if beside(2, *CHUNK.end()) + all_lines <= free => 2,
             () if beside(1, *CHUNK.end()) <= free / 2 => 1,
             () => 0,

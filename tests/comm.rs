@@ -126,12 +126,13 @@ fn a_stopped_job_ends_when_the_leader_has_saved() {
         let ran = ends(built, "stopped", 75, "error: rank 0: stopped by SIGUSR1");
         assert!(ran.err.contains("saved\n"), "{}", ran.err);
         ends(built, "stopped-alone", 75, "error: rank 2: stopped by SIGUSR1");
-        // SIGUSR1 and SIGTERM to mpirun, by way of `timeout`.
+        // SIGUSR1 and SIGTERM to mpirun.
         for signal in [10, 15] {
             let mut command = Command::new("sh");
             let inner = mpirun(built.kind, 3, 60, &built.ranks, &["wait-for-signal"]);
             // Its lines come on stdout, which is watched here.
-            command.args(["-c", "exec \"$@\" 1>&2", "sh"]).arg(inner.get_program()).args(inner.get_args());
+            // Without `timeout -k 5 60`, which would die of SIGUSR1 alone.
+            command.args(["-c", "exec \"$@\" 1>&2", "sh"]).args(inner.get_args().skip(3));
             for (name, value) in inner.get_envs() {
                 match value {
                     Some(value) => command.env(name, value),
@@ -151,7 +152,9 @@ fn a_stopped_job_ends_when_the_leader_has_saved() {
                 built.kind,
                 ran.err
             );
-            assert_eq!(ran.code, 75, "{:?} {expected}: {}", built.kind, ran.err);
+            // Open MPI's mpirun, itself told to end, ends with 1.
+            let code = if built.kind == Kind::OpenMpi && signal == 15 { 1 } else { 75 };
+            assert_eq!(ran.code, code, "{:?} {expected}: {}", built.kind, ran.err);
         }
     }
 }

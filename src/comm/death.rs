@@ -70,6 +70,11 @@ pub fn end_with(error: &Error) -> ! {
                 comm.into_iter().for_each(|comm| comm.meet(SAVING - STOPPING, &leave));
                 wait(STOPPING, &leave);
             }
+            // They did not become ranks, all of them; a slow one may not have noticed that the leader said so.
+            (Error::Usage(_), 1..) if comm.is_none() => {
+                wait(ALIKE, &leave);
+                std::process::exit(code.into());
+            }
             (Error::Usage(_) | Error::Input { .. } | Error::Limit { .. } | Error::Busy { .. }, 1..) => {
                 wait(ALIKE, &leave);
             }

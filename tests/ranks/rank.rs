@@ -56,7 +56,8 @@ fn run() -> Result<()> {
         "killed" if comm.rank() == last => kill_myself(),
         "wait-for-signal" => {
             println!("waiting {}", comm.rank());
-            loop {
+            // A minute, should none come.
+            for _ in 0..6000 {
                 gpugraph::job::signals::check()?;
                 std::thread::sleep(Duration::from_millis(10));
             }

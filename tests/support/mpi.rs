@@ -84,14 +84,14 @@ impl Kind {
 /// exit code 124.
 pub fn mpirun(kind: Kind, ranks: usize, limit: u32, program: &Path, args: &[&str]) -> Command {
     let mut command = Command::new("timeout");
-    // The signals of a test go to mpirun, as a scheduler sends them: `timeout` passes on what it gets.
+    // It passes TERM on, and dies of USR1: for such tests leave these three arguments and the program out.
     command.args(["-k", "5", &limit.to_string(), &kind.tool("mpirun").expect("mpirun")]);
     command.args(["-n", &ranks.to_string()]);
     if kind == Kind::OpenMpi {
         // Open MPI would tie each rank, with all its threads, to one core.
         command.args(["--oversubscribe", "--allow-run-as-root", "--bind-to", "none"]);
-        // Seconds before TERM, and again before KILL; unless said, 1.
-        command.env("OMPI_MCA_odls_base_sigkill_timeout", "10");
+        // Seconds before TERM, and again before KILL; unless said, 1. Each job that aborts takes as long to end.
+        command.env("OMPI_MCA_odls_base_sigkill_timeout", "3");
     }
     command.arg(program).args(args).stdin(Stdio::null());
     for (name, _) in std::env::vars_os() {

@@ -37,9 +37,15 @@ if [ "$scheduler" = pbs ]; then
     attribute() { sed -n "s/^ *$1 = //p" <<<"$attributes" | head -n 1; }
     # What the job was given by -v goes on to the next one. Names that only look so are not set here.
     carried=$(attribute Variable_List | grep -oE '(^|,)[A-Za-z_][A-Za-z0-9_]*=' | tr -d ',=' | grep -vE '^PBS_')
+    if [ -z "$GPUGRAPH_SCRIPT" ]; then carried+=' CONFIG SET SITE GPUGRAPH GPUGRAPH_HOME MAX_RESTARTS REQUEUE_ON_LOSS GRACE WALLTIME RANKS THREADS LAUNCHER'; fi
+    # shellcheck disable=SC2086 # names
+    carried=$(for name in $carried; do if [ -n "${!name+set}" ]; then echo "$name"; fi; done)
     export GPUGRAPH_SUBMIT_DIR=${GPUGRAPH_SUBMIT_DIR:-$PBS_O_WORKDIR}
     export GPUGRAPH_RESTARTS=${GPUGRAPH_RESTARTS:-0}
-    folder=$GPUGRAPH_SUBMIT_DIR task=${PBS_ARRAY_INDEX:-$PBS_ARRAYID} restarts=$(whole "$GPUGRAPH_RESTARTS" 999999999)
+    # What goes on from a task of an array is a job by itself.
+    export GPUGRAPH_TASK=${GPUGRAPH_TASK:-${PBS_ARRAY_INDEX:-$PBS_ARRAYID}}
+    if [ -n "$GPUGRAPH_TASK" ]; then export PBS_ARRAY_INDEX=$GPUGRAPH_TASK; fi
+    folder=$GPUGRAPH_SUBMIT_DIR task=$GPUGRAPH_TASK restarts=$(whole "$GPUGRAPH_RESTARTS" 999999999)
     export GPUGRAPH_JOB_LOG=${GPUGRAPH_JOB_LOG:-$folder/${PBS_JOBNAME:-gpugraph}.${job%%.*}.log}
     # One log for all of them; PBS itself makes one for each, which it shows when the job is over.
     if : >>"$GPUGRAPH_JOB_LOG"; then exec >>"$GPUGRAPH_JOB_LOG" 2>&1; fi
@@ -92,8 +98,9 @@ fi
 threads=$((threads > 0 ? threads : 1))
 
 # `env` rather than the launcher's own option, which each spells otherwise.
-run=(env "NCPUS=$threads" "${GPUGRAPH_NODE_MEMORY:+GPUGRAPH_NODE_MEMORY=$GPUGRAPH_NODE_MEMORY}" "$gpugraph" run "$config" "${ARGS[@]}")
-[ -n "${GPUGRAPH_NODE_MEMORY:-}" ] || unset 'run[2]'
+run=(env "NCPUS=$threads")
+if [ -n "$GPUGRAPH_NODE_MEMORY" ]; then run+=("GPUGRAPH_NODE_MEMORY=$GPUGRAPH_NODE_MEMORY"); fi
+run+=("$gpugraph" run "$config" "${ARGS[@]}")
 launcher=${LAUNCHER:-auto}
 if [ "$launcher" = auto ]; then
     if [ "$ranks" = 1 ]; then launcher=none; elif [ "$scheduler" = slurm ]; then launcher=srun; else launcher=mpirun; fi
@@ -138,10 +145,11 @@ may_go_on() {
 }
 
 go_on_slurm() {
-    state=$(scontrol --oneliner show job "$job" 2>/dev/null | sed -n 's/.* JobState=\([A-Z_]*\).*/\1/p')
+    local state
+    state=$(scontrol --oneliner show job "$job" 2>/dev/null | sed -n 's/.* JobState=\([A-Z_]*\) Reason=\([^ ]*\).*/\1 \2/p')
     # A requeue would bring a cancelled job back to life; one that made room for another is requeued by Slurm itself.
     case $terminated:$state in
-    :RUNNING | : | yes:TIMEOUT) ;;
+    :RUNNING* | : | yes:*TimeLimit) ;;
     *) say "the job is ${state:-gone}: not requeued" && return ;;
     esac
     may_go_on || return
@@ -154,13 +162,15 @@ go_on_pbs() {
     may_go_on || return
     resubmitted=yes
     # The copy that runs is what was submitted; not every site lets its owner read it.
-    local script=${SCRIPT:-$0} option value names=GPUGRAPH_SUBMIT_DIR,GPUGRAPH_RESTARTS,GPUGRAPH_JOB_LOG
+    local script=${GPUGRAPH_SCRIPT:-$0} option value names=GPUGRAPH_SUBMIT_DIR,GPUGRAPH_RESTARTS,GPUGRAPH_JOB_LOG,GPUGRAPH_TASK
     grep -qs '^#PBS' "$script" || script=$home/pbs/triangle.pbs
-    for value in $carried CONFIG SET GPUGRAPH GPUGRAPH_HOME SITE MAX_RESTARTS REQUEUE_ON_LOSS GRACE WALLTIME RANKS THREADS LAUNCHER; do
-        case ,$names, in *",$value,"*) ;; *) if [ -n "${!value+set}" ]; then export "${value?}" && names=$names,$value; fi ;; esac
+    for value in $carried; do
+        case ,$names, in *",$value,"*) ;; *) export "${value?}" && names=$names,$value ;; esac
     done
     # What qsub was told on its command line stands above the script's own lines, and is not in them.
-    local options=(-N "${PBS_JOBNAME:-gpugraph}" -W "depend=afterany:$job" -v "$names")
+    local options=(-N "${PBS_JOBNAME:-gpugraph}" -v "$names")
+    # A task of an array is nothing to depend on.
+    if [[ $job != *'['* ]]; then options+=(-W "depend=afterany:$job"); fi
     # A select holds what else there is: PBS makes nodes= into one, and its sums may not stand beside it.
     local resources='walltime nodes mem'
     if [ -n "$(attribute Resource_List.select)" ]; then resources='walltime select place'; fi

@@ -26,117 +26,6 @@ bytes() {
     tb | TB) echo $((digits << 40)) ;; b | '') echo "$((${digits:-0}))" ;; *) echo 0 ;; esac
 }
 
-if [ "$scheduler" = pbs ]; then
-    job=${PBS_JOBID:?'submit this with qsub'}
-    # A job starts with /bin:/usr/bin.
-    # shellcheck source=/dev/null
-    [ -r /etc/pbs.conf ] && . /etc/pbs.conf
-    PATH=$PATH${PBS_EXEC:+:$PBS_EXEC/bin}
-    # qstat breaks long values, and goes on behind a tab.
-    attributes=$(qstat -f "$job" 2>/dev/null | awk '/^\t/ { sub(/^\t/, ""); line = line $0; next } { print line; line = $0 } END { print line }')
-    attribute() { sed -n "s/^ *$1 = //p" <<<"$attributes" | head -n 1; }
-    # What the job was given by -v goes on to the next one. Names that only look so are not set here.
-    carried=$(attribute Variable_List | grep -oE '(^|,)[A-Za-z_][A-Za-z0-9_]*=' | tr -d ',=' | grep -vE '^PBS_')
-    if [ -z "$GPUGRAPH_SCRIPT" ]; then carried+=' CONFIG SET SITE GPUGRAPH GPUGRAPH_HOME MAX_RESTARTS REQUEUE_ON_LOSS GRACE WALLTIME RANKS THREADS LAUNCHER'; fi
-    # shellcheck disable=SC2086 # names
-    carried=$(for name in $carried; do if [ -n "${!name+set}" ]; then echo "$name"; fi; done)
-    export GPUGRAPH_SUBMIT_DIR=${GPUGRAPH_SUBMIT_DIR:-$PBS_O_WORKDIR}
-    export GPUGRAPH_RESTARTS=${GPUGRAPH_RESTARTS:-0}
-    # What goes on from a task of an array is a job by itself.
-    export GPUGRAPH_TASK=${GPUGRAPH_TASK:-${PBS_ARRAY_INDEX:-$PBS_ARRAYID}}
-    if [ -n "$GPUGRAPH_TASK" ]; then export PBS_ARRAY_INDEX=$GPUGRAPH_TASK; fi
-    folder=$GPUGRAPH_SUBMIT_DIR task=$GPUGRAPH_TASK restarts=$(whole "$GPUGRAPH_RESTARTS" 999999999)
-    export GPUGRAPH_JOB_LOG=${GPUGRAPH_JOB_LOG:-$folder/${PBS_JOBNAME:-gpugraph}.${job%%.*}.log}
-    # One log for all of them; PBS itself makes one for each, which it shows when the job is over.
-    if : >>"$GPUGRAPH_JOB_LOG"; then exec >>"$GPUGRAPH_JOB_LOG" 2>&1; fi
-    limit=$(attribute Resource_List.walltime)
-    limit=$(seconds "${limit:-${PBS_WALLTIME:-${WALLTIME:-0}}}")
-else
-    job=${SLURM_JOB_ID:?'submit this with sbatch'}
-    folder=${GPUGRAPH_SUBMIT_DIR:-$SLURM_SUBMIT_DIR} task=$SLURM_ARRAY_TASK_ID restarts=$(whole "${SLURM_RESTART_COUNT:-0}" 0)
-fi
-cd "$folder" || die "$folder: can't be entered on $(hostname): submit from a folder that the nodes share"
-home=${GPUGRAPH_HOME:-$folder} site=${SITE:-$home/site.env}
-# shellcheck source=/dev/null
-if [ -r "$site" ]; then . "$site" || die "$site: failed"; fi
-config=${CONFIG:-$home/configs/triangle.toml}
-read -ra words <<<"$SET"
-for word in "${words[@]}"; do ARGS+=(--set "$word"); done
-if [ -n "$task" ]; then config=${config//%a/$task} ARGS=("${ARGS[@]//%a/$task}"); fi
-max=$(whole "${MAX_RESTARTS:-50}" 50)
-
-gpugraph=${GPUGRAPH:-gpugraph}
-if ! command -v "$gpugraph" >/dev/null; then
-    for found in "$home/target/release/gpugraph" ~/.cargo/bin/gpugraph; do [ -x "$found" ] && gpugraph=$found && break; done
-fi
-command -v "$gpugraph" >/dev/null || die "$gpugraph: not found on $(hostname): name it as GPUGRAPH in $site"
-[ -r "$config" ] || die "$config: no such job file on $(hostname)"
-
-# How many ranks, and threads of each: what was asked of the scheduler; of PBS one rank a GPU where its list of hosts
-# has a line for each core, as with nodes=:ppn=.
-if [ "$scheduler" = slurm ]; then
-    nodes=$(whole "$SLURM_JOB_NUM_NODES" 1)
-    ranks=$(whole "${RANKS:-$SLURM_NTASKS}" "$nodes")
-    per_node=$(((ranks + nodes - 1) / nodes))
-    threads=$(whole "${THREADS:-$SLURM_CPUS_PER_TASK}" $(($(whole "$SLURM_CPUS_ON_NODE" 1) / per_node)))
-else
-    hosts=$(sort -u "$PBS_NODEFILE") lines=$(grep -c . "$PBS_NODEFILE")
-    nodes=$(grep -c . <<<"$hosts")
-    cores=$(attribute Resource_List.ncpus)
-    cores=$(whole "${cores:+$((cores / nodes))}" "$(whole "${PBS_NUM_PPN:-$NCPUS}" $((lines / nodes)))")
-    gpus=$(attribute Resource_List.ngpus)
-    gpus=$(whole "${gpus:+$((gpus / nodes))}" "$(attribute Resource_List.nodes | sed -n 's/.*:gpus=\([0-9]*\).*/\1/p')")
-    per_node=$((lines / nodes))
-    if [ "$per_node" -ge "$cores" ]; then per_node=$(whole "$gpus" 1); fi
-    ranks=$(whole "$RANKS" $((nodes * (per_node > 0 ? per_node : 1))))
-    per_node=$(((ranks + nodes - 1) / nodes))
-    threads=$(whole "$THREADS" $((cores / per_node)))
-    # PBS tells no job how much memory it has, and ends one that takes more.
-    memory=$(bytes "$(attribute Resource_List.mem)")
-    if [ "$memory" -gt 0 ]; then export GPUGRAPH_NODE_MEMORY=$((memory / nodes)); fi
-fi
-threads=$((threads > 0 ? threads : 1))
-
-# `env` rather than the launcher's own option, which each spells otherwise.
-run=(env "NCPUS=$threads")
-if [ -n "$GPUGRAPH_NODE_MEMORY" ]; then run+=("GPUGRAPH_NODE_MEMORY=$GPUGRAPH_NODE_MEMORY"); fi
-run+=("$gpugraph" run "$config" "${ARGS[@]}")
-launcher=${LAUNCHER:-auto}
-if [ "$launcher" = auto ]; then
-    if [ "$ranks" = 1 ]; then launcher=none; elif [ "$scheduler" = slurm ]; then launcher=srun; else launcher=mpirun; fi
-fi
-case $launcher in
-none) ;;
-srun)
-    # -K: a rank that dies ends the step, and srun tells how.
-    run=(srun -K --ntasks="$ranks" --ntasks-per-node="$per_node" --cpus-per-task="$threads" ${SRUN_MPI:+"--mpi=$SRUN_MPI"} "${run[@]}")
-    ;;
-mpirun)
-    scratch=$(mktemp -d) && trap 'rm -rf "$scratch"' EXIT
-    read -ra mpirun <<<"${MPIRUN:-mpirun} -n $ranks"
-    if "${mpirun[0]}" --version 2>&1 | grep -q -e 'Open MPI' -e OpenRTE; then
-        # 2 seconds, unless said, lie between TERM and KILL; saving may take 8.
-        export OMPI_MCA_odls_base_sigkill_timeout=25
-        mpirun+=(--bind-to none)
-        slots=' slots='
-    else
-        slots=:
-    fi
-    if [ "$scheduler" = pbs ]; then
-        while read -r host; do echo "$host$slots$per_node"; done <<<"$hosts" >"$scratch/hosts"
-        mpirun+=(-hostfile "$scratch/hosts")
-        # An Open MPI that was built without PBS can still start its daemons by it.
-        if [ "$nodes" -gt 1 ] && [ "$slots" != : ] && command -v pbs_tmrsh >/dev/null && ! ompi_info 2>/dev/null | grep -q 'plm: tm'; then
-            # shellcheck disable=SC2016 # to be expanded when it runs
-            printf '%s\n' '#!/bin/bash' 'host=$1; shift' 'exec pbs_tmrsh "$host" bash -c "$*"' >"$scratch/tmrsh"
-            chmod +x "$scratch/tmrsh" && export OMPI_MCA_plm_rsh_agent=$scratch/tmrsh
-        fi
-    fi
-    run=("${mpirun[@]}" "${run[@]}")
-    ;;
-*) die "LAUNCHER=$launcher: expected auto, none, srun or mpirun" ;;
-esac
-
 # Whether the job may go on after this run.
 may_go_on() {
     if [ "$restarts" -lt "$max" ]; then return 0; fi
@@ -211,9 +100,127 @@ end() {
         say "before its walltime, by qdel then: not submitted again"
     fi
 }
-interrupted='' asked='' terminated='' child='' resubmitted='' timer=''
+interrupted='' asked='' terminated='' child='' resubmitted='' timer='' limit=0
 trap save USR1
 trap end TERM
+
+if [ "$scheduler" = pbs ]; then
+    job=${PBS_JOBID:?'submit this with qsub'}
+    # Beside what the job was given by -v, the next one gets what this one was told. A script of `gpugraph submit` has it all.
+    carried=GPUGRAPH_HOME
+    if [ -z "$GPUGRAPH_SCRIPT" ]; then carried+=' CONFIG SET SITE GPUGRAPH MAX_RESTARTS REQUEUE_ON_LOSS GRACE WALLTIME RANKS THREADS LAUNCHER'; fi
+    # shellcheck disable=SC2086 # names
+    carried=$(for name in $carried; do if [ -n "${!name+set}" ]; then echo "$name"; fi; done)
+    export GPUGRAPH_SUBMIT_DIR=${GPUGRAPH_SUBMIT_DIR:-$PBS_O_WORKDIR}
+    export GPUGRAPH_RESTARTS=${GPUGRAPH_RESTARTS:-0}
+    # What goes on from a task of an array is a job by itself.
+    export GPUGRAPH_TASK=${GPUGRAPH_TASK:-${PBS_ARRAY_INDEX:-$PBS_ARRAYID}}
+    if [ -n "$GPUGRAPH_TASK" ]; then export PBS_ARRAY_INDEX=$GPUGRAPH_TASK; fi
+    folder=$GPUGRAPH_SUBMIT_DIR task=$GPUGRAPH_TASK restarts=$(whole "$GPUGRAPH_RESTARTS" 999999999)
+    export GPUGRAPH_JOB_LOG=${GPUGRAPH_JOB_LOG:-$folder/${PBS_JOBNAME:-gpugraph}.${job%%.*}.log}
+    # One log for all of them; PBS itself makes one for each, which it shows when the job is over.
+    if : >>"$GPUGRAPH_JOB_LOG"; then exec >>"$GPUGRAPH_JOB_LOG" 2>&1; fi
+else
+    job=${SLURM_JOB_ID:?'submit this with sbatch'}
+    folder=${GPUGRAPH_SUBMIT_DIR:-$SLURM_SUBMIT_DIR} task=$SLURM_ARRAY_TASK_ID restarts=$(whole "${SLURM_RESTART_COUNT:-0}" 0)
+fi
+cd "$folder" || die "$folder: can't be entered on $(hostname): submit from a folder that the nodes share"
+home=${GPUGRAPH_HOME:-$folder} site=${SITE:-$home/site.env}
+# shellcheck source=/dev/null
+if [ -r "$site" ]; then . "$site" || die "$site: failed"; fi
+max=$(whole "${MAX_RESTARTS:-50}" 50)
+
+if [ "$scheduler" = pbs ]; then
+    # A job starts with /bin:/usr/bin.
+    # shellcheck source=/dev/null
+    if [ -r /etc/pbs.conf ]; then . /etc/pbs.conf; fi
+    PATH=$PATH${PBS_EXEC:+:$PBS_EXEC/bin}
+    # qstat breaks long values, and goes on behind a tab.
+    attributes=$(qstat -f "$job" 2>/dev/null | awk '/^\t/ { sub(/^\t/, ""); line = line $0; next } { print line; line = $0 } END { print line }')
+    attribute() { sed -n "s/^ *$1 = //p" <<<"$attributes" | head -n 1; }
+    # Names that a value only seems to hold are not set here.
+    for name in $(attribute Variable_List | grep -oE '(^|,)[A-Za-z_][A-Za-z0-9_]*=' | tr -d ',=' | grep -vE '^PBS_'); do
+        if [ -n "${!name+set}" ]; then carried+=" $name"; fi
+    done
+    limit=$(attribute Resource_List.walltime)
+    limit=$(seconds "${limit:-${PBS_WALLTIME:-${WALLTIME:-0}}}")
+fi
+
+config=${CONFIG:-$home/configs/triangle.toml}
+read -ra words <<<"$SET"
+for word in "${words[@]}"; do ARGS+=(--set "$word"); done
+if [ -n "$task" ]; then config=${config//%a/$task} ARGS=("${ARGS[@]//%a/$task}"); fi
+gpugraph=${GPUGRAPH:-gpugraph}
+if ! command -v "$gpugraph" >/dev/null; then
+    for found in "$home/target/release/gpugraph" ~/.cargo/bin/gpugraph; do [ -x "$found" ] && gpugraph=$found && break; done
+fi
+command -v "$gpugraph" >/dev/null || die "$gpugraph: not found on $(hostname): name it as GPUGRAPH in $site"
+[ -r "$config" ] || die "$config: no such job file on $(hostname)"
+
+# How many ranks, and threads of each: what was asked of the scheduler; of PBS one rank a GPU where its list of hosts
+# has a line for each core, as with nodes=:ppn=.
+if [ "$scheduler" = slurm ]; then
+    nodes=$(whole "$SLURM_JOB_NUM_NODES" 1)
+    ranks=$(whole "${RANKS:-$SLURM_NTASKS}" "$nodes")
+    per_node=$(((ranks + nodes - 1) / nodes))
+    threads=$(whole "${THREADS:-$SLURM_CPUS_PER_TASK}" $(($(whole "$SLURM_CPUS_ON_NODE" 1) / per_node)))
+else
+    hosts=$(sort -u "$PBS_NODEFILE") lines=$(grep -c . "$PBS_NODEFILE")
+    nodes=$(grep -c . <<<"$hosts")
+    cores=$(attribute Resource_List.ncpus)
+    cores=$(whole "${cores:+$((cores / nodes))}" "$(whole "${PBS_NUM_PPN:-$NCPUS}" $((lines / nodes)))")
+    gpus=$(attribute Resource_List.ngpus)
+    gpus=$(whole "${gpus:+$((gpus / nodes))}" "$(attribute Resource_List.nodes | sed -n 's/.*:gpus=\([0-9]*\).*/\1/p')")
+    per_node=$((lines / nodes))
+    if [ "$per_node" -ge "$cores" ]; then per_node=$(whole "$gpus" 1); fi
+    ranks=$(whole "$RANKS" $((nodes * (per_node > 0 ? per_node : 1))))
+    per_node=$(((ranks + nodes - 1) / nodes))
+    threads=$(whole "$THREADS" $((cores / per_node)))
+    # PBS tells no job how much memory it has, and ends one that takes more.
+    memory=$(bytes "$(attribute Resource_List.mem)")
+    if [ "$memory" -gt 0 ]; then export GPUGRAPH_NODE_MEMORY=$((memory / nodes)); fi
+fi
+threads=$((threads > 0 ? threads : 1))
+
+# `env` rather than the launcher's own option, which each spells otherwise.
+run=(env "NCPUS=$threads")
+if [ -n "$GPUGRAPH_NODE_MEMORY" ]; then run+=("GPUGRAPH_NODE_MEMORY=$GPUGRAPH_NODE_MEMORY"); fi
+run+=("$gpugraph" run "$config" "${ARGS[@]}")
+launcher=${LAUNCHER:-auto}
+if [ "$launcher" = auto ]; then
+    if [ "$ranks" = 1 ]; then launcher=none; elif [ "$scheduler" = slurm ]; then launcher=srun; else launcher=mpirun; fi
+fi
+case $launcher in
+none) ;;
+srun)
+    # -K: a rank that dies ends the step, and srun tells how.
+    run=(srun -K --ntasks="$ranks" --ntasks-per-node="$per_node" --cpus-per-task="$threads" ${SRUN_MPI:+"--mpi=$SRUN_MPI"} "${run[@]}")
+    ;;
+mpirun)
+    scratch=$(mktemp -d) && trap 'rm -rf "$scratch"' EXIT
+    read -ra mpirun <<<"${MPIRUN:-mpirun} -n $ranks"
+    if "${mpirun[0]}" --version 2>&1 | grep -q -e 'Open MPI' -e OpenRTE; then
+        # 2 seconds, unless said, lie between TERM and KILL; saving may take 8.
+        export OMPI_MCA_odls_base_sigkill_timeout=25
+        mpirun+=(--bind-to none)
+        slots=' slots='
+    else
+        slots=:
+    fi
+    if [ "$scheduler" = pbs ]; then
+        while read -r host; do echo "$host$slots$per_node"; done <<<"$hosts" >"$scratch/hosts"
+        mpirun+=(-hostfile "$scratch/hosts")
+        # An Open MPI that was built without PBS can still start its daemons by it.
+        if [ "$nodes" -gt 1 ] && [ "$slots" != : ] && command -v pbs_tmrsh >/dev/null && ! ompi_info 2>/dev/null | grep -q 'plm: tm'; then
+            # shellcheck disable=SC2016 # to be expanded when it runs
+            printf '%s\n' '#!/bin/bash' 'host=$1; shift' 'exec pbs_tmrsh "$host" bash -c "$*"' >"$scratch/tmrsh"
+            chmod +x "$scratch/tmrsh" && export OMPI_MCA_plm_rsh_agent=$scratch/tmrsh
+        fi
+    fi
+    run=("${mpirun[@]}" "${run[@]}")
+    ;;
+*) die "LAUNCHER=$launcher: expected auto, none, srun or mpirun" ;;
+esac
 
 say "job $job on $nodes nodes, $ranks ranks of $threads threads (launcher: $launcher), restart $restarts of at most $max: $gpugraph run $config ${ARGS[*]}"
 if [ "$scheduler" = pbs ]; then
@@ -232,16 +239,20 @@ if [ "$scheduler" = pbs ]; then
         timer=$!
     fi
 fi
-"${run[@]}" </dev/null &
-child=$!
-if [ -n "$asked" ]; then kill -USR1 "$child" 2>/dev/null; fi
-while :; do
-    interrupted=''
-    wait "$child"
-    code=$?
-    # A trapped signal ends the wait, not the run.
-    if [ -z "$interrupted" ]; then break; fi
-done
+if [ -n "$asked$terminated" ]; then
+    code=75
+else
+    "${run[@]}" </dev/null &
+    child=$!
+    if [ -n "$asked" ]; then kill -USR1 "$child" 2>/dev/null; fi
+    while :; do
+        interrupted=''
+        wait "$child"
+        code=$?
+        # A trapped signal ends the wait, not the run.
+        if [ -z "$interrupted" ]; then break; fi
+    done
+fi
 if [ -n "$timer" ]; then kill "$timer" 2>/dev/null; fi
 
 case $code in

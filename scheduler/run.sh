@@ -200,8 +200,9 @@ mpirun)
     scratch=$(mktemp -d) && trap 'rm -rf "$scratch"' EXIT
     read -ra mpirun <<<"${MPIRUN:-mpirun} -n $ranks"
     if "${mpirun[0]}" --version 2>&1 | grep -q -e 'Open MPI' -e OpenRTE; then
-        # 2 seconds, unless said, lie between TERM and KILL; saving may take 8.
-        export OMPI_MCA_odls_base_sigkill_timeout=25
+        # 2 seconds, unless said, lie between TERM and KILL; saving may take 8. mpirun sits them out twice after a rank has
+        # died, whether or not the others are gone, so more would keep a dead job waiting.
+        export OMPI_MCA_odls_base_sigkill_timeout=10
         mpirun+=(--bind-to none)
         slots=' slots='
     else
@@ -231,7 +232,7 @@ if [ "$scheduler" = pbs ]; then
         # A walltime that is hardly longer than the grace is worked for half of it at least.
         ahead=$((limit - grace > limit / 2 ? limit - grace : limit / 2))
         (
-            trap 'kill "$!"; exit' TERM
+            trap 'kill "$!" 2>/dev/null; exit' TERM
             sleep $((ahead > SECONDS ? ahead - SECONDS : 0)) &
             wait "$!"
             kill -USR1 $$
@@ -262,6 +263,7 @@ case $code in
     ;;
 143) code=$([ -n "$terminated$asked" ] && echo 75 || echo 9) && say "the run was terminated: exit $code" ;;
 138) code=75 ;; # told to save before it could listen
+1) if [ "$launcher$terminated" = mpirunyes ]; then code=75; fi ;; # all that mpirun says of a run that was terminated
 esac
 say "exit $code after $SECONDS s"
 if [ "$code" = 75 ] || { [ "$code" = 9 ] && [ "${REQUEUE_ON_LOSS:-yes}" = yes ]; }; then

@@ -81,6 +81,7 @@ impl fmt::Display for Script {
             "# Made by gpugraph {} from the job's plan, which has {planned} to go.",
             env!("CARGO_PKG_VERSION")
         )?;
+        writeln!(f, "# shellcheck disable=SC2317 # functions that traps call")?;
         match self.scheduler {
             Scheduler::Slurm => {
                 writeln!(

@@ -36,9 +36,9 @@ may_go_on() {
 go_on_slurm() {
     local state
     state=$(scontrol --oneliner show job "$job" 2>/dev/null | sed -n 's/.* JobState=\([A-Z_]*\) Reason=\([^ ]*\).*/\1 \2/p')
-    # A requeue would bring a cancelled job back to life; one that made room for another is requeued by Slurm itself.
+    # A requeue would bring a cancelled job back to life. One that is to make room for another still runs when it gets its TERM.
     case $terminated:$state in
-    :RUNNING* | : | yes:*TimeLimit) ;;
+    *:RUNNING* | : | *:*TimeLimit) ;;
     *) say "the job is ${state:-gone}: not requeued" && return ;;
     esac
     may_go_on || return
@@ -100,7 +100,7 @@ end() {
         say "before its walltime, by qdel then: not submitted again"
     fi
 }
-interrupted='' asked='' terminated='' child='' resubmitted='' timer='' limit=0
+interrupted='' asked='' terminated='' child='' resubmitted='' timer='' codes='' limit=0
 trap save USR1
 trap end TERM
 
@@ -193,8 +193,13 @@ fi
 case $launcher in
 none) ;;
 srun)
-    # -K: a rank that dies ends the step, and srun tells how.
-    run=(srun -K --ntasks="$ranks" --ntasks-per-node="$per_node" --cpus-per-task="$threads" ${SRUN_MPI:+"--mpi=$SRUN_MPI"} "${run[@]}")
+    # -K: a rank that dies ends the step. Of the ranks' exit codes srun has the highest, which may be that of a rank that
+    # was ended by it and saved; the first is the one that tells.
+    codes=$folder/.gpugraph.$job.codes && rm -f "$codes"
+    # shellcheck disable=SC2016 # to be expanded when it runs
+    rank='trap : USR1 TERM; "${@:2}"; code=$?; if [ $code != 0 ]; then echo $code >>"$1"; fi; exit $code'
+    run=(srun -K --ntasks="$ranks" --ntasks-per-node="$per_node" --cpus-per-task="$threads" ${SRUN_MPI:+"--mpi=$SRUN_MPI"}
+        bash -c "$rank" rank "$codes" "${run[@]}")
     ;;
 mpirun)
     scratch=$(mktemp -d) && trap 'rm -rf "$scratch"' EXIT
@@ -255,6 +260,7 @@ else
     done
 fi
 if [ -n "$timer" ]; then kill "$timer" 2>/dev/null; fi
+if [ -s "$codes" ]; then code=$(head -n 1 "$codes") && rm -f "$codes"; fi
 
 case $code in
 137)

@@ -350,16 +350,16 @@ fn submit_writes_a_script_by_the_plan_and_submits_it() {
 #[test]
 fn ranks_are_started_by_srun_and_a_killed_one_is_lost() {
     let Some(slurm) = Slurm::start() else { return };
-    // In place of a gpugraph with MPI: first stopped, then one rank killed, then done.
+    // In place of a gpugraph with MPI: first stopped, then one rank killed, then one fails.
     let ranks = "echo \"rank $SLURM_PROCID of $SLURM_NTASKS has $NCPUS: $*\"\n\
-                 [ \"$SLURM_RESTART_COUNT\" = 2 ] && exit 0\n\
                  trap 'exit 75' USR1 TERM\n\
+                 [ \"$SLURM_RESTART_COUNT$SLURM_PROCID\" = 21 ] && exit 3\n\
                  echo $$ >pid.$SLURM_RESTART_COUNT.$SLURM_PROCID\n\
                  for i in {1..600}; do sleep 0.1; done";
     command(&slurm.place, "ranks", ranks);
     slurm.place.job("path = 'x'", "");
     let size = ["--ntasks-per-node=2", "--cpus-per-task=3", "--gres=gpu:2"];
-    let environment = [("GPUGRAPH", "./ranks"), ("CONFIG", "job.toml"), ("MAX_RESTARTS", "2")];
+    let environment = [("GPUGRAPH", "./ranks"), ("CONFIG", "job.toml"), ("MAX_RESTARTS", "9")];
     let job = slurm.submit(&environment, &[&size[..], &["slurm/triangle.sbatch"]].concat());
     let pid = |name: &str| fs::read_to_string(slurm.place.path(name)).ok().filter(|pid| pid.ends_with('\n'));
     slurm.until("two ranks", 30, |_| pid("pid..0").is_some() && pid("pid..1").is_some());
@@ -367,7 +367,9 @@ fn ranks_are_started_by_srun_and_a_killed_one_is_lost() {
     slurm.until("two ranks again", 40, |_| pid("pid.1.0").is_some() && pid("pid.1.1").is_some());
     let rank = pid("pid.1.1").expect("a process");
     assert!(Command::new("kill").args(["-9", rank.trim()]).status().is_ok_and(|status| status.success()));
-    slurm.ends(&job, "COMPLETED", 40);
+    slurm.ends(&job, "FAILED", 40);
+    // The other rank was ended for that, and saved: 75, which is higher.
+    assert_eq!(slurm.field(&job, "ExitCode"), "3:0");
     let log = slurm.log("triangle", &job);
     assert!(log.contains("2 ranks of 3 threads (launcher: srun)"), "{log}");
     assert!(log.contains("rank 1 of 2 has 3: run job.toml"), "{log}");

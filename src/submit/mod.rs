@@ -17,6 +17,8 @@ use std::time::Duration;
 
 /// Cores of a rank, where neither the job file nor the command line says how many.
 const CORES: u32 = 8;
+/// Beside a tenth of it, what a run may need more than planned: drivers differ in what they take of the host.
+const MARGIN: u64 = 256 << 20;
 /// What a process takes beside the memory that the plan counts: code, page tables, kernel buffers.
 const BESIDE: u64 = 512 << 20;
 /// A plan's time is good to a factor of two on the machine its rates are of: three times it, and the time to start.
@@ -116,7 +118,9 @@ fn script(args: &SubmitArgs, scheduler: Scheduler, job: &Job, folder: &Path, scr
         None => (needs.seconds * TIMES + STARTING).min(LONGEST) as u64,
     };
     // Later ones win: what was asked for is what the run keeps within, whatever its node has.
-    let memory = format!("limits.host_memory={}", crate::memory::at_least(needs.memory));
+    let margined = needs.memory + needs.memory / 10 + MARGIN;
+    let limit = job.limits.host_memory.map_or(margined, |limit| limit.min(margined)).next_multiple_of(1 << 20);
+    let memory = format!("limits.host_memory={}", crate::memory::at_least(limit));
     let set = args.set.iter().chain([&memory]).map(|set| Ok(format!("--set {}", quoted("--set", set.as_ref())?)));
     let site = std::env::var_os("SITE").map(PathBuf::from).unwrap_or_else(|| "site.env".into());
     let job_file = std::path::absolute(&args.job).map_err(|e| Error::io("find", &args.job, e))?;
@@ -129,7 +133,7 @@ fn script(args: &SubmitArgs, scheduler: Scheduler, job: &Job, folder: &Path, scr
         ranks,
         cores,
         gpus,
-        memory: u64::from(ranks) * (needs.memory + needs.memory / 10 + BESIDE),
+        memory: u64::from(ranks) * (limit + BESIDE),
         minutes: seconds.div_ceil(60),
         options: args.options.iter().map(|option| plain(option)).collect::<Result<_>>()?,
         arguments: set.collect::<Result<Vec<_>>>()?.join(" "),

@@ -77,19 +77,23 @@ go_on_pbs() {
     fi
 }
 
-# Only once: the second signal makes gpugraph exit at once.
+# What traps call starts no process: one that ends while bash waits for another may be lost to it, and wait would not end.
+# USR1 is passed on once: the second signal makes gpugraph exit at once.
 save() {
     interrupted=yes
-    if [ -n "$asked" ]; then return; fi
-    asked=yes
-    say "the walltime is near: telling the run to save"
-    if [ -n "$child" ]; then kill -USR1 "$child" 2>/dev/null; fi
+    if [ -z "$asked" ]; then
+        asked=yes
+        if [ -n "$child" ]; then kill -USR1 "$child" 2>/dev/null; fi
+    fi
 }
 # The scheduler sends TERM to every process of the job, so it is not passed on: it would be the second.
-end() {
-    interrupted=yes
-    if [ -n "$terminated" ]; then return; fi
-    terminated=yes
+end() { interrupted=yes terminated=yes; }
+# Tells what has come, once, and does what can't wait for the end of the run.
+told=''
+notice() {
+    case $told in *asked*) ;; *) if [ -n "$asked" ]; then told+=asked && say "the walltime is near: telling the run to save"; fi ;; esac
+    if [ -z "$terminated" ] || [[ $told = *terminated* ]]; then return; fi
+    told+=terminated
     say "ended by the scheduler: the run saves"
     if [ "$scheduler" = slurm ]; then return; fi
     local slack=$((limit / 4 < 15 ? limit / 4 : 15))
@@ -236,13 +240,17 @@ if [ "$scheduler" = pbs ]; then
     elif [ "$grace" -gt 0 ]; then
         # A walltime that is hardly longer than the grace is worked for half of it at least.
         ahead=$((limit - grace > limit / 2 ? limit - grace : limit / 2))
-        (
-            trap 'kill "$!" 2>/dev/null; exit' TERM
-            sleep $((ahead > SECONDS ? ahead - SECONDS : 0)) &
-            wait "$!"
-            kill -USR1 $$
-        ) &
-        timer=$!
+        # By way of a subshell, so that it is no child of this one: bash may miss that a child ended while a trap ran, and
+        # would then wait until the last of its children is gone.
+        timer=$(
+            {
+                trap 'kill "$!" 2>/dev/null; exit' TERM
+                sleep $((ahead > SECONDS ? ahead - SECONDS : 0)) &
+                wait "$!"
+                kill -USR1 $$
+            } >/dev/null 2>&1 &
+            echo $!
+        )
     fi
 fi
 if [ -n "$asked$terminated" ]; then
@@ -257,8 +265,10 @@ else
         code=$?
         # A trapped signal ends the wait, not the run.
         if [ -z "$interrupted" ]; then break; fi
+        notice
     done
 fi
+notice
 if [ -n "$timer" ]; then kill "$timer" 2>/dev/null; fi
 if [ -s "$codes" ]; then code=$(head -n 1 "$codes") && rm -f "$codes"; fi
 
@@ -268,6 +278,7 @@ case $code in
     code=9
     ;;
 143) code=$([ -n "$terminated$asked" ] && echo 75 || echo 9) && say "the run was terminated: exit $code" ;;
+127 | 255) if [ -n "$asked$terminated" ]; then code=75; fi ;; # lost to bash while a trap ran: the next run finds out
 138) code=75 ;; # told to save before it could listen
 1) if [ "$launcher$terminated" = mpirunyes ]; then code=75; fi ;; # all that mpirun says of a run that was terminated
 esac

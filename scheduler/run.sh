@@ -278,7 +278,7 @@ case $code in
     code=9
     ;;
 143) code=$([ -n "$terminated$asked" ] && echo 75 || echo 9) && say "the run was terminated: exit $code" ;;
-127 | 255) if [ -n "$asked$terminated" ]; then code=75; fi ;; # lost to bash while a trap ran: the next run finds out
+-1 | 127 | 255) if [ -n "$asked$terminated" ]; then code=75; fi ;; # lost to bash while a trap ran: the next run finds out
 138) code=75 ;; # told to save before it could listen
 1) if [ "$launcher$terminated" = mpirunyes ]; then code=75; fi ;; # all that mpirun says of a run that was terminated
 esac

@@ -2,8 +2,10 @@
 
 use crate::config::MAX_THREADS;
 use crate::job::log::Format as LogFormat;
+use crate::submit::{Scheduler, walltime};
 use clap::{Args, Parser, Subcommand};
 use std::path::PathBuf;
+use std::time::Duration;
 
 /// Exact graph algorithms on graphs larger than memory, as resumable jobs.
 #[derive(Debug, Parser)]
@@ -28,6 +30,11 @@ pub enum Command {
     /// Print stages, memory, disk and time of a job without running it; say which limit does not fit
     #[command(after_help = "Example:\n  gpugraph plan configs/s29.toml")]
     Plan(PlanArgs),
+    /// Write a job script for Slurm or PBS from the plan's memory and time, and submit it
+    #[command(
+        after_help = "Example:\n  gpugraph submit configs/s29.toml --gpus 1 --walltime 1h -- --partition=gpu --account=graphs"
+    )]
+    Submit(SubmitArgs),
     /// Tell how far a job is, also while it runs elsewhere, or why it stopped
     #[command(after_help = "Example:\n  gpugraph status gpugraph.work/s29")]
     Status(LookArgs),
@@ -88,6 +95,37 @@ pub struct PlanArgs {
     /// Print JSON
     #[arg(long)]
     pub json: bool,
+}
+
+/// `gpugraph submit`.
+#[derive(Debug, Args)]
+pub struct SubmitArgs {
+    /// The job file
+    pub job: PathBuf,
+    /// Override a key of the job file, as table.key=value, for the plan and the run
+    #[arg(long = "set", value_name = "TABLE.KEY=VALUE")]
+    pub set: Vec<String>,
+    /// The scheduler; unless said, the one whose sbatch or qsub is on the path
+    #[arg(long, value_enum)]
+    pub scheduler: Option<Scheduler>,
+    /// Nodes
+    #[arg(long, default_value_t = 1, value_parser = clap::value_parser!(u32).range(1..=65_536))]
+    pub nodes: u32,
+    /// GPUs of each node, with a rank for each; unless said 1, or 0 for run.device = "cpu"
+    #[arg(long, value_parser = clap::value_parser!(u32).range(0..=64))]
+    pub gpus: Option<u32>,
+    /// Cores of each rank; unless said limits.threads, or 8
+    #[arg(long, value_parser = clap::value_parser!(u32).range(1..=4096))]
+    pub cpus: Option<u32>,
+    /// Walltime, as 4h or 04:00:00; unless said three times the plan's and ten minutes, a day at most
+    #[arg(long, value_parser = walltime)]
+    pub walltime: Option<Duration>,
+    /// Print the script rather than submit it
+    #[arg(long)]
+    pub print: bool,
+    /// Options for sbatch or qsub, behind --
+    #[arg(last = true, value_name = "OPTION")]
+    pub options: Vec<String>,
 }
 
 /// `gpugraph status` and `gpugraph verify`.

@@ -16,6 +16,7 @@
 //! | [`graph`] | order of vertices, layout, blocks |
 //! | [`algo`] | algorithms over blocks; opens no file |
 //! | [`store`], [`memory`] | sealed files; the memory limit |
+//! | [`submit`] | job scripts for Slurm and PBS |
 //!
 //! What holds everywhere: the answer, the blocks and the units depend on the input alone, never on limits, threads,
 //! device or ranks; a stored file is complete and checked, or absent; memory that grows with the graph comes from the
@@ -38,5 +39,6 @@ pub mod job;
 pub mod memory;
 pub mod prepare;
 pub mod store;
+pub mod submit;
 
 pub use error::{Error, Result};

@@ -41,6 +41,7 @@ fn dispatch(command: Command) -> Result<()> {
         Command::Generate(args) => gpugraph::commands::generate(&args),
         Command::Convert(args) => gpugraph::commands::convert(&args),
         Command::Plan(args) => gpugraph::inspect::plan(&args),
+        Command::Submit(args) => gpugraph::submit::submit(&args),
         Command::Status(args) => gpugraph::inspect::status(&args),
         Command::Verify(args) => gpugraph::inspect::verify(&args),
         Command::Clean(args) => gpugraph::inspect::clean(&args),

@@ -43,12 +43,16 @@ pub fn memory() -> Memory {
     let text = read("/proc/meminfo").unwrap_or_default();
     let total = kib_of(&text, "MemTotal:").unwrap_or(0);
     let available = kib_of(&text, "MemAvailable:").unwrap_or(total);
-    let limits = [cgroup_free(), slurm_memory().map(|grant| grant.saturating_sub(process_memory()))];
+    let limits = [cgroup_free(), granted_memory().map(|grant| grant.saturating_sub(process_memory()))];
     Memory { total, free: limits.into_iter().flatten().fold(available, u64::min) }
 }
 
-/// The memory that Slurm granted on this node, which it may enforce by polling, without a cgroup.
-fn slurm_memory() -> Option<u64> {
+/// The memory that the scheduler granted on this node, in bytes, which it may enforce by polling, without a cgroup.
+/// PBS tells it to nobody: job scripts ask, and say it in `GPUGRAPH_NODE_MEMORY`.
+fn granted_memory() -> Option<u64> {
+    if let Some(bytes) = std::env::var("GPUGRAPH_NODE_MEMORY").ok().and_then(|bytes| bytes.parse().ok()) {
+        return Some(bytes).filter(|&bytes| bytes > 0);
+    }
     let mib = |name: &str| std::env::var(name).ok()?.parse::<u64>().ok().filter(|&n| n > 0);
     let per_cpu = || Some(mib("SLURM_MEM_PER_CPU")? * mib("SLURM_CPUS_ON_NODE")?);
     Some(mib("SLURM_MEM_PER_NODE").or_else(per_cpu)? << 20)

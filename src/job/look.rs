@@ -205,6 +205,8 @@ impl fmt::Display for Look {
             (State::Running, _) => format!("running: {owner}"),
             (State::Silent, _) => format!("unknown: {owner} holds the workdir, without a sign for {silent}"),
             (State::Finished, _) => format!("finished at {}", self.ended()),
+            // Errors that can be resumed say so themselves.
+            (State::Stopped, Some(why)) if why.contains("run the same line again") => format!("stopped: {why}"),
             (State::Stopped, Some(why)) => format!("stopped: {why}; run the same line again to carry on"),
             (State::Stopped, None) => "stopped".to_owned(),
         };

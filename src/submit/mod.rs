@@ -1,0 +1,238 @@
+//! `gpugraph submit`: a job script from the plan's own figures, handed to Slurm or PBS.
+
+mod script;
+
+use crate::cli::SubmitArgs;
+use crate::config::{self, Device, Job, duration};
+use crate::error::{Error, Result};
+use crate::job::plan::Plan;
+use crate::store::replace::replace;
+use script::{Script, quoted};
+use std::fmt::Display;
+use std::io::Write;
+use std::os::unix::fs::PermissionsExt;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+use std::time::Duration;
+
+/// Cores of a rank, where neither the job file nor the command line says how many.
+const CORES: u32 = 8;
+/// Beside a tenth of it, what a run may need more than planned: drivers differ in what they take of the host.
+const MARGIN: u64 = 256 << 20;
+/// What a process takes beside the memory that the plan counts: code, page tables, kernel buffers.
+const BESIDE: u64 = 512 << 20;
+/// A plan's time is good to a factor of two on the machine its rates are of: three times it, and the time to start.
+const TIMES: f64 = 3.0;
+const STARTING: f64 = 600.0;
+/// No longer walltime is asked for by itself: the job goes on in the next, and queues dislike long ones.
+const LONGEST: f64 = 86_400.0;
+
+/// A scheduler.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
+pub enum Scheduler {
+    /// OpenPBS, PBS Pro, Torque: `qsub`
+    Pbs,
+    /// Slurm: `sbatch`
+    Slurm,
+}
+
+impl Scheduler {
+    fn command(self) -> &'static str {
+        match self {
+            Scheduler::Pbs => "qsub",
+            Scheduler::Slurm => "sbatch",
+        }
+    }
+}
+
+/// `gpugraph submit`: writes a job script into the workdir and submits it, or prints it.
+///
+/// # Errors
+/// [`Error::Usage`] where there is no scheduler, it refuses the job, or a path can't stand in a script; those of
+/// [`Plan::of`] and [`Plan::refuse`]; those of writing the script.
+pub fn submit(args: &SubmitArgs) -> Result<()> {
+    let scheduler = scheduler(args)?;
+    let job = config::load(&args.job, &args.set)?;
+    let folder = std::env::current_dir().map_err(|e| Error::io("find", ".", e))?;
+    let path = folder.join(&job.workdir).join(format!("submit.{}", script::ending(scheduler)));
+    let text = script(args, scheduler, &job, &folder, &path)?.to_string();
+    if args.print {
+        return tell(text.trim_end());
+    }
+    let made = std::fs::create_dir_all(&job.workdir);
+    made.map_err(|e| Error::io("make the folder", &job.workdir, e))?;
+    replace(&path, text.as_bytes())?;
+    let ran = Command::new(scheduler.command()).arg(&path).stdin(Stdio::null()).output();
+    let ran = ran.map_err(|e| Error::Usage(format!("{} can't be run: {e}", scheduler.command())))?;
+    if !ran.status.success() {
+        let why = String::from_utf8_lossy(&ran.stderr).trim().replace('\n', "; ");
+        let (command, path) = (scheduler.command(), path.display());
+        return Err(Error::Usage(format!("{command} refused {path}: {why}; options for it go behind --")));
+    }
+    tell(format!(
+        "{}\nscript {}; `gpugraph status {}` tells how far it is",
+        String::from_utf8_lossy(&ran.stdout).trim(),
+        path.display(),
+        args.job.display()
+    ))
+}
+
+fn tell(what: impl Display) -> Result<()> {
+    writeln!(std::io::stdout().lock(), "{what}").map_err(|e| Error::io("write to", "stdout", e))
+}
+
+/// The scheduler that was named, else the one that is here.
+fn scheduler(args: &SubmitArgs) -> Result<Scheduler> {
+    let here = |scheduler: &Scheduler| on_path(scheduler.command());
+    match args.scheduler {
+        Some(named) if args.print || here(&named) => Ok(named),
+        Some(named) => Err(Error::Usage(format!(
+            "{} is not on the path: submit from a login node of the cluster, load the scheduler's module, or see the script with --print",
+            named.command()
+        ))),
+        // Some Slurm sites have a qsub that imitates PBS.
+        None => [Scheduler::Slurm, Scheduler::Pbs].into_iter().find(here).ok_or_else(|| {
+            Error::Usage(
+                "neither sbatch (Slurm) nor qsub (PBS) is on the path: submit from a login node of the cluster, or see the script \
+                 with --scheduler slurm --print"
+                    .into(),
+            )
+        }),
+    }
+}
+
+fn on_path(command: &str) -> bool {
+    let runs = |path: &Path| path.metadata().is_ok_and(|meta| meta.is_file() && meta.permissions().mode() & 0o111 != 0);
+    let path = std::env::var_os("PATH").unwrap_or_default();
+    std::env::split_paths(&path).any(|folder| runs(&folder.join(command)))
+}
+
+fn script(args: &SubmitArgs, scheduler: Scheduler, job: &Job, folder: &Path, script: &Path) -> Result<Script> {
+    let gpus = args.gpus.unwrap_or(u32::from(job.run.device != Device::Cpu));
+    let ranks = gpus.max(1);
+    let threads = u32::try_from(job.limits.threads).unwrap_or(0);
+    let cores = args.cpus.unwrap_or(if threads > 0 { threads } else { CORES });
+    let needs = Needs::of(job, cores, gpus > 0)?;
+    let seconds = match args.walltime {
+        Some(asked) => asked.as_secs().max(60),
+        None => (needs.seconds * TIMES + STARTING).min(LONGEST) as u64,
+    };
+    // Later ones win: what was asked for is what the run keeps within, whatever its node has.
+    let margined = needs.memory + needs.memory / 10 + MARGIN;
+    let limit = job.limits.host_memory.map_or(margined, |limit| limit.min(margined)).next_multiple_of(1 << 20);
+    let memory = format!("limits.host_memory={}", crate::memory::at_least(limit));
+    let set = args.set.iter().chain([&memory]).map(|set| Ok(format!("--set {}", quoted("--set", set.as_ref())?)));
+    let site = std::env::var_os("SITE").map(PathBuf::from).unwrap_or_else(|| "site.env".into());
+    let job_file = std::path::absolute(&args.job).map_err(|e| Error::io("find", &args.job, e))?;
+    let gpugraph = std::env::current_exe().map_err(|e| Error::internal("find its own file", e))?;
+    let path = |what: &str, path: &Path| quoted(what, path.as_os_str());
+    Ok(Script {
+        scheduler,
+        name: script::name(&job.name),
+        nodes: args.nodes,
+        ranks,
+        cores,
+        gpus,
+        memory: u64::from(ranks) * (limit + BESIDE),
+        minutes: seconds.div_ceil(60),
+        options: args.options.iter().map(|option| plain(option)).collect::<Result<_>>()?,
+        arguments: set.collect::<Result<Vec<_>>>()?.join(" "),
+        folder: path("the folder of this shell", folder)?,
+        config: path("the job file", &job_file)?,
+        gpugraph: path("the program", &gpugraph)?,
+        site: path("SITE", &folder.join(site))?,
+        script: path("the workdir", script)?,
+        seconds: needs.seconds,
+    })
+}
+
+/// What one rank needs, be it on a GPU or on a processor.
+struct Needs {
+    memory: u64,
+    seconds: f64,
+}
+
+impl Needs {
+    /// As the plan has it for so many cores; a node with more memory than this one is asked for where it takes that.
+    fn of(job: &Job, cores: u32, gpu: bool) -> Result<Needs> {
+        let mut needs = Needs { memory: 0, seconds: 0.0 };
+        // Where "auto" will find a GPU is not known here, and both must fit.
+        let devices = match job.run.device {
+            Device::Auto if gpu => vec![Device::Cpu, Device::Gpu],
+            Device::Auto => vec![Device::Cpu],
+            named => vec![named],
+        };
+        for device in devices {
+            let mut job = job.clone();
+            job.limits.threads = cores as usize;
+            job.run.device = device;
+            job.run.gpu = job.run.gpu.filter(|_| device != Device::Cpu);
+            let mut plan = Plan::of(&job)?;
+            if job.limits.host_memory.is_none() && plan.host_memory_needed > plan.host_memory_limit {
+                job.limits.host_memory = Some(plan.host_memory_needed.next_multiple_of(1 << 20));
+                plan = Plan::of(&job)?;
+            }
+            plan.refuse()?;
+            let memory = plan.host_memory.max(plan.host_memory_needed.min(plan.host_memory_limit));
+            needs.memory = needs.memory.max(memory);
+            needs.seconds = needs.seconds.max(plan.seconds);
+        }
+        Ok(needs)
+    }
+}
+
+/// An option of the scheduler, as it can stand in a line of directives, where shells' quotes don't hold everywhere.
+fn plain(option: &str) -> Result<String> {
+    let fine = |c: char| c.is_ascii_alphanumeric() || "_-+=:,.@%/[]".contains(c);
+    if !option.is_empty() && option.chars().all(fine) {
+        return Ok(option.to_owned());
+    }
+    Err(Error::Usage(format!(
+        "option {option:?} of the scheduler: expected letters, digits and _-+=:,.@%/[]; write others into the script that --print shows"
+    )))
+}
+
+/// A walltime: a duration as job files have it, or `[[hours:]minutes:]seconds` as schedulers do.
+///
+/// # Errors
+/// What is wrong, for a message of the command line.
+pub fn walltime(text: &str) -> Result<Duration, String> {
+    let most = Duration::from_secs(366 * 86_400);
+    let parts: Option<Vec<u64>> = text.split(':').map(|part| part.parse().ok().filter(|&n| n < 1 << 30)).collect();
+    let found = match parts.as_deref() {
+        Some([h, m, s]) => Duration::from_secs(h * 3600 + m * 60 + s),
+        Some([h, m]) => {
+            return Err(format!("write {h}:{m}:00 for hours and minutes, {h}m{m}s for minutes and seconds"));
+        }
+        _ => duration::parse(text).map_err(|why| format!("expected a walltime such as 4h or 04:00:00, {why}"))?,
+    };
+    if found.is_zero() || found > most {
+        return Err("expected a walltime of a second to a year".into());
+    }
+    Ok(found)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn walltimes_are_read_as_people_and_as_schedulers_write_them() {
+        for (text, seconds) in
+            [("4h", 14_400), ("1h30m", 5_400), ("04:00:00", 14_400), ("100:00:01", 360_001), ("90s", 90)]
+        {
+            assert_eq!(walltime(text), Ok(Duration::from_secs(seconds)), "{text}");
+        }
+        for text in ["", "4", "1:30", "0s", "00:00:00", "1:2:3:4", "-1:00:00", "9999999999:00:00", "500d"] {
+            assert!(walltime(text).is_err(), "{text}");
+        }
+    }
+
+    #[test]
+    fn options_that_a_directive_would_misread_are_refused() {
+        assert!(plain("--partition=gpu,long").is_ok() && plain("--array=0-9%2").is_ok());
+        for option in ["", "a b", "a\nb", "a#b", "$(x)", "a'b", "ü"] {
+            assert!(plain(option).is_err(), "{option:?}");
+        }
+    }
+}

@@ -1,0 +1,152 @@
+//! The text of a job script: directives, the job's own values, and the body that the shipped scripts source.
+
+use super::Scheduler;
+use crate::config::duration;
+use crate::error::{Error, Result};
+use std::ffi::OsStr;
+use std::fmt;
+use std::time::Duration;
+
+/// What every job script does.
+const BODY: &str = include_str!("../../scheduler/run.sh");
+/// Seconds before the walltime at which the job is told to save; a short walltime is worked for three quarters of it.
+const GRACE: u64 = 120;
+
+/// What differs between job scripts. Paths and arguments are quoted for a shell.
+pub(super) struct Script {
+    pub scheduler: Scheduler,
+    pub name: String,
+    pub nodes: u32,
+    /// On a node.
+    pub ranks: u32,
+    /// Of a rank.
+    pub cores: u32,
+    /// Of a node.
+    pub gpus: u32,
+    /// Of a node, in bytes.
+    pub memory: u64,
+    pub minutes: u64,
+    pub options: Vec<String>,
+    pub arguments: String,
+    pub folder: String,
+    pub config: String,
+    pub gpugraph: String,
+    pub site: String,
+    /// Where this script will lie.
+    pub script: String,
+    /// Of the plan.
+    pub seconds: f64,
+}
+
+/// How the script's name ends.
+pub(super) fn ending(scheduler: Scheduler) -> &'static str {
+    match scheduler {
+        Scheduler::Pbs => "pbs",
+        Scheduler::Slurm => "sbatch",
+    }
+}
+
+/// A text as one word of a shell.
+///
+/// # Errors
+/// [`Error::Usage`] for what holds a newline or another control character, or is not UTF-8: no line of a script can hold
+/// them for certain.
+pub(super) fn quoted(what: &str, text: &OsStr) -> Result<String> {
+    match text.to_str().filter(|text| !text.chars().any(char::is_control)) {
+        Some(text) => Ok(format!("'{}'", text.replace('\'', r"'\''"))),
+        None => Err(Error::Usage(format!(
+            "{what}: {text:?} can't stand in a job script: expected UTF-8 text without newlines and control characters; rename it"
+        ))),
+    }
+}
+
+/// A name that every scheduler takes: it begins with a letter and has at most 15 characters.
+pub(super) fn name(job: &str) -> String {
+    let fine = |c: char| if c.is_ascii_alphanumeric() || "_-.".contains(c) { c } else { '_' };
+    let name: String = job.chars().map(fine).collect();
+    let begins = name.starts_with(|c: char| c.is_ascii_alphabetic());
+    format!("{}{name}", if begins { "" } else { "g" }).chars().take(15).collect()
+}
+
+impl fmt::Display for Script {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Script { nodes, ranks, cores, gpus, name, .. } = self;
+        let (mib, all) = (self.memory.div_ceil(1 << 20), ranks * cores);
+        let grace = GRACE.min(self.minutes * 15);
+        let time = format!("{:02}:{:02}:00", self.minutes / 60, self.minutes % 60);
+        let planned = duration::show(Duration::from_secs(self.seconds.ceil().min(1e15) as u64));
+        writeln!(f, "#!/bin/bash")?;
+        writeln!(
+            f,
+            "# Made by gpugraph {} from the job's plan, which has {planned} to go.",
+            env!("CARGO_PKG_VERSION")
+        )?;
+        writeln!(f, "# shellcheck disable=SC2317 # functions that traps call")?;
+        match self.scheduler {
+            Scheduler::Slurm => {
+                writeln!(
+                    f,
+                    "#SBATCH --nodes={nodes}\n#SBATCH --ntasks-per-node={ranks}\n#SBATCH --cpus-per-task={cores}"
+                )?;
+                if *gpus > 0 {
+                    writeln!(f, "#SBATCH --gres=gpu:{gpus}")?;
+                }
+                writeln!(f, "#SBATCH --mem={mib}M\n#SBATCH --time={time}\n#SBATCH --job-name={name}")?;
+                writeln!(f, "#SBATCH --signal=B:USR1@{grace}\n#SBATCH --requeue\n#SBATCH --open-mode=append")?;
+                writeln!(f, "#SBATCH --output=%x.%j.log")?;
+                self.options.iter().try_for_each(|option| writeln!(f, "#SBATCH {option}"))?;
+            }
+            Scheduler::Pbs => {
+                let per = |name: &str, n: u32| if n > 0 { format!(":{name}={n}") } else { String::new() };
+                let (ngpus, older) = (per("ngpus", *gpus), per("gpus", *gpus));
+                writeln!(f, "#PBS -l select={nodes}:ncpus={all}{ngpus}:mpiprocs={ranks}:mem={mib}mb")?;
+                if *nodes > 1 {
+                    writeln!(f, "#PBS -l place=scatter")?;
+                }
+                writeln!(f, "# In the older dialect (Torque):")?;
+                writeln!(f, "##PBS -l nodes={nodes}:ppn={all}{older} -l mem={}mb", u64::from(*nodes) * mib)?;
+                writeln!(f, "#PBS -l walltime={time}\n#PBS -N {name}\n#PBS -S /bin/bash\n#PBS -j oe\n#PBS -r y")?;
+                if !self.options.is_empty() {
+                    writeln!(f, "#PBS {}", self.options.join(" "))?;
+                }
+            }
+        }
+        let scheduler = match self.scheduler {
+            Scheduler::Slurm => "slurm",
+            Scheduler::Pbs => "pbs",
+        };
+        writeln!(f, "\nscheduler={scheduler} ARGS=({})", self.arguments)?;
+        writeln!(f, "CONFIG={}\nSET=\nGPUGRAPH={}\nSITE={}", self.config, self.gpugraph, self.site)?;
+        writeln!(f, "GPUGRAPH_SUBMIT_DIR={}\nGPUGRAPH_SCRIPT={}", self.folder, self.script)?;
+        if self.scheduler == Scheduler::Pbs {
+            writeln!(f, "WALLTIME={time} GRACE=${{GRACE:-{grace}}}")?;
+        }
+        write!(f, "\n{BODY}")
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names_are_those_that_schedulers_take() {
+        for (job, expected) in [("web", "web"), ("s29 x/10", "s29_x_10"), ("10x", "g10x"), ("ü", "g_"), ("-a", "g-a")]
+        {
+            assert_eq!(name(job), expected);
+        }
+        assert_eq!(name("a-very-long-name-of-a-job").len(), 15);
+    }
+
+    #[test]
+    fn a_shell_reads_back_what_was_quoted() {
+        for text in ["a b", "it's", "$(touch x) `y` \"z\" \\ * ~ #", "''", "-n", "ü"] {
+            let word = quoted("x", text.as_ref()).unwrap();
+            let ran = std::process::Command::new("bash").args(["-c", &format!("printf %s {word}")]).output().unwrap();
+            assert_eq!(String::from_utf8(ran.stdout).unwrap(), text);
+        }
+        for text in ["a\nb", "a\rb", "a\0b", "\x1b[0m"] {
+            assert!(quoted("x", text.as_ref()).is_err(), "{text:?}");
+        }
+    }
+}

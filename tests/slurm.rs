@@ -1,0 +1,377 @@
+//! Job scripts under a real Slurm: one node with fake GPUs, started by each test in a folder of its own.
+//!
+//! Slurm looks at walltimes twice a minute, and holds a requeued job for some seconds; so these tests wait a lot and
+//! compute little.
+
+mod support;
+
+use std::fs;
+use std::net::TcpListener;
+use std::os::unix::fs::{PermissionsExt, symlink};
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, Stdio};
+use std::time::{Duration, Instant};
+
+use serde_json::Value;
+use support::{Place, Ran, oracle, random_edges, root};
+
+const REPO: &str = env!("CARGO_MANIFEST_DIR");
+
+/// A Slurm of one node, and the folder that its jobs are submitted from. Gone with the test, jobs included.
+struct Slurm {
+    place: Place,
+    daemons: Vec<Child>,
+}
+
+impl Slurm {
+    /// Nothing where there is no Slurm, or no right to run one.
+    fn start() -> Option<Slurm> {
+        let there = |command: &str| Command::new(command).arg("-V").output().is_ok_and(|ran| ran.status.success());
+        if !root() || !there("slurmctld") || !there("slurmd") {
+            println!("SKIPPED: no Slurm (Debian's slurm-wlm) that root could start");
+            return None;
+        }
+        let place = Place::new();
+        for name in ["slurm", "scheduler", "configs", "tests", "site.env"] {
+            symlink(Path::new(REPO).join(name), place.path(name)).expect("a link");
+        }
+        let folder = place.path("spool");
+        fs::create_dir_all(folder.join("state")).expect("a folder");
+        let mut gpus = Vec::new();
+        for n in 0..2 {
+            // Slurm wants character devices.
+            let gpu = folder.join(format!("gpu{n}"));
+            let made = Command::new("mknod").arg(&gpu).args(["c", "1", "3"]).status();
+            assert!(made.is_ok_and(|status| status.success()), "mknod");
+            gpus.push(format!("NodeName=localhost Name=gpu File={}\n", gpu.display()));
+        }
+        place.write("spool/gres.conf", gpus.concat());
+        // Both at once, so that they differ; free again before Slurm takes them.
+        let ports = {
+            let held = [(); 2].map(|()| TcpListener::bind("127.0.0.1:0").expect("a port"));
+            held.each_ref().map(|port| port.local_addr().expect("an address").port())
+        };
+        place.write("spool/slurm.conf", config(&folder, &ports));
+        let mut slurm = Slurm { place, daemons: Vec::new() };
+        for daemon in [&["slurmctld", "-D", "-i"][..], &["slurmd", "-D", "-N", "localhost"]] {
+            // Should the test be killed, its Slurm ends with it.
+            let mut command = slurm.command("setpriv");
+            command.args(["--pdeathsig", "KILL"]).args(daemon).stdout(Stdio::null()).stderr(Stdio::null());
+            slurm.daemons.push(command.spawn().expect("start Slurm"));
+        }
+        slurm.until("an idle node", 20, |slurm| slurm.output("sinfo", &["-h", "-o", "%T"]).trim() == "idle");
+        Some(slurm)
+    }
+
+    /// A command of Slurm, or one that submits by it, in the folder that jobs are submitted from.
+    fn command(&self, name: &str) -> Command {
+        let mut command = Command::new(name);
+        command.current_dir(self.place.path("")).stdin(Stdio::null());
+        for (name, _) in std::env::vars_os() {
+            let named = name.to_string_lossy();
+            if ["SLURM_", "PBS_", "GPUGRAPH_"].iter().any(|prefix| named.starts_with(prefix)) {
+                command.env_remove(&name);
+            }
+        }
+        command.env("SLURM_CONF", self.place.path("spool/slurm.conf"));
+        command.env("GPUGRAPH", env!("CARGO_BIN_EXE_gpugraph"));
+        command
+    }
+
+    fn output(&self, name: &str, args: &[&str]) -> String {
+        Ran::command(self.command(name).args(args)).out
+    }
+
+    /// Submits; the job's id.
+    #[track_caller]
+    fn submit(&self, environment: &[(&str, &str)], args: &[&str]) -> String {
+        let mut sbatch = self.command("sbatch");
+        sbatch.envs(environment.iter().copied()).arg("--parsable").args(args);
+        Ran::command(&mut sbatch).expect(0).out.trim().to_owned()
+    }
+
+    #[track_caller]
+    fn until(&self, what: &str, seconds: u64, mut holds: impl FnMut(&Slurm) -> bool) {
+        let end = Instant::now() + Duration::from_secs(seconds);
+        while !holds(self) {
+            assert!(Instant::now() < end, "no {what} within {seconds} s: {}", self.logs());
+            std::thread::sleep(Duration::from_millis(100));
+        }
+    }
+
+    /// A field of `scontrol show job`.
+    fn field(&self, job: &str, name: &str) -> String {
+        let text = self.output("scontrol", &["--oneliner", "show", "job", job]);
+        let field = text.split_whitespace().find_map(|word| word.strip_prefix(name)?.strip_prefix('='));
+        field.unwrap_or_default().to_owned()
+    }
+
+    #[track_caller]
+    fn ends(&self, job: &str, state: &str, seconds: u64) {
+        self.until(state, seconds, |slurm| slurm.field(job, "JobState") == state);
+    }
+
+    /// All logs of jobs, and what Slurm says.
+    fn logs(&self) -> String {
+        let files = fs::read_dir(self.place.path("")).expect("a folder").map(|entry| entry.expect("an entry").path());
+        let logs = files.filter(|path| path.extension().is_some_and(|end| end == "log"));
+        let text = |path: PathBuf| fs::read_to_string(path).unwrap_or_default();
+        let daemons = ["spool/slurmctld.log", "spool/slurmd.log"].map(|name| self.place.path(name));
+        logs.chain(daemons).map(text).collect::<String>() + &self.output("scontrol", &["show", "job"])
+    }
+
+    fn log(&self, name: &str, job: &str) -> String {
+        fs::read_to_string(self.place.path(format!("{name}.{job}.log"))).expect("a log")
+    }
+
+    /// `gpugraph status` of a job file.
+    fn status(&self) -> Ran {
+        self.place.gpugraph(&["status", "job.toml"])
+    }
+
+    fn units(&self) -> u64 {
+        let look = self.place.gpugraph(&["status", "job.toml", "--json"]);
+        let look: Value = serde_json::from_str(&look.out).unwrap_or_default();
+        look["units"]["done"].as_u64().unwrap_or(0)
+    }
+}
+
+impl Drop for Slurm {
+    fn drop(&mut self) {
+        let _ = self.command("scancel").args(["--signal=KILL", "--full", "--me"]).output();
+        for daemon in &mut self.daemons {
+            let _ = daemon.kill();
+            let _ = daemon.wait();
+        }
+        // What jobs and their keepers have left is known by the configuration in its environment.
+        let mine = self.place.path("spool/slurm.conf").display().to_string();
+        for process in fs::read_dir("/proc").into_iter().flatten().flatten() {
+            let environment = fs::read(process.path().join("environ")).unwrap_or_default();
+            if String::from_utf8_lossy(&environment).contains(&mine) {
+                let _ = Command::new("kill").arg("-9").arg(process.file_name()).stderr(Stdio::null()).status();
+            }
+        }
+    }
+}
+
+/// As small as it works: no authentication, no accounting, no cgroups; more cores and memory than there are.
+fn config(folder: &Path, ports: &[u16; 2]) -> String {
+    let folder = folder.display();
+    let (controller, node) = (ports[0], ports[1]);
+    format!(
+        "ClusterName=test\nSlurmctldHost=localhost(127.0.0.1)\nSlurmctldPort={controller}\nSlurmdPort={node}\nSlurmUser=root\n\
+         AuthType=auth/none\nCredType=cred/none\nAuthInfo=cred_expire=5\nStateSaveLocation={folder}/state\n\
+         SlurmdSpoolDir={folder}\nSlurmctldPidFile={folder}/slurmctld.pid\nSlurmdPidFile={folder}/slurmd.pid\n\
+         SlurmctldLogFile={folder}/slurmctld.log\nSlurmdLogFile={folder}/slurmd.log\nProctrackType=proctrack/linuxproc\n\
+         TaskPlugin=task/none\nReturnToService=2\nMpiDefault=none\nSelectType=select/cons_tres\nSelectTypeParameters=CR_Core\n\
+         SlurmdParameters=config_overrides\nSchedulerParameters=batch_sched_delay=0,sched_interval=1\nKillWait=5\n\
+         GresTypes=gpu\nNodeName=localhost NodeAddr=127.0.0.1 CPUs=32 RealMemory=100000 Gres=gpu:2\n\
+         PartitionName=main Nodes=ALL Default=YES MaxTime=INFINITE State=UP\n"
+    )
+}
+
+/// A graph of dozens of units, its job file, and the command `slow`: gpugraph that takes a second and a half for each of
+/// them, in the first `slices` slices. The answer.
+fn slow_job(place: &Place, slices: u32) -> Option<u64> {
+    if !cfg!(feature = "failpoints") {
+        println!("SKIPPED: built without the feature failpoints");
+        return None;
+    }
+    let edges = random_edges(3000, 100_000, 5);
+    let path = place.u32("edges.u32", &edges);
+    place.job_on(&path, "");
+    let rules: String = (1..200).map(|n| format!("unit.done={n}:sleep(1500);")).collect();
+    let gpugraph = env!("CARGO_BIN_EXE_gpugraph");
+    command(
+        place,
+        "slow",
+        &format!(
+            "if [ ${{SLURM_RESTART_COUNT:-0}} -lt {slices} ]; then export GPUGRAPH_FAILPOINTS='{rules}'; fi\nexec {gpugraph} \"$@\""
+        ),
+    );
+    Some(oracle(3000, &edges).0)
+}
+
+fn command(place: &Place, name: &str, text: &str) {
+    let path = place.write(name, format!("#!/bin/bash\n{text}\n"));
+    fs::set_permissions(path, fs::Permissions::from_mode(0o755)).expect("permissions");
+}
+
+fn report(place: &Place, workdir: &str) -> Value {
+    serde_json::from_slice(&fs::read(place.path(workdir).join("report.json")).expect("a report")).expect("JSON")
+}
+
+fn triangles(report: &Value) -> u64 {
+    report["results"]["triangle"]["triangles"].as_u64().expect("a count")
+}
+
+#[test]
+fn the_script_runs_as_it_stands() {
+    let Some(slurm) = Slurm::start() else { return };
+    let job = slurm.submit(&[], &["slurm/triangle.sbatch"]);
+    slurm.ends(&job, "COMPLETED", 30);
+    // Zachary's karate club.
+    assert_eq!(triangles(&report(&slurm.place, "gpugraph.work/triangle")), 45);
+    let log = slurm.log("triangle", &job);
+    assert!(log.contains("1 ranks of 8 threads (launcher: none), restart 0"), "{log}");
+    assert_eq!(slurm.field(&job, "ExitCode"), "0:0");
+    // From another folder it says what to do.
+    let folder = slurm.place.path("elsewhere");
+    fs::create_dir(&folder).expect("a folder");
+    let chdir = format!("--chdir={}", folder.display());
+    let mut sbatch = slurm.command("sbatch");
+    sbatch.current_dir(&folder).args(["--parsable", "--output=log", &chdir, "../slurm/triangle.sbatch"]);
+    let job = Ran::command(&mut sbatch).expect(0).out.trim().to_owned();
+    slurm.ends(&job, "FAILED", 30);
+    let log = fs::read_to_string(folder.join("log")).expect("a log");
+    assert!(log.contains("set GPUGRAPH_HOME to it"), "{log}");
+    assert_eq!(slurm.field(&job, "ExitCode"), "2:0");
+}
+
+#[test]
+fn a_job_longer_than_its_walltime_is_requeued_until_it_is_done() {
+    let Some(slurm) = Slurm::start() else { return };
+    let Some(answer) = slow_job(&slurm.place, 3) else { return };
+    let queued = ["--hold", "--time=1", "slurm/triangle.sbatch"];
+    let job = slurm.submit(&[("GPUGRAPH", "./slow"), ("CONFIG", "job.toml")], &queued);
+    let ran = slurm.status();
+    assert!(ran.code == 10 && ran.err.contains("no job has run here"), "{}", ran.err);
+    slurm.output("scontrol", &["release", &job]);
+    let mut units = 0;
+    for slice in 0..3_u32 {
+        slurm.until("further unit", 60, |slurm| {
+            slurm.field(&job, "Restarts") == slice.to_string() && slurm.units() > units
+        });
+        let running = slurm.status().expect(0).out;
+        assert!(
+            running.contains("state     running") && running.contains(&format!("(scheduler job {job})")),
+            "{running}"
+        );
+        if slice == 2 {
+            // Twice by the clock, which takes half a minute each. This is what Slurm does then.
+            slurm.output("scancel", &["--batch", "--signal=USR1", &job]);
+        }
+        slurm.until("requeue", 60, |slurm| slurm.field(&job, "Restarts") == (slice + 1).to_string());
+        let stopped = slurm.status().expect(0).out;
+        assert!(stopped.contains("state     stopped: stopped by SIGUSR1"), "{stopped}");
+        assert!(slurm.units() > units, "{stopped}");
+        units = slurm.units();
+    }
+    slurm.ends(&job, "COMPLETED", 60);
+    let report = report(&slurm.place, "work");
+    assert_eq!(triangles(&report), answer);
+    assert_eq!(report["resumes"], 3);
+    let finished = slurm.status().expect(0).out;
+    assert!(finished.contains("state     finished") && finished.contains(&format!("triangles {answer}")), "{finished}");
+    // One log of all slices.
+    let log = slurm.log("triangle", &job);
+    for (text, times) in [("the walltime is near", 3), ("exit 75", 3), ("requeued: restart", 3), ("exit 0", 1)] {
+        assert_eq!(log.matches(text).count(), times, "{text} in {log}");
+    }
+    slurm.place.gpugraph(&["verify", "job.toml"]).expect(0);
+}
+
+#[test]
+fn a_cancelled_job_stays_so_and_the_same_line_carries_on() {
+    let Some(slurm) = Slurm::start() else { return };
+    let Some(answer) = slow_job(&slurm.place, 1) else { return };
+    let environment = [("GPUGRAPH", "./slow"), ("CONFIG", "job.toml")];
+    let job = slurm.submit(&environment, &["slurm/triangle.sbatch"]);
+    slurm.until("unit", 30, |slurm| slurm.units() > 0);
+    slurm.output("scancel", &[&job]);
+    slurm.until("end", 30, |slurm| slurm.log("triangle", &job).contains("not requeued"));
+    slurm.ends(&job, "CANCELLED", 30);
+    assert_eq!(slurm.output("squeue", &["-h"]), "");
+    let stopped = slurm.status().expect(0).out;
+    assert!(stopped.contains("state     stopped: stopped by SIGTERM"), "{stopped}");
+    let units = slurm.units();
+    let job = slurm.submit(&[("CONFIG", "job.toml")], &["slurm/triangle.sbatch"]);
+    slurm.ends(&job, "COMPLETED", 60);
+    let report = report(&slurm.place, "work");
+    assert_eq!((triangles(&report), report["resumes"].as_u64()), (answer, Some(1)));
+    assert!(units > 0 && report["results"]["triangle"]["units"].as_u64() > Some(units));
+}
+
+#[test]
+fn the_tasks_of_an_array_have_workdirs_of_their_own() {
+    let Some(slurm) = Slurm::start() else { return };
+    let graphs: Vec<_> = (1..=3).map(|n| random_edges(300, 3000, n)).collect();
+    for (n, edges) in graphs.iter().enumerate() {
+        slurm.place.u32(&format!("part{}.u32", n + 1), edges);
+    }
+    slurm.place.job("path = 'to be set'", "");
+    let set = "job.workdir=work/%a input.path=part%a.u32";
+    let array =
+        slurm.submit(&[("CONFIG", "job.toml"), ("SET", set)], &["--array=1-3", "--gres=none", "slurm/triangle.sbatch"]);
+    for (n, edges) in graphs.iter().enumerate() {
+        slurm.ends(&format!("{array}_{}", n + 1), "COMPLETED", 30);
+        assert_eq!(triangles(&report(&slurm.place, &format!("work/{}", n + 1))), oracle(300, edges).0);
+    }
+}
+
+#[test]
+fn submit_writes_a_script_by_the_plan_and_submits_it() {
+    let Some(slurm) = Slurm::start() else { return };
+    let edges = random_edges(300, 3000, 9);
+    slurm.place.u32("it's a \"graph\" of $HOME.u32", &edges);
+    slurm.place.job("path = 'to be set'", "");
+    fs::rename(slurm.place.path("job.toml"), slurm.place.path("a job; of 'mine'.toml")).expect("rename");
+    let args = [
+        "submit",
+        "a job; of 'mine'.toml",
+        "--walltime=2h",
+        "--gpus=2",
+        "--cpus=4",
+        "--set",
+        "input.path=it's a \"graph\" of $$HOME.u32",
+        "--",
+        "--comment=tried",
+        "--ntasks-per-node=1",
+    ];
+    let mut submit = slurm.command(env!("CARGO_BIN_EXE_gpugraph"));
+    let out = Ran::command(submit.args(args)).expect(0).out;
+    let job = out.lines().next().and_then(|line| line.strip_prefix("Submitted batch job ")).expect("an id").to_owned();
+    slurm.ends(&job, "COMPLETED", 30);
+    assert_eq!(triangles(&report(&slurm.place, "work")), oracle(300, &edges).0);
+    for (field, value) in
+        [("TimeLimit", "02:00:00"), ("Comment", "tried"), ("TresPerNode", "gres:gpu:2"), ("CPUs/Task", "4")]
+    {
+        assert_eq!(slurm.field(&job, field), value, "{field}");
+    }
+    // What is printed is what was submitted.
+    let mut submit = slurm.command(env!("CARGO_BIN_EXE_gpugraph"));
+    let printed = Ran::command(submit.arg("submit").arg("--print").args(&args[1..])).expect(0).out;
+    assert_eq!(printed, fs::read_to_string(slurm.place.path("work/submit.sbatch")).expect("the script"));
+    let mut submit = slurm.command(env!("CARGO_BIN_EXE_gpugraph"));
+    let ran = Ran::command(submit.args(&args[..8]).args(["--partition=none"])).expect(2);
+    assert!(ran.error().contains("invalid partition"), "{}", ran.err);
+}
+
+#[test]
+fn ranks_are_started_by_srun_and_a_killed_one_is_lost() {
+    let Some(slurm) = Slurm::start() else { return };
+    // In place of a gpugraph with MPI: first stopped, then one rank killed, then one fails.
+    let ranks = "echo \"rank $SLURM_PROCID of $SLURM_NTASKS has $NCPUS: $*\"\n\
+                 trap 'exit 75' USR1 TERM\n\
+                 [ \"$SLURM_RESTART_COUNT$SLURM_PROCID\" = 21 ] && exit 3\n\
+                 echo $$ >pid.$SLURM_RESTART_COUNT.$SLURM_PROCID\n\
+                 for i in {1..600}; do sleep 0.1; done";
+    command(&slurm.place, "ranks", ranks);
+    slurm.place.job("path = 'x'", "");
+    let size = ["--ntasks-per-node=2", "--cpus-per-task=3", "--gres=gpu:2"];
+    let environment = [("GPUGRAPH", "./ranks"), ("CONFIG", "job.toml"), ("MAX_RESTARTS", "9")];
+    let job = slurm.submit(&environment, &[&size[..], &["slurm/triangle.sbatch"]].concat());
+    let pid = |name: &str| fs::read_to_string(slurm.place.path(name)).ok().filter(|pid| pid.ends_with('\n'));
+    slurm.until("two ranks", 30, |_| pid("pid..0").is_some() && pid("pid..1").is_some());
+    slurm.output("scancel", &["--batch", "--signal=USR1", &job]);
+    slurm.until("two ranks again", 40, |_| pid("pid.1.0").is_some() && pid("pid.1.1").is_some());
+    let rank = pid("pid.1.1").expect("a process");
+    assert!(Command::new("kill").args(["-9", rank.trim()]).status().is_ok_and(|status| status.success()));
+    slurm.ends(&job, "FAILED", 40);
+    // The other rank was ended for that, and saved: 75, which is higher.
+    assert_eq!(slurm.field(&job, "ExitCode"), "3:0");
+    let log = slurm.log("triangle", &job);
+    assert!(log.contains("2 ranks of 3 threads (launcher: srun)"), "{log}");
+    assert!(log.contains("rank 1 of 2 has 3: run job.toml"), "{log}");
+    assert!(log.contains("exit 75 after") && log.contains("was killed (kill -9, or out of memory): exit 9"), "{log}");
+}

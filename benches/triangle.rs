@@ -1,7 +1,9 @@
-//! Seconds of counting triangles of a Kronecker graph, in memory: `cargo bench --bench triangle -- [SCALE [EDGES [TRIALS]]]`.
+//! Seconds of counting triangles of a Kronecker graph, in memory: `cargo bench --bench triangle -- [SCALE [EDGES [TRIALS [ENTRIES]]]]`.
 //!
-//! Prints, for one thread and for all, the median of the trials beside the triangles and the probes.
+//! Blocks have up to ENTRIES entries, as many as in the store if none are given: fewer show what many blocks cost. Prints, for one thread and for all, the median of the trials beside the triangles and the probes.
 
+use gpugraph::algo::triangle::count::MAX_FRONTS;
+use gpugraph::algo::triangle::wedges::Tile;
 use gpugraph::algo::triangle::{Counter, PairCount, Settings};
 use gpugraph::graph::csr::Block;
 use std::time::Instant;
@@ -15,11 +17,11 @@ fn main() {
     let (scale, edges, trials) = (number(0, 18), number(1, 16), number(2, 5).max(1));
 
     let rows = rows(&kronecker(scale as u32, edges), 1 << scale);
-    let blocks = blocks(&rows);
+    let blocks = blocks(&rows, number(3, BLOCK_ENTRIES));
     let blocks: Vec<Block> =
         blocks.iter().map(|(first_row, offsets, targets)| Block { first_row: *first_row, offsets, targets }).collect();
+    let entries: usize = rows.iter().map(Vec::len).sum();
     let max_row = rows.iter().map(Vec::len).max().unwrap_or(0) as u64;
-    let max_rows = blocks.iter().map(|block| block.rows()).max().unwrap_or(0) as u64;
 
     let all = std::thread::available_parallelism().map_or(1, |all| all.get());
     for threads in if all > 1 { vec![1, all] } else { vec![1] } {
@@ -28,14 +30,16 @@ fn main() {
         for _ in 0..trials {
             let start = Instant::now();
             sum = pool.install(|| {
-                let mut counter = Counter::new(Settings::new(threads), rows.len() as u64, max_row, max_rows);
+                let mut counter = Counter::new(Settings::new(threads, entries as u64), rows.len() as u64, max_row);
                 let mut sum = PairCount::default();
-                for (at, &front) in blocks.iter().enumerate() {
-                    let mut front = counter.front(front);
-                    for &partner in &blocks[at..] {
-                        let count = front.pair(partner, 0..partner.rows(), &|| false).expect("nothing stops it");
-                        sum.triangles += count.triangles;
-                        sum.probes += count.probes;
+                for first in (0..blocks.len()).step_by(MAX_FRONTS) {
+                    let fronts = &blocks[first..blocks.len().min(first + MAX_FRONTS)];
+                    let mut fronts_in_hand = counter.fronts(fronts.to_vec());
+                    for (partner, &block) in blocks.iter().enumerate().skip(first) {
+                        let wanted: Vec<bool> = (first..first + fronts.len()).map(|front| front <= partner).collect();
+                        let counts =
+                            fronts_in_hand.partner(Tile::whole(block), &wanted, &|| false).expect("nothing stops it");
+                        counts.into_iter().for_each(|count| sum += count);
                     }
                 }
                 sum
@@ -46,7 +50,8 @@ fn main() {
         let (median, PairCount { triangles, probes }) = (seconds[trials / 2], sum);
         let rate = probes as f64 / median / 1e6;
         println!(
-            "scale {scale} x {edges}, {threads} threads: {median:.3} s, {triangles} triangles, {probes} probes, {rate:.0} M/s"
+            "scale {scale} x {edges}, {} blocks, {threads} threads: {median:.3} s, {triangles} triangles, {probes} probes, {rate:.0} M/s",
+            blocks.len()
         );
     }
 }
@@ -102,11 +107,11 @@ fn rows(edges: &[(u32, u32)], vertices: usize) -> Vec<Vec<u32>> {
 }
 
 /// First row, offsets and targets of each block.
-fn blocks(rows: &[Vec<u32>]) -> Vec<(u32, Vec<u32>, Vec<u32>)> {
+fn blocks(rows: &[Vec<u32>], entries: usize) -> Vec<(u32, Vec<u32>, Vec<u32>)> {
     let mut blocks: Vec<(u32, Vec<u32>, Vec<u32>)> = Vec::new();
     for (v, row) in rows.iter().enumerate() {
         match blocks.last_mut() {
-            Some((_, offsets, targets)) if targets.len() + row.len() <= BLOCK_ENTRIES => {
+            Some((_, offsets, targets)) if targets.len() + row.len() <= entries => {
                 targets.extend(row);
                 offsets.push(targets.len() as u32);
             }

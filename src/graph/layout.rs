@@ -16,8 +16,8 @@ pub const FORMAT_VERSION: u64 = 1;
 const MAX_BLOCK: u64 = 1 << 24;
 /// Entries of the blocks of small graphs: so small that a pair is not worth journalling.
 const MIN_BLOCK: u64 = 1 << 12;
-/// Edges of graphs that count as small: theirs are cut in eight, so that they too are counted in pairs. A pair has its
-/// costs (each of its rows is looked at): two large blocks count 1.2 to 1.6 times faster than eight of a graph of 2^24.
+/// Edges of graphs that count as small: theirs are cut in eight, so that they too are counted in pairs. Blocks
+/// have their costs: two large ones counted 1.2 to 1.6 times faster than eight of a graph of 2^24, pair by pair.
 const SMALL: u64 = 1 << 22;
 
 /// Rows of a bin, at most: their place in it fits 16 bits.

@@ -140,7 +140,9 @@ impl Session {
             }
             self.device.iter().for_each(|used| used.declined.store(true, Relaxed));
             drop(gpu);
-            return Ok(Some(Box::new(Cpu::new(graph, vertices, self.threads, &self.budget, per_vertex, stop)?)));
+            let mut cpu = Cpu::new(graph, vertices, self.threads, &self.budget, per_vertex, stop)?;
+            self.comm.all_min(std::slice::from_mut(cpu.resident()));
+            return Ok(Some(Box::new(cpu)));
         }
         match gpu {
             Some(gpu) => Ok(Some(Box::new(gpu?))),

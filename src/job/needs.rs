@@ -36,9 +36,9 @@ pub(super) fn looking_up(sparse: bool, ids: u64) -> u64 {
 }
 
 /// Host memory of counting beside what is taken before it. On a GPU that is the counts of vertices alone.
-pub(super) fn counting(job: &Job, on_gpu: bool, vertices: u64, threads: usize, row: u64, rows: u64) -> u64 {
+pub(super) fn counting(job: &Job, on_gpu: bool, vertices: u64, threads: usize, edges: u64, row: u64) -> u64 {
     let per_vertex = job.triangle.is_some_and(|table| table.per_vertex);
-    let scratch = if on_gpu { 0 } else { Counter::scratch_bytes(&Settings::new(threads), vertices, row, rows) };
+    let scratch = if on_gpu { 0 } else { Counter::scratch_bytes(&Settings::new(threads, edges), vertices, row) };
     scratch + if per_vertex { 8 * vertices } else { 0 }
 }
 

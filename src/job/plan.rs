@@ -129,7 +129,6 @@ struct Sized {
     sparse: bool,
     sizes: Result<Sizes, u64>,
     longest_row: u64,
-    block_rows: u64,
     blocks: u64,
     block_bytes: u64,
     /// Fewest bytes of GPU memory, as far as they are known.
@@ -187,7 +186,6 @@ impl Plan {
             sparse,
             sizes: Sizes::new(shape, needs, limit.saturating_sub(machine.own())),
             longest_row: (2 * edges).isqrt() + 1,
-            block_rows: connected,
             blocks,
             block_bytes: (stored::body_bytes(0, 0) + 192 + PAGE) * most_blocks + 4 * connected + 4 * distinct,
             gpu_memory: 0,
@@ -229,7 +227,6 @@ impl Plan {
             sparse: facts.sparse,
             sizes: Shares::new(layout, needs(facts, input, threads), free).map(|shares| shares.sizes),
             longest_row: runs.longest_row(),
-            block_rows: spans.iter().copied().max().unwrap_or(0),
             blocks: spans.len() as u64,
             block_bytes: store_bytes(facts, layout),
             gpu_memory: least_gpu_memory(job, layout.longest_row(), facts.connected),
@@ -248,7 +245,7 @@ impl Plan {
         let runs = order::read_runs(&graph.folder, graph.facts.content)?;
         let least = least_gpu_memory(job, graph.catalogue.layout.longest_row(), vertices);
         let gpu = machine.counts(job, least);
-        let host_memory = machine.own() + counting(job, gpu.is_some(), vertices, threads, most.row, most.rows);
+        let host_memory = machine.own() + counting(job, gpu.is_some(), vertices, threads, graph.stored.edges, most.row);
         let blocks = graph.catalogue.len();
         let seconds = rates::counting(Work::of(&runs, graph.stored.edges), threads);
         let disk = results_bytes(job, graph.facts.vertices, vertices, graph.facts.sparse) + SMALL_FILES;
@@ -352,7 +349,7 @@ fn stages(job: &Job, input: &Input, s: &Sized, machine: &Machine) -> (Vec<Stage>
     let ingest = least_ingest + ingest::scratch_bytes(s.ids, threads);
     let relabel = own + 4 * s.ids + relabel::scratch_bytes(threads, s.edges);
     let gpu = machine.counts(job, s.gpu_memory);
-    let triangle = own + counting(job, gpu.is_some(), s.connected, threads, s.longest_row, s.block_rows);
+    let triangle = own + counting(job, gpu.is_some(), s.connected, threads, s.kept, s.longest_row);
     let (partition, sort, spill, smallest) = match s.sizes {
         Ok(sizes) => (own + sizes.partitioning, own + sizes.sorting, sizes.spill, sizes.smallest),
         // All edges may have to be spilled then.

@@ -1,21 +1,26 @@
 //! The unit of work: all wedges of a partner block whose middle is a row of the front block.
 
-use super::groups::{Groups, Order, WINDOW_ROWS};
+use super::groups::{Groups, Sorter};
 use super::hubs::{HubBits, RowBits};
 use super::probe::{Isa, Marks, Prober};
 use super::tally::{Corners, Tally, Total};
-use super::wedges::{Tester, Tile, new_marks};
+use super::wedges::{Tester, Tile, new_marks, position};
 use crate::graph::csr::Block;
 use rayon::prelude::*;
-use std::ops::Range;
+use std::ops::{AddAssign, Range};
 use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering::Relaxed};
 
 /// Vertices in the hub corner. Its bits take 17 MB, which stays in a shared cache; twice as many take 68.
 pub const HUBS: u32 = 1 << 14;
 
-/// Entries of the partner in a tile. Rows of the front are marked once a tile, which speaks for large ones; a tile's
-/// rows (8 MB) and heads (at most 16 MB) are read in any order, so they should stay in a shared cache.
-const TILE_ENTRIES: usize = 1 << 21;
+/// Entries of the partner in a tile: its heads (at most 16 MB) are read in any order, so they should stay in a shared
+/// cache.
+const TILE_ENTRIES: u64 = 1 << 21;
+/// Tiles are no smaller a part of a large graph. Rows of the fronts are looked at once a tile, and the smaller a part of
+/// all entries it has, the fewer of them share a row.
+const TILES: u64 = 1 << 9;
+/// Entries of the largest tiles: those of the largest blocks.
+const MAX_TILE_ENTRIES: u64 = 1 << 24;
 
 /// Entries of the partner that a thread takes at a time in the hub corner.
 const PART_ENTRIES: usize = 1 << 16;
@@ -34,9 +39,14 @@ pub struct Settings {
 }
 
 impl Settings {
-    /// The fastest for this processor.
-    pub fn new(threads: usize) -> Settings {
-        Settings { threads: threads.max(1), isa: Isa::detect(), hubs: HUBS, tile: TILE_ENTRIES }
+    /// The fastest for this processor and a graph of `entries` entries.
+    pub fn new(threads: usize, entries: u64) -> Settings {
+        let tile = (entries / TILES).clamp(TILE_ENTRIES, MAX_TILE_ENTRIES).min(entries.max(1)) as usize;
+        Settings { threads: threads.max(1), isa: Isa::detect(), hubs: HUBS, tile }
+    }
+
+    fn sorted(&self) -> usize {
+        self.tile.clamp(1, SORTED)
     }
 }
 
@@ -51,7 +61,20 @@ pub struct PairCount {
     pub probes: u64,
 }
 
-/// Counts units, one after another, with all its threads on each.
+impl AddAssign for PairCount {
+    fn add_assign(&mut self, other: PairCount) {
+        self.triangles += other.triangles;
+        self.probes += other.probes;
+    }
+}
+
+/// Fronts in hand at once, at most: bounds what a thread sums for them.
+pub const MAX_FRONTS: usize = 1 << 10;
+
+/// Entries that a thread sorts at a time.
+const SORTED: usize = 1 << 15;
+
+/// Counts the units of one partner after another, with all its threads on each.
 #[derive(Debug)]
 pub struct Counter {
     settings: Settings,
@@ -65,35 +88,44 @@ pub struct Counter {
 struct Worker {
     bits: RowBits,
     marks: Box<Marks>,
+    sorter: Sorter,
+    /// For each front.
+    counts: Vec<PairCount>,
 }
 
 impl Counter {
-    /// Bytes that a counter allocates for blocks of at most `max_rows` rows, of at most `max_row` entries each.
-    pub fn scratch_bytes(settings: &Settings, vertices: u64, max_row: u64, max_rows: u64) -> u64 {
+    /// Bytes that a counter allocates for rows of at most `max_row` entries.
+    pub fn scratch_bytes(settings: &Settings, vertices: u64, max_row: u64) -> u64 {
         let hubs = hub_limit(settings, vertices);
         let entries = settings.tile as u64 + max_row;
-        let worker = RowBits::bytes(hubs) + size_of::<Marks>() as u64;
-        HubBits::bytes(hubs) + Groups::bytes(entries, max_rows, settings.threads) + settings.threads as u64 * worker
+        let counts = (MAX_FRONTS * size_of::<PairCount>()) as u64;
+        let worker = RowBits::bytes(hubs) + size_of::<Marks>() as u64 + Sorter::bytes(settings.sorted()) + counts;
+        HubBits::bytes(hubs) + Groups::bytes(entries, settings.threads) + settings.threads as u64 * worker
     }
 
-    /// A counter for blocks of at most `max_rows` rows, of at most `max_row` entries each.
-    pub fn new(settings: Settings, vertices: u64, max_row: u64, max_rows: u64) -> Counter {
+    /// A counter for rows of at most `max_row` entries.
+    pub fn new(settings: Settings, vertices: u64, max_row: u64) -> Counter {
         let hubs = hub_limit(&settings, vertices);
         let settings = Settings { hubs, ..settings };
-        let worker = || Worker { bits: RowBits::with_limit(hubs), marks: new_marks() };
+        let worker = || Worker {
+            bits: RowBits::with_limit(hubs),
+            marks: new_marks(),
+            sorter: Sorter::new(settings.sorted()),
+            counts: Vec::with_capacity(MAX_FRONTS),
+        };
         Counter {
             prober: Prober::new(settings.isa),
             hubs: HubBits::with_limit(hubs),
-            groups: Groups::new(settings.tile + max_row as usize, max_rows as usize, settings.threads),
+            groups: Groups::new(settings.tile + max_row as usize, settings.threads),
             workers: (0..settings.threads).map(|_| worker()).collect(),
             settings,
         }
     }
 
-    /// Takes `front` in hand, for any number of partners.
-    pub fn front<'c, 'f>(&'c mut self, front: Block<'f>) -> Front<'c, 'f> {
-        self.hubs.set(front, self.settings.hubs);
-        Front { counter: self, front }
+    /// Takes `fronts` in hand, for any number of partners: consecutive blocks, at most [`MAX_FRONTS`] of them.
+    pub fn fronts<'c, 'f>(&'c mut self, fronts: Vec<Block<'f>>) -> Fronts<'c, 'f> {
+        self.hubs.set(&fronts, self.settings.hubs);
+        Fronts { counter: self, fronts }
     }
 }
 
@@ -101,144 +133,154 @@ fn hub_limit(settings: &Settings, vertices: u64) -> u32 {
     u64::from(settings.hubs).min(vertices) as u32
 }
 
-/// A front block in hand: the middles of the wedges to come.
+/// Front blocks in hand: the middles of the wedges to come.
 #[derive(Debug)]
-pub struct Front<'c, 'f> {
+pub struct Fronts<'c, 'f> {
     counter: &'c mut Counter,
-    front: Block<'f>,
+    fronts: Vec<Block<'f>>,
 }
 
-impl Front<'_, '_> {
-    /// Counts the unit of this front and `partner`, as far as the partner's `rows` go, counted from its first. `None` if
-    /// `stop` said so, which it is asked every few milliseconds.
-    pub fn pair(
+impl Fronts<'_, '_> {
+    /// Counts the units of `partner`, as far as its tile goes, with each front that is `wanted`, in the order of fronts; the counts of the others
+    /// are zeros. `None` if `stop` said so, which it is asked every few milliseconds.
+    pub fn partner(
         &mut self,
-        partner: Block<'_>,
-        rows: Range<usize>,
+        partner: Tile<'_>,
+        wanted: &[bool],
         stop: &(dyn Fn() -> bool + Sync),
-    ) -> Option<PairCount> {
-        self.run(partner, rows, stop, || Total)
+    ) -> Option<Vec<PairCount>> {
+        self.run(partner, wanted, stop, || Total)
     }
 
     /// The same, and adds each triangle to the counters of its three corners, which are indexed by id. After a `None`
-    /// they hold some part of the unit.
-    pub fn pair_per_vertex(
+    /// they hold some part of the units.
+    pub fn partner_per_vertex(
         &mut self,
-        partner: Block<'_>,
-        rows: Range<usize>,
+        partner: Tile<'_>,
+        wanted: &[bool],
         per_vertex: &[AtomicU64],
         stop: &(dyn Fn() -> bool + Sync),
-    ) -> Option<PairCount> {
+    ) -> Option<Vec<PairCount>> {
         let hubs = self.counter.settings.hubs;
-        self.run(partner, rows, stop, || Corners::new(per_vertex, hubs))
+        self.run(partner, wanted, stop, || Corners::new(per_vertex, hubs))
     }
 
     fn run<T: Tally>(
         &mut self,
-        partner: Block<'_>,
-        rows: Range<usize>,
+        partner: Tile<'_>,
+        wanted: &[bool],
         stop: &(dyn Fn() -> bool + Sync),
         tally: impl Fn() -> T + Sync,
-    ) -> Option<PairCount> {
+    ) -> Option<Vec<PairCount>> {
         let Counter { settings, prober, hubs, groups, workers: workers_of } = &mut *self.counter;
-        let (prober, hubs, front) = (*prober, &*hubs, self.front);
-        let mut workers: Vec<(&mut Worker, T, Pace<'_>)> = Vec::with_capacity(settings.threads);
+        let (prober, hubs, fronts) = (*prober, &*hubs, self.fronts.as_slice());
         let stopped = AtomicBool::new(false);
-        workers
-            .extend(workers_of.iter_mut().map(|worker| (worker, tally(), Pace { work: 0, stop, stopped: &stopped })));
-        let entries = (partner.offsets[rows.end] - partner.offsets[rows.start]) as usize;
-        let unit = Tile { front, partner, first: rows.start, end: rows.end };
-
-        // Small units get small parts, so that every thread has several.
-        let parts = (entries / PART_ENTRIES).max(16 * settings.threads);
-        let next = AtomicUsize::new(0);
-        let probes = AtomicU64::new(0);
-        let mut triangles = each(&mut workers, |worker, tally, pace| {
-            let mut closed = 0;
-            loop {
-                let part = next.fetch_add(1, Relaxed);
-                if part >= parts {
-                    return Some(closed);
-                }
-                let count = worker.corner(unit.part(part, parts), prober, hubs, tally, pace)?;
-                closed += count.triangles;
-                probes.fetch_add(count.probes, Relaxed);
-            }
-        })?;
-
-        let tiles = entries.div_ceil(settings.tile).max(1);
-        for tile in (0..tiles).map(|tile| unit.part(tile, tiles)) {
-            let mut start = hubs.rows().end.max(front.first_row);
-            while start < front.end_row() {
-                let window = start..front.end_row().min(start.saturating_add(WINDOW_ROWS as u32));
-                start = window.end;
-                let order = tile.group(window.clone(), groups);
-                let (groups, next) = (&*groups, AtomicUsize::new(0));
-                triangles += match order {
-                    Order::Empty => 0,
-                    Order::Middle => each(&mut workers, |worker, tally, pace| {
-                        tile.by_middle(window.clone(), groups, &next, worker.tester(prober, tally, pace))
-                    })?,
-                    Order::Row => each(&mut workers, |worker, tally, pace| {
-                        tile.by_row(window.clone(), &next, worker.tester(prober, tally, pace))
-                    })?,
-                };
-            }
+        let mut workers: Vec<(&mut Worker, T, Pace<'_>)> = Vec::with_capacity(settings.threads);
+        for worker in workers_of {
+            worker.counts.clear();
+            worker.counts.resize(fronts.len(), PairCount::default());
+            workers.push((worker, tally(), Pace { work: 0, stop, stopped: &stopped }));
         }
-        Some(PairCount { triangles, probes: probes.into_inner() })
+        let (whole, partner) = (partner, partner.partner);
+
+        if !hubs.rows().is_empty() {
+            // Small partners get small parts, so that every thread has several.
+            let parts = (whole.entries() / PART_ENTRIES).max(16 * settings.threads);
+            let next = AtomicUsize::new(0);
+            each(&mut workers, |worker, tally, pace| {
+                loop {
+                    let part = next.fetch_add(1, Relaxed);
+                    if part >= parts {
+                        return Some(());
+                    }
+                    worker.corner(whole.part(part, parts), fronts, wanted, prober, hubs, tally, pace)?;
+                }
+            })?;
+        }
+
+        let ids = middles(fronts, wanted, hubs.rows().end..partner.end_row());
+        let tiles = if ids.is_empty() { 0 } else { whole.entries().div_ceil(settings.tile) };
+        for tile in (0..tiles).map(|tile| whole.part(tile, tiles)) {
+            groups.fill(tile, &ids);
+            let (groups, next) = (&*groups, AtomicUsize::new(0));
+            each(&mut workers, |worker, tally, pace| {
+                let Worker { sorter, marks, counts, .. } = worker;
+                let mut tester = Tester { prober, fronts, partner, marks, tally, counts, pace };
+                loop {
+                    let bucket = next.fetch_add(1, Relaxed);
+                    if bucket >= groups.buckets() {
+                        return Some(());
+                    }
+                    sorter.sorted(groups.bucket(bucket), |entries| tester.test(entries))?;
+                }
+            })?;
+        }
+        let mut counts = vec![PairCount::default(); fronts.len()];
+        for (worker, ..) in &workers {
+            counts.iter_mut().zip(&worker.counts).for_each(|(sum, &count)| *sum += count);
+        }
+        Some(counts)
     }
 }
 
-/// Has every worker do `work`, and adds up what they found. `None` if any was stopped.
+/// Ids within `all` that are rows of fronts that are wanted, in ranges that ascend.
+fn middles(fronts: &[Block<'_>], wanted: &[bool], all: Range<u32>) -> Vec<Range<u32>> {
+    let mut ids: Vec<Range<u32>> = Vec::new();
+    for (front, _) in fronts.iter().zip(wanted).filter(|&(_, &wanted)| wanted) {
+        let (start, end) = (front.first_row.max(all.start), front.end_row().min(all.end));
+        match ids.last_mut() {
+            _ if start >= end => {}
+            Some(last) if last.end == start => last.end = end,
+            _ => ids.push(start..end),
+        }
+    }
+    ids
+}
+
+/// Has every worker do `work`. `None` if any was stopped.
 fn each<'p, T: Tally>(
     workers: &mut [(&mut Worker, T, Pace<'p>)],
-    work: impl Fn(&mut Worker, &mut T, &mut Pace<'p>) -> Option<u64> + Sync,
-) -> Option<u64> {
-    let found = workers.par_iter_mut().with_max_len(1).map(|(worker, tally, pace)| work(worker, tally, pace));
-    found.try_reduce(|| 0, |x, y| Some(x + y))
+    work: impl Fn(&mut Worker, &mut T, &mut Pace<'p>) -> Option<()> + Sync,
+) -> Option<()> {
+    workers.par_iter_mut().with_max_len(1).try_for_each(|(worker, tally, pace)| work(worker, tally, pace))
 }
 
 impl Worker {
-    fn tester<'a, 'p, T>(&'a mut self, prober: Prober, tally: &'a mut T, pace: &'a mut Pace<'p>) -> Tester<'a, 'p, T> {
-        Tester { prober, marks: &mut self.marks, tally, pace }
-    }
-
-    /// Counts the wedges of the tile whose middle is a hub, and how many wedges it has in all.
+    /// Counts the wedges of the tile whose middle is a hub, and how many there are.
+    #[allow(clippy::too_many_arguments)]
     fn corner<T: Tally>(
         &mut self,
         tile: Tile<'_>,
+        fronts: &[Block<'_>],
+        wanted: &[bool],
         prober: Prober,
         hubs: &HubBits,
         tally: &mut T,
         pace: &mut Pace<'_>,
-    ) -> Option<PairCount> {
-        let mut count = PairCount::default();
-        let (middles, corner) = (tile.front.first_row..tile.front.end_row(), hubs.rows());
+    ) -> Option<()> {
         for local in tile.first..tile.end {
             let row = tile.partner.row(local);
-            if row.len() < 2 {
+            let [low, end] = [hubs.rows().start, hubs.rows().end].map(|id| position(row, id));
+            if low.max(1) >= end {
                 continue;
             }
-            let [low, hub, high] = [middles.start, corner.end, middles.end].map(|id| position(row, id));
-            count.probes += wedges(low, high);
-            if !corner.is_empty() && low.max(1) < hub {
-                self.bits.set(&row[..hub]);
-                let c = tile.partner.first_row + local as u32;
-                count.triangles += tally.hub_rows(prober, hubs, &self.bits, &row[low.max(1)..hub], c);
-                pace.advance((hub - low) * self.bits.places.len() * 4)?;
+            let c = tile.partner.first_row + local as u32;
+            self.bits.set(&row[..end]);
+            let (mut low, mut at) = (low.max(1), 0);
+            while low < end {
+                while fronts[at].end_row() <= row[low] {
+                    at += 1;
+                }
+                let high = low + position(&row[low..end], fronts[at].end_row());
+                if wanted[at] {
+                    let triangles = tally.hub_rows(prober, hubs, &self.bits, &row[low..high], c);
+                    self.counts[at] += PairCount { triangles, probes: wedges(low, high) };
+                }
+                pace.advance((high - low) * self.bits.places.len() * 4)?;
+                low = high;
             }
         }
-        Some(count)
-    }
-}
-
-/// Where `id` is or would be in `row`.
-#[inline]
-fn position(row: &[u32], id: u32) -> usize {
-    match (row.first(), row.last()) {
-        (Some(&first), _) if first >= id => 0,
-        (_, Some(&last)) if last < id => row.len(),
-        _ => row.partition_point(|&entry| entry < id),
+        Some(())
     }
 }
 

@@ -1,26 +1,28 @@
 //! Units on the processor.
 
-use super::count::{Counter, PairCount, Settings};
+use super::count::{Counter, MAX_FRONTS, Settings};
 use super::driver::{Backend, Found, Part, Work};
+use super::wedges::Tile;
 use crate::error::{Error, Result};
 use crate::graph::catalogue::Catalogue;
-use crate::graph::csr::Block;
 use crate::memory::{Budget, Reservation};
 use rayon::{ThreadPool, ThreadPoolBuilder};
-use std::ops::Range;
 use std::sync::atomic::AtomicU64;
 
-/// Turns that each of several ranks should have with a front.
+/// Turns that each of several ranks should have with the partners of its fronts.
 const TURNS: usize = 16;
-/// Fewest entries of an item, unless a whole partner has less: a tile or so, for rows of the front are marked once for each.
+/// Fewest entries of a part of a partner: rows of fronts are marked once for each.
 const LEAST_ITEM: usize = 1 << 20;
 
-/// Counts with all threads on one unit after another.
+/// Counts with all threads the units of one partner after another.
 pub struct Cpu<'a> {
     counter: Counter,
     pool: ThreadPool,
     per_vertex: Option<&'a [AtomicU64]>,
     stop: &'a (dyn Fn() -> Option<&'static str> + Sync),
+    /// Bytes of fronts that may stay in memory: what is left of the budget, though mapped pages do not count.
+    resident: u64,
+    least_item: usize,
     _scratch: Reservation,
 }
 
@@ -38,85 +40,85 @@ impl<'a> Cpu<'a> {
         per_vertex: Option<&'a [AtomicU64]>,
         stop: &'a (dyn Fn() -> Option<&'static str> + Sync),
     ) -> Result<Self> {
-        let settings = Settings::new(threads);
+        let settings = Settings::new(threads, graph.edges());
         let most = graph.extremes();
-        let bytes = Counter::scratch_bytes(&settings, vertices, most.row, most.rows);
+        let bytes = Counter::scratch_bytes(&settings, vertices, most.row);
         let scratch = budget.reserve(bytes, "counting triangles")?;
-        let counter = Counter::new(settings, vertices, most.row, most.rows);
+        let counter = Counter::new(settings, vertices, most.row);
         let pool = ThreadPoolBuilder::new().num_threads(threads).thread_name(|i| format!("count {i}")).build();
         let pool = pool.map_err(|e| Error::internal("start threads to count with", e))?;
-        Ok(Cpu { counter, pool, per_vertex, stop, _scratch: scratch })
+        Ok(Cpu { counter, pool, per_vertex, stop, resident: budget.free(), least_item: LEAST_ITEM, _scratch: scratch })
+    }
+
+    /// The same with partners in parts of as few as `entries` entries.
+    #[cfg(test)]
+    pub(super) fn with_least_item(self, entries: usize) -> Self {
+        Cpu { least_item: entries, ..self }
+    }
+
+    /// Bytes of fronts that it takes in hand at once, at most. Ranks that count together need the same.
+    pub fn resident(&mut self) -> &mut u64 {
+        &mut self.resident
     }
 }
 
 /// Rows of a partner: one of `parts` of about as many entries.
+#[derive(Clone, Copy)]
 struct Item {
     partner: usize,
     part: usize,
     parts: usize,
 }
 
-/// What passes a front. With several ranks each should get many turns: where there are few blocks, partners pass in parts.
-fn items(work: &Work<'_>, front: usize) -> Vec<Item> {
-    let parts = |partner: usize| {
-        let most = work.graph.block(partner).block().targets.len().div_ceil(LEAST_ITEM);
-        let turns = TURNS * (work.ranks() - 1).min(1) * work.ranks();
-        turns.div_ceil(work.graph.len()).min(most).max(1)
-    };
-    let partners = (front..work.graph.len()).filter(|&partner| work.wants(front, partner));
+/// What passes the fronts. Of several ranks each should get many turns: where there are few blocks, partners pass in parts.
+fn items(work: &Work<'_>, least: usize) -> Vec<Item> {
+    let turns = if work.ranks() == 1 { 1 } else { TURNS * work.ranks() };
+    let partners = work.fronts.start..work.graph.len();
+    let at_least = turns.div_ceil(partners.len().max(1));
     let items = |partner| {
-        let parts = parts(partner);
+        let most = work.graph.block(partner).block().targets.len().div_ceil(least).max(1);
+        let parts = at_least.min(most);
         (0..parts).map(move |part| Item { partner, part, parts })
     };
-    partners.flat_map(items).collect()
-}
-
-impl Item {
-    /// Its rows, counted from the first of the block.
-    fn rows(&self, block: Block<'_>) -> Range<usize> {
-        let cut = |part: usize| match part {
-            0 => 0,
-            part if part == self.parts => block.rows(),
-            part => {
-                let entry = (block.targets.len() as u64 * part as u64 / self.parts as u64) as u32;
-                block.offsets.partition_point(|&offset| offset < entry)
-            }
-        };
-        cut(self.part)..cut(self.part + 1)
-    }
+    partners.filter(|&partner| work.wants_any(std::iter::once(partner))).flat_map(items).collect()
 }
 
 impl Backend for Cpu<'_> {
-    fn fronts(&self, _: &Catalogue, _: usize) -> usize {
-        1
+    fn fronts(&self, graph: &Catalogue, first: usize) -> usize {
+        let bytes = (first..graph.len()).scan(0, |sum, block| {
+            *sum += graph.block(block).bytes();
+            Some(*sum)
+        });
+        bytes.take(MAX_FRONTS).take_while(|&bytes| bytes <= self.resident).count()
     }
 
     fn count(&mut self, work: &Work<'_>, found: Found<'_>) -> Result<()> {
-        let Cpu { counter, pool, per_vertex, stop, .. } = self;
+        let Cpu { counter, pool, per_vertex, stop, least_item, .. } = self;
         let stopping = || stop().is_some();
-        for at in work.fronts.clone() {
-            let items = items(work, at);
-            let front_block = work.graph.block(at).block();
-            let mut front = pool.install(|| counter.front(front_block));
-            while let Some(item) = items.get(work.next(front_block.first_row, 0)?) {
-                let block = work.graph.block(item.partner);
-                let rows = item.rows(block.block());
-                let pairs = (front_block.rows() * rows.len()) as u64;
-                let count: Option<PairCount> = pool.install(|| match per_vertex {
-                    Some(counts) => front.pair_per_vertex(block.block(), rows, counts, &stopping),
-                    None => front.pair(block.block(), rows, &stopping),
-                });
-                // Its pages make room for the next.
-                if item.partner != at {
-                    block.release();
-                }
-                match (count, stop()) {
-                    (Some(count), _) => found(&[Part { front: at, partner: item.partner, pairs, count }])?,
-                    (None, reason) => return Err(Error::Stopped(reason.unwrap_or("a signal"))),
-                }
+        let rows = |block: usize| work.graph.block(block).block();
+        let mut fronts = pool.install(|| counter.fronts(work.fronts.clone().map(rows).collect()));
+        let items = items(work, *least_item);
+        let first_row = rows(work.fronts.start).first_row;
+        while let Some(&Item { partner, part, parts }) = items.get(work.next(first_row, 0)?) {
+            let wanted: Vec<bool> = work.fronts.clone().map(|front| work.wants(front, partner)).collect();
+            let tile = Tile::whole(rows(partner)).part(part, parts);
+            let counts = pool.install(|| match per_vertex {
+                Some(per_vertex) => fronts.partner_per_vertex(tile, &wanted, per_vertex, &stopping),
+                None => fronts.partner(tile, &wanted, &stopping),
+            });
+            // Its pages make room for the next.
+            if !work.fronts.contains(&partner) {
+                work.graph.block(partner).release();
             }
-            work.graph.block(at).release();
+            let Some(counts) = counts else { return Err(Error::Stopped(stop().unwrap_or("a signal"))) };
+            let counts = work.fronts.clone().zip(counts).zip(&wanted).filter(|&(_, &wanted)| wanted);
+            let part = |((front, count), _)| {
+                let pairs = (rows(front).rows() * (tile.end - tile.first)) as u64;
+                Part { front, partner, pairs, count }
+            };
+            found(&counts.map(part).collect::<Vec<_>>())?;
         }
+        work.fronts.clone().for_each(|front| work.graph.block(front).release());
         Ok(())
     }
 }

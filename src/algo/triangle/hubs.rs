@@ -39,27 +39,29 @@ impl HubBits {
         HubBits { first: 0, end: 0, chunks: Vec::with_capacity(chunks_below(limit)) }
     }
 
-    /// Makes this the bits of the rows of `front` that are below `limit`.
-    pub fn set(&mut self, front: Block<'_>, limit: u32) {
-        self.first = front.first_row.min(limit);
-        self.end = front.end_row().min(limit);
+    /// Makes this the bits of the rows of `fronts`, consecutive blocks, that are below `limit`.
+    pub fn set(&mut self, fronts: &[Block<'_>], limit: u32) {
+        self.first = fronts.first().map_or(0, |front| front.first_row.min(limit));
+        self.end = fronts.last().map_or(0, |front| front.end_row().min(limit));
         self.chunks.clear();
         self.chunks.resize(chunks_below(self.end) - chunks_below(self.first), Chunk::default());
         let mut rest = self.chunks.as_mut_slice();
-        let mut row = self.first;
-        while row < self.end {
-            // All rows of a group have the same number of chunks.
-            let group = row / CHUNK_IDS;
-            let group_end = ((group + 1) * CHUNK_IDS).min(self.end);
-            let width = group as usize + 1;
-            let (these, those) = rest.split_at_mut((group_end - row) as usize * width);
-            let local = (row - front.first_row) as usize;
-            these.par_chunks_mut(width).enumerate().for_each(|(at, bits)| {
-                for &id in front.row(local + at) {
-                    set_bit(bits, id);
-                }
-            });
-            (rest, row) = (those, group_end);
+        for front in fronts {
+            let mut row = front.first_row;
+            while row < front.end_row().min(limit) {
+                // All rows of a group have the same number of chunks.
+                let group = row / CHUNK_IDS;
+                let group_end = ((group + 1) * CHUNK_IDS).min(front.end_row()).min(limit);
+                let width = group as usize + 1;
+                let (these, those) = rest.split_at_mut((group_end - row) as usize * width);
+                let local = (row - front.first_row) as usize;
+                these.par_chunks_mut(width).enumerate().for_each(|(at, bits)| {
+                    for &id in front.row(local + at) {
+                        set_bit(bits, id);
+                    }
+                });
+                (rest, row) = (those, group_end);
+            }
         }
     }
 

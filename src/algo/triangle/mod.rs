@@ -3,12 +3,13 @@
 //! Vertices are numbered by descending degree and row `v` holds the neighbours smaller than `v`, so a triangle
 //! `a < b < c` is a *wedge* of row `c` (two of its entries, `a` before `b`) that row `b` closes. The unit of work is a
 //! pair of blocks: the *front* block holds the rows `b`, the *partner* block the rows `c`, and a unit tests every
-//! wedge of the partner whose `b` is a row of the front. Its count depends on the graph alone.
+//! wedge of the partner whose `b` is a row of the front. Its count depends on the graph alone. The processor takes many
+//! fronts in hand and counts their units with one partner together.
 //!
 //! Two methods share a unit, divided at the id `b` = [`count::HUBS`]:
 //! * [`hubs`]: wedges whose both ends are hubs, 512 at a time, by words of a bit matrix of the hub corner;
 //! * [`wedges`]: the others grouped by `b` ([`groups`]), so that row `b` is marked once and the heads of all rows `c`
-//!   stream past.
+//!   stream past. A row much longer than all its heads is searched, and of two the shorter is marked.
 //!
 //! [`probe`] has the inner loops, for the processor at hand; [`tally`] says what is summed. [`driver`] goes through all
 //! units, [`cpu`] is the backend.
@@ -20,14 +21,23 @@
 //! `cargo bench --bench triangle` makes such graphs and counts them. AVX-512 to AVX2 to plain is 0.62 to 0.96 to 1.23 s on
 //! one thread at scale 20.
 //!
+//! Many blocks: at scale 29 with 10 edges there are 581, so 169,071 units, of 31,000 entries on average. Unit by unit, all rows
+//! of the partner were looked at four times, and up to 4 MiB of cursors a thread gone through three times, for a few
+//! entries: 105 units/s on 16 cores. Partner by partner, each of the 5.3e9 entries is read twice and moved three times in 12
+//! bytes, whatever the number of blocks: 5e11 bytes, about half of them in caches. What is left grows with tiles: a row
+//! `b` is fetched and marked once for each tile that meets it, at most once an entry, so it is asked for ahead. Tiles
+//! are therefore no less than 1/512 of a large graph, 10 Mi entries in 125 MB here. Not yet measured at that size. Measured
+//! on one thread of a busy machine: scale 20 in 481 blocks 8.8 s before and 3.8 s after, in one block 0.61 and 0.62 s;
+//! tiles of 1/320, 1/80, 1/20 and 1/5 of scale 22 with 10 edges 10.7, 7.7, 6.6 and 6.0 s. Tiles larger than a block
+//! would need several partners at a time.
+//!
 //! On a GPU ([`gpu`]) all wedges are grouped by `b`, and row `b` is marked in shared memory: 1.3e12 wedges at scale 29 with 10
 //! edges are 5.2 TB of candidates. Measured on an H200, from stored blocks: 0.021 s at scale 22, 0.44 s at 26, 3.1 s at 29.
 //!
 //! What did not pay: hub corners of 4,096, 8,192 and 32,768 vertices (8.5, 7.3 and 7.5 s against 5.9 s with 16,384 in an
 //! early version); tiles of a thread's own (1.2e9 marks at 1 Mi entries); shared tiles of 4 to 16 Mi entries instead of 2
 //! (a tenth more processor time); choosing the shorter side of every edge (1,575e6 look-ups against 1,587e6); look-ups by
-//! AVX2, which become one insert a lane; eight or more blocks at scale 20, whose pairs each look at all rows again (1.6
-//! times slower).
+//! AVX2, which become one insert a lane.
 
 pub mod count;
 pub mod cpu;

@@ -1,7 +1,17 @@
+use super::cpu::Cpu;
+use super::driver::{self, Gathering, Part, Turns, unit, units};
+use super::wedges::Tile;
 use super::{Counter, Isa, PairCount, Settings};
+use crate::graph::catalogue::Catalogue;
 use crate::graph::csr::Block;
+use crate::graph::layout::Layout;
+use crate::graph::order::DegreeRuns;
+use crate::graph::stored;
+use crate::memory::{Budget, own_bytes};
 use proptest::prelude::*;
-use std::collections::BTreeSet;
+use std::collections::{BTreeSet, HashMap, HashSet};
+use std::ops::Range;
+use std::sync::Mutex;
 use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering::Relaxed};
 
 /// Rows of a graph numbered by descending degree, as the store would hold them.
@@ -65,6 +75,22 @@ impl Rows {
         blocks
     }
 
+    /// What each unit has, wedge by wedge, for blocks that have these rows.
+    fn units(&self, blocks: &[Range<u32>]) -> HashMap<u64, PairCount> {
+        let block_of = |v: u32| blocks.iter().position(|rows| rows.contains(&v)).expect("every row is in a block");
+        let pairs = (0..blocks.len()).flat_map(|partner| (0..=partner).map(move |front| unit(front, partner)));
+        let mut units: HashMap<u64, PairCount> = pairs.map(|unit| (unit, PairCount::default())).collect();
+        for (c, row) in self.0.iter().enumerate() {
+            let partner = block_of(c as u32);
+            for (place, &b) in row.iter().enumerate() {
+                let count = units.get_mut(&unit(block_of(b), partner)).expect("a unit");
+                count.probes += place as u64;
+                count.triangles += row[..place].iter().filter(|&a| self.0[b as usize].contains(a)).count() as u64;
+            }
+        }
+        units
+    }
+
     /// Counts every pair of blocks, in total and by vertex.
     fn count(&self, block: usize, settings: Settings) -> (PairCount, Vec<u64>) {
         let blocks = self.blocks(block);
@@ -74,17 +100,15 @@ impl Rows {
             .collect();
         let per_vertex: Vec<AtomicU64> = self.0.iter().map(|_| AtomicU64::new(0)).collect();
         let max_row = self.0.iter().map(Vec::len).max().unwrap_or(0) as u64;
-        let max_rows = blocks.iter().map(|block| block.rows()).max().unwrap_or(0) as u64;
-        let mut counter = Counter::new(settings, self.0.len() as u64, max_row, max_rows);
+        let mut counter = Counter::new(settings, self.0.len() as u64, max_row);
         let mut sum = PairCount::default();
-        for (i, &front) in blocks.iter().enumerate() {
-            let mut front = counter.front(front);
-            for &partner in &blocks[i..] {
-                let count = front.pair(partner, 0..partner.rows(), &|| false).expect("nothing stops it");
-                assert_eq!(front.pair_per_vertex(partner, 0..partner.rows(), &per_vertex, &|| false), Some(count));
-                sum.triangles += count.triangles;
-                sum.probes += count.probes;
-            }
+        let mut fronts = counter.fronts(blocks.clone());
+        for (at, &partner) in blocks.iter().enumerate() {
+            let wanted: Vec<bool> = (0..blocks.len()).map(|front| front <= at).collect();
+            let counts = fronts.partner(Tile::whole(partner), &wanted, &|| false).expect("nothing stops it");
+            let again = fronts.partner_per_vertex(Tile::whole(partner), &wanted, &per_vertex, &|| false);
+            assert_eq!(again.as_ref(), Some(&counts));
+            counts.into_iter().for_each(|count| sum += count);
         }
         (sum, per_vertex.into_iter().map(AtomicU64::into_inner).collect())
     }
@@ -97,7 +121,7 @@ impl Rows {
 }
 
 fn settings() -> Settings {
-    Settings { threads: 2, isa: Isa::detect(), ..Settings::new(2) }
+    Settings { threads: 2, isa: Isa::detect(), ..Settings::new(2, 1 << 24) }
 }
 
 fn complete(n: u32) -> Vec<(u32, u32)> {
@@ -155,9 +179,9 @@ fn ids_too_high_to_be_marked() {
         }
     }
     assert!(expected > 3);
-    let mut counter = Counter::new(settings(), u64::from(block.end_row()), 8, 8);
-    let count = counter.front(block).pair(block, 0..block.rows(), &|| false).expect("nothing stops it");
-    assert_eq!(count.triangles, expected);
+    let mut counter = Counter::new(settings(), u64::from(block.end_row()), 8);
+    let counts = counter.fronts(vec![block]).partner(Tile::whole(block), &[true], &|| false).expect("nothing stops it");
+    assert_eq!(counts[0].triangles, expected);
 }
 
 #[test]
@@ -168,8 +192,9 @@ fn stops_when_told() {
     let block = Block { first_row: 0, offsets: &offsets, targets: &targets };
     for hubs in [0, 1 << 14] {
         let asked = AtomicUsize::new(0);
-        let mut counter = Counter::new(Settings { hubs, ..settings() }, 3000, 3000, 3000);
-        let count = counter.front(block).pair(block, 0..block.rows(), &|| asked.fetch_add(1, Relaxed) > 0);
+        let mut counter = Counter::new(Settings { hubs, ..settings() }, 3000, 3000);
+        let count =
+            counter.fronts(vec![block]).partner(Tile::whole(block), &[true], &|| asked.fetch_add(1, Relaxed) > 0);
         assert!(asked.load(Relaxed) > 0, "asked {asked:?} times");
         assert_eq!(count, None);
     }
@@ -177,10 +202,9 @@ fn stops_when_told() {
 
 #[test]
 fn scratch_is_no_more_than_stated() {
-    let settings = Settings::new(3);
-    let few = Counter::scratch_bytes(&settings, 10, 3, 10);
-    let many = Counter::scratch_bytes(&settings, 1 << 32, 1 << 17, 1 << 24);
-    assert!(few < many && many < 256 << 20, "{few} {many}");
+    let few = Counter::scratch_bytes(&Settings::new(3, 20), 10, 3);
+    let many = Counter::scratch_bytes(&Settings::new(3, 1 << 40), 1 << 32, 1 << 17);
+    assert!(few < 2 << 20 && many < 256 << 20, "{few} {many}");
 }
 
 prop_compose! {
@@ -212,4 +236,156 @@ proptest! {
         prop_assert_eq!(sum.probes, rows.wedges());
         prop_assert_eq!(per_vertex, expected);
     }
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(100))]
+
+    /// Whatever fronts are in hand together, and whichever units an earlier run has left.
+    #[test]
+    fn units_have_their_own_wedges(
+        (vertices, edges) in graph(),
+        block in prop::sample::select(vec![1usize, 7, 50, 300]),
+        threads in prop::sample::select(vec![1usize, 2, 7]),
+        hubs in prop::sample::select(vec![0u32, 8, 40, 1 << 14]),
+        tile in prop::sample::select(vec![1usize, 16, 200]),
+        in_hand in prop::sample::select(vec![1usize, 3, 1000]),
+        picks in prop::collection::vec(any::<bool>(), 1..40),
+    ) {
+        let rows = Rows::new(vertices, &edges);
+        let blocks = rows.blocks(block);
+        let blocks: Vec<Block> =
+            blocks.iter().map(|(first_row, offsets, targets)| Block { first_row: *first_row, offsets, targets }).collect();
+        let spans: Vec<Range<u32>> = blocks.iter().map(|block| block.first_row..block.end_row()).collect();
+        let longest = rows.0.iter().map(Vec::len).max().unwrap_or(0) as u64;
+        let settings = Settings { threads, hubs, tile, ..settings() };
+        let mut counter = Counter::new(settings, u64::from(vertices), longest);
+        let per_vertex: Vec<AtomicU64> = rows.0.iter().map(|_| AtomicU64::new(0)).collect();
+        let mut found = HashMap::new();
+        for run in [true, false] {
+            for first in (0..blocks.len()).step_by(in_hand) {
+                let fronts = first..blocks.len().min(first + in_hand);
+                let mut counter = counter.fronts(blocks[fronts.clone()].to_vec());
+                for partner in first..blocks.len() {
+                    let picked = |front| picks[unit(front, partner) as usize % picks.len()] == run;
+                    let wanted: Vec<bool> = fronts.clone().map(|front| front <= partner && picked(front)).collect();
+                    let counts = counter.partner_per_vertex(Tile::whole(blocks[partner]), &wanted, &per_vertex, &|| false);
+                    let counts = counts.expect("nothing stops it");
+                    let again = counter.partner(Tile::whole(blocks[partner]), &wanted, &|| false);
+                    prop_assert_eq!(Some(&counts), again.as_ref());
+                    for ((front, count), wanted) in fronts.clone().zip(counts).zip(wanted) {
+                        if wanted {
+                            prop_assert_eq!(found.insert(unit(front, partner), count), None);
+                        } else {
+                            prop_assert_eq!(count, PairCount::default());
+                        }
+                    }
+                }
+            }
+        }
+        prop_assert_eq!(found, rows.units(&spans));
+        let per_vertex: Vec<u64> = per_vertex.into_iter().map(AtomicU64::into_inner).collect();
+        prop_assert_eq!(per_vertex, rows.oracle());
+    }
+}
+
+#[test]
+fn as_many_fronts_as_memory_is_left_for() {
+    // Every row has the 40 before it and some others, which makes 40 blocks.
+    let row = |v: u32| (0..v).filter(|&u| v - u <= 40 || (u * 7 + v) % 97 < 3).collect::<BTreeSet<u32>>();
+    let rows = Rows((0..900).map(|v| row(v).into_iter().collect()).collect());
+    let degree = rows.0.iter().map(Vec::len).max().expect("rows") as u32;
+    let layout = Layout::with_target(&DegreeRuns::new(vec![(degree, 900)]), 1500);
+    let folder = tempfile::tempdir().expect("a folder");
+    let spans: Vec<Range<u64>> = (0..layout.blocks()).map(|b| layout.block(b).rows).collect();
+    for (b, span) in spans.iter().enumerate() {
+        let rows = &rows.0[span.start as usize..span.end as usize];
+        let lengths: Vec<u32> = rows.iter().map(|row| row.len() as u32).collect();
+        let _ = stored::write(folder.path(), 1, b, span.start, &[(&lengths, &rows.concat())]).expect("written");
+    }
+    let graph = Catalogue::open(folder.path(), 1, layout).expect("whole");
+    let expected = rows.units(&spans.iter().map(|span| span.start as u32..span.end as u32).collect::<Vec<_>>());
+    assert!(graph.len() > 30 && expected.len() as u64 == units(graph.len()));
+
+    let scratch = Counter::scratch_bytes(&Settings::new(2, graph.edges()), 900, graph.extremes().row);
+    let block = graph.block(0).bytes().max(graph.block(graph.len() - 1).bytes());
+    let mut calls = Vec::new();
+    for more in [0, 4 * block, 1 << 30] {
+        let budget = Budget::new(own_bytes(2) + scratch + more, 2).expect("enough");
+        let mut cpu = Cpu::new(&graph, 900, 2, &budget, None, &|| None).expect("enough");
+        let (mut found, mut call) = (HashMap::new(), 0);
+        let done: HashSet<u64> = (1..units(graph.len())).step_by(5).collect();
+        let (turns, mut gathering) = (Taken { ranks: 1, lists: Mutex::default() }, Gathering::default());
+        let take = &mut |parts: &[Part]| {
+            call += 1;
+            let units = parts.iter().filter_map(|part| gathering.add(&graph, part));
+            units.for_each(|(unit, count)| assert_eq!(found.insert(unit, count), None, "a unit comes once"));
+            Ok(())
+        };
+        driver::run(&graph, &done, &mut cpu, &turns, take, &mut || Ok(())).expect("nothing stops it");
+        assert!(gathering.is_empty());
+        let expected: HashMap<_, _> = expected.clone().into_iter().filter(|(unit, _)| !done.contains(unit)).collect();
+        assert_eq!(found, expected);
+        calls.push(call);
+    }
+    // Each front by itself; some at a time; all with each partner.
+    assert!(calls[0] > calls[1] && calls[1] > calls[2] && calls[2] == graph.len(), "{calls:?}");
+}
+
+/// Turns of ranks that are threads.
+struct Taken {
+    ranks: usize,
+    lists: Mutex<HashMap<u64, u64>>,
+}
+
+impl Turns for Taken {
+    fn ranks(&self) -> usize {
+        self.ranks
+    }
+
+    fn next(&self, list: u64) -> crate::error::Result<u64> {
+        let mut lists = self.lists.lock().expect("no thread panics");
+        let turn = lists.entry(list).or_default();
+        *turn += 1;
+        Ok(*turn - 1)
+    }
+}
+
+/// Ranks that take turns count each unit once between them, whatever part of it each got.
+#[test]
+fn units_are_whole_whoever_counts_their_parts() {
+    let edges: Vec<(u32, u32)> =
+        (0..60_000u32).map(|i| ((i * i) % 3001, i.wrapping_mul(2_654_435_761) % 700)).collect();
+    let rows = Rows::new(3001, &edges);
+    let folder = tempfile::tempdir().expect("a folder");
+    let degree = rows.0.iter().map(Vec::len).max().unwrap_or(0) as u32;
+    let layout = Layout::with_target(&DegreeRuns::new(vec![(degree, rows.0.len() as u32)]), u64::MAX);
+    assert_eq!(layout.blocks(), 1);
+    let lengths: Vec<u32> = rows.0.iter().map(|row| row.len() as u32).collect();
+    let _ = stored::write(folder.path(), 1, 0, 0, &[(&lengths, &rows.0.concat())]).expect("written");
+    let graph = Catalogue::open(folder.path(), 1, layout).expect("whole");
+    let all = 0..rows.0.len() as u32;
+    let expected = rows.units(std::slice::from_ref(&all));
+    let turns = Taken { ranks: 3, lists: Mutex::default() };
+    let told = Mutex::new((Gathering::default(), Vec::new(), HashMap::new()));
+    std::thread::scope(|scope| {
+        for _ in 0..3 {
+            scope.spawn(|| {
+                let budget = Budget::new(1 << 30, 1).expect("enough");
+                let mut cpu = Cpu::new(&graph, 3001, 1, &budget, None, &|| None).expect("enough").with_least_item(1000);
+                let take = &mut |parts: &[Part]| {
+                    let (gathering, seen, found) = &mut *told.lock().expect("no thread panics");
+                    seen.extend(parts.iter().map(|part| part.pairs));
+                    let units = parts.iter().filter_map(|part| gathering.add(&graph, part));
+                    units.for_each(|(unit, count)| assert_eq!(found.insert(unit, count), None, "a unit comes once"));
+                    Ok(())
+                };
+                let none = HashSet::new();
+                driver::run(&graph, &none, &mut cpu, &turns, take, &mut || Ok(())).expect("nothing stops it");
+            });
+        }
+    });
+    let (gathering, seen, found) = told.into_inner().expect("no thread panics");
+    assert!(gathering.is_empty() && seen.len() > 20, "{} parts", seen.len());
+    assert_eq!(found, expected);
 }

@@ -1,20 +1,20 @@
 //! Wedges grouped by their middle: row `b` is marked in a bitmap, and the heads of all rows `c` that hold `b` (their
 //! entries before `b`) stream past it. That tests each wedge once, where marking row `c` and streaming whole rows `b`
-//! tests several times as many. It needs the entries of the partner grouped by `b`: a counting sort, tile by tile.
+//! tests several times as many. It needs the entries of the partner grouped by `b` ([`groups`](super::groups)).
 
-use super::count::Pace;
-use super::groups::Groups;
+use super::count::{Pace, PairCount};
+use super::groups::Entry;
 use super::probe::{MARK_IDS, MARK_WORDS, Marks, Prober, prefetch};
 use super::tally::Tally;
 use crate::graph::csr::Block;
+use crate::memory::prefetch as prefetch_line;
 use std::ops::Range;
-use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering::Relaxed};
-
-/// Middles that a thread takes at a time.
-const MIDDLES: usize = 128;
 
 /// Heads fetched this far ahead of their use.
 const AHEAD: usize = 8;
+
+/// A row is searched for what is sought where that is so many times shorter: marking looks at every id twice.
+const SEARCH: usize = 8;
 
 /// Bitmap of one thread.
 pub fn new_marks() -> Box<Marks> {
@@ -23,11 +23,9 @@ pub fn new_marks() -> Box<Marks> {
     marks
 }
 
-/// Rows of the partner, against rows of the front: some wedges of a unit.
+/// Rows of the partner.
 #[derive(Debug, Clone, Copy)]
 pub struct Tile<'a> {
-    /// Has the rows `b`.
-    pub front: Block<'a>,
     /// Has the rows `c`.
     pub partner: Block<'a>,
     /// First local row of the tile.
@@ -36,127 +34,185 @@ pub struct Tile<'a> {
     pub end: usize,
 }
 
-/// What one thread tests wedges with.
-pub struct Tester<'a, 'p, T> {
-    /// The inner loops.
-    pub prober: Prober,
-    /// A bitmap without marks.
-    pub marks: &'a mut Marks,
-    /// Takes the closed wedges.
-    pub tally: &'a mut T,
-    /// Asked whether to go on.
-    pub pace: &'a mut Pace<'p>,
-}
-
 impl<'a> Tile<'a> {
+    /// All rows of `partner`.
+    pub fn whole(partner: Block<'a>) -> Tile<'a> {
+        Tile { partner, first: 0, end: partner.rows() }
+    }
+
+    /// Number of its entries.
+    pub fn entries(self) -> usize {
+        (self.partner.offsets[self.end] - self.partner.offsets[self.first]) as usize
+    }
+
     /// The `part`-th of `parts` tiles that this one divides into, with about as many entries each.
     pub fn part(self, part: usize, parts: usize) -> Tile<'a> {
         let offsets = &self.partner.offsets[self.first..=self.end];
-        let (start, end) = (offsets[0] as usize, offsets[offsets.len() - 1] as usize);
+        let start = offsets[0] as usize;
         let cut = |part: usize| {
-            let entry = start + (end - start) * part / parts;
+            let entry = start + self.entries() * part / parts;
             self.first + offsets.partition_point(|&offset| (offset as usize) < entry)
         };
         let end = if part + 1 == parts { self.end } else { cut(part + 1) };
         Tile { first: cut(part), end, ..self }
     }
 
-    /// Local row, and the positions of its entries that lie in `ids`, for every row that has any.
-    pub fn entries(self, ids: Range<u32>) -> impl Iterator<Item = (usize, Range<usize>)> {
-        (self.first..self.end).filter_map(move |local| {
-            let row = self.partner.row(local);
-            if row.last().is_none_or(|&last| last < ids.start) || row.len() < 2 {
-                return None;
+    /// Calls `take` with each entry in `ids`, ascending ranges, that has others before it.
+    #[inline]
+    pub fn each(self, ids: &[Range<u32>], mut take: impl FnMut(Entry)) {
+        for local in self.first..self.end {
+            let (start, row) = (self.partner.offsets[local], self.partner.row(local));
+            if row.len() < 2 || row[row.len() - 1] < ids[0].start {
+                continue;
             }
-            let low = row.partition_point(|&id| id < ids.start).max(1);
-            let high = if row[row.len() - 1] < ids.end { row.len() } else { row.partition_point(|&id| id < ids.end) };
-            (low < high).then_some((local, low..high))
-        })
+            for ids in ids {
+                let (low, high) = (position(row, ids.start).max(1), position(row, ids.end));
+                for (len, &middle) in row.iter().enumerate().take(high).skip(low) {
+                    take(Entry { middle, start, len: len as u32 });
+                }
+            }
+        }
     }
+}
 
-    /// Marks rows `b` of the window and streams the heads before them. Takes some middles at a time, until `next` says
-    /// that all are taken.
-    pub fn by_middle<T: Tally>(
-        self,
-        window: Range<u32>,
-        groups: &Groups,
-        next: &AtomicUsize,
-        tester: Tester<'_, '_, T>,
-    ) -> Option<u64> {
-        let Tester { prober, marks, tally, pace } = tester;
+/// Where `id` is or would be in `row`.
+#[inline]
+pub fn position(row: &[u32], id: u32) -> usize {
+    match (row.first(), row.last()) {
+        (Some(&first), _) if first >= id => 0,
+        (_, Some(&last)) if last < id => row.len(),
+        _ => row.partition_point(|&entry| entry < id),
+    }
+}
+
+/// What one thread tests wedges with.
+pub struct Tester<'a, 'p, T> {
+    /// The inner loops.
+    pub prober: Prober,
+    /// Have the rows `b`; consecutive.
+    pub fronts: &'a [Block<'a>],
+    /// Has the rows `c`.
+    pub partner: Block<'a>,
+    /// A bitmap without marks.
+    pub marks: &'a mut Marks,
+    /// Takes the closed wedges.
+    pub tally: &'a mut T,
+    /// What was found with each front.
+    pub counts: &'a mut [PairCount],
+    /// Asked whether to go on.
+    pub pace: &'a mut Pace<'p>,
+}
+
+impl<T: Tally> Tester<'_, '_, T> {
+    /// Tests the wedges of these entries, which are sorted by middle.
+    pub fn test(&mut self, entries: &[Entry]) -> Option<()> {
         let targets = self.partner.targets;
-        let unpack = |head: &AtomicU64| {
-            let head = head.load(Relaxed);
-            (head as u32, &targets[head as u32 as usize..][..(head >> 32) as usize])
+        let head_of = |entry: &Entry| &targets[entry.start as usize..][..entry.len as usize];
+        let [mut rows, mut near, mut far] = [Rows::at(self.fronts, entries); 3];
+        // Each line is asked for in time, and only once what tells where it lies is there.
+        let mut ahead = |at: usize| {
+            if let Some([before, entry]) = entries.get(at + 2 * AHEAD - 1..=at + 2 * AHEAD)
+                && before.middle != entry.middle
+            {
+                let (front, local) = far.find(entry.middle);
+                prefetch_line(front.offsets, local);
+            }
+            if let Some(later) = entries.get(at + AHEAD) {
+                prefetch(head_of(later));
+                if later.middle != entries[at + AHEAD - 1].middle {
+                    let (front, local) = near.find(later.middle);
+                    prefetch(front.row(local));
+                }
+            }
         };
-        let mut closed = 0;
-        loop {
-            let start = next.fetch_add(MIDDLES, Relaxed);
-            if start >= window.len() {
-                return Some(closed);
+        let mut start = 0;
+        while start < entries.len() {
+            let b = entries[start].middle;
+            let (front, local) = rows.find(b);
+            let row = front.row(local);
+            let same = entries[start..].iter().take_while(|entry| entry.middle == b);
+            let (heads, ids) = same.fold((0, 0), |(heads, ids), entry| (heads + 1, ids + entry.len as usize));
+            let mut closed = 0;
+            // One head and one row: the shorter is marked. Many ids marked for a few are searched instead.
+            let search = SEARCH * ids < row.len();
+            let swap = !search && heads == 1 && ids < row.len();
+            let marked = if swap { head_of(&entries[start]) } else { row };
+            let (low, high) = if search { (&[][..], &[][..]) } else { split(marked, b) };
+            mark(self.marks, low);
+            for (at, entry) in entries[start..start + heads].iter().enumerate() {
+                ahead(start + at);
+                let (head, c) = (head_of(entry), || row_at(self.partner, entry.start));
+                closed += if search {
+                    searched(head, row, b, c, self.tally)
+                } else {
+                    let stream = if swap { row } else { head };
+                    streamed(stream, high, b, c, self.prober, self.marks, self.tally)
+                };
+                self.pace.advance(head.len())?;
             }
-            for local in start..window.len().min(start + MIDDLES) {
-                let b = window.start + local as u32;
-                let row = self.front.row((b - self.front.first_row) as usize);
-                let heads = groups.of(local);
-                if heads.is_empty() || row.is_empty() {
-                    continue;
-                }
-                heads.iter().take(AHEAD).for_each(|head| prefetch(unpack(head).1));
-                let (low, high) = split(row);
-                mark(marks, low);
-                for (i, head) in heads.iter().enumerate() {
-                    if let Some(later) = heads.get(i + AHEAD) {
-                        prefetch(unpack(later).1);
-                    }
-                    let (start, head) = unpack(head);
-                    closed += test(head, high, b, || self.row_at(start), prober, marks, tally);
-                    pace.advance(head.len())?;
-                }
-                unmark(marks, low);
-                pace.advance(row.len())?;
-            }
+            unmark(self.marks, low);
+            self.pace.advance(row.len())?;
+            self.counts[rows.at].triangles += closed;
+            self.counts[rows.at].probes += ids as u64;
+            start += heads;
         }
+        Some(())
+    }
+}
+
+/// Finds rows of fronts whose ids ascend.
+#[derive(Clone, Copy)]
+struct Rows<'a> {
+    fronts: &'a [Block<'a>],
+    at: usize,
+}
+
+impl<'a> Rows<'a> {
+    fn at(fronts: &'a [Block<'a>], entries: &[Entry]) -> Self {
+        let first = entries.first().map_or(0, |entry| entry.middle);
+        Rows { fronts, at: fronts.partition_point(|front| front.end_row() <= first) }
     }
 
-    /// Marks rows `c` and streams the rows `b` of their entries in the window. Takes a part of the rows at a time, until
-    /// `next` says that all are taken.
-    pub fn by_row<T: Tally>(self, window: Range<u32>, next: &AtomicUsize, tester: Tester<'_, '_, T>) -> Option<u64> {
-        let Tester { prober, marks, tally, pace } = tester;
-        const PARTS: usize = 256;
-        let mut closed = 0;
-        loop {
-            let part = next.fetch_add(1, Relaxed);
-            if part >= PARTS {
-                return Some(closed);
-            }
-            for (local, at) in self.part(part, PARTS).entries(window.clone()) {
-                let row = self.partner.row(local);
-                let c = self.partner.first_row + local as u32;
-                let (low, high) = split(&row[..at.end - 1]);
-                mark(marks, low);
-                for &b in &row[at] {
-                    let stream = self.front.row((b - self.front.first_row) as usize);
-                    closed += test(stream, high, b, || c, prober, marks, tally);
-                    pace.advance(stream.len())?;
-                }
-                unmark(marks, low);
-                pace.advance(row.len())?;
-            }
+    /// The front of row `b`, and its place there.
+    #[inline]
+    fn find(&mut self, b: u32) -> (Block<'a>, usize) {
+        while self.fronts[self.at].end_row() <= b {
+            self.at += 1;
+        }
+        let front = self.fronts[self.at];
+        (front, (b - front.first_row) as usize)
+    }
+}
+
+/// The id of the row of `partner` whose targets start at `start`.
+fn row_at(partner: Block<'_>, start: u32) -> u32 {
+    // Empty rows share a start with the row after them: the last of them is the one that has entries.
+    let local = partner.offsets.partition_point(|&offset| offset <= start) - 1;
+    partner.first_row + local as u32
+}
+
+/// Tests the ids of `head` by looking for each in `row`, in steps that double: most ids are low.
+fn searched<T: Tally>(head: &[u32], mut row: &[u32], b: u32, c: impl Fn() -> u32, tally: &mut T) -> u64 {
+    let mut closed = 0;
+    for &a in head {
+        let mut reach = 1;
+        while row.get(reach).is_some_and(|&id| id < a) {
+            reach *= 2;
+        }
+        let (from, to) = (reach / 2, row.len().min(reach + 1));
+        row = &row[from + row[from..to].partition_point(|&id| id < a)..];
+        match row.first() {
+            None => break,
+            Some(&id) if id == a => closed += tally.triangle(a, b, c()),
+            Some(_) => {}
         }
     }
-
-    /// The id of the row whose targets start at `start`.
-    fn row_at(self, start: u32) -> u32 {
-        // Empty rows share a start with the row after them: the last of them is the one that has entries.
-        let local = self.partner.offsets.partition_point(|&offset| offset <= start) - 1;
-        self.partner.first_row + local as u32
-    }
+    closed
 }
 
 /// Tests the ids of `stream` against the marks and, where they are too high to be marked, against `high`.
 #[inline]
-fn test<T: Tally>(
+fn streamed<T: Tally>(
     stream: &[u32],
     high: &[u32],
     b: u32,
@@ -165,10 +221,7 @@ fn test<T: Tally>(
     marks: &Marks,
     tally: &mut T,
 ) -> u64 {
-    if stream.last().is_none_or(|&last| last < MARK_IDS) {
-        return tally.marked(prober, marks, stream, b, c);
-    }
-    let (low, rest) = split(stream);
+    let (low, rest) = split(stream, b);
     let mut closed = tally.marked(prober, marks, low, b, &c);
     let mut high = high.iter().peekable();
     for &a in rest {
@@ -180,10 +233,11 @@ fn test<T: Tally>(
     closed
 }
 
-/// The ids that can be marked, and the others.
+/// The ids that can be marked, and the others, where all are below `end`.
 #[inline]
-fn split(row: &[u32]) -> (&[u32], &[u32]) {
+fn split(row: &[u32], end: u32) -> (&[u32], &[u32]) {
     match row.last() {
+        _ if end <= MARK_IDS => (row, &[]),
         Some(&last) if last >= MARK_IDS => row.split_at(row.partition_point(|&id| id < MARK_IDS)),
         _ => (row, &[]),
     }

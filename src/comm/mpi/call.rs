@@ -9,15 +9,15 @@ use std::time::{Duration, Instant};
 
 /// A communicator: in Open MPI a pointer, which the library itself keeps alive.
 #[derive(Clone, Copy)]
-pub(super) struct COMM(pub ffi::MPI_Comm);
+pub(super) struct Communicator(pub ffi::MPI_Comm);
 
 // SAFETY: a communicator is a handle, which MPI lets any thread use while calls are serialised.
-unsafe impl Send for COMM {}
+unsafe impl Send for Communicator {}
 // SAFETY: as above.
-unsafe impl Sync for COMM {}
+unsafe impl Sync for Communicator {}
 
 /// This rank and the number of ranks of a communicator.
-pub(super) fn size_of(comm: COMM) -> (usize, usize) {
+pub(super) fn size_of(comm: Communicator) -> (usize, usize) {
     let (mut rank, mut ranks): (c_int, c_int) = (0, 1);
     // SAFETY: the communicator is valid, and both calls write one number each. Only while opening: no other thread calls.
     unsafe {
@@ -80,7 +80,7 @@ impl Ranks {
     }
 
     /// Lets calls return their errors, which are then printed in one line.
-    pub(super) fn return_errors(&self, comm: COMM) {
+    pub(super) fn return_errors(&self, comm: Communicator) {
         // SAFETY: a valid communicator and a constant of the library.
         self.call("MPI_Comm_set_errhandler", || unsafe {
             ffi::MPI_Comm_set_errhandler(comm.0, ffi::RSMPI_ERRORS_RETURN)
@@ -88,16 +88,16 @@ impl Ranks {
     }
 
     /// The same ranks, with messages of their own. Error handlers are inherited.
-    pub(super) fn duplicate(&self, comm: COMM) -> COMM {
+    pub(super) fn duplicate(&self, comm: Communicator) -> Communicator {
         // SAFETY: a constant of the library.
         let mut copy = unsafe { ffi::RSMPI_COMM_NULL };
         // SAFETY: a valid communicator; the new one is written to `copy`. All ranks open alike.
         self.call("MPI_Comm_dup", || unsafe { ffi::MPI_Comm_dup(comm.0, &raw mut copy) });
-        COMM(copy)
+        Communicator(copy)
     }
 
     /// Those of `comm` on this machine, in its order.
-    pub(super) fn same_machine(&self, comm: COMM) -> COMM {
+    pub(super) fn same_machine(&self, comm: Communicator) -> Communicator {
         // SAFETY: a constant of the library.
         let mut some = unsafe { ffi::RSMPI_COMM_NULL };
         let key = self.place.rank as c_int;
@@ -105,7 +105,7 @@ impl Ranks {
         self.call("MPI_Comm_split_type", || unsafe {
             ffi::MPI_Comm_split_type(comm.0, ffi::RSMPI_COMM_TYPE_SHARED, key, ffi::RSMPI_INFO_NULL, &raw mut some)
         });
-        COMM(some)
+        Communicator(some)
     }
 }
 

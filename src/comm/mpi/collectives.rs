@@ -2,7 +2,7 @@
 #![allow(unsafe_code)] // calls MPI's C interface
 
 use super::Ranks;
-use super::call::COMM;
+use super::call::Communicator;
 use crate::comm::Combine;
 use ::mpi::ffi;
 use std::ffi::c_int;
@@ -13,7 +13,7 @@ impl Ranks {
         self.wait(request);
     }
 
-    pub(super) fn begin_barrier(&self, comm: COMM) -> ffi::MPI_Request {
+    pub(super) fn begin_barrier(&self, comm: Communicator) -> ffi::MPI_Request {
         // SAFETY: a valid communicator.
         self.begin("MPI_Ibarrier", |request| unsafe { ffi::MPI_Ibarrier(comm.0, request) })
     }

@@ -14,7 +14,7 @@ mod shares;
 use super::Combine;
 use crate::error::{Error, Result};
 use ::mpi::ffi;
-use call::COMM;
+use call::Communicator;
 use std::ffi::c_int;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Mutex, PoisonError};
@@ -29,10 +29,10 @@ pub struct Ranks {
     /// Held during every call to MPI.
     calls: Mutex<()>,
     /// Separate communicators: an operation of one kind never sees the messages of another.
-    collective: COMM,
-    messages: COMM,
-    letters: COMM,
-    ending: COMM,
+    collective: Communicator,
+    messages: Communicator,
+    letters: Communicator,
+    ending: Communicator,
     mail: Mutex<mail::Mail>,
     chunk: AtomicUsize,
     /// Exchanges begun, which tell their messages apart.
@@ -75,7 +75,7 @@ impl Ranks {
             return Err(Error::Lost("MPI could not be started".into()));
         }
         // SAFETY: constants of the library.
-        let (world, serialized) = unsafe { (COMM(ffi::RSMPI_COMM_WORLD), ffi::RSMPI_THREAD_SERIALIZED) };
+        let (world, serialized) = unsafe { (Communicator(ffi::RSMPI_COMM_WORLD), ffi::RSMPI_THREAD_SERIALIZED) };
         let (rank, ranks) = call::size_of(world);
         if expected.is_some_and(|expected| expected != ranks) {
             return Err(Error::Usage(format!(

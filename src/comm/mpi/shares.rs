@@ -114,9 +114,10 @@ impl Ranks {
                     all_received = true;
                     break;
                 };
-                // SAFETY: within `values`, or within the slot that the piece WINDOW before has left.
                 let at = match slots {
+                    // SAFETY: a window of slots of `room` elements; the piece a window before has left this one.
                     Some(slots) => unsafe { slots.add(posted % WINDOW * room) },
+                    // SAFETY: the elements of a piece are within `values`.
                     None => unsafe { base.add(piece.elements.start) },
                 };
                 posted += 1;

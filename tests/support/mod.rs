@@ -13,6 +13,7 @@ use serde_json::Value;
 
 pub mod cuda_on_cpu;
 pub mod gpu;
+pub mod mpi;
 
 /// The graphs with known answers, where this machine has them.
 pub fn shared() -> Option<PathBuf> {

@@ -1,0 +1,152 @@
+//! Collective operations and small messages.
+
+use super::random;
+use gpugraph::comm::Comm;
+use std::time::{Duration, Instant};
+
+const LENGTHS: [usize; 9] = [0, 1, 7, 16, 17, 100, 1023, 2048, 5001];
+
+pub fn all(comm: &Comm) {
+    for len in LENGTHS {
+        broadcast(comm, len);
+        gather(comm, len);
+        reductions(comm, len);
+        shares(comm, len);
+        to_leader(comm, len);
+        if random([len as u64, 0, 1]) % 2 == comm.rank() as u64 % 2 {
+            std::thread::sleep(Duration::from_millis(1));
+        }
+        comm.barrier();
+    }
+}
+
+fn bytes(rank: usize, len: usize) -> Vec<u8> {
+    (0..len).map(|at| random([rank as u64, at as u64, 3]) as u8).collect()
+}
+
+fn broadcast(comm: &Comm, len: usize) {
+    // What others give does not matter, its length neither.
+    let mine = if comm.leads() { bytes(0, len) } else { bytes(9, comm.rank() * 3) };
+    assert_eq!(comm.broadcast(mine), bytes(0, len));
+}
+
+fn gather(comm: &Comm, len: usize) {
+    let of = |rank: usize| bytes(rank, if rank.is_multiple_of(2) { len } else { len / 3 * rank });
+    let expected: Vec<_> = (0..comm.ranks()).map(of).collect();
+    assert_eq!(comm.all_gather(&of(comm.rank())), expected);
+}
+
+fn counts(rank: usize, len: usize) -> Vec<u64> {
+    (0..len).map(|at| random([rank as u64, at as u64, 5]) >> 8).collect()
+}
+
+fn reductions(comm: &Comm, len: usize) {
+    let per_rank: Vec<_> = (0..comm.ranks()).map(|rank| counts(rank, len)).collect();
+    let column = |at: usize| per_rank.iter().map(move |values| values[at]);
+    let mut values = counts(comm.rank(), len);
+    comm.all_sum(&mut values);
+    assert_eq!(values, (0..len).map(|at| column(at).sum()).collect::<Vec<u64>>());
+    let mut values = counts(comm.rank(), len);
+    comm.all_max(&mut values);
+    assert_eq!(values, (0..len).filter_map(|at| column(at).max()).collect::<Vec<u64>>());
+    let mut values = counts(comm.rank(), len);
+    comm.all_min(&mut values);
+    assert_eq!(values, (0..len).filter_map(|at| column(at).min()).collect::<Vec<u64>>());
+}
+
+/// Some so large that sums stop at the largest u32.
+fn degree(rank: usize, at: usize) -> u32 {
+    let value = random([rank as u64, at as u64, 7]);
+    (value >> if at.is_multiple_of(5) { 32 } else { 48 }) as u32
+}
+
+fn sum(ranks: usize, at: usize) -> u32 {
+    (0..ranks).map(|rank| u64::from(degree(rank, at))).sum::<u64>().min(u32::MAX.into()) as u32
+}
+
+fn shares(comm: &Comm, len: usize) {
+    let mut values: Vec<u32> = (0..len).map(|at| degree(comm.rank(), at)).collect();
+    comm.sum_shares(&mut values);
+    let mine = comm.share(len);
+    let expected: Vec<u32> = mine.clone().map(|at| sum(comm.ranks(), at)).collect();
+    assert_eq!(values[mine.clone()], expected);
+    // What the others' shares hold must come from them alone.
+    for (at, value) in values.iter_mut().enumerate() {
+        if !mine.contains(&at) {
+            *value = 0xDEAD_BEEF;
+        }
+    }
+    comm.gather_shares(&mut values);
+    assert_eq!(values, (0..len).map(|at| sum(comm.ranks(), at)).collect::<Vec<u32>>());
+}
+
+fn to_leader(comm: &Comm, len: usize) {
+    let mut values = counts(comm.rank(), len);
+    comm.sum_to_leader(&mut values);
+    if comm.leads() {
+        let expected = |at| (0..comm.ranks()).map(|rank| counts(rank, len)[at]).sum();
+        // Each of the others' columns anew would take the square of the length.
+        let some: Vec<usize> = (0..len).step_by((len / 50).max(1)).collect();
+        assert_eq!(
+            some.iter().map(|&at| values[at]).collect::<Vec<u64>>(),
+            some.into_iter().map(expected).collect::<Vec<u64>>()
+        );
+    }
+}
+
+/// Arrays longer than the chunk that is used: several windows of pieces.
+pub fn large(comm: &Comm) {
+    let len = (Comm::SCRATCH / 4) * 3 + 12_345;
+    shares(comm, len);
+    let mut values = vec![comm.rank() as u64 + 1; len];
+    values[len - 1] = u64::MAX - 1;
+    comm.sum_to_leader(&mut values);
+    if comm.leads() {
+        let ranks = comm.ranks() as u64;
+        assert!(values[..len - 1].iter().all(|&value| value == ranks * (ranks + 1) / 2));
+        assert_eq!(values[len - 1], if ranks == 1 { u64::MAX - 1 } else { u64::MAX });
+    }
+    assert_eq!(comm.broadcast(bytes(0, if comm.leads() { len } else { 0 })), bytes(0, len));
+    gather(comm, len);
+}
+
+/// Every rank sends to every rank, itself too, from two threads, and answers what it gets.
+pub fn mail(comm: &Comm) {
+    let (rank, ranks) = (comm.rank(), comm.ranks());
+    let letter = |from: usize, to: usize, number: usize| {
+        let length = if number % 10 == 9 { 3000 } else { number % 7 };
+        let mut letter = vec![from as u8, to as u8, number as u8];
+        letter.extend(bytes(from * 100 + to, length));
+        letter
+    };
+    const LETTERS: usize = 50;
+    let mut next = vec![0; ranks];
+    std::thread::scope(|scope| {
+        scope.spawn(|| {
+            for number in 0..LETTERS {
+                (0..ranks).for_each(|to| comm.send(to, &letter(rank, to, number)));
+            }
+        });
+        // Beside collective operations.
+        for round in 0..5u64 {
+            let mut values = [round + rank as u64];
+            comm.all_max(&mut values);
+            assert_eq!(values, [round + ranks as u64 - 1]);
+        }
+        let until = Instant::now() + Duration::from_secs(60);
+        while next.iter().any(|&count| count < LETTERS) {
+            match comm.receive() {
+                Some((from, text)) => {
+                    assert_eq!(text, letter(from, rank, next[from]), "in order");
+                    next[from] += 1;
+                }
+                None => assert!(Instant::now() < until, "letters are missing: {next:?}"),
+            }
+        }
+    });
+    comm.barrier();
+    assert_eq!(comm.receive(), None);
+    // Letters that nobody reads are no trouble at the end, long ones neither.
+    comm.barrier();
+    comm.send((rank + 1) % ranks, &vec![1; 100_000]);
+}

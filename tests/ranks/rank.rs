@@ -1,0 +1,88 @@
+//! One rank of the tests of `comm`, started by tests/comm.rs through mpirun: `ranks CASE`. Each rank computes by itself,
+//! from all ranks' numbers, what an operation should give. It ends as `gpugraph` does.
+
+mod exchange;
+mod operations;
+
+use gpugraph::comm::{self, Comm};
+use gpugraph::error::{Error, Result};
+use std::time::Duration;
+
+fn main() {
+    comm::report_panics();
+    if let Err(e) = gpugraph::job::signals::install().and_then(|()| run()) {
+        comm::end_with(&e);
+    }
+}
+
+fn run() -> Result<()> {
+    let case = std::env::args().nth(1).unwrap_or_default();
+    let comm = Comm::open()?;
+    let last = comm.ranks() - 1;
+    match case.as_str() {
+        "operations" => {
+            // With the chunk as it is, and with pieces so small that everything crosses them.
+            operations::all(&comm);
+            for chunk in [16, 64, 1000, 4096] {
+                comm.set_chunk(chunk);
+                operations::all(&comm);
+            }
+            operations::mail(&comm);
+        }
+        "large" => operations::large(&comm),
+        "exchange" => exchange::all(&comm)?,
+        "failing-take" => exchange::failing_take(&comm)?,
+        "failing-work" => exchange::failing_work(&comm)?,
+        "panic" if comm.rank() == last => panic!("as ordered\nin two lines"),
+        "panic-on-a-thread" if comm.rank() == last => {
+            let panics = || std::thread::spawn(|| panic!("on a thread")).join();
+            let _ = panics();
+        }
+        "panic-in-work" => exchange::panic_in_work(&comm)?,
+        "error" if comm.rank() == last => return Err(Error::Lost("the GPU of this rank is gone".into())),
+        "alike" => return Err(Error::Usage("unknown key".into())),
+        "one-usage" if comm.rank() == last => return Err(Error::Usage("only here".into())),
+        "stopped" => {
+            // The leader is the last to be done with saving.
+            if comm.leads() {
+                std::thread::sleep(Duration::from_secs(1));
+                eprintln!("saved");
+            }
+            return Err(Error::Stopped("SIGUSR1"));
+        }
+        "stopped-alone" if comm.rank() == last => return Err(Error::Stopped("SIGUSR1")),
+        "killed-in-exchange" => exchange::killed(&comm)?,
+        "killed" if comm.rank() == last => kill_myself(),
+        "wait-for-signal" => {
+            println!("waiting {}", comm.rank());
+            loop {
+                gpugraph::job::signals::check()?;
+                std::thread::sleep(Duration::from_millis(10));
+            }
+        }
+        "place" => {
+            let placed = [comm.rank(), comm.ranks(), comm.local_rank(), comm.local_ranks(), comm.nodes()];
+            println!("placed {placed:?}");
+        }
+        "open-twice" => assert_eq!(Comm::open()?.rank(), comm.rank()),
+        _ => {}
+    }
+    // Those that nothing happens to wait here.
+    comm.barrier();
+    println!("passed {}", comm.rank());
+    comm.close();
+    Ok(())
+}
+
+fn kill_myself() {
+    let _ = std::process::Command::new("kill").args(["-9", &std::process::id().to_string()]).status();
+    std::thread::sleep(Duration::from_secs(60));
+}
+
+/// A number for each place: splitmix64.
+fn random(of: [u64; 3]) -> u64 {
+    let mut x = of.iter().fold(0u64, |x, &more| (x ^ more).wrapping_mul(0x9E37_79B9_7F4A_7C15).rotate_left(23));
+    x = (x ^ (x >> 30)).wrapping_mul(0xBF58_476D_1CE4_E5B9);
+    x = (x ^ (x >> 27)).wrapping_mul(0x94D0_49BB_1331_11EB);
+    x ^ (x >> 31)
+}

@@ -1,0 +1,107 @@
+//! The binaries of this package with the feature `mpi`, for each MPI that this machine has, and what starts them.
+
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+use std::sync::OnceLock;
+
+/// Which MPI.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Kind {
+    OpenMpi,
+    Mpich,
+}
+
+pub const KINDS: [Kind; 2] = [Kind::OpenMpi, Kind::Mpich];
+
+/// What was built for one MPI, with failpoints too.
+#[derive(Debug, Clone)]
+pub struct Built {
+    pub kind: Kind,
+    pub gpugraph: PathBuf,
+    /// tests/ranks.
+    pub ranks: PathBuf,
+}
+
+/// Builds for every MPI there is, each once in a test run, into target/openmpi and target/mpich. Of those that are
+/// missing it says so.
+pub fn built() -> Vec<&'static Built> {
+    static BUILT: [OnceLock<Option<Built>>; 2] = [const { OnceLock::new() }; 2];
+    KINDS.iter().zip(&BUILT).filter_map(|(&kind, built)| built.get_or_init(|| kind.build()).as_ref()).collect()
+}
+
+impl Kind {
+    /// As Debian names them side by side, and what follows a command's name there.
+    fn name(self) -> &'static str {
+        match self {
+            Kind::OpenMpi => "openmpi",
+            Kind::Mpich => "mpich",
+        }
+    }
+
+    /// The command for this MPI: by its own name, or the plain one where that belongs to it.
+    fn tool(self, tool: &str) -> Option<String> {
+        let says = |command: &str, args: &[&str]| {
+            let ran = Command::new(command).args(args).stdin(Stdio::null()).output().ok()?;
+            let text = [ran.stdout, ran.stderr].concat();
+            ran.status.success().then(|| String::from_utf8_lossy(&text).to_lowercase())
+        };
+        let own = format!("{tool}.{}", self.name());
+        if says(&own, &["--version"]).is_some() {
+            return Some(own);
+        }
+        let plain = says("mpirun", &["--version"])?;
+        let is_open = plain.contains("open mpi") || plain.contains("open-mpi");
+        let mine = match self {
+            Kind::OpenMpi => is_open,
+            Kind::Mpich => !is_open && plain.contains("hydra"),
+        };
+        (mine && says(tool, &["--version"]).is_some()).then(|| tool.to_owned())
+    }
+
+    fn build(self) -> Option<Built> {
+        let (Some(compiler), Some(_)) = (self.tool("mpicc"), self.tool("mpirun")) else {
+            println!("SKIPPED: no {} (mpicc and mpirun) to run ranks with", self.name());
+            return None;
+        };
+        let root = Path::new(env!("CARGO_MANIFEST_DIR"));
+        let target = root.join("target").join(self.name());
+        let mut cargo = Command::new(env!("CARGO"));
+        cargo.args(["build", "--quiet", "--features", "mpi,failpoints", "--bin", "gpugraph", "--example", "ranks"]);
+        cargo.arg("--target-dir").arg(&target).env("MPICC", compiler).current_dir(root).stdin(Stdio::null());
+        let ran = cargo.output().expect("cargo");
+        let said = String::from_utf8_lossy(&ran.stderr);
+        if said.contains("Unable to find libclang") {
+            println!("SKIPPED: no libclang to build ranks with");
+            return None;
+        }
+        assert!(ran.status.success(), "{said}");
+        let folder = target.join("debug");
+        Some(Built { kind: self, gpugraph: folder.join("gpugraph"), ranks: folder.join("examples/ranks") })
+    }
+}
+
+/// `mpirun -n RANKS PROGRAM ARGS`, on as few cores as there are, within `limit` seconds: a hang fails the test with
+/// exit code 124.
+pub fn mpirun(kind: Kind, ranks: usize, limit: u32, program: &Path, args: &[&str]) -> Command {
+    let mut command = Command::new("timeout");
+    // The signals of a test go to mpirun, as a scheduler sends them: `timeout` passes on what it gets.
+    command.args(["-k", "5", &limit.to_string(), &kind.tool("mpirun").expect("mpirun")]);
+    command.args(["-n", &ranks.to_string()]);
+    if kind == Kind::OpenMpi {
+        // Open MPI would tie each rank, with all its threads, to one core.
+        command.args(["--oversubscribe", "--allow-run-as-root", "--bind-to", "none"]);
+        command.env("OMPI_MCA_odls_base_sigkill_timeout", "25");
+    }
+    command.arg(program).args(args).stdin(Stdio::null());
+    for (name, _) in std::env::vars_os() {
+        let text = name.to_string_lossy();
+        // Of a job that the tests themselves run in.
+        if ["SLURM_", "PMI_", "PMIX_", "OMPI_COMM_"].iter().any(|prefix| text.starts_with(prefix)) {
+            command.env_remove(&name);
+        }
+    }
+    for name in ["GPUGRAPH_LOG", "PBS_NCPUS", "NCPUS", "PBS_NUM_PPN"] {
+        command.env_remove(name);
+    }
+    command
+}

@@ -5,12 +5,16 @@
 //! set aside for the rest (code, stacks, allocator, small tables). Clean pages of mapped files do not count.
 #![allow(unsafe_code)] // anonymous mappings: huge pages and growth in place are not to be had from the allocator
 
+mod pages;
+
 use crate::config::size;
 use crate::error::{Error, Result};
 use std::marker::PhantomData;
 use std::ops::{Deref, DerefMut};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
+
+pub use pages::{discard, populate};
 
 /// Bytes set aside for the process itself.
 pub const BASE: u64 = 24 << 20;
@@ -82,6 +86,20 @@ impl Budget {
         })
     }
 
+    /// Addresses for `len` elements of which nothing is reserved: whoever touches some of them reserves them first.
+    ///
+    /// # Errors
+    /// As [`Self::zeroed`], where the system gives no more addresses.
+    pub fn addresses<T: Plain>(&self, len: usize, purpose: &str) -> Result<Buffer<T>> {
+        let reservation = self.reserve(0, purpose)?;
+        Buffer::map(len, reservation).map_err(|e| Error::Limit {
+            limit: "host_memory",
+            given: size::show(self.limit()),
+            needed: format!("addresses that the system can give ({e})"),
+            purpose: purpose.to_owned(),
+        })
+    }
+
     fn take(&self, bytes: u64, purpose: &str) -> Result<()> {
         let account = &self.0;
         let fits = |used: u64| used.checked_add(bytes).filter(|&sum| sum <= account.limit);
@@ -114,7 +132,14 @@ impl Reservation {
 }
 
 impl Reservation {
-    fn shrink(&mut self, bytes: u64) {
+    /// Bytes that it holds.
+    pub fn bytes(&self) -> u64 {
+        self.bytes
+    }
+
+    /// Gives `bytes` of it back.
+    pub fn shrink(&mut self, bytes: u64) {
+        let bytes = bytes.min(self.bytes);
         self.bytes -= bytes;
         self.budget.0.used.fetch_sub(bytes, Ordering::Relaxed);
     }
@@ -156,26 +181,6 @@ pub fn prefetch<T>(slice: &[T], index: usize) {
     }
     #[cfg(not(target_arch = "x86_64"))]
     let _ = (slice, index);
-}
-
-/// Gives the pages of pieces of a [`Buffer`] back to the system; their words are zero or what they were from then on.
-/// Pieces that lie side by side go back as one, so that huge pages can go whole.
-pub fn discard(mut pieces: Vec<&mut [u32]>) {
-    const PAGE: usize = 4096;
-    pieces.sort_unstable_by_key(|piece| piece.as_ptr().addr());
-    let mut pieces = pieces.into_iter().peekable();
-    while let Some(piece) = pieces.next() {
-        let mut range = piece.as_mut_ptr_range();
-        while let Some(next) = pieces.next_if(|next| next.as_ptr().addr() == range.end.addr()) {
-            range.end = next.as_mut_ptr_range().end;
-        }
-        let (from, to) = (range.start.addr().next_multiple_of(PAGE), range.end.addr() / PAGE * PAGE);
-        if from < to {
-            // SAFETY: whole pages within pieces that nobody else may touch, as they are borrowed mutably. Pages of
-            // private anonymous memory come back as zeros, a valid value of every word; a failure changes nothing.
-            unsafe { libc::madvise(range.start.with_addr(from).cast(), to - from, libc::MADV_DONTNEED) };
-        }
-    }
 }
 
 /// The bytes of a slice, as they lie in memory.
@@ -355,19 +360,6 @@ mod tests {
         }
         b.shorten(2000);
         assert_eq!((b.len(), budget.free()), (2000, (1 << 30) - 16_000));
-    }
-
-    #[test]
-    fn discarded_pieces_are_zero_and_their_neighbours_stay() {
-        let budget = budget(1 << 20);
-        let mut b = budget.zeroed::<u32>(5 * 1024, "a test").expect("fits");
-        b.fill(7);
-        let [before, first, second, after] =
-            b.get_disjoint_mut([0..512, 512..2048, 2048..4096, 4096..5120]).expect("apart");
-        discard(vec![second, first]);
-        assert!(before.iter().chain(after.iter()).all(|&x| x == 7));
-        // Side by side they are whole pages but for the first half of one.
-        assert!(b[1024..4096].iter().all(|&x| x == 0) && b[512..1024].iter().all(|&x| x == 7));
     }
 
     #[test]

@@ -8,14 +8,14 @@ use std::fs;
 use std::path::Path;
 
 use gpugraph::comm::{Comm, Outbox, Shape};
-use gpugraph::formats::{Input, Unwatched};
+use gpugraph::formats::{Input, Keeping, Unwatched};
 use gpugraph::graph::catalogue::Catalogue;
 use gpugraph::graph::degrees::{Degrees, Summary};
 use gpugraph::graph::layout::Layout;
 use gpugraph::memory::{Budget, own_bytes};
 use gpugraph::prepare::blocks::Builder;
 use gpugraph::prepare::dictionary::Dictionary;
-use gpugraph::prepare::ingest::{self, Ingested, ingest};
+use gpugraph::prepare::ingest::{self, Ingest, Ingested};
 use gpugraph::prepare::order;
 use gpugraph::prepare::partition::Partition;
 use gpugraph::prepare::partition::route::Route;
@@ -38,8 +38,13 @@ fn input(folder: &Path, edges: &[[u64; 2]]) -> Input {
     Input::open(&[path], None).expect("open").with_chunk(512)
 }
 
+fn first(input: &Input, threads: usize, budget: &Budget) -> gpugraph::error::Result<Ingested> {
+    let (keeping, comm) = (Keeping::Nothing, &Comm::Solo);
+    Ingest { input, keeping, dictionary: None, threads, budget, comm }.run(None, &Unwatched)
+}
+
 fn first_pass(input: &Input, threads: usize) -> Ingested {
-    ingest(input, None, threads, &roomy(threads), None, &Comm::Solo, &Unwatched).expect("ingest")
+    first(input, threads, &roomy(threads)).expect("ingest")
 }
 
 /// Counters of many threads could take all there is: what degrees need is kept for them, also in a sorted input, where
@@ -52,14 +57,11 @@ fn degrees_fit_whatever_the_counters_of_threads_would_take() {
     for threads in [1, 8] {
         let own = own_bytes(threads) + input.scratch_bytes(threads) + ingest::scratch_bytes(0, threads);
         let budget = Budget::new(own + ingest::degrees_bytes(ids), threads).expect("a budget");
-        let found = ingest(&input, None, threads, &budget, None, &Comm::Solo, &Unwatched).expect("ingest");
+        let found = first(&input, threads, &budget).expect("ingest");
         assert_eq!(found.degrees.len() as u64, ids);
         assert!(found.degrees.iter().enumerate().all(|(i, &d)| d == 2 - u32::from(i == 0 || i as u64 == ids - 1)));
         let budget = Budget::new(own + (1 << 20), threads).expect("a budget");
-        assert_eq!(
-            ingest(&input, None, threads, &budget, None, &Comm::Solo, &Unwatched).expect_err("too little").exit_code(),
-            7
-        );
+        assert_eq!(first(&input, threads, &budget).expect_err("too little").exit_code(), 7);
     }
 }
 

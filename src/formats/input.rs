@@ -3,9 +3,10 @@
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use super::{Format, Packing, Scan, Seen, Share, Visitor, Watch, identity, packed, scan, sink};
+use super::{Format, Keeping, Packing, Scan, Seen, Share, Visitor, Watch, identity, kept, packed, records, scan, sink};
 use crate::error::{At, Error, Result};
 use crate::generate::{self, Generator};
+use crate::memory::PER_THREAD;
 
 /// Bytes of a chunk of a plain file, and of the checksum of any.
 const CHUNK: usize = 8 << 20;
@@ -62,6 +63,11 @@ impl Part {
     /// Its size on disk.
     pub fn bytes(&self) -> u64 {
         self.bytes
+    }
+
+    /// Whether it is plain and of fixed records.
+    fn is_records(&self) -> bool {
+        self.packing == Packing::Plain && self.format.record().is_some()
     }
 
     /// Refuses the file if it is no longer as long as when the input was opened.
@@ -175,7 +181,7 @@ impl Input {
     /// Bad input, with file and line or offset, where a file is not what its format says: of several mistakes the
     /// first. What a visitor or the watch returns.
     pub fn scan<V: Visitor>(&self, visitors: &mut [V], watch: &dyn Watch) -> Result<Scan> {
-        self.scan_as(Share::ALL, false, visitors, watch)?.finish()
+        self.scan_as(Share::ALL, false, Keeping::Nothing, visitors, watch)?.finish()
     }
 
     /// As [`Self::scan`], with chunks numbered for [`Visitor::chunk_done`] in the order of the input: plain files
@@ -184,29 +190,51 @@ impl Input {
     /// # Errors
     /// As [`Self::scan`].
     pub fn scan_ordered<V: Visitor>(&self, visitors: &mut [V], watch: &dyn Watch) -> Result<Scan> {
-        self.scan_as(Share::ALL, true, visitors, watch)?.finish()
+        self.scan_as(Share::ALL, true, Keeping::Nothing, visitors, watch)?.finish()
     }
 
-    /// As [`Self::scan`], of a share of the edges alone: every edge is in just one share.
+    /// As [`Self::scan`], of a share of the edges alone: every edge is in just one share. One of several passes over the
+    /// same share, between which chunks are kept in memory.
     ///
     /// # Errors
     /// As [`Self::scan`], of what is in the share.
-    pub fn scan_share<V: Visitor>(&self, share: Share, visitors: &mut [V], watch: &dyn Watch) -> Result<Seen> {
-        self.scan_as(share, false, visitors, watch)
+    pub fn scan_share<V: Visitor>(
+        &self,
+        share: Share,
+        keeping: Keeping<'_, '_>,
+        visitors: &mut [V],
+        watch: &dyn Watch,
+    ) -> Result<Seen> {
+        self.scan_as(share, false, keeping, visitors, watch)
     }
 
-    fn scan_as<V: Visitor>(&self, share: Share, ordered: bool, visitors: &mut [V], watch: &dyn Watch) -> Result<Seen> {
+    /// Chunks that are worth keeping: of files whose every edge is as many bytes at least as it takes in preparation.
+    pub(crate) fn chunks_to_keep(&self) -> usize {
+        let keeps = |part: &&Part| {
+            part.is_records() && part.format.record().is_some_and(|record| kept::fits(self.chunk, record as usize))
+        };
+        self.parts().iter().filter(keeps).map(|part| part.bytes.div_ceil(self.chunk as u64) as usize).sum()
+    }
+
+    fn scan_as<V: Visitor>(
+        &self,
+        share: Share,
+        ordered: bool,
+        keeping: Keeping<'_, '_>,
+        visitors: &mut [V],
+        watch: &dyn Watch,
+    ) -> Result<Seen> {
         if visitors.is_empty() {
             return Err(Error::Usage("a scan needs at least one thread".into()));
         }
         match &self.source {
-            Source::Files(parts) => scan::files(self, parts, share, ordered, visitors, watch),
+            Source::Files(parts) => scan::files(self, parts, share, ordered, keeping, visitors, watch),
             Source::Generated(generator) => generate::scan(generator, share, self.chunk, visitors, watch),
         }
     }
 
     /// Upper bound of what a scan by `threads` threads allocates, in bytes. Mapped files are not counted: they are
-    /// clean pages, populated a chunk per thread at a time.
+    /// clean pages, populated a chunk per thread at a time. What is kept comes on top.
     pub fn scratch_bytes(&self, threads: usize) -> u64 {
         let sinks = sink::BYTES * threads as u64;
         match &self.source {
@@ -215,8 +243,11 @@ impl Input {
                 let unpacking = parts.iter().map(|part| packed::bytes(part, threads)).max().unwrap_or(0);
                 let at_once = parts.iter().filter(|part| part.packing != Packing::Plain).count().min(threads);
                 let hashes: u64 = parts.iter().map(|part| 8 * (1 + part.bytes / self.chunk as u64)).sum();
+                let pieces = if parts.iter().any(Part::is_records) { records::BYTES * threads as u64 } else { 0 };
+                // and the threads that read ahead
+                let ahead = if self.chunks_to_keep() > 0 { kept::READERS as u64 * PER_THREAD } else { 0 };
                 // METIS files keep the first vertex of every chunk
-                sinks + unpacking * at_once as u64 + 2 * hashes
+                sinks + pieces + ahead + unpacking * at_once as u64 + 2 * hashes + 24 * self.chunks_to_keep() as u64
             }
         }
     }

@@ -1,16 +1,17 @@
 //! Edges as they come: files in every input format, and generators, read by many threads in fixed memory.
 //!
 //! [`Input::open`] finds the files and their formats, [`Input::scan`] makes one pass over all of them and hands the
-//! edges in batches to one [`Visitor`] per thread. Plain files are mapped and cut into chunks that threads take in
-//! order; binary pairs are handed over where they lie. Packed files (`.gz`, `.zst`) are unpacked by one thread each
+//! edges in batches to one [`Visitor`] per thread. Plain files are cut into chunks that threads take in order; binary
+//! pairs are handed over where they lie. What must come from the disk may stay in memory for the next pass ([`Kept`]). Packed files (`.gz`, `.zst`) are unpacked by one thread each
 //! and parsed by the others.
 //!
 //! | file | holds |
 //! |---|---|
 //! | `format` | names and endings |
 //! | `input`, `identity`, `estimate` | which files, which version of them, how many edges |
-//! | `scan`, `plain`, `packed` | the pass: mapped files, unpacked streams |
+//! | `scan`, `plain`, `packed` | the pass: plain files, unpacked streams |
 //! | `share` | the part of one rank in a pass of many |
+//! | `records`, `read`, `kept` | chunks of fixed records: how they are read, and kept for the next pass |
 //! | `layout` | header, cut and parse, by format |
 //! | `lines` | the parser of "one edge a line", which `text`, `mtx` and `gr` set up |
 //! | `binary`, `metis` | the other two parsers |
@@ -22,6 +23,7 @@ mod format;
 mod gr;
 mod identity;
 mod input;
+mod kept;
 mod layout;
 mod lines;
 mod map;
@@ -29,6 +31,8 @@ mod metis;
 mod mtx;
 mod packed;
 mod plain;
+mod read;
+mod records;
 mod scan;
 mod share;
 mod sink;
@@ -37,6 +41,7 @@ mod window;
 
 pub use format::{Format, Packing};
 pub use input::{Input, Part};
+pub use kept::{Keeping, Kept, Slab, addresses};
 pub use scan::Scan;
 pub use share::{Seen, Share};
 

@@ -1,64 +1,77 @@
-//! The plain files of a scan: mapped, cut into chunks, taken by the threads in order.
+//! The plain files of a scan: cut into chunks, taken by the threads in order. Files of lines are mapped, those of fixed
+//! records are read ([`super::records`]).
 
+use super::kept::{Keeping, Kept};
 use super::layout::{self, Head, Layout};
 use super::map::Map;
 use super::metis::{self, Cursor};
+use super::read::Reader;
+use super::records::{Piece, Records};
 use super::scan::{Next, Place, Shared, Worked, located, of_kind, refuse_empty};
 use super::sink::{Sink, Stop};
 use super::{Packing, Part, Visitor};
 use crate::error::{Error, Result};
+use std::ops::Range;
 
 /// Bytes that are hashed, then parsed, before they leave the L2 cache.
 const PIECE: usize = 256 << 10;
+/// Bytes that tell whether a file of records is one.
+const PREFIX: usize = 4096;
 
 /// All plain files of a scan, open.
 pub(super) struct Plain {
-    files: Vec<File>,
+    files: Vec<Body>,
     next: Next,
-    /// Chunks of all files, and one past the last of the share.
+    /// Chunks of all files, and those of the share.
     chunks: u64,
-    end: u64,
+    share: Range<u64>,
 }
 
-struct File {
+/// One file.
+struct Body {
+    part: usize,
+    /// The number of its first chunk among those of all plain files.
+    first: u64,
+    kind: Kind,
+}
+
+enum Kind {
+    Records(Records),
+    Lines(Lines),
+}
+
+/// A mapped file of lines.
+struct Lines {
     part: usize,
     map: Map,
     head: Head,
-    /// The number of its first chunk among those of all plain files.
-    first: u64,
     /// METIS: the vertex that the first line of each chunk belongs to.
     vertices: Vec<u64>,
 }
 
 impl Plain {
-    /// Maps the files, reads their headers, and where lines have no number of their own counts them.
+    /// Opens the files, reads their headers, and where lines have no number of their own counts them.
     pub fn open(shared: &Shared<'_>, threads: usize) -> Result<Plain> {
-        let mut plain = Plain { files: Vec::new(), next: Next::new(0), chunks: 0, end: 0 };
+        let mut plain = Plain { files: Vec::new(), next: Next::new(0), chunks: 0, share: 0..0 };
         for index in of_kind(shared.parts, |part| part.packing() == Packing::Plain) {
             let part = &shared.parts[index];
-            let map = Map::open(part.path())?;
-            let data = map.bytes();
-            if data.is_empty() {
+            let body = if part.format().record().is_some() { records(shared, index) } else { lines(shared, index) };
+            let Some((kind, chunks)) = body? else {
                 refuse_empty(part)?;
                 continue;
-            }
-            part.unchanged(data.len() as u64)?;
-            map.populate(0, layout::HEAD)?;
-            let head = layout::head(part.format(), data, part.path())
-                .and_then(|head| head.layout.whole(data.len() - head.body).map(|()| head))
-                .map_err(|fault| located(fault, part, 0, data, 1))?;
-            shared.set_head(index, head.clone());
-            let chunks = data.len().div_ceil(shared.chunk) as u64;
-            plain.files.push(File { part: index, map, head, first: plain.chunks, vertices: Vec::new() });
+            };
+            plain.files.push(Body { part: index, first: plain.chunks, kind });
             plain.chunks += chunks;
         }
         for file in &mut plain.files {
-            if matches!(file.head.layout, Layout::Metis(_)) {
-                file.vertices = file.count_vertices(shared, threads)?;
+            if let Kind::Lines(lines) = &mut file.kind
+                && matches!(lines.head.layout, Layout::Metis(_))
+            {
+                lines.vertices = lines.count_vertices(shared, threads)?;
             }
         }
-        let share = shared.share.range(plain.chunks);
-        (plain.next, plain.end) = (Next::new(share.start), share.end);
+        plain.share = shared.share.range(plain.chunks);
+        plain.next = Next::new(plain.share.start);
         Ok(plain)
     }
 
@@ -67,25 +80,86 @@ impl Plain {
         self.chunks
     }
 
+    /// Numbers of the chunks of the share.
+    pub fn share(&self) -> Range<u64> {
+        self.share.clone()
+    }
+
+    fn file(&self, number: u64) -> &Body {
+        &self.files[self.files.partition_point(|file| file.first <= number) - 1]
+    }
+
+    /// One thread that reads ahead what `kept` has memory for.
+    pub fn read_ahead(&self, shared: &Shared<'_>, kept: &Kept<'_>) {
+        let _reading = kept.reader();
+        while !shared.stopped() {
+            let Some(number) = kept.claim() else { break };
+            let file = self.file(number);
+            match &file.kind {
+                Kind::Records(records) => {
+                    if !records.read_ahead(shared, kept, number, number - file.first) {
+                        break;
+                    }
+                }
+                Kind::Lines(_) => kept.decide(number, None),
+            }
+        }
+    }
+
     /// One thread: takes chunks until there is none.
-    pub fn work<V: Visitor>(&self, shared: &Shared<'_>, sink: &mut Sink<'_, V>) -> Worked {
+    pub fn work<V: Visitor>(&self, shared: &Shared<'_>, keeping: Keeping<'_, '_>, sink: &mut Sink<'_, V>) -> Worked {
+        let mut piece = Piece::default();
         while !shared.stopped() {
             let number = self.next.take();
-            if number >= self.end {
+            if number >= self.share.end {
                 break;
             }
-            let file = &self.files[self.files.partition_point(|file| file.first <= number) - 1];
+            let file = self.file(number);
             let chunk = number - file.first;
             let place: Place = (file.part, chunk);
-            file.chunk(shared, chunk, sink)
-                .and_then(|()| sink.visitor.chunk_done(number))
-                .map_err(|error| Box::new((place, error)))?;
+            let done = match &file.kind {
+                Kind::Records(records) => records.chunk(shared, file.part, (number, chunk), keeping, &mut piece, sink),
+                Kind::Lines(lines) => lines.chunk(shared, chunk, sink),
+            };
+            done.and_then(|()| sink.visitor.chunk_done(number)).map_err(|error| Box::new((place, error)))?;
         }
         Ok(())
     }
 }
 
-impl File {
+/// A file of fixed records and its chunks; nothing if it is empty.
+fn records(shared: &Shared<'_>, index: usize) -> Result<Option<(Kind, u64)>> {
+    let part = &shared.parts[index];
+    let reader = Reader::open(part.path())?;
+    part.unchanged(reader.length())?;
+    let mut prefix = vec![0; (reader.length() as usize).min(PREFIX)];
+    reader.read(0, &mut prefix)?;
+    let length = reader.length() as usize;
+    let head = layout::head(part.format(), &prefix, part.path())
+        .and_then(|head| head.layout.whole(length - head.body).map(|()| head))
+        .map_err(|fault| located(fault, part, 0, &[], 1))?;
+    shared.set_head(index, head.clone());
+    let records = Records::new(reader, &head).filter(|_| length > 0);
+    Ok(records.map(|records| (records.chunks(shared.chunk), Kind::Records(records))).map(|(n, kind)| (kind, n)))
+}
+
+/// A file of lines and its chunks; nothing if it is empty.
+fn lines(shared: &Shared<'_>, index: usize) -> Result<Option<(Kind, u64)>> {
+    let part = &shared.parts[index];
+    let map = Map::open(part.path())?;
+    let data = map.bytes();
+    if data.is_empty() {
+        return Ok(None);
+    }
+    part.unchanged(data.len() as u64)?;
+    map.populate(0, layout::HEAD)?;
+    let head = layout::head(part.format(), data, part.path()).map_err(|fault| located(fault, part, 0, data, 1))?;
+    shared.set_head(index, head.clone());
+    let chunks = data.len().div_ceil(shared.chunk) as u64;
+    Ok(Some((Kind::Lines(Lines { part: index, map, head, vertices: Vec::new() }), chunks)))
+}
+
+impl Lines {
     /// The bytes of a chunk, and those of the records that start in it.
     fn bounds(&self, shared: &Shared<'_>, chunk: u64) -> Result<[usize; 4]> {
         let data = self.map.bytes();
@@ -109,10 +183,7 @@ impl File {
         let mut cursor = Cursor::at(*self.vertices.get(chunk as usize).unwrap_or(&0));
         let (mut hashed, mut at) = (from, start);
         while at < end {
-            let piece = match self.head.layout.record() {
-                Some(record) => (at + PIECE / record * record).min(end),
-                None => self.head.layout.cut(data, at, at + PIECE).map_err(|f| located(f, part, 0, data, 1))?.min(end),
-            };
+            let piece = self.head.layout.cut(data, at, at + PIECE).map_err(|f| located(f, part, 0, data, 1))?.min(end);
             if hashed < piece.min(to) {
                 hasher.update(&data[hashed..piece.min(to)]);
                 hashed = piece.min(to);

@@ -10,6 +10,7 @@ use std::sync::{Mutex, OnceLock, PoisonError};
 
 use xxhash_rust::xxh3::Xxh3;
 
+use super::kept::Keeping;
 use super::layout::{Head, Layout};
 use super::lines::newlines;
 use super::packed::{self, Packed};
@@ -136,6 +137,7 @@ pub(super) fn files<V: Visitor>(
     parts: &[Part],
     share: Share,
     ordered: bool,
+    keeping: Keeping<'_, '_>,
     visitors: &mut [V],
     watch: &dyn Watch,
 ) -> Result<Seen> {
@@ -143,6 +145,12 @@ pub(super) fn files<V: Visitor>(
     let plain = Plain::open(&shared, visitors.len())?;
     let packed = Packed::new(&shared, plain.chunks(), visitors.len());
     std::thread::scope(|scope| {
+        if let Keeping::For(kept) = keeping {
+            for _ in 0..kept.begin(plain.share()) {
+                let (shared, plain) = (&shared, &plain);
+                scope.spawn(move || plain.read_ahead(shared, kept));
+            }
+        }
         let (feed, blocks) = crossbeam::channel::bounded(packed::QUEUE);
         for _ in 0..packed.feeders() {
             let feed = feed.clone();
@@ -156,7 +164,7 @@ pub(super) fn files<V: Visitor>(
             scope.spawn(move || {
                 let mut sink = Sink::new(visitor);
                 let done = plain
-                    .work(shared, &mut sink)
+                    .work(shared, keeping, &mut sink)
                     .and_then(|()| packed.work(blocks, &mut sink))
                     .and_then(|()| packed.work_alone(&mut sink));
                 if let Err(failure) = done {

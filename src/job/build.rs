@@ -8,14 +8,14 @@ use super::session::{Moved, Session, Watched};
 use crate::comm::Shape;
 use crate::config::size;
 use crate::error::{Error, Result};
-use crate::formats::{Input, Seen, Share};
+use crate::formats::{Input, Keeping, Kept, Seen, Share};
 use crate::graph::degrees::{Degrees, Summary};
 use crate::graph::layout::Layout;
 use crate::memory::at_least;
 use crate::prepare::blocks::Builder;
 use crate::prepare::partition::route::{NOBODY, Route};
 use crate::prepare::partition::{Partition, changed};
-use crate::prepare::shares::{Shares, Sizes};
+use crate::prepare::shares::{Pooled, Shares, Sizes};
 use crate::prepare::{Accelerator, dictionary, sort};
 use rayon::prelude::*;
 use std::path::PathBuf;
@@ -34,21 +34,23 @@ pub(super) struct Build<'a> {
 }
 
 impl Session {
-    /// How this rank shares its memory between map, bins and sorting. The map is reserved already.
-    fn shares(&self, input: &Input, facts: &Facts, build: &Build<'_>) -> Result<Shares> {
+    /// How this rank shares its memory between map, bins and sorting. The map and what is kept are reserved already.
+    fn shares(&self, input: &Input, kept: &Kept<'_>, facts: &Facts, build: &Build<'_>) -> Result<(Shares, Pooled)> {
         let needs = super::needs::needs(facts, input, self.threads);
-        let own = self.budget.free() + 4 * facts.ids;
-        Shares::new(build.layout, needs, own).map_err(|smallest| Error::Limit {
+        let own = self.budget.free() + 4 * facts.ids + kept.bytes();
+        let shares = Shares::new(build.layout, needs, own).map_err(|smallest| Error::Limit {
             limit: "host_memory",
             given: size::show(self.budget.limit()),
             needed: at_least((self.budget.limit() + smallest).saturating_sub(own)),
             purpose: "sorting edges into rows".into(),
-        })
+        })?;
+        let pooled = shares.sizes.pooled(kept, self.threads, own);
+        Ok((shares, pooled))
     }
 
     pub(super) fn partition_and_sort(
         &mut self,
-        input: &Input,
+        (input, kept): (&Input, &Kept<'_>),
         facts: &Facts,
         mut ordered: Ordered,
         build: &Build<'_>,
@@ -58,13 +60,19 @@ impl Session {
         let ranks = self.comm.ranks();
         let messages = messages(ranks, self.threads);
         let on_the_way = messages.bytes(ranks) + Route::bytes(ranks, self.threads, messages.words);
+        kept.make_room(&self.budget, on_the_way);
         let exchanging = self.budget.reserve(on_the_way, "edges on the way to other ranks")?;
-        let Shares { bins, sizes: Sizes { chunk, pool, in_flight, .. } } = self.shares(input, facts, build)?;
+        let (Shares { bins, sizes: Sizes { chunk, in_flight, .. } }, pooled) =
+            self.shares(input, kept, facts, build)?;
         let owners: Vec<u32> = bins.block_of.iter().map(|&b| build.builders[b]).collect();
         let wanted_bins: Vec<bool> = owners.iter().map(|&rank| rank == self.comm.rank() as u32).collect();
         let wanted: Vec<bool> = build.builders.iter().map(|&rank| rank == self.comm.rank() as u32).collect();
-        let mut memory = self.budget.zeroed(pool, "edges between partition and sort")?;
+        let mut memory = self.budget.zeroed(pooled.own, "edges between partition and sort")?;
         let partition = Partition::new(&bins, &wanted_bins, &mut memory, chunk, &self.spill())?;
+        partition.expect(pooled.adopted);
+        // Chunks of the input that are done make room for bins.
+        let done = |slab| partition.adopt(slab).into_iter().for_each(|slab| kept.release(slab));
+        kept.take_spare().into_iter().for_each(done);
 
         let bytes = input.bytes() / ranks as u64;
         self.stage("partition", bytes, Unit::Bytes, |s, progress| {
@@ -76,7 +84,7 @@ impl Session {
                 |outbox| {
                     let route =
                         Route::new(&partition, &owners, s.comm.rank(), ranks, outbox, s.threads, messages.words);
-                    s.place_edges(input, facts, &order.map, &name, &route, progress)
+                    s.place_edges((input, Keeping::Last(kept, &done)), facts, &order.map, &name, &route, progress)
                 },
                 |_, message| partition.take_message(message),
             )?;
@@ -140,7 +148,7 @@ impl Session {
     /// Sends the edges of this rank's share of the input on their way to bins; what was seen of it, and loops.
     fn place_edges(
         &self,
-        input: &Input,
+        (input, keeping): (&Input, Keeping<'_, '_>),
         facts: &Facts,
         map: &[u32],
         name: &str,
@@ -160,7 +168,7 @@ impl Session {
         let mut visitors: Vec<_> =
             visitors.map(|visitor| dictionary::Numbered::new(dictionary.as_ref(), name, visitor)).collect();
         let share = Share { rank: self.comm.rank(), ranks: self.comm.ranks() };
-        let seen = input.scan_share(share, &mut visitors, &Watched(progress))?;
+        let seen = input.scan_share(share, keeping, &mut visitors, &Watched(progress))?;
         drop(visitors);
         let loops = placing.finish()?;
         route.flush()?;

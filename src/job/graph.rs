@@ -9,16 +9,16 @@ use super::progress::Unit;
 use super::session::{Moved, Session, Watched};
 use super::{ranks, signals};
 use crate::error::{Error, Result};
-use crate::formats::Input;
+use crate::formats::{Input, Keeping, Kept, addresses};
 use crate::graph::degrees::{self, Degrees};
 use crate::graph::layout::Layout;
 use crate::graph::stored::StoredBlock;
 use crate::prepare::Accelerator;
 use crate::prepare::dictionary::{self, Dictionary};
-use crate::prepare::ingest::{self, Ingested};
+use crate::prepare::ingest::{self, Ingest, Ingested};
 use crate::prepare::order;
 use crate::prepare::partition::route::builders;
-use crate::prepare::relabel::relabel;
+use crate::prepare::relabel::{self, relabel};
 use std::path::Path;
 
 /// Names of the stages in the manifest and the report.
@@ -31,11 +31,13 @@ impl Session {
     /// Those of every stage.
     pub fn prepare(&mut self) -> Result<Graph> {
         let input = super::input::open(&self.job.input)?;
-        let (facts, order) = self.ingest_and_relabel(&input)?;
-        self.build_blocks(&input, facts, order)
+        let mut memory = addresses(&input, &self.budget)?;
+        let kept = Kept::new(&mut memory, &input, &self.budget)?;
+        let (facts, order) = self.ingest_and_relabel(&input, &kept)?;
+        self.build_blocks(&input, &kept, facts, order)
     }
 
-    fn ingest_and_relabel(&mut self, input: &Input) -> Result<(Facts, Option<Ordered>)> {
+    fn ingest_and_relabel(&mut self, input: &Input, kept: &Kept<'_>) -> Result<(Facts, Option<Ordered>)> {
         let identity = input_key(input)?;
         ranks::check_input(&self.comm, &input.name(), identity)?;
         if let Some(facts) = self.manifest.found::<Facts>("relabel", identity) {
@@ -58,21 +60,24 @@ impl Session {
         let plan = Plan::before(&self.job, &self.machine(), input)?;
         plan.refuse()?;
         plan.maybe.iter().for_each(|what| tracing::warn!("{what}"));
-        let (facts, order) = self.order(input, identity).map_err(|e| plan.name_limit(e))?;
+        kept.allow(plan.kept);
+        let (facts, order) = self.order(input, kept, identity).map_err(|e| plan.name_limit(e))?;
         Ok((facts, Some(order)))
     }
 
     /// The stages `ingest` and `relabel`.
-    fn order(&mut self, input: &Input, identity: u64) -> Result<(Facts, Ordered)> {
+    fn order(&mut self, input: &Input, kept: &Kept<'_>, identity: u64) -> Result<(Facts, Ordered)> {
         let folder = self.graph_folder();
         std::fs::create_dir_all(&folder).map_err(|e| Error::io("create the folder", &folder, e))?;
 
-        let mut found = self.pass(input, None)?;
+        let mut found = self.pass(input, Keeping::For(kept), None)?;
         let sparse = found.largest.is_some_and(|largest| ingest::sparse(largest, found.edges, input.wide()));
         if sparse {
+            kept.release_all();
             let dictionary = self.number_sparse_ids(input, identity)?;
-            found = self.pass(input, Some(&dictionary))?;
+            found = self.pass(input, Keeping::Nothing, Some(&dictionary))?;
         }
+        kept.make_room(&self.budget, relabel::scratch_bytes(self.threads, found.edges));
         let content = key("graph", &(found.checksum, found.edges, found.declared, formats_of(input)))?;
         let mut facts = Facts {
             edges: found.edges,
@@ -114,12 +119,16 @@ impl Session {
         self.stages.iter().rev().find(|s| s.name == name).map(|s| s.figures.clone()).unwrap_or_default()
     }
 
-    fn pass(&mut self, input: &Input, dictionary: Option<&Dictionary>) -> Result<Ingested> {
+    fn pass(&mut self, input: &Input, keeping: Keeping<'_, '_>, dictionary: Option<&Dictionary>) -> Result<Ingested> {
         let bytes = input.bytes() / self.comm.ranks() as u64;
         self.stage("ingest", bytes, Unit::Bytes, |s, progress| {
             let mut device = s.accelerator();
             let device = device.as_mut().map(|device| device as &mut dyn Accelerator);
-            let found = ingest::ingest(input, dictionary, s.threads, &s.budget, device, &s.comm, &Watched(progress))?;
+            let ingest = Ingest { input, keeping, dictionary, threads: s.threads, budget: &s.budget, comm: &s.comm };
+            let found = ingest.run(device, &Watched(progress))?;
+            if let Keeping::For(kept) = keeping {
+                tracing::debug!(chunks = kept.chunks(), bytes = kept.bytes(), "input kept");
+            }
             Ok((found, Moved { read: progress.done(), written: 0 }))
         })
     }
@@ -217,7 +226,7 @@ impl Session {
         Ok(())
     }
 
-    fn build_blocks(&mut self, input: &Input, facts: Facts, order: Option<Ordered>) -> Result<Graph> {
+    fn build_blocks(&mut self, input: &Input, kept: &Kept<'_>, facts: Facts, order: Option<Ordered>) -> Result<Graph> {
         let folder = self.graph_folder();
         let content = facts.content;
         let runs = match &order {
@@ -252,7 +261,7 @@ impl Session {
             None => Ordered::stored(self.in_sight(|| order::read(&folder, content, &self.budget))?),
         };
         let build = Build { layout: &layout, builders: builders(&layout, &wanted, self.comm.ranks()) };
-        let stored = self.partition_and_sort(input, &facts, order, &build)?;
+        let stored = self.partition_and_sort((input, kept), &facts, order, &build)?;
         self.manifest.done("sort", content, self.figures_of("sort"), &stored)?;
         self.manifest.done("partition", content, self.figures_of("partition"), &())?;
         self.save_manifest()?;

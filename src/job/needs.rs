@@ -1,13 +1,14 @@
 //! What parts of a job take in memory and on disk, by the functions that its buffers are sized with.
 
 use super::graph::Facts;
+use super::machine::Machine;
 use crate::algo::triangle::{Counter, Settings};
 use crate::config::{Job, OutputFormat};
 use crate::formats::Input;
 use crate::graph::layout::Layout;
 use crate::graph::stored;
 use crate::prepare::dictionary::Dictionary;
-use crate::prepare::shares::Needs;
+use crate::prepare::shares::{Needs, Sizes};
 
 /// Files take whole pages on the disk.
 pub(super) const PAGE: u64 = 4096;
@@ -16,6 +17,18 @@ pub(super) const PAGE: u64 = 4096;
 pub(super) fn needs(facts: &Facts, input: &Input, threads: usize) -> Needs {
     let reading = input.scratch_bytes(threads) + looking_up(facts.sparse, facts.ids);
     Needs { edges: facts.edges - facts.loops, ids: facts.ids, reading, threads }
+}
+
+/// How many of `most` bytes of the input may be kept between passes on `machine`, in slabs of `slab` bytes, where the
+/// first pass takes `beside` bytes; and what the second pass then takes at most.
+pub(super) fn kept(most: u64, sizes: Result<Sizes, u64>, machine: &Machine, slab: u64, beside: u64) -> (u64, u64) {
+    let Ok(sizes) = sizes else { return (0, 0) };
+    let second = machine.own() + sizes.beside;
+    let start = second + sizes.at_start(machine.threads, slab);
+    match most.min(machine.host_memory.saturating_sub(start.max(beside))) {
+        0 => (0, 0),
+        kept => (kept, second + sizes.with_kept(kept, machine.threads, slab)),
+    }
 }
 
 pub(super) fn looking_up(sparse: bool, ids: u64) -> u64 {

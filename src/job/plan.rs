@@ -9,13 +9,13 @@ use super::graph::Facts;
 use super::guess::{Guess, guess};
 use super::machine::{Machine, least_gpu_memory};
 use super::manifest::Manifest;
-use super::needs::{PAGE, counting, looking_up, needs, results_bytes, store_bytes};
+use super::needs::{PAGE, counting, kept, looking_up, needs, results_bytes, store_bytes};
 use super::rates::{self, Work};
 use super::{clean, host};
 use crate::algo::triangle::driver;
 use crate::config::{InputSpec, Job, size};
 use crate::error::Result;
-use crate::formats::Input;
+use crate::formats::{Input, Kept};
 use crate::graph::layout::Layout;
 use crate::graph::order::DegreeRuns;
 use crate::graph::stored;
@@ -101,6 +101,9 @@ pub struct Plan {
     pub seconds: f64,
     /// The stages.
     pub stages: Vec<Stage>,
+    /// Bytes of host memory in which what comes from the disk is kept between passes, at most.
+    #[serde(skip)]
+    pub(super) kept: u64,
     /// What may not fit: the bound exceeds a limit, the truth may not.
     pub maybe: Vec<String>,
     /// What the job surely needs; equal to the bounds once degrees are known.
@@ -290,6 +293,7 @@ impl Plan {
             disk_free: free + clean::size_of_tree(&job.workdir),
             seconds: 0.0,
             stages: Vec::new(),
+            kept: 0,
             maybe: machine.missing.iter().cloned().collect(),
             surely: Surely::default(),
         }
@@ -305,8 +309,8 @@ impl Plan {
             units: driver::units(sized.blocks as usize),
             ..Plan::empty(job, machine, sized.gpu_memory)
         };
-        let (stages, needed) = stages(job, input, sized, machine);
-        plan.host_memory_needed = needed;
+        let stages;
+        (stages, plan.host_memory_needed, plan.kept) = self::stages(job, input, sized, machine);
         plan.take(stages);
         plan
     }
@@ -338,8 +342,8 @@ impl Plan {
     }
 }
 
-/// Stages in order, and the smallest limit that does for all of them.
-fn stages(job: &Job, input: &Input, s: &Sized, machine: &Machine) -> (Vec<Stage>, u64) {
+/// Stages in order, the smallest limit that does for all of them, and bytes of input that may be kept within the limit.
+fn stages(job: &Job, input: &Input, s: &Sized, machine: &Machine) -> (Vec<Stage>, u64, u64) {
     let (own, threads) = (machine.own(), machine.threads);
     let reading = input.scratch_bytes(threads);
     let index = looking_up(s.sparse, s.ids);
@@ -354,10 +358,12 @@ fn stages(job: &Job, input: &Input, s: &Sized, machine: &Machine) -> (Vec<Stage>
         // All edges may have to be spilled then.
         Err(smallest) => (u64::MAX, u64::MAX, EDGE_BYTES * (s.kept + LINE as u64), smallest),
     };
+    let most_kept = if s.basis == Basis::Size && !s.sparse { Kept::most_bytes(input) } else { 0 };
+    let (kept, with_kept) = kept(most_kept, s.sizes, machine, input.chunk() as u64, ingest.max(relabel));
     // How much each of both takes depends on degrees: one bound for both.
     let (partition, sort) = match s.basis {
         Basis::Size if spill > 0 => (u64::MAX, u64::MAX),
-        Basis::Size => (partition.max(sort), partition.max(sort)),
+        Basis::Size => (partition.max(sort).max(with_kept), partition.max(sort).max(with_kept)),
         _ => (partition, sort),
     };
     let dictionary = own + reading + Dictionary::least_bytes(threads);
@@ -381,8 +387,8 @@ fn stages(job: &Job, input: &Input, s: &Sized, machine: &Machine) -> (Vec<Stage>
         stages.push(stage("dictionary", u64::MAX, 16 * s.edges + ids + SMALL_FILES, seconds));
     }
     stages.extend([
-        stage("ingest", ingest, ids + SMALL_FILES, rates::ingest(s.edges, bytes, threads, input)),
-        stage("relabel", relabel, order, rates::relabel(s.ids, threads)),
+        stage("ingest", ingest + kept, ids + SMALL_FILES, rates::ingest(s.edges, bytes, threads, input)),
+        stage("relabel", relabel + kept, order, rates::relabel(s.ids, threads)),
         stage("partition", partition, order + spill, rates::partition(s.edges, bytes, spill, threads, input)),
         stage("sort", sort, order + spill + s.block_bytes + degrees, rates::sort(s.kept, spill, threads)),
     ]);
@@ -390,5 +396,5 @@ fn stages(job: &Job, input: &Input, s: &Sized, machine: &Machine) -> (Vec<Stage>
         let seconds = f64::from(job.run.trials) * rates::counting(s.work, threads);
         stages.push(stage("triangle", triangle, order + s.block_bytes + degrees + results, seconds));
     }
-    (stages, needed)
+    (stages, needed, kept)
 }

@@ -9,7 +9,7 @@ use super::partition::changed;
 use super::sample::Sample;
 use crate::comm::Comm;
 use crate::error::{Error, Result};
-use crate::formats::{Input, Share, Visitor, Watch};
+use crate::formats::{Input, Keeping, Share, Visitor, Watch};
 use crate::memory::{Budget, Buffer};
 use cpu::{Degrees, OnProcessor};
 
@@ -91,61 +91,61 @@ impl Found {
     }
 }
 
-/// Reads the whole input once, every rank of `comm` its share with `threads` threads; its ids are looked up in `dictionary`
-/// if there is one. What can be done by `device` is.
-///
-/// # Errors
-/// Those of the input, of the budget (4 bytes for each id up to the largest), and of a stop that `watch` reports.
-pub fn ingest(
-    input: &Input,
-    dictionary: Option<&Dictionary>,
-    threads: usize,
-    budget: &Budget,
-    mut device: Option<&mut dyn Accelerator>,
-    comm: &Comm,
-    watch: &dyn Watch,
-) -> Result<Ingested> {
-    let mut largest = None;
-    let reader = Reader { input, dictionary, threads, budget, comm };
-    loop {
-        let by_device = device.as_mut().map(|device| &mut **device as &mut dyn Accelerator);
-        match reader.pass(largest, by_device, watch)? {
-            Pass::Whole(found) => return Ok(found),
-            // Now it is known how many ids there are: memory for them is set aside before anything else.
-            Pass::Partial { largest: id } if largest.is_none() => largest = Some(id),
-            Pass::Partial { .. } => return Err(changed(&input.name())),
-            Pass::Left(why) => {
-                tracing::info!("ingest on the processor: {why}");
-                device = None;
-            }
-        }
-    }
-}
-
 /// How a pass ended, for all ranks alike.
 enum Pass {
     /// Everything was counted.
     Whole(Ingested),
-    /// The ids are dense up to `largest`, but not all were counted: the threads' own counters had taken the memory for
-    /// the sum, or there are far more edges than the input's size let expect.
+    /// The ids are dense up to `largest`, but not all were counted: other things had taken the memory for the sum, or
+    /// there are far more edges than the input's size let expect.
     Partial { largest: u32 },
     /// A device found out that it has too little memory.
     Left(Error),
 }
 
-/// What passes have in common.
-struct Reader<'a> {
-    input: &'a Input,
-    dictionary: Option<&'a Dictionary>,
-    threads: usize,
-    budget: &'a Budget,
-    comm: &'a Comm,
+/// What ingest works with.
+pub struct Ingest<'a, 'm> {
+    /// The edges: of several ranks, each reads its share.
+    pub input: &'a Input,
+    /// What becomes of what was read.
+    pub keeping: Keeping<'a, 'm>,
+    /// Where ids are looked up, if they are sparse.
+    pub dictionary: Option<&'a Dictionary>,
+    /// Threads.
+    pub threads: usize,
+    /// Host memory.
+    pub budget: &'a Budget,
+    /// The ranks.
+    pub comm: &'a Comm,
 }
 
-impl Reader<'_> {
+impl Ingest<'_, '_> {
+    /// Reads the whole input once. What can be done by `device` is.
+    ///
+    /// # Errors
+    /// Those of the input, of the budget (4 bytes for each id up to the largest), and of a stop that `watch` reports.
+    pub fn run(&self, mut device: Option<&mut dyn Accelerator>, watch: &dyn Watch) -> Result<Ingested> {
+        let mut largest = None;
+        loop {
+            let by_device = device.as_mut().map(|device| &mut **device as &mut dyn Accelerator);
+            match self.pass(largest, by_device, watch)? {
+                Pass::Whole(found) => return Ok(found),
+                // Now it is known how many ids there are: memory for them is set aside first, and nothing is kept.
+                Pass::Partial { largest: id } if largest.is_none() => {
+                    largest = Some(id);
+                    self.keeping.release_all();
+                }
+                Pass::Partial { .. } => return Err(changed(&self.input.name())),
+                Pass::Left(why) => {
+                    tracing::info!("ingest on the processor: {why}");
+                    device = None;
+                }
+            }
+        }
+    }
+
     /// One pass. With `largest` the number of ids is known before.
     fn pass(&self, largest: Option<u32>, device: Option<&mut dyn Accelerator>, watch: &dyn Watch) -> Result<Pass> {
-        let Reader { input, dictionary, threads, budget, comm } = *self;
+        let Ingest { input, keeping, dictionary, threads, budget, comm } = *self;
         let expected = input.estimate_edges()?;
         // Numbers from a dictionary have no gaps.
         let wide = input.wide() && dictionary.is_none();
@@ -164,7 +164,7 @@ impl Reader<'_> {
         let counters = counting.visitors().into_iter();
         let mut counters: Vec<_> = counters.map(|counter| Numbered::new(dictionary, &name, counter)).collect();
         let share = Share { rank: comm.rank(), ranks: comm.ranks() };
-        let scanned = input.scan_share(share, &mut counters, watch);
+        let scanned = input.scan_share(share, keeping, &mut counters, watch);
         drop(counters);
         let (mut seen, mut found) = match scanned.and_then(|seen| Ok((seen, counting.finish()?))) {
             Err(e @ Error::Limit { limit: "gpu_memory", .. }) => {

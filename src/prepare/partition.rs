@@ -7,6 +7,7 @@
 //! each: from the second repetition on, writing 6 bytes an edge once is cheaper.)
 
 pub mod gpu;
+mod pool;
 pub mod route;
 mod spill;
 
@@ -14,6 +15,7 @@ use crate::error::{Error, Result};
 use crate::formats::{Edges, Visitor};
 use crate::graph::layout::Bins;
 use crate::memory::{discard, prefetch};
+use pool::Pool;
 use route::Route;
 use spill::Spill;
 use std::path::Path;
@@ -27,8 +29,6 @@ pub const LINE: usize = 64;
 pub const WORDS: usize = LINE + LINE / 2;
 /// Bytes that an edge takes in its bin.
 pub const EDGE_BYTES: u64 = (WORDS * 4 / LINE) as u64;
-/// Words of a slab of chunks.
-const SLAB: usize = (4 << 20) / 4;
 /// The smaller neighbour of no edge: what fills up a thread's last line.
 const NONE: u32 = u32::MAX;
 
@@ -43,23 +43,6 @@ pub struct Partition<'a> {
     /// Words of a chunk.
     chunk: usize,
     spill: Spill,
-}
-
-/// Chunks that no bin has yet.
-#[derive(Debug)]
-struct Pool<'a> {
-    /// Chunks that no block has, in slabs of some huge pages.
-    slabs: Vec<&'a mut [u32]>,
-    /// By block, chunks of the slab it opened last: a block's chunks lie together, so whole huge pages can go back to
-    /// the system once it is sorted.
-    open: Vec<Vec<&'a mut [u32]>>,
-    /// By block, chunks that were read.
-    read: Vec<Vec<&'a mut [u32]>>,
-    /// Chunks in slabs and open ones.
-    left: usize,
-    /// Wanted bins that have no chunk yet. One is kept for each: in an input that is sorted, the bins of its end come
-    /// when those of its start have long used up all there is.
-    waiting: usize,
 }
 
 /// What one bin holds.
@@ -84,13 +67,19 @@ impl<'a> Partition<'a> {
         let chunk = lines * WORDS;
         let waiting = wanted.iter().filter(|&&wanted| wanted).count();
         let blocks = bins.block_of.last().map_or(0, |last| last + 1);
-        let left = memory.len() / chunk;
-        let per_slab = (SLAB / chunk).clamp(1, (left / (8 * blocks.max(1))).max(1)) * chunk;
-        let slabs = memory[..left * chunk].chunks_mut(per_slab).rev().collect();
-        let lists = || (0..blocks).map(|_| Vec::new()).collect();
-        let pool = Pool { slabs, open: lists(), read: lists(), left, waiting };
+        let pool = Pool::new(memory, chunk, blocks, waiting);
         let parts = bins.spans.iter().map(|_| Mutex::default()).collect();
         Ok(Partition { bins, wanted, parts, pool: Mutex::new(pool), chunk, spill: Spill::create(spill)? })
+    }
+
+    /// More memory of up to `words` words will be handed over by [`Self::adopt`] while the bins are filled.
+    pub fn expect(&self, words: usize) {
+        self.pool.lock().unwrap_or_else(PoisonError::into_inner).expect(words);
+    }
+
+    /// Takes memory for bins, or hands it back: there is enough, or it holds no chunk.
+    pub fn adopt<'m: 'a>(&self, memory: &'m mut [u32]) -> Option<&'m mut [u32]> {
+        self.pool.lock().unwrap_or_else(PoisonError::into_inner).adopt(memory)
     }
 
     /// Bytes written to the spill file.
@@ -146,7 +135,7 @@ impl<'a> Partition<'a> {
             if part.chunks.is_empty() {
                 pool.waiting = pool.waiting.saturating_sub(1);
             }
-            if pool.left > pool.waiting { pool.take(block, self.chunk) } else { None }
+            if pool.left > pool.waiting { pool.take(block) } else { None }
         };
         match (fresh, part.chunks.last()) {
             (Some(chunk), _) => part.chunks.push(chunk),
@@ -155,20 +144,6 @@ impl<'a> Partition<'a> {
         }
         part.last = 0;
         Ok(())
-    }
-}
-
-impl<'a> Pool<'a> {
-    /// A chunk for a bin of `block`: of a slab of that block, or when there are no more, of any.
-    fn take(&mut self, block: usize, chunk: usize) -> Option<&'a mut [u32]> {
-        if self.open[block].is_empty()
-            && let Some(slab) = self.slabs.pop()
-        {
-            self.open[block].extend(slab.chunks_exact_mut(chunk).rev());
-        }
-        let taken = self.open[block].pop().or_else(|| self.open.iter_mut().find_map(Vec::pop));
-        self.left -= usize::from(taken.is_some());
-        taken
     }
 }
 
@@ -361,24 +336,5 @@ impl Visitor for Scatter<'_, '_, '_> {
             Edges::Narrow(edges) => self.edges(edges),
             Edges::Wide(edges) => self.edges(edges),
         }
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn a_block_takes_its_own_slab_then_any() {
-        let mut memory: Vec<u32> = (0..12).collect();
-        let slabs = memory.chunks_mut(4).rev().collect();
-        let lists = || (0..2).map(|_| Vec::new()).collect();
-        let mut pool = Pool { slabs, open: lists(), read: lists(), left: 6, waiting: 0 };
-        // Chunks of two words: blocks take turns, and each finds its own side by side.
-        let mut take = |block| pool.take(block, 2).map(|chunk| chunk[0]);
-        assert_eq!([take(0), take(1), take(0), take(1)], [Some(0), Some(4), Some(2), Some(6)]);
-        // The last slab goes to block 0; block 1 still gets what is left of it.
-        assert_eq!([take(0), take(1), take(1)], [Some(8), Some(10), None]);
-        assert_eq!(pool.left, 0);
     }
 }

@@ -3,6 +3,7 @@
 use super::blocks::Builder;
 use super::partition::{EDGE_BYTES, LINE, Scatter, WORDS};
 use super::sort::Sorter;
+use crate::formats::Kept;
 use crate::graph::degrees;
 use crate::graph::layout::{BIN_ROWS, Bins, Layout};
 
@@ -112,6 +113,10 @@ pub struct Sizes {
     pub in_flight: usize,
     /// Most bytes that go to the spill file.
     pub spill: u64,
+    /// Words of the pool that must be there before the input is read: a chunk for every bin.
+    pub start: usize,
+    /// Bytes that the larger of partitioning and sorting takes beside the pool.
+    pub beside: u64,
     /// Most bytes that partitioning takes, map and pool included.
     pub partitioning: u64,
     /// Most bytes that sorting takes, the pool included.
@@ -167,10 +172,61 @@ impl Sizes {
             pool: pool as usize * WORDS,
             in_flight: IN_FLIGHT[in_flight],
             spill,
+            start: (count * chunk) as usize * WORDS,
+            beside: beside(in_flight, chunk) + pool / chunk * PER_CHUNK,
             partitioning: partitioning + memory,
             sorting: sorting(in_flight, chunk) + memory,
             smallest,
         })
+    }
+}
+
+/// Where the pool's memory comes from when the input is in memory, too: a chunk of the input is memory for bins as soon
+/// as its edges are in some.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Pooled {
+    /// Words to allocate.
+    pub own: usize,
+    /// Words that come from the input's chunks.
+    pub adopted: usize,
+}
+
+impl Sizes {
+    /// Bytes of the pool that must be there before the input is read by `threads` threads in chunks of `slab` bytes: an
+    /// input that is sorted fills few bins while its first chunks are not done.
+    pub fn at_start(&self, threads: usize, slab: u64) -> u64 {
+        (4 * self.start as u64 + 2 * threads as u64 * slab).min(4 * self.pool as u64)
+    }
+
+    /// Most bytes that the pool and `kept` bytes of the input in slabs of `slab` bytes take together.
+    pub fn with_kept(&self, kept: u64, threads: usize, slab: u64) -> u64 {
+        let chunk = (4 * self.chunk * WORDS) as u64;
+        let unused = kept / slab.max(1) * (slab % chunk);
+        (kept + self.at_start(threads, slab)).max(4 * self.pool as u64 + unused) + slab
+    }
+
+    /// Shares `free` bytes, those of `kept` among them; `kept` gives back what does not fit.
+    pub fn pooled(&self, kept: &Kept<'_>, threads: usize, free: u64) -> Pooled {
+        let (chunk, slab) = (self.chunk * WORDS, kept.slab_bytes());
+        let usable = slab as usize / 4 / chunk * chunk;
+        let room = free.saturating_sub(self.beside);
+        let start = (self.at_start(threads, slab) / 4) as usize;
+        while kept.chunks() > 0 {
+            while kept.spare() > start.div_ceil(usable.max(1)) {
+                kept.release_one();
+            }
+            let (spare, chunks) = (kept.spare(), kept.chunks());
+            let rest = start.saturating_sub(spare * usable).max(self.pool.saturating_sub((spare + chunks) * usable));
+            let own = rest.next_multiple_of(chunk);
+            let left = room.saturating_sub(4 * own as u64 + spare as u64 * slab) / slab;
+            if left >= chunks as u64 && 4 * own as u64 + spare as u64 * slab <= room {
+                let wanted = (self.pool.saturating_sub(own + spare * usable)).div_ceil(usable.max(1));
+                return Pooled { own, adopted: (spare + wanted.min(left as usize)) * slab as usize / 4 };
+            }
+            kept.release_one();
+        }
+        kept.release_all();
+        Pooled { own: self.pool, adopted: 0 }
     }
 }
 

@@ -1,0 +1,137 @@
+//! Files of fixed records are read, not mapped: what is in the page cache comes at the speed of memory without a page
+//! table to fill, and what is not can go past the page cache to where it is kept.
+#![allow(unsafe_code)] // preadv2 and posix_fadvise have no safe form
+
+use std::fs::File;
+use std::io::ErrorKind;
+use std::os::fd::AsRawFd;
+use std::os::unix::fs::{FileExt, OpenOptionsExt};
+use std::path::{Path, PathBuf};
+
+use crate::error::{At, Error, Result};
+
+/// What offsets, lengths and addresses of reads past the page cache are multiples of.
+pub(super) const ALIGNED: usize = 4096;
+/// Bytes asked of the disk at once: more gains nothing.
+const DIRECT: usize = 4 << 20;
+
+/// An open file.
+pub(super) struct Reader {
+    path: PathBuf,
+    length: u64,
+    file: File,
+    /// To look whether pages are in the cache: the system reads nothing ahead of it.
+    probe: File,
+    /// To read past the page cache, where the file system allows.
+    direct: Option<File>,
+}
+
+impl Reader {
+    /// Opens `path`.
+    pub fn open(path: &Path) -> Result<Reader> {
+        let unreadable = |e| Error::unreadable(path, &e);
+        let file = File::open(path).map_err(unreadable)?;
+        let length = file.metadata().map_err(unreadable)?.len();
+        let probe = File::open(path).map_err(unreadable)?;
+        advise(&probe, 0, 0, libc::POSIX_FADV_RANDOM);
+        let direct = File::options().read(true).custom_flags(libc::O_DIRECT).open(path).ok();
+        Ok(Reader { path: path.to_owned(), length, file, probe, direct })
+    }
+
+    /// Bytes of the file when it was opened.
+    pub fn length(&self) -> u64 {
+        self.length
+    }
+
+    /// Whether bytes `from .. to` seem to be in the page cache: both ends are looked at. True where the system can't say.
+    pub fn cached(&self, from: u64, to: u64) -> bool {
+        [from, to.max(from + 1) - 1].into_iter().all(|at| {
+            let mut byte = 0u8;
+            let into = libc::iovec { iov_base: (&raw mut byte).cast(), iov_len: 1 };
+            // SAFETY: the descriptor is open, and `into` names one byte that outlives the call.
+            let read = unsafe {
+                libc::preadv2(self.probe.as_raw_fd(), &raw const into, 1, at as libc::off_t, libc::RWF_NOWAIT)
+            };
+            read >= 0 || std::io::Error::last_os_error().kind() != ErrorKind::WouldBlock
+        })
+    }
+
+    /// Asks for bytes `from .. to` ahead of time, without waiting. A hint: failure is of no account.
+    pub fn will_need(&self, from: u64, to: u64) {
+        if from < to.min(self.length) {
+            advise(&self.file, from, to.min(self.length) - from, libc::POSIX_FADV_WILLNEED);
+        }
+    }
+
+    /// Reads the bytes from `at` on that fill `into`.
+    ///
+    /// # Errors
+    /// Bad input when the file no longer reaches that far or the disk can't be read.
+    pub fn read(&self, at: u64, into: &mut [u8]) -> Result<()> {
+        let mut filled = 0;
+        while filled < into.len() {
+            match self.file.read_at(&mut into[filled..], at + filled as u64) {
+                Ok(0) => {
+                    return Err(Error::input(
+                        &self.path,
+                        At::Byte(at + filled as u64),
+                        format!("{} bytes, as when the file was opened", self.length),
+                        "the file shorter now",
+                        "leave the file alone while the job runs, and run again",
+                    ));
+                }
+                Ok(n) => filled += n,
+                Err(e) if e.kind() == ErrorKind::Interrupted => {}
+                Err(e) => return Err(Error::unreadable(&self.path, &e)),
+            }
+        }
+        Ok(())
+    }
+
+    /// As [`Self::read`], past the page cache where that can be: `at` and the place and length of `memory` should be
+    /// [`ALIGNED`]. What is read is the first `len` bytes of it; more of them may be written to.
+    pub fn read_past_cache(&self, at: u64, memory: &mut [u8], len: usize) -> Result<()> {
+        let mut filled = 0;
+        while let (Some(direct), true) = (&self.direct, filled < len) {
+            let most = (len - filled).next_multiple_of(ALIGNED).min(DIRECT).min(memory.len() - filled);
+            match direct.read_at(&mut memory[filled..filled + most], at + filled as u64) {
+                // Anything but whole pages and the end of the file is left to ordinary reading.
+                Ok(n) if n > 0 && (n.is_multiple_of(ALIGNED) || filled + n >= len) => filled += n,
+                Err(e) if e.kind() == ErrorKind::Interrupted => {}
+                _ => break,
+            }
+        }
+        if filled < len { self.read(at + filled as u64, &mut memory[filled..len]) } else { Ok(()) }
+    }
+}
+
+fn advise(file: &File, from: u64, len: u64, advice: libc::c_int) {
+    // SAFETY: the descriptor is open for as long as `file` is borrowed, and no memory is passed.
+    unsafe { libc::posix_fadvise(file.as_raw_fd(), from as libc::off_t, len as libc::off_t, advice) };
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn any_range_is_read_either_way_and_a_shorter_file_is_an_error() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("a.u32");
+        let bytes: Vec<u8> = (0..3 * ALIGNED as u32 + 100).map(|i| ((i * i) >> 7) as u8).collect();
+        std::fs::write(&path, &bytes).unwrap();
+        let reader = Reader::open(&path).unwrap();
+        let mut memory = vec![0u64; 4 * ALIGNED / 8];
+        let memory = crate::memory::bytes_of_mut(&mut memory);
+        for (at, len) in [(0, bytes.len()), (ALIGNED, 2 * ALIGNED + 100), (8, 50), (3 * ALIGNED, 100), (ALIGNED, 7)] {
+            reader.read_past_cache(at as u64, memory, len).unwrap();
+            assert_eq!(memory[..len], bytes[at..at + len], "{at} {len}");
+            reader.read(at as u64, &mut memory[..len]).unwrap();
+            assert_eq!(memory[..len], bytes[at..at + len], "{at} {len}");
+        }
+        File::options().write(true).open(&path).unwrap().set_len(ALIGNED as u64 + 10).unwrap();
+        let error = reader.read_past_cache(ALIGNED as u64, memory, 100).unwrap_err();
+        assert_eq!(error.exit_code(), 3, "{error}");
+        assert!(error.to_string().contains("a.u32 at byte 4106"), "{error}");
+    }
+}

@@ -1,0 +1,63 @@
+//! Pages of memory: touched before they are needed, and given back to the system.
+#![allow(unsafe_code)] // madvise has no safe form
+
+/// Bytes of a page.
+const PAGE: usize = 4096;
+
+/// Gives the pages of pieces of a [`super::Buffer`] back to the system; their words are zero or what they were from then on.
+/// Pieces that lie side by side go back as one, so that huge pages can go whole.
+pub fn discard(mut pieces: Vec<&mut [u32]>) {
+    pieces.sort_unstable_by_key(|piece| piece.as_ptr().addr());
+    let mut pieces = pieces.into_iter().peekable();
+    while let Some(piece) = pieces.next() {
+        let mut range = piece.as_mut_ptr_range();
+        while let Some(next) = pieces.next_if(|next| next.as_ptr().addr() == range.end.addr()) {
+            range.end = next.as_mut_ptr_range().end;
+        }
+        let (from, to) = (range.start.addr().next_multiple_of(PAGE), range.end.addr() / PAGE * PAGE);
+        if from < to {
+            // SAFETY: whole pages within pieces that nobody else may touch, as they are borrowed mutably. Pages of
+            // private anonymous memory come back as zeros, a valid value of every word; a failure changes nothing.
+            unsafe { libc::madvise(range.start.with_addr(from).cast(), to - from, libc::MADV_DONTNEED) };
+        }
+    }
+}
+
+/// Has the system find the pages of `piece` now, which takes longer than writing to them afterwards. A hint: where the
+/// system lacks it (before Linux 5.14), they are found as they are written to.
+pub fn populate(piece: &mut [u32]) {
+    let range = piece.as_mut_ptr_range();
+    let (from, to) = (range.start.addr().next_multiple_of(PAGE), range.end.addr() / PAGE * PAGE);
+    if from < to {
+        // SAFETY: whole pages within a piece that is borrowed mutably; what is in them stays.
+        unsafe { libc::madvise(range.start.with_addr(from).cast(), to - from, libc::MADV_POPULATE_WRITE) };
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::memory::Budget;
+
+    #[test]
+    fn discarded_pieces_are_zero_and_their_neighbours_stay() {
+        let budget = Budget::new(1 << 30, 1).expect("room for the process");
+        let mut b = budget.zeroed::<u32>(5 * 1024, "a test").expect("fits");
+        b.fill(7);
+        let [before, first, second, after] =
+            b.get_disjoint_mut([0..512, 512..2048, 2048..4096, 4096..5120]).expect("apart");
+        discard(vec![second, first]);
+        assert!(before.iter().chain(after.iter()).all(|&x| x == 7));
+        // Side by side they are whole pages but for the first half of one.
+        assert!(b[1024..4096].iter().all(|&x| x == 0) && b[512..1024].iter().all(|&x| x == 7));
+    }
+
+    #[test]
+    fn populated_pieces_keep_what_they_hold() {
+        let budget = Budget::new(1 << 30, 1).expect("room for the process");
+        let mut b = budget.addresses::<u32>(5 * 1024, "a test").expect("addresses");
+        b[2000] = 7;
+        populate(&mut b[500..]);
+        assert!(b.iter().enumerate().all(|(i, &x)| x == if i == 2000 { 7 } else { 0 }));
+    }
+}

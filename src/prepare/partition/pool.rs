@@ -1,0 +1,105 @@
+//! The memory of the bins: chunks, and which block they lie near.
+
+/// Words of a slab of chunks.
+const SLAB: usize = (4 << 20) / 4;
+
+/// Chunks that no bin has yet.
+#[derive(Debug)]
+pub(super) struct Pool<'a> {
+    /// Chunks that no block has, in slabs of some huge pages.
+    slabs: Vec<&'a mut [u32]>,
+    /// By block, chunks of the slab it opened last: a block's chunks lie together, so whole huge pages can go back to
+    /// the system once it is sorted.
+    open: Vec<Vec<&'a mut [u32]>>,
+    /// By block, chunks that were read.
+    pub(super) read: Vec<Vec<&'a mut [u32]>>,
+    /// Chunks in slabs and open ones.
+    pub(super) left: usize,
+    /// Wanted bins that have no chunk yet. One is kept for each: in an input that is sorted, the bins of its end come
+    /// when those of its start have long used up all there is.
+    pub(super) waiting: usize,
+    /// Words of a chunk, and chunks of a slab.
+    chunk: usize,
+    per_slab: usize,
+    /// Words that may still be adopted.
+    expected: usize,
+}
+
+impl<'a> Pool<'a> {
+    /// Chunks of `chunk` words in `memory` for the bins of `blocks` blocks, of which `waiting` are wanted.
+    pub(super) fn new(memory: &'a mut [u32], chunk: usize, blocks: usize, waiting: usize) -> Self {
+        let left = memory.len() / chunk;
+        let per_slab = (SLAB / chunk).clamp(1, (left / (8 * blocks.max(1))).max(1));
+        let slabs = memory[..left * chunk].chunks_mut(per_slab * chunk).rev().collect();
+        let lists = || (0..blocks).map(|_| Vec::new()).collect();
+        Pool { slabs, open: lists(), read: lists(), left, waiting, chunk, per_slab, expected: 0 }
+    }
+
+    /// Up to `words` words more will come.
+    pub(super) fn expect(&mut self, words: usize) {
+        self.expected = words;
+        let chunks = self.left + words / self.chunk;
+        self.per_slab = (SLAB / self.chunk).clamp(1, (chunks / (8 * self.open.len().max(1))).max(1));
+    }
+
+    /// Takes memory that was expected, which is used before any that was here: it was touched already.
+    pub(super) fn adopt<'m: 'a>(&mut self, memory: &'m mut [u32]) -> Option<&'m mut [u32]> {
+        let chunks = memory.len() / self.chunk;
+        if memory.len() > self.expected || chunks == 0 {
+            return Some(memory);
+        }
+        self.expected -= memory.len();
+        self.left += chunks;
+        self.slabs.extend(memory[..chunks * self.chunk].chunks_mut(self.per_slab * self.chunk).rev());
+        None
+    }
+
+    /// A chunk for a bin of `block`: of a slab of that block, or when there are no more, of any.
+    pub(super) fn take(&mut self, block: usize) -> Option<&'a mut [u32]> {
+        if self.open[block].is_empty()
+            && let Some(slab) = self.slabs.pop()
+        {
+            self.open[block].extend(slab.chunks_exact_mut(self.chunk).rev());
+        }
+        let taken = self.open[block].pop().or_else(|| self.open.iter_mut().find_map(Vec::pop));
+        self.left -= usize::from(taken.is_some());
+        taken
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_block_takes_its_own_slab_then_any() {
+        let mut memory: Vec<u32> = (0..12).collect();
+        let slabs = memory.chunks_mut(4).rev().collect();
+        let lists = || (0..2).map(|_| Vec::new()).collect();
+        let (left, waiting, chunk, per_slab, expected) = (6, 0, 2, 2, 0);
+        let mut pool = Pool { slabs, open: lists(), read: lists(), left, waiting, chunk, per_slab, expected };
+        // Chunks of two words: blocks take turns, and each finds its own side by side.
+        let mut take = |block| pool.take(block).map(|chunk| chunk[0]);
+        assert_eq!([take(0), take(1), take(0), take(1)], [Some(0), Some(4), Some(2), Some(6)]);
+        // The last slab goes to block 0; block 1 still gets what is left of it.
+        assert_eq!([take(0), take(1), take(1)], [Some(8), Some(10), None]);
+        assert_eq!(pool.left, 0);
+    }
+
+    #[test]
+    fn no_more_is_adopted_than_was_expected_and_what_was_comes_first() {
+        let mut memory: Vec<u32> = (0..30).collect();
+        let (own, others) = memory.split_at_mut(4);
+        let mut pool = Pool::new(own, 2, 1, 0);
+        pool.expect(21);
+        let handed_back: Vec<u32> =
+            others.chunks_mut(7).filter_map(|memory| pool.adopt(memory)).map(|memory| memory[0]).collect();
+        assert_eq!(handed_back, [25], "three of seven words fit, and then no more");
+        assert_eq!(pool.left, 2 + 3 * 3);
+        let mut taken: Vec<u32> = std::iter::from_fn(|| pool.take(0).map(|chunk| chunk[0])).collect();
+        assert!(taken[0] >= 4);
+        taken.sort_unstable();
+        assert_eq!(taken, [0, 2, 4, 6, 8, 11, 13, 15, 18, 20, 22]);
+        assert!(pool.adopt(&mut [0]).is_some());
+    }
+}

@@ -45,7 +45,7 @@ impl Ranks {
         match *self {}
     }
 
-    pub(super) fn meet(&self, _at_most: Duration) {
+    pub(super) fn meet(&self, _at_most: Duration, _meanwhile: &dyn Fn()) {
         match *self {}
     }
 

@@ -2,8 +2,11 @@
 
 use super::{Comm, OPEN, launch};
 use crate::error::Error;
+use crate::job::signals;
 use std::io::Write;
-use std::time::Duration;
+use std::sync::atomic::{AtomicBool, Ordering::SeqCst};
+use std::sync::{Arc, LazyLock};
+use std::time::{Duration, Instant};
 
 /// How long a rank that is not the leader waits to be ended by it, where both are likely to say the same.
 const ALIKE: Duration = Duration::from_secs(5);
@@ -14,6 +17,16 @@ const STOPPING: Duration = Duration::from_secs(2);
 
 /// Exit code of a job that lost a rank.
 const LOST: u8 = 9;
+
+/// A launcher has begun to end this process. Open MPI sends CONT at once, TERM and KILL when its time for each is over;
+/// others begin with TERM.
+static ENDING: LazyLock<Arc<AtomicBool>> = LazyLock::new(Arc::default);
+
+/// From here on it is noticed that a launcher ends this process.
+pub(super) fn watch_launcher() {
+    // Without it a line may be said by several ranks, no more.
+    let _ = signal_hook::flag::register(signal_hook::consts::SIGCONT, ENDING.clone());
+}
 
 /// From here on a panic prints one line and, where several ranks run, ends all of them with exit code 9. The first call
 /// of `main`. A panic on one rank would otherwise leave the others waiting for ever.
@@ -43,15 +56,22 @@ pub fn end_with(error: &Error) -> ! {
     let rank = comm.map_or_else(|| launch::rank(&|name| std::env::var(name).ok()), Comm::rank);
     let started_together = several || launch::started(&|name| std::env::var(name).ok()) != launch::Started::Alone;
     if started_together {
+        // Where another rank has ended the job, all is said.
+        let asked = signals::stop_requested().is_some();
+        let leave = || {
+            if ENDING.load(SeqCst) || !asked && signals::stop_requested().is_some() {
+                std::process::exit(code.into());
+            }
+        };
         match (error, rank) {
-            (Error::Stopped(_), 0) => comm.into_iter().for_each(|comm| comm.meet(STOPPING)),
+            (Error::Stopped(_), 0) => comm.into_iter().for_each(|comm| comm.meet(STOPPING, &|| ())),
             (Error::Stopped(_), _) => {
                 // Having met it, the leader is about to end the job.
-                comm.into_iter().for_each(|comm| comm.meet(SAVING - STOPPING));
-                std::thread::sleep(STOPPING);
+                comm.into_iter().for_each(|comm| comm.meet(SAVING - STOPPING, &leave));
+                wait(STOPPING, &leave);
             }
             (Error::Usage(_) | Error::Input { .. } | Error::Limit { .. } | Error::Busy { .. }, 1..) => {
-                std::thread::sleep(ALIKE);
+                wait(ALIKE, &leave);
             }
             _ => {}
         }
@@ -60,6 +80,14 @@ pub fn end_with(error: &Error) -> ! {
     match comm {
         Some(comm) => comm.abort(code),
         None => std::process::exit(code.into()),
+    }
+}
+
+fn wait(time: Duration, meanwhile: &dyn Fn()) {
+    let until = Instant::now() + time;
+    while Instant::now() < until {
+        meanwhile();
+        std::thread::sleep(Duration::from_millis(10));
     }
 }
 

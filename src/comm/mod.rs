@@ -64,7 +64,11 @@ impl Comm {
         if let Some(comm) = OPEN.get() {
             return Ok(comm.clone());
         }
-        let comm = match launch::started(&|name| std::env::var(name).ok()) {
+        let started = launch::started(&|name| std::env::var(name).ok());
+        if started != launch::Started::Alone {
+            death::watch_launcher();
+        }
+        let comm = match started {
             launch::Started::Alone => Comm::Solo,
             launch::Started::Several(expected) => match mpi::Ranks::open(expected)? {
                 Some(ranks) => Comm::Mpi(Arc::new(ranks)),
@@ -257,9 +261,9 @@ impl Comm {
     }
 
     /// Waits until every rank has called it, but no longer than `at_most`. Only to end a job: nothing collective may follow.
-    fn meet(&self, at_most: std::time::Duration) {
+    fn meet(&self, at_most: std::time::Duration, meanwhile: &dyn Fn()) {
         if let Comm::Mpi(ranks) = self {
-            ranks.meet(at_most);
+            ranks.meet(at_most, meanwhile);
         }
     }
 

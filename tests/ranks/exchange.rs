@@ -163,3 +163,27 @@ pub fn killed(comm: &Comm) -> Result<()> {
     };
     comm.exchange(SMALL, |outbox| send_for_long(comm, outbox), take).map(|_| ())
 }
+
+/// Prints the rates of an exchange and of a sum of shares; for people, no test asks for it.
+pub fn speed(comm: &Comm) -> Result<()> {
+    let shape = Shape { words: 65_536, outgoing: 8, incoming: 8, takers: 1 };
+    let work = |outbox: &Outbox<'_>| {
+        for number in 0..4096usize {
+            let mut buffer = outbox.buffer();
+            buffer.resize(shape.words, 1);
+            outbox.send((comm.rank() + 1 + number % (comm.ranks() - 1).max(1)) % comm.ranks(), buffer)?;
+        }
+        Ok(())
+    };
+    let (_, moved) = comm.exchange(shape, work, |_, _| Ok(()))?;
+    let mut values = vec![1u32; 1 << 27];
+    comm.barrier();
+    let start = std::time::Instant::now();
+    comm.sum_shares(&mut values);
+    let summed = start.elapsed().as_secs_f64();
+    comm.gather_shares(&mut values);
+    let gathered = start.elapsed().as_secs_f64() - summed;
+    let rate = moved.sent_bytes as f64 / moved.seconds / 1e9;
+    println!("exchange {rate:.2} GB/s sent by each; 0.5 GiB: sum_shares {summed:.2} s, gather_shares {gathered:.2} s");
+    Ok(())
+}

@@ -51,6 +51,7 @@ fn run() -> Result<()> {
             return Err(Error::Stopped("SIGUSR1"));
         }
         "stopped-alone" if comm.rank() == last => return Err(Error::Stopped("SIGUSR1")),
+        "exchange-speed" => exchange::speed(&comm)?,
         "killed-in-exchange" => exchange::killed(&comm)?,
         "killed" if comm.rank() == last => kill_myself(),
         "wait-for-signal" => {

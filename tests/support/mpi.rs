@@ -90,7 +90,8 @@ pub fn mpirun(kind: Kind, ranks: usize, limit: u32, program: &Path, args: &[&str
     if kind == Kind::OpenMpi {
         // Open MPI would tie each rank, with all its threads, to one core.
         command.args(["--oversubscribe", "--allow-run-as-root", "--bind-to", "none"]);
-        command.env("OMPI_MCA_odls_base_sigkill_timeout", "25");
+        // Seconds before TERM, and again before KILL; unless said, 1.
+        command.env("OMPI_MCA_odls_base_sigkill_timeout", "10");
     }
     command.arg(program).args(args).stdin(Stdio::null());
     for (name, _) in std::env::vars_os() {

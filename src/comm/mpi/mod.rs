@@ -148,10 +148,11 @@ impl Ranks {
     }
 
     /// Waits for all ranks to get here, but no longer than `at_most`.
-    pub(super) fn meet(&self, at_most: Duration) {
+    pub(super) fn meet(&self, at_most: Duration, meanwhile: &dyn Fn()) {
         let until = Instant::now() + at_most;
         let mut request = self.begin_barrier(self.ending);
         while Instant::now() < until && !self.test(&mut request) {
+            meanwhile();
             std::thread::sleep(Duration::from_millis(5));
         }
     }
@@ -164,6 +165,8 @@ impl Ranks {
             unsafe { libc::_exit(code.into()) }
         });
         drop(deadline);
+        // Launchers read what a rank prints through pipes, and drop what is in them when they end it.
+        std::thread::sleep(Duration::from_millis(200));
         // A thread that panicked within a call holds the mutex for ever.
         let until = Instant::now() + Duration::from_secs(2);
         let mut alone = self.calls.try_lock();

@@ -134,7 +134,8 @@ fn mistakes_stand_in_one_share_with_their_line() {
     let alone = input.scan(&mut [Gather::default()], &Unwatched).unwrap_err().to_string();
     assert!(alone.contains("2000"), "{alone}");
     for ranks in 1..=9 {
-        let scan = |rank| input.scan_share(Share { rank, ranks }, Keeping::Nothing, &mut [Gather::default()], &Unwatched);
+        let scan =
+            |rank| input.scan_share(Share { rank, ranks }, Keeping::Nothing, &mut [Gather::default()], &Unwatched);
         let errors: Vec<Error> = (0..ranks).filter_map(|rank| scan(rank).err()).collect();
         assert_eq!(errors.iter().map(ToString::to_string).collect::<Vec<_>>(), [alone.clone()], "{ranks} ranks");
     }

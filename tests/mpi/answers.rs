@@ -129,7 +129,8 @@ fn trials_scratch_and_a_graph_that_another_job_kept() {
     let (known, corners) = oracle(700, &edges);
     job.place.u32("edges.u32", &edges);
     fs::create_dir(job.place.path("scratch")).expect("a folder");
-    job.place.job("path = 'edges.u32'", "[job]\nworkdir = 'work'\nkeep = true\nscratch = 'scratch'\n[run]\ntrials = 3\n");
+    job.place
+        .job("path = 'edges.u32'", "[job]\nworkdir = 'work'\nkeep = true\nscratch = 'scratch'\n[run]\ntrials = 3\n");
     let report = job.report(3, &[]);
     assert_eq!(triangles(&report), known);
     assert_eq!(report["results"]["triangle"]["trials"].as_array().map(Vec::len), Some(3));

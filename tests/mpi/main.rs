@@ -33,10 +33,12 @@ const CORNERS: &str = "[triangle]\nper_vertex = true\n";
 struct Ranks {
     place: Place,
     built: &'static Built,
-    /// Variables of the environment by rank, and commands of the shell for it.
+    /// Lines of the shell by rank, one for each, before it begins: `export NAME=value`.
     on: Vec<(usize, String)>,
     /// Seconds that a run may take.
     limit: u32,
+    /// Whether Open MPI is to wait for ranks that it told to end.
+    patient: bool,
 }
 
 /// The MPI that most of these tests use: Open MPI, where it is installed.
@@ -51,13 +53,7 @@ impl Ranks {
     }
 
     fn of(built: &'static Built) -> Ranks {
-        Ranks { place: Place::new(), built, on: Vec::new(), limit: LIMIT }
-    }
-
-    /// Before rank `rank` begins, its shell does this: `"export NAME=value"`.
-    fn on(mut self, rank: usize, line: impl Into<String>) -> Ranks {
-        self.on.push((rank, line.into()));
-        self
+        Ranks { place: Place::new(), built, on: Vec::new(), limit: LIMIT, patient: false }
     }
 
     /// From here on ranks are as any other, and a run may take as long as it takes.
@@ -75,12 +71,15 @@ impl Ranks {
 
     fn command(&self, ranks: usize, args: &[&str]) -> Command {
         let cases: String = self.on.iter().map(|(rank, line)| format!("{rank}) {line};;\n")).collect();
-        let script =
-            format!("case \"${{OMPI_COMM_WORLD_RANK:-$PMI_RANK}}\" in\n{cases}esac\nexec \"$0\" \"$@\"");
+        let script = format!("case \"${{OMPI_COMM_WORLD_RANK:-$PMI_RANK}}\" in\n{cases}esac\nexec \"$0\" \"$@\"");
         let program = self.built.gpugraph.to_str().expect("text");
         let args = [&["-c", &script, program], args].concat();
         let mut command = mpirun(self.built.kind, ranks, self.limit, Path::new("sh"), &args);
         command.current_dir(self.place.path(""));
+        if !self.patient {
+            // Open MPI waits that long before it kills, whether or not ranks are gone already, and does so twice.
+            command.env("OMPI_MCA_odls_base_sigkill_timeout", "2");
+        }
         command
     }
 

@@ -4,7 +4,7 @@ use std::fs;
 use std::io::Write;
 use std::path::Path;
 
-use crate::support::{answer, complete, number, oracle, random_edges, shared, triangles};
+use crate::support::{Place, answer, complete, number, oracle, random_edges, shared, triangles};
 use crate::{CORNERS, KEEP, Ranks, files, same_files};
 
 const ALL: [&str; 2] = ["graph", "out"];
@@ -100,22 +100,24 @@ fn next_to_nothing_is_shared_too() {
     }
 }
 
-/// The least memory that does is found by asking: each rank spills what does not fit.
+/// 62 MiB are the least that does for the graph.
 #[test]
 fn little_memory_makes_every_rank_spill_and_changes_nothing() {
-    let Some(job) = Ranks::new() else { return };
-    job.place.job("kronecker = { scale = 18, edge_factor = 16, seed = 2 }", &format!("{KEEP}[limits]\nthreads = 2\n"));
+    let Some(mut job) = Ranks::new() else { return };
+    // Mapped files in memory would count as memory.
+    job.place = Place::on_disk();
+    job.place.job("kronecker = { scale = 19, edge_factor = 16, seed = 2 }", &format!("{KEEP}[limits]\nthreads = 2\n"));
     let alone = job.report(0, &[]);
     let stored = files(&job.place.workdir(), &["graph"]);
     for n in [2, 3] {
         job.forget();
-        let report = job.report(n, &["--set", "limits.host_memory=40MiB"]);
+        let report = job.report(n, &["--set", "limits.host_memory=64MiB"]);
         assert_eq!(answer(&report), answer(&alone), "{n} ranks");
         same_files("spilled", &files(&job.place.workdir(), &["graph"]), &stored);
         let spilled = report["stages"].as_array().expect("stages").iter().find(|s| s["name"] == "partition");
         assert!(number(spilled.expect("partition"), "written") > 1 << 20, "it did not spill: {report:#}");
         assert!(
-            number(&report, "limits.host_memory_peak") <= 40 << 20,
+            number(&report, "limits.host_memory_peak") <= 64 << 20,
             "{n} ranks went over their limit: {}",
             report["limits"]
         );

@@ -135,7 +135,7 @@ fn one_rank_fails_at_a_place_and_others_go_on() {
 fn a_spill_that_fails_on_one_rank_ends_all() {
     let Some(mut job) = Ranks::new() else { return };
     job.place.job(
-        "kronecker = { scale = 18, edge_factor = 16, seed = 2 }",
+        "kronecker = { scale = 19, edge_factor = 16, seed = 2 }",
         "[limits]\nthreads = 2\nhost_memory = '64MiB'\n",
     );
     for rank in [0, 2] {

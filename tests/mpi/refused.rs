@@ -3,7 +3,7 @@
 use std::fs;
 
 use crate::support::{Ran, answer, oracle, random_edges, triangles};
-use crate::{KEEP, Ranks, ended};
+use crate::{KEEP, Ranks, ended, signal_launcher};
 
 fn small(job: &Ranks) -> u64 {
     let edges = random_edges(300, 4000, 6);
@@ -109,12 +109,12 @@ fn no_input_and_mistakes_of_the_job_are_said_once() {
 fn a_workdir_in_use_is_refused_by_ranks_and_to_ranks() {
     let Some(job) = Ranks::new() else { return };
     let more = format!("{KEEP}[limits]\nthreads = 1\n");
-    job.place.job("kronecker = { scale = 20, edge_factor = 16, seed = 1 }", &more);
+    job.place.job("kronecker = { scale = 21, edge_factor = 16, seed = 1 }", &more);
     let mut first = job.start(2, &[]);
     assert!(first.until("ingest begins"));
-    ended(&job.run(2, &["--quiet"]), 5, &["rank 0: ", "pid "]);
     let alone: Ran = job.run(0, &["--quiet"]).expect(5);
     assert!(alone.error().contains("pid "), "{}", alone.err);
-    first.signal(10);
+    ended(&job.run(2, &["--quiet"]), 5, &["rank 0: ", "pid "]);
+    signal_launcher(&first, 10);
     assert_eq!(first.end().code, 75);
 }

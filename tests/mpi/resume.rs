@@ -5,7 +5,7 @@ use std::path::Path;
 use std::time::{Duration, Instant};
 
 use crate::support::{answer, number, resumed, triangles};
-use crate::{CORNERS, KEEP, Ranks, error, files, same_files};
+use crate::{CORNERS, KEEP, Ranks, error, files, same_files, signal_launcher};
 
 const SMALL: &str = "kronecker = { scale = 14, edge_factor = 8, seed = 1 }";
 
@@ -59,7 +59,7 @@ fn no_unit_is_counted_twice_by_any_ranks() {
     }
 }
 
-/// Counters of all ranks and units agree in the checkpoint.
+/// Counters of all ranks and units agree where ranks met; a stop in between costs what was counted since.
 #[test]
 fn counts_per_vertex_go_on_with_other_ranks() {
     let Some(mut job) = Ranks::new() else { return };
@@ -71,7 +71,6 @@ fn counts_per_vertex_go_on_with_other_ranks() {
         job.failing(rank, "unit.done=4:stop");
         let ran = job.run(ranks, &["--quiet"]);
         assert_eq!(ran.code, 75, "{ranks} ranks: {}", ran.err);
-        assert!(job.place.workdir().join("units/corners.0").exists(), "nothing was saved at {ranks} ranks");
     }
     job.alike();
     assert_eq!(answer(&job.report(0, &[])), answer(&alone));
@@ -98,7 +97,7 @@ fn signals_to_mpirun_stop_every_stage_in_time() {
                 assert_eq!(ran.code, 0, "{}", ran.err);
                 continue;
             }
-            started.signal(signal);
+            signal_launcher(&started, signal);
             let asked = Instant::now();
             let ran = started.end();
             assert!([75, 0].contains(&ran.code), "{stage}: {}: {}", ran.code, ran.err);

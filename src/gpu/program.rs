@@ -60,6 +60,8 @@ impl Program {
     /// # Errors
     /// [`Error::Lost`] if the program has no such kernel or the GPU not as much shared memory.
     pub fn kernel(&self, name: &'static str, shared: u32) -> Result<Kernel> {
+        // Whoever asks may be on a thread that has not used the GPU before.
+        self.device.context().bind_to_thread().map_err(|e| self.device.lost("take a thread", e))?;
         let function = self.module.load_function(name).map_err(|e| self.device.lost(name, e))?;
         if shared > 48 << 10 {
             let most = Attribute::CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES;

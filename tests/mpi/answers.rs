@@ -1,0 +1,158 @@
+//! Known answers: every number of ranks leaves the bytes that one process leaves.
+
+use std::fs;
+use std::io::Write;
+use std::path::Path;
+
+use crate::support::{Place, answer, complete, number, oracle, random_edges, shared, triangles};
+use crate::{CORNERS, KEEP, Ranks, files, same_files};
+
+const ALL: [&str; 2] = ["graph", "out"];
+
+/// Runs the job of this input by one process and by ranks: the same report and files, and `known` triangles.
+#[track_caller]
+fn agree(what: &str, job: &Ranks, input: &str, ranks: &[usize], known: Option<u64>) {
+    job.place.job(input, &format!("{KEEP}{CORNERS}[limits]\nthreads = 2\n"));
+    job.forget();
+    let alone = job.report(0, &[]);
+    let stored = files(&job.place.workdir(), &ALL);
+    known.map(|known| assert_eq!(triangles(&alone), known, "{what}"));
+    for &n in ranks {
+        job.forget();
+        let report = job.report(n, &[]);
+        let what = format!("{what} by {n} ranks");
+        assert_eq!(answer(&report), answer(&alone), "{what}");
+        assert_eq!(number(&report, "ranks"), n as u64, "{what}");
+        same_files(&what, &files(&job.place.workdir(), &ALL), &stored);
+    }
+}
+
+#[test]
+fn published_graphs_of_every_format() {
+    let (Some(job), Some(folder)) = (Ranks::new(), shared()) else { return };
+    for (name, known, ranks) in [
+        ("lagraph/karate.mtx", 45, &[1, 2, 8][..]),
+        ("cugraph/email-Eu-core.csv", 105_461, &[2, 3]),
+        ("networkit/jazz.graph", 17_899, &[3, 8]),
+        ("dimacs/rome99.gr", 132, &[2]),
+        ("snap/wiki-Vote.txt", 608_389, &[1, 2, 3, 8]),
+        ("snap/facebook_combined.txt.gz", 1_612_010, &[3]),
+        ("gapbs/4.el", 105, &[8]),
+    ] {
+        agree(name, &job, &format!("path = '{}'", folder.join(name).display()), ranks, Some(known));
+    }
+}
+
+#[test]
+fn binary_packed_sparse_and_several_files() {
+    let Some(job) = Ranks::new() else { return };
+    let edges = random_edges(900, 30_000, 5);
+    let known = Some(oracle(900, &edges).0);
+    let place = &job.place;
+    place.u32("edges.u32", &edges);
+    agree("u32", &job, "path = 'edges.u32'", &[2, 3, 8], known);
+    let step = u64::MAX / 899;
+    place.u64("sparse.u64", &edges.iter().map(|pair| pair.map(|id| id * step)).collect::<Vec<_>>());
+    agree("sparse ids", &job, "path = 'sparse.u64'", &[2, 3, 8], known);
+    let text = |part: &[[u64; 2]]| part.iter().map(|[u, v]| format!("{u} {v}\n")).collect::<String>();
+    fs::create_dir(place.path("parts")).expect("a folder");
+    place.write("parts/a.txt", text(&edges[..10_000]));
+    pack_gz(&place.path("parts/b.txt.gz"), &text(&edges[10_000..20_000]));
+    place.write("parts/c.txt.zst", zstd::encode_all(text(&edges[20_000..]).as_bytes(), 1).expect("pack"));
+    agree("a folder", &job, "path = 'parts'", &[3, 8], known);
+    agree("a list", &job, "path = ['parts/c.txt.zst', 'parts/a.txt', 'parts/b.txt.gz']", &[2], known);
+}
+
+fn pack_gz(path: &Path, text: &str) {
+    let file = fs::File::create(path).expect("create");
+    let mut gz = flate2::write::GzEncoder::new(file, flate2::Compression::fast());
+    gz.write_all(text.as_bytes()).expect("write");
+    gz.finish().expect("finish");
+}
+
+#[test]
+fn generators() {
+    let Some(job) = Ranks::new() else { return };
+    agree("kronecker", &job, "kronecker = { scale = 14, edge_factor = 8, seed = 1 }", &[2, 3, 8], None);
+    agree("uniform", &job, "uniform = { scale = 12, edge_factor = 16, seed = 7 }", &[3], None);
+}
+
+/// Fewer edges, blocks and units than ranks.
+#[test]
+fn next_to_nothing_is_shared_too() {
+    let Some(job) = Ranks::new() else { return };
+    let place = &job.place;
+    place.u32("empty.u32", &[]);
+    place.write("empty.txt", "");
+    place.u32("edge.u32", &[[5, 2]]);
+    place.u32("loops.u32", &[[3, 3], [0, 0], [3, 3]]);
+    place.u32("clique.u32", &complete(4));
+    place.u64("sparse.u64", &[[1 << 60, 7], [7, 1 << 50], [1 << 50, 1 << 60]]);
+    for (name, ranks, known) in [
+        ("empty.u32", &[2, 8][..], 0),
+        ("empty.txt", &[3], 0),
+        ("edge.u32", &[1, 8], 0),
+        ("loops.u32", &[3], 0),
+        ("clique.u32", &[3, 8], 4),
+        ("sparse.u64", &[3], 1),
+    ] {
+        agree(name, &job, &format!("path = '{name}'"), ranks, Some(known));
+    }
+}
+
+/// 62 MiB are the least that does for the graph.
+#[test]
+fn little_memory_makes_every_rank_spill_and_changes_nothing() {
+    let Some(mut job) = Ranks::new() else { return };
+    // Mapped files in memory would count as memory.
+    job.place = Place::on_disk();
+    job.place.job("kronecker = { scale = 19, edge_factor = 16, seed = 2 }", &format!("{KEEP}[limits]\nthreads = 2\n"));
+    let alone = job.report(0, &[]);
+    let stored = files(&job.place.workdir(), &["graph"]);
+    for n in [2, 3] {
+        job.forget();
+        let report = job.report(n, &["--set", "limits.host_memory=64MiB"]);
+        assert_eq!(answer(&report), answer(&alone), "{n} ranks");
+        same_files("spilled", &files(&job.place.workdir(), &["graph"]), &stored);
+        let spilled = report["stages"].as_array().expect("stages").iter().find(|s| s["name"] == "partition");
+        assert!(number(spilled.expect("partition"), "written") > 1 << 20, "it did not spill: {report:#}");
+        assert!(
+            number(&report, "limits.host_memory_peak") <= 64 << 20,
+            "{n} ranks went over their limit: {}",
+            report["limits"]
+        );
+    }
+}
+
+#[test]
+fn trials_scratch_and_a_graph_that_another_job_kept() {
+    let Some(job) = Ranks::new() else { return };
+    let edges = random_edges(700, 24_000, 17);
+    let (known, corners) = oracle(700, &edges);
+    job.place.u32("edges.u32", &edges);
+    fs::create_dir(job.place.path("scratch")).expect("a folder");
+    job.place
+        .job("path = 'edges.u32'", "[job]\nworkdir = 'work'\nkeep = true\nscratch = 'scratch'\n[run]\ntrials = 3\n");
+    let report = job.report(3, &[]);
+    assert_eq!(triangles(&report), known);
+    assert_eq!(report["results"]["triangle"]["trials"].as_array().map(Vec::len), Some(3));
+    assert_eq!(fs::read_dir(job.place.path("scratch")).expect("a folder").count(), 0, "scratch is left behind");
+    fs::remove_file(job.place.path("edges.u32")).expect("remove");
+    let kept = files(&job.place.workdir(), &["graph"]);
+    for (n, workdir) in [(2, "two"), (0, "alone"), (8, "eight")] {
+        let text = format!("[job]\nworkdir = '{workdir}'\n[input]\nprepared = 'work'\n{CORNERS}[run]\ntrials = 2\n");
+        job.place.write("job.toml", text);
+        let ran = job.run(n, &["--quiet"]);
+        assert_eq!(ran.code, 0, "{n} ranks: {}", ran.err);
+        let out = job.place.path(workdir).join("out/triangles.npy");
+        assert_eq!(crate::support::npy::<u64>(&out), corners, "{n} ranks");
+    }
+    same_files("not theirs", &files(&job.place.workdir(), &["graph"]), &kept);
+    // A damaged one is refused, by name.
+    let block = job.place.workdir().join("graph/lower.000001.block");
+    let mut bytes = fs::read(&block).expect("read");
+    let half = bytes.len() / 2;
+    bytes[half] ^= 1;
+    fs::write(&block, bytes).expect("write");
+    crate::ended(&job.run(3, &["--quiet", "--fresh"]), 4, &["lower.000001.block"]);
+}

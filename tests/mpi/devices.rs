@@ -1,0 +1,80 @@
+//! Ranks with GPUs: the stand-in for CUDA under several of them.
+
+use std::collections::BTreeMap;
+use std::path::PathBuf;
+
+use crate::support::{answer, cuda_on_cpu, oracle, random_edges, triangles};
+use crate::{CORNERS, DEATH, KEEP, Ranks, ended, files, same_files};
+
+/// A job on the stand-in, its answer, and the files that the processor leaves.
+fn job(more: &str) -> Option<(Ranks, PathBuf, serde_json::Value, BTreeMap<String, Vec<u8>>)> {
+    let (job, cuda) = (Ranks::new()?, cuda_on_cpu()?);
+    let edges = random_edges(600, 20_000, 3);
+    job.place.u32("edges.u32", &edges);
+    job.place.job("path = 'edges.u32'", &format!("{KEEP}{more}[limits]\nthreads = 2\ngpu_memory = '64MiB'\n"));
+    let report = job.report(0, &["--set", "run.device=cpu"]);
+    assert_eq!(triangles(&report), oracle(600, &edges).0);
+    let stored = files(&job.place.workdir(), &["graph", "out"]);
+    job.forget();
+    Some((job, cuda, report, stored))
+}
+
+/// The lines of the shell by which a rank has a GPU.
+fn gpu(job: &Ranks, cuda: &std::path::Path) -> String {
+    format!("export LD_LIBRARY_PATH={} XDG_CACHE_HOME={}", cuda.display(), job.place.path("cache").display())
+}
+
+#[test]
+fn ranks_that_share_a_gpu_leave_the_same() {
+    let Some((mut job, cuda, known, stored)) = job(CORNERS) else { return };
+    for ranks in [2, 3] {
+        job.forget();
+        job.on = (0..ranks).map(|rank| (rank, gpu(&job, &cuda))).collect();
+        let ran = job.run(ranks, &["--quiet", "--set", "run.device=gpu"]);
+        assert_eq!(ran.code, 0, "{}", ran.err);
+        let said = ran.err.lines().filter(|line| line.contains("share a GPU")).count();
+        assert_eq!(said, 1, "said once: {}", ran.err);
+        let report = job.place.read_report();
+        assert_eq!((answer(&report), &report["device"]), (answer(&known), &"gpu".into()), "{ranks} ranks");
+        same_files("a GPU", &files(&job.place.workdir(), &["graph", "out"]), &stored);
+    }
+    // One GPU for two ranks, where that is not wanted.
+    ended(
+        &job.run(2, &["--quiet", "--fresh", "--set", "run.device=gpu", "--set", "run.gpu_sharing=refuse"]),
+        2,
+        &["2 ranks on ", "1 GPU", "gpu_sharing"],
+    );
+}
+
+#[test]
+fn ranks_without_a_gpu_beside_one_that_has_it() {
+    let Some((mut job, cuda, known, stored)) = job("") else { return };
+    for (with, ranks) in [(1, 3), (0, 2)] {
+        job.forget();
+        job.on = vec![(with, gpu(&job, &cuda))];
+        let ran = job.run(ranks, &["--quiet", "--set", "run.device=auto"]);
+        assert_eq!(ran.code, 0, "{}", ran.err);
+        assert_eq!(answer(&job.place.read_report()), answer(&known));
+        same_files("one GPU", &files(&job.place.workdir(), &["graph", "out"]), &stored);
+        // Not with less than was asked for.
+        let ran = job.run(ranks, &["--quiet", "--fresh", "--set", "run.device=gpu"]);
+        assert!([2, 9].contains(&ran.code) && crate::error(&ran).contains("GPU"), "{}: {}", ran.code, ran.err);
+    }
+}
+
+#[test]
+fn a_gpu_lost_on_one_rank_ends_the_job_which_goes_on_elsewhere() {
+    let Some((mut job, cuda, known, stored)) = job("") else { return };
+    for launch in ["3", "40"] {
+        job.forget();
+        job.limit = DEATH;
+        job.on = (0..2).map(|rank| (rank, gpu(&job, &cuda))).collect();
+        job.on[1].1 += &format!("; export CUDA_ON_CPU_FAIL_LAUNCH={launch}");
+        let ran = job.run(2, &["--quiet", "--set", "run.device=gpu"]);
+        ended(&ran, 9, &["rank 1: ", "CUDA_ERROR_"]);
+        job.alike();
+        let report = job.report(3, &["--set", "run.device=cpu"]);
+        assert_eq!(answer(&report), answer(&known));
+        same_files("after a lost GPU", &files(&job.place.workdir(), &["graph", "out"]), &stored);
+    }
+}

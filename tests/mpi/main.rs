@@ -1,0 +1,168 @@
+//! Jobs of several ranks: the real binary under the real mpirun leaves what one process leaves, byte by byte, however it is
+//! stopped, killed and resumed. Without MPI these tests skip themselves.
+
+#[path = "../support/mod.rs"]
+mod support;
+
+mod answers;
+mod deaths;
+mod devices;
+mod kinds;
+mod refused;
+mod resume;
+
+use std::collections::BTreeMap;
+use std::fs;
+use std::path::Path;
+use std::process::Command;
+
+use serde_json::Value;
+use support::mpi::{Built, Kind, built, mpirun};
+use support::{Place, Ran, Started};
+
+/// More than any of these jobs takes; a hang ends here.
+const LIMIT: u32 = 120;
+/// A job must not outlive one of its ranks for longer, in seconds.
+const DEATH: u32 = 30;
+
+/// Keeps what is made, so that it can be compared.
+const KEEP: &str = "[job]\nworkdir = 'work'\nkeep = true\n";
+const CORNERS: &str = "[triangle]\nper_vertex = true\n";
+
+/// A place with a job, and an MPI to run it with.
+struct Ranks {
+    place: Place,
+    built: &'static Built,
+    /// Lines of the shell by rank, one for each, before it begins: `export NAME=value`.
+    on: Vec<(usize, String)>,
+    /// Seconds that a run may take.
+    limit: u32,
+    /// Whether Open MPI is to wait for ranks that it told to end.
+    patient: bool,
+}
+
+/// The MPI that most of these tests use: Open MPI, where it is installed.
+fn one_mpi() -> Option<&'static Built> {
+    built().into_iter().next()
+}
+
+impl Ranks {
+    /// Nothing where there is no MPI.
+    fn new() -> Option<Ranks> {
+        Some(Ranks::of(one_mpi()?))
+    }
+
+    fn of(built: &'static Built) -> Ranks {
+        Ranks { place: Place::new(), built, on: Vec::new(), limit: LIMIT, patient: false }
+    }
+
+    /// From here on ranks are as any other, and a run may take as long as it takes.
+    fn alike(&mut self) {
+        self.on.clear();
+        self.limit = LIMIT;
+    }
+
+    /// Failpoints of one rank, for the runs until [`Self::alike`], which must end in time.
+    fn failing(&mut self, rank: usize, rules: &str) {
+        self.alike();
+        self.limit = DEATH;
+        self.on.push((rank, format!("export GPUGRAPH_FAILPOINTS='{rules}'")));
+    }
+
+    fn command(&self, ranks: usize, args: &[&str]) -> Command {
+        let cases: String = self.on.iter().map(|(rank, line)| format!("{rank}) {line};;\n")).collect();
+        let script = format!("case \"${{OMPI_COMM_WORLD_RANK:-$PMI_RANK}}\" in\n{cases}esac\nexec \"$0\" \"$@\"");
+        let program = self.built.gpugraph.to_str().expect("text");
+        let args = [&["-c", &script, program], args].concat();
+        let mut command = mpirun(self.built.kind, ranks, self.limit, Path::new("sh"), &args);
+        command.current_dir(self.place.path(""));
+        if !self.patient {
+            // Open MPI waits that long before it kills, whether or not ranks are gone already, and does so twice.
+            command.env("OMPI_MCA_odls_base_sigkill_timeout", "2");
+        }
+        command
+    }
+
+    /// `run job.toml` by so many ranks; 0 is one process without MPI.
+    fn run(&self, ranks: usize, more: &[&str]) -> Ran {
+        let args = [&["run", "job.toml"], more].concat();
+        match ranks {
+            0 => self.place.gpugraph(&args),
+            _ => Ran::command(&mut self.command(ranks, &args)),
+        }
+    }
+
+    /// The same, to be watched by the log.
+    fn start(&self, ranks: usize, more: &[&str]) -> Started {
+        let args = [&["run", "job.toml"], more].concat();
+        match ranks {
+            0 => self.place.start(more),
+            _ => Started::new(&mut self.command(ranks, &args)),
+        }
+    }
+
+    /// Runs the job to its end; its report.
+    #[track_caller]
+    fn report(&self, ranks: usize, more: &[&str]) -> Value {
+        let ran = self.run(ranks, &[&["--quiet"], more].concat());
+        assert_eq!(ran.code, 0, "{ranks} ranks: {}", ran.err);
+        self.place.read_report()
+    }
+
+    /// Removes the workdir.
+    fn forget(&self) {
+        let _ = fs::remove_dir_all(self.place.workdir());
+    }
+}
+
+/// Sends a signal to the launcher of a job by ranks, as a scheduler does; `timeout` stands before it.
+fn signal_launcher(job: &Started, number: i32) {
+    let of = |entry: fs::DirEntry| {
+        let pid: u32 = entry.file_name().to_str()?.parse().ok()?;
+        let stat = fs::read_to_string(entry.path().join("stat")).ok()?;
+        let parent: u32 = stat.rsplit_once(')')?.1.split_whitespace().nth(1)?.parse().ok()?;
+        (parent == job.id()).then_some(pid)
+    };
+    for pid in fs::read_dir("/proc").expect("processes").flatten().filter_map(of) {
+        let _ = Command::new("kill").args([format!("-{number}"), pid.to_string()]).status();
+    }
+}
+
+/// The one line of cause; MPI may add lines of its own.
+#[track_caller]
+fn error(ran: &Ran) -> &str {
+    let mut lines = ran.err.lines().filter(|line| line.starts_with("error: "));
+    let line = lines.next().unwrap_or_else(|| panic!("no error line in {}", ran.err));
+    assert_eq!(lines.next(), None, "{}", ran.err);
+    line
+}
+
+/// Ended with this code and one line that has these words.
+#[track_caller]
+fn ended(ran: &Ran, code: i32, words: &[&str]) {
+    assert_eq!(ran.code, code, "{}", ran.err);
+    let line = error(ran);
+    words.iter().for_each(|word| assert!(line.contains(word), "{word} is not in {line}"));
+}
+
+/// The files that a job leaves in these folders of its workdir, by name.
+fn files(workdir: &Path, folders: &[&str]) -> BTreeMap<String, Vec<u8>> {
+    let mut found = BTreeMap::new();
+    for folder in folders {
+        for entry in fs::read_dir(workdir.join(folder)).into_iter().flatten() {
+            let path = entry.expect("an entry").path();
+            let name = path.strip_prefix(workdir).expect("inside").display().to_string();
+            found.insert(name, fs::read(&path).expect("read"));
+        }
+    }
+    found
+}
+
+/// Fails unless both hold the same files with the same bytes.
+#[track_caller]
+fn same_files(what: &str, found: &BTreeMap<String, Vec<u8>>, known: &BTreeMap<String, Vec<u8>>) {
+    assert_eq!(found.keys().collect::<Vec<_>>(), known.keys().collect::<Vec<_>>(), "{what}");
+    for (name, bytes) in known {
+        assert!(&found[name] == bytes, "{what}: {name} has other bytes");
+    }
+}

@@ -1,0 +1,160 @@
+//! Jobs that are stopped and go on with other numbers of ranks, or without MPI; files that are damaged in between.
+
+use std::fs;
+use std::path::Path;
+use std::time::{Duration, Instant};
+
+use crate::support::{answer, number, resumed, triangles};
+use crate::{CORNERS, KEEP, Ranks, error, files, same_files, signal_launcher};
+
+const SMALL: &str = "kronecker = { scale = 14, edge_factor = 8, seed = 1 }";
+
+fn hits(path: &Path, name: &str) -> u64 {
+    let text = fs::read_to_string(path).unwrap_or_default();
+    let found = text.lines().find_map(|line| line.strip_prefix(name)?.trim().parse().ok());
+    found.unwrap_or(0)
+}
+
+/// Stopped at 4 ranks, then at 3, at 1, without MPI, and at 8: the units of all runs are just those of one.
+#[test]
+fn no_unit_is_counted_twice_by_any_ranks() {
+    let Some(mut job) = Ranks::new() else { return };
+    if !cfg!(feature = "failpoints") {
+        println!("SKIPPED: built without the feature failpoints");
+        return;
+    }
+    job.place.job(SMALL, &format!("{KEEP}[limits]\nthreads = 2\n"));
+    let alone = job.report(0, &[]);
+    let stored = files(&job.place.workdir(), &["graph"]);
+    let units = number(&alone, "results.triangle.units");
+    job.forget();
+    let file = job.place.path("hits");
+    let count = format!("export GPUGRAPH_FAILPOINTS_COUNT={}", file.display());
+    let mut counted = 0;
+    for ranks in [4, 3, 1, 2] {
+        job.failing(0, "unit.done=6:stop");
+        job.on.push((0, count.clone()));
+        // One line of the shell for a rank.
+        let lines: Vec<_> = job.on.drain(..).map(|(_, line)| line).collect();
+        job.on.push((0, lines.join("; ")));
+        let ran = job.run(ranks, &["--quiet"]);
+        assert_eq!(ran.code, 75, "{ranks} ranks: {}", ran.err);
+        assert!(error(&ran).contains("SIGTERM"), "{}", ran.err);
+        let now = hits(&file, "unit.done");
+        assert!(now >= 6 && counted + now < units, "{counted} + {now} of {units}");
+        counted += now;
+        same_files("stopped", &files(&job.place.workdir(), &["graph"]), &stored);
+    }
+    job.alike();
+    job.on.push((0, count));
+    let report = job.report(8, &[]);
+    counted += hits(&file, "unit.done");
+    assert_eq!(counted, units, "units of all runs");
+    assert_eq!(answer(&report), answer(&alone));
+    assert_eq!(number(&report, "resumes"), 4);
+    assert_eq!(resumed(&report), ["ingest", "relabel", "partition", "sort"]);
+    // Done, it is not done again, by whomever.
+    for ranks in [3, 0] {
+        assert_eq!(answer(&job.report(ranks, &[])), answer(&alone));
+    }
+}
+
+/// Counters of all ranks and units agree where ranks met; a stop in between costs what was counted since.
+#[test]
+fn counts_per_vertex_go_on_with_other_ranks() {
+    let Some(mut job) = Ranks::new() else { return };
+    job.place.job(SMALL, &format!("{KEEP}{CORNERS}[limits]\nthreads = 2\n"));
+    let alone = job.report(0, &[]);
+    let stored = files(&job.place.workdir(), &["graph", "out"]);
+    job.forget();
+    for (rank, ranks) in [(0, 4), (0, 3), (0, 2)] {
+        job.failing(rank, "unit.done=4:stop");
+        let ran = job.run(ranks, &["--quiet"]);
+        assert_eq!(ran.code, 75, "{ranks} ranks: {}", ran.err);
+    }
+    job.alike();
+    assert_eq!(answer(&job.report(0, &[])), answer(&alone));
+    same_files("per vertex", &files(&job.place.workdir(), &["graph", "out"]), &stored);
+}
+
+/// The launcher passes the signal of a scheduler on.
+#[test]
+fn signals_to_mpirun_stop_every_stage_in_time() {
+    let Some(mut job) = Ranks::new() else { return };
+    job.patient = true;
+    let big = "kronecker = { scale = 20, edge_factor = 16, seed = 1 }";
+    for corners in ["", CORNERS] {
+        job.place.job(big, &format!("{KEEP}[limits]\nthreads = 1\nhost_memory = '128MiB'\n{corners}"));
+        job.forget();
+        let mut stopped = 0;
+        for (ranks, signal, stage) in
+            [(4, 10, "ingest"), (3, 10, "partition"), (4, 10, "sort"), (2, 15, "triangle"), (3, 10, "triangle")]
+        {
+            job.alike();
+            let mut started = job.start(ranks, &[]);
+            if !started.until(&format!("{stage} begins")) {
+                let ran = started.end();
+                assert_eq!(ran.code, 0, "{}", ran.err);
+                continue;
+            }
+            signal_launcher(&started, signal);
+            let asked = Instant::now();
+            let ran = started.end();
+            assert!([75, 0].contains(&ran.code), "{stage}: {}: {}", ran.code, ran.err);
+            // The contract's 8 s, and Open MPI's own time.
+            assert!(asked.elapsed() < Duration::from_secs(14), "{stage}: {:?}: {}", asked.elapsed(), ran.err);
+            if ran.code == 75 {
+                stopped += 1;
+                assert!(error(&ran).contains("stopped by SIG"), "{}", ran.err);
+            }
+        }
+        assert!(stopped >= 3, "too short a job to be stopped: {stopped}");
+        let report = job.report(0, &[]);
+        let found = triangles(&report);
+        if !corners.is_empty() {
+            assert_eq!(job.place.npy::<u64>("triangles").iter().sum::<u64>(), 3 * found);
+        }
+        job.place.job(big, "[job]\nworkdir = 'other'\n");
+        let ran = job.place.run(&["--quiet", "--fresh"]).expect(0);
+        assert!(ran.out.contains(&format!("triangles {found} ")), "{found} triangles, and {}", ran.out);
+    }
+}
+
+#[test]
+fn what_is_damaged_is_made_again_by_ranks_and_the_rest_kept() {
+    let Some(job) = Ranks::new() else { return };
+    job.place.job(SMALL, &format!("{KEEP}{CORNERS}[limits]\nthreads = 2\n"));
+    let alone = job.report(0, &[]);
+    let all = ["graph", "out"];
+    let stored = files(&job.place.workdir(), &all);
+    let made =
+        |name: &str| fs::metadata(job.place.workdir().join(name)).and_then(|meta| meta.modified()).expect("a time");
+    for (ranks, name, damage) in [
+        (3, "graph/lower.000003.block", "flipped"),
+        (2, "graph/lower.000011.block", "gone"),
+        (8, "graph/order", "flipped"),
+        (3, "graph/order", "cut"),
+        (2, "graph/degrees", "flipped"),
+        (3, "out/triangles.npy", "gone"),
+        (3, "manifest.json", "cut"),
+    ] {
+        let path = job.place.workdir().join(name);
+        let times: Vec<_> = stored.keys().map(|name| (name, made(name))).collect();
+        let mut bytes = fs::read(&path).expect("read");
+        let half = bytes.len() / 2;
+        match damage {
+            "flipped" => bytes[half] ^= 4,
+            _ => bytes.truncate(half),
+        }
+        match damage {
+            "gone" => fs::remove_file(&path).expect("remove"),
+            _ => fs::write(&path, &bytes).expect("write"),
+        }
+        let report = job.report(ranks, &[]);
+        let what = format!("{name} {damage}, {ranks} ranks");
+        assert_eq!(answer(&report), answer(&alone), "{what}");
+        same_files(&what, &files(&job.place.workdir(), &all), &stored);
+        let blocks = times.iter().filter(|(other, _)| other.ends_with(".block") && *other != name);
+        blocks.for_each(|(other, time)| assert_eq!(made(other), *time, "{what}: {other} was made again"));
+    }
+}

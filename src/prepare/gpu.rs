@@ -10,13 +10,11 @@ use super::partition::{Placing, gpu::Placers, route::Route};
 use super::sort::{Sorting, gpu::Sorters};
 use crate::config::size;
 use crate::error::Result;
-use crate::gpu::{Grid, Workspace};
+use crate::formats::Edges;
+use crate::gpu::Workspace;
 use crate::graph::layout::Bins;
 use crate::memory::Budget;
 use std::ops::DerefMut;
-
-/// Threads of a block, as in the kernels.
-pub(super) const THREADS: u32 = 256;
 
 /// Prepares with a GPU.
 pub struct Gpu<W>(W);
@@ -79,13 +77,30 @@ impl<W: DerefMut<Target = Workspace>> Accelerator for Gpu<W> {
     }
 }
 
-/// Blocks of threads for `items`, at most as many as fill the GPU.
-pub(super) fn grid(items: u64, most: u32) -> Grid {
-    let blocks = items.div_ceil(u64::from(THREADS)).min(u64::from(most)) as u32;
-    Grid { blocks, threads: THREADS, shared: 0 }
-}
-
-/// Blocks that fill the GPU with short work.
-pub(super) fn wide(workspace: &Workspace) -> u32 {
-    8 * workspace.device.multiprocessors()
+/// Hands `edges` to `push` as pairs of 32-bit ids, all that a GPU can name; an edge of a larger id goes to `beyond`.
+pub(super) fn narrow<T>(
+    to: &mut T,
+    edges: Edges<'_>,
+    push: impl Fn(&mut T, &[u32]) -> Result<()>,
+    beyond: impl Fn(&mut T, u64, u64) -> Result<()>,
+) -> Result<()> {
+    let edges = match edges {
+        Edges::Narrow(edges) => return push(to, edges.as_flattened()),
+        Edges::Wide(edges) => edges,
+    };
+    let mut narrow = [[0u32; 2]; 512];
+    for edges in edges.chunks(narrow.len()) {
+        let mut filled = 0;
+        for &[u, v] in edges {
+            match (u32::try_from(u), u32::try_from(v)) {
+                (Ok(u), Ok(v)) => {
+                    narrow[filled] = [u, v];
+                    filled += 1;
+                }
+                _ => beyond(to, u, v)?,
+            }
+        }
+        push(to, narrow[..filled].as_flattened())?;
+    }
+    Ok(())
 }

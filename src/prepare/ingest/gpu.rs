@@ -5,9 +5,9 @@ use super::{Counting, Found};
 use crate::config::size;
 use crate::error::{Error, Result};
 use crate::formats::{Edges, Visitor};
-use crate::gpu::{Arena, Kernel, Lane, Span, Workspace, sources, span_bytes};
+use crate::gpu::{Kernel, Lane, Span, Workspace, sources, span_bytes};
 use crate::memory::{Budget, Buffer, at_least};
-use crate::prepare::gpu::{grid, wide};
+use crate::prepare::gpu::narrow;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, PoisonError, RwLock};
 
@@ -43,7 +43,6 @@ pub struct Counters<'w> {
 struct Shared {
     count: Kernel,
     carry: Kernel,
-    wide: u32,
     degrees: Span<u32>,
     /// Whether ids may come that have no degree for want of memory, and how much there is.
     is_part: bool,
@@ -62,9 +61,8 @@ struct Counter<'w> {
     lane: Lane<'w>,
     raw: Span<u32>,
     told: Span<u32>,
-    /// Words of a batch, and of those in the slot at hand.
+    /// Words of a batch.
     batch: usize,
-    filled: usize,
     /// Words of the batch in each slot whose result was not looked at.
     pending: Vec<usize>,
     found: Found,
@@ -91,24 +89,23 @@ impl<'w> Counters<'w> {
     /// [`Error::Lost`].
     pub fn new(workspace: &'w mut Workspace, plan: Plan, expected: u64, budget: &Budget) -> Result<Self> {
         let kernel = |name| workspace.kernel(&sources::INGEST, name);
-        let (count, carry, wide) = (kernel("count_degrees")?, kernel("carry_degrees")?, wide(workspace));
+        let (count, carry) = (kernel("count_degrees")?, kernel("carry_degrees")?);
         let Workspace { queue, uploader, arena, .. } = workspace;
-        let (degrees, carried) = (take(arena, plan.ids)?, take(arena, MOST_CARRIED + 1)?);
+        let (degrees, carried) = (arena.take_planned(plan.ids)?, arena.take_planned(MOST_CARRIED + 1)?);
         queue.fill(degrees, 0)?;
         queue.fill(carried, 0)?;
         queue.finish()?;
         let (ends, carrying) = (AtomicU64::new(0), RwLock::new(()));
         let (is_part, memory) = (plan.is_part, arena.bytes());
-        let shared = Shared { count, carry, wide, degrees, is_part, memory, carried, expected, ends, carrying };
+        let shared = Shared { count, carry, degrees, is_part, memory, carried, expected, ends, carrying };
         let shared = Arc::new(shared);
         let lanes = uploader.lanes()?.into_iter().take(plan.lanes).map(|lane| {
             Ok(Counter {
                 shared: shared.clone(),
                 pending: vec![0; lane.slots()],
-                raw: take(arena, plan.batch)?,
-                told: take(arena, FOUND as u64)?,
+                raw: arena.take_planned(plan.batch)?,
+                told: arena.take_planned(FOUND as u64)?,
                 batch: plan.batch as usize,
-                filled: 0,
                 found: Found::none(expected),
                 lane,
             })
@@ -116,10 +113,6 @@ impl<'w> Counters<'w> {
         let lanes = lanes.collect::<Result<_>>()?;
         Ok(Counters { lanes, shared, budget: budget.clone() })
     }
-}
-
-fn take(arena: &mut Arena, len: u64) -> Result<Span<u32>> {
-    arena.take(len).ok_or_else(|| Error::internal("share out GPU memory", "less than planned"))
 }
 
 impl Counting for Counters<'_> {
@@ -180,14 +173,10 @@ impl Counter<'_> {
     /// Takes pairs of ids, as many as there are.
     fn push(&mut self, mut ids: &[u32]) -> Result<()> {
         while !ids.is_empty() {
-            if self.filled == 0 {
+            if self.lane.filled() == 0 {
                 self.look_back_at_turn()?;
             }
-            let (now, later) = ids.split_at(ids.len().min(self.batch - self.filled));
-            self.lane.slot()?[self.filled..][..now.len()].copy_from_slice(now);
-            self.filled += now.len();
-            ids = later;
-            if self.filled == self.batch {
+            if self.lane.put(&mut ids, self.batch)? {
                 self.launch()?;
             }
         }
@@ -196,25 +185,25 @@ impl Counter<'_> {
 
     /// Counts what is in the slot.
     fn launch(&mut self) -> Result<()> {
-        if self.filled == 0 {
+        let Counter { shared, lane, raw, told, .. } = self;
+        let filled = lane.filled();
+        if filled == 0 {
             return Ok(());
         }
-        let Counter { shared, lane, raw, told, filled, .. } = self;
-        let pairs = *filled as u64 / 2;
+        let pairs = filled as u64 / 2;
         {
             let _go = shared.carrying.read().unwrap_or_else(PoisonError::into_inner);
             lane.queue().fill(*told, 0)?;
-            lane.send(*filled, *raw)?;
+            lane.send(*raw)?;
             let shift = self.found.sample.shift();
             let (degrees, end) = (shared.degrees.address(), shared.degrees.len() as u32);
             let arguments = (raw.address(), pairs as u32, degrees, end, shift, told.address());
             // SAFETY: as the kernel declares them; all spans stay while the lane does.
-            unsafe { lane.queue().launch(&shared.count, grid(pairs, shared.wide), arguments)? };
+            unsafe { lane.queue().launch(&shared.count, lane.queue().grid(pairs), arguments)? };
         }
         lane.fetch(*told, self.batch)?;
-        self.pending[lane.turn()] = *filled;
+        self.pending[lane.turn()] = filled;
         lane.pass()?;
-        *filled = 0;
         let before = shared.ends.fetch_add(2 * pairs, Ordering::Relaxed);
         if before / CARRY_EVERY != (before + 2 * pairs) / CARRY_EVERY {
             // Nobody queues more until it is done: what is queued is far less than what may still be added.
@@ -222,7 +211,7 @@ impl Counter<'_> {
             let (ids, carried) = (shared.degrees.len(), shared.carried.address());
             let arguments = (shared.degrees.address(), ids, CARRY, carried, MOST_CARRIED as u32);
             // SAFETY: as above.
-            unsafe { lane.queue().launch(&shared.carry, grid(ids, shared.wide), arguments)? };
+            unsafe { lane.queue().launch(&shared.carry, lane.queue().grid(ids), arguments)? };
             lane.queue().finish()?;
         }
         Ok(())
@@ -270,34 +259,16 @@ impl Counter<'_> {
     }
 
     /// An edge that the GPU's 32 bits can't name.
-    fn wide(&mut self, u: u64, v: u64) {
+    fn beyond(&mut self, u: u64, v: u64) -> Result<()> {
         self.found.largest = self.found.largest.max(Some(u.max(v)));
         self.found.loops += u64::from(u == v);
         self.found.missed |= u != v;
+        Ok(())
     }
 }
 
 impl Visitor for Counter<'_> {
     fn visit(&mut self, edges: Edges<'_>) -> Result<()> {
-        match edges {
-            Edges::Narrow(edges) => self.push(edges.as_flattened()),
-            Edges::Wide(edges) => {
-                let mut narrow = [[0u32; 2]; 512];
-                for edges in edges.chunks(narrow.len()) {
-                    let mut filled = 0;
-                    for &[u, v] in edges {
-                        match (u32::try_from(u), u32::try_from(v)) {
-                            (Ok(u), Ok(v)) => {
-                                narrow[filled] = [u, v];
-                                filled += 1;
-                            }
-                            _ => self.wide(u, v),
-                        }
-                    }
-                    self.push(narrow[..filled].as_flattened())?;
-                }
-                Ok(())
-            }
-        }
+        narrow(self, edges, Counter::push, Counter::beyond)
     }
 }

@@ -3,11 +3,11 @@
 
 use super::route::Route;
 use super::{LINE, Placing, WORDS, changed};
-use crate::error::{Error, Result};
+use crate::error::Result;
 use crate::formats::{Edges, Visitor};
 use crate::gpu::{Arena, Grid, Kernel, Lane, Source, Span, Workspace, sources, span_bytes};
 use crate::memory::bytes_of;
-use crate::prepare::gpu::{grid, wide};
+use crate::prepare::gpu::narrow;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
@@ -41,7 +41,6 @@ struct Shared<'w, 'r, 'p> {
     plan_lines: Kernel,
     fill_lines: Kernel,
     keep_rest: Kernel,
-    wide: u32,
     bins: Bins,
 }
 
@@ -81,9 +80,8 @@ struct Placer<'w, 'r, 'p> {
     /// What kernels count, then where each bin's lines start.
     told: Span<u32>,
     unit: Gathered,
-    /// Words of a batch, and of those in the slot at hand.
+    /// Words of a batch.
     batch: usize,
-    filled: usize,
     /// Edges that are gathered at most, and that may be.
     gathered: u64,
     most: u64,
@@ -150,33 +148,29 @@ impl<'w, 'r, 'p> Placers<'w, 'r, 'p> {
     ) -> Result<Self> {
         let kernel = |name| workspace.kernel(&sources::PARTITION, name);
         let (gather, plan_lines) = (kernel("gather_edges")?, kernel("plan_lines")?);
-        let (fill_lines, keep_rest, wide) = (kernel("fill_lines")?, kernel("keep_rest")?, wide(workspace));
+        let (fill_lines, keep_rest) = (kernel("fill_lines")?, kernel("keep_rest")?);
         let Workspace { queue, uploader, arena, .. } = workspace;
         let (mantissa, of_granule) = route.bins().table();
         let wanted = |&bin: &u32| if route.wants(bin as usize) { bin } else { NO_BIN };
         let of_granule: Vec<u32> = of_granule.iter().map(wanted).collect();
         let starts: Vec<u32> = route.bins().spans.iter().map(|span| span.rows.start as u32).collect();
-        let on_gpu = take(arena, map.len() as u64)?;
+        let on_gpu = arena.take_planned::<u32>(map.len() as u64)?;
         uploader.upload(&[(Source::Memory(bytes_of(map)), on_gpu.as_bytes())], &|| Ok(()))?.wait()?;
         let tables = [&of_granule, &starts].map(|table| {
-            let span = take(arena, table.len() as u64)?;
+            let span = arena.take_planned::<u32>(table.len() as u64)?;
             queue.write(table, span).map(|()| span.address())
         });
         let [of_granule, starts] = tables;
         let count = route.bins().spans.len() as u32;
         let (of_granule, starts) = (of_granule?, starts?);
         let bins = Bins { map: on_gpu.address(), ids: map.len() as u32, mantissa, of_granule, starts, count };
-        let shared = Shared { route, source, gather, plan_lines, fill_lines, keep_rest, wide, bins };
+        let shared = Shared { route, source, gather, plan_lines, fill_lines, keep_rest, bins };
         let shared = Arc::new(shared);
         let lanes = uploader.lanes()?.into_iter().take(plan.lanes).enumerate();
         let placer = |(number, lane)| Placer::new(shared.clone(), lane, number, plan, arena);
         let lanes = lanes.map(placer).collect::<Result<_>>()?;
         Ok(Placers { lanes })
     }
-}
-
-fn take(arena: &mut Arena, len: u64) -> Result<Span<u32>> {
-    arena.take(len).ok_or_else(|| Error::internal("share out GPU memory", "less than planned"))
 }
 
 impl Placing for Placers<'_, '_, '_> {
@@ -200,26 +194,27 @@ impl<'w, 'r, 'p> Placer<'w, 'r, 'p> {
         plan: Plan,
         arena: &mut Arena,
     ) -> Result<Self> {
+        let mut take = |len| arena.take_planned::<u32>(len);
         let bins = u64::from(shared.bins.count);
-        let lines = take(arena, most_lines(plan.gathered, bins) * WORDS as u64)?;
-        let told = take(arena, COUNTS + bins + 1)?;
-        let counts = take(arena, bins)?;
+        let lines = take(most_lines(plan.gathered, bins) * WORDS as u64)?;
+        let told = take(COUNTS + bins + 1)?;
+        let counts = take(bins)?;
         let unit = Gathered {
-            edges: take(arena, 2 * plan.gathered)?.address(),
+            edges: take(2 * plan.gathered)?.address(),
             counts: counts.address(),
             line_starts: told.part(COUNTS..u64::MAX).address(),
-            rest_starts: take(arena, bins)?.address(),
-            placed: take(arena, bins)?.address(),
+            rest_starts: take(bins)?.address(),
+            placed: take(bins)?.address(),
             lines: lines.address(),
-            rest: take(arena, 2 * LINE as u64 * bins)?.address(),
+            rest: take(2 * LINE as u64 * bins)?.address(),
             words: told.address(),
         };
-        let raw = take(arena, plan.batch)?;
+        let raw = take(plan.batch)?;
         lane.queue().fill(counts, 0)?;
         lane.queue().fill(told, 0)?;
         let (batch, most) = (plan.batch as usize, plan.gathered);
         let (turns, making, storing) = (0, Duration::ZERO, Duration::ZERO);
-        let (filled, gathered, loops) = (0, 0, 0);
+        let (gathered, loops) = (0, 0);
         Ok(Placer {
             shared,
             lane,
@@ -229,7 +224,6 @@ impl<'w, 'r, 'p> Placer<'w, 'r, 'p> {
             told,
             unit,
             batch,
-            filled,
             gathered,
             most,
             loops,
@@ -242,11 +236,7 @@ impl<'w, 'r, 'p> Placer<'w, 'r, 'p> {
     /// Takes pairs of ids, as many as there are.
     fn push(&mut self, mut ids: &[u32]) -> Result<()> {
         while !ids.is_empty() {
-            let (now, later) = ids.split_at(ids.len().min(self.batch - self.filled));
-            self.lane.slot()?[self.filled..][..now.len()].copy_from_slice(now);
-            self.filled += now.len();
-            ids = later;
-            if self.filled == self.batch {
+            if self.lane.put(&mut ids, self.batch)? {
                 self.gather()?;
             }
         }
@@ -255,17 +245,16 @@ impl<'w, 'r, 'p> Placer<'w, 'r, 'p> {
 
     /// Gathers the edges of the slot on the GPU.
     fn gather(&mut self) -> Result<()> {
-        let pairs = self.filled as u64 / 2;
+        let Placer { shared, lane, raw, unit, .. } = self;
+        let pairs = lane.filled() as u64 / 2;
         if pairs == 0 {
             return Ok(());
         }
-        let Placer { shared, lane, raw, unit, .. } = self;
-        lane.send(self.filled, *raw)?;
+        lane.send(*raw)?;
         let arguments = (raw.address(), pairs as u32, shared.bins, *unit);
         // SAFETY: as the kernel declares them; there is room for `most` edges, which `gathered` does not exceed.
-        unsafe { lane.queue().launch(&shared.gather, grid(pairs, shared.wide), arguments)? };
+        unsafe { lane.queue().launch(&shared.gather, lane.queue().grid(pairs), arguments)? };
         lane.pass()?;
-        self.filled = 0;
         self.gathered += pairs;
         // The next batch must find room.
         if self.gathered + self.batch as u64 / 2 > self.most { self.hand_over(false).map(drop) } else { Ok(()) }
@@ -277,7 +266,7 @@ impl<'w, 'r, 'p> Placer<'w, 'r, 'p> {
         let Placer { shared, lane, number, lines, told, unit, gathered, .. } = self;
         let started = Instant::now();
         let bins = shared.bins.count;
-        let (queue, by_edge) = (lane.queue(), grid(*gathered, shared.wide));
+        let (queue, by_edge) = (lane.queue(), lane.queue().grid(*gathered));
         if last {
             // No neighbour is where no edge is.
             queue.fill(*lines, 0xff)?;
@@ -318,6 +307,15 @@ impl<'w, 'r, 'p> Placer<'w, 'r, 'p> {
         Ok(u64::from(counts[2]) | (u64::from(counts[3]) << 32))
     }
 
+    /// An edge that the GPU's 32 bits can't name. But for loops, ingest met none.
+    fn beyond(&mut self, u: u64, v: u64) -> Result<()> {
+        if u != v {
+            return Err(changed(self.shared.source));
+        }
+        self.loops += 1;
+        Ok(())
+    }
+
     fn finish(mut self) -> Result<u64> {
         self.gather()?;
         let loops = self.loops + self.hand_over(true)?;
@@ -330,26 +328,6 @@ impl<'w, 'r, 'p> Placer<'w, 'r, 'p> {
 
 impl Visitor for Placer<'_, '_, '_> {
     fn visit(&mut self, edges: Edges<'_>) -> Result<()> {
-        match edges {
-            Edges::Narrow(edges) => self.push(edges.as_flattened()),
-            Edges::Wide(edges) => {
-                let mut narrow = [[0u32; 2]; 512];
-                for edges in edges.chunks(narrow.len()) {
-                    let mut filled = 0;
-                    for &[u, v] in edges {
-                        match (u32::try_from(u), u32::try_from(v)) {
-                            (Ok(u), Ok(v)) => {
-                                narrow[filled] = [u, v];
-                                filled += 1;
-                            }
-                            _ if u == v => self.loops += 1,
-                            _ => return Err(changed(self.shared.source)),
-                        }
-                    }
-                    self.push(narrow[..filled].as_flattened())?;
-                }
-                Ok(())
-            }
-        }
+        narrow(self, edges, Placer::push, Placer::beyond)
     }
 }

@@ -3,17 +3,15 @@
 #![allow(unsafe_code)] // kernel launches
 
 use super::{PartReader, Rows, SortBin, Sorted, Sorter, Sorting};
-use crate::error::{Error, Result};
-use crate::gpu::{Arena, Grid, Kernel, Lane, Span, Workspace, sources, span_bytes};
+use crate::error::Result;
+use crate::gpu::{Arena, Kernel, Lane, Scan, Span, Workspace, sources, span_bytes};
 use crate::graph::degrees::Degrees;
 use crate::graph::layout::Bins;
-use crate::prepare::gpu::{THREADS, grid, wide};
 use crate::prepare::partition::{LINE, WORDS};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 // As in the kernels.
-const SCAN_TILE: u64 = 4096;
 const WORDS_TOLD: usize = 4;
 
 /// How memory is shared out.
@@ -43,10 +41,7 @@ struct Kernels {
     sort_warp_rows: Kernel,
     sort_block_rows: Kernel,
     join_rows: Kernel,
-    scan_sums: Kernel,
-    scan_tiles: Kernel,
-    scan_values: Kernel,
-    wide: u32,
+    scan: Scan,
 }
 
 /// The kernels' `Bin`.
@@ -87,13 +82,12 @@ struct Room {
 impl Room {
     fn bytes(lines: u64, rows: u64) -> u64 {
         let entries = 2 * span_bytes::<u32>(lines * LINE as u64);
-        let by_row = 5 * span_bytes::<u32>(rows + 1) + span_bytes::<u32>(rows / SCAN_TILE + 1);
+        let by_row = 5 * span_bytes::<u32>(rows + 1) + span_bytes::<u32>(Scan::scratch(rows + 1));
         span_bytes::<u32>(lines * WORDS as u64) + entries + by_row + span_bytes::<u32>(WORDS_TOLD as u64)
     }
 
     fn take(arena: &mut Arena, lines: u64, rows: u64) -> Result<Room> {
-        let mut take =
-            |len| arena.take(len).ok_or_else(|| Error::internal("share out GPU memory", "less than planned"));
+        let mut take = |len| arena.take_planned(len);
         Ok(Room {
             lines: take(lines * WORDS as u64)?,
             targets: take(lines * LINE as u64)?,
@@ -103,7 +97,7 @@ impl Room {
             starts: take(rows + 1)?,
             warp_rows: take(rows + 1)?,
             block_rows: take(rows + 1)?,
-            sums: take(rows / SCAN_TILE + 1)?,
+            sums: take(Scan::scratch(rows + 1))?,
             words: take(WORDS_TOLD as u64)?,
         })
     }
@@ -161,7 +155,6 @@ impl<'w> Sorters<'w> {
     /// [`Error::Lost`].
     pub fn new(workspace: &'w mut Workspace, plan: Plan) -> Result<Self> {
         let kernel = |name| workspace.kernel(&sources::SORT, name);
-        let scan = |name| workspace.kernel(&sources::SCAN, name);
         let kernels = Arc::new(Kernels {
             count_rows: kernel("count_rows")?,
             fill_rows: kernel("fill_rows")?,
@@ -169,14 +162,10 @@ impl<'w> Sorters<'w> {
             sort_warp_rows: kernel("sort_warp_rows")?,
             sort_block_rows: kernel("sort_block_rows")?,
             join_rows: kernel("join_rows")?,
-            scan_sums: scan("scan_sums")?,
-            scan_tiles: scan("scan_tiles")?,
-            scan_values: scan("scan_values")?,
-            wide: wide(workspace),
+            scan: Scan::load(workspace)?,
         });
         let Workspace { queue, uploader, arena, .. } = workspace;
-        let degrees = arena.take(plan.degrees);
-        let degrees = degrees.ok_or_else(|| Error::internal("share out GPU memory", "less than planned"))?;
+        let degrees = arena.take_planned(plan.degrees)?;
         queue.fill(degrees, 0)?;
         queue.finish()?;
         let lanes = uploader.lanes()?.into_iter().take(plan.lanes).map(|lane| {
@@ -280,62 +269,44 @@ impl OnGpu<'_> {
     /// Copies the lines of a bin to the GPU.
     fn upload(&mut self, bin: &PartReader<'_, '_>) -> Result<()> {
         let OnGpu { lane, room, scratch, .. } = self;
-        let (mut filled, mut sent) = (0, 0);
-        let slot = lane.slot_words();
-        let mut send = |lane: &mut Lane<'_>, words: usize| {
-            lane.send(words, room.lines.part(sent..u64::MAX))?;
-            sent += words as u64;
+        let (mut sent, slot) = (0, lane.slot_words());
+        let mut send = |lane: &mut Lane<'_>| {
+            lane.send(room.lines.part(sent..u64::MAX))?;
+            sent += lane.filled() as u64;
             lane.pass()
         };
         bin.for_each_chunk(scratch, |mut words| {
             while !words.is_empty() {
-                let (now, later) = words.split_at(words.len().min(slot - filled));
-                lane.slot()?[filled..][..now.len()].copy_from_slice(now);
-                filled += now.len();
-                words = later;
-                if filled == slot {
-                    send(lane, std::mem::take(&mut filled))?;
+                if lane.put(&mut words, slot)? {
+                    send(lane)?;
                 }
             }
             Ok(())
         })?;
-        if filled > 0 { send(lane, filled) } else { Ok(()) }
+        if lane.filled() > 0 { send(lane) } else { Ok(()) }
     }
 
     fn launch(&self, bin: Bin) -> Result<()> {
         let (kernels, queue, room) = (&*self.kernels, self.lane.queue(), &self.room);
         let values = u64::from(bin.rows) + 1;
-        queue.fill(room.ends.part(0..values), 0)?;
-        queue.fill(room.starts.part(0..values), 0)?;
+        let (ends, starts) = (room.ends.part(0..values), room.starts.part(0..values));
+        queue.fill(ends, 0)?;
+        queue.fill(starts, 0)?;
         queue.fill(room.words, 0)?;
-        let edges = grid(u64::from(bin.line_count) * 32, kernels.wide);
-        let by_row = grid(bin.rows.into(), kernels.wide);
+        let edges = queue.grid(u64::from(bin.line_count) * 32);
+        let by_row = queue.grid(bin.rows.into());
         // SAFETY: arguments as the kernels declare them; the room is for a bin of this size, and used by this queue alone
         // but for the degrees, which are added to by atomics.
         unsafe {
             queue.launch(&kernels.count_rows, edges, (bin,))?;
-            self.scan(room.ends, values)?;
+            kernels.scan.launch(queue, ends, room.sums)?;
             queue.launch(&kernels.fill_rows, edges, (bin,))?;
             queue.launch(&kernels.sort_short_rows, by_row, (bin,))?;
             // How many rows of these there are is known over there alone.
-            queue.launch(&kernels.sort_warp_rows, grid(u64::from(bin.rows) * 32, kernels.wide), (bin,))?;
-            queue.launch(&kernels.sort_block_rows, grid(u64::from(bin.rows) * 256, kernels.wide), (bin,))?;
-            self.scan(room.starts, values)?;
+            queue.launch(&kernels.sort_warp_rows, queue.grid(u64::from(bin.rows) * 32), (bin,))?;
+            queue.launch(&kernels.sort_block_rows, queue.grid(u64::from(bin.rows) * 256), (bin,))?;
+            kernels.scan.launch(queue, starts, room.sums)?;
             queue.launch(&kernels.join_rows, by_row, (bin,))
-        }
-    }
-
-    /// Replaces each value by the sum of those before it.
-    fn scan(&self, values: Span<u32>, count: u64) -> Result<()> {
-        let (kernels, queue) = (&*self.kernels, self.lane.queue());
-        let (tiles, sums) = (count.div_ceil(SCAN_TILE) as u32, self.room.sums.address());
-        let (values, count) = (values.address(), count as u32);
-        let grid = |blocks, threads| Grid { blocks, threads, shared: 0 };
-        // SAFETY: arguments as the kernels declare them; there is a sum for every tile.
-        unsafe {
-            queue.launch(&kernels.scan_sums, grid(tiles, THREADS), (values, count, sums))?;
-            queue.launch(&kernels.scan_tiles, grid(1, 1024), (sums, tiles))?;
-            queue.launch(&kernels.scan_values, grid(tiles, THREADS), (values, count, sums))
         }
     }
 }

@@ -5,24 +5,21 @@ use super::super::driver::Work;
 use super::super::parcels::{Parcel, Piece};
 use super::shares::most_tasks;
 use crate::error::{Error, Result};
-use crate::gpu::{Event, Grid, Kernel, Queue, Span, StopFlag, Workspace, sources};
+use crate::gpu::{Event, Grid, Kernel, Queue, Scan, Span, StopFlag, THREADS, Workspace, sources};
 use crate::graph::catalogue::Catalogue;
 use std::ops::Range;
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 use std::time::Duration;
 
-// As in kernels/triangle.cu and scan.cu.
+// As in kernels/triangle*.
 pub const LONGEST_HEAD: u64 = (1 << 22) - 1;
 pub const CHUNK: u64 = 4096;
 pub const FEW_HEADS: u64 = 32;
 pub const LONGEST_HASHED: u64 = 512;
-pub const SCAN_TILE: u64 = 4096;
 const MARK_BYTES: u32 = 4 * ((1 << 18) / 32 + 512);
 const TABLE_BYTES: u32 = 8 * 4 * 2 * LONGEST_HASHED as u32;
 const TALLY_BYTES: u32 = 16;
-const THREADS: u32 = 256;
-/// Entries that a block of threads scatters at once.
-const SCATTERED: u64 = 8 * 1024;
+const SCATTERED: u64 = 1024;
 
 /// Partner blocks counted at once: their counts lie in shared memory, and six blocks of threads should fit there.
 pub const MOST_PARTNERS: usize = 64;
@@ -31,35 +28,27 @@ pub const MOST_PARTNERS: usize = 64;
 pub struct Kernels {
     shift_starts: Kernel,
     count_heads: Kernel,
-    scan_sums: Kernel,
-    scan_tiles: Kernel,
-    scan_values: Kernel,
+    scan: Scan,
     scatter_heads: Kernel,
     list_tasks: Kernel,
     count_many: Kernel,
     count_few: Kernel,
-    /// Blocks that fill the GPU with short work.
-    wide: u32,
 }
 
 impl Kernels {
     /// Those for counts of all, or of each of the `corners` too.
     pub fn load(gpu: &Workspace, corners: bool) -> Result<Kernels> {
         let kernel = |name| gpu.kernel(&sources::TRIANGLE, name);
-        let scan = |name| gpu.kernel(&sources::SCAN, name);
         let (many, few) =
             if corners { ("count_many_corners", "count_few_corners") } else { ("count_many", "count_few") };
         Ok(Kernels {
             shift_starts: kernel("shift_starts")?,
             count_heads: kernel("count_heads")?,
-            scan_sums: scan("scan_sums")?,
-            scan_tiles: scan("scan_tiles")?,
-            scan_values: scan("scan_values")?,
+            scan: Scan::load(gpu)?,
             scatter_heads: kernel("scatter_heads")?,
             list_tasks: kernel("list_tasks")?,
             count_many: kernel(many)?,
             count_few: kernel(few)?,
-            wide: 8 * gpu.device.multiprocessors(),
         })
     }
 }
@@ -112,7 +101,7 @@ pub struct Front<'p> {
     pub first_row: u32,
     /// Where the heads of each row end.
     pub ends: Span<u32>,
-    /// Sums of tiles of these.
+    /// Scratch for adding these up.
     pub sums: Span<u32>,
     /// First row of each block.
     pub blocks: Span<u32>,
@@ -143,7 +132,7 @@ impl<'p> Front<'p> {
             resident: Resident { starts: arena.take(parcel.rows + 1)?, targets: arena.take(parcel.entries)? },
             first_row: parcel.first_row(graph),
             ends: arena.take(parcel.rows)?,
-            sums: arena.take(parcel.rows / SCAN_TILE + 1)?,
+            sums: arena.take(Scan::scratch(parcel.rows))?,
             blocks: arena.take(parcel.pieces.len() as u64)?,
             words: arena.take(4)?,
             heads: arena.take(heads)?,
@@ -182,18 +171,13 @@ pub struct Counting<'c> {
 }
 
 impl Counting<'_> {
-    fn wide(&self, items: u64, each: u64) -> Grid {
-        let blocks = items.div_ceil(each).min(u64::from(self.kernels.wide));
-        Grid { blocks: blocks as u32, threads: THREADS, shared: 0 }
-    }
-
     /// Starts of rows that were just copied count from the start of their block: makes them count from `entry` on.
     pub fn shift(&self, graph: &Catalogue, piece: &Piece, starts: Span<u32>, entry: u64) -> Result<()> {
         let base = (entry as u32).wrapping_sub(graph.block(piece.block).block().offsets[piece.rows.start]);
         if base == 0 {
             return Ok(());
         }
-        let grid = self.wide(starts.len(), u64::from(THREADS));
+        let grid = self.queue.grid(starts.len());
         let arguments = (starts.address(), starts.len() as u32, base);
         // SAFETY: as the kernel declares them; the span is the piece's.
         unsafe { self.queue.launch(&self.kernels.shift_starts, grid, arguments) }
@@ -204,7 +188,7 @@ impl Counting<'_> {
         for window in front.windows(work, piece.block) {
             let counts = front.counts_from(window.start);
             let arguments = (targets.address(), targets.len() as u32, window.start, window.end, counts);
-            let grid = self.wide(targets.len(), u64::from(THREADS));
+            let grid = self.queue.grid(targets.len());
             // SAFETY: as the kernel declares them; the window's rows are the front's.
             unsafe { self.queue.launch(&self.kernels.count_heads, grid, arguments)? };
         }
@@ -219,16 +203,8 @@ impl Counting<'_> {
         partner: &Parcel,
         Resident { starts, targets }: Resident,
     ) -> Result<()> {
-        let Kernels { scan_sums, scan_tiles, scan_values, scatter_heads, .. } = self.kernels;
-        let (rows, tiles) = (front.parcel.rows as u32, front.parcel.rows.div_ceil(SCAN_TILE) as u32);
-        let grid = |blocks, threads| Grid { blocks, threads, shared: 0 };
-        let (ends, sums) = (front.ends.address(), front.sums.address());
-        // SAFETY: arguments as the kernels declare them; there is a sum for every tile.
-        unsafe {
-            self.queue.launch(scan_sums, grid(tiles, THREADS), (ends, rows, sums))?;
-            self.queue.launch(scan_tiles, grid(1, 1024), (sums, tiles))?;
-            self.queue.launch(scan_values, grid(tiles, THREADS), (ends, rows, sums))?;
-        }
+        let Kernels { scan, scatter_heads, .. } = self.kernels;
+        scan.launch(self.queue, front.ends, front.sums)?;
         let mut row = 0;
         for (i, piece) in partner.pieces.iter().enumerate() {
             let rows = piece.rows.len() as u64;
@@ -236,7 +212,8 @@ impl Counting<'_> {
             for Range { start: low, end: high } in front.windows(work, piece.block) {
                 let (targets, heads, cursors) = (targets.address(), front.heads.address(), front.counts_from(low));
                 let arguments = (starts, rows as u32, entries, targets, low, high, i as u32, cursors, heads);
-                let grid = self.wide(piece.entries.len() as u64, SCATTERED);
+                // A warp for so many entries.
+                let grid = self.queue.grid((piece.entries.len() as u64).div_ceil(SCATTERED) * 32);
                 // SAFETY: as the kernel declares them; there is room for a head for every entry.
                 unsafe { self.queue.launch(scatter_heads, grid, arguments)? };
             }
@@ -279,7 +256,7 @@ impl Counting<'_> {
         let grid = |kernel: &Kernel, shared| -> Result<Grid> {
             Ok(Grid { blocks: kernel.blocks_at_once(THREADS, shared)?, threads: THREADS, shared })
         };
-        let rows = self.wide(front.parcel.rows, u64::from(THREADS));
+        let rows = self.queue.grid(front.parcel.rows);
         // SAFETY: arguments as the kernels declare them; all spans stay until the queue is finished.
         unsafe {
             self.queue.launch(list_tasks, rows, (pair, front.tasks.address()))?;

@@ -55,37 +55,51 @@ pub fn end_with(error: &Error) -> ! {
     let several = comm.is_some_and(|comm| comm.ranks() > 1);
     let rank = comm.map_or_else(|| launch::rank(&|name| std::env::var(name).ok()), Comm::rank);
     let started_together = several || launch::started(&|name| std::env::var(name).ok()) != launch::Started::Alone;
+    // For the others too: not every launcher minds a rank that is gone.
+    let leave = || -> ! {
+        match comm {
+            Some(comm) => comm.abort(code),
+            None => std::process::exit(code.into()),
+        }
+    };
     if started_together {
-        // Where another rank has ended the job, all is said.
-        let asked = signals::stop_requested().is_some();
-        let leave = || {
-            if ENDING.load(SeqCst) || !asked && signals::stop_requested().is_some() {
-                std::process::exit(code.into());
+        // Where another rank has ended the job since, all is said.
+        let (ending, asked) = (ENDING.load(SeqCst), signals::stop_requested().is_some());
+        let ended = || !ending && ENDING.load(SeqCst) || !asked && signals::stop_requested().is_some();
+        let watch = || {
+            if ended() {
+                leave()
             }
         };
         match (error, rank) {
-            (Error::Stopped(_), 0) => comm.into_iter().for_each(|comm| comm.meet(STOPPING, &|| ())),
+            (Error::Stopped(_), 0) => {
+                // Said first: a launcher that was told to stop may not leave the time that others need.
+                say(comm, &error.to_string());
+                comm.into_iter().for_each(|comm| comm.meet(STOPPING, &|| ()));
+                leave();
+            }
             (Error::Stopped(_), _) => {
                 // Having met it, the leader is about to end the job.
-                comm.into_iter().for_each(|comm| comm.meet(SAVING - STOPPING, &leave));
-                wait(STOPPING, &leave);
+                comm.into_iter().for_each(|comm| comm.meet(SAVING - STOPPING, &watch));
+                wait(STOPPING, &watch);
+                if ending {
+                    leave();
+                }
             }
             // They did not become ranks, all of them; a slow one may not have noticed that the leader said so.
             (Error::Usage(_), 1..) if comm.is_none() => {
-                wait(ALIKE, &leave);
-                std::process::exit(code.into());
+                wait(ALIKE, &watch);
+                leave();
             }
             (Error::Usage(_) | Error::Input { .. } | Error::Limit { .. } | Error::Busy { .. }, 1..) => {
-                wait(ALIKE, &leave);
+                // CONT alone may have come from a scheduler that let the job sleep: then the cause is not lost.
+                wait(if ending { ALIKE * 3 } else { ALIKE }, &watch);
             }
             _ => {}
         }
     }
     say(comm, &error.to_string());
-    match comm {
-        Some(comm) => comm.abort(code),
-        None => std::process::exit(code.into()),
-    }
+    leave()
 }
 
 fn wait(time: Duration, meanwhile: &dyn Fn()) {

@@ -240,8 +240,10 @@ impl<T: Plain> Buffer<T> {
             // place it moves to is a region of that size that nobody else has.
             let moved = region(mapped, libc::PROT_NONE).and_then(|place| unsafe {
                 let flags = libc::MREMAP_MAYMOVE | libc::MREMAP_FIXED;
-                let start = libc::mremap(self.start, self.mapped, mapped, flags, place);
-                if start == libc::MAP_FAILED { Err(std::io::Error::last_os_error()) } else { Ok(start) }
+                // By the system call: UCX, which many MPI libraries load, puts a mremap of its own before that of the C
+                // library, which drops the place.
+                let start = libc::syscall(libc::SYS_mremap, self.start, self.mapped, mapped, flags, place);
+                if start == -1 { Err(std::io::Error::last_os_error()) } else { Ok(start as *mut libc::c_void) }
             });
             let start = moved.map_err(|e| Error::Limit {
                 limit: "host_memory",

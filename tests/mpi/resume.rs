@@ -81,7 +81,6 @@ fn counts_per_vertex_go_on_with_other_ranks() {
 #[test]
 fn signals_to_mpirun_stop_every_stage_in_time() {
     let Some(mut job) = Ranks::new() else { return };
-    job.patient = true;
     let big = "kronecker = { scale = 20, edge_factor = 16, seed = 1 }";
     for corners in ["", CORNERS] {
         job.place.job(big, &format!("{KEEP}[limits]\nthreads = 1\nhost_memory = '128MiB'\n{corners}"));
@@ -91,6 +90,8 @@ fn signals_to_mpirun_stop_every_stage_in_time() {
             [(4, 10, "ingest"), (3, 10, "partition"), (4, 10, "sort"), (2, 15, "triangle"), (3, 10, "triangle")]
         {
             job.alike();
+            // SIGTERM makes Open MPI end the ranks; SIGUSR1 it passes on.
+            job.patient = signal == 15;
             let mut started = job.start(ranks, &[]);
             if !started.until(&format!("{stage} begins")) {
                 let ran = started.end();
@@ -100,9 +101,16 @@ fn signals_to_mpirun_stop_every_stage_in_time() {
             signal_launcher(&started, signal);
             let asked = Instant::now();
             let ran = started.end();
-            assert!([75, 0].contains(&ran.code), "{stage}: {}: {}", ran.code, ran.err);
-            // The contract's 8 s, and Open MPI's own time.
-            assert!(asked.elapsed() < Duration::from_secs(14), "{stage}: {:?}: {}", asked.elapsed(), ran.err);
+            // Open MPI waits before it sends SIGTERM on, and says 1 where the ranks had come to their end by then.
+            let too_late = ran.code == 0 || ran.code == 1 && signal == 15 && ran.err.contains("triangle done");
+            assert!(ran.code == 75 || too_late, "{stage}: {}: {}", ran.code, ran.err);
+            // The contract's 8 s, and twice the time that Open MPI waits before it kills.
+            assert!(
+                asked.elapsed() < Duration::from_secs(8 + if signal == 15 { 20 } else { 4 }),
+                "{stage}: {:?}: {}",
+                asked.elapsed(),
+                ran.err
+            );
             if ran.code == 75 {
                 stopped += 1;
                 assert!(error(&ran).contains("stopped by SIG"), "{}", ran.err);

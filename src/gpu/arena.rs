@@ -93,6 +93,14 @@ impl Arena {
         self.used += bytes;
         Some(Span { start, len, element: PhantomData })
     }
+
+    /// The same where a plan has made sure of the room.
+    ///
+    /// # Errors
+    /// That of [`Error::internal`] if it is not there.
+    pub fn take_planned<T>(&mut self, len: u64) -> Result<Span<T>> {
+        self.take(len).ok_or_else(|| Error::internal("share out GPU memory", "less than planned"))
+    }
 }
 
 impl Drop for Arena {

@@ -5,7 +5,7 @@ use super::{Counting, Found};
 use crate::config::size;
 use crate::error::{Error, Result};
 use crate::formats::{Edges, Visitor};
-use crate::gpu::{Arena, Kernel, Lane, Span, Workspace, sources, span_bytes};
+use crate::gpu::{Kernel, Lane, Span, Workspace, sources, span_bytes};
 use crate::memory::{Budget, Buffer, at_least};
 use crate::prepare::gpu::{grid, wide};
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -93,7 +93,7 @@ impl<'w> Counters<'w> {
         let kernel = |name| workspace.kernel(&sources::INGEST, name);
         let (count, carry, wide) = (kernel("count_degrees")?, kernel("carry_degrees")?, wide(workspace));
         let Workspace { queue, uploader, arena, .. } = workspace;
-        let (degrees, carried) = (take(arena, plan.ids)?, take(arena, MOST_CARRIED + 1)?);
+        let (degrees, carried) = (arena.take_planned(plan.ids)?, arena.take_planned(MOST_CARRIED + 1)?);
         queue.fill(degrees, 0)?;
         queue.fill(carried, 0)?;
         queue.finish()?;
@@ -105,8 +105,8 @@ impl<'w> Counters<'w> {
             Ok(Counter {
                 shared: shared.clone(),
                 pending: vec![0; lane.slots()],
-                raw: take(arena, plan.batch)?,
-                told: take(arena, FOUND as u64)?,
+                raw: arena.take_planned(plan.batch)?,
+                told: arena.take_planned(FOUND as u64)?,
                 batch: plan.batch as usize,
                 filled: 0,
                 found: Found::none(expected),
@@ -116,10 +116,6 @@ impl<'w> Counters<'w> {
         let lanes = lanes.collect::<Result<_>>()?;
         Ok(Counters { lanes, shared, budget: budget.clone() })
     }
-}
-
-fn take(arena: &mut Arena, len: u64) -> Result<Span<u32>> {
-    arena.take(len).ok_or_else(|| Error::internal("share out GPU memory", "less than planned"))
 }
 
 impl Counting for Counters<'_> {

@@ -3,7 +3,7 @@
 
 use super::route::Route;
 use super::{LINE, Placing, WORDS, changed};
-use crate::error::{Error, Result};
+use crate::error::Result;
 use crate::formats::{Edges, Visitor};
 use crate::gpu::{Arena, Grid, Kernel, Lane, Source, Span, Workspace, sources, span_bytes};
 use crate::memory::bytes_of;
@@ -140,7 +140,7 @@ impl<'w, 'r, 'p> Placers<'w, 'r, 'p> {
     /// With memory of `workspace` as planned.
     ///
     /// # Errors
-    /// [`Error::Lost`].
+    /// [`crate::Error::Lost`].
     pub fn new(
         workspace: &'w mut Workspace,
         plan: Plan,
@@ -156,10 +156,10 @@ impl<'w, 'r, 'p> Placers<'w, 'r, 'p> {
         let wanted = |&bin: &u32| if route.wants(bin as usize) { bin } else { NO_BIN };
         let of_granule: Vec<u32> = of_granule.iter().map(wanted).collect();
         let starts: Vec<u32> = route.bins().spans.iter().map(|span| span.rows.start as u32).collect();
-        let on_gpu = take(arena, map.len() as u64)?;
+        let on_gpu = arena.take_planned::<u32>(map.len() as u64)?;
         uploader.upload(&[(Source::Memory(bytes_of(map)), on_gpu.as_bytes())], &|| Ok(()))?.wait()?;
         let tables = [&of_granule, &starts].map(|table| {
-            let span = take(arena, table.len() as u64)?;
+            let span = arena.take_planned::<u32>(table.len() as u64)?;
             queue.write(table, span).map(|()| span.address())
         });
         let [of_granule, starts] = tables;
@@ -173,10 +173,6 @@ impl<'w, 'r, 'p> Placers<'w, 'r, 'p> {
         let lanes = lanes.map(placer).collect::<Result<_>>()?;
         Ok(Placers { lanes })
     }
-}
-
-fn take(arena: &mut Arena, len: u64) -> Result<Span<u32>> {
-    arena.take(len).ok_or_else(|| Error::internal("share out GPU memory", "less than planned"))
 }
 
 impl Placing for Placers<'_, '_, '_> {
@@ -200,21 +196,22 @@ impl<'w, 'r, 'p> Placer<'w, 'r, 'p> {
         plan: Plan,
         arena: &mut Arena,
     ) -> Result<Self> {
+        let mut take = |len| arena.take_planned::<u32>(len);
         let bins = u64::from(shared.bins.count);
-        let lines = take(arena, most_lines(plan.gathered, bins) * WORDS as u64)?;
-        let told = take(arena, COUNTS + bins + 1)?;
-        let counts = take(arena, bins)?;
+        let lines = take(most_lines(plan.gathered, bins) * WORDS as u64)?;
+        let told = take(COUNTS + bins + 1)?;
+        let counts = take(bins)?;
         let unit = Gathered {
-            edges: take(arena, 2 * plan.gathered)?.address(),
+            edges: take(2 * plan.gathered)?.address(),
             counts: counts.address(),
             line_starts: told.part(COUNTS..u64::MAX).address(),
-            rest_starts: take(arena, bins)?.address(),
-            placed: take(arena, bins)?.address(),
+            rest_starts: take(bins)?.address(),
+            placed: take(bins)?.address(),
             lines: lines.address(),
-            rest: take(arena, 2 * LINE as u64 * bins)?.address(),
+            rest: take(2 * LINE as u64 * bins)?.address(),
             words: told.address(),
         };
-        let raw = take(arena, plan.batch)?;
+        let raw = take(plan.batch)?;
         lane.queue().fill(counts, 0)?;
         lane.queue().fill(told, 0)?;
         let (batch, most) = (plan.batch as usize, plan.gathered);

@@ -3,7 +3,7 @@
 #![allow(unsafe_code)] // kernel launches
 
 use super::{PartReader, Rows, SortBin, Sorted, Sorter, Sorting};
-use crate::error::{Error, Result};
+use crate::error::Result;
 use crate::gpu::{Arena, Grid, Kernel, Lane, Span, Workspace, sources, span_bytes};
 use crate::graph::degrees::Degrees;
 use crate::graph::layout::Bins;
@@ -92,8 +92,7 @@ impl Room {
     }
 
     fn take(arena: &mut Arena, lines: u64, rows: u64) -> Result<Room> {
-        let mut take =
-            |len| arena.take(len).ok_or_else(|| Error::internal("share out GPU memory", "less than planned"));
+        let mut take = |len| arena.take_planned(len);
         Ok(Room {
             lines: take(lines * WORDS as u64)?,
             targets: take(lines * LINE as u64)?,
@@ -158,7 +157,7 @@ impl<'w> Sorters<'w> {
     /// With memory of `workspace` as planned.
     ///
     /// # Errors
-    /// [`Error::Lost`].
+    /// [`crate::Error::Lost`].
     pub fn new(workspace: &'w mut Workspace, plan: Plan) -> Result<Self> {
         let kernel = |name| workspace.kernel(&sources::SORT, name);
         let scan = |name| workspace.kernel(&sources::SCAN, name);
@@ -175,8 +174,7 @@ impl<'w> Sorters<'w> {
             wide: wide(workspace),
         });
         let Workspace { queue, uploader, arena, .. } = workspace;
-        let degrees = arena.take(plan.degrees);
-        let degrees = degrees.ok_or_else(|| Error::internal("share out GPU memory", "less than planned"))?;
+        let degrees = arena.take_planned(plan.degrees)?;
         queue.fill(degrees, 0)?;
         queue.finish()?;
         let lanes = uploader.lanes()?.into_iter().take(plan.lanes).map(|lane| {

@@ -17,7 +17,7 @@ pub use arena::{Arena, Span, at_least, span_bytes, whole_pieces};
 pub use device::Device;
 pub use lane::Lane;
 pub use program::{Kernel, Program};
-pub use queue::{Arguments, Event, Grid, Queue};
+pub use queue::{Arguments, Event, Grid, Queue, THREADS};
 pub use staging::{Pinned, Source, StopFlag, Uploader};
 pub use workspace::Workspace;
 

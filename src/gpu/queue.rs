@@ -36,6 +36,9 @@ pub struct Grid {
     pub shared: u32,
 }
 
+/// Threads of a block, as in the kernels.
+pub const THREADS: u32 = 256;
+
 /// The arguments of a kernel: a tuple, each passed as the bytes it has.
 pub trait Arguments {
     /// Where each lies.
@@ -67,6 +70,13 @@ arguments!(A B C D E F G H I J);
 impl Queue {
     pub(super) fn new(device: Device, stream: Arc<CudaStream>) -> Queue {
         Queue { device, stream }
+    }
+
+    /// A thread for each of `items`, or as many as fill the GPU with short work.
+    pub fn grid(&self, items: u64) -> Grid {
+        let most = 8 * self.device.multiprocessors();
+        let blocks = items.div_ceil(u64::from(THREADS)).min(u64::from(most)) as u32;
+        Grid { blocks, threads: THREADS, shared: 0 }
     }
 
     /// Queues a kernel.

@@ -10,13 +10,10 @@ use super::partition::{Placing, gpu::Placers, route::Route};
 use super::sort::{Sorting, gpu::Sorters};
 use crate::config::size;
 use crate::error::Result;
-use crate::gpu::{Grid, Workspace};
+use crate::gpu::Workspace;
 use crate::graph::layout::Bins;
 use crate::memory::Budget;
 use std::ops::DerefMut;
-
-/// Threads of a block, as in the kernels.
-pub(super) const THREADS: u32 = 256;
 
 /// Prepares with a GPU.
 pub struct Gpu<W>(W);
@@ -77,15 +74,4 @@ impl<W: DerefMut<Target = Workspace>> Accelerator for Gpu<W> {
         };
         Ok(Some(Box::new(Sorters::new(workspace, plan)?)))
     }
-}
-
-/// Blocks of threads for `items`, at most as many as fill the GPU.
-pub(super) fn grid(items: u64, most: u32) -> Grid {
-    let blocks = items.div_ceil(u64::from(THREADS)).min(u64::from(most)) as u32;
-    Grid { blocks, threads: THREADS, shared: 0 }
-}
-
-/// Blocks that fill the GPU with short work.
-pub(super) fn wide(workspace: &Workspace) -> u32 {
-    8 * workspace.device.multiprocessors()
 }

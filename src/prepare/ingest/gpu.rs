@@ -7,7 +7,6 @@ use crate::error::{Error, Result};
 use crate::formats::{Edges, Visitor};
 use crate::gpu::{Kernel, Lane, Span, Workspace, sources, span_bytes};
 use crate::memory::{Budget, Buffer, at_least};
-use crate::prepare::gpu::{grid, wide};
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, PoisonError, RwLock};
 
@@ -43,7 +42,6 @@ pub struct Counters<'w> {
 struct Shared {
     count: Kernel,
     carry: Kernel,
-    wide: u32,
     degrees: Span<u32>,
     /// Whether ids may come that have no degree for want of memory, and how much there is.
     is_part: bool,
@@ -91,7 +89,7 @@ impl<'w> Counters<'w> {
     /// [`Error::Lost`].
     pub fn new(workspace: &'w mut Workspace, plan: Plan, expected: u64, budget: &Budget) -> Result<Self> {
         let kernel = |name| workspace.kernel(&sources::INGEST, name);
-        let (count, carry, wide) = (kernel("count_degrees")?, kernel("carry_degrees")?, wide(workspace));
+        let (count, carry) = (kernel("count_degrees")?, kernel("carry_degrees")?);
         let Workspace { queue, uploader, arena, .. } = workspace;
         let (degrees, carried) = (arena.take_planned(plan.ids)?, arena.take_planned(MOST_CARRIED + 1)?);
         queue.fill(degrees, 0)?;
@@ -99,7 +97,7 @@ impl<'w> Counters<'w> {
         queue.finish()?;
         let (ends, carrying) = (AtomicU64::new(0), RwLock::new(()));
         let (is_part, memory) = (plan.is_part, arena.bytes());
-        let shared = Shared { count, carry, wide, degrees, is_part, memory, carried, expected, ends, carrying };
+        let shared = Shared { count, carry, degrees, is_part, memory, carried, expected, ends, carrying };
         let shared = Arc::new(shared);
         let lanes = uploader.lanes()?.into_iter().take(plan.lanes).map(|lane| {
             Ok(Counter {
@@ -205,7 +203,7 @@ impl Counter<'_> {
             let (degrees, end) = (shared.degrees.address(), shared.degrees.len() as u32);
             let arguments = (raw.address(), pairs as u32, degrees, end, shift, told.address());
             // SAFETY: as the kernel declares them; all spans stay while the lane does.
-            unsafe { lane.queue().launch(&shared.count, grid(pairs, shared.wide), arguments)? };
+            unsafe { lane.queue().launch(&shared.count, lane.queue().grid(pairs), arguments)? };
         }
         lane.fetch(*told, self.batch)?;
         self.pending[lane.turn()] = *filled;
@@ -218,7 +216,7 @@ impl Counter<'_> {
             let (ids, carried) = (shared.degrees.len(), shared.carried.address());
             let arguments = (shared.degrees.address(), ids, CARRY, carried, MOST_CARRIED as u32);
             // SAFETY: as above.
-            unsafe { lane.queue().launch(&shared.carry, grid(ids, shared.wide), arguments)? };
+            unsafe { lane.queue().launch(&shared.carry, lane.queue().grid(ids), arguments)? };
             lane.queue().finish()?;
         }
         Ok(())

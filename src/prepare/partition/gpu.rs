@@ -7,7 +7,6 @@ use crate::error::Result;
 use crate::formats::{Edges, Visitor};
 use crate::gpu::{Arena, Grid, Kernel, Lane, Source, Span, Workspace, sources, span_bytes};
 use crate::memory::bytes_of;
-use crate::prepare::gpu::{grid, wide};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
@@ -41,7 +40,6 @@ struct Shared<'w, 'r, 'p> {
     plan_lines: Kernel,
     fill_lines: Kernel,
     keep_rest: Kernel,
-    wide: u32,
     bins: Bins,
 }
 
@@ -150,7 +148,7 @@ impl<'w, 'r, 'p> Placers<'w, 'r, 'p> {
     ) -> Result<Self> {
         let kernel = |name| workspace.kernel(&sources::PARTITION, name);
         let (gather, plan_lines) = (kernel("gather_edges")?, kernel("plan_lines")?);
-        let (fill_lines, keep_rest, wide) = (kernel("fill_lines")?, kernel("keep_rest")?, wide(workspace));
+        let (fill_lines, keep_rest) = (kernel("fill_lines")?, kernel("keep_rest")?);
         let Workspace { queue, uploader, arena, .. } = workspace;
         let (mantissa, of_granule) = route.bins().table();
         let wanted = |&bin: &u32| if route.wants(bin as usize) { bin } else { NO_BIN };
@@ -166,7 +164,7 @@ impl<'w, 'r, 'p> Placers<'w, 'r, 'p> {
         let count = route.bins().spans.len() as u32;
         let (of_granule, starts) = (of_granule?, starts?);
         let bins = Bins { map: on_gpu.address(), ids: map.len() as u32, mantissa, of_granule, starts, count };
-        let shared = Shared { route, source, gather, plan_lines, fill_lines, keep_rest, wide, bins };
+        let shared = Shared { route, source, gather, plan_lines, fill_lines, keep_rest, bins };
         let shared = Arc::new(shared);
         let lanes = uploader.lanes()?.into_iter().take(plan.lanes).enumerate();
         let placer = |(number, lane)| Placer::new(shared.clone(), lane, number, plan, arena);
@@ -260,7 +258,7 @@ impl<'w, 'r, 'p> Placer<'w, 'r, 'p> {
         lane.send(self.filled, *raw)?;
         let arguments = (raw.address(), pairs as u32, shared.bins, *unit);
         // SAFETY: as the kernel declares them; there is room for `most` edges, which `gathered` does not exceed.
-        unsafe { lane.queue().launch(&shared.gather, grid(pairs, shared.wide), arguments)? };
+        unsafe { lane.queue().launch(&shared.gather, lane.queue().grid(pairs), arguments)? };
         lane.pass()?;
         self.filled = 0;
         self.gathered += pairs;
@@ -274,7 +272,7 @@ impl<'w, 'r, 'p> Placer<'w, 'r, 'p> {
         let Placer { shared, lane, number, lines, told, unit, gathered, .. } = self;
         let started = Instant::now();
         let bins = shared.bins.count;
-        let (queue, by_edge) = (lane.queue(), grid(*gathered, shared.wide));
+        let (queue, by_edge) = (lane.queue(), lane.queue().grid(*gathered));
         if last {
             // No neighbour is where no edge is.
             queue.fill(*lines, 0xff)?;

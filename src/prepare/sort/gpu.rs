@@ -4,10 +4,9 @@
 
 use super::{PartReader, Rows, SortBin, Sorted, Sorter, Sorting};
 use crate::error::Result;
-use crate::gpu::{Arena, Grid, Kernel, Lane, Span, Workspace, sources, span_bytes};
+use crate::gpu::{Arena, Grid, Kernel, Lane, Span, THREADS, Workspace, sources, span_bytes};
 use crate::graph::degrees::Degrees;
 use crate::graph::layout::Bins;
-use crate::prepare::gpu::{THREADS, grid, wide};
 use crate::prepare::partition::{LINE, WORDS};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -46,7 +45,6 @@ struct Kernels {
     scan_sums: Kernel,
     scan_tiles: Kernel,
     scan_values: Kernel,
-    wide: u32,
 }
 
 /// The kernels' `Bin`.
@@ -171,7 +169,6 @@ impl<'w> Sorters<'w> {
             scan_sums: scan("scan_sums")?,
             scan_tiles: scan("scan_tiles")?,
             scan_values: scan("scan_values")?,
-            wide: wide(workspace),
         });
         let Workspace { queue, uploader, arena, .. } = workspace;
         let degrees = arena.take_planned(plan.degrees)?;
@@ -306,8 +303,8 @@ impl OnGpu<'_> {
         queue.fill(room.ends.part(0..values), 0)?;
         queue.fill(room.starts.part(0..values), 0)?;
         queue.fill(room.words, 0)?;
-        let edges = grid(u64::from(bin.line_count) * 32, kernels.wide);
-        let by_row = grid(bin.rows.into(), kernels.wide);
+        let edges = queue.grid(u64::from(bin.line_count) * 32);
+        let by_row = queue.grid(bin.rows.into());
         // SAFETY: arguments as the kernels declare them; the room is for a bin of this size, and used by this queue alone
         // but for the degrees, which are added to by atomics.
         unsafe {
@@ -316,8 +313,8 @@ impl OnGpu<'_> {
             queue.launch(&kernels.fill_rows, edges, (bin,))?;
             queue.launch(&kernels.sort_short_rows, by_row, (bin,))?;
             // How many rows of these there are is known over there alone.
-            queue.launch(&kernels.sort_warp_rows, grid(u64::from(bin.rows) * 32, kernels.wide), (bin,))?;
-            queue.launch(&kernels.sort_block_rows, grid(u64::from(bin.rows) * 256, kernels.wide), (bin,))?;
+            queue.launch(&kernels.sort_warp_rows, queue.grid(u64::from(bin.rows) * 32), (bin,))?;
+            queue.launch(&kernels.sort_block_rows, queue.grid(u64::from(bin.rows) * 256), (bin,))?;
             self.scan(room.starts, values)?;
             queue.launch(&kernels.join_rows, by_row, (bin,))
         }

@@ -5,7 +5,7 @@ use super::super::driver::Work;
 use super::super::parcels::{Parcel, Piece};
 use super::shares::most_tasks;
 use crate::error::{Error, Result};
-use crate::gpu::{Event, Grid, Kernel, Queue, Span, StopFlag, Workspace, sources};
+use crate::gpu::{Event, Grid, Kernel, Queue, Span, StopFlag, THREADS, Workspace, sources};
 use crate::graph::catalogue::Catalogue;
 use std::ops::Range;
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
@@ -20,9 +20,7 @@ pub const SCAN_TILE: u64 = 4096;
 const MARK_BYTES: u32 = 4 * ((1 << 18) / 32 + 512);
 const TABLE_BYTES: u32 = 8 * 4 * 2 * LONGEST_HASHED as u32;
 const TALLY_BYTES: u32 = 16;
-const THREADS: u32 = 256;
-/// Entries that a block of threads scatters at once.
-const SCATTERED: u64 = 8 * 1024;
+const SCATTERED: u64 = 1024;
 
 /// Partner blocks counted at once: their counts lie in shared memory, and six blocks of threads should fit there.
 pub const MOST_PARTNERS: usize = 64;
@@ -38,8 +36,6 @@ pub struct Kernels {
     list_tasks: Kernel,
     count_many: Kernel,
     count_few: Kernel,
-    /// Blocks that fill the GPU with short work.
-    wide: u32,
 }
 
 impl Kernels {
@@ -59,7 +55,6 @@ impl Kernels {
             list_tasks: kernel("list_tasks")?,
             count_many: kernel(many)?,
             count_few: kernel(few)?,
-            wide: 8 * gpu.device.multiprocessors(),
         })
     }
 }
@@ -182,18 +177,13 @@ pub struct Counting<'c> {
 }
 
 impl Counting<'_> {
-    fn wide(&self, items: u64, each: u64) -> Grid {
-        let blocks = items.div_ceil(each).min(u64::from(self.kernels.wide));
-        Grid { blocks: blocks as u32, threads: THREADS, shared: 0 }
-    }
-
     /// Starts of rows that were just copied count from the start of their block: makes them count from `entry` on.
     pub fn shift(&self, graph: &Catalogue, piece: &Piece, starts: Span<u32>, entry: u64) -> Result<()> {
         let base = (entry as u32).wrapping_sub(graph.block(piece.block).block().offsets[piece.rows.start]);
         if base == 0 {
             return Ok(());
         }
-        let grid = self.wide(starts.len(), u64::from(THREADS));
+        let grid = self.queue.grid(starts.len());
         let arguments = (starts.address(), starts.len() as u32, base);
         // SAFETY: as the kernel declares them; the span is the piece's.
         unsafe { self.queue.launch(&self.kernels.shift_starts, grid, arguments) }
@@ -204,7 +194,7 @@ impl Counting<'_> {
         for window in front.windows(work, piece.block) {
             let counts = front.counts_from(window.start);
             let arguments = (targets.address(), targets.len() as u32, window.start, window.end, counts);
-            let grid = self.wide(targets.len(), u64::from(THREADS));
+            let grid = self.queue.grid(targets.len());
             // SAFETY: as the kernel declares them; the window's rows are the front's.
             unsafe { self.queue.launch(&self.kernels.count_heads, grid, arguments)? };
         }
@@ -236,7 +226,8 @@ impl Counting<'_> {
             for Range { start: low, end: high } in front.windows(work, piece.block) {
                 let (targets, heads, cursors) = (targets.address(), front.heads.address(), front.counts_from(low));
                 let arguments = (starts, rows as u32, entries, targets, low, high, i as u32, cursors, heads);
-                let grid = self.wide(piece.entries.len() as u64, SCATTERED);
+                // A warp for so many entries.
+                let grid = self.queue.grid((piece.entries.len() as u64).div_ceil(SCATTERED) * 32);
                 // SAFETY: as the kernel declares them; there is room for a head for every entry.
                 unsafe { self.queue.launch(scatter_heads, grid, arguments)? };
             }
@@ -279,7 +270,7 @@ impl Counting<'_> {
         let grid = |kernel: &Kernel, shared| -> Result<Grid> {
             Ok(Grid { blocks: kernel.blocks_at_once(THREADS, shared)?, threads: THREADS, shared })
         };
-        let rows = self.wide(front.parcel.rows, u64::from(THREADS));
+        let rows = self.queue.grid(front.parcel.rows);
         // SAFETY: arguments as the kernels declare them; all spans stay until the queue is finished.
         unsafe {
             self.queue.launch(list_tasks, rows, (pair, front.tasks.address()))?;

@@ -9,6 +9,7 @@ mod enabled;
 mod lane;
 mod program;
 mod queue;
+mod scan;
 pub mod sources;
 mod staging;
 mod workspace;
@@ -18,6 +19,7 @@ pub use device::Device;
 pub use lane::Lane;
 pub use program::{Kernel, Program};
 pub use queue::{Arguments, Event, Grid, Queue, THREADS};
+pub use scan::Scan;
 pub use staging::{Pinned, Source, StopFlag, Uploader};
 pub use workspace::Workspace;
 

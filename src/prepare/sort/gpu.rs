@@ -4,7 +4,7 @@
 
 use super::{PartReader, Rows, SortBin, Sorted, Sorter, Sorting};
 use crate::error::Result;
-use crate::gpu::{Arena, Grid, Kernel, Lane, Span, THREADS, Workspace, sources, span_bytes};
+use crate::gpu::{Arena, Kernel, Lane, Scan, Span, Workspace, sources, span_bytes};
 use crate::graph::degrees::Degrees;
 use crate::graph::layout::Bins;
 use crate::prepare::partition::{LINE, WORDS};
@@ -12,7 +12,6 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 // As in the kernels.
-const SCAN_TILE: u64 = 4096;
 const WORDS_TOLD: usize = 4;
 
 /// How memory is shared out.
@@ -42,9 +41,7 @@ struct Kernels {
     sort_warp_rows: Kernel,
     sort_block_rows: Kernel,
     join_rows: Kernel,
-    scan_sums: Kernel,
-    scan_tiles: Kernel,
-    scan_values: Kernel,
+    scan: Scan,
 }
 
 /// The kernels' `Bin`.
@@ -85,7 +82,7 @@ struct Room {
 impl Room {
     fn bytes(lines: u64, rows: u64) -> u64 {
         let entries = 2 * span_bytes::<u32>(lines * LINE as u64);
-        let by_row = 5 * span_bytes::<u32>(rows + 1) + span_bytes::<u32>(rows / SCAN_TILE + 1);
+        let by_row = 5 * span_bytes::<u32>(rows + 1) + span_bytes::<u32>(Scan::scratch(rows + 1));
         span_bytes::<u32>(lines * WORDS as u64) + entries + by_row + span_bytes::<u32>(WORDS_TOLD as u64)
     }
 
@@ -100,7 +97,7 @@ impl Room {
             starts: take(rows + 1)?,
             warp_rows: take(rows + 1)?,
             block_rows: take(rows + 1)?,
-            sums: take(rows / SCAN_TILE + 1)?,
+            sums: take(Scan::scratch(rows + 1))?,
             words: take(WORDS_TOLD as u64)?,
         })
     }
@@ -158,7 +155,6 @@ impl<'w> Sorters<'w> {
     /// [`crate::Error::Lost`].
     pub fn new(workspace: &'w mut Workspace, plan: Plan) -> Result<Self> {
         let kernel = |name| workspace.kernel(&sources::SORT, name);
-        let scan = |name| workspace.kernel(&sources::SCAN, name);
         let kernels = Arc::new(Kernels {
             count_rows: kernel("count_rows")?,
             fill_rows: kernel("fill_rows")?,
@@ -166,9 +162,7 @@ impl<'w> Sorters<'w> {
             sort_warp_rows: kernel("sort_warp_rows")?,
             sort_block_rows: kernel("sort_block_rows")?,
             join_rows: kernel("join_rows")?,
-            scan_sums: scan("scan_sums")?,
-            scan_tiles: scan("scan_tiles")?,
-            scan_values: scan("scan_values")?,
+            scan: Scan::load(workspace)?,
         });
         let Workspace { queue, uploader, arena, .. } = workspace;
         let degrees = arena.take_planned(plan.degrees)?;
@@ -300,8 +294,9 @@ impl OnGpu<'_> {
     fn launch(&self, bin: Bin) -> Result<()> {
         let (kernels, queue, room) = (&*self.kernels, self.lane.queue(), &self.room);
         let values = u64::from(bin.rows) + 1;
-        queue.fill(room.ends.part(0..values), 0)?;
-        queue.fill(room.starts.part(0..values), 0)?;
+        let (ends, starts) = (room.ends.part(0..values), room.starts.part(0..values));
+        queue.fill(ends, 0)?;
+        queue.fill(starts, 0)?;
         queue.fill(room.words, 0)?;
         let edges = queue.grid(u64::from(bin.line_count) * 32);
         let by_row = queue.grid(bin.rows.into());
@@ -309,28 +304,14 @@ impl OnGpu<'_> {
         // but for the degrees, which are added to by atomics.
         unsafe {
             queue.launch(&kernels.count_rows, edges, (bin,))?;
-            self.scan(room.ends, values)?;
+            kernels.scan.launch(queue, ends, room.sums)?;
             queue.launch(&kernels.fill_rows, edges, (bin,))?;
             queue.launch(&kernels.sort_short_rows, by_row, (bin,))?;
             // How many rows of these there are is known over there alone.
             queue.launch(&kernels.sort_warp_rows, queue.grid(u64::from(bin.rows) * 32), (bin,))?;
             queue.launch(&kernels.sort_block_rows, queue.grid(u64::from(bin.rows) * 256), (bin,))?;
-            self.scan(room.starts, values)?;
+            kernels.scan.launch(queue, starts, room.sums)?;
             queue.launch(&kernels.join_rows, by_row, (bin,))
-        }
-    }
-
-    /// Replaces each value by the sum of those before it.
-    fn scan(&self, values: Span<u32>, count: u64) -> Result<()> {
-        let (kernels, queue) = (&*self.kernels, self.lane.queue());
-        let (tiles, sums) = (count.div_ceil(SCAN_TILE) as u32, self.room.sums.address());
-        let (values, count) = (values.address(), count as u32);
-        let grid = |blocks, threads| Grid { blocks, threads, shared: 0 };
-        // SAFETY: arguments as the kernels declare them; there is a sum for every tile.
-        unsafe {
-            queue.launch(&kernels.scan_sums, grid(tiles, THREADS), (values, count, sums))?;
-            queue.launch(&kernels.scan_tiles, grid(1, 1024), (sums, tiles))?;
-            queue.launch(&kernels.scan_values, grid(tiles, THREADS), (values, count, sums))
         }
     }
 }

@@ -5,18 +5,17 @@ use super::super::driver::Work;
 use super::super::parcels::{Parcel, Piece};
 use super::shares::most_tasks;
 use crate::error::{Error, Result};
-use crate::gpu::{Event, Grid, Kernel, Queue, Span, StopFlag, THREADS, Workspace, sources};
+use crate::gpu::{Event, Grid, Kernel, Queue, Scan, Span, StopFlag, THREADS, Workspace, sources};
 use crate::graph::catalogue::Catalogue;
 use std::ops::Range;
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 use std::time::Duration;
 
-// As in kernels/triangle.cu and scan.cu.
+// As in kernels/triangle.cu.
 pub const LONGEST_HEAD: u64 = (1 << 22) - 1;
 pub const CHUNK: u64 = 4096;
 pub const FEW_HEADS: u64 = 32;
 pub const LONGEST_HASHED: u64 = 512;
-pub const SCAN_TILE: u64 = 4096;
 const MARK_BYTES: u32 = 4 * ((1 << 18) / 32 + 512);
 const TABLE_BYTES: u32 = 8 * 4 * 2 * LONGEST_HASHED as u32;
 const TALLY_BYTES: u32 = 16;
@@ -29,9 +28,7 @@ pub const MOST_PARTNERS: usize = 64;
 pub struct Kernels {
     shift_starts: Kernel,
     count_heads: Kernel,
-    scan_sums: Kernel,
-    scan_tiles: Kernel,
-    scan_values: Kernel,
+    scan: Scan,
     scatter_heads: Kernel,
     list_tasks: Kernel,
     count_many: Kernel,
@@ -42,15 +39,12 @@ impl Kernels {
     /// Those for counts of all, or of each of the `corners` too.
     pub fn load(gpu: &Workspace, corners: bool) -> Result<Kernels> {
         let kernel = |name| gpu.kernel(&sources::TRIANGLE, name);
-        let scan = |name| gpu.kernel(&sources::SCAN, name);
         let (many, few) =
             if corners { ("count_many_corners", "count_few_corners") } else { ("count_many", "count_few") };
         Ok(Kernels {
             shift_starts: kernel("shift_starts")?,
             count_heads: kernel("count_heads")?,
-            scan_sums: scan("scan_sums")?,
-            scan_tiles: scan("scan_tiles")?,
-            scan_values: scan("scan_values")?,
+            scan: Scan::load(gpu)?,
             scatter_heads: kernel("scatter_heads")?,
             list_tasks: kernel("list_tasks")?,
             count_many: kernel(many)?,
@@ -107,7 +101,7 @@ pub struct Front<'p> {
     pub first_row: u32,
     /// Where the heads of each row end.
     pub ends: Span<u32>,
-    /// Sums of tiles of these.
+    /// Scratch for adding these up.
     pub sums: Span<u32>,
     /// First row of each block.
     pub blocks: Span<u32>,
@@ -138,7 +132,7 @@ impl<'p> Front<'p> {
             resident: Resident { starts: arena.take(parcel.rows + 1)?, targets: arena.take(parcel.entries)? },
             first_row: parcel.first_row(graph),
             ends: arena.take(parcel.rows)?,
-            sums: arena.take(parcel.rows / SCAN_TILE + 1)?,
+            sums: arena.take(Scan::scratch(parcel.rows))?,
             blocks: arena.take(parcel.pieces.len() as u64)?,
             words: arena.take(4)?,
             heads: arena.take(heads)?,
@@ -209,16 +203,8 @@ impl Counting<'_> {
         partner: &Parcel,
         Resident { starts, targets }: Resident,
     ) -> Result<()> {
-        let Kernels { scan_sums, scan_tiles, scan_values, scatter_heads, .. } = self.kernels;
-        let (rows, tiles) = (front.parcel.rows as u32, front.parcel.rows.div_ceil(SCAN_TILE) as u32);
-        let grid = |blocks, threads| Grid { blocks, threads, shared: 0 };
-        let (ends, sums) = (front.ends.address(), front.sums.address());
-        // SAFETY: arguments as the kernels declare them; there is a sum for every tile.
-        unsafe {
-            self.queue.launch(scan_sums, grid(tiles, THREADS), (ends, rows, sums))?;
-            self.queue.launch(scan_tiles, grid(1, 1024), (sums, tiles))?;
-            self.queue.launch(scan_values, grid(tiles, THREADS), (ends, rows, sums))?;
-        }
+        let Kernels { scan, scatter_heads, .. } = self.kernels;
+        scan.launch(self.queue, front.ends, front.sums)?;
         let mut row = 0;
         for (i, piece) in partner.pieces.iter().enumerate() {
             let rows = piece.rows.len() as u64;

@@ -1,8 +1,8 @@
 //! How the arena is shared out between the front in hand, the partners that pass, and their heads.
 
 use super::super::parcels::Parcel;
-use super::pair::{CHUNK, FEW_HEADS, LONGEST_HASHED, MOST_PARTNERS, SCAN_TILE};
-use crate::gpu::span_bytes;
+use super::pair::{CHUNK, FEW_HEADS, LONGEST_HASHED, MOST_PARTNERS};
+use crate::gpu::{Scan, span_bytes};
 
 /// Indices in kernels have 32 bits and take steps beyond the end.
 const MOST: u64 = 1 << 31;
@@ -57,7 +57,7 @@ impl Shares {
 
 fn front_bytes(parcel: &Parcel) -> u64 {
     let rows = span_bytes::<u32>(parcel.rows + 1) + span_bytes::<u32>(parcel.rows);
-    let sums = span_bytes::<u32>(parcel.rows / SCAN_TILE + 1);
+    let sums = span_bytes::<u32>(Scan::scratch(parcel.rows));
     rows + span_bytes::<u32>(parcel.entries)
         + sums
         + span_bytes::<u32>(parcel.pieces.len() as u64)

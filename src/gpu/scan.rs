@@ -1,0 +1,56 @@
+//! Prefix sums on a GPU, in three launches: kernels are in `kernels/scan.cu`.
+#![allow(unsafe_code)] // kernel launches
+
+use super::arena::Span;
+use super::program::Kernel;
+use super::queue::{Grid, Queue, THREADS};
+use super::{Workspace, sources};
+use crate::error::Result;
+
+// As in the kernels.
+const TILE: u64 = 4096;
+const SUM_THREADS: u32 = 1024;
+
+/// Sums up arrays in place.
+#[derive(Debug)]
+pub struct Scan {
+    sums: Kernel,
+    tiles: Kernel,
+    values: Kernel,
+}
+
+impl Scan {
+    /// With the kernels of `workspace`.
+    ///
+    /// # Errors
+    /// Those of [`Workspace::kernel`].
+    pub fn load(workspace: &Workspace) -> Result<Scan> {
+        let kernel = |name| workspace.kernel(&sources::SCAN, name);
+        Ok(Scan { sums: kernel("scan_sums")?, tiles: kernel("scan_tiles")?, values: kernel("scan_values")? })
+    }
+
+    /// Elements of scratch that `len` values take: a sum for every tile.
+    pub fn scratch(len: u64) -> u64 {
+        len.div_ceil(TILE)
+    }
+
+    /// Queues replacing each of `values`, fewer than 2^32, by the sum of those before it. Until that is done, nobody else
+    /// may use `scratch`, which has at least [`Self::scratch`] elements.
+    ///
+    /// # Errors
+    /// [`crate::Error::Lost`].
+    pub fn launch(&self, queue: &Queue, values: Span<u32>, scratch: Span<u32>) -> Result<()> {
+        let tiles = Self::scratch(values.len());
+        debug_assert!(scratch.len() >= tiles && values.len() <= u64::from(u32::MAX));
+        let (count, tiles) = (values.len() as u32, tiles as u32);
+        let (values, sums) = (values.address(), scratch.address());
+        let grid = |blocks, threads| Grid { blocks, threads, shared: 0 };
+        // SAFETY: arguments as the kernels declare them; a span lies in its arena, whose use is ordered by queues, and
+        // there is a sum for every tile.
+        unsafe {
+            queue.launch(&self.sums, grid(tiles, THREADS), (values, count, sums))?;
+            queue.launch(&self.tiles, grid(1, SUM_THREADS), (sums, tiles))?;
+            queue.launch(&self.values, grid(tiles, THREADS), (values, count, sums))
+        }
+    }
+}

@@ -10,6 +10,7 @@ use super::partition::{Placing, gpu::Placers, route::Route};
 use super::sort::{Sorting, gpu::Sorters};
 use crate::config::size;
 use crate::error::Result;
+use crate::formats::Edges;
 use crate::gpu::Workspace;
 use crate::graph::layout::Bins;
 use crate::memory::Budget;
@@ -74,4 +75,32 @@ impl<W: DerefMut<Target = Workspace>> Accelerator for Gpu<W> {
         };
         Ok(Some(Box::new(Sorters::new(workspace, plan)?)))
     }
+}
+
+/// Hands `edges` to `push` as pairs of 32-bit ids, all that a GPU can name; an edge of a larger id goes to `beyond`.
+pub(super) fn narrow<T>(
+    to: &mut T,
+    edges: Edges<'_>,
+    push: impl Fn(&mut T, &[u32]) -> Result<()>,
+    beyond: impl Fn(&mut T, u64, u64) -> Result<()>,
+) -> Result<()> {
+    let edges = match edges {
+        Edges::Narrow(edges) => return push(to, edges.as_flattened()),
+        Edges::Wide(edges) => edges,
+    };
+    let mut narrow = [[0u32; 2]; 512];
+    for edges in edges.chunks(narrow.len()) {
+        let mut filled = 0;
+        for &[u, v] in edges {
+            match (u32::try_from(u), u32::try_from(v)) {
+                (Ok(u), Ok(v)) => {
+                    narrow[filled] = [u, v];
+                    filled += 1;
+                }
+                _ => beyond(to, u, v)?,
+            }
+        }
+        push(to, narrow[..filled].as_flattened())?;
+    }
+    Ok(())
 }

@@ -7,6 +7,7 @@ use crate::error::{Error, Result};
 use crate::formats::{Edges, Visitor};
 use crate::gpu::{Kernel, Lane, Span, Workspace, sources, span_bytes};
 use crate::memory::{Budget, Buffer, at_least};
+use crate::prepare::gpu::narrow;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, PoisonError, RwLock};
 
@@ -264,34 +265,16 @@ impl Counter<'_> {
     }
 
     /// An edge that the GPU's 32 bits can't name.
-    fn wide(&mut self, u: u64, v: u64) {
+    fn beyond(&mut self, u: u64, v: u64) -> Result<()> {
         self.found.largest = self.found.largest.max(Some(u.max(v)));
         self.found.loops += u64::from(u == v);
         self.found.missed |= u != v;
+        Ok(())
     }
 }
 
 impl Visitor for Counter<'_> {
     fn visit(&mut self, edges: Edges<'_>) -> Result<()> {
-        match edges {
-            Edges::Narrow(edges) => self.push(edges.as_flattened()),
-            Edges::Wide(edges) => {
-                let mut narrow = [[0u32; 2]; 512];
-                for edges in edges.chunks(narrow.len()) {
-                    let mut filled = 0;
-                    for &[u, v] in edges {
-                        match (u32::try_from(u), u32::try_from(v)) {
-                            (Ok(u), Ok(v)) => {
-                                narrow[filled] = [u, v];
-                                filled += 1;
-                            }
-                            _ => self.wide(u, v),
-                        }
-                    }
-                    self.push(narrow[..filled].as_flattened())?;
-                }
-                Ok(())
-            }
-        }
+        narrow(self, edges, Counter::push, Counter::beyond)
     }
 }

@@ -7,6 +7,7 @@ use crate::error::Result;
 use crate::formats::{Edges, Visitor};
 use crate::gpu::{Arena, Grid, Kernel, Lane, Source, Span, Workspace, sources, span_bytes};
 use crate::memory::bytes_of;
+use crate::prepare::gpu::narrow;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
@@ -313,6 +314,15 @@ impl<'w, 'r, 'p> Placer<'w, 'r, 'p> {
         Ok(u64::from(counts[2]) | (u64::from(counts[3]) << 32))
     }
 
+    /// An edge that the GPU's 32 bits can't name. But for loops, ingest met none.
+    fn beyond(&mut self, u: u64, v: u64) -> Result<()> {
+        if u != v {
+            return Err(changed(self.shared.source));
+        }
+        self.loops += 1;
+        Ok(())
+    }
+
     fn finish(mut self) -> Result<u64> {
         self.gather()?;
         let loops = self.loops + self.hand_over(true)?;
@@ -325,26 +335,6 @@ impl<'w, 'r, 'p> Placer<'w, 'r, 'p> {
 
 impl Visitor for Placer<'_, '_, '_> {
     fn visit(&mut self, edges: Edges<'_>) -> Result<()> {
-        match edges {
-            Edges::Narrow(edges) => self.push(edges.as_flattened()),
-            Edges::Wide(edges) => {
-                let mut narrow = [[0u32; 2]; 512];
-                for edges in edges.chunks(narrow.len()) {
-                    let mut filled = 0;
-                    for &[u, v] in edges {
-                        match (u32::try_from(u), u32::try_from(v)) {
-                            (Ok(u), Ok(v)) => {
-                                narrow[filled] = [u, v];
-                                filled += 1;
-                            }
-                            _ if u == v => self.loops += 1,
-                            _ => return Err(changed(self.shared.source)),
-                        }
-                    }
-                    self.push(narrow[..filled].as_flattened())?;
-                }
-                Ok(())
-            }
-        }
+        narrow(self, edges, Placer::push, Placer::beyond)
     }
 }

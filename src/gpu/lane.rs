@@ -13,6 +13,8 @@ pub struct Lane<'u> {
     queue: &'u Queue,
     slots: Vec<Slot<'u>>,
     turn: usize,
+    /// Words put into the slot whose turn it is.
+    filled: usize,
     /// Whether something was queued on the slot whose turn it is.
     open: bool,
     waited: Duration,
@@ -30,7 +32,7 @@ impl<'u> Lane<'u> {
     /// `slots` must be memory that the GPU copies from and to by itself, each with an event of its own.
     pub(super) fn new(queue: &'u Queue, slots: impl Iterator<Item = (&'u mut [u32], &'u Event)>) -> Lane<'u> {
         let slots = slots.map(|(words, done)| Slot { words, done, busy: false }).collect();
-        Lane { queue, slots, turn: 0, open: false, waited: Duration::ZERO }
+        Lane { queue, slots, turn: 0, filled: 0, open: false, waited: Duration::ZERO }
     }
 
     /// Its queue.
@@ -70,15 +72,34 @@ impl<'u> Lane<'u> {
         Ok(self.slots[self.turn].words)
     }
 
-    /// Queues a copy of the first `words` words of the slot to the device.
+    /// Words that were put into the slot.
+    pub fn filled(&self) -> usize {
+        self.filled
+    }
+
+    /// Moves words from the start of `words` into the slot, behind those it has: all, or until it has `most`. Whether it
+    /// has `most` now.
     ///
     /// # Errors
     /// [`crate::Error::Lost`].
-    pub fn send(&mut self, words: usize, to: Span<u32>) -> Result<()> {
+    pub fn put(&mut self, words: &mut &[u32], most: usize) -> Result<bool> {
+        let filled = self.filled;
+        let (now, later) = words.split_at(words.len().min(most - filled));
+        self.slot()?[filled..][..now.len()].copy_from_slice(now);
+        self.filled += now.len();
+        *words = later;
+        Ok(self.filled == most)
+    }
+
+    /// Queues a copy of the words that were put into the slot to the device.
+    ///
+    /// # Errors
+    /// [`crate::Error::Lost`].
+    pub fn send(&mut self, to: Span<u32>) -> Result<()> {
         self.open = true;
         let slot = &self.slots[self.turn];
         // SAFETY: the slot is not touched before `slot` found the GPU done with it.
-        unsafe { self.queue.upload(&slot.words[..words], to) }
+        unsafe { self.queue.upload(&slot.words[..self.filled], to) }
     }
 
     /// Queues a copy of all of `from` into the slot, from word `at` on.
@@ -100,7 +121,7 @@ impl<'u> Lane<'u> {
         let slot = &mut self.slots[self.turn];
         self.queue.mark(slot.done)?;
         slot.busy = true;
-        self.open = false;
+        (self.open, self.filled) = (false, 0);
         self.turn = (self.turn + 1) % self.slots.len();
         Ok(())
     }

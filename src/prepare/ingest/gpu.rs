@@ -61,9 +61,8 @@ struct Counter<'w> {
     lane: Lane<'w>,
     raw: Span<u32>,
     told: Span<u32>,
-    /// Words of a batch, and of those in the slot at hand.
+    /// Words of a batch.
     batch: usize,
-    filled: usize,
     /// Words of the batch in each slot whose result was not looked at.
     pending: Vec<usize>,
     found: Found,
@@ -107,7 +106,6 @@ impl<'w> Counters<'w> {
                 raw: arena.take_planned(plan.batch)?,
                 told: arena.take_planned(FOUND as u64)?,
                 batch: plan.batch as usize,
-                filled: 0,
                 found: Found::none(expected),
                 lane,
             })
@@ -175,14 +173,10 @@ impl Counter<'_> {
     /// Takes pairs of ids, as many as there are.
     fn push(&mut self, mut ids: &[u32]) -> Result<()> {
         while !ids.is_empty() {
-            if self.filled == 0 {
+            if self.lane.filled() == 0 {
                 self.look_back_at_turn()?;
             }
-            let (now, later) = ids.split_at(ids.len().min(self.batch - self.filled));
-            self.lane.slot()?[self.filled..][..now.len()].copy_from_slice(now);
-            self.filled += now.len();
-            ids = later;
-            if self.filled == self.batch {
+            if self.lane.put(&mut ids, self.batch)? {
                 self.launch()?;
             }
         }
@@ -191,15 +185,16 @@ impl Counter<'_> {
 
     /// Counts what is in the slot.
     fn launch(&mut self) -> Result<()> {
-        if self.filled == 0 {
+        let Counter { shared, lane, raw, told, .. } = self;
+        let filled = lane.filled();
+        if filled == 0 {
             return Ok(());
         }
-        let Counter { shared, lane, raw, told, filled, .. } = self;
-        let pairs = *filled as u64 / 2;
+        let pairs = filled as u64 / 2;
         {
             let _go = shared.carrying.read().unwrap_or_else(PoisonError::into_inner);
             lane.queue().fill(*told, 0)?;
-            lane.send(*filled, *raw)?;
+            lane.send(*raw)?;
             let shift = self.found.sample.shift();
             let (degrees, end) = (shared.degrees.address(), shared.degrees.len() as u32);
             let arguments = (raw.address(), pairs as u32, degrees, end, shift, told.address());
@@ -207,9 +202,8 @@ impl Counter<'_> {
             unsafe { lane.queue().launch(&shared.count, lane.queue().grid(pairs), arguments)? };
         }
         lane.fetch(*told, self.batch)?;
-        self.pending[lane.turn()] = *filled;
+        self.pending[lane.turn()] = filled;
         lane.pass()?;
-        *filled = 0;
         let before = shared.ends.fetch_add(2 * pairs, Ordering::Relaxed);
         if before / CARRY_EVERY != (before + 2 * pairs) / CARRY_EVERY {
             // Nobody queues more until it is done: what is queued is far less than what may still be added.

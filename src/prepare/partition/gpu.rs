@@ -80,9 +80,8 @@ struct Placer<'w, 'r, 'p> {
     /// What kernels count, then where each bin's lines start.
     told: Span<u32>,
     unit: Gathered,
-    /// Words of a batch, and of those in the slot at hand.
+    /// Words of a batch.
     batch: usize,
-    filled: usize,
     /// Edges that are gathered at most, and that may be.
     gathered: u64,
     most: u64,
@@ -215,7 +214,7 @@ impl<'w, 'r, 'p> Placer<'w, 'r, 'p> {
         lane.queue().fill(told, 0)?;
         let (batch, most) = (plan.batch as usize, plan.gathered);
         let (turns, making, storing) = (0, Duration::ZERO, Duration::ZERO);
-        let (filled, gathered, loops) = (0, 0, 0);
+        let (gathered, loops) = (0, 0);
         Ok(Placer {
             shared,
             lane,
@@ -225,7 +224,6 @@ impl<'w, 'r, 'p> Placer<'w, 'r, 'p> {
             told,
             unit,
             batch,
-            filled,
             gathered,
             most,
             loops,
@@ -238,11 +236,7 @@ impl<'w, 'r, 'p> Placer<'w, 'r, 'p> {
     /// Takes pairs of ids, as many as there are.
     fn push(&mut self, mut ids: &[u32]) -> Result<()> {
         while !ids.is_empty() {
-            let (now, later) = ids.split_at(ids.len().min(self.batch - self.filled));
-            self.lane.slot()?[self.filled..][..now.len()].copy_from_slice(now);
-            self.filled += now.len();
-            ids = later;
-            if self.filled == self.batch {
+            if self.lane.put(&mut ids, self.batch)? {
                 self.gather()?;
             }
         }
@@ -251,17 +245,16 @@ impl<'w, 'r, 'p> Placer<'w, 'r, 'p> {
 
     /// Gathers the edges of the slot on the GPU.
     fn gather(&mut self) -> Result<()> {
-        let pairs = self.filled as u64 / 2;
+        let Placer { shared, lane, raw, unit, .. } = self;
+        let pairs = lane.filled() as u64 / 2;
         if pairs == 0 {
             return Ok(());
         }
-        let Placer { shared, lane, raw, unit, .. } = self;
-        lane.send(self.filled, *raw)?;
+        lane.send(*raw)?;
         let arguments = (raw.address(), pairs as u32, shared.bins, *unit);
         // SAFETY: as the kernel declares them; there is room for `most` edges, which `gathered` does not exceed.
         unsafe { lane.queue().launch(&shared.gather, lane.queue().grid(pairs), arguments)? };
         lane.pass()?;
-        self.filled = 0;
         self.gathered += pairs;
         // The next batch must find room.
         if self.gathered + self.batch as u64 / 2 > self.most { self.hand_over(false).map(drop) } else { Ok(()) }

@@ -269,26 +269,21 @@ impl OnGpu<'_> {
     /// Copies the lines of a bin to the GPU.
     fn upload(&mut self, bin: &PartReader<'_, '_>) -> Result<()> {
         let OnGpu { lane, room, scratch, .. } = self;
-        let (mut filled, mut sent) = (0, 0);
-        let slot = lane.slot_words();
-        let mut send = |lane: &mut Lane<'_>, words: usize| {
-            lane.send(words, room.lines.part(sent..u64::MAX))?;
-            sent += words as u64;
+        let (mut sent, slot) = (0, lane.slot_words());
+        let mut send = |lane: &mut Lane<'_>| {
+            lane.send(room.lines.part(sent..u64::MAX))?;
+            sent += lane.filled() as u64;
             lane.pass()
         };
         bin.for_each_chunk(scratch, |mut words| {
             while !words.is_empty() {
-                let (now, later) = words.split_at(words.len().min(slot - filled));
-                lane.slot()?[filled..][..now.len()].copy_from_slice(now);
-                filled += now.len();
-                words = later;
-                if filled == slot {
-                    send(lane, std::mem::take(&mut filled))?;
+                if lane.put(&mut words, slot)? {
+                    send(lane)?;
                 }
             }
             Ok(())
         })?;
-        if filled > 0 { send(lane, filled) } else { Ok(()) }
+        if lane.filled() > 0 { send(lane) } else { Ok(()) }
     }
 
     fn launch(&self, bin: Bin) -> Result<()> {

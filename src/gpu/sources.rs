@@ -24,6 +24,9 @@ const fn source(name: &'static str, text: &'static str) -> Source {
     const HEADERS: &[(&str, &str)] = &[
         ("common.cuh", include_str!("../../kernels/common.cuh")),
         ("prepare.cuh", include_str!("../../kernels/prepare.cuh")),
+        ("triangle_few.cuh", include_str!("../../kernels/triangle_few.cuh")),
+        ("triangle_many.cuh", include_str!("../../kernels/triangle_many.cuh")),
+        ("triangle_pair.cuh", include_str!("../../kernels/triangle_pair.cuh")),
     ];
     Source { name, text, headers: HEADERS }
 }

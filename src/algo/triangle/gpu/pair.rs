@@ -11,7 +11,7 @@ use std::ops::Range;
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 use std::time::Duration;
 
-// As in kernels/triangle.cu.
+// As in kernels/triangle*.
 pub const LONGEST_HEAD: u64 = (1 << 22) - 1;
 pub const CHUNK: u64 = 4096;
 pub const FEW_HEADS: u64 = 32;

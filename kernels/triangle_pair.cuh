@@ -1,0 +1,104 @@
+// What the kernels of triangle counting share: a pair of groups of rows, what is counted on the way.
+#pragma once
+#include "common.cuh"
+
+// A head packed in 64 bits: where it starts among the partner's targets (32 bits), its length (22), the partner block (10).
+constexpr u32 LENGTH_BITS = 22;
+constexpr u32 LENGTH_MASK = (1u << LENGTH_BITS) - 1;
+
+// A group of consecutive rows. starts has rows + 1 entries.
+struct Rows {
+    const u32* starts;
+    const u32* targets;
+    u32 first;
+    u32 count;
+};
+
+// Everything that counting a pair of groups works on; src/algo/triangle/gpu/pair.rs has its twin.
+struct Pair {
+    Rows front, partner;
+    // End of the heads of each front row in `heads`; those of the row before end where they start.
+    const u32* ends;
+    const u64* heads;
+    // First row of every block of the front.
+    const u32* front_blocks;
+    u32 front_block_count, partner_block_count;
+    // Triangles and probes of every pair of blocks, front after front.
+    u64* counts;
+    // Triangles at every vertex, or null.
+    u64* corners;
+    // Front rows with many heads, in chunks.
+    const uint2* tasks;
+    // [0] tasks there are, [1] tasks taken, [2] rows taken by count_few.
+    u32* queue;
+    // Set by the host to end early.
+    const volatile u32* stop;
+};
+
+// Blocks of threads on a multiprocessor: what decides how many registers there are. Older ones need more of them.
+#if __CUDA_ARCH__ >= 750
+#define BLOCKS_AT_ONCE 6
+#else
+#define BLOCKS_AT_ONCE 4
+#endif
+
+// Heads of one task.
+constexpr u32 CHUNK = 4096;
+// Rows with fewer heads than this are not worth a bitmap, unless they are too long for a hash table.
+constexpr u32 FEW_HEADS = 32;
+constexpr u32 LONGEST_HASHED = 512;
+
+__device__ inline u32 heads_start(const Pair& pair, u32 row) { return row > 0 ? pair.ends[row - 1] : 0; }
+
+__device__ inline bool is_few(u32 heads, u32 length) { return heads < FEW_HEADS && length <= LONGEST_HASHED; }
+
+// Triangles and probes by partner block while a block of threads works on one front block: four words of shared memory for
+// each, as 64-bit sums in halves. (Shared memory has no 64-bit addition of its own.)
+struct Tally {
+    u32* words;
+
+    __device__ void clear(u32 blocks) {
+        for (u32 i = threadIdx.x; i < 4 * blocks; i += blockDim.x) words[i] = 0;
+    }
+    __device__ static void add(u32* sum, u32 more) {
+        if (atomicAdd(sum, more) > ALL_LANES - more) atomicAdd(sum + 1, 1u);
+    }
+    // By a whole warp.
+    __device__ void add_triangles(u32 block, u32 triangles) {
+        u32 sum = warp_sum(triangles);
+        if (lane_id() == 0 && sum > 0) add(&words[4 * block], sum);
+    }
+    // Every lane has a head, or a length of 0. The heads of a row come block after block, mostly of the same.
+    __device__ void add_probes(u32 block, u32 length) {
+        u32 first = __shfl_sync(ALL_LANES, block, 0);
+        if (__all_sync(ALL_LANES, block == first || length == 0)) {
+            // 32 lengths of 22 bits fit 32 bits.
+            u32 sum = warp_sum(length);
+            if (lane_id() == 0 && sum > 0) add(&words[4 * first + 2], sum);
+        } else if (length > 0) {
+            add(&words[4 * block + 2], length);
+        }
+    }
+    // Adds all to the totals of `front_block` and starts anew. Between two barriers.
+    __device__ void flush(const Pair& pair, u32 front_block) {
+        u64* totals = pair.counts + (u64)front_block * 2 * pair.partner_block_count;
+        for (u32 i = threadIdx.x; i < 2 * pair.partner_block_count; i += blockDim.x) {
+            u64 sum = (u64)words[2 * i + 1] << 32 | words[2 * i];
+            if (sum > 0) atomicAdd(&totals[i], sum);
+            words[2 * i] = words[2 * i + 1] = 0;
+        }
+    }
+};
+
+__device__ inline u32 front_block_of(const Pair& pair, u32 row) {
+    return last_start_upto(pair.front_blocks, pair.front_block_count, pair.front.first + row);
+}
+
+// Adds to the count of the vertex whose row of the partner starts at `start`.
+__device__ inline void add_corner_of_head(const Pair& pair, u32 start, u32 triangles) {
+    u32 row = last_start_upto(pair.partner.starts, pair.partner.count, start);
+    atomicAdd(&pair.corners[pair.partner.first + row], (u64)triangles);
+}
+
+// Whether the host wants an end. It is asked every so many turns: the answer comes over the bus.
+__device__ inline bool is_stopped(const Pair& pair, u32 turn) { return turn % 64 == 63 && *pair.stop; }

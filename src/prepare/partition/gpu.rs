@@ -138,7 +138,7 @@ impl<'w, 'r, 'p> Placers<'w, 'r, 'p> {
     /// With memory of `workspace` as planned.
     ///
     /// # Errors
-    /// [`Error::Lost`].
+    /// [`crate::Error::Lost`].
     pub fn new(
         workspace: &'w mut Workspace,
         plan: Plan,

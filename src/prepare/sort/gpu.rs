@@ -152,7 +152,7 @@ impl<'w> Sorters<'w> {
     /// With memory of `workspace` as planned.
     ///
     /// # Errors
-    /// [`Error::Lost`].
+    /// [`crate::Error::Lost`].
     pub fn new(workspace: &'w mut Workspace, plan: Plan) -> Result<Self> {
         let kernel = |name| workspace.kernel(&sources::SORT, name);
         let kernels = Arc::new(Kernels {

@@ -42,6 +42,14 @@ impl Arena {
         Ok(Arena { device: device.clone(), start, bytes, used: 0 })
     }
 
+    pub(super) fn device(&self) -> &Device {
+        &self.device
+    }
+
+    pub(super) fn address(&self) -> u64 {
+        self.start
+    }
+
     /// Bytes of all of it.
     pub fn bytes(&self) -> u64 {
         self.bytes
@@ -118,7 +126,7 @@ pub fn span_bytes<T>(len: u64) -> u64 {
     (len * size_of::<T>() as u64).max(1).next_multiple_of(ALIGN)
 }
 
-/// Part of an [`Arena`]: `len` elements in device memory. Only kernels and copies can look inside.
+/// Part of an [`Arena`], of this process or another: `len` elements in device memory. Only kernels and copies can look inside.
 #[derive(Debug)]
 pub struct Span<T> {
     start: u64,
@@ -142,6 +150,10 @@ impl<T> Default for Span<T> {
 }
 
 impl<T> Span<T> {
+    pub(super) fn at(start: u64, len: u64) -> Span<T> {
+        Span { start, len, element: PhantomData }
+    }
+
     /// Address on the device, as kernels take it.
     pub fn address(self) -> u64 {
         self.start

@@ -145,6 +145,20 @@ impl Queue {
             .map_err(|e| self.device.lost("copy from it", e))
     }
 
+    /// Queues a copy of all of `from` within GPU memory, also from that of another GPU.
+    ///
+    /// # Errors
+    /// [`crate::Error::Lost`].
+    pub fn copy<T: Plain>(&self, from: Span<T>, to: Span<T>) -> Result<()> {
+        debug_assert!(from.len() <= to.len());
+        self.bind()?;
+        // SAFETY: both are spans of arenas, whose use is ordered by queues.
+        unsafe {
+            result::memcpy_dtod_async(to.address(), from.address(), from.bytes() as usize, self.stream.cu_stream())
+        }
+        .map_err(|e| self.device.lost("copy within GPU memory", e))
+    }
+
     /// Copies a few elements to the device, behind all that is queued, and waits.
     ///
     /// # Errors

@@ -110,6 +110,8 @@ pub enum Source<'s> {
         /// Number of bytes.
         bytes: u64,
     },
+    /// In the memory of a GPU, this one or another.
+    Gpu(Span<u8>),
 }
 
 impl<'s> Source<'s> {
@@ -117,6 +119,7 @@ impl<'s> Source<'s> {
         match self {
             Source::Memory(bytes) => bytes.len() as u64,
             Source::File { bytes, .. } => bytes,
+            Source::Gpu(span) => span.len(),
         }
     }
 
@@ -126,6 +129,7 @@ impl<'s> Source<'s> {
         match self {
             Source::Memory(bytes) => Source::Memory(&bytes[at as usize..(at + len) as usize]),
             Source::File { path, start, .. } => Source::File { path, start: start + at, bytes: len },
+            Source::Gpu(span) => Source::Gpu(span.part(at..at + len)),
         }
     }
 
@@ -136,6 +140,7 @@ impl<'s> Source<'s> {
                 let read = File::open(path).and_then(|file| file.read_exact_at(to, start));
                 read.map_err(|e| Error::io("read", path, e))?;
             }
+            Source::Gpu(_) => return Err(Error::internal("copy to a GPU", "what is on one passes the host")),
         }
         Ok(())
     }
@@ -216,7 +221,7 @@ impl Uploader {
         (self.lanes.len(), self.slot as u64)
     }
 
-    /// Copies every part to its place; returns when all was read, with what tells that all is there. `go_on` is asked
+    /// Copies every part to its place; returns when all of the host's was read, with what tells that all is there. `go_on` is asked
     /// between pieces.
     ///
     /// # Errors
@@ -228,7 +233,13 @@ impl Uploader {
     ) -> Result<Event> {
         // Small pieces, so that all threads have some of a small block.
         let slot = self.slot as u64 / 2;
-        let pieces = parts.iter().flat_map(|&(from, to)| {
+        let of_host = |part: &&(Source<'_>, Span<u8>)| !matches!(part.0, Source::Gpu(_));
+        for &(from, to) in parts {
+            if let Source::Gpu(span) = from {
+                self.meeting.copy(span, to)?;
+            }
+        }
+        let pieces = parts.iter().filter(of_host).flat_map(|&(from, to)| {
             let starts = (0..from.len()).step_by(slot as usize);
             starts.map(move |at| (from.piece(at, slot), to.part(at..u64::MAX)))
         });

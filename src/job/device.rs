@@ -125,10 +125,13 @@ impl Session {
         let mut least = [workspace.as_ref().map_or(u64::MAX, |workspace| workspace.arena.bytes())];
         self.comm.all_max(&mut some);
         self.comm.all_min(&mut least);
+        let mut all = [u64::from(workspace.is_some())];
+        self.comm.all_min(&mut all);
+        let beside = Some(&self.comm).filter(|comm| all == [1] && comm.ranks() > 1 && comm.nodes() == 1);
         let gpu = workspace.map(|mut workspace| {
             // Ranks take turns with one list of parcels, which is cut by the memory there is.
             workspace.arena.trim(least[0]);
-            Gpu::new(graph, vertices, workspace, per_vertex, stop)
+            Gpu::new(graph, vertices, workspace, per_vertex, beside, stop)
         });
         let auto = self.job.run.device == Asked::Auto;
         let declines = matches!(&gpu, Some(Err(Error::Limit { .. } | Error::Usage(_))) if auto);

@@ -5,6 +5,7 @@
 //   CUDA_ON_CPU_SEED=n          the order of threads, blocks and streams; 0, which it is unless said, is the natural one
 //   CUDA_ON_CPU_MEMORY=bytes    memory of a device, 1 GiB unless said; CUDA_ON_CPU_TAKEN=bytes of it are others'
 //   CUDA_ON_CPU_DEVICES=n       how many devices there are
+//   CUDA_ON_CPU_IPC=1           device memory can be opened by other processes
 //   CUDA_ON_CPU_FAIL_ALLOC=k    the k-th allocation, of device or pinned memory, or registration fails
 //   CUDA_ON_CPU_FAIL_LAUNCH=k   the k-th launch is a fault, which whoever waits gets, and every call after
 //   CUDA_ON_CPU_NVRTC_FAIL=1    nothing compiles (nvrtc.cpp)
@@ -109,6 +110,10 @@ void drop_work(Device& device);
 // Memory. Sizes are rounded up to 512 bytes, as the driver does, when they are counted.
 Address allocate(Device& device, size_t size);
 bool free_memory(Device& device, Address address);
+// Memory of one process in another: the name, of 64 bytes, of what is there; what has that name; and no more.
+int name_memory(Address address, char* name);
+int open_memory(Device& device, const char* name, Address* address);
+int close_memory(Address address);
 void free_all(Device& device);
 // Whether all of it is memory that is allocated on some device.
 bool is_device(Address address, size_t size);

@@ -86,6 +86,21 @@ int cuMemFree_v2(Address address) {
         return free_memory(device, address) ? SUCCESS : INVALID_VALUE;
     });
 }
+struct Name {
+    char bytes[64];
+};
+int cuIpcGetMemHandle(Name* name, Address address) {
+    return in_context([&](Device&, Held&) { return name_memory(address, name->bytes); });
+}
+int cuIpcOpenMemHandle_v2(Address* address, Name name, unsigned) {
+    return in_context([&](Device& device, Held&) { return open_memory(device, name.bytes, address); });
+}
+int cuIpcCloseMemHandle(Address address) {
+    return in_context([&](Device& device, Held& held) {
+        wait_for_all(device, held);
+        return close_memory(address);
+    });
+}
 int cuMemFreeAsync(Address address, Stream* stream) {
     return on_stream(stream, [&](Stream& stream, Held&) {
         if (!address) return SUCCESS;

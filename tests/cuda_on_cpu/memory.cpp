@@ -7,7 +7,9 @@
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
+#include <fcntl.h>
 #include <map>
+#include <string>
 #include <sys/mman.h>
 #include <unistd.h>
 
@@ -44,9 +46,13 @@ struct Region {
     char* map;
     size_t mapped;
     Device* device;
+    // Of memory that other processes may open: its file. Of another process's: that it is.
+    int file = -1;
+    bool is_peer = false;
 };
 using Regions = std::map<uintptr_t, Region>;
 static Regions live, pinned, registered;
+static void forget(Regions::iterator entry);
 
 struct Freed {
     char* map;
@@ -103,6 +109,65 @@ static char* map_garbage(size_t size, Region& region) {
     return region.map + PAGE + inside - size;
 }
 
+// The same as one file, of this process or another's, that both see; null without memory.
+static char* map_shared(size_t size, Region& region) {
+    const size_t inside = up(size, PAGE);
+    region.mapped = inside + 2 * PAGE;
+    void* map = mmap(nullptr, region.mapped, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+    if (map == MAP_FAILED) return nullptr;
+    region.map = static_cast<char*>(map);
+    void* made = mmap(region.map + PAGE, inside, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_FIXED, region.file, 0);
+    if (made == MAP_FAILED) {
+        munmap(region.map, region.mapped);
+        return nullptr;
+    }
+    return region.map + PAGE + inside - size;
+}
+
+// What the 64 bytes of a handle hold.
+struct Name {
+    int64_t process, file;
+    uint64_t size;
+};
+
+static bool is_shared() {
+    static const bool shared = number("CUDA_ON_CPU_IPC", 0);
+    return shared;
+}
+
+int name_memory(Address address, char* handle) {
+    const auto entry = live.find(address);
+    if (entry == live.end()) return INVALID_VALUE;
+    if (entry->second.file < 0) return NOT_SUPPORTED;
+    const Name name = {getpid(), entry->second.file, entry->second.size};
+    memset(handle, 0, 64);
+    memcpy(handle, &name, sizeof name);
+    return SUCCESS;
+}
+
+int open_memory(Device& device, const char* handle, Address* address) {
+    Name name;
+    memcpy(&name, handle, sizeof name);
+    // A process can't open its own.
+    if (name.process == getpid()) return INVALID_CONTEXT;
+    const std::string path = "/proc/" + std::to_string(name.process) + "/fd/" + std::to_string(name.file);
+    const int file = open(path.c_str(), O_RDWR | O_CLOEXEC);
+    if (file < 0) return INVALID_HANDLE;
+    Region region = {name.size, nullptr, 0, &device, file, true};
+    char* at = map_shared(up(name.size, ALIGNMENT), region);
+    if (!at) return OUT_OF_MEMORY;
+    live[reinterpret_cast<uintptr_t>(at)] = region;
+    *address = reinterpret_cast<Address>(at);
+    return SUCCESS;
+}
+
+int close_memory(Address address) {
+    const auto entry = live.find(address);
+    if (entry == live.end() || !entry->second.is_peer) return INVALID_VALUE;
+    forget(entry);
+    return SUCCESS;
+}
+
 // Takes the memory away and keeps the addresses.
 static void unmap(const Region& region) {
     mmap(region.map, region.mapped, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED | MAP_NORESERVE, -1, 0);
@@ -117,7 +182,15 @@ Address allocate(Device& device, size_t size) {
     const size_t counted = up(size, 512);
     if (size > total_memory || device.used + taken_memory + counted > total_memory) return 0;
     Region region = {size, nullptr, 0, &device};
-    char* at = map_garbage(up(size, ALIGNMENT), region);
+    char* at = nullptr;
+    if (is_shared()) {
+        region.file = memfd_create("device", MFD_CLOEXEC);
+        const std::string garbage(up(up(size, ALIGNMENT), PAGE), static_cast<char>(POISON));
+        if (region.file < 0 || write(region.file, garbage.data(), garbage.size()) != ssize_t(garbage.size())) return 0;
+        at = map_shared(up(size, ALIGNMENT), region);
+    } else {
+        at = map_garbage(up(size, ALIGNMENT), region);
+    }
     if (!at) return 0;
     device.used += counted;
     live[reinterpret_cast<uintptr_t>(at)] = region;
@@ -143,7 +216,8 @@ bool ends_are_whole() {
 }
 
 static void forget(Regions::iterator entry) {
-    entry->second.device->used -= up(entry->second.size, 512);
+    if (!entry->second.is_peer) entry->second.device->used -= up(entry->second.size, 512);
+    if (entry->second.file >= 0) close(entry->second.file);
     unmap(entry->second);
     live.erase(entry);
 }

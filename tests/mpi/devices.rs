@@ -27,9 +27,10 @@ fn gpu(job: &Ranks, cuda: &std::path::Path) -> String {
 #[test]
 fn ranks_that_share_a_gpu_leave_the_same() {
     let Some((mut job, cuda, known, stored)) = job(CORNERS) else { return };
-    for ranks in [2, 3] {
+    // From the host, then from each other's GPUs.
+    for (ranks, ipc) in [(2, 0), (2, 1), (3, 1)] {
         job.forget();
-        job.on = (0..ranks).map(|rank| (rank, gpu(&job, &cuda))).collect();
+        job.on = (0..ranks).map(|rank| (rank, format!("{} CUDA_ON_CPU_IPC={ipc}", gpu(&job, &cuda)))).collect();
         let ran = job.run(ranks, &["--quiet", "--set", "run.device=gpu"]);
         assert_eq!(ran.code, 0, "{}", ran.err);
         let said = ran.err.lines().filter(|line| line.contains("share a GPU")).count();

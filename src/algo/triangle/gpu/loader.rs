@@ -1,5 +1,6 @@
 //! Copies a front and the partners that pass it into device memory, while others are counted.
 
+use super::homes::Homes;
 use super::pair::Resident;
 use crate::algo::triangle::driver::Work;
 use crate::algo::triangle::parcels::{Parcel, Piece};
@@ -25,6 +26,8 @@ pub(super) enum Arrived {
 /// Copies a front and its partners while others are counted.
 pub(super) struct Loader<'l> {
     pub(super) work: &'l Work<'l>,
+    /// Where blocks are on GPUs, else they come from their files.
+    pub(super) homes: Option<&'l Homes>,
     pub(super) first_row: u32,
     pub(super) uploader: &'l mut Uploader,
     pub(super) to_fill: Receiver<Span<u32>>,
@@ -71,7 +74,7 @@ impl Loader<'_> {
         go_on: &(dyn Fn() -> Result<()> + Sync),
     ) -> bool {
         let started = Instant::now();
-        let parts: Vec<_> = places.flat_map(|(piece, place)| place.parts(self.work.graph, piece)).collect();
+        let parts: Vec<_> = places.flat_map(|(piece, place)| place.parts(self.work.graph, self.homes, piece)).collect();
         let copied = self.uploader.upload(&parts, go_on);
         tracing::debug!(blocks = parts.len() / 2, seconds = seconds(started), "copied");
         let failed = copied.is_err();
@@ -90,12 +93,19 @@ pub(super) struct Place {
 
 impl Place {
     /// What is copied there.
-    fn parts<'g>(&self, graph: &'g Catalogue, piece: &Piece) -> [(Source<'g>, Span<u8>); 2] {
+    fn parts<'g>(&self, graph: &'g Catalogue, homes: Option<&Homes>, piece: &Piece) -> [(Source<'g>, Span<u8>); 2] {
+        let (row, entry) = (piece.rows.start as u64, piece.entries.start as u64);
+        if let Some((offsets, targets)) = homes.map(|homes| homes.of(piece.block)) {
+            let part = |from: Span<u32>, first: u64, to: Span<u32>| {
+                (Source::Gpu(from.part(first..first + to.len()).as_bytes()), to.as_bytes())
+            };
+            return [part(offsets, row, self.starts), part(targets, entry, self.targets)];
+        }
         let (path, offsets, targets) = graph.block(piece.block).place();
-        let part = |start: u64, first: usize, to: Span<u32>| {
-            (Source::File { path, start: start + 4 * first as u64, bytes: to.bytes() }, to.as_bytes())
+        let part = |start: u64, first: u64, to: Span<u32>| {
+            (Source::File { path, start: start + 4 * first, bytes: to.bytes() }, to.as_bytes())
         };
-        [part(offsets, piece.rows.start, self.starts), part(targets, piece.entries.start, self.targets)]
+        [part(offsets, row, self.starts), part(targets, entry, self.targets)]
     }
 }
 

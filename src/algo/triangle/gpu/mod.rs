@@ -4,6 +4,7 @@
 //! For each pair of parcels the heads are grouped by front row, then the rows with many heads and those with few are
 //! counted by a kernel each (`pair`). Counts come back by pairs of stored blocks, so units do not depend on the parcels.
 
+mod homes;
 mod loader;
 mod pair;
 mod shares;
@@ -11,10 +12,12 @@ mod shares;
 use super::count::PairCount;
 use super::driver::{Backend, Found, Gathering, Part, Work};
 use super::parcels::{Parcel, Piece, parcels};
+use crate::comm::Comm;
 use crate::error::{Error, Result};
 use crate::gpu::{Span, Workspace, span_bytes};
 use crate::graph::catalogue::Catalogue;
 use crate::memory::at_least;
+use homes::Homes;
 use loader::{Arrived, Loaded, Loader, in_slot, places, steps};
 use pair::{Counting, Front, Kernels, LONGEST_HEAD, Resident};
 use shares::Shares;
@@ -36,6 +39,8 @@ pub struct Gpu<'a> {
     gpu: MutexGuard<'a, Workspace>,
     kernels: Kernels,
     per_vertex: Option<(&'a [AtomicU64], Span<u64>)>,
+    /// Blocks that ranks read from each other's GPUs.
+    homes: Option<Homes>,
     stop: Stop<'a>,
 }
 
@@ -48,7 +53,7 @@ impl<'a> Gpu<'a> {
     }
 
     /// For the blocks of `graph`, which has `vertices` vertices. Counts of vertices are added to `per_vertex`, if they
-    /// are asked for; `stop` names the signal that ends the counting.
+    /// are asked for; `stop` names the signal that ends the counting. `beside` are the ranks if all have a GPU of this machine.
     ///
     /// # Errors
     /// [`Error::Limit`] where GPU memory does not do, [`Error::Usage`] for rows that are too long for it, [`Error::Lost`].
@@ -57,6 +62,7 @@ impl<'a> Gpu<'a> {
         vertices: u64,
         mut gpu: MutexGuard<'a, Workspace>,
         per_vertex: Option<&'a [AtomicU64]>,
+        beside: Option<&Comm>,
         stop: Stop<'a>,
     ) -> Result<Self> {
         let row = graph.layout.longest_row();
@@ -67,8 +73,10 @@ impl<'a> Gpu<'a> {
         }
         let kernels = Kernels::load(&gpu, per_vertex.is_some())?;
         gpu.arena.reset(0);
-        gpu.arena.holds(Self::least_bytes(row, vertices, per_vertex.is_some()), "counting triangles of this graph")?;
+        let least = Self::least_bytes(row, vertices, per_vertex.is_some());
+        gpu.arena.holds(least, "counting triangles of this graph")?;
         gpu.stop_flag.set(false);
+        let homes = beside.map(|comm| Homes::bring(&mut gpu, graph, least + (64 << 10), comm)).transpose()?.flatten();
         let per_vertex = match per_vertex {
             Some(counts) => {
                 let span = gpu.arena.take(vertices).ok_or_else(|| too_small(&gpu))?;
@@ -77,7 +85,7 @@ impl<'a> Gpu<'a> {
             }
             None => None,
         };
-        Ok(Gpu { gpu, kernels, per_vertex, stop })
+        Ok(Gpu { gpu, kernels, per_vertex, homes, stop })
     }
 
     fn shares(&self) -> Shares {
@@ -158,7 +166,8 @@ impl Gpu<'_> {
         self.gpu.queue.write(&blocks, front.blocks)?;
         self.gpu.queue.fill(front.ends, 0)?;
 
-        let Gpu { gpu, kernels, per_vertex, .. } = self;
+        let Gpu { gpu, kernels, per_vertex, homes, .. } = self;
+        let homes = homes.as_ref();
         let Workspace { queue, uploader, stop_flag, .. } = &mut **gpu;
         let mut counting = Counting { queue, stop_flag, kernels, per_vertex: *per_vertex, stop };
         let mut units = Units { work, parcel, open, found };
@@ -171,7 +180,7 @@ impl Gpu<'_> {
             let (empty, to_fill) = channel();
             let (filled, to_count) = channel();
             slots.iter().try_for_each(|&slot| empty.send(slot)).map_err(|_| unheard())?;
-            let loader = Loader { work, first_row, uploader, to_fill, filled };
+            let loader = Loader { work, homes, first_row, uploader, to_fill, filled };
             let (steps, partners) = (&steps, &outside);
             scope.spawn(move || loader.run(steps, partners, &go_on));
             // Dropped at the first error, it ends the loader.

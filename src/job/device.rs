@@ -5,16 +5,17 @@ use super::machine::{Held, Machine};
 use super::session::Session;
 use crate::algo::triangle::cpu::Cpu;
 use crate::algo::triangle::driver::Backend;
-use crate::algo::triangle::gpu::Gpu;
+use crate::algo::triangle::gpu::{Beside, Gpu};
 use crate::comm::Comm;
 use crate::config::{Device as Asked, GpuSharing, Job};
 use crate::error::{Error, Result};
-use crate::gpu::{self, Device, Workspace};
+use crate::gpu::{self, Device, Peer, Workspace};
 use crate::graph::catalogue::Catalogue;
 use crate::memory::{Budget, Reservation};
 use crate::prepare::{self, Accelerator};
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering::Relaxed};
 use std::sync::{Mutex, PoisonError};
+use std::time::Instant;
 
 /// A GPU in use, and the host memory that its driver took.
 pub struct InUse {
@@ -104,6 +105,24 @@ impl GpuShare {
     }
 }
 
+/// The other ranks' GPU memory, by rank, if there are several and all reach each other's: a GPU each, on one machine. Opening
+/// takes a while, so it is done once.
+pub fn peers(device: Option<&InUse>, comm: &Comm) -> Option<Vec<Peer>> {
+    if comm.ranks() == 1 || comm.nodes() > 1 {
+        return None;
+    }
+    let started = Instant::now();
+    let lock = |used: &InUse| used.workspace.lock().unwrap_or_else(PoisonError::into_inner).arena.name();
+    let names = comm.all_gather(&device.map(lock).unwrap_or_default());
+    let others = names.iter().enumerate().filter(|&(rank, _)| rank != comm.rank());
+    let peers: Option<Vec<Peer>> =
+        device.and_then(|used| others.map(|(_, name)| Peer::open(&used.device, name)).collect());
+    let mut failed = [u64::from(peers.is_none())];
+    comm.all_max(&mut failed);
+    tracing::debug!(reached = failed == [0], seconds = started.elapsed().as_secs_f64(), "GPUs of other ranks");
+    peers.filter(|_| failed == [0])
+}
+
 /// Asked now and then by what counts: the signal that ends it.
 pub type Stop<'a> = &'a (dyn Fn() -> Option<&'static str> + Sync);
 
@@ -125,9 +144,7 @@ impl Session {
         let mut least = [workspace.as_ref().map_or(u64::MAX, |workspace| workspace.arena.bytes())];
         self.comm.all_max(&mut some);
         self.comm.all_min(&mut least);
-        let mut all = [u64::from(workspace.is_some())];
-        self.comm.all_min(&mut all);
-        let beside = Some(&self.comm).filter(|comm| all == [1] && comm.ranks() > 1 && comm.nodes() == 1);
+        let beside = self.peers.as_deref().map(|peers| Beside { comm: &self.comm, peers });
         let gpu = workspace.map(|mut workspace| {
             // Ranks take turns with one list of parcels, which is cut by the memory there is.
             workspace.arena.trim(least[0]);

@@ -8,6 +8,7 @@ use crate::comm::Comm;
 use crate::config::Job;
 use crate::error::Result;
 use crate::formats::Watch;
+use crate::gpu::Peer;
 use crate::memory::Budget;
 use crate::store::sync::Syncer;
 use serde::Serialize;
@@ -29,6 +30,8 @@ pub struct Session {
     pub threads: usize,
     /// The GPU, if the run has one.
     pub device: Option<device::InUse>,
+    /// GPU memory of the other ranks, if all reach it.
+    pub peers: Option<Vec<Peer>>,
     /// Bars, log lines, peaks.
     pub progress: Progress,
     /// Durability in the background.
@@ -70,12 +73,14 @@ impl Session {
         progress.set_memory_limit(limit);
         let budget = Budget::new(limit, threads)?;
         let device = device::choose(&job, threads, &budget, &comm)?;
+        let peers = device::peers(device.as_ref(), &comm);
         // What is done in parallel outside of a pool of its own keeps to these threads, too; only the first call counts.
         let _ = rayon::ThreadPoolBuilder::new().num_threads(threads).build_global();
         Ok(Session {
             comm,
             budget,
             threads,
+            peers,
             device,
             progress,
             syncer: Syncer::start()?,

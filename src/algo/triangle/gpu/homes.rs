@@ -7,29 +7,44 @@ use crate::error::Result;
 use crate::gpu::{Peer, Source, Span, Workspace, span_bytes};
 use crate::graph::catalogue::Catalogue;
 use std::ops::Range;
+use std::time::Instant;
 
 /// Blocks may take this part of the memory of a GPU.
 const PART: u64 = 3;
 
+/// Ranks that all have a GPU of one machine, and the others' GPU memory, by rank.
+#[derive(Clone, Copy)]
+pub struct Beside<'a> {
+    /// The ranks.
+    pub comm: &'a Comm,
+    /// The others' arenas.
+    pub peers: &'a [Peer],
+}
+
 /// Where the blocks of a graph lie: offsets and targets.
 pub struct Homes {
     blocks: Vec<(Span<u32>, Span<u32>)>,
-    _peers: Vec<Peer>,
 }
 
 impl Homes {
-    /// Brings the blocks of `graph` to the GPUs of the ranks of `comm`, which are all on one machine; each calls this with
-    /// nothing given out of its arena. `least` bytes of it must be left. `None`, on all ranks alike, where there is no room or no way between the GPUs.
+    /// Brings the blocks of `graph` to the GPUs of all ranks, of which each calls this with nothing given out of its arena;
+    /// `least` bytes of it must be left. `None`, on all ranks alike, where there is no room.
     ///
     /// # Errors
     /// [`crate::Error::Lost`], those of reading blocks.
-    pub fn bring(gpu: &mut Workspace, graph: &Catalogue, least: u64, comm: &Comm) -> Result<Option<Homes>> {
+    pub fn bring(
+        gpu: &mut Workspace,
+        graph: &Catalogue,
+        least: u64,
+        Beside { comm, peers }: Beside<'_>,
+    ) -> Result<Option<Homes>> {
         let homes: Vec<Range<usize>> = (0..comm.ranks()).map(|rank| home(graph, rank, comm.ranks())).collect();
         let bytes = |blocks: &Range<usize>| blocks.clone().map(|block| block_bytes(graph, block)).sum::<u64>();
         let most = homes.iter().map(bytes).max().unwrap_or(0);
         if most > gpu.arena.bytes() / PART || gpu.arena.bytes() - most < least {
             return Ok(None);
         }
+        let started = Instant::now();
         let mine = gpu.arena.take_planned::<u32>(most / 4)?;
         let parts: Vec<_> = places(graph, homes[comm.rank()].clone(), |at, len| mine.part(at / 4..at / 4 + len))
             .zip(homes[comm.rank()].clone())
@@ -41,17 +56,9 @@ impl Homes {
             .collect();
         gpu.uploader.upload(&parts, &|| Ok(()))?.wait()?;
 
-        // Who has opened all others says so: either all go there, or none.
-        let names = comm.all_gather(&gpu.arena.name());
-        let others = names.iter().enumerate().filter(|&(rank, _)| rank != comm.rank());
-        let peers: Option<Vec<Peer>> = others.map(|(_, name)| Peer::open(&gpu.device, name)).collect();
-        let mut alone = [u64::from(peers.is_none())];
-        comm.all_max(&mut alone);
-        let Some(peers) = peers.filter(|_| alone == [0]) else {
-            tracing::debug!("no way between GPUs: every rank copies from the host");
-            gpu.arena.reset(0);
-            return Ok(None);
-        };
+        tracing::debug!(seconds = started.elapsed().as_secs_f64(), "blocks brought home");
+        // All are there.
+        comm.barrier();
         let mut blocks = Vec::with_capacity(graph.len());
         for (rank, home) in homes.into_iter().enumerate() {
             let there = |at, len| match rank.cmp(&comm.rank()) {
@@ -62,7 +69,7 @@ impl Homes {
             };
             blocks.extend(places(graph, home, there));
         }
-        Ok(Some(Homes { blocks, _peers: peers }))
+        Ok(Some(Homes { blocks }))
     }
 
     /// Where the offsets and targets of a block lie.

@@ -12,11 +12,11 @@ mod shares;
 use super::count::PairCount;
 use super::driver::{Backend, Found, Gathering, Part, Work};
 use super::parcels::{Parcel, Piece, parcels};
-use crate::comm::Comm;
 use crate::error::{Error, Result};
 use crate::gpu::{Span, Workspace, span_bytes};
 use crate::graph::catalogue::Catalogue;
 use crate::memory::at_least;
+pub use homes::Beside;
 use homes::Homes;
 use loader::{Arrived, Loaded, Loader, in_slot, places, steps};
 use pair::{Counting, Front, Kernels, LONGEST_HEAD, Resident};
@@ -53,7 +53,7 @@ impl<'a> Gpu<'a> {
     }
 
     /// For the blocks of `graph`, which has `vertices` vertices. Counts of vertices are added to `per_vertex`, if they
-    /// are asked for; `stop` names the signal that ends the counting. `beside` are the ranks if all have a GPU of this machine.
+    /// are asked for; `stop` names the signal that ends the counting. `beside` are the ranks, if their GPUs reach each other.
     ///
     /// # Errors
     /// [`Error::Limit`] where GPU memory does not do, [`Error::Usage`] for rows that are too long for it, [`Error::Lost`].
@@ -62,7 +62,7 @@ impl<'a> Gpu<'a> {
         vertices: u64,
         mut gpu: MutexGuard<'a, Workspace>,
         per_vertex: Option<&'a [AtomicU64]>,
-        beside: Option<&Comm>,
+        beside: Option<Beside<'_>>,
         stop: Stop<'a>,
     ) -> Result<Self> {
         let row = graph.layout.longest_row();
@@ -76,7 +76,8 @@ impl<'a> Gpu<'a> {
         let least = Self::least_bytes(row, vertices, per_vertex.is_some());
         gpu.arena.holds(least, "counting triangles of this graph")?;
         gpu.stop_flag.set(false);
-        let homes = beside.map(|comm| Homes::bring(&mut gpu, graph, least + (64 << 10), comm)).transpose()?.flatten();
+        let homes =
+            beside.map(|beside| Homes::bring(&mut gpu, graph, least + (64 << 10), beside)).transpose()?.flatten();
         let per_vertex = match per_vertex {
             Some(counts) => {
                 let span = gpu.arena.take(vertices).ok_or_else(|| too_small(&gpu))?;

@@ -71,6 +71,7 @@ fn defaults() {
             scratch: None,
             keep: false,
             input: InputSpec::Files { paths: vec!["a.txt".into()], format: None },
+            expect: None,
             limits: Limits { host_memory: None, gpu_memory: None, threads: 0 },
             run: Run {
                 device: Device::Auto,

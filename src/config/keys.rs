@@ -22,7 +22,10 @@ const fn later(name: &'static str, keys: &'static [&'static str], what: &'static
 /// Every table, in the order of the documentation.
 pub(super) const TABLES: [Known; 11] = [
     built("job", &["name", "workdir", "scratch", "keep"]),
-    built("input", &["path", "format", "prepared", "kronecker", "uniform", "ssca2", "grid", "list", "expect", "directed"]),
+    built(
+        "input",
+        &["path", "format", "prepared", "kronecker", "uniform", "ssca2", "grid", "list", "expect", "directed"],
+    ),
     built("limits", &["host_memory", "gpu_memory", "threads"]),
     built("run", &["device", "gpu", "gpu_sharing", "trials", "log_interval"]),
     built("output", &["format"]),

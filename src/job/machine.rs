@@ -2,6 +2,7 @@
 
 use super::build::on_the_way;
 use super::device::InUse;
+use super::rates::Crew;
 use super::{host, session};
 use crate::algo::triangle::gpu::Gpu;
 use crate::config::{Device as Asked, Job};
@@ -55,7 +56,9 @@ impl Machine {
     /// [`Error::Usage`] for more nodes than ranks.
     pub fn here(job: &Job, ranks: usize, nodes: usize) -> Result<Machine> {
         if nodes > ranks {
-            return Err(Error::Usage(format!("{ranks} ranks on {nodes} nodes: expected a rank for each node at least")));
+            return Err(Error::Usage(format!(
+                "{ranks} ranks on {nodes} nodes: expected a rank for each node at least"
+            )));
         }
         let local_ranks = ranks.div_ceil(nodes.max(1)).max(1);
         // What is not set ranks share.
@@ -64,8 +67,7 @@ impl Machine {
             0 => (session::threads(0) / local_ranks).max(1),
             threads => threads,
         };
-        let mut machine =
-            Machine { host_memory, threads, ranks: ranks.max(1), local_ranks, gpu: None, missing: None };
+        let mut machine = Machine { host_memory, threads, ranks: ranks.max(1), local_ranks, gpu: None, missing: None };
         machine.look_for_gpu(job);
         Ok(machine)
     }
@@ -100,11 +102,28 @@ impl Machine {
         self.ranks.div_ceil(self.local_ranks)
     }
 
+    /// Who shares the work on a graph of `ids` ids, which takes `least` bytes of GPU memory to count.
+    pub(super) fn crew(&self, job: &Job, ids: u64, least: u64) -> Crew {
+        // The map from ids and what works beside it must fit.
+        let fits = |gpu: &Held| gpu.memory.is_none_or(|memory| 5 * ids <= memory);
+        Crew {
+            ranks: self.ranks,
+            nodes: self.nodes(),
+            threads: self.threads,
+            prepares_on_gpu: self.gpu.as_ref().is_some_and(fits),
+            counts_on_gpu: self.counts(job, least).is_some(),
+        }
+    }
+
+    /// Bytes of a rank for the map and for edges between partition and sort.
+    pub(super) fn free_for_edges(&self) -> u64 {
+        self.host_memory.saturating_sub(self.own() + self.on_the_way())
+    }
+
     /// Bytes of edges on their way between ranks, while there are some.
     pub(super) fn on_the_way(&self) -> u64 {
         on_the_way(self.ranks, self.threads)
     }
-
 
     /// Host memory that is taken before the first stage begins.
     pub fn own(&self) -> u64 {
@@ -114,11 +133,6 @@ impl Machine {
     /// Bytes that a job takes of the GPU's memory: all that it may have, from its start to its end.
     pub(super) fn gpu_memory(&self) -> u64 {
         self.gpu.as_ref().and_then(|gpu| gpu.memory).unwrap_or(0)
-    }
-
-    /// Whether a graph of `ids` ids is prepared on the GPU: the map from ids and what works beside it must fit.
-    pub(super) fn prepares_on_gpu(&self, ids: u64) -> bool {
-        self.gpu.as_ref().is_some_and(|gpu| gpu.memory.is_none_or(|memory| 5 * ids <= memory))
     }
 
     /// The GPU, if the job counts on it where that takes `least` bytes: with "auto" a processor does where it is too small.

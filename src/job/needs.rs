@@ -1,6 +1,7 @@
 //! What parts of a job take in memory and on disk, by the functions that its buffers are sized with.
 
 use super::graph::Facts;
+use super::journal::RECORD;
 use super::machine::Machine;
 use crate::algo::triangle::{Counter, Settings};
 use crate::config::{Job, OutputFormat};
@@ -66,4 +67,20 @@ pub(super) fn results_bytes(job: &Job, vertices: u64, connected: u64, sparse: bo
         OutputFormat::Csv => 2 * 22 + 20,
     };
     checkpoints + (columns + if sparse { 8 } else { 0 }) * vertices + 3 * PAGE
+}
+
+/// Bytes of the journals of `units` units, one for each trial; per vertex checkpoints have the units instead.
+pub(super) fn units_bytes(job: &Job, units: u64) -> u64 {
+    let per_vertex = job.triangle.is_some_and(|table| table.per_vertex);
+    let each = if per_vertex { 8 } else { RECORD as u64 };
+    each * units * (u64::from(job.run.trials) + u64::from(per_vertex))
+}
+
+/// Bytes that ranks send to others for counts at vertices: each gets its share of the sum from all, and gives it to the
+/// leader.
+pub(super) fn counts_exchanged(job: &Job, ranks: usize, vertices: u64) -> u64 {
+    match job.triangle {
+        Some(table) if table.per_vertex && ranks > 1 => u64::from(job.run.trials) * 8 * vertices * ranks as u64,
+        _ => 0,
+    }
 }

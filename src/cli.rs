@@ -28,7 +28,8 @@ pub enum Command {
     )]
     Run(RunArgs),
     /// Print stages, memory, disk and time of a job without running it; say which limit does not fit
-    #[command(after_help = "Example:\n  gpugraph plan configs/s29.toml")]
+    #[command(after_help = "Examples:\n  gpugraph plan configs/s29.toml\n  \
+        gpugraph plan configs/hyperlink2012.toml --ranks 64 --nodes 16")]
     Plan(PlanArgs),
     /// Write a job script for Slurm or PBS from the plan's memory and time, and submit it
     #[command(
@@ -92,6 +93,12 @@ pub struct PlanArgs {
     /// Override a key of the job file, as table.key=value
     #[arg(long = "set", value_name = "TABLE.KEY=VALUE")]
     pub set: Vec<String>,
+    /// Ranks that share the job
+    #[arg(long, default_value_t = 1, value_parser = clap::value_parser!(u32).range(1..=65_536))]
+    pub ranks: u32,
+    /// Nodes that they are on, each like this one where the job file sets no limits
+    #[arg(long, default_value_t = 1, value_parser = clap::value_parser!(u32).range(1..=65_536))]
+    pub nodes: u32,
     /// Print JSON
     #[arg(long)]
     pub json: bool,

@@ -3,6 +3,7 @@
 use crate::cli::{CleanArgs, Cli, DevicesArgs, LookArgs, PlanArgs};
 use crate::error::{Error, Result};
 use crate::job::look::{self, Place};
+use crate::job::machine::Machine;
 use crate::job::plan::Plan;
 use crate::job::{clean, verify};
 use clap::CommandFactory;
@@ -16,7 +17,7 @@ use std::io::Write;
 /// [`Error::Limit`], [`Error::DiskFull`] where it does not fit; mistakes in the job file or the input.
 pub fn plan(args: &PlanArgs) -> Result<()> {
     let job = crate::config::load(&args.job, &args.set)?;
-    let plan = Plan::of(&job)?;
+    let plan = Plan::of(&job, &Machine::here(&job, args.ranks as usize, args.nodes as usize)?)?;
     print(&plan, args.json)?;
     plan.refuse()
 }

@@ -125,6 +125,110 @@ fn plan_of_inputs_of_every_kind() {
 }
 
 #[test]
+fn plan_of_many_ranks() {
+    let job = Job::new(
+        "[job]\nkeep = true\n[input]\nkronecker = { scale = 18, edge_factor = 32, seed = 3 }\n[limits]\nthreads = 1\n\
+         host_memory = \"72MiB\"\n[run]\ndevice = \"cpu\"\n[triangle]\n",
+    );
+    let plan = |more: &[&str]| job.json(&[&["plan", "job.toml", "--json"], more].concat());
+    let sum = |plan: &serde_json::Value, key: &str| {
+        plan["stages"].as_array().unwrap().iter().map(|stage| stage[key].as_u64().unwrap()).sum::<u64>()
+    };
+    let check = |alone: &serde_json::Value, many: &serde_json::Value| {
+        assert_eq!((alone["ranks"].as_u64(), alone["nodes"].as_u64()), (Some(1), Some(1)));
+        assert_eq!((many["ranks"].as_u64(), many["nodes"].as_u64()), (Some(8), Some(2)));
+        assert_eq!(alone["host_memory_node"], alone["host_memory"]);
+        assert_eq!(many["host_memory_node"].as_u64(), Some(4 * many["host_memory"].as_u64().unwrap()));
+        assert_eq!((alone["exchange"].as_u64(), sum(alone, "exchange")), (Some(0), 0));
+        // 6 bytes for seven of eight edges, and 4 for each id on seven ranks, three times.
+        let (edges, ids) = (many["edges"].as_u64().unwrap(), many["ids"].as_u64().unwrap());
+        let most = 6 * edges / 8 * 7 + 3 * 4 * 7 * ids + 4 * 7 * ids;
+        let sent = many["exchange"].as_u64().unwrap();
+        assert!(sent == sum(many, "exchange") && sent <= most && sent > most / 2, "{sent} of {most}");
+        let seconds = |plan: &serde_json::Value| plan["stages"][0]["seconds"].as_f64().unwrap();
+        assert!(seconds(many) < seconds(alone) / 4.0, "{many}");
+    };
+    check(&plan(&[]), &plan(&["--ranks", "8", "--nodes", "2"]));
+    job.does(&["run", "job.toml", "--quiet"]);
+    let (alone, many) = (plan(&[]), plan(&["--ranks", "8", "--nodes", "2"]));
+    assert_eq!(alone["basis"], "degrees");
+    let threads = |plan: &serde_json::Value| plan["threads"].as_u64();
+    assert_eq!((threads(&alone), threads(&many)), (Some(1), Some(1)));
+    // In the memory of one rank edges don't fit and spill; in that of eight they fit, and a full disk does not matter.
+    let at_partition = |plan: &serde_json::Value| {
+        let stage = |i: usize| plan["stages"][i]["disk"].as_u64().unwrap();
+        stage(2) - stage(1)
+    };
+    assert!(at_partition(&alone) > 4 << 20 && at_partition(&many) == 0, "{alone} {many}");
+    // With a scratch it lies there.
+    let scratch = plan(&["--set", &format!("job.scratch={}", job.folder.path().display())]);
+    assert_eq!(scratch["scratch"].as_u64(), Some(at_partition(&alone)), "{scratch}");
+    assert!(at_partition(&scratch) == 0 && scratch["scratch_free"].as_u64().unwrap() > 0, "{scratch}");
+
+    let text = job.does(&["plan", "job.toml", "--ranks", "8", "--nodes", "2"]);
+    assert!(text.contains("8 of 1 threads on 2 nodes") && text.contains("sent"), "{text}");
+    assert!(!job.does(&["plan", "job.toml"]).contains("sent"));
+    assert!(job.fails(2, &["plan", "job.toml", "--ranks", "2", "--nodes", "3"]).contains("2 ranks on 3 nodes"));
+    // Without a limit ranks of a node share what it has.
+    let limit = |ranks: &str| {
+        let kept = fs::read_to_string(job.folder.path().join("job.toml")).unwrap().replace("host_memory", "#");
+        fs::write(job.folder.path().join("free.toml"), kept).unwrap();
+        let plan = job.json(&["plan", "free.toml", "--json", "--ranks", ranks]);
+        plan["host_memory_limit"].as_f64().unwrap()
+    };
+    assert!((1.5..2.7).contains(&(limit("1") / limit("2"))));
+}
+
+#[test]
+fn plan_of_an_input_that_is_not_there_yet() {
+    let job = Job::new(
+        "[input]\npath = \"web.u32\"\nexpect = { edges = 1000000, ids = 70000 }\n[run]\ndevice = \"cpu\"\n[triangle]\n",
+    );
+    let plan = job.json(&["plan", "job.toml", "--json"]);
+    assert_eq!((plan["basis"].as_str(), plan["edges"].as_u64()), (Some("expected"), Some(1_000_000)));
+    assert_eq!(plan["ids"], 70_000);
+    assert!(plan["maybe"].to_string().contains("web.u32 is not here"), "{plan}");
+    assert!(plan["input"].as_str().unwrap().contains("7.6 MiB"), "8 bytes an edge: {plan}");
+    assert!(job.fails(3, &["run", "job.toml", "--quiet"]).contains("web.u32"), "a run needs it");
+    // What is there is looked at, and what can't be read is not passed over.
+    fs::write(job.folder.path().join("web.u32"), [0u8; 80]).unwrap();
+    let plan = job.json(&["plan", "job.toml", "--json"]);
+    assert_eq!((plan["basis"].as_str(), plan["edges"].as_u64()), (Some("size"), Some(10)));
+    fs::write(job.folder.path().join("web.u32"), [0u8; 81]).unwrap();
+    job.fails(3, &["plan", "job.toml"]);
+    fs::remove_file(job.folder.path().join("web.u32")).unwrap();
+    fs::create_dir(job.folder.path().join("web.u32")).unwrap();
+    job.fails(3, &["plan", "job.toml"]);
+    // Ids beyond 32 bits take a dictionary.
+    let set = ["--set", "input.path=none.u64", "--set", "input.expect={ edges = 1000, ids = 5000000000 }"];
+    let plan = job.json(&[&["plan", "job.toml", "--json"], &set[..]].concat());
+    assert_eq!((plan["stages"][0]["name"].as_str(), plan["ids"].as_u64()), (Some("dictionary"), Some(2000)));
+}
+
+/// The job that README.md shows the plan of: its arithmetic.
+#[test]
+fn plan_of_the_web_graph_that_ships() {
+    let shipped = Path::new(env!("CARGO_MANIFEST_DIR")).join("configs/hyperlink2012.toml");
+    let job = Job::new(&fs::read_to_string(shipped).unwrap());
+    let plan = job.json(&["plan", "job.toml", "--json", "--ranks", "64", "--nodes", "16"]);
+    let (edges, ids) = (225_000_000_000u64, 3_560_000_000u64);
+    let stage = |name: &str, key: &str| {
+        let stages = plan["stages"].as_array().unwrap();
+        stages.iter().find(|stage| stage["name"] == name).unwrap()[key].as_u64().unwrap()
+    };
+    assert_eq!((plan["edges"].as_u64(), plan["ids"].as_u64()), (Some(edges), Some(ids)));
+    // The map on every rank, and a 64th of the edges in bins; no rank needs a limit above that of the job.
+    let sorting = 4 * ids + 6 * edges / 64;
+    assert!((sorting..96 << 30).contains(&stage("partition", "host_memory")), "{plan}");
+    assert!((4 * ids..48 << 30).contains(&plan["host_memory_needed"].as_u64().unwrap()), "{plan}");
+    assert_eq!(stage("ingest", "exchange"), 63 * 4 * ids);
+    assert!(stage("partition", "exchange").abs_diff(6 * edges / 64 * 63) < 1 << 20);
+    // Order and blocks on the disk that nodes share, and no spill.
+    assert!((4 * (ids + edges)..4 * (ids + edges) + (100 << 30)).contains(&plan["disk"].as_u64().unwrap()), "{plan}");
+    assert!(stage("partition", "disk") < 5 * ids, "it spills: {plan}");
+}
+
+#[test]
 fn plan_of_a_disk_that_is_too_small() {
     // Sixteen tebibytes of edges.
     let job = Job::new(

@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use gpugraph::config::{self, Device, GpuSharing, InputSpec, Job, Limits, OutputFormat, Random, Run, Triangle};
+use gpugraph::config::{self, Device, Expect, GpuSharing, InputSpec, Job, Limits, OutputFormat, Random, Run, Triangle};
 use gpugraph::error::Error;
 use proptest::prelude::*;
 
@@ -71,6 +71,7 @@ fn defaults() {
             scratch: None,
             keep: false,
             input: InputSpec::Files { paths: vec!["a.txt".into()], format: None },
+            expect: None,
             limits: Limits { host_memory: None, gpu_memory: None, threads: 0 },
             run: Run {
                 device: Device::Auto,
@@ -96,6 +97,7 @@ fn every_key() {
         [input]
         path = ["a", "b*"]
         format = "u64"
+        expect = { edges = 7_000, ids = 90 }
         directed = false
         [limits]
         host_memory = "1.5 GiB"
@@ -117,6 +119,7 @@ fn every_key() {
     assert_eq!(job.workdir, PathBuf::from(format!("{path}/{path}s/$x")));
     assert!(job.keep);
     assert_eq!(job.input, InputSpec::Files { paths: vec!["a".into(), "b*".into()], format: Some("u64".into()) });
+    assert_eq!(job.expect, Some(Expect { edges: 7000, ids: 90 }));
     assert_eq!(job.limits, Limits { host_memory: Some(3 << 29), gpu_memory: Some(1000), threads: 7 });
     let run = Run {
         device: Device::Gpu,

@@ -269,7 +269,7 @@ fn bash_and_shellcheck_find_nothing() {
         scripts.push(Path::new(REPO).join(name));
     }
     for scheduler in ["slurm", "pbs"] {
-        let ran = place.gpugraph(&["submit", "job.toml", "--print", "--scheduler", scheduler, "--nodes=2", "--gpus=4"]);
+        let ran = place.gpugraph(&["submit", "job.toml", "--print", "--scheduler", scheduler, "--gpus=1"]);
         scripts.push(place.write(scheduler, ran.expect(0).out));
     }
     for script in &scripts {
@@ -446,17 +446,16 @@ fn submit_writes_a_script_that_runs() {
         Ran::command(command.env("PATH", path).env_remove("SITE"))
     };
     let bin = format!("{}:/bin:/usr/bin", pbs.place.path("bin").display());
-    submit(&["--scheduler=pbs", "--nodes=2", "--gpus=4", "--cpus=3", "--walltime=90m", "--", "-P", "x"], &bin)
-        .expect(0);
+    submit(&["--scheduler=pbs", "--gpus=1", "--cpus=3", "--walltime=90m", "--", "-P", "x"], &bin).expect(0);
     let job = pbs.next().expect("a job");
-    assert!(job.resources["select"].starts_with("2:ncpus=12:ngpus=4:mpiprocs=4:mem="), "{:?}", job.resources);
+    assert!(job.resources["select"].starts_with("1:ncpus=3:ngpus=1:mpiprocs=1:mem="), "{:?}", job.resources);
     assert_eq!((job.resources["walltime"].as_str(), job.options["-P"].as_str()), ("01:30:00", "x"));
-    // Memory: four ranks of what the plan has, and a margin.
+    // Memory: what the plan has, and a margin.
     let plan =
         pbs.place.gpugraph(&["plan", "job.toml", "--json", "--set", "limits.threads=3", "--set", "run.device=cpu"]);
     let plan: Value = serde_json::from_str(&plan.expect(0).out).expect("JSON");
     let memory = job.resources["select"].rsplit_once("mem=").expect("memory").1.trim_end_matches("mb");
-    assert!(memory.parse::<u64>().expect("MiB") << 20 >= 4 * plan["host_memory"].as_u64().expect("bytes"), "{memory}");
+    assert!(memory.parse::<u64>().expect("MiB") << 20 >= plan["host_memory"].as_u64().expect("bytes"), "{memory}");
     fs::remove_dir_all(pbs.place.path("server")).expect("a folder");
     fs::create_dir(pbs.place.path("server")).expect("a folder");
     submit(&["--scheduler=pbs", "--gpus=0"], &bin).expect(0);
@@ -465,6 +464,11 @@ fn submit_writes_a_script_that_runs() {
     let running = pbs.start(&job, &["n1"]);
     assert_eq!(running.end(), 0);
     assert_eq!(pbs.triangles("work"), oracle(300, &edges).0);
+    // Ranks need a gpugraph that has them.
+    for (more, found) in [("--nodes=2", "2 ranks (2 nodes of 1)"), ("--gpus=4", "4 ranks (1 nodes of 4)")] {
+        let ran = submit(&["--scheduler=pbs", "--print", more], &bin).expect(2);
+        assert!(ran.error().contains(found) && ran.error().contains("--features mpi"), "{}", ran.err);
+    }
     // Where there is no scheduler, it says what to do.
     let ran = submit(&[], "/nonexistent").expect(2);
     assert!(ran.error().contains("neither sbatch (Slurm) nor qsub (PBS) is on the path"), "{}", ran.err);

@@ -320,7 +320,7 @@ fn submit_writes_a_script_by_the_plan_and_submits_it() {
         "submit",
         "a job; of 'mine'.toml",
         "--walltime=2h",
-        "--gpus=2",
+        "--gpus=1",
         "--cpus=4",
         "--set",
         "input.path=it's a \"graph\" of $$HOME.u32",
@@ -334,7 +334,7 @@ fn submit_writes_a_script_by_the_plan_and_submits_it() {
     slurm.ends(&job, "COMPLETED", 30);
     assert_eq!(triangles(&report(&slurm.place, "work")), oracle(300, &edges).0);
     for (field, value) in
-        [("TimeLimit", "02:00:00"), ("Comment", "tried"), ("TresPerNode", "gres:gpu:2"), ("CPUs/Task", "4")]
+        [("TimeLimit", "02:00:00"), ("Comment", "tried"), ("TresPerNode", "gres:gpu:1"), ("CPUs/Task", "4")]
     {
         assert_eq!(slurm.field(&job, field), value, "{field}");
     }

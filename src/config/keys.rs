@@ -22,7 +22,10 @@ const fn later(name: &'static str, keys: &'static [&'static str], what: &'static
 /// Every table, in the order of the documentation.
 pub(super) const TABLES: [Known; 11] = [
     built("job", &["name", "workdir", "scratch", "keep"]),
-    built("input", &["path", "format", "prepared", "kronecker", "uniform", "ssca2", "grid", "list", "directed"]),
+    built(
+        "input",
+        &["path", "format", "prepared", "kronecker", "uniform", "ssca2", "grid", "list", "expect", "directed"],
+    ),
     built("limits", &["host_memory", "gpu_memory", "threads"]),
     built("run", &["device", "gpu", "gpu_sharing", "trials", "log_interval"]),
     built("output", &["format"]),
@@ -43,6 +46,9 @@ pub(super) const TEXT: [[&str; 2]; 5] =
 
 /// Keys of a random graph.
 pub(super) const RANDOM: [&str; 3] = ["scale", "edge_factor", "seed"];
+
+/// Keys of the size of files that are not there.
+pub(super) const EXPECT: [&str; 2] = ["edges", "ids"];
 
 /// Whether a character may stand in a key without quotes.
 pub(super) fn is_bare(c: char) -> bool {

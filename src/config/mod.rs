@@ -22,7 +22,7 @@ use std::path::Path;
 
 use toml::de::DeTable;
 
-pub use spec::{Device, GpuSharing, InputSpec, Job, Limits, Output, OutputFormat, Random, Run, Triangle};
+pub use spec::{Device, Expect, GpuSharing, InputSpec, Job, Limits, Output, OutputFormat, Random, Run, Triangle};
 
 use crate::error::{Error, Result};
 use diagnostics::Diagnostics;

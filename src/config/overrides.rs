@@ -82,8 +82,8 @@ fn supersede(root: &mut Table, source: usize, keys: &[(&str, Place)]) {
         && let Some(named) = keys::SOURCES.into_iter().find(|key| given(key).is_some())
     {
         ruled_out.extend(keys::SOURCES.iter().filter(|key| **key != named));
-        // The format that the file gives is that of its path.
-        ruled_out.extend((named != "path").then_some("format"));
+        // The format and size that the file gives are those of its path.
+        ruled_out.extend(["format", "expect"].into_iter().filter(|_| named != "path"));
     }
     if *name == "run" && given("device").is_some_and(|entry| entry.node.value == Value::String("cpu".to_owned())) {
         ruled_out.push("gpu");

@@ -21,6 +21,8 @@ pub struct Job {
     pub keep: bool,
     /// Where the edges come from.
     pub input: InputSpec,
+    /// `[input] expect`: what a plan takes the files for while they are not there. A run reads them.
+    pub expect: Option<Expect>,
     /// How much of the machine may be used. Never part of a fingerprint.
     pub limits: Limits,
     /// How to run. Never part of a fingerprint.
@@ -51,6 +53,15 @@ pub enum InputSpec {
     Kronecker(Random),
     /// `uniform`: both ends of every edge drawn evenly.
     Uniform(Random),
+}
+
+/// `[input] expect`: the size of files that are not there yet.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Expect {
+    /// Edges, loops and repeats included.
+    pub edges: u64,
+    /// The largest id and one.
+    pub ids: u64,
 }
 
 /// A random graph that the job makes itself: 2^`scale` vertices and `edge_factor` × 2^`scale` edges.

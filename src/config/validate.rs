@@ -8,7 +8,7 @@ use super::diagnostics::Diagnostics;
 use super::expand::Environment;
 use super::field::{Field, Section};
 use super::keys;
-use super::spec::{Device, GpuSharing, InputSpec, Job, Limits, Output, OutputFormat, Random, Run, Triangle};
+use super::spec::{Device, Expect, GpuSharing, InputSpec, Job, Limits, Output, OutputFormat, Random, Run, Triangle};
 use super::tree::Table;
 
 /// The job of a tree, all but its `text`. `None` where something is wrong, which `diagnostics` then has.
@@ -28,6 +28,7 @@ pub(super) fn job(
     let scratch = section.get("scratch").and_then(|field| field.path(environment, diagnostics));
     let keep = section.get("keep").and_then(|field| field.boolean(diagnostics)).unwrap_or(false);
     let input = input(root, workdir.as_deref(), environment, diagnostics);
+    let expect = expect(&Section::of(root, "input"), diagnostics);
     let limits = limits(&Section::of(root, "limits"), diagnostics);
     let run = run(&Section::of(root, "run"), diagnostics);
     let output = output(&Section::of(root, "output"), diagnostics);
@@ -38,6 +39,7 @@ pub(super) fn job(
         scratch,
         keep,
         input: input?,
+        expect,
         limits,
         run,
         output,
@@ -173,6 +175,28 @@ fn random(field: &Field<'_>, diagnostics: &mut Diagnostics) -> Option<Random> {
         section.get("edge_factor").map_or(Some(16.0), |edge_factor| edge_factor.positive(1 << 20, diagnostics));
     let seed = section.get("seed").map_or(Some(1), |seed| seed.integer(0..=u64::MAX, diagnostics));
     Some(Random { scale: scale?, edge_factor: edge_factor?, seed: seed? })
+}
+
+/// What other sources hold is known without.
+fn expect(section: &Section<'_>, diagnostics: &mut Diagnostics) -> Option<Expect> {
+    let field = section.get("expect")?;
+    if section.get("path").is_none() {
+        let message = format!("{} is for input.path, and this job has none", field.name);
+        diagnostics.error(&field.entry.place, message);
+        return None;
+    }
+    let (table, expect) = field.section(diagnostics)?;
+    keys::check_keys(table, &field.name, &keys::EXPECT, diagnostics);
+    let mut number = |key| match expect.get(key) {
+        // A hundred times what any graph has had.
+        Some(field) => field.integer(1..=1 << 48, diagnostics),
+        None => {
+            field.error(&format!("{key} is missing: write {{ edges = 1000000, ids = 50000 }}"), diagnostics);
+            None
+        }
+    };
+    let (edges, ids) = (number("edges"), number("ids"));
+    Some(Expect { edges: edges?, ids: ids? })
 }
 
 fn limits(section: &Section<'_>, diagnostics: &mut Diagnostics) -> Limits {

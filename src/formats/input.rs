@@ -95,12 +95,21 @@ impl Input {
                 parts.push(Part::open(&file, format)?);
             }
         }
-        let name = match paths {
-            [] => return Err(Error::Usage("an input needs at least one path".into())),
-            [one] => one.display().to_string(),
-            [first, more @ ..] => format!("{} and {} more", first.display(), more.len()),
-        };
-        Ok(Input { source: Source::Files(parts), name, chunk: CHUNK })
+        Ok(Input { source: Source::Files(parts), name: name_of(paths)?, chunk: CHUNK })
+    }
+
+    /// Files that are not here, as one of so many edges and ids: for a plan, as nothing of it can be read.
+    ///
+    /// # Errors
+    /// Bad input where the ending of the first says no format.
+    pub fn expected(paths: &[PathBuf], format: Option<Format>, edges: u64, ids: u64) -> Result<Input> {
+        let name = name_of(paths)?;
+        let path = paths.first().cloned().unwrap_or_default();
+        let format = Format::of(&path, format)?;
+        // Of text, two numbers and what stands behind each.
+        let record = format.record().unwrap_or(2 * (u64::from(ids.max(1).ilog10()) + 2));
+        let part = Part { packing: Packing::of(&path), path, format, bytes: edges * record };
+        Ok(Input { source: Source::Files(vec![part]), name, chunk: CHUNK })
     }
 
     /// A generator as input, without a file.
@@ -250,6 +259,14 @@ impl Input {
                 sinks + pieces + ahead + unpacking * at_once as u64 + 2 * hashes + 24 * self.chunks_to_keep() as u64
             }
         }
+    }
+}
+
+fn name_of(paths: &[PathBuf]) -> Result<String> {
+    match paths {
+        [] => Err(Error::Usage("an input needs at least one path".into())),
+        [one] => Ok(one.display().to_string()),
+        [first, more @ ..] => Ok(format!("{} and {} more", first.display(), more.len())),
     }
 }
 

@@ -100,9 +100,9 @@ impl<'m> Kept<'m> {
         Ok(Kept { words, inner: Mutex::new(inner), changed: Condvar::new() })
     }
 
-    /// Bytes that may be kept of an input, memory touched ahead included.
-    pub fn most_bytes(input: &Input) -> u64 {
-        (slabs(input.chunks_to_keep()) * input.chunk()) as u64
+    /// Bytes that one of `ranks` ranks may keep of an input, memory touched ahead included.
+    pub fn most_bytes(input: &Input, ranks: usize) -> u64 {
+        (slabs(input.chunks_to_keep().div_ceil(ranks)) * input.chunk()) as u64
     }
 
     fn lock(&self) -> MutexGuard<'_, Inner<'m>> {

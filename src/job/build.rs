@@ -27,6 +27,12 @@ fn messages(ranks: usize, threads: usize) -> Shape {
     Shape { words, outgoing: threads + 4 * ranks.min(16), incoming: 2 * takers + ranks.min(16), takers }
 }
 
+/// Bytes of edges on their way to other ranks, at most.
+pub(super) fn on_the_way(ranks: usize, threads: usize) -> u64 {
+    let messages = messages(ranks, threads);
+    messages.bytes(ranks) + Route::bytes(ranks, threads, messages.words)
+}
+
 /// The blocks of a graph, and by which rank each that is not stored yet is to be built.
 pub(super) struct Build<'a> {
     pub(super) layout: &'a Layout,
@@ -38,11 +44,8 @@ pub(super) struct Build<'a> {
 impl Session {
     /// How this rank shares its memory between map, bins and sorting. The map and what is kept are reserved already.
     fn shares(&self, input: &Input, kept: &Kept<'_>, facts: &Facts, build: &Build<'_>) -> Result<(Shares, Pooled)> {
-        let mut needs = super::needs::needs(facts, input, self.threads);
-        if self.comm.ranks() > 1 {
-            // An eighth more than it should be; what is beyond that spills.
-            needs.edges = (needs.edges as f64 * (1.125 * build.part).min(1.0)) as u64;
-        }
+        let part = if self.comm.ranks() > 1 { build.part } else { 1.0 };
+        let needs = super::needs::needs(facts, input, self.threads, part);
         let own = self.budget.free() + 4 * facts.ids + kept.bytes();
         let shares = Shares::new(build.layout, needs, own).map_err(|smallest| Error::Limit {
             limit: "host_memory",
@@ -65,7 +68,7 @@ impl Session {
         let layout = build.layout;
         let ranks = self.comm.ranks();
         let messages = messages(ranks, self.threads);
-        let on_the_way = messages.bytes(ranks) + Route::bytes(ranks, self.threads, messages.words);
+        let on_the_way = on_the_way(ranks, self.threads);
         kept.make_room(&self.budget, on_the_way);
         let exchanging = self.budget.reserve(on_the_way, "edges on the way to other ranks")?;
         let (Shares { bins, sizes: Sizes { chunk, in_flight, .. } }, pooled) =

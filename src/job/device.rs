@@ -176,7 +176,14 @@ impl Session {
     /// What the plan of this run is made for.
     pub(super) fn machine(&self) -> Machine {
         let gpu = self.device.as_ref().map(Held::of);
-        Machine { host_memory: self.budget.limit(), threads: self.threads, gpu, missing: None }
+        Machine {
+            host_memory: self.budget.limit(),
+            threads: self.threads,
+            ranks: self.comm.ranks(),
+            local_ranks: self.comm.local_ranks(),
+            gpu,
+            missing: None,
+        }
     }
 
     /// What prepares graphs in place of the processor, if anything does.

@@ -34,6 +34,10 @@ impl Plan {
             let (needed, free) = (size::show(self.disk), size::show(self.disk_free));
             self.maybe.push(format!("the disk of the workdir may be too small: up to {needed} for {free} free"));
         }
+        if let Some(free) = self.scratch_free.filter(|&free| free < self.scratch) {
+            let (needed, free) = (size::show(self.scratch), size::show(free));
+            self.maybe.push(format!("the disk of job.scratch may be too small: up to {needed} for {free} free"));
+        }
     }
 
     /// Refuses what does not fit.
@@ -63,6 +67,11 @@ impl Plan {
             let (needed, free) = (size::show(self.disk), size::show(self.disk_free));
             let what = format!("the job takes {needed} here, {free} is free");
             return Err(Error::DiskFull { path: self.workdir.clone(), what });
+        }
+        if let Some(free) = self.scratch_free.filter(|&free| free < self.surely.scratch) {
+            let what = format!("the ranks of a node take {} of job.scratch", size::show(self.surely.scratch));
+            let what = format!("{what}, {} is free", size::show(free));
+            return Err(Error::DiskFull { path: self.scratch_path.clone().unwrap_or_default(), what });
         }
         Ok(())
     }

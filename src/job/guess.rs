@@ -1,6 +1,6 @@
 //! What can be said of an input before it is read: how many edges, how large its ids are.
 
-use crate::config::InputSpec;
+use crate::config::{Expect, InputSpec};
 use crate::error::{Error, Result};
 use crate::formats::{Edges, Format, Input, Packing, Part, Visitor, Watch};
 use crate::prepare::ingest;
@@ -66,6 +66,13 @@ pub fn guess(input: &Input, spec: &InputSpec) -> Result<Guess> {
         ids_at_least: if sparse { 0 } else { found.at_least.min(dense) },
         sparse,
     })
+}
+
+/// What the job file says of an input that is not here.
+pub fn expected(input: &Input, Expect { edges, ids }: Expect) -> Guess {
+    let sparse = ingest::sparse(ids - 1, edges, input.wide());
+    let (ids, ids_at_least) = if sparse { (edges.saturating_mul(2).min(u64::from(u32::MAX)), 0) } else { (ids, ids) };
+    Guess { edges, edges_about: edges, distinct: edges, ids, ids_at_least, sparse }
 }
 
 fn is_binary(part: &Part) -> bool {

@@ -1,8 +1,8 @@
 //! From `[input]` to edges.
 
-use crate::config::InputSpec;
+use crate::config::{Expect, InputSpec, Job};
 use crate::error::{Error, Result};
-use crate::formats::Input;
+use crate::formats::{Format, Input};
 use crate::generate::Generator;
 
 /// Opens the edges that a job names; `prepared` is not among them.
@@ -11,14 +11,7 @@ use crate::generate::Generator;
 /// [`Error::Input`] for files that are missing or of unknown format.
 pub fn open(spec: &InputSpec) -> Result<Input> {
     match spec {
-        InputSpec::Files { paths, format } => {
-            let format = format
-                .as_deref()
-                .map(str::parse)
-                .transpose()
-                .map_err(|e| Error::Usage(format!("input.format: {e}")))?;
-            Input::open(paths, format)
-        }
+        InputSpec::Files { paths, format } => Input::open(paths, named(format.as_deref())?),
         InputSpec::Kronecker(random) => {
             Ok(Input::generated(Generator::kronecker(random.scale, random.edge_factor, random.seed)?))
         }
@@ -29,4 +22,26 @@ pub fn open(spec: &InputSpec) -> Result<Input> {
             Err(Error::Usage(format!("{}: a prepared graph is not read as edges", workdir.display())))
         }
     }
+}
+
+/// What the job file says of its input's size, where that is needed: none of the files is here.
+///
+/// # Errors
+/// [`Error::Input`] for files of unknown format.
+pub fn expected(job: &Job) -> Result<Option<(Input, Expect)>> {
+    match (&job.input, job.expect) {
+        (InputSpec::Files { paths, format }, Some(expect)) => {
+            let format = named(format.as_deref())?;
+            // A pattern is no path, and may have files.
+            if paths.iter().any(|path| path.exists()) || Input::open(paths, format).is_ok() {
+                return Ok(None);
+            }
+            Ok(Some((Input::expected(paths, format, expect.edges, expect.ids)?, expect)))
+        }
+        _ => Ok(None),
+    }
+}
+
+fn named(format: Option<&str>) -> Result<Option<Format>> {
+    format.map(str::parse).transpose().map_err(|e| Error::Usage(format!("input.format: {e}")))
 }

@@ -18,7 +18,7 @@ use crate::store::replace::replace;
 
 const KIND: Kind = Kind::new(b"JRNL");
 /// Bytes of a record in the file.
-const RECORD: usize = 40;
+pub(super) const RECORD: usize = 40;
 /// Records are made durable at least this often, as long as some are appended.
 const SYNC_EVERY: Duration = Duration::from_secs(2);
 

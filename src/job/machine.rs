@@ -1,10 +1,13 @@
 //! What a plan is made for: memory and threads of the host, and the GPU that the job would have.
 
+use super::build::on_the_way;
 use super::device::InUse;
+use super::rates::Crew;
 use super::{host, session};
 use crate::algo::triangle::gpu::Gpu;
 use crate::config::{Device as Asked, Job};
-use crate::gpu::{Device, StopFlag, Uploader, whole_pieces};
+use crate::error::{Error, Result};
+use crate::gpu::{self, Device, StopFlag, Uploader, whole_pieces};
 use crate::memory::own_bytes;
 
 /// About what a driver takes of host memory.
@@ -13,11 +16,15 @@ const DRIVER: u64 = 256 << 20;
 /// What a job may use.
 #[derive(Debug, Clone)]
 pub struct Machine {
-    /// `limits.host_memory` in bytes.
+    /// `limits.host_memory` of a rank in bytes.
     pub host_memory: u64,
-    /// Threads.
+    /// Threads of a rank.
     pub threads: usize,
-    /// The GPU, unless the job computes on the processor.
+    /// Ranks that share the job.
+    pub ranks: usize,
+    /// Ranks of a node, on the one with most.
+    pub local_ranks: usize,
+    /// The GPU of a rank, unless the job computes on the processor.
     pub gpu: Option<Held>,
     /// Why there is no GPU, where one was asked for.
     pub missing: Option<String>,
@@ -42,29 +49,80 @@ impl Held {
 }
 
 impl Machine {
-    /// This one. A GPU is opened to see what it has; nothing of it is taken.
-    pub fn here(job: &Job) -> Machine {
-        let (host_memory, threads) = (session::host_memory(job), session::threads(job.limits.threads));
-        let mut machine = Machine { host_memory, threads, gpu: None, missing: None };
+    /// This one, for a job of `ranks` ranks on `nodes` nodes like it. A GPU is opened to see what it has; nothing of it is
+    /// taken.
+    ///
+    /// # Errors
+    /// [`Error::Usage`] for more nodes than ranks.
+    pub fn here(job: &Job, ranks: usize, nodes: usize) -> Result<Machine> {
+        if nodes > ranks {
+            return Err(Error::Usage(format!(
+                "{ranks} ranks on {nodes} nodes: expected a rank for each node at least"
+            )));
+        }
+        let local_ranks = ranks.div_ceil(nodes.max(1)).max(1);
+        // What is not set ranks share.
+        let host_memory = job.limits.host_memory.unwrap_or_else(|| session::host_memory(job) / local_ranks as u64);
+        let threads = match job.limits.threads {
+            0 => (session::threads(0) / local_ranks).max(1),
+            threads => threads,
+        };
+        let mut machine = Machine { host_memory, threads, ranks: ranks.max(1), local_ranks, gpu: None, missing: None };
+        machine.look_for_gpu(job);
+        Ok(machine)
+    }
+
+    fn look_for_gpu(&mut self, job: &Job) {
+        let Machine { host_memory, threads, .. } = *self;
         if job.run.device == Asked::Cpu {
-            return machine;
+            return;
         }
         let before = host::process_memory();
         let pinned = Uploader::bytes(threads, host_memory) + StopFlag::BYTES;
         match Device::open(job.run.gpu, job.limits.gpu_memory) {
             Ok(device) => {
                 let driver = host::process_memory().saturating_sub(before);
-                let (name, memory) = (named(&device), Some(device.limit()));
-                machine.gpu = Some(Held { name, memory, host_memory: driver + pinned });
+                let gpus = if job.run.gpu.is_some() { 1 } else { gpu::probe().gpus.len().max(1) };
+                // On other nodes there may be more.
+                let sharers = if self.nodes() == 1 { self.ranks.div_ceil(gpus) } else { 1 };
+                let (name, memory) = (named(&device), Some(device.limit() / sharers as u64));
+                self.gpu = Some(Held { name, memory, host_memory: driver + pinned });
             }
             Err(e) => {
                 // A plan may be made where the job will not run, as on a login node.
                 let held = Held { name: "a GPU".into(), memory: job.limits.gpu_memory, host_memory: DRIVER + pinned };
-                machine.gpu = (job.run.device == Asked::Gpu || job.run.gpu.is_some()).then_some(held);
-                machine.missing = Some(e.to_string());
+                self.gpu = (job.run.device == Asked::Gpu || job.run.gpu.is_some()).then_some(held);
+                self.missing = Some(e.to_string());
             }
         }
-        machine
+    }
+
+    /// Nodes that the ranks are on.
+    pub fn nodes(&self) -> usize {
+        self.ranks.div_ceil(self.local_ranks)
+    }
+
+    /// Who shares the work on a graph of `ids` ids, which takes `least` bytes of GPU memory to count.
+    pub(super) fn crew(&self, job: &Job, ids: u64, least: u64) -> Crew {
+        // The map from ids and what works beside it must fit.
+        let fits = |gpu: &Held| gpu.memory.is_none_or(|memory| 5 * ids <= memory);
+        Crew {
+            ranks: self.ranks,
+            nodes: self.nodes(),
+            threads: self.threads,
+            prepares_on_gpu: self.gpu.as_ref().is_some_and(fits),
+            counts_on_gpu: self.counts(job, least).is_some(),
+        }
+    }
+
+    /// Bytes of a rank for the map and for edges between partition and sort.
+    pub(super) fn free_for_edges(&self) -> u64 {
+        self.host_memory.saturating_sub(self.own() + self.on_the_way())
+    }
+
+    /// Bytes of edges on their way between ranks, while there are some.
+    pub(super) fn on_the_way(&self) -> u64 {
+        on_the_way(self.ranks, self.threads)
     }
 
     /// Host memory that is taken before the first stage begins.

@@ -8,6 +8,7 @@ mod build;
 pub mod clean;
 mod corners;
 pub mod device;
+pub mod estimate;
 mod figures;
 mod fits;
 pub mod graph;

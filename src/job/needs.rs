@@ -1,6 +1,7 @@
 //! What parts of a job take in memory and on disk, by the functions that its buffers are sized with.
 
 use super::graph::Facts;
+use super::journal::RECORD;
 use super::machine::Machine;
 use crate::algo::triangle::{Counter, Settings};
 use crate::config::{Job, OutputFormat};
@@ -13,21 +14,26 @@ use crate::prepare::shares::{Needs, Sizes};
 /// Files take whole pages on the disk.
 pub(super) const PAGE: u64 = 4096;
 
-/// What partitioning and sorting are sized by.
-pub(super) fn needs(facts: &Facts, input: &Input, threads: usize) -> Needs {
+/// What partitioning and sorting are sized by on a rank that gets about this `part` of all edges.
+pub(super) fn needs(facts: &Facts, input: &Input, threads: usize, part: f64) -> Needs {
     let reading = input.scratch_bytes(threads) + looking_up(facts.sparse, facts.ids);
-    Needs { edges: facts.edges - facts.loops, ids: facts.ids, reading, threads }
+    Needs { edges: share_of(facts.edges - facts.loops, part), ids: facts.ids, reading, threads }
+}
+
+/// Edges of a rank that gets about this `part` of `edges`: an eighth more than it should be; what is beyond that spills.
+pub(super) fn share_of(edges: u64, part: f64) -> u64 {
+    if part < 1.0 { (edges as f64 * (1.125 * part).min(1.0)) as u64 } else { edges }
 }
 
 /// How many of `most` bytes of the input may be kept between passes on `machine`, in slabs of `slab` bytes, where the
 /// first pass takes `beside` bytes; and what the second pass then takes at most.
 pub(super) fn kept(most: u64, sizes: Result<Sizes, u64>, machine: &Machine, slab: u64, beside: u64) -> (u64, u64) {
     let Ok(sizes) = sizes else { return (0, 0) };
-    let start = sizes.beside[0] + sizes.at_start(machine.threads, slab);
+    let start = sizes.beside[0] + sizes.at_start(machine.threads, slab) + machine.on_the_way();
     let free = machine.host_memory.saturating_sub(machine.own());
     match most.min(free.saturating_sub(start.max(beside.saturating_sub(machine.own())))) {
         0 => (0, 0),
-        kept => (kept, machine.own() + sizes.with_kept(kept, machine.threads, slab)),
+        kept => (kept, machine.own() + machine.on_the_way() + sizes.with_kept(kept, machine.threads, slab)),
     }
 }
 
@@ -61,4 +67,20 @@ pub(super) fn results_bytes(job: &Job, vertices: u64, connected: u64, sparse: bo
         OutputFormat::Csv => 2 * 22 + 20,
     };
     checkpoints + (columns + if sparse { 8 } else { 0 }) * vertices + 3 * PAGE
+}
+
+/// Bytes of the journals of `units` units, one for each trial; per vertex checkpoints have the units instead.
+pub(super) fn units_bytes(job: &Job, units: u64) -> u64 {
+    let per_vertex = job.triangle.is_some_and(|table| table.per_vertex);
+    let each = if per_vertex { 8 } else { RECORD as u64 };
+    each * units * (u64::from(job.run.trials) + u64::from(per_vertex))
+}
+
+/// Bytes that ranks send to others for counts at vertices: each gets its share of the sum from all, and gives it to the
+/// leader.
+pub(super) fn counts_exchanged(job: &Job, ranks: usize, vertices: u64) -> u64 {
+    match job.triangle {
+        Some(table) if table.per_vertex && ranks > 1 => u64::from(job.run.trials) * 8 * vertices * ranks as u64,
+        _ => 0,
+    }
 }

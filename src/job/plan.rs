@@ -1,61 +1,45 @@
 //! What a job will need, before it runs: memory, disk and time of every stage. `gpugraph plan` prints it, and `run`
-//! refuses by it what does not fit.
+//! refuses by it what does not fit. Of many ranks, memory is that of the one with most, disk and time are of all.
 //!
 //! Before the first pass over the input, figures are bounds made from what the file tells cheaply ([`Plan::before`]).
 //! After it, degrees are known, and the same functions that size the run's buffers give its figures ([`Plan::after`]).
 //! A bound may be far above the truth, so a job is refused only for what it surely needs; `maybe` says the rest.
 
+use super::estimate::{Estimate, SMALL_FILES, Sized, Stage};
 use super::graph::Facts;
-use super::guess::{Guess, guess};
+use super::guess::{self, Guess};
 use super::machine::{Machine, least_gpu_memory};
 use super::manifest::Manifest;
-use super::needs::{PAGE, counting, kept, looking_up, needs, results_bytes, store_bytes};
-use super::rates::{self, Work};
+use super::needs::{
+    PAGE, counting, counts_exchanged, looking_up, needs, results_bytes, share_of, store_bytes, units_bytes,
+};
+use super::rates::Work;
 use super::{clean, host};
 use crate::algo::triangle::driver;
 use crate::config::{InputSpec, Job, size};
 use crate::error::Result;
-use crate::formats::{Input, Kept};
+use crate::formats::Input;
 use crate::graph::layout::Layout;
 use crate::graph::order::DegreeRuns;
 use crate::graph::stored;
-use crate::prepare::dictionary::Dictionary;
-use crate::prepare::partition::{EDGE_BYTES, LINE};
+use crate::prepare::partition::route;
 use crate::prepare::shares::{Needs, Shape, Shares, Sizes};
-use crate::prepare::{ingest, order, relabel};
+use crate::prepare::{ingest, order};
 use serde::Serialize;
 use std::path::PathBuf;
-
-/// Bytes of manifest, report, log, status and journals, with room to spare.
-const SMALL_FILES: u64 = 256 << 10;
 
 /// Where the figures come from.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Basis {
+    /// Bounds from what the job file says of an input that is not here.
+    Expected,
     /// Bounds from the input's size and a look at some of it.
     Size,
     /// The degrees, as ingest found them.
     Degrees,
     /// The stored graph of another job.
     Prepared,
-}
-
-/// A stage to come.
-#[derive(Debug, Clone, Serialize)]
-pub struct Stage {
-    /// Its name in the report.
-    pub name: &'static str,
-    /// Whether an earlier run did it.
-    pub done: bool,
-    /// Most bytes of host memory while it runs.
-    pub host_memory: u64,
-    /// Most bytes of GPU memory.
-    pub gpu_memory: u64,
-    /// Most bytes in the workdir while it runs.
-    pub disk: u64,
-    /// About how many seconds it takes; within a factor of two on a machine like the one its rates were measured on.
-    pub seconds: f64,
 }
 
 /// What a job will need.
@@ -77,17 +61,23 @@ pub struct Plan {
     pub blocks: u64,
     /// Units of counting, likewise.
     pub units: u64,
-    /// Threads.
+    /// Ranks that share the job.
+    pub ranks: usize,
+    /// Nodes that they are on.
+    pub nodes: usize,
+    /// Threads of a rank.
     pub threads: usize,
     /// What it counts triangles on: `cpu` or `gpu`.
     pub device: &'static str,
-    /// The GPU, in words.
+    /// The GPU of a rank, in words.
     pub gpu: Option<String>,
-    /// The limit.
+    /// The limit, of a rank.
     pub host_memory_limit: u64,
-    /// Most host memory of all stages.
+    /// Most host memory of all stages, of a rank.
     pub host_memory: u64,
-    /// The smallest limit that surely would do.
+    /// The same of all ranks of a node.
+    pub host_memory_node: u64,
+    /// The smallest limit of a rank that surely would do.
     pub host_memory_needed: u64,
     /// The limit of GPU memory, where there is a GPU.
     pub gpu_memory_limit: Option<u64>,
@@ -97,6 +87,14 @@ pub struct Plan {
     pub disk: u64,
     /// Bytes that the workdir may have: what is free, and what is in it.
     pub disk_free: u64,
+    /// Most bytes in `job.scratch` on a node.
+    pub scratch: u64,
+    /// Bytes free there, if it is on this machine.
+    pub scratch_free: Option<u64>,
+    /// Where it is, unless in the workdir.
+    pub scratch_path: Option<PathBuf>,
+    /// Bytes that ranks send to others, of all together.
+    pub exchange: u64,
     /// Seconds of all stages to come.
     pub seconds: f64,
     /// The stages.
@@ -116,24 +114,7 @@ pub(super) struct Surely {
     pub(super) host_memory: u64,
     pub(super) gpu_memory: u64,
     pub(super) disk: u64,
-}
-
-/// What the sizes of a graph are computed from, bounds or truth.
-struct Sized {
-    basis: Basis,
-    edges: u64,
-    kept: u64,
-    ids: u64,
-    connected: u64,
-    runs: u64,
-    sparse: bool,
-    sizes: Result<Sizes, u64>,
-    longest_row: u64,
-    blocks: u64,
-    block_bytes: u64,
-    /// Fewest bytes of GPU memory, as far as they are known.
-    gpu_memory: u64,
-    work: Work,
+    pub(super) scratch: u64,
 }
 
 impl Plan {
@@ -141,10 +122,16 @@ impl Plan {
     ///
     /// # Errors
     /// [`crate::Error::Input`] where the input can't be read; [`crate::Error::Io`], [`crate::Error::Corrupt`] of a prepared graph.
-    pub fn of(job: &Job) -> Result<Plan> {
-        let machine = &Machine::here(job);
+    pub fn of(job: &Job, machine: &Machine) -> Result<Plan> {
         if let InputSpec::Prepared(other) = &job.input {
             return Plan::prepared(job, machine, other);
+        }
+        if let Some((input, expect)) = super::input::expected(job)? {
+            let mut plan = Plan::bounds(job, machine, &input, guess::expected(&input, expect), Basis::Expected)?;
+            // Where the input is not, this is not the machine that the job will run on either.
+            plan.surely = Surely { host_memory: plan.surely.host_memory, ..Surely::default() };
+            plan.maybe.push(format!("{} is not here: figures are for input.expect", input.name()));
+            return Ok(plan);
         }
         let input = super::input::open(&job.input)?;
         let identity = super::graph::input_key(&input)?;
@@ -166,27 +153,36 @@ impl Plan {
     /// # Errors
     /// [`crate::Error::Input`], [`crate::Error::Io`].
     pub fn before(job: &Job, machine: &Machine, input: &Input) -> Result<Plan> {
-        let Guess { edges, edges_about, distinct, ids, ids_at_least, sparse } = guess(input, &job.input)?;
-        let Machine { host_memory: limit, threads, .. } = *machine;
+        Plan::bounds(job, machine, input, guess::guess(input, &job.input)?, Basis::Size)
+    }
+
+    fn bounds(job: &Job, machine: &Machine, input: &Input, guess: Guess, basis: Basis) -> Result<Plan> {
+        let Guess { edges, edges_about, distinct, ids, ids_at_least, sparse } = guess;
+        let threads = machine.threads;
         let connected = ids.min(2 * edges);
         let reading = input.scratch_bytes(threads);
-        let needs = Needs { edges, ids, reading: reading + looking_up(sparse, ids), threads };
         let shape = Shape::at_most(edges, connected);
         let target = Layout::block_target(edges);
         let blocks = edges.div_ceil(target);
+        // Blocks are not divided, and later ones have more edges than earlier ones.
+        let part = 1.0 / machine.ranks as f64 + 1.0 / blocks.max(1) as f64;
+        let share = if machine.ranks == 1 { edges } else { share_of(edges, part) };
+        let needs = Needs { edges: share, ids, reading: reading + looking_up(sparse, ids), threads };
         let most_blocks = 4 * edges / target + 2;
         let sized = Sized {
-            basis: Basis::Size,
+            basis,
             edges,
             kept: edges,
+            share,
             ids,
             connected,
             // r different degrees need r²/4 edges.
             runs: 2 * edges.isqrt() + 1,
             sparse,
-            sizes: Sizes::new(shape, needs, limit.saturating_sub(machine.own())),
+            sizes: Sizes::new(shape, needs, machine.free_for_edges()),
             longest_row: (2 * edges).isqrt() + 1,
             blocks,
+            most_units: driver::units(most_blocks as usize),
             block_bytes: (stored::body_bytes(0, 0) + 192 + PAGE) * most_blocks + 4 * connected + 4 * distinct,
             gpu_memory: 0,
             work: Work::guess(edges_about, &job.input),
@@ -214,27 +210,28 @@ impl Plan {
         runs: &DegreeRuns,
         layout: &Layout,
     ) -> Result<Plan> {
-        let threads = machine.threads;
-        let free = machine.host_memory.saturating_sub(machine.own());
-        let spans: Vec<_> = (0..layout.blocks()).map(|b| layout.block(b).len() as u64).collect();
+        let needs = needs(facts, input, machine.threads, route::largest_part(layout, runs, machine.ranks));
         let sized = Sized {
             basis: Basis::Degrees,
             edges: facts.edges,
             kept: facts.edges - facts.loops,
+            share: needs.edges,
             ids: facts.ids,
             connected: facts.connected,
             runs: facts.runs,
             sparse: facts.sparse,
-            sizes: Shares::new(layout, needs(facts, input, threads), free).map(|shares| shares.sizes),
+            sizes: Shares::new(layout, needs, machine.free_for_edges()).map(|shares| shares.sizes),
             longest_row: runs.longest_row(),
-            blocks: spans.len() as u64,
+            blocks: layout.blocks() as u64,
+            most_units: driver::units(layout.blocks()),
             block_bytes: store_bytes(facts, layout),
             gpu_memory: least_gpu_memory(job, layout.longest_row(), facts.connected),
             work: Work::of(runs, facts.distinct_at_most),
         };
         let mut plan = Plan::made(job, machine, input, &sized);
         let gpu_memory = sized.gpu_memory;
-        plan.surely = Surely { host_memory: plan.host_memory_needed, gpu_memory, disk: plan.disk };
+        plan.surely =
+            Surely { host_memory: plan.host_memory_needed, gpu_memory, disk: plan.disk, scratch: plan.scratch };
         Ok(plan)
     }
 
@@ -244,13 +241,17 @@ impl Plan {
         let vertices = graph.facts.connected;
         let runs = order::read_runs(&graph.folder, graph.facts.content)?;
         let least = least_gpu_memory(job, graph.catalogue.layout.longest_row(), vertices);
-        let gpu = machine.counts(job, least);
-        let host_memory = machine.own() + counting(job, gpu.is_some(), vertices, threads, graph.stored.edges, most.row);
         let blocks = graph.catalogue.len();
-        let seconds = rates::counting(Work::of(&runs, graph.stored.edges), threads);
-        let disk = results_bytes(job, graph.facts.vertices, vertices, graph.facts.sparse) + SMALL_FILES;
+        let crew = machine.crew(job, graph.facts.ids, least);
+        let host_memory =
+            machine.own() + counting(job, crew.counts_on_gpu, vertices, threads, graph.stored.edges, most.row);
+        let exchange = counts_exchanged(job, machine.ranks, vertices);
+        let work = Work::of(&runs, graph.stored.edges);
+        let seconds = f64::from(job.run.trials) * crew.counting(work) + crew.exchange(exchange);
+        let results = results_bytes(job, graph.facts.vertices, vertices, graph.facts.sparse);
+        let disk = results + units_bytes(job, driver::units(blocks)) + SMALL_FILES;
         let gpu_memory = machine.gpu_memory();
-        let stage = Stage { name: "triangle", done: false, host_memory, gpu_memory, disk, seconds };
+        let stage = Stage { name: "triangle", done: false, host_memory, gpu_memory, disk, exchange, seconds };
         let mut plan = Plan {
             input: format!("the prepared graph of {}", other.display()),
             basis: Basis::Prepared,
@@ -262,7 +263,7 @@ impl Plan {
             ..Plan::empty(job, machine, least)
         };
         plan.take(job.triangle.map(|_| stage).into_iter().collect());
-        plan.surely = Surely { host_memory, gpu_memory: least, disk };
+        plan.surely = Surely { host_memory, gpu_memory: least, disk, scratch: 0 };
         Ok(plan)
     }
 
@@ -278,16 +279,23 @@ impl Plan {
             ids: 0,
             blocks: 0,
             units: 0,
+            ranks: machine.ranks,
+            nodes: machine.nodes(),
             threads: machine.threads,
             device: if machine.counts(job, gpu_memory).is_some() { "gpu" } else { "cpu" },
             gpu: machine.gpu.as_ref().map(|gpu| gpu.name.clone()),
             host_memory_limit: machine.host_memory,
             host_memory: 0,
+            host_memory_node: 0,
             host_memory_needed: 0,
             gpu_memory_limit: machine.gpu.as_ref().and_then(|gpu| gpu.memory),
             gpu_memory: 0,
             disk: 0,
             disk_free: free + clean::size_of_tree(&job.workdir),
+            scratch: 0,
+            scratch_free: job.scratch.as_ref().filter(|path| path.exists()).and_then(|path| host::free_disk(path).ok()),
+            scratch_path: job.scratch.clone(),
+            exchange: 0,
             seconds: 0.0,
             stages: Vec::new(),
             kept: 0,
@@ -306,8 +314,8 @@ impl Plan {
             units: driver::units(sized.blocks as usize),
             ..Plan::empty(job, machine, sized.gpu_memory)
         };
-        let stages;
-        (stages, plan.host_memory_needed, plan.kept) = self::stages(job, input, sized, machine);
+        let Estimate { stages, needed, kept, scratch } = sized.estimate(job, input, machine);
+        (plan.host_memory_needed, plan.kept, plan.scratch) = (needed, kept, scratch);
         plan.take(stages);
         plan
     }
@@ -318,6 +326,8 @@ impl Plan {
             stage.host_memory = stage.host_memory.min(self.host_memory_limit);
         }
         self.host_memory = stages.iter().map(|s| s.host_memory).max().unwrap_or(0);
+        self.host_memory_node = self.host_memory * self.ranks.div_ceil(self.nodes) as u64;
+        self.exchange = stages.iter().map(|s| s.exchange).sum();
         self.gpu_memory = stages.iter().map(|s| s.gpu_memory).max().unwrap_or(0);
         self.disk = stages.iter().map(|s| s.disk).max().unwrap_or(0);
         self.seconds = stages.iter().map(|s| s.seconds).sum();
@@ -337,61 +347,4 @@ impl Plan {
         // The sum of nothing would be -0.
         self.seconds = 0.0 + self.stages.iter().filter(|s| !s.done).map(|s| s.seconds).sum::<f64>();
     }
-}
-
-/// Stages in order, the smallest limit that does for all of them, and bytes of input that may be kept within the limit.
-fn stages(job: &Job, input: &Input, s: &Sized, machine: &Machine) -> (Vec<Stage>, u64, u64) {
-    let (own, threads) = (machine.own(), machine.threads);
-    let reading = input.scratch_bytes(threads);
-    let index = looking_up(s.sparse, s.ids);
-    let least_ingest = own + ingest::scratch_bytes(0, threads) + reading + ingest::degrees_bytes(s.ids) + index;
-    // The threads' own counters are as large as the limit allows.
-    let ingest = least_ingest + ingest::scratch_bytes(s.ids, threads);
-    let relabel = own + 4 * s.ids + relabel::scratch_bytes(threads, s.edges);
-    let gpu = machine.counts(job, s.gpu_memory);
-    let triangle = own + counting(job, gpu.is_some(), s.connected, threads, s.kept, s.longest_row);
-    let (partition, sort, spill, smallest) = match s.sizes {
-        Ok(sizes) => (own + sizes.partitioning, own + sizes.sorting, sizes.spill, sizes.smallest),
-        // All edges may have to be spilled then.
-        Err(smallest) => (u64::MAX, u64::MAX, EDGE_BYTES * (s.kept + LINE as u64), smallest),
-    };
-    let most_kept = if s.basis == Basis::Size && !s.sparse { Kept::most_bytes(input) } else { 0 };
-    let (kept, with_kept) = kept(most_kept, s.sizes, machine, input.chunk() as u64, ingest.max(relabel));
-    // How much each of both takes depends on degrees: one bound for both.
-    let (partition, sort) = match s.basis {
-        Basis::Size if spill > 0 => (u64::MAX, u64::MAX),
-        Basis::Size => (partition.max(sort).max(with_kept), partition.max(sort).max(with_kept)),
-        _ => (partition, sort),
-    };
-    let dictionary = own + reading + Dictionary::least_bytes(threads);
-    let mut needed = least_ingest.max(relabel).max(own + smallest);
-    if job.triangle.is_some() {
-        needed = needed.max(triangle);
-    }
-
-    let ids = if s.sparse { Dictionary::body_bytes(s.ids) + 2 * PAGE } else { 0 };
-    let order = order::body_bytes(s.ids, s.runs) + 2 * PAGE + ids + SMALL_FILES;
-    let degrees = 4 * s.connected + PAGE;
-    let results = results_bytes(job, s.ids, s.connected, s.sparse);
-    let bytes = input.bytes();
-    let gpu_memory = machine.gpu_memory();
-    let stage = |name, host_memory, disk, seconds| Stage { name, done: false, host_memory, gpu_memory, disk, seconds };
-    let mut stages = Vec::new();
-    if s.sparse {
-        needed = needed.max(dictionary);
-        // Sorted runs of all ends, then the ids.
-        let seconds = rates::dictionary(s.edges, threads);
-        stages.push(stage("dictionary", u64::MAX, 16 * s.edges + ids + SMALL_FILES, seconds));
-    }
-    stages.extend([
-        stage("ingest", ingest + kept, ids + SMALL_FILES, rates::ingest(s.edges, bytes, threads, input)),
-        stage("relabel", relabel + kept, order, rates::relabel(s.ids, threads)),
-        stage("partition", partition, order + spill, rates::partition(s.edges, bytes, spill, threads, input)),
-        stage("sort", sort, order + spill + s.block_bytes + degrees, rates::sort(s.kept, spill, threads)),
-    ]);
-    if job.triangle.is_some() {
-        let seconds = f64::from(job.run.trials) * rates::counting(s.work, threads);
-        stages.push(stage("triangle", triangle, order + s.block_bytes + degrees + results, seconds));
-    }
-    (stages, needed, kept)
 }

@@ -8,6 +8,7 @@ use std::fmt;
 impl fmt::Display for Plan {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let (basis, at_most) = match self.basis {
+            Basis::Expected => ("bounds from input.expect; closer once the input is here", "at most "),
             Basis::Size => ("bounds from the input's size; closer once ingest has run", "at most "),
             Basis::Degrees => ("from the degrees that ingest found", ""),
             Basis::Prepared => ("from a prepared graph", ""),
@@ -27,18 +28,38 @@ impl fmt::Display for Plan {
             Some(gpu) => writeln!(f, "device   processor; {gpu} has too little memory to count")?,
             None => writeln!(f, "device   processor")?,
         }
-        writeln!(f, "\n{:11} {:>12} {:>12} {:>12} {:>10}", "stage", "host memory", "GPU memory", "disk", "time")?;
+        let many = self.ranks > 1;
+        if many {
+            let (ranks, nodes, threads) = (self.ranks, self.nodes, self.threads);
+            let each = show(self.host_memory_node);
+            let on = if nodes == 1 { "one node".into() } else { format!("{nodes} nodes") };
+            writeln!(f, "ranks    {ranks} of {threads} threads on {on}, {each} of host memory a node")?;
+            writeln!(f, "         below, memory is a rank's, disk and what ranks send are of all together")?;
+        }
+        // What ranks send has a column where there are some.
+        let sent = |bytes: u64| if many { format!(" {:>12}", show(bytes)) } else { String::new() };
+        let title = if many { format!(" {:>12}", "sent") } else { String::new() };
+        writeln!(
+            f,
+            "\n{:11} {:>12} {:>12} {:>12}{title} {:>10}",
+            "stage", "host memory", "GPU memory", "disk", "time"
+        )?;
         for stage in &self.stages {
             let time = if stage.done { "done".into() } else { format!("~{}", duration(stage.seconds)) };
             let (memory, gpu, disk) = (show(stage.host_memory), show(stage.gpu_memory), show(stage.disk));
-            writeln!(f, "{:11} {memory:>12} {gpu:>12} {disk:>12} {time:>10}", stage.name)?;
+            let sent = sent(stage.exchange);
+            writeln!(f, "{:11} {memory:>12} {gpu:>12} {disk:>12}{sent} {time:>10}", stage.name)?;
         }
         let (memory, disk) = (show(self.host_memory), show(self.disk));
         let time = format!("~{}", duration(self.seconds));
-        writeln!(f, "{:11} {memory:>12} {:>12} {disk:>12} {time:>10}", "in all", show(self.gpu_memory))?;
+        let (gpu, sent) = (show(self.gpu_memory), sent(self.exchange));
+        writeln!(f, "{:11} {memory:>12} {gpu:>12} {disk:>12}{sent} {time:>10}", "in all")?;
         let (limit, free) = (show(self.host_memory_limit), show(self.disk_free));
         let gpu = self.gpu_memory_limit.map_or_else(String::new, show);
         writeln!(f, "{:11} {limit:>12} {gpu:>12} {free:>12}   {} threads", "there is", self.threads)?;
+        if self.scratch > 0 {
+            writeln!(f, "{:11} up to {} on each node", "job.scratch", show(self.scratch))?;
+        }
         writeln!(f, "\nlimits.host_memory = {} would do", crate::memory::at_least(self.host_memory_needed))?;
         self.maybe.iter().try_for_each(|what| writeln!(f, "warning: {what}"))
     }

@@ -23,8 +23,8 @@ pub(super) type Between<'a> = Option<&'a mut dyn FnMut(bool) -> Result<()>>;
 const NEXT: u64 = 0;
 const PARTS: u64 = 1;
 const MEET: u64 = 2;
-/// How long to sleep between looks for a message, at least and at most.
-const NAPS: [Duration; 2] = [Duration::from_micros(20), Duration::from_micros(500)];
+/// How long to sleep between looks for a message, at least and at most: a GPU is done with an item after a millisecond or two.
+const NAPS: [Duration; 2] = [Duration::from_micros(5), Duration::from_micros(80)];
 
 /// All units of a graph that are not done, counted by the ranks of `comm` together.
 pub(super) struct Together<'a> {

@@ -3,8 +3,10 @@
 mod script;
 
 use crate::cli::SubmitArgs;
+use crate::comm::mpi;
 use crate::config::{self, Device, Job, duration};
 use crate::error::{Error, Result};
+use crate::job::machine::Machine;
 use crate::job::plan::Plan;
 use crate::store::replace::replace;
 use script::{Script, quoted};
@@ -112,7 +114,15 @@ fn script(args: &SubmitArgs, scheduler: Scheduler, job: &Job, folder: &Path, scr
     let ranks = gpus.max(1);
     let threads = u32::try_from(job.limits.threads).unwrap_or(0);
     let cores = args.cpus.unwrap_or(if threads > 0 { threads } else { CORES });
-    let needs = Needs::of(job, cores, gpus > 0)?;
+    if args.nodes * ranks > 1 && mpi::version().is_none() {
+        return Err(Error::Usage(format!(
+            "{} ranks ({} nodes of {ranks}), but this gpugraph was built for one: build it with `cargo build --release \
+             --features mpi`, or submit with --nodes 1 --gpus 1",
+            args.nodes * ranks,
+            args.nodes
+        )));
+    }
+    let needs = Needs::of(job, cores, gpus > 0, [args.nodes * ranks, args.nodes].map(|n| n as usize))?;
     let seconds = match args.walltime {
         Some(asked) => asked.as_secs().max(60),
         None => (needs.seconds * TIMES + STARTING).min(LONGEST) as u64,
@@ -153,8 +163,8 @@ struct Needs {
 }
 
 impl Needs {
-    /// As the plan has it for so many cores; a node with more memory than this one is asked for where it takes that.
-    fn of(job: &Job, cores: u32, gpu: bool) -> Result<Needs> {
+    /// As the plan has it for ranks of so many cores; a node with more memory than this one is asked for where it takes that.
+    fn of(job: &Job, cores: u32, gpu: bool, [ranks, nodes]: [usize; 2]) -> Result<Needs> {
         let mut needs = Needs { memory: 0, seconds: 0.0 };
         // Where "auto" will find a GPU is not known here, and both must fit.
         let devices = match job.run.device {
@@ -167,10 +177,10 @@ impl Needs {
             job.limits.threads = cores as usize;
             job.run.device = device;
             job.run.gpu = job.run.gpu.filter(|_| device != Device::Cpu);
-            let mut plan = Plan::of(&job)?;
+            let mut plan = Plan::of(&job, &Machine::here(&job, ranks, nodes)?)?;
             if job.limits.host_memory.is_none() && plan.host_memory_needed > plan.host_memory_limit {
                 job.limits.host_memory = Some(plan.host_memory_needed.next_multiple_of(1 << 20));
-                plan = Plan::of(&job)?;
+                plan = Plan::of(&job, &Machine::here(&job, ranks, nodes)?)?;
             }
             plan.refuse()?;
             let memory = plan.host_memory.max(plan.host_memory_needed.min(plan.host_memory_limit));

@@ -8,6 +8,7 @@ mod answers;
 mod deaths;
 mod devices;
 mod kinds;
+mod plan;
 mod refused;
 mod resume;
 

@@ -21,6 +21,12 @@ pub fn part(layout: &Layout, runs: &DegreeRuns, builders: &[u32], rank: usize) -
     mine.sum::<f64>() / expected.iter().sum::<f64>().max(f64::MIN_POSITIVE)
 }
 
+/// About what part of all edges goes to the one of `ranks` ranks that gets most, if all blocks are to be built.
+pub fn largest_part(layout: &Layout, runs: &DegreeRuns, ranks: usize) -> f64 {
+    let builders = builders(layout, runs, &vec![true; layout.blocks()], ranks);
+    (0..ranks).map(|rank| part(layout, runs, &builders, rank)).fold(0.0, f64::max)
+}
+
 /// The rank that builds each block: consecutive blocks of about as many edges for each. [`NOBODY`] where none is wanted.
 pub fn builders(layout: &Layout, runs: &DegreeRuns, wanted: &[bool], ranks: usize) -> Vec<u32> {
     let expected = expected_edges(layout, runs);

@@ -1,0 +1,143 @@
+//! What every stage takes: host memory of a rank, disk, what ranks send to each other, time.
+
+use super::machine::Machine;
+use super::needs::{PAGE, counting, counts_exchanged, kept, looking_up, results_bytes, units_bytes};
+use super::plan::Basis;
+use super::rates::Work;
+use crate::config::Job;
+use crate::formats::{Input, Kept};
+use crate::prepare::dictionary::Dictionary;
+use crate::prepare::partition::{EDGE_BYTES, LINE};
+use crate::prepare::shares::Sizes;
+use crate::prepare::{ingest, order, relabel};
+use serde::Serialize;
+
+/// Bytes of manifest, report, log and status, with room to spare.
+pub(super) const SMALL_FILES: u64 = 256 << 10;
+
+/// A stage to come.
+#[derive(Debug, Clone, Serialize)]
+pub struct Stage {
+    /// Its name in the report.
+    pub name: &'static str,
+    /// Whether an earlier run did it.
+    pub done: bool,
+    /// Most bytes of host memory of a rank while it runs.
+    pub host_memory: u64,
+    /// Most bytes of a GPU's memory.
+    pub gpu_memory: u64,
+    /// Most bytes in the workdir while it runs.
+    pub disk: u64,
+    /// About how many bytes ranks send to others, all together.
+    pub exchange: u64,
+    /// About how many seconds it takes; within a factor of two on a machine like the one its rates were measured on.
+    pub seconds: f64,
+}
+
+/// What the sizes of a graph are computed from, bounds or truth.
+pub(super) struct Sized {
+    pub(super) basis: Basis,
+    pub(super) edges: u64,
+    pub(super) kept: u64,
+    /// Edges that a rank has room for in bins, of those that are kept.
+    pub(super) share: u64,
+    pub(super) ids: u64,
+    pub(super) connected: u64,
+    pub(super) runs: u64,
+    pub(super) sparse: bool,
+    pub(super) sizes: Result<Sizes, u64>,
+    pub(super) longest_row: u64,
+    pub(super) blocks: u64,
+    pub(super) most_units: u64,
+    pub(super) block_bytes: u64,
+    /// Fewest bytes of GPU memory, as far as they are known.
+    pub(super) gpu_memory: u64,
+    pub(super) work: Work,
+}
+
+/// All stages.
+pub(super) struct Estimate {
+    /// In order.
+    pub(super) stages: Vec<Stage>,
+    /// The smallest limit of host memory that does for all of them.
+    pub(super) needed: u64,
+    /// Bytes of input that may be kept within the limit.
+    pub(super) kept: u64,
+    /// Bytes that the ranks of a node spill to its scratch.
+    pub(super) scratch: u64,
+}
+
+impl Sized {
+    /// Stages of `job` on `machine`.
+    pub(super) fn estimate(&self, job: &Job, input: &Input, machine: &Machine) -> Estimate {
+        let s = self;
+        let (own, threads) = (machine.own(), machine.threads);
+        let reading = input.scratch_bytes(threads);
+        let index = looking_up(s.sparse, s.ids);
+        let least_ingest = own + ingest::scratch_bytes(0, threads) + reading + ingest::degrees_bytes(s.ids) + index;
+        // The threads' own counters are as large as the limit allows.
+        let ingest = least_ingest + ingest::scratch_bytes(s.ids, threads);
+        let relabel = own + 4 * s.ids + relabel::scratch_bytes(threads, s.edges);
+        let crew = machine.crew(job, s.ids, s.gpu_memory);
+        let triangle = own + counting(job, crew.counts_on_gpu, s.connected, threads, s.kept, s.longest_row);
+        let on_the_way = machine.on_the_way();
+        let (partition, sort, spill, smallest) = match s.sizes {
+            Ok(sizes) => (own + on_the_way + sizes.partitioning, own + sizes.sorting, sizes.spill, sizes.smallest),
+            // All edges may have to be spilled then.
+            Err(smallest) => (u64::MAX, u64::MAX, EDGE_BYTES * (s.share + LINE as u64), smallest),
+        };
+        let before = matches!(s.basis, Basis::Size | Basis::Expected);
+        let most_kept = if before && !s.sparse { Kept::most_bytes(input, machine.ranks) } else { 0 };
+        let (kept, with_kept) = kept(most_kept, s.sizes, machine, input.chunk() as u64, ingest.max(relabel));
+        // How much each of both takes depends on degrees: one bound for both.
+        let (partition, sort) = match s.basis {
+            _ if before && spill > 0 => (u64::MAX, u64::MAX),
+            _ if before => (partition.max(sort).max(with_kept), partition.max(sort).max(with_kept)),
+            _ => (partition, sort),
+        };
+        let dictionary = own + reading + Dictionary::least_bytes(threads);
+        let mut needed = least_ingest.max(relabel).max(own + on_the_way + smallest);
+        if job.triangle.is_some() {
+            needed = needed.max(triangle);
+        }
+
+        let ids = if s.sparse { Dictionary::body_bytes(s.ids) + 2 * PAGE } else { 0 };
+        let order = order::body_bytes(s.ids, s.runs) + 2 * PAGE + ids + SMALL_FILES;
+        let degrees = 4 * s.connected + PAGE;
+        let results = results_bytes(job, s.ids, s.connected, s.sparse);
+        let bytes = input.bytes();
+        // Each rank spills to a file of its own.
+        let spilled = machine.ranks as u64 * spill;
+        let (spill_here, scratch) = match job.scratch {
+            Some(_) => (0, machine.local_ranks as u64 * spill),
+            None => (spilled, 0),
+        };
+        // An array of which every rank gets its share from all others, or gives its own to all others.
+        let others = machine.ranks as u64 - 1;
+        let shared = |entries: u64| others * 4 * entries;
+        let moved = EDGE_BYTES * s.kept / machine.ranks as u64 * others;
+        let stored = if job.keep || job.triangle.is_some_and(|table| table.per_vertex) { 2 } else { 1 };
+        let gpu_memory = machine.gpu_memory();
+        let mut stages = Vec::new();
+        let mut stage = |name, host_memory, disk, exchange, seconds: f64| {
+            let seconds = seconds + crew.exchange(exchange);
+            stages.push(Stage { name, done: false, host_memory, gpu_memory, disk, exchange, seconds });
+        };
+        if s.sparse {
+            needed = needed.max(dictionary);
+            // Sorted runs of all ends, then the ids.
+            stage("dictionary", u64::MAX, 16 * s.edges + ids + SMALL_FILES, 0, crew.dictionary(s.edges));
+        }
+        stage("ingest", ingest + kept, ids + SMALL_FILES, shared(s.ids), crew.ingest(s.edges, bytes, input));
+        stage("relabel", relabel + kept, order, shared(s.ids), crew.relabel(s.ids));
+        stage("partition", partition, order + spill_here, moved, crew.partition(s.edges, bytes, spilled, input));
+        let disk = order + s.block_bytes + degrees;
+        stage("sort", sort, disk + spill_here, stored * shared(s.connected), crew.sort(s.kept, spilled));
+        if job.triangle.is_some() {
+            let seconds = f64::from(job.run.trials) * crew.counting(s.work);
+            let disk = disk + results + units_bytes(job, s.most_units);
+            stage("triangle", triangle, disk, counts_exchanged(job, machine.ranks, s.connected), seconds);
+        }
+        Estimate { stages, needed, kept, scratch }
+    }
+}

@@ -1,0 +1,107 @@
+//! What `plan --ranks` says beforehand is what ranks then take.
+
+use std::fs;
+
+use serde_json::Value;
+
+use crate::support::{Ran, number, triangles};
+use crate::{CORNERS, KEEP, Ranks};
+
+const KRONECKER: &str = "kronecker = { scale = 19, edge_factor = 32, seed = 5 }";
+
+fn plan(job: &Ranks, ranks: usize, more: &[&str]) -> Value {
+    let ranks = ranks.to_string();
+    let args = [&["plan", "job.toml", "--json", "--ranks", &ranks], more].concat();
+    serde_json::from_str(&job.place.gpugraph(&args).expect(0).out).expect("JSON")
+}
+
+fn stage<'a>(of: &'a Value, name: &str) -> &'a Value {
+    let stages = of["stages"].as_array().expect("stages");
+    stages.iter().find(|stage| stage["name"] == name).unwrap_or_else(|| panic!("no {name} in {of:#}"))
+}
+
+/// A size as the log shows it, in bytes.
+fn bytes(text: &str) -> f64 {
+    let (number, unit) = text.trim().split_once(' ').unwrap_or((text.trim(), "B"));
+    let unit = ["B", "KiB", "MiB", "GiB"].iter().position(|u| *u == unit).unwrap_or_else(|| panic!("size {text}"));
+    number.parse::<f64>().expect("a number") * 1024f64.powi(unit as i32)
+}
+
+#[test]
+fn no_rank_takes_more_than_planned_and_as_much_is_sent() {
+    let Some(job) = Ranks::new() else { return };
+    // In the small limit edges are spilled.
+    for (ranks, limit) in [(2, "256MiB"), (2, "76MiB")] {
+        job.place.job(KRONECKER, &format!("{KEEP}{CORNERS}[limits]\nthreads = 1\nhost_memory = '{limit}'\n"));
+        job.forget();
+        let before = plan(&job, ranks, &[]);
+        let report = job.report(ranks, &[]);
+        let after = plan(&job, ranks, &[]);
+        assert_eq!((before["basis"].as_str(), after["basis"].as_str()), (Some("size"), Some("degrees")));
+        for name in ["ingest", "relabel", "partition", "sort", "triangle"] {
+            let took = number(stage(&report, name), "host_memory_peak");
+            for plan in [&before, &after] {
+                let planned = number(stage(plan, name), "host_memory");
+                assert!(took <= planned, "{name} by {ranks} ranks took {took} of {planned}");
+            }
+            let planned = number(stage(&after, name), "host_memory");
+            assert!(name == "triangle" || planned < 4 * took + (32 << 20), "{name}: {planned} planned, {took} taken");
+        }
+        let spilled = number(stage(&report, "partition"), "written");
+        let order = number(stage(&after, "relabel"), "disk");
+        assert!(spilled <= number(stage(&after, "partition"), "disk") - order, "{spilled} spilled: {after:#}");
+        assert_eq!(spilled > 0, limit == "76MiB", "{spilled}");
+        if limit == "256MiB" {
+            // What the leader sends and receives is all there is.
+            let log = fs::read_to_string(job.place.workdir().join("run.log")).expect("the log");
+            let line = log.lines().find(|line| line.contains("edges exchanged")).expect("a line");
+            let of = |name: &str| {
+                let rest = line.split_once(&format!("{name}=")).unwrap_or_else(|| panic!("no {name}: {line}")).1;
+                let end = rest.find('=').map_or(rest, |end| rest[..end].rsplit_once(' ').expect("a name").0);
+                bytes(end.trim_matches('"').trim_end_matches('"'))
+            };
+            let (moved, planned) = (of("sent") + of("received"), number(stage(&after, "partition"), "exchange") as f64);
+            assert!((0.8..1.25).contains(&(moved / planned)), "{moved} moved, {planned} planned: {line}");
+        }
+    }
+}
+
+#[test]
+fn the_limit_that_a_plan_of_ranks_names_does_for_them() {
+    let Some(job) = Ranks::new() else { return };
+    let limits = |limit: &str| format!("limits.host_memory={limit}");
+    job.place.job(KRONECKER, &format!("{KEEP}[triangle]\n[limits]\nthreads = 2\n"));
+    let known = triangles(&job.report(0, &[]));
+    // With the degrees that are known now, plan and run agree.
+    let mut limit = "1MiB".to_owned();
+    for _ in 0..9 {
+        let ran = job.place.gpugraph(&["plan", "job.toml", "--ranks", "3", "--set", &limits(&limit)]);
+        if ran.code == 0 {
+            break;
+        }
+        let ran = ran.expect(7);
+        let (_, rest) = ran.error().split_once("at least ").expect("a limit");
+        limit = rest.split(" is needed").next().expect("a limit").to_owned();
+    }
+    let report = job.report(3, &["--fresh", "--set", &limits(&limit)]);
+    assert_eq!(triangles(&report), known);
+    let (peak, limit) = (number(&report, "limits.host_memory_peak"), number(&report, "limits.host_memory"));
+    assert!(peak <= limit && limit < 128 << 20, "{peak} bytes at the peak within {limit}");
+}
+
+#[test]
+fn submit_asks_for_what_the_plan_of_all_ranks_has() {
+    let Some(job) = Ranks::new() else { return };
+    job.place.job(KRONECKER, "[limits]\nhost_memory = '96MiB'\n[run]\ndevice = 'cpu'\n");
+    let mut submit = std::process::Command::new(&job.built.gpugraph);
+    submit.args(["submit", "job.toml", "--print", "--scheduler", "pbs", "--nodes=2", "--gpus=4", "--cpus=3"]);
+    let script = Ran::command(submit.current_dir(job.place.path(""))).expect(0).out;
+    let select = script.lines().find_map(|line| line.strip_prefix("#PBS -l select=")).expect("a request");
+    let memory = select.strip_prefix("2:ncpus=12:ngpus=4:mpiprocs=4:mem=").unwrap_or_else(|| panic!("{select}"));
+    let memory: u64 = memory.trim_end_matches("mb").parse().expect("MiB");
+    let plan = plan(&job, 8, &["--nodes", "2", "--set", "limits.threads=3"]);
+    let node = number(&plan, "host_memory_node") >> 20;
+    // And what a process takes beside, half a GiB each.
+    assert!((node..=4 * (96 + 512)).contains(&memory), "{memory} MiB asked for, {node} planned");
+    assert!(script.contains("--set 'limits.host_memory="), "{script}");
+}

@@ -2,6 +2,7 @@
 
 use super::random;
 use gpugraph::comm::Comm;
+use std::sync::atomic::{AtomicBool, Ordering::SeqCst};
 use std::time::{Duration, Instant};
 
 const LENGTHS: [usize; 9] = [0, 1, 7, 16, 17, 100, 1023, 2048, 5001];
@@ -92,6 +93,23 @@ fn to_leader(comm: &Comm, len: usize) {
             some.into_iter().map(expected).collect::<Vec<u64>>()
         );
     }
+}
+
+/// Whether the process has a segment of shared memory mapped at some time during `work`.
+pub fn sees_shared_memory(work: impl FnOnce()) -> bool {
+    let (done, seen) = (AtomicBool::new(false), AtomicBool::new(false));
+    std::thread::scope(|scope| {
+        scope.spawn(|| {
+            while !done.load(SeqCst) && !seen.load(SeqCst) {
+                let maps = std::fs::read_to_string("/proc/self/maps").unwrap_or_default();
+                seen.fetch_or(maps.contains("/dev/shm/gpugraph-"), SeqCst);
+                std::thread::sleep(Duration::from_millis(2));
+            }
+        });
+        work();
+        done.store(true, SeqCst);
+    });
+    seen.load(SeqCst)
 }
 
 /// Arrays longer than the chunk that is used: several windows of pieces.

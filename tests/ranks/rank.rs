@@ -29,7 +29,10 @@ fn run() -> Result<()> {
             }
             operations::mail(&comm);
         }
-        "large" => operations::large(&comm),
+        "large" => {
+            let shared = operations::sees_shared_memory(|| operations::large(&comm));
+            println!("shared {shared}");
+        }
         "exchange" => exchange::all(&comm)?,
         "failing-take" => exchange::failing_take(&comm)?,
         "failing-work" => exchange::failing_work(&comm)?,

@@ -4,11 +4,13 @@
 //! MPI is asked for `MPI_THREAD_SERIALIZED` and every call is made under one mutex. No call blocks: collective operations
 //! are started and then asked about, so a thread that waits neither holds the mutex nor burns a core.
 
+mod areas;
 mod call;
 mod collectives;
 mod exchange;
 mod mail;
 mod pump;
+mod segment;
 mod shares;
 
 use super::Combine;

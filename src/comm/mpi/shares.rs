@@ -1,4 +1,5 @@
-//! Sums of arrays as long as the graph has vertices: every rank sends each other that one's share and adds what it gets.
+//! Sums of arrays as long as the graph has vertices. Where ranks share memory they go through it (`areas`), else by
+//! messages: every rank sends each other that one's share and adds what it gets.
 //!
 //! Ranks go through the others in turns (at turn t, rank r sends to r + t and receives from r - t), so that each link
 //! carries one stream. A turn is cut into pieces, of which some are under way at once. Both ends take turns and pieces in
@@ -6,6 +7,7 @@
 #![allow(unsafe_code)] // calls MPI's C interface
 
 use super::Ranks;
+use super::areas::Areas;
 use super::call::Nap;
 use crate::comm::share_of;
 use ::mpi::ffi;
@@ -17,7 +19,7 @@ use std::ops::Range;
 const WINDOW: usize = 4;
 
 /// A number to count with.
-trait Count: Copy + Default {
+pub(super) trait Count: Copy + Default + Send + Sync {
     fn plus(self, other: Self) -> Self;
 }
 
@@ -42,10 +44,16 @@ struct Piece {
 
 impl Ranks {
     pub(in crate::comm) fn sum_shares(&self, values: &mut [u32]) {
-        self.add_shares(values);
+        match Areas::open(self, size_of_val(values)) {
+            Some(mut areas) => areas.sum(values),
+            None => self.add_shares(values),
+        }
     }
 
     pub(in crate::comm) fn gather_shares(&self, values: &mut [u32]) {
+        if let Some(mut areas) = Areas::open(self, size_of_val(values)) {
+            return areas.gather(values, |_| true);
+        }
         let (rank, len) = (self.place.rank, values.len());
         let sends = self.turns(true).flat_map(|peer| self.pieces::<u32>(peer, self.share(rank, len)));
         let receives = self.turns(false).flat_map(|peer| self.pieces::<u32>(peer, self.share(peer, len)));
@@ -53,6 +61,10 @@ impl Ranks {
     }
 
     pub(in crate::comm) fn sum_to_leader(&self, values: &mut [u64]) {
+        if let Some(mut areas) = Areas::open(self, size_of_val(values)) {
+            areas.sum(values);
+            return areas.gather(values, |rank| rank == 0);
+        }
         self.add_shares(values);
         let (rank, len) = (self.place.rank, values.len());
         let to = (rank != 0).then_some(0).into_iter();

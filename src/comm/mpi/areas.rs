@@ -1,0 +1,137 @@
+//! Sums of arrays among ranks of one machine, through memory that they share, by all threads of each.
+//!
+//! Each rank has an area of two halves. In a round every rank fills one half of its own, a barrier follows, and then all
+//! read that half of the others. The next round takes the other half: a rank that fills a half again has passed the barrier
+//! of the round between, which everybody came to after reading. So one barrier a round suffices.
+#![allow(unsafe_code)] // views of shared memory, of which the rounds say whose turn it is
+
+use super::Ranks;
+use super::segment::Segment;
+use super::shares::Count;
+use crate::comm::{Comm, GRAIN, share_of};
+use rayon::prelude::*;
+use std::ops::Range;
+
+/// Elements that a thread copies or adds at a time.
+const GRIP: usize = 32 << 10;
+
+/// An operation's areas and the round it is in.
+pub(super) struct Areas {
+    segment: Segment,
+    rank: usize,
+    ranks: usize,
+    /// Bytes of half an area.
+    half: usize,
+    round: usize,
+}
+
+impl Areas {
+    /// Areas for an array of so many bytes; none where ranks share no memory or the array is too short to be worth it.
+    pub(super) fn open(ranks: &Ranks, bytes: usize) -> Option<Areas> {
+        let place = ranks.place();
+        if bytes <= ranks.chunk() || place.nodes > 1 {
+            return None;
+        }
+        // All of them together, as every rank touches all.
+        let half = (Comm::SCRATCH / place.ranks / 2).min(ranks.chunk()) / 64 * 64;
+        // A grain for each of the others at least.
+        let half = half.max((place.ranks - 1) * GRAIN * 8);
+        let segment = Segment::open(ranks, 2 * half)?;
+        Some(Areas { segment, rank: place.rank, ranks: place.ranks, half, round: 0 })
+    }
+
+    /// Adds what the others have of this rank's share, and gives them what is theirs.
+    pub(super) fn sum<T: Count>(&mut self, values: &mut [T]) {
+        let (rank, ranks, len) = (self.rank, self.ranks, values.len());
+        // A half has a slot for each of the others.
+        let slot = self.half / (ranks - 1) / size_of::<T>() / GRAIN * GRAIN;
+        let rounds = self.longest(len).div_ceil(slot);
+        for round in 0..rounds {
+            let part = |owner: usize| part_of(share_of(owner, ranks, len), slot, round);
+            let at = |from: usize, owner: usize| self.at() + (owner + ranks - from - 1) % ranks * slot * size_of::<T>();
+            let mut copies = Vec::new();
+            for owner in (0..ranks).filter(|&owner| owner != rank) {
+                let source = &values[part(owner)];
+                // SAFETY: a slot of this rank's own half, which nobody reads before the barrier below, nor since the last.
+                copies.push((unsafe { self.segment.view_mut(rank, at(rank, owner), source.len()) }, source));
+            }
+            copy(copies);
+            self.segment.barrier();
+            let mine = part(rank);
+            // SAFETY: slots that their ranks have filled before the barrier and leave alone until the next.
+            let others = |from: usize| unsafe { self.segment.view::<T>(from, at(from, rank), mine.len()) };
+            let others: Vec<&[T]> = (0..ranks).filter(|&from| from != rank).map(others).collect();
+            let add = |(number, sums): (usize, &mut [T])| {
+                for other in &others {
+                    let more = &other[number * GRIP..][..sums.len()];
+                    sums.iter_mut().zip(more).for_each(|(sum, &more)| *sum = sum.plus(more));
+                }
+            };
+            let sums: Vec<_> = values[mine.clone()].chunks_mut(GRIP).enumerate().collect();
+            match sums.len() {
+                0 | 1 => sums.into_iter().for_each(add),
+                _ => sums.into_par_iter().for_each(add),
+            }
+            self.round += 1;
+        }
+    }
+
+    /// Every rank's share goes to those that want it all.
+    pub(super) fn gather<T: Count>(&mut self, values: &mut [T], wants: impl Fn(usize) -> bool) {
+        let (rank, ranks, len) = (self.rank, self.ranks, values.len());
+        let slot = self.half / size_of::<T>() / GRAIN * GRAIN;
+        for round in 0..self.longest(len).div_ceil(slot) {
+            let part = |owner: usize| part_of(share_of(owner, ranks, len), slot, round);
+            // What only its owner wants stays there.
+            if (0..ranks).any(|other| other != rank && wants(other)) {
+                let mine = &values[part(rank)];
+                // SAFETY: this rank's own half, which nobody reads before the barrier below, nor since the last.
+                copy(vec![(unsafe { self.segment.view_mut(rank, self.at(), mine.len()) }, mine)]);
+            }
+            self.segment.barrier();
+            if wants(rank) {
+                let (mut copies, mut rest, mut passed) = (Vec::new(), &mut *values, 0);
+                for owner in 0..ranks {
+                    let part = part(owner);
+                    let (_, behind) = rest.split_at_mut(part.start - passed);
+                    let (target, behind) = behind.split_at_mut(part.len());
+                    (rest, passed) = (behind, part.end);
+                    if owner != rank {
+                        // SAFETY: the owner has filled it before the barrier, and leaves it alone until the next.
+                        copies.push((target, unsafe { self.segment.view(owner, self.at(), part.len()) }));
+                    }
+                }
+                copy(copies);
+            }
+            self.round += 1;
+        }
+    }
+
+    /// Where the half of this round begins in an area.
+    fn at(&self) -> usize {
+        self.round % 2 * self.half
+    }
+
+    /// The length of the longest share, which says how many rounds all take.
+    fn longest(&self, len: usize) -> usize {
+        (0..self.ranks).map(|rank| share_of(rank, self.ranks, len).len()).max().unwrap_or(0)
+    }
+}
+
+/// What of a share a round moves, if it moves `slot` elements of each.
+fn part_of(share: Range<usize>, slot: usize, round: usize) -> Range<usize> {
+    let start = (share.start + round * slot).min(share.end);
+    start..(start + slot).min(share.end)
+}
+
+fn copy<T: Count>(pairs: Vec<(&mut [T], &[T])>) {
+    let mut all: Vec<(&mut [T], &[T])> = Vec::new();
+    for (to, from) in pairs {
+        all.extend(to.chunks_mut(GRIP).zip(from.chunks(GRIP)));
+    }
+    match all.len() {
+        // To ask other threads would take longer.
+        0 | 1 => all.into_iter().for_each(|(to, from)| to.copy_from_slice(from)),
+        _ => all.into_par_iter().for_each(|(to, from)| to.copy_from_slice(from)),
+    }
+}

@@ -1,0 +1,187 @@
+//! Memory that all ranks of one machine have in common, for one operation: a file in /dev/shm that loses its name as soon as
+//! all have mapped it. Every rank has a part, which it finds pages for itself, so that they lie near its cores.
+#![allow(unsafe_code)] // maps memory that other processes write to
+
+use super::Ranks;
+use super::call::Nap;
+use crate::comm::Combine;
+use crate::store::os;
+use std::fs::{File, OpenOptions};
+use std::os::fd::AsRawFd;
+use std::os::unix::fs::OpenOptionsExt;
+use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
+use std::time::{SystemTime, UNIX_EPOCH};
+
+const FOLDER: &str = "/dev/shm";
+/// Bytes before the first part, for the words of [`Segment::word`].
+const HEAD: usize = 4096;
+const PAGE: usize = 4096;
+/// Words of the head that a barrier uses.
+const ARRIVED: usize = 0;
+const GENERATION: usize = 1;
+
+/// The common memory of an operation.
+pub(super) struct Segment {
+    base: *mut u8,
+    bytes: usize,
+    part: usize,
+    ranks: usize,
+}
+
+// SAFETY: all access is by atomics, or by views whose maker vouches that nobody else uses the range.
+unsafe impl Send for Segment {}
+// SAFETY: as above.
+unsafe impl Sync for Segment {}
+
+impl Segment {
+    /// Memory with `part` zeroed bytes for each rank, to begin at a page; none where ranks are on several machines, or one of
+    /// them can't have it: then all of them get none. Collective.
+    pub(super) fn open(ranks: &Ranks, part: usize) -> Option<Segment> {
+        if ranks.place.nodes > 1 {
+            return None;
+        }
+        let count = ranks.place.ranks;
+        let part = part.next_multiple_of(PAGE);
+        let bytes = part.checked_mul(count)?.checked_add(HEAD)?;
+        let made = (ranks.place.rank == 0).then(|| create(bytes)).flatten();
+        let name = made.as_ref().map_or(Vec::new(), |(path, _)| path.to_string_lossy().into_owned().into_bytes());
+        let name = ranks.broadcast(name);
+        if name.is_empty() {
+            return None;
+        }
+        let path = PathBuf::from(String::from_utf8_lossy(&name).into_owned());
+        let file = match made {
+            Some((_, file)) => Some(file),
+            None => OpenOptions::new().read(true).write(true).open(&path).ok(),
+        };
+        let segment = file.and_then(|file| Segment::map(&file, bytes, part, ranks.place.rank, count));
+        let mut all = [u64::from(segment.is_some())];
+        ranks.combine(Combine::Min, &mut all);
+        if ranks.place.rank == 0 {
+            let _ = std::fs::remove_file(&path);
+        }
+        segment.filter(|_| all[0] == 1)
+    }
+
+    fn map(file: &File, bytes: usize, part: usize, rank: usize, ranks: usize) -> Option<Segment> {
+        let (from, len) = if rank == 0 { (0, HEAD + part) } else { (HEAD + rank * part, part) };
+        // SAFETY: no memory is passed. A page that could not be had would raise SIGBUS on its first use.
+        if unsafe { libc::fallocate(file.as_raw_fd(), 0, from as libc::off_t, len as libc::off_t) } != 0 {
+            return None;
+        }
+        let access = libc::PROT_READ | libc::PROT_WRITE;
+        // SAFETY: a new mapping where the system finds room, of a file of that length, which keeps it without a name.
+        let base = unsafe { libc::mmap(std::ptr::null_mut(), bytes, access, libc::MAP_SHARED, file.as_raw_fd(), 0) };
+        (base != libc::MAP_FAILED).then(|| Segment { base: base.cast(), bytes, part, ranks })
+    }
+
+    /// One of the numbers that all ranks share, zero at first; each has a cache line.
+    pub(super) fn word(&self, number: usize) -> &AtomicU64 {
+        let at = number * 64;
+        assert!(at < HEAD, "the head of a segment has 64 words");
+        // SAFETY: within the mapping, at a multiple of 64 bytes, and used by nobody but as an atomic.
+        unsafe { &*self.base.add(at).cast::<AtomicU64>() }
+    }
+
+    /// `len` numbers from byte `at` of a rank's part.
+    ///
+    /// # Safety
+    /// Until the view is gone no rank writes there. `T` is a number, or atomic.
+    pub(super) unsafe fn view<T>(&self, rank: usize, at: usize, len: usize) -> &[T] {
+        let from = self.place::<T>(rank, at, len);
+        // SAFETY: within the mapping and aligned, as `place` has checked; the caller vouches for the rest.
+        unsafe { std::slice::from_raw_parts(from, len) }
+    }
+
+    /// As [`Segment::view`], to write to.
+    ///
+    /// # Safety
+    /// Until the view is gone nobody else, in this rank or another, reads or writes there. `T` is a number.
+    #[allow(clippy::mut_from_ref)] // who may write is settled between processes, not by borrows
+    pub(super) unsafe fn view_mut<T>(&self, rank: usize, at: usize, len: usize) -> &mut [T] {
+        let from = self.place::<T>(rank, at, len);
+        // SAFETY: within the mapping and aligned, as `place` has checked; the caller vouches for the rest.
+        unsafe { std::slice::from_raw_parts_mut(from, len) }
+    }
+
+    fn place<T>(&self, rank: usize, at: usize, len: usize) -> *mut T {
+        let fits =
+            len.checked_mul(size_of::<T>()).and_then(|bytes| bytes.checked_add(at)).is_some_and(|end| end <= self.part);
+        assert!(rank < self.ranks && fits && at.is_multiple_of(align_of::<T>()), "no such place in a segment");
+        // SAFETY: within the mapping.
+        unsafe { self.base.add(HEAD + rank * self.part + at).cast() }
+    }
+
+    /// Returns when every rank has called it. What others wrote before is then seen.
+    pub(super) fn barrier(&self) {
+        let generation = self.word(GENERATION).load(Ordering::Acquire);
+        if self.word(ARRIVED).fetch_add(1, Ordering::AcqRel) + 1 == self.ranks as u64 {
+            self.word(ARRIVED).store(0, Ordering::Relaxed);
+            self.word(GENERATION).store(generation + 1, Ordering::Release);
+            return;
+        }
+        let mut nap = Nap::default();
+        // For ever, should another rank be gone: its launcher ends this one.
+        while self.word(GENERATION).load(Ordering::Acquire) == generation {
+            nap.take();
+        }
+    }
+}
+
+impl Drop for Segment {
+    fn drop(&mut self) {
+        // SAFETY: mapped by `map`, and all views of it have ended, as they borrow it. Other ranks have mappings of their own.
+        unsafe { libc::munmap(self.base.cast(), self.bytes) };
+    }
+}
+
+/// Makes the file, if it may take half of what is free at most: others, MPI among them, live there too.
+fn create(bytes: usize) -> Option<(PathBuf, File)> {
+    static NUMBER: AtomicU32 = AtomicU32::new(0);
+    // The most bytes that it may have. With 0 everything goes through MPI.
+    let allowed = std::env::var("GPUGRAPH_SHARED_MEMORY").ok().map_or(Some(u64::MAX), |text| text.trim().parse().ok());
+    let free = os::free_bytes(Path::new(FOLDER)).ok()? / 2;
+    if bytes as u64 > free.min(allowed.unwrap_or(0)) {
+        return None;
+    }
+    let since = SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |since| since.as_nanos());
+    let number = NUMBER.fetch_add(1, Ordering::Relaxed);
+    let path = Path::new(FOLDER).join(format!("gpugraph-{}-{number}-{since}", std::process::id()));
+    let file = OpenOptions::new().read(true).write(true).create_new(true).mode(0o600).open(&path).ok()?;
+    if file.set_len(bytes as u64).is_err() {
+        let _ = std::fs::remove_file(&path);
+        return None;
+    }
+    Some((path, file))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_barrier_lets_nobody_through_before_all_have_come() {
+        let (path, file) = create(HEAD + 3 * PAGE).expect("/dev/shm has some KiB");
+        let open = |rank| Segment::map(&file, HEAD + 3 * PAGE, PAGE, rank, 3).expect("mapped");
+        let segments = [open(0), open(1), open(2)];
+        std::fs::remove_file(path).expect("removed");
+        std::thread::scope(|scope| {
+            for (rank, segment) in segments.iter().enumerate() {
+                scope.spawn(move || {
+                    for round in 0..2000u64 {
+                        // SAFETY: a rank writes to its own part, which others read between two barriers.
+                        unsafe { segment.view_mut::<u64>(rank, 8 * (round as usize % 2), 1) }
+                        [0] = round + rank as u64;
+                        segment.barrier();
+                        for other in 0..3 {
+                            // SAFETY: the next round writes elsewhere, and the one after it follows a barrier.
+                            let seen = unsafe { segment.view::<u64>(other, 8 * (round as usize % 2), 1) }[0];
+                            assert_eq!(seen, round + other as u64);
+                        }
+                    }
+                });
+            }
+        });
+    }
+}

@@ -1,7 +1,6 @@
 //! Many-to-many messages: what the program that sends and takes them sees. How they travel is in `mpi`.
 
 use crate::error::{Error, Result};
-use crossbeam::channel::{Receiver, Sender};
 use std::sync::{Mutex, PoisonError};
 
 /// How much an exchange may have under way on one rank.
@@ -49,6 +48,14 @@ pub struct Exchanged {
 /// What takes a message: by whom it was sent, and its words.
 pub(super) type Take<'a> = &'a (dyn Fn(usize, &[u32]) -> Result<()> + Sync);
 
+/// What sends a message to another rank, once there is room for it. A buffer that it is done with comes back.
+pub(super) type Away<'a> = &'a (dyn Fn(usize, Vec<u32>) -> Result<Option<Vec<u32>>> + Sync);
+
+/// What `send` says once the exchange has failed.
+pub(super) fn refused() -> Error {
+    Error::internal("send a message", "the exchange has failed")
+}
+
 /// Where `work` of [`Comm::exchange`](super::Comm::exchange) sends its messages; for any number of threads.
 pub struct Outbox<'a> {
     pub(super) shape: Shape,
@@ -57,10 +64,7 @@ pub struct Outbox<'a> {
     pub(super) take: Take<'a>,
     /// Buffers whose message has left.
     pub(super) spare: Mutex<Vec<Vec<u32>>>,
-    /// Each is the right to one message under way. Disconnected once the exchange has failed.
-    pub(super) permits: Receiver<()>,
-    /// To the thread that moves messages.
-    pub(super) post: Sender<(usize, Vec<u32>)>,
+    pub(super) away: Away<'a>,
 }
 
 impl Outbox<'_> {
@@ -102,9 +106,10 @@ impl Outbox<'_> {
             self.recycle(message);
             return Ok(());
         }
-        let refused = || Error::internal("send a message", "the exchange has failed");
-        self.permits.recv().map_err(|_| refused())?;
-        self.post.send((to, message)).map_err(|_| refused())
+        if let Some(free) = (self.away)(to, message)? {
+            self.recycle(free);
+        }
+        Ok(())
     }
 }
 
@@ -115,8 +120,7 @@ pub(super) fn alone<T>(
     take: Take<'_>,
 ) -> Result<(T, Exchanged)> {
     let started = std::time::Instant::now();
-    let (post, permits) = (crossbeam::channel::bounded(0).0, crossbeam::channel::bounded(0).1);
-    let outbox = Outbox { shape, rank: 0, ranks: 1, take, spare: Mutex::default(), permits, post };
+    let outbox = Outbox { shape, rank: 0, ranks: 1, take, spare: Mutex::default(), away: &|_, _| Err(refused()) };
     let done = work(&outbox)?;
     Ok((done, Exchanged { seconds: started.elapsed().as_secs_f64(), ..Exchanged::default() }))
 }

@@ -1,9 +1,9 @@
-//! The threads of an exchange: one works, some take, and the calling one moves messages between them and MPI.
+//! The threads of an exchange by messages: one works, some take, and the calling one moves messages between them and MPI.
 
 use super::Ranks;
 use super::call::Nap;
 use super::pump::Pump;
-use crate::comm::exchange::{Exchanged, Outbox, Shape, Take};
+use crate::comm::exchange::{Exchanged, Outbox, Shape, Take, refused};
 use crate::error::{Error, Result};
 use crossbeam::channel::{self, Receiver, Sender};
 use std::sync::Mutex;
@@ -24,6 +24,10 @@ impl Ranks {
         work: impl FnOnce(&Outbox<'_>) -> Result<T> + Send,
         take: Take<'_>,
     ) -> Result<(T, Exchanged)> {
+        let work = match self.exchange_by_slabs(shape, work, take) {
+            Ok(done) => return done,
+            Err(work) => work,
+        };
         let started = Instant::now();
         let pump = Pump::new(self, shape)?;
         let (post, posted) = channel::unbounded();
@@ -31,8 +35,12 @@ impl Ranks {
         let (full, taking) = channel::unbounded::<Arrived>();
         let (give_back, empty) = channel::unbounded::<Result<Vec<u32>>>();
         let place = self.place();
-        let outbox =
-            Outbox { shape, rank: place.rank, ranks: place.ranks, take, spare: Mutex::default(), permits, post };
+        // Each permit is the right to one message under way.
+        let away = move |to: usize, message: Vec<u32>| {
+            permits.recv().map_err(|_| refused())?;
+            post.send((to, message)).map(|()| None).map_err(|_| refused())
+        };
+        let outbox = Outbox { shape, rank: place.rank, ranks: place.ranks, take, spare: Mutex::default(), away: &away };
         for _ in 0..shape.outgoing {
             // The receiver is right here.
             let _ = permit.send(());

@@ -10,8 +10,10 @@ mod collectives;
 mod exchange;
 mod mail;
 mod pump;
+mod queue;
 mod segment;
 mod shares;
+mod slabs;
 
 use super::Combine;
 use crate::error::{Error, Result};

@@ -1,0 +1,159 @@
+//! Exchanges among ranks of one machine: a message is copied into a slab of shared memory by the thread that sends it, and
+//! read right there by the one that takes it.
+//!
+//! Every rank has as many slabs as its shape has messages, a queue of those that are free, and one of messages to it. The
+//! queues have room for all slabs that can come, so only a sender waits: for a slab of its own rank.
+#![allow(unsafe_code)] // views of shared memory, of which the queues say whose turn it is
+
+use super::Ranks;
+use super::call::Nap;
+use super::queue::Queue;
+use super::segment::Segment;
+use crate::comm::exchange::{Exchanged, Outbox, Shape, Take, refused};
+use crate::error::{Error, Result};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::{Mutex, PoisonError};
+use std::time::Instant;
+
+/// The word of the segment that counts ranks whose work is done; a barrier has the first two.
+const DONE: usize = 2;
+
+struct Slabs {
+    segment: Segment,
+    rank: usize,
+    ranks: usize,
+    words: usize,
+    slabs: usize,
+    /// Bytes in a part before the slabs.
+    head: usize,
+}
+
+impl Slabs {
+    fn open(ranks: &Ranks, shape: Shape) -> Option<Slabs> {
+        let (rank, count) = (ranks.place().rank, ranks.place().ranks);
+        let slabs = shape.outgoing.checked_add(shape.incoming)?;
+        let queues = (Queue::words(slabs) + Queue::words(slabs.checked_mul(count)?)) * 8;
+        let head = queues.next_multiple_of(64);
+        let part = shape.words.checked_mul(4)?.checked_mul(slabs)?.checked_add(head)?;
+        let segment = Segment::open(ranks, part)?;
+        let opened = Slabs { segment, rank, ranks: count, words: shape.words, slabs, head };
+        for slab in 0..slabs as u64 {
+            put(&opened.free(rank), [slab, 0]);
+        }
+        Some(opened)
+    }
+
+    /// The slabs of a rank that hold nothing.
+    fn free(&self, rank: usize) -> Queue<'_> {
+        // SAFETY: nobody uses these words but as atomics.
+        Queue::new(unsafe { self.segment.view(rank, 0, Queue::words(self.slabs)) })
+    }
+
+    /// What was sent to a rank and not taken: the sender and its slab, and a number of words.
+    fn inbox(&self, rank: usize) -> Queue<'_> {
+        let at = Queue::words(self.slabs) * 8;
+        // SAFETY: nobody uses these words but as atomics.
+        Queue::new(unsafe { self.segment.view(rank, at, Queue::words(self.slabs * self.ranks)) })
+    }
+
+    fn slab(&self, number: u64) -> usize {
+        self.head + number as usize * self.words * 4
+    }
+
+    /// Waits for a slab; none once `failed`.
+    fn send(&self, to: usize, message: &[u32], failed: &AtomicBool) -> Option<()> {
+        let (free, mut nap) = (self.free(self.rank), Nap::default());
+        let slab = loop {
+            if failed.load(Ordering::SeqCst) {
+                return None;
+            }
+            match free.take() {
+                Some([slab, _]) => break slab,
+                None => nap.take(),
+            }
+        };
+        // SAFETY: a free slab is used by whoever took it from the queue alone, until it is put into another.
+        unsafe { self.segment.view_mut(self.rank, self.slab(slab), message.len()) }.copy_from_slice(message);
+        put(&self.inbox(to), [(self.rank as u64) << 32 | slab, message.len() as u64]);
+        Some(())
+    }
+
+    /// Takes what comes here until every rank's work is done and nothing is left; the bytes taken.
+    fn take_all(&self, take: Take<'_>, failed: &AtomicBool) -> Result<u64> {
+        let (inbox, mut nap, mut bytes) = (self.inbox(self.rank), Nap::default(), 0);
+        while !failed.load(Ordering::SeqCst) {
+            // Read before the queue: what was sent before the work was done is in it.
+            let done = self.segment.word(DONE).load(Ordering::SeqCst) == self.ranks as u64;
+            match inbox.take() {
+                Some([slab, words]) => {
+                    let (from, slab) = ((slab >> 32) as usize, slab & u64::from(u32::MAX));
+                    // SAFETY: the sender has filled it before it put it into the queue, and it is nobody else's until it
+                    // is given back.
+                    take(from, unsafe { self.segment.view(from, self.slab(slab), words as usize) })?;
+                    put(&self.free(from), [slab, 0]);
+                    bytes += words * 4;
+                    nap.reset();
+                }
+                None if done => break,
+                None => nap.take(),
+            }
+        }
+        Ok(bytes)
+    }
+}
+
+/// Puts an item into a queue that has room for all there are: it is full only while somebody has not done taking.
+fn put(queue: &Queue<'_>, item: [u64; 2]) {
+    let mut nap = Nap::default();
+    while !queue.put(item) {
+        nap.take();
+    }
+}
+
+impl Ranks {
+    /// An exchange by slabs. Where there can be none, `work` comes back.
+    pub(super) fn exchange_by_slabs<T: Send, W: FnOnce(&Outbox<'_>) -> Result<T> + Send>(
+        &self,
+        shape: Shape,
+        work: W,
+        take: Take<'_>,
+    ) -> Result<Result<(T, Exchanged)>, W> {
+        let started = Instant::now();
+        let Some(slabs) = Slabs::open(self, shape) else { return Err(work) };
+        let (failed, sent) = (AtomicBool::new(false), AtomicU64::new(0));
+        let away = |to: usize, message: Vec<u32>| {
+            slabs.send(to, &message, &failed).ok_or_else(refused)?;
+            sent.fetch_add(message.len() as u64 * 4, Ordering::Relaxed);
+            Ok(Some(message))
+        };
+        let outbox = Outbox { shape, rank: slabs.rank, ranks: slabs.ranks, take, spare: Mutex::default(), away: &away };
+        let (received, cause) = (AtomicU64::new(0), Mutex::new(None::<Error>));
+        let done = std::thread::scope(|scope| {
+            for _ in 0..shape.takers {
+                scope.spawn(|| match slabs.take_all(take, &failed) {
+                    Ok(bytes) => {
+                        received.fetch_add(bytes, Ordering::Relaxed);
+                    }
+                    Err(e) => {
+                        cause.lock().unwrap_or_else(PoisonError::into_inner).get_or_insert(e);
+                        failed.store(true, Ordering::SeqCst);
+                    }
+                });
+            }
+            let done = scope.spawn(|| work(&outbox)).join().unwrap_or_else(|panic| std::panic::resume_unwind(panic));
+            match done {
+                Ok(_) => drop(slabs.segment.word(DONE).fetch_add(1, Ordering::SeqCst)),
+                Err(_) => failed.store(true, Ordering::SeqCst),
+            }
+            done
+        });
+        // What was refused because `take` failed says nothing of its cause.
+        Ok(match cause.into_inner().unwrap_or_else(PoisonError::into_inner) {
+            Some(cause) => Err(cause),
+            None => done.map(|done| {
+                let (sent_bytes, received_bytes) = (sent.into_inner(), received.into_inner());
+                (done, Exchanged { sent_bytes, received_bytes, seconds: started.elapsed().as_secs_f64() })
+            }),
+        })
+    }
+}

@@ -319,6 +319,23 @@ fn each_kind_of_mistake() {
         ),
         (
             "input",
+            "prepared = 'w'\nexpect = { edges = 1, ids = 1 }",
+            "input.expect is for input.path, and this job has none",
+        ),
+        ("input", "path = 'x'\nexpect = 5", "input.expect: expected a table, found 5"),
+        ("input", "path = 'x'\nexpect = { edges = 5 }", "input.expect: ids is missing"),
+        (
+            "input",
+            "path = 'x'\nexpect = { edges = 0, ids = 1 }",
+            "input.expect.edges: expected a whole number from 1 to",
+        ),
+        (
+            "input",
+            "path = 'x'\nexpect = { edgs = 5, ids = 1 }",
+            "unknown key 'edgs' in input.expect; did you mean 'edges'?",
+        ),
+        (
+            "input",
             "grid = { width = 3 }",
             "input.grid is not in this version, which makes kronecker and uniform graphs",
         ),

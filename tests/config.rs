@@ -161,7 +161,7 @@ fn shipped_jobs_load() {
         names.push(job.name);
     }
     names.sort();
-    assert_eq!(names, ["quickstart", "s28", "s29", "triangle"]);
+    assert_eq!(names, ["hyperlink2012", "quickstart", "s28", "s29", "triangle"]);
 }
 
 /// `configs/triangle.toml` says of every key what its default is; a job that says nothing has to agree.
@@ -298,7 +298,7 @@ fn each_kind_of_mistake() {
             "job.workdir: no variable is named here: write $NAME or ${NAME}, and $$ for a dollar",
         ),
         ("job", "gpu = 1", "unknown key 'gpu' in [job]; it belongs in [run]"),
-        ("job", "colour = 1", "unknown key 'colour' in [job]; there are name, workdir, keep"),
+        ("job", "colour = 1", "unknown key 'colour' in [job]; there are name, workdir, scratch, keep"),
         ("input", "path = []", "input.path: expected at least one path, found an empty array"),
         (
             "input",

@@ -161,7 +161,7 @@ fn shipped_jobs_load() {
         names.push(job.name);
     }
     names.sort();
-    assert_eq!(names, ["quickstart", "s28", "s29", "triangle"]);
+    assert_eq!(names, ["hyperlink2012", "quickstart", "s28", "s29", "triangle"]);
 }
 
 /// `configs/triangle.toml` says of every key what its default is; a job that says nothing has to agree.
@@ -298,7 +298,7 @@ fn each_kind_of_mistake() {
             "job.workdir: no variable is named here: write $NAME or ${NAME}, and $$ for a dollar",
         ),
         ("job", "gpu = 1", "unknown key 'gpu' in [job]; it belongs in [run]"),
-        ("job", "colour = 1", "unknown key 'colour' in [job]; there are name, workdir, keep"),
+        ("job", "colour = 1", "unknown key 'colour' in [job]; there are name, workdir, scratch, keep"),
         ("input", "path = []", "input.path: expected at least one path, found an empty array"),
         (
             "input",
@@ -316,6 +316,23 @@ fn each_kind_of_mistake() {
             "input",
             "path = 'x'\ndirected = true",
             "input.directed: true is not in this version, which takes every graph as undirected",
+        ),
+        (
+            "input",
+            "prepared = 'w'\nexpect = { edges = 1, ids = 1 }",
+            "input.expect is for input.path, and this job has none",
+        ),
+        ("input", "path = 'x'\nexpect = 5", "input.expect: expected a table, found 5"),
+        ("input", "path = 'x'\nexpect = { edges = 5 }", "input.expect: ids is missing: write { edges = 1000000, ids = 50000 }"),
+        (
+            "input",
+            "path = 'x'\nexpect = { edges = 0, ids = 1 }",
+            "input.expect.edges: expected a whole number from 1 to",
+        ),
+        (
+            "input",
+            "path = 'x'\nexpect = { edgs = 5, ids = 1 }",
+            "unknown key 'edgs' in input.expect; did you mean 'edges'?",
         ),
         (
             "input",

@@ -106,10 +106,13 @@ impl Sized {
         let degrees = 4 * s.connected + PAGE;
         let results = results_bytes(job, s.ids, s.connected, s.sparse);
         let bytes = input.bytes();
-        // Each rank spills to a file of its own.
-        let spilled = machine.ranks as u64 * spill;
+        // Each rank spills to a file of its own. Together they have room for an eighth more than there is, and those with
+        // fewer edges than the one with most spill a smaller part of them, too.
+        let full_ranks = 1.125 * s.kept as f64 / s.share.max(1) as f64;
+        let spilled_by = |ranks: usize| (spill as f64 * full_ranks.min(ranks as f64)) as u64;
+        let spilled = spilled_by(machine.ranks);
         let (spill_here, scratch) = match job.scratch {
-            Some(_) => (0, machine.local_ranks as u64 * spill),
+            Some(_) => (0, spilled_by(machine.local_ranks)),
             None => (spilled, 0),
         };
         // An array of which every rank gets its share from all others, or gives its own to all others.

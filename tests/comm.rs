@@ -15,7 +15,19 @@ fn run(built: &Built, ranks: usize, case: &str, limit: u32) -> Ran {
 /// Each rank came to its end.
 #[track_caller]
 fn passed(built: &Built, ranks: usize, case: &str) -> Ran {
-    let ran = run(built, ranks, case, 300).expect(0);
+    all_passed(built, ranks, case, run(built, ranks, case, 300))
+}
+
+/// The same where segments of shared memory have at most so many bytes.
+#[track_caller]
+fn passed_within(bytes: u64, built: &Built, ranks: usize, case: &str) -> Ran {
+    let mut command = mpirun(built.kind, ranks, 300, &built.ranks, &[case]);
+    all_passed(built, ranks, case, Ran::command(command.env("GPUGRAPH_SHARED_MEMORY", bytes.to_string())))
+}
+
+#[track_caller]
+fn all_passed(built: &Built, ranks: usize, case: &str, ran: Ran) -> Ran {
+    let ran = ran.expect(0);
     let mut lines: Vec<_> = ran.out.lines().filter(|line| line.starts_with("passed ")).collect();
     lines.sort();
     let mut expected: Vec<_> = (0..ranks).map(|rank| format!("passed {rank}")).collect();
@@ -45,22 +57,40 @@ fn ends(built: &Built, case: &str, code: i32, line: &str) -> Ran {
 #[test]
 fn operations_give_what_plain_computation_gives() {
     for built in built() {
-        for ranks in [1, 2, 3, 8] {
+        // Of eight ranks on two cores each round takes its time.
+        let most = if built.kind == Kind::OpenMpi { 8 } else { 4 };
+        for ranks in [1, 2, 3, most] {
             passed(built, ranks, "operations");
         }
-        for ranks in [2, 3] {
-            passed(built, ranks, "large");
-        }
+        // Through MPI alone, and with segments for short pieces only.
+        passed_within(0, built, 3, "operations");
+        passed_within(40_000, built, 2, "operations");
         passed(built, 2, "open-twice");
+    }
+}
+
+#[test]
+fn long_arrays_go_through_shared_memory_where_there_is_room() {
+    for built in built() {
+        let shared = |ran: Ran| ran.out.lines().filter(|&line| line == "shared true").count();
+        assert_eq!(shared(passed(built, 3, "large")), 3, "{:?}", built.kind);
+        // As in containers with little of it.
+        assert_eq!(shared(passed_within(1 << 20, built, 2, "large")), 0, "{:?}", built.kind);
     }
 }
 
 #[test]
 fn exchanges_bring_every_message_once() {
     for built in built() {
-        for ranks in [1, 2, 3, 8] {
+        for ranks in [1, 2, 3] {
             passed(built, ranks, "exchange");
         }
+        if built.kind == Kind::OpenMpi {
+            passed(built, 8, "exchange");
+        }
+        passed_within(0, built, 3, "exchange");
+        // The longest shape goes through MPI, between others that do not.
+        passed_within(1 << 20, built, 2, "exchange");
     }
 }
 

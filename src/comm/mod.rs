@@ -49,7 +49,7 @@ pub(crate) enum Combine {
 
 impl Comm {
     /// Most bytes that one collective operation holds of its own, beside what its caller gave it; an exchange tells by
-    /// [`Shape::bytes`].
+    /// [`Shape::bytes`]. Where ranks share memory, it is what all ranks of the machine hold together.
     pub const SCRATCH: usize = 16 << 20;
 
     /// Opens what the process was started with: several ranks where `mpirun` or `srun` says so, else `Solo`, for which
@@ -214,7 +214,8 @@ impl Comm {
     ///
     /// `work` runs on a thread of its own, may use more, and sends through the [`Outbox`]. `take(from, words)` is called
     /// for every message that arrives, on `shape.takers` threads at once; messages of one rank may be taken in any order.
-    /// What a rank sends to itself is taken by the sending thread. The calling thread moves messages. Returns when every
+    /// What a rank sends to itself is taken by the sending thread. Between machines the calling thread moves messages; on one
+    /// the sending threads copy them into shared memory, where they are taken. Returns when every
     /// rank's work is done and all that was sent to this one is taken. Receiving never waits for sending, so no order of
     /// sends deadlocks, as long as `take` waits for nothing that `work` does.
     ///

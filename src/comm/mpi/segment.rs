@@ -170,14 +170,15 @@ mod tests {
             for (rank, segment) in segments.iter().enumerate() {
                 scope.spawn(move || {
                     for round in 0..2000u64 {
+                        let at = 8 * (round as usize % 2);
                         // SAFETY: a rank writes to its own part, which others read between two barriers.
-                        unsafe { segment.view_mut::<u64>(rank, 8 * (round as usize % 2), 1) }
-                        [0] = round + rank as u64;
+                        let own = unsafe { segment.view_mut::<u64>(rank, at, 1) };
+                        own[0] = round + rank as u64;
                         segment.barrier();
                         for other in 0..3 {
                             // SAFETY: the next round writes elsewhere, and the one after it follows a barrier.
-                            let seen = unsafe { segment.view::<u64>(other, 8 * (round as usize % 2), 1) }[0];
-                            assert_eq!(seen, round + other as u64);
+                            let seen = unsafe { segment.view::<u64>(other, at, 1) };
+                            assert_eq!(seen[0], round + other as u64);
                         }
                     }
                 });

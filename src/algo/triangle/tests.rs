@@ -75,6 +75,22 @@ impl Rows {
         blocks
     }
 
+    /// Blocks of about `target` entries as files, and the counts of their units.
+    fn stored(&self, target: u64) -> (Catalogue, HashMap<u64, PairCount>, tempfile::TempDir) {
+        let degree = self.0.iter().map(Vec::len).max().unwrap_or(0) as u32;
+        let layout = Layout::with_target(&DegreeRuns::new(vec![(degree, self.0.len() as u32)]), target);
+        let folder = tempfile::tempdir().expect("a folder");
+        let spans: Vec<Range<u64>> = (0..layout.blocks()).map(|b| layout.block(b).rows).collect();
+        for (b, span) in spans.iter().enumerate() {
+            let rows = &self.0[span.start as usize..span.end as usize];
+            let lengths: Vec<u32> = rows.iter().map(|row| row.len() as u32).collect();
+            let _ = stored::write(folder.path(), 1, b, span.start, &[(&lengths, &rows.concat())]).expect("written");
+        }
+        let graph = Catalogue::open(folder.path(), 1, layout).expect("whole");
+        let cuts = spans.iter().map(|span| span.start as u32..span.end as u32).collect::<Vec<_>>();
+        (graph, self.units(&cuts), folder)
+    }
+
     /// What each unit has, wedge by wedge, for blocks that have these rows.
     fn units(&self, blocks: &[Range<u32>]) -> HashMap<u64, PairCount> {
         let block_of = |v: u32| blocks.iter().position(|rows| rows.contains(&v)).expect("every row is in a block");
@@ -294,17 +310,7 @@ fn as_many_fronts_as_memory_is_left_for() {
     // Every row has the 40 before it and some others, which makes 40 blocks.
     let row = |v: u32| (0..v).filter(|&u| v - u <= 40 || (u * 7 + v) % 97 < 3).collect::<BTreeSet<u32>>();
     let rows = Rows((0..900).map(|v| row(v).into_iter().collect()).collect());
-    let degree = rows.0.iter().map(Vec::len).max().expect("rows") as u32;
-    let layout = Layout::with_target(&DegreeRuns::new(vec![(degree, 900)]), 1500);
-    let folder = tempfile::tempdir().expect("a folder");
-    let spans: Vec<Range<u64>> = (0..layout.blocks()).map(|b| layout.block(b).rows).collect();
-    for (b, span) in spans.iter().enumerate() {
-        let rows = &rows.0[span.start as usize..span.end as usize];
-        let lengths: Vec<u32> = rows.iter().map(|row| row.len() as u32).collect();
-        let _ = stored::write(folder.path(), 1, b, span.start, &[(&lengths, &rows.concat())]).expect("written");
-    }
-    let graph = Catalogue::open(folder.path(), 1, layout).expect("whole");
-    let expected = rows.units(&spans.iter().map(|span| span.start as u32..span.end as u32).collect::<Vec<_>>());
+    let (graph, expected, _folder) = rows.stored(1500);
     assert!(graph.len() > 30 && expected.len() as u64 == units(graph.len()));
 
     let scratch = Counter::scratch_bytes(&Settings::new(2, graph.edges()), 900, graph.extremes().row);
@@ -315,7 +321,8 @@ fn as_many_fronts_as_memory_is_left_for() {
         let mut cpu = Cpu::new(&graph, 900, 2, &budget, None, &|| None).expect("enough");
         let (mut found, mut call) = (HashMap::new(), 0);
         let done: HashSet<u64> = (1..units(graph.len())).step_by(5).collect();
-        let (turns, mut gathering) = (Taken { ranks: 1, lists: Mutex::default() }, Gathering::default());
+        let (turns, mut gathering) =
+            (Taken { ranks: 1, lists: Mutex::default(), stop: u64::MAX }, Gathering::default());
         let take = &mut |parts: &[Part]| {
             call += 1;
             let units = parts.iter().filter_map(|part| gathering.add(&graph, part));
@@ -336,6 +343,8 @@ fn as_many_fronts_as_memory_is_left_for() {
 struct Taken {
     ranks: usize,
     lists: Mutex<HashMap<u64, u64>>,
+    /// Turns after which ranks are to stop.
+    stop: u64,
 }
 
 impl Turns for Taken {
@@ -343,30 +352,36 @@ impl Turns for Taken {
         self.ranks
     }
 
-    fn next(&self, list: u64) -> crate::error::Result<u64> {
+    fn next(&self, list: u64, whole: u64) -> crate::error::Result<u64> {
         let mut lists = self.lists.lock().expect("no thread panics");
         let turn = lists.entry(list).or_default();
+        if *turn >= self.stop && *turn % whole == 0 {
+            return Ok(u64::MAX);
+        }
         *turn += 1;
         Ok(*turn - 1)
     }
 }
 
-/// Ranks that take turns count each unit once between them, whatever part of it each got.
+/// Ranks that take turns count each unit once between them, whatever part of it each got, and leave none half counted when
+/// they stop.
 #[test]
 fn units_are_whole_whoever_counts_their_parts() {
+    // One block in all, and then several, of which the last is shorter.
+    units_by_three_ranks(u64::MAX, u64::MAX);
+    units_by_three_ranks(u64::MAX, 1);
+    for stop in [1, 2, 3, 9, 14] {
+        units_by_three_ranks(20_000, stop);
+    }
+}
+
+fn units_by_three_ranks(target: u64, stop: u64) {
     let edges: Vec<(u32, u32)> =
         (0..60_000u32).map(|i| ((i * i) % 3001, i.wrapping_mul(2_654_435_761) % 700)).collect();
     let rows = Rows::new(3001, &edges);
-    let folder = tempfile::tempdir().expect("a folder");
-    let degree = rows.0.iter().map(Vec::len).max().unwrap_or(0) as u32;
-    let layout = Layout::with_target(&DegreeRuns::new(vec![(degree, rows.0.len() as u32)]), u64::MAX);
-    assert_eq!(layout.blocks(), 1);
-    let lengths: Vec<u32> = rows.0.iter().map(|row| row.len() as u32).collect();
-    let _ = stored::write(folder.path(), 1, 0, 0, &[(&lengths, &rows.0.concat())]).expect("written");
-    let graph = Catalogue::open(folder.path(), 1, layout).expect("whole");
-    let all = 0..rows.0.len() as u32;
-    let expected = rows.units(std::slice::from_ref(&all));
-    let turns = Taken { ranks: 3, lists: Mutex::default() };
+    let (graph, expected, _folder) = rows.stored(target);
+    assert_eq!(graph.len() == 1, target == u64::MAX);
+    let turns = Taken { ranks: 3, lists: Mutex::default(), stop };
     let told = Mutex::new((Gathering::default(), Vec::new(), HashMap::new()));
     std::thread::scope(|scope| {
         for _ in 0..3 {
@@ -386,6 +401,10 @@ fn units_are_whole_whoever_counts_their_parts() {
         }
     });
     let (gathering, seen, found) = told.into_inner().expect("no thread panics");
-    assert!(gathering.is_empty() && seen.len() > 20, "{} parts", seen.len());
-    assert_eq!(found, expected);
+    assert!(gathering.is_empty(), "half counted, told to stop after {stop}");
+    assert!(found.iter().all(|(unit, count)| expected[unit] == *count));
+    match stop {
+        u64::MAX => assert!(found.len() == expected.len() && seen.len() > 20, "{} parts", seen.len()),
+        _ => assert!(!found.is_empty(), "what was begun is done"),
+    }
 }

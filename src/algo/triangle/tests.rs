@@ -1,5 +1,6 @@
 use super::cpu::Cpu;
-use super::driver::{self, Gathering, Part, Turns, unit, units};
+use super::driver::{self, Gathering, Part, unit, units};
+use super::turns_tests::Taken;
 use super::wedges::Tile;
 use super::{Counter, Isa, PairCount, Settings};
 use crate::graph::catalogue::Catalogue;
@@ -11,14 +12,13 @@ use crate::memory::{Budget, own_bytes};
 use proptest::prelude::*;
 use std::collections::{BTreeSet, HashMap, HashSet};
 use std::ops::Range;
-use std::sync::Mutex;
 use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering::Relaxed};
 
 /// Rows of a graph numbered by descending degree, as the store would hold them.
-struct Rows(Vec<Vec<u32>>);
+pub(super) struct Rows(Vec<Vec<u32>>);
 
 impl Rows {
-    fn new(vertices: u32, edges: &[(u32, u32)]) -> Rows {
+    pub(super) fn new(vertices: u32, edges: &[(u32, u32)]) -> Rows {
         let mut degrees = vec![0u32; vertices as usize];
         for &(u, v) in edges.iter().filter(|(u, v)| u != v) {
             degrees[u as usize] += 1;
@@ -76,7 +76,7 @@ impl Rows {
     }
 
     /// Blocks of about `target` entries as files, and the counts of their units.
-    fn stored(&self, target: u64) -> (Catalogue, HashMap<u64, PairCount>, tempfile::TempDir) {
+    pub(super) fn stored(&self, target: u64) -> (Catalogue, HashMap<u64, PairCount>, tempfile::TempDir) {
         let degree = self.0.iter().map(Vec::len).max().unwrap_or(0) as u32;
         let layout = Layout::with_target(&DegreeRuns::new(vec![(degree, self.0.len() as u32)]), target);
         let folder = tempfile::tempdir().expect("a folder");
@@ -321,8 +321,7 @@ fn as_many_fronts_as_memory_is_left_for() {
         let mut cpu = Cpu::new(&graph, 900, 2, &budget, None, &|| None).expect("enough");
         let (mut found, mut call) = (HashMap::new(), 0);
         let done: HashSet<u64> = (1..units(graph.len())).step_by(5).collect();
-        let (turns, mut gathering) =
-            (Taken { ranks: 1, lists: Mutex::default(), stop: u64::MAX }, Gathering::default());
+        let (turns, mut gathering) = (Taken::new(1, u64::MAX), Gathering::default());
         let take = &mut |parts: &[Part]| {
             call += 1;
             let units = parts.iter().filter_map(|part| gathering.add(&graph, part));
@@ -337,74 +336,4 @@ fn as_many_fronts_as_memory_is_left_for() {
     }
     // Each front by itself; some at a time; all with each partner.
     assert!(calls[0] > calls[1] && calls[1] > calls[2] && calls[2] == graph.len(), "{calls:?}");
-}
-
-/// Turns of ranks that are threads.
-struct Taken {
-    ranks: usize,
-    lists: Mutex<HashMap<u64, u64>>,
-    /// Turns after which ranks are to stop.
-    stop: u64,
-}
-
-impl Turns for Taken {
-    fn ranks(&self) -> usize {
-        self.ranks
-    }
-
-    fn next(&self, list: u64, whole: u64) -> crate::error::Result<u64> {
-        let mut lists = self.lists.lock().expect("no thread panics");
-        let turn = lists.entry(list).or_default();
-        if *turn >= self.stop && *turn % whole == 0 {
-            return Ok(u64::MAX);
-        }
-        *turn += 1;
-        Ok(*turn - 1)
-    }
-}
-
-/// Ranks that take turns count each unit once between them, whatever part of it each got, and leave none half counted when
-/// they stop.
-#[test]
-fn units_are_whole_whoever_counts_their_parts() {
-    // One block in all, and then several, of which the last is shorter.
-    units_by_three_ranks(u64::MAX, u64::MAX);
-    units_by_three_ranks(u64::MAX, 1);
-    for stop in [1, 2, 3, 9, 14] {
-        units_by_three_ranks(20_000, stop);
-    }
-}
-
-fn units_by_three_ranks(target: u64, stop: u64) {
-    let edges: Vec<(u32, u32)> =
-        (0..60_000u32).map(|i| ((i * i) % 3001, i.wrapping_mul(2_654_435_761) % 700)).collect();
-    let rows = Rows::new(3001, &edges);
-    let (graph, expected, _folder) = rows.stored(target);
-    assert_eq!(graph.len() == 1, target == u64::MAX);
-    let turns = Taken { ranks: 3, lists: Mutex::default(), stop };
-    let told = Mutex::new((Gathering::default(), Vec::new(), HashMap::new()));
-    std::thread::scope(|scope| {
-        for _ in 0..3 {
-            scope.spawn(|| {
-                let budget = Budget::new(1 << 30, 1).expect("enough");
-                let mut cpu = Cpu::new(&graph, 3001, 1, &budget, None, &|| None).expect("enough").with_least_item(1000);
-                let take = &mut |parts: &[Part]| {
-                    let (gathering, seen, found) = &mut *told.lock().expect("no thread panics");
-                    seen.extend(parts.iter().map(|part| part.pairs));
-                    let units = parts.iter().filter_map(|part| gathering.add(&graph, part));
-                    units.for_each(|(unit, count)| assert_eq!(found.insert(unit, count), None, "a unit comes once"));
-                    Ok(())
-                };
-                let none = HashSet::new();
-                driver::run(&graph, &none, &mut cpu, &turns, take, &mut || Ok(())).expect("nothing stops it");
-            });
-        }
-    });
-    let (gathering, seen, found) = told.into_inner().expect("no thread panics");
-    assert!(gathering.is_empty(), "half counted, told to stop after {stop}");
-    assert!(found.iter().all(|(unit, count)| expected[unit] == *count));
-    match stop {
-        u64::MAX => assert!(found.len() == expected.len() && seen.len() > 20, "{} parts", seen.len()),
-        _ => assert!(!found.is_empty(), "what was begun is done"),
-    }
 }

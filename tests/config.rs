@@ -323,7 +323,11 @@ fn each_kind_of_mistake() {
             "input.expect is for input.path, and this job has none",
         ),
         ("input", "path = 'x'\nexpect = 5", "input.expect: expected a table, found 5"),
-        ("input", "path = 'x'\nexpect = { edges = 5 }", "input.expect: ids is missing: write { edges = 1000000, ids = 50000 }"),
+        (
+            "input",
+            "path = 'x'\nexpect = { edges = 5 }",
+            "input.expect: ids is missing: write { edges = 1000000, ids = 50000 }",
+        ),
         (
             "input",
             "path = 'x'\nexpect = { edges = 0, ids = 1 }",

@@ -77,14 +77,17 @@ pub(super) fn count(trial: &Trial<'_>, progress: &StageProgress) -> Result<(Sum,
         let mut checkpoints = checkpoints.lock().unwrap_or_else(PoisonError::into_inner);
         checkpoints.take(units, before + started.elapsed().as_nanos() as u64)?;
         progress.advance(units.len() as u64);
+        if !alone {
+            return Ok(());
+        }
         let stopped = signals::check();
-        if alone && (stopped.is_err() || checkpoints.are_due()) {
+        if stopped.is_err() || checkpoints.are_due() {
             checkpoints.save(&counts)?;
         }
         stopped
     };
-    // With several ranks, counters and units agree only when all have met.
-    let mut meet = |last: bool| -> Result<()> {
+    // With several ranks, counters and units agree only when all have met, and no unit has been counted in part.
+    let mut meet = |last: bool, whole: bool| -> Result<()> {
         let mut checkpoints = checkpoints.lock().unwrap_or_else(PoisonError::into_inner);
         let (due, stops) = (checkpoints.are_due(), signals::stop_requested().is_some());
         let mut wanted = [u64::from(comm.leads() && due), u64::from(stops)];
@@ -92,13 +95,15 @@ pub(super) fn count(trial: &Trial<'_>, progress: &StageProgress) -> Result<(Sum,
         if last || wanted != [0, 0] {
             gather(comm, &counts);
         }
-        if comm.leads() && wanted != [0, 0] {
+        if comm.leads() && wanted != [0, 0] && whole {
             checkpoints.save(&counts)?;
         }
-        match wanted[1] {
-            0 => Ok(()),
-            _ => Err(Error::Stopped(signals::stop_requested().unwrap_or("a signal to another rank"))),
+        if wanted[1] == 0 {
+            return Ok(());
         }
+        // A rank that stops ends the job for all: it waits for who saves.
+        comm.barrier();
+        Err(Error::Stopped(signals::stop_requested().unwrap_or("a signal to another rank")))
     };
     let between: Between<'_> = if alone { None } else { Some(&mut meet) };
     Together { comm, graph: &graph.catalogue, done: &done }.count(backend(&mut counter), keep, between)?;

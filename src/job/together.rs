@@ -11,20 +11,23 @@ use crate::error::{Error, Result};
 use crate::graph::catalogue::Catalogue;
 use std::collections::{HashMap, HashSet};
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering::Relaxed};
-use std::sync::{Mutex, MutexGuard, PoisonError};
-use std::time::Duration;
+use std::sync::{Mutex, MutexGuard, OnceLock, PoisonError};
+use std::time::{Duration, Instant};
 
 /// Called by the leader with the numbers and counts of units that are complete.
 pub(super) type Keep<'a> = &'a mut (dyn FnMut(&[(u64, PairCount)]) -> Result<()> + Send);
-/// Called on all ranks together; it is told whether it is the last time.
-pub(super) type Between<'a> = Option<&'a mut dyn FnMut(bool) -> Result<()>>;
+/// Called on all ranks together; it is told whether it is the last time, and on the leader whether no unit is half counted.
+pub(super) type Between<'a> = Option<&'a mut dyn FnMut(bool, bool) -> Result<()>>;
 
-/// First words of messages to the leader: which turn is mine; parts that are counted; I am where all ranks meet.
+/// First words of messages to the leader: which turn is mine, and am I to stop; parts that are counted; I am where all
+/// ranks meet.
 const NEXT: u64 = 0;
 const PARTS: u64 = 1;
 const MEET: u64 = 2;
 /// How long to sleep between looks for a message, at least and at most.
 const NAPS: [Duration; 2] = [Duration::from_micros(20), Duration::from_micros(500)];
+/// After a signal the leader waits so long for others to come where all meet: a job has 8 s to end in.
+const MEETING: Duration = Duration::from_secs(5);
 
 /// All units of a graph that are not done, counted by the ranks of `comm` together.
 pub(super) struct Together<'a> {
@@ -35,15 +38,18 @@ pub(super) struct Together<'a> {
 
 impl Together<'_> {
     /// Counts with `backend`, if this rank counts at all: one rank must. The leader's `keep` takes all units. `between` is
-    /// called after each group of fronts and at the end, with nothing counted that was not kept.
+    /// called after each group of fronts and at the end, with nothing counted that was not kept. When any rank is to stop, no
+    /// more items are given out, and `between` is called when those under way are done; without it, each rank returns at once.
     ///
     /// # Errors
     /// Those of counting, `keep` and `between`. Other ranks are left waiting: the job is to be ended.
     pub(super) fn count(&self, backend: Option<&mut dyn Backend>, keep: Keep<'_>, between: Between<'_>) -> Result<()> {
         match (self.comm.ranks(), self.comm.leads()) {
             (1, _) => {
-                let desk = Desk::new(self, keep);
-                self.rounds(backend, &desk, &mut |parts| desk.take(parts), between, &desk.calls, &mut Ok)
+                let desk = Desk::new(self, keep, false);
+                self.rounds(backend, &desk, &mut |parts| desk.take(parts), between, &desk.calls, &mut |last| {
+                    Ok((last, true))
+                })
             }
             (_, true) => self.lead(backend, keep, between),
             _ => self.follow(backend, between),
@@ -51,7 +57,7 @@ impl Together<'_> {
     }
 
     fn lead(&self, backend: Option<&mut dyn Backend>, keep: Keep<'_>, between: Between<'_>) -> Result<()> {
-        let desk = Desk::new(self, keep);
+        let desk = Desk::new(self, keep, between.is_some());
         std::thread::scope(|scope| {
             let answering = std::thread::Builder::new().name("turns".into()).spawn_scoped(scope, || desk.answer());
             let answering = answering.map_err(|e| Error::io("start a thread that answers ranks", "turns", e))?;
@@ -65,7 +71,7 @@ impl Together<'_> {
     }
 
     fn follow(&self, backend: Option<&mut dyn Backend>, between: Between<'_>) -> Result<()> {
-        let comm = self.comm;
+        let (comm, meets) = (self.comm, between.is_some());
         let mut found = |parts: &[Part]| {
             // Messages are to be small.
             for parts in parts.chunks(64) {
@@ -75,17 +81,19 @@ impl Together<'_> {
                 });
                 comm.send(0, &bytes([PARTS].into_iter().chain(words)));
             }
-            signals::check()
+            if meets { Ok(()) } else { signals::check() }
         };
-        let asking = Asking { comm, one: Mutex::new(()) };
-        self.rounds(backend, &asking, &mut found, between, &Mutex::new(()), &mut |last| {
+        let asking = Asking { comm, meets, one: Mutex::new(()) };
+        let mut meet = |last: bool| {
             comm.send(0, &bytes([MEET, last.into()]));
-            Ok(last)
-        })
+            Ok((last, true))
+        };
+        self.rounds(backend, &asking, &mut found, between, &Mutex::new(()), &mut meet)
     }
 
     /// Counts, and meets the other ranks after each group of fronts if there is something to do then, and at the end.
-    /// `meet` is told whether this rank knows that it is the end, and tells the leader whether any does. Only who holds
+    /// `meet` is told whether this rank knows that it is the end, and tells the leader whether any does, and whether no unit
+    /// is half counted. Only who holds
     /// `calls` may call other ranks.
     fn rounds(
         &self,
@@ -94,15 +102,15 @@ impl Together<'_> {
         found: driver::Found<'_>,
         mut between: Between<'_>,
         calls: &Mutex<()>,
-        meet: &mut dyn FnMut(bool) -> Result<bool>,
+        meet: &mut dyn FnMut(bool) -> Result<(bool, bool)>,
     ) -> Result<()> {
         let counts = backend.is_some();
         let each = between.is_some();
         let mut round = |end| -> Result<bool> {
-            let last = meet(end)?;
+            let (last, whole) = meet(end)?;
             let _all_are_here = lock(calls);
             let last = self.comm.broadcast(vec![last.into()]) == [1];
-            between.as_mut().map_or(Ok(()), |between| between(last))?;
+            between.as_mut().map_or(Ok(()), |between| between(last, whole))?;
             Ok(last)
         };
         if let Some(backend) = backend {
@@ -129,10 +137,15 @@ struct Desk<'a> {
     calls: Mutex<()>,
     closed: AtomicBool,
     failed: AtomicBool,
+    /// Whether ranks meet before they stop, and any is to stop.
+    meets: bool,
+    stopping: AtomicBool,
+    /// When this rank noticed that it is to stop.
+    asked: OnceLock<Instant>,
 }
 
 impl<'a> Desk<'a> {
-    fn new(together: &Together<'a>, keep: Keep<'a>) -> Self {
+    fn new(together: &Together<'a>, keep: Keep<'a>, meets: bool) -> Self {
         Desk {
             comm: together.comm,
             graph: together.graph,
@@ -143,6 +156,9 @@ impl<'a> Desk<'a> {
             calls: Mutex::default(),
             closed: AtomicBool::new(false),
             failed: AtomicBool::new(false),
+            meets,
+            stopping: AtomicBool::new(false),
+            asked: OnceLock::new(),
         }
     }
 
@@ -178,7 +194,10 @@ impl<'a> Desk<'a> {
 
     fn serve(&self, from: usize, message: &[u64], met: &mut usize) -> Result<()> {
         match message {
-            [NEXT, list] => self.comm.send(from, &bytes([self.next(*list)?])),
+            [NEXT, list, whole, stops] => {
+                self.stopping.fetch_or(*stops > 0, Relaxed);
+                self.comm.send(from, &bytes([self.next(*list, *whole)?]));
+            }
             [PARTS, parts @ ..] => {
                 let part = |&[front, partner, pairs, triangles, probes]: &[u64; 5]| {
                     let (front, partner) = (front as usize, partner as usize);
@@ -204,15 +223,15 @@ impl<'a> Desk<'a> {
         met[meeting].1 |= last;
     }
 
-    /// Waits until all ranks have come to this rank's next meeting; whether it is the last.
-    fn meet(&self, last: bool) -> Result<bool> {
+    /// Waits until all ranks have come to this rank's next meeting; whether it is the last, and no unit is half counted.
+    fn meet(&self, last: bool) -> Result<(bool, bool)> {
         let meeting = self.held.fetch_add(1, Relaxed);
         self.come(meeting, last);
         let mut nap = Nap::default();
         loop {
             let (came, last) = lock(&self.met)[meeting];
             if came == self.comm.ranks() {
-                return Ok(last);
+                return Ok((last, lock(&self.book).0.is_empty()));
             }
             self.go_on()?;
             nap.sleep();
@@ -220,7 +239,12 @@ impl<'a> Desk<'a> {
     }
 
     fn go_on(&self) -> Result<()> {
-        signals::check()?;
+        match signals::check() {
+            Err(stopped) if !self.meets || self.asked.get_or_init(Instant::now).elapsed() > MEETING => {
+                return Err(stopped);
+            }
+            _ => {}
+        }
         if self.failed.load(Relaxed) {
             Err(Error::internal("count with other ranks", "an answer failed"))
         } else {
@@ -234,10 +258,14 @@ impl Turns for Desk<'_> {
         self.comm.ranks()
     }
 
-    fn next(&self, list: u64) -> Result<u64> {
+    fn next(&self, list: u64, whole: u64) -> Result<u64> {
         self.go_on()?;
+        let stopping = self.meets && (self.stopping.load(Relaxed) || signals::stop_requested().is_some());
         let mut turns = lock(&self.turns);
         let turn = turns.entry(list).or_default();
+        if stopping && *turn % whole == 0 {
+            return Ok(u64::MAX);
+        }
         *turn += 1;
         Ok(*turn - 1)
     }
@@ -246,6 +274,8 @@ impl Turns for Desk<'_> {
 /// Another rank's way to the desk.
 struct Asking<'a> {
     comm: &'a Comm,
+    /// Whether ranks meet before they stop.
+    meets: bool,
     /// One question at a time.
     one: Mutex<()>,
 }
@@ -255,16 +285,18 @@ impl Turns for Asking<'_> {
         self.comm.ranks()
     }
 
-    fn next(&self, list: u64) -> Result<u64> {
+    fn next(&self, list: u64, whole: u64) -> Result<u64> {
         let _one = lock(&self.one);
-        self.comm.send(0, &bytes([NEXT, list]));
+        self.comm.send(0, &bytes([NEXT, list, whole, signals::stop_requested().is_some().into()]));
         let mut nap = Nap::default();
         loop {
             if let Some((_, answer)) = self.comm.receive() {
                 let wrong = || Error::internal("ask for a turn", "an answer that is none");
                 return words(&answer).first().copied().ok_or_else(wrong);
             }
-            signals::check()?;
+            if !self.meets {
+                signals::check()?;
+            }
             nap.sleep();
         }
     }

@@ -62,25 +62,16 @@ impl<'a> Cpu<'a> {
     }
 }
 
-/// Rows of a partner: one of `parts` of about as many entries.
-#[derive(Clone, Copy)]
-struct Item {
-    partner: usize,
-    part: usize,
-    parts: usize,
-}
-
-/// What passes the fronts. Of several ranks each should get many turns: where there are few blocks, partners pass in parts.
-fn items(work: &Work<'_>, least: usize) -> Vec<Item> {
+/// What passes the fronts: partners, each in as many parts of about as many entries. Of several ranks each should get many
+/// turns: where there are few blocks, partners pass in parts.
+fn items(work: &Work<'_>, least: usize) -> (Vec<usize>, usize) {
     let turns = if work.ranks() == 1 { 1 } else { TURNS * work.ranks() };
     let partners = work.fronts.start..work.graph.len();
     let at_least = turns.div_ceil(partners.len().max(1));
-    let items = |partner| {
-        let most = work.graph.block(partner).block().targets.len().div_ceil(least).max(1);
-        let parts = at_least.min(most);
-        (0..parts).map(move |part| Item { partner, part, parts })
-    };
-    partners.filter(|&partner| work.wants_any(std::iter::once(partner))).flat_map(items).collect()
+    let partners: Vec<_> = partners.filter(|&partner| work.wants_any(std::iter::once(partner))).collect();
+    // All in as many, so that ranks can tell where a partner ends.
+    let entries = partners.iter().map(|&partner| work.graph.block(partner).block().targets.len()).max();
+    (partners, at_least.min(entries.unwrap_or(0).div_ceil(least).max(1)))
 }
 
 impl Backend for Cpu<'_> {
@@ -97,11 +88,17 @@ impl Backend for Cpu<'_> {
         let stopping = || stop().is_some();
         let rows = |block: usize| work.graph.block(block).block();
         let mut fronts = pool.install(|| counter.fronts(work.fronts.clone().map(rows).collect()));
-        let items = items(work, *least_item);
+        let (partners, parts) = items(work, *least_item);
         let first_row = rows(work.fronts.start).first_row;
-        while let Some(&Item { partner, part, parts }) = items.get(work.next(first_row, 0)?) {
+        loop {
+            let item = work.next(first_row, 0, parts)?;
+            let Some(&partner) = partners.get(item / parts) else { break };
+            let part = item % parts;
             let wanted: Vec<bool> = work.fronts.clone().map(|front| work.wants(front, partner)).collect();
             let tile = Tile::whole(rows(partner)).part(part, parts);
+            if tile.first == tile.end {
+                continue;
+            }
             let counts = pool.install(|| match per_vertex {
                 Some(per_vertex) => fronts.partner_per_vertex(tile, &wanted, per_vertex, &stopping),
                 None => fronts.partner(tile, &wanted, &stopping),

@@ -60,13 +60,13 @@ impl Work<'_> {
     }
 
     /// The next item that no rank has taken yet of one of the two lists of a front that begins with `row`: 0, 1, 2, …, also
-    /// beyond its end.
+    /// beyond its end. Each `whole` items from the first on are whole units together.
     ///
     /// # Errors
     /// Those of the turns.
-    pub fn next(&self, row: u32, list: u64) -> Result<usize> {
+    pub fn next(&self, row: u32, list: u64, whole: usize) -> Result<usize> {
         debug_assert!(list < 2);
-        self.turns.next(2 * u64::from(row) + list).map(|item| item as usize)
+        self.turns.next(2 * u64::from(row) + list, whole as u64).map(|item| item as usize)
     }
 }
 
@@ -75,11 +75,12 @@ pub trait Turns: Sync {
     /// Ranks that take turns.
     fn ranks(&self) -> usize;
 
-    /// How often this was asked of `list` before, by any rank.
+    /// How often this was asked of `list` before, by any rank. Where a stop lets all ranks meet, the largest number of all
+    /// from the next multiple of `whole` on, so that no unit is left half counted.
     ///
     /// # Errors
-    /// A stop while another rank is asked.
-    fn next(&self, list: u64) -> Result<u64>;
+    /// A stop, where it does not wait for others.
+    fn next(&self, list: u64, whole: u64) -> Result<u64>;
 }
 
 /// Triangles and probes of some rows of a front against some rows of a partner.

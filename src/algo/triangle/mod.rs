@@ -50,6 +50,8 @@ pub mod probe;
 pub mod tally;
 #[cfg(test)]
 mod tests;
+#[cfg(test)]
+mod turns_tests;
 pub mod wedges;
 
 pub use count::{Counter, PairCount, Settings};

@@ -1,5 +1,6 @@
 use super::cpu::Cpu;
-use super::driver::{self, Gathering, Part, Turns, unit, units};
+use super::driver::{self, Gathering, Part, unit, units};
+use super::turns_tests::Taken;
 use super::wedges::Tile;
 use super::{Counter, Isa, PairCount, Settings};
 use crate::graph::catalogue::Catalogue;
@@ -11,14 +12,13 @@ use crate::memory::{Budget, own_bytes};
 use proptest::prelude::*;
 use std::collections::{BTreeSet, HashMap, HashSet};
 use std::ops::Range;
-use std::sync::Mutex;
 use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering::Relaxed};
 
 /// Rows of a graph numbered by descending degree, as the store would hold them.
-struct Rows(Vec<Vec<u32>>);
+pub(super) struct Rows(Vec<Vec<u32>>);
 
 impl Rows {
-    fn new(vertices: u32, edges: &[(u32, u32)]) -> Rows {
+    pub(super) fn new(vertices: u32, edges: &[(u32, u32)]) -> Rows {
         let mut degrees = vec![0u32; vertices as usize];
         for &(u, v) in edges.iter().filter(|(u, v)| u != v) {
             degrees[u as usize] += 1;
@@ -73,6 +73,22 @@ impl Rows {
             }
         }
         blocks
+    }
+
+    /// Blocks of about `target` entries as files, and the counts of their units.
+    pub(super) fn stored(&self, target: u64) -> (Catalogue, HashMap<u64, PairCount>, tempfile::TempDir) {
+        let degree = self.0.iter().map(Vec::len).max().unwrap_or(0) as u32;
+        let layout = Layout::with_target(&DegreeRuns::new(vec![(degree, self.0.len() as u32)]), target);
+        let folder = tempfile::tempdir().expect("a folder");
+        let spans: Vec<Range<u64>> = (0..layout.blocks()).map(|b| layout.block(b).rows).collect();
+        for (b, span) in spans.iter().enumerate() {
+            let rows = &self.0[span.start as usize..span.end as usize];
+            let lengths: Vec<u32> = rows.iter().map(|row| row.len() as u32).collect();
+            let _ = stored::write(folder.path(), 1, b, span.start, &[(&lengths, &rows.concat())]).expect("written");
+        }
+        let graph = Catalogue::open(folder.path(), 1, layout).expect("whole");
+        let cuts = spans.iter().map(|span| span.start as u32..span.end as u32).collect::<Vec<_>>();
+        (graph, self.units(&cuts), folder)
     }
 
     /// What each unit has, wedge by wedge, for blocks that have these rows.
@@ -294,17 +310,7 @@ fn as_many_fronts_as_memory_is_left_for() {
     // Every row has the 40 before it and some others, which makes 40 blocks.
     let row = |v: u32| (0..v).filter(|&u| v - u <= 40 || (u * 7 + v) % 97 < 3).collect::<BTreeSet<u32>>();
     let rows = Rows((0..900).map(|v| row(v).into_iter().collect()).collect());
-    let degree = rows.0.iter().map(Vec::len).max().expect("rows") as u32;
-    let layout = Layout::with_target(&DegreeRuns::new(vec![(degree, 900)]), 1500);
-    let folder = tempfile::tempdir().expect("a folder");
-    let spans: Vec<Range<u64>> = (0..layout.blocks()).map(|b| layout.block(b).rows).collect();
-    for (b, span) in spans.iter().enumerate() {
-        let rows = &rows.0[span.start as usize..span.end as usize];
-        let lengths: Vec<u32> = rows.iter().map(|row| row.len() as u32).collect();
-        let _ = stored::write(folder.path(), 1, b, span.start, &[(&lengths, &rows.concat())]).expect("written");
-    }
-    let graph = Catalogue::open(folder.path(), 1, layout).expect("whole");
-    let expected = rows.units(&spans.iter().map(|span| span.start as u32..span.end as u32).collect::<Vec<_>>());
+    let (graph, expected, _folder) = rows.stored(1500);
     assert!(graph.len() > 30 && expected.len() as u64 == units(graph.len()));
 
     let scratch = Counter::scratch_bytes(&Settings::new(2, graph.edges()), 900, graph.extremes().row);
@@ -315,7 +321,7 @@ fn as_many_fronts_as_memory_is_left_for() {
         let mut cpu = Cpu::new(&graph, 900, 2, &budget, None, &|| None).expect("enough");
         let (mut found, mut call) = (HashMap::new(), 0);
         let done: HashSet<u64> = (1..units(graph.len())).step_by(5).collect();
-        let (turns, mut gathering) = (Taken { ranks: 1, lists: Mutex::default() }, Gathering::default());
+        let (turns, mut gathering) = (Taken::new(1, u64::MAX), Gathering::default());
         let take = &mut |parts: &[Part]| {
             call += 1;
             let units = parts.iter().filter_map(|part| gathering.add(&graph, part));
@@ -330,62 +336,4 @@ fn as_many_fronts_as_memory_is_left_for() {
     }
     // Each front by itself; some at a time; all with each partner.
     assert!(calls[0] > calls[1] && calls[1] > calls[2] && calls[2] == graph.len(), "{calls:?}");
-}
-
-/// Turns of ranks that are threads.
-struct Taken {
-    ranks: usize,
-    lists: Mutex<HashMap<u64, u64>>,
-}
-
-impl Turns for Taken {
-    fn ranks(&self) -> usize {
-        self.ranks
-    }
-
-    fn next(&self, list: u64) -> crate::error::Result<u64> {
-        let mut lists = self.lists.lock().expect("no thread panics");
-        let turn = lists.entry(list).or_default();
-        *turn += 1;
-        Ok(*turn - 1)
-    }
-}
-
-/// Ranks that take turns count each unit once between them, whatever part of it each got.
-#[test]
-fn units_are_whole_whoever_counts_their_parts() {
-    let edges: Vec<(u32, u32)> =
-        (0..60_000u32).map(|i| ((i * i) % 3001, i.wrapping_mul(2_654_435_761) % 700)).collect();
-    let rows = Rows::new(3001, &edges);
-    let folder = tempfile::tempdir().expect("a folder");
-    let degree = rows.0.iter().map(Vec::len).max().unwrap_or(0) as u32;
-    let layout = Layout::with_target(&DegreeRuns::new(vec![(degree, rows.0.len() as u32)]), u64::MAX);
-    assert_eq!(layout.blocks(), 1);
-    let lengths: Vec<u32> = rows.0.iter().map(|row| row.len() as u32).collect();
-    let _ = stored::write(folder.path(), 1, 0, 0, &[(&lengths, &rows.0.concat())]).expect("written");
-    let graph = Catalogue::open(folder.path(), 1, layout).expect("whole");
-    let all = 0..rows.0.len() as u32;
-    let expected = rows.units(std::slice::from_ref(&all));
-    let turns = Taken { ranks: 3, lists: Mutex::default() };
-    let told = Mutex::new((Gathering::default(), Vec::new(), HashMap::new()));
-    std::thread::scope(|scope| {
-        for _ in 0..3 {
-            scope.spawn(|| {
-                let budget = Budget::new(1 << 30, 1).expect("enough");
-                let mut cpu = Cpu::new(&graph, 3001, 1, &budget, None, &|| None).expect("enough").with_least_item(1000);
-                let take = &mut |parts: &[Part]| {
-                    let (gathering, seen, found) = &mut *told.lock().expect("no thread panics");
-                    seen.extend(parts.iter().map(|part| part.pairs));
-                    let units = parts.iter().filter_map(|part| gathering.add(&graph, part));
-                    units.for_each(|(unit, count)| assert_eq!(found.insert(unit, count), None, "a unit comes once"));
-                    Ok(())
-                };
-                let none = HashSet::new();
-                driver::run(&graph, &none, &mut cpu, &turns, take, &mut || Ok(())).expect("nothing stops it");
-            });
-        }
-    });
-    let (gathering, seen, found) = told.into_inner().expect("no thread panics");
-    assert!(gathering.is_empty() && seen.len() > 20, "{} parts", seen.len());
-    assert_eq!(found, expected);
 }

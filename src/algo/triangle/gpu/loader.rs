@@ -47,7 +47,7 @@ impl Loader<'_> {
             return;
         }
         while let Ok(slot) = self.to_fill.recv() {
-            let partner = match self.work.next(self.first_row, 1) {
+            let partner = match self.work.next(self.first_row, 1, 1) {
                 Ok(partner) if partner < partners.len() => partner,
                 Ok(_) => return,
                 Err(e) => {

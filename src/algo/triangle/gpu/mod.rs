@@ -148,8 +148,11 @@ impl Gpu<'_> {
             1 => u64::MAX,
             ranks => (graph.edges() / (TURNS * ranks as u64)).max(graph.layout.longest_row()),
         };
-        let inside = cut(within.clone(), &|p| p.entries <= most && shares.fits_resident(parcel, p))?;
-        let outside = cut(within.end..graph.len(), &|p| p.entries <= most && shares.fits_partner(parcel, p))?;
+        // With counts at vertices, a stop saves what is counted only where no unit is left half counted.
+        let whole = |p: &Parcel| self.per_vertex.is_some() && p.pieces.len() == 1 && p.is_whole();
+        let short = |p: &Parcel| p.entries <= most || whole(p);
+        let inside = cut(within.clone(), &|p| short(p) && shares.fits_resident(parcel, p))?;
+        let outside = cut(within.end..graph.len(), &|p| short(p) && shares.fits_partner(parcel, p))?;
         let front = Front::place(&mut self.gpu, graph, parcel, inside.iter().chain(&outside));
         let front = front.ok_or_else(|| too_small(&self.gpu))?;
         let slots = (0..if outside.is_empty() { 0 } else { SLOTS }).map(|_| self.gpu.arena.take(shares.slot / 4));
@@ -193,7 +196,7 @@ impl Gpu<'_> {
                 }
                 Ok(true)
             };
-            while let Some(partner) = inside.get(work.next(first_row, 0)?) {
+            while let Some(partner) = inside.get(work.next(first_row, 0, 1)?) {
                 while arrive(&counting, Some(partner))? {}
                 for piece in &partner.pieces {
                     let entry = front_entry(parcel, piece);

@@ -1,8 +1,8 @@
 //! What a run computes with: the GPU that the job asks for or that is there, else the processor.
 
-use super::host;
 use super::machine::{Held, Machine};
 use super::session::Session;
+use super::{host, ranks};
 use crate::algo::triangle::cpu::Cpu;
 use crate::algo::triangle::driver::Backend;
 use crate::algo::triangle::gpu::Gpu;
@@ -54,10 +54,14 @@ pub fn choose(job: &Job, threads: usize, budget: &Budget, comm: &Comm) -> Result
             _driver: reserved,
         })
     });
+    // Nodes may lack other things; ranks of one lack the same.
+    let speaks = ranks::speaks(comm, opened.is_err());
     match opened {
         Ok(device) => Ok(Some(device)),
         Err(e) if job.run.device == Asked::Auto && job.run.gpu.is_none() => {
-            tracing::warn!("computing on the processor: {e}");
+            if speaks {
+                tracing::warn!("computing on the processor: {e}");
+            }
             Ok(None)
         }
         Err(e) => Err(e),
@@ -135,7 +139,8 @@ impl Session {
         let mut declined = [u64::from(declines)];
         self.comm.all_max(&mut declined);
         if some == [0] || declined == [1] {
-            if let Some(Err(e)) = &gpu {
+            let speaks = ranks::speaks(&self.comm, declines);
+            if let Some(Err(e)) = gpu.as_ref().filter(|_| speaks) {
                 tracing::warn!("counting on the processor: {e}");
             }
             self.device.iter().for_each(|used| used.declined.store(true, Relaxed));
@@ -144,10 +149,13 @@ impl Session {
             self.comm.all_min(std::slice::from_mut(cpu.resident()));
             return Ok(Some(Box::new(cpu)));
         }
+        let speaks = ranks::speaks(&self.comm, gpu.is_none());
         match gpu {
             Some(gpu) => Ok(Some(Box::new(gpu?))),
             None => {
-                tracing::warn!("no GPU on {}: counting is left to the ranks that have one", host::name());
+                if speaks {
+                    tracing::warn!("no GPU on {}: counting is left to the ranks that have one", host::name());
+                }
                 Ok(None)
             }
         }

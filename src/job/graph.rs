@@ -59,7 +59,8 @@ impl Session {
         }
         let plan = Plan::before(&self.job, &self.machine(), input)?;
         plan.refuse()?;
-        plan.maybe.iter().for_each(|what| tracing::warn!("{what}"));
+        // All ranks have the same plan.
+        plan.maybe.iter().filter(|_| self.comm.leads()).for_each(|what| tracing::warn!("{what}"));
         kept.allow(plan.kept);
         let (facts, order) = self.order(input, kept, identity).map_err(|e| plan.name_limit(e))?;
         Ok((facts, Some(order)))

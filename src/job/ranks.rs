@@ -120,6 +120,13 @@ pub(super) fn wait_for<T>(look: impl Fn() -> Option<T>) -> Option<T> {
     }
 }
 
+/// Whether this rank is the first of its node that something concerns: it speaks of it for the others there. All ranks call it.
+pub(super) fn speaks(comm: &Comm, concerned: bool) -> bool {
+    let name = if concerned { host::name() } else { String::new() };
+    let all = comm.all_gather(name.as_bytes());
+    concerned && all.iter().position(|other| *other == name.as_bytes()) == Some(comm.rank())
+}
+
 /// Threads of this rank: as configured, else its part of the cores that the ranks of this machine may use.
 pub(super) fn threads(job: &Job, comm: &Comm) -> usize {
     let mine = session::threads(job.limits.threads);

@@ -1,4 +1,4 @@
-//! Triangles counted on a GPU (here the stand-in for one), against closed forms, sets of neighbours and the processor.
+//! Triangles counted on a GPU (the machine's, or the stand-in for one), against closed forms, sets of neighbours and the processor.
 
 mod support;
 
@@ -49,7 +49,7 @@ fn same_as_cpu(gpu: &Gpu, edges: &[[u64; 2]], per_vertex: bool, memory: &[&str])
 }
 
 #[test]
-fn closed_forms() {
+fn gpu_closed_forms() {
     let Some(gpu) = Gpu::new() else { return };
     let count = |edges: &[[u64; 2]]| {
         gpu.job(edges, PER_VERTEX);
@@ -74,7 +74,7 @@ fn closed_forms() {
 }
 
 #[test]
-fn graphs_with_next_to_nothing() {
+fn gpu_graphs_with_next_to_nothing() {
     let Some(gpu) = Gpu::new() else { return };
     // The last one: vertex 0 comes first in the order and so has an empty row, but heads in the rows of all others.
     let star_and_edge = [[0, 1], [0, 2], [0, 3], [0, 4], [2, 3]];
@@ -88,7 +88,7 @@ fn graphs_with_next_to_nothing() {
 }
 
 #[test]
-fn random_graphs_in_any_order_of_work() {
+fn gpu_random_graphs_in_any_order_of_work() {
     let Some(mut gpu) = Gpu::new() else { return };
     let mut dice = Dice(3);
     for seed in 0..12 {
@@ -105,7 +105,7 @@ fn random_graphs_in_any_order_of_work() {
 
 /// Eight blocks or so, which small arenas hold a few at a time, one at a time, or only in parts.
 #[test]
-fn every_arena_gives_the_same_counts() {
+fn gpu_every_arena_gives_the_same_counts() {
     let Some(mut gpu) = Gpu::new() else { return };
     let memory: [&[&str]; 2] = [&["2500KiB", "4MiB", "64MiB"], &[]];
     for (memory, (vertices, edges, per_vertex)) in
@@ -120,7 +120,7 @@ fn every_arena_gives_the_same_counts() {
 }
 
 #[test]
-fn trials_agree() {
+fn gpu_trials_agree() {
     let Some(gpu) = Gpu::new() else { return };
     let edges = random_edges(400, 12_000, 8);
     for per_vertex in [false, true] {
@@ -138,7 +138,7 @@ fn repeated(edge: [u64; 2], times: usize) -> impl Iterator<Item = [u64; 2]> {
 
 /// Rows too long for a hash table, whose heads are too many for one task.
 #[test]
-fn hubs_with_long_rows_and_many_heads() {
+fn gpu_hubs_with_long_rows_and_many_heads() {
     let Some(gpu) = Gpu::new() else { return };
     // Both of b are neighbours of each other, of 600 of larger degree, a, and of 4500 of smaller degree, c. Each c has
     // three of a. What raises the degrees of a are edges to 600 others, many times.
@@ -156,7 +156,7 @@ fn hubs_with_long_rows_and_many_heads() {
 
 /// Ids from 2^18 on have no bits of their own in the bitmap of a row: a filter lets some pass, which are looked up.
 #[test]
-fn rows_with_ids_beyond_the_bitmap() {
+fn gpu_rows_with_ids_beyond_the_bitmap() {
     let Some(gpu) = Gpu::new() else { return };
     const EXACT: u64 = 1 << 18;
     const FILTER: u64 = 1 << 14;
@@ -187,8 +187,8 @@ fn rows_with_ids_beyond_the_bitmap() {
 
 /// What the report says of the GPU, and that the limit was kept.
 #[test]
-fn the_report_tells_device_and_memory() {
-    let Some(gpu) = Gpu::new() else { return };
+fn gpu_the_report_tells_device_and_memory() {
+    let Some(gpu) = Gpu::stand_in() else { return };
     gpu.job(&random_edges(2000, 40_000, 4), "");
     for (memory, bytes) in [("3MiB", 3 << 20), ("100MiB", 100 << 20)] {
         let report = gpu.fresh(&[GPU, &format!("limits.gpu_memory={memory}")]);

@@ -40,7 +40,7 @@ fn units_in(path: &Path) -> u64 {
 }
 
 #[test]
-fn a_count_begun_on_one_device_ends_on_the_other() {
+fn gpu_a_count_begun_on_one_device_ends_on_the_other() {
     let (on_gpu, small_gpu) = ([GPU, "limits.gpu_memory=64MiB"], [GPU, "limits.gpu_memory=2MiB"]);
     let on_cpu = [CPU, "limits.host_memory=256MiB"];
     for (gpu, whole, columns) in jobs() {
@@ -72,7 +72,7 @@ fn a_count_begun_on_one_device_ends_on_the_other() {
 
 /// Units of one partner, or of one front, are done: what is left is counted, and nothing twice.
 #[test]
-fn any_set_of_units_may_be_done_before() {
+fn gpu_any_set_of_units_may_be_done_before() {
     for (gpu, whole, _) in jobs().into_iter().take(1) {
         let units = number(&whole, "results.triangle.units");
         for done in 1..units {
@@ -85,9 +85,9 @@ fn any_set_of_units_may_be_done_before() {
     }
 }
 
-/// Uniform edges, dense enough to be counted for a few seconds, with blocks that only fit a small arena in parts.
+/// Uniform edges, dense enough to be counted for a few seconds by the stand-in, with blocks that only fit a small arena in parts.
 fn long(more: &str) -> Option<Gpu> {
-    let gpu = Gpu::new()?;
+    let gpu = Gpu::stand_in()?;
     let mut dice = Dice(1);
     let edges: Vec<_> = (0..1_050_000).map(|_| [dice.below(4000), dice.below(4000)]).collect();
     gpu.job(&edges, more);
@@ -119,7 +119,7 @@ fn a_signal_while_a_gpu_counts_stops_it_in_time_and_it_carries_on() {
 /// Counts of vertices from parts of a block must not be saved before the unit they belong to is whole: going on, it would
 /// be counted again on top of them.
 #[test]
-fn a_stop_between_parts_of_a_block_counts_no_corner_twice() {
+fn gpu_a_stop_between_parts_of_a_block_counts_no_corner_twice() {
     if !cfg!(feature = "failpoints") {
         println!("SKIPPED: built without the feature failpoints");
         return;

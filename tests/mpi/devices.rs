@@ -6,8 +6,10 @@ use std::path::PathBuf;
 use crate::support::{answer, cuda_on_cpu, oracle, random_edges, triangles};
 use crate::{CORNERS, DEATH, KEEP, Ranks, ended, files, same_files};
 
-/// A job on the stand-in, its answer, and the files that the processor leaves.
-fn job(more: &str) -> Option<(Ranks, PathBuf, serde_json::Value, BTreeMap<String, Vec<u8>>)> {
+/// A job, the folder of the stand-in, the processor's answer, and the files that it leaves.
+type OnGpu = (Ranks, PathBuf, serde_json::Value, BTreeMap<String, Vec<u8>>);
+
+fn job(more: &str) -> Option<OnGpu> {
     let (job, cuda) = (Ranks::new()?, cuda_on_cpu()?);
     let edges = random_edges(600, 20_000, 3);
     job.place.u32("edges.u32", &edges);
@@ -27,17 +29,15 @@ fn gpu(job: &Ranks, cuda: &std::path::Path) -> String {
 #[test]
 fn ranks_that_share_a_gpu_leave_the_same() {
     let Some((mut job, cuda, known, stored)) = job(CORNERS) else { return };
-    for ranks in [2, 3] {
-        job.forget();
-        job.on = (0..ranks).map(|rank| (rank, gpu(&job, &cuda))).collect();
-        let ran = job.run(ranks, &["--quiet", "--set", "run.device=gpu"]);
-        assert_eq!(ran.code, 0, "{}", ran.err);
-        let said = ran.err.lines().filter(|line| line.contains("share a GPU")).count();
-        assert_eq!(said, 1, "said once: {}", ran.err);
-        let report = job.place.read_report();
-        assert_eq!((answer(&report), &report["device"]), (answer(&known), &"gpu".into()), "{ranks} ranks");
-        same_files("a GPU", &files(&job.place.workdir(), &["graph", "out"]), &stored);
-    }
+    job.forget();
+    job.on = (0..3).map(|rank| (rank, gpu(&job, &cuda))).collect();
+    let ran = job.run(3, &["--quiet", "--set", "run.device=gpu"]);
+    assert_eq!(ran.code, 0, "{}", ran.err);
+    let said = ran.err.lines().filter(|line| line.contains("share a GPU")).count();
+    assert_eq!(said, 1, "said once: {}", ran.err);
+    let report = job.place.read_report();
+    assert_eq!((answer(&report), &report["device"]), (answer(&known), &"gpu".into()), "3 ranks");
+    same_files("a GPU", &files(&job.place.workdir(), &["graph", "out"]), &stored);
     // One GPU for two ranks, where that is not wanted.
     ended(
         &job.run(2, &["--quiet", "--fresh", "--set", "run.device=gpu", "--set", "run.gpu_sharing=refuse"]),
@@ -54,6 +54,8 @@ fn ranks_without_a_gpu_beside_one_that_has_it() {
         job.on = vec![(with, gpu(&job, &cuda))];
         let ran = job.run(ranks, &["--quiet", "--set", "run.device=auto"]);
         assert_eq!(ran.code, 0, "{}", ran.err);
+        let said = ran.err.lines().filter(|line| line.contains("computing on the processor")).count();
+        assert_eq!(said, 1, "said once: {}", ran.err);
         assert_eq!(answer(&job.place.read_report()), answer(&known));
         same_files("one GPU", &files(&job.place.workdir(), &["graph", "out"]), &stored);
         // Not with less than was asked for.

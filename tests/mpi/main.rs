@@ -13,7 +13,7 @@ mod resume;
 
 use std::collections::BTreeMap;
 use std::fs;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use serde_json::Value;
@@ -33,11 +33,13 @@ const CORNERS: &str = "[triangle]\nper_vertex = true\n";
 struct Ranks {
     place: Place,
     built: &'static Built,
-    /// Lines of the shell by rank, one for each, before it begins: `export NAME=value`.
+    /// Lines of the shell by rank, before it begins: `export NAME=value`.
     on: Vec<(usize, String)>,
+    /// Where the leader, or one process without MPI, writes how often it passed each failpoint.
+    hits: Option<PathBuf>,
     /// Seconds that a run may take.
     limit: u32,
-    /// Whether Open MPI is to wait for ranks that it told to end.
+    /// Whether Open MPI is to wait for ranks that it told to end by SIGTERM.
     patient: bool,
 }
 
@@ -53,7 +55,7 @@ impl Ranks {
     }
 
     fn of(built: &'static Built) -> Ranks {
-        Ranks { place: Place::new(), built, on: Vec::new(), limit: LIMIT, patient: false }
+        Ranks { place: Place::new(), built, on: Vec::new(), hits: None, limit: LIMIT, patient: false }
     }
 
     /// From here on ranks are as any other, and a run may take as long as it takes.
@@ -70,15 +72,18 @@ impl Ranks {
     }
 
     fn command(&self, ranks: usize, args: &[&str]) -> Command {
-        let cases: String = self.on.iter().map(|(rank, line)| format!("{rank}) {line};;\n")).collect();
-        let script = format!("case \"${{OMPI_COMM_WORLD_RANK:-$PMI_RANK}}\" in\n{cases}esac\nexec \"$0\" \"$@\"");
+        let counts = |path: &PathBuf| (0, format!("export GPUGRAPH_FAILPOINTS_COUNT={}", path.display()));
+        let on: Vec<_> = self.on.iter().cloned().chain(self.hits.iter().map(counts)).collect();
+        let lines = on.iter().map(|(rank, line)| format!("[ $rank != {rank} ] || {{ {line}; }}\n"));
+        let script =
+            format!("rank=${{OMPI_COMM_WORLD_RANK:-$PMI_RANK}}\n{}exec \"$0\" \"$@\"", lines.collect::<String>());
         let program = self.built.gpugraph.to_str().expect("text");
         let args = [&["-c", &script, program], args].concat();
         let mut command = mpirun(self.built.kind, ranks, self.limit, Path::new("sh"), &args);
         command.current_dir(self.place.path(""));
         if !self.patient {
             // Open MPI waits that long before it kills, whether or not ranks are gone already, and does so twice.
-            command.env("OMPI_MCA_odls_base_sigkill_timeout", "2");
+            command.env("OMPI_MCA_odls_base_sigkill_timeout", "1");
         }
         command
     }
@@ -87,7 +92,11 @@ impl Ranks {
     fn run(&self, ranks: usize, more: &[&str]) -> Ran {
         let args = [&["run", "job.toml"], more].concat();
         match ranks {
-            0 => self.place.gpugraph(&args),
+            0 => {
+                let mut command = self.place.command(&args);
+                let hits = self.hits.iter().map(|path| ("GPUGRAPH_FAILPOINTS_COUNT", path));
+                Ran::command(command.envs(hits))
+            }
             _ => Ran::command(&mut self.command(ranks, &args)),
         }
     }

@@ -84,7 +84,7 @@ impl Kind {
 /// exit code 124.
 pub fn mpirun(kind: Kind, ranks: usize, limit: u32, program: &Path, args: &[&str]) -> Command {
     let mut command = Command::new("timeout");
-    // It passes TERM on, and dies of USR1: for such tests leave these three arguments and the program out.
+    // It passes the signals it catches on, TERM among them; USR1 kills it and reaches nobody: that one is for mpirun itself.
     command.args(["-k", "5", &limit.to_string(), &kind.tool("mpirun").expect("mpirun")]);
     command.args(["-n", &ranks.to_string()]);
     if kind == Kind::OpenMpi {

@@ -139,7 +139,11 @@ fn mistakes_stand_in_one_share_with_their_line() {
         let scan =
             |rank| input.scan_share(Share { rank, ranks }, Keeping::Nothing, &mut [Gather::default()], &Unwatched);
         let errors: Vec<Error> = (0..ranks).filter_map(|rank| scan(rank).err()).collect();
-        assert_eq!(errors.iter().map(ToString::to_string).collect::<Vec<_>>(), [alone.clone()], "{ranks} ranks");
+        assert_eq!(
+            errors.iter().map(ToString::to_string).collect::<Vec<_>>(),
+            std::slice::from_ref(&alone),
+            "{ranks} ranks"
+        );
     }
 }
 

@@ -263,7 +263,7 @@ impl Turns for Desk<'_> {
         let stopping = self.meets && (self.stopping.load(Relaxed) || signals::stop_requested().is_some());
         let mut turns = lock(&self.turns);
         let turn = turns.entry(list).or_default();
-        if stopping && *turn % whole == 0 {
+        if stopping && turn.is_multiple_of(whole) {
             return Ok(u64::MAX);
         }
         *turn += 1;

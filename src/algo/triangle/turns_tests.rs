@@ -29,7 +29,7 @@ impl Turns for Taken {
     fn next(&self, list: u64, whole: u64) -> crate::error::Result<u64> {
         let mut lists = self.lists.lock().expect("no thread panics");
         let turn = lists.entry(list).or_default();
-        if *turn >= self.stop && *turn % whole == 0 {
+        if *turn >= self.stop && turn.is_multiple_of(whole) {
             return Ok(u64::MAX);
         }
         *turn += 1;

@@ -331,11 +331,11 @@ fn each_kind_of_mistake() {
         (
             "input",
             "path = 'x'\nexpect = { edges = 0, ids = 1 }",
-            "input.expect.edges: expected a whole number from 1 to",
+            "input.expect.edges: expected a whole number from 1 to 281474976710656, found 0",
         ),
         (
             "input",
-            "path = 'x'\nexpect = { edgs = 5, ids = 1 }",
+            "path = 'x'\nexpect = { edges = 5, ids = 1, edgs = 5 }",
             "unknown key 'edgs' in input.expect; did you mean 'edges'?",
         ),
         (

@@ -1,30 +1,21 @@
 //! Chunks that are kept between passes: whatever is kept, from whatever file system, the edges are the same.
 #![allow(unsafe_code)] // posix_fadvise has no safe form
 
+#[path = "support/gather.rs"]
+mod gather;
+
 use std::fs::File;
 use std::os::fd::AsRawFd;
 use std::path::{Path, PathBuf};
 use std::sync::Mutex;
 
+use gather::Gather;
 use gpugraph::error::Result;
 use gpugraph::formats::{Edges, Input, Keeping, Kept, Scan, Share, Unwatched, Visitor, addresses};
 use gpugraph::memory::Budget;
 use proptest::prelude::*;
 
 const CHUNK: usize = 3 * 4096;
-
-#[derive(Default)]
-struct Gather(Vec<[u64; 2]>);
-
-impl Visitor for Gather {
-    fn visit(&mut self, edges: Edges<'_>) -> Result<()> {
-        match edges {
-            Edges::Narrow(pairs) => self.0.extend(pairs.iter().map(|p| p.map(u64::from))),
-            Edges::Wide(pairs) => self.0.extend_from_slice(pairs),
-        }
-        Ok(())
-    }
-}
 
 /// One pass: its edges, sorted, and what it found.
 fn pass(input: &Input, keeping: Keeping<'_, '_>, threads: usize) -> Result<(Vec<[u64; 2]>, Scan)> {

@@ -1,23 +1,14 @@
 //! The shares of ranks in one input: together they are the whole of it, in every format, however many there are.
 
+#[path = "support/gather.rs"]
+mod gather;
+
 use std::path::{Path, PathBuf};
 
+use gather::Gather;
 use gpugraph::error::{Error, Result};
-use gpugraph::formats::{Edges, Input, Keeping, Scan, Share, Unwatched, Visitor};
+use gpugraph::formats::{Input, Keeping, Scan, Share, Unwatched};
 use gpugraph::generate::Generator;
-
-#[derive(Default)]
-struct Gather(Vec<[u64; 2]>);
-
-impl Visitor for Gather {
-    fn visit(&mut self, edges: Edges<'_>) -> Result<()> {
-        match edges {
-            Edges::Narrow(pairs) => self.0.extend(pairs.iter().map(|pair| pair.map(u64::from))),
-            Edges::Wide(pairs) => self.0.extend_from_slice(pairs),
-        }
-        Ok(())
-    }
-}
 
 fn own(name: &str) -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/data").join(name)

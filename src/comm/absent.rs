@@ -1,6 +1,6 @@
 //! What stands for MPI in a build without the feature `mpi`: no ranks, and how to get them.
 
-use super::{Combine, Exchanged, Outbox, Shape};
+use super::{Combine, Exchanged, Outbox, Place, Shape};
 use crate::error::{Error, Result};
 use std::time::Duration;
 
@@ -11,14 +11,6 @@ pub enum Ranks {}
 /// Version of the MPI library that this build is linked with: none.
 pub fn version() -> Option<String> {
     None
-}
-
-pub(super) struct Place {
-    pub rank: usize,
-    pub ranks: usize,
-    pub local_rank: usize,
-    pub local_ranks: usize,
-    pub nodes: usize,
 }
 
 impl Ranks {

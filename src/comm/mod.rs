@@ -39,6 +39,16 @@ pub enum Comm {
     Mpi(Arc<mpi::Ranks>),
 }
 
+/// Where a rank stands among the others.
+#[derive(Debug, Clone, Copy)]
+struct Place {
+    rank: usize,
+    ranks: usize,
+    local_rank: usize,
+    local_ranks: usize,
+    nodes: usize,
+}
+
 /// How [`Comm::all_sum`] and its siblings combine.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Combine {

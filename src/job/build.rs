@@ -16,7 +16,7 @@ use crate::prepare::blocks::Builder;
 use crate::prepare::partition::route::{NOBODY, Route};
 use crate::prepare::partition::{Partition, changed};
 use crate::prepare::shares::{Pooled, Shares, Sizes};
-use crate::prepare::{Accelerator, dictionary, sort};
+use crate::prepare::{Accelerator, dictionary, joined, sort};
 use rayon::prelude::*;
 use std::path::PathBuf;
 
@@ -88,7 +88,7 @@ impl Session {
             let s = &*s;
             let order = ordered.order();
             let name = input.name();
-            let ((mut seen, loops), exchanged) = s.comm.exchange(
+            let ((seen, loops), exchanged) = s.comm.exchange(
                 messages,
                 |outbox| {
                     let route =
@@ -101,9 +101,7 @@ impl Session {
                 let (sent, seconds) = (size::show(exchanged.sent_bytes), exchanged.seconds);
                 tracing::info!(sent, received = size::show(exchanged.received_bytes), seconds, "edges exchanged");
             }
-            s.comm.all_sum(seen.sums());
-            s.comm.all_max(seen.most());
-            let (scan, mut loops) = (seen.finish()?, [loops]);
+            let (scan, mut loops) = (joined(seen, &s.comm)?, [loops]);
             s.comm.all_sum(&mut loops);
             if (scan.checksum, scan.edges, loops) != (facts.checksum, facts.edges, [facts.loops]) {
                 return Err(changed(&name));

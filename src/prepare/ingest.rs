@@ -3,10 +3,10 @@
 mod cpu;
 pub mod gpu;
 
-use super::Accelerator;
 use super::dictionary::{Dictionary, Numbered};
 use super::partition::changed;
 use super::sample::Sample;
+use super::{Accelerator, joined};
 use crate::comm::Comm;
 use crate::error::{Error, Result};
 use crate::formats::{Input, Keeping, Share, Visitor, Watch};
@@ -166,7 +166,7 @@ impl Ingest<'_, '_> {
         let share = Share { rank: comm.rank(), ranks: comm.ranks() };
         let scanned = input.scan_share(share, keeping, &mut counters, watch);
         drop(counters);
-        let (mut seen, mut found) = match scanned.and_then(|seen| Ok((seen, counting.finish()?))) {
+        let (seen, mut found) = match scanned.and_then(|seen| Ok((seen, counting.finish()?))) {
             Err(e @ Error::Limit { limit: "gpu_memory", .. }) => {
                 comm.all_max(&mut [1]);
                 return Ok(Pass::Left(e));
@@ -179,9 +179,7 @@ impl Ingest<'_, '_> {
             return Ok(Pass::Left(Error::Usage("another rank's GPU has too little memory".into())));
         }
         found.join(comm);
-        comm.all_sum(seen.sums());
-        comm.all_max(seen.most());
-        let scan = seen.finish()?;
+        let scan = joined(seen, comm)?;
         let mut total = Ingested {
             degrees: budget.zeroed(0, "degrees")?,
             edges: scan.edges,

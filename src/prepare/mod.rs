@@ -11,7 +11,9 @@
 //! given; edges that don't fit are spilled. No step knows of job files, stages, devices or ranks; a device that does
 //! units in place of the processor is an [`Accelerator`].
 
+use crate::comm::Comm;
 use crate::error::Result;
+use crate::formats::{Scan, Seen};
 use crate::graph::layout::Bins;
 use crate::memory::Budget;
 
@@ -25,6 +27,16 @@ pub mod relabel;
 mod sample;
 pub mod shares;
 pub mod sort;
+
+/// What all ranks saw, of which each saw its share.
+///
+/// # Errors
+/// Bad input where a header says otherwise.
+pub fn joined(mut seen: Seen, comm: &Comm) -> Result<Scan> {
+    comm.all_sum(seen.sums());
+    comm.all_max(seen.most());
+    seen.finish()
+}
 
 /// A device that does units of preparation in place of the processor, with the same results. What it has no memory for,
 /// it leaves to the processor, and says so in the log: `None`.

@@ -90,13 +90,19 @@ static int garbage_file() {
     return file;
 }
 
+// Addresses for `inside` bytes between two pages that nobody may touch.
+static bool reserve(size_t inside, Region& region) {
+    region.mapped = inside + 2 * PAGE;
+    void* map = mmap(nullptr, region.mapped, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+    if (map == MAP_FAILED) return false;
+    region.map = static_cast<char*>(map);
+    return true;
+}
+
 // Garbage of `size` bytes whose end is that of a page; null without memory.
 static char* map_garbage(size_t size, Region& region) {
     const size_t inside = up(size, PAGE);
-    region.mapped = inside + 2 * PAGE;
-    void* map = mmap(nullptr, region.mapped, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
-    if (map == MAP_FAILED) return nullptr;
-    region.map = static_cast<char*>(map);
+    if (!reserve(inside, region)) return nullptr;
     for (size_t at = 0; at < inside; at += GARBAGE) {
         const size_t part = inside - at < GARBAGE ? inside - at : GARBAGE;
         void* made = mmap(region.map + PAGE + at, part, PROT_READ | PROT_WRITE,
@@ -112,10 +118,7 @@ static char* map_garbage(size_t size, Region& region) {
 // The same as one file, of this process or another's, that both see; null without memory.
 static char* map_shared(size_t size, Region& region) {
     const size_t inside = up(size, PAGE);
-    region.mapped = inside + 2 * PAGE;
-    void* map = mmap(nullptr, region.mapped, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
-    if (map == MAP_FAILED) return nullptr;
-    region.map = static_cast<char*>(map);
+    if (!reserve(inside, region)) return nullptr;
     void* made = mmap(region.map + PAGE, inside, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_FIXED, region.file, 0);
     if (made == MAP_FAILED) {
         munmap(region.map, region.mapped);

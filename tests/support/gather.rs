@@ -4,6 +4,7 @@ use gpugraph::error::Result;
 use gpugraph::formats::{Edges, Visitor};
 
 /// The edges seen, as 64-bit pairs in the order of the batches.
+#[derive(Default)]
 pub struct Gather(pub Vec<[u64; 2]>);
 
 impl Visitor for Gather {

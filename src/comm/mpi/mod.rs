@@ -15,7 +15,7 @@ mod segment;
 mod shares;
 mod slabs;
 
-use super::Combine;
+use super::{Combine, Place};
 use crate::error::{Error, Result};
 use ::mpi::ffi;
 use call::Communicator;
@@ -44,16 +44,6 @@ pub struct Ranks {
     /// An exchange ended with messages under way.
     broken: AtomicBool,
     closed: AtomicBool,
-}
-
-/// Where this rank stands among the others.
-#[derive(Debug, Clone, Copy)]
-pub(super) struct Place {
-    pub rank: usize,
-    pub ranks: usize,
-    pub local_rank: usize,
-    pub local_ranks: usize,
-    pub nodes: usize,
 }
 
 impl std::fmt::Debug for Ranks {

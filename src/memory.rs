@@ -5,6 +5,7 @@
 //! set aside for the rest (code, stacks, allocator, small tables). Clean pages of mapped files do not count.
 #![allow(unsafe_code)] // anonymous mappings: huge pages and growth in place are not to be had from the allocator
 
+mod bytes;
 mod pages;
 
 use crate::config::size;
@@ -14,6 +15,7 @@ use std::ops::{Deref, DerefMut};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
 
+pub use bytes::{Number, bytes_of, bytes_of_mut, numbers_of};
 pub use pages::{discard, populate};
 
 /// Bytes set aside for the process itself.
@@ -181,18 +183,6 @@ pub fn prefetch<T>(slice: &[T], index: usize) {
     }
     #[cfg(not(target_arch = "x86_64"))]
     let _ = (slice, index);
-}
-
-/// The bytes of a slice, as they lie in memory.
-pub fn bytes_of<T: Plain>(slice: &[T]) -> &[u8] {
-    // SAFETY: Plain types have no padding, and u8 has no alignment to meet.
-    unsafe { std::slice::from_raw_parts(slice.as_ptr().cast(), size_of_val(slice)) }
-}
-
-/// The bytes of a slice, to be written.
-pub fn bytes_of_mut<T: Plain>(slice: &mut [T]) -> &mut [u8] {
-    // SAFETY: as above, and any bytes are a valid value of a Plain type.
-    unsafe { std::slice::from_raw_parts_mut(slice.as_mut_ptr().cast(), size_of_val(slice)) }
 }
 
 /// An anonymous mapping of `len` elements, zero until written; pages never touched take no memory.

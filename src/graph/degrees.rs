@@ -3,7 +3,7 @@
 use super::csr::Block;
 use crate::comm::Comm;
 use crate::error::Result;
-use crate::memory::{Budget, Buffer, bytes_of};
+use crate::memory::{Budget, Buffer, bytes_of, numbers_of};
 use crate::store::file::{Kind, NewFile, Pending};
 use crate::store::map::Mapped;
 use rayon::prelude::*;
@@ -121,7 +121,7 @@ impl Summary {
         let words = [self.max_degree, self.wedges as u64, (self.wedges >> 64) as u64];
         let all = comm.all_gather(bytes_of(&words));
         let one = |bytes: &Vec<u8>| {
-            let mut words = bytes.as_chunks::<8>().0.iter().map(|&word| u64::from_le_bytes(word));
+            let mut words = numbers_of::<u64>(bytes).into_iter();
             let mut word = || words.next().unwrap_or(0);
             let (max_degree, low, high) = (word(), u128::from(word()), u128::from(word()));
             Summary { max_degree, wedges: low | high << 64 }

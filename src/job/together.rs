@@ -9,6 +9,7 @@ use crate::algo::triangle::driver::{self, Backend, Gathering, Part, Turns};
 use crate::comm::Comm;
 use crate::error::{Error, Result};
 use crate::graph::catalogue::Catalogue;
+use crate::memory::{bytes_of, numbers_of};
 use std::collections::{HashMap, HashSet};
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering::Relaxed};
 use std::sync::{Mutex, MutexGuard, OnceLock, PoisonError};
@@ -79,13 +80,13 @@ impl Together<'_> {
                     let PairCount { triangles, probes } = part.count;
                     [part.front as u64, part.partner as u64, part.pairs, triangles, probes]
                 });
-                comm.send(0, &bytes([PARTS].into_iter().chain(words)));
+                comm.send(0, bytes_of(&[PARTS].into_iter().chain(words).collect::<Vec<u64>>()));
             }
             if meets { Ok(()) } else { signals::check() }
         };
         let asking = Asking { comm, meets, one: Mutex::new(()) };
         let mut meet = |last: bool| {
-            comm.send(0, &bytes([MEET, last.into()]));
+            comm.send(0, bytes_of(&[MEET, last.into()]));
             Ok((last, true))
         };
         self.rounds(backend, &asking, &mut found, between, &Mutex::new(()), &mut meet)
@@ -178,7 +179,7 @@ impl<'a> Desk<'a> {
             }
             let calls = lock(&self.calls);
             let served = match self.comm.receive() {
-                Some((from, message)) => self.serve(from, &words(&message), &mut met[from]).map(|()| true),
+                Some((from, message)) => self.serve(from, &numbers_of(&message), &mut met[from]).map(|()| true),
                 None => Ok(false),
             };
             drop(calls);
@@ -196,7 +197,7 @@ impl<'a> Desk<'a> {
         match message {
             [NEXT, list, whole, stops] => {
                 self.stopping.fetch_or(*stops > 0, Relaxed);
-                self.comm.send(from, &bytes([self.next(*list, *whole)?]));
+                self.comm.send(from, bytes_of(&[self.next(*list, *whole)?]));
             }
             [PARTS, parts @ ..] => {
                 let part = |&[front, partner, pairs, triangles, probes]: &[u64; 5]| {
@@ -287,12 +288,12 @@ impl Turns for Asking<'_> {
 
     fn next(&self, list: u64, whole: u64) -> Result<u64> {
         let _one = lock(&self.one);
-        self.comm.send(0, &bytes([NEXT, list, whole, signals::stop_requested().is_some().into()]));
+        self.comm.send(0, bytes_of(&[NEXT, list, whole, signals::stop_requested().is_some().into()]));
         let mut nap = Nap::default();
         loop {
             if let Some((_, answer)) = self.comm.receive() {
                 let wrong = || Error::internal("ask for a turn", "an answer that is none");
-                return words(&answer).first().copied().ok_or_else(wrong);
+                return numbers_of(&answer).first().copied().ok_or_else(wrong);
             }
             if !self.meets {
                 signals::check()?;
@@ -316,12 +317,4 @@ impl Nap {
 
 fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
-}
-
-fn bytes(words: impl IntoIterator<Item = u64>) -> Vec<u8> {
-    words.into_iter().flat_map(u64::to_le_bytes).collect()
-}
-
-fn words(bytes: &[u8]) -> Vec<u64> {
-    bytes.as_chunks::<8>().0.iter().map(|&word| u64::from_le_bytes(word)).collect()
 }

@@ -1,0 +1,44 @@
+//! Numbers as bytes and back, as this machine lays them out.
+#![allow(unsafe_code)] // a slice seen as its bytes has no safe form
+
+use super::Plain;
+
+/// The bytes of a slice, as they lie in memory.
+pub fn bytes_of<T: Plain>(slice: &[T]) -> &[u8] {
+    // SAFETY: Plain types have no padding, and u8 has no alignment to meet.
+    unsafe { std::slice::from_raw_parts(slice.as_ptr().cast(), size_of_val(slice)) }
+}
+
+/// The bytes of a slice, to be written.
+pub fn bytes_of_mut<T: Plain>(slice: &mut [T]) -> &mut [u8] {
+    // SAFETY: as above, and any bytes are a valid value of a Plain type.
+    unsafe { std::slice::from_raw_parts_mut(slice.as_mut_ptr().cast(), size_of_val(slice)) }
+}
+
+/// Numbers, of which [`bytes_of`] and [`numbers_of`] make bytes and back, as this machine lays them out.
+pub trait Number: Plain + Copy + Default {}
+impl Number for u32 {}
+impl Number for u64 {}
+
+/// The numbers whose bytes these are, wherever they lie. Bytes at the end that are no whole number are left out.
+pub fn numbers_of<T: Number>(bytes: &[u8]) -> Vec<T> {
+    let mut numbers = vec![T::default(); bytes.len() / size_of::<T>()];
+    let target = bytes_of_mut(&mut numbers);
+    target.copy_from_slice(&bytes[..target.len()]);
+    numbers
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn bytes_become_the_numbers_that_they_were() {
+        let numbers = [1u64, u64::MAX, 0x0102_0304_0506_0708];
+        let bytes = [&[9], bytes_of(&numbers)].concat();
+        assert_eq!(numbers_of::<u64>(&bytes[1..]), numbers);
+        assert_eq!(numbers_of::<u64>(&bytes[1..24]), numbers[..2]);
+        let halves: Vec<u32> = numbers_of(&bytes[1..9]);
+        assert_eq!(halves.iter().map(|&half| u64::from(half)).sum::<u64>(), 1);
+    }
+}

@@ -22,6 +22,10 @@ const TILES: u64 = 1 << 9;
 /// Entries of the largest tiles: those of the largest blocks.
 const MAX_TILE_ENTRIES: u64 = 1 << 24;
 
+/// Where memory is scarce, tiles are made smaller down to the first, then hubs fewer, then tiles smaller still.
+const LEAST_TILES: [usize; 2] = [1 << 18, 1 << 15];
+const LEAST_HUBS: u32 = 1 << 11;
+
 /// Entries of the partner that a thread takes at a time in the hub corner.
 const PART_ENTRIES: usize = 1 << 16;
 
@@ -43,6 +47,21 @@ impl Settings {
     pub fn new(threads: usize, entries: u64) -> Settings {
         let tile = (entries / TILES).clamp(TILE_ENTRIES, MAX_TILE_ENTRIES).min(entries.max(1)) as usize;
         Settings { threads: threads.max(1), isa: Isa::detect(), hubs: HUBS, tile }
+    }
+
+    /// The fastest of those that leave the other half of `free` bytes to rows of fronts, or else those that take least.
+    pub fn within(threads: usize, entries: u64, vertices: u64, max_row: u64, free: u64) -> Settings {
+        let mut settings = Settings::new(threads, entries);
+        while Counter::scratch_bytes(&settings, vertices, max_row) > free / 2 {
+            // A hub's bits count for more than a tile's entries, up to a size.
+            match settings {
+                Settings { tile, .. } if tile > LEAST_TILES[0] => settings.tile = (tile / 2).max(LEAST_TILES[0]),
+                Settings { hubs, .. } if hubs > LEAST_HUBS => settings.hubs = (hubs / 2).max(LEAST_HUBS),
+                Settings { tile, .. } if tile > LEAST_TILES[1] => settings.tile = (tile / 2).max(LEAST_TILES[1]),
+                _ => break,
+            }
+        }
+        settings
     }
 
     fn sorted(&self) -> usize {

@@ -40,8 +40,8 @@ impl<'a> Cpu<'a> {
         per_vertex: Option<&'a [AtomicU64]>,
         stop: &'a (dyn Fn() -> Option<&'static str> + Sync),
     ) -> Result<Self> {
-        let settings = Settings::new(threads, graph.edges());
         let most = graph.extremes();
+        let settings = Settings::within(threads, graph.edges(), vertices, most.row, budget.free());
         let bytes = Counter::scratch_bytes(&settings, vertices, most.row);
         let scratch = budget.reserve(bytes, "counting triangles")?;
         let counter = Counter::new(settings, vertices, most.row);

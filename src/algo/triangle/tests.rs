@@ -223,6 +223,26 @@ fn scratch_is_no_more_than_stated() {
     assert!(few < 2 << 20 && many < 256 << 20, "{few} {many}");
 }
 
+#[test]
+fn scratch_leaves_half_of_the_memory_to_fronts_down_to_a_least_that_is_small() {
+    for (threads, entries, vertices, row) in [(1, 1 << 24, 1 << 19, 1 << 13), (16, 1 << 36, 1 << 30, 1 << 18)] {
+        let bytes = |free: u64| {
+            let settings = Settings::within(threads, entries, vertices, row, free);
+            Counter::scratch_bytes(&settings, vertices, row)
+        };
+        let (least, most) = (bytes(0), bytes(1 << 40));
+        assert_eq!(most, Counter::scratch_bytes(&Settings::new(threads, entries), vertices, row));
+        assert!(least < (1 << 20) + 12 * row + threads as u64 * (2 << 20), "{least}");
+        for free in (20..40).map(|bits| 1 << bits) {
+            assert!(
+                bytes(free) <= least.max(free / 2) && bytes(free) >= most.min(free / 6),
+                "{} of {free}",
+                bytes(free)
+            );
+        }
+    }
+}
+
 prop_compose! {
     /// Edges that favour low numbers, so that there are hubs.
     fn graph()(vertices in 1u32..120)(
@@ -313,7 +333,8 @@ fn as_many_fronts_as_memory_is_left_for() {
     let (graph, expected, _folder) = rows.stored(1500);
     assert!(graph.len() > 30 && expected.len() as u64 == units(graph.len()));
 
-    let scratch = Counter::scratch_bytes(&Settings::new(2, graph.edges()), 900, graph.extremes().row);
+    let least = Settings::within(2, graph.edges(), 900, graph.extremes().row, 0);
+    let scratch = Counter::scratch_bytes(&least, 900, graph.extremes().row);
     let block = graph.block(0).bytes().max(graph.block(graph.len() - 1).bytes());
     let mut calls = Vec::new();
     for more in [0, 4 * block, 1 << 30] {

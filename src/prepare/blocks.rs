@@ -2,6 +2,7 @@
 //! writes it, while the others go on with the next block.
 
 use super::partition::Partition;
+use super::partition::shelf::Shelved;
 use super::sort::{Rows, SortBin};
 use crate::error::Result;
 use crate::formats::Watch;
@@ -44,7 +45,7 @@ pub struct Built {
     pub bytes: u64,
 }
 
-impl Builder<'_, '_> {
+impl<'p> Builder<'_, 'p> {
     /// Bytes of sorted rows that `in_flight` blocks in a row hold, at most, and of the offsets of the one being written.
     pub fn in_flight_bytes(layout: &Layout, in_flight: usize) -> u64 {
         let blocks: Vec<u64> =
@@ -77,14 +78,14 @@ impl Builder<'_, '_> {
         Ok(Built { entries: shared.entries.into_inner(), bytes: shared.bytes.into_inner() })
     }
 
-    fn work(&self, mut sorter: Box<dyn SortBin + '_>, shared: &Shared, watch: &dyn Watch) -> Result<()> {
+    fn work(&self, mut sorter: Box<dyn SortBin + '_>, shared: &Shared<'p>, watch: &dyn Watch) -> Result<()> {
         let alarm = Alarm(shared);
         self.sort_bins(&mut *sorter, shared, watch)?;
         std::mem::forget(alarm);
         Ok(())
     }
 
-    fn sort_bins(&self, sorter: &mut dyn SortBin, shared: &Shared, watch: &dyn Watch) -> Result<()> {
+    fn sort_bins(&self, sorter: &mut dyn SortBin, shared: &Shared<'p>, watch: &dyn Watch) -> Result<()> {
         let mut degrees = self.degrees.counter();
         loop {
             let bin = shared.next.fetch_add(1, Ordering::Relaxed);
@@ -105,40 +106,69 @@ impl Builder<'_, '_> {
             if !sorted.counted {
                 degrees.rows(first_row, rows.lengths.iter().copied(), &rows.targets);
             }
-            self.deliver(shared, block, bin, rows)?;
+            // A device hands rows over at the speed of memory, and whether one more copy pays there was not measured.
+            let shelved = match sorted.counted {
+                true => None,
+                false => self.partition.shelve(block, &rows.lengths, &rows.targets),
+            };
+            let part = match shelved {
+                Some(shelved) => {
+                    shared.spare.lock().unwrap_or_else(PoisonError::into_inner).push(rows);
+                    Part::Shelved(shelved)
+                }
+                None => Part::Rows(rows),
+            };
+            self.deliver(shared, block, bin, part)?;
         }
     }
 
     /// Puts a sorted bin to its block; writes the block if it was the last one.
-    fn deliver(&self, shared: &Shared, block: usize, bin: usize, rows: Rows) -> Result<()> {
+    fn deliver(&self, shared: &Shared<'p>, block: usize, bin: usize, part: Part<'p>) -> Result<()> {
         let first = self.bins.block_of.partition_point(|&b| b < block);
         let bins = self.bins.block_of.partition_point(|&b| b <= block) - first;
         let parts = {
             let mut slot = shared.slots[block].lock().unwrap_or_else(PoisonError::into_inner);
             slot.parts.resize_with(bins, || None);
-            slot.parts[bin - first] = Some(rows);
+            slot.parts[bin - first] = Some(part);
             slot.ready += 1;
             if slot.ready < bins {
                 return Ok(());
             }
             std::mem::take(&mut slot.parts)
         };
-        self.partition.release(block);
-        let parts: Vec<Rows> = parts.into_iter().flatten().collect();
-        let slices: Vec<(&[u32], &[u32])> = parts.iter().map(|p| (&p.lengths[..], &p.targets[..])).collect();
+        let parts: Vec<Part<'p>> = parts.into_iter().flatten().collect();
+        if !parts.iter().any(|part| matches!(part, Part::Shelved(_))) {
+            // What is written to the disk then finds pages in use a moment ago, rather than ones that the system has to get.
+            self.partition.release(block, Vec::new());
+        }
+        let mut slices: Vec<(&[u32], &[u32])> = Vec::new();
+        for part in &parts {
+            match part {
+                Part::Rows(rows) => slices.push((&rows.lengths, &rows.targets)),
+                Part::Shelved(rows) => slices.extend(rows.pieces()),
+            }
+        }
         let start = self.layout.block(block).rows.start;
         let pending = stored::write(self.folder, self.key, block, start, &slices)?;
         let entries = slices.iter().map(|(_, targets)| targets.len() as u64).sum();
         shared.entries.fetch_add(entries, Ordering::Relaxed);
         shared.bytes.fetch_add(self.syncer.push(pending).bytes, Ordering::Relaxed);
-        shared.spare.lock().unwrap_or_else(PoisonError::into_inner).extend(parts);
+        let (mut shelved, mut spare) = (Vec::new(), Vec::new());
+        for part in parts {
+            match part {
+                Part::Rows(rows) => spare.push(rows),
+                Part::Shelved(rows) => shelved.push(rows),
+            }
+        }
+        self.partition.release(block, shelved);
+        shared.spare.lock().unwrap_or_else(PoisonError::into_inner).extend(spare);
         shared.slots[block].lock().unwrap_or_else(PoisonError::into_inner).written = true;
         self.pass_stored(shared);
         Ok(())
     }
 
     /// Moves the front past blocks that are done.
-    fn pass_stored(&self, shared: &Shared) {
+    fn pass_stored(&self, shared: &Shared<'p>) {
         let mut front = shared.front.lock().unwrap_or_else(PoisonError::into_inner);
         while *front < shared.slots.len()
             && (!self.wanted[*front] || shared.slots[*front].lock().unwrap_or_else(PoisonError::into_inner).written)
@@ -150,9 +180,9 @@ impl Builder<'_, '_> {
 }
 
 /// Dropped by an error or a panic, it frees the threads that wait for this one.
-struct Alarm<'a>(&'a Shared);
+struct Alarm<'a, 'p>(&'a Shared<'p>);
 
-impl Drop for Alarm<'_> {
+impl Drop for Alarm<'_, '_> {
     fn drop(&mut self) {
         self.0.failed.store(true, Ordering::Release);
         let _front = self.0.front.lock();
@@ -160,20 +190,27 @@ impl Drop for Alarm<'_> {
     }
 }
 
+/// A sorted bin: in the memory of bins, or where that has no room for it, by itself.
+#[derive(Debug)]
+enum Part<'p> {
+    Rows(Rows),
+    Shelved(Shelved<'p>),
+}
+
 /// Sorted bins of one block.
 #[derive(Debug, Default)]
-struct Slot {
-    parts: Vec<Option<Rows>>,
+struct Slot<'p> {
+    parts: Vec<Option<Part<'p>>>,
     ready: usize,
     written: bool,
 }
 
-struct Shared {
+struct Shared<'p> {
     next: AtomicUsize,
     entries: AtomicU64,
     bytes: AtomicU64,
     failed: AtomicBool,
-    slots: Vec<Mutex<Slot>>,
+    slots: Vec<Mutex<Slot<'p>>>,
     /// First block that is not written yet.
     front: Mutex<usize>,
     moved: Condvar,
@@ -181,7 +218,7 @@ struct Shared {
     spare: Mutex<Vec<Rows>>,
 }
 
-impl Shared {
+impl Shared<'_> {
     /// Waits until `block` is among those that may be in memory; false if another thread failed meanwhile.
     fn wait_for_room(&self, block: usize, in_flight: usize) -> bool {
         let mut front = self.front.lock().unwrap_or_else(PoisonError::into_inner);

@@ -9,12 +9,13 @@
 pub mod gpu;
 mod pool;
 pub mod route;
+pub mod shelf;
 mod spill;
 
 use crate::error::{Error, Result};
 use crate::formats::{Edges, Visitor};
 use crate::graph::layout::Bins;
-use crate::memory::{discard, prefetch};
+use crate::memory::prefetch;
 use pool::Pool;
 use route::Route;
 use spill::Spill;
@@ -91,13 +92,6 @@ impl<'a> Partition<'a> {
     pub fn part(&self, b: usize) -> PartReader<'_, 'a> {
         let part = std::mem::take(&mut *self.parts[b].lock().unwrap_or_else(PoisonError::into_inner));
         PartReader { partition: self, part, block: self.bins.block_of[b] }
-    }
-
-    /// Gives the memory of block `block`, whose bins were all read, back to the system: what is written of it to the
-    /// disk meanwhile then finds pages in use a moment ago, rather than ones that the system has to get hold of.
-    pub fn release(&self, block: usize) {
-        let chunks = std::mem::take(&mut self.pool.lock().unwrap_or_else(PoisonError::into_inner).read[block]);
-        discard(chunks);
     }
 
     fn append(&self, bin: usize, line: &Line) -> Result<()> {

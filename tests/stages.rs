@@ -112,7 +112,7 @@ fn prepare(folder: &Path, input: &Input, how: How) -> (Vec<Vec<u32>>, Vec<u32>, 
         Some(target) => Layout::with_target(&runs, target),
         None => Layout::new(&runs, edges - loops),
     };
-    let needs = Needs { edges: edges - loops, ids, reading: 0, threads: how.threads };
+    let needs = Needs { edges: edges - loops, ids, reading: 0, moving: 0, threads: how.threads };
     let smallest = Shares::new(&layout, needs, 0).expect_err("nothing does not do");
     assert!(Shares::new(&layout, needs, smallest - 1).is_err(), "{smallest} should be the smallest");
     let shares = Shares::new(&layout, needs, smallest + how.spare).expect("this does");

@@ -49,6 +49,14 @@ impl Ranks {
         match *self {}
     }
 
+    pub(super) fn gather_pieces(&self, _mine: &[u8], _size: usize, _take: &mut dyn FnMut(usize, &[u8])) {
+        match *self {}
+    }
+
+    pub(super) fn taken(&self) -> u64 {
+        match *self {}
+    }
+
     pub(super) fn combine(&self, _how: Combine, _values: &mut [u64]) {
         match *self {}
     }

@@ -3,6 +3,9 @@
 use crate::error::{Error, Result};
 use std::sync::{Mutex, PoisonError};
 
+/// What a rank's part of shared memory takes beside messages and cells of queues: heads, and the rest of a page.
+const SEGMENT: u64 = 12 << 10;
+
 /// How much an exchange may have under way on one rank.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Shape {
@@ -18,11 +21,17 @@ pub struct Shape {
 }
 
 impl Shape {
-    /// Most bytes that an exchange among `ranks` holds on one of them. Buffers that `work` has taken and not yet sent
-    /// come on top.
-    pub fn bytes(&self, ranks: usize) -> u64 {
-        let messages = if ranks == 1 { 0 } else { self.outgoing + self.incoming };
-        messages as u64 * self.words as u64 * 4
+    /// Most bytes that an exchange among `ranks` on `nodes` machines holds on one of them. On one machine that is what all
+    /// ranks share, as each comes to use most of it. Buffers that `work` has taken and not yet sent come on top.
+    pub fn bytes(&self, ranks: usize, nodes: usize) -> u64 {
+        let (ranks, messages) = (ranks as u64, (self.outgoing + self.incoming) as u64);
+        let one = messages * self.words as u64 * 4;
+        match nodes {
+            _ if ranks == 1 => 0,
+            // And queues: at most two cells for each message, of three words.
+            1 => ranks * (one + 48 * messages * (ranks + 1) + SEGMENT),
+            _ => one,
+        }
     }
 
     pub(super) fn checked(self) -> Result<Self> {

@@ -5,7 +5,6 @@ use super::graph::{Facts, Stored};
 use super::ordered::Ordered;
 use super::progress::{StageProgress, Unit};
 use super::session::{Moved, Session, Watched};
-use crate::comm::Shape;
 use crate::config::size;
 use crate::error::{Error, Result};
 use crate::formats::{Input, Keeping, Kept, Seen, Share};
@@ -20,19 +19,6 @@ use crate::prepare::{Accelerator, dictionary, joined, sort};
 use rayon::prelude::*;
 use std::path::PathBuf;
 
-/// Messages of edges to other ranks: every thread gathers one for each rank, and those should not take much memory.
-fn messages(ranks: usize, threads: usize) -> Shape {
-    let words = ((16 << 20) / (ranks * threads)).clamp(1 << 10, 64 << 10);
-    let takers = threads.min(4);
-    Shape { words, outgoing: threads + 4 * ranks.min(16), incoming: 2 * takers + ranks.min(16), takers }
-}
-
-/// Bytes of edges on their way to other ranks, at most.
-pub(super) fn on_the_way(ranks: usize, threads: usize) -> u64 {
-    let messages = messages(ranks, threads);
-    messages.bytes(ranks) + Route::bytes(ranks, threads, messages.words)
-}
-
 /// The blocks of a graph, and by which rank each that is not stored yet is to be built.
 pub(super) struct Build<'a> {
     pub(super) layout: &'a Layout,
@@ -42,11 +28,12 @@ pub(super) struct Build<'a> {
 }
 
 impl Session {
-    /// How this rank shares its memory between map, bins and sorting. The map and what is kept are reserved already.
+    /// How this rank shares its memory between map, bins and sorting. The map, what is kept and what will be on its way to other
+    /// ranks are reserved already.
     fn shares(&self, input: &Input, kept: &Kept<'_>, facts: &Facts, build: &Build<'_>) -> Result<(Shares, Pooled)> {
         let part = if self.comm.ranks() > 1 { build.part } else { 1.0 };
-        let needs = super::needs::needs(facts, input, self.threads, part);
-        let own = self.budget.free() + 4 * facts.ids + kept.bytes();
+        let needs = super::needs::needs(facts, input, &self.moving, self.threads, part);
+        let own = self.budget.free() + 4 * facts.ids + kept.bytes() + needs.moving;
         let shares = Shares::new(build.layout, needs, own).map_err(|smallest| Error::Limit {
             limit: "host_memory",
             given: size::show(self.budget.limit()),
@@ -67,8 +54,7 @@ impl Session {
         let folder = self.graph_folder();
         let layout = build.layout;
         let ranks = self.comm.ranks();
-        let messages = messages(ranks, self.threads);
-        let on_the_way = on_the_way(ranks, self.threads);
+        let (messages, on_the_way) = (self.moving.messages, self.moving.on_the_way());
         kept.make_room(&self.budget, on_the_way);
         let exchanging = self.budget.reserve(on_the_way, "edges on the way to other ranks")?;
         let (Shares { bins, sizes: Sizes { chunk, in_flight, .. } }, pooled) =

@@ -189,6 +189,7 @@ impl Session {
             threads: self.threads,
             ranks: self.comm.ranks(),
             local_ranks: self.comm.local_ranks(),
+            moving: self.moving,
             gpu,
             missing: None,
         }

@@ -1,7 +1,7 @@
 //! What every stage takes: host memory of a rank, disk, what ranks send to each other, time.
 
 use super::machine::Machine;
-use super::needs::{PAGE, counting, counts_exchanged, kept, looking_up, results_bytes, units_bytes};
+use super::needs::{Counted, PAGE, counts_exchanged, kept, looking_up, results_bytes, units_bytes};
 use super::plan::Basis;
 use super::rates::Work;
 use crate::config::Job;
@@ -46,6 +46,8 @@ pub(super) struct Sized {
     pub(super) runs: u64,
     pub(super) sparse: bool,
     pub(super) sizes: Result<Sizes, u64>,
+    /// Fewest bytes for partitioning, beside edges on their way between ranks, and for sorting.
+    pub(super) least: [u64; 2],
     pub(super) longest_row: u64,
     pub(super) blocks: u64,
     pub(super) most_units: u64,
@@ -74,17 +76,19 @@ impl Sized {
         let (own, threads) = (machine.own(), machine.threads);
         let reading = input.scratch_bytes(threads);
         let index = looking_up(s.sparse, s.ids);
-        let least_ingest = own + ingest::scratch_bytes(0, threads) + reading + ingest::degrees_bytes(s.ids) + index;
+        let least_ingest = ingest::scratch_bytes(0, threads) + reading + ingest::degrees_bytes(s.ids) + index;
         // The threads' own counters are as large as the limit allows.
-        let ingest = least_ingest + ingest::scratch_bytes(s.ids, threads);
-        let relabel = own + 4 * s.ids + relabel::scratch_bytes(threads, s.edges);
+        let ingest = own + least_ingest + ingest::scratch_bytes(s.ids, threads);
+        let least_relabel = 4 * s.ids + relabel::scratch_bytes(threads, s.edges);
+        let relabel = own + least_relabel;
         let crew = machine.crew(job, s.ids, s.gpu_memory);
-        let triangle = own + counting(job, crew.counts_on_gpu, s.connected, threads, s.kept, s.longest_row);
-        let on_the_way = machine.on_the_way();
-        let (partition, sort, spill, smallest) = match s.sizes {
-            Ok(sizes) => (own + on_the_way + sizes.partitioning, own + sizes.sorting, sizes.spill, sizes.smallest),
+        let counted = Counted { vertices: s.connected, edges: s.kept, row: s.longest_row };
+        let [counting, least_counting] = counted.bytes(job, crew.counts_on_gpu, machine);
+        let triangle = own + counting;
+        let (partition, sort, spill) = match s.sizes {
+            Ok(sizes) => (own + sizes.partitioning, own + sizes.sorting, sizes.spill),
             // All edges may have to be spilled then.
-            Err(smallest) => (u64::MAX, u64::MAX, EDGE_BYTES * (s.share + LINE as u64), smallest),
+            Err(_) => (u64::MAX, u64::MAX, EDGE_BYTES * (s.share + LINE as u64)),
         };
         let before = matches!(s.basis, Basis::Size | Basis::Expected);
         let most_kept = if before && !s.sparse { Kept::most_bytes(input, machine.ranks) } else { 0 };
@@ -95,11 +99,15 @@ impl Sized {
             _ if before => (partition.max(sort).max(with_kept), partition.max(sort).max(with_kept)),
             _ => (partition, sort),
         };
-        let dictionary = own + reading + Dictionary::least_bytes(threads);
-        let mut needed = least_ingest.max(relabel).max(own + on_the_way + smallest);
+        let [least_partition, least_sort] = s.least;
+        let mut least = least_ingest.max(least_relabel).max(least_sort);
         if job.triangle.is_some() {
-            needed = needed.max(triangle);
+            least = least.max(least_counting);
         }
+        if s.sparse {
+            least = least.max(reading + Dictionary::least_bytes(threads));
+        }
+        let needed = machine.smallest(least, least_partition);
 
         let ids = if s.sparse { Dictionary::body_bytes(s.ids) + 2 * PAGE } else { 0 };
         let order = order::body_bytes(s.ids, s.runs) + 2 * PAGE + ids + SMALL_FILES;
@@ -127,7 +135,6 @@ impl Sized {
             stages.push(Stage { name, done: false, host_memory, gpu_memory, disk, exchange, seconds });
         };
         if s.sparse {
-            needed = needed.max(dictionary);
             // Sorted runs of all ends, then the ids.
             stage("dictionary", u64::MAX, 16 * s.edges + ids + SMALL_FILES, 0, crew.dictionary(s.edges));
         }

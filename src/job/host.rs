@@ -61,9 +61,7 @@ fn granted_memory() -> Option<u64> {
 /// Host memory that counts against the job's limit, in bytes: anonymous and shared pages of this process and what
 /// [`register`] was told. Clean pages of mapped files don't count.
 pub fn process_memory() -> u64 {
-    let text = read("/proc/self/status").unwrap_or_default();
-    let rss = ["RssAnon:", "RssShmem:"].iter().filter_map(|key| kib_of(&text, key)).sum::<u64>();
-    rss + REGISTERED.load(Relaxed)
+    os::own_memory() + REGISTERED.load(Relaxed)
 }
 
 static REGISTERED: AtomicU64 = AtomicU64::new(0);

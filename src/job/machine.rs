@@ -1,7 +1,7 @@
 //! What a plan is made for: memory and threads of the host, and the GPU that the job would have.
 
-use super::build::on_the_way;
 use super::device::InUse;
+use super::moving::Moving;
 use super::rates::Crew;
 use super::{host, session};
 use crate::algo::triangle::gpu::Gpu;
@@ -24,6 +24,8 @@ pub struct Machine {
     pub ranks: usize,
     /// Ranks of a node, on the one with most.
     pub local_ranks: usize,
+    /// Memory for what ranks do together.
+    pub moving: Moving,
     /// The GPU of a rank, unless the job computes on the processor.
     pub gpu: Option<Held>,
     /// Why there is no GPU, where one was asked for.
@@ -67,7 +69,9 @@ impl Machine {
             0 => (session::threads(0) / local_ranks).max(1),
             threads => threads,
         };
-        let mut machine = Machine { host_memory, threads, ranks: ranks.max(1), local_ranks, gpu: None, missing: None };
+        let ranks = ranks.max(1);
+        let moving = Moving::expected(ranks, ranks.div_ceil(local_ranks), threads, host_memory);
+        let mut machine = Machine { host_memory, threads, ranks, local_ranks, moving, gpu: None, missing: None };
         machine.look_for_gpu(job);
         Ok(machine)
     }
@@ -115,19 +119,31 @@ impl Machine {
         }
     }
 
-    /// Bytes of a rank for the map and for edges between partition and sort.
+    /// Bytes of a rank for the map and for edges, on their way to other ranks and between partition and sort.
     pub(super) fn free_for_edges(&self) -> u64 {
-        self.host_memory.saturating_sub(self.own() + self.on_the_way())
-    }
-
-    /// Bytes of edges on their way between ranks, while there are some.
-    pub(super) fn on_the_way(&self) -> u64 {
-        on_the_way(self.ranks, self.threads)
+        self.host_memory.saturating_sub(self.own())
     }
 
     /// Host memory that is taken before the first stage begins.
     pub fn own(&self) -> u64 {
+        self.alone() + self.moving.standing()
+    }
+
+    fn alone(&self) -> u64 {
         own_bytes(self.threads) + self.gpu.as_ref().map_or(0, |gpu| gpu.host_memory)
+    }
+
+    /// The smallest limit that does for what takes `least` bytes of host memory beside all that is taken before, and for what
+    /// takes `exchanging` beside that while edges are on their way. What ranks do together takes less where the limit is less.
+    pub(super) fn smallest(&self, least: u64, exchanging: u64) -> u64 {
+        let needed = |moving: &Moving| self.alone() + moving.standing() + least.max(moving.on_the_way() + exchanging);
+        let mut limit = needed(&self.moving.at(0));
+        loop {
+            match needed(&self.moving.at(limit)) {
+                more if more > limit => limit = more,
+                _ => return limit,
+            }
+        }
     }
 
     /// Bytes that a job takes of the GPU's memory: all that it may have, from its start to its end.

@@ -21,6 +21,7 @@ pub mod log;
 pub mod look;
 pub mod machine;
 pub mod manifest;
+pub mod moving;
 mod needs;
 pub mod ordered;
 mod outputs;

@@ -3,6 +3,7 @@
 use super::graph::Facts;
 use super::journal::RECORD;
 use super::machine::Machine;
+use super::moving::Moving;
 use crate::algo::triangle::{Counter, Settings};
 use crate::config::{Job, OutputFormat};
 use crate::formats::Input;
@@ -15,9 +16,10 @@ use crate::prepare::shares::{Needs, Sizes};
 pub(super) const PAGE: u64 = 4096;
 
 /// What partitioning and sorting are sized by on a rank that gets about this `part` of all edges.
-pub(super) fn needs(facts: &Facts, input: &Input, threads: usize, part: f64) -> Needs {
+pub(super) fn needs(facts: &Facts, input: &Input, moving: &Moving, threads: usize, part: f64) -> Needs {
     let reading = input.scratch_bytes(threads) + looking_up(facts.sparse, facts.ids);
-    Needs { edges: share_of(facts.edges - facts.loops, part), ids: facts.ids, reading, threads }
+    let edges = share_of(facts.edges - facts.loops, part);
+    Needs { edges, ids: facts.ids, reading, moving: moving.on_the_way(), threads }
 }
 
 /// Edges of a rank that gets about this `part` of `edges`: an eighth more than it should be; what is beyond that spills.
@@ -29,11 +31,11 @@ pub(super) fn share_of(edges: u64, part: f64) -> u64 {
 /// first pass takes `beside` bytes; and what the second pass then takes at most.
 pub(super) fn kept(most: u64, sizes: Result<Sizes, u64>, machine: &Machine, slab: u64, beside: u64) -> (u64, u64) {
     let Ok(sizes) = sizes else { return (0, 0) };
-    let start = sizes.beside[0] + sizes.at_start(machine.threads, slab) + machine.on_the_way();
+    let start = sizes.beside[0] + sizes.at_start(machine.threads, slab);
     let free = machine.host_memory.saturating_sub(machine.own());
     match most.min(free.saturating_sub(start.max(beside.saturating_sub(machine.own())))) {
         0 => (0, 0),
-        kept => (kept, machine.own() + machine.on_the_way() + sizes.with_kept(kept, machine.threads, slab)),
+        kept => (kept, machine.own() + sizes.with_kept(kept, machine.threads, slab)),
     }
 }
 
@@ -41,11 +43,29 @@ pub(super) fn looking_up(sparse: bool, ids: u64) -> u64 {
     if sparse { Dictionary::index_bytes(ids) } else { 0 }
 }
 
-/// Host memory of counting beside what is taken before it. On a GPU that is the counts of vertices alone.
-pub(super) fn counting(job: &Job, on_gpu: bool, vertices: u64, threads: usize, edges: u64, row: u64) -> u64 {
-    let per_vertex = job.triangle.is_some_and(|table| table.per_vertex);
-    let scratch = if on_gpu { 0 } else { Counter::scratch_bytes(&Settings::new(threads, edges), vertices, row) };
-    scratch + if per_vertex { 8 * vertices } else { 0 }
+/// What counting is sized by: the vertices, edges and longest row of a graph.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Counted {
+    pub(super) vertices: u64,
+    pub(super) edges: u64,
+    pub(super) row: u64,
+}
+
+impl Counted {
+    /// Host memory of counting on `machine`, beside what is taken before it, and the least that does. On a GPU both are the
+    /// counts of vertices alone.
+    pub(super) fn bytes(&self, job: &Job, on_gpu: bool, machine: &Machine) -> [u64; 2] {
+        let Counted { vertices, edges, row } = *self;
+        let counts = if job.triangle.is_some_and(|table| table.per_vertex) { 8 * vertices } else { 0 };
+        if on_gpu {
+            return [counts; 2];
+        }
+        let free = machine.host_memory.saturating_sub(machine.own() + counts);
+        [free, 0].map(|free| {
+            let settings = Settings::within(machine.threads, edges, vertices, row, free);
+            counts + Counter::scratch_bytes(&settings, vertices, row)
+        })
+    }
 }
 
 /// Bytes of the files of a prepared graph, without order and degrees.

@@ -11,7 +11,7 @@ use super::guess::{self, Guess};
 use super::machine::{Machine, least_gpu_memory};
 use super::manifest::Manifest;
 use super::needs::{
-    PAGE, counting, counts_exchanged, looking_up, needs, results_bytes, share_of, store_bytes, units_bytes,
+    Counted, PAGE, counts_exchanged, looking_up, needs, results_bytes, share_of, store_bytes, units_bytes,
 };
 use super::rates::Work;
 use super::{clean, host};
@@ -23,7 +23,7 @@ use crate::graph::layout::Layout;
 use crate::graph::order::DegreeRuns;
 use crate::graph::stored;
 use crate::prepare::partition::route;
-use crate::prepare::shares::{Needs, Shape, Shares, Sizes};
+use crate::prepare::shares::{Needs, Shape, Sizes};
 use crate::prepare::{ingest, order};
 use serde::Serialize;
 use std::path::PathBuf;
@@ -167,7 +167,8 @@ impl Plan {
         // Blocks are not divided, and later ones have more edges than earlier ones.
         let part = 1.0 / machine.ranks as f64 + 1.0 / blocks.max(1) as f64;
         let share = if machine.ranks == 1 { edges } else { share_of(edges, part) };
-        let needs = Needs { edges: share, ids, reading: reading + looking_up(sparse, ids), threads };
+        let reading_in_all = reading + looking_up(sparse, ids);
+        let needs = Needs { edges: share, ids, reading: reading_in_all, moving: machine.moving.on_the_way(), threads };
         let most_blocks = 4 * edges / target + 2;
         let sized = Sized {
             basis,
@@ -180,6 +181,7 @@ impl Plan {
             runs: 2 * edges.isqrt() + 1,
             sparse,
             sizes: Sizes::new(shape, needs, machine.free_for_edges()),
+            least: needs.least(&shape),
             longest_row: (2 * edges).isqrt() + 1,
             blocks,
             most_units: driver::units(most_blocks as usize),
@@ -210,7 +212,9 @@ impl Plan {
         runs: &DegreeRuns,
         layout: &Layout,
     ) -> Result<Plan> {
-        let needs = needs(facts, input, machine.threads, route::largest_part(layout, runs, machine.ranks));
+        let part = route::largest_part(layout, runs, machine.ranks);
+        let needs = needs(facts, input, &machine.moving, machine.threads, part);
+        let (shape, _) = Shape::and_bins(layout);
         let sized = Sized {
             basis: Basis::Degrees,
             edges: facts.edges,
@@ -220,7 +224,8 @@ impl Plan {
             connected: facts.connected,
             runs: facts.runs,
             sparse: facts.sparse,
-            sizes: Shares::new(layout, needs, machine.free_for_edges()).map(|shares| shares.sizes),
+            sizes: Sizes::new(shape, needs, machine.free_for_edges()),
+            least: needs.least(&shape),
             longest_row: runs.longest_row(),
             blocks: layout.blocks() as u64,
             most_units: driver::units(layout.blocks()),
@@ -237,14 +242,14 @@ impl Plan {
 
     fn prepared(job: &Job, machine: &Machine, other: &std::path::Path) -> Result<Plan> {
         let graph = super::run::open_prepared_unread(other)?;
-        let (threads, most) = (machine.threads, graph.catalogue.extremes());
         let vertices = graph.facts.connected;
         let runs = order::read_runs(&graph.folder, graph.facts.content)?;
         let least = least_gpu_memory(job, graph.catalogue.layout.longest_row(), vertices);
         let blocks = graph.catalogue.len();
         let crew = machine.crew(job, graph.facts.ids, least);
-        let host_memory =
-            machine.own() + counting(job, crew.counts_on_gpu, vertices, threads, graph.stored.edges, most.row);
+        let counted = Counted { vertices, edges: graph.stored.edges, row: graph.catalogue.extremes().row };
+        let [counting, least_counting] = counted.bytes(job, crew.counts_on_gpu, machine);
+        let (host_memory, needed) = (machine.own() + counting, machine.smallest(least_counting, 0));
         let exchange = counts_exchanged(job, machine.ranks, vertices);
         let work = Work::of(&runs, graph.stored.edges);
         let seconds = f64::from(job.run.trials) * crew.counting(work) + crew.exchange(exchange);
@@ -259,11 +264,11 @@ impl Plan {
             ids: graph.facts.ids,
             blocks: blocks as u64,
             units: driver::units(blocks),
-            host_memory_needed: host_memory,
+            host_memory_needed: needed,
             ..Plan::empty(job, machine, least)
         };
         plan.take(job.triangle.map(|_| stage).into_iter().collect());
-        plan.surely = Surely { host_memory, gpu_memory: least, disk, scratch: 0 };
+        plan.surely = Surely { host_memory: needed, gpu_memory: least, disk, scratch: 0 };
         Ok(plan)
     }
 

@@ -1,6 +1,7 @@
 //! One run of a job: what all its stages share.
 
 use super::manifest::{Figures, Manifest};
+use super::moving::Moving;
 use super::progress::{Progress, StageProgress, Unit};
 use super::report::StageReport;
 use super::{device, host, ranks, signals};
@@ -9,7 +10,7 @@ use crate::config::Job;
 use crate::error::Result;
 use crate::formats::Watch;
 use crate::gpu::Peer;
-use crate::memory::Budget;
+use crate::memory::{Budget, Reservation};
 use crate::store::sync::Syncer;
 use serde::Serialize;
 use serde::de::DeserializeOwned;
@@ -26,6 +27,9 @@ pub struct Session {
     pub comm: Comm,
     /// What is left of host memory.
     pub budget: Budget,
+    /// Memory for what ranks do together.
+    pub moving: Moving,
+    _standing: Reservation,
     /// Threads to work with.
     pub threads: usize,
     /// The GPU, if the run has one.
@@ -72,6 +76,12 @@ impl Session {
         let progress = Progress::new(job.run.log_interval);
         progress.set_memory_limit(limit);
         let budget = Budget::new(limit, threads)?;
+        let moving = Moving::agreed(&comm, threads, limit);
+        let standing = budget.reserve(moving.standing(), "MPI and what ranks do together")?;
+        if comm.ranks() > 1 {
+            let [mpi, all] = [comm.own_bytes(), moving.standing()];
+            tracing::debug!(mpi, all, on_the_way = moving.on_the_way(), messages = ?moving.messages, "memory of ranks");
+        }
         let device = device::choose(&job, threads, &budget, &comm)?;
         let peers = device::peers(device.as_ref(), &comm);
         // What is done in parallel outside of a pool of its own keeps to these threads, too; only the first call counts.
@@ -79,6 +89,8 @@ impl Session {
         Ok(Session {
             comm,
             budget,
+            moving,
+            _standing: standing,
             threads,
             peers,
             device,

@@ -84,10 +84,7 @@ impl Found {
         comm.all_max(&mut most);
         (self.largest, self.missed) = ((most[0] > 0).then_some(most[1]), most[2] > 0);
         comm.all_sum(std::slice::from_mut(&mut self.loops));
-        let samples = comm.all_gather(&self.sample.to_bytes());
-        for (_, other) in samples.iter().enumerate().filter(|&(rank, _)| rank != comm.rank()) {
-            self.sample.merge(Sample::from_bytes(other));
-        }
+        self.sample.join(comm);
     }
 }
 

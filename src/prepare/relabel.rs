@@ -6,7 +6,7 @@
 use crate::comm::Comm;
 use crate::error::Result;
 use crate::graph::order::DegreeRuns;
-use crate::memory::{Budget, Buffer, bytes_of};
+use crate::memory::{Budget, Buffer};
 
 /// What an isolated vertex is mapped to.
 pub const ISOLATED: u32 = u32::MAX;
@@ -106,10 +106,14 @@ impl Shares {
         if comm.ranks() > 1 {
             let mut mine = vec![0; TABLE];
             chunks.iter().for_each(|table| add(&mut mine, table));
-            for (rank, table) in comm.all_gather(bytes_of(&mine)).iter().enumerate().filter(|&(r, _)| r != comm.rank())
-            {
-                add(if rank < comm.rank() { &mut before } else { &mut behind }, &words(table));
-            }
+            let mut passed = vec![0; comm.ranks()];
+            comm.gather_each(&mine, |rank, table| {
+                let sums = if rank < comm.rank() { &mut before } else { &mut behind };
+                if rank != comm.rank() {
+                    add(&mut sums[passed[rank]..], table);
+                }
+                passed[rank] += table.len();
+            });
         }
         Shares { chunks, before, behind }
     }
@@ -117,16 +121,11 @@ impl Shares {
 
 /// The hubs of all ranks, the largest degree first, of equals the smallest id.
 fn all_hubs(hubs: Vec<(u32, u32)>, comm: &Comm) -> Vec<(u32, u32)> {
-    let mine: Vec<u32> = hubs.into_iter().flat_map(|(degree, id)| [degree, id]).collect();
-    let all = comm.all_gather(bytes_of(&mine));
-    let hubs = all.iter().flat_map(|hubs| words(hubs)).collect::<Vec<_>>();
-    let mut hubs: Vec<(u32, u32)> = hubs.as_chunks::<2>().0.iter().map(|&[degree, id]| (degree, id)).collect();
+    let mine: Vec<u64> = hubs.into_iter().map(|(degree, id)| u64::from(degree) << 32 | u64::from(id)).collect();
+    let mut hubs = Vec::new();
+    comm.gather_each(&mine, |_, some| hubs.extend(some.iter().map(|&hub| ((hub >> 32) as u32, hub as u32))));
     hubs.sort_unstable_by_key(|&(degree, id)| (std::cmp::Reverse(degree), id));
     hubs
-}
-
-fn words(bytes: &[u8]) -> Vec<u32> {
-    bytes.as_chunks::<4>().0.iter().map(|&word| u32::from_le_bytes(word)).collect()
 }
 
 fn count(degrees: &[u32], first_id: usize) -> (Vec<u32>, Vec<(u32, u32)>) {

@@ -3,6 +3,8 @@
 //! An edge is in the sample if the hash of its unordered pair of ids falls under a threshold. All repeats of an edge
 //! are then in or out together, so the share of distinct ones in the sample is their share in the whole.
 
+use crate::comm::Comm;
+
 /// Edges a sample aims at: six standard deviations are then 2.4 %.
 const AIM: u64 = 1 << 16;
 /// Hashes that a sample holds before it is thinned out.
@@ -77,15 +79,19 @@ impl Sample {
         self.compact();
     }
 
-    /// As bytes, for another rank.
-    pub fn to_bytes(&self) -> Vec<u8> {
-        [u64::from(self.shift)].iter().chain(&self.hashes).flat_map(|word| word.to_le_bytes()).collect()
-    }
-
-    /// What [`Self::to_bytes`] was made of.
-    pub fn from_bytes(bytes: &[u8]) -> Self {
-        let mut words = bytes.as_chunks::<8>().0.iter().map(|&word| u64::from_le_bytes(word));
-        Sample { shift: words.next().map_or(64, |shift| shift as u32), hashes: words.collect() }
+    /// Makes it the sample of what all ranks saw.
+    pub fn join(&mut self, comm: &Comm) {
+        self.compact();
+        let mut shift = [u64::from(self.shift)];
+        comm.all_min(&mut shift);
+        // All as thin as the thinnest, and without repeats: less to send.
+        self.merge(Sample { shift: shift[0] as u32, hashes: Vec::new() });
+        let mine = self.hashes.clone();
+        comm.gather_each(&mine, |rank, hashes| {
+            if rank != comm.rank() {
+                hashes.iter().for_each(|&hash| self.take(hash));
+            }
+        });
     }
 
     /// The estimate plus six standard deviations.

@@ -34,14 +34,17 @@ pub struct Shape {
 }
 
 impl Shape {
-    fn of(layout: &Layout, bins: &Bins) -> Self {
-        Shape {
+    /// Of this layout, cut into bins.
+    pub fn and_bins(layout: &Layout) -> (Self, Bins) {
+        let bins = layout.bins((layout.bound() / MAX_BINS).max(CACHED_BIN));
+        let shape = Shape {
             bins: bins.spans.len() as u64,
             largest_bin: bins.largest(),
             most_rows: bins.most_rows(),
             rows: layout.rows(),
             in_flight: IN_FLIGHT.map(|n| Builder::in_flight_bytes(layout, n)),
-        }
+        };
+        (shape, bins)
     }
 
     /// No layout of a graph of `edges` edges and `rows` connected vertices needs more.
@@ -83,8 +86,8 @@ impl Shares {
     /// # Errors
     /// The smallest number of free bytes that would do.
     pub fn new(layout: &Layout, needs: Needs, free: u64) -> Result<Self, u64> {
-        let bins = layout.bins((layout.bound() / MAX_BINS).max(CACHED_BIN));
-        let sizes = Sizes::new(Shape::of(layout, &bins), needs, free)?;
+        let (shape, bins) = Shape::and_bins(layout);
+        let sizes = Sizes::new(shape, needs, free)?;
         Ok(Shares { bins, sizes })
     }
 }
@@ -98,6 +101,8 @@ pub struct Needs {
     pub ids: u64,
     /// Bytes that reading the input and looking its ids up takes.
     pub reading: u64,
+    /// Bytes of edges on their way between ranks while they are partitioned.
+    pub moving: u64,
     /// Threads.
     pub threads: usize,
 }
@@ -121,8 +126,30 @@ pub struct Sizes {
     pub partitioning: u64,
     /// Most bytes that sorting takes, the pool included.
     pub sorting: u64,
-    /// Fewest free bytes that would do.
-    pub smallest: u64,
+}
+
+/// Bytes of a chunk of so many lines and of what keeps track of it.
+fn chunk_bytes(lines: u64) -> u64 {
+    lines * LINE as u64 * EDGE_BYTES + PER_CHUNK
+}
+
+impl Needs {
+    /// Bytes that partitioning takes beside bins and what is on the way between ranks.
+    fn partitioning(&self, shape: &Shape) -> u64 {
+        4 * self.ids + self.threads as u64 * Scatter::bytes(shape.bins as usize) + self.reading
+    }
+
+    /// Bytes that sorting takes beside bins in chunks of so many lines, by how many blocks are in flight.
+    fn sorting(&self, shape: &Shape, in_flight: usize, chunk: u64) -> u64 {
+        let scratch = Sorter::bytes(shape.largest_bin, shape.most_rows, chunk as usize);
+        4 * shape.rows + shape.in_flight[in_flight] + self.threads as u64 * (scratch + degrees::Counter::BYTES)
+    }
+
+    /// Fewest free bytes that do for partitioning, beside what is on the way between ranks, and for sorting.
+    pub fn least(&self, shape: &Shape) -> [u64; 2] {
+        let bins = shape.bins * chunk_bytes(*CHUNK.start());
+        [self.partitioning(shape), self.sorting(shape, 0, *CHUNK.start())].map(|beside| beside + bins)
+    }
 }
 
 impl Sizes {
@@ -133,16 +160,13 @@ impl Sizes {
     pub fn new(shape: Shape, needs: Needs, free: u64) -> Result<Self, u64> {
         let threads = needs.threads as u64;
         let count = shape.bins;
-        let partitioning = 4 * needs.ids + threads * Scatter::bytes(count as usize) + needs.reading;
-        let sorting = |in_flight: usize, chunk: u64| {
-            let scratch = Sorter::bytes(shape.largest_bin, shape.most_rows, chunk as usize);
-            4 * shape.rows + shape.in_flight[in_flight] + threads * (scratch + degrees::Counter::BYTES)
-        };
+        let partitioning = needs.partitioning(&shape) + needs.moving;
+        let sorting = |in_flight: usize, chunk: u64| needs.sorting(&shape, in_flight, chunk);
         let beside = |in_flight, chunk| partitioning.max(sorting(in_flight, chunk));
         let line = LINE as u64 * EDGE_BYTES;
-        // A chunk and what keeps track of it.
-        let bytes_of = |chunk: u64| chunk * line + PER_CHUNK;
-        let smallest = beside(0, *CHUNK.start()) + count * bytes_of(*CHUNK.start());
+        let bytes_of = chunk_bytes;
+        let [partition, sort] = needs.least(&shape);
+        let smallest = (partition + needs.moving).max(sort);
         if smallest > free {
             return Err(smallest);
         }
@@ -178,7 +202,6 @@ impl Sizes {
             beside: [partitioning, sorting(in_flight, chunk)].map(|bytes| bytes + pool / chunk * PER_CHUNK),
             partitioning: partitioning + memory,
             sorting: sorting(in_flight, chunk) + memory,
-            smallest,
         })
     }
 }
@@ -254,16 +277,17 @@ mod tests {
         fn no_layout_exceeds_the_bound(runs in runs()) {
             let edges = runs.iter().map(|(d, from, to)| u64::from(d) * (to - from)).sum::<u64>().div_ceil(2);
             let layout = Layout::new(&runs, edges);
-            let bins = layout.bins((layout.bound() / MAX_BINS).max(CACHED_BIN));
-            let (is, most) = (Shape::of(&layout, &bins), Shape::at_most(edges, layout.rows()));
+            let ((is, _), most) = (Shape::and_bins(&layout), Shape::at_most(edges, layout.rows()));
             prop_assert!(is.bins <= most.bins && is.rows <= most.rows, "{is:?} {most:?}");
             prop_assert!(is.largest_bin <= most.largest_bin && is.most_rows <= most.most_rows, "{is:?} {most:?}");
             prop_assert!(is.in_flight.iter().zip(&most.in_flight).all(|(is, most)| is <= most), "{is:?} {most:?}");
         }
 
         #[test]
-        fn shares_keep_within_what_is_free(edges in 1u64..1 << 33, rows in 1u64..1 << 28, free in 1u64 << 20..1 << 36) {
-            let needs = Needs { edges, ids: rows, reading: 1 << 20, threads: 2 };
+        fn shares_keep_within_what_is_free(
+            edges in 1u64..1 << 33, rows in 1u64..1 << 28, free in 1u64 << 20..1 << 36, moving in 0u64..1 << 27,
+        ) {
+            let needs = Needs { edges, ids: rows, reading: 1 << 20, moving, threads: 2 };
             match Sizes::new(Shape::at_most(edges, rows), needs, free) {
                 Ok(sizes) => {
                     prop_assert!(sizes.partitioning <= free && sizes.sorting <= free, "{sizes:?}");
@@ -285,7 +309,7 @@ mod tests {
             chunks in 1usize..6000,
             slab in prop_oneof![Just(8u64 << 20), Just(12_288)],
         ) {
-            let needs = Needs { edges, ids: rows, reading: 1 << 20, threads: 2 };
+            let needs = Needs { edges, ids: rows, reading: 1 << 20, moving: 0, threads: 2 };
             let Ok(sizes) = Sizes::new(Shape::at_most(edges, rows), needs, free) else { return Ok(()) };
             let held = |slabs: usize| slabs as u64 * slab;
             if let Some(Pooled { own, adopted }) = sizes.pool_of(spare, chunks, 2, slab, free) {

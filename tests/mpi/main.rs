@@ -56,7 +56,11 @@ impl Ranks {
     }
 
     fn of(built: &'static Built) -> Ranks {
-        Ranks { place: Place::new(), built, on: Vec::new(), hits: None, limit: LIMIT, patient: false }
+        Ranks::at(Place::new(), built)
+    }
+
+    fn at(place: Place, built: &'static Built) -> Ranks {
+        Ranks { place, built, on: Vec::new(), hits: None, limit: LIMIT, patient: false }
     }
 
     /// From here on ranks are as any other, and a run may take as long as it takes.

@@ -4,8 +4,9 @@ use std::fs;
 
 use serde_json::Value;
 
-use crate::support::{Ran, number, triangles};
-use crate::{CORNERS, KEEP, Ranks};
+use crate::support::mpi::{Built, built};
+use crate::support::{Place, Ran, number, triangles};
+use crate::{CORNERS, KEEP, Ranks, one_mpi};
 
 const KRONECKER: &str = "kronecker = { scale = 19, edge_factor = 32, seed = 5 }";
 
@@ -27,12 +28,16 @@ fn bytes(text: &str) -> f64 {
     number.parse::<f64>().expect("a number") * 1024f64.powi(unit as i32)
 }
 
+/// On a disk: mapped files of a file system in memory count as memory of the process.
+fn on_disk(built: &'static Built) -> Ranks {
+    Ranks::at(Place::on_disk(), built)
+}
+
 #[test]
-#[ignore = "a known gap: memory that MPI and ranks share (up to 50 MB a rank) is in no plan yet"]
 fn no_rank_takes_more_than_planned_and_as_much_is_sent() {
-    let Some(job) = Ranks::new() else { return };
-    // In the small limit edges are spilled.
-    for (ranks, limit) in [(2, "256MiB"), (2, "76MiB")] {
+    let Some(job) = one_mpi().map(on_disk) else { return };
+    // In small limits edges are spilled. What many ranks share is most beside what each has.
+    for (ranks, limit) in [(2, "256MiB"), (8, "96MiB"), (2, "76MiB")] {
         job.place.job(KRONECKER, &format!("{KEEP}{CORNERS}[limits]\nthreads = 1\nhost_memory = '{limit}'\n"));
         job.forget();
         let before = plan(&job, ranks, &[]);
@@ -46,12 +51,13 @@ fn no_rank_takes_more_than_planned_and_as_much_is_sent() {
                 assert!(took <= planned, "{name} by {ranks} ranks took {took} of {planned}");
             }
             let planned = number(stage(&after, name), "host_memory");
-            assert!(name == "triangle" || planned < 4 * took + (32 << 20), "{name}: {planned} planned, {took} taken");
+            // What is set aside for the process and for MPI is hardly touched.
+            assert!(name == "triangle" || planned < 4 * took + (48 << 20), "{name}: {planned} planned, {took} taken");
         }
         let spilled = number(stage(&report, "partition"), "written");
         let order = number(stage(&after, "relabel"), "disk");
         assert!(spilled <= number(stage(&after, "partition"), "disk") - order, "{spilled} spilled: {after:#}");
-        assert_eq!(spilled > 0, limit == "76MiB", "{spilled}");
+        assert_eq!(spilled > 0, limit != "256MiB", "{spilled}");
         if limit == "256MiB" {
             // What the leader sends and receives is all there is.
             let log = fs::read_to_string(job.place.workdir().join("run.log")).expect("the log");
@@ -68,16 +74,21 @@ fn no_rank_takes_more_than_planned_and_as_much_is_sent() {
 }
 
 #[test]
-#[ignore = "a known gap: memory that MPI and ranks share (up to 50 MB a rank) is in no plan yet"]
 fn the_limit_that_a_plan_of_ranks_names_does_for_them() {
-    let Some(job) = Ranks::new() else { return };
+    for (built, ranks) in built().into_iter().zip([3, 8]) {
+        named_limit_does(&on_disk(built), ranks);
+    }
+}
+
+fn named_limit_does(job: &Ranks, ranks: usize) {
     let limits = |limit: &str| format!("limits.host_memory={limit}");
     job.place.job(KRONECKER, &format!("{KEEP}[triangle]\n[limits]\nthreads = 2\n"));
     let known = triangles(&job.report(0, &[]));
     // With the degrees that are known now, plan and run agree.
     let mut limit = "1MiB".to_owned();
     for _ in 0..9 {
-        let ran = job.place.gpugraph(&["plan", "job.toml", "--ranks", "3", "--set", &limits(&limit)]);
+        let ranks = ranks.to_string();
+        let ran = job.place.gpugraph(&["plan", "job.toml", "--ranks", &ranks, "--set", &limits(&limit)]);
         if ran.code == 0 {
             break;
         }
@@ -85,10 +96,32 @@ fn the_limit_that_a_plan_of_ranks_names_does_for_them() {
         let (_, rest) = ran.error().split_once("at least ").expect("a limit");
         limit = rest.split(" is needed").next().expect("a limit").to_owned();
     }
-    let report = job.report(3, &["--fresh", "--set", &limits(&limit)]);
+    let planned = plan(job, ranks, &["--set", &limits(&limit)]);
+    let report = job.report(ranks, &["--fresh", "--set", &limits(&limit)]);
     assert_eq!(triangles(&report), known);
     let (peak, limit) = (number(&report, "limits.host_memory_peak"), number(&report, "limits.host_memory"));
     assert!(peak <= limit && limit < 128 << 20, "{peak} bytes at the peak within {limit}");
+    for name in ["ingest", "relabel", "partition", "sort", "triangle"] {
+        let [took, planned] =
+            [(&report, "host_memory_peak"), (&planned, "host_memory")].map(|(of, key)| number(stage(of, name), key));
+        assert!(took <= planned, "{name} by {ranks} ranks took {took} of {planned}");
+    }
+}
+
+#[test]
+fn each_of_two_ranks_takes_little_more_than_half_of_what_one_takes() {
+    let Some(job) = one_mpi().map(on_disk) else { return };
+    job.place.job(
+        "kronecker = { scale = 21, edge_factor = 16, seed = 1 }",
+        &format!("{KEEP}[limits]\nhost_memory = '2GiB'\n"),
+    );
+    // Beside the map from ids, which each has.
+    let beside = |ranks, threads| {
+        let report = job.report(ranks, &["--fresh", "--set", &format!("limits.threads={threads}")]);
+        number(&report, "limits.host_memory_peak") - (4 << 21)
+    };
+    let [one, each] = [beside(0, 2), beside(2, 1)];
+    assert!(10 * each <= 6 * one, "{each} bytes on each of two ranks, {one} on one");
 }
 
 #[test]

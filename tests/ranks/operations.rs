@@ -35,6 +35,10 @@ fn gather(comm: &Comm, len: usize) {
     let of = |rank: usize| bytes(rank, if rank.is_multiple_of(2) { len } else { len / 3 * rank });
     let expected: Vec<_> = (0..comm.ranks()).map(of).collect();
     assert_eq!(comm.all_gather(&of(comm.rank())), expected);
+    let of = |rank: usize| counts(rank, if rank.is_multiple_of(2) { len } else { len / 3 * rank });
+    let mut found = vec![Vec::new(); comm.ranks()];
+    comm.gather_each(&of(comm.rank()), |rank, some| found[rank].extend_from_slice(some));
+    assert_eq!(found, (0..comm.ranks()).map(of).collect::<Vec<_>>());
 }
 
 fn counts(rank: usize, len: usize) -> Vec<u64> {

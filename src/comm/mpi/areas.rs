@@ -8,7 +8,7 @@
 use super::Ranks;
 use super::segment::Segment;
 use super::shares::Count;
-use crate::comm::{Comm, GRAIN, share_of};
+use crate::comm::{GRAIN, share_of};
 use rayon::prelude::*;
 use std::ops::Range;
 
@@ -33,7 +33,7 @@ impl Areas {
             return None;
         }
         // All of them together, as every rank touches all.
-        let half = (Comm::SCRATCH / place.ranks / 2).min(ranks.chunk()) / 64 * 64;
+        let half = (4 * ranks.chunk() / place.ranks / 2).min(ranks.chunk()) / 64 * 64;
         // A grain for each of the others at least.
         let half = half.max((place.ranks - 1) * GRAIN * 8);
         let segment = Segment::open(ranks, 2 * half)?;

@@ -38,6 +38,13 @@ impl Ranks {
     }
 
     pub(in crate::comm) fn all_gather(&self, mine: &[u8]) -> Vec<Vec<u8>> {
+        let mut all = vec![Vec::new(); self.place.ranks];
+        self.gather_pieces(mine, 1, &mut |rank, piece| all[rank].extend_from_slice(piece));
+        all
+    }
+
+    /// Hands the bytes of all ranks to `take`, each rank's in order, in pieces of whole units of `size` bytes.
+    pub(in crate::comm) fn gather_pieces(&self, mine: &[u8], size: usize, take: &mut dyn FnMut(usize, &[u8])) {
         let ranks = self.place.ranks;
         let mut lengths = vec![0u64; ranks];
         let (from, to) = ([mine.len() as u64], lengths.as_mut_ptr());
@@ -48,9 +55,8 @@ impl Ranks {
         });
         self.wait(request);
 
-        let piece = (self.chunk() / ranks).max(1);
+        let piece = (self.chunk() / ranks / size * size).max(size);
         let longest = lengths.iter().max().copied().unwrap_or(0) as usize;
-        let mut all: Vec<Vec<u8>> = lengths.iter().map(|&length| Vec::with_capacity(length as usize)).collect();
         let mut scratch = vec![0u8; piece.min(longest) * ranks];
         let places: Vec<c_int> = (0..ranks).map(|rank| (rank * piece.min(longest)) as c_int).collect();
         for at in (0..longest).step_by(piece) {
@@ -75,11 +81,11 @@ impl Ranks {
                 )
             });
             self.wait(request);
-            for ((whole, &count), &place) in all.iter_mut().zip(&counts).zip(&places) {
-                whole.extend_from_slice(&scratch[place as usize..][..count as usize]);
+            for (rank, (&count, &place)) in counts.iter().zip(&places).enumerate().filter(|(_, (count, _))| **count > 0)
+            {
+                take(rank, &scratch[place as usize..][..count as usize]);
             }
         }
-        all
     }
 
     pub(in crate::comm) fn combine(&self, how: Combine, values: &mut [u64]) {

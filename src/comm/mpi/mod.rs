@@ -17,6 +17,7 @@ mod slabs;
 
 use super::{Combine, Place};
 use crate::error::{Error, Result};
+use crate::store::os;
 use ::mpi::ffi;
 use call::Communicator;
 use std::ffi::c_int;
@@ -24,7 +25,7 @@ use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
-/// Bytes that collective operations move at once. Four such pieces are `Comm::SCRATCH`.
+/// Bytes that collective operations move at once, unless told otherwise. Four such pieces are `Comm::SCRATCH`.
 const CHUNK: usize = super::Comm::SCRATCH / 4;
 
 /// The ranks of a job, as one of them sees them.
@@ -44,6 +45,8 @@ pub struct Ranks {
     /// An exchange ended with messages under way.
     broken: AtomicBool,
     closed: AtomicBool,
+    /// Bytes of this process that MPI had taken once it was open.
+    taken: u64,
 }
 
 impl std::fmt::Debug for Ranks {
@@ -55,6 +58,7 @@ impl std::fmt::Debug for Ranks {
 impl Ranks {
     /// Starts MPI. `expected` is what the launcher says of the number of ranks; none if it is one after all.
     pub(super) fn open(expected: Option<usize>) -> Result<Option<Ranks>> {
+        let before = os::own_memory();
         let mut provided: c_int = 0;
         // SAFETY: called once in a process (`Comm::open` keeps what it opened), with no arguments, which MPI allows.
         let status = unsafe {
@@ -97,6 +101,7 @@ impl Ranks {
             exchanges: AtomicUsize::new(0),
             broken: AtomicBool::new(false),
             closed: AtomicBool::new(false),
+            taken: 0,
         };
         if ranks == 1 {
             opened.finalize();
@@ -112,11 +117,18 @@ impl Ranks {
         let mut nodes = [u64::from(local_rank == 0)];
         opened.combine(Combine::Sum, &mut nodes);
         opened.place = Place { rank, ranks, local_rank, local_ranks, nodes: nodes[0] as usize };
+        let mut taken = [os::own_memory().saturating_sub(before)];
+        opened.combine(Combine::Max, &mut taken);
+        opened.taken = taken[0];
         Ok(Some(opened))
     }
 
     pub(super) fn place(&self) -> &Place {
         &self.place
+    }
+
+    pub(super) fn taken(&self) -> u64 {
+        self.taken
     }
 
     pub(super) fn set_chunk(&self, bytes: usize) {

@@ -43,7 +43,7 @@ impl Segment {
         }
         let count = ranks.place.ranks;
         let part = part.next_multiple_of(PAGE);
-        let bytes = part.checked_mul(count)?.checked_add(HEAD)?;
+        let bytes = bytes(part, count)?;
         let made = (ranks.place.rank == 0).then(|| create(bytes)).flatten();
         let name = made.as_ref().map_or(Vec::new(), |(path, _)| path.to_string_lossy().into_owned().into_bytes());
         let name = ranks.broadcast(name);
@@ -134,6 +134,11 @@ impl Drop for Segment {
         // SAFETY: mapped by `map`, and all views of it have ended, as they borrow it. Other ranks have mappings of their own.
         unsafe { libc::munmap(self.base.cast(), self.bytes) };
     }
+}
+
+/// Bytes of a segment with `part` bytes for each of `ranks` ranks.
+pub(super) fn bytes(part: usize, ranks: usize) -> Option<usize> {
+    part.next_multiple_of(PAGE).checked_mul(ranks)?.checked_add(HEAD)
 }
 
 /// Makes the file, if it may take half of what is free at most: others, MPI among them, live there too.

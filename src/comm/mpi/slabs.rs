@@ -31,10 +31,7 @@ struct Slabs {
 impl Slabs {
     fn open(ranks: &Ranks, shape: Shape) -> Option<Slabs> {
         let (rank, count) = (ranks.place().rank, ranks.place().ranks);
-        let slabs = shape.outgoing.checked_add(shape.incoming)?;
-        let queues = (Queue::words(slabs) + Queue::words(slabs.checked_mul(count)?)) * 8;
-        let head = queues.next_multiple_of(64);
-        let part = shape.words.checked_mul(4)?.checked_mul(slabs)?.checked_add(head)?;
+        let (slabs, head, part) = sizes(shape, count)?;
         let segment = Segment::open(ranks, part)?;
         let opened = Slabs { segment, rank, ranks: count, words: shape.words, slabs, head };
         for slab in 0..slabs as u64 {
@@ -102,6 +99,14 @@ impl Slabs {
     }
 }
 
+/// Of a rank's part: its slabs, the bytes before them, and all bytes.
+fn sizes(shape: Shape, ranks: usize) -> Option<(usize, usize, usize)> {
+    let slabs = shape.outgoing.checked_add(shape.incoming)?;
+    let head = ((Queue::words(slabs) + Queue::words(slabs.checked_mul(ranks)?)) * 8).next_multiple_of(64);
+    let part = shape.words.checked_mul(4)?.checked_mul(slabs)?.checked_add(head)?;
+    Some((slabs, head, part))
+}
+
 /// Puts an item into a queue that has room for all there are: it is full only while somebody has not done taking.
 fn put(queue: &Queue<'_>, item: [u64; 2]) {
     let mut nap = Nap::default();
@@ -155,5 +160,24 @@ impl Ranks {
                 (done, Exchanged { sent_bytes, received_bytes, seconds: started.elapsed().as_secs_f64() })
             }),
         })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::comm::mpi::segment;
+
+    #[test]
+    fn a_shape_tells_no_less_than_its_segment_takes() {
+        for ranks in [2, 3, 8, 100] {
+            for (words, messages) in [(1, 1), (100, 3), (1 << 16, 44), (5000, 63)] {
+                let shape = Shape { words, outgoing: messages, incoming: 2, takers: 1 };
+                let (_, _, part) = sizes(shape, ranks).expect("no overflow");
+                let (takes, told) = (segment::bytes(part, ranks).expect("no overflow") as u64, shape.bytes(ranks, 1));
+                assert!(takes <= told, "{takes} of {told} by {ranks} ranks with {shape:?}");
+                assert!(told <= 2 * takes + ranks as u64 * 16384, "{takes} of {told} by {ranks} ranks with {shape:?}");
+            }
+        }
     }
 }

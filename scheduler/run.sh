@@ -212,6 +212,8 @@ mpirun)
         # 2 seconds, unless said, lie between TERM and KILL; saving may take 8. mpirun sits them out twice after a rank has
         # died, whether or not the others are gone, so more would keep a dead job waiting.
         export OMPI_MCA_odls_base_sigkill_timeout=10
+        # mpirun need not look for GPUs, which takes it a second on a node of several.
+        export HWLOC_COMPONENTS=${HWLOC_COMPONENTS:--gl,-opencl,-nvml,-cuda,-rsmi}
         mpirun+=(--bind-to none)
         slots=' slots='
     else

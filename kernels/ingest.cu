@@ -59,3 +59,11 @@ carry_degrees(u32* degrees, u64 count, u32 carry, u32* carried, u32 most) {
         }
     }
 }
+
+// Adds the degrees that another GPU has of the same ids.
+extern "C" __global__ void __launch_bounds__(THREADS) add_degrees(u32* degrees, const u32* others, u64 count) {
+    for (u64 i = blockIdx.x * THREADS + threadIdx.x; i < count; i += gridDim.x * THREADS) {
+        u32 degree = degrees[i], other = others[i];
+        degrees[i] = degree + other < degree ? NONE : degree + other;
+    }
+}

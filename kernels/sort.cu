@@ -40,6 +40,24 @@ constexpr u32 WINDOW = 1u << 18;
 static_assert(WINDOW / 32 % THREADS == 0 && WINDOW / 32 >= THREADS, "every thread has words of the bitmap");
 constexpr u32 BLOCK_WORDS = WINDOW / 32 > BLOCK_ROW ? WINDOW / 32 : BLOCK_ROW;
 
+// Copies runs of lines {first line there, first line here, lines} from a shelf to where a bin is sorted, a block a run.
+extern "C" __global__ void __launch_bounds__(THREADS) bring_lines(const uint4* runs, u32 count, const u32* shelf, u32* lines) {
+    constexpr u32 PIECES = LINE_WORDS / 4;
+    for (u32 i = blockIdx.x; i < count; i += gridDim.x) {
+        uint4 run = runs[i];
+        const uint4* from = reinterpret_cast<const uint4*>(shelf) + (u64)run.x * PIECES;
+        uint4* to = reinterpret_cast<uint4*>(lines) + (u64)run.y * PIECES;
+        for (u32 k = threadIdx.x; k < run.z * PIECES; k += THREADS) to[k] = from[k];
+    }
+}
+
+// Offsets of a bin's rows among the entries of its block, of which `before` are of bins before it; the last one is where
+// the next bin begins.
+extern "C" __global__ void __launch_bounds__(THREADS) place_rows(Bin bin, u32 before, u32* offsets) {
+    for (u32 row = blockIdx.x * THREADS + threadIdx.x; row <= bin.rows; row += gridDim.x * THREADS)
+        offsets[row] = before + bin.starts[row];
+}
+
 // Calls each(place of the row, smaller neighbour) for every edge.
 template <class F> __device__ inline void each_edge(const Bin& bin, F each) {
     for (u32 i = blockIdx.x * THREADS + threadIdx.x; i < bin.line_count * 32; i += gridDim.x * THREADS) {

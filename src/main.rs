@@ -1,4 +1,5 @@
 //! The command: parses, dispatches, prints the error.
+#![allow(unsafe_code)] // the environment of MPI is set before there are threads
 
 use clap::{CommandFactory, Parser};
 use gpugraph::cli::{Cli, Command};
@@ -7,6 +8,7 @@ use gpugraph::error::Result;
 use gpugraph::job::{self, signals};
 use std::io::Write;
 use std::process::ExitCode;
+use std::time::Instant;
 
 fn main() -> ExitCode {
     comm::report_panics();
@@ -20,8 +22,16 @@ fn main() -> ExitCode {
 fn dispatch(command: Command) -> Result<()> {
     match command {
         Command::Run(args) => {
+            // SAFETY: nothing was started before this.
+            let several = unsafe { comm::shorten_start() };
+            // CUDA starts while MPI does.
+            if several && let Ok(job) = gpugraph::config::load(&args.job, &args.set) {
+                job::device::wake(&job);
+            }
+            let started = Instant::now();
             let comm = Comm::open()?;
             job::log::init(args.log_format, args.quiet, comm.leads());
+            tracing::debug!(ranks = comm.ranks(), seconds = started.elapsed().as_secs_f64(), "ranks have met");
             let job = gpugraph::config::load(&args.job, &args.set)?;
             let report = job::run::run(job, args.fresh, &comm)?;
             if comm.leads() {

@@ -60,7 +60,10 @@ fn gpu_a_count_begun_on_one_device_ends_on_the_other() {
                 let report = gpu.place.read_report();
                 assert_eq!(answer(&report), answer(&whole), "{rule}, {first:?}: {}", ran.err);
                 assert!(gpu.columns() == columns, "{rule}, {first:?}");
-                assert_eq!(resumed(&report), PREPARED, "{rule}, {first:?}");
+                // Rows may have been on the GPU alone, and the order of vertices not stored yet.
+                let ways = if first[0] == GPU { &[4, 2, 0][..] } else { &[4] };
+                let done = resumed(&report);
+                assert!(ways.iter().any(|&stages| done == PREPARED[..stages]), "{rule}, {first:?}: {done:?}");
                 if columns[0].is_none() {
                     let kept = if rule.starts_with("unit.done=1") { 1 } else { 2 };
                     assert!(units_in(&hits) <= units - kept, "{rule}, {first:?}");

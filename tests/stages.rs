@@ -107,7 +107,7 @@ fn prepare(folder: &Path, input: &Input, how: How) -> (Vec<Vec<u32>>, Vec<u32>, 
     let budget = roomy(how.threads);
     let (edges, loops) = (found.edges, found.loops);
     let ids = found.degrees.len() as u64;
-    let Relabelled { map, runs } = relabel(found.degrees, how.threads, &budget, &Comm::Solo).expect("relabel");
+    let Relabelled { map, runs, .. } = relabel(found.degrees, how.threads, &budget, &Comm::Solo).expect("relabel");
     let layout = match how.target {
         Some(target) => Layout::with_target(&runs, target),
         None => Layout::new(&runs, edges - loops),
@@ -119,8 +119,8 @@ fn prepare(folder: &Path, input: &Input, how: How) -> (Vec<Vec<u32>>, Vec<u32>, 
     assert!(shares.sizes.partitioning.max(shares.sizes.sorting) <= smallest + how.spare, "{shares:?}");
     let wanted = vec![true; shares.bins.spans.len()];
     let mut memory = budget.zeroed(shares.sizes.pool, "chunks").expect("memory");
-    let partition =
-        Partition::new(&shares.bins, &wanted, &mut memory, shares.sizes.chunk, &folder.join("spill")).expect("bins");
+    let partition = Partition::new(&shares.bins, &wanted, &mut memory, shares.sizes.chunk, &folder.join("spill"), None)
+        .expect("bins");
     let owners = vec![0; shares.bins.spans.len()];
     let place = |outbox: &Outbox<'_>| {
         let route = Route::new(&partition, &owners, 0, 1, outbox, how.threads, 0);
@@ -244,7 +244,7 @@ proptest! {
             }
         }
         let syncer = Syncer::start().expect("a thread");
-        syncer.push(order::write(folder.path(), KEY, &relabelled).expect("write"));
+        syncer.push(order::write(folder.path(), KEY, &relabelled, &|| true).expect("write"));
         syncer.wait().expect("synced");
         let back = order::read(folder.path(), KEY, &budget).expect("read");
         prop_assert_eq!(&back.map[..], &relabelled.map[..]);

@@ -1,4 +1,5 @@
 //! What started this process: a launcher of MPI says so in the environment, long before MPI is started.
+#![allow(unsafe_code)] // the environment may be changed while there is one thread alone
 
 /// How many processes were started together.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -35,6 +36,33 @@ pub(super) fn started(get: &dyn Fn(&str) -> Option<String>) -> Started {
     }
 }
 
+/// Tells MPI what it need not look for, and whether this is one of several ranks.
+///
+/// # Safety
+/// No other thread runs yet.
+pub unsafe fn shorten_start() -> bool {
+    let get = |name: &str| std::env::var(name).ok();
+    let several = super::WITH_MPI && started(&get) != Started::Alone;
+    for (name, value) in shortcuts(&get).into_iter().filter(|_| several) {
+        // SAFETY: the caller's promise.
+        unsafe { std::env::set_var(name, value) };
+    }
+    several
+}
+
+/// What MPI need not look for, as variables of its environment. Looking for GPUs and for networks takes it up to a second where
+/// there are several GPUs. Open MPI says how many of its ranks are on this machine.
+fn shortcuts(get: &dyn Fn(&str) -> Option<String>) -> Vec<(&'static str, &'static str)> {
+    let number = |name: &str| get(name).and_then(|text| text.trim().parse::<usize>().ok());
+    let ranks = number("OMPI_COMM_WORLD_SIZE");
+    // Messages are few and go through memory that ranks share.
+    let all_here = ranks.is_some() && ranks == number("OMPI_COMM_WORLD_LOCAL_SIZE");
+    let mut found = vec![("HWLOC_COMPONENTS", "-gl,-opencl,-nvml,-cuda,-rsmi")];
+    found.extend(all_here.then_some(("OMPI_MCA_pml", "ob1")));
+    found.retain(|(name, _)| get(name).is_none());
+    found
+}
+
 /// This process among those that were started, as far as the environment says.
 pub(super) fn rank(get: &dyn Fn(&str) -> Option<String>) -> usize {
     let number = |name: &str| get(name).and_then(|text| text.trim().parse::<usize>().ok());
@@ -49,6 +77,20 @@ mod tests {
     fn of(environment: &[(&str, &str)]) -> (Started, usize) {
         let get = |name: &str| environment.iter().find(|(key, _)| *key == name).map(|(_, value)| (*value).to_owned());
         (started(&get), rank(&get))
+    }
+
+    #[test]
+    fn only_ranks_of_one_machine_need_no_network() {
+        let of = |environment: &[(&str, &str)]| {
+            let get =
+                |name: &str| environment.iter().find(|(key, _)| *key == name).map(|(_, value)| (*value).to_owned());
+            shortcuts(&get).into_iter().map(|(name, _)| name).collect::<Vec<_>>()
+        };
+        let (all, here) = (("OMPI_COMM_WORLD_SIZE", "4"), ("OMPI_COMM_WORLD_LOCAL_SIZE", "4"));
+        assert_eq!(of(&[all, here]), ["HWLOC_COMPONENTS", "OMPI_MCA_pml"]);
+        assert_eq!(of(&[all, ("OMPI_COMM_WORLD_LOCAL_SIZE", "2")]), ["HWLOC_COMPONENTS"]);
+        assert_eq!(of(&[("PMI_SIZE", "4")]), ["HWLOC_COMPONENTS"]);
+        assert_eq!(of(&[all, here, ("OMPI_MCA_pml", "ucx"), ("HWLOC_COMPONENTS", "")]), Vec::<&str>::new());
     }
 
     #[test]

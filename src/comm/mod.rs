@@ -13,12 +13,16 @@ pub mod mpi;
 #[cfg(feature = "mpi")]
 pub mod mpi;
 
+/// Whether MPI was built in.
+const WITH_MPI: bool = cfg!(feature = "mpi");
+
 mod death;
 mod exchange;
 mod launch;
 
 pub use death::{end_with, report_panics};
 pub use exchange::{Exchanged, Outbox, Shape};
+pub use launch::shorten_start;
 
 use crate::error::Result;
 use crate::memory::{Number, bytes_of, numbers_of};
@@ -160,7 +164,15 @@ impl Comm {
     pub fn own_bytes(&self) -> u64 {
         match self {
             Comm::Solo => 0,
-            Comm::Mpi(ranks) => ranks.taken() + self.local_ranks() as u64 * MPI_OF_A_PEER,
+            Comm::Mpi(_) => self.taken() + self.local_ranks() as u64 * MPI_OF_A_PEER,
+        }
+    }
+
+    /// The part of [`Self::own_bytes`] that was taken when all ranks had met, by whatever started at the same time, too.
+    pub fn taken(&self) -> u64 {
+        match self {
+            Comm::Solo => 0,
+            Comm::Mpi(ranks) => ranks.taken(),
         }
     }
 

@@ -25,13 +25,16 @@ pub fn at_least(least: u64) -> String {
     crate::memory::at_least(if least < PIECE { least } else { least.next_multiple_of(PIECE) })
 }
 
-/// Memory on a GPU, given out from start to end.
+/// Memory on a GPU, given out from start to end, or from its end on.
 #[derive(Debug)]
 pub struct Arena {
     device: Device,
     start: u64,
     bytes: u64,
     used: u64,
+    /// What of the start stays given out, and what of the end is, whoever resets the rest.
+    held: u64,
+    last: u64,
 }
 
 impl Arena {
@@ -39,7 +42,7 @@ impl Arena {
         device.context().bind_to_thread()?;
         // SAFETY: the context is current; the memory is freed on drop alone.
         let start = unsafe { result::malloc_sync(bytes as usize)? };
-        Ok(Arena { device: device.clone(), start, bytes, used: 0 })
+        Ok(Arena { device: device.clone(), start, bytes, used: 0, held: 0, last: 0 })
     }
 
     pub(super) fn device(&self) -> &Device {
@@ -55,14 +58,22 @@ impl Arena {
         self.bytes
     }
 
-    /// Gives out no more than `bytes` in all from now on.
+    /// Gives out no more than `bytes` in all from now on, but for what is given out. Of no effect while some of the end is.
     pub fn trim(&mut self, bytes: u64) {
-        self.bytes = self.bytes.min(bytes.max(self.used));
+        // What was given out from the end is counted from there.
+        if self.last == 0 {
+            self.bytes = self.bytes.min(bytes.max(self.used));
+        }
+    }
+
+    /// All of it, whatever is given out.
+    pub fn words(&self) -> Span<u32> {
+        Span { start: self.start, len: self.bytes / 4, element: PhantomData }
     }
 
     /// Bytes not given out.
     pub fn free(&self) -> u64 {
-        self.bytes - self.used
+        self.bytes - self.used - self.last
     }
 
     /// Nothing, if all of it is `least` bytes or more.
@@ -86,9 +97,32 @@ impl Arena {
         self.used
     }
 
-    /// Takes back all that was given out since `mark`. Whoever still holds a part of it must not use it.
+    /// Takes back all that was given out since `mark`, but what is held. Whoever still has a part of it must not use it.
     pub fn reset(&mut self, mark: u64) {
-        self.used = mark.min(self.used);
+        self.used = mark.clamp(self.held, self.used);
+    }
+
+    /// Holds the first `bytes` bytes that are given out until [`Self::let_go`].
+    pub fn hold(&mut self, bytes: u64) {
+        self.held = bytes.min(self.used);
+    }
+
+    /// Gives out the last `bytes` bytes of what is free until [`Self::let_go`]: the byte of the arena at which they begin, and
+    /// their span. `None` if they are not there.
+    pub fn take_last(&mut self, bytes: u64) -> Option<(u64, Span<u8>)> {
+        let rounded = span_bytes::<u8>(bytes);
+        if rounded > self.free() {
+            return None;
+        }
+        self.last += rounded;
+        let at = (self.bytes - self.last) / ALIGN * ALIGN;
+        self.last = self.bytes - at;
+        Some((at, Span { start: self.start + at, len: bytes, element: PhantomData }))
+    }
+
+    /// What is held, or was given out from the end, can be given out again.
+    pub fn let_go(&mut self) {
+        (self.held, self.last) = (0, 0);
     }
 
     /// Gives out room for `len` elements, with whatever they hold. `None` if it is not there.

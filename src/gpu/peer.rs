@@ -3,6 +3,7 @@
 
 use super::arena::{Arena, Span};
 use super::device::Device;
+use crate::comm::Comm;
 use cudarc::driver::sys;
 
 /// Bytes of the name of an arena.
@@ -27,7 +28,7 @@ impl Arena {
     }
 }
 
-/// Another process's arena, for reading. It must stay there until this is dropped.
+/// Another process's arena. It must stay there until this is dropped.
 #[derive(Debug)]
 pub struct Peer {
     device: Device,
@@ -60,6 +61,26 @@ impl Drop for Peer {
             // A failure means that the context is lost, and the mapping with it.
             // SAFETY: opened in `open`, closed once.
             let _ = unsafe { sys::cuIpcCloseMemHandle(self.start) };
+        }
+    }
+}
+
+/// Ranks that all have a GPU of one machine, and the others' GPU memory, by rank.
+#[derive(Clone, Copy)]
+pub struct Beside<'a> {
+    /// The ranks.
+    pub comm: &'a Comm,
+    /// The others' arenas.
+    pub peers: &'a [Peer],
+}
+
+impl Beside<'_> {
+    /// `words` words of a rank's GPU memory from byte `at` on; `mine` is this rank's from its start on.
+    pub fn span(&self, rank: usize, at: u64, words: u64, mine: Span<u32>) -> Span<u32> {
+        match rank.cmp(&self.comm.rank()) {
+            std::cmp::Ordering::Equal => mine.part(at / 4..at / 4 + words),
+            std::cmp::Ordering::Less => self.peers[rank].span(at, words),
+            std::cmp::Ordering::Greater => self.peers[rank - 1].span(at, words),
         }
     }
 }

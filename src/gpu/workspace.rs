@@ -10,6 +10,7 @@ use crate::error::{Error, Result};
 use crate::memory::Budget;
 use std::sync::{Mutex, PoisonError};
 use std::thread::JoinHandle;
+use std::time::Instant;
 
 /// A GPU made ready. Whoever computes borrows all of it: one thing at a time has the memory.
 #[derive(Debug)]
@@ -38,18 +39,22 @@ impl Workspace {
     /// # Errors
     /// [`Error::Usage`] where CUDA, the GPU or NVRTC is missing, saying how to get it; [`Error::Limit`], [`Error::Lost`].
     pub fn open(index: Option<u32>, limit: Option<u64>, threads: usize, budget: &Budget) -> Result<Workspace> {
+        let started = Instant::now();
         let device = Device::open(index, limit)?;
+        let opened = started.elapsed().as_secs_f64();
         let programs = sources::ALL.iter().map(|source| Loading::start(&device, source)).collect::<Result<Vec<_>>>()?;
         // If one compiles, NVRTC is there and knows this GPU.
         programs.iter().take(1).try_for_each(|first| first.program().map(drop))?;
-        Ok(Workspace {
+        let workspace = Workspace {
             programs,
             queue: device.queue()?,
             uploader: Uploader::new(&device, threads, budget)?,
             stop_flag: StopFlag::new(&device, budget)?,
             arena: device.arena(LEAST)?,
             device,
-        })
+        };
+        tracing::debug!(opened, seconds = started.elapsed().as_secs_f64(), "the GPU is ready");
+        Ok(workspace)
     }
 
     /// A kernel of a program, once that is compiled.

@@ -8,8 +8,10 @@ use super::session::{Moved, Session, Watched};
 use crate::config::size;
 use crate::error::{Error, Result};
 use crate::formats::{Input, Keeping, Kept, Seen, Share};
+use crate::gpu::Span;
+use crate::graph::catalogue::Catalogue;
 use crate::graph::degrees::{Degrees, Summary};
-use crate::graph::layout::Layout;
+use crate::graph::layout::{Bins, Layout};
 use crate::memory::at_least;
 use crate::prepare::blocks::Builder;
 use crate::prepare::partition::route::{NOBODY, Route};
@@ -25,6 +27,15 @@ pub(super) struct Build<'a> {
     pub(super) builders: Vec<u32>,
     /// About what part of all edges comes to this rank.
     pub(super) part: f64,
+}
+
+/// Filled bins, and what becomes of them.
+pub(super) struct Sorting<'a, 'p> {
+    pub(super) build: &'a Build<'a>,
+    pub(super) bins: &'a Bins,
+    pub(super) partition: &'a Partition<'p>,
+    pub(super) degrees: &'a Degrees,
+    pub(super) progress: &'a StageProgress,
 }
 
 impl Session {
@@ -50,8 +61,7 @@ impl Session {
         facts: &Facts,
         mut ordered: Ordered,
         build: &Build<'_>,
-    ) -> Result<Stored> {
-        let folder = self.graph_folder();
+    ) -> Result<(Stored, Option<Catalogue>)> {
         let layout = build.layout;
         let ranks = self.comm.ranks();
         let (messages, on_the_way) = (self.moving.messages, self.moving.on_the_way());
@@ -63,7 +73,9 @@ impl Session {
         let wanted_bins: Vec<bool> = owners.iter().map(|&rank| rank == self.comm.rank() as u32).collect();
         let wanted: Vec<bool> = build.builders.iter().map(|&rank| rank == self.comm.rank() as u32).collect();
         let mut memory = self.budget.zeroed(pooled.own, "edges between partition and sort")?;
-        let partition = Partition::new(&bins, &wanted_bins, &mut memory, chunk, &self.spill())?;
+        let shelf = self.shelf(build, &bins, facts.edges - facts.loops, facts.ids)?;
+        let map = self.map_on_gpus(&mut ordered, &bins, facts)?;
+        let partition = Partition::new(&bins, &wanted_bins, &mut memory, chunk, &self.spill(), shelf.as_ref())?;
         partition.expect(pooled.adopted);
         // Chunks of the input that are done make room for bins.
         let done = |slab| partition.adopt(slab).into_iter().for_each(|slab| kept.release(slab));
@@ -79,7 +91,8 @@ impl Session {
                 |outbox| {
                     let route =
                         Route::new(&partition, &owners, s.comm.rank(), ranks, outbox, s.threads, messages.words);
-                    s.place_edges((input, Keeping::Last(kept, &done)), facts, &order.map, &name, &route, progress)
+                    let map = (&order.map[..], map);
+                    s.place_edges((input, Keeping::Last(kept, &done)), facts, map, &name, &route, progress)
                 },
                 |_, message| partition.take_message(message),
             )?;
@@ -95,47 +108,69 @@ impl Session {
             Ok(((), Moved { read: progress.done(), written: partition.spilled() }))
         })?;
         drop(exchanging);
-        ordered.finish(&self.syncer)?;
+        let home = self.plan_home(build, &bins, &partition);
         let vertices = ordered.order().runs.vertices();
-        drop(ordered);
-
-        let (bytes, summary, edges) = self.stage("sort", facts.edges - facts.loops, Unit::Edges, |s, progress| {
-            let degrees = Degrees::new(vertices, &s.budget)?;
-            let builder = Builder {
-                partition: &partition,
-                bins: &bins,
-                layout,
-                wanted: &wanted,
-                degrees: &degrees,
-                folder: &folder,
-                key: facts.content,
-                in_flight,
-                syncer: &s.syncer,
-            };
-            let mut device = s.accelerator();
-            let by_device =
-                device.as_mut().map(|device| device.sorting(&bins, layout.rows(), s.threads)).transpose()?;
-            let mut by_device = by_device.flatten();
-            let sorters = by_device.as_mut().map_or_else(|| sort::sorters(s.threads), |sorting| sorting.sorters());
-            let built = builder.build(sorters, &Watched(progress))?;
-            by_device.map_or(Ok(()), |mut sorting| sorting.finish(&degrees))?;
-            let stored_before: Vec<bool> = build.builders.iter().map(|&rank| rank != NOBODY).collect();
-            s.add_stored(&degrees, &folder, facts.content, layout, &stored_before)?;
-            let mut degrees = degrees.finish();
-            s.comm.sum_shares(&mut degrees);
-            let mine = &degrees[s.comm.share(degrees.len())];
-            let mut edges = [mine.par_iter().map(|&d| u64::from(d)).sum::<u64>()];
-            s.comm.all_sum(&mut edges);
-            let summary = Summary::of(mine).joined(&s.comm);
-            let mut written = built.bytes;
-            if s.needs_degrees() {
-                written += s.write_degrees(&mut degrees, facts.content)?;
+        // Who keeps no files need not wait for this one, if there is room for it meanwhile.
+        let mut waits = [u64::from(self.needs_degrees() || self.budget.free() < 8 * layout.rows())];
+        self.comm.all_max(&mut waits);
+        if home.is_some() && waits == [0] {
+            self.ordered = ordered.let_go_on();
+        } else {
+            if !ordered.order().whole {
+                ordered.complete(&self.comm);
+                self.store_order(&mut ordered, facts.content)?;
             }
-            Ok(((built.bytes, summary, edges[0] / 2), Moved { read: partition.spilled(), written }))
-        })?;
+            ordered.finish(&self.syncer)?;
+            drop(ordered);
+        }
+
+        let (at_home, bytes, summary, edges) =
+            self.stage("sort", facts.edges - facts.loops, Unit::Edges, |s, progress| {
+                let degrees = Degrees::new(vertices, &s.budget)?;
+                let sorting = Sorting { build, bins: &bins, partition: &partition, degrees: &degrees, progress };
+                let (at_home, mut written) = match home {
+                    Some(home) => (Some(s.sort_at_home(home, &sorting)?), 0),
+                    None => (None, s.sort_to_blocks(&sorting, &wanted, facts.content, in_flight)?),
+                };
+                let mut degrees = degrees.finish();
+                s.comm.sum_shares(&mut degrees);
+                let mine = &degrees[s.comm.share(degrees.len())];
+                let mut edges = [mine.par_iter().map(|&d| u64::from(d)).sum::<u64>()];
+                s.comm.all_sum(&mut edges);
+                let summary = Summary::of(mine).joined(&s.comm);
+                if let Some(found) = at_home.as_ref().map(Catalogue::edges).filter(|&found| found != edges[0] / 2) {
+                    let degrees = edges[0] / 2;
+                    return Err(Error::Validation(format!("{found} edges in rows, {degrees} by degrees")));
+                }
+                let bytes = written;
+                if s.needs_degrees() {
+                    written += s.write_degrees(&mut degrees, facts.content)?;
+                }
+                Ok(((at_home, bytes, summary, edges[0] / 2), Moved { read: partition.spilled(), written }))
+            })?;
         tracing::debug!(bytes, "blocks written");
         let blocks = layout.blocks() as u64;
-        Ok(Stored { edges, blocks, degrees: self.needs_degrees(), summary })
+        Ok((Stored { edges, blocks, degrees: self.needs_degrees(), summary }, at_home))
+    }
+
+    /// Sorts bins into stored blocks; the bytes of these.
+    fn sort_to_blocks(&self, sorting: &Sorting<'_, '_>, wanted: &[bool], key: u64, in_flight: usize) -> Result<u64> {
+        let Sorting { build: Build { layout, builders, .. }, bins, partition, degrees, progress } = *sorting;
+        let folder = self.graph_folder();
+        let syncer = &self.syncer;
+        let builder = Builder { partition, bins, layout, wanted, degrees, folder: &folder, key, in_flight, syncer };
+        let mut device = self.accelerator();
+        let most = partition.lines().into_iter().max().unwrap_or(0);
+        let by_device = device.as_mut().map(|device| device.sorting(bins, layout.rows(), self.threads, most));
+        let mut by_device = by_device.transpose()?.flatten();
+        let sorters = by_device.as_mut().map_or_else(|| sort::sorters(self.threads), |sorting| sorting.sorters());
+        let written = builder.build(sorters, &Watched(progress))?.bytes;
+        by_device.map_or(Ok(()), |mut sorting| sorting.finish(degrees))?;
+        drop(device);
+        self.clear_shelf();
+        let stored_before: Vec<bool> = builders.iter().map(|&rank| rank != NOBODY).collect();
+        self.add_stored(degrees, &folder, key, layout, &stored_before)?;
+        Ok(written)
     }
 
     /// Sends the edges of this rank's share of the input on their way to bins; what was seen of it, and loops.
@@ -143,7 +178,7 @@ impl Session {
         &self,
         (input, keeping): (&Input, Keeping<'_, '_>),
         facts: &Facts,
-        map: &[u32],
+        (map, there): (&[u32], Option<Span<u32>>),
         name: &str,
         route: &Route<'_, '_>,
         progress: &StageProgress,
@@ -153,7 +188,7 @@ impl Session {
             false => None,
         };
         let mut device = self.accelerator();
-        let by_device = device.as_mut().map(|device| device.placing(route, map, name)).transpose()?;
+        let by_device = device.as_mut().map(|device| device.placing(route, map, there, name)).transpose()?;
         let mut placing = by_device.flatten().unwrap_or_else(|| {
             Box::new((0..self.threads).map(|lane| route.scatter(lane, map, name)).collect::<Vec<_>>())
         });

@@ -5,16 +5,16 @@ use super::session::Session;
 use super::{host, ranks};
 use crate::algo::triangle::cpu::Cpu;
 use crate::algo::triangle::driver::Backend;
-use crate::algo::triangle::gpu::{Beside, Gpu};
+use crate::algo::triangle::gpu::Gpu;
 use crate::comm::Comm;
 use crate::config::{Device as Asked, GpuSharing, Job};
 use crate::error::{Error, Result};
-use crate::gpu::{self, Device, Peer, Workspace};
+use crate::gpu::{self, Beside, Device, Peer, Workspace};
 use crate::graph::catalogue::Catalogue;
 use crate::memory::{Budget, Reservation};
 use crate::prepare::{self, Accelerator};
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering::Relaxed};
-use std::sync::{Mutex, PoisonError};
+use std::sync::{Mutex, OnceLock, PoisonError};
 use std::time::Instant;
 
 /// A GPU in use, and the host memory that its driver took.
@@ -30,6 +30,18 @@ pub struct InUse {
     _driver: Reservation,
 }
 
+/// Bytes of this process before CUDA was started.
+static ASLEEP: OnceLock<u64> = OnceLock::new();
+
+/// Starts CUDA in the background, if the job may use a GPU: it takes its time, and so does what comes before [`choose`].
+pub fn wake(job: &Job) {
+    if job.run.device != Asked::Cpu {
+        ASLEEP.get_or_init(host::process_memory);
+        // Whoever needs it starts it otherwise.
+        let _ = std::thread::Builder::new().name("cuda".into()).spawn(gpu::probe);
+    }
+}
+
 /// Opens the GPU of the job. `None`: it computes on the processor.
 ///
 /// # Errors
@@ -38,7 +50,9 @@ pub fn choose(job: &Job, threads: usize, budget: &Budget, comm: &Comm) -> Result
     if job.run.device == Asked::Cpu {
         return Ok(None);
     }
-    let (before, free) = (host::process_memory(), budget.free());
+    // What of it came while MPI started is counted with MPI.
+    let asleep = ASLEEP.get().map(|bytes| bytes + comm.taken());
+    let (before, free) = (asleep.unwrap_or_else(host::process_memory), budget.free());
     let share = GpuShare::of(job, comm);
     // All who share a GPU have looked at what is free before any takes some.
     comm.barrier();
@@ -148,7 +162,7 @@ impl Session {
         let mut least = [workspace.as_ref().map_or(u64::MAX, |workspace| workspace.arena.bytes())];
         self.comm.all_max(&mut some);
         self.comm.all_min(&mut least);
-        let beside = self.peers.as_deref().map(|peers| Beside { comm: &self.comm, peers });
+        let beside = self.beside();
         let gpu = workspace.map(|mut workspace| {
             // Ranks take turns with one list of parcels, which is cut by the memory there is.
             workspace.arena.trim(least[0]);
@@ -162,6 +176,10 @@ impl Session {
             let speaks = ranks::speaks(&self.comm, declines);
             if let Some(Err(e)) = gpu.as_ref().filter(|_| speaks) {
                 tracing::warn!("counting on the processor: {e}");
+            }
+            if graph.homes().is_some() {
+                let why = || Error::internal("count on the GPU", "a graph that is there alone, and too little room");
+                return Err(gpu.and_then(Result::err).unwrap_or_else(why));
             }
             self.device.iter().for_each(|used| used.declined.store(true, Relaxed));
             drop(gpu);
@@ -198,7 +216,12 @@ impl Session {
     /// What prepares graphs in place of the processor, if anything does.
     pub(super) fn accelerator(&self) -> Option<impl Accelerator + '_> {
         let InUse { workspace, .. } = self.device.as_ref()?;
-        Some(prepare::gpu::Gpu::new(workspace.lock().unwrap_or_else(PoisonError::into_inner)))
+        Some(prepare::gpu::Gpu::new(workspace.lock().unwrap_or_else(PoisonError::into_inner), self.beside()))
+    }
+
+    /// The other ranks' GPUs, if all reach each other's.
+    pub(super) fn beside(&self) -> Option<Beside<'_>> {
+        self.peers.as_deref().map(|peers| Beside { comm: &self.comm, peers })
     }
 
     /// What the report calls the device.

@@ -43,6 +43,10 @@ impl Session {
         if let Some(facts) = self.manifest.found::<Facts>("relabel", identity) {
             let whole = self.agreed(|| match order::read_runs(&self.graph_folder(), facts.content) {
                 Ok(_) => Ok(true),
+                Err(Error::Io { source, .. }) if source.kind() == std::io::ErrorKind::NotFound => {
+                    tracing::info!("the order of vertices was not kept: ordering them anew");
+                    Ok(false)
+                }
                 Err(e) => {
                     tracing::warn!("{e}: ordering vertices anew");
                     Ok(false)
@@ -97,7 +101,10 @@ impl Session {
         };
         let degrees = found.degrees;
         let order = self.stage("relabel", facts.ids, Unit::Units, |s, _| {
-            let order = relabel(degrees, s.threads, &s.budget, &s.comm)?;
+            let mut order = relabel(degrees, s.threads, &s.budget, &s.comm)?;
+            if !s.maps_on_gpus() {
+                order.complete(&s.comm);
+            }
             facts.connected = order.runs.vertices();
             facts.runs = order.runs.iter().count() as u64;
             let written = order::body_bytes(facts.ids, facts.runs);
@@ -108,12 +115,20 @@ impl Session {
             let figures = self.figures_of(name);
             self.manifest.done(name, identity, figures, &facts)?;
         }
+        let mut order = Ordered::new(order);
+        if order.order().whole {
+            self.store_order(&mut order, content)?;
+        }
+        Ok((facts, order))
+    }
+
+    /// Has the leader begin to store the order of vertices.
+    pub(super) fn store_order(&mut self, order: &mut Ordered, content: u64) -> Result<()> {
         if !self.comm.leads() {
-            return Ok((facts, Ordered::stored(order)));
+            return Ok(());
         }
         let manifest = self.manifest_so_far().clone();
-        let order = Ordered::store(order, content, manifest, &self.job.workdir)?;
-        Ok((facts, order))
+        order.store(content, manifest, &self.job.workdir)
     }
 
     fn figures_of(&self, name: &str) -> Figures {
@@ -259,15 +274,18 @@ impl Session {
         Plan::after(&self.job, &self.machine(), input, &facts, &runs, &layout)?.refuse()?;
         let order = match order {
             Some(order) => order,
-            None => Ordered::stored(self.in_sight(|| order::read(&folder, content, &self.budget))?),
+            None => Ordered::new(self.in_sight(|| order::read(&folder, content, &self.budget))?),
         };
         let builders = route::builders(&layout, &runs, &wanted, self.comm.ranks());
         let part = route::part(&layout, &runs, &builders, self.comm.rank());
         let build = Build { layout: &layout, builders, part };
-        let stored = self.partition_and_sort((input, kept), &facts, order, &build)?;
+        let (stored, at_home) = self.partition_and_sort((input, kept), &facts, order, &build)?;
         self.manifest.done("sort", content, self.figures_of("sort"), &stored)?;
         self.manifest.done("partition", content, self.figures_of("partition"), &())?;
         self.save_manifest()?;
+        if let Some(catalogue) = at_home {
+            return Ok(Graph { folder, facts, stored, catalogue });
+        }
         self.in_sight(|| Graph::with_layout(&self.job.workdir, facts.clone(), stored.clone(), layout.clone()))
     }
 

@@ -13,6 +13,7 @@ mod figures;
 mod fits;
 pub mod graph;
 mod guess;
+mod home;
 pub mod host;
 pub mod input;
 pub mod journal;

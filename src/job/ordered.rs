@@ -2,49 +2,84 @@
 //! next stage takes to begin.
 
 use super::manifest::Manifest;
+use crate::comm::Comm;
 use crate::error::{Error, Result};
 use crate::prepare::order;
 use crate::prepare::relabel::Relabelled;
 use crate::store::file::Pending;
 use crate::store::sync::Syncer;
 use std::path::Path;
-use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
+use std::sync::{Arc, Mutex, PoisonError};
 use std::thread::JoinHandle;
 
-/// An order of vertices. Until [`Self::finish`], or until it is dropped, nobody else may save the manifest.
+/// An order of vertices. Until [`Self::finish`] or [`Self::let_go_on`], or until it is dropped, nobody else may save the manifest.
 pub struct Ordered {
     order: Arc<Relabelled>,
     writing: Option<JoinHandle<Result<Pending>>>,
+    behind: Arc<Behind>,
+}
+
+/// What is said to the thread that writes.
+#[derive(Default)]
+struct Behind {
+    /// Saved when the order is stored, unless others save theirs by then.
+    manifest: Mutex<Option<Manifest>>,
+    /// Nobody will read what it writes.
+    given_up: AtomicBool,
 }
 
 impl Ordered {
-    /// One that is stored already.
-    pub fn stored(order: Relabelled) -> Ordered {
-        Ordered { order: Arc::new(order), writing: None }
+    /// One that is stored already, or is not to be stored yet.
+    pub fn new(order: Relabelled) -> Ordered {
+        Ordered { order: Arc::new(order), writing: None, behind: Arc::default() }
     }
 
-    /// Begins to store `order` in the graph's folder under `workdir`; `manifest`, which says that it is there, is saved
+    /// Gets the shares of other ranks, if they are not here, on all of them together.
+    pub fn complete(&mut self, comm: &Comm) {
+        if let Some(order) = Arc::get_mut(&mut self.order) {
+            order.complete(comm);
+        }
+    }
+
+    /// Begins to store the order in the graph's folder under `workdir`; `manifest`, which says that it is there, is saved
     /// then.
     ///
     /// # Errors
     /// [`Error::Io`] if the system allows no more threads.
-    pub fn store(order: Relabelled, content: u64, mut manifest: Manifest, workdir: &Path) -> Result<Ordered> {
-        let order = Arc::new(order);
-        let (shared, workdir) = (order.clone(), workdir.to_owned());
+    pub fn store(&mut self, content: u64, manifest: Manifest, workdir: &Path) -> Result<()> {
+        self.behind = Arc::new(Behind { manifest: Mutex::new(Some(manifest)), given_up: AtomicBool::new(false) });
+        let (shared, told, workdir) = (self.order.clone(), self.behind.clone(), workdir.to_owned());
         let write = move || {
-            let pending = order::write(&workdir.join("graph"), content, &shared)?;
+            let go_on = || !told.given_up.load(Relaxed);
+            let pending = order::write(&workdir.join("graph"), content, &shared, &go_on)?;
             drop(shared);
-            manifest.save(&workdir)?;
+            if let Some(manifest) = &mut *told.manifest.lock().unwrap_or_else(PoisonError::into_inner) {
+                manifest.save(&workdir)?;
+            }
             Ok(pending)
         };
         let thread = std::thread::Builder::new().name("order".into()).spawn(write);
-        let thread = thread.map_err(|e| Error::io("start a thread to store the order of vertices", "order", e))?;
-        Ok(Ordered { order, writing: Some(thread) })
+        self.writing =
+            Some(thread.map_err(|e| Error::io("start a thread to store the order of vertices", "order", e))?);
+        Ok(())
     }
 
     /// The order.
     pub fn order(&self) -> &Relabelled {
         &self.order
+    }
+
+    /// What is still to be stored of it, behind others, who save the manifest from now on. It may say that the order is stored
+    /// before it is; one that is not is made anew.
+    pub fn let_go_on(self) -> Option<Ordered> {
+        *self.behind.manifest.lock().unwrap_or_else(PoisonError::into_inner) = None;
+        if self.writing.is_some() {
+            return Some(self);
+        }
+        // Gigabytes take a while to give back.
+        let _ = std::thread::Builder::new().name("order".into()).spawn(move || drop(self));
+        None
     }
 
     /// Waits until it is stored.
@@ -60,6 +95,7 @@ impl Ordered {
 
 impl Drop for Ordered {
     fn drop(&mut self) {
+        self.behind.given_up.store(true, Relaxed);
         // What went wrong meanwhile has another cause.
         let _ = self.writing.take().map(JoinHandle::join);
     }

@@ -54,6 +54,10 @@ pub fn run(job: Job, fresh: bool, comm: &Comm) -> Result<Report> {
     let saved = if comm.leads() { manifest.save(&workdir) } else { Ok(()) };
     let report = result?;
     saved?;
+    if comm.ranks() > 1 {
+        // A rank ends with its job, and the driver takes back what a process has faster than the process gives it.
+        std::mem::forget((session.peers.take(), session.device.take()));
+    }
     Ok(report)
 }
 
@@ -139,12 +143,18 @@ impl Session {
         if self.job.keep {
             self.syncer.wait()?;
         }
+        let ended = Instant::now();
+        self.ordered = None;
+        let dropped = ended.elapsed().as_secs_f64();
         // Nobody reads or writes any more.
         self.comm.barrier();
         if self.comm.leads() && !self.job.keep && !prepared_elsewhere {
             super::clean::intermediates(&self.job.workdir)?;
         }
-        self.report(started, &facts, &stored, blocks, Results { triangle })
+        let cleaned = ended.elapsed().as_secs_f64();
+        let report = self.report(started, &facts, &stored, blocks, Results { triangle });
+        tracing::debug!(dropped, cleaned, reported = ended.elapsed().as_secs_f64(), "the end");
+        report
     }
 
     fn report(

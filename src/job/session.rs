@@ -2,6 +2,7 @@
 
 use super::manifest::{Figures, Manifest};
 use super::moving::Moving;
+use super::ordered::Ordered;
 use super::progress::{Progress, StageProgress, Unit};
 use super::report::StageReport;
 use super::{device, host, ranks, signals};
@@ -36,6 +37,8 @@ pub struct Session {
     pub device: Option<device::InUse>,
     /// GPU memory of the other ranks, if all reach it.
     pub peers: Option<Vec<Peer>>,
+    /// The order of vertices, while it is stored behind what does not wait for it.
+    pub ordered: Option<Ordered>,
     /// Bars, log lines, peaks.
     pub progress: Progress,
     /// Durability in the background.
@@ -95,6 +98,7 @@ impl Session {
             peers,
             device,
             progress,
+            ordered: None,
             syncer: Syncer::start()?,
             stages: Vec::new(),
             started,

@@ -2,7 +2,7 @@
 //! writes it, while the others go on with the next block.
 
 use super::partition::Partition;
-use super::partition::shelf::Shelved;
+use super::partition::stowed::Stowed;
 use super::sort::{Rows, SortBin};
 use crate::error::Result;
 use crate::formats::Watch;
@@ -107,14 +107,14 @@ impl<'p> Builder<'_, 'p> {
                 degrees.rows(first_row, rows.lengths.iter().copied(), &rows.targets);
             }
             // A device hands rows over at the speed of memory, and whether one more copy pays there was not measured.
-            let shelved = match sorted.counted {
+            let stowed = match sorted.counted {
                 true => None,
-                false => self.partition.shelve(block, &rows.lengths, &rows.targets),
+                false => self.partition.stow(block, &rows.lengths, &rows.targets),
             };
-            let part = match shelved {
-                Some(shelved) => {
+            let part = match stowed {
+                Some(stowed) => {
                     shared.spare.lock().unwrap_or_else(PoisonError::into_inner).push(rows);
-                    Part::Shelved(shelved)
+                    Part::Stowed(stowed)
                 }
                 None => Part::Rows(rows),
             };
@@ -137,7 +137,7 @@ impl<'p> Builder<'_, 'p> {
             std::mem::take(&mut slot.parts)
         };
         let parts: Vec<Part<'p>> = parts.into_iter().flatten().collect();
-        if !parts.iter().any(|part| matches!(part, Part::Shelved(_))) {
+        if !parts.iter().any(|part| matches!(part, Part::Stowed(_))) {
             // What is written to the disk then finds pages in use a moment ago, rather than ones that the system has to get.
             self.partition.release(block, Vec::new());
         }
@@ -145,7 +145,7 @@ impl<'p> Builder<'_, 'p> {
         for part in &parts {
             match part {
                 Part::Rows(rows) => slices.push((&rows.lengths, &rows.targets)),
-                Part::Shelved(rows) => slices.extend(rows.pieces()),
+                Part::Stowed(rows) => slices.extend(rows.pieces()),
             }
         }
         let start = self.layout.block(block).rows.start;
@@ -153,14 +153,14 @@ impl<'p> Builder<'_, 'p> {
         let entries = slices.iter().map(|(_, targets)| targets.len() as u64).sum();
         shared.entries.fetch_add(entries, Ordering::Relaxed);
         shared.bytes.fetch_add(self.syncer.push(pending).bytes, Ordering::Relaxed);
-        let (mut shelved, mut spare) = (Vec::new(), Vec::new());
+        let (mut stowed, mut spare) = (Vec::new(), Vec::new());
         for part in parts {
             match part {
                 Part::Rows(rows) => spare.push(rows),
-                Part::Shelved(rows) => shelved.push(rows),
+                Part::Stowed(rows) => stowed.push(rows),
             }
         }
-        self.partition.release(block, shelved);
+        self.partition.release(block, stowed);
         shared.spare.lock().unwrap_or_else(PoisonError::into_inner).extend(spare);
         shared.slots[block].lock().unwrap_or_else(PoisonError::into_inner).written = true;
         self.pass_stored(shared);
@@ -194,7 +194,7 @@ impl Drop for Alarm<'_, '_> {
 #[derive(Debug)]
 enum Part<'p> {
     Rows(Rows),
-    Shelved(Shelved<'p>),
+    Stowed(Stowed<'p>),
 }
 
 /// Sorted bins of one block.

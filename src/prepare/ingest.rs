@@ -12,6 +12,7 @@ use crate::error::{Error, Result};
 use crate::formats::{Input, Keeping, Share, Visitor, Watch};
 use crate::memory::{Budget, Buffer};
 use cpu::{Degrees, OnProcessor};
+use std::ops::Range;
 
 /// Ids a dense array may span whatever the number of edges: it is small, and results stay indexed by the input's ids.
 const ALWAYS_DENSE: u64 = 1 << 20;
@@ -55,11 +56,37 @@ pub trait Counting {
     /// [`Error::Lost`].
     fn finish(&mut self) -> Result<Found>;
 
-    /// Degrees of ids up to `largest`. Called once.
+    /// Room for degrees of ids up to `largest`, which [`Self::fetch`] fills, if they are not there. Called once.
     ///
     /// # Errors
     /// [`Error::Limit`] where there is no memory for them, [`Error::Lost`].
     fn degrees(&mut self, largest: u32) -> Result<Buffer<u32>>;
+
+    /// Puts the degrees of what this rank saw where they belong.
+    ///
+    /// # Errors
+    /// [`Error::Lost`].
+    fn fetch(&mut self, degrees: &mut [u32]) -> Result<()> {
+        let _there_already = degrees;
+        Ok(())
+    }
+
+    /// Whether [`Self::sum`] can be had.
+    ///
+    /// # Errors
+    /// [`Error::Lost`].
+    fn reaches_others(&mut self) -> Result<bool> {
+        Ok(false)
+    }
+
+    /// Puts the sums of all ranks' degrees into this rank's share of the ids, for all ranks together, once all have counted.
+    ///
+    /// # Errors
+    /// [`Error::Lost`].
+    fn sum(&mut self, degrees: &mut [u32], share: Range<usize>) -> Result<()> {
+        let _ = (degrees, share);
+        Err(Error::internal("sum degrees", "ranks that do not reach each other"))
+    }
 }
 
 /// What counting found beside degrees.
@@ -199,7 +226,17 @@ impl Ingest<'_, '_> {
                 return Ok(Pass::Partial { largest: id });
             }
             total.degrees = degrees?;
-            comm.sum_shares(&mut total.degrees);
+            let mut reach = [u64::from(counting.reaches_others()?)];
+            comm.all_min(&mut reach);
+            if reach == [1] {
+                let share = comm.share(total.degrees.len());
+                counting.sum(&mut total.degrees, share)?;
+                // Nobody reads another's any more.
+                comm.barrier();
+            } else {
+                counting.fetch(&mut total.degrees)?;
+                comm.sum_shares(&mut total.degrees);
+            }
         }
         Ok(Pass::Whole(total))
     }

@@ -14,6 +14,7 @@
 use crate::comm::Comm;
 use crate::error::Result;
 use crate::formats::{Scan, Seen};
+use crate::gpu::Span;
 use crate::graph::layout::Bins;
 use crate::memory::Budget;
 
@@ -53,7 +54,7 @@ pub trait Accelerator {
         budget: &Budget,
     ) -> Result<Option<Box<dyn ingest::Counting + 's>>>;
 
-    /// Puts edges on the way to their bins, their ids looked up in `map`.
+    /// Puts edges on the way to their bins, their ids looked up in `map`, which may be in the device's memory already.
     ///
     /// # Errors
     /// [`crate::Error::Lost`].
@@ -61,13 +62,19 @@ pub trait Accelerator {
         &'s mut self,
         route: &'s partition::route::Route<'_, '_>,
         map: &'s [u32],
+        there: Option<Span<u32>>,
         source: &'s str,
     ) -> Result<Option<Box<dyn partition::Placing + 's>>>;
 
-    /// Sorts `bins` of a graph of `rows` rows with up to `threads` threads, which filled them, too.
+    /// Sorts `bins` of a graph of `rows` rows with up to `threads` threads; the largest has `most` lines.
     ///
     /// # Errors
     /// [`crate::Error::Lost`].
-    fn sorting<'s>(&'s mut self, bins: &Bins, rows: u64, threads: usize)
-    -> Result<Option<Box<dyn sort::Sorting + 's>>>;
+    fn sorting<'s>(
+        &'s mut self,
+        bins: &Bins,
+        rows: u64,
+        threads: usize,
+        most: u64,
+    ) -> Result<Option<Box<dyn sort::Sorting + 's>>>;
 }

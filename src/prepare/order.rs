@@ -20,16 +20,22 @@ pub fn body_bytes(ids: u64, runs: u64) -> u64 {
     16 + 8 * runs + 4 * ids
 }
 
-/// Writes runs and map: two u64 with their numbers, then (degree, vertices) as u32, then the map as u32.
+/// Writes runs and map: two u64 with their numbers, then (degree, vertices) as u32, then the map as u32. `go_on` is asked now
+/// and then whether anybody wants it still.
 ///
 /// # Errors
-/// [`Error::DiskFull`], [`Error::Io`].
-pub fn write(folder: &Path, key: u64, order: &Relabelled) -> Result<Pending> {
+/// [`Error::DiskFull`], [`Error::Io`]; [`Error::Stopped`] if nobody does.
+pub fn write(folder: &Path, key: u64, order: &Relabelled, go_on: &dyn Fn() -> bool) -> Result<Pending> {
     let mut file = NewFile::create(&path(folder), ORDER, key)?;
     let runs: Vec<u32> = order.runs.iter().flat_map(|(degree, first, end)| [degree, (end - first) as u32]).collect();
     file.write(bytes_of(&[runs.len() as u64 / 2, order.map.len() as u64]))?;
     file.write(bytes_of(&runs))?;
-    file.write(bytes_of(&order.map))?;
+    for part in order.map.chunks(4 << 20) {
+        if !go_on() {
+            return Err(Error::Stopped("the end of the job"));
+        }
+        file.write(bytes_of(part))?;
+    }
     file.finish_deferred()
 }
 
@@ -42,7 +48,7 @@ pub fn read(folder: &Path, key: u64, budget: &Budget) -> Result<Relabelled> {
     let map = &file.body_as_u32()?[4 + 2 * runs.len()..];
     let mut buffer: Buffer<u32> = budget.zeroed(ids, "the map from input ids (4 bytes for each)")?;
     buffer.copy_from_slice(map);
-    Ok(Relabelled { map: buffer, runs: DegreeRuns::new(runs) })
+    Ok(Relabelled { map: buffer, runs: DegreeRuns::new(runs), whole: true })
 }
 
 /// Reads the runs alone, after checking all of the file.

@@ -11,6 +11,7 @@ mod pool;
 pub mod route;
 pub mod shelf;
 mod spill;
+pub mod stowed;
 
 use crate::error::{Error, Result};
 use crate::formats::{Edges, Visitor};
@@ -18,6 +19,7 @@ use crate::graph::layout::Bins;
 use crate::memory::prefetch;
 use pool::Pool;
 use route::Route;
+use shelf::{Run, Shelf};
 use spill::Spill;
 use std::path::Path;
 use std::sync::atomic::Ordering;
@@ -44,6 +46,8 @@ pub struct Partition<'a> {
     /// Words of a chunk.
     chunk: usize,
     spill: Spill,
+    /// Lines that stay on GPUs.
+    shelf: Option<&'a Shelf>,
 }
 
 /// What one bin holds.
@@ -55,22 +59,32 @@ struct Part<'a> {
     last: usize,
     /// Byte offsets of full chunks in the spill file.
     spilled: Vec<u64>,
+    /// Lines on the shelf.
+    shelved: Vec<Run>,
 }
 
 impl<'a> Partition<'a> {
-    /// Bins that take their chunks of `lines` lines from `memory`, then from the disk at `spill`.
+    /// Bins that take their chunks of `lines` lines from `memory`, then from the disk at `spill`. What is made of lines on a GPU
+    /// goes to the `shelf` first, if there is one.
     ///
     /// `memory` must hold a chunk for every wanted bin.
     ///
     /// # Errors
     /// [`Error::Io`], [`Error::DiskFull`] for the spill file.
-    pub fn new(bins: &'a Bins, wanted: &'a [bool], memory: &'a mut [u32], lines: usize, spill: &Path) -> Result<Self> {
+    pub fn new(
+        bins: &'a Bins,
+        wanted: &'a [bool],
+        memory: &'a mut [u32],
+        lines: usize,
+        spill: &Path,
+        shelf: Option<&'a Shelf>,
+    ) -> Result<Self> {
         let chunk = lines * WORDS;
         let waiting = wanted.iter().filter(|&&wanted| wanted).count();
         let blocks = bins.block_of.last().map_or(0, |last| last + 1);
         let pool = Pool::new(memory, chunk, blocks, waiting);
         let parts = bins.spans.iter().map(|_| Mutex::default()).collect();
-        Ok(Partition { bins, wanted, parts, pool: Mutex::new(pool), chunk, spill: Spill::create(spill)? })
+        Ok(Partition { bins, wanted, parts, pool: Mutex::new(pool), chunk, spill: Spill::create(spill)?, shelf })
     }
 
     /// More memory of up to `words` words will be handed over by [`Self::adopt`] while the bins are filled.
@@ -86,6 +100,23 @@ impl<'a> Partition<'a> {
     /// Bytes written to the spill file.
     pub fn spilled(&self) -> u64 {
         self.spill.written.load(Ordering::Relaxed)
+    }
+
+    /// The lines of each bin so far.
+    pub fn lines(&self) -> Vec<u64> {
+        let part =
+            |part: &Mutex<Part<'_>>| part.lock().unwrap_or_else(PoisonError::into_inner).lines(self.chunk) as u64;
+        self.parts.iter().map(part).collect()
+    }
+
+    /// Where lines are that stayed on GPUs, if any may have.
+    pub fn shelf(&self) -> Option<&'a Shelf> {
+        self.shelf
+    }
+
+    /// Notes lines of a bin that lie on the shelf.
+    fn shelve(&self, bin: usize, run: Run) {
+        self.parts[bin].lock().unwrap_or_else(PoisonError::into_inner).shelved.push(run);
     }
 
     /// Takes the edges of bin `b`, to be read.
@@ -141,6 +172,14 @@ impl<'a> Partition<'a> {
     }
 }
 
+impl Part<'_> {
+    /// Lines that it has, in chunks of `chunk` words.
+    fn lines(&self, chunk: usize) -> usize {
+        let full = self.chunks.len().saturating_sub(1) + self.spilled.len();
+        (full * chunk + self.last) / WORDS + self.shelved.iter().map(|run| run.lines as usize).sum::<usize>()
+    }
+}
+
 /// The edges of one bin; its chunks can go back to the system after it is dropped.
 #[derive(Debug)]
 pub struct PartReader<'p, 'a> {
@@ -152,8 +191,12 @@ pub struct PartReader<'p, 'a> {
 impl PartReader<'_, '_> {
     /// Lines that it has.
     pub fn lines(&self) -> usize {
-        let full = self.part.chunks.len().saturating_sub(1) + self.part.spilled.len();
-        (full * self.partition.chunk + self.part.last) / WORDS
+        self.part.lines(self.partition.chunk)
+    }
+
+    /// Those that are on the shelf, and the shelf.
+    pub fn shelved(&self) -> (&[Run], Option<&Shelf>) {
+        (&self.part.shelved, self.partition.shelf)
     }
 
     /// Hands all edges to `each`, in no particular order: the place of the row in the bin, and the smaller neighbour.
@@ -174,11 +217,27 @@ impl PartReader<'_, '_> {
         })
     }
 
-    /// Hands over all lines, many at a time. `scratch` holds one chunk that is read back from disk.
+    /// Hands over all lines, many at a time. `scratch` holds one chunk that is read back from disk or from the shelf.
     ///
     /// # Errors
-    /// What `chunk` returned, and those of the spill file.
+    /// What `chunk` returned, those of the spill file, [`Error::Lost`].
     pub fn for_each_chunk(&self, scratch: &mut Vec<u32>, mut chunk: impl FnMut(&[u32]) -> Result<()>) -> Result<()> {
+        let most = self.partition.chunk / WORDS;
+        if let Some(shelf) = self.partition.shelf {
+            self.part.shelved.iter().try_for_each(|&run| shelf.read(run, most, scratch, &mut chunk))?;
+        }
+        self.for_each_chunk_here(scratch, chunk)
+    }
+
+    /// The same without those on the shelf.
+    ///
+    /// # Errors
+    /// As [`Self::for_each_chunk`].
+    pub fn for_each_chunk_here(
+        &self,
+        scratch: &mut Vec<u32>,
+        mut chunk: impl FnMut(&[u32]) -> Result<()>,
+    ) -> Result<()> {
         if let Some((last, full)) = self.part.chunks.split_last() {
             full.iter().try_for_each(|words| chunk(words))?;
             chunk(&last[..self.part.last])?;

@@ -21,6 +21,17 @@ pub struct Relabelled {
     pub map: Buffer<u32>,
     /// Degrees in the new order.
     pub runs: DegreeRuns,
+    /// Whether this rank has the whole map, or its share of the ids alone ([`Comm::share`]).
+    pub whole: bool,
+}
+
+impl Relabelled {
+    /// Gets the shares of other ranks, on all of them together.
+    pub fn complete(&mut self, comm: &Comm) {
+        if !std::mem::replace(&mut self.whole, true) {
+            comm.gather_shares(&mut self.map);
+        }
+    }
 }
 
 fn table_bytes(threads: usize) -> u64 {
@@ -34,20 +45,20 @@ pub fn scratch_bytes(threads: usize, edges: u64) -> u64 {
 }
 
 /// Orders vertices by degree; `degrees` is used up. Each rank needs the degrees of its share of the ids ([`Comm::share`]),
-/// and gets the places of all.
+/// and gets the places of these; [`Relabelled::complete`] has those of all.
 ///
 /// # Errors
 /// [`crate::error::Error::Limit`] where a table of 256 KiB a thread and 48 bytes for each vertex of 2^16 edges don't fit.
 pub fn relabel(mut degrees: Buffer<u32>, threads: usize, budget: &Budget, comm: &Comm) -> Result<Relabelled> {
     let _tables = budget.reserve(table_bytes(threads), "ordering vertices by degree")?;
-    let share = comm.share(degrees.len());
-    let chunk = share.len().div_ceil(threads.max(1)).max(1);
+    let mine = comm.share(degrees.len());
+    let chunk = mine.len().div_ceil(threads.max(1)).max(1);
 
     // How many vertices of each degree every chunk has, and the hubs beyond the table.
     let (mut counts, mut hubs): (Vec<Vec<u32>>, Vec<(u32, u32)>) = (Vec::new(), Vec::new());
     std::thread::scope(|scope| {
-        let parts = degrees[share.clone()].chunks(chunk).enumerate();
-        let first = share.start;
+        let parts = degrees[mine.clone()].chunks(chunk).enumerate();
+        let first = mine.start;
         let counting: Vec<_> = parts.map(|(i, part)| scope.spawn(move || count(part, first + i * chunk))).collect();
         for thread in counting {
             let (table, part_hubs) = thread.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic));
@@ -81,15 +92,14 @@ pub fn relabel(mut degrees: Buffer<u32>, threads: usize, budget: &Budget, comm: 
     }
 
     std::thread::scope(|scope| {
-        for (part, table) in degrees[share].chunks_mut(chunk).zip(&mut all.chunks) {
+        for (part, table) in degrees[mine.clone()].chunks_mut(chunk).zip(&mut all.chunks) {
             scope.spawn(move || assign(part, table));
         }
     });
-    comm.gather_shares(&mut degrees);
-    for (new, &(_, id)) in hubs.iter().enumerate() {
+    for (new, &(_, id)) in hubs.iter().enumerate().filter(|(_, (_, id))| mine.contains(&(*id as usize))) {
         degrees[id as usize] = new as u32;
     }
-    Ok(Relabelled { map: degrees, runs: DegreeRuns::new(runs) })
+    Ok(Relabelled { map: degrees, runs: DegreeRuns::new(runs), whole: comm.ranks() == 1 })
 }
 
 /// How many vertices of each degree there are: in each chunk of this rank, in ranks before it, and in ranks behind it.

@@ -205,7 +205,8 @@ mod tests {
         assert_eq!(bins.spans.len(), 1);
         let folder = tempfile::tempdir().expect("a folder");
         let mut memory = vec![0; 2 * WORDS * (pairs.len() / LINE + 16)];
-        let partition = Partition::new(&bins, &[true], &mut memory, 8, &folder.path().join("spill")).expect("made");
+        let partition =
+            Partition::new(&bins, &[true], &mut memory, 8, &folder.path().join("spill"), None).expect("made");
         let map: Vec<u32> = (0..vertices).collect();
         let place = |outbox: &Outbox<'_>| {
             let route = Route::new(&partition, &[0], 0, 1, outbox, 1, 0);

@@ -1,5 +1,7 @@
 //! Ranks with GPUs: the stand-in for CUDA under several of them.
 
+mod home;
+
 use std::collections::BTreeMap;
 use std::path::PathBuf;
 
@@ -9,11 +11,11 @@ use crate::{CORNERS, DEATH, KEEP, Ranks, ended, files, same_files};
 /// A job, the folder of the stand-in, the processor's answer, and the files that it leaves.
 type OnGpu = (Ranks, PathBuf, serde_json::Value, BTreeMap<String, Vec<u8>>);
 
-fn job(more: &str) -> Option<OnGpu> {
+fn job(tables: &str, edges: usize) -> Option<OnGpu> {
     let (job, cuda) = (Ranks::new()?, cuda_on_cpu()?);
-    let edges = random_edges(600, 20_000, 3);
+    let edges = random_edges(600, edges, 3);
     job.place.u32("edges.u32", &edges);
-    job.place.job("path = 'edges.u32'", &format!("{KEEP}{more}[limits]\nthreads = 2\ngpu_memory = '64MiB'\n"));
+    job.place.job("path = 'edges.u32'", &format!("{tables}[limits]\nthreads = 2\ngpu_memory = '64MiB'\n"));
     let report = job.report(0, &["--set", "run.device=cpu"]);
     assert_eq!(triangles(&report), oracle(600, &edges).0);
     let stored = files(&job.place.workdir(), &["graph", "out"]);
@@ -28,7 +30,7 @@ fn gpu(job: &Ranks, cuda: &std::path::Path) -> String {
 
 #[test]
 fn ranks_that_share_a_gpu_leave_the_same() {
-    let Some((mut job, cuda, known, stored)) = job(CORNERS) else { return };
+    let Some((mut job, cuda, known, stored)) = job(&format!("{KEEP}{CORNERS}"), 20_000) else { return };
     // From the host, then from each other's GPUs.
     for (ranks, ipc) in [(3, 0), (2, 1)] {
         job.forget();
@@ -51,7 +53,7 @@ fn ranks_that_share_a_gpu_leave_the_same() {
 
 #[test]
 fn ranks_without_a_gpu_beside_one_that_has_it() {
-    let Some((mut job, cuda, known, stored)) = job("") else { return };
+    let Some((mut job, cuda, known, stored)) = job(KEEP, 20_000) else { return };
     for (with, ranks) in [(1, 3), (0, 2)] {
         job.forget();
         job.on = vec![(with, gpu(&job, &cuda))];
@@ -69,7 +71,7 @@ fn ranks_without_a_gpu_beside_one_that_has_it() {
 
 #[test]
 fn a_gpu_lost_on_one_rank_ends_the_job_which_goes_on_elsewhere() {
-    let Some((mut job, cuda, known, stored)) = job("") else { return };
+    let Some((mut job, cuda, known, stored)) = job(KEEP, 20_000) else { return };
     for launch in ["3", "40"] {
         job.forget();
         job.limit = DEATH;

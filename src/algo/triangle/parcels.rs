@@ -1,6 +1,7 @@
 //! Rows that go to a device together: as many blocks as fit, or a part of one that does not.
 
 use crate::graph::catalogue::Catalogue;
+use crate::graph::homes::Size;
 use std::ops::Range;
 
 /// Rows of one block.
@@ -19,7 +20,7 @@ pub struct Piece {
 impl Piece {
     /// Its first row, as an id.
     pub fn first_row(&self, graph: &Catalogue) -> u32 {
-        graph.block(self.block).block().first_row + self.rows.start as u32
+        graph.first_row(self.block) + self.rows.start as u32
     }
 }
 
@@ -58,21 +59,15 @@ impl Parcel {
     }
 }
 
-/// Cuts `blocks` into parcels that fit, as large as possible. `None` if not even one row fits. What fits must fit with
-/// fewer rows, too.
+/// Cuts `blocks` into parcels that fit, as large as possible. `None` if not even one row fits, or one block of a graph that is
+/// on GPUs, whose blocks are not cut. What fits must fit with fewer rows, too.
 pub fn parcels(graph: &Catalogue, blocks: Range<usize>, fits: impl Fn(&Parcel) -> bool) -> Option<Vec<Parcel>> {
     let mut all: Vec<Parcel> = Vec::new();
     let mut open = Parcel::default();
     for block in blocks {
-        let offsets = graph.block(block).block().offsets;
-        let rows = offsets.len() - 1;
-        let piece = |rows: Range<usize>| Piece {
-            block,
-            entries: offsets[rows.start] as usize..offsets[rows.end] as usize,
-            ends_block: rows.end + 1 == offsets.len(),
-            rows,
-        };
-        let whole = piece(0..rows);
+        let Size { rows, entries } = graph.size(block);
+        let (rows, entries) = (rows as usize, entries as usize);
+        let whole = Piece { block, rows: 0..rows, entries: 0..entries, ends_block: true };
         let longer = open.with(&whole);
         if fits(&longer) {
             open = longer;
@@ -86,6 +81,16 @@ pub fn parcels(graph: &Catalogue, blocks: Range<usize>, fits: impl Fn(&Parcel) -
             open = alone;
             continue;
         }
+        if graph.homes().is_some() {
+            return None;
+        }
+        let offsets = graph.block(block).block().offsets;
+        let piece = |rows: Range<usize>| Piece {
+            block,
+            entries: offsets[rows.start] as usize..offsets[rows.end] as usize,
+            ends_block: rows.end + 1 == offsets.len(),
+            rows,
+        };
         let mut start = 0;
         while start < rows {
             let upto = |end| Parcel::default().with(&piece(start..end));

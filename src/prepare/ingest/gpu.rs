@@ -5,9 +5,10 @@ use super::{Counting, Found};
 use crate::config::size;
 use crate::error::{Error, Result};
 use crate::formats::{Edges, Visitor};
-use crate::gpu::{Kernel, Lane, Span, Workspace, sources, span_bytes};
+use crate::gpu::{Beside, Kernel, Lane, Span, Workspace, sources, span_bytes};
 use crate::memory::{Budget, Buffer, at_least};
-use crate::prepare::gpu::narrow;
+use crate::prepare::gpu::{LARGEST_BATCH, narrow};
+use std::ops::Range;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, PoisonError, RwLock};
 
@@ -36,13 +37,16 @@ pub struct Plan {
 /// Counts with a GPU.
 pub struct Counters<'w> {
     lanes: Vec<Counter<'w>>,
-    shared: Arc<Shared>,
+    shared: Arc<Shared<'w>>,
     budget: Budget,
 }
 
-struct Shared {
+struct Shared<'w> {
     count: Kernel,
     carry: Kernel,
+    add: Kernel,
+    /// The GPUs of other ranks.
+    beside: Option<Beside<'w>>,
     degrees: Span<u32>,
     /// Whether ids may come that have no degree for want of memory, and how much there is.
     is_part: bool,
@@ -57,7 +61,7 @@ struct Shared {
 
 /// One thread's part.
 struct Counter<'w> {
-    shared: Arc<Shared>,
+    shared: Arc<Shared<'w>>,
     lane: Lane<'w>,
     raw: Span<u32>,
     told: Span<u32>,
@@ -76,7 +80,7 @@ impl<'w> Counters<'w> {
         // A quarter for batches is more than enough, except where memory is very small.
         let lane = |batch: u64| span_bytes::<u32>(batch) + span_bytes::<u32>(FOUND as u64);
         let lanes = (free / 4 / lane(LEAST_BATCH)).min(most_lanes as u64);
-        let most = (slot / 4).saturating_sub(FOUND as u64) & !1;
+        let most = (slot / 4).saturating_sub(FOUND as u64).min(LARGEST_BATCH) & !1;
         let batch = (free / 4 / lanes.max(1) / 4).saturating_sub(2 * FOUND as u64).clamp(LEAST_BATCH, most) & !63;
         let ids = end.min((free - lanes * lane(batch)) / 4);
         let is_part = ids < end;
@@ -87,9 +91,15 @@ impl<'w> Counters<'w> {
     ///
     /// # Errors
     /// [`Error::Lost`].
-    pub fn new(workspace: &'w mut Workspace, plan: Plan, expected: u64, budget: &Budget) -> Result<Self> {
+    pub fn new(
+        workspace: &'w mut Workspace,
+        plan: Plan,
+        expected: u64,
+        budget: &Budget,
+        beside: Option<Beside<'w>>,
+    ) -> Result<Self> {
         let kernel = |name| workspace.kernel(&sources::INGEST, name);
-        let (count, carry) = (kernel("count_degrees")?, kernel("carry_degrees")?);
+        let (count, carry, add) = (kernel("count_degrees")?, kernel("carry_degrees")?, kernel("add_degrees")?);
         let Workspace { queue, uploader, arena, .. } = workspace;
         let (degrees, carried) = (arena.take_planned(plan.ids)?, arena.take_planned(MOST_CARRIED + 1)?);
         queue.fill(degrees, 0)?;
@@ -97,7 +107,7 @@ impl<'w> Counters<'w> {
         queue.finish()?;
         let (ends, carrying) = (AtomicU64::new(0), RwLock::new(()));
         let (is_part, memory) = (plan.is_part, arena.bytes());
-        let shared = Shared { count, carry, degrees, is_part, memory, carried, expected, ends, carrying };
+        let shared = Shared { count, carry, add, beside, degrees, is_part, memory, carried, expected, ends, carrying };
         let shared = Arc::new(shared);
         let lanes = uploader.lanes()?.into_iter().take(plan.lanes).map(|lane| {
             Ok(Counter {
@@ -137,13 +147,48 @@ impl Counting for Counters<'_> {
     }
 
     fn degrees(&mut self, largest: u32) -> Result<Buffer<u32>> {
-        let len = largest as usize + 1;
-        let mut degrees: Buffer<u32> = self.budget.zeroed(len, super::PURPOSE)?;
-        let chunk = len.div_ceil(self.lanes.len());
+        self.budget.zeroed(largest as usize + 1, super::PURPOSE)
+    }
+
+    fn fetch(&mut self, degrees: &mut [u32]) -> Result<()> {
+        self.receive(degrees, 0)?;
+        for id in self.carried()? {
+            degrees[id as usize] = degrees[id as usize].saturating_add(CARRY);
+        }
+        Ok(())
+    }
+
+    fn reaches_others(&mut self) -> Result<bool> {
+        Ok(self.shared.beside.is_some() && self.carried()?.is_empty())
+    }
+
+    fn sum(&mut self, degrees: &mut [u32], share: Range<usize>) -> Result<()> {
+        let Shared { beside, degrees: counted, add, .. } = &*self.shared;
+        let Some(beside) = beside else { return Err(Error::internal("sum degrees", "no GPUs of other ranks")) };
+        let queue = self.lanes[0].lane.queue();
+        let (at, len) = (4 * share.start as u64, share.len() as u64);
+        let mine = counted.part(share.start as u64..share.end as u64);
+        for rank in (0..beside.comm.ranks()).filter(|&rank| rank != beside.comm.rank()) {
+            // Degrees are the first that every arena gives out.
+            let other = beside.span(rank, at, len, *counted);
+            let arguments = (mine.address(), other.address(), len);
+            // SAFETY: as the kernel declares them. Each rank writes to its own share alone, and only it reads that of others.
+            unsafe { queue.launch(add, queue.grid(len), arguments)? };
+        }
+        queue.finish()?;
+        self.receive(&mut degrees[share.clone()], share.start)
+    }
+}
+
+impl Counters<'_> {
+    /// Copies what was counted of the ids from `first` on.
+    fn receive(&mut self, degrees: &mut [u32], first: usize) -> Result<()> {
+        let chunk = degrees.len().div_ceil(self.lanes.len()).max(1);
         let counted = self.shared.degrees;
         std::thread::scope(|scope| {
             let copies = degrees.chunks_mut(chunk).zip(&mut self.lanes).enumerate().map(|(i, (part, counter))| {
-                let from = counted.part((i * chunk) as u64..(i * chunk + part.len()) as u64);
+                let start = first + i * chunk;
+                let from = counted.part(start as u64..(start + part.len()) as u64);
                 scope.spawn(move || {
                     let mut rest = part;
                     counter.lane.receive(from, 1, |words| {
@@ -156,16 +201,18 @@ impl Counting for Counters<'_> {
             });
             let copies: Vec<_> = copies.collect();
             copies.into_iter().try_for_each(|copy| copy.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic)))
-        })?;
-        if self.shared.ends.load(Ordering::Relaxed) >= CARRY_EVERY {
-            let mut carried = vec![0; MOST_CARRIED as usize + 1];
-            self.lanes[0].lane.queue().read(self.shared.carried, &mut carried)?;
-            let (count, ids) = carried.split_at(1);
-            for &id in &ids[..(count[0] as usize).min(ids.len())] {
-                degrees[id as usize] = degrees[id as usize].saturating_add(CARRY);
-            }
+        })
+    }
+
+    /// Ids from whose degrees [`CARRY`] was taken, each as often as it was.
+    fn carried(&self) -> Result<Vec<u32>> {
+        if self.shared.ends.load(Ordering::Relaxed) < CARRY_EVERY {
+            return Ok(Vec::new());
         }
-        Ok(degrees)
+        let mut carried = vec![0; MOST_CARRIED as usize + 1];
+        self.lanes[0].lane.queue().read(self.shared.carried, &mut carried)?;
+        let (count, ids) = carried.split_at(1);
+        Ok(ids[..(count[0] as usize).min(ids.len())].to_vec())
     }
 }
 

@@ -1,13 +1,15 @@
 //! Filling bins on a GPU: edges go there as they come, and come back as lines of bins.
 #![allow(unsafe_code)] // kernel launches
 
-use super::route::Route;
+use super::route::{Group, Route};
+use super::shelf::{Run, Shelf};
 use super::{LINE, Placing, WORDS, changed};
 use crate::error::Result;
 use crate::formats::{Edges, Visitor};
 use crate::gpu::{Arena, Grid, Kernel, Lane, Source, Span, Workspace, sources, span_bytes};
+use crate::graph;
 use crate::memory::bytes_of;
-use crate::prepare::gpu::narrow;
+use crate::prepare::gpu::{LARGEST_BATCH, narrow};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
@@ -36,6 +38,8 @@ pub struct Placers<'w, 'r, 'p> {
 
 struct Shared<'w, 'r, 'p> {
     route: &'w Route<'r, 'p>,
+    /// Where lines can stay, and which bins in a row are of which rank.
+    shelf: Option<(&'p Shelf, Vec<Group>)>,
     source: &'w str,
     gather: Kernel,
     plan_lines: Kernel,
@@ -105,25 +109,42 @@ fn lane_bytes(batch: u64, gathered: u64, bins: u64) -> u64 {
     span_bytes::<u32>(batch) + span_bytes::<u32>(2 * gathered) + lines + by_bin + rest
 }
 
+/// Edges that stay behind of `bins` bins at most, which should be a small part of what is gathered; words of the largest
+/// batch; and edges that are worth gathering.
+fn largest(slot: u64, bins: u64) -> (u64, u64, u64) {
+    let left = LINE as u64 * bins;
+    let batch = (slot / 4).min(LARGEST_BATCH) & !63;
+    (left, batch, MOST_GATHERED.max(4 * left + batch))
+}
+
+/// Bytes of GPU memory with which all lanes put `edges` edges as fast as they can.
+pub fn ample_bytes(workspace: &Workspace, bins: &graph::layout::Bins, ids: u64, edges: u64) -> u64 {
+    let (lanes, slot) = workspace.uploader.shape();
+    let (count, (_, of_granule)) = (bins.spans.len() as u64, bins.table());
+    let (left, batch, gathered) = largest(slot, count);
+    let each = edges / lanes as u64 + LEAST_BATCH;
+    let (batch, gathered) = (batch.min(2 * each), gathered.min(2 * (left + each)));
+    let tables = span_bytes::<u32>(of_granule.len() as u64) + span_bytes::<u32>(count);
+    span_bytes::<u32>(ids) + tables + lanes as u64 * lane_bytes(batch, gathered, count)
+}
+
 impl<'w, 'r, 'p> Placers<'w, 'r, 'p> {
-    /// Room for the map and some lanes, or nothing if it does not fit.
-    pub fn plan(workspace: &Workspace, route: &Route<'_, '_>, map: &[u32]) -> Option<Plan> {
+    /// Room for the map, unless it is there, and some lanes, or nothing if it does not fit.
+    pub fn plan(workspace: &Workspace, route: &Route<'_, '_>, map: &[u32], there: bool) -> Option<Plan> {
         let (most_lanes, slot) = workspace.uploader.shape();
         let bins = route.bins().spans.len() as u64;
         let (_, of_granule) = route.bins().table();
         let tables = span_bytes::<u32>(of_granule.len() as u64) + span_bytes::<u32>(bins);
-        let free = workspace.arena.free().checked_sub(span_bytes::<u32>(map.len() as u64) + tables)?;
+        let map_bytes = if there { 0 } else { span_bytes::<u32>(map.len() as u64) };
+        let free = workspace.arena.free().checked_sub(map_bytes + tables)?;
         if map.len() as u64 >= u64::from(u32::MAX) {
             return None;
         }
-        // What stays behind of each bin should be a small part of what is gathered.
-        let left = LINE as u64 * bins;
-        let largest_batch = (slot / 4).min(1 << 20) & !63;
+        let (left, largest_batch, most) = largest(slot, bins);
         let fits = |batch: u64, gathered: u64| {
             let lanes = (free / lane_bytes(batch, gathered, bins)).min(most_lanes as u64) as usize;
             (lanes > 0).then_some(Plan { lanes, batch, gathered })
         };
-        let most = MOST_GATHERED.max(4 * left + largest_batch);
         let halves = std::iter::successors(Some(most), |gathered| Some(gathered / 2));
         let mut plans: Vec<Plan> = Vec::new();
         for gathered in halves.take_while(|&gathered| gathered >= left + LEAST_BATCH) {
@@ -143,7 +164,7 @@ impl<'w, 'r, 'p> Placers<'w, 'r, 'p> {
         workspace: &'w mut Workspace,
         plan: Plan,
         route: &'w Route<'r, 'p>,
-        map: &[u32],
+        (map, there): (&[u32], Option<Span<u32>>),
         source: &'w str,
     ) -> Result<Self> {
         let kernel = |name| workspace.kernel(&sources::PARTITION, name);
@@ -154,8 +175,14 @@ impl<'w, 'r, 'p> Placers<'w, 'r, 'p> {
         let wanted = |&bin: &u32| if route.wants(bin as usize) { bin } else { NO_BIN };
         let of_granule: Vec<u32> = of_granule.iter().map(wanted).collect();
         let starts: Vec<u32> = route.bins().spans.iter().map(|span| span.rows.start as u32).collect();
-        let on_gpu = arena.take_planned::<u32>(map.len() as u64)?;
-        uploader.upload(&[(Source::Memory(bytes_of(map)), on_gpu.as_bytes())], &|| Ok(()))?.wait()?;
+        let on_gpu = match there {
+            Some(there) => there,
+            None => {
+                let on_gpu = arena.take_planned::<u32>(map.len() as u64)?;
+                uploader.upload(&[(Source::Memory(bytes_of(map)), on_gpu.as_bytes())], &|| Ok(()))?.wait()?;
+                on_gpu
+            }
+        };
         let tables = [&of_granule, &starts].map(|table| {
             let span = arena.take_planned::<u32>(table.len() as u64)?;
             queue.write(table, span).map(|()| span.address())
@@ -164,7 +191,7 @@ impl<'w, 'r, 'p> Placers<'w, 'r, 'p> {
         let count = route.bins().spans.len() as u32;
         let (of_granule, starts) = (of_granule?, starts?);
         let bins = Bins { map: on_gpu.address(), ids: map.len() as u32, mantissa, of_granule, starts, count };
-        let shared = Shared { route, source, gather, plan_lines, fill_lines, keep_rest, bins };
+        let shared = Shared { route, shelf: route.shelf(), source, gather, plan_lines, fill_lines, keep_rest, bins };
         let shared = Arc::new(shared);
         let lanes = uploader.lanes()?.into_iter().take(plan.lanes).enumerate();
         let placer = |(number, lane)| Placer::new(shared.clone(), lane, number, plan, arena);
@@ -285,21 +312,39 @@ impl<'w, 'r, 'p> Placer<'w, 'r, 'p> {
         if counts[1] != 0 {
             return Err(changed(shared.source));
         }
-        let (mut bin, mut at) = (0, 0);
-        let words = starts[bins as usize] as usize * WORDS;
-        lane.receive(lines.part(0..words as u64), WORDS, |mut words| {
-            while !words.is_empty() {
-                while starts[bin + 1] as usize <= at {
-                    bin += 1;
+        let line = |line: u32| u64::from(line) * WORDS as u64;
+        // What finds no room on the shelves comes to the host.
+        let everything = [(usize::MAX, 0..bins as usize)];
+        let groups = shared.shelf.as_ref().map_or(&everything[..], |(_, groups)| groups);
+        for (owner, group) in groups {
+            let (first, end) = (starts[group.start], starts[group.end]);
+            let run = match &shared.shelf {
+                Some((shelf, _)) => shelf.put(queue, *owner, lines.part(line(first)..line(end)))?,
+                None => Run { first: 0, lines: 0 },
+            };
+            let stays = first + run.lines;
+            for bin in group.clone() {
+                let part = starts[bin]..starts[bin + 1].min(stays);
+                if !part.is_empty() {
+                    let run = Run { first: run.first + part.start - first, lines: part.len() as u32 };
+                    shared.route.shelved(*number, bin, run)?;
                 }
-                let lines = (starts[bin + 1] as usize - at).min(words.len() / WORDS);
-                let (now, later) = words.split_at(lines * WORDS);
-                shared.route.lines(*number, bin, now)?;
-                at += lines;
-                words = later;
             }
-            Ok(())
-        })?;
+            let (mut bin, mut at) = (group.start, stays);
+            lane.receive(lines.part(line(stays)..line(end)), WORDS, |mut words| {
+                while !words.is_empty() {
+                    while starts[bin + 1] <= at {
+                        bin += 1;
+                    }
+                    let lines = ((starts[bin + 1] - at) as usize).min(words.len() / WORDS);
+                    let (now, later) = words.split_at(lines * WORDS);
+                    shared.route.lines(*number, bin, now)?;
+                    at += lines as u32;
+                    words = later;
+                }
+                Ok(())
+            })?;
+        }
         *gathered = (LINE as u64 - 1) * u64::from(bins);
         self.turns += 1;
         self.making += made;
@@ -319,6 +364,8 @@ impl<'w, 'r, 'p> Placer<'w, 'r, 'p> {
     fn finish(mut self) -> Result<u64> {
         self.gather()?;
         let loops = self.loops + self.hand_over(true)?;
+        // What others read on their shelves is there.
+        self.lane.finish()?;
         let Placer { turns, making, storing, lane, .. } = &self;
         let [making, storing, waited] = [*making, *storing, lane.waited()].map(|time| time.as_secs_f64());
         tracing::debug!(turns, making, storing, waited, "a lane's partition");

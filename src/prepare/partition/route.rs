@@ -1,16 +1,20 @@
 //! Where full lines go: into the bins of this rank, or to the rank that has their bin.
 
+use super::shelf::{Run, Shelf};
 use super::{LINE, Line, Partition, Scatter, WORDS};
 use crate::comm::Outbox;
 use crate::error::{Error, Result};
 use crate::graph::layout::{Bins, Layout};
 use crate::graph::order::DegreeRuns;
+use std::ops::Range;
 use std::sync::{Mutex, PoisonError};
 
 /// No rank: the block is stored already.
 pub const NOBODY: u32 = u32::MAX;
 /// Words before the lines of a run in a message: the bin, and how many lines.
 const RUN: usize = 2;
+/// Instead of lines, where they are on the shelf: the first word of a run has this bit.
+const SHELVED: u32 = 1 << 31;
 /// Words of the smallest message.
 pub const LEAST_MESSAGE: usize = RUN + WORDS;
 
@@ -65,6 +69,9 @@ fn expected_edges(layout: &Layout, runs: &DegreeRuns) -> Vec<f64> {
     });
     expected.collect()
 }
+
+/// A rank, and bins in a row that are its.
+pub(super) type Group = (usize, Range<usize>);
 
 /// The ways of lines, for all threads that make them.
 pub struct Route<'r, 'a> {
@@ -134,16 +141,46 @@ impl<'r, 'a> Route<'r, 'a> {
         self.send(lane, bin, words)
     }
 
+    /// Notes lines that were put on the shelf of the rank that has their bin.
+    pub(super) fn shelved(&self, lane: usize, bin: usize, run: Run) -> Result<()> {
+        if self.owners[bin] == self.rank {
+            self.partition.shelve(bin, run);
+            return Ok(());
+        }
+        let to = self.owners[bin] as usize;
+        let mut message = self.messages[to * self.lanes + lane].lock().unwrap_or_else(PoisonError::into_inner);
+        self.make_room(to, &mut message)?;
+        message.extend([bin as u32 | SHELVED, run.lines, run.first]);
+        Ok(())
+    }
+
+    /// The shelf, and which bins in a row are whose.
+    pub(super) fn shelf(&self) -> Option<(&'a Shelf, Vec<Group>)> {
+        let shelf = self.partition.shelf?;
+        let mut bin = 0;
+        let groups = self.owners.chunk_by(|a, b| a == b).map(|group| {
+            bin += group.len();
+            (group[0] as usize, bin - group.len()..bin)
+        });
+        Some((shelf, groups.filter(|&(owner, _)| owner != NOBODY as usize).collect()))
+    }
+
+    /// Sends a message that has no room for a line more.
+    fn make_room(&self, to: usize, message: &mut Vec<u32>) -> Result<()> {
+        if message.len() + LEAST_MESSAGE > self.most {
+            self.outbox.send(to, std::mem::take(message))?;
+        }
+        if message.capacity() == 0 {
+            *message = self.outbox.buffer();
+        }
+        Ok(())
+    }
+
     fn send(&self, lane: usize, bin: usize, mut words: &[u32]) -> Result<()> {
         let to = self.owners[bin] as usize;
         let mut message = self.messages[to * self.lanes + lane].lock().unwrap_or_else(PoisonError::into_inner);
         while !words.is_empty() {
-            if message.len() + LEAST_MESSAGE > self.most {
-                self.outbox.send(to, std::mem::take(&mut *message))?;
-            }
-            if message.capacity() == 0 {
-                *message = self.outbox.buffer();
-            }
+            self.make_room(to, &mut message)?;
             let room = (self.most - message.len() - RUN) / WORDS * WORDS;
             let (now, later) = words.split_at(room.min(words.len()));
             message.extend([bin as u32, (now.len() / WORDS) as u32]);
@@ -176,9 +213,14 @@ impl Partition<'_> {
     pub fn take_message(&self, mut message: &[u32]) -> Result<()> {
         let torn = || Error::internal("take edges of another rank", "a message that is no run of lines");
         while let [bin, lines, rest @ ..] = message {
-            let words = rest.get(..*lines as usize * WORDS).ok_or_else(torn)?;
-            let bin = Some(*bin as usize).filter(|&bin| self.wanted.get(bin) == Some(&true)).ok_or_else(torn)?;
-            self.append_lines(bin, words)?;
+            let shelved = bin & SHELVED != 0;
+            let words = rest.get(..if shelved { 1 } else { *lines as usize * WORDS }).ok_or_else(torn)?;
+            let bin = Some((bin & !SHELVED) as usize);
+            let bin = bin.filter(|&bin| self.wanted.get(bin) == Some(&true)).ok_or_else(torn)?;
+            match shelved {
+                true => self.shelve(bin, Run { first: words[0], lines: *lines }),
+                false => self.append_lines(bin, words)?,
+            }
             message = &rest[words.len()..];
         }
         if message.is_empty() { Ok(()) } else { Err(torn()) }

@@ -1,92 +1,97 @@
-//! Sorted rows in the memory of the bins that they come from, until their block is written.
-//!
-//! An edge takes 6 bytes in a bin and at most 4 in a row, so a block's rows hardly ever need memory of their own: the bins of
-//! other blocks, which wait, are all that a rank holds while it sorts.
+//! Lines that stay in the memory of GPUs, this one's and those of other ranks that it reaches: what fits there is neither
+//! brought to the host nor sent by it. Every rank has a shelf for the lines of its bins, with a part for each rank that fills
+//! it, so that none waits for another.
 
-use super::Partition;
-use crate::memory::discard;
-use std::sync::PoisonError;
+use super::WORDS;
+use crate::error::Result;
+use crate::gpu::{Queue, Span};
+use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 
-/// The lengths of some rows and then their targets, in chunks.
+/// Consecutive lines on the shelf of the rank that has their bin.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Run {
+    /// The first.
+    pub first: u32,
+    /// How many.
+    pub lines: u32,
+}
+
+/// The shelves as one rank knows them.
 #[derive(Debug)]
-pub struct Shelved<'a> {
-    chunks: Vec<&'a mut [u32]>,
-    lengths: usize,
-    targets: usize,
+pub struct Shelf {
+    /// All of this rank's own.
+    lines: Span<u32>,
+    /// By rank, its part of that rank's shelf.
+    parts: Vec<Part>,
+    /// For reading lines back.
+    queue: Queue,
 }
 
-impl<'a> Partition<'a> {
-    /// Copies rows into chunks of bins of `block` that were read; none where there are too few.
-    pub fn shelve(&self, block: usize, lengths: &[u32], targets: &[u32]) -> Option<Shelved<'a>> {
-        let count = (lengths.len() + targets.len()).div_ceil(self.chunk);
-        let mut chunks = {
-            let read = &mut self.pool.lock().unwrap_or_else(PoisonError::into_inner).read[block];
-            // The last ones were used a moment ago.
-            read.split_off(read.len().checked_sub(count)?)
+#[derive(Debug)]
+struct Part {
+    lines: Span<u32>,
+    /// The first of these lines on the whole shelf.
+    first: u64,
+    used: AtomicU64,
+}
+
+impl Shelf {
+    /// Shelves of whole lines, by rank, as rank `rank` of those writes to and reads from them.
+    pub fn new(shelves: &[Span<u32>], rank: usize, queue: Queue) -> Shelf {
+        let ranks = shelves.len() as u64;
+        let part = |shelf: &Span<u32>| {
+            let each = shelf.len() / WORDS as u64 / ranks;
+            let first = each * rank as u64;
+            let words = |line: u64| line * WORDS as u64;
+            Part { lines: shelf.part(words(first)..words(first + each)), first, used: AtomicU64::new(0) }
         };
-        let mut at = 0;
-        for mut words in [lengths, targets] {
-            while !words.is_empty() {
-                let room = &mut chunks[at / self.chunk][at % self.chunk..];
-                let (now, later) = words.split_at(words.len().min(room.len()));
-                room[..now.len()].copy_from_slice(now);
-                (words, at) = (later, at + now.len());
-            }
-        }
-        Some(Shelved { chunks, lengths: lengths.len(), targets: targets.len() })
+        Shelf { lines: shelves[rank], parts: shelves.iter().map(part).collect(), queue }
     }
 
-    /// Gives the memory of block `block` back to the system, once it is written and its rows are no longer needed: all at once, so
-    /// that huge pages go whole.
-    pub fn release(&self, block: usize, rows: Vec<Shelved<'a>>) {
-        let mut chunks = std::mem::take(&mut self.pool.lock().unwrap_or_else(PoisonError::into_inner).read[block]);
-        chunks.extend(rows.into_iter().flat_map(|rows| rows.chunks));
-        discard(chunks);
+    /// Bytes of a shelf of `lines` lines.
+    pub fn bytes(lines: u64) -> u64 {
+        lines * 4 * WORDS as u64
     }
-}
 
-impl Shelved<'_> {
-    /// The rows in pieces, one after the other: lengths, and targets.
-    pub fn pieces(&self) -> impl Iterator<Item = (&[u32], &[u32])> {
-        let (mut lengths, mut targets) = (self.lengths, self.targets);
-        self.chunks.iter().map(move |chunk| {
-            let (first, rest) = chunk.split_at(lengths.min(chunk.len()));
-            let second = &rest[..targets.min(rest.len())];
-            (lengths, targets) = (lengths - first.len(), targets - second.len());
-            (first, second)
-        })
+    /// Queues copies of whole `lines` to the shelf of `rank`: where the first will be, and how many found room.
+    ///
+    /// # Errors
+    /// [`crate::Error::Lost`].
+    pub fn put(&self, queue: &Queue, rank: usize, lines: Span<u32>) -> Result<Run> {
+        let Part { lines: room, first, used } = &self.parts[rank];
+        let (all, wanted) = (room.len() / WORDS as u64, lines.len() / WORDS as u64);
+        let at = used.fetch_add(wanted, Relaxed).min(all);
+        let fit = wanted.min(all - at);
+        let words = WORDS as u64;
+        if fit > 0 {
+            queue.copy(lines.part(0..fit * words), room.part(at * words..(at + fit) * words))?;
+        }
+        Ok(Run { first: (first + at) as u32, lines: fit as u32 })
     }
-}
 
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use crate::graph::layout::Layout;
-    use crate::graph::order::DegreeRuns;
-    use crate::prepare::partition::WORDS;
+    /// This rank's lines, as kernels see them.
+    pub fn lines(&self) -> Span<u32> {
+        self.lines
+    }
 
-    #[test]
-    fn rows_come_back_as_they_were_shelved_and_only_chunks_that_were_read_are_used() {
-        let layout = Layout::with_target(&DegreeRuns::new(vec![(3, 100)]), u64::MAX);
-        let bins = layout.bins(u64::MAX);
-        let folder = tempfile::tempdir().expect("a folder");
-        let mut memory = vec![7; 5 * WORDS];
-        let partition = Partition::new(&bins, &[true], &mut memory, 1, &folder.path().join("spill")).expect("made");
-        let values = |from: u32, len: usize| (from..).take(len).collect::<Vec<u32>>();
-        assert!(partition.shelve(0, &[1], &[2]).is_none(), "no chunk was read yet");
-        let take = || partition.pool.lock().expect("no panic").take(0).expect("a chunk");
-        let read: Vec<_> = (0..5).map(|_| take()).collect();
-        partition.pool.lock().expect("no panic").read[0].extend(read);
-        let mut shelved = Vec::new();
-        for (lengths, targets) in [(WORDS - 1, 2), (0, 0), (WORDS + 3, 0), (0, WORDS)] {
-            let (lengths, targets) = (values(1000, lengths), values(5000, targets));
-            let rows = partition.shelve(0, &lengths, &targets).expect("room");
-            shelved.push((rows, lengths, targets));
+    /// Hands over a run on this rank's own shelf, at most `most` lines at a time. `words` is used for that.
+    ///
+    /// # Errors
+    /// What `each` returned, [`crate::Error::Lost`].
+    pub fn read(
+        &self,
+        run: Run,
+        most: usize,
+        words: &mut Vec<u32>,
+        mut each: impl FnMut(&[u32]) -> Result<()>,
+    ) -> Result<()> {
+        let end = (run.first + run.lines) as usize;
+        for first in (run.first as usize..end).step_by(most.max(1)) {
+            let range = first * WORDS..end.min(first + most.max(1)) * WORDS;
+            words.resize(range.len(), 0);
+            self.queue.read(self.lines.part(range.start as u64..range.end as u64), words)?;
+            each(words)?;
         }
-        assert!(partition.shelve(0, &[1], &[]).is_none(), "all are in use");
-        for (rows, lengths, targets) in &shelved {
-            let (of, at): (Vec<&[u32]>, Vec<&[u32]>) = rows.pieces().unzip();
-            assert_eq!((&of.concat(), &at.concat()), (lengths, targets));
-        }
+        Ok(())
     }
 }

@@ -2,9 +2,11 @@
 //! then, is left to the processor.
 #![allow(unsafe_code)] // kernel launches
 
+pub mod home;
+
 use super::{PartReader, Rows, SortBin, Sorted, Sorter, Sorting};
 use crate::error::Result;
-use crate::gpu::{Arena, Kernel, Lane, Scan, Span, Workspace, sources, span_bytes};
+use crate::gpu::{Arena, Kernel, Lane, Scan, Span, THREADS, Workspace, sources, span_bytes};
 use crate::graph::degrees::Degrees;
 use crate::graph::layout::Bins;
 use crate::prepare::partition::{LINE, WORDS};
@@ -35,6 +37,8 @@ pub struct Sorters<'w> {
 }
 
 struct Kernels {
+    bring_lines: Kernel,
+    place_rows: Kernel,
     count_rows: Kernel,
     fill_rows: Kernel,
     sort_short_rows: Kernel,
@@ -103,6 +107,16 @@ impl Room {
     }
 }
 
+/// What is known of a bin that was sorted.
+struct Told {
+    unit: Bin,
+    /// Edges, repeats included, and without them.
+    edges: u32,
+    distinct: u32,
+    /// How long it took to bring its lines there.
+    uploaded: Duration,
+}
+
 /// One thread's part.
 struct OnGpu<'w> {
     kernels: Arc<Kernels>,
@@ -119,23 +133,30 @@ struct OnGpu<'w> {
 }
 
 impl<'w> Sorters<'w> {
-    /// Room for any of `bins`, or nothing if it does not fit.
-    pub fn plan(workspace: &Workspace, bins: &Bins, rows: u64, threads: usize) -> Option<Plan> {
-        let (most_lanes, _) = workspace.uploader.shape();
-        let most_lanes = most_lanes.min(threads);
+    /// Bytes of GPU memory with which each of `lanes` lanes has room for any of `bins`, of up to `lines` lines.
+    pub fn ample_bytes(bins: &Bins, rows: u64, lines: u64, lanes: usize) -> u64 {
+        span_bytes::<u32>(rows) + lanes as u64 * Room::bytes(lines, bins.most_rows())
+    }
+
+    /// Room for bins of up to `most` lines and for degrees, with a lane or more, or nothing if that does not fit.
+    pub fn plan_all(workspace: &Workspace, bins: &Bins, rows: u64, threads: usize, most: u64) -> Option<Plan> {
+        let free = workspace.arena.free().saturating_sub(span_bytes::<u32>(rows));
+        let lanes = free / Room::bytes(most.max(1), bins.most_rows());
+        let lanes = lanes.min(workspace.uploader.shape().0.min(threads) as u64) as usize;
+        let plan = Plan { lanes, threads, lines: most.max(1), rows: bins.most_rows(), degrees: rows };
+        (lanes > 0 && most < 1 << 24).then_some(plan)
+    }
+
+    /// Room for bins of up to `most` lines, or of as many as any of `bins` takes without repeats, or nothing if that does not fit.
+    pub fn plan(workspace: &Workspace, bins: &Bins, rows: u64, threads: usize, most: u64) -> Option<Plan> {
+        let most_lanes = workspace.uploader.shape().0.min(threads);
         // Every thread that filled bins ended with a line that is not full.
-        let least = bins.largest().div_ceil(LINE as u64) + threads as u64;
+        let least = most.min(bins.largest().div_ceil(LINE as u64) + threads as u64);
         let most_rows = bins.most_rows();
-        // Repeats take room, too.
-        let (ample, free) = (2 * least, workspace.arena.free());
+        let free = workspace.arena.free();
         let fit = |lines: u64, free: u64| (free / Room::bytes(lines, most_rows)).min(most_lanes as u64) as usize;
         let with_degrees = free.saturating_sub(span_bytes::<u32>(rows));
-        let choices = [
-            (2 * ample, rows, with_degrees),
-            (ample, rows, with_degrees),
-            (least, rows, with_degrees),
-            (least, 0, free),
-        ];
+        let choices = [(most, rows, with_degrees), (least, rows, with_degrees), (least, 0, free)];
         let plan = |&(lines, degrees, free): &(u64, u64, u64)| {
             let lanes = fit(lines, free);
             Plan { lanes, threads, lines, rows: most_rows, degrees }
@@ -156,6 +177,8 @@ impl<'w> Sorters<'w> {
     pub fn new(workspace: &'w mut Workspace, plan: Plan) -> Result<Self> {
         let kernel = |name| workspace.kernel(&sources::SORT, name);
         let kernels = Arc::new(Kernels {
+            bring_lines: kernel("bring_lines")?,
+            place_rows: kernel("place_rows")?,
             count_rows: kernel("count_rows")?,
             fill_rows: kernel("fill_rows")?,
             sort_short_rows: kernel("sort_short_rows")?,
@@ -216,11 +239,39 @@ impl Sorting for Sorters<'_> {
 
 impl SortBin for &mut OnGpu<'_> {
     fn sort(&mut self, bin: &PartReader<'_, '_>, first_row: u32, rows: usize, out: &mut Rows) -> Result<Sorted> {
-        let lines = bin.lines();
-        let (room, row_count) = (self.room, rows as u64);
-        if (lines * WORDS) as u64 > room.lines.len() || row_count + 1 > room.ends.len() {
+        let started = Instant::now();
+        let Some(Told { edges, distinct, uploaded, .. }) = self.sort_there(bin, first_row, rows)? else {
             self.left += 1;
             return SortBin::sort(&mut self.processor, bin, first_row, rows, out);
+        };
+        let (room, row_count) = (self.room, rows as u64);
+        let sorted = started.elapsed();
+        let Rows { lengths, targets } = out;
+        lengths.clear();
+        targets.clear();
+        lengths.reserve_exact(rows);
+        targets.reserve_exact(distinct as usize);
+        self.lane.receive(room.lengths.part(0..row_count), 1, |words| {
+            lengths.extend_from_slice(words);
+            Ok(())
+        })?;
+        self.lane.receive(room.out.part(0..distinct.into()), 1, |words| {
+            targets.extend_from_slice(words);
+            Ok(())
+        })?;
+        let times = [uploaded, sorted - uploaded, started.elapsed() - sorted];
+        self.times.iter_mut().zip(times).for_each(|(sum, time)| *sum += time);
+        self.bins += 1;
+        Ok(Sorted { edges: edges.into(), counted: !self.degrees.is_empty() })
+    }
+}
+
+impl OnGpu<'_> {
+    /// Sorts a bin and leaves the rows in the lane's room; nothing if it is too large for that.
+    fn sort_there(&mut self, bin: &PartReader<'_, '_>, first_row: u32, rows: usize) -> Result<Option<Told>> {
+        let (lines, room) = (bin.lines(), self.room);
+        if (lines * WORDS) as u64 > room.lines.len() || rows as u64 + 1 > room.ends.len() {
+            return Ok(None);
         }
         let started = Instant::now();
         self.upload(bin)?;
@@ -243,30 +294,11 @@ impl SortBin for &mut OnGpu<'_> {
         self.launch(unit)?;
         let mut told = [0; WORDS_TOLD];
         self.lane.queue().read(room.words, &mut told)?;
-        let sorted = started.elapsed();
         let [_, _, edges, distinct] = told;
-        let Rows { lengths, targets } = out;
-        lengths.clear();
-        targets.clear();
-        lengths.reserve_exact(rows);
-        targets.reserve_exact(distinct as usize);
-        self.lane.receive(room.lengths.part(0..row_count), 1, |words| {
-            lengths.extend_from_slice(words);
-            Ok(())
-        })?;
-        self.lane.receive(room.out.part(0..distinct.into()), 1, |words| {
-            targets.extend_from_slice(words);
-            Ok(())
-        })?;
-        let times = [uploaded, sorted - uploaded, started.elapsed() - sorted];
-        self.times.iter_mut().zip(times).for_each(|(sum, time)| *sum += time);
-        self.bins += 1;
-        Ok(Sorted { edges: edges.into(), counted: unit.degrees != 0 })
+        Ok(Some(Told { unit, edges, distinct, uploaded }))
     }
-}
 
-impl OnGpu<'_> {
-    /// Copies the lines of a bin to the GPU.
+    /// Copies the lines of a bin to where it is sorted.
     fn upload(&mut self, bin: &PartReader<'_, '_>) -> Result<()> {
         let OnGpu { lane, room, scratch, .. } = self;
         let (mut sent, slot) = (0, lane.slot_words());
@@ -275,7 +307,7 @@ impl OnGpu<'_> {
             sent += lane.filled() as u64;
             lane.pass()
         };
-        bin.for_each_chunk(scratch, |mut words| {
+        bin.for_each_chunk_here(scratch, |mut words| {
             while !words.is_empty() {
                 if lane.put(&mut words, slot)? {
                     send(lane)?;
@@ -283,7 +315,30 @@ impl OnGpu<'_> {
             }
             Ok(())
         })?;
-        if lane.filled() > 0 { send(lane) } else { Ok(()) }
+        if lane.filled() > 0 {
+            send(lane)?;
+        }
+        self.bring(bin, (sent / WORDS as u64) as u32)
+    }
+
+    /// Brings a bin's lines from the shelf, the first to line `at`.
+    fn bring(&mut self, bin: &PartReader<'_, '_>, mut at: u32) -> Result<()> {
+        let OnGpu { lane, room, kernels, .. } = self;
+        let (runs, Some(shelf)) = bin.shelved() else { return Ok(()) };
+        for runs in runs.chunks(lane.slot_words() / 4) {
+            for run in runs {
+                lane.put(&mut &[run.first, at, run.lines, 0][..], usize::MAX)?;
+                at += run.lines;
+            }
+            // A run has a line at least, and that has room for more words of `out` than these, which is not used yet.
+            lane.send(room.out)?;
+            let grid = lane.queue().grid(runs.len() as u64 * u64::from(THREADS));
+            let arguments = (room.out.address(), runs.len() as u32, shelf.lines().address(), room.lines.address());
+            // SAFETY: as the kernel declares them; the runs are this rank's, and end in the room that was looked at before.
+            unsafe { lane.queue().launch(&kernels.bring_lines, grid, arguments)? };
+            lane.pass()?;
+        }
+        Ok(())
     }
 
     fn launch(&self, bin: Bin) -> Result<()> {

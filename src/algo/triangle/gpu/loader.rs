@@ -1,12 +1,12 @@
 //! Copies a front and the partners that pass it into device memory, while others are counted.
 
-use super::homes::Homes;
 use super::pair::Resident;
 use crate::algo::triangle::driver::Work;
 use crate::algo::triangle::parcels::{Parcel, Piece};
 use crate::error::Result;
 use crate::gpu::{Event, Source, Span, Uploader, span_bytes};
 use crate::graph::catalogue::Catalogue;
+use crate::graph::homes::{Home, Homes};
 use std::sync::mpsc::{Receiver, Sender};
 use std::time::Instant;
 
@@ -95,7 +95,7 @@ impl Place {
     /// What is copied there.
     fn parts<'g>(&self, graph: &'g Catalogue, homes: Option<&Homes>, piece: &Piece) -> [(Source<'g>, Span<u8>); 2] {
         let (row, entry) = (piece.rows.start as u64, piece.entries.start as u64);
-        if let Some((offsets, targets)) = homes.map(|homes| homes.of(piece.block)) {
+        if let Some(Home { offsets, targets }) = homes.map(|homes| homes.of(piece.block)) {
             let part = |from: Span<u32>, first: u64, to: Span<u32>| {
                 (Source::Gpu(from.part(first..first + to.len()).as_bytes()), to.as_bytes())
             };

@@ -9,7 +9,7 @@ use crate::gpu::{Event, Grid, Kernel, Queue, Scan, Span, StopFlag, THREADS, Work
 use crate::graph::catalogue::Catalogue;
 use std::ops::Range;
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 // As in kernels/triangle*.
 pub const LONGEST_HEAD: u64 = (1 << 22) - 1;
@@ -168,12 +168,22 @@ pub struct Counting<'c> {
     pub kernels: &'c Kernels,
     pub per_vertex: Option<(&'c [AtomicU64], Span<u64>)>,
     pub stop: &'c (dyn Fn() -> Option<&'static str> + Sync),
+    /// How long the GPU did not wait for copies or turns; it counts since then.
+    pub busy: &'c mut Duration,
+    pub since: Instant,
 }
 
 impl Counting<'_> {
+    /// Waits for what is on its way.
+    pub fn arrived(&mut self, copied: &Event) -> Result<()> {
+        copied.wait()?;
+        self.since = Instant::now();
+        Ok(())
+    }
+
     /// Starts of rows that were just copied count from the start of their block: makes them count from `entry` on.
-    pub fn shift(&self, graph: &Catalogue, piece: &Piece, starts: Span<u32>, entry: u64) -> Result<()> {
-        let base = (entry as u32).wrapping_sub(graph.block(piece.block).block().offsets[piece.rows.start]);
+    pub fn shift(&self, piece: &Piece, starts: Span<u32>, entry: u64) -> Result<()> {
+        let base = (entry as u32).wrapping_sub(piece.entries.start as u32);
         if base == 0 {
             return Ok(());
         }
@@ -268,6 +278,8 @@ impl Counting<'_> {
         self.wait(&self.queue.record()?)?;
         let mut numbers = vec![0u64; counts.len() as usize];
         self.queue.read(counts, &mut numbers)?;
+        let now = Instant::now();
+        *self.busy += now - std::mem::replace(&mut self.since, now);
         Ok(numbers)
     }
 
@@ -281,19 +293,19 @@ impl Counting<'_> {
         }
         (self.stop)().map_or(Ok(()), |reason| Err(Error::Stopped(reason)))
     }
+}
 
-    /// Moves what was counted at each vertex to the host.
-    pub fn add_corners(&self) -> Result<()> {
-        const AT_ONCE: usize = 1 << 14;
-        let Some((counts, span)) = self.per_vertex else { return Ok(()) };
-        let mut some = vec![0; AT_ONCE];
-        for (i, counts) in counts.chunks(AT_ONCE).enumerate() {
-            let some = &mut some[..counts.len()];
-            self.queue.read(span.part((i * AT_ONCE) as u64..u64::MAX), some)?;
-            counts.iter().zip(some).for_each(|(count, more)| {
-                count.fetch_add(*more, Relaxed);
-            });
-        }
-        self.queue.fill(span, 0)
+/// Moves what was counted at each vertex to the host.
+pub fn add_corners(queue: &Queue, corners: Option<(&[AtomicU64], Span<u64>)>) -> Result<()> {
+    const AT_ONCE: usize = 1 << 14;
+    let Some((counts, span)) = corners else { return Ok(()) };
+    let mut some = vec![0; AT_ONCE];
+    for (i, counts) in counts.chunks(AT_ONCE).enumerate() {
+        let some = &mut some[..counts.len()];
+        queue.read(span.part((i * AT_ONCE) as u64..u64::MAX), some)?;
+        counts.iter().zip(some).for_each(|(count, more)| {
+            count.fetch_add(*more, Relaxed);
+        });
     }
+    queue.fill(span, 0)
 }

@@ -1,0 +1,239 @@
+//! Graphs that stay in the memory of GPUs: edges wait there to be sorted, as many as fit, and where all rows fit, too, they are
+//! counted where they were sorted. Nothing of them goes by way of the host, and nothing is stored; so that is for jobs that
+//! do not keep their graph.
+
+use super::build::{Build, Sorting};
+use super::device::InUse;
+use super::ordered::Ordered;
+use super::prepared::Facts;
+use super::session::{Session, Watched};
+use crate::algo::triangle::gpu::Gpu;
+use crate::error::{Error, Result};
+use crate::gpu::{Beside, Source, Span, Workspace};
+use crate::graph::catalogue::Catalogue;
+use crate::graph::homes::{Homes, Size};
+use crate::graph::layout::{Bins, Layout};
+use crate::memory::{bytes_of, numbers_of};
+use crate::prepare::partition::route::NOBODY;
+use crate::prepare::partition::shelf::Shelf;
+use crate::prepare::partition::{LINE, Partition, gpu};
+use crate::prepare::sort::Sorting as _;
+use crate::prepare::sort::gpu::{Plan, Sorters, home};
+use std::ops::Range;
+use std::sync::{MutexGuard, PoisonError};
+
+/// Lanes that sort as fast as any number, where nothing goes by way of the host.
+const LANES: usize = 8;
+
+/// Rows may take this part of a GPU's memory: counting works faster on the more of it. (With two GPUs, of which they would take
+/// two thirds, a graph of scale 29 took 1.93 s where they stayed, and 1.75 s where they came from the host.)
+const PART: u64 = 2;
+
+/// Whose memory is where: the whole arena of this rank, and those of the others.
+struct Arenas<'a> {
+    rank: usize,
+    mine: Span<u32>,
+    beside: Option<Beside<'a>>,
+}
+
+impl Arenas<'_> {
+    fn words(&self, rank: usize, at: u64, words: u64) -> Span<u32> {
+        match self.beside {
+            Some(beside) if rank != self.rank => beside.span(rank, at, words, self.mine),
+            _ => self.mine.part(at / 4..at / 4 + words),
+        }
+    }
+}
+
+/// How bins are sorted into memory of the GPU, for blocks of `most` these sizes.
+pub(super) struct Home {
+    most: Vec<Size>,
+    memory: Span<u32>,
+    plan: Plan,
+}
+
+impl Session {
+    /// The GPU, if all ranks have one and reach those of the others.
+    fn gpus(&self) -> Option<(MutexGuard<'_, Workspace>, Arenas<'_>)> {
+        let InUse { workspace, .. } = self.device.as_ref()?;
+        let beside = self.beside();
+        if beside.is_none() && self.comm.ranks() > 1 {
+            return None;
+        }
+        let workspace = workspace.lock().unwrap_or_else(PoisonError::into_inner);
+        let arenas = Arenas { rank: self.comm.rank(), mine: workspace.arena.words(), beside };
+        Some((workspace, arenas))
+    }
+
+    /// Shelves for the edges of this graph, of which this rank sorts the part that `build` says; as large as what else works on
+    /// the GPU leaves. The map has `ids` ids.
+    ///
+    /// # Errors
+    /// [`crate::Error::Lost`].
+    pub(super) fn shelf(&self, build: &Build<'_>, bins: &Bins, edges: u64, ids: u64) -> Result<Option<Shelf>> {
+        let Some((mut workspace, arenas)) = self.gpus() else { return Ok(None) };
+        let (rank, ranks) = (self.comm.rank(), self.comm.ranks());
+        workspace.arena.reset(0);
+        let arena = &workspace.arena;
+        let each = edges / ranks as u64;
+        let Build { layout, ref builders, .. } = *build;
+        let (placing, rows) = (gpu::ample_bytes(&workspace, bins, ids, each), layout.rows());
+        let mine: Vec<usize> = (0..layout.blocks()).filter(|&b| builders[b] == rank as u32).collect();
+        let bins_here = bins.block_of.iter().filter(|&block| mine.binary_search(block).is_ok()).count();
+        // Every lane of every rank ends with a line that is not full for each bin; and no part is quite what was expected.
+        let lanes = workspace.uploader.shape().0;
+        let ends = lanes * ranks * bins_here;
+        let part = if ranks > 1 { build.part } else { 1.0 };
+        let expected = (edges as f64 * part * 17.0 / 16.0) as u64 / LINE as u64 + (ends + 64 * ranks) as u64;
+        // Rows that could stay come before edges that wait: they are moved more often.
+        let sizes = mine.iter().map(|&b| Size { rows: layout.block(b).len() as u64, entries: 0 });
+        let home = Homes::bytes(sizes) + 4 * LINE as u64 * expected;
+        let largest = bins.largest().div_ceil(LINE as u64) + (lanes * ranks) as u64;
+        let sorting = |lanes| Sorters::ample_bytes(bins, rows, largest, lanes);
+        let (sorting, sorting_home) = (sorting(lanes), sorting(lanes.min(LANES)) + home);
+        let stays = !self.job.keep && self.job.triangle.is_some();
+        let stays = stays && home <= arena.bytes() / PART && sorting_home <= arena.free();
+        let room = arena.free().saturating_sub(placing.max(if stays { sorting_home } else { sorting }));
+        let lines = expected.min(room / Shelf::bytes(1));
+        let taken = workspace.arena.take_last(Shelf::bytes(lines)).map_or(0, |(at, _)| at);
+        let all = self.comm.all_gather(bytes_of(&[taken, lines]));
+        let shelf = |rank: usize| {
+            let place: Vec<u64> = numbers_of(&all[rank]);
+            arenas.words(rank, place[0], Shelf::bytes(place[1]) / 4)
+        };
+        let shelves: Vec<Span<u32>> = (0..ranks).map(shelf).collect();
+        tracing::debug!(lines, expected, "room for edges on the GPU");
+        let queue = workspace.device.queue()?;
+        Ok(Some(Shelf::new(&shelves, rank, queue)))
+    }
+
+    /// Whether ranks gather the map from ids on their GPUs, where it is used, and not in the memory of each: jobs that store
+    /// neither graph nor results by vertex need it nowhere else.
+    pub(super) fn maps_on_gpus(&self) -> bool {
+        self.peers.is_some() && !self.job.keep && self.job.triangle.is_some_and(|table| !table.per_vertex)
+    }
+
+    /// Gathers the map on the GPUs. Where the order is whole already, or one of them has too little memory, there is none: every
+    /// rank has all of it then.
+    ///
+    /// # Errors
+    /// [`crate::Error::Lost`], those of storing the order.
+    pub(super) fn map_on_gpus(
+        &mut self,
+        ordered: &mut Ordered,
+        bins: &Bins,
+        facts: &Facts,
+    ) -> Result<Option<Span<u32>>> {
+        if ordered.order().whole {
+            return Ok(None);
+        }
+        let each = (facts.edges - facts.loops) / self.comm.ranks() as u64;
+        let fits = self.gpus().is_some_and(|(workspace, _)| {
+            gpu::ample_bytes(&workspace, bins, facts.ids, each) <= workspace.arena.bytes()
+                && facts.ids < u32::MAX.into()
+        });
+        let mut all = [u64::from(fits)];
+        self.comm.all_min(&mut all);
+        if all == [0] {
+            ordered.complete(&self.comm);
+            self.store_order(ordered, facts.content)?;
+            return Ok(None);
+        }
+        let nobody = || Error::internal("gather the map on GPUs", "no GPU, where one was found");
+        let (mut workspace, arenas) = self.gpus().ok_or_else(nobody)?;
+        let Workspace { arena, uploader, queue, .. } = &mut *workspace;
+        arena.reset(0);
+        // The first thing in every arena.
+        let map = arena.take_planned::<u32>(facts.ids)?;
+        arena.hold(map.bytes());
+        let share = |rank| self.comm.share_of(rank, facts.ids as usize);
+        let part = |of: Range<usize>| map.part(of.start as u64..of.end as u64);
+        let mine = share(self.comm.rank());
+        let upload = (Source::Memory(bytes_of(&ordered.order().map[mine.clone()])), part(mine).as_bytes());
+        uploader.upload(&[upload], &|| Ok(()))?.wait()?;
+        self.comm.barrier();
+        for rank in (0..self.comm.ranks()).filter(|&rank| rank != self.comm.rank()) {
+            let there = share(rank);
+            queue.copy(arenas.words(rank, 4 * there.start as u64, there.len() as u64), part(there))?;
+        }
+        queue.finish()?;
+        // All have copied before any goes on.
+        self.comm.barrier();
+        Ok(Some(map))
+    }
+
+    /// How bins are sorted so that their rows stay on the GPUs, if all of them fit there and the job is to count them there.
+    pub(super) fn plan_home(&self, build: &Build<'_>, bins: &Bins, partition: &Partition<'_>) -> Option<Home> {
+        let (mut workspace, _) = self.gpus()?;
+        let Build { layout, ref builders, .. } = *build;
+        let lines = partition.lines();
+        let longest = lines.iter().copied().max().unwrap_or(0);
+        let most = home::most_sizes(layout, bins, &lines);
+        let bytes = self.most_at_home(builders, &most);
+        let workspace = &mut *workspace;
+        workspace.arena.hold(0);
+        workspace.arena.reset(0);
+        let memory = workspace.arena.take::<u32>(bytes / 4).filter(|_| bytes <= workspace.arena.bytes() / PART);
+        let plan = memory.and_then(|_| Sorters::plan_all(workspace, bins, layout.rows(), self.threads, longest));
+        // Any block may be needed on any GPU.
+        let mut largest: Vec<u64> = most.iter().map(|size| size.entries).collect();
+        self.comm.all_max(&mut largest);
+        let all: Vec<Size> = most.iter().zip(largest).map(|(size, entries)| Size { entries, ..*size }).collect();
+        let left = workspace.arena.bytes().saturating_sub(bytes);
+        let counted = self.job.triangle.is_some_and(|table| Gpu::counts(layout, &all, left, table.per_vertex));
+        let wanted = !self.job.keep && !builders.contains(&NOBODY);
+        let mut stays = [u64::from(plan.is_some() && counted && wanted)];
+        self.comm.all_min(&mut stays);
+        tracing::debug!(bytes, longest, room = plan.is_some(), counted, stays = stays[0], "rows on the GPU");
+        match (plan, memory, stays) {
+            (Some(plan), Some(memory), [1]) => Some(Home { most, memory, plan }),
+            _ => {
+                workspace.arena.reset(0);
+                None
+            }
+        }
+    }
+
+    /// Bytes of blocks of these sizes on the rank that has most: as much is held on every one, for they cut what they count by
+    /// what is left, and have to cut it alike.
+    fn most_at_home(&self, builders: &[u32], sizes: &[Size]) -> u64 {
+        let mine = sizes.iter().zip(builders).filter(|&(_, &rank)| rank == self.comm.rank() as u32);
+        let mut bytes = [Homes::bytes(mine.map(|(&size, _)| size))];
+        self.comm.all_max(&mut bytes);
+        bytes[0]
+    }
+
+    /// Sorts bins as planned; the graph.
+    ///
+    /// # Errors
+    /// [`crate::Error::Lost`], and of a stop.
+    pub(super) fn sort_at_home(
+        &self,
+        Home { most, memory, plan }: Home,
+        sorting: &Sorting<'_, '_>,
+    ) -> Result<Catalogue> {
+        let nobody = || Error::internal("sort on the GPU", "no GPU, where one was planned with");
+        let (mut workspace, arenas) = self.gpus().ok_or_else(nobody)?;
+        let Sorting { build: Build { layout, builders, .. }, bins, partition, degrees, progress } = *sorting;
+        let wanted: Vec<bool> = builders.iter().map(|&rank| rank == self.comm.rank() as u32).collect();
+        let mut sorters = Sorters::new(&mut workspace, plan)?;
+        let build = home::Build { partition, bins, layout, wanted: &wanted, memory };
+        let mut entries = sorters.keep(&build, &Watched(progress))?;
+        sorters.finish(degrees)?;
+        drop(sorters);
+        self.comm.all_sum(&mut entries);
+        let size = |(most, entries): (&Size, u64)| Size { rows: most.rows, entries };
+        let sizes: Vec<Size> = most.iter().zip(entries).map(size).collect();
+        let homes = Homes::new(&sizes, builders, |rank, at, words| arenas.words(rank as usize, at, words));
+        workspace.arena.let_go();
+        workspace.arena.hold(self.most_at_home(builders, &sizes));
+        Ok(Catalogue::on_gpus(Layout::clone(layout), sizes, homes))
+    }
+
+    /// Gives the memory of the shelf back.
+    pub(super) fn clear_shelf(&self) {
+        if let Some((mut workspace, _)) = self.gpus() {
+            workspace.arena.let_go();
+        }
+    }
+}

@@ -82,6 +82,11 @@ impl Ordered {
         None
     }
 
+    /// Leaves it unstored: nobody will need it any more.
+    pub fn give_up(self) {
+        self.behind.given_up.store(true, Relaxed);
+    }
+
     /// Waits until it is stored.
     ///
     /// # Errors
@@ -95,7 +100,6 @@ impl Ordered {
 
 impl Drop for Ordered {
     fn drop(&mut self) {
-        self.behind.given_up.store(true, Relaxed);
         // What went wrong meanwhile has another cause.
         let _ = self.writing.take().map(JoinHandle::join);
     }

@@ -3,6 +3,7 @@
 use super::graph::{Facts, Graph, Stored};
 use super::lock::{Liveness, Lock};
 use super::manifest::Manifest;
+use super::ordered::Ordered;
 use super::report::{self, Report, Results};
 use super::session::Session;
 use super::{host, log, ranks};
@@ -144,7 +145,7 @@ impl Session {
             self.syncer.wait()?;
         }
         let ended = Instant::now();
-        self.ordered = None;
+        self.ordered.take().into_iter().for_each(Ordered::give_up);
         let dropped = ended.elapsed().as_secs_f64();
         // Nobody reads or writes any more.
         self.comm.barrier();

@@ -102,10 +102,12 @@ fn what_dies_with_rows_on_its_gpu_is_replaced_by_others() {
             assert_eq!(said(&ran, &["rows on the GPU", "stays=1"]), ranks, "{}", ran.err);
             same_files(how, &files(&job.place.workdir(), &["out"]), &BTreeMap::new());
             on_gpus(&mut job, &cuda, then, "");
-            let ran = match device {
+            let go_on = || match device {
                 "gpu" => run(&job, then, 16 << 10, &[]),
                 _ => job.run(then, &["--quiet", "--set", "run.device=cpu"]),
             };
+            // The launcher may have ended a moment before the last rank.
+            let ran = (0..50).map(|_| go_on()).find(|ran| ran.code != 5).expect("ranks that are gone");
             assert_eq!(ran.code, 0, "{then} ranks: {}", ran.err);
             let report = job.place.read_report();
             assert_eq!(answer(&report), answer(&known), "{ranks} ranks, then {then} on {device}");

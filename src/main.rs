@@ -24,16 +24,15 @@ fn dispatch(command: Command) -> Result<()> {
         Command::Run(args) => {
             // SAFETY: nothing was started before this.
             let several = unsafe { comm::shorten_start() };
+            // What is wrong with it is said by one rank, once they have met.
+            let job = gpugraph::config::load(&args.job, &args.set);
             // CUDA starts while MPI does.
-            if several && let Ok(job) = gpugraph::config::load(&args.job, &args.set) {
-                job::device::wake(&job);
-            }
+            job.iter().filter(|_| several).for_each(job::device::wake);
             let started = Instant::now();
             let comm = Comm::open()?;
             job::log::init(args.log_format, args.quiet, comm.leads());
             tracing::debug!(ranks = comm.ranks(), seconds = started.elapsed().as_secs_f64(), "ranks have met");
-            let job = gpugraph::config::load(&args.job, &args.set)?;
-            let report = job::run::run(job, args.fresh, &comm)?;
+            let report = job::run::run(job?, args.fresh, &comm)?;
             if comm.leads() {
                 // The answer stands in report.json: a reader that went away is no reason to fail.
                 let _ = writeln!(std::io::stdout(), "{}", report.results);

@@ -144,18 +144,13 @@ impl Session {
         if self.job.keep {
             self.syncer.wait()?;
         }
-        let ended = Instant::now();
         self.ordered.take().into_iter().for_each(Ordered::give_up);
-        let dropped = ended.elapsed().as_secs_f64();
         // Nobody reads or writes any more.
         self.comm.barrier();
         if self.comm.leads() && !self.job.keep && !prepared_elsewhere {
             super::clean::intermediates(&self.job.workdir)?;
         }
-        let cleaned = ended.elapsed().as_secs_f64();
-        let report = self.report(started, &facts, &stored, blocks, Results { triangle });
-        tracing::debug!(dropped, cleaned, reported = ended.elapsed().as_secs_f64(), "the end");
-        report
+        self.report(started, &facts, &stored, blocks, Results { triangle })
     }
 
     fn report(

@@ -53,9 +53,14 @@ impl Sorters<'_> {
             mine: (0..bins.spans.len()).filter(|&bin| wanted[bins.block_of[bin]]).collect(),
             offsets,
             next: AtomicUsize::new(0),
-            turn: Mutex::new(Turn { next: 0, block: None, targets: end, failed: false }),
+            turn: Mutex::new(Turn {
+                next: 0,
+                block: None,
+                targets: end,
+                entries: vec![0; layout.blocks()],
+                failed: false,
+            }),
             moved: Condvar::new(),
-            entries: Mutex::new(vec![0; layout.blocks()]),
         };
         std::thread::scope(|scope| {
             let lanes = self.lanes.iter_mut().map(|lane| {
@@ -70,7 +75,7 @@ impl Sorters<'_> {
             let lanes: Vec<_> = lanes.collect();
             lanes.into_iter().try_for_each(|lane| lane.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic)))
         })?;
-        Ok(shared.entries.into_inner().unwrap_or_else(PoisonError::into_inner))
+        Ok(shared.turn.into_inner().unwrap_or_else(PoisonError::into_inner).entries)
     }
 }
 
@@ -84,7 +89,6 @@ struct Shared<'a, 'p> {
     next: AtomicUsize,
     turn: Mutex<Turn>,
     moved: Condvar,
-    entries: Mutex<Vec<u64>>,
 }
 
 /// Which bin of `mine` gets its place next: how many entries those before it have is known once they are sorted.
@@ -94,6 +98,8 @@ struct Turn {
     block: Option<usize>,
     /// Byte of the memory where that block's targets begin.
     targets: u64,
+    /// By block, entries that have their place.
+    entries: Vec<u64>,
     failed: bool,
 }
 
@@ -139,13 +145,12 @@ impl Shared<'_, '_> {
         if turn.failed {
             return None;
         }
-        let mut all = self.entries.lock().unwrap_or_else(PoisonError::into_inner);
         if let Some(last) = turn.block.replace(block).filter(|&last| last != block) {
-            turn.targets += span_bytes::<u32>(all[last]);
+            turn.targets += span_bytes::<u32>(turn.entries[last]);
             self.build.partition.release(last, Vec::new());
         }
-        let before = all[block];
-        all[block] += entries;
+        let before = turn.entries[block];
+        turn.entries[block] += entries;
         turn.next += 1;
         self.moved.notify_all();
         Some(Place { targets: turn.targets + 4 * before, before })

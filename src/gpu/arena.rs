@@ -104,7 +104,7 @@ impl Arena {
 
     /// Holds the first `bytes` bytes that are given out until [`Self::let_go`].
     pub fn hold(&mut self, bytes: u64) {
-        self.held = bytes.min(self.used);
+        self.held = bytes.next_multiple_of(ALIGN).min(self.used);
     }
 
     /// Gives out the last `bytes` bytes of what is free until [`Self::let_go`]: the byte of the arena at which they begin, and
@@ -131,6 +131,7 @@ impl Arena {
         if bytes > self.free() {
             return None;
         }
+        debug_assert!(self.used.is_multiple_of(ALIGN), "a part of the arena that kernels can't read");
         let start = self.start + self.used;
         self.used += bytes;
         Some(Span { start, len, element: PhantomData })
@@ -184,7 +185,7 @@ impl<T> Default for Span<T> {
 }
 
 impl<T> Span<T> {
-    pub(super) fn at(start: u64, len: u64) -> Span<T> {
+    pub(crate) fn at(start: u64, len: u64) -> Span<T> {
         Span { start, len, element: PhantomData }
     }
 

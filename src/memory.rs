@@ -7,6 +7,7 @@
 
 mod bytes;
 mod pages;
+mod process;
 
 use crate::config::size;
 use crate::error::{Error, Result};
@@ -17,6 +18,7 @@ use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
 
 pub use bytes::{Number, bytes_of, bytes_of_mut, numbers_of};
 pub use pages::{discard, populate};
+pub use process::Process;
 
 /// Bytes set aside for the process itself.
 pub const BASE: u64 = 24 << 20;

@@ -1,5 +1,5 @@
-//! Graphs that stay in a GPU's memory, of jobs that keep none: edges wait there to be sorted, as many as fit, and rows are counted
-//! where they were sorted, if all fit. What does not fit goes by way of the host. It is all the same to the answer.
+//! Graphs that stay in memory, of jobs that keep none: edges wait in that of a GPU to be sorted, as many as fit, and rows are counted
+//! where they were sorted, if all fit, else from the host's memory. What does not fit goes to files. It is all the same to the answer.
 
 mod support;
 
@@ -18,6 +18,17 @@ fn stayed(ran: &Ran) -> (bool, u64, u64) {
         rest.split_whitespace().next().and_then(|number| number.parse().ok()).expect("a number")
     };
     (ran.err.contains("rows on the GPU") && ran.err.contains("stays=1"), number("lines="), number("expected="))
+}
+
+/// Whether rows stayed in the host's memory.
+fn held(ran: &Ran) -> bool {
+    ran.err.lines().any(|line| line.contains("rows in memory") && line.contains("held=1"))
+}
+
+/// Bytes of blocks that went to files.
+fn written(report: &Value) -> u64 {
+    let sort = report["stages"].as_array().and_then(|stages| stages.iter().find(|stage| stage["name"] == "sort"));
+    number(sort.expect("a stage"), "written")
 }
 
 /// A job from its start, with its log, in `memory` of the GPU.
@@ -65,6 +76,10 @@ fn gpu_rows_stay_where_there_is_room_and_the_answer_is_the_same() {
             assert!(here == columns, "results per vertex with {memory}, seed {seed}");
             let (rows, lines, expected) = stayed(&ran);
             found[usize::from(rows)][usize::from(lines > 0) + usize::from(lines == expected)] += 1;
+            // Degrees and counts at vertices are in files at any rate.
+            let stored = written(&report) > 4 * number(&report, "graph.edges");
+            assert_eq!(held(&ran), !rows && keep == "job.keep=false", "with {memory}, seed {seed}: {}", ran.err);
+            assert_eq!(stored, keep == "job.keep=true", "with {memory}, seed {seed}");
         }
     }
     println!("none, some and all edges on the GPU, without rows and with them: {found:?}");
@@ -94,8 +109,7 @@ fn gpu_trials_of_a_graph_that_stays_agree_and_nothing_is_stored() {
     assert!(stayed(&ran).0, "{}", ran.err);
     assert_eq!(triangles(&report), oracle(900, &edges).0);
     assert_eq!(report["results"]["triangle"]["trials"].as_array().map(Vec::len), Some(3));
-    let sort = report["stages"].as_array().and_then(|stages| stages.iter().find(|stage| stage["name"] == "sort"));
-    assert_eq!(number(sort.expect("a stage"), "written"), 0);
+    assert_eq!(written(&report), 0);
     // It is done, and says so without the graph.
     let again = gpu.run(&[], &[GPU, "run.trials=3", "limits.gpu_memory=64MiB"]).expect(0);
     assert!(again.err.is_empty() || again.err.contains("done already"), "{}", again.err);
@@ -116,7 +130,8 @@ fn gpu_a_graph_that_is_kept_is_stored() {
     gpu.with(&[], &["verify", "job.toml"]).expect(0);
 }
 
-/// What was counted before a kill is not counted again; the graph is made anew, on either device.
+/// What was counted before a kill is not counted again; the graph is made anew, on either device, and stored this time: a job that was
+/// killed once may be again.
 #[test]
 fn gpu_a_killed_job_prepares_anew_and_goes_on() {
     if !cfg!(feature = "failpoints") {
@@ -128,13 +143,16 @@ fn gpu_a_killed_job_prepares_anew_and_goes_on() {
     gpu.job(&edges, "[limits]\nthreads = 2\n");
     let (ran, whole, _) = run(&gpu, "64MiB", &[]);
     assert!(stayed(&ran).0 && number(&whole, "results.triangle.units") >= 3, "{whole:#}");
-    for second in ["run.device=cpu", GPU] {
+    for (second, memory) in [("run.device=cpu", "64MiB"), (GPU, "64MiB"), (GPU, "2MiB")] {
         gpu.forget();
-        let set = [GPU, "limits.gpu_memory=64MiB"];
+        let memory = format!("limits.gpu_memory={memory}");
+        let set = [GPU, &memory];
         gpu.run(&[("GPUGRAPH_FAILPOINTS", "unit.done=2:kill")], &set).expect(137);
         assert_eq!(blocks(&gpu), 0);
         let hits = gpu.place.path("hits");
-        gpu.run(&[("GPUGRAPH_FAILPOINTS_COUNT", hits.to_str().expect("text"))], &[second]).expect(0);
+        let log = [("GPUGRAPH_FAILPOINTS_COUNT", hits.to_str().expect("text")), ("GPUGRAPH_LOG", "debug")];
+        let ran = gpu.run(&log, &[second, &memory]).expect(0);
+        assert!(!ran.err.contains("stays=1") && !held(&ran), "{}", ran.err);
         let report = gpu.place.read_report();
         assert_eq!(answer(&report), answer(&whole), "on {second}");
         // The order of vertices is stored meanwhile, or is not yet.

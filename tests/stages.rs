@@ -155,7 +155,7 @@ fn prepare(folder: &Path, input: &Input, how: How) -> (Vec<Vec<u32>>, Vec<u32>, 
     assert_eq!(built.entries, catalogue.edges());
     let mut rows = Vec::new();
     for b in 0..catalogue.len() {
-        let block = catalogue.block(b).block();
+        let block = catalogue.block(b);
         assert_eq!(block.first_row as usize, rows.len());
         rows.extend((0..block.rows()).map(|r| block.row(r).to_vec()));
     }

@@ -23,6 +23,7 @@ mod launch;
 pub use death::{end_with, report_panics};
 pub use exchange::{Exchanged, Outbox, Shape};
 pub use launch::shorten_start;
+pub use mpi::Marks;
 
 use crate::error::Result;
 use crate::memory::{Number, bytes_of, numbers_of};
@@ -294,6 +295,14 @@ impl Comm {
         match self {
             Comm::Solo => exchange::alone(shape, work, &take),
             Comm::Mpi(ranks) => ranks.exchange(shape, work, &take),
+        }
+    }
+
+    /// `numbers` numbers that this rank shows all others; none, on all of them, where ranks share no memory. Collective.
+    pub fn marks(&self, numbers: usize) -> Option<Marks> {
+        match self {
+            Comm::Solo => None,
+            Comm::Mpi(ranks) => Marks::open(ranks, numbers),
         }
     }
 

@@ -6,9 +6,11 @@ use super::device::Device;
 use super::program::Kernel;
 use crate::error::Result;
 use crate::memory::Plain;
+use cudarc::driver::sys::CUevent_flags;
 use cudarc::driver::{CudaEvent, CudaStream, result};
 use std::ffi::c_void;
 use std::sync::Arc;
+use std::time::Duration;
 
 /// A queue of work.
 #[derive(Debug)]
@@ -188,6 +190,16 @@ impl Queue {
         Ok(Event { device: self.device.clone(), event })
     }
 
+    /// Marks this place of the queue; [`Event::until`] tells when it was reached.
+    ///
+    /// # Errors
+    /// [`crate::Error::Lost`].
+    pub fn record_timed(&self) -> Result<Event> {
+        let event = self.stream.record_event(Some(CUevent_flags::CU_EVENT_DEFAULT));
+        let event = event.map_err(|e| self.device.lost("mark a place in a queue", e))?;
+        Ok(Event { device: self.device.clone(), event })
+    }
+
     /// Marks this place of the queue with an event that was used before.
     ///
     /// # Errors
@@ -225,6 +237,15 @@ impl Event {
     pub fn is_done(&self) -> Result<bool> {
         self.device.context().bind_to_thread().map_err(|e| self.device.lost("take a thread", e))?;
         self.event.try_is_complete().map_err(|e| self.device.lost("compute", e))
+    }
+
+    /// From this event to `later`, both of [`Queue::record_timed`], once both are done.
+    ///
+    /// # Errors
+    /// [`crate::Error::Lost`] for whatever went wrong on the device.
+    pub fn until(&self, later: &Event) -> Result<Duration> {
+        let milliseconds = self.event.elapsed_ms(&later.event).map_err(|e| self.device.lost("compute", e))?;
+        Ok(Duration::from_secs_f32((milliseconds / 1000.0).max(0.0)))
     }
 
     /// Waits until everything before it is done.

@@ -9,7 +9,7 @@ use super::device::Device;
 use super::lane;
 use super::queue::{Event, Queue};
 use crate::error::{Error, Result};
-use crate::memory::{Budget, Buffer};
+use crate::memory::{Budget, Buffer, Process};
 use cudarc::driver::sys;
 use rayon::prelude::*;
 use rayon::{ThreadPool, ThreadPoolBuilder};
@@ -110,6 +110,15 @@ pub enum Source<'s> {
         /// Number of bytes.
         bytes: u64,
     },
+    /// `bytes` bytes of another process, from this address on.
+    Process {
+        /// The process.
+        process: Process,
+        /// The address there.
+        start: u64,
+        /// Number of bytes.
+        bytes: u64,
+    },
     /// In the memory of a GPU, this one or another.
     Gpu(Span<u8>),
 }
@@ -118,17 +127,18 @@ impl<'s> Source<'s> {
     fn len(self) -> u64 {
         match self {
             Source::Memory(bytes) => bytes.len() as u64,
-            Source::File { bytes, .. } => bytes,
+            Source::File { bytes, .. } | Source::Process { bytes, .. } => bytes,
             Source::Gpu(span) => span.len(),
         }
     }
 
     /// Its bytes from `at` on, `len` of them or as many as there are.
-    fn piece(self, at: u64, len: u64) -> Source<'s> {
+    pub fn piece(self, at: u64, len: u64) -> Source<'s> {
         let len = len.min(self.len() - at);
         match self {
             Source::Memory(bytes) => Source::Memory(&bytes[at as usize..(at + len) as usize]),
             Source::File { path, start, .. } => Source::File { path, start: start + at, bytes: len },
+            Source::Process { process, start, .. } => Source::Process { process, start: start + at, bytes: len },
             Source::Gpu(span) => Source::Gpu(span.part(at..at + len)),
         }
     }
@@ -140,6 +150,10 @@ impl<'s> Source<'s> {
                 let read = File::open(path).and_then(|file| file.read_exact_at(to, start));
                 read.map_err(|e| Error::io("read", path, e))?;
             }
+            Source::Process { process, start, .. } => {
+                let gone = |e| Error::Lost(format!("the memory of another rank can't be read: {e}"));
+                process.read(start, to).map_err(gone)?;
+            }
             Source::Gpu(_) => return Err(Error::internal("copy to a GPU", "what is on one passes the host")),
         }
         Ok(())
@@ -150,6 +164,9 @@ impl<'s> Source<'s> {
 const SLOT: usize = 4 << 20;
 /// Slots of each thread: one is filled while others are copied from.
 const SLOTS: usize = 3;
+/// Copies that go on beside kernels take turns with these queues. A GPU works on 8 at once; the more there are, the more of
+/// them wait behind a kernel that has nothing to do with them.
+const UPLOAD_QUEUES: usize = 3;
 /// More threads copy no faster.
 const MOST_THREADS: usize = 16;
 
@@ -157,6 +174,8 @@ const MOST_THREADS: usize = 16;
 #[derive(Debug)]
 pub struct Uploader {
     lanes: Vec<Lane>,
+    /// One for each lane.
+    queues: Vec<Queue>,
     /// Where the lanes meet.
     meeting: Queue,
     pinned: Pinned,
@@ -167,7 +186,6 @@ pub struct Uploader {
 /// What one thread copies with.
 #[derive(Debug)]
 struct Lane {
-    queue: Queue,
     /// When each slot was copied from. Made once: making an event takes longer than the copy of a small piece.
     copied: Vec<Event>,
     /// When all that was queued is done.
@@ -187,16 +205,17 @@ impl Uploader {
     pub fn new(device: &Device, threads: usize, budget: &Budget) -> Result<Uploader> {
         let pinned = Pinned::new(device, Self::bytes(threads, budget.limit()) as usize, budget)?;
         let threads = threads.clamp(1, MOST_THREADS);
-        let lane = |_| -> Result<Lane> {
-            let queue = device.queue()?;
+        let meeting = device.queue()?;
+        let queues = (0..threads).map(|_| device.queue()).collect::<Result<Vec<_>>>()?;
+        let lane = |queue: &Queue| -> Result<Lane> {
             let copied = (0..SLOTS).map(|_| queue.record()).collect::<Result<_>>()?;
-            Ok(Lane { done: queue.record()?, copied, queue })
+            Ok(Lane { done: queue.record()?, copied })
         };
-        let lanes = (0..threads).map(lane).collect::<Result<_>>()?;
+        let lanes = queues.iter().map(lane).collect::<Result<_>>()?;
         let pool = ThreadPoolBuilder::new().num_threads(threads).thread_name(|i| format!("upload {i}")).build();
         let no_threads = |e| Error::io("start threads to copy to the GPU", "threads", std::io::Error::other(e));
-        let (meeting, pool) = (device.queue()?, pool.map_err(no_threads)?);
-        Ok(Uploader { lanes, meeting, pinned, slot: slot(budget.limit()), pool })
+        let pool = pool.map_err(no_threads)?;
+        Ok(Uploader { lanes, queues, meeting, pinned, slot: slot(budget.limit()), pool })
     }
 
     /// The threads' queues and slots, for work that brings its own data and takes results away.
@@ -208,11 +227,9 @@ impl Uploader {
         let words = self.slot / 4;
         // SAFETY: any bytes are words, and pinned memory starts at a page.
         let (_, memory, _) = unsafe { self.pinned.bytes_mut().align_to_mut::<u32>() };
-        let lanes = self
-            .lanes
-            .iter()
-            .zip(memory.chunks_mut(SLOTS * words))
-            .map(|(lane, slots)| lane::Lane::new(&lane.queue, slots.chunks_mut(words).zip(&lane.copied)));
+        let lanes = self.lanes.iter().zip(&self.queues).zip(memory.chunks_mut(SLOTS * words));
+        let lanes =
+            lanes.map(|((lane, queue), slots)| lane::Lane::new(queue, slots.chunks_mut(words).zip(&lane.copied)));
         Ok(lanes.collect())
     }
 
@@ -248,20 +265,25 @@ impl Uploader {
         let lanes = self.lanes.iter_mut().zip(self.pinned.bytes_mut().chunks_mut(SLOTS * self.slot)).take(pieces.len());
         let lanes: Vec<(&mut Lane, &mut [u8])> = lanes.collect();
         let busy = lanes.len();
-        let work = |(lane, memory): (&mut Lane, &mut [u8])| lane.copy(memory, slot as usize, &pieces, &next, go_on);
+        let queues = &self.queues[..self.queues.len().min(UPLOAD_QUEUES)];
+        let work = |(i, (lane, memory)): (usize, (&mut Lane, &mut [u8]))| {
+            lane.copy(&queues[i % queues.len()], memory, slot as usize, &pieces, &next, go_on)
+        };
         // The first error is the one that counts.
-        let ends: Vec<Result<()>> = self.pool.install(|| lanes.into_par_iter().with_max_len(1).map(work).collect());
+        let lanes = lanes.into_par_iter().with_max_len(1).enumerate();
+        let ends: Vec<Result<()>> = self.pool.install(|| lanes.map(work).collect());
         ends.into_iter().collect::<Result<()>>()?;
         self.lanes.iter().take(busy).try_for_each(|lane| self.meeting.after(&lane.done))?;
         self.meeting.record()
     }
 
-    /// Waits until all that was read is there.
+    /// Waits until all is there.
     ///
     /// # Errors
     /// [`Error::Lost`].
     pub fn finish(&mut self) -> Result<()> {
-        self.lanes.iter().try_for_each(|lane| lane.queue.finish())
+        self.queues.iter().try_for_each(Queue::finish)?;
+        self.meeting.finish()
     }
 }
 
@@ -281,6 +303,7 @@ fn slot(limit: u64) -> usize {
 impl Lane {
     fn copy(
         &mut self,
+        queue: &Queue,
         memory: &mut [u8],
         slot: usize,
         pieces: &[(Source<'_>, Span<u8>)],
@@ -294,9 +317,9 @@ impl Lane {
             copied.wait()?;
             piece.read(slot)?;
             // SAFETY: the slot is not touched before `copied` says so, and not unpinned before the queue is finished.
-            unsafe { self.queue.upload(slot, to)? };
-            self.queue.mark(copied)?;
+            unsafe { queue.upload(slot, to)? };
+            queue.mark(copied)?;
         }
-        self.queue.mark(&self.done)
+        queue.mark(&self.done)
     }
 }

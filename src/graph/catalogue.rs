@@ -1,9 +1,12 @@
-//! A prepared graph: all its blocks, opened, or in the memory of GPUs.
+//! A prepared graph: all its blocks, in files, in memory, or in the memory of GPUs.
 
+use super::csr::Block;
+use super::held::{Held, Lent};
 use super::homes::{Homes, Size};
 use super::layout::Layout;
 use super::stored::{StoredBlock, body_bytes};
 use crate::error::Result;
+use rayon::prelude::*;
 use std::path::Path;
 
 /// The blocks of a graph in order.
@@ -20,6 +23,7 @@ pub struct Catalogue {
 #[derive(Debug)]
 enum Blocks {
     Stored(Vec<StoredBlock>),
+    InMemory(Vec<Held>),
     OnGpus(Homes),
 }
 
@@ -31,12 +35,13 @@ impl Catalogue {
     pub fn open(folder: &Path, key: u64, layout: Layout) -> Result<Self> {
         let blocks = (0..layout.blocks()).map(|b| StoredBlock::open(folder, key, b, &layout.block(b)));
         let blocks = blocks.collect::<Result<Vec<_>>>()?;
-        let size = |block: &StoredBlock| {
-            let block = block.block();
-            Size { rows: block.rows() as u64, entries: block.targets.len() as u64 }
-        };
-        let sizes = blocks.iter().map(size).collect();
+        let sizes = blocks.iter().map(|block| size_of(block.block())).collect();
         Ok(Catalogue { first_rows: first_rows(&layout), sizes, blocks: Blocks::Stored(blocks), layout })
+    }
+
+    /// A graph whose blocks, of these sizes, are in the memory of this process, or of others of this machine, and nowhere else.
+    pub fn in_memory(layout: Layout, sizes: Vec<Size>, blocks: Vec<Held>) -> Self {
+        Catalogue { first_rows: first_rows(&layout), sizes, blocks: Blocks::InMemory(blocks), layout }
     }
 
     /// A graph whose blocks, of these sizes, are in the memory of GPUs and nowhere else.
@@ -48,13 +53,41 @@ impl Catalogue {
     pub fn homes(&self) -> Option<&Homes> {
         match &self.blocks {
             Blocks::OnGpus(homes) => Some(homes),
-            Blocks::Stored(_) => None,
+            Blocks::Stored(_) | Blocks::InMemory(_) => None,
         }
     }
 
-    /// Block `b` of a graph that is stored. One that is on GPUs has none: [`Self::homes`] tells.
-    pub fn block(&self, b: usize) -> &StoredBlock {
-        &self.stored()[b]
+    /// Whether this process has all blocks, in files or in memory.
+    pub fn is_here(&self) -> bool {
+        match &self.blocks {
+            Blocks::Stored(_) => true,
+            Blocks::InMemory(blocks) => blocks.iter().all(|block| matches!(block, Held::Here(_))),
+            Blocks::OnGpus(_) => false,
+        }
+    }
+
+    /// Block `b`. Of a graph that [is not here](Self::is_here) there may be none.
+    pub fn block(&self, b: usize) -> Block<'_> {
+        match self.rows(b) {
+            Rows::Here(block) => block,
+            _ => self.stored()[b].block(),
+        }
+    }
+
+    /// Where block `b` of a graph that is not on GPUs lies.
+    pub fn rows(&self, b: usize) -> Rows<'_> {
+        match &self.blocks {
+            Blocks::InMemory(blocks) => match &blocks[b] {
+                Held::Here(block) => Rows::Here(block.block()),
+                &Held::There(lent) => Rows::There(lent),
+            },
+            _ => Rows::InFile(&self.stored()[b]),
+        }
+    }
+
+    /// Lets go of the pages of block `b` that were read, if it is in a file.
+    pub fn release(&self, b: usize) {
+        self.stored().get(b).into_iter().for_each(StoredBlock::release);
     }
 
     /// Rows and entries of block `b`.
@@ -84,19 +117,25 @@ impl Catalogue {
 
     /// Bytes of all blocks.
     pub fn bytes(&self) -> u64 {
-        self.sizes.iter().map(|size| body_bytes(size.rows, size.entries)).sum()
+        (0..self.len()).map(|b| self.bytes_of(b)).sum()
+    }
+
+    /// Bytes of block `b`.
+    pub fn bytes_of(&self, b: usize) -> u64 {
+        body_bytes(self.sizes[b].rows, self.sizes[b].entries)
     }
 
     fn stored(&self) -> &[StoredBlock] {
         match &self.blocks {
             Blocks::Stored(blocks) => blocks,
-            Blocks::OnGpus(_) => &[],
+            Blocks::OnGpus(_) | Blocks::InMemory(_) => &[],
         }
     }
 
     /// Entries of the largest block, rows of the one with most, and the longest row.
     pub fn extremes(&self) -> Extremes {
-        self.stored().iter().map(StoredBlock::block).fold(Extremes::default(), |e, block| Extremes {
+        let here = if self.is_here() { self.len() } else { 0 };
+        (0..here).map(|b| self.block(b)).fold(Extremes::default(), |e, block| Extremes {
             entries: e.entries.max(block.targets.len() as u64),
             rows: e.rows.max(block.rows() as u64),
             row: e.row.max(block.offsets.windows(2).map(|w| u64::from(w[1] - w[0])).max().unwrap_or(0)),
@@ -117,8 +156,32 @@ impl Catalogue {
     }
 }
 
+impl Drop for Catalogue {
+    /// Gigabytes go back to the system by all threads at once.
+    fn drop(&mut self) {
+        if let Blocks::InMemory(blocks) = &mut self.blocks {
+            std::mem::take(blocks).into_par_iter().for_each(drop);
+        }
+    }
+}
+
+fn size_of(block: Block<'_>) -> Size {
+    Size { rows: block.rows() as u64, entries: block.targets.len() as u64 }
+}
+
 fn first_rows(layout: &Layout) -> Vec<u32> {
     (0..layout.blocks()).map(|b| layout.block(b).rows.start as u32).collect()
+}
+
+/// Where the rows of a block are.
+#[derive(Debug)]
+pub enum Rows<'a> {
+    /// In a file.
+    InFile(&'a StoredBlock),
+    /// In this process.
+    Here(Block<'a>),
+    /// In another process of this machine.
+    There(Lent),
 }
 
 /// What a backend sizes its scratch memory by.

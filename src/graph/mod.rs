@@ -3,6 +3,7 @@
 pub mod catalogue;
 pub mod csr;
 pub mod degrees;
+pub mod held;
 pub mod homes;
 pub mod layout;
 pub mod order;

@@ -16,7 +16,7 @@ use crate::memory::at_least;
 use crate::prepare::blocks::Builder;
 use crate::prepare::partition::route::{NOBODY, Route};
 use crate::prepare::partition::{Partition, changed};
-use crate::prepare::shares::{Pooled, Shares, Sizes};
+use crate::prepare::shares::{Shares, Sizes};
 use crate::prepare::{Accelerator, dictionary, joined, sort};
 use rayon::prelude::*;
 use std::path::PathBuf;
@@ -39,9 +39,9 @@ pub(super) struct Sorting<'a, 'p> {
 }
 
 impl Session {
-    /// How this rank shares its memory between map, bins and sorting. The map, what is kept and what will be on its way to other
-    /// ranks are reserved already.
-    fn shares(&self, input: &Input, kept: &Kept<'_>, facts: &Facts, build: &Build<'_>) -> Result<(Shares, Pooled)> {
+    /// How this rank shares its memory between map, bins and sorting, and how much it is. The map, what is kept and what will be on
+    /// its way to other ranks are reserved already.
+    fn shares(&self, input: &Input, kept: &Kept<'_>, facts: &Facts, build: &Build<'_>) -> Result<(Shares, u64)> {
         let part = if self.comm.ranks() > 1 { build.part } else { 1.0 };
         let needs = super::needs::needs(facts, input, &self.moving, self.threads, part);
         let own = self.budget.free() + 4 * facts.ids + kept.bytes() + needs.moving;
@@ -51,8 +51,7 @@ impl Session {
             needed: at_least((self.budget.limit() + smallest).saturating_sub(own)),
             purpose: "sorting edges into rows".into(),
         })?;
-        let pooled = shares.sizes.pooled(kept, self.threads, own);
-        Ok((shares, pooled))
+        Ok((shares, own))
     }
 
     pub(super) fn partition_and_sort(
@@ -67,13 +66,18 @@ impl Session {
         let (messages, on_the_way) = (self.moving.messages, self.moving.on_the_way());
         kept.make_room(&self.budget, on_the_way);
         let exchanging = self.budget.reserve(on_the_way, "edges on the way to other ranks")?;
-        let (Shares { bins, sizes: Sizes { chunk, in_flight, .. } }, pooled) =
-            self.shares(input, kept, facts, build)?;
+        let (Shares { bins, mut sizes }, own) = self.shares(input, kept, facts, build)?;
         let owners: Vec<u32> = bins.block_of.iter().map(|&b| build.builders[b]).collect();
         let wanted_bins: Vec<bool> = owners.iter().map(|&rank| rank == self.comm.rank() as u32).collect();
         let wanted: Vec<bool> = build.builders.iter().map(|&rank| rank == self.comm.rank() as u32).collect();
-        let mut memory = self.budget.zeroed(pooled.own, "edges between partition and sort")?;
         let shelf = self.shelf(build, &bins, facts.edges - facts.loops, facts.ids)?;
+        if ranks == 1 {
+            // All of it is filled before the pool is. (Of several ranks, some may fill more of their parts than others.)
+            sizes.spare(shelf.as_ref().map_or(0, |shelf| shelf.lines().len() as usize));
+        }
+        let pooled = sizes.pooled(kept, self.threads, own);
+        let Sizes { chunk, in_flight, beside, .. } = sizes;
+        let mut memory = self.budget.zeroed(pooled.own, "edges between partition and sort")?;
         let map = self.map_on_gpus(&mut ordered, &bins, facts)?;
         let partition = Partition::new(&bins, &wanted_bins, &mut memory, chunk, &self.spill(), shelf.as_ref())?;
         partition.expect(pooled.adopted);
@@ -111,15 +115,17 @@ impl Session {
         let home = self.plan_home(build, &bins, &partition);
         let vertices = ordered.order().runs.vertices();
         // Who keeps no files need not wait for this one, if there is room for it meanwhile.
-        let mut waits = [u64::from(self.needs_degrees() || self.budget.free() < 8 * layout.rows())];
+        let sorting = if home.is_some() { 4 * layout.rows() } else { beside[1] };
+        let mut waits = [u64::from(self.needs_degrees() || self.budget.free() < sorting + 4 * layout.rows())];
         self.comm.all_max(&mut waits);
-        if home.is_some() && waits == [0] {
+        // Blocks in files are of use with the order alone.
+        if !ordered.order().whole && (home.is_none() || waits == [1]) {
+            ordered.complete(&self.comm);
+            self.store_order(&mut ordered, facts.content)?;
+        }
+        if waits == [0] {
             self.ordered = ordered.let_go_on();
         } else {
-            if !ordered.order().whole {
-                ordered.complete(&self.comm);
-                self.store_order(&mut ordered, facts.content)?;
-            }
             ordered.finish(&self.syncer)?;
             drop(ordered);
         }

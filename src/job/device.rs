@@ -177,8 +177,8 @@ impl Session {
             if let Some(Err(e)) = gpu.as_ref().filter(|_| speaks) {
                 tracing::warn!("counting on the processor: {e}");
             }
-            if graph.homes().is_some() {
-                let why = || Error::internal("count on the GPU", "a graph that is there alone, and too little room");
+            if !graph.is_here() {
+                let why = || Error::internal("count on the GPU", "a graph that is not here, and too little room");
                 return Err(gpu.and_then(Result::err).unwrap_or_else(why));
             }
             self.device.iter().for_each(|used| used.declined.store(true, Relaxed));

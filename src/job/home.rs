@@ -1,9 +1,10 @@
-//! Graphs that stay in the memory of GPUs: edges wait there to be sorted, as many as fit, and where all rows fit, too, they are
-//! counted where they were sorted. Nothing of them goes by way of the host, and nothing is stored; so that is for jobs that
-//! do not keep their graph.
+//! Graphs that stay in memory: edges wait in that of GPUs to be sorted, as many as fit, and where all rows fit, too, they are
+//! counted where they were sorted. Rows that do not stay in the host's memory, if there is enough of it; ranks of a machine read
+//! those of the others there. Nothing is stored then; so that is for jobs that do not keep their graph.
 
 use super::build::{Build, Sorting};
 use super::device::InUse;
+use super::manifest::key;
 use super::ordered::Ordered;
 use super::prepared::Facts;
 use super::session::{Session, Watched};
@@ -11,9 +12,10 @@ use crate::algo::triangle::gpu::Gpu;
 use crate::error::{Error, Result};
 use crate::gpu::{Beside, Source, Span, Workspace};
 use crate::graph::catalogue::Catalogue;
+use crate::graph::held::{Held, HeldBlock, Lent};
 use crate::graph::homes::{Homes, Size};
 use crate::graph::layout::{Bins, Layout};
-use crate::memory::{bytes_of, numbers_of};
+use crate::memory::{Process, bytes_of, numbers_of};
 use crate::prepare::partition::route::NOBODY;
 use crate::prepare::partition::shelf::Shelf;
 use crate::prepare::partition::{LINE, Partition, gpu};
@@ -24,6 +26,9 @@ use std::sync::{MutexGuard, PoisonError};
 
 /// Lanes that sort as fast as any number, where nothing goes by way of the host.
 const LANES: usize = 8;
+
+/// Where rows go by way of the host, fewer lanes than these sort more slowly than they and the processor together.
+const FEW_LANES: usize = 4;
 
 /// Rows may take this part of a GPU's memory: counting works faster on the more of it. (With two GPUs, of which they would take
 /// two thirds, a graph of scale 29 took 1.93 s where they stayed, and 1.75 s where they came from the host.)
@@ -45,11 +50,18 @@ impl Arenas<'_> {
     }
 }
 
-/// How bins are sorted into memory of the GPU, for blocks of `most` these sizes.
+/// How bins are sorted so that rows stay in memory.
 pub(super) struct Home {
-    most: Vec<Size>,
-    memory: Span<u32>,
     plan: Plan,
+    place: Stay,
+}
+
+/// Where they stay.
+enum Stay {
+    /// In memory of the GPU, for blocks of these sizes at most.
+    OnGpus(Span<u32>, Vec<Size>),
+    /// In memory of this process: this rank's blocks, in order.
+    InMemory(Vec<HeldBlock>),
 }
 
 impl Session {
@@ -162,13 +174,15 @@ impl Session {
         Ok(Some(map))
     }
 
-    /// How bins are sorted so that their rows stay on the GPUs, if all of them fit there and the job is to count them there.
+    /// How bins are sorted so that their rows stay in memory, if all of them fit and the job is to count them on GPUs.
     pub(super) fn plan_home(&self, build: &Build<'_>, bins: &Bins, partition: &Partition<'_>) -> Option<Home> {
         let (mut workspace, _) = self.gpus()?;
         let Build { layout, ref builders, .. } = *build;
         let lines = partition.lines();
         let longest = lines.iter().copied().max().unwrap_or(0);
         let most = home::most_sizes(layout, bins, &lines);
+        // A job that was broken off may be again: from now on its blocks are stored.
+        let wanted = !self.job.keep && self.manifest.resumes == 0 && !builders.contains(&NOBODY);
         let bytes = self.most_at_home(builders, &most);
         let workspace = &mut *workspace;
         workspace.arena.hold(0);
@@ -181,17 +195,73 @@ impl Session {
         let all: Vec<Size> = most.iter().zip(largest).map(|(size, entries)| Size { entries, ..*size }).collect();
         let left = workspace.arena.bytes().saturating_sub(bytes);
         let counted = self.job.triangle.is_some_and(|table| Gpu::counts(layout, &all, left, table.per_vertex));
-        let wanted = !self.job.keep && !builders.contains(&NOBODY);
         let mut stays = [u64::from(plan.is_some() && counted && wanted)];
         self.comm.all_min(&mut stays);
         tracing::debug!(bytes, longest, room = plan.is_some(), counted, stays = stays[0], "rows on the GPU");
         match (plan, memory, stays) {
-            (Some(plan), Some(memory), [1]) => Some(Home { most, memory, plan }),
+            (Some(plan), Some(memory), [1]) => Some(Home { plan, place: Stay::OnGpus(memory, most) }),
             _ => {
                 workspace.arena.reset(0);
-                None
+                let plan = Sorters::plan_all(workspace, bins, layout.rows(), self.threads, longest);
+                let plan = plan.filter(|plan| wanted && plan.lanes() >= self.threads.min(FEW_LANES));
+                let place = self.plan_in_memory(build, &most, &all, plan.and(Some(workspace)));
+                plan.zip(place).map(|(plan, place)| Home { plan, place })
             }
         }
+    }
+
+    /// Room in the host's memory for this rank's blocks, of sizes `most` at most, if there is enough beside what sorting and
+    /// counting take, and ranks can read each other's memory: on all of them or none, which have no `workspace` where they can't
+    /// sort so. `all` are most sizes on any rank.
+    fn plan_in_memory(
+        &self,
+        Build { layout, builders, .. }: &Build<'_>,
+        most: &[Size],
+        all: &[Size],
+        workspace: Option<&Workspace>,
+    ) -> Option<Stay> {
+        let per_vertex = self.job.triangle.is_some_and(|table| table.per_vertex);
+        let mine = most.iter().enumerate().filter(|&(b, _)| builders[b] == self.comm.rank() as u32);
+        let bytes: u64 = mine.clone().map(|(_, size)| HeldBlock::bytes(size.rows, size.entries)).sum();
+        // Degrees, and counts at vertices.
+        let beside = layout.rows() * if per_vertex { 12 } else { 4 };
+        let room = self.budget.free() >= bytes + beside;
+        // Blocks of other ranks are not cut.
+        let uncut = if self.comm.ranks() > 1 { all } else { &[] };
+        let counted =
+            workspace.is_some_and(|workspace| Gpu::counts(layout, uncut, workspace.arena.bytes(), per_vertex));
+        let mut fits = [u64::from(room && counted && self.job.triangle.is_some())];
+        self.comm.all_min(&mut fits);
+        let readable = fits == [1] && self.reads_ranks();
+        let block = |(b, size): (usize, &Size)| HeldBlock::new(&layout.block(b), size.entries, &self.budget).ok();
+        let blocks: Option<Vec<HeldBlock>> = mine.filter(|_| readable).map(block).collect();
+        let mut held = [u64::from(readable && blocks.is_some())];
+        self.comm.all_min(&mut held);
+        tracing::debug!(bytes, room, counted, readable, held = held[0], "rows in memory");
+        blocks.filter(|_| held == [1]).map(Stay::InMemory)
+    }
+
+    /// Whether all ranks can read each other's memory. Collective.
+    fn reads_ranks(&self) -> bool {
+        // What is only right in the right process.
+        let me = Process::open();
+        let secret =
+            Box::new(key("memory", &(me.number(), self.comm.rank(), std::time::SystemTime::now())).unwrap_or(0));
+        let mine = [me.number(), std::ptr::from_ref(&*secret) as u64, *secret];
+        let all = self.comm.all_gather(bytes_of(&mine));
+        let reads = |rank: &Vec<u8>| match numbers_of::<u64>(rank)[..] {
+            [process, address, secret] => {
+                let mut found = [0; 8];
+                Process::of(process).read(address, &mut found).is_ok() && found == secret.to_ne_bytes()
+            }
+            _ => false,
+        };
+        let mut read = [u64::from(self.comm.nodes() == 1 && all.iter().all(reads))];
+        self.comm.all_min(&mut read);
+        tracing::debug!(reads = read[0], "memory of other ranks");
+        // All have looked.
+        drop(secret);
+        read == [1]
     }
 
     /// Bytes of blocks of these sizes on the rank that has most: as much is held on every one, for they cut what they count by
@@ -207,18 +277,25 @@ impl Session {
     ///
     /// # Errors
     /// [`crate::Error::Lost`], and of a stop.
-    pub(super) fn sort_at_home(
-        &self,
-        Home { most, memory, plan }: Home,
-        sorting: &Sorting<'_, '_>,
-    ) -> Result<Catalogue> {
+    pub(super) fn sort_at_home(&self, Home { plan, place }: Home, sorting: &Sorting<'_, '_>) -> Result<Catalogue> {
         let nobody = || Error::internal("sort on the GPU", "no GPU, where one was planned with");
         let (mut workspace, arenas) = self.gpus().ok_or_else(nobody)?;
         let Sorting { build: Build { layout, builders, .. }, bins, partition, degrees, progress } = *sorting;
         let wanted: Vec<bool> = builders.iter().map(|&rank| rank == self.comm.rank() as u32).collect();
         let mut sorters = Sorters::new(&mut workspace, plan)?;
-        let build = home::Build { partition, bins, layout, wanted: &wanted, memory };
-        let mut entries = sorters.keep(&build, &Watched(progress))?;
+        let build = home::Build { partition, bins, layout, wanted: &wanted };
+        let (memory, most) = match place {
+            Stay::OnGpus(memory, most) => (memory, most),
+            Stay::InMemory(mut blocks) => {
+                let entries = sorters.bring(build, &mut blocks, &Watched(progress))?;
+                sorters.finish(degrees)?;
+                drop(sorters);
+                workspace.arena.let_go();
+                drop(workspace);
+                return Ok(self.in_memory(layout, builders, entries, blocks));
+            }
+        };
+        let mut entries = sorters.keep(build, memory, &Watched(progress))?;
         sorters.finish(degrees)?;
         drop(sorters);
         self.comm.all_sum(&mut entries);
@@ -228,6 +305,28 @@ impl Session {
         workspace.arena.let_go();
         workspace.arena.hold(self.most_at_home(builders, &sizes));
         Ok(Catalogue::on_gpus(Layout::clone(layout), sizes, homes))
+    }
+
+    /// The graph of which this rank has these blocks in memory, and others the others. Collective.
+    fn in_memory(&self, layout: &Layout, builders: &[u32], mut entries: Vec<u64>, blocks: Vec<HeldBlock>) -> Catalogue {
+        let processes = self.comm.all_gather(bytes_of(&[Process::open().number()]));
+        let processes: Vec<u64> = processes.iter().flat_map(|number| numbers_of(number)).collect();
+        let mine = (0..layout.blocks()).filter(|&b| builders[b] == self.comm.rank() as u32);
+        let mut addresses = vec![0; layout.blocks()];
+        let mut held: Vec<Option<HeldBlock>> = (0..layout.blocks()).map(|_| None).collect();
+        for (b, mut block) in mine.zip(blocks) {
+            block.shorten(entries[b]);
+            addresses[b] = block.address();
+            held[b] = Some(block);
+        }
+        self.comm.all_sum(&mut entries);
+        self.comm.all_max(&mut addresses);
+        let lent = |b: usize| Lent { process: Process::of(processes[builders[b] as usize]), address: addresses[b] };
+        let held =
+            held.into_iter().enumerate().map(|(b, block)| block.map_or_else(|| Held::There(lent(b)), Held::Here));
+        let sizes =
+            entries.iter().enumerate().map(|(b, &entries)| Size { rows: layout.block(b).len() as u64, entries });
+        Catalogue::in_memory(Layout::clone(layout), sizes.collect(), held.collect())
     }
 
     /// Gives the memory of the shelf back.

@@ -70,21 +70,14 @@ impl Ordered {
         &self.order
     }
 
-    /// What is still to be stored of it, behind others, who save the manifest from now on. It may say that the order is stored
-    /// before it is; one that is not is made anew.
-    pub fn let_go_on(self) -> Option<Ordered> {
+    /// Stores what is left of it behind others, who save the manifest from now on. It may say that the order is stored before
+    /// it is; one that is not is made anew. The memory is free once it is stored.
+    pub fn let_go_on(mut self) -> Option<Storing> {
         *self.behind.manifest.lock().unwrap_or_else(PoisonError::into_inner) = None;
-        if self.writing.is_some() {
-            return Some(self);
-        }
+        let storing = self.writing.take().map(|thread| Storing { thread: Some(thread), behind: self.behind.clone() });
         // Gigabytes take a while to give back.
         let _ = std::thread::Builder::new().name("order".into()).spawn(move || drop(self));
-        None
-    }
-
-    /// Leaves it unstored: nobody will need it any more.
-    pub fn give_up(self) {
-        self.behind.given_up.store(true, Relaxed);
+        storing
     }
 
     /// Waits until it is stored.
@@ -102,5 +95,25 @@ impl Drop for Ordered {
     fn drop(&mut self) {
         // What went wrong meanwhile has another cause.
         let _ = self.writing.take().map(JoinHandle::join);
+    }
+}
+
+/// An order that is stored behind others. Dropped, it is stored to its end.
+pub struct Storing {
+    thread: Option<JoinHandle<Result<Pending>>>,
+    behind: Arc<Behind>,
+}
+
+impl Storing {
+    /// Leaves it unstored: nobody will need it any more.
+    pub fn give_up(self) {
+        self.behind.given_up.store(true, Relaxed);
+    }
+}
+
+impl Drop for Storing {
+    fn drop(&mut self) {
+        // One that could not be stored is made anew.
+        let _ = self.thread.take().map(JoinHandle::join);
     }
 }

@@ -296,13 +296,12 @@ fn gather(
             let mut gatherer = sets.gatherer();
             for b in 0..graph.catalogue.len() {
                 signals::check()?;
-                let stored = graph.catalogue.block(b);
-                let block = stored.block();
+                let block = graph.catalogue.block(b);
                 for row in 0..block.rows() {
                     let u = u64::from(block.first_row) + row as u64;
                     block.row(row).iter().try_for_each(|&v| gatherer.edge(u, v.into()))?;
                 }
-                stored.release();
+                graph.catalogue.release(b);
             }
             gatherer.finish()?;
         }

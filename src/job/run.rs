@@ -3,7 +3,7 @@
 use super::graph::{Facts, Graph, Stored};
 use super::lock::{Liveness, Lock};
 use super::manifest::Manifest;
-use super::ordered::Ordered;
+use super::ordered::Storing;
 use super::report::{self, Report, Results};
 use super::session::Session;
 use super::{host, log, ranks};
@@ -144,7 +144,7 @@ impl Session {
         if self.job.keep {
             self.syncer.wait()?;
         }
-        self.ordered.take().into_iter().for_each(Ordered::give_up);
+        self.ordered.take().into_iter().for_each(Storing::give_up);
         // Nobody reads or writes any more.
         self.comm.barrier();
         if self.comm.leads() && !self.job.keep && !prepared_elsewhere {

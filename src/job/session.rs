@@ -2,7 +2,7 @@
 
 use super::manifest::{Figures, Manifest};
 use super::moving::Moving;
-use super::ordered::Ordered;
+use super::ordered::Storing;
 use super::progress::{Progress, StageProgress, Unit};
 use super::report::StageReport;
 use super::{device, host, ranks, signals};
@@ -38,7 +38,7 @@ pub struct Session {
     /// GPU memory of the other ranks, if all reach it.
     pub peers: Option<Vec<Peer>>,
     /// The order of vertices, while it is stored behind what does not wait for it.
-    pub ordered: Option<Ordered>,
+    pub ordered: Option<Storing>,
     /// Bars, log lines, peaks.
     pub progress: Progress,
     /// Durability in the background.

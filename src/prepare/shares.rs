@@ -217,6 +217,12 @@ pub struct Pooled {
 }
 
 impl Sizes {
+    /// Takes `words` words from the pool, or as many as it can spare: those of lines that stay elsewhere.
+    pub fn spare(&mut self, words: usize) {
+        let (chunk, lacking) = (self.chunk * WORDS, (self.spill / 4) as usize);
+        self.pool -= words.saturating_sub(lacking).min(self.pool - self.start) / chunk * chunk;
+    }
+
     /// Bytes of the pool that must be there before the input is read by `threads` threads in chunks of `slab` bytes: an
     /// input that is sorted fills few bins while its first chunks are not done.
     pub fn at_start(&self, threads: usize, slab: u64) -> u64 {

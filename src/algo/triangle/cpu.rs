@@ -70,14 +70,14 @@ fn items(work: &Work<'_>, least: usize) -> (Vec<usize>, usize) {
     let at_least = turns.div_ceil(partners.len().max(1));
     let partners: Vec<_> = partners.filter(|&partner| work.wants_any(std::iter::once(partner))).collect();
     // All in as many, so that ranks can tell where a partner ends.
-    let entries = partners.iter().map(|&partner| work.graph.block(partner).block().targets.len()).max();
+    let entries = partners.iter().map(|&partner| work.graph.block(partner).targets.len()).max();
     (partners, at_least.min(entries.unwrap_or(0).div_ceil(least).max(1)))
 }
 
 impl Backend for Cpu<'_> {
     fn fronts(&self, graph: &Catalogue, first: usize) -> usize {
         let bytes = (first..graph.len()).scan(0, |sum, block| {
-            *sum += graph.block(block).bytes();
+            *sum += graph.bytes_of(block);
             Some(*sum)
         });
         bytes.take(MAX_FRONTS).take_while(|&bytes| bytes <= self.resident).count()
@@ -86,7 +86,7 @@ impl Backend for Cpu<'_> {
     fn count(&mut self, work: &Work<'_>, found: Found<'_>) -> Result<()> {
         let Cpu { counter, pool, per_vertex, stop, least_item, .. } = self;
         let stopping = || stop().is_some();
-        let rows = |block: usize| work.graph.block(block).block();
+        let rows = |block: usize| work.graph.block(block);
         let mut fronts = pool.install(|| counter.fronts(work.fronts.clone().map(rows).collect()));
         let (partners, parts) = items(work, *least_item);
         let first_row = rows(work.fronts.start).first_row;
@@ -105,7 +105,7 @@ impl Backend for Cpu<'_> {
             });
             // Its pages make room for the next.
             if !work.fronts.contains(&partner) {
-                work.graph.block(partner).release();
+                work.graph.release(partner);
             }
             let Some(counts) = counts else { return Err(Error::Stopped(stop().unwrap_or("a signal"))) };
             let counts = work.fronts.clone().zip(counts).zip(&wanted).filter(|&(_, &wanted)| wanted);
@@ -115,7 +115,7 @@ impl Backend for Cpu<'_> {
             };
             found(&counts.map(part).collect::<Vec<_>>())?;
         }
-        work.fronts.clone().for_each(|front| work.graph.block(front).release());
+        work.fronts.clone().for_each(|front| work.graph.release(front));
         Ok(())
     }
 }

@@ -60,7 +60,7 @@ impl Parcel {
 }
 
 /// Cuts `blocks` into parcels that fit, as large as possible. `None` if not even one row fits, or one block of a graph that is
-/// on GPUs, whose blocks are not cut. What fits must fit with fewer rows, too.
+/// not here, whose blocks are not cut. What fits must fit with fewer rows, too.
 pub fn parcels(graph: &Catalogue, blocks: Range<usize>, fits: impl Fn(&Parcel) -> bool) -> Option<Vec<Parcel>> {
     let mut all: Vec<Parcel> = Vec::new();
     let mut open = Parcel::default();
@@ -81,10 +81,10 @@ pub fn parcels(graph: &Catalogue, blocks: Range<usize>, fits: impl Fn(&Parcel) -
             open = alone;
             continue;
         }
-        if graph.homes().is_some() {
+        if !graph.is_here() {
             return None;
         }
-        let offsets = graph.block(block).block().offsets;
+        let offsets = graph.block(block).offsets;
         let piece = |rows: Range<usize>| Piece {
             block,
             entries: offsets[rows.start] as usize..offsets[rows.end] as usize,
@@ -137,7 +137,7 @@ mod tests {
     }
 
     fn row(graph: &Catalogue, block: usize, at: usize) -> Piece {
-        let offsets = graph.block(block).block().offsets;
+        let offsets = graph.block(block).offsets;
         Piece {
             block,
             rows: at..at + 1,
@@ -148,7 +148,7 @@ mod tests {
 
     /// Parcels hold every row once and in order, as many as fit: whole blocks, or a part of one.
     fn check(graph: &Catalogue, blocks: Range<usize>, fits: impl Fn(&Parcel) -> bool) -> Result<(), TestCaseError> {
-        let rows = blocks.clone().flat_map(|b| (0..graph.block(b).block().rows()).map(move |at| (b, at)));
+        let rows = blocks.clone().flat_map(|b| (0..graph.block(b).rows()).map(move |at| (b, at)));
         let mut rows = rows.collect::<Vec<_>>().into_iter().peekable();
         let alone = |&(b, at): &(usize, usize)| fits(&Parcel::default().with(&row(graph, b, at)));
         let Some(all) = parcels(graph, blocks.clone(), &fits) else {
@@ -159,10 +159,10 @@ mod tests {
             prop_assert!(fits(parcel) && !parcel.pieces.is_empty());
             prop_assert!(parcel.is_whole() || parcel.pieces.len() == 1);
             let &(b, at) = rows.peek().expect("a row that is left");
-            prop_assert_eq!(parcel.first_row(graph), graph.block(b).block().first_row + at as u32);
+            prop_assert_eq!(parcel.first_row(graph), graph.block(b).first_row + at as u32);
             let (mut count, mut entries) = (0, 0);
             for piece in &parcel.pieces {
-                let offsets = graph.block(piece.block).block().offsets;
+                let offsets = graph.block(piece.block).offsets;
                 prop_assert_eq!(piece.ends_block, piece.rows.end + 1 == offsets.len());
                 let ends = [piece.rows.start, piece.rows.end].map(|at| offsets[at] as usize);
                 prop_assert_eq!(ends, [piece.entries.start, piece.entries.end]);
@@ -175,7 +175,7 @@ mod tests {
             prop_assert_eq!((parcel.rows, parcel.entries), (count, entries));
             // What comes next would not have fitted: a row, or a block behind whole ones.
             let Some(&(b, at)) = rows.peek() else { continue };
-            let end = if at > 0 { at + 1 } else { graph.block(b).block().rows() };
+            let end = if at > 0 { at + 1 } else { graph.block(b).rows() };
             let longer = (at..end).fold(parcel.clone(), |longer, at| longer.with(&row(graph, b, at)));
             // Pieces count, too: these rows would be one.
             let mut merged = Parcel { pieces: parcel.pieces.clone(), ..longer };

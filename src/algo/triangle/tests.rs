@@ -335,7 +335,7 @@ fn as_many_fronts_as_memory_is_left_for() {
 
     let least = Settings::within(2, graph.edges(), 900, graph.extremes().row, 0);
     let scratch = Counter::scratch_bytes(&least, 900, graph.extremes().row);
-    let block = graph.block(0).bytes().max(graph.block(graph.len() - 1).bytes());
+    let block = graph.bytes_of(0).max(graph.bytes_of(graph.len() - 1));
     let mut calls = Vec::new();
     for more in [0, 4 * block, 1 << 30] {
         let budget = Budget::new(own_bytes(2) + scratch + more, 2).expect("enough");

@@ -28,6 +28,13 @@ pub struct Plan {
     degrees: u64,
 }
 
+impl Plan {
+    /// Bins that are sorted at once.
+    pub fn lanes(&self) -> usize {
+        self.lanes
+    }
+}
+
 /// Sorts with a GPU.
 pub struct Sorters<'w> {
     lanes: Vec<OnGpu<'w>>,

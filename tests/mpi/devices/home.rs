@@ -61,23 +61,34 @@ fn rows_stay_on_the_gpus_of_ranks_and_leave_the_same() {
     }
 }
 
-/// Some edges and no rows stay; then all edges, and no rows.
+/// Some edges stay on GPUs, and rows in the memory of ranks, where the others read them, or in files; then all edges.
 #[test]
 fn what_does_not_fit_on_the_gpus_of_ranks_goes_by_the_host() {
     let Some((mut job, cuda, known, stored)) = job(CORNERS, 40_000) else { return };
-    let mut some = 0;
-    for (ranks, kib) in [(2, 1100), (2, 1150), (3, 1100), (2, 1600)] {
+    let (mut some, mut relayed) = (0, 0);
+    let cases = [(2, 1100), (2, 1150), (3, 1100), (2, 1600)].map(|(ranks, kib)| (ranks, kib, "job.keep=false"));
+    for (ranks, kib, keep) in cases.into_iter().chain([(3, 1100, "job.keep=true")]) {
         job.forget();
         on_gpus(&mut job, &cuda, ranks, "CUDA_ON_CPU_SEED=4");
-        let ran = run(&job, ranks, kib, &[]);
+        let ran = run(&job, ranks, kib, &["--set", keep]);
         assert_eq!(ran.code, 0, "{ranks} ranks, {kib} KiB: {}", ran.err);
         assert_eq!(said(&ran, &["rows on the GPU", "stays=0"]), ranks, "{}", ran.err);
+        let held = if keep == "job.keep=false" { "held=1" } else { "held=0" };
+        assert_eq!(said(&ran, &["rows in memory", held]), ranks, "{}", ran.err);
         let (lines, expected) = room(&ran);
         some += usize::from(0 < lines && lines < expected);
-        assert_eq!(answer(&job.place.read_report()), answer(&known), "{ranks} ranks, {kib} KiB");
-        same_files("by the host", &files(&job.place.workdir(), &["graph", "out"]), &stored);
+        let mut report = job.place.read_report();
+        report["graph"]["kept"] = known["graph"]["kept"].clone();
+        assert_eq!(answer(&report), answer(&known), "{ranks} ranks, {kib} KiB");
+        // Blocks that take little of the memory lie on the GPUs all the time, else fronts do while they are in hand.
+        let together = said(&ran, &["ranks bring fronts together"]);
+        assert_eq!(together + said(&ran, &["blocks brought home"]), ranks, "{}", ran.err);
+        relayed += together;
+        let folders: &[&str] = if held == "held=1" { &["graph", "out"] } else { &["out"] };
+        same_files("by the host", &files(&job.place.workdir(), folders), &stored);
     }
     assert!(some > 0, "all edges were here or there");
+    assert!(relayed > 0, "no front was ever brought by ranks together");
 }
 
 /// A rank dies, or its GPU, while rows are on the GPUs alone: others make the graph anew, on other devices too, and count what is left.

@@ -2,8 +2,9 @@
 //! as often as there are ranks, and the ranks of a machine share the way there. So each brings some blocks to its GPU once,
 //! and all copy from there.
 
+use super::loader::from_host;
 use crate::error::Result;
-use crate::gpu::{Beside, Source, Span, Workspace, span_bytes};
+use crate::gpu::{Beside, Workspace, span_bytes};
 use crate::graph::catalogue::Catalogue;
 use crate::graph::homes::{Home, Homes, Size};
 use std::time::Instant;
@@ -31,10 +32,8 @@ pub fn bring(gpu: &mut Workspace, graph: &Catalogue, least: u64, beside: Beside<
     let homes = Homes::new(&sizes, &ranks, |rank, at, words| beside.span(rank as usize, at, words, mine));
     let of_mine = (0..graph.len()).filter(|&block| ranks[block] == comm.rank() as u32);
     let parts = of_mine.flat_map(|block| {
-        let (path, first_offset, first_target) = graph.block(block).place();
         let Home { offsets, targets } = homes.of(block);
-        let part = |start, to: Span<u32>| (Source::File { path, start, bytes: to.bytes() }, to.as_bytes());
-        [part(first_offset, offsets), part(first_target, targets)]
+        from_host(graph, block, (0, offsets), (0, targets))
     });
     gpu.uploader.upload(&parts.collect::<Vec<_>>(), &|| Ok(()))?.wait()?;
     tracing::debug!(seconds = started.elapsed().as_secs_f64(), "blocks brought home");

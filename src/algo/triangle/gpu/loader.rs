@@ -1,12 +1,15 @@
 //! Copies a front and the partners that pass it into device memory, while others are counted.
 
 use super::pair::Resident;
+use super::relay::Relay;
 use crate::algo::triangle::driver::Work;
 use crate::algo::triangle::parcels::{Parcel, Piece};
 use crate::error::Result;
 use crate::gpu::{Event, Source, Span, Uploader, span_bytes};
-use crate::graph::catalogue::Catalogue;
+use crate::graph::catalogue::{Catalogue, Rows};
+use crate::graph::held::Lent;
 use crate::graph::homes::{Home, Homes};
+use crate::memory::bytes_of;
 use std::sync::mpsc::{Receiver, Sender};
 use std::time::Instant;
 
@@ -24,17 +27,19 @@ pub(super) enum Arrived {
 }
 
 /// Copies a front and its partners while others are counted.
-pub(super) struct Loader<'l> {
+pub(super) struct Loader<'l, 'r> {
     pub(super) work: &'l Work<'l>,
     /// Where blocks are on GPUs, else they come from their files.
     pub(super) homes: Option<&'l Homes>,
     pub(super) first_row: u32,
+    /// Where all ranks bring a front together, and the arena that it comes to.
+    pub(super) relay: Option<(&'l mut Relay<'r>, Span<u32>)>,
     pub(super) uploader: &'l mut Uploader,
     pub(super) to_fill: Receiver<Span<u32>>,
     pub(super) filled: Sender<Result<Loaded>>,
 }
 
-impl Loader<'_> {
+impl Loader<'_, '_> {
     pub(super) fn run(
         mut self,
         front: &[&[(&Piece, Place)]],
@@ -45,6 +50,14 @@ impl Loader<'_> {
             if !self.load(step.iter().map(|(piece, place)| (*piece, place)), Arrived::Front, go_on) {
                 return;
             }
+        }
+        if let Some((relay, _)) = self.relay.take() {
+            // What counts the front waits for this, too.
+            if let Err(e) = self.uploader.finish() {
+                let _ = self.filled.send(Err(e));
+                return;
+            }
+            relay.end();
         }
         if partners.is_empty() {
             return;
@@ -74,11 +87,19 @@ impl Loader<'_> {
         go_on: &(dyn Fn() -> Result<()> + Sync),
     ) -> bool {
         let started = Instant::now();
-        let parts: Vec<_> = places.flat_map(|(piece, place)| place.parts(self.work.graph, self.homes, piece)).collect();
-        let copied = self.uploader.upload(&parts, go_on);
-        tracing::debug!(blocks = parts.len() / 2, seconds = seconds(started), "copied");
+        let parts: Vec<_> = places.map(|(piece, place)| place.parts(self.work.graph, self.homes, piece)).collect();
+        let copied = match &mut self.relay {
+            Some((relay, arena)) => {
+                // Starts are made to count from another entry as soon as they are here, so others may not copy them.
+                let (starts, targets): (Vec<_>, Vec<_>) =
+                    parts.iter().map(|&[starts, targets]| (starts, targets)).unzip();
+                relay.bring(self.uploader, *arena, starts, &targets, go_on)
+            }
+            None => self.uploader.upload(parts.as_flattened(), go_on),
+        };
+        tracing::debug!(blocks = parts.len(), seconds = seconds(started), "copied");
         let failed = copied.is_err();
-        let loaded = copied.map(|copied| Loaded { copied, parcel: arrived(parts.len() / 2) });
+        let loaded = copied.map(|copied| Loaded { copied, parcel: arrived(parts.len()) });
         self.filled.send(loaded).is_ok() && !failed
     }
 }
@@ -101,12 +122,37 @@ impl Place {
             };
             return [part(offsets, row, self.starts), part(targets, entry, self.targets)];
         }
-        let (path, offsets, targets) = graph.block(piece.block).place();
-        let part = |start: u64, first: u64, to: Span<u32>| {
-            (Source::File { path, start: start + 4 * first, bytes: to.bytes() }, to.as_bytes())
-        };
-        [part(offsets, row, self.starts), part(targets, entry, self.targets)]
+        from_host(graph, piece.block, (row, self.starts), (entry, self.targets))
     }
+}
+
+/// Offsets of a block from one of its rows on, and targets from one of its entries on, with the place of each.
+pub(super) fn from_host<'g>(
+    graph: &'g Catalogue,
+    block: usize,
+    (row, offsets): (u64, Span<u32>),
+    (entry, targets): (u64, Span<u32>),
+) -> [(Source<'g>, Span<u8>); 2] {
+    let sources = match graph.rows(block) {
+        Rows::InFile(file) => {
+            let (path, first_offset, first_target) = file.place();
+            let part = |start, to: Span<u32>| Source::File { path, start, bytes: to.bytes() };
+            [part(first_offset + 4 * row, offsets), part(first_target + 4 * entry, targets)]
+        }
+        Rows::Here(here) => {
+            let part = |words: &'g [u32], first, to: Span<u32>| {
+                Source::Memory(bytes_of(&words[first as usize..][..to.len() as usize]))
+            };
+            [part(here.offsets, row, offsets), part(here.targets, entry, targets)]
+        }
+        Rows::There(Lent { process, address }) => {
+            let part =
+                |word: u64, to: Span<u32>| Source::Process { process, start: address + 4 * word, bytes: to.bytes() };
+            [part(row, offsets), part(graph.size(block).rows + 1 + entry, targets)]
+        }
+    };
+    let [from, behind] = sources;
+    [(from, offsets.as_bytes()), (behind, targets.as_bytes())]
 }
 
 /// The pieces of a parcel behind one another. The end of a piece's last row is the start of the next one's first.

@@ -7,19 +7,21 @@
 mod homes;
 mod loader;
 mod pair;
+mod relay;
 mod shares;
 
 use super::count::PairCount;
 use super::driver::{Backend, Found, Gathering, Part, Work};
 use super::parcels::{Parcel, Piece, parcels};
 use crate::error::{Error, Result};
-use crate::gpu::{Beside, Span, Workspace, span_bytes};
+use crate::gpu::{Beside, Event, Span, Workspace, span_bytes};
 use crate::graph::catalogue::Catalogue;
 use crate::graph::homes::{Homes, Size};
 use crate::graph::layout::Layout;
 use crate::memory::at_least;
 use loader::{Arrived, Loaded, Loader, in_slot, places, steps};
 use pair::{Counting, Front, Kernels, LONGEST_HEAD, Resident, add_corners};
+use relay::Relay;
 use shares::Shares;
 use std::sync::MutexGuard;
 use std::sync::atomic::AtomicU64;
@@ -33,6 +35,11 @@ const SLOTS: usize = 2;
 /// front more often. (At scale 29 four ranks take 1.16 s with 4 turns, 1.24 with 8, 1.5 with 16, 2.4 with 32.)
 const TURNS: u64 = 4;
 
+/// The first partner within a front has this part of its entries, or so many if that is more; the next ones have as many as
+/// all before them together.
+const EARLY: u64 = 32;
+const LEAST_EARLY: u64 = 8 << 20;
+
 /// Asked now and then: the signal that ends the counting.
 type Stop<'a> = &'a (dyn Fn() -> Option<&'static str> + Sync);
 
@@ -43,10 +50,13 @@ pub struct Gpu<'a> {
     per_vertex: Option<(&'a [AtomicU64], Span<u64>)>,
     /// Where blocks are in the memory of this GPU, or of another rank's.
     homes: Option<Homes>,
+    /// How ranks bring fronts from the host together.
+    relay: Option<Relay<'a>>,
     stop: Stop<'a>,
     begun: Instant,
     /// How long the GPU did not wait for what it was to count, or for a turn.
     busy: Duration,
+    clock: [Event; 2],
 }
 
 impl Drop for Gpu<'_> {
@@ -65,7 +75,7 @@ impl<'a> Gpu<'a> {
     }
 
     /// Whether a graph of this layout, its blocks of `sizes` at most, can be counted where `bytes` bytes are left beside them.
-    /// (Blocks that are on GPUs alone are not cut.)
+    /// (Blocks of a graph that is not here are not cut.)
     pub fn counts(layout: &Layout, sizes: &[Size], bytes: u64, per_vertex: bool) -> bool {
         let row = layout.longest_row();
         // Rows take room for offsets, heads' ends and sums of these.
@@ -84,7 +94,7 @@ impl<'a> Gpu<'a> {
         vertices: u64,
         mut gpu: MutexGuard<'a, Workspace>,
         per_vertex: Option<&'a [AtomicU64]>,
-        beside: Option<Beside<'_>>,
+        beside: Option<Beside<'a>>,
         stop: Stop<'a>,
     ) -> Result<Self> {
         let begun = Instant::now();
@@ -104,6 +114,7 @@ impl<'a> Gpu<'a> {
             (None, Some(beside)) => homes::bring(&mut gpu, graph, least + (64 << 10), beside)?,
             (None, None) => None,
         };
+        let relay = beside.filter(|_| homes.is_none()).and_then(Relay::open);
         let per_vertex = match per_vertex {
             Some(counts) => {
                 let span = gpu.arena.take(vertices).ok_or_else(|| too_small(&gpu))?;
@@ -112,7 +123,8 @@ impl<'a> Gpu<'a> {
             }
             None => None,
         };
-        Ok(Gpu { gpu, kernels, per_vertex, homes, stop, begun, busy: Duration::ZERO })
+        let clock = [gpu.queue.record_timed()?, gpu.queue.record_timed()?];
+        Ok(Gpu { gpu, kernels, per_vertex, homes, relay, stop, begun, busy: Duration::ZERO, clock })
     }
 
     fn shares(&self) -> Shares {
@@ -182,28 +194,34 @@ impl Gpu<'_> {
             ranks => (graph.edges() / (TURNS * ranks as u64)).max(graph.layout.longest_row()),
         };
         // With counts at vertices, a stop saves what is counted only where no unit is left half counted. And blocks that are
-        // on GPUs alone are not cut.
-        let uncut = self.per_vertex.is_some() || graph.homes().is_some();
+        // not here are not cut.
+        let uncut = self.per_vertex.is_some() || !graph.is_here();
         let whole = |p: &Parcel| uncut && p.pieces.len() == 1 && p.is_whole();
         let short = |p: &Parcel| p.entries <= most || whole(p);
-        let inside = cut(within.clone(), &|p| short(p) && shares.fits_resident(parcel, p))?;
+        // The first partners within a front that comes from the host are small: they are counted while the rest of it comes.
+        let before = |p: &Parcel| p.pieces.first().map_or(0, |first| front_entry(parcel, first));
+        let least = (parcel.entries / EARLY).max(LEAST_EARLY);
+        let early = |p: &Parcel| self.homes.is_some() || p.pieces.len() == 1 || p.entries <= before(p).max(least);
+        let inside = cut(within.clone(), &|p| short(p) && early(p) && shares.fits_resident(parcel, p))?;
         let outside = cut(within.end..graph.len(), &|p| short(p) && shares.fits_partner(parcel, p))?;
         let front = Front::place(&mut self.gpu, graph, parcel, inside.iter().chain(&outside));
         let front = front.ok_or_else(|| too_small(&self.gpu))?;
         let slots = (0..if outside.is_empty() { 0 } else { SLOTS }).map(|_| self.gpu.arena.take(shares.slot / 4));
         let slots = slots.collect::<Option<Vec<_>>>().ok_or_else(|| too_small(&self.gpu))?;
+        let go_on = move || stop().map_or(Ok(()), |reason| Err(Error::Stopped(reason)));
+        // Nothing of the front before is overwritten while others copy it.
+        self.relay.as_ref().map_or(Ok(()), |relay| relay.begin(&go_on))?;
         let blocks: Vec<u32> = parcel.pieces.iter().map(|piece| piece.first_row(graph)).collect();
         self.gpu.queue.write(&blocks, front.blocks)?;
         self.gpu.queue.fill(front.ends, 0)?;
 
-        let Gpu { gpu, kernels, per_vertex, homes, busy, .. } = self;
+        let Gpu { gpu, kernels, per_vertex, homes, relay, busy, clock, .. } = self;
         let homes = homes.as_ref();
-        let Workspace { queue, uploader, stop_flag, .. } = &mut **gpu;
-        let mut counting =
-            Counting { queue, stop_flag, kernels, per_vertex: *per_vertex, stop, busy, since: Instant::now() };
+        let Workspace { arena, queue, uploader, stop_flag, .. } = &mut **gpu;
+        let relay = relay.as_mut().map(|relay| (relay, arena.words()));
+        let mut counting = Counting { queue, stop_flag, kernels, per_vertex: *per_vertex, stop, busy, clock };
         let mut units = Units { work, parcel, open, found };
         let first_row = parcel.first_row(graph);
-        let go_on = move || stop().map_or(Ok(()), |reason| Err(Error::Stopped(reason)));
 
         let pieces: Vec<_> = places(parcel, front.resident).collect();
         let steps = steps(&pieces, &inside);
@@ -211,7 +229,7 @@ impl Gpu<'_> {
             let (empty, to_fill) = channel();
             let (filled, to_count) = channel();
             slots.iter().try_for_each(|&slot| empty.send(slot)).map_err(|_| unheard())?;
-            let loader = Loader { work, homes, first_row, uploader, to_fill, filled };
+            let loader = Loader { work, homes, first_row, relay, uploader, to_fill, filled };
             let (steps, partners) = (&steps, &outside);
             scope.spawn(move || loader.run(steps, partners, &go_on));
             // Dropped at the first error, it ends the loader.

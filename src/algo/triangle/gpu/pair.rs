@@ -9,7 +9,7 @@ use crate::gpu::{Event, Grid, Kernel, Queue, Scan, Span, StopFlag, THREADS, Work
 use crate::graph::catalogue::Catalogue;
 use std::ops::Range;
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 // As in kernels/triangle*.
 pub const LONGEST_HEAD: u64 = (1 << 22) - 1;
@@ -168,17 +168,17 @@ pub struct Counting<'c> {
     pub kernels: &'c Kernels,
     pub per_vertex: Option<(&'c [AtomicU64], Span<u64>)>,
     pub stop: &'c (dyn Fn() -> Option<&'static str> + Sync),
-    /// How long the GPU did not wait for copies or turns; it counts since then.
+    /// How long the GPU did not wait for copies or turns.
     pub busy: &'c mut Duration,
-    pub since: Instant,
+    /// When what it was to count was there, and when that was counted.
+    pub clock: &'c mut [Event; 2],
 }
 
 impl Counting<'_> {
-    /// Waits for what is on its way.
+    /// What is queued from now on waits for what is on its way.
     pub fn arrived(&mut self, copied: &Event) -> Result<()> {
-        copied.wait()?;
-        self.since = Instant::now();
-        Ok(())
+        self.queue.after(copied)?;
+        self.queue.mark(&self.clock[0])
     }
 
     /// Starts of rows that were just copied count from the start of their block: makes them count from `entry` on.
@@ -275,17 +275,18 @@ impl Counting<'_> {
         }
         // The next partner's heads are counted from zero.
         self.queue.fill(front.ends, 0)?;
-        self.wait(&self.queue.record()?)?;
+        self.queue.mark(&self.clock[1])?;
+        self.wait()?;
         let mut numbers = vec![0u64; counts.len() as usize];
         self.queue.read(counts, &mut numbers)?;
-        let now = Instant::now();
-        *self.busy += now - std::mem::replace(&mut self.since, now);
+        *self.busy += self.clock[0].until(&self.clock[1])?;
+        self.clock.swap(0, 1);
         Ok(numbers)
     }
 
-    /// Waits for `event` and tells the kernels if they are to stop.
-    fn wait(&mut self, event: &Event) -> Result<()> {
-        while !event.is_done()? {
+    /// Waits until a pair is counted and tells the kernels if they are to stop.
+    fn wait(&mut self) -> Result<()> {
+        while !self.clock[1].is_done()? {
             if (self.stop)().is_some() {
                 self.stop_flag.set(true);
             }

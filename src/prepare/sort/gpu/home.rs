@@ -1,18 +1,20 @@
-//! Sorted rows that stay where they were sorted, for what counts them there. They are in no file then: a job that dies
-//! prepares its graph anew.
+//! Sorted rows that stay in memory, that of the GPU which sorted them or the host's, for what counts them there. They are in no
+//! file then: a job that dies prepares its graph anew.
 #![allow(unsafe_code)] // kernel launches
 
 use super::{OnGpu, Sorters, Told};
 use crate::error::{Error, Result};
 use crate::formats::Watch;
 use crate::gpu::{Span, span_bytes};
+use crate::graph::held::HeldBlock;
 use crate::graph::homes::Size;
 use crate::graph::layout::{Bins, Layout};
 use crate::prepare::partition::{LINE, Partition};
 use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
 use std::sync::{Condvar, Mutex, PoisonError};
 
-/// What is sorted, and where to.
+/// What is sorted.
+#[derive(Clone, Copy)]
 pub struct Build<'a, 'p> {
     /// The filled bins.
     pub partition: &'a Partition<'p>,
@@ -22,8 +24,6 @@ pub struct Build<'a, 'p> {
     pub layout: &'a Layout,
     /// Blocks that are this rank's.
     pub wanted: &'a [bool],
-    /// Memory from the start of the arena on, for blocks of the sizes that [`most_sizes`] tells.
-    pub memory: Span<u32>,
 }
 
 /// Rows, and most entries, of each block whose bins have so many lines.
@@ -35,12 +35,13 @@ pub fn most_sizes(layout: &Layout, bins: &Bins, lines: &[u64]) -> Vec<Size> {
 }
 
 impl Sorters<'_> {
-    /// Sorts all bins that are this rank's; the entries of each block. The plan must be one of [`Sorters::plan_all`].
+    /// Sorts all bins that are this rank's into `memory`: that from the start of the arena on, for blocks of the sizes that
+    /// [`most_sizes`] tells. Returns the entries of each block. The plan must be one of [`Sorters::plan_all`].
     ///
     /// # Errors
     /// [`Error::Lost`], and of a stop that `watch` reports.
-    pub fn keep(&mut self, build: &Build<'_, '_>, watch: &dyn Watch) -> Result<Vec<u64>> {
-        let Build { bins, layout, wanted, .. } = *build;
+    pub fn keep(&mut self, build: Build<'_, '_>, memory: Span<u32>, watch: &dyn Watch) -> Result<Vec<u64>> {
+        let Build { bins, layout, wanted, .. } = build;
         let mut end = 0;
         let offsets = (0..layout.blocks()).map(|block| {
             let start = end;
@@ -48,25 +49,93 @@ impl Sorters<'_> {
             start
         });
         let offsets: Vec<u64> = offsets.collect();
+        // The block of the bin before, and where its targets begin.
+        let (mut last, mut targets) = (None, end);
+        let room = |sorted: &Placed, entries: &[u64]| {
+            if let Some(before) = last.replace(sorted.block).filter(|&before| before != sorted.block) {
+                targets += span_bytes::<u32>(entries[before]);
+            }
+            targets + 4 * sorted.before
+        };
+        let put = |lane: &mut OnGpu<'_>, told: &Told, &Placed { bin, block, before }: &Placed, targets: u64| {
+            let (span, distinct) = (&bins.spans[bin], u64::from(told.distinct));
+            let words = |byte: u64, len: u64| memory.part(byte / 4..byte / 4 + len);
+            let queue = lane.lane.queue();
+            queue.copy(lane.room.out.part(0..distinct), words(targets, distinct))?;
+            let row = span.rows.start - layout.block(block).rows.start;
+            let offsets = words(offsets[block] + 4 * row, span.len() as u64 + 1);
+            let grid = queue.grid(span.len() as u64 + 1);
+            // SAFETY: as the kernel declares them; the offsets are those of this bin's rows, and of the next one's first,
+            // which is given the same.
+            unsafe { queue.launch(&lane.kernels.place_rows, grid, (told.unit, before as u32, offsets.address())) }
+        };
+        self.in_order(build, watch, room, put)
+    }
+
+    /// Sorts all bins that are this rank's into its `blocks`, in order, which have room for the sizes that [`most_sizes`] tells; the
+    /// entries of each block. The plan must be one of [`Sorters::plan_all`].
+    ///
+    /// # Errors
+    /// As [`Self::keep`].
+    pub fn bring(&mut self, build: Build<'_, '_>, blocks: &mut [HeldBlock], watch: &dyn Watch) -> Result<Vec<u64>> {
+        let Build { bins, layout, wanted, .. } = build;
+        // What of each block has no rows yet.
+        let mut blocks = blocks.iter_mut();
+        let part = |&wanted: &bool| if wanted { blocks.next() } else { None }.map(HeldBlock::parts).unwrap_or_default();
+        let mut left: Vec<_> = wanted.iter().map(part).collect();
+        let room = |&Placed { bin, block, before }: &Placed, entries: &[u64]| {
+            let (offsets, targets) = &mut left[block];
+            let rows = bins.spans[bin].rows.clone();
+            // The last bin has the end of the last row, too.
+            let last = rows.end == layout.block(block).rows.end;
+            let offsets = take_first(offsets, (rows.end - rows.start) as usize + usize::from(last));
+            (offsets, take_first(targets, (entries[block] - before) as usize))
+        };
+        let put = |lane: &mut OnGpu<'_>, told: &Told, placed: &Placed, room: (&mut [u32], &mut [u32])| {
+            let (offsets, mut targets) = room;
+            let (mut end, mut row) = (placed.before as u32, 0);
+            let rows = u64::from(told.unit.rows);
+            let OnGpu { lane, room, .. } = lane;
+            lane.receive(room.lengths.part(0..rows), 1, |lengths| {
+                for length in lengths {
+                    offsets[row] = end;
+                    end += length;
+                    row += 1;
+                }
+                Ok(())
+            })?;
+            offsets[row..].fill(end);
+            lane.receive(room.out.part(0..told.distinct.into()), 1, |words| {
+                take_first(&mut targets, words.len()).copy_from_slice(words);
+                Ok(())
+            })
+        };
+        self.in_order(build, watch, room, put)
+    }
+
+    /// Sorts all bins that are this rank's. `room` is asked for each in order where its rows go, and told the entries of each
+    /// block so far, this bin's among them; then `put` brings them there. The entries of each block.
+    fn in_order<R>(
+        &mut self,
+        build: Build<'_, '_>,
+        watch: &dyn Watch,
+        room: impl FnMut(&Placed, &[u64]) -> R + Send,
+        put: impl Fn(&mut OnGpu<'_>, &Told, &Placed, R) -> Result<()> + Sync,
+    ) -> Result<Vec<u64>> {
+        let Build { bins, layout, wanted, .. } = build;
+        let entries = vec![0; layout.blocks()];
         let shared = Shared {
             build,
             mine: (0..bins.spans.len()).filter(|&bin| wanted[bins.block_of[bin]]).collect(),
-            offsets,
             next: AtomicUsize::new(0),
-            turn: Mutex::new(Turn {
-                next: 0,
-                block: None,
-                targets: end,
-                entries: vec![0; layout.blocks()],
-                failed: false,
-            }),
+            turn: Mutex::new(Turn { next: 0, last: None, entries, room, failed: false }),
             moved: Condvar::new(),
         };
         std::thread::scope(|scope| {
             let lanes = self.lanes.iter_mut().map(|lane| {
                 let work = || {
                     let alarm = Alarm(&shared);
-                    shared.work(lane, watch)?;
+                    shared.work(lane, watch, &put)?;
                     std::mem::forget(alarm);
                     Ok(())
                 };
@@ -79,64 +148,68 @@ impl Sorters<'_> {
     }
 }
 
+/// Splits the first `len` elements off.
+fn take_first<'s>(slice: &mut &'s mut [u32], len: usize) -> &'s mut [u32] {
+    let (first, rest) = std::mem::take(slice).split_at_mut(len);
+    *slice = rest;
+    first
+}
+
 /// What the lanes share.
-struct Shared<'a, 'p> {
-    build: &'a Build<'a, 'p>,
+struct Shared<'a, 'p, F> {
+    build: Build<'a, 'p>,
     /// Bins of this rank.
     mine: Vec<usize>,
-    /// By block, the byte of the memory where its offsets begin.
-    offsets: Vec<u64>,
     next: AtomicUsize,
-    turn: Mutex<Turn>,
+    turn: Mutex<Turn<F>>,
     moved: Condvar,
 }
 
 /// Which bin of `mine` gets its place next: how many entries those before it have is known once they are sorted.
-struct Turn {
+struct Turn<F> {
     next: usize,
     /// The block of the bin before it.
-    block: Option<usize>,
-    /// Byte of the memory where that block's targets begin.
-    targets: u64,
+    last: Option<usize>,
     /// By block, entries that have their place.
     entries: Vec<u64>,
+    room: F,
     failed: bool,
 }
 
-/// Where a bin's rows go: the byte of its targets, and the entries of its block before it.
-struct Place {
-    targets: u64,
+/// A bin that has its place: its block, and the entries of that before it.
+struct Placed {
+    bin: usize,
+    block: usize,
     before: u64,
 }
 
-impl Shared<'_, '_> {
-    fn work(&self, lane: &mut OnGpu<'_>, watch: &dyn Watch) -> Result<()> {
-        let Build { partition, bins, layout, memory, .. } = *self.build;
+impl<R, F: FnMut(&Placed, &[u64]) -> R> Shared<'_, '_, F> {
+    fn work(
+        &self,
+        lane: &mut OnGpu<'_>,
+        watch: &dyn Watch,
+        put: &impl Fn(&mut OnGpu<'_>, &Told, &Placed, R) -> Result<()>,
+    ) -> Result<()> {
+        let Build { partition, bins, .. } = self.build;
         while let Some(&bin) = self.mine.get(self.next.fetch_add(1, Relaxed)) {
-            let (span, block) = (&bins.spans[bin], bins.block_of[bin]);
+            let span = &bins.spans[bin];
             let part = partition.part(bin);
             let told = lane.sort_there(&part, span.rows.start as u32, span.len())?;
             drop(part);
-            let Told { unit, edges, distinct, .. } =
-                told.ok_or_else(|| Error::internal("sort a bin", "more edges than were counted"))?;
-            let Some(Place { targets, before }) = self.place(bin, distinct.into()) else { return Ok(()) };
-            let words = |byte: u64, len: u64| memory.part(byte / 4..byte / 4 + len);
-            let queue = lane.lane.queue();
-            queue.copy(lane.room.out.part(0..distinct.into()), words(targets, distinct.into()))?;
-            let row = span.rows.start - layout.block(block).rows.start;
-            let offsets = words(self.offsets[block] + 4 * row, span.len() as u64 + 1);
-            let grid = queue.grid(span.len() as u64 + 1);
-            // SAFETY: as the kernel declares them; the offsets are those of this bin's rows, and of the next one's first,
-            // which is given the same.
-            unsafe { queue.launch(&lane.kernels.place_rows, grid, (unit, before as u32, offsets.address()))? };
+            let told = told.ok_or_else(|| Error::internal("sort a bin", "more edges than were counted"))?;
+            let Some((placed, done, room)) = self.place(bin, told.distinct.into()) else { return Ok(()) };
+            // Rows find pages that were in use a moment ago.
+            done.into_iter().for_each(|block| partition.release(block, Vec::new()));
+            put(lane, &told, &placed, room)?;
             lane.bins += 1;
-            watch.advance(edges.into())?;
+            watch.advance(told.edges.into())?;
         }
         lane.lane.finish()
     }
 
-    /// Waits until the bins before `bin` have their places, then gives it one for its entries. Nothing if a lane has failed.
-    fn place(&self, bin: usize, entries: u64) -> Option<Place> {
+    /// Waits until the bins before `bin` have their places, then gives it one for its entries; also the block of which it is the
+    /// first bin not to be. Nothing if a lane has failed.
+    fn place(&self, bin: usize, entries: u64) -> Option<(Placed, Option<usize>, R)> {
         let block = self.build.bins.block_of[bin];
         let mut turn = self.turn.lock().unwrap_or_else(PoisonError::into_inner);
         while !turn.failed && self.mine[turn.next] != bin {
@@ -145,22 +218,21 @@ impl Shared<'_, '_> {
         if turn.failed {
             return None;
         }
-        if let Some(last) = turn.block.replace(block).filter(|&last| last != block) {
-            turn.targets += span_bytes::<u32>(turn.entries[last]);
-            self.build.partition.release(last, Vec::new());
-        }
-        let before = turn.entries[block];
+        let done = turn.last.replace(block).filter(|&last| last != block);
+        let placed = Placed { bin, block, before: turn.entries[block] };
         turn.entries[block] += entries;
         turn.next += 1;
+        let Turn { room, entries, .. } = &mut *turn;
+        let room = room(&placed, entries);
         self.moved.notify_all();
-        Some(Place { targets: turn.targets + 4 * before, before })
+        Some((placed, done, room))
     }
 }
 
 /// Dropped by an error or a panic, it frees the lanes that wait for this one.
-struct Alarm<'a, 'b, 'p>(&'a Shared<'b, 'p>);
+struct Alarm<'a, 'b, 'p, F>(&'a Shared<'b, 'p, F>);
 
-impl Drop for Alarm<'_, '_, '_> {
+impl<F> Drop for Alarm<'_, '_, '_, F> {
     fn drop(&mut self) {
         self.0.turn.lock().unwrap_or_else(PoisonError::into_inner).failed = true;
         self.0.moved.notify_all();

@@ -1,0 +1,139 @@
+//! Fronts that all ranks of a machine have in hand at once, and that come from the host: each rank brings a part of them to its
+//! GPU, and copies the other parts from the GPUs of the others. So they take the way from the host, which ranks share, once and
+//! not once a rank.
+
+use crate::comm::Marks;
+use crate::error::Result;
+use crate::gpu::{Beside, Event, Source, Span, Uploader};
+use std::time::Duration;
+
+/// What ranks show each other: how many steps of all fronts they have brought, and have copied from the others.
+const BROUGHT: usize = 0;
+const COPIED: usize = 1;
+/// Between two looks at what the others show.
+const NAP: Duration = Duration::from_micros(20);
+/// Where one rank's part of a step ends and the next one's begins.
+const GRAIN: u64 = 256;
+
+/// Asked while it waits or copies: whether to go on.
+type GoOn<'a> = &'a (dyn Fn() -> Result<()> + Sync);
+
+/// What ranks bring fronts with. All have the same fronts, step by step, in the same places of their arenas.
+pub struct Relay<'a> {
+    beside: Beside<'a>,
+    marks: Marks,
+    /// Steps of all fronts so far.
+    steps: u64,
+}
+
+impl<'a> Relay<'a> {
+    /// Where all ranks share memory, else none for all of them. Collective.
+    pub fn open(beside: Beside<'a>) -> Option<Relay<'a>> {
+        let marks = beside.comm.marks(2)?;
+        tracing::debug!("ranks bring fronts together");
+        Some(Relay { beside, marks, steps: 0 })
+    }
+
+    /// Waits until nobody needs what this rank brought of the front before.
+    ///
+    /// # Errors
+    /// What `go_on` returned.
+    pub fn begin(&self, go_on: GoOn<'_>) -> Result<()> {
+        self.others().try_for_each(|rank| self.wait(rank, COPIED, go_on))
+    }
+
+    /// Copies every part of a step to its place in this rank's `arena`, as [`Uploader::upload`] does: `own` parts from the host, the
+    /// others from the host or another rank. They stay as they are there until [`Self::end`].
+    ///
+    /// # Errors
+    /// What `go_on` returned, [`crate::Error::Lost`], those of reading.
+    pub fn bring(
+        &mut self,
+        uploader: &mut Uploader,
+        arena: Span<u32>,
+        own: Vec<(Source<'_>, Span<u8>)>,
+        parts: &[(Source<'_>, Span<u8>)],
+        go_on: GoOn<'_>,
+    ) -> Result<Event> {
+        let comm = self.beside.comm;
+        let all: u64 = parts.iter().map(|(_, to)| to.len()).sum();
+        let end = |rank: usize| match rank + 1 == comm.ranks() {
+            true => all,
+            false => all / comm.ranks() as u64 * (rank as u64 + 1) / GRAIN * GRAIN,
+        };
+        let of = |rank: usize| within(parts, if rank == 0 { 0 } else { end(rank - 1) }, end(rank));
+        uploader.upload(&[own, of(comm.rank())].concat(), go_on)?.wait()?;
+        self.steps += 1;
+        self.marks.show(BROUGHT, self.steps);
+        let mut theirs = Vec::new();
+        for rank in self.others() {
+            self.wait(rank, BROUGHT, go_on)?;
+            theirs.extend(of(rank).into_iter().map(|(_, to)| {
+                let from = self.beside.span(rank, to.address() - arena.address(), to.len() / 4, arena);
+                (Source::Gpu(from.as_bytes()), to)
+            }));
+        }
+        uploader.upload(&theirs, go_on)
+    }
+
+    /// To be called when all steps of a front are here.
+    pub fn end(&self) {
+        self.marks.show(COPIED, self.steps);
+    }
+
+    fn others(&self) -> impl Iterator<Item = usize> + use<> {
+        let mine = self.beside.comm.rank();
+        (0..self.beside.comm.ranks()).filter(move |&rank| rank != mine)
+    }
+
+    /// Waits until `rank` is as far as this one. For ever, should it be gone: its end is that of the job.
+    fn wait(&self, rank: usize, which: usize, go_on: GoOn<'_>) -> Result<()> {
+        while self.marks.seen(rank, which) < self.steps {
+            go_on()?;
+            std::thread::sleep(NAP);
+        }
+        Ok(())
+    }
+}
+
+/// Bytes `from..end` of all parts behind one another.
+fn within<'s>(parts: &[(Source<'s>, Span<u8>)], from: u64, end: u64) -> Vec<(Source<'s>, Span<u8>)> {
+    let mut at = 0;
+    let cut = |&(source, to): &(Source<'s>, Span<u8>)| {
+        let (first, last) = (from.max(at) - at, end.clamp(at, at + to.len()) - at);
+        at += to.len();
+        (first < last).then(|| (source.piece(first, last - first), to.part(first..last)))
+    };
+    parts.iter().filter_map(cut).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn parts_are_cut_where_they_are_told_and_none_is_lost() {
+        let bytes: Vec<u8> = (0..200).collect();
+        let lengths = [0usize, 7, 50, 0, 1, 142];
+        let (mut parts, mut at) = (Vec::new(), 0);
+        for length in lengths {
+            parts.push((Source::Memory(&bytes[at..at + length]), Span::at(1000 + at as u64, length as u64)));
+            at += length;
+        }
+        for ends in [[0, 0, 200], [7, 58, 200], [6, 57, 200], [1, 199, 200], [200, 200, 200]] {
+            let mut found = Vec::new();
+            let mut from = 0;
+            for end in ends {
+                for (source, to) in within(&parts, from, end) {
+                    let Source::Memory(part) = source else { panic!("memory") };
+                    assert_eq!(part.len() as u64, to.len());
+                    assert_eq!(to.address(), 1000 + u64::from(part[0]), "a byte goes where it belongs");
+                    assert!((from..end).contains(&part[0].into()), "{ends:?}");
+                    found.extend_from_slice(part);
+                }
+                from = end;
+            }
+            assert_eq!(found, bytes, "{ends:?}");
+        }
+    }
+}

@@ -1,0 +1,36 @@
+//! Numbers that ranks of one machine show each other, without a message.
+#![allow(unsafe_code)] // a view of shared memory
+
+use super::Ranks;
+use super::segment::Segment;
+use std::sync::atomic::{AtomicU64, Ordering};
+
+/// Some numbers of each rank, zero at first, that all ranks of the machine can see at any time.
+pub struct Marks {
+    segment: Segment,
+    rank: usize,
+    numbers: usize,
+}
+
+impl Marks {
+    /// `numbers` for each rank; none, for all of them, where ranks share no memory. Collective.
+    pub(in crate::comm) fn open(ranks: &Ranks, numbers: usize) -> Option<Marks> {
+        let segment = Segment::open(ranks, numbers * size_of::<u64>())?;
+        Some(Marks { segment, rank: ranks.place().rank, numbers })
+    }
+
+    /// Shows all what this rank's number `which` is from now on. Who sees it sees what this rank did before, too.
+    pub fn show(&self, which: usize, number: u64) {
+        self.of(self.rank)[which].store(number, Ordering::Release);
+    }
+
+    /// What rank `rank` has shown last as its number `which`.
+    pub fn seen(&self, rank: usize, which: usize) -> u64 {
+        self.of(rank)[which].load(Ordering::Acquire)
+    }
+
+    fn of(&self, rank: usize) -> &[AtomicU64] {
+        // SAFETY: nothing but these atomics lies in a part.
+        unsafe { self.segment.view(rank, 0, self.numbers) }
+    }
+}

@@ -1,0 +1,68 @@
+//! Memory of other processes of this machine, to be read by those that they let.
+#![allow(unsafe_code)] // the system call that reads another process's memory
+
+use std::io::{Error, ErrorKind, Result};
+
+/// A process of this machine.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Process(libc::pid_t);
+
+impl Process {
+    /// This process. Others of the same user may read its memory from now on, where the system allows it at all.
+    pub fn open() -> Process {
+        // Where only parents may read a process's memory, this lets others.
+        // SAFETY: sets a flag of this process; a system without it refuses, and reading then fails or works as it did.
+        unsafe { libc::prctl(libc::PR_SET_PTRACER, libc::PR_SET_PTRACER_ANY, 0, 0, 0) };
+        // SAFETY: always works.
+        Process(unsafe { libc::getpid() })
+    }
+
+    /// By the number that [`Self::number`] gave in that process.
+    pub fn of(number: u64) -> Process {
+        Process(number as libc::pid_t)
+    }
+
+    /// What other processes know it by.
+    pub fn number(self) -> u64 {
+        self.0 as u64
+    }
+
+    /// Fills `to` from its memory, from `address` on.
+    ///
+    /// # Errors
+    /// Where that is not allowed, or there is no such process or memory.
+    pub fn read(self, address: u64, to: &mut [u8]) -> Result<()> {
+        let mut done = 0;
+        while done < to.len() {
+            let rest = &mut to[done..];
+            let local = libc::iovec { iov_base: rest.as_mut_ptr().cast(), iov_len: rest.len() };
+            let from = (address as usize + done) as *mut libc::c_void;
+            let remote = libc::iovec { iov_base: from, iov_len: rest.len() };
+            // SAFETY: writes to `rest` alone; the other address is checked by the system.
+            let read = unsafe { libc::process_vm_readv(self.0, &raw const local, 1, &raw const remote, 1, 0) };
+            done += match usize::try_from(read) {
+                Ok(0) => return Err(Error::from(ErrorKind::UnexpectedEof)),
+                Ok(read) => read,
+                Err(_) => return Err(Error::last_os_error()),
+            };
+        }
+        Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn memory_is_read_or_an_error_says_that_it_is_not_there() {
+        let words: Vec<u64> = (0..1 << 20).collect();
+        let mut found = vec![0; 8 << 10];
+        let me = Process::open();
+        me.read(words[5000..].as_ptr() as u64, &mut found).expect("this process's own memory");
+        assert_eq!(found, crate::memory::bytes_of(&words[5000..6024]));
+        assert!(me.read(4096, &mut found).is_err(), "nothing lies there");
+        assert!(Process::of(0x3fff_fffe).read(words.as_ptr() as u64, &mut found).is_err(), "no such process");
+        assert_eq!(Process::of(me.number()), me);
+    }
+}

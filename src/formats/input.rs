@@ -3,7 +3,9 @@
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use super::{Format, Keeping, Packing, Scan, Seen, Share, Visitor, Watch, identity, kept, packed, records, scan, sink};
+use super::{
+    Format, Keeping, Packing, Scan, Seen, Share, Visitor, Watch, identity, kept, packed, read, records, scan, sink,
+};
 use crate::error::{At, Error, Result};
 use crate::generate::{self, Generator};
 use crate::memory::PER_THREAD;
@@ -149,6 +151,19 @@ impl Input {
     /// What messages and reports call it: the path as given, or the generator with its parameters.
     pub fn name(&self) -> String {
         self.name.clone()
+    }
+
+    /// Has the system begin to read the first `bytes` bytes into the page cache. A hint: what can't be read says so later.
+    pub fn read_ahead(&self, mut bytes: u64) {
+        for part in self.parts() {
+            if let Ok(file) = std::fs::File::open(&part.path) {
+                read::will_need(&file, 0, part.bytes.min(bytes));
+            }
+            bytes = bytes.saturating_sub(part.bytes);
+            if bytes == 0 {
+                return;
+            }
+        }
     }
 
     /// A number that changes when the input does: a hash of size, mtime, inode and sampled contents of every file,

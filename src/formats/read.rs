@@ -59,7 +59,7 @@ impl Reader {
     /// Asks for bytes `from .. to` ahead of time, without waiting. A hint: failure is of no account.
     pub fn will_need(&self, from: u64, to: u64) {
         if from < to.min(self.length) {
-            advise(&self.file, from, to.min(self.length) - from, libc::POSIX_FADV_WILLNEED);
+            will_need(&self.file, from, to.min(self.length) - from);
         }
     }
 
@@ -103,6 +103,11 @@ impl Reader {
         }
         if filled < len { self.read(at + filled as u64, &mut memory[filled..len]) } else { Ok(()) }
     }
+}
+
+/// Asks for `len` bytes of `file` from `from` on ahead of time.
+pub fn will_need(file: &File, from: u64, len: u64) {
+    advise(file, from, len, libc::POSIX_FADV_WILLNEED);
 }
 
 fn advise(file: &File, from: u64, len: u64, advice: libc::c_int) {

@@ -138,7 +138,11 @@ impl Session {
                     Some(table) => Some(self.triangle(&graph, &table)?),
                     None => None,
                 };
-                (graph.facts, graph.stored, graph.catalogue.len() as u64, triangle)
+                let blocks = graph.catalogue.len() as u64;
+                // Gigabytes take a while to give back.
+                let catalogue = graph.catalogue;
+                let _ = std::thread::Builder::new().name("graph".into()).spawn(move || drop(catalogue));
+                (graph.facts, graph.stored, blocks, triangle)
             }
         };
         if self.job.keep {

@@ -7,7 +7,7 @@ use super::progress::{Progress, StageProgress, Unit};
 use super::report::StageReport;
 use super::{device, host, ranks, signals};
 use crate::comm::Comm;
-use crate::config::Job;
+use crate::config::{InputSpec, Job};
 use crate::error::Result;
 use crate::formats::Watch;
 use crate::gpu::Peer;
@@ -84,6 +84,9 @@ impl Session {
         if comm.ranks() > 1 {
             let [mpi, all] = [comm.own_bytes(), moving.standing()];
             tracing::debug!(mpi, all, on_the_way = moving.on_the_way(), messages = ?moving.messages, "memory of ranks");
+        }
+        if comm.leads() && manifest.stages.is_empty() && matches!(job.input, InputSpec::Files { .. }) {
+            super::input::read_ahead(&job.input);
         }
         let device = device::choose(&job, threads, &budget, &comm)?;
         let peers = device::peers(device.as_ref(), &comm);

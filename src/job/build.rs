@@ -76,7 +76,7 @@ impl Session {
             sizes.spare(shelf.as_ref().map_or(0, |shelf| shelf.lines().len() as usize));
         }
         let pooled = sizes.pooled(kept, self.threads, own);
-        let Sizes { chunk, in_flight, beside, .. } = sizes;
+        let Sizes { chunk, in_flight, .. } = sizes;
         let mut memory = self.budget.zeroed(pooled.own, "edges between partition and sort")?;
         let map = self.map_on_gpus(&mut ordered, &bins, facts)?;
         let partition = Partition::new(&bins, &wanted_bins, &mut memory, chunk, &self.spill(), shelf.as_ref())?;
@@ -115,17 +115,16 @@ impl Session {
         let home = self.plan_home(build, &bins, &partition);
         let vertices = ordered.order().runs.vertices();
         // Who keeps no files need not wait for this one, if there is room for it meanwhile.
-        let sorting = if home.is_some() { 4 * layout.rows() } else { beside[1] };
-        let mut waits = [u64::from(self.needs_degrees() || self.budget.free() < sorting + 4 * layout.rows())];
+        let mut waits = [u64::from(self.needs_degrees() || self.budget.free() < 8 * layout.rows())];
         self.comm.all_max(&mut waits);
-        // Blocks in files are of use with the order alone.
-        if !ordered.order().whole && (home.is_none() || waits == [1]) {
-            ordered.complete(&self.comm);
-            self.store_order(&mut ordered, facts.content)?;
-        }
-        if waits == [0] {
+        if home.is_some() && waits == [0] {
             self.ordered = ordered.let_go_on();
         } else {
+            // Blocks in files are of use with the order alone.
+            if !ordered.order().whole {
+                ordered.complete(&self.comm);
+                self.store_order(&mut ordered, facts.content)?;
+            }
             ordered.finish(&self.syncer)?;
             drop(ordered);
         }

@@ -10,6 +10,7 @@ use super::prepared::Facts;
 use super::session::{Session, Watched};
 use crate::algo::triangle::gpu::Gpu;
 use crate::error::{Error, Result};
+use crate::failpoint;
 use crate::gpu::{Beside, Source, Span, Workspace};
 use crate::graph::catalogue::Catalogue;
 use crate::graph::held::{Held, HeldBlock, Lent};
@@ -188,6 +189,7 @@ impl Session {
         workspace.arena.hold(0);
         workspace.arena.reset(0);
         let memory = workspace.arena.take::<u32>(bytes / 4).filter(|_| bytes <= workspace.arena.bytes() / PART);
+        let memory = memory.filter(|_| failpoint::hit("rows.gpu").is_ok());
         let plan = memory.and_then(|_| Sorters::plan_all(workspace, bins, layout.rows(), self.threads, longest));
         // Any block may be needed on any GPU.
         let mut largest: Vec<u64> = most.iter().map(|size| size.entries).collect();

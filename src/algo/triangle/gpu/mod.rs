@@ -127,8 +127,8 @@ impl<'a> Gpu<'a> {
         Ok(Gpu { gpu, kernels, per_vertex, homes, relay, stop, begun, busy: Duration::ZERO, clock })
     }
 
-    fn shares(&self) -> Shares {
-        Shares::of(self.gpu.arena.free().saturating_sub(64 << 10))
+    fn shares(&self, graph: &Catalogue, first: usize) -> Shares {
+        Shares::of(self.gpu.arena.free().saturating_sub(64 << 10), graph, first)
     }
 }
 
@@ -144,13 +144,13 @@ fn too_small(gpu: &Workspace) -> Error {
 
 impl Backend for Gpu<'_> {
     fn fronts(&self, graph: &Catalogue, first: usize) -> usize {
-        let shares = self.shares();
+        let shares = self.shares(graph, first);
         let all = parcels(graph, first..graph.len(), |parcel| shares.fits_front(parcel));
         all.iter().flatten().next().map_or(1, |parcel| parcel.pieces.len())
     }
 
     fn count(&mut self, work: &Work<'_>, found: Found<'_>) -> Result<()> {
-        let shares = self.shares();
+        let shares = self.shares(work.graph, work.fronts.start);
         let fronts = parcels(work.graph, work.fronts.clone(), |parcel| shares.fits_front(parcel));
         let fronts = fronts.ok_or_else(|| too_small(&self.gpu))?;
         let mut open = Open::default();

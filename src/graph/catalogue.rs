@@ -23,7 +23,11 @@ pub struct Catalogue {
 #[derive(Debug)]
 enum Blocks {
     Stored(Vec<StoredBlock>),
-    InMemory(Vec<Held>),
+    InMemory {
+        blocks: Vec<Held>,
+        /// Whether no other process has any.
+        alone: bool,
+    },
     OnGpus(Homes),
 }
 
@@ -39,9 +43,10 @@ impl Catalogue {
         Ok(Catalogue { first_rows: first_rows(&layout), sizes, blocks: Blocks::Stored(blocks), layout })
     }
 
-    /// A graph whose blocks, of these sizes, are in the memory of this process, or of others of this machine, and nowhere else.
-    pub fn in_memory(layout: Layout, sizes: Vec<Size>, blocks: Vec<Held>) -> Self {
-        Catalogue { first_rows: first_rows(&layout), sizes, blocks: Blocks::InMemory(blocks), layout }
+    /// A graph whose blocks, of these sizes, are in memory and nowhere else: in that of this process, `alone`, or of others of this
+    /// machine, too.
+    pub fn in_memory(layout: Layout, sizes: Vec<Size>, blocks: Vec<Held>, alone: bool) -> Self {
+        Catalogue { first_rows: first_rows(&layout), sizes, blocks: Blocks::InMemory { blocks, alone }, layout }
     }
 
     /// A graph whose blocks, of these sizes, are in the memory of GPUs and nowhere else.
@@ -53,15 +58,15 @@ impl Catalogue {
     pub fn homes(&self) -> Option<&Homes> {
         match &self.blocks {
             Blocks::OnGpus(homes) => Some(homes),
-            Blocks::Stored(_) | Blocks::InMemory(_) => None,
+            Blocks::Stored(_) | Blocks::InMemory { .. } => None,
         }
     }
 
-    /// Whether this process has all blocks, in files or in memory.
+    /// Whether every process that works on the graph has all blocks, in files or in memory: the same on all ranks.
     pub fn is_here(&self) -> bool {
-        match &self.blocks {
+        match self.blocks {
             Blocks::Stored(_) => true,
-            Blocks::InMemory(blocks) => blocks.iter().all(|block| matches!(block, Held::Here(_))),
+            Blocks::InMemory { alone, .. } => alone,
             Blocks::OnGpus(_) => false,
         }
     }
@@ -77,7 +82,7 @@ impl Catalogue {
     /// Where block `b` of a graph that is not on GPUs lies.
     pub fn rows(&self, b: usize) -> Rows<'_> {
         match &self.blocks {
-            Blocks::InMemory(blocks) => match &blocks[b] {
+            Blocks::InMemory { blocks, .. } => match &blocks[b] {
                 Held::Here(block) => Rows::Here(block.block()),
                 &Held::There(lent) => Rows::There(lent),
             },
@@ -128,7 +133,7 @@ impl Catalogue {
     fn stored(&self) -> &[StoredBlock] {
         match &self.blocks {
             Blocks::Stored(blocks) => blocks,
-            Blocks::OnGpus(_) | Blocks::InMemory(_) => &[],
+            Blocks::OnGpus(_) | Blocks::InMemory { .. } => &[],
         }
     }
 
@@ -159,7 +164,7 @@ impl Catalogue {
 impl Drop for Catalogue {
     /// Gigabytes go back to the system by all threads at once.
     fn drop(&mut self) {
-        if let Blocks::InMemory(blocks) = &mut self.blocks {
+        if let Blocks::InMemory { blocks, .. } = &mut self.blocks {
             std::mem::take(blocks).into_par_iter().for_each(drop);
         }
     }

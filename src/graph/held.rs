@@ -3,7 +3,7 @@
 use super::csr::Block;
 use super::layout::Span;
 use crate::error::Result;
-use crate::memory::{Budget, Buffer, Process};
+use crate::memory::{Budget, Buffer, Process, discard};
 
 /// A block in the memory of another process, which must keep it: the address of its offsets.
 #[derive(Debug, Clone, Copy)]
@@ -53,7 +53,9 @@ impl HeldBlock {
 
     /// Gives back what is beyond `entries` entries.
     pub fn shorten(&mut self, entries: u64) {
-        self.words.shorten(self.rows + 1 + entries as usize);
+        let len = self.rows + 1 + entries as usize;
+        discard(vec![&mut self.words[len..]]);
+        self.words.shorten(len);
     }
 
     /// Where other processes find it.

@@ -162,11 +162,10 @@ impl Session {
         let mut least = [workspace.as_ref().map_or(u64::MAX, |workspace| workspace.arena.bytes())];
         self.comm.all_max(&mut some);
         self.comm.all_min(&mut least);
-        let beside = self.beside();
         let gpu = workspace.map(|mut workspace| {
             // Ranks take turns with one list of parcels, which is cut by the memory there is.
             workspace.arena.trim(least[0]);
-            Gpu::new(graph, vertices, workspace, per_vertex, beside, stop)
+            Gpu::new(graph, vertices, workspace, per_vertex, stop)
         });
         let auto = self.job.run.device == Asked::Auto;
         let declines = matches!(&gpu, Some(Err(Error::Limit { .. } | Error::Usage(_))) if auto);
@@ -189,7 +188,11 @@ impl Session {
         }
         let speaks = ranks::speaks(&self.comm, gpu.is_none());
         match gpu {
-            Some(gpu) => Ok(Some(Box::new(gpu?))),
+            Some(gpu) => {
+                let mut gpu = gpu?;
+                gpu.meet(graph, vertices, self.beside())?;
+                Ok(Some(Box::new(gpu)))
+            }
             None => {
                 if speaks {
                     tracing::warn!("no GPU on {}: counting is left to the ranks that have one", host::name());

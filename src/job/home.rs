@@ -1,6 +1,6 @@
 //! Graphs that stay in memory: edges wait in that of GPUs to be sorted, as many as fit, and where all rows fit, too, they are
-//! counted where they were sorted. Rows that do not stay in the host's memory, if there is enough of it; ranks of a machine read
-//! those of the others there. Nothing is stored then; so that is for jobs that do not keep their graph.
+//! counted where they were sorted. Rows that do not fit there stay in the host's memory, if there is enough of it; ranks of a machine
+//! read those of the others there. Nothing is stored then; so that is for jobs that do not keep their graph.
 
 use super::build::{Build, Sorting};
 use super::device::InUse;
@@ -84,7 +84,8 @@ impl Session {
     /// # Errors
     /// [`crate::Error::Lost`].
     pub(super) fn shelf(&self, build: &Build<'_>, bins: &Bins, edges: u64, ids: u64) -> Result<Option<Shelf>> {
-        let Some((mut workspace, arenas)) = self.gpus() else { return Ok(None) };
+        // A GPU names ids by 32 bits, and its lines alone go to shelves.
+        let Some((mut workspace, arenas)) = self.gpus().filter(|_| ids < u32::MAX.into()) else { return Ok(None) };
         let (rank, ranks) = (self.comm.rank(), self.comm.ranks());
         workspace.arena.reset(0);
         let arena = &workspace.arena;
@@ -328,7 +329,7 @@ impl Session {
             held.into_iter().enumerate().map(|(b, block)| block.map_or_else(|| Held::There(lent(b)), Held::Here));
         let sizes =
             entries.iter().enumerate().map(|(b, &entries)| Size { rows: layout.block(b).len() as u64, entries });
-        Catalogue::in_memory(Layout::clone(layout), sizes.collect(), held.collect())
+        Catalogue::in_memory(Layout::clone(layout), sizes.collect(), held.collect(), self.comm.ranks() == 1)
     }
 
     /// Gives the memory of the shelf back.

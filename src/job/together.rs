@@ -270,6 +270,10 @@ impl Turns for Desk<'_> {
         *turn += 1;
         Ok(*turn - 1)
     }
+
+    fn go_on(&self) -> Result<()> {
+        Desk::go_on(self)
+    }
 }
 
 /// Another rank's way to the desk.

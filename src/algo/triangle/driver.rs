@@ -59,6 +59,14 @@ impl Work<'_> {
         self.turns.ranks()
     }
 
+    /// Whether to go on, asked by who waits for other ranks.
+    ///
+    /// # Errors
+    /// Why not.
+    pub fn go_on(&self) -> Result<()> {
+        self.turns.go_on()
+    }
+
     /// The next item that no rank has taken yet of one of the two lists of a front that begins with `row`: 0, 1, 2, …, also
     /// beyond its end. Each `whole` items from the first on are whole units together.
     ///
@@ -81,6 +89,14 @@ pub trait Turns: Sync {
     /// # Errors
     /// A stop, where it does not wait for others.
     fn next(&self, list: u64, whole: u64) -> Result<u64>;
+
+    /// Whether turns are still given.
+    ///
+    /// # Errors
+    /// Why not: without them other ranks may wait for ever.
+    fn go_on(&self) -> Result<()> {
+        Ok(())
+    }
 }
 
 /// Triangles and probes of some rows of a front against some rows of a partner.

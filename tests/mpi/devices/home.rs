@@ -96,8 +96,9 @@ fn rows_in_the_memory_of_ranks_are_read_by_the_others() {
         println!("SKIPPED: built without the feature failpoints");
         return;
     }
-    for table in ["", CORNERS] {
-        let Some((mut job, cuda, known, stored)) = job(table, 20_000) else { return };
+    // Of few edges there is one block, which one rank has and none may cut.
+    for (table, edges) in [("", 20_000), ("", 3000), (CORNERS, 20_000), (CORNERS, 3000)] {
+        let Some((mut job, cuda, known, stored)) = job(table, edges) else { return };
         for (ranks, set) in [(2, "run.trials=1"), (3, "run.trials=2"), (8, "run.trials=1")] {
             job.forget();
             on_gpus(&mut job, &cuda, ranks, "CUDA_ON_CPU_SEED=5 GPUGRAPH_FAILPOINTS='rows.gpu=1:enospc'");
@@ -113,6 +114,28 @@ fn rows_in_the_memory_of_ranks_are_read_by_the_others() {
             assert_eq!(answer(&job.place.read_report()), answer(&known), "{ranks} ranks");
             same_files("rows in memory", &files(&job.place.workdir(), &["graph", "out"]), &stored);
         }
+    }
+}
+
+/// The leader can't write its journal while ranks wait for each other with a front: all of them end.
+#[test]
+fn a_journal_that_fails_ends_ranks_that_bring_fronts_together() {
+    if !cfg!(feature = "failpoints") {
+        println!("SKIPPED: built without the feature failpoints");
+        return;
+    }
+    let Some((mut job, cuda, known, _)) = job("", 40_000) else { return };
+    for hit in [1, 2, 4] {
+        job.forget();
+        on_gpus(&mut job, &cuda, 3, "");
+        job.limit = DEATH;
+        job.on.push((0, format!("export GPUGRAPH_FAILPOINTS='journal.append={hit}:enospc'")));
+        let ran = run(&job, 3, 1100, &["--set", "job.keep=true"]);
+        assert_eq!((ran.code, said(&ran, &["ranks bring fronts together"])), (6, 3), "hit {hit}: {}", ran.err);
+        on_gpus(&mut job, &cuda, 2, "");
+        let ran = (0..50).map(|_| run(&job, 2, 1100, &[])).find(|ran| ran.code != 5).expect("ranks that are gone");
+        assert_eq!(ran.code, 0, "after hit {hit}: {}", ran.err);
+        assert_eq!(answer(&job.place.read_report())["results"], answer(&known)["results"], "after hit {hit}");
     }
 }
 

@@ -52,7 +52,7 @@ impl Loader<'_, '_> {
             }
         }
         if let Some((relay, _)) = self.relay.take() {
-            // What counts the front waits for this, too.
+            // Partners come behind the front, and others have it from here.
             if let Err(e) = self.uploader.finish() {
                 let _ = self.filled.send(Err(e));
                 return;

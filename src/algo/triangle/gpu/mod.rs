@@ -54,7 +54,7 @@ pub struct Gpu<'a> {
     relay: Option<Relay<'a>>,
     stop: Stop<'a>,
     begun: Instant,
-    /// How long the GPU did not wait for what it was to count, or for a turn.
+    /// How long the GPU did not wait for what it was to count.
     busy: Duration,
     clock: [Event; 2],
 }
@@ -78,14 +78,13 @@ impl<'a> Gpu<'a> {
     /// (Blocks of a graph that is not here are not cut.)
     pub fn counts(layout: &Layout, sizes: &[Size], bytes: u64, per_vertex: bool) -> bool {
         let row = layout.longest_row();
-        // Rows take room for offsets, heads' ends and sums of these.
-        let largest = sizes.iter().map(|size| size.entries + 3 * size.rows).max().unwrap_or(0);
         let small = sizes.iter().all(|size| size.entries < 1 << 31 && size.rows < 1 << 31);
-        row <= LONGEST_HEAD && small && Self::least_bytes(largest.max(row), layout.rows(), per_vertex) <= bytes
+        let longest = row.max(uncut(sizes.iter().copied()));
+        row <= LONGEST_HEAD && small && Self::least_bytes(longest, layout.rows(), per_vertex) <= bytes
     }
 
     /// For the blocks of `graph`, which has `vertices` vertices. Counts of vertices are added to `per_vertex`, if they
-    /// are asked for; `stop` names the signal that ends the counting. `beside` are the ranks, if their GPUs reach each other.
+    /// are asked for; `stop` names the signal that ends the counting. [`Self::meet`] comes next.
     ///
     /// # Errors
     /// [`Error::Limit`] where GPU memory does not do, [`Error::Usage`] for rows that are too long for it, [`Error::Lost`].
@@ -94,7 +93,6 @@ impl<'a> Gpu<'a> {
         vertices: u64,
         mut gpu: MutexGuard<'a, Workspace>,
         per_vertex: Option<&'a [AtomicU64]>,
-        beside: Option<Beside<'a>>,
         stop: Stop<'a>,
     ) -> Result<Self> {
         let begun = Instant::now();
@@ -109,27 +107,39 @@ impl<'a> Gpu<'a> {
         let least = Self::least_bytes(row, vertices, per_vertex.is_some());
         gpu.arena.holds(least, "counting triangles of this graph")?;
         gpu.stop_flag.set(false);
-        let homes = match (graph.homes(), beside) {
-            (Some(homes), _) => Some(homes.clone()),
-            (None, Some(beside)) => homes::bring(&mut gpu, graph, least + (64 << 10), beside)?,
-            (None, None) => None,
-        };
-        let relay = beside.filter(|_| homes.is_none()).and_then(Relay::open);
-        let per_vertex = match per_vertex {
-            Some(counts) => {
-                let span = gpu.arena.take(vertices).ok_or_else(|| too_small(&gpu))?;
-                gpu.queue.fill(span, 0)?;
-                Some((counts, span))
-            }
-            None => None,
-        };
         let clock = [gpu.queue.record_timed()?, gpu.queue.record_timed()?];
-        Ok(Gpu { gpu, kernels, per_vertex, homes, relay, stop, begun, busy: Duration::ZERO, clock })
+        let (per_vertex, homes) = (per_vertex.map(|counts| (counts, Span::default())), graph.homes().cloned());
+        Ok(Gpu { gpu, kernels, per_vertex, homes, relay: None, stop, begun, busy: Duration::ZERO, clock })
+    }
+
+    /// To be called before anything is counted, once all ranks have theirs: `beside` are these, if their GPUs reach each other, for
+    /// the blocks of `graph`, which has `vertices` vertices. Collective.
+    ///
+    /// # Errors
+    /// [`Error::Limit`], [`Error::Lost`], those of reading blocks.
+    pub fn meet(&mut self, graph: &Catalogue, vertices: u64, beside: Option<Beside<'a>>) -> Result<()> {
+        if let Some(beside) = beside.filter(|_| self.homes.is_none()) {
+            let blocks = (0..graph.len()).map(|b| graph.size(b));
+            let longest = graph.layout.longest_row().max(if graph.is_here() { 0 } else { uncut(blocks) });
+            let least = Self::least_bytes(longest, vertices, self.per_vertex.is_some()) + (64 << 10);
+            self.homes = homes::bring(&mut self.gpu, graph, least, beside)?;
+            self.relay = if self.homes.is_none() { Relay::open(beside) } else { None };
+        }
+        if let Some((_, span)) = &mut self.per_vertex {
+            *span = self.gpu.arena.take(vertices).ok_or_else(|| too_small(&self.gpu))?;
+            self.gpu.queue.fill(*span, 0)?;
+        }
+        Ok(())
     }
 
     fn shares(&self, graph: &Catalogue, first: usize) -> Shares {
         Shares::of(self.gpu.arena.free().saturating_sub(64 << 10), graph, first)
     }
+}
+
+/// The most entries of blocks that are not cut, as rows: they take room for offsets, heads' ends and sums of these, too.
+fn uncut(sizes: impl Iterator<Item = Size>) -> u64 {
+    sizes.map(|size| size.entries + 3 * size.rows).max().unwrap_or(0)
 }
 
 /// What is wrong where the arena lacks room that it was planned to have.
@@ -208,7 +218,7 @@ impl Gpu<'_> {
         let front = front.ok_or_else(|| too_small(&self.gpu))?;
         let slots = (0..if outside.is_empty() { 0 } else { SLOTS }).map(|_| self.gpu.arena.take(shares.slot / 4));
         let slots = slots.collect::<Option<Vec<_>>>().ok_or_else(|| too_small(&self.gpu))?;
-        let go_on = move || stop().map_or(Ok(()), |reason| Err(Error::Stopped(reason)));
+        let go_on = move || work.go_on().and(stop().map_or(Ok(()), |reason| Err(Error::Stopped(reason))));
         // Nothing of the front before is overwritten while others copy it.
         self.relay.as_ref().map_or(Ok(()), |relay| relay.begin(&go_on))?;
         let blocks: Vec<u32> = parcel.pieces.iter().map(|piece| piece.first_row(graph)).collect();

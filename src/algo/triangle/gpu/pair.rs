@@ -168,7 +168,7 @@ pub struct Counting<'c> {
     pub kernels: &'c Kernels,
     pub per_vertex: Option<(&'c [AtomicU64], Span<u64>)>,
     pub stop: &'c (dyn Fn() -> Option<&'static str> + Sync),
-    /// How long the GPU did not wait for copies or turns.
+    /// How long the GPU did not wait for copies.
     pub busy: &'c mut Duration,
     /// When what it was to count was there, and when that was counted.
     pub clock: &'c mut [Event; 2],

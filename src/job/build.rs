@@ -25,6 +25,8 @@ use std::path::PathBuf;
 pub(super) struct Build<'a> {
     pub(super) layout: &'a Layout,
     pub(super) builders: Vec<u32>,
+    /// Whether that is this rank.
+    pub(super) mine: Vec<bool>,
     /// About what part of all edges comes to this rank.
     pub(super) part: f64,
 }
@@ -68,8 +70,7 @@ impl Session {
         let exchanging = self.budget.reserve(on_the_way, "edges on the way to other ranks")?;
         let (Shares { bins, mut sizes }, own) = self.shares(input, kept, facts, build)?;
         let owners: Vec<u32> = bins.block_of.iter().map(|&b| build.builders[b]).collect();
-        let wanted_bins: Vec<bool> = owners.iter().map(|&rank| rank == self.comm.rank() as u32).collect();
-        let wanted: Vec<bool> = build.builders.iter().map(|&rank| rank == self.comm.rank() as u32).collect();
+        let wanted_bins: Vec<bool> = bins.block_of.iter().map(|&b| build.mine[b]).collect();
         let shelf = self.shelf(build, &bins, facts.edges - facts.loops, facts.ids)?;
         if ranks == 1 {
             // All of it is filled before the pool is. (Of several ranks, some may fill more of their parts than others.)
@@ -135,7 +136,7 @@ impl Session {
                 let sorting = Sorting { build, bins: &bins, partition: &partition, degrees: &degrees, progress };
                 let (at_home, mut written) = match home {
                     Some(home) => (Some(s.sort_at_home(home, &sorting)?), 0),
-                    None => (None, s.sort_to_blocks(&sorting, &wanted, facts.content, in_flight)?),
+                    None => (None, s.sort_to_blocks(&sorting, facts.content, in_flight)?),
                 };
                 let mut degrees = degrees.finish();
                 s.comm.sum_shares(&mut degrees);
@@ -159,8 +160,9 @@ impl Session {
     }
 
     /// Sorts bins into stored blocks; the bytes of these.
-    fn sort_to_blocks(&self, sorting: &Sorting<'_, '_>, wanted: &[bool], key: u64, in_flight: usize) -> Result<u64> {
-        let Sorting { build: Build { layout, builders, .. }, bins, partition, degrees, progress } = *sorting;
+    fn sort_to_blocks(&self, sorting: &Sorting<'_, '_>, key: u64, in_flight: usize) -> Result<u64> {
+        let Sorting { build: Build { layout, builders, mine: wanted, .. }, bins, partition, degrees, progress } =
+            *sorting;
         let folder = self.graph_folder();
         let syncer = &self.syncer;
         let builder = Builder { partition, bins, layout, wanted, degrees, folder: &folder, key, in_flight, syncer };

@@ -278,7 +278,8 @@ impl Session {
         };
         let builders = route::builders(&layout, &runs, &wanted, self.comm.ranks());
         let part = route::part(&layout, &runs, &builders, self.comm.rank());
-        let build = Build { layout: &layout, builders, part };
+        let mine = builders.iter().map(|&rank| rank == self.comm.rank() as u32).collect();
+        let build = Build { layout: &layout, builders, mine, part };
         let (stored, at_home) = self.partition_and_sort((input, kept), &facts, order, &build)?;
         self.manifest.done("sort", content, self.figures_of("sort"), &stored)?;
         self.manifest.done("partition", content, self.figures_of("partition"), &())?;

@@ -59,10 +59,10 @@ pub(super) struct Home {
 
 /// Where they stay.
 enum Stay {
-    /// In memory of the GPU, for blocks of these sizes at most.
-    OnGpus(Span<u32>, Vec<Size>),
-    /// In memory of this process: this rank's blocks, in order.
-    InMemory(Vec<HeldBlock>),
+    /// In memory of the GPU.
+    OnGpus(Span<u32>),
+    /// In memory of this process: this rank's blocks, in order. Others are in those of their ranks.
+    InMemory(Vec<HeldBlock>, Vec<Process>),
 }
 
 impl Session {
@@ -90,17 +90,17 @@ impl Session {
         workspace.arena.reset(0);
         let arena = &workspace.arena;
         let each = edges / ranks as u64;
-        let Build { layout, ref builders, .. } = *build;
+        let Build { layout, ref mine, .. } = *build;
         let (placing, rows) = (gpu::ample_bytes(&workspace, bins, ids, each), layout.rows());
-        let mine: Vec<usize> = (0..layout.blocks()).filter(|&b| builders[b] == rank as u32).collect();
-        let bins_here = bins.block_of.iter().filter(|&block| mine.binary_search(block).is_ok()).count();
+        let bins_here = bins.block_of.iter().filter(|&&block| mine[block]).count();
         // Every lane of every rank ends with a line that is not full for each bin; and no part is quite what was expected.
         let lanes = workspace.uploader.shape().0;
         let ends = lanes * ranks * bins_here;
         let part = if ranks > 1 { build.part } else { 1.0 };
         let expected = (edges as f64 * part * 17.0 / 16.0) as u64 / LINE as u64 + (ends + 64 * ranks) as u64;
         // Rows that could stay come before edges that wait: they are moved more often.
-        let sizes = mine.iter().map(|&b| Size { rows: layout.block(b).len() as u64, entries: 0 });
+        let here = (0..layout.blocks()).filter(|&b| mine[b]);
+        let sizes = here.map(|b| Size { rows: layout.block(b).len() as u64, entries: 0 });
         let home = Homes::bytes(sizes) + 4 * LINE as u64 * expected;
         let largest = bins.largest().div_ceil(LINE as u64) + (lanes * ranks) as u64;
         let sorting = |lanes| Sorters::ample_bytes(bins, rows, largest, lanes);
@@ -185,11 +185,12 @@ impl Session {
         let most = home::most_sizes(layout, bins, &lines);
         // A job that was broken off may be again: from now on its blocks are stored.
         let wanted = !self.job.keep && self.manifest.resumes == 0 && !builders.contains(&NOBODY);
-        let bytes = self.most_at_home(builders, &most);
+        let bytes = self.most_at_home(&build.mine, &most);
         let workspace = &mut *workspace;
         workspace.arena.hold(0);
         workspace.arena.reset(0);
         let memory = workspace.arena.take::<u32>(bytes / 4).filter(|_| bytes <= workspace.arena.bytes() / PART);
+        // A test may take it away.
         let memory = memory.filter(|_| failpoint::hit("rows.gpu").is_ok());
         let plan = memory.and_then(|_| Sorters::plan_all(workspace, bins, layout.rows(), self.threads, longest));
         // Any block may be needed on any GPU.
@@ -202,7 +203,7 @@ impl Session {
         self.comm.all_min(&mut stays);
         tracing::debug!(bytes, longest, room = plan.is_some(), counted, stays = stays[0], "rows on the GPU");
         match (plan, memory, stays) {
-            (Some(plan), Some(memory), [1]) => Some(Home { plan, place: Stay::OnGpus(memory, most) }),
+            (Some(plan), Some(memory), [1]) => Some(Home { plan, place: Stay::OnGpus(memory) }),
             _ => {
                 workspace.arena.reset(0);
                 let plan = Sorters::plan_all(workspace, bins, layout.rows(), self.threads, longest);
@@ -218,13 +219,13 @@ impl Session {
     /// sort so. `all` are most sizes on any rank.
     fn plan_in_memory(
         &self,
-        Build { layout, builders, .. }: &Build<'_>,
+        Build { layout, mine, .. }: &Build<'_>,
         most: &[Size],
         all: &[Size],
         workspace: Option<&Workspace>,
     ) -> Option<Stay> {
         let per_vertex = self.job.triangle.is_some_and(|table| table.per_vertex);
-        let mine = most.iter().enumerate().filter(|&(b, _)| builders[b] == self.comm.rank() as u32);
+        let mine = most.iter().enumerate().filter(|&(b, _)| mine[b]);
         let bytes: u64 = mine.clone().map(|(_, size)| HeldBlock::bytes(size.rows, size.entries)).sum();
         // Degrees, and counts at vertices.
         let beside = layout.rows() * if per_vertex { 12 } else { 4 };
@@ -235,17 +236,21 @@ impl Session {
             workspace.is_some_and(|workspace| Gpu::counts(layout, uncut, workspace.arena.bytes(), per_vertex));
         let mut fits = [u64::from(room && counted && self.job.triangle.is_some())];
         self.comm.all_min(&mut fits);
-        let readable = fits == [1] && self.reads_ranks();
+        let ranks = if fits == [1] { self.readable_ranks() } else { None };
+        let readable = ranks.is_some();
         let block = |(b, size): (usize, &Size)| HeldBlock::new(&layout.block(b), size.entries, &self.budget).ok();
         let blocks: Option<Vec<HeldBlock>> = mine.filter(|_| readable).map(block).collect();
         let mut held = [u64::from(readable && blocks.is_some())];
         self.comm.all_min(&mut held);
         tracing::debug!(bytes, room, counted, readable, held = held[0], "rows in memory");
-        blocks.filter(|_| held == [1]).map(Stay::InMemory)
+        blocks.zip(ranks).filter(|_| held == [1]).map(|(blocks, ranks)| Stay::InMemory(blocks, ranks))
     }
 
-    /// Whether all ranks can read each other's memory. Collective.
-    fn reads_ranks(&self) -> bool {
+    /// The processes of all ranks, if these can read each other's memory; of one that is alone, none. Collective.
+    fn readable_ranks(&self) -> Option<Vec<Process>> {
+        if self.comm.ranks() == 1 {
+            return Some(Vec::new());
+        }
         // What is only right in the right process.
         let me = Process::open();
         let secret =
@@ -254,23 +259,25 @@ impl Session {
         let all = self.comm.all_gather(bytes_of(&mine));
         let reads = |rank: &Vec<u8>| match numbers_of::<u64>(rank)[..] {
             [process, address, secret] => {
-                let mut found = [0; 8];
-                Process::of(process).read(address, &mut found).is_ok() && found == secret.to_ne_bytes()
+                let (process, mut found) = (Process::of(process), [0; 8]);
+                let read = process.read(address, &mut found).is_ok() && found == secret.to_ne_bytes();
+                read.then_some(process)
             }
-            _ => false,
+            _ => None,
         };
-        let mut read = [u64::from(self.comm.nodes() == 1 && all.iter().all(reads))];
+        let ranks: Option<Vec<Process>> = all.iter().map(reads).collect();
+        let mut read = [u64::from(self.comm.nodes() == 1 && ranks.is_some())];
         self.comm.all_min(&mut read);
         tracing::debug!(reads = read[0], "memory of other ranks");
         // All have looked.
         drop(secret);
-        read == [1]
+        ranks.filter(|_| read == [1])
     }
 
     /// Bytes of blocks of these sizes on the rank that has most: as much is held on every one, for they cut what they count by
     /// what is left, and have to cut it alike.
-    fn most_at_home(&self, builders: &[u32], sizes: &[Size]) -> u64 {
-        let mine = sizes.iter().zip(builders).filter(|&(_, &rank)| rank == self.comm.rank() as u32);
+    fn most_at_home(&self, mine: &[bool], sizes: &[Size]) -> u64 {
+        let mine = sizes.iter().zip(mine).filter(|&(_, &mine)| mine);
         let mut bytes = [Homes::bytes(mine.map(|(&size, _)| size))];
         self.comm.all_max(&mut bytes);
         bytes[0]
@@ -280,56 +287,53 @@ impl Session {
     ///
     /// # Errors
     /// [`crate::Error::Lost`], and of a stop.
-    pub(super) fn sort_at_home(&self, Home { plan, place }: Home, sorting: &Sorting<'_, '_>) -> Result<Catalogue> {
+    pub(super) fn sort_at_home(&self, Home { plan, mut place }: Home, sorting: &Sorting<'_, '_>) -> Result<Catalogue> {
         let nobody = || Error::internal("sort on the GPU", "no GPU, where one was planned with");
         let (mut workspace, arenas) = self.gpus().ok_or_else(nobody)?;
-        let Sorting { build: Build { layout, builders, .. }, bins, partition, degrees, progress } = *sorting;
-        let wanted: Vec<bool> = builders.iter().map(|&rank| rank == self.comm.rank() as u32).collect();
+        let Sorting { build: Build { layout, builders, mine, .. }, bins, partition, degrees, progress } = *sorting;
         let mut sorters = Sorters::new(&mut workspace, plan)?;
-        let build = home::Build { partition, bins, layout, wanted: &wanted };
-        let (memory, most) = match place {
-            Stay::OnGpus(memory, most) => (memory, most),
-            Stay::InMemory(mut blocks) => {
-                let entries = sorters.bring(build, &mut blocks, &Watched(progress))?;
-                sorters.finish(degrees)?;
-                drop(sorters);
-                workspace.arena.let_go();
-                drop(workspace);
-                return Ok(self.in_memory(layout, builders, entries, blocks));
-            }
+        let (build, watch) = (home::Build { partition, bins, layout, wanted: mine }, Watched(progress));
+        let mut entries = match &mut place {
+            Stay::OnGpus(memory) => sorters.keep(build, *memory, &watch)?,
+            Stay::InMemory(blocks, _) => sorters.bring(build, blocks, &watch)?,
         };
-        let mut entries = sorters.keep(build, memory, &Watched(progress))?;
         sorters.finish(degrees)?;
         drop(sorters);
-        self.comm.all_sum(&mut entries);
-        let size = |(most, entries): (&Size, u64)| Size { rows: most.rows, entries };
-        let sizes: Vec<Size> = most.iter().zip(entries).map(size).collect();
-        let homes = Homes::new(&sizes, builders, |rank, at, words| arenas.words(rank as usize, at, words));
         workspace.arena.let_go();
-        workspace.arena.hold(self.most_at_home(builders, &sizes));
-        Ok(Catalogue::on_gpus(Layout::clone(layout), sizes, homes))
+        self.comm.all_sum(&mut entries);
+        let size = |(b, entries)| Size { rows: layout.block(b).len() as u64, entries };
+        let sizes: Vec<Size> = entries.into_iter().enumerate().map(size).collect();
+        Ok(match place {
+            Stay::OnGpus(_) => {
+                let homes = Homes::new(&sizes, builders, |rank, at, words| arenas.words(rank as usize, at, words));
+                workspace.arena.hold(self.most_at_home(mine, &sizes));
+                Catalogue::on_gpus(Layout::clone(layout), sizes, homes)
+            }
+            Stay::InMemory(blocks, ranks) => {
+                let held = self.held(builders, &sizes, blocks, &ranks);
+                Catalogue::in_memory(Layout::clone(layout), sizes, held, self.comm.ranks() == 1)
+            }
+        })
     }
 
-    /// The graph of which this rank has these blocks in memory, and others the others. Collective.
-    fn in_memory(&self, layout: &Layout, builders: &[u32], mut entries: Vec<u64>, blocks: Vec<HeldBlock>) -> Catalogue {
-        let processes = self.comm.all_gather(bytes_of(&[Process::open().number()]));
-        let processes: Vec<u64> = processes.iter().flat_map(|number| numbers_of(number)).collect();
-        let mine = (0..layout.blocks()).filter(|&b| builders[b] == self.comm.rank() as u32);
-        let mut addresses = vec![0; layout.blocks()];
-        let mut held: Vec<Option<HeldBlock>> = (0..layout.blocks()).map(|_| None).collect();
-        for (b, mut block) in mine.zip(blocks) {
-            block.shorten(entries[b]);
-            addresses[b] = block.address();
-            held[b] = Some(block);
-        }
-        self.comm.all_sum(&mut entries);
+    /// All blocks, of these sizes: this rank's, in order, and where the others are. Collective.
+    fn held(&self, builders: &[u32], sizes: &[Size], blocks: Vec<HeldBlock>, ranks: &[Process]) -> Vec<Held> {
+        let (mut blocks, rank) = (blocks.into_iter(), self.comm.rank() as u32);
+        let mine = |(&builder, size): (&u32, &Size)| {
+            let mut block = if builder == rank { blocks.next() } else { None }?;
+            block.shorten(size.entries);
+            Some(block)
+        };
+        let held: Vec<Option<HeldBlock>> = builders.iter().zip(sizes).map(mine).collect();
+        let address = |block: &Option<HeldBlock>| block.as_ref().map_or(0, HeldBlock::address);
+        let mut addresses: Vec<u64> = held.iter().map(address).collect();
         self.comm.all_max(&mut addresses);
-        let lent = |b: usize| Lent { process: Process::of(processes[builders[b] as usize]), address: addresses[b] };
-        let held =
-            held.into_iter().enumerate().map(|(b, block)| block.map_or_else(|| Held::There(lent(b)), Held::Here));
-        let sizes =
-            entries.iter().enumerate().map(|(b, &entries)| Size { rows: layout.block(b).len() as u64, entries });
-        Catalogue::in_memory(Layout::clone(layout), sizes.collect(), held.collect(), self.comm.ranks() == 1)
+        let there = |(builder, address): (&u32, u64)| Lent { process: ranks[*builder as usize], address };
+        let places = builders.iter().zip(addresses);
+        held.into_iter()
+            .zip(places)
+            .map(|(block, at)| block.map_or_else(|| Held::There(there(at)), Held::Here))
+            .collect()
     }
 
     /// Gives the memory of the shelf back.

@@ -16,12 +16,10 @@ use std::thread::JoinHandle;
 /// An order of vertices. Until [`Self::finish`] or [`Self::let_go_on`], or until it is dropped, nobody else may save the manifest.
 pub struct Ordered {
     order: Arc<Relabelled>,
-    writing: Option<JoinHandle<Result<Pending>>>,
-    behind: Arc<Behind>,
+    storing: Option<Storing>,
 }
 
 /// What is said to the thread that writes.
-#[derive(Default)]
 struct Behind {
     /// Saved when the order is stored, unless others save theirs by then.
     manifest: Mutex<Option<Manifest>>,
@@ -32,7 +30,7 @@ struct Behind {
 impl Ordered {
     /// One that is stored already, or is not to be stored yet.
     pub fn new(order: Relabelled) -> Ordered {
-        Ordered { order: Arc::new(order), writing: None, behind: Arc::default() }
+        Ordered { order: Arc::new(order), storing: None }
     }
 
     /// Gets the shares of other ranks, if they are not here, on all of them together.
@@ -48,8 +46,8 @@ impl Ordered {
     /// # Errors
     /// [`Error::Io`] if the system allows no more threads.
     pub fn store(&mut self, content: u64, manifest: Manifest, workdir: &Path) -> Result<()> {
-        self.behind = Arc::new(Behind { manifest: Mutex::new(Some(manifest)), given_up: AtomicBool::new(false) });
-        let (shared, told, workdir) = (self.order.clone(), self.behind.clone(), workdir.to_owned());
+        let behind = Arc::new(Behind { manifest: Mutex::new(Some(manifest)), given_up: AtomicBool::new(false) });
+        let (shared, told, workdir) = (self.order.clone(), behind.clone(), workdir.to_owned());
         let write = move || {
             let go_on = || !told.given_up.load(Relaxed);
             let pending = order::write(&workdir.join("graph"), content, &shared, &go_on)?;
@@ -60,8 +58,8 @@ impl Ordered {
             Ok(pending)
         };
         let thread = std::thread::Builder::new().name("order".into()).spawn(write);
-        self.writing =
-            Some(thread.map_err(|e| Error::io("start a thread to store the order of vertices", "order", e))?);
+        let thread = thread.map_err(|e| Error::io("start a thread to store the order of vertices", "order", e))?;
+        self.storing = Some(Storing { thread: Some(thread), behind });
         Ok(())
     }
 
@@ -73,8 +71,10 @@ impl Ordered {
     /// Stores what is left of it behind others, who save the manifest from now on. It may say that the order is stored before
     /// it is; one that is not is made anew. The memory is free once it is stored.
     pub fn let_go_on(mut self) -> Option<Storing> {
-        *self.behind.manifest.lock().unwrap_or_else(PoisonError::into_inner) = None;
-        let storing = self.writing.take().map(|thread| Storing { thread: Some(thread), behind: self.behind.clone() });
+        let storing = self.storing.take();
+        if let Some(storing) = &storing {
+            *storing.behind.manifest.lock().unwrap_or_else(PoisonError::into_inner) = None;
+        }
         // Gigabytes take a while to give back.
         let _ = std::thread::Builder::new().name("order".into()).spawn(move || drop(self));
         storing
@@ -85,20 +85,13 @@ impl Ordered {
     /// # Errors
     /// Those of storing it.
     pub fn finish(&mut self, syncer: &Syncer) -> Result<()> {
-        let Some(thread) = self.writing.take() else { return Ok(()) };
+        let Some(thread) = self.storing.take().and_then(|mut storing| storing.thread.take()) else { return Ok(()) };
         syncer.push(thread.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic))?);
         Ok(())
     }
 }
 
-impl Drop for Ordered {
-    fn drop(&mut self) {
-        // What went wrong meanwhile has another cause.
-        let _ = self.writing.take().map(JoinHandle::join);
-    }
-}
-
-/// An order that is stored behind others. Dropped, it is stored to its end.
+/// An order that is being stored. Dropped, it is stored to its end.
 pub struct Storing {
     thread: Option<JoinHandle<Result<Pending>>>,
     behind: Arc<Behind>,
@@ -113,7 +106,7 @@ impl Storing {
 
 impl Drop for Storing {
     fn drop(&mut self) {
-        // One that could not be stored is made anew.
+        // What went wrong meanwhile has another cause, or the order is made anew.
         let _ = self.thread.take().map(JoinHandle::join);
     }
 }

@@ -7,7 +7,7 @@ use super::progress::{Progress, StageProgress, Unit};
 use super::report::StageReport;
 use super::{device, host, ranks, signals};
 use crate::comm::Comm;
-use crate::config::{InputSpec, Job};
+use crate::config::{Device, InputSpec, Job};
 use crate::error::Result;
 use crate::formats::Watch;
 use crate::gpu::Peer;
@@ -85,7 +85,8 @@ impl Session {
             let [mpi, all] = [comm.own_bytes(), moving.standing()];
             tracing::debug!(mpi, all, on_the_way = moving.on_the_way(), messages = ?moving.messages, "memory of ranks");
         }
-        if comm.leads() && manifest.stages.is_empty() && matches!(job.input, InputSpec::Files { .. }) {
+        let (files, opens) = (matches!(job.input, InputSpec::Files { .. }), job.run.device != Device::Cpu);
+        if files && opens && comm.leads() && manifest.stages.is_empty() {
             super::input::read_ahead(&job.input);
         }
         let device = device::choose(&job, threads, &budget, &comm)?;

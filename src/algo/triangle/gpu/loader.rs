@@ -29,7 +29,7 @@ pub(super) enum Arrived {
 /// Copies a front and its partners while others are counted.
 pub(super) struct Loader<'l, 'r> {
     pub(super) work: &'l Work<'l>,
-    /// Where blocks are on GPUs, else they come from their files.
+    /// Where blocks are on GPUs, else they come from the host.
     pub(super) homes: Option<&'l Homes>,
     pub(super) first_row: u32,
     /// Where all ranks bring a front together, and the arena that it comes to.

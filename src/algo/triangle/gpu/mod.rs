@@ -56,6 +56,7 @@ pub struct Gpu<'a> {
     begun: Instant,
     /// How long the GPU did not wait for what it was to count.
     busy: Duration,
+    /// Between what marks the ends of that.
     clock: [Event; 2],
 }
 

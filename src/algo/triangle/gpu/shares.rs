@@ -39,7 +39,7 @@ impl Shares {
 
     /// Fewest bytes that hold any single row of a graph whose longest row has `row` entries.
     pub fn least_bytes(row: u64) -> u64 {
-        // The slots take the least: 7/64 each.
+        // The slots take the least: 15/128 each.
         ((4 * row + (64 << 10)) * 10).next_multiple_of(1 << 20)
     }
 

@@ -49,15 +49,13 @@ impl Sorters<'_> {
             start
         });
         let offsets: Vec<u64> = offsets.collect();
-        // The block of the bin before, and where its targets begin.
-        let (mut last, mut targets) = (None, end);
-        let room = |sorted: &Placed, entries: &[u64]| {
-            if let Some(before) = last.replace(sorted.block).filter(|&before| before != sorted.block) {
-                targets += span_bytes::<u32>(entries[before]);
-            }
-            targets + 4 * sorted.before
+        // Where the targets of the bin's block begin.
+        let mut targets = end;
+        let room = |placed: &Placed, entries: &[u64]| {
+            targets += placed.done.map_or(0, |done| span_bytes::<u32>(entries[done]));
+            targets + 4 * placed.before
         };
-        let put = |lane: &mut OnGpu<'_>, told: &Told, &Placed { bin, block, before }: &Placed, targets: u64| {
+        let put = |lane: &mut OnGpu<'_>, told: &Told, &Placed { bin, block, before, .. }: &Placed, targets: u64| {
             let (span, distinct) = (&bins.spans[bin], u64::from(told.distinct));
             let words = |byte: u64, len: u64| memory.part(byte / 4..byte / 4 + len);
             let queue = lane.lane.queue();
@@ -83,7 +81,7 @@ impl Sorters<'_> {
         let mut blocks = blocks.iter_mut();
         let part = |&wanted: &bool| if wanted { blocks.next() } else { None }.map(HeldBlock::parts).unwrap_or_default();
         let mut left: Vec<_> = wanted.iter().map(part).collect();
-        let room = |&Placed { bin, block, before }: &Placed, entries: &[u64]| {
+        let room = |&Placed { bin, block, before, .. }: &Placed, entries: &[u64]| {
             let (offsets, targets) = &mut left[block];
             let rows = bins.spans[bin].rows.clone();
             // The last bin has the end of the last row, too.
@@ -181,6 +179,8 @@ struct Placed {
     bin: usize,
     block: usize,
     before: u64,
+    /// The block before, if this is the first bin of another.
+    done: Option<usize>,
 }
 
 impl<R, F: FnMut(&Placed, &[u64]) -> R> Shared<'_, '_, F> {
@@ -197,9 +197,9 @@ impl<R, F: FnMut(&Placed, &[u64]) -> R> Shared<'_, '_, F> {
             let told = lane.sort_there(&part, span.rows.start as u32, span.len())?;
             drop(part);
             let told = told.ok_or_else(|| Error::internal("sort a bin", "more edges than were counted"))?;
-            let Some((placed, done, room)) = self.place(bin, told.distinct.into()) else { return Ok(()) };
+            let Some((placed, room)) = self.place(bin, told.distinct.into()) else { return Ok(()) };
             // Rows find pages that were in use a moment ago.
-            done.into_iter().for_each(|block| partition.release(block, Vec::new()));
+            placed.done.into_iter().for_each(|block| partition.release(block, Vec::new()));
             put(lane, &told, &placed, room)?;
             lane.bins += 1;
             watch.advance(told.edges.into())?;
@@ -207,9 +207,8 @@ impl<R, F: FnMut(&Placed, &[u64]) -> R> Shared<'_, '_, F> {
         lane.lane.finish()
     }
 
-    /// Waits until the bins before `bin` have their places, then gives it one for its entries; also the block of which it is the
-    /// first bin not to be. Nothing if a lane has failed.
-    fn place(&self, bin: usize, entries: u64) -> Option<(Placed, Option<usize>, R)> {
+    /// Waits until the bins before `bin` have their places, then gives it one for its entries. Nothing if a lane has failed.
+    fn place(&self, bin: usize, entries: u64) -> Option<(Placed, R)> {
         let block = self.build.bins.block_of[bin];
         let mut turn = self.turn.lock().unwrap_or_else(PoisonError::into_inner);
         while !turn.failed && self.mine[turn.next] != bin {
@@ -219,13 +218,13 @@ impl<R, F: FnMut(&Placed, &[u64]) -> R> Shared<'_, '_, F> {
             return None;
         }
         let done = turn.last.replace(block).filter(|&last| last != block);
-        let placed = Placed { bin, block, before: turn.entries[block] };
+        let placed = Placed { bin, block, before: turn.entries[block], done };
         turn.entries[block] += entries;
         turn.next += 1;
         let Turn { room, entries, .. } = &mut *turn;
         let room = room(&placed, entries);
         self.moved.notify_all();
-        Some((placed, done, room))
+        Some((placed, room))
     }
 }
 

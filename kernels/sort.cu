@@ -271,3 +271,31 @@ extern "C" __global__ void __launch_bounds__(THREADS) join_rows(Bin bin) {
         bin.words[3] = bin.starts[bin.rows];
     }
 }
+
+// What degrees tell: sums[0] is their sum, sums[1] the largest, sums[2] and sums[3] the number of pairs of edges that share a
+// vertex, in 128 bits.
+extern "C" __global__ void __launch_bounds__(THREADS) sum_up_degrees(const u32* degrees, u64 count, u64* sums) {
+    u64 sum = 0, low = 0, high = 0;
+    u32 largest = 0;
+    for (u64 i = blockIdx.x * THREADS + threadIdx.x; i < count; i += gridDim.x * THREADS) {
+        u64 degree = degrees[i], pairs = degree > 0 ? degree * (degree - 1) / 2 : 0;
+        sum += degree;
+        largest = max(largest, (u32)degree);
+        low += pairs;
+        high += low < pairs;
+    }
+    for (u32 step = 16; step > 0; step /= 2) {
+        sum += __shfl_xor_sync(ALL_LANES, sum, step);
+        largest = max(largest, __shfl_xor_sync(ALL_LANES, largest, step));
+        u64 other = __shfl_xor_sync(ALL_LANES, low, step);
+        high += __shfl_xor_sync(ALL_LANES, high, step);
+        low += other;
+        high += low < other;
+    }
+    if (lane_id() == 0) {
+        atomicAdd(&sums[0], sum);
+        atomicMax(&sums[1], (u64)largest);
+        u64 before = atomicAdd(&sums[2], low);
+        atomicAdd(&sums[3], high + (before + low < before));
+    }
+}

@@ -1,5 +1,5 @@
 //! The command: parses, dispatches, prints the error.
-#![allow(unsafe_code)] // the environment of MPI is set before there are threads
+#![allow(unsafe_code)] // the environment of MPI and CUDA is set before there are threads
 
 use clap::{CommandFactory, Parser};
 use gpugraph::cli::{Cli, Command};
@@ -26,6 +26,12 @@ fn dispatch(command: Command) -> Result<()> {
             let several = unsafe { comm::shorten_start() };
             // What is wrong with it is said by one rank, once they have met.
             let job = gpugraph::config::load(&args.job, &args.set);
+            if let (Ok(job), Some(local_rank)) = (&job, comm::told_local_rank())
+                && job.run.device != gpugraph::config::Device::Cpu
+            {
+                // SAFETY: as above: what was read is a file.
+                unsafe { gpugraph::gpu::see_one(job.run.gpu, local_rank) };
+            }
             // CUDA starts while MPI does.
             job.iter().filter(|_| several).for_each(job::device::wake);
             let started = Instant::now();

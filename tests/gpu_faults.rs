@@ -163,9 +163,12 @@ fn a_gpu_that_is_not_there_is_named() {
         let ran = gpu.run(&env, &[device, "run.gpu=5"]).expect(2);
         assert!(ran.error().contains("GPU 5: the driver has 2"), "{}", ran.err);
     }
-    gpu.run(&env, &[GPU, "run.gpu=1"]).expect(0);
-    assert_eq!(triangles(&gpu.place.read_report()), known);
-    gpu.forget();
+    // Whether it is seen among others or alone.
+    for env in [&env[..], &[env[0], ("CUDA_VISIBLE_DEVICES", "1,0")]] {
+        gpu.run(env, &[GPU, "run.gpu=1"]).expect(0);
+        assert_eq!(triangles(&gpu.place.read_report()), known);
+        gpu.forget();
+    }
     without_gpu(
         &gpu,
         &[("CUDA_ON_CPU_DEVICES", "0")],

@@ -258,22 +258,51 @@ fn a_lost_gpu_keeps_what_is_done() {
     }
 }
 
-/// No test has the 2^32 ends of edges that it takes to overflow a degree.
-#[test]
-fn degrees_are_carried() {
-    const NAME: &str = "degrees_are_carried";
-    let Some(cuda) = cuda_on_cpu() else { return };
-    if std::env::var_os("CUDA_ON_CPU_CASE").is_none_or(|case| case != NAME) {
+/// A workspace on the stand-in, in a process of its own that runs test `name` again; none in the one that starts it.
+fn workspace(name: &str) -> Option<Workspace> {
+    let cuda = cuda_on_cpu()?;
+    if std::env::var_os("CUDA_ON_CPU_CASE").is_none_or(|case| case != name) {
         let place = Place::new();
         let mut again = Command::new(std::env::current_exe().expect("this test"));
-        again.args([NAME, "--exact", "--nocapture"]).env("CUDA_ON_CPU_CASE", NAME).env("CUDA_ON_CPU_SEED", "3");
+        again.args([name, "--exact", "--nocapture"]).env("CUDA_ON_CPU_CASE", name).env("CUDA_ON_CPU_SEED", "3");
         let ran = again.env("LD_LIBRARY_PATH", cuda).env("XDG_CACHE_HOME", place.path("cache")).output();
         let ran = ran.expect("run this test again");
         assert!(ran.status.success(), "{}", String::from_utf8_lossy(&ran.stdout));
-        return;
+        return None;
     }
     let budget = Budget::new(1 << 30, 1).expect("room");
-    let mut gpu = Workspace::open(None, Some(1 << 20), 1, &budget).expect("a GPU");
+    Some(Workspace::open(None, Some(1 << 20), 1, &budget).expect("a GPU"))
+}
+
+/// No test has a graph whose pairs of edges take more than 64 bits to count.
+#[test]
+fn degrees_are_summed_up() {
+    let Some(mut gpu) = workspace("degrees_are_summed_up") else { return };
+    let kernel = gpu.kernel(&sources::SORT, "sum_up_degrees").expect("a kernel");
+    let mut dice = support::Dice(4);
+    let mut degrees: Vec<u32> = (0..9000).map(|i| dice.below(1 << (i % 33)) as u32).collect();
+    degrees[4000] = u32::MAX;
+    let (span, sums) = (gpu.arena.take::<u32>(9000).expect("room"), gpu.arena.take::<u64>(4).expect("room"));
+    gpu.queue.write(&degrees, span).expect("a copy");
+    for len in [9000, 33, 1] {
+        gpu.queue.fill(sums, 0).expect("zeros");
+        let grid = Grid { blocks: 3, threads: 256, shared: 0 };
+        // SAFETY: as the kernel declares them.
+        unsafe { gpu.queue.launch(&kernel, grid, (span.address(), len as u64, sums.address())) }.expect("a launch");
+        let mut found = [0; 4];
+        gpu.queue.read(sums, &mut found).expect("a copy");
+        let degrees = degrees[..len].iter().map(|&degree| u128::from(degree));
+        let pairs: u128 = degrees.clone().map(|degree| degree * degree.saturating_sub(1) / 2).sum();
+        assert!(len < 9000 || pairs >> 64 > 0, "enough of them");
+        let most = degrees.clone().max().expect("some");
+        assert_eq!(found.map(u128::from), [degrees.sum(), most, pairs & u128::from(u64::MAX), pairs >> 64], "{len}");
+    }
+}
+
+/// No test has the 2^32 ends of edges that it takes to overflow a degree.
+#[test]
+fn degrees_are_carried() {
+    let Some(mut gpu) = workspace("degrees_are_carried") else { return };
     let kernel = gpu.kernel(&sources::INGEST, "carry_degrees").expect("a kernel");
     let mut dice = support::Dice(9);
     let before: Vec<u32> = (0..5000).map(|_| dice.below(30) as u32).collect();

@@ -10,12 +10,12 @@ pub(super) enum Started {
     Several(Option<usize>),
 }
 
-/// Number of processes and of this one, by launcher: Open MPI, PMI (MPICH, Intel, Cray), MVAPICH. The first that is set
-/// tells: `mpirun` may itself have been started by `srun`.
-const LAUNCHERS: [(&str, &str); 3] = [
-    ("OMPI_COMM_WORLD_SIZE", "OMPI_COMM_WORLD_RANK"),
-    ("PMI_SIZE", "PMI_RANK"),
-    ("MV2_COMM_WORLD_SIZE", "MV2_COMM_WORLD_RANK"),
+/// Number of processes, of this one, and of this one on its machine, by launcher: Open MPI, PMI (MPICH, Intel), MVAPICH. The
+/// first that is set tells: `mpirun` may itself have been started by `srun`.
+const LAUNCHERS: [(&str, &str, &str); 3] = [
+    ("OMPI_COMM_WORLD_SIZE", "OMPI_COMM_WORLD_RANK", "OMPI_COMM_WORLD_LOCAL_RANK"),
+    ("PMI_SIZE", "PMI_RANK", "MPI_LOCALRANKID"),
+    ("MV2_COMM_WORLD_SIZE", "MV2_COMM_WORLD_RANK", "MV2_COMM_WORLD_LOCAL_RANK"),
 ];
 
 /// Reads the environment through `get`.
@@ -24,7 +24,7 @@ const LAUNCHERS: [(&str, &str); 3] = [
 /// step; with `--mpi=pmix` also the rank.
 pub(super) fn started(get: &dyn Fn(&str) -> Option<String>) -> Started {
     let number = |name: &str| get(name).and_then(|text| text.trim().parse::<usize>().ok());
-    let told = LAUNCHERS.iter().find_map(|(size, _)| number(size)).or_else(|| number("SLURM_STEP_NUM_TASKS"));
+    let told = LAUNCHERS.iter().find_map(|(size, ..)| number(size)).or_else(|| number("SLURM_STEP_NUM_TASKS"));
     match told {
         Some(0 | 1) => Started::Alone,
         Some(ranks) => Started::Several(Some(ranks)),
@@ -66,13 +66,48 @@ fn shortcuts(get: &dyn Fn(&str) -> Option<String>) -> Vec<(&'static str, &'stati
 /// This process among those that were started, as far as the environment says.
 pub(super) fn rank(get: &dyn Fn(&str) -> Option<String>) -> usize {
     let number = |name: &str| get(name).and_then(|text| text.trim().parse::<usize>().ok());
-    let told = LAUNCHERS.iter().find(|(size, _)| number(size).is_some()).and_then(|(_, rank)| number(rank));
+    let told = LAUNCHERS.iter().find(|(size, ..)| number(size).is_some()).and_then(|(_, rank, _)| number(rank));
     told.or_else(|| number("PMIX_RANK")).or_else(|| number("SLURM_PROCID")).unwrap_or(0)
+}
+
+/// This process among those of its machine, long before MPI is started. `None` where the launcher does not say.
+pub fn told_local_rank() -> Option<usize> {
+    local_rank(&|name| std::env::var(name).ok())
+}
+
+fn local_rank(get: &dyn Fn(&str) -> Option<String>) -> Option<usize> {
+    let number = |name: &str| get(name).and_then(|text| text.trim().parse::<usize>().ok());
+    let Started::Several(ranks) = started(get) else { return Some(0) };
+    // A batch script has the variables of its own step, too.
+    let by_srun = ranks.is_some() && number("SLURM_STEP_NUM_TASKS") == ranks;
+    let by_srun = by_srun && number("SLURM_PROCID") == Some(rank(get));
+    let told = LAUNCHERS.iter().find(|(size, ..)| number(size).is_some()).and_then(|(.., local)| number(local));
+    told.or_else(|| number("SLURM_LOCALID").filter(|_| by_srun))
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_rank_knows_its_place_on_its_machine_if_the_launcher_says_it() {
+        let of = |environment: &[(&str, &str)]| {
+            local_rank(&|name| environment.iter().find(|(key, _)| *key == name).map(|(_, value)| (*value).to_owned()))
+        };
+        let mpirun =
+            [("OMPI_COMM_WORLD_SIZE", "8"), ("OMPI_COMM_WORLD_RANK", "5"), ("OMPI_COMM_WORLD_LOCAL_RANK", "1")];
+        let batch = [("SLURM_STEP_NUM_TASKS", "1"), ("SLURM_PROCID", "0"), ("SLURM_LOCALID", "0")];
+        assert_eq!(of(&[]), Some(0));
+        assert_eq!(of(&batch), Some(0));
+        assert_eq!(of(&[&mpirun[..], &batch].concat()), Some(1));
+        // Of mpirun in a batch script, which tells no place; of srun.
+        assert_eq!(of(&[&batch[..], &[("PMI_SIZE", "8"), ("PMI_RANK", "0")]].concat()), None);
+        assert_eq!(of(&[("PMI_SIZE", "8"), ("PMI_RANK", "3"), ("MPI_LOCALRANKID", "3")]), Some(3));
+        let srun = [("SLURM_STEP_NUM_TASKS", "8"), ("SLURM_PROCID", "6"), ("SLURM_LOCALID", "2")];
+        assert_eq!(of(&srun), Some(2));
+        assert_eq!(of(&[&srun[..], &[("PMI_SIZE", "8"), ("PMI_RANK", "6")]].concat()), Some(2));
+        assert_eq!(of(&[("PMIX_RANK", "1")]), None);
+    }
 
     fn of(environment: &[(&str, &str)]) -> (Started, usize) {
         let get = |name: &str| environment.iter().find(|(key, _)| *key == name).map(|(_, value)| (*value).to_owned());

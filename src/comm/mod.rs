@@ -22,7 +22,7 @@ mod launch;
 
 pub use death::{end_with, report_panics};
 pub use exchange::{Exchanged, Outbox, Shape};
-pub use launch::shorten_start;
+pub use launch::{shorten_start, told_local_rank};
 pub use mpi::Marks;
 
 use crate::error::Result;

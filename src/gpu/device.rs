@@ -34,14 +34,14 @@ impl Device {
     /// answer.
     pub fn open(index: Option<u32>, limit: Option<u64>) -> Result<Device> {
         let found = driver::probe();
-        let index = index.unwrap_or(0);
+        let index = index.or(found.gpus.first().map(|gpu| gpu.index)).unwrap_or(0);
         let Some(gpu) = found.gpus.iter().find(|gpu| gpu.index == index).cloned() else {
             let missing = found.missing.iter().find(|what| !what.starts_with("NVRTC")).cloned();
             let gpus = found.gpus.len();
             let why = missing.unwrap_or_else(|| format!("GPU {index}: the driver has {gpus}, numbered from 0"));
             return Err(Error::Usage(format!("no GPU to compute with: missing {why}")));
         };
-        let context = CudaContext::new(index as usize).map_err(|e| lost(&gpu, "open it", e))?;
+        let context = CudaContext::new(driver::ordinal(index)).map_err(|e| lost(&gpu, "open it", e))?;
         // Every order between queues is made by events of this crate.
         // SAFETY: nothing was allocated yet whose use the context would have to track.
         unsafe { context.disable_event_tracking() };

@@ -1,7 +1,7 @@
 //! CUDA through its driver, which is loaded at run time.
 #![allow(unsafe_code)] // the question whether a library is there is an unsafe call of cudarc
 
-use super::{Cuda, Gpu};
+use super::{Cuda, Gpu, visible};
 use cudarc::driver::sys::CUdevice_attribute::{
     CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MAJOR as MAJOR, CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MINOR as MINOR,
 };
@@ -52,8 +52,13 @@ fn nvrtc_version() -> Option<String> {
 
 /// Bytes that nobody has of the memory of a GPU.
 pub fn free_memory(index: u32) -> Result<u64, String> {
-    let free = CudaContext::new(index as usize).and_then(|context| context.mem_get_info());
+    let free = CudaContext::new(ordinal(index)).and_then(|context| context.mem_get_info());
     free.map(|(free, _)| free as u64).map_err(|e| format!("{:?}; check nvidia-smi", e.0))
+}
+
+/// The driver's number of GPU `index`.
+pub fn ordinal(index: u32) -> usize {
+    if visible::seen().is_some() { 0 } else { index as usize }
 }
 
 fn devices() -> Result<(String, Vec<Gpu>), result::DriverError> {
@@ -70,7 +75,7 @@ fn devices() -> Result<(String, Vec<Gpu>), result::DriverError> {
         };
         let name = result::device::get_name(device)?;
         Ok(Gpu {
-            index: index as u32,
+            index: visible::seen().map_or(index as u32, |seen| seen.index),
             name,
             capability: format!("{major}.{minor}"),
             memory: memory as u64,

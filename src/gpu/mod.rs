@@ -13,6 +13,7 @@ mod queue;
 mod scan;
 pub mod sources;
 mod staging;
+mod visible;
 mod workspace;
 
 pub use arena::{Arena, Span, at_least, span_bytes, whole_pieces};
@@ -23,6 +24,7 @@ pub use program::{Kernel, Program};
 pub use queue::{Arguments, Event, Grid, Queue, THREADS};
 pub use scan::Scan;
 pub use staging::{Pinned, Source, StopFlag, Uploader};
+pub use visible::see_one;
 pub use workspace::Workspace;
 
 use enabled as driver;
@@ -33,7 +35,7 @@ use std::path::PathBuf;
 /// One GPU.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct Gpu {
-    /// Number to the driver, as in `run.gpu`.
+    /// Number among those of the machine that this process may use, as in `run.gpu`.
     pub index: u32,
     /// Product name.
     pub name: String,
@@ -87,7 +89,7 @@ pub fn free_memory(index: u32) -> Result<u64, String> {
     driver::free_memory(index)
 }
 
-/// Names of all GPUs.
-pub fn names() -> Vec<String> {
-    probe().gpus.into_iter().map(|gpu| gpu.name).collect()
+/// How many GPUs of this machine there are for its ranks.
+pub fn count() -> usize {
+    visible::seen().map_or_else(|| probe().gpus.len(), |seen| seen.of)
 }

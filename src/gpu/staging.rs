@@ -31,7 +31,11 @@ impl Pinned {
     /// # Errors
     /// [`Error::Limit`] where the budget or the system refuses, [`Error::Lost`].
     pub fn new(device: &Device, bytes: usize, budget: &Budget) -> Result<Pinned> {
-        let mut memory: Buffer<u8> = budget.zeroed(bytes.next_multiple_of(4096), "copies to and from the GPU")?;
+        Pinned::of(device, pages(bytes, budget)?, budget)
+    }
+
+    /// `memory`, which is whole pages of `budget`.
+    fn of(device: &Device, mut memory: Buffer<u8>, budget: &Budget) -> Result<Pinned> {
         device.context().bind_to_thread().map_err(|e| device.lost("take a thread", e))?;
         let flags = sys::CU_MEMHOSTREGISTER_PORTABLE | sys::CU_MEMHOSTREGISTER_DEVICEMAP;
         // SAFETY: the buffer is this struct's own and is unregistered before it is unmapped.
@@ -40,7 +44,7 @@ impl Pinned {
             sys::CUresult::CUDA_ERROR_OUT_OF_MEMORY => Error::Limit {
                 limit: "host_memory",
                 given: crate::config::size::show(budget.limit()),
-                needed: format!("{} that the system lets the GPU pin", crate::config::size::show(bytes as u64)),
+                needed: format!("{} that the system lets the GPU pin", crate::config::size::show(memory.len() as u64)),
                 purpose: "copies to and from the GPU".into(),
             },
             _ => device.lost("pin memory", e),
@@ -67,6 +71,10 @@ impl Drop for Pinned {
             let _ = unsafe { sys::cuMemHostUnregister(self.memory.as_mut_ptr().cast()) };
         }
     }
+}
+
+fn pages(bytes: usize, budget: &Budget) -> Result<Buffer<u8>> {
+    budget.zeroed(bytes.next_multiple_of(4096), "copies to and from the GPU")
 }
 
 /// A word in host memory that running kernels look at: whether to end early.
@@ -198,12 +206,20 @@ impl Uploader {
         (threads.clamp(1, MOST_THREADS) * SLOTS * slot(limit)) as u64
     }
 
-    /// With `threads` threads.
+    /// Memory for [`Self::new`], not pinned yet.
+    ///
+    /// # Errors
+    /// [`Error::Limit`] where the budget refuses.
+    pub(super) fn memory(threads: usize, budget: &Budget) -> Result<Buffer<u8>> {
+        pages(Self::bytes(threads, budget.limit()) as usize, budget)
+    }
+
+    /// With `threads` threads, and `memory` for as many.
     ///
     /// # Errors
     /// As [`Pinned::new`]; [`Error::Io`] where the system allows no more threads.
-    pub fn new(device: &Device, threads: usize, budget: &Budget) -> Result<Uploader> {
-        let pinned = Pinned::new(device, Self::bytes(threads, budget.limit()) as usize, budget)?;
+    pub(super) fn new(device: &Device, threads: usize, memory: Buffer<u8>, budget: &Budget) -> Result<Uploader> {
+        let pinned = Pinned::of(device, memory, budget)?;
         let threads = threads.clamp(1, MOST_THREADS);
         let meeting = device.queue()?;
         let queues = (0..threads).map(|_| device.queue()).collect::<Result<Vec<_>>>()?;

@@ -6,8 +6,9 @@ use super::program::{Kernel, Program};
 use super::queue::Queue;
 use super::sources;
 use super::staging::{StopFlag, Uploader};
+use super::visible;
 use crate::error::{Error, Result};
-use crate::memory::Budget;
+use crate::memory::{Budget, populate};
 use std::sync::{Mutex, PoisonError};
 use std::thread::JoinHandle;
 use std::time::Instant;
@@ -40,7 +41,15 @@ impl Workspace {
     /// [`Error::Usage`] where CUDA, the GPU or NVRTC is missing, saying how to get it; [`Error::Limit`], [`Error::Lost`].
     pub fn open(index: Option<u32>, limit: Option<u64>, threads: usize, budget: &Budget) -> Result<Workspace> {
         let started = Instant::now();
-        let device = Device::open(index, limit)?;
+        // The system finds pages for copies while CUDA opens the GPU. What there is not of either is said in this order.
+        let mut memory = (!super::probe().gpus.is_empty()).then(|| Uploader::memory(threads, budget));
+        let device = std::thread::scope(|scope| {
+            if let Some(Ok(memory)) = &mut memory {
+                let _ = std::thread::Builder::new().name("pages".into()).spawn_scoped(scope, || populate(memory));
+            }
+            Device::open(index, limit)
+        })?;
+        let memory = memory.unwrap_or_else(|| Uploader::memory(threads, budget))?;
         let opened = started.elapsed().as_secs_f64();
         let programs = sources::ALL.iter().map(|source| Loading::start(&device, source)).collect::<Result<Vec<_>>>()?;
         // If one compiles, NVRTC is there and knows this GPU.
@@ -48,12 +57,13 @@ impl Workspace {
         let workspace = Workspace {
             programs,
             queue: device.queue()?,
-            uploader: Uploader::new(&device, threads, budget)?,
+            uploader: Uploader::new(&device, threads, memory, budget)?,
             stop_flag: StopFlag::new(&device, budget)?,
             arena: device.arena(LEAST)?,
             device,
         };
-        tracing::debug!(opened, seconds = started.elapsed().as_secs_f64(), "the GPU is ready");
+        let (gpu, alone) = (workspace.device.gpu().index, visible::seen().is_some());
+        tracing::debug!(gpu, alone, opened, seconds = started.elapsed().as_secs_f64(), "the GPU is ready");
         Ok(workspace)
     }
 

@@ -134,16 +134,18 @@ impl Session {
             self.stage("sort", facts.edges - facts.loops, Unit::Edges, |s, progress| {
                 let degrees = Degrees::new(vertices, &s.budget)?;
                 let sorting = Sorting { build, bins: &bins, partition: &partition, degrees: &degrees, progress };
-                let (at_home, mut written) = match home {
-                    Some(home) => (Some(s.sort_at_home(home, &sorting)?), 0),
-                    None => (None, s.sort_to_blocks(&sorting, facts.content, in_flight)?),
+                let (at_home, mut written, told) = match home {
+                    Some(home) => s.sort_at_home(home, &sorting).map(|(graph, told)| (Some(graph), 0, told))?,
+                    None => (None, s.sort_to_blocks(&sorting, facts.content, in_flight)?, None),
                 };
                 let mut degrees = degrees.finish();
-                s.comm.sum_shares(&mut degrees);
-                let mine = &degrees[s.comm.share(degrees.len())];
-                let mut edges = [mine.par_iter().map(|&d| u64::from(d)).sum::<u64>()];
+                let (summary, ends) = told.unwrap_or_else(|| {
+                    s.comm.sum_shares(&mut degrees);
+                    let mine = &degrees[s.comm.share(degrees.len())];
+                    (Summary::of(mine), mine.par_iter().map(|&d| u64::from(d)).sum())
+                });
+                let (summary, mut edges) = (summary.joined(&s.comm), [ends]);
                 s.comm.all_sum(&mut edges);
-                let summary = Summary::of(mine).joined(&s.comm);
                 if let Some(found) = at_home.as_ref().map(Catalogue::edges).filter(|&found| found != edges[0] / 2) {
                     let degrees = edges[0] / 2;
                     return Err(Error::Validation(format!("{found} edges in rows, {degrees} by degrees")));

@@ -13,6 +13,7 @@ use crate::gpu::{self, Beside, Device, Peer, Workspace};
 use crate::graph::catalogue::Catalogue;
 use crate::memory::{Budget, Reservation};
 use crate::prepare::{self, Accelerator};
+use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering::Relaxed};
 use std::sync::{Mutex, OnceLock, PoisonError};
 use std::time::Instant;
@@ -83,6 +84,16 @@ pub fn choose(job: &Job, threads: usize, budget: &Budget, comm: &Comm) -> Result
     }
 }
 
+/// Names of the GPUs that ranks of this machine see. Collective.
+pub fn names(comm: &Comm) -> Vec<String> {
+    let mine: Vec<(u32, String)> = gpu::probe().gpus.into_iter().map(|gpu| (gpu.index, gpu.name)).collect();
+    let host = host::name();
+    let all = comm.all_gather(&serde_json::to_vec(&(&host, &mine)).unwrap_or_default());
+    let all = all.iter().filter_map(|told| serde_json::from_slice::<(String, Vec<(u32, String)>)>(told).ok());
+    let here = all.filter(|(other, _)| *other == host).flat_map(|(_, gpus)| gpus);
+    here.collect::<BTreeMap<u32, String>>().into_values().collect()
+}
+
 /// Which GPU a rank has, and how much of it.
 struct GpuShare {
     gpu: Option<u32>,
@@ -96,7 +107,7 @@ impl GpuShare {
         if ranks == 1 {
             return Ok(GpuShare { gpu: job.run.gpu, limit });
         }
-        let gpus = gpu::probe().gpus.len();
+        let gpus = gpu::count();
         if gpus == 0 {
             // Opening it says what is missing.
             return Ok(GpuShare { gpu: job.run.gpu, limit });

@@ -13,6 +13,7 @@ use crate::error::{Error, Result};
 use crate::failpoint;
 use crate::gpu::{Beside, Source, Span, Workspace};
 use crate::graph::catalogue::Catalogue;
+use crate::graph::degrees::Summary;
 use crate::graph::held::{Held, HeldBlock, Lent};
 use crate::graph::homes::{Homes, Size};
 use crate::graph::layout::{Bins, Layout};
@@ -283,11 +284,16 @@ impl Session {
         bytes[0]
     }
 
-    /// Sorts bins as planned; the graph.
+    /// Sorts bins as planned; the graph, and if degrees are not to be stored, what those of this rank's share of the vertices tell.
+    /// Otherwise they are in those of `sorting`.
     ///
     /// # Errors
     /// [`crate::Error::Lost`], and of a stop.
-    pub(super) fn sort_at_home(&self, Home { plan, mut place }: Home, sorting: &Sorting<'_, '_>) -> Result<Catalogue> {
+    pub(super) fn sort_at_home(
+        &self,
+        Home { plan, mut place }: Home,
+        sorting: &Sorting<'_, '_>,
+    ) -> Result<(Catalogue, Option<(Summary, u64)>)> {
         let nobody = || Error::internal("sort on the GPU", "no GPU, where one was planned with");
         let (mut workspace, arenas) = self.gpus().ok_or_else(nobody)?;
         let Sorting { build: Build { layout, builders, mine, .. }, bins, partition, degrees, progress } = *sorting;
@@ -297,13 +303,18 @@ impl Session {
             Stay::OnGpus(memory) => sorters.keep(build, *memory, &watch)?,
             Stay::InMemory(blocks, _) => sorters.bring(build, blocks, &watch)?,
         };
-        sorters.finish(degrees)?;
+        let told = if self.needs_degrees() {
+            sorters.finish(degrees)?;
+            None
+        } else {
+            Some(self.sum_up(&mut sorters, &arenas)?)
+        };
         drop(sorters);
         workspace.arena.let_go();
         self.comm.all_sum(&mut entries);
         let size = |(b, entries)| Size { rows: layout.block(b).len() as u64, entries };
         let sizes: Vec<Size> = entries.into_iter().enumerate().map(size).collect();
-        Ok(match place {
+        let graph = match place {
             Stay::OnGpus(_) => {
                 let homes = Homes::new(&sizes, builders, |rank, at, words| arenas.words(rank as usize, at, words));
                 workspace.arena.hold(self.most_at_home(mine, &sizes));
@@ -313,7 +324,22 @@ impl Session {
                 let held = self.held(builders, &sizes, blocks, &ranks);
                 Catalogue::in_memory(Layout::clone(layout), sizes, held, self.comm.ranks() == 1)
             }
-        })
+        };
+        Ok((graph, told))
+    }
+
+    /// Sums the degrees of all ranks up where they were counted; what those of this rank's share tell. Collective.
+    fn sum_up(&self, sorters: &mut Sorters<'_>, arenas: &Arenas<'_>) -> Result<(Summary, u64)> {
+        let degrees = sorters.degrees();
+        let at = degrees.address() - arenas.mine.address();
+        // Once a rank has said where its own are, it has counted them.
+        let all = self.comm.all_gather(bytes_of(&[at]));
+        let others = (0..self.comm.ranks()).filter(|&rank| rank != self.comm.rank());
+        let others = others.map(|rank| arenas.words(rank, numbers_of::<u64>(&all[rank])[0], degrees.len()));
+        let told = sorters.sum_up(&others.collect::<Vec<_>>(), self.comm.share(degrees.len() as usize))?;
+        // Nobody reads another's any more.
+        self.comm.barrier();
+        Ok(told)
     }
 
     /// All blocks, of these sizes: this rank's, in order, and where the others are. Collective.

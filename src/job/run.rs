@@ -170,7 +170,7 @@ impl Session {
             name: host::name(),
             cores: host::cores(),
             memory: host::memory().total,
-            gpus: crate::gpu::names(),
+            gpus: super::device::names(&self.comm),
         };
         let (gpu_memory, gpu_memory_peak) = self.gpu_memory();
         let mut most = [self.budget.limit(), self.progress.peak_memory(), gpu_memory, gpu_memory_peak];

@@ -25,7 +25,7 @@ pub fn discard(mut pieces: Vec<&mut [u32]>) {
 
 /// Has the system find the pages of `piece` now, which takes longer than writing to them afterwards. A hint: where the
 /// system lacks it (before Linux 5.14), they are found as they are written to.
-pub fn populate(piece: &mut [u32]) {
+pub fn populate<T>(piece: &mut [T]) {
     let range = piece.as_mut_ptr_range();
     let (from, to) = (range.start.addr().next_multiple_of(PAGE), range.end.addr() / PAGE * PAGE);
     if from < to {

@@ -4,7 +4,7 @@
 // What the environment decides, for each process:
 //   CUDA_ON_CPU_SEED=n          the order of threads, blocks and streams; 0, which it is unless said, is the natural one
 //   CUDA_ON_CPU_MEMORY=bytes    memory of a device, 1 GiB unless said; CUDA_ON_CPU_TAKEN=bytes of it are others'
-//   CUDA_ON_CPU_DEVICES=n       how many devices there are
+//   CUDA_ON_CPU_DEVICES=n       how many devices there are; CUDA_VISIBLE_DEVICES=numbers of those that are seen
 //   CUDA_ON_CPU_IPC=1           device memory can be opened by other processes
 //   CUDA_ON_CPU_FAIL_ALLOC=k    the k-th allocation, of device or pinned memory, or registration fails
 //   CUDA_ON_CPU_FAIL_LAUNCH=k   the k-th launch is a fault, which whoever waits gets, and every call after

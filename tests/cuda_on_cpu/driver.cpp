@@ -2,13 +2,28 @@
 // Signatures are those of cuda.h, with handles as plain pointers.
 #include "device.h"
 
+#include <cstdlib>
 #include <cstring>
 #include <vector>
 
 using namespace device;
 
 Device device::devices[64];
-const int device::device_count = static_cast<int>(number("CUDA_ON_CPU_DEVICES", 1));
+
+// Of CUDA_VISIBLE_DEVICES numbers alone are read.
+static int visible(int all) {
+    const char* list = getenv("CUDA_VISIBLE_DEVICES");
+    if (!list) return all;
+    int count = 0;
+    for (char* end; *list; list = *end == ',' ? end + 1 : end) {
+        long index = strtol(list, &end, 10);
+        if (end == list || index < 0 || index >= all) break;
+        count++;
+    }
+    return count;
+}
+
+const int device::device_count = visible(static_cast<int>(number("CUDA_ON_CPU_DEVICES", 1)));
 
 bool device::initialised;
 thread_local Device* device::current;

@@ -52,6 +52,25 @@ fn ranks_that_share_a_gpu_leave_the_same() {
 }
 
 #[test]
+fn a_rank_sees_the_gpu_whose_turn_it_is_alone() {
+    let Some((mut job, cuda, known, stored)) = job(KEEP, 20_000) else { return };
+    let line = format!("{} CUDA_ON_CPU_IPC=1 CUDA_ON_CPU_DEVICES=3 GPUGRAPH_LOG=debug", gpu(&job, &cuda));
+    for (ranks, visible, turns) in [(2, "0,2", [1, 1]), (3, "0,1", [2, 1])] {
+        job.forget();
+        job.on = (0..ranks).map(|rank| (rank, format!("{line} CUDA_VISIBLE_DEVICES={visible}"))).collect();
+        let ran = job.run(ranks, &["--quiet", "--set", "run.device=gpu"]);
+        assert_eq!(ran.code, 0, "{}", ran.err);
+        let said = |what: &str| ran.err.lines().filter(|line| line.contains(what)).count();
+        let alone = [0, 1].map(|gpu| said(&format!("the GPU is ready gpu={gpu} alone=true")));
+        assert_eq!((alone, said("share a GPU")), (turns, usize::from(ranks > 2)), "{}", ran.err);
+        let report = job.place.read_report();
+        assert_eq!(report["host"]["gpus"].as_array().map(Vec::len), Some(2), "{report}");
+        assert_eq!(answer(&report), answer(&known));
+        same_files("a GPU each", &files(&job.place.workdir(), &["graph", "out"]), &stored);
+    }
+}
+
+#[test]
 fn ranks_without_a_gpu_beside_one_that_has_it() {
     let Some((mut job, cuda, known, stored)) = job(KEEP, 20_000) else { return };
     for (with, ranks) in [(1, 3), (0, 2)] {

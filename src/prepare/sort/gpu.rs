@@ -15,6 +15,8 @@ use std::time::{Duration, Instant};
 
 // As in the kernels.
 const WORDS_TOLD: usize = 4;
+/// What the words of a room are enough for: a summary of degrees.
+const WORDS_OF_ROOM: u64 = 2 * home::SUMS;
 
 /// How memory is shared out.
 #[derive(Debug, Clone, Copy)]
@@ -52,6 +54,8 @@ struct Kernels {
     sort_warp_rows: Kernel,
     sort_block_rows: Kernel,
     join_rows: Kernel,
+    add_degrees: Kernel,
+    sum_up_degrees: Kernel,
     scan: Scan,
 }
 
@@ -94,7 +98,7 @@ impl Room {
     fn bytes(lines: u64, rows: u64) -> u64 {
         let entries = 2 * span_bytes::<u32>(lines * LINE as u64);
         let by_row = 5 * span_bytes::<u32>(rows + 1) + span_bytes::<u32>(Scan::scratch(rows + 1));
-        span_bytes::<u32>(lines * WORDS as u64) + entries + by_row + span_bytes::<u32>(WORDS_TOLD as u64)
+        span_bytes::<u32>(lines * WORDS as u64) + entries + by_row + span_bytes::<u32>(WORDS_OF_ROOM)
     }
 
     fn take(arena: &mut Arena, lines: u64, rows: u64) -> Result<Room> {
@@ -109,7 +113,7 @@ impl Room {
             warp_rows: take(rows + 1)?,
             block_rows: take(rows + 1)?,
             sums: take(Scan::scratch(rows + 1))?,
-            words: take(WORDS_TOLD as u64)?,
+            words: take(WORDS_OF_ROOM)?,
         })
     }
 }
@@ -192,6 +196,8 @@ impl<'w> Sorters<'w> {
             sort_warp_rows: kernel("sort_warp_rows")?,
             sort_block_rows: kernel("sort_block_rows")?,
             join_rows: kernel("join_rows")?,
+            add_degrees: workspace.kernel(&sources::INGEST, "add_degrees")?,
+            sum_up_degrees: kernel("sum_up_degrees")?,
             scan: Scan::load(workspace)?,
         });
         let Workspace { queue, uploader, arena, .. } = workspace;
@@ -300,7 +306,7 @@ impl OnGpu<'_> {
         };
         self.launch(unit)?;
         let mut told = [0; WORDS_TOLD];
-        self.lane.queue().read(room.words, &mut told)?;
+        self.lane.queue().read(room.words.part(0..WORDS_TOLD as u64), &mut told)?;
         let [_, _, edges, distinct] = told;
         Ok(Some(Told { unit, edges, distinct, uploaded }))
     }

@@ -6,10 +6,12 @@ use super::{OnGpu, Sorters, Told};
 use crate::error::{Error, Result};
 use crate::formats::Watch;
 use crate::gpu::{Span, span_bytes};
+use crate::graph::degrees::Summary;
 use crate::graph::held::HeldBlock;
 use crate::graph::homes::Size;
 use crate::graph::layout::{Bins, Layout};
 use crate::prepare::partition::{LINE, Partition};
+use std::ops::Range;
 use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
 use std::sync::{Condvar, Mutex, PoisonError};
 
@@ -33,6 +35,9 @@ pub fn most_sizes(layout: &Layout, bins: &Bins, lines: &[u64]) -> Vec<Size> {
     let size = |(block, entries)| Size { rows: layout.block(block).len() as u64, entries };
     entries.into_iter().enumerate().map(size).collect()
 }
+
+/// Numbers of a summary of degrees, as the kernel tells them: their sum, the largest, and pairs of edges in 128 bits.
+pub(super) const SUMS: u64 = 4;
 
 impl Sorters<'_> {
     /// Sorts all bins that are this rank's into `memory`: that from the start of the arena on, for blocks of the sizes that
@@ -109,6 +114,39 @@ impl Sorters<'_> {
             })
         };
         self.in_order(build, watch, room, put)
+    }
+
+    /// Where degrees are counted.
+    pub fn degrees(&self) -> Span<u32> {
+        self.degrees
+    }
+
+    /// What the degrees of vertices `share` tell, to which those at the same places of `others` are added first: the summary, and
+    /// how many ends of edges there are. The plan must be one of [`Sorters::plan_all`], and all bins be sorted.
+    ///
+    /// # Errors
+    /// [`crate::Error::Lost`].
+    pub fn sum_up(&mut self, others: &[Span<u32>], share: Range<usize>) -> Result<(Summary, u64)> {
+        let nobody = || Error::internal("sum up degrees", "no lane");
+        let OnGpu { kernels, lane, room, .. } = self.lanes.first_mut().ok_or_else(nobody)?;
+        let (queue, len) = (lane.queue(), share.len() as u64);
+        let share = share.start as u64..share.end as u64;
+        let mine = self.degrees.part(share.clone());
+        let sums = room.words.part(0..2 * SUMS);
+        queue.fill(sums, 0)?;
+        // SAFETY: as the kernels declare them. Each rank writes to its own share alone, and only it reads that of others.
+        unsafe {
+            for other in others {
+                let arguments = (mine.address(), other.part(share.clone()).address(), len);
+                queue.launch(&kernels.add_degrees, queue.grid(len), arguments)?;
+            }
+            queue.launch(&kernels.sum_up_degrees, queue.grid(len), (mine.address(), len, sums.address()))?;
+        }
+        let mut words = [0; 2 * SUMS as usize];
+        queue.read(sums, &mut words)?;
+        let number = |i: usize| u64::from(words[2 * i]) | u64::from(words[2 * i + 1]) << 32;
+        let wedges = u128::from(number(2)) | u128::from(number(3)) << 64;
+        Ok((Summary { max_degree: number(1), wedges }, number(0)))
     }
 
     /// Sorts all bins that are this rank's. `room` is asked for each in order where its rows go, and told the entries of each

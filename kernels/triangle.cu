@@ -75,7 +75,8 @@ scatter_heads(const u32* starts, u32 rows, u32 entries, const u32* targets, u32 
 
 // Lists a task {row, first head} for every chunk of heads of the rows that are to be marked in a bitmap.
 extern "C" __global__ void __launch_bounds__(256) list_tasks(Pair pair, uint2* tasks) {
-    for (u32 row = blockIdx.x * 256 + threadIdx.x; row < pair.front.count; row += gridDim.x * 256) {
+    u32 rows = rows_with_heads(pair);
+    for (u32 row = blockIdx.x * 256 + threadIdx.x; row < rows; row += gridDim.x * 256) {
         u32 first = heads_start(pair, row), heads = pair.ends[row] - first;
         u32 length = pair.front.starts[row + 1] - pair.front.starts[row];
         if (heads == 0 || is_few(heads, length)) continue;

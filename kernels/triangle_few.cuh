@@ -5,9 +5,8 @@
 // An open hash table of a row's ids; twice as many slots as ids, at least.
 constexpr u32 SLOTS = 2 * LONGEST_HASHED;
 constexpr u32 EMPTY = 0xffffffffu;
-// Rows that a block of threads takes at a time, and its warps: where most rows have heads, a few are work enough.
-constexpr u32 FEW_ROWS = 128;
-constexpr u32 FEW_ROWS_EACH = 4;
+// Turns that every warp should have with the rows of a front: many have few heads or none.
+constexpr u32 FEW_TURNS = 32;
 
 __device__ inline u32 slot_of(u32 id, u32 mask) { return id * 2654435761u >> 16 & mask; }
 
@@ -72,11 +71,13 @@ template <bool CORNERS> __device__ inline void count_few_body(const Pair& pair) 
     u32 *table = shared + warp_id() * SLOTS, turn = 0;
     Tally tally = {shared + 8 * SLOTS};
     tally.clear(pair.partner_block_count);
+    // Rows that a warp takes at a time, and its block of threads.
+    u32 all = rows_with_heads(pair), each = max(4u, min(32u, all / (gridDim.x * 8 * FEW_TURNS))), rows = 32 * each;
     while (true) {
         if (threadIdx.x == 0) next = is_stopped(pair, turn++) ? ALL_LANES : atomicAdd(&pair.queue[2], 1u);
         __syncthreads();
-        if (next >= (pair.front.count + FEW_ROWS - 1) / FEW_ROWS) break;
-        u32 low = next * FEW_ROWS, end = min(low + FEW_ROWS, pair.front.count);
+        if (next >= (all + rows - 1) / rows) break;
+        u32 low = next * rows, end = min(low + rows, all);
         // Mostly of one block; rows of another get a turn of their own.
         for (u32 block = front_block_of(pair, low); low < end; block++) {
             u32 high = block + 1 < pair.front_block_count ? pair.front_blocks[block + 1] - pair.front.first : end;
@@ -84,12 +85,12 @@ template <bool CORNERS> __device__ inline void count_few_body(const Pair& pair) 
             if (threadIdx.x == 0) taken = low;
             __syncthreads();
             while (true) {
-                u32 row = lane_id() == 0 ? atomicAdd(&taken, FEW_ROWS_EACH) : 0;
+                u32 row = lane_id() == 0 ? atomicAdd(&taken, each) : 0;
                 row = __shfl_sync(ALL_LANES, row, 0);
                 if (row >= high) break;
                 row += lane_id();
                 u32 first = 0, heads = 0;
-                if (row < high && lane_id() < FEW_ROWS_EACH) {
+                if (row < high && lane_id() < each) {
                     u32 length = pair.front.starts[row + 1] - pair.front.starts[row];
                     first = heads_start(pair, row);
                     heads = pair.ends[row] - first;

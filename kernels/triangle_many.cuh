@@ -25,109 +25,233 @@ struct Marked {
     __device__ void clear() const {
         for (u32 i = threadIdx.x; i < length; i += blockDim.x) marks[word(row[i])] = 0;
     }
-    // 1 if the id, which is under EXACT, is marked.
+    // 1 if the id is marked; of one that is not under EXACT, 1 if it may be.
+    __device__ u32 bit(u32 id) const { return marks[word(id)] >> (id & 31) & 1; }
+    // The same of an id under EXACT.
     __device__ u32 exact(u32 id) const { return marks[id / 32] >> (id & 31) & 1; }
-    __device__ bool contains_id(u32 id) const {
-        return (marks[word(id)] >> (id & 31) & 1) && (id < EXACT || contains(row, length, id));
+};
+
+// Heads of up to so many candidates are taken by a lane each, of up to so many by eight lanes, longer ones by a warp.
+constexpr u32 LANE_HEAD = 4;
+constexpr u32 EIGHT_HEAD = 32;
+
+// Candidates that passed the filter, a place for each lane of the warp.
+__device__ inline u32* waiting() {
+    __shared__ u32 places[256];
+    return places + (threadIdx.x & ~31u);
+}
+
+// A warp that streams heads past a marked row. SMALL: b is under EXACT, and so are all candidates.
+template <bool SMALL, bool CORNERS> struct Closing {
+    const Pair& pair;
+    Tally& tally;
+    const Marked& marked;
+    // Candidates that passed the filter wait until there are enough for all lanes to look for them in the row: how many do.
+    u32 waits;
+    // This lane's triangles with heads of partner block `block`, and with those before that.
+    u32 here, before, block;
+
+    // Looks for those that wait; this lane's triangles.
+    __device__ u32 settle() {
+        if (waits == 0) return 0;
+        __syncwarp();
+        u32 id = lane_id() < waits ? waiting()[lane_id()] : ALL_LANES;
+        bool hit = id != ALL_LANES && contains(marked.row, marked.length, id);
+        if (CORNERS && hit) atomicAdd(&pair.corners[id], 1ull);
+        waits = 0;
+        __syncwarp();
+        return hit;
+    }
+    // Has candidates wait: in this lane each `k` of the bits of `may` stands for head[lane + 32 * k]. This lane's triangles among
+    // those before them.
+    __device__ u32 wait(u32 may, const u32* head) {
+        u32 found = 0;
+        for (u32 votes; (votes = __ballot_sync(ALL_LANES, may != 0)) != 0; may &= may - 1) {
+            if (waits + __popc(votes) > 32) found += settle();
+            // It was loaded a moment ago.
+            if (may != 0)
+                waiting()[waits + __popc(votes & ((1u << lane_id()) - 1))] = __ldg(head + lane_id() + 32 * (__ffs((int)may) - 1));
+            waits += __popc(votes);
+        }
+        return found;
+    }
+    __device__ void turn_to(u32 to) {
+        if (to == block) return;
+        here += settle();
+        tally.add_triangles(block, here);
+        before += here;
+        here = 0;
+        block = to;
+    }
+    __device__ void corner(u32 id, u32 hit) {
+        if (CORNERS && hit) atomicAdd(&pair.corners[id], 1ull);
+    }
+
+    // This lane's triangles among up to 32 * AT_ONCE candidates of a head: `left` of them, or more if they FILL it. As many loads
+    // are in flight a lane.
+    template <u32 AT_ONCE, bool FILL> __device__ u32 close_some(const u32* head, u32 left) {
+        u32 ids[AT_ONCE], largest = 0, found = 0;
+#pragma unroll
+        for (u32 k = 0; k < AT_ONCE; k++) {
+            u32 at = lane_id() + 32 * k;
+            // b is no neighbour of itself.
+            ids[k] = FILL || at < left ? __ldg(head + at) : SMALL ? marked.b : 0;
+            largest = max(largest, ids[k]);
+        }
+        // Most are.
+        if (SMALL || __all_sync(ALL_LANES, largest < EXACT)) {
+#pragma unroll
+            for (u32 k = 0; k < AT_ONCE; k++) {
+                u32 hit = marked.exact(ids[k]);
+                if (!SMALL && !FILL && lane_id() + 32 * k >= left) hit = 0;
+                corner(ids[k], hit);
+                found += hit;
+            }
+            return found;
+        }
+        u32 may = 0;
+#pragma unroll
+        for (u32 k = 0; k < AT_ONCE; k++) {
+            u32 bit = FILL || lane_id() + 32 * k < left ? marked.bit(ids[k]) : 0, hit = ids[k] < EXACT ? bit : 0;
+            corner(ids[k], hit);
+            found += hit;
+            may |= (bit - hit) << k;
+        }
+        return found + wait(may, head);
+    }
+    // A head by the whole warp.
+    __device__ void close_long(u32 from, u32 length) {
+        const u32* head = pair.partner.targets + from;
+        u32 found = 0;
+        // Counts at vertices leave no registers for more of them at once.
+#pragma unroll 1
+        for (; CORNERS && length >= 128; length -= 128, head += 128) found += close_some<4, true>(head, 128);
+        for (; !CORNERS && length >= 128; length -= 128, head += 128) found += close_some<4, true>(head, 128);
+        if (length > 64) found += close_some<4, false>(head, length);
+        else if (length > 32) found += close_some<2, false>(head, length);
+        else if (length > 0) found += close_some<1, false>(head, length);
+        if (CORNERS) {
+            found += settle();
+            u32 sum = warp_sum(found);
+            if (sum > 0 && lane_id() == 0) add_corner_of_head(pair, from, sum);
+        }
+        here += found;
+    }
+    // Candidates `first`, `first` + STEP, ... of a head of block `of`, four at most. Returns this lane's triangles.
+    template <u32 STEP> __device__ u32 close_four(u32 from, u32 length, u32 of, u32 first) {
+        const u32* head = pair.partner.targets + from;
+        u32 ids[4], found = 0;
+#pragma unroll
+        for (u32 k = 0; k < 4; k++) ids[k] = first + k * STEP < length ? __ldg(head + first + k * STEP) : ALL_LANES;
+#pragma unroll
+        for (u32 k = 0; k < 4; k++) {
+            if (ids[k] == ALL_LANES) continue;
+            u32 hit = SMALL ? marked.exact(ids[k]) : marked.bit(ids[k]);
+            if (!SMALL && hit && ids[k] >= EXACT) hit = contains(marked.row, marked.length, ids[k]);
+            corner(ids[k], hit);
+            found += hit;
+        }
+        if (of == block) {
+            here += found;
+        } else if (found > 0) {
+            Tally::add(&tally.words[4 * of], found);
+            before += found;
+        }
+        return found;
+    }
+
+    // Heads first .. end, of which other warps take some.
+    __device__ void close(u32 first, u32 end) {
+        // Every warp has two turns or more, so that all end at about the same time.
+        u32 each = min(32u, (end - first + 15) / 16), lane = lane_id();
+        for (u32 batch = first + warp_id() * each; batch < end; batch += 8 * each) {
+            u64 mine = lane < each && batch + lane < end ? pair.heads[batch + lane] : 0;
+            u32 from = mine >> 32, length = (u32)mine & LENGTH_MASK, of = (u32)mine >> LENGTH_BITS;
+            tally.add_probes(of, length);
+            u32 some = __ballot_sync(ALL_LANES, length > 0);
+            if (some == 0) continue;
+            turn_to(__shfl_sync(ALL_LANES, of, __ffs(some) - 1));
+            if (length > 0 && length <= LANE_HEAD) {
+                u32 found = close_four<1>(from, length, of, 0);
+                if (CORNERS && found > 0) add_corner_of_head(pair, from, found);
+            }
+            __syncwarp();
+            for (u32 left = __ballot_sync(ALL_LANES, length > LANE_HEAD && length <= EIGHT_HEAD); left != 0;) {
+                u32 h = ALL_LANES;
+#pragma unroll
+                for (u32 k = 0; k < 4; k++) {
+                    if (lane / 8 == k) h = __ffs(left) - 1;
+                    left &= left - 1;
+                }
+                u64 head = __shfl_sync(ALL_LANES, mine, h & 31);
+                u32 head_length = h < 32 ? (u32)head & LENGTH_MASK : 0;
+                u32 found = close_four<8>(head >> 32, head_length, (u32)head >> LENGTH_BITS, lane % 8);
+                if (CORNERS) {
+                    for (int step = 4; step > 0; step /= 2) found += __shfl_xor_sync(ALL_LANES, found, step);
+                    if (found > 0 && lane % 8 == 0) add_corner_of_head(pair, head >> 32, found);
+                }
+            }
+            for (u32 left = __ballot_sync(ALL_LANES, length > EIGHT_HEAD); left != 0; left &= left - 1) {
+                u64 head = __shfl_sync(ALL_LANES, mine, __ffs(left) - 1);
+                turn_to((u32)head >> LENGTH_BITS);
+                close_long(head >> 32, (u32)head & LENGTH_MASK);
+            }
+        }
+        here += settle();
+        tally.add_triangles(block, here);
+        if (CORNERS) {
+            u32 sum = warp_sum(before + here);
+            if (sum > 0 && lane == 0) atomicAdd(&pair.corners[marked.b], (u64)sum);
+        }
     }
 };
 
-// This lane's triangles among up to 32 * AT_ONCE candidates: `left` of them, or more if they FILL it. As many loads are in
-// flight a lane. SMALL: b is under EXACT, and so are all candidates.
-template <u32 AT_ONCE, bool FILL, bool SMALL, bool CORNERS>
-__device__ inline u32 close_some(const Pair& pair, const Marked& marked, const u32* head, u32 left) {
-    u32 ids[AT_ONCE], found = 0;
-#pragma unroll
-    for (u32 k = 0; k < AT_ONCE; k++) {
-        u32 at = lane_id() + 32 * k;
-        // b is no neighbour of itself.
-        ids[k] = FILL || at < left ? __ldg(head + at) : marked.b;
-    }
-    // Heads ascend, so the last candidates tell whether all are under EXACT, as most are.
-    if (SMALL || __all_sync(ALL_LANES, ids[AT_ONCE - 1] < EXACT)) {
-#pragma unroll
-        for (u32 k = 0; k < AT_ONCE; k++) {
-            u32 bit = marked.exact(ids[k]);
-            if (CORNERS && bit) atomicAdd(&pair.corners[ids[k]], 1ull);
-            found += bit;
-        }
-    } else {
-        for (u32 k = 0; k < AT_ONCE; k++) {
-            bool hit = marked.contains_id(ids[k]);
-            if (CORNERS && hit) atomicAdd(&pair.corners[ids[k]], 1ull);
-            found += hit;
-        }
-    }
-    return found;
-}
-
-// Streams one head past the marked row, a warp at a time; returns this lane's triangles.
-template <bool SMALL, bool CORNERS>
-__device__ inline u32 close_head(const Pair& pair, const Marked& marked, const u32* head, u32 length) {
-    u32 found = 0;
-    for (; length >= 128; length -= 128, head += 128) found += close_some<4, true, SMALL, CORNERS>(pair, marked, head, 128);
-    if (length > 64) found += close_some<4, false, SMALL, CORNERS>(pair, marked, head, length);
-    else if (length > 32) found += close_some<2, false, SMALL, CORNERS>(pair, marked, head, length);
-    else if (length > 0) found += close_some<1, false, SMALL, CORNERS>(pair, marked, head, length);
-    return found;
-}
-
-// Streams heads first .. end past the marked row.
-template <bool SMALL, bool CORNERS>
-__device__ inline void close_heads(const Pair& pair, Tally& tally, const Marked& marked, u32 first, u32 end) {
-    u32 closed = 0, before = 0, block = 0;
-    // Every warp has eight turns or so, so that all end at about the same time.
-    u32 each = min(32u, (end - first + 63) / 64);
-    for (u32 batch = first + warp_id() * each; batch < end; batch += 8 * each) {
-        u32 some = min(each, end - batch);
-        u64 mine = lane_id() < some ? pair.heads[batch + lane_id()] : 0;
-        tally.add_probes((u32)mine >> LENGTH_BITS, (u32)mine & LENGTH_MASK);
-        for (u32 h = 0; h < some; h++) {
-            u64 head = __shfl_sync(ALL_LANES, mine, h);
-            u32 from = head >> 32, length = (u32)head & LENGTH_MASK;
-            if ((u32)head >> LENGTH_BITS != block) {
-                tally.add_triangles(block, closed);
-                before += closed;
-                closed = 0;
-                block = (u32)head >> LENGTH_BITS;
-            }
-            u32 found = close_head<SMALL, CORNERS>(pair, marked, pair.partner.targets + from, length);
-            closed += found;
-            if (CORNERS) {
-                u32 sum = warp_sum(found);
-                if (sum > 0 && lane_id() == 0) add_corner_of_head(pair, from, sum);
-            }
-        }
-    }
-    tally.add_triangles(block, closed);
-    if (CORNERS) {
-        u32 sum = warp_sum(before + closed);
-        if (sum > 0 && lane_id() == 0) atomicAdd(&pair.corners[marked.b], (u64)sum);
-    }
-}
+// A chunk of the heads of front row `local`, which begins at `start`; in front block `block`.
+struct Task {
+    u32 local, first, end, start, length, block;
+};
 
 template <bool CORNERS> __device__ inline void count_many_body(const Pair& pair) {
     DYNAMIC_SHARED(u32, shared); // the bitmap, then the tally
-    __shared__ u32 next;
-    u32 *marks = shared, turn = 0;
+    __shared__ Task task;
+    // The first thread asks for the next task while this one is worked on, a step at a time.
+    u32 *marks = shared, turn = 0, slot = 0, block = 0;
+    uint2 next = make_uint2(0, 0);
     Tally tally = {shared + MARK_WORDS};
     tally.clear(pair.partner_block_count);
     for (u32 i = threadIdx.x; i < MARK_WORDS; i += blockDim.x) marks[i] = 0;
-    while (true) {
-        if (threadIdx.x == 0) next = is_stopped(pair, turn++) ? ALL_LANES : atomicAdd(&pair.queue[1], 1u);
-        __syncthreads();
-        if (next >= pair.queue[0]) break;
-        uint2 task = pair.tasks[next];
-        u32 local = task.x, first = task.y, end = first + min(pair.ends[local] - first, CHUNK);
-        u32 start = pair.front.starts[local], length = pair.front.starts[local + 1] - start;
-        Marked marked = {marks, pair.front.targets + start, length, pair.front.first + local};
+    auto take = [&] { slot = is_stopped(pair, turn++) ? ALL_LANES : atomicAdd(&pair.queue[1], 1u); };
+    auto look = [&] { next = slot < pair.queue[0] ? pair.tasks[slot] : make_uint2(ALL_LANES, 0); };
+    auto give = [&] {
+        u32 local = next.x, first = next.y;
+        task.local = local;
+        if (local == ALL_LANES) return;
+        u32 start = pair.front.starts[local];
+        task.first = first;
+        task.end = first + min(pair.ends[local] - first, CHUNK);
+        task.start = start;
+        task.length = pair.front.starts[local + 1] - start;
+        task.block = front_block_of(pair, local);
+    };
+    if (threadIdx.x == 0) take(), look(), give();
+    __syncthreads();
+    while (task.local != ALL_LANES) {
+        if (task.block != block) {
+            tally.flush(pair, block);
+            block = task.block;
+            __syncthreads();
+        }
+        if (threadIdx.x == 0) take();
+        Marked marked = {marks, pair.front.targets + task.start, task.length, pair.front.first + task.local};
         marked.mark();
         __syncthreads();
-        if (marked.b < EXACT) close_heads<true, CORNERS>(pair, tally, marked, first, end);
-        else close_heads<false, CORNERS>(pair, tally, marked, first, end);
+        if (threadIdx.x == 0) look();
+        if (marked.b < EXACT) Closing<true, CORNERS>{pair, tally, marked, 0, 0, 0, 0}.close(task.first, task.end);
+        else Closing<false, CORNERS>{pair, tally, marked, 0, 0, 0, 0}.close(task.first, task.end);
         __syncthreads();
-        tally.flush(pair, front_block_of(pair, local));
+        if (threadIdx.x == 0) give();
         marked.clear();
         __syncthreads();
     }
+    tally.flush(pair, block);
 }

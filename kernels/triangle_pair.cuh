@@ -35,8 +35,9 @@ struct Pair {
     const volatile u32* stop;
 };
 
-// Blocks of threads on a multiprocessor: what decides how many registers there are. Older ones need more of them.
-#if __CUDA_ARCH__ >= 750
+// Blocks of threads on a multiprocessor: what decides how many registers there are. Older ones need more of them, and some have too
+// little shared memory for as many.
+#if __CUDA_ARCH__ >= 750 && __CUDA_ARCH__ != 860 && __CUDA_ARCH__ != 890 && __CUDA_ARCH__ != 1200
 #define BLOCKS_AT_ONCE 6
 #else
 #define BLOCKS_AT_ONCE 4
@@ -49,6 +50,11 @@ constexpr u32 FEW_HEADS = 32;
 constexpr u32 LONGEST_HASHED = 512;
 
 __device__ inline u32 heads_start(const Pair& pair, u32 row) { return row > 0 ? pair.ends[row - 1] : 0; }
+
+// Front rows that may have heads: those before the partner's last row.
+__device__ inline u32 rows_with_heads(const Pair& pair) {
+    return min(pair.front.count, pair.partner.first + pair.partner.count - pair.front.first);
+}
 
 __device__ inline bool is_few(u32 heads, u32 length) { return heads < FEW_HEADS && length <= LONGEST_HASHED; }
 

@@ -20,6 +20,7 @@ struct Inner {
     context: Arc<CudaContext>,
     gpu: Gpu,
     multiprocessors: u32,
+    cache: u64,
     limit: u64,
     /// Bytes in use by everybody before this process took any but for its context.
     before: u64,
@@ -47,10 +48,11 @@ impl Device {
         unsafe { context.disable_event_tracking() };
         let attribute = |which| context.attribute(which).map_err(|e| lost(&gpu, "ask what it has", e));
         let multiprocessors = attribute(Attribute::CU_DEVICE_ATTRIBUTE_MULTIPROCESSOR_COUNT)? as u32;
+        let cache = attribute(Attribute::CU_DEVICE_ATTRIBUTE_L2_CACHE_SIZE)? as u64;
         let (free, total) = context.mem_get_info().map_err(|e| lost(&gpu, "ask for its memory", e))?;
         let limit = limit.unwrap_or(free as u64 / 10 * 9);
         let before = (total - free) as u64;
-        let inner = Inner { context, gpu, multiprocessors, limit, before, peak: AtomicU64::new(0) };
+        let inner = Inner { context, gpu, multiprocessors, cache, limit, before, peak: AtomicU64::new(0) };
         Ok(Device(Arc::new(inner)))
     }
 
@@ -67,6 +69,11 @@ impl Device {
     /// Multiprocessors.
     pub fn multiprocessors(&self) -> u32 {
         self.0.multiprocessors
+    }
+
+    /// Bytes of the cache that all multiprocessors share.
+    pub fn cache(&self) -> u64 {
+        self.0.cache
     }
 
     /// Most bytes that were in use at once beyond those of the context, as the driver saw it when asked.

@@ -7,7 +7,7 @@ use crate::error::{Error, Result};
 use crate::formats::{Edges, Visitor};
 use crate::gpu::{Beside, Kernel, Lane, Span, Workspace, sources, span_bytes};
 use crate::memory::{Budget, Buffer, at_least};
-use crate::prepare::gpu::{LARGEST_BATCH, narrow};
+use crate::prepare::gpu::narrow;
 use std::ops::Range;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, PoisonError, RwLock};
@@ -73,14 +73,15 @@ struct Counter<'w> {
 }
 
 impl<'w> Counters<'w> {
-    /// Counters for ids below `end`, or for fewer if it need not be `exact`; nothing if they don't fit.
-    pub fn plan(workspace: &Workspace, end: u64, exact: bool) -> Option<Plan> {
+    /// Counters for ids below `end`, or for fewer if it need not be `exact`, with batches of `largest` words at most; nothing if they
+    /// don't fit.
+    pub fn plan(workspace: &Workspace, end: u64, exact: bool, largest: u64) -> Option<Plan> {
         let (most_lanes, slot) = workspace.uploader.shape();
         let free = workspace.arena.free().checked_sub(span_bytes::<u32>(MOST_CARRIED + 1) + (4 << 10))?;
         // A quarter for batches is more than enough, except where memory is very small.
         let lane = |batch: u64| span_bytes::<u32>(batch) + span_bytes::<u32>(FOUND as u64);
         let lanes = (free / 4 / lane(LEAST_BATCH)).min(most_lanes as u64);
-        let most = (slot / 4).saturating_sub(FOUND as u64).min(LARGEST_BATCH) & !1;
+        let most = (slot / 4).saturating_sub(FOUND as u64).min(largest) & !1;
         let batch = (free / 4 / lanes.max(1) / 4).saturating_sub(2 * FOUND as u64).clamp(LEAST_BATCH, most) & !63;
         let ids = end.min((free - lanes * lane(batch)) / 4);
         let is_part = ids < end;

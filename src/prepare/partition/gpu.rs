@@ -110,10 +110,10 @@ fn lane_bytes(batch: u64, gathered: u64, bins: u64) -> u64 {
 }
 
 /// Edges that stay behind of `bins` bins at most, which should be a small part of what is gathered; words of the largest
-/// batch; and edges that are worth gathering.
-fn largest(slot: u64, bins: u64) -> (u64, u64, u64) {
+/// batch, of `batch` at most; and edges that are worth gathering.
+fn largest(slot: u64, bins: u64, batch: u64) -> (u64, u64, u64) {
     let left = LINE as u64 * bins;
-    let batch = (slot / 4).min(LARGEST_BATCH) & !63;
+    let batch = (slot / 4).min(batch) & !63;
     (left, batch, MOST_GATHERED.max(4 * left + batch))
 }
 
@@ -121,7 +121,7 @@ fn largest(slot: u64, bins: u64) -> (u64, u64, u64) {
 pub fn ample_bytes(workspace: &Workspace, bins: &graph::layout::Bins, ids: u64, edges: u64) -> u64 {
     let (lanes, slot) = workspace.uploader.shape();
     let (count, (_, of_granule)) = (bins.spans.len() as u64, bins.table());
-    let (left, batch, gathered) = largest(slot, count);
+    let (left, batch, gathered) = largest(slot, count, LARGEST_BATCH);
     let each = edges / lanes as u64 + LEAST_BATCH;
     let (batch, gathered) = (batch.min(2 * each), gathered.min(2 * (left + each)));
     let tables = span_bytes::<u32>(of_granule.len() as u64) + span_bytes::<u32>(count);
@@ -129,8 +129,8 @@ pub fn ample_bytes(workspace: &Workspace, bins: &graph::layout::Bins, ids: u64, 
 }
 
 impl<'w, 'r, 'p> Placers<'w, 'r, 'p> {
-    /// Room for the map, unless it is there, and some lanes, or nothing if it does not fit.
-    pub fn plan(workspace: &Workspace, route: &Route<'_, '_>, map: &[u32], there: bool) -> Option<Plan> {
+    /// Room for the map, unless it is there, and some lanes, with batches of `batch` words at most; nothing if it does not fit.
+    pub fn plan(workspace: &Workspace, route: &Route<'_, '_>, map: &[u32], there: bool, batch: u64) -> Option<Plan> {
         let (most_lanes, slot) = workspace.uploader.shape();
         let bins = route.bins().spans.len() as u64;
         let (_, of_granule) = route.bins().table();
@@ -140,7 +140,7 @@ impl<'w, 'r, 'p> Placers<'w, 'r, 'p> {
         if map.len() as u64 >= u64::from(u32::MAX) {
             return None;
         }
-        let (left, largest_batch, most) = largest(slot, bins);
+        let (left, largest_batch, most) = largest(slot, bins, batch);
         let fits = |batch: u64, gathered: u64| {
             let lanes = (free / lane_bytes(batch, gathered, bins)).min(most_lanes as u64) as usize;
             (lanes > 0).then_some(Plan { lanes, batch, gathered })

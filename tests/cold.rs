@@ -11,6 +11,9 @@ use std::path::Path;
 use serde_json::Value;
 use support::{Place, answer, cuda_on_cpu, number};
 
+/// A run that may use a GPU begins to read the file, by way of the page cache, while it looks for one.
+const CPU: &str = "run.device=cpu";
+
 /// Takes a file out of the page cache, where it is on a disk.
 fn chill(path: &Path) {
     let file = File::open(path).expect("open");
@@ -69,7 +72,7 @@ fn all_some_or_none_of_a_file_is_kept_and_the_store_is_the_same() {
     place.gpugraph(&["generate", "kronecker", "--scale", "20", "--seed", "7", "-o", "s20.u32"]).expect(0);
     let path = place.path("s20.u32");
     let chunks = fs::metadata(&path).expect("a file").len().div_ceil(8 << 20) as usize;
-    let found = compare(&place, &path, None, &["128MiB", "160MiB", "1GiB"], &["limits.threads=3"]);
+    let found = compare(&place, &path, None, &["128MiB", "160MiB", "1GiB"], &["limits.threads=3", CPU]);
     println!("chunks kept: {found:?} of {chunks}");
     if found[2] == 0 {
         println!("SKIPPED: files can't be taken out of the page cache here");
@@ -85,9 +88,9 @@ fn a_sorted_file_of_wide_ids_that_is_kept_is_not_spilled() {
     // Rows one after the other: what comes first all goes to few bins.
     let edges: Vec<[u64; 2]> = (0..5_000_000).map(|i| [i / 20, (i / 20 + i % 20 * 7919 + 1) % 250_000]).collect();
     let path = place.u64("sorted.u64", &edges);
-    let found = compare(&place, &path, None, &["1GiB", "200MiB"], &["limits.threads=4"]);
+    let found = compare(&place, &path, None, &["1GiB", "200MiB"], &["limits.threads=4", CPU]);
     println!("chunks kept: {found:?}");
-    let run = run(&place, None, &["limits.host_memory=1GiB", "limits.threads=4"]);
+    let run = run(&place, None, &["limits.host_memory=1GiB", "limits.threads=4", CPU]);
     let stages = run.report["stages"].as_array().expect("stages");
     let partition = stages.iter().find(|stage| stage["name"] == "partition").expect("partition");
     assert_eq!(partition["written"], 0, "{partition}");

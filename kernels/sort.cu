@@ -30,12 +30,18 @@ constexpr u32 LANES_ROW = 32;
 constexpr u32 WARP_ROW = 256;
 // Ids of a longer row are marked in a bitmap, so many at once. (Only graphs of 2^29 edges have a row that takes two
 // windows: the stand-in that tests run this on makes do with less.)
+// The bins of hubs have few rows, of very many edges: all threads would add to the same numbers. There a block of threads counts
+// so many lines by itself before it adds to those.
 #ifdef CUDA_ON_CPU
 constexpr u32 BLOCK_ROW = 512;
 constexpr u32 WINDOW = 1u << 13;
+constexpr u32 FEW_ROWS = 64;
+constexpr u32 LINES_AT_ONCE = 8;
 #else
 constexpr u32 BLOCK_ROW = 2048;
 constexpr u32 WINDOW = 1u << 18;
+constexpr u32 FEW_ROWS = 2048;
+constexpr u32 LINES_AT_ONCE = 128;
 #endif
 static_assert(WINDOW / 32 % THREADS == 0 && WINDOW / 32 >= THREADS, "every thread has words of the bitmap");
 constexpr u32 BLOCK_WORDS = WINDOW / 32 > BLOCK_ROW ? WINDOW / 32 : BLOCK_ROW;
@@ -58,9 +64,9 @@ extern "C" __global__ void __launch_bounds__(THREADS) place_rows(Bin bin, u32 be
         offsets[row] = before + bin.starts[row];
 }
 
-// Calls each(place of the row, smaller neighbour) for every edge.
-template <class F> __device__ inline void each_edge(const Bin& bin, F each) {
-    for (u32 i = blockIdx.x * THREADS + threadIdx.x; i < bin.line_count * 32; i += gridDim.x * THREADS) {
+// Calls each(place of the row, smaller neighbour) for two edges of every `step`th pair of them, of which a line has 32.
+template <class F> __device__ inline void each_edge(const Bin& bin, u32 first, u32 end, u32 step, F each) {
+    for (u32 i = first; i < end; i += step) {
         const u32* line = bin.lines + i / 32 * LINE_WORDS;
         u32 k = i % 32, below = line[k], above = line[k + 32], places = line[k + LINE];
         if (below != NONE) each(places & 0xffffu, below);
@@ -68,12 +74,46 @@ template <class F> __device__ inline void each_edge(const Bin& bin, F each) {
     }
 }
 
+// The same for all of them.
+template <class F> __device__ inline void each_edge(const Bin& bin, F each) {
+    each_edge(bin, blockIdx.x * THREADS + threadIdx.x, bin.line_count * 32, gridDim.x * THREADS, each);
+}
+
+// For a bin of few rows: calls each(row, number of its edges) for a part of the lines after another, and after each of them then(line, end).
+template <class Each, class Then> __device__ inline void by_parts(const Bin& bin, u32* counts, Each each, Then then) {
+    for (u32 line = blockIdx.x * LINES_AT_ONCE; line < bin.line_count; line += gridDim.x * LINES_AT_ONCE) {
+        u32 end = min(line + LINES_AT_ONCE, bin.line_count);
+        for (u32 row = threadIdx.x; row < bin.rows; row += THREADS) counts[row] = 0;
+        __syncthreads();
+        each_edge(bin, line * 32 + threadIdx.x, end * 32, THREADS, [&](u32 place, u32) { atomicAdd(&counts[place], 1u); });
+        __syncthreads();
+        for (u32 row = threadIdx.x; row < bin.rows; row += THREADS)
+            if (counts[row] > 0) each(row, counts[row]);
+        __syncthreads();
+        then(line, end);
+        __syncthreads();
+    }
+}
+
 extern "C" __global__ void __launch_bounds__(THREADS) count_rows(Bin bin) {
-    each_edge(bin, [&](u32 place, u32) { atomicAdd(&bin.ends[place], 1u); });
+    __shared__ u32 counts[FEW_ROWS];
+    if (bin.rows <= FEW_ROWS) {
+        by_parts(bin, counts, [&](u32 row, u32 count) { atomicAdd(&bin.ends[row], count); }, [](u32, u32) {});
+    } else {
+        each_edge(bin, [&](u32 place, u32) { atomicAdd(&bin.ends[place], 1u); });
+    }
 }
 
 extern "C" __global__ void __launch_bounds__(THREADS) fill_rows(Bin bin) {
-    each_edge(bin, [&](u32 place, u32 low) { bin.targets[atomicAdd(&bin.ends[place], 1u)] = low; });
+    __shared__ u32 cursors[FEW_ROWS];
+    if (bin.rows <= FEW_ROWS) {
+        by_parts(bin, cursors, [&](u32 row, u32 count) { cursors[row] = atomicAdd(&bin.ends[row], count); }, [&](u32 line, u32 end) {
+            each_edge(bin, line * 32 + threadIdx.x, end * 32, THREADS,
+                      [&](u32 place, u32 low) { bin.targets[atomicAdd(&cursors[place], 1u)] = low; });
+        });
+    } else {
+        each_edge(bin, [&](u32 place, u32 low) { bin.targets[atomicAdd(&bin.ends[place], 1u)] = low; });
+    }
 }
 
 __device__ inline u32 row_start(const Bin& bin, u32 row) { return row > 0 ? bin.ends[row - 1] : 0; }

@@ -19,7 +19,7 @@ mod workspace;
 pub use arena::{Arena, Span, at_least, span_bytes, whole_pieces};
 pub use device::Device;
 pub use lane::Lane;
-pub use peer::{Beside, Peer};
+pub use peer::{Beside, Name, Peer, Peers};
 pub use program::{Kernel, Program};
 pub use queue::{Arguments, Event, Grid, Queue, THREADS};
 pub use scan::Scan;

@@ -5,6 +5,8 @@ use super::arena::{Arena, Span};
 use super::device::Device;
 use crate::comm::Comm;
 use cudarc::driver::sys;
+use std::sync::OnceLock;
+use std::time::Instant;
 
 /// Bytes of the name of an arena.
 const NAME: usize = 64;
@@ -63,6 +65,58 @@ impl Drop for Peer {
             let _ = unsafe { sys::cuIpcCloseMemHandle(self.start) };
         }
     }
+}
+
+/// The GPU memory of other ranks, once they have met.
+#[derive(Debug)]
+pub struct Peers {
+    comm: Comm,
+    met: OnceLock<Option<Vec<Peer>>>,
+}
+
+impl Peers {
+    /// Of all ranks of `comm`, which have not met yet.
+    pub fn new(comm: Comm) -> Peers {
+        Peers { comm, met: OnceLock::new() }
+    }
+
+    /// Has the ranks meet, each with its GPU and the name of its arena, if it has one; only the first call counts. Who all have one, on
+    /// one machine, may reach each other's from then on. Collective.
+    pub fn meet(&self, mine: Option<(&Device, &Name)>) {
+        self.met.get_or_init(|| open_all(&self.comm, mine));
+    }
+
+    /// Whether they have met.
+    pub fn have_met(&self) -> bool {
+        self.met.get().is_some()
+    }
+
+    /// The others' memory, if there are several ranks, they have met, and all reach each other's.
+    pub fn beside(&self) -> Option<Beside<'_>> {
+        let peers = self.met.get()?.as_deref()?;
+        Some(Beside { comm: &self.comm, peers })
+    }
+
+    /// All ranks.
+    pub fn comm(&self) -> &Comm {
+        &self.comm
+    }
+}
+
+/// By rank, those of the others. Opening takes a while, so it is done once.
+fn open_all(comm: &Comm, mine: Option<(&Device, &Name)>) -> Option<Vec<Peer>> {
+    if comm.ranks() == 1 || comm.nodes() > 1 {
+        return None;
+    }
+    let started = Instant::now();
+    let names = comm.all_gather(mine.map_or(&[], |(_, name)| name));
+    let others = names.iter().enumerate().filter(|&(rank, _)| rank != comm.rank());
+    let peers: Option<Vec<Peer>> =
+        mine.and_then(|(device, _)| others.map(|(_, name)| Peer::open(device, name)).collect());
+    let mut failed = [u64::from(peers.is_none())];
+    comm.all_max(&mut failed);
+    tracing::debug!(reached = failed == [0], seconds = started.elapsed().as_secs_f64(), "GPUs of other ranks");
+    peers.filter(|_| failed == [0])
 }
 
 /// Ranks that all have a GPU of one machine, and the others' GPU memory, by rank.

@@ -6,17 +6,18 @@ use super::{host, ranks};
 use crate::algo::triangle::cpu::Cpu;
 use crate::algo::triangle::driver::Backend;
 use crate::algo::triangle::gpu::Gpu;
-use crate::comm::Comm;
+use crate::comm::{Comm, Marks};
 use crate::config::{Device as Asked, GpuSharing, Job};
 use crate::error::{Error, Result};
-use crate::gpu::{self, Beside, Device, Peer, Workspace};
+use crate::gpu::{self, Device, Name, Workspace};
 use crate::graph::catalogue::Catalogue;
 use crate::memory::{Budget, Reservation};
 use crate::prepare::{self, Accelerator};
 use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering::Relaxed};
 use std::sync::{Mutex, OnceLock, PoisonError};
-use std::time::Instant;
+use std::thread::JoinHandle;
+use std::time::Duration;
 
 /// A GPU in use, and the host memory that its driver took.
 pub struct InUse {
@@ -26,6 +27,8 @@ pub struct InUse {
     pub workspace: Mutex<Workspace>,
     /// All host memory that it holds: the driver's, and what is pinned for copies.
     pub host_memory: u64,
+    /// By what other ranks reach its memory.
+    name: Name,
     /// Whether triangles were counted on the processor after all.
     declined: AtomicBool,
     _driver: Reservation,
@@ -34,7 +37,7 @@ pub struct InUse {
 /// Bytes of this process before CUDA was started.
 static ASLEEP: OnceLock<u64> = OnceLock::new();
 
-/// Starts CUDA in the background, if the job may use a GPU: it takes its time, and so does what comes before [`choose`].
+/// Starts CUDA in the background, if the job may use a GPU: it takes its time, and so does what comes before [`open`].
 pub fn wake(job: &Job) {
     if job.run.device != Asked::Cpu {
         ASLEEP.get_or_init(host::process_memory);
@@ -43,11 +46,14 @@ pub fn wake(job: &Job) {
     }
 }
 
-/// Opens the GPU of the job. `None`: it computes on the processor.
+/// A GPU that is being opened, in the background. What else a job begins with, and what its ranks agree on, is done meanwhile.
+pub struct Opening(Option<JoinHandle<Result<InUse>>>);
+
+/// Begins to open the GPU of the job. `None`: it computes on the processor. Collective.
 ///
 /// # Errors
-/// For `run.device = "gpu"`, what keeps it from being used. For `"auto"` that is a warning.
-pub fn choose(job: &Job, threads: usize, budget: &Budget, comm: &Comm) -> Result<Option<InUse>> {
+/// [`Error::Io`] where the system allows no more threads.
+pub fn open(job: &Job, threads: usize, budget: &Budget, comm: &Comm) -> Result<Option<Opening>> {
     if job.run.device == Asked::Cpu {
         return Ok(None);
     }
@@ -57,30 +63,69 @@ pub fn choose(job: &Job, threads: usize, budget: &Budget, comm: &Comm) -> Result
     let share = GpuShare::of(job, comm);
     // All who share a GPU have looked at what is free before any takes some.
     comm.barrier();
-    let opened = share.and_then(|share| Workspace::open(share.gpu, share.limit, threads, budget));
-    let opened = opened.and_then(|workspace| {
+    let (budget, turn) = (budget.clone(), Turn { marks: comm.marks(1), rank: comm.rank() });
+    let open = move || {
+        let share = share?;
+        // CUDA is started by all ranks at once.
+        gpu::probe();
+        turn.wait();
+        let workspace = Workspace::open(share.gpu, share.limit, threads, &budget)?;
+        drop(turn);
         // Beside what this crate takes from the budget by itself.
         let driver = (host::process_memory().saturating_sub(before)).saturating_sub(free - budget.free());
         let reserved = budget.reserve(driver, "the GPU's driver")?;
         Ok(InUse {
             device: workspace.device.clone(),
+            name: workspace.arena.name(),
             workspace: Mutex::new(workspace),
             host_memory: free - budget.free(),
             declined: AtomicBool::new(false),
             _driver: reserved,
         })
-    });
-    // Nodes may lack other things; ranks of one lack the same.
-    let speaks = ranks::speaks(comm, opened.is_err());
-    match opened {
-        Ok(device) => Ok(Some(device)),
-        Err(e) if job.run.device == Asked::Auto && job.run.gpu.is_none() => {
-            if speaks {
-                tracing::warn!("computing on the processor: {e}");
+    };
+    let thread = std::thread::Builder::new().name("gpu".into()).spawn(open);
+    thread
+        .map(|thread| Some(Opening(Some(thread))))
+        .map_err(|e| Error::io("start a thread to open the GPU", "threads", e))
+}
+
+/// Ranks of one machine open their GPUs in turn. Its driver would have them wait for each other anyway, and all be ready at the same
+/// time; so the first can read the input while others open theirs.
+struct Turn {
+    marks: Option<Marks>,
+    rank: usize,
+}
+
+impl Turn {
+    const POLL: Duration = Duration::from_micros(200);
+
+    fn wait(&self) {
+        if let (Some(marks), Some(before)) = (&self.marks, self.rank.checked_sub(1)) {
+            while marks.seen(before, 0) == 0 {
+                std::thread::sleep(Self::POLL);
             }
-            Ok(None)
         }
-        Err(e) => Err(e),
+    }
+}
+
+impl Drop for Turn {
+    /// Opened or not, the next rank has its turn.
+    fn drop(&mut self) {
+        self.marks.iter().for_each(|marks| marks.show(0, 1));
+    }
+}
+
+impl Opening {
+    fn wait(mut self) -> Result<InUse> {
+        let thread = self.0.take().ok_or_else(|| Error::internal("open the GPU", "nobody who does"))?;
+        thread.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic))
+    }
+}
+
+impl Drop for Opening {
+    fn drop(&mut self) {
+        // The process must not end while CUDA starts.
+        self.0.take().into_iter().for_each(|thread| drop(thread.join()));
     }
 }
 
@@ -134,28 +179,42 @@ impl GpuShare {
     }
 }
 
-/// The other ranks' GPU memory, by rank, if there are several and all reach each other's: a GPU each, on one machine. Opening
-/// takes a while, so it is done once.
-pub fn peers(device: Option<&InUse>, comm: &Comm) -> Option<Vec<Peer>> {
-    if comm.ranks() == 1 || comm.nodes() > 1 {
-        return None;
-    }
-    let started = Instant::now();
-    let lock = |used: &InUse| used.workspace.lock().unwrap_or_else(PoisonError::into_inner).arena.name();
-    let names = comm.all_gather(&device.map(lock).unwrap_or_default());
-    let others = names.iter().enumerate().filter(|&(rank, _)| rank != comm.rank());
-    let peers: Option<Vec<Peer>> =
-        device.and_then(|used| others.map(|(_, name)| Peer::open(&used.device, name)).collect());
-    let mut failed = [u64::from(peers.is_none())];
-    comm.all_max(&mut failed);
-    tracing::debug!(reached = failed == [0], seconds = started.elapsed().as_secs_f64(), "GPUs of other ranks");
-    peers.filter(|_| failed == [0])
-}
-
 /// Asked now and then by what counts: the signal that ends it.
 pub type Stop<'a> = &'a (dyn Fn() -> Option<&'static str> + Sync);
 
 impl Session {
+    /// Waits until the GPU is open, if one is to be.
+    ///
+    /// # Errors
+    /// For `run.device = "gpu"`, what keeps it from being used. For `"auto"` that is a warning, once the ranks have met.
+    pub(super) fn open_gpu(&mut self) -> Result<()> {
+        match self.opening.take().map(Opening::wait) {
+            None => {}
+            Some(Ok(used)) => self.device = Some(used),
+            Some(Err(e)) if self.job.run.device == Asked::Auto && self.job.run.gpu.is_none() => {
+                self.no_device = Some(e)
+            }
+            Some(Err(e)) => return Err(e),
+        }
+        if self.comm.ranks() == 1 {
+            self.meet_gpus();
+        }
+        Ok(())
+    }
+
+    /// Says who has no GPU, and has those of all ranks reach each other; once. Collective.
+    pub(super) fn meet_gpus(&self) {
+        if self.peers.have_met() {
+            return;
+        }
+        // Nodes may lack other things; ranks of one lack the same.
+        let speaks = ranks::speaks(&self.comm, self.no_device.is_some());
+        if let Some(e) = self.no_device.as_ref().filter(|_| speaks) {
+            tracing::warn!("computing on the processor: {e}");
+        }
+        self.peers.meet(self.device.as_ref().map(|used| (&used.device, &used.name)));
+    }
+
     /// What counts the triangles of `graph`, which has `vertices` vertices; those at each vertex too, if `per_vertex`.
     /// `None` where other ranks have GPUs and this one has none, which would hardly help.
     ///
@@ -201,7 +260,7 @@ impl Session {
         match gpu {
             Some(gpu) => {
                 let mut gpu = gpu?;
-                gpu.meet(graph, vertices, self.beside())?;
+                gpu.meet(graph, vertices, self.peers.beside())?;
                 Ok(Some(Box::new(gpu)))
             }
             None => {
@@ -230,12 +289,7 @@ impl Session {
     /// What prepares graphs in place of the processor, if anything does.
     pub(super) fn accelerator(&self) -> Option<impl Accelerator + '_> {
         let InUse { workspace, .. } = self.device.as_ref()?;
-        Some(prepare::gpu::Gpu::new(workspace.lock().unwrap_or_else(PoisonError::into_inner), self.beside()))
-    }
-
-    /// The other ranks' GPUs, if all reach each other's.
-    pub(super) fn beside(&self) -> Option<Beside<'_>> {
-        self.peers.as_deref().map(|peers| Beside { comm: &self.comm, peers })
+        Some(prepare::gpu::Gpu::new(workspace.lock().unwrap_or_else(PoisonError::into_inner), &self.peers))
     }
 
     /// What the report calls the device.

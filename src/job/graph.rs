@@ -40,6 +40,7 @@ impl Session {
     fn ingest_and_relabel(&mut self, input: &Input, kept: &Kept<'_>) -> Result<(Facts, Option<Ordered>)> {
         let identity = input_key(input)?;
         ranks::check_input(&self.comm, &input.name(), identity)?;
+        self.open_gpu()?;
         if let Some(facts) = self.manifest.found::<Facts>("relabel", identity) {
             let whole = self.agreed(|| match order::read_runs(&self.graph_folder(), facts.content) {
                 Ok(_) => Ok(true),
@@ -138,9 +139,11 @@ impl Session {
     fn pass(&mut self, input: &Input, keeping: Keeping<'_, '_>, dictionary: Option<&Dictionary>) -> Result<Ingested> {
         let bytes = input.bytes() / self.comm.ranks() as u64;
         self.stage("ingest", bytes, Unit::Bytes, |s, progress| {
+            let s = &*s;
             let mut device = s.accelerator();
             let device = device.as_mut().map(|device| device as &mut dyn Accelerator);
-            let ingest = Ingest { input, keeping, dictionary, threads: s.threads, budget: &s.budget, comm: &s.comm };
+            let (threads, budget, comm, meet) = (s.threads, &s.budget, &s.comm, &|| s.meet_gpus());
+            let ingest = Ingest { input, keeping, dictionary, threads, budget, comm, meet };
             let found = ingest.run(device, &Watched(progress))?;
             if let Keeping::For(kept) = keeping {
                 tracing::debug!(chunks = kept.chunks(), bytes = kept.bytes(), "input kept");
@@ -243,6 +246,7 @@ impl Session {
     }
 
     fn build_blocks(&mut self, input: &Input, kept: &Kept<'_>, facts: Facts, order: Option<Ordered>) -> Result<Graph> {
+        self.meet_gpus();
         let folder = self.graph_folder();
         let content = facts.content;
         let runs = match &order {

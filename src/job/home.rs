@@ -70,7 +70,7 @@ impl Session {
     /// The GPU, if all ranks have one and reach those of the others.
     fn gpus(&self) -> Option<(MutexGuard<'_, Workspace>, Arenas<'_>)> {
         let InUse { workspace, .. } = self.device.as_ref()?;
-        let beside = self.beside();
+        let beside = self.peers.beside();
         if beside.is_none() && self.comm.ranks() > 1 {
             return None;
         }
@@ -125,7 +125,7 @@ impl Session {
     /// Whether ranks gather the map from ids on their GPUs, where it is used, and not in the memory of each: jobs that store
     /// neither graph nor results by vertex need it nowhere else.
     pub(super) fn maps_on_gpus(&self) -> bool {
-        self.peers.is_some() && !self.job.keep && self.job.triangle.is_some_and(|table| !table.per_vertex)
+        self.peers.beside().is_some() && !self.job.keep && self.job.triangle.is_some_and(|table| !table.per_vertex)
     }
 
     /// Gathers the map on the GPUs. Where the order is whole already, or one of them has too little memory, there is none: every

@@ -57,7 +57,7 @@ pub fn run(job: Job, fresh: bool, comm: &Comm) -> Result<Report> {
     saved?;
     if comm.ranks() > 1 {
         // A rank ends with its job, and the driver takes back what a process has faster than the process gives it.
-        std::mem::forget((session.peers.take(), session.device.take()));
+        std::mem::forget((session.peers, session.device));
     }
     Ok(report)
 }
@@ -119,6 +119,11 @@ impl Session {
         let prepared_elsewhere = matches!(self.job.input, InputSpec::Prepared(_));
         // One that is kept is looked over, and made whole where it is damaged.
         let done = if prepared_elsewhere || self.job.keep { None } else { self.agreed(|| self.finished())? };
+        if prepared_elsewhere || done.is_some() {
+            // Nothing is read meanwhile.
+            self.open_gpu()?;
+            self.meet_gpus();
+        }
         let (facts, stored, blocks, triangle) = match done {
             Some(done) => {
                 super::graph::STAGES.into_iter().chain(["triangle"]).for_each(|name| self.skipped(name));

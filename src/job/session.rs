@@ -8,9 +8,9 @@ use super::report::StageReport;
 use super::{device, host, ranks, signals};
 use crate::comm::Comm;
 use crate::config::{Device, InputSpec, Job};
-use crate::error::Result;
+use crate::error::{Error, Result};
 use crate::formats::Watch;
-use crate::gpu::Peer;
+use crate::gpu::Peers;
 use crate::memory::{Budget, Reservation};
 use crate::store::sync::Syncer;
 use serde::Serialize;
@@ -33,10 +33,14 @@ pub struct Session {
     _standing: Reservation,
     /// Threads to work with.
     pub threads: usize,
-    /// The GPU, if the run has one.
+    /// The GPU while it is opened.
+    pub opening: Option<device::Opening>,
+    /// The GPU, once it is open, if the run has one.
     pub device: Option<device::InUse>,
-    /// GPU memory of the other ranks, if all reach it.
-    pub peers: Option<Vec<Peer>>,
+    /// Why it has none, though it might.
+    pub no_device: Option<Error>,
+    /// GPU memory of the other ranks.
+    pub peers: Peers,
     /// The order of vertices, while it is stored behind what does not wait for it.
     pub ordered: Option<Storing>,
     /// Bars, log lines, peaks.
@@ -89,18 +93,18 @@ impl Session {
         if files && opens && comm.leads() && manifest.stages.is_empty() {
             super::input::read_ahead(&job.input);
         }
-        let device = device::choose(&job, threads, &budget, &comm)?;
-        let peers = device::peers(device.as_ref(), &comm);
+        let opening = device::open(&job, threads, &budget, &comm)?;
         // What is done in parallel outside of a pool of its own keeps to these threads, too; only the first call counts.
         let _ = rayon::ThreadPoolBuilder::new().num_threads(threads).build_global();
         Ok(Session {
-            comm,
             budget,
             moving,
             _standing: standing,
             threads,
-            peers,
-            device,
+            peers: Peers::new(comm.clone()),
+            opening,
+            device: None,
+            no_device: None,
             progress,
             ordered: None,
             syncer: Syncer::start()?,
@@ -108,6 +112,7 @@ impl Session {
             started,
             job,
             manifest,
+            comm,
         })
     }
 

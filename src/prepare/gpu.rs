@@ -11,7 +11,7 @@ use super::sort::{Sorting, gpu::Sorters};
 use crate::config::size;
 use crate::error::Result;
 use crate::formats::Edges;
-use crate::gpu::{Beside, Span, Workspace};
+use crate::gpu::{Peers, Span, Workspace};
 use crate::graph::layout::Bins;
 use crate::memory::Budget;
 use std::ops::DerefMut;
@@ -25,18 +25,17 @@ const MANY_RANKS: usize = 3;
 /// Prepares with a GPU.
 pub struct Gpu<'b, W> {
     workspace: W,
-    beside: Option<Beside<'b>>,
+    peers: &'b Peers,
 }
 
 impl<'b, W: DerefMut<Target = Workspace>> Gpu<'b, W> {
-    /// With all of `workspace`; `beside` are the other ranks, if their GPUs reach each other.
-    pub fn new(workspace: W, beside: Option<Beside<'b>>) -> Self {
-        Gpu { workspace, beside }
+    /// With all of `workspace`; `peers` are the other ranks.
+    pub fn new(workspace: W, peers: &'b Peers) -> Self {
+        Gpu { workspace, peers }
     }
 
     fn largest_batch(&self) -> u64 {
-        let ranks = self.beside.map_or(1, |beside| beside.comm.local_ranks());
-        if ranks < MANY_RANKS { LARGEST_BATCH } else { LARGEST_BATCH / 2 }
+        if self.peers.comm().local_ranks() < MANY_RANKS { LARGEST_BATCH } else { LARGEST_BATCH / 2 }
     }
 
     fn ready(&mut self) -> &mut Workspace {
@@ -59,13 +58,13 @@ impl<W: DerefMut<Target = Workspace>> Accelerator for Gpu<'_, W> {
         expected_edges: u64,
         budget: &Budget,
     ) -> Result<Option<Box<dyn Counting + 's>>> {
-        let (beside, batch) = (self.beside, self.largest_batch());
+        let (peers, batch) = (self.peers, self.largest_batch());
         let workspace = self.ready();
         let Some(plan) = Counters::plan(workspace, end, exact, batch) else {
             left("ingest", workspace);
             return Ok(None);
         };
-        Ok(Some(Box::new(Counters::new(workspace, plan, expected_edges, budget, beside)?)))
+        Ok(Some(Box::new(Counters::new(workspace, plan, expected_edges, budget, peers)?)))
     }
 
     fn placing<'s>(

@@ -140,6 +140,8 @@ pub struct Ingest<'a, 'm> {
     pub budget: &'a Budget,
     /// The ranks.
     pub comm: &'a Comm,
+    /// Called by all of them together when each has read its share: GPUs may be open by then on all.
+    pub meet: &'a dyn Fn(),
 }
 
 impl Ingest<'_, '_> {
@@ -169,7 +171,7 @@ impl Ingest<'_, '_> {
 
     /// One pass. With `largest` the number of ids is known before.
     fn pass(&self, largest: Option<u32>, device: Option<&mut dyn Accelerator>, watch: &dyn Watch) -> Result<Pass> {
-        let Ingest { input, keeping, dictionary, threads, budget, comm } = *self;
+        let Ingest { input, keeping, dictionary, threads, budget, comm, meet } = *self;
         let expected = input.estimate_edges()?;
         // Numbers from a dictionary have no gaps.
         let wide = input.wide() && dictionary.is_none();
@@ -202,6 +204,7 @@ impl Ingest<'_, '_> {
         if left != [0] {
             return Ok(Pass::Left(Error::Usage("another rank's GPU has too little memory".into())));
         }
+        meet();
         found.join(comm);
         let scan = joined(seen, comm)?;
         let mut total = Ingested {

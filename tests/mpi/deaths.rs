@@ -34,18 +34,8 @@ fn nobody_is_left(job: &Ranks) {
 }
 
 #[test]
-fn killed_at_random_it_has_the_same_answer() {
-    killed(8);
-}
-
-/// `cargo test --features failpoints --test mpi -- --ignored`
-#[test]
-#[ignore = "minutes"]
 fn killed_twenty_times_at_random_it_has_the_same_answer() {
-    killed(20);
-}
-
-fn killed(times: u32) {
+    const TIMES: u32 = 20;
     let Some(mut job) = Ranks::new() else { return };
     let big = "kronecker = { scale = 18, edge_factor = 16, seed = 1 }";
     job.place.job(big, &format!("{KEEP}[limits]\nthreads = 1\n"));
@@ -55,7 +45,7 @@ fn killed(times: u32) {
     let mut dice = Dice(std::process::id().into());
     let seed = dice.0;
     let (mut killed, mut finished) = (0, 0);
-    while killed < times {
+    while killed < TIMES {
         let ranks = 2 + dice.below(3) as usize;
         job.limit = 60;
         let started = job.start(ranks, &["--quiet"]);

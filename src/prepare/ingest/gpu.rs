@@ -5,7 +5,7 @@ use super::{Counting, Found};
 use crate::config::size;
 use crate::error::{Error, Result};
 use crate::formats::{Edges, Visitor};
-use crate::gpu::{Beside, Kernel, Lane, Span, Workspace, sources, span_bytes};
+use crate::gpu::{Kernel, Lane, Peers, Span, Workspace, sources, span_bytes};
 use crate::memory::{Budget, Buffer, at_least};
 use crate::prepare::gpu::narrow;
 use std::ops::Range;
@@ -46,7 +46,7 @@ struct Shared<'w> {
     carry: Kernel,
     add: Kernel,
     /// The GPUs of other ranks.
-    beside: Option<Beside<'w>>,
+    peers: &'w Peers,
     degrees: Span<u32>,
     /// Whether ids may come that have no degree for want of memory, and how much there is.
     is_part: bool,
@@ -97,7 +97,7 @@ impl<'w> Counters<'w> {
         plan: Plan,
         expected: u64,
         budget: &Budget,
-        beside: Option<Beside<'w>>,
+        peers: &'w Peers,
     ) -> Result<Self> {
         let kernel = |name| workspace.kernel(&sources::INGEST, name);
         let (count, carry, add) = (kernel("count_degrees")?, kernel("carry_degrees")?, kernel("add_degrees")?);
@@ -108,7 +108,7 @@ impl<'w> Counters<'w> {
         queue.finish()?;
         let (ends, carrying) = (AtomicU64::new(0), RwLock::new(()));
         let (is_part, memory) = (plan.is_part, arena.bytes());
-        let shared = Shared { count, carry, add, beside, degrees, is_part, memory, carried, expected, ends, carrying };
+        let shared = Shared { count, carry, add, peers, degrees, is_part, memory, carried, expected, ends, carrying };
         let shared = Arc::new(shared);
         let lanes = uploader.lanes()?.into_iter().take(plan.lanes).map(|lane| {
             Ok(Counter {
@@ -160,12 +160,12 @@ impl Counting for Counters<'_> {
     }
 
     fn reaches_others(&mut self) -> Result<bool> {
-        Ok(self.shared.beside.is_some() && self.carried()?.is_empty())
+        Ok(self.shared.peers.beside().is_some() && self.carried()?.is_empty())
     }
 
     fn sum(&mut self, degrees: &mut [u32], share: Range<usize>) -> Result<()> {
-        let Shared { beside, degrees: counted, add, .. } = &*self.shared;
-        let Some(beside) = beside else { return Err(Error::internal("sum degrees", "no GPUs of other ranks")) };
+        let Shared { peers, degrees: counted, add, .. } = &*self.shared;
+        let Some(beside) = peers.beside() else { return Err(Error::internal("sum degrees", "no GPUs of other ranks")) };
         let queue = self.lanes[0].lane.queue();
         let (at, len) = (4 * share.start as u64, share.len() as u64);
         let mine = counted.part(share.start as u64..share.end as u64);

@@ -30,8 +30,8 @@ constexpr u32 LANES_ROW = 32;
 constexpr u32 WARP_ROW = 256;
 // Ids of a longer row are marked in a bitmap, so many at once. (Only graphs of 2^29 edges have a row that takes two
 // windows: the stand-in that tests run this on makes do with less.)
-// The bins of hubs have few rows, of very many edges: all threads would add to the same numbers. There a block of threads counts
-// so many lines by itself before it adds to those.
+// A bin of so few rows, a hub's, has very many edges of each: all threads would add to the same numbers. There a block of threads
+// counts LINES_AT_ONCE lines by itself before it adds to those.
 #ifdef CUDA_ON_CPU
 constexpr u32 BLOCK_ROW = 512;
 constexpr u32 WINDOW = 1u << 13;
@@ -79,7 +79,8 @@ template <class F> __device__ inline void each_edge(const Bin& bin, F each) {
     each_edge(bin, blockIdx.x * THREADS + threadIdx.x, bin.line_count * 32, gridDim.x * THREADS, each);
 }
 
-// For a bin of few rows: calls each(row, number of its edges) for a part of the lines after another, and after each of them then(line, end).
+// For a bin of few rows: calls each(row, number of its edges) for one part of the lines after another, and then(line, end) of
+// those lines behind it.
 template <class Each, class Then> __device__ inline void by_parts(const Bin& bin, u32* counts, Each each, Then then) {
     for (u32 line = blockIdx.x * LINES_AT_ONCE; line < bin.line_count; line += gridDim.x * LINES_AT_ONCE) {
         u32 end = min(line + LINES_AT_ONCE, bin.line_count);

@@ -35,9 +35,8 @@ struct Pair {
     const volatile u32* stop;
 };
 
-// Blocks of threads on a multiprocessor: what decides how many registers there are. Older ones need more of them, and some have too
-// little shared memory for as many.
-#if __CUDA_ARCH__ >= 750 && __CUDA_ARCH__ != 860 && __CUDA_ARCH__ != 890 && __CUDA_ARCH__ != 1200
+// Blocks of threads on a multiprocessor, as many as its shared memory has room for: what decides how many registers there are.
+#if __CUDA_ARCH__ >= 900 && __CUDA_ARCH__ < 1200
 #define BLOCKS_AT_ONCE 6
 #else
 #define BLOCKS_AT_ONCE 4
@@ -53,7 +52,8 @@ __device__ inline u32 heads_start(const Pair& pair, u32 row) { return row > 0 ? 
 
 // Front rows that may have heads: those before the partner's last row.
 __device__ inline u32 rows_with_heads(const Pair& pair) {
-    return min(pair.front.count, pair.partner.first + pair.partner.count - pair.front.first);
+    u32 end = pair.partner.first + pair.partner.count;
+    return end > pair.front.first ? min(pair.front.count, end - pair.front.first) : 0;
 }
 
 __device__ inline bool is_few(u32 heads, u32 length) { return heads < FEW_HEADS && length <= LONGEST_HASHED; }
@@ -85,7 +85,7 @@ struct Tally {
             add(&words[4 * block + 2], length);
         }
     }
-    // Adds all to the totals of `front_block` and starts anew. Between two barriers.
+    // Adds all to the totals of `front_block` and starts anew. After a barrier, and one before more is added.
     __device__ void flush(const Pair& pair, u32 front_block) {
         u64* totals = pair.counts + (u64)front_block * 2 * pair.partner_block_count;
         for (u32 i = threadIdx.x; i < 2 * pair.partner_block_count; i += blockDim.x) {

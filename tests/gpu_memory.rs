@@ -16,7 +16,7 @@ fn with_memory(name: &str, body: impl Fn(Workspace)) {
     let Some(cuda) = cuda_on_cpu() else { return };
     if std::env::var_os("CUDA_ON_CPU_CASE").is_some_and(|case| case == name) {
         let budget = Budget::new(1 << 30, 1).expect("room");
-        return body(Workspace::open(None, Some(1 << 20), 1, &budget).expect("a GPU"));
+        return body(Workspace::open(None, Some(1 << 20), 1, &budget, || ()).expect("a GPU"));
     }
     let place = Place::new();
     let mut again = Command::new(std::env::current_exe().expect("this test"));

@@ -271,7 +271,7 @@ fn workspace(name: &str) -> Option<Workspace> {
         return None;
     }
     let budget = Budget::new(1 << 30, 1).expect("room");
-    Some(Workspace::open(None, Some(1 << 20), 1, &budget).expect("a GPU"))
+    Some(Workspace::open(None, Some(1 << 20), 1, &budget, || ()).expect("a GPU"))
 }
 
 /// No test has a graph whose pairs of edges take more than 64 bits to count.

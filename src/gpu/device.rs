@@ -3,6 +3,7 @@
 
 use super::arena::{Arena, at_least, whole_pieces};
 use super::queue::Queue;
+use super::visible::{self, Seen};
 use super::{Gpu, driver};
 use crate::config::size;
 use crate::error::{Error, Result};
@@ -40,6 +41,14 @@ impl Device {
             let missing = found.missing.iter().find(|what| !what.starts_with("NVRTC")).cloned();
             let gpus = found.gpus.len();
             let why = missing.unwrap_or_else(|| format!("GPU {index}: the driver has {gpus}, numbered from 0"));
+            let why = match visible::seen() {
+                Some(Seen { index, of }) => {
+                    format!(
+                        "{why}; gpugraph showed CUDA the one numbered {index} of {of} alone: name in CUDA_VISIBLE_DEVICES those that work"
+                    )
+                }
+                None => why,
+            };
             return Err(Error::Usage(format!("no GPU to compute with: missing {why}")));
         };
         let context = CudaContext::new(driver::ordinal(index)).map_err(|e| lost(&gpu, "open it", e))?;

@@ -74,8 +74,10 @@ fn devices() -> Result<(String, Vec<Gpu>), result::DriverError> {
             (attribute(MAJOR)?, attribute(MINOR)?, result::device::total_mem(device)?)
         };
         let name = result::device::get_name(device)?;
+        let uuid = result::device::get_uuid(device)?.bytes.map(|byte| format!("{:02x}", byte as u8)).concat();
         Ok(Gpu {
             index: visible::seen().map_or(index as u32, |seen| seen.index),
+            uuid,
             name,
             capability: format!("{major}.{minor}"),
             memory: memory as u64,

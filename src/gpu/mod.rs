@@ -24,7 +24,7 @@ pub use program::{Kernel, Program};
 pub use queue::{Arguments, Event, Grid, Queue, THREADS};
 pub use scan::Scan;
 pub use staging::{Pinned, Source, StopFlag, Uploader};
-pub use visible::see_one;
+pub use visible::{see_one, seen};
 pub use workspace::Workspace;
 
 use enabled as driver;
@@ -37,6 +37,8 @@ use std::path::PathBuf;
 pub struct Gpu {
     /// Number among those of the machine that this process may use, as in `run.gpu`.
     pub index: u32,
+    /// What it has of its own, wherever it is seen.
+    pub uuid: String,
     /// Product name.
     pub name: String,
     /// Compute capability, as in `9.0`.

@@ -80,8 +80,8 @@ impl Peers {
         Peers { comm, met: OnceLock::new() }
     }
 
-    /// Has the ranks meet, each with its GPU and the name of its arena, if it has one; only the first call counts. Who all have one, on
-    /// one machine, may reach each other's from then on. Collective.
+    /// Has the ranks meet, each with its GPU and the name of its arena, if it has one; later calls do nothing. Who all have one, on
+    /// one machine, may reach each other's from then on. The first call is collective.
     pub fn meet(&self, mine: Option<(&Device, &Name)>) {
         self.met.get_or_init(|| open_all(&self.comm, mine));
     }

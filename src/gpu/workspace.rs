@@ -35,11 +35,17 @@ const LEAST: u64 = 1 << 20;
 
 impl Workspace {
     /// Opens GPU `index` (or the first) and takes `limit` bytes of its memory, or 90 % of what is free. Less will do
-    /// where another process has some of it.
+    /// where another process has some of it. `begun` is called once CUDA has the GPU, while kernels may still be compiled.
     ///
     /// # Errors
     /// [`Error::Usage`] where CUDA, the GPU or NVRTC is missing, saying how to get it; [`Error::Limit`], [`Error::Lost`].
-    pub fn open(index: Option<u32>, limit: Option<u64>, threads: usize, budget: &Budget) -> Result<Workspace> {
+    pub fn open(
+        index: Option<u32>,
+        limit: Option<u64>,
+        threads: usize,
+        budget: &Budget,
+        begun: impl FnOnce(),
+    ) -> Result<Workspace> {
         let started = Instant::now();
         // The system finds pages for copies while CUDA opens the GPU. What there is not of either is said in this order.
         let mut memory = (!super::probe().gpus.is_empty()).then(|| Uploader::memory(threads, budget));
@@ -50,6 +56,7 @@ impl Workspace {
             Device::open(index, limit)
         })?;
         let memory = memory.unwrap_or_else(|| Uploader::memory(threads, budget))?;
+        begun();
         let opened = started.elapsed().as_secs_f64();
         let programs = sources::ALL.iter().map(|source| Loading::start(&device, source)).collect::<Result<Vec<_>>>()?;
         // If one compiles, NVRTC is there and knows this GPU.

@@ -69,16 +69,15 @@ pub fn open(job: &Job, threads: usize, budget: &Budget, comm: &Comm) -> Result<O
         // CUDA is started by all ranks at once.
         gpu::probe();
         turn.wait();
-        let workspace = Workspace::open(share.gpu, share.limit, threads, &budget)?;
-        drop(turn);
+        let workspace = Workspace::open(share.gpu, share.limit, threads, &budget, || drop(turn))?;
         // Beside what this crate takes from the budget by itself.
-        let driver = (host::process_memory().saturating_sub(before)).saturating_sub(free - budget.free());
+        let driver = (host::process_memory().saturating_sub(before)).saturating_sub(free.saturating_sub(budget.free()));
         let reserved = budget.reserve(driver, "the GPU's driver")?;
         Ok(InUse {
             device: workspace.device.clone(),
             name: workspace.arena.name(),
             workspace: Mutex::new(workspace),
-            host_memory: free - budget.free(),
+            host_memory: free.saturating_sub(budget.free()),
             declined: AtomicBool::new(false),
             _driver: reserved,
         })
@@ -131,12 +130,13 @@ impl Drop for Opening {
 
 /// Names of the GPUs that ranks of this machine see. Collective.
 pub fn names(comm: &Comm) -> Vec<String> {
-    let mine: Vec<(u32, String)> = gpu::probe().gpus.into_iter().map(|gpu| (gpu.index, gpu.name)).collect();
-    let host = host::name();
-    let all = comm.all_gather(&serde_json::to_vec(&(&host, &mine)).unwrap_or_default());
-    let all = all.iter().filter_map(|told| serde_json::from_slice::<(String, Vec<(u32, String)>)>(told).ok());
-    let here = all.filter(|(other, _)| *other == host).flat_map(|(_, gpus)| gpus);
-    here.collect::<BTreeMap<u32, String>>().into_values().collect()
+    type Told = (String, Vec<(String, String)>);
+    let mine = gpu::probe().gpus.into_iter().map(|gpu| (gpu.uuid, gpu.name));
+    let mine: Told = (host::name(), mine.collect());
+    let all = comm.all_gather(&serde_json::to_vec(&mine).unwrap_or_default());
+    let all = all.iter().filter_map(|told| serde_json::from_slice::<Told>(told).ok());
+    let here = all.filter(|(host, _)| *host == mine.0).flat_map(|(_, gpus)| gpus);
+    here.collect::<BTreeMap<String, String>>().into_values().collect()
 }
 
 /// Which GPU a rank has, and how much of it.
@@ -157,7 +157,8 @@ impl GpuShare {
             // Opening it says what is missing.
             return Ok(GpuShare { gpu: job.run.gpu, limit });
         }
-        let turn = comm.local_rank() % gpus;
+        // What the process sees alone was chosen by what the launcher says of its place.
+        let turn = gpu::seen().map_or(comm.local_rank() % gpus, |seen| seen.index as usize);
         let gpu = job.run.gpu.unwrap_or(turn as u32);
         let sharers = if job.run.gpu.is_some() { ranks } else { (ranks - turn).div_ceil(gpus) };
         if sharers > 1 {
@@ -229,13 +230,14 @@ impl Session {
     ) -> Result<Option<Box<dyn Backend + 'a>>> {
         let workspace = self.device.as_ref().map(|used| used.workspace.lock().unwrap_or_else(PoisonError::into_inner));
         let mut some = [u64::from(workspace.is_some())];
-        let mut least = [workspace.as_ref().map_or(u64::MAX, |workspace| workspace.arena.bytes())];
+        let least = workspace.as_ref().map(|workspace| [workspace.arena.bytes(), workspace.device.cache()]);
+        let mut least = least.unwrap_or([u64::MAX; 2]);
         self.comm.all_max(&mut some);
         self.comm.all_min(&mut least);
         let gpu = workspace.map(|mut workspace| {
-            // Ranks take turns with one list of parcels, which is cut by the memory there is.
+            // Ranks take turns with one list of parcels, which is cut by the memory and the cache there is.
             workspace.arena.trim(least[0]);
-            Gpu::new(graph, vertices, workspace, per_vertex, stop)
+            Gpu::new(graph, vertices, workspace, least[1], per_vertex, stop)
         });
         let auto = self.job.run.device == Asked::Auto;
         let declines = matches!(&gpu, Some(Err(Error::Limit { .. } | Error::Usage(_))) if auto);

@@ -120,7 +120,7 @@ impl Session {
         // One that is kept is looked over, and made whole where it is damaged.
         let done = if prepared_elsewhere || self.job.keep { None } else { self.agreed(|| self.finished())? };
         if prepared_elsewhere || done.is_some() {
-            // Nothing is read meanwhile.
+            // No input is read meanwhile.
             self.open_gpu()?;
             self.meet_gpus();
         }

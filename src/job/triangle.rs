@@ -153,8 +153,14 @@ impl Trial<'_> {
         drop(counter);
         let sum = book.map_or(Ok(None), |book| book.close().map(Some));
         counted?;
-        let sum = sum?;
-        session.agreed(|| sum.ok_or_else(|| Error::internal("sum up", "the leader has no book")))
+        let (sum, blocks) = (sum?, graph.catalogue.len());
+        session.agreed(|| {
+            let (sum, seconds, units) = sum.ok_or_else(|| Error::internal("sum up", "the leader has no book"))?;
+            match driver::units(blocks) {
+                all if units == all => Ok((sum, seconds)),
+                all => Err(Error::Validation(format!("{units} pairs of blocks were counted, of {all}"))),
+            }
+        })
     }
 }
 
@@ -172,6 +178,7 @@ struct Book<'a> {
     folder: PathBuf,
     sum: Sum,
     nanos: u64,
+    units: u64,
     last: Instant,
     progress: &'a super::progress::StageProgress,
 }
@@ -189,8 +196,9 @@ impl<'a> Book<'a> {
             nanos += record.c;
         }
         progress.resume_at(records.len() as u64);
-        let done = records.iter().map(|record| record.unit).collect();
-        Ok((Book { journal, folder, sum, nanos, last: Instant::now(), progress }, done))
+        let done: Vec<u64> = records.iter().map(|record| record.unit).collect();
+        let units = done.len() as u64;
+        Ok((Book { journal, folder, sum, nanos, units, last: Instant::now(), progress }, done))
     }
 
     fn keep(&mut self, units: &[(u64, PairCount)]) -> Result<()> {
@@ -212,15 +220,16 @@ impl<'a> Book<'a> {
             failpoint::hit("unit.done").map_err(|e| Error::io("count a unit", &self.folder, e))?;
             self.sum += count;
             self.nanos += record.c;
+            self.units += 1;
             self.progress.advance(1);
         }
         signals::check()
     }
 
-    /// The sum, and the seconds that all units took.
-    fn close(mut self) -> Result<(Sum, f64)> {
+    /// The sum, the seconds that all units took, and how many these are.
+    fn close(mut self) -> Result<(Sum, f64, u64)> {
         self.journal.sync()?;
-        Ok((self.sum, self.nanos as f64 / 1e9))
+        Ok((self.sum, self.nanos as f64 / 1e9, self.units))
     }
 }
 

@@ -71,11 +71,12 @@ pub trait Counting {
         Ok(())
     }
 
-    /// Whether [`Self::sum`] can be had.
+    /// Whether [`Self::sum`] of the first `ids` ids can be had.
     ///
     /// # Errors
     /// [`Error::Lost`].
-    fn reaches_others(&mut self) -> Result<bool> {
+    fn reaches_others(&mut self, ids: usize) -> Result<bool> {
+        let _ = ids;
         Ok(false)
     }
 
@@ -140,7 +141,7 @@ pub struct Ingest<'a, 'm> {
     pub budget: &'a Budget,
     /// The ranks.
     pub comm: &'a Comm,
-    /// Called by all of them together when each has read its share: GPUs may be open by then on all.
+    /// Called by all of them together when each has read its share. (No rank waits before that until others have opened their GPUs.)
     pub meet: &'a dyn Fn(),
 }
 
@@ -229,7 +230,7 @@ impl Ingest<'_, '_> {
                 return Ok(Pass::Partial { largest: id });
             }
             total.degrees = degrees?;
-            let mut reach = [u64::from(counting.reaches_others()?)];
+            let mut reach = [u64::from(counting.reaches_others(total.degrees.len())?)];
             comm.all_min(&mut reach);
             if reach == [1] {
                 let share = comm.share(total.degrees.len());

@@ -108,8 +108,9 @@ int cuDeviceGetName(char* name, int size, int index) {
 }
 int cuDeviceGetUuid_v2(unsigned char* uuid, int index) {
     memcpy(uuid, "cuda_on_cpu    ", 16);
-    uuid[15] = static_cast<unsigned char>(index);
-    return exists(index) ? SUCCESS : INVALID_DEVICE;
+    if (!exists(index)) return INVALID_DEVICE;
+    uuid[15] = static_cast<unsigned char>(physical[index]);
+    return SUCCESS;
 }
 int cuDeviceGetUuid(unsigned char* uuid, int index) {
     return cuDeviceGetUuid_v2(uuid, index);

@@ -46,6 +46,8 @@ constexpr int MULTIPROCESSORS = 4;
 // Memory as the environment sets it.
 extern const size_t total_memory, taken_memory;
 extern const int device_count;
+// Which of all devices one that is seen is.
+extern int physical[64];
 uint64_t number(const char* variable, uint64_t otherwise);
 // Says something about a misuse; the caller returns the error that a GPU would give.
 void note(const char* format, ...) __attribute__((format(printf, 1, 2)));

@@ -10,15 +10,18 @@ using namespace device;
 
 Device device::devices[64];
 
+int device::physical[64];
+
 // Of CUDA_VISIBLE_DEVICES numbers alone are read.
 static int visible(int all) {
     const char* list = getenv("CUDA_VISIBLE_DEVICES");
+    for (int i = 0; i < 64; i++) device::physical[i] = i;
     if (!list) return all;
     int count = 0;
     for (char* end; *list; list = *end == ',' ? end + 1 : end) {
         long index = strtol(list, &end, 10);
         if (end == list || index < 0 || index >= all) break;
-        count++;
+        device::physical[count++] = static_cast<int>(index);
     }
     return count;
 }

@@ -131,7 +131,8 @@ impl Gathering {
         *pairs += part.pairs;
         sum.triangles += part.count.triangles;
         sum.probes += part.count.probes;
-        if *pairs < all {
+        // More of them than there are would be a mistake: such a unit is never whole.
+        if *pairs != all {
             return None;
         }
         self.0.remove(&number).map(|(_, count)| (number, count))

@@ -159,8 +159,10 @@ impl Counting for Counters<'_> {
         Ok(())
     }
 
-    fn reaches_others(&mut self) -> Result<bool> {
-        Ok(self.shared.peers.beside().is_some() && self.carried()?.is_empty())
+    fn reaches_others(&mut self, ids: usize) -> Result<bool> {
+        // Others read as many of these.
+        let has_all = self.shared.degrees.len() >= ids as u64;
+        Ok(has_all && self.shared.peers.beside().is_some() && self.carried()?.is_empty())
     }
 
     fn sum(&mut self, degrees: &mut [u32], share: Range<usize>) -> Result<()> {

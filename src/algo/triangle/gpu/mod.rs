@@ -41,9 +41,9 @@ const EARLY: u64 = 32;
 const LEAST_EARLY: u64 = 8 << 20;
 
 /// A partner that the GPU's cache holds is read from there by all rows of the front but the first. That is worth it where it saves
-/// so many reads from memory for each row that is marked for one more partner, which itself takes as long as so many rows. (At
-/// scale 29: 0.31 ps a read, 17 ns a row.)
+/// so many reads from memory for each row of the front that is marked for one more partner. (At scale 29: 0.31 ps a read, 17 ns a row.)
 const WORTH: u64 = 55_000;
+/// One more partner costs as much as marking so many rows (1 ms).
 const PARTNER: u64 = 60_000;
 
 /// Asked now and then: the signal that ends the counting.
@@ -59,6 +59,8 @@ pub struct Gpu<'a> {
     /// How ranks bring fronts from the host together.
     relay: Option<Relay<'a>>,
     stop: Stop<'a>,
+    /// Bytes that the caches of all ranks' GPUs hold.
+    cache: u64,
     begun: Instant,
     /// How long the GPU did not wait for what it was to count.
     busy: Duration,
@@ -91,7 +93,8 @@ impl<'a> Gpu<'a> {
     }
 
     /// For the blocks of `graph`, which has `vertices` vertices. Counts of vertices are added to `per_vertex`, if they
-    /// are asked for; `stop` names the signal that ends the counting. [`Self::meet`] comes next.
+    /// are asked for; `stop` names the signal that ends the counting. The GPUs of all ranks have `cache` bytes of cache, at least.
+    /// [`Self::meet`] comes next.
     ///
     /// # Errors
     /// [`Error::Limit`] where GPU memory does not do, [`Error::Usage`] for rows that are too long for it, [`Error::Lost`].
@@ -99,6 +102,7 @@ impl<'a> Gpu<'a> {
         graph: &Catalogue,
         vertices: u64,
         mut gpu: MutexGuard<'a, Workspace>,
+        cache: u64,
         per_vertex: Option<&'a [AtomicU64]>,
         stop: Stop<'a>,
     ) -> Result<Self> {
@@ -116,7 +120,7 @@ impl<'a> Gpu<'a> {
         gpu.stop_flag.set(false);
         let clock = [gpu.queue.record_timed()?, gpu.queue.record_timed()?];
         let (per_vertex, homes) = (per_vertex.map(|counts| (counts, Span::default())), graph.homes().cloned());
-        Ok(Gpu { gpu, kernels, per_vertex, homes, relay: None, stop, begun, busy: Duration::ZERO, clock })
+        Ok(Gpu { gpu, kernels, per_vertex, homes, relay: None, stop, cache, begun, busy: Duration::ZERO, clock })
     }
 
     /// To be called before anything is counted, once all ranks have theirs: `beside` are these, if their GPUs reach each other, for
@@ -219,7 +223,8 @@ impl Gpu<'_> {
         let before = |p: &Parcel| p.pieces.first().map_or(0, |first| front_entry(parcel, first));
         let least = (parcel.entries / EARLY).max(LEAST_EARLY);
         let early = |p: &Parcel| self.homes.is_some() || p.pieces.len() == 1 || p.entries <= before(p).max(least);
-        let cache = self.gpu.device.cache() / 4;
+        let cache = self.cache / 4;
+        // Rows that may have heads.
         let marked = |p: &Parcel| u64::from(p.first_row(graph)) + p.rows - u64::from(parcel.first_row(graph));
         let worth = |p: &Parcel| cache / 2 * (p.entries / p.rows.max(1)) > WORTH * (marked(p) + PARTNER);
         let cached = |p: &Parcel| p.entries <= cache || p.pieces.len() == 1 || !worth(p);

@@ -358,3 +358,18 @@ fn as_many_fronts_as_memory_is_left_for() {
     // Each front by itself; some at a time; all with each partner.
     assert!(calls[0] > calls[1] && calls[1] > calls[2] && calls[2] == graph.len(), "{calls:?}");
 }
+
+#[test]
+fn a_unit_of_which_rows_come_twice_is_never_whole() {
+    let rows = Rows((0..90).map(|v| (0..v).collect()).collect());
+    let (graph, ..) = rows.stored(600);
+    let all = (graph.layout.block(0).len() * graph.layout.block(1).len()) as u64;
+    let part = |pairs| Part { front: 0, partner: 1, pairs, count: PairCount::default() };
+    let mut gathering = Gathering::default();
+    assert_eq!(gathering.add(&graph, &part(all - 1)), None);
+    assert_eq!(gathering.add(&graph, &part(2)), None);
+    assert!(!gathering.is_empty());
+    let mut gathering = Gathering::default();
+    assert_eq!([all - 1, 1].map(|pairs| gathering.add(&graph, &part(pairs)).is_some()), [false, true]);
+    assert!(gathering.is_empty());
+}

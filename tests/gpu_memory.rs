@@ -1,30 +1,21 @@
 //! What is given out of a GPU's memory, and lines and blocks there: on the stand-in for CUDA.
 
 mod support;
-
-use std::process::Command;
+#[path = "support/workspace.rs"]
+mod workspace;
 
 use gpugraph::gpu::{Arena, Span, Workspace};
 use gpugraph::graph::homes::{Homes, Size};
-use gpugraph::memory::Budget;
 use gpugraph::prepare::partition::WORDS;
 use gpugraph::prepare::partition::shelf::{Run, Shelf};
-use support::{Dice, Place, cuda_on_cpu};
+use support::Dice;
+use workspace::workspace;
 
 /// Runs `body` with 1 MiB of the stand-in's memory: this test, which is `name`, once more in a process that finds it.
 fn with_memory(name: &str, body: impl Fn(Workspace)) {
-    let Some(cuda) = cuda_on_cpu() else { return };
-    if std::env::var_os("CUDA_ON_CPU_CASE").is_some_and(|case| case == name) {
-        let budget = Budget::new(1 << 30, 1).expect("room");
-        return body(Workspace::open(None, Some(1 << 20), 1, &budget, || ()).expect("a GPU"));
+    if let Some(gpu) = workspace(name, &[]) {
+        body(gpu);
     }
-    let place = Place::new();
-    let mut again = Command::new(std::env::current_exe().expect("this test"));
-    again.args([name, "--exact", "--nocapture"]).env("CUDA_ON_CPU_CASE", name);
-    let ran = again.env("LD_LIBRARY_PATH", cuda).env("XDG_CACHE_HOME", place.path("cache")).output();
-    let ran = ran.expect("run this test again");
-    let out = String::from_utf8_lossy(&ran.stdout);
-    assert!(ran.status.success() && out.contains("1 passed"), "{out}\n{}", String::from_utf8_lossy(&ran.stderr));
 }
 
 /// The bytes of the arena that a span has.

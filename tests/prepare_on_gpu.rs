@@ -3,16 +3,20 @@
 #![allow(unsafe_code)] // launches
 
 mod support;
+#[path = "support/workspace.rs"]
+mod workspace;
 
 use std::collections::BTreeMap;
 use std::fs;
 use std::path::{Path, PathBuf};
-use std::process::Command;
 
-use gpugraph::gpu::{Grid, Workspace, sources};
-use gpugraph::memory::Budget;
+use gpugraph::gpu::{Grid, sources};
 use serde_json::Value;
 use support::{Place, cuda_on_cpu, random_edges};
+use workspace::workspace;
+
+/// An order of threads that is not the natural one.
+const SEED: [(&str, &str); 1] = [("CUDA_ON_CPU_SEED", "3")];
 
 /// Runs a job with its workdir at `name`; its log.
 #[track_caller]
@@ -258,26 +262,10 @@ fn a_lost_gpu_keeps_what_is_done() {
     }
 }
 
-/// A workspace on the stand-in, in a process of its own that runs test `name` again; none in the one that starts it.
-fn workspace(name: &str) -> Option<Workspace> {
-    let cuda = cuda_on_cpu()?;
-    if std::env::var_os("CUDA_ON_CPU_CASE").is_none_or(|case| case != name) {
-        let place = Place::new();
-        let mut again = Command::new(std::env::current_exe().expect("this test"));
-        again.args([name, "--exact", "--nocapture"]).env("CUDA_ON_CPU_CASE", name).env("CUDA_ON_CPU_SEED", "3");
-        let ran = again.env("LD_LIBRARY_PATH", cuda).env("XDG_CACHE_HOME", place.path("cache")).output();
-        let ran = ran.expect("run this test again");
-        assert!(ran.status.success(), "{}", String::from_utf8_lossy(&ran.stdout));
-        return None;
-    }
-    let budget = Budget::new(1 << 30, 1).expect("room");
-    Some(Workspace::open(None, Some(1 << 20), 1, &budget, || ()).expect("a GPU"))
-}
-
 /// No test has a graph whose pairs of edges take more than 64 bits to count.
 #[test]
 fn degrees_are_summed_up() {
-    let Some(mut gpu) = workspace("degrees_are_summed_up") else { return };
+    let Some(mut gpu) = workspace("degrees_are_summed_up", &SEED) else { return };
     let kernel = gpu.kernel(&sources::SORT, "sum_up_degrees").expect("a kernel");
     let mut dice = support::Dice(4);
     let mut degrees: Vec<u32> = (0..9000).map(|i| dice.below(1 << (i % 33)) as u32).collect();
@@ -302,7 +290,7 @@ fn degrees_are_summed_up() {
 /// No test has the 2^32 ends of edges that it takes to overflow a degree.
 #[test]
 fn degrees_are_carried() {
-    let Some(mut gpu) = workspace("degrees_are_carried") else { return };
+    let Some(mut gpu) = workspace("degrees_are_carried", &SEED) else { return };
     let kernel = gpu.kernel(&sources::INGEST, "carry_degrees").expect("a kernel");
     let mut dice = support::Dice(9);
     let before: Vec<u32> = (0..5000).map(|_| dice.below(30) as u32).collect();

@@ -57,7 +57,7 @@ template <bool SMALL, bool CORNERS> struct Closing {
         __syncwarp();
         u32 id = lane_id() < waits ? waiting()[lane_id()] : ALL_LANES;
         bool hit = id != ALL_LANES && contains(marked.row, marked.length, id);
-        if (CORNERS && hit) atomicAdd(&pair.corners[id], 1ull);
+        corner(id, hit);
         waits = 0;
         __syncwarp();
         return hit;

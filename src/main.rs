@@ -26,14 +26,15 @@ fn dispatch(command: Command) -> Result<()> {
             let several = unsafe { comm::shorten_start() };
             // What is wrong with it is said by one rank, once they have met.
             let job = gpugraph::config::load(&args.job, &args.set);
-            if let (Ok(job), Some(local_rank)) = (&job, comm::told_local_rank())
+            let local_rank = comm::told_local_rank();
+            if let (Ok(job), Some(local_rank)) = (&job, local_rank)
                 && job.run.device != gpugraph::config::Device::Cpu
             {
                 // SAFETY: as above: what was read is a file.
                 unsafe { gpugraph::gpu::see_one(job.run.gpu, local_rank) };
             }
             // CUDA starts while MPI does.
-            job.iter().filter(|_| several).for_each(job::device::wake);
+            job.iter().filter(|_| several && local_rank == Some(0)).for_each(job::device::wake);
             let started = Instant::now();
             let comm = Comm::open()?;
             job::log::init(args.log_format, args.quiet, comm.leads());

@@ -6,6 +6,7 @@ mod gather;
 use std::path::{Path, PathBuf};
 
 use gather::Gather;
+use gpugraph::comm::Claims;
 use gpugraph::error::{Error, Result};
 use gpugraph::formats::{Input, Keeping, Scan, Share, Unwatched};
 use gpugraph::generate::Generator;
@@ -37,9 +38,34 @@ fn by_ranks(input: &Input, ranks: usize, threads: usize) -> Result<Seen> {
     let (mut edges, mut seen) = (Vec::new(), Vec::new());
     for rank in 0..ranks {
         let mut visitors: Vec<_> = (0..threads).map(|_| Gather::default()).collect();
-        seen.push(input.scan_share(Share { rank, ranks }, Keeping::Nothing, &mut visitors, &Unwatched)?);
+        seen.push(input.scan_share(Share::of(rank, ranks), Keeping::Nothing, &mut visitors, &Unwatched)?);
         edges.push(sorted(visitors));
     }
+    Ok(one(edges, seen))
+}
+
+/// The same of ranks that help each other, some of which begin before others.
+fn by_helpers(input: &Input, claims: &[Claims], threads: usize) -> Result<Seen> {
+    let ranks = claims.len();
+    let scan = |(rank, claims): (usize, &Claims)| {
+        let share = Share { rank, ranks, helping: Some(claims) };
+        let mut visitors: Vec<_> = (0..threads).map(|_| Gather::default()).collect();
+        let seen = input.scan_share(share, Keeping::Nothing, &mut visitors, &Unwatched)?;
+        Ok((sorted(visitors), seen))
+    };
+    let (early, late) = claims.split_at(ranks / 2);
+    let late = late.iter().enumerate().map(|(nth, claims)| (ranks / 2 + nth, claims));
+    let mut done: Vec<Result<_>> = early.iter().enumerate().map(scan).collect();
+    done.extend(std::thread::scope(|scope| {
+        let late: Vec<_> = late.map(|rank| scope.spawn(move || scan(rank))).collect();
+        late.into_iter().map(|rank| rank.join().unwrap()).collect::<Vec<_>>()
+    }));
+    let (edges, seen) = done.into_iter().collect::<Result<Vec<_>>>()?.into_iter().unzip();
+    Ok(one(edges, seen))
+}
+
+/// What each rank finds once the numbers of all are one.
+fn one(edges: Vec<Vec<[u64; 2]>>, mut seen: Vec<gpugraph::formats::Seen>) -> Seen {
     let mut sums = vec![0; seen[0].sums().len()];
     let mut most = vec![0; seen[0].most().len()];
     for seen in &mut seen {
@@ -53,21 +79,39 @@ fn by_ranks(input: &Input, ranks: usize, threads: usize) -> Result<Seen> {
         seen.most().copy_from_slice(&most);
         seen.finish()
     };
-    Ok((edges, seen.into_iter().map(finish).collect()))
+    (edges, seen.into_iter().map(finish).collect())
 }
 
 #[track_caller]
 fn agree(what: &str, input: &Input, ranks: impl IntoIterator<Item = usize>, threads: usize) {
     let (want, scan) = whole(input);
     for ranks in ranks {
-        let (edges, scans) = by_ranks(input, ranks, threads).unwrap_or_else(|e| panic!("{what}: {ranks}: {e}"));
-        let mut all = edges.concat();
-        all.sort_unstable();
-        assert_eq!(all, want, "{what}: {ranks} ranks");
-        for found in scans {
-            assert_eq!(found.unwrap(), scan, "{what}: {ranks} ranks");
+        let claims = Claims::within(ranks);
+        let apart = by_ranks(input, ranks, threads);
+        // A second pass finds what the first has left of the counts.
+        let helping = [(); 2].map(|()| by_helpers(input, &claims, threads));
+        for found in [apart].into_iter().chain(helping) {
+            let (edges, scans) = found.unwrap_or_else(|e| panic!("{what}: {ranks}: {e}"));
+            let mut all = edges.concat();
+            all.sort_unstable();
+            assert_eq!(all, want, "{what}: {ranks} ranks");
+            for found in scans {
+                assert_eq!(found.unwrap(), scan, "{what}: {ranks} ranks");
+            }
         }
     }
+}
+
+#[test]
+fn who_is_done_takes_what_others_have_not_begun() {
+    let input = Input::generated(Generator::uniform(10, 8.0, 3).unwrap()).with_chunk(512);
+    let claims = Claims::within(3);
+    for _ in 0..2 {
+        let (edges, _) = by_helpers(&input, &claims, 1).unwrap();
+        assert_eq!(edges.iter().map(Vec::len).collect::<Vec<_>>(), [8 << 10, 0, 0]);
+    }
+    let (edges, _) = by_ranks(&input, 3, 1).unwrap();
+    assert!(edges.iter().all(|edges| edges.len().abs_diff((8 << 10) / 3) < 128), "{:?}", edges.iter().map(Vec::len));
 }
 
 #[test]
@@ -128,7 +172,7 @@ fn mistakes_stand_in_one_share_with_their_line() {
     assert!(alone.contains("2000"), "{alone}");
     for ranks in 1..=9 {
         let scan =
-            |rank| input.scan_share(Share { rank, ranks }, Keeping::Nothing, &mut [Gather::default()], &Unwatched);
+            |rank| input.scan_share(Share::of(rank, ranks), Keeping::Nothing, &mut [Gather::default()], &Unwatched);
         let errors: Vec<Error> = (0..ranks).filter_map(|rank| scan(rank).err()).collect();
         assert_eq!(
             errors.iter().map(ToString::to_string).collect::<Vec<_>>(),

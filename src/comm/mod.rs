@@ -16,10 +16,12 @@ pub mod mpi;
 /// Whether MPI was built in.
 const WITH_MPI: bool = cfg!(feature = "mpi");
 
+mod claims;
 mod death;
 mod exchange;
 mod launch;
 
+pub use claims::{Claims, End, Pass};
 pub use death::{end_with, report_panics};
 pub use exchange::{Exchanged, Outbox, Shape};
 pub use launch::{shorten_start, told_local_rank};

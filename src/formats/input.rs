@@ -217,14 +217,14 @@ impl Input {
         self.scan_as(Share::ALL, true, Keeping::Nothing, visitors, watch)?.finish()
     }
 
-    /// As [`Self::scan`], of a share of the edges alone: every edge is in just one share. One of several passes over the
-    /// same share, between which chunks are kept in memory.
+    /// As [`Self::scan`], of a share of the edges alone: every edge is in just one share, or, where ranks help each other, comes to
+    /// just one of them. One of several passes over the same share, between which chunks are kept in memory.
     ///
     /// # Errors
     /// As [`Self::scan`], of what is in the share.
     pub fn scan_share<V: Visitor>(
         &self,
-        share: Share,
+        share: Share<'_>,
         keeping: Keeping<'_, '_>,
         visitors: &mut [V],
         watch: &dyn Watch,
@@ -242,7 +242,7 @@ impl Input {
 
     fn scan_as<V: Visitor>(
         &self,
-        share: Share,
+        share: Share<'_>,
         ordered: bool,
         keeping: Keeping<'_, '_>,
         visitors: &mut [V],

@@ -8,6 +8,7 @@ use super::metis::{self, Cursor};
 use super::read::Reader;
 use super::records::{Piece, Records};
 use super::scan::{Next, Place, Shared, Worked, located, of_kind, refuse_empty};
+use super::share::Taking;
 use super::sink::{Sink, Stop};
 use super::{Packing, Part, Visitor};
 use crate::error::{Error, Result};
@@ -19,12 +20,11 @@ const PIECE: usize = 256 << 10;
 const PREFIX: usize = 4096;
 
 /// All plain files of a scan, open.
-pub(super) struct Plain {
+pub(super) struct Plain<'c> {
     files: Vec<Body>,
-    next: Next,
-    /// Chunks of all files, and those of the share.
+    /// Chunks of all files, and who takes which.
     chunks: u64,
-    share: Range<u64>,
+    taking: Taking<'c>,
 }
 
 /// One file.
@@ -49,30 +49,28 @@ struct Lines {
     vertices: Vec<u64>,
 }
 
-impl Plain {
+impl<'c> Plain<'c> {
     /// Opens the files, reads their headers, and where lines have no number of their own counts them.
-    pub fn open(shared: &Shared<'_>, threads: usize) -> Result<Plain> {
-        let mut plain = Plain { files: Vec::new(), next: Next::new(0), chunks: 0, share: 0..0 };
+    pub fn open(shared: &Shared<'c>, threads: usize) -> Result<Plain<'c>> {
+        let (mut files, mut chunks) = (Vec::new(), 0);
         for index in of_kind(shared.parts, |part| part.packing() == Packing::Plain) {
             let part = &shared.parts[index];
             let body = if part.format().record().is_some() { records(shared, index) } else { lines(shared, index) };
-            let Some((kind, chunks)) = body? else {
+            let Some((kind, of_it)) = body? else {
                 refuse_empty(part)?;
                 continue;
             };
-            plain.files.push(Body { part: index, first: plain.chunks, kind });
-            plain.chunks += chunks;
+            files.push(Body { part: index, first: chunks, kind });
+            chunks += of_it;
         }
-        for file in &mut plain.files {
+        for file in &mut files {
             if let Kind::Lines(lines) = &mut file.kind
                 && matches!(lines.head.layout, Layout::Metis(_))
             {
                 lines.vertices = lines.count_vertices(shared, threads)?;
             }
         }
-        plain.share = shared.share.range(plain.chunks);
-        plain.next = Next::new(plain.share.start);
-        Ok(plain)
+        Ok(Plain { files, chunks, taking: shared.share.begin(chunks) })
     }
 
     /// Chunks of all files.
@@ -82,11 +80,20 @@ impl Plain {
 
     /// Numbers of the chunks of the share.
     pub fn share(&self) -> Range<u64> {
-        self.share.clone()
+        self.taking.own()
     }
 
     fn file(&self, number: u64) -> &Body {
         &self.files[self.files.partition_point(|file| file.first <= number) - 1]
+    }
+
+    /// Whether another rank's chunk can be read at once. One that must come from the disk is left to its own rank, which keeps it.
+    fn is_at_hand(&self, shared: &Shared<'_>, number: u64) -> bool {
+        let file = self.file(number);
+        match &file.kind {
+            Kind::Records(records) => records.is_cached(shared, number - file.first),
+            Kind::Lines(_) => true,
+        }
     }
 
     /// One thread that reads ahead what `kept` has memory for.
@@ -110,13 +117,11 @@ impl Plain {
     pub fn work<V: Visitor>(&self, shared: &Shared<'_>, keeping: Keeping<'_, '_>, sink: &mut Sink<'_, V>) -> Worked {
         let mut piece = Piece::default();
         while !shared.stopped() {
-            let number = self.next.take();
-            if number >= self.share.end {
-                break;
-            }
+            let Some(number) = self.taking.take(|number| self.is_at_hand(shared, number)) else { break };
             let file = self.file(number);
             let chunk = number - file.first;
             let place: Place = (file.part, chunk);
+            let keeping = if self.share().contains(&number) { keeping } else { Keeping::Nothing };
             let done = match &file.kind {
                 Kind::Records(records) => records.chunk(shared, file.part, (number, chunk), keeping, &mut piece, sink),
                 Kind::Lines(lines) => lines.chunk(shared, chunk, sink),

@@ -52,6 +52,12 @@ impl Records {
         (from, self.length.min(from + shared.chunk))
     }
 
+    /// Whether a chunk is in the page cache.
+    pub fn is_cached(&self, shared: &Shared<'_>, chunk: u64) -> bool {
+        let (from, to) = self.bounds(shared, chunk);
+        self.reader.cached(from as u64, to as u64)
+    }
+
     /// Reads a chunk ahead into memory of `kept` if it has to come from the disk. False when there is no memory left.
     pub fn read_ahead(&self, shared: &Shared<'_>, kept: &Kept<'_>, number: u64, chunk: u64) -> bool {
         let (from, to) = self.bounds(shared, chunk);

@@ -38,7 +38,7 @@ pub(super) struct Shared<'a> {
     /// Bytes of a chunk.
     pub chunk: usize,
     /// What of the input is read.
-    pub share: Share,
+    pub share: Share<'a>,
     pub ordered: bool,
     watch: &'a dyn Watch,
     stop: AtomicBool,
@@ -57,7 +57,7 @@ pub(super) struct Shared<'a> {
 pub(super) type Place = (usize, u64);
 
 impl<'a> Shared<'a> {
-    fn new(parts: &'a [Part], chunk: usize, share: Share, ordered: bool, watch: &'a dyn Watch) -> Self {
+    fn new(parts: &'a [Part], chunk: usize, share: Share<'a>, ordered: bool, watch: &'a dyn Watch) -> Self {
         let mut first_hash = vec![0];
         for part in parts {
             first_hash.push(first_hash[first_hash.len() - 1] + part.bytes().div_ceil(chunk as u64) as usize);
@@ -135,7 +135,7 @@ impl<'a> Shared<'a> {
 pub(super) fn files<V: Visitor>(
     input: &Input,
     parts: &[Part],
-    share: Share,
+    share: Share<'_>,
     ordered: bool,
     keeping: Keeping<'_, '_>,
     visitors: &mut [V],

@@ -2,35 +2,92 @@
 
 use std::ops::Range;
 use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 
 use xxhash_rust::xxh3::xxh3_64_with_seed;
 
 use super::Scan;
 use super::layout::{Head, Layout};
+use crate::comm::{Claims, End, Pass};
 use crate::error::{At, Error, Result};
 
 /// Which of `ranks` shares of an input. Plain files and generators are divided by chunks, packed files go whole.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Share {
+#[derive(Debug, Clone, Copy)]
+pub struct Share<'c> {
     /// From 0.
     pub rank: usize,
     /// At least 1.
     pub ranks: usize,
+    /// By what ranks tell each other which chunks they have begun, if who is done helps those that are behind.
+    pub helping: Option<&'c Claims>,
 }
 
-impl Share {
+impl<'c> Share<'c> {
     /// The whole input.
-    pub const ALL: Share = Share { rank: 0, ranks: 1 };
+    pub const ALL: Share<'static> = Share::of(0, 1);
 
-    /// Of `chunks` chunks, those of this share.
-    pub fn range(self, chunks: u64) -> Range<u64> {
+    /// The share of `rank` and nothing else.
+    pub const fn of(rank: usize, ranks: usize) -> Share<'c> {
+        Share { rank, ranks, helping: None }
+    }
+
+    /// Of `chunks` chunks, those of `rank`'s share.
+    fn range(self, rank: usize, chunks: u64) -> Range<u64> {
         let start = |rank: usize| (u128::from(chunks) * rank as u128 / self.ranks as u128) as u64;
-        start(self.rank)..start(self.rank + 1)
+        start(rank)..start(rank + 1)
+    }
+
+    /// A pass over this share of `chunks` chunks begins.
+    pub(crate) fn begin(self, chunks: u64) -> Taking<'c> {
+        let own = self.range(self.rank, chunks);
+        let pass = self.helping.map(Claims::begin);
+        Taking { share: self, chunks, next: AtomicU64::new(own.start), own, pass }
     }
 
     /// Whether the `nth` of the packed files is in it.
     pub fn has(self, nth: usize) -> bool {
         nth % self.ranks == self.rank
+    }
+}
+
+/// The chunks that a rank's threads take in a pass: its own in order, then the last ones of those that are behind.
+pub(crate) struct Taking<'c> {
+    share: Share<'c>,
+    chunks: u64,
+    own: Range<u64>,
+    /// The next of its own, where nobody helps.
+    next: AtomicU64,
+    pass: Option<Pass<'c>>,
+}
+
+impl Taking<'_> {
+    /// The numbers of its own.
+    pub fn own(&self) -> Range<u64> {
+        self.own.clone()
+    }
+
+    /// The next chunk to read; of another share, if it is `worth` that.
+    pub fn take(&self, worth: impl Fn(u64) -> bool) -> Option<u64> {
+        let Some(pass) = self.pass else {
+            return Some(self.next.fetch_add(1, Relaxed)).filter(|number| self.own.contains(number));
+        };
+        let len = |rank: usize| {
+            let Range { start, end } = self.share.range(rank, self.chunks);
+            end - start
+        };
+        if let Some(taken) = pass.take(self.share.rank, len(self.share.rank), End::Front) {
+            return Some(self.own.start + taken);
+        }
+        while let Some((rank, taken)) = pass.behind(len) {
+            let end = self.share.range(rank, self.chunks).end;
+            if !worth(end - 1 - taken) {
+                break;
+            }
+            if let Some(taken) = pass.take(rank, len(rank), End::Back) {
+                return Some(end - 1 - taken);
+            }
+        }
+        None
     }
 }
 

@@ -16,17 +16,16 @@ pub(crate) const SCRATCH: u64 = BATCH * 16;
 /// Hands the edges of a share to the visitors, in chunks of `chunk` bytes of pairs.
 pub(crate) fn scan<V: Visitor>(
     generator: &Generator,
-    share: Share,
+    share: Share<'_>,
     chunk: usize,
     visitors: &mut [V],
     watch: &dyn Watch,
 ) -> Result<Seen> {
     let total = generator.edges();
     let per_chunk = (chunk as u64 / record(generator)).max(1);
-    let numbers = share.range(total.div_ceil(per_chunk));
+    let taking = share.begin(total.div_ceil(per_chunk));
     let edges = |end: u64| total.min(end.saturating_mul(per_chunk));
-    let made = edges(numbers.end) - edges(numbers.start);
-    let next = AtomicU64::new(numbers.start);
+    let all_made = AtomicU64::new(0);
     let stop = AtomicBool::new(false);
     let failure: Mutex<Option<(u64, Error)>> = Mutex::new(None);
     std::thread::scope(|scope| {
@@ -35,11 +34,9 @@ pub(crate) fn scan<V: Visitor>(
                 let mut made = Made::new(generator, per_chunk);
                 let visitor = visitor;
                 while !stop.load(Relaxed) {
-                    let number = next.fetch_add(1, Relaxed);
-                    if number >= numbers.end {
-                        break;
-                    }
+                    let Some(number) = taking.take(|_| true) else { break };
                     let (first, last) = (edges(number), edges(number + 1));
+                    all_made.fetch_add(last - first, Relaxed);
                     let done = made
                         .visit(generator, first, last, visitor)
                         .and_then(|()| visitor.chunk_done(number))
@@ -61,7 +58,7 @@ pub(crate) fn scan<V: Visitor>(
     if let Some((_, error)) = failure.into_inner().unwrap_or_else(PoisonError::into_inner) {
         return Err(error);
     }
-    Ok(Seen::generated(made, generator.vertices(), generator.identity()))
+    Ok(Seen::generated(all_made.into_inner(), generator.vertices(), generator.identity()))
 }
 
 /// The buffer of a thread.

@@ -204,7 +204,7 @@ impl Session {
         let visitors = placing.visitors().into_iter();
         let mut visitors: Vec<_> =
             visitors.map(|visitor| dictionary::Numbered::new(dictionary.as_ref(), name, visitor)).collect();
-        let share = Share { rank: self.comm.rank(), ranks: self.comm.ranks() };
+        let share = Share::of(self.comm.rank(), self.comm.ranks());
         let seen = input.scan_share(share, keeping, &mut visitors, &Watched(progress))?;
         drop(visitors);
         let loops = placing.finish()?;

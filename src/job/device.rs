@@ -37,7 +37,8 @@ pub struct InUse {
 /// Bytes of this process before CUDA was started.
 static ASLEEP: OnceLock<u64> = OnceLock::new();
 
-/// Starts CUDA in the background, if the job may use a GPU: it takes its time, and so does what comes before [`open`].
+/// Starts CUDA in the background, if the job may use a GPU: it takes its time, and so does what comes before [`open`]. For the rank of
+/// a machine whose turn is first.
 pub fn wake(job: &Job) {
     if job.run.device != Asked::Cpu {
         ASLEEP.get_or_init(host::process_memory);
@@ -66,8 +67,6 @@ pub fn open(job: &Job, threads: usize, budget: &Budget, comm: &Comm) -> Result<O
     let (budget, turn) = (budget.clone(), Turn { marks: comm.marks(1), rank: comm.rank() });
     let open = move || {
         let share = share?;
-        // CUDA is started by all ranks at once.
-        gpu::probe();
         turn.wait();
         let workspace = Workspace::open(share.gpu, share.limit, threads, &budget, || drop(turn))?;
         // Beside what this crate takes from the budget by itself.
@@ -88,8 +87,8 @@ pub fn open(job: &Job, threads: usize, budget: &Budget, comm: &Comm) -> Result<O
         .map_err(|e| Error::io("start a thread to open the GPU", "threads", e))
 }
 
-/// Ranks of one machine open their GPUs in turn. Its driver would have them wait for each other anyway, and all be ready at the same
-/// time; so the first can read the input while others open theirs.
+/// Ranks of one machine start CUDA and open their GPUs in turn. Its driver would have them wait for each other anyway, and all be
+/// ready at the same time; so the first read the input while others open theirs.
 struct Turn {
     marks: Option<Marks>,
     rank: usize,

@@ -142,8 +142,9 @@ impl Session {
             let s = &*s;
             let mut device = s.accelerator();
             let device = device.as_mut().map(|device| device as &mut dyn Accelerator);
-            let (threads, budget, comm, meet) = (s.threads, &s.budget, &s.comm, &|| s.meet_gpus());
-            let ingest = Ingest { input, keeping, dictionary, threads, budget, comm, meet };
+            let (threads, budget, comm, claims) = (s.threads, &s.budget, &s.comm, &s.claims);
+            let meet = &|| s.meet_gpus();
+            let ingest = Ingest { input, keeping, dictionary, threads, budget, comm, claims, meet };
             let found = ingest.run(device, &Watched(progress))?;
             if let Keeping::For(kept) = keeping {
                 tracing::debug!(chunks = kept.chunks(), bytes = kept.bytes(), "input kept");

@@ -6,7 +6,7 @@ use super::ordered::Storing;
 use super::progress::{Progress, StageProgress, Unit};
 use super::report::StageReport;
 use super::{device, host, ranks, signals};
-use crate::comm::Comm;
+use crate::comm::{Claims, Comm};
 use crate::config::{Device, InputSpec, Job};
 use crate::error::{Error, Result};
 use crate::formats::Watch;
@@ -26,6 +26,8 @@ pub struct Session {
     pub manifest: Manifest,
     /// The ranks that share the work. All of them run the same stages in the same order.
     pub comm: Comm,
+    /// Chunks of the input that ranks have begun.
+    pub claims: Claims,
     /// What is left of host memory.
     pub budget: Budget,
     /// Memory for what ranks do together.
@@ -94,6 +96,7 @@ impl Session {
             super::input::read_ahead(&job.input);
         }
         let opening = device::open(&job, threads, &budget, &comm)?;
+        let claims = Claims::open(&comm);
         // What is done in parallel outside of a pool of its own keeps to these threads, too; only the first call counts.
         let _ = rayon::ThreadPoolBuilder::new().num_threads(threads).build_global();
         Ok(Session {
@@ -113,6 +116,7 @@ impl Session {
             job,
             manifest,
             comm,
+            claims,
         })
     }
 

@@ -29,6 +29,11 @@ impl Marks {
         self.of(rank)[which].load(Ordering::Acquire)
     }
 
+    /// Rank `rank`'s number `which`, for all to change.
+    pub(in crate::comm) fn word(&self, rank: usize, which: usize) -> &AtomicU64 {
+        &self.of(rank)[which]
+    }
+
     fn of(&self, rank: usize) -> &[AtomicU64] {
         // SAFETY: nothing but these atomics lies in a part.
         unsafe { self.segment.view(rank, 0, self.numbers) }

@@ -34,7 +34,7 @@ fn dispatch(command: Command) -> Result<()> {
                 unsafe { gpugraph::gpu::see_one(job.run.gpu, local_rank) };
             }
             // CUDA starts while MPI does.
-            job.iter().filter(|_| several && local_rank == Some(0)).for_each(job::device::wake);
+            job.iter().filter(|_| several).for_each(|job| job::device::wake(job, local_rank == Some(0)));
             let started = Instant::now();
             let comm = Comm::open()?;
             job::log::init(args.log_format, args.quiet, comm.leads());

@@ -10,13 +10,22 @@ use cudarc::driver::{CudaContext, result};
 
 const NO_GPU: &str = "a GPU: the driver sees none; check CUDA_VISIBLE_DEVICES and what the job asked for";
 
+/// Whether there are a driver and NVRTC, which are loaded.
+pub fn load() -> (bool, bool) {
+    use cudarc::{driver::sys as driver, nvrtc::sys as nvrtc};
+    // SAFETY: these only try to load a library by its name; the question forgets it, and asking for one that is not there panics.
+    unsafe {
+        let there = (driver::is_culib_present(), nvrtc::is_culib_present());
+        let _stays = (there.0.then(|| driver::culib()), there.1.then(|| nvrtc::culib()));
+        there
+    }
+}
+
 pub fn probe() -> Cuda {
     let (gpus, missing) = (Vec::new(), Vec::new());
     let kernels = super::program::cache();
     let mut cuda = Cuda { driver: None, nvrtc: false, nvrtc_version: None, kernels, gpus, missing };
-    // SAFETY: both only try to load a library by its name; a call into one that is not there would panic.
-    let (has_driver, has_nvrtc) =
-        unsafe { (cudarc::driver::sys::is_culib_present(), cudarc::nvrtc::sys::is_culib_present()) };
+    let (has_driver, has_nvrtc) = load();
     cuda.nvrtc = has_nvrtc;
     if has_nvrtc {
         cuda.nvrtc_version = nvrtc_version();

@@ -66,6 +66,11 @@ pub struct Cuda {
     pub missing: Vec<String>,
 }
 
+/// Loads CUDA's libraries, without starting it. Whether its driver is there.
+pub fn load() -> bool {
+    driver::load().0
+}
+
 /// Looks for CUDA. Never fails: what is missing is said in words.
 pub fn probe() -> Cuda {
     driver::probe()

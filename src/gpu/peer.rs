@@ -3,10 +3,13 @@
 
 use super::arena::{Arena, Span};
 use super::device::Device;
-use crate::comm::Comm;
+use crate::comm::{Comm, Marks};
 use cudarc::driver::sys;
-use std::sync::OnceLock;
-use std::time::Instant;
+use std::fmt;
+use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
+use std::sync::{Arc, Mutex, OnceLock, PoisonError};
+use std::thread::JoinHandle;
+use std::time::{Duration, Instant};
 
 /// Bytes of the name of an arena.
 const NAME: usize = 64;
@@ -71,19 +74,54 @@ impl Drop for Peer {
 #[derive(Debug)]
 pub struct Peers {
     comm: Comm,
+    names: Option<Arc<Names>>,
+    /// Opens that of every rank as soon as that has said its name.
+    opening: Mutex<Option<JoinHandle<Option<Vec<Peer>>>>>,
     met: OnceLock<Option<Vec<Peer>>>,
 }
 
 impl Peers {
-    /// Of all ranks of `comm`, which have not met yet.
+    /// Of all ranks of `comm`, which have not met yet. Collective.
     pub fn new(comm: Comm) -> Peers {
-        Peers { comm, met: OnceLock::new() }
+        let names = comm.marks(1 + NAME / 8).map(|marks| Names {
+            marks,
+            rank: comm.rank(),
+            ranks: comm.ranks(),
+            in_vain: AtomicBool::new(false),
+        });
+        Peers { comm, names: names.map(Arc::new), opening: Mutex::new(None), met: OnceLock::new() }
     }
 
-    /// Has the ranks meet, each with its GPU and the name of its arena, if it has one; later calls do nothing. Who all have one, on
-    /// one machine, may reach each other's from then on. The first call is collective.
-    pub fn meet(&self, mine: Option<(&Device, &Name)>) {
-        self.met.get_or_init(|| open_all(&self.comm, mine));
+    /// Tells others the name of this rank's arena, if it has one, and begins to open theirs in the background: each takes a while.
+    pub fn begin(&self, mine: Option<(&Device, &Name)>) {
+        let Some(names) = &self.names else { return };
+        names.say(mine.map_or(&[], |(_, name)| name));
+        if let Some((device, _)) = mine {
+            let (names, device) = (names.clone(), device.clone());
+            let open = move || {
+                let others = (0..names.ranks).filter(|&rank| rank != names.rank);
+                others.map(|rank| Peer::open(&device, &names.hear(rank)?)).collect()
+            };
+            // Without a thread nobody reaches others.
+            let thread = std::thread::Builder::new().name("peers".into()).spawn(open).ok();
+            *self.opening.lock().unwrap_or_else(PoisonError::into_inner) = thread;
+        }
+    }
+
+    /// Has the ranks meet; later calls do nothing. If all have a GPU, on one machine, they may reach each other's from then on.
+    /// The first call is collective, and comes after [`Self::begin`] on every rank.
+    pub fn meet(&self) {
+        self.met.get_or_init(|| {
+            self.names.as_ref()?;
+            let started = Instant::now();
+            let opening = self.opening.lock().unwrap_or_else(PoisonError::into_inner).take();
+            let peers =
+                opening.and_then(|thread| thread.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic)));
+            let mut failed = [u64::from(peers.is_none())];
+            self.comm.all_max(&mut failed);
+            tracing::debug!(reached = failed == [0], seconds = started.elapsed().as_secs_f64(), "GPUs of other ranks");
+            peers.filter(|_| failed == [0])
+        });
     }
 
     /// Whether they have met.
@@ -103,20 +141,57 @@ impl Peers {
     }
 }
 
-/// By rank, those of the others. Opening takes a while, so it is done once.
-fn open_all(comm: &Comm, mine: Option<(&Device, &Name)>) -> Option<Vec<Peer>> {
-    if comm.ranks() == 1 || comm.nodes() > 1 {
-        return None;
+impl Drop for Peers {
+    fn drop(&mut self) {
+        self.names.iter().for_each(|names| names.in_vain.store(true, Relaxed));
+        let opening = self.opening.get_mut().unwrap_or_else(PoisonError::into_inner).take();
+        // Who wants to know has met.
+        let _ = opening.map(JoinHandle::join);
     }
-    let started = Instant::now();
-    let names = comm.all_gather(mine.map_or(&[], |(_, name)| name));
-    let others = names.iter().enumerate().filter(|&(rank, _)| rank != comm.rank());
-    let peers: Option<Vec<Peer>> =
-        mine.and_then(|(device, _)| others.map(|(_, name)| Peer::open(device, name)).collect());
-    let mut failed = [u64::from(peers.is_none())];
-    comm.all_max(&mut failed);
-    tracing::debug!(reached = failed == [0], seconds = started.elapsed().as_secs_f64(), "GPUs of other ranks");
-    peers.filter(|_| failed == [0])
+}
+
+/// What ranks of one machine call their arenas.
+struct Names {
+    marks: Marks,
+    rank: usize,
+    ranks: usize,
+    /// Nobody waits for names any more.
+    in_vain: AtomicBool,
+}
+
+/// The first mark: whether a name stands in those behind it.
+const NAMED: u64 = 1;
+const NAMELESS: u64 = 2;
+
+impl Names {
+    const POLL: Duration = Duration::from_micros(200);
+
+    fn say(&self, name: &[u8]) {
+        let name = name.first_chunk::<NAME>();
+        let words = name.iter().flat_map(|name| name.as_chunks::<8>().0);
+        for (at, word) in words.enumerate() {
+            self.marks.show(1 + at, u64::from_le_bytes(*word));
+        }
+        self.marks.show(0, if name.is_some() { NAMED } else { NAMELESS });
+    }
+
+    /// The name of a rank's arena, once it has said whether there is one.
+    fn hear(&self, rank: usize) -> Option<[u8; NAME]> {
+        while self.marks.seen(rank, 0) == 0 && !self.in_vain.load(Relaxed) {
+            std::thread::sleep(Self::POLL);
+        }
+        let mut name = [0; NAME];
+        for (at, word) in name.as_chunks_mut::<8>().0.iter_mut().enumerate() {
+            *word = self.marks.seen(rank, 1 + at).to_le_bytes();
+        }
+        (self.marks.seen(rank, 0) == NAMED).then_some(name)
+    }
+}
+
+impl fmt::Debug for Names {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Names").field("rank", &self.rank).field("ranks", &self.ranks).finish_non_exhaustive()
+    }
 }
 
 /// Ranks that all have a GPU of one machine, and the others' GPU memory, by rank.

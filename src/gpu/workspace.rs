@@ -35,7 +35,7 @@ const LEAST: u64 = 1 << 20;
 
 impl Workspace {
     /// Opens GPU `index` (or the first) and takes `limit` bytes of its memory, or 90 % of what is free. Less will do
-    /// where another process has some of it. `begun` is called once CUDA has the GPU, while kernels may still be compiled.
+    /// where another process has some of it. `in_turn` is given what starts CUDA, and calls it.
     ///
     /// # Errors
     /// [`Error::Usage`] where CUDA, the GPU or NVRTC is missing, saying how to get it; [`Error::Limit`], [`Error::Lost`].
@@ -44,19 +44,21 @@ impl Workspace {
         limit: Option<u64>,
         threads: usize,
         budget: &Budget,
-        begun: impl FnOnce(),
+        in_turn: impl FnOnce(&dyn Fn()),
     ) -> Result<Workspace> {
-        let started = Instant::now();
-        // The system finds pages for copies while CUDA opens the GPU. What there is not of either is said in this order.
-        let mut memory = (!super::probe().gpus.is_empty()).then(|| Uploader::memory(threads, budget));
+        let begun = Instant::now();
+        // The system finds pages for copies before CUDA has opened the GPU. What there is not of either is said in this order.
+        let mut memory = super::load().then(|| Uploader::memory(threads, budget));
+        let mut started = begun;
         let device = std::thread::scope(|scope| {
             if let Some(Ok(memory)) = &mut memory {
                 let _ = std::thread::Builder::new().name("pages".into()).spawn_scoped(scope, || populate(memory));
             }
+            in_turn(&|| drop(super::probe()));
+            started = Instant::now();
             Device::open(index, limit)
         })?;
         let memory = memory.unwrap_or_else(|| Uploader::memory(threads, budget))?;
-        begun();
         let opened = started.elapsed().as_secs_f64();
         let programs = sources::ALL.iter().map(|source| Loading::start(&device, source)).collect::<Result<Vec<_>>>()?;
         // If one compiles, NVRTC is there and knows this GPU.

@@ -37,13 +37,16 @@ pub struct InUse {
 /// Bytes of this process before CUDA was started.
 static ASLEEP: OnceLock<u64> = OnceLock::new();
 
-/// Starts CUDA in the background, if the job may use a GPU: it takes its time, and so does what comes before [`open`]. For the rank of
-/// a machine whose turn is first.
-pub fn wake(job: &Job) {
+/// Loads CUDA in the background, if the job may use a GPU, and starts it if this is the `first` rank of its machine: it takes its time,
+/// and so does what comes before [`open`].
+pub fn wake(job: &Job, first: bool) {
     if job.run.device != Asked::Cpu {
         ASLEEP.get_or_init(host::process_memory);
         // Whoever needs it starts it otherwise.
-        let _ = std::thread::Builder::new().name("cuda".into()).spawn(gpu::probe);
+        let _ = std::thread::Builder::new().name("cuda".into()).spawn(move || match first {
+            true => drop(gpu::probe()),
+            false => drop(gpu::load()),
+        });
     }
 }
 
@@ -67,8 +70,12 @@ pub fn open(job: &Job, threads: usize, budget: &Budget, comm: &Comm) -> Result<O
     let (budget, turn) = (budget.clone(), Turn { marks: comm.marks(1), rank: comm.rank() });
     let open = move || {
         let share = share?;
-        turn.wait();
-        let workspace = Workspace::open(share.gpu, share.limit, threads, &budget, || drop(turn))?;
+        let in_turn = |start: &dyn Fn()| {
+            turn.wait();
+            start();
+            drop(turn);
+        };
+        let workspace = Workspace::open(share.gpu, share.limit, threads, &budget, in_turn)?;
         // Beside what this crate takes from the budget by itself.
         let driver = (host::process_memory().saturating_sub(before)).saturating_sub(free.saturating_sub(budget.free()));
         let reserved = budget.reserve(driver, "the GPU's driver")?;
@@ -196,6 +203,7 @@ impl Session {
             }
             Some(Err(e)) => return Err(e),
         }
+        self.peers.begin(self.device.as_ref().map(|used| (&used.device, &used.name)));
         if self.comm.ranks() == 1 {
             self.meet_gpus();
         }
@@ -212,7 +220,7 @@ impl Session {
         if let Some(e) = self.no_device.as_ref().filter(|_| speaks) {
             tracing::warn!("computing on the processor: {e}");
         }
-        self.peers.meet(self.device.as_ref().map(|used| (&used.device, &used.name)));
+        self.peers.meet();
     }
 
     /// What counts the triangles of `graph`, which has `vertices` vertices; those at each vertex too, if `per_vertex`.

@@ -31,7 +31,10 @@ fn dispatch(command: Command) -> Result<()> {
                 && job.run.device != gpugraph::config::Device::Cpu
             {
                 // SAFETY: as above: what was read is a file.
-                unsafe { gpugraph::gpu::see_one(job.run.gpu, local_rank) };
+                unsafe {
+                    gpugraph::gpu::see_one(job.run.gpu, local_rank);
+                    gpugraph::gpu::shorten_start(comm::told_local_ranks().unwrap_or(1));
+                }
             }
             // CUDA starts while MPI does.
             job.iter().filter(|_| several).for_each(|job| job::device::wake(job, local_rank == Some(0)));

@@ -10,12 +10,12 @@ pub(super) enum Started {
     Several(Option<usize>),
 }
 
-/// Number of processes, of this one, and of this one on its machine, by launcher: Open MPI, PMI (MPICH, Intel), MVAPICH. The
-/// first that is set tells: `mpirun` may itself have been started by `srun`.
-const LAUNCHERS: [(&str, &str, &str); 3] = [
-    ("OMPI_COMM_WORLD_SIZE", "OMPI_COMM_WORLD_RANK", "OMPI_COMM_WORLD_LOCAL_RANK"),
-    ("PMI_SIZE", "PMI_RANK", "MPI_LOCALRANKID"),
-    ("MV2_COMM_WORLD_SIZE", "MV2_COMM_WORLD_RANK", "MV2_COMM_WORLD_LOCAL_RANK"),
+/// Number of processes, of this one, of this one on its machine, and of processes there, by launcher: Open MPI, PMI (MPICH, Intel),
+/// MVAPICH. The first that is set tells: `mpirun` may itself have been started by `srun`.
+const LAUNCHERS: [(&str, &str, &str, &str); 3] = [
+    ("OMPI_COMM_WORLD_SIZE", "OMPI_COMM_WORLD_RANK", "OMPI_COMM_WORLD_LOCAL_RANK", "OMPI_COMM_WORLD_LOCAL_SIZE"),
+    ("PMI_SIZE", "PMI_RANK", "MPI_LOCALRANKID", "MPI_LOCALNRANKS"),
+    ("MV2_COMM_WORLD_SIZE", "MV2_COMM_WORLD_RANK", "MV2_COMM_WORLD_LOCAL_RANK", "MV2_COMM_WORLD_LOCAL_SIZE"),
 ];
 
 /// Reads the environment through `get`.
@@ -66,7 +66,7 @@ fn shortcuts(get: &dyn Fn(&str) -> Option<String>) -> Vec<(&'static str, &'stati
 /// This process among those that were started, as far as the environment says.
 pub(super) fn rank(get: &dyn Fn(&str) -> Option<String>) -> usize {
     let number = |name: &str| get(name).and_then(|text| text.trim().parse::<usize>().ok());
-    let told = LAUNCHERS.iter().find(|(size, ..)| number(size).is_some()).and_then(|(_, rank, _)| number(rank));
+    let told = LAUNCHERS.iter().find(|(size, ..)| number(size).is_some()).and_then(|(_, rank, ..)| number(rank));
     told.or_else(|| number("PMIX_RANK")).or_else(|| number("SLURM_PROCID")).unwrap_or(0)
 }
 
@@ -75,14 +75,37 @@ pub fn told_local_rank() -> Option<usize> {
     local_rank(&|name| std::env::var(name).ok())
 }
 
+/// Processes of this machine, by the same. `None` where the launcher does not say.
+pub fn told_local_ranks() -> Option<usize> {
+    local_ranks(&|name| std::env::var(name).ok())
+}
+
 fn local_rank(get: &dyn Fn(&str) -> Option<String>) -> Option<usize> {
+    if started(get) == Started::Alone {
+        return Some(0);
+    }
     let number = |name: &str| get(name).and_then(|text| text.trim().parse::<usize>().ok());
-    let Started::Several(ranks) = started(get) else { return Some(0) };
-    // A batch script has the variables of its own step, too.
-    let by_srun = ranks.is_some() && number("SLURM_STEP_NUM_TASKS") == ranks;
-    let by_srun = by_srun && number("SLURM_PROCID") == Some(rank(get));
-    let told = LAUNCHERS.iter().find(|(size, ..)| number(size).is_some()).and_then(|(.., local)| number(local));
-    told.or_else(|| number("SLURM_LOCALID").filter(|_| by_srun))
+    let told = LAUNCHERS.iter().find(|(size, ..)| number(size).is_some()).and_then(|(_, _, local, _)| number(local));
+    told.or_else(|| number("SLURM_LOCALID").filter(|_| by_srun(get)))
+}
+
+fn local_ranks(get: &dyn Fn(&str) -> Option<String>) -> Option<usize> {
+    if started(get) == Started::Alone {
+        return Some(1);
+    }
+    let number = |name: &str| get(name).and_then(|text| text.trim().parse::<usize>().ok());
+    let told = LAUNCHERS.iter().find(|(size, ..)| number(size).is_some()).and_then(|(.., locals)| number(locals));
+    // As in `4(x2),3`: nearly the same everywhere.
+    let leading = |text: String| text.split(|c: char| !c.is_ascii_digit()).next()?.parse().ok();
+    told.or_else(|| get("SLURM_STEP_TASKS_PER_NODE").and_then(leading).filter(|_| by_srun(get)))
+}
+
+/// Whether `srun` started this process: a batch script has the variables of its own step, too.
+fn by_srun(get: &dyn Fn(&str) -> Option<String>) -> bool {
+    let number = |name: &str| get(name).and_then(|text| text.trim().parse::<usize>().ok());
+    let Started::Several(ranks) = started(get) else { return false };
+    let is_step = ranks.is_some() && number("SLURM_STEP_NUM_TASKS") == ranks;
+    is_step && number("SLURM_PROCID") == Some(rank(get))
 }
 
 #[cfg(test)]
@@ -106,6 +129,23 @@ mod tests {
         let srun = [("SLURM_STEP_NUM_TASKS", "8"), ("SLURM_PROCID", "6"), ("SLURM_LOCALID", "2")];
         assert_eq!(of(&srun), Some(2));
         assert_eq!(of(&[&srun[..], &[("PMI_SIZE", "8"), ("PMI_RANK", "6")]].concat()), Some(2));
+        assert_eq!(of(&[("PMIX_RANK", "1")]), None);
+    }
+
+    #[test]
+    fn a_rank_knows_how_many_its_machine_has_if_the_launcher_says_it() {
+        let of = |environment: &[(&str, &str)]| {
+            local_ranks(&|name| environment.iter().find(|(key, _)| *key == name).map(|(_, value)| (*value).to_owned()))
+        };
+        assert_eq!(of(&[]), Some(1));
+        assert_eq!(of(&[("OMPI_COMM_WORLD_SIZE", "8"), ("OMPI_COMM_WORLD_LOCAL_SIZE", "4")]), Some(4));
+        assert_eq!(of(&[("PMI_SIZE", "8"), ("MPI_LOCALNRANKS", "2")]), Some(2));
+        let srun = [("SLURM_STEP_NUM_TASKS", "11"), ("SLURM_PROCID", "0")];
+        let per_node = ("SLURM_STEP_TASKS_PER_NODE", "4(x2),3");
+        assert_eq!(of(&[&srun[..], &[per_node]].concat()), Some(4));
+        // Of mpirun in a batch script, which has a step of one task.
+        let batch = [("SLURM_STEP_NUM_TASKS", "1"), ("SLURM_PROCID", "0"), ("SLURM_STEP_TASKS_PER_NODE", "1")];
+        assert_eq!(of(&[&batch[..], &[("PMI_SIZE", "8"), ("PMI_RANK", "0")]].concat()), None);
         assert_eq!(of(&[("PMIX_RANK", "1")]), None);
     }
 

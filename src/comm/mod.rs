@@ -15,7 +15,6 @@ pub mod mpi;
 
 /// Whether MPI was built in.
 const WITH_MPI: bool = cfg!(feature = "mpi");
-
 mod claims;
 mod death;
 mod exchange;
@@ -24,7 +23,7 @@ mod launch;
 pub use claims::{Claims, End, Pass};
 pub use death::{end_with, report_panics};
 pub use exchange::{Exchanged, Outbox, Shape};
-pub use launch::{shorten_start, told_local_rank};
+pub use launch::{shorten_start, told_local_rank, told_local_ranks};
 pub use mpi::Marks;
 
 use crate::error::Result;
@@ -42,7 +41,6 @@ const GRAIN: usize = 16;
 const MPI_AT_START: u64 = 8 << 20;
 /// What it takes more for each rank of a machine that messages come from.
 const MPI_OF_A_PEER: u64 = 1 << 20;
-
 /// How this process reaches the other ranks of its job. Cheap to clone.
 #[derive(Debug, Clone)]
 pub enum Comm {

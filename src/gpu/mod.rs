@@ -24,8 +24,8 @@ pub use program::{Kernel, Program};
 pub use queue::{Arguments, Event, Grid, Queue, THREADS};
 pub use scan::Scan;
 pub use staging::{Pinned, Source, StopFlag, Uploader};
-pub use visible::{see_one, seen};
-pub use workspace::Workspace;
+pub use visible::{see_one, seen, shorten_start};
+pub use workspace::{Turn, Workspace};
 
 use enabled as driver;
 

@@ -30,12 +30,26 @@ pub struct Workspace {
     programs: Vec<Loading>,
 }
 
+/// When this process may start CUDA, where others do so too.
+pub trait Turn {
+    /// Returns when it may.
+    fn wait(&self) {}
+    /// CUDA has started.
+    fn started(&self) {}
+    /// It has the GPU.
+    fn opened(&self) {}
+}
+
+/// A process by itself.
+impl Turn for () {}
+
 /// Fewest bytes of GPU memory that a job can do anything with.
 const LEAST: u64 = 1 << 20;
 
 impl Workspace {
     /// Opens GPU `index` (or the first) and takes `limit` bytes of its memory, or 90 % of what is free. Less will do
-    /// where another process has some of it. `in_turn` is given what starts CUDA, and calls it.
+    /// where another process has some of it. Others may start CUDA at the same time,
+    /// as `turn` has it.
     ///
     /// # Errors
     /// [`Error::Usage`] where CUDA, the GPU or NVRTC is missing, saying how to get it; [`Error::Limit`], [`Error::Lost`].
@@ -44,20 +58,23 @@ impl Workspace {
         limit: Option<u64>,
         threads: usize,
         budget: &Budget,
-        in_turn: impl FnOnce(&dyn Fn()),
+        turn: &dyn Turn,
     ) -> Result<Workspace> {
-        let begun = Instant::now();
         // The system finds pages for copies before CUDA has opened the GPU. What there is not of either is said in this order.
         let mut memory = super::load().then(|| Uploader::memory(threads, budget));
-        let mut started = begun;
-        let device = std::thread::scope(|scope| {
+        let (device, started) = std::thread::scope(|scope| {
             if let Some(Ok(memory)) = &mut memory {
                 let _ = std::thread::Builder::new().name("pages".into()).spawn_scoped(scope, || populate(memory));
             }
-            in_turn(&|| drop(super::probe()));
-            started = Instant::now();
-            Device::open(index, limit)
-        })?;
+            turn.wait();
+            let started = Instant::now();
+            super::probe();
+            turn.started();
+            let device = Device::open(index, limit);
+            turn.opened();
+            (device, started)
+        });
+        let device = device?;
         let memory = memory.unwrap_or_else(|| Uploader::memory(threads, budget))?;
         let opened = started.elapsed().as_secs_f64();
         let programs = sources::ALL.iter().map(|source| Loading::start(&device, source)).collect::<Result<Vec<_>>>()?;

@@ -9,7 +9,7 @@ use crate::algo::triangle::gpu::Gpu;
 use crate::comm::{Comm, Marks};
 use crate::config::{Device as Asked, GpuSharing, Job};
 use crate::error::{Error, Result};
-use crate::gpu::{self, Device, Name, Workspace};
+use crate::gpu::{self, Device, Name, Turn, Workspace};
 use crate::graph::catalogue::Catalogue;
 use crate::memory::{Budget, Reservation};
 use crate::prepare::{self, Accelerator};
@@ -67,15 +67,10 @@ pub fn open(job: &Job, threads: usize, budget: &Budget, comm: &Comm) -> Result<O
     let share = GpuShare::of(job, comm);
     // All who share a GPU have looked at what is free before any takes some.
     comm.barrier();
-    let (budget, turn) = (budget.clone(), Turn { marks: comm.marks(1), rank: comm.rank() });
+    let (budget, turn) = (budget.clone(), InTurn { marks: comm.marks(1), rank: comm.rank() });
     let open = move || {
         let share = share?;
-        let in_turn = |start: &dyn Fn()| {
-            turn.wait();
-            start();
-            drop(turn);
-        };
-        let workspace = Workspace::open(share.gpu, share.limit, threads, &budget, in_turn)?;
+        let workspace = Workspace::open(share.gpu, share.limit, threads, &budget, &turn)?;
         // Beside what this crate takes from the budget by itself.
         let driver = (host::process_memory().saturating_sub(before)).saturating_sub(free.saturating_sub(budget.free()));
         let reserved = budget.reserve(driver, "the GPU's driver")?;
@@ -96,14 +91,20 @@ pub fn open(job: &Job, threads: usize, budget: &Budget, comm: &Comm) -> Result<O
 
 /// Ranks of one machine start CUDA and open their GPUs in turn. Its driver would have them wait for each other anyway, and all be
 /// ready at the same time; so the first read the input while others open theirs.
-struct Turn {
+struct InTurn {
     marks: Option<Marks>,
     rank: usize,
 }
 
-impl Turn {
+impl InTurn {
     const POLL: Duration = Duration::from_micros(200);
 
+    fn pass(&self) {
+        self.marks.iter().for_each(|marks| marks.show(0, 1));
+    }
+}
+
+impl Turn for InTurn {
     fn wait(&self) {
         if let (Some(marks), Some(before)) = (&self.marks, self.rank.checked_sub(1)) {
             while marks.seen(before, 0) == 0 {
@@ -111,12 +112,23 @@ impl Turn {
             }
         }
     }
+
+    /// The first has its GPU before others begin: it reads all that there is to read meanwhile.
+    fn started(&self) {
+        if self.rank > 0 {
+            self.pass();
+        }
+    }
+
+    fn opened(&self) {
+        self.pass();
+    }
 }
 
-impl Drop for Turn {
-    /// Opened or not, the next rank has its turn.
+impl Drop for InTurn {
+    /// Whatever happened, the next rank has its turn.
     fn drop(&mut self) {
-        self.marks.iter().for_each(|marks| marks.show(0, 1));
+        self.pass();
     }
 }
 

@@ -26,8 +26,7 @@ fn dispatch(command: Command) -> Result<()> {
             let several = unsafe { comm::shorten_start() };
             // What is wrong with it is said by one rank, once they have met.
             let job = gpugraph::config::load(&args.job, &args.set);
-            let local_rank = comm::told_local_rank();
-            if let (Ok(job), Some(local_rank)) = (&job, local_rank)
+            if let (Ok(job), Some(local_rank)) = (&job, comm::told_local_rank())
                 && job.run.device != gpugraph::config::Device::Cpu
             {
                 // SAFETY: as above: what was read is a file.
@@ -36,8 +35,8 @@ fn dispatch(command: Command) -> Result<()> {
                     gpugraph::gpu::shorten_start(comm::told_local_ranks().unwrap_or(1));
                 }
             }
-            // CUDA starts while MPI does.
-            job.iter().filter(|_| several).for_each(|job| job::device::wake(job, local_rank == Some(0)));
+            // CUDA starts while MPI does, unless it is the turn of others.
+            job.iter().filter(|_| several).for_each(|job| job::device::wake(job, !comm::told_to_wait()));
             let started = Instant::now();
             let comm = Comm::open()?;
             job::log::init(args.log_format, args.quiet, comm.leads());

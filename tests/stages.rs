@@ -40,7 +40,8 @@ fn input(folder: &Path, edges: &[[u64; 2]]) -> Input {
 
 fn first(input: &Input, threads: usize, budget: &Budget) -> gpugraph::error::Result<Ingested> {
     let (keeping, comm) = (Keeping::Nothing, &Comm::Solo);
-    let claims = &Claims::open(comm);
+    let held = Claims::open(comm);
+    let claims = held.as_ref();
     Ingest { input, keeping, dictionary: None, threads, budget, comm, claims, meet: &|| () }.run(None, &Unwatched)
 }
 

@@ -14,9 +14,9 @@ pub struct Claims {
     passes: AtomicU64,
 }
 
-/// A word for each rank, or for this one alone.
+/// A word for each rank.
 enum Words {
-    Here(Arc<[AtomicU64]>),
+    Within(Arc<[AtomicU64]>),
     Shared(Marks),
 }
 
@@ -24,27 +24,20 @@ enum Words {
 const COUNT: u32 = 28;
 const MASK: u64 = (1 << COUNT) - 1;
 
-/// An end of a share.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum End {
-    /// Its own rank takes from here.
-    Front,
-    /// Others do.
-    Back,
-}
-
 impl Claims {
-    /// Of the ranks of `comm`; where they share no memory, each takes its own share alone. Collective.
-    pub fn open(comm: &Comm) -> Claims {
-        let here = || Words::Here([AtomicU64::new(0)].into());
-        let words = comm.marks(1).map_or_else(here, Words::Shared);
-        Claims { words, rank: comm.rank(), ranks: comm.ranks(), passes: AtomicU64::new(0) }
+    /// The most pieces of a share.
+    pub const MOST: u64 = MASK;
+
+    /// Of the ranks of `comm`; none where there is one, or they share no memory. Collective.
+    pub fn open(comm: &Comm) -> Option<Claims> {
+        let words = Words::Shared(comm.marks(1)?);
+        Some(Claims { words, rank: comm.rank(), ranks: comm.ranks(), passes: AtomicU64::new(0) })
     }
 
     /// Of `ranks` ranks within this process.
     pub fn within(ranks: usize) -> Vec<Claims> {
         let words: Arc<[AtomicU64]> = (0..ranks).map(|_| AtomicU64::new(0)).collect();
-        let of = |rank| Claims { words: Words::Here(words.clone()), rank, ranks, passes: AtomicU64::new(0) };
+        let of = |rank| Claims { words: Words::Within(words.clone()), rank, ranks, passes: AtomicU64::new(0) };
         (0..ranks).map(of).collect()
     }
 
@@ -55,15 +48,8 @@ impl Claims {
 
     fn word(&self, rank: usize) -> &AtomicU64 {
         match &self.words {
-            Words::Here(words) => &words[rank % words.len()],
+            Words::Within(words) => &words[rank],
             Words::Shared(marks) => marks.word(rank, 0),
-        }
-    }
-
-    fn sees_others(&self) -> bool {
-        match &self.words {
-            Words::Here(words) => words.len() == self.ranks,
-            Words::Shared(_) => true,
         }
     }
 }
@@ -74,52 +60,66 @@ impl fmt::Debug for Claims {
     }
 }
 
-/// One pass over the pieces.
+/// One pass over the pieces: shares have at most [`Claims::MOST`].
 #[derive(Debug, Clone, Copy)]
 pub struct Pass<'c> {
     claims: &'c Claims,
     number: u64,
 }
 
+/// What was taken of a rank's share.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Taken {
+    /// Whose.
+    pub rank: usize,
+    /// Pieces from its front.
+    pub front: u64,
+    /// Pieces from its end.
+    pub back: u64,
+}
+
 impl Pass<'_> {
-    /// Takes a piece of a rank's share, which has `len` (fewer than 2^28). How many were taken from that end before it; none
-    /// if all are taken.
-    pub fn take(&self, rank: usize, len: u64, end: End) -> Option<u64> {
-        let word = self.claims.word(rank);
+    /// Takes the next piece of this rank's own share, which has `len`: its number in the share, if any is left.
+    pub fn take(&self, len: u64) -> Option<u64> {
+        let word = self.claims.word(self.claims.rank);
         // What a piece is made of is no other rank's doing, so nothing has to be seen beside the count.
         let mut seen = word.load(Relaxed);
         loop {
-            let [front, back] = self.taken(seen);
+            let [front, back] = self.counts(seen);
             if front + back >= len {
                 return None;
             }
-            let (front_then, back_then) = match end {
-                End::Front => (front + 1, back),
-                End::Back => (front, back + 1),
-            };
-            let then = (self.number << (2 * COUNT)) | (back_then << COUNT) | front_then;
-            match word.compare_exchange_weak(seen, then, Relaxed, Relaxed) {
-                Ok(_) if end == End::Front => return Some(front),
-                Ok(_) => return Some(back),
+            match word.compare_exchange_weak(seen, self.packed(front + 1, back), Relaxed, Relaxed) {
+                Ok(_) => return Some(front),
                 Err(now) => seen = now,
             }
         }
     }
 
-    /// The other rank that has most left of its share, whose length `len` tells, and how many of it were taken from the end; none
-    /// if no other has any.
-    pub fn behind(&self, len: impl Fn(usize) -> u64) -> Option<(usize, u64)> {
-        let Claims { rank: own, ranks, .. } = *self.claims;
-        let others = (0..ranks).filter(|&rank| rank != own && self.claims.sees_others());
+    /// The other rank that has most left of its share, whose length `len` tells.
+    pub fn behind(&self, len: impl Fn(usize) -> u64) -> Option<Taken> {
+        let others = (0..self.claims.ranks).filter(|&rank| rank != self.claims.rank);
         let left = others.map(|rank| {
-            let [front, back] = self.taken(self.claims.word(rank).load(Relaxed));
-            (len(rank).saturating_sub(front + back), rank, back)
+            let [front, back] = self.counts(self.claims.word(rank).load(Relaxed));
+            (len(rank).saturating_sub(front + back), Taken { rank, front, back })
         });
-        left.max().filter(|&(left, ..)| left > 0).map(|(_, rank, back)| (rank, back))
+        left.max_by_key(|&(left, _)| left).filter(|&(left, _)| left > 0).map(|(_, taken)| taken)
+    }
+
+    /// Takes the last piece that is left of another rank's share, unless any was taken since it was found [`Self::behind`].
+    pub fn help(&self, Taken { rank, front, back }: Taken) -> bool {
+        let word = self.claims.word(rank);
+        let seen = word.load(Relaxed);
+        let then = self.packed(front, back + 1);
+        self.counts(seen) == [front, back] && word.compare_exchange(seen, then, Relaxed, Relaxed).is_ok()
+    }
+
+    fn packed(&self, front: u64, back: u64) -> u64 {
+        (self.number << (2 * COUNT)) | (back << COUNT) | front
     }
 
     /// From the front and from the end. A rank that has not begun this pass has the counts of one before.
-    fn taken(&self, word: u64) -> [u64; 2] {
+    fn counts(&self, word: u64) -> [u64; 2] {
         if word >> (2 * COUNT) == self.number { [word & MASK, (word >> COUNT) & MASK] } else { [0, 0] }
     }
 }
@@ -137,12 +137,13 @@ mod tests {
                 // A rank that is idle begins as many passes, but takes nothing: others do all of it.
                 let work = |rank: usize, pass: Pass<'_>| {
                     let mut mine = Vec::new();
-                    while let Some(front) = pass.take(rank, lens[rank], End::Front) {
+                    while let Some(front) = pass.take(lens[rank]) {
                         mine.push((rank, front));
                     }
-                    while let Some((other, _)) = pass.behind(|rank| lens[rank]) {
-                        let back = pass.take(other, lens[other], End::Back);
-                        mine.extend(back.map(|back| (other, lens[other] - 1 - back)));
+                    while let Some(taken) = pass.behind(|rank| lens[rank]) {
+                        if pass.help(taken) {
+                            mine.push((taken.rank, lens[taken.rank] - 1 - taken.back));
+                        }
                     }
                     mine
                 };
@@ -160,12 +161,25 @@ mod tests {
     }
 
     #[test]
-    fn a_process_by_itself_helps_nobody() {
-        let claims = Claims::open(&Comm::Solo);
+    fn who_was_found_behind_may_have_gone_on() {
+        let claims = Claims::within(2);
+        let (own, other) = (claims[0].begin(), claims[1].begin());
+        let taken = own.behind(|_| 3).expect("nothing was taken");
+        assert_eq!(taken, Taken { rank: 1, front: 0, back: 0 });
+        assert_eq!(other.take(3), Some(0));
+        assert!(!own.help(taken));
+        assert!(own.behind(|_| 3).is_some_and(|taken| own.help(taken)));
+        assert_eq!([other.take(3), other.take(3)], [Some(1), None]);
+        assert_eq!(own.behind(|_| 3), None);
+    }
+
+    #[test]
+    fn passes_beyond_those_that_a_word_can_tell_apart_begin_anew() {
+        let claims = Claims::within(1);
         for _ in 0..300 {
-            let pass = claims.begin();
-            assert_eq!([0; 3].map(|_| pass.take(0, 2, End::Front)), [Some(0), Some(1), None]);
-            assert_eq!(pass.behind(|_| 7), None);
+            let pass = claims[0].begin();
+            assert_eq!([0; 3].map(|_| pass.take(2)), [Some(0), Some(1), None]);
         }
+        assert!(Claims::open(&Comm::Solo).is_none());
     }
 }

@@ -75,6 +75,16 @@ pub fn told_local_rank() -> Option<usize> {
     local_rank(&|name| std::env::var(name).ok())
 }
 
+/// Whether all processes are on this machine, and others of them come before this one: they take turns with what they start.
+pub fn told_to_wait() -> bool {
+    waits(&|name| std::env::var(name).ok())
+}
+
+fn waits(get: &dyn Fn(&str) -> Option<String>) -> bool {
+    let Started::Several(Some(ranks)) = started(get) else { return false };
+    local_ranks(get) == Some(ranks) && local_rank(get).is_some_and(|rank| rank > 0)
+}
+
 /// Processes of this machine, by the same. `None` where the launcher does not say.
 pub fn told_local_ranks() -> Option<usize> {
     local_ranks(&|name| std::env::var(name).ok())
@@ -147,6 +157,20 @@ mod tests {
         let batch = [("SLURM_STEP_NUM_TASKS", "1"), ("SLURM_PROCID", "0"), ("SLURM_STEP_TASKS_PER_NODE", "1")];
         assert_eq!(of(&[&batch[..], &[("PMI_SIZE", "8"), ("PMI_RANK", "0")]].concat()), None);
         assert_eq!(of(&[("PMIX_RANK", "1")]), None);
+    }
+
+    #[test]
+    fn ranks_of_one_machine_wait_for_those_before_them() {
+        let waiting = |environment: &[(&str, &str)]| {
+            waits(&|name| environment.iter().find(|(key, _)| *key == name).map(|(_, value)| (*value).to_owned()))
+        };
+        let of = |size, rank, here| {
+            let (size, here) = (("OMPI_COMM_WORLD_SIZE", size), ("OMPI_COMM_WORLD_LOCAL_SIZE", here));
+            waiting(&[size, here, ("OMPI_COMM_WORLD_LOCAL_RANK", rank)])
+        };
+        assert_eq!([of("4", "0", "4"), of("4", "3", "4")], [false, true]);
+        // On several machines nobody tells them when.
+        assert!(!of("8", "3", "4") && !waiting(&[("PMI_SIZE", "4"), ("PMI_RANK", "2")]) && !waiting(&[]));
     }
 
     fn of(environment: &[(&str, &str)]) -> (Started, usize) {

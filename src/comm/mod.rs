@@ -15,15 +15,16 @@ pub mod mpi;
 
 /// Whether MPI was built in.
 const WITH_MPI: bool = cfg!(feature = "mpi");
+
 mod claims;
 mod death;
 mod exchange;
 mod launch;
 
-pub use claims::{Claims, End, Pass};
+pub use claims::{Claims, Pass};
 pub use death::{end_with, report_panics};
 pub use exchange::{Exchanged, Outbox, Shape};
-pub use launch::{shorten_start, told_local_rank, told_local_ranks};
+pub use launch::{shorten_start, told_local_rank, told_local_ranks, told_to_wait};
 pub use mpi::Marks;
 
 use crate::error::Result;
@@ -41,6 +42,7 @@ const GRAIN: usize = 16;
 const MPI_AT_START: u64 = 8 << 20;
 /// What it takes more for each rank of a machine that messages come from.
 const MPI_OF_A_PEER: u64 = 1 << 20;
+
 /// How this process reaches the other ranks of its job. Cheap to clone.
 #[derive(Debug, Clone)]
 pub enum Comm {
@@ -217,8 +219,7 @@ impl Comm {
         }
     }
 
-    /// Every element becomes its sum over ranks, which all give as many. A sum beyond 64 bits is a mistake of the caller:
-    /// these are counts.
+    /// Every element becomes its sum over ranks, which all give as many: counts, whose sums have 64 bits.
     pub fn all_sum(&self, values: &mut [u64]) {
         if let Comm::Mpi(ranks) = self {
             ranks.combine(Combine::Sum, values);
@@ -265,8 +266,7 @@ impl Comm {
         }
     }
 
-    /// Sums an array over ranks: the leader gets the sums, which stop at the largest u64; to others, what `values` holds
-    /// afterwards is of no meaning.
+    /// Sums an array over ranks for the leader: the sums stop at the largest u64. What others hold then has no meaning.
     pub fn sum_to_leader(&self, values: &mut [u64]) {
         if let Comm::Mpi(ranks) = self {
             ranks.sum_to_leader(values);

@@ -87,15 +87,6 @@ impl<'c> Plain<'c> {
         &self.files[self.files.partition_point(|file| file.first <= number) - 1]
     }
 
-    /// Whether another rank's chunk can be read at once. One that must come from the disk is left to its own rank, which keeps it.
-    fn is_at_hand(&self, shared: &Shared<'_>, number: u64) -> bool {
-        let file = self.file(number);
-        match &file.kind {
-            Kind::Records(records) => records.is_cached(shared, number - file.first),
-            Kind::Lines(_) => true,
-        }
-    }
-
     /// One thread that reads ahead what `kept` has memory for.
     pub fn read_ahead(&self, shared: &Shared<'_>, kept: &Kept<'_>) {
         let _reading = kept.reader();
@@ -113,15 +104,29 @@ impl<'c> Plain<'c> {
         }
     }
 
-    /// One thread: takes chunks until there is none.
+    /// One thread: takes chunks of the share until there is none.
     pub fn work<V: Visitor>(&self, shared: &Shared<'_>, keeping: Keeping<'_, '_>, sink: &mut Sink<'_, V>) -> Worked {
+        self.each(shared, keeping, sink, || self.taking.take())
+    }
+
+    /// One thread: takes chunks of ranks that are behind, which keep what is to be kept.
+    pub fn help<V: Visitor>(&self, shared: &Shared<'_>, sink: &mut Sink<'_, V>) -> Worked {
+        self.each(shared, Keeping::Nothing, sink, || self.taking.help(|number| self.is_at_hand(shared, number)))
+    }
+
+    fn each<V: Visitor>(
+        &self,
+        shared: &Shared<'_>,
+        keeping: Keeping<'_, '_>,
+        sink: &mut Sink<'_, V>,
+        next: impl Fn() -> Option<u64>,
+    ) -> Worked {
         let mut piece = Piece::default();
         while !shared.stopped() {
-            let Some(number) = self.taking.take(|number| self.is_at_hand(shared, number)) else { break };
+            let Some(number) = next() else { break };
             let file = self.file(number);
             let chunk = number - file.first;
             let place: Place = (file.part, chunk);
-            let keeping = if self.share().contains(&number) { keeping } else { Keeping::Nothing };
             let done = match &file.kind {
                 Kind::Records(records) => records.chunk(shared, file.part, (number, chunk), keeping, &mut piece, sink),
                 Kind::Lines(lines) => lines.chunk(shared, chunk, sink),
@@ -129,6 +134,15 @@ impl<'c> Plain<'c> {
             done.and_then(|()| sink.visitor.chunk_done(number)).map_err(|error| Box::new((place, error)))?;
         }
         Ok(())
+    }
+
+    /// Whether another rank's chunk is worth taking: not if it must come from the disk to be kept, which is up to its own rank.
+    fn is_at_hand(&self, shared: &Shared<'_>, number: u64) -> bool {
+        let file = self.file(number);
+        match &file.kind {
+            Kind::Records(records) => records.is_cached(shared, number - file.first),
+            Kind::Lines(_) => true,
+        }
     }
 }
 

@@ -166,7 +166,8 @@ pub(super) fn files<V: Visitor>(
                 let done = plain
                     .work(shared, keeping, &mut sink)
                     .and_then(|()| packed.work(blocks, &mut sink))
-                    .and_then(|()| packed.work_alone(&mut sink));
+                    .and_then(|()| packed.work_alone(&mut sink))
+                    .and_then(|()| plain.help(shared, &mut sink));
                 if let Err(failure) = done {
                     shared.fail(failure.0, failure.1);
                 }

@@ -8,7 +8,7 @@ use xxhash_rust::xxh3::xxh3_64_with_seed;
 
 use super::Scan;
 use super::layout::{Head, Layout};
-use crate::comm::{Claims, End, Pass};
+use crate::comm::{Claims, Pass};
 use crate::error::{At, Error, Result};
 
 /// Which of `ranks` shares of an input. Plain files and generators are divided by chunks, packed files go whole.
@@ -40,7 +40,7 @@ impl<'c> Share<'c> {
     /// A pass over this share of `chunks` chunks begins.
     pub(crate) fn begin(self, chunks: u64) -> Taking<'c> {
         let own = self.range(self.rank, chunks);
-        let pass = self.helping.map(Claims::begin);
+        let pass = self.helping.filter(|_| chunks <= Claims::MOST).map(Claims::begin);
         Taking { share: self, chunks, next: AtomicU64::new(own.start), own, pass }
     }
 
@@ -50,7 +50,7 @@ impl<'c> Share<'c> {
     }
 }
 
-/// The chunks that a rank's threads take in a pass: its own in order, then the last ones of those that are behind.
+/// The chunks that a rank's threads take in a pass: its own in order, then the last ones of ranks that are behind.
 pub(crate) struct Taking<'c> {
     share: Share<'c>,
     chunks: u64,
@@ -66,25 +66,25 @@ impl Taking<'_> {
         self.own.clone()
     }
 
-    /// The next chunk to read; of another share, if it is `worth` that.
-    pub fn take(&self, worth: impl Fn(u64) -> bool) -> Option<u64> {
+    /// The next chunk of its own.
+    pub fn take(&self) -> Option<u64> {
         let Some(pass) = self.pass else {
             return Some(self.next.fetch_add(1, Relaxed)).filter(|number| self.own.contains(number));
         };
-        let len = |rank: usize| {
-            let Range { start, end } = self.share.range(rank, self.chunks);
-            end - start
-        };
-        if let Some(taken) = pass.take(self.share.rank, len(self.share.rank), End::Front) {
-            return Some(self.own.start + taken);
-        }
-        while let Some((rank, taken)) = pass.behind(len) {
-            let end = self.share.range(rank, self.chunks).end;
-            if !worth(end - 1 - taken) {
+        pass.take(self.own.end - self.own.start).map(|taken| self.own.start + taken)
+    }
+
+    /// A chunk of the rank that is behind most, the last that is left of its share, if it is `worth` that.
+    pub fn help(&self, worth: impl Fn(u64) -> bool) -> Option<u64> {
+        let pass = self.pass?;
+        let share = |rank| self.share.range(rank, self.chunks);
+        while let Some(taken) = pass.behind(|rank| share(rank).end - share(rank).start) {
+            let last = share(taken.rank).end - 1 - taken.back;
+            if !worth(last) {
                 break;
             }
-            if let Some(taken) = pass.take(rank, len(rank), End::Back) {
-                return Some(end - 1 - taken);
+            if pass.help(taken) {
+                return Some(last);
             }
         }
         None

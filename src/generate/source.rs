@@ -34,7 +34,7 @@ pub(crate) fn scan<V: Visitor>(
                 let mut made = Made::new(generator, per_chunk);
                 let visitor = visitor;
                 while !stop.load(Relaxed) {
-                    let Some(number) = taking.take(|_| true) else { break };
+                    let Some(number) = taking.take().or_else(|| taking.help(|_| true)) else { break };
                     let (first, last) = (edges(number), edges(number + 1));
                     all_made.fetch_add(last - first, Relaxed);
                     let done = made

@@ -92,7 +92,8 @@ impl Peers {
         Peers { comm, names: names.map(Arc::new), opening: Mutex::new(None), met: OnceLock::new() }
     }
 
-    /// Tells others the name of this rank's arena, if it has one, and begins to open theirs in the background: each takes a while.
+    /// Tells others the name of this rank's arena, if it has one, and begins to open theirs in the background: each takes a while. Of no
+    /// effect where ranks share no memory.
     pub fn begin(&self, mine: Option<(&Device, &Name)>) {
         let Some(names) = &self.names else { return };
         names.say(mine.map_or(&[], |(_, name)| name));
@@ -108,15 +109,25 @@ impl Peers {
         }
     }
 
-    /// Has the ranks meet; later calls do nothing. If all have a GPU, on one machine, they may reach each other's from then on.
-    /// The first call is collective, and comes after [`Self::begin`] on every rank.
-    pub fn meet(&self) {
+    /// Has the ranks meet, each with its GPU and the name of its arena, if it has one; later calls do nothing. Who all have one, on one
+    /// machine, may reach each other's from then on. The first call is collective, and comes after [`Self::begin`] on every rank.
+    pub fn meet(&self, mine: Option<(&Device, &Name)>) {
         self.met.get_or_init(|| {
-            self.names.as_ref()?;
+            if self.comm.ranks() == 1 || self.comm.nodes() > 1 {
+                return None;
+            }
             let started = Instant::now();
             let opening = self.opening.lock().unwrap_or_else(PoisonError::into_inner).take();
-            let peers =
-                opening.and_then(|thread| thread.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic)));
+            let peers = match &self.names {
+                Some(_) => {
+                    opening.and_then(|thread| thread.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic)))
+                }
+                None => {
+                    let names = self.comm.all_gather(mine.map_or(&[], |(_, name)| name));
+                    let others = names.iter().enumerate().filter(|&(rank, _)| rank != self.comm.rank());
+                    mine.and_then(|(device, _)| others.map(|(_, name)| Peer::open(device, name)).collect())
+                }
+            };
             let mut failed = [u64::from(peers.is_none())];
             self.comm.all_max(&mut failed);
             tracing::debug!(reached = failed == [0], seconds = started.elapsed().as_secs_f64(), "GPUs of other ranks");
@@ -177,14 +188,18 @@ impl Names {
 
     /// The name of a rank's arena, once it has said whether there is one.
     fn hear(&self, rank: usize) -> Option<[u8; NAME]> {
-        while self.marks.seen(rank, 0) == 0 && !self.in_vain.load(Relaxed) {
-            std::thread::sleep(Self::POLL);
-        }
+        let said = loop {
+            match self.marks.seen(rank, 0) {
+                0 if self.in_vain.load(Relaxed) => return None,
+                0 => std::thread::sleep(Self::POLL),
+                said => break said,
+            }
+        };
         let mut name = [0; NAME];
         for (at, word) in name.as_chunks_mut::<8>().0.iter_mut().enumerate() {
             *word = self.marks.seen(rank, 1 + at).to_le_bytes();
         }
-        (self.marks.seen(rank, 0) == NAMED).then_some(name)
+        (said == NAMED).then_some(name)
     }
 }
 

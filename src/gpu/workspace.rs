@@ -48,8 +48,7 @@ const LEAST: u64 = 1 << 20;
 
 impl Workspace {
     /// Opens GPU `index` (or the first) and takes `limit` bytes of its memory, or 90 % of what is free. Less will do
-    /// where another process has some of it. Others may start CUDA at the same time,
-    /// as `turn` has it.
+    /// where another process has some of it. CUDA is started when it is this process's `turn`.
     ///
     /// # Errors
     /// [`Error::Usage`] where CUDA, the GPU or NVRTC is missing, saying how to get it; [`Error::Limit`], [`Error::Lost`].

@@ -37,13 +37,13 @@ pub struct InUse {
 /// Bytes of this process before CUDA was started.
 static ASLEEP: OnceLock<u64> = OnceLock::new();
 
-/// Loads CUDA in the background, if the job may use a GPU, and starts it if this is the `first` rank of its machine: it takes its time,
-/// and so does what comes before [`open`].
-pub fn wake(job: &Job, first: bool) {
+/// Loads CUDA in the background, if the job may use a GPU, and starts it if it may `start` before it is this rank's turn: that takes
+/// its time, and so does what comes before [`open`].
+pub fn wake(job: &Job, start: bool) {
     if job.run.device != Asked::Cpu {
         ASLEEP.get_or_init(host::process_memory);
         // Whoever needs it starts it otherwise.
-        let _ = std::thread::Builder::new().name("cuda".into()).spawn(move || match first {
+        let _ = std::thread::Builder::new().name("cuda".into()).spawn(move || match start {
             true => drop(gpu::probe()),
             false => drop(gpu::load()),
         });
@@ -89,8 +89,8 @@ pub fn open(job: &Job, threads: usize, budget: &Budget, comm: &Comm) -> Result<O
         .map_err(|e| Error::io("start a thread to open the GPU", "threads", e))
 }
 
-/// Ranks of one machine start CUDA and open their GPUs in turn. Its driver would have them wait for each other anyway, and all be
-/// ready at the same time; so the first read the input while others open theirs.
+/// Ranks that all are on one machine start CUDA and open their GPUs in turn. Its driver would have them wait for each other anyway, and
+/// all be ready at the same time; so the first read the input while others open theirs.
 struct InTurn {
     marks: Option<Marks>,
     rank: usize,
@@ -232,7 +232,7 @@ impl Session {
         if let Some(e) = self.no_device.as_ref().filter(|_| speaks) {
             tracing::warn!("computing on the processor: {e}");
         }
-        self.peers.meet();
+        self.peers.meet(self.device.as_ref().map(|used| (&used.device, &used.name)));
     }
 
     /// What counts the triangles of `graph`, which has `vertices` vertices; those at each vertex too, if `per_vertex`.

@@ -142,7 +142,7 @@ impl Session {
             let s = &*s;
             let mut device = s.accelerator();
             let device = device.as_mut().map(|device| device as &mut dyn Accelerator);
-            let (threads, budget, comm, claims) = (s.threads, &s.budget, &s.comm, &s.claims);
+            let (threads, budget, comm, claims) = (s.threads, &s.budget, &s.comm, s.claims.as_ref());
             let meet = &|| s.meet_gpus();
             let ingest = Ingest { input, keeping, dictionary, threads, budget, comm, claims, meet };
             let found = ingest.run(device, &Watched(progress))?;

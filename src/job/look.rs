@@ -229,7 +229,8 @@ impl fmt::Display for Look {
             writeln!(f, "units     {}{of} counted{trial}", units.done)?;
         }
         if let (State::Running | State::Silent, Some(now)) = (self.state, &self.now) {
-            let percent = 100.0 * now.done as f64 / now.total.max(1) as f64;
+            // A rank may have done some of others' share.
+            let percent = (100.0 * now.done as f64 / now.total.max(1) as f64).min(100.0);
             let left = now.eta_seconds.map_or_else(|| "?".into(), duration);
             let rate = per_second(now.rate, now.unit);
             writeln!(f, "now       {} {percent:.1} %, {rate}, {left} left, on {}", now.stage, now.host)?;

@@ -26,8 +26,8 @@ pub struct Session {
     pub manifest: Manifest,
     /// The ranks that share the work. All of them run the same stages in the same order.
     pub comm: Comm,
-    /// Chunks of the input that ranks have begun.
-    pub claims: Claims,
+    /// Chunks of the input that ranks have begun, where they tell each other.
+    pub claims: Option<Claims>,
     /// What is left of host memory.
     pub budget: Budget,
     /// Memory for what ranks do together.

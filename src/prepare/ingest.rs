@@ -141,8 +141,8 @@ pub struct Ingest<'a, 'm> {
     pub budget: &'a Budget,
     /// The ranks.
     pub comm: &'a Comm,
-    /// By what ranks that are done help those that are behind.
-    pub claims: &'a Claims,
+    /// By what ranks that are done help those that are behind, if they do.
+    pub claims: Option<&'a Claims>,
     /// Called by all of them together when each has read its share. (No rank waits before that until others have opened their GPUs.)
     pub meet: &'a dyn Fn(),
 }
@@ -192,7 +192,7 @@ impl Ingest<'_, '_> {
         let name = input.name();
         let counters = counting.visitors().into_iter();
         let mut counters: Vec<_> = counters.map(|counter| Numbered::new(dictionary, &name, counter)).collect();
-        let share = Share { rank: comm.rank(), ranks: comm.ranks(), helping: Some(claims) };
+        let share = Share { rank: comm.rank(), ranks: comm.ranks(), helping: claims };
         let scanned = input.scan_share(share, keeping, &mut counters, watch);
         drop(counters);
         let (seen, mut found) = match scanned.and_then(|seen| Ok((seen, counting.finish()?))) {

@@ -1,7 +1,7 @@
 //! Collective operations and small messages.
 
 use super::random;
-use gpugraph::comm::Comm;
+use gpugraph::comm::{Claims, Comm};
 use std::sync::atomic::{AtomicBool, Ordering::SeqCst};
 use std::time::{Duration, Instant};
 
@@ -130,6 +130,41 @@ pub fn large(comm: &Comm) {
     }
     assert_eq!(comm.broadcast(bytes(0, if comm.leads() { len } else { 0 })), bytes(0, len));
     gather(comm, len);
+}
+
+/// In every pass some rank begins late: each piece of all shares is taken once, and the last of its own by others.
+pub fn claims(comm: &Comm) {
+    let Some(claims) = Claims::open(comm) else { return };
+    let len = |rank: usize| 300 + 37 * rank as u64;
+    for late in 0..2 * comm.ranks() {
+        let pass = claims.begin();
+        if late % comm.ranks() == comm.rank() {
+            std::thread::sleep(Duration::from_millis(30));
+        }
+        let mine: Vec<u64> = std::thread::scope(|scope| {
+            let work = || {
+                let mut mine = Vec::new();
+                while let Some(front) = pass.take(len(comm.rank())) {
+                    mine.extend([comm.rank() as u64, front]);
+                }
+                while let Some(taken) = pass.behind(len) {
+                    if pass.help(taken) {
+                        mine.extend([taken.rank as u64, len(taken.rank) - 1 - taken.back]);
+                    }
+                }
+                mine
+            };
+            let threads = [(); 2].map(|()| scope.spawn(work));
+            threads.into_iter().flat_map(|thread| thread.join().expect("a thread")).collect()
+        });
+        let mut all = vec![Vec::new(); comm.ranks()];
+        comm.gather_each(&mine, |from, words| all[from].extend_from_slice(words));
+        let mut pieces: Vec<[u64; 2]> = all.iter().flat_map(|words| words.as_chunks::<2>().0).copied().collect();
+        pieces.sort_unstable();
+        let expected: Vec<[u64; 2]> =
+            (0..comm.ranks()).flat_map(|rank| (0..len(rank)).map(move |piece| [rank as u64, piece])).collect();
+        assert!(pieces == expected, "rank {} late: {} of {}", late % comm.ranks(), pieces.len(), expected.len());
+    }
 }
 
 /// Every rank sends to every rank, itself too, from two threads, and answers what it gets.

@@ -7,7 +7,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 use std::path::Path;
 
-use gpugraph::comm::{Claims, Comm, Outbox, Shape};
+use gpugraph::comm::{Comm, Outbox, Shape};
 use gpugraph::formats::{Input, Keeping, Unwatched};
 use gpugraph::graph::catalogue::Catalogue;
 use gpugraph::graph::degrees::{Degrees, Summary};
@@ -40,9 +40,7 @@ fn input(folder: &Path, edges: &[[u64; 2]]) -> Input {
 
 fn first(input: &Input, threads: usize, budget: &Budget) -> gpugraph::error::Result<Ingested> {
     let (keeping, comm) = (Keeping::Nothing, &Comm::Solo);
-    let held = Claims::open(comm);
-    let claims = held.as_ref();
-    Ingest { input, keeping, dictionary: None, threads, budget, comm, claims, meet: &|| () }.run(None, &Unwatched)
+    Ingest { input, keeping, dictionary: None, threads, budget, comm, claims: None, meet: &|| () }.run(None, &Unwatched)
 }
 
 fn first_pass(input: &Input, threads: usize) -> Ingested {

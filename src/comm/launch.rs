@@ -12,19 +12,30 @@ pub(super) enum Started {
 
 /// Number of processes, of this one, of this one on its machine, and of processes there, by launcher: Open MPI, PMI (MPICH, Intel),
 /// MVAPICH. The first that is set tells: `mpirun` may itself have been started by `srun`.
-const LAUNCHERS: [(&str, &str, &str, &str); 3] = [
+const LAUNCHERS: [Launcher; 3] = [
     ("OMPI_COMM_WORLD_SIZE", "OMPI_COMM_WORLD_RANK", "OMPI_COMM_WORLD_LOCAL_RANK", "OMPI_COMM_WORLD_LOCAL_SIZE"),
     ("PMI_SIZE", "PMI_RANK", "MPI_LOCALRANKID", "MPI_LOCALNRANKS"),
     ("MV2_COMM_WORLD_SIZE", "MV2_COMM_WORLD_RANK", "MV2_COMM_WORLD_LOCAL_RANK", "MV2_COMM_WORLD_LOCAL_SIZE"),
 ];
+
+type Launcher = (&'static str, &'static str, &'static str, &'static str);
+
+/// What launcher started this process, if it is one of these.
+fn launcher(get: &dyn Fn(&str) -> Option<String>) -> Option<&'static Launcher> {
+    LAUNCHERS.iter().find(|(size, ..)| number(get, size).is_some())
+}
+
+fn number(get: &dyn Fn(&str) -> Option<String>, name: &str) -> Option<usize> {
+    get(name)?.trim().parse().ok()
+}
 
 /// Reads the environment through `get`.
 ///
 /// A batch script has SLURM_NTASKS too, and processes that it starts without `srun` are alone. `srun` sets the size of the
 /// step; with `--mpi=pmix` also the rank.
 pub(super) fn started(get: &dyn Fn(&str) -> Option<String>) -> Started {
-    let number = |name: &str| get(name).and_then(|text| text.trim().parse::<usize>().ok());
-    let told = LAUNCHERS.iter().find_map(|(size, ..)| number(size)).or_else(|| number("SLURM_STEP_NUM_TASKS"));
+    let number = |name: &str| number(get, name);
+    let told = launcher(get).and_then(|(size, ..)| number(size)).or_else(|| number("SLURM_STEP_NUM_TASKS"));
     match told {
         Some(0 | 1) => Started::Alone,
         Some(ranks) => Started::Several(Some(ranks)),
@@ -53,7 +64,7 @@ pub unsafe fn shorten_start() -> bool {
 /// What MPI need not look for, as variables of its environment. Looking for GPUs and for networks takes it up to a second where
 /// there are several GPUs. Open MPI says how many of its ranks are on this machine.
 fn shortcuts(get: &dyn Fn(&str) -> Option<String>) -> Vec<(&'static str, &'static str)> {
-    let number = |name: &str| get(name).and_then(|text| text.trim().parse::<usize>().ok());
+    let number = |name: &str| number(get, name);
     let ranks = number("OMPI_COMM_WORLD_SIZE");
     // Messages are few and go through memory that ranks share.
     let all_here = ranks.is_some() && ranks == number("OMPI_COMM_WORLD_LOCAL_SIZE");
@@ -65,9 +76,12 @@ fn shortcuts(get: &dyn Fn(&str) -> Option<String>) -> Vec<(&'static str, &'stati
 
 /// This process among those that were started, as far as the environment says.
 pub(super) fn rank(get: &dyn Fn(&str) -> Option<String>) -> usize {
-    let number = |name: &str| get(name).and_then(|text| text.trim().parse::<usize>().ok());
-    let told = LAUNCHERS.iter().find(|(size, ..)| number(size).is_some()).and_then(|(_, rank, ..)| number(rank));
-    told.or_else(|| number("PMIX_RANK")).or_else(|| number("SLURM_PROCID")).unwrap_or(0)
+    let number = |name: &str| number(get, name);
+    launcher(get)
+        .and_then(|(_, rank, ..)| number(rank))
+        .or_else(|| number("PMIX_RANK"))
+        .or_else(|| number("SLURM_PROCID"))
+        .unwrap_or(0)
 }
 
 /// This process among those of its machine, long before MPI is started. `None` where the launcher does not say.
@@ -94,17 +108,17 @@ fn local_rank(get: &dyn Fn(&str) -> Option<String>) -> Option<usize> {
     if started(get) == Started::Alone {
         return Some(0);
     }
-    let number = |name: &str| get(name).and_then(|text| text.trim().parse::<usize>().ok());
-    let told = LAUNCHERS.iter().find(|(size, ..)| number(size).is_some()).and_then(|(_, _, local, _)| number(local));
-    told.or_else(|| number("SLURM_LOCALID").filter(|_| by_srun(get)))
+    let number = |name: &str| number(get, name);
+    launcher(get)
+        .and_then(|(_, _, local, _)| number(local))
+        .or_else(|| number("SLURM_LOCALID").filter(|_| by_srun(get)))
 }
 
 fn local_ranks(get: &dyn Fn(&str) -> Option<String>) -> Option<usize> {
     if started(get) == Started::Alone {
         return Some(1);
     }
-    let number = |name: &str| get(name).and_then(|text| text.trim().parse::<usize>().ok());
-    let told = LAUNCHERS.iter().find(|(size, ..)| number(size).is_some()).and_then(|(.., locals)| number(locals));
+    let told = launcher(get).and_then(|(.., locals)| number(get, locals));
     // As in `4(x2),3`: nearly the same everywhere.
     let leading = |text: String| text.split(|c: char| !c.is_ascii_digit()).next()?.parse().ok();
     told.or_else(|| get("SLURM_STEP_TASKS_PER_NODE").and_then(leading).filter(|_| by_srun(get)))
@@ -112,7 +126,7 @@ fn local_ranks(get: &dyn Fn(&str) -> Option<String>) -> Option<usize> {
 
 /// Whether `srun` started this process: a batch script has the variables of its own step, too.
 fn by_srun(get: &dyn Fn(&str) -> Option<String>) -> bool {
-    let number = |name: &str| get(name).and_then(|text| text.trim().parse::<usize>().ok());
+    let number = |name: &str| number(get, name);
     let Started::Several(ranks) = started(get) else { return false };
     let is_step = ranks.is_some() && number("SLURM_STEP_NUM_TASKS") == ranks;
     is_step && number("SLURM_PROCID") == Some(rank(get))

@@ -2,12 +2,12 @@
 
 use std::ops::Range;
 use std::path::{Path, PathBuf};
-use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 
 use xxhash_rust::xxh3::xxh3_64_with_seed;
 
 use super::Scan;
 use super::layout::{Head, Layout};
+use super::scan::Next;
 use crate::comm::{Claims, Pass};
 use crate::error::{At, Error, Result};
 
@@ -41,7 +41,7 @@ impl<'c> Share<'c> {
     pub(crate) fn begin(self, chunks: u64) -> Taking<'c> {
         let own = self.range(self.rank, chunks);
         let pass = self.helping.filter(|_| chunks <= Claims::MOST).map(Claims::begin);
-        Taking { share: self, chunks, next: AtomicU64::new(own.start), own, pass }
+        Taking { share: self, chunks, next: Next::new(own.start), own, pass }
     }
 
     /// Whether the `nth` of the packed files is in it.
@@ -56,7 +56,7 @@ pub(crate) struct Taking<'c> {
     chunks: u64,
     own: Range<u64>,
     /// The next of its own, where nobody helps.
-    next: AtomicU64,
+    next: Next,
     pass: Option<Pass<'c>>,
 }
 
@@ -69,7 +69,7 @@ impl Taking<'_> {
     /// The next chunk of its own.
     pub fn take(&self) -> Option<u64> {
         let Some(pass) = self.pass else {
-            return Some(self.next.fetch_add(1, Relaxed)).filter(|number| self.own.contains(number));
+            return Some(self.next.take()).filter(|number| self.own.contains(number));
         };
         pass.take(self.own.end - self.own.start).map(|taken| self.own.start + taken)
     }

@@ -110,10 +110,14 @@ fn gpu_trials_of_a_graph_that_stays_agree_and_nothing_is_stored() {
     assert_eq!(triangles(&report), oracle(900, &edges).0);
     assert_eq!(report["results"]["triangle"]["trials"].as_array().map(Vec::len), Some(3));
     assert_eq!(written(&report), 0);
-    // It is done, and says so without the graph.
-    let again = gpu.run(&[], &[GPU, "run.trials=3", "limits.gpu_memory=64MiB"]).expect(0);
+    // It is done, and says so without the graph, wherever it is asked: no GPU is opened for it.
+    let none = [("CUDA_VISIBLE_DEVICES", "")];
+    let again = gpu.run(&none, &[GPU, "run.trials=3", "limits.gpu_memory=64MiB"]).expect(0);
     assert!(again.err.is_empty() || again.err.contains("done already"), "{}", again.err);
-    assert_eq!(answer(&gpu.place.read_report()), answer(&report));
+    let again = gpu.place.read_report();
+    assert_eq!((answer(&again), &again["device"]), (answer(&report), &report["device"]));
+    // What is to be counted needs one.
+    gpu.run(&none, &[GPU, "run.trials=1", "limits.gpu_memory=64MiB"]).expect(2);
 }
 
 /// Who keeps a graph has it in files.

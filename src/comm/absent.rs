@@ -27,6 +27,20 @@ impl Marks {
         match *self {}
     }
 
+    /// For nobody.
+    ///
+    /// # Errors
+    /// None.
+    pub fn wait<E>(
+        &self,
+        _rank: usize,
+        _which: usize,
+        _least: u64,
+        _go_on: impl FnMut() -> Result<(), E>,
+    ) -> Result<u64, E> {
+        match *self {}
+    }
+
     /// Of nobody.
     pub(super) fn word(&self, _rank: usize, _which: usize) -> &AtomicU64 {
         match *self {}

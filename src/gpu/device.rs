@@ -4,7 +4,7 @@
 use super::arena::{Arena, at_least, whole_pieces};
 use super::queue::Queue;
 use super::visible::{self, Seen};
-use super::{Gpu, driver};
+use super::{Cuda, Gpu, driver};
 use crate::config::size;
 use crate::error::{Error, Result};
 use cudarc::driver::sys::CUdevice_attribute as Attribute;
@@ -29,13 +29,12 @@ struct Inner {
 }
 
 impl Device {
-    /// Opens GPU `index`, or the first. Of its memory at most `limit` bytes are used, or 90 % of what is free.
+    /// Opens GPU `index` of those that were `found`, or the first. Of its memory at most `limit` bytes are used, or 90 % of what is free.
     ///
     /// # Errors
     /// [`Error::Usage`], saying what to install or load, where there is no such GPU; [`Error::Lost`] where it does not
     /// answer.
-    pub fn open(index: Option<u32>, limit: Option<u64>) -> Result<Device> {
-        let found = driver::probe();
+    pub fn open(found: &Cuda, index: Option<u32>, limit: Option<u64>) -> Result<Device> {
         let index = index.or(found.gpus.first().map(|gpu| gpu.index)).unwrap_or(0);
         let Some(gpu) = found.gpus.iter().find(|gpu| gpu.index == index).cloned() else {
             let missing = found.missing.iter().find(|what| !what.starts_with("NVRTC")).cloned();

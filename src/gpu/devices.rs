@@ -1,6 +1,7 @@
 //! `gpugraph devices`: what this machine has to compute with, what is missing, and how to get it.
 
 use super::{Cuda, probe_memory};
+use crate::comm::mpi;
 use crate::config::size;
 use crate::job::host;
 use serde::Serialize;
@@ -30,6 +31,8 @@ pub struct Devices {
 pub struct Mpi {
     /// Whether this gpugraph was built with it.
     pub built_in: bool,
+    /// The library that it was built with.
+    pub version: Option<String>,
     /// Launchers on the PATH.
     pub launchers: Vec<String>,
     /// What is missing, and how to get it.
@@ -55,13 +58,18 @@ fn mpi() -> Mpi {
     let on_path = |name: &str| std::env::split_paths(&path).any(|folder| folder.join(name).is_file());
     let launchers = ["mpirun", "mpiexec", "srun"].into_iter().filter(|name| on_path(name));
     let launchers: Vec<String> = launchers.map(str::to_owned).collect();
-    let mut missing = vec!["ranks: this version of gpugraph has no MPI and runs as one process".to_owned()];
+    let version = mpi::version();
+    let mut missing = Vec::new();
+    if version.is_none() {
+        let remedy = "build it with `cargo build --release --features mpi`";
+        missing.push(format!("ranks: this gpugraph was built without MPI and runs as one process: {remedy}"));
+    }
     if launchers.is_empty() {
         missing.push(
             "a launcher (mpirun, mpiexec or srun): load the site's MPI module, or install openmpi-bin".to_owned(),
         );
     }
-    Mpi { built_in: false, launchers, missing }
+    Mpi { built_in: version.is_some(), version, launchers, missing }
 }
 
 impl fmt::Display for Devices {
@@ -87,7 +95,8 @@ impl fmt::Display for Devices {
             writeln!(f, "kernels compiled ones are kept in {}", kernels.display())?;
         }
         let launchers = self.mpi.launchers.join(", ");
-        writeln!(f, "mpi     not built in; launchers: {}", if launchers.is_empty() { "none" } else { &launchers })?;
+        let version = self.mpi.version.as_deref().unwrap_or("not built in");
+        writeln!(f, "mpi     {version}; launchers: {}", if launchers.is_empty() { "none" } else { &launchers })?;
         self.cuda.missing.iter().chain(&self.mpi.missing).try_for_each(|what| writeln!(f, "missing {what}"))
     }
 }

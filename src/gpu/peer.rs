@@ -9,7 +9,7 @@ use std::fmt;
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 use std::thread::JoinHandle;
-use std::time::{Duration, Instant};
+use std::time::Instant;
 
 /// Bytes of the name of an arena.
 const NAME: usize = 64;
@@ -75,6 +75,8 @@ impl Drop for Peer {
 pub struct Peers {
     comm: Comm,
     names: Option<Arc<Names>>,
+    /// This rank's GPU, and the name of its arena.
+    mine: OnceLock<(Device, Name)>,
     /// Opens that of every rank as soon as that has said its name.
     opening: Mutex<Option<JoinHandle<Option<Vec<Peer>>>>>,
     met: OnceLock<Option<Vec<Peer>>>,
@@ -89,12 +91,14 @@ impl Peers {
             ranks: comm.ranks(),
             in_vain: AtomicBool::new(false),
         });
-        Peers { comm, names: names.map(Arc::new), opening: Mutex::new(None), met: OnceLock::new() }
+        let (mine, met) = (OnceLock::new(), OnceLock::new());
+        Peers { comm, names: names.map(Arc::new), mine, opening: Mutex::new(None), met }
     }
 
-    /// Tells others the name of this rank's arena, if it has one, and begins to open theirs in the background: each takes a while. Of no
-    /// effect where ranks share no memory.
+    /// Says which GPU this rank has, and the name of its arena, if it has one. Where ranks share memory, it begins to open the others' in the
+    /// background: each takes a while. To be called once.
     pub fn begin(&self, mine: Option<(&Device, &Name)>) {
+        mine.into_iter().for_each(|(device, name)| drop(self.mine.set((device.clone(), name.clone()))));
         let Some(names) = &self.names else { return };
         names.say(mine.map_or(&[], |(_, name)| name));
         if let Some((device, _)) = mine {
@@ -109,9 +113,9 @@ impl Peers {
         }
     }
 
-    /// Has the ranks meet, each with its GPU and the name of its arena, if it has one; later calls do nothing. Who all have one, on one
-    /// machine, may reach each other's from then on. The first call is collective, and comes after [`Self::begin`] on every rank.
-    pub fn meet(&self, mine: Option<(&Device, &Name)>) {
+    /// Has the ranks meet; later calls do nothing. Who all have a GPU, on one machine, may reach each other's from then on. The first call
+    /// is collective, and comes after [`Self::begin`] on every rank.
+    pub fn meet(&self) {
         self.met.get_or_init(|| {
             if self.comm.ranks() == 1 || self.comm.nodes() > 1 {
                 return None;
@@ -123,6 +127,7 @@ impl Peers {
                     opening.and_then(|thread| thread.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic)))
                 }
                 None => {
+                    let mine = self.mine.get();
                     let names = self.comm.all_gather(mine.map_or(&[], |(_, name)| name));
                     let others = names.iter().enumerate().filter(|&(rank, _)| rank != self.comm.rank());
                     mine.and_then(|(device, _)| others.map(|(_, name)| Peer::open(device, name)).collect())
@@ -175,8 +180,6 @@ const NAMED: u64 = 1;
 const NAMELESS: u64 = 2;
 
 impl Names {
-    const POLL: Duration = Duration::from_micros(200);
-
     fn say(&self, name: &[u8]) {
         let name = name.first_chunk::<NAME>();
         let words = name.iter().flat_map(|name| name.as_chunks::<8>().0);
@@ -188,13 +191,8 @@ impl Names {
 
     /// The name of a rank's arena, once it has said whether there is one.
     fn hear(&self, rank: usize) -> Option<[u8; NAME]> {
-        let said = loop {
-            match self.marks.seen(rank, 0) {
-                0 if self.in_vain.load(Relaxed) => return None,
-                0 => std::thread::sleep(Self::POLL),
-                said => break said,
-            }
-        };
+        let go_on = || if self.in_vain.load(Relaxed) { Err(()) } else { Ok(()) };
+        let said = self.marks.wait(rank, 0, 1, go_on).ok()?;
         let mut name = [0; NAME];
         for (at, word) in name.as_chunks_mut::<8>().0.iter_mut().enumerate() {
             *word = self.marks.seen(rank, 1 + at).to_le_bytes();

@@ -67,9 +67,9 @@ impl Workspace {
             }
             turn.wait();
             let started = Instant::now();
-            super::probe();
+            let found = super::probe();
             turn.started();
-            let device = Device::open(index, limit);
+            let device = Device::open(&found, index, limit);
             turn.opened();
             (device, started)
         });

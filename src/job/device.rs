@@ -14,10 +14,10 @@ use crate::graph::catalogue::Catalogue;
 use crate::memory::{Budget, Reservation};
 use crate::prepare::{self, Accelerator};
 use std::collections::BTreeMap;
+use std::convert::Infallible;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering::Relaxed};
 use std::sync::{Mutex, OnceLock, PoisonError};
 use std::thread::JoinHandle;
-use std::time::Duration;
 
 /// A GPU in use, and the host memory that its driver took.
 pub struct InUse {
@@ -97,8 +97,6 @@ struct InTurn {
 }
 
 impl InTurn {
-    const POLL: Duration = Duration::from_micros(200);
-
     fn pass(&self) {
         self.marks.iter().for_each(|marks| marks.show(0, 1));
     }
@@ -107,9 +105,7 @@ impl InTurn {
 impl Turn for InTurn {
     fn wait(&self) {
         if let (Some(marks), Some(before)) = (&self.marks, self.rank.checked_sub(1)) {
-            while marks.seen(before, 0) == 0 {
-                std::thread::sleep(Self::POLL);
-            }
+            let Ok(_) = marks.wait(before, 0, 1, || Ok::<_, Infallible>(()));
         }
     }
 
@@ -232,7 +228,7 @@ impl Session {
         if let Some(e) = self.no_device.as_ref().filter(|_| speaks) {
             tracing::warn!("computing on the processor: {e}");
         }
-        self.peers.meet(self.device.as_ref().map(|used| (&used.device, &used.name)));
+        self.peers.meet();
     }
 
     /// What counts the triangles of `graph`, which has `vertices` vertices; those at each vertex too, if `per_vertex`.

@@ -83,10 +83,11 @@ impl Machine {
         }
         let before = host::process_memory();
         let pinned = Uploader::bytes(threads, host_memory) + StopFlag::BYTES;
-        match Device::open(job.run.gpu, job.limits.gpu_memory) {
+        let found = gpu::probe();
+        match Device::open(&found, job.run.gpu, job.limits.gpu_memory) {
             Ok(device) => {
                 let driver = host::process_memory().saturating_sub(before);
-                let gpus = if job.run.gpu.is_some() { 1 } else { gpu::probe().gpus.len().max(1) };
+                let gpus = if job.run.gpu.is_some() { 1 } else { found.gpus.len().max(1) };
                 // On other nodes there may be more.
                 let sharers = if self.nodes() == 1 { self.ranks.div_ceil(gpus) } else { 1 };
                 let (name, memory) = (named(&device), Some(device.limit() / sharers as u64));

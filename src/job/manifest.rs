@@ -36,6 +36,9 @@ pub struct Manifest {
     pub stages: BTreeMap<String, Stage>,
     /// Files of results, relative to the workdir.
     pub outputs: BTreeMap<String, Output>,
+    /// What they were computed with, as the report says.
+    #[serde(default)]
+    pub device: Option<String>,
 }
 
 /// A stage that is done.

@@ -15,16 +15,16 @@ const PARTITION: f64 = 18e6;
 const SORT: f64 = 30e6;
 const DICTIONARY: f64 = 5e6;
 /// Edges a second and GPU. They go there in 8 bytes each.
-const INGEST_ON_GPU: f64 = 40e9 / 8.0;
-const PARTITION_ON_GPU: f64 = 5.4e9 / 2.8;
-const SORT_ON_GPU: f64 = 5.4e9 / 2.4;
+const INGEST_ON_GPU: f64 = 32e9 / 8.0;
+const PARTITION_ON_GPU: f64 = 5.4e9 / 2.0;
+const SORT_ON_GPU: f64 = 5.4e9 / 1.35;
 /// Ids a second and thread.
 const RELABEL: f64 = 200e6;
 /// Wedges a second and thread, and looks into rows that lie anywhere in memory.
 const PROBES: f64 = 1e9;
 const SCATTERED: f64 = 4e6;
 /// Wedges a second and GPU, looks and copies included.
-const PROBES_ON_GPU: f64 = 4.2e11;
+const PROBES_ON_GPU: f64 = 5.2e11;
 /// Edges a second and thread that a generator makes.
 const GENERATED: f64 = 40e6;
 /// Bytes a second and thread of text, and of packed files, of which one thread unpacks each.
@@ -161,11 +161,11 @@ mod tests {
         let edges = 10 << 29;
         let path = [PathBuf::from("s29.u32")];
         let input = Input::expected(&path, None, edges, 1 << 29).unwrap();
-        close("ingest", gpu.ingest(edges, input.bytes(), &input), 1.1);
+        close("ingest", gpu.ingest(edges, input.bytes(), &input), 1.4);
         close("relabel", gpu.relabel(1 << 29), 0.3);
-        close("partition", gpu.partition(edges, input.bytes(), 0, &input), 2.8);
-        close("sort", gpu.sort(edges, 0), 2.4);
-        for (edges, seconds) in [(edges, 3.1), (16 << 26, 0.44), (16 << 22, 0.021)] {
+        close("partition", gpu.partition(edges, input.bytes(), 0, &input), 2.0);
+        close("sort", gpu.sort(edges, 0), 1.35);
+        for (edges, seconds) in [(edges, 2.64), (16 << 26, 0.34), (16 << 22, 0.0146)] {
             close("counting", gpu.counting(Work::guess(edges, &files)), seconds);
         }
     }

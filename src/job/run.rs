@@ -6,7 +6,7 @@ use super::manifest::Manifest;
 use super::ordered::Storing;
 use super::report::{self, Report, Results};
 use super::session::Session;
-use super::{host, log, ranks};
+use super::{device, host, log, ranks};
 use crate::comm::Comm;
 use crate::config::{InputSpec, Job};
 use crate::error::{Error, Result};
@@ -119,7 +119,10 @@ impl Session {
         let prepared_elsewhere = matches!(self.job.input, InputSpec::Prepared(_));
         // One that is kept is looked over, and made whole where it is damaged.
         let done = if prepared_elsewhere || self.job.keep { None } else { self.agreed(|| self.finished())? };
-        if prepared_elsewhere || done.is_some() {
+        if done.is_none() {
+            self.opening = device::open(&self.job, self.threads, &self.budget, &self.comm)?;
+        }
+        if prepared_elsewhere {
             // No input is read meanwhile.
             self.open_gpu()?;
             self.meet_gpus();
@@ -171,6 +174,8 @@ impl Session {
         results: Results,
     ) -> Result<Report> {
         let seconds = started.elapsed().as_secs_f64();
+        let earlier = self.stages.iter().any(|stage| stage.name == "triangle" && stage.resumed);
+        let device = self.manifest.device.clone().filter(|_| earlier);
         let host = report::Host {
             name: host::name(),
             cores: host::cores(),
@@ -187,7 +192,7 @@ impl Session {
             version: env!("CARGO_PKG_VERSION"),
             host,
             ranks: self.comm.ranks(),
-            device: self.device_name().into(),
+            device: device.unwrap_or_else(|| self.device_name().into()),
             limits: report::Limits { host_memory, host_memory_peak, gpu_memory, gpu_memory_peak },
             input: report::Input {
                 path: facts.source.clone(),

@@ -95,7 +95,6 @@ impl Session {
         if files && opens && comm.leads() && manifest.stages.is_empty() {
             super::input::read_ahead(&job.input);
         }
-        let opening = device::open(&job, threads, &budget, &comm)?;
         let claims = Claims::open(&comm);
         // What is done in parallel outside of a pool of its own keeps to these threads, too; only the first call counts.
         let _ = rayon::ThreadPoolBuilder::new().num_threads(threads).build_global();
@@ -105,7 +104,7 @@ impl Session {
             _standing: standing,
             threads,
             peers: Peers::new(comm.clone()),
-            opening,
+            opening: None,
             device: None,
             no_device: None,
             progress,

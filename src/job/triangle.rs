@@ -77,6 +77,7 @@ impl Session {
         };
         let figures = self.last_figures();
         self.manifest.done("triangle", key, figures, &found)?;
+        self.manifest.device = Some(self.device_name().into());
         self.save_manifest()?;
         Ok(found)
     }

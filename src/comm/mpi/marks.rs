@@ -4,6 +4,7 @@
 use super::Ranks;
 use super::segment::Segment;
 use std::sync::atomic::{AtomicU64, Ordering};
+use std::time::Duration;
 
 /// Some numbers of each rank, zero at first, that all ranks of the machine can see at any time.
 pub struct Marks {
@@ -11,6 +12,9 @@ pub struct Marks {
     rank: usize,
     numbers: usize,
 }
+
+/// Between two looks at what another rank shows.
+const NAP: Duration = Duration::from_micros(20);
 
 impl Marks {
     /// `numbers` for each rank; none, for all of them, where ranks share no memory. Collective.
@@ -27,6 +31,27 @@ impl Marks {
     /// What rank `rank` has shown last as its number `which`.
     pub fn seen(&self, rank: usize, which: usize) -> u64 {
         self.of(rank)[which].load(Ordering::Acquire)
+    }
+
+    /// What rank `rank` shows as its number `which`, once that is `least` or more. It asks `go_on` meanwhile, for a rank that is
+    /// gone shows nothing any more.
+    ///
+    /// # Errors
+    /// What `go_on` returned.
+    pub fn wait<E>(
+        &self,
+        rank: usize,
+        which: usize,
+        least: u64,
+        mut go_on: impl FnMut() -> Result<(), E>,
+    ) -> Result<u64, E> {
+        loop {
+            match self.seen(rank, which) {
+                seen if seen >= least => return Ok(seen),
+                _ => go_on()?,
+            }
+            std::thread::sleep(NAP);
+        }
     }
 
     /// Rank `rank`'s number `which`, for all to change.

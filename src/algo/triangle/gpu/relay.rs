@@ -5,13 +5,10 @@
 use crate::comm::Marks;
 use crate::error::Result;
 use crate::gpu::{Beside, Event, Source, Span, Uploader};
-use std::time::Duration;
 
 /// What ranks show each other: how many steps of all fronts they have brought, and have copied from the others.
 const BROUGHT: usize = 0;
 const COPIED: usize = 1;
-/// Between two looks at what the others show.
-const NAP: Duration = Duration::from_micros(20);
 /// Where one rank's part of a step ends and the next one's begins.
 const GRAIN: u64 = 256;
 
@@ -88,11 +85,7 @@ impl<'a> Relay<'a> {
 
     /// Waits until `rank` is as far as this one. For ever, should it be gone: its end is that of the job.
     fn wait(&self, rank: usize, which: usize, go_on: GoOn<'_>) -> Result<()> {
-        while self.marks.seen(rank, which) < self.steps {
-            go_on()?;
-            std::thread::sleep(NAP);
-        }
-        Ok(())
+        self.marks.wait(rank, which, self.steps, go_on).map(drop)
     }
 }
 

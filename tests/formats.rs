@@ -229,6 +229,26 @@ fn several_files_are_read_as_one() {
 }
 
 #[test]
+fn no_part_is_left_out_because_it_cannot_be_read() {
+    use std::os::unix::ffi::OsStrExt;
+    let folder = tempfile::tempdir().unwrap();
+    std::fs::write(folder.path().join("a.txt"), "1 2\n2 3\n").unwrap();
+    std::fs::create_dir(folder.path().join("old.txt")).unwrap();
+    let link = folder.path().join("b.txt");
+    std::os::unix::fs::symlink(folder.path().join("gone"), &link).unwrap();
+    for path in [folder.path().to_owned(), folder.path().join("*.txt")] {
+        let error = error(&path, None);
+        assert_eq!((error.exit_code(), error.to_string().contains("b.txt")), (3, true), "{error}");
+    }
+    std::fs::remove_file(link).unwrap();
+    let odd = folder.path().join(std::ffi::OsStr::from_bytes(b"\xff.txt"));
+    std::fs::write(odd, "1 3\n").unwrap();
+    for path in [folder.path().to_owned(), folder.path().join("*.txt")] {
+        assert_eq!(edges(&path), [[1, 2], [1, 3], [2, 3]]);
+    }
+}
+
+#[test]
 fn identity_follows_the_contents() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("a.u32");
@@ -275,6 +295,10 @@ fn mistakes_are_named_with_their_line() {
         ("a.csv", "a,b\nc,d\n".into(), "a.csv:1: "),
         ("a.csv", "1,,2\n".into(), "a.csv:1: "),
         ("a.csv", "-1,2\n".into(), "a.csv:1: "),
+        // an edge that is not well written is no heading
+        ("a.csv", "\"1\",\"2\"\n2,3\n1,3\n".into(), "a.csv:1: "),
+        ("a.txt", "nan 5\n1 2\n".into(), "a.txt:1: "),
+        ("a.tsv", "from\t7\n1\t2\n".into(), "a.tsv:1: "),
         ("a.txt", "1 2\n//\n".into(), "a.txt:2: "),
         ("a.txt", "%%MatrixMarket matrix coordinate pattern general\n1 1 0\n".into(), "a.txt:1: "),
         ("a.mtx", "1 2\n3 4\n".into(), "a.mtx:1: "),

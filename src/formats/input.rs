@@ -308,12 +308,13 @@ fn expand(path: &Path) -> Result<Vec<PathBuf>> {
     Ok(files)
 }
 
-/// The regular files of a folder whose names are wanted, sorted by name.
+/// All of a folder whose names are wanted but its folders, sorted by name. What can't be read is said when it is opened: a part that is
+/// left out is a wrong answer.
 fn list(folder: &Path, want: impl Fn(&str) -> bool) -> Result<Vec<PathBuf>> {
     let mut files = Vec::new();
     for entry in std::fs::read_dir(folder).map_err(|e| Error::unreadable(folder, &e))? {
         let path = entry.map_err(|e| Error::unreadable(folder, &e))?.path();
-        if path.is_file() && path.file_name().and_then(|name| name.to_str()).is_some_and(&want) {
+        if path.file_name().is_some_and(|name| want(&name.to_string_lossy())) && !path.is_dir() {
             files.push(path);
         }
     }

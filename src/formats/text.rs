@@ -27,6 +27,13 @@ fn grammar() -> Grammar {
     }
 }
 
+/// Whether any field of a line is a number, quoted or not (`nan` is one): it is no heading then, which would be left out.
+fn has_numbers(line: &[u8]) -> bool {
+    let line = String::from_utf8_lossy(line);
+    let fields = line.split(|c: char| c.is_whitespace() || matches!(c, ',' | ';'));
+    fields.map(|field| field.trim_matches(['"', '\''])).any(|field| field.parse::<f64>().is_ok())
+}
+
 /// Finds the first line of edges in `prefix`, the first bytes of the file.
 pub(crate) fn head(prefix: &[u8], path: &Path) -> Result<Head, Fault> {
     let grammar = grammar();
@@ -43,13 +50,19 @@ pub(crate) fn head(prefix: &[u8], path: &Path) -> Result<Head, Fault> {
             b'a'..=b'z' | b'A'..=b'Z' | b'"' | b'_' | b'\'' => {
                 let next = next_line(prefix, at);
                 let table = matches!(ending(path).as_deref(), Some("csv" | "tsv"));
-                let text = prefix[at..next].iter().all(|c| *c >= b' ' || c.is_ascii_whitespace());
+                let line = &prefix[at..next];
+                let text = line.iter().all(|c| *c >= b' ' || c.is_ascii_whitespace()) && !has_numbers(line);
                 let follows = prefix.get(blanks(prefix, next));
                 let edges = follows.is_some_and(|c| c.is_ascii_digit() || matches!(c, b'#' | b'%'));
                 if text && (edges || table && follows.is_none()) {
                     return Ok(Head { body: next, ..whole });
                 }
-                return Err(Fault::new(at, "edges, or one heading above them", excerpt(prefix, at), REMEDY));
+                return Err(Fault::new(
+                    at,
+                    "edges, or one heading without numbers above them",
+                    excerpt(prefix, at),
+                    REMEDY,
+                ));
             }
             _ => break,
         }

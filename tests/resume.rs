@@ -199,6 +199,36 @@ fn more_trials_are_counted() {
     assert_eq!(report["results"]["triangle"]["trials"].as_array().map(Vec::len), Some(3));
 }
 
+#[test]
+fn fewer_trials_are_taken_from_those_that_are_done() {
+    let (place, _) = kept("[run]\ntrials = 3\n");
+    let three = place.read_report();
+    let one = place.report(&["--set", "run.trials=1"]);
+    assert_eq!((answer(&one), resumed(&one).contains(&"triangle")), (answer(&three), true));
+    assert_eq!(one["results"]["triangle"]["trials"][0], three["results"]["triangle"]["trials"][0]);
+    assert_eq!(one["results"]["triangle"]["trials"].as_array().map(Vec::len), Some(1));
+    assert_eq!(one["results"]["triangle"]["seconds"], one["results"]["triangle"]["trials"][0]);
+}
+
+/// Counts at vertices are saved seldom: the trials that were done must not be counted again for that.
+#[test]
+fn trials_that_are_done_are_not_repeated() {
+    if !cfg!(feature = "failpoints") {
+        println!("SKIPPED: built without the feature failpoints");
+        return;
+    }
+    let (place, edges) = kept("[run]\ntrials = 3\n[triangle]\nper_vertex = true\n");
+    let units = number(&place.read_report(), "results.triangle.units");
+    fs::remove_dir_all(place.workdir()).expect("removed");
+    place.run_failing(&format!("unit.done={}:kill", 2 * units + 1), &[]).expect(137);
+    // Two trials have all units of the third to count, and no more.
+    place.run_failing(&format!("unit.done={}:kill", units + 1), &[]).expect(0);
+    let report = place.read_report();
+    assert_eq!(triangles(&report), oracle(700, &edges).0);
+    assert_eq!(report["results"]["triangle"]["trials"].as_array().map(Vec::len), Some(3));
+    assert_eq!(place.npy::<u64>("triangles"), oracle(700, &edges).1);
+}
+
 /// Every file below a folder, but those that tell rather than hold.
 fn files(folder: &Path) -> Vec<PathBuf> {
     let mut found = Vec::new();

@@ -39,6 +39,18 @@ pub struct Manifest {
     /// What they were computed with, as the report says.
     #[serde(default)]
     pub device: Option<String>,
+    /// Trials that are done of a stage that has more to come, where nothing else tells of them.
+    #[serde(default)]
+    pub trials: Option<Trials>,
+}
+
+/// Trials of a stage.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+pub struct Trials {
+    /// As that of the stage.
+    key: String,
+    /// What each found, and its seconds.
+    found: Vec<(serde_json::Value, f64)>,
 }
 
 /// A stage that is done.
@@ -152,6 +164,27 @@ impl Manifest {
     /// What stage `name` found when it was done last, whatever its key.
     pub fn last<T: DeserializeOwned>(&self, name: &str) -> Option<T> {
         serde_json::from_value(self.stages.get(name)?.found.clone()).ok()
+    }
+
+    /// What trial `number` of a stage of this key found, and its seconds, if it is done.
+    pub fn trial<T: DeserializeOwned>(&self, key: u64, number: u32) -> Option<(T, f64)> {
+        let trials = self.trials.as_ref().filter(|trials| trials.key == hex(key))?;
+        let (found, seconds) = trials.found.get(number as usize)?;
+        Some((serde_json::from_value(found.clone()).ok()?, *seconds))
+    }
+
+    /// Records that trial `number` of a stage is done, and those before it.
+    ///
+    /// # Errors
+    /// As [`Self::done`].
+    pub fn trial_done<T: Serialize>(&mut self, key: u64, number: u32, found: &T, seconds: f64) -> Result<()> {
+        let found = serde_json::to_value(found).map_err(|e| Error::Usage(format!("internal: trial {number}: {e}")))?;
+        let trials = self.trials.take().filter(|trials| trials.key == hex(key));
+        let mut trials = trials.unwrap_or_else(|| Trials { key: hex(key), found: Vec::new() });
+        trials.found.truncate(number as usize);
+        trials.found.push((found, seconds));
+        self.trials = Some(trials);
+        Ok(())
     }
 
     /// Records that stage `name` is done.

@@ -4,7 +4,7 @@ use super::graph::{Facts, Graph};
 use super::journal::{Journal, Record, distinct};
 use super::manifest::key;
 use super::progress::Unit;
-use super::report::Triangle;
+use super::report::{self, Triangle};
 use super::session::{Moved, Session};
 use super::together::Together;
 use super::{corners, outputs, signals};
@@ -37,6 +37,13 @@ impl Session {
         let mut seconds = Vec::new();
         let mut first: Option<Sum> = None;
         for trial in 0..trials {
+            // Of counts at vertices those of the last trial are needed. Journals tell of all trials without them.
+            let more = table.per_vertex && trial + 1 < trials;
+            if let Some((sum, time)) = self.manifest.trial(key, trial).filter(|_| more) {
+                first.get_or_insert(sum);
+                seconds.push(time);
+                continue;
+            }
             let (sum, time) = self.stage("triangle", units, Unit::Units, |s, progress| {
                 let trial = Trial { session: s, graph, key, trial };
                 let read = if s.comm.leads() { graph.catalogue.bytes() } else { 0 };
@@ -53,6 +60,10 @@ impl Session {
                 return Err(Error::Validation(format!("trial {trial} counted {sum:?}, the first {first:?}")));
             }
             seconds.push(time);
+            if more {
+                self.manifest.trial_done(key, trial, &sum, time)?;
+                self.save_manifest()?;
+            }
         }
         // A block that could not be made durable may have been read back as something else than was written. Waiting for
         // the disk is for those who keep the graph: the others throw it away now.
@@ -68,7 +79,7 @@ impl Session {
         let wedges = graph.stored.summary.wedges;
         let found = Triangle {
             triangles: sum.triangles,
-            seconds: median(&seconds),
+            seconds: report::median(&seconds),
             trials: seconds,
             units,
             probes: sum.probes,
@@ -77,23 +88,25 @@ impl Session {
         };
         let figures = self.last_figures();
         self.manifest.done("triangle", key, figures, &found)?;
+        self.manifest.trials = None;
         self.manifest.device = Some(self.device_name().into());
         self.save_manifest()?;
         Ok(found)
     }
 
-    /// The count of an earlier run, if it had as many trials and its files of results are there, in this job's format.
+    /// The count of an earlier run, if it had trials enough and its files of results are there, in this job's format.
     ///
     /// # Errors
     /// As [`triangle_key`].
     pub(super) fn counted(&self, facts: &Facts, table: &config::Triangle) -> Result<Option<Triangle>> {
         let key = triangle_key(facts.content, table)?;
-        let found = self.manifest.found::<Triangle>("triangle", key);
+        let trials = self.job.run.trials as usize;
+        let found = self.manifest.found::<Triangle>("triangle", key).filter(|found| found.trials.len() >= trials);
         let files = if table.per_vertex { outputs::names(self.job.output.format, facts.sparse) } else { Vec::new() };
         let is_whole = |name: &String| {
             self.manifest.outputs.get(name).is_some_and(|output| output.is_of(&self.job.workdir.join(name)))
         };
-        Ok(found.filter(|found| found.trials.len() == self.job.run.trials as usize && files.iter().all(is_whole)))
+        Ok(found.filter(|_| files.iter().all(is_whole)).map(|found| found.first(trials)))
     }
 
     /// Removes journals or checkpoints of a count that is done, which nobody reads and nobody would repair.
@@ -239,14 +252,4 @@ pub(super) fn units_folder(session: &Session) -> Result<std::path::PathBuf> {
     let folder = session.job.workdir.join("units");
     std::fs::create_dir_all(&folder).map_err(|e| Error::io("create the folder", &folder, e))?;
     Ok(folder)
-}
-
-/// The median; the mean of the middle two where their number is even.
-fn median(seconds: &[f64]) -> f64 {
-    let mut sorted = seconds.to_vec();
-    sorted.sort_unstable_by(f64::total_cmp);
-    match sorted.len() {
-        0 => 0.0,
-        n => (sorted[(n - 1) / 2] + sorted[n / 2]) / 2.0,
-    }
 }

@@ -2,17 +2,13 @@
 
 use super::lock::Lock;
 use super::manifest::Manifest;
+use super::workdir::{self, INTERMEDIATES, RESULTS, size_of_tree};
 use crate::config::size;
 use crate::error::{Error, Result};
 use crate::store::replace::remove_leftovers;
 use rayon::prelude::*;
 use std::io::ErrorKind;
 use std::path::Path;
-
-/// Folders and files of a workdir that a job makes again if it needs them.
-const INTERMEDIATES: [&str; 1] = ["graph"];
-/// All else that a job writes, but for its lock.
-const RESULTS: [&str; 7] = ["units", "out", "report.json", "report.html", "manifest.json", "run.log", "status.json"];
 
 /// `gpugraph clean`: removes the prepared graph, and counted units where the job needs them no more; with `all`
 /// everything that a job wrote. Returns what was removed, in words.
@@ -52,28 +48,12 @@ pub fn command(workdir: &Path, all: bool) -> Result<String> {
 /// Refuses a folder that no job ever worked in, however it looks.
 fn require_workdir(workdir: &Path) -> Result<()> {
     std::fs::read_dir(workdir).map_err(|e| Error::io("open the workdir", workdir, e))?;
-    let begins = |name: &str, start: &[u8]| std::fs::read(workdir.join(name)).is_ok_and(|text| text.starts_with(start));
-    let has_lock = || {
-        // The heartbeat: twenty digits and a newline.
-        let text = std::fs::read(workdir.join("lock")).unwrap_or_default();
-        text.len() == 21 && text.ends_with(b"\n") && text[..20].iter().all(u8::is_ascii_digit)
-    };
-    if begins("manifest.json", b"{\n\"manifest\":") || has_lock() {
+    if workdir::is_of_a_job(workdir) {
         return Ok(());
     }
     let what =
         "not the workdir of a gpugraph job (neither its manifest.json nor its lock is there); nothing was removed";
     Err(Error::Usage(format!("{}: {what}", workdir.display())))
-}
-
-/// Bytes of a file, or of all files below a folder. Links count as themselves.
-pub(super) fn size_of_tree(path: &Path) -> u64 {
-    let Ok(meta) = path.symlink_metadata() else { return 0 };
-    if !meta.is_dir() {
-        return meta.len();
-    }
-    let entries = std::fs::read_dir(path).into_iter().flatten().flatten();
-    entries.map(|entry| size_of_tree(&entry.path())).sum()
 }
 
 /// Removes the prepared graph.

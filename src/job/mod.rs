@@ -42,3 +42,4 @@ pub mod status;
 mod together;
 pub mod triangle;
 pub mod verify;
+mod workdir;

@@ -2,11 +2,13 @@
 
 use super::graph::{Facts, Graph, Stored};
 use super::lock::{Liveness, Lock};
+use super::machine::Machine;
 use super::manifest::Manifest;
 use super::ordered::Storing;
+use super::plan::Plan;
 use super::report::{self, Report, Results};
 use super::session::Session;
-use super::{device, host, log, ranks};
+use super::{device, host, log, ranks, workdir};
 use crate::comm::Comm;
 use crate::config::{InputSpec, Job};
 use crate::error::{Error, Result};
@@ -22,37 +24,45 @@ use std::time::Instant;
 pub fn run(job: Job, fresh: bool, comm: &Comm) -> Result<Report> {
     let started = Instant::now();
     ranks::check_alike(&job, comm)?;
-    let workdir = job.workdir.clone();
+    let folder = job.workdir.clone();
     let mut lock = None;
     let manifest = ranks::agreed(comm, || {
-        lock = Some(Lock::acquire(&workdir)?);
+        workdir::check(&job)?;
+        lock = Some(Lock::acquire(&folder)?);
         begin(&job, fresh)
     })?;
-    ranks::check_shared(&workdir, comm)?;
+    ranks::check_shared(&folder, comm)?;
     if !comm.leads() {
-        log::attach(&workdir);
+        log::attach(&folder);
     }
 
-    let mut session = match Session::new(job, manifest.clone(), comm.clone()) {
+    let mut session = match Session::new(job.clone(), manifest.clone(), comm.clone()) {
         Ok(session) => session,
         Err(e) => {
+            // That the process fits is not enough.
+            let nodes = comm.nodes();
+            let plan = Machine::here(&job, comm.ranks(), nodes).and_then(|machine| Plan::of(&job, &machine));
+            let e = match plan {
+                Ok(plan) => plan.name_limit(e),
+                Err(_) => e,
+            };
             if comm.leads() {
                 let mut manifest = manifest;
                 manifest.stopped = Some(e.to_string());
-                manifest.save(&workdir)?;
+                manifest.save(&folder)?;
             }
             return Err(e);
         }
     };
     if comm.leads() {
-        session.progress.set_workdir(&workdir);
+        session.progress.set_workdir(&folder);
     }
     let result = session.execute(started);
     let manifest = &mut session.manifest;
     manifest.unfinished = 0.0;
     manifest.seconds += started.elapsed().as_secs_f64();
     manifest.stopped = result.as_ref().err().map(ToString::to_string);
-    let saved = if comm.leads() { manifest.save(&workdir) } else { Ok(()) };
+    let saved = if comm.leads() { manifest.save(&folder) } else { Ok(()) };
     let report = result?;
     saved?;
     if comm.ranks() > 1 {
@@ -73,6 +83,10 @@ fn begin(job: &Job, fresh: bool) -> Result<Manifest> {
         remove_leftovers(&workdir.join(folder))?;
     }
     let mut manifest = load(workdir)?;
+    if !manifest.outputs.is_empty() && manifest.job != job.name {
+        let (other, workdir) = (&manifest.job, workdir.display());
+        tracing::warn!("{workdir} has the results of job {other}: what is not this job's as well is replaced");
+    }
     manifest.job = job.name.clone();
     manifest.input = Some(absolute(&job.input));
     manifest.seconds += std::mem::take(&mut manifest.unfinished);

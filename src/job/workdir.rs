@@ -1,0 +1,102 @@
+//! Whose folder a workdir is: a job removes and replaces what lies there by the names it uses itself, so it takes no folder where
+//! others use them.
+
+use crate::config::{InputSpec, Job};
+use crate::error::{Error, Result};
+use std::path::{Path, PathBuf};
+
+/// Folders and files of a workdir that a job makes again if it needs them.
+pub(super) const INTERMEDIATES: [&str; 1] = ["graph"];
+/// All else that a job writes, but for its lock.
+pub(super) const RESULTS: [&str; 7] =
+    ["units", "out", "report.json", "report.html", "manifest.json", LOG, "status.json"];
+const LOG: &str = "run.log";
+
+/// Whether a job ever worked there.
+pub(super) fn is_of_a_job(workdir: &Path) -> bool {
+    let begins = |name: &str, start: &[u8]| std::fs::read(workdir.join(name)).is_ok_and(|text| text.starts_with(start));
+    let has_lock = || {
+        // The heartbeat: twenty digits and a newline.
+        let text = std::fs::read(workdir.join("lock")).unwrap_or_default();
+        text.len() == 21 && text.ends_with(b"\n") && text[..20].iter().all(u8::is_ascii_digit)
+    };
+    begins("manifest.json", b"{\n\"manifest\":") || has_lock()
+}
+
+/// Bytes of what jobs wrote there.
+pub(super) fn bytes(workdir: &Path) -> u64 {
+    INTERMEDIATES.iter().chain(&RESULTS).map(|name| size_of_tree(&workdir.join(name))).sum()
+}
+
+/// Bytes of a file, or of all files below a folder. Links count as themselves.
+pub(super) fn size_of_tree(path: &Path) -> u64 {
+    let Ok(meta) = path.symlink_metadata() else { return 0 };
+    if !meta.is_dir() {
+        return meta.len();
+    }
+    let entries = std::fs::read_dir(path).into_iter().flatten().flatten();
+    entries.map(|entry| size_of_tree(&entry.path())).sum()
+}
+
+/// Refuses a workdir that holds what others wrote by names that this job would use, or the job's own input where the job would take it
+/// for its own files, or its own files for the input.
+///
+/// # Errors
+/// [`Error::Usage`].
+pub(super) fn check(job: &Job) -> Result<()> {
+    let workdir = &job.workdir;
+    let refuse = |what: String| Err(Error::Usage(format!("[job] workdir {}: {what}", workdir.display())));
+    if !is_of_a_job(workdir) {
+        // A log is all that a job leaves where the disk was full before anything else was written; others' is gone on with.
+        let taken = |name: &&&str| **name != LOG && workdir.join(name).symlink_metadata().is_ok();
+        if let Some(name) = INTERMEDIATES.iter().chain(&RESULTS).find(taken) {
+            return refuse(format!(
+                "{name} is there already, which no job wrote (there is neither a manifest.json nor a lock of one), and a job would \
+                 replace it; name another folder"
+            ));
+        }
+    }
+    let InputSpec::Files { paths, .. } = &job.input else { return Ok(()) };
+    let Ok(workdir) = workdir.canonicalize() else { return Ok(()) };
+    for path in paths {
+        let folder = folder_of(path);
+        if folder.as_ref() == Some(&workdir) && !path.is_file() {
+            return refuse(format!("it is the folder that the input {} is read from; name another", path.display()));
+        }
+        let inside = |name: &&str| folder.as_ref().is_some_and(|folder| folder.starts_with(workdir.join(name)));
+        if let Some(name) = INTERMEDIATES.iter().chain(&RESULTS).find(|name| inside(name)) {
+            return refuse(format!("the input {} lies in its {name}, which a job removes", path.display()));
+        }
+    }
+    Ok(())
+}
+
+/// The folder whose files a path of the input names.
+fn folder_of(path: &Path) -> Option<PathBuf> {
+    let folder = match path.parent() {
+        _ if path.is_dir() => path,
+        Some(folder) if !folder.as_os_str().is_empty() => folder,
+        _ => Path::new("."),
+    };
+    folder.canonicalize().ok()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_folder_is_a_jobs_by_its_manifest_or_its_lock() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let write = |name: &str, text: &str| std::fs::write(folder.path().join(name), text).expect("written");
+        assert!(!is_of_a_job(folder.path()));
+        write("manifest.json", "{}");
+        write("lock", "mine");
+        assert!(!is_of_a_job(folder.path()));
+        write("lock", "00000000000000000017\n");
+        assert!(is_of_a_job(folder.path()));
+        write("lock", "mine");
+        write("manifest.json", "{\n\"manifest\": {}}");
+        assert!(is_of_a_job(folder.path()));
+    }
+}

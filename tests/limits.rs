@@ -91,6 +91,17 @@ fn below_the_smallest_limit_it_says_which_would_do_and_that_one_does() {
 }
 
 #[test]
+fn a_limit_that_does_not_hold_the_process_names_what_the_job_takes() {
+    let place = Place::on_disk();
+    place.job_on(&place.u32("edges.u32", &random_edges(20_000, 300_000, 6)), "[triangle]\n");
+    let refused = |limit: &str| {
+        let ran = place.run(&["--set", &format!("limits.host_memory={limit}"), "--set", "limits.threads=2"]).expect(7);
+        named(ran.error()).to_owned()
+    };
+    assert_eq!(refused("1MiB"), refused("27MiB"));
+}
+
+#[test]
 fn threads_change_nothing() {
     let place = Place::on_disk();
     place.job("uniform = { scale = 14, edge_factor = 30, seed = 3 }", "[triangle]\nper_vertex = true\n");

@@ -112,3 +112,23 @@ fn nearest<'k>(word: &str, known: &[&'k str]) -> Option<&'k str> {
     let (distance, near) = known.iter().map(|near| (strsim::damerau_levenshtein(&word, near), *near)).min()?;
     (distance <= 1.max(length.min(near.len()) / 3)).then_some(near)
 }
+
+#[cfg(test)]
+mod tests {
+    use super::TABLES;
+
+    /// It is what users read: "Every key is here".
+    #[test]
+    fn the_job_file_that_ships_names_every_key() {
+        let shipped = include_str!("../../configs/triangle.toml");
+        let later = ["ssca2", "grid", "list"];
+        for table in TABLES.iter().filter(|table| table.not_built.is_none()) {
+            let text = shipped.split(&format!("\n[{}]", table.name)).nth(1).unwrap_or_default();
+            let text = text.split("\n[").next().unwrap_or_default();
+            for key in table.keys.iter().filter(|key| !later.contains(key)) {
+                let set = |line: &str| line.trim_start_matches("# ").split('=').next().map(str::trim) == Some(key);
+                assert!(text.lines().any(set), "{}.{key}", table.name);
+            }
+        }
+    }
+}

@@ -80,7 +80,7 @@ impl Session {
         let Sizes { chunk, in_flight, .. } = sizes;
         let mut memory = self.budget.zeroed(pooled.own, "edges between partition and sort")?;
         let map = self.map_on_gpus(&mut ordered, &bins, facts)?;
-        let partition = Partition::new(&bins, &wanted_bins, &mut memory, chunk, &self.spill(), shelf.as_ref())?;
+        let partition = Partition::new(&bins, &wanted_bins, &mut memory, chunk, &self.spill()?, shelf.as_ref())?;
         partition.expect(pooled.adopted);
         // Chunks of the input that are done make room for bins.
         let done = |slab| partition.adopt(slab).into_iter().for_each(|slab| kept.release(slab));
@@ -213,8 +213,12 @@ impl Session {
     }
 
     /// Where bins that find no room go: a file of this rank alone.
-    fn spill(&self) -> PathBuf {
-        let name = format!("spill.{}.{}", std::process::id(), self.comm.rank());
-        self.job.scratch.clone().unwrap_or_else(|| self.graph_folder()).join(name)
+    ///
+    /// # Errors
+    /// [`Error::Io`] where its folder is not there and can't be made.
+    fn spill(&self) -> Result<PathBuf> {
+        let folder = self.job.scratch.clone().unwrap_or_else(|| self.graph_folder());
+        std::fs::create_dir_all(&folder).map_err(|e| Error::io("create the folder for spilled edges", &folder, e))?;
+        Ok(folder.join(format!("spill.{}.{}", std::process::id(), self.comm.rank())))
     }
 }

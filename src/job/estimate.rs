@@ -42,6 +42,8 @@ pub(super) struct Sized {
     /// Edges that a rank has room for in bins, of those that are kept.
     pub(super) share: u64,
     pub(super) ids: u64,
+    /// Of results per vertex.
+    pub(super) rows: u64,
     pub(super) connected: u64,
     pub(super) runs: u64,
     pub(super) sparse: bool,
@@ -112,7 +114,7 @@ impl Sized {
         let ids = if s.sparse { Dictionary::body_bytes(s.ids) + 2 * PAGE } else { 0 };
         let order = order::body_bytes(s.ids, s.runs) + 2 * PAGE + ids + SMALL_FILES;
         let degrees = 4 * s.connected + PAGE;
-        let results = results_bytes(job, s.ids, s.connected, s.sparse);
+        let results = results_bytes(job, s.rows, s.connected, s.sparse);
         let bytes = input.bytes();
         // Each rank spills to a file of its own. Together they have room for an eighth more than there is, and those with
         // fewer edges than the one with most spill a smaller part of them, too.
@@ -136,7 +138,9 @@ impl Sized {
         };
         if s.sparse {
             // Sorted runs of all ends, then the ids.
-            stage("dictionary", u64::MAX, 16 * s.edges + ids + SMALL_FILES, 0, crew.dictionary(s.edges));
+            let free = machine.host_memory.saturating_sub(own + reading);
+            let dictionary = own + reading + Dictionary::build_bytes(2 * s.edges, threads, free);
+            stage("dictionary", dictionary, 16 * s.edges + ids + SMALL_FILES, 0, crew.dictionary(s.edges));
         }
         stage("ingest", ingest + kept, ids + SMALL_FILES, shared(s.ids), crew.ingest(s.edges, bytes, input));
         stage("relabel", relabel + kept, order, shared(s.ids), crew.relabel(s.ids));

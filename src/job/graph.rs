@@ -101,11 +101,12 @@ impl Session {
             source: input.name(),
         };
         let degrees = found.degrees;
-        let order = self.stage("relabel", facts.ids, Unit::Units, |s, _| {
+        let order = self.stage("relabel", facts.ids, Unit::Units, |s, progress| {
             let mut order = relabel(degrees, s.threads, &s.budget, &s.comm)?;
             if !s.maps_on_gpus() {
                 order.complete(&s.comm);
             }
+            progress.advance(facts.ids);
             facts.connected = order.runs.vertices();
             facts.runs = order.runs.iter().count() as u64;
             let written = order::body_bytes(facts.ids, facts.runs);

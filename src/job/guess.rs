@@ -27,6 +27,8 @@ pub struct Guess {
     pub ids: u64,
     /// The same, at least.
     pub ids_at_least: u64,
+    /// Rows of results per vertex, at most: a header may name more vertices than have edges.
+    pub rows: u64,
     /// Whether ids are likely sparse, so that a dictionary is made.
     pub sparse: bool,
 }
@@ -50,20 +52,22 @@ pub fn guess(input: &Input, spec: &InputSpec) -> Result<Guess> {
         InputSpec::Kronecker(r) | InputSpec::Uniform(r) => {
             let all = 1u64 << r.scale;
             // With a few edges a vertex the largest id is close to the last.
-            Ids { at_most: all, at_least: if r.edge_factor >= 1.0 { all / 2 } else { 0 } }
+            Ids { at_most: all, at_least: if r.edge_factor >= 1.0 { all / 2 } else { 0 }, declared: 0 }
         }
         _ => ids(input, packed, about)?,
     };
     let sparse = ingest::sparse(found.at_least.max(1) - 1, edges, input.wide());
     let dense = edges.saturating_mul(8).max(1 << 20).min(u64::from(u32::MAX));
     let ends = edges.saturating_mul(2).min(u64::from(u32::MAX));
+    let ids = if sparse { ends } else { found.at_most.min(dense.max(ends)) };
     Ok(Guess {
         edges,
         edges_about: about,
         // Such files name each edge from both ends.
         distinct: if metis { edges / 2 + 1 } else { edges },
-        ids: if sparse { ends } else { found.at_most.min(dense.max(ends)) },
+        ids,
         ids_at_least: if sparse { 0 } else { found.at_least.min(dense) },
+        rows: if sparse { ids } else { ids.max(found.declared) },
         sparse,
     })
 }
@@ -72,7 +76,7 @@ pub fn guess(input: &Input, spec: &InputSpec) -> Result<Guess> {
 pub fn expected(input: &Input, Expect { edges, ids }: Expect) -> Guess {
     let sparse = ingest::sparse(ids - 1, edges, input.wide());
     let (ids, ids_at_least) = if sparse { (edges.saturating_mul(2).min(u64::from(u32::MAX)), 0) } else { (ids, ids) };
-    Guess { edges, edges_about: edges, distinct: edges, ids, ids_at_least, sparse }
+    Guess { edges, edges_about: edges, distinct: edges, ids, ids_at_least, rows: ids, sparse }
 }
 
 fn is_binary(part: &Part) -> bool {
@@ -84,14 +88,16 @@ fn is_binary(part: &Part) -> bool {
 struct Ids {
     at_most: u64,
     at_least: u64,
+    /// Vertices that a header names, as far as it was seen.
+    declared: u64,
 }
 
 fn ids(input: &Input, packed: bool, edges: u64) -> Result<Ids> {
-    let seen = if packed || edges <= ENOUGH {
+    let (seen, declared) = if packed || edges <= ENOUGH {
         start(input)?
     } else {
         let largest = input.parts().iter().map(sampled).collect::<Result<Vec<_>>>()?;
-        largest.into_iter().max().unwrap_or(0)
+        (largest.into_iter().max().unwrap_or(0), 0)
     };
     // All of a small plain file was seen; otherwise something larger may lie between what was.
     let at_most = match (packed, edges <= ENOUGH / 2) {
@@ -99,7 +105,7 @@ fn ids(input: &Input, packed: bool, edges: u64) -> Result<Ids> {
         (false, false) => seen.saturating_add(seen / 8),
         (true, _) => seen.saturating_mul(2),
     };
-    Ok(Ids { at_most, at_least: seen })
+    Ok(Ids { at_most, at_least: seen, declared })
 }
 
 /// Largest id + 1 among edges at many places of a plain file.
@@ -152,8 +158,8 @@ fn text(window: &[u8], inside: bool) -> u64 {
         .unwrap_or(0)
 }
 
-/// Largest id + 1 among the first edges, by reading them as the job will.
-fn start(input: &Input) -> Result<u64> {
+/// Largest id + 1 among the first edges, by reading them as the job will, and the vertices that a header names if that was all.
+fn start(input: &Input) -> Result<(u64, u64)> {
     struct Largest<'a>(u64, u64, &'a AtomicBool);
     impl Visitor for Largest<'_> {
         fn visit(&mut self, edges: Edges<'_>) -> Result<()> {
@@ -182,8 +188,8 @@ fn start(input: &Input) -> Result<u64> {
     let scan = input.scan(&mut visitors, &Signals);
     let seen = visitors[0].0;
     match scan {
-        Ok(scan) => Ok(seen.max(scan.declared_vertices.unwrap_or(0))),
-        Err(Error::Stopped(_)) if enough.load(Ordering::Relaxed) => Ok(seen),
+        Ok(scan) => Ok((seen, scan.declared_vertices.unwrap_or(0))),
+        Err(Error::Stopped(_)) if enough.load(Ordering::Relaxed) => Ok((seen, 0)),
         Err(e) => Err(e),
     }
 }

@@ -14,7 +14,7 @@ use super::needs::{
     Counted, PAGE, counts_exchanged, looking_up, needs, results_bytes, share_of, store_bytes, units_bytes,
 };
 use super::rates::Work;
-use super::{clean, host};
+use super::{host, workdir};
 use crate::algo::triangle::driver;
 use crate::config::{InputSpec, Job, size};
 use crate::error::Result;
@@ -157,7 +157,7 @@ impl Plan {
     }
 
     fn bounds(job: &Job, machine: &Machine, input: &Input, guess: Guess, basis: Basis) -> Result<Plan> {
-        let Guess { edges, edges_about, distinct, ids, ids_at_least, sparse } = guess;
+        let Guess { edges, edges_about, distinct, ids, ids_at_least, rows, sparse } = guess;
         let threads = machine.threads;
         let connected = ids.min(2 * edges);
         let reading = input.scratch_bytes(threads);
@@ -176,6 +176,7 @@ impl Plan {
             kept: edges,
             share,
             ids,
+            rows,
             connected,
             // r different degrees need r²/4 edges.
             runs: 2 * edges.isqrt() + 1,
@@ -221,6 +222,7 @@ impl Plan {
             kept: facts.edges - facts.loops,
             share: needs.edges,
             ids: facts.ids,
+            rows: facts.rows(),
             connected: facts.connected,
             runs: facts.runs,
             sparse: facts.sparse,
@@ -253,7 +255,7 @@ impl Plan {
         let exchange = counts_exchanged(job, machine.ranks, vertices);
         let work = Work::of(&runs, graph.stored.edges);
         let seconds = f64::from(job.run.trials) * crew.counting(work) + crew.exchange(exchange);
-        let results = results_bytes(job, graph.facts.vertices, vertices, graph.facts.sparse);
+        let results = results_bytes(job, graph.facts.rows(), vertices, graph.facts.sparse);
         let disk = results + units_bytes(job, driver::units(blocks)) + SMALL_FILES;
         let gpu_memory = machine.gpu_memory();
         let stage = Stage { name: "triangle", done: false, host_memory, gpu_memory, disk, exchange, seconds };
@@ -296,7 +298,7 @@ impl Plan {
             gpu_memory_limit: machine.gpu.as_ref().and_then(|gpu| gpu.memory),
             gpu_memory: 0,
             disk: 0,
-            disk_free: free + clean::size_of_tree(&job.workdir),
+            disk_free: free + workdir::bytes(&job.workdir),
             scratch: 0,
             scratch_free: job.scratch.as_ref().filter(|path| path.exists()).and_then(|path| host::free_disk(path).ok()),
             scratch_path: job.scratch.clone(),

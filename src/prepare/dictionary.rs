@@ -57,6 +57,11 @@ impl Dictionary {
         (threads * MIN_GATHER * 8) as u64
     }
 
+    /// Most bytes that building one from `ends` ids, repeats included, takes beside reading the input, where `free` bytes are left.
+    pub fn build_bytes(ends: u64, threads: usize, free: u64) -> u64 {
+        (free / 2).min(threads as u64 * MAX_GATHER * 8).min(ends.saturating_mul(8)).max(Self::least_bytes(threads))
+    }
+
     /// Reads the input once and writes its distinct ids to `path`.
     ///
     /// # Errors

@@ -2,6 +2,7 @@
 
 use gpugraph::job::manifest::{Manifest, Output};
 use serde_json::Value;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Output as Ran, Stdio};
@@ -462,6 +463,71 @@ fn a_prepared_graph_is_planned_seen_and_verified() {
     assert_eq!(job.json(&["status", "second", "--json"])["stages"].as_array().unwrap().len(), 1);
     flip(&job.workdir().join("graph/lower.000000.block"), 200);
     job.fails(4, &["verify", "second.toml"]);
+}
+
+/// Triangles at each vertex of `edges`, by looking at every three of them.
+fn triangles_at(edges: &[[u64; 2]]) -> BTreeMap<u64, u64> {
+    let joined: BTreeSet<[u64; 2]> = edges.iter().flat_map(|&[u, v]| [[u, v], [v, u]]).collect();
+    let ids: BTreeSet<u64> = edges.iter().flatten().copied().collect();
+    let closed = |u, v, w| joined.contains(&[u, v]) && joined.contains(&[v, w]) && joined.contains(&[w, u]);
+    let at = |u| ids.iter().flat_map(|v| ids.range(v + 1..).filter(|w| closed(u, *v, **w))).count() as u64;
+    ids.iter().map(|&u| (u, at(u))).collect()
+}
+
+#[test]
+fn verify_knows_the_vertices_of_a_prepared_graph() {
+    let karate = include_str!("data/karate.txt").lines().filter(|line| !line.starts_with('#'));
+    let edges: Vec<[u64; 2]> = karate
+        .map(|line| {
+            let mut ids = line.split_whitespace().map(|id| id.parse().unwrap());
+            [ids.next().unwrap(), ids.next().unwrap()]
+        })
+        .collect();
+    // Dense ids, with some of no edge, and sparse ones of 64 bits.
+    for spread in [|id: u64| 2 * id + 3, |id: u64| (id + 1) << 50] {
+        let edges: Vec<[u64; 2]> = edges.iter().map(|edge| edge.map(spread)).collect();
+        let job = Job::new("[job]\nkeep = true\n[input]\npath = \"a.txt\"\n");
+        let text: String = edges.iter().map(|[u, v]| format!("{u} {v}\n")).collect();
+        fs::write(job.folder.path().join("a.txt"), text).unwrap();
+        job.does(&["run", "job.toml", "--quiet"]);
+        let second =
+            "[job]\nworkdir = \"second\"\n[input]\nprepared = \"gpugraph.work/job\"\n[triangle]\nper_vertex = true\n";
+        fs::write(job.folder.path().join("second.toml"), second).unwrap();
+        job.does(&["run", "second.toml", "--quiet"]);
+        let told = job.does(&["verify", "second"]);
+        assert!(told.contains("edges of the blocks") && told.contains("those of every vertex too"), "{told}");
+
+        // Two counts that change places leave the sum as it was: only a recount of every vertex tells.
+        let path = job.folder.path().join("second/out/triangles.npy");
+        let mut column = fs::read(&path).unwrap();
+        let at = triangles_at(&edges);
+        let row = |id: u64| match id < 1 << 32 {
+            true => id as usize,
+            false => at.keys().position(|&other| other == id).unwrap(),
+        };
+        // The header of numpy's arrays, a multiple of 64, is one of 128 for arrays as short as this.
+        let head = 128;
+        let place = |id| head + 8 * row(id)..head + 8 * row(id) + 8;
+        for (&id, &count) in &at {
+            assert_eq!(column[place(id)], count.to_le_bytes(), "vertex {id}");
+        }
+        let (first, last) = (spread(0), spread(33));
+        let (mine, theirs) = (column[place(first)].to_vec(), column[place(last)].to_vec());
+        column[place(first)].copy_from_slice(&theirs);
+        column[place(last)].copy_from_slice(&mine);
+        fs::write(&path, &column).unwrap();
+        let mut manifest = Manifest::load(&job.folder.path().join("second")).unwrap().unwrap();
+        manifest.outputs.insert("out/triangles.npy".into(), Output::of(&column));
+        manifest.save(&job.folder.path().join("second")).unwrap();
+        let said = job.fails(8, &["verify", "second", "--json"]);
+        let right = |id: u64, other: u64| {
+            format!(
+                "vertex {id} has {} triangles by a recount of the blocks, out/triangles.npy has {}",
+                at[&id], at[&other]
+            )
+        };
+        assert!(said.contains(&right(first, last)) || said.contains(&right(last, first)), "{said}");
+    }
 }
 
 #[test]

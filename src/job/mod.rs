@@ -6,6 +6,7 @@
 mod bars;
 mod build;
 pub mod clean;
+mod columns;
 mod corners;
 pub mod device;
 pub mod estimate;

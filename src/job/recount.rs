@@ -166,7 +166,7 @@ fn exact_agrees(found: &Counted, counts: &Counts<'_>, source: &Source<'_>, what:
     })?;
     let blocks = if let Source::Blocks(graph) = source { Some(*graph) } else { None };
     let mut of_vertices = "";
-    for name in manifest.outputs.keys().filter(|name| name.starts_with("out/triangles.npy")) {
+    for name in manifest.outputs.keys().filter(|name| name.starts_with("out/triangles.")) {
         let rows = Rows::open(workdir, manifest, blocks)?;
         let column = column(&workdir.join(name))?;
         for &(vertex, triangles) in &found.corners {

@@ -251,13 +251,24 @@ fn status_of_nothing_of_a_finished_job_and_of_a_damaged_one() {
     let before = files_below(&job.workdir());
     let status = job.json(&["status", "job.toml", "--json"]);
     assert_eq!((status["state"].as_str(), status["stopped"].as_str()), (Some("finished"), None), "{status}");
-    assert_eq!(status["units"]["done"], status["units"]["total"], "{status}");
+    assert!(status["units"].is_null(), "{status}");
     let workdir = job.workdir();
     let text = job.does(&["status", workdir.to_str().unwrap()]);
     assert!(text.contains("finished at 2") && text.contains("triangles"), "{text}");
     assert_eq!(files_below(&workdir), before, "looking changes nothing");
     flip(&workdir.join("manifest.json"), 40);
     assert!(job.fails(4, &["status", "job.toml", "--json"]).contains("manifest.json"));
+}
+
+#[test]
+fn status_of_a_finished_job_tells_of_no_earlier_attempt() {
+    let job = Job::new(SMALL);
+    job.does(&["run", "job.toml", "--quiet"]);
+    // As of an attempt at seven trials that was stopped in the last.
+    let units = job.workdir().join("units");
+    fs::copy(units.join("triangle.0"), units.join("triangle.6")).unwrap();
+    let text = job.does(&["status", "job.toml"]);
+    assert!(text.contains("finished at") && !text.contains("units"), "{text}");
 }
 
 fn wait_for(child: &mut Child, job: &Job, what: impl Fn(&Value) -> bool) -> Value {

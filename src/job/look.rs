@@ -54,7 +54,7 @@ pub struct Look {
     pub seconds: f64,
     /// All stages in order.
     pub stages: Vec<StageLook>,
-    /// Units of the stage that counts them.
+    /// Units of the stage that counts them, until the job is done.
     pub units: Option<Units>,
     /// What is being done, or was last.
     pub now: Option<Status>,
@@ -154,7 +154,8 @@ pub fn look(place: &Place) -> Result<Look> {
         resumes: manifest.resumes,
         seconds: manifest.seconds,
         stages: stages(&manifest, table != Some(None)),
-        units: units(workdir, &manifest),
+        // What a finished job left of them may be of an earlier attempt: with more trials, or of other results.
+        units: if state == State::Finished { None } else { units(workdir, &manifest) },
         triangles: found.map(|t| t.triangles),
         now,
         owner,

@@ -271,6 +271,34 @@ fn status_of_a_finished_job_tells_of_no_earlier_attempt() {
     assert!(text.contains("finished at") && !text.contains("units"), "{text}");
 }
 
+#[test]
+fn a_job_that_is_done_stays_done_where_an_attempt_comes_to_nothing() {
+    let job = Job::new("[job]\nkeep = true\n[input]\npath = \"a.txt\"\n[triangle]\n");
+    let input = job.folder.path().join("a.txt");
+    fs::write(&input, "0 1\n1 2\n2 0\n").unwrap();
+    job.does(&["run", "job.toml", "--quiet"]);
+    let before = job.json(&["status", "job.toml", "--json"]);
+    // Before the run is set up, and behind that.
+    job.fails(7, &["run", "job.toml", "--set", "limits.host_memory=1MiB", "--quiet"]);
+    assert_eq!(job.json(&["status", "job.toml", "--json"])["state"], "finished");
+    job.fails(3, &["run", "job.toml", "--set", "input.path=none.txt", "--quiet"]);
+    assert_eq!(job.json(&["status", "job.toml", "--json"])["state"], "finished");
+    job.does(&["verify", "job.toml"]);
+    job.does(&["run", "job.toml", "--quiet"]);
+    let after = job.json(&["status", "job.toml", "--json"]);
+    assert_eq!((&after["resumes"], &after["state"]), (&before["resumes"], &"finished".into()), "{after}");
+    // One that was never done is stopped, and so is one that was discarded.
+    fs::write(&input, "0 1\n1 2\n2 x\n").unwrap();
+    job.fails(3, &["run", "job.toml", "--set", "job.workdir=other", "--quiet"]);
+    let text = job.does(&["status", "other"]);
+    assert!(text.contains("stopped: ") && text.contains("a.txt:3"), "{text}");
+    assert!(!text.contains("run the same line again"), "it stops there again: {text}");
+    job.fails(7, &["run", "job.toml", "--fresh", "--set", "limits.host_memory=1MiB", "--quiet"]);
+    let status = job.json(&["status", "job.toml", "--json"]);
+    assert_eq!((status["state"].as_str(), status["exit_code"].as_u64()), (Some("stopped"), Some(7)), "{status}");
+    assert!(!job.does(&["status", "job.toml"]).contains("run the same line again"));
+}
+
 fn wait_for(child: &mut Child, job: &Job, what: impl Fn(&Value) -> bool) -> Value {
     let start = Instant::now();
     loop {
@@ -318,7 +346,7 @@ fn status_of_a_job_that_runs_is_stopped_and_is_killed() {
     child.wait().unwrap();
     let status = job.json(&["status", "job.toml", "--json"]);
     assert_eq!((status["state"].as_str(), status["resumes"].as_u64()), (Some("stopped"), Some(1)), "{status}");
-    assert!(job.does(&["status", "job.toml"]).contains("killed or lost"));
+    assert!(job.does(&["status", "job.toml"]).contains("killed or lost; run the same line again to carry on"));
     job.does(&["verify", "job.toml"]);
 }
 

@@ -19,6 +19,9 @@ use std::time::SystemTime;
 /// Without a sign for so long, an owner on another host may be gone: it writes its status every second.
 const SILENT: f64 = 30.0;
 
+/// Exit codes of stops that the same line does not get past: config, input, corrupt files, limits and wrong results.
+const FOR_GOOD: [u8; 5] = [2, 3, 4, 7, 8];
+
 /// How a job stands.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "lowercase")]
@@ -48,6 +51,8 @@ pub struct Look {
     pub silent_seconds: Option<f64>,
     /// Why the last run ended early.
     pub stopped: Option<String>,
+    /// Its exit code, if it could say why.
+    pub exit_code: Option<u8>,
     /// Times that the job carried on.
     pub resumes: u64,
     /// Seconds of all runs that could say so.
@@ -151,6 +156,7 @@ pub fn look(place: &Place) -> Result<Look> {
         silent_seconds: silent_seconds.filter(|_| running),
         // While a job runs the manifest says that it was killed, for it may be.
         stopped: manifest.stopped.clone().filter(|_| !running),
+        exit_code: manifest.exit_code.filter(|_| !running),
         resumes: manifest.resumes,
         seconds: manifest.seconds,
         stages: stages(&manifest, table != Some(None)),
@@ -206,8 +212,7 @@ impl fmt::Display for Look {
             (State::Running, _) => format!("running: {owner}"),
             (State::Silent, _) => format!("unknown: {owner} holds the workdir, without a sign for {silent}"),
             (State::Finished, _) => format!("finished at {}", self.ended()),
-            // Errors that can be resumed say so themselves.
-            (State::Stopped, Some(why)) if why.contains("run the same line again") => format!("stopped: {why}"),
+            (State::Stopped, Some(why)) if self.says_what_to_do(why) => format!("stopped: {why}"),
             (State::Stopped, Some(why)) => format!("stopped: {why}; run the same line again to carry on"),
             (State::Stopped, None) => "stopped".to_owned(),
         };
@@ -243,6 +248,12 @@ impl fmt::Display for Look {
 }
 
 impl Look {
+    /// Whether the same line would only stop there again, or the error advises it itself.
+    fn says_what_to_do(&self, why: &str) -> bool {
+        let for_good = self.exit_code.is_some_and(|code| FOR_GOOD.contains(&code));
+        for_good || why.contains("run the same line again")
+    }
+
     fn ended(&self) -> String {
         let written = std::fs::metadata(self.workdir.join("manifest.json")).and_then(|meta| meta.modified());
         written.map_or_else(|_| "an unknown time".into(), log::timestamp)

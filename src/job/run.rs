@@ -23,9 +23,11 @@ pub fn run(job: Job, fresh: bool, comm: &Comm) -> Result<Report> {
     let started = Instant::now();
     ranks::check_alike(&job, comm)?;
     let workdir = job.workdir.clone();
-    let mut lock = None;
+    let (mut lock, mut done) = (None, None);
     let manifest = ranks::agreed(comm, || {
         lock = Some(Lock::acquire(&workdir)?);
+        let before = Manifest::load(&workdir).ok().flatten();
+        done = before.filter(|before| before.stopped.is_none() && !fresh);
         begin(&job, fresh)
     })?;
     ranks::check_shared(&workdir, comm)?;
@@ -38,8 +40,8 @@ pub fn run(job: Job, fresh: bool, comm: &Comm) -> Result<Report> {
         Err(e) => {
             if comm.leads() {
                 let mut manifest = manifest;
-                manifest.stopped = Some(e.to_string());
-                manifest.save(&workdir)?;
+                manifest.ended(Some(&e));
+                done.unwrap_or(manifest).save(&workdir)?;
             }
             return Err(e);
         }
@@ -51,8 +53,14 @@ pub fn run(job: Job, fresh: bool, comm: &Comm) -> Result<Report> {
     let manifest = &mut session.manifest;
     manifest.unfinished = 0.0;
     manifest.seconds += started.elapsed().as_secs_f64();
-    manifest.stopped = result.as_ref().err().map(ToString::to_string);
-    let saved = if comm.leads() { manifest.save(&workdir) } else { Ok(()) };
+    manifest.ended(result.as_ref().err());
+    // What was done stays so where this attempt came to nothing.
+    let untouched = |done: &Manifest| result.is_err() && !session.began && done.outputs == manifest.outputs;
+    let saved = match done.filter(untouched) {
+        _ if !comm.leads() => Ok(()),
+        Some(mut done) => done.save(&workdir),
+        None => manifest.save(&workdir),
+    };
     let report = result?;
     saved?;
     if comm.ranks() > 1 {
@@ -82,6 +90,7 @@ fn begin(job: &Job, fresh: bool) -> Result<Manifest> {
     }
     // Until the end says otherwise: a run that is killed can't say so itself.
     manifest.stopped = Some("killed or lost".into());
+    manifest.exit_code = None;
     manifest.save(workdir)?;
     Ok(manifest)
 }

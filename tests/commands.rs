@@ -502,7 +502,36 @@ fn a_prepared_graph_is_planned_seen_and_verified() {
     assert!(job.does(&["verify", "second"]).contains("edges of the blocks"));
     assert_eq!(job.json(&["status", "second", "--json"])["stages"].as_array().unwrap().len(), 1);
     flip(&job.workdir().join("graph/lower.000000.block"), 200);
-    job.fails(4, &["verify", "second.toml"]);
+    let advice = "run the job of gpugraph.work/job again, which keeps this graph, to make it anew";
+    for command in [&["verify", "second.toml"][..], &["run", "second.toml", "--fresh", "--quiet"]] {
+        let said = job.fails(4, command);
+        assert!(said.contains("lower.000000.block") && said.contains(advice), "{said}");
+    }
+    // The advice helps.
+    job.does(&["run", "job.toml", "--quiet"]);
+    job.does(&["run", "second.toml", "--quiet"]);
+    job.does(&["verify", "second.toml"]);
+}
+
+#[test]
+fn verify_says_how_to_count_an_input_that_changed_unseen() {
+    let job = Job::new("[input]\npath = \"a.u32\"\n[triangle]\n");
+    let input = job.folder.path().join("a.u32");
+    let written = std::time::SystemTime::UNIX_EPOCH + Duration::from_secs(1_600_000_000);
+    // The third edge lies between the samples that tell versions of a file apart.
+    let write = |third: [u32; 2]| {
+        let edges = (0..1 << 17).map(|i| if i == 1300 { third } else { [[0, 1], [1, 2]][i % 2] });
+        let bytes: Vec<u8> = edges.flatten().flat_map(u32::to_le_bytes).collect();
+        fs::write(&input, bytes).unwrap();
+        fs::File::options().write(true).open(&input).unwrap().set_modified(written).unwrap();
+    };
+    write([2, 0]);
+    job.does(&["run", "job.toml", "--quiet"]);
+    write([2, 3]);
+    let said = job.fails(3, &["verify", "job.toml"]);
+    assert!(said.contains("`gpugraph run JOB.toml --fresh` counts what is there now"), "{said}");
+    job.does(&["run", "job.toml", "--fresh", "--quiet"]);
+    assert!(job.does(&["verify", "job.toml"]).contains("0 triangles in 3 edges"));
 }
 
 /// Triangles at each vertex of `edges`, by looking at every three of them.

@@ -43,3 +43,4 @@ pub mod status;
 mod together;
 pub mod triangle;
 pub mod verify;
+mod whole;

@@ -8,7 +8,7 @@ use super::sampled::{self, Counted, Sets};
 use super::signals;
 use super::verify::Verdict;
 use crate::config::InputSpec;
-use crate::error::{Error, Result};
+use crate::error::{At, Error, Result};
 use crate::formats::{Input, Watch};
 use crate::memory::Budget;
 use std::path::Path;
@@ -93,8 +93,8 @@ struct ReportResults {
 
 fn report_agrees(path: &Path, stored: &Stored, result: &Triangle) -> Result<String> {
     let text = std::fs::read(path).map_err(|e| Error::io("read the report", path, e))?;
-    let report: ReportFile = serde_json::from_slice(&text)
-        .map_err(|e| Error::corrupt(path, crate::error::At::Line(e.line() as u64), e.to_string()))?;
+    let report: ReportFile =
+        serde_json::from_slice(&text).map_err(|e| Error::corrupt(path, At::Line(e.line() as u64), e.to_string()))?;
     let told = report.results.triangle.as_ref().map(|t| (t.triangles, t.wedges));
     agree(told == Some((result.triangles, result.wedges)), || {
         let told = told.map_or_else(|| "nothing".to_owned(), |told| format!("{told:?}"));
@@ -268,7 +268,13 @@ fn gather(
             let scan = input.scan(&mut gatherers, &Signals)?;
             gatherers.iter_mut().try_for_each(|gatherer| gatherer.finish())?;
             if (scan.checksum, scan.edges) != (facts.checksum, facts.edges) {
-                return Err(crate::prepare::partition::changed(&input.name()));
+                return Err(Error::input(
+                    input.name(),
+                    At::File,
+                    "the edges that the job counted",
+                    "others, under the same size and time",
+                    "the results are of what was there before: `gpugraph run JOB.toml --fresh` counts what is there now",
+                ));
             }
         }
         Source::Blocks(graph) => {

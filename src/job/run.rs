@@ -49,7 +49,10 @@ pub fn run(job: Job, fresh: bool, comm: &Comm) -> Result<Report> {
     if comm.leads() {
         session.progress.set_workdir(&workdir);
     }
-    let result = session.execute(started);
+    let mut result = session.execute(started);
+    if let InputSpec::Prepared(other) = &session.job.input {
+        result = result.map_err(|e| e.kept_in(other));
+    }
     let manifest = &mut session.manifest;
     manifest.unfinished = 0.0;
     manifest.seconds += started.elapsed().as_secs_f64();

@@ -51,7 +51,13 @@ pub fn command(workdir: &Path, all: bool) -> Result<String> {
 
 /// Refuses a folder that no job ever worked in, however it looks.
 fn require_workdir(workdir: &Path) -> Result<()> {
-    std::fs::read_dir(workdir).map_err(|e| Error::io("open the workdir", workdir, e))?;
+    std::fs::read_dir(workdir).map_err(|e| match e.kind() {
+        ErrorKind::NotFound => Error::Usage(format!("{}: no such workdir", workdir.display())),
+        ErrorKind::NotADirectory => {
+            Error::Usage(format!("{}: a file, where clean takes the workdir of a job", workdir.display()))
+        }
+        _ => Error::io("open the workdir", workdir, e),
+    })?;
     let begins = |name: &str, start: &[u8]| std::fs::read(workdir.join(name)).is_ok_and(|text| text.starts_with(start));
     let has_lock = || {
         // The heartbeat: twenty digits and a newline.
@@ -61,8 +67,7 @@ fn require_workdir(workdir: &Path) -> Result<()> {
     if begins("manifest.json", b"{\n\"manifest\":") || has_lock() {
         return Ok(());
     }
-    let what =
-        "not the workdir of a gpugraph job (neither its manifest.json nor its lock is there); nothing was removed";
+    let what = "no job ran here yet (neither its manifest.json nor its lock is there); nothing was removed";
     Err(Error::Usage(format!("{}: {what}", workdir.display())))
 }
 
@@ -126,7 +131,8 @@ mod tests {
         std::fs::write(folder.path().join("manifest.json"), "{}").expect("written");
         assert_eq!(command(folder.path(), true).expect_err("foreign").exit_code(), 2);
         assert!(folder.path().join("graph").is_dir());
-        assert_eq!(command(&folder.path().join("none"), true).expect_err("missing").exit_code(), 10);
+        assert_eq!(command(&folder.path().join("none"), true).expect_err("missing").exit_code(), 2);
+        assert_eq!(command(&folder.path().join("lock"), true).expect_err("a file").exit_code(), 2);
     }
 
     #[test]

@@ -110,7 +110,8 @@ impl Place {
             }
             return Ok(Place { workdir: path.to_owned(), job: None });
         }
-        if !path.exists() {
+        let found = path.try_exists().map_err(|e| Error::io("look for a job", path, e))?;
+        if !found {
             return Err(Error::Usage(format!("{}: no such job file or workdir", path.display())));
         }
         let job = config::load(path, set)?;
@@ -120,11 +121,14 @@ impl Place {
     /// The manifest of the workdir.
     ///
     /// # Errors
-    /// [`Error::Io`] where no job has run, [`Error::Corrupt`].
+    /// [`Error::Usage`] where no job has run, [`Error::Io`], [`Error::Corrupt`].
     pub fn manifest(&self) -> Result<Manifest> {
         Manifest::load(&self.workdir)?.ok_or_else(|| {
-            let none = std::io::Error::new(std::io::ErrorKind::NotFound, "no job has run here");
-            Error::io("look for the manifest of a job", &self.workdir, none)
+            let begin = match self.job {
+                Some(_) => "begin it with `gpugraph run` and this job file",
+                None => "name the workdir or the job file of one that did",
+            };
+            Error::Usage(format!("{}: no job ran here yet; {begin}", self.workdir.display()))
         })
     }
 }
@@ -132,7 +136,7 @@ impl Place {
 /// Looks at a workdir.
 ///
 /// # Errors
-/// [`Error::Io`] where no job has run, [`Error::Corrupt`] for a damaged manifest.
+/// [`Error::Usage`] where no job has run, [`Error::Corrupt`] for a damaged manifest.
 pub fn look(place: &Place) -> Result<Look> {
     let workdir = &place.workdir;
     let manifest = place.manifest()?;

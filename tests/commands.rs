@@ -282,6 +282,23 @@ fn status_of_a_finished_job_tells_of_no_earlier_attempt() {
 }
 
 #[test]
+fn results_of_a_job_with_another_name_are_said_to_be_so() {
+    let job = Job::new(SMALL);
+    job.does(&["run", "job.toml", "--quiet"]);
+    for command in ["status", "verify"] {
+        assert!(!job.does(&[command, "job.toml"]).contains("warning"));
+    }
+    let other =
+        |command| job.does(&[command, "job.toml", "--set", "job.name=new", "--set", "job.workdir=gpugraph.work/job"]);
+    let said = other("status");
+    assert!(said.contains("the job file is of new: what stands here is of job"), "{said}");
+    let said = other("verify");
+    assert!(said.contains("warning job") && said.contains("the job file is of new: the results are of job"), "{said}");
+    let path = job.workdir();
+    assert!(!job.does(&["status", path.to_str().unwrap()]).contains("warning"), "a workdir was asked for");
+}
+
+#[test]
 fn a_job_that_is_done_stays_done_where_an_attempt_comes_to_nothing() {
     let job = Job::new("[job]\nkeep = true\n[input]\npath = \"a.txt\"\n[triangle]\n");
     let input = job.folder.path().join("a.txt");

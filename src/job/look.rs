@@ -43,6 +43,8 @@ pub struct Look {
     pub workdir: PathBuf,
     /// Name of the job.
     pub job: String,
+    /// Name that the job file has, where the workdir is of a job with another name.
+    pub asked: Option<String>,
     /// How it stands.
     pub state: State,
     /// Who holds the workdir, or held it last without releasing it.
@@ -131,6 +133,12 @@ impl Place {
             Error::Usage(format!("{}: no job ran here yet; {begin}", self.workdir.display()))
         })
     }
+
+    /// The name in the job file, where `manifest` is of a job with another: its results are not what was asked for.
+    pub fn asked(&self, manifest: &Manifest) -> Option<&str> {
+        let job = self.job.as_ref().filter(|job| job.name != manifest.job)?;
+        Some(&job.name)
+    }
 }
 
 /// Looks at a workdir.
@@ -156,6 +164,7 @@ pub fn look(place: &Place) -> Result<Look> {
     Ok(Look {
         workdir: workdir.clone(),
         job: manifest.job.clone(),
+        asked: place.asked(&manifest).map(str::to_owned),
         state,
         silent_seconds: silent_seconds.filter(|_| running),
         // While a job runs the manifest says that it was killed, for it may be.
@@ -221,6 +230,9 @@ impl fmt::Display for Look {
             (State::Stopped, None) => "stopped".to_owned(),
         };
         writeln!(f, "job       {} in {}", self.job, self.workdir.display())?;
+        if let Some(asked) = &self.asked {
+            writeln!(f, "warning   the job file is of {asked}: what stands here is of {}, which ran last", self.job)?;
+        }
         writeln!(f, "state     {state}")?;
         writeln!(f, "resumes   {}, {} of finished runs", self.resumes, duration(self.seconds))?;
         for stage in &self.stages {

@@ -33,6 +33,8 @@ pub enum Outcome {
     Failed,
     /// It could not be made.
     Skipped,
+    /// No check, but something to know about all others.
+    Warning,
 }
 
 /// One check.
@@ -52,6 +54,7 @@ impl fmt::Display for Check {
             Outcome::Ok => "ok",
             Outcome::Failed => "FAILED",
             Outcome::Skipped => "skipped",
+            Outcome::Warning => "warning",
         };
         write!(f, "{outcome:8}{:22} {}", self.what, self.found)
     }
@@ -100,6 +103,14 @@ impl<'a> Verdict<'a> {
         self.add(what, Outcome::Skipped, why.into())
     }
 
+    /// Notes what is to be known of the other checks.
+    ///
+    /// # Errors
+    /// Those of telling.
+    pub fn warn(&mut self, what: &str, why: impl Into<String>) -> Result<()> {
+        self.add(what, Outcome::Warning, why.into())
+    }
+
     fn add(&mut self, what: &str, outcome: Outcome, found: String) -> Result<()> {
         let check = Check { what: what.to_owned(), outcome, found };
         (self.tell)(&check)?;
@@ -133,6 +144,10 @@ pub fn verify(place: &Place, verdict: &mut Verdict<'_>) -> Result<()> {
         Err(e) => return Err(e),
     };
     verdict.note("manifest.json", Ok(format!("whole; {} stages done", manifest.stages.len())))?;
+    if let Some(asked) = place.asked(&manifest) {
+        verdict
+            .warn("job", format!("the job file is of {asked}: the results are of {}, which ran last", manifest.job))?;
+    }
     let limits = place.job.as_ref().map(|job| job.limits).unwrap_or_default();
     let threads = super::session::threads(limits.threads);
     let limit = limits.host_memory.unwrap_or_else(|| super::host::memory().free / 5 * 4);

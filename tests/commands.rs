@@ -659,6 +659,32 @@ fn the_same_bytes_in_another_format_are_another_graph() {
 }
 
 #[test]
+fn submit_keeps_the_memory_that_is_set() {
+    let job = Job::new(SMALL);
+    let script = |set: &[&str]| {
+        let print = ["submit", "job.toml", "--scheduler", "slurm", "--gpus", "0", "--print"];
+        let set = set.iter().flat_map(|set| ["--set", *set]);
+        let script = job.does(&print.into_iter().chain(set).collect::<Vec<_>>());
+        let asked = script.lines().find_map(|line| line.strip_prefix("#SBATCH --mem=")).unwrap();
+        let asked: u64 = asked.strip_suffix('M').unwrap().parse().unwrap();
+        let limits: Vec<String> =
+            script.split("'limits").skip(1).map(|set| set.split('\'').next().unwrap().to_owned()).collect();
+        (limits, asked)
+    };
+    // And what a process takes beside it.
+    assert_eq!(script(&["limits.host_memory=5GiB"]), (vec![".host_memory=5GiB".to_owned()], 5 * 1024 + 512));
+    let table = "={ host_memory = \"5GiB\" }".to_owned();
+    assert_eq!(script(&[&format!("limits{table}")]), (vec![table], 5 * 1024 + 512));
+    let (planned, asked) = script(&[]);
+    assert!(planned.len() == 1 && planned[0].starts_with(".host_memory=") && asked < 2048, "{planned:?} {asked}");
+    // The limit of the job file is no wish.
+    fs::write(job.folder.path().join("job.toml"), format!("{SMALL}[limits]\nhost_memory = \"5GiB\"\n")).unwrap();
+    assert_eq!(script(&[]), (planned, asked));
+    let threads = script(&["limits.threads=2"]);
+    assert!(threads.0.len() == 2 && threads.1 < 2048, "{threads:?}");
+}
+
+#[test]
 fn threads_have_a_bound() {
     let job = Job::new("[input]\npath = \"a.txt\"\n");
     for line in [

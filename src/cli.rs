@@ -109,7 +109,8 @@ pub struct PlanArgs {
 pub struct SubmitArgs {
     /// The job file
     pub job: PathBuf,
-    /// Override a key of the job file, as table.key=value, for the plan and the run
+    /// Override a key of the job file, as table.key=value, for the plan and the run. limits.host_memory is asked of the
+    /// scheduler as it is set here; unless set here, what the plan needs is, up to the limit in the job file
     #[arg(long = "set", value_name = "TABLE.KEY=VALUE")]
     pub set: Vec<String>,
     /// The scheduler; unless said, the one whose sbatch or qsub is on the path

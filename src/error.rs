@@ -29,7 +29,7 @@ pub enum Error {
     },
 
     /// A file that gpugraph wrote is not as it was written (exit 4).
-    #[error("{}{at}: corrupt: {what}; run the job again to make it anew", path.display())]
+    #[error("{}{at}: corrupt: {what}; {}", path.display(), anew(keeper.as_deref()))]
     Corrupt {
         /// The file.
         path: PathBuf,
@@ -37,6 +37,8 @@ pub enum Error {
         at: At,
         /// What does not agree.
         what: String,
+        /// The workdir of the job that makes it anew, if that is another one.
+        keeper: Option<PathBuf>,
     },
 
     /// Another process works in this workdir (exit 5).
@@ -92,6 +94,14 @@ pub enum Error {
     /// Stopped by a signal with everything durable kept (exit 75).
     #[error("stopped by {0}: finished work is kept; run the same line again to carry on")]
     Stopped(&'static str),
+}
+
+/// How a corrupt file comes to be as it was.
+fn anew(keeper: Option<&Path>) -> String {
+    match keeper {
+        Some(workdir) => format!("run the job of {} again, which keeps this graph, to make it anew", workdir.display()),
+        None => "run the job again to make it anew".into(),
+    }
 }
 
 /// A place in a file.
@@ -172,6 +182,16 @@ impl Error {
 
     /// A stored file that is not as it was written.
     pub fn corrupt(path: impl AsRef<Path>, at: At, what: impl Into<String>) -> Self {
-        Error::Corrupt { path: path.as_ref().to_owned(), at, what: what.into() }
+        Error::Corrupt { path: path.as_ref().to_owned(), at, what: what.into(), keeper: None }
+    }
+
+    /// The same error; where a file in `workdir`, which belongs to another job, is corrupt, with the advice to run that one.
+    pub fn kept_in(self, workdir: &Path) -> Self {
+        match self {
+            Error::Corrupt { path, at, what, .. } if path.starts_with(workdir) => {
+                Error::Corrupt { path, at, what, keeper: Some(workdir.to_owned()) }
+            }
+            other => other,
+        }
     }
 }

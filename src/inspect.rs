@@ -25,7 +25,7 @@ pub fn plan(args: &PlanArgs) -> Result<()> {
 /// `gpugraph status`.
 ///
 /// # Errors
-/// [`Error::Usage`], [`Error::Io`] where no job has run, [`Error::Corrupt`] for a damaged manifest.
+/// [`Error::Usage`], also where no job has run, [`Error::Corrupt`] for a damaged manifest.
 pub fn status(args: &LookArgs) -> Result<()> {
     print(&look::look(&Place::of(&args.place, &args.set)?)?, args.json)
 }

@@ -2,6 +2,7 @@
 
 use gpugraph::job::manifest::{Manifest, Output};
 use serde_json::Value;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Output as Ran, Stdio};
@@ -242,21 +243,87 @@ fn plan_of_a_disk_that_is_too_small() {
 #[test]
 fn status_of_nothing_of_a_finished_job_and_of_a_damaged_one() {
     let job = Job::new(SMALL);
-    job.fails(10, &["status", "job.toml"]);
-    job.fails(2, &["status", "nowhere", "--json"]);
     fs::create_dir(job.folder.path().join("empty")).unwrap();
-    job.fails(10, &["status", "empty", "--json"]);
+    for command in ["status", "verify"] {
+        assert!(job.fails(2, &[command, "job.toml"]).contains("gpugraph.work/job: no job ran here yet"));
+        assert!(job.fails(2, &[command, "empty", "--json"]).contains("empty: no job ran here yet"));
+        job.fails(2, &[command, "nowhere", "--json"]);
+    }
+    assert!(job.fails(2, &["clean", "empty"]).contains("empty: no job ran here yet"));
+    job.fails(2, &["clean", "nowhere"]);
+    job.fails(2, &["clean", "job.toml"]);
+    // A workdir that is there and can't be read is another matter.
+    fs::create_dir_all(job.folder.path().join("odd/manifest.json")).unwrap();
+    for command in ["status", "verify"] {
+        job.fails(10, &[command, "odd"]);
+    }
     job.does(&["run", "job.toml", "--quiet"]);
     let before = files_below(&job.workdir());
     let status = job.json(&["status", "job.toml", "--json"]);
     assert_eq!((status["state"].as_str(), status["stopped"].as_str()), (Some("finished"), None), "{status}");
-    assert_eq!(status["units"]["done"], status["units"]["total"], "{status}");
+    assert!(status["units"].is_null(), "{status}");
     let workdir = job.workdir();
     let text = job.does(&["status", workdir.to_str().unwrap()]);
     assert!(text.contains("finished at 2") && text.contains("triangles"), "{text}");
     assert_eq!(files_below(&workdir), before, "looking changes nothing");
     flip(&workdir.join("manifest.json"), 40);
     assert!(job.fails(4, &["status", "job.toml", "--json"]).contains("manifest.json"));
+}
+
+#[test]
+fn status_of_a_finished_job_tells_of_no_earlier_attempt() {
+    let job = Job::new(SMALL);
+    job.does(&["run", "job.toml", "--quiet"]);
+    // As of an attempt at seven trials that was stopped in the last.
+    let units = job.workdir().join("units");
+    fs::copy(units.join("triangle.0"), units.join("triangle.6")).unwrap();
+    let text = job.does(&["status", "job.toml"]);
+    assert!(text.contains("finished at") && !text.contains("units"), "{text}");
+}
+
+#[test]
+fn results_of_a_job_with_another_name_are_said_to_be_so() {
+    let job = Job::new(SMALL);
+    job.does(&["run", "job.toml", "--quiet"]);
+    for command in ["status", "verify"] {
+        assert!(!job.does(&[command, "job.toml"]).contains("warning"));
+    }
+    let other =
+        |command| job.does(&[command, "job.toml", "--set", "job.name=new", "--set", "job.workdir=gpugraph.work/job"]);
+    let said = other("status");
+    assert!(said.contains("the job file is of new: what stands here is of job"), "{said}");
+    let said = other("verify");
+    assert!(said.contains("warning job") && said.contains("the job file is of new: the results are of job"), "{said}");
+    let path = job.workdir();
+    assert!(!job.does(&["status", path.to_str().unwrap()]).contains("warning"), "a workdir was asked for");
+}
+
+#[test]
+fn a_job_that_is_done_stays_done_where_an_attempt_comes_to_nothing() {
+    let job = Job::new("[job]\nkeep = true\n[input]\npath = \"a.txt\"\n[triangle]\n");
+    let input = job.folder.path().join("a.txt");
+    fs::write(&input, "0 1\n1 2\n2 0\n").unwrap();
+    job.does(&["run", "job.toml", "--quiet"]);
+    let before = job.json(&["status", "job.toml", "--json"]);
+    // Before the run is set up, and behind that.
+    job.fails(7, &["run", "job.toml", "--set", "limits.host_memory=1MiB", "--quiet"]);
+    assert_eq!(job.json(&["status", "job.toml", "--json"])["state"], "finished");
+    job.fails(3, &["run", "job.toml", "--set", "input.path=none.txt", "--quiet"]);
+    assert_eq!(job.json(&["status", "job.toml", "--json"])["state"], "finished");
+    job.does(&["verify", "job.toml"]);
+    job.does(&["run", "job.toml", "--quiet"]);
+    let after = job.json(&["status", "job.toml", "--json"]);
+    assert_eq!((&after["resumes"], &after["state"]), (&before["resumes"], &"finished".into()), "{after}");
+    // One that was never done is stopped, and so is one that was discarded.
+    fs::write(&input, "0 1\n1 2\n2 x\n").unwrap();
+    job.fails(3, &["run", "job.toml", "--set", "job.workdir=other", "--quiet"]);
+    let text = job.does(&["status", "other"]);
+    assert!(text.contains("stopped: ") && text.contains("a.txt:3"), "{text}");
+    assert!(!text.contains("run the same line again"), "it stops there again: {text}");
+    job.fails(7, &["run", "job.toml", "--fresh", "--set", "limits.host_memory=1MiB", "--quiet"]);
+    let status = job.json(&["status", "job.toml", "--json"]);
+    assert_eq!((status["state"].as_str(), status["exit_code"].as_u64()), (Some("stopped"), Some(7)), "{status}");
+    assert!(!job.does(&["status", "job.toml"]).contains("run the same line again"));
 }
 
 fn wait_for(child: &mut Child, job: &Job, what: impl Fn(&Value) -> bool) -> Value {
@@ -306,7 +373,7 @@ fn status_of_a_job_that_runs_is_stopped_and_is_killed() {
     child.wait().unwrap();
     let status = job.json(&["status", "job.toml", "--json"]);
     assert_eq!((status["state"].as_str(), status["resumes"].as_u64()), (Some("stopped"), Some(1)), "{status}");
-    assert!(job.does(&["status", "job.toml"]).contains("killed or lost"));
+    assert!(job.does(&["status", "job.toml"]).contains("killed or lost; run the same line again to carry on"));
     job.does(&["verify", "job.toml"]);
 }
 
@@ -441,7 +508,8 @@ fn verify_says_what_it_could_not_check() {
     let input = job.folder.path().join("a.txt");
     fs::write(&input, "10000000000 20000000000\n20000000000 30000000000\n30000000000 10000000000\n").unwrap();
     job.does(&["run", "job.toml", "--quiet"]);
-    assert!(job.does(&["verify", "job.toml"]).contains("1 triangles in 3 edges"));
+    let told = job.does(&["verify", "job.toml"]);
+    assert!(told.contains("1 triangles in 3 edges") && told.contains("those of every vertex too"), "{told}");
     fs::remove_file(&input).unwrap();
     let text = job.does(&["verify", "job.toml"]);
     assert!(text.contains("skipped recount") && text.contains("the input is gone"), "{text}");
@@ -461,7 +529,101 @@ fn a_prepared_graph_is_planned_seen_and_verified() {
     assert!(job.does(&["verify", "second"]).contains("edges of the blocks"));
     assert_eq!(job.json(&["status", "second", "--json"])["stages"].as_array().unwrap().len(), 1);
     flip(&job.workdir().join("graph/lower.000000.block"), 200);
-    job.fails(4, &["verify", "second.toml"]);
+    let advice = "run the job of gpugraph.work/job again, which keeps this graph, to make it anew";
+    for command in [&["verify", "second.toml"][..], &["run", "second.toml", "--fresh", "--quiet"]] {
+        let said = job.fails(4, command);
+        assert!(said.contains("lower.000000.block") && said.contains(advice), "{said}");
+    }
+    // The advice helps.
+    job.does(&["run", "job.toml", "--quiet"]);
+    job.does(&["run", "second.toml", "--quiet"]);
+    job.does(&["verify", "second.toml"]);
+}
+
+#[test]
+fn verify_says_how_to_count_an_input_that_changed_unseen() {
+    let job = Job::new("[input]\npath = \"a.u32\"\n[triangle]\n");
+    let input = job.folder.path().join("a.u32");
+    let written = std::time::SystemTime::UNIX_EPOCH + Duration::from_secs(1_600_000_000);
+    // The third edge lies between the samples that tell versions of a file apart.
+    let write = |third: [u32; 2]| {
+        let edges = (0..1 << 17).map(|i| if i == 1300 { third } else { [[0, 1], [1, 2]][i % 2] });
+        let bytes: Vec<u8> = edges.flatten().flat_map(u32::to_le_bytes).collect();
+        fs::write(&input, bytes).unwrap();
+        fs::File::options().write(true).open(&input).unwrap().set_modified(written).unwrap();
+    };
+    write([2, 0]);
+    job.does(&["run", "job.toml", "--quiet"]);
+    write([2, 3]);
+    let said = job.fails(3, &["verify", "job.toml"]);
+    assert!(said.contains("`gpugraph run JOB.toml --fresh` counts what is there now"), "{said}");
+    job.does(&["run", "job.toml", "--fresh", "--quiet"]);
+    assert!(job.does(&["verify", "job.toml"]).contains("0 triangles in 3 edges"));
+}
+
+/// Triangles at each vertex of `edges`, by looking at every three of them.
+fn triangles_at(edges: &[[u64; 2]]) -> BTreeMap<u64, u64> {
+    let joined: BTreeSet<[u64; 2]> = edges.iter().flat_map(|&[u, v]| [[u, v], [v, u]]).collect();
+    let ids: BTreeSet<u64> = edges.iter().flatten().copied().collect();
+    let closed = |u, v, w| joined.contains(&[u, v]) && joined.contains(&[v, w]) && joined.contains(&[w, u]);
+    let at = |u| ids.iter().flat_map(|v| ids.range(v + 1..).filter(|w| closed(u, *v, **w))).count() as u64;
+    ids.iter().map(|&u| (u, at(u))).collect()
+}
+
+#[test]
+fn verify_knows_the_vertices_of_a_prepared_graph() {
+    let karate = include_str!("data/karate.txt").lines().filter(|line| !line.starts_with('#'));
+    let edges: Vec<[u64; 2]> = karate
+        .map(|line| {
+            let mut ids = line.split_whitespace().map(|id| id.parse().unwrap());
+            [ids.next().unwrap(), ids.next().unwrap()]
+        })
+        .collect();
+    // Dense ids, with some of no edge, and sparse ones of 64 bits.
+    for spread in [|id: u64| 2 * id + 3, |id: u64| (id + 1) << 50] {
+        let edges: Vec<[u64; 2]> = edges.iter().map(|edge| edge.map(spread)).collect();
+        let job = Job::new("[job]\nkeep = true\n[input]\npath = \"a.txt\"\n");
+        let text: String = edges.iter().map(|[u, v]| format!("{u} {v}\n")).collect();
+        fs::write(job.folder.path().join("a.txt"), text).unwrap();
+        job.does(&["run", "job.toml", "--quiet"]);
+        let second =
+            "[job]\nworkdir = \"second\"\n[input]\nprepared = \"gpugraph.work/job\"\n[triangle]\nper_vertex = true\n";
+        fs::write(job.folder.path().join("second.toml"), second).unwrap();
+        job.does(&["run", "second.toml", "--quiet"]);
+        let told = job.does(&["verify", "second"]);
+        assert!(told.contains("edges of the blocks") && told.contains("those of every vertex too"), "{told}");
+
+        // Two counts that change places leave the sum as it was: only a recount of every vertex tells.
+        let path = job.folder.path().join("second/out/triangles.npy");
+        let mut column = fs::read(&path).unwrap();
+        let at = triangles_at(&edges);
+        let row = |id: u64| match id < 1 << 32 {
+            true => id as usize,
+            false => at.keys().position(|&other| other == id).unwrap(),
+        };
+        // The header of numpy's arrays, a multiple of 64, is one of 128 for arrays as short as this.
+        let head = 128;
+        let place = |id| head + 8 * row(id)..head + 8 * row(id) + 8;
+        for (&id, &count) in &at {
+            assert_eq!(column[place(id)], count.to_le_bytes(), "vertex {id}");
+        }
+        let (first, last) = (spread(0), spread(33));
+        let (mine, theirs) = (column[place(first)].to_vec(), column[place(last)].to_vec());
+        column[place(first)].copy_from_slice(&theirs);
+        column[place(last)].copy_from_slice(&mine);
+        fs::write(&path, &column).unwrap();
+        let mut manifest = Manifest::load(&job.folder.path().join("second")).unwrap().unwrap();
+        manifest.outputs.insert("out/triangles.npy".into(), Output::of(&column));
+        manifest.save(&job.folder.path().join("second")).unwrap();
+        let said = job.fails(8, &["verify", "second", "--json"]);
+        let right = |id: u64, other: u64| {
+            format!(
+                "vertex {id} has {} triangles by a recount of the blocks, out/triangles.npy has {}",
+                at[&id], at[&other]
+            )
+        };
+        assert!(said.contains(&right(first, last)) || said.contains(&right(last, first)), "{said}");
+    }
 }
 
 #[test]
@@ -497,6 +659,32 @@ fn the_same_bytes_in_another_format_are_another_graph() {
 }
 
 #[test]
+fn submit_keeps_the_memory_that_is_set() {
+    let job = Job::new(SMALL);
+    let script = |set: &[&str]| {
+        let print = ["submit", "job.toml", "--scheduler", "slurm", "--gpus", "0", "--print"];
+        let set = set.iter().flat_map(|set| ["--set", *set]);
+        let script = job.does(&print.into_iter().chain(set).collect::<Vec<_>>());
+        let asked = script.lines().find_map(|line| line.strip_prefix("#SBATCH --mem=")).unwrap();
+        let asked: u64 = asked.strip_suffix('M').unwrap().parse().unwrap();
+        let limits: Vec<String> =
+            script.split("'limits").skip(1).map(|set| set.split('\'').next().unwrap().to_owned()).collect();
+        (limits, asked)
+    };
+    // And what a process takes beside it.
+    assert_eq!(script(&["limits.host_memory=5GiB"]), (vec![".host_memory=5GiB".to_owned()], 5 * 1024 + 512));
+    let table = "={ host_memory = \"5GiB\" }".to_owned();
+    assert_eq!(script(&[&format!("limits{table}")]), (vec![table], 5 * 1024 + 512));
+    let (planned, asked) = script(&[]);
+    assert!(planned.len() == 1 && planned[0].starts_with(".host_memory=") && asked < 2048, "{planned:?} {asked}");
+    // The limit of the job file is no wish.
+    fs::write(job.folder.path().join("job.toml"), format!("{SMALL}[limits]\nhost_memory = \"5GiB\"\n")).unwrap();
+    assert_eq!(script(&[]), (planned, asked));
+    let threads = script(&["limits.threads=2"]);
+    assert!(threads.0.len() == 2 && threads.1 < 2048, "{threads:?}");
+}
+
+#[test]
 fn threads_have_a_bound() {
     let job = Job::new("[input]\npath = \"a.txt\"\n");
     for line in [
@@ -521,7 +709,6 @@ fn clean_frees_what_can_be_made_again_and_nothing_else() {
     job.does(&["verify", "job.toml"]);
     job.does(&["clean", folder, "--all"]);
     assert!(!workdir.join("manifest.json").exists() && workdir.join("mine.txt").exists());
-    job.fails(10, &["clean", "nowhere"]);
     fs::create_dir_all(job.folder.path().join("other/graph")).unwrap();
     job.fails(2, &["clean", "other", "--all"]);
     assert!(job.folder.path().join("other/graph").is_dir());

@@ -235,7 +235,7 @@ fn a_job_longer_than_its_walltime_is_requeued_until_it_is_done() {
     let queued = ["--hold", "--time=1", "slurm/triangle.sbatch"];
     let job = slurm.submit(&[("GPUGRAPH", "./slow"), ("CONFIG", "job.toml")], &queued);
     let ran = slurm.status();
-    assert!(ran.code == 10 && ran.err.contains("no job has run here"), "{}", ran.err);
+    assert!(ran.code == 2 && ran.err.contains("no job ran here yet"), "{}", ran.err);
     slurm.output("scontrol", &["release", &job]);
     let mut units = 0;
     for slice in 0..3_u32 {

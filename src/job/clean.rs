@@ -47,12 +47,17 @@ pub fn command(workdir: &Path, all: bool) -> Result<String> {
 
 /// Refuses a folder that no job ever worked in, however it looks.
 fn require_workdir(workdir: &Path) -> Result<()> {
-    std::fs::read_dir(workdir).map_err(|e| Error::io("open the workdir", workdir, e))?;
+    std::fs::read_dir(workdir).map_err(|e| match e.kind() {
+        ErrorKind::NotFound => Error::Usage(format!("{}: no such workdir", workdir.display())),
+        ErrorKind::NotADirectory => {
+            Error::Usage(format!("{}: a file, where clean takes the workdir of a job", workdir.display()))
+        }
+        _ => Error::io("open the workdir", workdir, e),
+    })?;
     if workdir::is_of_a_job(workdir) {
         return Ok(());
     }
-    let what =
-        "not the workdir of a gpugraph job (neither its manifest.json nor its lock is there); nothing was removed";
+    let what = "no job ran here yet (neither its manifest.json nor its lock is there); nothing was removed";
     Err(Error::Usage(format!("{}: {what}", workdir.display())))
 }
 
@@ -106,7 +111,8 @@ mod tests {
         std::fs::write(folder.path().join("manifest.json"), "{}").expect("written");
         assert_eq!(command(folder.path(), true).expect_err("foreign").exit_code(), 2);
         assert!(folder.path().join("graph").is_dir());
-        assert_eq!(command(&folder.path().join("none"), true).expect_err("missing").exit_code(), 10);
+        assert_eq!(command(&folder.path().join("none"), true).expect_err("missing").exit_code(), 2);
+        assert_eq!(command(&folder.path().join("lock"), true).expect_err("a file").exit_code(), 2);
     }
 
     #[test]

@@ -19,6 +19,9 @@ use std::time::SystemTime;
 /// Without a sign for so long, an owner on another host may be gone: it writes its status every second.
 const SILENT: f64 = 30.0;
 
+/// Exit codes of stops that the same line does not get past: config, input, corrupt files, limits and wrong results.
+const FOR_GOOD: [u8; 5] = [2, 3, 4, 7, 8];
+
 /// How a job stands.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "lowercase")]
@@ -40,6 +43,8 @@ pub struct Look {
     pub workdir: PathBuf,
     /// Name of the job.
     pub job: String,
+    /// Name that the job file has, where the workdir is of a job with another name.
+    pub asked: Option<String>,
     /// How it stands.
     pub state: State,
     /// Who holds the workdir, or held it last without releasing it.
@@ -48,13 +53,15 @@ pub struct Look {
     pub silent_seconds: Option<f64>,
     /// Why the last run ended early.
     pub stopped: Option<String>,
+    /// Its exit code, if it could say why.
+    pub exit_code: Option<u8>,
     /// Times that the job carried on.
     pub resumes: u64,
     /// Seconds of all runs that could say so.
     pub seconds: f64,
     /// All stages in order.
     pub stages: Vec<StageLook>,
-    /// Units of the stage that counts them.
+    /// Units of the stage that counts them, until the job is done.
     pub units: Option<Units>,
     /// What is being done, or was last.
     pub now: Option<Status>,
@@ -105,7 +112,8 @@ impl Place {
             }
             return Ok(Place { workdir: path.to_owned(), job: None });
         }
-        if !path.exists() {
+        let found = path.try_exists().map_err(|e| Error::io("look for a job", path, e))?;
+        if !found {
             return Err(Error::Usage(format!("{}: no such job file or workdir", path.display())));
         }
         let job = config::load(path, set)?;
@@ -115,19 +123,28 @@ impl Place {
     /// The manifest of the workdir.
     ///
     /// # Errors
-    /// [`Error::Io`] where no job has run, [`Error::Corrupt`].
+    /// [`Error::Usage`] where no job has run, [`Error::Io`], [`Error::Corrupt`].
     pub fn manifest(&self) -> Result<Manifest> {
         Manifest::load(&self.workdir)?.ok_or_else(|| {
-            let none = std::io::Error::new(std::io::ErrorKind::NotFound, "no job has run here");
-            Error::io("look for the manifest of a job", &self.workdir, none)
+            let begin = match self.job {
+                Some(_) => "begin it with `gpugraph run` and this job file",
+                None => "name the workdir or the job file of one that did",
+            };
+            Error::Usage(format!("{}: no job ran here yet; {begin}", self.workdir.display()))
         })
+    }
+
+    /// The name in the job file, where `manifest` is of a job with another: its results are not what was asked for.
+    pub fn asked(&self, manifest: &Manifest) -> Option<&str> {
+        let job = self.job.as_ref().filter(|job| job.name != manifest.job)?;
+        Some(&job.name)
     }
 }
 
 /// Looks at a workdir.
 ///
 /// # Errors
-/// [`Error::Io`] where no job has run, [`Error::Corrupt`] for a damaged manifest.
+/// [`Error::Usage`] where no job has run, [`Error::Corrupt`] for a damaged manifest.
 pub fn look(place: &Place) -> Result<Look> {
     let workdir = &place.workdir;
     let manifest = place.manifest()?;
@@ -147,14 +164,17 @@ pub fn look(place: &Place) -> Result<Look> {
     Ok(Look {
         workdir: workdir.clone(),
         job: manifest.job.clone(),
+        asked: place.asked(&manifest).map(str::to_owned),
         state,
         silent_seconds: silent_seconds.filter(|_| running),
         // While a job runs the manifest says that it was killed, for it may be.
         stopped: manifest.stopped.clone().filter(|_| !running),
+        exit_code: manifest.exit_code.filter(|_| !running),
         resumes: manifest.resumes,
         seconds: manifest.seconds,
         stages: stages(&manifest, table != Some(None)),
-        units: units(workdir, &manifest),
+        // What a finished job left of them may be of an earlier attempt: with more trials, or of other results.
+        units: if state == State::Finished { None } else { units(workdir, &manifest) },
         triangles: found.map(|t| t.triangles),
         now,
         owner,
@@ -205,12 +225,14 @@ impl fmt::Display for Look {
             (State::Running, _) => format!("running: {owner}"),
             (State::Silent, _) => format!("unknown: {owner} holds the workdir, without a sign for {silent}"),
             (State::Finished, _) => format!("finished at {}", self.ended()),
-            // Errors that can be resumed say so themselves.
-            (State::Stopped, Some(why)) if why.contains("run the same line again") => format!("stopped: {why}"),
+            (State::Stopped, Some(why)) if self.says_what_to_do(why) => format!("stopped: {why}"),
             (State::Stopped, Some(why)) => format!("stopped: {why}; run the same line again to carry on"),
             (State::Stopped, None) => "stopped".to_owned(),
         };
         writeln!(f, "job       {} in {}", self.job, self.workdir.display())?;
+        if let Some(asked) = &self.asked {
+            writeln!(f, "warning   the job file is of {asked}: what stands here is of {}, which ran last", self.job)?;
+        }
         writeln!(f, "state     {state}")?;
         writeln!(f, "resumes   {}, {} of finished runs", self.resumes, duration(self.seconds))?;
         for stage in &self.stages {
@@ -242,6 +264,12 @@ impl fmt::Display for Look {
 }
 
 impl Look {
+    /// Whether the same line would only stop there again, or the error advises it itself.
+    fn says_what_to_do(&self, why: &str) -> bool {
+        let for_good = self.exit_code.is_some_and(|code| FOR_GOOD.contains(&code));
+        for_good || why.contains("run the same line again")
+    }
+
     fn ended(&self) -> String {
         let written = std::fs::metadata(self.workdir.join("manifest.json")).and_then(|meta| meta.modified());
         written.map_or_else(|_| "an unknown time".into(), log::timestamp)

@@ -32,6 +32,9 @@ pub struct Manifest {
     pub unfinished: f64,
     /// Why the last run ended, if not by success.
     pub stopped: Option<String>,
+    /// The exit code with it, if that run could say why it ended.
+    #[serde(default)]
+    pub exit_code: Option<u8>,
     /// Stages that are done, by name.
     pub stages: BTreeMap<String, Stage>,
     /// Files of results, relative to the workdir.
@@ -153,6 +156,12 @@ impl Manifest {
         let mut text = format!("{{\n\"manifest\": {json},\n");
         text.push_str(&tail(xxh3_64(text.as_bytes())));
         replace(&path, text.as_bytes())
+    }
+
+    /// Notes how a run ended: by an error, or as it should.
+    pub fn ended(&mut self, error: Option<&Error>) {
+        self.stopped = error.map(ToString::to_string);
+        self.exit_code = error.map(Error::exit_code);
     }
 
     /// What stage `name` found, if it is done and its key is still this one.

@@ -6,6 +6,7 @@
 mod bars;
 mod build;
 pub mod clean;
+mod columns;
 mod corners;
 pub mod device;
 pub mod estimate;
@@ -42,4 +43,5 @@ pub mod status;
 mod together;
 pub mod triangle;
 pub mod verify;
+mod whole;
 mod workdir;

@@ -1,5 +1,6 @@
 //! Results against each other and against the input, by a method that has nothing in common with the count.
 
+use super::columns::{Rows, column};
 use super::graph::{Facts, Graph, Stored};
 use super::manifest::Manifest;
 use super::report::Triangle;
@@ -7,11 +8,9 @@ use super::sampled::{self, Counted, Sets};
 use super::signals;
 use super::verify::Verdict;
 use crate::config::InputSpec;
-use crate::error::{Error, Result};
+use crate::error::{At, Error, Result};
 use crate::formats::{Input, Watch};
 use crate::memory::Budget;
-use std::fs::File;
-use std::io::{BufRead, BufReader, Read};
 use std::path::Path;
 
 /// Edges that are counted at once, at most: some seconds of work.
@@ -94,11 +93,12 @@ struct ReportResults {
 
 fn report_agrees(path: &Path, stored: &Stored, result: &Triangle) -> Result<String> {
     let text = std::fs::read(path).map_err(|e| Error::io("read the report", path, e))?;
-    let report: ReportFile = serde_json::from_slice(&text)
-        .map_err(|e| Error::corrupt(path, crate::error::At::Line(e.line() as u64), e.to_string()))?;
+    let report: ReportFile =
+        serde_json::from_slice(&text).map_err(|e| Error::corrupt(path, At::Line(e.line() as u64), e.to_string()))?;
     let told = report.results.triangle.as_ref().map(|t| (t.triangles, t.wedges));
     agree(told == Some((result.triangles, result.wedges)), || {
-        format!("report.json says (triangles, wedges) {told:?}, the manifest {:?}", (result.triangles, result.wedges))
+        let told = told.map_or_else(|| "nothing".to_owned(), |told| format!("{told:?}"));
+        format!("report.json says (triangles, wedges) {told}, the manifest {:?}", (result.triangles, result.wedges))
     })?;
     let graph = (report.graph.edges, report.graph.max_degree);
     agree(graph == (stored.edges, stored.summary.max_degree), || {
@@ -119,28 +119,6 @@ fn transitivity(stored: &Stored, result: &Triangle) -> Result<String> {
         format!("transitivity {}, three triangles by wedges are {expected}", result.transitivity)
     })?;
     Ok(format!("{expected:.6}, of {wedges} wedges, as the degrees have them"))
-}
-
-/// The numbers of `out/NAME.npy` (of 8 bytes each) or of the second column of `out/NAME.csv`.
-fn column(path: &Path) -> Result<Vec<u64>> {
-    let failed = |e| Error::io("read", path, e);
-    let mut file = BufReader::new(File::open(path).map_err(failed)?);
-    if path.extension().is_some_and(|ending| ending == "csv") {
-        let number = |line: String| line.split(',').nth(1).and_then(|number| number.parse().ok());
-        let lines = file.lines().skip(1).map(|line| line.map_err(failed));
-        return lines
-            .map(|line| {
-                number(line?).ok_or_else(|| Error::Validation(format!("{}: a row without a count", path.display())))
-            })
-            .collect();
-    }
-    let mut head = [0; 10];
-    file.read_exact(&mut head).map_err(failed)?;
-    let mut shape = vec![0; usize::from(u16::from_le_bytes([head[8], head[9]]))];
-    file.read_exact(&mut shape).map_err(failed)?;
-    let mut bytes = Vec::new();
-    file.read_to_end(&mut bytes).map_err(failed)?;
-    Ok(bytes.as_chunks::<8>().0.iter().map(|word| u64::from_le_bytes(*word)).collect())
 }
 
 /// Counts again, exactly where that is cheap, else by sampling.
@@ -170,14 +148,14 @@ pub(super) fn again(
                 .map(|edges| pool.install(|| sampled::count(edges, false, corners)))
                 .unwrap_or_default()
         });
-        let told = found.and_then(|found| exact_agrees(&found, counts, what));
+        let told = found.and_then(|found| exact_agrees(&found, counts, source, what));
         return verdict.note("recount", told);
     }
     let told = estimate(source, counts, edges, room, &pool, budget, what);
     verdict.note("recount", told)
 }
 
-fn exact_agrees(found: &Counted, counts: &Counts<'_>, what: &str) -> Result<String> {
+fn exact_agrees(found: &Counted, counts: &Counts<'_>, source: &Source<'_>, what: &str) -> Result<String> {
     let Counts { workdir, manifest, stored, result, .. } = counts;
     let mine = (u128::from(found.triangles), found.edges, found.wedges, found.max_degree);
     let theirs = (result.triangles, stored.edges, stored.summary.wedges, stored.summary.max_degree);
@@ -186,16 +164,17 @@ fn exact_agrees(found: &Counted, counts: &Counts<'_>, what: &str) -> Result<Stri
             "(triangles, edges, wedges, largest degree) are {mine:?} by a recount of {what}, the job has {theirs:?}"
         )
     })?;
+    let blocks = if let Source::Blocks(graph) = source { Some(*graph) } else { None };
     let mut of_vertices = "";
-    for name in manifest.outputs.keys().filter(|name| name.starts_with("out/triangles.npy")) {
+    for name in manifest.outputs.keys().filter(|name| name.starts_with("out/triangles.")) {
+        let rows = Rows::open(workdir, manifest, blocks)?;
         let column = column(&workdir.join(name))?;
-        let ids = workdir.join("out/ids.npy");
-        let ids = if manifest.outputs.contains_key("out/ids.npy") { Some(self::column(&ids)?) } else { None };
-        for &(id, triangles) in &found.corners {
-            let at = ids.as_ref().map_or(Some(id as usize), |ids| ids.binary_search(&id).ok());
-            let told = at.and_then(|at| column.get(at)).copied();
+        for &(vertex, triangles) in &found.corners {
+            let (row, id) = rows.of(vertex);
+            let told = row.and_then(|row| column.get(row)).copied();
             agree(told == Some(triangles), || {
-                format!("vertex {id} has {triangles} triangles by a recount of {what}, {name} says {told:?}")
+                let told = told.map_or_else(|| "has no row for it".to_owned(), |told| format!("has {told}"));
+                format!("vertex {id} has {triangles} triangles by a recount of {what}, {name} {told}")
             })?;
         }
         of_vertices = ", those of every vertex too";
@@ -289,7 +268,13 @@ fn gather(
             let scan = input.scan(&mut gatherers, &Signals)?;
             gatherers.iter_mut().try_for_each(|gatherer| gatherer.finish())?;
             if (scan.checksum, scan.edges) != (facts.checksum, facts.edges) {
-                return Err(crate::prepare::partition::changed(&input.name()));
+                return Err(Error::input(
+                    input.name(),
+                    At::File,
+                    "the edges that the job counted",
+                    "others, under the same size and time",
+                    "the results are of what was there before: `gpugraph run JOB.toml --fresh` counts what is there now",
+                ));
             }
         }
         Source::Blocks(graph) => {

@@ -25,10 +25,12 @@ pub fn run(job: Job, fresh: bool, comm: &Comm) -> Result<Report> {
     let started = Instant::now();
     ranks::check_alike(&job, comm)?;
     let folder = job.workdir.clone();
-    let mut lock = None;
+    let (mut lock, mut done) = (None, None);
     let manifest = ranks::agreed(comm, || {
         workdir::check(&job)?;
         lock = Some(Lock::acquire(&folder)?);
+        let before = Manifest::load(&folder).ok().flatten();
+        done = before.filter(|before| before.stopped.is_none() && !fresh);
         begin(&job, fresh)
     })?;
     ranks::check_shared(&folder, comm)?;
@@ -39,17 +41,11 @@ pub fn run(job: Job, fresh: bool, comm: &Comm) -> Result<Report> {
     let mut session = match Session::new(job.clone(), manifest.clone(), comm.clone()) {
         Ok(session) => session,
         Err(e) => {
-            // That the process fits is not enough.
-            let nodes = comm.nodes();
-            let plan = Machine::here(&job, comm.ranks(), nodes).and_then(|machine| Plan::of(&job, &machine));
-            let e = match plan {
-                Ok(plan) => plan.name_limit(e),
-                Err(_) => e,
-            };
+            let e = for_all_stages(e, &job, comm);
             if comm.leads() {
                 let mut manifest = manifest;
-                manifest.stopped = Some(e.to_string());
-                manifest.save(&folder)?;
+                manifest.ended(Some(&e));
+                done.unwrap_or(manifest).save(&folder)?;
             }
             return Err(e);
         }
@@ -57,12 +53,21 @@ pub fn run(job: Job, fresh: bool, comm: &Comm) -> Result<Report> {
     if comm.leads() {
         session.progress.set_workdir(&folder);
     }
-    let result = session.execute(started);
+    let mut result = session.execute(started);
+    if let InputSpec::Prepared(other) = &session.job.input {
+        result = result.map_err(|e| e.kept_in(other));
+    }
     let manifest = &mut session.manifest;
     manifest.unfinished = 0.0;
     manifest.seconds += started.elapsed().as_secs_f64();
-    manifest.stopped = result.as_ref().err().map(ToString::to_string);
-    let saved = if comm.leads() { manifest.save(&folder) } else { Ok(()) };
+    manifest.ended(result.as_ref().err());
+    // What was done stays so where this attempt came to nothing.
+    let untouched = |done: &Manifest| result.is_err() && !session.began && done.outputs == manifest.outputs;
+    let saved = match done.filter(untouched) {
+        _ if !comm.leads() => Ok(()),
+        Some(mut done) => done.save(&folder),
+        None => manifest.save(&folder),
+    };
     let report = result?;
     saved?;
     if comm.ranks() > 1 {
@@ -70,6 +75,14 @@ pub fn run(job: Job, fresh: bool, comm: &Comm) -> Result<Report> {
         std::mem::forget((session.peers, session.device));
     }
     Ok(report)
+}
+
+/// An error before any stage, with the limit that does for all of them: that the process fits is not enough.
+fn for_all_stages(e: Error, job: &Job, comm: &Comm) -> Error {
+    match Machine::here(job, comm.ranks(), comm.nodes()).and_then(|machine| Plan::of(job, &machine)) {
+        Ok(plan) => plan.name_limit(e),
+        Err(_) => e,
+    }
 }
 
 /// Takes up the job in its workdir, as its only writer.
@@ -96,6 +109,7 @@ fn begin(job: &Job, fresh: bool) -> Result<Manifest> {
     }
     // Until the end says otherwise: a run that is killed can't say so itself.
     manifest.stopped = Some("killed or lost".into());
+    manifest.exit_code = None;
     manifest.save(workdir)?;
     Ok(manifest)
 }

@@ -51,6 +51,8 @@ pub struct Session {
     pub syncer: Syncer,
     /// Stages for the report, in order.
     pub stages: Vec<StageReport>,
+    /// Whether a stage has begun: until then what an earlier run did is as it was.
+    pub began: bool,
     started: Instant,
 }
 
@@ -111,6 +113,7 @@ impl Session {
             ordered: None,
             syncer: Syncer::start()?,
             stages: Vec::new(),
+            began: false,
             started,
             job,
             manifest,
@@ -158,6 +161,7 @@ impl Session {
         unit: Unit,
         work: impl FnOnce(&mut Self, &StageProgress) -> Result<(T, Moved)>,
     ) -> Result<T> {
+        self.began = true;
         let progress = self.progress.stage(name, total, unit);
         let (value, moved) = work(self, &progress)?;
         let end = progress.finish();

@@ -1,10 +1,10 @@
 //! `gpugraph verify`: every stored file against its checksum, every result against an independent method.
 //!
 //! Nothing is changed, and a check that fails does not keep the others from being made. What is stored is checked
-//! here, results by `recount`, straight from the input.
+//! here and by `whole`, results by `recount`, straight from the input.
 
 use super::corners;
-use super::graph::{Facts, Graph, Stored};
+use super::graph::{Facts, Stored};
 use super::journal::{self, distinct};
 use super::lock::{Liveness, Lock};
 use super::look::Place;
@@ -12,15 +12,11 @@ use super::manifest::{Manifest, Output};
 use super::recount::{self, Counts, Source};
 use super::report::Triangle;
 use super::triangle::triangle_key;
+use super::whole;
 use crate::algo::triangle::driver;
 use crate::config::{self, InputSpec};
 use crate::error::{At, Error, Result};
-use crate::graph::degrees::{self, Summary};
-use crate::graph::layout::Layout;
-use crate::graph::stored::StoredBlock;
 use crate::memory::Budget;
-use crate::prepare::dictionary::{self, Dictionary};
-use crate::prepare::order;
 use serde::Serialize;
 use std::fmt;
 use std::io::ErrorKind;
@@ -37,6 +33,8 @@ pub enum Outcome {
     Failed,
     /// It could not be made.
     Skipped,
+    /// No check, but something to know about all others.
+    Warning,
 }
 
 /// One check.
@@ -56,6 +54,7 @@ impl fmt::Display for Check {
             Outcome::Ok => "ok",
             Outcome::Failed => "FAILED",
             Outcome::Skipped => "skipped",
+            Outcome::Warning => "warning",
         };
         write!(f, "{outcome:8}{:22} {}", self.what, self.found)
     }
@@ -104,6 +103,14 @@ impl<'a> Verdict<'a> {
         self.add(what, Outcome::Skipped, why.into())
     }
 
+    /// Notes what is to be known of the other checks.
+    ///
+    /// # Errors
+    /// Those of telling.
+    pub fn warn(&mut self, what: &str, why: impl Into<String>) -> Result<()> {
+        self.add(what, Outcome::Warning, why.into())
+    }
+
     fn add(&mut self, what: &str, outcome: Outcome, found: String) -> Result<()> {
         let check = Check { what: what.to_owned(), outcome, found };
         (self.tell)(&check)?;
@@ -123,7 +130,7 @@ impl<'a> Verdict<'a> {
 /// Makes all checks that can be made.
 ///
 /// # Errors
-/// Those that keep all checks from being made: [`Error::Busy`], [`Error::Io`] where no job has run, a signal. What a
+/// Those that keep all checks from being made: [`Error::Busy`], [`Error::Usage`] where no job has run, a signal. What a
 /// check found wrong is in the verdict.
 pub fn verify(place: &Place, verdict: &mut Verdict<'_>) -> Result<()> {
     let workdir = &place.workdir;
@@ -137,6 +144,10 @@ pub fn verify(place: &Place, verdict: &mut Verdict<'_>) -> Result<()> {
         Err(e) => return Err(e),
     };
     verdict.note("manifest.json", Ok(format!("whole; {} stages done", manifest.stages.len())))?;
+    if let Some(asked) = place.asked(&manifest) {
+        verdict
+            .warn("job", format!("the job file is of {asked}: the results are of {}, which ran last", manifest.job))?;
+    }
     let limits = place.job.as_ref().map(|job| job.limits).unwrap_or_default();
     let threads = super::session::threads(limits.threads);
     let limit = limits.host_memory.unwrap_or_else(|| super::host::memory().free / 5 * 4);
@@ -144,7 +155,7 @@ pub fn verify(place: &Place, verdict: &mut Verdict<'_>) -> Result<()> {
 
     let spec = place.job.as_ref().map(|job| &job.input).or(manifest.input.as_ref());
     let prepared = match spec {
-        Some(InputSpec::Prepared(other)) => match prepared_graph(other) {
+        Some(InputSpec::Prepared(other)) => match whole::prepared_graph(other).map_err(|e| e.kept_in(other)) {
             Ok(graph) => {
                 let found = format!("{}: {} blocks whole; rows ascend", other.display(), graph.catalogue.len());
                 verdict.note("prepared graph", Ok(found))?;
@@ -166,7 +177,7 @@ pub fn verify(place: &Place, verdict: &mut Verdict<'_>) -> Result<()> {
         }
     };
     match &facts {
-        Some(facts) if prepared.is_none() => stored_graph(workdir, &manifest, facts, &budget, verdict)?,
+        Some(facts) if prepared.is_none() => whole::stored_graph(workdir, &manifest, facts, &budget, verdict)?,
         Some(_) => {}
         None => verdict.skip("graph", "not prepared yet")?,
     }
@@ -189,88 +200,6 @@ pub fn verify(place: &Place, verdict: &mut Verdict<'_>) -> Result<()> {
             Err(why) => verdict.skip("recount", format!("{why}; so the count itself was not checked")),
         },
     }
-}
-
-fn prepared_graph(workdir: &Path) -> Result<Graph> {
-    let graph = super::run::open_prepared_unread(workdir)?;
-    graph.catalogue.verify(super::signals::check)?;
-    degrees_agree(&graph.folder, &graph.facts, &graph.stored)?;
-    Ok(graph)
-}
-
-/// Order, ids, degrees and blocks.
-fn stored_graph(
-    workdir: &Path,
-    manifest: &Manifest,
-    facts: &Facts,
-    budget: &Budget,
-    verdict: &mut Verdict<'_>,
-) -> Result<()> {
-    let folder = workdir.join("graph");
-    if !folder.is_dir() {
-        return verdict.skip("graph", "not kept after the job (keep = true in [job] keeps it)");
-    }
-    if facts.sparse {
-        let ids = Dictionary::open(&dictionary::path(&folder), facts.identity, budget);
-        verdict.note("graph/ids", ids.map(|ids| format!("whole; {} ids", ids.ids().len())))?;
-    }
-    let runs = order::read_runs(&folder, facts.content);
-    let Ok(runs) = &runs else {
-        verdict.note("graph/order", runs.map(|_| String::new()))?;
-        return verdict.skip("graph/lower.*", "which rows are in a block can't be told without graph/order");
-    };
-    let found = format!("whole; {} vertices in {} degrees", runs.vertices(), facts.runs);
-    verdict.note("graph/order", Ok(found))?;
-    let stored: Option<Stored> = manifest.found("sort", facts.content);
-    let layout = Layout::new(runs, facts.edges - facts.loops);
-    let whole = blocks(&folder, facts, &layout, stored.is_some(), verdict)?;
-    let Some(stored) = stored else { return Ok(()) };
-    if stored.degrees {
-        verdict.note("graph/degrees", degrees_agree(&folder, facts, &stored))?;
-    } else {
-        verdict.skip("graph/degrees", "not stored: kept graphs and counts at vertices need it")?;
-    }
-    if !whole {
-        return Ok(());
-    }
-    let graph = Graph::open(workdir, facts.clone(), stored);
-    verdict.note("graph", graph.map(|graph| format!("{} edges, as in the manifest", graph.stored.edges)))
-}
-
-fn blocks(folder: &Path, facts: &Facts, layout: &Layout, all: bool, verdict: &mut Verdict<'_>) -> Result<bool> {
-    let (mut whole, mut missing, mut bytes) = (0, 0, 0);
-    for b in 0..layout.blocks() {
-        super::signals::check()?;
-        let block = StoredBlock::open(folder, facts.content, b, &layout.block(b));
-        let checked = block.and_then(|block| {
-            block.verify()?;
-            block.release();
-            Ok(block.bytes())
-        });
-        match checked {
-            Ok(n) => (whole, bytes) = (whole + 1, bytes + n),
-            Err(Error::Io { source, .. }) if source.kind() == ErrorKind::NotFound && !all => missing += 1,
-            Err(e) => verdict.note("graph/lower.*", Err(e))?,
-        }
-    }
-    let of = layout.blocks();
-    if whole + missing == of {
-        let found = format!("{whole} of {of} blocks there and whole, {bytes} bytes; rows ascend");
-        verdict.note("graph/lower.*", Ok(found))?;
-    }
-    Ok(whole == of)
-}
-
-fn degrees_agree(folder: &Path, facts: &Facts, stored: &Stored) -> Result<String> {
-    let file = degrees::open(folder, facts.content)?;
-    let degrees = file.body_as_u32()?;
-    let summary = Summary::of(degrees);
-    let ends: u64 = degrees.iter().map(|&d| u64::from(d)).sum();
-    if degrees.len() as u64 != facts.connected || ends != 2 * stored.edges || summary != stored.summary {
-        let what = format!("{} degrees that sum to {ends} don't fit the manifest", degrees.len());
-        return Err(Error::corrupt(file.path(), At::File, what));
-    }
-    Ok(format!("whole; {} of them, {} at most, twice the edges in all", degrees.len(), summary.max_degree))
 }
 
 /// Journals and checkpoints; those of other work are said to be so, for a run discards them.

@@ -127,11 +127,17 @@ fn script(args: &SubmitArgs, scheduler: Scheduler, job: &Job, folder: &Path, scr
         Some(asked) => asked.as_secs().max(60),
         None => (needs.seconds * TIMES + STARTING).min(LONGEST) as u64,
     };
-    // Later ones win: what was asked for is what the run keeps within, whatever its node has.
+    // The run keeps within what the scheduler is asked for, whatever its node has: what the command line says, else what
+    // the plan needs. The job file's limit is one for any machine, and bounds it.
     let margined = needs.memory + needs.memory / 10 + MARGIN;
-    let limit = job.limits.host_memory.map_or(margined, |limit| limit.min(margined)).next_multiple_of(1 << 20);
-    let memory = format!("limits.host_memory={}", crate::memory::at_least(limit));
-    let set = args.set.iter().chain([&memory]).map(|set| Ok(format!("--set {}", quoted("--set", set.as_ref())?)));
+    let (limit, planned) = match job.limits.host_memory {
+        Some(limit) if args.set.iter().any(|set| sets_memory(set)) => (limit, None),
+        limit => {
+            let limit = limit.map_or(margined, |limit| limit.min(margined)).next_multiple_of(1 << 20);
+            (limit, Some(format!("limits.host_memory={}", crate::memory::at_least(limit))))
+        }
+    };
+    let set = args.set.iter().chain(&planned).map(|set| Ok(format!("--set {}", quoted("--set", set.as_ref())?)));
     let site = std::env::var_os("SITE").map(PathBuf::from).unwrap_or_else(|| "site.env".into());
     let job_file = std::path::absolute(&args.job).map_err(|e| Error::io("find", &args.job, e))?;
     let gpugraph = std::env::current_exe().map_err(|e| Error::internal("find its own file", e))?;
@@ -154,6 +160,12 @@ fn script(args: &SubmitArgs, scheduler: Scheduler, job: &Job, folder: &Path, scr
         script: path("the workdir", script)?,
         seconds: needs.seconds,
     })
+}
+
+/// Whether an override of the job file may be one of `limits.host_memory`: of the key, or of its table as a whole.
+fn sets_memory(set: &str) -> bool {
+    let keys: Vec<&str> = set.split('=').next().unwrap_or_default().split('.').map(str::trim).collect();
+    matches!(keys[..], ["limits"] | ["limits", "host_memory"])
 }
 
 /// What one rank needs, be it on a GPU or on a processor.

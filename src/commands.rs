@@ -1,6 +1,6 @@
 //! The commands that make and change edge lists. They work on files alone, without a job.
 
-use crate::cli::{ConvertArgs, GenerateArgs, GenerateKind, OutputArgs, ProductArgs};
+use crate::cli::{ConvertArgs, GenerateArgs, GenerateKind, OutputArgs, ProductArgs, RandomArgs};
 use crate::convert::{self, Converted};
 use crate::error::{Error, Result};
 use crate::formats::{Format, Input, Watch};
@@ -16,10 +16,14 @@ use std::time::Duration;
 /// # Errors
 /// [`Error::Usage`] for parameters out of range, [`Error::Input`] for factors that can't be read, those of the disk.
 pub fn generate(args: &GenerateArgs) -> Result<()> {
-    let (generator, output) = match &args.kind {
-        GenerateKind::Kronecker(r) => (Generator::kronecker(r.scale, r.edge_factor, r.seed)?, &r.output),
-        GenerateKind::Uniform(r) => (Generator::uniform(r.scale, r.edge_factor, r.seed)?, &r.output),
-        GenerateKind::Product(product) => (product_of(product)?, &product.output),
+    let (GenerateKind::Kronecker(RandomArgs { output, .. })
+    | GenerateKind::Uniform(RandomArgs { output, .. })
+    | GenerateKind::Product(ProductArgs { output, .. })) = &args.kind;
+    convert::writable(&output.output)?;
+    let generator = match &args.kind {
+        GenerateKind::Kronecker(r) => Generator::kronecker(r.scale, r.edge_factor, r.seed)?,
+        GenerateKind::Uniform(r) => Generator::uniform(r.scale, r.edge_factor, r.seed)?,
+        GenerateKind::Product(product) => product_of(product)?,
     };
     write(generator, output)
 }
@@ -47,6 +51,7 @@ fn write(generator: Generator, output: &OutputArgs) -> Result<()> {
 /// [`Error::Usage`] for an ending that says no format, [`Error::Input`], those of the disk.
 pub fn convert(args: &ConvertArgs) -> Result<()> {
     let input = Input::open(std::slice::from_ref(&args.input), format_named(args.from.as_deref(), "--from")?)?;
+    convert::writable(&args.output)?;
     let format = match format_named(args.to.as_deref(), "--to")? {
         Some(format) => format,
         None => Format::by_ending(&args.output).ok_or_else(|| {

@@ -176,10 +176,10 @@ pub enum GenerateKind {
 /// A random graph.
 #[derive(Debug, Args)]
 pub struct RandomArgs {
-    /// Binary logarithm of the number of vertices
+    /// Binary logarithm of the number of vertices, from 1 to 40
     #[arg(long)]
     pub scale: u32,
-    /// Edges per vertex, may be fractional
+    /// Edges per vertex, above 0, may be fractional
     #[arg(long, default_value_t = 16.0)]
     pub edge_factor: f64,
     /// Seed of the random numbers

@@ -20,3 +20,16 @@ fn a_folder_as_output_is_called_one() {
         assert!(ran.error().contains("folder: expected a file to write, found a folder"), "{}", ran.err);
     }
 }
+
+#[test]
+fn generate_takes_what_a_job_file_takes() {
+    let place = Place::new();
+    let limits = [("0", "16", false), ("1", "16", true), ("41", "16", false), ("4", "0", false), ("4", "0.5", true)];
+    for (scale, factor, taken) in limits {
+        let code = if taken { 0 } else { 2 };
+        let line = ["generate", "kronecker", "--scale", scale, "--edge-factor", factor, "-o", "a.u32"];
+        place.gpugraph(&line).expect(code);
+        place.job(&format!("kronecker = {{ scale = {scale}, edge_factor = {factor} }}"), "");
+        place.gpugraph(&["plan", "job.toml"]).expect(code);
+    }
+}

@@ -76,12 +76,15 @@ fn format_named(name: Option<&str>, option: &str) -> Result<Option<Format>> {
     name.filter(|&name| name != "auto").map(parse).transpose()
 }
 
-/// Runs work with a progress bar.
+/// Runs work with a progress bar. Nothing of it outlives a signal.
 fn shown<T>(name: &str, total: u64, work: impl FnOnce(&dyn Watch, &StageProgress) -> Result<T>) -> Result<T> {
     crate::job::log::init(crate::job::log::Format::Text, false, true);
     let progress = Progress::new(Duration::from_secs(30));
     let stage = progress.stage(name, total, Unit::Bytes);
-    let value = work(&Watched(&stage), &stage)?;
+    let value = work(&Watched(&stage), &stage).map_err(|e| match e {
+        Error::Stopped(why) => Error::Abandoned(why),
+        e => e,
+    })?;
     stage.finish();
     Ok(value)
 }

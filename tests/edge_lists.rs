@@ -3,8 +3,9 @@
 mod support;
 
 use std::fs;
+use std::time::{Duration, Instant};
 
-use support::Place;
+use support::{Place, Started};
 
 #[test]
 fn a_folder_as_output_is_called_one() {
@@ -31,5 +32,28 @@ fn generate_takes_what_a_job_file_takes() {
         place.gpugraph(&line).expect(code);
         place.job(&format!("kronecker = {{ scale = {scale}, edge_factor = {factor} }}"), "");
         place.gpugraph(&["plan", "job.toml"]).expect(code);
+    }
+}
+
+#[test]
+fn a_signal_leaves_no_output_and_says_so() {
+    let place = Place::new();
+    place.write("in.u32", vec![1; 64 << 20]);
+    // Longer than any test.
+    let generate = ["generate", "uniform", "--scale", "32", "--threads", "1", "-o", "out.txt.gz"];
+    for line in [&generate[..], &["convert", "in.u32", "out.txt.gz", "--threads", "1"]] {
+        let names = || fs::read_dir(place.path(".")).unwrap().map(|entry| entry.unwrap().file_name());
+        let begun = || names().any(|name| name.to_string_lossy().ends_with(".part"));
+        let running = Started::new(&mut place.command(line));
+        let start = Instant::now();
+        while !begun() {
+            assert!(start.elapsed() < Duration::from_secs(60), "{line:?} began nothing");
+            std::thread::sleep(Duration::from_millis(1));
+        }
+        running.signal(15);
+        let ran = running.end().expect(75);
+        let said = ran.error();
+        assert!(said.contains("stopped by SIGTERM: nothing is kept"), "{said}");
+        assert_eq!(names().collect::<Vec<_>>(), ["in.u32"]);
     }
 }

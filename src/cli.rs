@@ -45,7 +45,10 @@ pub enum Command {
     /// Write a random graph or a product of two graphs, the same file on any machine
     Generate(GenerateArgs),
     /// Convert an edge list between formats, in fixed memory
-    #[command(after_help = "Example:\n  gpugraph convert email-Eu-core.txt.gz email.u32")]
+    #[command(
+        after_help = "Weights are not converted: the output has edges alone, and where the format needs lengths (gr) \
+        they are 1.\n\nExample:\n  gpugraph convert email-Eu-core.txt.gz email.u32"
+    )]
     Convert(ConvertArgs),
     /// Remove what of a workdir can be made again; results and reports stay
     #[command(after_help = "Example:\n  gpugraph clean gpugraph.work/s29")]

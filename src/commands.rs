@@ -59,10 +59,19 @@ pub fn convert(args: &ConvertArgs) -> Result<()> {
         })?,
     };
     let done = shown("convert", input.bytes(), |watch, _| {
+        warn_of_weights(&input, format);
         convert::convert(&input, &args.output, format, threads(args.threads), watch)
     })?;
     tell(&args.output, done);
     Ok(())
+}
+
+/// Says of the first file with weights that they get lost, where that is known before it is read.
+fn warn_of_weights(input: &Input, format: Format) {
+    if let Some(part) = input.parts().iter().find(|part| part.is_weighted()) {
+        let instead = if format == Format::Gr { "every arc gets length 1" } else { "the output has edges alone" };
+        tracing::warn!("{}: its weights are not converted; {instead}", part.path().display());
+    }
 }
 
 fn tell(path: &Path, done: Converted) {

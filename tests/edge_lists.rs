@@ -57,3 +57,22 @@ fn a_signal_leaves_no_output_and_says_so() {
         assert_eq!(names().collect::<Vec<_>>(), ["in.u32"]);
     }
 }
+
+#[test]
+fn weights_that_get_lost_are_told_of() {
+    let place = Place::new();
+    place.write("a.gr", "p sp 2 1\na 1 2 7\n");
+    place.write("a.wel", "0 1 7\n");
+    place.write("a.txt", "0 1\n");
+    let warned = |line: &[&str]| {
+        let said = place.gpugraph(line).expect(0).err;
+        said.lines().filter_map(|line| Some(line.split_once("WARN ")?.1.to_owned())).collect::<Vec<_>>()
+    };
+    let said = warned(&["convert", "a.gr", "b.gr"]);
+    assert_eq!(said, ["a.gr: its weights are not converted; every arc gets length 1"]);
+    assert!(fs::read_to_string(place.path("b.gr")).unwrap().ends_with("a 1 2 1\n"));
+    let said = warned(&["convert", "a.wel", "b.u32"]);
+    assert_eq!(said, ["a.wel: its weights are not converted; the output has edges alone"]);
+    assert!(warned(&["convert", "a.txt", "b.u32"]).is_empty());
+    assert!(place.gpugraph(&["convert", "--help"]).expect(0).out.contains("Weights are not converted"));
+}

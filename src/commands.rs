@@ -7,7 +7,7 @@ use crate::formats::{Format, Input, Watch};
 use crate::generate::{self, Generator, Product};
 use crate::job::progress::{Progress, StageProgress, Unit};
 use crate::job::session::{Watched, threads};
-use std::io::Write;
+use crate::stdout;
 use std::path::Path;
 use std::time::Duration;
 
@@ -41,8 +41,7 @@ fn write(generator: Generator, output: &OutputArgs) -> Result<()> {
     let done = shown("generate", total, |watch, _| {
         generate::write(generator, &output.output, format, threads(output.threads), watch)
     })?;
-    tell(&output.output, done);
-    Ok(())
+    tell(&output.output, done)
 }
 
 /// `gpugraph convert`: from any format to any other.
@@ -62,8 +61,7 @@ pub fn convert(args: &ConvertArgs) -> Result<()> {
         warn_of_weights(&input, format);
         convert::convert(&input, &args.output, format, threads(args.threads), watch)
     })?;
-    tell(&args.output, done);
-    Ok(())
+    tell(&args.output, done)
 }
 
 /// Says of the first file with weights that they get lost, where that is known before it is read.
@@ -74,10 +72,9 @@ fn warn_of_weights(input: &Input, format: Format) {
     }
 }
 
-fn tell(path: &Path, done: Converted) {
+fn tell(path: &Path, done: Converted) -> Result<()> {
     let Converted { read, written, bytes } = done;
-    // The file is there: a reader of this line that went away is no reason to fail.
-    let _ = writeln!(std::io::stdout(), "{}: {written} edges of {read} in {bytes} bytes", path.display());
+    stdout::print(format!("{}: {written} edges of {read} in {bytes} bytes", path.display()))
 }
 
 fn format_named(name: Option<&str>, option: &str) -> Result<Option<Format>> {

@@ -64,7 +64,7 @@ pub enum Command {
         /// The shell
         shell: clap_complete::Shell,
     },
-    /// Print the man page
+    /// Print the man pages of gpugraph and all its commands
     #[command(after_help = "Example:\n  gpugraph man | man -l -")]
     Man,
 }

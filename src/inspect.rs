@@ -59,17 +59,22 @@ pub fn clean(args: &CleanArgs) -> Result<()> {
     stdout::print(removed)
 }
 
-/// `gpugraph man`: the page of the command, then those of its subcommands.
+/// `gpugraph man`: the page of the command, then those of its subcommands, each before its own.
 ///
 /// # Errors
 /// [`Error::Io`] where stdout takes no more.
 pub fn man() -> Result<()> {
-    let mut page = Vec::new();
-    let mut command = Cli::command();
+    // Nobody needs a page on `help`.
+    let mut command = Cli::command().disable_help_subcommand(true);
     command.build();
-    let written = clap_mangen::Man::new(command).render(&mut page);
-    written.map_err(|e| Error::internal("write the man page", e))?;
-    stdout::print(page)
+    let mut pages = Vec::new();
+    render(&command, &mut pages).map_err(|e| Error::internal("write the man page", e))?;
+    stdout::print(pages)
+}
+
+fn render(command: &clap::Command, pages: &mut Vec<u8>) -> std::io::Result<()> {
+    clap_mangen::Man::new(command.clone()).render(pages)?;
+    command.get_subcommands().try_for_each(|subcommand| render(subcommand, pages))
 }
 
 fn print<T: Serialize + Display>(value: &T, json: bool) -> Result<()> {

@@ -62,3 +62,19 @@ fn a_stdout_that_is_full_is_not_taken_for_the_workdir() {
         assert!(error.starts_with("error: stdout: ") && !error.contains("workdir"), "{line:?}: {error}");
     }
 }
+
+#[test]
+fn man_prints_every_page_that_it_refers_to() {
+    let text = Place::new().gpugraph(&["man"]).expect(0).out;
+    let titles: Vec<&str> = text.lines().filter_map(|line| line.strip_prefix(".TH ")?.split(' ').next()).collect();
+    assert_eq!(titles[0], "gpugraph");
+    let at =
+        |name: &str| titles.iter().position(|title| *title == name).unwrap_or_else(|| panic!("{name}: {titles:?}"));
+    let generate = at("gpugraph-generate");
+    assert_eq!(titles[generate + 1], "gpugraph-generate-kronecker");
+    assert_eq!(at("gpugraph-convert"), at("gpugraph-generate-product") + 1);
+    // As in `gpugraph\-generate\-kronecker(1)`.
+    for word in text.split_whitespace().filter_map(|word| word.strip_suffix("(1)")) {
+        at(&word.replace('\\', ""));
+    }
+}

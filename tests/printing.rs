@@ -5,6 +5,7 @@ mod support;
 use std::fs;
 use std::process::Stdio;
 
+use serde_json::Value;
 use support::{Place, Ran};
 
 /// A job that is done, beside an edge list.
@@ -77,4 +78,42 @@ fn man_prints_every_page_that_it_refers_to() {
     for word in text.split_whitespace().filter_map(|word| word.strip_suffix("(1)")) {
         at(&word.replace('\\', ""));
     }
+}
+
+#[test]
+fn the_error_that_ends_a_run_is_in_its_log_and_has_its_format() {
+    let place = Place::new();
+    let log = || fs::read_to_string(place.workdir().join("run.log")).unwrap();
+    place.job("path = 'a.txt'", "[run]\ndevice = 'cpu'");
+    place.write("a.txt", "0 1\n1 x\n");
+    let ran = place.run(&[]).expect(3);
+    let cause = ran.error().strip_prefix("error: ").unwrap();
+    assert!(cause.contains("a.txt:2"), "{cause}");
+    assert!(log().ends_with(&format!("ERROR {cause}\n")), "{}", log());
+    assert_eq!(ran.err.matches(cause).count() + log().matches(cause).count(), 2, "{}{}", ran.err, log());
+
+    // As JSON it is one of the lines, and the only one that neither --quiet nor the environment keeps back.
+    let json = |more: &[&str], filter: &str| {
+        fs::remove_file(place.workdir().join("run.log")).unwrap();
+        let line = [&["run", "job.toml", "--log-format", "json"], more].concat();
+        let ran = Ran::command(place.command(&line).env("GPUGRAPH_LOG", filter)).expect(3);
+        let lines: Vec<Value> = ran.err.lines().map(|line| serde_json::from_str(line).expect(line)).collect();
+        let last = lines.last().unwrap();
+        assert_eq!((last["level"].as_str(), last["message"].as_str()), (Some("ERROR"), Some(cause)), "{}", ran.err);
+        assert!(
+            ran.err.matches("ERROR").count() == 1 && log().trim_end().ends_with(ran.err.lines().last().unwrap()),
+            "{}",
+            log()
+        );
+        lines.len()
+    };
+    assert!(json(&[], "info") > 1);
+    assert_eq!(json(&["--quiet"], "warn"), 1);
+    assert_eq!(json(&[], "off"), 1);
+
+    // One that was not begun has no log, and no other's.
+    let before = log();
+    let ran = place.gpugraph(&["run", "none.toml", "--log-format", "json"]).expect(2);
+    assert!(serde_json::from_str::<Value>(&ran.err).unwrap()["message"].as_str().unwrap().contains("none.toml"));
+    assert_eq!(log(), before);
 }

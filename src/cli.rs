@@ -45,7 +45,10 @@ pub enum Command {
     /// Write a random graph or a product of two graphs, the same file on any machine
     Generate(GenerateArgs),
     /// Convert an edge list between formats, in fixed memory
-    #[command(after_help = "Example:\n  gpugraph convert email-Eu-core.txt.gz email.u32")]
+    #[command(
+        after_help = "Weights are not converted: the output has edges alone, and where the format needs lengths (gr) \
+        they are 1.\n\nExample:\n  gpugraph convert email-Eu-core.txt.gz email.u32"
+    )]
     Convert(ConvertArgs),
     /// Remove what of a workdir can be made again; results and reports stay
     #[command(after_help = "Example:\n  gpugraph clean gpugraph.work/s29")]
@@ -61,7 +64,7 @@ pub enum Command {
         /// The shell
         shell: clap_complete::Shell,
     },
-    /// Print the man page
+    /// Print the man pages of gpugraph and all its commands
     #[command(after_help = "Example:\n  gpugraph man | man -l -")]
     Man,
 }
@@ -177,10 +180,10 @@ pub enum GenerateKind {
 /// A random graph.
 #[derive(Debug, Args)]
 pub struct RandomArgs {
-    /// Binary logarithm of the number of vertices
+    /// Binary logarithm of the number of vertices, from 1 to 40
     #[arg(long)]
     pub scale: u32,
-    /// Edges per vertex, may be fractional
+    /// Edges per vertex, above 0, may be fractional
     #[arg(long, default_value_t = 16.0)]
     pub edge_factor: f64,
     /// Seed of the random numbers

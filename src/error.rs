@@ -94,6 +94,10 @@ pub enum Error {
     /// Stopped by a signal with everything durable kept (exit 75).
     #[error("stopped by {0}: finished work is kept; run the same line again to carry on")]
     Stopped(&'static str),
+
+    /// Stopped by a signal, by a command that keeps nothing of what it had done (exit 75).
+    #[error("stopped by {0}: nothing is kept and the output was not written; run the same line again to begin anew")]
+    Abandoned(&'static str),
 }
 
 /// How a corrupt file comes to be as it was.
@@ -138,7 +142,7 @@ impl Error {
             Error::Validation(_) => 8,
             Error::Lost(_) => 9,
             Error::Io { .. } => 10,
-            Error::Stopped(_) => 75,
+            Error::Stopped(_) | Error::Abandoned(_) => 75,
         }
     }
 

@@ -6,10 +6,10 @@ use crate::job::look::{self, Place};
 use crate::job::machine::Machine;
 use crate::job::plan::Plan;
 use crate::job::{clean, verify};
+use crate::stdout;
 use clap::CommandFactory;
 use serde::Serialize;
 use std::fmt::Display;
-use std::io::Write;
 
 /// `gpugraph plan`: prints the plan, whether it fits or not.
 ///
@@ -38,16 +38,14 @@ pub fn verify(args: &LookArgs) -> Result<()> {
     let place = Place::of(&args.place, &args.set)?;
     let mut verdict = verify::Verdict::new(|check| if args.json { Ok(()) } else { print(check, false) });
     verify::verify(&place, &mut verdict)?;
-    if args.json {
-        print_json(&verdict.checks)?;
-    }
-    verdict.result()
+    let printed = if args.json { print_json(&verdict.checks) } else { Ok(()) };
+    verdict.result().and(printed)
 }
 
 /// `gpugraph devices`.
 ///
 /// # Errors
-/// [`Error::Io`] where stdout is gone.
+/// [`Error::Io`] where stdout takes no more.
 pub fn devices(args: &DevicesArgs) -> Result<()> {
     print(&crate::gpu::devices::look(), args.json)
 }
@@ -58,35 +56,32 @@ pub fn devices(args: &DevicesArgs) -> Result<()> {
 /// [`Error::Busy`], [`Error::Usage`] for a folder that is no workdir, [`Error::Io`].
 pub fn clean(args: &CleanArgs) -> Result<()> {
     let removed = clean::command(&args.workdir, args.all)?;
-    writeln!(std::io::stdout(), "{removed}").map_err(gone)
+    stdout::print(removed)
 }
 
-/// `gpugraph man`: the page of the command, then those of its subcommands.
+/// `gpugraph man`: the page of the command, then those of its subcommands, each before its own.
 ///
 /// # Errors
-/// [`Error::Io`] where stdout is gone.
+/// [`Error::Io`] where stdout takes no more.
 pub fn man() -> Result<()> {
-    let mut page = Vec::new();
-    let mut command = Cli::command();
+    // Nobody needs a page on `help`.
+    let mut command = Cli::command().disable_help_subcommand(true);
     command.build();
-    let written = clap_mangen::Man::new(command).render(&mut page);
-    written.and_then(|()| std::io::stdout().write_all(&page)).map_err(gone)
+    let mut pages = Vec::new();
+    render(&command, &mut pages).map_err(|e| Error::internal("write the man page", e))?;
+    stdout::print(pages)
+}
+
+fn render(command: &clap::Command, pages: &mut Vec<u8>) -> std::io::Result<()> {
+    clap_mangen::Man::new(command.clone()).render(pages)?;
+    command.get_subcommands().try_for_each(|subcommand| render(subcommand, pages))
 }
 
 fn print<T: Serialize + Display>(value: &T, json: bool) -> Result<()> {
-    if json {
-        return print_json(value);
-    }
-    let text = value.to_string();
-    let mut stdout = std::io::stdout().lock();
-    writeln!(stdout, "{}", text.trim_end_matches('\n')).map_err(gone)
+    if json { print_json(value) } else { stdout::print(value.to_string()) }
 }
 
 fn print_json<T: Serialize + ?Sized>(value: &T) -> Result<()> {
-    let text = serde_json::to_string_pretty(value).map_err(|e| gone(e.into()))?;
-    writeln!(std::io::stdout().lock(), "{text}").map_err(gone)
-}
-
-fn gone(e: std::io::Error) -> Error {
-    Error::io("write to", "stdout", e)
+    let text = serde_json::to_string_pretty(value).map_err(|e| Error::internal("write JSON", e))?;
+    stdout::print(text)
 }

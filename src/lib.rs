@@ -17,6 +17,7 @@
 //! | [`algo`] | algorithms over blocks; opens no file |
 //! | [`store`], [`memory`] | sealed files; the memory limit |
 //! | [`submit`] | job scripts for Slurm and PBS |
+//! | [`stdout`] | printing an answer |
 //!
 //! What holds everywhere: the answer, the blocks and the units depend on the input alone, never on limits, threads,
 //! device or ranks; a stored file is complete and checked, or absent; memory that grows with the graph comes from the
@@ -38,6 +39,7 @@ pub mod inspect;
 pub mod job;
 pub mod memory;
 pub mod prepare;
+pub mod stdout;
 pub mod store;
 pub mod submit;
 

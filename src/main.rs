@@ -6,7 +6,7 @@ use gpugraph::cli::{Cli, Command};
 use gpugraph::comm::{self, Comm};
 use gpugraph::error::Result;
 use gpugraph::job::{self, signals};
-use std::io::Write;
+use gpugraph::stdout;
 use std::process::ExitCode;
 use std::time::Instant;
 
@@ -42,19 +42,15 @@ fn dispatch(command: Command) -> Result<()> {
             job::log::init(args.log_format, args.quiet, comm.leads());
             tracing::debug!(ranks = comm.ranks(), seconds = started.elapsed().as_secs_f64(), "ranks have met");
             let report = job::run::run(job?, args.fresh, &comm)?;
-            if comm.leads() {
-                // The answer stands in report.json: a reader that went away is no reason to fail.
-                let _ = writeln!(std::io::stdout(), "{}", report.results);
-            }
+            let printed = if comm.leads() { stdout::print(report.results.to_string()) } else { Ok(()) };
             comm.close();
-            Ok(())
+            printed
         }
         Command::Completions { shell } => {
             // By way of memory: writing to a reader that went away, clap panics.
             let mut script = Vec::new();
             clap_complete::generate(shell, &mut Cli::command(), "gpugraph", &mut script);
-            let _ = std::io::stdout().write_all(&script);
-            Ok(())
+            stdout::print(script)
         }
         Command::Generate(args) => gpugraph::commands::generate(&args),
         Command::Convert(args) => gpugraph::commands::convert(&args),

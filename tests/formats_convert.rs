@@ -4,6 +4,9 @@
 mod gather;
 
 use gather::Gather;
+use std::os::fd::AsRawFd;
+use std::os::unix::fs::symlink;
+use std::os::unix::net::UnixListener;
 use std::path::{Path, PathBuf};
 
 use gpugraph::convert::{Converted, convert, convert_within};
@@ -164,6 +167,45 @@ fn a_failure_leaves_nothing_behind() {
         let error = convert(&open(&path("b.txt")), no_file, Format::U32, 1, &Unwatched).unwrap_err();
         assert_eq!(error.exit_code(), 2, "{error}");
     }
+}
+
+#[test]
+fn a_link_is_written_through() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = |name: &str| folder.path().join(name);
+    let link = |to: &Path, name: &str| {
+        symlink(to, path(name)).unwrap();
+        path(name)
+    };
+    write_text(&path("in.txt"), &[[1, 2]]);
+    std::fs::create_dir(path("other")).unwrap();
+    std::fs::write(path("other/old.u32"), "as it was").unwrap();
+    link(Path::new("other/old.u32"), "near.u32");
+    for (out, written) in [
+        (link(Path::new("near.u32"), "twice.u32"), "other/old.u32"),
+        (link(&path("other/new.u32"), "dangling.u32"), "other/new.u32"),
+    ] {
+        to(&path("in.txt"), &out).unwrap();
+        assert!(out.is_symlink() && !path(written).is_symlink(), "{written}");
+        assert_eq!(edges(&path(written)), [[1, 2]]);
+    }
+    let nowhere = to(&path("in.txt"), &link(Path::new("none/a.u32"), "nowhere.u32")).unwrap_err();
+    assert_eq!(nowhere.exit_code(), 10, "{nowhere}");
+
+    let _socket = UnixListener::bind(path("socket")).unwrap();
+    let gone = std::fs::File::create(path("gone")).unwrap();
+    std::fs::remove_file(path("gone")).unwrap();
+    let nameless = PathBuf::from(format!("/proc/self/fd/{}", gone.as_raw_fd()));
+    for (out, found) in [
+        (link(Path::new("socket"), "device.u32"), "device"),
+        (link(Path::new("other"), "folder.u32"), "a folder"),
+        (link(&nameless, "nameless.u32"), "without a name"),
+    ] {
+        let error = to(&path("in.txt"), &out).unwrap_err();
+        assert!(error.exit_code() == 2 && error.to_string().contains(found), "{error}");
+        assert!(out.is_symlink());
+    }
+    assert_eq!(std::fs::read_dir(path("other")).unwrap().count(), 2, "no temporary file is left");
 }
 
 #[test]

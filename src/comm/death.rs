@@ -2,7 +2,7 @@
 
 use super::{Comm, OPEN, launch};
 use crate::error::Error;
-use crate::job::signals;
+use crate::job::{log, signals};
 use std::io::Write;
 use std::sync::atomic::{AtomicBool, Ordering::SeqCst};
 use std::sync::{Arc, LazyLock};
@@ -38,7 +38,9 @@ pub fn report_panics() {
         let place = panic.location().map(|at| format!(" at {}:{}", at.file(), at.line())).unwrap_or_default();
         let text = text.lines().map(str::trim).collect::<Vec<_>>().join(" ");
         let comm = OPEN.get();
-        say(comm, &format!("panicked{place}: {text}; this is a mistake of gpugraph, please report it"));
+        // Not in the log, which may be what panicked.
+        let what = format!("panicked{place}: {text}; this is a mistake of gpugraph, please report it");
+        print(&of_rank(comm, &what));
         if let Some(comm) = comm.filter(|comm| comm.ranks() > 1) {
             comm.abort(LOST);
         }
@@ -74,7 +76,7 @@ pub fn end_with(error: &Error) -> ! {
         match (error, rank) {
             (Error::Stopped(_), 0) => {
                 // Said first: a launcher that was told to stop may not leave the time that others need.
-                say(comm, &error.to_string());
+                tell(comm, error);
                 comm.into_iter().for_each(|comm| comm.meet(STOPPING, &|| ()));
                 leave();
             }
@@ -98,7 +100,7 @@ pub fn end_with(error: &Error) -> ! {
             _ => {}
         }
     }
-    say(comm, &error.to_string());
+    tell(comm, error);
     leave()
 }
 
@@ -110,13 +112,25 @@ fn wait(time: Duration, meanwhile: &dyn Fn()) {
     }
 }
 
+/// The error that ends the job, in the log too.
+fn tell(comm: Option<&Comm>, error: &Error) {
+    let what = of_rank(comm, &error.to_string());
+    if !log::last(&what) {
+        print(&what);
+    }
+}
+
+/// What is said, and by whom.
+fn of_rank(comm: Option<&Comm>, what: &str) -> String {
+    match comm {
+        Some(comm) if comm.ranks() > 1 => format!("rank {}: {what}", comm.rank()),
+        _ => what.to_owned(),
+    }
+}
+
 /// One line to stderr, at once: lines of several ranks share one stderr.
-fn say(comm: Option<&Comm>, what: &str) {
-    let line = match comm {
-        Some(comm) if comm.ranks() > 1 => format!("error: rank {}: {what}\n", comm.rank()),
-        _ => format!("error: {what}\n"),
-    };
+fn print(what: &str) {
     // Where stderr is full or gone there is nobody left to tell, and the exit code still says it.
-    let _ = std::io::stderr().write_all(line.as_bytes());
+    let _ = std::io::stderr().write_all(format!("error: {what}\n").as_bytes());
     let _ = std::io::stdout().flush();
 }

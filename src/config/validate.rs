@@ -10,6 +10,7 @@ use super::field::{Field, Section};
 use super::keys;
 use super::spec::{Device, Expect, GpuSharing, InputSpec, Job, Limits, Output, OutputFormat, Random, Run, Triangle};
 use super::tree::Table;
+use crate::generate::{MAX_EDGE_FACTOR, SCALES};
 
 /// The job of a tree, all but its `text`. `None` where something is wrong, which `diagnostics` then has.
 pub(super) fn job(
@@ -164,7 +165,7 @@ fn random(field: &Field<'_>, diagnostics: &mut Diagnostics) -> Option<Random> {
     let (table, section) = field.section(diagnostics)?;
     keys::check_keys(table, &field.name, &keys::RANDOM, diagnostics);
     let scale = match section.get("scale") {
-        Some(scale) => scale.integer(1..=40, diagnostics),
+        Some(scale) => scale.integer(SCALES, diagnostics),
         None => {
             field.error("scale is missing: add it, for a graph of 2^scale vertices", diagnostics);
             None
@@ -172,7 +173,7 @@ fn random(field: &Field<'_>, diagnostics: &mut Diagnostics) -> Option<Random> {
     };
     // The Graph500's number of edges per vertex.
     let edge_factor =
-        section.get("edge_factor").map_or(Some(16.0), |edge_factor| edge_factor.positive(1 << 20, diagnostics));
+        section.get("edge_factor").map_or(Some(16.0), |edge_factor| edge_factor.positive(MAX_EDGE_FACTOR, diagnostics));
     let seed = section.get("seed").map_or(Some(1), |seed| seed.integer(0..=u64::MAX, diagnostics));
     Some(Random { scale: scale?, edge_factor: edge_factor?, seed: seed? })
 }

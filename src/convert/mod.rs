@@ -38,6 +38,14 @@ pub struct Converted {
     pub bytes: u64,
 }
 
+/// Refuses what is there and no regular file, as writing to it would, before anything is read.
+///
+/// # Errors
+/// [`Error::Usage`] for a folder, a pipe or a device, [`Error::Io`] for what can't be looked at.
+pub fn writable(out: &Path) -> Result<()> {
+    output::target(out).map(drop)
+}
+
 /// Writes the edges of `input` to `out` in `format`, by `threads` threads. Takes a few megabytes a thread beside
 /// [`Input::scratch_bytes`] (and as much as the longest line of a METIS input); for METIS see [`convert_within`].
 /// `watch` is advanced by [`Input::bytes`] in each pass.

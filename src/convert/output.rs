@@ -1,7 +1,7 @@
 //! A file that is whole or not there, appended to by many threads in the order of the input.
 
 use std::fs::File;
-use std::io::Write;
+use std::io::{ErrorKind, Write};
 use std::os::unix::fs::FileExt;
 use std::path::{Path, PathBuf};
 use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
@@ -12,6 +12,34 @@ use crate::formats::Packing;
 /// Levels that pack about as fast as the rest of the way.
 const GZIP_LEVEL: u32 = 4;
 const ZSTD_LEVEL: i32 = 3;
+
+/// The regular file that writing to `path` makes or replaces: links are followed, also to a file that is not there yet,
+/// since renaming over a link would put a file in the place of the link.
+///
+/// # Errors
+/// [`Error::Usage`] for what is there and no regular file, [`Error::Io`] for what can't be looked at.
+pub(super) fn target(path: &Path) -> Result<PathBuf> {
+    let refused = |found: &str| {
+        Error::Usage(format!("{}: expected a file to write, found {found}; name a regular file", path.display()))
+    };
+    let there = match path.metadata() {
+        Ok(meta) if meta.is_dir() => return Err(refused("a folder")),
+        Ok(meta) if !meta.is_file() => return Err(refused("a pipe, a terminal or another device")),
+        Ok(_) => true,
+        Err(e) if e.kind() == ErrorKind::NotFound => false,
+        Err(e) => return Err(Error::io("look at the file", path, e)),
+    };
+    let mut target = path.to_owned();
+    while let Ok(next) = target.read_link() {
+        target.set_file_name(next); // relative to the folder of the link, unless it is absolute
+    }
+    match target.file_name() {
+        None => Err(refused("no name of a file")),
+        // As links below /proc may be.
+        Some(_) if there && !target.exists() => Err(refused("an open file without a name")),
+        Some(_) => Ok(target),
+    }
+}
 
 /// A file being written under a temporary name.
 pub(super) struct Output {
@@ -25,16 +53,14 @@ pub(super) struct Output {
 }
 
 impl Output {
-    /// Begins the file `path`, packed as its name says.
+    /// Begins the file `path`, or that which it links to, packed as its name says.
     pub fn create(path: &Path) -> Result<Output> {
-        let name = match path.file_name() {
-            Some(name) if !path.exists() || path.is_file() => name.to_string_lossy(),
-            _ => return Err(Error::Usage(format!("{}: not the name of a regular file to write", path.display()))),
-        };
-        let temporary = path.with_file_name(format!(".{name}.{}.part", std::process::id()));
-        let file = File::create(&temporary).map_err(|e| Error::io("create the file", path, e))?;
+        let target = target(path)?;
+        let name = target.file_name().unwrap_or_default().to_string_lossy();
+        let temporary = target.with_file_name(format!(".{name}.{}.part", std::process::id()));
+        let file = File::create(&temporary).map_err(|e| Error::io("create the file", &target, e))?;
         let packing = Packing::of(path);
-        Ok(Output { path: path.to_owned(), temporary, file, packing, end: Mutex::new(0), finished: false })
+        Ok(Output { path: target, temporary, file, packing, end: Mutex::new(0), finished: false })
     }
 
     /// Appends bytes in front of all others.

@@ -3,6 +3,7 @@
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
+use super::format::ending;
 use super::{
     Format, Keeping, Packing, Scan, Seen, Share, Visitor, Watch, identity, kept, packed, read, records, scan, sink,
 };
@@ -65,6 +66,11 @@ impl Part {
     /// Its size on disk.
     pub fn bytes(&self) -> u64 {
         self.bytes
+    }
+
+    /// Whether its edges have weights, as far as its format or ending says.
+    pub fn is_weighted(&self) -> bool {
+        self.format == Format::Gr || ending(&self.path).as_deref() == Some("wel")
     }
 
     /// Whether it is plain and of fixed records.

@@ -13,6 +13,7 @@ pub use product::Product;
 pub(crate) use source::{SCRATCH, scan};
 
 use std::fmt;
+use std::ops::RangeInclusive;
 use std::path::Path;
 
 use xxhash_rust::xxh3::xxh3_64;
@@ -49,12 +50,16 @@ pub enum Generator {
 
 /// The largest scale.
 pub const MAX_SCALE: u32 = 40;
+/// Scales that can be asked for, be it in a job file or on the command line.
+pub const SCALES: RangeInclusive<u32> = 1..=MAX_SCALE;
+/// Edge factors are above 0, and at most this.
+pub const MAX_EDGE_FACTOR: u32 = 1 << 20;
 
 impl Generator {
     /// A Kronecker (R-MAT) graph with A = 0.57, B = C = 0.19, D = 0.05.
     ///
     /// # Errors
-    /// Usage, when the scale is over [`MAX_SCALE`] or the edge factor is not a number from 0 to 2^20.
+    /// Usage, when the scale is not of [`SCALES`] or the edge factor not above 0 and at most [`MAX_EDGE_FACTOR`].
     pub fn kronecker(scale: u32, edge_factor: f64, seed: u64) -> Result<Self> {
         check("kronecker", scale, edge_factor)?;
         Ok(Generator::Kronecker { scale, edge_factor, seed })
@@ -161,11 +166,13 @@ pub(crate) fn record(generator: &Generator) -> u64 {
 }
 
 fn check(kind: &str, scale: u32, edge_factor: f64) -> Result<()> {
-    if scale > MAX_SCALE {
-        return Err(Error::Usage(format!("{kind}: scale {scale} is over {MAX_SCALE}")));
+    if !SCALES.contains(&scale) {
+        let (least, most) = (SCALES.start(), SCALES.end());
+        return Err(Error::Usage(format!("{kind}: expected a scale from {least} to {most}, found {scale}")));
     }
-    if !(0.0..=(1u64 << 20) as f64).contains(&edge_factor) {
-        return Err(Error::Usage(format!("{kind}: edge_factor {edge_factor} is not a number from 0 to 2^20")));
+    if !(edge_factor > 0.0 && edge_factor <= f64::from(MAX_EDGE_FACTOR)) {
+        let expected = format!("an edge factor above 0 and at most {MAX_EDGE_FACTOR}");
+        return Err(Error::Usage(format!("{kind}: expected {expected}, found {edge_factor}")));
     }
     Ok(())
 }

@@ -1,7 +1,8 @@
 //! The log: lines on stderr as text or JSON, and every line in `run.log` of the workdir too, across resumes.
 //!
 //! Lines logged before the workdir is known are kept and written when it is. A log that can't be written never ends the
-//! job: it is said once on stderr.
+//! job: it is said once on stderr. The error that ends a run is logged as its last line; on stderr as text it is for people
+//! and bare, so [`last`] leaves that to its caller.
 
 use std::fs::{File, OpenOptions};
 use std::io::{self, IsTerminal, Write};
@@ -10,8 +11,8 @@ use std::sync::atomic::{AtomicU8, Ordering::Relaxed};
 use std::sync::{Mutex, PoisonError};
 use std::time::{SystemTime, UNIX_EPOCH};
 
-use tracing::Subscriber;
-use tracing_subscriber::filter::LevelFilter;
+use tracing::{Metadata, Subscriber};
+use tracing_subscriber::filter::{FilterExt, LevelFilter, filter_fn};
 use tracing_subscriber::fmt::MakeWriter;
 use tracing_subscriber::fmt::format::Writer;
 use tracing_subscriber::fmt::time::FormatTime;
@@ -31,6 +32,9 @@ pub enum Format {
     Json,
 }
 
+/// The target of the line that ends a run.
+const LAST: &str = "gpugraph::last";
+
 /// What stderr gets, for those who choose between bars and lines: bits of `JSON` and `BARS`.
 static STYLE: AtomicU8 = AtomicU8::new(0);
 const JSON: u8 = 1;
@@ -42,9 +46,14 @@ const BARS: u8 = 2;
 pub fn init(format: Format, quiet: bool, leads: bool) {
     let of = |loud: bool| if loud { LevelFilter::INFO } else { LevelFilter::WARN };
     let level = of(leads && !quiet);
-    let stderr = match EnvFilter::try_from_env("GPUGRAPH_LOG") {
-        Ok(filter) => layer(format, stderr_writer).with_filter(filter).boxed(),
-        Err(_) => layer(format, stderr_writer).with_filter(level).boxed(),
+    let filter =
+        EnvFilter::try_from_env("GPUGRAPH_LOG").unwrap_or_else(|_| EnvFilter::default().add_directive(level.into()));
+    let is_last = |meta: &Metadata<'_>| meta.target() == LAST;
+    let stderr = layer(format, stderr_writer);
+    let stderr = match format {
+        Format::Text => stderr.with_filter(filter.and(filter_fn(move |meta| !is_last(meta)))).boxed(),
+        // Whatever is left out, not that.
+        Format::Json => stderr.with_filter(filter.or(filter_fn(is_last))).boxed(),
     };
     let file = layer(format, run_log_writer).with_filter(of(leads));
     if tracing_subscriber::registry().with(stderr).with(file).try_init().is_ok() {
@@ -52,6 +61,12 @@ pub fn init(format: Format, quiet: bool, leads: bool) {
         let style = if format == Format::Json { JSON } else { 0 } | if bars { BARS } else { 0 };
         STYLE.store(style, Relaxed);
     }
+}
+
+/// Logs the error that ends a run. Whether stderr has it by that: as JSON it does.
+pub fn last(error: &str) -> bool {
+    tracing::error!(target: LAST, "{error}");
+    is_json()
 }
 
 fn layer<S, W>(format: Format, writer: W) -> Box<dyn Layer<S> + Send + Sync>

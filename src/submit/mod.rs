@@ -8,10 +8,9 @@ use crate::config::{self, Device, Job, duration};
 use crate::error::{Error, Result};
 use crate::job::machine::Machine;
 use crate::job::plan::Plan;
+use crate::stdout;
 use crate::store::replace::replace;
 use script::{Script, quoted};
-use std::fmt::Display;
-use std::io::Write;
 use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
@@ -59,7 +58,7 @@ pub fn submit(args: &SubmitArgs) -> Result<()> {
     let path = folder.join(&job.workdir).join(format!("submit.{}", script::ending(scheduler)));
     let text = script(args, scheduler, &job, &folder, &path)?.to_string();
     if args.print {
-        return tell(text.trim_end());
+        return stdout::print(text);
     }
     let made = std::fs::create_dir_all(&job.workdir);
     made.map_err(|e| Error::io("make the folder", &job.workdir, e))?;
@@ -71,16 +70,12 @@ pub fn submit(args: &SubmitArgs) -> Result<()> {
         let (command, path) = (scheduler.command(), path.display());
         return Err(Error::Usage(format!("{command} refused {path}: {why}; options for it go behind --")));
     }
-    tell(format!(
+    stdout::print(format!(
         "{}\nscript {}; `gpugraph status {}` tells how far it is",
         String::from_utf8_lossy(&ran.stdout).trim(),
         path.display(),
         args.job.display()
     ))
-}
-
-fn tell(what: impl Display) -> Result<()> {
-    writeln!(std::io::stdout().lock(), "{what}").map_err(|e| Error::io("write to", "stdout", e))
 }
 
 /// The scheduler that was named, else the one that is here.

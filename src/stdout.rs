@@ -1,0 +1,55 @@
+//! What commands answer with, on stdout: one way to print for all of them.
+
+use crate::error::{Error, Result};
+use std::io::{self, ErrorKind, Write};
+
+/// Prints text, and ends its last line. A reader that has gone has seen what it wanted, as `head` does: that is no error.
+///
+/// # Errors
+/// [`Error::Io`] where stdout takes no more, as of a full disk.
+pub fn print(text: impl AsRef<[u8]>) -> Result<()> {
+    print_to(io::stdout().lock(), text.as_ref())
+}
+
+fn print_to(mut stdout: impl Write, text: &[u8]) -> Result<()> {
+    // By flushing it here, as what is flushed at the end of the process fails without a word.
+    let written = stdout.write_all(text.trim_ascii_end()).and_then(|()| stdout.write_all(b"\n"));
+    match written.and_then(|()| stdout.flush()) {
+        Err(e) if e.kind() != ErrorKind::BrokenPipe => {
+            // Not by `Error::io`: a disk that is full here is not that of the workdir.
+            let source = io::Error::new(e.kind(), format!("{e}; send it to another file or disk"));
+            Err(Error::Io { doing: "print the answer", path: "stdout".into(), source })
+        }
+        _ => Ok(()),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Fails when it is flushed.
+    struct Failing(ErrorKind);
+
+    impl Write for Failing {
+        fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+            Ok(bytes.len())
+        }
+
+        fn flush(&mut self) -> io::Result<()> {
+            Err(self.0.into())
+        }
+    }
+
+    #[test]
+    fn a_reader_that_has_gone_is_no_error_and_a_full_disk_is_one_of_stdout() {
+        print_to(Failing(ErrorKind::BrokenPipe), b"text").unwrap();
+        let error = print_to(Failing(ErrorKind::StorageFull), b"text").unwrap_err();
+        assert_eq!(error.exit_code(), 10);
+        assert!(error.to_string().starts_with("stdout: print the answer: ") && !error.to_string().contains("workdir"));
+        let mut told = Vec::new();
+        print_to(&mut told, b"a\nb\n\n").unwrap();
+        print_to(&mut told, b"c").unwrap();
+        assert_eq!(told, b"a\nb\nc\n");
+    }
+}

@@ -58,7 +58,13 @@ fn a_stdout_that_is_full_is_not_taken_for_the_workdir() {
     let place = done();
     for line in LINES {
         let full = fs::OpenOptions::new().write(true).open("/dev/full").unwrap();
-        let ran = Ran::command(place.command(line).stdout(Stdio::from(full))).expect(10);
+        let ran = Ran::command(place.command(line).stdout(Stdio::from(full)));
+        if ["run", "convert", "generate"].contains(&line[0]) {
+            // Their answer is a file, which is there.
+            assert!(!ran.expect(0).err.contains("error"), "{line:?}");
+            continue;
+        }
+        let ran = ran.expect(10);
         let error = ran.error();
         assert!(error.starts_with("error: stdout: ") && !error.contains("workdir"), "{line:?}: {error}");
     }

@@ -38,8 +38,8 @@ pub(super) fn size_of_tree(path: &Path) -> u64 {
     entries.map(|entry| size_of_tree(&entry.path())).sum()
 }
 
-/// Refuses a workdir that holds what others wrote by names that this job would use, or the job's own input where the job would take it
-/// for its own files, or its own files for the input.
+/// Refuses a workdir where others wrote by names that this job would use, and an input among the files of the job, which would remove
+/// it or read its own files with it.
 ///
 /// # Errors
 /// [`Error::Usage`].

@@ -72,14 +72,20 @@ fn all_some_or_none_of_a_file_is_kept_and_the_store_is_the_same() {
     place.gpugraph(&["generate", "kronecker", "--scale", "20", "--seed", "7", "-o", "s20.u32"]).expect(0);
     let path = place.path("s20.u32");
     let chunks = fs::metadata(&path).expect("a file").len().div_ceil(8 << 20) as usize;
-    let found = compare(&place, &path, None, &["128MiB", "160MiB", "1GiB"], &["limits.threads=3", CPU]);
-    println!("chunks kept: {found:?} of {chunks}");
-    if found[2] == 0 {
-        println!("SKIPPED: files can't be taken out of the page cache here");
-        return;
+    // Looking at samples of a file, and what the system reads ahead, brings chunks into the cache: all that there was room for, now and then.
+    for last in [false, false, true] {
+        let found = compare(&place, &path, None, &["128MiB", "160MiB", "1GiB"], &["limits.threads=3", CPU]);
+        println!("chunks kept: {found:?} of {chunks}");
+        if found[2] == 0 {
+            println!("SKIPPED: files can't be taken out of the page cache here");
+            return;
+        }
+        assert!(found[0] == 0 && found[1] <= found[2] && found[2] <= chunks, "{found:?} of {chunks}");
+        if found[1] > 0 {
+            return;
+        }
+        assert!(!last, "none was kept where there was room for some, three times");
     }
-    // Looking at samples of a file brings the ends of some chunks into the cache.
-    assert!(found[0] == 0 && (1..=found[2]).contains(&found[1]) && found[2] <= chunks, "{found:?} of {chunks}");
 }
 
 #[test]

@@ -94,8 +94,10 @@ fn signals_to_mpirun_stop_every_stage_in_time() {
         signal_launcher(&started, signal);
         let asked = Instant::now();
         let ran = started.end();
-        // Open MPI waits before it sends SIGTERM on, and says 1 where the ranks had come to their end by then.
-        let too_late = ran.code == 0 || ran.code == 1 && signal == 15 && ran.err.contains("triangle done");
+        // Open MPI waits before it sends SIGTERM on, and says 1 where the ranks had come to their end by then, or, on a busy machine, where
+        // a rank said 75.
+        let said = ["triangle done", "stopped by SIGTERM"].iter().any(|text| ran.err.contains(text));
+        let too_late = ran.code == 0 || ran.code == 1 && signal == 15 && said;
         assert!(ran.code == 75 || too_late, "{stage}: {}: {}", ran.code, ran.err);
         // The contract's 8 s, and twice the time that Open MPI waits before it kills.
         assert!(

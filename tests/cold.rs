@@ -14,12 +14,23 @@ use support::{Place, answer, cuda_on_cpu, number};
 /// A run that may use a GPU begins to read the file, by way of the page cache, while it looks for one.
 const CPU: &str = "run.device=cpu";
 
-/// Takes a file out of the page cache, where it is on a disk.
+/// Takes a file out of the page cache, where it is on a disk. Pages that somebody holds just then stay, so it looks, and tries again.
 fn chill(path: &Path) {
     let file = File::open(path).expect("open");
     file.sync_all().expect("synced");
-    // SAFETY: an open descriptor, and no memory.
-    unsafe { libc::posix_fadvise(file.as_raw_fd(), 0, 0, libc::POSIX_FADV_DONTNEED) };
+    // SAFETY: nobody writes the file while this test has it.
+    let map = unsafe { memmap2::Mmap::map(&file) }.expect("mapped");
+    for _ in 0..50 {
+        // SAFETY: an open descriptor, and no memory.
+        unsafe { libc::posix_fadvise(file.as_raw_fd(), 0, 0, libc::POSIX_FADV_DONTNEED) };
+        let mut pages = vec![0u8; map.len().div_ceil(4096)];
+        // SAFETY: the range is mapped, and there is a byte for each of its pages of 4 KiB or more.
+        let looked = unsafe { libc::mincore(map.as_ptr().cast_mut().cast(), map.len(), pages.as_mut_ptr()) };
+        if looked == 0 && pages.iter().all(|page| page & 1 == 0) {
+            return;
+        }
+        std::thread::sleep(std::time::Duration::from_millis(20));
+    }
 }
 
 /// All files of the prepared graph.

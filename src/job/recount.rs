@@ -166,8 +166,13 @@ fn exact_agrees(found: &Counted, counts: &Counts<'_>, source: &Source<'_>, what:
     })?;
     let blocks = if let Source::Blocks(graph) = source { Some(*graph) } else { None };
     let mut of_vertices = "";
+    let mut rows = None;
     for name in manifest.outputs.keys().filter(|name| name.starts_with("out/triangles.")) {
-        let rows = Rows::open(workdir, manifest, blocks)?;
+        // All columns have the same rows, and a table is long.
+        let rows = match &rows {
+            Some(rows) => rows,
+            None => rows.insert(Rows::open(workdir, manifest, blocks)?),
+        };
         let column = column(&workdir.join(name))?;
         for &(vertex, triangles) in &found.corners {
             let (row, id) = rows.of(vertex);

@@ -29,9 +29,9 @@ pub fn run(job: Job, fresh: bool, comm: &Comm) -> Result<Report> {
     let manifest = ranks::agreed(comm, || {
         workdir::check(&job)?;
         lock = Some(Lock::acquire(&folder)?);
-        let before = Manifest::load(&folder).ok().flatten();
-        done = before.filter(|before| before.stopped.is_none() && !fresh);
-        begin(&job, fresh)
+        let manifest;
+        (manifest, done) = begin(&job, fresh)?;
+        Ok(manifest)
     })?;
     ranks::check_shared(&folder, comm)?;
     if !comm.leads() {
@@ -85,8 +85,8 @@ fn for_all_stages(e: Error, job: &Job, comm: &Comm) -> Error {
     }
 }
 
-/// Takes up the job in its workdir, as its only writer.
-fn begin(job: &Job, fresh: bool) -> Result<Manifest> {
+/// Takes up the job in its workdir, as its only writer: its manifest, and the one before where the job was done already.
+fn begin(job: &Job, fresh: bool) -> Result<(Manifest, Option<Manifest>)> {
     let workdir = &job.workdir;
     if fresh {
         super::clean::everything(workdir)?;
@@ -95,7 +95,9 @@ fn begin(job: &Job, fresh: bool) -> Result<Manifest> {
     for folder in ["", "graph", "units", "out"] {
         remove_leftovers(&workdir.join(folder))?;
     }
-    let mut manifest = load(workdir)?;
+    let before = load(workdir)?;
+    let done = before.clone().filter(|before| before.stopped.is_none());
+    let mut manifest = before.unwrap_or_default();
     if !manifest.outputs.is_empty() && manifest.job != job.name {
         let (other, workdir) = (&manifest.job, workdir.display());
         tracing::warn!("{workdir} has the results of job {other}: what is not this job's as well is replaced");
@@ -111,18 +113,18 @@ fn begin(job: &Job, fresh: bool) -> Result<Manifest> {
     manifest.stopped = Some("killed or lost".into());
     manifest.exit_code = None;
     manifest.save(workdir)?;
-    Ok(manifest)
+    Ok((manifest, done))
 }
 
 /// A damaged manifest costs what it told, not the job: files are checked by themselves before they are used again.
-fn load(workdir: &Path) -> Result<Manifest> {
+fn load(workdir: &Path) -> Result<Option<Manifest>> {
     match Manifest::load(workdir) {
-        Ok(manifest) => Ok(manifest.unwrap_or_default()),
+        Ok(manifest) => Ok(manifest),
         Err(e @ Error::Corrupt { .. }) => {
             tracing::warn!("{e}");
             let mut manifest = Manifest::default();
             manifest.stopped = Some("its manifest was damaged".into());
-            Ok(manifest)
+            Ok(Some(manifest))
         }
         Err(e) => Err(e),
     }

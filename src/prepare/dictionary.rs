@@ -59,7 +59,12 @@ impl Dictionary {
 
     /// Most bytes that building one from `ends` ids, repeats included, takes beside reading the input, where `free` bytes are left.
     pub fn build_bytes(ends: u64, threads: usize, free: u64) -> u64 {
-        (free / 2).min(threads as u64 * MAX_GATHER * 8).min(ends.saturating_mul(8)).max(Self::least_bytes(threads))
+        Self::gather_bytes(threads, free).min(ends.saturating_mul(8)).max(Self::least_bytes(threads))
+    }
+
+    /// Bytes that all threads together gather ids in before they spill them, where `free` bytes are left.
+    fn gather_bytes(threads: usize, free: u64) -> u64 {
+        (free / 2).min(threads as u64 * MAX_GATHER * 8).max(Self::least_bytes(threads))
     }
 
     /// Reads the input once and writes its distinct ids to `path`.
@@ -75,9 +80,9 @@ impl Dictionary {
         watch: &dyn Watch,
     ) -> Result<Seal> {
         let _reading = budget.reserve(input.scratch_bytes(threads), "reading the input")?;
-        let share = (budget.free() / 2 / threads as u64 / 8).min(MAX_GATHER) as usize;
-        let gather = share.max(MIN_GATHER);
-        let _gathered = budget.reserve((threads * gather * 8) as u64, "sorting sparse ids")?;
+        let room = Self::gather_bytes(threads, budget.free());
+        let _gathered = budget.reserve(room, "sorting sparse ids")?;
+        let gather = (room / 8) as usize / threads;
         let runs = Runs::create(path.with_extension("runs"))?;
         let mut gatherers: Vec<Gatherer> =
             (0..threads).map(|_| Gatherer { runs: &runs, ids: Vec::new(), room: gather }).collect();

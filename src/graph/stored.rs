@@ -10,6 +10,7 @@ use crate::error::{At, Error, Result};
 use crate::memory::bytes_of;
 use crate::store::file::{EDGE, Kind, NewFile, Pending};
 use crate::store::map::{Mapped, as_u32};
+use std::collections::HashSet;
 use std::ops::Range;
 use std::path::{Path, PathBuf};
 
@@ -20,6 +21,14 @@ const HEAD: usize = 64;
 /// Where block `index` lies under the graph's folder.
 pub fn path(folder: &Path, index: usize) -> PathBuf {
     folder.join(format!("lower.{index:06}.block"))
+}
+
+/// Which of the blocks `0 .. blocks` have a file in `folder`, whatever is in it. Names are listed and not looked up: one that is
+/// looked up before another node has written it may count as missing there for as long as a network file system asks for names.
+pub fn listed(folder: &Path, blocks: usize) -> Vec<bool> {
+    let entries = std::fs::read_dir(folder).into_iter().flatten().flatten();
+    let names: HashSet<_> = entries.map(|entry| entry.file_name()).collect();
+    (0..blocks).map(|b| path(folder, b).file_name().is_some_and(|name| names.contains(name))).collect()
 }
 
 fn salt(key: u64, index: usize) -> u64 {

@@ -12,7 +12,7 @@ use crate::error::{Error, Result};
 use crate::formats::{Input, Keeping, Kept, addresses};
 use crate::graph::degrees::{self, Degrees};
 use crate::graph::layout::Layout;
-use crate::graph::stored::StoredBlock;
+use crate::graph::stored::{self, StoredBlock};
 use crate::prepare::Accelerator;
 use crate::prepare::dictionary::{self, Dictionary};
 use crate::prepare::ingest::{self, Ingest, Ingested};
@@ -176,7 +176,9 @@ impl Session {
     fn in_sight<T>(&self, open: impl Fn() -> Result<T>) -> Result<T> {
         let there = |opened: &Result<T>| !matches!(opened, Err(Error::Io { source, .. }) if source.kind() == std::io::ErrorKind::NotFound);
         match open() {
-            Err(_) if self.comm.nodes() > 1 => ranks::wait_for(|| Some(open()).filter(there)).unwrap_or_else(open),
+            Err(_) if self.comm.nodes() > 1 => {
+                ranks::wait_for(ranks::OUT_OF_SIGHT, || Some(open()).filter(there)).unwrap_or_else(open)
+            }
             opened => opened,
         }
     }
@@ -240,7 +242,7 @@ impl Session {
         let stored = (0..layout.blocks()).filter(|&b| !wanted[b]);
         for b in stored.skip(self.comm.rank()).step_by(self.comm.ranks()) {
             signals::check()?;
-            let block = StoredBlock::open(folder, content, b, &layout.block(b))?;
+            let block = self.in_sight(|| StoredBlock::open(folder, content, b, &layout.block(b)))?;
             counter.block(block.block());
             block.release();
         }
@@ -298,8 +300,9 @@ impl Session {
 
     /// Blocks that are not there, or not whole.
     fn missing_blocks(&self, folder: &Path, content: u64, layout: &Layout) -> Result<Vec<bool>> {
+        let listed = self.agreed(|| Ok(stored::listed(folder, layout.blocks())))?;
         let whole = |b: usize| {
-            let block = StoredBlock::open(folder, content, b, &layout.block(b)).and_then(|block| {
+            let block = self.in_sight(|| StoredBlock::open(folder, content, b, &layout.block(b))).and_then(|block| {
                 block.verify()?;
                 block.release();
                 Ok(())
@@ -316,7 +319,7 @@ impl Session {
         let mut missing = vec![0; layout.blocks()];
         for b in (self.comm.rank()..layout.blocks()).step_by(self.comm.ranks()) {
             signals::check()?;
-            missing[b] = u64::from(!whole(b));
+            missing[b] = u64::from(!(listed[b] && whole(b)));
         }
         self.comm.all_sum(&mut missing);
         Ok(missing.iter().map(|&missing| missing > 0).collect())

@@ -4,6 +4,7 @@ use super::{host, session};
 use crate::comm::Comm;
 use crate::config::Job;
 use crate::error::{Error, Result};
+use crate::store::os;
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 use std::path::Path;
@@ -11,7 +12,9 @@ use std::time::{Duration, Instant};
 use xxhash_rust::xxh3::xxh3_64;
 
 /// How long a file that another node wrote may stay out of sight: network file systems ask for names this often.
-const OUT_OF_SIGHT: Duration = Duration::from_secs(70);
+pub(super) const OUT_OF_SIGHT: Duration = Duration::from_secs(70);
+/// The same in a folder that this node has for itself: it could be a mistake about the kind of file system.
+const OUT_OF_REACH: Duration = Duration::from_secs(5);
 
 /// What the leader decides, on every rank.
 ///
@@ -97,24 +100,34 @@ pub(super) fn check_shared(workdir: &Path, comm: &Comm) -> Result<()> {
         std::fs::write(&token, &text).map_err(|e| Error::io("write", &token, e))?;
         Ok(text)
     })?;
-    let seen = wait_for(|| std::fs::read_to_string(&token).ok().filter(|found| *found == text));
-    comm.barrier();
+    let patience = if os::is_local(workdir) { OUT_OF_REACH } else { OUT_OF_SIGHT };
+    let seen = wait_for(patience, || std::fs::read_to_string(&token).ok().filter(|found| *found == text)).is_some();
+    let wrong = |e| Error::internal("compare ranks", e);
+    let all = comm.all_gather(&serde_json::to_vec(&(host::name(), seen)).map_err(wrong)?);
     if comm.leads() {
         let _ = std::fs::remove_file(&token);
     }
-    seen.map(drop).ok_or_else(|| {
-        let why = format!("rank {} on {} does not see the workdir of rank 0", comm.rank(), host::name());
-        let e = std::io::Error::new(std::io::ErrorKind::NotFound, why);
-        Error::io("share the workdir (it must be on a file system of all nodes)", workdir, e)
-    })
+    for (rank, one) in all.iter().enumerate() {
+        let (host, seen): (String, bool) = serde_json::from_slice(one).map_err(wrong)?;
+        if !seen {
+            if !comm.leads() {
+                // The leader says it, and ends all.
+                comm.barrier();
+            }
+            let why = format!("rank {rank} on {host} does not see the workdir of rank 0");
+            let e = std::io::Error::new(std::io::ErrorKind::NotFound, why);
+            return Err(Error::io("share the workdir (it must be on a file system of all nodes)", workdir, e));
+        }
+    }
+    Ok(())
 }
 
-/// Asks again and again for what another node may just have written.
-pub(super) fn wait_for<T>(look: impl Fn() -> Option<T>) -> Option<T> {
+/// Asks again and again, for so long, for what another node may just have written.
+pub(super) fn wait_for<T>(patience: Duration, look: impl Fn() -> Option<T>) -> Option<T> {
     let started = Instant::now();
     loop {
         match look() {
-            None if started.elapsed() < OUT_OF_SIGHT => std::thread::sleep(Duration::from_millis(200)),
+            None if started.elapsed() < patience => std::thread::sleep(Duration::from_millis(200)),
             seen => return seen,
         }
     }

@@ -40,3 +40,33 @@ pub fn free_bytes(path: &Path) -> io::Result<u64> {
     }
     Ok(found.f_bavail as u64 * found.f_frsize as u64)
 }
+
+/// Whether `path`, or what there is of it, lies on a disk or in memory that this machine has for itself, by the kind of file system:
+/// ext2 to 4, XFS, Btrfs, ZFS, F2FS, tmpfs, overlays of them. What is not known counts as shared.
+///
+/// # Source
+/// `linux/magic.h`; statfs(2).
+pub fn is_local(path: &Path) -> bool {
+    const LOCAL: [u64; 7] = [0xef53, 0x5846_5342, 0x9123_683e, 0x2fc1_2fc1, 0xf2f5_2010, 0x0102_1994, 0x794c_7630];
+    let there = path.ancestors().find(|path| path.symlink_metadata().is_ok());
+    let Ok(path) = CString::new(there.unwrap_or(Path::new(".")).as_os_str().as_bytes()) else { return false };
+    // SAFETY: a struct of integers, for which all zeros is a value.
+    let mut found: libc::statfs = unsafe { std::mem::zeroed() };
+    // SAFETY: `path` ends in a zero byte, and `found` is a writable struct of the type that the call fills in.
+    let asked = unsafe { libc::statfs(path.as_ptr(), &mut found) };
+    // The field is signed on some machines.
+    asked == 0 && LOCAL.contains(&(found.f_type as u64 & 0xffff_ffff))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn memory_is_local_and_proc_is_not_known() {
+        if Path::new("/dev/shm").is_dir() {
+            assert!(is_local(Path::new("/dev/shm/there/is/no/such/folder")));
+        }
+        assert!(!is_local(Path::new("/proc/self")));
+    }
+}

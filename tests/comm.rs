@@ -189,6 +189,21 @@ fn a_stopped_job_ends_when_the_leader_has_saved() {
     }
 }
 
+/// MPI waits for ever for a rank that never starts it.
+#[test]
+fn ranks_that_never_meet_give_up() {
+    for built in built() {
+        let script = "rank=${OMPI_COMM_WORLD_RANK:-$PMI_RANK}; [ $rank = 0 ] || exec sleep 60; exec \"$0\" place";
+        let program = built.ranks.to_str().expect("text");
+        let mut command = mpirun(built.kind, 2, 30, std::path::Path::new("sh"), &["-c", script, program]);
+        let ran = Ran::command(command.env("GPUGRAPH_MPI_START", "3"));
+        assert_eq!(ran.code, 9, "{:?}: {}", built.kind, ran.err);
+        assert_eq!(errors(&ran).len(), 1, "{}", ran.err);
+        assert!(errors(&ran)[0].starts_with("error: MPI did not start in 3 s: "), "{}", ran.err);
+        assert!(ran.err.contains("warning: MPI has not started for 1 s: "), "{}", ran.err);
+    }
+}
+
 /// Processes that can't find each other would all write to one workdir.
 #[test]
 fn several_processes_that_are_no_ranks_are_refused() {

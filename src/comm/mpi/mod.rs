@@ -15,6 +15,7 @@ mod queue;
 mod segment;
 mod shares;
 mod slabs;
+mod starting;
 
 use super::{Combine, Place};
 use crate::error::{Error, Result};
@@ -61,6 +62,7 @@ impl Ranks {
     /// Starts MPI. `expected` is what the launcher says of the number of ranks; none if it is one after all.
     pub(super) fn open(expected: Option<usize>) -> Result<Option<Ranks>> {
         let before = os::own_memory();
+        let _starting = starting::watch();
         let mut provided: c_int = 0;
         // SAFETY: called once in a process (`Comm::open` keeps what it opened), with no arguments, which MPI allows.
         let status = unsafe {

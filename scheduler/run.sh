@@ -198,10 +198,10 @@ case $launcher in
 none) ;;
 srun)
     # -K: a rank that dies ends the step. Of the ranks' exit codes srun has the highest, which may be that of a rank that
-    # was ended by it and saved; the first is the one that tells.
-    codes=$folder/.gpugraph.$job.codes && rm -f "$codes"
+    # was ended by it and saved; the first is the one that tells. It has 0 where it could not start any.
+    codes=$folder/.gpugraph.$job.codes && rm -f "$codes" "$codes.0"
     # shellcheck disable=SC2016 # to be expanded when it runs
-    rank='trap : USR1 TERM; "${@:2}"; code=$?; if [ $code != 0 ]; then echo $code >>"$1"; fi; exit $code'
+    rank='trap : USR1 TERM; "${@:2}"; code=$?; if [ $code != 0 ]; then echo $code >>"$1"; else : >"$1.0"; fi; exit $code'
     run=(srun -K --ntasks="$ranks" --ntasks-per-node="$per_node" --cpus-per-task="$threads" ${SRUN_MPI:+"--mpi=$SRUN_MPI"}
         bash -c "$rank" rank "$codes" "${run[@]}")
     ;;
@@ -209,9 +209,9 @@ mpirun)
     scratch=$(mktemp -d) && trap 'rm -rf "$scratch"' EXIT
     read -ra mpirun <<<"${MPIRUN:-mpirun} -n $ranks"
     if "${mpirun[0]}" --version 2>&1 | grep -q -e 'Open MPI' -e OpenRTE; then
-        # 2 seconds, unless said, lie between TERM and KILL; saving may take 8. mpirun sits them out twice after a rank has
-        # died, whether or not the others are gone, so more would keep a dead job waiting.
-        export OMPI_MCA_odls_base_sigkill_timeout=10
+        # 1 second, unless said, lies between TERM and KILL; saving takes less than this, or 8 in the worst case. After a death mpirun sits
+        # it out twice, or four times with several nodes, whether or not ranks are gone: more would keep a dead job for over 30 seconds.
+        export OMPI_MCA_odls_base_sigkill_timeout=6
         # mpirun need not look for GPUs, which takes it a second on a node of several.
         export HWLOC_COMPONENTS=${HWLOC_COMPONENTS:--gl,-opencl,-nvml,-cuda,-rsmi}
         mpirun+=(--bind-to none)
@@ -272,17 +272,30 @@ else
 fi
 notice
 if [ -n "$timer" ]; then kill "$timer" 2>/dev/null; fi
-if [ -s "$codes" ]; then code=$(head -n 1 "$codes") && rm -f "$codes"; fi
+if [ -n "$codes" ]; then
+    if [ -s "$codes" ]; then
+        code=$(head -n 1 "$codes")
+    elif [ "$code" = 0 ] && [ ! -e "$codes.0" ]; then
+        say "srun started no rank: exit 9 (is SRUN_MPI in $site the one of gpugraph's MPI?)"
+        code=9
+    fi
+    rm -f "$codes" "$codes.0"
+fi
 
 case $code in
 137)
-    say "a process of the run was killed (kill -9, or out of memory): exit 9"
-    code=9
+    code=$([ -n "$terminated$asked" ] && echo 75 || echo 9)
+    say "a process of the run was killed (kill -9, or out of memory): exit $code"
     ;;
 143) code=$([ -n "$terminated$asked" ] && echo 75 || echo 9) && say "the run was terminated: exit $code" ;;
--1 | 127 | 255) if [ -n "$asked$terminated" ]; then code=75; fi ;; # lost to bash while a trap ran: the next run finds out
+-1 | 127) if [ -n "$asked$terminated" ]; then code=75; fi ;; # lost to bash while a trap ran: the next run finds out
 138) code=75 ;; # told to save before it could listen
 1) if [ "$launcher$terminated" = mpirunyes ]; then code=75; fi ;; # all that mpirun says of a run that was terminated
+12[89] | 1[3-9]? | 2??)
+    # No code of gpugraph's. After a rank or node was lost mpirun has ones of its own: Open MPI's 205, MPICH's 255.
+    lost=$code code=$([ -n "$terminated$asked" ] && echo 75 || echo 9)
+    say "$launcher said $lost, a rank or a node was lost: exit $code"
+    ;;
 esac
 say "exit $code after $SECONDS s"
 if [ "$code" = 75 ] || { [ "$code" = 9 ] && [ "${REQUEUE_ON_LOSS:-yes}" = yes ]; }; then

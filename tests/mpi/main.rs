@@ -8,6 +8,7 @@ mod answers;
 mod deaths;
 mod devices;
 mod kinds;
+mod nodes;
 mod plan;
 mod refused;
 mod resume;
@@ -86,9 +87,9 @@ impl Ranks {
         let args = [&["-c", &script, program], args].concat();
         let mut command = mpirun(self.built.kind, ranks, self.limit, Path::new("sh"), &args);
         command.current_dir(self.place.path(""));
-        if !self.patient {
-            // Open MPI waits that long before it kills, whether or not ranks are gone already, and does so twice.
-            command.env("OMPI_MCA_odls_base_sigkill_timeout", "1");
+        if self.patient {
+            // Unless said 1, which it waits before TERM and before KILL, whether or not ranks are gone already.
+            command.env("OMPI_MCA_odls_base_sigkill_timeout", "3");
         }
         command
     }

@@ -108,7 +108,9 @@ fn signals_to_mpirun_stop_every_stage_in_time() {
         );
         if ran.code == 75 {
             stopped += 1;
-            assert!(error(&ran).contains("stopped by SIG"), "{}", ran.err);
+            // More than one where the leader took its time.
+            let mut lines = ran.err.lines().filter(|line| line.starts_with("error: ")).peekable();
+            assert!(lines.peek().is_some() && lines.all(|line| line.contains("stopped by SIG")), "{}", ran.err);
         }
     }
     assert!(stopped >= 3, "too short a job to be stopped: {stopped}");

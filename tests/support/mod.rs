@@ -14,6 +14,7 @@ use serde_json::Value;
 pub mod cuda_on_cpu;
 pub mod gpu;
 pub mod mpi;
+pub mod nodes;
 
 /// The graphs with known answers, where this machine has them.
 pub fn shared() -> Option<PathBuf> {

@@ -96,8 +96,6 @@ pub fn mpirun(kind: Kind, ranks: usize, limit: u32, program: &Path, args: &[&str
     if kind == Kind::OpenMpi {
         // Open MPI would tie each rank, with all its threads, to one core.
         command.args(["--oversubscribe", "--allow-run-as-root", "--bind-to", "none"]);
-        // Seconds before TERM, and again before KILL; unless said, 1. Each job that aborts takes as long to end.
-        command.env("OMPI_MCA_odls_base_sigkill_timeout", "3");
     }
     command.arg(program).args(args).stdin(Stdio::null());
     for (name, _) in std::env::vars_os() {

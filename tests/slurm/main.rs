@@ -1,174 +1,21 @@
-//! Job scripts under a real Slurm: one node with fake GPUs, started by each test in a folder of its own.
+//! Job scripts under a real Slurm: one node with fake GPUs, or two, started by each test in a folder of its own.
 //!
 //! Slurm looks at walltimes twice a minute, and holds a requeued job for some seconds; so these tests wait a lot and
 //! compute little.
 
+#[path = "../support/mod.rs"]
 mod support;
 
+mod daemons;
+mod nodes;
+
 use std::fs;
-use std::net::TcpListener;
-use std::os::unix::fs::{PermissionsExt, symlink};
-use std::path::{Path, PathBuf};
-use std::process::{Child, Command, Stdio};
-use std::time::{Duration, Instant};
+use std::os::unix::fs::PermissionsExt;
+use std::process::Command;
 
+use daemons::Slurm;
 use serde_json::Value;
-use support::{Place, Ran, oracle, random_edges, root};
-
-const REPO: &str = env!("CARGO_MANIFEST_DIR");
-
-/// A Slurm of one node, and the folder that its jobs are submitted from. Gone with the test, jobs included.
-struct Slurm {
-    place: Place,
-    daemons: Vec<Child>,
-}
-
-impl Slurm {
-    /// Nothing where there is no Slurm, or no right to run one.
-    fn start() -> Option<Slurm> {
-        let there = |command: &str| Command::new(command).arg("-V").output().is_ok_and(|ran| ran.status.success());
-        if !root() || !there("slurmctld") || !there("slurmd") {
-            println!("SKIPPED: no Slurm (Debian's slurm-wlm) that root could start");
-            return None;
-        }
-        let place = Place::new();
-        for name in ["slurm", "scheduler", "configs", "tests", "site.env"] {
-            symlink(Path::new(REPO).join(name), place.path(name)).expect("a link");
-        }
-        let folder = place.path("spool");
-        fs::create_dir_all(folder.join("state")).expect("a folder");
-        let mut gpus = Vec::new();
-        for n in 0..2 {
-            // Slurm wants character devices.
-            let gpu = folder.join(format!("gpu{n}"));
-            let made = Command::new("mknod").arg(&gpu).args(["c", "1", "3"]).status();
-            assert!(made.is_ok_and(|status| status.success()), "mknod");
-            gpus.push(format!("NodeName=localhost Name=gpu File={}\n", gpu.display()));
-        }
-        place.write("spool/gres.conf", gpus.concat());
-        // Both at once, so that they differ; free again before Slurm takes them.
-        let ports = {
-            let held = [(); 2].map(|()| TcpListener::bind("127.0.0.1:0").expect("a port"));
-            held.each_ref().map(|port| port.local_addr().expect("an address").port())
-        };
-        place.write("spool/slurm.conf", config(&folder, &ports));
-        let mut slurm = Slurm { place, daemons: Vec::new() };
-        for daemon in [&["slurmctld", "-D", "-i"][..], &["slurmd", "-D", "-N", "localhost"]] {
-            // Should the test be killed, its Slurm ends with it.
-            let mut command = slurm.command("setpriv");
-            command.args(["--pdeathsig", "KILL"]).args(daemon).stdout(Stdio::null()).stderr(Stdio::null());
-            slurm.daemons.push(command.spawn().expect("start Slurm"));
-        }
-        slurm.until("an idle node", 20, |slurm| slurm.output("sinfo", &["-h", "-o", "%T"]).trim() == "idle");
-        Some(slurm)
-    }
-
-    /// A command of Slurm, or one that submits by it, in the folder that jobs are submitted from.
-    fn command(&self, name: &str) -> Command {
-        let mut command = Command::new(name);
-        command.current_dir(self.place.path("")).stdin(Stdio::null());
-        for (name, _) in std::env::vars_os() {
-            let named = name.to_string_lossy();
-            if ["SLURM_", "PBS_", "GPUGRAPH_"].iter().any(|prefix| named.starts_with(prefix)) {
-                command.env_remove(&name);
-            }
-        }
-        command.env("SLURM_CONF", self.place.path("spool/slurm.conf"));
-        command.env("GPUGRAPH", env!("CARGO_BIN_EXE_gpugraph"));
-        command
-    }
-
-    fn output(&self, name: &str, args: &[&str]) -> String {
-        Ran::command(self.command(name).args(args)).out
-    }
-
-    /// Submits; the job's id.
-    #[track_caller]
-    fn submit(&self, environment: &[(&str, &str)], args: &[&str]) -> String {
-        let mut sbatch = self.command("sbatch");
-        sbatch.envs(environment.iter().copied()).arg("--parsable").args(args);
-        Ran::command(&mut sbatch).expect(0).out.trim().to_owned()
-    }
-
-    #[track_caller]
-    fn until(&self, what: &str, seconds: u64, mut holds: impl FnMut(&Slurm) -> bool) {
-        let end = Instant::now() + Duration::from_secs(seconds);
-        while !holds(self) {
-            assert!(Instant::now() < end, "no {what} within {seconds} s: {}", self.logs());
-            std::thread::sleep(Duration::from_millis(100));
-        }
-    }
-
-    /// A field of `scontrol show job`.
-    fn field(&self, job: &str, name: &str) -> String {
-        let text = self.output("scontrol", &["--oneliner", "show", "job", job]);
-        let field = text.split_whitespace().find_map(|word| word.strip_prefix(name)?.strip_prefix('='));
-        field.unwrap_or_default().to_owned()
-    }
-
-    #[track_caller]
-    fn ends(&self, job: &str, state: &str, seconds: u64) {
-        self.until(state, seconds, |slurm| slurm.field(job, "JobState") == state);
-    }
-
-    /// All logs of jobs, and what Slurm says.
-    fn logs(&self) -> String {
-        let files = fs::read_dir(self.place.path("")).expect("a folder").map(|entry| entry.expect("an entry").path());
-        let logs = files.filter(|path| path.extension().is_some_and(|end| end == "log"));
-        let text = |path: PathBuf| fs::read_to_string(path).unwrap_or_default();
-        let daemons = ["spool/slurmctld.log", "spool/slurmd.log"].map(|name| self.place.path(name));
-        logs.chain(daemons).map(text).collect::<String>() + &self.output("scontrol", &["show", "job"])
-    }
-
-    fn log(&self, name: &str, job: &str) -> String {
-        fs::read_to_string(self.place.path(format!("{name}.{job}.log"))).expect("a log")
-    }
-
-    /// `gpugraph status` of a job file.
-    fn status(&self) -> Ran {
-        self.place.gpugraph(&["status", "job.toml"])
-    }
-
-    fn units(&self) -> u64 {
-        let look = self.place.gpugraph(&["status", "job.toml", "--json"]);
-        let look: Value = serde_json::from_str(&look.out).unwrap_or_default();
-        look["units"]["done"].as_u64().unwrap_or(0)
-    }
-}
-
-impl Drop for Slurm {
-    fn drop(&mut self) {
-        let _ = self.command("scancel").args(["--signal=KILL", "--full", "--me"]).output();
-        for daemon in &mut self.daemons {
-            let _ = daemon.kill();
-            let _ = daemon.wait();
-        }
-        // What jobs and their keepers have left is known by the configuration in its environment.
-        let mine = self.place.path("spool/slurm.conf").display().to_string();
-        for process in fs::read_dir("/proc").into_iter().flatten().flatten() {
-            let environment = fs::read(process.path().join("environ")).unwrap_or_default();
-            if String::from_utf8_lossy(&environment).contains(&mine) {
-                let _ = Command::new("kill").arg("-9").arg(process.file_name()).stderr(Stdio::null()).status();
-            }
-        }
-    }
-}
-
-/// As small as it works: no authentication, no accounting, no cgroups; more cores and memory than there are.
-fn config(folder: &Path, ports: &[u16; 2]) -> String {
-    let folder = folder.display();
-    let (controller, node) = (ports[0], ports[1]);
-    format!(
-        "ClusterName=test\nSlurmctldHost=localhost(127.0.0.1)\nSlurmctldPort={controller}\nSlurmdPort={node}\nSlurmUser=root\n\
-         AuthType=auth/none\nCredType=cred/none\nAuthInfo=cred_expire=5\nStateSaveLocation={folder}/state\n\
-         SlurmdSpoolDir={folder}\nSlurmctldPidFile={folder}/slurmctld.pid\nSlurmdPidFile={folder}/slurmd.pid\n\
-         SlurmctldLogFile={folder}/slurmctld.log\nSlurmdLogFile={folder}/slurmd.log\nProctrackType=proctrack/linuxproc\n\
-         TaskPlugin=task/none\nReturnToService=2\nMpiDefault=none\nSelectType=select/cons_tres\nSelectTypeParameters=CR_Core\n\
-         SlurmdParameters=config_overrides\nSchedulerParameters=batch_sched_delay=0,sched_interval=1\nKillWait=5\n\
-         GresTypes=gpu\nNodeName=localhost NodeAddr=127.0.0.1 CPUs=32 RealMemory=100000 Gres=gpu:2\n\
-         PartitionName=main Nodes=ALL Default=YES MaxTime=INFINITE State=UP\n"
-    )
-}
+use support::{Place, Ran, oracle, random_edges};
 
 /// A graph of dozens of units, its job file, and the command `slow`: gpugraph that takes a second and a half for each of
 /// them, in the first `slices` slices. The answer.
@@ -374,4 +221,19 @@ fn ranks_are_started_by_srun_and_a_killed_one_is_lost() {
     assert!(log.contains("2 ranks of 3 threads (launcher: srun)"), "{log}");
     assert!(log.contains("rank 1 of 2 has 3: run job.toml"), "{log}");
     assert!(log.contains("exit 75 after") && log.contains("was killed (kill -9, or out of memory): exit 9"), "{log}");
+}
+
+/// As it does where it can't make the folders of its MPI plugin.
+#[test]
+fn a_step_that_srun_could_not_start_is_no_success() {
+    let Some(slurm) = Slurm::start() else { return };
+    command(&slurm.place, "srun", "echo 'srun: Job step aborted' >&2; exit 0");
+    slurm.place.job("path = 'x'", "");
+    let path = format!("{}:{}", slurm.place.path("").display(), std::env::var("PATH").expect("a path"));
+    let environment = [("PATH", &*path), ("CONFIG", "job.toml"), ("RANKS", "2"), ("REQUEUE_ON_LOSS", "no")];
+    let job = slurm.submit(&environment, &["slurm/triangle.sbatch"]);
+    slurm.ends(&job, "FAILED", 30);
+    assert_eq!(slurm.field(&job, "ExitCode"), "9:0");
+    let log = slurm.log("triangle", &job);
+    assert!(log.contains("srun started no rank: exit 9"), "{log}");
 }

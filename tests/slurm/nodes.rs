@@ -1,0 +1,76 @@
+//! Real ranks on two nodes.
+
+use std::fs;
+use std::process::Command;
+use std::time::{Duration, Instant};
+
+use crate::daemons::Slurm;
+use crate::support::mpi::{Kind, built};
+use crate::support::{oracle, random_edges};
+use crate::{command, report, triangles};
+
+/// Real ranks under a real Slurm: stopped, one killed, done.
+fn saved_requeued_and_done(kind: Kind, launcher: &str) {
+    let Some(built) = built().into_iter().find(|built| built.kind == kind) else { return };
+    let Some(slurm) = Slurm::of_two_nodes() else { return };
+    let edges = random_edges(3000, 100_000, 5);
+    slurm.place.u32("edges.u32", &edges);
+    slurm.place.job("path = 'edges.u32'", "");
+    let rules: String = (1..200).map(|n| format!("unit.done={n}:sleep(1500);")).collect();
+    let gpugraph = built.gpugraph.display();
+    let slow = format!(
+        "if [ ${{SLURM_RESTART_COUNT:-0}} -lt 2 ]; then export GPUGRAPH_FAILPOINTS='{rules}'; fi\nexec {gpugraph} \"$@\""
+    );
+    command(&slurm.place, "slow", &slow);
+    let (plugin, mpirun) = match kind {
+        Kind::OpenMpi => ("pmix", "mpirun.openmpi --allow-run-as-root"),
+        Kind::Mpich => ("pmi2", "mpirun.mpich"),
+    };
+    let named = [("LAUNCHER", launcher), ("SRUN_MPI", plugin), ("MPIRUN", mpirun)];
+    let environment = [&[("GPUGRAPH", "./slow"), ("CONFIG", "job.toml")][..], &named].concat();
+    let size = ["--nodes=2", "--ntasks-per-node=2", "--cpus-per-task=1", "--gres=none"];
+    let job = slurm.submit(&environment, &[&size[..], &["slurm/triangle.sbatch"]].concat());
+    slurm.until("unit", 40, |slurm| slurm.units() > 0);
+    slurm.output("scancel", &["--batch", "--signal=USR1", &job]);
+    slurm.until("first restart", 60, |slurm| slurm.field(&job, "Restarts") == "1");
+    let units = slurm.units();
+    slurm.until("further unit", 60, |slurm| slurm.units() > units);
+    let nodes = slurm.nodes.as_ref().expect("nodes");
+    let is_rank = |pid: &u32| fs::read_link(format!("/proc/{pid}/exe")).is_ok_and(|exe| exe == built.gpugraph);
+    let ranks: Vec<Vec<u32>> = (0..2).map(|n| nodes.processes(n).into_iter().filter(is_rank).collect()).collect();
+    assert_eq!([ranks[0].len(), ranks[1].len()], [2, 2], "{}", slurm.logs());
+    let killed = Command::new("kill").args(["-9", &ranks[1][0].to_string()]).status();
+    assert!(killed.is_ok_and(|status| status.success()));
+    let died = Instant::now();
+    slurm.until("second restart", 40, |slurm| slurm.field(&job, "Restarts") == "2");
+    assert!(died.elapsed() < Duration::from_secs(30), "{:?} after a death", died.elapsed());
+    slurm.ends(&job, "COMPLETED", 60);
+    let report = report(&slurm.place, "work");
+    assert_eq!(triangles(&report), oracle(3000, &edges).0);
+    assert_eq!((&report["ranks"], &report["resumes"]), (&4.into(), &2.into()));
+    let log = slurm.log("triangle", &job);
+    let begun = format!("on 2 nodes, 4 ranks of 1 threads (launcher: {launcher})");
+    for (text, times) in [(&*begun, 3), ("exit 75 after", 1), ("exit 9 after", 1), ("exit 0 after", 1)] {
+        assert_eq!(log.matches(text).count(), times, "{text} in {log}");
+    }
+}
+
+#[test]
+fn open_mpi_by_srun() {
+    saved_requeued_and_done(Kind::OpenMpi, "srun");
+}
+
+#[test]
+fn open_mpi_by_mpirun() {
+    saved_requeued_and_done(Kind::OpenMpi, "mpirun");
+}
+
+#[test]
+fn mpich_by_srun() {
+    saved_requeued_and_done(Kind::Mpich, "srun");
+}
+
+#[test]
+fn mpich_by_mpirun() {
+    saved_requeued_and_done(Kind::Mpich, "mpirun");
+}

@@ -151,6 +151,9 @@ pub fn look(place: &Place) -> Result<Look> {
     let owner = Lock::owner(workdir);
     let now = Status::read(workdir);
     let silent_seconds = now.as_ref().and(last_sign(workdir));
+    // A run that has just begun has said nothing yet: what stands there is of the one before.
+    let of_owner = |now: &Status| owner.as_ref().is_none_or(|owner| (now.pid, &now.host) == (owner.pid, &owner.host));
+    let now = now.filter(of_owner);
     let state = match owner.as_ref().map(Owner::liveness) {
         Some(Liveness::Alive) => State::Running,
         Some(Liveness::Unknown) if silent_seconds.is_some_and(|s| s < SILENT) => State::Running,

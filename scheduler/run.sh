@@ -293,8 +293,12 @@ case $code in
 1) if [ "$launcher$terminated" = mpirunyes ]; then code=75; fi ;; # all that mpirun says of a run that was terminated
 12[89] | 1[3-9]? | 2??)
     # No code of gpugraph's. After a rank or node was lost mpirun has ones of its own: Open MPI's 205, MPICH's 255.
-    lost=$code code=$([ -n "$terminated$asked" ] && echo 75 || echo 9)
-    say "$launcher said $lost, a rank or a node was lost: exit $code"
+    if [ "$launcher" = mpirun ]; then
+        lost=$code code=$([ -n "$terminated$asked" ] && echo 75 || echo 9)
+        say "mpirun said $lost, a rank or a node was lost: exit $code"
+    elif [ "$code" = 255 ] && [ -n "$asked$terminated" ]; then
+        code=75 # lost to bash, as above
+    fi
     ;;
 esac
 say "exit $code after $SECONDS s"

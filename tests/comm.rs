@@ -5,7 +5,7 @@ mod support;
 
 use std::process::Command;
 use support::mpi::{Built, Kind, built, mpirun};
-use support::{Ran, Started};
+use support::{Ran, Started, environment_of};
 
 /// Runs a case of tests/ranks. It hangs if it takes this many seconds, which is more than a job may outlive a rank.
 fn run(built: &Built, ranks: usize, case: &str, limit: u32) -> Ran {
@@ -163,12 +163,7 @@ fn a_stopped_job_ends_when_the_leader_has_saved() {
             // Its lines come on stdout, which is watched here.
             // Without `timeout -k 5 60`, which would die of SIGUSR1 alone.
             command.args(["-c", "exec \"$@\" 1>&2", "sh"]).args(inner.get_args().skip(3));
-            for (name, value) in inner.get_envs() {
-                match value {
-                    Some(value) => command.env(name, value),
-                    None => command.env_remove(name),
-                };
-            }
+            environment_of(&inner, &mut command);
             let mut started = Started::new(&mut command);
             for _ in 0..3 {
                 assert!(started.until("waiting "), "they did not start");

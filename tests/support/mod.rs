@@ -41,6 +41,16 @@ pub fn root() -> bool {
     uid.and_then(|line| line.split_whitespace().nth(1)) == Some("0")
 }
 
+/// Gives `command` what was set and unset in the environment of another.
+pub fn environment_of(other: &Command, command: &mut Command) {
+    for (name, value) in other.get_envs() {
+        match value {
+            Some(value) => command.env(name, value),
+            None => command.env_remove(name),
+        };
+    }
+}
+
 /// A folder of its own, in which the binary runs; gone with the test.
 pub struct Place {
     folder: tempfile::TempDir,

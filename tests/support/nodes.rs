@@ -6,7 +6,7 @@ use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
 
 use super::mpi::Kind;
-use super::root;
+use super::{environment_of, root};
 
 /// As they are called; the first is where jobs are started.
 pub const NAMES: [&str; 2] = ["n1", "n2"];
@@ -107,12 +107,7 @@ impl Nodes {
         let words = std::iter::once(command.get_program()).chain(command.get_args());
         let words: Vec<&str> = words.map(|word| word.to_str().expect("text")).collect();
         let mut inside = self.enter(n, &words);
-        for (name, value) in command.get_envs() {
-            match value {
-                Some(value) => inside.env(name, value),
-                None => inside.env_remove(name),
-            };
-        }
+        environment_of(command, &mut inside);
         if let Some(folder) = command.get_current_dir() {
             inside.current_dir(folder);
         }

@@ -156,7 +156,7 @@ pub struct LookArgs {
 /// `gpugraph generate`.
 #[derive(Debug, Args)]
 #[command(after_help = "Examples:\n  gpugraph generate kronecker --scale 20 --edge-factor 16 --seed 1 -o s20.u32\n  \
-    gpugraph generate product a.txt b.txt -o product.u64 --format u64")]
+    gpugraph generate product a.txt b.txt -o product.u64")]
 pub struct GenerateArgs {
     /// What to generate
     #[command(subcommand)]
@@ -173,7 +173,7 @@ pub enum GenerateKind {
     #[command(after_help = "Example:\n  gpugraph generate uniform --scale 20 --edge-factor 2.5 --seed 7 -o u20.u32")]
     Uniform(RandomArgs),
     /// The product of two graphs, whose triangles are 6 times the product of theirs
-    #[command(after_help = "Example:\n  gpugraph generate product a.txt b.txt -o product.u64 --format u64")]
+    #[command(after_help = "Example:\n  gpugraph generate product a.txt b.txt -o product.u64")]
     Product(ProductArgs),
 }
 
@@ -215,9 +215,9 @@ pub struct OutputArgs {
     /// The file to write
     #[arg(short = 'o', long = "output", value_name = "FILE")]
     pub output: PathBuf,
-    /// Its format; u32 unless said
-    #[arg(long, default_value = "u32")]
-    pub format: String,
+    /// Its format, unless its name says; .gz and .zst behind it pack the file
+    #[arg(long)]
+    pub format: Option<String>,
     /// Threads; 0 for all cores of this process
     #[arg(long, default_value_t = 0, value_parser = threads)]
     pub threads: usize,
@@ -230,6 +230,9 @@ pub struct ConvertArgs {
     pub input: PathBuf,
     /// The file to write
     pub output: PathBuf,
+    /// Read the subfolders of a folder, too
+    #[arg(long)]
+    pub recursive: bool,
     /// Format of the input, unless its name says
     #[arg(long)]
     pub from: Option<String>,

@@ -5,6 +5,7 @@ use crate::convert::{self, Converted};
 use crate::error::{Error, Result};
 use crate::formats::{Format, Input, Watch};
 use crate::generate::{self, Generator, Product};
+use crate::job;
 use crate::job::progress::{Progress, StageProgress, Unit};
 use crate::job::session::{Watched, threads};
 use crate::stdout;
@@ -20,23 +21,27 @@ pub fn generate(args: &GenerateArgs) -> Result<()> {
     | GenerateKind::Uniform(RandomArgs { output, .. })
     | GenerateKind::Product(ProductArgs { output, .. })) = &args.kind;
     convert::writable(&output.output)?;
+    let format = output_format(&output.output, output.format.as_deref(), "--format")?;
     let generator = match &args.kind {
         GenerateKind::Kronecker(r) => Generator::kronecker(r.scale, r.edge_factor, r.seed)?,
         GenerateKind::Uniform(r) => Generator::uniform(r.scale, r.edge_factor, r.seed)?,
         GenerateKind::Product(product) => product_of(product)?,
     };
-    write(generator, output)
+    write(generator, output, format)
 }
 
 fn product_of(args: &ProductArgs) -> Result<Generator> {
     let format = format_named(args.input_format.as_deref(), "--input-format")?;
-    let factor = |path: &Path| Input::open(&[path.to_owned()], format);
-    let product = shown("reading", 0, |watch, _| Product::read(&factor(&args.a)?, &factor(&args.b)?, watch))?;
+    let factor = |path: &Path| {
+        let factor = job::input::find(&[path.to_owned()], format, false)?;
+        convert::apart(&factor, &args.output.output).map(|()| factor)
+    };
+    let (a, b) = (factor(&args.a)?, factor(&args.b)?);
+    let product = shown("reading", 0, |watch, _| Product::read(&a, &b, watch))?;
     Ok(Generator::Product(product))
 }
 
-fn write(generator: Generator, output: &OutputArgs) -> Result<()> {
-    let format: Format = format_named(Some(&output.format), "--format")?.unwrap_or(Format::U32);
+fn write(generator: Generator, output: &OutputArgs, format: Format) -> Result<()> {
     let total = Input::generated(generator.clone()).bytes();
     let done = shown("generate", total, |watch, _| {
         generate::write(generator, &output.output, format, threads(output.threads), watch)
@@ -50,14 +55,10 @@ fn write(generator: Generator, output: &OutputArgs) -> Result<()> {
 /// # Errors
 /// [`Error::Usage`] for an ending that says no format, [`Error::Input`], those of the disk.
 pub fn convert(args: &ConvertArgs) -> Result<()> {
-    let input = Input::open(std::slice::from_ref(&args.input), format_named(args.from.as_deref(), "--from")?)?;
     convert::writable(&args.output)?;
-    let format = match format_named(args.to.as_deref(), "--to")? {
-        Some(format) => format,
-        None => Format::by_ending(&args.output).ok_or_else(|| {
-            Error::Usage(format!("{}: its ending is of no known format; name one with --to", args.output.display()))
-        })?,
-    };
+    let from = format_named(args.from.as_deref(), "--from")?;
+    let format = output_format(&args.output, args.to.as_deref(), "--to")?;
+    let input = job::input::find(std::slice::from_ref(&args.input), from, args.recursive)?;
     let done = shown("convert", input.bytes(), |watch, _| {
         warn_of_weights(&input, format);
         convert::convert(&input, &args.output, format, threads(args.threads), watch)
@@ -78,6 +79,13 @@ fn tell(path: &Path, done: Converted) {
     let Converted { read, written, bytes } = done;
     // The file is there: that nobody takes this line is no reason to fail.
     let _ = stdout::print(format!("{}: {written} edges of {read} in {bytes} bytes", path.display()));
+}
+
+/// The format that `option` names, else that of the ending.
+fn output_format(path: &Path, named: Option<&str>, option: &str) -> Result<Format> {
+    format_named(named, option)?.or_else(|| Format::by_ending(path)).ok_or_else(|| {
+        Error::Usage(format!("{}: its ending is of no known format; name one with {option}", path.display()))
+    })
 }
 
 fn format_named(name: Option<&str>, option: &str) -> Result<Option<Format>> {

@@ -59,6 +59,15 @@ pub enum Error {
         what: String,
     },
 
+    /// No room for a file that a command without a job writes (exit 6).
+    #[error("{}: out of disk: {what}; free some space or write to another disk (nothing of it was left)", path.display())]
+    OutputFull {
+        /// The file.
+        path: PathBuf,
+        /// What the system said.
+        what: String,
+    },
+
     /// A limit of the job is too small for this input (exit 7).
     #[error("limits.{limit} = {given} is too small for {purpose}: at least {needed} is needed")]
     Limit {
@@ -137,7 +146,7 @@ impl Error {
             Error::Input { .. } => 3,
             Error::Corrupt { .. } => 4,
             Error::Busy { .. } => 5,
-            Error::DiskFull { .. } => 6,
+            Error::DiskFull { .. } | Error::OutputFull { .. } => 6,
             Error::Limit { .. } => 7,
             Error::Validation(_) => 8,
             Error::Lost(_) => 9,

@@ -70,7 +70,7 @@ fn defaults() {
             workdir: "gpugraph.work/job".into(),
             scratch: None,
             keep: false,
-            input: InputSpec::Files { paths: vec!["a.txt".into()], format: None },
+            input: InputSpec::Files { paths: vec!["a.txt".into()], format: None, recursive: false },
             expect: None,
             limits: Limits { host_memory: None, gpu_memory: None, threads: 0 },
             run: Run {
@@ -118,7 +118,10 @@ fn every_key() {
     assert_eq!(job.name, "s29 again");
     assert_eq!(job.workdir, PathBuf::from(format!("{path}/{path}s/$x")));
     assert!(job.keep);
-    assert_eq!(job.input, InputSpec::Files { paths: vec!["a".into(), "b*".into()], format: Some("u64".into()) });
+    assert_eq!(
+        job.input,
+        InputSpec::Files { paths: vec!["a".into(), "b*".into()], format: Some("u64".into()), recursive: false }
+    );
     assert_eq!(job.expect, Some(Expect { edges: 7000, ids: 90 }));
     assert_eq!(job.limits, Limits { host_memory: Some(3 << 29), gpu_memory: Some(1000), threads: 7 });
     let run = Run {
@@ -458,7 +461,10 @@ fn overrides() {
             "job.name=2024",
         ],
     );
-    assert_eq!(job.input, InputSpec::Files { paths: vec!["/data/my graph.txt".into()], format: None });
+    assert_eq!(
+        job.input,
+        InputSpec::Files { paths: vec!["/data/my graph.txt".into()], format: None, recursive: false }
+    );
     assert_eq!(job.limits, Limits { host_memory: Some(512 << 20), gpu_memory: None, threads: 2 });
     assert_eq!((job.run.device, job.run.gpu), (Device::Cpu, None));
     assert_eq!(job.triangle, Some(Triangle { per_vertex: true }));
@@ -469,13 +475,16 @@ fn overrides() {
 fn an_override_names_another_source_of_edges() {
     let kronecker = "[input]\nkronecker = { scale = 18, seed = 5 }\n[triangle]";
     let random = |scale, seed| Random { scale, edge_factor: 16.0, seed };
-    assert_eq!(job(kronecker, &["input.path=['a']"]).input, InputSpec::Files { paths: vec!["a".into()], format: None });
+    assert_eq!(
+        job(kronecker, &["input.path=['a']"]).input,
+        InputSpec::Files { paths: vec!["a".into()], format: None, recursive: false }
+    );
     assert_eq!(job(kronecker, &["input.kronecker.scale=9"]).input, InputSpec::Kronecker(random(9, 5)));
     let file = "[input]\npath = 'a'\nformat = 'u32'\n[triangle]";
     assert_eq!(job(file, &["input.uniform.scale=9", "input.uniform.seed=2"]).input, InputSpec::Uniform(random(9, 2)));
     assert_eq!(
         job(file, &["input.path=b"]).input,
-        InputSpec::Files { paths: vec!["b".into()], format: Some("u32".into()) }
+        InputSpec::Files { paths: vec!["b".into()], format: Some("u32".into()), recursive: false }
     );
     assert_eq!(
         messages(file, &["input.path=b", "input.prepared=c"]),

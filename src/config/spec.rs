@@ -46,6 +46,9 @@ pub enum InputSpec {
         paths: Vec<PathBuf>,
         /// One of [`FORMATS`](super::FORMATS); `None` stands for `"auto"`: by the ending of each file.
         format: Option<String>,
+        /// True if subfolders of a folder are read, too.
+        #[serde(default)]
+        recursive: bool,
     },
     /// `prepared`: the workdir of a job that kept its graph.
     Prepared(PathBuf),

@@ -126,12 +126,21 @@ fn input(
             diagnostics.error(&field.entry.place, message);
         }
     }
+    let recursive_field = section.get("recursive");
+    let recursive = recursive_field.as_ref().and_then(|field| field.boolean(diagnostics)).unwrap_or(false);
+    if let (Some(field), [(_, first), ..]) = (&recursive_field, sources.as_slice())
+        && sources.iter().all(|(key, _)| *key != "path")
+    {
+        let message = format!("{} is for input.path, and this job has {}", field.name, first.name);
+        diagnostics.error(&field.entry.place, message);
+    }
     // The values are checked even of sources that exclude each other; which one is returned is then no matter.
     let mut spec = None;
     for (key, field) in sources {
         spec = match key {
             "path" => {
-                field.paths(environment, diagnostics).map(|paths| InputSpec::Files { paths, format: format.clone() })
+                let format = format.clone();
+                field.paths(environment, diagnostics).map(|paths| InputSpec::Files { paths, format, recursive })
             }
             "prepared" => prepared(&field, workdir, environment, diagnostics).map(InputSpec::Prepared),
             "kronecker" => random(&field, diagnostics).map(InputSpec::Kronecker),

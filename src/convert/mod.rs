@@ -13,6 +13,7 @@
 mod encode;
 mod metis;
 mod output;
+mod part;
 
 use std::path::Path;
 
@@ -46,6 +47,22 @@ pub fn writable(out: &Path) -> Result<()> {
     output::target(out).map(drop)
 }
 
+/// Refuses an output that is of the input, before anything is written: one of its files by whatever name, or one that would be the
+/// next time.
+///
+/// # Errors
+/// [`Error::Usage`], and as [`writable`].
+pub fn apart(input: &Input, out: &Path) -> Result<()> {
+    let target = output::target(out)?;
+    match input.naming(&target) {
+        Some(named) => {
+            let (out, named) = (out.display(), named.display());
+            Err(Error::Usage(format!("{out}: is of the input, {named}; write to a file that is no part of it")))
+        }
+        None => Ok(()),
+    }
+}
+
 /// Writes the edges of `input` to `out` in `format`, by `threads` threads. Takes a few megabytes a thread beside
 /// [`Input::scratch_bytes`] (and as much as the longest line of a METIS input); for METIS see [`convert_within`].
 /// `watch` is advanced by [`Input::bytes`] in each pass.
@@ -70,6 +87,7 @@ pub fn convert_within(
     watch: &dyn Watch,
 ) -> Result<Converted> {
     let threads = threads.max(1);
+    apart(input, out)?;
     let output = Output::create(out)?;
     let input = &input.clone().with_chunk(CHUNK);
     let (read, written) = match format {

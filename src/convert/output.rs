@@ -6,6 +6,7 @@ use std::os::unix::fs::FileExt;
 use std::path::{Path, PathBuf};
 use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
 
+use super::part;
 use crate::error::{Error, Result};
 use crate::formats::Packing;
 
@@ -41,6 +42,14 @@ pub(super) fn target(path: &Path) -> Result<PathBuf> {
     }
 }
 
+/// A failed write: a full disk is none of a workdir, which these commands do not have.
+pub(super) fn failed(doing: &'static str, path: &Path, source: std::io::Error) -> Error {
+    match Error::io(doing, path, source) {
+        Error::DiskFull { path, what } => Error::OutputFull { path, what },
+        other => other,
+    }
+}
+
 /// A file being written under a temporary name.
 pub(super) struct Output {
     path: PathBuf,
@@ -56,9 +65,8 @@ impl Output {
     /// Begins the file `path`, or that which it links to, packed as its name says.
     pub fn create(path: &Path) -> Result<Output> {
         let target = target(path)?;
-        let name = target.file_name().unwrap_or_default().to_string_lossy();
-        let temporary = target.with_file_name(format!(".{name}.{}.part", std::process::id()));
-        let file = File::create(&temporary).map_err(|e| Error::io("create the file", &target, e))?;
+        part::remove_abandoned(&target);
+        let (temporary, file) = part::create(&target)?;
         let packing = Packing::of(path);
         Ok(Output { path: target, temporary, file, packing, end: Mutex::new(0), finished: false })
     }
@@ -81,7 +89,7 @@ impl Output {
             }
             Packing::Zstd => zstd::bulk::compress(bytes, ZSTD_LEVEL),
         };
-        packed.map(Into::into).map_err(|e| Error::io("pack the file", &self.path, e))
+        packed.map(Into::into).map_err(|e| failed("pack the file", &self.path, e))
     }
 
     /// Takes the next `length` bytes of the file.
@@ -93,7 +101,7 @@ impl Output {
     }
 
     fn write(&self, bytes: &[u8], at: u64) -> Result<()> {
-        self.file.write_all_at(bytes, at).map_err(|e| Error::io("write the file", &self.path, e))
+        self.file.write_all_at(bytes, at).map_err(|e| failed("write the file", &self.path, e))
     }
 
     /// Makes the file durable under its own name; its size.
@@ -101,14 +109,14 @@ impl Output {
         if self.packing != Packing::Plain && self.reserve(0) == 0 {
             self.header(b"")?; // nothing was written: a packed file has one member at least
         }
-        let failed = |doing| move |e| (doing, e);
+        let at = |doing| move |e| (doing, e);
         let folder = self.path.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
         self.file
             .sync_all()
-            .map_err(failed("sync the file"))
-            .and_then(|()| std::fs::rename(&self.temporary, &self.path).map_err(failed("rename the file")))
-            .and_then(|()| File::open(folder).and_then(|f| f.sync_all()).map_err(failed("sync the folder")))
-            .map_err(|(doing, e)| Error::io(doing, &self.path, e))?;
+            .map_err(at("sync the file"))
+            .and_then(|()| std::fs::rename(&self.temporary, &self.path).map_err(at("rename the file")))
+            .and_then(|()| File::open(folder).and_then(|f| f.sync_all()).map_err(at("sync the folder")))
+            .map_err(|(doing, e)| failed(doing, &self.path, e))?;
         self.finished = true;
         Ok(self.reserve(0))
     }

@@ -1,11 +1,13 @@
 //! Which files an input is, and in which format each.
 
+use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use super::format::ending;
 use super::{
-    Format, Keeping, Packing, Scan, Seen, Share, Visitor, Watch, identity, kept, packed, read, records, scan, sink,
+    Format, Keeping, Look, Packing, Scan, Seen, Share, Visitor, Watch, files, identity, kept, packed, read, records,
+    scan, sink,
 };
 use crate::error::{At, Error, Result};
 use crate::generate::{self, Generator};
@@ -19,6 +21,8 @@ const CHUNK: usize = 8 << 20;
 pub struct Input {
     pub(super) source: Source,
     name: String,
+    /// The paths that it was found by.
+    named: Vec<PathBuf>,
     chunk: usize,
 }
 
@@ -90,20 +94,49 @@ impl Part {
 }
 
 impl Input {
-    /// Finds the files that `paths` name: files, folders (their files, sorted by name; hidden ones, folders within
-    /// and Graph500's `.weights` aside) and patterns (`*` and `?` in the file name), read as one in this order.
+    /// Finds the files that `paths` name, without subfolders; see [`Self::find`].
+    ///
+    /// # Errors
+    /// As [`Self::find`].
+    pub fn open(paths: &[PathBuf], format: Option<Format>) -> Result<Input> {
+        Input::find(paths, format, Look::default())
+    }
+
+    /// Finds the files that `paths` name: files, folders and patterns (see `formats/files.rs`), read as one in this order.
     /// Every file is in `format`, or in that of its ending where it is None.
     ///
     /// # Errors
-    /// Bad input when there is no such file, it can't be read, or its ending says no format.
-    pub fn open(paths: &[PathBuf], format: Option<Format>) -> Result<Input> {
+    /// Bad input when there is no such file, it can't be read, or its ending says no format; for a folder, when it has subfolders
+    /// that are not to be read.
+    pub fn find(paths: &[PathBuf], format: Option<Format>, look: Look<'_>) -> Result<Input> {
         let mut parts = Vec::new();
         for path in paths {
-            for file in expand(path)? {
+            for file in files::named(path, look)? {
                 parts.push(Part::open(&file, format)?);
             }
         }
-        Ok(Input { source: Source::Files(parts), name: name_of(paths)?, chunk: CHUNK })
+        Ok(Input { source: Source::Files(parts), name: name_of(paths)?, named: paths.to_vec(), chunk: CHUNK })
+    }
+
+    /// Returns the path, of those that the input was found by, that names `file` too: the same file, or a folder or pattern that would
+    /// have it among its files once it is there.
+    pub fn naming(&self, file: &Path) -> Option<&Path> {
+        let there = file.metadata().ok().map(|meta| (meta.dev(), meta.ino()));
+        let is_same = |part: &&Part| there.is_some() && part.path.metadata().ok().map(|m| (m.dev(), m.ino())) == there;
+        if let Some(part) = self.parts().iter().find(is_same) {
+            return Some(&part.path);
+        }
+        let folder = file.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
+        let folder = folder.canonicalize().ok()?;
+        let file = folder.join(file.file_name()?);
+        let names = |path: &&PathBuf| {
+            if files::is_pattern(path) {
+                let absolute = std::path::absolute(path);
+                return absolute.is_ok_and(|pattern| files::matches(&pattern, &file));
+            }
+            path.is_dir() && path.canonicalize().is_ok_and(|path| folder.starts_with(path))
+        };
+        self.named.iter().find(names).map(PathBuf::as_path)
     }
 
     /// Files that are not here, as one of so many edges and ids: for a plan, as nothing of it can be read.
@@ -117,13 +150,13 @@ impl Input {
         // Of text, two numbers and what stands behind each.
         let record = format.record().unwrap_or(2 * (u64::from(ids.max(1).ilog10()) + 2));
         let part = Part { packing: Packing::of(&path), path, format, bytes: edges * record };
-        Ok(Input { source: Source::Files(vec![part]), name, chunk: CHUNK })
+        Ok(Input { source: Source::Files(vec![part]), name, named: paths.to_vec(), chunk: CHUNK })
     }
 
     /// A generator as input, without a file.
     pub fn generated(generator: Generator) -> Input {
         let name = generator.to_string();
-        Input { source: Source::Generated(Arc::new(generator)), name, chunk: CHUNK }
+        Input { source: Source::Generated(Arc::new(generator)), name, named: Vec::new(), chunk: CHUNK }
     }
 
     /// The same input in chunks of `bytes`. Checksums depend on it, so it is for tests and for writers that hold a
@@ -291,87 +324,9 @@ fn name_of(paths: &[PathBuf]) -> Result<String> {
     }
 }
 
-/// The files that one path names.
-fn expand(path: &Path) -> Result<Vec<PathBuf>> {
-    if path.is_dir() {
-        let files = list(path, |name| !name.starts_with(['.', '_']) && !name.ends_with(".weights"))?;
-        if files.is_empty() {
-            let remedy = "name the folder that holds the part files";
-            return Err(Error::input(path, At::File, "a folder with files", "none in it", remedy));
-        }
-        return Ok(files);
-    }
-    let pattern = path.file_name().and_then(|name| name.to_str()).unwrap_or("");
-    if path.exists() || !pattern.contains(['*', '?']) {
-        return Ok(vec![path.to_owned()]);
-    }
-    let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
-    let files = list(folder, |name| matches(pattern.as_bytes(), name.as_bytes()) && !name.starts_with('.'))?;
-    if files.is_empty() {
-        let remedy = "check the pattern (* and ? stand for characters of the file name)";
-        return Err(Error::input(path, At::File, "files of this pattern", "none", remedy));
-    }
-    Ok(files)
-}
-
-/// All of a folder whose names are wanted but its folders, sorted by name. What can't be read is said when it is opened: a part that is
-/// left out is a wrong answer.
-fn list(folder: &Path, want: impl Fn(&str) -> bool) -> Result<Vec<PathBuf>> {
-    let mut files = Vec::new();
-    for entry in std::fs::read_dir(folder).map_err(|e| Error::unreadable(folder, &e))? {
-        let path = entry.map_err(|e| Error::unreadable(folder, &e))?.path();
-        if path.file_name().is_some_and(|name| want(&name.to_string_lossy())) && !path.is_dir() {
-            files.push(path);
-        }
-    }
-    files.sort();
-    Ok(files)
-}
-
-/// Whether a name is of a pattern: `*` is any run of bytes, `?` any one.
-fn matches(pattern: &[u8], name: &[u8]) -> bool {
-    let (mut p, mut n) = (0, 0);
-    let mut star = None;
-    while n < name.len() {
-        match pattern.get(p) {
-            Some(b'*') => {
-                star = Some((p, n));
-                p += 1;
-            }
-            Some(c) if *c == b'?' || *c == name[n] => (p, n) = (p + 1, n + 1),
-            _ => match star {
-                // let the last star take one byte more
-                Some((at, taken)) => {
-                    star = Some((at, taken + 1));
-                    (p, n) = (at + 1, taken + 1);
-                }
-                None => return false,
-            },
-        }
-    }
-    pattern[p..].iter().all(|c| *c == b'*')
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn patterns() {
-        for (pattern, name, want) in [
-            ("*", "a.txt", true),
-            ("part-*.txt", "part-0001.txt", true),
-            ("part-*.txt", "part-0001.txt.gz", false),
-            ("part-?", "part-1", true),
-            ("part-?", "part-12", false),
-            ("a*b*c", "axxbyybzzc", true),
-            ("a*b*c", "axxbyyb", false),
-            ("*a", "", false),
-            ("**", "", true),
-        ] {
-            assert_eq!(matches(pattern.as_bytes(), name.as_bytes()), want, "{pattern} {name}");
-        }
-    }
 
     #[test]
     fn folders_patterns_and_lists() {
@@ -380,7 +335,6 @@ mod tests {
         for name in ["b.txt", "a.txt", ".hidden", "_SUCCESS", "c.txt.gz", "d.graph500.weights"] {
             std::fs::write(path(name), "1 2\n").unwrap();
         }
-        std::fs::create_dir(path("within")).unwrap();
         let names = |paths: &[PathBuf]| -> Vec<String> {
             let input = Input::open(paths, None).unwrap();
             input.parts().iter().map(|p| p.path().file_name().unwrap().to_str().unwrap().to_owned()).collect()
@@ -388,6 +342,7 @@ mod tests {
         assert_eq!(names(&[folder.path().to_owned()]), ["a.txt", "b.txt", "c.txt.gz"]);
         assert_eq!(names(&[path("?.txt")]), ["a.txt", "b.txt"]);
         assert_eq!(names(&[path("b.txt"), path("a*")]), ["b.txt", "a.txt"]);
+        std::fs::create_dir(path("within")).unwrap();
         for bad in ["none.txt", "x*.txt", "within", "b.dat"] {
             let error = Input::open(&[path(bad)], None).unwrap_err();
             assert_eq!(error.exit_code(), 3, "{error}");

@@ -8,7 +8,7 @@
 //! | file | holds |
 //! |---|---|
 //! | `format` | names and endings |
-//! | `input`, `identity`, `estimate` | which files, which version of them, how many edges |
+//! | `input`, `files`, `identity`, `estimate` | which files, found how, which version of them, how many edges |
 //! | `scan`, `plain`, `packed` | the pass: plain files, unpacked streams |
 //! | `share` | the part of one rank in a pass of many |
 //! | `records`, `read`, `kept` | chunks of fixed records: how they are read, and kept for the next pass |
@@ -19,6 +19,7 @@
 
 mod binary;
 mod estimate;
+mod files;
 mod format;
 mod gr;
 mod identity;
@@ -39,6 +40,7 @@ mod sink;
 mod text;
 mod window;
 
+pub use files::Look;
 pub use format::{Format, Packing};
 pub use input::{Input, Part};
 pub use kept::{Keeping, Kept, Slab, addresses};

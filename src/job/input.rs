@@ -1,9 +1,11 @@
 //! From `[input]` to edges.
 
+use super::workdir;
 use crate::config::{Expect, InputSpec, Job};
 use crate::error::{Error, Result};
-use crate::formats::{Format, Input};
+use crate::formats::{Format, Input, Look};
 use crate::generate::Generator;
+use std::path::{Path, PathBuf};
 
 /// Opens the edges that a job names; `prepared` is not among them.
 ///
@@ -11,7 +13,7 @@ use crate::generate::Generator;
 /// [`Error::Input`] for files that are missing or of unknown format.
 pub fn open(spec: &InputSpec) -> Result<Input> {
     match spec {
-        InputSpec::Files { paths, format } => Input::open(paths, named(format.as_deref())?),
+        InputSpec::Files { paths, format, recursive } => find(paths, named(format.as_deref())?, *recursive),
         InputSpec::Kronecker(random) => {
             Ok(Input::generated(Generator::kronecker(random.scale, random.edge_factor, random.seed)?))
         }
@@ -22,6 +24,15 @@ pub fn open(spec: &InputSpec) -> Result<Input> {
             Err(Error::Usage(format!("{}: a prepared graph is not read as edges", workdir.display())))
         }
     }
+}
+
+/// Finds the files of an input; folders that gpugraph's jobs work in are none of it.
+///
+/// # Errors
+/// As [`Input::find`].
+pub fn find(paths: &[PathBuf], format: Option<Format>, recursive: bool) -> Result<Input> {
+    let own = |folder: &Path| folder.ends_with("gpugraph.work") || workdir::is_of_a_job(folder);
+    Input::find(paths, format, Look { recursive, own: &own })
 }
 
 /// Bytes of the input that the system begins to read at once: what fast disks read while a GPU is opened.
@@ -41,10 +52,10 @@ pub fn read_ahead(spec: &InputSpec) {
 /// [`Error::Input`] for files of unknown format.
 pub fn expected(job: &Job) -> Result<Option<(Input, Expect)>> {
     match (&job.input, job.expect) {
-        (InputSpec::Files { paths, format }, Some(expect)) => {
+        (InputSpec::Files { paths, format, recursive }, Some(expect)) => {
             let format = named(format.as_deref())?;
             // A pattern is no path, and may have files.
-            if paths.iter().any(|path| path.exists()) || Input::open(paths, format).is_ok() {
+            if paths.iter().any(|path| path.exists()) || find(paths, format, *recursive).is_ok() {
                 return Ok(None);
             }
             Ok(Some((Input::expected(paths, format, expect.edges, expect.ids)?, expect)))

@@ -157,7 +157,7 @@ mod tests {
         let close = |what: &str, planned: f64, measured: f64| {
             assert!((0.5..=2.0).contains(&(planned / measured)), "{what}: {planned} planned, {measured} measured");
         };
-        let files = InputSpec::Files { paths: Vec::new(), format: None };
+        let files = InputSpec::Files { paths: Vec::new(), format: None, recursive: false };
         let edges = 10 << 29;
         let path = [PathBuf::from("s29.u32")];
         let input = Input::expected(&path, None, edges, 1 << 29).unwrap();
@@ -174,7 +174,7 @@ mod tests {
     fn ranks_divide_what_they_share_and_a_dictionary_is_made_by_one() {
         let path = [PathBuf::from("edges.txt")];
         let input = Input::expected(&path, None, 1 << 30, 1 << 24).unwrap();
-        let spec = InputSpec::Files { paths: Vec::new(), format: None };
+        let spec = InputSpec::Files { paths: Vec::new(), format: None, recursive: false };
         for gpu in [false, true] {
             let seconds = |ranks, nodes| {
                 let crew = Crew { ranks, nodes, threads: 3, prepares_on_gpu: gpu, counts_on_gpu: gpu };

@@ -135,11 +135,14 @@ fn absolute(input: &InputSpec) -> InputSpec {
     // A path that can't be made absolute stays as it is.
     let absolute = |path: &Path| std::path::absolute(path).unwrap_or_else(|_| path.to_owned());
     match input {
-        InputSpec::Files { paths, format } => {
-            InputSpec::Files { paths: paths.iter().map(|path| absolute(path)).collect(), format: format.clone() }
-        }
         InputSpec::Prepared(workdir) => InputSpec::Prepared(absolute(workdir)),
-        random => random.clone(),
+        other => {
+            let mut other = other.clone();
+            if let InputSpec::Files { paths, .. } = &mut other {
+                paths.iter_mut().for_each(|path| *path = absolute(path));
+            }
+            other
+        }
     }
 }
 

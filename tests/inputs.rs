@@ -1,0 +1,118 @@
+//! Which files an input is, by the real binary: folders and patterns, many files, pipes, and files that change.
+
+mod support;
+
+use std::fs;
+use std::os::unix::fs::{PermissionsExt, symlink};
+
+use support::Place;
+
+/// Three files in two subfolders and one beside them; together a triangle and an edge.
+fn nested() -> Place {
+    let place = Place::new();
+    for folder in ["in/a/deep", "in/b", "in/.git", "in/_temporary"] {
+        fs::create_dir_all(place.path(folder)).unwrap();
+    }
+    for (name, text) in [
+        ("in/top.csv", "0 1\n"),
+        ("in/a/x.csv", "1 2\n"),
+        ("in/a/deep/x.csv", "2 0\n"),
+        ("in/b/y.csv", "2 3\n"),
+        ("in/.git/x.csv", "7 8\n"),
+        ("in/_temporary/x.csv", "7 9\n"),
+        ("in/b/y.weights", "1\n"),
+    ] {
+        place.write(name, text);
+    }
+    place
+}
+
+/// The edges of an input, as `convert` writes them.
+fn edges(place: &Place, args: &[&str]) -> Vec<String> {
+    place.gpugraph(&[&["convert"], args, &["out.txt"]].concat()).expect(0);
+    let text = fs::read_to_string(place.path("out.txt")).unwrap();
+    fs::remove_file(place.path("out.txt")).unwrap();
+    text.lines().map(|line| line.replace('\t', " ")).collect()
+}
+
+#[test]
+fn subfolders_are_read_or_refused_and_never_left_out() {
+    let place = nested();
+    place.job("path = \"in\"", "[triangle]");
+    let said = place.gpugraph(&["run", "job.toml", "--quiet"]).expect(3);
+    assert!(
+        said.error().contains("in: expected a folder of files alone, found 2 subfolders (a is the first)"),
+        "{}",
+        said.err
+    );
+    assert!(said.error().contains("recursive = true"), "{}", said.err);
+    assert!(place.gpugraph(&["convert", "in", "out.txt"]).expect(3).error().contains("2 subfolders"));
+    place.job("path = \"in\"\nrecursive = true", "[triangle]");
+    let report = place.report(&["--quiet"]);
+    assert_eq!((support::number(&report, "input.edges"), support::triangles(&report)), (4, 1));
+    // In the order of their paths.
+    assert_eq!(edges(&place, &["in", "--recursive"]), ["2 0", "1 2", "2 3", "0 1"]);
+}
+
+#[test]
+fn patterns_in_folders() {
+    let place = nested();
+    // As in a shell; in folders, what begins with _ is left out.
+    assert_eq!(edges(&place, &["in/*/x.csv"]), ["7 9", "1 2"]);
+    assert_eq!(edges(&place, &["in/[a-z]/x.csv"]), ["1 2"]);
+    assert_eq!(edges(&place, &["in/**/x.csv"]), ["2 0", "1 2"]);
+    assert_eq!(edges(&place, &["in/**"]), ["2 0", "1 2", "2 3", "0 1"]);
+    assert_eq!(edges(&place, &["in/**/*"]), ["2 0", "1 2", "2 3", "0 1"]);
+    assert_eq!(edges(&place, &["i?/{a,b}/[xy].csv"]), ["1 2", "2 3"]);
+    assert_eq!(edges(&place, &["./in/a/../*/y.*"]), ["2 3"]);
+    // A name is itself before it is a pattern.
+    place.write("in/a[1].csv", "5 6\n");
+    place.write("in/a1.csv", "5 7\n");
+    assert_eq!(edges(&place, &["in/a[1].csv"]), ["5 6"]);
+    let refused = |pattern: &str, why: &str| {
+        let said = place.gpugraph(&["convert", pattern, "out.txt"]).expect(3);
+        assert!(said.error().contains(why), "{pattern}: {}", said.err);
+    };
+    refused("in/*", "expected a pattern of files alone, found 3 subfolders");
+    refused("in/*/none", "expected files of this pattern, found none");
+    refused("in/*/x.csv/*", "found none");
+    refused("in/[a.csv", "expected a pattern, found unclosed character class");
+}
+
+#[test]
+fn a_folder_that_cannot_be_looked_through_is_an_error() {
+    let place = nested();
+    symlink("..", place.path("in/b/up")).unwrap();
+    let said = place.gpugraph(&["convert", "in", "out.txt", "--recursive"]).expect(3);
+    assert!(said.error().contains("in/b/up: expected a folder below, found a link back to in"), "{}", said.err);
+    place.gpugraph(&["convert", "in/**/y.csv", "out.txt"]).expect(3);
+    fs::remove_file(place.path("in/b/up")).unwrap();
+    symlink("nowhere", place.path("in/b/gone.csv")).unwrap();
+    let said = place.gpugraph(&["convert", "in", "out.txt", "--recursive"]).expect(3);
+    assert!(said.error().contains("in/b/gone.csv: expected a readable file"), "{}", said.err);
+    fs::remove_file(place.path("in/b/gone.csv")).unwrap();
+    if support::root() {
+        return println!("SKIPPED: root reads any folder");
+    }
+    fs::set_permissions(place.path("in/b"), fs::Permissions::from_mode(0o000)).unwrap();
+    for input in [&["in", "--recursive"][..], &["in/*/y.csv"], &["in/**/x.csv"]] {
+        let said = place.gpugraph(&[&["convert"], input, &["out.txt"]].concat()).expect(3);
+        assert!(said.error().contains("in/b: expected a readable"), "{}", said.err);
+    }
+    fs::set_permissions(place.path("in/b"), fs::Permissions::from_mode(0o755)).unwrap();
+}
+
+#[test]
+fn what_jobs_write_is_no_part_of_an_input() {
+    let place = nested();
+    fs::write(place.path("in/job.toml"), "[input]\npath = \".\"\nrecursive = true\nformat = \"text\"\n[triangle]\n")
+        .unwrap();
+    fs::rename(place.path("in/job.toml"), place.path("job.toml")).unwrap();
+    let run = || {
+        let mut command = place.command(&["run", "../job.toml", "--quiet"]);
+        support::Ran::command(command.current_dir(place.path("in"))).expect(0);
+        let text = fs::read_to_string(place.path("in/gpugraph.work/job/report.json")).unwrap();
+        serde_json::from_str::<serde_json::Value>(&text).unwrap()["input"]["edges"].as_u64()
+    };
+    assert_eq!([run(), run()], [Some(4); 2]);
+}

@@ -11,7 +11,7 @@ use std::time::Duration;
 #[derive(Debug, Parser)]
 #[command(name = "gpugraph", version, max_term_width = 110)]
 #[command(after_help = "Example:\n  gpugraph run configs/quickstart.toml\n\nExit codes: 0 done, 2 usage or config, \
-    3 bad input, 4 a stored file is corrupt, 5 workdir in use, 6 out of disk, 7 a limit is too small, 8 a result failed \
+    3 bad input, 4 a stored file is corrupt, 5 workdir in use, or with finished results of another input, 6 out of disk, 7 a limit is too small, 8 a result failed \
     validation, 9 a GPU or rank was lost, 10 workdir can't be read or written, 75 stopped by a signal: run the same line again.")]
 pub struct Cli {
     /// What to do.
@@ -77,7 +77,7 @@ pub struct RunArgs {
     /// Override a key of the job file, as table.key=value
     #[arg(long = "set", value_name = "TABLE.KEY=VALUE")]
     pub set: Vec<String>,
-    /// Discard what an earlier run of this job left
+    /// Discard what earlier runs left in the workdir, finished results of another input too
     #[arg(long)]
     pub fresh: bool,
     /// How log lines look

@@ -50,6 +50,17 @@ pub enum Error {
         owner: String,
     },
 
+    /// The workdir holds the finished results of another input (exit 5).
+    #[error("{}: holds the finished results of {other}, and this job is of {input}; --fresh replaces them, another [job] name or workdir keeps them", workdir.display())]
+    Occupied {
+        /// The workdir.
+        workdir: PathBuf,
+        /// The input that they are of, as text.
+        other: String,
+        /// The input of this job, as text.
+        input: String,
+    },
+
     /// No room on the disk (exit 6).
     #[error("{}: out of disk: {what}; free some space or choose another [job] workdir", path.display())]
     DiskFull {
@@ -145,7 +156,7 @@ impl Error {
             Error::Usage(_) => 2,
             Error::Input { .. } => 3,
             Error::Corrupt { .. } => 4,
-            Error::Busy { .. } => 5,
+            Error::Busy { .. } | Error::Occupied { .. } => 5,
             Error::DiskFull { .. } | Error::OutputFull { .. } => 6,
             Error::Limit { .. } => 7,
             Error::Validation(_) => 8,

@@ -41,10 +41,12 @@ fn dispatch(command: Command) -> Result<()> {
             let comm = Comm::open()?;
             job::log::init(args.log_format, args.quiet, comm.leads());
             tracing::debug!(ranks = comm.ranks(), seconds = started.elapsed().as_secs_f64(), "ranks have met");
-            let report = job::run::run(job?, args.fresh, &comm)?;
+            let job = job?;
+            let workdir = job.workdir.clone();
+            let report = job::run::run(job, args.fresh, &comm)?;
             if comm.leads() {
                 // The answer stands in report.json: that nobody takes it here is no reason to fail.
-                let _ = stdout::print(report.results.to_string());
+                let _ = stdout::print(report.answer(&workdir));
             }
             comm.close();
             Ok(())

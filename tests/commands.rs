@@ -16,8 +16,20 @@ struct Job {
 impl Job {
     fn new(text: &str) -> Job {
         let folder = tempfile::tempdir().unwrap();
-        fs::write(folder.path().join("job.toml"), text).unwrap();
-        Job { folder }
+        let job = Job { folder };
+        job.write(text);
+        job
+    }
+
+    /// Writes the job file anew, with a name where it has none.
+    fn write(&self, text: &str) {
+        let name = "[job]\nname = \"job\"\n";
+        let text = match (text.contains("[job]\nname"), text.contains("[job]\n")) {
+            (true, _) => text.to_owned(),
+            (_, true) => text.replace("[job]\n", name),
+            _ => format!("{name}{text}"),
+        };
+        fs::write(self.folder.path().join("job.toml"), text).unwrap();
     }
 
     /// The workdir that the job file does not name.
@@ -644,18 +656,19 @@ fn the_same_bytes_in_another_format_are_another_graph() {
     let job = Job::new("[job]\nkeep = true\n[input]\npath = \"a.u32\"\n");
     let words: Vec<u8> = [1u32, 0, 2, 0, 1, 0, 3, 0].iter().flat_map(|word| word.to_le_bytes()).collect();
     fs::write(job.folder.path().join("a.u32"), &words).unwrap();
-    let edges = || {
-        job.does(&["run", "job.toml", "--quiet"]);
+    let edges = |more: &[&str]| {
+        job.does(&[&["run", "job.toml", "--quiet"], more].concat());
         let report = fs::read_to_string(job.workdir().join("report.json")).unwrap();
         let report: Value = serde_json::from_str(&report).unwrap();
         report["input"]["edges"].clone()
     };
-    assert_eq!(edges(), 4);
+    assert_eq!(edges(&[]), 4);
     // The same inode, size, time and bytes: only the ending says otherwise.
     fs::rename(job.folder.path().join("a.u32"), job.folder.path().join("a.u64")).unwrap();
     let toml = fs::read_to_string(job.folder.path().join("job.toml")).unwrap().replace("a.u32", "a.u64");
     fs::write(job.folder.path().join("job.toml"), toml).unwrap();
-    assert_eq!(edges(), 2);
+    assert!(job.fails(5, &["run", "job.toml", "--quiet"]).contains("--fresh"));
+    assert_eq!(edges(&["--fresh"]), 2);
 }
 
 #[test]
@@ -678,7 +691,7 @@ fn submit_keeps_the_memory_that_is_set() {
     let (planned, asked) = script(&[]);
     assert!(planned.len() == 1 && planned[0].starts_with(".host_memory=") && asked < 2048, "{planned:?} {asked}");
     // The limit of the job file is no wish.
-    fs::write(job.folder.path().join("job.toml"), format!("{SMALL}[limits]\nhost_memory = \"5GiB\"\n")).unwrap();
+    job.write(&format!("{SMALL}[limits]\nhost_memory = \"5GiB\"\n"));
     assert_eq!(script(&[]), (planned, asked));
     let threads = script(&["limits.threads=2"]);
     assert!(threads.0.len() == 2 && threads.1 < 2048, "{threads:?}");

@@ -289,7 +289,7 @@ fn the_script_runs_as_it_stands() {
     assert_eq!(job.resources["select"], "1:ncpus=8:ngpus=1:mpiprocs=1:mem=32gb");
     assert_eq!(pbs.run(job, &["n1"]), [0]);
     // Zachary's karate club.
-    assert_eq!(pbs.triangles("gpugraph.work/triangle"), 45);
+    assert_eq!(pbs.triangles("gpugraph.work/karate"), 45);
     let log = pbs.log();
     assert!(log.contains("1 nodes, 1 ranks of 8 threads (launcher: none), restart 0"), "{log}");
     // As PBS's umask has it.

@@ -72,6 +72,73 @@ fn results_of_another_job_are_not_replaced_without_a_word() {
 }
 
 #[test]
+fn each_input_has_a_workdir_of_its_own() {
+    let place = Place::new();
+    let (a, b) = (random_edges(200, 3000, 8), random_edges(90, 2000, 9));
+    place.u32("a.u32", &a);
+    fs::create_dir(place.path("b")).expect("made");
+    place.u32("b/part.u32", &b);
+    place.write("job.toml", "[input]\npath = 'a.u32'\n[triangle]\n");
+    let b_alone = ["--set", "input.path=b"];
+    place.run(&[]).expect(0);
+    place.run(&b_alone).expect(0);
+    let random = "input.kronecker={ scale = 5, edge_factor = 2.5, seed = 7 }";
+    place.run(&["--set", random]).expect(0);
+    let found = |name: &str| {
+        let text = fs::read(place.path("gpugraph.work").join(name).join("report.json")).expect(name);
+        let report: serde_json::Value = serde_json::from_slice(&text).expect("JSON");
+        assert_eq!(report["job"], name);
+        triangles(&report)
+    };
+    assert_eq!((found("a"), found("b")), (oracle(200, &a).0, oracle(90, &b).0));
+    found("kronecker-5-2.5-7");
+    // Whoever asks for one gets that one.
+    let status = |more: &[&str]| place.gpugraph(&[&["status", "job.toml"], more].concat()).expect(0).out;
+    assert!(status(&[]).contains(&format!("triangles {}", oracle(200, &a).0)));
+    assert!(status(&b_alone).contains(&format!("triangles {}", oracle(90, &b).0)));
+}
+
+#[test]
+fn finished_results_of_another_input_are_replaced_only_with_fresh() {
+    let (place, known) = place();
+    let column = ["--set", "triangle.per_vertex=true"];
+    place.run(&column).expect(0);
+    let names = ["report.json", "manifest.json", "out/triangles.npy", "out/clustering.npy"];
+    let left = || names.map(|name| fs::read(place.workdir().join(name)).expect(name));
+    let first = left();
+    let refused = |more: &[&str], words: &[&str]| {
+        let ran = place.run(&[&column, more].concat()).expect(5);
+        for word in words.iter().chain(&["--fresh", "work"]) {
+            assert!(ran.error().contains(word), "{word} is not in {}", ran.err);
+        }
+        assert!(left() == first, "{more:?} changed what is there");
+        assert!(!place.workdir().join("graph").exists());
+    };
+    // Other files, one of the same length; no files; then the same file with other bytes, more of them and as many.
+    let edges = random_edges(200, 3000, 8);
+    let mut other = edges.clone();
+    other[1234] = [1, 2];
+    place.u32("same-length.u32", &other);
+    place.u32("longer.u32", &[&edges[..], &[[7, 8]]].concat());
+    for name in ["same-length.u32", "longer.u32"] {
+        refused(&["--set", &format!("input.path={name}")], &["edges.u32", name]);
+    }
+    refused(&["--set", "input.uniform={ scale = 5 }"], &["edges.u32", "uniform"]);
+    for bytes in ["same-length.u32", "longer.u32"] {
+        fs::copy(place.path(bytes), place.path("edges.u32")).expect("copied");
+        refused(&[], &["edges.u32", "before it changed"]);
+    }
+    assert!(place.gpugraph(&["status", "work"]).expect(0).out.contains("finished"));
+    // The same bytes in a file of another time are the same input, and one that was moved is.
+    place.u32("edges.u32", &edges);
+    assert_eq!(triangles(&place.report(&column)), known);
+    fs::rename(place.path("edges.u32"), place.path("moved.u32")).expect("moved");
+    assert_eq!(triangles(&place.report(&[&column[..], &["--set", "input.path=moved.u32"]].concat())), known);
+    let fresh = [&column[..], &["--set", "input.path=same-length.u32", "--fresh"]].concat();
+    assert_eq!(triangles(&place.report(&fresh)), oracle(200, &other).0);
+}
+
+#[test]
 fn files_of_others_are_no_room_for_the_job() {
     let (place, _) = place();
     let free = |place: &Place| {

@@ -93,7 +93,14 @@ pub fn end_with(error: &Error) -> ! {
                 wait(ALIKE, &watch);
                 leave();
             }
-            (Error::Usage(_) | Error::Input { .. } | Error::Limit { .. } | Error::Busy { .. }, 1..) => {
+            (
+                Error::Usage(_)
+                | Error::Input { .. }
+                | Error::Limit { .. }
+                | Error::Busy { .. }
+                | Error::Occupied { .. },
+                1..,
+            ) => {
                 // CONT alone may have come from a scheduler that let the job sleep: then the cause is not lost.
                 wait(if ending { ALIKE * 3 } else { ALIKE }, &watch);
             }

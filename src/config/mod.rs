@@ -10,6 +10,7 @@ mod effective;
 mod expand;
 mod field;
 mod keys;
+mod name;
 mod overrides;
 pub mod size;
 mod spec;

@@ -10,7 +10,7 @@ use serde::{Deserialize, Serialize};
 /// A job file after validation: every value in range, every default filled in, every `$VAR` expanded.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Job {
-    /// `[job] name`, else the stem of the job file's name. A single path component.
+    /// `[job] name`, else made of the input's name, else the stem of the job file's. A single path component.
     pub name: String,
     /// `[job] workdir`, else `gpugraph.work/NAME`. Relative to the folder the command runs in.
     pub workdir: PathBuf,

@@ -1,6 +1,6 @@
 //! From the tree of a job file to a [`Job`]: ranges, defaults, and what excludes what.
 
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::time::Duration;
 
 use super::FORMATS;
@@ -8,6 +8,7 @@ use super::diagnostics::Diagnostics;
 use super::expand::Environment;
 use super::field::{Field, Section};
 use super::keys;
+use super::name;
 use super::spec::{Device, Expect, GpuSharing, InputSpec, Job, Limits, Output, OutputFormat, Random, Run, Triangle};
 use super::tree::Table;
 use crate::generate::{MAX_EDGE_FACTOR, SCALES};
@@ -21,14 +22,15 @@ pub(super) fn job(
 ) -> Option<Job> {
     keys::check(root, diagnostics);
     let section = Section::of(root, "job");
-    let name = name(&section, file, diagnostics);
+    let input = input(root, environment, diagnostics);
+    let name = name(&section, input.as_ref(), file, diagnostics);
     let workdir = match section.get("workdir") {
         Some(field) => field.path(environment, diagnostics),
         None => name.as_ref().map(|name| Path::new("gpugraph.work").join(name)),
     };
     let scratch = section.get("scratch").and_then(|field| field.path(environment, diagnostics));
     let keep = section.get("keep").and_then(|field| field.boolean(diagnostics)).unwrap_or(false);
-    let input = input(root, workdir.as_deref(), environment, diagnostics);
+    own_workdir(root, input.as_ref(), workdir.as_deref(), diagnostics);
     let expect = expect(&Section::of(root, "input"), diagnostics);
     let limits = limits(&Section::of(root, "limits"), diagnostics);
     let run = run(&Section::of(root, "run"), diagnostics);
@@ -49,9 +51,19 @@ pub(super) fn job(
     })
 }
 
-/// The name is a folder's name, and stands in reports and in the scheduler's lists.
-fn name(section: &Section<'_>, file: &Path, diagnostics: &mut Diagnostics) -> Option<String> {
+/// The name is a folder's name, and stands in reports and in the scheduler's lists. Unless said it is the input's, so
+/// that results of one graph are not in the way of another's; where that makes none, the job file's.
+fn name(
+    section: &Section<'_>,
+    input: Option<&InputSpec>,
+    file: &Path,
+    diagnostics: &mut Diagnostics,
+) -> Option<String> {
     let Some(field) = section.get("name") else {
+        // What is wrong with the input is said already.
+        if let Some(name) = name::of_input(input?) {
+            return Some(name);
+        }
         let stem = file.file_stem().and_then(|stem| stem.to_str()).unwrap_or_default();
         if let Err(why) = check_name(stem) {
             diagnostics.missing(format!("the file's name makes no name for the job ({why}): add name to [job]"));
@@ -83,12 +95,7 @@ fn check_name(name: &str) -> Result<(), &'static str> {
     }
 }
 
-fn input(
-    root: &Table,
-    workdir: Option<&Path>,
-    environment: Environment<'_>,
-    diagnostics: &mut Diagnostics,
-) -> Option<InputSpec> {
+fn input(root: &Table, environment: Environment<'_>, diagnostics: &mut Diagnostics) -> Option<InputSpec> {
     let section = Section::of(root, "input");
     let mut formats = vec![("auto", None)];
     formats.extend(FORMATS.map(|name| (name, Some(name.to_owned()))));
@@ -142,7 +149,7 @@ fn input(
                 let format = format.clone();
                 field.paths(environment, diagnostics).map(|paths| InputSpec::Files { paths, format, recursive })
             }
-            "prepared" => prepared(&field, workdir, environment, diagnostics).map(InputSpec::Prepared),
+            "prepared" => field.path(environment, diagnostics).map(InputSpec::Prepared),
             "kronecker" => random(&field, diagnostics).map(InputSpec::Kronecker),
             "uniform" => random(&field, diagnostics).map(InputSpec::Uniform),
             _ => {
@@ -156,18 +163,14 @@ fn input(
     spec
 }
 
-fn prepared(
-    field: &Field<'_>,
-    workdir: Option<&Path>,
-    environment: Environment<'_>,
-    diagnostics: &mut Diagnostics,
-) -> Option<PathBuf> {
-    let path = field.path(environment, diagnostics)?;
-    if workdir == Some(path.as_path()) {
+/// Refuses to take the graph that another job kept from the job's own workdir.
+fn own_workdir(root: &Table, input: Option<&InputSpec>, workdir: Option<&Path>, diagnostics: &mut Diagnostics) {
+    let section = Section::of(root, "input");
+    if let (Some(InputSpec::Prepared(kept)), Some(field)) = (input, section.get("prepared"))
+        && workdir == Some(kept)
+    {
         field.error("is this job's own workdir: name that of the job that kept the graph", diagnostics);
-        return None;
     }
-    Some(path)
 }
 
 fn random(field: &Field<'_>, diagnostics: &mut Diagnostics) -> Option<Random> {

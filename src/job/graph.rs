@@ -7,7 +7,7 @@ use super::plan::Plan;
 pub use super::prepared::{Facts, Graph, Stored};
 use super::progress::Unit;
 use super::session::{Moved, Session, Watched};
-use super::{ranks, signals};
+use super::{occupied, ranks, signals};
 use crate::error::{Error, Result};
 use crate::formats::{Input, Keeping, Kept, addresses};
 use crate::graph::degrees::{self, Degrees};
@@ -77,14 +77,30 @@ impl Session {
         std::fs::create_dir_all(&folder).map_err(|e| Error::io("create the folder", &folder, e))?;
 
         let mut found = self.pass(input, Keeping::For(kept), None)?;
+        let content_of =
+            |found: &Ingested| key("graph", &(found.checksum, found.edges, found.declared, formats_of(input)));
+        if let Err(e) = occupied::check_content(&self.job, &self.manifest, content_of(&found)?) {
+            // If nothing is in it, it was made above.
+            let _ = std::fs::remove_dir(&folder);
+            return Err(e);
+        }
         let sparse = found.largest.is_some_and(|largest| ingest::sparse(largest, found.edges, input.wide()));
         if sparse {
             kept.release_all();
+            if self.comm.leads() {
+                let (edges, largest) = (found.edges, found.largest.unwrap_or(0));
+                tracing::info!(
+                    edges,
+                    largest,
+                    "ids are sparse: they are numbered by the sorted list of those that occur, and results come in the order of \
+                     out/ids.npy"
+                );
+            }
             let dictionary = self.number_sparse_ids(input, identity)?;
             found = self.pass(input, Keeping::Nothing, Some(&dictionary))?;
         }
         kept.make_room(&self.budget, relabel::scratch_bytes(self.threads, found.edges));
-        let content = key("graph", &(found.checksum, found.edges, found.declared, formats_of(input)))?;
+        let content = content_of(&found)?;
         let mut facts = Facts {
             edges: found.edges,
             loops: found.loops,

@@ -19,8 +19,9 @@ use std::time::SystemTime;
 /// Without a sign for so long, an owner on another host may be gone: it writes its status every second.
 const SILENT: f64 = 30.0;
 
-/// Exit codes of stops that the same line does not get past: config, input, corrupt files, limits and wrong results.
-const FOR_GOOD: [u8; 5] = [2, 3, 4, 7, 8];
+/// Exit codes of stops that the same line does not get past: config, input, corrupt files, results of another input, limits and wrong
+/// results.
+const FOR_GOOD: [u8; 6] = [2, 3, 4, 5, 7, 8];
 
 /// How a job stands.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]

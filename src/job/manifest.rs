@@ -39,6 +39,9 @@ pub struct Manifest {
     pub stages: BTreeMap<String, Stage>,
     /// Files of results, relative to the workdir.
     pub outputs: BTreeMap<String, Output>,
+    /// Hash of the contents of the graph that these are of.
+    #[serde(default)]
+    content: Option<String>,
     /// What they were computed with, as the report says.
     #[serde(default)]
     pub device: Option<String>,
@@ -162,6 +165,17 @@ impl Manifest {
     pub fn ended(&mut self, error: Option<&Error>) {
         self.stopped = error.map(ToString::to_string);
         self.exit_code = error.map(Error::exit_code);
+    }
+
+    /// Returns the hash of the contents of the graph that its results are of, if there are any.
+    pub fn content(&self) -> Option<u64> {
+        let graph = || self.last::<super::graph::Facts>("relabel").map(|facts| facts.content);
+        self.content.as_ref().and_then(|hash| u64::from_str_radix(hash, 16).ok()).or_else(graph)
+    }
+
+    /// Notes of which graph its results are.
+    pub fn are_of(&mut self, content: u64) {
+        self.content = Some(hex(content));
     }
 
     /// What stage `name` found, if it is done and its key is still this one.

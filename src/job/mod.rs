@@ -25,6 +25,7 @@ pub mod machine;
 pub mod manifest;
 pub mod moving;
 mod needs;
+mod occupied;
 pub mod ordered;
 mod outputs;
 pub mod plan;

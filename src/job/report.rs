@@ -68,6 +68,18 @@ pub struct Graph {
     pub blocks: u64,
     /// Whether the prepared graph stays in the workdir.
     pub kept: bool,
+    /// Whether results are in the order of the input's ids, or of a list of them.
+    pub ids: Ids,
+}
+
+/// What vertices are numbered by.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Ids {
+    /// The ids of the input: row `i` of a result is that of id `i`.
+    Input,
+    /// The sorted list of the ids that occur: row `i` is that of the `i`-th of `out/ids.npy`.
+    Sorted,
 }
 
 #[derive(Debug, Clone, Serialize)]
@@ -135,14 +147,84 @@ impl Report {
     }
 }
 
-impl std::fmt::Display for Results {
-    /// What `run` prints at its end.
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        match &self.triangle {
+impl Report {
+    /// Returns the line that `run` prints at its end, of a job in `workdir`.
+    pub fn answer(&self, workdir: &Path) -> String {
+        let Graph { vertices, edges, .. } = self.graph;
+        let mut line = match &self.results.triangle {
             Some(t) => {
-                write!(f, "triangles {}  in {:.3} s, {} units, {} probes", t.triangles, t.seconds, t.units, t.probes)
+                let spread =
+                    match (t.trials.iter().copied().reduce(f64::min), t.trials.iter().copied().reduce(f64::max)) {
+                        (Some(min), Some(max)) if t.trials.len() > 1 => {
+                            format!(" (min {min:.3}, max {max:.3} of {} trials)", t.trials.len())
+                        }
+                        _ => String::new(),
+                    };
+                format!(
+                    "triangles {}  vertices {vertices}  edges {edges}  transitivity {:.6}  counted in {:.3} s{spread}, {:.1} s in all",
+                    t.triangles, t.transitivity, t.seconds, self.seconds_total
+                )
             }
-            None => write!(f, "prepared"),
+            None => format!("prepared  vertices {vertices}  edges {edges}  {:.1} s in all", self.seconds_total),
+        };
+        if self.graph.ids == Ids::Sorted {
+            line.push_str("  ids sorted: results are in the order of out/ids.npy");
         }
+        format!("{line}  {}", workdir.join("report.json").display())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn report(trials: &[f64], ids: Ids) -> Report {
+        let triangle = Triangle {
+            triangles: 45,
+            seconds: median(trials),
+            trials: trials.to_vec(),
+            units: 1,
+            probes: 2,
+            wedges: 528,
+            transitivity: 135.0 / 528.0,
+        };
+        Report {
+            schema: SCHEMA,
+            job: "karate".into(),
+            version: "0",
+            host: Host { name: "here".into(), cores: 1, memory: 1, gpus: Vec::new() },
+            ranks: 1,
+            device: "cpu".into(),
+            limits: Limits { host_memory: 1, host_memory_peak: 1, gpu_memory: 0, gpu_memory_peak: 0 },
+            input: Input {
+                path: "karate.txt".into(),
+                bytes: 1,
+                edges: 78,
+                self_loops: 0,
+                duplicates: 0,
+                checksum: "0".into(),
+            },
+            graph: Graph { vertices: 34, isolated: 0, edges: 78, max_degree: 17, blocks: 1, kept: false, ids },
+            stages: Vec::new(),
+            seconds: 2.0,
+            seconds_total: 3.5,
+            resumes: 1,
+            results: Results { triangle: Some(triangle) },
+        }
+    }
+
+    #[test]
+    fn the_answer_line_says_what_was_found_and_where_it_stands() {
+        let one = report(&[0.25], Ids::Input).answer(Path::new("gpugraph.work/karate"));
+        assert_eq!(
+            one,
+            "triangles 45  vertices 34  edges 78  transitivity 0.255682  counted in 0.250 s, 3.5 s in all  \
+             gpugraph.work/karate/report.json"
+        );
+        let three = report(&[0.5, 0.25, 1.0], Ids::Sorted).answer(Path::new("w"));
+        assert!(three.contains("counted in 0.500 s (min 0.250, max 1.000 of 3 trials), 3.5 s in all"), "{three}");
+        assert!(three.contains("in the order of out/ids.npy"), "{three}");
+        let none = Report { results: Results::default(), ..report(&[], Ids::Input) }.answer(Path::new("w"));
+        assert_eq!(none, "prepared  vertices 34  edges 78  3.5 s in all  w/report.json");
     }
 }

@@ -8,7 +8,7 @@ use super::ordered::Storing;
 use super::plan::Plan;
 use super::report::{self, Report, Results};
 use super::session::Session;
-use super::{device, host, log, ranks, workdir};
+use super::{device, host, log, occupied, ranks, workdir};
 use crate::comm::Comm;
 use crate::config::{InputSpec, Job};
 use crate::error::{Error, Result};
@@ -61,8 +61,10 @@ pub fn run(job: Job, fresh: bool, comm: &Comm) -> Result<Report> {
     manifest.unfinished = 0.0;
     manifest.seconds += started.elapsed().as_secs_f64();
     manifest.ended(result.as_ref().err());
-    // What was done stays so where this attempt came to nothing.
-    let untouched = |done: &Manifest| result.is_err() && !session.began && done.outputs == manifest.outputs;
+    // What was done stays so where this attempt came to nothing, or to something else.
+    let refused = matches!(result, Err(Error::Occupied { .. }));
+    let untouched =
+        |done: &Manifest| result.is_err() && (!session.began || refused) && done.outputs == manifest.outputs;
     let saved = match done.filter(untouched) {
         _ if !comm.leads() => Ok(()),
         Some(mut done) => done.save(&folder),
@@ -98,12 +100,14 @@ fn begin(job: &Job, fresh: bool) -> Result<(Manifest, Option<Manifest>)> {
     let before = load(workdir)?;
     let done = before.clone().filter(|before| before.stopped.is_none());
     let mut manifest = before.unwrap_or_default();
+    let input = absolute(&job.input);
+    occupied::check(job, &input, &manifest)?;
     if !manifest.outputs.is_empty() && manifest.job != job.name {
         let (other, workdir) = (&manifest.job, workdir.display());
         tracing::warn!("{workdir} has the results of job {other}: what is not this job's as well is replaced");
     }
     manifest.job = job.name.clone();
-    manifest.input = Some(absolute(&job.input));
+    manifest.input = Some(input);
     manifest.seconds += std::mem::take(&mut manifest.unfinished);
     if manifest.stopped.is_some() {
         manifest.resumes += 1;
@@ -171,7 +175,9 @@ impl Session {
                     InputSpec::Prepared(other) => {
                         // One rank for all makes sure that it is whole.
                         self.agreed(|| check_prepared(other))?;
-                        open_prepared_unread(other)?
+                        let graph = open_prepared_unread(other)?;
+                        occupied::check_content(&self.job, &self.manifest, graph.facts.content)?;
+                        graph
                     }
                     _ => self.prepare()?,
                 };
@@ -242,6 +248,7 @@ impl Session {
                 max_degree: stored.summary.max_degree,
                 blocks,
                 kept: self.job.keep,
+                ids: if facts.sparse { report::Ids::Sorted } else { report::Ids::Input },
             },
             stages: std::mem::take(&mut self.stages),
             seconds,
@@ -252,6 +259,7 @@ impl Session {
         if self.comm.leads() {
             let output = report.save(&self.job.workdir)?;
             self.manifest.outputs.insert("report.json".into(), output);
+            self.manifest.are_of(facts.content);
         }
         Ok(report)
     }

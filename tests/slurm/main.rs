@@ -58,7 +58,7 @@ fn the_script_runs_as_it_stands() {
     let job = slurm.submit(&[], &["slurm/triangle.sbatch"]);
     slurm.ends(&job, "COMPLETED", 30);
     // Zachary's karate club.
-    assert_eq!(triangles(&report(&slurm.place, "gpugraph.work/triangle")), 45);
+    assert_eq!(triangles(&report(&slurm.place, "gpugraph.work/karate")), 45);
     let log = slurm.log("triangle", &job);
     assert!(log.contains("1 ranks of 8 threads (launcher: none), restart 0"), "{log}");
     assert_eq!(slurm.field(&job, "ExitCode"), "0:0");

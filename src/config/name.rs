@@ -1,0 +1,128 @@
+//! The name of a job that is given none: that of its input, so that each graph has a workdir of its own.
+
+use super::spec::InputSpec;
+use crate::formats::Format;
+use std::path::{Component, Path};
+
+/// Bytes of a name at most: it is a folder's name, and stands in reports.
+const LONGEST: usize = 100;
+/// Names of a list that are joined at most.
+const JOINED: usize = 3;
+/// Endings of packed files, which stand behind that of the format.
+const PACKED: [&str; 4] = ["gz", "zst", "bz2", "xz"];
+
+/// Returns the name that an input makes: a file's without the endings of packing and format, a folder's, that of the
+/// folder of a pattern, those of a list joined by `+`, a generator's kind and parameters. `None` where nothing makes a
+/// name, as for standard input and for `.`.
+pub(super) fn of_input(input: &InputSpec) -> Option<String> {
+    let name = match input {
+        InputSpec::Files { paths, .. } => of_paths(paths.iter().map(|path| of_path(path)).collect::<Option<_>>()?)?,
+        // Not the very name: the other job's workdir is likely to be made of that.
+        InputSpec::Prepared(workdir) => format!("{}-prepared", last(workdir)?),
+        InputSpec::Kronecker(random) => format!("kronecker-{}-{}-{}", random.scale, random.edge_factor, random.seed),
+        InputSpec::Uniform(random) => format!("uniform-{}-{}-{}", random.scale, random.edge_factor, random.seed),
+    };
+    let name: String = name.chars().map(|c| if c.is_control() || "/\\".contains(c) { '_' } else { c }).collect();
+    let name = name.trim_start_matches(|c: char| ".-".contains(c) || c.is_whitespace());
+    let end = (0..=LONGEST.min(name.len())).rev().find(|&end| name.is_char_boundary(end))?;
+    Some(name[..end].trim_end().to_owned()).filter(|name| !name.is_empty())
+}
+
+fn of_paths(names: Vec<String>) -> Option<String> {
+    let more = names.len().saturating_sub(JOINED);
+    let joined = names.iter().take(JOINED).map(String::as_str).collect::<Vec<_>>().join("+");
+    match more {
+        _ if names.is_empty() => None,
+        0 => Some(joined),
+        more => Some(format!("{joined}+{more}")),
+    }
+}
+
+fn of_path(path: &Path) -> Option<String> {
+    // Descriptors of a shell's `<(…)` are numbers that mean nothing.
+    if path == Path::new("-") || ["/dev/stdin", "/dev/fd", "/proc"].iter().any(|other| path.starts_with(other)) {
+        return None;
+    }
+    if is_pattern(&path.to_string_lossy()) {
+        return of_pattern(path);
+    }
+    let name = last(path)?;
+    Some(if path.is_dir() { name } else { without_endings(&name) })
+}
+
+/// The name of the innermost folder that is no pattern itself, else what the pattern begins with.
+fn of_pattern(path: &Path) -> Option<String> {
+    let plain: std::path::PathBuf =
+        path.components().take_while(|part| !is_pattern(&part.as_os_str().to_string_lossy())).collect();
+    last(&plain).or_else(|| {
+        let pattern = path.components().next()?.as_os_str().to_string_lossy().into_owned();
+        let fixed = pattern.split(['*', '?', '[', '{']).next()?.trim_end_matches(|c: char| !c.is_alphanumeric());
+        Some(fixed.to_owned()).filter(|fixed| !fixed.is_empty())
+    })
+}
+
+fn is_pattern(text: &str) -> bool {
+    text.contains(['*', '?', '[', '{'])
+}
+
+/// The last part of a path, if that is a name; `..` is none.
+fn last(path: &Path) -> Option<String> {
+    match path.components().next_back()? {
+        Component::Normal(name) => Some(name.to_string_lossy().into_owned()),
+        _ => None,
+    }
+}
+
+/// Without the ending of a packing, and that of a format before it. Others are part of the name.
+fn without_endings(name: &str) -> String {
+    let cut = |name: &str, is_one: &dyn Fn(&str) -> bool| match name.rsplit_once('.') {
+        Some((stem, ending)) if !stem.is_empty() && is_one(&ending.to_ascii_lowercase()) => stem.to_owned(),
+        _ => name.to_owned(),
+    };
+    let unpacked = cut(name, &|ending| PACKED.contains(&ending));
+    cut(&unpacked, &|ending| Format::by_ending(Path::new(&format!("x.{ending}"))).is_some())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::spec::Random;
+    use super::*;
+
+    fn of(paths: &[&str]) -> Option<String> {
+        of_input(&InputSpec::Files { paths: paths.iter().map(Into::into).collect(), format: None, recursive: false })
+    }
+
+    #[test]
+    fn an_input_names_its_job() {
+        for (path, name) in [
+            ("/data/email-Eu-core.txt.gz", "email-Eu-core"),
+            ("s29.e10.kron.edgelist", "s29.e10.kron"),
+            ("a/web.U32.zst", "web"),
+            ("web.links", "web.links"),
+            ("out.moreno_zebra", "out.moreno_zebra"),
+            (".hidden.txt", "hidden"),
+            ("no-such-folder/", "no-such-folder"),
+            ("edges/*.txt.gz", "edges"),
+            ("edges/20??/part[0-9].u32", "edges"),
+            ("part-*.u32", "part"),
+            ("part-{a,b}/**/*.u32", "part"),
+            ("a b.txt", "a b"),
+            ("/dev/shm/a.u32", "a"),
+        ] {
+            assert_eq!(of(&[path]).as_deref(), Some(name), "{path}");
+        }
+        for path in ["-", "/dev/stdin", "/dev/fd/63", ".", "..", "*.u32", "/"] {
+            assert_eq!(of(&[path]), None, "{path}");
+        }
+        assert_eq!(of(&["x/a.u32", "b.txt"]).as_deref(), Some("a+b"));
+        assert_eq!(of(&["a.u32", "b.u32", "c.u32", "d.u32", "e.u32"]).as_deref(), Some("a+b+c+2"));
+        assert_eq!(of(&["a.u32", "-"]), None);
+        assert_eq!(of(&[&"ü".repeat(80)]).map(|name| name.len()), Some(100));
+        let random = Random { scale: 20, edge_factor: 2.5, seed: 1 };
+        assert_eq!(of_input(&InputSpec::Kronecker(random)).as_deref(), Some("kronecker-20-2.5-1"));
+        let whole = Random { edge_factor: 16.0, ..random };
+        assert_eq!(of_input(&InputSpec::Uniform(whole)).as_deref(), Some("uniform-20-16-1"));
+        let kept = InputSpec::Prepared("gpugraph.work/web".into());
+        assert_eq!(of_input(&kept).as_deref(), Some("web-prepared"));
+    }
+}

@@ -1,0 +1,56 @@
+//! What keeps finished results from being replaced by those of another input, unless `--fresh` asks for it.
+
+use super::graph::{self, Facts};
+use super::manifest::Manifest;
+use crate::config::{InputSpec, Job};
+use crate::error::{Error, Result};
+
+/// Refuses a job whose workdir holds the finished results of another input, by what can be told before edges are read: another
+/// path, or another length of the same files. `input` is the job's, by paths that hold from any folder.
+///
+/// # Errors
+/// [`Error::Occupied`]; [`Error::Input`] where the job's input can't be opened.
+pub(super) fn check(job: &Job, input: &InputSpec, manifest: &Manifest) -> Result<()> {
+    let Some(before) = manifest.input.as_ref().filter(|_| !manifest.outputs.is_empty()) else { return Ok(()) };
+    let refuse = || Err(refusal(job, Some(before), input));
+    let InputSpec::Files { paths, .. } = input else { return if before == input { Ok(()) } else { refuse() } };
+    let same_place = matches!(before, InputSpec::Files { paths: others, .. } if others == paths);
+    let Some(facts) = manifest.last::<Facts>("relabel") else { return if same_place { Ok(()) } else { refuse() } };
+    let found = super::input::open(input)?;
+    // The very files that were read, wherever they have been moved to.
+    if graph::input_key(&found)? == facts.identity || same_place && found.bytes() == facts.bytes {
+        return Ok(());
+    }
+    refuse()
+}
+
+/// The same once the edges are read: `content` tells which graph they are. A file that was touched or copied over holds what it
+/// held before, and its results stay.
+///
+/// # Errors
+/// [`Error::Occupied`].
+pub(super) fn check_content(job: &Job, manifest: &Manifest, content: u64) -> Result<()> {
+    match manifest.content().filter(|_| !manifest.outputs.is_empty()) {
+        Some(before) if before != content => Err(refusal(job, None, &job.input)),
+        _ => Ok(()),
+    }
+}
+
+fn refusal(job: &Job, before: Option<&InputSpec>, input: &InputSpec) -> Error {
+    let (input, before) = (told(input), before.map(told).filter(|before| *before != told(input)));
+    let other = before.unwrap_or_else(|| format!("{input} as it was before it changed"));
+    Error::Occupied { workdir: job.workdir.clone(), other, input }
+}
+
+fn told(input: &InputSpec) -> String {
+    match input {
+        InputSpec::Files { paths, .. } => match paths.as_slice() {
+            [path] => path.display().to_string(),
+            [path, more @ ..] => format!("{} and {} more", path.display(), more.len()),
+            [] => "no files".into(),
+        },
+        InputSpec::Prepared(workdir) => format!("the graph of {}", workdir.display()),
+        InputSpec::Kronecker(r) => format!("kronecker {} x {}, seed {}", r.scale, r.edge_factor, r.seed),
+        InputSpec::Uniform(r) => format!("uniform {} x {}, seed {}", r.scale, r.edge_factor, r.seed),
+    }
+}

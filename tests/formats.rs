@@ -299,6 +299,11 @@ fn mistakes_are_named_with_their_line() {
         ("a.txt", "nan 5\n1 2\n".into(), "a.txt:1: "),
         ("a.tsv", "from\t7\n1\t2\n".into(), "a.tsv:1: "),
         ("a.txt", "1 2\n//\n".into(), "a.txt:2: "),
+        // lines as old Macs ended them: the first comment would hide all edges, and edges be one
+        ("a.txt", "# c\r1 2\r2 3\r".into(), "a.txt:1: "),
+        ("a.txt", "1 2\n% c\r1 3\n2 3\n".into(), "a.txt:2: "),
+        ("a.csv", "1,2\r2,3\r".into(), "a.csv:1: "),
+        ("a.txt", "1 2\n2\r3\n".into(), "a.txt:2: "),
         ("a.txt", "%%MatrixMarket matrix coordinate pattern general\n1 1 0\n".into(), "a.txt:1: "),
         ("a.mtx", "1 2\n3 4\n".into(), "a.mtx:1: "),
         ("a.mtx", "".into(), "a.mtx: "),

@@ -66,7 +66,7 @@ pub(crate) fn parse<V: Visitor>(data: &[u8], grammar: &Grammar, sink: &mut Sink<
                     at = first + 1;
                     continue;
                 }
-                Some(c) if grammar.comments.contains(c) && grammar.tag.is_none() => {
+                Some(c) if grammar.comments.contains(c) && grammar.tag.is_none() && !has_lone_return(data, first) => {
                     at = next_line(data, first);
                     continue;
                 }
@@ -210,13 +210,36 @@ pub(crate) fn weight_end(data: &[u8], at: usize) -> Option<usize> {
     Some(at + token.len())
 }
 
-/// The first byte from `at` on that is no blank, tab or carriage return.
+/// Returns the first byte from `at` on that is no blank, tab or carriage return at the end of a line.
 #[inline]
 pub(crate) fn blanks(data: &[u8], mut at: usize) -> usize {
-    while matches!(data.get(at), Some(b' ' | b'\t' | b'\r')) {
+    loop {
+        match data.get(at) {
+            Some(b' ' | b'\t') => {}
+            Some(b'\r') if ends_line(data, at) => {}
+            _ => return at,
+        }
         at += 1;
     }
-    at
+}
+
+/// Returns true if the carriage return at `at` belongs to the end of a line. One that stands alone is no blank: old Macs
+/// ended lines so, and `1 2<CR>3 4` is not one edge.
+fn ends_line(data: &[u8], at: usize) -> bool {
+    matches!(data.get(at + 1), None | Some(b'\n' | b'\r'))
+}
+
+/// Returns true if the line at `line` has a carriage return that ends no line: in a comment, it may hide edges.
+pub(crate) fn has_lone_return(data: &[u8], line: usize) -> bool {
+    let end = next_line(data, line);
+    (line..end).any(|at| data[at] == b'\r' && !ends_line(data, at))
+}
+
+/// Returns what to say of a line with a carriage return that ends no line.
+pub(crate) fn lone_return(data: &[u8], line: usize) -> Fault {
+    let remedy = "write line feeds: tr '\\r' '\\n' < OLD > NEW";
+    let found = format!("a carriage return inside {}", excerpt(data, line));
+    Fault::new(line, "lines that end with a line feed", found, remedy)
 }
 
 fn is_blank_or_end(data: &[u8], at: usize) -> bool {
@@ -249,6 +272,9 @@ pub(crate) fn excerpt(data: &[u8], line: usize) -> String {
 
 #[cold]
 fn wrong(data: &[u8], line: usize, grammar: &Grammar) -> Stop {
+    if has_lone_return(data, line) {
+        return lone_return(data, line).into();
+    }
     Fault::new(line, grammar.expected.clone(), excerpt(data, line), grammar.remedy).into()
 }
 

@@ -9,7 +9,7 @@ use std::path::Path;
 
 use super::format::ending;
 use super::layout::{Head, Layout};
-use super::lines::{Grammar, Weight, blanks, excerpt, next_line};
+use super::lines::{Grammar, Weight, blanks, excerpt, has_lone_return, lone_return, next_line};
 use super::sink::Fault;
 
 const REMEDY: &str = "correct the line, or name the format that the file is in";
@@ -46,6 +46,7 @@ pub(crate) fn head(prefix: &[u8], path: &Path) -> Result<Head, Fault> {
     }
     while let Some(first) = prefix.get(blanks(prefix, at)) {
         match first {
+            b'#' | b'%' if has_lone_return(prefix, at) => return Err(lone_return(prefix, at)),
             b'\n' | b'#' | b'%' => at = next_line(prefix, at),
             b'a'..=b'z' | b'A'..=b'Z' | b'"' | b'_' | b'\'' => {
                 let next = next_line(prefix, at);

@@ -1,0 +1,112 @@
+//! A second reader of every format: small, naive and slow, for the fuzz to hold the library's against.
+//!
+//! It is written from the README and the formats' own specifications and shares no code with `src/formats`. It has
+//! whole files in memory, reads them with one thread, and says of each one of three things: these are the edges; these
+//! are the edges, but a reader may as well refuse the file; it is to be refused.
+
+mod gapbs;
+mod gr;
+mod metis;
+mod mtx;
+mod npy;
+mod npz;
+mod number;
+mod records;
+mod text;
+
+use std::io::Read;
+use std::path::Path;
+
+/// An edge as it stands in the file.
+pub type Edge = [u64; 2];
+
+/// What a file holds; no such thing where it must be refused.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Reading {
+    /// Every edge, loops and repeats included, in the order of the file.
+    pub edges: Vec<Edge>,
+    /// Vertices that a header declares.
+    pub vertices: Option<u64>,
+    /// True if the specification leaves open whether a file like this is read at all.
+    pub open: bool,
+    /// True if any edges will do.
+    pub anything: bool,
+}
+
+/// Reads `bytes`, unpacked, as the ending of `name` says. `named` says that the user named that format.
+pub fn read(bytes: &[u8], name: &str, named: bool) -> Option<Reading> {
+    match name.rsplit_once('.').expect("an ending").1 {
+        "u32" | "bin" | "edgelist" => records::u32(bytes, named),
+        "u64" => records::u64(bytes),
+        "graph500" => records::graph500(bytes),
+        "mtx" => mtx::read(bytes),
+        "metis" | "graph" => metis::read(bytes),
+        "gr" => gr::read(bytes),
+        "npy" => npy::read(bytes),
+        "npz" => npz::read(bytes),
+        "sg" => gapbs::read(bytes, false),
+        "wsg" => gapbs::read(bytes, true),
+        "txt" | "el" | "e" | "csv" | "tsv" | "wel" | "fuzz" => text::read(bytes),
+        other => panic!("no second reader for .{other}"),
+    }
+}
+
+/// Unpacks `bytes` by the ending of `name`; nothing where they are damaged.
+pub fn unpack(name: &str, bytes: &[u8]) -> Option<Vec<u8>> {
+    let mut out = Vec::new();
+    match Path::new(name).extension()?.to_str()? {
+        "gz" => {
+            // Zeros behind the last member pad it to the blocks of a tape, and `gzip -t` accepts them.
+            let zeros = bytes.iter().rev().take_while(|byte| **byte == 0).count();
+            let unpadded = |kept: usize| {
+                let mut out = Vec::new();
+                flate2::read::MultiGzDecoder::new(&bytes[..kept]).read_to_end(&mut out).ok().map(|_| out)
+            };
+            // A member may end in zeros itself: those of its checksum and length.
+            out = (0..=zeros.min(9)).find_map(|own| unpadded(bytes.len() - zeros + own))?;
+        }
+        "zst" => zstd::Decoder::new(bytes).ok()?.read_to_end(&mut out).map(|_| ()).ok()?,
+        _ => out = bytes.to_vec(),
+    }
+    Some(out)
+}
+
+/// The lines of a file without their ends; a return that ends no line is `alone`.
+fn lines(bytes: &[u8], alone: u8, open: &mut bool) -> Vec<Vec<u8>> {
+    let mut lines = vec![Vec::new()];
+    let mut bytes = bytes.iter().copied().peekable();
+    while let Some(byte) = bytes.next() {
+        match byte {
+            b'\n' => lines.push(Vec::new()),
+            b'\r' if bytes.peek().is_none_or(|next| *next == b'\n') => {}
+            b'\r' if alone == b'\n' => {
+                *open = true;
+                lines.push(Vec::new());
+            }
+            b'\r' => {
+                *open = true;
+                lines.last_mut().expect("one").push(alone);
+            }
+            // What C calls a blank, too.
+            0xb | 0xc if alone == b' ' => {
+                *open = true;
+                lines.last_mut().expect("one").push(b' ');
+            }
+            other => lines.last_mut().expect("one").push(other),
+        }
+    }
+    lines
+}
+
+/// A line without the blanks at its ends.
+fn trim(line: &[u8]) -> &[u8] {
+    let blank = |byte: &u8| matches!(byte, b' ' | b'\t');
+    let start = line.iter().position(|byte| !blank(byte)).unwrap_or(line.len());
+    let end = line.iter().rposition(|byte| !blank(byte)).map_or(start, |last| last + 1);
+    &line[start..end]
+}
+
+/// The words of a line.
+fn words(line: &[u8]) -> Vec<&[u8]> {
+    line.split(|byte| matches!(byte, b' ' | b'\t')).filter(|word| !word.is_empty()).collect()
+}

@@ -3,9 +3,11 @@
 mod support;
 
 use std::fs;
-use std::os::unix::fs::{PermissionsExt, symlink};
+use std::os::unix::fs::{FileExt, PermissionsExt, symlink};
+use std::path::Path;
+use std::time::{Duration, Instant, SystemTime};
 
-use support::Place;
+use support::{Place, Ran, Started, number, resumed, triangles};
 
 /// Three files in two subfolders and one beside them; together a triangle and an edge.
 fn nested() -> Place {
@@ -49,7 +51,7 @@ fn subfolders_are_read_or_refused_and_never_left_out() {
     assert!(place.gpugraph(&["convert", "in", "out.txt"]).expect(3).error().contains("2 subfolders"));
     place.job("path = \"in\"\nrecursive = true", "[triangle]");
     let report = place.report(&["--quiet"]);
-    assert_eq!((support::number(&report, "input.edges"), support::triangles(&report)), (4, 1));
+    assert_eq!((number(&report, "input.edges"), triangles(&report)), (4, 1));
     // In the order of their paths.
     assert_eq!(edges(&place, &["in", "--recursive"]), ["2 0", "1 2", "2 3", "0 1"]);
 }
@@ -110,9 +112,86 @@ fn what_jobs_write_is_no_part_of_an_input() {
     fs::rename(place.path("in/job.toml"), place.path("job.toml")).unwrap();
     let run = || {
         let mut command = place.command(&["run", "../job.toml", "--quiet"]);
-        support::Ran::command(command.current_dir(place.path("in"))).expect(0);
+        Ran::command(command.current_dir(place.path("in"))).expect(0);
         let text = fs::read_to_string(place.path("in/gpugraph.work/job/report.json")).unwrap();
         serde_json::from_str::<serde_json::Value>(&text).unwrap()["input"]["edges"].as_u64()
     };
     assert_eq!([run(), run()], [Some(4); 2]);
+}
+
+/// Pairs of which all but the third are of two edges; the third closes a triangle or does not.
+fn pairs(place: &Place, third: [u64; 2]) {
+    let edges: Vec<_> = (0..1 << 17).map(|i| if i == 1300 { third } else { [[0, 1], [1, 2]][i % 2] }).collect();
+    place.u32("edges.u32", &edges);
+}
+
+/// Puts another edge where no sample is taken, and the time of writing back.
+fn edit(path: &Path, edge: [u32; 2], written: SystemTime) {
+    let file = fs::File::options().write(true).open(path).unwrap();
+    file.write_all_at(&edge.map(u32::to_le_bytes).concat(), 1300 * 8).unwrap();
+    file.set_modified(written).unwrap();
+}
+
+#[test]
+fn an_edit_in_place_with_its_time_put_back_is_counted() {
+    let place = Place::new();
+    pairs(&place, [2, 0]);
+    let path = place.path("edges.u32");
+    let written = fs::metadata(&path).unwrap().modified().unwrap();
+    place.job_on(&path, "");
+    assert_eq!(triangles(&place.report(&[])), 1);
+    edit(&path, [2, 3], written);
+    assert_eq!(fs::metadata(&path).unwrap().modified().unwrap(), written);
+    assert_eq!(triangles(&place.report(&["--fresh"])), 0);
+    edit(&path, [2, 0], written);
+    // Whether it is counted anew or refused, it is not taken for the graph before.
+    let ran = place.run(&[]);
+    assert!(ran.code == 5 || triangles(&place.read_report()) == 1, "{}", ran.err);
+}
+
+#[test]
+fn a_finished_job_whose_input_was_only_touched_is_not_counted_again() {
+    let place = Place::new();
+    pairs(&place, [2, 0]);
+    let path = place.path("edges.u32");
+    place.job_on(&path, "");
+    place.report(&[]);
+    let touch: [&dyn Fn(); 3] = [
+        &|| fs::set_permissions(&path, fs::Permissions::from_mode(0o600)).unwrap(),
+        &|| fs::hard_link(&path, place.path("link")).unwrap(),
+        &|| fs::rename(place.path("link"), &path).unwrap(),
+    ];
+    for touch in touch {
+        touch();
+        let ran = place.run(&[]).expect(0);
+        assert!(ran.err.contains("done already"), "{}", ran.err);
+        let report = place.read_report();
+        assert_eq!(triangles(&report), 1);
+        assert!(!resumed(&report).is_empty(), "{report}");
+        assert!(!place.workdir().join("graph").exists());
+    }
+}
+
+#[test]
+fn an_input_that_changed_under_a_run_is_read_anew_by_the_next() {
+    let place = Place::new();
+    pairs(&place, [2, 3]);
+    let path = place.path("edges.u32");
+    place.job_on(&path, "");
+    let args = ["run", "job.toml", "--set", "run.device=cpu"];
+    let mut command = place.command(&args);
+    command.env("GPUGRAPH_FAILPOINTS", "partition.begin=1:sleep(3000)");
+    command.env("GPUGRAPH_FAILPOINTS_COUNT", place.path("hits"));
+    let running = Started::new(&mut command);
+    let begun = Instant::now();
+    while !fs::read_to_string(place.path("hits")).is_ok_and(|hits| hits.contains("partition.begin")) {
+        assert!(begun.elapsed() < Duration::from_secs(60), "no partition began");
+        std::thread::sleep(Duration::from_millis(5));
+    }
+    edit(&path, [2, 0], SystemTime::now());
+    let ran = running.end().expect(3);
+    assert!(ran.error().contains("the same content as in the first pass"), "{}", ran.err);
+    let manifest = fs::read_to_string(place.workdir().join("manifest.json")).unwrap();
+    assert!(!manifest.contains("\"ingest\"") && !manifest.contains("\"relabel\""), "{manifest}");
+    assert_eq!(triangles(&place.report(&[])), 1);
 }

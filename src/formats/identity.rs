@@ -12,7 +12,7 @@ use crate::error::{Error, Result};
 const SAMPLES: u64 = 32;
 const SAMPLE: usize = 4096;
 
-/// A hash of size, mtime in nanoseconds, inode and samples of every part, and of their formats.
+/// Returns a hash of size, mtime and ctime in nanoseconds, inode and samples of every part, and of their formats.
 pub(super) fn of_files(parts: &[Part]) -> Result<u64> {
     let mut hasher = Xxh3::new();
     for part in parts {
@@ -21,7 +21,9 @@ pub(super) fn of_files(parts: &[Part]) -> Result<u64> {
         let mut file = std::fs::File::open(path).map_err(unreadable)?;
         let meta = file.metadata().map_err(unreadable)?;
         hasher.update(part.format().name().as_bytes());
-        for word in [meta.len(), meta.mtime() as u64, meta.mtime_nsec() as u64, meta.ino()] {
+        // The time of the last change is not for a program to set: it tells of an edit whose mtime was put back.
+        let times = [meta.mtime(), meta.mtime_nsec(), meta.ctime(), meta.ctime_nsec()].map(i64::cast_unsigned);
+        for word in [meta.len(), meta.ino()].into_iter().chain(times) {
             hasher.update(&word.to_le_bytes());
         }
         let mut buffer = [0; SAMPLE];

@@ -205,7 +205,7 @@ impl Input {
         }
     }
 
-    /// A number that changes when the input does: a hash of size, mtime, inode and sampled contents of every file,
+    /// A number that changes when the input does: a hash of size, mtime, ctime, inode and sampled contents of every file,
     /// or of the parameters of the generator. Cheap: reads a few pages of each file.
     ///
     /// # Errors

@@ -7,6 +7,7 @@ use super::progress::{StageProgress, Unit};
 use super::session::{Moved, Session, Watched};
 use crate::config::size;
 use crate::error::{Error, Result};
+use crate::failpoint;
 use crate::formats::{Input, Keeping, Kept, Seen, Share};
 use crate::gpu::Span;
 use crate::graph::catalogue::Catalogue;
@@ -89,6 +90,7 @@ impl Session {
         let bytes = input.bytes() / ranks as u64;
         self.stage("partition", bytes, Unit::Bytes, |s, progress| {
             let s = &*s;
+            failpoint::hit("partition.begin").map_err(|e| Error::io("place edges", &s.job.workdir, e))?;
             let order = ordered.order();
             let name = input.name();
             let ((seen, loops), exchanged) = s.comm.exchange(

@@ -6,6 +6,7 @@ use super::ordered::Ordered;
 use super::plan::Plan;
 pub use super::prepared::{Facts, Graph, Stored};
 use super::progress::Unit;
+use super::run::Finished;
 use super::session::{Moved, Session, Watched};
 use super::{occupied, ranks, signals};
 use crate::error::{Error, Result};
@@ -24,17 +25,38 @@ use std::path::Path;
 /// Names of the stages in the manifest and the report.
 pub const STAGES: [&str; 4] = ["ingest", "relabel", "partition", "sort"];
 
+/// What preparing comes to.
+pub(super) enum Prepared {
+    /// A graph to work with.
+    Graph(Graph),
+    /// Results that an earlier run found of the same contents.
+    Finished(Finished),
+}
+
 impl Session {
-    /// Prepares the graph of the job, or opens it where that is done.
+    /// Prepares the graph of the job, or opens it where that is done. An input that only looks changed may turn out to be one of which
+    /// all is done.
     ///
     /// # Errors
     /// Those of every stage.
-    pub fn prepare(&mut self) -> Result<Graph> {
+    pub(super) fn prepare(&mut self) -> Result<Prepared> {
         let input = super::input::open(&self.job.input)?;
         let mut memory = addresses(&input, &self.budget)?;
         let kept = Kept::new(&mut memory, &input, &self.budget)?;
         let (facts, order) = self.ingest_and_relabel(&input, &kept)?;
-        self.build_blocks(&input, &kept, facts, order)
+        if !self.job.keep
+            && let Some(done) = self.agreed(|| self.finished_with(facts.clone()))?
+        {
+            self.ordered = order.and_then(Ordered::let_go_on);
+            return Ok(Prepared::Finished(done));
+        }
+        let graph = self.build_blocks(&input, &kept, facts, order).inspect_err(|e| {
+            // The first pass took it as it was, so what it found holds no more: the next run makes it anew.
+            if matches!(e, Error::Input { .. }) {
+                ["ingest", "relabel"].into_iter().for_each(|name| self.manifest.forget(name));
+            }
+        })?;
+        Ok(Prepared::Graph(graph))
     }
 
     fn ingest_and_relabel(&mut self, input: &Input, kept: &Kept<'_>) -> Result<(Facts, Option<Ordered>)> {

@@ -210,6 +210,11 @@ impl Manifest {
         Ok(())
     }
 
+    /// Forgets that stage `name` is done: what it found does not hold any more.
+    pub fn forget(&mut self, name: &str) {
+        self.stages.remove(name);
+    }
+
     /// Records that stage `name` is done.
     ///
     /// # Errors

@@ -1,6 +1,6 @@
 //! `gpugraph run`: from a job to its report, going on where an earlier run stopped.
 
-use super::graph::{Facts, Graph, Stored};
+use super::graph::{Facts, Graph, Prepared, Stored};
 use super::lock::{Liveness, Lock};
 use super::machine::Machine;
 use super::manifest::Manifest;
@@ -171,25 +171,17 @@ impl Session {
                 done
             }
             None => {
-                let graph = match &self.job.input {
+                let prepared = match &self.job.input {
                     InputSpec::Prepared(other) => {
                         // One rank for all makes sure that it is whole.
                         self.agreed(|| check_prepared(other))?;
                         let graph = open_prepared_unread(other)?;
                         occupied::check_content(&self.job, &self.manifest, graph.facts.content)?;
-                        graph
+                        Prepared::Graph(graph)
                     }
                     _ => self.prepare()?,
                 };
-                let triangle = match self.job.triangle {
-                    Some(table) => Some(self.triangle(&graph, &table)?),
-                    None => None,
-                };
-                let blocks = graph.catalogue.len() as u64;
-                // Gigabytes take a while to give back.
-                let catalogue = graph.catalogue;
-                let _ = std::thread::Builder::new().name("graph".into()).spawn(move || drop(catalogue));
-                (graph.facts, graph.stored, blocks, triangle)
+                self.count(prepared)?
             }
         };
         if self.job.keep {
@@ -202,6 +194,27 @@ impl Session {
             super::clean::intermediates(&self.job.workdir)?;
         }
         self.report(started, &facts, &stored, blocks, Results { triangle })
+    }
+
+    /// Counts what is to be counted of a graph, unless that is done.
+    fn count(&mut self, prepared: Prepared) -> Result<Finished> {
+        let graph = match prepared {
+            Prepared::Graph(graph) => graph,
+            Prepared::Finished(done) => {
+                ["partition", "sort", "triangle"].into_iter().for_each(|name| self.skipped(name));
+                tracing::info!("the input holds what it did: this job is done already; --fresh runs it again");
+                return Ok(done);
+            }
+        };
+        let triangle = match self.job.triangle {
+            Some(table) => Some(self.triangle(&graph, &table)?),
+            None => None,
+        };
+        let blocks = graph.catalogue.len() as u64;
+        // Gigabytes take a while to give back.
+        let catalogue = graph.catalogue;
+        let _ = std::thread::Builder::new().name("graph".into()).spawn(move || drop(catalogue));
+        Ok((graph.facts, graph.stored, blocks, triangle))
     }
 
     fn report(
@@ -268,7 +281,14 @@ impl Session {
     fn finished(&self) -> Result<Option<Finished>> {
         let input = super::input::open(&self.job.input)?;
         let identity = super::graph::input_key(&input)?;
-        let Some(facts) = self.manifest.found::<Facts>("relabel", identity) else { return Ok(None) };
+        self.manifest.found::<Facts>("relabel", identity).map_or(Ok(None), |facts| self.finished_with(facts))
+    }
+
+    /// Returns the results if all is done of a graph of these contents.
+    ///
+    /// # Errors
+    /// None in practice; see [`super::triangle::triangle_key`].
+    pub(super) fn finished_with(&self, facts: Facts) -> Result<Option<Finished>> {
         let Some(stored) = self.manifest.found::<Stored>("sort", facts.content) else { return Ok(None) };
         let Some(table) = self.job.triangle else { return Ok(None) };
         let Some(triangle) = self.counted(&facts, &table)? else { return Ok(None) };
@@ -277,7 +297,8 @@ impl Session {
     }
 }
 
-type Finished = (Facts, Stored, u64, Option<report::Triangle>);
+/// Facts, what is stored, blocks and the count of a job of which nothing is left to do.
+pub(super) type Finished = (Facts, Stored, u64, Option<report::Triangle>);
 
 /// Refuses the graph that another job kept unless it is whole.
 fn check_prepared(workdir: &Path) -> Result<()> {

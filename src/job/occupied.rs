@@ -5,20 +5,20 @@ use super::manifest::Manifest;
 use crate::config::{InputSpec, Job};
 use crate::error::{Error, Result};
 
-/// Refuses a job whose workdir holds the finished results of another input, by what can be told before edges are read: another
-/// path, or another length of the same files. `input` is the job's, by paths that hold from any folder.
+/// Refuses a job whose workdir holds the finished results of another input, by what can be told before edges are read: files of
+/// another length. `input` is the job's, by paths that hold from any folder.
 ///
 /// # Errors
 /// [`Error::Occupied`]; [`Error::Input`] where the job's input can't be opened.
 pub(super) fn check(job: &Job, input: &InputSpec, manifest: &Manifest) -> Result<()> {
     let Some(before) = manifest.input.as_ref().filter(|_| !manifest.outputs.is_empty()) else { return Ok(()) };
-    let refuse = || Err(refusal(job, Some(before), input));
+    let refuse = || Err(refusal(job, Some(told(before)), input));
     let InputSpec::Files { paths, .. } = input else { return if before == input { Ok(()) } else { refuse() } };
     let same_place = matches!(before, InputSpec::Files { paths: others, .. } if others == paths);
     let Some(facts) = manifest.last::<Facts>("relabel") else { return if same_place { Ok(()) } else { refuse() } };
     let found = super::input::open(input)?;
-    // The very files that were read, wherever they have been moved to.
-    if graph::input_key(&found)? == facts.identity || same_place && found.bytes() == facts.bytes {
+    // Of as many bytes it may be what was read, touched or moved: its contents will tell.
+    if graph::input_key(&found)? == facts.identity || found.bytes() == facts.bytes {
         return Ok(());
     }
     refuse()
@@ -31,13 +31,16 @@ pub(super) fn check(job: &Job, input: &InputSpec, manifest: &Manifest) -> Result
 /// [`Error::Occupied`].
 pub(super) fn check_content(job: &Job, manifest: &Manifest, content: u64) -> Result<()> {
     match manifest.content().filter(|_| !manifest.outputs.is_empty()) {
-        Some(before) if before != content => Err(refusal(job, None, &job.input)),
+        Some(before) if before != content => {
+            let source = manifest.last::<Facts>("relabel").map(|facts| facts.source);
+            Err(refusal(job, source, &job.input))
+        }
         _ => Ok(()),
     }
 }
 
-fn refusal(job: &Job, before: Option<&InputSpec>, input: &InputSpec) -> Error {
-    let (input, before) = (told(input), before.map(told).filter(|before| *before != told(input)));
+fn refusal(job: &Job, before: Option<String>, input: &InputSpec) -> Error {
+    let (input, before) = (told(input), before.filter(|before| *before != told(input)));
     let other = before.unwrap_or_else(|| format!("{input} as it was before it changed"));
     Error::Occupied { workdir: job.workdir.clone(), other, input }
 }

@@ -92,6 +92,17 @@ pub enum Error {
         purpose: String,
     },
 
+    /// The system gives this process no more addresses (exit 7).
+    #[error("{purpose} takes {needed} of addresses, which the system does not give this process: {why}")]
+    Addresses {
+        /// What takes them.
+        purpose: String,
+        /// How much, as text.
+        needed: String,
+        /// What bounds them, and what to do.
+        why: String,
+    },
+
     /// A result did not pass its check (exit 8).
     #[error("validation failed: {0}")]
     Validation(String),
@@ -158,7 +169,7 @@ impl Error {
             Error::Corrupt { .. } => 4,
             Error::Busy { .. } | Error::Occupied { .. } => 5,
             Error::DiskFull { .. } | Error::OutputFull { .. } => 6,
-            Error::Limit { .. } => 7,
+            Error::Limit { .. } | Error::Addresses { .. } => 7,
             Error::Validation(_) => 8,
             Error::Lost(_) => 9,
             Error::Io { .. } => 10,
@@ -197,6 +208,20 @@ impl Error {
             }
             _ => Error::Io { doing, path, source },
         }
+    }
+
+    /// No addresses for `bytes` bytes under `limits.host_memory = limit`, of which `ulimit -v` leaves `left`, if it bounds them.
+    pub fn addresses(bytes: u64, purpose: &str, limit: u64, left: Option<u64>, e: &std::io::Error) -> Self {
+        let show = crate::config::size::show;
+        let why = match left {
+            Some(left) => format!(
+                "`ulimit -v` leaves it {}; raise that (`ulimit -v unlimited`), or set limits.host_memory, now {}, to less",
+                show(left),
+                show(limit)
+            ),
+            None => format!("{e}; set limits.host_memory, now {}, to less", show(limit)),
+        };
+        Error::Addresses { purpose: purpose.to_owned(), needed: show(bytes), why }
     }
 
     /// What the system would not give this process, or what this program did wrong: no file, device or rank is to blame.

@@ -8,6 +8,7 @@
 mod bytes;
 mod pages;
 mod process;
+mod space;
 
 use crate::config::size;
 use crate::error::{Error, Result};
@@ -19,6 +20,7 @@ use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
 pub use bytes::{Number, bytes_of, bytes_of_mut, numbers_of};
 pub use pages::{discard, populate};
 pub use process::Process;
+pub use space::addresses_left;
 
 /// Bytes set aside for the process itself.
 pub const BASE: u64 = 24 << 20;
@@ -82,12 +84,12 @@ impl Budget {
     pub fn zeroed<T: Plain>(&self, len: usize, purpose: &str) -> Result<Buffer<T>> {
         let bytes = (len * size_of::<T>()) as u64;
         let reservation = self.reserve(bytes, purpose)?;
-        Buffer::map(len, reservation).map_err(|e| Error::Limit {
-            limit: "host_memory",
-            given: size::show(self.limit()),
-            needed: format!("{} that the system can give ({e})", size::show(bytes)),
-            purpose: purpose.to_owned(),
-        })
+        Buffer::map(len, reservation).map_err(|e| self.no_addresses(bytes, purpose, &e))
+    }
+
+    /// The error where the system gives no more addresses.
+    fn no_addresses(&self, bytes: u64, purpose: &str, e: &std::io::Error) -> Error {
+        Error::addresses(bytes, purpose, self.limit(), addresses_left(), e)
     }
 
     /// Addresses for `len` elements of which nothing is reserved: whoever touches some of them reserves them first.
@@ -96,12 +98,7 @@ impl Budget {
     /// As [`Self::zeroed`], where the system gives no more addresses.
     pub fn addresses<T: Plain>(&self, len: usize, purpose: &str) -> Result<Buffer<T>> {
         let reservation = self.reserve(0, purpose)?;
-        Buffer::map(len, reservation).map_err(|e| Error::Limit {
-            limit: "host_memory",
-            given: size::show(self.limit()),
-            needed: format!("addresses that the system can give ({e})"),
-            purpose: purpose.to_owned(),
-        })
+        Buffer::map(len, reservation).map_err(|e| self.no_addresses((len * size_of::<T>()) as u64, purpose, &e))
     }
 
     fn take(&self, bytes: u64, purpose: &str) -> Result<()> {
@@ -237,12 +234,7 @@ impl<T: Plain> Buffer<T> {
                 let start = libc::syscall(libc::SYS_mremap, self.start, self.mapped, mapped, flags, place);
                 if start == -1 { Err(std::io::Error::last_os_error()) } else { Ok(start as *mut libc::c_void) }
             });
-            let start = moved.map_err(|e| Error::Limit {
-                limit: "host_memory",
-                given: size::show(self.reservation.budget.limit()),
-                needed: format!("{} that the system can give ({e})", size::show(mapped as u64)),
-                purpose: purpose.to_owned(),
-            })?;
+            let start = moved.map_err(|e| self.reservation.budget.no_addresses(mapped as u64, purpose, &e))?;
             (self.start, self.mapped) = (start, mapped);
             self.ask_for_huge_pages();
         }

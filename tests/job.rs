@@ -206,7 +206,7 @@ fn an_owner_on_another_host_lives_as_long_as_its_heart_beats() {
 
 #[test]
 fn the_first_signal_asks_and_the_second_ends() {
-    for name in ["TERM", "INT", "USR1", "XCPU"] {
+    for name in ["TERM", "INT", "USR1", "XCPU", "HUP"] {
         let dir = tempfile::tempdir().unwrap();
         let child = start("wait", dir.path());
         signal(&child, name);

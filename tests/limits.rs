@@ -6,7 +6,7 @@ use std::fs;
 use std::path::PathBuf;
 use std::process::Command;
 
-use support::{Place, answer, number, random_edges, root, triangles};
+use support::{Place, answer, number, oracle, random_edges, root, triangles};
 
 const KRONECKER: &str = "kronecker = { scale = 19, edge_factor = 16, seed = 7 }";
 
@@ -178,4 +178,26 @@ fn it_finishes_in_a_cgroup_of_its_limit_and_64_mib() {
     assert!(number(&report, "limits.host_memory_peak") <= limit);
     let peak = group.peak().expect("a peak");
     assert!(peak > 32 << 20, "the job ran outside of its cgroup: {peak} bytes");
+}
+
+#[test]
+fn addresses_that_ulimit_bounds_are_kept_to_or_named() {
+    let place = Place::new();
+    let edges = random_edges(2000, 200_000, 4);
+    place.job_on(&place.u32("edges.u32", &edges), "[limits]\nthreads = 2\n[run]\ndevice = 'cpu'\n");
+    let known = oracle(2000, &edges).0;
+    let run = |more: &str| {
+        let line = format!("ulimit -v 1000000; exec {} run job.toml --fresh {more}", env!("CARGO_BIN_EXE_gpugraph"));
+        let mut shell = std::process::Command::new("bash");
+        support::Ran::of(shell.args(["-c", &line]).current_dir(place.path("")).output().expect("run bash"))
+    };
+    let ran = run("").expect(0);
+    assert!(ran.out.starts_with(&format!("triangles {known}  ")), "{}", ran.out);
+    let report = place.read_report();
+    assert!(number(&report, "limits.host_memory") < 1_000_000 << 10);
+    // What can't be had is not promised.
+    let ran = run("--set limits.host_memory=8GiB").expect(7);
+    for word in ["ulimit -v", "8 GiB", "limits.host_memory", "unlimited"] {
+        assert!(ran.error().contains(word), "{word} is not in {}", ran.err);
+    }
 }

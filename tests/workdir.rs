@@ -72,6 +72,35 @@ fn results_of_another_job_are_not_replaced_without_a_word() {
 }
 
 #[test]
+fn folders_of_the_system_are_no_workdir() {
+    let (place, known) = place();
+    fs::create_dir(place.path("home")).expect("made");
+    let with_home = |workdir: &str| {
+        let set = format!("job.workdir={workdir}");
+        let mut command = place.command(&["run", "job.toml", "--set", &set]);
+        support::Ran::of(command.env("HOME", place.path("home")).output().expect("run gpugraph"))
+    };
+    // An empty one may be meant.
+    with_home("home").expect(0);
+    assert_eq!(
+        fs::read_dir(place.path("home"))
+            .expect("a workdir")
+            .filter(|e| e.as_ref().is_ok_and(|e| e.file_name() == "report.json"))
+            .count(),
+        1
+    );
+    fs::remove_dir_all(place.path("home")).expect("removed");
+    fs::create_dir(place.path("home")).expect("made");
+    fs::write(place.path("home/notes"), "mine").expect("written");
+    for workdir in ["/", "/etc", "/usr/bin", ".", "..", "home", "home/.."] {
+        let ran = with_home(workdir).expect(2);
+        assert!(ran.error().contains("not empty") && ran.error().contains("gpugraph.work/"), "{workdir}: {}", ran.err);
+    }
+    assert!(!place.path("lock").exists() && !place.path("home/lock").exists());
+    assert_eq!(triangles(&place.report(&[])), known);
+}
+
+#[test]
 fn each_input_has_a_workdir_of_its_own() {
     let place = Place::new();
     let (a, b) = (random_edges(200, 3000, 8), random_edges(90, 2000, 9));

@@ -10,7 +10,7 @@ use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
 use super::Input;
 use super::read::ALIGNED;
 use crate::error::Result;
-use crate::memory::{Budget, Buffer, Reservation, bytes_of, bytes_of_mut, discard, populate};
+use crate::memory::{Budget, Buffer, Reservation, addresses_left, bytes_of, bytes_of_mut, discard, populate};
 
 /// Reads under way at a time: more are slower on disks of either kind.
 pub(super) const READERS: usize = 4;
@@ -82,7 +82,9 @@ fn slabs(chunks: usize) -> usize {
 /// # Errors
 /// Where the system gives no more addresses.
 pub fn addresses(input: &Input, budget: &Budget) -> Result<Buffer<u32>> {
-    let most = (budget.limit() / input.chunk() as u64) as usize;
+    // Of what `ulimit -v` leaves, a part: keeping saves time, and all else needs addresses, too.
+    let bytes = addresses_left().map_or(budget.limit(), |left| budget.limit().min(left / 4));
+    let most = (bytes / input.chunk() as u64) as usize;
     budget.addresses(slabs(input.chunks_to_keep()).min(most) * (input.chunk() / 4), PURPOSE)
 }
 

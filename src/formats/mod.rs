@@ -109,6 +109,9 @@ impl<V: Visitor + ?Sized> Visitor for &mut V {
 pub trait Watch: Sync {
     /// `bytes` more of [`Input::bytes`] are done. An error (a signal arrived) stops the scan and is what it returns.
     fn advance(&self, bytes: u64) -> Result<()>;
+
+    /// `bytes` more were written.
+    fn wrote(&self, _bytes: u64) {}
 }
 
 /// A watch that lets everything pass.

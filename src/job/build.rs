@@ -134,6 +134,7 @@ impl Session {
 
         let (at_home, bytes, summary, edges) =
             self.stage("sort", facts.edges - facts.loops, Unit::Edges, |s, progress| {
+                progress.reads(partition.spilled());
                 let degrees = Degrees::new(vertices, &s.budget)?;
                 let sorting = Sorting { build, bins: &bins, partition: &partition, degrees: &degrees, progress };
                 let (at_home, mut written, told) = match home {

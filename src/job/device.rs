@@ -225,8 +225,15 @@ impl Session {
         }
         // Nodes may lack other things; ranks of one lack the same.
         let speaks = ranks::speaks(&self.comm, self.no_device.is_some());
-        if let Some(e) = self.no_device.as_ref().filter(|_| speaks) {
-            tracing::warn!("computing on the processor: {e}");
+        let mut some = [u64::from(self.device.is_some())];
+        self.comm.all_max(&mut some);
+        match self.no_device.as_ref().filter(|_| speaks) {
+            // Nobody asked for a GPU, and nobody has one: `gpugraph devices` says what is missing.
+            Some(e) if some == [0] && gpu::probe().gpus.is_empty() => {
+                tracing::debug!("computing on the processor: {e}")
+            }
+            Some(e) => tracing::warn!("computing on the processor: {e}"),
+            None => {}
         }
         self.peers.meet();
     }

@@ -34,7 +34,7 @@ pub struct Memory {
     /// All of the machine's.
     pub total: u64,
     /// Free for this process: what the kernel says is available, or what is left of the limit of its cgroup (version 1
-    /// or 2, any of its ancestors) not counting page cache that can be reclaimed, or of the scheduler's grant.
+    /// or 2, any of its ancestors) not counting page cache that can be reclaimed, or of the scheduler's grant, or what `ulimit -v` has addresses for.
     pub free: u64,
 }
 
@@ -43,7 +43,9 @@ pub fn memory() -> Memory {
     let text = read("/proc/meminfo").unwrap_or_default();
     let total = kib_of(&text, "MemTotal:").unwrap_or(0);
     let available = kib_of(&text, "MemAvailable:").unwrap_or(total);
-    let limits = [cgroup_free(), granted_memory().map(|grant| grant.saturating_sub(process_memory()))];
+    // Addresses are also taken by mapped files, stacks and the allocator: 80 % of this is half of what `ulimit -v` leaves.
+    let addresses = crate::memory::addresses_left().map(|left| left / 8 * 5);
+    let limits = [cgroup_free(), granted_memory().map(|grant| grant.saturating_sub(process_memory())), addresses];
     Memory { total, free: limits.into_iter().flatten().fold(available, u64::min) }
 }
 

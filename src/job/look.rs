@@ -19,6 +19,9 @@ use std::time::SystemTime;
 /// Without a sign for so long, an owner on another host may be gone: it writes its status every second.
 const SILENT: f64 = 30.0;
 
+/// Without a sign for so long, a run on this host is said to be silent.
+const QUIET: f64 = 5.0;
+
 /// Exit codes of stops that the same line does not get past: config, input, corrupt files, results of another input, limits and wrong
 /// results.
 const FOR_GOOD: [u8; 6] = [2, 3, 4, 5, 7, 8];
@@ -226,9 +229,14 @@ impl fmt::Display for Look {
         let owner = self.owner.as_ref().map_or_else(|| "nobody".into(), Owner::to_string);
         let silent = duration(self.silent_seconds.unwrap_or(0.0));
         let state = match (self.state, &self.stopped) {
+            (State::Running, _) if self.silent_seconds.is_some_and(|s| s > QUIET) => {
+                format!("running: {owner}, silent for {silent}")
+            }
             (State::Running, _) => format!("running: {owner}"),
-            (State::Silent, _) => format!("unknown: {owner} holds the workdir, without a sign for {silent}"),
+            (State::Silent, _) => format!("unknown: {owner} holds the workdir, silent for {silent}"),
             (State::Finished, _) => format!("finished at {}", self.ended()),
+            // "stopped by SIGINT: …" says it itself.
+            (State::Stopped, Some(why)) if why.starts_with("stopped ") => why.clone(),
             (State::Stopped, Some(why)) if self.says_what_to_do(why) => format!("stopped: {why}"),
             (State::Stopped, Some(why)) => format!("stopped: {why}; run the same line again to carry on"),
             (State::Stopped, None) => "stopped".to_owned(),
@@ -245,7 +253,11 @@ impl fmt::Display for Look {
                 _ if at_work => "at work".to_owned(),
                 (true, Some(seconds)) => format!("done in {}", duration(seconds)),
                 (true, None) => "done".to_owned(),
-                (false, _) => "to do".to_owned(),
+                (false, _) => match self.units.filter(|units| stage.name == "triangle" && units.done > 0) {
+                    Some(Units { done, total, .. }) if total > 0 => format!("{done} of {total}"),
+                    Some(Units { done, .. }) => format!("{done} units"),
+                    None => "to do".to_owned(),
+                },
             };
             writeln!(f, "{:9} {how}", stage.name)?;
         }

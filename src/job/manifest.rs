@@ -30,6 +30,21 @@ pub struct Manifest {
     /// Seconds of the run at work, up to the last time this was saved: all that is known of one that is killed.
     #[serde(default)]
     pub unfinished: f64,
+    /// Number of runs that were begun, that at work included; finished jobs that were looked at again are none.
+    #[serde(default)]
+    pub runs: u64,
+    /// True while a run is at work, and after one that was killed.
+    #[serde(default)]
+    pub open: bool,
+    /// What all runs before this one spent, those that were killed included.
+    #[serde(default)]
+    pub spent: Spent,
+    /// What the run at work has spent, up to the last time this was saved.
+    #[serde(default)]
+    pub spending: Spent,
+    /// Key of the count that `spent` has figures of.
+    #[serde(default)]
+    counting: Option<String>,
     /// Why the last run ended, if not by success.
     pub stopped: Option<String>,
     /// The exit code with it, if that run could say why it ended.
@@ -81,6 +96,42 @@ pub struct Figures {
     pub written: u64,
     /// Largest host memory in bytes while it ran.
     pub host_memory_peak: u64,
+}
+
+impl Figures {
+    /// Adds those of another part of the same stage.
+    pub fn add(&mut self, other: &Figures) {
+        self.seconds += other.seconds;
+        self.read += other.read;
+        self.written += other.written;
+        self.host_memory_peak = self.host_memory_peak.max(other.host_memory_peak);
+    }
+}
+
+/// What runs spent on stages, whether these came to an end or not.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct Spent {
+    /// By the name of the stage.
+    pub stages: BTreeMap<String, Figures>,
+    /// Largest host memory in bytes.
+    pub host_memory_peak: u64,
+    /// Largest memory of a GPU in bytes, of runs that could say so.
+    pub gpu_memory_peak: u64,
+}
+
+impl Spent {
+    /// Adds what was spent on a stage.
+    pub fn on(&mut self, stage: &str, figures: &Figures) {
+        self.stages.entry(stage.to_owned()).or_default().add(figures);
+    }
+
+    /// Adds what another run spent.
+    pub fn add(&mut self, other: &Spent) {
+        other.stages.iter().for_each(|(stage, figures)| self.on(stage, figures));
+        self.host_memory_peak = self.host_memory_peak.max(other.host_memory_peak);
+        self.gpu_memory_peak = self.gpu_memory_peak.max(other.gpu_memory_peak);
+    }
 }
 
 /// A file of results.
@@ -159,6 +210,33 @@ impl Manifest {
         let mut text = format!("{{\n\"manifest\": {json},\n");
         text.push_str(&tail(xxh3_64(text.as_bytes())));
         replace(&path, text.as_bytes())
+    }
+
+    /// Begins a run. What one before spent that was killed is added to what all have spent: as `said` by its status, which is
+    /// written more often than the manifest, or as the manifest has it.
+    pub fn begin(&mut self, said: Option<(u64, f64, Spent)>) {
+        let (mut seconds, mut spent) = (std::mem::take(&mut self.unfinished), std::mem::take(&mut self.spending));
+        if let Some((_, later, all)) = said.filter(|said| self.open && said.0 == self.runs && said.1 >= seconds) {
+            (seconds, spent) = (later, all);
+        }
+        self.seconds += seconds;
+        self.spent.add(&spent);
+        self.runs += 1;
+        self.open = true;
+    }
+
+    /// Ends the run at work, after so many seconds.
+    pub fn close(&mut self, seconds: f64, spent: &Spent) {
+        (self.unfinished, self.spending, self.open) = (0.0, Spent::default(), false);
+        self.seconds += seconds;
+        self.spent.add(spent);
+    }
+
+    /// Notes that the count of this key is made from now on: what was spent on another is not of it.
+    pub fn counts(&mut self, stage: &str, key: u64) {
+        if self.counting.replace(hex(key)) != Some(hex(key)) {
+            self.spent.stages.remove(stage);
+        }
     }
 
     /// Notes how a run ended: by an error, or as it should.

@@ -11,6 +11,7 @@ use std::time::{Duration, Instant, SystemTime};
 
 pub use super::figures::Unit;
 use super::figures::{amount, bytes, duration, per_second};
+use super::manifest::{Figures, Spent};
 pub use super::status::Status;
 use super::{bars, host, log, signals};
 use crate::store::replace::replace_volatile;
@@ -44,6 +45,10 @@ struct Shared {
 struct State {
     closed: bool,
     workdir: Option<PathBuf>,
+    /// Number of the run, and when it began.
+    run: Option<(u64, Instant)>,
+    /// What it spent on stages that have ended.
+    spent: Spent,
     /// Stages at work, the newest last.
     stages: Vec<Arc<Stage>>,
     /// The last stage that ended, for the last status.
@@ -59,6 +64,9 @@ struct Stage {
     before: AtomicU64,
     started: Instant,
     peak: AtomicU64,
+    /// Bytes that are read until it is done, where they are not what it counts, and bytes written so far.
+    reads: AtomicU64,
+    wrote: AtomicU64,
     bar: Option<ProgressBar>,
     samples: Mutex<VecDeque<(Instant, u64)>>,
 }
@@ -105,6 +113,21 @@ impl Progress {
         self.shared.lock().workdir = Some(workdir.to_owned());
     }
 
+    /// Numbers the run, which began then, for the status.
+    pub fn set_run(&self, number: u64, began: Instant) {
+        self.shared.lock().run = Some((number, began));
+    }
+
+    /// Adds what a finished stage spent, in all ranks.
+    pub fn add_spent(&self, stage: &str, figures: &Figures) {
+        self.shared.lock().spent.on(stage, figures);
+    }
+
+    /// Returns what the run has spent so far, on stages that are broken off or at work too.
+    pub fn spent(&self) -> Spent {
+        self.shared.spent()
+    }
+
     /// The limit to show beside the memory in use, in bytes.
     pub fn set_memory_limit(&self, bytes: u64) {
         self.shared.limit.store(bytes, Relaxed);
@@ -120,6 +143,8 @@ impl Progress {
             before: AtomicU64::new(0),
             started: Instant::now(),
             peak: AtomicU64::new(host::process_memory()),
+            reads: AtomicU64::new(0),
+            wrote: AtomicU64::new(0),
             bar: log::has_bars().then(|| bars::add(name, total)),
             samples: Mutex::new(VecDeque::from([(Instant::now(), 0)])),
         });
@@ -172,6 +197,16 @@ impl StageProgress {
         self.stage.total.store(total, Relaxed);
     }
 
+    /// Says how many bytes are read until the stage is done, where its work is not counted in bytes.
+    pub fn reads(&self, bytes: u64) {
+        self.stage.reads.store(bytes, Relaxed);
+    }
+
+    /// Adds bytes that were written.
+    pub fn wrote(&self, bytes: u64) {
+        self.stage.wrote.fetch_add(bytes, Relaxed);
+    }
+
     /// Work done so far.
     pub fn done(&self) -> u64 {
         self.stage.done.load(Relaxed)
@@ -190,6 +225,9 @@ impl StageProgress {
             let mut state = self.shared.lock();
             state.stages.retain(|other| !Arc::ptr_eq(other, stage));
             state.ended = Some(Arc::clone(stage));
+            if !self.finished {
+                state.spent.on(&stage.name, &stage.figures());
+            }
         }
         if let Some(bar) = &stage.bar {
             bar.finish_and_clear();
@@ -238,10 +276,18 @@ impl Shared {
         memory
     }
 
+    fn spent(&self) -> Spent {
+        let state = self.lock();
+        let mut spent = state.spent.clone();
+        state.stages.iter().for_each(|stage| spent.on(&stage.name, &stage.figures()));
+        spent.host_memory_peak = self.peak.load(Relaxed);
+        spent
+    }
+
     fn write_status(&self, running: bool) {
-        let (workdir, stage) = {
+        let (workdir, stage, run) = {
             let state = self.lock();
-            (state.workdir.clone(), state.stages.last().or(state.ended.as_ref()).cloned())
+            (state.workdir.clone(), state.stages.last().or(state.ended.as_ref()).cloned(), state.run)
         };
         let (Some(workdir), Some(stage)) = (workdir, stage) else { return };
         let rate = stage.rate();
@@ -256,6 +302,9 @@ impl Shared {
             memory: host::process_memory(),
             memory_peak: self.peak.load(Relaxed),
             memory_limit: Some(self.limit.load(Relaxed)).filter(|&limit| limit > 0),
+            run: run.map_or(0, |(number, _)| number),
+            seconds: run.map_or(0.0, |(_, began)| began.elapsed().as_secs_f64()),
+            spent: self.spent(),
             host: host::name(),
             pid: std::process::id(),
             updated_at: log::timestamp(SystemTime::now()),
@@ -266,6 +315,22 @@ impl Shared {
 }
 
 impl Stage {
+    /// What was spent on it so far. Bytes are in proportion to the work where they are known at its end alone.
+    fn figures(&self) -> Figures {
+        let (done, total) = (self.done.load(Relaxed), self.total.load(Relaxed).max(1));
+        let now = done - self.before.load(Relaxed).min(done);
+        let read = match self.unit {
+            Unit::Bytes => now,
+            _ => (u128::from(self.reads.load(Relaxed)) * u128::from(now.min(total)) / u128::from(total)) as u64,
+        };
+        Figures {
+            seconds: self.started.elapsed().as_secs_f64(),
+            read,
+            written: self.wrote.load(Relaxed),
+            host_memory_peak: self.peak.load(Relaxed),
+        }
+    }
+
     fn rate(&self) -> f64 {
         let samples = self.samples.lock().unwrap_or_else(PoisonError::into_inner);
         let Some(&(then, done_then)) = samples.front() else { return 0.0 };

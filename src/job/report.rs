@@ -1,6 +1,6 @@
 //! `report.json`: what a run did and found, in base units (seconds, bytes).
 
-use super::manifest::{Figures, Output};
+use super::manifest::{Figures, Output, Spent};
 use crate::error::Result;
 use crate::store::replace::replace;
 use serde::Serialize;
@@ -119,6 +119,28 @@ impl Triangle {
     }
 }
 
+/// Returns each stage once, with what this run and all those `before` it spent on it. An earlier run did it where none of its
+/// parts was done by this one.
+pub(super) fn in_all(parts: Vec<StageReport>, before: &Spent) -> Vec<StageReport> {
+    let mut stages: Vec<StageReport> = Vec::new();
+    for mut part in parts {
+        if let Some(stage) = stages.iter_mut().find(|stage| stage.name == part.name) {
+            if !part.resumed {
+                stage.figures.add(&part.figures);
+                stage.resumed = false;
+            }
+            continue;
+        }
+        match (before.stages.get(part.name), part.resumed) {
+            (Some(before), true) => part.figures = before.clone(),
+            (Some(before), false) => part.figures.add(before),
+            (None, _) => {}
+        }
+        stages.push(part);
+    }
+    stages
+}
+
 /// The median; the mean of the middle two where their number is even.
 pub(super) fn median(seconds: &[f64]) -> f64 {
     let mut sorted = seconds.to_vec();
@@ -132,6 +154,14 @@ pub(super) fn median(seconds: &[f64]) -> f64 {
 impl Report {
     /// The schema of this version.
     pub const SCHEMA: u32 = SCHEMA;
+
+    /// Whether the report at `path` is of the same job, graph and results.
+    pub(super) fn tells_the_same(&self, path: &Path) -> bool {
+        let read = |text: Vec<u8>| serde_json::from_slice::<serde_json::Value>(&text).ok();
+        let (there, mine) = (std::fs::read(path).ok().and_then(read), serde_json::to_vec(self).ok().and_then(read));
+        let same = |name: &str| there.as_ref().map(|report| &report[name]) == mine.as_ref().map(|report| &report[name]);
+        ["schema", "job", "graph", "results"].into_iter().all(same)
+    }
 
     /// Replaces `report.json` of `workdir`; returns its length and checksum.
     ///

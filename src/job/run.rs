@@ -3,11 +3,12 @@
 use super::graph::{Facts, Graph, Prepared, Stored};
 use super::lock::{Liveness, Lock};
 use super::machine::Machine;
-use super::manifest::Manifest;
+use super::manifest::{Manifest, Spent};
 use super::ordered::Storing;
 use super::plan::Plan;
 use super::report::{self, Report, Results};
 use super::session::Session;
+use super::status::Status;
 use super::{device, host, log, occupied, ranks, workdir};
 use crate::comm::Comm;
 use crate::config::{InputSpec, Job};
@@ -42,31 +43,37 @@ pub fn run(job: Job, fresh: bool, comm: &Comm) -> Result<Report> {
         Ok(session) => session,
         Err(e) => {
             let e = for_all_stages(e, &job, comm);
-            if comm.leads() {
+            if comm.leads() && done.is_none() {
                 let mut manifest = manifest;
+                manifest.close(started.elapsed().as_secs_f64(), &Spent::default());
                 manifest.ended(Some(&e));
-                done.unwrap_or(manifest).save(&folder)?;
+                manifest.save(&folder)?;
             }
             return Err(e);
         }
     };
     if comm.leads() {
+        session.progress.set_run(manifest.runs, started);
         session.progress.set_workdir(&folder);
+        session.unsaved = done.is_some();
     }
     let mut result = session.execute(started);
     if let InputSpec::Prepared(other) = &session.job.input {
         result = result.map_err(|e| e.kept_in(other));
     }
+    let spent = Spent { gpu_memory_peak: session.gpu_memory().1, ..session.progress.spent() };
     let manifest = &mut session.manifest;
-    manifest.unfinished = 0.0;
-    manifest.seconds += started.elapsed().as_secs_f64();
+    manifest.close(started.elapsed().as_secs_f64(), &spent);
     manifest.ended(result.as_ref().err());
-    // What was done stays so where this attempt came to nothing, or to something else.
+    // What was done stays so where there was nothing to do, or where this attempt came to nothing.
     let refused = matches!(result, Err(Error::Occupied { .. }));
-    let untouched =
-        |done: &Manifest| result.is_err() && (!session.began || refused) && done.outputs == manifest.outputs;
+    let untouched = |done: &Manifest| {
+        let same = done.outputs == manifest.outputs && (done.input == manifest.input || result.is_err());
+        same && (!session.began || refused)
+    };
     let saved = match done.filter(untouched) {
         _ if !comm.leads() => Ok(()),
+        Some(_) if !session.began => Ok(()),
         Some(mut done) => done.save(&folder),
         None => manifest.save(&folder),
     };
@@ -108,7 +115,8 @@ fn begin(job: &Job, fresh: bool) -> Result<(Manifest, Option<Manifest>)> {
     }
     manifest.job = job.name.clone();
     manifest.input = Some(input);
-    manifest.seconds += std::mem::take(&mut manifest.unfinished);
+    let said = Status::read(workdir).map(|status| (status.run, status.seconds, status.spent));
+    manifest.begin(said);
     if manifest.stopped.is_some() {
         manifest.resumes += 1;
         tracing::info!(resumes = manifest.resumes, "carrying on");
@@ -116,7 +124,10 @@ fn begin(job: &Job, fresh: bool) -> Result<(Manifest, Option<Manifest>)> {
     // Until the end says otherwise: a run that is killed can't say so itself.
     manifest.stopped = Some("killed or lost".into());
     manifest.exit_code = None;
-    manifest.save(workdir)?;
+    // A finished job is looked at first: it may have nothing to do.
+    if done.is_none() {
+        manifest.save(workdir)?;
+    }
     Ok((manifest, done))
 }
 
@@ -238,7 +249,11 @@ impl Session {
         let mut most = [self.budget.limit(), self.progress.peak_memory(), gpu_memory, gpu_memory_peak];
         self.comm.all_max(&mut most);
         let [host_memory, host_memory_peak, gpu_memory, gpu_memory_peak] = most;
-        let report = Report {
+        let before = &self.manifest.spent;
+        let host_memory_peak = host_memory_peak.max(before.host_memory_peak);
+        let gpu_memory_peak = gpu_memory_peak.max(before.gpu_memory_peak);
+        let stages = report::in_all(std::mem::take(&mut self.stages), before);
+        let mut report = Report {
             schema: Report::SCHEMA,
             job: self.job.name.clone(),
             version: env!("CARGO_PKG_VERSION"),
@@ -263,13 +278,21 @@ impl Session {
                 kept: self.job.keep,
                 ids: if facts.sparse { report::Ids::Sorted } else { report::Ids::Input },
             },
-            stages: std::mem::take(&mut self.stages),
+            stages,
             seconds,
             seconds_total: self.manifest.seconds + seconds,
             resumes: self.manifest.resumes,
             results,
         };
         if self.comm.leads() {
+            // Where nothing was done, the report of the run that did it stands.
+            let name = "report.json";
+            let path = self.job.workdir.join(name);
+            let whole = self.manifest.outputs.get(name).is_some_and(|output| output.is_of(&path));
+            if !self.began && whole && report.tells_the_same(&path) {
+                report.seconds_total = self.manifest.seconds;
+                return Ok(report);
+            }
             let output = report.save(&self.job.workdir)?;
             self.manifest.outputs.insert("report.json".into(), output);
             self.manifest.are_of(facts.content);

@@ -11,7 +11,7 @@ use crate::config::{Device, InputSpec, Job};
 use crate::error::{Error, Result};
 use crate::formats::Watch;
 use crate::gpu::Peers;
-use crate::memory::{Budget, Reservation};
+use crate::memory::{Budget, Reservation, addresses_left};
 use crate::store::sync::Syncer;
 use serde::Serialize;
 use serde::de::DeserializeOwned;
@@ -53,6 +53,8 @@ pub struct Session {
     pub stages: Vec<StageReport>,
     /// Whether a stage has begun: until then what an earlier run did is as it was.
     pub began: bool,
+    /// True while the workdir's manifest still says that the job is done.
+    pub unsaved: bool,
     started: Instant,
 }
 
@@ -63,6 +65,10 @@ impl Watch for Watched<'_> {
     fn advance(&self, amount: u64) -> Result<()> {
         self.0.advance(amount);
         signals::check()
+    }
+
+    fn wrote(&self, bytes: u64) {
+        self.0.wrote(bytes);
     }
 }
 
@@ -84,6 +90,10 @@ impl Session {
         let started = Instant::now();
         let threads = ranks::threads(&job, &comm);
         let limit = ranks::host_memory(&job, &comm);
+        if let Some(left) = addresses_left().filter(|&left| left < limit) {
+            let cause = std::io::ErrorKind::OutOfMemory.into();
+            return Err(Error::addresses(limit, "limits.host_memory", limit, Some(left), &cause));
+        }
         let progress = Progress::new(job.run.log_interval);
         progress.set_memory_limit(limit);
         let budget = Budget::new(limit, threads)?;
@@ -114,6 +124,7 @@ impl Session {
             syncer: Syncer::start()?,
             stages: Vec::new(),
             began: false,
+            unsaved: false,
             started,
             job,
             manifest,
@@ -127,7 +138,7 @@ impl Session {
     /// # Errors
     /// [`crate::Error::DiskFull`], [`crate::Error::Io`].
     pub fn save_manifest(&mut self) -> Result<()> {
-        self.manifest.unfinished = self.started.elapsed().as_secs_f64();
+        self.manifest_so_far();
         if self.comm.leads() { self.manifest.save(&self.job.workdir) } else { Ok(()) }
     }
 
@@ -142,6 +153,7 @@ impl Session {
     /// What is done, with the time so far.
     pub fn manifest_so_far(&mut self) -> &Manifest {
         self.manifest.unfinished = self.started.elapsed().as_secs_f64();
+        self.manifest.spending = self.progress.spent();
         &self.manifest
     }
 
@@ -162,6 +174,9 @@ impl Session {
         work: impl FnOnce(&mut Self, &StageProgress) -> Result<(T, Moved)>,
     ) -> Result<T> {
         self.began = true;
+        if std::mem::take(&mut self.unsaved) {
+            self.save_manifest()?;
+        }
         let progress = self.progress.stage(name, total, unit);
         let (value, moved) = work(self, &progress)?;
         let end = progress.finish();
@@ -170,6 +185,7 @@ impl Session {
         self.comm.all_max(&mut most);
         let ([read, written], [host_memory_peak]) = (sums, most);
         let figures = Figures { seconds: end.seconds, read, written, host_memory_peak };
+        self.progress.add_spent(name, &figures);
         self.stages.push(StageReport { name, figures, resumed: false });
         Ok(value)
     }

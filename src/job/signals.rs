@@ -8,7 +8,7 @@ use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering::SeqCst};
 use std::sync::{Once, OnceLock};
 use std::time::{Duration, Instant};
 
-use signal_hook::consts::{SIGBUS, SIGINT, SIGTERM, SIGUSR1};
+use signal_hook::consts::{SIGBUS, SIGHUP, SIGINT, SIGTERM, SIGUSR1};
 use signal_hook::low_level;
 
 use crate::error::{Error, Result};
@@ -16,8 +16,13 @@ use crate::error::{Error, Result};
 const SIGXCPU: i32 = libc::SIGXCPU;
 
 /// Signals that ask to stop, by the name that the user knows.
-const STOPPING: [(i32, &str); 4] =
-    [(SIGTERM, "SIGTERM"), (SIGINT, "SIGINT"), (SIGUSR1, "SIGUSR1"), (SIGXCPU, "SIGXCPU (CPU time limit)")];
+const STOPPING: [(i32, &str); 5] = [
+    (SIGTERM, "SIGTERM"),
+    (SIGINT, "SIGINT"),
+    (SIGUSR1, "SIGUSR1"),
+    (SIGXCPU, "SIGXCPU (CPU time limit)"),
+    (SIGHUP, "SIGHUP (the terminal is gone)"),
+];
 
 /// A second signal counts as one only after this long: `timeout` and some launchers deliver theirs twice at once.
 const TWICE: Duration = Duration::from_millis(200);
@@ -28,7 +33,7 @@ static ASKED: AtomicUsize = AtomicUsize::new(0);
 static ASKED_AT: AtomicU64 = AtomicU64::new(0);
 static REASON: OnceLock<&'static str> = OnceLock::new();
 
-/// Installs the handlers: SIGTERM, SIGINT, SIGUSR1 and SIGXCPU set the flag of [`stop_requested`], the second of them
+/// Installs the handlers: SIGTERM, SIGINT, SIGHUP, SIGUSR1 and SIGXCPU set the flag of [`stop_requested`], the second of them
 /// exits at once with 75; SIGBUS prints one line and exits with 3. Calls after the first do nothing.
 ///
 /// # Errors
@@ -43,6 +48,10 @@ pub fn install() -> Result<()> {
 fn register() -> std::io::Result<()> {
     let start = Instant::now();
     for (i, (signal, _)) in STOPPING.into_iter().enumerate() {
+        // `nohup` has it ignored, and means it.
+        if signal == SIGHUP && is_ignored(signal) {
+            continue;
+        }
         // SAFETY: the handler reads the clock, touches atomics and may call _exit, all of which a handler may do.
         unsafe { low_level::register(signal, move || on_stop(i + 1, start)) }?;
     }
@@ -52,6 +61,13 @@ fn register() -> std::io::Result<()> {
     // SAFETY: the handler calls write and _exit only.
     unsafe { low_level::register(SIGBUS, on_bus_error) }?;
     Ok(())
+}
+
+/// Whether this process was started with a signal ignored.
+fn is_ignored(signal: i32) -> bool {
+    let status = std::fs::read_to_string("/proc/self/status").unwrap_or_default();
+    let mask = status.lines().find_map(|line| u64::from_str_radix(line.strip_prefix("SigIgn:")?.trim(), 16).ok());
+    mask.is_some_and(|mask| mask >> (signal - 1) & 1 == 1)
 }
 
 fn on_stop(which: usize, start: Instant) {

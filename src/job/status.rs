@@ -3,6 +3,7 @@
 use std::path::Path;
 
 use super::figures::Unit;
+use super::manifest::Spent;
 
 /// The content of `status.json`.
 #[derive(Debug, Clone, PartialEq, serde::Serialize, serde::Deserialize)]
@@ -27,6 +28,15 @@ pub struct Status {
     pub memory_peak: u64,
     /// The job's limit, in bytes, if it has one.
     pub memory_limit: Option<u64>,
+    /// Number of the run, as its manifest has it.
+    #[serde(default)]
+    pub run: u64,
+    /// Seconds since it began.
+    #[serde(default)]
+    pub seconds: f64,
+    /// What it has spent so far.
+    #[serde(default)]
+    pub spent: Spent,
     /// Host of the process.
     pub host: String,
     /// Its process id there.

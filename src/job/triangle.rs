@@ -32,6 +32,7 @@ impl Session {
             return Ok(found);
         }
         self.forget_results()?;
+        self.manifest.counts("triangle", key);
         let units = driver::units(graph.catalogue.len());
         let trials = self.job.run.trials;
         let mut seconds = Vec::new();
@@ -47,6 +48,7 @@ impl Session {
             let (sum, time) = self.stage("triangle", units, Unit::Units, |s, progress| {
                 let trial = Trial { session: s, graph, key, trial };
                 let read = if s.comm.leads() { graph.catalogue.bytes() } else { 0 };
+                progress.reads(read);
                 if !table.per_vertex {
                     return Ok((trial.count(progress)?, Moved { read, written: 0 }));
                 }

@@ -47,6 +47,12 @@ pub(super) fn check(job: &Job) -> Result<()> {
     let workdir = &job.workdir;
     let refuse = |what: String| Err(Error::Usage(format!("[job] workdir {}: {what}", workdir.display())));
     if !is_of_a_job(workdir) {
+        if let Some(whose) = whose(workdir).filter(|_| !is_empty(workdir)) {
+            return refuse(format!(
+                "it is {whose}, and not empty; name a folder of the job's own, such as gpugraph.work/{}",
+                job.name
+            ));
+        }
         // A log is all that a job leaves where the disk was full before anything else was written; others' is gone on with.
         let taken = |name: &&&str| **name != LOG && workdir.join(name).symlink_metadata().is_ok();
         if let Some(name) = INTERMEDIATES.iter().chain(&RESULTS).find(taken) {
@@ -69,6 +75,34 @@ pub(super) fn check(job: &Job) -> Result<()> {
         }
     }
     Ok(())
+}
+
+/// Folders of the system, with all below them, and those that are shared but for what is below.
+const SYSTEM: [&str; 9] = ["/bin", "/boot", "/etc", "/lib", "/lib64", "/proc", "/sbin", "/sys", "/usr"];
+const SHARED: [&str; 14] = [
+    "/", "/dev", "/dev/shm", "/home", "/media", "/mnt", "/opt", "/root", "/run", "/srv", "/tmp", "/var", "/var/lib",
+    "/var/tmp",
+];
+
+/// Whose folder a path leads to, if it can't be meant for a job alone.
+fn whose(workdir: &Path) -> Option<&'static str> {
+    let folder = workdir.canonicalize().ok()?;
+    let here = std::env::current_dir().and_then(|here| here.canonicalize()).ok();
+    let home = std::env::home_dir().and_then(|home| home.canonicalize().ok());
+    if SYSTEM.iter().any(|system| folder.starts_with(system)) || SHARED.iter().any(|shared| folder == Path::new(shared))
+    {
+        Some("a folder of the system")
+    } else if home.is_some_and(|home| home == folder) {
+        Some("your home folder")
+    } else if here.is_some_and(|here| here.starts_with(&folder)) {
+        Some("the folder that the command runs in, or holds that")
+    } else {
+        None
+    }
+}
+
+fn is_empty(folder: &Path) -> bool {
+    std::fs::read_dir(folder).is_ok_and(|mut entries| entries.next().is_none())
 }
 
 /// The folder whose files a path of the input names.

@@ -118,12 +118,12 @@ impl<'p> Builder<'_, 'p> {
                 }
                 None => Part::Rows(rows),
             };
-            self.deliver(shared, block, bin, part)?;
+            self.deliver(shared, block, bin, part, watch)?;
         }
     }
 
     /// Puts a sorted bin to its block; writes the block if it was the last one.
-    fn deliver(&self, shared: &Shared<'p>, block: usize, bin: usize, part: Part<'p>) -> Result<()> {
+    fn deliver(&self, shared: &Shared<'p>, block: usize, bin: usize, part: Part<'p>, watch: &dyn Watch) -> Result<()> {
         let first = self.bins.block_of.partition_point(|&b| b < block);
         let bins = self.bins.block_of.partition_point(|&b| b <= block) - first;
         let parts = {
@@ -152,7 +152,9 @@ impl<'p> Builder<'_, 'p> {
         let pending = stored::write(self.folder, self.key, block, start, &slices)?;
         let entries = slices.iter().map(|(_, targets)| targets.len() as u64).sum();
         shared.entries.fetch_add(entries, Ordering::Relaxed);
-        shared.bytes.fetch_add(self.syncer.push(pending).bytes, Ordering::Relaxed);
+        let bytes = self.syncer.push(pending).bytes;
+        shared.bytes.fetch_add(bytes, Ordering::Relaxed);
+        watch.wrote(bytes);
         let (mut stowed, mut spare) = (Vec::new(), Vec::new());
         for part in parts {
             match part {

@@ -70,7 +70,7 @@ impl Ran {
         Ran::of(command.output().expect("run gpugraph"))
     }
 
-    fn of(output: Output) -> Ran {
+    pub fn of(output: Output) -> Ran {
         let text = |bytes| String::from_utf8_lossy(bytes).into_owned();
         let code = output.status.code().or_else(|| output.status.signal().map(|s| 128 + s));
         Ran { code: code.expect("an end"), out: text(&output.stdout), err: text(&output.stderr) }

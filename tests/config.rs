@@ -79,6 +79,7 @@ fn defaults() {
                 gpu_sharing: GpuSharing::Split,
                 trials: 1,
                 log_interval: Duration::from_secs(30),
+                disk_check: true,
             },
             output: Default::default(),
             triangle: Some(Triangle { per_vertex: false }),
@@ -108,6 +109,7 @@ fn every_key() {
         gpu = 3
         trials = 5
         log_interval = "1m30s"
+        disk_check = false
         [output]
         format = "csv"
         [triangle]
@@ -130,6 +132,7 @@ fn every_key() {
         gpu_sharing: GpuSharing::Split,
         trials: 5,
         log_interval: Duration::from_secs(90),
+        disk_check: false,
     };
     assert_eq!(job.run, run);
     assert_eq!(job.output.format, OutputFormat::Csv);
@@ -383,6 +386,7 @@ fn each_kind_of_mistake() {
         ("limits", "threads = 2.0", "limits.threads: expected a whole number from 0 to 65536, found 2.0"),
         ("run", "trials = 0", "run.trials: expected a whole number from 1 to 1000000, found 0"),
         ("run", "device = 'gqu'", "run.device: unknown value \"gqu\"; did you mean \"gpu\"?"),
+        ("run", "disk_check = 0", "run.disk_check: expected true or false, found 0"),
         ("run", "log_interval = 30", "run.log_interval: expected a duration such as \"30s\", found 30"),
         (
             "run",

@@ -39,7 +39,7 @@ pub(super) const TABLES: [Known; 11] = [
         ],
     ),
     built("limits", &["host_memory", "gpu_memory", "threads"]),
-    built("run", &["device", "gpu", "gpu_sharing", "trials", "log_interval"]),
+    built("run", &["device", "gpu", "gpu_sharing", "trials", "log_interval", "disk_check"]),
     built("output", &["format"]),
     built("triangle", &["per_vertex"]),
     later("bfs", &["roots", "sources", "seed", "validate", "write"], "breadth-first search"),

@@ -103,6 +103,8 @@ pub struct Run {
     pub trials: u32,
     /// Time between two lines of progress in a log.
     pub log_interval: Duration,
+    /// Refuse to begin where the plan's figures of the disk do not fit.
+    pub disk_check: bool,
 }
 
 impl Default for Run {
@@ -113,6 +115,7 @@ impl Default for Run {
             gpu_sharing: GpuSharing::Split,
             trials: 1,
             log_interval: Duration::from_secs(30),
+            disk_check: true,
         }
     }
 }

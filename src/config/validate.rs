@@ -252,6 +252,10 @@ fn run(section: &Section<'_>, diagnostics: &mut Diagnostics) -> Run {
             .get("log_interval")
             .and_then(|field| field.duration(intervals, diagnostics))
             .unwrap_or(default.log_interval),
+        disk_check: section
+            .get("disk_check")
+            .and_then(|field| field.boolean(diagnostics))
+            .unwrap_or(default.disk_check),
     }
 }
 

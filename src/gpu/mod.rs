@@ -20,7 +20,7 @@ pub use arena::{Arena, Span, at_least, span_bytes, whole_pieces};
 pub use device::Device;
 pub use lane::Lane;
 pub use peer::{Beside, Name, Peer, Peers};
-pub use program::{Kernel, Program};
+pub use program::{Kernel, Program, cache};
 pub use queue::{Arguments, Event, Grid, Queue, THREADS};
 pub use scan::Scan;
 pub use staging::{Pinned, Source, StopFlag, Uploader};

@@ -28,28 +28,6 @@ impl DegreeRuns {
         self.iter().map(|(degree, _, end)| u64::from(degree).min(end.saturating_sub(1))).max().unwrap_or(0)
     }
 
-    /// About how many wedges counting tests: rows of a random graph of these degrees, in which a neighbour is smaller
-    /// with the chance that an edge's end is.
-    pub fn wedges_about(&self) -> f64 {
-        let ends: f64 = self.iter().map(|(degree, from, to)| f64::from(degree) * (to - from) as f64).sum();
-        let (mut before, mut wedges) = (0.0, 0.0);
-        for (degree, from, to) in self.iter() {
-            let here = f64::from(degree) * (to - from) as f64;
-            let share = (before + here / 2.0) / ends.max(1.0);
-            let row = (f64::from(degree) * share).min((from + to) as f64 / 2.0);
-            wedges += (to - from) as f64 * row * row / 2.0;
-            before += here;
-        }
-        wedges
-    }
-
-    /// The share of all ends of edges that vertices below `id` have.
-    pub fn ends_below(&self, id: u64) -> f64 {
-        let ends =
-            |to: u64| self.iter().map(|(d, a, b)| f64::from(d) * b.min(to).saturating_sub(a) as f64).sum::<f64>();
-        ends(id) / ends(u64::MAX).max(1.0)
-    }
-
     /// (degree, first vertex, one past the last vertex) of each run, in order.
     pub fn iter(&self) -> impl Iterator<Item = (u32, u64, u64)> + '_ {
         let mut start = 0;

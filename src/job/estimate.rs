@@ -3,7 +3,9 @@
 use super::machine::Machine;
 use super::needs::{Counted, PAGE, counts_exchanged, kept, looking_up, results_bytes, units_bytes};
 use super::plan::Basis;
-use super::rates::Work;
+use super::rates::Crew;
+use super::speeds::{Clock, Time};
+use super::work::Work;
 use crate::config::Job;
 use crate::formats::{Input, Kept};
 use crate::prepare::dictionary::Dictionary;
@@ -14,6 +16,9 @@ use serde::Serialize;
 
 /// Bytes of manifest, report, log and status, with room to spare.
 pub(super) const SMALL_FILES: u64 = 256 << 10;
+
+/// The factor within which the work of counting is likely right before degrees are known.
+const UNSURE: f64 = 1.6;
 
 /// A stage to come.
 #[derive(Debug, Clone, Serialize)]
@@ -30,8 +35,13 @@ pub struct Stage {
     pub disk: u64,
     /// About how many bytes ranks send to others, all together.
     pub exchange: u64,
-    /// About how many seconds it takes; within a factor of two on a machine like the one its rates were measured on.
+    /// About how many seconds it takes.
     pub seconds: f64,
+    /// From where to where the seconds likely are.
+    pub seconds_range: [f64; 2],
+    /// The same, to be noted beside what it then takes.
+    #[serde(skip)]
+    pub(super) time: Time,
 }
 
 /// What the sizes of a graph are computed from, bounds or truth.
@@ -57,6 +67,13 @@ pub(super) struct Sized {
     /// Fewest bytes of GPU memory, as far as they are known.
     pub(super) gpu_memory: u64,
     pub(super) work: Work,
+}
+
+/// Seconds of all trials by the rates, and of results in `rows` rows.
+pub(super) fn counting_seconds(job: &Job, crew: &Crew, work: &Work, rows: u64) -> f64 {
+    let per_vertex = job.triangle.is_some_and(|table| table.per_vertex);
+    let more = if per_vertex { crew.per_vertex(work, rows) } else { 0.0 };
+    f64::from(job.run.trials) * (crew.counting(work) + more)
 }
 
 /// All stages.
@@ -132,9 +149,21 @@ impl Sized {
         let stored = if job.keep || job.triangle.is_some_and(|table| table.per_vertex) { 2 } else { 1 };
         let gpu_memory = machine.gpu_memory();
         let mut stages = Vec::new();
+        let clock = Clock::new(job, machine, crew, Some(input), s.edges, if before { UNSURE } else { 1.0 });
         let mut stage = |name, host_memory, disk, exchange, seconds: f64| {
-            let seconds = seconds + crew.exchange(exchange);
-            stages.push(Stage { name, done: false, host_memory, gpu_memory, disk, exchange, seconds });
+            let time = clock.time(name, seconds + crew.exchange(exchange));
+            let Time { seconds, range: seconds_range, .. } = time;
+            stages.push(Stage {
+                name,
+                done: false,
+                host_memory,
+                gpu_memory,
+                disk,
+                exchange,
+                seconds,
+                seconds_range,
+                time,
+            });
         };
         if s.sparse {
             // Sorted runs of all ends, then the ids.
@@ -142,13 +171,13 @@ impl Sized {
             let dictionary = own + reading + Dictionary::build_bytes(2 * s.edges, threads, free);
             stage("dictionary", dictionary, 16 * s.edges + ids + SMALL_FILES, 0, crew.dictionary(s.edges));
         }
-        stage("ingest", ingest + kept, ids + SMALL_FILES, shared(s.ids), crew.ingest(s.edges, bytes, input));
+        stage("ingest", ingest + kept, ids + SMALL_FILES, shared(s.ids), crew.ingest(s.edges, s.ids, bytes, input));
         stage("relabel", relabel + kept, order, shared(s.ids), crew.relabel(s.ids));
-        stage("partition", partition, order + spill_here, moved, crew.partition(s.edges, bytes, spilled, input));
+        stage("partition", partition, order + spill_here, moved, crew.partition(s.edges, s.ids, bytes, spilled, input));
         let disk = order + s.block_bytes + degrees;
-        stage("sort", sort, disk + spill_here, stored * shared(s.connected), crew.sort(s.kept, spilled));
+        stage("sort", sort, disk + spill_here, stored * shared(s.connected), crew.sort(s.kept, s.ids, spilled));
         if job.triangle.is_some() {
-            let seconds = f64::from(job.run.trials) * crew.counting(s.work);
+            let seconds = counting_seconds(job, &crew, &s.work, s.rows);
             let disk = disk + results + units_bytes(job, s.most_units);
             stage("triangle", triangle, disk, counts_exchanged(job, machine.ranks, s.connected), seconds);
         }

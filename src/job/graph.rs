@@ -317,7 +317,14 @@ impl Session {
             tracing::info!(stored = stored_already, blocks = layout.blocks(), "blocks of an earlier run are kept");
         }
         // Now that degrees are known, the figures are no bounds any more.
-        Plan::after(&self.job, &self.machine(), input, &facts, &runs, &layout)?.refuse()?;
+        let plan = Plan::after(&self.job, &self.machine(), input, &facts, &runs, &layout)?;
+        plan.refuse()?;
+        if self.comm.leads() {
+            plan.warn_of_disk();
+        }
+        if order.is_some() && stored_already == 0 {
+            self.planned = plan.stages;
+        }
         let order = match order {
             Some(order) => order,
             None => Ordered::new(self.in_sight(|| order::read(&folder, content, &self.budget))?),

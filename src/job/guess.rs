@@ -1,8 +1,10 @@
 //! What can be said of an input before it is read: how many edges, how large its ids are.
 
+use super::likely;
 use crate::config::{Expect, InputSpec};
 use crate::error::{Error, Result};
 use crate::formats::{Edges, Format, Input, Packing, Part, Visitor, Watch};
+use crate::graph::order::DegreeRuns;
 use crate::prepare::ingest;
 use std::fs::File;
 use std::os::unix::fs::FileExt;
@@ -15,7 +17,7 @@ const WINDOW: u64 = 16 << 10;
 const ENOUGH: u64 = 1 << 20;
 
 /// Edges and ids of an input that was not read yet.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Guess {
     /// Edges, loops and repeats included, at most.
     pub edges: u64,
@@ -31,6 +33,8 @@ pub struct Guess {
     pub rows: u64,
     /// Whether ids are likely sparse, so that a dictionary is made.
     pub sparse: bool,
+    /// Degrees of a graph of this size.
+    pub likely: DegreeRuns,
 }
 
 /// Looks at an input.
@@ -60,6 +64,12 @@ pub fn guess(input: &Input, spec: &InputSpec) -> Result<Guess> {
     let dense = edges.saturating_mul(8).max(1 << 20).min(u64::from(u32::MAX));
     let ends = edges.saturating_mul(2).min(u64::from(u32::MAX));
     let ids = if sparse { ends } else { found.at_most.min(dense.max(ends)) };
+    let zero = if matches!(spec, InputSpec::Uniform(_)) { likely::EVEN } else { likely::GRAPH500 };
+    let about_ids = match spec {
+        InputSpec::Kronecker(_) | InputSpec::Uniform(_) => found.at_most,
+        _ if sparse => ids,
+        _ => found.at_least,
+    };
     Ok(Guess {
         edges,
         edges_about: about,
@@ -69,6 +79,7 @@ pub fn guess(input: &Input, spec: &InputSpec) -> Result<Guess> {
         ids_at_least: if sparse { 0 } else { found.at_least.min(dense) },
         rows: if sparse { ids } else { ids.max(found.declared) },
         sparse,
+        likely: likely::degrees(about, about_ids, zero),
     })
 }
 
@@ -76,7 +87,8 @@ pub fn guess(input: &Input, spec: &InputSpec) -> Result<Guess> {
 pub fn expected(input: &Input, Expect { edges, ids }: Expect) -> Guess {
     let sparse = ingest::sparse(ids - 1, edges, input.wide());
     let (ids, ids_at_least) = if sparse { (edges.saturating_mul(2).min(u64::from(u32::MAX)), 0) } else { (ids, ids) };
-    Guess { edges, edges_about: edges, distinct: edges, ids, ids_at_least, rows: ids, sparse }
+    let likely = likely::degrees(edges, ids, likely::GRAPH500);
+    Guess { edges, edges_about: edges, distinct: edges, ids, ids_at_least, rows: ids, sparse, likely }
 }
 
 fn is_binary(part: &Part) -> bool {

@@ -11,6 +11,19 @@ pub fn name() -> String {
     if name.trim().is_empty() { "localhost".into() } else { name.trim().to_owned() }
 }
 
+/// The processor's model, as it names itself; empty where it does not.
+pub fn processor() -> String {
+    let text = read("/proc/cpuinfo").unwrap_or_default();
+    let first = text.split("\n\n").next().unwrap_or_default();
+    // A virtual machine may name the brand alone.
+    let keys = ["model name", "cpu family", "model", "CPU implementer", "CPU part"];
+    let value = |key: &str| {
+        let fields = first.lines().filter_map(|line| line.split_once(':'));
+        fields.filter(|(name, _)| name.trim() == key).map(|(_, value)| value.trim().to_owned()).next()
+    };
+    keys.into_iter().filter_map(value).collect::<Vec<_>>().join(" ")
+}
+
 /// Cores this process may use: its affinity mask and its cgroup's quota, or what Slurm or PBS granted if that is less.
 pub fn cores() -> usize {
     let cores = std::thread::available_parallelism().map_or(1, |n| n.get());

@@ -5,7 +5,7 @@
 //! After it, degrees are known, and the same functions that size the run's buffers give its figures ([`Plan::after`]).
 //! A bound may be far above the truth, so a job is refused only for what it surely needs; `maybe` says the rest.
 
-use super::estimate::{Estimate, SMALL_FILES, Sized, Stage};
+use super::estimate::{Estimate, SMALL_FILES, Sized, Stage, counting_seconds};
 use super::graph::Facts;
 use super::guess::{self, Guess};
 use super::machine::{Machine, least_gpu_memory};
@@ -13,7 +13,8 @@ use super::manifest::Manifest;
 use super::needs::{
     Counted, PAGE, counts_exchanged, looking_up, needs, results_bytes, share_of, store_bytes, units_bytes,
 };
-use super::rates::Work;
+use super::speeds::{Clock, Time};
+use super::work::Work;
 use super::{host, workdir};
 use crate::algo::triangle::driver;
 use crate::config::{InputSpec, Job, size};
@@ -97,6 +98,8 @@ pub struct Plan {
     pub exchange: u64,
     /// Seconds of all stages to come.
     pub seconds: f64,
+    /// From where to where they likely are.
+    pub seconds_range: [f64; 2],
     /// The stages.
     pub stages: Vec<Stage>,
     /// Bytes of host memory in which what comes from the disk is kept between passes, at most.
@@ -104,6 +107,9 @@ pub struct Plan {
     pub(super) kept: u64,
     /// What may not fit: the bound exceeds a limit, the truth may not.
     pub maybe: Vec<String>,
+    /// Whether a disk that is too small is a reason not to begin.
+    #[serde(skip)]
+    pub(super) disk_check: bool,
     /// What the job surely needs; equal to the bounds once degrees are known.
     #[serde(skip)]
     pub(super) surely: Surely,
@@ -157,13 +163,14 @@ impl Plan {
     }
 
     fn bounds(job: &Job, machine: &Machine, input: &Input, guess: Guess, basis: Basis) -> Result<Plan> {
-        let Guess { edges, edges_about, distinct, ids, ids_at_least, rows, sparse } = guess;
+        let Guess { edges, edges_about, distinct, ids, ids_at_least, rows, sparse, ref likely } = guess;
         let threads = machine.threads;
         let connected = ids.min(2 * edges);
         let reading = input.scratch_bytes(threads);
         let shape = Shape::at_most(edges, connected);
         let target = Layout::block_target(edges);
-        let blocks = edges.div_ceil(target);
+        // A graph without a single loop is rare, and a power of two of edges is a size of its own.
+        let blocks = Layout::new(likely, edges_about.saturating_sub(1)).blocks() as u64;
         // Blocks are not divided, and later ones have more edges than earlier ones.
         let part = 1.0 / machine.ranks as f64 + 1.0 / blocks.max(1) as f64;
         let share = if machine.ranks == 1 { edges } else { share_of(edges, part) };
@@ -188,7 +195,7 @@ impl Plan {
             most_units: driver::units(most_blocks as usize),
             block_bytes: (stored::body_bytes(0, 0) + 192 + PAGE) * most_blocks + 4 * connected + 4 * distinct,
             gpu_memory: 0,
-            work: Work::guess(edges_about, &job.input),
+            work: Work::of(likely),
         };
         let mut plan = Plan::made(job, machine, input, &sized);
         // Blocks may come out half as large where every edge is listed from both ends.
@@ -233,7 +240,7 @@ impl Plan {
             most_units: driver::units(layout.blocks()),
             block_bytes: store_bytes(facts, layout),
             gpu_memory: least_gpu_memory(job, layout.longest_row(), facts.connected),
-            work: Work::of(runs, facts.distinct_at_most),
+            work: Work::of(runs),
         };
         let mut plan = Plan::made(job, machine, input, &sized);
         let gpu_memory = sized.gpu_memory;
@@ -253,12 +260,15 @@ impl Plan {
         let [counting, least_counting] = counted.bytes(job, crew.counts_on_gpu, machine);
         let (host_memory, needed) = (machine.own() + counting, machine.smallest(least_counting, 0));
         let exchange = counts_exchanged(job, machine.ranks, vertices);
-        let work = Work::of(&runs, graph.stored.edges);
-        let seconds = f64::from(job.run.trials) * crew.counting(work) + crew.exchange(exchange);
-        let results = results_bytes(job, graph.facts.rows(), vertices, graph.facts.sparse);
+        let rows = graph.facts.rows();
+        let seconds = counting_seconds(job, &crew, &Work::of(&runs), rows) + crew.exchange(exchange);
+        let time = Clock::new(job, machine, crew, None, graph.facts.edges, 1.0).time("triangle", seconds);
+        let Time { seconds, range: seconds_range, .. } = time;
+        let results = results_bytes(job, rows, vertices, graph.facts.sparse);
         let disk = results + units_bytes(job, driver::units(blocks)) + SMALL_FILES;
         let gpu_memory = machine.gpu_memory();
-        let stage = Stage { name: "triangle", done: false, host_memory, gpu_memory, disk, exchange, seconds };
+        let name = "triangle";
+        let stage = Stage { name, done: false, host_memory, gpu_memory, disk, exchange, seconds, seconds_range, time };
         let mut plan = Plan {
             input: format!("the prepared graph of {}", other.display()),
             basis: Basis::Prepared,
@@ -304,9 +314,11 @@ impl Plan {
             scratch_path: job.scratch.clone(),
             exchange: 0,
             seconds: 0.0,
+            seconds_range: [0.0; 2],
             stages: Vec::new(),
             kept: 0,
             maybe: machine.missing.iter().cloned().collect(),
+            disk_check: job.run.disk_check,
             surely: Surely::default(),
         }
     }
@@ -337,8 +349,15 @@ impl Plan {
         self.exchange = stages.iter().map(|s| s.exchange).sum();
         self.gpu_memory = stages.iter().map(|s| s.gpu_memory).max().unwrap_or(0);
         self.disk = stages.iter().map(|s| s.disk).max().unwrap_or(0);
-        self.seconds = stages.iter().map(|s| s.seconds).sum();
         self.stages = stages;
+        self.sum_seconds();
+    }
+
+    fn sum_seconds(&mut self) {
+        let to_come = || self.stages.iter().filter(|stage| !stage.done);
+        // The sum of nothing would be -0.
+        self.seconds = 0.0 + to_come().map(|stage| stage.seconds).sum::<f64>();
+        self.seconds_range = [0, 1].map(|end| 0.0 + to_come().map(|stage| stage.seconds_range[end]).sum::<f64>());
     }
 
     fn mark_done(&mut self, manifest: &Manifest, content: u64) {
@@ -351,7 +370,6 @@ impl Plan {
                 _ => true,
             };
         }
-        // The sum of nothing would be -0.
-        self.seconds = 0.0 + self.stages.iter().filter(|s| !s.done).map(|s| s.seconds).sum::<f64>();
+        self.sum_seconds();
     }
 }

@@ -8,8 +8,8 @@ use std::fmt;
 impl fmt::Display for Plan {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let (basis, at_most) = match self.basis {
-            Basis::Expected => ("bounds from input.expect; closer once the input is here", "at most "),
-            Basis::Size => ("bounds from the input's size; closer once ingest has run", "at most "),
+            Basis::Expected => ("from input.expect; closer once the input is here", "at most "),
+            Basis::Size => ("from the input's size; closer once ingest has run", "at most "),
             Basis::Degrees => ("from the degrees that ingest found", ""),
             Basis::Prepared => ("from a prepared graph", ""),
         };
@@ -22,7 +22,7 @@ impl fmt::Display for Plan {
             self.blocks,
             self.units
         )?;
-        writeln!(f, "figures  {basis}")?;
+        writeln!(f, "figures  {basis}: memory and disk at most, time likely from and to")?;
         match &self.gpu {
             Some(gpu) if self.device == "gpu" => writeln!(f, "device   {gpu}")?,
             Some(gpu) => writeln!(f, "device   processor; {gpu} has too little memory to count")?,
@@ -41,26 +41,39 @@ impl fmt::Display for Plan {
         let title = if many { format!(" {:>12}", "sent") } else { String::new() };
         writeln!(
             f,
-            "\n{:11} {:>12} {:>12} {:>12}{title} {:>10}",
+            "\n{:11} {:>12} {:>12} {:>12}{title} {:>16}",
             "stage", "host memory", "GPU memory", "disk", "time"
         )?;
         for stage in &self.stages {
-            let time = if stage.done { "done".into() } else { format!("~{}", duration(stage.seconds)) };
+            let time = if stage.done { "done".into() } else { range(stage.seconds_range) };
             let (memory, gpu, disk) = (show(stage.host_memory), show(stage.gpu_memory), show(stage.disk));
             let sent = sent(stage.exchange);
-            writeln!(f, "{:11} {memory:>12} {gpu:>12} {disk:>12}{sent} {time:>10}", stage.name)?;
+            writeln!(f, "{:11} {memory:>12} {gpu:>12} {disk:>12}{sent} {time:>16}", stage.name)?;
         }
         let (memory, disk) = (show(self.host_memory), show(self.disk));
-        let time = format!("~{}", duration(self.seconds));
+        let time = range(self.seconds_range);
         let (gpu, sent) = (show(self.gpu_memory), sent(self.exchange));
-        writeln!(f, "{:11} {memory:>12} {gpu:>12} {disk:>12}{sent} {time:>10}", "in all")?;
+        writeln!(f, "{:11} {memory:>12} {gpu:>12} {disk:>12}{sent} {time:>16}", "in all")?;
         let (limit, free) = (show(self.host_memory_limit), show(self.disk_free));
         let gpu = self.gpu_memory_limit.map_or_else(String::new, show);
         writeln!(f, "{:11} {limit:>12} {gpu:>12} {free:>12}   {} threads", "there is", self.threads)?;
         if self.scratch > 0 {
-            writeln!(f, "{:11} up to {} on each node", "job.scratch", show(self.scratch))?;
+            writeln!(f, "{:11} at most {} on each node", "job.scratch", show(self.scratch))?;
         }
-        writeln!(f, "\nlimits.host_memory = {} would do", crate::memory::at_least(self.host_memory_needed))?;
+        let needed = crate::memory::at_least(self.host_memory_needed);
+        match self.is_bound() {
+            true => writeln!(f, "\nlimits.host_memory = {needed} surely would do; it is a bound")?,
+            false => writeln!(f, "\nlimits.host_memory = {needed} would do, and is the smallest that does")?,
+        }
         self.maybe.iter().try_for_each(|what| writeln!(f, "warning: {what}"))
+    }
+}
+
+/// From where to where a time likely is: `20 to 45 s`, `50 s to 1m40s`.
+fn range(seconds: [f64; 2]) -> String {
+    let [from, to] = seconds.map(duration);
+    match (from.strip_suffix(" s"), to.ends_with(" s")) {
+        (Some(number), true) => format!("{number} to {to}"),
+        _ => format!("{from} to {to}"),
     }
 }

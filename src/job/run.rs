@@ -58,6 +58,8 @@ pub fn run(job: Job, fresh: bool, comm: &Comm) -> Result<Report> {
         session.unsaved = done.is_some();
     }
     let mut result = session.execute(started);
+    // Also of a run that was stopped.
+    session.remember_speeds();
     if let InputSpec::Prepared(other) = &session.job.input {
         result = result.map_err(|e| e.kept_in(other));
     }
@@ -204,6 +206,7 @@ impl Session {
         if self.comm.leads() && !self.job.keep && !prepared_elsewhere {
             super::clean::intermediates(&self.job.workdir)?;
         }
+        self.remember_speeds();
         self.report(started, &facts, &stored, blocks, Results { triangle })
     }
 

@@ -1,5 +1,6 @@
 //! One run of a job: what all its stages share.
 
+use super::estimate::Stage;
 use super::manifest::{Figures, Manifest};
 use super::moving::Moving;
 use super::ordered::Storing;
@@ -51,6 +52,8 @@ pub struct Session {
     pub syncer: Syncer,
     /// Stages for the report, in order.
     pub stages: Vec<StageReport>,
+    /// The plan's stages, to be noted beside what they took.
+    pub(super) planned: Vec<Stage>,
     /// Whether a stage has begun: until then what an earlier run did is as it was.
     pub began: bool,
     /// True while the workdir's manifest still says that the job is done.
@@ -123,6 +126,7 @@ impl Session {
             ordered: None,
             syncer: Syncer::start()?,
             stages: Vec::new(),
+            planned: Vec::new(),
             began: false,
             unsaved: false,
             started,

@@ -155,6 +155,8 @@ impl Place {
         for name in ["GPUGRAPH_LOG", "SLURM_CPUS_PER_TASK", "PBS_NCPUS", "NCPUS", "PBS_NUM_PPN"] {
             command.env_remove(name);
         }
+        // Nor is what tests take to tell a developer's plans anything.
+        command.env("XDG_CACHE_HOME", Path::new(env!("CARGO_TARGET_TMPDIR")).join("cache"));
         command
     }
 

@@ -6,7 +6,7 @@
 //! | `mtx`, `gr` | 2 (for the header) | the same, ids from 1; `mtx` as pattern general, `gr` with lengths of 1 |
 //! | `metis` | 3 and more | the simple graph: see `convert/metis.rs` |
 //!
-//! Weights are dropped. Names that end in `.gz` or `.zst` are packed, a chunk a member or frame, so that all threads
+//! Weights are dropped. Names that end in `.gz`, `.zst`, `.bz2` or `.xz` are packed, a chunk a member or frame, so that all threads
 //! pack. The file is written under a temporary name beside its own, synced and renamed: it is whole or not there.
 //! The same bytes come out for any number of threads.
 

@@ -13,6 +13,8 @@ use crate::formats::Packing;
 /// Levels that pack about as fast as the rest of the way.
 const GZIP_LEVEL: u32 = 4;
 const ZSTD_LEVEL: i32 = 3;
+/// A level that takes 9 MiB a thread.
+const XZ_LEVEL: u32 = 1;
 
 /// The regular file that writing to `path` makes or replaces: links are followed, also to a file that is not there yet,
 /// since renaming over a link would put a file in the place of the link.
@@ -88,6 +90,14 @@ impl Output {
                 encoder.write_all(bytes).and_then(|()| encoder.finish())
             }
             Packing::Zstd => zstd::bulk::compress(bytes, ZSTD_LEVEL),
+            Packing::Bzip2 => {
+                let mut encoder = bzip2::write::BzEncoder::new(Vec::new(), bzip2::Compression::default());
+                encoder.write_all(bytes).and_then(|()| encoder.finish())
+            }
+            Packing::Xz => {
+                let mut encoder = liblzma::write::XzEncoder::new(Vec::new(), XZ_LEVEL);
+                encoder.write_all(bytes).and_then(|()| encoder.finish())
+            }
         };
         packed.map(Into::into).map_err(|e| failed("pack the file", &self.path, e))
     }

@@ -1,10 +1,11 @@
 //! How many edges a file may hold, without reading it all: for plans, never for allocation.
 
-use std::io::Read;
+use std::io::{Read, Seek};
 use std::os::unix::fs::FileExt;
 
 use super::layout::{self, Layout};
 use super::lines::newlines;
+use super::packing::Decoder;
 use super::{Format, Packing, Part};
 use crate::error::{Error, Result};
 
@@ -25,7 +26,7 @@ pub(super) fn edges(part: &Part) -> Result<u64> {
             (&file).take(layout::HEAD as u64).read_to_end(&mut prefix).map_err(unreadable)?;
             (prefix.len() as u64, prefix.len() as u64)
         }
-        packing => unpack(&file, packing, &mut prefix).map_err(unreadable)?,
+        packing => unpack(&file, packing, part, &mut prefix).map_err(unreadable)?,
     };
     if prefix.is_empty() || stored == 0 {
         return Ok(0);
@@ -68,15 +69,12 @@ fn lines(data: &[u8]) -> f64 {
 }
 
 /// Unpacks the first bytes of a file; how many stored bytes that took, and how many it gave.
-fn unpack(file: &std::fs::File, packing: Packing, into: &mut Vec<u8>) -> std::io::Result<(u64, u64)> {
-    let mut stored = std::io::BufReader::with_capacity(4096, file);
-    let limit = layout::HEAD as u64;
+fn unpack(file: &std::fs::File, packing: Packing, part: &Part, into: &mut Vec<u8>) -> std::io::Result<(u64, u64)> {
+    let stored = std::io::BufReader::with_capacity(4096, file);
+    let mut decoder = Decoder::new(packing, stored, part.path())?;
     // a damaged file still gives an estimate from what can be unpacked; the scan will say what is wrong
-    let _ = match packing {
-        Packing::Zstd => zstd::stream::read::Decoder::with_buffer(&mut stored)?.take(limit).read_to_end(into),
-        _ => flate2::bufread::MultiGzDecoder::new(&mut stored).take(limit).read_to_end(into),
-    };
-    use std::io::Seek;
-    let taken = stored.stream_position()?;
+    let _ = (&mut decoder).take(layout::HEAD as u64).read_to_end(into);
+    let mut file = *decoder.stored().get_ref();
+    let taken = file.stream_position()? - decoder.stored().buffer().len() as u64;
     Ok((taken, into.len() as u64))
 }

@@ -35,6 +35,10 @@ pub enum Packing {
     Gzip,
     /// Zstandard, one frame or many.
     Zstd,
+    /// bzip2, one stream or many.
+    Bzip2,
+    /// xz, one stream or many.
+    Xz,
 }
 
 impl Format {
@@ -55,7 +59,7 @@ impl Format {
         }
     }
 
-    /// The format that the ending of a name says, `.gz` and `.zst` behind it aside; None for an unknown ending.
+    /// The format that the ending of a name says, that of a packing behind it aside; None for an unknown ending.
     pub fn by_ending(path: &Path) -> Option<Format> {
         Some(match ending(path)?.as_str() {
             "bin" | "u32" | "edgelist" => Format::U32,
@@ -79,7 +83,7 @@ impl Format {
                 path,
                 At::File,
                 "a name that says its format (.u32 .bin .edgelist .u64 .txt .el .e .csv .tsv .wel .mtx .graph .metis .gr \
-                 .graph500, also with .gz or .zst behind)",
+                 .graph500, also with .gz, .zst, .bz2 or .xz behind)",
                 match ending(path) {
                     Some(end) => format!("the ending .{end}"),
                     None => "no ending".into(),
@@ -106,6 +110,8 @@ impl Packing {
         match last_ending(path).as_deref() {
             Some("gz") => Packing::Gzip,
             Some("zst") => Packing::Zstd,
+            Some("bz2") => Packing::Bzip2,
+            Some("xz") => Packing::Xz,
             _ => Packing::Plain,
         }
     }
@@ -116,6 +122,8 @@ impl Packing {
             Packing::Plain => "plain",
             Packing::Gzip => "gzip",
             Packing::Zstd => "zstd",
+            Packing::Bzip2 => "bzip2",
+            Packing::Xz => "xz",
         }
     }
 }

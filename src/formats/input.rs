@@ -3,6 +3,7 @@
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
 
 use super::format::ending;
 use super::{
@@ -39,6 +40,10 @@ pub struct Part {
     format: Format,
     packing: Packing,
     bytes: u64,
+    /// True if the user named the format.
+    named: bool,
+    /// True once the user was warned of what the file looks like.
+    warned: Arc<AtomicBool>,
 }
 
 impl Part {
@@ -48,8 +53,10 @@ impl Part {
             let remedy = "name a file (pipes and devices can't be read twice)";
             return Err(Error::input(path, At::File, "a regular file", "something else", remedy));
         }
+        let named = format.is_some();
         let format = Format::of(path, format)?;
-        Ok(Part { path: path.to_owned(), format, packing: Packing::of(path), bytes: meta.len() })
+        let (packing, warned) = (Packing::of(path), Arc::default());
+        Ok(Part { path: path.to_owned(), format, packing, bytes: meta.len(), named, warned })
     }
 
     /// Where it is.
@@ -70,6 +77,16 @@ impl Part {
     /// Its size on disk.
     pub fn bytes(&self) -> u64 {
         self.bytes
+    }
+
+    /// True if the user named its format.
+    pub(super) fn is_named(&self) -> bool {
+        self.named
+    }
+
+    /// True once the user was warned of what it looks like.
+    pub(super) fn warned(&self) -> &AtomicBool {
+        &self.warned
     }
 
     /// Whether its edges have weights, as far as its format or ending says.
@@ -149,7 +166,8 @@ impl Input {
         let format = Format::of(&path, format)?;
         // Of text, two numbers and what stands behind each.
         let record = format.record().unwrap_or(2 * (u64::from(ids.max(1).ilog10()) + 2));
-        let part = Part { packing: Packing::of(&path), path, format, bytes: edges * record };
+        let packing = Packing::of(&path);
+        let part = Part { packing, path, format, bytes: edges * record, named: true, warned: Arc::default() };
         Ok(Input { source: Source::Files(vec![part]), name, named: paths.to_vec(), chunk: CHUNK })
     }
 

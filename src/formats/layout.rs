@@ -69,9 +69,11 @@ fn another_kind(format: Format, prefix: &[u8]) -> Option<Fault> {
     let packed = match start {
         [0x1f, 0x8b, 8, ..] => "a gzip stream",
         [0x28, 0xb5, 0x2f, 0xfd, ..] => "a zstd stream",
+        [b'B', b'Z', b'h', b'1'..=b'9', 0x31, 0x41, 0x59, 0x26, ..] => "a bzip2 stream",
+        [0xfd, b'7', b'z', b'X', b'Z', 0, ..] => "an xz stream",
         _ => return None,
     };
-    Some(Fault::new(0, format!("{format}"), packed, "give the file the ending .gz or .zst"))
+    Some(Fault::new(0, format!("{format}"), packed, "give the file the ending .gz, .zst, .bz2 or .xz"))
 }
 
 impl Layout {

@@ -2,7 +2,7 @@
 //!
 //! [`Input::open`] finds the files and their formats, [`Input::scan`] makes one pass over all of them and hands the
 //! edges in batches to one [`Visitor`] per thread. Plain files are cut into chunks that threads take in order; binary
-//! pairs are handed over where they lie. What must come from the disk may stay in memory for the next pass ([`Kept`]). Packed files (`.gz`, `.zst`) are unpacked by one thread each
+//! pairs are handed over where they lie. What must come from the disk may stay in memory for the next pass ([`Kept`]). Packed files (`.gz`, `.zst`, `.bz2`, `.xz`) are unpacked by one thread each
 //! and parsed by the others.
 //!
 //! | file | holds |
@@ -15,7 +15,9 @@
 //! | `layout` | header, cut and parse, by format |
 //! | `lines` | the parser of "one edge a line", which `text`, `mtx` and `gr` set up |
 //! | `binary`, `metis` | the other two parsers |
-//! | `map`, `sink`, `window` | mapped memory, batches, memory of zstd |
+//! | `suspect` | pairs that are likely of another type than their name says |
+//! | `packing` | what files are packed in |
+//! | `map`, `sink` | mapped memory, batches |
 
 mod binary;
 mod estimate;
@@ -31,14 +33,15 @@ mod map;
 mod metis;
 mod mtx;
 mod packed;
+mod packing;
 mod plain;
 mod read;
 mod records;
 mod scan;
 mod share;
 mod sink;
+mod suspect;
 mod text;
-mod window;
 
 pub use files::Look;
 pub use format::{Format, Packing};

@@ -1,42 +1,38 @@
-//! The `.gz` and `.zst` files of a scan: unpacked into blocks that end where a record does.
+//! The packed files of a scan: unpacked into blocks that end where a record does.
 //!
 //! One thread unpacks a file; the blocks go to whichever parser is free, through a queue of a few blocks, so memory
 //! stays constant however large the file is. With as many files as threads every thread does both for a file of its
 //! own. The lists of METIS files are parsed in sequence, as only the lines before it tell a line's vertex.
 
-use std::io::{BufRead, Read};
-use std::path::Path;
+use std::io::Read;
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 use std::sync::{Mutex, PoisonError};
 
 use crossbeam::channel::{Receiver, Sender};
-use xxhash_rust::xxh3::Xxh3;
 
 use super::layout::{self, Layout};
 use super::lines::newlines;
 use super::metis::Cursor;
+use super::packing::{self, Decoder, Stored};
 use super::scan::{Next, Shared, Worked, locate, located, of_kind, refuse_empty};
 use super::sink::Sink;
-use super::{Format, Packing, Part, Visitor, window};
+use super::{Format, Packing, Part, Visitor, suspect};
 use crate::error::{At, Error, Result};
 
 /// Blocks that wait between an unpacking thread and the parsers.
 pub(super) const QUEUE: usize = 4;
 /// Unpacked bytes of a block, unless chunks are smaller.
 const BLOCK: usize = 1 << 20;
-/// Stored bytes read at once.
-const STORED: usize = 256 << 10;
 
 /// Upper bound of what unpacking one file takes.
 pub(super) fn bytes(part: &Part, threads: usize) -> u64 {
-    let window = match part.packing() {
-        Packing::Plain => return 0,
-        Packing::Gzip => 256 << 10,
-        Packing::Zstd => (1 << window::log(part.path())) + (4 << 20),
-    };
+    if part.packing() == Packing::Plain {
+        return 0;
+    }
+    let unpacking = packing::memory(part.packing(), part.path());
     // a block, and what is carried into the next, may hold a longest line each, and vectors double
     let block = 2 * (BLOCK + layout::HEAD) as u64;
-    window + STORED as u64 + block * (QUEUE + threads + 2) as u64
+    unpacking + Stored::BYTES + block * (QUEUE + threads + 2) as u64
 }
 
 /// All packed files of a scan.
@@ -164,7 +160,7 @@ struct Blocks<'a> {
     shared: &'a Shared<'a>,
     index: usize,
     part: &'a Part,
-    decoder: Decoder<'a>,
+    decoder: Decoder<Stored<'a>>,
     layout: Option<&'a Layout>,
     /// Unpacked, but behind the end of the last block.
     carry: Vec<u8>,
@@ -184,7 +180,7 @@ impl<'a> Blocks<'a> {
             shared,
             index,
             part,
-            decoder: Decoder::open(shared, index)?,
+            decoder: open(shared, index)?,
             layout: None,
             carry: Vec::new(),
             spare: Vec::new(),
@@ -203,6 +199,7 @@ impl<'a> Blocks<'a> {
             let found = format!("one of more than {} bytes", layout::HEAD);
             return Err(Error::input(part.path(), At::Line(1), "a shorter header", found, "shorten the comments"));
         }
+        suspect::check(part, true, &prefix[..prefix.len() / 16 * 16], None, |_, _| Ok(()))?;
         blocks.line += newlines(&prefix[..head.body]);
         blocks.offset = head.body as u64;
         blocks.carry.extend_from_slice(&prefix[head.body..]);
@@ -229,7 +226,7 @@ impl<'a> Blocks<'a> {
             }
             goal = data.len() + step;
         }
-        let stored = self.decoder.stored().offset;
+        let stored = self.decoder.stored().offset();
         let block = Block {
             part: self.index,
             line: self.line,
@@ -259,17 +256,7 @@ impl<'a> Blocks<'a> {
                 Ok(n) => filled += n,
                 Err(e) if e.kind() == std::io::ErrorKind::Interrupted => {}
                 Err(e) => {
-                    let stored = self.decoder.stored();
-                    let at = At::Byte(stored.offset - (stored.filled - stored.at) as u64);
-                    let (expected, remedy) = if e.to_string().contains("too much memory") {
-                        let most = 1u64 << (window::log(self.part.path()) - 20);
-                        let most = format!("zstd frames of windows of at most {most} MiB");
-                        (most, "pack the file again without --long or --ultra")
-                    } else {
-                        let whole = format!("a whole {} stream", self.part.packing().name());
-                        (whole, "the file is cut short or damaged: fetch or make it again")
-                    };
-                    return Err(Error::input(self.part.path(), at, expected, e.to_string(), remedy));
+                    return Err(damaged(self.part, self.decoder.stored(), &e));
                 }
             }
         }
@@ -277,110 +264,27 @@ impl<'a> Blocks<'a> {
     }
 }
 
-enum Decoder<'a> {
-    Gzip(Box<flate2::bufread::MultiGzDecoder<Stored<'a>>>),
-    Zstd(Box<zstd::stream::read::Decoder<'static, Stored<'a>>>),
+/// Opens a packed file.
+pub(super) fn open<'a>(shared: &'a Shared<'a>, index: usize) -> Result<Decoder<Stored<'a>>> {
+    let part = &shared.parts[index];
+    let path = part.path();
+    let stored = Stored::open(shared, index, path)?;
+    if stored.length() == 0 {
+        let expected = format!("a {} stream", part.packing().name());
+        let remedy = "the file is cut short: fetch or make it again";
+        return Err(Error::input(path, At::Byte(0), expected, "an empty file", remedy));
+    }
+    part.unchanged(stored.length())?;
+    Decoder::new(part.packing(), stored, path).map_err(|e| Error::unreadable(path, &e))
 }
 
-impl<'a> Decoder<'a> {
-    fn open(shared: &'a Shared<'a>, index: usize) -> Result<Self> {
-        let part = &shared.parts[index];
-        let path = part.path();
-        let stored = Stored::open(shared, index, path)?;
-        if stored.length == 0 {
-            let expected = format!("a {} stream", part.packing().name());
-            let remedy = "the file is cut short: fetch or make it again";
-            return Err(Error::input(path, At::Byte(0), expected, "an empty file", remedy));
-        }
-        part.unchanged(stored.length)?;
-        if part.packing() == Packing::Gzip {
-            return Ok(Decoder::Gzip(Box::new(flate2::bufread::MultiGzDecoder::new(stored))));
-        }
-        let decoder = zstd::stream::read::Decoder::with_buffer(stored).and_then(|mut decoder| {
-            decoder.window_log_max(window::log(path))?;
-            Ok(decoder)
-        });
-        decoder.map(Box::new).map(Decoder::Zstd).map_err(|e| Error::unreadable(path, &e))
-    }
-
-    fn stored(&self) -> &Stored<'a> {
-        match self {
-            Decoder::Gzip(decoder) => decoder.get_ref(),
-            Decoder::Zstd(decoder) => decoder.get_ref(),
-        }
-    }
-
-    fn read(&mut self, into: &mut [u8]) -> std::io::Result<usize> {
-        match self {
-            Decoder::Gzip(decoder) => decoder.read(into),
-            Decoder::Zstd(decoder) => decoder.read(into),
-        }
-    }
-}
-
-/// The bytes of a packed file as they lie on disk, hashed as they are read.
-struct Stored<'a> {
-    shared: &'a Shared<'a>,
-    part: usize,
-    file: std::fs::File,
-    length: u64,
-    buffer: Vec<u8>,
-    at: usize,
-    filled: usize,
-    /// Bytes taken from the file.
-    offset: u64,
-    hasher: Xxh3,
-}
-
-impl<'a> Stored<'a> {
-    fn open(shared: &'a Shared<'a>, part: usize, path: &Path) -> Result<Self> {
-        let file = std::fs::File::open(path).map_err(|e| Error::unreadable(path, &e))?;
-        let length = file.metadata().map_err(|e| Error::unreadable(path, &e))?.len();
-        let hasher = Shared::hasher(part, 0);
-        Ok(Stored { shared, part, file, length, buffer: vec![0; STORED], at: 0, filled: 0, offset: 0, hasher })
-    }
-
-    /// Hashes what was just read, by the chunks of the file.
-    fn hash(&mut self) {
-        let chunk = self.shared.chunk as u64;
-        let mut bytes = &self.buffer[..self.filled];
-        while !bytes.is_empty() {
-            let room = chunk - self.offset % chunk;
-            let (now, later) = bytes.split_at(bytes.len().min(room as usize));
-            self.hasher.update(now);
-            self.offset += now.len() as u64;
-            bytes = later;
-            if self.offset.is_multiple_of(chunk) || self.offset == self.length {
-                let number = (self.offset - 1) / chunk;
-                self.shared.set_hash(self.part, number, self.hasher.digest());
-                self.hasher = Shared::hasher(self.part, number + 1);
-            }
-        }
-    }
-}
-
-impl Read for Stored<'_> {
-    fn read(&mut self, into: &mut [u8]) -> std::io::Result<usize> {
-        let have = self.fill_buf()?;
-        let n = have.len().min(into.len());
-        into[..n].copy_from_slice(&have[..n]);
-        self.consume(n);
-        Ok(n)
-    }
-}
-
-impl BufRead for Stored<'_> {
-    fn fill_buf(&mut self) -> std::io::Result<&[u8]> {
-        if self.at == self.filled {
-            // never more than the file had when it was opened: there is a place for each of its chunks only
-            let left = (self.length - self.offset).min(STORED as u64) as usize;
-            (self.at, self.filled) = (0, self.file.read(&mut self.buffer[..left])?);
-            self.hash();
-        }
-        Ok(&self.buffer[self.at..self.filled])
-    }
-
-    fn consume(&mut self, n: usize) {
-        self.at = self.filled.min(self.at + n);
-    }
+/// The error of a file that can't be unpacked.
+pub(super) fn damaged(part: &Part, stored: &Stored<'_>, error: &std::io::Error) -> Error {
+    let (packing, path) = (part.packing(), part.path());
+    let damaged = || {
+        let remedy = "the file is cut short or damaged: fetch or make it again";
+        (format!("a whole {} stream", packing.name()), remedy)
+    };
+    let (expected, remedy) = packing::too_large(packing, path, error).unwrap_or_else(damaged);
+    Error::input(path, At::Byte(stored.taken()), expected, error.to_string(), remedy)
 }

@@ -10,7 +10,7 @@ use super::records::{Piece, Records};
 use super::scan::{Next, Place, Shared, Worked, located, of_kind, refuse_empty};
 use super::share::Taking;
 use super::sink::{Sink, Stop};
-use super::{Packing, Part, Visitor};
+use super::{Packing, Part, Visitor, suspect};
 use crate::error::{Error, Result};
 use std::ops::Range;
 
@@ -157,6 +157,7 @@ fn records(shared: &Shared<'_>, index: usize) -> Result<Option<(Kind, u64)>> {
     let head = layout::head(part.format(), &prefix, part.path())
         .and_then(|head| head.layout.whole(length - head.body).map(|()| head))
         .map_err(|fault| located(fault, part, 0, &[], 1))?;
+    suspect::check(part, shared.share.rank == 0, &prefix, Some(length as u64), |at, into| reader.read(at, into))?;
     shared.set_head(index, head.clone());
     let records = Records::new(reader, &head).filter(|_| length > 0);
     Ok(records.map(|records| (records.chunks(shared.chunk), Kind::Records(records))).map(|(n, kind)| (kind, n)))

@@ -1,0 +1,57 @@
+//! gzip files: members one behind the other, and zeros behind the last, as tapes and block devices leave them.
+
+use std::io::{BufRead, Read, Result};
+
+use flate2::bufread::GzDecoder;
+
+/// Unpacks all members.
+pub(in crate::formats) struct Members<R> {
+    /// None only while the next member begins.
+    member: Option<GzDecoder<R>>,
+}
+
+impl<R: BufRead> Members<R> {
+    pub fn new(stored: R) -> Members<R> {
+        Members { member: Some(GzDecoder::new(stored)) }
+    }
+
+    pub fn get_ref(&self) -> &R {
+        let Some(member) = &self.member else { unreachable!("a member ends and the next begins in one call") };
+        member.get_ref()
+    }
+}
+
+impl<R: BufRead> Read for Members<R> {
+    fn read(&mut self, into: &mut [u8]) -> Result<usize> {
+        if into.is_empty() {
+            return Ok(0);
+        }
+        loop {
+            let Some(member) = &mut self.member else { unreachable!("as above") };
+            let read = member.read(into)?;
+            if read > 0 || is_end(member.get_mut())? {
+                return Ok(read);
+            }
+            self.member = self.member.take().map(|member| GzDecoder::new(member.into_inner()));
+        }
+    }
+}
+
+/// Tells whether nothing but zeros follows. No member begins with a zero, so what stands behind one is no member either.
+fn is_end(stored: &mut impl BufRead) -> Result<bool> {
+    let mut padded = false;
+    loop {
+        let bytes = stored.fill_buf()?;
+        if bytes.is_empty() {
+            return Ok(true);
+        }
+        let zeros = bytes.iter().take_while(|byte| **byte == 0).count();
+        let (all, some) = (zeros == bytes.len(), zeros > 0);
+        stored.consume(zeros);
+        padded |= some;
+        if !all {
+            let behind = || std::io::Error::other("other bytes behind zeros behind the last member");
+            return if padded { Err(behind()) } else { Ok(false) };
+        }
+    }
+}

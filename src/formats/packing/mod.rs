@@ -1,0 +1,97 @@
+//! What files are packed in: one decoder for all kinds, in memory that is known before.
+//!
+//! Several streams, members or frames one behind the other are one file, as the tools of each kind have it; what else
+//! stands behind the last is refused, but zeros behind gzip and xz are padding.
+
+mod gzip;
+mod stored;
+mod xz;
+mod zstd_window;
+
+use std::io::{BufRead, Read, Result};
+use std::path::Path;
+
+pub(super) use stored::Stored;
+
+use super::Packing;
+
+/// Unpacks what `R` reads.
+pub(super) enum Decoder<R: BufRead> {
+    Gzip(Box<gzip::Members<R>>),
+    Zstd(Box<zstd::stream::read::Decoder<'static, R>>),
+    Bzip2(Box<bzip2::bufread::MultiBzDecoder<R>>),
+    Xz(Box<liblzma::bufread::XzDecoder<R>>),
+    Plain(R),
+}
+
+/// Returns how many bytes it takes at most to unpack the file `path`, beside the buffers of who reads it.
+pub(super) fn memory(packing: Packing, path: &Path) -> u64 {
+    match packing {
+        Packing::Plain => 0,
+        Packing::Gzip => 256 << 10,
+        Packing::Zstd => (1 << zstd_window::log(path)) + (4 << 20),
+        // Four bytes for each of a block of 900 kB, and tables.
+        Packing::Bzip2 => 5 << 20,
+        Packing::Xz => xz::memory(path) + (1 << 20),
+    }
+}
+
+/// Returns what a packed file is to be, where its error says that it takes too much memory.
+pub(super) fn too_large(packing: Packing, path: &Path, error: &std::io::Error) -> Option<(String, &'static str)> {
+    let (error, mib) = (error.to_string(), |bytes: u64| bytes >> 20);
+    match packing {
+        Packing::Zstd if error.contains("too much memory") => {
+            let most = mib(1 << zstd_window::log(path));
+            let remedy = "pack the file again without --long or --ultra";
+            Some((format!("zstd frames of windows of at most {most} MiB"), remedy))
+        }
+        Packing::Xz if error.contains("memory") => {
+            let most = mib(xz::memory(path));
+            Some((format!("xz blocks that take at most {most} MiB"), "pack the file again by xz -9 at most"))
+        }
+        _ => None,
+    }
+}
+
+impl<R: BufRead> Decoder<R> {
+    /// Returns a decoder for what `stored` reads, of the file `path`.
+    ///
+    /// # Errors
+    /// Where no memory for it is to be had.
+    pub fn new(packing: Packing, stored: R, path: &Path) -> Result<Decoder<R>> {
+        Ok(match packing {
+            Packing::Plain => Decoder::Plain(stored),
+            Packing::Gzip => Decoder::Gzip(Box::new(gzip::Members::new(stored))),
+            Packing::Zstd => {
+                let mut decoder = zstd::stream::read::Decoder::with_buffer(stored)?;
+                decoder.window_log_max(zstd_window::log(path))?;
+                Decoder::Zstd(Box::new(decoder))
+            }
+            Packing::Bzip2 => Decoder::Bzip2(Box::new(bzip2::bufread::MultiBzDecoder::new(stored))),
+            Packing::Xz => Decoder::Xz(Box::new(xz::decoder(stored, path)?)),
+        })
+    }
+
+    /// Returns what it reads from.
+    pub fn stored(&self) -> &R {
+        match self {
+            Decoder::Gzip(decoder) => decoder.get_ref(),
+            Decoder::Zstd(decoder) => decoder.get_ref(),
+            Decoder::Bzip2(decoder) => decoder.get_ref(),
+            Decoder::Xz(decoder) => decoder.get_ref(),
+            Decoder::Plain(stored) => stored,
+        }
+    }
+}
+
+impl<R: BufRead> Read for Decoder<R> {
+    fn read(&mut self, into: &mut [u8]) -> Result<usize> {
+        match self {
+            Decoder::Gzip(decoder) => decoder.read(into),
+            Decoder::Zstd(decoder) => decoder.read(into),
+            Decoder::Bzip2(decoder) => decoder.read(into),
+            Decoder::Xz(decoder) => decoder.read(into),
+            Decoder::Plain(stored) => stored.read(into),
+        }
+    }
+}

@@ -1,0 +1,107 @@
+//! How much memory an xz file takes to unpack, from its first block header (the .xz file format, 3.1).
+
+use std::io::{BufRead, Read};
+use std::path::Path;
+
+use liblzma::bufread::XzDecoder;
+use liblzma::stream::{CONCATENATED, Stream};
+
+/// What any file may take: `xz -6` has 8 MiB.
+const USUAL: u64 = 9 << 20;
+/// The most: twice what `xz -9` takes. Larger ones are refused.
+const LARGEST: u64 = 129 << 20;
+/// What decoding takes beside the dictionary.
+const BESIDE: u64 = 1 << 20;
+
+/// Returns the bytes that blocks of a file may take: as the first one says, within the limits above. A file that can't
+/// be read, or begins with something else, may take the most.
+pub(super) fn memory(path: &Path) -> u64 {
+    let mut header = Vec::new();
+    // A stream header, and a block header of at most 1024 bytes.
+    let read = std::fs::File::open(path).and_then(|file| file.take(12 + 1024).read_to_end(&mut header));
+    let dictionary = read.ok().and_then(|_| first_dictionary(&header));
+    dictionary.map_or(LARGEST, |bytes| (bytes + BESIDE).clamp(USUAL, LARGEST))
+}
+
+/// Returns a decoder of all streams of a file, which takes no more memory than that.
+pub(super) fn decoder<R: BufRead>(stored: R, path: &Path) -> std::io::Result<XzDecoder<R>> {
+    let stream = Stream::new_stream_decoder(memory(path), CONCATENATED)?;
+    Ok(XzDecoder::new_stream(stored, stream))
+}
+
+/// Returns the dictionary of the first block, in bytes; nothing for what is no xz file.
+fn first_dictionary(file: &[u8]) -> Option<u64> {
+    let block = file.strip_prefix(b"\xfd7zXZ\0")?.get(6..)?;
+    let length = (usize::from(*block.first()?) + 1) * 4;
+    let (flags, mut rest) = block.get(1..length)?.split_first()?;
+    // Sizes that may stand before the filters, then these: the last one is LZMA2.
+    for _ in 0..(flags >> 6).count_ones() {
+        number(&mut rest)?;
+    }
+    for _ in 0..=flags & 3 {
+        let (id, length) = (number(&mut rest)?, number(&mut rest)?);
+        let (properties, behind) = rest.split_at_checked(usize::try_from(length).ok()?)?;
+        rest = behind;
+        if let (0x21, &[bits @ 0..=39]) = (id, properties) {
+            return Some((2 | u64::from(bits & 1)) << (bits / 2 + 11));
+        }
+    }
+    None
+}
+
+/// Takes a number of seven bits a byte.
+fn number(bytes: &mut &[u8]) -> Option<u64> {
+    let mut value = 0;
+    for shift in (0..63).step_by(7) {
+        let (byte, rest) = bytes.split_first()?;
+        *bytes = rest;
+        value |= u64::from(byte & 0x7f) << shift;
+        if byte & 0x80 == 0 {
+            return Some(value);
+        }
+    }
+    None
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use liblzma::stream::{Check, Filters, LzmaOptions};
+    use std::io::Write;
+
+    fn packed(contents: &[u8], dictionary: u32) -> Vec<u8> {
+        let mut options = LzmaOptions::new_preset(0).unwrap();
+        options.dict_size(dictionary);
+        let mut filters = Filters::new();
+        filters.lzma2(&options);
+        let stream = Stream::new_stream_encoder(&filters, Check::Crc64).unwrap();
+        let mut encoder = liblzma::write::XzEncoder::new_stream(Vec::new(), stream);
+        encoder.write_all(contents).unwrap();
+        encoder.finish().unwrap()
+    }
+
+    #[test]
+    fn dictionaries_of_real_files_bound_the_memory() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("a.xz");
+        let contents: Vec<u8> = (0..100_000u32).flat_map(|i| (i * i).to_le_bytes()).collect();
+        for (dictionary, most) in [(1 << 16, USUAL), (64 << 20, 65 << 20), (512 << 20, LARGEST)] {
+            let file = packed(&contents, dictionary);
+            assert_eq!(first_dictionary(&file), Some(u64::from(dictionary)));
+            std::fs::write(&path, &file).unwrap();
+            assert_eq!(memory(&path), most);
+            let mut found = Vec::new();
+            let read = decoder(file.as_slice(), &path).unwrap().read_to_end(&mut found);
+            assert_eq!(read.is_ok(), most < LARGEST, "{dictionary}");
+            assert!(read.is_err() || found == contents);
+        }
+        // a second stream that needs more than the first one said
+        let both = [packed(&contents, 1 << 16), packed(&contents, 64 << 20)].concat();
+        std::fs::write(&path, &both).unwrap();
+        let error = decoder(both.as_slice(), &path).unwrap().read_to_end(&mut Vec::new()).unwrap_err();
+        assert!(super::super::too_large(super::Packing::Xz, &path, &error).is_some(), "{error}");
+        assert_eq!(memory(&folder.path().join("none")), LARGEST);
+        std::fs::write(&path, b"something else").unwrap();
+        assert_eq!(memory(&path), LARGEST);
+    }
+}

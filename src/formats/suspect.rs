@@ -1,0 +1,166 @@
+//! Pairs of ids that are likely something else: numpy writes 64-bit integers and floats unless told, and their bytes are
+//! pairs of other ids, of a graph that nobody has.
+//!
+//! The first bytes of a file tell almost always that it is what its name says; only where they do not are more places
+//! looked at, always the same ones. A file whose format the user named is read with a warning.
+
+use std::sync::atomic::Ordering::Relaxed;
+
+use super::{Format, Part};
+use crate::error::{At, Error, Result};
+
+/// Places of a file that are looked at, and bytes at each, where its start looks wrong.
+const PLACES: u64 = 32;
+const WINDOW: usize = 4096;
+
+/// Looks at the start of a file of pairs and, if that looks wrong, at more of it: `more` reads `buffer.len()` bytes at an
+/// offset. `length` is that of the file, or None where it is not known.
+///
+/// # Errors
+/// Bad input where the pairs are likely of another type and the format was not named.
+pub(super) fn check(
+    part: &Part,
+    tells: bool,
+    start: &[u8],
+    length: Option<u64>,
+    more: impl Fn(u64, &mut [u8]) -> Result<()>,
+) -> Result<()> {
+    let (Format::U32 | Format::U64) = part.format() else { return Ok(()) };
+    let mut seen = Seen::new(length.is_none_or(|length| length.is_multiple_of(16)));
+    seen.look(start);
+    let wrong = seen.kind(part.format()).is_some() || seen.nonzero == 0;
+    if let Some(length) = length.filter(|length| wrong && *length > start.len() as u64) {
+        let mut window = vec![0; WINDOW.min(length as usize)];
+        let last = length - window.len() as u64;
+        for place in 1..PLACES {
+            let offset = (u128::from(last) * u128::from(place) / u128::from(PLACES - 1)) as u64 / 16 * 16;
+            more(offset, &mut window)?;
+            seen.look(&window);
+        }
+    }
+    match seen.kind(part.format()) {
+        None => Ok(()),
+        Some(kind) if !part.is_named() => Err(kind.error(part)),
+        Some(kind) => {
+            if tells && !part.warned().swap(true, Relaxed) {
+                tracing::warn!(
+                    "{}: {}, read as {} as it was named",
+                    part.path().display(),
+                    kind.found(),
+                    part.format()
+                );
+            }
+            Ok(())
+        }
+    }
+}
+
+/// What pairs of ids may be instead.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Kind {
+    Ids64,
+    Float64,
+    Float32,
+}
+
+impl Kind {
+    fn found(self) -> &'static str {
+        match self {
+            Kind::Ids64 => "what looks like 64-bit ids: every second 32-bit word is 0",
+            Kind::Float64 => "what looks like 64-bit floats",
+            Kind::Float32 => "what looks like 32-bit floats",
+        }
+    }
+
+    fn error(self, part: &Part) -> Error {
+        let (path, format) = (part.path(), part.format());
+        let float = |bits: u32| {
+            let name = path.display();
+            format!(
+                "convert them: python3 -c \"import numpy as n; n.fromfile('{name}', '<f{}').astype('<u8').tofile('{name}.u64')\"; \
+                 or if they are ids name the format: --set input.format={format} (in the job format = \"{format}\", for convert --from {format})",
+                bits / 8
+            )
+        };
+        let remedy = match self {
+            Kind::Ids64 => "name the format: --set input.format=u64 (in the job format = \"u64\", for convert --from u64); or u32 if \
+                            every edge does end at vertex 0"
+                .into(),
+            Kind::Float64 => float(64),
+            Kind::Float32 => float(32),
+        };
+        Error::input(path, At::Byte(0), format!("pairs of whole numbers ({format})"), self.found(), remedy)
+    }
+}
+
+/// What all words that were looked at have in common.
+#[derive(Debug)]
+struct Seen {
+    /// Words of 64 bits that are not 0, and those of 32.
+    nonzero: u64,
+    nonzero32: u64,
+    /// True if the file is whole words of 64-bit pairs, and every one is below 2^32.
+    ids64: bool,
+    /// True if all are floats that are 0 or of an ordinary size; and if all are whole numbers.
+    float64: bool,
+    whole64: bool,
+    float32: bool,
+    whole32: bool,
+    /// True if the low half of a 64-bit word has its highest bit set, as half of all fractions have.
+    high: bool,
+}
+
+impl Seen {
+    fn new(whole: bool) -> Seen {
+        let (nonzero, nonzero32) = (0, 0);
+        Seen {
+            nonzero,
+            nonzero32,
+            ids64: whole,
+            float64: whole,
+            whole64: whole,
+            float32: true,
+            whole32: true,
+            high: false,
+        }
+    }
+
+    /// Looks at whole words of `bytes`, which stand at a multiple of 16 in the file.
+    fn look(&mut self, bytes: &[u8]) {
+        for word in bytes.as_chunks::<8>().0 {
+            if !(self.ids64 || self.float64 || self.float32) {
+                return;
+            }
+            let word = u64::from_le_bytes(*word);
+            self.nonzero += u64::from(word != 0);
+            self.ids64 &= word >> 32 == 0;
+            self.high |= word & (1 << 31) != 0;
+            let double = f64::from_bits(word);
+            self.float64 &= word == 0 || (LEAST..1e15).contains(&double);
+            self.whole64 &= double.fract() == 0.0;
+            for half in [word as u32, (word >> 32) as u32] {
+                let single = f64::from(f32::from_bits(half));
+                self.nonzero32 += u64::from(half != 0);
+                self.float32 &= half == 0 || (LEAST..4.3e9).contains(&single);
+                self.whole32 &= single.fract() == 0.0;
+            }
+        }
+    }
+
+    /// What they are likely, if not `format`. Whole floats have bits that ids would not have by chance; fractions take more of them.
+    fn kind(&self, format: Format) -> Option<Kind> {
+        let wide = format == Format::U64;
+        match self {
+            Seen { nonzero: 0, .. } => None,
+            Seen { ids64: true, .. } => (!wide).then_some(Kind::Ids64),
+            Seen { float64: true, whole64: true, nonzero: 2.., .. } => Some(Kind::Float64),
+            Seen { float64: true, high: true, nonzero: 8.., .. } => Some(Kind::Float64),
+            Seen { float32: true, whole32: true, nonzero32: 4.., .. } => Some(Kind::Float32),
+            Seen { float32: true, nonzero32: 16.., .. } => Some(Kind::Float32),
+            _ => None,
+        }
+    }
+}
+
+/// The least float but 0 that is taken for one: 2^-20.
+const LEAST: f64 = 1.0 / (1 << 20) as f64;

@@ -119,10 +119,13 @@ impl<'a> Out<'a> {
             _ => isolated,
         };
         match self.format {
-            OutputFormat::Npy => self.npy(name, (0..self.rows).map(value)),
+            OutputFormat::Npy => {
+                let (occur, values) = (map.len() as u64, |rows| (0..rows).map(value));
+                self.npy(name, values(self.rows.min(occur)), self.rows.saturating_sub(occur))
+            }
             OutputFormat::Csv => {
                 let sparse = self.ids();
-                self.file(&format!("{name}.csv"), |out| {
+                self.file(&format!("{name}.csv"), 0, |out| {
                     writeln!(out, "id,{name}")?;
                     (0..self.rows).try_for_each(|id| {
                         let shown = sparse.and_then(|ids| ids.get(id as usize)).copied().unwrap_or(id);
@@ -134,11 +137,13 @@ impl<'a> Out<'a> {
     }
 
     fn sparse_ids(&self) -> Result<Option<(String, Output)>> {
-        self.ids().map(|ids| self.npy("ids", ids.iter().copied())).transpose()
+        self.ids().map(|ids| self.npy("ids", ids.iter().copied(), 0)).transpose()
     }
 
-    fn npy<T: Value>(&self, name: &str, values: impl Iterator<Item = T>) -> Result<(String, Output)> {
-        self.file(&format!("{name}.npy"), |out| {
+    /// Writes an array of `values` and behind them as many `zeros`, which take no room on the disk: a header may declare
+    /// many more vertices than have edges.
+    fn npy<T: Value>(&self, name: &str, values: impl Iterator<Item = T>, zeros: u64) -> Result<(String, Output)> {
+        self.file(&format!("{name}.npy"), 8 * zeros, |out| {
             let shape = format!("{{'descr': '{}', 'fortran_order': False, 'shape': ({},), }}", T::DESCR, self.rows);
             // Magic, version and length take 10 bytes; the whole header is a multiple of 64, ending in a newline.
             let length = (shape.len() + 11).next_multiple_of(64) - 10;
@@ -149,13 +154,18 @@ impl<'a> Out<'a> {
         })
     }
 
-    /// A file under `out/` that is complete or absent.
-    fn file(&self, name: &str, write: impl FnOnce(&mut dyn Write) -> std::io::Result<()>) -> Result<(String, Output)> {
+    /// Makes a file under `out/` that is complete or absent: what `write` writes, and a hole of `zeros` bytes.
+    fn file(
+        &self,
+        name: &str,
+        zeros: u64,
+        write: impl FnOnce(&mut dyn Write) -> std::io::Result<()>,
+    ) -> Result<(String, Output)> {
         let name = format!("out/{name}");
         let path = self.workdir.join(&name);
         let part = temp_path(&path);
         let mut out = Hashed { file: BufWriter::with_capacity(1 << 20, create(&part)?), hash: Xxh3::new(), bytes: 0 };
-        let done = write(&mut out).and_then(|()| out.flush()).and_then(|()| {
+        let done = write(&mut out).and_then(|()| out.flush()).and_then(|()| out.hole(zeros)).and_then(|()| {
             failpoint::hit("out.fsync")?;
             out.file.get_ref().sync_all()?;
             failpoint::hit("out.rename")?;
@@ -180,6 +190,27 @@ struct Hashed {
     file: BufWriter<File>,
     hash: Xxh3,
     bytes: u64,
+}
+
+impl Hashed {
+    /// Lengthens the file by `bytes` zeros without writing them.
+    fn hole(&mut self, bytes: u64) -> std::io::Result<()> {
+        const ZEROS: [u8; 1 << 16] = [0; 1 << 16];
+        if bytes == 0 {
+            return Ok(());
+        }
+        let mut left = bytes;
+        while left > 0 {
+            let now = left.min(ZEROS.len() as u64);
+            self.hash.update(&ZEROS[..now as usize]);
+            left -= now;
+            if signals::stop_requested().is_some() {
+                return Err(std::io::Error::other("a signal"));
+            }
+        }
+        self.bytes += bytes;
+        self.file.get_ref().set_len(self.bytes)
+    }
 }
 
 impl Write for Hashed {

@@ -64,6 +64,8 @@ impl Encoder {
             Format::Text => line(out, b"", u.into(), b'\t', v.into(), b"\n"),
             Format::Mtx | Format::Metis => line(out, b"", u128::from(u) + 1, b' ', u128::from(v) + 1, b"\n"),
             Format::Gr => line(out, b"a ", u128::from(u) + 1, b' ', u128::from(v) + 1, b" 1\n"),
+            Format::Npy => unreachable!("its pairs are written as u32 or u64"),
+            Format::Npz | Format::Sg | Format::Wsg => unreachable!("refused before"),
         }
         Ok(())
     }
@@ -77,6 +79,16 @@ pub(super) fn header(format: Format, vertices: u64, edges: u64) -> String {
         Format::Metis => format!("{vertices} {edges}\n"),
         _ => String::new(),
     }
+}
+
+/// The header of numpy's array of `edges` pairs of words of `bytes` bytes (NEP 1): a multiple of 64 bytes.
+pub(super) fn npy_header(edges: u64, bytes: usize) -> Vec<u8> {
+    let shape = format!("{{'descr': '<u{bytes}', 'fortran_order': False, 'shape': ({edges}, 2), }}");
+    let length = (shape.len() + 11).next_multiple_of(64) - 10;
+    let mut header = b"\x93NUMPY\x01\x00".to_vec();
+    header.extend_from_slice(&(length as u16).to_le_bytes());
+    header.extend_from_slice(format!("{shape:<width$}\n", width = length - 1).as_bytes());
+    header
 }
 
 #[inline]

@@ -4,6 +4,7 @@
 //! |---|---|---|
 //! | `u32`, `u64`, `graph500`, `text` | 1 | the edges as they stand, in the order of the input |
 //! | `mtx`, `gr` | 2 (for the header) | the same, ids from 1; `mtx` as pattern general, `gr` with lengths of 1 |
+//! | `npy` | 2 (for the header) | the edges as they stand, of 32 bits an id where these fit, else of 64 |
 //! | `metis` | 3 and more | the simple graph: see `convert/metis.rs` |
 //!
 //! Weights are dropped. Names that end in `.gz`, `.zst`, `.bz2` or `.xz` are packed, a chunk a member or frame, so that all threads
@@ -87,6 +88,10 @@ pub fn convert_within(
     watch: &dyn Watch,
 ) -> Result<Converted> {
     let threads = threads.max(1);
+    if !format.is_written() {
+        let out = out.display();
+        return Err(Error::Usage(format!("{out}: {format} is read, not written; choose npy, or another format")));
+    }
     apart(input, out)?;
     let output = Output::create(out)?;
     let input = &input.clone().with_chunk(CHUNK);
@@ -96,6 +101,12 @@ pub fn convert_within(
             let counts = count(input, threads, watch)?;
             output.header(encode::header(format, counts.vertices, counts.edges).as_bytes())?;
             stream(input, &output, format, threads, watch)?
+        }
+        Format::Npy => {
+            let counts = count(input, threads, watch)?;
+            let (pairs, bytes) = if counts.vertices <= 1 << 32 { (Format::U32, 4) } else { (Format::U64, 8) };
+            output.header(&encode::npy_header(counts.edges, bytes))?;
+            stream(input, &output, pairs, threads, watch)?
         }
         _ => stream(input, &output, format, threads, watch)?,
     };

@@ -83,7 +83,7 @@ impl Output {
     /// Packs a piece by itself: members and frames may be strung together.
     fn pack<'b>(&self, bytes: &'b [u8]) -> Result<std::borrow::Cow<'b, [u8]>> {
         let packed = match self.packing {
-            Packing::Plain => return Ok(bytes.into()),
+            Packing::Plain | Packing::Zip => return Ok(bytes.into()),
             Packing::Gzip => {
                 let level = flate2::Compression::new(GZIP_LEVEL);
                 let mut encoder = flate2::write::GzEncoder::new(Vec::with_capacity(bytes.len() / 2 + 64), level);

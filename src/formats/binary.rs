@@ -1,5 +1,7 @@
-//! The formats of fixed records: pairs of `u32`, pairs of `u64`, and the packed edges of the Graph500 reference.
+//! The formats of fixed records: pairs of `u32`, of `u64` and of any whole numbers, and the packed edges of the Graph500
+//! reference.
 
+use super::arrays::Int;
 use super::map::{as_pairs32, as_pairs64};
 use super::sink::{Fault, Sink, Stop};
 use super::{Edges, Visitor};
@@ -41,4 +43,40 @@ pub(crate) fn parse_packed<V: Visitor>(data: &[u8], sink: &mut Sink<'_, V>) -> R
         sink.push(word(0) | (high & 0xffff) << 32, word(4) | (high >> 16) << 32)?;
     }
     Ok(())
+}
+
+/// Pairs of any whole numbers: those that lie as `u32` or `u64` would are handed over where they are, once it is known that
+/// none is below 0.
+pub(crate) fn parse_rows<V: Visitor>(data: &[u8], int: Int, sink: &mut Sink<'_, V>) -> Result<(), Stop> {
+    if int.signed
+        && let Some(at) = first_negative(data, int)
+    {
+        let found = int.negative(&data[at..at + int.bytes]).to_string();
+        return Err(Fault::new(at, "ids from 0", found, "number the vertices from 0 and save them again").into());
+    }
+    match (int.bytes, int.big) {
+        (4, false) => parse32(data, sink),
+        (8, false) => parse64(data, sink),
+        (bytes, _) => {
+            let unsigned = Int { signed: false, ..int };
+            let id = |bytes: &[u8]| unsigned.of(bytes).unwrap_or_default();
+            for pair in data.chunks_exact(2 * bytes) {
+                sink.push(id(&pair[..bytes]), id(&pair[bytes..]))?;
+            }
+            Ok(())
+        }
+    }
+}
+
+/// Where the first number below 0 is. Eight bytes at a time: the highest bits of all numbers in them.
+fn first_negative(data: &[u8], int: Int) -> Option<usize> {
+    let highest = if int.big { 0x80 } else { 1u64 << (8 * int.bytes - 1) };
+    let mask = (0..8 / int.bytes).fold(0, |mask, nth| mask | highest << (8 * int.bytes * nth));
+    let (words, rest) = data.as_chunks::<8>();
+    // no early way out, so that the compiler takes many words at once
+    let all = words.iter().fold(0, |all, word| all | u64::from_le_bytes(*word));
+    if all & mask == 0 && rest.is_empty() {
+        return None;
+    }
+    data.chunks_exact(int.bytes).position(|bytes| int.of(bytes).is_none()).map(|nth| nth * int.bytes)
 }

@@ -6,7 +6,7 @@ use std::os::unix::fs::FileExt;
 use super::layout::{self, Layout};
 use super::lines::newlines;
 use super::packing::Decoder;
-use super::{Format, Packing, Part};
+use super::{Format, Packing, Part, arrays};
 use crate::error::{Error, Result};
 
 /// Bytes of a sample, and how many of a plain file.
@@ -16,6 +16,12 @@ const SAMPLES: u64 = 8;
 /// Edges of one part; lines of a METIS file count an edge for every neighbour.
 pub(super) fn edges(part: &Part) -> Result<u64> {
     let unreadable = |e| Error::unreadable(part.path(), &e);
+    if part.format().is_arrays() {
+        // An end takes a byte at least, and nothing unpacks to much more than a thousand times its size.
+        let most = part.bytes().saturating_mul(if part.packing() == Packing::Plain { 1 } else { 1040 });
+        // What is wrong with it is said by the scan.
+        return Ok(arrays::table(part).map_or(0, |table| table.edges.min(most)));
+    }
     let file = std::fs::File::open(part.path()).map_err(unreadable)?;
     if let (Packing::Plain, Some(record)) = (part.packing(), part.format().record()) {
         return Ok(part.bytes() / record);

@@ -24,6 +24,14 @@ pub enum Format {
     Gr,
     /// Graph500 reference `packed_edge`: 12 bytes an edge, 48-bit ids.
     Graph500,
+    /// numpy's array of pairs, of any type of whole numbers.
+    Npy,
+    /// numpy's archive: scipy's sparse matrices, or an array of pairs.
+    Npz,
+    /// A serialized graph of the GAP benchmark suite.
+    Sg,
+    /// The same with weights.
+    Wsg,
 }
 
 /// What the bytes of a file are wrapped in.
@@ -39,12 +47,25 @@ pub enum Packing {
     Bzip2,
     /// xz, one stream or many.
     Xz,
+    /// The members of a zip archive, as `.npz` is one.
+    Zip,
 }
 
 impl Format {
     /// All formats, in the order of the documentation.
-    pub const ALL: [Format; 7] =
-        [Format::U32, Format::U64, Format::Text, Format::Mtx, Format::Metis, Format::Gr, Format::Graph500];
+    pub const ALL: [Format; 11] = [
+        Format::U32,
+        Format::U64,
+        Format::Text,
+        Format::Mtx,
+        Format::Metis,
+        Format::Gr,
+        Format::Graph500,
+        Format::Npy,
+        Format::Npz,
+        Format::Sg,
+        Format::Wsg,
+    ];
 
     /// The name in job files and on the command line.
     pub fn name(self) -> &'static str {
@@ -56,6 +77,10 @@ impl Format {
             Format::Metis => "metis",
             Format::Gr => "gr",
             Format::Graph500 => "graph500",
+            Format::Npy => "npy",
+            Format::Npz => "npz",
+            Format::Sg => "sg",
+            Format::Wsg => "wsg",
         }
     }
 
@@ -69,6 +94,10 @@ impl Format {
             "graph" | "metis" => Format::Metis,
             "gr" => Format::Gr,
             "graph500" => Format::Graph500,
+            "npy" => Format::Npy,
+            "npz" => Format::Npz,
+            "sg" => Format::Sg,
+            "wsg" => Format::Wsg,
             _ => return None,
         })
     }
@@ -83,7 +112,7 @@ impl Format {
                 path,
                 At::File,
                 "a name that says its format (.u32 .bin .edgelist .u64 .txt .el .e .csv .tsv .wel .mtx .graph .metis .gr \
-                 .graph500, also with .gz, .zst, .bz2 or .xz behind)",
+                 .graph500 .npy .npz .sg .wsg, also with .gz, .zst, .bz2 or .xz behind)",
                 match ending(path) {
                     Some(end) => format!("the ending .{end}"),
                     None => "no ending".into(),
@@ -91,6 +120,16 @@ impl Format {
                 "name the format (in a job [input] format, for convert --from or --to)",
             )
         })
+    }
+
+    /// Returns true for arrays of numbers behind a header.
+    pub fn is_arrays(self) -> bool {
+        matches!(self, Format::Npy | Format::Npz | Format::Sg | Format::Wsg)
+    }
+
+    /// Returns true if a file can be written in it.
+    pub fn is_written(self) -> bool {
+        !matches!(self, Format::Npz | Format::Sg | Format::Wsg)
     }
 
     /// Bytes of one edge for the formats where that is fixed.
@@ -124,6 +163,7 @@ impl Packing {
             Packing::Zstd => "zstd",
             Packing::Bzip2 => "bzip2",
             Packing::Xz => "xz",
+            Packing::Zip => "zip",
         }
     }
 }

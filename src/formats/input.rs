@@ -7,8 +7,8 @@ use std::sync::atomic::AtomicBool;
 
 use super::format::ending;
 use super::{
-    Format, Keeping, Look, Packing, Scan, Seen, Share, Visitor, Watch, files, identity, kept, packed, read, records,
-    scan, sink,
+    Format, Keeping, Look, Packing, Scan, Seen, Share, Visitor, Watch, arrays, files, identity, kept, packed, read,
+    records, scan, sink,
 };
 use crate::error::{At, Error, Result};
 use crate::generate::{self, Generator};
@@ -40,6 +40,10 @@ pub struct Part {
     format: Format,
     packing: Packing,
     bytes: u64,
+    /// Where the first record is and how long each is, of a plain file of fixed records.
+    records: Option<(u64, u64)>,
+    /// True if its ids are of 32 bits.
+    narrow: bool,
     /// True if the user named the format.
     named: bool,
     /// True once the user was warned of what the file looks like.
@@ -55,8 +59,27 @@ impl Part {
         }
         let named = format.is_some();
         let format = Format::of(path, format)?;
-        let (packing, warned) = (Packing::of(path), Arc::default());
-        Ok(Part { path: path.to_owned(), format, packing, bytes: meta.len(), named, warned })
+        let mut part = Part::of(path.to_owned(), format, meta.len(), named);
+        if format == Format::Npz && part.packing != Packing::Zip {
+            let remedy = "unpack it: the arrays within are packed already";
+            return Err(Error::input(path, At::File, "an .npz archive", "a packed one", remedy));
+        }
+        // What is wrong with a header is said by who reads it.
+        if let Some((body, int)) = arrays::rows(&part) {
+            part.records = Some((body, 2 * int.bytes as u64));
+            part.narrow = int.bytes <= 4;
+        }
+        Ok(part)
+    }
+
+    fn of(path: PathBuf, format: Format, bytes: u64, named: bool) -> Part {
+        let packing = match (format, Packing::of(&path)) {
+            (Format::Npz, Packing::Plain) => Packing::Zip,
+            (_, packing) => packing,
+        };
+        let records = format.record().filter(|_| packing == Packing::Plain).map(|record| (0, record));
+        let narrow = matches!(format, Format::U32 | Format::Sg | Format::Wsg);
+        Part { path, format, packing, bytes, records, narrow, named, warned: Arc::default() }
     }
 
     /// Where it is.
@@ -95,8 +118,16 @@ impl Part {
     }
 
     /// Whether it is plain and of fixed records.
-    fn is_records(&self) -> bool {
-        self.packing == Packing::Plain && self.format.record().is_some()
+    pub(super) fn is_records(&self) -> bool {
+        self.records.is_some()
+    }
+
+    /// The largest id that some places of a plain file of arrays show, and one.
+    ///
+    /// # Errors
+    /// Bad input for a file that can't be read.
+    pub fn largest_of_arrays(&self) -> Result<u64> {
+        arrays::largest(self)
     }
 
     /// Refuses the file if it is no longer as long as when the input was opened.
@@ -166,8 +197,7 @@ impl Input {
         let format = Format::of(&path, format)?;
         // Of text, two numbers and what stands behind each.
         let record = format.record().unwrap_or(2 * (u64::from(ids.max(1).ilog10()) + 2));
-        let packing = Packing::of(&path);
-        let part = Part { packing, path, format, bytes: edges * record, named: true, warned: Arc::default() };
+        let part = Part::of(path, format, edges * record, true);
         Ok(Input { source: Source::Files(vec![part]), name, named: paths.to_vec(), chunk: CHUNK })
     }
 
@@ -238,7 +268,7 @@ impl Input {
     /// Whether ids may need 64 bits. Formats of text deliver narrow batches as long as the ids fit all the same.
     pub fn wide(&self) -> bool {
         match &self.source {
-            Source::Files(parts) => parts.iter().any(|part| part.format != Format::U32),
+            Source::Files(parts) => parts.iter().any(|part| !part.narrow),
             Source::Generated(generator) => generator.vertices() > 1 << 32,
         }
     }
@@ -292,7 +322,8 @@ impl Input {
     /// Chunks that are worth keeping: of files whose every edge is as many bytes at least as it takes in preparation.
     pub(crate) fn chunks_to_keep(&self) -> usize {
         let keeps = |part: &&Part| {
-            part.is_records() && part.format.record().is_some_and(|record| kept::fits(self.chunk, record as usize))
+            part.records
+                .is_some_and(|(body, record)| record >= 8 && kept::fits(self.chunk, body as usize, record as usize))
         };
         self.parts().iter().filter(keeps).map(|part| part.bytes.div_ceil(self.chunk as u64) as usize).sum()
     }

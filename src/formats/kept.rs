@@ -310,9 +310,10 @@ impl<'m> Keeping<'_, 'm> {
     }
 }
 
-/// Whether chunks of `chunk` bytes, each of whole records of `record` bytes, can be read to their own memory.
-pub(super) fn fits(chunk: usize, record: usize) -> bool {
-    chunk.is_multiple_of(ALIGNED) && chunk.is_multiple_of(record)
+/// Whether chunks of `chunk` bytes, each of whole records of `record` bytes behind a header of `body`, can be read to their own
+/// memory.
+pub(super) fn fits(chunk: usize, body: usize, record: usize) -> bool {
+    chunk.is_multiple_of(ALIGNED) && chunk.is_multiple_of(record) && body.is_multiple_of(record) && body < chunk
 }
 
 /// The bytes of a slab.

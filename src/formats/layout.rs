@@ -2,6 +2,7 @@
 
 use std::path::Path;
 
+use super::arrays::Int;
 use super::lines::{self, Grammar, next_line};
 use super::metis::{self, Cursor};
 use super::sink::{Fault, Sink, Stop};
@@ -16,6 +17,10 @@ pub(crate) enum Layout {
     Pairs32,
     Pairs64,
     Packed,
+    /// Pairs of any whole numbers.
+    Rows(Int),
+    /// Ends of edges in arrays, which are read otherwise.
+    Arrays,
     Lines(Grammar),
     Metis(metis::Adjacency),
 }
@@ -44,6 +49,7 @@ pub(crate) fn head(format: Format, prefix: &[u8], path: &Path) -> Result<Head, F
         Format::Mtx => mtx::head(prefix),
         Format::Metis => metis::head(prefix),
         Format::Gr => gr::head(prefix),
+        Format::Npy | Format::Npz | Format::Sg | Format::Wsg => plain(Layout::Arrays),
     }?;
     if head.body > HEAD {
         return Err(Fault::new(
@@ -60,6 +66,14 @@ pub(crate) fn head(format: Format, prefix: &[u8], path: &Path) -> Result<Head, F
 /// all those of printed text would be above 150 million, every one: not in any graph of the first kilobytes' size.
 fn another_kind(format: Format, prefix: &[u8]) -> Option<Fault> {
     let start = &prefix[..prefix.len().min(4096)];
+    if start.starts_with(b"\x93NUMPY") && !format.is_arrays() {
+        let remedy = "give the file the ending .npy, or name the format npy";
+        return Some(Fault::new(0, format!("{format}"), "an array of numpy", remedy));
+    }
+    if matches!(start, [b'P', b'K', 3, 4, 10 | 20 | 45, 0, ..]) && !format.is_arrays() {
+        let remedy = "if it is numpy's, give the file the ending .npz or name the format npz; else unpack it";
+        return Some(Fault::new(0, format!("{format}"), "a zip archive", remedy));
+    }
     let printed = |c: &u8| matches!(c, b'\t' | b'\n' | b'\r' | b' '..=b'~');
     if format.record().is_some() {
         let text = start.len() >= 24 && start.contains(&b'\n') && start.iter().all(printed);
@@ -83,6 +97,7 @@ impl Layout {
             Layout::Pairs32 => Some(8),
             Layout::Pairs64 => Some(16),
             Layout::Packed => Some(12),
+            Layout::Rows(int) => Some(2 * int.bytes),
             _ => None,
         }
     }
@@ -131,6 +146,8 @@ impl Layout {
             Layout::Pairs32 => binary::parse32(data, sink),
             Layout::Pairs64 => binary::parse64(data, sink),
             Layout::Packed => binary::parse_packed(data, sink),
+            Layout::Rows(int) => binary::parse_rows(data, *int, sink),
+            Layout::Arrays => unreachable!("arrays are no pieces of bytes"),
             Layout::Lines(grammar) => lines::parse(data, grammar, sink),
             Layout::Metis(adjacency) => adjacency.parse(data, cursor, sink),
         }

@@ -15,10 +15,12 @@
 //! | `layout` | header, cut and parse, by format |
 //! | `lines` | the parser of "one edge a line", which `text`, `mtx` and `gr` set up |
 //! | `binary`, `metis` | the other two parsers |
+//! | `arrays` | numpy's files, and GAP's serialized graphs |
 //! | `suspect` | pairs that are likely of another type than their name says |
 //! | `packing` | what files are packed in |
 //! | `map`, `sink` | mapped memory, batches |
 
+mod arrays;
 mod binary;
 mod estimate;
 mod files;

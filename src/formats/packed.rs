@@ -16,7 +16,7 @@ use super::metis::Cursor;
 use super::packing::{self, Decoder, Stored};
 use super::scan::{Next, Shared, Worked, locate, located, of_kind, refuse_empty};
 use super::sink::Sink;
-use super::{Format, Packing, Part, Visitor, suspect};
+use super::{Format, Packing, Part, Visitor, arrays, suspect};
 use crate::error::{At, Error, Result};
 
 /// Blocks that wait between an unpacking thread and the parsers.
@@ -30,6 +30,9 @@ pub(super) fn bytes(part: &Part, threads: usize) -> u64 {
         return 0;
     }
     let unpacking = packing::memory(part.packing(), part.path());
+    if part.format().is_arrays() {
+        return 2 * (unpacking + Stored::BYTES) + arrays::MEMORY;
+    }
     // a block, and what is carried into the next, may hold a longest line each, and vectors double
     let block = 2 * (BLOCK + layout::HEAD) as u64;
     unpacking + Stored::BYTES + block * (QUEUE + threads + 2) as u64
@@ -66,8 +69,8 @@ impl<'a> Packed<'a> {
         let packed: Vec<_> =
             packed.into_iter().enumerate().filter(|&(nth, _)| shared.share.has(nth)).map(|(_, part)| part).collect();
         let (alone, spread): (Vec<_>, Vec<_>) = packed.iter().partition(|index| {
-            let metis = shared.parts[**index].format() == Format::Metis;
-            metis || (packed.len() >= threads && !shared.ordered)
+            let format = shared.parts[**index].format();
+            format == Format::Metis || format.is_arrays() || (packed.len() >= threads && !shared.ordered)
         });
         let feeders = if shared.ordered { spread.len().min(1) } else { spread.len() };
         let (next_spread, next_alone) = (Next::new(0), Mutex::new(0));
@@ -124,6 +127,9 @@ impl<'a> Packed<'a> {
     }
 
     fn part<V: Visitor>(&self, part: usize, sink: &mut Sink<'_, V>) -> Result<()> {
+        if self.shared.parts[part].format().is_arrays() {
+            return arrays::read(self.shared, part, &self.number, sink);
+        }
         let mut unpacked = Blocks::open(self.shared, part)?;
         let mut cursor = Cursor::default();
         while let Some(mut block) = unpacked.next()? {

@@ -10,7 +10,7 @@ use super::records::{Piece, Records};
 use super::scan::{Next, Place, Shared, Worked, located, of_kind, refuse_empty};
 use super::share::Taking;
 use super::sink::{Sink, Stop};
-use super::{Packing, Part, Visitor, suspect};
+use super::{Format, Packing, Part, Visitor, arrays, suspect};
 use crate::error::{Error, Result};
 use std::ops::Range;
 
@@ -37,6 +37,7 @@ struct Body {
 
 enum Kind {
     Records(Records),
+    Arrays(arrays::Plain),
     Lines(Lines),
 }
 
@@ -55,8 +56,16 @@ impl<'c> Plain<'c> {
         let (mut files, mut chunks) = (Vec::new(), 0);
         for index in of_kind(shared.parts, |part| part.packing() == Packing::Plain) {
             let part = &shared.parts[index];
-            let body = if part.format().record().is_some() { records(shared, index) } else { lines(shared, index) };
-            let Some((kind, of_it)) = body? else {
+            let body = match part.format() {
+                _ if part.is_records() => records(shared, index)?,
+                format if format.is_arrays() => {
+                    let arrays = arrays::Plain::open(shared, index)?;
+                    let chunks = arrays.chunks(shared.chunk);
+                    Some((Kind::Arrays(arrays), chunks))
+                }
+                _ => lines(shared, index)?,
+            };
+            let Some((kind, of_it)) = body else {
                 refuse_empty(part)?;
                 continue;
             };
@@ -99,7 +108,7 @@ impl<'c> Plain<'c> {
                         break;
                     }
                 }
-                Kind::Lines(_) => kept.decide(number, None),
+                Kind::Arrays(_) | Kind::Lines(_) => kept.decide(number, None),
             }
         }
     }
@@ -129,6 +138,7 @@ impl<'c> Plain<'c> {
             let place: Place = (file.part, chunk);
             let done = match &file.kind {
                 Kind::Records(records) => records.chunk(shared, file.part, (number, chunk), keeping, &mut piece, sink),
+                Kind::Arrays(arrays) => arrays.chunk(shared, file.part, chunk, sink),
                 Kind::Lines(lines) => lines.chunk(shared, chunk, sink),
             };
             done.and_then(|()| sink.visitor.chunk_done(number)).map_err(|error| Box::new((place, error)))?;
@@ -141,7 +151,7 @@ impl<'c> Plain<'c> {
         let file = self.file(number);
         match &file.kind {
             Kind::Records(records) => records.is_cached(shared, number - file.first),
-            Kind::Lines(_) => true,
+            Kind::Arrays(_) | Kind::Lines(_) => true,
         }
     }
 }
@@ -154,9 +164,12 @@ fn records(shared: &Shared<'_>, index: usize) -> Result<Option<(Kind, u64)>> {
     let mut prefix = vec![0; (reader.length() as usize).min(PREFIX)];
     reader.read(0, &mut prefix)?;
     let length = reader.length() as usize;
-    let head = layout::head(part.format(), &prefix, part.path())
-        .and_then(|head| head.layout.whole(length - head.body).map(|()| head))
-        .map_err(|fault| located(fault, part, 0, &[], 1))?;
+    let head = match part.format() {
+        Format::Npy => arrays::head(part)?,
+        format => layout::head(format, &prefix, part.path())
+            .and_then(|head| head.layout.whole(length - head.body).map(|()| head))
+            .map_err(|fault| located(fault, part, 0, &[], 1))?,
+    };
     suspect::check(part, shared.share.rank == 0, &prefix, Some(length as u64), |at, into| reader.read(at, into))?;
     shared.set_head(index, head.clone());
     let records = Records::new(reader, &head).filter(|_| length > 0);

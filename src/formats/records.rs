@@ -32,6 +32,8 @@ pub(super) struct Records {
     reader: Reader,
     layout: Layout,
     record: usize,
+    /// The first byte of the first record.
+    body: usize,
     length: usize,
 }
 
@@ -39,7 +41,7 @@ impl Records {
     /// The records of a file that `reader` reads; nothing if its records are not of fixed length.
     pub fn new(reader: Reader, head: &Head) -> Option<Records> {
         let (layout, length) = (head.layout.clone(), reader.length() as usize);
-        Some(Records { record: layout.record()?, reader, layout, length })
+        Some(Records { record: layout.record()?, body: head.body, reader, layout, length })
     }
 
     /// Chunks of `bytes` bytes.
@@ -61,7 +63,7 @@ impl Records {
     /// Reads a chunk ahead into memory of `kept` if it has to come from the disk. False when there is no memory left.
     pub fn read_ahead(&self, shared: &Shared<'_>, kept: &Kept<'_>, number: u64, chunk: u64) -> bool {
         let (from, to) = self.bounds(shared, chunk);
-        if !kept::fits(shared.chunk, self.record) || self.reader.cached(from as u64, to as u64) {
+        if !kept::fits(shared.chunk, self.body, self.record) || self.reader.cached(from as u64, to as u64) {
             kept.decide(number, None);
             return true;
         }
@@ -131,7 +133,10 @@ impl Whole<'_> {
         mut with: impl FnMut(usize, usize, &mut dyn FnMut(&[u8]) -> Result<()>) -> Result<()>,
     ) -> Result<()> {
         let Whole { records, from, to, .. } = *self;
-        let cut = |at: usize| at.next_multiple_of(records.record).min(records.length);
+        let cut = |at: usize| {
+            let behind = at.saturating_sub(records.body).next_multiple_of(records.record);
+            (records.body + behind).min(records.length)
+        };
         let (start, end) = (cut(from), cut(to));
         // A small chunk may lie within one record.
         let last = if start < end { end } else { to };
@@ -139,7 +144,8 @@ impl Whole<'_> {
         let mut hasher = Shared::hasher(self.part, self.chunk);
         let (mut at, mut cursor) = (from, Cursor::default());
         while at < last {
-            let until = (at.max(start) + PIECE).min(last);
+            // What is before the first record of the chunk by itself: its last bytes, or a header.
+            let until = if at < start { start.min(last) } else { last }.min(at + PIECE);
             with(at, until, &mut |bytes| {
                 hasher.update(&bytes[..until.min(to).saturating_sub(at)]);
                 let first = at.max(start).min(until);

@@ -192,9 +192,9 @@ pub(super) fn locate(stop: Stop, part: &Part, base: u64, before: &[u8], line: u6
 
 /// As [`locate`], for what is certainly a fault; `fault.at` counts from the first byte of `before`.
 pub(super) fn located(fault: Fault, part: &Part, base: u64, before: &[u8], line: u64) -> Error {
-    let at = match part.format().record() {
-        Some(_) => At::Byte(base + fault.at as u64),
-        None => At::Line(line + newlines(&before[..fault.at.min(before.len())])),
+    let at = match part.format().record().is_some() || part.format().is_arrays() {
+        true => At::Byte(base + fault.at as u64),
+        false => At::Line(line + newlines(&before[..fault.at.min(before.len())])),
     };
     fault.at(part.path(), at)
 }

@@ -92,7 +92,7 @@ pub fn expected(input: &Input, Expect { edges, ids }: Expect) -> Guess {
 }
 
 fn is_binary(part: &Part) -> bool {
-    matches!(part.format(), Format::U32 | Format::U64 | Format::Graph500)
+    matches!(part.format(), Format::U32 | Format::U64 | Format::Graph500) || part.format().is_arrays()
 }
 
 /// Largest id + 1.
@@ -122,6 +122,9 @@ fn ids(input: &Input, packed: bool, edges: u64) -> Result<Ids> {
 
 /// Largest id + 1 among edges at many places of a plain file.
 fn sampled(part: &Part) -> Result<u64> {
+    if part.format().is_arrays() {
+        return part.largest_of_arrays();
+    }
     let file = File::open(part.path()).map_err(|e| Error::unreadable(part.path(), &e))?;
     let mut window = vec![0; WINDOW as usize];
     let mut largest = 0;

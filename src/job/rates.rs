@@ -140,7 +140,8 @@ impl Crew {
 
     fn parsing(&self, bytes: u64, input: &Input) -> f64 {
         let packed = input.parts().iter().filter(|part| part.packing() != Packing::Plain).count();
-        let binary = |format| matches!(format, Format::U32 | Format::U64 | Format::Graph500);
+        let binary =
+            |format: Format| matches!(format, Format::U32 | Format::U64 | Format::Graph500) || format.is_arrays();
         if input.parts().is_empty() {
             return bytes as f64 / 8.0 / GENERATED / self.threads();
         }

@@ -28,7 +28,7 @@ pub(super) enum Decoder<R: BufRead> {
 pub(super) fn memory(packing: Packing, path: &Path) -> u64 {
     match packing {
         Packing::Plain => 0,
-        Packing::Gzip => 256 << 10,
+        Packing::Gzip | Packing::Zip => 256 << 10,
         Packing::Zstd => (1 << zstd_window::log(path)) + (4 << 20),
         // Four bytes for each of a block of 900 kB, and tables.
         Packing::Bzip2 => 5 << 20,
@@ -60,7 +60,8 @@ impl<R: BufRead> Decoder<R> {
     /// Where no memory for it is to be had.
     pub fn new(packing: Packing, stored: R, path: &Path) -> Result<Decoder<R>> {
         Ok(match packing {
-            Packing::Plain => Decoder::Plain(stored),
+            // The members of an archive are unpacked by who knows them.
+            Packing::Plain | Packing::Zip => Decoder::Plain(stored),
             Packing::Gzip => Decoder::Gzip(Box::new(gzip::Members::new(stored))),
             Packing::Zstd => {
                 let mut decoder = zstd::stream::read::Decoder::with_buffer(stored)?;

@@ -99,7 +99,7 @@ mod tests {
         let both = [packed(&contents, 1 << 16), packed(&contents, 64 << 20)].concat();
         std::fs::write(&path, &both).unwrap();
         let error = decoder(both.as_slice(), &path).unwrap().read_to_end(&mut Vec::new()).unwrap_err();
-        assert!(super::super::too_large(super::Packing::Xz, &path, &error).is_some(), "{error}");
+        assert!(super::super::too_large(crate::formats::Packing::Xz, &path, &error).is_some(), "{error}");
         assert_eq!(memory(&folder.path().join("none")), LARGEST);
         std::fs::write(&path, b"something else").unwrap();
         assert_eq!(memory(&path), LARGEST);

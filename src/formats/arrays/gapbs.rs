@@ -1,0 +1,35 @@
+//! The serialized graphs of the GAP benchmark suite: one byte that says whether the graph is directed, 8 bytes each for
+//! the number of entries and of vertices, for each vertex and one more where its list begins (8 bytes), and the lists (4
+//! bytes a neighbour; `.wsg` has its weight behind). Of a directed graph the lists of incoming edges follow in the same
+//! way: the same edges, which are passed over. An undirected graph has each edge in both lists.
+
+use std::io::Read;
+
+use super::npy::Wrong;
+use super::{Column, Int, Place, Shape, Table};
+
+/// Bytes before the offsets.
+const HEADER: u64 = 17;
+
+/// Reads the header of a graph.
+pub(super) fn table(from: &mut impl Read, weighted: bool) -> Result<Table, Wrong> {
+    let mut header = [0; HEADER as usize];
+    from.read_exact(&mut header).map_err(|_| ("the header of a GAP graph".into(), "the end of the file".into()))?;
+    let word = |at: usize| header[at..].first_chunk().map_or(-1, |bytes| i64::from_le_bytes(*bytes));
+    let (directed, edges, vertices) = (header[0], word(1), word(9));
+    let step = if weighted { 8 } else { 4 };
+    let length = u64::try_from(edges).ok().zip(u64::try_from(vertices).ok()).and_then(|(edges, vertices)| {
+        let once = vertices.checked_add(1)?.checked_mul(8)?.checked_add(edges.checked_mul(step)?)?;
+        once.checked_mul(1 + u64::from(directed))?.checked_add(HEADER)
+    });
+    let (Some(length @ ..=0x7fff_ffff_ffff_ffff), 0 | 1, ..=0x8000_0000) = (length, directed, vertices) else {
+        let found = format!("{directed}, {edges} and {vertices}");
+        return Err(("0 or 1 (directed), a number of edges and of vertices (of 31 bits)".into(), found));
+    };
+    let (edges, rows) = (edges as u64, vertices as u64);
+    let column =
+        |at, bytes, step| Column { place: Place::File, at, int: Int { bytes, signed: true, big: false }, step };
+    let offsets = column(HEADER, 8, 8);
+    let neighbours = column(HEADER + 8 * (rows + 1), 4, step as usize);
+    Ok(Table { shape: Shape::Adjacency { offsets, rows, neighbours }, edges, vertices: Some(rows), length })
+}

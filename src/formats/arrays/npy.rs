@@ -1,0 +1,153 @@
+//! The header of a `.npy` file (NEP 1): magic, version, and a dictionary of Python that says type, order and shape.
+
+use std::io::Read;
+
+use super::{Column, Int, Place, Shape, Table};
+
+/// Headers end within this many bytes: numpy's own limit is 10,000.
+const LONGEST: usize = 1 << 16;
+
+/// What a header says.
+#[derive(Debug, Clone)]
+pub(super) struct Array {
+    /// Where the numbers begin.
+    pub body: u64,
+    /// The type as numpy writes it, such as `<i8`.
+    pub kind: String,
+    /// True if the first index runs fastest.
+    pub fortran: bool,
+    pub shape: Vec<u64>,
+}
+
+/// What is wrong with a header: what was expected, and what was found.
+pub(super) type Wrong = (String, String);
+
+fn wrong(expected: impl Into<String>, found: impl Into<String>) -> Wrong {
+    (expected.into(), found.into())
+}
+
+impl Array {
+    /// Reads a header; `from` is then at the first number.
+    pub fn read(from: &mut impl Read) -> Result<Array, Wrong> {
+        let short = |_| wrong("the header of a .npy file", "the end of the file");
+        let mut start = [0; 8];
+        from.read_exact(&mut start).map_err(short)?;
+        let Some(&[version @ 1..=3, _]) = start.strip_prefix(b"\x93NUMPY") else {
+            return Err(wrong("\"\\x93NUMPY\" and a version from 1 to 3", start.escape_ascii().to_string()));
+        };
+        let mut length = [0; 4];
+        let bytes = if version == 1 { 2 } else { 4 };
+        from.read_exact(&mut length[..bytes]).map_err(short)?;
+        let length = u32::from_le_bytes(length) as usize;
+        if length > LONGEST {
+            return Err(wrong(format!("a header of at most {LONGEST} bytes"), format!("one of {length}")));
+        }
+        let mut text = vec![0; length];
+        from.read_exact(&mut text).map_err(short)?;
+        let text = String::from_utf8_lossy(&text);
+        let bad = || wrong("a header with descr, fortran_order and shape", format!("{:?}", text.trim()));
+        let (kind, fortran, shape) = (descr(&text), value(&text, "fortran_order"), value(&text, "shape"));
+        let (Some(kind), Some(fortran), Some(shape)) = (kind, fortran, shape.and_then(tuple)) else {
+            return Err(bad());
+        };
+        let fortran = match fortran {
+            _ if fortran.starts_with("True") => true,
+            _ if fortran.starts_with("False") => false,
+            _ => return Err(bad()),
+        };
+        Ok(Array { body: (8 + bytes + length) as u64, kind, fortran, shape })
+    }
+
+    /// Returns the type of its numbers, if these can be ids.
+    pub fn int(&self) -> Result<Int, Wrong> {
+        let kind = self.kind.as_bytes();
+        let order = kind.first().copied().unwrap_or(b' ');
+        let (letter, bytes) = (kind.get(1), self.kind.get(2..).and_then(|size| size.parse::<usize>().ok()));
+        match (letter, bytes) {
+            (Some(letter @ (b'i' | b'u')), Some(bytes @ (1 | 2 | 4 | 8)))
+                if matches!(order, b'<' | b'>' | b'|' | b'=') =>
+            {
+                Ok(Int { bytes, signed: *letter == b'i', big: order == b'>' })
+            }
+            _ => Err(wrong("whole numbers (i1 to i8, u1 to u8)", format!("an array of {}", self.name()))),
+        }
+    }
+
+    /// Returns what people call its type.
+    fn name(&self) -> String {
+        let name = match self.kind.as_bytes().get(1) {
+            Some(b'f') => "floats",
+            Some(b'b') => "truth values",
+            Some(b'c') => "complex numbers",
+            Some(b'O') => "Python objects",
+            Some(b'S' | b'U') => "text",
+            _ => "another type",
+        };
+        format!("{name} ({})", self.kind)
+    }
+
+    /// Returns how many numbers there are, and the bytes of all; nothing where that is beyond 2^63.
+    pub fn numbers(&self, int: Int) -> Option<u64> {
+        let count = self.shape.iter().try_fold(1u64, |count, length| count.checked_mul(*length))?;
+        let bytes = count.checked_mul(int.bytes as u64)?.checked_add(self.body)?;
+        (bytes < 1 << 63).then_some(count)
+    }
+
+    /// Returns the only run of its numbers, of an array of one dimension.
+    pub fn column(&self, place: Place) -> Result<(Column, u64), Wrong> {
+        let int = self.int()?;
+        match (self.shape.as_slice(), self.numbers(int)) {
+            (&[count], Some(_)) => Ok((Column { place, at: self.body, int, step: int.bytes }, count)),
+            _ => Err(wrong("one dimension", format!("the shape {:?}", self.shape))),
+        }
+    }
+
+    /// Returns the edges of an array of two columns, or of two rows. Where it is 2 by 2, `wide` says that each row is an
+    /// end of the edges, rather than an edge.
+    pub fn pairs(&self, place: Place, wide: bool) -> Result<Table, Wrong> {
+        let int = self.int()?;
+        let shape = || format!("the shape {:?}", self.shape);
+        let (edges, by_edge) = match *self.shape.as_slice() {
+            [2, 2] => (2, !wide),
+            [edges, 2] => (edges, true),
+            [2, edges] => (edges, false),
+            [0] => (0, true),
+            _ => return Err(wrong("an array of shape (E, 2) or (2, E)", shape())),
+        };
+        if self.numbers(int).is_none() {
+            return Err(wrong("an array of fewer than 2^63 bytes", shape()));
+        }
+        let (at, bytes) = (self.body, int.bytes as u64);
+        let shape = if by_edge != self.fortran {
+            Shape::Rows { place, at, int }
+        } else {
+            let column = |nth| Column { place: place.clone(), at: at + nth * edges * bytes, int, step: int.bytes };
+            Shape::Columns { from: column(0), to: column(1) }
+        };
+        Ok(Table { shape, edges, vertices: None, length: at + 2 * edges * bytes })
+    }
+}
+
+/// Returns what stands behind a key of the dictionary.
+fn value<'t>(text: &'t str, key: &str) -> Option<&'t str> {
+    let behind = ['\'', '"'].into_iter().find_map(|quote| text.split_once(&format!("{quote}{key}{quote}")))?.1;
+    Some(behind.trim_start().strip_prefix(':')?.trim_start())
+}
+
+/// Returns the type. That of a record is a list, which is given back as it stands.
+fn descr(text: &str) -> Option<String> {
+    let value = value(text, "descr")?;
+    let quote = value.chars().next()?;
+    match quote {
+        '\'' | '"' => Some(value[1..].split_once(quote)?.0.to_owned()),
+        '[' => Some(value.split_inclusive(']').next()?.to_owned()),
+        _ => None,
+    }
+}
+
+/// Returns the numbers of a tuple; Python 2 wrote an L behind each.
+fn tuple(text: &str) -> Option<Vec<u64>> {
+    let (inside, _) = text.strip_prefix('(')?.split_once(')')?;
+    let numbers = inside.split(',').map(str::trim).filter(|number| !number.is_empty());
+    numbers.map(|number| number.trim_end_matches('L').parse().ok()).collect()
+}

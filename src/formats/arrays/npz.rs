@@ -1,0 +1,230 @@
+//! `.npz` archives: zip files of `.npy` members, stored or deflated, in which edges stand as scipy saves a sparse matrix
+//! (`csr`, `csc`, `coo`), as an `edge_index`, or as the only array.
+//!
+//! What the directory claims is compared with what is unpacked: sizes, and the checksum of every member that is read.
+
+use std::fs::File;
+use std::io::{BufReader, Read};
+use std::path::Path;
+use std::sync::Arc;
+
+use flate2::bufread::DeflateDecoder;
+use rawzip::{CompressionMethod, FileReader, RECOMMENDED_BUFFER_SIZE, RangeReader, ZipArchive};
+
+use super::npy::{Array, Wrong};
+use super::{Place, Shape, Table, refused};
+use crate::error::{At, Error, Result};
+
+/// Members of an archive, at most: those of a graph are a handful.
+const MOST: usize = 10_000;
+/// Stored bytes read at once.
+const STORED: usize = 64 << 10;
+const DAMAGED: &str = "the file is cut short or damaged: fetch or make it again";
+
+/// One array of an archive.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(in crate::formats) struct Member {
+    /// The name without `.npy`.
+    pub name: String,
+    deflated: bool,
+    /// Where its bytes are in the file.
+    from: u64,
+    to: u64,
+    /// Its unpacked bytes, and their checksum, as the directory says.
+    size: u64,
+    crc: u32,
+}
+
+/// Returns the edges of the archive at `path`.
+///
+/// # Errors
+/// Bad input for what is no archive, or has no edges.
+pub(super) fn table(path: &Path) -> Result<Table> {
+    let members = directory(path)?;
+    let find = |name: &str| members.iter().find(|member| member.name == name);
+    let of = |member: &Arc<Member>, wrong: Wrong| {
+        refused(path, At::File, (wrong.0, format!("{} in the member {}", wrong.1, member.name)))
+    };
+    let pairs = |member: &Arc<Member>, wide| {
+        let (array, _) = array(path, member)?;
+        let table = array.pairs(Place::Member(member.clone()), wide).map_err(|wrong| of(member, wrong))?;
+        whole(path, member, table.length)?;
+        Ok(table)
+    };
+    let column = |name: &str| {
+        let member = find(name).ok_or_else(|| missing(path, name, &members))?;
+        let (array, _) = array(path, member)?;
+        let (column, count) = array.column(Place::Member(member.clone())).map_err(|wrong| of(member, wrong))?;
+        whole(path, member, column.at + count * column.step as u64)?;
+        Ok((column, count))
+    };
+    if let Some(member) = find("edge_index").or_else(|| find("edges")) {
+        return pairs(member, true);
+    }
+    let kind = find("format").map(|member| text(path, member)).transpose()?;
+    let kind = kind.or_else(|| find("indptr").map(|_| "csr".into())).or_else(|| find("row").map(|_| "coo".into()));
+    let Some(kind) = kind else {
+        return match members.as_slice() {
+            [one] => pairs(one, false),
+            _ => Err(missing(path, "edge_index", &members)),
+        };
+    };
+    let shape = find("shape").map(|member| numbers(path, member)).transpose()?;
+    let vertices = match shape.as_deref() {
+        None => None,
+        Some([rows, columns]) if rows == columns => Some(*rows),
+        Some(shape) => {
+            let found = format!("the shape {shape:?}");
+            return Err(refused(path, At::File, ("a square matrix".into(), found)));
+        }
+    };
+    match kind.as_str() {
+        "coo" => {
+            let ((from, edges), (to, ends)) = (column("row")?, column("col")?);
+            if edges != ends {
+                return Err(Error::input(
+                    path,
+                    At::File,
+                    "as many rows as columns",
+                    format!("{edges} and {ends}"),
+                    DAMAGED,
+                ));
+            }
+            Ok(Table { shape: Shape::Columns { from, to }, edges, vertices, length: 0 })
+        }
+        "csr" | "csc" => {
+            let ((offsets, count), (neighbours, edges)) = (column("indptr")?, column("indices")?);
+            let rows = vertices.unwrap_or(count.saturating_sub(1));
+            if count != rows.saturating_add(1) {
+                let expected = format!("{rows} rows and one offset more");
+                return Err(Error::input(path, At::File, expected, format!("{count} offsets"), DAMAGED));
+            }
+            Ok(Table { shape: Shape::Adjacency { offsets, rows, neighbours }, edges, vertices, length: 0 })
+        }
+        other => {
+            let remedy = "save it as one: scipy.sparse.save_npz(FILE, matrix.tocsr())";
+            let found = format!("the format {other:?}");
+            Err(Error::input(path, At::File, "a sparse matrix as csr, csc or coo", found, remedy))
+        }
+    }
+}
+
+/// Opens a member: what its directory says of it is checked when its end is read.
+pub(super) fn open(path: &Path, member: &Member) -> Result<Box<dyn Read>> {
+    let file = File::open(path).map_err(|e| Error::unreadable(path, &e))?;
+    let stored = BufReader::with_capacity(STORED, RangeReader::new(FileReader::from(file), member.from..member.to));
+    let from: Box<dyn Read> = if member.deflated { Box::new(DeflateDecoder::new(stored)) } else { Box::new(stored) };
+    Ok(Box::new(Checked { from, crc: flate2::Crc::new(), member: member.clone(), seen: 0 }))
+}
+
+/// Compares a member with what the directory says.
+struct Checked {
+    from: Box<dyn Read>,
+    crc: flate2::Crc,
+    member: Member,
+    seen: u64,
+}
+
+impl Read for Checked {
+    fn read(&mut self, into: &mut [u8]) -> std::io::Result<usize> {
+        if into.is_empty() {
+            return Ok(0);
+        }
+        let read = self.from.read(into)?;
+        self.crc.update(&into[..read]);
+        self.seen += read as u64;
+        if self.seen > self.member.size || (read == 0 && self.seen < self.member.size) {
+            return Err(std::io::Error::other(format!("other than the {} bytes of the directory", self.member.size)));
+        }
+        if read == 0 && self.crc.sum() != self.member.crc {
+            return Err(std::io::Error::other("a wrong checksum"));
+        }
+        Ok(read)
+    }
+}
+
+/// Returns the arrays of an archive.
+fn directory(path: &Path) -> Result<Vec<Arc<Member>>> {
+    let damaged = |e: rawzip::Error| Error::input(path, At::File, "a whole .npz archive", e.to_string(), DAMAGED);
+    let refuse = |found: String| {
+        let remedy = "save it again: numpy.savez(FILE, edge_index=...) or scipy.sparse.save_npz";
+        Error::input(path, At::File, "arrays that are stored or deflated, each of another name", found, remedy)
+    };
+    let file = File::open(path).map_err(|e| Error::unreadable(path, &e))?;
+    let length = file.metadata().map_err(|e| Error::unreadable(path, &e))?.len();
+    let mut buffer = vec![0; RECOMMENDED_BUFFER_SIZE];
+    let archive = ZipArchive::from_file(file, &mut buffer).map_err(damaged)?;
+    let mut found = Vec::new();
+    let mut entries = archive.entries(&mut buffer);
+    while let Some(entry) = entries.next_entry().map_err(damaged)? {
+        let name = String::from_utf8_lossy(entry.file_path().as_bytes()).into_owned();
+        let Some(name) = name.strip_suffix(".npy") else { continue };
+        if found.len() == MOST {
+            return Err(refuse(format!("more than {MOST} members")));
+        }
+        found.push((name.to_owned(), entry.compression_method(), entry.wayfinder(), entry.crc32()));
+    }
+    let mut members: Vec<Arc<Member>> = Vec::new();
+    for (name, method, wayfinder, crc) in found {
+        let entry = archive.get_entry(wayfinder).map_err(damaged)?;
+        let (from, to) = entry.compressed_data_range();
+        let size = wayfinder.uncompressed_size_hint();
+        let deflated = match method {
+            CompressionMethod::STORE => false,
+            CompressionMethod::DEFLATE => true,
+            other => return Err(refuse(format!("{name} packed by method {}", other.as_u16()))),
+        };
+        // Nothing deflates to less than a thousandth: a larger claim is a lie.
+        let most =
+            if deflated { (to - from.min(to)).saturating_mul(1040).saturating_add(1024) } else { to - from.min(to) };
+        if from > to || to > length || size > most || members.iter().any(|member| member.name == name) {
+            return Err(refuse(format!("{name} of {size} bytes at bytes {from} to {to}, or twice")));
+        }
+        members.push(Arc::new(Member { name, deflated, from, to, size, crc }));
+    }
+    Ok(members)
+}
+
+/// Returns the header of a member, and what reads the numbers behind it.
+fn array(path: &Path, member: &Arc<Member>) -> Result<(Array, Box<dyn Read>)> {
+    let mut from = open(path, member)?;
+    let array = Array::read(&mut from).map_err(|(expected, found)| {
+        Error::input(path, At::File, expected, format!("{found} in the member {}", member.name), DAMAGED)
+    })?;
+    Ok((array, from))
+}
+
+/// Checks that an array is all of its member.
+fn whole(path: &Path, member: &Member, bytes: u64) -> Result<()> {
+    if bytes == member.size {
+        return Ok(());
+    }
+    let found = format!("{} in the directory", member.size);
+    Err(Error::input(path, At::File, format!("{bytes} bytes of the member {}", member.name), found, DAMAGED))
+}
+
+/// Returns the text of a member that holds one short word.
+fn text(path: &Path, member: &Arc<Member>) -> Result<String> {
+    let (_, from) = array(path, member)?;
+    let mut bytes = Vec::new();
+    from.take(64).read_to_end(&mut bytes).map_err(|e| Error::unreadable(path, &e))?;
+    // As bytes, or as characters of 32 bits.
+    Ok(bytes.iter().filter(|byte| **byte != 0).map(|byte| char::from(*byte)).collect())
+}
+
+/// Returns the numbers of a member that holds a few.
+fn numbers(path: &Path, member: &Arc<Member>) -> Result<Vec<u64>> {
+    let (array, from) = array(path, member)?;
+    let int = array.int().map_err(|wrong| refused(path, At::File, wrong))?;
+    let mut bytes = Vec::new();
+    from.take(64).read_to_end(&mut bytes).map_err(|e| Error::unreadable(path, &e))?;
+    let numbers: Option<Vec<u64>> = bytes.chunks_exact(int.bytes).map(|bytes| int.of(bytes)).collect();
+    numbers.ok_or_else(|| Error::input(path, At::File, "a shape", "numbers below 0", DAMAGED))
+}
+
+fn missing(path: &Path, name: &str, members: &[Arc<Member>]) -> Error {
+    let names: Vec<&str> = members.iter().map(|member| member.name.as_str()).take(8).collect();
+    let remedy = "save the edges: numpy.savez(FILE, edge_index=...) of shape (2, E), or scipy.sparse.save_npz";
+    let found = if names.is_empty() { "no array".into() } else { format!("arrays named {}", names.join(", ")) };
+    Error::input(path, At::File, format!("an array named {name}"), found, remedy)
+}

@@ -1,0 +1,190 @@
+//! Arrays of plain files: cut into chunks as every plain file is. A chunk has its share of the file's bytes, which are
+//! hashed, and the same share of the edges, wherever their ends stand.
+
+use std::io::{BufReader, Read};
+
+use super::walk::{BATCH, Ends, Lists, Numbers, Walk};
+use super::{Column, Shape, Table};
+use crate::error::{At, Error, Result};
+use crate::formats::layout::{Head, Layout};
+use crate::formats::read::Reader;
+use crate::formats::scan::Shared;
+use crate::formats::sink::Sink;
+use crate::formats::{Part, Visitor};
+
+/// Bytes read at once.
+const STRIDE: usize = 64 << 10;
+
+/// An open file.
+pub(in crate::formats) struct Plain {
+    reader: Reader,
+    table: Table,
+}
+
+impl Plain {
+    /// Opens a part whose edges are no pairs of fixed length.
+    ///
+    /// # Errors
+    /// Bad input for a header that is none.
+    pub fn open(shared: &Shared<'_>, index: usize) -> Result<Plain> {
+        let part = &shared.parts[index];
+        let reader = Reader::open(part.path())?;
+        part.unchanged(reader.length())?;
+        let table = super::table(part)?;
+        shared.set_head(
+            index,
+            Head { layout: Layout::Arrays, body: 0, vertices: table.vertices, entries: Some(table.edges) },
+        );
+        let plain = Plain { reader, table };
+        if let Shape::Adjacency { offsets, rows, .. } = &plain.table.shape {
+            for (row, want) in [(0, 0), (*rows, plain.table.edges)] {
+                let found = plain.number(part, offsets, row)?;
+                if found != want {
+                    return Err(plain.descends(part, offsets, row, found));
+                }
+            }
+        }
+        Ok(plain)
+    }
+
+    /// Returns how many chunks of `bytes` bytes it has.
+    pub fn chunks(&self, bytes: usize) -> u64 {
+        self.reader.length().div_ceil(bytes as u64)
+    }
+
+    /// Hashes one chunk and hands its edges over.
+    ///
+    /// # Errors
+    /// Bad input, what the visitor and the watch return.
+    pub fn chunk<V: Visitor>(
+        &self,
+        shared: &Shared<'_>,
+        index: usize,
+        chunk: u64,
+        sink: &mut Sink<'_, V>,
+    ) -> Result<()> {
+        let part = &shared.parts[index];
+        let from = chunk * shared.chunk as u64;
+        let to = self.reader.length().min(from + shared.chunk as u64);
+        self.hash(shared, index, chunk, (from, to))?;
+        let chunks = self.chunks(shared.chunk);
+        let share = |count: u64, chunk: u64| (u128::from(count) * u128::from(chunk) / u128::from(chunks)) as u64;
+        let (first, end) = (share(self.table.edges, chunk), share(self.table.edges, chunk + 1));
+        let column = |column: &Column, next: u64| {
+            let at = column.at + next * column.step as u64;
+            let from = From { reader: &self.reader, at };
+            Numbers::new(part.path(), column, next, Box::new(BufReader::with_capacity(STRIDE, from)))
+        };
+        let ends = match &self.table.shape {
+            Shape::Rows { place, at, int } => {
+                let all = Column { place: place.clone(), at: *at, int: *int, step: int.bytes };
+                Ends::Rows(column(&all, 2 * first))
+            }
+            Shape::Columns { from, to } => Ends::Columns(column(from, first), column(to, first)),
+            Shape::Adjacency { offsets, rows, neighbours } => {
+                self.check_offsets(part, offsets, (share(*rows, chunk), share(*rows, chunk + 1)), &column)?;
+                if first == end {
+                    return self.done(shared, index, (from, to), sink);
+                }
+                let (row, start) = self.row_of(part, offsets, *rows, first)?;
+                let (offsets, neighbours) = (column(offsets, row + 1), column(neighbours, first));
+                Ends::Lists(Lists::at(offsets, neighbours, (row, start), *rows, self.table.edges))
+            }
+        };
+        let mut walk = Walk::new(ends, first, end, self.table.vertices);
+        while walk.step(sink)? {}
+        self.done(shared, index, (from, to), sink)
+    }
+
+    fn done<V: Visitor>(
+        &self,
+        shared: &Shared<'_>,
+        index: usize,
+        (from, to): (u64, u64),
+        sink: &mut Sink<'_, V>,
+    ) -> Result<()> {
+        sink.flush()?;
+        shared.count(index, sink.take_count());
+        shared.advance(to - from)
+    }
+
+    fn hash(&self, shared: &Shared<'_>, index: usize, chunk: u64, (from, to): (u64, u64)) -> Result<()> {
+        if !self.reader.cached(from, to) {
+            self.reader.will_need(from, to + 2 * shared.chunk as u64);
+        }
+        let mut hasher = Shared::hasher(index, chunk);
+        let (mut at, mut buffer) = (from, [0; STRIDE]);
+        while at < to {
+            let bytes = &mut buffer[..STRIDE.min((to - at) as usize)];
+            self.reader.read(at, bytes)?;
+            hasher.update(bytes);
+            at += bytes.len() as u64;
+        }
+        shared.set_hash(index, chunk, hasher.digest());
+        Ok(())
+    }
+
+    /// Checks that offsets ascend from that of row `from` to that of row `to`.
+    fn check_offsets<'a>(
+        &self,
+        part: &Part,
+        offsets: &Column,
+        (from, to): (u64, u64),
+        column: &impl Fn(&Column, u64) -> Numbers<'a>,
+    ) -> Result<()> {
+        let mut numbers = column(offsets, from);
+        let (mut row, mut last, mut read) = (from, 0, Vec::new());
+        while row <= to {
+            numbers.read((to - row + 1).min(BATCH as u64) as usize, &mut read)?;
+            for offset in &read {
+                if *offset < last || *offset > self.table.edges {
+                    return Err(self.descends(part, offsets, row, *offset));
+                }
+                (last, row) = (*offset, row + 1);
+            }
+        }
+        Ok(())
+    }
+
+    /// Returns the vertex in whose list the edge `edge` is, and where that list begins.
+    fn row_of(&self, part: &Part, offsets: &Column, rows: u64, edge: u64) -> Result<(u64, u64)> {
+        // The list of `low` begins at or before the edge, that of `high` behind it.
+        let (mut low, mut high, mut start) = (0, rows, 0);
+        while high - low > 1 {
+            let middle = low + (high - low) / 2;
+            let offset = self.number(part, offsets, middle)?;
+            if offset <= edge { (low, start) = (middle, offset) } else { high = middle }
+        }
+        Ok((low, start))
+    }
+
+    fn number(&self, part: &Part, column: &Column, index: u64) -> Result<u64> {
+        let mut bytes = [0; 8];
+        let bytes = &mut bytes[..column.int.bytes];
+        self.reader.read(column.at + index * column.step as u64, bytes)?;
+        let below = || self.descends(part, column, index, column.int.negative(bytes));
+        column.int.of(bytes).ok_or_else(below)
+    }
+
+    fn descends(&self, part: &Part, offsets: &Column, row: u64, found: impl std::fmt::Display) -> Error {
+        let at = At::Byte(offsets.at + row * offsets.step as u64);
+        let expected = format!("offsets that ascend from 0 to {}", self.table.edges);
+        let remedy = "the file is damaged, or in another format: make it again";
+        Error::input(part.path(), at, expected, format!("{found} as offset {row}"), remedy)
+    }
+}
+
+/// Reads a file from a place on.
+struct From<'a> {
+    reader: &'a Reader,
+    at: u64,
+}
+
+impl Read for From<'_> {
+    fn read(&mut self, into: &mut [u8]) -> std::io::Result<usize> {
+        let bytes = (self.reader.length().saturating_sub(self.at)).min(into.len() as u64) as usize;
+        self.reader.read(self.at, &mut into[..bytes]).map_err(|e| std::io::Error::other(e.to_string()))?;
+        self.at += bytes as u64;
+        Ok(bytes)
+    }
+}

@@ -1,0 +1,41 @@
+//! How large the ids of a plain file are, from some of it: for plans.
+
+use std::os::unix::fs::FileExt;
+
+use super::{Column, Shape};
+use crate::error::{Error, Result};
+use crate::formats::Part;
+
+/// Places of each array that are looked at, and numbers at each.
+const PLACES: u64 = 64;
+const NUMBERS: u64 = 2048;
+
+/// Returns the largest id that some places show, and one; or the number of vertices that the header declares.
+///
+/// # Errors
+/// Bad input for a file that can't be read.
+pub(in crate::formats) fn largest(part: &Part) -> Result<u64> {
+    let table = super::table(part)?;
+    if let Some(vertices) = table.vertices {
+        return Ok(vertices);
+    }
+    let file = std::fs::File::open(part.path()).map_err(|e| Error::unreadable(part.path(), &e))?;
+    let columns = match table.shape {
+        Shape::Rows { place, at, int } => vec![(Column { place, at, int, step: int.bytes }, 2 * table.edges)],
+        Shape::Columns { from, to } => vec![(from, table.edges), (to, table.edges)],
+        Shape::Adjacency { neighbours, .. } => vec![(neighbours, table.edges)],
+    };
+    let mut largest = 0;
+    for (column, count) in columns {
+        let mut bytes = vec![0; NUMBERS.min(count) as usize * column.step];
+        for place in 0..PLACES {
+            let first = (u128::from(count - NUMBERS.min(count)) * u128::from(place) / u128::from(PLACES - 1)) as u64;
+            let at = column.at + first * column.step as u64;
+            let read = file.read_at(&mut bytes, at).map_err(|e| Error::unreadable(part.path(), &e))?;
+            let numbers = bytes[..read].chunks_exact(column.step);
+            let ids = numbers.filter_map(|bytes| column.int.of(&bytes[..column.int.bytes]));
+            largest = ids.max().map_or(largest, |id| largest.max(id.saturating_add(1)));
+        }
+    }
+    Ok(largest)
+}

@@ -1,0 +1,125 @@
+//! Arrays of packed files and archives: read by one thread from the first number to the last. Where ends stand apart, the
+//! file is unpacked twice at the same time, so that memory stays as it is however large the file.
+
+use std::io::Read;
+use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
+
+use super::walk::{BATCH, Ends, Lists, Numbers, Walk};
+use super::{Column, Place, Shape, npz};
+use crate::error::{At, Error, Result};
+use crate::formats::layout::{Head, Layout};
+use crate::formats::packing::Stored;
+use crate::formats::scan::Shared;
+use crate::formats::sink::Sink;
+use crate::formats::{Packing, Visitor, packed};
+
+/// Bytes that reading one file takes at most, beside what unpacking it twice does.
+pub(in crate::formats) const MEMORY: u64 = 1 << 20;
+
+/// Batches between two looks at whether to stop.
+const TURN: usize = 64;
+/// Bytes that are passed over at once.
+const STRIDE: u64 = 1 << 20;
+
+/// Reads all edges of part `index`; `number` is that of the next chunk.
+///
+/// # Errors
+/// Bad input, what the visitor and the watch return.
+pub(in crate::formats) fn read<V: Visitor>(
+    shared: &Shared<'_>,
+    index: usize,
+    number: &AtomicU64,
+    sink: &mut Sink<'_, V>,
+) -> Result<()> {
+    let part = &shared.parts[index];
+    let table = super::table(part)?;
+    let (vertices, entries) = (table.vertices, Some(table.edges));
+    shared.set_head(index, Head { layout: Layout::Arrays, body: 0, vertices, entries });
+    if part.packing() == Packing::Zip {
+        let mut stored = Stored::open(shared, index, part.path())?;
+        part.unchanged(stored.length())?;
+        pass(shared, index, &mut stored, u64::MAX)?;
+    }
+    let open = |column: &Column, first: u64| -> Result<Numbers<'_>> {
+        let mut from: Box<dyn Read + '_> = match &column.place {
+            Place::File => Box::new(packed::open(shared, index)?),
+            Place::Member(member) => npz::open(part.path(), member)?,
+        };
+        let at = column.at + first * column.step as u64;
+        pass(shared, index, &mut from, at)?;
+        Ok(Numbers::new(part.path(), column, first, from))
+    };
+    let ends = match &table.shape {
+        Shape::Rows { place, at, int } => {
+            Ends::Rows(open(&Column { place: place.clone(), at: *at, int: *int, step: int.bytes }, 0)?)
+        }
+        Shape::Columns { from, to } => Ends::Columns(open(from, 0)?, open(to, 0)?),
+        Shape::Adjacency { offsets, rows, neighbours } => {
+            Ends::Lists(Lists::begin(open(offsets, 0)?, open(neighbours, 0)?, *rows, table.edges)?)
+        }
+    };
+    let mut walk = Walk::new(ends, 0, table.edges, table.vertices);
+    let mut told = 0;
+    loop {
+        let mut more = true;
+        for _ in 0..TURN {
+            more = walk.step(sink)?;
+            if !more {
+                break;
+            }
+        }
+        sink.flush()?;
+        shared.count(index, sink.take_count());
+        sink.visitor.chunk_done(number.fetch_add(1, Relaxed))?;
+        if shared.stopped() {
+            return Ok(());
+        }
+        if !more {
+            break;
+        }
+        let done = (u128::from(part.bytes()) * u128::from(walk.next) / u128::from(table.edges.max(1))) as u64;
+        shared.advance(done - told)?;
+        told = done;
+    }
+    walk.finish()?;
+    // The end of each stream has what tells whether it was damaged; the one that was only read in part is read to its end beside it.
+    let same = |a: &Column, b: &Column| a.place == b.place;
+    let length = (part.packing() != Packing::Zip).then_some(table.length);
+    match (&mut walk.ends, &table.shape) {
+        (Ends::Rows(all), _) => all.finish(length, || shared.advance(0))?,
+        (Ends::Columns(from, to), Shape::Columns { from: a, to: b }) => {
+            if !same(a, b) {
+                from.finish(None, || shared.advance(0))?;
+            }
+            to.finish(length, || shared.advance(0))?;
+        }
+        (Ends::Lists(lists), Shape::Adjacency { offsets, neighbours, .. }) => {
+            if !same(offsets, neighbours) {
+                lists.offsets.finish(None, || shared.advance(0))?;
+            }
+            lists.neighbours.finish(length, || shared.advance(0))?;
+        }
+        _ => unreachable!("the ends are those of the shape"),
+    }
+    shared.advance(part.bytes() - told)
+}
+
+/// Reads `bytes` bytes, or to the end, for nothing but to be behind them.
+fn pass(shared: &Shared<'_>, index: usize, from: &mut impl Read, bytes: u64) -> Result<()> {
+    let mut left = bytes;
+    while left > 0 {
+        let now = left.min(STRIDE);
+        let read = std::io::copy(&mut from.by_ref().take(now), &mut std::io::sink()).map_err(|e| {
+            let remedy = "the file is cut short or damaged: fetch or make it again";
+            Error::input(shared.parts[index].path(), At::File, "a whole file", e.to_string(), remedy)
+        })?;
+        if read < now {
+            break;
+        }
+        left -= now;
+        shared.advance(0)?;
+    }
+    Ok(())
+}
+
+const _: () = assert!(BATCH * 8 * 2 * 8 < MEMORY as usize);

@@ -1,0 +1,257 @@
+//! From numbers in arrays to edges, a batch at a time.
+
+use std::io::Read;
+use std::path::Path;
+
+use super::{Column, Place};
+use crate::error::{At, Error, Result};
+use crate::formats::Visitor;
+use crate::formats::sink::Sink;
+
+/// Edges of a batch.
+pub(super) const BATCH: usize = 4096;
+
+/// Numbers of a column, one behind the other.
+pub(super) struct Numbers<'a> {
+    path: &'a Path,
+    column: Column,
+    from: Box<dyn Read + 'a>,
+    /// The index of the next one.
+    next: u64,
+    bytes: Vec<u8>,
+}
+
+impl<'a> Numbers<'a> {
+    /// Returns the numbers of `column` from the `next`th on, whose first byte is the next that `from` reads.
+    pub fn new(path: &'a Path, column: &Column, next: u64, from: Box<dyn Read + 'a>) -> Numbers<'a> {
+        Numbers { path, column: column.clone(), from, next, bytes: Vec::new() }
+    }
+
+    /// Reads the next `count` numbers into `into`.
+    ///
+    /// # Errors
+    /// Bad input where there are fewer, or one is below 0.
+    pub fn read(&mut self, count: usize, into: &mut Vec<u64>) -> Result<()> {
+        let (int, step) = (self.column.int, self.column.step);
+        into.clear();
+        self.bytes.resize(count * step, 0);
+        self.from.read_exact(&mut self.bytes).map_err(|e| self.unreadable(&e))?;
+        self.next += count as u64;
+        let numbers = self.bytes.chunks_exact(step).map(|bytes| int.of(&bytes[..int.bytes]));
+        into.extend(numbers.map_while(|number| number));
+        if into.len() < count {
+            let bytes = &self.bytes[into.len() * step..][..int.bytes];
+            let found = int.negative(bytes).to_string();
+            return Err(self.wrong(into.len(), count, "whole numbers from 0".into(), found));
+        }
+        Ok(())
+    }
+
+    /// The error of the `nth` of `read` numbers that were read last.
+    pub fn wrong(&self, nth: usize, read: usize, expected: String, found: String) -> Error {
+        let index = self.next - read as u64 + nth as u64;
+        let remedy = "correct the numbers and save them again";
+        match &self.column.place {
+            Place::File => {
+                let at = self.column.at + index * self.column.step as u64;
+                Error::input(self.path, At::Byte(at), expected, found, remedy)
+            }
+            Place::Member(member) => {
+                let found = format!("{found} as number {index} of {}", member.name);
+                Error::input(self.path, At::File, expected, found, remedy)
+            }
+        }
+    }
+
+    /// Reads what is behind the last number, so that damage anywhere in the stream is noticed. The stream should have
+    /// `length` bytes, where that is known.
+    ///
+    /// # Errors
+    /// Bad input for a damaged or longer stream, and what `look` returns.
+    pub fn finish(&mut self, length: Option<u64>, look: impl Fn() -> Result<()>) -> Result<()> {
+        let mut at = self.column.at + self.next * self.column.step as u64;
+        self.bytes.resize(1 << 16, 0);
+        loop {
+            match self.from.read(&mut self.bytes) {
+                Ok(0) => break,
+                Ok(n) => at += n as u64,
+                Err(e) if e.kind() == std::io::ErrorKind::Interrupted => {}
+                Err(e) => return Err(self.unreadable(&e)),
+            }
+            look()?;
+        }
+        match length {
+            Some(length) if at != length => {
+                let remedy = "the file is cut short, or something was written behind it: fetch or make it again";
+                let expected = format!("{length} unpacked bytes, as the header says");
+                Err(Error::input(self.path, At::File, expected, format!("{at} bytes"), remedy))
+            }
+            _ => Ok(()),
+        }
+    }
+
+    fn unreadable(&self, e: &std::io::Error) -> Error {
+        let what = match &self.column.place {
+            Place::File => "the unpacked file".into(),
+            Place::Member(member) => member.name.clone(),
+        };
+        let found = match e.kind() {
+            std::io::ErrorKind::UnexpectedEof => format!("the end of {what} at number {} or before", self.next),
+            _ => format!("{e} in {what}"),
+        };
+        let remedy = "the file is cut short or damaged: fetch or make it again";
+        Error::input(self.path, At::File, "as many numbers as the header says", found, remedy)
+    }
+}
+
+/// What edges are made of.
+pub(super) enum Ends<'a> {
+    /// Both ends in turn.
+    Rows(Numbers<'a>),
+    Columns(Numbers<'a>, Numbers<'a>),
+    Lists(Lists<'a>),
+}
+
+/// Lists of neighbours.
+pub(super) struct Lists<'a> {
+    /// The ends of lists that come next.
+    pub offsets: Numbers<'a>,
+    pub neighbours: Numbers<'a>,
+    /// The vertex whose list is at hand, and where that ends.
+    pub row: u64,
+    pub end: u64,
+    pub rows: u64,
+    /// Edges of the whole file.
+    pub edges: u64,
+    pub ahead: Vec<u64>,
+    pub taken: usize,
+}
+
+/// Some edges of a file, from one on.
+pub(super) struct Walk<'a> {
+    pub ends: Ends<'a>,
+    /// The number of the next edge, and of the one behind the last.
+    pub next: u64,
+    pub end: u64,
+    pub vertices: Option<u64>,
+    pub first: Vec<u64>,
+    pub second: Vec<u64>,
+}
+
+impl<'a> Walk<'a> {
+    pub fn new(ends: Ends<'a>, next: u64, end: u64, vertices: Option<u64>) -> Walk<'a> {
+        Walk { ends, next, end, vertices, first: Vec::new(), second: Vec::new() }
+    }
+
+    /// Hands the next batch to `sink`; false when there is none.
+    ///
+    /// # Errors
+    /// Bad input, and what the visitor returns.
+    pub fn step<V: Visitor>(&mut self, sink: &mut Sink<'_, V>) -> Result<bool> {
+        let count = (self.end - self.next).min(BATCH as u64) as usize;
+        if count == 0 {
+            return Ok(false);
+        }
+        let below = self.vertices.unwrap_or(u64::MAX);
+        let check = |numbers: &Numbers<'_>, ids: &[u64]| match ids.iter().position(|id| *id >= below) {
+            Some(nth) if self.vertices.is_some() => {
+                Err(numbers.wrong(nth, ids.len(), format!("ids below {below}"), ids[nth].to_string()))
+            }
+            _ => Ok(()),
+        };
+        let (first, second) = (&mut self.first, &mut self.second);
+        match &mut self.ends {
+            Ends::Rows(numbers) => {
+                numbers.read(2 * count, first)?;
+                check(numbers, first)?;
+                first.as_chunks::<2>().0.iter().try_for_each(|[u, v]| sink.push(*u, *v))?;
+            }
+            Ends::Columns(from, to) => {
+                from.read(count, first)?;
+                to.read(count, second)?;
+                check(from, first)?;
+                check(to, second)?;
+                first.iter().zip(second.iter()).try_for_each(|(u, v)| sink.push(*u, *v))?;
+            }
+            Ends::Lists(lists) => {
+                lists.neighbours.read(count, second)?;
+                check(&lists.neighbours, second)?;
+                for (edge, v) in (self.next..).zip(second.iter()) {
+                    while edge >= lists.end {
+                        lists.advance()?;
+                    }
+                    sink.push(lists.row, *v)?;
+                }
+            }
+        }
+        self.next += count as u64;
+        Ok(true)
+    }
+
+    /// Checks, behind the last edge of the file, that all lists have ended.
+    ///
+    /// # Errors
+    /// Bad input where they have not.
+    pub fn finish(&mut self) -> Result<()> {
+        if let Ends::Lists(lists) = &mut self.ends {
+            while lists.row.wrapping_add(1) < lists.rows {
+                lists.advance()?;
+            }
+            if lists.end != lists.edges {
+                return Err(lists.wrong(lists.end));
+            }
+        }
+        Ok(())
+    }
+}
+
+impl<'a> Lists<'a> {
+    /// Returns the lists from the first on; `offsets` is at the first offset.
+    ///
+    /// # Errors
+    /// Bad input where that is not 0.
+    pub fn begin(mut offsets: Numbers<'a>, neighbours: Numbers<'a>, rows: u64, edges: u64) -> Result<Lists<'a>> {
+        let mut ahead = Vec::new();
+        offsets.read(1, &mut ahead)?;
+        let lists = Lists::at(offsets, neighbours, (0, 0), rows, edges);
+        if ahead[0] == 0 { Ok(lists) } else { Err(lists.wrong(ahead[0])) }
+    }
+
+    /// Returns the lists from that of vertex `row` on, which begins at edge `start`; `offsets` is at its end.
+    pub fn at(
+        offsets: Numbers<'a>,
+        neighbours: Numbers<'a>,
+        (row, start): (u64, u64),
+        rows: u64,
+        edges: u64,
+    ) -> Lists<'a> {
+        // None is at hand: the first step goes to it.
+        let row = row.wrapping_sub(1);
+        Lists { offsets, neighbours, row, end: start, rows, edges, ahead: Vec::new(), taken: 0 }
+    }
+
+    /// Goes to the next vertex.
+    fn advance(&mut self) -> Result<()> {
+        self.row = self.row.wrapping_add(1);
+        if self.row >= self.rows {
+            return Err(self.wrong(self.end));
+        }
+        if self.taken == self.ahead.len() {
+            let count = (self.rows - self.row).min(BATCH as u64) as usize;
+            self.offsets.read(count, &mut self.ahead)?;
+            self.taken = 0;
+        }
+        let end = self.ahead[self.taken];
+        self.taken += 1;
+        if end < self.end || end > self.edges {
+            return Err(self.wrong(end));
+        }
+        self.end = end;
+        Ok(())
+    }
+
+    fn wrong(&self, found: u64) -> Error {
+        let expected = format!("offsets that ascend from 0 to {}, one for each of {} lists", self.edges, self.rows);
+        self.offsets.wrong(self.taken.saturating_sub(1), self.ahead.len(), expected, found.to_string())
+    }
+}

@@ -300,3 +300,14 @@ fn pairs_of_32_bits_are_handed_over_where_they_lie() {
         assert!(visitors[0].0 < 8, "{name}: {} batches, not one a piece", visitors[0].0);
     }
 }
+
+#[test]
+fn a_file_of_proc_is_not_taken_for_empty() {
+    let path = Path::new("/proc/self/status");
+    if !path.is_file() {
+        println!("SKIPPED: no /proc");
+        return;
+    }
+    let error = Input::open(&[path.to_owned()], Some(Format::Text)).unwrap_err();
+    assert!(error.exit_code() == 3 && error.to_string().contains("cat /proc/self/status >"), "{error}");
+}

@@ -1,5 +1,6 @@
 //! Which files an input is, and in which format each.
 
+use std::io::Read;
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -56,6 +57,17 @@ impl Part {
         if !meta.is_file() {
             let remedy = "name a file (pipes and devices can't be read twice)";
             return Err(Error::input(path, At::File, "a regular file", "something else", remedy));
+        }
+        // As those of /proc and /sys, which say so whatever they hold.
+        if meta.len() == 0 && std::fs::File::open(path).is_ok_and(|mut file| file.read(&mut [0]).is_ok_and(|n| n > 0)) {
+            let remedy = format!("copy what it holds to a file of its own: cat {} > edges.txt", path.display());
+            return Err(Error::input(
+                path,
+                At::File,
+                "a file that says how long it is",
+                "one of 0 bytes that holds some",
+                remedy,
+            ));
         }
         let named = format.is_some();
         let format = Format::of(path, format)?;
@@ -356,10 +368,19 @@ impl Input {
                 let at_once = parts.iter().filter(|part| part.packing != Packing::Plain).count().min(threads);
                 let hashes: u64 = parts.iter().map(|part| 8 * (1 + part.bytes / self.chunk as u64)).sum();
                 let pieces = if parts.iter().any(Part::is_records) { records::BYTES * threads as u64 } else { 0 };
+                let apart =
+                    |part: &Part| part.format.is_arrays() && part.packing == Packing::Plain && !part.is_records();
+                let arrays = if parts.iter().any(apart) { arrays::MEMORY * threads as u64 } else { 0 };
                 // and the threads that read ahead
                 let ahead = if self.chunks_to_keep() > 0 { kept::READERS as u64 * PER_THREAD } else { 0 };
                 // METIS files keep the first vertex of every chunk
-                sinks + pieces + ahead + unpacking * at_once as u64 + 2 * hashes + 24 * self.chunks_to_keep() as u64
+                sinks
+                    + pieces
+                    + arrays
+                    + ahead
+                    + unpacking * at_once as u64
+                    + 2 * hashes
+                    + 24 * self.chunks_to_keep() as u64
             }
         }
     }

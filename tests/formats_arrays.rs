@@ -244,7 +244,7 @@ fn hostile_headers_allocate_nothing() {
         let error = scan(&path, 8 << 20, 2).unwrap_err();
         assert_eq!(error.exit_code(), 3, "{shape}: {error}");
     }
-    for empty in ["(0, 2)", "(2, 0)", "(0,)"] {
+    for empty in ["(0, 2)", "(2, 0)"] {
         std::fs::write(&path, header("<i8", empty)).unwrap();
         assert_eq!(scan(&path, 8 << 20, 2).unwrap().0, Vec::<[u64; 2]>::new(), "{empty}");
     }

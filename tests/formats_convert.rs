@@ -151,7 +151,7 @@ fn a_failure_leaves_nothing_behind() {
     std::fs::write(path("wide.txt"), "1 4294967296\n").unwrap();
     std::fs::write(path("b.txt"), "1 2\n").unwrap();
     std::fs::write(path("old.u32"), "as it was").unwrap();
-    for format in Format::ALL {
+    for format in Format::ALL.into_iter().filter(|format| format.is_written()) {
         let error = convert(&open(&path("a.txt")), &path("old.u32"), format, 3, &Unwatched).unwrap_err();
         assert!(error.to_string().contains("a.txt:800001: "), "{error}");
         let error = convert(&open(&path("b.txt")), &path("old.u32"), format, 3, &Never).unwrap_err();

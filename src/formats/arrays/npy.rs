@@ -32,7 +32,7 @@ impl Array {
         let short = |_| wrong("the header of a .npy file", "the end of the file");
         let mut start = [0; 8];
         from.read_exact(&mut start).map_err(short)?;
-        let Some(&[version @ 1..=3, _]) = start.strip_prefix(b"\x93NUMPY") else {
+        let Some(&[version @ 1..=3, 0]) = start.strip_prefix(b"\x93NUMPY") else {
             return Err(wrong("\"\\x93NUMPY\" and a version from 1 to 3", start.escape_ascii().to_string()));
         };
         let mut length = [0; 4];
@@ -46,13 +46,16 @@ impl Array {
         from.read_exact(&mut text).map_err(short)?;
         let text = String::from_utf8_lossy(&text);
         let bad = || wrong("a header with descr, fortran_order and shape", format!("{:?}", text.trim()));
-        let (kind, fortran, shape) = (descr(&text), value(&text, "fortran_order"), value(&text, "shape"));
+        let Some(inside) = text.trim().strip_prefix('{').and_then(|text| text.strip_suffix('}')) else {
+            return Err(bad());
+        };
+        let (kind, fortran, shape) = (descr(inside), value(inside, "fortran_order"), value(inside, "shape"));
         let (Some(kind), Some(fortran), Some(shape)) = (kind, fortran, shape.and_then(tuple)) else {
             return Err(bad());
         };
-        let fortran = match fortran {
-            _ if fortran.starts_with("True") => true,
-            _ if fortran.starts_with("False") => false,
+        let fortran = match fortran.split(',').next().map(str::trim) {
+            Some("True") => true,
+            Some("False") => false,
             _ => return Err(bad()),
         };
         Ok(Array { body: (8 + bytes + length) as u64, kind, fortran, shape })
@@ -111,7 +114,6 @@ impl Array {
             [2, 2] => (2, !wide),
             [edges, 2] => (edges, true),
             [2, edges] => (edges, false),
-            [0] => (0, true),
             _ => return Err(wrong("an array of shape (E, 2) or (2, E)", shape())),
         };
         if self.numbers(int).is_none() {

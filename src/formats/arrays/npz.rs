@@ -58,22 +58,20 @@ pub(super) fn table(path: &Path) -> Result<Table> {
         whole(path, member, column.at + count * column.step as u64)?;
         Ok((column, count))
     };
-    if let Some(member) = find("edge_index").or_else(|| find("edges")) {
+    if let Some(member) = find("edge_index") {
         return pairs(member, true);
     }
     let kind = find("format").map(|member| text(path, member)).transpose()?;
-    let kind = kind.or_else(|| find("indptr").map(|_| "csr".into())).or_else(|| find("row").map(|_| "coo".into()));
     let Some(kind) = kind else {
         return match members.as_slice() {
             [one] => pairs(one, false),
             _ => Err(missing(path, "edge_index", &members)),
         };
     };
-    let shape = find("shape").map(|member| numbers(path, member)).transpose()?;
-    let vertices = match shape.as_deref() {
-        None => None,
-        Some([rows, columns]) if rows == columns => Some(*rows),
-        Some(shape) => {
+    let shape = find("shape").ok_or_else(|| missing(path, "shape", &members))?;
+    let vertices = match numbers(path, shape)?.as_slice() {
+        [rows, columns] if rows == columns => *rows,
+        shape => {
             let found = format!("the shape {shape:?}");
             return Err(refused(path, At::File, ("a square matrix".into(), found)));
         }
@@ -90,16 +88,21 @@ pub(super) fn table(path: &Path) -> Result<Table> {
                     DAMAGED,
                 ));
             }
-            Ok(Table { shape: Shape::Columns { from, to }, edges, vertices, length: 0 })
+            Ok(Table { shape: Shape::Columns { from, to }, edges, vertices: Some(vertices), length: 0 })
         }
         "csr" | "csc" => {
             let ((offsets, count), (neighbours, edges)) = (column("indptr")?, column("indices")?);
-            let rows = vertices.unwrap_or(count.saturating_sub(1));
+            let rows = vertices;
             if count != rows.saturating_add(1) {
                 let expected = format!("{rows} rows and one offset more");
                 return Err(Error::input(path, At::File, expected, format!("{count} offsets"), DAMAGED));
             }
-            Ok(Table { shape: Shape::Adjacency { offsets, rows, neighbours }, edges, vertices, length: 0 })
+            Ok(Table {
+                shape: Shape::Adjacency { offsets, rows, neighbours },
+                edges,
+                vertices: Some(vertices),
+                length: 0,
+            })
         }
         other => {
             let remedy = "save it as one: scipy.sparse.save_npz(FILE, matrix.tocsr())";

@@ -16,6 +16,12 @@ pub fn read(bytes: &[u8]) -> Option<Reading> {
         reading.open |= open;
         return Some(reading);
     }
+    // Of one array alone there is no doubt which one is meant.
+    if let (1, None, Some(one)) = (members.len(), members.get("format.npy"), members.values().next()) {
+        let mut reading = npy::edges(npy::array(one)?, false)?;
+        reading.open = true;
+        return Some(reading);
+    }
     let (format, shape) = (array("format")?, array("shape")?);
     let [rows, columns] = shape.values[..] else { return None };
     if rows != columns {
@@ -94,11 +100,13 @@ fn members(bytes: &[u8], open: &mut bool) -> Option<BTreeMap<String, Vec<u8>>> {
         let mut data = Vec::new();
         match method {
             0 => data.extend_from_slice(stored),
-            8 => drop(flate2::read::DeflateDecoder::new(stored).take(1 << 24).read_to_end(&mut data).ok()?),
+            8 => drop(flate2::read::DeflateDecoder::new(stored).take(1 << 24).read_to_end(&mut data)),
             _ => return None,
         }
+        // Where that is one of weights, a reader need not look.
         if data.len() != unpacked {
-            return None;
+            *open = true;
+            continue;
         }
         // A member whose checksum is not that of its data is damaged; a reader need not look.
         let mut sum = flate2::Crc::new();

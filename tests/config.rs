@@ -315,7 +315,7 @@ fn each_kind_of_mistake() {
             "input",
             "path = 'x'\nformat = 'parquet'",
             "input.format: unknown value \"parquet\"; there are \"auto\", \"u32\", \"u64\", \"text\", \"mtx\", \"metis\", \
-             \"gr\", \"graph500\"",
+             \"gr\", \"graph500\", \"npy\", \"npz\", \"sg\", \"wsg\"",
         ),
         (
             "input",

@@ -34,7 +34,7 @@ use tree::Table;
 pub const MAX_THREADS: usize = 65_536;
 
 /// Names that `[input] format` may have besides `"auto"`.
-pub const FORMATS: [&str; 7] = ["u32", "u64", "text", "mtx", "metis", "gr", "graph500"];
+pub const FORMATS: [&str; 11] = ["u32", "u64", "text", "mtx", "metis", "gr", "graph500", "npy", "npz", "sg", "wsg"];
 
 /// No job file is longer; an edge list given in its place is not read to its end.
 const LONGEST: u64 = 1 << 20;

@@ -1,10 +1,12 @@
 //! The command line: what can be typed, with an example for each command.
 
 use crate::config::MAX_THREADS;
+use crate::formats::Columns;
 use crate::job::log::Format as LogFormat;
 use crate::submit::{Scheduler, walltime};
 use clap::{Args, Parser, Subcommand};
 use std::path::PathBuf;
+use std::str::FromStr;
 use std::time::Duration;
 
 /// Exact graph algorithms on graphs larger than memory, as resumable jobs.
@@ -47,7 +49,8 @@ pub enum Command {
     /// Convert an edge list between formats, in fixed memory
     #[command(
         after_help = "Weights are not converted: the output has edges alone, and where the format needs lengths (gr) \
-        they are 1.\n\nExample:\n  gpugraph convert email-Eu-core.txt.gz email.u32"
+        they are 1.\n\nExamples:\n  gpugraph convert email-Eu-core.txt.gz email.u32\n  \
+        gpugraph convert table.csv edges.u32 --columns 2,3"
     )]
     Convert(ConvertArgs),
     /// Remove what of a workdir can be made again; results and reports stay
@@ -239,6 +242,13 @@ pub struct ConvertArgs {
     /// Format of the output, unless its name says
     #[arg(long)]
     pub to: Option<String>,
+    /// Columns of text that are the ids, by number or by the names in its heading: 2,3 or src,dst; unless said, those
+    /// that a heading names, else the first two
+    #[arg(long, value_parser = Columns::from_str)]
+    pub columns: Option<Columns>,
+    /// Lines to skip at the top of each file of text, comments not counted
+    #[arg(long, value_name = "LINES")]
+    pub skip_lines: Option<u64>,
     /// Threads; 0 for all cores of this process
     #[arg(long, default_value_t = 0, value_parser = threads)]
     pub threads: usize,

@@ -3,7 +3,7 @@
 use crate::cli::{ConvertArgs, GenerateArgs, GenerateKind, OutputArgs, ProductArgs, RandomArgs};
 use crate::convert::{self, Converted};
 use crate::error::{Error, Result};
-use crate::formats::{Format, Input, Watch};
+use crate::formats::{Format, Input, TextOptions, Watch};
 use crate::generate::{self, Generator, Product};
 use crate::job;
 use crate::job::progress::{Progress, StageProgress, Unit};
@@ -58,7 +58,8 @@ pub fn convert(args: &ConvertArgs) -> Result<()> {
     convert::writable(&args.output)?;
     let from = format_named(args.from.as_deref(), "--from")?;
     let format = output_format(&args.output, args.to.as_deref(), "--to")?;
-    let input = job::input::find(std::slice::from_ref(&args.input), from, args.recursive)?;
+    let text = TextOptions { columns: args.columns.clone().unwrap_or_default(), skip_lines: args.skip_lines };
+    let input = job::input::find(std::slice::from_ref(&args.input), from, args.recursive)?.with_text(text)?;
     let done = shown("convert", input.bytes(), |watch, _| {
         warn_of_weights(&input, format);
         convert::convert(&input, &args.output, format, threads(args.threads), watch)

@@ -5,6 +5,7 @@ use std::time::Duration;
 
 use gpugraph::config::{self, Device, Expect, GpuSharing, InputSpec, Job, Limits, OutputFormat, Random, Run, Triangle};
 use gpugraph::error::Error;
+use gpugraph::formats::TextOptions;
 use proptest::prelude::*;
 
 fn folder() -> tempfile::TempDir {
@@ -70,7 +71,12 @@ fn defaults() {
             workdir: "gpugraph.work/a".into(),
             scratch: None,
             keep: false,
-            input: InputSpec::Files { paths: vec!["a.txt".into()], format: None, recursive: false },
+            input: InputSpec::Files {
+                paths: vec!["a.txt".into()],
+                format: None,
+                recursive: false,
+                text: TextOptions::default()
+            },
             expect: None,
             limits: Limits { host_memory: None, gpu_memory: None, threads: 0 },
             run: Run {
@@ -122,7 +128,12 @@ fn every_key() {
     assert!(job.keep);
     assert_eq!(
         job.input,
-        InputSpec::Files { paths: vec!["a".into(), "b*".into()], format: Some("u64".into()), recursive: false }
+        InputSpec::Files {
+            paths: vec!["a".into(), "b*".into()],
+            format: Some("u64".into()),
+            recursive: false,
+            text: TextOptions::default()
+        }
     );
     assert_eq!(job.expect, Some(Expect { edges: 7000, ids: 90 }));
     assert_eq!(job.limits, Limits { host_memory: Some(3 << 29), gpu_memory: Some(1000), threads: 7 });
@@ -466,7 +477,12 @@ fn overrides() {
     );
     assert_eq!(
         job.input,
-        InputSpec::Files { paths: vec!["/data/my graph.txt".into()], format: None, recursive: false }
+        InputSpec::Files {
+            paths: vec!["/data/my graph.txt".into()],
+            format: None,
+            recursive: false,
+            text: TextOptions::default()
+        }
     );
     assert_eq!(job.limits, Limits { host_memory: Some(512 << 20), gpu_memory: None, threads: 2 });
     assert_eq!((job.run.device, job.run.gpu), (Device::Cpu, None));
@@ -480,14 +496,19 @@ fn an_override_names_another_source_of_edges() {
     let random = |scale, seed| Random { scale, edge_factor: 16.0, seed };
     assert_eq!(
         job(kronecker, &["input.path=['a']"]).input,
-        InputSpec::Files { paths: vec!["a".into()], format: None, recursive: false }
+        InputSpec::Files { paths: vec!["a".into()], format: None, recursive: false, text: TextOptions::default() }
     );
     assert_eq!(job(kronecker, &["input.kronecker.scale=9"]).input, InputSpec::Kronecker(random(9, 5)));
     let file = "[input]\npath = 'a'\nformat = 'u32'\n[triangle]";
     assert_eq!(job(file, &["input.uniform.scale=9", "input.uniform.seed=2"]).input, InputSpec::Uniform(random(9, 2)));
     assert_eq!(
         job(file, &["input.path=b"]).input,
-        InputSpec::Files { paths: vec!["b".into()], format: Some("u32".into()), recursive: false }
+        InputSpec::Files {
+            paths: vec!["b".into()],
+            format: Some("u32".into()),
+            recursive: false,
+            text: TextOptions::default()
+        }
     );
     assert_eq!(
         messages(file, &["input.path=b", "input.prepared=c"]),

@@ -287,18 +287,14 @@ fn mistakes_are_named_with_their_line() {
         ("a.txt", "1 2\n3 4.5\n".into(), "a.txt:2: "),
         ("a.txt", "1 2\n3 4x\n".into(), "a.txt:2: "),
         ("a.txt", "1 2 x\n".into(), "a.txt:1: "),
-        ("a.txt", "1 2 3 4\n".into(), "a.txt:1: "),
         ("a.txt", "1 2\n\n\n1 18446744073709551616".into(), "a.txt:4: "),
         ("a.txt", "hello\nworld\n".into(), "a.txt:1: "),
         ("a.txt", "hello\n".into(), "a.txt:1: "),
         ("a.csv", "a,b\nc,d\n".into(), "a.csv:1: "),
         ("a.csv", "1,,2\n".into(), "a.csv:1: "),
         ("a.csv", "-1,2\n".into(), "a.csv:1: "),
-        // an edge that is not well written is no heading
-        ("a.csv", "\"1\",\"2\"\n2,3\n1,3\n".into(), "a.csv:1: "),
         ("a.txt", "nan 5\n1 2\n".into(), "a.txt:1: "),
         ("a.tsv", "from\t7\n1\t2\n".into(), "a.tsv:1: "),
-        ("a.txt", "1 2\n//\n".into(), "a.txt:2: "),
         // lines as old Macs ended them: the first comment would hide all edges, and edges be one
         ("a.txt", "# c\r1 2\r2 3\r".into(), "a.txt:1: "),
         ("a.txt", "1 2\n% c\r1 3\n2 3\n".into(), "a.txt:2: "),
@@ -371,7 +367,7 @@ fn what_is_no_mistake() {
     reads("a.txt", "\u{feff}1 2\n", &[[1, 2]]);
     reads("a.txt", &format!("1 {big}"), &[[1, big]]);
     reads("a.txt", " 1 2 \r\n\t3,4\r\n5;6 ; 1e-3\n7 , 8,\n", &[[1, 2], [3, 4], [5, 6], [7, 8]]);
-    reads("a.csv", "\"from\",\"to\"\n1,2,nan\n", &[[1, 2]]);
+    reads("a.csv", "\"from\",\"to\",\"weight\"\n1,2,nan\n", &[[1, 2]]);
     reads("b.csv", "from,to\n", &[]);
     reads("a.txt", "from to\n0000000000000000000000001 2\n", &[[1, 2]]);
     reads("a.mtx", "%%matrixmarket MATRIX Coordinate Pattern General\n0 0 0\n", &[]);

@@ -83,6 +83,21 @@ fn formats() {
     let binary: Vec<u8> = pairs.iter().flatten().flat_map(|id| id.to_le_bytes()).collect();
     let mut gzip = flate2::write::GzEncoder::new(Vec::new(), flate2::Compression::new(6));
     gzip.write_all(&text).unwrap();
+    let shapes: [(&str, &str, fn(&mut Vec<u8>, usize, u32, u32)); 6] = [
+        ("named.csv", "weight,source,target\n", |out, _, u, v| writeln!(out, "{}.25,{u},{v}", v % 100).unwrap()),
+        ("plain.csv", "source,target\n", |out, _, u, v| writeln!(out, "{u},{v}").unwrap()),
+        ("quoted.csv", "\"src\",\"dst\"\n", |out, _, u, v| writeln!(out, "\"{u}\",\"{v}\"").unwrap()),
+        ("networkx.el", "", |out, _, u, v| writeln!(out, "{u} {v} {{}}").unwrap()),
+        ("weights.el", "", |out, _, u, v| writeln!(out, "{u} {v} {{'weight': {}}}", v % 100).unwrap()),
+        ("out.konect", "% sym\n", |out, nth, u, v| writeln!(out, "{u} {v} 1 {}", 1_082_000_000 + nth).unwrap()),
+    ];
+    for (name, heading, line) in shapes {
+        let mut text = heading.as_bytes().to_vec();
+        pairs.iter().enumerate().for_each(|(nth, [u, v])| line(&mut text, nth, *u, *v));
+        std::fs::write(path(name), &text).unwrap();
+        scan(name, &path(name), text.len() as u64, 1);
+        std::fs::remove_file(path(name)).unwrap();
+    }
     std::fs::write(path("a.txt"), &text).unwrap();
     std::fs::write(path("a.csv"), &weighted).unwrap();
     std::fs::write(path("a.u32"), &binary).unwrap();

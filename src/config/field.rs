@@ -10,6 +10,9 @@ use super::expand::{self, Environment};
 use super::keys;
 use super::tree::{Entry, Node, Table, Value};
 use super::{duration, size};
+use crate::formats::Columns;
+
+const COLUMNS: &str = "columns, such as [2, 3], [2, 3, 4], [\"src\", \"dst\"] or \"auto\"";
 
 /// A table of the job file, there or not.
 pub(super) struct Section<'t> {
@@ -127,6 +130,31 @@ impl<'t> Field<'t> {
             Some(size) => Some(size),
             None => self.expected("a size such as \"16GiB\"", diagnostics),
         }
+    }
+
+    /// The columns of text: "auto", an array of numbers or an array of names, or such a list as one string.
+    pub(super) fn columns(&self, diagnostics: &mut Diagnostics) -> Option<Columns> {
+        let columns = match &self.entry.node.value {
+            Value::String(text) => text.parse(),
+            Value::Array(elements) => {
+                let numbers: Option<Vec<u64>> = elements
+                    .iter()
+                    .map(|element| match element.value {
+                        Value::Integer(number) => Some(u64::try_from(number).unwrap_or(0)),
+                        _ => None,
+                    })
+                    .collect();
+                let names: Option<Vec<String>> =
+                    elements.iter().map(|element| string(element).map(str::to_owned)).collect();
+                match (numbers, names) {
+                    (Some(numbers), _) => Columns::numbers(numbers),
+                    (None, Some(names)) => Columns::names(names),
+                    _ => return self.expected(COLUMNS, diagnostics),
+                }
+            }
+            _ => return self.expected(COLUMNS, diagnostics),
+        };
+        columns.map_err(|why| self.error(&why, diagnostics)).ok()
     }
 
     /// A duration in `range`.

@@ -27,6 +27,8 @@ pub(super) const TABLES: [Known; 11] = [
         &[
             "path",
             "format",
+            "columns",
+            "skip_lines",
             "prepared",
             "kronecker",
             "uniform",

@@ -89,7 +89,12 @@ mod tests {
     use super::*;
 
     fn of(paths: &[&str]) -> Option<String> {
-        of_input(&InputSpec::Files { paths: paths.iter().map(Into::into).collect(), format: None, recursive: false })
+        of_input(&InputSpec::Files {
+            paths: paths.iter().map(Into::into).collect(),
+            format: None,
+            recursive: false,
+            text: Default::default(),
+        })
     }
 
     #[test]

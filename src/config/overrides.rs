@@ -82,8 +82,8 @@ fn supersede(root: &mut Table, source: usize, keys: &[(&str, Place)]) {
         && let Some(named) = keys::SOURCES.into_iter().find(|key| given(key).is_some())
     {
         ruled_out.extend(keys::SOURCES.iter().filter(|key| **key != named));
-        // The format and size that the file gives are those of its path.
-        ruled_out.extend(["format", "expect"].into_iter().filter(|_| named != "path"));
+        // The format, columns and size that the file gives are those of its path.
+        ruled_out.extend(["format", "columns", "skip_lines", "expect"].into_iter().filter(|_| named != "path"));
     }
     if *name == "run" && given("device").is_some_and(|entry| entry.node.value == Value::String("cpu".to_owned())) {
         ruled_out.push("gpu");

@@ -7,6 +7,8 @@ use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
 
+use crate::formats::TextOptions;
+
 /// A job file after validation: every value in range, every default filled in, every `$VAR` expanded.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Job {
@@ -49,6 +51,9 @@ pub enum InputSpec {
         /// True if subfolders of a folder are read, too.
         #[serde(default)]
         recursive: bool,
+        /// `columns` and `skip_lines`: how text is read.
+        #[serde(default)]
+        text: TextOptions,
     },
     /// `prepared`: the workdir of a job that kept its graph.
     Prepared(PathBuf),

@@ -11,7 +11,11 @@ use super::keys;
 use super::name;
 use super::spec::{Device, Expect, GpuSharing, InputSpec, Job, Limits, Output, OutputFormat, Random, Run, Triangle};
 use super::tree::Table;
+use crate::formats::{Columns, Format, TextOptions};
 use crate::generate::{MAX_EDGE_FACTOR, SCALES};
+
+/// Most lines of text that can be skipped: none longer than a byte would be more in what is looked at.
+const MOST_SKIPPED: u64 = 1 << 20;
 
 /// The job of a tree, all but its `text`. `None` where something is wrong, which `diagnostics` then has.
 pub(super) fn job(
@@ -107,6 +111,7 @@ fn input(root: &Table, environment: Environment<'_>, diagnostics: &mut Diagnosti
         let message = "true is not in this version, which takes every graph as undirected";
         field.error(message, diagnostics);
     }
+    let text = text(&section, format.as_deref(), diagnostics);
     let mut sources: Vec<(&str, Field<'_>)> =
         keys::SOURCES.iter().filter_map(|key| Some((*key, section.get(key)?))).collect();
     sources.sort_by(|(_, a), (_, b)| a.entry.place.cmp(&b.entry.place));
@@ -126,9 +131,8 @@ fn input(root: &Table, environment: Environment<'_>, diagnostics: &mut Diagnosti
             let message = format!("{} beside {first_name} ({at}): a job has one of them", other.name);
             diagnostics.error(&other.entry.place, message);
         }
-        if let Some(field) = &format_field
-            && sources.iter().all(|(key, _)| *key != "path")
-        {
+        let of_files = ["columns", "skip_lines"].into_iter().filter_map(|key| section.get(key)).chain(format_field);
+        for field in of_files.filter(|_| sources.iter().all(|(key, _)| *key != "path")) {
             let message = format!("{} is for input.path, and this job has {}", field.name, first.name);
             diagnostics.error(&field.entry.place, message);
         }
@@ -146,8 +150,9 @@ fn input(root: &Table, environment: Environment<'_>, diagnostics: &mut Diagnosti
     for (key, field) in sources {
         spec = match key {
             "path" => {
-                let format = format.clone();
-                field.paths(environment, diagnostics).map(|paths| InputSpec::Files { paths, format, recursive })
+                let (format, text) = (format.clone(), text.clone());
+                let files = |paths| InputSpec::Files { paths, format, recursive, text };
+                field.paths(environment, diagnostics).map(files)
             }
             "prepared" => field.path(environment, diagnostics).map(InputSpec::Prepared),
             "kronecker" => random(&field, diagnostics).map(InputSpec::Kronecker),
@@ -161,6 +166,23 @@ fn input(root: &Table, environment: Environment<'_>, diagnostics: &mut Diagnosti
         };
     }
     spec
+}
+
+/// How text is read. Of another format it says nothing.
+fn text(section: &Section<'_>, format: Option<&str>, diagnostics: &mut Diagnostics) -> TextOptions {
+    let (columns, skip_lines) = (section.get("columns"), section.get("skip_lines"));
+    let options = TextOptions {
+        columns: columns.as_ref().and_then(|field| field.columns(diagnostics)).unwrap_or_default(),
+        skip_lines: skip_lines.as_ref().and_then(|field| field.integer(0..=MOST_SKIPPED, diagnostics)),
+    };
+    let given = [(columns, options.columns != Columns::Auto), (skip_lines, options.skip_lines.unwrap_or(0) > 0)];
+    if let Some(format) = format.filter(|format| *format != Format::Text.name()) {
+        for field in given.into_iter().filter_map(|(field, says)| field.filter(|_| says)) {
+            let message = format!("{} is for text, and input.format is \"{format}\"", field.name);
+            diagnostics.error(&field.entry.place, message);
+        }
+    }
+    options
 }
 
 /// Refuses to take the graph that another job kept from the job's own workdir.

@@ -42,7 +42,7 @@ pub(super) fn edges(part: &Part) -> Result<u64> {
     if let Some(record) = part.format().record() {
         return Ok((unpacked as f64 * scale) as u64 / record);
     }
-    let head = match layout::head(part.format(), &prefix, part.path()) {
+    let head = match layout::head(part, &prefix) {
         Ok(head) => head,
         // the scan will say what is wrong
         Err(_) => return Ok(0),
@@ -67,6 +67,25 @@ pub(super) fn edges(part: &Part) -> Result<u64> {
         counted += newlines(&sample[..n]) as f64;
     }
     Ok((counted * part.bytes() as f64 / seen.max(1) as f64) as u64)
+}
+
+impl Part {
+    /// Returns what finds the largest id in a window of a plain file of text; None where the first two numbers of each
+    /// line are its ids.
+    ///
+    /// # Errors
+    /// Bad input when the file can't be read.
+    pub fn largest_in(&self) -> Result<Option<impl Fn(&[u8]) -> u64>> {
+        let unreadable = |e| Error::unreadable(self.path(), &e);
+        let mut prefix = Vec::new();
+        let file = std::fs::File::open(self.path()).map_err(unreadable)?;
+        file.take(layout::HEAD as u64).read_to_end(&mut prefix).map_err(unreadable)?;
+        // What is wrong is said by the scan.
+        Ok(match layout::head(self, &prefix).map(|head| head.layout) {
+            Ok(Layout::Table(table)) => Some(move |window: &[u8]| table.largest(window)),
+            _ => None,
+        })
+    }
 }
 
 /// Lines of a text, the last one without a newline, too.

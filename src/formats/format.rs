@@ -98,6 +98,8 @@ impl Format {
             "npz" => Format::Npz,
             "sg" => Format::Sg,
             "wsg" => Format::Wsg,
+            // KONECT's files are called out.NAME, and NAME is no ending.
+            _ if path.file_name()?.to_str()?.starts_with("out.") => Format::Text,
             _ => return None,
         })
     }
@@ -211,6 +213,10 @@ mod tests {
         assert_eq!(Format::by_ending(Path::new("x.TXT.zst")), Some(Format::Text));
         assert_eq!(Format::by_ending(Path::new("s29.e10.kron.edgelist")), Some(Format::U32));
         assert_eq!(Packing::of(Path::new("x.txt.gz")), Packing::Gzip);
+        assert_eq!(Format::by_ending(Path::new("a/out.petster-hamster")), Some(Format::Text));
+        assert_eq!(Format::by_ending(Path::new("out.ego-facebook.gz")), Some(Format::Text));
+        assert_eq!(Format::by_ending(Path::new("out.u64")), Some(Format::U64));
+        assert_eq!(Format::by_ending(Path::new("out")), None);
         assert!("U32".parse::<Format>().is_err());
         let error = Format::of(Path::new("x.dat.gz"), None).unwrap_err();
         assert_eq!(error.exit_code(), 3);

@@ -33,13 +33,17 @@ pub(crate) fn head(prefix: &[u8]) -> Result<Head, Fault> {
     };
     let layout = Layout::Lines(Grammar {
         tag: Some(b'a'),
-        comments: *b"cc",
+        comments: b"c",
         commas: false,
+        single_tabs: false,
         base: 1,
         largest: nodes,
         weight: Weight::Required,
+        attributes: false,
+        quoted: None,
+        counts: None,
         expected: format!("\"a FROM TO LENGTH\" with ids from 1 to {nodes}"),
-        remedy: REMEDY,
+        remedy: |_| REMEDY,
     });
     Ok(Head { layout, body, vertices: Some(nodes), entries: Some(arcs) })
 }

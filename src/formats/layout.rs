@@ -1,12 +1,11 @@
 //! What a scan needs to know of a format: where the body begins, where it may be cut, and how a piece is parsed.
 
-use std::path::Path;
-
 use super::arrays::Int;
 use super::lines::{self, Grammar, next_line};
 use super::metis::{self, Cursor};
 use super::sink::{Fault, Sink, Stop};
-use super::{Format, Visitor, binary, gr, mtx, text};
+use super::text::{self, Counts, Table};
+use super::{Format, Part, Visitor, binary, gr, mtx};
 
 /// Headers end within this many bytes, comments included.
 pub(crate) const HEAD: usize = 1 << 20;
@@ -22,6 +21,7 @@ pub(crate) enum Layout {
     /// Ends of edges in arrays, which are read otherwise.
     Arrays,
     Lines(Grammar),
+    Table(Table),
     Metis(metis::Adjacency),
 }
 
@@ -36,7 +36,8 @@ pub(crate) struct Head {
 }
 
 /// Reads the header at the start of a file. `prefix` holds its first [`HEAD`] bytes at least, or all of it.
-pub(crate) fn head(format: Format, prefix: &[u8], path: &Path) -> Result<Head, Fault> {
+pub(crate) fn head(part: &Part, prefix: &[u8]) -> Result<Head, Fault> {
+    let format = part.format();
     let plain = |layout| Ok(Head { layout, body: 0, vertices: None, entries: None });
     if let Some(fault) = another_kind(format, prefix) {
         return Err(fault);
@@ -45,7 +46,7 @@ pub(crate) fn head(format: Format, prefix: &[u8], path: &Path) -> Result<Head, F
         Format::U32 => plain(Layout::Pairs32),
         Format::U64 => plain(Layout::Pairs64),
         Format::Graph500 => plain(Layout::Packed),
-        Format::Text => text::head(prefix, path),
+        Format::Text => text::head(prefix, part),
         Format::Mtx => mtx::head(prefix),
         Format::Metis => metis::head(prefix),
         Format::Gr => gr::head(prefix),
@@ -102,6 +103,15 @@ impl Layout {
         }
     }
 
+    /// What the first line is if it is no edge.
+    pub fn counts(&self) -> Option<&Counts> {
+        match self {
+            Layout::Lines(grammar) => grammar.counts.as_ref(),
+            Layout::Table(table) => table.counts(),
+            _ => None,
+        }
+    }
+
     /// The first record that starts at or behind `at`, within a body that starts at `body`. `data` is the file.
     pub fn cut(&self, data: &[u8], body: usize, at: usize) -> Result<usize, Fault> {
         if at <= body {
@@ -114,7 +124,7 @@ impl Layout {
             return Ok((at.div_ceil(record) * record).min(data.len()));
         }
         let window = match self {
-            Layout::Lines(_) => &data[..data.len().min(at - 1 + lines::LONGEST)],
+            Layout::Lines(_) | Layout::Table(_) => &data[..data.len().min(at - 1 + lines::LONGEST)],
             _ => data,
         };
         let next = next_line(window, at - 1);
@@ -149,6 +159,7 @@ impl Layout {
             Layout::Rows(int) => binary::parse_rows(data, *int, sink),
             Layout::Arrays => unreachable!("arrays are no pieces of bytes"),
             Layout::Lines(grammar) => lines::parse(data, grammar, sink),
+            Layout::Table(table) => table.parse(data, sink),
             Layout::Metis(adjacency) => adjacency.parse(data, cursor, sink),
         }
     }

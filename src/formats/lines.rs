@@ -6,6 +6,7 @@
 
 use super::Visitor;
 use super::sink::{Fault, Sink, Stop};
+use super::text::{Counts, Table, attributes_end};
 
 /// No line of an edge is longer; more is not the format that was named.
 pub(crate) const LONGEST: usize = 1 << 20;
@@ -23,18 +24,27 @@ pub(crate) enum Weight {
 pub(crate) struct Grammar {
     /// A letter at the start of every edge (`a` in DIMACS files).
     pub tag: Option<u8>,
-    /// The first byte of lines to skip.
-    pub comments: [u8; 2],
+    /// The first byte of lines to skip; of `/` it takes two.
+    pub comments: &'static [u8],
     /// Whether `,` and `;` separate, too.
     pub commas: bool,
+    /// True if a tab more is an empty column.
+    pub single_tabs: bool,
     /// The smallest id, which is handed over as 0.
     pub base: u64,
     /// The largest id as it stands in the file.
     pub largest: u64,
     pub weight: Weight,
+    /// True if attributes may stand in place of the weight, as NetworkX writes them.
+    pub attributes: bool,
+    /// What lines are if they have quotes, unlike the first.
+    pub quoted: Option<Table>,
+    /// What the first line is if it is no edge.
+    pub counts: Option<Counts>,
     /// What messages say should stand in a line.
     pub expected: String,
-    pub remedy: &'static str,
+    /// What the user can do about a line.
+    pub remedy: fn(&[u8]) -> &'static str,
 }
 
 /// Parses whole lines; a missing newline at the end of `data` is made up for.
@@ -57,6 +67,9 @@ pub(crate) fn parse<V: Visitor>(data: &[u8], grammar: &Grammar, sink: &mut Sink<
             // blanks before the first id, a blank line, a comment, or nothing we know
             let first = blanks(data, at);
             if first > at && data.get(first).is_some_and(u8::is_ascii_digit) {
+                if grammar.single_tabs && data[at..first].contains(&b'\t') {
+                    return Err(wrong(data, line, grammar));
+                }
                 at = first;
                 continue;
             }
@@ -66,15 +79,21 @@ pub(crate) fn parse<V: Visitor>(data: &[u8], grammar: &Grammar, sink: &mut Sink<
                     at = first + 1;
                     continue;
                 }
-                Some(c) if grammar.comments.contains(c) && grammar.tag.is_none() && !has_lone_return(data, first) => {
+                Some(_)
+                    if grammar.tag.is_none() && is_comment(data, first, grammar) && !has_lone_return(data, first) =>
+                {
                     at = next_line(data, first);
                     continue;
                 }
-                Some(_) => return Err(wrong(data, line, grammar)),
+                Some(_) => {
+                    at = quoted(data, line, grammar, sink)?;
+                    continue;
+                }
             }
         };
-        let Some((v, end)) = gap(data, end, grammar.commas).and_then(|second| number(data, second)) else {
-            return Err(wrong(data, line, grammar));
+        let Some((v, end)) = gap(data, end, grammar).and_then(|second| number(data, second)) else {
+            at = quoted(data, line, grammar, sink)?;
+            continue;
         };
         if u.wrapping_sub(grammar.base) > span || v.wrapping_sub(grammar.base) > span {
             return Err(wrong(data, line, grammar));
@@ -83,12 +102,25 @@ pub(crate) fn parse<V: Visitor>(data: &[u8], grammar: &Grammar, sink: &mut Sink<
             Some(b'\n') if grammar.weight != Weight::Required => end + 1,
             _ => match rest(data, end, grammar) {
                 Some(next) => next,
-                None => return Err(wrong(data, line, grammar)),
+                None => {
+                    at = quoted(data, line, grammar, sink)?;
+                    continue;
+                }
             },
         };
         sink.push(u - grammar.base, v - grammar.base)?;
     }
     Ok(())
+}
+
+/// Takes the edge of a line with quotes, which is left to the parser of those; the start of the next line.
+#[cold]
+fn quoted<V: Visitor>(data: &[u8], line: usize, grammar: &Grammar, sink: &mut Sink<'_, V>) -> Result<usize, Stop> {
+    let has_quotes = || data[line..next_line(data, line)].contains(&b'"');
+    let edge = grammar.quoted.as_ref().filter(|_| has_quotes()).and_then(|table| table.edge_at(data, line));
+    let Some((u, v, next)) = edge else { return Err(wrong(data, line, grammar)) };
+    sink.push(u, v)?;
+    Ok(next)
 }
 
 /// Behind the tag of an edge; `Err` is the start of the next line where this one is a comment or blank.
@@ -149,19 +181,25 @@ fn more_digits(data: &[u8], start: usize, mut at: usize, mut value: u64) -> Opti
 
 /// The start of the next column; None when nothing separates, or an empty field does (`1,,2`).
 #[inline(always)]
-fn gap(data: &[u8], at: usize, commas: bool) -> Option<usize> {
+fn gap(data: &[u8], at: usize, grammar: &Grammar) -> Option<usize> {
     match data.get(at)? {
         b' ' | b'\t' if data.get(at + 1).is_some_and(u8::is_ascii_digit) => Some(at + 1),
-        _ => wide_gap(data, at, commas),
+        _ => wide_gap(data, at, grammar),
     }
 }
 
-fn wide_gap(data: &[u8], at: usize, commas: bool) -> Option<usize> {
+fn wide_gap(data: &[u8], at: usize, grammar: &Grammar) -> Option<usize> {
     let mut next = blanks(data, at);
-    if commas && matches!(data.get(next), Some(b',' | b';')) {
+    if grammar.commas && matches!(data.get(next), Some(b',' | b';')) {
         next = blanks(data, next + 1);
     }
-    (next > at).then_some(next)
+    let tabs = if grammar.single_tabs { data[at..next].iter().filter(|c| **c == b'\t').count() } else { 0 };
+    (next > at && tabs < 2).then_some(next)
+}
+
+fn is_comment(data: &[u8], first: usize, grammar: &Grammar) -> bool {
+    let c = data[first];
+    grammar.comments.contains(&c) && (c != b'/' || data.get(first + 1) == Some(&c))
 }
 
 /// Checks what stands behind the second id; the start of the next line, or None when it is wrong.
@@ -174,14 +212,17 @@ fn rest(data: &[u8], at: usize, grammar: &Grammar) -> Option<usize> {
     if let Some(next) = line_end(blanks(data, at)) {
         return (grammar.weight != Weight::Required).then_some(next);
     }
+    let weight = wide_gap(data, at, grammar)?;
+    if let (Some(next), true) = (line_end(weight), grammar.weight != Weight::Required) {
+        return Some(next); // a comma behind the last column, as some spreadsheets write
+    }
     if grammar.weight == Weight::Never {
         return None;
     }
-    let weight = wide_gap(data, at, grammar.commas)?;
-    if let (Some(next), true) = (line_end(weight), grammar.weight == Weight::Optional) {
-        return Some(next); // a comma behind the last column, as some spreadsheets write
-    }
-    let end = weight_end(data, weight)?;
+    let end = match data.get(weight) {
+        Some(b'{') if grammar.attributes => attributes_end(data, weight)?,
+        _ => weight_end(data, weight)?,
+    };
     line_end(blanks(data, end))
 }
 
@@ -275,7 +316,7 @@ fn wrong(data: &[u8], line: usize, grammar: &Grammar) -> Stop {
     if has_lone_return(data, line) {
         return lone_return(data, line).into();
     }
-    Fault::new(line, grammar.expected.clone(), excerpt(data, line), grammar.remedy).into()
+    Fault::new(line, grammar.expected.clone(), excerpt(data, line), (grammar.remedy)(&data[line..])).into()
 }
 
 #[cfg(test)]

@@ -14,7 +14,8 @@
 //! | `records`, `read`, `kept` | chunks of fixed records: how they are read, and kept for the next pass |
 //! | `layout` | header, cut and parse, by format |
 //! | `lines` | the parser of "one edge a line", which `text`, `mtx` and `gr` set up |
-//! | `binary`, `metis` | the other two parsers |
+//! | `text` | what the lines of a text file look like; the parser of those with more columns, or quotes |
+//! | `binary`, `metis` | the other parsers |
 //! | `arrays` | numpy's files, and GAP's serialized graphs |
 //! | `suspect` | pairs that are likely of another type than their name says |
 //! | `packing` | what files are packed in |
@@ -36,6 +37,7 @@ mod metis;
 mod mtx;
 mod packed;
 mod packing;
+mod part;
 mod plain;
 mod read;
 mod records;
@@ -47,10 +49,12 @@ mod text;
 
 pub use files::Look;
 pub use format::{Format, Packing};
-pub use input::{Input, Part};
+pub use input::Input;
 pub use kept::{Keeping, Kept, Slab, addresses};
+pub use part::Part;
 pub use scan::Scan;
 pub use share::{Seen, Share};
+pub use text::{Columns, TextOptions};
 
 use crate::error::Result;
 

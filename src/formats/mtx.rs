@@ -61,13 +61,17 @@ pub(crate) fn head(prefix: &[u8]) -> Result<Head, Fault> {
     let value = if weight == Weight::Never { "nothing" } else { "a number" };
     let layout = Layout::Lines(Grammar {
         tag: None,
-        comments: *b"%%",
+        comments: b"%",
         commas: false,
+        single_tabs: false,
         base: 1,
         largest: rows,
         weight,
+        attributes: false,
+        quoted: None,
+        counts: None,
         expected: format!("row and column from 1 to {rows} and {value} behind them"),
-        remedy: CORRECT,
+        remedy: |_| CORRECT,
     });
     Ok(Head { layout, body: next_line(prefix, at), vertices: Some(rows), entries: Some(entries) })
 }

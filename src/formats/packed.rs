@@ -200,7 +200,7 @@ impl<'a> Blocks<'a> {
         if prefix.is_empty() {
             refuse_empty(part)?;
         }
-        let head = layout::head(part.format(), &prefix, part.path()).map_err(|f| located(f, part, 0, &prefix, 1))?;
+        let head = layout::head(part, &prefix).map_err(|f| located(f, part, 0, &prefix, 1))?;
         if head.body == prefix.len() && !whole {
             let found = format!("one of more than {} bytes", layout::HEAD);
             return Err(Error::input(part.path(), At::Line(1), "a shorter header", found, "shorten the comments"));

@@ -166,7 +166,7 @@ fn records(shared: &Shared<'_>, index: usize) -> Result<Option<(Kind, u64)>> {
     let length = reader.length() as usize;
     let head = match part.format() {
         Format::Npy => arrays::head(part)?,
-        format => layout::head(format, &prefix, part.path())
+        _ => layout::head(part, &prefix)
             .and_then(|head| head.layout.whole(length - head.body).map(|()| head))
             .map_err(|fault| located(fault, part, 0, &[], 1))?,
     };
@@ -186,7 +186,7 @@ fn lines(shared: &Shared<'_>, index: usize) -> Result<Option<(Kind, u64)>> {
     }
     part.unchanged(data.len() as u64)?;
     map.populate(0, layout::HEAD)?;
-    let head = layout::head(part.format(), data, part.path()).map_err(|fault| located(fault, part, 0, data, 1))?;
+    let head = layout::head(part, data).map_err(|fault| located(fault, part, 0, data, 1))?;
     shared.set_head(index, head.clone());
     let chunks = data.len().div_ceil(shared.chunk) as u64;
     Ok(Some((Kind::Lines(Lines { part: index, map, head, vertices: Vec::new() }), chunks)))

@@ -8,6 +8,7 @@ use xxhash_rust::xxh3::xxh3_64_with_seed;
 use super::Scan;
 use super::layout::{Head, Layout};
 use super::scan::Next;
+use super::text::Counts;
 use crate::comm::{Claims, Pass};
 use crate::error::{At, Error, Result};
 
@@ -157,6 +158,9 @@ impl Seen {
 fn check_counts(path: &Path, head: &Head, entries: u64, rows: u64) -> Result<()> {
     const REMEDY: &str = "the file is cut short, or its header is wrong: fetch or make it again";
     let wrong = |expected: String, found: String| Err(Error::input(path, At::File, expected, found, REMEDY));
+    if let Some(counts) = head.layout.counts().filter(|counts| counts.edges.checked_add(1) == Some(entries)) {
+        return Err(Error::input(path, At::Line(counts.line), Counts::EXPECTED, counts.found(), Counts::REMEDY));
+    }
     match (&head.layout, head.entries) {
         (Layout::Metis(adjacency), Some(edges)) => {
             if rows < adjacency.vertices {

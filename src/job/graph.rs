@@ -10,7 +10,7 @@ use super::run::Finished;
 use super::session::{Moved, Session, Watched};
 use super::{occupied, ranks, signals};
 use crate::error::{Error, Result};
-use crate::formats::{Input, Keeping, Kept, addresses};
+use crate::formats::{Input, Keeping, Kept, Part, addresses};
 use crate::graph::degrees::{self, Degrees};
 use crate::graph::layout::Layout;
 use crate::graph::stored::{self, StoredBlock};
@@ -379,11 +379,11 @@ pub fn input_key(input: &Input) -> Result<u64> {
     key("ingest", &(input.identity()?, formats_of(input)))
 }
 
-/// How bytes are read: the format of every file, named or told by its ending, as runs of the same. The same bytes are
-/// other edges in another format.
-fn formats_of(input: &Input) -> Vec<(&'static str, u64)> {
-    let mut runs: Vec<(&'static str, u64)> = Vec::new();
-    for format in input.parts().iter().map(|part| part.format().name()) {
+/// How bytes are read: the format of every file, named or told by its ending, and the columns of text, as runs of the
+/// same. The same bytes are other edges if they are read otherwise.
+fn formats_of(input: &Input) -> Vec<(String, u64)> {
+    let mut runs: Vec<(String, u64)> = Vec::new();
+    for format in input.parts().iter().map(Part::reading) {
         match runs.last_mut() {
             Some((last, count)) if *last == format => *count += 1,
             _ => runs.push((format, 1)),

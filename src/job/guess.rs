@@ -127,6 +127,7 @@ fn sampled(part: &Part) -> Result<u64> {
     }
     let file = File::open(part.path()).map_err(|e| Error::unreadable(part.path(), &e))?;
     let mut window = vec![0; WINDOW as usize];
+    let columns = if part.format() == Format::Text { part.largest_in()? } else { None };
     let mut largest = 0;
     for place in 0..PLACES {
         let last = part.bytes().saturating_sub(WINDOW);
@@ -138,7 +139,7 @@ fn sampled(part: &Part) -> Result<u64> {
             Format::U32 => words::<4>(window),
             Format::U64 => words::<8>(window),
             Format::Graph500 => packed_words(window),
-            _ => text(window, offset > 0),
+            _ => columns.as_ref().map_or_else(|| text(window, offset > 0), |largest| largest(window)),
         });
     }
     Ok(largest.saturating_add(1))

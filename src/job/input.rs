@@ -13,7 +13,9 @@ use std::path::{Path, PathBuf};
 /// [`Error::Input`] for files that are missing or of unknown format.
 pub fn open(spec: &InputSpec) -> Result<Input> {
     match spec {
-        InputSpec::Files { paths, format, recursive } => find(paths, named(format.as_deref())?, *recursive),
+        InputSpec::Files { paths, format, recursive, text } => {
+            find(paths, named(format.as_deref())?, *recursive)?.with_text(text.clone())
+        }
         InputSpec::Kronecker(random) => {
             Ok(Input::generated(Generator::kronecker(random.scale, random.edge_factor, random.seed)?))
         }
@@ -52,7 +54,7 @@ pub fn read_ahead(spec: &InputSpec) {
 /// [`Error::Input`] for files of unknown format.
 pub fn expected(job: &Job) -> Result<Option<(Input, Expect)>> {
     match (&job.input, job.expect) {
-        (InputSpec::Files { paths, format, recursive }, Some(expect)) => {
+        (InputSpec::Files { paths, format, recursive, .. }, Some(expect)) => {
             let format = named(format.as_deref())?;
             // A pattern is no path, and may have files.
             if paths.iter().any(|path| path.exists()) || find(paths, format, *recursive).is_ok() {

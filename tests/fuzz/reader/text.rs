@@ -128,6 +128,11 @@ fn fields(line: &[u8], open: &mut bool) -> Option<Vec<Vec<u8>>> {
         match byte {
             b'"' => {
                 *open = true;
+                if pending && !quoted && !fields.last().expect("one").is_empty() {
+                    kinds.insert(b' ');
+                    fields.push(Vec::new());
+                }
+                pending = false;
                 quoted = !quoted;
             }
             _ if quoted => fields.last_mut().expect("one").push(byte),

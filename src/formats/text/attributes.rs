@@ -1,0 +1,98 @@
+//! What NetworkX writes behind an edge: a dictionary of Python, `{}` or `{'weight': 3}`.
+
+use crate::formats::lines::weight_end;
+
+/// The first byte behind the dictionary that begins at `at`; None where it does not end in its line, or where its
+/// weight is no number.
+pub(crate) fn end(data: &[u8], at: usize) -> Option<usize> {
+    if data.get(at + 1) == Some(&b'}') {
+        return Some(at + 2);
+    }
+    let (mut at, mut depth) = (at, 0usize);
+    loop {
+        match *data.get(at)? {
+            b'{' | b'[' | b'(' => depth += 1,
+            b'}' | b']' | b')' => {
+                depth -= 1;
+                if depth == 0 {
+                    return Some(at + 1);
+                }
+            }
+            quote @ (b'\'' | b'"') => {
+                let end = string(data, at, quote)?;
+                if depth == 1 && &data[at + 1..end] == b"weight" {
+                    at = weight(data, end + 1)?;
+                    continue;
+                }
+                at = end;
+            }
+            b'\n' => return None,
+            _ => {}
+        }
+        at += 1;
+    }
+}
+
+/// Where the string ends that begins with `quote` at `at`.
+fn string(data: &[u8], at: usize, quote: u8) -> Option<usize> {
+    let mut at = at + 1;
+    loop {
+        match *data.get(at)? {
+            b'\n' => return None,
+            b'\\' if data.get(at + 1) != Some(&b'\n') => at += 2,
+            c if c == quote => return Some(at),
+            _ => at += 1,
+        }
+    }
+}
+
+/// The first byte behind the number that stands behind `'weight'`; `at` itself where that is no key.
+fn weight(data: &[u8], at: usize) -> Option<usize> {
+    let blanks = |mut at: usize| {
+        while data.get(at) == Some(&b' ') {
+            at += 1;
+        }
+        at
+    };
+    let colon = blanks(at);
+    if data.get(colon) != Some(&b':') {
+        return Some(at);
+    }
+    let start = blanks(colon + 1);
+    let rest = &data[start..];
+    let length = rest.iter().position(|c| matches!(c, b',' | b'}' | b'\n' | b' ' | b'\r')).unwrap_or(rest.len());
+    let mut value = &rest[..length];
+    // as numpy's numbers are written: np.float64(0.5)
+    if let (Some(open), true) = (value.iter().position(|c| *c == b'('), value.starts_with(b"np.")) {
+        value = value[open + 1..].strip_suffix(b")")?;
+    }
+    (weight_end(value, 0) == Some(value.len())).then_some(start + length)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn dictionaries() {
+        for good in [
+            "{}",
+            "{'weight': 3}",
+            "{'weight': -0.5e3, 'label': 'a}b', \"x\": [1, {2: (3, 4)}]}",
+            "{'label': 'it\\'s', 'weight':nan}",
+            "{'weight': np.float64(0.5)}",
+            "{'x': {'weight': 'heavy'}}",
+            "{'x': 'weight'}",
+            "{'weights': 'heavy'}",
+        ] {
+            for behind in ["", "\n", " \n1 2", "}"] {
+                assert_eq!(end(format!("  {good}{behind}").as_bytes(), 2), Some(2 + good.len()), "{good}{behind}");
+            }
+        }
+        for bad in
+            ["{", "{'", "{'a", "{'a\n'}", "{'weight': 'x'}", "{'weight': }", "{'weight': None}", "{\n}", "{'a\\", "{[}"]
+        {
+            assert_eq!(end(bad.as_bytes(), 0), None, "{bad}");
+        }
+    }
+}

@@ -1,0 +1,169 @@
+//! One line taken apart, to find out what the lines of a file look like. The parsers of all lines are others.
+
+/// What separates the fields of a line.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Delimiter {
+    Comma,
+    Semicolon,
+    /// Each tab, so that fields may be empty.
+    Tab,
+    /// Runs of blanks and tabs.
+    Blanks,
+}
+
+/// A field without quotes and blanks around it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct Field<'l> {
+    pub text: &'l [u8],
+    pub quoted: bool,
+}
+
+impl Delimiter {
+    /// The delimiter of a line: what stands outside of quotes and braces. Of several in one line a tab comes first in
+    /// a `.tsv` file, and last elsewhere.
+    pub fn of(line: &[u8], tsv: bool) -> Delimiter {
+        let (mut quoted, mut comma, mut semicolon, mut tab) = (false, false, false, false);
+        for c in trim(line, false) {
+            match c {
+                b'"' => quoted = !quoted,
+                _ if quoted => {}
+                b'{' => break,
+                b',' => comma = true,
+                b';' => semicolon = true,
+                b'\t' => tab = true,
+                _ => {}
+            }
+        }
+        match (comma, semicolon, tab) {
+            (_, _, true) if tsv => Delimiter::Tab,
+            (true, ..) => Delimiter::Comma,
+            (_, true, _) => Delimiter::Semicolon,
+            // A tab at the start says that the first field is empty.
+            (_, _, true) => Delimiter::Tab,
+            _ if line.first() == Some(&b'\t') && tsv => Delimiter::Tab,
+            _ => Delimiter::Blanks,
+        }
+    }
+
+    /// The byte, of delimiters that are one.
+    pub fn byte(self) -> Option<u8> {
+        match self {
+            Delimiter::Comma => Some(b','),
+            Delimiter::Semicolon => Some(b';'),
+            Delimiter::Tab => Some(b'\t'),
+            Delimiter::Blanks => None,
+        }
+    }
+}
+
+impl Field<'_> {
+    /// True if it is a whole number without a sign.
+    pub fn is_id(&self) -> bool {
+        !self.text.is_empty() && self.text.iter().all(u8::is_ascii_digit)
+    }
+
+    /// True if it is a number of any kind, `nan` too.
+    pub fn is_number(&self) -> bool {
+        std::str::from_utf8(self.text).is_ok_and(|text| text.parse::<f64>().is_ok())
+    }
+
+    /// Its value, if it is an id.
+    pub fn id(&self) -> Option<u64> {
+        std::str::from_utf8(self.text).ok().filter(|_| self.is_id())?.parse().ok()
+    }
+
+    /// The text as a name of a column.
+    pub fn name(&self) -> String {
+        String::from_utf8_lossy(self.text).trim_matches(['"', '\'', ' ']).replace("\"\"", "\"")
+    }
+}
+
+/// The fields of a line; an empty last one, behind a delimiter at the end, is left out. None where quotes do not end.
+pub(super) fn split(line: &[u8], delimiter: Delimiter) -> Option<Vec<Field<'_>>> {
+    let mut fields = Vec::new();
+    let tabs = delimiter == Delimiter::Tab;
+    let mut rest = trim(line, tabs);
+    loop {
+        let quoted = rest.first() == Some(&b'"');
+        let length = match rest.first() {
+            Some(b'"') => 1 + closing(&rest[1..])? + 1,
+            Some(b'{') if fields.len() >= 2 => rest.len(),
+            _ => rest.iter().position(|c| ends(*c, delimiter)).unwrap_or(rest.len()),
+        };
+        let (field, behind) = rest.split_at(length);
+        let text = if quoted { &field[1..length - 1] } else { field };
+        fields.push(Field { text: trim(text, false), quoted });
+        rest = trim(behind, tabs);
+        match (rest.first(), delimiter.byte()) {
+            (None, _) => break,
+            (Some(_), None) if rest.len() < behind.len() => {}
+            (Some(c), Some(byte)) if *c == byte => rest = trim(&rest[1..], tabs),
+            _ => return None,
+        }
+        if rest.is_empty() {
+            break;
+        }
+    }
+    Some(fields)
+}
+
+/// Where the quote ends that began before `text`; two of them are one in it.
+fn closing(text: &[u8]) -> Option<usize> {
+    let mut at = 0;
+    loop {
+        at += text[at..].iter().position(|c| *c == b'"')?;
+        if text.get(at + 1) != Some(&b'"') {
+            return Some(at);
+        }
+        at += 2;
+    }
+}
+
+fn ends(c: u8, delimiter: Delimiter) -> bool {
+    match delimiter.byte() {
+        Some(byte) => c == byte,
+        None => matches!(c, b' ' | b'\t' | b'\r'),
+    }
+}
+
+/// Without blanks at both ends, nor tabs unless these are fields' ends.
+fn trim(mut text: &[u8], tabs: bool) -> &[u8] {
+    let blank = |c: &u8| matches!(c, b' ' | b'\r') || (*c == b'\t' && !tabs);
+    while let Some((_, rest)) = text.split_first().filter(|(c, _)| blank(c)) {
+        text = rest;
+    }
+    while let Some((_, rest)) = text.split_last().filter(|(c, _)| blank(c)) {
+        text = rest;
+    }
+    text
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[track_caller]
+    fn check(line: &str, delimiter: Delimiter, want: &[&str]) {
+        let line = line.as_bytes();
+        assert_eq!(Delimiter::of(line, false), delimiter);
+        let fields = split(line, delimiter).unwrap();
+        let texts: Vec<&str> = fields.iter().map(|field| std::str::from_utf8(field.text).unwrap()).collect();
+        assert_eq!(texts, want);
+    }
+
+    #[test]
+    fn lines_of_every_kind() {
+        check(" 1  2\t\t3 \r", Delimiter::Tab, &["1  2", "", "3"]);
+        check(" 1  2 3 \r", Delimiter::Blanks, &["1", "2", "3"]);
+        check("1, 2,,\" 3, \"\"x\"\" \",", Delimiter::Comma, &["1", "2", "", "3, \"\"x\"\""]);
+        check(",a,b", Delimiter::Comma, &["", "a", "b"]);
+        check("1;2; x y", Delimiter::Semicolon, &["1", "2", "x y"]);
+        check("1 2 {'a': 1, 'b': 2}", Delimiter::Blanks, &["1", "2", "{'a': 1, 'b': 2}"]);
+        check("1,2,{'a': 1, 'b': 2}", Delimiter::Comma, &["1", "2", "{'a': 1, 'b': 2}"]);
+        check("a\tb, c\td", Delimiter::Comma, &["a\tb", "c\td"]);
+        assert_eq!(Delimiter::of(b"a\tb, c\td", true), Delimiter::Tab);
+        for bad in ["\"1,2", "\"1\"x,2", "1,\"2\"\"", "\""] {
+            assert_eq!(split(bad.as_bytes(), Delimiter::Comma), None, "{bad}");
+        }
+    }
+}

@@ -1,0 +1,388 @@
+//! SNAP style edge lists and tables: an edge a line, blanks, tabs, commas or semicolons between, comments that begin
+//! with `#`, `%`, `//` or `;`.
+//!
+//! The start of a file tells what its lines look like. Most are two ids, perhaps with a weight or the attributes that
+//! NetworkX writes (`{}`): those are for the parser of `lines`. Files with quotes, with a heading that places the ids
+//! elsewhere, with four columns or more, or with columns that were chosen, are for that of `table`.
+//!
+//! A heading is the first line where it has no numbers. Its names must say which columns are the ids, unless these
+//! are chosen: a guess would be another graph.
+
+mod attributes;
+mod counts;
+mod fields;
+mod names;
+mod options;
+mod table;
+mod window;
+
+use super::Part;
+use super::layout::{HEAD, Head, Layout};
+use super::lines::{Grammar, Weight, excerpt, lone_return};
+use super::sink::Fault;
+pub(crate) use attributes::end as attributes_end;
+pub(crate) use counts::Counts;
+use fields::{Delimiter, Field, split};
+use names::Ends;
+pub use options::{Columns, TextOptions};
+pub(crate) use table::Table;
+use window::{Next, Window};
+
+const ANOTHER: &str = "correct the line, or name the format that the file is in: [input] format, convert --from";
+const COLUMNS: &str = "say which columns are the ids: [input] columns = [1, 2], convert --columns 1,2";
+const SKIP: &str =
+    "skip lines that are no edges with [input] skip_lines = 1 (convert --skip-lines 1), or correct the line";
+const NUMBER: &str = "number the ids first: awk '{for(i=1;i<3;i++)if(!($i in n))n[$i]=c++;print n[$1],n[$2]}' IN > OUT \
+    (with -F, for commas)";
+
+/// What a message says of a wrong line further down.
+fn advice(line: &[u8]) -> &'static str {
+    let line = line.split(|c| *c == b'\n').next().unwrap_or_default();
+    if line.iter().any(|c| *c < b' ' && !matches!(c, b'\t' | b'\r')) {
+        return ANOTHER;
+    }
+    let delimiter = Delimiter::of(line, false);
+    match split(line, delimiter).unwrap_or_default().as_slice() {
+        [u] if u.is_id() => SKIP,
+        [u, v, _, ..] if u.is_id() && v.is_id() => {
+            "correct the line, or say which columns to read: [input] columns = [1, 2], convert --columns 1,2"
+        }
+        _ => ANOTHER,
+    }
+}
+
+/// Lines of two ids, perhaps with a weight.
+fn grammar(weight: Weight, delimiter: Delimiter, single_tabs: bool, quoted: Option<Table>) -> Layout {
+    Layout::Lines(Grammar {
+        tag: None,
+        // A semicolon begins a comment unless it separates.
+        comments: if delimiter == Delimiter::Semicolon { b"#%/" } else { b"#%/;" },
+        commas: true,
+        single_tabs,
+        base: 0,
+        largest: u64::MAX,
+        weight,
+        attributes: true,
+        counts: quoted.as_ref().and_then(|table| table.counts().cloned()),
+        quoted,
+        expected: match weight {
+            Weight::Never => "two ids (whole numbers from 0 to 2^64-1)",
+            Weight::Optional => "two ids (whole numbers from 0 to 2^64-1), perhaps a weight behind them",
+            Weight::Required => "two ids (whole numbers from 0 to 2^64-1) and a weight",
+        }
+        .into(),
+        remedy: advice,
+    })
+}
+
+/// Looks at the first lines: where the edges begin, and what their lines look like. `prefix` holds the first bytes of
+/// the file.
+pub(crate) fn head(prefix: &[u8], part: &Part) -> Result<Head, Fault> {
+    let options = part.text();
+    let window = Window::new(prefix);
+    another_kind(window.bytes, part.is_named())?;
+    // a byte order mark, as some spreadsheets write
+    let start = if prefix.starts_with(b"\xef\xbb\xbf") { 3 } else { 0 };
+    let body = skip(&window, start, options.skip_lines.unwrap_or(0))?;
+    let head = |body, layout| Head { layout, body, vertices: None, entries: None };
+    let (at, behind) = match window.next(body) {
+        Next::Line { start, end } => (start, end),
+        Next::Beyond if options.columns != Columns::Auto => {
+            let expected =
+                format!("a line of edges that ends within the first {HEAD} bytes, for the columns to be told");
+            return Err(Fault::new(body, expected, "comments, or a longer line", "shorten what is above the edges"));
+        }
+        _ => return Ok(head(body, grammar(Weight::Optional, Delimiter::Blanks, false, None))),
+    };
+    let tsv = super::format::ending(part.path()).as_deref() == Some("tsv");
+    let mut first = Line::of(&window, at, behind, tsv)?;
+    let second = match window.next(behind) {
+        Next::Line { start, end } => Some(Line::of(&window, start, end, tsv)),
+        _ => None,
+    };
+    let (second, broken) = match second {
+        Some(Err(fault)) => (None, Some(fault)),
+        Some(Ok(line)) => (Some(line), None),
+        None => (None, None),
+    };
+    if options.columns == Columns::Auto && first.is_mixed() {
+        first = first.by_blanks(&window).filter(|line| line.is_id(0) && line.is_id(1)).unwrap_or(first);
+    } else if options.columns == Columns::Auto && second.as_ref().is_none_or(|row| row.aligned(&window).is_some()) {
+        first = first.aligned(&window).unwrap_or(first);
+    }
+    let kind = Kind { options, first: &first, second: second.as_ref() };
+    if let Some(row) = second.as_ref().filter(|_| kind.is_title()) {
+        let kind = Kind { options, first: row, second: None };
+        let counts = kind.counts(&window)?;
+        return Ok(head(behind, kind.layout(row, None, counts)?));
+    }
+    let Some(ends) = kind.heading()? else {
+        let counts = kind.counts(&window)?;
+        return Ok(head(body, kind.layout(&first, None, counts)?));
+    };
+    match (&second, broken) {
+        (_, Some(fault)) => Err(fault),
+        (Some(row), None) => Ok(head(behind, kind.layout(row, Some(ends), None)?)),
+        (None, None) => Ok(head(behind, grammar(Weight::Optional, first.delimiter, false, None))),
+    }
+}
+
+/// Refuses what begins like another format.
+fn another_kind(start: &[u8], named: bool) -> Result<(), Fault> {
+    if start.starts_with(b"\xff\xfe") || start.starts_with(b"\xfe\xff") {
+        let remedy = "convert it: iconv -f UTF-16 -t UTF-8 IN > OUT";
+        return Err(Fault::new(0, "text of one byte a character", "UTF-16", remedy));
+    }
+    // A format that is named is taken at its word.
+    if !named && start.starts_with(b"%%MatrixMarket") {
+        let remedy =
+            "name the format mtx, or text if the line is a comment above a plain list: [input] format, convert --from";
+        return Err(Fault::new(0, "an edge list", "a Matrix Market header", remedy));
+    }
+    if !named && start.starts_with(b"% bip") {
+        let remedy = "add the size of the first set to the ids of the second, or name the format text if that is done";
+        return Err(Fault::new(0, "ids of one set", "KONECT's header of two sets, each with ids from 1", remedy));
+    }
+    Ok(())
+}
+
+/// Behind the lines that are to be skipped.
+fn skip(window: &Window<'_>, start: usize, lines: u64) -> Result<usize, Fault> {
+    let mut at = start;
+    for line in 0..lines {
+        at = match window.next(at) {
+            Next::Line { end, .. } => end,
+            Next::End if window.bytes.len() == start => return Ok(start),
+            Next::End => {
+                let expected = format!("{lines} lines to skip, as skip_lines says, and edges below them");
+                return Err(Fault::new(at, expected, format!("{line} lines"), "make skip_lines smaller"));
+            }
+            Next::Beyond => {
+                let expected = format!("{lines} lines to skip within the first {HEAD} bytes");
+                return Err(Fault::new(at, expected, format!("{line} lines"), "make skip_lines smaller"));
+            }
+        };
+    }
+    Ok(at)
+}
+
+/// A line of the window, taken apart.
+struct Line<'a> {
+    at: usize,
+    /// Where the next line begins.
+    behind: usize,
+    shown: String,
+    delimiter: Delimiter,
+    fields: Vec<Field<'a>>,
+    /// True if a delimiter stands behind the last field.
+    open: bool,
+}
+
+impl<'a> Line<'a> {
+    fn of(window: &Window<'a>, at: usize, end: usize, tsv: bool) -> Result<Line<'a>, Fault> {
+        let line = window.line(at, end);
+        if line.contains(&b'\r') {
+            return Err(lone_return(window.bytes, at));
+        }
+        let (delimiter, shown) = (Delimiter::of(line, tsv), excerpt(window.bytes, at));
+        let last = line.iter().rev().find(|c| **c != b' ');
+        let open = last.is_some_and(|c| delimiter.byte() == Some(*c));
+        let Some(fields) = split(line, delimiter) else {
+            return Err(Fault::new(at, "quotes that end in their line, and a comma behind them", shown, ANOTHER));
+        };
+        Ok(Line { at, behind: end, shown, delimiter, fields, open })
+    }
+
+    /// The same line of two ids alone, whatever the number of tabs before and between them.
+    fn aligned(&self, window: &Window<'a>) -> Option<Line<'a>> {
+        self.by_blanks(window).filter(|line| line.fields.len() == 2 && line.fields.iter().all(Field::is_id))
+    }
+
+    /// True if blanks stand within a first field before a tab: `1 2<TAB>3`.
+    fn is_mixed(&self) -> bool {
+        let full = self.fields.iter().all(|field| !field.text.is_empty());
+        self.delimiter == Delimiter::Tab && full && self.fields[0].text.contains(&b' ')
+    }
+
+    /// The same line with blanks and tabs alike between its fields.
+    fn by_blanks(&self, window: &Window<'a>) -> Option<Line<'a>> {
+        let fields = split(window.line(self.at, self.behind), Delimiter::Blanks)?;
+        Some(Line { shown: self.shown.clone(), delimiter: Delimiter::Blanks, fields, open: false, ..*self })
+    }
+
+    fn fault(&self, expected: &str, remedy: &'static str) -> Fault {
+        Fault::new(self.at, expected, self.shown.clone(), remedy)
+    }
+
+    fn names(&self) -> Vec<String> {
+        self.fields.iter().map(Field::name).collect()
+    }
+
+    fn is_id(&self, column: usize) -> bool {
+        self.fields.get(column).is_some_and(Field::is_id)
+    }
+
+    /// Whether it has words and no numbers, nor what no text has.
+    fn is_words(&self) -> bool {
+        let printed = |field: &Field<'_>| field.text.iter().all(|c| *c >= b' ' || *c == b'\t');
+        let words = self.fields.iter().any(|field| field.name().chars().any(char::is_alphabetic));
+        words && self.fields.iter().all(printed) && !self.fields.iter().any(Field::is_number)
+    }
+}
+
+/// What the first two lines tell.
+struct Kind<'a> {
+    options: &'a TextOptions,
+    first: &'a Line<'a>,
+    second: Option<&'a Line<'a>>,
+}
+
+impl Kind<'_> {
+    /// True for a line of one word, such as a link, above edges: it names no columns, and says nothing of them.
+    fn is_title(&self) -> bool {
+        let [u, v] = match &self.options.columns {
+            Columns::Auto => [0, 1],
+            Columns::Numbers(numbers) => [numbered(numbers).u, numbered(numbers).v],
+            Columns::Names(_) => return false,
+        };
+        self.first.fields.len() == 1
+            && self.first.is_words()
+            && self.first.fields[0].name().starts_with(|c: char| c.is_alphabetic() || c == '_')
+            && self.second.is_some_and(|row| row.is_id(u) && row.is_id(v))
+    }
+
+    /// What the first line is if it is no edge, unless the job says how many lines are none.
+    fn counts(&self, window: &Window<'_>) -> Result<Option<Counts>, Fault> {
+        match (self.options.skip_lines, self.first.fields.len()) {
+            (None, 2 | 3) => counts::check(&self.first.fields, self.first.at, self.first.behind, window),
+            _ => Ok(None),
+        }
+    }
+
+    /// The columns that the first line, or the job, says if that line is a heading; None if it is an edge.
+    fn heading(&self) -> Result<Option<Ends>, Fault> {
+        let first = self.first;
+        match &self.options.columns {
+            Columns::Numbers(numbers) => {
+                let ends = numbered(numbers);
+                // An unnamed first column, above an index: ",0,1" is no edge.
+                let gap = |(at, field): (usize, &Field<'_>)| {
+                    field.text.is_empty()
+                        && self.second.is_some_and(|row| row.fields.get(at).is_some_and(|f| !f.text.is_empty()))
+                };
+                if first.is_id(ends.u) && first.is_id(ends.v) && !first.fields.iter().enumerate().any(gap) {
+                    return Ok(None);
+                }
+                let is_text = |column: usize| {
+                    first.fields.get(column).is_some_and(|field| !field.is_number() && !field.text.is_empty())
+                };
+                let heading = (is_text(ends.u) && is_text(ends.v)) || first.fields.iter().enumerate().any(gap);
+                let edges = self.second.is_none_or(|row| row.is_id(ends.u) && row.is_id(ends.v));
+                if heading
+                    && edges
+                    && first.fields.iter().all(|field| field.text.iter().all(|c| *c >= b' ' || *c == b'\t'))
+                {
+                    return Ok(Some(ends));
+                }
+                let expected = format!("whole numbers in columns {} and {}, as chosen", ends.u + 1, ends.v + 1);
+                Err(first.fault(&expected, "choose other columns ([input] columns, convert --columns), or skip_lines"))
+            }
+            Columns::Names(wanted) => {
+                let expected = format!("a heading with the columns {}", wanted.join(" and "));
+                let remedy = "name columns of the heading, each once, or give their numbers: [input] columns = [1, 2]";
+                names::chosen(wanted, &first.names()).map(Some).ok_or_else(|| first.fault(&expected, remedy))
+            }
+            Columns::Auto => self.told(),
+        }
+    }
+
+    /// As [`Self::heading`], where the file itself must tell.
+    fn told(&self) -> Result<Option<Ends>, Fault> {
+        let first = self.first;
+        if first.is_id(0) && first.is_id(1) {
+            return Ok(None);
+        }
+        let unnamed = first.fields.len() > 1 && first.fields[0].text.is_empty();
+        if first.is_words() || unnamed {
+            if let Some(ends) = names::columns(&first.names()) {
+                return Ok(Some(ends));
+            }
+            let is_text = |line: &Line<'_>| {
+                line.fields.len() >= 2 && line.fields[..2].iter().all(|f| !f.is_number() && !f.text.is_empty())
+            };
+            if self.second.is_some_and(is_text) {
+                return Err(first.fault("ids that are whole numbers from 0 to 2^64-1", NUMBER));
+            }
+            let expected = "edges, or a heading that names two columns of ids (source and target, src and dst, from and to, u and v)";
+            let remedy = if first.fields.len() == 1 { SKIP } else { COLUMNS };
+            return Err(first.fault(expected, remedy));
+        }
+        Err(match first.fields.as_slice() {
+            [count] if count.is_id() => {
+                let expected = "two ids a line (whole numbers from 0 to 2^64-1)";
+                first.fault(
+                    expected,
+                    "skip a line of counts with [input] skip_lines = 1 (convert --skip-lines 1), or name the format",
+                )
+            }
+            _ => first
+                .fault("edges (two whole numbers a line), or one heading without numbers above them", SKIP_OR_COLUMNS),
+        })
+    }
+
+    /// The layout of lines like `row`, with the columns of a heading if there is one.
+    fn layout(&self, row: &Line<'_>, heading: Option<Ends>, counts: Option<Counts>) -> Result<Layout, Fault> {
+        let columns = row.fields.len();
+        let third_is_number = row.fields.get(2).is_some_and(Field::is_number);
+        let attributes = row.fields.get(2).is_some_and(|field| field.text.first() == Some(&b'{'));
+        let auto = Ends { u: 0, v: 1, weight: (columns > 2 && (third_is_number || attributes)).then_some(2) };
+        let ends = match &self.options.columns {
+            Columns::Numbers(numbers) => numbered(numbers),
+            _ => heading.unwrap_or(auto),
+        };
+        let by_name = !matches!(self.options.columns, Columns::Numbers(_));
+        let named = self.first.fields.len();
+        // Behind a delimiter at the end of a line stands a column that is empty there, and need not be elsewhere.
+        let (more, row_more) = (usize::from(self.first.open), usize::from(row.open));
+        let fits = named == columns || named + more == columns || named == columns + row_more;
+        let whole = if heading.is_some() && fits { named.max(columns) } else { columns + row_more };
+        if by_name && heading.is_some() && !fits {
+            let expected = format!("{named} columns, as the heading names");
+            return Err(Fault::new(row.at, expected, format!("{columns} in {}", row.shown), COLUMNS));
+        }
+        if let Some(far) = [Some(ends.u), Some(ends.v), ends.weight].into_iter().flatten().find(|&at| at >= whole) {
+            let expected = format!("a column {}, as chosen", far + 1);
+            return Err(Fault::new(row.at, expected, format!("{columns} in {}", row.shown), COLUMNS));
+        }
+        let is_word =
+            |column: usize| row.fields.get(column).is_some_and(|field| !field.is_number() && !field.text.is_empty());
+        if heading.is_some() && is_word(ends.u) && is_word(ends.v) {
+            return Err(row.fault("ids that are whole numbers from 0 to 2^64-1", NUMBER));
+        }
+        let plain = (ends.u, ends.v) == (0, 1) && columns <= 3 && !row.fields.iter().any(|field| field.quoted);
+        let said = heading.is_some() || self.options.columns != Columns::Auto;
+        let weight = match (said, ends.weight, columns) {
+            (false, _, 2 | 3) => Some(Weight::Optional),
+            (true, None, 2) if whole == 2 || heading.is_none() => Some(Weight::Never),
+            (true, Some(2), 3) if attributes => Some(Weight::Optional),
+            (true, Some(2), 3) => Some(Weight::Required),
+            _ => None,
+        };
+        let (Ends { u, v, weight: of_weight }, delimiter) = (ends, row.delimiter);
+        let table = Table { delimiter, u, v, weight: of_weight, columns: whole, counts };
+        Ok(match weight.filter(|_| plain) {
+            Some(weight) => {
+                grammar(weight, delimiter, (said || columns == 3) && delimiter == Delimiter::Tab, Some(table))
+            }
+            None => Layout::Table(table),
+        })
+    }
+}
+
+const SKIP_OR_COLUMNS: &str = "skip lines that are no edges ([input] skip_lines, convert --skip-lines), choose columns ([input] columns, \
+    convert --columns), or name the format";
+
+fn numbered(numbers: &[u64]) -> Ends {
+    let column = |at: usize| numbers.get(at).map(|number| *number as usize - 1);
+    Ends { u: column(0).unwrap_or(0), v: column(1).unwrap_or(1), weight: column(2) }
+}

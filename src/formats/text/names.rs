@@ -1,0 +1,187 @@
+//! Which columns a heading names.
+
+/// The columns of an edge, from 0.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct Ends {
+    pub u: usize,
+    pub v: usize,
+    pub weight: Option<usize>,
+}
+
+/// Names of the two ends of an edge, bare. Of a heading with several such pairs (`source,target,start,end`) the first
+/// here is meant.
+const PAIRS: [(&[&str], &[&str]); 9] = [
+    (&["source", "src"], &["target", "tgt", "destination", "dest", "dst"]),
+    (&["from"], &["to"]),
+    (&["origin", "orig"], &["destination", "dest", "dst"]),
+    (&["start"], &["end"]),
+    (&["u"], &["v"]),
+    (&["i"], &["j"]),
+    (&["row"], &["col", "column"]),
+    (&["tail"], &["head"]),
+    (
+        &["follower", "citing", "sender", "caller"],
+        &["followee", "followed", "cited", "receiver", "recipient", "callee"],
+    ),
+];
+
+/// Names that mean both ends where a number or letter stands behind each (`node1`, `node2`; `id_a`, `id_b`).
+const NUMBERED: [&str; 13] =
+    ["", "v", "n", "u", "i", "user", "person", "author", "actor", "entity", "protein", "gene", "member"];
+
+/// What stands behind such names.
+const NUMBERS: [(&str, &str); 3] = [("1", "2"), ("0", "1"), ("a", "b")];
+
+const WEIGHTS: [&str; 4] = ["weight", "weights", "w", "wt"];
+
+/// What may stand behind a name and says no more (`source_id`, `FromNodeId`).
+const KINDS: [&str; 6] = ["node", "vertex", "id", "ids", "idx", "index"];
+
+/// The columns that the names in a heading say; None where no two, or more than two, are names of ends.
+pub(super) fn columns(names: &[String]) -> Option<Ends> {
+    let bare: Vec<String> = names.iter().map(|name| bare(name)).collect();
+    let only = |wanted: &dyn Fn(&str) -> bool| {
+        let mut found = (0..bare.len()).filter(|&at| wanted(&bare[at]));
+        found.next().filter(|_| found.next().is_none())
+    };
+    let any = |wanted: &dyn Fn(&str) -> bool| bare.iter().any(|name| wanted(name));
+    for (first, second) in PAIRS {
+        let (is_first, is_second) = (|name: &str| first.contains(&name), |name: &str| second.contains(&name));
+        if any(&is_first) && any(&is_second) {
+            let (u, v) = (only(&is_first)?, only(&is_second)?);
+            return Some(Ends { u, v, weight: only(&|name| WEIGHTS.contains(&name)) });
+        }
+    }
+    let mut found = None;
+    for kind in NUMBERED {
+        for (one, two) in NUMBERS {
+            let pair = only(&|name| is_numbered(name, kind, one)).zip(only(&|name| is_numbered(name, kind, two)));
+            if let Some((u, v)) = pair {
+                if found.is_some() {
+                    return None;
+                }
+                found = Some(Ends { u, v, weight: only(&|name| WEIGHTS.contains(&name)) });
+            }
+        }
+    }
+    found
+}
+
+/// Columns that were chosen by name, as the heading writes them or as [`bare`] has them.
+pub(super) fn chosen(wanted: &[String], names: &[String]) -> Option<Ends> {
+    let find = |wanted: &String| {
+        let all = |same: &dyn Fn(&String) -> bool| -> Vec<usize> {
+            (0..names.len()).filter(|&at| same(&names[at])).collect()
+        };
+        let wanted = wanted.trim();
+        let exact = all(&|name| name == wanted);
+        let like = |name: &String| name.to_lowercase() == wanted.to_lowercase();
+        let found = if exact.is_empty() { all(&like) } else { exact };
+        (found.len() == 1).then(|| found[0])
+    };
+    let (u, v) = (find(wanted.first()?)?, find(wanted.get(1)?)?);
+    let weight = match wanted.get(2) {
+        Some(weight) => Some(find(weight)?),
+        None => None,
+    };
+    Some(Ends { u, v, weight })
+}
+
+/// A name in lower case, without what is no letter or digit, without what stands in brackets behind it, and without
+/// what says that it is a node's.
+fn bare(name: &str) -> String {
+    let name = name.split(['(', '[']).next().unwrap_or_default();
+    let letters: String = name.chars().filter(|c| c.is_alphanumeric()).flat_map(char::to_lowercase).collect();
+    let stem = stem(&letters);
+    if stem.is_empty() { letters } else { stem.to_owned() }
+}
+
+/// A name in lower case without the kinds behind it (`source_node_id` has two).
+fn stem(mut name: &str) -> &str {
+    while let Some(stem) = KINDS.iter().find_map(|kind| name.strip_suffix(kind)) {
+        name = stem;
+    }
+    name
+}
+
+/// True for `node1`, and for `nodeid1`. A number alone is too little to go by.
+fn is_numbered(bare: &str, kind: &str, number: &str) -> bool {
+    bare.strip_suffix(number).is_some_and(|name| !name.is_empty() && stem(name) == kind)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn of(heading: &str) -> Option<(usize, usize, Option<usize>)> {
+        let names: Vec<String> = heading.split(',').map(str::to_owned).collect();
+        columns(&names).map(|Ends { u, v, weight }| (u, v, weight))
+    }
+
+    #[test]
+    fn names_that_people_write() {
+        for (heading, want) in [
+            ("source,target", (0, 1, None)),
+            ("weight,source,target", (1, 2, Some(0))),
+            ("Source,Target,Type,Id,Label,timeset,Weight", (0, 1, Some(6))),
+            (",src,dst", (1, 2, None)),
+            ("dst,src", (1, 0, None)),
+            ("FromNodeId,ToNodeId", (0, 1, None)),
+            ("from,to,start,end", (0, 1, None)),
+            ("U,V,W", (0, 1, Some(2))),
+            ("time,node1,node2", (1, 2, None)),
+            ("id_1,id_2", (0, 1, None)),
+            ("node_1,node_2", (0, 1, None)),
+            ("node_id_a,node_id_b", (0, 1, None)),
+            ("node1_id,node2_id", (0, 1, None)),
+            ("v0,v1", (0, 1, None)),
+            ("Source Node,Target Node", (0, 1, None)),
+            ("source_vertex_id,target_vertex_id", (0, 1, None)),
+            (":START_ID(Person),:END_ID(Person),:TYPE", (0, 1, None)),
+            ("~id,~from,~to,~label", (1, 2, None)),
+            ("i,j,value", (0, 1, None)),
+            ("origin,destination", (0, 1, None)),
+            ("label,follower,followee", (1, 2, None)),
+        ] {
+            assert_eq!(of(heading), Some(want), "{heading}");
+        }
+    }
+
+    #[test]
+    fn names_that_say_nothing() {
+        for heading in [
+            "",
+            "a,b",
+            "x,y",
+            "0,1",
+            ",0,1",
+            "source",
+            "source,weight",
+            "node,community",
+            "source,src,target",
+            "id,id",
+            "x1,x2,y1,y2",
+            "weight1,weight2",
+            "node1,node2,user1,user2",
+            "1,2",
+            "to,to,from",
+            "name,age,height",
+        ] {
+            assert_eq!(of(heading), None, "{heading}");
+        }
+    }
+
+    #[test]
+    fn chosen_names() {
+        let names: Vec<String> = ["Who", "whom", "who", "n", "n"].map(str::to_owned).to_vec();
+        let of = |wanted: &[&str]| {
+            let wanted: Vec<String> = wanted.iter().map(|&name| name.to_owned()).collect();
+            chosen(&wanted, &names).map(|Ends { u, v, weight }| (u, v, weight))
+        };
+        assert_eq!(of(&["who", "WHOM"]), Some((2, 1, None)));
+        assert_eq!(of(&["Who", "who", "whom"]), Some((0, 2, Some(1))));
+        for bad in [&["WHO", "whom"][..], &["n", "whom"], &["who", "none"], &["who", "whom", "none"]] {
+            assert_eq!(of(bad), None, "{bad:?}");
+        }
+    }
+}

@@ -1,0 +1,145 @@
+//! What a job or `convert` says of text: which columns are ids, and how many lines above the edges are none.
+
+use std::fmt;
+use std::str::FromStr;
+
+use serde::{Deserialize, Serialize};
+
+use crate::formats::{Format, Part};
+
+/// No line of an edge is long enough for more columns.
+const MOST: u64 = 1 << 20;
+
+/// How the lines of text are read. The same bytes are other edges with other options.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(default)]
+pub struct TextOptions {
+    /// The columns that are read.
+    pub columns: Columns,
+    /// Lines to skip at the top of each file, comments and blank lines not counted. None: zero, and a first line that
+    /// looks like one of counts is refused.
+    pub skip_lines: Option<u64>,
+}
+
+/// The columns that hold both ids and, as a third, the weight.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Columns {
+    /// Those that the names in a heading say, else the first two (and the third).
+    #[default]
+    Auto,
+    /// Two or three numbers, from 1.
+    Numbers(Vec<u64>),
+    /// Two or three names that stand in a heading.
+    Names(Vec<String>),
+}
+
+impl TextOptions {
+    /// True if no file is read otherwise than without them.
+    pub fn say_nothing(&self) -> bool {
+        self.columns == Columns::Auto && self.skip_lines.unwrap_or(0) == 0
+    }
+}
+
+impl Part {
+    /// How its bytes are read, as part of what results depend on: the same bytes read otherwise are other edges.
+    pub fn reading(&self) -> String {
+        let name = self.format().name();
+        if self.format() != Format::Text {
+            return name.into();
+        }
+        // Headings were not read before this number.
+        let skip = self.text().skip_lines.unwrap_or(0);
+        format!("{name} 2 columns {} skip_lines {skip}", self.text().columns)
+    }
+}
+
+impl Columns {
+    /// Columns by number, from 1.
+    ///
+    /// # Errors
+    /// A sentence that says what is wrong, where they are not two or three different columns.
+    pub fn numbers(numbers: Vec<u64>) -> Result<Columns, String> {
+        if let Some(number) = numbers.iter().find(|number| !(1..=MOST).contains(*number)) {
+            return Err(format!("columns are numbered from 1 to {MOST}, found {number}"));
+        }
+        distinct(&numbers)?;
+        Ok(Columns::Numbers(numbers))
+    }
+
+    /// Columns by name.
+    ///
+    /// # Errors
+    /// As [`Self::numbers`].
+    pub fn names(names: Vec<String>) -> Result<Columns, String> {
+        if names.iter().any(|name| name.trim().is_empty()) {
+            return Err("a column's name can't be empty: give its number".into());
+        }
+        distinct(&names)?;
+        Ok(Columns::Names(names))
+    }
+
+    /// True if a column is named as that of weights.
+    pub fn has_weight(&self) -> bool {
+        match self {
+            Columns::Auto => false,
+            Columns::Numbers(numbers) => numbers.len() == 3,
+            Columns::Names(names) => names.len() == 3,
+        }
+    }
+}
+
+fn distinct<T: PartialEq>(columns: &[T]) -> Result<(), String> {
+    let twice = columns.iter().enumerate().any(|(at, column)| columns[..at].contains(column));
+    match columns.len() {
+        2 | 3 if !twice => Ok(()),
+        2 | 3 => Err("the same column is given twice".into()),
+        count => Err(format!("expected the columns of two ids and perhaps that of a weight, found {count}")),
+    }
+}
+
+/// As on a command line: `auto`, `2,3` or `src,dst,weight`.
+impl FromStr for Columns {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, String> {
+        if text.trim() == "auto" {
+            return Ok(Columns::Auto);
+        }
+        let fields: Vec<&str> = text.split(',').map(str::trim).collect();
+        let numbers: Vec<Option<u64>> = fields.iter().map(|field| field.parse().ok()).collect();
+        match numbers.iter().copied().collect::<Option<Vec<u64>>>() {
+            Some(numbers) => Columns::numbers(numbers),
+            None if numbers.iter().any(Option::is_some) => Err("give all columns by number, or all by name".into()),
+            None => Columns::names(fields.into_iter().map(str::to_owned).collect()),
+        }
+    }
+}
+
+impl fmt::Display for Columns {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Columns::Auto => f.write_str("auto"),
+            Columns::Numbers(numbers) => write!(f, "{numbers:?}"),
+            Columns::Names(names) => write!(f, "{names:?}"),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn columns_of_a_command_line() {
+        let names = |names: &[&str]| Ok(Columns::Names(names.iter().map(|&name| name.to_owned()).collect()));
+        assert_eq!("auto".parse(), Ok(Columns::Auto));
+        assert_eq!("2, 3".parse(), Ok(Columns::Numbers(vec![2, 3])));
+        assert_eq!("3,1,2".parse(), Ok(Columns::Numbers(vec![3, 1, 2])));
+        assert_eq!("src,dst".parse(), names(&["src", "dst"]));
+        assert_eq!("a b , c,w".parse(), names(&["a b", "c", "w"]));
+        for bad in ["", "2", "0,1", "1,1", "1,2,3,4", "a,a", "1,b", "a,", "1048577,1", "-1,2"] {
+            assert!(bad.parse::<Columns>().is_err(), "{bad}");
+        }
+    }
+}

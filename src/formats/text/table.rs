@@ -1,0 +1,207 @@
+//! The parser of lines with columns: ids that stand anywhere, quotes (RFC 4180), empty fields, more columns.
+//!
+//! Lists of two columns have a faster one, `lines`. All lines must have as many columns as the first: one more or one
+//! less moves the others, and would make another graph.
+
+use super::attributes;
+use super::counts::Counts;
+use super::fields::Delimiter;
+use crate::formats::Visitor;
+use crate::formats::lines::{blanks, excerpt, has_lone_return, lone_return, next_line, number, weight_end};
+use crate::formats::sink::{Fault, Sink, Stop};
+
+/// What the lines of a file look like. Columns are counted from 0.
+#[derive(Debug, Clone)]
+pub(crate) struct Table {
+    pub(super) delimiter: Delimiter,
+    /// The columns of both ids.
+    pub(super) u: usize,
+    pub(super) v: usize,
+    /// The column of the weight, which must hold numbers. They are not kept yet.
+    pub(super) weight: Option<usize>,
+    /// Columns of every line.
+    pub(super) columns: usize,
+    /// What the first line is if it is no edge.
+    pub(super) counts: Option<Counts>,
+}
+
+/// No byte: runs of blanks separate.
+const BLANKS: u8 = 0;
+
+impl Table {
+    /// What the first line is if it is no edge.
+    pub(crate) fn counts(&self) -> Option<&Counts> {
+        self.counts.as_ref()
+    }
+
+    /// Parses whole lines; the last one may lack its newline.
+    pub(crate) fn parse<V: Visitor>(&self, data: &[u8], sink: &mut Sink<'_, V>) -> Result<(), Stop> {
+        match self.delimiter {
+            Delimiter::Comma => self.lines::<b',', V>(data, sink),
+            Delimiter::Semicolon => self.lines::<b';', V>(data, sink),
+            Delimiter::Tab => self.lines::<b'\t', V>(data, sink),
+            Delimiter::Blanks => self.lines::<BLANKS, V>(data, sink),
+        }
+    }
+
+    fn lines<const D: u8, V: Visitor>(&self, data: &[u8], sink: &mut Sink<'_, V>) -> Result<(), Stop> {
+        let mut at = 0;
+        while at < data.len() {
+            if let Some((u, v, next)) = self.edge::<D>(data, at) {
+                sink.push(u, v)?;
+                at = next;
+            } else {
+                at = passed_over::<D>(data, at).ok_or_else(|| self.wrong(data, at))?;
+            }
+        }
+        Ok(())
+    }
+
+    /// The largest id in the lines of a window into the body. Lines that are cut, or wrong, are passed over.
+    pub(crate) fn largest(&self, window: &[u8]) -> u64 {
+        window
+            .split(|c| *c == b'\n')
+            .filter_map(|line| self.edge_at(line, 0))
+            .map(|(u, v, _)| u.max(v))
+            .max()
+            .unwrap_or(0)
+    }
+
+    /// The ids of the line at `at` and the start of the next; None if it is none of an edge.
+    pub(crate) fn edge_at(&self, data: &[u8], at: usize) -> Option<(u64, u64, usize)> {
+        match self.delimiter {
+            Delimiter::Comma => self.edge::<b','>(data, at),
+            Delimiter::Semicolon => self.edge::<b';'>(data, at),
+            Delimiter::Tab => self.edge::<b'\t'>(data, at),
+            Delimiter::Blanks => self.edge::<BLANKS>(data, at),
+        }
+    }
+
+    /// The ids of the line at `at` and the start of the next; None if it is none of an edge.
+    #[inline]
+    fn edge<const D: u8>(&self, data: &[u8], mut at: usize) -> Option<(u64, u64, usize)> {
+        let (mut u, mut v, mut column) = (0, 0, 0);
+        loop {
+            at = trim::<D>(data, at);
+            let start = at;
+            if column == self.u {
+                (u, at) = id(data, at)?;
+            } else if column == self.v {
+                (v, at) = id(data, at)?;
+            } else {
+                at = skip::<D>(data, at, column >= 2)?;
+                if self.weight == Some(column) && !is_weight(&data[start..at]) {
+                    return None;
+                }
+            }
+            let behind = trim::<D>(data, at);
+            column += 1;
+            let next = match data.get(behind) {
+                Some(b'\n') => behind + 1,
+                None => behind,
+                Some(b'\r') => match blanks(data, behind) {
+                    end if data.get(end) == Some(&b'\n') => end + 1,
+                    end if end == data.len() => end,
+                    _ => return None,
+                },
+                Some(c) if D != BLANKS && *c == D => {
+                    at = behind + 1;
+                    continue;
+                }
+                Some(_) if D == BLANKS && behind > at => {
+                    at = behind;
+                    continue;
+                }
+                Some(_) => return None,
+            };
+            // a delimiter behind the last column, as some spreadsheets write
+            let empty = at == start && D != BLANKS;
+            return (column == self.columns || (empty && column == self.columns + 1)).then_some((u, v, next));
+        }
+    }
+
+    #[cold]
+    fn wrong(&self, data: &[u8], line: usize) -> Stop {
+        if has_lone_return(data, line) {
+            return lone_return(data, line).into();
+        }
+        let mut expected =
+            format!("{} columns, of which {} and {} are whole numbers", self.columns, self.u + 1, self.v + 1);
+        if let Some(weight) = self.weight {
+            expected.push_str(&format!(" and {} is a number", weight + 1));
+        }
+        let remedy = "correct the line, or say which columns to read: [input] columns, convert --columns";
+        Fault::new(line, expected, excerpt(data, line), remedy).into()
+    }
+}
+
+/// The start of the next line if this one is blank or a comment.
+#[cold]
+fn passed_over<const D: u8>(data: &[u8], at: usize) -> Option<usize> {
+    let first = blanks(data, at);
+    match &data[first..] {
+        [] => Some(first),
+        [b'\n', ..] => Some(first + 1),
+        _ if has_lone_return(data, first) => None,
+        [b'#' | b'%', ..] | [b'/', b'/', ..] => Some(next_line(data, first)),
+        [b';', ..] if D != b';' => Some(next_line(data, first)),
+        _ => None,
+    }
+}
+
+/// Passes over blanks, and tabs where these are not what separates.
+#[inline(always)]
+fn trim<const D: u8>(data: &[u8], mut at: usize) -> usize {
+    while matches!(data.get(at), Some(b' ')) || (D != b'\t' && matches!(data.get(at), Some(b'\t'))) {
+        at += 1;
+    }
+    at
+}
+
+/// The id at `at`, with or without quotes, and the first byte behind it.
+#[inline(always)]
+fn id(data: &[u8], at: usize) -> Option<(u64, usize)> {
+    if data.get(at) != Some(&b'"') {
+        return number(data, at);
+    }
+    let (id, end) = number(data, trim::<BLANKS>(data, at + 1))?;
+    let end = trim::<BLANKS>(data, end);
+    (data.get(end) == Some(&b'"')).then_some((id, end + 1))
+}
+
+/// The first byte behind the field at `at`; None where its quotes do not end in its line.
+#[inline(always)]
+fn skip<const D: u8>(data: &[u8], mut at: usize, braces: bool) -> Option<usize> {
+    match data.get(at) {
+        Some(b'"') => return quoted(data, at),
+        Some(b'{') if braces => return attributes::end(data, at),
+        _ => {}
+    }
+    while let Some(&c) = data.get(at) {
+        if c == b'\n' || c == b'\r' || (D != BLANKS && c == D) || (D == BLANKS && matches!(c, b' ' | b'\t')) {
+            break;
+        }
+        at += 1;
+    }
+    Some(at)
+}
+
+/// The first byte behind the quotes that begin at `at`. Two quotes are one within.
+fn quoted(data: &[u8], at: usize) -> Option<usize> {
+    let mut at = at + 1;
+    loop {
+        match data.get(at)? {
+            b'"' if data.get(at + 1) == Some(&b'"') => at += 2,
+            b'"' => return Some(at + 1),
+            b'\n' => return None,
+            _ => at += 1,
+        }
+    }
+}
+
+/// Whether a field is a number, with or without quotes, or the attributes of an edge (which were checked).
+fn is_weight(field: &[u8]) -> bool {
+    let field = field.trim_ascii_end();
+    let field = field.strip_prefix(b"\"").and_then(|field| field.strip_suffix(b"\"")).unwrap_or(field).trim_ascii();
+    field.first() == Some(&b'{') || weight_end(field, 0) == Some(field.len())
+}

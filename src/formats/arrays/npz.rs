@@ -158,14 +158,20 @@ fn directory(path: &Path) -> Result<Vec<Arc<Member>>> {
     let mut buffer = vec![0; RECOMMENDED_BUFFER_SIZE];
     let archive = ZipArchive::from_file(file, &mut buffer).map_err(damaged)?;
     let mut found = Vec::new();
+    let mut first = u64::MAX;
     let mut entries = archive.entries(&mut buffer);
     while let Some(entry) = entries.next_entry().map_err(damaged)? {
+        first = first.min(entry.local_header_offset());
         let name = String::from_utf8_lossy(entry.file_path().as_bytes()).into_owned();
         let Some(name) = name.strip_suffix(".npy") else { continue };
         if found.len() == MOST {
             return Err(refuse(format!("more than {MOST} members")));
         }
         found.push((name.to_owned(), entry.compression_method(), entry.wayfinder(), entry.crc32()));
+    }
+    if first != 0 && !found.is_empty() {
+        // numpy does not take it for an archive either.
+        return Err(refuse(format!("{first} bytes before the first")));
     }
     let mut members: Vec<Arc<Member>> = Vec::new();
     for (name, method, wayfinder, crc) in found {

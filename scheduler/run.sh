@@ -1,6 +1,6 @@
 # What every job script does: one run of `gpugraph run` under Slurm or PBS, and the next one where this was cut off.
 # slurm/triangle.sbatch and pbs/triangle.pbs source it; `gpugraph submit` writes it into the scripts that it makes.
-# shellcheck shell=bash disable=SC2154,SC2317 # what the script above sets; functions that traps call
+# shellcheck shell=bash disable=SC2034,SC2154,SC2317 # what other parts of the job script set, read and call
 #
 # The script above sets `scheduler` (slurm or pbs) and the array ARGS (more arguments of `gpugraph run`). The environment:
 #   CONFIG            the job file; in an array of jobs every %a is the number of the task, in SET too
@@ -9,71 +9,50 @@
 #   REQUEUE_ON_LOSS   no: a lost GPU or rank (exit 9) ends the job; unless said yes
 #   GRACE             PBS: seconds before the walltime at which the run is told to save; 0: never. Unless said 120
 #   WALLTIME          PBS: the walltime, as [[hours:]minutes:]seconds, should qstat not tell it
+#   RETRY             PBS: seconds for which a qsub that fails is tried again. Unless said 300
 # and what site.env explains. Exit codes are those of `gpugraph run`.
 
 say() { echo "$(date -u +%Y-%m-%dT%H:%M:%SZ) $scheduler: $*" >&2; }
 die() { say "$*" && exit 2; }
 # The first argument if it is a whole number, else the second; without leading zeros, which would make it octal.
 whole() { case $1 in '' | *[!0-9]* | ??????????*) echo "$2" ;; *) echo "$((10#$1))" ;; esac; }
-seconds() {
-    local total=0 part
-    for part in ${1//:/ }; do total=$((60 * total + $(whole "${part%%.*}" 0))); done
-    echo "$total"
-}
-bytes() {
-    local digits=${1%%[!0-9]*}
-    case ${1#"$digits"} in kb | KB) echo $((digits << 10)) ;; mb | MB) echo $((digits << 20)) ;; gb | GB) echo $((digits << 30)) ;;
-    tb | TB) echo $((digits << 40)) ;; b | '') echo "$((${digits:-0}))" ;; *) echo 0 ;; esac
-}
 
-# Whether the job may go on after this run.
+# What is different under Slurm and PBS. `gpugraph submit` writes it above this.
+if ! declare -F go_on >/dev/null; then
+    # shellcheck source=/dev/null
+    . "${BASH_SOURCE[0]%/*}/$scheduler.sh" || die "${BASH_SOURCE[0]%/*}/$scheduler.sh: failed"
+fi
+
+# True if the job may go on after this run.
 may_go_on() {
+    if [ "$idle" -ge 3 ]; then
+        say "$idle slices in a row brought the job no further, so it does not go on: if the walltime is too short for the next" \
+            "stage or unit, submit it again with a longer one, which carries on; else see above what ended them"
+        return 1
+    fi
     if [ "$restarts" -lt "$max" ]; then return 0; fi
     say "MAX_RESTARTS=$max is reached: submit it again to carry on"
     return 1
 }
-
-go_on_slurm() {
-    local state
-    state=$(scontrol --oneliner show job "$job" 2>/dev/null | sed -n 's/.* JobState=\([A-Z_]*\) Reason=\([^ ]*\).*/\1 \2/p')
-    # A requeue would bring a cancelled job back to life. One that is to make room for another still runs when it gets its TERM.
-    case $terminated:$state in
-    *:RUNNING* | : | *:*TimeLimit) ;;
-    *) say "the job is ${state:-gone}: not requeued" && return ;;
+# Prints how far the job has come for good; nothing if that can't be told.
+progress() {
+    local look
+    look=$(timeout -k 1 20 "$gpugraph" status "$config" "${sets[@]}" --json 2>&1 </dev/null)
+    case $look in
+    *'no job ran here yet'*) echo nothing ;;
+    *'"progress"'*) sed -n 's/.*"progress": *"\([^"]*\)".*/\1/p' <<<"$look" | head -n 1 ;;
     esac
-    may_go_on || return
-    say "requeued: restart $((restarts + 1)) of at most $max"
-    scontrol requeue "$job" || say "Slurm refused to requeue it: submit it again to carry on"
 }
-
-go_on_pbs() {
-    if [ -n "$resubmitted" ]; then return; fi
-    may_go_on || return
-    resubmitted=yes
-    # The copy that runs is what was submitted; not every site lets its owner read it.
-    local script=${GPUGRAPH_SCRIPT:-$0} option value names=GPUGRAPH_SUBMIT_DIR,GPUGRAPH_RESTARTS,GPUGRAPH_JOB_LOG,GPUGRAPH_TASK
-    grep -qs '^#PBS' "$script" || script=$home/pbs/triangle.pbs
-    for value in $carried; do
-        case ,$names, in *",$value,"*) ;; *) export "${value?}" && names=$names,$value ;; esac
-    done
-    # What qsub was told on its command line stands above the script's own lines, and is not in them.
-    local options=(-N "${PBS_JOBNAME:-gpugraph}" -v "$names")
-    # A task of an array is nothing to depend on.
-    if [[ $job != *'['* ]]; then options+=(-W "depend=afterany:$job"); fi
-    # A select holds what else there is: PBS makes nodes= into one, and its sums may not stand beside it.
-    local resources='walltime nodes mem'
-    if [ -n "$(attribute Resource_List.select)" ]; then resources='walltime select place'; fi
-    for option in $resources; do
-        value=$(attribute "Resource_List.$option")
-        if [ -n "$value" ]; then options+=(-l "$option=$value"); fi
-    done
-    if [ -n "$PBS_QUEUE" ]; then options+=(-q "$PBS_QUEUE"); fi
-    value=$(attribute Account_Name) && if [ -n "$value" ]; then options+=(-A "$value"); fi
-    GPUGRAPH_RESTARTS=$((restarts + 1))
-    if next=$(${QSUB:-qsub} "${options[@]}" "$script"); then
-        say "goes on as $next: restart $((restarts + 1)) of at most $max"
-    else
-        say "qsub failed on $(hostname): submit it again to carry on, and see QSUB in $site"
+# Counts this slice if it was ended from outside and brought the job no further, and begins anew if it did.
+count_idle() {
+    local now
+    if [ -n "$terminated" ] || [ -z "$came_to" ]; then return; fi
+    now=$(progress)
+    if [ -z "$now" ]; then return; fi
+    if [ "$now" != "$came_to" ]; then
+        idle=0
+    elif [ -n "$asked" ] || [ "$code" = 9 ]; then
+        idle=$((idle + 1))
     fi
 }
 
@@ -87,7 +66,7 @@ save() {
     fi
 }
 # The scheduler sends TERM to every process of the job, so it is not passed on: it would be the second.
-end() { interrupted=yes terminated=yes; }
+end() { interrupted=yes terminated=yes ended_at=$SECONDS; }
 # Tells what has come, once, and does what can't wait for the end of the run.
 told=''
 notice() {
@@ -95,60 +74,20 @@ notice() {
     if [ -z "$terminated" ] || [[ $told = *terminated* ]]; then return; fi
     told+=terminated
     say "ended by the scheduler: the run saves"
-    if [ "$scheduler" = slurm ]; then return; fi
-    local slack=$((limit / 4 < 15 ? limit / 4 : 15))
-    if [ "$limit" -gt 0 ] && [ $((SECONDS + slack)) -ge "$limit" ]; then
-        # At once: 10 seconds are left, and the run may need 8 of them. The next one waits until this has ended.
-        go_on_pbs
-    else
-        say "before its walltime, by qdel then: not submitted again"
-    fi
+    at_term
 }
-interrupted='' asked='' terminated='' child='' resubmitted='' timer='' codes='' limit=0
+interrupted='' asked='' terminated='' child='' resubmitted='' timer='' codes='' limit='' idle=0 ended_at=0
 trap save USR1
 trap end TERM
 
-if [ "$scheduler" = pbs ]; then
-    job=${PBS_JOBID:?'submit this with qsub'}
-    # Beside what the job was given by -v, the next one gets what this one was told. A script of `gpugraph submit` has it all.
-    carried=GPUGRAPH_HOME
-    if [ -z "$GPUGRAPH_SCRIPT" ]; then carried+=' CONFIG SET SITE GPUGRAPH MAX_RESTARTS REQUEUE_ON_LOSS GRACE WALLTIME RANKS THREADS LAUNCHER'; fi
-    # shellcheck disable=SC2086 # names
-    carried=$(for name in $carried; do if [ -n "${!name+set}" ]; then echo "$name"; fi; done)
-    export GPUGRAPH_SUBMIT_DIR=${GPUGRAPH_SUBMIT_DIR:-$PBS_O_WORKDIR}
-    export GPUGRAPH_RESTARTS=${GPUGRAPH_RESTARTS:-0}
-    # What goes on from a task of an array is a job by itself.
-    export GPUGRAPH_TASK=${GPUGRAPH_TASK:-${PBS_ARRAY_INDEX:-$PBS_ARRAYID}}
-    if [ -n "$GPUGRAPH_TASK" ]; then export PBS_ARRAY_INDEX=$GPUGRAPH_TASK; fi
-    folder=$GPUGRAPH_SUBMIT_DIR task=$GPUGRAPH_TASK restarts=$(whole "$GPUGRAPH_RESTARTS" 999999999)
-    export GPUGRAPH_JOB_LOG=${GPUGRAPH_JOB_LOG:-$folder/${PBS_JOBNAME:-gpugraph}.${job%%.*}.log}
-    # One log for all of them; PBS itself makes one for each, which it shows when the job is over.
-    if : >>"$GPUGRAPH_JOB_LOG"; then exec >>"$GPUGRAPH_JOB_LOG" 2>&1; fi
-else
-    job=${SLURM_JOB_ID:?'submit this with sbatch'}
-    folder=${GPUGRAPH_SUBMIT_DIR:-$SLURM_SUBMIT_DIR} task=$SLURM_ARRAY_TASK_ID restarts=$(whole "${SLURM_RESTART_COUNT:-0}" 0)
-fi
+identify
 cd "$folder" || die "$folder: can't be entered on $(hostname): submit from a folder that the nodes share"
 home=${GPUGRAPH_HOME:-$folder} site=${SITE:-$home/site.env}
 # shellcheck source=/dev/null
 if [ -r "$site" ]; then . "$site" || die "$site: failed"; fi
 max=$(whole "${MAX_RESTARTS:-50}" 50)
 
-if [ "$scheduler" = pbs ]; then
-    # A job starts with /bin:/usr/bin.
-    # shellcheck source=/dev/null
-    if [ -r /etc/pbs.conf ]; then . /etc/pbs.conf; fi
-    PATH=$PATH${PBS_EXEC:+:$PBS_EXEC/bin}
-    # qstat breaks long values, and goes on behind a tab.
-    attributes=$(qstat -f "$job" 2>/dev/null | awk '/^\t/ { sub(/^\t/, ""); line = line $0; next } { print line; line = $0 } END { print line }')
-    attribute() { sed -n "s/^ *$1 = //p" <<<"$attributes" | head -n 1; }
-    # Names that a value only seems to hold are not set here.
-    for name in $(attribute Variable_List | grep -oE '(^|,)[A-Za-z_][A-Za-z0-9_]*=' | tr -d ',=' | grep -vE '^PBS_'); do
-        if [ -n "${!name+set}" ]; then carried+=" $name"; fi
-    done
-    limit=$(attribute Resource_List.walltime)
-    limit=$(seconds "${limit:-${PBS_WALLTIME:-${WALLTIME:-0}}}")
-fi
+ask
 
 config=${CONFIG:-$home/configs/triangle.toml}
 read -ra words <<<"$SET"
@@ -161,29 +100,16 @@ fi
 command -v "$gpugraph" >/dev/null || die "$gpugraph: not found on $(hostname): name it as GPUGRAPH in $site"
 [ -r "$config" ] || die "$config: no such job file on $(hostname)"
 
-# How many ranks, and threads of each: what was asked of the scheduler; of PBS one rank a GPU where its list of hosts
-# has a line for each core, as with nodes=:ppn=.
-if [ "$scheduler" = slurm ]; then
-    nodes=$(whole "$SLURM_JOB_NUM_NODES" 1)
-    ranks=$(whole "${RANKS:-$SLURM_NTASKS}" "$nodes")
-    per_node=$(((ranks + nodes - 1) / nodes))
-    threads=$(whole "${THREADS:-$SLURM_CPUS_PER_TASK}" $(($(whole "$SLURM_CPUS_ON_NODE" 1) / per_node)))
-else
-    hosts=$(sort -u "$PBS_NODEFILE") lines=$(grep -c . "$PBS_NODEFILE")
-    nodes=$(grep -c . <<<"$hosts")
-    cores=$(attribute Resource_List.ncpus)
-    cores=$(whole "${cores:+$((cores / nodes))}" "$(whole "${PBS_NUM_PPN:-$NCPUS}" $((lines / nodes)))")
-    gpus=$(attribute Resource_List.ngpus)
-    gpus=$(whole "${gpus:+$((gpus / nodes))}" "$(attribute Resource_List.nodes | sed -n 's/.*:gpus=\([0-9]*\).*/\1/p')")
-    per_node=$((lines / nodes))
-    if [ "$per_node" -ge "$cores" ]; then per_node=$(whole "$gpus" 1); fi
-    ranks=$(whole "$RANKS" $((nodes * (per_node > 0 ? per_node : 1))))
-    per_node=$(((ranks + nodes - 1) / nodes))
-    threads=$(whole "$THREADS" $((cores / per_node)))
-    # PBS tells no job how much memory it has, and ends one that takes more.
-    memory=$(bytes "$(attribute Resource_List.mem)")
-    if [ "$memory" -gt 0 ]; then export GPUGRAPH_NODE_MEMORY=$((memory / nodes)); fi
-fi
+# `status` is told what changes the job file, and nothing else.
+sets=() before=''
+for word in "${ARGS[@]}"; do
+    if [ "$before" = --set ] || [[ $word = --set=* ]]; then sets+=(${before:+"$before"} "$word"); fi
+    if [ "$word" = --set ]; then before=--set; else before=''; fi
+done
+came_to=$(progress)
+recall_idle
+
+size
 threads=$((threads > 0 ? threads : 1))
 
 # `env` rather than the launcher's own option, which each spells otherwise.
@@ -219,42 +145,16 @@ mpirun)
     else
         slots=:
     fi
-    if [ "$scheduler" = pbs ]; then
-        while read -r host; do echo "$host$slots$per_node"; done <<<"$hosts" >"$scratch/hosts"
-        mpirun+=(-hostfile "$scratch/hosts")
-        # An Open MPI that was built without PBS can still start its daemons by it.
-        if [ "$nodes" -gt 1 ] && [ "$slots" != : ] && command -v pbs_tmrsh >/dev/null && ! ompi_info 2>/dev/null | grep -q 'plm: tm'; then
-            # shellcheck disable=SC2016 # to be expanded when it runs
-            printf '%s\n' '#!/bin/bash' 'host=$1; shift' 'exec pbs_tmrsh "$host" bash -c "$*"' >"$scratch/tmrsh"
-            chmod +x "$scratch/tmrsh" && export OMPI_MCA_plm_rsh_agent=$scratch/tmrsh
-        fi
-    fi
+    host_list
     run=("${mpirun[@]}" "${run[@]}")
     ;;
 *) die "LAUNCHER=$launcher: expected auto, none, srun or mpirun" ;;
 esac
 
 say "job $job on $nodes nodes, $ranks ranks of $threads threads (launcher: $launcher), restart $restarts of at most $max: $gpugraph run $config ${ARGS[*]}"
-if [ "$scheduler" = pbs ]; then
-    grace=$(whole "${GRACE:-120}" 120)
-    if [ "$limit" = 0 ]; then
-        say "its walltime is unknown: set WALLTIME to have it saved and submitted again before that ends"
-    elif [ "$grace" -gt 0 ]; then
-        # A walltime that is hardly longer than the grace is worked for half of it at least.
-        ahead=$((limit - grace > limit / 2 ? limit - grace : limit / 2))
-        # By way of a subshell, so that it is no child of this one: bash may miss that a child ended while a trap ran, and
-        # would then wait until the last of its children is gone.
-        timer=$(
-            {
-                trap 'kill "$!" 2>/dev/null; exit' TERM
-                sleep $((ahead > SECONDS ? ahead - SECONDS : 0)) &
-                wait "$!"
-                kill -USR1 $$
-            } >/dev/null 2>&1 &
-            echo $!
-        )
-    fi
-fi
+# Told only now of a slice that had no time left to tell.
+if [ "$idle" -ge 3 ]; then may_go_on || exit 75; fi
+arm
 if [ -n "$asked$terminated" ]; then
     code=75
 else
@@ -303,6 +203,9 @@ case $code in
 esac
 say "exit $code after $SECONDS s"
 if [ "$code" = 75 ] || { [ "$code" = 9 ] && [ "${REQUEUE_ON_LOSS:-yes}" = yes ]; }; then
-    if [ "$scheduler" = slurm ]; then go_on_slurm; elif [ -z "$terminated" ]; then go_on_pbs; fi
+    count_idle
+    at_end
+else
+    forget_idle
 fi
 exit "$code"

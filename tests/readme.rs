@@ -65,7 +65,7 @@ fn every_command_line_runs_as_written() {
                 println!("not run: {at}");
                 continue;
             }
-            // tests/slurm and tests/pbs.rs submit them.
+            // tests/slurm and tests/pbs submit them.
             if line.contains("sbatch ") || line.starts_with("qsub ") {
                 let script = line.split_whitespace().last().unwrap_or_default();
                 assert!(root().join(script).is_file(), "{at}");

@@ -4,7 +4,7 @@ use super::figures::{bytes, duration, per_second};
 use super::graph::{Facts, STAGES, Stored};
 use super::journal::{self, distinct};
 use super::lock::{Liveness, Lock, Owner};
-use super::manifest::Manifest;
+use super::manifest::{Manifest, Trials};
 use super::status::Status;
 use super::triangle::triangle_key;
 use super::{corners, log};
@@ -63,6 +63,8 @@ pub struct Look {
     pub resumes: u64,
     /// Seconds of all runs that could say so.
     pub seconds: f64,
+    /// How far the job has come for good, for programs: the same text as before a run says that it came no further.
+    pub progress: String,
     /// All stages in order.
     pub stages: Vec<StageLook>,
     /// Units of the stage that counts them, until the job is done.
@@ -168,7 +170,9 @@ pub fn look(place: &Place) -> Result<Look> {
     let running = matches!(state, State::Running | State::Silent);
     let table = place.job.as_ref().map(|job| job.triangle);
     let found: Option<super::report::Triangle> = manifest.last("triangle");
+    let units = units(workdir, &manifest);
     Ok(Look {
+        progress: progress(&manifest, units),
         workdir: workdir.clone(),
         job: manifest.job.clone(),
         asked: place.asked(&manifest).map(str::to_owned),
@@ -181,7 +185,7 @@ pub fn look(place: &Place) -> Result<Look> {
         seconds: manifest.seconds,
         stages: stages(&manifest, table != Some(None)),
         // What a finished job left of them may be of an earlier attempt: with more trials, or of other results.
-        units: if state == State::Finished { None } else { units(workdir, &manifest) },
+        units: if state == State::Finished { None } else { units },
         triangles: found.map(|t| t.triangles),
         now,
         owner,
@@ -195,6 +199,14 @@ fn stages(manifest: &Manifest, triangle: bool) -> Vec<StageLook> {
     };
     let prepared = matches!(manifest.input, Some(config::InputSpec::Prepared(_)));
     STAGES.into_iter().filter(|_| !prepared).chain(triangle.then_some("triangle")).map(look).collect()
+}
+
+/// Returns what would be lost with the workdir: the stages, trials and units that are done.
+fn progress(manifest: &Manifest, units: Option<Units>) -> String {
+    let stages: Vec<&str> = manifest.stages.keys().map(String::as_str).collect();
+    let trials = manifest.trials.as_ref().map_or(0, Trials::done);
+    let (trial, done) = units.map_or((0, 0), |units| (units.trial, units.done));
+    format!("{} trials {trials} trial {trial} units {done}", stages.join("+"))
 }
 
 /// The newest journal or checkpoint there is for this graph.

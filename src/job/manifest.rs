@@ -74,6 +74,13 @@ pub struct Trials {
     found: Vec<(serde_json::Value, f64)>,
 }
 
+impl Trials {
+    /// Returns how many are done.
+    pub fn done(&self) -> usize {
+        self.found.len()
+    }
+}
+
 /// A stage that is done.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Stage {

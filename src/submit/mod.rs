@@ -10,7 +10,7 @@ use crate::job::machine::Machine;
 use crate::job::plan::Plan;
 use crate::stdout;
 use crate::store::replace::replace;
-use script::{Script, quoted};
+use script::{Script, pasted, quoted};
 use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
@@ -67,15 +67,25 @@ pub fn submit(args: &SubmitArgs) -> Result<()> {
     let ran = ran.map_err(|e| Error::Usage(format!("{} can't be run: {e}", scheduler.command())))?;
     if !ran.status.success() {
         let why = String::from_utf8_lossy(&ran.stderr).trim().replace('\n', "; ");
-        let (command, path) = (scheduler.command(), path.display());
-        return Err(Error::Usage(format!("{command} refused {path}: {why}; options for it go behind --")));
+        let (command, path) = (scheduler.command(), pasted(&path));
+        let remedy = remedy(scheduler, &why);
+        return Err(Error::Usage(format!("{command} refused {path}: {why}; {remedy}")));
     }
     stdout::print(format!(
         "{}\nscript {}; `gpugraph status {}` tells how far it is",
         String::from_utf8_lossy(&ran.stdout).trim(),
-        path.display(),
-        args.job.display()
+        pasted(&path),
+        pasted(&args.job)
     ))
+}
+
+/// Returns what to do where the scheduler refused a script with these words.
+fn remedy(scheduler: Scheduler, why: &str) -> &'static str {
+    if scheduler == Scheduler::Pbs && why.contains("Unknown resource") && why.contains("gpus") {
+        return "this site has defined no GPUs by that name: submit with --gpus 0 to count without one, or with --print \
+                and write in what the site's documentation asks GPUs by";
+    }
+    "options for it go behind --"
 }
 
 /// The scheduler that was named, else the one that is here.

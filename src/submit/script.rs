@@ -5,10 +5,13 @@ use crate::config::duration;
 use crate::error::{Error, Result};
 use std::ffi::OsStr;
 use std::fmt;
+use std::path::Path;
 use std::time::Duration;
 
-/// What every job script does.
+/// What every job script does, behind what is particular to its scheduler.
 const BODY: &str = include_str!("../../scheduler/run.sh");
+const PBS: &str = include_str!("../../scheduler/pbs.sh");
+const SLURM: &str = include_str!("../../scheduler/slurm.sh");
 /// Seconds before the walltime at which the job is told to save; a short walltime is worked for three quarters of it.
 const GRACE: u64 = 120;
 
@@ -60,6 +63,16 @@ pub(super) fn quoted(what: &str, text: &OsStr) -> Result<String> {
     }
 }
 
+/// Returns a path as it can be pasted into a shell: as it is, or quoted where a shell would read it otherwise. Quotes by
+/// `{:?}` what no word of a shell can hold.
+pub(super) fn pasted(path: &Path) -> String {
+    let plain = |c: char| c.is_alphanumeric() || "_-+=:,.@%/".contains(c);
+    match path.to_str() {
+        Some(text) if !text.is_empty() && text.chars().all(plain) => text.to_owned(),
+        _ => quoted("path", path.as_os_str()).unwrap_or_else(|_| format!("{path:?}")),
+    }
+}
+
 /// A name that every scheduler takes: it begins with a letter and has at most 15 characters.
 pub(super) fn name(job: &str) -> String {
     let fine = |c: char| if c.is_ascii_alphanumeric() || "_-.".contains(c) { c } else { '_' };
@@ -81,7 +94,10 @@ impl fmt::Display for Script {
             "# Made by gpugraph {} from the job's plan, which has {planned} to go.",
             env!("CARGO_PKG_VERSION")
         )?;
-        writeln!(f, "# shellcheck disable=SC2317 # functions that traps call")?;
+        writeln!(
+            f,
+            "# shellcheck disable=SC2034,SC2153,SC2317 # what the environment sets, and other job scripts need"
+        )?;
         match self.scheduler {
             Scheduler::Slurm => {
                 writeln!(
@@ -111,9 +127,9 @@ impl fmt::Display for Script {
                 }
             }
         }
-        let scheduler = match self.scheduler {
-            Scheduler::Slurm => "slurm",
-            Scheduler::Pbs => "pbs",
+        let (scheduler, particular) = match self.scheduler {
+            Scheduler::Slurm => ("slurm", SLURM),
+            Scheduler::Pbs => ("pbs", PBS),
         };
         writeln!(f, "\nscheduler={scheduler} ARGS=({})", self.arguments)?;
         writeln!(f, "CONFIG={}\nSET=\nGPUGRAPH={}\nSITE={}", self.config, self.gpugraph, self.site)?;
@@ -121,7 +137,7 @@ impl fmt::Display for Script {
         if self.scheduler == Scheduler::Pbs {
             writeln!(f, "WALLTIME={time} GRACE=${{GRACE:-{grace}}}")?;
         }
-        write!(f, "\n{BODY}")
+        write!(f, "\n{particular}\n{BODY}")
     }
 }
 

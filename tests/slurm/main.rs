@@ -198,7 +198,8 @@ fn submit_writes_a_script_by_the_plan_and_submits_it() {
 fn ranks_are_started_by_srun_and_a_killed_one_is_lost() {
     let Some(slurm) = Slurm::start() else { return };
     // In place of a gpugraph with MPI: first stopped, then one rank killed, then one fails.
-    let ranks = "echo \"rank $SLURM_PROCID of $SLURM_NTASKS has $NCPUS: $*\"\n\
+    let ranks = "[ \"$1\" = run ] || exit 2\n\
+                 echo \"rank $SLURM_PROCID of $SLURM_NTASKS has $NCPUS: $*\"\n\
                  trap 'exit 75' USR1 TERM\n\
                  [ \"$SLURM_RESTART_COUNT$SLURM_PROCID\" = 21 ] && exit 3\n\
                  echo $$ >pid.$SLURM_RESTART_COUNT.$SLURM_PROCID\n\
@@ -221,6 +222,28 @@ fn ranks_are_started_by_srun_and_a_killed_one_is_lost() {
     assert!(log.contains("2 ranks of 3 threads (launcher: srun)"), "{log}");
     assert!(log.contains("rank 1 of 2 has 3: run job.toml"), "{log}");
     assert!(log.contains("exit 75 after") && log.contains("was killed (kill -9, or out of memory): exit 9"), "{log}");
+}
+
+#[test]
+fn three_slices_that_bring_the_job_no_further_end_it() {
+    let Some(slurm) = Slurm::start() else { return };
+    let idle = "[ \"$1\" = run ] || exec GPUGRAPH \"$@\"\n\
+                trap 'exit 75' USR1; : >began.$SLURM_RESTART_COUNT; sleep 60 & wait";
+    command(&slurm.place, "idle", &idle.replace("GPUGRAPH", env!("CARGO_BIN_EXE_gpugraph")));
+    slurm.place.job("path = 'x'", "");
+    let environment = [("GPUGRAPH", "./idle"), ("CONFIG", "job.toml")];
+    let job = slurm.submit(&environment, &["slurm/triangle.sbatch"]);
+    for slice in ["", "1", "2"] {
+        slurm.until("slice", 40, |slurm| slurm.place.path(format!("began.{slice}")).exists());
+        // As Slurm does ahead of the walltime.
+        slurm.output("scancel", &["--batch", "--signal=USR1", &job]);
+    }
+    slurm.ends(&job, "FAILED", 40);
+    assert_eq!((slurm.field(&job, "ExitCode").as_str(), slurm.field(&job, "Restarts").as_str()), ("75:0", "2"));
+    let log = slurm.log("triangle", &job);
+    assert_eq!(log.matches("3 slices in a row brought the job no further").count(), 1, "{log}");
+    // What was noted between them is gone.
+    assert!(!slurm.place.path(format!(".gpugraph.{job}.idle")).exists());
 }
 
 /// As it does where it can't make the folders of its MPI plugin.

@@ -1,0 +1,290 @@
+//! Job scripts under a stand-in for PBS (`server.rs`), and under a real one where its qsub is installed.
+
+#[path = "../support/mod.rs"]
+mod support;
+
+mod going_on;
+mod real;
+mod server;
+
+use std::fs;
+use std::os::unix::fs::PermissionsExt;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+use std::time::{Duration, Instant};
+
+use serde_json::Value;
+use server::{Pbs, REPO};
+use support::{Place, Ran, oracle, random_edges};
+
+#[test]
+fn bash_and_shellcheck_find_nothing() {
+    let place = Place::new();
+    place.job("kronecker = { scale = 8, edge_factor = 4, seed = 1 }", "");
+    let mut scripts: Vec<PathBuf> = Vec::new();
+    for name in [
+        "scheduler/run.sh",
+        "scheduler/pbs.sh",
+        "scheduler/slurm.sh",
+        "slurm/triangle.sbatch",
+        "pbs/triangle.pbs",
+        "site.env",
+        "tests/pbs/qsub",
+        "tests/pbs/ssh",
+    ] {
+        scripts.push(Path::new(REPO).join(name));
+    }
+    for scheduler in ["slurm", "pbs"] {
+        let ran = place.gpugraph(&["submit", "job.toml", "--print", "--scheduler", scheduler, "--gpus=1"]);
+        scripts.push(place.write(scheduler, ran.expect(0).out));
+    }
+    for script in &scripts {
+        Ran::command(Command::new("bash").arg("-n").arg(script)).expect(0);
+    }
+    let mut shellcheck = Command::new("shellcheck");
+    match shellcheck.arg("--external-sources").args(&scripts).current_dir(REPO).output() {
+        Ok(ran) => assert!(ran.status.success(), "{}", String::from_utf8_lossy(&ran.stdout)),
+        Err(_) => println!("SKIPPED: no shellcheck to look through the job scripts"),
+    }
+}
+
+#[test]
+fn the_script_runs_as_it_stands() {
+    let pbs = Pbs::new();
+    let job = pbs.qsub(&["pbs/triangle.pbs"]);
+    assert_eq!(job.resources["select"], "1:ncpus=8:ngpus=1:mpiprocs=1:mem=32gb");
+    assert_eq!(pbs.run(job, &["n1"]), [0]);
+    // Zachary's karate club.
+    assert_eq!(pbs.triangles("gpugraph.work/karate"), 45);
+    let log = pbs.log();
+    assert!(log.contains("1 nodes, 1 ranks of 8 threads (launcher: none), restart 0"), "{log}");
+    // As PBS's umask has it.
+    let mode = fs::metadata(pbs.place.path("triangle.1.log")).expect("a log").permissions().mode();
+    assert_eq!(mode & 0o777, 0o600);
+}
+
+#[test]
+fn a_job_longer_than_its_walltime_submits_itself_until_it_is_done() {
+    let pbs = Pbs::new();
+    let Some(answer) = pbs.slow_job(3) else { return };
+    let variables = "CONFIG=job.toml,GPUGRAPH=./slow,GRACE=3,DATASET=web";
+    let first =
+        pbs.qsub(&["-l", "walltime=00:00:05", "-l", "select=1:ncpus=2:mem=4gb", "-v", variables, "pbs/triangle.pbs"]);
+    let (mut codes, mut next, mut units) = (Vec::new(), Some(first), 0);
+    while let Some(job) = next {
+        if !codes.is_empty() {
+            // What the first was given on its command line is not in the script.
+            assert_eq!(
+                (job.resources["walltime"].as_str(), job.resources["select"].as_str()),
+                ("00:00:05", "1:ncpus=2:mem=4gb")
+            );
+            assert_eq!((job.options["-q"].as_str(), job.options["-A"].as_str()), ("gpuq", "graphs"));
+            assert_eq!(job.options["depend"], format!("afterany:{}.stand-in", job.number - 1));
+            for (name, value) in [("CONFIG", "job.toml"), ("GPUGRAPH", "./slow"), ("DATASET", "web")] {
+                assert_eq!(job.variables[name], value);
+            }
+        }
+        codes.push(pbs.start(&job, &["n1"]).end());
+        next = pbs.next();
+        if next.is_some() {
+            let status = pbs.status();
+            assert!(status.contains("state     stopped: stopped by SIGUSR1"), "{status}");
+            let look = pbs.place.gpugraph(&["status", "job.toml", "--json"]).expect(0).out;
+            let look: Value = serde_json::from_str(&look).expect("JSON");
+            let done = look["units"]["done"].as_u64().expect("units");
+            assert!(done > units, "{done} units after {units}");
+            units = done;
+        }
+    }
+    assert_eq!(codes, [75, 75, 75, 0], "{}", pbs.log());
+    assert_eq!(pbs.triangles("work"), answer);
+    // 4 GiB of the node, and 80 % of what is left of them: no more than PBS granted, whatever the machine has.
+    let report: Value =
+        serde_json::from_slice(&fs::read(pbs.place.workdir().join("report.json")).expect("a report")).expect("JSON");
+    assert!(report["limits"]["host_memory"].as_u64().expect("a limit") <= (4 << 30) / 5 * 4, "{report}");
+    // One log of all of them.
+    assert_eq!(pbs.log().matches("exit 75 after").count(), 3);
+}
+
+#[test]
+fn at_the_walltime_without_warning_it_still_goes_on() {
+    let pbs = Pbs::new();
+    let Some(answer) = pbs.slow_job(1) else { return };
+    let variables = "CONFIG=job.toml,GPUGRAPH=./slow,GRACE=0";
+    let job = pbs.qsub(&["-l", "walltime=00:00:04", "-v", variables, "pbs/triangle.pbs"]);
+    assert_eq!(pbs.run(job, &["n1"]), [75, 0], "{}", pbs.log());
+    assert!(pbs.log().contains("ended by the scheduler"), "{}", pbs.log());
+    assert_eq!(pbs.triangles("work"), answer);
+}
+
+#[test]
+fn a_deleted_job_stays_so_and_the_same_line_carries_on() {
+    let pbs = Pbs::new();
+    let Some(answer) = pbs.slow_job(1) else { return };
+    let job = pbs.qsub(&["-v", "CONFIG=job.toml,GPUGRAPH=./slow", "pbs/triangle.pbs"]);
+    let running = pbs.start(&job, &["n1"]);
+    let end = Instant::now() + Duration::from_secs(20);
+    while !pbs.place.gpugraph(&["status", "job.toml"]).out.contains("units     1 ") {
+        assert!(Instant::now() < end, "no unit in 20 s: {}", pbs.log());
+        std::thread::sleep(Duration::from_millis(100));
+    }
+    assert_eq!(running.delete(), 75);
+    assert!(pbs.next().is_none(), "{}", pbs.log());
+    assert!(pbs.log().contains("not submitted again"), "{}", pbs.log());
+    assert!(pbs.status().contains("state     stopped: stopped by SIGTERM"), "{}", pbs.status());
+    let job = pbs.qsub(&["-v", "CONFIG=job.toml", "pbs/triangle.pbs"]);
+    assert_eq!(pbs.run(job, &["n1"]), [0]);
+    assert_eq!(pbs.triangles("work"), answer);
+}
+
+#[test]
+fn restarts_are_bounded() {
+    // In place of gpugraph: how it ends, the variables, and how often it runs.
+    for (text, variables, runs) in [
+        ("exit 75", "MAX_RESTARTS=2", vec![75, 75, 75]),
+        ("exit 75", "MAX_RESTARTS=0", vec![75]),
+        ("exit 75", "MAX_RESTARTS=1,GPUGRAPH_RESTARTS=many", vec![75]),
+        ("exit 9", "MAX_RESTARTS=1", vec![9, 9]),
+        ("exit 9", "REQUEUE_ON_LOSS=no", vec![9]),
+        ("kill -9 $$", "MAX_RESTARTS=1", vec![9, 9]),
+        ("exit 3", "MAX_RESTARTS=9", vec![3]),
+        ("kill -USR1 $PPID; kill -USR1 $$", "MAX_RESTARTS=1", vec![75, 75]),
+    ] {
+        let pbs = Pbs::new();
+        pbs.command("ends", text);
+        pbs.place.write("job.toml", "");
+        let variables = format!("CONFIG=job.toml,GPUGRAPH=./ends,{variables}");
+        let job = pbs.qsub(&["-v", &variables, "pbs/triangle.pbs"]);
+        assert_eq!(pbs.run(job, &["n1"]), runs, "{text}, {variables}: {}", pbs.log());
+        assert_eq!(pbs.log().contains("is reached"), ![3, 9].contains(&runs[0]) || runs.len() > 1, "{}", pbs.log());
+    }
+}
+
+#[test]
+fn ranks_are_those_of_either_dialect() {
+    // In place of Open MPI.
+    let mpirun = "if [ \"$1\" = --version ]; then echo 'mpirun (Open MPI) 4.1.4'; exit; fi\n\
+                  echo \"mpirun $*\"; echo \"tree: $OMPI_MCA_plm_rsh_no_tree_spawn, agent: $OMPI_MCA_plm_rsh_agent\"; cat \"${@:6:1}\"";
+    let slots = |nodes: &[(&'static str, usize)]| -> Vec<&str> {
+        nodes.iter().flat_map(|&(node, lines)| vec![node; lines]).collect()
+    };
+    let two = |lines| slots(&[("n1", lines), ("n2", lines)]);
+    for (torque, resources, slots, ranks, threads, hosts) in [
+        (false, "select=2:ncpus=32:ngpus=4:mpiprocs=4", two(4), 8, 8, "n1 slots=4\nn2 slots=4\n"),
+        // A rank for each mpiprocs, though they are as many as the cores.
+        (false, "select=1:ncpus=2:mpiprocs=2", slots(&[("n1", 2)]), 2, 1, "n1 slots=2\n"),
+        (
+            false,
+            "select=1:ncpus=6:mpiprocs=3:mem=4gb+1:ncpus=4:mpiprocs=1:mem=1gb",
+            slots(&[("n1", 3), ("n2", 1)]),
+            4,
+            2,
+            "n1 slots=3\nn2 slots=1\n",
+        ),
+        (false, "nodes=2:ppn=6", two(6), 2, 6, "n1 slots=1\nn2 slots=1\n"),
+        (true, "nodes=2:ppn=6:gpus=2", two(6), 4, 3, "n1 slots=2\nn2 slots=2\n"),
+        (true, "nodes=2:ppn=6", two(6), 2, 6, "n1 slots=1\nn2 slots=1\n"),
+    ] {
+        let pbs = Pbs::new();
+        pbs.command("bin/openmpi", mpirun);
+        pbs.command("bin/pbs_tmrsh", "exit 1");
+        pbs.command("bin/ompi_info", "echo 'MCA plm: rsh'");
+        pbs.place.write("job.toml", "");
+        let mut variables = "CONFIG=job.toml,GPUGRAPH=gpugraph,LAUNCHER=mpirun,MPIRUN=bin/openmpi".to_owned();
+        if torque {
+            pbs.site_has("torque");
+            variables += ",PBS_NUM_PPN=6";
+        }
+        pbs.command("bin/gpugraph", "exit 1");
+        let script = pbs.script_asking(&format!("#PBS -l {resources}"));
+        let job = pbs.qsub(&["-v", &variables, &script]);
+        assert_eq!(pbs.run(job, &slots), [0], "{}", pbs.log());
+        let log = pbs.log();
+        let line = log.lines().find(|line| line.starts_with("mpirun ")).expect("a launch");
+        assert!(line.starts_with(&format!("mpirun -n {ranks} --bind-to none -hostfile ")), "{resources}: {line}");
+        assert!(
+            line.contains(&format!("NCPUS={threads} ")) && line.ends_with("gpugraph run job.toml"),
+            "{resources}: {line}"
+        );
+        // No node may run into the bound of its own memory.
+        assert!(!resources.contains('+') || line.contains("GPUGRAPH_NODE_MEMORY=1073741824 "), "{resources}: {line}");
+        assert!(log.contains(hosts), "{resources}: {log}");
+        // The agent is a file of this node: beyond 64 nodes others would look for it.
+        let agent = log.lines().find(|line| line.starts_with("tree: ")).expect("a line");
+        let alone = !hosts.contains("n2");
+        assert_eq!((agent.starts_with("tree: 1"), agent.ends_with("/tmrsh")), (!alone, !alone), "{resources}: {agent}");
+    }
+}
+
+#[test]
+fn a_task_of_an_array_goes_on_as_itself() {
+    let pbs = Pbs::new();
+    pbs.command("ends", "echo \"task $PBS_ARRAY_INDEX: $*\"; exit 75");
+    pbs.place.write("job3.toml", "");
+    let mut job =
+        pbs.qsub(&["-v", "CONFIG=job%a.toml,GPUGRAPH=./ends,MAX_RESTARTS=2,SET=job.workdir=w/%a", "pbs/triangle.pbs"]);
+    job.variables.insert("PBS_ARRAY_INDEX".into(), "3".into());
+    assert_eq!(pbs.run(job, &["n1"]), [75, 75, 75]);
+    assert_eq!(pbs.log().matches("task 3: run job3.toml --set job.workdir=w/3\n").count(), 3, "{}", pbs.log());
+}
+
+#[test]
+fn submit_writes_a_script_that_runs() {
+    let pbs = Pbs::new();
+    let edges = random_edges(300, 3000, 4);
+    let path = pbs.place.u32("it's a graph.u32", &edges);
+    pbs.place.job(&format!("path = {path:?}"), "");
+    let submit = |args: &[&str], path: &str| {
+        let mut command = pbs.place.command(&[&["submit", "job.toml"], args].concat());
+        Ran::command(command.env("PATH", path).env_remove("SITE"))
+    };
+    let bin = format!("{}:/bin:/usr/bin", pbs.place.path("bin").display());
+    submit(&["--scheduler=pbs", "--gpus=1", "--cpus=3", "--walltime=90m", "--", "-P", "x"], &bin).expect(0);
+    let job = pbs.next().expect("a job");
+    assert!(job.resources["select"].starts_with("1:ncpus=3:ngpus=1:mpiprocs=1:mem="), "{:?}", job.resources);
+    assert_eq!((job.resources["walltime"].as_str(), job.options["-P"].as_str()), ("01:30:00", "x"));
+    // Memory: what the plan has, and a margin.
+    let plan =
+        pbs.place.gpugraph(&["plan", "job.toml", "--json", "--set", "limits.threads=3", "--set", "run.device=cpu"]);
+    let plan: Value = serde_json::from_str(&plan.expect(0).out).expect("JSON");
+    let memory = job.resources["select"].rsplit_once("mem=").expect("memory").1.trim_end_matches("mb");
+    assert!(memory.parse::<u64>().expect("MiB") << 20 >= plan["host_memory"].as_u64().expect("bytes"), "{memory}");
+    fs::remove_dir_all(pbs.place.path("server")).expect("a folder");
+    fs::create_dir(pbs.place.path("server")).expect("a folder");
+    submit(&["--scheduler=pbs", "--gpus=0"], &bin).expect(0);
+    let job = pbs.next().expect("a job");
+    assert!(!job.resources["select"].contains("ngpus"), "{:?}", job.resources);
+    let running = pbs.start(&job, &["n1"]);
+    assert_eq!(running.end(), 0);
+    assert_eq!(pbs.triangles("work"), oracle(300, &edges).0);
+    // Ranks need a gpugraph that has them.
+    for (more, found) in [("--nodes=2", "2 ranks (2 nodes of 1)"), ("--gpus=4", "4 ranks (1 nodes of 4)")] {
+        let ran = submit(&["--scheduler=pbs", "--print", more], &bin).expect(2);
+        assert!(ran.error().contains(found) && ran.error().contains("--features mpi"), "{}", ran.err);
+    }
+    // Where there is no scheduler, it says what to do.
+    let ran = submit(&[], "/nonexistent").expect(2);
+    assert!(ran.error().contains("neither sbatch (Slurm) nor qsub (PBS) is on the path"), "{}", ran.err);
+    let ran = submit(&["--scheduler=slurm"], "/nonexistent").expect(2);
+    assert!(ran.error().contains("sbatch is not on the path"), "{}", ran.err);
+    for (args, what) in [
+        (&["--print", "--scheduler=pbs", "--", "-A", "a b"][..], "option"),
+        (&["--print", "--scheduler=pbs", "--set", "job.name=\"a\\nb\"", "--set", "input.path=a\nb"], "--set"),
+    ] {
+        let ran = submit(args, &bin);
+        assert!(ran.code == 2 && ran.err.contains(what), "{args:?}: {}", ran.err);
+    }
+}
+
+#[test]
+fn submit_prints_a_path_that_can_be_pasted() {
+    let pbs = Pbs::new();
+    pbs.place.job("kronecker = { scale = 8, edge_factor = 4, seed = 1 }", "[job]\nworkdir = \"it's a folder\"\n");
+    let mut submit = pbs.place.command(&["submit", "job.toml", "--scheduler=pbs", "--gpus=1"]);
+    let path = format!("{}:/bin:/usr/bin", pbs.place.path("bin").display());
+    let out = Ran::command(submit.env("PATH", path)).expect(0).out;
+    let (_, rest) = out.split_once("script ").expect("a path");
+    let (word, _) = rest.split_once("; `gpugraph status").expect("a path");
+    let ran = Ran::command(Command::new("bash").args(["-c", &format!("cat {word}")])).expect(0);
+    assert!(ran.out.starts_with("#!/bin/bash\n"), "{out}");
+}

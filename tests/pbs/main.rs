@@ -88,7 +88,7 @@ fn a_job_longer_than_its_walltime_submits_itself_until_it_is_done() {
         next = pbs.next();
         if next.is_some() {
             let status = pbs.status();
-            assert!(status.contains("state     stopped: stopped by SIGUSR1"), "{status}");
+            assert!(status.contains("state     stopped by SIGUSR1"), "{status}");
             let look = pbs.place.gpugraph(&["status", "job.toml", "--json"]).expect(0).out;
             let look: Value = serde_json::from_str(&look).expect("JSON");
             let done = look["units"]["done"].as_u64().expect("units");
@@ -131,7 +131,7 @@ fn a_deleted_job_stays_so_and_the_same_line_carries_on() {
     assert_eq!(running.delete(), 75);
     assert!(pbs.next().is_none(), "{}", pbs.log());
     assert!(pbs.log().contains("not submitted again"), "{}", pbs.log());
-    assert!(pbs.status().contains("state     stopped: stopped by SIGTERM"), "{}", pbs.status());
+    assert!(pbs.status().contains("state     stopped by SIGTERM"), "{}", pbs.status());
     let job = pbs.qsub(&["-v", "CONFIG=job.toml", "pbs/triangle.pbs"]);
     assert_eq!(pbs.run(job, &["n1"]), [0]);
     assert_eq!(pbs.triangles("work"), answer);

@@ -100,7 +100,7 @@ fn a_job_longer_than_its_walltime_is_requeued_until_it_is_done() {
         }
         slurm.until("requeue", 60, |slurm| slurm.field(&job, "Restarts") == (slice + 1).to_string());
         let stopped = slurm.status().expect(0).out;
-        assert!(stopped.contains("state     stopped: stopped by SIGUSR1"), "{stopped}");
+        assert!(stopped.contains("state     stopped by SIGUSR1"), "{stopped}");
         assert!(slurm.units() > units, "{stopped}");
         units = slurm.units();
     }
@@ -130,7 +130,7 @@ fn a_cancelled_job_stays_so_and_the_same_line_carries_on() {
     slurm.ends(&job, "CANCELLED", 30);
     assert_eq!(slurm.output("squeue", &["-h"]), "");
     let stopped = slurm.status().expect(0).out;
-    assert!(stopped.contains("state     stopped: stopped by SIGTERM"), "{stopped}");
+    assert!(stopped.contains("state     stopped by SIGTERM"), "{stopped}");
     let units = slurm.units();
     let job = slurm.submit(&[("CONFIG", "job.toml")], &["slurm/triangle.sbatch"]);
     slurm.ends(&job, "COMPLETED", 60);

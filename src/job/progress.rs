@@ -2,6 +2,8 @@
 //!
 //! One thread looks at the clock, the counters and the memory; workers only add to an atomic.
 
+mod stage;
+
 use std::collections::VecDeque;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
@@ -15,7 +17,7 @@ use super::manifest::{Figures, Spent};
 pub use super::status::Status;
 use super::{bars, host, log, signals};
 use crate::store::replace::replace_volatile;
-use indicatif::ProgressBar;
+use stage::Stage;
 
 /// How often memory is sampled.
 const SAMPLE: Duration = Duration::from_millis(50);
@@ -23,8 +25,6 @@ const SAMPLE: Duration = Duration::from_millis(50);
 const DRAW: Duration = Duration::from_millis(200);
 /// How often `status.json` is written and the rate is looked at.
 const STATUS: Duration = Duration::from_secs(1);
-/// The rate is that of the last this many [`STATUS`] periods.
-const WINDOW: usize = 30;
 
 /// The progress of a whole job. Dropped, it stops its thread and writes the last status.
 pub struct Progress {
@@ -53,22 +53,6 @@ struct State {
     stages: Vec<Arc<Stage>>,
     /// The last stage that ended, for the last status.
     ended: Option<Arc<Stage>>,
-}
-
-struct Stage {
-    name: String,
-    unit: Unit,
-    total: AtomicU64,
-    done: AtomicU64,
-    /// Part of `done` that was there before, by a resume: no part of the rate.
-    before: AtomicU64,
-    started: Instant,
-    peak: AtomicU64,
-    /// Bytes that are read until it is done, where they are not what it counts, and bytes written so far.
-    reads: AtomicU64,
-    wrote: AtomicU64,
-    bar: Option<ProgressBar>,
-    samples: Mutex<VecDeque<(Instant, u64)>>,
 }
 
 /// The progress of one stage, shared by its workers. Dropped without [`StageProgress::finish`], the stage counts as
@@ -311,83 +295,6 @@ impl Shared {
         };
         // A full disk or a lost folder shows elsewhere; this file is only a courtesy.
         let _ = serde_json::to_vec(&status).map(|json| replace_volatile(&workdir.join("status.json"), &json));
-    }
-}
-
-impl Stage {
-    /// What was spent on it so far. Bytes are in proportion to the work where they are known at its end alone.
-    fn figures(&self) -> Figures {
-        let (done, total) = (self.done.load(Relaxed), self.total.load(Relaxed).max(1));
-        let now = done - self.before.load(Relaxed).min(done);
-        let read = match self.unit {
-            Unit::Bytes => now,
-            _ => (u128::from(self.reads.load(Relaxed)) * u128::from(now.min(total)) / u128::from(total)) as u64,
-        };
-        Figures {
-            seconds: self.started.elapsed().as_secs_f64(),
-            read,
-            written: self.wrote.load(Relaxed),
-            host_memory_peak: self.peak.load(Relaxed),
-        }
-    }
-
-    fn rate(&self) -> f64 {
-        let samples = self.samples.lock().unwrap_or_else(PoisonError::into_inner);
-        let Some(&(then, done_then)) = samples.front() else { return 0.0 };
-        let seconds = then.elapsed().as_secs_f64();
-        self.done.load(Relaxed).saturating_sub(done_then) as f64 / seconds.max(1e-9)
-    }
-
-    fn add_sample(&self) {
-        let mut samples = self.samples.lock().unwrap_or_else(PoisonError::into_inner);
-        samples.push_back((Instant::now(), self.done.load(Relaxed)));
-        if samples.len() > WINDOW {
-            samples.pop_front();
-        }
-    }
-
-    fn seconds_left(&self, rate: f64) -> Option<f64> {
-        let left = self.total.load(Relaxed).checked_sub(self.done.load(Relaxed))?;
-        (rate > 0.0 && self.total.load(Relaxed) > 0).then(|| left as f64 / rate)
-    }
-
-    /// Nothing where the total is unknown. An input that has to be read a second time stays at 100.
-    fn percent(&self) -> Option<f64> {
-        let total = self.total.load(Relaxed);
-        (total > 0).then(|| (100.0 * self.done.load(Relaxed) as f64 / total as f64).min(100.0))
-    }
-
-    fn log_line(&self, memory: u64, limit: u64) {
-        let (rate, done, total) = (self.rate(), self.done.load(Relaxed), self.total.load(Relaxed));
-        let left = self.seconds_left(rate);
-        if log::is_json() {
-            tracing::info!(
-                stage = self.name,
-                percent = self.percent(),
-                done,
-                total,
-                unit = self.unit.word(),
-                rate,
-                eta_seconds = left,
-                memory,
-                memory_limit = (limit > 0).then_some(limit),
-                "progress"
-            );
-            return;
-        }
-        let percent = self.percent().map_or_else(|| amount(done, self.unit), |p| format!("{p:.1} %"));
-        let left = left.map_or_else(|| "?".into(), duration);
-        let memory = if limit > 0 { format!("{} of {}", bytes(memory), bytes(limit)) } else { bytes(memory) };
-        tracing::info!(rate = %per_second(rate, self.unit), left = %left, memory = %memory, "{} {percent}", self.name);
-    }
-
-    fn draw(&self, memory: u64) {
-        let Some(bar) = &self.bar else { return };
-        let rate = self.rate();
-        let left = self.seconds_left(rate).map_or_else(|| "?".into(), duration);
-        bar.set_length(self.total.load(Relaxed).max(1));
-        bar.set_position(self.done.load(Relaxed));
-        bar.set_message(format!("{}, {left} left, {}", per_second(rate, self.unit), bytes(memory)));
     }
 }
 

@@ -1,0 +1,108 @@
+//! A stage at work: its counters, and what they say of rate, time left and figures.
+
+use super::super::figures::{amount, bytes, duration, per_second};
+use super::super::log;
+use super::super::manifest::Figures;
+use super::Unit;
+use indicatif::ProgressBar;
+use std::collections::VecDeque;
+use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
+use std::sync::{Mutex, PoisonError};
+use std::time::Instant;
+
+/// The rate is that of the last this many looks at the clock, a second apart.
+const WINDOW: usize = 30;
+
+/// Counters of a stage, which its workers add to.
+pub(super) struct Stage {
+    pub(super) name: String,
+    pub(super) unit: Unit,
+    pub(super) total: AtomicU64,
+    pub(super) done: AtomicU64,
+    /// Part of `done` that was there before, by a resume: no part of the rate.
+    pub(super) before: AtomicU64,
+    pub(super) started: Instant,
+    pub(super) peak: AtomicU64,
+    /// Bytes that are read until it is done, where they are not what it counts, and bytes written so far.
+    pub(super) reads: AtomicU64,
+    pub(super) wrote: AtomicU64,
+    pub(super) bar: Option<ProgressBar>,
+    pub(super) samples: Mutex<VecDeque<(Instant, u64)>>,
+}
+
+impl Stage {
+    /// What was spent on it so far. Bytes are in proportion to the work where they are known at its end alone.
+    pub(super) fn figures(&self) -> Figures {
+        let (done, total) = (self.done.load(Relaxed), self.total.load(Relaxed).max(1));
+        let now = done - self.before.load(Relaxed).min(done);
+        let read = match self.unit {
+            Unit::Bytes => now,
+            _ => (u128::from(self.reads.load(Relaxed)) * u128::from(now.min(total)) / u128::from(total)) as u64,
+        };
+        Figures {
+            seconds: self.started.elapsed().as_secs_f64(),
+            read,
+            written: self.wrote.load(Relaxed),
+            host_memory_peak: self.peak.load(Relaxed),
+        }
+    }
+
+    pub(super) fn rate(&self) -> f64 {
+        let samples = self.samples.lock().unwrap_or_else(PoisonError::into_inner);
+        let Some(&(then, done_then)) = samples.front() else { return 0.0 };
+        let seconds = then.elapsed().as_secs_f64();
+        self.done.load(Relaxed).saturating_sub(done_then) as f64 / seconds.max(1e-9)
+    }
+
+    pub(super) fn add_sample(&self) {
+        let mut samples = self.samples.lock().unwrap_or_else(PoisonError::into_inner);
+        samples.push_back((Instant::now(), self.done.load(Relaxed)));
+        if samples.len() > WINDOW {
+            samples.pop_front();
+        }
+    }
+
+    pub(super) fn seconds_left(&self, rate: f64) -> Option<f64> {
+        let left = self.total.load(Relaxed).checked_sub(self.done.load(Relaxed))?;
+        (rate > 0.0 && self.total.load(Relaxed) > 0).then(|| left as f64 / rate)
+    }
+
+    /// Nothing where the total is unknown. An input that has to be read a second time stays at 100.
+    pub(super) fn percent(&self) -> Option<f64> {
+        let total = self.total.load(Relaxed);
+        (total > 0).then(|| (100.0 * self.done.load(Relaxed) as f64 / total as f64).min(100.0))
+    }
+
+    pub(super) fn log_line(&self, memory: u64, limit: u64) {
+        let (rate, done, total) = (self.rate(), self.done.load(Relaxed), self.total.load(Relaxed));
+        let left = self.seconds_left(rate);
+        if log::is_json() {
+            tracing::info!(
+                stage = self.name,
+                percent = self.percent(),
+                done,
+                total,
+                unit = self.unit.word(),
+                rate,
+                eta_seconds = left,
+                memory,
+                memory_limit = (limit > 0).then_some(limit),
+                "progress"
+            );
+            return;
+        }
+        let percent = self.percent().map_or_else(|| amount(done, self.unit), |p| format!("{p:.1} %"));
+        let left = left.map_or_else(|| "?".into(), duration);
+        let memory = if limit > 0 { format!("{} of {}", bytes(memory), bytes(limit)) } else { bytes(memory) };
+        tracing::info!(rate = %per_second(rate, self.unit), left = %left, memory = %memory, "{} {percent}", self.name);
+    }
+
+    pub(super) fn draw(&self, memory: u64) {
+        let Some(bar) = &self.bar else { return };
+        let rate = self.rate();
+        let left = self.seconds_left(rate).map_or_else(|| "?".into(), duration);
+        bar.set_length(self.total.load(Relaxed).max(1));
+        bar.set_position(self.done.load(Relaxed));
+        bar.set_message(format!("{}, {left} left, {}", per_second(rate, self.unit), bytes(memory)));
+    }
+}

@@ -234,7 +234,7 @@ fn formats(input: &Input) -> String {
 impl Session {
     /// Notes how long stages took that ran from their begin to their end, for later plans. Whether it can makes no difference.
     pub(super) fn remember_speeds(&mut self) {
-        // Of a job that went on, seconds are of all its runs, also of work that was done twice.
+        // A job that went on may have done a part of a stage before.
         let whole = self.manifest.resumes == 0;
         let mut speeds = None;
         for Stage { name, time, .. } in std::mem::take(&mut self.planned) {

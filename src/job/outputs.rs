@@ -195,7 +195,7 @@ struct Hashed {
 impl Hashed {
     /// Lengthens the file by `bytes` zeros without writing them.
     fn hole(&mut self, bytes: u64) -> std::io::Result<()> {
-        const ZEROS: [u8; 1 << 16] = [0; 1 << 16];
+        static ZEROS: [u8; 1 << 16] = [0; 1 << 16];
         if bytes == 0 {
             return Ok(());
         }

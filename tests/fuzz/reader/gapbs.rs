@@ -38,5 +38,5 @@ pub fn read(bytes: &[u8], weighted: bool) -> Option<Reading> {
         return None;
     }
     // The other direction is passed over, or read; it says nothing new where the file is whole.
-    Some(Reading { edges, vertices: Some(ids), open: directed, anything: false })
+    Some(Reading { edges, vertices: Some(ids), open: directed })
 }

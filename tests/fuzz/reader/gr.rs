@@ -39,5 +39,5 @@ pub fn read(bytes: &[u8]) -> Option<Reading> {
         }
     }
     let [ids, arcs] = size?;
-    (edges.len() as u64 == arcs).then_some(Reading { edges, vertices: Some(ids), open, anything: false })
+    (edges.len() as u64 == arcs).then_some(Reading { edges, vertices: Some(ids), open })
 }

@@ -96,5 +96,5 @@ fn rows(lines: &[Vec<&[u8]>], ids: u64, links: u64, before: u64, lengths: bool, 
     open |= !(both_ways && simple && entries == 2 * links.min(1 << 60));
     let fits = [Some(entries), entries.checked_add(loops), entries.checked_sub(loops)];
     let known = fits.iter().flatten().any(|entries| *entries == links || Some(*entries) == links.checked_mul(2));
-    known.then_some(Reading { edges, vertices: Some(ids), open, anything: false })
+    known.then_some(Reading { edges, vertices: Some(ids), open })
 }

@@ -29,15 +29,13 @@ pub struct Reading {
     pub vertices: Option<u64>,
     /// True if the specification leaves open whether a file like this is read at all.
     pub open: bool,
-    /// True if any edges will do.
-    pub anything: bool,
 }
 
 /// Reads `bytes`, unpacked, as the ending of `name` says. `named` says that the user named that format.
 pub fn read(bytes: &[u8], name: &str, named: bool) -> Option<Reading> {
     match name.rsplit_once('.').expect("an ending").1 {
         "u32" | "bin" | "edgelist" => records::u32(bytes, named),
-        "u64" => records::u64(bytes),
+        "u64" => records::u64(bytes, named),
         "graph500" => records::graph500(bytes),
         "mtx" => mtx::read(bytes),
         "metis" | "graph" => metis::read(bytes),
@@ -55,31 +53,40 @@ pub fn read(bytes: &[u8], name: &str, named: bool) -> Option<Reading> {
 pub fn unpack(name: &str, bytes: &[u8]) -> Option<Vec<u8>> {
     let mut out = Vec::new();
     match Path::new(name).extension()?.to_str()? {
-        "gz" => {
-            // Zeros behind the last member pad it to the blocks of a tape, and `gzip -t` accepts them.
-            let zeros = bytes.iter().rev().take_while(|byte| **byte == 0).count();
-            let unpadded = |kept: usize| {
-                let mut out = Vec::new();
-                flate2::read::MultiGzDecoder::new(&bytes[..kept]).read_to_end(&mut out).ok().map(|_| out)
-            };
-            // A member may end in zeros itself: those of its checksum and length.
-            out = (0..=zeros.min(9)).find_map(|own| unpadded(bytes.len() - zeros + own))?;
-        }
+        // Zeros behind the last member pad it to the blocks of a tape, and `gzip -t` accepts them.
+        "gz" => out = unpadded(bytes, |part| flate2::read::MultiGzDecoder::new(part))?,
+        "bz2" => out = unpadded(bytes, |part| bzip2::read::MultiBzDecoder::new(part))?,
+        // The library that reads .xz knows the padding that belongs to it.
+        "xz" => liblzma::read::XzDecoder::new_multi_decoder(bytes).read_to_end(&mut out).map(|_| ()).ok()?,
         "zst" => zstd::Decoder::new(bytes).ok()?.read_to_end(&mut out).map(|_| ()).ok()?,
         _ => out = bytes.to_vec(),
     }
     Some(out)
 }
 
+/// Unpacks `bytes` without the zeros at their end, but for those that the last member ends in itself.
+fn unpadded<'a, R: Read>(bytes: &'a [u8], unpack: impl Fn(&'a [u8]) -> R) -> Option<Vec<u8>> {
+    let zeros = bytes.iter().rev().take_while(|byte| **byte == 0).count();
+    let attempt = |own: usize| {
+        let mut out = Vec::new();
+        unpack(&bytes[..bytes.len() - zeros + own]).read_to_end(&mut out).ok().map(|_| out)
+    };
+    // A checksum and a length at most.
+    (0..=zeros.min(9)).find_map(attempt)
+}
+
 /// The lines of a file without their ends; a return that ends no line is `alone`.
 fn lines(bytes: &[u8], alone: u8, open: &mut bool) -> Vec<Vec<u8>> {
     let mut lines = vec![Vec::new()];
     let mut bytes = bytes.iter().copied().peekable();
+    // True within the attributes that NetworkX writes behind an edge.
+    let mut inside = false;
     while let Some(byte) = bytes.next() {
+        inside = (inside || byte == b'{') && !matches!(byte, b'}' | b'\n');
         match byte {
             b'\n' => lines.push(Vec::new()),
             b'\r' if bytes.peek().is_none_or(|next| *next == b'\n') => {}
-            b'\r' if alone == b'\n' => {
+            b'\r' if alone == b'\n' && !inside => {
                 *open = true;
                 lines.push(Vec::new());
             }

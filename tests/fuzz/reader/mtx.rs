@@ -74,5 +74,5 @@ pub fn read(bytes: &[u8]) -> Option<Reading> {
         edges.push(ends.map(|end| end - 1));
     }
     let [ids, entries] = size?;
-    (edges.len() as u64 == entries).then_some(Reading { edges, vertices: Some(ids), open, anything: false })
+    (edges.len() as u64 == entries).then_some(Reading { edges, vertices: Some(ids), open })
 }

@@ -40,7 +40,7 @@ pub fn edges(array: Array, ends_first: bool) -> Option<Reading> {
     } else {
         (0..columns as usize).map(|edge| [ids[edge], ids[columns as usize + edge]]).collect()
     };
-    Some(Reading { edges, vertices: None, open, anything: false })
+    Some(Reading { edges, vertices: None, open })
 }
 
 /// Reads a whole file; nothing if it is none of numpy's, or of other things than whole numbers.

@@ -48,7 +48,7 @@ pub fn read(bytes: &[u8]) -> Option<Reading> {
         }
         _ => return None,
     };
-    Some(Reading { edges, vertices: Some(ids), open, anything: false })
+    Some(Reading { edges, vertices: Some(ids), open })
 }
 
 fn end(ids: u64, value: i128) -> Option<u64> {
@@ -91,28 +91,34 @@ fn members(bytes: &[u8], open: &mut bool) -> Option<BTreeMap<String, Vec<u8>>> {
         let (name, extra, comment, local) =
             (number(at + 28, 2)?, number(at + 30, 2)?, number(at + 32, 2)?, number(at + 42, 4)?);
         let (named, sum_said) = (bytes.get(at + 46..at + 46 + name)?, number(at + 16, 4)?);
+        let entry = at;
         at += 46 + name + extra + comment;
-        if bytes.get(local..local.checked_add(4)?)? != b"PK\x03\x04" {
-            return None;
-        }
-        let start = local + 30 + number(local + 26, 2)? + number(local + 28, 2)?;
-        let stored = bytes.get(start..start.checked_add(packed)?)?;
-        let mut data = Vec::new();
-        match method {
-            0 => data.extend_from_slice(stored),
-            8 => drop(flate2::read::DeflateDecoder::new(stored).take(1 << 24).read_to_end(&mut data)),
-            _ => return None,
-        }
-        // Where that is one of weights, a reader need not look.
-        if data.len() != unpacked {
+        // What is wrong with a member that nobody needs, as one of weights, need not be found: it is left out here.
+        let data = stored(bytes, local, method, packed).filter(|data| data.len() == unpacked);
+        let Some(data) = data else {
             *open = true;
             continue;
-        }
-        // A member whose checksum is not that of its data is damaged; a reader need not look.
+        };
+        // That its checksum is another's, or that the header before it says otherwise, need not be found either.
         let mut sum = flate2::Crc::new();
         sum.update(&data);
-        *open |= sum_said != sum.sum() as usize;
+        *open |= sum_said != sum.sum() as usize || bytes[local + 4..local + 30] != bytes[entry + 6..entry + 32];
         members.insert(String::from_utf8_lossy(named).into_owned(), data);
     }
     Some(members)
+}
+
+/// The data of the member whose own header is at `local`, unpacked.
+fn stored(bytes: &[u8], local: usize, method: usize, packed: usize) -> Option<Vec<u8>> {
+    let header = bytes.get(local..local.checked_add(30)?)?.strip_prefix(b"PK\x03\x04")?;
+    let length = |at: usize| usize::from(u16::from_le_bytes([header[at], header[at + 1]]));
+    let start = local + 30 + length(22) + length(24);
+    let stored = bytes.get(start..start.checked_add(packed)?)?;
+    let mut data = Vec::new();
+    match method {
+        0 => data.extend_from_slice(stored),
+        8 => drop(flate2::read::DeflateDecoder::new(stored).take(1 << 24).read_to_end(&mut data)),
+        _ => return None,
+    }
+    Some(data)
 }

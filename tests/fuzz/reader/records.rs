@@ -7,7 +7,7 @@ fn word<const N: usize>(bytes: &[u8]) -> u64 {
 }
 
 fn whole(edges: Vec<[u64; 2]>, open: bool) -> Option<Reading> {
-    Some(Reading { edges, vertices: None, open, anything: false })
+    Some(Reading { edges, vertices: None, open })
 }
 
 /// Reads pairs of `u32`. Unless the format is named, pairs that are rather numpy's int64 or float64 must be refused;
@@ -21,13 +21,13 @@ pub fn u32(bytes: &[u8], named: bool) -> Option<Reading> {
     whole(edges, !named)
 }
 
-/// Reads pairs of `u64`.
-pub fn u64(bytes: &[u8]) -> Option<Reading> {
+/// Reads pairs of `u64`. Unless the format is named, words that look like numpy's float64 may be refused.
+pub fn u64(bytes: &[u8], named: bool) -> Option<Reading> {
     let records = bytes.chunks_exact(16);
     if !records.remainder().is_empty() {
         return None;
     }
-    whole(records.map(|record| [word::<8>(record), word::<8>(&record[8..])]).collect(), false)
+    whole(records.map(|record| [word::<8>(record), word::<8>(&record[8..])]).collect(), !named)
 }
 
 /// Reads packed edges: the low 32 bits of both ends, then their high 16 bits. Ids of 48 bits are signed, and a negative

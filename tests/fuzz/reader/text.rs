@@ -6,9 +6,6 @@ use super::{Edge, Reading, lines, trim};
 /// Pairs of names that a heading may have for the two ends.
 const ENDS: [[&str; 2]; 4] = [["source", "target"], ["src", "dst"], ["from", "to"], ["u", "v"]];
 
-/// What is made of files with a heading, or with lines of different lengths, while the library has no rule for these.
-const UNSETTLED: Option<Reading> = Some(Reading { edges: Vec::new(), vertices: None, open: true, anything: true });
-
 pub fn read(bytes: &[u8]) -> Option<Reading> {
     let mut open = false;
     let bytes = match bytes.strip_prefix("\u{feff}".as_bytes()) {
@@ -21,7 +18,7 @@ pub fn read(bytes: &[u8]) -> Option<Reading> {
     let mut edges: Vec<Edge> = Vec::new();
     let mut at = None;
     let mut alone = false;
-    let mut width = None;
+    let (mut width, mut separated) = (None, None);
     // A return alone is no blank: old Macs ended lines so, and `1 2<CR>3 4` is not one edge.
     for line in lines(bytes, b'\n', &mut open).iter().map(|line| trim(line)) {
         if line.is_empty() || matches!(line[0], b'#' | b'%') {
@@ -32,19 +29,24 @@ pub fn read(bytes: &[u8]) -> Option<Reading> {
             open = true;
             continue;
         }
-        let fields = fields(line, &mut open)?;
+        let mut odd = false;
+        let fields = fields(line, &mut odd)?;
+        // So are lines of one file with different separators.
+        let commas = line.contains(&b',');
+        odd |= *separated.get_or_insert(commas) != commas;
+        open |= odd;
         let columns = *at.get_or_insert_with(|| heading(&fields, &mut open).map_or(Columns::First, Columns::Named));
         let columns = match columns {
             Columns::First => [0, 1],
             // The heading itself.
-            Columns::Named(_) if UNSETTLED.is_some() => return UNSETTLED,
             Columns::Named(columns) => {
-                at = Some(Columns::Below(columns, fields.len()));
+                // Braces are a name in a heading, and attributes below it.
+                at = Some(Columns::Below(columns, fields.len() + usize::from(line.contains(&b'{'))));
                 columns?;
                 continue;
             }
             // R writes the numbers of its rows without a name above them.
-            Columns::Below(columns, names) if fields.len() == names + 1 => {
+            Columns::Below(columns, names) if fields.len() == names + 1 && names > 1 => {
                 open = true;
                 columns?.map(|column| column + 1)
             }
@@ -59,9 +61,13 @@ pub fn read(bytes: &[u8]) -> Option<Reading> {
             *end = number::id(fields.get(column)?).map(|id: Id| id.take(&mut open))?;
         }
         // Rows of different lengths are no table: neighbours in a line, for one, of which all but the first would be lost.
+        // A weight may be missing.
         let columns = fields.len() - usize::from(fields.last().is_some_and(Vec::is_empty));
-        if *width.get_or_insert(columns) != columns {
-            return UNSETTLED;
+        let first = *width.get_or_insert(columns);
+        open |= first != columns;
+        odd |= fields.iter().any(Vec::is_empty);
+        if first != columns && first.max(columns) > 3 && !odd {
+            return None;
         }
         // A third column of numbers is a weight; what else may stand there is left open.
         open |= fields.len() > 3 || fields.iter().any(|field| !number::is_decimal(field));
@@ -70,7 +76,7 @@ pub fn read(bytes: &[u8]) -> Option<Reading> {
     // A heading above nothing.
     open |= edges.is_empty() && at.is_some();
     open |= edges.first().is_some_and(|first| first[1] == edges.len() as u64 - 1);
-    (!alone).then_some(Reading { edges, vertices: None, open, anything: false })
+    (!alone).then_some(Reading { edges, vertices: None, open })
 }
 
 #[derive(Debug, Clone, Copy)]
@@ -87,7 +93,7 @@ enum Columns {
 #[allow(clippy::option_option)] // no heading, and one that fits nothing
 fn heading(fields: &[Vec<u8>], open: &mut bool) -> Option<Option<[usize; 2]>> {
     let word =
-        |field: &Vec<u8>| field.is_empty() || field[0].is_ascii_alphabetic() || field[0] == b'_' || field[0] > 127;
+        |field: &Vec<u8>| field.is_empty() || field[0].is_ascii_alphabetic() || !field.iter().any(u8::is_ascii_digit);
     if !fields.iter().all(word) {
         return None;
     }
@@ -101,8 +107,10 @@ fn heading(fields: &[Vec<u8>], open: &mut bool) -> Option<Option<[usize; 2]>> {
         }
     }
     *open = true;
+    let names = &names[..names.len() - usize::from(names.len() > 1 && names.last().is_some_and(String::is_empty))];
     let known = |name: &String| ["weight", "value", "w"].contains(&&name[..]) || name.is_empty();
-    let sensible = names.len() >= 2 && !names[..2].iter().any(known);
+    // One word alone is a title.
+    let sensible = names.len() == 1 || !names[..2].iter().any(known);
     Some(sensible.then_some([0, 1]))
 }
 
@@ -115,9 +123,6 @@ fn fields(line: &[u8], open: &mut bool) -> Option<Vec<Vec<u8>>> {
     };
     if !attributes.is_empty() {
         *open = true;
-        if attributes.last() != Some(&b'}') {
-            return None;
-        }
     }
     let mut fields = vec![Vec::new()];
     let mut kinds = std::collections::BTreeSet::new();
@@ -152,6 +157,7 @@ fn fields(line: &[u8], open: &mut bool) -> Option<Vec<Vec<u8>>> {
             }
         }
     }
-    *open |= kinds.len() > 1;
-    (!quoted).then_some(fields)
+    // A quote that is not closed is one in a cell that nobody needs, or the file is refused.
+    *open |= kinds.len() > 1 || quoted;
+    Some(fields)
 }

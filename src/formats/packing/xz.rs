@@ -84,7 +84,7 @@ mod tests {
     fn dictionaries_of_real_files_bound_the_memory() {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("a.xz");
-        let contents: Vec<u8> = (0..100_000u32).flat_map(|i| (i * i).to_le_bytes()).collect();
+        let contents: Vec<u8> = (0..100_000u32).flat_map(|i| i.wrapping_mul(i).to_le_bytes()).collect();
         for (dictionary, most) in [(1 << 16, USUAL), (64 << 20, 65 << 20), (512 << 20, LARGEST)] {
             let file = packed(&contents, dictionary);
             assert_eq!(first_dictionary(&file), Some(u64::from(dictionary)));

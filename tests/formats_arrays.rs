@@ -167,8 +167,19 @@ fn what_is_no_graph_is_refused_with_its_place_and_what_to_do() {
         assert!(text.contains(found) && text.contains("; ") && !text.contains('\n'), "{name}: {text}");
         assert!(!name.contains("negative") || text.contains("found -3"), "{name}: {text}");
     }
-    // saved under a name of another format
     let folder = tempfile::tempdir().unwrap();
+    // a name that a terminal would take for a command
+    let mut bytes = std::fs::read(own("bad-names.npz")).unwrap();
+    for at in 0..bytes.len() - 5 {
+        if bytes[at..].starts_with(b"x.npy") {
+            bytes[at] = 0x1b;
+        }
+    }
+    let path = folder.path().join("a.npz");
+    std::fs::write(&path, bytes).unwrap();
+    let text = scan(&path, 8 << 20, 2).unwrap_err().to_string();
+    assert!(text.contains("arrays named ?, y"), "{text:?}");
+    // saved under a name of another format
     for (from, name, remedy) in
         [("rows-i8.npy", "a.bin", ".npy"), ("rows-i8.npy", "a.txt", ".npy"), ("csr.npz", "a.u64", ".npz")]
     {

@@ -86,7 +86,7 @@ impl Array {
             Some(b'S' | b'U') => "text",
             _ => "another type",
         };
-        format!("{name} ({})", self.kind)
+        format!("{name} ({})", self.kind.replace(char::is_control, "?"))
     }
 
     /// Returns how many numbers there are, and the bytes of all; nothing where that is beyond 2^63.

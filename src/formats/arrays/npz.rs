@@ -164,10 +164,12 @@ fn directory(path: &Path) -> Result<Vec<Arc<Member>>> {
         first = first.min(entry.local_header_offset());
         let name = String::from_utf8_lossy(entry.file_path().as_bytes()).into_owned();
         let Some(name) = name.strip_suffix(".npy") else { continue };
+        // A message shows it, perhaps on a terminal.
+        let name = name.replace(char::is_control, "?");
         if found.len() == MOST {
             return Err(refuse(format!("more than {MOST} members")));
         }
-        found.push((name.to_owned(), entry.compression_method(), entry.wayfinder(), entry.crc32()));
+        found.push((name, entry.compression_method(), entry.wayfinder(), entry.crc32()));
     }
     if first != 0 && !found.is_empty() {
         // numpy does not take it for an archive either.

@@ -370,6 +370,8 @@ fn a_text_error_says_what_to_do() {
         ("source target\nalice bob\n", 2, "number the ids"),
         ("1 2\n3\n", 2, "skip_lines"),
         ("1 2\n3 4 x\n", 2, "columns"),
+        ("0\t1\t8\"\n", 1, "columns"),
+        ("0 1 x\n", 1, "columns"),
         ("1 2\n3 4 5 6\n", 2, "columns"),
         ("1 2 3 4\n1 2\n", 2, "columns"),
         ("1 2\n\u{0}\u{1}\n", 2, "format"),

@@ -370,10 +370,15 @@ impl Kind<'_> {
         };
         let (Ends { u, v, weight: of_weight }, delimiter) = (ends, row.delimiter);
         let table = Table { delimiter, u, v, weight: of_weight, columns: whole, counts };
+        // A third column that is no weight is a mistake unless it was said to be another thing.
+        let quoted = said || columns < 3 || of_weight.is_some();
         Ok(match weight.filter(|_| plain) {
-            Some(weight) => {
-                grammar(weight, delimiter, (said || columns == 3) && delimiter == Delimiter::Tab, Some(table))
-            }
+            Some(weight) => grammar(
+                weight,
+                delimiter,
+                (said || columns == 3) && delimiter == Delimiter::Tab,
+                quoted.then_some(table),
+            ),
             None => Layout::Table(table),
         })
     }

@@ -230,6 +230,8 @@ fn quotes_around_numbers() {
         refuses("a.csv", format!("{wrong}\n4,5\n"), "auto", &[":1: "]);
     }
     refuses("a.csv", "w,src,dst\n\"x\",1,2\n", "auto", &[":2: ", "1 is a number"]);
+    refuses("a.csv", "t,src,dst\n5\" disk,1,2\n", "auto", &[":2: "]);
+    refuses("a.csv", "1,2,3,8\"\n", "auto", &[":1: "]);
 }
 
 #[test]
@@ -278,6 +280,7 @@ fn two_columns_may_stand_anywhere_in_their_lines() {
     reads("a.txt", "\t\t1\t\t2\n\t10\t20\n 3 \t 4\n", "auto", &[[1, 2], [10, 20], [3, 4]]);
     reads("a.txt", "1\t\t2", "auto", &[[1, 2]]);
     reads("a.txt", "%\n1 3\t1\n2 3\t1\n", "auto", &[[1, 3], [2, 3]]);
+    reads("a.tsv", "3\t3 1\n7\t2 1\n", "auto", &[[3, 3], [7, 2]]);
     reads("out.x", "1 3\t1\t9\n2 3 1 9\n", "auto", &[[1, 3], [2, 3]]);
 }
 
@@ -370,7 +373,7 @@ fn a_text_error_says_what_to_do() {
         ("source target\nalice bob\n", 2, "number the ids"),
         ("1 2\n3\n", 2, "skip_lines"),
         ("1 2\n3 4 x\n", 2, "columns"),
-        ("0\t1\t8\"\n", 1, "columns"),
+        ("0\t1\t8\"\n", 1, "quotes that end"),
         ("0 1 x\n", 1, "columns"),
         ("1 2\n3 4 5 6\n", 2, "columns"),
         ("1 2 3 4\n1 2\n", 2, "columns"),

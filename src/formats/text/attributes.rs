@@ -26,7 +26,7 @@ pub(crate) fn end(data: &[u8], at: usize) -> Option<usize> {
                 }
                 at = end;
             }
-            b'\n' => return None,
+            b'\n' | b'\r' => return None,
             _ => {}
         }
         at += 1;
@@ -38,7 +38,7 @@ fn string(data: &[u8], at: usize, quote: u8) -> Option<usize> {
     let mut at = at + 1;
     loop {
         match *data.get(at)? {
-            b'\n' => return None,
+            b'\n' | b'\r' => return None,
             b'\\' if data.get(at + 1) != Some(&b'\n') => at += 2,
             c if c == quote => return Some(at),
             _ => at += 1,
@@ -89,9 +89,20 @@ mod tests {
                 assert_eq!(end(format!("  {good}{behind}").as_bytes(), 2), Some(2 + good.len()), "{good}{behind}");
             }
         }
-        for bad in
-            ["{", "{'", "{'a", "{'a\n'}", "{'weight': 'x'}", "{'weight': }", "{'weight': None}", "{\n}", "{'a\\", "{[}"]
-        {
+        for bad in [
+            "{",
+            "{'",
+            "{'a",
+            "{'a\n'}",
+            "{'weight': 'x'}",
+            "{'weight': }",
+            "{'weight': None}",
+            "{\n}",
+            "{'a\\",
+            "{[}",
+            "{\r}",
+            "{'\r'}",
+        ] {
             assert_eq!(end(bad.as_bytes(), 0), None, "{bad}");
         }
     }

@@ -91,6 +91,10 @@ pub(super) fn split(line: &[u8], delimiter: Delimiter) -> Option<Vec<Field<'_>>>
             _ => rest.iter().position(|c| ends(*c, delimiter)).unwrap_or(rest.len()),
         };
         let (field, behind) = rest.split_at(length);
+        let attributes = field.first() == Some(&b'{') && fields.len() >= 2;
+        if !quoted && !attributes && field.contains(&b'"') {
+            return None;
+        }
         let text = if quoted { &field[1..length - 1] } else { field };
         fields.push(Field { text: trim(text, false), quoted });
         rest = trim(behind, tabs);
@@ -162,7 +166,7 @@ mod tests {
         check("1,2,{'a': 1, 'b': 2}", Delimiter::Comma, &["1", "2", "{'a': 1, 'b': 2}"]);
         check("a\tb, c\td", Delimiter::Comma, &["a\tb", "c\td"]);
         assert_eq!(Delimiter::of(b"a\tb, c\td", true), Delimiter::Tab);
-        for bad in ["\"1,2", "\"1\"x,2", "1,\"2\"\"", "\""] {
+        for bad in ["\"1,2", "1\",2", "\"1\"x,2", "1,\"2\"\"", "\""] {
             assert_eq!(split(bad.as_bytes(), Delimiter::Comma), None, "{bad}");
         }
     }

@@ -198,10 +198,10 @@ impl<'a> Line<'a> {
         self.by_blanks(window).filter(|line| line.fields.len() == 2 && line.fields.iter().all(Field::is_id))
     }
 
-    /// True if blanks stand within a first field before a tab: `1 2<TAB>3`.
+    /// True if blanks stand between ids and tabs elsewhere: `1 2<TAB>3`.
     fn is_mixed(&self) -> bool {
         let full = self.fields.iter().all(|field| !field.text.is_empty());
-        self.delimiter == Delimiter::Tab && full && self.fields[0].text.contains(&b' ')
+        self.delimiter == Delimiter::Tab && full && self.fields.iter().take(2).any(|field| field.text.contains(&b' '))
     }
 
     /// The same line with blanks and tabs alike between its fields.

@@ -178,6 +178,9 @@ fn skip<const D: u8>(data: &[u8], mut at: usize, braces: bool) -> Option<usize> 
         _ => {}
     }
     while let Some(&c) = data.get(at) {
+        if c == b'"' {
+            return None; // of quotes that begin amid a field nobody can say where they end
+        }
         if c == b'\n' || c == b'\r' || (D != BLANKS && c == D) || (D == BLANKS && matches!(c, b' ' | b'\t')) {
             break;
         }
@@ -193,7 +196,7 @@ fn quoted(data: &[u8], at: usize) -> Option<usize> {
         match data.get(at)? {
             b'"' if data.get(at + 1) == Some(&b'"') => at += 2,
             b'"' => return Some(at + 1),
-            b'\n' => return None,
+            b'\n' | b'\r' => return None,
             _ => at += 1,
         }
     }

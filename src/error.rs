@@ -196,7 +196,12 @@ impl Error {
 
     /// An input file that the system would not open or read.
     pub fn unreadable(path: impl AsRef<Path>, source: &std::io::Error) -> Self {
-        Error::input(path, At::File, "a readable file", source.to_string(), "check the path and its permissions")
+        let remedy = match source.raw_os_error() {
+            Some(libc::EMFILE) => "allow this process more open files (ulimit -n), or fewer threads",
+            Some(libc::ENFILE) => "the machine has no more open files to give: close some, or raise fs.file-max",
+            _ => "check the path and its permissions",
+        };
+        Error::input(path, At::File, "a readable file", source.to_string(), remedy)
     }
 
     /// A failed read or write of a file that gpugraph owns; a full disk or quota becomes [`Error::DiskFull`].

@@ -12,6 +12,9 @@ use std::time::Instant;
 
 fn main() -> ExitCode {
     comm::report_panics();
+    // Up to what the system allows: part files, blocks, ranks and GPUs take descriptors. No more than Linux itself gives unless told:
+    // what is started from here, as by MPI, may close every one below the limit.
+    let _ = rlimit::increase_nofile_limit(1 << 20);
     let cli = Cli::parse();
     match signals::install().and_then(|()| dispatch(cli.command)) {
         Ok(()) => ExitCode::SUCCESS,

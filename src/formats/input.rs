@@ -12,6 +12,9 @@ use crate::error::{Error, Result};
 use crate::generate::{self, Generator};
 use crate::memory::PER_THREAD;
 
+/// Bytes that a scan takes for each part, beside what is read of it: its header, its path and where its chunks begin.
+const PER_PART: u64 = 1 << 10;
+
 /// Bytes of a chunk of a plain file, and of the checksum of any.
 const CHUNK: usize = 8 << 20;
 
@@ -229,8 +232,9 @@ impl Input {
     /// Chunks that are worth keeping: of files whose every edge is as many bytes at least as it takes in preparation.
     pub(crate) fn chunks_to_keep(&self) -> usize {
         let keeps = |part: &&Part| {
-            part.records
-                .is_some_and(|(body, record)| record >= 8 && kept::fits(self.chunk, body as usize, record as usize))
+            part.records.is_some_and(|(body, record)| {
+                record >= 8 && kept::fits(self.chunk, body as usize, record as usize, part.bytes)
+            })
         };
         self.parts().iter().filter(keeps).map(|part| part.bytes.div_ceil(self.chunk as u64) as usize).sum()
     }
@@ -266,8 +270,9 @@ impl Input {
                 let apart =
                     |part: &Part| part.format.is_arrays() && part.packing == Packing::Plain && !part.is_records();
                 let arrays = if parts.iter().any(apart) { arrays::MEMORY * threads as u64 } else { 0 };
-                // and the threads that read ahead
-                let ahead = if self.chunks_to_keep() > 0 { kept::READERS as u64 * PER_THREAD } else { 0 };
+                // and the threads that read ahead, with what becomes of each chunk
+                let keeps = self.chunks_to_keep() > 0;
+                let ahead = if keeps { kept::READERS as u64 * PER_THREAD + 3 * hashes } else { 0 };
                 // METIS files keep the first vertex of every chunk
                 sinks
                     + pieces
@@ -275,7 +280,7 @@ impl Input {
                     + ahead
                     + unpacking * at_once as u64
                     + 2 * hashes
-                    + 24 * self.chunks_to_keep() as u64
+                    + PER_PART * parts.len() as u64
             }
         }
     }

@@ -310,10 +310,14 @@ impl<'m> Keeping<'_, 'm> {
     }
 }
 
-/// Whether chunks of `chunk` bytes, each of whole records of `record` bytes behind a header of `body`, can be read to their own
-/// memory.
-pub(super) fn fits(chunk: usize, body: usize, record: usize) -> bool {
-    chunk.is_multiple_of(ALIGNED) && chunk.is_multiple_of(record) && body.is_multiple_of(record) && body < chunk
+/// Returns true if chunks of `chunk` bytes of a file of `length` bytes, each of whole records of `record` bytes behind a header of
+/// `body`, can be read to their own memory. Files of less than half a chunk would leave most of it empty.
+pub(super) fn fits(chunk: usize, body: usize, record: usize, length: u64) -> bool {
+    length >= chunk as u64 / 2
+        && chunk.is_multiple_of(ALIGNED)
+        && chunk.is_multiple_of(record)
+        && body.is_multiple_of(record)
+        && body < chunk
 }
 
 /// The bytes of a slab.

@@ -13,6 +13,7 @@ use super::sink::{Sink, Stop};
 use super::{Format, Packing, Part, Visitor, arrays, suspect};
 use crate::error::{Error, Result};
 use std::ops::Range;
+use std::sync::{Arc, Mutex, PoisonError, Weak};
 
 /// Bytes that are hashed, then parsed, before they leave the L2 cache.
 const PIECE: usize = 256 << 10;
@@ -32,7 +33,11 @@ struct Body {
     part: usize,
     /// The number of its first chunk among those of all plain files.
     first: u64,
-    kind: Kind,
+    /// METIS: the vertex that the first line of each chunk belongs to.
+    vertices: Arc<[u64]>,
+    /// Of few files, each stays open for the whole scan; of many, one is open while some thread is at it.
+    kept: Option<Arc<Kind>>,
+    open: Mutex<Weak<Kind>>,
 }
 
 enum Kind {
@@ -46,38 +51,35 @@ struct Lines {
     part: usize,
     map: Map,
     head: Head,
-    /// METIS: the vertex that the first line of each chunk belongs to.
-    vertices: Vec<u64>,
+    vertices: Arc<[u64]>,
 }
+
+/// Files that stay open at once. The limit of a process is often 1,024 descriptors, and a file may take three.
+const KEPT: usize = 128;
 
 impl<'c> Plain<'c> {
     /// Opens the files, reads their headers, and where lines have no number of their own counts them.
     pub fn open(shared: &Shared<'c>, threads: usize) -> Result<Plain<'c>> {
         let (mut files, mut chunks) = (Vec::new(), 0);
-        for index in of_kind(shared.parts, |part| part.packing() == Packing::Plain) {
-            let part = &shared.parts[index];
-            let body = match part.format() {
-                _ if part.is_records() => records(shared, index)?,
-                format if format.is_arrays() => {
-                    let arrays = arrays::Plain::open(shared, index)?;
-                    let chunks = arrays.chunks(shared.chunk);
-                    Some((Kind::Arrays(arrays), chunks))
-                }
-                _ => lines(shared, index)?,
-            };
-            let Some((kind, of_it)) = body else {
-                refuse_empty(part)?;
+        let plain = of_kind(shared.parts, |part| part.packing() == Packing::Plain);
+        let few = plain.len() <= KEPT;
+        for index in plain {
+            let Some((mut kind, of_it)) = open(shared, index, Arc::new([]))? else {
+                refuse_empty(&shared.parts[index])?;
                 continue;
             };
-            files.push(Body { part: index, first: chunks, kind });
-            chunks += of_it;
-        }
-        for file in &mut files {
-            if let Kind::Lines(lines) = &mut file.kind
+            if let Kind::Lines(lines) = &mut kind
                 && matches!(lines.head.layout, Layout::Metis(_))
             {
-                lines.vertices = lines.count_vertices(shared, threads)?;
+                lines.vertices = lines.count_vertices(shared, threads)?.into();
             }
+            let vertices = match &kind {
+                Kind::Lines(lines) => lines.vertices.clone(),
+                Kind::Records(_) | Kind::Arrays(_) => Arc::new([]),
+            };
+            let kept = few.then(|| Arc::new(kind));
+            files.push(Body { part: index, first: chunks, vertices, kept, open: Mutex::default() });
+            chunks += of_it;
         }
         Ok(Plain { files, chunks, taking: shared.share.begin(chunks) })
     }
@@ -96,19 +98,36 @@ impl<'c> Plain<'c> {
         &self.files[self.files.partition_point(|file| file.first <= number) - 1]
     }
 
+    /// Returns a file, open.
+    fn opened(&self, shared: &Shared<'_>, file: &Body) -> Result<Arc<Kind>> {
+        if let Some(kind) = &file.kept {
+            return Ok(kind.clone());
+        }
+        let mut there = file.open.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(kind) = there.upgrade() {
+            return Ok(kind);
+        }
+        let part = &shared.parts[file.part];
+        let (kind, _) = open(shared, file.part, file.vertices.clone())?.ok_or_else(|| shrunk(part))?;
+        let kind = Arc::new(kind);
+        *there = Arc::downgrade(&kind);
+        Ok(kind)
+    }
+
     /// One thread that reads ahead what `kept` has memory for.
     pub fn read_ahead(&self, shared: &Shared<'_>, kept: &Kept<'_>) {
         let _reading = kept.reader();
         while !shared.stopped() {
             let Some(number) = kept.claim() else { break };
             let file = self.file(number);
-            match &file.kind {
-                Kind::Records(records) => {
+            match self.opened(shared, file).as_deref() {
+                Ok(Kind::Records(records)) => {
                     if !records.read_ahead(shared, kept, number, number - file.first) {
                         break;
                     }
                 }
-                Kind::Arrays(_) | Kind::Lines(_) => kept.decide(number, None),
+                // What can't be opened is said by who parses it.
+                Ok(Kind::Arrays(_) | Kind::Lines(_)) | Err(_) => kept.decide(number, None),
             }
         }
     }
@@ -131,16 +150,20 @@ impl<'c> Plain<'c> {
         next: impl Fn() -> Option<u64>,
     ) -> Worked {
         let mut piece = Piece::default();
+        // Held until the next is, so that a file of many chunks is not opened for each of them.
+        let mut held: Option<Arc<Kind>> = None;
         while !shared.stopped() {
             let Some(number) = next() else { break };
             let file = self.file(number);
             let chunk = number - file.first;
             let place: Place = (file.part, chunk);
-            let done = match &file.kind {
+            let kind = self.opened(shared, file).map_err(|error| Box::new((place, error)))?;
+            let done = match &*kind {
                 Kind::Records(records) => records.chunk(shared, file.part, (number, chunk), keeping, &mut piece, sink),
                 Kind::Arrays(arrays) => arrays.chunk(shared, file.part, chunk, sink),
                 Kind::Lines(lines) => lines.chunk(shared, chunk, sink),
             };
+            held.replace(kind);
             done.and_then(|()| sink.visitor.chunk_done(number)).map_err(|error| Box::new((place, error)))?;
         }
         Ok(())
@@ -149,11 +172,30 @@ impl<'c> Plain<'c> {
     /// Whether another rank's chunk is worth taking: not if it must come from the disk to be kept, which is up to its own rank.
     fn is_at_hand(&self, shared: &Shared<'_>, number: u64) -> bool {
         let file = self.file(number);
-        match &file.kind {
-            Kind::Records(records) => records.is_cached(shared, number - file.first),
-            Kind::Arrays(_) | Kind::Lines(_) => true,
+        match self.opened(shared, file).as_deref() {
+            Ok(Kind::Records(records)) => records.is_cached(shared, number - file.first),
+            Ok(Kind::Arrays(_) | Kind::Lines(_)) | Err(_) => true,
         }
     }
+}
+
+/// Opens a file and counts its chunks; nothing if it is empty. `vertices` is known where it was open before.
+fn open(shared: &Shared<'_>, index: usize, vertices: Arc<[u64]>) -> Result<Option<(Kind, u64)>> {
+    let part = &shared.parts[index];
+    if part.is_records() {
+        return records(shared, index);
+    }
+    if part.format().is_arrays() {
+        let arrays = arrays::Plain::open(shared, index)?;
+        let chunks = arrays.chunks(shared.chunk);
+        return Ok(Some((Kind::Arrays(arrays), chunks)));
+    }
+    lines(shared, index, vertices)
+}
+
+/// The error of a file that was not empty when the scan began.
+fn shrunk(part: &Part) -> Error {
+    part.unchanged(0).err().unwrap_or_else(|| Error::internal("open a part again", "it is empty"))
 }
 
 /// A file of fixed records and its chunks; nothing if it is empty.
@@ -161,23 +203,30 @@ fn records(shared: &Shared<'_>, index: usize) -> Result<Option<(Kind, u64)>> {
     let part = &shared.parts[index];
     let reader = Reader::open(part.path())?;
     part.unchanged(reader.length())?;
-    let mut prefix = vec![0; (reader.length() as usize).min(PREFIX)];
-    reader.read(0, &mut prefix)?;
     let length = reader.length() as usize;
-    let head = match part.format() {
-        Format::Npy => arrays::head(part)?,
-        _ => layout::head(part, &prefix)
-            .and_then(|head| head.layout.whole(length - head.body).map(|()| head))
-            .map_err(|fault| located(fault, part, 0, &[], 1))?,
+    let head = match shared.head(index) {
+        // It was open before.
+        Some(head) => head,
+        None => {
+            let mut prefix = vec![0; length.min(PREFIX)];
+            reader.read(0, &mut prefix)?;
+            let head = match part.format() {
+                Format::Npy => arrays::head(part)?,
+                _ => layout::head(part, &prefix)
+                    .and_then(|head| head.layout.whole(length - head.body).map(|()| head))
+                    .map_err(|fault| located(fault, part, 0, &[], 1))?,
+            };
+            let tells = shared.share.rank == 0;
+            suspect::check(part, tells, &prefix, Some(length as u64), |at, into| reader.read(at, into))?;
+            shared.set_head(index, head)
+        }
     };
-    suspect::check(part, shared.share.rank == 0, &prefix, Some(length as u64), |at, into| reader.read(at, into))?;
-    shared.set_head(index, head.clone());
-    let records = Records::new(reader, &head).filter(|_| length > 0);
+    let records = Records::new(reader, head).filter(|_| length > 0);
     Ok(records.map(|records| (records.chunks(shared.chunk), Kind::Records(records))).map(|(n, kind)| (kind, n)))
 }
 
 /// A file of lines and its chunks; nothing if it is empty.
-fn lines(shared: &Shared<'_>, index: usize) -> Result<Option<(Kind, u64)>> {
+fn lines(shared: &Shared<'_>, index: usize, vertices: Arc<[u64]>) -> Result<Option<(Kind, u64)>> {
     let part = &shared.parts[index];
     let map = Map::open(part.path())?;
     let data = map.bytes();
@@ -186,10 +235,16 @@ fn lines(shared: &Shared<'_>, index: usize) -> Result<Option<(Kind, u64)>> {
     }
     part.unchanged(data.len() as u64)?;
     map.populate(0, layout::HEAD)?;
-    let head = layout::head(part, data).map_err(|fault| located(fault, part, 0, data, 1))?;
-    shared.set_head(index, head.clone());
+    let head = match shared.head(index) {
+        Some(head) => head,
+        None => {
+            let head = layout::head(part, data).map_err(|fault| located(fault, part, 0, data, 1))?;
+            shared.set_head(index, head)
+        }
+    };
+    let head = head.clone();
     let chunks = data.len().div_ceil(shared.chunk) as u64;
-    Ok(Some((Kind::Lines(Lines { part: index, map, head, vertices: Vec::new() }), chunks)))
+    Ok(Some((Kind::Lines(Lines { part: index, map, head, vertices }), chunks)))
 }
 
 impl Lines {
@@ -265,7 +320,7 @@ impl Lines {
                     shared.advance(0)?;
                 }
             };
-            let workers: Vec<_> = (0..threads).map(|_| scope.spawn(count)).collect();
+            let workers: Vec<_> = (0..threads.min(chunks)).map(|_| scope.spawn(count)).collect();
             workers.into_iter().map(|worker| worker.join()).collect::<Vec<_>>()
         });
         let mut lines = vec![0; chunks];

@@ -63,7 +63,9 @@ impl Records {
     /// Reads a chunk ahead into memory of `kept` if it has to come from the disk. False when there is no memory left.
     pub fn read_ahead(&self, shared: &Shared<'_>, kept: &Kept<'_>, number: u64, chunk: u64) -> bool {
         let (from, to) = self.bounds(shared, chunk);
-        if !kept::fits(shared.chunk, self.body, self.record) || self.reader.cached(from as u64, to as u64) {
+        if !kept::fits(shared.chunk, self.body, self.record, self.length as u64)
+            || self.reader.cached(from as u64, to as u64)
+        {
             kept.decide(number, None);
             return true;
         }

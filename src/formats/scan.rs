@@ -105,9 +105,14 @@ impl<'a> Shared<'a> {
         self.heads[part].get_or_init(|| head)
     }
 
+    /// Returns the header of a part, if it was read.
+    pub fn head(&self, part: usize) -> Option<&Head> {
+        self.heads[part].get()
+    }
+
     /// The layout of a part whose header was read.
     pub fn layout(&self, part: usize) -> Option<&Layout> {
-        self.heads[part].get().map(|head| &head.layout)
+        self.head(part).map(|head| &head.layout)
     }
 
     /// A hasher for a chunk of a part, salted with both.

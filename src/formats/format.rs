@@ -4,6 +4,7 @@ use std::path::Path;
 
 use serde::{Deserialize, Serialize};
 
+use super::foreign::Foreign;
 use crate::error::{At, Error, Result};
 
 /// A format of edges.
@@ -110,6 +111,9 @@ impl Format {
     /// Bad input for an unknown ending where none is named.
     pub fn of(path: &Path, named: Option<Format>) -> Result<Format> {
         named.or_else(|| Format::by_ending(path)).ok_or_else(|| {
+            if let Some(kind) = ending(path).and_then(|ending| Foreign::by_ending(&ending)) {
+                return Error::input(path, At::File, "a format that is read", kind.name(), kind.remedy(path));
+            }
             Error::input(
                 path,
                 At::File,

@@ -1,6 +1,7 @@
 //! What a scan needs to know of a format: where the body begins, where it may be cut, and how a piece is parsed.
 
 use super::arrays::Int;
+use super::foreign::Foreign;
 use super::lines::{self, Grammar, next_line};
 use super::metis::{self, Cursor};
 use super::sink::{Fault, Sink, Stop};
@@ -39,7 +40,7 @@ pub(crate) struct Head {
 pub(crate) fn head(part: &Part, prefix: &[u8]) -> Result<Head, Fault> {
     let format = part.format();
     let plain = |layout| Ok(Head { layout, body: 0, vertices: None, entries: None });
-    if let Some(fault) = another_kind(format, prefix) {
+    if let Some(fault) = another_kind(part, prefix) {
         return Err(fault);
     }
     let head = match format {
@@ -65,30 +66,31 @@ pub(crate) fn head(part: &Part, prefix: &[u8]) -> Result<Head, Fault> {
 
 /// Whether the bytes are text where pairs should be, or packed where text should be. Pairs of ids whose bytes are
 /// all those of printed text would be above 150 million, every one: not in any graph of the first kilobytes' size.
-fn another_kind(format: Format, prefix: &[u8]) -> Option<Fault> {
-    let start = &prefix[..prefix.len().min(4096)];
+fn another_kind(part: &Part, prefix: &[u8]) -> Option<Fault> {
+    let (format, start) = (part.format(), &prefix[..prefix.len().min(4096)]);
     if start.starts_with(b"\x93NUMPY") && !format.is_arrays() {
         let remedy = "give the file the ending .npy, or name the format npy";
         return Some(Fault::new(0, format!("{format}"), "an array of numpy", remedy));
-    }
-    if matches!(start, [b'P', b'K', 3, 4, 10 | 20 | 45, 0, ..]) && !format.is_arrays() {
-        let remedy = "if it is numpy's, give the file the ending .npz or name the format npz; else unpack it";
-        return Some(Fault::new(0, format!("{format}"), "a zip archive", remedy));
-    }
-    let printed = |c: &u8| matches!(c, b'\t' | b'\n' | b'\r' | b' '..=b'~');
-    if format.record().is_some() {
-        let text = start.len() >= 24 && start.contains(&b'\n') && start.iter().all(printed);
-        let found = || format!("text: {}", lines::excerpt(start, 0));
-        return text.then(|| Fault::new(0, format!("binary edges ({format})"), found(), "name the format of the text"));
     }
     let packed = match start {
         [0x1f, 0x8b, 8, ..] => "a gzip stream",
         [0x28, 0xb5, 0x2f, 0xfd, ..] => "a zstd stream",
         [b'B', b'Z', b'h', b'1'..=b'9', 0x31, 0x41, 0x59, 0x26, ..] => "a bzip2 stream",
         [0xfd, b'7', b'z', b'X', b'Z', 0, ..] => "an xz stream",
-        _ => return None,
+        _ => "",
     };
-    Some(Fault::new(0, format!("{format}"), packed, "give the file the ending .gz, .zst, .bz2 or .xz"))
+    if !packed.is_empty() && format.record().is_none() {
+        return Some(Fault::new(0, format!("{format}"), packed, "give the file the ending .gz, .zst, .bz2 or .xz"));
+    }
+    if let Some(kind) = Foreign::by_bytes(part, start) {
+        return Some(Fault::new(0, format!("{format}"), kind.name(), kind.remedy(part.path())));
+    }
+    let printed = |c: &u8| matches!(c, b'\t' | b'\n' | b'\r' | b' '..=b'~');
+    let text = start.len() >= 24 && start.contains(&b'\n') && start.iter().all(printed);
+    (format.record().is_some() && text).then(|| {
+        let found = format!("text: {}", lines::excerpt(start, 0));
+        Fault::new(0, format!("binary edges ({format})"), found, "name the format of the text")
+    })
 }
 
 impl Layout {

@@ -25,6 +25,7 @@ mod arrays;
 mod binary;
 mod estimate;
 mod files;
+mod foreign;
 mod format;
 mod gr;
 mod identity;

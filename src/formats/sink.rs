@@ -1,5 +1,7 @@
 //! Between a parser and a visitor: gathers edges into batches and counts them.
 
+use std::borrow::Cow;
+
 use super::{Edges, Visitor};
 use crate::error::{At, Error, Result};
 
@@ -66,7 +68,7 @@ pub(crate) struct Fault {
     pub at: usize,
     pub expected: String,
     pub found: String,
-    pub remedy: &'static str,
+    pub remedy: Cow<'static, str>,
 }
 
 /// Why a parser stopped.
@@ -79,8 +81,13 @@ pub(crate) enum Stop {
 }
 
 impl Fault {
-    pub fn new(at: usize, expected: impl Into<String>, found: impl Into<String>, remedy: &'static str) -> Fault {
-        Fault { at, expected: expected.into(), found: found.into(), remedy }
+    pub fn new(
+        at: usize,
+        expected: impl Into<String>,
+        found: impl Into<String>,
+        remedy: impl Into<Cow<'static, str>>,
+    ) -> Fault {
+        Fault { at, expected: expected.into(), found: found.into(), remedy: remedy.into() }
     }
 
     /// The error, with the place as the caller counts it.

@@ -229,7 +229,7 @@ pub struct OutputArgs {
 /// `gpugraph convert`.
 #[derive(Debug, Args)]
 pub struct ConvertArgs {
-    /// A file, a folder or a pattern
+    /// A file, a folder, a pattern, a pipe, or - for standard input (with --from)
     pub input: PathBuf,
     /// The file to write
     pub output: PathBuf,

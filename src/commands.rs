@@ -1,8 +1,9 @@
 //! The commands that make and change edge lists. They work on files alone, without a job.
 
 use crate::cli::{ConvertArgs, GenerateArgs, GenerateKind, OutputArgs, ProductArgs, RandomArgs};
-use crate::convert::{self, Converted};
+use crate::convert::{self, Converted, Copy};
 use crate::error::{Error, Result};
+use crate::formats::stream::Stream;
 use crate::formats::{Format, Input, TextOptions, Watch};
 use crate::generate::{self, Generator, Product};
 use crate::job;
@@ -59,13 +60,31 @@ pub fn convert(args: &ConvertArgs) -> Result<()> {
     let from = format_named(args.from.as_deref(), "--from")?;
     let format = output_format(&args.output, args.to.as_deref(), "--to")?;
     let text = TextOptions { columns: args.columns.clone().unwrap_or_default(), skip_lines: args.skip_lines };
-    let input = job::input::find(std::slice::from_ref(&args.input), from, args.recursive)?.with_text(text)?;
+    let copy = Stream::of(&args.input).map(|stream| copied(&stream, from, &args.output)).transpose()?;
+    let input = match &copy {
+        Some(copy) => copy.input()?,
+        None => job::input::find(std::slice::from_ref(&args.input), from, args.recursive)?,
+    };
+    let input = input.with_text(text)?;
     let done = shown("convert", input.bytes(), |watch, _| {
         warn_of_weights(&input, format);
         convert::convert(&input, &args.output, format, threads(args.threads), watch)
+    });
+    let done = done.map_err(|e| match &copy {
+        Some(copy) => copy.blame(e),
+        None => e,
     })?;
     tell(&args.output, done);
     Ok(())
+}
+
+/// Copies what comes by a stream beside the output.
+fn copied(stream: &Stream, from: Option<Format>, output: &Path) -> Result<Copy> {
+    let format = from.or_else(|| Format::by_ending(stream.path())).ok_or_else(|| {
+        let name = stream.name();
+        Error::Usage(format!("{name}: no ending says what it holds; name its format with --from, such as --from text"))
+    })?;
+    shown("reading", 0, |watch, _| Copy::of(stream, format, output, watch))
 }
 
 /// Says of the first file with weights that they get lost, where that is known before it is read.

@@ -61,6 +61,17 @@ pub enum Error {
         input: String,
     },
 
+    /// The workdir holds unfinished work on what a stream held before, and it holds something else now (exit 5).
+    #[error("{}: holds unfinished work on other edges from {stream}: what comes now differs at byte {at}; --fresh begins anew with that, and < /dev/null carries on with what was read before", workdir.display())]
+    OtherStream {
+        /// The workdir.
+        workdir: PathBuf,
+        /// What messages call the stream.
+        stream: String,
+        /// The first byte that differs.
+        at: u64,
+    },
+
     /// No room on the disk (exit 6).
     #[error("{}: out of disk: {what}; free some space or choose another [job] workdir", path.display())]
     DiskFull {
@@ -167,7 +178,7 @@ impl Error {
             Error::Usage(_) => 2,
             Error::Input { .. } => 3,
             Error::Corrupt { .. } => 4,
-            Error::Busy { .. } | Error::Occupied { .. } => 5,
+            Error::Busy { .. } | Error::Occupied { .. } | Error::OtherStream { .. } => 5,
             Error::DiskFull { .. } | Error::OutputFull { .. } => 6,
             Error::Limit { .. } | Error::Addresses { .. } => 7,
             Error::Validation(_) => 8,
@@ -237,6 +248,16 @@ impl Error {
     /// A stored file that is not as it was written.
     pub fn corrupt(path: impl AsRef<Path>, at: At, what: impl Into<String>) -> Self {
         Error::Corrupt { path: path.as_ref().to_owned(), at, what: what.into(), keeper: None }
+    }
+
+    /// The same error; where `spooled` is not as it should be, with the name of the stream that it came by.
+    pub fn came_by(self, spooled: &Path, stream: &str) -> Self {
+        match self {
+            Error::Input { path, at, expected, found, remedy } if path == spooled => {
+                Error::Input { path: stream.into(), at, expected, found, remedy }
+            }
+            other => other,
+        }
     }
 
     /// The same error; where a file in `workdir`, which belongs to another job, is corrupt, with the advice to run that one.

@@ -7,6 +7,8 @@
 //! | `npy` | 2 (for the header) | the edges as they stand, of 32 bits an id where these fit, else of 64 |
 //! | `metis` | 3 and more | the simple graph: see `convert/metis.rs` |
 //!
+//! What comes by a stream (`-`, pipes) is copied beside the file first: `convert/spool.rs`.
+//!
 //! Weights are dropped. Names that end in `.gz`, `.zst`, `.bz2` or `.xz` are packed, a chunk a member or frame, so that all threads
 //! pack. The file is written under a temporary name beside its own, synced and renamed: it is whole or not there.
 //! The same bytes come out for any number of threads.
@@ -15,6 +17,7 @@ mod encode;
 mod metis;
 mod output;
 mod part;
+mod spool;
 
 use std::path::Path;
 
@@ -22,6 +25,7 @@ use crate::error::{At, Error, Result};
 use crate::formats::{Edges, Format, Input, Visitor, Watch};
 use encode::Encoder;
 use output::{Output, Turns};
+pub use spool::Copy;
 
 /// Bytes of input that a thread encodes at a time.
 const CHUNK: usize = 1 << 20;

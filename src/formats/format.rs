@@ -85,6 +85,11 @@ impl Format {
         }
     }
 
+    /// Returns an ending that says this format.
+    pub fn ending(self) -> &'static str {
+        if self == Format::Text { "txt" } else { self.name() }
+    }
+
     /// The format that the ending of a name says, that of a packing behind it aside; None for an unknown ending.
     pub fn by_ending(path: &Path) -> Option<Format> {
         Some(match ending(path)?.as_str() {
@@ -161,6 +166,17 @@ impl Packing {
         }
     }
 
+    /// Returns the ending of packed files, with its dot; nothing for the others.
+    pub fn ending(self) -> &'static str {
+        match self {
+            Packing::Plain | Packing::Zip => "",
+            Packing::Gzip => ".gz",
+            Packing::Zstd => ".zst",
+            Packing::Bzip2 => ".bz2",
+            Packing::Xz => ".xz",
+        }
+    }
+
     /// What messages call it.
     pub(crate) fn name(self) -> &'static str {
         match self {
@@ -211,6 +227,7 @@ mod tests {
     fn names_and_endings() {
         for format in Format::ALL {
             assert_eq!(format.name().parse(), Ok(format));
+            assert_eq!(Format::by_ending(Path::new(&format!("x.{}.gz", format.ending()))), Some(format));
             assert_eq!(serde_json::to_string(&format).unwrap(), format!("\"{format}\""));
             assert_eq!(Format::by_ending(Path::new(&format!("a/b.{format}.gz"))).is_some(), format != Format::Text);
         }

@@ -59,6 +59,15 @@ impl Input {
         Ok(Input { source: Source::Files(parts), name: name_of(paths)?, named: paths.to_vec(), chunk: CHUNK })
     }
 
+    /// Opens one file whose name tells neither format nor packing: what came by a stream that messages call `name`.
+    ///
+    /// # Errors
+    /// Bad input for a file that can't be read or is not of the format.
+    pub fn spooled(path: &Path, format: Format, packing: Packing, name: String) -> Result<Input> {
+        let part = Part::open_as(path, Some(format), Some(packing))?;
+        Ok(Input { source: Source::Files(vec![part]), name, named: vec![path.to_owned()], chunk: CHUNK })
+    }
+
     /// Returns the path, of those that the input was found by, that names `file` too: the same file, or a folder or pattern that would
     /// have it among its files once it is there.
     pub fn naming(&self, file: &Path) -> Option<&Path> {
@@ -90,7 +99,7 @@ impl Input {
         let format = Format::of(&path, format)?;
         // Of text, two numbers and what stands behind each.
         let record = format.record().unwrap_or(2 * (u64::from(ids.max(1).ilog10()) + 2));
-        let part = Part::of(path, format, edges * record, true);
+        let part = Part::of(path, format, edges * record, true, None);
         Ok(Input { source: Source::Files(vec![part]), name, named: paths.to_vec(), chunk: CHUNK })
     }
 

@@ -19,6 +19,7 @@
 //! | `arrays` | numpy's files, and GAP's serialized graphs |
 //! | `suspect` | pairs that are likely of another type than their name says |
 //! | `packing` | what files are packed in |
+//! | `stream` | inputs that can be read once alone: standard input, pipes, devices |
 //! | `map`, `sink` | mapped memory, batches |
 
 mod arrays;
@@ -45,6 +46,7 @@ mod records;
 mod scan;
 mod share;
 mod sink;
+pub mod stream;
 mod suspect;
 mod text;
 

@@ -30,9 +30,14 @@ pub struct Part {
 
 impl Part {
     pub(super) fn open(path: &Path, format: Option<Format>) -> Result<Part> {
+        Part::open_as(path, format, None)
+    }
+
+    /// Opens a file in the packing that is told, else in that of its ending.
+    pub(super) fn open_as(path: &Path, format: Option<Format>, packing: Option<Packing>) -> Result<Part> {
         let meta = std::fs::metadata(path).map_err(|e| Error::unreadable(path, &e))?;
         if !meta.is_file() {
-            let remedy = "name a file (pipes and devices can't be read twice)";
+            let remedy = "name a pipe or device by its own path, not by its folder";
             return Err(Error::input(path, At::File, "a regular file", "something else", remedy));
         }
         // As those of /proc and /sys, which say so whatever they hold.
@@ -48,7 +53,7 @@ impl Part {
         }
         let named = format.is_some();
         let format = Format::of(path, format)?;
-        let mut part = Part::of(path.to_owned(), format, meta.len(), named);
+        let mut part = Part::of(path.to_owned(), format, meta.len(), named, packing);
         if format == Format::Npz && part.packing != Packing::Zip {
             let remedy = "unpack it: the arrays within are packed already";
             return Err(Error::input(path, At::File, "an .npz archive", "a packed one", remedy));
@@ -61,8 +66,8 @@ impl Part {
         Ok(part)
     }
 
-    pub(super) fn of(path: PathBuf, format: Format, bytes: u64, named: bool) -> Part {
-        let packing = match (format, Packing::of(&path)) {
+    pub(super) fn of(path: PathBuf, format: Format, bytes: u64, named: bool, packing: Option<Packing>) -> Part {
+        let packing = match (format, packing.unwrap_or_else(|| Packing::of(&path))) {
             (Format::Npz, Packing::Plain) => Packing::Zip,
             (_, packing) => packing,
         };

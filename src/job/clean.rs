@@ -11,7 +11,7 @@ use std::io::ErrorKind;
 use std::path::Path;
 
 /// `gpugraph clean`: removes the prepared graph, and counted units where the job needs them no more; with `all`
-/// everything that a job wrote. Returns what was removed, in words.
+/// everything that a job wrote. What came by standard input is kept for an unfinished job. Returns what was removed, in words.
 ///
 /// # Errors
 /// [`Error::Usage`] for a folder that is no workdir, [`Error::Busy`] while a job works in it, [`Error::Io`].
@@ -33,7 +33,7 @@ pub fn command(workdir: &Path, all: bool) -> Result<String> {
     INTERMEDIATES.iter().try_for_each(|name| take(name))?;
     match (all, finished) {
         (true, _) => RESULTS.iter().try_for_each(|name| take(name))?,
-        (false, true) => take("units")?,
+        (false, true) => ["units", workdir::SPOOL].iter().try_for_each(|name| take(name))?,
         (false, false) => {}
     }
     remove_leftovers(workdir)?;

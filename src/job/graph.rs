@@ -8,7 +8,7 @@ pub use super::prepared::{Facts, Graph, Stored};
 use super::progress::Unit;
 use super::run::Finished;
 use super::session::{Moved, Session, Watched};
-use super::{occupied, ranks, signals};
+use super::{occupied, ranks, signals, spool};
 use crate::error::{Error, Result};
 use crate::formats::{Input, Keeping, Kept, Part, addresses};
 use crate::graph::degrees::{self, Degrees};
@@ -136,7 +136,7 @@ impl Session {
             identity,
             content,
             bytes: input.bytes(),
-            source: input.name(),
+            source: spool::told(&input.name(), &self.job.workdir, &self.manifest),
         };
         let degrees = found.degrees;
         let order = self.stage("relabel", facts.ids, Unit::Units, |s, progress| {

@@ -1,5 +1,6 @@
 //! What of a job is done: one small JSON file, replaced as a whole, whose last line is a checksum of the others.
 
+use super::spool::Spool;
 use crate::config::InputSpec;
 use crate::error::{At, Error, Result};
 use crate::store::replace::replace;
@@ -21,6 +22,9 @@ pub struct Manifest {
     /// Where its edges come from, by paths that hold anywhere on this machine.
     #[serde(default)]
     pub input: Option<InputSpec>,
+    /// What came by standard input and other streams.
+    #[serde(default)]
+    pub spool: Option<Spool>,
     /// Version of gpugraph that wrote it.
     pub version: String,
     /// Number of times the job was started and not finished before.

@@ -42,6 +42,7 @@ mod sampled;
 pub mod session;
 pub mod signals;
 mod speeds;
+pub mod spool;
 pub mod status;
 mod together;
 pub mod triangle;

@@ -132,6 +132,9 @@ impl Plan {
         if let InputSpec::Prepared(other) = &job.input {
             return Plan::prepared(job, machine, other);
         }
+        // A damaged manifest tells nothing, to the run neither.
+        let manifest = Manifest::load(&job.workdir).ok().flatten().unwrap_or_default();
+        let job = &super::spool::planned(job, &manifest)?;
         if let Some((input, expect)) = super::input::expected(job)? {
             let mut plan = Plan::bounds(job, machine, &input, guess::expected(&input, expect), Basis::Expected)?;
             // Where the input is not, this is not the machine that the job will run on either.
@@ -141,8 +144,6 @@ impl Plan {
         }
         let input = super::input::open(&job.input)?;
         let identity = super::graph::input_key(&input)?;
-        // A damaged manifest tells nothing, to the run neither.
-        let manifest = Manifest::load(&job.workdir).ok().flatten().unwrap_or_default();
         if let Some(facts) = manifest.found::<Facts>("relabel", identity)
             && let Ok(runs) = order::read_runs(&job.workdir.join("graph"), facts.content)
         {

@@ -9,7 +9,7 @@ use super::plan::Plan;
 use super::report::{self, Report, Results};
 use super::session::Session;
 use super::status::Status;
-use super::{device, host, log, occupied, ranks, workdir};
+use super::{device, host, log, occupied, ranks, spool, workdir};
 use crate::comm::Comm;
 use crate::config::{InputSpec, Job};
 use crate::error::{Error, Result};
@@ -35,6 +35,8 @@ pub fn run(job: Job, fresh: bool, comm: &Comm) -> Result<Report> {
         Ok(manifest)
     })?;
     ranks::check_shared(&folder, comm)?;
+    // From here on files are all that the input is.
+    let job = spool::replaced(job, &manifest);
     if !comm.leads() {
         log::attach(&folder);
     }
@@ -63,10 +65,14 @@ pub fn run(job: Job, fresh: bool, comm: &Comm) -> Result<Report> {
     if let InputSpec::Prepared(other) = &session.job.input {
         result = result.map_err(|e| e.kept_in(other));
     }
+    result = result.map_err(|e| spool::came_by(e, &folder, &session.manifest));
     let spent = Spent { gpu_memory_peak: session.gpu_memory().1, ..session.progress.spent() };
     let manifest = &mut session.manifest;
     manifest.close(started.elapsed().as_secs_f64(), &spent);
     manifest.ended(result.as_ref().err());
+    if result.is_ok() {
+        spool::done_with(manifest);
+    }
     // What was done stays so where there was nothing to do, or where this attempt came to nothing.
     let refused = matches!(result, Err(Error::Occupied { .. }));
     let untouched = |done: &Manifest| {
@@ -75,9 +81,9 @@ pub fn run(job: Job, fresh: bool, comm: &Comm) -> Result<Report> {
     };
     let saved = match done.filter(untouched) {
         _ if !comm.leads() => Ok(()),
-        Some(_) if !session.began => Ok(()),
-        Some(mut done) => done.save(&folder),
-        None => manifest.save(&folder),
+        Some(done) if !session.began => spool::remove_unnoted(&folder, &done),
+        Some(mut done) => done.save(&folder).and_then(|()| spool::remove_unnoted(&folder, &done)),
+        None => manifest.save(&folder).and_then(|()| spool::remove_unnoted(&folder, manifest)),
     };
     let report = result?;
     saved?;
@@ -109,8 +115,8 @@ fn begin(job: &Job, fresh: bool) -> Result<(Manifest, Option<Manifest>)> {
     let before = load(workdir)?;
     let done = before.clone().filter(|before| before.stopped.is_none());
     let mut manifest = before.unwrap_or_default();
-    let input = absolute(&job.input);
-    occupied::check(job, &input, &manifest)?;
+    let resumed = manifest.stopped.is_some();
+    let input = take_up_streams(job, &mut manifest, done.as_ref())?;
     if !manifest.outputs.is_empty() && manifest.job != job.name {
         let (other, workdir) = (&manifest.job, workdir.display());
         tracing::warn!("{workdir} has the results of job {other}: what is not this job's as well is replaced");
@@ -119,7 +125,7 @@ fn begin(job: &Job, fresh: bool) -> Result<(Manifest, Option<Manifest>)> {
     manifest.input = Some(input);
     let said = Status::read(workdir).map(|status| (status.run, status.seconds, status.spent));
     manifest.begin(said);
-    if manifest.stopped.is_some() {
+    if resumed {
         manifest.resumes += 1;
         tracing::info!(resumes = manifest.resumes, "carrying on");
     }
@@ -131,6 +137,37 @@ fn begin(job: &Job, fresh: bool) -> Result<(Manifest, Option<Manifest>)> {
         manifest.save(workdir)?;
     }
     Ok((manifest, done))
+}
+
+/// Reads the streams of the input, if it has some, and returns the input as files, by paths that hold from any folder. Where its
+/// results would be in the way of others, the job is refused.
+fn take_up_streams(job: &Job, manifest: &mut Manifest, done: Option<&Manifest>) -> Result<InputSpec> {
+    let workdir = &job.workdir;
+    let said = spool::is_streamed(&job.input) && done.is_none();
+    if said {
+        // It may take long, and `status` tells of it.
+        manifest.job = job.name.clone();
+        manifest.stopped = Some("killed or lost".into());
+        manifest.exit_code = None;
+        manifest.save(workdir)?;
+    }
+    let taken = spool::take(job, manifest, done.is_some()).and_then(|()| {
+        let input = absolute(&spool::replaced(job.clone(), manifest).input);
+        match spool::is_gone(manifest) {
+            true => Ok(input),
+            false => occupied::check(job, &input, manifest).map(|()| input),
+        }
+    });
+    taken.map_err(|e| {
+        let e = spool::came_by(e, workdir, manifest);
+        if said {
+            manifest.ended(Some(&e));
+        }
+        // The error is what counts; what can't be saved or removed now is by the next run.
+        let _ = if said { manifest.save(workdir) } else { Ok(()) };
+        let _ = spool::remove_unnoted(workdir, done.unwrap_or(manifest));
+        e
+    })
 }
 
 /// A damaged manifest costs what it told, not the job: files are checked by themselves before they are used again.
@@ -148,7 +185,7 @@ fn load(workdir: &Path) -> Result<Option<Manifest>> {
 }
 
 /// The input by paths that mean the same from any folder.
-fn absolute(input: &InputSpec) -> InputSpec {
+pub(super) fn absolute(input: &InputSpec) -> InputSpec {
     // A path that can't be made absolute stays as it is.
     let absolute = |path: &Path| std::path::absolute(path).unwrap_or_else(|_| path.to_owned());
     match input {
@@ -168,7 +205,8 @@ impl Session {
         // A finished job needs no graph, which is likely gone by now.
         let prepared_elsewhere = matches!(self.job.input, InputSpec::Prepared(_));
         // One that is kept is looked over, and made whole where it is damaged.
-        let done = if prepared_elsewhere || self.job.keep { None } else { self.agreed(|| self.finished())? };
+        let looked_over = self.job.keep && !spool::is_gone(&self.manifest);
+        let done = if prepared_elsewhere || looked_over { None } else { self.agreed(|| self.finished())? };
         if done.is_none() {
             self.opening = device::open(&self.job, self.threads, &self.budget, &self.comm)?;
         }
@@ -305,6 +343,10 @@ impl Session {
 
     /// The results of a job of which nothing is left to do.
     fn finished(&self) -> Result<Option<Finished>> {
+        if spool::is_gone(&self.manifest) {
+            let done = self.manifest.last::<Facts>("relabel").map_or(Ok(None), |facts| self.finished_with(facts))?;
+            return done.map(Some).ok_or_else(|| spool::nothing_came(&self.manifest));
+        }
         let input = super::input::open(&self.job.input)?;
         let identity = super::graph::input_key(&input)?;
         self.manifest.found::<Facts>("relabel", identity).map_or(Ok(None), |facts| self.finished_with(facts))

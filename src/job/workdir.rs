@@ -3,13 +3,16 @@
 
 use crate::config::{InputSpec, Job};
 use crate::error::{Error, Result};
+use crate::formats::stream::Stream;
 use std::path::{Path, PathBuf};
 
 /// Folders and files of a workdir that a job makes again if it needs them.
 pub(super) const INTERMEDIATES: [&str; 1] = ["graph"];
 /// All else that a job writes, but for its lock.
-pub(super) const RESULTS: [&str; 7] =
-    ["units", "out", "report.json", "report.html", "manifest.json", LOG, "status.json"];
+pub(super) const RESULTS: [&str; 8] =
+    ["units", "out", "report.json", "report.html", "manifest.json", LOG, "status.json", SPOOL];
+/// The folder of what came by standard input and other streams, which a job can't make again.
+pub(super) const SPOOL: &str = "spool";
 const LOG: &str = "run.log";
 
 /// Whether a job ever worked there.
@@ -23,9 +26,14 @@ pub(super) fn is_of_a_job(workdir: &Path) -> bool {
     begins("manifest.json", b"{\n\"manifest\":") || has_lock()
 }
 
-/// Bytes of what jobs wrote there.
+/// Bytes of what jobs wrote there, but for copies of the input: what is made again takes their place.
 pub(super) fn bytes(workdir: &Path) -> u64 {
-    INTERMEDIATES.iter().chain(&RESULTS).map(|name| size_of_tree(&workdir.join(name))).sum()
+    INTERMEDIATES
+        .iter()
+        .chain(&RESULTS)
+        .filter(|name| **name != SPOOL)
+        .map(|name| size_of_tree(&workdir.join(name)))
+        .sum()
 }
 
 /// Bytes of a file, or of all files below a folder. Links count as themselves.
@@ -64,7 +72,7 @@ pub(super) fn check(job: &Job) -> Result<()> {
     }
     let InputSpec::Files { paths, .. } = &job.input else { return Ok(()) };
     let Ok(workdir) = workdir.canonicalize() else { return Ok(()) };
-    for path in paths {
+    for path in paths.iter().filter(|path| !Stream::of(path).is_some_and(|stream| stream.is_anonymous())) {
         let folder = folder_of(path);
         if folder.as_ref() == Some(&workdir) && !path.is_file() {
             return refuse(format!("it is the folder that the input {} is read from; name another", path.display()));

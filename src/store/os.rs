@@ -4,9 +4,10 @@
 use std::ffi::CString;
 use std::fs::File;
 use std::io;
-use std::os::fd::AsRawFd;
+use std::os::fd::{AsFd, AsRawFd};
 use std::os::unix::ffi::OsStrExt;
 use std::path::Path;
+use std::time::Duration;
 
 /// Asks the kernel to start writing bytes `offset .. offset + len` of `file` to the disk, without waiting, so that the
 /// fsync at the end finds little left to do and a small memory cgroup never fills with dirty pages.
@@ -16,6 +17,23 @@ pub fn start_writeback(file: &File, offset: u64, len: u64) {
     let (Ok(offset), Ok(len)) = (i64::try_from(offset), i64::try_from(len)) else { return };
     // SAFETY: the descriptor is open for as long as `file` is borrowed, and no memory is passed.
     unsafe { libc::sync_file_range(file.as_raw_fd(), offset, len, libc::SYNC_FILE_RANGE_WRITE) };
+}
+
+/// Waits at most `patience`, or until a signal comes, for a read of `file` not to block. Returns false if one still would.
+///
+/// # Errors
+/// What the system said.
+pub fn readable(file: &impl AsFd, patience: Duration) -> io::Result<bool> {
+    let mut asked = libc::pollfd { fd: file.as_fd().as_raw_fd(), events: libc::POLLIN, revents: 0 };
+    let milliseconds = i32::try_from(patience.as_millis()).unwrap_or(i32::MAX);
+    // SAFETY: `asked` is one struct of the type that the call reads and writes, and its descriptor is borrowed meanwhile.
+    match unsafe { libc::poll(&mut asked, 1, milliseconds) } {
+        -1 => match io::Error::last_os_error() {
+            e if e.kind() == io::ErrorKind::Interrupted => Ok(false),
+            e => Err(e),
+        },
+        ready => Ok(ready > 0),
+    }
 }
 
 /// Bytes of memory that this process made itself: anonymous and shared pages. Clean pages of mapped files do not count. 0

@@ -54,6 +54,10 @@ impl Scheduler {
 pub fn submit(args: &SubmitArgs) -> Result<()> {
     let scheduler = scheduler(args)?;
     let job = config::load(&args.job, &args.set)?;
+    if crate::job::spool::is_piped_in(&job.input) {
+        let what = "a job that a scheduler starts has nobody to pipe its input in: write it to a file and name that";
+        return Err(Error::Usage(format!("input.path: {what}")));
+    }
     let folder = std::env::current_dir().map_err(|e| Error::io("find", ".", e))?;
     let path = folder.join(&job.workdir).join(format!("submit.{}", script::ending(scheduler)));
     let text = script(args, scheduler, &job, &folder, &path)?.to_string();

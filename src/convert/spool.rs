@@ -1,0 +1,70 @@
+//! What comes by a stream, copied beside the output: edges may be read several times.
+
+use std::fs::File;
+use std::path::{Path, PathBuf};
+
+use super::output::{failed, target};
+use super::part;
+use crate::error::{Error, Result};
+use crate::formats::stream::Stream;
+use crate::formats::{Format, Input, Packing, Watch};
+
+/// A copy of a stream under a temporary name, locked while it is used and gone with this value. What a killed process left of one
+/// goes with the next that writes the same output.
+pub struct Copy {
+    path: PathBuf,
+    _locked: File,
+    name: String,
+    format: Format,
+    packing: Packing,
+}
+
+impl Copy {
+    /// Copies all that comes by `stream`, which holds edges in `format`, for the output `out`.
+    ///
+    /// # Errors
+    /// Bad input for a stream that can't be read or holds nothing, [`Error::OutputFull`], [`Error::Io`]; what the watch returns.
+    pub fn of(stream: &Stream, format: Format, out: &Path, watch: &dyn Watch) -> Result<Copy> {
+        let target = target(out)?;
+        part::remove_abandoned(&target);
+        let (path, file) = part::create(&target)?;
+        let mut copy = Copy { path, _locked: file, name: stream.name(), format, packing: Packing::Plain };
+        let full = |bytes: u64, e| match failed("copy the input beside the file", &target, e) {
+            Error::OutputFull { path, what } => {
+                let what = format!("{bytes} bytes of {} were copied beside it, then: {what}", stream.name());
+                Error::OutputFull { path, what }
+            }
+            other => other,
+        };
+        let copied = stream.open()?.copy_to(&copy._locked, &mut |_| (), &|| watch.advance(0), &full)?;
+        if copied.bytes == 0 {
+            return Err(stream.nothing_came());
+        }
+        copy.packing = match copied.packing {
+            // What claims to be packed is refused where it is not.
+            Packing::Plain => Packing::of(stream.path()),
+            packing => packing,
+        };
+        Ok(copy)
+    }
+
+    /// Opens the copy as an input.
+    ///
+    /// # Errors
+    /// Bad input for what is not of the format.
+    pub fn input(&self) -> Result<Input> {
+        Input::spooled(&self.path, self.format, self.packing, self.name.clone()).map_err(|e| self.blame(e))
+    }
+
+    /// Returns an error about the copy as one about its stream.
+    pub fn blame(&self, error: Error) -> Error {
+        error.came_by(&self.path, &self.name)
+    }
+}
+
+impl Drop for Copy {
+    fn drop(&mut self) {
+        // It is hidden, and the next run of the same line removes it.
+        let _ = std::fs::remove_file(&self.path);
+    }
+}

@@ -148,7 +148,18 @@ pub(super) fn told(text: &str, workdir: &Path, manifest: &Manifest) -> String {
 /// Returns an error about a copy as one about its stream.
 pub(super) fn came_by(error: Error, workdir: &Path, manifest: &Manifest) -> Error {
     let came_by = |error: Error, spooled: &Spooled| {
-        error.came_by(&workdir.join(SPOOL).join(&spooled.file), &Stream::known(&spooled.path).name())
+        let copy = workdir.join(SPOOL).join(&spooled.file);
+        let name = Stream::known(&spooled.path).name();
+        let [from_anywhere, from_here] = [absolute(&copy), copy.clone()].map(|path| path.display().to_string());
+        let told = |text: String| text.replace(&from_anywhere, &name).replace(&from_here, &name);
+        match error.came_by(&copy, &name) {
+            Error::Occupied { workdir, other, input } => {
+                let is_same = Path::new(&other) == spooled.path;
+                let other = if is_same { format!("{name} as it was before it changed") } else { told(other) };
+                Error::Occupied { workdir, other, input: told(input) }
+            }
+            other => other,
+        }
     };
     manifest.spool.iter().flat_map(|spool| &spool.streams).fold(error, came_by)
 }
@@ -224,6 +235,8 @@ pub(super) fn take(job: &Job, manifest: &mut Manifest, finished: bool) -> Result
         if let Some(name) = spool.streams.iter().find(|s| !s.copy.is_of(&folder.join(&s.file))).map(|s| &s.file) {
             tracing::warn!("{}: is not as it was written: the input is read anew", folder.join(name).display());
         } else {
+            // They stay whatever comes now.
+            manifest.spool = before.clone();
             manifest.spool = Some(again(job, &found, spool, &folder)?);
             return Ok(());
         }
@@ -256,38 +269,42 @@ pub(super) fn take(job: &Job, manifest: &mut Manifest, finished: bool) -> Result
 
 /// Takes the copies of an earlier run, unless something else comes by their streams now.
 fn again(job: &Job, streams: &[(usize, Stream)], spool: &Spool, folder: &Path) -> Result<Spool> {
+    for (spooled, (_, stream)) in spool.streams.iter().zip(streams) {
+        if let Some(at) = differs(stream, &folder.join(&spooled.file))? {
+            return Err(Error::OtherStream { workdir: job.workdir.clone(), stream: stream.name(), at });
+        }
+        tracing::info!(
+            "carrying on with the {} that came from {} before",
+            size::show(spooled.copy.bytes),
+            stream.name()
+        );
+    }
     let mut spool = spool.clone();
     for (spooled, (place, stream)) in spool.streams.iter_mut().zip(streams) {
-        let path = folder.join(&spooled.file);
-        let name = stream.name();
-        let reader = stream.open();
-        let patience =
-            if stream.is_standard_input() && std::io::stdin().is_terminal() { Duration::ZERO } else { PATIENCE };
-        let comes = match &reader {
-            Ok(reader) => reader.wait(Some(patience), &super::signals::check)?,
-            Err(_) => false,
-        };
-        if let (Ok(mut reader), true) = (reader, comes) {
-            let mut first = [0];
-            // Nothing at all is no other input.
-            if reader.fill(&mut first, &super::signals::check)? > 0 {
-                let mut file = File::open(&path).map_err(|e| Error::io("open", &path, e))?;
-                if let Some(at) = reader.differs_from(&first, &mut file, &path, &super::signals::check)? {
-                    return Err(Error::OtherStream { workdir: job.workdir.clone(), stream: name, at });
-                }
-            }
-        }
-        tracing::info!("carrying on with the {} that came from {name} before", size::show(spooled.copy.bytes));
         spooled.path = absolute(stream.path());
         // The job file may name another format by now.
         let file = name_of(job, stream, *place, packing(&spooled.file));
         if file != spooled.file {
-            let to = folder.join(&file);
-            std::fs::rename(&path, &to).map_err(|e| Error::io("rename", &path, e))?;
+            let path = folder.join(&spooled.file);
+            std::fs::rename(&path, folder.join(&file)).map_err(|e| Error::io("rename", &path, e))?;
             spooled.file = file;
         }
     }
     Ok(spool)
+}
+
+/// Returns the first byte in which what comes by a stream differs from its copy. Nothing at all differs in none, and a stream that can't
+/// be opened any more, or by which nothing comes for a while, has nothing.
+fn differs(stream: &Stream, copy: &Path) -> Result<Option<u64>> {
+    let Ok(mut reader) = stream.open() else { return Ok(None) };
+    let by_hand = stream.is_standard_input() && std::io::stdin().is_terminal();
+    let patience = if by_hand { Duration::ZERO } else { PATIENCE };
+    let mut first = [0];
+    if !reader.wait(Some(patience), &super::signals::check)? || reader.fill(&mut first, &super::signals::check)? == 0 {
+        return Ok(None);
+    }
+    let mut file = File::open(copy).map_err(|e| Error::io("open", copy, e))?;
+    reader.differs_from(&first, &mut file, copy, &super::signals::check)
 }
 
 fn packing(file: &str) -> Packing {

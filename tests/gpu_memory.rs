@@ -4,8 +4,8 @@ mod support;
 #[path = "support/workspace.rs"]
 mod workspace;
 
-use gpugraph::gpu::{Arena, Span, Workspace};
-use gpugraph::graph::homes::{Homes, Size};
+use gpugraph::gpu::{Arena, DeviceSlice, Workspace};
+use gpugraph::graph::placement::{BlockSize, Placement};
 use gpugraph::prepare::partition::WORDS;
 use gpugraph::prepare::partition::shelf::{Run, Shelf};
 use support::Dice;
@@ -19,7 +19,7 @@ fn with_memory(name: &str, body: impl Fn(Workspace)) {
 }
 
 /// The bytes of the arena that a span has.
-fn bytes(arena: &Arena, span: Span<u8>) -> std::ops::Range<u64> {
+fn bytes(arena: &Arena, span: DeviceSlice<u8>) -> std::ops::Range<u64> {
     let at = span.address() - arena.words().address();
     at..at + span.len()
 }
@@ -112,7 +112,7 @@ fn parts_of_an_arena_never_overlap() {
 }
 
 /// Lines of these numbers, in GPU memory.
-fn lines(gpu: &mut Workspace, numbers: std::ops::Range<u32>) -> Span<u32> {
+fn lines(gpu: &mut Workspace, numbers: std::ops::Range<u32>) -> DeviceSlice<u32> {
     let words: Vec<u32> = numbers.flat_map(|line| (0..WORDS as u32).map(move |word| 1000 * line + word)).collect();
     let span = gpu.arena.take(words.len() as u64).expect("room");
     gpu.queue.write(&words, span).expect("a copy");
@@ -208,31 +208,31 @@ fn threads_share_a_shelf() {
 /// Offsets of all of a rank's blocks, then their targets, each from a multiple of 256 bytes on.
 #[test]
 fn blocks_lie_one_after_the_other_on_each_gpu() {
-    let size = |rows, entries| Size { rows, entries };
+    let size = |rows, entries| BlockSize { rows, entries };
     let sizes = [size(10, 100), size(63, 64), size(64, 0), size(1, 1)];
     let mut asked = Vec::new();
-    Homes::new(&sizes, &[0, 3, 0, 0], |rank, at, words| {
+    Placement::new(&sizes, &[0, 3, 0, 0], |rank, at, words| {
         asked.push((rank, at, words));
-        Span::default()
+        DeviceSlice::default()
     });
     let zero = [(0, 0, 11), (0, 256, 65), (0, 768, 2), (0, 1024, 100), (0, 1536, 0), (0, 1792, 1)];
     assert_eq!(asked, [&zero[..], &[(3, 0, 64), (3, 256, 64)]].concat());
-    assert_eq!(Homes::bytes([sizes[0], sizes[2], sizes[3]].into_iter()), 2048);
-    assert_eq!(Homes::bytes([sizes[1]].into_iter()), 512);
+    assert_eq!(Placement::bytes([sizes[0], sizes[2], sizes[3]].into_iter()), 2048);
+    assert_eq!(Placement::bytes([sizes[1]].into_iter()), 512);
 }
 
 #[test]
 fn a_block_has_its_own_place() {
     with_memory("a_block_has_its_own_place", |gpu| {
         let words = gpu.arena.words();
-        let sizes = [(5, 7), (300, 70), (2, 9)].map(|(rows, entries)| Size { rows, entries });
+        let sizes = [(5, 7), (300, 70), (2, 9)].map(|(rows, entries)| BlockSize { rows, entries });
         // Rank 1's memory is the upper half.
         let half = |rank: u32, at: u64, len: u64| {
             let from = u64::from(rank) * words.len() / 2 + at / 4;
             words.part(from..from + len)
         };
-        let homes = Homes::new(&sizes, &[1, 0, 1], half);
-        let at = |span: Span<u32>| (span.address() - words.address(), span.len());
+        let homes = Placement::new(&sizes, &[1, 0, 1], half);
+        let at = |span: DeviceSlice<u32>| (span.address() - words.address(), span.len());
         let places = [0, 1, 2].map(|b| (at(homes.of(b).offsets), at(homes.of(b).targets)));
         let upper = 1 << 19;
         assert_eq!(places[0], ((upper, 6), (upper + 512, 7)));

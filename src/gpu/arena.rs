@@ -67,8 +67,8 @@ impl Arena {
     }
 
     /// All of it, whatever is given out.
-    pub fn words(&self) -> Span<u32> {
-        Span { start: self.start, len: self.bytes / 4, element: PhantomData }
+    pub fn words(&self) -> DeviceSlice<u32> {
+        DeviceSlice { start: self.start, len: self.bytes / 4, element: PhantomData }
     }
 
     /// Bytes not given out.
@@ -109,15 +109,15 @@ impl Arena {
 
     /// Gives out the last `bytes` bytes of what is free until [`Self::let_go`]: the byte of the arena at which they begin, and
     /// their span. `None` if they are not there.
-    pub fn take_last(&mut self, bytes: u64) -> Option<(u64, Span<u8>)> {
-        let rounded = span_bytes::<u8>(bytes);
+    pub fn take_last(&mut self, bytes: u64) -> Option<(u64, DeviceSlice<u8>)> {
+        let rounded = slice_bytes::<u8>(bytes);
         if rounded > self.free() {
             return None;
         }
         self.last += rounded;
         let at = (self.bytes - self.last) / ALIGN * ALIGN;
         self.last = self.bytes - at;
-        Some((at, Span { start: self.start + at, len: bytes, element: PhantomData }))
+        Some((at, DeviceSlice { start: self.start + at, len: bytes, element: PhantomData }))
     }
 
     /// What is held, or was given out from the end, can be given out again.
@@ -126,22 +126,22 @@ impl Arena {
     }
 
     /// Gives out room for `len` elements, with whatever they hold. `None` if it is not there.
-    pub fn take<T>(&mut self, len: u64) -> Option<Span<T>> {
-        let bytes = span_bytes::<T>(len);
+    pub fn take<T>(&mut self, len: u64) -> Option<DeviceSlice<T>> {
+        let bytes = slice_bytes::<T>(len);
         if bytes > self.free() {
             return None;
         }
         debug_assert!(self.used.is_multiple_of(ALIGN), "a part of the arena that kernels can't read");
         let start = self.start + self.used;
         self.used += bytes;
-        Some(Span { start, len, element: PhantomData })
+        Some(DeviceSlice { start, len, element: PhantomData })
     }
 
     /// The same where a plan has made sure of the room.
     ///
     /// # Errors
     /// That of [`Error::internal`] if it is not there.
-    pub fn take_planned<T>(&mut self, len: u64) -> Result<Span<T>> {
+    pub fn take_planned<T>(&mut self, len: u64) -> Result<DeviceSlice<T>> {
         self.take(len).ok_or_else(|| Error::internal("share out GPU memory", "less than planned"))
     }
 }
@@ -157,36 +157,36 @@ impl Drop for Arena {
 }
 
 /// Bytes that `len` elements take in an arena.
-pub fn span_bytes<T>(len: u64) -> u64 {
+pub fn slice_bytes<T>(len: u64) -> u64 {
     (len * size_of::<T>() as u64).max(1).next_multiple_of(ALIGN)
 }
 
 /// Part of an [`Arena`], of this process or another: `len` elements in device memory. Only kernels and copies can look inside.
 #[derive(Debug)]
-pub struct Span<T> {
+pub struct DeviceSlice<T> {
     start: u64,
     len: u64,
     element: PhantomData<fn() -> T>,
 }
 
-impl<T> Clone for Span<T> {
+impl<T> Clone for DeviceSlice<T> {
     fn clone(&self) -> Self {
         *self
     }
 }
 
-impl<T> Copy for Span<T> {}
+impl<T> Copy for DeviceSlice<T> {}
 
-impl<T> Default for Span<T> {
+impl<T> Default for DeviceSlice<T> {
     /// No elements, nowhere.
     fn default() -> Self {
-        Span { start: 0, len: 0, element: PhantomData }
+        DeviceSlice { start: 0, len: 0, element: PhantomData }
     }
 }
 
-impl<T> Span<T> {
-    pub(crate) fn at(start: u64, len: u64) -> Span<T> {
-        Span { start, len, element: PhantomData }
+impl<T> DeviceSlice<T> {
+    pub(crate) fn at(start: u64, len: u64) -> DeviceSlice<T> {
+        DeviceSlice { start, len, element: PhantomData }
     }
 
     /// Address on the device, as kernels take it.
@@ -205,8 +205,8 @@ impl<T> Span<T> {
     }
 
     /// The same memory as bytes.
-    pub fn as_bytes(self) -> Span<u8> {
-        Span { start: self.start, len: self.bytes(), element: PhantomData }
+    pub fn as_bytes(self) -> DeviceSlice<u8> {
+        DeviceSlice { start: self.start, len: self.bytes(), element: PhantomData }
     }
 
     /// Bytes.
@@ -215,10 +215,10 @@ impl<T> Span<T> {
     }
 
     /// Elements `range` of it, as far as it has them.
-    pub fn part(self, range: Range<u64>) -> Span<T> {
+    pub fn part(self, range: Range<u64>) -> DeviceSlice<T> {
         let (from, to) = (range.start.min(self.len), range.end.min(self.len));
         let start = self.start + from * size_of::<T>() as u64;
-        Span { start, len: to.saturating_sub(from), element: PhantomData }
+        DeviceSlice { start, len: to.saturating_sub(from), element: PhantomData }
     }
 }
 

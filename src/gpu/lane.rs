@@ -1,7 +1,7 @@
 //! One thread's way to and from the GPU: a queue of its own and slots of pinned memory that take turns.
 #![allow(unsafe_code)] // copies that go on while the host does
 
-use super::arena::Span;
+use super::arena::DeviceSlice;
 use super::queue::{Event, Queue};
 use crate::error::Result;
 use std::collections::VecDeque;
@@ -95,7 +95,7 @@ impl<'u> Lane<'u> {
     ///
     /// # Errors
     /// [`crate::Error::Lost`].
-    pub fn send(&mut self, to: Span<u32>) -> Result<()> {
+    pub fn send(&mut self, to: DeviceSlice<u32>) -> Result<()> {
         self.open = true;
         let slot = &self.slots[self.turn];
         // SAFETY: the slot is not touched before `slot` found the GPU done with it.
@@ -106,7 +106,7 @@ impl<'u> Lane<'u> {
     ///
     /// # Errors
     /// [`crate::Error::Lost`].
-    pub fn fetch(&mut self, from: Span<u32>, at: usize) -> Result<()> {
+    pub fn fetch(&mut self, from: DeviceSlice<u32>, at: usize) -> Result<()> {
         self.open = true;
         let slot = &mut self.slots[self.turn];
         // SAFETY: as in `send`.
@@ -131,7 +131,12 @@ impl<'u> Lane<'u> {
     ///
     /// # Errors
     /// What `take` returned, [`crate::Error::Lost`].
-    pub fn receive(&mut self, from: Span<u32>, step: usize, mut take: impl FnMut(&[u32]) -> Result<()>) -> Result<()> {
+    pub fn receive(
+        &mut self,
+        from: DeviceSlice<u32>,
+        step: usize,
+        mut take: impl FnMut(&[u32]) -> Result<()>,
+    ) -> Result<()> {
         let piece = (self.slot_words() / step * step) as u64;
         let mut under_way = VecDeque::new();
         for start in (0..from.len()).step_by(piece.max(1) as usize) {

@@ -16,7 +16,7 @@ mod staging;
 mod visible;
 mod workspace;
 
-pub use arena::{Arena, Span, at_least, span_bytes, whole_pieces};
+pub use arena::{Arena, DeviceSlice, at_least, slice_bytes, whole_pieces};
 pub use device::Device;
 pub use lane::Lane;
 pub use peer::{Beside, Name, Peer, Peers};

@@ -1,7 +1,7 @@
 //! GPU memory of other processes of this machine: ranks read blocks from each other's GPUs rather than all from the host.
 #![allow(unsafe_code)] // calls into the CUDA driver
 
-use super::arena::{Arena, Span};
+use super::arena::{Arena, DeviceSlice};
 use super::device::Device;
 use crate::comm::{Comm, Marks};
 use cudarc::driver::sys;
@@ -55,8 +55,8 @@ impl Peer {
     }
 
     /// `len` elements from byte `at` of it on.
-    pub fn span<T>(&self, at: u64, len: u64) -> Span<T> {
-        Span::at(self.start + at, len)
+    pub fn span<T>(&self, at: u64, len: u64) -> DeviceSlice<T> {
+        DeviceSlice::at(self.start + at, len)
     }
 }
 
@@ -218,7 +218,7 @@ pub struct Beside<'a> {
 
 impl Beside<'_> {
     /// `words` words of a rank's GPU memory from byte `at` on; `mine` is this rank's from its start on.
-    pub fn span(&self, rank: usize, at: u64, words: u64, mine: Span<u32>) -> Span<u32> {
+    pub fn span(&self, rank: usize, at: u64, words: u64, mine: DeviceSlice<u32>) -> DeviceSlice<u32> {
         match rank.cmp(&self.comm.rank()) {
             std::cmp::Ordering::Equal => mine.part(at / 4..at / 4 + words),
             std::cmp::Ordering::Less => self.peers[rank].span(at, words),

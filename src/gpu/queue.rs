@@ -1,7 +1,7 @@
 //! A queue of work on a GPU: copies, fills, kernels, done one after another while the host goes on.
 #![allow(unsafe_code)] // calls into the CUDA driver
 
-use super::arena::Span;
+use super::arena::DeviceSlice;
 use super::device::Device;
 use super::program::Kernel;
 use crate::error::Result;
@@ -107,7 +107,7 @@ impl Queue {
     ///
     /// # Errors
     /// [`crate::Error::Lost`].
-    pub fn fill<T: Plain>(&self, span: Span<T>, byte: u8) -> Result<()> {
+    pub fn fill<T: Plain>(&self, span: DeviceSlice<T>, byte: u8) -> Result<()> {
         self.bind()?;
         if span.is_empty() {
             return Ok(());
@@ -124,7 +124,7 @@ impl Queue {
     ///
     /// # Errors
     /// [`crate::Error::Lost`].
-    pub unsafe fn upload<T: Plain>(&self, from: &[T], to: Span<T>) -> Result<()> {
+    pub unsafe fn upload<T: Plain>(&self, from: &[T], to: DeviceSlice<T>) -> Result<()> {
         debug_assert!(from.len() as u64 <= to.len());
         self.bind()?;
         // SAFETY: the span has the room; `from` is the caller's promise.
@@ -139,7 +139,7 @@ impl Queue {
     ///
     /// # Errors
     /// [`crate::Error::Lost`].
-    pub unsafe fn download<T: Plain>(&self, from: Span<T>, to: &mut [T]) -> Result<()> {
+    pub unsafe fn download<T: Plain>(&self, from: DeviceSlice<T>, to: &mut [T]) -> Result<()> {
         debug_assert!(to.len() as u64 <= from.len());
         self.bind()?;
         // SAFETY: the span has the elements; `to` is the caller's promise.
@@ -151,7 +151,7 @@ impl Queue {
     ///
     /// # Errors
     /// [`crate::Error::Lost`].
-    pub fn copy<T: Plain>(&self, from: Span<T>, to: Span<T>) -> Result<()> {
+    pub fn copy<T: Plain>(&self, from: DeviceSlice<T>, to: DeviceSlice<T>) -> Result<()> {
         debug_assert!(from.len() <= to.len());
         self.bind()?;
         // SAFETY: both are spans of arenas, whose use is ordered by queues.
@@ -165,7 +165,7 @@ impl Queue {
     ///
     /// # Errors
     /// [`crate::Error::Lost`].
-    pub fn write<T: Plain>(&self, from: &[T], to: Span<T>) -> Result<()> {
+    pub fn write<T: Plain>(&self, from: &[T], to: DeviceSlice<T>) -> Result<()> {
         // SAFETY: `from` is borrowed until the queue is done.
         unsafe { self.upload(from, to)? };
         self.finish()
@@ -175,7 +175,7 @@ impl Queue {
     ///
     /// # Errors
     /// [`crate::Error::Lost`].
-    pub fn read<T: Plain>(&self, from: Span<T>, to: &mut [T]) -> Result<()> {
+    pub fn read<T: Plain>(&self, from: DeviceSlice<T>, to: &mut [T]) -> Result<()> {
         // SAFETY: `to` is borrowed until the queue is done.
         unsafe { self.download(from, to)? };
         self.finish()

@@ -1,7 +1,7 @@
 //! Prefix sums on a GPU, in three launches: kernels are in `kernels/scan.cu`.
 #![allow(unsafe_code)] // kernel launches
 
-use super::arena::Span;
+use super::arena::DeviceSlice;
 use super::program::Kernel;
 use super::queue::{Grid, Queue, THREADS};
 use super::{Workspace, sources};
@@ -39,7 +39,7 @@ impl Scan {
     ///
     /// # Errors
     /// [`crate::Error::Lost`].
-    pub fn launch(&self, queue: &Queue, values: Span<u32>, scratch: Span<u32>) -> Result<()> {
+    pub fn launch(&self, queue: &Queue, values: DeviceSlice<u32>, scratch: DeviceSlice<u32>) -> Result<()> {
         let tiles = Self::scratch(values.len());
         debug_assert!(scratch.len() >= tiles && values.len() <= u64::from(u32::MAX));
         let (count, tiles) = (values.len() as u32, tiles as u32);

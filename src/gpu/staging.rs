@@ -4,7 +4,7 @@
 //! copying it through a little memory that stays pinned: with 16 threads that moves 43 GB/s.
 #![allow(unsafe_code)] // pinned memory, and copies from it that go on while the host does
 
-use super::arena::Span;
+use super::arena::DeviceSlice;
 use super::device::Device;
 use super::lane;
 use super::queue::{Event, Queue};
@@ -128,7 +128,7 @@ pub enum Source<'s> {
         bytes: u64,
     },
     /// In the memory of a GPU, this one or another.
-    Gpu(Span<u8>),
+    Gpu(DeviceSlice<u8>),
 }
 
 impl<'s> Source<'s> {
@@ -261,12 +261,12 @@ impl Uploader {
     /// What `go_on` returned, [`Error::Lost`].
     pub fn upload(
         &mut self,
-        parts: &[(Source<'_>, Span<u8>)],
+        parts: &[(Source<'_>, DeviceSlice<u8>)],
         go_on: &(dyn Fn() -> Result<()> + Sync),
     ) -> Result<Event> {
         // Small pieces, so that all threads have some of a small block.
         let slot = self.slot as u64 / 2;
-        let of_host = |part: &&(Source<'_>, Span<u8>)| !matches!(part.0, Source::Gpu(_));
+        let of_host = |part: &&(Source<'_>, DeviceSlice<u8>)| !matches!(part.0, Source::Gpu(_));
         for &(from, to) in parts {
             if let Source::Gpu(span) = from {
                 self.meeting.copy(span, to)?;
@@ -322,7 +322,7 @@ impl Lane {
         queue: &Queue,
         memory: &mut [u8],
         slot: usize,
-        pieces: &[(Source<'_>, Span<u8>)],
+        pieces: &[(Source<'_>, DeviceSlice<u8>)],
         next: &AtomicUsize,
         go_on: &(dyn Fn() -> Result<()> + Sync),
     ) -> Result<()> {

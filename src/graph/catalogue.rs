@@ -1,9 +1,9 @@
 //! A prepared graph: all its blocks, in files, in memory, or in the memory of GPUs.
 
 use super::csr::Block;
-use super::held::{Held, Lent};
-use super::homes::{Homes, Size};
+use super::host_block::{MemoryBlock, RemoteBlock};
 use super::layout::Layout;
+use super::placement::{BlockSize, Placement};
 use super::stored::{StoredBlock, body_bytes};
 use crate::error::Result;
 use rayon::prelude::*;
@@ -15,7 +15,7 @@ pub struct Catalogue {
     /// How rows lie in blocks.
     pub layout: Layout,
     /// By block.
-    sizes: Vec<Size>,
+    sizes: Vec<BlockSize>,
     first_rows: Vec<u32>,
     blocks: Blocks,
 }
@@ -24,11 +24,11 @@ pub struct Catalogue {
 enum Blocks {
     Stored(Vec<StoredBlock>),
     InMemory {
-        blocks: Vec<Held>,
+        blocks: Vec<MemoryBlock>,
         /// Whether no other process has any.
         alone: bool,
     },
-    OnGpus(Homes),
+    OnGpus(Placement),
 }
 
 impl Catalogue {
@@ -45,17 +45,17 @@ impl Catalogue {
 
     /// A graph whose blocks, of these sizes, are in memory and nowhere else: in that of this process, `alone`, or of others of this
     /// machine, too.
-    pub fn in_memory(layout: Layout, sizes: Vec<Size>, blocks: Vec<Held>, alone: bool) -> Self {
+    pub fn in_memory(layout: Layout, sizes: Vec<BlockSize>, blocks: Vec<MemoryBlock>, alone: bool) -> Self {
         Catalogue { first_rows: first_rows(&layout), sizes, blocks: Blocks::InMemory { blocks, alone }, layout }
     }
 
     /// A graph whose blocks, of these sizes, are in the memory of GPUs and nowhere else.
-    pub fn on_gpus(layout: Layout, sizes: Vec<Size>, homes: Homes) -> Self {
+    pub fn on_gpus(layout: Layout, sizes: Vec<BlockSize>, homes: Placement) -> Self {
         Catalogue { first_rows: first_rows(&layout), sizes, blocks: Blocks::OnGpus(homes), layout }
     }
 
     /// Where the blocks lie, if that is in the memory of GPUs.
-    pub fn homes(&self) -> Option<&Homes> {
+    pub fn placement(&self) -> Option<&Placement> {
         match &self.blocks {
             Blocks::OnGpus(homes) => Some(homes),
             Blocks::Stored(_) | Blocks::InMemory { .. } => None,
@@ -63,7 +63,7 @@ impl Catalogue {
     }
 
     /// Whether every process that works on the graph has all blocks, in files or in memory: the same on all ranks.
-    pub fn is_here(&self) -> bool {
+    pub fn is_local(&self) -> bool {
         match self.blocks {
             Blocks::Stored(_) => true,
             Blocks::InMemory { alone, .. } => alone,
@@ -71,22 +71,22 @@ impl Catalogue {
         }
     }
 
-    /// Block `b`. Of a graph that [is not here](Self::is_here) there may be none.
+    /// Block `b`. Of a graph that [is not local](Self::is_local) there may be none.
     pub fn block(&self, b: usize) -> Block<'_> {
-        match self.rows(b) {
-            Rows::Here(block) => block,
+        match self.location(b) {
+            BlockLocation::Local(block) => block,
             _ => self.stored()[b].block(),
         }
     }
 
     /// Where block `b` of a graph that is not on GPUs lies.
-    pub fn rows(&self, b: usize) -> Rows<'_> {
+    pub fn location(&self, b: usize) -> BlockLocation<'_> {
         match &self.blocks {
             Blocks::InMemory { blocks, .. } => match &blocks[b] {
-                Held::Here(block) => Rows::Here(block.block()),
-                &Held::There(lent) => Rows::There(lent),
+                MemoryBlock::Local(block) => BlockLocation::Local(block.block()),
+                &MemoryBlock::Remote(lent) => BlockLocation::Remote(lent),
             },
-            _ => Rows::InFile(&self.stored()[b]),
+            _ => BlockLocation::InFile(&self.stored()[b]),
         }
     }
 
@@ -96,7 +96,7 @@ impl Catalogue {
     }
 
     /// Rows and entries of block `b`.
-    pub fn size(&self, b: usize) -> Size {
+    pub fn size(&self, b: usize) -> BlockSize {
         self.sizes[b]
     }
 
@@ -139,7 +139,7 @@ impl Catalogue {
 
     /// Entries of the largest block, rows of the one with most, and the longest row.
     pub fn extremes(&self) -> Extremes {
-        let here = if self.is_here() { self.len() } else { 0 };
+        let here = if self.is_local() { self.len() } else { 0 };
         (0..here).map(|b| self.block(b)).fold(Extremes::default(), |e, block| Extremes {
             entries: e.entries.max(block.targets.len() as u64),
             rows: e.rows.max(block.rows() as u64),
@@ -170,8 +170,8 @@ impl Drop for Catalogue {
     }
 }
 
-fn size_of(block: Block<'_>) -> Size {
-    Size { rows: block.rows() as u64, entries: block.targets.len() as u64 }
+fn size_of(block: Block<'_>) -> BlockSize {
+    BlockSize { rows: block.rows() as u64, entries: block.targets.len() as u64 }
 }
 
 fn first_rows(layout: &Layout) -> Vec<u32> {
@@ -180,13 +180,13 @@ fn first_rows(layout: &Layout) -> Vec<u32> {
 
 /// Where the rows of a block are.
 #[derive(Debug)]
-pub enum Rows<'a> {
+pub enum BlockLocation<'a> {
     /// In a file.
     InFile(&'a StoredBlock),
     /// In this process.
-    Here(Block<'a>),
+    Local(Block<'a>),
     /// In another process of this machine.
-    There(Lent),
+    Remote(RemoteBlock),
 }
 
 /// What a backend sizes its scratch memory by.

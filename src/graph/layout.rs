@@ -51,14 +51,14 @@ impl Granules {
 
 /// A range of rows, and the most entries they can have.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Span {
+pub struct RowRange {
     /// First row and one past the last.
     pub rows: Range<u64>,
     /// Sum of the rows' bounds.
     pub bound: u64,
 }
 
-impl Span {
+impl RowRange {
     /// Number of rows.
     pub fn len(&self) -> usize {
         (self.rows.end - self.rows.start) as usize
@@ -74,7 +74,7 @@ impl Span {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Layout {
     cut: Granules,
-    granules: Vec<Span>,
+    granules: Vec<RowRange>,
     blocks: Vec<Range<usize>>,
 }
 
@@ -120,7 +120,7 @@ impl Layout {
     }
 
     /// Rows and bound of block `b`.
-    pub fn block(&self, b: usize) -> Span {
+    pub fn block(&self, b: usize) -> RowRange {
         self.span(&self.blocks[b])
     }
 
@@ -139,10 +139,10 @@ impl Layout {
         bins
     }
 
-    fn span(&self, granules: &Range<usize>) -> Span {
+    fn span(&self, granules: &Range<usize>) -> RowRange {
         let parts = &self.granules[granules.clone()];
         let rows = parts.first().map_or(0, |g| g.rows.start)..parts.last().map_or(0, |g| g.rows.end);
-        Span { rows, bound: parts.iter().map(|g| g.bound).sum() }
+        RowRange { rows, bound: parts.iter().map(|g| g.bound).sum() }
     }
 }
 
@@ -151,7 +151,7 @@ impl Layout {
 pub struct Bins {
     cut: Granules,
     /// The bins in order of rows.
-    pub spans: Vec<Span>,
+    pub spans: Vec<RowRange>,
     /// The block each belongs to.
     pub block_of: Vec<usize>,
     of_granule: Vec<u32>,
@@ -182,7 +182,7 @@ impl Bins {
     }
 }
 
-fn granules(runs: &DegreeRuns, cut: Granules) -> Vec<Span> {
+fn granules(runs: &DegreeRuns, cut: Granules) -> Vec<RowRange> {
     let rows = runs.vertices();
     let mut pieces = runs.iter().peekable();
     let mut granules = Vec::new();
@@ -199,8 +199,8 @@ fn granules(runs: &DegreeRuns, cut: Granules) -> Vec<Span> {
                 pieces.next();
             }
         }
-        let start = granules.last().map_or(0, |g: &Span| g.rows.end);
-        granules.push(Span { rows: start..end, bound });
+        let start = granules.last().map_or(0, |g: &RowRange| g.rows.end);
+        granules.push(RowRange { rows: start..end, bound });
     }
     granules
 }
@@ -214,7 +214,7 @@ fn bounds(degree: u64, rows: Range<u64>) -> u64 {
 }
 
 /// Cuts a range of granules into parts of at most `target` entries and `rows` rows, or one granule.
-fn group(granules: &[Span], range: Range<usize>, target: u64, rows: u64) -> Vec<Range<usize>> {
+fn group(granules: &[RowRange], range: Range<usize>, target: u64, rows: u64) -> Vec<Range<usize>> {
     let mut parts: Vec<Range<usize>> = Vec::new();
     let mut sum = 0;
     for g in range {

@@ -3,8 +3,8 @@
 pub mod catalogue;
 pub mod csr;
 pub mod degrees;
-pub mod held;
-pub mod homes;
+pub mod host_block;
 pub mod layout;
 pub mod order;
+pub mod placement;
 pub mod stored;

@@ -5,7 +5,7 @@
 //! block's index, so a block of another graph or from another place is refused.
 
 use super::csr::Block;
-use super::layout::Span;
+use super::layout::RowRange;
 use crate::error::{At, Error, Result};
 use crate::memory::bytes_of;
 use crate::store::file::{EDGE, Kind, NewFile, Pending};
@@ -101,7 +101,7 @@ impl StoredBlock {
     ///
     /// # Errors
     /// [`Error::Corrupt`], [`Error::Io`].
-    pub fn open(folder: &Path, key: u64, index: usize, span: &Span) -> Result<Self> {
+    pub fn open(folder: &Path, key: u64, index: usize, span: &RowRange) -> Result<Self> {
         let path = path(folder, index);
         let file = Mapped::open(&path, LOWER, salt(key, index))?;
         let wrong = |what: String| Error::corrupt(&path, At::File, what);

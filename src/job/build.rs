@@ -9,7 +9,7 @@ use crate::config::size;
 use crate::error::{Error, Result};
 use crate::failpoint;
 use crate::formats::{Input, Keeping, Kept, Seen, Share};
-use crate::gpu::Span;
+use crate::gpu::DeviceSlice;
 use crate::graph::catalogue::Catalogue;
 use crate::graph::degrees::{Degrees, Summary};
 use crate::graph::layout::{Bins, Layout};
@@ -190,7 +190,7 @@ impl Session {
         &self,
         (input, keeping): (&Input, Keeping<'_, '_>),
         facts: &Facts,
-        (map, there): (&[u32], Option<Span<u32>>),
+        (map, there): (&[u32], Option<DeviceSlice<u32>>),
         name: &str,
         route: &Route<'_, '_>,
         progress: &StageProgress,

@@ -270,7 +270,7 @@ impl Session {
             if let Some(Err(e)) = gpu.as_ref().filter(|_| speaks) {
                 tracing::warn!("counting on the processor: {e}");
             }
-            if !graph.is_here() {
+            if !graph.is_local() {
                 let why = || Error::internal("count on the GPU", "a graph that is not here, and too little room");
                 return Err(gpu.and_then(Result::err).unwrap_or_else(why));
             }

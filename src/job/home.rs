@@ -11,12 +11,12 @@ use super::session::{Session, Watched};
 use crate::algo::triangle::gpu::Gpu;
 use crate::error::{Error, Result};
 use crate::failpoint;
-use crate::gpu::{Beside, Source, Span, Workspace};
+use crate::gpu::{Beside, DeviceSlice, Source, Workspace};
 use crate::graph::catalogue::Catalogue;
 use crate::graph::degrees::Summary;
-use crate::graph::held::{Held, HeldBlock, Lent};
-use crate::graph::homes::{Homes, Size};
+use crate::graph::host_block::{HostBlock, MemoryBlock, RemoteBlock};
 use crate::graph::layout::{Bins, Layout};
+use crate::graph::placement::{BlockSize, Placement};
 use crate::memory::{Process, bytes_of, numbers_of};
 use crate::prepare::partition::route::NOBODY;
 use crate::prepare::partition::shelf::Shelf;
@@ -39,12 +39,12 @@ const PART: u64 = 2;
 /// Whose memory is where: the whole arena of this rank, and those of the others.
 struct Arenas<'a> {
     rank: usize,
-    mine: Span<u32>,
+    mine: DeviceSlice<u32>,
     beside: Option<Beside<'a>>,
 }
 
 impl Arenas<'_> {
-    fn words(&self, rank: usize, at: u64, words: u64) -> Span<u32> {
+    fn words(&self, rank: usize, at: u64, words: u64) -> DeviceSlice<u32> {
         match self.beside {
             Some(beside) if rank != self.rank => beside.span(rank, at, words, self.mine),
             _ => self.mine.part(at / 4..at / 4 + words),
@@ -61,9 +61,9 @@ pub(super) struct Home {
 /// Where they stay.
 enum Stay {
     /// In memory of the GPU.
-    OnGpus(Span<u32>),
+    OnGpus(DeviceSlice<u32>),
     /// In memory of this process: this rank's blocks, in order. Others are in those of their ranks.
-    InMemory(Vec<HeldBlock>, Vec<Process>),
+    InMemory(Vec<HostBlock>, Vec<Process>),
 }
 
 impl Session {
@@ -101,8 +101,8 @@ impl Session {
         let expected = (edges as f64 * part * 17.0 / 16.0) as u64 / LINE as u64 + (ends + 64 * ranks) as u64;
         // Rows that could stay come before edges that wait: they are moved more often.
         let here = (0..layout.blocks()).filter(|&b| mine[b]);
-        let sizes = here.map(|b| Size { rows: layout.block(b).len() as u64, entries: 0 });
-        let home = Homes::bytes(sizes) + 4 * LINE as u64 * expected;
+        let sizes = here.map(|b| BlockSize { rows: layout.block(b).len() as u64, entries: 0 });
+        let home = Placement::bytes(sizes) + 4 * LINE as u64 * expected;
         let largest = bins.largest().div_ceil(LINE as u64) + (lanes * ranks) as u64;
         let sorting = |lanes| Sorters::ample_bytes(bins, rows, largest, lanes);
         let (sorting, sorting_home) = (sorting(lanes), sorting(lanes.min(LANES)) + home);
@@ -116,7 +116,7 @@ impl Session {
             let place: Vec<u64> = numbers_of(&all[rank]);
             arenas.words(rank, place[0], Shelf::bytes(place[1]) / 4)
         };
-        let shelves: Vec<Span<u32>> = (0..ranks).map(shelf).collect();
+        let shelves: Vec<DeviceSlice<u32>> = (0..ranks).map(shelf).collect();
         tracing::debug!(lines, expected, "room for edges on the GPU");
         let queue = workspace.device.queue()?;
         Ok(Some(Shelf::new(&shelves, rank, queue)))
@@ -138,7 +138,7 @@ impl Session {
         ordered: &mut Ordered,
         bins: &Bins,
         facts: &Facts,
-    ) -> Result<Option<Span<u32>>> {
+    ) -> Result<Option<DeviceSlice<u32>>> {
         if ordered.order().whole {
             return Ok(None);
         }
@@ -197,7 +197,8 @@ impl Session {
         // Any block may be needed on any GPU.
         let mut largest: Vec<u64> = most.iter().map(|size| size.entries).collect();
         self.comm.all_max(&mut largest);
-        let all: Vec<Size> = most.iter().zip(largest).map(|(size, entries)| Size { entries, ..*size }).collect();
+        let all: Vec<BlockSize> =
+            most.iter().zip(largest).map(|(size, entries)| BlockSize { entries, ..*size }).collect();
         let left = workspace.arena.bytes().saturating_sub(bytes);
         let counted = self.job.triangle.is_some_and(|table| Gpu::counts(layout, &all, left, table.per_vertex));
         let mut stays = [u64::from(plan.is_some() && counted && wanted)];
@@ -221,13 +222,13 @@ impl Session {
     fn plan_in_memory(
         &self,
         Build { layout, mine, .. }: &Build<'_>,
-        most: &[Size],
-        all: &[Size],
+        most: &[BlockSize],
+        all: &[BlockSize],
         workspace: Option<&Workspace>,
     ) -> Option<Stay> {
         let per_vertex = self.job.triangle.is_some_and(|table| table.per_vertex);
         let mine = most.iter().enumerate().filter(|&(b, _)| mine[b]);
-        let bytes: u64 = mine.clone().map(|(_, size)| HeldBlock::bytes(size.rows, size.entries)).sum();
+        let bytes: u64 = mine.clone().map(|(_, size)| HostBlock::bytes(size.rows, size.entries)).sum();
         // Degrees, and counts at vertices.
         let beside = layout.rows() * if per_vertex { 12 } else { 4 };
         let room = self.budget.free() >= bytes + beside;
@@ -239,8 +240,8 @@ impl Session {
         self.comm.all_min(&mut fits);
         let ranks = if fits == [1] { self.readable_ranks() } else { None };
         let readable = ranks.is_some();
-        let block = |(b, size): (usize, &Size)| HeldBlock::new(&layout.block(b), size.entries, &self.budget).ok();
-        let blocks: Option<Vec<HeldBlock>> = mine.filter(|_| readable).map(block).collect();
+        let block = |(b, size): (usize, &BlockSize)| HostBlock::new(&layout.block(b), size.entries, &self.budget).ok();
+        let blocks: Option<Vec<HostBlock>> = mine.filter(|_| readable).map(block).collect();
         let mut held = [u64::from(readable && blocks.is_some())];
         self.comm.all_min(&mut held);
         tracing::debug!(bytes, room, counted, readable, held = held[0], "rows in memory");
@@ -277,9 +278,9 @@ impl Session {
 
     /// Bytes of blocks of these sizes on the rank that has most: as much is held on every one, for they cut what they count by
     /// what is left, and have to cut it alike.
-    fn most_at_home(&self, mine: &[bool], sizes: &[Size]) -> u64 {
+    fn most_at_home(&self, mine: &[bool], sizes: &[BlockSize]) -> u64 {
         let mine = sizes.iter().zip(mine).filter(|&(_, &mine)| mine);
-        let mut bytes = [Homes::bytes(mine.map(|(&size, _)| size))];
+        let mut bytes = [Placement::bytes(mine.map(|(&size, _)| size))];
         self.comm.all_max(&mut bytes);
         bytes[0]
     }
@@ -312,11 +313,11 @@ impl Session {
         drop(sorters);
         workspace.arena.let_go();
         self.comm.all_sum(&mut entries);
-        let size = |(b, entries)| Size { rows: layout.block(b).len() as u64, entries };
-        let sizes: Vec<Size> = entries.into_iter().enumerate().map(size).collect();
+        let size = |(b, entries)| BlockSize { rows: layout.block(b).len() as u64, entries };
+        let sizes: Vec<BlockSize> = entries.into_iter().enumerate().map(size).collect();
         let graph = match place {
             Stay::OnGpus(_) => {
-                let homes = Homes::new(&sizes, builders, |rank, at, words| arenas.words(rank as usize, at, words));
+                let homes = Placement::new(&sizes, builders, |rank, at, words| arenas.words(rank as usize, at, words));
                 workspace.arena.hold(self.most_at_home(mine, &sizes));
                 Catalogue::on_gpus(Layout::clone(layout), sizes, homes)
             }
@@ -343,22 +344,28 @@ impl Session {
     }
 
     /// All blocks, of these sizes: this rank's, in order, and where the others are. Collective.
-    fn held(&self, builders: &[u32], sizes: &[Size], blocks: Vec<HeldBlock>, ranks: &[Process]) -> Vec<Held> {
+    fn held(
+        &self,
+        builders: &[u32],
+        sizes: &[BlockSize],
+        blocks: Vec<HostBlock>,
+        ranks: &[Process],
+    ) -> Vec<MemoryBlock> {
         let (mut blocks, rank) = (blocks.into_iter(), self.comm.rank() as u32);
-        let mine = |(&builder, size): (&u32, &Size)| {
+        let mine = |(&builder, size): (&u32, &BlockSize)| {
             let mut block = if builder == rank { blocks.next() } else { None }?;
             block.shorten(size.entries);
             Some(block)
         };
-        let held: Vec<Option<HeldBlock>> = builders.iter().zip(sizes).map(mine).collect();
-        let address = |block: &Option<HeldBlock>| block.as_ref().map_or(0, HeldBlock::address);
+        let held: Vec<Option<HostBlock>> = builders.iter().zip(sizes).map(mine).collect();
+        let address = |block: &Option<HostBlock>| block.as_ref().map_or(0, HostBlock::address);
         let mut addresses: Vec<u64> = held.iter().map(address).collect();
         self.comm.all_max(&mut addresses);
-        let there = |(builder, address): (&u32, u64)| Lent { process: ranks[*builder as usize], address };
+        let there = |(builder, address): (&u32, u64)| RemoteBlock { process: ranks[*builder as usize], address };
         let places = builders.iter().zip(addresses);
         held.into_iter()
             .zip(places)
-            .map(|(block, at)| block.map_or_else(|| Held::There(there(at)), Held::Here))
+            .map(|(block, at)| block.map_or_else(|| MemoryBlock::Remote(there(at)), MemoryBlock::Local))
             .collect()
     }
 

@@ -3,7 +3,7 @@
 
 use super::partition::Partition;
 use super::partition::stowed::Stowed;
-use super::sort::{Rows, SortBin};
+use super::sort::{SortBin, SortedRows};
 use crate::error::Result;
 use crate::formats::Watch;
 use crate::graph::degrees::Degrees;
@@ -195,7 +195,7 @@ impl Drop for Alarm<'_, '_> {
 /// A sorted bin: in the memory of bins, or where that has no room for it, by itself.
 #[derive(Debug)]
 enum Part<'p> {
-    Rows(Rows),
+    Rows(SortedRows),
     Stowed(Stowed<'p>),
 }
 
@@ -217,7 +217,7 @@ struct Shared<'p> {
     front: Mutex<usize>,
     moved: Condvar,
     /// Used room, so that pages once touched are touched again.
-    spare: Mutex<Vec<Rows>>,
+    spare: Mutex<Vec<SortedRows>>,
 }
 
 impl Shared<'_> {

@@ -11,7 +11,7 @@ use super::sort::{Sorting, gpu::Sorters};
 use crate::config::size;
 use crate::error::Result;
 use crate::formats::Edges;
-use crate::gpu::{Peers, Span, Workspace};
+use crate::gpu::{DeviceSlice, Peers, Workspace};
 use crate::graph::layout::Bins;
 use crate::memory::Budget;
 use std::ops::DerefMut;
@@ -71,7 +71,7 @@ impl<W: DerefMut<Target = Workspace>> Accelerator for Gpu<'_, W> {
         &'s mut self,
         route: &'s Route<'_, '_>,
         map: &'s [u32],
-        there: Option<Span<u32>>,
+        there: Option<DeviceSlice<u32>>,
         source: &'s str,
     ) -> Result<Option<Box<dyn Placing + 's>>> {
         let batch = self.largest_batch();

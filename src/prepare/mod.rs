@@ -14,7 +14,7 @@
 use crate::comm::Comm;
 use crate::error::Result;
 use crate::formats::{Scan, Seen};
-use crate::gpu::Span;
+use crate::gpu::DeviceSlice;
 use crate::graph::layout::Bins;
 use crate::memory::Budget;
 
@@ -62,7 +62,7 @@ pub trait Accelerator {
         &'s mut self,
         route: &'s partition::route::Route<'_, '_>,
         map: &'s [u32],
-        there: Option<Span<u32>>,
+        there: Option<DeviceSlice<u32>>,
         source: &'s str,
     ) -> Result<Option<Box<dyn partition::Placing + 's>>>;
 

@@ -16,7 +16,7 @@ const SHORT: usize = 20;
 
 /// A bin as rows.
 #[derive(Debug, Default)]
-pub struct Rows {
+pub struct SortedRows {
     /// Number of distinct neighbours of each row.
     pub lengths: Vec<u32>,
     /// Neighbours of all rows, one after the other, each row ascending.
@@ -29,7 +29,7 @@ pub trait SortBin: Send {
     ///
     /// # Errors
     /// Those of reading spilled entries back, [`crate::Error::Lost`].
-    fn sort(&mut self, bin: &PartReader<'_, '_>, first_row: u32, rows: usize, out: &mut Rows) -> Result<Sorted>;
+    fn sort(&mut self, bin: &PartReader<'_, '_>, first_row: u32, rows: usize, out: &mut SortedRows) -> Result<Sorted>;
 }
 
 /// What is said of a sorted bin.
@@ -76,7 +76,7 @@ impl Sorter {
     ///
     /// # Errors
     /// Those of reading spilled entries back.
-    pub fn sort(&mut self, bin: &PartReader<'_, '_>, first_row: u32, rows: usize, out: &mut Rows) -> Result<u64> {
+    pub fn sort(&mut self, bin: &PartReader<'_, '_>, first_row: u32, rows: usize, out: &mut SortedRows) -> Result<u64> {
         let ends = &mut self.ends;
         ends.clear();
         ends.resize(rows + 1, 0);
@@ -145,7 +145,7 @@ impl Sorter {
 }
 
 impl SortBin for Sorter {
-    fn sort(&mut self, bin: &PartReader<'_, '_>, first_row: u32, rows: usize, out: &mut Rows) -> Result<Sorted> {
+    fn sort(&mut self, bin: &PartReader<'_, '_>, first_row: u32, rows: usize, out: &mut SortedRows) -> Result<Sorted> {
         Sorter::sort(self, bin, first_row, rows, out).map(|edges| Sorted { edges, counted: false })
     }
 }
@@ -216,7 +216,7 @@ mod tests {
         };
         let shape = Shape { words: 1, outgoing: 1, incoming: 1, takers: 1 };
         Comm::Solo.exchange(shape, place, |_, _| Ok(())).expect("placed");
-        let mut out = Rows::default();
+        let mut out = SortedRows::default();
         let sorted = Sorter::default().sort(&partition.part(0), 0, vertices as usize, &mut out).expect("sorted");
         assert_eq!(sorted, pairs.len() as u64);
         let row = |v: u32| (0..v).filter(move |u| u + v != 2 * vertices - 3);

@@ -1,7 +1,7 @@
 //! Rows that go to a device together: as many blocks as fit, or a part of one that does not.
 
 use crate::graph::catalogue::Catalogue;
-use crate::graph::homes::Size;
+use crate::graph::placement::BlockSize;
 use std::ops::Range;
 
 /// Rows of one block.
@@ -65,7 +65,7 @@ pub fn parcels(graph: &Catalogue, blocks: Range<usize>, fits: impl Fn(&Parcel) -
     let mut all: Vec<Parcel> = Vec::new();
     let mut open = Parcel::default();
     for block in blocks {
-        let Size { rows, entries } = graph.size(block);
+        let BlockSize { rows, entries } = graph.size(block);
         let (rows, entries) = (rows as usize, entries as usize);
         let whole = Piece { block, rows: 0..rows, entries: 0..entries, ends_block: true };
         let longer = open.with(&whole);
@@ -81,7 +81,7 @@ pub fn parcels(graph: &Catalogue, blocks: Range<usize>, fits: impl Fn(&Parcel) -
             open = alone;
             continue;
         }
-        if !graph.is_here() {
+        if !graph.is_local() {
             return None;
         }
         let offsets = graph.block(block).offsets;

@@ -15,10 +15,10 @@ use std::ops::Range;
 use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering::Relaxed};
 
 /// Rows of a graph numbered by descending degree, as the store would hold them.
-pub(super) struct Rows(Vec<Vec<u32>>);
+pub(super) struct OrientedRows(Vec<Vec<u32>>);
 
-impl Rows {
-    pub(super) fn new(vertices: u32, edges: &[(u32, u32)]) -> Rows {
+impl OrientedRows {
+    pub(super) fn new(vertices: u32, edges: &[(u32, u32)]) -> OrientedRows {
         let mut degrees = vec![0u32; vertices as usize];
         for &(u, v) in edges.iter().filter(|(u, v)| u != v) {
             degrees[u as usize] += 1;
@@ -35,7 +35,7 @@ impl Rows {
             let (u, v) = (ids[u as usize], ids[v as usize]);
             rows[u.max(v) as usize].insert(u.min(v));
         }
-        Rows(rows.into_iter().map(|row| row.into_iter().collect()).collect())
+        OrientedRows(rows.into_iter().map(|row| row.into_iter().collect()).collect())
     }
 
     /// Triangles at each vertex by the adjacency matrix: `A²` counted over the edges.
@@ -163,7 +163,7 @@ fn closed_forms() {
         ("path", 1000, path, 0),
     ];
     for (name, vertices, edges, triangles) in cases {
-        let rows = Rows::new(vertices, &edges);
+        let rows = OrientedRows::new(vertices, &edges);
         for hubs in [0, 64, 512, 600, 1 << 14] {
             for block in [20_000, usize::MAX] {
                 println!("{name}, {hubs} hubs, blocks of {block}");
@@ -265,7 +265,7 @@ proptest! {
         hubs in prop::sample::select(vec![0u32, 1, 8, 40, 1 << 14]),
         tile in prop::sample::select(vec![1usize, 16, 200, 1 << 20]),
     ) {
-        let rows = Rows::new(vertices, &edges);
+        let rows = OrientedRows::new(vertices, &edges);
         let (sum, per_vertex) = rows.count(block, Settings { threads, isa, hubs, tile });
         let expected = rows.oracle();
         prop_assert_eq!(sum.triangles, expected.iter().sum::<u64>() / 3);
@@ -288,7 +288,7 @@ proptest! {
         in_hand in prop::sample::select(vec![1usize, 3, 1000]),
         picks in prop::collection::vec(any::<bool>(), 1..40),
     ) {
-        let rows = Rows::new(vertices, &edges);
+        let rows = OrientedRows::new(vertices, &edges);
         let blocks = rows.blocks(block);
         let blocks: Vec<Block> =
             blocks.iter().map(|(first_row, offsets, targets)| Block { first_row: *first_row, offsets, targets }).collect();
@@ -329,7 +329,7 @@ proptest! {
 fn as_many_fronts_as_memory_is_left_for() {
     // Every row has the 40 before it and some others, which makes 40 blocks.
     let row = |v: u32| (0..v).filter(|&u| v - u <= 40 || (u * 7 + v) % 97 < 3).collect::<BTreeSet<u32>>();
-    let rows = Rows((0..900).map(|v| row(v).into_iter().collect()).collect());
+    let rows = OrientedRows((0..900).map(|v| row(v).into_iter().collect()).collect());
     let (graph, expected, _folder) = rows.stored(1500);
     assert!(graph.len() > 30 && expected.len() as u64 == units(graph.len()));
 
@@ -361,7 +361,7 @@ fn as_many_fronts_as_memory_is_left_for() {
 
 #[test]
 fn a_unit_of_which_rows_come_twice_is_never_whole() {
-    let rows = Rows((0..90).map(|v| (0..v).collect()).collect());
+    let rows = OrientedRows((0..90).map(|v| (0..v).collect()).collect());
     let (graph, ..) = rows.stored(600);
     let all = (graph.layout.block(0).len() * graph.layout.block(1).len()) as u64;
     let part = |pairs| Part { front: 0, partner: 1, pairs, count: PairCount::default() };

@@ -2,7 +2,7 @@
 
 use super::cpu::Cpu;
 use super::driver::{self, Gathering, Part, Turns};
-use super::tests::Rows;
+use super::tests::OrientedRows;
 use crate::memory::Budget;
 use std::collections::{HashMap, HashSet};
 use std::sync::Mutex;
@@ -52,7 +52,7 @@ fn units_are_whole_whoever_counts_their_parts() {
 fn units_by_three_ranks(target: u64, stop: u64) {
     let edges: Vec<(u32, u32)> =
         (0..60_000u32).map(|i| ((i * i) % 3001, i.wrapping_mul(2_654_435_761) % 700)).collect();
-    let rows = Rows::new(3001, &edges);
+    let rows = OrientedRows::new(3001, &edges);
     let (graph, expected, _folder) = rows.stored(target);
     assert_eq!(graph.len() == 1, target == u64::MAX);
     let turns = Taken::new(3, stop);

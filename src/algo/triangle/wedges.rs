@@ -108,7 +108,7 @@ impl<T: Tally> Tester<'_, '_, T> {
     pub fn test(&mut self, entries: &[Entry]) -> Option<()> {
         let targets = self.partner.targets;
         let head_of = |entry: &Entry| &targets[entry.start as usize..][..entry.len as usize];
-        let [mut rows, mut near, mut far] = [Rows::at(self.fronts, entries); 3];
+        let [mut rows, mut near, mut far] = [FrontRows::at(self.fronts, entries); 3];
         // Each line is asked for in time, and only once what tells where it lies is there.
         let mut ahead = |at: usize| {
             if let Some([before, entry]) = entries.get(at + 2 * AHEAD - 1..=at + 2 * AHEAD)
@@ -162,15 +162,15 @@ impl<T: Tally> Tester<'_, '_, T> {
 
 /// Finds rows of fronts whose ids ascend.
 #[derive(Clone, Copy)]
-struct Rows<'a> {
+struct FrontRows<'a> {
     fronts: &'a [Block<'a>],
     at: usize,
 }
 
-impl<'a> Rows<'a> {
+impl<'a> FrontRows<'a> {
     fn at(fronts: &'a [Block<'a>], entries: &[Entry]) -> Self {
         let first = entries.first().map_or(0, |entry| entry.middle);
-        Rows { fronts, at: fronts.partition_point(|front| front.end_row() <= first) }
+        FrontRows { fronts, at: fronts.partition_point(|front| front.end_row() <= first) }
     }
 
     /// The front of row `b`, and its place there.

@@ -5,7 +5,7 @@ use super::{Counting, Found};
 use crate::config::size;
 use crate::error::{Error, Result};
 use crate::formats::{Edges, Visitor};
-use crate::gpu::{Kernel, Lane, Peers, Span, Workspace, sources, span_bytes};
+use crate::gpu::{DeviceSlice, Kernel, Lane, Peers, Workspace, slice_bytes, sources};
 use crate::memory::{Budget, Buffer, at_least};
 use crate::prepare::gpu::narrow;
 use std::ops::Range;
@@ -47,11 +47,11 @@ struct Shared<'w> {
     add: Kernel,
     /// The GPUs of other ranks.
     peers: &'w Peers,
-    degrees: Span<u32>,
+    degrees: DeviceSlice<u32>,
     /// Whether ids may come that have no degree for want of memory, and how much there is.
     is_part: bool,
     memory: u64,
-    carried: Span<u32>,
+    carried: DeviceSlice<u32>,
     expected: u64,
     /// Ends of edges counted.
     ends: AtomicU64,
@@ -63,8 +63,8 @@ struct Shared<'w> {
 struct Counter<'w> {
     shared: Arc<Shared<'w>>,
     lane: Lane<'w>,
-    raw: Span<u32>,
-    told: Span<u32>,
+    raw: DeviceSlice<u32>,
+    told: DeviceSlice<u32>,
     /// Words of a batch.
     batch: usize,
     /// Words of the batch in each slot whose result was not looked at.
@@ -77,9 +77,9 @@ impl<'w> Counters<'w> {
     /// don't fit.
     pub fn plan(workspace: &Workspace, end: u64, exact: bool, largest: u64) -> Option<Plan> {
         let (most_lanes, slot) = workspace.uploader.shape();
-        let free = workspace.arena.free().checked_sub(span_bytes::<u32>(MOST_CARRIED + 1) + (4 << 10))?;
+        let free = workspace.arena.free().checked_sub(slice_bytes::<u32>(MOST_CARRIED + 1) + (4 << 10))?;
         // A quarter for batches is more than enough, except where memory is very small.
-        let lane = |batch: u64| span_bytes::<u32>(batch) + span_bytes::<u32>(FOUND as u64);
+        let lane = |batch: u64| slice_bytes::<u32>(batch) + slice_bytes::<u32>(FOUND as u64);
         let lanes = (free / 4 / lane(LEAST_BATCH)).min(most_lanes as u64);
         let most = (slot / 4).saturating_sub(FOUND as u64).min(largest) & !1;
         let batch = (free / 4 / lanes.max(1) / 4).saturating_sub(2 * FOUND as u64).clamp(LEAST_BATCH, most) & !63;

@@ -6,7 +6,7 @@ use super::shelf::{Run, Shelf};
 use super::{LINE, Placing, WORDS, changed};
 use crate::error::Result;
 use crate::formats::{Edges, Visitor};
-use crate::gpu::{Arena, Grid, Kernel, Lane, Source, Span, Workspace, sources, span_bytes};
+use crate::gpu::{Arena, DeviceSlice, Grid, Kernel, Lane, Source, Workspace, slice_bytes, sources};
 use crate::graph;
 use crate::memory::bytes_of;
 use crate::prepare::gpu::{LARGEST_BATCH, narrow};
@@ -79,10 +79,10 @@ struct Placer<'w, 'r, 'p> {
     shared: Arc<Shared<'w, 'r, 'p>>,
     lane: Lane<'w>,
     number: usize,
-    raw: Span<u32>,
-    lines: Span<u32>,
+    raw: DeviceSlice<u32>,
+    lines: DeviceSlice<u32>,
     /// What kernels count, then where each bin's lines start.
-    told: Span<u32>,
+    told: DeviceSlice<u32>,
     unit: Gathered,
     /// Words of a batch.
     batch: usize,
@@ -103,10 +103,10 @@ fn most_lines(gathered: u64, bins: u64) -> u64 {
 }
 
 fn lane_bytes(batch: u64, gathered: u64, bins: u64) -> u64 {
-    let by_bin = 4 * span_bytes::<u32>(bins + 1 + COUNTS);
-    let rest = span_bytes::<u32>(2 * LINE as u64 * bins);
-    let lines = span_bytes::<u32>(most_lines(gathered, bins) * WORDS as u64);
-    span_bytes::<u32>(batch) + span_bytes::<u32>(2 * gathered) + lines + by_bin + rest
+    let by_bin = 4 * slice_bytes::<u32>(bins + 1 + COUNTS);
+    let rest = slice_bytes::<u32>(2 * LINE as u64 * bins);
+    let lines = slice_bytes::<u32>(most_lines(gathered, bins) * WORDS as u64);
+    slice_bytes::<u32>(batch) + slice_bytes::<u32>(2 * gathered) + lines + by_bin + rest
 }
 
 /// Edges that stay behind of `bins` bins at most, which should be a small part of what is gathered; words of the largest
@@ -124,8 +124,8 @@ pub fn ample_bytes(workspace: &Workspace, bins: &graph::layout::Bins, ids: u64, 
     let (left, batch, gathered) = largest(slot, count, LARGEST_BATCH);
     let each = edges / lanes as u64 + LEAST_BATCH;
     let (batch, gathered) = (batch.min(2 * each), gathered.min(2 * (left + each)));
-    let tables = span_bytes::<u32>(of_granule.len() as u64) + span_bytes::<u32>(count);
-    span_bytes::<u32>(ids) + tables + lanes as u64 * lane_bytes(batch, gathered, count)
+    let tables = slice_bytes::<u32>(of_granule.len() as u64) + slice_bytes::<u32>(count);
+    slice_bytes::<u32>(ids) + tables + lanes as u64 * lane_bytes(batch, gathered, count)
 }
 
 impl<'w, 'r, 'p> Placers<'w, 'r, 'p> {
@@ -134,8 +134,8 @@ impl<'w, 'r, 'p> Placers<'w, 'r, 'p> {
         let (most_lanes, slot) = workspace.uploader.shape();
         let bins = route.bins().spans.len() as u64;
         let (_, of_granule) = route.bins().table();
-        let tables = span_bytes::<u32>(of_granule.len() as u64) + span_bytes::<u32>(bins);
-        let map_bytes = if there { 0 } else { span_bytes::<u32>(map.len() as u64) };
+        let tables = slice_bytes::<u32>(of_granule.len() as u64) + slice_bytes::<u32>(bins);
+        let map_bytes = if there { 0 } else { slice_bytes::<u32>(map.len() as u64) };
         let free = workspace.arena.free().checked_sub(map_bytes + tables)?;
         if map.len() as u64 >= u64::from(u32::MAX) {
             return None;
@@ -164,7 +164,7 @@ impl<'w, 'r, 'p> Placers<'w, 'r, 'p> {
         workspace: &'w mut Workspace,
         plan: Plan,
         route: &'w Route<'r, 'p>,
-        (map, there): (&[u32], Option<Span<u32>>),
+        (map, there): (&[u32], Option<DeviceSlice<u32>>),
         source: &'w str,
     ) -> Result<Self> {
         let kernel = |name| workspace.kernel(&sources::PARTITION, name);

@@ -4,7 +4,7 @@
 
 use super::WORDS;
 use crate::error::Result;
-use crate::gpu::{Queue, Span};
+use crate::gpu::{DeviceSlice, Queue};
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 
 /// Consecutive lines on the shelf of the rank that has their bin.
@@ -20,7 +20,7 @@ pub struct Run {
 #[derive(Debug)]
 pub struct Shelf {
     /// All of this rank's own.
-    lines: Span<u32>,
+    lines: DeviceSlice<u32>,
     /// By rank, its part of that rank's shelf.
     parts: Vec<Part>,
     /// For reading lines back.
@@ -29,7 +29,7 @@ pub struct Shelf {
 
 #[derive(Debug)]
 struct Part {
-    lines: Span<u32>,
+    lines: DeviceSlice<u32>,
     /// The first of these lines on the whole shelf.
     first: u64,
     used: AtomicU64,
@@ -37,9 +37,9 @@ struct Part {
 
 impl Shelf {
     /// Shelves of whole lines, by rank, as rank `rank` of those writes to and reads from them.
-    pub fn new(shelves: &[Span<u32>], rank: usize, queue: Queue) -> Shelf {
+    pub fn new(shelves: &[DeviceSlice<u32>], rank: usize, queue: Queue) -> Shelf {
         let ranks = shelves.len() as u64;
-        let part = |shelf: &Span<u32>| {
+        let part = |shelf: &DeviceSlice<u32>| {
             let each = shelf.len() / WORDS as u64 / ranks;
             let first = each * rank as u64;
             let words = |line: u64| line * WORDS as u64;
@@ -57,7 +57,7 @@ impl Shelf {
     ///
     /// # Errors
     /// [`crate::Error::Lost`].
-    pub fn put(&self, queue: &Queue, rank: usize, lines: Span<u32>) -> Result<Run> {
+    pub fn put(&self, queue: &Queue, rank: usize, lines: DeviceSlice<u32>) -> Result<Run> {
         let Part { lines: room, first, used } = &self.parts[rank];
         let (all, wanted) = (room.len() / WORDS as u64, lines.len() / WORDS as u64);
         let at = used.fetch_add(wanted, Relaxed).min(all);
@@ -70,7 +70,7 @@ impl Shelf {
     }
 
     /// This rank's lines, as kernels see them.
-    pub fn lines(&self) -> Span<u32> {
+    pub fn lines(&self) -> DeviceSlice<u32> {
         self.lines
     }
 

@@ -4,9 +4,9 @@
 
 pub mod home;
 
-use super::{PartReader, Rows, SortBin, Sorted, Sorter, Sorting};
+use super::{PartReader, SortBin, Sorted, SortedRows, Sorter, Sorting};
 use crate::error::Result;
-use crate::gpu::{Arena, Kernel, Lane, Scan, Span, THREADS, Workspace, sources, span_bytes};
+use crate::gpu::{Arena, DeviceSlice, Kernel, Lane, Scan, THREADS, Workspace, slice_bytes, sources};
 use crate::graph::degrees::Degrees;
 use crate::graph::layout::Bins;
 use crate::prepare::partition::{LINE, WORDS};
@@ -42,7 +42,7 @@ pub struct Sorters<'w> {
     lanes: Vec<OnGpu<'w>>,
     /// Threads that have no lane sort by themselves.
     others: usize,
-    degrees: Span<u32>,
+    degrees: DeviceSlice<u32>,
 }
 
 struct Kernels {
@@ -81,24 +81,24 @@ struct Bin {
 /// Device memory of one lane.
 #[derive(Clone, Copy)]
 struct Room {
-    lines: Span<u32>,
-    targets: Span<u32>,
-    out: Span<u32>,
+    lines: DeviceSlice<u32>,
+    targets: DeviceSlice<u32>,
+    out: DeviceSlice<u32>,
     /// By rows.
-    ends: Span<u32>,
-    lengths: Span<u32>,
-    starts: Span<u32>,
-    warp_rows: Span<u32>,
-    block_rows: Span<u32>,
-    sums: Span<u32>,
-    words: Span<u32>,
+    ends: DeviceSlice<u32>,
+    lengths: DeviceSlice<u32>,
+    starts: DeviceSlice<u32>,
+    warp_rows: DeviceSlice<u32>,
+    block_rows: DeviceSlice<u32>,
+    sums: DeviceSlice<u32>,
+    words: DeviceSlice<u32>,
 }
 
 impl Room {
     fn bytes(lines: u64, rows: u64) -> u64 {
-        let entries = 2 * span_bytes::<u32>(lines * LINE as u64);
-        let by_row = 5 * span_bytes::<u32>(rows + 1) + span_bytes::<u32>(Scan::scratch(rows + 1));
-        span_bytes::<u32>(lines * WORDS as u64) + entries + by_row + span_bytes::<u32>(WORDS_OF_ROOM)
+        let entries = 2 * slice_bytes::<u32>(lines * LINE as u64);
+        let by_row = 5 * slice_bytes::<u32>(rows + 1) + slice_bytes::<u32>(Scan::scratch(rows + 1));
+        slice_bytes::<u32>(lines * WORDS as u64) + entries + by_row + slice_bytes::<u32>(WORDS_OF_ROOM)
     }
 
     fn take(arena: &mut Arena, lines: u64, rows: u64) -> Result<Room> {
@@ -133,7 +133,7 @@ struct OnGpu<'w> {
     kernels: Arc<Kernels>,
     lane: Lane<'w>,
     room: Room,
-    degrees: Span<u32>,
+    degrees: DeviceSlice<u32>,
     scratch: Vec<u32>,
     /// For what does not fit.
     processor: Sorter,
@@ -146,12 +146,12 @@ struct OnGpu<'w> {
 impl<'w> Sorters<'w> {
     /// Bytes of GPU memory with which each of `lanes` lanes has room for any of `bins`, of up to `lines` lines.
     pub fn ample_bytes(bins: &Bins, rows: u64, lines: u64, lanes: usize) -> u64 {
-        span_bytes::<u32>(rows) + lanes as u64 * Room::bytes(lines, bins.most_rows())
+        slice_bytes::<u32>(rows) + lanes as u64 * Room::bytes(lines, bins.most_rows())
     }
 
     /// Room for bins of up to `most` lines and for degrees, with a lane or more, or nothing if that does not fit.
     pub fn plan_all(workspace: &Workspace, bins: &Bins, rows: u64, threads: usize, most: u64) -> Option<Plan> {
-        let free = workspace.arena.free().saturating_sub(span_bytes::<u32>(rows));
+        let free = workspace.arena.free().saturating_sub(slice_bytes::<u32>(rows));
         let lanes = free / Room::bytes(most.max(1), bins.most_rows());
         let lanes = lanes.min(workspace.uploader.shape().0.min(threads) as u64) as usize;
         let plan = Plan { lanes, threads, lines: most.max(1), rows: bins.most_rows(), degrees: rows };
@@ -166,7 +166,7 @@ impl<'w> Sorters<'w> {
         let most_rows = bins.most_rows();
         let free = workspace.arena.free();
         let fit = |lines: u64, free: u64| (free / Room::bytes(lines, most_rows)).min(most_lanes as u64) as usize;
-        let with_degrees = free.saturating_sub(span_bytes::<u32>(rows));
+        let with_degrees = free.saturating_sub(slice_bytes::<u32>(rows));
         let choices = [(most, rows, with_degrees), (least, rows, with_degrees), (least, 0, free)];
         let plan = |&(lines, degrees, free): &(u64, u64, u64)| {
             let lanes = fit(lines, free);
@@ -251,7 +251,7 @@ impl Sorting for Sorters<'_> {
 }
 
 impl SortBin for &mut OnGpu<'_> {
-    fn sort(&mut self, bin: &PartReader<'_, '_>, first_row: u32, rows: usize, out: &mut Rows) -> Result<Sorted> {
+    fn sort(&mut self, bin: &PartReader<'_, '_>, first_row: u32, rows: usize, out: &mut SortedRows) -> Result<Sorted> {
         let started = Instant::now();
         let Some(Told { edges, distinct, uploaded, .. }) = self.sort_there(bin, first_row, rows)? else {
             self.left += 1;
@@ -259,7 +259,7 @@ impl SortBin for &mut OnGpu<'_> {
         };
         let (room, row_count) = (self.room, rows as u64);
         let sorted = started.elapsed();
-        let Rows { lengths, targets } = out;
+        let SortedRows { lengths, targets } = out;
         lengths.clear();
         targets.clear();
         lengths.reserve_exact(rows);

@@ -4,9 +4,9 @@
 
 use super::loader::from_host;
 use crate::error::Result;
-use crate::gpu::{Beside, Workspace, span_bytes};
+use crate::gpu::{Beside, Workspace, slice_bytes};
 use crate::graph::catalogue::Catalogue;
-use crate::graph::homes::{Home, Homes, Size};
+use crate::graph::placement::{BlockSize, DeviceBlock, Placement};
 use std::time::Instant;
 
 /// Blocks may take this part of the memory of a GPU.
@@ -17,11 +17,11 @@ const PART: u64 = 3;
 ///
 /// # Errors
 /// [`crate::Error::Lost`], those of reading blocks.
-pub fn bring(gpu: &mut Workspace, graph: &Catalogue, least: u64, beside: Beside<'_>) -> Result<Option<Homes>> {
+pub fn bring(gpu: &mut Workspace, graph: &Catalogue, least: u64, beside: Beside<'_>) -> Result<Option<Placement>> {
     let comm = beside.comm;
-    let sizes: Vec<Size> = (0..graph.len()).map(|block| graph.size(block)).collect();
+    let sizes: Vec<BlockSize> = (0..graph.len()).map(|block| graph.size(block)).collect();
     let ranks = shared_out(&sizes, comm.ranks());
-    let bytes = |rank| Homes::bytes(sizes.iter().zip(&ranks).filter(|&(_, &of)| of == rank).map(|(&size, _)| size));
+    let bytes = |rank| Placement::bytes(sizes.iter().zip(&ranks).filter(|&(_, &of)| of == rank).map(|(&size, _)| size));
     let most = (0..comm.ranks() as u32).map(bytes).max().unwrap_or(0);
     if most > gpu.arena.bytes() / PART || gpu.arena.bytes() - most < least {
         return Ok(None);
@@ -29,10 +29,10 @@ pub fn bring(gpu: &mut Workspace, graph: &Catalogue, least: u64, beside: Beside<
     let started = Instant::now();
     // Every arena begins with it.
     let mine = gpu.arena.take_planned::<u32>(most / 4)?;
-    let homes = Homes::new(&sizes, &ranks, |rank, at, words| beside.span(rank as usize, at, words, mine));
+    let homes = Placement::new(&sizes, &ranks, |rank, at, words| beside.span(rank as usize, at, words, mine));
     let of_mine = (0..graph.len()).filter(|&block| ranks[block] == comm.rank() as u32);
     let parts = of_mine.flat_map(|block| {
-        let Home { offsets, targets } = homes.of(block);
+        let DeviceBlock { offsets, targets } = homes.of(block);
         from_host(graph, block, (0, offsets), (0, targets))
     });
     gpu.uploader.upload(&parts.collect::<Vec<_>>(), &|| Ok(()))?.wait()?;
@@ -43,8 +43,8 @@ pub fn bring(gpu: &mut Workspace, graph: &Catalogue, least: u64, beside: Beside<
 }
 
 /// The rank of each block: consecutive ones, and nearly as many bytes for each.
-fn shared_out(sizes: &[Size], ranks: usize) -> Vec<u32> {
-    let bytes = |size: &Size| span_bytes::<u32>(size.rows + 1) + span_bytes::<u32>(size.entries);
+fn shared_out(sizes: &[BlockSize], ranks: usize) -> Vec<u32> {
+    let bytes = |size: &BlockSize| slice_bytes::<u32>(size.rows + 1) + slice_bytes::<u32>(size.entries);
     let all = sizes.iter().map(bytes).sum::<u64>().max(1);
     let mut before = 0;
     let rank = |size| {

@@ -5,10 +5,10 @@ use super::relay::Relay;
 use crate::algo::triangle::driver::Work;
 use crate::algo::triangle::parcels::{Parcel, Piece};
 use crate::error::Result;
-use crate::gpu::{Event, Source, Span, Uploader, span_bytes};
-use crate::graph::catalogue::{Catalogue, Rows};
-use crate::graph::held::Lent;
-use crate::graph::homes::{Home, Homes};
+use crate::gpu::{DeviceSlice, Event, Source, Uploader, slice_bytes};
+use crate::graph::catalogue::{BlockLocation, Catalogue};
+use crate::graph::host_block::RemoteBlock;
+use crate::graph::placement::{DeviceBlock, Placement};
 use crate::memory::bytes_of;
 use std::sync::mpsc::{Receiver, Sender};
 use std::time::Instant;
@@ -23,19 +23,19 @@ pub(super) enum Arrived {
     /// So many pieces of the front.
     Front(usize),
     /// A partner by its place in the list, in a slot.
-    Partner(usize, Span<u32>),
+    Partner(usize, DeviceSlice<u32>),
 }
 
 /// Copies a front and its partners while others are counted.
 pub(super) struct Loader<'l, 'r> {
     pub(super) work: &'l Work<'l>,
     /// Where blocks are on GPUs, else they come from the host.
-    pub(super) homes: Option<&'l Homes>,
+    pub(super) homes: Option<&'l Placement>,
     pub(super) first_row: u32,
     /// Where all ranks bring a front together, and the arena that it comes to.
-    pub(super) relay: Option<(&'l mut Relay<'r>, Span<u32>)>,
+    pub(super) relay: Option<(&'l mut Relay<'r>, DeviceSlice<u32>)>,
     pub(super) uploader: &'l mut Uploader,
-    pub(super) to_fill: Receiver<Span<u32>>,
+    pub(super) to_fill: Receiver<DeviceSlice<u32>>,
     pub(super) filled: Sender<Result<Loaded>>,
 }
 
@@ -106,18 +106,23 @@ impl Loader<'_, '_> {
 
 /// Where a piece of a parcel lies in device memory.
 pub(super) struct Place {
-    pub(super) starts: Span<u32>,
-    pub(super) targets: Span<u32>,
+    pub(super) starts: DeviceSlice<u32>,
+    pub(super) targets: DeviceSlice<u32>,
     /// Its first entry in the parcel.
     pub(super) entry: u64,
 }
 
 impl Place {
     /// What is copied there.
-    fn parts<'g>(&self, graph: &'g Catalogue, homes: Option<&Homes>, piece: &Piece) -> [(Source<'g>, Span<u8>); 2] {
+    fn parts<'g>(
+        &self,
+        graph: &'g Catalogue,
+        homes: Option<&Placement>,
+        piece: &Piece,
+    ) -> [(Source<'g>, DeviceSlice<u8>); 2] {
         let (row, entry) = (piece.rows.start as u64, piece.entries.start as u64);
-        if let Some(Home { offsets, targets }) = homes.map(|homes| homes.of(piece.block)) {
-            let part = |from: Span<u32>, first: u64, to: Span<u32>| {
+        if let Some(DeviceBlock { offsets, targets }) = homes.map(|homes| homes.of(piece.block)) {
+            let part = |from: DeviceSlice<u32>, first: u64, to: DeviceSlice<u32>| {
                 (Source::Gpu(from.part(first..first + to.len()).as_bytes()), to.as_bytes())
             };
             return [part(offsets, row, self.starts), part(targets, entry, self.targets)];
@@ -130,24 +135,27 @@ impl Place {
 pub(super) fn from_host<'g>(
     graph: &'g Catalogue,
     block: usize,
-    (row, offsets): (u64, Span<u32>),
-    (entry, targets): (u64, Span<u32>),
-) -> [(Source<'g>, Span<u8>); 2] {
-    let sources = match graph.rows(block) {
-        Rows::InFile(file) => {
+    (row, offsets): (u64, DeviceSlice<u32>),
+    (entry, targets): (u64, DeviceSlice<u32>),
+) -> [(Source<'g>, DeviceSlice<u8>); 2] {
+    let sources = match graph.location(block) {
+        BlockLocation::InFile(file) => {
             let (path, first_offset, first_target) = file.place();
-            let part = |start, to: Span<u32>| Source::File { path, start, bytes: to.bytes() };
+            let part = |start, to: DeviceSlice<u32>| Source::File { path, start, bytes: to.bytes() };
             [part(first_offset + 4 * row, offsets), part(first_target + 4 * entry, targets)]
         }
-        Rows::Here(here) => {
-            let part = |words: &'g [u32], first, to: Span<u32>| {
+        BlockLocation::Local(here) => {
+            let part = |words: &'g [u32], first, to: DeviceSlice<u32>| {
                 Source::Memory(bytes_of(&words[first as usize..][..to.len() as usize]))
             };
             [part(here.offsets, row, offsets), part(here.targets, entry, targets)]
         }
-        Rows::There(Lent { process, address }) => {
-            let part =
-                |word: u64, to: Span<u32>| Source::Process { process, start: address + 4 * word, bytes: to.bytes() };
+        BlockLocation::Remote(RemoteBlock { process, address }) => {
+            let part = |word: u64, to: DeviceSlice<u32>| Source::Process {
+                process,
+                start: address + 4 * word,
+                bytes: to.bytes(),
+            };
             [part(row, offsets), part(graph.size(block).rows + 1 + entry, targets)]
         }
     };
@@ -185,8 +193,8 @@ pub(super) fn steps<'s, 'p>(places: &'s [(&'p Piece, Place)], inside: &[Parcel])
 }
 
 /// Where a partner parcel lies in a slot.
-pub(super) fn in_slot(slot: Span<u32>, partner: &Parcel) -> Resident {
-    let after = span_bytes::<u32>(partner.rows + 1) / 4;
+pub(super) fn in_slot(slot: DeviceSlice<u32>, partner: &Parcel) -> Resident {
+    let after = slice_bytes::<u32>(partner.rows + 1) / 4;
     Resident { starts: slot.part(0..partner.rows + 1), targets: slot.part(after..after + partner.entries) }
 }
 

@@ -14,10 +14,10 @@ use super::count::PairCount;
 use super::driver::{Backend, Found, Gathering, Part, Work};
 use super::parcels::{Parcel, Piece, parcels};
 use crate::error::{Error, Result};
-use crate::gpu::{Beside, Event, Span, Workspace, span_bytes};
+use crate::gpu::{Beside, DeviceSlice, Event, Workspace, slice_bytes};
 use crate::graph::catalogue::Catalogue;
-use crate::graph::homes::{Homes, Size};
 use crate::graph::layout::Layout;
+use crate::graph::placement::{BlockSize, Placement};
 use crate::memory::at_least;
 use loader::{Arrived, Loaded, Loader, in_slot, places, steps};
 use pair::{Counting, Front, Kernels, LONGEST_HEAD, Resident, add_corners};
@@ -53,9 +53,9 @@ type Stop<'a> = &'a (dyn Fn() -> Option<&'static str> + Sync);
 pub struct Gpu<'a> {
     gpu: MutexGuard<'a, Workspace>,
     kernels: Kernels,
-    per_vertex: Option<(&'a [AtomicU64], Span<u64>)>,
+    per_vertex: Option<(&'a [AtomicU64], DeviceSlice<u64>)>,
     /// Where blocks are in the memory of this GPU, or of another rank's.
-    homes: Option<Homes>,
+    homes: Option<Placement>,
     /// How ranks bring fronts from the host together.
     relay: Option<Relay<'a>>,
     stop: Stop<'a>,
@@ -79,13 +79,13 @@ impl<'a> Gpu<'a> {
     /// Fewest bytes of GPU memory that counting needs: room for single rows of a graph whose longest row has `row`
     /// entries, and for the counts of `vertices` vertices if these are asked for.
     pub fn least_bytes(row: u64, vertices: u64, per_vertex: bool) -> u64 {
-        let corners = if per_vertex { span_bytes::<u64>(vertices) } else { 0 };
+        let corners = if per_vertex { slice_bytes::<u64>(vertices) } else { 0 };
         corners + Shares::least_bytes(row)
     }
 
     /// Whether a graph of this layout, its blocks of `sizes` at most, can be counted where `bytes` bytes are left beside them.
     /// (Blocks of a graph that is not here are not cut.)
-    pub fn counts(layout: &Layout, sizes: &[Size], bytes: u64, per_vertex: bool) -> bool {
+    pub fn counts(layout: &Layout, sizes: &[BlockSize], bytes: u64, per_vertex: bool) -> bool {
         let row = layout.longest_row();
         let small = sizes.iter().all(|size| size.entries < 1 << 31 && size.rows < 1 << 31);
         let longest = row.max(uncut(sizes.iter().copied()));
@@ -119,7 +119,8 @@ impl<'a> Gpu<'a> {
         gpu.arena.holds(least, "counting triangles of this graph")?;
         gpu.stop_flag.set(false);
         let clock = [gpu.queue.record_timed()?, gpu.queue.record_timed()?];
-        let (per_vertex, homes) = (per_vertex.map(|counts| (counts, Span::default())), graph.homes().cloned());
+        let (per_vertex, homes) =
+            (per_vertex.map(|counts| (counts, DeviceSlice::default())), graph.placement().cloned());
         Ok(Gpu { gpu, kernels, per_vertex, homes, relay: None, stop, cache, begun, busy: Duration::ZERO, clock })
     }
 
@@ -131,7 +132,7 @@ impl<'a> Gpu<'a> {
     pub fn meet(&mut self, graph: &Catalogue, vertices: u64, beside: Option<Beside<'a>>) -> Result<()> {
         if let Some(beside) = beside.filter(|_| self.homes.is_none()) {
             let blocks = (0..graph.len()).map(|b| graph.size(b));
-            let longest = graph.layout.longest_row().max(if graph.is_here() { 0 } else { uncut(blocks) });
+            let longest = graph.layout.longest_row().max(if graph.is_local() { 0 } else { uncut(blocks) });
             let least = Self::least_bytes(longest, vertices, self.per_vertex.is_some()) + (64 << 10);
             self.homes = homes::bring(&mut self.gpu, graph, least, beside)?;
             self.relay = if self.homes.is_none() { Relay::open(beside) } else { None };
@@ -149,7 +150,7 @@ impl<'a> Gpu<'a> {
 }
 
 /// The most entries of blocks that are not cut, as rows: they take room for offsets, heads' ends and sums of these, too.
-fn uncut(sizes: impl Iterator<Item = Size>) -> u64 {
+fn uncut(sizes: impl Iterator<Item = BlockSize>) -> u64 {
     sizes.map(|size| size.entries + 3 * size.rows).max().unwrap_or(0)
 }
 
@@ -216,7 +217,7 @@ impl Gpu<'_> {
         };
         // With counts at vertices, a stop saves what is counted only where no unit is left half counted. And blocks that are
         // not here are not cut.
-        let uncut = self.per_vertex.is_some() || !graph.is_here();
+        let uncut = self.per_vertex.is_some() || !graph.is_local();
         let whole = |p: &Parcel| uncut && p.pieces.len() == 1 && p.is_whole();
         let short = |p: &Parcel| p.entries <= most || whole(p);
         // The first partners within a front that comes from the host are small: they are counted while the rest of it comes.

@@ -5,7 +5,7 @@ use super::super::driver::Work;
 use super::super::parcels::{Parcel, Piece};
 use super::shares::most_tasks;
 use crate::error::{Error, Result};
-use crate::gpu::{Event, Grid, Kernel, Queue, Scan, Span, StopFlag, THREADS, Workspace, sources};
+use crate::gpu::{DeviceSlice, Event, Grid, Kernel, Queue, Scan, StopFlag, THREADS, Workspace, sources};
 use crate::graph::catalogue::Catalogue;
 use std::ops::Range;
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
@@ -56,7 +56,7 @@ impl Kernels {
 /// The kernels' `Rows`.
 #[repr(C)]
 #[derive(Clone, Copy)]
-struct Rows {
+struct DeviceRows {
     starts: u64,
     targets: u64,
     first: u32,
@@ -67,8 +67,8 @@ struct Rows {
 #[repr(C)]
 #[derive(Clone, Copy)]
 struct Pair {
-    front: Rows,
-    partner: Rows,
+    front: DeviceRows,
+    partner: DeviceRows,
     ends: u64,
     heads: u64,
     front_blocks: u64,
@@ -84,13 +84,13 @@ struct Pair {
 /// A parcel in device memory. `starts` has one element a row and one more.
 #[derive(Clone, Copy)]
 pub struct Resident {
-    pub starts: Span<u32>,
-    pub targets: Span<u32>,
+    pub starts: DeviceSlice<u32>,
+    pub targets: DeviceSlice<u32>,
 }
 
 impl Resident {
-    fn rows(self, first: u32, count: u64) -> Rows {
-        Rows { starts: self.starts.address(), targets: self.targets.address(), first, count: count as u32 }
+    fn rows(self, first: u32, count: u64) -> DeviceRows {
+        DeviceRows { starts: self.starts.address(), targets: self.targets.address(), first, count: count as u32 }
     }
 }
 
@@ -100,16 +100,16 @@ pub struct Front<'p> {
     pub resident: Resident,
     pub first_row: u32,
     /// Where the heads of each row end.
-    pub ends: Span<u32>,
+    pub ends: DeviceSlice<u32>,
     /// Scratch for adding these up.
-    pub sums: Span<u32>,
+    pub sums: DeviceSlice<u32>,
     /// First row of each block.
-    pub blocks: Span<u32>,
-    pub heads: Span<u64>,
-    pub tasks: Span<u64>,
-    pub counts: Span<u64>,
+    pub blocks: DeviceSlice<u32>,
+    pub heads: DeviceSlice<u64>,
+    pub tasks: DeviceSlice<u64>,
+    pub counts: DeviceSlice<u64>,
     /// The kernels' queue of tasks.
-    pub words: Span<u32>,
+    pub words: DeviceSlice<u32>,
 }
 
 impl<'p> Front<'p> {
@@ -166,7 +166,7 @@ pub struct Counting<'c> {
     pub queue: &'c Queue,
     pub stop_flag: &'c mut StopFlag,
     pub kernels: &'c Kernels,
-    pub per_vertex: Option<(&'c [AtomicU64], Span<u64>)>,
+    pub per_vertex: Option<(&'c [AtomicU64], DeviceSlice<u64>)>,
     pub stop: &'c (dyn Fn() -> Option<&'static str> + Sync),
     /// How long the GPU did not wait for copies.
     pub busy: &'c mut Duration,
@@ -182,7 +182,7 @@ impl Counting<'_> {
     }
 
     /// Starts of rows that were just copied count from the start of their block: makes them count from `entry` on.
-    pub fn shift(&self, piece: &Piece, starts: Span<u32>, entry: u64) -> Result<()> {
+    pub fn shift(&self, piece: &Piece, starts: DeviceSlice<u32>, entry: u64) -> Result<()> {
         let base = (entry as u32).wrapping_sub(piece.entries.start as u32);
         if base == 0 {
             return Ok(());
@@ -194,7 +194,13 @@ impl Counting<'_> {
     }
 
     /// Counts the heads of a piece of a partner, whose `targets` these are, before every row of the front.
-    pub fn count_heads(&self, work: &Work<'_>, front: &Front<'_>, piece: &Piece, targets: Span<u32>) -> Result<()> {
+    pub fn count_heads(
+        &self,
+        work: &Work<'_>,
+        front: &Front<'_>,
+        piece: &Piece,
+        targets: DeviceSlice<u32>,
+    ) -> Result<()> {
         for window in front.windows(work, piece.block) {
             let counts = front.counts_from(window.start);
             let arguments = (targets.address(), targets.len() as u32, window.start, window.end, counts);
@@ -297,7 +303,7 @@ impl Counting<'_> {
 }
 
 /// Moves what was counted at each vertex to the host.
-pub fn add_corners(queue: &Queue, corners: Option<(&[AtomicU64], Span<u64>)>) -> Result<()> {
+pub fn add_corners(queue: &Queue, corners: Option<(&[AtomicU64], DeviceSlice<u64>)>) -> Result<()> {
     const AT_ONCE: usize = 1 << 14;
     let Some((counts, span)) = corners else { return Ok(()) };
     let mut some = vec![0; AT_ONCE];

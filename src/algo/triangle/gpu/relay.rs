@@ -4,7 +4,7 @@
 
 use crate::comm::Marks;
 use crate::error::Result;
-use crate::gpu::{Beside, Event, Source, Span, Uploader};
+use crate::gpu::{Beside, DeviceSlice, Event, Source, Uploader};
 
 /// What ranks show each other: how many steps of all fronts they have brought, and have copied from the others.
 const BROUGHT: usize = 0;
@@ -47,9 +47,9 @@ impl<'a> Relay<'a> {
     pub fn bring(
         &mut self,
         uploader: &mut Uploader,
-        arena: Span<u32>,
-        own: Vec<(Source<'_>, Span<u8>)>,
-        parts: &[(Source<'_>, Span<u8>)],
+        arena: DeviceSlice<u32>,
+        own: Vec<(Source<'_>, DeviceSlice<u8>)>,
+        parts: &[(Source<'_>, DeviceSlice<u8>)],
         go_on: GoOn<'_>,
     ) -> Result<Event> {
         let comm = self.beside.comm;
@@ -90,9 +90,9 @@ impl<'a> Relay<'a> {
 }
 
 /// Bytes `from..end` of all parts behind one another.
-fn within<'s>(parts: &[(Source<'s>, Span<u8>)], from: u64, end: u64) -> Vec<(Source<'s>, Span<u8>)> {
+fn within<'s>(parts: &[(Source<'s>, DeviceSlice<u8>)], from: u64, end: u64) -> Vec<(Source<'s>, DeviceSlice<u8>)> {
     let mut at = 0;
-    let cut = |&(source, to): &(Source<'s>, Span<u8>)| {
+    let cut = |&(source, to): &(Source<'s>, DeviceSlice<u8>)| {
         let (first, last) = (from.max(at) - at, end.clamp(at, at + to.len()) - at);
         at += to.len();
         (first < last).then(|| (source.piece(first, last - first), to.part(first..last)))
@@ -110,7 +110,7 @@ mod tests {
         let lengths = [0usize, 7, 50, 0, 1, 142];
         let (mut parts, mut at) = (Vec::new(), 0);
         for length in lengths {
-            parts.push((Source::Memory(&bytes[at..at + length]), Span::at(1000 + at as u64, length as u64)));
+            parts.push((Source::Memory(&bytes[at..at + length]), DeviceSlice::at(1000 + at as u64, length as u64)));
             at += length;
         }
         for ends in [[0, 0, 200], [7, 58, 200], [6, 57, 200], [1, 199, 200], [200, 200, 200]] {

@@ -2,7 +2,7 @@
 
 use super::super::parcels::Parcel;
 use super::pair::{CHUNK, FEW_HEADS, LONGEST_HASHED, MOST_PARTNERS};
-use crate::gpu::{Scan, span_bytes};
+use crate::gpu::{Scan, slice_bytes};
 use crate::graph::catalogue::Catalogue;
 
 /// Indices in kernels have 32 bits and take steps beyond the end.
@@ -50,14 +50,14 @@ impl Shares {
 
     pub fn fits_partner(self, front: &Parcel, parcel: &Parcel) -> bool {
         self.fits_resident(front, parcel)
-            && span_bytes::<u32>(parcel.rows + 1) + span_bytes::<u32>(parcel.entries) <= self.slot
+            && slice_bytes::<u32>(parcel.rows + 1) + slice_bytes::<u32>(parcel.entries) <= self.slot
     }
 
     /// The same for one that is in device memory as part of the front.
     pub fn fits_resident(self, front: &Parcel, parcel: &Parcel) -> bool {
-        let counts = span_bytes::<u64>(2 * (front.pieces.len() * parcel.pieces.len()) as u64);
-        span_bytes::<u64>(parcel.entries) <= self.heads
-            && span_bytes::<u64>(most_tasks(front, parcel)) + counts <= self.rest
+        let counts = slice_bytes::<u64>(2 * (front.pieces.len() * parcel.pieces.len()) as u64);
+        slice_bytes::<u64>(parcel.entries) <= self.heads
+            && slice_bytes::<u64>(most_tasks(front, parcel)) + counts <= self.rest
             && parcel.pieces.len() <= MOST_PARTNERS
             && parcel.entries < MOST
             && parcel.rows < MOST
@@ -65,8 +65,8 @@ impl Shares {
 }
 
 fn front_bytes(rows: u64, entries: u64, pieces: u64) -> u64 {
-    let by_row = span_bytes::<u32>(rows + 1) + span_bytes::<u32>(rows) + span_bytes::<u32>(Scan::scratch(rows));
-    by_row + span_bytes::<u32>(entries) + span_bytes::<u32>(pieces) + span_bytes::<u32>(4)
+    let by_row = slice_bytes::<u32>(rows + 1) + slice_bytes::<u32>(rows) + slice_bytes::<u32>(Scan::scratch(rows));
+    by_row + slice_bytes::<u32>(entries) + slice_bytes::<u32>(pieces) + slice_bytes::<u32>(4)
 }
 
 /// Rows with many heads have at least [`FEW_HEADS`]; those too long for a hash table may have any number.

@@ -5,11 +5,11 @@
 use super::{OnGpu, Sorters, Told};
 use crate::error::{Error, Result};
 use crate::formats::Watch;
-use crate::gpu::{Span, span_bytes};
+use crate::gpu::{DeviceSlice, slice_bytes};
 use crate::graph::degrees::Summary;
-use crate::graph::held::HeldBlock;
-use crate::graph::homes::Size;
+use crate::graph::host_block::HostBlock;
 use crate::graph::layout::{Bins, Layout};
+use crate::graph::placement::BlockSize;
 use crate::prepare::partition::{LINE, Partition};
 use std::ops::Range;
 use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
@@ -29,10 +29,10 @@ pub struct Build<'a, 'p> {
 }
 
 /// Rows, and most entries, of each block whose bins have so many lines.
-pub fn most_sizes(layout: &Layout, bins: &Bins, lines: &[u64]) -> Vec<Size> {
+pub fn most_sizes(layout: &Layout, bins: &Bins, lines: &[u64]) -> Vec<BlockSize> {
     let mut entries = vec![0; layout.blocks()];
     bins.block_of.iter().zip(lines).for_each(|(&block, lines)| entries[block] += lines * LINE as u64);
-    let size = |(block, entries)| Size { rows: layout.block(block).len() as u64, entries };
+    let size = |(block, entries)| BlockSize { rows: layout.block(block).len() as u64, entries };
     entries.into_iter().enumerate().map(size).collect()
 }
 
@@ -45,19 +45,19 @@ impl Sorters<'_> {
     ///
     /// # Errors
     /// [`Error::Lost`], and of a stop that `watch` reports.
-    pub fn keep(&mut self, build: Build<'_, '_>, memory: Span<u32>, watch: &dyn Watch) -> Result<Vec<u64>> {
+    pub fn keep(&mut self, build: Build<'_, '_>, memory: DeviceSlice<u32>, watch: &dyn Watch) -> Result<Vec<u64>> {
         let Build { bins, layout, wanted, .. } = build;
         let mut end = 0;
         let offsets = (0..layout.blocks()).map(|block| {
             let start = end;
-            end += if wanted[block] { span_bytes::<u32>(layout.block(block).len() as u64 + 1) } else { 0 };
+            end += if wanted[block] { slice_bytes::<u32>(layout.block(block).len() as u64 + 1) } else { 0 };
             start
         });
         let offsets: Vec<u64> = offsets.collect();
         // Where the targets of the bin's block begin.
         let mut targets = end;
         let room = |placed: &Placed, entries: &[u64]| {
-            targets += placed.done.map_or(0, |done| span_bytes::<u32>(entries[done]));
+            targets += placed.done.map_or(0, |done| slice_bytes::<u32>(entries[done]));
             targets + 4 * placed.before
         };
         let put = |lane: &mut OnGpu<'_>, told: &Told, &Placed { bin, block, before, .. }: &Placed, targets: u64| {
@@ -80,11 +80,11 @@ impl Sorters<'_> {
     ///
     /// # Errors
     /// As [`Self::keep`].
-    pub fn bring(&mut self, build: Build<'_, '_>, blocks: &mut [HeldBlock], watch: &dyn Watch) -> Result<Vec<u64>> {
+    pub fn bring(&mut self, build: Build<'_, '_>, blocks: &mut [HostBlock], watch: &dyn Watch) -> Result<Vec<u64>> {
         let Build { bins, layout, wanted, .. } = build;
         // What of each block has no rows yet.
         let mut blocks = blocks.iter_mut();
-        let part = |&wanted: &bool| if wanted { blocks.next() } else { None }.map(HeldBlock::parts).unwrap_or_default();
+        let part = |&wanted: &bool| if wanted { blocks.next() } else { None }.map(HostBlock::parts).unwrap_or_default();
         let mut left: Vec<_> = wanted.iter().map(part).collect();
         let room = |&Placed { bin, block, before, .. }: &Placed, entries: &[u64]| {
             let (offsets, targets) = &mut left[block];
@@ -117,7 +117,7 @@ impl Sorters<'_> {
     }
 
     /// Where degrees are counted.
-    pub fn degrees(&self) -> Span<u32> {
+    pub fn degrees(&self) -> DeviceSlice<u32> {
         self.degrees
     }
 
@@ -126,7 +126,7 @@ impl Sorters<'_> {
     ///
     /// # Errors
     /// [`crate::Error::Lost`].
-    pub fn sum_up(&mut self, others: &[Span<u32>], share: Range<usize>) -> Result<(Summary, u64)> {
+    pub fn sum_up(&mut self, others: &[DeviceSlice<u32>], share: Range<usize>) -> Result<(Summary, u64)> {
         let nobody = || Error::internal("sum up degrees", "no lane");
         let OnGpu { kernels, lane, room, .. } = self.lanes.first_mut().ok_or_else(nobody)?;
         let (queue, len) = (lane.queue(), share.len() as u64);

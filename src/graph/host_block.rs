@@ -1,13 +1,13 @@
 //! A block of rows in memory, of this process or another, for graphs that are in no file.
 
 use super::csr::Block;
-use super::layout::Span;
+use super::layout::RowRange;
 use crate::error::Result;
 use crate::memory::{Budget, Buffer, Process, discard};
 
 /// A block in the memory of another process, which must keep it: the address of its offsets.
 #[derive(Debug, Clone, Copy)]
-pub struct Lent {
+pub struct RemoteBlock {
     /// The process.
     pub process: Process,
     /// The address there.
@@ -16,22 +16,22 @@ pub struct Lent {
 
 /// A block that is here or there.
 #[derive(Debug)]
-pub enum Held {
+pub enum MemoryBlock {
     /// In this process.
-    Here(HeldBlock),
+    Local(HostBlock),
     /// In another.
-    There(Lent),
+    Remote(RemoteBlock),
 }
 
 /// A block in memory: one offset a row and one more, then the targets.
 #[derive(Debug)]
-pub struct HeldBlock {
+pub struct HostBlock {
     first_row: u32,
     rows: usize,
     words: Buffer<u32>,
 }
 
-impl HeldBlock {
+impl HostBlock {
     /// Bytes of a block of these sizes.
     pub fn bytes(rows: u64, entries: u64) -> u64 {
         4 * (rows + 1 + entries)
@@ -41,9 +41,9 @@ impl HeldBlock {
     ///
     /// # Errors
     /// [`crate::Error::Limit`].
-    pub fn new(span: &Span, entries: u64, budget: &Budget) -> Result<HeldBlock> {
+    pub fn new(span: &RowRange, entries: u64, budget: &Budget) -> Result<HostBlock> {
         let words = budget.zeroed(span.len() + 1 + entries as usize, "rows that stay in memory")?;
-        Ok(HeldBlock { first_row: span.rows.start as u32, rows: span.len(), words })
+        Ok(HostBlock { first_row: span.rows.start as u32, rows: span.len(), words })
     }
 
     /// Offsets and targets, to be written.

@@ -1,0 +1,61 @@
+//! Where the blocks of a graph lie in the memory of GPUs. Each GPU has the offsets of all its blocks first, then their targets.
+
+use crate::gpu::{DeviceSlice, slice_bytes};
+
+/// The number of rows and entries of a block.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct BlockSize {
+    /// Rows.
+    pub rows: u64,
+    /// Entries.
+    pub entries: u64,
+}
+
+/// A block in the memory of a GPU.
+#[derive(Debug, Clone, Copy)]
+pub struct DeviceBlock {
+    /// Where each row begins among the targets, and where the last one ends: rows + 1 words.
+    pub offsets: DeviceSlice<u32>,
+    /// The targets of all rows.
+    pub targets: DeviceSlice<u32>,
+}
+
+/// The place of every block of a graph, in the memory of this GPU or of another rank's.
+#[derive(Debug, Clone, Default)]
+pub struct Placement(Vec<DeviceBlock>);
+
+impl Placement {
+    /// Places blocks of these sizes, of which rank `ranks[b]` has block `b`. `slice(rank, at, words)` returns `words` words of
+    /// that rank's GPU from byte `at` on.
+    pub fn new(
+        sizes: &[BlockSize],
+        ranks: &[u32],
+        mut slice: impl FnMut(u32, u64, u64) -> DeviceSlice<u32>,
+    ) -> Placement {
+        let nowhere = DeviceBlock { offsets: DeviceSlice::default(), targets: DeviceSlice::default() };
+        let mut placed = vec![nowhere; sizes.len()];
+        let end = ranks.iter().max().map_or(0, |&most| most + 1);
+        for rank in 0..end {
+            let blocks: Vec<usize> = (0..sizes.len()).filter(|&b| ranks[b] == rank).collect();
+            let mut at = 0;
+            let mut next = |words: u64| {
+                let here = slice(rank, at, words);
+                at += slice_bytes::<u32>(words);
+                here
+            };
+            blocks.iter().for_each(|&b| placed[b].offsets = next(sizes[b].rows + 1));
+            blocks.iter().for_each(|&b| placed[b].targets = next(sizes[b].entries));
+        }
+        Placement(placed)
+    }
+
+    /// Returns the bytes that blocks of these sizes take.
+    pub fn bytes(sizes: impl Iterator<Item = BlockSize>) -> u64 {
+        sizes.map(|size| slice_bytes::<u32>(size.rows + 1) + slice_bytes::<u32>(size.entries)).sum()
+    }
+
+    /// Returns the place of block `b`.
+    pub fn of(&self, b: usize) -> DeviceBlock {
+        self.0[b]
+    }
+}

@@ -15,6 +15,7 @@
 //! | [`prepare`] | from edges to rows; no stages, devices or ranks |
 //! | [`graph`] | order of vertices, layout, blocks |
 //! | [`algo`] | algorithms over blocks; opens no file |
+//! | [`stream`] | rows through a GPU's fixed memory; not what is done with them |
 //! | [`store`], [`memory`] | sealed files; the memory limit |
 //! | [`submit`] | job scripts for Slurm and PBS |
 //! | [`stdout`] | printing an answer |
@@ -41,6 +42,7 @@ pub mod memory;
 pub mod prepare;
 pub mod stdout;
 pub mod store;
+pub mod stream;
 pub mod submit;
 
 pub use error::{Error, Result};

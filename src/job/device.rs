@@ -257,7 +257,7 @@ impl Session {
         self.comm.all_max(&mut some);
         self.comm.all_min(&mut least);
         let gpu = workspace.map(|mut workspace| {
-            // Ranks take turns with one list of parcels, which is cut by the memory and the cache there is.
+            // Ranks take turns with one list of batches, which is cut by the memory and the cache there is.
             workspace.arena.trim(least[0]);
             Gpu::new(graph, vertices, workspace, least[1], per_vertex, stop)
         });

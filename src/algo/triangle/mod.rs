@@ -45,7 +45,6 @@ pub mod driver;
 pub mod gpu;
 pub mod groups;
 pub mod hubs;
-pub mod parcels;
 pub mod probe;
 pub mod tally;
 #[cfg(test)]

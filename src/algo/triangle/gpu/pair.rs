@@ -1,12 +1,12 @@
-//! One partner parcel against the front in hand: the kernels, in order.
+//! One partner batch against the front in hand: the kernels, in order.
 #![allow(unsafe_code)] // kernel launches
 
 use super::super::driver::Work;
-use super::super::parcels::{Parcel, Piece};
-use super::shares::most_tasks;
+use super::arena_plan::most_tasks;
 use crate::error::{Error, Result};
 use crate::gpu::{DeviceSlice, Event, Grid, Kernel, Queue, Scan, StopFlag, THREADS, Workspace, sources};
 use crate::graph::catalogue::Catalogue;
+use crate::stream::{ResidentRows, RowBatch, Segment};
 use std::ops::Range;
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 use std::time::Duration;
@@ -81,23 +81,16 @@ struct Pair {
     stop: u64,
 }
 
-/// A parcel in device memory. `starts` has one element a row and one more.
-#[derive(Clone, Copy)]
-pub struct Resident {
-    pub starts: DeviceSlice<u32>,
-    pub targets: DeviceSlice<u32>,
-}
-
-impl Resident {
-    fn rows(self, first: u32, count: u64) -> DeviceRows {
-        DeviceRows { starts: self.starts.address(), targets: self.targets.address(), first, count: count as u32 }
+impl DeviceRows {
+    fn new(ResidentRows { starts, targets }: ResidentRows, first: u32, count: u64) -> DeviceRows {
+        DeviceRows { starts: starts.address(), targets: targets.address(), first, count: count as u32 }
     }
 }
 
-/// A front parcel in device memory, and room for what counting it needs.
+/// A front batch in device memory, and room for what counting it needs.
 pub struct Front<'p> {
-    pub parcel: &'p Parcel,
-    pub resident: Resident,
+    pub batch: &'p RowBatch,
+    pub resident: ResidentRows,
     pub first_row: u32,
     /// Where the heads of each row end.
     pub ends: DeviceSlice<u32>,
@@ -117,23 +110,23 @@ impl<'p> Front<'p> {
     pub fn place<'q>(
         gpu: &mut Workspace,
         graph: &Catalogue,
-        parcel: &'p Parcel,
-        partners: impl Iterator<Item = &'q Parcel>,
+        batch: &'p RowBatch,
+        partners: impl Iterator<Item = &'q RowBatch>,
     ) -> Option<Front<'p>> {
         let (mut heads, mut tasks, mut counts) = (0, 0, 0);
         for partner in partners {
             heads = heads.max(partner.entries);
-            tasks = tasks.max(most_tasks(parcel, partner));
-            counts = counts.max(2 * (parcel.pieces.len() * partner.pieces.len()) as u64);
+            tasks = tasks.max(most_tasks(batch, partner));
+            counts = counts.max(2 * (batch.segments.len() * partner.segments.len()) as u64);
         }
         let arena = &mut gpu.arena;
         Some(Front {
-            parcel,
-            resident: Resident { starts: arena.take(parcel.rows + 1)?, targets: arena.take(parcel.entries)? },
-            first_row: parcel.first_row(graph),
-            ends: arena.take(parcel.rows)?,
-            sums: arena.take(Scan::scratch(parcel.rows))?,
-            blocks: arena.take(parcel.pieces.len() as u64)?,
+            batch,
+            resident: ResidentRows { starts: arena.take(batch.rows + 1)?, targets: arena.take(batch.entries)? },
+            first_row: batch.first_row(graph),
+            ends: arena.take(batch.rows)?,
+            sums: arena.take(Scan::scratch(batch.rows))?,
+            blocks: arena.take(batch.segments.len() as u64)?,
             words: arena.take(4)?,
             heads: arena.take(heads)?,
             tasks: arena.take(tasks)?,
@@ -149,9 +142,9 @@ impl<'p> Front<'p> {
     /// Ranges of its rows whose units with block `partner` are wanted.
     fn windows(&self, work: &Work<'_>, partner: usize) -> Vec<Range<u32>> {
         let mut windows: Vec<Range<u32>> = Vec::new();
-        for piece in self.parcel.pieces.iter().filter(|piece| work.wants(piece.block, partner)) {
-            let low = piece.first_row(work.graph);
-            let high = low + piece.rows.len() as u32;
+        for segment in self.batch.segments.iter().filter(|segment| work.wants(segment.block, partner)) {
+            let low = segment.first_row(work.graph);
+            let high = low + segment.rows.len() as u32;
             match windows.last_mut() {
                 Some(window) if window.end == low => window.end = high,
                 _ => windows.push(low..high),
@@ -161,7 +154,7 @@ impl<'p> Front<'p> {
     }
 }
 
-/// What a pair of parcels is counted with.
+/// What a pair of batches is counted with.
 pub struct Counting<'c> {
     pub queue: &'c Queue,
     pub stop_flag: &'c mut StopFlag,
@@ -182,26 +175,26 @@ impl Counting<'_> {
     }
 
     /// Starts of rows that were just copied count from the start of their block: makes them count from `entry` on.
-    pub fn shift(&self, piece: &Piece, starts: DeviceSlice<u32>, entry: u64) -> Result<()> {
-        let base = (entry as u32).wrapping_sub(piece.entries.start as u32);
+    pub fn shift(&self, segment: &Segment, starts: DeviceSlice<u32>, entry: u64) -> Result<()> {
+        let base = (entry as u32).wrapping_sub(segment.entries.start as u32);
         if base == 0 {
             return Ok(());
         }
         let grid = self.queue.grid(starts.len());
         let arguments = (starts.address(), starts.len() as u32, base);
-        // SAFETY: as the kernel declares them; the span is the piece's.
+        // SAFETY: as the kernel declares them; the span is the segment's.
         unsafe { self.queue.launch(&self.kernels.shift_starts, grid, arguments) }
     }
 
-    /// Counts the heads of a piece of a partner, whose `targets` these are, before every row of the front.
+    /// Counts the heads of a segment of a partner, whose `targets` these are, before every row of the front.
     pub fn count_heads(
         &self,
         work: &Work<'_>,
         front: &Front<'_>,
-        piece: &Piece,
+        segment: &Segment,
         targets: DeviceSlice<u32>,
     ) -> Result<()> {
-        for window in front.windows(work, piece.block) {
+        for window in front.windows(work, segment.block) {
             let counts = front.counts_from(window.start);
             let arguments = (targets.address(), targets.len() as u32, window.start, window.end, counts);
             let grid = self.queue.grid(targets.len());
@@ -216,20 +209,20 @@ impl Counting<'_> {
         &self,
         work: &Work<'_>,
         front: &Front<'_>,
-        partner: &Parcel,
-        Resident { starts, targets }: Resident,
+        partner: &RowBatch,
+        ResidentRows { starts, targets }: ResidentRows,
     ) -> Result<()> {
         let Kernels { scan, scatter_heads, .. } = self.kernels;
         scan.launch(self.queue, front.ends, front.sums)?;
         let mut row = 0;
-        for (i, piece) in partner.pieces.iter().enumerate() {
-            let rows = piece.rows.len() as u64;
-            let (starts, entries) = (starts.part(row..row + rows).address(), piece.entries.len() as u32);
-            for Range { start: low, end: high } in front.windows(work, piece.block) {
+        for (i, segment) in partner.segments.iter().enumerate() {
+            let rows = segment.rows.len() as u64;
+            let (starts, entries) = (starts.part(row..row + rows).address(), segment.entries.len() as u32);
+            for Range { start: low, end: high } in front.windows(work, segment.block) {
                 let (targets, heads, cursors) = (targets.address(), front.heads.address(), front.counts_from(low));
                 let arguments = (starts, rows as u32, entries, targets, low, high, i as u32, cursors, heads);
                 // A warp for so many entries.
-                let grid = self.queue.grid((piece.entries.len() as u64).div_ceil(SCATTERED) * 32);
+                let grid = self.queue.grid((segment.entries.len() as u64).div_ceil(SCATTERED) * 32);
                 // SAFETY: as the kernel declares them; there is room for a head for every entry.
                 unsafe { self.queue.launch(scatter_heads, grid, arguments)? };
             }
@@ -238,21 +231,21 @@ impl Counting<'_> {
         Ok(())
     }
 
-    /// Counts a partner parcel whose heads are counted against the front; returns triangles and probes of every pair of
+    /// Counts a partner batch whose heads are counted against the front; returns triangles and probes of every pair of
     /// blocks, front after front.
     pub fn pair(
         &mut self,
         work: &Work<'_>,
         front: &Front<'_>,
-        partner: &Parcel,
-        resident: Resident,
+        partner: &RowBatch,
+        resident: ResidentRows,
     ) -> Result<Vec<u64>> {
         self.group_heads(work, front, partner, resident)?;
-        let blocks = (front.parcel.pieces.len(), partner.pieces.len());
+        let blocks = (front.batch.segments.len(), partner.segments.len());
         let counts = front.counts.part(0..2 * (blocks.0 * blocks.1) as u64);
         let pair = Pair {
-            front: front.resident.rows(front.first_row, front.parcel.rows),
-            partner: resident.rows(partner.first_row(work.graph), partner.rows),
+            front: DeviceRows::new(front.resident, front.first_row, front.batch.rows),
+            partner: DeviceRows::new(resident, partner.first_row(work.graph), partner.rows),
             ends: front.ends.address(),
             heads: front.heads.address(),
             front_blocks: front.blocks.address(),
@@ -272,7 +265,7 @@ impl Counting<'_> {
         let grid = |kernel: &Kernel, shared| -> Result<Grid> {
             Ok(Grid { blocks: kernel.blocks_at_once(THREADS, shared)?, threads: THREADS, shared })
         };
-        let rows = self.queue.grid(front.parcel.rows);
+        let rows = self.queue.grid(front.batch.rows);
         // SAFETY: arguments as the kernels declare them; all spans stay until the queue is finished.
         unsafe {
             self.queue.launch(list_tasks, rows, (pair, front.tasks.address()))?;

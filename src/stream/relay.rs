@@ -1,37 +1,35 @@
-//! Fronts that all ranks of a machine have in hand at once, and that come from the host: each rank brings a part of them to its
-//! GPU, and copies the other parts from the GPUs of the others. So they take the way from the host, which ranks share, once and
-//! not once a rank.
+//! Brings batches that all ranks of a machine need resident at once from the host: each rank brings a part to its GPU and copies
+//! the other parts from the GPUs of the others. So a batch takes the way from the host, which ranks share, once and not once a
+//! rank.
 
+use super::GoOn;
 use crate::comm::Marks;
 use crate::error::Result;
 use crate::gpu::{Beside, DeviceSlice, Event, Source, Uploader};
 
-/// What ranks show each other: how many steps of all fronts they have brought, and have copied from the others.
+/// The two counters that ranks show each other: the steps that they have brought, and those they have copied from the others.
 const BROUGHT: usize = 0;
 const COPIED: usize = 1;
-/// Where one rank's part of a step ends and the next one's begins.
+/// One rank's part of a step ends at a multiple of so many bytes.
 const GRAIN: u64 = 256;
 
-/// Asked while it waits or copies: whether to go on.
-type GoOn<'a> = &'a (dyn Fn() -> Result<()> + Sync);
-
-/// What ranks bring fronts with. All have the same fronts, step by step, in the same places of their arenas.
+/// The ranks of a machine that bring the same batches, step by step, to the same places of their arenas.
 pub struct Relay<'a> {
     beside: Beside<'a>,
     marks: Marks,
-    /// Steps of all fronts so far.
+    /// Steps of all batches so far.
     steps: u64,
 }
 
 impl<'a> Relay<'a> {
-    /// Where all ranks share memory, else none for all of them. Collective.
+    /// Opens the relay of all ranks; returns `None`, on all of them, where they share no memory. Collective.
     pub fn open(beside: Beside<'a>) -> Option<Relay<'a>> {
         let marks = beside.comm.marks(2)?;
-        tracing::debug!("ranks bring fronts together");
+        tracing::debug!("ranks bring batches together");
         Some(Relay { beside, marks, steps: 0 })
     }
 
-    /// Waits until nobody needs what this rank brought of the front before.
+    /// Waits until nobody needs any more what this rank brought of the batch before.
     ///
     /// # Errors
     /// What `go_on` returned.
@@ -73,7 +71,7 @@ impl<'a> Relay<'a> {
         uploader.upload(&theirs, go_on)
     }
 
-    /// To be called when all steps of a front are here.
+    /// Tells the others that all steps of a batch are here.
     pub fn end(&self) {
         self.marks.show(COPIED, self.steps);
     }
@@ -83,13 +81,13 @@ impl<'a> Relay<'a> {
         (0..self.beside.comm.ranks()).filter(move |&rank| rank != mine)
     }
 
-    /// Waits until `rank` is as far as this one. For ever, should it be gone: its end is that of the job.
+    /// Waits until `rank` is as far as this one; for ever, should it be gone: its end is that of the job.
     fn wait(&self, rank: usize, which: usize, go_on: GoOn<'_>) -> Result<()> {
         self.marks.wait(rank, which, self.steps, go_on).map(drop)
     }
 }
 
-/// Bytes `from..end` of all parts behind one another.
+/// Returns bytes `from..end` of all parts, taken one behind the other.
 fn within<'s>(parts: &[(Source<'s>, DeviceSlice<u8>)], from: u64, end: u64) -> Vec<(Source<'s>, DeviceSlice<u8>)> {
     let mut at = 0;
     let cut = |&(source, to): &(Source<'s>, DeviceSlice<u8>)| {

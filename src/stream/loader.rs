@@ -1,0 +1,146 @@
+//! Copies a resident batch, then those that pass it, into device memory, on a thread beside the one that works on them.
+
+use super::GoOn;
+use super::batch::{RowBatch, Segment};
+use super::location::SegmentPlace;
+use super::relay::Relay;
+use crate::error::Result;
+use crate::gpu::{DeviceSlice, Event, Source, Uploader, slice_bytes};
+use crate::graph::catalogue::Catalogue;
+use crate::graph::placement::Placement;
+use std::sync::mpsc::{Receiver, Sender};
+use std::time::Instant;
+
+/// Rows in device memory. `starts` has a word for each row and one more.
+#[derive(Clone, Copy)]
+pub struct ResidentRows {
+    /// Where each row starts among the targets, and where the last one ends.
+    pub starts: DeviceSlice<u32>,
+    /// The entries of all rows.
+    pub targets: DeviceSlice<u32>,
+}
+
+impl ResidentRows {
+    /// Returns where a batch lies in a slot.
+    pub fn in_slot(slot: DeviceSlice<u32>, batch: &RowBatch) -> ResidentRows {
+        let after = slice_bytes::<u32>(batch.rows + 1) / 4;
+        ResidentRows { starts: slot.part(0..batch.rows + 1), targets: slot.part(after..after + batch.entries) }
+    }
+
+    /// Returns the bytes of a slot that holds this batch.
+    pub fn slot_bytes(batch: &RowBatch) -> u64 {
+        slice_bytes::<u32>(batch.rows + 1) + slice_bytes::<u32>(batch.entries)
+    }
+
+    /// Returns the place of each segment of a batch, one behind the other.
+    pub fn segments<'b>(self, batch: &'b RowBatch) -> impl Iterator<Item = (&'b Segment, SegmentPlace)> + use<'b> {
+        let (mut row, mut entry, last) = (0, 0, batch.segments.len() - 1);
+        batch.segments.iter().enumerate().map(move |(i, segment)| {
+            let (rows, entries) = (segment.rows.len() as u64, segment.entries.len() as u64);
+            let starts = self.starts.part(row..row + rows + u64::from(i == last));
+            let place = SegmentPlace { starts, targets: self.targets.part(entry..entry + entries), entry };
+            row += rows;
+            entry += entries;
+            (segment, place)
+        })
+    }
+}
+
+/// A copy that is under way: the device works on it after `copied`.
+pub struct Arrival {
+    /// Happens on the device when all of it is there.
+    pub copied: Event,
+    /// What arrives.
+    pub rows: Arriving,
+}
+
+/// What a copy brings.
+pub enum Arriving {
+    /// So many more segments of the resident batch.
+    Resident(usize),
+    /// The passing batch of this number, in this slot.
+    Passing(usize, DeviceSlice<u32>),
+}
+
+/// Segments of the resident batch that are copied together, with the place of each.
+pub type Step<'s, 'b> = &'s [(&'b Segment, SegmentPlace)];
+
+/// Copies batches while others are worked on.
+pub struct Loader<'l, 'r> {
+    /// The graph.
+    pub graph: &'l Catalogue,
+    /// Where its blocks are on GPUs; `None` if they come from the host.
+    pub placement: Option<&'l Placement>,
+    /// How all ranks bring the resident batch together, and the arena that it comes to.
+    pub relay: Option<(&'l mut Relay<'r>, DeviceSlice<u32>)>,
+    /// Copies.
+    pub uploader: &'l mut Uploader,
+    /// Returns the number of the next passing batch; one that is too large ends the loading.
+    pub next: &'l (dyn Fn() -> Result<usize> + Sync),
+    /// Slots that may be filled.
+    pub free_slots: Receiver<DeviceSlice<u32>>,
+    /// Where arrivals are told, in order; an error is the last.
+    pub arrivals: Sender<Result<Arrival>>,
+}
+
+impl Loader<'_, '_> {
+    /// Copies the resident batch `step` by step, then those of `passing` that `next` names, until all are told or nobody listens.
+    pub fn run(mut self, resident: &[Step<'_, '_>], passing: &[RowBatch], go_on: GoOn<'_>) {
+        for step in resident {
+            if !self.load(step.iter().map(|(segment, place)| (*segment, place)), Arriving::Resident, go_on) {
+                return;
+            }
+        }
+        if let Some((relay, _)) = self.relay.take() {
+            // Passing batches come behind the resident one, and others have it from here.
+            if let Err(e) = self.uploader.finish() {
+                let _ = self.arrivals.send(Err(e));
+                return;
+            }
+            relay.end();
+        }
+        if passing.is_empty() {
+            return;
+        }
+        while let Ok(slot) = self.free_slots.recv() {
+            let number = match (self.next)() {
+                Ok(number) if number < passing.len() => number,
+                Ok(_) => return,
+                Err(e) => {
+                    let _ = self.arrivals.send(Err(e));
+                    return;
+                }
+            };
+            let batch = &passing[number];
+            let places: Vec<_> = ResidentRows::in_slot(slot, batch).segments(batch).collect();
+            let segments = places.iter().map(|(segment, place)| (*segment, place));
+            if !self.load(segments, |_| Arriving::Passing(number, slot), go_on) {
+                return;
+            }
+        }
+    }
+
+    /// Copies some segments and tells of it. Returns false if nobody waits for more.
+    fn load<'i>(
+        &mut self,
+        places: impl Iterator<Item = (&'i Segment, &'i SegmentPlace)>,
+        arriving: impl FnOnce(usize) -> Arriving,
+        go_on: GoOn<'_>,
+    ) -> bool {
+        let started = Instant::now();
+        let copies: Vec<_> = places.map(|(segment, place)| place.copies(self.graph, self.placement, segment)).collect();
+        let copied = match &mut self.relay {
+            Some((relay, arena)) => {
+                // Starts are made to count from another entry as soon as they are here, so others may not copy them.
+                let (starts, targets): (Vec<(Source<'_>, _)>, Vec<_>) =
+                    copies.iter().map(|&[starts, targets]| (starts, targets)).unzip();
+                relay.bring(self.uploader, *arena, starts, &targets, go_on)
+            }
+            None => self.uploader.upload(copies.as_flattened(), go_on),
+        };
+        tracing::debug!(blocks = copies.len(), seconds = started.elapsed().as_secs_f64(), "copied");
+        let failed = copied.is_err();
+        let arrival = copied.map(|copied| Arrival { copied, rows: arriving(copies.len()) });
+        self.arrivals.send(arrival).is_ok() && !failed
+    }
+}

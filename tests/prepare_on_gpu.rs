@@ -10,7 +10,8 @@ use std::collections::BTreeMap;
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use gpugraph::gpu::{Grid, sources};
+use gpugraph::gpu::Grid;
+use gpugraph::prepare::gpu::{INGEST, SORT};
 use serde_json::Value;
 use support::{Place, cuda_on_cpu, random_edges};
 use workspace::workspace;
@@ -266,7 +267,7 @@ fn a_lost_gpu_keeps_what_is_done() {
 #[test]
 fn degrees_are_summed_up() {
     let Some(mut gpu) = workspace("degrees_are_summed_up", &SEED) else { return };
-    let kernel = gpu.kernel(&sources::SORT, "sum_up_degrees").expect("a kernel");
+    let kernel = gpu.kernel(&SORT, "sum_up_degrees").expect("a kernel");
     let mut dice = support::Dice(4);
     let mut degrees: Vec<u32> = (0..9000).map(|i| dice.below(1 << (i % 33)) as u32).collect();
     degrees[4000] = u32::MAX;
@@ -291,7 +292,7 @@ fn degrees_are_summed_up() {
 #[test]
 fn degrees_are_carried() {
     let Some(mut gpu) = workspace("degrees_are_carried", &SEED) else { return };
-    let kernel = gpu.kernel(&sources::INGEST, "carry_degrees").expect("a kernel");
+    let kernel = gpu.kernel(&INGEST, "carry_degrees").expect("a kernel");
     let mut dice = support::Dice(9);
     let before: Vec<u32> = (0..5000).map(|_| dice.below(30) as u32).collect();
     let most = before.iter().filter(|&&d| d >= 20).count() as u32;

@@ -2,7 +2,7 @@
 #![allow(unsafe_code)] // calls into the CUDA driver and NVRTC
 
 use super::device::Device;
-use super::sources::Source;
+use super::source::ProgramSource;
 use crate::error::{Error, Result};
 use cudarc::driver::sys::CUfunction_attribute as Attribute;
 use cudarc::driver::{CudaFunction, CudaModule, sys as driver_sys};
@@ -32,7 +32,7 @@ impl Program {
     ///
     /// # Errors
     /// [`Error::Usage`] where NVRTC is missing or too old, saying how to get it; [`Error::Lost`].
-    pub fn load(device: &Device, source: &Source) -> Result<Program> {
+    pub fn load(device: &Device, source: &ProgramSource) -> Result<Program> {
         let (major, minor) = device.context().compute_capability().map_err(|e| device.lost("say what it is", e))?;
         let options = [format!("--gpu-architecture=sm_{major}{minor}"), "--std=c++17".into()];
         let load = |image| device.context().load_module(Ptx::from_binary(image));
@@ -92,7 +92,7 @@ impl Kernel {
 }
 
 /// Where the cubin of `source` is kept, if there is a place.
-fn cached(source: &Source, options: &[String]) -> Option<PathBuf> {
+fn cached(source: &ProgramSource, options: &[String]) -> Option<PathBuf> {
     let mut all = source.everything();
     options.iter().for_each(|option| all.push_str(option));
     let key = xxh3_64(all.as_bytes());
@@ -123,7 +123,7 @@ fn keep(path: &std::path::Path, image: &[u8]) -> std::io::Result<()> {
     std::fs::write(&temp, bytes).and_then(|()| std::fs::rename(&temp, path))
 }
 
-fn compile(source: &Source, options: &[String]) -> Result<Vec<u8>> {
+fn compile(source: &ProgramSource, options: &[String]) -> Result<Vec<u8>> {
     // SAFETY: only tries to load the library by its name.
     if !unsafe { sys::is_culib_present() } {
         return Err(Error::Usage(
@@ -158,7 +158,7 @@ fn compile(source: &Source, options: &[String]) -> Result<Vec<u8>> {
     }
 }
 
-fn failed(source: &Source, why: impl std::fmt::Display) -> Error {
+fn failed(source: &ProgramSource, why: impl std::fmt::Display) -> Error {
     let name = source.name;
     let remedy = "install an NVRTC that knows this GPU, or set run.device = \"cpu\"";
     Error::Usage(format!("NVRTC did not compile {name}: {why}: {remedy}"))

@@ -1,11 +1,16 @@
 //! Prefix sums on a GPU, in three launches: kernels are in `kernels/scan.cu`.
 #![allow(unsafe_code)] // kernel launches
 
+use super::Workspace;
 use super::arena::DeviceSlice;
 use super::program::Kernel;
 use super::queue::{Grid, Queue, THREADS};
-use super::{Workspace, sources};
+use super::source::{COMMON, ProgramSource};
 use crate::error::Result;
+
+/// The program of prefix sums.
+pub static PROGRAM: ProgramSource =
+    ProgramSource { name: "scan.cu", text: include_str!("../../kernels/scan.cu"), headers: &[COMMON] };
 
 // As in the kernels.
 const TILE: u64 = 4096;
@@ -25,7 +30,7 @@ impl Scan {
     /// # Errors
     /// Those of [`Workspace::kernel`].
     pub fn load(workspace: &Workspace) -> Result<Scan> {
-        let kernel = |name| workspace.kernel(&sources::SCAN, name);
+        let kernel = |name| workspace.kernel(&PROGRAM, name);
         Ok(Scan { sums: kernel("scan_sums")?, tiles: kernel("scan_tiles")?, values: kernel("scan_values")? })
     }
 

@@ -4,7 +4,7 @@ use super::arena::Arena;
 use super::device::Device;
 use super::program::{Kernel, Program};
 use super::queue::Queue;
-use super::sources;
+use super::source::ProgramSource;
 use super::staging::{StopFlag, Uploader};
 use super::visible;
 use crate::error::{Error, Result};
@@ -47,8 +47,8 @@ impl Turn for () {}
 const LEAST: u64 = 1 << 20;
 
 impl Workspace {
-    /// Opens GPU `index` (or the first) and takes `limit` bytes of its memory, or 90 % of what is free. Less will do
-    /// where another process has some of it. CUDA is started when it is this process's `turn`.
+    /// Opens GPU `index` (or the first), takes `limit` bytes of its memory, or 90 % of what is free, and begins to load `programs`.
+    /// Less memory will do where another process has some of it. CUDA is started when it is this process's `turn`.
     ///
     /// # Errors
     /// [`Error::Usage`] where CUDA, the GPU or NVRTC is missing, saying how to get it; [`Error::Limit`], [`Error::Lost`].
@@ -56,6 +56,7 @@ impl Workspace {
         index: Option<u32>,
         limit: Option<u64>,
         threads: usize,
+        programs: &[&'static ProgramSource],
         budget: &Budget,
         turn: &dyn Turn,
     ) -> Result<Workspace> {
@@ -76,7 +77,7 @@ impl Workspace {
         let device = device?;
         let memory = memory.unwrap_or_else(|| Uploader::memory(threads, budget))?;
         let opened = started.elapsed().as_secs_f64();
-        let programs = sources::ALL.iter().map(|source| Loading::start(&device, source)).collect::<Result<Vec<_>>>()?;
+        let programs = programs.iter().map(|source| Loading::start(&device, source)).collect::<Result<Vec<_>>>()?;
         // If one compiles, NVRTC is there and knows this GPU.
         programs.iter().take(1).try_for_each(|first| first.program().map(drop))?;
         let workspace = Workspace {
@@ -96,7 +97,7 @@ impl Workspace {
     ///
     /// # Errors
     /// Those of compiling it; [`Error::Lost`] if it has no kernel of that name.
-    pub fn kernel(&self, source: &sources::Source, name: &'static str) -> Result<Kernel> {
+    pub fn kernel(&self, source: &ProgramSource, name: &'static str) -> Result<Kernel> {
         let program = self.programs.iter().find(|loading| loading.name == source.name);
         program.ok_or_else(|| not_compiled(source.name))?.program()?.kernel(name, 0)
     }
@@ -120,7 +121,7 @@ enum Progress {
 }
 
 impl Loading {
-    fn start(device: &Device, source: &'static sources::Source) -> Result<Loading> {
+    fn start(device: &Device, source: &'static ProgramSource) -> Result<Loading> {
         let device = device.clone();
         let thread = std::thread::Builder::new().name(source.name.into()).spawn(move || Program::load(&device, source));
         let thread = thread.map_err(|e| Error::io("start a thread to compile kernels", source.name, e))?;

@@ -5,11 +5,11 @@ use super::session::Session;
 use super::{host, ranks};
 use crate::algo::triangle::cpu::Cpu;
 use crate::algo::triangle::driver::Backend;
-use crate::algo::triangle::gpu::Gpu;
+use crate::algo::triangle::{self, gpu::Gpu};
 use crate::comm::{Comm, Marks};
-use crate::config::{Device as Asked, GpuSharing, Job};
+use crate::config::{Device as Asked, GpuSharing, InputSpec, Job};
 use crate::error::{Error, Result};
-use crate::gpu::{self, Device, Name, Turn, Workspace};
+use crate::gpu::{self, Device, Name, ProgramSource, Turn, Workspace};
 use crate::graph::catalogue::Catalogue;
 use crate::memory::{Budget, Reservation};
 use crate::prepare::{self, Accelerator};
@@ -67,10 +67,11 @@ pub fn open(job: &Job, threads: usize, budget: &Budget, comm: &Comm) -> Result<O
     let share = GpuShare::of(job, comm);
     // All who share a GPU have looked at what is free before any takes some.
     comm.barrier();
+    let programs = programs(job);
     let (budget, turn) = (budget.clone(), InTurn { marks: comm.marks(1), rank: comm.rank() });
     let open = move || {
         let share = share?;
-        let workspace = Workspace::open(share.gpu, share.limit, threads, &budget, &turn)?;
+        let workspace = Workspace::open(share.gpu, share.limit, threads, &programs, &budget, &turn)?;
         // Beside what this crate takes from the budget by itself.
         let driver = (host::process_memory().saturating_sub(before)).saturating_sub(free.saturating_sub(budget.free()));
         let reserved = budget.reserve(driver, "the GPU's driver")?;
@@ -87,6 +88,17 @@ pub fn open(job: &Job, threads: usize, budget: &Budget, comm: &Comm) -> Result<O
     thread
         .map(|thread| Some(Opening(Some(thread))))
         .map_err(|e| Error::io("start a thread to open the GPU", "threads", e))
+}
+
+/// Returns the programs that the job's stages launch, each once.
+fn programs(job: &Job) -> Vec<&'static ProgramSource> {
+    let prepares = !matches!(job.input, InputSpec::Prepared(_));
+    let preparing = prepare::gpu::PROGRAMS.into_iter().filter(|_| prepares);
+    let counting = triangle::gpu::PROGRAMS.into_iter().filter(|_| job.triangle.is_some());
+    let mut all: Vec<&'static ProgramSource> = preparing.chain(counting).collect();
+    all.sort_by_key(|program| program.name);
+    all.dedup_by_key(|program| program.name);
+    all
 }
 
 /// Ranks that all are on one machine start CUDA and open their GPUs in turn. Its driver would have them wait for each other anyway, and
@@ -324,5 +336,28 @@ impl Session {
     /// `limits.gpu_memory` as used, and the most that was; both 0 without a GPU.
     pub(super) fn gpu_memory(&self) -> (u64, u64) {
         self.device.as_ref().map_or((0, 0), |used| (used.device.limit(), used.device.peak()))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_job_loads_the_kernels_of_its_own_stages_alone() {
+        let names = |text: &str| {
+            let folder = tempfile::tempdir().expect("a folder");
+            let path = folder.path().join("job.toml");
+            std::fs::write(&path, text).expect("written");
+            let job = crate::config::load(&path, &[]).expect("a job");
+            programs(&job).into_iter().map(|program| program.name).collect::<Vec<_>>()
+        };
+        let preparing = ["ingest.cu", "partition.cu", "scan.cu", "sort.cu"];
+        assert_eq!(
+            names("[input]\nkronecker = { scale = 5 }\n[triangle]\n"),
+            [&preparing[..], &["triangle.cu"]].concat()
+        );
+        assert_eq!(names("[input]\nkronecker = { scale = 5 }\n[job]\nkeep = true\n"), preparing);
+        assert_eq!(names("[input]\nprepared = \"other\"\n[triangle]\n"), ["scan.cu", "triangle.cu"]);
     }
 }

@@ -11,10 +11,26 @@ use super::sort::{Sorting, gpu::Sorters};
 use crate::config::size;
 use crate::error::Result;
 use crate::formats::Edges;
-use crate::gpu::{DeviceSlice, Peers, Workspace};
+use crate::gpu::{COMMON, DeviceSlice, Peers, ProgramSource, SCAN, Workspace};
 use crate::graph::layout::Bins;
 use crate::memory::Budget;
 use std::ops::DerefMut;
+
+const HEADERS: &[(&str, &str)] = &[COMMON, ("prepare.cuh", include_str!("../../kernels/prepare.cuh"))];
+
+const fn program(name: &'static str, text: &'static str) -> ProgramSource {
+    ProgramSource { name, text, headers: HEADERS }
+}
+
+/// Counts degrees.
+pub static INGEST: ProgramSource = program("ingest.cu", include_str!("../../kernels/ingest.cu"));
+/// Puts edges into bins of rows.
+pub static PARTITION: ProgramSource = program("partition.cu", include_str!("../../kernels/partition.cu"));
+/// Makes rows of bins.
+pub static SORT: ProgramSource = program("sort.cu", include_str!("../../kernels/sort.cu"));
+
+/// All programs that preparation launches.
+pub static PROGRAMS: [&ProgramSource; 4] = [&SCAN, &INGEST, &PARTITION, &SORT];
 
 /// Words that a lane copies to the GPU at once: what is on its way from all lanes should not leave the processor's cache, from
 /// where the GPU reads it. (Batches of 4 MiB took a seventh longer to partition 43 GB, those of 256 KiB a third to ingest.)

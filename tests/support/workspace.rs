@@ -13,7 +13,9 @@ pub fn workspace(name: &str, settings: &[(&str, &str)]) -> Option<Workspace> {
     let cuda = cuda_on_cpu()?;
     if std::env::var_os("CUDA_ON_CPU_CASE").is_some_and(|case| case == name) {
         let budget = Budget::new(1 << 30, 1).expect("room");
-        return Some(Workspace::open(None, Some(1 << 20), 1, &budget, &()).expect("a GPU"));
+        return Some(
+            Workspace::open(None, Some(1 << 20), 1, &gpugraph::prepare::gpu::PROGRAMS, &budget, &()).expect("a GPU"),
+        );
     }
     let place = Place::new();
     let mut again = Command::new(std::env::current_exe().expect("this test"));

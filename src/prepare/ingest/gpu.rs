@@ -5,9 +5,9 @@ use super::{Counting, Found};
 use crate::config::size;
 use crate::error::{Error, Result};
 use crate::formats::{Edges, Visitor};
-use crate::gpu::{DeviceSlice, Kernel, Lane, Peers, Workspace, slice_bytes, sources};
+use crate::gpu::{DeviceSlice, Kernel, Lane, Peers, Workspace, slice_bytes};
 use crate::memory::{Budget, Buffer, at_least};
-use crate::prepare::gpu::narrow;
+use crate::prepare::gpu::{INGEST, narrow};
 use std::ops::Range;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, PoisonError, RwLock};
@@ -99,7 +99,7 @@ impl<'w> Counters<'w> {
         budget: &Budget,
         peers: &'w Peers,
     ) -> Result<Self> {
-        let kernel = |name| workspace.kernel(&sources::INGEST, name);
+        let kernel = |name| workspace.kernel(&INGEST, name);
         let (count, carry, add) = (kernel("count_degrees")?, kernel("carry_degrees")?, kernel("add_degrees")?);
         let Workspace { queue, uploader, arena, .. } = workspace;
         let (degrees, carried) = (arena.take_planned(plan.ids)?, arena.take_planned(MOST_CARRIED + 1)?);

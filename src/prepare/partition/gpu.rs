@@ -6,10 +6,10 @@ use super::shelf::{Run, Shelf};
 use super::{LINE, Placing, WORDS, changed};
 use crate::error::Result;
 use crate::formats::{Edges, Visitor};
-use crate::gpu::{Arena, DeviceSlice, Grid, Kernel, Lane, Source, Workspace, slice_bytes, sources};
+use crate::gpu::{Arena, DeviceSlice, Grid, Kernel, Lane, Source, Workspace, slice_bytes};
 use crate::graph;
 use crate::memory::bytes_of;
-use crate::prepare::gpu::{LARGEST_BATCH, narrow};
+use crate::prepare::gpu::{LARGEST_BATCH, PARTITION, narrow};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
@@ -167,7 +167,7 @@ impl<'w, 'r, 'p> Placers<'w, 'r, 'p> {
         (map, there): (&[u32], Option<DeviceSlice<u32>>),
         source: &'w str,
     ) -> Result<Self> {
-        let kernel = |name| workspace.kernel(&sources::PARTITION, name);
+        let kernel = |name| workspace.kernel(&PARTITION, name);
         let (gather, plan_lines) = (kernel("gather_edges")?, kernel("plan_lines")?);
         let (fill_lines, keep_rest) = (kernel("fill_lines")?, kernel("keep_rest")?);
         let Workspace { queue, uploader, arena, .. } = workspace;

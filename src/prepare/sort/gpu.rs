@@ -6,9 +6,10 @@ pub mod home;
 
 use super::{PartReader, SortBin, Sorted, SortedRows, Sorter, Sorting};
 use crate::error::Result;
-use crate::gpu::{Arena, DeviceSlice, Kernel, Lane, Scan, THREADS, Workspace, slice_bytes, sources};
+use crate::gpu::{Arena, DeviceSlice, Kernel, Lane, Scan, THREADS, Workspace, slice_bytes};
 use crate::graph::degrees::Degrees;
 use crate::graph::layout::Bins;
+use crate::prepare::gpu::{INGEST, SORT};
 use crate::prepare::partition::{LINE, WORDS};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -186,7 +187,7 @@ impl<'w> Sorters<'w> {
     /// # Errors
     /// [`crate::Error::Lost`].
     pub fn new(workspace: &'w mut Workspace, plan: Plan) -> Result<Self> {
-        let kernel = |name| workspace.kernel(&sources::SORT, name);
+        let kernel = |name| workspace.kernel(&SORT, name);
         let kernels = Arc::new(Kernels {
             bring_lines: kernel("bring_lines")?,
             place_rows: kernel("place_rows")?,
@@ -196,7 +197,7 @@ impl<'w> Sorters<'w> {
             sort_warp_rows: kernel("sort_warp_rows")?,
             sort_block_rows: kernel("sort_block_rows")?,
             join_rows: kernel("join_rows")?,
-            add_degrees: workspace.kernel(&sources::INGEST, "add_degrees")?,
+            add_degrees: workspace.kernel(&INGEST, "add_degrees")?,
             sum_up_degrees: kernel("sum_up_degrees")?,
             scan: Scan::load(workspace)?,
         });

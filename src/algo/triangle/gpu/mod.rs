@@ -11,7 +11,7 @@ mod partners;
 use super::count::PairCount;
 use super::driver::{Backend, Found, Gathering, Part, Work};
 use crate::error::{Error, Result};
-use crate::gpu::{Beside, DeviceSlice, Event, Workspace, slice_bytes};
+use crate::gpu::{Beside, COMMON, DeviceSlice, Event, ProgramSource, SCAN, Workspace, slice_bytes};
 use crate::graph::catalogue::Catalogue;
 use crate::graph::layout::Layout;
 use crate::graph::placement::{BlockSize, Placement};
@@ -27,6 +27,21 @@ use std::sync::MutexGuard;
 use std::sync::atomic::AtomicU64;
 use std::sync::mpsc::{Receiver, Sender, channel};
 use std::time::{Duration, Instant};
+
+/// The program of triangle counting.
+static PROGRAM: ProgramSource = ProgramSource {
+    name: "triangle.cu",
+    text: include_str!("../../../../kernels/triangle.cu"),
+    headers: &[
+        COMMON,
+        ("triangle_few.cuh", include_str!("../../../../kernels/triangle_few.cuh")),
+        ("triangle_many.cuh", include_str!("../../../../kernels/triangle_many.cuh")),
+        ("triangle_pair.cuh", include_str!("../../../../kernels/triangle_pair.cuh")),
+    ],
+};
+
+/// All programs that counting launches.
+pub static PROGRAMS: [&ProgramSource; 2] = [&SCAN, &PROGRAM];
 
 /// Passing partners in device memory at once: one is counted, one copied.
 const SLOTS: usize = 2;

@@ -4,7 +4,7 @@
 use super::super::driver::Work;
 use super::arena_plan::most_tasks;
 use crate::error::{Error, Result};
-use crate::gpu::{DeviceSlice, Event, Grid, Kernel, Queue, Scan, StopFlag, THREADS, Workspace, sources};
+use crate::gpu::{DeviceSlice, Event, Grid, Kernel, Queue, Scan, StopFlag, THREADS, Workspace};
 use crate::graph::catalogue::Catalogue;
 use crate::stream::{ResidentRows, RowBatch, Segment};
 use std::ops::Range;
@@ -38,7 +38,7 @@ pub struct Kernels {
 impl Kernels {
     /// Those for counts of all, or of each of the `corners` too.
     pub fn load(gpu: &Workspace, corners: bool) -> Result<Kernels> {
-        let kernel = |name| gpu.kernel(&sources::TRIANGLE, name);
+        let kernel = |name| gpu.kernel(&super::PROGRAM, name);
         let (many, few) =
             if corners { ("count_many_corners", "count_few_corners") } else { ("count_many", "count_few") };
         Ok(Kernels {

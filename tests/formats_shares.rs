@@ -6,7 +6,7 @@ mod gather;
 use std::path::{Path, PathBuf};
 
 use gather::Gather;
-use gpugraph::comm::Claims;
+use gpugraph::comm::WorkStealing;
 use gpugraph::error::{Error, Result};
 use gpugraph::formats::{Input, Keeping, Scan, Share, Unwatched};
 use gpugraph::generate::Generator;
@@ -45,16 +45,16 @@ fn by_ranks(input: &Input, ranks: usize, threads: usize) -> Result<Seen> {
 }
 
 /// The same of ranks that help each other, some of which begin before others.
-fn by_helpers(input: &Input, claims: &[Claims], threads: usize) -> Result<Seen> {
-    let ranks = claims.len();
-    let scan = |(rank, claims): (usize, &Claims)| {
-        let share = Share { rank, ranks, helping: Some(claims) };
+fn by_helpers(input: &Input, stealing: &[WorkStealing], threads: usize) -> Result<Seen> {
+    let ranks = stealing.len();
+    let scan = |(rank, stealing): (usize, &WorkStealing)| {
+        let share = Share { rank, ranks, helping: Some(stealing) };
         let mut visitors: Vec<_> = (0..threads).map(|_| Gather::default()).collect();
         let seen = input.scan_share(share, Keeping::Nothing, &mut visitors, &Unwatched)?;
         Ok((sorted(visitors), seen))
     };
-    let (early, late) = claims.split_at(ranks / 2);
-    let late = late.iter().enumerate().map(|(nth, claims)| (ranks / 2 + nth, claims));
+    let (early, late) = stealing.split_at(ranks / 2);
+    let late = late.iter().enumerate().map(|(nth, stealing)| (ranks / 2 + nth, stealing));
     let mut done: Vec<Result<_>> = early.iter().enumerate().map(scan).collect();
     done.extend(std::thread::scope(|scope| {
         let late: Vec<_> = late.map(|rank| scope.spawn(move || scan(rank))).collect();
@@ -86,10 +86,10 @@ fn one(edges: Vec<Vec<[u64; 2]>>, mut seen: Vec<gpugraph::formats::Seen>) -> See
 fn agree(what: &str, input: &Input, ranks: impl IntoIterator<Item = usize>, threads: usize) {
     let (want, scan) = whole(input);
     for ranks in ranks {
-        let claims = Claims::within(ranks);
+        let stealing = WorkStealing::within(ranks);
         let apart = by_ranks(input, ranks, threads);
         // A second pass finds what the first has left of the counts.
-        let helping = [(); 2].map(|()| by_helpers(input, &claims, threads));
+        let helping = [(); 2].map(|()| by_helpers(input, &stealing, threads));
         for found in [apart].into_iter().chain(helping) {
             let (edges, scans) = found.unwrap_or_else(|e| panic!("{what}: {ranks}: {e}"));
             let mut all = edges.concat();
@@ -105,9 +105,9 @@ fn agree(what: &str, input: &Input, ranks: impl IntoIterator<Item = usize>, thre
 #[test]
 fn who_is_done_takes_what_others_have_not_begun() {
     let input = Input::generated(Generator::uniform(10, 8.0, 3).unwrap()).with_chunk(512);
-    let claims = Claims::within(3);
+    let stealing = WorkStealing::within(3);
     for _ in 0..2 {
-        let (edges, _) = by_helpers(&input, &claims, 1).unwrap();
+        let (edges, _) = by_helpers(&input, &stealing, 1).unwrap();
         assert_eq!(edges.iter().map(Vec::len).collect::<Vec<_>>(), [8 << 10, 0, 0]);
     }
     let (edges, _) = by_ranks(&input, 3, 1).unwrap();

@@ -40,7 +40,8 @@ fn input(folder: &Path, edges: &[[u64; 2]]) -> Input {
 
 fn first(input: &Input, threads: usize, budget: &Budget) -> gpugraph::error::Result<Ingested> {
     let (keeping, comm) = (Keeping::Nothing, &Comm::Solo);
-    Ingest { input, keeping, dictionary: None, threads, budget, comm, claims: None, meet: &|| () }.run(None, &Unwatched)
+    Ingest { input, keeping, dictionary: None, threads, budget, comm, stealing: None, meet: &|| () }
+        .run(None, &Unwatched)
 }
 
 fn first_pass(input: &Input, threads: usize) -> Ingested {

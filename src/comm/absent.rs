@@ -10,10 +10,10 @@ use std::time::Duration;
 pub enum Ranks {}
 
 /// Numbers that ranks show each other: there are no others.
-pub enum Marks {}
+pub enum SharedCounters {}
 
-impl Marks {
-    pub(super) fn open(ranks: &Ranks, _numbers: usize) -> Option<Marks> {
+impl SharedCounters {
+    pub(super) fn open(ranks: &Ranks, _numbers: usize) -> Option<SharedCounters> {
         match *ranks {}
     }
 
@@ -100,15 +100,15 @@ impl Ranks {
         match *self {}
     }
 
-    pub(super) fn sum_shares(&self, _values: &mut [u32]) {
+    pub(super) fn reduce_scatter(&self, _values: &mut [u32]) {
         match *self {}
     }
 
-    pub(super) fn gather_shares(&self, _values: &mut [u32]) {
+    pub(super) fn all_gather_shares(&self, _values: &mut [u32]) {
         match *self {}
     }
 
-    pub(super) fn sum_to_leader(&self, _values: &mut [u64]) {
+    pub(super) fn reduce_to_root(&self, _values: &mut [u64]) {
         match *self {}
     }
 

@@ -16,16 +16,16 @@ pub mod mpi;
 /// Whether MPI was built in.
 const WITH_MPI: bool = cfg!(feature = "mpi");
 
-mod claims;
-mod death;
+mod abort;
 mod exchange;
 mod launch;
+mod work_stealing;
 
-pub use claims::{Claims, Pass};
-pub use death::{end_with, report_panics};
+pub use abort::{end_with, report_panics};
 pub use exchange::{Exchanged, Outbox, Shape};
 pub use launch::{shorten_start, told_local_rank, told_local_ranks, told_to_wait};
-pub use mpi::Marks;
+pub use mpi::SharedCounters;
+pub use work_stealing::{Pass, WorkStealing};
 
 use crate::error::Result;
 use crate::memory::{Number, bytes_of, numbers_of};
@@ -97,7 +97,7 @@ impl Comm {
         }
         let started = launch::started(&|name| std::env::var(name).ok());
         if started != launch::Started::Alone {
-            death::watch_launcher();
+            abort::watch_launcher();
         }
         let comm = match started {
             launch::Started::Alone => Comm::Solo,
@@ -253,23 +253,23 @@ impl Comm {
 
     /// Sums an array over ranks: afterwards `values[share(len)]` holds the sums, which stop at the largest u32; the rest
     /// is of no meaning. Each rank sends and receives nearly once the bytes of the array.
-    pub fn sum_shares(&self, values: &mut [u32]) {
+    pub fn reduce_scatter(&self, values: &mut [u32]) {
         if let Comm::Mpi(ranks) = self {
-            ranks.sum_shares(values);
+            ranks.reduce_scatter(values);
         }
     }
 
     /// Every rank's share of an array goes to all: the second half of a sum that all get.
-    pub fn gather_shares(&self, values: &mut [u32]) {
+    pub fn all_gather_shares(&self, values: &mut [u32]) {
         if let Comm::Mpi(ranks) = self {
-            ranks.gather_shares(values);
+            ranks.all_gather_shares(values);
         }
     }
 
     /// Sums an array over ranks for the leader: the sums stop at the largest u64. What others hold then has no meaning.
-    pub fn sum_to_leader(&self, values: &mut [u64]) {
+    pub fn reduce_to_root(&self, values: &mut [u64]) {
         if let Comm::Mpi(ranks) = self {
-            ranks.sum_to_leader(values);
+            ranks.reduce_to_root(values);
         }
     }
 
@@ -299,10 +299,10 @@ impl Comm {
     }
 
     /// `numbers` numbers that this rank shows all others; none, on all of them, where ranks share no memory. Collective.
-    pub fn marks(&self, numbers: usize) -> Option<Marks> {
+    pub fn shared_counters(&self, numbers: usize) -> Option<SharedCounters> {
         match self {
             Comm::Solo => None,
-            Comm::Mpi(ranks) => Marks::open(ranks, numbers),
+            Comm::Mpi(ranks) => SharedCounters::open(ranks, numbers),
         }
     }
 
@@ -310,7 +310,7 @@ impl Comm {
     /// To itself, too.
     pub fn send(&self, to: usize, message: &[u8]) {
         match self {
-            Comm::Solo => MAIL.lock().unwrap_or_else(PoisonError::into_inner).push_back(message.to_vec()),
+            Comm::Solo => MESSAGES.lock().unwrap_or_else(PoisonError::into_inner).push_back(message.to_vec()),
             Comm::Mpi(ranks) => ranks.send(to, message),
         }
     }
@@ -319,7 +319,9 @@ impl Comm {
     /// come: they lie in MPI's memory until then.
     pub fn receive(&self) -> Option<(usize, Vec<u8>)> {
         match self {
-            Comm::Solo => MAIL.lock().unwrap_or_else(PoisonError::into_inner).pop_front().map(|message| (0, message)),
+            Comm::Solo => {
+                MESSAGES.lock().unwrap_or_else(PoisonError::into_inner).pop_front().map(|message| (0, message))
+            }
             Comm::Mpi(ranks) => ranks.receive(),
         }
     }
@@ -349,7 +351,7 @@ impl Comm {
 }
 
 /// What a process alone sent to itself.
-static MAIL: Mutex<std::collections::VecDeque<Vec<u8>>> = Mutex::new(std::collections::VecDeque::new());
+static MESSAGES: Mutex<std::collections::VecDeque<Vec<u8>>> = Mutex::new(std::collections::VecDeque::new());
 
 /// The elements of an array of `len` that belong to `rank` of `ranks`.
 fn share_of(rank: usize, ranks: usize, len: usize) -> Range<usize> {
@@ -387,7 +389,7 @@ mod tests {
         let mut values = [3, 4];
         comm.all_sum(&mut values);
         comm.all_min(&mut values);
-        comm.sum_to_leader(&mut values);
+        comm.reduce_to_root(&mut values);
         assert_eq!(values, [3, 4]);
         assert_eq!(comm.all_gather(b"me"), [b"me".to_vec()]);
         assert_eq!(comm.share(100), 0..100);

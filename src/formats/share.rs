@@ -9,7 +9,7 @@ use super::Scan;
 use super::layout::{Head, Layout};
 use super::scan::Next;
 use super::text::Counts;
-use crate::comm::{Claims, Pass};
+use crate::comm::{Pass, WorkStealing};
 use crate::error::{At, Error, Result};
 
 /// Which of `ranks` shares of an input. Plain files and generators are divided by chunks, packed files go whole.
@@ -20,7 +20,7 @@ pub struct Share<'c> {
     /// At least 1.
     pub ranks: usize,
     /// By what ranks tell each other which chunks they have begun, if who is done helps those that are behind.
-    pub helping: Option<&'c Claims>,
+    pub helping: Option<&'c WorkStealing>,
 }
 
 impl<'c> Share<'c> {
@@ -41,7 +41,7 @@ impl<'c> Share<'c> {
     /// A pass over this share of `chunks` chunks begins.
     pub(crate) fn begin(self, chunks: u64) -> Taking<'c> {
         let own = self.range(self.rank, chunks);
-        let pass = self.helping.filter(|_| chunks <= Claims::MOST).map(Claims::begin);
+        let pass = self.helping.filter(|_| chunks <= WorkStealing::MOST).map(WorkStealing::begin);
         Taking { share: self, chunks, next: Next::new(own.start), own, pass }
     }
 

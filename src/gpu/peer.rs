@@ -3,7 +3,7 @@
 
 use super::arena::{Arena, DeviceSlice};
 use super::device::Device;
-use crate::comm::{Comm, Marks};
+use crate::comm::{Comm, SharedCounters};
 use cudarc::driver::sys;
 use std::fmt;
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
@@ -85,8 +85,8 @@ pub struct Peers {
 impl Peers {
     /// Of all ranks of `comm`, which have not met yet. Collective.
     pub fn new(comm: Comm) -> Peers {
-        let names = comm.marks(1 + NAME / 8).map(|marks| Names {
-            marks,
+        let names = comm.shared_counters(1 + NAME / 8).map(|counters| Names {
+            counters,
             rank: comm.rank(),
             ranks: comm.ranks(),
             in_vain: AtomicBool::new(false),
@@ -168,7 +168,7 @@ impl Drop for Peers {
 
 /// What ranks of one machine call their arenas.
 struct Names {
-    marks: Marks,
+    counters: SharedCounters,
     rank: usize,
     ranks: usize,
     /// Nobody waits for names any more.
@@ -184,18 +184,18 @@ impl Names {
         let name = name.first_chunk::<NAME>();
         let words = name.iter().flat_map(|name| name.as_chunks::<8>().0);
         for (at, word) in words.enumerate() {
-            self.marks.show(1 + at, u64::from_le_bytes(*word));
+            self.counters.show(1 + at, u64::from_le_bytes(*word));
         }
-        self.marks.show(0, if name.is_some() { NAMED } else { NAMELESS });
+        self.counters.show(0, if name.is_some() { NAMED } else { NAMELESS });
     }
 
     /// The name of a rank's arena, once it has said whether there is one.
     fn hear(&self, rank: usize) -> Option<[u8; NAME]> {
         let go_on = || if self.in_vain.load(Relaxed) { Err(()) } else { Ok(()) };
-        let said = self.marks.wait(rank, 0, 1, go_on).ok()?;
+        let said = self.counters.wait(rank, 0, 1, go_on).ok()?;
         let mut name = [0; NAME];
         for (at, word) in name.as_chunks_mut::<8>().0.iter_mut().enumerate() {
-            *word = self.marks.seen(rank, 1 + at).to_le_bytes();
+            *word = self.counters.seen(rank, 1 + at).to_le_bytes();
         }
         (said == NAMED).then_some(name)
     }

@@ -143,7 +143,7 @@ impl Session {
                 };
                 let mut degrees = degrees.finish();
                 let (summary, ends) = told.unwrap_or_else(|| {
-                    s.comm.sum_shares(&mut degrees);
+                    s.comm.reduce_scatter(&mut degrees);
                     let mine = &degrees[s.comm.share(degrees.len())];
                     (Summary::of(mine), mine.par_iter().map(|&d| u64::from(d)).sum())
                 });

@@ -122,7 +122,7 @@ pub(super) fn count(trial: &Trial<'_>, progress: &StageProgress) -> Result<(Sum,
 fn gather(comm: &Comm, counts: &[AtomicU64]) {
     for counts in counts.chunks(1 << 17) {
         let mut some: Vec<u64> = counts.iter().map(|count| count.load(Ordering::Relaxed)).collect();
-        comm.sum_to_leader(&mut some);
+        comm.reduce_to_root(&mut some);
         let kept = |sum| if comm.leads() { sum } else { 0 };
         counts.iter().zip(some).for_each(|(count, sum)| count.store(kept(sum), Ordering::Relaxed));
     }

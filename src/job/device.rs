@@ -6,7 +6,7 @@ use super::{host, ranks};
 use crate::algo::triangle::cpu::Cpu;
 use crate::algo::triangle::driver::Backend;
 use crate::algo::triangle::{self, gpu::Gpu};
-use crate::comm::{Comm, Marks};
+use crate::comm::{Comm, SharedCounters};
 use crate::config::{Device as Asked, GpuSharing, InputSpec, Job};
 use crate::error::{Error, Result};
 use crate::gpu::{self, Device, Name, ProgramSource, Turn, Workspace};
@@ -68,7 +68,7 @@ pub fn open(job: &Job, threads: usize, budget: &Budget, comm: &Comm) -> Result<O
     // All who share a GPU have looked at what is free before any takes some.
     comm.barrier();
     let programs = programs(job);
-    let (budget, turn) = (budget.clone(), InTurn { marks: comm.marks(1), rank: comm.rank() });
+    let (budget, turn) = (budget.clone(), InTurn { counters: comm.shared_counters(1), rank: comm.rank() });
     let open = move || {
         let share = share?;
         let workspace = Workspace::open(share.gpu, share.limit, threads, &programs, &budget, &turn)?;
@@ -104,20 +104,20 @@ fn programs(job: &Job) -> Vec<&'static ProgramSource> {
 /// Ranks that all are on one machine start CUDA and open their GPUs in turn. Its driver would have them wait for each other anyway, and
 /// all be ready at the same time; so the first read the input while others open theirs.
 struct InTurn {
-    marks: Option<Marks>,
+    counters: Option<SharedCounters>,
     rank: usize,
 }
 
 impl InTurn {
     fn pass(&self) {
-        self.marks.iter().for_each(|marks| marks.show(0, 1));
+        self.counters.iter().for_each(|counters| counters.show(0, 1));
     }
 }
 
 impl Turn for InTurn {
     fn wait(&self) {
-        if let (Some(marks), Some(before)) = (&self.marks, self.rank.checked_sub(1)) {
-            let Ok(_) = marks.wait(before, 0, 1, || Ok::<_, Infallible>(()));
+        if let (Some(counters), Some(before)) = (&self.counters, self.rank.checked_sub(1)) {
+            let Ok(_) = counters.wait(before, 0, 1, || Ok::<_, Infallible>(()));
         }
     }
 

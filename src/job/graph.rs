@@ -181,9 +181,9 @@ impl Session {
             let s = &*s;
             let mut device = s.accelerator();
             let device = device.as_mut().map(|device| device as &mut dyn Accelerator);
-            let (threads, budget, comm, claims) = (s.threads, &s.budget, &s.comm, s.claims.as_ref());
+            let (threads, budget, comm, stealing) = (s.threads, &s.budget, &s.comm, s.stealing.as_ref());
             let meet = &|| s.meet_gpus();
-            let ingest = Ingest { input, keeping, dictionary, threads, budget, comm, claims, meet };
+            let ingest = Ingest { input, keeping, dictionary, threads, budget, comm, stealing, meet };
             let found = ingest.run(device, &Watched(progress))?;
             if let Keeping::For(kept) = keeping {
                 tracing::debug!(chunks = kept.chunks(), bytes = kept.bytes(), "input kept");
@@ -254,13 +254,13 @@ impl Session {
         let degrees = Degrees::new(layout.rows(), &self.budget)?;
         self.add_stored(&degrees, folder, content, layout, &vec![false; layout.blocks()])?;
         let mut degrees = degrees.finish();
-        self.comm.sum_shares(&mut degrees);
+        self.comm.reduce_scatter(&mut degrees);
         self.write_degrees(&mut degrees, content).map(drop)
     }
 
     /// Stores degrees of which each rank knows its share; the bytes written.
     pub(super) fn write_degrees(&self, degrees: &mut [u32], content: u64) -> Result<u64> {
-        self.comm.gather_shares(degrees);
+        self.comm.all_gather_shares(degrees);
         if !self.comm.leads() {
             return Ok(0);
         }

@@ -7,7 +7,7 @@ use super::ordered::Storing;
 use super::progress::{Progress, StageProgress, Unit};
 use super::report::StageReport;
 use super::{device, host, ranks, signals};
-use crate::comm::{Claims, Comm};
+use crate::comm::{Comm, WorkStealing};
 use crate::config::{Device, InputSpec, Job};
 use crate::error::{Error, Result};
 use crate::formats::Watch;
@@ -28,7 +28,7 @@ pub struct Session {
     /// The ranks that share the work. All of them run the same stages in the same order.
     pub comm: Comm,
     /// Chunks of the input that ranks have begun, where they tell each other.
-    pub claims: Option<Claims>,
+    pub stealing: Option<WorkStealing>,
     /// What is left of host memory.
     pub budget: Budget,
     /// Memory for what ranks do together.
@@ -110,7 +110,7 @@ impl Session {
         if files && opens && comm.leads() && manifest.stages.is_empty() {
             super::input::read_ahead(&job.input);
         }
-        let claims = Claims::open(&comm);
+        let stealing = WorkStealing::open(&comm);
         // What is done in parallel outside of a pool of its own keeps to these threads, too; only the first call counts.
         let _ = rayon::ThreadPoolBuilder::new().num_threads(threads).build_global();
         Ok(Session {
@@ -133,7 +133,7 @@ impl Session {
             job,
             manifest,
             comm,
-            claims,
+            stealing,
         })
     }
 

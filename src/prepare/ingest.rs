@@ -7,7 +7,7 @@ use super::dictionary::{Dictionary, Numbered};
 use super::partition::changed;
 use super::sample::Sample;
 use super::{Accelerator, joined};
-use crate::comm::{Claims, Comm};
+use crate::comm::{Comm, WorkStealing};
 use crate::error::{Error, Result};
 use crate::formats::{Input, Keeping, Share, Visitor, Watch};
 use crate::memory::{Budget, Buffer};
@@ -142,7 +142,7 @@ pub struct Ingest<'a, 'm> {
     /// The ranks.
     pub comm: &'a Comm,
     /// By what ranks that are done help those that are behind, if they do.
-    pub claims: Option<&'a Claims>,
+    pub stealing: Option<&'a WorkStealing>,
     /// Called by all of them together when each has read its share. (No rank waits before that until others have opened their GPUs.)
     pub meet: &'a dyn Fn(),
 }
@@ -174,7 +174,7 @@ impl Ingest<'_, '_> {
 
     /// One pass. With `largest` the number of ids is known before.
     fn pass(&self, largest: Option<u32>, device: Option<&mut dyn Accelerator>, watch: &dyn Watch) -> Result<Pass> {
-        let Ingest { input, keeping, dictionary, threads, budget, comm, claims, meet } = *self;
+        let Ingest { input, keeping, dictionary, threads, budget, comm, stealing, meet } = *self;
         let expected = input.estimate_edges()?;
         // Numbers from a dictionary have no gaps.
         let wide = input.wide() && dictionary.is_none();
@@ -192,7 +192,7 @@ impl Ingest<'_, '_> {
         let name = input.name();
         let counters = counting.visitors().into_iter();
         let mut counters: Vec<_> = counters.map(|counter| Numbered::new(dictionary, &name, counter)).collect();
-        let share = Share { rank: comm.rank(), ranks: comm.ranks(), helping: claims };
+        let share = Share { rank: comm.rank(), ranks: comm.ranks(), helping: stealing };
         let scanned = input.scan_share(share, keeping, &mut counters, watch);
         drop(counters);
         let (seen, mut found) = match scanned.and_then(|seen| Ok((seen, counting.finish()?))) {
@@ -241,7 +241,7 @@ impl Ingest<'_, '_> {
                 comm.barrier();
             } else {
                 counting.fetch(&mut total.degrees)?;
-                comm.sum_shares(&mut total.degrees);
+                comm.reduce_scatter(&mut total.degrees);
             }
         }
         Ok(Pass::Whole(total))

@@ -29,7 +29,7 @@ impl Relabelled {
     /// Gets the shares of other ranks, on all of them together.
     pub fn complete(&mut self, comm: &Comm) {
         if !std::mem::replace(&mut self.whole, true) {
-            comm.gather_shares(&mut self.map);
+            comm.all_gather_shares(&mut self.map);
         }
     }
 }

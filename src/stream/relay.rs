@@ -3,7 +3,7 @@
 //! rank.
 
 use super::GoOn;
-use crate::comm::Marks;
+use crate::comm::SharedCounters;
 use crate::error::Result;
 use crate::gpu::{Beside, DeviceSlice, Event, Source, Uploader};
 
@@ -16,7 +16,7 @@ const GRAIN: u64 = 256;
 /// The ranks of a machine that bring the same batches, step by step, to the same places of their arenas.
 pub struct Relay<'a> {
     beside: Beside<'a>,
-    marks: Marks,
+    counters: SharedCounters,
     /// Steps of all batches so far.
     steps: u64,
 }
@@ -24,9 +24,9 @@ pub struct Relay<'a> {
 impl<'a> Relay<'a> {
     /// Opens the relay of all ranks; returns `None`, on all of them, where they share no memory. Collective.
     pub fn open(beside: Beside<'a>) -> Option<Relay<'a>> {
-        let marks = beside.comm.marks(2)?;
+        let counters = beside.comm.shared_counters(2)?;
         tracing::debug!("ranks bring batches together");
-        Some(Relay { beside, marks, steps: 0 })
+        Some(Relay { beside, counters, steps: 0 })
     }
 
     /// Waits until nobody needs any more what this rank brought of the batch before.
@@ -59,7 +59,7 @@ impl<'a> Relay<'a> {
         let of = |rank: usize| within(parts, if rank == 0 { 0 } else { end(rank - 1) }, end(rank));
         uploader.upload(&[own, of(comm.rank())].concat(), go_on)?.wait()?;
         self.steps += 1;
-        self.marks.show(BROUGHT, self.steps);
+        self.counters.show(BROUGHT, self.steps);
         let mut theirs = Vec::new();
         for rank in self.others() {
             self.wait(rank, BROUGHT, go_on)?;
@@ -73,7 +73,7 @@ impl<'a> Relay<'a> {
 
     /// Tells the others that all steps of a batch are here.
     pub fn end(&self) {
-        self.marks.show(COPIED, self.steps);
+        self.counters.show(COPIED, self.steps);
     }
 
     fn others(&self) -> impl Iterator<Item = usize> + use<> {
@@ -83,7 +83,7 @@ impl<'a> Relay<'a> {
 
     /// Waits until `rank` is as far as this one; for ever, should it be gone: its end is that of the job.
     fn wait(&self, rank: usize, which: usize, go_on: GoOn<'_>) -> Result<()> {
-        self.marks.wait(rank, which, self.steps, go_on).map(drop)
+        self.counters.wait(rank, which, self.steps, go_on).map(drop)
     }
 }
 

@@ -179,11 +179,13 @@ pub fn speed(comm: &Comm) -> Result<()> {
     let mut values = vec![1u32; 1 << 27];
     comm.barrier();
     let start = std::time::Instant::now();
-    comm.sum_shares(&mut values);
+    comm.reduce_scatter(&mut values);
     let summed = start.elapsed().as_secs_f64();
-    comm.gather_shares(&mut values);
+    comm.all_gather_shares(&mut values);
     let gathered = start.elapsed().as_secs_f64() - summed;
     let rate = moved.sent_bytes as f64 / moved.seconds / 1e9;
-    println!("exchange {rate:.2} GB/s sent by each; 0.5 GiB: sum_shares {summed:.2} s, gather_shares {gathered:.2} s");
+    println!(
+        "exchange {rate:.2} GB/s sent by each; 0.5 GiB: reduce_scatter {summed:.2} s, all_gather_shares {gathered:.2} s"
+    );
     Ok(())
 }

@@ -1,7 +1,7 @@
 //! Collective operations and small messages.
 
 use super::random;
-use gpugraph::comm::{Claims, Comm};
+use gpugraph::comm::{Comm, WorkStealing};
 use std::sync::atomic::{AtomicBool, Ordering::SeqCst};
 use std::time::{Duration, Instant};
 
@@ -71,7 +71,7 @@ fn sum(ranks: usize, at: usize) -> u32 {
 
 fn shares(comm: &Comm, len: usize) {
     let mut values: Vec<u32> = (0..len).map(|at| degree(comm.rank(), at)).collect();
-    comm.sum_shares(&mut values);
+    comm.reduce_scatter(&mut values);
     let mine = comm.share(len);
     let expected: Vec<u32> = mine.clone().map(|at| sum(comm.ranks(), at)).collect();
     assert_eq!(values[mine.clone()], expected);
@@ -81,13 +81,13 @@ fn shares(comm: &Comm, len: usize) {
             *value = 0xDEAD_BEEF;
         }
     }
-    comm.gather_shares(&mut values);
+    comm.all_gather_shares(&mut values);
     assert_eq!(values, (0..len).map(|at| sum(comm.ranks(), at)).collect::<Vec<u32>>());
 }
 
 fn to_leader(comm: &Comm, len: usize) {
     let mut values = counts(comm.rank(), len);
-    comm.sum_to_leader(&mut values);
+    comm.reduce_to_root(&mut values);
     if comm.leads() {
         let expected = |at| (0..comm.ranks()).map(|rank| counts(rank, len)[at]).sum();
         // Each of the others' columns anew would take the square of the length.
@@ -122,7 +122,7 @@ pub fn large(comm: &Comm) {
     shares(comm, len);
     let mut values = vec![comm.rank() as u64 + 1; len];
     values[len - 1] = u64::MAX - 1;
-    comm.sum_to_leader(&mut values);
+    comm.reduce_to_root(&mut values);
     if comm.leads() {
         let ranks = comm.ranks() as u64;
         assert!(values[..len - 1].iter().all(|&value| value == ranks * (ranks + 1) / 2));
@@ -133,11 +133,11 @@ pub fn large(comm: &Comm) {
 }
 
 /// In every pass some rank begins late: each piece of all shares is taken once, and the last of its own by others.
-pub fn claims(comm: &Comm) {
-    let Some(claims) = Claims::open(comm) else { return };
+pub fn stealing(comm: &Comm) {
+    let Some(stealing) = WorkStealing::open(comm) else { return };
     let len = |rank: usize| 300 + 37 * rank as u64;
     for late in 0..2 * comm.ranks() {
-        let pass = claims.begin();
+        let pass = stealing.begin();
         if late % comm.ranks() == comm.rank() {
             std::thread::sleep(Duration::from_millis(30));
         }

@@ -28,7 +28,7 @@ fn run() -> Result<()> {
                 operations::all(&comm);
             }
             operations::mail(&comm);
-            operations::claims(&comm);
+            operations::stealing(&comm);
         }
         "large" => {
             let shared = operations::sees_shared_memory(|| operations::large(&comm));

@@ -24,7 +24,7 @@ impl Ranks {
         work: impl FnOnce(&Outbox<'_>) -> Result<T> + Send,
         take: Take<'_>,
     ) -> Result<(T, Exchanged)> {
-        let work = match self.exchange_by_slabs(shape, work, take) {
+        let work = match self.exchange_by_shm(shape, work, take) {
             Ok(done) => return done,
             Err(work) => work,
         };

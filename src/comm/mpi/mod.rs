@@ -4,25 +4,25 @@
 //! MPI is asked for `MPI_THREAD_SERIALIZED` and every call is made under one mutex. No call blocks: collective operations
 //! are started and then asked about, so a thread that waits neither holds the mutex nor burns a core.
 
-mod areas;
 mod call;
 mod collectives;
 mod exchange;
-mod mail;
-mod marks;
+mod init_watchdog;
+mod point_to_point;
 mod pump;
 mod queue;
+mod reduce_scatter;
 mod segment;
-mod shares;
-mod slabs;
-mod starting;
+mod shared_counters;
+mod shm_exchange;
+mod shm_reduce;
 
 use super::{Combine, Place};
 use crate::error::{Error, Result};
 use crate::store::os;
 use ::mpi::ffi;
 use call::Communicator;
-pub use marks::Marks;
+pub use shared_counters::SharedCounters;
 use std::ffi::c_int;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Mutex, PoisonError};
@@ -41,7 +41,7 @@ pub struct Ranks {
     messages: Communicator,
     letters: Communicator,
     ending: Communicator,
-    mail: Mutex<mail::Mail>,
+    small: Mutex<point_to_point::PointToPoint>,
     chunk: AtomicUsize,
     /// Exchanges begun, which tell their messages apart.
     exchanges: AtomicUsize,
@@ -62,7 +62,7 @@ impl Ranks {
     /// Starts MPI. `expected` is what the launcher says of the number of ranks; none if it is one after all.
     pub(super) fn open(expected: Option<usize>) -> Result<Option<Ranks>> {
         let before = os::own_memory();
-        let _starting = starting::watch();
+        let _starting = init_watchdog::watch();
         let mut provided: c_int = 0;
         // SAFETY: called once in a process (`Comm::open` keeps what it opened), with no arguments, which MPI allows.
         let status = unsafe {
@@ -100,7 +100,7 @@ impl Ranks {
             messages: world,
             letters: world,
             ending: world,
-            mail: Mutex::default(),
+            small: Mutex::default(),
             chunk: AtomicUsize::new(CHUNK),
             exchanges: AtomicUsize::new(0),
             broken: AtomicBool::new(false),

@@ -1,4 +1,4 @@
-//! Sums of arrays as long as the graph has vertices. Where ranks share memory they go through it (`areas`), else by
+//! Sums of arrays as long as the graph has vertices. Where ranks share memory they go through it (`shm_reduce`), else by
 //! messages: every rank sends each other that one's share and adds what it gets.
 //!
 //! Ranks go through the others in turns (at turn t, rank r sends to r + t and receives from r - t), so that each link
@@ -7,8 +7,8 @@
 #![allow(unsafe_code)] // calls MPI's C interface
 
 use super::Ranks;
-use super::areas::Areas;
 use super::call::Nap;
+use super::shm_reduce::ShmReduce;
 use crate::comm::share_of;
 use ::mpi::ffi;
 use std::collections::VecDeque;
@@ -43,16 +43,16 @@ struct Piece {
 }
 
 impl Ranks {
-    pub(in crate::comm) fn sum_shares(&self, values: &mut [u32]) {
-        match Areas::open(self, size_of_val(values)) {
-            Some(mut areas) => areas.sum(values),
+    pub(in crate::comm) fn reduce_scatter(&self, values: &mut [u32]) {
+        match ShmReduce::open(self, size_of_val(values)) {
+            Some(mut shared) => shared.sum(values),
             None => self.add_shares(values),
         }
     }
 
-    pub(in crate::comm) fn gather_shares(&self, values: &mut [u32]) {
-        if let Some(mut areas) = Areas::open(self, size_of_val(values)) {
-            return areas.gather(values, |_| true);
+    pub(in crate::comm) fn all_gather_shares(&self, values: &mut [u32]) {
+        if let Some(mut shared) = ShmReduce::open(self, size_of_val(values)) {
+            return shared.gather(values, |_| true);
         }
         let (rank, len) = (self.place.rank, values.len());
         let sends = self.turns(true).flat_map(|peer| self.pieces::<u32>(peer, self.share(rank, len)));
@@ -60,10 +60,10 @@ impl Ranks {
         self.flow(values, sends, receives, None);
     }
 
-    pub(in crate::comm) fn sum_to_leader(&self, values: &mut [u64]) {
-        if let Some(mut areas) = Areas::open(self, size_of_val(values)) {
-            areas.sum(values);
-            return areas.gather(values, |rank| rank == 0);
+    pub(in crate::comm) fn reduce_to_root(&self, values: &mut [u64]) {
+        if let Some(mut shared) = ShmReduce::open(self, size_of_val(values)) {
+            shared.sum(values);
+            return shared.gather(values, |rank| rank == 0);
         }
         self.add_shares(values);
         let (rank, len) = (self.place.rank, values.len());

@@ -1,13 +1,13 @@
-//! Pieces of work that ranks share out while they work.
+//! Work stealing between ranks: who has done its own share takes pieces from the end of the share that has most left.
 
-use super::{Comm, Marks};
+use super::{Comm, SharedCounters};
 use std::fmt;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 
-/// How many pieces of each rank's share were taken, from its front and from its end, in one pass after another. A rank takes its own
-/// from the front; who has none left takes others' from the end.
-pub struct Claims {
+/// Counts how many pieces of each rank's share were taken, from its front and from its end, in one pass after another. A rank takes
+/// its own from the front; one that has none left takes others' from the end.
+pub struct WorkStealing {
     words: Words,
     rank: usize,
     ranks: usize,
@@ -17,53 +17,53 @@ pub struct Claims {
 /// A word for each rank.
 enum Words {
     Within(Arc<[AtomicU64]>),
-    Shared(Marks),
+    Shared(SharedCounters),
 }
 
 /// Bits of a count.
 const COUNT: u32 = 28;
 const MASK: u64 = (1 << COUNT) - 1;
 
-impl Claims {
+impl WorkStealing {
     /// The most pieces of a share.
     pub const MOST: u64 = MASK;
 
-    /// Of the ranks of `comm`; none where there is one, or they share no memory. Collective.
-    pub fn open(comm: &Comm) -> Option<Claims> {
-        let words = Words::Shared(comm.marks(1)?);
-        Some(Claims { words, rank: comm.rank(), ranks: comm.ranks(), passes: AtomicU64::new(0) })
+    /// Opens the counts of the ranks of `comm`; returns none where there is one rank, or they share no memory. Collective.
+    pub fn open(comm: &Comm) -> Option<WorkStealing> {
+        let words = Words::Shared(comm.shared_counters(1)?);
+        Some(WorkStealing { words, rank: comm.rank(), ranks: comm.ranks(), passes: AtomicU64::new(0) })
     }
 
-    /// Of `ranks` ranks within this process.
-    pub fn within(ranks: usize) -> Vec<Claims> {
+    /// Makes the counts of `ranks` ranks within this process, for tests.
+    pub fn within(ranks: usize) -> Vec<WorkStealing> {
         let words: Arc<[AtomicU64]> = (0..ranks).map(|_| AtomicU64::new(0)).collect();
-        let of = |rank| Claims { words: Words::Within(words.clone()), rank, ranks, passes: AtomicU64::new(0) };
+        let of = |rank| WorkStealing { words: Words::Within(words.clone()), rank, ranks, passes: AtomicU64::new(0) };
         (0..ranks).map(of).collect()
     }
 
-    /// The next pass, over other pieces or the same. All ranks begin as many, and none before all others have ended the one before.
+    /// Begins the next pass, over other pieces or the same. All ranks begin as many, and none before all others have ended the one before.
     pub fn begin(&self) -> Pass<'_> {
-        Pass { claims: self, number: (self.passes.fetch_add(1, Relaxed) + 1) & 0xff }
+        Pass { stealing: self, number: (self.passes.fetch_add(1, Relaxed) + 1) & 0xff }
     }
 
     fn word(&self, rank: usize) -> &AtomicU64 {
         match &self.words {
             Words::Within(words) => &words[rank],
-            Words::Shared(marks) => marks.word(rank, 0),
+            Words::Shared(counters) => counters.word(rank, 0),
         }
     }
 }
 
-impl fmt::Debug for Claims {
+impl fmt::Debug for WorkStealing {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Claims").field("rank", &self.rank).field("ranks", &self.ranks).finish_non_exhaustive()
+        f.debug_struct("WorkStealing").field("rank", &self.rank).field("ranks", &self.ranks).finish_non_exhaustive()
     }
 }
 
-/// One pass over the pieces: shares have at most [`Claims::MOST`].
+/// One pass over the pieces: shares have at most [`WorkStealing::MOST`].
 #[derive(Debug, Clone, Copy)]
 pub struct Pass<'c> {
-    claims: &'c Claims,
+    stealing: &'c WorkStealing,
     number: u64,
 }
 
@@ -81,7 +81,7 @@ pub struct Taken {
 impl Pass<'_> {
     /// Takes the next piece of this rank's own share, which has `len`: its number in the share, if any is left.
     pub fn take(&self, len: u64) -> Option<u64> {
-        let word = self.claims.word(self.claims.rank);
+        let word = self.stealing.word(self.stealing.rank);
         // What a piece is made of is no other rank's doing, so nothing has to be seen beside the count.
         let mut seen = word.load(Relaxed);
         loop {
@@ -98,9 +98,9 @@ impl Pass<'_> {
 
     /// The other rank that has most left of its share, whose length `len` tells.
     pub fn behind(&self, len: impl Fn(usize) -> u64) -> Option<Taken> {
-        let others = (0..self.claims.ranks).filter(|&rank| rank != self.claims.rank);
+        let others = (0..self.stealing.ranks).filter(|&rank| rank != self.stealing.rank);
         let left = others.map(|rank| {
-            let [front, back] = self.counts(self.claims.word(rank).load(Relaxed));
+            let [front, back] = self.counts(self.stealing.word(rank).load(Relaxed));
             (len(rank).saturating_sub(front + back), Taken { rank, front, back })
         });
         left.max_by_key(|&(left, _)| left).filter(|&(left, _)| left > 0).map(|(_, taken)| taken)
@@ -108,7 +108,7 @@ impl Pass<'_> {
 
     /// Takes the last piece that is left of another rank's share, unless any was taken since it was found [`Self::behind`].
     pub fn help(&self, Taken { rank, front, back }: Taken) -> bool {
-        let word = self.claims.word(rank);
+        let word = self.stealing.word(rank);
         let seen = word.load(Relaxed);
         let then = self.packed(front, back + 1);
         self.counts(seen) == [front, back] && word.compare_exchange(seen, then, Relaxed, Relaxed).is_ok()
@@ -131,7 +131,7 @@ mod tests {
     #[test]
     fn every_piece_is_taken_once_in_every_pass_whoever_is_fast() {
         let lens = [40u64, 0, 1, 100];
-        let claims = Claims::within(lens.len());
+        let stealing = WorkStealing::within(lens.len());
         for idle in 0..lens.len() {
             let taken: Vec<Vec<(usize, u64)>> = std::thread::scope(|scope| {
                 // A rank that is idle begins as many passes, but takes nothing: others do all of it.
@@ -147,7 +147,7 @@ mod tests {
                     }
                     mine
                 };
-                let passes: Vec<_> = claims.iter().map(Claims::begin).enumerate().collect();
+                let passes: Vec<_> = stealing.iter().map(WorkStealing::begin).enumerate().collect();
                 let busy = passes.into_iter().filter(|&(rank, _)| rank != idle);
                 let ranks: Vec<_> = busy.map(|(rank, pass)| scope.spawn(move || work(rank, pass))).collect();
                 ranks.into_iter().map(|rank| rank.join().unwrap()).collect()
@@ -162,8 +162,8 @@ mod tests {
 
     #[test]
     fn who_was_found_behind_may_have_gone_on() {
-        let claims = Claims::within(2);
-        let (own, other) = (claims[0].begin(), claims[1].begin());
+        let stealing = WorkStealing::within(2);
+        let (own, other) = (stealing[0].begin(), stealing[1].begin());
         let taken = own.behind(|_| 3).expect("nothing was taken");
         assert_eq!(taken, Taken { rank: 1, front: 0, back: 0 });
         assert_eq!(other.take(3), Some(0));
@@ -175,11 +175,11 @@ mod tests {
 
     #[test]
     fn passes_beyond_those_that_a_word_can_tell_apart_begin_anew() {
-        let claims = Claims::within(1);
+        let stealing = WorkStealing::within(1);
         for _ in 0..300 {
-            let pass = claims[0].begin();
+            let pass = stealing[0].begin();
             assert_eq!([0; 3].map(|_| pass.take(2)), [Some(0), Some(1), None]);
         }
-        assert!(Claims::open(&Comm::Solo).is_none());
+        assert!(WorkStealing::open(&Comm::Solo).is_none());
     }
 }

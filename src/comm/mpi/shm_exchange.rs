@@ -18,7 +18,7 @@ use std::time::Instant;
 /// The word of the segment that counts ranks whose work is done; a barrier has the first two.
 const DONE: usize = 2;
 
-struct Slabs {
+struct ShmExchange {
     segment: Segment,
     rank: usize,
     ranks: usize,
@@ -28,12 +28,12 @@ struct Slabs {
     head: usize,
 }
 
-impl Slabs {
-    fn open(ranks: &Ranks, shape: Shape) -> Option<Slabs> {
+impl ShmExchange {
+    fn open(ranks: &Ranks, shape: Shape) -> Option<ShmExchange> {
         let (rank, count) = (ranks.place().rank, ranks.place().ranks);
         let (slabs, head, part) = sizes(shape, count)?;
         let segment = Segment::open(ranks, part)?;
-        let opened = Slabs { segment, rank, ranks: count, words: shape.words, slabs, head };
+        let opened = ShmExchange { segment, rank, ranks: count, words: shape.words, slabs, head };
         for slab in 0..slabs as u64 {
             put(&opened.free(rank), [slab, 0]);
         }
@@ -117,14 +117,14 @@ fn put(queue: &Queue<'_>, item: [u64; 2]) {
 
 impl Ranks {
     /// An exchange by slabs. Where there can be none, `work` comes back.
-    pub(super) fn exchange_by_slabs<T: Send, W: FnOnce(&Outbox<'_>) -> Result<T> + Send>(
+    pub(super) fn exchange_by_shm<T: Send, W: FnOnce(&Outbox<'_>) -> Result<T> + Send>(
         &self,
         shape: Shape,
         work: W,
         take: Take<'_>,
     ) -> Result<Result<(T, Exchanged)>, W> {
         let started = Instant::now();
-        let Some(slabs) = Slabs::open(self, shape) else { return Err(work) };
+        let Some(slabs) = ShmExchange::open(self, shape) else { return Err(work) };
         let (failed, sent) = (AtomicBool::new(false), AtomicU64::new(0));
         let away = |to: usize, message: Vec<u32>| {
             slabs.send(to, &message, &failed).ok_or_else(refused)?;

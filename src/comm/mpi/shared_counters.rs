@@ -7,7 +7,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
 /// Some numbers of each rank, zero at first, that all ranks of the machine can see at any time.
-pub struct Marks {
+pub struct SharedCounters {
     segment: Segment,
     rank: usize,
     numbers: usize,
@@ -16,11 +16,11 @@ pub struct Marks {
 /// Between two looks at what another rank shows.
 const NAP: Duration = Duration::from_micros(20);
 
-impl Marks {
+impl SharedCounters {
     /// `numbers` for each rank; none, for all of them, where ranks share no memory. Collective.
-    pub(in crate::comm) fn open(ranks: &Ranks, numbers: usize) -> Option<Marks> {
+    pub(in crate::comm) fn open(ranks: &Ranks, numbers: usize) -> Option<SharedCounters> {
         let segment = Segment::open(ranks, numbers * size_of::<u64>())?;
-        Some(Marks { segment, rank: ranks.place().rank, numbers })
+        Some(SharedCounters { segment, rank: ranks.place().rank, numbers })
     }
 
     /// Shows all what this rank's number `which` is from now on. Who sees it sees what this rank did before, too.

@@ -9,7 +9,7 @@ use std::sync::{MutexGuard, PoisonError};
 
 /// Messages under way.
 #[derive(Default)]
-pub(super) struct Mail {
+pub(super) struct PointToPoint {
     leaving: Vec<(Asked, Box<[u8]>)>,
     /// Matched first, taken first: messages of one rank stay in order.
     arriving: Option<(Asked, usize, Vec<u8>)>,
@@ -22,41 +22,41 @@ struct Asked(ffi::MPI_Request);
 unsafe impl Send for Asked {}
 
 impl Ranks {
-    fn mail(&self) -> MutexGuard<'_, Mail> {
-        self.mail.lock().unwrap_or_else(PoisonError::into_inner)
+    fn small(&self) -> MutexGuard<'_, PointToPoint> {
+        self.small.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     pub(in crate::comm) fn send(&self, to: usize, message: &[u8]) {
         let message: Box<[u8]> = message.into();
         let (at, count) = (message.as_ptr().cast(), message.len() as c_int);
-        let mut mail = self.mail();
+        let mut messages = self.small();
         // SAFETY: the bytes stay where they are, in `leaving`, until the operation is done.
         let request = self.begin("MPI_Isend", |request| unsafe {
             ffi::MPI_Isend(at, count, ffi::RSMPI_UINT8_T, to as c_int, 0, self.letters.0, request)
         });
-        mail.leaving.push((Asked(request), message));
-        self.forget_gone(&mut mail);
+        messages.leaving.push((Asked(request), message));
+        self.forget_gone(&mut messages);
     }
 
     /// Lets go of messages that have left.
-    fn forget_gone(&self, mail: &mut Mail) {
-        mail.leaving.retain_mut(|(request, _)| !self.test(&mut request.0));
+    fn forget_gone(&self, messages: &mut PointToPoint) {
+        messages.leaving.retain_mut(|(request, _)| !self.test(&mut request.0));
     }
 
     pub(in crate::comm) fn receive(&self) -> Option<(usize, Vec<u8>)> {
-        let mut mail = self.mail();
-        self.forget_gone(&mut mail);
-        if mail.arriving.is_none() {
-            mail.arriving = self.match_letter();
+        let mut messages = self.small();
+        self.forget_gone(&mut messages);
+        if messages.arriving.is_none() {
+            messages.arriving = self.match_message();
         }
-        let (request, ..) = mail.arriving.as_mut()?;
+        let (request, ..) = messages.arriving.as_mut()?;
         if !self.test(&mut request.0) {
             return None;
         }
-        mail.arriving.take().map(|(_, from, message)| (from, message))
+        messages.arriving.take().map(|(_, from, message)| (from, message))
     }
 
-    fn match_letter(&self) -> Option<(Asked, usize, Vec<u8>)> {
+    fn match_message(&self) -> Option<(Asked, usize, Vec<u8>)> {
         let mut found: c_int = 0;
         // SAFETY: a constant of the library, and a struct of numbers.
         let (mut letter, mut status): (_, ffi::MPI_Status) = unsafe { (ffi::RSMPI_MESSAGE_NULL, std::mem::zeroed()) };
@@ -88,7 +88,7 @@ impl Ranks {
         let mut barrier = None;
         loop {
             let came = self.receive().is_some();
-            if self.mail().leaving.is_empty() && barrier.is_none() {
+            if self.small().leaving.is_empty() && barrier.is_none() {
                 barrier = Some(self.begin_barrier(self.ending));
             }
             if barrier.as_mut().is_some_and(|request| self.test(request)) && !came {

@@ -6,8 +6,8 @@
 #![allow(unsafe_code)] // views of shared memory, of which the rounds say whose turn it is
 
 use super::Ranks;
+use super::reduce_scatter::Count;
 use super::segment::Segment;
-use super::shares::Count;
 use crate::comm::{GRAIN, share_of};
 use rayon::prelude::*;
 use std::ops::Range;
@@ -15,8 +15,8 @@ use std::ops::Range;
 /// Elements that a thread copies or adds at a time.
 const GRIP: usize = 32 << 10;
 
-/// An operation's areas and the round it is in.
-pub(super) struct Areas {
+/// The shared memory of an operation, and the round that it is in.
+pub(super) struct ShmReduce {
     segment: Segment,
     rank: usize,
     ranks: usize,
@@ -25,9 +25,9 @@ pub(super) struct Areas {
     round: usize,
 }
 
-impl Areas {
-    /// Areas for an array of so many bytes; none where ranks share no memory or the array is too short to be worth it.
-    pub(super) fn open(ranks: &Ranks, bytes: usize) -> Option<Areas> {
+impl ShmReduce {
+    /// Opens memory for an array of so many bytes; returns none where ranks share no memory or the array is too short to be worth it.
+    pub(super) fn open(ranks: &Ranks, bytes: usize) -> Option<ShmReduce> {
         let place = ranks.place();
         if bytes <= ranks.chunk() || place.nodes > 1 {
             return None;
@@ -37,7 +37,7 @@ impl Areas {
         // A grain for each of the others at least.
         let half = half.max((place.ranks - 1) * GRAIN * 8);
         let segment = Segment::open(ranks, 2 * half)?;
-        Some(Areas { segment, rank: place.rank, ranks: place.ranks, half, round: 0 })
+        Some(ShmReduce { segment, rank: place.rank, ranks: place.ranks, half, round: 0 })
     }
 
     /// Adds what the others have of this rank's share, and gives them what is theirs.

@@ -1,6 +1,11 @@
 //! The journal of a stage: which of its units are done, and with what result.
 //!
-//! An append-only file: a 64-byte header (as of sealed files, with the stage's key as salt), then records of 40 bytes.
+//! An append-only file: a 64-byte header (as of sealed files, with the stage's key as salt), then records:
+//!
+//! ```text
+//! unit u64, length u32, check of both u32, result (length bytes), checksum of all before it u64
+//! ```
+//!
 //! A process may die at any byte: whatever follows the first record that does not agree with its checksum is cut off.
 
 use std::collections::HashSet;
@@ -17,45 +22,86 @@ use crate::store::file::{EDGE, Kind, check_header, header};
 use crate::store::replace::replace;
 
 const KIND: Kind = Kind::new(b"JRNL");
-/// Bytes of a record in the file.
-pub(super) const RECORD: usize = 40;
+/// Bytes of a record beside its result: unit, length and their check before it, the checksum of all behind it.
+const HEAD: usize = 16;
+const TAIL: usize = 8;
+/// A result is no longer. One that claims to be is damaged.
+const LONGEST: usize = 1 << 30;
 /// Records are made durable at least this often, as long as some are appended.
 const SYNC_EVERY: Duration = Duration::from_secs(2);
 
-/// One finished unit and its result, in three numbers that the stage gives a meaning.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+/// One finished unit and its result, bytes that the stage gives a meaning.
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Record {
-    /// Which unit.
+    /// The number of the unit.
     pub unit: u64,
-    /// Result.
-    pub a: u64,
-    /// Result.
-    pub b: u64,
-    /// Result.
-    pub c: u64,
+    /// Its result.
+    pub result: Box<[u8]>,
 }
 
 impl Record {
-    /// As stored at place `index`, whose number goes into the checksum, so that a record elsewhere is none.
-    fn encode(&self, key: u64, index: u64) -> [u8; RECORD] {
-        let mut bytes = [0; RECORD];
-        for (i, word) in [self.unit, self.a, self.b, self.c].into_iter().enumerate() {
-            bytes[8 * i..8 * i + 8].copy_from_slice(&word.to_le_bytes());
-        }
-        let checksum = xxh3_64_with_seed(&bytes[..32], key ^ (index + 1).wrapping_mul(0x9E37_79B9_7F4A_7C15));
-        bytes[32..].copy_from_slice(&checksum.to_le_bytes());
-        bytes
+    /// Makes a record of numbers.
+    pub fn of_words(unit: u64, words: &[u64]) -> Record {
+        Record { unit, result: words.iter().flat_map(|word| word.to_le_bytes()).collect() }
     }
 
-    fn decode(bytes: &[u8], key: u64, index: u64) -> Option<Record> {
-        let word = |i: usize| {
-            let mut word = [0; 8];
-            word.copy_from_slice(&bytes[8 * i..8 * i + 8]);
-            u64::from_le_bytes(word)
-        };
-        let record = Record { unit: word(0), a: word(1), b: word(2), c: word(3) };
-        (record.encode(key, index) == bytes).then_some(record)
+    /// Returns the result as `N` numbers; `None` if it has another length.
+    pub fn words<const N: usize>(&self) -> Option<[u64; N]> {
+        let (words, []) = self.result.as_chunks::<8>() else { return None };
+        let words: &[[u8; 8]; N] = words.try_into().ok()?;
+        Some(words.map(u64::from_le_bytes))
     }
+
+    /// Returns the bytes that a record with a result of `result` bytes takes in the file.
+    pub const fn bytes(result: u64) -> u64 {
+        result + (HEAD + TAIL) as u64
+    }
+
+    /// Appends the record as stored at byte `at`, which goes into its checksums, so that a record elsewhere is none.
+    fn encode(&self, key: u64, at: u64, out: &mut Vec<u8>) {
+        let first = out.len();
+        out.extend_from_slice(&self.unit.to_le_bytes());
+        out.extend_from_slice(&(self.result.len() as u32).to_le_bytes());
+        let check = head_check(&out[first..], key, at);
+        out.extend_from_slice(&check);
+        out.extend_from_slice(&self.result);
+        let checksum = xxh3_64_with_seed(&out[first..], seed(key, at));
+        out.extend_from_slice(&checksum.to_le_bytes());
+    }
+
+    fn decode(bytes: &[u8], key: u64, at: u64) -> Found {
+        let Some(head) = bytes.first_chunk::<HEAD>() else { return Found::Torn };
+        let [_, _, _, _, _, _, _, _, length @ .., _, _, _, _] = *head;
+        let length = u32::from_le_bytes(length) as usize;
+        if head[12..] != head_check(&head[..12], key, at) || length > LONGEST {
+            return Found::Damaged;
+        }
+        let Some(all) = bytes.get(..HEAD + length + TAIL) else { return Found::Torn };
+        let (body, tail) = all.split_at(HEAD + length);
+        if tail != xxh3_64_with_seed(body, seed(key, at)).to_le_bytes() {
+            return Found::Damaged;
+        }
+        let [unit @ .., _, _, _, _, _, _, _, _] = *head;
+        Found::Whole(Record { unit: u64::from_le_bytes(unit), result: body[HEAD..].into() })
+    }
+}
+
+/// What stands at a place of a journal.
+enum Found {
+    Whole(Record),
+    /// The beginning of a record.
+    Torn,
+    /// No record.
+    Damaged,
+}
+
+fn seed(key: u64, at: u64) -> u64 {
+    key ^ (at + 1).wrapping_mul(0x9E37_79B9_7F4A_7C15)
+}
+
+/// The check of unit and length: without it, a damaged length could not be told from an end that is torn.
+fn head_check(head: &[u8], key: u64, at: u64) -> [u8; 4] {
+    (xxh3_64_with_seed(head, seed(key, at)) as u32).to_le_bytes()
 }
 
 /// An open journal. One writer; threads share it behind a `Mutex`.
@@ -64,8 +110,8 @@ pub struct Journal {
     file: File,
     path: PathBuf,
     key: u64,
-    /// Whole records in the file.
-    records: u64,
+    /// Bytes of the file that hold header and whole records.
+    end: u64,
     synced: u64,
     synced_at: Instant,
 }
@@ -83,7 +129,7 @@ impl Journal {
         };
         let records = match bytes.first_chunk::<EDGE>() {
             Some(found) => match check_header(path, found, KIND, key) {
-                Ok(()) => Some(whole_records(&bytes[EDGE..], key)),
+                Ok(()) => Some(read(&bytes, key)),
                 Err(why) => {
                     tracing::info!(reason = %why, "a journal of other work is discarded");
                     None
@@ -94,19 +140,16 @@ impl Journal {
         if records.is_none() {
             replace(path, &header(KIND, key))?;
         }
-        let records = records.unwrap_or_default();
+        let Peek { records, end, .. } = records.unwrap_or_default();
         let file = OpenOptions::new().write(true).open(path).map_err(|e| Error::io("open", path, e))?;
-        let len = (EDGE + records.len() * RECORD) as u64;
         let found = file.metadata().map_err(|e| Error::io("look at", path, e))?.len();
-        if found > len {
-            let (lost, kept) = (found - len, records.len());
+        if found > end {
+            let (lost, kept) = (found - end, records.len());
             tracing::warn!(path = %path.display(), kept, bytes_cut = lost, "the end of the journal was damaged and is cut off; its units are done again");
-            file.set_len(len).map_err(|e| Error::io("cut", path, e))?;
+            file.set_len(end).map_err(|e| Error::io("cut", path, e))?;
             file.sync_all().map_err(|e| Error::io("sync", path, e))?;
         }
-        let count = records.len() as u64;
-        let journal =
-            Journal { file, path: path.to_owned(), key, records: count, synced: count, synced_at: Instant::now() };
+        let journal = Journal { file, path: path.to_owned(), key, end, synced: end, synced_at: Instant::now() };
         Ok((journal, records))
     }
 
@@ -116,16 +159,24 @@ impl Journal {
     /// # Errors
     /// [`Error::DiskFull`] or [`Error::Io`]. The records before stand, and the next append may try again.
     pub fn append(&mut self, records: &[Record]) -> Result<()> {
-        let bytes = records.iter().zip(self.records..).flat_map(|(record, place)| record.encode(self.key, place));
-        let bytes: Vec<u8> = bytes.collect();
-        let at = EDGE as u64 + self.records * RECORD as u64;
+        let mut bytes = Vec::new();
+        for record in records {
+            if record.result.len() > LONGEST {
+                return Err(Error::internal(
+                    "append to a journal",
+                    format!("a result of {} bytes", record.result.len()),
+                ));
+            }
+            record.encode(self.key, self.end + bytes.len() as u64, &mut bytes);
+        }
+        let at = self.end;
         // At a place of our own rather than at the end: what a failed append left half written is overwritten.
         let (first, rest) = bytes.split_at(failpoint::clip("journal.append.short", bytes.len()));
         failpoint::hit("journal.append")
             .and_then(|()| self.file.write_all_at(first, at))
             .and_then(|()| self.file.write_all_at(rest, at + first.len() as u64))
             .map_err(|e| Error::io("append to", &self.path, e))?;
-        self.records += records.len() as u64;
+        self.end += bytes.len() as u64;
         if self.synced_at.elapsed() >= SYNC_EVERY { self.sync() } else { Ok(()) }
     }
 
@@ -134,19 +185,19 @@ impl Journal {
     /// # Errors
     /// [`Error::DiskFull`] or [`Error::Io`].
     pub fn sync(&mut self) -> Result<()> {
-        if self.synced < self.records {
+        if self.synced < self.end {
             failpoint::hit("journal.sync")
                 .and_then(|()| self.file.sync_data())
                 .map_err(|e| Error::io("sync", &self.path, e))?;
-            self.synced = self.records;
+            self.synced = self.end;
         }
         self.synced_at = Instant::now();
         Ok(())
     }
 }
 
-/// What a journal holds, looked at from outside.
-#[derive(Debug, Clone, Default, PartialEq, Eq)]
+/// What a journal holds.
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Peek {
     /// Whole records from the start, duplicates included.
     pub records: Vec<Record>,
@@ -154,6 +205,14 @@ pub struct Peek {
     pub damaged_at: Option<u64>,
     /// Bytes of a record that was being appended when its process died.
     pub torn: u64,
+    /// Bytes of header and whole records.
+    end: u64,
+}
+
+impl Default for Peek {
+    fn default() -> Self {
+        Peek { records: Vec::new(), damaged_at: None, torn: 0, end: EDGE as u64 }
+    }
 }
 
 /// Reads a journal without changing it, also while its owner appends.
@@ -166,22 +225,31 @@ pub fn peek(path: &Path, key: u64) -> Result<Peek> {
         Error::corrupt(path, At::Byte(bytes.len() as u64), format!("{} bytes are no journal", bytes.len()))
     })?;
     check_header(path, header, KIND, key)?;
-    let body = &bytes[EDGE..];
-    let records = whole_records(body, key);
-    let damaged_at = (records.len() < body.len() / RECORD).then_some((EDGE + records.len() * RECORD) as u64);
-    Ok(Peek { records, damaged_at, torn: (body.len() % RECORD) as u64 })
+    Ok(read(&bytes, key))
 }
 
-fn whole_records(bytes: &[u8], key: u64) -> Vec<Record> {
-    let records = bytes.chunks_exact(RECORD).enumerate();
-    records.map_while(|(i, bytes)| Record::decode(bytes, key, i as u64)).collect()
+/// Reads the records of a journal whose header is right.
+fn read(bytes: &[u8], key: u64) -> Peek {
+    let mut found = Peek::default();
+    loop {
+        let at = found.end;
+        match bytes.get(at as usize..).filter(|rest| !rest.is_empty()).map(|rest| Record::decode(rest, key, at)) {
+            None => return found,
+            Some(Found::Whole(record)) => {
+                found.end += Record::bytes(record.result.len() as u64);
+                found.records.push(record);
+            }
+            Some(Found::Torn) => return Peek { torn: bytes.len() as u64 - at, ..found },
+            Some(Found::Damaged) => return Peek { damaged_at: Some(at), ..found },
+        }
+    }
 }
 
-/// The first record of each unit, in the order of the journal. A unit may be there twice where a rank was lost after
+/// Returns the first record of each unit, in the order of the journal. A unit may be there twice where a rank was lost after
 /// its work was recorded but before it was told so.
 pub fn distinct(records: &[Record]) -> Vec<Record> {
     let mut seen = HashSet::with_capacity(records.len());
-    records.iter().copied().filter(|record| seen.insert(record.unit)).collect()
+    records.iter().filter(|record| seen.insert(record.unit)).cloned().collect()
 }
 
 #[cfg(test)]
@@ -189,8 +257,18 @@ mod tests {
     use super::*;
     use std::fs;
 
+    /// A record whose result has as many words as its unit says, up to 6.
     fn record(unit: u64) -> Record {
-        Record { unit, a: unit * 3, b: u64::MAX - unit, c: 0 }
+        Record::of_words(unit, &vec![unit.wrapping_mul(3); unit as usize % 7])
+    }
+
+    fn bytes_of(units: u64) -> usize {
+        EDGE + (0..units).map(|unit| Record::bytes(record(unit).result.len() as u64) as usize).sum::<usize>()
+    }
+
+    /// The whole records in the first `len` bytes of a journal of many.
+    fn whole_in(len: usize) -> u64 {
+        (0..).take_while(|&units| bytes_of(units + 1) <= len).count() as u64
     }
 
     fn filled(path: &Path, key: u64, units: u64) {
@@ -210,7 +288,7 @@ mod tests {
             let (_, records) = Journal::open(&path, 4).unwrap();
             assert_eq!(records, (0..units).map(record).collect::<Vec<_>>());
         }
-        assert_eq!(fs::metadata(&path).unwrap().len(), 64 + 40 * 100);
+        assert_eq!(fs::metadata(&path).unwrap().len(), bytes_of(100) as u64);
         let (_, records) = Journal::open(&path, 5).unwrap();
         assert!(records.is_empty(), "a journal of another key is discarded");
         assert_eq!(fs::metadata(&path).unwrap().len(), 64);
@@ -224,13 +302,18 @@ mod tests {
         let good = fs::read(&path).unwrap();
         for len in 0..=good.len() {
             fs::write(&path, &good[..len]).unwrap();
-            let whole = len.saturating_sub(EDGE) / RECORD;
+            let whole = whole_in(len) as usize;
+            if len >= EDGE {
+                let torn = (len - bytes_of(whole as u64)) as u64;
+                let seen = peek(&path, 4).unwrap();
+                assert_eq!((seen.records.len(), seen.torn, seen.damaged_at), (whole, torn, None), "cut at {len}");
+            }
             let (mut journal, records) = Journal::open(&path, 4).unwrap();
             assert_eq!(records, (0..whole as u64).map(record).collect::<Vec<_>>(), "cut at {len}");
             journal.append(&[record(77)]).unwrap();
             drop(journal);
             let (_, records) = Journal::open(&path, 4).unwrap();
-            assert_eq!((records.len(), records[whole]), (whole + 1, record(77)), "cut at {len}");
+            assert_eq!((records.len(), &records[whole]), (whole + 1, &record(77)), "cut at {len}");
         }
     }
 
@@ -245,7 +328,11 @@ mod tests {
             let mut bad = good.clone();
             bad[bit / 8] ^= 1 << (bit % 8);
             fs::write(&path, &bad).unwrap();
-            let kept = (bit / 8).saturating_sub(EDGE) / RECORD;
+            let kept = whole_in(bit / 8) as usize;
+            if bit / 8 >= EDGE {
+                let seen = peek(&path, 4).unwrap();
+                assert_eq!(seen.damaged_at, Some(bytes_of(kept as u64) as u64), "bit {bit}");
+            }
             let (_, records) = Journal::open(&path, 4).unwrap();
             assert_eq!(records.len(), kept, "bit {bit}");
         }
@@ -255,15 +342,19 @@ mod tests {
     fn records_that_changed_places_are_none() {
         let dir = tempfile::tempdir().unwrap();
         let path = dir.path().join("j");
-        filled(&path, 4, 2);
+        let (mut journal, _) = Journal::open(&path, 4).unwrap();
+        journal.append(&[Record::of_words(1, &[5]), Record::of_words(2, &[6])]).unwrap();
         let bytes = fs::read(&path).unwrap();
-        fs::write(&path, [&bytes[..64], &bytes[104..144], &bytes[64..104]].concat()).unwrap();
+        assert_eq!(bytes.len(), 128);
+        fs::write(&path, [&bytes[..64], &bytes[96..], &bytes[64..96]].concat()).unwrap();
         assert!(Journal::open(&path, 4).unwrap().1.is_empty());
     }
 
     #[test]
     fn of_duplicates_the_first_counts() {
-        let twice = Record { a: 999, ..record(1) };
+        let twice = Record::of_words(1, &[999]);
         assert_eq!(distinct(&[record(1), record(0), twice, record(0)]), [record(1), record(0)]);
+        assert_eq!(record(1).words(), Some([3]));
+        assert_eq!(record(1).words::<2>(), None);
     }
 }

@@ -1,7 +1,7 @@
 //! What parts of a job take in memory and on disk, by the functions that its buffers are sized with.
 
 use super::graph::Facts;
-use super::journal::RECORD;
+use super::journal::Record;
 use super::machine::Machine;
 use super::moving::Moving;
 use crate::algo::triangle::{Counter, Settings};
@@ -92,7 +92,7 @@ pub(super) fn results_bytes(job: &Job, vertices: u64, connected: u64, sparse: bo
 /// Bytes of the journals of `units` units, one for each trial; per vertex checkpoints have the units instead.
 pub(super) fn units_bytes(job: &Job, units: u64) -> u64 {
     let per_vertex = job.triangle.is_some_and(|table| table.per_vertex);
-    let each = if per_vertex { 8 } else { RECORD as u64 };
+    let each = if per_vertex { 8 } else { Record::bytes(super::triangle::RESULT_BYTES) };
     each * units * (u64::from(job.run.trials) + u64::from(per_vertex))
 }
 

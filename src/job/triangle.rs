@@ -144,6 +144,9 @@ pub fn triangle_key(content: u64, table: &config::Triangle) -> Result<u64> {
     key("triangle", &(content, table))
 }
 
+/// Bytes of a unit's result in the journal: triangles, probes and nanoseconds.
+pub(super) const RESULT_BYTES: u64 = 24;
+
 /// One count of all units.
 pub(super) struct Trial<'a> {
     pub(super) session: &'a Session,
@@ -208,8 +211,10 @@ impl<'a> Book<'a> {
         let records = distinct(&records);
         let (mut sum, mut nanos) = (Sum::default(), 0);
         for record in &records {
-            sum += PairCount { triangles: record.a, probes: record.b };
-            nanos += record.c;
+            let wrong = || Error::internal("read the journal", format!("a result of {} bytes", record.result.len()));
+            let [triangles, probes, spent] = record.words().ok_or_else(wrong)?;
+            sum += PairCount { triangles, probes };
+            nanos += spent;
         }
         progress.resume_at(records.len() as u64);
         let done: Vec<u64> = records.iter().map(|record| record.unit).collect();
@@ -226,16 +231,16 @@ impl<'a> Book<'a> {
         let records = units.iter().enumerate().map(|(i, &(unit, count))| {
             let spent = left / (units.len() - i) as u64;
             left -= spent;
-            Record { unit, a: count.triangles, b: count.probes, c: spent }
+            (spent, Record::of_words(unit, &[count.triangles, count.probes, spent]))
         });
-        let records: Vec<Record> = records.collect();
+        let (times, records): (Vec<u64>, Vec<Record>) = records.unzip();
         if !records.is_empty() {
             self.journal.append(&records)?;
         }
-        for (record, &(_, count)) in records.iter().zip(units) {
+        for (spent, &(_, count)) in times.into_iter().zip(units) {
             failpoint::hit("unit.done").map_err(|e| Error::io("count a unit", &self.folder, e))?;
             self.sum += count;
-            self.nanos += record.c;
+            self.nanos += spent;
             self.units += 1;
             self.progress.advance(1);
         }

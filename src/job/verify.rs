@@ -247,7 +247,11 @@ fn journal_holds(path: &Path, key: u64, total: Option<u64>, result: Option<&Tria
         return Err(Error::corrupt(path, At::Byte(byte), what));
     }
     let records = distinct(&peek.records);
-    let sum: u128 = records.iter().map(|r| u128::from(r.a)).sum();
+    let no_count = |unit| Error::corrupt(path, At::File, format!("the result of unit {unit} is no count of triangles"));
+    let triangles = records.iter().map(|record| {
+        record.words().map(|[triangles, _, _]| u128::from(triangles)).ok_or_else(|| no_count(record.unit))
+    });
+    let sum: u128 = triangles.sum::<Result<u128>>()?;
     complete_sum_agrees(path, records.len() as u64, sum, total, result)?;
     let torn = if peek.torn > 0 { ", and a torn one at its end" } else { "" };
     Ok(format!("whole; {} units with {sum} triangles{torn}", records.len()))

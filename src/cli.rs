@@ -2,7 +2,7 @@
 
 use crate::config::MAX_THREADS;
 use crate::formats::Columns;
-use crate::job::log::Format as LogFormat;
+use crate::process::log::Format as LogFormat;
 use crate::submit::{Scheduler, walltime};
 use clap::{Args, Parser, Subcommand};
 use std::path::PathBuf;

@@ -7,8 +7,10 @@ use crate::formats::stream::Stream;
 use crate::formats::{Format, Input, TextOptions, Watch};
 use crate::generate::{self, Generator, Product};
 use crate::job;
-use crate::job::progress::{Progress, StageProgress, Unit};
 use crate::job::session::{Watched, threads};
+use crate::process::progress::Progress;
+use crate::process::progress::StageProgress;
+use crate::process::progress::Unit;
 use crate::stdout;
 use std::path::Path;
 use std::time::Duration;
@@ -115,7 +117,7 @@ fn format_named(name: Option<&str>, option: &str) -> Result<Option<Format>> {
 
 /// Runs work with a progress bar. Nothing of it outlives a signal.
 fn shown<T>(name: &str, total: u64, work: impl FnOnce(&dyn Watch, &StageProgress) -> Result<T>) -> Result<T> {
-    crate::job::log::init(crate::job::log::Format::Text, false, true);
+    crate::process::log::init(crate::process::log::Format::Text, false, true);
     let progress = Progress::new(Duration::from_secs(30));
     let stage = progress.stage(name, total, Unit::Bytes);
     let value = work(&Watched(&stage), &stage).map_err(|e| match e {

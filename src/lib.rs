@@ -40,6 +40,7 @@ pub mod inspect;
 pub mod job;
 pub mod memory;
 pub mod prepare;
+pub mod process;
 pub mod stdout;
 pub mod store;
 pub mod stream;

@@ -5,7 +5,8 @@ use clap::{CommandFactory, Parser};
 use gpugraph::cli::{Cli, Command};
 use gpugraph::comm::{self, Comm};
 use gpugraph::error::Result;
-use gpugraph::job::{self, signals};
+use gpugraph::job;
+use gpugraph::process::signals;
 use gpugraph::stdout;
 use std::process::ExitCode;
 use std::time::Instant;
@@ -42,7 +43,7 @@ fn dispatch(command: Command) -> Result<()> {
             job.iter().filter(|_| several).for_each(|job| job::device::wake(job, !comm::told_to_wait()));
             let started = Instant::now();
             let comm = Comm::open()?;
-            job::log::init(args.log_format, args.quiet, comm.leads());
+            gpugraph::process::log::init(args.log_format, args.quiet, comm.leads());
             tracing::debug!(ranks = comm.ranks(), seconds = started.elapsed().as_secs_f64(), "ranks have met");
             let job = job?;
             let workdir = job.workdir.clone();

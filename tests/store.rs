@@ -292,7 +292,7 @@ fn child() {
     let run = || -> Result<()> {
         match what.as_str() {
             "truncated" => {
-                gpugraph::job::signals::install()?;
+                gpugraph::process::signals::install()?;
                 let file = Mapped::open(&dir.join("a"), KIND, 0)?;
                 fs::OpenOptions::new().write(true).open(dir.join("a")).and_then(|f| f.set_len(0)).unwrap();
                 file.verify_checksum()

@@ -2,7 +2,8 @@
 
 use super::{Comm, OPEN, launch};
 use crate::error::Error;
-use crate::job::{log, signals};
+use crate::process::log;
+use crate::process::signals;
 use std::io::Write;
 use std::sync::atomic::{AtomicBool, Ordering::SeqCst};
 use std::sync::{Arc, LazyLock};

@@ -3,7 +3,7 @@
 use super::{Cuda, probe_memory};
 use crate::comm::mpi;
 use crate::config::size;
-use crate::job::host;
+use crate::process::host;
 use serde::Serialize;
 use std::fmt;
 

@@ -3,7 +3,6 @@
 
 use super::graph::{Facts, Stored};
 use super::ordered::Ordered;
-use super::progress::{StageProgress, Unit};
 use super::session::{Moved, Session, Watched};
 use crate::config::size;
 use crate::error::{Error, Result};
@@ -19,6 +18,8 @@ use crate::prepare::partition::route::{NOBODY, Route};
 use crate::prepare::partition::{Partition, changed};
 use crate::prepare::shares::{Shares, Sizes};
 use crate::prepare::{Accelerator, dictionary, joined, sort};
+use crate::process::progress::StageProgress;
+use crate::process::progress::Unit;
 use rayon::prelude::*;
 use std::path::PathBuf;
 

@@ -4,8 +4,6 @@
 //! which units they contain, as one sealed file that replaces the one before.
 
 use super::graph::Graph;
-use super::progress::StageProgress;
-use super::signals;
 use super::together::{Between, Together};
 use super::triangle::{Trial, backend, units_folder};
 use crate::algo::triangle::PairCount;
@@ -14,6 +12,8 @@ use crate::comm::Comm;
 use crate::error::{At, Error, Result};
 use crate::failpoint;
 use crate::memory::{Buffer, bytes_of};
+use crate::process::progress::StageProgress;
+use crate::process::signals;
 use crate::store::file::{Kind, NewFile};
 use crate::store::map::Mapped;
 use std::collections::HashSet;

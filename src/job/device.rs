@@ -1,8 +1,8 @@
 //! What a run computes with: the GPU that the job asks for or that is there, else the processor.
 
 use super::machine::{Held, Machine};
+use super::ranks;
 use super::session::Session;
-use super::{host, ranks};
 use crate::algo::triangle::cpu::Cpu;
 use crate::algo::triangle::driver::Backend;
 use crate::algo::triangle::{self, gpu::Gpu};
@@ -13,6 +13,7 @@ use crate::gpu::{self, Device, Name, ProgramSource, Turn, Workspace};
 use crate::graph::catalogue::Catalogue;
 use crate::memory::{Budget, Reservation};
 use crate::prepare::{self, Accelerator};
+use crate::process::host;
 use std::collections::BTreeMap;
 use std::convert::Infallible;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering::Relaxed};

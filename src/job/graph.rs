@@ -1,14 +1,15 @@
 //! The stages that prepare a graph: each is skipped where the manifest says it is done and what it left still holds.
 
 use super::build::Build;
-use super::manifest::{Figures, key};
+use super::manifest::key;
+use super::occupied;
 use super::ordered::Ordered;
 use super::plan::Plan;
 pub use super::prepared::{Facts, Graph, Stored};
-use super::progress::Unit;
+use super::ranks;
 use super::run::Finished;
 use super::session::{Moved, Session, Watched};
-use super::{occupied, ranks, signals, spool};
+use super::spool;
 use crate::error::{Error, Result};
 use crate::formats::{Input, Keeping, Kept, Part, addresses};
 use crate::graph::degrees::{self, Degrees};
@@ -20,6 +21,9 @@ use crate::prepare::ingest::{self, Ingest, Ingested};
 use crate::prepare::order;
 use crate::prepare::partition::route;
 use crate::prepare::relabel::{self, relabel};
+use crate::process::figures::Figures;
+use crate::process::progress::Unit;
+use crate::process::signals;
 use std::path::Path;
 
 /// Names of the stages in the manifest and the report.

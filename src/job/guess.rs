@@ -196,7 +196,7 @@ fn start(input: &Input) -> Result<(u64, u64)> {
     struct Signals;
     impl Watch for Signals {
         fn advance(&self, _: u64) -> Result<()> {
-            super::signals::check()
+            crate::process::signals::check()
         }
     }
     let enough = AtomicBool::new(false);

@@ -26,8 +26,10 @@ use std::sync::{Arc, Condvar, Mutex, PoisonError};
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant, SystemTime};
 
-use super::{host, log, signals};
 use crate::error::{Error, Result};
+use crate::process::host;
+use crate::process::log;
+use crate::process::signals;
 use crate::store::replace::replace;
 
 /// How often the owner shows that it lives.

@@ -1,16 +1,19 @@
 //! `gpugraph status`: how far a job is, seen from outside. Takes no lock and writes nothing, so it is in nobody's way.
 
-use super::figures::{bytes, duration, per_second};
+use super::corners;
 use super::graph::{Facts, STAGES, Stored};
 use super::journal::{self, distinct};
 use super::lock::{Liveness, Lock, Owner};
 use super::manifest::{Manifest, Trials};
-use super::status::Status;
 use super::triangle::triangle_key;
-use super::{corners, log};
 use crate::algo::triangle::driver;
 use crate::config::{self, Job, Triangle};
 use crate::error::{Error, Result};
+use crate::process::formatting::bytes;
+use crate::process::formatting::duration;
+use crate::process::formatting::per_second;
+use crate::process::log;
+use crate::process::status_file::Status;
 use serde::Serialize;
 use std::fmt;
 use std::path::{Path, PathBuf};

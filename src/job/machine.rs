@@ -3,12 +3,13 @@
 use super::device::InUse;
 use super::moving::Moving;
 use super::rates::Crew;
-use super::{host, session};
+use super::session;
 use crate::algo::triangle::gpu::Gpu;
 use crate::config::{Device as Asked, Job};
 use crate::error::{Error, Result};
 use crate::gpu::{self, Device, StopFlag, Uploader, whole_pieces};
 use crate::memory::own_bytes;
+use crate::process::host;
 
 /// About what a driver takes of host memory.
 const DRIVER: u64 = 256 << 20;

@@ -3,6 +3,7 @@
 use super::spool::Spool;
 use crate::config::InputSpec;
 use crate::error::{At, Error, Result};
+use crate::process::figures::{Figures, Spent};
 use crate::store::replace::replace;
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
@@ -94,55 +95,6 @@ pub struct Stage {
     pub figures: Figures,
     /// What it found out.
     pub found: serde_json::Value,
-}
-
-/// Measurements of a stage.
-#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
-pub struct Figures {
-    /// Wall time in seconds.
-    pub seconds: f64,
-    /// Bytes read.
-    pub read: u64,
-    /// Bytes written.
-    pub written: u64,
-    /// Largest host memory in bytes while it ran.
-    pub host_memory_peak: u64,
-}
-
-impl Figures {
-    /// Adds those of another part of the same stage.
-    pub fn add(&mut self, other: &Figures) {
-        self.seconds += other.seconds;
-        self.read += other.read;
-        self.written += other.written;
-        self.host_memory_peak = self.host_memory_peak.max(other.host_memory_peak);
-    }
-}
-
-/// What runs spent on stages, whether these came to an end or not.
-#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
-#[serde(default)]
-pub struct Spent {
-    /// By the name of the stage.
-    pub stages: BTreeMap<String, Figures>,
-    /// Largest host memory in bytes.
-    pub host_memory_peak: u64,
-    /// Largest memory of a GPU in bytes, of runs that could say so.
-    pub gpu_memory_peak: u64,
-}
-
-impl Spent {
-    /// Adds what was spent on a stage.
-    pub fn on(&mut self, stage: &str, figures: &Figures) {
-        self.stages.entry(stage.to_owned()).or_default().add(figures);
-    }
-
-    /// Adds what another run spent.
-    pub fn add(&mut self, other: &Spent) {
-        other.stages.iter().for_each(|(stage, figures)| self.on(stage, figures));
-        self.host_memory_peak = self.host_memory_peak.max(other.host_memory_peak);
-        self.gpu_memory_peak = self.gpu_memory_peak.max(other.gpu_memory_peak);
-    }
 }
 
 /// A file of results.

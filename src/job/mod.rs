@@ -3,24 +3,20 @@
 //! [`run`] is the way through: [`graph`] prepares, [`triangle`] counts, [`report`] tells. [`session`] is what stages
 //! share; [`manifest`] says what is done, [`journal`] which units.
 
-mod bars;
 mod build;
 pub mod clean;
 mod columns;
 mod corners;
 pub mod device;
 pub mod estimate;
-mod figures;
 mod fits;
 pub mod graph;
 mod guess;
 mod home;
-pub mod host;
 pub mod input;
 pub mod journal;
 mod likely;
 pub mod lock;
-pub mod log;
 pub mod look;
 pub mod machine;
 pub mod manifest;
@@ -32,7 +28,6 @@ mod outputs;
 pub mod plan;
 mod plan_text;
 mod prepared;
-pub mod progress;
 mod ranks;
 mod rates;
 mod recount;
@@ -40,10 +35,8 @@ pub mod report;
 pub mod run;
 mod sampled;
 pub mod session;
-pub mod signals;
 mod speeds;
 pub mod spool;
-pub mod status;
 mod together;
 pub mod triangle;
 pub mod verify;

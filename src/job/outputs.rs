@@ -3,7 +3,6 @@
 use super::graph::Graph;
 use super::manifest::Output;
 use super::session::Session;
-use super::signals;
 use crate::config::OutputFormat;
 use crate::error::{Error, Result};
 use crate::failpoint;
@@ -11,6 +10,7 @@ use crate::graph::degrees;
 use crate::prepare::dictionary::{self, Dictionary};
 use crate::prepare::order;
 use crate::prepare::relabel::ISOLATED;
+use crate::process::signals;
 use crate::store::map::{Mapped, as_u64};
 use crate::store::replace::{sync_folder, temp_path};
 use std::collections::BTreeMap;

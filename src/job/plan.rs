@@ -15,7 +15,7 @@ use super::needs::{
 };
 use super::speeds::{Clock, Time};
 use super::work::Work;
-use super::{host, workdir};
+use super::workdir;
 use crate::algo::triangle::driver;
 use crate::config::{InputSpec, Job, size};
 use crate::error::Result;
@@ -26,6 +26,7 @@ use crate::graph::stored;
 use crate::prepare::partition::route;
 use crate::prepare::shares::{Needs, Shape, Sizes};
 use crate::prepare::{ingest, order};
+use crate::process::host;
 use serde::Serialize;
 use std::path::PathBuf;
 

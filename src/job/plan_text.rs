@@ -1,8 +1,8 @@
 //! A plan as people read it.
 
-use super::figures::duration;
 use super::plan::{Basis, Plan};
 use crate::config::size::show;
+use crate::process::formatting::duration;
 use std::fmt;
 
 impl fmt::Display for Plan {

@@ -1,9 +1,10 @@
 //! What ranks have to agree on before they share a job, and how they share a machine.
 
-use super::{host, session};
+use super::session;
 use crate::comm::Comm;
 use crate::config::Job;
 use crate::error::{Error, Result};
+use crate::process::host;
 use crate::store::os;
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};

@@ -5,12 +5,12 @@ use super::graph::{Facts, Graph, Stored};
 use super::manifest::Manifest;
 use super::report::Triangle;
 use super::sampled::{self, Counted, Sets};
-use super::signals;
 use super::verify::Verdict;
 use crate::config::InputSpec;
 use crate::error::{At, Error, Result};
 use crate::formats::{Input, Watch};
 use crate::memory::Budget;
+use crate::process::signals;
 use std::path::Path;
 
 /// Edges that are counted at once, at most: some seconds of work.

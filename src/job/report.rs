@@ -1,7 +1,9 @@
 //! `report.json`: what a run did and found, in base units (seconds, bytes).
 
-use super::manifest::{Figures, Output, Spent};
+use super::manifest::Output;
 use crate::error::Result;
+use crate::process::figures::Figures;
+use crate::process::figures::Spent;
 use crate::store::replace::replace;
 use serde::Serialize;
 use std::path::Path;

@@ -1,18 +1,24 @@
 //! `gpugraph run`: from a job to its report, going on where an earlier run stopped.
 
+use super::device;
 use super::graph::{Facts, Graph, Prepared, Stored};
 use super::lock::{Liveness, Lock};
 use super::machine::Machine;
-use super::manifest::{Manifest, Spent};
+use super::manifest::Manifest;
+use super::occupied;
 use super::ordered::Storing;
 use super::plan::Plan;
+use super::ranks;
 use super::report::{self, Report, Results};
 use super::session::Session;
-use super::status::Status;
-use super::{device, host, log, occupied, ranks, spool, workdir};
+use super::{spool, workdir};
 use crate::comm::Comm;
 use crate::config::{InputSpec, Job};
 use crate::error::{Error, Result};
+use crate::process::figures::Spent;
+use crate::process::host;
+use crate::process::log;
+use crate::process::status_file::Status;
 use crate::store::replace::remove_leftovers;
 use std::path::Path;
 use std::time::Instant;
@@ -381,7 +387,7 @@ fn check_prepared(workdir: &Path) -> Result<()> {
         }
     }
     let graph = open_prepared_unread(workdir)?;
-    graph.catalogue.verify(super::signals::check)
+    graph.catalogue.verify(crate::process::signals::check)
 }
 
 /// The graph that another job kept.

@@ -4,13 +4,13 @@
 //! no more: of no stage's key, ignored where it is damaged, and replaced as a whole.
 
 use super::estimate::Stage;
-use super::host;
 use super::machine::Machine;
 use super::rates::Crew;
 use super::session::Session;
 use crate::config::{InputSpec, Job};
 use crate::formats::{Input, Packing};
 use crate::gpu;
+use crate::process::host;
 use crate::store::replace::replace_volatile;
 use serde::{Deserialize, Serialize};
 use std::path::PathBuf;

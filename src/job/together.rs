@@ -3,13 +3,13 @@
 //! A rank asks for its next item and sends the counts of those it has done; the leader has a thread that answers, beside those
 //! that count. Units are few next to what they cost: an item takes milliseconds, an answer some tens of microseconds.
 
-use super::signals;
 use crate::algo::triangle::PairCount;
 use crate::algo::triangle::driver::{self, Backend, Gathering, Part, Turns};
 use crate::comm::Comm;
 use crate::error::{Error, Result};
 use crate::graph::catalogue::Catalogue;
 use crate::memory::{bytes_of, numbers_of};
+use crate::process::signals;
 use std::collections::{HashMap, HashSet};
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering::Relaxed};
 use std::sync::{Mutex, MutexGuard, OnceLock, PoisonError};

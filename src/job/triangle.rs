@@ -1,18 +1,20 @@
 //! The stage `triangle`: trials, units that are journalled as they are counted, results.
 
+use super::corners;
 use super::graph::{Facts, Graph};
 use super::journal::{Journal, Record, distinct};
 use super::manifest::key;
-use super::progress::Unit;
+use super::outputs;
 use super::report::{self, Triangle};
 use super::session::{Moved, Session};
 use super::together::Together;
-use super::{corners, outputs, signals};
 use crate::algo::triangle::PairCount;
 use crate::algo::triangle::driver::{self, Backend, Sum};
 use crate::config;
 use crate::error::{Error, Result};
 use crate::failpoint;
+use crate::process::progress::Unit;
+use crate::process::signals;
 use std::collections::HashSet;
 use std::path::PathBuf;
 use std::time::Instant;
@@ -157,7 +159,7 @@ pub(super) struct Trial<'a> {
 
 impl Trial<'_> {
     /// Counts what the journal does not have; returns the sum and the seconds that all units took, earlier runs included.
-    fn count(&self, progress: &super::progress::StageProgress) -> Result<(Sum, f64)> {
+    fn count(&self, progress: &crate::process::progress::StageProgress) -> Result<(Sum, f64)> {
         let Trial { session, graph, .. } = self;
         let (mut book, done) = match session.comm.leads() {
             true => Book::open(self, progress).map(|(book, done)| (Some(book), done))?,
@@ -199,12 +201,12 @@ struct Book<'a> {
     nanos: u64,
     units: u64,
     last: Instant,
-    progress: &'a super::progress::StageProgress,
+    progress: &'a crate::process::progress::StageProgress,
 }
 
 impl<'a> Book<'a> {
     /// Opens it, with the units that are in it.
-    fn open(trial: &Trial<'_>, progress: &'a super::progress::StageProgress) -> Result<(Self, Vec<u64>)> {
+    fn open(trial: &Trial<'_>, progress: &'a crate::process::progress::StageProgress) -> Result<(Self, Vec<u64>)> {
         let folder = units_folder(trial.session)?;
         // Trials repeat the work, so each has its own journal.
         let (journal, records) = Journal::open(&folder.join(format!("triangle.{}", trial.trial)), trial.key)?;

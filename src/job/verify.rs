@@ -150,7 +150,7 @@ pub fn verify(place: &Place, verdict: &mut Verdict<'_>) -> Result<()> {
     }
     let limits = place.job.as_ref().map(|job| job.limits).unwrap_or_default();
     let threads = super::session::threads(limits.threads);
-    let limit = limits.host_memory.unwrap_or_else(|| super::host::memory().free / 5 * 4);
+    let limit = limits.host_memory.unwrap_or_else(|| crate::process::host::memory().free / 5 * 4);
     let budget = Budget::new(limit, threads)?;
 
     let job = place.job.clone().map(|job| spool::looked_at(job, &manifest));

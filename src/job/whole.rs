@@ -19,7 +19,7 @@ use std::path::Path;
 /// What is wrong with it.
 pub(super) fn prepared_graph(workdir: &Path) -> Result<Graph> {
     let graph = super::run::open_prepared_unread(workdir)?;
-    graph.catalogue.verify(super::signals::check)?;
+    graph.catalogue.verify(crate::process::signals::check)?;
     degrees_agree(&graph.folder, &graph.facts, &graph.stored)?;
     Ok(graph)
 }
@@ -69,7 +69,7 @@ pub(super) fn stored_graph(
 fn blocks(folder: &Path, facts: &Facts, layout: &Layout, all: bool, verdict: &mut Verdict<'_>) -> Result<bool> {
     let (mut whole, mut missing, mut bytes) = (0, 0, 0);
     for b in 0..layout.blocks() {
-        super::signals::check()?;
+        crate::process::signals::check()?;
         let block = StoredBlock::open(folder, facts.content, b, &layout.block(b));
         let checked = block.and_then(|block| {
             block.verify()?;

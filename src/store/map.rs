@@ -18,7 +18,7 @@ const _: () = assert!(cfg!(target_endian = "little"), "stored files are little-e
 
 /// A sealed file mapped into memory. Its clean pages belong to the page cache, not to the process.
 ///
-/// If the file is truncated or its disk fails while it is mapped, a read raises SIGBUS; [`crate::job::signals`] turns
+/// If the file is truncated or its disk fails while it is mapped, a read raises SIGBUS; [`crate::process::signals`] turns
 /// that into one line and an exit.
 #[derive(Debug)]
 pub struct Mapped {

@@ -10,7 +10,7 @@ use std::time::Duration;
 
 fn main() {
     comm::report_panics();
-    if let Err(e) = gpugraph::job::signals::install().and_then(|()| run()) {
+    if let Err(e) = gpugraph::process::signals::install().and_then(|()| run()) {
         comm::end_with(&e);
     }
 }
@@ -62,7 +62,7 @@ fn run() -> Result<()> {
             println!("waiting {}", comm.rank());
             // A minute, should none come.
             for _ in 0..6000 {
-                gpugraph::job::signals::check()?;
+                gpugraph::process::signals::check()?;
                 std::thread::sleep(Duration::from_millis(10));
             }
         }

@@ -99,7 +99,7 @@ impl Place {
     /// In memory where the machine has room for it: these jobs sync thousands of small files.
     pub fn new() -> Place {
         let memory = Path::new("/dev/shm");
-        if !gpugraph::job::host::free_disk(memory).is_ok_and(|free| memory.is_dir() && free > 2 << 30) {
+        if !gpugraph::process::host::free_disk(memory).is_ok_and(|free| memory.is_dir() && free > 2 << 30) {
             return Place::on_disk();
         }
         Place { folder: tempfile::tempdir_in(memory).or_else(|_| tempfile::tempdir()).expect("a folder") }

@@ -2,8 +2,8 @@
 
 use std::path::Path;
 
-use super::figures::Unit;
-use super::manifest::Spent;
+use super::figures::Spent;
+use super::formatting::Unit;
 
 /// The content of `status.json`.
 #[derive(Debug, Clone, PartialEq, serde::Serialize, serde::Deserialize)]

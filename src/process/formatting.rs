@@ -40,7 +40,7 @@ pub(crate) fn duration(seconds: f64) -> String {
 }
 
 /// An amount of work.
-pub(super) fn amount(n: u64, unit: Unit) -> String {
+pub fn amount(n: u64, unit: Unit) -> String {
     match unit {
         Unit::Bytes => bytes(n),
         _ => format!("{n} {}", unit.word()),
@@ -48,7 +48,7 @@ pub(super) fn amount(n: u64, unit: Unit) -> String {
 }
 
 /// `1.43 GB/s`, `25.10 M edges/s`: speeds are given in powers of ten.
-pub(super) fn per_second(rate: f64, unit: Unit) -> String {
+pub fn per_second(rate: f64, unit: Unit) -> String {
     match unit {
         Unit::Bytes => scaled(rate, 1000.0, &["B/s", "kB/s", "MB/s", "GB/s", "TB/s"]),
         _ => format!("{} {}/s", scaled(rate, 1000.0, &["", "k", "M", "G", "T"]).trim_end(), unit.word()),

@@ -11,11 +11,18 @@ use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant, SystemTime};
 
-pub use super::figures::Unit;
-use super::figures::{amount, bytes, duration, per_second};
-use super::manifest::{Figures, Spent};
-pub use super::status::Status;
-use super::{bars, host, log, signals};
+use super::bars;
+use super::figures::Figures;
+use super::figures::Spent;
+pub use super::formatting::Unit;
+use super::formatting::amount;
+use super::formatting::bytes;
+use super::formatting::duration;
+use super::formatting::per_second;
+use super::host;
+use super::log;
+use super::signals;
+pub use super::status_file::Status;
 use crate::store::replace::replace_volatile;
 use stage::Stage;
 

@@ -1,0 +1,53 @@
+//! The measurements of stages: seconds, bytes, peaks.
+
+use serde::{Deserialize, Serialize};
+use std::collections::BTreeMap;
+
+/// The measurements of a stage.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+pub struct Figures {
+    /// Wall time in seconds.
+    pub seconds: f64,
+    /// Bytes read.
+    pub read: u64,
+    /// Bytes written.
+    pub written: u64,
+    /// Largest host memory in bytes while it ran.
+    pub host_memory_peak: u64,
+}
+
+impl Figures {
+    /// Adds the measurements of another part of the same stage.
+    pub fn add(&mut self, other: &Figures) {
+        self.seconds += other.seconds;
+        self.read += other.read;
+        self.written += other.written;
+        self.host_memory_peak = self.host_memory_peak.max(other.host_memory_peak);
+    }
+}
+
+/// What runs spent on stages, finished or not.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct Spent {
+    /// By the name of the stage.
+    pub stages: BTreeMap<String, Figures>,
+    /// Largest host memory in bytes.
+    pub host_memory_peak: u64,
+    /// Largest memory of a GPU in bytes, of runs that could say so.
+    pub gpu_memory_peak: u64,
+}
+
+impl Spent {
+    /// Adds what was spent on a stage.
+    pub fn on(&mut self, stage: &str, figures: &Figures) {
+        self.stages.entry(stage.to_owned()).or_default().add(figures);
+    }
+
+    /// Adds what another run spent.
+    pub fn add(&mut self, other: &Spent) {
+        other.stages.iter().for_each(|(stage, figures)| self.on(stage, figures));
+        self.host_memory_peak = self.host_memory_peak.max(other.host_memory_peak);
+        self.gpu_memory_peak = self.gpu_memory_peak.max(other.gpu_memory_peak);
+    }
+}

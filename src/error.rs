@@ -228,7 +228,7 @@ impl Error {
 
     /// No addresses for `bytes` bytes under `limits.host_memory = limit`, of which `ulimit -v` leaves `left`, if it bounds them.
     pub fn addresses(bytes: u64, purpose: &str, limit: u64, left: Option<u64>, e: &std::io::Error) -> Self {
-        let show = crate::config::size::show;
+        let show = crate::size::show;
         let why = match left {
             Some(left) => format!(
                 "`ulimit -v` leaves it {}; raise that (`ulimit -v unlimited`), or set limits.host_memory, now {}, to less",

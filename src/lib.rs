@@ -25,7 +25,6 @@
 //! budget; nothing is allocated by the claim of a header that was not checked against the file.
 
 pub mod algo;
-pub mod cli;
 pub mod comm;
 pub mod commands;
 pub mod config;
@@ -36,14 +35,14 @@ pub mod formats;
 pub mod generate;
 pub mod gpu;
 pub mod graph;
-pub mod inspect;
 pub mod job;
 pub mod memory;
 pub mod prepare;
 pub mod process;
+pub mod quote;
+pub mod size;
 pub mod stdout;
 pub mod store;
 pub mod stream;
-pub mod submit;
 
 pub use error::{Error, Result};

@@ -2,12 +2,11 @@
 #![allow(unsafe_code)] // the environment of MPI and CUDA is set before there are threads
 
 use clap::{CommandFactory, Parser};
-use gpugraph::cli::{Cli, Command};
 use gpugraph::comm::{self, Comm};
+use gpugraph::commands::cli::{Cli, Command};
 use gpugraph::error::Result;
-use gpugraph::job;
 use gpugraph::process::signals;
-use gpugraph::stdout;
+use gpugraph::{job, stdout};
 use std::process::ExitCode;
 use std::time::Instant;
 
@@ -63,12 +62,12 @@ fn dispatch(command: Command) -> Result<()> {
         }
         Command::Generate(args) => gpugraph::commands::generate(&args),
         Command::Convert(args) => gpugraph::commands::convert(&args),
-        Command::Plan(args) => gpugraph::inspect::plan(&args),
-        Command::Submit(args) => gpugraph::submit::submit(&args),
-        Command::Status(args) => gpugraph::inspect::status(&args),
-        Command::Verify(args) => gpugraph::inspect::verify(&args),
-        Command::Clean(args) => gpugraph::inspect::clean(&args),
-        Command::Devices(args) => gpugraph::inspect::devices(&args),
-        Command::Man => gpugraph::inspect::man(),
+        Command::Plan(args) => gpugraph::commands::inspect::plan(&args),
+        Command::Submit(args) => gpugraph::commands::submit::submit(&args),
+        Command::Status(args) => gpugraph::commands::inspect::status(&args),
+        Command::Verify(args) => gpugraph::commands::inspect::verify(&args),
+        Command::Clean(args) => gpugraph::commands::inspect::clean(&args),
+        Command::Devices(args) => gpugraph::commands::inspect::devices(&args),
+        Command::Man => gpugraph::commands::inspect::man(),
     }
 }

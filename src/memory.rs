@@ -10,8 +10,8 @@ mod pages;
 mod process;
 mod space;
 
-use crate::config::size;
 use crate::error::{Error, Result};
+use crate::size;
 use std::marker::PhantomData;
 use std::ops::{Deref, DerefMut};
 use std::sync::Arc;

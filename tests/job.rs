@@ -9,10 +9,9 @@ use std::time::{Duration, Instant};
 
 use gpugraph::error::Error;
 use gpugraph::job::lock::{Liveness, Lock, Owner};
-use gpugraph::process::log;
 use gpugraph::process::log::Format;
 use gpugraph::process::progress::{Progress, Unit};
-use gpugraph::process::signals;
+use gpugraph::process::{log, signals};
 
 /// What the tests below run in a process of its own. Says `ready` on stdout when it has come to its place.
 #[test]

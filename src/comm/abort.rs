@@ -2,8 +2,7 @@
 
 use super::{Comm, OPEN, launch};
 use crate::error::Error;
-use crate::process::log;
-use crate::process::signals;
+use crate::process::{log, signals};
 use std::io::Write;
 use std::sync::atomic::{AtomicBool, Ordering::SeqCst};
 use std::sync::{Arc, LazyLock};

@@ -1,5 +1,6 @@
 //! Mistakes in a job file, collected so that all of them are told at once, each with its line and a caret.
 
+use crate::quote::{clip, printable};
 use std::collections::BTreeSet;
 use std::fmt::Write as _;
 use std::ops::Range;
@@ -185,26 +186,6 @@ impl Diagnostics {
         // Writing to a string can't fail.
         let _ = write!(out, "{gutter} | {}\n{blank} | {indent}{carets}", shown.trim_end());
         out
-    }
-}
-
-/// Text quoted in a message: on one line, and not longer than it helps.
-pub(super) fn clip(text: &str) -> String {
-    let mut out: String = text.chars().take(60).map(printable).collect();
-    if text.chars().nth(60).is_some() {
-        out.push('…');
-    }
-    out
-}
-
-/// Tabs and control characters would move the caret, or the reader's terminal.
-fn printable(c: char) -> char {
-    if c == '\t' {
-        ' '
-    } else if c.is_control() {
-        '\u{fffd}'
-    } else {
-        c
     }
 }
 

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use super::diagnostics::clip;
+use crate::quote::clip;
 
 /// Units by name, in milliseconds, from the longest.
 const UNITS: [(&str, u64); 5] = [("d", 86_400_000), ("h", 3_600_000), ("m", 60_000), ("s", 1_000), ("ms", 1)];

@@ -5,12 +5,13 @@ use std::ops::RangeInclusive;
 use std::path::PathBuf;
 use std::time::Duration;
 
-use super::diagnostics::{Diagnostics, Place, clip};
+use super::diagnostics::{Diagnostics, Place};
 use super::expand::{self, Environment};
-use super::keys;
 use super::tree::{Entry, Node, Table, Value};
-use super::{duration, size};
+use super::{duration, keys};
 use crate::formats::Columns;
+use crate::quote::clip;
+use crate::size;
 
 const COLUMNS: &str = "columns, such as [2, 3], [2, 3, 4], [\"src\", \"dst\"] or \"auto\"";
 

@@ -1,7 +1,8 @@
 //! The tables and keys that a job file may have, and the nearest to one that it may not.
 
-use super::diagnostics::{Diagnostics, Place, clip};
+use super::diagnostics::{Diagnostics, Place};
 use super::tree::Table;
+use crate::quote::clip;
 
 /// A table of the job file.
 pub(super) struct Known {

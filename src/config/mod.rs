@@ -12,7 +12,6 @@ mod field;
 mod keys;
 mod name;
 mod overrides;
-pub mod size;
 mod spec;
 mod tree;
 mod validate;
@@ -58,7 +57,7 @@ fn read(path: &Path) -> Result<String, String> {
     if bytes.len() as u64 > LONGEST {
         return Err(format!(
             "expected a job file, found more than {}; is it a graph? name it with [input] path",
-            size::show(LONGEST)
+            crate::size::show(LONGEST)
         ));
     }
     // A byte order mark would stand in the first line's column.

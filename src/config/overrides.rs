@@ -3,9 +3,10 @@
 
 use toml::de::DeValue;
 
-use super::diagnostics::{Diagnostics, Place, clip};
+use super::diagnostics::{Diagnostics, Place};
 use super::keys;
 use super::tree::{Entry, Node, Table, Value};
+use crate::quote::clip;
 
 /// Hangs override number `source` (from 1) into the tree. The last of several for one key wins.
 pub(super) fn apply(root: &mut Table, source: usize, diagnostics: &mut Diagnostics) {

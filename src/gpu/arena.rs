@@ -2,8 +2,8 @@
 #![allow(unsafe_code)] // calls into the CUDA driver
 
 use super::device::Device;
-use crate::config::size;
 use crate::error::{Error, Result};
+use crate::size;
 use cudarc::driver::{DriverError, result};
 use std::marker::PhantomData;
 use std::ops::Range;
@@ -229,7 +229,7 @@ mod tests {
     #[test]
     fn a_limit_that_is_named_makes_an_arena_that_does() {
         for least in [1, 1000, 1 << 20, PIECE - 1, PIECE, PIECE + 1, 3 << 20, 123_456_789] {
-            let named = crate::config::size::parse(&at_least(least)).expect("a size");
+            let named = crate::size::parse(&at_least(least)).expect("a size");
             assert!(whole_pieces(named) >= least, "{least}: {named}");
         }
         assert_eq!([whole_pieces(5 << 20), whole_pieces(1 << 20), whole_pieces(1000)], [4 << 20, 1 << 20, 768]);

@@ -4,7 +4,6 @@
 
 mod arena;
 mod device;
-pub mod devices;
 mod enabled;
 mod lane;
 mod peer;

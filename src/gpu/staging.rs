@@ -43,8 +43,8 @@ impl Pinned {
         done.result().map_err(|e| match e.0 {
             sys::CUresult::CUDA_ERROR_OUT_OF_MEMORY => Error::Limit {
                 limit: "host_memory",
-                given: crate::config::size::show(budget.limit()),
-                needed: format!("{} that the system lets the GPU pin", crate::config::size::show(memory.len() as u64)),
+                given: crate::size::show(budget.limit()),
+                needed: format!("{} that the system lets the GPU pin", crate::size::show(memory.len() as u64)),
                 purpose: "copies to and from the GPU".into(),
             },
             _ => device.lost("pin memory", e),

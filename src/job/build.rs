@@ -4,9 +4,7 @@
 use super::graph::{Facts, Stored};
 use super::ordered::Ordered;
 use super::session::{Moved, Session, Watched};
-use crate::config::size;
 use crate::error::{Error, Result};
-use crate::failpoint;
 use crate::formats::{Input, Keeping, Kept, Seen, Share};
 use crate::gpu::DeviceSlice;
 use crate::graph::catalogue::Catalogue;
@@ -18,8 +16,8 @@ use crate::prepare::partition::route::{NOBODY, Route};
 use crate::prepare::partition::{Partition, changed};
 use crate::prepare::shares::{Shares, Sizes};
 use crate::prepare::{Accelerator, dictionary, joined, sort};
-use crate::process::progress::StageProgress;
-use crate::process::progress::Unit;
+use crate::process::progress::{StageProgress, Unit};
+use crate::{failpoint, size};
 use rayon::prelude::*;
 use std::path::PathBuf;
 

@@ -3,8 +3,8 @@
 use super::lock::Lock;
 use super::manifest::Manifest;
 use super::workdir::{self, INTERMEDIATES, RESULTS, size_of_tree};
-use crate::config::size;
 use crate::error::{Error, Result};
+use crate::size;
 use crate::store::replace::remove_leftovers;
 use rayon::prelude::*;
 use std::io::ErrorKind;

@@ -1,10 +1,10 @@
 //! Whether a plan fits the limits of its job and the disk.
 
 use super::plan::{Basis, Plan};
-use crate::config::size;
 use crate::error::{Error, Result};
 use crate::gpu::{self, whole_pieces};
 use crate::memory::at_least;
+use crate::size;
 use std::path::Path;
 
 impl Plan {

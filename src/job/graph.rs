@@ -2,25 +2,22 @@
 
 use super::build::Build;
 use super::manifest::key;
-use super::occupied;
 use super::ordered::Ordered;
 use super::plan::Plan;
 pub use super::prepared::{Facts, Graph, Stored};
-use super::ranks;
 use super::run::Finished;
 use super::session::{Moved, Session, Watched};
-use super::spool;
+use super::{occupied, ranks, spool};
 use crate::error::{Error, Result};
 use crate::formats::{Input, Keeping, Kept, Part, addresses};
 use crate::graph::degrees::{self, Degrees};
 use crate::graph::layout::Layout;
 use crate::graph::stored::{self, StoredBlock};
-use crate::prepare::Accelerator;
 use crate::prepare::dictionary::{self, Dictionary};
 use crate::prepare::ingest::{self, Ingest, Ingested};
-use crate::prepare::order;
 use crate::prepare::partition::route;
 use crate::prepare::relabel::{self, relabel};
+use crate::prepare::{Accelerator, order};
 use crate::process::figures::Figures;
 use crate::process::progress::Unit;
 use crate::process::signals;

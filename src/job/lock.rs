@@ -27,9 +27,7 @@ use std::thread::JoinHandle;
 use std::time::{Duration, Instant, SystemTime};
 
 use crate::error::{Error, Result};
-use crate::process::host;
-use crate::process::log;
-use crate::process::signals;
+use crate::process::{host, log, signals};
 use crate::store::replace::replace;
 
 /// How often the owner shows that it lives.

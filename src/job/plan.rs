@@ -17,7 +17,7 @@ use super::speeds::{Clock, Time};
 use super::work::Work;
 use super::workdir;
 use crate::algo::triangle::driver;
-use crate::config::{InputSpec, Job, size};
+use crate::config::{InputSpec, Job};
 use crate::error::Result;
 use crate::formats::Input;
 use crate::graph::layout::Layout;
@@ -27,6 +27,7 @@ use crate::prepare::partition::route;
 use crate::prepare::shares::{Needs, Shape, Sizes};
 use crate::prepare::{ingest, order};
 use crate::process::host;
+use crate::size;
 use serde::Serialize;
 use std::path::PathBuf;
 

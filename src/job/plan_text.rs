@@ -1,8 +1,8 @@
 //! A plan as people read it.
 
 use super::plan::{Basis, Plan};
-use crate::config::size::show;
 use crate::process::formatting::duration;
+use crate::size::show;
 use std::fmt;
 
 impl fmt::Display for Plan {

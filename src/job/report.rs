@@ -2,8 +2,7 @@
 
 use super::manifest::Output;
 use crate::error::Result;
-use crate::process::figures::Figures;
-use crate::process::figures::Spent;
+use crate::process::figures::{Figures, Spent};
 use crate::store::replace::replace;
 use serde::Serialize;
 use std::path::Path;

@@ -1,24 +1,20 @@
 //! `gpugraph run`: from a job to its report, going on where an earlier run stopped.
 
-use super::device;
 use super::graph::{Facts, Graph, Prepared, Stored};
 use super::lock::{Liveness, Lock};
 use super::machine::Machine;
 use super::manifest::Manifest;
-use super::occupied;
 use super::ordered::Storing;
 use super::plan::Plan;
-use super::ranks;
 use super::report::{self, Report, Results};
 use super::session::Session;
-use super::{spool, workdir};
+use super::{device, occupied, ranks, spool, workdir};
 use crate::comm::Comm;
 use crate::config::{InputSpec, Job};
 use crate::error::{Error, Result};
 use crate::process::figures::Spent;
-use crate::process::host;
-use crate::process::log;
 use crate::process::status_file::Status;
+use crate::process::{host, log};
 use crate::store::replace::remove_leftovers;
 use std::path::Path;
 use std::time::Instant;

@@ -1,12 +1,11 @@
 //! One run of a job: what all its stages share.
 
-use super::device;
 use super::estimate::Stage;
 use super::manifest::Manifest;
 use super::moving::Moving;
 use super::ordered::Storing;
-use super::ranks;
 use super::report::StageReport;
+use super::{device, ranks};
 use crate::comm::{Comm, WorkStealing};
 use crate::config::{Device, InputSpec, Job};
 use crate::error::{Error, Result};
@@ -14,11 +13,8 @@ use crate::formats::Watch;
 use crate::gpu::Peers;
 use crate::memory::{Budget, Reservation, addresses_left};
 use crate::process::figures::Figures;
-use crate::process::host;
-use crate::process::progress::Progress;
-use crate::process::progress::StageProgress;
-use crate::process::progress::Unit;
-use crate::process::signals;
+use crate::process::progress::{Progress, StageProgress, Unit};
+use crate::process::{host, signals};
 use crate::store::sync::Syncer;
 use serde::Serialize;
 use serde::de::DeserializeOwned;

@@ -7,7 +7,8 @@
 
 use super::manifest::{Manifest, Output};
 use super::workdir::SPOOL;
-use crate::config::{InputSpec, Job, size};
+use crate::config::{InputSpec, Job};
+use crate::size;
 use crate::error::{Error, Result};
 use crate::failpoint;
 use crate::formats::stream::{Copied, Stream};
@@ -300,11 +301,11 @@ fn differs(stream: &Stream, copy: &Path) -> Result<Option<u64>> {
     let by_hand = stream.is_standard_input() && std::io::stdin().is_terminal();
     let patience = if by_hand { Duration::ZERO } else { PATIENCE };
     let mut first = [0];
-    if !reader.wait(Some(patience), &super::signals::check)? || reader.fill(&mut first, &super::signals::check)? == 0 {
+    if !reader.wait(Some(patience), &crate::process::signals::check)? || reader.fill(&mut first, &crate::process::signals::check)? == 0 {
         return Ok(None);
     }
     let mut file = File::open(copy).map_err(|e| Error::io("open", copy, e))?;
-    reader.differs_from(&first, &mut file, copy, &super::signals::check)
+    reader.differs_from(&first, &mut file, copy, &crate::process::signals::check)
 }
 
 fn packing(file: &str) -> Packing {
@@ -338,7 +339,7 @@ fn copy(job: &Job, stream: &Stream, folder: &Path, number: usize) -> Result<(Str
         };
         let check = || {
             failpoint::hit("spool.read").map_err(|e| Error::io("read", &temporary, e))?;
-            super::signals::check()
+            crate::process::signals::check()
         };
         let failed = |bytes, e| match Error::io("write", folder, e) {
             Error::DiskFull { path, what } => {

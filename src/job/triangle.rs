@@ -1,20 +1,18 @@
 //! The stage `triangle`: trials, units that are journalled as they are counted, results.
 
-use super::corners;
 use super::graph::{Facts, Graph};
 use super::journal::{Journal, Record, distinct};
 use super::manifest::key;
-use super::outputs;
 use super::report::{self, Triangle};
 use super::session::{Moved, Session};
 use super::together::Together;
+use super::{corners, outputs};
 use crate::algo::triangle::PairCount;
 use crate::algo::triangle::driver::{self, Backend, Sum};
-use crate::config;
 use crate::error::{Error, Result};
-use crate::failpoint;
 use crate::process::progress::Unit;
 use crate::process::signals;
+use crate::{config, failpoint};
 use std::collections::HashSet;
 use std::path::PathBuf;
 use std::time::Instant;

@@ -3,7 +3,6 @@
 //! Nothing is changed, and a check that fails does not keep the others from being made. What is stored is checked
 //! here and by `whole`, results by `recount`, straight from the input.
 
-use super::corners;
 use super::graph::{Facts, Stored};
 use super::journal::{self, distinct};
 use super::lock::{Liveness, Lock};
@@ -12,7 +11,7 @@ use super::manifest::{Manifest, Output};
 use super::recount::{self, Counts, Source};
 use super::report::Triangle;
 use super::triangle::triangle_key;
-use super::{spool, whole};
+use super::{corners, spool, whole};
 use crate::algo::triangle::driver;
 use crate::config::{self, InputSpec};
 use crate::error::{At, Error, Result};

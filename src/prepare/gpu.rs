@@ -8,12 +8,12 @@ use super::Accelerator;
 use super::ingest::{Counting, gpu::Counters};
 use super::partition::{Placing, gpu::Placers, route::Route};
 use super::sort::{Sorting, gpu::Sorters};
-use crate::config::size;
 use crate::error::Result;
 use crate::formats::Edges;
 use crate::gpu::{COMMON, DeviceSlice, Peers, ProgramSource, SCAN, Workspace};
 use crate::graph::layout::Bins;
 use crate::memory::Budget;
+use crate::size;
 use std::ops::DerefMut;
 
 const HEADERS: &[(&str, &str)] = &[COMMON, ("prepare.cuh", include_str!("../../kernels/prepare.cuh"))];

@@ -11,18 +11,11 @@ use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant, SystemTime};
 
-use super::bars;
-use super::figures::Figures;
-use super::figures::Spent;
+use super::figures::{Figures, Spent};
 pub use super::formatting::Unit;
-use super::formatting::amount;
-use super::formatting::bytes;
-use super::formatting::duration;
-use super::formatting::per_second;
-use super::host;
-use super::log;
-use super::signals;
+use super::formatting::{amount, bytes, duration, per_second};
 pub use super::status_file::Status;
+use super::{bars, host, log, signals};
 use crate::store::replace::replace_volatile;
 use stage::Stage;
 

@@ -11,8 +11,7 @@ use std::time::{Duration, Instant};
 use signal_hook::consts::{SIGBUS, SIGHUP, SIGINT, SIGTERM, SIGUSR1};
 use signal_hook::low_level;
 
-use crate::error::Error;
-use crate::error::Result;
+use crate::error::{Error, Result};
 
 const SIGXCPU: i32 = libc::SIGXCPU;
 

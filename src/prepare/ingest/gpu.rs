@@ -2,12 +2,12 @@
 #![allow(unsafe_code)] // kernel launches
 
 use super::{Counting, Found};
-use crate::config::size;
 use crate::error::{Error, Result};
 use crate::formats::{Edges, Visitor};
 use crate::gpu::{DeviceSlice, Kernel, Lane, Peers, Workspace, slice_bytes};
 use crate::memory::{Budget, Buffer, at_least};
 use crate::prepare::gpu::{INGEST, narrow};
+use crate::size;
 use std::ops::Range;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, PoisonError, RwLock};

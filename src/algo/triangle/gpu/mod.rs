@@ -158,7 +158,7 @@ fn uncut(sizes: impl Iterator<Item = BlockSize>) -> u64 {
 fn too_small(gpu: &Workspace) -> Error {
     Error::Limit {
         limit: "gpu_memory",
-        given: crate::config::size::show(gpu.arena.bytes()),
+        given: crate::size::show(gpu.arena.bytes()),
         needed: at_least(2 * gpu.arena.bytes()),
         purpose: "counting triangles of this graph".into(),
     }

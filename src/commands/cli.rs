@@ -1,9 +1,9 @@
 //! The command line: what can be typed, with an example for each command.
 
+use super::submit::{Scheduler, walltime};
 use crate::config::MAX_THREADS;
 use crate::formats::Columns;
 use crate::process::log::Format as LogFormat;
-use crate::submit::{Scheduler, walltime};
 use clap::{Args, Parser, Subcommand};
 use std::path::PathBuf;
 use std::str::FromStr;

@@ -9,9 +9,9 @@ use std::path::Path;
 use std::time::Duration;
 
 /// What every job script does, behind what is particular to its scheduler.
-const BODY: &str = include_str!("../../scheduler/run.sh");
-const PBS: &str = include_str!("../../scheduler/pbs.sh");
-const SLURM: &str = include_str!("../../scheduler/slurm.sh");
+const BODY: &str = include_str!("../../../scheduler/run.sh");
+const PBS: &str = include_str!("../../../scheduler/pbs.sh");
+const SLURM: &str = include_str!("../../../scheduler/slurm.sh");
 /// Seconds before the walltime at which the job is told to save; a short walltime is worked for three quarters of it.
 const GRACE: u64 = 120;
 

@@ -1,17 +1,19 @@
 //! The commands that make and change edge lists. They work on files alone, without a job.
 
-use crate::cli::{ConvertArgs, GenerateArgs, GenerateKind, OutputArgs, ProductArgs, RandomArgs};
+pub mod cli;
+pub mod devices;
+pub mod inspect;
+pub mod submit;
+
+use self::cli::{ConvertArgs, GenerateArgs, GenerateKind, OutputArgs, ProductArgs, RandomArgs};
 use crate::convert::{self, Converted, Copy};
 use crate::error::{Error, Result};
 use crate::formats::stream::Stream;
 use crate::formats::{Format, Input, TextOptions, Watch};
 use crate::generate::{self, Generator, Product};
-use crate::job;
 use crate::job::session::{Watched, threads};
-use crate::process::progress::Progress;
-use crate::process::progress::StageProgress;
-use crate::process::progress::Unit;
-use crate::stdout;
+use crate::process::progress::{Progress, StageProgress, Unit};
+use crate::{job, stdout};
 use std::path::Path;
 use std::time::Duration;
 

@@ -1,8 +1,8 @@
 //! A stage at work: its counters, and what they say of rate, time left and figures.
 
-use super::super::figures::{amount, bytes, duration, per_second};
-use super::super::log;
-use super::super::manifest::Figures;
+use crate::process::figures::Figures;
+use crate::process::formatting::{amount, bytes, duration, per_second};
+use crate::process::log;
 use super::Unit;
 use indicatif::ProgressBar;
 use std::collections::VecDeque;

@@ -2,14 +2,14 @@
 
 mod script;
 
-use crate::cli::SubmitArgs;
+use super::cli::SubmitArgs;
 use crate::comm::mpi;
-use crate::config::{self, Device, Job, duration};
+use crate::config::{Device, Job, duration};
 use crate::error::{Error, Result};
 use crate::job::machine::Machine;
 use crate::job::plan::Plan;
-use crate::stdout;
 use crate::store::replace::replace;
+use crate::{config, stdout};
 use script::{Script, pasted, quoted};
 use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};

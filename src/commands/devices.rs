@@ -1,9 +1,9 @@
 //! `gpugraph devices`: what this machine has to compute with, what is missing, and how to get it.
 
-use super::{Cuda, probe_memory};
 use crate::comm::mpi;
-use crate::config::size;
+use crate::gpu::{Cuda, probe_memory};
 use crate::process::host;
+use crate::size;
 use serde::Serialize;
 use std::fmt;
 

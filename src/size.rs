@@ -1,6 +1,6 @@
 //! Sizes in bytes as people write them: `"16GiB"`, `"512 MiB"`, `"1.5GB"`, `"123456"`.
 
-use super::diagnostics::clip;
+use crate::quote::clip;
 
 /// Units by lower-case name. `K` and `KB` without an `i` are decimal, as on the box of a disk.
 const UNITS: [(&str, u64); 15] = [

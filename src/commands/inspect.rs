@@ -1,11 +1,11 @@
 //! The commands that look at jobs and machines without running anything: plan, status, verify, devices; and clean.
 
-use crate::cli::{CleanArgs, Cli, DevicesArgs, LookArgs, PlanArgs};
+use super::cli::{CleanArgs, Cli, DevicesArgs, LookArgs, PlanArgs};
 use crate::error::{Error, Result};
-use crate::job::look::{self, Place};
+use crate::job::look::Place;
 use crate::job::machine::Machine;
 use crate::job::plan::Plan;
-use crate::job::{clean, verify};
+use crate::job::{clean, look, verify};
 use crate::stdout;
 use clap::CommandFactory;
 use serde::Serialize;
@@ -47,7 +47,7 @@ pub fn verify(args: &LookArgs) -> Result<()> {
 /// # Errors
 /// [`Error::Io`] where stdout takes no more.
 pub fn devices(args: &DevicesArgs) -> Result<()> {
-    print(&crate::gpu::devices::look(), args.json)
+    print(&crate::commands::devices::look(), args.json)
 }
 
 /// `gpugraph clean`.

@@ -8,11 +8,11 @@
 use super::manifest::{Manifest, Output};
 use super::workdir::SPOOL;
 use crate::config::{InputSpec, Job};
-use crate::size;
 use crate::error::{Error, Result};
 use crate::failpoint;
 use crate::formats::stream::{Copied, Stream};
 use crate::formats::{Format, Packing};
+use crate::size;
 use crate::store::replace::{remove_leftovers, sync_folder, temp_path};
 use serde::{Deserialize, Serialize};
 use std::fs::File;
@@ -301,7 +301,9 @@ fn differs(stream: &Stream, copy: &Path) -> Result<Option<u64>> {
     let by_hand = stream.is_standard_input() && std::io::stdin().is_terminal();
     let patience = if by_hand { Duration::ZERO } else { PATIENCE };
     let mut first = [0];
-    if !reader.wait(Some(patience), &crate::process::signals::check)? || reader.fill(&mut first, &crate::process::signals::check)? == 0 {
+    if !reader.wait(Some(patience), &crate::process::signals::check)?
+        || reader.fill(&mut first, &crate::process::signals::check)? == 0
+    {
         return Ok(None);
     }
     let mut file = File::open(copy).map_err(|e| Error::io("open", copy, e))?;

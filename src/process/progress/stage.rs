@@ -1,9 +1,9 @@
 //! A stage at work: its counters, and what they say of rate, time left and figures.
 
+use super::Unit;
 use crate::process::figures::Figures;
 use crate::process::formatting::{amount, bytes, duration, per_second};
 use crate::process::log;
-use super::Unit;
 use indicatif::ProgressBar;
 use std::collections::VecDeque;
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};

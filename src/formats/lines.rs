@@ -184,6 +184,7 @@ fn more_digits(data: &[u8], start: usize, mut at: usize, mut value: u64) -> Opti
 fn gap(data: &[u8], at: usize, grammar: &Grammar) -> Option<usize> {
     match data.get(at)? {
         b' ' | b'\t' if data.get(at + 1).is_some_and(u8::is_ascii_digit) => Some(at + 1),
+        b',' | b';' if grammar.commas && data.get(at + 1).is_some_and(u8::is_ascii_digit) => Some(at + 1),
         _ => wide_gap(data, at, grammar),
     }
 }
@@ -212,7 +213,7 @@ fn rest(data: &[u8], at: usize, grammar: &Grammar) -> Option<usize> {
     if let Some(next) = line_end(blanks(data, at)) {
         return (grammar.weight != Weight::Required).then_some(next);
     }
-    let weight = wide_gap(data, at, grammar)?;
+    let weight = gap(data, at, grammar)?;
     if let (Some(next), true) = (line_end(weight), grammar.weight != Weight::Required) {
         return Some(next); // a comma behind the last column, as some spreadsheets write
     }

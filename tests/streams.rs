@@ -255,8 +255,8 @@ fn convert_from_standard_input_writes_what_it_writes_of_the_file() {
         names.filter(|name| name.to_string_lossy().starts_with('.')).count()
     };
     assert_eq!(hidden(&place), 0);
-    let ran = bash(&place, "printf '0 1\\nx y\\n' | gpugraph convert - bad.u32 --from text").expect(3);
-    assert!(ran.error().contains("standard input:2: "), "{}", ran.err);
+    let ran = bash(&place, "printf '0 1\\n1 2\\nx y\\n' | gpugraph convert - bad.u32 --from text").expect(3);
+    assert!(ran.error().contains("standard input:3: "), "{}", ran.err);
     assert!(place.gpugraph(&["convert", "-", "no.u32"]).expect(2).error().contains("--from"));
     assert!(place.gpugraph(&["convert", "-", "no.u32", "--from", "u32"]).expect(3).error().contains("expected edges"));
     // What a kill leaves goes with the next run of the line.

@@ -147,7 +147,6 @@ fn take_up_streams(job: &Job, manifest: &mut Manifest, done: Option<&Manifest>) 
     let workdir = &job.workdir;
     let said = spool::is_streamed(&job.input) && done.is_none();
     if said {
-        // It may take long, and `status` tells of it.
         manifest.job = job.name.clone();
         manifest.stopped = Some("killed or lost".into());
         manifest.exit_code = None;
@@ -155,10 +154,8 @@ fn take_up_streams(job: &Job, manifest: &mut Manifest, done: Option<&Manifest>) 
     }
     let taken = spool::take(job, manifest, done.is_some()).and_then(|()| {
         let input = absolute(&spool::replaced(job.clone(), manifest).input);
-        match spool::is_gone(manifest) {
-            true => Ok(input),
-            false => occupied::check(job, &input, manifest).map(|()| input),
-        }
+        let checked = if spool::is_gone(manifest) { Ok(()) } else { occupied::check(job, &input, manifest) };
+        checked.map(|()| input)
     });
     taken.map_err(|e| {
         let e = spool::came_by(e, workdir, manifest);
@@ -345,9 +342,12 @@ impl Session {
 
     /// The results of a job of which nothing is left to do.
     fn finished(&self) -> Result<Option<Finished>> {
-        if spool::is_gone(&self.manifest) {
+        let is_gone = spool::is_gone(&self.manifest);
+        if is_gone || spool::is_same(&self.manifest) {
             let done = self.manifest.last::<Facts>("relabel").map_or(Ok(None), |facts| self.finished_with(facts))?;
-            return done.map(Some).ok_or_else(|| spool::nothing_came(&self.manifest));
+            if done.is_some() || is_gone {
+                return done.map(Some).ok_or_else(|| spool::nothing_came(&self.manifest));
+            }
         }
         let input = super::input::open(&self.job.input)?;
         let identity = super::graph::input_key(&input)?;

@@ -30,6 +30,9 @@ pub struct Spool {
     streams: Vec<Spooled>,
     /// True while the copies are in the workdir.
     there: bool,
+    /// True if this run copied what the results of a finished job are of.
+    #[serde(skip)]
+    same: bool,
 }
 
 /// What came by one stream.
@@ -118,6 +121,11 @@ pub(super) fn planned(job: &Job, manifest: &Manifest) -> Result<Job> {
 /// Returns true if the manifest tells of streams whose copies are there no more.
 pub(super) fn is_gone(manifest: &Manifest) -> bool {
     manifest.spool.as_ref().is_some_and(|spool| !spool.there)
+}
+
+/// Returns true if what came is what the results of the finished job are of, read in the same way.
+pub(super) fn is_same(manifest: &Manifest) -> bool {
+    manifest.spool.as_ref().is_some_and(|spool| spool.same)
 }
 
 /// Returns the error of a job that needs what came by a stream, and finds nothing there.
@@ -247,15 +255,12 @@ pub(super) fn take(job: &Job, manifest: &mut Manifest, finished: bool) -> Result
         return Ok(());
     }
     std::fs::create_dir_all(&folder).map_err(|e| Error::io("create the folder", &folder, e))?;
-    let mut spool = Spool { streams: Vec::new(), there: true };
+    let mut spool = Spool { streams: Vec::new(), there: true, same: false };
     for (place, stream) in &found {
         let (file, copied) = copy(job, stream, &folder, *place)?;
         if copied.bytes == 0 {
-            let same = |spool: &Spool| {
-                manifest.spool = Some(Spool { there: false, ..spool.clone() });
-                manifest.input.as_ref() == Some(&super::run::absolute(&replaced(job.clone(), manifest).input))
-            };
-            if spool.streams.is_empty() && finished && before.as_ref().is_some_and(same) {
+            manifest.spool = before.clone().map(|before| Spool { there: false, ..before });
+            if spool.streams.is_empty() && finished && before.is_some() && is_read_alike(job, manifest) {
                 tracing::info!("nothing comes from {}: the results of what it held before stand", stream.name());
                 return Ok(());
             }
@@ -264,8 +269,17 @@ pub(super) fn take(job: &Job, manifest: &mut Manifest, finished: bool) -> Result
         let copy = Output { bytes: copied.bytes, checksum: copied.checksum };
         spool.streams.push(Spooled { path: absolute(stream.path()), place: *place, file, copy });
     }
+    let copies = |spool: &Spool| spool.streams.iter().map(|s| (s.place, s.copy)).collect::<Vec<_>>();
+    let same = finished && before.is_some_and(|before| copies(&before) == copies(&spool));
     manifest.spool = Some(spool);
+    let same = same && is_read_alike(job, manifest);
+    manifest.spool.iter_mut().for_each(|spool| spool.same = same);
     Ok(())
+}
+
+/// Returns true if the job reads its input as the run did that the manifest tells of: by the same names and formats.
+fn is_read_alike(job: &Job, manifest: &Manifest) -> bool {
+    manifest.input.as_ref() == Some(&super::run::absolute(&replaced(job.clone(), manifest).input))
 }
 
 /// Takes the copies of an earlier run, unless something else comes by their streams now.

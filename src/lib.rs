@@ -17,7 +17,7 @@
 //! | [`algo`] | algorithms over blocks; opens no file |
 //! | [`stream`] | rows through a GPU's fixed memory; not what is done with them |
 //! | [`store`], [`memory`] | sealed files; the memory limit |
-//! | [`submit`] | job scripts for Slurm and PBS |
+//! | [`commands`] | the command line; job scripts for Slurm and PBS |
 //! | [`stdout`] | printing an answer |
 //!
 //! What holds everywhere: the answer, the blocks and the units depend on the input alone, never on limits, threads,

@@ -287,6 +287,9 @@ fn mistakes_are_named_with_their_line() {
         ("a.txt", "1 2\n3 4.5\n".into(), "a.txt:2: "),
         ("a.txt", "1 2\n3 4x\n".into(), "a.txt:2: "),
         ("a.txt", "1 2 x\n".into(), "a.txt:1: "),
+        // adjacency lists, which are no edges with weights
+        ("a.txt", "0 1 2\n1 2\n2 3\n3 0\n".into(), "a.txt:2: "),
+        ("a.txt", "0 1\n1 2 3\n".into(), "a.txt:2: "),
         ("a.txt", "1 2\n\n\n1 18446744073709551616".into(), "a.txt:4: "),
         ("a.txt", "hello\nworld\n".into(), "a.txt:1: "),
         ("a.txt", "hello\n".into(), "a.txt:1: "),
@@ -366,7 +369,8 @@ fn what_is_no_mistake() {
     reads("a.txt", "\n\n# 1 2\n  % 3\n", &[]);
     reads("a.txt", "\u{feff}1 2\n", &[[1, 2]]);
     reads("a.txt", &format!("1 {big}"), &[[1, big]]);
-    reads("a.txt", " 1 2 \r\n\t3,4\r\n5;6 ; 1e-3\n7 , 8,\n", &[[1, 2], [3, 4], [5, 6], [7, 8]]);
+    reads("a.txt", " 1 2 \r\n\t3,4\r\n5;6 \n", &[[1, 2], [3, 4], [5, 6]]);
+    reads("a.txt", " 1 2 7\r\n\t3,4,0\r\n5;6 ; 1e-3\n7 , 8,-2\n", &[[1, 2], [3, 4], [5, 6], [7, 8]]);
     reads("a.csv", "\"from\",\"to\",\"weight\"\n1,2,nan\n", &[[1, 2]]);
     reads("b.csv", "from,to\n", &[]);
     reads("a.txt", "from to\n0000000000000000000000001 2\n", &[[1, 2]]);

@@ -83,7 +83,8 @@ fn formats() {
     let binary: Vec<u8> = pairs.iter().flatten().flat_map(|id| id.to_le_bytes()).collect();
     let mut gzip = flate2::write::GzEncoder::new(Vec::new(), flate2::Compression::new(6));
     gzip.write_all(&text).unwrap();
-    let shapes: [(&str, &str, fn(&mut Vec<u8>, usize, u32, u32)); 6] = [
+    type Write = fn(&mut Vec<u8>, usize, u32, u32);
+    let shapes: [(&str, &str, Write); 6] = [
         ("named.csv", "weight,source,target\n", |out, _, u, v| writeln!(out, "{}.25,{u},{v}", v % 100).unwrap()),
         ("plain.csv", "source,target\n", |out, _, u, v| writeln!(out, "{u},{v}").unwrap()),
         ("quoted.csv", "\"src\",\"dst\"\n", |out, _, u, v| writeln!(out, "\"{u}\",\"{v}\"").unwrap()),

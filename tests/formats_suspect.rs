@@ -114,3 +114,31 @@ fn graphs_of_32_bit_ids_are_read() {
     let wide = write(folder.path(), "a.u64", ends(40).map(|id| id.wrapping_mul(0x9e37_79b9_7f4a_7c15).to_le_bytes()));
     assert_eq!(edges(&wide, None).unwrap().len(), 820);
 }
+
+#[test]
+fn pairs_of_another_width_or_byte_order_are_refused_and_large_ids_are_not() {
+    let folder = tempfile::tempdir().unwrap();
+    for n in [5, 300] {
+        let pairs: Vec<u64> = ends(n).collect();
+        let narrow = pairs.as_chunks::<2>().0.iter().map(|[u, v]| (u + 1) | (v + 1) << 32);
+        // Two edges make one of 64-bit ids, so there are to be as many as that.
+        let whole = pairs.len() / 4 * 2;
+        let path = write(folder.path(), "a.u64", narrow.take(whole).map(u64::to_le_bytes));
+        refused(&path, "32-bit ids", "--set input.format=u32");
+        assert_eq!(edges(&path, Some(Format::U64)).unwrap().len(), whole / 2);
+        let path = write(folder.path(), "a.u32", ends(n).map(u64::to_be_bytes));
+        refused(&path, "big-endian", "'>i8'");
+    }
+    let mut random = 7u64;
+    let mut next = || {
+        random = random.wrapping_mul(6364136223846793005).wrapping_add(1442695040888963407);
+        random >> 16
+    };
+    // Ids of 40 bits, of 60 (account numbers), and small ones.
+    for bits in [40, 48, 10] {
+        let path = write(folder.path(), "a.u64", (0..2000).map(|_| (next() & ((1 << bits) - 1)).to_le_bytes()));
+        assert_eq!(edges(&path, None).unwrap().len(), 1000, "{bits} bits");
+    }
+    let path = write(folder.path(), "a.u64", (0..2000).map(|_| (1 << 60 | next()).to_le_bytes()));
+    assert_eq!(edges(&path, None).unwrap().len(), 1000);
+}

@@ -3,16 +3,13 @@
 //! Ranks are what `mpirun`, `mpiexec` or `srun` started together. All of them call the collective operations
 //! ([`Comm::barrier`] to [`Comm::exchange`]) in the same order, each from one thread at a time; [`Comm::send`] and
 //! [`Comm::receive`] may be called beside them from any thread. No operation holds a core while it waits for others
-//! that still compute: it asks from time to time and sleeps in between, up to a millisecond.
-//!
-//! An operation that MPI fails ends the job: there is no going on with some of the ranks, and the same line resumes.
+//! that still compute: it asks from time to time and sleeps in between, up to a millisecond. An operation that MPI fails ends the job: there is no going on with some of the ranks, and the same line resumes.
 
 #[cfg(not(feature = "mpi"))]
 #[path = "absent.rs"]
 pub mod mpi;
 #[cfg(feature = "mpi")]
 pub mod mpi;
-
 /// Whether MPI was built in.
 const WITH_MPI: bool = cfg!(feature = "mpi");
 

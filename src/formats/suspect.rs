@@ -59,6 +59,8 @@ pub(super) fn check(
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Kind {
     Ids64,
+    Ids32,
+    Swapped64,
     Float64,
     Float32,
 }
@@ -67,6 +69,8 @@ impl Kind {
     fn found(self) -> &'static str {
         match self {
             Kind::Ids64 => "what looks like 64-bit ids: every second 32-bit word is 0",
+            Kind::Ids32 => "what looks like pairs of 32-bit ids: both halves of every 64-bit word are small",
+            Kind::Swapped64 => "what looks like big-endian 64-bit ids: every first 32-bit word is 0",
             Kind::Float64 => "what looks like 64-bit floats",
             Kind::Float32 => "what looks like 32-bit floats",
         }
@@ -74,20 +78,23 @@ impl Kind {
 
     fn error(self, part: &Part) -> Error {
         let (path, format) = (part.path(), part.format());
-        let float = |bits: u32| {
+        let convert = |kind: &str| {
             let name = path.display();
             format!(
-                "convert them: python3 -c \"import numpy as n; n.fromfile('{name}', '<f{}').astype('<u8').tofile('{name}.u64')\"; \
-                 or if they are ids name the format: --set input.format={format} (in the job format = \"{format}\", for convert --from {format})",
-                bits / 8
+                "convert them: python3 -c \"import numpy as n; n.fromfile('{name}', '{kind}').astype('<u8').tofile('{name}.u64')\"; \
+                 or if they are ids name the format: --set input.format={format} (in the job format = \"{format}\", for convert --from {format})"
             )
         };
         let remedy = match self {
             Kind::Ids64 => "name the format: --set input.format=u64 (in the job format = \"u64\", for convert --from u64); or u32 if \
                             every edge does end at vertex 0"
                 .into(),
-            Kind::Float64 => float(64),
-            Kind::Float32 => float(32),
+            Kind::Ids32 => "name the format: --set input.format=u32 (in the job format = \"u32\", for convert --from u32); or u64 if \
+                            ids are that large"
+                .into(),
+            Kind::Swapped64 => convert(">i8"),
+            Kind::Float64 => convert("<f8"),
+            Kind::Float32 => convert("<f4"),
         };
         Error::input(path, At::Byte(0), format!("pairs of whole numbers ({format})"), self.found(), remedy)
     }
@@ -101,6 +108,12 @@ struct Seen {
     nonzero32: u64,
     /// True if the file is whole words of 64-bit pairs, and every one is below 2^32.
     ids64: bool,
+    /// True if both halves of every 64-bit word are below 2^28, and how many words have such halves that are not 0. (Ids of which
+    /// half the bits are random are not so small.)
+    small_halves: bool,
+    two_halves: u64,
+    /// True if the low half of every 64-bit word is 0, and the high one below 2^24 from the other end.
+    swapped64: bool,
     /// True if all are floats that are 0 or of an ordinary size; and if all are whole numbers.
     float64: bool,
     whole64: bool,
@@ -117,6 +130,9 @@ impl Seen {
             nonzero,
             nonzero32,
             ids64: whole,
+            small_halves: true,
+            two_halves: 0,
+            swapped64: whole,
             float64: whole,
             whole64: whole,
             float32: true,
@@ -128,17 +144,21 @@ impl Seen {
     /// Looks at whole words of `bytes`, which stand at a multiple of 16 in the file.
     fn look(&mut self, bytes: &[u8]) {
         for word in bytes.as_chunks::<8>().0 {
-            if !(self.ids64 || self.float64 || self.float32) {
+            if !(self.ids64 || self.small_halves || self.swapped64 || self.float64 || self.float32) {
                 return;
             }
             let word = u64::from_le_bytes(*word);
             self.nonzero += u64::from(word != 0);
             self.ids64 &= word >> 32 == 0;
+            let [low, high] = [word as u32, (word >> 32) as u32];
+            self.small_halves &= low < 1 << 28 && high < 1 << 28;
+            self.two_halves += u64::from(low != 0 && high != 0);
+            self.swapped64 &= low == 0 && high & 0xff == 0;
             self.high |= word & (1 << 31) != 0;
             let double = f64::from_bits(word);
             self.float64 &= word == 0 || (LEAST..1e15).contains(&double);
             self.whole64 &= double.fract() == 0.0;
-            for half in [word as u32, (word >> 32) as u32] {
+            for half in [low, high] {
                 let single = f64::from(f32::from_bits(half));
                 self.nonzero32 += u64::from(half != 0);
                 self.float32 &= half == 0 || (LEAST..4.3e9).contains(&single);
@@ -153,8 +173,14 @@ impl Seen {
         match self {
             Seen { nonzero: 0, .. } => None,
             Seen { ids64: true, .. } => (!wide).then_some(Kind::Ids64),
+            Seen { small_halves: true, two_halves, nonzero, .. }
+                if wide && *two_halves >= 4 && two_halves * 4 >= nonzero * 3 =>
+            {
+                Some(Kind::Ids32)
+            }
             Seen { float64: true, whole64: true, nonzero: 2.., .. } => Some(Kind::Float64),
             Seen { float64: true, high: true, nonzero: 8.., .. } => Some(Kind::Float64),
+            Seen { swapped64: true, nonzero: 8.., .. } if !wide => Some(Kind::Swapped64),
             Seen { float32: true, whole32: true, nonzero32: 4.., .. } => Some(Kind::Float32),
             Seen { float32: true, nonzero32: 16.., .. } => Some(Kind::Float32),
             _ => None,

@@ -96,9 +96,12 @@ fn programs(job: &Job) -> Vec<&'static ProgramSource> {
     let prepares = !matches!(job.input, InputSpec::Prepared(_));
     let preparing = prepare::gpu::PROGRAMS.into_iter().filter(|_| prepares);
     let counting = triangle::gpu::PROGRAMS.into_iter().filter(|_| job.triangle.is_some());
-    let mut all: Vec<&'static ProgramSource> = preparing.chain(counting).collect();
-    all.sort_by_key(|program| program.name);
-    all.dedup_by_key(|program| program.name);
+    let mut all: Vec<&'static ProgramSource> = Vec::new();
+    for program in preparing.chain(counting) {
+        if all.iter().all(|other| other.name != program.name) {
+            all.push(program);
+        }
+    }
     all
 }
 
@@ -353,7 +356,7 @@ mod tests {
             let job = crate::config::load(&path, &[]).expect("a job");
             programs(&job).into_iter().map(|program| program.name).collect::<Vec<_>>()
         };
-        let preparing = ["ingest.cu", "partition.cu", "scan.cu", "sort.cu"];
+        let preparing = ["scan.cu", "ingest.cu", "partition.cu", "sort.cu"];
         assert_eq!(
             names("[input]\nkronecker = { scale = 5 }\n[triangle]\n"),
             [&preparing[..], &["triangle.cu"]].concat()

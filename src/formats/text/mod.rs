@@ -35,6 +35,19 @@ const SKIP: &str =
 const NUMBER: &str = "number the ids first: awk '{for(i=1;i<3;i++)if(!($i in n))n[$i]=c++;print n[$1],n[$2]}' IN > OUT \
     (with -F, for commas)";
 
+const MIXED: &str = "make the columns of all lines alike: awk '{print $1, $2}' IN > OUT keeps two of each line; of an adjacency \
+    list awk '{for (i = 2; i <= NF; i++) print $1, $i}' IN > OUT makes edges";
+
+/// What a message says of a line in a file whose first line has two ids alone.
+fn advice_of_two(line: &[u8]) -> &'static str {
+    let delimiter = Delimiter::of(line, false);
+    let line = line.split(|c| *c == b'\n').next().unwrap_or_default();
+    match split(line, delimiter).unwrap_or_default().as_slice() {
+        [u, v, _, ..] if u.is_id() && v.is_id() => MIXED,
+        _ => advice(line),
+    }
+}
+
 /// What a message says of a wrong line further down.
 fn advice(line: &[u8]) -> &'static str {
     let line = line.split(|c| *c == b'\n').next().unwrap_or_default();
@@ -44,6 +57,7 @@ fn advice(line: &[u8]) -> &'static str {
     let delimiter = Delimiter::of(line, false);
     match split(line, delimiter).unwrap_or_default().as_slice() {
         [u] if u.is_id() => SKIP,
+        [u, v] if u.is_id() && v.is_id() => MIXED,
         [u, v, _, ..] if u.is_id() && v.is_id() => {
             "correct the line, or say which columns to read: [input] columns = [1, 2], convert --columns 1,2"
         }
@@ -51,7 +65,7 @@ fn advice(line: &[u8]) -> &'static str {
     }
 }
 
-/// Lines of two ids, perhaps with a weight.
+/// Lines of two ids, perhaps with a weight: as the first line has one, so have all.
 fn grammar(weight: Weight, delimiter: Delimiter, single_tabs: bool, quoted: Option<Table>) -> Layout {
     Layout::Lines(Grammar {
         tag: None,
@@ -71,7 +85,7 @@ fn grammar(weight: Weight, delimiter: Delimiter, single_tabs: bool, quoted: Opti
             Weight::Required => "two ids (whole numbers from 0 to 2^64-1) and a weight",
         }
         .into(),
-        remedy: advice,
+        remedy: if weight == Weight::Never { advice_of_two } else { advice },
     })
 }
 
@@ -362,6 +376,9 @@ impl Kind<'_> {
         let plain = (ends.u, ends.v) == (0, 1) && columns <= 3 && !row.fields.iter().any(|field| field.quoted);
         let said = heading.is_some() || self.options.columns != Columns::Auto;
         let weight = match (said, ends.weight, columns) {
+            // A line of another number of columns is of an adjacency list, or of something else.
+            (false, _, 2) if row_more == 0 => Some(Weight::Never),
+            (false, Some(_), 3) if !attributes && row_more == 0 => Some(Weight::Required),
             (false, _, 2 | 3) => Some(Weight::Optional),
             (true, None, 2) if whole == 2 || heading.is_none() => Some(Weight::Never),
             (true, Some(2), 3) if attributes => Some(Weight::Optional),

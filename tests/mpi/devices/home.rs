@@ -83,8 +83,8 @@ fn what_does_not_fit_on_the_gpus_of_ranks_goes_by_the_host() {
         report["graph"]["kept"] = known["graph"]["kept"].clone();
         assert_eq!(answer(&report), answer(&known), "{ranks} ranks, {kib} KiB");
         // Blocks that take little of the memory lie on the GPUs all the time, else fronts do while they are in hand.
-        let together = said(&ran, &["ranks bring fronts together"]);
-        assert_eq!(together + said(&ran, &["blocks brought home"]), ranks, "{}", ran.err);
+        let together = said(&ran, &["ranks bring batches together"]);
+        assert_eq!(together + said(&ran, &["blocks spread over GPUs"]), ranks, "{}", ran.err);
         relayed += together;
         let folders: &[&str] = if keep == "job.keep=false" { &["graph", "out"] } else { &["out"] };
         same_files("by the host", &files(&job.place.workdir(), folders), &stored);
@@ -135,7 +135,7 @@ fn a_journal_that_fails_ends_ranks_that_bring_fronts_together() {
         job.limit = DEATH;
         job.on.push((0, format!("export GPUGRAPH_FAILPOINTS='journal.append={hit}:enospc'")));
         let ran = run(&job, 3, 1100, &["--set", "job.keep=true"]);
-        assert_eq!((ran.code, said(&ran, &["ranks bring fronts together"])), (6, 3), "hit {hit}: {}", ran.err);
+        assert_eq!((ran.code, said(&ran, &["ranks bring batches together"])), (6, 3), "hit {hit}: {}", ran.err);
         on_gpus(&mut job, &cuda, 2, "");
         let ran = (0..50).map(|_| run(&job, 2, 1100, &[])).find(|ran| ran.code != 5).expect("ranks that are gone");
         assert_eq!(ran.code, 0, "after hit {hit}: {}", ran.err);

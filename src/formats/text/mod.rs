@@ -8,6 +8,7 @@
 //! A heading is the first line where it has no numbers. Its names must say which columns are the ids, unless these
 //! are chosen: a guess would be another graph.
 
+mod advice;
 mod attributes;
 mod counts;
 mod fields;
@@ -20,6 +21,7 @@ use super::Part;
 use super::layout::{HEAD, Head, Layout};
 use super::lines::{Grammar, Weight, excerpt, lone_return};
 use super::sink::Fault;
+use advice::{ANOTHER, COLUMNS, NUMBER, SKIP, advice, advice_of_two};
 pub(crate) use attributes::end as attributes_end;
 pub(crate) use counts::Counts;
 use fields::{Delimiter, Field, split};
@@ -27,43 +29,6 @@ use names::Ends;
 pub use options::{Columns, TextOptions};
 pub(crate) use table::Table;
 use window::{Next, Window};
-
-const ANOTHER: &str = "correct the line, or name the format that the file is in: [input] format, convert --from";
-const COLUMNS: &str = "say which columns are the ids: [input] columns = [1, 2], convert --columns 1,2";
-const SKIP: &str =
-    "skip lines that are no edges with [input] skip_lines = 1 (convert --skip-lines 1), or correct the line";
-const NUMBER: &str = "number the ids first: awk '{for(i=1;i<3;i++)if(!($i in n))n[$i]=c++;print n[$1],n[$2]}' IN > OUT \
-    (with -F, for commas)";
-
-const MIXED: &str = "make the columns of all lines alike: awk '{print $1, $2}' IN > OUT keeps two of each line; of an adjacency \
-    list awk '{for (i = 2; i <= NF; i++) print $1, $i}' IN > OUT makes edges";
-
-/// What a message says of a line in a file whose first line has two ids alone.
-fn advice_of_two(line: &[u8]) -> &'static str {
-    let delimiter = Delimiter::of(line, false);
-    let line = line.split(|c| *c == b'\n').next().unwrap_or_default();
-    match split(line, delimiter).unwrap_or_default().as_slice() {
-        [u, v, _, ..] if u.is_id() && v.is_id() => MIXED,
-        _ => advice(line),
-    }
-}
-
-/// What a message says of a wrong line further down.
-fn advice(line: &[u8]) -> &'static str {
-    let line = line.split(|c| *c == b'\n').next().unwrap_or_default();
-    if line.iter().any(|c| *c < b' ' && !matches!(c, b'\t' | b'\r')) {
-        return ANOTHER;
-    }
-    let delimiter = Delimiter::of(line, false);
-    match split(line, delimiter).unwrap_or_default().as_slice() {
-        [u] if u.is_id() => SKIP,
-        [u, v] if u.is_id() && v.is_id() => MIXED,
-        [u, v, _, ..] if u.is_id() && v.is_id() => {
-            "correct the line, or say which columns to read: [input] columns = [1, 2], convert --columns 1,2"
-        }
-        _ => ANOTHER,
-    }
-}
 
 /// Lines of two ids, perhaps with a weight: as the first line has one, so have all.
 fn grammar(weight: Weight, delimiter: Delimiter, single_tabs: bool, quoted: Option<Table>) -> Layout {

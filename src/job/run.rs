@@ -131,7 +131,6 @@ fn begin(job: &Job, fresh: bool) -> Result<(Manifest, Option<Manifest>)> {
         manifest.resumes += 1;
         tracing::info!(resumes = manifest.resumes, "carrying on");
     }
-    // Until the end says otherwise: a run that is killed can't say so itself.
     manifest.stopped = Some("killed or lost".into());
     manifest.exit_code = None;
     // A finished job is looked at first: it may have nothing to do.
@@ -185,7 +184,6 @@ fn load(workdir: &Path) -> Result<Option<Manifest>> {
 
 /// The input by paths that mean the same from any folder.
 pub(super) fn absolute(input: &InputSpec) -> InputSpec {
-    // A path that can't be made absolute stays as it is.
     let absolute = |path: &Path| std::path::absolute(path).unwrap_or_else(|_| path.to_owned());
     match input {
         InputSpec::Prepared(workdir) => InputSpec::Prepared(absolute(workdir)),

@@ -54,8 +54,8 @@ pub fn unpack(name: &str, bytes: &[u8]) -> Option<Vec<u8>> {
     let mut out = Vec::new();
     match Path::new(name).extension()?.to_str()? {
         // Zeros behind the last member pad it to the blocks of a tape, and `gzip -t` accepts them.
-        "gz" => out = unpadded(bytes, |part| flate2::read::MultiGzDecoder::new(part))?,
-        "bz2" => out = unpadded(bytes, |part| bzip2::read::MultiBzDecoder::new(part))?,
+        "gz" => out = unpadded(bytes, flate2::read::MultiGzDecoder::new)?,
+        "bz2" => out = unpadded(bytes, bzip2::read::MultiBzDecoder::new)?,
         // The library that reads .xz knows the padding that belongs to it.
         "xz" => liblzma::read::XzDecoder::new_multi_decoder(bytes).read_to_end(&mut out).map(|_| ()).ok()?,
         "zst" => zstd::Decoder::new(bytes).ok()?.read_to_end(&mut out).map(|_| ()).ok()?,

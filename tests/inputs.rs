@@ -205,16 +205,16 @@ fn more_part_files_than_descriptors() {
         fs::create_dir(place.path(folder)).unwrap();
     }
     // A wheel: each part is a spoke and the piece of the rim behind it.
-    let parts = 400u32;
+    let parts = 2_500u32;
     for i in 0..parts {
         let edges = [[0, i + 1], [i + 1, (i + 1) % parts + 1]];
         let bytes: Vec<u8> = edges.iter().flatten().flat_map(|id| id.to_le_bytes()).collect();
         let packed = edges.iter().flat_map(|[u, v]| [u.to_le_bytes(), v.to_le_bytes(), [0; 4]]).flatten();
         let text: String = edges.iter().map(|[u, v]| format!("{u} {v}\n")).collect();
-        place.write(&format!("u32/{i:03}.u32"), bytes);
-        place.write(&format!("graph500/{i:03}.graph500"), packed.collect::<Vec<u8>>());
-        place.write(&format!("packed/{i:03}.txt.zst"), zstd::encode_all(text.as_bytes(), 1).unwrap());
-        place.write(&format!("text/{i:03}.txt"), text);
+        place.write(&format!("u32/{i:04}.u32"), bytes);
+        place.write(&format!("graph500/{i:04}.graph500"), packed.collect::<Vec<u8>>());
+        place.write(&format!("packed/{i:04}.txt.zst"), zstd::encode_all(text.as_bytes(), 1).unwrap());
+        place.write(&format!("text/{i:04}.txt"), text);
     }
     for folder in ["u32", "graph500", "text", "packed"] {
         place.job(&format!("path = \"{folder}\""), &format!("[job]\nworkdir = \"work/{folder}\"\n[triangle]"));
@@ -226,6 +226,13 @@ fn more_part_files_than_descriptors() {
         Ran::command(command.args(["-c", &script]).current_dir(place.path("."))).expect(0);
         let report = fs::read_to_string(place.workdir().join(folder).join("report.json")).unwrap();
         let report: serde_json::Value = serde_json::from_str(&report).unwrap();
-        assert_eq!((number(&report, "input.edges"), triangles(&report)), (800, 400), "{folder}");
+        let parts = u64::from(parts);
+        assert_eq!((number(&report, "input.edges"), triangles(&report)), (2 * parts, parts), "{folder}");
     }
+    // Nor is a chunk's memory counted for each of them.
+    place.job("path = \"u32\"", "[limits]\nhost_memory = '2GiB'\nthreads = 2\n[run]\ndevice = 'cpu'");
+    let plan: serde_json::Value =
+        serde_json::from_str(&place.gpugraph(&["plan", "job.toml", "--json"]).expect(0).out).unwrap();
+    let stages = plan["stages"].as_array().unwrap();
+    assert!(stages.iter().all(|stage| stage["host_memory"].as_u64().unwrap() < 256 << 20), "{plan}");
 }

@@ -22,10 +22,10 @@ pub(super) fn edges(part: &Part) -> Result<u64> {
         // What is wrong with it is said by the scan.
         return Ok(arrays::table(part).map_or(0, |table| table.edges.min(most)));
     }
-    let file = std::fs::File::open(part.path()).map_err(unreadable)?;
     if let (Packing::Plain, Some(record)) = (part.packing(), part.format().record()) {
         return Ok(part.bytes() / record);
     }
+    let file = std::fs::File::open(part.path()).map_err(unreadable)?;
     let mut prefix = Vec::new();
     let (stored, unpacked) = match part.packing() {
         Packing::Plain => {

@@ -7,6 +7,7 @@ use std::io::ErrorKind;
 use std::os::fd::AsRawFd;
 use std::os::unix::fs::{FileExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
+use std::sync::OnceLock;
 
 use crate::error::{At, Error, Result};
 
@@ -20,10 +21,10 @@ pub(super) struct Reader {
     path: PathBuf,
     length: u64,
     file: File,
-    /// To look whether pages are in the cache: the system reads nothing ahead of it.
-    probe: File,
-    /// To read past the page cache, where the file system allows.
-    direct: Option<File>,
+    /// To look whether pages are in the cache, once somebody does: the system reads nothing ahead of it.
+    probe: OnceLock<Option<File>>,
+    /// To read past the page cache, once somebody does and where the file system allows.
+    direct: OnceLock<Option<File>>,
 }
 
 impl Reader {
@@ -32,10 +33,18 @@ impl Reader {
         let unreadable = |e| Error::unreadable(path, &e);
         let file = File::open(path).map_err(unreadable)?;
         let length = file.metadata().map_err(unreadable)?.len();
-        let probe = File::open(path).map_err(unreadable)?;
-        advise(&probe, 0, 0, libc::POSIX_FADV_RANDOM);
-        let direct = File::options().read(true).custom_flags(libc::O_DIRECT).open(path).ok();
+        let (probe, direct) = (OnceLock::new(), OnceLock::new());
         Ok(Reader { path: path.to_owned(), length, file, probe, direct })
+    }
+
+    fn probe(&self) -> Option<&File> {
+        let open = || File::open(&self.path).ok().inspect(|probe| advise(probe, 0, 0, libc::POSIX_FADV_RANDOM));
+        self.probe.get_or_init(open).as_ref()
+    }
+
+    fn direct(&self) -> Option<&File> {
+        let open = || File::options().read(true).custom_flags(libc::O_DIRECT).open(&self.path).ok();
+        self.direct.get_or_init(open).as_ref()
     }
 
     /// Bytes of the file when it was opened.
@@ -45,13 +54,13 @@ impl Reader {
 
     /// Whether bytes `from .. to` seem to be in the page cache: both ends are looked at. True where the system can't say.
     pub fn cached(&self, from: u64, to: u64) -> bool {
+        let Some(probe) = self.probe() else { return true };
         [from, to.max(from + 1) - 1].into_iter().all(|at| {
             let mut byte = 0u8;
             let into = libc::iovec { iov_base: (&raw mut byte).cast(), iov_len: 1 };
             // SAFETY: the descriptor is open, and `into` names one byte that outlives the call.
-            let read = unsafe {
-                libc::preadv2(self.probe.as_raw_fd(), &raw const into, 1, at as libc::off_t, libc::RWF_NOWAIT)
-            };
+            let read =
+                unsafe { libc::preadv2(probe.as_raw_fd(), &raw const into, 1, at as libc::off_t, libc::RWF_NOWAIT) };
             read >= 0 || std::io::Error::last_os_error().kind() != ErrorKind::WouldBlock
         })
     }
@@ -92,7 +101,7 @@ impl Reader {
     /// [`ALIGNED`]. What is read is the first `len` bytes of it; more of them may be written to.
     pub fn read_past_cache(&self, at: u64, memory: &mut [u8], len: usize) -> Result<()> {
         let mut filled = 0;
-        while let (Some(direct), true) = (&self.direct, filled < len) {
+        while let (Some(direct), true) = (self.direct(), filled < len) {
             let most = (len - filled).next_multiple_of(ALIGNED).min(DIRECT).min(memory.len() - filled);
             match direct.read_at(&mut memory[filled..filled + most], at + filled as u64) {
                 // Anything but whole pages and the end of the file is left to ordinary reading.

@@ -102,7 +102,8 @@ impl Records {
             whole.parse(sink, |at, until, parse| parse(&bytes[at - from..until - from]))?;
             keeping.parsed(number, slab);
         } else {
-            if !self.reader.cached(from as u64, to as u64) {
+            // What is read at once anyway need not be asked for.
+            if to - from > PIECE && !self.reader.cached(from as u64, to as u64) {
                 self.reader.will_need(from as u64, (to + 2 * shared.chunk) as u64);
             }
             let piece = piece.bytes();

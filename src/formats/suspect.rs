@@ -4,6 +4,7 @@
 //! The first bytes of a file tell almost always that it is what its name says; only where they do not are more places
 //! looked at, always the same ones. A file whose format the user named is read with a warning.
 
+use std::collections::HashSet;
 use std::sync::atomic::Ordering::Relaxed;
 
 use super::{Format, Part};
@@ -108,10 +109,10 @@ struct Seen {
     nonzero32: u64,
     /// True if the file is whole words of 64-bit pairs, and every one is below 2^32.
     ids64: bool,
-    /// True if both halves of every 64-bit word are below 2^28, and how many words have such halves that are not 0. (Ids of which
-    /// half the bits are random are not so small.)
+    /// True if both halves of every 64-bit word are below 2^28, and the words of which both are not 0. (Ids of which half the bits
+    /// are random are not so small.)
     small_halves: bool,
-    two_halves: u64,
+    two_halves: Vec<u64>,
     /// True if the low half of every 64-bit word is 0, and the high one below 2^24 from the other end.
     swapped64: bool,
     /// True if all are floats that are 0 or of an ordinary size; and if all are whole numbers.
@@ -131,7 +132,7 @@ impl Seen {
             nonzero32,
             ids64: whole,
             small_halves: true,
-            two_halves: 0,
+            two_halves: Vec::new(),
             swapped64: whole,
             float64: whole,
             whole64: whole,
@@ -152,7 +153,9 @@ impl Seen {
             self.ids64 &= word >> 32 == 0;
             let [low, high] = [word as u32, (word >> 32) as u32];
             self.small_halves &= low < 1 << 28 && high < 1 << 28;
-            self.two_halves += u64::from(low != 0 && high != 0);
+            if self.small_halves && low != 0 && high != 0 {
+                self.two_halves.push(word);
+            }
             self.swapped64 &= low == 0 && high & 0xff == 0;
             self.high |= word & (1 << 31) != 0;
             let double = f64::from_bits(word);
@@ -167,17 +170,25 @@ impl Seen {
         }
     }
 
+    /// Returns true if 64-bit words are rather edges than ids: there are hardly two alike, but their halves are.
+    fn are_edges(&self) -> bool {
+        let different = |half: &dyn Fn(u64) -> u64| {
+            self.two_halves.iter().map(|&word| half(word)).collect::<HashSet<_>>().len() as u64
+        };
+        let (words, all) = (self.two_halves.len() as u64, different(&|word| word));
+        words >= 4
+            && words * 4 >= self.nonzero * 3
+            && all * 10 >= words * 9
+            && different(&|word| word >> 32).min(different(&|word| word & 0xffff_ffff)) * 10 <= words * 8
+    }
+
     /// What they are likely, if not `format`. Whole floats have bits that ids would not have by chance; fractions take more of them.
     fn kind(&self, format: Format) -> Option<Kind> {
         let wide = format == Format::U64;
         match self {
             Seen { nonzero: 0, .. } => None,
             Seen { ids64: true, .. } => (!wide).then_some(Kind::Ids64),
-            Seen { small_halves: true, two_halves, nonzero, .. }
-                if wide && *two_halves >= 4 && two_halves * 4 >= nonzero * 3 =>
-            {
-                Some(Kind::Ids32)
-            }
+            Seen { small_halves: true, .. } if wide && self.are_edges() => Some(Kind::Ids32),
             Seen { float64: true, whole64: true, nonzero: 2.., .. } => Some(Kind::Float64),
             Seen { float64: true, high: true, nonzero: 8.., .. } => Some(Kind::Float64),
             Seen { swapped64: true, nonzero: 8.., .. } if !wide => Some(Kind::Swapped64),

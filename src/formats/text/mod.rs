@@ -340,10 +340,12 @@ impl Kind<'_> {
         }
         let plain = (ends.u, ends.v) == (0, 1) && columns <= 3 && !row.fields.iter().any(|field| field.quoted);
         let said = heading.is_some() || self.options.columns != Columns::Auto;
+        let is_edge = self.options.skip_lines == Some(0);
         let weight = match (said, ends.weight, columns) {
-            // A line of another number of columns is of an adjacency list, or of something else.
-            (false, _, 2) if row_more == 0 => Some(Weight::Never),
-            (false, Some(_), 3) if !attributes && row_more == 0 => Some(Weight::Required),
+            // Unless the job says that the first line is an edge like the others (skip_lines = 0),
+            // a line of another number of columns is of an adjacency list, or of something else.
+            (false, _, 2) if row_more == 0 && !is_edge => Some(Weight::Never),
+            (false, Some(_), 3) if !attributes && row_more == 0 && !is_edge => Some(Weight::Required),
             (false, _, 2 | 3) => Some(Weight::Optional),
             (true, None, 2) if whole == 2 || heading.is_none() => Some(Weight::Never),
             (true, Some(2), 3) if attributes => Some(Weight::Optional),

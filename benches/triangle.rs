@@ -2,9 +2,11 @@
 //!
 //! Blocks have up to ENTRIES entries, as many as in the store if none are given: fewer show what many blocks cost. Prints, for one thread and for all, the median of the trials beside the triangles and the probes.
 
-use gpugraph::algo::triangle::count::MAX_FRONTS;
-use gpugraph::algo::triangle::wedges::Tile;
-use gpugraph::algo::triangle::{Counter, PairCount, Settings};
+use gpugraph::algo::triangle::Counter;
+use gpugraph::algo::triangle::PairCount;
+use gpugraph::algo::triangle::Settings;
+use gpugraph::algo::triangle::cpu::count::MAX_FRONTS;
+use gpugraph::algo::triangle::cpu::wedges::Tile;
 use gpugraph::graph::csr::Block;
 use std::time::Instant;
 

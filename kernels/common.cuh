@@ -1,4 +1,4 @@
-// What all kernels share: names of integers, sums over warps and blocks, a row's place by its start.
+// Definitions that all kernels share: integer types, sums over warps and blocks, searches in sorted arrays.
 #pragma once
 
 typedef unsigned char u8;
@@ -6,7 +6,7 @@ typedef unsigned short u16;
 typedef unsigned int u32;
 typedef unsigned long long u64;
 
-// Shared memory whose size the launch decides.
+// Declares shared memory whose size the launch sets.
 #ifndef DYNAMIC_SHARED
 #define DYNAMIC_SHARED(type, name) extern __shared__ type name[]
 #endif
@@ -16,7 +16,7 @@ constexpr u32 ALL_LANES = 0xffffffffu;
 __device__ inline u32 lane_id() { return threadIdx.x & 31; }
 __device__ inline u32 warp_id() { return threadIdx.x >> 5; }
 
-// The sum over all 32 lanes, in every lane.
+// Returns the sum over all 32 lanes, to every lane.
 __device__ inline u32 warp_sum(u32 x) {
 #if __CUDA_ARCH__ >= 800
     return __reduce_add_sync(ALL_LANES, x);
@@ -26,7 +26,7 @@ __device__ inline u32 warp_sum(u32 x) {
 #endif
 }
 
-// The sum over the lanes up to and with this one.
+// Returns the sum over the lanes up to and including this one.
 __device__ inline u32 warp_scan(u32 x) {
     for (u32 step = 1; step < 32; step *= 2) {
         u32 below = __shfl_up_sync(ALL_LANES, x, step);
@@ -35,8 +35,8 @@ __device__ inline u32 warp_scan(u32 x) {
     return x;
 }
 
-// The sum over the threads before this one, and over all threads of the block in `total`. `scratch` is shared memory of
-// 32 words; every thread of the block takes part.
+// Returns the sum over the threads before this one, and in `total` that over all threads of the block. `scratch` is shared memory of
+// 32 words; every thread of the block calls this.
 __device__ inline u32 block_scan_before(u32 x, u32* scratch, u32& total) {
     u32 sum = warp_scan(x);
     u32 warps = (blockDim.x + 31) / 32;
@@ -53,7 +53,7 @@ __device__ inline u32 block_scan_before(u32 x, u32* scratch, u32& total) {
     return before;
 }
 
-// The last of `count` ascending starts that is not above `at`; starts[0] must not be.
+// Returns the last of `count` ascending starts that is at most `at`; starts[0] must be.
 __device__ inline u32 last_start_upto(const u32* starts, u32 count, u32 at) {
     u32 low = 0, high = count;
     while (high - low > 1) {
@@ -64,7 +64,7 @@ __device__ inline u32 last_start_upto(const u32* starts, u32 count, u32 at) {
     return low;
 }
 
-// Whether `id` stands among the ascending `count` ids.
+// Returns true if `id` is one of the `count` ascending ids.
 __device__ inline bool contains(const u32* ids, u32 count, u32 id) {
     u32 low = 0, high = count;
     while (low < high) {

@@ -1,11 +1,11 @@
-// Degrees of all ids.
+// Counts degrees of all ids.
 #include "prepare.cuh"
 
-// What a batch tells: [0] largest id, [1] whether an id has no counter, [2] loops, [3] hashes in the sample (there may
-// be more than fit), then the hashes as 64 bits.
+// Words of `found`: [0] largest id, [1] 1 if an id has no counter, [2] loops, [3] hashes in the sample (possibly more than
+// fit), then the hashes as 64 bits.
 constexpr u32 SAMPLED = 510;
 
-// As in src/prepare/sample.rs.
+// Is the same function as in src/prepare/sample.rs.
 __device__ inline u64 hash_of(u64 low, u64 high) {
     u64 x = (low ^ 0x9e3779b97f4a7c15ull) * 0xbf58476d1ce4e5b9ull;
     u64 y = (x ^ (x >> 31) ^ high) * 0x94d049bb133111ebull;
@@ -46,8 +46,8 @@ count_degrees(const uint2* edges, u32 count, u32* degrees, u32 end, u32 shift, u
     }
 }
 
-// Takes `carry` from every degree that has reached it, and lists the id: carried[0] is how many there are. Run before
-// as much can have been added again as 32 bits hold.
+// Subtracts `carry` from every degree that has reached it, and lists the id; carried[0] is their number. It must run before
+// the degrees can overflow 32 bits.
 extern "C" __global__ void __launch_bounds__(THREADS)
 carry_degrees(u32* degrees, u64 count, u32 carry, u32* carried, u32 most) {
     for (u64 i = blockIdx.x * THREADS + threadIdx.x; i < count; i += gridDim.x * THREADS) {
@@ -60,7 +60,7 @@ carry_degrees(u32* degrees, u64 count, u32 carry, u32* carried, u32 most) {
     }
 }
 
-// Adds the degrees that another GPU has of the same ids.
+// Adds another GPU's degrees of the same ids.
 extern "C" __global__ void __launch_bounds__(THREADS) add_degrees(u32* degrees, const u32* others, u64 count) {
     for (u64 i = blockIdx.x * THREADS + threadIdx.x; i < count; i += gridDim.x * THREADS) {
         u32 degree = degrees[i], other = others[i];

@@ -1,45 +1,47 @@
-// Edges into bins of rows.
+// Distributes edges to bins of rows.
 #include "prepare.cuh"
 
-// Where edges go; partition/gpu.rs has its twin.
+// The bins that edges go to; partition/gpu.rs declares the same struct.
 struct Bins {
-    // From input ids to the order of vertices.
+    // Maps input ids to vertices in degree order.
     const u32* map;
     u32 ids;
     u32 mantissa;
-    // The bin of each granule of rows; NONE where it takes no edges.
+    // Bin of each granule of rows; NONE if it takes no edges.
     const u32* of_granule;
     // First row of each bin.
     const u32* starts;
     u32 count;
 };
+static_assert(sizeof(Bins) == 40, "the host has a twin of this size");
 
-// One lane's edges; partition/gpu.rs has its twin.
+// Edges of one lane; partition/gpu.rs declares the same struct.
 struct Gathered {
-    // Renumbered edges {row, smaller neighbour}, and how many of each bin there are.
+    // Renumbered edges {row, smaller neighbour}, and the number of edges of each bin.
     uint2* edges;
     u32* counts;
-    // Where each bin's lines start, and one past the last; where its edges that fill no line start; edges placed.
+    // First line of each bin, and one past the last; start of each bin's edges that fill no line; edges placed in each bin.
     u32* line_starts;
     u32* rest_starts;
     u32* placed;
     u32* lines;
     uint2* rest;
-    // [0] edges, [1] whether the input has changed, [2] and [3] loops in 64 bits, [4] edges that fill no line.
+    // [0] edges, [1] 1 if the input has changed, [2] and [3] loops in 64 bits, [4] edges that fill no line.
     u32* words;
 };
+static_assert(sizeof(Gathered) == 64, "the host has a twin of this size");
 
 __device__ inline u32 bin_of(const Bins& bins, u32 row) {
     u32 shift = 31 - __clz(row | 1u << bins.mantissa) - bins.mantissa;
     return bins.of_granule[(shift << bins.mantissa) + (row >> shift)];
 }
 
-// Renumbers and orients edges, and gathers those whose bin takes any.
+// Renumbers and orients edges, and gathers those whose bin takes edges.
 extern "C" __global__ void __launch_bounds__(THREADS)
 gather_edges(const uint2* raw, u32 count, Bins bins, Gathered to) {
     u32 loops = 0;
     bool changed = false;
-    // The same number of turns for all lanes of a warp.
+    // All lanes of a warp do the same number of rounds.
     for (u32 start = blockIdx.x * THREADS + warp_id() * 32; start < count; start += gridDim.x * THREADS) {
         u32 i = start + lane_id(), row = 0, low = 0, bin = NONE;
         if (i < count) {
@@ -71,8 +73,8 @@ gather_edges(const uint2* raw, u32 count, Bins bins, Gathered to) {
     }
 }
 
-// Gives every bin whole lines for its edges; those that fill none stay for the next time, or if it is the last, get a
-// line, too. One block.
+// Assigns whole lines to every bin for its edges. Edges that fill no line stay for the next call, or get a line too if this is
+// the last. Runs as one block.
 extern "C" __global__ void __launch_bounds__(1024) plan_lines(u32 bins, u32 last, Gathered to) {
     __shared__ u32 scratch[32];
     u32 lines = 0, rest = 0;

@@ -1,11 +1,11 @@
-// Prefix sums of an array in place, in three launches: sums of tiles, their prefix sums, prefix sums within tiles.
+// Computes prefix sums of an array in place, in three launches: sums of tiles, their prefix sums, prefix sums within tiles.
 #include "common.cuh"
 
 constexpr u32 SCAN_THREADS = 256;
 constexpr u32 SCAN_EACH = 16;
 constexpr u32 SCAN_TILE = SCAN_THREADS * SCAN_EACH;
 
-// sums[t] = the sum of tile t.
+// Sets sums[t] to the sum of tile t.
 extern "C" __global__ void __launch_bounds__(SCAN_THREADS) scan_sums(const u32* values, u32 count, u32* sums) {
     __shared__ u32 scratch[32];
     u32 start = blockIdx.x * SCAN_TILE, sum = 0, total;
@@ -17,7 +17,7 @@ extern "C" __global__ void __launch_bounds__(SCAN_THREADS) scan_sums(const u32* 
     if (threadIdx.x == 0) sums[blockIdx.x] = total;
 }
 
-// Replaces each of the sums by the sum of those before it; one block.
+// Replaces each of the sums by the sum of those before it. Runs as one block.
 extern "C" __global__ void __launch_bounds__(1024) scan_tiles(u32* sums, u32 count) {
     __shared__ u32 scratch[32];
     u32 carry = 0;
@@ -34,7 +34,7 @@ extern "C" __global__ void __launch_bounds__(SCAN_THREADS) scan_values(u32* valu
     __shared__ u32 scratch[32];
     __shared__ u32 tile[SCAN_TILE + SCAN_TILE / SCAN_EACH];
     u32 start = blockIdx.x * SCAN_TILE;
-    // Through shared memory, a word of padding after every 16, so that loads and stores are coalesced.
+    // Values pass through shared memory, with a word of padding after every 16, so that loads and stores are coalesced.
     for (u32 i = threadIdx.x; i < SCAN_TILE; i += SCAN_THREADS)
         tile[i + i / SCAN_EACH] = start + i < count ? values[start + i] : 0;
     __syncthreads();

@@ -1,37 +1,38 @@
-// Bins into rows without repeats.
+// Sorts the edges of bins into rows without repeats.
 #include "prepare.cuh"
 
-// A bin while it is sorted; sort/gpu.rs has its twin.
+// A bin while it is sorted; sort/gpu.rs declares the same struct.
 struct Bin {
     const u32* lines;
     u32 line_count;
     u32 rows;
     u32 first_row;
-    // Of rows + 1 words each: numbers of edges, which become starts and then ends of the rows in `targets`; numbers
+    // Arrays of rows + 1 words: numbers of edges, which become starts and then ends of the rows in `targets`; numbers
     // of distinct neighbours; the same, which become starts of the rows in `out`.
     u32* ends;
     u32* lengths;
     u32* starts;
-    // Neighbours as they come, and each row sorted at its start; the result without gaps, and before that, scratch.
+    // Neighbours in order of arrival, then each row sorted at its start; the result without gaps, and before that scratch.
     u32* targets;
     u32* out;
-    // Rows for a warp, rows for a block.
+    // Rows that warps sort, and rows that blocks sort.
     u32* warp_rows;
     u32* block_rows;
-    // [0] rows for a warp, [1] rows for a block, [2] edges, [3] distinct ones.
+    // [0] rows for warps, [1] rows for blocks, [2] edges, [3] distinct ones.
     u32* words;
     // Degrees of the simple graph, or null.
     u32* degrees;
 };
+static_assert(sizeof(Bin) == 96, "the host has a twin of this size");
 
-// Rows that a thread sorts, a warp in registers, a warp in shared memory, a block in shared memory.
+// Longest row that a thread sorts, a warp in registers, a warp in shared memory; BLOCK_ROW is that of a block in shared memory.
 constexpr u32 THREAD_ROW = 6;
 constexpr u32 LANES_ROW = 32;
 constexpr u32 WARP_ROW = 256;
-// Ids of a longer row are marked in a bitmap, so many at once. (Only graphs of 2^29 edges have a row that takes two
-// windows: the stand-in that tests run this on makes do with less.)
-// A bin of so few rows, a hub's, has very many edges of each: all threads would add to the same numbers. There a block of threads
-// counts LINES_AT_ONCE lines by itself before it adds to those.
+// Ids of longer rows are marked in a bitmap, WINDOW ids at once. (Only graphs of 2^29 edges have a row that takes two windows;
+// the CPU stand-in of the tests makes do with less.)
+// A bin of at most FEW_ROWS rows, those of hubs, has very many edges in each row, and all threads would add to the same counters. There a
+// block of threads counts LINES_AT_ONCE lines in shared memory before it adds to those.
 #ifdef CUDA_ON_CPU
 constexpr u32 BLOCK_ROW = 512;
 constexpr u32 WINDOW = 1u << 13;
@@ -46,25 +47,26 @@ constexpr u32 LINES_AT_ONCE = 128;
 static_assert(WINDOW / 32 % THREADS == 0 && WINDOW / 32 >= THREADS, "every thread has words of the bitmap");
 constexpr u32 BLOCK_WORDS = WINDOW / 32 > BLOCK_ROW ? WINDOW / 32 : BLOCK_ROW;
 
-// Copies runs of lines {first line there, first line here, lines} from a shelf to where a bin is sorted, a block a run.
-extern "C" __global__ void __launch_bounds__(THREADS) bring_lines(const uint4* runs, u32 count, const u32* shelf, u32* lines) {
+// Copies runs of lines {first resident line, first line of the bin, lines} from device-resident lines to the bin being sorted, a run by a
+// block.
+extern "C" __global__ void __launch_bounds__(THREADS) bring_lines(const uint4* runs, u32 count, const u32* resident, u32* lines) {
     constexpr u32 PIECES = LINE_WORDS / 4;
     for (u32 i = blockIdx.x; i < count; i += gridDim.x) {
         uint4 run = runs[i];
-        const uint4* from = reinterpret_cast<const uint4*>(shelf) + (u64)run.x * PIECES;
+        const uint4* from = reinterpret_cast<const uint4*>(resident) + (u64)run.x * PIECES;
         uint4* to = reinterpret_cast<uint4*>(lines) + (u64)run.y * PIECES;
         for (u32 k = threadIdx.x; k < run.z * PIECES; k += THREADS) to[k] = from[k];
     }
 }
 
-// Offsets of a bin's rows among the entries of its block, of which `before` are of bins before it; the last one is where
-// the next bin begins.
+// Writes the offsets of a bin's rows among the entries of its block, `before` of which are of earlier bins; the last offset is
+// where the next bin begins.
 extern "C" __global__ void __launch_bounds__(THREADS) place_rows(Bin bin, u32 before, u32* offsets) {
     for (u32 row = blockIdx.x * THREADS + threadIdx.x; row <= bin.rows; row += gridDim.x * THREADS)
         offsets[row] = before + bin.starts[row];
 }
 
-// Calls each(place of the row, smaller neighbour) for two edges of every `step`th pair of them, of which a line has 32.
+// Calls each(index of the row, smaller neighbour) for the two edges of every `step`th pair of edges; a line has 32 pairs.
 template <class F> __device__ inline void each_edge(const Bin& bin, u32 first, u32 end, u32 step, F each) {
     for (u32 i = first; i < end; i += step) {
         const u32* line = bin.lines + i / 32 * LINE_WORDS;
@@ -74,13 +76,13 @@ template <class F> __device__ inline void each_edge(const Bin& bin, u32 first, u
     }
 }
 
-// The same for all of them.
+// Calls each for all edges.
 template <class F> __device__ inline void each_edge(const Bin& bin, F each) {
     each_edge(bin, blockIdx.x * THREADS + threadIdx.x, bin.line_count * 32, gridDim.x * THREADS, each);
 }
 
-// For a bin of few rows: calls each(row, number of its edges) for one part of the lines after another, and then(line, end) of
-// those lines behind it.
+// Processes a bin of few rows part by part: calls each(row, number of its edges) for the lines of a part, and then(line, end) for
+// the same lines.
 template <class Each, class Then> __device__ inline void by_parts(const Bin& bin, u32* counts, Each each, Then then) {
     for (u32 line = blockIdx.x * LINES_AT_ONCE; line < bin.line_count; line += gridDim.x * LINES_AT_ONCE) {
         u32 end = min(line + LINES_AT_ONCE, bin.line_count);
@@ -121,7 +123,7 @@ __device__ inline u32 row_start(const Bin& bin, u32 row) { return row > 0 ? bin.
 
 __device__ inline void set_length(const Bin& bin, u32 row, u32 length) { bin.lengths[row] = bin.starts[row] = length; }
 
-// Sorts a short row by insertion; the number of its distinct neighbours, which are at its start.
+// Sorts a short row by insertion. Returns the number of its distinct neighbours, which are then at its start.
 __device__ inline u32 sort_by_thread(u32* row, u32 count) {
     u32 kept = 0;
     for (u32 i = 0; i < count; i++) {
@@ -135,7 +137,7 @@ __device__ inline u32 sort_by_thread(u32* row, u32 count) {
     return kept;
 }
 
-// The lanes' values in order.
+// Sorts the values of a warp's lanes by a bitonic network (Batcher 1968).
 __device__ inline u32 sort_by_lanes(u32 x) {
     for (u32 size = 2; size <= 32; size *= 2) {
         for (u32 step = size / 2; step > 0; step /= 2) {
@@ -147,7 +149,7 @@ __device__ inline u32 sort_by_lanes(u32 x) {
     return x;
 }
 
-// One step of a bitonic sort by `threads` threads of which this is `thread`.
+// Does one step of a bitonic sort by `threads` threads, of which this is `thread`.
 __device__ inline void exchange(u32* values, u32 count, u32 size, u32 step, u32 thread, u32 threads) {
     for (u32 i = thread; i < count / 2; i += threads) {
         u32 low = 2 * i - (i & (step - 1)), high = low + step;
@@ -161,7 +163,7 @@ __device__ inline void exchange(u32* values, u32 count, u32 size, u32 step, u32 
 
 __device__ inline u32 power_of_two(u32 least) { return 1u << (32 - __clz(least - 1)); }
 
-// Sorts rows of up to 32 edges, lists the others.
+// Sorts rows of up to 32 edges, and lists the others.
 extern "C" __global__ void __launch_bounds__(THREADS) sort_short_rows(Bin bin) {
     u32 lane = lane_id();
     for (u32 first = (blockIdx.x * WARPS + warp_id()) * 32; first < bin.rows; first += gridDim.x * THREADS) {
@@ -221,8 +223,8 @@ extern "C" __global__ void __launch_bounds__(THREADS) sort_warp_rows(Bin bin) {
     }
 }
 
-// Marks the ids of a row in a bitmap, a window at a time, and reads them back in order; by way of `spare`, for what is
-// not yet read must not be written over.
+// Marks the ids of a row in a bitmap, a window at a time, and reads them back in order; into `spare` first, so that no id is
+// overwritten before it is read.
 __device__ inline u32 mark_in_windows(u32* targets, u32 count, u32 end, u32* spare, u32* bits, u32* scratch) {
     u32 kept = 0;
     for (u32 window = 0; window < end; window += WINDOW) {
@@ -280,7 +282,7 @@ extern "C" __global__ void __launch_bounds__(THREADS) sort_block_rows(Bin bin) {
     }
 }
 
-// Puts the sorted rows behind one another, and counts their ends in the degrees.
+// Moves the sorted rows next to one another, and adds their ends to the degrees.
 extern "C" __global__ void __launch_bounds__(THREADS) join_rows(Bin bin) {
     u32 lane = lane_id();
     // A warp takes 32 rows at a time and their entries one after another, whatever the rows' lengths.
@@ -313,8 +315,8 @@ extern "C" __global__ void __launch_bounds__(THREADS) join_rows(Bin bin) {
     }
 }
 
-// What degrees tell: sums[0] is their sum, sums[1] the largest, sums[2] and sums[3] the number of pairs of edges that share a
-// vertex, in 128 bits.
+// Summarises degrees: sums[0] is their sum, sums[1] the largest, sums[2] and sums[3] the number of wedges (pairs of edges that
+// share a vertex), in 128 bits.
 extern "C" __global__ void __launch_bounds__(THREADS) sum_up_degrees(const u32* degrees, u64 count, u64* sums) {
     u64 sum = 0, low = 0, high = 0;
     u32 largest = 0;

@@ -1,9 +1,12 @@
-// Triangles a < b < c between a front (rows b) and a partner (rows c), both groups of consecutive rows in device memory.
+// Counts triangles a < b < c between a front (rows b) and a partner (rows c), both groups of consecutive rows in device memory.
 //
 // Row c holds c's smaller neighbours in ascending order, so the entries before b in row c, its *head* before b, are the
-// candidates a, and row b tells which of them close a triangle. The heads are grouped by b with a counting sort
+// candidates a, and row b decides which of them close a triangle. A counting sort groups the heads by b
 // (count_heads, scan.cu, scatter_heads). Then row b is marked once, in a bitmap in shared memory (triangle_many.cuh) or,
-// where b has few heads, in a small hash table (triangle_few.cuh), and its heads stream past.
+// if b has few heads, in a small hash table (triangle_few.cuh), and all its heads are probed against it.
+//
+// On rows oriented by degree this is a form of the forward algorithm (Schank and Wagner 2005; Latapy 2008). Counting group
+// by group against a resident front follows MGT (Hu, Tao and Chung 2013) and PDTL (Giechaskiel et al. 2015).
 #include "triangle_few.cuh"
 #include "triangle_many.cuh"
 #include "triangle_pair.cuh"
@@ -12,18 +15,18 @@ extern "C" __global__ void __launch_bounds__(256) shift_starts(u32* starts, u32 
     for (u32 i = blockIdx.x * 256 + threadIdx.x; i < count; i += gridDim.x * 256) starts[i] += base;
 }
 
-// counts[b - low] += 1 for every target b of `targets` in low .. high.
+// Adds 1 to counts[b - low] for every target b of `targets` in low .. high.
 extern "C" __global__ void __launch_bounds__(256)
 count_heads(const u32* targets, u32 entries, u32 low, u32 high, u32* counts) {
     u32 step = gridDim.x * 256;
     for (u32 i = blockIdx.x * 256 + threadIdx.x; i < entries; i += step) {
         u32 b = targets[i];
         if (b >= low && b < high) atomicAdd(&counts[b - low], 1u);
-        if (i + step < i) break; // near 2^32 entries the index would start anew
+        if (i + step < i) break; // near 2^32 entries the index would overflow
     }
 }
 
-// The last of `rows` rows that starts at `at` or before, by a warp: 32 starts are looked at at once.
+// Returns the last of `rows` rows that starts at or before `at`. A warp searches 32 starts at once.
 __device__ inline u32 row_at(const u32* starts, u32 rows, u32 at) {
     u32 low = 0, high = rows;
     while (high - low > 1) {
@@ -35,11 +38,11 @@ __device__ inline u32 row_at(const u32* starts, u32 rows, u32 at) {
     return low;
 }
 
-// Entries that a warp takes at a time, whatever rows they are of.
+// Number of entries that a warp takes at a time, of any rows.
 constexpr u32 SCATTERED = 1024;
 
-// Puts the heads of `rows` rows of `entries` entries before every b in low .. high to their place. starts are those of the
-// rows alone: where the last one ends may not have arrived yet.
+// Writes the heads of `rows` rows with `entries` entries before every b in low .. high to their place. starts has only the starts
+// of these rows: the end of the last one may not have arrived yet.
 extern "C" __global__ void __launch_bounds__(256)
 scatter_heads(const u32* starts, u32 rows, u32 entries, const u32* targets, u32 low, u32 high, u32 block, u32* cursors,
               u64* heads) {
@@ -49,7 +52,7 @@ scatter_heads(const u32* starts, u32 rows, u32 entries, const u32* targets, u32 
         u32 at = base + part * SCATTERED, end = base + min(part * SCATTERED + SCATTERED, entries);
         u32 row = row_at(starts, rows, at);
         while (at < end) {
-            // 32 rows and where they start; a step for 32 entries of theirs.
+            // The lanes hold the starts of 32 rows; each step below takes 32 of their entries.
             u32 start = row + lane_id() < rows ? starts[row + lane_id()] : last;
             u32 upto = row + 32 < rows ? min(starts[row + 32], end) : end;
             for (; at < upto; at += 32) {
@@ -85,10 +88,10 @@ extern "C" __global__ void __launch_bounds__(256) list_tasks(Pair pair, uint2* t
     }
 }
 
-// Front rows with many heads: a block of threads takes a task at a time.
+// Count triangles of front rows with many heads: a block of threads takes a task at a time.
 extern "C" __global__ void __launch_bounds__(256, BLOCKS_AT_ONCE) count_many(Pair pair) { count_many_body<false>(pair); }
 extern "C" __global__ void __launch_bounds__(256, BLOCKS_AT_ONCE) count_many_corners(Pair pair) { count_many_body<true>(pair); }
 
-// Front rows with few heads: a warp takes a row at a time.
+// Count triangles of front rows with few heads: a warp takes a row at a time.
 extern "C" __global__ void __launch_bounds__(256, BLOCKS_AT_ONCE) count_few(Pair pair) { count_few_body<false>(pair); }
 extern "C" __global__ void __launch_bounds__(256, BLOCKS_AT_ONCE) count_few_corners(Pair pair) { count_few_body<true>(pair); }

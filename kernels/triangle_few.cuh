@@ -1,11 +1,11 @@
-// Rows with few heads: a warp puts one into a hash table in shared memory, and its heads stream past.
+// Rows with few heads: a warp puts the row into a hash table in shared memory, and probes its heads.
 #pragma once
 #include "triangle_pair.cuh"
 
-// An open hash table of a row's ids; twice as many slots as ids, at least.
+// Slots of an open-addressing hash table of a row's ids: at least twice the number of ids.
 constexpr u32 SLOTS = 2 * LONGEST_HASHED;
 constexpr u32 EMPTY = 0xffffffffu;
-// Turns that every warp should have with the rows of a front: many have few heads or none.
+// Rounds that every warp should have with the rows of a front, as many rows have few heads or none.
 constexpr u32 FEW_TURNS = 32;
 
 __device__ inline u32 slot_of(u32 id, u32 mask) { return id * 2654435761u >> 16 & mask; }
@@ -18,7 +18,7 @@ __device__ inline bool is_in(const u32* table, u32 mask, u32 id) {
     }
 }
 
-// All heads of one row by one warp.
+// Counts the triangles of all heads of one row, by one warp.
 template <bool CORNERS>
 __device__ inline void close_few(const Pair& pair, Tally& tally, u32* table, u32 b, u32 first, u32 heads) {
     u32 start = pair.front.starts[b], length = pair.front.starts[b + 1] - start, lane = lane_id();
@@ -34,7 +34,7 @@ __device__ inline void close_few(const Pair& pair, Tally& tally, u32* table, u32
     for (u32 batch = 0; batch < heads; batch += 32) {
         u64 mine = batch + lane < heads ? pair.heads[first + batch + lane] : 0;
         tally.add_probes((u32)mine >> LENGTH_BITS, (u32)mine & LENGTH_MASK);
-        // Eight lanes a head: most are short.
+        // Eight lanes take a head, as most heads are short.
         for (u32 h = lane / 8; h < 32; h += 4) {
             u64 head = __shfl_sync(ALL_LANES, mine, h);
             u32 from = head >> 32, head_length = (u32)head & LENGTH_MASK, found = 0;
@@ -71,14 +71,14 @@ template <bool CORNERS> __device__ inline void count_few_body(const Pair& pair) 
     u32 *table = shared + warp_id() * SLOTS, turn = 0;
     Tally tally = {shared + 8 * SLOTS};
     tally.clear(pair.partner_block_count);
-    // Rows that a warp takes at a time, and its block of threads.
+    // Rows that a warp takes at a time, and rows that its block of threads takes.
     u32 all = rows_with_heads(pair), each = max(4u, min(32u, all / (gridDim.x * 8 * FEW_TURNS))), rows = 32 * each;
     while (true) {
         if (threadIdx.x == 0) next = is_stopped(pair, turn++) ? ALL_LANES : atomicAdd(&pair.queue[2], 1u);
         __syncthreads();
         if (next >= (all + rows - 1) / rows) break;
         u32 low = next * rows, end = min(low + rows, all);
-        // Mostly of one block; rows of another get a turn of their own.
+        // The rows are mostly of one front block; those of another get a round of their own.
         for (u32 block = front_block_of(pair, low); low < end; block++) {
             u32 high = block + 1 < pair.front_block_count ? pair.front_blocks[block + 1] - pair.front.first : end;
             high = min(high, end);

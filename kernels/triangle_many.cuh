@@ -1,15 +1,15 @@
-// Rows with many heads: a block of threads marks one in a bitmap in shared memory, and its heads stream past.
+// Rows with many heads: a block of threads marks the row in a bitmap in shared memory, and probes its heads.
 #pragma once
 #include "triangle_pair.cuh"
 
-// Ids under EXACT have a bit each. Those beyond share the bits of a filter, and what it lets pass is looked up in the row:
-// few triangles end there, and the bitmap is small enough for six blocks of threads on a multiprocessor.
+// Ids below EXACT have a bit each. Those above share the bits of a filter, and candidates that pass it are searched in the row:
+// few triangles are there, and the bitmap is small enough for six blocks of threads on a multiprocessor.
 constexpr u32 EXACT = 1u << 18;
 constexpr u32 EXACT_WORDS = EXACT / 32;
 constexpr u32 FILTER_WORDS = 512;
 constexpr u32 MARK_WORDS = EXACT_WORDS + FILTER_WORDS;
 
-// Row b, marked.
+// Row b, marked in the bitmap.
 struct Marked {
     u32* marks;
     const u32* row;
@@ -25,70 +25,70 @@ struct Marked {
     __device__ void clear() const {
         for (u32 i = threadIdx.x; i < length; i += blockDim.x) marks[word(row[i])] = 0;
     }
-    // 1 if the id is marked; of one that is not under EXACT, 1 if it may be.
+    // Returns 1 if the id is marked; for an id of EXACT or more, 1 if it may be.
     __device__ u32 bit(u32 id) const { return marks[word(id)] >> (id & 31) & 1; }
-    // The same of an id under EXACT.
+    // Returns 1 if an id below EXACT is marked.
     __device__ u32 exact(u32 id) const { return marks[id / 32] >> (id & 31) & 1; }
 };
 
-// Heads of up to so many candidates are taken by a lane each, of up to so many by eight lanes, longer ones by a warp.
+// Heads of up to LANE_HEAD candidates are taken by one lane, of up to EIGHT_HEAD by eight lanes, longer ones by a warp.
 constexpr u32 LANE_HEAD = 4;
 constexpr u32 EIGHT_HEAD = 32;
 
-// Candidates that passed the filter, a place for each lane of the warp.
-__device__ inline u32* waiting() {
+// Returns the warp's buffer of candidates that passed the filter, one for each lane.
+__device__ inline u32* pending_ids() {
     __shared__ u32 places[256];
     return places + (threadIdx.x & ~31u);
 }
 
-// A warp that streams heads past a marked row. SMALL: b is under EXACT, and so are all candidates.
+// A warp that probes heads against a marked row. SMALL: b is below EXACT, and so are all candidates.
 template <bool SMALL, bool CORNERS> struct Closing {
     const Pair& pair;
     Tally& tally;
     const Marked& marked;
-    // Candidates that passed the filter wait until there are enough for all lanes to look for them in the row: how many do.
-    u32 waits;
-    // This lane's triangles with heads of partner block `block`, and with those before that.
-    u32 here, before, block;
+    // Number of candidates that passed the filter and wait until all lanes can search the row for one.
+    u32 pending;
+    // This lane's triangles with heads of partner block `block`, and with those of earlier blocks.
+    u32 in_block, before, block;
 
-    // Looks for those that wait; this lane's triangles.
-    __device__ u32 settle() {
-        if (waits == 0) return 0;
+    // Searches the row for the waiting candidates. Returns this lane's triangles.
+    __device__ u32 search_pending() {
+        if (pending == 0) return 0;
         __syncwarp();
-        u32 id = lane_id() < waits ? waiting()[lane_id()] : ALL_LANES;
+        u32 id = lane_id() < pending ? pending_ids()[lane_id()] : ALL_LANES;
         bool hit = id != ALL_LANES && contains(marked.row, marked.length, id);
         corner(id, hit);
-        waits = 0;
+        pending = 0;
         __syncwarp();
         return hit;
     }
-    // Has candidates wait: in this lane each `k` of the bits of `may` stands for head[lane + 32 * k]. This lane's triangles among
-    // those before them.
-    __device__ u32 wait(u32 may, const u32* head) {
+    // Adds candidates to those waiting: bit k of a lane's `may` stands for head[lane + 32 * k]. Returns this lane's triangles among
+    // those searched meanwhile.
+    __device__ u32 add_pending(u32 may, const u32* head) {
         u32 found = 0;
         for (u32 votes; (votes = __ballot_sync(ALL_LANES, may != 0)) != 0; may &= may - 1) {
-            if (waits + __popc(votes) > 32) found += settle();
-            // It was loaded a moment ago.
+            if (pending + __popc(votes) > 32) found += search_pending();
+            // This load hits the cache, as the id was loaded a moment ago.
             if (may != 0)
-                waiting()[waits + __popc(votes & ((1u << lane_id()) - 1))] = __ldg(head + lane_id() + 32 * (__ffs((int)may) - 1));
-            waits += __popc(votes);
+                pending_ids()[pending + __popc(votes & ((1u << lane_id()) - 1))] = __ldg(head + lane_id() + 32 * (__ffs((int)may) - 1));
+            pending += __popc(votes);
         }
         return found;
     }
-    __device__ void turn_to(u32 to) {
+    __device__ void switch_to(u32 to) {
         if (to == block) return;
-        here += settle();
-        tally.add_triangles(block, here);
-        before += here;
-        here = 0;
+        in_block += search_pending();
+        tally.add_triangles(block, in_block);
+        before += in_block;
+        in_block = 0;
         block = to;
     }
     __device__ void corner(u32 id, u32 hit) {
         if (CORNERS && hit) atomicAdd(&pair.corners[id], 1ull);
     }
 
-    // This lane's triangles among up to 32 * AT_ONCE candidates of a head: `left` of them, or more if they FILL it. As many loads
-    // are in flight a lane.
+    // Returns this lane's triangles among up to 32 * AT_ONCE candidates of a head: `left` of them, or all if they FILL it. Each lane has
+    // AT_ONCE loads in flight.
     template <u32 AT_ONCE, bool FILL> __device__ u32 close_some(const u32* head, u32 left) {
         u32 ids[AT_ONCE], largest = 0, found = 0;
 #pragma unroll
@@ -98,7 +98,7 @@ template <bool SMALL, bool CORNERS> struct Closing {
             ids[k] = FILL || at < left ? __ldg(head + at) : SMALL ? marked.b : 0;
             largest = max(largest, ids[k]);
         }
-        // Most are.
+        // Most candidates are below EXACT.
         if (SMALL || __all_sync(ALL_LANES, largest < EXACT)) {
 #pragma unroll
             for (u32 k = 0; k < AT_ONCE; k++) {
@@ -117,13 +117,13 @@ template <bool SMALL, bool CORNERS> struct Closing {
             found += hit;
             may |= (bit - hit) << k;
         }
-        return found + wait(may, head);
+        return found + add_pending(may, head);
     }
-    // A head by the whole warp.
+    // Takes a head by the whole warp.
     __device__ void close_long(u32 from, u32 length) {
         const u32* head = pair.partner.targets + from;
         u32 found = 0;
-        // Counts at vertices leave no registers for more of them at once.
+        // With per-vertex counts, there are no registers for more candidates at once.
 #pragma unroll 1
         for (; CORNERS && length >= 128; length -= 128, head += 128) found += close_some<4, true>(head, 128);
         for (; !CORNERS && length >= 128; length -= 128, head += 128) found += close_some<4, true>(head, 128);
@@ -131,13 +131,13 @@ template <bool SMALL, bool CORNERS> struct Closing {
         else if (length > 32) found += close_some<2, false>(head, length);
         else if (length > 0) found += close_some<1, false>(head, length);
         if (CORNERS) {
-            found += settle();
+            found += search_pending();
             u32 sum = warp_sum(found);
             if (sum > 0 && lane_id() == 0) add_corner_of_head(pair, from, sum);
         }
-        here += found;
+        in_block += found;
     }
-    // Candidates `first`, `first` + STEP, ... of a head of block `of`, four at most. Returns this lane's triangles.
+    // Takes candidates `first`, `first` + STEP, ... of a head of block `of`, four at most. Returns this lane's triangles.
     template <u32 STEP> __device__ u32 close_four(u32 from, u32 length, u32 of, u32 first) {
         const u32* head = pair.partner.targets + from;
         u32 ids[4], found = 0;
@@ -152,7 +152,7 @@ template <bool SMALL, bool CORNERS> struct Closing {
             found += hit;
         }
         if (of == block) {
-            here += found;
+            in_block += found;
         } else if (found > 0) {
             Tally::add(&tally.words[4 * of], found);
             before += found;
@@ -160,9 +160,9 @@ template <bool SMALL, bool CORNERS> struct Closing {
         return found;
     }
 
-    // Heads first .. end, of which other warps take some.
+    // Takes this warp's share of heads first .. end.
     __device__ void close(u32 first, u32 end) {
-        // Every warp has two turns or more, so that all end at about the same time.
+        // Every warp has two rounds or more, so that all end at about the same time.
         u32 each = min(32u, (end - first + 15) / 16), lane = lane_id();
         for (u32 batch = first + warp_id() * each; batch < end; batch += 8 * each) {
             u64 mine = lane < each && batch + lane < end ? pair.heads[batch + lane] : 0;
@@ -170,7 +170,7 @@ template <bool SMALL, bool CORNERS> struct Closing {
             tally.add_probes(of, length);
             u32 some = __ballot_sync(ALL_LANES, length > 0);
             if (some == 0) continue;
-            turn_to(__shfl_sync(ALL_LANES, of, __ffs(some) - 1));
+            switch_to(__shfl_sync(ALL_LANES, of, __ffs(some) - 1));
             if (length > 0 && length <= LANE_HEAD) {
                 u32 found = close_four<1>(from, length, of, 0);
                 if (CORNERS && found > 0) add_corner_of_head(pair, from, found);
@@ -193,20 +193,20 @@ template <bool SMALL, bool CORNERS> struct Closing {
             }
             for (u32 left = __ballot_sync(ALL_LANES, length > EIGHT_HEAD); left != 0; left &= left - 1) {
                 u64 head = __shfl_sync(ALL_LANES, mine, __ffs(left) - 1);
-                turn_to((u32)head >> LENGTH_BITS);
+                switch_to((u32)head >> LENGTH_BITS);
                 close_long(head >> 32, (u32)head & LENGTH_MASK);
             }
         }
-        here += settle();
-        tally.add_triangles(block, here);
+        in_block += search_pending();
+        tally.add_triangles(block, in_block);
         if (CORNERS) {
-            u32 sum = warp_sum(before + here);
+            u32 sum = warp_sum(before + in_block);
             if (sum > 0 && lane == 0) atomicAdd(&pair.corners[marked.b], (u64)sum);
         }
     }
 };
 
-// A chunk of the heads of front row `local`, which begins at `start`; in front block `block`.
+// A chunk of the heads of front row `local`, which begins at `start`, in front block `block`.
 struct Task {
     u32 local, first, end, start, length, block;
 };
@@ -214,7 +214,7 @@ struct Task {
 template <bool CORNERS> __device__ inline void count_many_body(const Pair& pair) {
     DYNAMIC_SHARED(u32, shared); // the bitmap, then the tally
     __shared__ Task task;
-    // The first thread asks for the next task while this one is worked on, a step at a time.
+    // The first thread fetches the next task in steps while this one is worked on.
     u32 *marks = shared, turn = 0, slot = 0, block = 0;
     uint2 next = make_uint2(0, 0);
     Tally tally = {shared + MARK_WORDS};

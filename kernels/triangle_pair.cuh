@@ -1,8 +1,8 @@
-// What the kernels of triangle counting share: a pair of groups of rows, what is counted on the way.
+// Definitions that the kernels of triangle counting share: the pair of groups of rows, and the tally.
 #pragma once
 #include "common.cuh"
 
-// A head packed in 64 bits: where it starts among the partner's targets (32 bits), its length (22), the partner block (10).
+// A head is packed in 64 bits: its start among the partner's targets (32 bits), its length (22), the partner block (10).
 constexpr u32 LENGTH_BITS = 22;
 constexpr u32 LENGTH_MASK = (1u << LENGTH_BITS) - 1;
 
@@ -13,29 +13,31 @@ struct Rows {
     u32 first;
     u32 count;
 };
+static_assert(sizeof(Rows) == 24, "the host has a twin of this size");
 
-// Everything that counting a pair of groups works on; src/algo/triangle/gpu/pair.rs has its twin.
+// All data of a pair of groups; src/algo/triangle/gpu/pair.rs declares the same struct.
 struct Pair {
     Rows front, partner;
-    // End of the heads of each front row in `heads`; those of the row before end where they start.
+    // End of the heads of each front row in `heads`; they start at the end of the previous row's.
     const u32* ends;
     const u64* heads;
     // First row of every block of the front.
     const u32* front_blocks;
     u32 front_block_count, partner_block_count;
-    // Triangles and probes of every pair of blocks, front after front.
+    // Triangles and probes of every pair of blocks, by front block, then partner block.
     u64* counts;
     // Triangles at every vertex, or null.
     u64* corners;
-    // Front rows with many heads, in chunks.
+    // Chunks of heads of front rows with many heads.
     const uint2* tasks;
-    // [0] tasks there are, [1] tasks taken, [2] rows taken by count_few.
+    // [0] number of tasks, [1] tasks taken, [2] rows taken by count_few.
     u32* queue;
     // Set by the host to end early.
     const volatile u32* stop;
 };
+static_assert(sizeof(Pair) == 120, "the host has a twin of this size");
 
-// Blocks of threads on a multiprocessor, as many as its shared memory has room for: what decides how many registers there are.
+// Blocks of threads that the shared memory of a multiprocessor has room for; they bound the registers of a thread.
 #if __CUDA_ARCH__ >= 900 && __CUDA_ARCH__ < 1200
 #define BLOCKS_AT_ONCE 6
 #else
@@ -50,7 +52,7 @@ constexpr u32 LONGEST_HASHED = 512;
 
 __device__ inline u32 heads_start(const Pair& pair, u32 row) { return row > 0 ? pair.ends[row - 1] : 0; }
 
-// Front rows that may have heads: those before the partner's last row.
+// Returns the number of front rows that may have heads: those before the partner's last row.
 __device__ inline u32 rows_with_heads(const Pair& pair) {
     u32 end = pair.partner.first + pair.partner.count;
     return end > pair.front.first ? min(pair.front.count, end - pair.front.first) : 0;
@@ -58,8 +60,8 @@ __device__ inline u32 rows_with_heads(const Pair& pair) {
 
 __device__ inline bool is_few(u32 heads, u32 length) { return heads < FEW_HEADS && length <= LONGEST_HASHED; }
 
-// Triangles and probes by partner block while a block of threads works on one front block: four words of shared memory for
-// each, as 64-bit sums in halves. (Shared memory has no 64-bit addition of its own.)
+// Counts triangles and probes by partner block while a block of threads works on one front block: four words of shared memory for
+// each, as 64-bit sums in halves. (Shared memory has no 64-bit addition.)
 struct Tally {
     u32* words;
 
@@ -69,23 +71,24 @@ struct Tally {
     __device__ static void add(u32* sum, u32 more) {
         if (atomicAdd(sum, more) > ALL_LANES - more) atomicAdd(sum + 1, 1u);
     }
-    // By a whole warp.
+    // Adds the triangles of all lanes. Called by a whole warp.
     __device__ void add_triangles(u32 block, u32 triangles) {
         u32 sum = warp_sum(triangles);
         if (lane_id() == 0 && sum > 0) add(&words[4 * block], sum);
     }
-    // Every lane has a head, or a length of 0. The heads of a row come block after block, mostly of the same.
+    // Adds the lengths of the lanes' heads; a lane without a head passes 0. The heads of a row are ordered by block, so most lanes have the
+    // same.
     __device__ void add_probes(u32 block, u32 length) {
         u32 first = __shfl_sync(ALL_LANES, block, 0);
         if (__all_sync(ALL_LANES, block == first || length == 0)) {
-            // 32 lengths of 22 bits fit 32 bits.
+            // The sum of 32 lengths of 22 bits fits 32 bits.
             u32 sum = warp_sum(length);
             if (lane_id() == 0 && sum > 0) add(&words[4 * first + 2], sum);
         } else if (length > 0) {
             add(&words[4 * block + 2], length);
         }
     }
-    // Adds all to the totals of `front_block` and starts anew. After a barrier, and one before more is added.
+    // Adds all counts to the totals of `front_block` and resets them. It needs a barrier before it, and one before more is added.
     __device__ void flush(const Pair& pair, u32 front_block) {
         u64* totals = pair.counts + (u64)front_block * 2 * pair.partner_block_count;
         for (u32 i = threadIdx.x; i < 2 * pair.partner_block_count; i += blockDim.x) {
@@ -100,11 +103,11 @@ __device__ inline u32 front_block_of(const Pair& pair, u32 row) {
     return last_start_upto(pair.front_blocks, pair.front_block_count, pair.front.first + row);
 }
 
-// Adds to the count of the vertex whose row of the partner starts at `start`.
+// Adds triangles to the count of the vertex whose partner row starts at `start`.
 __device__ inline void add_corner_of_head(const Pair& pair, u32 start, u32 triangles) {
     u32 row = last_start_upto(pair.partner.starts, pair.partner.count, start);
     atomicAdd(&pair.corners[pair.partner.first + row], (u64)triangles);
 }
 
-// Whether the host wants an end. It is asked every so many turns: the answer comes over the bus.
+// Returns true if the host wants an early end. It polls every 64 turns, as the answer comes over the bus.
 __device__ inline bool is_stopped(const Pair& pair, u32 turn) { return turn % 64 == 63 && *pair.stop; }

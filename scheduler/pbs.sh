@@ -32,7 +32,8 @@ identify() {
     export GPUGRAPH_TASK=${GPUGRAPH_TASK:-${PBS_ARRAY_INDEX:-$PBS_ARRAYID}}
     if [ -n "$GPUGRAPH_TASK" ]; then export PBS_ARRAY_INDEX=$GPUGRAPH_TASK; fi
     folder=$GPUGRAPH_SUBMIT_DIR task=$GPUGRAPH_TASK restarts=$(whole "$GPUGRAPH_RESTARTS" 999999999)
-    export GPUGRAPH_JOB_LOG=${GPUGRAPH_JOB_LOG:-$folder/${PBS_JOBNAME:-gpugraph}.${job%%.*}.log}
+    export GPUGRAPH_JOB_LOG=${GPUGRAPH_JOB_LOG:-${PBS_JOBNAME:-gpugraph}.${job%%.*}.log}
+    case $GPUGRAPH_JOB_LOG in /*) ;; *) GPUGRAPH_JOB_LOG=$folder/$GPUGRAPH_JOB_LOG ;; esac
     # One log for all of them; PBS itself makes one for each, which it shows when the job is over.
     if : >>"$GPUGRAPH_JOB_LOG"; then exec >>"$GPUGRAPH_JOB_LOG" 2>&1; fi
 }
@@ -141,10 +142,12 @@ host_list() {
     # An Open MPI that was built without PBS can still start its daemons by it.
     if [ "$nodes" -gt 1 ] && [ "$slots" != : ] && command -v pbs_tmrsh >/dev/null && ! ompi_info 2>/dev/null | grep -q 'plm: tm'; then
         # shellcheck disable=SC2016 # to be expanded when it runs
-        printf '%s\n' '#!/bin/bash' 'host=$1; shift' 'exec pbs_tmrsh "$host" bash -c "$*"' >"$scratch/tmrsh"
-        chmod +x "$scratch/tmrsh" && export OMPI_MCA_plm_rsh_agent=$scratch/tmrsh
-        # Beyond 64 nodes the daemons would start others, and this file is on this node alone.
-        export OMPI_MCA_plm_rsh_no_tree_spawn=1
+        printf '%s\n' 'host=$1; shift' 'exec pbs_tmrsh "$host" bash -c "$*"' >"$scratch/tmrsh"
+        # This file is on this node alone. The daemons elsewhere look for the agent's command, which is bash therefore, and
+        # beyond 64 nodes they would start others by it, unless told not to.
+        export OMPI_MCA_plm_rsh_agent="bash $scratch/tmrsh" OMPI_MCA_plm_rsh_no_tree_spawn=1
+        # In the foreground a daemon is part of the job: PBS tells it to end, and mpirun learns that it could not start.
+        export OMPI_MCA_orte_leave_session_attached=1
     fi
 }
 
@@ -197,12 +200,16 @@ go_on() {
     resubmitted=yes
     # The copy that runs is what was submitted; not every site lets its owner read it.
     script=${GPUGRAPH_SCRIPT:-$0}
-    grep -qs '^#PBS' "$script" || script=$home/pbs/triangle.pbs
+    grep -qs '^#PBS' "$script" || script=$home/pbs/job.pbs
     export GPUGRAPH_RESTARTS=$((restarts + 1)) GPUGRAPH_IDLE=$idle GPUGRAPH_CAME_TO
     local value
-    names=GPUGRAPH_HOME,GPUGRAPH_SUBMIT_DIR,GPUGRAPH_RESTARTS,GPUGRAPH_JOB_LOG,GPUGRAPH_TASK,GPUGRAPH_IDLE,GPUGRAPH_CAME_TO
-    for value in $carried; do
-        case ,$names, in *",$value,"*) ;; *) export "${value?}" && names=$names,$value ;; esac
+    names=GPUGRAPH_RESTARTS,GPUGRAPH_TASK,GPUGRAPH_IDLE,GPUGRAPH_CAME_TO
+    GPUGRAPH_JOB_LOG=${GPUGRAPH_JOB_LOG#"$folder"/}
+    for value in GPUGRAPH_HOME GPUGRAPH_SUBMIT_DIR GPUGRAPH_JOB_LOG $carried; do
+        # PBS loses quotes in values, and takes what stands between two for one value. A folder is found without: it is the one
+        # that this is submitted from.
+        if [[ ,$names, = *",$value,"* ]] || [[ ${!value} = *[\'\"]* ]]; then continue; fi
+        export "${value?}" && names=$names,$value
     done
     next_options
     if try_qsub; then
@@ -275,7 +282,11 @@ try_qsub() {
             return 0
         fi
         say "qsub failed on $(hostname): ${answer//$'\n'/; }"
-        case $answer in *'Bad UID'*) say "this site takes no jobs from its compute nodes: set QSUB in $site" ;; esac
+        if [[ $answer = *'Bad UID'* ]]; then
+            # It is what the server always says, and meanwhile the nodes do nothing.
+            say "this site takes no jobs from its compute nodes: set QSUB in $site"
+            return 1
+        fi
         if [ -n "$terminated" ] && [ $((ended_at + 8)) -lt "$until" ]; then until=$((ended_at + 8)); fi
         if [ $((SECONDS + pause)) -ge "$until" ]; then return 1; fi
         sleep "$pause"
@@ -294,7 +305,10 @@ qsub_once() {
     local last=$((${#words[@]} - 1))
     if [ "${words[0]##*/}" = ssh ]; then
         # Nothing of this environment, folder or disk is known where ssh leads.
-        remote="cd $(quoted "$folder") && env $zone"
+        # What is no login shell there may not find PBS's commands.
+        local bin
+        bin=$(command -v qstat) && bin=:$(quoted "${bin%/*}")
+        remote="cd $(quoted "$folder") && env PATH=\"\$PATH\"$bin $zone"
         for name in ${names//,/ }; do remote+=" $(quoted "$name=${!name}")"; done
         for word in "${words[last]}" "${all[@]}"; do remote+=" $(quoted "$word")"; done
         command=("${words[@]:0:last}" "$remote")

@@ -1,5 +1,5 @@
 # What every job script does: one run of `gpugraph run` under Slurm or PBS, and the next one where this was cut off.
-# slurm/triangle.sbatch and pbs/triangle.pbs source it; `gpugraph submit` writes it into the scripts that it makes.
+# slurm/job.sbatch and pbs/job.pbs source it; `gpugraph submit` writes it into the scripts that it makes.
 # shellcheck shell=bash disable=SC2034,SC2154,SC2317 # what other parts of the job script set, read and call
 #
 # The script above sets `scheduler` (slurm or pbs) and the array ARGS (more arguments of `gpugraph run`). The environment:
@@ -42,6 +42,13 @@ progress() {
     *'no job ran here yet'*) echo nothing ;;
     *'"progress"'*) sed -n 's/.*"progress": *"\([^"]*\)".*/\1/p' <<<"$look" | head -n 1 ;;
     esac
+}
+# True if the job is known not to be done.
+undone() {
+    local look
+    look=$(timeout -k 1 20 "$gpugraph" status "$config" "${sets[@]}" --json 2>&1 </dev/null)
+    case $look in *'no job ran here yet'*) return 0 ;; *'"state": "finished"'*) return 1 ;; *'"state"'*) return 0 ;; esac
+    return 1
 }
 # Counts this slice if it was ended from outside and brought the job no further, and begins anew if it did.
 count_idle() {
@@ -89,7 +96,8 @@ max=$(whole "${MAX_RESTARTS:-50}" 50)
 
 ask
 
-config=${CONFIG:-$home/configs/triangle.toml}
+config=${CONFIG:-}
+[ -n "$config" ] || die "no job file: name it by CONFIG, as the head of $home/$scheduler/job.* shows"
 read -ra words <<<"$SET"
 for word in "${words[@]}"; do ARGS+=(--set "$word"); done
 if [ -n "$task" ]; then config=${config//%a/$task} ARGS=("${ARGS[@]//%a/$task}"); fi
@@ -113,7 +121,8 @@ size
 threads=$((threads > 0 ? threads : 1))
 
 # `env` rather than the launcher's own option, which each spells otherwise.
-run=(env "NCPUS=$threads")
+# The second is of each rank, whatever PBS says of the node; the first is for what else a rank starts.
+run=(env "NCPUS=$threads" "GPUGRAPH_THREADS=$threads")
 if [ -n "$GPUGRAPH_NODE_MEMORY" ]; then run+=("GPUGRAPH_NODE_MEMORY=$GPUGRAPH_NODE_MEMORY"); fi
 run+=("$gpugraph" run "$config" "${ARGS[@]}")
 launcher=${LAUNCHER:-auto}
@@ -180,6 +189,11 @@ if [ -n "$codes" ]; then
         code=9
     fi
     rm -f "$codes" "$codes.0"
+fi
+# Open MPI says 0 when it loses its daemons while it passes a signal on.
+if [ "$launcher:$code" = mpirun:0 ] && undone; then
+    code=$([ -n "$terminated$asked" ] && echo 75 || echo 9)
+    say "mpirun said 0, but the job is not done: exit $code"
 fi
 
 case $code in

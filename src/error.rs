@@ -1,43 +1,43 @@
-//! The one error type of the library. Each variant is one exit code of the contract (README, "Exit codes"),
-//! and each message is one line: what happened and where, what was expected, what was found, what to do.
+//! The one error type of the library. Each variant has an exit code (README, "Exit codes"), and each message is one line: the place, what
+//! was expected, what was found, and a remedy.
 
 use std::path::{Path, PathBuf};
 
-/// Result of everything in this crate that can fail.
+/// Result of every function in this crate that can fail.
 pub type Result<T, E = Error> = std::result::Result<T, E>;
 
-/// What can go wrong, by what the user can do about it.
+/// Everything that can go wrong, by the remedy that the user has.
 #[derive(Debug, thiserror::Error)]
 pub enum Error {
-    /// The command line or the job file is wrong (exit 2). The text may have several lines: one per mistake.
+    /// The command line or the job file is wrong (exit 2). The text has a line for each mistake.
     #[error("{0}")]
     Usage(String),
 
-    /// The input is missing, unreadable or not what its format says (exit 3).
+    /// The input is missing, unreadable or malformed (exit 3).
     #[error("{}{at}: expected {expected}, found {found}; {remedy}", path.display())]
     Input {
         /// The file.
         path: PathBuf,
-        /// Where in it.
+        /// The place in it.
         at: At,
-        /// What should stand there.
+        /// The text or value expected there.
         expected: String,
-        /// What does.
+        /// The text or value found there.
         found: String,
-        /// What the user can do.
+        /// The remedy for the user.
         remedy: String,
     },
 
-    /// A file that gpugraph wrote is not as it was written (exit 4).
+    /// A file that gpugraph wrote has changed since (exit 4).
     #[error("{}{at}: corrupt: {what}; {}", path.display(), anew(keeper.as_deref()))]
     Corrupt {
         /// The file.
         path: PathBuf,
-        /// Where in it.
+        /// The place in it.
         at: At,
-        /// What does not agree.
+        /// The parts that do not agree.
         what: String,
-        /// The workdir of the job that makes it anew, if that is another one.
+        /// The workdir of the job that can write the file anew, if that is another one.
         keeper: Option<PathBuf>,
     },
 
@@ -61,32 +61,32 @@ pub enum Error {
         input: String,
     },
 
-    /// The workdir holds unfinished work on what a stream held before, and it holds something else now (exit 5).
+    /// The workdir holds unfinished work on other edges from the same stream (exit 5).
     #[error("{}: holds unfinished work on other edges from {stream}: what comes now differs at byte {at}; --fresh begins anew with that, and < /dev/null carries on with what was read before", workdir.display())]
     OtherStream {
         /// The workdir.
         workdir: PathBuf,
-        /// What messages call the stream.
+        /// Name of the stream for messages.
         stream: String,
         /// The first byte that differs.
         at: u64,
     },
 
-    /// No room on the disk (exit 6).
+    /// The disk is full (exit 6).
     #[error("{}: out of disk: {what}; free some space or choose another [job] workdir", path.display())]
     DiskFull {
         /// File or folder being written.
         path: PathBuf,
-        /// How much was needed and found.
+        /// The space that was needed and found.
         what: String,
     },
 
-    /// No room for a file that a command without a job writes (exit 6).
+    /// The disk is full for a file that a command without a job writes (exit 6).
     #[error("{}: out of disk: {what}; free some space or write to another disk (nothing of it was left)", path.display())]
     OutputFull {
         /// The file.
         path: PathBuf,
-        /// What the system said.
+        /// The message of the system.
         what: String,
     },
 
@@ -95,22 +95,22 @@ pub enum Error {
     Limit {
         /// `host_memory` or `gpu_memory`.
         limit: &'static str,
-        /// What the job allows, as text.
+        /// The limit as the job sets it, as text.
         given: String,
         /// The smallest that would do, as text.
         needed: String,
-        /// What needs it.
+        /// The purpose of the memory.
         purpose: String,
     },
 
-    /// The system gives this process no more addresses (exit 7).
+    /// The system refuses this process more address space (exit 7).
     #[error("{purpose} takes {needed} of addresses, which the system does not give this process: {why}")]
     Addresses {
-        /// What takes them.
+        /// The purpose of the addresses.
         purpose: String,
-        /// How much, as text.
+        /// Their size, as text.
         needed: String,
-        /// What bounds them, and what to do.
+        /// The limit that bounds them, and the remedy.
         why: String,
     },
 
@@ -125,24 +125,24 @@ pub enum Error {
     /// The workdir can't be read or written (exit 10).
     #[error("{}: {doing}: {source}", path.display())]
     Io {
-        /// What was being done, as in "create the file".
+        /// The action that failed, as in "create the file".
         doing: &'static str,
         /// The file.
         path: PathBuf,
-        /// What the system said.
+        /// The error of the system.
         source: std::io::Error,
     },
 
-    /// Stopped by a signal with everything durable kept (exit 75).
+    /// A signal stopped the job; all finished work is kept (exit 75).
     #[error("stopped by {0}: finished work is kept; run the same line again to carry on")]
     Stopped(&'static str),
 
-    /// Stopped by a signal, by a command that keeps nothing of what it had done (exit 75).
+    /// A signal stopped a command that keeps no unfinished work (exit 75).
     #[error("stopped by {0}: nothing is kept and the output was not written; run the same line again to begin anew")]
     Abandoned(&'static str),
 }
 
-/// How a corrupt file comes to be as it was.
+/// Returns the remedy for a corrupt file.
 fn anew(keeper: Option<&Path>) -> String {
     match keeper {
         Some(workdir) => format!("run the job of {} again, which keeps this graph, to make it anew", workdir.display()),
@@ -155,9 +155,9 @@ fn anew(keeper: Option<&Path>) -> String {
 pub enum At {
     /// The file as a whole.
     File,
-    /// A line, from 1.
+    /// A line, counted from 1.
     Line(u64),
-    /// A byte, from 0.
+    /// A byte, counted from 0.
     Byte(u64),
 }
 
@@ -172,7 +172,12 @@ impl std::fmt::Display for At {
 }
 
 impl Error {
-    /// The exit code of the contract.
+    /// Returns true if a file or a folder does not exist.
+    pub fn is_missing(&self) -> bool {
+        matches!(self, Error::Io { source, .. } if source.kind() == std::io::ErrorKind::NotFound)
+    }
+
+    /// Returns the exit code of this error.
     pub fn exit_code(&self) -> u8 {
         match self {
             Error::Usage(_) => 2,
@@ -188,7 +193,7 @@ impl Error {
         }
     }
 
-    /// Bad input at a place of a file.
+    /// Returns the error of bad input at a place in a file.
     pub fn input(
         path: impl AsRef<Path>,
         at: At,
@@ -205,7 +210,7 @@ impl Error {
         }
     }
 
-    /// An input file that the system would not open or read.
+    /// Returns the error of an input file that the system does not open or read.
     pub fn unreadable(path: impl AsRef<Path>, source: &std::io::Error) -> Self {
         let remedy = match source.raw_os_error() {
             Some(libc::EMFILE) => "allow this process more open files (ulimit -n), or fewer threads",
@@ -215,7 +220,7 @@ impl Error {
         Error::input(path, At::File, "a readable file", source.to_string(), remedy)
     }
 
-    /// A failed read or write of a file that gpugraph owns; a full disk or quota becomes [`Error::DiskFull`].
+    /// Returns the error of a failed read or write of a file that gpugraph owns; [`Error::DiskFull`] for a full disk or quota.
     pub fn io(doing: &'static str, path: impl AsRef<Path>, source: std::io::Error) -> Self {
         let path = path.as_ref().to_owned();
         match source.kind() {
@@ -226,7 +231,8 @@ impl Error {
         }
     }
 
-    /// No addresses for `bytes` bytes under `limits.host_memory = limit`, of which `ulimit -v` leaves `left`, if it bounds them.
+    /// Returns the error of lacking addresses for `bytes` bytes under `limits.host_memory = limit`, of which `ulimit -v` leaves `left`, if
+    /// it is set.
     pub fn addresses(bytes: u64, purpose: &str, limit: u64, left: Option<u64>, e: &std::io::Error) -> Self {
         let show = crate::size::show;
         let why = match left {
@@ -240,17 +246,35 @@ impl Error {
         Error::Addresses { purpose: purpose.to_owned(), needed: show(bytes), why }
     }
 
-    /// What the system would not give this process, or what this program did wrong: no file, device or rank is to blame.
+    /// No addresses to map the `bytes` bytes of the file at `path`, where `ulimit -v` leaves `left`, if it bounds them.
+    pub fn unmapped(path: &Path, bytes: u64, left: Option<u64>, remedy: &str, e: &std::io::Error) -> Self {
+        let show = crate::size::show;
+        let why = match left {
+            Some(left) => {
+                format!("`ulimit -v` leaves it {}; raise that (`ulimit -v unlimited`){remedy}", show(left))
+            }
+            None => format!("{e}; free some of its memory{remedy}"),
+        };
+        Error::Addresses { purpose: format!("{}, which is mapped,", path.display()), needed: show(bytes), why }
+    }
+
+    /// A thread that the system did not start.
+    pub fn thread() -> Self {
+        let why = "raise `ulimit -v` or `ulimit -u`, or set limits.threads to less (convert, generate: --threads)";
+        Error::Addresses { purpose: "a thread".into(), needed: "2 MiB or more".into(), why: why.into() }
+    }
+
+    /// Returns an error that no file, device or rank is to blame for: one of the system, or a mistake of this program.
     pub fn internal(doing: &'static str, why: impl Into<Box<dyn std::error::Error + Send + Sync>>) -> Self {
         Error::Io { doing, path: PathBuf::from("this process"), source: std::io::Error::other(why) }
     }
 
-    /// A stored file that is not as it was written.
+    /// Returns the error of a stored file that has changed.
     pub fn corrupt(path: impl AsRef<Path>, at: At, what: impl Into<String>) -> Self {
         Error::Corrupt { path: path.as_ref().to_owned(), at, what: what.into(), keeper: None }
     }
 
-    /// The same error; where `spooled` is not as it should be, with the name of the stream that it came by.
+    /// Returns the error with the name of a stream in place of `spooled`, the copy that was read.
     pub fn came_by(self, spooled: &Path, stream: &str) -> Self {
         match self {
             Error::Input { path, at, expected, found, remedy } if path == spooled => {
@@ -260,7 +284,7 @@ impl Error {
         }
     }
 
-    /// The same error; where a file in `workdir`, which belongs to another job, is corrupt, with the advice to run that one.
+    /// Returns the error with the advice, if it is about a corrupt file in `workdir`, to run the job of that workdir.
     pub fn kept_in(self, workdir: &Path) -> Self {
         match self {
             Error::Corrupt { path, at, what, .. } if path.starts_with(workdir) => {

@@ -1,18 +1,18 @@
-//! Named places where a test makes the process die, fail or wait, to prove that whatever is on disk then is whole.
+//! Named places where a test makes the process die, fail or wait, to prove that the files on disk are whole at any time.
 //!
 //! Without the cargo feature `failpoints` every call compiles to nothing. With it:
 //!
-//! - `GPUGRAPH_FAILPOINTS="store.fsync=3:kill;unit.done=1:enospc"` acts at the third hit of `store.fsync` and at the
-//!   first of `unit.done`. Actions: `kill` (SIGKILL to itself), `stop` (SIGTERM to itself), `enospc` and `eio` (the call
-//!   returns that error), `panic`, `sleep(MS)`, and `short` (the read or write moves one byte only; see [`clip`]).
-//! - `GPUGRAPH_FAILPOINTS_COUNT=FILE` keeps in FILE one line `NAME HITS` a place, so that a test can enumerate them all.
-//!   It is rewritten at each hit rather than at exit, so that a killed process leaves its counts too.
+//! - `GPUGRAPH_FAILPOINTS="store.fsync=3:kill;unit.done=1:enospc"` acts at the third hit of `store.fsync` and at the first of `unit.done`.
+//!   Actions: `kill` (SIGKILL to itself), `stop` (SIGTERM to itself), `enospc` and `eio` (the call returns that error), `panic`,
+//!   `sleep(MS)`, and `short` (the read or write moves one byte only; see [`clip`]).
+//! - `GPUGRAPH_FAILPOINTS_COUNT=FILE` keeps a line `NAME HITS` for each place in FILE, so that a test can enumerate them all. It is
+//!   rewritten at each hit rather than at exit, so that a killed process leaves its counts, too.
 
 pub use imp::{clip, hit};
 
 #[cfg(not(feature = "failpoints"))]
 mod imp {
-    /// Passes the place `name`. Does nothing in this build.
+    /// Passes the place `name`, which does nothing in this build.
     ///
     /// # Errors
     /// Never in this build.
@@ -21,7 +21,7 @@ mod imp {
         Ok(())
     }
 
-    /// How many of `len` bytes the next read or write may move: all of them in this build.
+    /// Returns how many of `len` bytes the next read or write may move: all of them in this build.
     #[inline(always)]
     pub fn clip(_name: &str, len: usize) -> usize {
         len
@@ -80,7 +80,7 @@ mod imp {
     fn state() -> &'static Mutex<State> {
         static STATE: OnceLock<Mutex<State>> = OnceLock::new();
         STATE.get_or_init(|| {
-            // A test with a misspelt rule must not pass by doing nothing.
+            // A misspelt rule must not let a test pass because nothing happens.
             let rules = parse(&std::env::var("GPUGRAPH_FAILPOINTS").unwrap_or_default()).expect("failpoint rules");
             let count = std::env::var_os("GPUGRAPH_FAILPOINTS_COUNT")
                 .map(|path| std::fs::File::create(path).expect("file of failpoint counts"));
@@ -88,7 +88,7 @@ mod imp {
         })
     }
 
-    /// Counts a hit of `name` and says what is to be done at it.
+    /// Counts a hit of `name` and returns the action to take.
     fn count(name: &str) -> Option<Action> {
         let mut state = state().lock().unwrap_or_else(PoisonError::into_inner);
         let State { rules, hits, count } = &mut *state;
@@ -96,17 +96,17 @@ mod imp {
         *n += 1;
         let action = rules.iter().find(|rule| rule.name == name && rule.at == *n).map(|rule| rule.action.clone());
         if let Some(file) = count {
-            // Lines only grow and names only join, so overwriting from the start never leaves a stale end.
+            // Lines only get longer and names are only added, so text written over the old one covers it.
             let text: String = hits.iter().map(|(name, hits)| format!("{name} {hits}\n")).collect();
             let _ = file.write_all_at(text.as_bytes(), 0);
         }
         action
     }
 
-    /// Passes the place `name`: counts it, and acts if a rule of `GPUGRAPH_FAILPOINTS` says so.
+    /// Passes the place `name`: counts a hit, and acts if `GPUGRAPH_FAILPOINTS` has a rule for it.
     ///
     /// # Errors
-    /// The error that the rule asks for.
+    /// The error that the rule names.
     pub fn hit(name: &str) -> io::Result<()> {
         match count(name) {
             None | Some(Action::Short) => {}
@@ -123,7 +123,7 @@ mod imp {
         Ok(())
     }
 
-    /// How many of `len` bytes the next read or write may move: 1 where a rule says `short`, else all. Counts a hit.
+    /// Returns how many of `len` bytes the next read or write may move: 1 if a rule says `short`, else all. Counts a hit.
     pub fn clip(name: &str, len: usize) -> usize {
         if count(name) == Some(Action::Short) { len.min(1) } else { len }
     }

@@ -7,22 +7,24 @@
 //!                 beneath: store (files) · memory (budget) · comm (ranks)
 //! ```
 //!
-//! | module | knows |
+//! | module | contains |
 //! |---|---|
-//! | [`config`] | the job file, and nothing of how it is carried out |
-//! | [`job`] | runs, stages, manifest, journal, limits, signals; the only one that writes the manifest |
-//! | [`formats`], [`generate`], [`convert`] | edges as they come and go |
-//! | [`prepare`] | from edges to rows; no stages, devices or ranks |
+//! | [`jobfile`], [`config`] | the job file, validated |
+//! | [`job`] | runs, stages, manifest, journal, limits, signals; only this module writes the manifest |
+//! | [`formats`], [`generate`], [`convert`] | edges read, generated and written |
+//! | [`prepare`] | from edges to rows |
 //! | [`graph`] | order of vertices, layout, blocks |
-//! | [`algo`] | algorithms over blocks; opens no file |
-//! | [`stream`] | rows through a GPU's fixed memory; not what is done with them |
+//! | [`algo`] | the registry of algorithms, which work on blocks and open no file |
+//! | [`results`] | columns of results |
+//! | [`stream`] | rows that pass through a GPU's fixed memory |
+//! | [`gpu`], [`comm`] | the GPU in use; the ranks of a job |
 //! | [`store`], [`memory`] | sealed files; the memory limit |
 //! | [`commands`] | the command line; job scripts for Slurm and PBS |
-//! | [`stdout`] | printing an answer |
+//! | [`stdout`] | prints answers |
 //!
-//! What holds everywhere: the answer, the blocks and the units depend on the input alone, never on limits, threads,
-//! device or ranks; a stored file is complete and checked, or absent; memory that grows with the graph comes from the
-//! budget; nothing is allocated by the claim of a header that was not checked against the file.
+//! These hold everywhere: the answer, the blocks and the units depend on the input alone, never on limits, threads, device or ranks; a
+//! stored file is complete and checked, or absent; memory that grows with the graph comes from the budget; no header's claim decides an
+//! allocation before it was checked against the file.
 
 pub mod algo;
 pub mod comm;
@@ -36,10 +38,12 @@ pub mod generate;
 pub mod gpu;
 pub mod graph;
 pub mod job;
+pub mod jobfile;
 pub mod memory;
 pub mod prepare;
 pub mod process;
 pub mod quote;
+pub mod results;
 pub mod size;
 pub mod stdout;
 pub mod store;

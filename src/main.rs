@@ -1,4 +1,4 @@
-//! The command: parses, dispatches, prints the error.
+//! The command `gpugraph`: parses the command line, runs the command, prints the error.
 #![allow(unsafe_code)] // the environment of MPI and CUDA is set before there are threads
 
 use clap::{CommandFactory, Parser};
@@ -12,8 +12,9 @@ use std::time::Instant;
 
 fn main() -> ExitCode {
     comm::report_panics();
-    // Up to what the system allows: part files, blocks, ranks and GPUs take descriptors. No more than Linux itself gives unless told:
-    // what is started from here, as by MPI, may close every one below the limit.
+    gpugraph::memory::share_arena();
+    // Files of edges, blocks, ranks and GPUs need descriptors, so the soft limit is raised, but no further than Linux goes by default:
+    // programs started from here, as by MPI, may close every descriptor below the limit.
     let _ = rlimit::increase_nofile_limit(1 << 20);
     let cli = Cli::parse();
     match signals::install().and_then(|()| dispatch(cli.command)) {
@@ -25,21 +26,21 @@ fn main() -> ExitCode {
 fn dispatch(command: Command) -> Result<()> {
     match command {
         Command::Run(args) => {
-            // SAFETY: nothing was started before this.
+            // SAFETY: no thread was started before this.
             let several = unsafe { comm::shorten_start() };
-            // What is wrong with it is said by one rank, once they have met.
+            // Mistakes in the job file are reported by one rank, once all have met.
             let job = gpugraph::config::load(&args.job, &args.set);
-            if let (Ok(job), Some(local_rank)) = (&job, comm::told_local_rank())
+            if let (Ok(job), Some(local_rank)) = (&job, comm::launched_local_rank())
                 && job.run.device != gpugraph::config::Device::Cpu
             {
-                // SAFETY: as above: what was read is a file.
+                // SAFETY: as above; no more than a file was read since.
                 unsafe {
                     gpugraph::gpu::see_one(job.run.gpu, local_rank);
-                    gpugraph::gpu::shorten_start(comm::told_local_ranks().unwrap_or(1));
+                    gpugraph::gpu::shorten_start(comm::launched_local_ranks().unwrap_or(1));
                 }
             }
-            // CUDA starts while MPI does, unless it is the turn of others.
-            job.iter().filter(|_| several).for_each(|job| job::device::wake(job, !comm::told_to_wait()));
+            // CUDA starts while MPI does, unless other ranks have their turn first.
+            job.iter().filter(|_| several).for_each(|job| job::device::wake(job, !comm::launched_later()));
             let started = Instant::now();
             let comm = Comm::open()?;
             gpugraph::process::log::init(args.log_format, args.quiet, comm.leads());
@@ -48,14 +49,14 @@ fn dispatch(command: Command) -> Result<()> {
             let workdir = job.workdir.clone();
             let report = job::run::run(job, args.fresh, &comm)?;
             if comm.leads() {
-                // The answer stands in report.json: that nobody takes it here is no reason to fail.
+                // The answer is in report.json already, so a closed stdout is no reason to fail.
                 let _ = stdout::print(report.answer(&workdir));
             }
             comm.close();
             Ok(())
         }
         Command::Completions { shell } => {
-            // By way of memory: writing to a reader that went away, clap panics.
+            // The script is written to memory first, since clap panics on a closed pipe.
             let mut script = Vec::new();
             clap_complete::generate(shell, &mut Cli::command(), "gpugraph", &mut script);
             stdout::print(script)

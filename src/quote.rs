@@ -1,6 +1,6 @@
-//! Text of users as messages quote it.
+//! Prepares text of users to be quoted in messages.
 
-/// Returns the text on one line, and not longer than it helps.
+/// Returns the first 60 characters of the text, on one line.
 pub fn clip(text: &str) -> String {
     let mut out: String = text.chars().take(60).map(printable).collect();
     if text.chars().nth(60).is_some() {
@@ -9,7 +9,7 @@ pub fn clip(text: &str) -> String {
     out
 }
 
-/// Returns what stands for a character: tabs and control characters would move the caret, or the reader's terminal.
+/// Returns the character to print for `c`: tabs and control characters would move the caret, or act on the terminal.
 pub fn printable(c: char) -> char {
     if c == '\t' {
         ' '

@@ -1,22 +1,22 @@
-//! What commands answer with, on stdout: one way to print for all of them.
+//! Prints the answers of all commands to stdout.
 
 use crate::error::{Error, Result};
 use std::io::{self, ErrorKind, Write};
 
-/// Prints text, and ends its last line. A reader that has gone has seen what it wanted, as `head` does: that is no error.
+/// Prints text, and ends its last line. A closed pipe is no error: its reader has seen all it wanted, as `head` does.
 ///
 /// # Errors
-/// [`Error::Io`] where stdout takes no more, as of a full disk.
+/// [`Error::Io`] where stdout can't be written, as on a full disk.
 pub fn print(text: impl AsRef<[u8]>) -> Result<()> {
     print_to(io::stdout().lock(), text.as_ref())
 }
 
 fn print_to(mut stdout: impl Write, text: &[u8]) -> Result<()> {
-    // By flushing it here, as what is flushed at the end of the process fails without a word.
+    // It is flushed here, since a failure of the flush at the end of the process is silent.
     let written = stdout.write_all(text.trim_ascii_end()).and_then(|()| stdout.write_all(b"\n"));
     match written.and_then(|()| stdout.flush()) {
         Err(e) if e.kind() != ErrorKind::BrokenPipe => {
-            // Not by `Error::io`: a disk that is full here is not that of the workdir.
+            // `Error::io` would call a full disk that of the workdir, which it is not.
             let source = io::Error::new(e.kind(), format!("{e}; send it to another file or disk"));
             Err(Error::Io { doing: "print the answer", path: "stdout".into(), source })
         }

@@ -111,6 +111,154 @@ fn unsafe_stands_only_in_files_that_say_so() {
     assert!(manifest.contains("unsafe_code = \"deny\""));
 }
 
+/// The floors of the house, from the ground up: a module imports what stands before it here, and nothing behind it.
+const FLOORS: [&str; 22] = [
+    "quote",
+    "size",
+    "error",
+    "failpoint",
+    "memory",
+    "store",
+    "process",
+    "stdout",
+    "comm",
+    "gpu",
+    "formats",
+    "convert",
+    "generate",
+    "graph",
+    "stream",
+    "prepare",
+    "results",
+    "jobfile",
+    "algo",
+    "config",
+    "job",
+    "commands",
+];
+
+/// The modules of this crate that a line of code names by `crate::`.
+fn imports(line: &str) -> Vec<String> {
+    let name = |text: &str| text.chars().take_while(|c| c.is_alphanumeric() || *c == '_').collect::<String>();
+    let of = |rest: &str| match rest.strip_prefix('{') {
+        Some(list) => {
+            list.split(['}', '\n']).next().unwrap_or_default().split(',').map(|one| name(one.trim())).collect()
+        }
+        None => vec![name(rest)],
+    };
+    let named: Vec<String> = line.split("crate::").skip(1).flat_map(of).collect();
+    // Types and macros of the crate's root belong to no floor.
+    named.into_iter().filter(|name| name.starts_with(|c: char| c.is_lowercase())).collect()
+}
+
+#[test]
+fn imports_go_down_alone() {
+    assert_eq!(imports("use crate::{a::B, failpoint, size::{self}};"), ["a", "failpoint", "size"]);
+    assert_eq!(imports("crate::job::run(crate::error::Error)"), ["job", "error"]);
+    let floor = |name: &str| FLOORS.iter().position(|floor| *floor == name);
+    let mut found = 0;
+    for (file, text) in source() {
+        let module = file.trim_start_matches("src/").split(['/', '.']).next().expect("a name");
+        if ["lib", "main"].contains(&module) {
+            continue;
+        }
+        let own = floor(module).unwrap_or_else(|| panic!("{module} has no floor: say where it stands in FLOORS"));
+        // Tests within the source, too: what they need from above belongs into a test above.
+        for (number, line) in text.lines().enumerate() {
+            for import in imports(&bare(line)) {
+                found += 1;
+                let other = floor(&import).unwrap_or_else(|| panic!("{file}:{}: no module {import}", number + 1));
+                assert!(other <= own, "{file}:{}: {module} imports {import}, which stands above it", number + 1);
+            }
+        }
+    }
+    assert!(found > 500, "imports were not found: {found}");
+}
+
+/// The floors within `job/`, likewise.
+const FLOORS_OF_JOB: [&str; 15] = [
+    "state",
+    "input",
+    "results",
+    "plan",
+    "ranks",
+    "device",
+    "session",
+    "graph",
+    "tasks",
+    "start",
+    "reporting",
+    "status",
+    "verify",
+    "run",
+    "mod",
+];
+
+#[test]
+fn imports_within_job_go_down_alone() {
+    let floor = |name: &str| FLOORS_OF_JOB.iter().position(|floor| *floor == name);
+    let mut found = 0;
+    for (file, text) in below("job") {
+        let module = file.trim_start_matches("src/job/").split(['/', '.']).next().expect("a name");
+        let own = floor(module).unwrap_or_else(|| panic!("job/{module} has no floor: say where it stands"));
+        let is_flat = !file.trim_start_matches("src/job/").contains('/');
+        for (number, line) in text.lines().enumerate().filter(|_| module != "mod") {
+            let (line, place) = (bare(line), format!("{file}:{}", number + 1));
+            assert!(!(is_flat && line.starts_with("use super::")), "{place}: crate::job::, so that this test sees it");
+            assert!(!line.contains("super::super::"), "{place}: crate::job::, so that this test sees it");
+            for import in
+                imports(&line.replace("crate::job::", "crate::")).into_iter().filter(|_| line.contains("crate::job::"))
+            {
+                found += 1;
+                let other = floor(&import).unwrap_or_else(|| panic!("{place}: no module job::{import}"));
+                assert!(other <= own, "{place}: job::{module} imports job::{import}, which stands above it");
+            }
+        }
+    }
+    assert!(found > 100, "imports were not found: {found}");
+}
+
+/// Types whose own methods stand in a file for each kind of operation, as one file could not hold them.
+const IN_SEVERAL_FILES: [&str; 4] = ["Ranks", "Partition", "Sorters", "Shared"];
+
+#[test]
+fn the_methods_of_a_type_stand_in_the_file_that_defines_it() {
+    let (mut impls, mut strays) = (0, Vec::new());
+    for (name, text) in source() {
+        for line in text.lines().filter(|line| line.starts_with("impl") && !line.contains(" for ")) {
+            // `impl<'a, F: Fn()> path::Type<'a> {`: the last name before the generics of the type.
+            let mut rest = line.trim_start_matches("impl");
+            if rest.starts_with('<') {
+                let mut depth = 0;
+                let end = rest.char_indices().find(|&(at, c)| {
+                    depth += i32::from(c == '<') - i32::from(c == '>' && !rest[..at].ends_with('-'));
+                    depth == 0
+                });
+                rest = &rest[end.expect("generics end").0 + 1..];
+            }
+            let of =
+                rest.trim().split(['<', ' ', '{']).next().and_then(|path| path.rsplit("::").next()).expect("a type");
+            impls += 1;
+            let defines = ["struct", "enum", "union"].iter().any(|kind| text.contains(&format!("{kind} {of}")));
+            if !defines && !IN_SEVERAL_FILES.contains(&of) {
+                strays.push(format!("{name}: {line}"));
+            }
+        }
+    }
+    assert!(impls > 200, "impls were not found: {impls}");
+    assert_eq!(strays, Vec::<String>::new());
+}
+
+#[test]
+fn no_folder_holds_more_than_fifteen_files() {
+    let mut folders = std::collections::BTreeMap::<_, usize>::new();
+    for (name, _) in source() {
+        *folders.entry(Path::new(&name).parent().expect("a folder").to_owned()).or_default() += 1;
+    }
+    let full: Vec<_> = folders.into_iter().filter(|(_, files)| *files > 15).collect();
+    assert_eq!(full, Vec::new());
+}
+
 #[test]
 fn preparation_and_algorithms_know_neither_cuda_nor_mpi() {
     let files: Vec<_> = below("prepare").into_iter().chain(below("algo")).collect();
@@ -127,12 +275,13 @@ fn algorithms_open_no_file() {
 #[test]
 fn only_job_writes_the_manifest() {
     let others: Vec<_> = source().into_iter().filter(|(name, _)| !name.starts_with("src/job/")).collect();
-    assert_eq!(places(&others, &["job::manifest", "Manifest"]), Vec::<String>::new());
+    assert_eq!(places(&others, &["job::state::manifest", "Manifest"]), Vec::<String>::new());
 }
 
 #[test]
 fn features_are_asked_about_in_one_place_each() {
-    let allowed = ["src/gpu/mod.rs", "src/comm/mod.rs", "src/failpoint.rs"];
+    let allowed =
+        ["src/algo/mod.rs", "src/gpu/mod.rs", "src/comm/mod.rs", "src/failpoint.rs", "src/formats/parquet/mod.rs"];
     for (name, text) in source() {
         let asks = text.lines().any(|line| {
             let line = line.trim_start();
@@ -152,6 +301,36 @@ fn files_are_short_and_named_for_what_they_hold() {
         let (mpi, cuda) = (stem.contains("mpi"), stem.contains("gpu") || stem.contains("cuda"));
         assert!(!(mpi && cuda), "{name}: named after a backend and a transport");
         assert!(text.starts_with("//!") || stem == "tests", "{name}: its first line should say what it is for");
+    }
+}
+
+/// Numbers of the lines that begin a doc comment, with their text.
+fn beginnings(text: &str) -> Vec<(usize, &str)> {
+    let doc = |line: &'_ str| ["///", "//!"].iter().any(|mark| line.trim_start().starts_with(mark));
+    let lines: Vec<&str> = text.lines().collect();
+    let begins = |&at: &usize| doc(lines[at]) && (at == 0 || !doc(lines[at - 1]));
+    (0..lines.len()).filter(begins).map(|at| (at + 1, lines[at].trim_start()[3..].trim_start())).collect()
+}
+
+#[test]
+fn doc_comments_are_sentences_of_the_field() {
+    assert_eq!(beginnings("//! A\n//! What\n\n    /// What it is\nfn f() {}\n"), [(1, "A"), (4, "What it is")]);
+    let private = |first: &str| ["What ", "Whether "].iter().any(|word| first.starts_with(word));
+    for (name, text) in source() {
+        let found: Vec<_> = beginnings(&text).into_iter().filter(|(_, first)| private(first)).collect();
+        assert!(found.is_empty(), "{name}: say what it is, what it returns, or \"True if\": {found:?}");
+    }
+}
+
+/// Cargo.toml says that no example of the docs and no test of `main.rs` is run.
+#[test]
+fn no_test_stands_where_none_is_run() {
+    for (name, text) in source() {
+        let docs = text.lines().filter_map(|line| line.trim_start().strip_prefix("//"));
+        let fences = docs.filter_map(|line| line.trim_start_matches(['/', '!']).trim().strip_prefix("```"));
+        let examples: Vec<_> = fences.step_by(2).filter(|language| *language != "text").collect();
+        assert_eq!(examples, Vec::<&str>::new(), "{name}: an example, which would not run");
+        assert!(name != "src/main.rs" || !text.contains("#[test]"), "{name}: a test, which would not run");
     }
 }
 
@@ -198,4 +377,21 @@ fn no_file_names_a_path_of_some_machine() {
             assert!(!text.contains(word), "{name} contains {word}");
         }
     }
+}
+
+#[test]
+fn files_that_the_architecture_names_are_there() {
+    let text = fs::read_to_string(root().join("ARCHITECTURE.md")).expect("text");
+    let mut named = 0;
+    for name in text.split('`').skip(1).step_by(2) {
+        let is_path = name.contains('/') && !name.contains([' ', '{', '*', '<', '|']) && !name.contains("NAME");
+        if !is_path || name.starts_with("out/") {
+            continue;
+        }
+        named += 1;
+        let there = ["", "src/"].iter().any(|folder| root().join(format!("{folder}{name}")).exists())
+            || root().join(format!("src/{name}.rs")).exists();
+        assert!(there, "ARCHITECTURE.md names {name}, which is not there");
+    }
+    assert!(named > 40, "names were not found: {named}");
 }

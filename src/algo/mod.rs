@@ -1,3 +1,33 @@
 //! The algorithms: one folder each, from the driver down to the kernels of each backend.
+//!
+//! [`ALGORITHMS`] is the registry. To a job an algorithm is what [`Algorithm`] says, its table a [`Task`]; what it computes with
+//! it is lent by [`Run`]. A new one is a folder here, its kernels, a job file under `configs/` and a line in the registry.
 
+mod algorithm;
+pub mod cost;
+pub mod device;
+pub mod run;
+pub mod sources;
+#[cfg(feature = "failpoints")]
+pub mod sums;
 pub mod triangle;
+pub mod verify;
+
+pub use algorithm::{Algorithm, Answer, Needs, Outcome, Task};
+pub use cost::{Cost, Crew, GraphSize};
+pub use device::{Chosen, Devices, Lease};
+pub use run::Run;
+pub use sources::Sources;
+pub use verify::{EdgeSource, Results, StoredUnits, UnitsContent, Verdict};
+
+/// All algorithms, in the order of the documentation, which is that of running.
+pub static ALGORITHMS: &[&dyn Algorithm] = &[
+    &triangle::Triangle,
+    #[cfg(feature = "failpoints")]
+    &sums::Sums,
+];
+
+/// Returns the algorithm of this name.
+pub fn find(name: &str) -> Option<&'static dyn Algorithm> {
+    ALGORITHMS.iter().copied().find(|algorithm| algorithm.name() == name)
+}

@@ -1,15 +1,15 @@
-//! What stands for MPI in a build without the feature `mpi`: no ranks, and how to get them.
+//! Stands for MPI in a build without the feature `mpi`: there are no other ranks, and errors say how to get them.
 
-use super::{Combine, Exchanged, Outbox, Place, Shape};
+use super::{Combine, Exchanged, Outbox, RankPosition, Shape};
 use crate::error::{Error, Result};
 use std::sync::atomic::AtomicU64;
 use std::time::Duration;
 
-/// The ranks of a job: none can be in this build.
+/// The ranks of a job: this build has none.
 #[derive(Debug)]
 pub enum Ranks {}
 
-/// Numbers that ranks show each other: there are no others.
+/// Numbers that ranks share: this build has no other ranks.
 pub enum SharedCounters {}
 
 impl SharedCounters {
@@ -17,17 +17,17 @@ impl SharedCounters {
         match *ranks {}
     }
 
-    /// To nobody.
-    pub fn show(&self, _which: usize, _number: u64) {
+    /// Is never called.
+    pub fn publish(&self, _which: usize, _number: u64) {
         match *self {}
     }
 
-    /// Of nobody.
-    pub fn seen(&self, _rank: usize, _which: usize) -> u64 {
+    /// Is never called.
+    pub fn read(&self, _rank: usize, _which: usize) -> u64 {
         match *self {}
     }
 
-    /// For nobody.
+    /// Is never called.
     ///
     /// # Errors
     /// None.
@@ -41,13 +41,13 @@ impl SharedCounters {
         match *self {}
     }
 
-    /// Of nobody.
+    /// Is never called.
     pub(super) fn word(&self, _rank: usize, _which: usize) -> &AtomicU64 {
         match *self {}
     }
 }
 
-/// Version of the MPI library that this build is linked with: none.
+/// Returns the version of the MPI library: none.
 pub fn version() -> Option<String> {
     None
 }
@@ -55,7 +55,7 @@ pub fn version() -> Option<String> {
 impl Ranks {
     pub(super) fn open(expected: Option<usize>) -> Result<Option<Ranks>> {
         match expected {
-            // It may be one rank of one.
+            // The launcher may have started a single rank.
             None => Ok(None),
             Some(ranks) => Err(Error::Usage(format!(
                 "started as {ranks} ranks, but this gpugraph was built for one: build it with `cargo build --release \
@@ -64,7 +64,7 @@ impl Ranks {
         }
     }
 
-    pub(super) fn place(&self) -> &Place {
+    pub(super) fn place(&self) -> &RankPosition {
         match *self {}
     }
 

@@ -1,34 +1,33 @@
-//! Many-to-many messages: what the program that sends and takes them sees. How they travel is in `mpi`.
+//! Many-to-many messages, as the code that sends and receives them sees them. The module `mpi` transports them.
 
 use crate::error::{Error, Result};
 use std::sync::{Mutex, PoisonError};
 
-/// What a rank's part of shared memory takes beside messages and cells of queues: heads, and the rest of a page.
+/// Bytes of a rank's shared memory beside messages and queue cells: heads, and the rest of a page.
 const SEGMENT: u64 = 12 << 10;
 
-/// How much an exchange may have under way on one rank.
+/// Bounds on the messages that an exchange has in flight on one rank.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Shape {
-    /// Most words of a message. Some 10,000 and more keep a network busy; 65,536 are 256 KiB.
+    /// Most words of a message. About 10,000 and more keep a network busy; 65,536 are 256 KiB.
     pub words: usize,
-    /// Messages that were sent and have not left: more wait in [`Outbox::send`].
+    /// Most outgoing messages in flight; [`Outbox::send`] waits for one of them to leave.
     pub outgoing: usize,
-    /// Messages that are arriving, wait to be taken or are being taken: the others' sends wait for more. A few more than
-    /// `takers`.
+    /// Most messages that are arriving, waiting or being taken; other ranks' sends wait for one of them. It is a few more than `takers`.
     pub incoming: usize,
-    /// Threads that take.
+    /// Number of threads that take messages.
     pub takers: usize,
 }
 
 impl Shape {
-    /// Most bytes that an exchange among `ranks` on `nodes` machines holds on one of them. On one machine that is what all
-    /// ranks share, as each comes to use most of it. Buffers that `work` has taken and not yet sent come on top.
+    /// Returns the most bytes that an exchange among `ranks` on `nodes` machines holds on one machine. If there is only one, that is what
+    /// all ranks share, as each comes to touch most of it. Buffers that `work` has taken and not yet sent are not included.
     pub fn bytes(&self, ranks: usize, nodes: usize) -> u64 {
         let (ranks, messages) = (ranks as u64, (self.outgoing + self.incoming) as u64);
         let one = messages * self.words as u64 * 4;
         match nodes {
             _ if ranks == 1 => 0,
-            // And queues: at most two cells for each message, of three words.
+            // Queues have at most two cells for each message, of three words.
             1 => ranks * (one + 48 * messages * (ranks + 1) + SEGMENT),
             _ => one,
         }
@@ -43,61 +42,60 @@ impl Shape {
     }
 }
 
-/// What an exchange moved over this rank's side of the network; messages to itself are not counted.
+/// Traffic of an exchange over this rank's network link; messages to itself are not counted.
 #[derive(Debug, Clone, Copy, PartialEq, Default)]
 pub struct Exchanged {
     /// Bytes sent to other ranks.
     pub sent_bytes: u64,
     /// Bytes received from other ranks.
     pub received_bytes: u64,
-    /// From the call to its return.
+    /// Duration of the call in seconds.
     pub seconds: f64,
 }
 
-/// What takes a message: by whom it was sent, and its words.
+/// Function that takes a message: the rank that sent it, and its words.
 pub(super) type Take<'a> = &'a (dyn Fn(usize, &[u32]) -> Result<()> + Sync);
 
-/// What sends a message to another rank, once there is room for it. A buffer that it is done with comes back.
-pub(super) type Away<'a> = &'a (dyn Fn(usize, Vec<u32>) -> Result<Option<Vec<u32>>> + Sync);
+/// Function that sends a message to another rank as soon as there is room. It may return a free buffer.
+pub(super) type Transport<'a> = &'a (dyn Fn(usize, Vec<u32>) -> Result<Option<Vec<u32>>> + Sync);
 
-/// What `send` says once the exchange has failed.
+/// Returns the error of `send` after the exchange has failed.
 pub(super) fn refused() -> Error {
     Error::internal("send a message", "the exchange has failed")
 }
 
-/// Where `work` of [`Comm::exchange`](super::Comm::exchange) sends its messages; for any number of threads.
+/// Handle by which `work` of [`Comm::exchange`](super::Comm::exchange) sends its messages, from any number of threads.
 pub struct Outbox<'a> {
     pub(super) shape: Shape,
     pub(super) rank: usize,
     pub(super) ranks: usize,
     pub(super) take: Take<'a>,
-    /// Buffers whose message has left.
+    /// Buffers of messages that have left.
     pub(super) spare: Mutex<Vec<Vec<u32>>>,
-    pub(super) away: Away<'a>,
+    pub(super) transport: Transport<'a>,
 }
 
 impl Outbox<'_> {
-    /// An empty buffer with room for a message.
+    /// Returns an empty buffer with room for a message.
     pub fn buffer(&self) -> Vec<u32> {
         let spare = self.spare.lock().unwrap_or_else(PoisonError::into_inner).pop();
         spare.unwrap_or_else(|| Vec::with_capacity(self.shape.words))
     }
 
-    /// Gives a buffer of [`Outbox::buffer`] back.
+    /// Takes a buffer of [`Outbox::buffer`] back.
     pub(super) fn recycle(&self, mut buffer: Vec<u32>) {
-        // Others than its own would make memory grow.
+        // Buffers of other sizes would make memory grow.
         if (self.shape.words..=self.shape.words * 2).contains(&buffer.capacity()) {
             buffer.clear();
             self.spare.lock().unwrap_or_else(PoisonError::into_inner).push(buffer);
         }
     }
 
-    /// Sends `message`, at most `shape.words` words, to rank `to`; waits while too much is under way. An empty message is
-    /// not sent.
+    /// Sends `message`, at most `shape.words` words, to rank `to`, waiting while too many are in flight. An empty message is not sent.
     ///
     /// # Errors
-    /// Once the exchange has failed, and what `take` says of a message to this rank itself; [`Error::Io`] for a rank that
-    /// is none and a message too long.
+    /// Any error once the exchange has failed; that of `take` for a message to this rank itself; [`Error::Io`] for an invalid rank and for
+    /// a message that is too long.
     pub fn send(&self, to: usize, message: Vec<u32>) -> Result<()> {
         if to >= self.ranks || message.len() > self.shape.words {
             let (words, ranks) = (message.len(), self.ranks);
@@ -115,21 +113,21 @@ impl Outbox<'_> {
             self.recycle(message);
             return Ok(());
         }
-        if let Some(free) = (self.away)(to, message)? {
+        if let Some(free) = (self.transport)(to, message)? {
             self.recycle(free);
         }
         Ok(())
     }
 }
 
-/// The exchange of a process by itself: it takes what it sends to itself.
+/// Runs the exchange of a process by itself, which takes what it sends to itself.
 pub(super) fn alone<T>(
     shape: Shape,
     work: impl FnOnce(&Outbox<'_>) -> Result<T>,
     take: Take<'_>,
 ) -> Result<(T, Exchanged)> {
     let started = std::time::Instant::now();
-    let outbox = Outbox { shape, rank: 0, ranks: 1, take, spare: Mutex::default(), away: &|_, _| Err(refused()) };
+    let outbox = Outbox { shape, rank: 0, ranks: 1, take, spare: Mutex::default(), transport: &|_, _| Err(refused()) };
     let done = work(&outbox)?;
     Ok((done, Exchanged { seconds: started.elapsed().as_secs_f64(), ..Exchanged::default() }))
 }

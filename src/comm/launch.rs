@@ -1,17 +1,17 @@
-//! What started this process: a launcher of MPI says so in the environment, long before MPI is started.
-#![allow(unsafe_code)] // the environment may be changed while there is one thread alone
+//! Finds out how this process was started: MPI launchers set environment variables, which can be read long before MPI starts.
+#![allow(unsafe_code)] // changes the environment, while the process has one thread
 
-/// How many processes were started together.
+/// Number of processes that were started together.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Started {
-    /// This one.
+    /// This process alone.
     Alone,
-    /// So many, where the launcher says it.
+    /// Several processes, with their number if the launcher sets it.
     Several(Option<usize>),
 }
 
-/// Number of processes, of this one, of this one on its machine, and of processes there, by launcher: Open MPI, PMI (MPICH, Intel),
-/// MVAPICH. The first that is set tells: `mpirun` may itself have been started by `srun`.
+/// Variables of each launcher (Open MPI; PMI: MPICH, Intel; MVAPICH): the number of processes, this one's rank, its rank on its machine,
+/// and the number there. The first launcher that is set counts: `mpirun` may itself have been started by `srun`.
 const LAUNCHERS: [Launcher; 3] = [
     ("OMPI_COMM_WORLD_SIZE", "OMPI_COMM_WORLD_RANK", "OMPI_COMM_WORLD_LOCAL_RANK", "OMPI_COMM_WORLD_LOCAL_SIZE"),
     ("PMI_SIZE", "PMI_RANK", "MPI_LOCALRANKID", "MPI_LOCALNRANKS"),
@@ -20,7 +20,7 @@ const LAUNCHERS: [Launcher; 3] = [
 
 type Launcher = (&'static str, &'static str, &'static str, &'static str);
 
-/// What launcher started this process, if it is one of these.
+/// Returns the launcher that started this process, if it is one of these.
 fn launcher(get: &dyn Fn(&str) -> Option<String>) -> Option<&'static Launcher> {
     LAUNCHERS.iter().find(|(size, ..)| number(get, size).is_some())
 }
@@ -29,14 +29,14 @@ fn number(get: &dyn Fn(&str) -> Option<String>, name: &str) -> Option<usize> {
     get(name)?.trim().parse().ok()
 }
 
-/// Reads the environment through `get`.
+/// Returns how many processes were started together, reading the environment through `get`.
 ///
-/// A batch script has SLURM_NTASKS too, and processes that it starts without `srun` are alone. `srun` sets the size of the
-/// step; with `--mpi=pmix` also the rank.
+/// A batch script has SLURM_NTASKS too, but processes that it starts without `srun` are alone. `srun` sets the size of the step and, with
+/// `--mpi=pmix`, the rank.
 pub(super) fn started(get: &dyn Fn(&str) -> Option<String>) -> Started {
     let number = |name: &str| number(get, name);
-    let told = launcher(get).and_then(|(size, ..)| number(size)).or_else(|| number("SLURM_STEP_NUM_TASKS"));
-    match told {
+    let launched = launcher(get).and_then(|(size, ..)| number(size)).or_else(|| number("SLURM_STEP_NUM_TASKS"));
+    match launched {
         Some(0 | 1) => Started::Alone,
         Some(ranks) => Started::Several(Some(ranks)),
         None if get("PMIX_RANK").is_some() => match number("SLURM_NTASKS") {
@@ -47,7 +47,7 @@ pub(super) fn started(get: &dyn Fn(&str) -> Option<String>) -> Started {
     }
 }
 
-/// Tells MPI what it need not look for, and whether this is one of several ranks.
+/// Sets variables that spare MPI needless searches. Returns true if this is one of several ranks.
 ///
 /// # Safety
 /// No other thread runs yet.
@@ -61,12 +61,11 @@ pub unsafe fn shorten_start() -> bool {
     several
 }
 
-/// What MPI need not look for, as variables of its environment. Looking for GPUs and for networks takes it up to a second where
-/// there are several GPUs. Open MPI says how many of its ranks are on this machine.
+/// Returns variables that keep MPI from searching for GPUs and networks, which takes up to a second if there are several GPUs.
 fn shortcuts(get: &dyn Fn(&str) -> Option<String>) -> Vec<(&'static str, &'static str)> {
     let number = |name: &str| number(get, name);
     let ranks = number("OMPI_COMM_WORLD_SIZE");
-    // Messages are few and go through memory that ranks share.
+    // If all ranks of Open MPI are on this machine, messages are few and go through memory that they share.
     let all_here = ranks.is_some() && ranks == number("OMPI_COMM_WORLD_LOCAL_SIZE");
     let mut found = vec![("HWLOC_COMPONENTS", "-gl,-opencl,-nvml,-cuda,-rsmi")];
     found.extend(all_here.then_some(("OMPI_MCA_pml", "ob1")));
@@ -74,7 +73,7 @@ fn shortcuts(get: &dyn Fn(&str) -> Option<String>) -> Vec<(&'static str, &'stati
     found
 }
 
-/// This process among those that were started, as far as the environment says.
+/// Returns this process's rank, as far as the environment shows; 0 otherwise.
 pub(super) fn rank(get: &dyn Fn(&str) -> Option<String>) -> usize {
     let number = |name: &str| number(get, name);
     launcher(get)
@@ -84,23 +83,23 @@ pub(super) fn rank(get: &dyn Fn(&str) -> Option<String>) -> usize {
         .unwrap_or(0)
 }
 
-/// This process among those of its machine, long before MPI is started. `None` where the launcher does not say.
-pub fn told_local_rank() -> Option<usize> {
+/// Returns this process's rank on its machine, before MPI starts. `None` if the launcher does not set it.
+pub fn launched_local_rank() -> Option<usize> {
     local_rank(&|name| std::env::var(name).ok())
 }
 
-/// Whether all processes are on this machine, and others of them come before this one: they take turns with what they start.
-pub fn told_to_wait() -> bool {
-    waits(&|name| std::env::var(name).ok())
+/// Returns true if all processes are on this machine and this is not the first: processes start some things in turn.
+pub fn launched_later() -> bool {
+    starts_later(&|name| std::env::var(name).ok())
 }
 
-fn waits(get: &dyn Fn(&str) -> Option<String>) -> bool {
+fn starts_later(get: &dyn Fn(&str) -> Option<String>) -> bool {
     let Started::Several(Some(ranks)) = started(get) else { return false };
     local_ranks(get) == Some(ranks) && local_rank(get).is_some_and(|rank| rank > 0)
 }
 
-/// Processes of this machine, by the same. `None` where the launcher does not say.
-pub fn told_local_ranks() -> Option<usize> {
+/// Returns the number of processes on this machine, before MPI starts. `None` if the launcher does not set it.
+pub fn launched_local_ranks() -> Option<usize> {
     local_ranks(&|name| std::env::var(name).ok())
 }
 
@@ -118,13 +117,13 @@ fn local_ranks(get: &dyn Fn(&str) -> Option<String>) -> Option<usize> {
     if started(get) == Started::Alone {
         return Some(1);
     }
-    let told = launcher(get).and_then(|(.., locals)| number(get, locals));
-    // As in `4(x2),3`: nearly the same everywhere.
+    let counted = launcher(get).and_then(|(.., locals)| number(get, locals));
+    // A list such as `4(x2),3` has nearly the same number everywhere.
     let leading = |text: String| text.split(|c: char| !c.is_ascii_digit()).next()?.parse().ok();
-    told.or_else(|| get("SLURM_STEP_TASKS_PER_NODE").and_then(leading).filter(|_| by_srun(get)))
+    counted.or_else(|| get("SLURM_STEP_TASKS_PER_NODE").and_then(leading).filter(|_| by_srun(get)))
 }
 
-/// Whether `srun` started this process: a batch script has the variables of its own step, too.
+/// Returns true if `srun` started this process: a batch script has the variables of its own step, too.
 fn by_srun(get: &dyn Fn(&str) -> Option<String>) -> bool {
     let number = |name: &str| number(get, name);
     let Started::Several(ranks) = started(get) else { return false };
@@ -176,7 +175,7 @@ mod tests {
     #[test]
     fn ranks_of_one_machine_wait_for_those_before_them() {
         let waiting = |environment: &[(&str, &str)]| {
-            waits(&|name| environment.iter().find(|(key, _)| *key == name).map(|(_, value)| (*value).to_owned()))
+            starts_later(&|name| environment.iter().find(|(key, _)| *key == name).map(|(_, value)| (*value).to_owned()))
         };
         let of = |size, rank, here| {
             let (size, here) = (("OMPI_COMM_WORLD_SIZE", size), ("OMPI_COMM_WORLD_LOCAL_SIZE", here));

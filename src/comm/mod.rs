@@ -1,26 +1,28 @@
-//! The ranks of a job. One process alone is the case of one rank, so nothing is written twice.
+//! The ranks of a job. A process by itself is the case of one rank, so no code exists twice.
 //!
-//! Ranks are what `mpirun`, `mpiexec` or `srun` started together. All of them call the collective operations
-//! ([`Comm::barrier`] to [`Comm::exchange`]) in the same order, each from one thread at a time; [`Comm::send`] and
-//! [`Comm::receive`] may be called beside them from any thread. No operation holds a core while it waits for others
-//! that still compute: it asks from time to time and sleeps in between, up to a millisecond. An operation that MPI fails ends the job: there is no going on with some of the ranks, and the same line resumes.
+//! Ranks are processes that `mpirun`, `mpiexec` or `srun` started together. All of them call the collective operations ([`Comm::barrier`]
+//! to [`Comm::exchange`]) in the same order, each from one thread at a time; [`Comm::send`] and [`Comm::receive`] may be called beside them
+//! from any thread. No operation occupies a core while it waits for ranks that still compute: it polls, and sleeps up to a millisecond in
+//! between. If MPI fails, the job ends: it can't go on with some of the ranks, and the same command line resumes it.
 
 #[cfg(not(feature = "mpi"))]
 #[path = "absent.rs"]
 pub mod mpi;
 #[cfg(feature = "mpi")]
 pub mod mpi;
-/// Whether MPI was built in.
 const WITH_MPI: bool = cfg!(feature = "mpi");
 
 mod abort;
+mod agreement;
 mod exchange;
 mod launch;
+mod share;
 mod work_stealing;
 
 pub use abort::{end_with, report_panics};
+pub use agreement::{agreed, reports_for_node};
 pub use exchange::{Exchanged, Outbox, Shape};
-pub use launch::{shorten_start, told_local_rank, told_local_ranks, told_to_wait};
+pub use launch::{launched_later, launched_local_rank, launched_local_ranks, shorten_start};
 pub use mpi::SharedCounters;
 pub use work_stealing::{Pass, WorkStealing};
 
@@ -28,30 +30,26 @@ use crate::error::Result;
 use crate::memory::{Number, bytes_of, numbers_of};
 use std::ops::Range;
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
-
-/// What this process opened; a panic has to find it.
+/// The communicator that this process opened, for the panic hook.
 static OPEN: OnceLock<Comm> = OnceLock::new();
 
-/// Elements of a share are a multiple of this, so that no cache line of 64 bytes belongs to two ranks.
-const GRAIN: usize = 16;
-
-/// What MPI takes as it starts: Open MPI 4.1 and MPICH 4.0 took 3 to 7 MiB with up to 16 ranks on a machine.
+/// Bytes that MPI takes when it starts: Open MPI 4.1 and MPICH 4.0 took 3 to 7 MiB with up to 16 ranks on a machine.
 const MPI_AT_START: u64 = 8 << 20;
-/// What it takes more for each rank of a machine that messages come from.
+/// Further bytes that MPI takes for each rank of the machine that messages come from.
 const MPI_OF_A_PEER: u64 = 1 << 20;
 
-/// How this process reaches the other ranks of its job. Cheap to clone.
+/// Communicator: how this process reaches the other ranks of its job. It is cheap to clone.
 #[derive(Debug, Clone)]
 pub enum Comm {
     /// A process by itself.
     Solo,
-    /// One of several.
+    /// One of several ranks.
     Mpi(Arc<mpi::Ranks>),
 }
 
-/// Where a rank stands among the others.
+/// A rank's position among the others.
 #[derive(Debug, Clone, Copy)]
-struct Place {
+struct RankPosition {
     rank: usize,
     ranks: usize,
     local_rank: usize,
@@ -59,7 +57,7 @@ struct Place {
     nodes: usize,
 }
 
-/// How [`Comm::all_sum`] and its siblings combine.
+/// Operation of [`Comm::all_sum`] and its siblings.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Combine {
     Sum,
@@ -68,24 +66,22 @@ pub(crate) enum Combine {
 }
 
 impl Comm {
-    /// Most bytes that one collective operation holds of its own, beside what its caller gave it and gets, unless
-    /// [`Comm::set_scratch`] says less; an exchange tells by [`Shape::bytes`]. Where ranks share memory, it is what all
-    /// ranks of the machine hold together.
+    /// Most bytes that one collective operation allocates beside its arguments and results, unless [`Comm::set_scratch`] sets less; for an
+    /// exchange see [`Shape::bytes`]. If ranks share memory, it holds for all ranks of the machine together.
     pub const SCRATCH: usize = 16 << 20;
 
-    /// About what MPI takes of a rank's memory by the time it is started, and no less than any MPI took that was tried, for
-    /// `local_ranks` ranks of a machine: what a plan counts with that is made before. Networks with buffers of their own take
-    /// more.
+    /// Returns the memory that MPI is expected to take of a rank by the time it has started, for plans made before that, with `local_ranks`
+    /// ranks on a machine. No MPI that was tried took more; networks with buffers of their own do.
     pub fn expected_bytes(local_ranks: usize) -> u64 {
         MPI_AT_START + local_ranks as u64 * MPI_OF_A_PEER
     }
 
-    /// Opens what the process was started with: several ranks where `mpirun` or `srun` says so, else `Solo`, for which
-    /// MPI is not started. Calls after the first give the same.
+    /// Opens the communicator of the processes that were started together: several ranks if `mpirun` or `srun` started them, else `Solo`,
+    /// for which MPI is not started. Later calls return the same.
     ///
     /// # Errors
-    /// [`Error::Usage`](crate::Error::Usage) where several processes were started that can't find each other: by a build without the feature
-    /// `mpi`, or by the launcher of another MPI; they would all write to one workdir.
+    /// [`Error::Usage`](crate::Error::Usage) if several processes were started that can't find each other, because of a build without the
+    /// feature `mpi` or the launcher of another MPI: they would all write to one workdir.
     pub fn open() -> Result<Comm> {
         static OPENING: Mutex<()> = Mutex::new(());
         let _once = OPENING.lock().unwrap_or_else(PoisonError::into_inner);
@@ -106,15 +102,15 @@ impl Comm {
         Ok(OPEN.get_or_init(|| comm).clone())
     }
 
-    /// Ends what [`Comm::open`] began, with all ranks, once everything is done: by the thread that opened it, at the end
-    /// of `main`. Messages that nobody received are dropped.
+    /// Closes MPI together with all ranks: called once everything is done, by the thread that opened it, at the end of `main`. Messages
+    /// that nobody received are dropped.
     pub fn close(&self) {
         if let Comm::Mpi(ranks) = self {
             ranks.close();
         }
     }
 
-    /// This process, from 0.
+    /// Returns the rank of this process, from 0.
     pub fn rank(&self) -> usize {
         match self {
             Comm::Solo => 0,
@@ -122,7 +118,7 @@ impl Comm {
         }
     }
 
-    /// Number of processes.
+    /// Returns the number of ranks.
     pub fn ranks(&self) -> usize {
         match self {
             Comm::Solo => 1,
@@ -130,12 +126,12 @@ impl Comm {
         }
     }
 
-    /// Whether this is rank 0, who writes what there is one of.
+    /// Returns true on rank 0, which writes files that exist once.
     pub fn leads(&self) -> bool {
         self.rank() == 0
     }
 
-    /// This process among those of the same machine, from 0.
+    /// Returns this rank's number among those of its machine, from 0.
     pub fn local_rank(&self) -> usize {
         match self {
             Comm::Solo => 0,
@@ -143,7 +139,7 @@ impl Comm {
         }
     }
 
-    /// Number of processes on this machine.
+    /// Returns the number of ranks on this machine.
     pub fn local_ranks(&self) -> usize {
         match self {
             Comm::Solo => 1,
@@ -151,7 +147,7 @@ impl Comm {
         }
     }
 
-    /// Number of machines.
+    /// Returns the number of machines.
     pub fn nodes(&self) -> usize {
         match self {
             Comm::Solo => 1,
@@ -159,8 +155,8 @@ impl Comm {
         }
     }
 
-    /// Bytes of this process's memory that belong to MPI: what it had taken when all ranks had met, the same on every rank, and
-    /// what it may take later on for each other rank of the machine.
+    /// Returns the bytes of this process's memory that belong to MPI: those taken when all ranks had met, the same on every rank, and those
+    /// that it may take later for the other ranks of the machine.
     pub fn own_bytes(&self) -> u64 {
         match self {
             Comm::Solo => 0,
@@ -168,7 +164,7 @@ impl Comm {
         }
     }
 
-    /// The part of [`Self::own_bytes`] that was taken when all ranks had met, by whatever started at the same time, too.
+    /// Returns the part of [`Self::own_bytes`] that was taken when all ranks had met, including that of other code that started meanwhile.
     pub fn taken(&self) -> u64 {
         match self {
             Comm::Solo => 0,
@@ -176,19 +172,19 @@ impl Comm {
         }
     }
 
-    /// Has collective operations hold at most `bytes` of their own (64 at least), the same on every rank.
+    /// Limits the scratch memory of collective operations to `bytes` (64 at least), the same on every rank.
     pub fn set_scratch(&self, bytes: usize) {
         self.set_chunk(bytes / 4);
     }
 
-    /// Returns when every rank has called it.
+    /// Waits until every rank has called it. Collective.
     pub fn barrier(&self) {
         if let Comm::Mpi(ranks) = self {
             ranks.barrier();
         }
     }
 
-    /// The leader's `bytes`, to all. What the others give is dropped.
+    /// Returns the `bytes` of rank 0 on all ranks; those of others are dropped. Collective.
     pub fn broadcast(&self, bytes: Vec<u8>) -> Vec<u8> {
         match self {
             Comm::Solo => bytes,
@@ -196,7 +192,7 @@ impl Comm {
         }
     }
 
-    /// What every rank gave, by rank. Lengths may differ.
+    /// Returns the bytes of every rank, by rank. Lengths may differ. Collective.
     pub fn all_gather(&self, mine: &[u8]) -> Vec<Vec<u8>> {
         match self {
             Comm::Solo => vec![mine.to_vec()],
@@ -204,8 +200,8 @@ impl Comm {
         }
     }
 
-    /// Hands what every rank gave to `take`, which is told by whom, piece by piece: numbers of `T`, those of a rank in order. It
-    /// holds no more than [`Comm::SCRATCH`] at once, where [`Comm::all_gather`] holds the bytes of all.
+    /// Hands every rank's numbers to `take` in pieces, with the rank, those of a rank in order. It holds no more than [`Comm::SCRATCH`] at
+    /// once, while [`Comm::all_gather`] holds the bytes of all. Collective.
     pub fn gather_each<T: Number>(&self, mine: &[T], mut take: impl FnMut(usize, &[T])) {
         match self {
             Comm::Solo => take(0, mine),
@@ -216,72 +212,83 @@ impl Comm {
         }
     }
 
-    /// Every element becomes its sum over ranks, which all give as many: counts, whose sums have 64 bits.
+    /// Replaces each element by its sum over the ranks, in 64 bits. All ranks pass as many elements. Collective.
     pub fn all_sum(&self, values: &mut [u64]) {
         if let Comm::Mpi(ranks) = self {
             ranks.combine(Combine::Sum, values);
         }
     }
 
-    /// Every element becomes its largest over ranks, which all give as many.
+    /// Replaces each element by its maximum over the ranks. All ranks pass as many elements. Collective.
     pub fn all_max(&self, values: &mut [u64]) {
         if let Comm::Mpi(ranks) = self {
             ranks.combine(Combine::Max, values);
         }
     }
 
-    /// Every element becomes its smallest over ranks, which all give as many.
+    /// Replaces each element by its minimum over the ranks. All ranks pass as many elements. Collective.
     pub fn all_min(&self, values: &mut [u64]) {
         if let Comm::Mpi(ranks) = self {
             ranks.combine(Combine::Min, values);
         }
     }
 
-    /// The elements of an array of `len` that are this rank's.
+    /// Returns true on every rank if `flag` is true on any. Collective.
+    pub fn any(&self, flag: bool) -> bool {
+        let mut flags = [u64::from(flag)];
+        self.all_max(&mut flags);
+        flags == [1]
+    }
+
+    /// Returns true on every rank if `flag` is true on all. Collective.
+    pub fn all(&self, flag: bool) -> bool {
+        !self.any(!flag)
+    }
+
+    /// Returns this rank's share of an array of `len` elements.
     pub fn share(&self, len: usize) -> Range<usize> {
         self.share_of(self.rank(), len)
     }
 
-    /// The elements of an array of `len` that are `rank`'s: consecutive by rank, nearly equal, and multiples of 16
-    /// elements but for the end of the array. Shares of short arrays may be empty.
+    /// Returns the share of `rank` of an array of `len` elements: consecutive by rank, nearly equal, and multiples of 16 elements except at
+    /// the end of the array. Shares of short arrays may be empty.
     pub fn share_of(&self, rank: usize, len: usize) -> Range<usize> {
-        share_of(rank, self.ranks(), len)
+        share::of(rank, self.ranks(), len)
     }
 
-    /// Sums an array over ranks: afterwards `values[share(len)]` holds the sums, which stop at the largest u32; the rest
-    /// is of no meaning. Each rank sends and receives nearly once the bytes of the array.
+    /// Sums an array over the ranks (reduce-scatter): `values[share(len)]` gets the sums, which saturate at the largest u32; the other
+    /// elements are undefined afterwards. Each rank sends and receives nearly the bytes of the array once. Collective.
     pub fn reduce_scatter(&self, values: &mut [u32]) {
         if let Comm::Mpi(ranks) = self {
             ranks.reduce_scatter(values);
         }
     }
 
-    /// Every rank's share of an array goes to all: the second half of a sum that all get.
+    /// Copies every rank's share of an array to all ranks: after [`Self::reduce_scatter`], all have all sums. Collective.
     pub fn all_gather_shares(&self, values: &mut [u32]) {
         if let Comm::Mpi(ranks) = self {
             ranks.all_gather_shares(values);
         }
     }
 
-    /// Sums an array over ranks for the leader: the sums stop at the largest u64. What others hold then has no meaning.
+    /// Sums an array over the ranks onto rank 0; sums saturate at the largest u64. The other ranks' arrays are undefined afterwards.
+    /// Collective.
     pub fn reduce_to_root(&self, values: &mut [u64]) {
         if let Comm::Mpi(ranks) = self {
             ranks.reduce_to_root(values);
         }
     }
 
-    /// Many-to-many messages of bounded size while every rank works.
+    /// Exchanges many-to-many messages of bounded size while every rank works. Collective.
     ///
-    /// `work` runs on a thread of its own, may use more, and sends through the [`Outbox`]. `take(from, words)` is called
-    /// for every message that arrives, on `shape.takers` threads at once; messages of one rank may be taken in any order.
-    /// What a rank sends to itself is taken by the sending thread. Between machines the calling thread moves messages; on one
-    /// the sending threads copy them into shared memory, where they are taken. Returns when every
-    /// rank's work is done and all that was sent to this one is taken. Receiving never waits for sending, so no order of
-    /// sends deadlocks, as long as `take` waits for nothing that `work` does.
-    ///
+    /// `work` runs on its own thread, may use more, and sends through the [`Outbox`]. `take(from, words)` is called for every message that
+    /// arrives, on `shape.takers` threads at once; messages of one rank may be taken in any order. The sending thread takes messages of a
+    /// rank to itself. Between machines the calling thread moves messages; on one machine the sending threads copy them into shared memory,
+    /// where they are taken. The call returns when every rank's work is done and all messages to this rank are taken. Receiving never waits
+    /// for sending, so no order of sends deadlocks, as long as `take` waits for nothing that `work` does.
     /// # Errors
-    /// The error of `take` or `work`, as soon as `work` has returned; once one failed, sends are refused. The exchange is
-    /// then over for this rank alone: the job has to be ended for all, as [`end_with`] does.
+    /// That of `take` or `work`, as soon as `work` has returned; after a failure, sends are refused. The exchange is then over on this rank
+    /// alone: the job has to be ended on all, as [`end_with`] does.
     pub fn exchange<T: Send>(
         &self,
         shape: Shape,
@@ -295,7 +302,7 @@ impl Comm {
         }
     }
 
-    /// `numbers` numbers that this rank shows all others; none, on all of them, where ranks share no memory. Collective.
+    /// Makes `numbers` numbers for each rank that all others can read. Returns `None` on all of them if they share no memory. Collective.
     pub fn shared_counters(&self, numbers: usize) -> Option<SharedCounters> {
         match self {
             Comm::Solo => None,
@@ -303,8 +310,8 @@ impl Comm {
         }
     }
 
-    /// Sends a small message (a few KiB), without waiting for its receiver. Messages between two ranks arrive in order.
-    /// To itself, too.
+    /// Sends a small message (a few KiB) to a rank, possibly itself, without waiting for the receiver. Messages between two ranks arrive in
+    /// order.
     pub fn send(&self, to: usize, message: &[u8]) {
         match self {
             Comm::Solo => MESSAGES.lock().unwrap_or_else(PoisonError::into_inner).push_back(message.to_vec()),
@@ -312,8 +319,8 @@ impl Comm {
         }
     }
 
-    /// The next message that was sent here, and by whom; none if none has come. Call it now and then where messages may
-    /// come: they lie in MPI's memory until then.
+    /// Returns the next message to this rank and its sender, or `None` if none has arrived. It has to be called now and then while messages
+    /// may arrive, as MPI keeps them in its memory until then.
     pub fn receive(&self) -> Option<(usize, Vec<u8>)> {
         match self {
             Comm::Solo => {
@@ -323,7 +330,7 @@ impl Comm {
         }
     }
 
-    /// Ends the job on all ranks with this exit code, from any thread.
+    /// Ends the job on all ranks with this exit code. Any thread may call it.
     pub fn abort(&self, code: u8) -> ! {
         match self {
             Comm::Solo => std::process::exit(code.into()),
@@ -331,15 +338,15 @@ impl Comm {
         }
     }
 
-    /// Waits until every rank has called it, but no longer than `at_most`. Only to end a job: nothing collective may follow.
+    /// Waits until every rank has called it, but no longer than `at_most`. It only serves to end a job: no collective operation may follow.
     fn meet(&self, at_most: std::time::Duration, meanwhile: &dyn Fn()) {
         if let Comm::Mpi(ranks) = self {
             ranks.meet(at_most, meanwhile);
         }
     }
 
-    /// Makes collective operations move `bytes` at once (16 at least), the same on every rank: tests make them few, to
-    /// cross the seams with little data.
+    /// Makes collective operations move `bytes` bytes at once (16 at least), the same on every rank. Tests set few, so that little data
+    /// takes several pieces.
     pub fn set_chunk(&self, bytes: usize) {
         if let Comm::Mpi(ranks) = self {
             ranks.set_chunk(bytes.clamp(16, Comm::SCRATCH / 4));
@@ -347,37 +354,12 @@ impl Comm {
     }
 }
 
-/// What a process alone sent to itself.
+/// Messages that a process by itself sent to itself.
 static MESSAGES: Mutex<std::collections::VecDeque<Vec<u8>>> = Mutex::new(std::collections::VecDeque::new());
-
-/// The elements of an array of `len` that belong to `rank` of `ranks`.
-fn share_of(rank: usize, ranks: usize, len: usize) -> Range<usize> {
-    let grains = len.div_ceil(GRAIN);
-    // In 128 bits: an array of bytes may have 2^60 elements, in theory.
-    let bound = |rank: usize| (((grains as u128 * rank as u128 / ranks as u128) as usize) * GRAIN).min(len);
-    bound(rank)..bound(rank + 1)
-}
 
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn shares_are_consecutive_nearly_equal_and_begin_at_cache_lines() {
-        for ranks in [1, 2, 3, 7, 8, 64] {
-            for len in [0, 1, 15, 16, 17, 100, 1000, 4097, 1 << 31, usize::MAX / 2] {
-                let shares: Vec<_> = (0..ranks).map(|rank| share_of(rank, ranks, len)).collect();
-                assert_eq!((shares[0].start, shares[ranks - 1].end), (0, len));
-                for pair in shares.windows(2) {
-                    assert_eq!(pair[0].end, pair[1].start);
-                }
-                assert!(shares.iter().all(|share| share.start % 16 == 0 || share.start == len), "{shares:?}");
-                let lengths: Vec<_> = shares.iter().map(ExactSizeIterator::len).collect();
-                let (least, most) = (lengths.iter().min().unwrap(), lengths.iter().max().unwrap());
-                assert!(most - least < 32, "{lengths:?}");
-            }
-        }
-    }
 
     #[test]
     fn a_process_alone_is_the_case_of_one_rank() {
@@ -388,6 +370,7 @@ mod tests {
         comm.all_min(&mut values);
         comm.reduce_to_root(&mut values);
         assert_eq!(values, [3, 4]);
+        assert_eq!([comm.any(true), comm.any(false), comm.all(true), comm.all(false)], [true, false, true, false]);
         assert_eq!(comm.all_gather(b"me"), [b"me".to_vec()]);
         assert_eq!(comm.share(100), 0..100);
         comm.send(0, b"a");

@@ -1,12 +1,12 @@
-//! Work stealing between ranks: who has done its own share takes pieces from the end of the share that has most left.
+//! Work stealing between ranks: a rank that has finished its own share takes pieces from the end of the share with most left.
 
 use super::{Comm, SharedCounters};
 use std::fmt;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 
-/// Counts how many pieces of each rank's share were taken, from its front and from its end, in one pass after another. A rank takes
-/// its own from the front; one that has none left takes others' from the end.
+/// Counts, for each pass, how many pieces of each rank's share were taken from its front and from its end. A rank takes pieces of its own
+/// share from the front; once none is left, it takes others' from the end.
 pub struct WorkStealing {
     words: Words,
     rank: usize,
@@ -14,21 +14,21 @@ pub struct WorkStealing {
     passes: AtomicU64,
 }
 
-/// A word for each rank.
+/// The counts: one word for each rank.
 enum Words {
     Within(Arc<[AtomicU64]>),
     Shared(SharedCounters),
 }
 
-/// Bits of a count.
+/// Bits of each count in a word.
 const COUNT: u32 = 28;
 const MASK: u64 = (1 << COUNT) - 1;
 
 impl WorkStealing {
-    /// The most pieces of a share.
+    /// Most pieces of a share.
     pub const MOST: u64 = MASK;
 
-    /// Opens the counts of the ranks of `comm`; returns none where there is one rank, or they share no memory. Collective.
+    /// Opens the counts of the ranks of `comm`. Returns `None` if there is one rank or they share no memory. Collective.
     pub fn open(comm: &Comm) -> Option<WorkStealing> {
         let words = Words::Shared(comm.shared_counters(1)?);
         Some(WorkStealing { words, rank: comm.rank(), ranks: comm.ranks(), passes: AtomicU64::new(0) })
@@ -41,7 +41,7 @@ impl WorkStealing {
         (0..ranks).map(of).collect()
     }
 
-    /// Begins the next pass, over other pieces or the same. All ranks begin as many, and none before all others have ended the one before.
+    /// Begins the next pass over the pieces. All ranks begin as many passes, and none begins one before all others have ended the previous.
     pub fn begin(&self) -> Pass<'_> {
         Pass { stealing: self, number: (self.passes.fetch_add(1, Relaxed) + 1) & 0xff }
     }
@@ -60,29 +60,29 @@ impl fmt::Debug for WorkStealing {
     }
 }
 
-/// One pass over the pieces: shares have at most [`WorkStealing::MOST`].
+/// One pass over the pieces. Shares have at most [`WorkStealing::MOST`].
 #[derive(Debug, Clone, Copy)]
 pub struct Pass<'c> {
     stealing: &'c WorkStealing,
     number: u64,
 }
 
-/// What was taken of a rank's share.
+/// Numbers of pieces taken from a rank's share.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Taken {
-    /// Whose.
+    /// Rank that owns the share.
     pub rank: usize,
-    /// Pieces from its front.
+    /// Pieces taken from its front.
     pub front: u64,
-    /// Pieces from its end.
+    /// Pieces taken from its end.
     pub back: u64,
 }
 
 impl Pass<'_> {
-    /// Takes the next piece of this rank's own share, which has `len`: its number in the share, if any is left.
+    /// Takes the next piece of this rank's own share, which has `len` pieces. Returns its number in the share, or `None` if none is left.
     pub fn take(&self, len: u64) -> Option<u64> {
         let word = self.stealing.word(self.stealing.rank);
-        // What a piece is made of is no other rank's doing, so nothing has to be seen beside the count.
+        // Pieces carry no data of other ranks, so the count needs no ordering with other memory.
         let mut seen = word.load(Relaxed);
         loop {
             let [front, back] = self.counts(seen);
@@ -96,8 +96,8 @@ impl Pass<'_> {
         }
     }
 
-    /// The other rank that has most left of its share, whose length `len` tells.
-    pub fn behind(&self, len: impl Fn(usize) -> u64) -> Option<Taken> {
+    /// Returns the other rank with most pieces left, where `len` returns the length of a rank's share.
+    pub fn most_left(&self, len: impl Fn(usize) -> u64) -> Option<Taken> {
         let others = (0..self.stealing.ranks).filter(|&rank| rank != self.stealing.rank);
         let left = others.map(|rank| {
             let [front, back] = self.counts(self.stealing.word(rank).load(Relaxed));
@@ -106,7 +106,7 @@ impl Pass<'_> {
         left.max_by_key(|&(left, _)| left).filter(|&(left, _)| left > 0).map(|(_, taken)| taken)
     }
 
-    /// Takes the last piece that is left of another rank's share, unless any was taken since it was found [`Self::behind`].
+    /// Takes the last piece left of another rank's share. Returns false if any piece was taken since [`Self::most_left`] returned `Taken`.
     pub fn help(&self, Taken { rank, front, back }: Taken) -> bool {
         let word = self.stealing.word(rank);
         let seen = word.load(Relaxed);
@@ -118,7 +118,7 @@ impl Pass<'_> {
         (self.number << (2 * COUNT)) | (back << COUNT) | front
     }
 
-    /// From the front and from the end. A rank that has not begun this pass has the counts of one before.
+    /// Returns the counts of front and end. A rank that has not begun this pass still has those of an earlier one.
     fn counts(&self, word: u64) -> [u64; 2] {
         if word >> (2 * COUNT) == self.number { [word & MASK, (word >> COUNT) & MASK] } else { [0, 0] }
     }
@@ -140,7 +140,7 @@ mod tests {
                     while let Some(front) = pass.take(lens[rank]) {
                         mine.push((rank, front));
                     }
-                    while let Some(taken) = pass.behind(|rank| lens[rank]) {
+                    while let Some(taken) = pass.most_left(|rank| lens[rank]) {
                         if pass.help(taken) {
                             mine.push((taken.rank, lens[taken.rank] - 1 - taken.back));
                         }
@@ -164,13 +164,13 @@ mod tests {
     fn who_was_found_behind_may_have_gone_on() {
         let stealing = WorkStealing::within(2);
         let (own, other) = (stealing[0].begin(), stealing[1].begin());
-        let taken = own.behind(|_| 3).expect("nothing was taken");
+        let taken = own.most_left(|_| 3).expect("nothing was taken");
         assert_eq!(taken, Taken { rank: 1, front: 0, back: 0 });
         assert_eq!(other.take(3), Some(0));
         assert!(!own.help(taken));
-        assert!(own.behind(|_| 3).is_some_and(|taken| own.help(taken)));
+        assert!(own.most_left(|_| 3).is_some_and(|taken| own.help(taken)));
         assert_eq!([other.take(3), other.take(3)], [Some(1), None]);
-        assert_eq!(own.behind(|_| 3), None);
+        assert_eq!(own.most_left(|_| 3), None);
     }
 
     #[test]

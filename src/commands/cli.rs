@@ -1,4 +1,4 @@
-//! The command line: what can be typed, with an example for each command.
+//! The command line: all commands and options, with an example for each command.
 
 use super::submit::{Scheduler, walltime};
 use crate::config::MAX_THREADS;
@@ -16,12 +16,12 @@ use std::time::Duration;
     3 bad input, 4 a stored file is corrupt, 5 workdir in use, or with finished results of another input, 6 out of disk, 7 a limit is too small, 8 a result failed \
     validation, 9 a GPU or rank was lost, 10 workdir can't be read or written, 75 stopped by a signal: run the same line again.")]
 pub struct Cli {
-    /// What to do.
+    /// The command
     #[command(subcommand)]
     pub command: Command,
 }
 
-/// The commands.
+/// All commands.
 #[derive(Debug, Subcommand)]
 pub enum Command {
     /// Run a job; it resumes by itself where an earlier run of the same job stopped
@@ -38,7 +38,7 @@ pub enum Command {
         after_help = "Example:\n  gpugraph submit configs/s29.toml --gpus 1 --walltime 1h -- --partition=gpu --account=graphs"
     )]
     Submit(SubmitArgs),
-    /// Tell how far a job is, also while it runs elsewhere, or why it stopped
+    /// Show how far a job is, also while it runs elsewhere, or why it stopped
     #[command(after_help = "Example:\n  gpugraph status gpugraph.work/s29")]
     Status(LookArgs),
     /// Re-read every stored file against its checksum and check the results by another method
@@ -53,7 +53,7 @@ pub enum Command {
         gpugraph convert table.csv edges.u32 --columns 2,3"
     )]
     Convert(ConvertArgs),
-    /// Remove what of a workdir can be made again; results and reports stay
+    /// Remove the files of a workdir that can be made again; results and reports stay
     #[command(after_help = "Example:\n  gpugraph clean gpugraph.work/s29")]
     Clean(CleanArgs),
     /// Show GPUs, driver, memory and MPI, what is missing for each and how to get it
@@ -72,7 +72,7 @@ pub enum Command {
     Man,
 }
 
-/// `gpugraph run`.
+/// Arguments of `gpugraph run`.
 #[derive(Debug, Args)]
 pub struct RunArgs {
     /// The job file
@@ -83,15 +83,15 @@ pub struct RunArgs {
     /// Discard what earlier runs left in the workdir, finished results of another input too
     #[arg(long)]
     pub fresh: bool,
-    /// How log lines look
+    /// Format of log lines
     #[arg(long, value_enum, default_value_t = LogFormat::Text)]
     pub log_format: LogFormat,
-    /// Log warnings alone
+    /// Log only warnings
     #[arg(long)]
     pub quiet: bool,
 }
 
-/// `gpugraph plan`.
+/// Arguments of `gpugraph plan`.
 #[derive(Debug, Args)]
 pub struct PlanArgs {
     /// The job file
@@ -110,39 +110,39 @@ pub struct PlanArgs {
     pub json: bool,
 }
 
-/// `gpugraph submit`.
+/// Arguments of `gpugraph submit`.
 #[derive(Debug, Args)]
 pub struct SubmitArgs {
     /// The job file
     pub job: PathBuf,
-    /// Override a key of the job file, as table.key=value, for the plan and the run. limits.host_memory is asked of the
-    /// scheduler as it is set here; unless set here, what the plan needs is, up to the limit in the job file
+    /// Override a key of the job file, as table.key=value, for the plan and the run. The scheduler is asked for limits.host_memory as set
+    /// here; by default, for what the plan needs, up to the limit in the job file
     #[arg(long = "set", value_name = "TABLE.KEY=VALUE")]
     pub set: Vec<String>,
-    /// The scheduler; unless said, the one whose sbatch or qsub is on the path
+    /// The scheduler; by default the one whose sbatch or qsub is on the path
     #[arg(long, value_enum)]
     pub scheduler: Option<Scheduler>,
     /// Nodes
     #[arg(long, default_value_t = 1, value_parser = clap::value_parser!(u32).range(1..=65_536))]
     pub nodes: u32,
-    /// GPUs of each node, with a rank for each; unless said 1, or 0 for run.device = "cpu"
+    /// GPUs of each node, with a rank for each; by default 1, or 0 for run.device = "cpu"
     #[arg(long, value_parser = clap::value_parser!(u32).range(0..=64))]
     pub gpus: Option<u32>,
-    /// Cores of each rank; unless said limits.threads, or 8
+    /// Cores of each rank; by default limits.threads, or 8
     #[arg(long, value_parser = clap::value_parser!(u32).range(1..=4096))]
     pub cpus: Option<u32>,
-    /// Walltime, as 4h or 04:00:00; unless said three times the plan's and ten minutes, a day at most
+    /// Walltime, as 4h or 04:00:00; by default three times the plan's and ten minutes, a day at most
     #[arg(long, value_parser = walltime)]
     pub walltime: Option<Duration>,
     /// Print the script rather than submit it
     #[arg(long)]
     pub print: bool,
-    /// Options for sbatch or qsub, behind --
+    /// Options for sbatch or qsub, after --
     #[arg(last = true, value_name = "OPTION")]
     pub options: Vec<String>,
 }
 
-/// `gpugraph status` and `gpugraph verify`.
+/// Arguments of `gpugraph status` and `gpugraph verify`.
 #[derive(Debug, Args)]
 pub struct LookArgs {
     /// A job file or a workdir
@@ -156,23 +156,23 @@ pub struct LookArgs {
     pub json: bool,
 }
 
-/// `gpugraph generate`.
+/// Arguments of `gpugraph generate`.
 #[derive(Debug, Args)]
 #[command(after_help = "Examples:\n  gpugraph generate kronecker --scale 20 --edge-factor 16 --seed 1 -o s20.u32\n  \
     gpugraph generate product a.txt b.txt -o product.u64")]
 pub struct GenerateArgs {
-    /// What to generate
+    /// The kind of graph
     #[command(subcommand)]
     pub kind: GenerateKind,
 }
 
-/// What can be generated.
+/// The kinds of graphs that can be generated.
 #[derive(Debug, Subcommand)]
 pub enum GenerateKind {
     /// R-MAT by the Graph500 parameters, ids permuted
     #[command(after_help = "Example:\n  gpugraph generate kronecker --scale 20 --edge-factor 16 --seed 1 -o s20.u32")]
     Kronecker(RandomArgs),
-    /// Both ends of every edge drawn evenly
+    /// Both ends of every edge drawn uniformly
     #[command(after_help = "Example:\n  gpugraph generate uniform --scale 20 --edge-factor 2.5 --seed 7 -o u20.u32")]
     Uniform(RandomArgs),
     /// The product of two graphs, whose triangles are 6 times the product of theirs
@@ -180,7 +180,7 @@ pub enum GenerateKind {
     Product(ProductArgs),
 }
 
-/// A random graph.
+/// Parameters of a random graph.
 #[derive(Debug, Args)]
 pub struct RandomArgs {
     /// Binary logarithm of the number of vertices, from 1 to 40
@@ -193,32 +193,32 @@ pub struct RandomArgs {
     #[arg(long, default_value_t = 1)]
     pub seed: u64,
     #[command(flatten)]
-    /// Where it goes
+    /// The output
     pub output: OutputArgs,
 }
 
-/// A product of two graphs.
+/// Parameters of a product of two graphs.
 #[derive(Debug, Args)]
 pub struct ProductArgs {
     /// First edge list
     pub a: PathBuf,
     /// Second edge list
     pub b: PathBuf,
-    /// Format of both, unless their names say
+    /// Format of both; by default that of their endings
     #[arg(long)]
     pub input_format: Option<String>,
     #[command(flatten)]
-    /// Where it goes
+    /// The output
     pub output: OutputArgs,
 }
 
-/// Where generated edges go.
+/// The output of `gpugraph generate`.
 #[derive(Debug, Args)]
 pub struct OutputArgs {
     /// The file to write
     #[arg(short = 'o', long = "output", value_name = "FILE")]
     pub output: PathBuf,
-    /// Its format, unless its name says; .gz and .zst behind it pack the file
+    /// Its format; by default that of its ending. A .gz or .zst at the end packs the file
     #[arg(long)]
     pub format: Option<String>,
     /// Threads; 0 for all cores of this process
@@ -226,24 +226,25 @@ pub struct OutputArgs {
     pub threads: usize,
 }
 
-/// `gpugraph convert`.
+/// Arguments of `gpugraph convert`.
 #[derive(Debug, Args)]
 pub struct ConvertArgs {
-    /// A file, a folder, a pattern, a pipe, or - for standard input (with --from)
+    /// A file, a folder, a pattern, a pipe, or - for standard input (with --from); what comes by a pipe is copied beside the output
+    /// first, as it may be read twice, and the copy is gone at the end
     pub input: PathBuf,
     /// The file to write
     pub output: PathBuf,
     /// Read the subfolders of a folder, too
     #[arg(long)]
     pub recursive: bool,
-    /// Format of the input, unless its name says
+    /// Format of the input; by default that of its ending
     #[arg(long)]
     pub from: Option<String>,
-    /// Format of the output, unless its name says
+    /// Format of the output; by default that of its ending
     #[arg(long)]
     pub to: Option<String>,
-    /// Columns of text that are the ids, by number or by the names in its heading: 2,3 or src,dst; unless said, those
-    /// that a heading names, else the first two
+    /// Columns of text or Parquet that are the ids, by number or by name: 2,3 or src,dst; by default those whose names in the heading say
+    /// so, else, of text, the first two
     #[arg(long, value_parser = Columns::from_str)]
     pub columns: Option<Columns>,
     /// Lines to skip at the top of each file of text, comments not counted
@@ -254,7 +255,7 @@ pub struct ConvertArgs {
     pub threads: usize,
 }
 
-/// `gpugraph clean`.
+/// Arguments of `gpugraph clean`.
 #[derive(Debug, Args)]
 pub struct CleanArgs {
     /// The workdir
@@ -264,7 +265,7 @@ pub struct CleanArgs {
     pub all: bool,
 }
 
-/// `gpugraph devices`.
+/// Arguments of `gpugraph devices`.
 #[derive(Debug, Args)]
 pub struct DevicesArgs {
     /// Print JSON
@@ -272,7 +273,7 @@ pub struct DevicesArgs {
     pub json: bool,
 }
 
-/// A number of threads: no more than `limits.threads` of a job file takes.
+/// Parses a number of threads, with the same bound as `limits.threads` of a job file.
 fn threads(text: &str) -> Result<usize, String> {
     match text.parse() {
         Ok(threads) if threads <= MAX_THREADS => Ok(threads),

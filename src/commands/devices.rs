@@ -1,4 +1,4 @@
-//! `gpugraph devices`: what this machine has to compute with, what is missing, and how to get it.
+//! `gpugraph devices`: the machine's cores, memory, GPUs and MPI, and how to get those that are missing.
 
 use crate::comm::mpi;
 use crate::gpu::{Cuda, probe_memory};
@@ -7,39 +7,39 @@ use crate::size;
 use serde::Serialize;
 use std::fmt;
 
-/// What was found.
+/// The devices of this machine.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct Devices {
     /// Host name.
     pub host: String,
-    /// Cores that this process may use.
+    /// Number of cores that this process may use.
     pub cores: usize,
     /// Bytes of host memory.
     pub memory: u64,
-    /// Bytes of it that this process may still have.
+    /// Bytes of memory that this process can still get.
     pub memory_free: u64,
-    /// Vector instructions that triangles are counted with.
+    /// The vector instructions that triangles are counted with.
     pub instructions: String,
     /// CUDA and its GPUs.
     pub cuda: Cuda,
-    /// MPI.
+    /// The MPI library and its launchers.
     pub mpi: Mpi,
 }
 
-/// What of MPI was found.
+/// MPI as found on this machine.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct Mpi {
-    /// Whether this gpugraph was built with it.
+    /// True if this gpugraph was built with MPI.
     pub built_in: bool,
     /// The library that it was built with.
     pub version: Option<String>,
-    /// Launchers on the PATH.
+    /// Launchers on the search path.
     pub launchers: Vec<String>,
-    /// What is missing, and how to get it.
+    /// The parts that are missing, and how to get them.
     pub missing: Vec<String>,
 }
 
-/// Looks at this machine. Never fails: what is missing is said in words.
+/// Looks for the devices of this machine. It never fails: missing parts are described in words.
 pub fn look() -> Devices {
     let memory = host::memory();
     Devices {
@@ -90,7 +90,7 @@ impl fmt::Display for Devices {
             writeln!(f, "gpu {}   {name}, compute capability {capability}, {memory} of memory{free}", gpu.index)?;
         }
         if self.cuda.gpus.is_empty() {
-            writeln!(f, "gpu     none; triangles are counted on the processor")?;
+            writeln!(f, "gpu     none; triangles are counted on the CPU")?;
         } else if let Some(kernels) = &self.cuda.kernels {
             writeln!(f, "kernels compiled ones are kept in {}", kernels.display())?;
         }

@@ -1,11 +1,13 @@
-//! The commands that look at jobs and machines without running anything: plan, status, verify, devices; and clean.
+//! The commands that look at jobs and machines without running anything (plan, status, verify, devices), and clean.
 
 use super::cli::{CleanArgs, Cli, DevicesArgs, LookArgs, PlanArgs};
+use crate::algo::Verdict;
 use crate::error::{Error, Result};
-use crate::job::look::Place;
-use crate::job::machine::Machine;
-use crate::job::plan::Plan;
-use crate::job::{clean, look, verify};
+use crate::job::plan::resources::Resources;
+use crate::job::plan::{Plan, limits};
+use crate::job::state::clean;
+use crate::job::status::{self, JobPlace};
+use crate::job::verify;
 use crate::stdout;
 use clap::CommandFactory;
 use serde::Serialize;
@@ -17,54 +19,56 @@ use std::fmt::Display;
 /// [`Error::Limit`], [`Error::DiskFull`] where it does not fit; mistakes in the job file or the input.
 pub fn plan(args: &PlanArgs) -> Result<()> {
     let job = crate::config::load(&args.job, &args.set)?;
-    let plan = Plan::of(&job, &Machine::here(&job, args.ranks as usize, args.nodes as usize)?)?;
+    let plan = Plan::of(&job, &Resources::here(&job, args.ranks as usize, args.nodes as usize)?)?;
     print(&plan, args.json)?;
-    plan.refuse()
+    limits::refuse(&plan)?;
+    // Many ranks are planned where they will not run.
+    if args.ranks == 1 { limits::refuse_addresses(&plan) } else { Ok(()) }
 }
 
-/// `gpugraph status`.
+/// `gpugraph status`: prints how far a job is.
 ///
 /// # Errors
 /// [`Error::Usage`], also where no job has run, [`Error::Corrupt`] for a damaged manifest.
 pub fn status(args: &LookArgs) -> Result<()> {
-    print(&look::look(&Place::of(&args.place, &args.set)?)?, args.json)
+    print(&status::look(&JobPlace::of(&args.place, &args.set)?)?, args.json)
 }
 
-/// `gpugraph verify`: prints a line for each check, also of those after one that failed.
+/// `gpugraph verify`: prints a line for each check, also after one has failed.
 ///
 /// # Errors
 /// That of the first check that failed: [`Error::Corrupt`], [`Error::Validation`].
 pub fn verify(args: &LookArgs) -> Result<()> {
-    let place = Place::of(&args.place, &args.set)?;
-    let mut verdict = verify::Verdict::new(|check| if args.json { Ok(()) } else { print(check, false) });
+    let place = JobPlace::of(&args.place, &args.set)?;
+    let mut verdict = Verdict::new(|check| if args.json { Ok(()) } else { print(check, false) });
     verify::verify(&place, &mut verdict)?;
     let printed = if args.json { print_json(&verdict.checks) } else { Ok(()) };
     verdict.result().and(printed)
 }
 
-/// `gpugraph devices`.
+/// `gpugraph devices`: prints the devices of this machine.
 ///
 /// # Errors
-/// [`Error::Io`] where stdout takes no more.
+/// [`Error::Io`] where stdout can't be written.
 pub fn devices(args: &DevicesArgs) -> Result<()> {
     print(&crate::commands::devices::look(), args.json)
 }
 
-/// `gpugraph clean`.
+/// `gpugraph clean`: removes files of a workdir that can be made again, and prints which.
 ///
 /// # Errors
-/// [`Error::Busy`], [`Error::Usage`] for a folder that is no workdir, [`Error::Io`].
+/// [`Error::Busy`], [`Error::Usage`] for a folder that is not a workdir, [`Error::Io`].
 pub fn clean(args: &CleanArgs) -> Result<()> {
     let removed = clean::command(&args.workdir, args.all)?;
     stdout::print(removed)
 }
 
-/// `gpugraph man`: the page of the command, then those of its subcommands, each before its own.
+/// `gpugraph man`: prints the page of the command, then those of its subcommands, each before its own.
 ///
 /// # Errors
-/// [`Error::Io`] where stdout takes no more.
+/// [`Error::Io`] where stdout can't be written.
 pub fn man() -> Result<()> {
-    // Nobody needs a page on `help`.
+    // A page on `help` would be of no use.
     let mut command = Cli::command().disable_help_subcommand(true);
     command.build();
     let mut pages = Vec::new();

@@ -1,4 +1,4 @@
-//! The commands that make and change edge lists. They work on files alone, without a job.
+//! The commands that make and convert edge lists. They work on files, without a job.
 
 pub mod cli;
 pub mod devices;
@@ -6,12 +6,13 @@ pub mod inspect;
 pub mod submit;
 
 use self::cli::{ConvertArgs, GenerateArgs, GenerateKind, OutputArgs, ProductArgs, RandomArgs};
-use crate::convert::{self, Converted, Copy};
+use crate::convert::{self, Converted, StreamCopy};
 use crate::error::{Error, Result};
-use crate::formats::stream::Stream;
+use crate::formats::input::stream::Stream;
 use crate::formats::{Format, Input, TextOptions, Watch};
 use crate::generate::{self, Generator, Product};
-use crate::job::session::{Watched, threads};
+use crate::job::plan::resources::threads;
+use crate::job::session::Watched;
 use crate::process::progress::{Progress, StageProgress, Unit};
 use crate::{job, stdout};
 use std::path::Path;
@@ -55,10 +56,10 @@ fn write(generator: Generator, output: &OutputArgs, format: Format) -> Result<()
     Ok(())
 }
 
-/// `gpugraph convert`: from any format to any other.
+/// `gpugraph convert`: converts from any format to any other.
 ///
 /// # Errors
-/// [`Error::Usage`] for an ending that says no format, [`Error::Input`], those of the disk.
+/// [`Error::Usage`] for an ending of no known format, [`Error::Input`], those of the disk.
 pub fn convert(args: &ConvertArgs) -> Result<()> {
     convert::writable(&args.output)?;
     let from = format_named(args.from.as_deref(), "--from")?;
@@ -82,16 +83,16 @@ pub fn convert(args: &ConvertArgs) -> Result<()> {
     Ok(())
 }
 
-/// Copies what comes by a stream beside the output.
-fn copied(stream: &Stream, from: Option<Format>, output: &Path) -> Result<Copy> {
+/// Copies all that a stream delivers to a file beside the output.
+fn copied(stream: &Stream, from: Option<Format>, output: &Path) -> Result<StreamCopy> {
     let format = from.or_else(|| Format::by_ending(stream.path())).ok_or_else(|| {
         let name = stream.name();
         Error::Usage(format!("{name}: no ending says what it holds; name its format with --from, such as --from text"))
     })?;
-    shown("reading", 0, |watch, _| Copy::of(stream, format, output, watch))
+    shown("reading", 0, |watch, _| StreamCopy::of(stream, format, output, watch))
 }
 
-/// Says of the first file with weights that they get lost, where that is known before it is read.
+/// Warns that the weights of the input are lost, if it is known before reading that it has some.
 fn warn_of_weights(input: &Input, format: Format) {
     if let Some(part) = input.parts().iter().find(|part| part.is_weighted()) {
         let instead = if format == Format::Gr { "every arc gets length 1" } else { "the output has edges alone" };
@@ -101,11 +102,11 @@ fn warn_of_weights(input: &Input, format: Format) {
 
 fn tell(path: &Path, done: Converted) {
     let Converted { read, written, bytes } = done;
-    // The file is there: that nobody takes this line is no reason to fail.
+    // The file is complete, so a closed stdout is no reason to fail.
     let _ = stdout::print(format!("{}: {written} edges of {read} in {bytes} bytes", path.display()));
 }
 
-/// The format that `option` names, else that of the ending.
+/// Returns the format that `option` names, else that of the ending.
 fn output_format(path: &Path, named: Option<&str>, option: &str) -> Result<Format> {
     format_named(named, option)?.or_else(|| Format::by_ending(path)).ok_or_else(|| {
         Error::Usage(format!("{}: its ending is of no known format; name one with {option}", path.display()))
@@ -117,7 +118,7 @@ fn format_named(name: Option<&str>, option: &str) -> Result<Option<Format>> {
     name.filter(|&name| name != "auto").map(parse).transpose()
 }
 
-/// Runs work with a progress bar. Nothing of it outlives a signal.
+/// Runs work with a progress bar. If a signal stops it, nothing of it is kept.
 fn shown<T>(name: &str, total: u64, work: impl FnOnce(&dyn Watch, &StageProgress) -> Result<T>) -> Result<T> {
     crate::process::log::init(crate::process::log::Format::Text, false, true);
     let progress = Progress::new(Duration::from_secs(30));

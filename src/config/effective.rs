@@ -1,17 +1,17 @@
-//! The job as one TOML text with its overrides in it, for the record and to be run again.
+//! The job as one TOML text including its overrides, for the record and for running it again.
 
-use super::diagnostics::Diagnostics;
-use super::keys;
-use super::tree::{Node, Table, Value};
+use crate::jobfile::diagnostics::Diagnostics;
+use crate::jobfile::keys::is_bare;
+use crate::jobfile::tree::{Node, Table, Value};
 
-/// The file's own text where nothing overrides it; else its tables, with the values as they were written.
+/// Returns the file's own text if there are no overrides; else its tables, with the values as they were written.
 pub(super) fn text(root: &Table, overrides: &[String], diagnostics: &Diagnostics) -> String {
     if overrides.is_empty() {
         return diagnostics.text(0).to_owned();
     }
     let mut text = String::new();
     for given in overrides {
-        // As a string of TOML, so that the comment stays one line whatever the override holds.
+        // The override is quoted, so that the comment stays on one line whatever it contains.
         text.push_str(&format!("# --set {}\n", quoted(given)));
     }
     for entry in &root.entries {
@@ -44,10 +44,10 @@ fn value(node: &Node, diagnostics: &Diagnostics) -> String {
 }
 
 fn key(key: &str) -> String {
-    if !key.is_empty() && key.chars().all(keys::is_bare) { key.to_owned() } else { quoted(key) }
+    if !key.is_empty() && key.chars().all(is_bare) { key.to_owned() } else { quoted(key) }
 }
 
-/// A basic string on one line.
+/// Formats a basic string on one line.
 fn quoted(text: &str) -> String {
     let mut out = String::from("\"");
     for c in text.chars() {

@@ -1,19 +1,13 @@
-//! The job file: the TOML as written → the validated [`Job`], or every mistake in it at once.
+//! The job file: from the TOML to the validated [`Job`], or to a report of every mistake at once.
 //!
-//! The parser gives a tree of values with places (`tree`), `--set` is hung into it (`overrides`), the tables and
-//! keys are compared with those there are (`keys`), and `validate` reads each key through `field`, which gathers
-//! what is wrong in `diagnostics` instead of stopping at it. serde isn't used: it stops at the first mistake.
+//! [`crate::jobfile`] parses a tree of values with places, `overrides` inserts the values of `--set`, `keys` checks the tables and keys,
+//! and `validate` reads each key; algorithms read their own tables.
 
-mod diagnostics;
-pub mod duration;
 mod effective;
-mod expand;
-mod field;
 mod keys;
 mod name;
 mod overrides;
 mod spec;
-mod tree;
 mod validate;
 
 use std::fs::File;
@@ -22,28 +16,30 @@ use std::path::Path;
 
 use toml::de::DeTable;
 
-pub use spec::{Device, Expect, GpuSharing, InputSpec, Job, Limits, Output, OutputFormat, Random, Run, Triangle};
+pub use crate::results::OutputFormat;
+pub use spec::{Device, Expect, GpuSharing, InputSpec, Job, Limits, Output, Random, Run};
 
 use crate::error::{Error, Result};
-use diagnostics::Diagnostics;
-use expand::Environment;
-use tree::Table;
+use crate::jobfile::diagnostics::Diagnostics;
+use crate::jobfile::expand::Environment;
+use crate::jobfile::tree::Table;
 
-/// Most threads that a job or a command can be told to use.
+/// Most threads that a job or a command may use.
 pub const MAX_THREADS: usize = 65_536;
 
-/// Names that `[input] format` may have besides `"auto"`.
-pub const FORMATS: [&str; 11] = ["u32", "u64", "text", "mtx", "metis", "gr", "graph500", "npy", "npz", "sg", "wsg"];
+/// Values of `[input] format` besides `"auto"`.
+pub const FORMATS: [&str; 12] =
+    ["u32", "u64", "text", "mtx", "metis", "gr", "graph500", "npy", "npz", "sg", "wsg", "parquet"];
 
-/// No job file is longer; an edge list given in its place is not read to its end.
+/// Most bytes of a job file. An edge list given in its place is not read to its end.
 const LONGEST: u64 = 1 << 20;
 
-/// Reads and validates the job file at `path`, under `overrides` as given to `--set`: `table.key=value`, the value
-/// as TOML or, where it isn't any, as plain text. The last of several for one key wins. An override that names
-/// another source of edges takes the place of the file's, and `run.device=cpu` that of the file's `run.gpu`.
+/// Reads and validates the job file at `path`, under `overrides` as given to `--set`: `table.key=value`, where the value is TOML or else
+/// plain text. The last of several overrides of one key wins. An override that names another source of edges replaces the file's, and
+/// `run.device=cpu` removes the file's `run.gpu`.
 ///
 /// # Errors
-/// [`Error::Usage`] with one paragraph per mistake: where, what was expected and found, the line and a caret.
+/// [`Error::Usage`] with a paragraph for each mistake: the place, what was expected and found, the line and a caret.
 pub fn load(path: &Path, overrides: &[String]) -> Result<Job> {
     let text = read(path).map_err(|why| Error::Usage(format!("{}: {why}", path.display())))?;
     parse(path, text, overrides, &|name| std::env::var_os(name))
@@ -60,7 +56,7 @@ fn read(path: &Path) -> Result<String, String> {
             crate::size::show(LONGEST)
         ));
     }
-    // A byte order mark would stand in the first line's column.
+    // A byte order mark would shift the columns of the first line.
     if bytes.starts_with(b"\xef\xbb\xbf") {
         bytes.drain(..3);
     }
@@ -70,7 +66,7 @@ fn read(path: &Path) -> Result<String, String> {
     })
 }
 
-/// [`load`] of a text, for the job file that `path` names.
+/// Parses and validates a text, for the job file that `path` names.
 fn parse(path: &Path, text: String, overrides: &[String], environment: Environment<'_>) -> Result<Job> {
     let (parsed, syntax_errors) = DeTable::parse_recoverable(&text);
     let mut root = Table::new(parsed.get_ref(), 0, 0);

@@ -1,23 +1,23 @@
-//! The name of a job that is given none: that of its input, so that each graph has a workdir of its own.
+//! The default name of a job: that of its input, so that each graph has its own workdir.
 
 use super::spec::InputSpec;
 use crate::formats::Format;
 use std::path::{Component, Path};
 
-/// Bytes of a name at most: it is a folder's name, and stands in reports.
+/// Most bytes of a name, which is a folder's name and appears in reports.
 const LONGEST: usize = 100;
-/// Names of a list that are joined at most.
+/// Most names of a list that are joined.
 const JOINED: usize = 3;
-/// Endings of packed files, which stand behind that of the format.
+/// Extensions of packed files, which follow that of the format.
 const PACKED: [&str; 4] = ["gz", "zst", "bz2", "xz"];
 
-/// Returns the name that an input makes: a file's without the endings of packing and format, a folder's, that of the
-/// folder of a pattern, those of a list joined by `+`, a generator's kind and parameters. `None` where nothing makes a
-/// name, as for standard input and for `.`.
+/// Returns the name that follows from an input: that of a file without the extensions of packing and format, of a folder, of the folder of
+/// a pattern; those of a list, joined by `+`; a generator's kind and parameters. `None` for inputs without a name, such as standard input
+/// and `.`.
 pub(super) fn of_input(input: &InputSpec) -> Option<String> {
     let name = match input {
         InputSpec::Files { paths, .. } => of_paths(paths.iter().map(|path| of_path(path)).collect::<Option<_>>()?)?,
-        // Not the very name: the other job's workdir is likely to be made of that.
+        // The suffix keeps the job from using the workdir of the other job, which is likely named after its input.
         InputSpec::Prepared(workdir) => format!("{}-prepared", last(workdir)?),
         InputSpec::Kronecker(random) => format!("kronecker-{}-{}-{}", random.scale, random.edge_factor, random.seed),
         InputSpec::Uniform(random) => format!("uniform-{}-{}-{}", random.scale, random.edge_factor, random.seed),
@@ -39,7 +39,7 @@ fn of_paths(names: Vec<String>) -> Option<String> {
 }
 
 fn of_path(path: &Path) -> Option<String> {
-    // Descriptors of a shell's `<(…)` are numbers that mean nothing.
+    // Descriptors of a shell's `<(…)` are meaningless numbers.
     if path == Path::new("-") || ["/dev/stdin", "/dev/fd", "/proc"].iter().any(|other| path.starts_with(other)) {
         return None;
     }
@@ -50,7 +50,7 @@ fn of_path(path: &Path) -> Option<String> {
     Some(if path.is_dir() { name } else { without_endings(&name) })
 }
 
-/// The name of the innermost folder that is no pattern itself, else what the pattern begins with.
+/// Returns the name of the innermost folder without wildcards, or else the beginning of the pattern.
 fn of_pattern(path: &Path) -> Option<String> {
     let plain: std::path::PathBuf =
         path.components().take_while(|part| !is_pattern(&part.as_os_str().to_string_lossy())).collect();
@@ -65,7 +65,7 @@ fn is_pattern(text: &str) -> bool {
     text.contains(['*', '?', '[', '{'])
 }
 
-/// The last part of a path, if that is a name; `..` is none.
+/// Returns the last component of a path, if it is a name; `..` is none.
 fn last(path: &Path) -> Option<String> {
     match path.components().next_back()? {
         Component::Normal(name) => Some(name.to_string_lossy().into_owned()),
@@ -73,7 +73,7 @@ fn last(path: &Path) -> Option<String> {
     }
 }
 
-/// Without the ending of a packing, and that of a format before it. Others are part of the name.
+/// Removes the extension of a packing, and that of a format before it. Other extensions are part of the name.
 fn without_endings(name: &str) -> String {
     let cut = |name: &str, is_one: &dyn Fn(&str) -> bool| match name.rsplit_once('.') {
         Some((stem, ending)) if !stem.is_empty() && is_one(&ending.to_ascii_lowercase()) => stem.to_owned(),

@@ -1,27 +1,28 @@
-//! `--set table.key=value`, hung into the tree of the job file before it is validated, so that an override and a
-//! line of the file are checked by the same code.
+//! Values of `--set table.key=value`, inserted in the tree of the job file before it is validated, so that the same code checks an override
+//! and a line of the file.
 
 use toml::de::DeValue;
 
-use super::diagnostics::{Diagnostics, Place};
 use super::keys;
-use super::tree::{Entry, Node, Table, Value};
+use crate::jobfile::diagnostics::{Diagnostics, TextSpan};
+use crate::jobfile::keys::is_bare;
+use crate::jobfile::tree::{Entry, Node, Table, Value};
 use crate::quote::clip;
 
-/// Hangs override number `source` (from 1) into the tree. The last of several for one key wins.
+/// Inserts override number `source` (from 1) in the tree. The last of several for one key wins.
 pub(super) fn apply(root: &mut Table, source: usize, diagnostics: &mut Diagnostics) {
     let text = diagnostics.text(source).to_owned();
     let Some((path, value)) = text.split_once('=') else {
-        diagnostics.error(&Place::new(source, 0..text.len()), "expected table.key=value, found no '='");
+        diagnostics.error(&TextSpan::new(source, 0..text.len()), "expected table.key=value, found no '='");
         return;
     };
-    let mut keys: Vec<(&str, Place)> = Vec::new();
+    let mut keys: Vec<(&str, TextSpan)> = Vec::new();
     let mut at = 0;
     for part in path.split('.') {
         let key = part.trim();
         let start = at + (part.len() - part.trim_start().len());
-        let place = Place::new(source, start..start + key.len());
-        if key.is_empty() || !key.chars().all(keys::is_bare) {
+        let place = TextSpan::new(source, start..start + key.len());
+        if key.is_empty() || !key.chars().all(is_bare) {
             diagnostics.error(&place, format!("expected table.key=value, found '{}' before the '='", clip(path)));
             return;
         }
@@ -35,12 +36,12 @@ pub(super) fn apply(root: &mut Table, source: usize, diagnostics: &mut Diagnosti
     supersede(root, source, &keys);
 }
 
-/// The value as TOML; where it isn't any, or none that the key can take, the text itself, so that the shell's quotes
+/// Parses the value as TOML. If it is not TOML, or of a type that the key does not take, it is the text itself, so that the shell's quotes
 /// suffice.
 fn value_node(text: &str, is_text: bool, start: usize, source: usize) -> Node {
     let trimmed = text.trim();
     let start = start + (text.len() - text.trim_start().len());
-    let place = Place::new(source, start..start + trimmed.len());
+    let place = TextSpan::new(source, start..start + trimmed.len());
     if let Ok(parsed) = DeValue::parse(trimmed) {
         let takes = matches!(parsed.get_ref(), DeValue::String(_) | DeValue::Array(_) | DeValue::Table(_));
         if takes || !is_text {
@@ -50,8 +51,8 @@ fn value_node(text: &str, is_text: bool, start: usize, source: usize) -> Node {
     Node { place, value: Value::String(trimmed.to_owned()) }
 }
 
-/// Replaces the value at the end of the path of `keys`, making the tables on the way.
-fn insert(table: &mut Table, keys: &[(&str, Place)], node: Node) {
+/// Replaces the value at the path of `keys`, making missing tables.
+fn insert(table: &mut Table, keys: &[(&str, TextSpan)], node: Node) {
     let Some(((key, place), rest)) = keys.split_first() else { return };
     let node = match rest {
         [] => node,
@@ -72,9 +73,9 @@ fn insert(table: &mut Table, keys: &[(&str, Place)], node: Node) {
     }
 }
 
-/// Takes out what the file says and the override rules out, because nothing can be unset by `--set`: another
-/// source of edges beside the one named, the GPU's number beside `run.device=cpu`.
-fn supersede(root: &mut Table, source: usize, keys: &[(&str, Place)]) {
+/// Removes values of the file that an override rules out, as `--set` can't unset them: another source of edges than the one named, and the
+/// GPU's index beside `run.device=cpu`.
+fn supersede(root: &mut Table, source: usize, keys: &[(&str, TextSpan)]) {
     let Some((name, _)) = keys.first() else { return };
     let Some(Value::Table(table)) = root.get_mut(name).map(|entry| &mut entry.node.value) else { return };
     let given = |key: &str| table.get(key).filter(|entry| entry.place.source == source);
@@ -83,7 +84,7 @@ fn supersede(root: &mut Table, source: usize, keys: &[(&str, Place)]) {
         && let Some(named) = keys::SOURCES.into_iter().find(|key| given(key).is_some())
     {
         ruled_out.extend(keys::SOURCES.iter().filter(|key| **key != named));
-        // The format, columns and size that the file gives are those of its path.
+        // The format, columns and size in the file belong to its path.
         ruled_out.extend(["format", "columns", "skip_lines", "expect"].into_iter().filter(|_| named != "path"));
     }
     if *name == "run" && given("device").is_some_and(|entry| entry.node.value == Value::String("cpu".to_owned())) {

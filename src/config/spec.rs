@@ -1,40 +1,41 @@
-//! The validated job: what the rest of the crate is given. Nothing in here is optional because the file left it
-//! out; an `Option` means that "none" is itself a decision (take what the machine has, guess by the ending).
+//! The validated job. No field is optional because the file may omit it: an `Option` means that "none" is itself a decision (use what the
+//! machine has, choose by the extension).
 
 use std::fmt;
 use std::path::PathBuf;
+use std::sync::Arc;
 use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
 
+use crate::algo::Task;
 use crate::formats::TextOptions;
+use crate::results::OutputFormat;
 
 /// A job file after validation: every value in range, every default filled in, every `$VAR` expanded.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Job {
-    /// `[job] name`, else made of the input's name, else the stem of the job file's. A single path component.
+    /// `[job] name`, else a name made of the input's, else the stem of the job file's. It is a single path component.
     pub name: String,
     /// `[job] workdir`, else `gpugraph.work/NAME`. Relative to the folder the command runs in.
     pub workdir: PathBuf,
-    /// `[job] scratch`: a folder of each node's own disk, for what one rank alone writes and reads again; `None`: the
-    /// workdir.
+    /// `[job] scratch`: a folder on each node's own disk, for data that one rank writes and reads again; `None`: the workdir.
     pub scratch: Option<PathBuf>,
-    /// Keep the prepared graph after the job, for `[input] prepared` of another.
+    /// True if the prepared graph is kept after the job, for `[input] prepared` of another.
     pub keep: bool,
-    /// Where the edges come from.
+    /// Source of the edges.
     pub input: InputSpec,
-    /// `[input] expect`: what a plan takes the files for while they are not there. A run reads them.
+    /// `[input] expect`: size that a plan assumes of missing files. A run reads the files.
     pub expect: Option<Expect>,
-    /// How much of the machine may be used. Never part of a fingerprint.
+    /// Limits on the use of the machine. They are never part of a fingerprint.
     pub limits: Limits,
-    /// How to run. Never part of a fingerprint.
+    /// How the job runs. It is never part of a fingerprint.
     pub run: Run,
     /// How results are written.
     pub output: Output,
-    /// The `[triangle]` table, if the job has one. Without any algorithm `keep` is true.
-    pub triangle: Option<Triangle>,
-    /// The job as TOML: the file's own text, or, under `--set`, an equivalent text with the overrides in it.
-    /// `$VAR`s stand in it as written.
+    /// Tasks of the job: the tables of algorithms, in the registry's order. If there are none, `keep` is true.
+    pub tasks: Vec<Arc<dyn Task>>,
+    /// The job as TOML: the file's own text, or, under `--set`, an equivalent text with the overrides. `$VAR`s are not expanded in it.
     pub text: String,
 }
 
@@ -42,73 +43,73 @@ pub struct Job {
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum InputSpec {
-    /// `path`: files, folders or patterns, read in this order as one edge list. Neither empty nor looked up yet.
+    /// `path`: files, folders or patterns, read in this order as one edge list. There is at least one; none has been looked up yet.
     Files {
-        /// As written, variables expanded, patterns not.
+        /// Paths as written, variables expanded, patterns not.
         paths: Vec<PathBuf>,
-        /// One of [`FORMATS`](super::FORMATS); `None` stands for `"auto"`: by the ending of each file.
+        /// One of [`FORMATS`](super::FORMATS); `None` stands for `"auto"`: by the extension of each file.
         format: Option<String>,
         /// True if subfolders of a folder are read, too.
         #[serde(default)]
         recursive: bool,
-        /// `columns` and `skip_lines`: how text is read.
+        /// `columns` and `skip_lines`: options for reading text.
         #[serde(default)]
         text: TextOptions,
     },
     /// `prepared`: the workdir of a job that kept its graph.
     Prepared(PathBuf),
-    /// `kronecker`: an R-MAT graph by the Graph500 parameters.
+    /// `kronecker`: an R-MAT graph (Chakrabarti, Zhan and Faloutsos 2004) with the parameters of Graph500.
     Kronecker(Random),
-    /// `uniform`: both ends of every edge drawn evenly.
+    /// `uniform`: both ends of every edge are drawn uniformly.
     Uniform(Random),
 }
 
-/// `[input] expect`: the size of files that are not there yet.
+/// `[input] expect`: the size of files that do not exist yet.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Expect {
-    /// Edges, loops and repeats included.
+    /// Number of edges, loops and repeats included.
     pub edges: u64,
-    /// The largest id and one.
+    /// The largest id plus one.
     pub ids: u64,
 }
 
-/// A random graph that the job makes itself: 2^`scale` vertices and `edge_factor` × 2^`scale` edges.
+/// A random graph that the job generates: 2^`scale` vertices and `edge_factor` × 2^`scale` edges.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 pub struct Random {
     /// Binary logarithm of the number of vertices, 1 to 40.
     pub scale: u32,
-    /// Edges per vertex, above 0; need not be whole.
+    /// Edges per vertex, above 0 and not necessarily whole.
     pub edge_factor: f64,
     /// Seed of the counter-based random numbers.
     pub seed: u64,
 }
 
-/// `[limits]`.
+/// Limits: `[limits]`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 pub struct Limits {
     /// Bytes of host memory per rank; `None`: 80 % of what the machine or cgroup has free.
     pub host_memory: Option<u64>,
     /// Bytes of memory per GPU; `None`: 90 % of what is free.
     pub gpu_memory: Option<u64>,
-    /// Threads; 0: all the cores that the scheduler gave this process.
+    /// Threads; 0: all the cores that the scheduler granted this process.
     pub threads: usize,
 }
 
-/// `[run]`.
+/// How to run: `[run]`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Run {
-    /// What computes.
+    /// Device that computes.
     pub device: Device,
-    /// Ordinal of the one GPU to use; `None`: by local rank. Never with [`Device::Cpu`].
+    /// Index of the GPU to use; `None`: by local rank. It is never set with [`Device::Cpu`].
     pub gpu: Option<u32>,
-    /// What to do where a machine has fewer GPUs than ranks.
+    /// How ranks share GPUs if a machine has fewer GPUs than ranks.
     #[serde(default)]
     pub gpu_sharing: GpuSharing,
-    /// How often an algorithm is repeated, at least once; each is reported, and the median.
+    /// Number of trials of each algorithm, at least one. Each is reported, and the median.
     pub trials: u32,
     /// Time between two lines of progress in a log.
     pub log_interval: Duration,
-    /// Refuse to begin where the plan's figures of the disk do not fit.
+    /// True if a run is refused whose plan does not fit the disk.
     pub disk_check: bool,
 }
 
@@ -125,11 +126,11 @@ impl Default for Run {
     }
 }
 
-/// `[run] device`.
+/// Device: `[run] device`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Device {
-    /// A GPU where there is a usable one, else the CPU.
+    /// A GPU if a usable one exists, else the CPU.
     #[default]
     Auto,
     /// The CPU.
@@ -138,11 +139,11 @@ pub enum Device {
     Gpu,
 }
 
-/// `[run] gpu_sharing`.
+/// Sharing of GPUs: `[run] gpu_sharing`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum GpuSharing {
-    /// Ranks that have the same GPU take an equal part of its memory.
+    /// Ranks with the same GPU take equal parts of its memory.
     #[default]
     Split,
     /// The job is refused.
@@ -168,27 +169,9 @@ impl fmt::Display for Device {
     }
 }
 
-/// `[output]`.
+/// Results: `[output]`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Hash, Serialize, Deserialize)]
 pub struct Output {
     /// Format of the per-vertex results.
     pub format: OutputFormat,
-}
-
-/// `[output] format`.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Hash, Serialize, Deserialize)]
-#[serde(rename_all = "lowercase")]
-pub enum OutputFormat {
-    /// NumPy arrays, indexed by vertex id.
-    #[default]
-    Npy,
-    /// Text with a column of ids.
-    Csv,
-}
-
-/// `[triangle]`: *what* to count. Its serialised form is part of the stage's fingerprint.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Hash, Serialize, Deserialize)]
-pub struct Triangle {
-    /// Also count per vertex, and write `out/triangles` and `out/clustering`.
-    pub per_vertex: bool,
 }

@@ -1,23 +1,24 @@
-//! From the tree of a job file to a [`Job`]: ranges, defaults, and what excludes what.
+//! Converts the tree of a job file to a [`Job`], checking ranges and conflicts and filling in defaults.
 
 use std::path::Path;
+use std::sync::Arc;
 use std::time::Duration;
 
-use super::FORMATS;
-use super::diagnostics::Diagnostics;
-use super::expand::Environment;
-use super::field::{Field, Section};
-use super::keys;
-use super::name;
-use super::spec::{Device, Expect, GpuSharing, InputSpec, Job, Limits, Output, OutputFormat, Random, Run, Triangle};
-use super::tree::Table;
+use super::spec::{Device, Expect, GpuSharing, InputSpec, Job, Limits, Output, Random, Run};
+use super::{FORMATS, keys, name};
+use crate::algo::{ALGORITHMS, Task};
 use crate::formats::{Columns, Format, TextOptions};
 use crate::generate::{MAX_EDGE_FACTOR, SCALES};
+use crate::jobfile::diagnostics::Diagnostics;
+use crate::jobfile::expand::Environment;
+use crate::jobfile::field::{Field, Section};
+use crate::jobfile::tree::Table;
+use crate::results::OutputFormat;
 
-/// Most lines of text that can be skipped: none longer than a byte would be more in what is looked at.
+/// Most lines of text that can be skipped: more could not fit in the part of a file that is inspected.
 const MOST_SKIPPED: u64 = 1 << 20;
 
-/// The job of a tree, all but its `text`. `None` where something is wrong, which `diagnostics` then has.
+/// Returns the job of a tree, except its `text`; `None` after a mistake, which is in `diagnostics`.
 pub(super) fn job(
     root: &Table,
     file: &Path,
@@ -39,7 +40,9 @@ pub(super) fn job(
     let limits = limits(&Section::of(root, "limits"), diagnostics);
     let run = run(&Section::of(root, "run"), diagnostics);
     let output = output(&Section::of(root, "output"), diagnostics);
-    let triangle = algorithms(root, keep, diagnostics);
+    let tasks = tasks(root, diagnostics);
+    // A job without tasks prepares its graph for other jobs.
+    let keep = keep || tasks.is_empty();
     Some(Job {
         name: name?,
         workdir: workdir?,
@@ -50,13 +53,13 @@ pub(super) fn job(
         limits,
         run,
         output,
-        triangle,
+        tasks,
         text: String::new(),
     })
 }
 
-/// The name is a folder's name, and stands in reports and in the scheduler's lists. Unless said it is the input's, so
-/// that results of one graph are not in the way of another's; where that makes none, the job file's.
+/// Returns the job's name, which is also a folder's name and appears in reports and in the scheduler's lists. By default it is the input's,
+/// so that results of different graphs do not collide; if the input has none, the job file's.
 fn name(
     section: &Section<'_>,
     input: Option<&InputSpec>,
@@ -64,7 +67,7 @@ fn name(
     diagnostics: &mut Diagnostics,
 ) -> Option<String> {
     let Some(field) = section.get("name") else {
-        // What is wrong with the input is said already.
+        // A mistake in the input has been reported already.
         if let Some(name) = name::of_input(input?) {
             return Some(name);
         }
@@ -145,7 +148,7 @@ fn input(root: &Table, environment: Environment<'_>, diagnostics: &mut Diagnosti
         let message = format!("{} is for input.path, and this job has {}", field.name, first.name);
         diagnostics.error(&field.entry.place, message);
     }
-    // The values are checked even of sources that exclude each other; which one is returned is then no matter.
+    // The values of all sources are checked, even of those that exclude each other; then the job is refused anyway.
     let mut spec = None;
     for (key, field) in sources {
         spec = match key {
@@ -168,24 +171,27 @@ fn input(root: &Table, environment: Environment<'_>, diagnostics: &mut Diagnosti
     spec
 }
 
-/// How text is read. Of another format it says nothing.
+/// Reads the options of text, and the columns of tables. They are refused for other formats.
 fn text(section: &Section<'_>, format: Option<&str>, diagnostics: &mut Diagnostics) -> TextOptions {
     let (columns, skip_lines) = (section.get("columns"), section.get("skip_lines"));
     let options = TextOptions {
         columns: columns.as_ref().and_then(|field| field.columns(diagnostics)).unwrap_or_default(),
         skip_lines: skip_lines.as_ref().and_then(|field| field.integer(0..=MOST_SKIPPED, diagnostics)),
     };
-    let given = [(columns, options.columns != Columns::Auto), (skip_lines, options.skip_lines.unwrap_or(0) > 0)];
     if let Some(format) = format.filter(|format| *format != Format::Text.name()) {
-        for field in given.into_iter().filter_map(|(field, says)| field.filter(|_| says)) {
-            let message = format!("{} is for text, and input.format is \"{format}\"", field.name);
-            diagnostics.error(&field.entry.place, message);
+        let columns = columns.filter(|_| options.columns != Columns::Auto && format != Format::Parquet.name());
+        let skip_lines = skip_lines.filter(|_| options.skip_lines.unwrap_or(0) > 0);
+        for (field, what) in [(columns, "text and Parquet"), (skip_lines, "text")] {
+            if let Some(field) = field {
+                let message = format!("{} is for {what}, and input.format is \"{format}\"", field.name);
+                diagnostics.error(&field.entry.place, message);
+            }
         }
     }
     options
 }
 
-/// Refuses to take the graph that another job kept from the job's own workdir.
+/// Refuses a prepared graph in the job's own workdir.
 fn own_workdir(root: &Table, input: Option<&InputSpec>, workdir: Option<&Path>, diagnostics: &mut Diagnostics) {
     let section = Section::of(root, "input");
     if let (Some(InputSpec::Prepared(kept)), Some(field)) = (input, section.get("prepared"))
@@ -205,14 +211,14 @@ fn random(field: &Field<'_>, diagnostics: &mut Diagnostics) -> Option<Random> {
             None
         }
     };
-    // The Graph500's number of edges per vertex.
+    // 16 is the number of edges per vertex of Graph500.
     let edge_factor =
         section.get("edge_factor").map_or(Some(16.0), |edge_factor| edge_factor.positive(MAX_EDGE_FACTOR, diagnostics));
     let seed = section.get("seed").map_or(Some(1), |seed| seed.integer(0..=u64::MAX, diagnostics));
     Some(Random { scale: scale?, edge_factor: edge_factor?, seed: seed? })
 }
 
-/// What other sources hold is known without.
+/// Reads the expected size, which is refused for other sources than files: their size is known.
 fn expect(section: &Section<'_>, diagnostics: &mut Diagnostics) -> Option<Expect> {
     let field = section.get("expect")?;
     if section.get("path").is_none() {
@@ -223,7 +229,7 @@ fn expect(section: &Section<'_>, diagnostics: &mut Diagnostics) -> Option<Expect
     let (table, expect) = field.section(diagnostics)?;
     keys::check_keys(table, &field.name, &keys::EXPECT, diagnostics);
     let mut number = |key| match expect.get(key) {
-        // A hundred times what any graph has had.
+        // The limit is a hundred times the size of any known graph.
         Some(field) => field.integer(1..=1 << 48, diagnostics),
         None => {
             field.error(&format!("{key} is missing: write {{ edges = 1000000, ids = 50000 }}"), diagnostics);
@@ -286,27 +292,16 @@ fn output(section: &Section<'_>, diagnostics: &mut Diagnostics) -> Output {
     Output { format: section.get("format").and_then(|field| field.choice(&formats, diagnostics)).unwrap_or_default() }
 }
 
-/// The algorithm tables: those of later versions are refused, and without any the graph must at least be kept.
-fn algorithms(root: &Table, keep: bool, diagnostics: &mut Diagnostics) -> Option<Triangle> {
-    let mut refused = false;
-    for known in &keys::TABLES {
-        if let (Some(what), Some(entry)) = (known.not_built, root.get(known.name)) {
-            refused = true;
-            let name = known.name;
-            let message = format!("[{name}] ({what}) is not in this version, which runs only [triangle]; take it out");
+/// Reads the tables of algorithms in the registry's order; those of later versions are refused.
+fn tasks(root: &Table, diagnostics: &mut Diagnostics) -> Vec<Arc<dyn Task>> {
+    let available: Vec<String> = ALGORITHMS.iter().map(|algorithm| format!("[{}]", algorithm.name())).collect();
+    for (name, what) in keys::LATER {
+        if let Some(entry) = root.get(name) {
+            let available = available.join(", ");
+            let message = format!("[{name}] ({what}) is not in this version, which runs {available}; take it out");
             diagnostics.error(&entry.place, message);
         }
     }
-    let Some(entry) = root.get("triangle") else {
-        if !keep && !refused {
-            diagnostics.missing(
-                "there is no algorithm table: add [triangle], or keep = true to [job] to prepare the graph for another job",
-            );
-        }
-        return None;
-    };
-    entry.node.as_table()?;
-    let section = Section::of(root, "triangle");
-    let per_vertex = section.get("per_vertex").and_then(|field| field.boolean(diagnostics)).unwrap_or(false);
-    Some(Triangle { per_vertex })
+    let given = ALGORITHMS.iter().filter(|algorithm| root.get(algorithm.name()).is_some());
+    given.filter_map(|algorithm| algorithm.parse(&Section::of(root, algorithm.name()), diagnostics)).collect()
 }

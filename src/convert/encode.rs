@@ -1,4 +1,4 @@
-//! Edges to bytes, by format.
+//! Encodes edges as bytes of a format.
 
 use crate::formats::{Edges, Format};
 
@@ -17,21 +17,21 @@ impl Encoder {
         self.format
     }
 
-    /// Ids have at most this many bits.
+    /// Returns the most bits that an id may have.
     pub fn bits(&self) -> u32 {
         match self.format {
             Format::U32 => 32,
-            // the 16 high bits are signed in the Graph500 reference
+            // The Graph500 reference reads the 16 high bits as signed.
             Format::Graph500 => 47,
             _ => 64,
         }
     }
 
-    /// Appends `edges`; an id that does not fit is the error.
+    /// Appends `edges`. Returns an id that does not fit the format as the error.
     pub fn edges(&self, edges: Edges<'_>, out: &mut Vec<u8>) -> Result<(), u64> {
         match edges {
             Edges::Narrow(pairs) if self.format == Format::U32 => {
-                // in one go: the loop below is the same, at half the speed
+                // The loop below does the same at half the speed.
                 let start = out.len();
                 out.resize(start + pairs.len() * 8, 0);
                 for (bytes, [u, v]) in out[start..].as_chunks_mut::<8>().0.iter_mut().zip(pairs) {
@@ -65,13 +65,13 @@ impl Encoder {
             Format::Mtx | Format::Metis => line(out, b"", u128::from(u) + 1, b' ', u128::from(v) + 1, b"\n"),
             Format::Gr => line(out, b"a ", u128::from(u) + 1, b' ', u128::from(v) + 1, b" 1\n"),
             Format::Npy => unreachable!("its pairs are written as u32 or u64"),
-            Format::Npz | Format::Sg | Format::Wsg => unreachable!("refused before"),
+            Format::Npz | Format::Sg | Format::Wsg | Format::Parquet => unreachable!("refused before"),
         }
         Ok(())
     }
 }
 
-/// The header of a format that has one.
+/// Returns the header of a format that has one.
 pub(super) fn header(format: Format, vertices: u64, edges: u64) -> String {
     match format {
         Format::Mtx => format!("%%MatrixMarket matrix coordinate pattern general\n{vertices} {vertices} {edges}\n"),
@@ -81,7 +81,7 @@ pub(super) fn header(format: Format, vertices: u64, edges: u64) -> String {
     }
 }
 
-/// The header of numpy's array of `edges` pairs of words of `bytes` bytes (NEP 1): a multiple of 64 bytes.
+/// Returns the header of a numpy array of `edges` pairs of words of `bytes` bytes (NEP 1), padded to a multiple of 64 bytes.
 pub(super) fn npy_header(edges: u64, bytes: usize) -> Vec<u8> {
     let shape = format!("{{'descr': '<u{bytes}', 'fortran_order': False, 'shape': ({edges}, 2), }}");
     let length = (shape.len() + 11).next_multiple_of(64) - 10;
@@ -109,7 +109,7 @@ pub(super) fn number(out: &mut Vec<u8>, value: u128) {
     let mut digits = [0u8; 20];
     let mut at = digits.len();
     loop {
-        // two digits at a time
+        // Two digits are divided off at a time.
         if value < 10 {
             at -= 1;
             digits[at] = b'0' + value as u8;

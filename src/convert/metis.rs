@@ -1,10 +1,9 @@
-//! METIS files: the lists of all vertices, one behind the other, out of core.
+//! Writes METIS files, which list the neighbours of one vertex after the other, out of core.
 //!
-//! The format demands a simple, symmetric graph with dense ids: edges are written in the lists of both ends, loops
-//! and repeats are dropped, and every id up to the largest gets a line. One pass finds the largest id, one counts
-//! the neighbours of every vertex (4 bytes each); then vertices are taken in ranges whose lists fit the memory, with
-//! one pass for each range. As the header holds the number of edges without repeats, more ranges than one take two
-//! rounds, the first only to count.
+//! The format demands a simple, symmetric graph with dense ids: edges are written in the lists of both ends, loops and repeats are dropped,
+//! and every id up to the largest gets a line. One pass finds the largest id, and one counts the neighbours of every vertex (4 bytes each);
+//! then vertices are taken in ranges whose lists fit the memory, with a pass for each range. The header holds the number of edges without
+//! repeats, so several ranges take two rounds, the first only to count.
 
 use std::ops::Range;
 use std::sync::atomic::{AtomicU32, AtomicU64, Ordering::Relaxed};
@@ -14,10 +13,10 @@ use super::{count, encode};
 use crate::error::{At, Error, Result};
 use crate::formats::{Edges, Format, Input, Visitor, Watch};
 
-/// Bytes of lines that are packed and written together.
+/// Bytes of lines that are packed and written at once.
 const PIECE: usize = 4 << 20;
 
-/// Writes all lists; edges read and written.
+/// Writes all lists. Returns the edges read and written.
 pub(super) fn write(
     input: &Input,
     output: &Output,
@@ -53,12 +52,12 @@ pub(super) fn write(
     Ok((counts.edges, entries / 2))
 }
 
-/// Cuts the vertices into ranges whose lists take at most `memory` bytes, one vertex at least.
+/// Cuts the vertices into ranges whose lists take at most `memory` bytes, or consist of one vertex.
 fn ranges(degrees: &[AtomicU32], memory: u64) -> Vec<Range<u64>> {
     let mut ranges = Vec::new();
     let (mut start, mut taken) = (0, 0);
     for (vertex, degree) in (0..).zip(degrees) {
-        // a place in the list of offsets, and the neighbours
+        // A vertex takes an entry in the list of offsets, and its neighbours.
         let bytes = 8 + 4 * u64::from(degree.load(Relaxed));
         if taken + bytes > memory && vertex > start {
             ranges.push(start..vertex);
@@ -72,7 +71,7 @@ fn ranges(degrees: &[AtomicU32], memory: u64) -> Vec<Range<u64>> {
     ranges
 }
 
-/// Calls `each` with the ends of every edge that is no loop, both ways round.
+/// Calls `each` with the ends of every edge that is not a loop, in both directions.
 fn both_ways(edges: Edges<'_>, mut each: impl FnMut(u64, u64) -> Result<()>) -> Result<()> {
     let mut edge = |u, v| if u == v { Ok(()) } else { each(u, v).and_then(|()| each(v, u)) };
     match edges {
@@ -81,13 +80,13 @@ fn both_ways(edges: Edges<'_>, mut each: impl FnMut(u64, u64) -> Result<()>) -> 
     }
 }
 
-/// The input is not the one that was counted.
+/// Returns the error of an input that has changed between passes.
 fn changed(input: &Input) -> Error {
     let remedy = "leave the file alone while it is converted, and run again";
     Error::input(input.name(), At::File, "the same edges in every pass", "other ones", remedy)
 }
 
-/// Neighbours of every vertex, repeats included.
+/// Counts the neighbours of every vertex, repeats included.
 fn degrees(input: &Input, vertices: u64, threads: usize, watch: &dyn Watch) -> Result<Vec<AtomicU32>> {
     struct Count<'a> {
         input: &'a Input,
@@ -119,9 +118,9 @@ fn degrees(input: &Input, vertices: u64, threads: usize, watch: &dyn Watch) -> R
     Ok(degrees)
 }
 
-/// The lists of a range of vertices, sorted.
+/// The sorted neighbours of a range of vertices.
 struct Lists {
-    /// The list of vertex i of the range ends here, and begins where the one before ends.
+    /// The list of vertex i of the range ends here, and begins where the previous one ends.
     ends: Vec<u64>,
     neighbours: Vec<u32>,
 }
@@ -166,7 +165,7 @@ impl Lists {
             (0..threads).map(|_| Fill { input, range: range.clone(), next: &next, lists: &lists }).collect();
         input.scan(&mut visitors, watch)?;
         drop(visitors);
-        // same size and alignment: these collect in place
+        // Size and alignment are the same, so these collect in place.
         let ends = next.into_iter().map(AtomicU64::into_inner).collect();
         let neighbours = lists.into_iter().map(AtomicU32::into_inner).collect();
         let mut lists = Lists { ends, neighbours };
@@ -174,7 +173,7 @@ impl Lists {
         Ok(lists)
     }
 
-    /// Sorts every list and drops repeats, moving lists together.
+    /// Sorts every list and drops repeats, closing the gaps.
     fn tidy(&mut self) {
         let (mut from, mut kept) = (0, 0);
         for end in &mut self.ends {
@@ -205,7 +204,7 @@ impl Lists {
             let list = &self.neighbours[start..*end as usize];
             for neighbour in list {
                 encode::number(&mut lines, u128::from(*neighbour) + 1);
-                // behind the last one too: the GAP suite's reader misses a number that the line ends with
+                // A blank follows the last number, too: the reader of GAP misses a number at the end of a line.
                 lines.push(b' ');
                 if lines.len() >= PIECE {
                     put(turns, next, &mut lines)?;

@@ -1,17 +1,17 @@
-//! Edges written: from any input to a file of any format, in fixed memory.
+//! Converts any input to a file of any format, in fixed memory.
 //!
 //! | to | passes | what is written |
 //! |---|---|---|
-//! | `u32`, `u64`, `graph500`, `text` | 1 | the edges as they stand, in the order of the input |
+//! | `u32`, `u64`, `graph500`, `text` | 1 | the edges of the input, in its order |
 //! | `mtx`, `gr` | 2 (for the header) | the same, ids from 1; `mtx` as pattern general, `gr` with lengths of 1 |
-//! | `npy` | 2 (for the header) | the edges as they stand, of 32 bits an id where these fit, else of 64 |
+//! | `npy` | 2 (for the header) | the edges of the input, with 32 bits an id where these fit, else 64 |
 //! | `metis` | 3 and more | the simple graph: see `convert/metis.rs` |
 //!
-//! What comes by a stream (`-`, pipes) is copied beside the file first: `convert/spool.rs`.
+//! Input from a stream (`-`, pipes) is copied beside the file first: `convert/spool.rs`.
 //!
-//! Weights are dropped. Names that end in `.gz`, `.zst`, `.bz2` or `.xz` are packed, a chunk a member or frame, so that all threads
-//! pack. The file is written under a temporary name beside its own, synced and renamed: it is whole or not there.
-//! The same bytes come out for any number of threads.
+//! Weights are dropped. A file named `.gz`, `.zst`, `.bz2` or `.xz` is packed, with a member or frame for each chunk, so that all threads
+//! pack. The file is written under a temporary name beside its own, synced and renamed: it is whole or absent. Its bytes do not depend on
+//! the number of threads.
 
 mod encode;
 mod metis;
@@ -25,35 +25,35 @@ use crate::error::{At, Error, Result};
 use crate::formats::{Edges, Format, Input, Visitor, Watch};
 use encode::Encoder;
 use output::{Output, Turns};
-pub use spool::Copy;
+pub use spool::StreamCopy;
 
-/// Bytes of input that a thread encodes at a time.
+/// Bytes of input that a thread encodes at once.
 const CHUNK: usize = 1 << 20;
 
-/// Memory for lists of neighbours unless told, in bytes.
+/// Bytes of memory for lists of neighbours, by default.
 pub const MEMORY: u64 = 1 << 30;
 
-/// What was written.
+/// The size of what was written.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Converted {
     /// Edges of the input, loops and repeats included.
     pub read: u64,
     /// Edges of the file; for METIS, of the simple graph.
     pub written: u64,
-    /// The size of the file.
+    /// Bytes of the file.
     pub bytes: u64,
 }
 
-/// Refuses what is there and no regular file, as writing to it would, before anything is read.
+/// Refuses an output that exists and is not a regular file, before anything is read.
 ///
 /// # Errors
-/// [`Error::Usage`] for a folder, a pipe or a device, [`Error::Io`] for what can't be looked at.
+/// [`Error::Usage`] for a folder, a pipe or a device, [`Error::Io`] where it can't be examined.
 pub fn writable(out: &Path) -> Result<()> {
     output::target(out).map(drop)
 }
 
-/// Refuses an output that is of the input, before anything is written: one of its files by whatever name, or one that would be the
-/// next time.
+/// Refuses an output that belongs to the input, before anything is written: one of its files under any name, or one that the input would
+/// include the next time.
 ///
 /// # Errors
 /// [`Error::Usage`], and as [`writable`].
@@ -68,21 +68,21 @@ pub fn apart(input: &Input, out: &Path) -> Result<()> {
     }
 }
 
-/// Writes the edges of `input` to `out` in `format`, by `threads` threads. Takes a few megabytes a thread beside
-/// [`Input::scratch_bytes`] (and as much as the longest line of a METIS input); for METIS see [`convert_within`].
-/// `watch` is advanced by [`Input::bytes`] in each pass.
+/// Writes the edges of `input` to `out` in `format`, by `threads` threads. It takes a few megabytes a thread beside
+/// [`Input::scratch_bytes`] (and as much as the longest line of a METIS input); for METIS see [`convert_within`]. `watch` advances by
+/// [`Input::bytes`] in each pass.
 ///
 /// # Errors
-/// Bad input, also for ids that the format can't hold; a file that can't be written; what the watch returns.
+/// Bad input, also ids that the format can't hold; a file that can't be written; those of the watch.
 pub fn convert(input: &Input, out: &Path, format: Format, threads: usize, watch: &dyn Watch) -> Result<Converted> {
     convert_within(input, out, format, threads, MEMORY, watch)
 }
 
-/// As [`convert`], with `memory` bytes for the lists of METIS: smaller makes more passes. On top of it come 4 bytes a
-/// vertex, and the list of a vertex that is larger than `memory` by itself.
+/// Does the same as [`convert`], with `memory` bytes for the lists of METIS: less memory makes more passes. It also takes 4 bytes a vertex,
+/// and the list of one vertex even if that alone is larger than `memory`.
 ///
 /// # Errors
-/// As [`convert`].
+/// Those of [`convert`].
 pub fn convert_within(
     input: &Input,
     out: &Path,
@@ -118,7 +118,7 @@ pub fn convert_within(
     Ok(Converted { read, written, bytes })
 }
 
-/// Encodes and appends all edges, in the order of the input; edges read and written.
+/// Encodes and appends all edges, in the order of the input. Returns the edges read and written.
 fn stream(input: &Input, output: &Output, format: Format, threads: usize, watch: &dyn Watch) -> Result<(u64, u64)> {
     let turns = Turns::new(output);
     let mut visitors: Vec<Append<'_>> = (0..threads)
@@ -128,7 +128,7 @@ fn stream(input: &Input, output: &Output, format: Format, threads: usize, watch:
     Ok((scan.edges, scan.edges))
 }
 
-/// Encodes the edges of a chunk and appends them when it is its turn.
+/// Encodes the edges of a chunk, and appends them when all chunks before it have their place.
 struct Append<'a> {
     turns: &'a Turns<'a>,
     input: &'a Input,
@@ -162,13 +162,13 @@ impl Visitor for Append<'_> {
     }
 }
 
-/// What headers need to know.
+/// The figures in headers.
 struct Counts {
     vertices: u64,
     edges: u64,
 }
 
-/// One pass for the number of edges and the largest id.
+/// Counts the edges and finds the largest id, in one pass.
 fn count(input: &Input, threads: usize, watch: &dyn Watch) -> Result<Counts> {
     struct Largest(Option<u64>);
     impl Visitor for Largest {

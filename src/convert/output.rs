@@ -1,4 +1,4 @@
-//! A file that is whole or not there, appended to by many threads in the order of the input.
+//! An output file that is whole or absent, to which many threads append in the order of the input.
 
 use std::fs::File;
 use std::io::{ErrorKind, Write};
@@ -10,17 +10,17 @@ use super::part;
 use crate::error::{Error, Result};
 use crate::formats::Packing;
 
-/// Levels that pack about as fast as the rest of the way.
+/// Levels at which packing is about as fast as reading and encoding.
 const GZIP_LEVEL: u32 = 4;
 const ZSTD_LEVEL: i32 = 3;
-/// A level that takes 9 MiB a thread.
+/// A level that takes 9 MiB of memory a thread.
 const XZ_LEVEL: u32 = 1;
 
-/// The regular file that writing to `path` makes or replaces: links are followed, also to a file that is not there yet,
-/// since renaming over a link would put a file in the place of the link.
+/// Returns the regular file that writing to `path` creates or replaces. Links are followed, also to a file that does not exist yet, since
+/// renaming over a link would replace the link.
 ///
 /// # Errors
-/// [`Error::Usage`] for what is there and no regular file, [`Error::Io`] for what can't be looked at.
+/// [`Error::Usage`] for what exists and is not a regular file, [`Error::Io`] where it can't be examined.
 pub(super) fn target(path: &Path) -> Result<PathBuf> {
     let refused = |found: &str| {
         Error::Usage(format!("{}: expected a file to write, found {found}; name a regular file", path.display()))
@@ -34,17 +34,17 @@ pub(super) fn target(path: &Path) -> Result<PathBuf> {
     };
     let mut target = path.to_owned();
     while let Ok(next) = target.read_link() {
-        target.set_file_name(next); // relative to the folder of the link, unless it is absolute
+        target.set_file_name(next); // the link's text is relative to its folder, unless it is absolute
     }
     match target.file_name() {
         None => Err(refused("no name of a file")),
-        // As links below /proc may be.
+        // Links below /proc may point to such a file.
         Some(_) if there && !target.exists() => Err(refused("an open file without a name")),
         Some(_) => Ok(target),
     }
 }
 
-/// A failed write: a full disk is none of a workdir, which these commands do not have.
+/// Returns the error of a failed write. These commands have no workdir to blame for a full disk.
 pub(super) fn failed(doing: &'static str, path: &Path, source: std::io::Error) -> Error {
     match Error::io(doing, path, source) {
         Error::DiskFull { path, what } => Error::OutputFull { path, what },
@@ -52,19 +52,19 @@ pub(super) fn failed(doing: &'static str, path: &Path, source: std::io::Error) -
     }
 }
 
-/// A file being written under a temporary name.
+/// A file that is being written under a temporary name.
 pub(super) struct Output {
     path: PathBuf,
     temporary: PathBuf,
     file: File,
     packing: Packing,
-    /// Where the next bytes go.
+    /// Offset of the next bytes.
     end: Mutex<u64>,
     finished: bool,
 }
 
 impl Output {
-    /// Begins the file `path`, or that which it links to, packed as its name says.
+    /// Creates the temporary file for `path`, or for the file that it links to, to be packed as its name says.
     pub fn create(path: &Path) -> Result<Output> {
         let target = target(path)?;
         part::remove_abandoned(&target);
@@ -73,14 +73,14 @@ impl Output {
         Ok(Output { path: target, temporary, file, packing, end: Mutex::new(0), finished: false })
     }
 
-    /// Appends bytes in front of all others.
+    /// Appends the header, before all other bytes.
     pub fn header(&self, bytes: &[u8]) -> Result<()> {
         let bytes = self.pack(bytes)?;
         let end = self.reserve(bytes.len());
         self.write(&bytes, end)
     }
 
-    /// Packs a piece by itself: members and frames may be strung together.
+    /// Packs a piece by itself: a packed file may consist of several members or frames.
     fn pack<'b>(&self, bytes: &'b [u8]) -> Result<std::borrow::Cow<'b, [u8]>> {
         let packed = match self.packing {
             Packing::Plain | Packing::Zip => return Ok(bytes.into()),
@@ -102,7 +102,7 @@ impl Output {
         packed.map(Into::into).map_err(|e| failed("pack the file", &self.path, e))
     }
 
-    /// Takes the next `length` bytes of the file.
+    /// Reserves the next `length` bytes of the file, and returns their offset.
     fn reserve(&self, length: usize) -> u64 {
         let mut end = self.end.lock().unwrap_or_else(PoisonError::into_inner);
         let at = *end;
@@ -114,10 +114,10 @@ impl Output {
         self.file.write_all_at(bytes, at).map_err(|e| failed("write the file", &self.path, e))
     }
 
-    /// Makes the file durable under its own name; its size.
+    /// Syncs the file and renames it to its own name. Returns its size.
     pub fn finish(mut self) -> Result<u64> {
         if self.packing != Packing::Plain && self.reserve(0) == 0 {
-            self.header(b"")?; // nothing was written: a packed file has one member at least
+            self.header(b"")?; // a packed file has one member at least
         }
         let at = |doing| move |e| (doing, e);
         let folder = self.path.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
@@ -135,14 +135,14 @@ impl Output {
 impl Drop for Output {
     fn drop(&mut self) {
         if !self.finished {
-            // half a file under a hidden name is of no use to anyone, and an error is on its way already
+            // A partial file is of no use, and the caller already has an error to report.
             let _ = std::fs::remove_file(&self.temporary);
         }
     }
 }
 
-/// Lets threads append in the order of chunks: each waits for those before it to have taken their place, but not for
-/// them to have written.
+/// Lets threads append in the order of chunks. A thread waits until the chunks before its own have reserved their bytes, but not until
+/// these are written.
 pub(super) struct Turns<'a> {
     output: &'a Output,
     state: Mutex<State>,
@@ -159,9 +159,9 @@ impl<'a> Turns<'a> {
         Turns { output, state: Mutex::new(State { next: 0, stopped: false }), changed: Condvar::new() }
     }
 
-    /// Appends the bytes of a chunk behind those of all chunks before it.
+    /// Appends the bytes of a chunk after those of all chunks before it.
     pub fn append(&self, chunk: u64, bytes: &[u8]) -> Result<()> {
-        // a packed piece of nothing would still be a member
+        // Packing nothing would still write a member.
         let bytes = if bytes.is_empty() { bytes.into() } else { self.output.pack(bytes)? };
         match self.place(chunk, bytes.len()) {
             Some(at) => self.output.write(&bytes, at),
@@ -169,8 +169,8 @@ impl<'a> Turns<'a> {
         }
     }
 
-    /// Waits for the turn of `chunk` and takes its place in the file; None when writing was stopped, as the error of
-    /// the thread that stopped it is the one that counts.
+    /// Waits for the turn of `chunk` and reserves its bytes. Returns `None` if another thread has stopped the writing; that thread's error
+    /// is reported.
     fn place(&self, chunk: u64, length: usize) -> Option<u64> {
         let mut state = self.lock();
         while state.next != chunk && !state.stopped {
@@ -186,7 +186,7 @@ impl<'a> Turns<'a> {
         Some(at)
     }
 
-    /// Wakes all who wait.
+    /// Makes all waiting threads return.
     pub fn stop(&self) {
         self.lock().stopped = true;
         self.changed.notify_all();

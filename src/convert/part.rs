@@ -1,5 +1,5 @@
-//! The temporary file that an output is written to, beside it: `.NAME.PID.part`, locked by the process that writes it. One whose
-//! lock nobody holds was left by a process that was killed, and the next one that writes the same output removes it.
+//! The temporary file of an output, beside it: `.NAME.PID.part`, locked by the process that writes it. If it exists without a lock, its
+//! process was killed, and the next process that writes the same output removes it.
 
 use std::fs::{File, TryLockError};
 use std::io::ErrorKind;
@@ -9,20 +9,20 @@ use std::path::{Path, PathBuf};
 use super::output::failed;
 use crate::error::Result;
 
-/// More than any process id.
+/// A number larger than any process id.
 const PIDS: u64 = 1 << 22;
 
-/// Makes the temporary file of `target` and locks it. Where the file system knows no locks, it stays unlocked.
+/// Creates the temporary file of `target` and locks it. On a file system without locks it stays unlocked.
 ///
 /// # Errors
-/// A file that can't be made.
+/// [`Error::Io`] or [`Error::OutputFull`] for a file that can't be created.
 pub(super) fn create(target: &Path) -> Result<(PathBuf, File)> {
     let name = target.file_name().unwrap_or_default().to_string_lossy();
     let mut number = u64::from(std::process::id());
     loop {
         let path = target.with_file_name(format!(".{name}.{number}.part"));
         let file = match File::create_new(&path) {
-            // Of a process of this id on another machine, or that was killed where there are no locks.
+            // The file is from a process with this id on another machine, or from one killed on a file system without locks.
             Err(e) if e.kind() == ErrorKind::AlreadyExists => {
                 number += PIDS;
                 continue;
@@ -30,7 +30,7 @@ pub(super) fn create(target: &Path) -> Result<(PathBuf, File)> {
             made => made.map_err(|e| failed("create the file", target, e))?,
         };
         let taken = matches!(file.try_lock(), Err(TryLockError::WouldBlock));
-        // Between both, another process may have taken it for one that was left, and removed it.
+        // Between creation and lock another process may have taken it for an abandoned file, and removed it.
         if !taken && path.metadata().is_ok_and(|there| there.ino() == inode(&file)) {
             return Ok((path, file));
         }
@@ -38,7 +38,7 @@ pub(super) fn create(target: &Path) -> Result<(PathBuf, File)> {
     }
 }
 
-/// Removes the temporary files of `target` that killed processes left. One that can't be removed is in nobody's way.
+/// Removes the temporary files of `target` that killed processes left. One that can't be removed does no harm.
 pub(super) fn remove_abandoned(target: &Path) {
     let folder = target.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
     let name = target.file_name().unwrap_or_default().to_string_lossy();
@@ -57,7 +57,7 @@ fn remove_if_abandoned(path: &Path) {
     if !path.symlink_metadata().is_ok_and(|meta| meta.is_file()) {
         return;
     }
-    // For writing, as locks over a network ask for that.
+    // It is opened for writing, as locks on network file systems require.
     let Ok(file) = File::options().write(true).open(path) else { return };
     if file.try_lock().is_ok() {
         match std::fs::remove_file(path) {

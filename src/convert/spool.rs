@@ -1,4 +1,4 @@
-//! What comes by a stream, copied beside the output: edges may be read several times.
+//! Copies a stream to a file beside the output, since edges may be read several times.
 
 use std::fs::File;
 use std::path::{Path, PathBuf};
@@ -6,12 +6,12 @@ use std::path::{Path, PathBuf};
 use super::output::{failed, target};
 use super::part;
 use crate::error::{Error, Result};
-use crate::formats::stream::Stream;
+use crate::formats::input::stream::Stream;
 use crate::formats::{Format, Input, Packing, Watch};
 
-/// A copy of a stream under a temporary name, locked while it is used and gone with this value. What a killed process left of one
-/// goes with the next that writes the same output.
-pub struct Copy {
+/// A copy of a stream under a temporary name, locked while it is in use, and removed when it is dropped. The copy of a killed process is
+/// removed by the next one that writes the same output.
+pub struct StreamCopy {
     path: PathBuf,
     _locked: File,
     name: String,
@@ -19,16 +19,16 @@ pub struct Copy {
     packing: Packing,
 }
 
-impl Copy {
-    /// Copies all that comes by `stream`, which holds edges in `format`, for the output `out`.
+impl StreamCopy {
+    /// Copies all bytes of `stream`, which holds edges in `format`, for the output `out`.
     ///
     /// # Errors
-    /// Bad input for a stream that can't be read or holds nothing, [`Error::OutputFull`], [`Error::Io`]; what the watch returns.
-    pub fn of(stream: &Stream, format: Format, out: &Path, watch: &dyn Watch) -> Result<Copy> {
+    /// Bad input for a stream that can't be read or is empty, [`Error::OutputFull`], [`Error::Io`]; those of the watch.
+    pub fn of(stream: &Stream, format: Format, out: &Path, watch: &dyn Watch) -> Result<StreamCopy> {
         let target = target(out)?;
         part::remove_abandoned(&target);
         let (path, file) = part::create(&target)?;
-        let mut copy = Copy { path, _locked: file, name: stream.name(), format, packing: Packing::Plain };
+        let mut copy = StreamCopy { path, _locked: file, name: stream.name(), format, packing: Packing::Plain };
         let full = |bytes: u64, e| match failed("copy the input beside the file", &target, e) {
             Error::OutputFull { path, what } => {
                 let what = format!("{bytes} bytes of {} were copied beside it, then: {what}", stream.name());
@@ -41,7 +41,7 @@ impl Copy {
             return Err(stream.nothing_came());
         }
         copy.packing = match copied.packing {
-            // What claims to be packed is refused where it is not.
+            // The name decides, so that what is named as packed and is not gets refused.
             Packing::Plain => Packing::of(stream.path()),
             packing => packing,
         };
@@ -51,7 +51,7 @@ impl Copy {
     /// Opens the copy as an input.
     ///
     /// # Errors
-    /// Bad input for what is not of the format.
+    /// Bad input for bytes that are not of the format.
     pub fn input(&self) -> Result<Input> {
         Input::spooled(&self.path, self.format, self.packing, self.name.clone()).map_err(|e| self.blame(e))
     }
@@ -62,9 +62,9 @@ impl Copy {
     }
 }
 
-impl Drop for Copy {
+impl Drop for StreamCopy {
     fn drop(&mut self) {
-        // It is hidden, and the next run of the same line removes it.
+        // A copy that can't be removed is hidden, and the next run of the same command removes it.
         let _ = std::fs::remove_file(&self.path);
     }
 }

@@ -1,12 +1,12 @@
-//! The formats of fixed records: pairs of `u32`, of `u64` and of any whole numbers, and the packed edges of the Graph500
+//! Parses the formats of fixed records: pairs of `u32`, of `u64` and of other whole numbers, and the packed edges of the Graph500
 //! reference.
 
-use super::arrays::Int;
-use super::map::{as_pairs32, as_pairs64};
-use super::sink::{Fault, Sink, Stop};
-use super::{Edges, Visitor};
+use crate::formats::arrays::Int;
+use crate::formats::scan::map::{as_pairs32, as_pairs64};
+use crate::formats::scan::sink::{Fault, Sink, Stop};
+use crate::formats::{Edges, Visitor};
 
-/// Whole pairs of `u32`, handed over where they lie if the machine allows.
+/// Parses whole pairs of `u32`. On a little-endian machine they are handed over in place.
 pub(crate) fn parse32<V: Visitor>(data: &[u8], sink: &mut Sink<'_, V>) -> Result<(), Stop> {
     if let Some(pairs) = as_pairs32(data) {
         return Ok(sink.batch(Edges::Narrow(pairs))?);
@@ -17,7 +17,7 @@ pub(crate) fn parse32<V: Visitor>(data: &[u8], sink: &mut Sink<'_, V>) -> Result
     Ok(())
 }
 
-/// Whole pairs of `u64`.
+/// Parses whole pairs of `u64`.
 pub(crate) fn parse64<V: Visitor>(data: &[u8], sink: &mut Sink<'_, V>) -> Result<(), Stop> {
     if let Some(pairs) = as_pairs64(data) {
         return Ok(sink.batch(Edges::Wide(pairs))?);
@@ -29,8 +29,8 @@ pub(crate) fn parse64<V: Visitor>(data: &[u8], sink: &mut Sink<'_, V>) -> Result
     Ok(())
 }
 
-/// Packed edges: the low 32 bits of both ids, then the 16 bits above them, those of the first id in the low half
-/// (`packed_edge` of the Graph500 reference; the halves are signed there, and a negative id marks no edge).
+/// Parses packed edges: the low 32 bits of both ids, then the 16 bits above them, those of the first id in the low half (`packed_edge` of
+/// the Graph500 reference, where the halves are signed and a negative id marks the absence of an edge).
 pub(crate) fn parse_packed<V: Visitor>(data: &[u8], sink: &mut Sink<'_, V>) -> Result<(), Stop> {
     for (index, record) in data.as_chunks::<12>().0.iter().enumerate() {
         let word = |n: usize| u64::from(u32::from_le_bytes([record[n], record[n + 1], record[n + 2], record[n + 3]]));
@@ -45,8 +45,8 @@ pub(crate) fn parse_packed<V: Visitor>(data: &[u8], sink: &mut Sink<'_, V>) -> R
     Ok(())
 }
 
-/// Pairs of any whole numbers: those that lie as `u32` or `u64` would are handed over where they are, once it is known that
-/// none is below 0.
+/// Parses pairs of any whole numbers. If they are stored as `u32` or `u64` would be, they are handed over in place, after a check that none
+/// is negative.
 pub(crate) fn parse_rows<V: Visitor>(data: &[u8], int: Int, sink: &mut Sink<'_, V>) -> Result<(), Stop> {
     if int.signed
         && let Some(at) = first_negative(data, int)
@@ -68,12 +68,12 @@ pub(crate) fn parse_rows<V: Visitor>(data: &[u8], int: Int, sink: &mut Sink<'_, 
     }
 }
 
-/// Where the first number below 0 is. Eight bytes at a time: the highest bits of all numbers in them.
+/// Returns the index of the first negative number. It tests the sign bits of all numbers in eight bytes at once.
 fn first_negative(data: &[u8], int: Int) -> Option<usize> {
     let highest = if int.big { 0x80 } else { 1u64 << (8 * int.bytes - 1) };
     let mask = (0..8 / int.bytes).fold(0, |mask, nth| mask | highest << (8 * int.bytes * nth));
     let (words, rest) = data.as_chunks::<8>();
-    // no early way out, so that the compiler takes many words at once
+    // There is no early exit, so that the compiler can vectorise the loop.
     let all = words.iter().fold(0, |all, word| all | u64::from_le_bytes(*word));
     if all & mask == 0 && rest.is_empty() {
         return None;

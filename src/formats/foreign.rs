@@ -1,37 +1,37 @@
-//! Files of edges in formats of others, which are not read: by their ending or their first bytes they are known, and refused
-//! with the line that converts them.
+//! Recognises files of edges in formats that are not read, by their endings or first bytes, and refuses them with the command that converts
+//! them.
 
 use std::io::Read;
 use std::path::Path;
 
-use super::{Format, Packing, Part};
+use crate::formats::{Format, Packing, Part};
 
 /// A format that is not read.
 #[derive(Debug)]
 pub(super) struct Foreign {
-    /// What messages call it.
+    /// Its name for messages.
     name: &'static str,
-    /// Endings of its files, none of which is that of a format that is read.
+    /// Endings of its files, which no format that is read has.
     endings: &'static [&'static str],
-    /// Returns true for the first bytes of such a file.
+    /// Returns true if a file with these first bytes may be of this format.
     begins: fn(&[u8]) -> bool,
-    /// True if these are too many to be those of an id.
-    telling: bool,
-    /// What to do by the line.
+    /// True if these bytes are too long to be those of an id by chance.
+    distinctive: bool,
+    /// The advice in front of the command.
     advice: &'static str,
-    /// The line, to be typed as it stands: IN is the file, BASE is the file without its ending.
+    /// The command that converts a file, where IN is the file and BASE the file without its ending.
     line: &'static str,
 }
 
 const ADVICE: &str = "convert it";
 
-/// All that are known. Every line was tried: `tests/formats_foreign.rs` does so with those whose tools are there.
-const ALL: [Foreign; 11] = [
+/// All known formats. Every command was tried: `tests/formats/foreign.rs` runs those whose tools are installed.
+const ALL: [Foreign; 14] = [
     Foreign {
         name: "GraphML",
         endings: &["graphml"],
         begins: |start| is_xml_of(start, b"<graphml"),
-        telling: true,
+        distinctive: true,
         advice: ADVICE,
         line: "python3 -c \"import networkx as n; \
                n.write_edgelist(n.convert_node_labels_to_integers(n.read_graphml('IN')), 'IN.txt', data=False)\"",
@@ -40,7 +40,7 @@ const ALL: [Foreign; 11] = [
         name: "GEXF",
         endings: &["gexf"],
         begins: |start| is_xml_of(start, b"<gexf"),
-        telling: true,
+        distinctive: true,
         advice: ADVICE,
         line: "python3 -c \"import networkx as n; \
                n.write_edgelist(n.convert_node_labels_to_integers(n.read_gexf('IN')), 'IN.txt', data=False)\"",
@@ -49,7 +49,7 @@ const ALL: [Foreign; 11] = [
         name: "GML",
         endings: &["gml"],
         begins: is_gml,
-        telling: true,
+        distinctive: true,
         advice: ADVICE,
         line: "python3 -c \"import networkx as n; \
                n.write_edgelist(n.convert_node_labels_to_integers(n.read_gml('IN', label='id')), 'IN.txt', data=False)\"",
@@ -58,7 +58,7 @@ const ALL: [Foreign; 11] = [
         name: "Pajek's format",
         endings: &["net", "paj"],
         begins: |start| [&b"*vertices"[..], b"*network"].iter().any(|word| begins_with(start, word)),
-        telling: true,
+        distinctive: true,
         advice: ADVICE,
         line: "awk '/^%/{next} /^[*]/{k=tolower($1);next} k~/^.(arcs|edges)$/{print $1,$2} \
                k~/list$/{for(i=2;i<=NF;i++)print $1,$i}' IN > IN.txt",
@@ -67,17 +67,33 @@ const ALL: [Foreign; 11] = [
         name: "Ligra's adjacency",
         endings: &["adj"],
         begins: |start| [&b"adjacencygraph"[..], b"weightedadjacencygraph"].iter().any(|word| begins_with(start, word)),
-        telling: true,
+        distinctive: true,
         advice: ADVICE,
         line: "awk 'NR==2{n=$1} NR==3{m=$1} NR>3&&NR<=3+n{o[NR-4]=$1} \
                NR>3+n&&NR<=3+n+m{e=NR-4-n;while(u+1<n&&o[u+1]<=e)u++;print u+0,$1}' IN > IN.txt",
     },
     Foreign {
+        name: "Graphviz's DOT",
+        endings: &["dot", "gv"],
+        begins: is_dot,
+        distinctive: true,
+        advice: "convert it by Graphviz's own program, and number the nodes if their names are words",
+        line: "gvpr 'E{printf(\"%s %s\\n\", tail.name, head.name)}' IN > IN.txt",
+    },
+    Foreign {
+        name: "DIMACS's format of colorings",
+        endings: &["col", "clq"],
+        begins: is_coloring,
+        distinctive: true,
+        advice: ADVICE,
+        line: "awk '$1==\"e\"{print $2,$3}' IN > IN.txt",
+    },
+    Foreign {
         name: "WebGraph's BV",
         endings: &["properties", "offsets", "obl"],
-        // No bytes are always there; see `is_webgraph`.
+        // Not all files begin with the same bytes; see `is_webgraph`.
         begins: |_| false,
-        telling: false,
+        distinctive: false,
         advice: "convert it by WebGraph's own program, which cargo install webgraph-cli has",
         line: "webgraph to arcs BASE > BASE.txt",
     },
@@ -85,15 +101,25 @@ const ALL: [Foreign; 11] = [
         name: "HDF5",
         endings: &["h5", "hdf5", "hdf", "h5ad"],
         begins: |start| start.starts_with(b"\x89HDF\r\n\x1a\n"),
-        telling: true,
+        distinctive: true,
         advice: "convert it, where edges is its table of pairs",
         line: "python3 -c \"import h5py, numpy; numpy.save('IN.npy', h5py.File('IN')['edges'][()])\"",
+    },
+    Foreign {
+        name: "lines of JSON",
+        endings: &["jsonl", "ndjson"],
+        begins: is_json_lines,
+        distinctive: false,
+        advice: "convert it, if its lines are pairs or links between nodes",
+        line: "python3 -c \"import json; n = {}; \
+               [print(*(n.setdefault(x, len(n)) for x in ([a['source'], a['target']] if isinstance(a, dict) else a[:2]))) \
+               for a in map(json.loads, open('IN'))]\" > IN.txt",
     },
     Foreign {
         name: "JSON",
         endings: &["json"],
         begins: is_json,
-        telling: false,
+        distinctive: false,
         advice: "convert it, if it is a list of pairs or of links between nodes",
         line: "python3 -c \"import json; d = json.load(open('IN')); n = {}; \
                e = d if isinstance(d, list) else d.get('links') or d['edges']; \
@@ -104,7 +130,7 @@ const ALL: [Foreign; 11] = [
         name: "a pickle of Python",
         endings: &["pkl", "pickle", "gpickle"],
         begins: |start| matches!(start, [0x80, 2..=5, ..]),
-        telling: false,
+        distinctive: false,
         advice: "convert it, if it is a graph of networkx and from whom you trust",
         line: "python3 -c \"import pickle, networkx as n; \
                n.write_edgelist(n.convert_node_labels_to_integers(pickle.load(open('IN', 'rb'))), 'IN.txt', data=False)\"",
@@ -113,7 +139,7 @@ const ALL: [Foreign; 11] = [
         name: "a tar archive",
         endings: &["tar", "tgz", "tbz2", "txz"],
         begins: |start| start.get(257..262) == Some(b"ustar"),
-        telling: true,
+        distinctive: true,
         advice: "unpack it and name the folder",
         line: "mkdir IN.d && tar -xf IN -C IN.d",
     },
@@ -121,19 +147,19 @@ const ALL: [Foreign; 11] = [
         name: "a zip archive",
         endings: &["zip"],
         begins: |start| matches!(start, [b'P', b'K', 3, 4, 10 | 20 | 45, 0, ..]),
-        telling: true,
+        distinctive: true,
         advice: "give it the ending .npz if numpy wrote it; else unpack it and name the folder",
         line: "python3 -m zipfile -e IN IN.d",
     },
 ];
 
 impl Foreign {
-    /// Returns the format that an ending says.
+    /// Returns the format of an ending.
     pub(super) fn by_ending(ending: &str) -> Option<&'static Foreign> {
         ALL.iter().find(|kind| kind.endings.contains(&ending))
     }
 
-    /// Returns the format that the bytes at the start of a file say, unless they are what its name says.
+    /// Returns the format of a file's first bytes, unless they are what its name or options announce.
     pub(super) fn by_bytes(part: &Part, start: &[u8]) -> Option<&'static Foreign> {
         if part.format().is_arrays() {
             return None;
@@ -141,20 +167,20 @@ impl Foreign {
         if part.format() == Format::Metis && is_webgraph(part.path(), start) {
             return Foreign::by_ending("properties");
         }
-        // Pairs may begin with any bytes, and lines that are to be skipped with any words: who says so is believed.
+        // Pairs may begin with any bytes, and lines to be skipped with any words, so the user's word is taken for both.
         let (binary, skips) = (part.format().record().is_some(), part.text().skip_lines.unwrap_or(0) > 0);
         let believed = if binary { part.is_named() } else { skips };
-        ALL.iter().find(|kind| (kind.begins)(start)).filter(|kind| !believed && (!binary || kind.telling))
+        ALL.iter().find(|kind| (kind.begins)(start)).filter(|kind| !believed && (!binary || kind.distinctive))
     }
 
-    /// Returns what messages call it.
+    /// Returns its name for messages.
     pub(super) fn name(&self) -> &'static str {
         self.name
     }
 
-    /// Returns what to do with the file at `path`, a line to be typed at its end.
+    /// Returns the advice for the file at `path`, which ends with a command.
     pub(super) fn remedy(&self, path: &Path) -> String {
-        // tar unpacks by itself.
+        // GNU tar unpacks compressed archives by itself.
         let (unpack, plain) = match Packing::of(path) {
             Packing::Plain => (None, path.to_owned()),
             _ if self.name == "a tar archive" => (None, path.to_owned()),
@@ -170,8 +196,8 @@ impl Foreign {
     }
 }
 
-/// Returns a path as it may stand in a line of the shell; IN with its ending where characters of it would need quotes.
-fn typed(path: &Path) -> String {
+/// Returns a path as it may stand in a shell command: IN with its ending, if its characters would need quotes.
+pub(super) fn typed(path: &Path) -> String {
     let plain = |text: &str| text.bytes().all(|c| c.is_ascii_alphanumeric() || b"/._-+=:,@%".contains(&c));
     match path.to_str() {
         Some(text) if plain(text) && !text.starts_with('-') => text.to_owned(),
@@ -183,12 +209,12 @@ fn typed(path: &Path) -> String {
     }
 }
 
-/// Returns the first byte that is no blank.
+/// Returns the first byte that is not blank.
 fn first(start: &[u8]) -> Option<u8> {
     start.iter().copied().find(|c| !c.is_ascii_whitespace())
 }
 
-/// Returns true if `start` begins with `word`, in letters of either case.
+/// Returns true if `start` begins with `word`, in upper or lower case.
 fn begins_with(start: &[u8], word: &[u8]) -> bool {
     start.get(..word.len()).is_some_and(|begin| begin.eq_ignore_ascii_case(word))
 }
@@ -198,7 +224,7 @@ fn is_xml_of(start: &[u8], element: &[u8]) -> bool {
     first(start) == Some(b'<') && start.windows(element.len()).any(|window| window == element)
 }
 
-/// Returns true for `graph [`, below comments and the name of who wrote it.
+/// Returns true for `graph [`, after comments and the name of the creator.
 fn is_gml(start: &[u8]) -> bool {
     let text = String::from_utf8_lossy(start);
     let mut lines = text.lines().map(str::trim_start);
@@ -209,7 +235,7 @@ fn is_gml(start: &[u8]) -> bool {
     })
 }
 
-/// Returns true for what begins as lists or objects do; a heading in brackets does not.
+/// Returns true for the beginning of a list or an object; a heading in brackets is neither.
 fn is_json(start: &[u8]) -> bool {
     let mut bytes = start.iter().copied().filter(|c| !c.is_ascii_whitespace());
     match (bytes.next(), bytes.next()) {
@@ -219,14 +245,46 @@ fn is_json(start: &[u8]) -> bool {
     }
 }
 
-/// Returns true for a `.graph` that is not of METIS: one with properties beside it, or one that is no text.
+/// Returns true for lines each of which is a list or an object.
+fn is_json_lines(start: &[u8]) -> bool {
+    let mut lines = start.split(|c| *c == b'\n').map(<[u8]>::trim_ascii).filter(|line| !line.is_empty());
+    let is_one = |line: &[u8]| match (line.first(), line.last()) {
+        (Some(b'{'), Some(b'}')) | (Some(b'['), Some(b']')) => is_json(line),
+        _ => false,
+    };
+    lines.next().is_some_and(is_one) && lines.next().is_some_and(is_json)
+}
+
+/// Returns true for `graph {`, `digraph NAME {` and the like, below comments.
+fn is_dot(start: &[u8]) -> bool {
+    let text = String::from_utf8_lossy(start);
+    let lines = text.lines().map(str::trim_start);
+    let below = lines.skip_while(|line| line.is_empty() || line.starts_with("//") || line.starts_with('#'));
+    let text = below.collect::<Vec<_>>().join(" ");
+    let Some((head, _)) = text.split_once('{') else { return false };
+    let mut words = head.split_ascii_whitespace().map(str::to_ascii_lowercase);
+    let mut first = words.next();
+    if first.as_deref() == Some("strict") {
+        first = words.next();
+    }
+    matches!(first.as_deref(), Some("graph" | "digraph")) && !head.contains('[')
+}
+
+/// Returns true for `p edge` and `p col`, below comments.
+fn is_coloring(start: &[u8]) -> bool {
+    let mut lines = start.split(|c| *c == b'\n').map(<[u8]>::trim_ascii);
+    let first = lines.find(|line| !(line.is_empty() || *line == b"c" || line.starts_with(b"c ")));
+    first.is_some_and(|line| line.starts_with(b"p edge ") || line.starts_with(b"p col "))
+}
+
+/// Returns true for a `.graph` that is not of METIS: it is binary, or has properties beside it.
 fn is_webgraph(path: &Path, start: &[u8]) -> bool {
     let lines = start.first().is_some_and(|c| c.is_ascii_digit() || c.is_ascii_whitespace() || *c == b'%');
     let text = |c: &u8| matches!(c, b'\t' | b'\n' | b'\r' | b' '..);
     (!lines && !start.iter().take(256).all(text)) || has_properties(path).unwrap_or(false)
 }
 
-/// Returns true if the properties of a graph of WebGraph are beside `path`.
+/// Returns true if the properties of a WebGraph graph are beside `path`.
 fn has_properties(path: &Path) -> std::io::Result<bool> {
     let mut text = String::new();
     std::fs::File::open(path.with_extension("properties"))?.take(4096).read_to_string(&mut text)?;

@@ -1,11 +1,12 @@
-//! The formats by name and by the ending of a file.
+//! The formats, by name and by the ending of a file.
 
 use std::path::Path;
 
 use serde::{Deserialize, Serialize};
 
-use super::foreign::Foreign;
 use crate::error::{At, Error, Result};
+use crate::formats::foreign::Foreign;
+use crate::formats::parquet;
 
 /// A format of edges.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
@@ -15,7 +16,7 @@ pub enum Format {
     U32,
     /// Little-endian pairs of `u64`: 16 bytes an edge.
     U64,
-    /// SNAP style: one edge a line, ids from 0 (or any), `#` and `%` comments.
+    /// SNAP style: an edge a line, ids from 0 (or any), `#` and `%` comments.
     Text,
     /// Matrix Market coordinate, ids from 1.
     Mtx,
@@ -25,20 +26,22 @@ pub enum Format {
     Gr,
     /// Graph500 reference `packed_edge`: 12 bytes an edge, 48-bit ids.
     Graph500,
-    /// numpy's array of pairs, of any type of whole numbers.
+    /// A numpy array of pairs, of any type of whole numbers.
     Npy,
-    /// numpy's archive: scipy's sparse matrices, or an array of pairs.
+    /// A numpy archive with a sparse matrix of scipy, or an array of pairs.
     Npz,
     /// A serialized graph of the GAP benchmark suite.
     Sg,
-    /// The same with weights.
+    /// A serialized graph of the GAP benchmark suite, with weights.
     Wsg,
+    /// Two columns of an Apache Parquet table.
+    Parquet,
 }
 
-/// What the bytes of a file are wrapped in.
+/// The compression of a file.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Packing {
-    /// Nothing.
+    /// None.
     Plain,
     /// gzip, one member or many.
     Gzip,
@@ -48,13 +51,13 @@ pub enum Packing {
     Bzip2,
     /// xz, one stream or many.
     Xz,
-    /// The members of a zip archive, as `.npz` is one.
+    /// The members of a zip archive, such as `.npz`.
     Zip,
 }
 
 impl Format {
     /// All formats, in the order of the documentation.
-    pub const ALL: [Format; 11] = [
+    pub const ALL: [Format; 12] = [
         Format::U32,
         Format::U64,
         Format::Text,
@@ -66,9 +69,10 @@ impl Format {
         Format::Npz,
         Format::Sg,
         Format::Wsg,
+        Format::Parquet,
     ];
 
-    /// The name in job files and on the command line.
+    /// Returns the name in job files and on the command line.
     pub fn name(self) -> &'static str {
         match self {
             Format::U32 => "u32",
@@ -82,15 +86,16 @@ impl Format {
             Format::Npz => "npz",
             Format::Sg => "sg",
             Format::Wsg => "wsg",
+            Format::Parquet => "parquet",
         }
     }
 
-    /// Returns an ending that says this format.
+    /// Returns an ending of this format.
     pub fn ending(self) -> &'static str {
         if self == Format::Text { "txt" } else { self.name() }
     }
 
-    /// The format that the ending of a name says, that of a packing behind it aside; None for an unknown ending.
+    /// Returns the format of the ending of a name, before that of a packing; `None` for an unknown ending.
     pub fn by_ending(path: &Path) -> Option<Format> {
         Some(match ending(path)?.as_str() {
             "bin" | "u32" | "edgelist" => Format::U32,
@@ -104,18 +109,23 @@ impl Format {
             "npz" => Format::Npz,
             "sg" => Format::Sg,
             "wsg" => Format::Wsg,
-            // KONECT's files are called out.NAME, and NAME is no ending.
+            "parquet" | "parq" | "pq" => Format::Parquet,
+            // Files of KONECT are called out.NAME, and NAME is not an ending.
             _ if path.file_name()?.to_str()?.starts_with("out.") => Format::Text,
             _ => return None,
         })
     }
 
-    /// The format named, or that of the ending.
+    /// Returns the format named, else that of the ending.
     ///
     /// # Errors
-    /// Bad input for an unknown ending where none is named.
+    /// Bad input for an unknown ending without a named format, and for a format that this build does not read.
     pub fn of(path: &Path, named: Option<Format>) -> Result<Format> {
-        named.or_else(|| Format::by_ending(path)).ok_or_else(|| {
+        let format = named.or_else(|| Format::by_ending(path));
+        if format == Some(Format::Parquet) && !parquet::BUILT_IN {
+            return Err(parquet::refused(path));
+        }
+        format.ok_or_else(|| {
             if let Some(kind) = ending(path).and_then(|ending| Foreign::by_ending(&ending)) {
                 return Error::input(path, At::File, "a format that is read", kind.name(), kind.remedy(path));
             }
@@ -123,7 +133,7 @@ impl Format {
                 path,
                 At::File,
                 "a name that says its format (.u32 .bin .edgelist .u64 .txt .el .e .csv .tsv .wel .mtx .graph .metis .gr \
-                 .graph500 .npy .npz .sg .wsg, also with .gz, .zst, .bz2 or .xz behind)",
+                 .graph500 .npy .npz .sg .wsg .parquet, also with .gz, .zst, .bz2 or .xz behind)",
                 match ending(path) {
                     Some(end) => format!("the ending .{end}"),
                     None => "no ending".into(),
@@ -133,17 +143,17 @@ impl Format {
         })
     }
 
-    /// Returns true for arrays of numbers behind a header.
+    /// Returns true for formats of arrays of numbers after a header.
     pub fn is_arrays(self) -> bool {
         matches!(self, Format::Npy | Format::Npz | Format::Sg | Format::Wsg)
     }
 
-    /// Returns true if a file can be written in it.
+    /// Returns true if files can be written in this format.
     pub fn is_written(self) -> bool {
-        !matches!(self, Format::Npz | Format::Sg | Format::Wsg)
+        !matches!(self, Format::Npz | Format::Sg | Format::Wsg | Format::Parquet)
     }
 
-    /// Bytes of one edge for the formats where that is fixed.
+    /// Returns the bytes of an edge, for formats where these are fixed.
     pub fn record(self) -> Option<u64> {
         match self {
             Format::U32 => Some(8),
@@ -155,7 +165,7 @@ impl Format {
 }
 
 impl Packing {
-    /// The packing that the ending of a name says.
+    /// Returns the packing of the ending of a name.
     pub fn of(path: &Path) -> Packing {
         match last_ending(path).as_deref() {
             Some("gz") => Packing::Gzip,
@@ -166,7 +176,7 @@ impl Packing {
         }
     }
 
-    /// Returns the ending of packed files, with its dot; nothing for the others.
+    /// Returns the ending of packed files, with its dot; an empty string for others.
     pub fn ending(self) -> &'static str {
         match self {
             Packing::Plain | Packing::Zip => "",
@@ -177,7 +187,7 @@ impl Packing {
         }
     }
 
-    /// What messages call it.
+    /// Returns its name for messages.
     pub(crate) fn name(self) -> &'static str {
         match self {
             Packing::Plain => "plain",
@@ -190,7 +200,7 @@ impl Packing {
     }
 }
 
-/// The ending of a file name in lower case, without the packing.
+/// Returns the ending of a file name in lower case, without that of the packing.
 pub(crate) fn ending(path: &Path) -> Option<String> {
     match Packing::of(path) {
         Packing::Plain => last_ending(path),

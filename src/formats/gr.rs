@@ -1,9 +1,9 @@
-//! DIMACS shortest path files: `c` comments, `p sp NODES ARCS`, then `a FROM TO LENGTH` with ids from 1. Lengths
-//! must be numbers and are not read yet.
+//! Reads DIMACS shortest path files: `c` comments, `p sp NODES ARCS`, then `a FROM TO LENGTH` with ids from 1. Lengths must be numbers and
+//! are not read yet.
 
-use super::layout::{Head, Layout};
-use super::lines::{Grammar, Weight, blanks, excerpt, next_line};
-use super::sink::Fault;
+use crate::formats::lines::{Grammar, Weight, blanks, excerpt, next_line};
+use crate::formats::scan::layout::{Head, Layout};
+use crate::formats::scan::sink::Fault;
 
 const REMEDY: &str = "correct the line, or name the format that the file is in";
 
@@ -43,7 +43,7 @@ pub(crate) fn head(prefix: &[u8]) -> Result<Head, Fault> {
         quoted: None,
         counts: None,
         expected: format!("\"a FROM TO LENGTH\" with ids from 1 to {nodes}"),
-        remedy: |_| REMEDY,
+        remedy: |_| REMEDY.into(),
     });
     Ok(Head { layout, body, vertices: Some(nodes), entries: Some(arcs) })
 }

@@ -1,17 +1,18 @@
-//! The parser of "one edge a line", which text, Matrix Market and DIMACS files have in common.
+//! Parses lines of one edge each, for text, Matrix Market and DIMACS files.
 //!
-//! Eight digits are turned into a number by three multiplications on one 64-bit word, so the cost of a line is
-//! about two words and the mispredicted end of it; the rest (comments, weights, carriage returns, errors) is off
-//! the fast path.
+//! Eight digits are converted to a number by three multiplications of a 64-bit word, so a line costs about two words and a mispredicted
+//! branch at its end. Everything else (comments, weights, carriage returns, errors) is off the fast path.
 
-use super::Visitor;
-use super::sink::{Fault, Sink, Stop};
-use super::text::{Counts, Table, attributes_end};
+use std::borrow::Cow;
 
-/// No line of an edge is longer; more is not the format that was named.
+use crate::formats::Visitor;
+use crate::formats::scan::sink::{Fault, Sink, Stop};
+use crate::formats::text::{Counts, TableGrammar, attributes_end};
+
+/// Longest line of an edge in bytes; a longer one is not of the format that was named.
 pub(crate) const LONGEST: usize = 1 << 20;
 
-/// What may stand behind the two ids.
+/// How often a weight follows the two ids.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Weight {
     Never,
@@ -19,35 +20,35 @@ pub(crate) enum Weight {
     Required,
 }
 
-/// What a line of the body looks like.
+/// The grammar of the lines in a file's body.
 #[derive(Debug, Clone)]
 pub(crate) struct Grammar {
-    /// A letter at the start of every edge (`a` in DIMACS files).
+    /// The letter at the start of every edge (`a` in DIMACS files).
     pub tag: Option<u8>,
-    /// The first byte of lines to skip; of `/` it takes two.
+    /// First bytes of lines to skip; `/` must occur twice.
     pub comments: &'static [u8],
-    /// Whether `,` and `;` separate, too.
+    /// True if `,` and `;` separate as well.
     pub commas: bool,
-    /// True if a tab more is an empty column.
+    /// True if two consecutive tabs stand for an empty column.
     pub single_tabs: bool,
     /// The smallest id, which is handed over as 0.
     pub base: u64,
-    /// The largest id as it stands in the file.
+    /// The largest id in the file's numbering.
     pub largest: u64,
     pub weight: Weight,
-    /// True if attributes may stand in place of the weight, as NetworkX writes them.
+    /// True if attributes as NetworkX writes them may take the place of the weight.
     pub attributes: bool,
-    /// What lines are if they have quotes, unlike the first.
-    pub quoted: Option<Table>,
-    /// What the first line is if it is no edge.
+    /// How lines with quotes are parsed, if the first has none.
+    pub quoted: Option<TableGrammar>,
+    /// The counts in the first line, if it may hold these rather than an edge.
     pub counts: Option<Counts>,
-    /// What messages say should stand in a line.
+    /// The expected line, for messages.
     pub expected: String,
-    /// What the user can do about a line.
-    pub remedy: fn(&[u8]) -> &'static str,
+    /// The remedy for a wrong line.
+    pub remedy: fn(&[u8]) -> Cow<'static, str>,
 }
 
-/// Parses whole lines; a missing newline at the end of `data` is made up for.
+/// Parses whole lines; the last one may lack its newline.
 pub(crate) fn parse<V: Visitor>(data: &[u8], grammar: &Grammar, sink: &mut Sink<'_, V>) -> Result<(), Stop> {
     let span = grammar.largest.saturating_sub(grammar.base);
     let mut at = 0;
@@ -64,7 +65,7 @@ pub(crate) fn parse<V: Visitor>(data: &[u8], grammar: &Grammar, sink: &mut Sink<
             }
         }
         let Some((u, end)) = number(data, at) else {
-            // blanks before the first id, a blank line, a comment, or nothing we know
+            // The line is indented, blank, a comment, or wrong.
             let first = blanks(data, at);
             if first > at && data.get(first).is_some_and(u8::is_ascii_digit) {
                 if grammar.single_tabs && data[at..first].contains(&b'\t') {
@@ -113,7 +114,7 @@ pub(crate) fn parse<V: Visitor>(data: &[u8], grammar: &Grammar, sink: &mut Sink<
     Ok(())
 }
 
-/// Takes the edge of a line with quotes, which is left to the parser of those; the start of the next line.
+/// Parses a line with quotes by the parser of tables. Returns the start of the next line.
 #[cold]
 fn quoted<V: Visitor>(data: &[u8], line: usize, grammar: &Grammar, sink: &mut Sink<'_, V>) -> Result<usize, Stop> {
     let has_quotes = || data[line..next_line(data, line)].contains(&b'"');
@@ -123,7 +124,7 @@ fn quoted<V: Visitor>(data: &[u8], line: usize, grammar: &Grammar, sink: &mut Si
     Ok(next)
 }
 
-/// Behind the tag of an edge; `Err` is the start of the next line where this one is a comment or blank.
+/// Returns the byte after the tag of an edge; `Err` is the start of the next line if this one is a comment or blank.
 #[inline]
 fn after_tag(data: &[u8], at: usize, tag: u8, grammar: &Grammar) -> Option<Result<usize, usize>> {
     if data[at] == tag && data.get(at + 1) == Some(&b' ') && data.get(at + 2).is_some_and(u8::is_ascii_digit) {
@@ -144,25 +145,25 @@ fn after_tag(data: &[u8], at: usize, tag: u8, grammar: &Grammar) -> Option<Resul
     }
 }
 
-/// The number at `at` and the first byte behind it; None when there is no digit or it is past 2^64.
+/// Parses the number at `at`. Returns it and the byte after it; `None` if there is no digit or it is 2^64 or more.
 #[inline(always)]
 pub(crate) fn number(data: &[u8], at: usize) -> Option<(u64, usize)> {
     let Some(word) = data.get(at..at + 8).and_then(|bytes| bytes.try_into().ok()).map(u64::from_le_bytes) else {
         return more_digits(data, at, at, 0);
     };
     let digits = word ^ 0x3030_3030_3030_3030;
-    // Bit 7 of a byte is set where it is above 9. Carries only go to bytes behind the first such one.
+    // Bit 7 of a byte is set if it is above 9. Carries only reach bytes after the first such one.
     let others = (digits.wrapping_add(0x7676_7676_7676_7676) | digits) & 0x8080_8080_8080_8080;
     let count = others.trailing_zeros() as usize / 8;
     match count {
         0 => None,
         8 => more_digits(data, at, at + 8, eight_digits(digits)),
-        // leading zeros move in at the low, that is the first, end
+        // Shifting moves leading zeros in at the low end, where the first digits are.
         _ => Some((eight_digits(digits << (64 - 8 * count)), at + count)),
     }
 }
 
-/// Eight digits, one a byte, the first in the lowest.
+/// Converts eight digits, one a byte, the first in the lowest.
 #[inline(always)]
 fn eight_digits(digits: u64) -> u64 {
     let pairs = (digits.wrapping_mul(10 * 256 + 1) >> 8) & 0x00ff_00ff_00ff_00ff;
@@ -179,7 +180,7 @@ fn more_digits(data: &[u8], start: usize, mut at: usize, mut value: u64) -> Opti
     (at > start).then_some((value, at))
 }
 
-/// The start of the next column; None when nothing separates, or an empty field does (`1,,2`).
+/// Returns the start of the next column; `None` if nothing separates, or if a field is empty (`1,,2`).
 #[inline(always)]
 fn gap(data: &[u8], at: usize, grammar: &Grammar) -> Option<usize> {
     match data.get(at)? {
@@ -203,7 +204,7 @@ fn is_comment(data: &[u8], first: usize, grammar: &Grammar) -> bool {
     grammar.comments.contains(&c) && (c != b'/' || data.get(first + 1) == Some(&c))
 }
 
-/// Checks what stands behind the second id; the start of the next line, or None when it is wrong.
+/// Checks what follows the second id. Returns the start of the next line, or `None` if it is wrong.
 fn rest(data: &[u8], at: usize, grammar: &Grammar) -> Option<usize> {
     let line_end = |at: usize| match data.get(at) {
         None => Some(at),
@@ -215,7 +216,7 @@ fn rest(data: &[u8], at: usize, grammar: &Grammar) -> Option<usize> {
     }
     let weight = gap(data, at, grammar)?;
     if let (Some(next), true) = (line_end(weight), grammar.weight != Weight::Required) {
-        return Some(next); // a comma behind the last column, as some spreadsheets write
+        return Some(next); // a comma after the last column, as some spreadsheets write
     }
     if grammar.weight == Weight::Never {
         return None;
@@ -227,7 +228,7 @@ fn rest(data: &[u8], at: usize, grammar: &Grammar) -> Option<usize> {
     line_end(blanks(data, end))
 }
 
-/// The end of the number (whole, decimal, with an exponent, `nan` or `inf`) at `at`; None when it is none.
+/// Returns the end of the number (whole, decimal, with an exponent, `nan` or `inf`) at `at`; `None` if there is none.
 pub(crate) fn weight_end(data: &[u8], at: usize) -> Option<usize> {
     let length = data[at..].iter().position(|c| matches!(c, b' ' | b'\t' | b'\r' | b'\n' | b',' | b';'));
     let token = &data[at..length.map_or(data.len(), |n| at + n)];
@@ -252,7 +253,7 @@ pub(crate) fn weight_end(data: &[u8], at: usize) -> Option<usize> {
     Some(at + token.len())
 }
 
-/// Returns the first byte from `at` on that is no blank, tab or carriage return at the end of a line.
+/// Returns the first byte from `at` on that is not a blank, a tab, or a carriage return at the end of a line.
 #[inline]
 pub(crate) fn blanks(data: &[u8], mut at: usize) -> usize {
     loop {
@@ -265,19 +266,19 @@ pub(crate) fn blanks(data: &[u8], mut at: usize) -> usize {
     }
 }
 
-/// Returns true if the carriage return at `at` belongs to the end of a line. One that stands alone is no blank: old Macs
-/// ended lines so, and `1 2<CR>3 4` is not one edge.
+/// Returns true if the carriage return at `at` belongs to the end of a line. A lone one is not a blank: old Macs ended lines so, and `1
+/// 2<CR>3 4` is not one edge.
 fn ends_line(data: &[u8], at: usize) -> bool {
     matches!(data.get(at + 1), None | Some(b'\n' | b'\r'))
 }
 
-/// Returns true if the line at `line` has a carriage return that ends no line: in a comment, it may hide edges.
+/// Returns true if the line at `line` has a lone carriage return, which in a comment may hide edges.
 pub(crate) fn has_lone_return(data: &[u8], line: usize) -> bool {
     let end = next_line(data, line);
     (line..end).any(|at| data[at] == b'\r' && !ends_line(data, at))
 }
 
-/// Returns what to say of a line with a carriage return that ends no line.
+/// Returns the error of a line with a lone carriage return.
 pub(crate) fn lone_return(data: &[u8], line: usize) -> Fault {
     let remedy = "write line feeds: tr '\\r' '\\n' < OLD > NEW";
     let found = format!("a carriage return inside {}", excerpt(data, line));
@@ -288,18 +289,18 @@ fn is_blank_or_end(data: &[u8], at: usize) -> bool {
     matches!(data.get(at), None | Some(b' ' | b'\t' | b'\r' | b'\n'))
 }
 
-/// The start of the line behind the one that `at` lies in; the end of `data` if there is none.
+/// Returns the start of the line after that of `at`, or the end of `data`.
 pub(crate) fn next_line(data: &[u8], at: usize) -> usize {
     data[at..].iter().position(|c| *c == b'\n').map_or(data.len(), |n| at + n + 1)
 }
 
-/// How many newlines `data` holds.
+/// Counts the newlines in `data`.
 pub(crate) fn newlines(data: &[u8]) -> u64 {
-    // short runs, so that the compiler counts in bytes and widens rarely
+    // The runs are short so that the compiler counts in bytes and widens rarely.
     data.chunks(192).map(|run| u64::from(run.iter().map(|c| u8::from(*c == b'\n')).sum::<u8>())).sum()
 }
 
-/// The line at `line` as a message shows it.
+/// Returns the line at `line` as messages show it.
 pub(crate) fn excerpt(data: &[u8], line: usize) -> String {
     const SHOWN: usize = 60;
     let window = &data[line..data.len().min(line + SHOWN + 1)];

@@ -1,48 +1,48 @@
-//! METIS graph files (the METIS manual, 4.1): a header `VERTICES EDGES [FMT [NCON]]`, then one line for every
-//! vertex, which lists its neighbours, ids from 1. `%` starts a comment line. FMT is up to three digits: vertex
-//! sizes, vertex weights (NCON of them), edge weights; sizes and weights must be numbers and are not read.
+//! Reads METIS graph files (the METIS manual, 4.1): a header `VERTICES EDGES [FMT [NCON]]`, then a line for every vertex with its
+//! neighbours, ids from 1. `%` starts a comment line. FMT has up to three digits: vertex sizes, vertex weights (NCON of them), edge
+//! weights; sizes and weights must be numbers and are not read.
 //!
-//! Each undirected edge stands twice in such a file, once in either line, and is handed over as it stands: twice.
-//! Files that list each edge once, as the GAP suite's do, are read, too: the lists must hold EDGES or 2 EDGES ids.
-//! GAP also writes FMT 100 for graphs that have no vertex sizes; as a size is never missing, the first empty line
-//! of a vertex tells such a file (in a packed file, if it is within the first MiB).
+//! Such a file lists each undirected edge twice, once in the line of either end, and it is handed over twice. Files that list each edge
+//! once, such as those of the GAP suite, are read as well: the lists must hold EDGES or 2 EDGES ids. GAP also writes FMT 100 for graphs
+//! without vertex sizes. Since a size is never missing, an empty line of a vertex reveals such a file (in a packed file, if it is within
+//! the first MiB).
 
-use super::Visitor;
-use super::layout::{Head, Layout};
-use super::lines::{blanks, excerpt, next_line, number, weight_end};
-use super::sink::{Fault, Sink, Stop};
+use crate::formats::Visitor;
+use crate::formats::lines::{blanks, excerpt, next_line, number, weight_end};
+use crate::formats::scan::layout::{Head, Layout};
+use crate::formats::scan::sink::{Fault, Sink, Stop};
 
 const REMEDY: &str = "correct the line or the header, or name the format that the file is in";
 
-/// What stands in the line of a vertex.
+/// The format of a vertex's line.
 #[derive(Debug, Clone)]
 pub(crate) struct Adjacency {
     pub vertices: u64,
     /// Numbers before the neighbours: a size and weights.
     leading: u64,
-    /// Whether a weight stands behind every neighbour.
+    /// True if a weight follows every neighbour.
     weighted: bool,
 }
 
-/// Where in the lists the parser is, from piece to piece.
+/// The position of the parser in the lists, kept between pieces.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Cursor {
-    /// Lines of vertices that are done.
+    /// Number of vertices whose lines are done.
     pub vertex: u64,
-    /// Numbers of the current line that are done.
+    /// Number of entries of the current line that are done.
     column: u64,
     in_line: bool,
     in_comment: bool,
 }
 
 impl Cursor {
-    /// At the start of the line of `vertex`.
+    /// Returns the position at the start of the line of `vertex`.
     pub fn at(vertex: u64) -> Cursor {
         Cursor { vertex, ..Cursor::default() }
     }
 }
 
-/// Reads the header; `prefix` is as much of the file as there is at hand.
+/// Reads the header from `prefix`, the first bytes of the file.
 pub(crate) fn head(prefix: &[u8]) -> Result<Head, Fault> {
     let mut at = 0;
     while prefix.get(at) == Some(&b'%') {
@@ -75,7 +75,7 @@ pub(crate) fn head(prefix: &[u8]) -> Result<Head, Fault> {
     Ok(Head { layout, body, vertices: Some(vertices), entries: Some(edges) })
 }
 
-/// Whether a line is empty before the last one.
+/// Returns true if there is an empty line before the last one.
 fn empty_vertex_line(body: &[u8]) -> bool {
     let mut at = 0;
     while at < body.len() {
@@ -87,15 +87,15 @@ fn empty_vertex_line(body: &[u8]) -> bool {
     false
 }
 
-/// Lines of vertices that start in `data`, which begins at the start of a line.
+/// Counts the lines of vertices that start in `data`, which begins at the start of a line.
 pub(crate) fn vertex_lines(data: &[u8]) -> u64 {
-    let lines = super::lines::newlines(data) + u64::from(data.last().is_some_and(|c| *c != b'\n'));
+    let lines = crate::formats::lines::newlines(data) + u64::from(data.last().is_some_and(|c| *c != b'\n'));
     let after_newline = data.windows(2).filter(|pair| *pair == b"\n%").count() as u64;
     lines - after_newline - u64::from(data.first() == Some(&b'%'))
 }
 
 impl Adjacency {
-    /// Parses the next piece. It may end anywhere between numbers.
+    /// Parses the next piece, which may end anywhere between numbers.
     pub fn parse<V: Visitor>(&self, data: &[u8], cursor: &mut Cursor, sink: &mut Sink<'_, V>) -> Result<(), Stop> {
         let mut at = 0;
         while at < data.len() {
@@ -118,7 +118,7 @@ impl Adjacency {
         Ok(())
     }
 
-    /// At the end of the file: the last line may lack its newline.
+    /// Checks the end of the file, where the last line may lack its newline.
     pub fn finish(&self, cursor: &mut Cursor, at: usize) -> Result<(), Fault> {
         if cursor.in_line {
             self.end_line(cursor).map_err(|found| self.wrong(at, cursor.vertex, found))?;
@@ -131,7 +131,7 @@ impl Adjacency {
         cursor.in_line = false;
         cursor.vertex += 1;
         if cursor.vertex > self.vertices {
-            return Ok(()); // empty lines at the end
+            return Ok(()); // these are empty lines at the end
         }
         if column < self.leading {
             return Err(format!("a line of {column} numbers for vertex {}", cursor.vertex));

@@ -1,77 +1,63 @@
-//! Edges as they come: files in every input format, and generators, read by many threads in fixed memory.
+//! Reads edges from files in every input format, and from generators, by many threads in fixed memory.
 //!
-//! [`Input::open`] finds the files and their formats, [`Input::scan`] makes one pass over all of them and hands the
-//! edges in batches to one [`Visitor`] per thread. Plain files are cut into chunks that threads take in order; binary
-//! pairs are handed over where they lie. What must come from the disk may stay in memory for the next pass ([`Kept`]). Packed files (`.gz`, `.zst`, `.bz2`, `.xz`) are unpacked by one thread each
-//! and parsed by the others.
+//! [`Input::open`] finds the files and their formats. [`Input::scan`] makes one pass over all of them and hands the edges in batches to one
+//! [`Visitor`] per thread. Plain files are cut into chunks that threads take in order; binary pairs are handed over in place. Chunks that
+//! came from the disk may stay in memory for the next pass ([`InputCache`]). Packed files (`.gz`, `.zst`, `.bz2`, `.xz`) are unpacked by
+//! one thread each and parsed by the others.
 //!
 //! | file | holds |
 //! |---|---|
-//! | `format` | names and endings |
-//! | `input`, `files`, `identity`, `estimate` | which files, found how, which version of them, how many edges |
-//! | `scan`, `plain`, `packed` | the pass: plain files, unpacked streams |
-//! | `share` | the part of one rank in a pass of many |
-//! | `records`, `read`, `kept` | chunks of fixed records: how they are read, and kept for the next pass |
-//! | `layout` | header, cut and parse, by format |
-//! | `lines` | the parser of "one edge a line", which `text`, `mtx` and `gr` set up |
-//! | `text` | what the lines of a text file look like; the parser of those with more columns, or quotes |
+//! | `format` | the formats' names and endings |
+//! | `input` | the files of an input, their version, an estimate of their edges; streams that can be read only once |
+//! | `scan` | the pass: chunks of plain files, blocks of packed ones; the cache for the next pass; the share of a rank |
+//! | `lines` | the parser of lines of one edge, which `text`, `mtx` and `gr` set up |
+//! | `text` | finds out how the lines of a text file are parsed; the parser of lines with more columns, or quotes |
 //! | `binary`, `metis` | the other parsers |
 //! | `arrays` | numpy's files, and GAP's serialized graphs |
-//! | `suspect` | pairs that are likely of another type than their name says |
-//! | `packing` | what files are packed in |
-//! | `stream` | inputs that can be read once alone: standard input, pipes, devices |
-//! | `map`, `sink` | mapped memory, batches |
+//! | `parquet` | Apache Parquet tables |
+//! | `suspect` | recognises pairs of another type than their name tells |
+//! | `packing` | unpacks files |
 
 mod arrays;
 mod binary;
-mod estimate;
-mod files;
 mod foreign;
 mod format;
 mod gr;
-mod identity;
-mod input;
-mod kept;
-mod layout;
+pub mod input;
 mod lines;
-mod map;
 mod metis;
 mod mtx;
-mod packed;
 mod packing;
-mod part;
-mod plain;
-mod read;
-mod records;
+mod parquet;
 mod scan;
-mod share;
-mod sink;
-pub mod stream;
 mod suspect;
 mod text;
 
-pub use files::Look;
 pub use format::{Format, Packing};
 pub use input::Input;
-pub use kept::{Keeping, Kept, Slab, addresses};
-pub use part::Part;
+pub use input::estimate::largest_in;
+pub use input::files::Look;
+pub use input::generated::EdgeGenerator;
+pub use input::part::Part;
 pub use scan::Scan;
-pub use share::{Seen, Share};
+pub use scan::input_cache::{CacheUse, InputCache, Slab, addresses};
+pub use scan::map::unmapped;
+pub use scan::share::{Seen, Share};
 pub use text::{Columns, TextOptions};
 
 use crate::error::Result;
 
-/// One batch of edges as they stand in the input: not symmetrised, loops and repeats included.
+/// A batch of edges as they are in the input: not symmetrised, with loops and repeats.
 #[derive(Debug, Clone, Copy)]
 pub enum Edges<'a> {
-    /// All ids of the batch fit 32 bits.
+    /// Edges whose ids all fit 32 bits.
     Narrow(&'a [[u32; 2]]),
-    /// Ids of 64 bits (which may be small, too).
+    /// Edges with ids of 64 bits, which may also be small.
     Wide(&'a [[u64; 2]]),
 }
 
 impl Edges<'_> {
-    /// Edges in the batch.
+    /// Returns the number of edges in the batch.
     pub fn len(&self) -> usize {
         match self {
             Edges::Narrow(pairs) => pairs.len(),
@@ -79,27 +65,27 @@ impl Edges<'_> {
         }
     }
 
-    /// Whether there is none.
+    /// Returns true if the batch is empty.
     pub fn is_empty(&self) -> bool {
         self.len() == 0
     }
 }
 
-/// Receives batches. There is one visitor per thread, so none needs a lock; which visitor gets which batch is not
-/// defined, only that every edge is handed over once.
+/// Receives batches. Each thread has its own visitor, so none needs a lock. Which visitor gets which batch is not defined, only that every
+/// edge is handed over once.
 pub trait Visitor: Send {
-    /// Takes a batch, which lies in borrowed memory. An error ends the scan and is what the scan returns.
+    /// Takes a batch in borrowed memory. An error ends the scan, which returns it.
     fn visit(&mut self, edges: Edges<'_>) -> Result<()>;
 
-    /// All edges of chunk `chunk` have been visited by this visitor, and by no other. Chunks are numbered from 0
-    /// without gaps in the order of the input, and are taken in that order; so a visitor that waits here for its
-    /// turn can restore the order of the input. The numbers are gapless only in [`Input::scan_ordered`].
+    /// Called when all edges of chunk `chunk` have been visited, all by this visitor. In [`Input::scan_ordered`] chunks are numbered from 0
+    /// without gaps in the order of the input and taken in that order, so a visitor that waits here for its turn can restore the order of
+    /// the input.
     fn chunk_done(&mut self, chunk: u64) -> Result<()> {
         let _ = chunk;
         Ok(())
     }
 
-    /// The scan ends early; whoever waits for a turn must be woken. Called on the visitor of the thread that failed.
+    /// Called on the visitor of the thread that failed when the scan ends early: visitors that wait for a turn must be woken.
     fn stopped(&mut self) {}
 }
 
@@ -117,16 +103,16 @@ impl<V: Visitor + ?Sized> Visitor for &mut V {
     }
 }
 
-/// Told of progress as input is consumed.
+/// Follows the progress of a scan.
 pub trait Watch: Sync {
-    /// `bytes` more of [`Input::bytes`] are done. An error (a signal arrived) stops the scan and is what it returns.
+    /// Adds `bytes` done of [`Input::bytes`]. An error (such as a signal) stops the scan, which returns it.
     fn advance(&self, bytes: u64) -> Result<()>;
 
-    /// `bytes` more were written.
+    /// Adds `bytes` written.
     fn wrote(&self, _bytes: u64) {}
 }
 
-/// A watch that lets everything pass.
+/// A watch that does nothing.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct Unwatched;
 

@@ -1,10 +1,10 @@
-//! Matrix Market coordinate files (<https://math.nist.gov/MatrixMarket/formats.html>): square, pattern, integer
-//! or real, general or symmetric, ids from 1. Entries are handed over as they stand: of a symmetric matrix only
-//! the stored half, which is the same undirected graph. Values must be numbers (`nan` too) and are not read yet.
+//! Reads Matrix Market coordinate files (<https://math.nist.gov/MatrixMarket/formats.html>): square, pattern, integer or real, general or
+//! symmetric, ids from 1. Entries are handed over as stored: of a symmetric matrix one half, which is the same undirected graph. Values
+//! must be numbers (or `nan`) and are not read yet.
 
-use super::layout::{Head, Layout};
-use super::lines::{Grammar, Weight, blanks, excerpt, next_line, number};
-use super::sink::Fault;
+use crate::formats::lines::{Grammar, Weight, blanks, excerpt, next_line, number};
+use crate::formats::scan::layout::{Head, Layout};
+use crate::formats::scan::sink::Fault;
 
 const REMEDY: &str = "only square coordinate matrices (pattern, integer or real; general or symmetric) are graphs";
 const CORRECT: &str = "correct the line, or the header";
@@ -71,7 +71,7 @@ pub(crate) fn head(prefix: &[u8]) -> Result<Head, Fault> {
         quoted: None,
         counts: None,
         expected: format!("row and column from 1 to {rows} and {value} behind them"),
-        remedy: |_| CORRECT,
+        remedy: |_| CORRECT.into(),
     });
     Ok(Head { layout, body: next_line(prefix, at), vertices: Some(rows), entries: Some(entries) })
 }

@@ -1,27 +1,27 @@
-//! Pairs of ids that are likely something else: numpy writes 64-bit integers and floats unless told, and their bytes are
-//! pairs of other ids, of a graph that nobody has.
+//! Recognises pairs of ids that are probably something else: by default numpy writes 64-bit integers and floats, whose bytes also are pairs
+//! of ids, of a graph that does not exist.
 //!
-//! The first bytes of a file tell almost always that it is what its name says; only where they do not are more places
-//! looked at, always the same ones. A file whose format the user named is read with a warning.
+//! The first bytes of a file almost always confirm its type; only if they do not, more places are examined, always the same ones. A file
+//! whose format the user named is read with a warning.
 
 use std::collections::HashSet;
 use std::sync::atomic::Ordering::Relaxed;
 
-use super::{Format, Part};
 use crate::error::{At, Error, Result};
+use crate::formats::{Format, Part};
 
-/// Places of a file that are looked at, and bytes at each, where its start looks wrong.
+/// Places of a file that are examined if its start looks wrong, and bytes at each.
 const PLACES: u64 = 32;
 const WINDOW: usize = 4096;
 
-/// Looks at the start of a file of pairs and, if that looks wrong, at more of it: `more` reads `buffer.len()` bytes at an
-/// offset. `length` is that of the file, or None where it is not known.
+/// Examines the start of a file of pairs and, if that looks wrong, more of it: `more` reads `buffer.len()` bytes at an offset. `length` is
+/// the length of the file, if it is known.
 ///
 /// # Errors
-/// Bad input where the pairs are likely of another type and the format was not named.
+/// Bad input if the pairs are probably of another type and the format was not named.
 pub(super) fn check(
     part: &Part,
-    tells: bool,
+    warns: bool,
     start: &[u8],
     length: Option<u64>,
     more: impl Fn(u64, &mut [u8]) -> Result<()>,
@@ -43,7 +43,7 @@ pub(super) fn check(
         None => Ok(()),
         Some(kind) if !part.is_named() => Err(kind.error(part)),
         Some(kind) => {
-            if tells && !part.warned().swap(true, Relaxed) {
+            if warns && !part.warned().swap(true, Relaxed) {
                 tracing::warn!(
                     "{}: {}, read as {} as it was named",
                     part.path().display(),
@@ -56,7 +56,7 @@ pub(super) fn check(
     }
 }
 
-/// What pairs of ids may be instead.
+/// The types that pairs of ids are mistaken for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Kind {
     Ids64,
@@ -101,26 +101,26 @@ impl Kind {
     }
 }
 
-/// What all words that were looked at have in common.
+/// The properties that all examined words have.
 #[derive(Debug)]
 struct Seen {
-    /// Words of 64 bits that are not 0, and those of 32.
+    /// Number of 64-bit words that are not 0, and of 32-bit words.
     nonzero: u64,
     nonzero32: u64,
-    /// True if the file is whole words of 64-bit pairs, and every one is below 2^32.
+    /// True if the file consists of 64-bit pairs, and every id is below 2^32.
     ids64: bool,
-    /// True if both halves of every 64-bit word are below 2^28, and the words of which both are not 0. (Ids of which half the bits
-    /// are random are not so small.)
+    /// True if both halves of every 64-bit word are below 2^28; and the words whose halves are both not 0. (Ids of which half the bits are
+    /// random are not that small.)
     small_halves: bool,
     two_halves: Vec<u64>,
-    /// True if the low half of every 64-bit word is 0, and the high one below 2^24 from the other end.
+    /// True if the low half of every 64-bit word is 0, and the high half below 2^24 in the other byte order.
     swapped64: bool,
-    /// True if all are floats that are 0 or of an ordinary size; and if all are whole numbers.
+    /// True if all are floats of 0 or of usual size; and true if these are integers.
     float64: bool,
     whole64: bool,
     float32: bool,
     whole32: bool,
-    /// True if the low half of a 64-bit word has its highest bit set, as half of all fractions have.
+    /// True if the low half of some 64-bit word has its highest bit set, as half of all fractions do.
     high: bool,
 }
 
@@ -142,7 +142,7 @@ impl Seen {
         }
     }
 
-    /// Looks at whole words of `bytes`, which stand at a multiple of 16 in the file.
+    /// Examines the whole words of `bytes`, whose offset in the file is a multiple of 16.
     fn look(&mut self, bytes: &[u8]) {
         for word in bytes.as_chunks::<8>().0 {
             if !(self.ids64 || self.small_halves || self.swapped64 || self.float64 || self.float32) {
@@ -170,7 +170,7 @@ impl Seen {
         }
     }
 
-    /// Returns true if 64-bit words are rather edges than ids: there are hardly two alike, but their halves are.
+    /// Returns true if 64-bit words are edges rather than ids: they rarely repeat, but their halves do.
     fn are_edges(&self) -> bool {
         let different = |half: &dyn Fn(u64) -> u64| {
             self.two_halves.iter().map(|&word| half(word)).collect::<HashSet<_>>().len() as u64
@@ -182,7 +182,8 @@ impl Seen {
             && different(&|word| word >> 32).min(different(&|word| word & 0xffff_ffff)) * 10 <= words * 8
     }
 
-    /// What they are likely, if not `format`. Whole floats have bits that ids would not have by chance; fractions take more of them.
+    /// Returns the type that they probably are, if not `format`. Integral floats have bits that ids would not have by chance; fractions
+    /// need more evidence.
     fn kind(&self, format: Format) -> Option<Kind> {
         let wide = format == Format::U64;
         match self {
@@ -199,5 +200,5 @@ impl Seen {
     }
 }
 
-/// The least float but 0 that is taken for one: 2^-20.
+/// The smallest float, other than 0, that is considered usual: 2^-20.
 const LEAST: f64 = 1.0 / (1 << 20) as f64;

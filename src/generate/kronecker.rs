@@ -1,23 +1,24 @@
-//! Kronecker (R-MAT) edges by the Graph500 parameters A = 0.57, B = C = 0.19, D = 0.05.
+//! Kronecker (R-MAT) edges (Chakrabarti, Zhan & Faloutsos, SDM 2004) with the parameters of the Graph500 specification: A = 0.57, B = C =
+//! 0.19, D = 0.05.
 //!
-//! An edge descends `scale` levels of the adjacency matrix, at each into one of four quadrants. Four levels at once
-//! have 256 outcomes, which one 32-bit draw chooses by an alias table (Walker): 8 bits take a column, 24 decide
-//! between the two outcomes that share it. So the probability of four levels is a multiple of 2^-32, within 2^-32 of
-//! the true one: the smallest, 0.05^4, is right to 2e-5 of itself. One 64-bit random number gives eight levels.
+//! An edge descends `scale` levels of the adjacency matrix, at each into one of four quadrants. Four levels together have 256 outcomes, of
+//! which one 32-bit draw chooses by an alias table (Walker 1977; Vose 1991): 8 bits choose a column, 24 one of the two outcomes of that
+//! column. So the probability of an outcome is a multiple of 2^-32, within 2^-32 of the true one: the smallest, 0.05^4, has a relative
+//! error of at most 2e-5. One 64-bit random number gives eight levels.
 //!
-//! Where the scale is no multiple of four, the levels that are too many of the last draw are left out. Then both
-//! ids go through a bijection of `scale` bits that depends on the seed, so that an id says nothing of its degree.
+//! If the scale is no multiple of four, the surplus levels of the last draw are dropped. Then both ids go through a bijection of `scale`
+//! bits that depends on the seed, so that an id reveals nothing about its degree.
 
 use std::sync::LazyLock;
 
 use super::random::{key, number};
 
-/// Columns of the alias table.
+/// Number of columns of the alias table.
 const COLUMNS: usize = 256;
 
-/// Outcome of a draw: four bits of the first id in the low half, of the second in the high half.
+/// The alias table. An outcome has four bits of the first id in its low half, and of the second in its high half.
 struct Table {
-    /// A column's first outcome is taken below this, of 2^24.
+    /// A column's first outcome is taken for draws below this, of 2^24.
     first_below: [u32; COLUMNS],
     /// The two outcomes of each column.
     outcomes: [u64; 2 * COLUMNS],
@@ -27,7 +28,7 @@ static TABLE: LazyLock<Table> = LazyLock::new(Table::new);
 
 impl Table {
     fn new() -> Table {
-        // Probabilities in units of 2^-32, by the largest remainder, so that they sum to one exactly.
+        // Probabilities are in units of 2^-32, rounded by the largest remainder, so that they sum to exactly one.
         let quadrant = [57u64, 19, 19, 5];
         let scaled = |outcome: usize| {
             let ways: u64 = (0..4).map(|level| quadrant[outcome >> (2 * level) & 3]).product();
@@ -41,7 +42,7 @@ impl Table {
         for outcome in by_remainder.into_iter().take(missing as usize) {
             mass[outcome] += 1;
         }
-        // Vose's construction, on integers: a column holds 2^24; a small outcome is filled up by a large one.
+        // This is Vose's construction, on integers: a column holds 2^24, and a small outcome is filled up by a large one.
         const FULL: u64 = 1 << 24;
         let mut table = Table { first_below: [FULL as u32; COLUMNS], outcomes: [0; 2 * COLUMNS] };
         let mut alias: Vec<usize> = (0..COLUMNS).collect();
@@ -61,7 +62,7 @@ impl Table {
         table
     }
 
-    /// Quadrant digits to bits: digit 1 sets a bit of the second id, digit 2 of the first, digit 3 of both.
+    /// Converts quadrant digits to bits: digit 1 sets a bit of the second id, digit 2 of the first, digit 3 of both.
     fn bits(outcome: usize) -> u64 {
         (0..4).fold(0, |bits, level| {
             let digit = (outcome >> (2 * level) & 3) as u64;
@@ -69,7 +70,7 @@ impl Table {
         })
     }
 
-    /// The outcome of one 32-bit draw.
+    /// Returns the outcome of one 32-bit draw.
     #[inline(always)]
     fn outcome(&self, draw: u32) -> u64 {
         let column = (draw >> 24) as usize;
@@ -78,7 +79,7 @@ impl Table {
     }
 }
 
-/// A bijection of `scale` bits: odd multiples move what is low up, shifts move what is high down.
+/// A bijection of `scale` bits: odd multiples carry low bits up, shifts carry high bits down.
 struct Permutation {
     mask: u64,
     shift: u32,
@@ -105,13 +106,13 @@ impl Permutation {
     }
 }
 
-/// Makes edges `first_edge ..`, ids brought to size by `narrow`.
+/// Makes the edges from `first_edge` on; `narrow` converts ids to their type.
 #[inline(always)]
 pub(super) fn fill<T>(scale: u32, seed: u64, first_edge: u64, out: &mut [[T; 2]], narrow: impl Fn(u64) -> T + Copy) {
     let stream = key(seed, 1);
     let permutation = Permutation::new(scale, seed);
     let table: &Table = &TABLE;
-    // Each arm is a loop of its own, with its number of draws known: they unroll.
+    // Each arm is a loop whose number of draws is a constant, so that it is unrolled.
     let fill = Fill { scale, stream, first_edge, table, permutation: &permutation };
     match scale.div_ceil(4) {
         0 => fill.run::<0, T>(out, narrow),
@@ -136,8 +137,8 @@ struct Fill<'a> {
 }
 
 impl Fill<'_> {
-    /// Up to 32 levels, from `DRAWS` halves of random numbers, the high one first: both ids are gathered in the
-    /// halves of one word.
+    /// Makes edges of up to 32 levels from `DRAWS` halves of random numbers, the high half first. Both ids are gathered in the halves of
+    /// one word.
     #[inline(always)]
     fn run<const DRAWS: u32, T>(&self, out: &mut [[T; 2]], narrow: impl Fn(u64) -> T) {
         let drop = 4 * DRAWS - self.scale;
@@ -157,7 +158,7 @@ impl Fill<'_> {
         }
     }
 
-    /// 33 to 40 levels, from five random numbers.
+    /// Makes edges of 33 to 40 levels, from five random numbers.
     fn run_long<T>(&self, out: &mut [[T; 2]], narrow: impl Fn(u64) -> T) {
         let drop = 40 - self.scale;
         for (index, edge) in out.iter_mut().enumerate() {

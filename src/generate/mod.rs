@@ -1,4 +1,4 @@
-//! Edges made, not read: generators whose edge `i` depends on their parameters and `i` alone.
+//! Generators of edges, whose edge `i` depends on their parameters and `i` alone.
 //!
 //! The random numbers are counter-based and all arithmetic is on integers, so the same parameters give the same
 //! edges on any machine, device and number of threads, in any order and from any starting point.
@@ -6,11 +6,9 @@
 mod kronecker;
 mod product;
 mod random;
-mod source;
 mod uniform;
 
 pub use product::Product;
-pub(crate) use source::{SCRATCH, scan};
 
 use std::fmt;
 use std::ops::RangeInclusive;
@@ -20,28 +18,28 @@ use xxhash_rust::xxh3::xxh3_64;
 
 use crate::convert::{self, Converted};
 use crate::error::{Error, Result};
-use crate::formats::{Format, Input, Watch};
+use crate::formats::{EdgeGenerator, Format, Input, Watch};
 
-/// Kinds of graphs. [`Generator::kronecker`] and [`Generator::uniform`] check the parameters; scales over
-/// [`MAX_SCALE`] made without them count as that.
+/// The kinds of generated graphs. [`Generator::kronecker`] and [`Generator::uniform`] check their parameters; a scale over [`MAX_SCALE`] in
+/// a generator made without them counts as [`MAX_SCALE`].
 #[derive(Debug, Clone, PartialEq)]
 pub enum Generator {
-    /// R-MAT by the Graph500 parameters, ids permuted.
+    /// R-MAT with the parameters of Graph500, ids permuted.
     Kronecker {
         /// log2 of the number of vertices, at most 40.
         scale: u32,
-        /// Edges a vertex; may be fractional.
+        /// Edges per vertex, which may be fractional.
         edge_factor: f64,
-        /// Another seed, another graph.
+        /// Seed of the random numbers.
         seed: u64,
     },
     /// Pairs of vertices drawn uniformly, loops and repeats included.
     Uniform {
         /// log2 of the number of vertices, at most 40.
         scale: u32,
-        /// Edges a vertex; may be fractional.
+        /// Edges per vertex, which may be fractional.
         edge_factor: f64,
-        /// Another seed, another graph.
+        /// Seed of the random numbers.
         seed: u64,
     },
     /// The tensor product of two graphs.
@@ -50,34 +48,35 @@ pub enum Generator {
 
 /// The largest scale.
 pub const MAX_SCALE: u32 = 40;
-/// Scales that can be asked for, be it in a job file or on the command line.
+/// Scales that a job file or the command line may ask for.
 pub const SCALES: RangeInclusive<u32> = 1..=MAX_SCALE;
-/// Edge factors are above 0, and at most this.
+/// Largest edge factor; the smallest is above 0.
 pub const MAX_EDGE_FACTOR: u32 = 1 << 20;
 
 impl Generator {
-    /// A Kronecker (R-MAT) graph with A = 0.57, B = C = 0.19, D = 0.05.
+    /// Returns a Kronecker (R-MAT) graph with A = 0.57, B = C = 0.19, D = 0.05.
     ///
     /// # Errors
-    /// Usage, when the scale is not of [`SCALES`] or the edge factor not above 0 and at most [`MAX_EDGE_FACTOR`].
+    /// [`Error::Usage`] for a scale outside of [`SCALES`], or an edge factor that is not above 0 and at most [`MAX_EDGE_FACTOR`].
     pub fn kronecker(scale: u32, edge_factor: f64, seed: u64) -> Result<Self> {
         check("kronecker", scale, edge_factor)?;
         Ok(Generator::Kronecker { scale, edge_factor, seed })
     }
 
-    /// A graph of uniform random pairs.
+    /// Returns a graph of uniform random pairs.
     ///
     /// # Errors
-    /// As [`Self::kronecker`].
+    /// Those of [`Self::kronecker`].
     pub fn uniform(scale: u32, edge_factor: f64, seed: u64) -> Result<Self> {
         check("uniform", scale, edge_factor)?;
         Ok(Generator::Uniform { scale, edge_factor, seed })
     }
+}
 
-    /// How many edges it makes.
-    pub fn edges(&self) -> u64 {
+impl EdgeGenerator for Generator {
+    fn edges(&self) -> u64 {
         match self {
-            // a power of two times a float is exact, and the cast saturates
+            // A power of two times a float is exact, and the cast saturates.
             Generator::Kronecker { scale, edge_factor, .. } | Generator::Uniform { scale, edge_factor, .. } => {
                 (edge_factor * (1u64 << (*scale).min(MAX_SCALE)) as f64).round() as u64
             }
@@ -85,16 +84,14 @@ impl Generator {
         }
     }
 
-    /// Ids are below it.
-    pub fn vertices(&self) -> u64 {
+    fn vertices(&self) -> u64 {
         match self {
             Generator::Kronecker { scale, .. } | Generator::Uniform { scale, .. } => 1 << (*scale).min(MAX_SCALE),
             Generator::Product(product) => product.vertices(),
         }
     }
 
-    /// Makes the edges `first_edge ..` into `out`; the range must lie below [`Self::edges`].
-    pub fn fill(&self, first_edge: u64, out: &mut [[u64; 2]]) {
+    fn fill(&self, first_edge: u64, out: &mut [[u64; 2]]) {
         match self {
             Generator::Kronecker { scale, seed, .. } => {
                 kronecker::fill((*scale).min(MAX_SCALE), *seed, first_edge, out, |id| id)
@@ -106,8 +103,7 @@ impl Generator {
         }
     }
 
-    /// As [`Self::fill`]. Only for generators of at most 2^32 vertices: higher bits of ids are cut off.
-    pub fn fill_narrow(&self, first_edge: u64, out: &mut [[u32; 2]]) {
+    fn fill_narrow(&self, first_edge: u64, out: &mut [[u32; 2]]) {
         debug_assert!(self.vertices() <= 1 << 32);
         match self {
             Generator::Kronecker { scale, seed, .. } => {
@@ -120,8 +116,7 @@ impl Generator {
         }
     }
 
-    /// A hash of the parameters and of the version of the random numbers.
-    pub fn identity(&self) -> u64 {
+    fn identity(&self) -> u64 {
         let mut words = vec![random::VERSION];
         match self {
             Generator::Kronecker { scale, edge_factor, seed } => {
@@ -135,8 +130,7 @@ impl Generator {
         xxh3_64(&words.iter().flat_map(|word| word.to_le_bytes()).collect::<Vec<u8>>())
     }
 
-    /// Bytes that the generator itself keeps in memory: the factors of a product.
-    pub fn scratch_bytes(&self) -> u64 {
+    fn scratch_bytes(&self) -> u64 {
         match self {
             Generator::Product(product) => product.bytes(),
             _ => 0,
@@ -144,12 +138,12 @@ impl Generator {
     }
 }
 
-/// Writes all edges to `path` in `format` (packed where the name says so), by `threads` threads in fixed memory: as
-/// [`convert::convert`] does, so the file is whole or not there, and the same for any number of threads. `watch` is
-/// advanced by [`Input::bytes`] of the generator, once a pass.
+/// Writes all edges to `path` in `format` (packed if the name says so), by `threads` threads, as [`convert::convert`] does: in fixed
+/// memory, to a file that is whole or absent and does not depend on the number of threads. `watch` advances by [`Input::bytes`] of the
+/// generator in each pass.
 ///
 /// # Errors
-/// Bad input when an id does not fit the format; a file that can't be written; what the watch returns.
+/// Bad input for an id that does not fit the format; a file that can't be written; those of the watch.
 pub fn write(
     generator: Generator,
     path: &Path,
@@ -158,11 +152,6 @@ pub fn write(
     watch: &dyn Watch,
 ) -> Result<Converted> {
     convert::convert(&Input::generated(generator), path, format, threads, watch)
-}
-
-/// Bytes of a pair in the file that the generator stands for.
-pub(crate) fn record(generator: &Generator) -> u64 {
-    if generator.vertices() > 1 << 32 { 16 } else { 8 }
 }
 
 fn check(kind: &str, scale: u32, edge_factor: f64) -> Result<()> {

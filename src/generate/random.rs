@@ -1,14 +1,14 @@
-//! Counter-based random numbers: number `c` of a key is a function of both, with no state.
+//! Counter-based random numbers: number `c` of a key is a function of both, without state.
 //!
-//! SplitMix64 (Steele, Lea, Flood: Fast splittable pseudorandom number generators, OOPSLA 2014) read as a function:
-//! its state after `c` steps is `key + c·γ`, and its output mixes that. It passes BigCrush as a stream.
+//! The function is SplitMix64 (Steele, Lea & Flood: Fast splittable pseudorandom number generators, OOPSLA 2014): its state after `c` steps
+//! is `key + c·γ`, and its output mixes that. As a stream it passes BigCrush.
 
-/// Changes whenever any generator would make other edges from the same parameters.
+/// Incremented whenever a generator makes other edges from the same parameters.
 pub(super) const VERSION: u64 = 1;
 
 const GAMMA: u64 = 0x9e37_79b9_7f4a_7c15;
 
-/// The finaliser of SplitMix64: a bijection of 64 bits.
+/// Mixes a number by the finaliser of SplitMix64, a bijection of 64 bits.
 #[inline(always)]
 pub(super) fn mix(mut z: u64) -> u64 {
     z = (z ^ (z >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
@@ -16,13 +16,13 @@ pub(super) fn mix(mut z: u64) -> u64 {
     z ^ (z >> 31)
 }
 
-/// Number `counter` of `key`.
+/// Returns number `counter` of `key`.
 #[inline(always)]
 pub(super) fn number(key: u64, counter: u64) -> u64 {
     mix(key.wrapping_add(counter.wrapping_mul(GAMMA)))
 }
 
-/// A key for one purpose of a seed.
+/// Returns the key for one purpose of a seed.
 pub(super) fn key(seed: u64, purpose: u64) -> u64 {
     mix(mix(seed.wrapping_add(GAMMA)) ^ purpose.wrapping_mul(GAMMA))
 }

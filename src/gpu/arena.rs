@@ -1,4 +1,4 @@
-//! The one piece of GPU memory that a job takes, and parts of it.
+//! The single allocation of GPU memory that a job makes, and slices of it.
 #![allow(unsafe_code)] // calls into the CUDA driver
 
 use super::device::Device;
@@ -8,31 +8,31 @@ use cudarc::driver::{DriverError, result};
 use std::marker::PhantomData;
 use std::ops::Range;
 
-/// Parts begin at multiples of this: what a warp's load of 16 bytes a lane likes, and all that copies need.
+/// Alignment of slices in bytes: enough for a warp's 16-byte loads and for all copies.
 pub const ALIGN: u64 = 256;
 
-/// What drivers give memory in: an arena that is no multiple of it would take more than it says.
+/// Granularity in which drivers allocate, in bytes: an arena that is no multiple of it would take more than its size.
 const PIECE: u64 = 2 << 20;
 
-/// `bytes` down to whole pieces; of less than one it stays nearly as it is.
+/// Rounds `bytes` down to the granularity of allocation; sizes below that are rounded down to `ALIGN`.
 pub fn whole_pieces(bytes: u64) -> u64 {
     let piece = if bytes < PIECE { ALIGN } else { PIECE };
     bytes / piece * piece
 }
 
-/// The limit that an arena of `least` bytes takes, as a job file has it.
+/// Returns the limit that an arena of `least` bytes needs, as a job file writes it.
 pub fn at_least(least: u64) -> String {
     crate::memory::at_least(if least < PIECE { least } else { least.next_multiple_of(PIECE) })
 }
 
-/// Memory on a GPU, given out from start to end, or from its end on.
+/// GPU memory from which slices are taken, from its start or from its end.
 #[derive(Debug)]
 pub struct Arena {
     device: Device,
     start: u64,
     bytes: u64,
     used: u64,
-    /// What of the start stays given out, and what of the end is, whoever resets the rest.
+    /// Bytes at the start, and at the end, that stay taken when the rest is reset.
     held: u64,
     last: u64,
 }
@@ -53,33 +53,33 @@ impl Arena {
         self.start
     }
 
-    /// Bytes of all of it.
+    /// Returns the size of the arena in bytes.
     pub fn bytes(&self) -> u64 {
         self.bytes
     }
 
-    /// Gives out no more than `bytes` in all from now on, but for what is given out. Of no effect while some of the end is.
+    /// Reduces the arena to `bytes` bytes, or to those taken if they are more. Does nothing while slices of its end are taken.
     pub fn trim(&mut self, bytes: u64) {
-        // What was given out from the end is counted from there.
+        // Slices of the end are placed by the size.
         if self.last == 0 {
             self.bytes = self.bytes.min(bytes.max(self.used));
         }
     }
 
-    /// All of it, whatever is given out.
+    /// Returns the whole arena as words, including what is taken.
     pub fn words(&self) -> DeviceSlice<u32> {
         DeviceSlice { start: self.start, len: self.bytes / 4, element: PhantomData }
     }
 
-    /// Bytes not given out.
+    /// Returns the number of bytes that are not taken.
     pub fn free(&self) -> u64 {
         self.bytes - self.used - self.last
     }
 
-    /// Nothing, if all of it is `least` bytes or more.
+    /// Checks that the arena has at least `least` bytes.
     ///
     /// # Errors
-    /// [`Error::Limit`] naming these bytes.
+    /// [`Error::Limit`] naming `least`.
     pub fn holds(&self, least: u64, purpose: &str) -> Result<()> {
         if self.bytes >= least {
             return Ok(());
@@ -92,23 +92,23 @@ impl Arena {
         Err(Error::Limit { limit: "gpu_memory", given, needed: at_least(least), purpose: purpose.to_owned() })
     }
 
-    /// How much is given out; [`Self::reset`] goes back to it.
+    /// Returns the number of bytes taken from the start; [`Self::reset`] goes back to it.
     pub fn mark(&self) -> u64 {
         self.used
     }
 
-    /// Takes back all that was given out since `mark`, but what is held. Whoever still has a part of it must not use it.
+    /// Frees all that was taken since `mark`, but not what is held. Slices taken since then must not be used any more.
     pub fn reset(&mut self, mark: u64) {
         self.used = mark.clamp(self.held, self.used);
     }
 
-    /// Holds the first `bytes` bytes that are given out until [`Self::let_go`].
+    /// Keeps the first `bytes` bytes from being reset until [`Self::let_go`].
     pub fn hold(&mut self, bytes: u64) {
         self.held = bytes.next_multiple_of(ALIGN).min(self.used);
     }
 
-    /// Gives out the last `bytes` bytes of what is free until [`Self::let_go`]: the byte of the arena at which they begin, and
-    /// their span. `None` if they are not there.
+    /// Takes the last `bytes` bytes that are free until [`Self::let_go`]. Returns their byte offset and the slice, or `None` if there is
+    /// too little room.
     pub fn take_last(&mut self, bytes: u64) -> Option<(u64, DeviceSlice<u8>)> {
         let rounded = slice_bytes::<u8>(bytes);
         if rounded > self.free() {
@@ -120,12 +120,12 @@ impl Arena {
         Some((at, DeviceSlice { start: self.start + at, len: bytes, element: PhantomData }))
     }
 
-    /// What is held, or was given out from the end, can be given out again.
+    /// Lets what is held, or was taken from the end, be taken again.
     pub fn let_go(&mut self) {
         (self.held, self.last) = (0, 0);
     }
 
-    /// Gives out room for `len` elements, with whatever they hold. `None` if it is not there.
+    /// Takes room for `len` elements, whose contents are undefined. Returns `None` if there is too little.
     pub fn take<T>(&mut self, len: u64) -> Option<DeviceSlice<T>> {
         let bytes = slice_bytes::<T>(len);
         if bytes > self.free() {
@@ -137,10 +137,10 @@ impl Arena {
         Some(DeviceSlice { start, len, element: PhantomData })
     }
 
-    /// The same where a plan has made sure of the room.
+    /// Takes room for `len` elements that a plan has provided for.
     ///
     /// # Errors
-    /// That of [`Error::internal`] if it is not there.
+    /// [`Error::internal`] if there is too little.
     pub fn take_planned<T>(&mut self, len: u64) -> Result<DeviceSlice<T>> {
         self.take(len).ok_or_else(|| Error::internal("share out GPU memory", "less than planned"))
     }
@@ -156,12 +156,12 @@ impl Drop for Arena {
     }
 }
 
-/// Bytes that `len` elements take in an arena.
+/// Returns the bytes of an arena that `len` elements take.
 pub fn slice_bytes<T>(len: u64) -> u64 {
     (len * size_of::<T>() as u64).max(1).next_multiple_of(ALIGN)
 }
 
-/// Part of an [`Arena`], of this process or another: `len` elements in device memory. Only kernels and copies can look inside.
+/// A slice of an [`Arena`], of this process or another: `len` elements in device memory. Only kernels and copies can access them.
 #[derive(Debug)]
 pub struct DeviceSlice<T> {
     start: u64,
@@ -178,7 +178,7 @@ impl<T> Clone for DeviceSlice<T> {
 impl<T> Copy for DeviceSlice<T> {}
 
 impl<T> Default for DeviceSlice<T> {
-    /// No elements, nowhere.
+    /// Returns an empty slice without an address.
     fn default() -> Self {
         DeviceSlice { start: 0, len: 0, element: PhantomData }
     }
@@ -189,32 +189,32 @@ impl<T> DeviceSlice<T> {
         DeviceSlice { start, len, element: PhantomData }
     }
 
-    /// Address on the device, as kernels take it.
+    /// Returns the address on the device, as kernels take it.
     pub fn address(self) -> u64 {
         self.start
     }
 
-    /// Number of elements.
+    /// Returns the number of elements.
     pub fn len(self) -> u64 {
         self.len
     }
 
-    /// Whether it has no elements.
+    /// Returns true if the slice is empty.
     pub fn is_empty(self) -> bool {
         self.len == 0
     }
 
-    /// The same memory as bytes.
+    /// Returns the same memory as bytes.
     pub fn as_bytes(self) -> DeviceSlice<u8> {
         DeviceSlice { start: self.start, len: self.bytes(), element: PhantomData }
     }
 
-    /// Bytes.
+    /// Returns its size in bytes.
     pub fn bytes(self) -> u64 {
         self.len * size_of::<T>() as u64
     }
 
-    /// Elements `range` of it, as far as it has them.
+    /// Returns the elements `range`, cut at the end of the slice.
     pub fn part(self, range: Range<u64>) -> DeviceSlice<T> {
         let (from, to) = (range.start.min(self.len), range.end.min(self.len));
         let start = self.start + from * size_of::<T>() as u64;

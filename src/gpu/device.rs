@@ -1,9 +1,9 @@
-//! One GPU in use: its context, the memory it may have, its queues of work.
+//! One GPU in use: its context, its memory limit, its queues.
 #![allow(unsafe_code)] // calls into the CUDA driver
 
 use super::arena::{Arena, at_least, whole_pieces};
 use super::queue::Queue;
-use super::visible::{self, Seen};
+use super::visible::{self, VisibleGpu};
 use super::{Cuda, Gpu, driver};
 use crate::error::{Error, Result};
 use crate::size;
@@ -12,7 +12,7 @@ use cudarc::driver::{CudaContext, DriverError, sys};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-/// A GPU of this process.
+/// A GPU that this process has opened.
 #[derive(Debug, Clone)]
 pub struct Device(Arc<Inner>);
 
@@ -23,25 +23,24 @@ struct Inner {
     multiprocessors: u32,
     cache: u64,
     limit: u64,
-    /// Bytes in use by everybody before this process took any but for its context.
+    /// Bytes in use on the GPU by all processes right after this one made its context.
     before: u64,
     peak: AtomicU64,
 }
 
 impl Device {
-    /// Opens GPU `index` of those that were `found`, or the first. Of its memory at most `limit` bytes are used, or 90 % of what is free.
+    /// Opens GPU `index` of those in `found`, or the first. At most `limit` bytes of its memory are used; by default 90 % of what is free.
     ///
     /// # Errors
-    /// [`Error::Usage`], saying what to install or load, where there is no such GPU; [`Error::Lost`] where it does not
-    /// answer.
+    /// [`Error::Usage`] if there is no such GPU, with what to install or load; [`Error::Lost`] if the GPU does not answer.
     pub fn open(found: &Cuda, index: Option<u32>, limit: Option<u64>) -> Result<Device> {
         let index = index.or(found.gpus.first().map(|gpu| gpu.index)).unwrap_or(0);
         let Some(gpu) = found.gpus.iter().find(|gpu| gpu.index == index).cloned() else {
             let missing = found.missing.iter().find(|what| !what.starts_with("NVRTC")).cloned();
             let gpus = found.gpus.len();
             let why = missing.unwrap_or_else(|| format!("GPU {index}: the driver has {gpus}, numbered from 0"));
-            let why = match visible::seen() {
-                Some(Seen { index, of }) => {
+            let why = match visible::visible_gpu() {
+                Some(VisibleGpu { index, of }) => {
                     format!(
                         "{why}; gpugraph showed CUDA the one numbered {index} of {of} alone: name in CUDA_VISIBLE_DEVICES those that work"
                     )
@@ -51,8 +50,8 @@ impl Device {
             return Err(Error::Usage(format!("no GPU to compute with: missing {why}")));
         };
         let context = CudaContext::new(driver::ordinal(index)).map_err(|e| lost(&gpu, "open it", e))?;
-        // Every order between queues is made by events of this crate.
-        // SAFETY: nothing was allocated yet whose use the context would have to track.
+        // Events of this crate order all work between queues.
+        // SAFETY: nothing has been allocated yet whose use the context would have to track.
         unsafe { context.disable_event_tracking() };
         let attribute = |which| context.attribute(which).map_err(|e| lost(&gpu, "ask what it has", e));
         let multiprocessors = attribute(Attribute::CU_DEVICE_ATTRIBUTE_MULTIPROCESSOR_COUNT)? as u32;
@@ -64,35 +63,35 @@ impl Device {
         Ok(Device(Arc::new(inner)))
     }
 
-    /// What it is.
+    /// Returns the description of the GPU.
     pub fn gpu(&self) -> &Gpu {
         &self.0.gpu
     }
 
-    /// `limits.gpu_memory` in bytes.
+    /// Returns `limits.gpu_memory` in bytes.
     pub fn limit(&self) -> u64 {
         self.0.limit
     }
 
-    /// Multiprocessors.
+    /// Returns the number of multiprocessors.
     pub fn multiprocessors(&self) -> u32 {
         self.0.multiprocessors
     }
 
-    /// Bytes of the cache that all multiprocessors share.
+    /// Returns the size of the L2 cache, which all multiprocessors share, in bytes.
     pub fn cache(&self) -> u64 {
         self.0.cache
     }
 
-    /// Most bytes that were in use at once beyond those of the context, as the driver saw it when asked.
+    /// Returns the most bytes in use at once beyond those of the context, as far as the driver was asked.
     pub fn peak(&self) -> u64 {
         self.0.peak.load(Ordering::Relaxed)
     }
 
-    /// The arena that all memory on this GPU comes from: the limit, or what is left of it if another process took some.
+    /// Allocates the arena that all memory on this GPU comes from: as large as the limit, or as the free memory if that is less.
     ///
     /// # Errors
-    /// [`Error::Limit`] if less than `least` bytes are to be had, [`Error::Lost`].
+    /// [`Error::Limit`] if less than `least` bytes are available, [`Error::Lost`].
     pub fn arena(&self, least: u64) -> Result<Arena> {
         let limit = self.0.limit;
         let short = |given: String| Error::Limit {
@@ -121,7 +120,7 @@ impl Device {
                     if bytes <= least {
                         return Err(short(format!("{} ({} of it free)", size::show(limit), size::show(free))));
                     }
-                    // The largest piece may be smaller than all that is free.
+                    // The largest allocation may be smaller than all that is free.
                     bytes = whole_pieces(free.min(bytes / 8 * 7)).max(least);
                 }
                 Err(e) => return Err(self.lost("take memory", e)),
@@ -129,7 +128,7 @@ impl Device {
         }
     }
 
-    /// A queue of work on it.
+    /// Makes a work queue on this GPU.
     ///
     /// # Errors
     /// [`Error::Lost`].
@@ -142,7 +141,7 @@ impl Device {
         &self.0.context
     }
 
-    /// Takes the memory in use now into the peak.
+    /// Updates the peak with the memory in use now.
     fn look(&self) {
         if let Ok((free, total)) = self.0.context.mem_get_info() {
             let used = ((total - free) as u64).saturating_sub(self.0.before);
@@ -150,7 +149,7 @@ impl Device {
         }
     }
 
-    /// A driver's error as this crate's: the context can't be used any more, what is on disk can.
+    /// Turns a driver's error into this crate's. The context can't be used any more, but files on the disk can.
     pub(super) fn lost(&self, doing: &str, error: DriverError) -> Error {
         lost(&self.0.gpu, doing, error)
     }

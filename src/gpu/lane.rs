@@ -1,4 +1,4 @@
-//! One thread's way to and from the GPU: a queue of its own and slots of pinned memory that take turns.
+//! A lane: a thread's own queue, and slots of pinned memory that it uses in turn.
 #![allow(unsafe_code)] // copies that go on while the host does
 
 use super::arena::DeviceSlice;
@@ -7,15 +7,15 @@ use crate::error::Result;
 use std::collections::VecDeque;
 use std::time::{Duration, Instant};
 
-/// A queue and pinned slots. A slot is filled while another is copied from.
+/// A queue and its pinned slots. The thread fills one slot while the GPU copies from another. The slot in turn is the current one.
 #[derive(Debug)]
 pub struct Lane<'u> {
     queue: &'u Queue,
     slots: Vec<Slot<'u>>,
     turn: usize,
-    /// Words put into the slot whose turn it is.
+    /// Number of words in the current slot.
     filled: usize,
-    /// Whether something was queued on the slot whose turn it is.
+    /// True if a copy of the current slot is queued.
     open: bool,
     waited: Duration,
 }
@@ -23,44 +23,44 @@ pub struct Lane<'u> {
 #[derive(Debug)]
 struct Slot<'u> {
     words: &'u mut [u32],
-    /// When the GPU is done with it, if it is `busy`.
+    /// Event after which the GPU no longer uses the slot, if it is `busy`.
     done: &'u Event,
     busy: bool,
 }
 
 impl<'u> Lane<'u> {
-    /// `slots` must be memory that the GPU copies from and to by itself, each with an event of its own.
+    /// Makes a lane of `slots`: pinned memory, with an event for each.
     pub(super) fn new(queue: &'u Queue, slots: impl Iterator<Item = (&'u mut [u32], &'u Event)>) -> Lane<'u> {
         let slots = slots.map(|(words, done)| Slot { words, done, busy: false }).collect();
         Lane { queue, slots, turn: 0, filled: 0, open: false, waited: Duration::ZERO }
     }
 
-    /// Its queue.
+    /// Returns its queue.
     pub fn queue(&self) -> &'u Queue {
         self.queue
     }
 
-    /// How long its thread has waited for slots so far.
+    /// Returns the time that the thread has waited for slots so far.
     pub fn waited(&self) -> Duration {
         self.waited
     }
 
-    /// Which slot's turn it is.
+    /// Returns the index of the current slot.
     pub fn turn(&self) -> usize {
         self.turn
     }
 
-    /// Number of slots.
+    /// Returns the number of slots.
     pub fn slots(&self) -> usize {
         self.slots.len()
     }
 
-    /// Words of a slot.
+    /// Returns the number of words of a slot.
     pub fn slot_words(&self) -> usize {
         self.slots[0].words.len()
     }
 
-    /// The slot whose turn it is, once the GPU is done with it.
+    /// Returns the current slot, waiting until the GPU no longer uses it.
     ///
     /// # Errors
     /// [`crate::Error::Lost`].
@@ -72,13 +72,12 @@ impl<'u> Lane<'u> {
         Ok(self.slots[self.turn].words)
     }
 
-    /// Words that were put into the slot.
+    /// Returns the number of words in the current slot.
     pub fn filled(&self) -> usize {
         self.filled
     }
 
-    /// Moves words from the start of `words` into the slot, behind those it has: all, or until it has `most`. Whether it
-    /// has `most` now.
+    /// Moves words from the start of `words` to the end of the current slot, all or until it has `most`. Returns true if it has `most` now.
     ///
     /// # Errors
     /// [`crate::Error::Lost`].
@@ -91,18 +90,18 @@ impl<'u> Lane<'u> {
         Ok(self.filled == most)
     }
 
-    /// Queues a copy of the words that were put into the slot to the device.
+    /// Queues a copy of the words in the current slot to the device.
     ///
     /// # Errors
     /// [`crate::Error::Lost`].
     pub fn send(&mut self, to: DeviceSlice<u32>) -> Result<()> {
         self.open = true;
         let slot = &self.slots[self.turn];
-        // SAFETY: the slot is not touched before `slot` found the GPU done with it.
+        // SAFETY: the slot is not touched until `slot` has waited for the GPU.
         unsafe { self.queue.upload(&slot.words[..self.filled], to) }
     }
 
-    /// Queues a copy of all of `from` into the slot, from word `at` on.
+    /// Queues a copy of all of `from` into the current slot, from word `at` on.
     ///
     /// # Errors
     /// [`crate::Error::Lost`].
@@ -113,7 +112,7 @@ impl<'u> Lane<'u> {
         unsafe { self.queue.download(from, &mut slot.words[at..at + from.len() as usize]) }
     }
 
-    /// Leaves the slot to the GPU until all that is queued is done; the next slot has its turn.
+    /// Leaves the current slot to the GPU until all that is queued is done, and goes on to the next slot.
     ///
     /// # Errors
     /// [`crate::Error::Lost`].
@@ -126,11 +125,10 @@ impl<'u> Lane<'u> {
         Ok(())
     }
 
-    /// Copies all of `from` to the host, behind what is queued, and hands it to `take` in pieces of as many times
-    /// `step` words as a slot holds.
+    /// Copies all of `from` to the host after what is queued, and hands it to `take` in pieces: as many times `step` words as a slot holds.
     ///
     /// # Errors
-    /// What `take` returned, [`crate::Error::Lost`].
+    /// Those of `take`, [`crate::Error::Lost`].
     pub fn receive(
         &mut self,
         from: DeviceSlice<u32>,
@@ -138,19 +136,19 @@ impl<'u> Lane<'u> {
         mut take: impl FnMut(&[u32]) -> Result<()>,
     ) -> Result<()> {
         let piece = (self.slot_words() / step * step) as u64;
-        let mut under_way = VecDeque::new();
+        let mut in_flight = VecDeque::new();
         for start in (0..from.len()).step_by(piece.max(1) as usize) {
-            if under_way.len() == self.slots.len() {
-                self.hand_over(under_way.pop_front(), &mut take)?;
+            if in_flight.len() == self.slots.len() {
+                self.hand_over(in_flight.pop_front(), &mut take)?;
             }
             let part = from.part(start..start + piece);
             self.slot()?;
             self.fetch(part, 0)?;
-            under_way.push_back((self.turn, part.len() as usize));
+            in_flight.push_back((self.turn, part.len() as usize));
             self.pass()?;
         }
-        while !under_way.is_empty() {
-            self.hand_over(under_way.pop_front(), &mut take)?;
+        while !in_flight.is_empty() {
+            self.hand_over(in_flight.pop_front(), &mut take)?;
         }
         Ok(())
     }
@@ -164,7 +162,7 @@ impl<'u> Lane<'u> {
     /// Waits until all that is queued is done.
     ///
     /// # Errors
-    /// [`crate::Error::Lost`] for whatever went wrong on the device.
+    /// [`crate::Error::Lost`] if anything failed on the device.
     pub fn finish(&mut self) -> Result<()> {
         self.queue.finish()?;
         self.open = false;
@@ -174,7 +172,7 @@ impl<'u> Lane<'u> {
 }
 
 impl Slot<'_> {
-    /// Waits until the GPU is done with it; how long that took.
+    /// Waits until the GPU no longer uses the slot. Returns the time that took.
     fn wait(&mut self) -> Result<Duration> {
         if !std::mem::take(&mut self.busy) {
             return Ok(Duration::ZERO);
@@ -186,7 +184,7 @@ impl Slot<'_> {
 
 impl Drop for Lane<'_> {
     fn drop(&mut self) {
-        // Nothing may still use the slots; what went wrong on the device, the next call says.
+        // Nothing may still use the slots. The next call reports a failure on the device.
         let _ = self.queue.finish();
     }
 }

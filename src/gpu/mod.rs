@@ -1,10 +1,10 @@
-//! GPUs: which there are, and one in use: memory, queues of work, kernels.
+//! GPUs: a list of those present, and access to one in use: its memory, work queues and kernels.
 //!
-//! CUDA is loaded at run time; nothing of it is needed to build this crate, or to run it on a processor.
+//! CUDA is loaded at run time: the crate builds without it and runs on the CPU alone.
 
 mod arena;
 mod device;
-mod enabled;
+mod driver;
 mod lane;
 mod peer;
 mod program;
@@ -18,65 +18,63 @@ mod workspace;
 pub use arena::{Arena, DeviceSlice, at_least, slice_bytes, whole_pieces};
 pub use device::Device;
 pub use lane::Lane;
-pub use peer::{Beside, Name, Peer, Peers};
+pub use peer::{ArenaName, Peer, PeerMemory, Peers, arena_name};
 pub use program::{Kernel, Program, cache};
 pub use queue::{Arguments, Event, Grid, Queue, THREADS};
 pub use scan::{PROGRAM as SCAN, Scan};
 pub use source::{COMMON, ProgramSource};
-pub use staging::{Pinned, Source, StopFlag, Uploader};
-pub use visible::{see_one, seen, shorten_start};
-pub use workspace::{Turn, Workspace};
-
-use enabled as driver;
+pub use staging::{CopySource, Pinned, StopFlag, Uploader};
+pub use visible::{see_one, shorten_start, visible_gpu};
+pub use workspace::{StartTurn, Workspace};
 
 use serde::Serialize;
 use std::path::PathBuf;
 
-/// One GPU.
+/// A GPU that this process may use.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct Gpu {
-    /// Number among those of the machine that this process may use, as in `run.gpu`.
+    /// Index among the GPUs of the machine that this process may use, as in `run.gpu`.
     pub index: u32,
-    /// What it has of its own, wherever it is seen.
+    /// Unique identifier of the device, the same in every process.
     pub uuid: String,
     /// Product name.
     pub name: String,
     /// Compute capability, as in `9.0`.
     pub capability: String,
-    /// Bytes of memory.
+    /// Size of its memory, in bytes.
     pub memory: u64,
-    /// Bytes of it that nobody has, where that was asked for: it takes a context.
+    /// Free bytes of its memory, if they were asked for: finding out takes a context.
     pub memory_free: Option<u64>,
 }
 
-/// What of CUDA was found.
+/// Parts of CUDA that were found, and those that are missing.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct Cuda {
-    /// Version of the driver, as in `13.0`; none where there is no driver.
+    /// Version of the driver, as in `13.0`; `None` without a driver.
     pub driver: Option<String>,
-    /// Whether the run-time compiler, NVRTC, is there.
+    /// True if the run-time compiler, NVRTC, is present.
     pub nvrtc: bool,
-    /// Its version.
+    /// Version of NVRTC.
     pub nvrtc_version: Option<String>,
-    /// The folder that compiled kernels are kept in; none without a home.
+    /// Folder in which compiled kernels are cached; `None` without a home directory.
     pub kernels: Option<PathBuf>,
-    /// The GPUs.
+    /// GPUs that the driver lists.
     pub gpus: Vec<Gpu>,
-    /// What is missing, and how to get it.
+    /// Missing parts, each with a remedy.
     pub missing: Vec<String>,
 }
 
-/// Loads CUDA's libraries, without starting it. Whether its driver is there.
+/// Loads CUDA's libraries without starting CUDA. Returns true if the driver is present.
 pub fn load() -> bool {
     driver::load().0
 }
 
-/// Looks for CUDA. Never fails: what is missing is said in words.
+/// Looks for CUDA and its GPUs. It never fails: missing parts are listed in the result.
 pub fn probe() -> Cuda {
     driver::probe()
 }
 
-/// The same, and what memory is free, which takes a moment for each GPU.
+/// Does the same as [`probe`] and adds each GPU's free memory, which takes a moment for each.
 pub fn probe_memory() -> Cuda {
     let mut cuda = driver::probe();
     for gpu in &mut cuda.gpus {
@@ -88,15 +86,15 @@ pub fn probe_memory() -> Cuda {
     cuda
 }
 
-/// Bytes that nobody has of the memory of GPU `index`.
+/// Returns the free memory of GPU `index`, in bytes.
 ///
 /// # Errors
-/// What keeps the GPU from being opened, in words.
+/// A message, if the GPU can't be opened.
 pub fn free_memory(index: u32) -> Result<u64, String> {
     driver::free_memory(index)
 }
 
-/// How many GPUs of this machine there are for its ranks.
+/// Returns the number of GPUs of this machine that its ranks share.
 pub fn count() -> usize {
-    visible::seen().map_or_else(|| probe().gpus.len(), |seen| seen.of)
+    visible::visible_gpu().map_or_else(|| probe().gpus.len(), |seen| seen.of)
 }

@@ -1,4 +1,4 @@
-//! Kernels: their sources are part of this binary, compiled by NVRTC for the GPU at hand and kept as cubins.
+//! Programs of kernels. Their sources are part of the binary; NVRTC compiles them for the GPU in use, and the cubins are cached.
 #![allow(unsafe_code)] // calls into the CUDA driver and NVRTC
 
 use super::device::Device;
@@ -12,7 +12,7 @@ use std::path::PathBuf;
 use std::sync::Arc;
 use xxhash_rust::xxh3::xxh3_64;
 
-/// A compiled source, loaded.
+/// A program that is compiled and loaded.
 #[derive(Debug, Clone)]
 pub struct Program {
     device: Device,
@@ -28,26 +28,26 @@ pub struct Kernel {
 }
 
 impl Program {
-    /// Compiles `source` for `device`, unless an earlier process did.
+    /// Loads `source` for `device`, compiling it unless an earlier process did.
     ///
     /// # Errors
-    /// [`Error::Usage`] where NVRTC is missing or too old, saying how to get it; [`Error::Lost`].
+    /// [`Error::Usage`] if NVRTC is missing or too old, with a remedy; [`Error::Lost`].
     pub fn load(device: &Device, source: &ProgramSource) -> Result<Program> {
         let (major, minor) = device.context().compute_capability().map_err(|e| device.lost("say what it is", e))?;
         let options = [format!("--gpu-architecture=sm_{major}{minor}"), "--std=c++17".into()];
         let load = |image| device.context().load_module(Ptx::from_binary(image));
         let cached = cached(source, &options);
-        // One that is kept may be of a compiler that is too new for this driver: homes are shared by many nodes.
-        let kept = cached.as_ref().and_then(|path| read_checked(path)).and_then(|image| load(image).ok());
-        let module = match kept {
+        // A cached image may be of a compiler too new for this driver: nodes of different kinds share a home directory.
+        let from_cache = cached.as_ref().and_then(|path| read_checked(path)).and_then(|image| load(image).ok());
+        let module = match from_cache {
             Some(module) => module,
             None => {
                 let image = compile(source, &options)?;
                 // Without a cache every process compiles for itself, which takes a second.
                 if let Some(path) = cached
-                    && let Err(e) = keep(&path, &image)
+                    && let Err(e) = store(&path, &image)
                 {
-                    tracing::debug!("{}: kernels are not kept: {e}", path.display());
+                    tracing::debug!("{}: kernels are not cached: {e}", path.display());
                 }
                 load(image).map_err(|e| device.lost("load its kernels", e))?
             }
@@ -55,12 +55,12 @@ impl Program {
         Ok(Program { device: device.clone(), module })
     }
 
-    /// The kernel `name`, with up to `shared` bytes of shared memory that the launch decides on.
+    /// Returns the kernel `name`, which may be launched with up to `shared` bytes of dynamic shared memory.
     ///
     /// # Errors
-    /// [`Error::Lost`] if the program has no such kernel or the GPU not as much shared memory.
+    /// [`Error::Lost`] if the program has no such kernel or the GPU has less shared memory.
     pub fn kernel(&self, name: &'static str, shared: u32) -> Result<Kernel> {
-        // Whoever asks may be on a thread that has not used the GPU before.
+        // The calling thread may not have used the GPU before.
         self.device.context().bind_to_thread().map_err(|e| self.device.lost("take a thread", e))?;
         let function = self.module.load_function(name).map_err(|e| self.device.lost(name, e))?;
         if shared > 48 << 10 {
@@ -72,12 +72,12 @@ impl Program {
 }
 
 impl Kernel {
-    /// What it is called.
+    /// Returns the kernel's name.
     pub fn name(&self) -> &'static str {
         self.name
     }
 
-    /// Blocks that fill the GPU, of `threads` threads and `shared` bytes of shared memory each.
+    /// Returns the number of blocks that fill the GPU, each of `threads` threads and `shared` bytes of shared memory.
     ///
     /// # Errors
     /// [`Error::Lost`].
@@ -91,7 +91,7 @@ impl Kernel {
     }
 }
 
-/// Where the cubin of `source` is kept, if there is a place.
+/// Returns the path of the cached cubin of `source`, if there is a cache.
 fn cached(source: &ProgramSource, options: &[String]) -> Option<PathBuf> {
     let mut all = source.everything();
     options.iter().for_each(|option| all.push_str(option));
@@ -99,14 +99,14 @@ fn cached(source: &ProgramSource, options: &[String]) -> Option<PathBuf> {
     Some(cache()?.join(format!("{}.{key:016x}.cubin", source.name)))
 }
 
-/// The folder of compiled kernels.
+/// Returns the folder of cached kernels; `None` without a home directory.
 pub fn cache() -> Option<PathBuf> {
     let from = |name: &str| std::env::var_os(name).filter(|value| !value.is_empty()).map(PathBuf::from);
     let base = from("XDG_CACHE_HOME").or_else(|| from("HOME").map(|home| home.join(".cache")))?;
     Some(base.join("gpugraph"))
 }
 
-/// A cached image stands behind its checksum.
+/// Reads a cached image. Returns `None` if it is absent or does not match its checksum.
 fn read_checked(path: &std::path::Path) -> Option<Vec<u8>> {
     let mut bytes = std::fs::read(path).ok()?;
     let sum = bytes.get(..8)?.try_into().ok().map(u64::from_le_bytes)?;
@@ -114,7 +114,7 @@ fn read_checked(path: &std::path::Path) -> Option<Vec<u8>> {
     (xxh3_64(&image) == sum).then_some(image)
 }
 
-fn keep(path: &std::path::Path, image: &[u8]) -> std::io::Result<()> {
+fn store(path: &std::path::Path, image: &[u8]) -> std::io::Result<()> {
     if let Some(folder) = path.parent() {
         std::fs::create_dir_all(folder)?;
     }
@@ -141,7 +141,7 @@ fn compile(source: &ProgramSource, options: &[String]) -> Result<Vec<u8>> {
     let options = options.iter().map(|option| text(option)).collect::<Result<Vec<_>>>()?;
     let options: Vec<_> = options.iter().map(|option| option.as_ptr()).collect();
     let mut program = std::ptr::null_mut();
-    // SAFETY: all strings outlive the calls, counts agree with arrays, and sizes are those NVRTC says.
+    // SAFETY: all strings outlive the calls, counts agree with arrays, and sizes are those that NVRTC returns.
     unsafe {
         let (count, headers, names) = (headers.len() as i32, bodies.as_ptr(), names.as_ptr());
         let made = sys::nvrtcCreateProgram(&mut program, body.as_ptr(), name.as_ptr(), count, headers, names);
@@ -168,10 +168,10 @@ fn failed(source: &ProgramSource, why: impl std::fmt::Display) -> Error {
 struct Handle(sys::nvrtcProgram);
 
 impl Handle {
-    /// What the compiler said, in one line.
+    /// Returns the compiler's errors in one line.
     fn log(&self) -> String {
         let mut size = 0;
-        // SAFETY: the program lives; the buffer has the size that NVRTC says.
+        // SAFETY: the program is alive; the buffer has the size that NVRTC returns.
         let bytes = unsafe {
             if sys::nvrtcGetProgramLogSize(self.0, &mut size).result().is_err() {
                 return String::new();

@@ -1,4 +1,4 @@
-//! A queue of work on a GPU: copies, fills, kernels, done one after another while the host goes on.
+//! Queues of work on a GPU: copies, fills and kernels, which run one after another while the host goes on.
 #![allow(unsafe_code)] // calls into the CUDA driver
 
 use super::arena::DeviceSlice;
@@ -12,7 +12,7 @@ use std::ffi::c_void;
 use std::sync::Arc;
 use std::time::Duration;
 
-/// A queue of work.
+/// A queue of work (a CUDA stream).
 #[derive(Debug)]
 pub struct Queue {
     device: Device,
@@ -20,30 +20,30 @@ pub struct Queue {
 }
 
 #[must_use = "what was queued is done only when the event is"]
-/// A place in a queue: everything before it is done when the event is.
+/// A point in a queue. It is done when everything queued before it is.
 #[derive(Debug)]
 pub struct Event {
     device: Device,
     event: CudaEvent,
 }
 
-/// How a kernel is spread over the GPU.
+/// Shape of a kernel launch.
 #[derive(Debug, Clone, Copy)]
 pub struct Grid {
-    /// Blocks of threads.
+    /// Number of blocks of threads.
     pub blocks: u32,
-    /// Threads of each.
+    /// Threads of each block.
     pub threads: u32,
-    /// Bytes of shared memory each block gets beside what the kernel declares.
+    /// Bytes of dynamic shared memory of each block.
     pub shared: u32,
 }
 
 /// Threads of a block, as in the kernels.
 pub const THREADS: u32 = 256;
 
-/// The arguments of a kernel: a tuple, each passed as the bytes it has.
+/// Arguments of a kernel: a tuple, each element passed by its bytes.
 pub trait Arguments {
-    /// Where each lies.
+    /// Returns a pointer to each argument.
     fn pointers(&self) -> Vec<*mut c_void>;
 }
 
@@ -74,7 +74,7 @@ impl Queue {
         Queue { device, stream }
     }
 
-    /// A thread for each of `items`, or as many as fill the GPU with short work.
+    /// Returns a grid with a thread for each of `items`, or with as many as fill the GPU with short work.
     pub fn grid(&self, items: u64) -> Grid {
         let most = 8 * self.device.multiprocessors();
         let blocks = items.div_ceil(u64::from(THREADS)).min(u64::from(most)) as u32;
@@ -84,8 +84,8 @@ impl Queue {
     /// Queues a kernel.
     ///
     /// # Safety
-    /// `arguments` are the kernel's, in type and order; every address among them stays valid, and is used by nobody
-    /// else, until the kernel has ended.
+    /// `arguments` match the kernel's in type and order; every address among them stays valid, and nobody else uses its memory, until the
+    /// kernel has ended.
     ///
     /// # Errors
     /// [`crate::Error::Lost`].
@@ -95,7 +95,7 @@ impl Queue {
         }
         self.bind()?;
         let (blocks, threads) = ((grid.blocks, 1, 1), (grid.threads, 1, 1));
-        // SAFETY: the kernel's module is loaded as long as `kernel` lives; the rest is the caller's promise.
+        // SAFETY: the kernel's module stays loaded as long as `kernel` lives; the caller promises the rest.
         unsafe {
             let (function, stream) = (kernel.function(), self.stream.cu_stream());
             result::launch_kernel(function, blocks, threads, grid.shared, stream, &mut arguments.pointers())
@@ -103,7 +103,7 @@ impl Queue {
         .map_err(|e| self.device.lost(kernel.name(), e))
     }
 
-    /// Queues setting every byte of `span` to `byte`.
+    /// Queues a fill of every byte of `span` with `byte`.
     ///
     /// # Errors
     /// [`crate::Error::Lost`].
@@ -112,7 +112,7 @@ impl Queue {
         if span.is_empty() {
             return Ok(());
         }
-        // SAFETY: a span lies in its arena, whose use is ordered by queues.
+        // SAFETY: a slice lies in its arena, and queues order the use of that.
         unsafe { result::memset_d8_async(span.address(), byte, span.bytes() as usize, self.stream.cu_stream()) }
             .map_err(|e| self.device.lost("fill memory", e))
     }
@@ -120,14 +120,14 @@ impl Queue {
     /// Queues a copy to the device.
     ///
     /// # Safety
-    /// `from` stays as it is until the copy is done.
+    /// `from` does not change until the copy is done.
     ///
     /// # Errors
     /// [`crate::Error::Lost`].
     pub unsafe fn upload<T: Plain>(&self, from: &[T], to: DeviceSlice<T>) -> Result<()> {
         debug_assert!(from.len() as u64 <= to.len());
         self.bind()?;
-        // SAFETY: the span has the room; `from` is the caller's promise.
+        // SAFETY: `to` is at least as long; the caller promises the rest.
         unsafe { result::memcpy_htod_async(to.address(), from, self.stream.cu_stream()) }
             .map_err(|e| self.device.lost("copy to it", e))
     }
@@ -142,46 +142,46 @@ impl Queue {
     pub unsafe fn download<T: Plain>(&self, from: DeviceSlice<T>, to: &mut [T]) -> Result<()> {
         debug_assert!(to.len() as u64 <= from.len());
         self.bind()?;
-        // SAFETY: the span has the elements; `to` is the caller's promise.
+        // SAFETY: `from` is at least as long; the caller promises the rest.
         unsafe { result::memcpy_dtoh_async(to, from.address(), self.stream.cu_stream()) }
             .map_err(|e| self.device.lost("copy from it", e))
     }
 
-    /// Queues a copy of all of `from` within GPU memory, also from that of another GPU.
+    /// Queues a copy of all of `from` within GPU memory, also from another GPU.
     ///
     /// # Errors
     /// [`crate::Error::Lost`].
     pub fn copy<T: Plain>(&self, from: DeviceSlice<T>, to: DeviceSlice<T>) -> Result<()> {
         debug_assert!(from.len() <= to.len());
         self.bind()?;
-        // SAFETY: both are spans of arenas, whose use is ordered by queues.
+        // SAFETY: both are slices of arenas, and queues order the use of those.
         unsafe {
             result::memcpy_dtod_async(to.address(), from.address(), from.bytes() as usize, self.stream.cu_stream())
         }
         .map_err(|e| self.device.lost("copy within GPU memory", e))
     }
 
-    /// Copies a few elements to the device, behind all that is queued, and waits.
+    /// Copies elements to the device after all that is queued, and waits.
     ///
     /// # Errors
     /// [`crate::Error::Lost`].
     pub fn write<T: Plain>(&self, from: &[T], to: DeviceSlice<T>) -> Result<()> {
-        // SAFETY: `from` is borrowed until the queue is done.
+        // SAFETY: `from` stays borrowed until the queue is finished.
         unsafe { self.upload(from, to)? };
         self.finish()
     }
 
-    /// Copies elements from the device once all that is queued is done.
+    /// Copies elements from the device after all that is queued, and waits.
     ///
     /// # Errors
     /// [`crate::Error::Lost`].
     pub fn read<T: Plain>(&self, from: DeviceSlice<T>, to: &mut [T]) -> Result<()> {
-        // SAFETY: `to` is borrowed until the queue is done.
+        // SAFETY: `to` stays borrowed until the queue is finished.
         unsafe { self.download(from, to)? };
         self.finish()
     }
 
-    /// Marks this place of the queue.
+    /// Records this point of the queue.
     ///
     /// # Errors
     /// [`crate::Error::Lost`].
@@ -190,7 +190,7 @@ impl Queue {
         Ok(Event { device: self.device.clone(), event })
     }
 
-    /// Marks this place of the queue; [`Event::until`] tells when it was reached.
+    /// Records this point of the queue with its time, for [`Event::until`].
     ///
     /// # Errors
     /// [`crate::Error::Lost`].
@@ -200,7 +200,7 @@ impl Queue {
         Ok(Event { device: self.device.clone(), event })
     }
 
-    /// Marks this place of the queue with an event that was used before.
+    /// Records this point of the queue in an existing event.
     ///
     /// # Errors
     /// [`crate::Error::Lost`].
@@ -208,7 +208,7 @@ impl Queue {
         event.event.record(&self.stream).map_err(|e| self.device.lost("mark a place in a queue", e))
     }
 
-    /// What is queued from now on begins after `event`.
+    /// Lets work queued from now on begin only after `event`.
     ///
     /// # Errors
     /// [`crate::Error::Lost`].
@@ -219,7 +219,7 @@ impl Queue {
     /// Waits until all that is queued is done.
     ///
     /// # Errors
-    /// [`crate::Error::Lost`] for whatever went wrong on the device.
+    /// [`crate::Error::Lost`] if anything failed on the device.
     pub fn finish(&self) -> Result<()> {
         self.stream.synchronize().map_err(|e| self.device.lost("compute", e))
     }
@@ -230,28 +230,28 @@ impl Queue {
 }
 
 impl Event {
-    /// Whether everything before it is done.
+    /// Returns true if everything before the event is done.
     ///
     /// # Errors
-    /// [`crate::Error::Lost`] for whatever went wrong on the device.
+    /// [`crate::Error::Lost`] if anything failed on the device.
     pub fn is_done(&self) -> Result<bool> {
         self.device.context().bind_to_thread().map_err(|e| self.device.lost("take a thread", e))?;
         self.event.try_is_complete().map_err(|e| self.device.lost("compute", e))
     }
 
-    /// From this event to `later`, both of [`Queue::record_timed`], once both are done.
+    /// Returns the time from this event to `later`. Both come from [`Queue::record_timed`] and are done.
     ///
     /// # Errors
-    /// [`crate::Error::Lost`] for whatever went wrong on the device.
+    /// [`crate::Error::Lost`] if anything failed on the device.
     pub fn until(&self, later: &Event) -> Result<Duration> {
         let milliseconds = self.event.elapsed_ms(&later.event).map_err(|e| self.device.lost("compute", e))?;
         Ok(Duration::from_secs_f32((milliseconds / 1000.0).max(0.0)))
     }
 
-    /// Waits until everything before it is done.
+    /// Waits until everything before the event is done.
     ///
     /// # Errors
-    /// [`crate::Error::Lost`] for whatever went wrong on the device.
+    /// [`crate::Error::Lost`] if anything failed on the device.
     pub fn wait(&self) -> Result<()> {
         self.event.synchronize().map_err(|e| self.device.lost("compute", e))
     }

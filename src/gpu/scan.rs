@@ -1,4 +1,4 @@
-//! Prefix sums on a GPU, in three launches: kernels are in `kernels/scan.cu`.
+//! Prefix sums on a GPU, in three launches of `kernels/scan.cu`.
 #![allow(unsafe_code)] // kernel launches
 
 use super::Workspace;
@@ -12,11 +12,11 @@ use crate::error::Result;
 pub static PROGRAM: ProgramSource =
     ProgramSource { name: "scan.cu", text: include_str!("../../kernels/scan.cu"), headers: &[COMMON] };
 
-// As in the kernels.
+// These have the values of the kernels' constants.
 const TILE: u64 = 4096;
 const SUM_THREADS: u32 = 1024;
 
-/// Sums up arrays in place.
+/// Kernels that compute prefix sums in place.
 #[derive(Debug)]
 pub struct Scan {
     sums: Kernel,
@@ -25,7 +25,7 @@ pub struct Scan {
 }
 
 impl Scan {
-    /// With the kernels of `workspace`.
+    /// Loads the kernels of `workspace`.
     ///
     /// # Errors
     /// Those of [`Workspace::kernel`].
@@ -34,13 +34,13 @@ impl Scan {
         Ok(Scan { sums: kernel("scan_sums")?, tiles: kernel("scan_tiles")?, values: kernel("scan_values")? })
     }
 
-    /// Elements of scratch that `len` values take: a sum for every tile.
+    /// Returns the number of scratch elements for `len` values: a sum for every tile.
     pub fn scratch(len: u64) -> u64 {
         len.div_ceil(TILE)
     }
 
-    /// Queues replacing each of `values`, fewer than 2^32, by the sum of those before it. Until that is done, nobody else
-    /// may use `scratch`, which has at least [`Self::scratch`] elements.
+    /// Queues the replacement of each of `values`, fewer than 2^32, by the sum of those before it. `scratch` has at least [`Self::scratch`]
+    /// elements, and nobody else uses it until then.
     ///
     /// # Errors
     /// [`crate::Error::Lost`].
@@ -50,12 +50,21 @@ impl Scan {
         let (count, tiles) = (values.len() as u32, tiles as u32);
         let (values, sums) = (values.address(), scratch.address());
         let grid = |blocks, threads| Grid { blocks, threads, shared: 0 };
-        // SAFETY: arguments as the kernels declare them; a span lies in its arena, whose use is ordered by queues, and
-        // there is a sum for every tile.
+        // SAFETY: the arguments match the kernels'; slices lie in their arenas, whose use queues order; every tile has a sum.
         unsafe {
             queue.launch(&self.sums, grid(tiles, THREADS), (values, count, sums))?;
             queue.launch(&self.tiles, grid(1, SUM_THREADS), (sums, tiles))?;
             queue.launch(&self.values, grid(tiles, THREADS), (values, count, sums))
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn constants_are_those_of_the_kernel() {
+        assert_eq!(PROGRAM.constant("SCAN_THREADS") * PROGRAM.constant("SCAN_EACH"), TILE);
     }
 }

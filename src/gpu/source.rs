@@ -1,18 +1,34 @@
-//! The source of a program for the GPU, as it stands in `kernels/`. Each program is declared by the module that launches it.
+//! Sources of the programs in `kernels/`. The module that launches a program declares it.
 
-/// A program's source.
+/// The source of one program.
 #[derive(Debug, Clone, Copy)]
 pub struct ProgramSource {
-    /// The name of its file.
+    /// Name of its file.
     pub name: &'static str,
-    /// Its text.
+    /// Text of its file.
     pub text: &'static str,
-    /// The name and text of each file that it includes, whether itself or by another of them.
+    /// Name and text of every file that it includes, also indirectly.
     pub headers: &'static [(&'static str, &'static str)],
 }
 
 impl ProgramSource {
-    /// Returns all of its text, headers too.
+    /// Returns the value of `constexpr u32 NAME = VALUE;` in its text or headers, where that is a number or a power of two.
+    ///
+    /// # Panics
+    /// Where there is none: it is for tests that hold constants of the host against those of the kernels.
+    #[cfg(test)]
+    pub fn constant(&self, name: &str) -> u64 {
+        let all = self.everything();
+        let (_, rest) = all.split_once(&format!("constexpr u32 {name} = ")).expect("a constant of this name");
+        let number = |text: &str| {
+            let text = text.trim().trim_end_matches('u');
+            text.strip_prefix("0x").map_or_else(|| text.parse(), |hex| u64::from_str_radix(hex, 16)).expect("a number")
+        };
+        let value = rest.split(';').next().unwrap_or_default();
+        value.split_once("<<").map_or_else(|| number(value), |(one, by)| number(one) << number(by))
+    }
+
+    /// Returns its text and that of all headers.
     pub fn everything(&self) -> String {
         let mut all = self.text.to_owned();
         self.headers.iter().for_each(|(_, text)| all.push_str(text));
@@ -20,5 +36,5 @@ impl ProgramSource {
     }
 }
 
-/// `common.cuh`, which every program includes.
+/// The header `common.cuh`, which every program includes.
 pub const COMMON: (&str, &str) = ("common.cuh", include_str!("../../kernels/common.cuh"));

@@ -1,7 +1,7 @@
-//! From host memory to a GPU at the link's speed: through pinned memory, by several threads.
+//! Copies from host memory to a GPU at the speed of the link, by several threads through pinned memory.
 //!
-//! Copies from ordinary memory run at 9 GB/s on the machine measured. Pinning what is to be copied would take longer than
-//! copying it through a little memory that stays pinned: with 16 threads that moves 43 GB/s.
+//! Copies from pageable memory ran at 9 GB/s on the machine measured. Pinning the source would take longer than copying it through a little
+//! memory that stays pinned: 16 threads move 43 GB/s in this way.
 #![allow(unsafe_code)] // pinned memory, and copies from it that go on while the host does
 
 use super::arena::DeviceSlice;
@@ -18,7 +18,7 @@ use std::os::unix::fs::FileExt;
 use std::path::Path;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
-/// Host memory that the GPU copies from and to by itself.
+/// Pinned host memory, which the GPU copies from and to by itself.
 #[derive(Debug)]
 pub struct Pinned {
     device: Device,
@@ -26,19 +26,19 @@ pub struct Pinned {
 }
 
 impl Pinned {
-    /// `bytes` bytes, zero.
+    /// Allocates `bytes` bytes, set to zero.
     ///
     /// # Errors
-    /// [`Error::Limit`] where the budget or the system refuses, [`Error::Lost`].
+    /// [`Error::Limit`] if the budget or the system refuses, [`Error::Lost`].
     pub fn new(device: &Device, bytes: usize, budget: &Budget) -> Result<Pinned> {
         Pinned::of(device, pages(bytes, budget)?, budget)
     }
 
-    /// `memory`, which is whole pages of `budget`.
+    /// Pins `memory`, which is whole pages of `budget`.
     fn of(device: &Device, mut memory: Buffer<u8>, budget: &Budget) -> Result<Pinned> {
         device.context().bind_to_thread().map_err(|e| device.lost("take a thread", e))?;
         let flags = sys::CU_MEMHOSTREGISTER_PORTABLE | sys::CU_MEMHOSTREGISTER_DEVICEMAP;
-        // SAFETY: the buffer is this struct's own and is unregistered before it is unmapped.
+        // SAFETY: the buffer belongs to this struct and is unregistered before it is unmapped.
         let done = unsafe { sys::cuMemHostRegister_v2(memory.as_mut_ptr().cast(), memory.len(), flags) };
         done.result().map_err(|e| match e.0 {
             sys::CUresult::CUDA_ERROR_OUT_OF_MEMORY => Error::Limit {
@@ -52,12 +52,12 @@ impl Pinned {
         Ok(Pinned { device: device.clone(), memory })
     }
 
-    /// The memory. The GPU may be working on parts of it: see the copies of [`Queue`].
+    /// Returns the memory. The GPU may be using parts of it: see the copies of [`Queue`].
     pub fn bytes_mut(&mut self) -> &mut [u8] {
         &mut self.memory
     }
 
-    /// Where kernels see it.
+    /// Returns the address by which kernels access it.
     pub fn address(&self) -> u64 {
         self.memory.as_ptr() as u64
     }
@@ -67,7 +67,7 @@ impl Drop for Pinned {
     fn drop(&mut self) {
         if self.device.context().bind_to_thread().is_ok() {
             // A failure means that the context is lost, and the registration with it.
-            // SAFETY: registered in `new`; the pages are unmapped after this.
+            // SAFETY: registered in `of`; the pages are unmapped after this.
             let _ = unsafe { sys::cuMemHostUnregister(self.memory.as_mut_ptr().cast()) };
         }
     }
@@ -77,147 +77,149 @@ fn pages(bytes: usize, budget: &Budget) -> Result<Buffer<u8>> {
     budget.zeroed(bytes.next_multiple_of(4096), "copies to and from the GPU")
 }
 
-/// A word in host memory that running kernels look at: whether to end early.
+/// A word in host memory that running kernels poll: it is set to make them end early.
 #[derive(Debug)]
 pub struct StopFlag(Pinned);
 
 impl StopFlag {
-    /// Bytes of pinned memory.
+    /// Pinned memory that a flag takes, in bytes.
     pub const BYTES: u64 = 4096;
 
-    /// A flag that is not set.
+    /// Makes a flag that is not set.
     ///
     /// # Errors
-    /// As [`Pinned::new`].
+    /// Those of [`Pinned::new`].
     pub fn new(device: &Device, budget: &Budget) -> Result<StopFlag> {
         Pinned::new(device, Self::BYTES as usize, budget).map(StopFlag)
     }
 
-    /// Tells kernels to end, or to run on.
+    /// Sets or clears the flag.
     pub fn set(&mut self, stop: bool) {
         self.0.bytes_mut()[..4].copy_from_slice(&u32::from(stop).to_le_bytes());
     }
 
-    /// Where kernels see it.
+    /// Returns the address by which kernels access it.
     pub fn address(&self) -> u64 {
         self.0.address()
     }
 }
 
-/// Bytes to be copied.
+/// Bytes to be copied, wherever they are.
 #[derive(Debug, Clone, Copy)]
-pub enum Source<'s> {
-    /// In memory.
+pub enum CopySource<'s> {
+    /// Bytes in memory.
     Memory(&'s [u8]),
-    /// `bytes` bytes of a file, from byte `start` on. Reading them is faster than touching a mapping for the first time.
+    /// Bytes of a file. Reading them is faster than touching a mapping for the first time.
     File {
-        /// The file.
+        /// Path of the file.
         path: &'s Path,
-        /// Byte of the file.
+        /// Offset of the first byte.
         start: u64,
         /// Number of bytes.
         bytes: u64,
     },
-    /// `bytes` bytes of another process, from this address on.
+    /// Bytes in the memory of another process.
     Process {
-        /// The process.
+        /// The other process.
         process: Process,
-        /// The address there.
+        /// Address of the first byte there.
         start: u64,
         /// Number of bytes.
         bytes: u64,
     },
-    /// In the memory of a GPU, this one or another.
+    /// Bytes in the memory of a GPU, this one or another.
     Gpu(DeviceSlice<u8>),
 }
 
-impl<'s> Source<'s> {
+impl<'s> CopySource<'s> {
     fn len(self) -> u64 {
         match self {
-            Source::Memory(bytes) => bytes.len() as u64,
-            Source::File { bytes, .. } | Source::Process { bytes, .. } => bytes,
-            Source::Gpu(span) => span.len(),
+            CopySource::Memory(bytes) => bytes.len() as u64,
+            CopySource::File { bytes, .. } | CopySource::Process { bytes, .. } => bytes,
+            CopySource::Gpu(span) => span.len(),
         }
     }
 
-    /// Its bytes from `at` on, `len` of them or as many as there are.
-    pub fn piece(self, at: u64, len: u64) -> Source<'s> {
+    /// Returns its bytes from `at` on, `len` of them or as many as there are.
+    pub fn piece(self, at: u64, len: u64) -> CopySource<'s> {
         let len = len.min(self.len() - at);
         match self {
-            Source::Memory(bytes) => Source::Memory(&bytes[at as usize..(at + len) as usize]),
-            Source::File { path, start, .. } => Source::File { path, start: start + at, bytes: len },
-            Source::Process { process, start, .. } => Source::Process { process, start: start + at, bytes: len },
-            Source::Gpu(span) => Source::Gpu(span.part(at..at + len)),
+            CopySource::Memory(bytes) => CopySource::Memory(&bytes[at as usize..(at + len) as usize]),
+            CopySource::File { path, start, .. } => CopySource::File { path, start: start + at, bytes: len },
+            CopySource::Process { process, start, .. } => {
+                CopySource::Process { process, start: start + at, bytes: len }
+            }
+            CopySource::Gpu(span) => CopySource::Gpu(span.part(at..at + len)),
         }
     }
 
     fn read(self, to: &mut [u8]) -> Result<()> {
         match self {
-            Source::Memory(bytes) => to.copy_from_slice(bytes),
-            Source::File { path, start, .. } => {
+            CopySource::Memory(bytes) => to.copy_from_slice(bytes),
+            CopySource::File { path, start, .. } => {
                 let read = File::open(path).and_then(|file| file.read_exact_at(to, start));
                 read.map_err(|e| Error::io("read", path, e))?;
             }
-            Source::Process { process, start, .. } => {
+            CopySource::Process { process, start, .. } => {
                 let gone = |e| Error::Lost(format!("the memory of another rank can't be read: {e}"));
                 process.read(start, to).map_err(gone)?;
             }
-            Source::Gpu(_) => return Err(Error::internal("copy to a GPU", "what is on one passes the host")),
+            CopySource::Gpu(_) => return Err(Error::internal("copy to a GPU", "what is on one passes the host")),
         }
         Ok(())
     }
 }
 
-/// Bytes copied at once, at most: far above what a copy costs to start.
+/// Most bytes of one copy. Starting a copy costs far less than moving as much.
 const SLOT: usize = 4 << 20;
-/// Slots of each thread: one is filled while others are copied from.
+/// Slots of each thread: one is filled while the GPU copies from others.
 const SLOTS: usize = 3;
-/// Copies that go on beside kernels take turns with these queues. A GPU works on 8 at once; the more there are, the more of
-/// them wait behind a kernel that has nothing to do with them.
+/// Number of queues for copies that run beside kernels. A GPU serves 8 at once; the more there are, the more of them wait behind an
+/// unrelated kernel.
 const UPLOAD_QUEUES: usize = 3;
-/// More threads copy no faster.
+/// Most threads: more copy no faster.
 const MOST_THREADS: usize = 16;
 
-/// Copies host memory to the GPU.
+/// Copies host memory to the GPU by several threads.
 #[derive(Debug)]
 pub struct Uploader {
     lanes: Vec<Lane>,
-    /// One for each lane.
+    /// One queue for each lane.
     queues: Vec<Queue>,
-    /// Where the lanes meet.
+    /// Queue that waits for all lanes.
     meeting: Queue,
     pinned: Pinned,
     slot: usize,
     pool: ThreadPool,
 }
 
-/// What one thread copies with.
+/// State of one copying thread.
 #[derive(Debug)]
 struct Lane {
-    /// When each slot was copied from. Made once: making an event takes longer than the copy of a small piece.
+    /// An event for each slot, done when its copy is. They are made once, as making one takes longer than a small copy.
     copied: Vec<Event>,
-    /// When all that was queued is done.
+    /// Event after all that the thread has queued.
     done: Event,
 }
 
 impl Uploader {
-    /// Bytes of pinned memory with `threads` threads and a limit of `limit` bytes.
+    /// Returns the bytes of pinned memory for `threads` threads at a limit of `limit` bytes.
     pub fn bytes(threads: usize, limit: u64) -> u64 {
         (threads.clamp(1, MOST_THREADS) * SLOTS * slot(limit)) as u64
     }
 
-    /// Memory for [`Self::new`], not pinned yet.
+    /// Allocates the memory for [`Self::new`], not pinned yet.
     ///
     /// # Errors
-    /// [`Error::Limit`] where the budget refuses.
+    /// [`Error::Limit`] if the budget refuses.
     pub(super) fn memory(threads: usize, budget: &Budget) -> Result<Buffer<u8>> {
         pages(Self::bytes(threads, budget.limit()) as usize, budget)
     }
 
-    /// With `threads` threads, and `memory` for as many.
+    /// Makes an uploader with `threads` threads; `memory` is for as many.
     ///
     /// # Errors
-    /// As [`Pinned::new`]; [`Error::Io`] where the system allows no more threads.
+    /// Those of [`Pinned::new`]; [`Error::Io`] if the system allows no more threads.
     pub(super) fn new(device: &Device, threads: usize, memory: Buffer<u8>, budget: &Budget) -> Result<Uploader> {
         let pinned = Pinned::of(device, memory, budget)?;
         let threads = threads.clamp(1, MOST_THREADS);
@@ -234,14 +236,14 @@ impl Uploader {
         Ok(Uploader { lanes, queues, meeting, pinned, slot: slot(budget.limit()), pool })
     }
 
-    /// The threads' queues and slots, for work that brings its own data and takes results away.
+    /// Lends the threads' queues and slots to work that copies its own data and results.
     ///
     /// # Errors
     /// [`Error::Lost`].
     pub fn lanes(&mut self) -> Result<Vec<lane::Lane<'_>>> {
         self.finish()?;
         let words = self.slot / 4;
-        // SAFETY: any bytes are words, and pinned memory starts at a page.
+        // SAFETY: any bytes are valid words, and pinned memory starts at a page.
         let (_, memory, _) = unsafe { self.pinned.bytes_mut().align_to_mut::<u32>() };
         let lanes = self.lanes.iter().zip(&self.queues).zip(memory.chunks_mut(SLOTS * words));
         let lanes =
@@ -249,26 +251,26 @@ impl Uploader {
         Ok(lanes.collect())
     }
 
-    /// How many lanes there are, and bytes of a slot of theirs.
+    /// Returns the number of lanes, and the bytes of each of their slots.
     pub fn shape(&self) -> (usize, u64) {
         (self.lanes.len(), self.slot as u64)
     }
 
-    /// Copies every part to its place; returns when all of the host's was read, with what tells that all is there. `go_on` is asked
-    /// between pieces.
+    /// Copies every part to its destination. Returns once all host memory has been read, with an event that is done when all copies are.
+    /// `go_on` is called between pieces.
     ///
     /// # Errors
-    /// What `go_on` returned, [`Error::Lost`].
+    /// Those of `go_on`, [`Error::Lost`].
     pub fn upload(
         &mut self,
-        parts: &[(Source<'_>, DeviceSlice<u8>)],
+        parts: &[(CopySource<'_>, DeviceSlice<u8>)],
         go_on: &(dyn Fn() -> Result<()> + Sync),
     ) -> Result<Event> {
-        // Small pieces, so that all threads have some of a small block.
+        // Pieces are half a slot, so that all threads get some of a small block.
         let slot = self.slot as u64 / 2;
-        let of_host = |part: &&(Source<'_>, DeviceSlice<u8>)| !matches!(part.0, Source::Gpu(_));
+        let of_host = |part: &&(CopySource<'_>, DeviceSlice<u8>)| !matches!(part.0, CopySource::Gpu(_));
         for &(from, to) in parts {
-            if let Source::Gpu(span) = from {
+            if let CopySource::Gpu(span) = from {
                 self.meeting.copy(span, to)?;
             }
         }
@@ -285,7 +287,7 @@ impl Uploader {
         let work = |(i, (lane, memory)): (usize, (&mut Lane, &mut [u8]))| {
             lane.copy(&queues[i % queues.len()], memory, slot as usize, &pieces, &next, go_on)
         };
-        // The first error is the one that counts.
+        // The first error counts.
         let lanes = lanes.into_par_iter().with_max_len(1).enumerate();
         let ends: Vec<Result<()>> = self.pool.install(|| lanes.map(work).collect());
         ends.into_iter().collect::<Result<()>>()?;
@@ -293,7 +295,7 @@ impl Uploader {
         self.meeting.record()
     }
 
-    /// Waits until all is there.
+    /// Waits until all copies are done.
     ///
     /// # Errors
     /// [`Error::Lost`].
@@ -311,7 +313,7 @@ impl Drop for Uploader {
 }
 
 fn slot(limit: u64) -> usize {
-    // At small limits the copies take a 32nd.
+    // At small limits the slots take a 32nd of the limit.
     let part = (limit / (32 * (MOST_THREADS * SLOTS) as u64)) as usize;
     part.clamp(64 << 10, SLOT).next_multiple_of(8192)
 }
@@ -322,7 +324,7 @@ impl Lane {
         queue: &Queue,
         memory: &mut [u8],
         slot: usize,
-        pieces: &[(Source<'_>, DeviceSlice<u8>)],
+        pieces: &[(CopySource<'_>, DeviceSlice<u8>)],
         next: &AtomicUsize,
         go_on: &(dyn Fn() -> Result<()> + Sync),
     ) -> Result<()> {
@@ -332,7 +334,7 @@ impl Lane {
             go_on()?;
             copied.wait()?;
             piece.read(slot)?;
-            // SAFETY: the slot is not touched before `copied` says so, and not unpinned before the queue is finished.
+            // SAFETY: the slot is not touched until `copied` is done, and not unpinned until the queue is finished.
             unsafe { queue.upload(slot, to)? };
             queue.mark(copied)?;
         }

@@ -1,30 +1,33 @@
-//! What CUDA is told before it starts: which of a machine's GPUs this process sees, and by how many ways it reaches it.
+//! Environment variables that CUDA reads when it starts: the GPU that this process sees, and the number of its connections to it.
 //!
-//! CUDA starts all that it sees and ends all of them: on a machine with four H200 a process that sees one starts it in 0.2 s, one
-//! that sees all takes 0.6 to 1.1 s, four of them at once take turns. A process computes with one GPU, so it need see no other;
-//! from CUDA 10.1 on it reaches the memory of others all the same.
-#![allow(unsafe_code)] // the environment may be changed while there is one thread alone
+//! CUDA starts and ends every GPU that it sees. On a machine with four H200, a process that sees one starts it in 0.2 s, and one that sees
+//! all takes 0.6 to 1.1 s, during which four such processes take turns. A process computes with one GPU, so it need see no other; since
+//! CUDA 10.1 it reaches the memory of others all the same.
+//!
+//! Files in `/dev` tell how many GPUs there are, and the driver, which a job needs anyway, tells the rest. NVML (the crate nvml-wrapper) would
+//! be one more library to find, which containers may lack, and it does not obey `CUDA_VISIBLE_DEVICES`.
+#![allow(unsafe_code)] // changes the environment, while the process has one thread
 
 use std::sync::OnceLock;
 
 const VARIABLE: &str = "CUDA_VISIBLE_DEVICES";
 
-/// The GPU that alone is seen, and how many there are.
+/// The only GPU that this process sees, and the number of those there are.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Seen {
-    /// Its number among those that there are.
+pub struct VisibleGpu {
+    /// Its index among all.
     pub index: u32,
-    /// GPUs that this process might see.
+    /// Number of GPUs that this process could see.
     pub of: usize,
 }
 
-static SEEN: OnceLock<Seen> = OnceLock::new();
+static VISIBLE: OnceLock<VisibleGpu> = OnceLock::new();
 
-/// Has CUDA see GPU `wanted` alone, or else the one whose turn it is for rank `local_rank` of this machine. Of no effect where
-/// that is not there, or there is no other.
+/// Makes CUDA see GPU `wanted` alone, or, if none is named, the one that rank `local_rank` of this machine gets in turn. Does nothing if
+/// that GPU does not exist or is the only one.
 ///
 /// # Safety
-/// No other thread runs yet, and CUDA was not started.
+/// No other thread runs yet, and CUDA has not been started.
 pub unsafe fn see_one(wanted: Option<u32>, local_rank: usize) {
     let names = match std::env::var(VARIABLE) {
         Ok(list) => listed(&list),
@@ -34,17 +37,17 @@ pub unsafe fn see_one(wanted: Option<u32>, local_rank: usize) {
     let Some((seen, name)) = one(&names, wanted, local_rank) else { return };
     // SAFETY: the caller's promise.
     unsafe { std::env::set_var(VARIABLE, name) };
-    let _ = SEEN.set(seen);
+    let _ = VISIBLE.set(seen);
 }
 
-/// What says by how many ways work goes to a GPU, and how many are enough for ranks that wait for each other's.
+/// Variable for the number of connections to a GPU, and a number that suffices for ranks that wait for each other.
 const CONNECTIONS: (&str, &str) = ("CUDA_DEVICE_MAX_CONNECTIONS", "2");
-/// From so many ranks of a machine on they are worth it.
+/// Number of ranks of a machine from which on fewer connections are worth it.
 const MANY_RANKS: usize = 3;
 
-/// Has CUDA make fewer ways for work to a GPU than its eight, if there are many `local_ranks`. A driver makes and closes them one by one,
-/// and ranks wait for each other: of four with an H200 each it took 1.2 to 1.4 s rather than 1.6 to start, and 0.15 to 0.2 s rather than
-/// 0.3 to end. What queues many small kernels, sorting, takes longer: 0.28 s rather than 0.19 s at scale 29.
+/// Makes CUDA open fewer connections to the GPU than its eight, if there are many `local_ranks`. A driver opens and closes them one by one
+/// while ranks wait for each other: four ranks with an H200 each took 1.2 to 1.4 s rather than 1.6 s to start, and 0.15 to 0.2 s rather
+/// than 0.3 s to end. Sorting, which queues many small kernels, takes longer: 0.28 s rather than 0.19 s at scale 29.
 ///
 /// # Safety
 /// As [`see_one`].
@@ -56,21 +59,21 @@ pub unsafe fn shorten_start(local_ranks: usize) {
     }
 }
 
-/// What [`see_one`] chose, if it did.
-pub fn seen() -> Option<Seen> {
-    SEEN.get().copied()
+/// Returns the GPU that [`see_one`] chose, if it chose one.
+pub fn visible_gpu() -> Option<VisibleGpu> {
+    VISIBLE.get().copied()
 }
 
-fn one(names: &[String], wanted: Option<u32>, local_rank: usize) -> Option<(Seen, &String)> {
+fn one(names: &[String], wanted: Option<u32>, local_rank: usize) -> Option<(VisibleGpu, &String)> {
     let of = names.len();
     if of < 2 {
         return None;
     }
     let index = wanted.map_or(local_rank % of, |gpu| gpu as usize);
-    names.get(index).map(|name| (Seen { index: index as u32, of }, name))
+    names.get(index).map(|name| (VisibleGpu { index: index as u32, of }, name))
 }
 
-/// The GPUs that a list names, as CUDA reads it: what stands behind a name that is none does not count.
+/// Splits a list of GPUs as CUDA reads it: names after the first invalid one do not count.
 fn listed(list: &str) -> Vec<String> {
     let name = |name: &&str| {
         let number = !name.is_empty() && name.bytes().all(|byte| byte.is_ascii_digit());
@@ -79,14 +82,14 @@ fn listed(list: &str) -> Vec<String> {
     list.split(',').map(str::trim).take_while(name).map(str::to_owned).collect()
 }
 
-/// GPUs that this process may open. None where they are not files of this kind.
+/// Counts the GPUs whose device files this process may open; 0 on systems without such files.
 fn devices() -> usize {
     let Ok(folder) = std::fs::read_dir("/dev") else { return 0 };
     let is_gpu = |entry: std::io::Result<std::fs::DirEntry>| {
         let entry = entry.ok()?;
         let number = entry.file_name().into_string().ok()?.strip_prefix("nvidia")?.parse::<u32>();
         let path = std::ffi::CString::new(entry.path().into_os_string().into_string().ok()?).ok()?;
-        // Opening one may start it, which takes seconds.
+        // `access` is asked because opening a device may start it, which takes seconds.
         // SAFETY: the path is a string that outlives the call.
         let allowed = unsafe { libc::access(path.as_ptr(), libc::R_OK | libc::W_OK) } == 0;
         (number.is_ok() && allowed).then_some(())

@@ -1,4 +1,4 @@
-//! What a job holds of a GPU from its start to its end: the arena, pinned memory, compiled kernels.
+//! Everything that a job holds of a GPU from its start to its end: the arena, pinned memory, compiled kernels.
 
 use super::arena::Arena;
 use super::device::Device;
@@ -13,54 +13,54 @@ use std::sync::{Mutex, PoisonError};
 use std::thread::JoinHandle;
 use std::time::Instant;
 
-/// A GPU made ready. Whoever computes borrows all of it: one thing at a time has the memory.
+/// A GPU that is ready for use. A computation borrows the whole workspace, so one at a time uses the memory.
 #[derive(Debug)]
 pub struct Workspace {
     /// The GPU.
     pub device: Device,
-    // Fields are dropped in this order: nothing is queued any more when the memory goes.
-    /// For work and small copies.
+    // Fields are dropped in this order: no work is queued any more when the memory is freed.
+    /// Queue for kernels and small copies.
     pub queue: Queue,
-    /// For large copies.
+    /// Uploader for large copies.
     pub uploader: Uploader,
-    /// What running kernels look at.
+    /// Flag that running kernels poll.
     pub stop_flag: StopFlag,
-    /// All of the memory.
+    /// All GPU memory of this process.
     pub arena: Arena,
     programs: Vec<Loading>,
 }
 
-/// When this process may start CUDA, where others do so too.
-pub trait Turn {
-    /// Returns when it may.
+/// The order in which processes of one machine start CUDA.
+pub trait StartTurn {
+    /// Waits until this process may start CUDA.
     fn wait(&self) {}
-    /// CUDA has started.
+    /// Is called once CUDA has started.
     fn started(&self) {}
-    /// It has the GPU.
+    /// Is called once the GPU is open.
     fn opened(&self) {}
 }
 
-/// A process by itself.
-impl Turn for () {}
+/// A process by itself waits for nobody.
+impl StartTurn for () {}
 
-/// Fewest bytes of GPU memory that a job can do anything with.
+/// Least GPU memory with which a job can do anything, in bytes.
 const LEAST: u64 = 1 << 20;
 
 impl Workspace {
-    /// Opens GPU `index` (or the first), takes `limit` bytes of its memory, or 90 % of what is free, and begins to load `programs`.
-    /// Less memory will do where another process has some of it. CUDA is started when it is this process's `turn`.
+    /// Opens GPU `index` (or the first), takes `limit` bytes of its memory, or 90 % of what is free, and begins to load `programs`. It
+    /// makes do with less memory if another process uses some of it. CUDA is started when `turn` says so.
     ///
     /// # Errors
-    /// [`Error::Usage`] where CUDA, the GPU or NVRTC is missing, saying how to get it; [`Error::Limit`], [`Error::Lost`].
+    /// [`Error::Usage`] if CUDA, the GPU or NVRTC is missing, with a remedy; [`Error::Limit`], [`Error::Lost`].
     pub fn open(
         index: Option<u32>,
         limit: Option<u64>,
         threads: usize,
         programs: &[&'static ProgramSource],
         budget: &Budget,
-        turn: &dyn Turn,
+        turn: &dyn StartTurn,
     ) -> Result<Workspace> {
-        // The system finds pages for copies before CUDA has opened the GPU. What there is not of either is said in this order.
+        // Pages for copies are populated while CUDA opens the GPU. Errors of the GPU are reported before those of the pages.
         let mut memory = super::load().then(|| Uploader::memory(threads, budget));
         let (device, started) = std::thread::scope(|scope| {
             if let Some(Ok(memory)) = &mut memory {
@@ -78,7 +78,7 @@ impl Workspace {
         let memory = memory.unwrap_or_else(|| Uploader::memory(threads, budget))?;
         let opened = started.elapsed().as_secs_f64();
         let programs = programs.iter().map(|source| Loading::start(&device, source)).collect::<Result<Vec<_>>>()?;
-        // If one compiles, NVRTC is there and knows this GPU.
+        // If one program compiles, NVRTC is present and supports this GPU.
         programs.iter().take(1).try_for_each(|first| first.program().map(drop))?;
         let workspace = Workspace {
             programs,
@@ -88,15 +88,15 @@ impl Workspace {
             arena: device.arena(LEAST)?,
             device,
         };
-        let (gpu, alone) = (workspace.device.gpu().index, visible::seen().is_some());
+        let (gpu, alone) = (workspace.device.gpu().index, visible::visible_gpu().is_some());
         tracing::debug!(gpu, alone, opened, seconds = started.elapsed().as_secs_f64(), "the GPU is ready");
         Ok(workspace)
     }
 
-    /// A kernel of a program, once that is compiled.
+    /// Returns a kernel of a program, waiting until that is compiled.
     ///
     /// # Errors
-    /// Those of compiling it; [`Error::Lost`] if it has no kernel of that name.
+    /// Those of the compilation; [`Error::Lost`] if the program has no kernel of that name.
     pub fn kernel(&self, source: &ProgramSource, name: &'static str) -> Result<Kernel> {
         let program = self.programs.iter().find(|loading| loading.name == source.name);
         program.ok_or_else(|| not_compiled(source.name))?.program()?.kernel(name, 0)
@@ -107,7 +107,7 @@ fn not_compiled(name: &str) -> Error {
     Error::Lost(format!("{name} was not compiled"))
 }
 
-/// A program on its way: where none is kept from an earlier job, compiling takes a second, in which others may begin.
+/// A program being loaded. Compiling one that is not cached takes a second, in which other work may begin.
 #[derive(Debug)]
 struct Loading {
     name: &'static str,
@@ -128,7 +128,7 @@ impl Loading {
         Ok(Loading { name: source.name, program: Mutex::new(Some(Progress::Compiling(thread))) })
     }
 
-    /// The program, once it is there.
+    /// Returns the program, waiting until it is loaded.
     fn program(&self) -> Result<Program> {
         let mut program = self.program.lock().unwrap_or_else(PoisonError::into_inner);
         let loaded = match program.take() {
@@ -145,7 +145,7 @@ impl Loading {
 
 impl Drop for Loading {
     fn drop(&mut self) {
-        // The process must not end while NVRTC works.
+        // The process must not end while NVRTC runs.
         let program = self.program.get_mut().unwrap_or_else(PoisonError::into_inner).take();
         if let Some(Progress::Compiling(thread)) = program {
             let _ = thread.join();

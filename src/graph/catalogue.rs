@@ -1,4 +1,4 @@
-//! A prepared graph: all its blocks, in files, in memory, or in the memory of GPUs.
+//! A prepared graph: all its blocks, in files, in host memory, or in GPU memory.
 
 use super::csr::Block;
 use super::host_block::{MemoryBlock, RemoteBlock};
@@ -9,12 +9,12 @@ use crate::error::Result;
 use rayon::prelude::*;
 use std::path::Path;
 
-/// The blocks of a graph in order.
+/// The blocks of a graph, in order of rows.
 #[derive(Debug)]
 pub struct Catalogue {
-    /// How rows lie in blocks.
+    /// Division of the rows into blocks.
     pub layout: Layout,
-    /// By block.
+    /// Size of each block.
     sizes: Vec<BlockSize>,
     first_rows: Vec<u32>,
     blocks: Blocks,
@@ -22,10 +22,10 @@ pub struct Catalogue {
 
 #[derive(Debug)]
 enum Blocks {
-    Stored(Vec<StoredBlock>),
+    InFiles(Vec<StoredBlock>),
     InMemory {
         blocks: Vec<MemoryBlock>,
-        /// Whether no other process has any.
+        /// True if no other process has any block.
         alone: bool,
     },
     OnGpus(Placement),
@@ -35,43 +35,43 @@ impl Catalogue {
     /// Opens all blocks of the graph `key` in `folder`.
     ///
     /// # Errors
-    /// [`crate::Error::Corrupt`] for the first that is missing in part, [`crate::Error::Io`].
+    /// [`crate::Error::Corrupt`] for the first block that is missing or incomplete, [`crate::Error::Io`].
     pub fn open(folder: &Path, key: u64, layout: Layout) -> Result<Self> {
         let blocks = (0..layout.blocks()).map(|b| StoredBlock::open(folder, key, b, &layout.block(b)));
         let blocks = blocks.collect::<Result<Vec<_>>>()?;
         let sizes = blocks.iter().map(|block| size_of(block.block())).collect();
-        Ok(Catalogue { first_rows: first_rows(&layout), sizes, blocks: Blocks::Stored(blocks), layout })
+        Ok(Catalogue { first_rows: first_rows(&layout), sizes, blocks: Blocks::InFiles(blocks), layout })
     }
 
-    /// A graph whose blocks, of these sizes, are in memory and nowhere else: in that of this process, `alone`, or of others of this
-    /// machine, too.
+    /// Returns a graph whose blocks, of these sizes, are only in host memory: that of this process if `alone`, else also that of other
+    /// processes of this machine.
     pub fn in_memory(layout: Layout, sizes: Vec<BlockSize>, blocks: Vec<MemoryBlock>, alone: bool) -> Self {
         Catalogue { first_rows: first_rows(&layout), sizes, blocks: Blocks::InMemory { blocks, alone }, layout }
     }
 
-    /// A graph whose blocks, of these sizes, are in the memory of GPUs and nowhere else.
-    pub fn on_gpus(layout: Layout, sizes: Vec<BlockSize>, homes: Placement) -> Self {
-        Catalogue { first_rows: first_rows(&layout), sizes, blocks: Blocks::OnGpus(homes), layout }
+    /// Returns a graph whose blocks, of these sizes, are only in GPU memory.
+    pub fn on_gpus(layout: Layout, sizes: Vec<BlockSize>, placement: Placement) -> Self {
+        Catalogue { first_rows: first_rows(&layout), sizes, blocks: Blocks::OnGpus(placement), layout }
     }
 
-    /// Where the blocks lie, if that is in the memory of GPUs.
+    /// Returns the placement of the blocks, if they are in GPU memory.
     pub fn placement(&self) -> Option<&Placement> {
         match &self.blocks {
-            Blocks::OnGpus(homes) => Some(homes),
-            Blocks::Stored(_) | Blocks::InMemory { .. } => None,
+            Blocks::OnGpus(placement) => Some(placement),
+            Blocks::InFiles(_) | Blocks::InMemory { .. } => None,
         }
     }
 
-    /// Whether every process that works on the graph has all blocks, in files or in memory: the same on all ranks.
+    /// Returns true if every process that works on the graph has all blocks, in files or in host memory; it is the same on all ranks.
     pub fn is_local(&self) -> bool {
         match self.blocks {
-            Blocks::Stored(_) => true,
+            Blocks::InFiles(_) => true,
             Blocks::InMemory { alone, .. } => alone,
             Blocks::OnGpus(_) => false,
         }
     }
 
-    /// Block `b`. Of a graph that [is not local](Self::is_local) there may be none.
+    /// Returns block `b`. A graph that [is not local](Self::is_local) may not have it in this process.
     pub fn block(&self, b: usize) -> Block<'_> {
         match self.location(b) {
             BlockLocation::Local(block) => block,
@@ -79,7 +79,7 @@ impl Catalogue {
         }
     }
 
-    /// Where block `b` of a graph that is not on GPUs lies.
+    /// Returns the location of block `b` of a graph that is not on GPUs.
     pub fn location(&self, b: usize) -> BlockLocation<'_> {
         match &self.blocks {
             Blocks::InMemory { blocks, .. } => match &blocks[b] {
@@ -90,67 +90,67 @@ impl Catalogue {
         }
     }
 
-    /// Lets go of the pages of block `b` that were read, if it is in a file.
+    /// Frees the pages of block `b` that were read, if it is in a file.
     pub fn release(&self, b: usize) {
         self.stored().get(b).into_iter().for_each(StoredBlock::release);
     }
 
-    /// Rows and entries of block `b`.
+    /// Returns the numbers of rows and entries of block `b`.
     pub fn size(&self, b: usize) -> BlockSize {
         self.sizes[b]
     }
 
-    /// First row of block `b`.
+    /// Returns the first row of block `b`.
     pub fn first_row(&self, b: usize) -> u32 {
         self.first_rows[b]
     }
 
-    /// Number of blocks.
+    /// Returns the number of blocks.
     pub fn len(&self) -> usize {
         self.sizes.len()
     }
 
-    /// Whether the graph has no edge.
+    /// Returns true if the graph has no edge.
     pub fn is_empty(&self) -> bool {
         self.sizes.is_empty()
     }
 
-    /// Number of edges.
+    /// Returns the number of edges.
     pub fn edges(&self) -> u64 {
         self.sizes.iter().map(|size| size.entries).sum()
     }
 
-    /// Bytes of all blocks.
+    /// Returns the bytes of all blocks.
     pub fn bytes(&self) -> u64 {
         (0..self.len()).map(|b| self.bytes_of(b)).sum()
     }
 
-    /// Bytes of block `b`.
+    /// Returns the bytes of block `b`.
     pub fn bytes_of(&self, b: usize) -> u64 {
         body_bytes(self.sizes[b].rows, self.sizes[b].entries)
     }
 
     fn stored(&self) -> &[StoredBlock] {
         match &self.blocks {
-            Blocks::Stored(blocks) => blocks,
+            Blocks::InFiles(blocks) => blocks,
             Blocks::OnGpus(_) | Blocks::InMemory { .. } => &[],
         }
     }
 
-    /// Entries of the largest block, rows of the one with most, and the longest row.
+    /// Returns the extremes of all blocks: most entries, most rows, longest row.
     pub fn extremes(&self) -> Extremes {
-        let here = if self.is_local() { self.len() } else { 0 };
-        (0..here).map(|b| self.block(b)).fold(Extremes::default(), |e, block| Extremes {
+        let blocks = if self.is_local() { self.len() } else { 0 };
+        (0..blocks).map(|b| self.block(b)).fold(Extremes::default(), |e, block| Extremes {
             entries: e.entries.max(block.targets.len() as u64),
             rows: e.rows.max(block.rows() as u64),
             row: e.row.max(block.offsets.windows(2).map(|w| u64::from(w[1] - w[0])).max().unwrap_or(0)),
         })
     }
 
-    /// Checks every block against its checksum and its invariants; `next` is asked before each whether to go on.
+    /// Checks every block against its checksum and its invariants, calling `next` before each.
     ///
     /// # Errors
-    /// [`crate::Error::Corrupt`] for the first that fails, what `next` returned.
+    /// [`crate::Error::Corrupt`] for the first block that fails, that of `next`.
     pub fn verify(&self, next: impl Fn() -> Result<()>) -> Result<()> {
         for block in self.stored() {
             next()?;
@@ -162,7 +162,7 @@ impl Catalogue {
 }
 
 impl Drop for Catalogue {
-    /// Gigabytes go back to the system by all threads at once.
+    /// Frees the blocks by all threads at once, as unmapping gigabytes takes time.
     fn drop(&mut self) {
         if let Blocks::InMemory { blocks, .. } = &mut self.blocks {
             std::mem::take(blocks).into_par_iter().for_each(drop);
@@ -178,7 +178,7 @@ fn first_rows(layout: &Layout) -> Vec<u32> {
     (0..layout.blocks()).map(|b| layout.block(b).rows.start as u32).collect()
 }
 
-/// Where the rows of a block are.
+/// Location of the rows of a block.
 #[derive(Debug)]
 pub enum BlockLocation<'a> {
     /// In a file.
@@ -189,10 +189,10 @@ pub enum BlockLocation<'a> {
     Remote(RemoteBlock),
 }
 
-/// What a backend sizes its scratch memory by.
+/// Sizes by which a backend plans its scratch memory.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Extremes {
-    /// Entries of the largest block.
+    /// Entries of the block with most.
     pub entries: u64,
     /// Rows of the block with most.
     pub rows: u64,

@@ -1,32 +1,32 @@
-//! A block of compressed sparse rows, borrowed from wherever its bytes lie.
+//! A block of compressed sparse rows (CSR), borrowed from wherever its bytes lie.
 
-/// Rows `first_row .. first_row + rows()` of the oriented graph. Row `v` holds the neighbours of `v` that are smaller
-/// than `v`, ascending, without repeats (ids ascend by descending degree, so these are the hubs among them).
+/// Rows `first_row .. first_row + rows()` of the oriented graph. Row `v` holds the neighbours of `v` that are smaller than `v`, ascending
+/// and without repeats. As ids ascend by descending degree, these are its neighbours of higher degree.
 ///
-/// Invariants, checked when a stored block is opened: `offsets` has one entry a row and one more, starts at 0,
-/// never falls, ends at `targets.len()`; every target of row `v` is `< v`.
+/// Invariants, checked by `StoredBlock::verify`: `offsets` has one entry for each row and one more, starts at 0, never decreases and ends
+/// at `targets.len()`; every target of row `v` is `< v`.
 #[derive(Debug, Clone, Copy)]
 pub struct Block<'a> {
     /// Id of the first row.
     pub first_row: u32,
-    /// Start of each row in `targets`, relative to this block.
+    /// Start of each row in `targets`, and the end of the last.
     pub offsets: &'a [u32],
     /// Neighbour ids, row after row.
     pub targets: &'a [u32],
 }
 
 impl<'a> Block<'a> {
-    /// Number of rows.
+    /// Returns the number of rows.
     pub fn rows(&self) -> usize {
         self.offsets.len() - 1
     }
 
-    /// One past the last row's id.
+    /// Returns the id one past the last row's.
     pub fn end_row(&self) -> u32 {
         self.first_row + self.rows() as u32
     }
 
-    /// The neighbours of the `local`-th row, which is vertex `first_row + local`.
+    /// Returns the neighbours of the `local`-th row, which is vertex `first_row + local`.
     #[inline]
     pub fn row(&self, local: usize) -> &'a [u32] {
         &self.targets[self.offsets[local] as usize..self.offsets[local + 1] as usize]

@@ -1,4 +1,4 @@
-//! Degrees of the simple graph, counted while its rows are made.
+//! Degrees of the simple graph, counted while its rows are built.
 
 use super::csr::Block;
 use crate::comm::Comm;
@@ -10,7 +10,7 @@ use rayon::prelude::*;
 use std::path::Path;
 use std::sync::atomic::{AtomicU32, Ordering};
 
-/// Most targets are among the first vertices, the hubs: each thread counts those by itself.
+/// Number of hubs. Most targets are among these first vertices, so each thread counts them separately.
 const HUBS: usize = 1 << 15;
 
 /// One counter for each vertex, shared by all threads.
@@ -18,44 +18,44 @@ const HUBS: usize = 1 << 15;
 pub struct Degrees(Buffer<AtomicU32>);
 
 impl Degrees {
-    /// Zero degrees for `vertices` vertices.
+    /// Makes zero degrees for `vertices` vertices.
     ///
     /// # Errors
-    /// [`crate::error::Error::Limit`]: it takes 4 bytes a vertex.
+    /// [`crate::error::Error::Limit`]: they take 4 bytes a vertex.
     pub fn new(vertices: u64, budget: &Budget) -> Result<Self> {
         Ok(Degrees(budget.zeroed(vertices as usize, "degrees of the simple graph (4 bytes a vertex)")?))
     }
 
-    /// A counter for one thread. What it counted is there once it is dropped.
-    pub fn counter(&self) -> Counter<'_> {
-        Counter { shared: self, hubs: vec![0; HUBS.min(self.0.len())] }
+    /// Makes a counter for one thread. Its counts are added when it is dropped.
+    pub fn counter(&self) -> DegreeCounter<'_> {
+        DegreeCounter { shared: self, hubs: vec![0; HUBS.min(self.0.len())] }
     }
 
-    /// Adds what was counted elsewhere of the vertices from `first` on.
+    /// Adds counts of the vertices from `first` on, made elsewhere.
     pub fn add(&self, first: usize, counted: &[u32]) {
         for (degree, &more) in self.0[first..].iter().zip(counted).filter(|&(_, &more)| more > 0) {
             degree.fetch_add(more, Ordering::Relaxed);
         }
     }
 
-    /// The finished degrees, in the order of vertices.
+    /// Returns the finished degrees, by vertex.
     pub fn finish(self) -> Buffer<u32> {
         self.0.into_plain()
     }
 }
 
-/// One thread's share of the counting.
+/// One thread's counts of hubs; it adds other vertices to the shared counters directly.
 #[derive(Debug)]
-pub struct Counter<'a> {
+pub struct DegreeCounter<'a> {
     shared: &'a Degrees,
     hubs: Vec<u32>,
 }
 
-impl Counter<'_> {
-    /// Bytes that one counter takes.
+impl DegreeCounter<'_> {
+    /// Bytes of one counter.
     pub const BYTES: u64 = (HUBS * 4) as u64;
 
-    /// Counts both ends of every edge of the rows from `first_row` on, of which each has `lengths` targets.
+    /// Counts both ends of every edge of the rows from `first_row` on, whose numbers of targets are `lengths`.
     pub fn rows(&mut self, first_row: u32, lengths: impl Iterator<Item = u32>, targets: &[u32]) {
         for (row, length) in (first_row as usize..).zip(lengths) {
             self.shared.0[row].fetch_add(length, Ordering::Relaxed);
@@ -70,13 +70,13 @@ impl Counter<'_> {
         }
     }
 
-    /// Counts a whole block.
+    /// Counts both ends of every edge of a block.
     pub fn block(&mut self, block: Block<'_>) {
         self.rows(block.first_row, block.offsets.windows(2).map(|w| w[1] - w[0]), block.targets);
     }
 }
 
-impl Drop for Counter<'_> {
+impl Drop for DegreeCounter<'_> {
     fn drop(&mut self) {
         for (degree, &count) in self.shared.0.iter().zip(&self.hubs) {
             degree.fetch_add(count, Ordering::Relaxed);
@@ -86,7 +86,7 @@ impl Drop for Counter<'_> {
 
 const DEGREES: Kind = Kind::new(b"DEGR");
 
-/// Writes the degrees, u32 each, under the graph's folder.
+/// Writes the degrees, u32 each, to the graph's folder.
 ///
 /// # Errors
 /// [`crate::Error::DiskFull`], [`crate::Error::Io`].
@@ -96,7 +96,7 @@ pub fn write(folder: &Path, key: u64, degrees: &[u32]) -> Result<Pending> {
     file.finish_deferred()
 }
 
-/// Maps the degrees that [`write()`] wrote; the body is u32s in the order of vertices.
+/// Maps the degrees that [`write()`] wrote; the body is a u32 for each vertex, in order.
 ///
 /// # Errors
 /// [`crate::Error::Corrupt`], [`crate::Error::Io`].
@@ -106,40 +106,42 @@ pub fn open(folder: &Path, key: u64) -> Result<Mapped> {
     Ok(file)
 }
 
-/// What degrees tell of a graph at once.
+/// Summary of the degrees of a graph.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, serde::Serialize, serde::Deserialize)]
-pub struct Summary {
+pub struct DegreeSummary {
     /// Largest degree of the simple graph.
     pub max_degree: u64,
-    /// Σ d(d−1)/2: pairs of edges that share a vertex.
+    /// Number of wedges, pairs of edges that share a vertex: Σ d(d−1)/2.
     pub wedges: u128,
 }
 
-impl Summary {
-    /// Of the degrees of all ranks, each of which has the summary of some.
-    pub fn joined(self, comm: &Comm) -> Summary {
+impl DegreeSummary {
+    /// Combines the summaries of all ranks, each of which has some of the degrees. Collective.
+    pub fn joined(self, comm: &Comm) -> DegreeSummary {
         let words = [self.max_degree, self.wedges as u64, (self.wedges >> 64) as u64];
         let all = comm.all_gather(bytes_of(&words));
         let one = |bytes: &Vec<u8>| {
             let mut words = numbers_of::<u64>(bytes).into_iter();
             let mut word = || words.next().unwrap_or(0);
             let (max_degree, low, high) = (word(), u128::from(word()), u128::from(word()));
-            Summary { max_degree, wedges: low | high << 64 }
+            DegreeSummary { max_degree, wedges: low | high << 64 }
         };
-        all.iter().map(one).fold(Summary::default(), Summary::and)
+        all.iter().map(one).fold(DegreeSummary::default(), DegreeSummary::and)
     }
 
-    fn and(self, other: Summary) -> Summary {
-        Summary { max_degree: self.max_degree.max(other.max_degree), wedges: self.wedges + other.wedges }
+    fn and(self, other: DegreeSummary) -> DegreeSummary {
+        DegreeSummary { max_degree: self.max_degree.max(other.max_degree), wedges: self.wedges + other.wedges }
     }
 
-    /// Of these degrees.
+    /// Returns the summary of these degrees.
     pub fn of(degrees: &[u32]) -> Self {
         let one = |&d: &u32| {
             let d = u64::from(d);
-            Summary { max_degree: d, wedges: u128::from(d) * u128::from(d.saturating_sub(1)) / 2 }
+            DegreeSummary { max_degree: d, wedges: u128::from(d) * u128::from(d.saturating_sub(1)) / 2 }
         };
-        let parts = degrees.par_chunks(1 << 20).map(|part| part.iter().map(one).fold(Summary::default(), Summary::and));
-        parts.reduce(Summary::default, Summary::and)
+        let parts = degrees
+            .par_chunks(1 << 20)
+            .map(|part| part.iter().map(one).fold(DegreeSummary::default(), DegreeSummary::and));
+        parts.reduce(DegreeSummary::default, DegreeSummary::and)
     }
 }

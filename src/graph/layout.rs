@@ -1,55 +1,54 @@
-//! How rows lie in blocks, and blocks in bins, known from the degrees alone, before any row is built.
+//! Division of rows into blocks and of blocks into bins. It is known from the degrees alone, before any row is built.
 //!
-//! A row of the oriented graph holds the neighbours smaller than its vertex, so vertex `v` of degree `d` has at most
-//! `min(d, v)` of them: its *bound*. Blocks are cut where the sum of bounds reaches a target that depends on the number
-//! of edges. So the boundaries depend on the input alone, never on limits, threads, device or ranks, and a plan can
-//! name them. Cuts fall between granules: row ranges that are a small part of their ids wide, which makes the lookup
-//! from a row to its place one table of some thousand entries at any size of graph.
+//! A row of the oriented graph holds the neighbours smaller than its vertex, so vertex `v` of degree `d` has at most `min(d, v)` of them:
+//! its *bound*. Blocks are cut where the sum of bounds reaches a target that depends on the number of edges. So the boundaries depend on
+//! the input alone, never on limits, threads, device or ranks, and a plan can name them. Cuts lie between granules: ranges of rows whose
+//! width is a small fraction of their ids. So a table of some thousand entries maps rows to blocks and bins at any size of graph.
 
 use super::order::DegreeRuns;
 use std::ops::Range;
 
-/// Changes whenever stored blocks would come out otherwise; part of every stage's fingerprint.
+/// Version of the stored format, part of every stage's fingerprint. It changes whenever stored blocks would differ.
 pub const FORMAT_VERSION: u64 = 1;
 
-/// Entries of the largest blocks: 64 MiB of targets.
+/// Most entries that a block aims at: 64 MiB of targets.
 const MAX_BLOCK: u64 = 1 << 24;
-/// Entries of the blocks of small graphs: so small that a pair is not worth journalling.
+/// Fewest entries that a block aims at: journalling a pair of smaller ones is not worth it.
 const MIN_BLOCK: u64 = 1 << 12;
-/// Edges of graphs that count as small: theirs are cut in eight, so that they too are counted in pairs. Blocks
-/// have their costs: two large ones counted 1.2 to 1.6 times faster than eight of a graph of 2^24, pair by pair.
+/// Edges below which a graph counts as small. Small graphs are cut in eight, so that they too are counted in pairs. More blocks cost more:
+/// two large ones of a graph of 2^24 edges were counted 1.2 to 1.6 times faster than eight, pair by pair.
 const SMALL: u64 = 1 << 22;
 
-/// Rows of a bin, at most: their place in it fits 16 bits.
+/// Most rows of a bin: a row's index in its bin fits 16 bits.
 pub const BIN_ROWS: u64 = 1 << 16;
 
-/// How rows are cut into granules: 2^`mantissa` to every doubling of the row id.
+/// Division of rows into granules: 2^`mantissa` for every doubling of the row id.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 struct Granules {
     mantissa: u32,
 }
 
 impl Granules {
-    /// For rows under `rows`: a thousand to a doubling, more where one would have over [`BIN_ROWS`] rows.
+    /// Chooses the granules for ids below `rows`: about a thousand for each doubling, or more if one would have over [`BIN_ROWS`] rows.
     fn new(rows: u64) -> Self {
         Granules { mantissa: (u64::BITS - rows.leading_zeros()).saturating_sub(BIN_ROWS.ilog2() + 1).max(10) }
     }
 
-    /// The granule that row `v` lies in; granules ascend with rows.
+    /// Returns the granule of row `v`; granules ascend with rows.
     #[inline]
     fn of(self, v: u32) -> usize {
         let shift = (v | (1 << self.mantissa)).ilog2() - self.mantissa;
         ((shift as usize) << self.mantissa) + (v >> shift) as usize
     }
 
-    /// First row of granule `g`: the inverse of [`Self::of`].
+    /// Returns the first row of granule `g`: the inverse of [`Self::of`].
     fn start(self, g: usize) -> u64 {
         let shift = (g >> self.mantissa).saturating_sub(1);
         ((g - (shift << self.mantissa)) as u64) << shift
     }
 }
 
-/// A range of rows, and the most entries they can have.
+/// A range of rows, with a bound on its entries.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct RowRange {
     /// First row and one past the last.
@@ -59,18 +58,18 @@ pub struct RowRange {
 }
 
 impl RowRange {
-    /// Number of rows.
+    /// Returns the number of rows.
     pub fn len(&self) -> usize {
         (self.rows.end - self.rows.start) as usize
     }
 
-    /// Whether it has no rows.
+    /// Returns true if it has no rows.
     pub fn is_empty(&self) -> bool {
         self.rows.is_empty()
     }
 }
 
-/// The blocks of a graph.
+/// Division of a graph's rows into blocks.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Layout {
     cut: Granules,
@@ -79,18 +78,18 @@ pub struct Layout {
 }
 
 impl Layout {
-    /// The layout of a graph of these degrees, whose input has `edges` edges that are no loops.
+    /// Returns the layout of a graph of these degrees, whose input has `edges` edges other than loops.
     pub fn new(runs: &DegreeRuns, edges: u64) -> Self {
         Self::with_target(runs, Self::block_target(edges))
     }
 
-    /// Entries that blocks of such a graph aim at.
+    /// Returns the number of entries that blocks of a graph with `edges` edges aim at.
     pub fn block_target(edges: u64) -> u64 {
         let part = edges / if edges < SMALL { 8 } else { 2 };
         part.checked_next_power_of_two().unwrap_or(MAX_BLOCK).clamp(MIN_BLOCK, MAX_BLOCK)
     }
 
-    /// The same with blocks of about `target` entries (one granule at least).
+    /// Returns the layout with blocks of about `target` entries, or one granule if that has more.
     pub fn with_target(runs: &DegreeRuns, target: u64) -> Self {
         let cut = Granules::new(runs.vertices());
         let granules = granules(runs, cut);
@@ -98,34 +97,33 @@ impl Layout {
         Layout { cut, granules, blocks }
     }
 
-    /// Number of rows: of vertices that are not isolated.
+    /// Returns the number of rows, one for each vertex that is not isolated.
     pub fn rows(&self) -> u64 {
         self.granules.last().map_or(0, |g| g.rows.end)
     }
 
-    /// Number of blocks.
+    /// Returns the number of blocks.
     pub fn blocks(&self) -> usize {
         self.blocks.len()
     }
 
-    /// Sum of all rows' bounds.
+    /// Returns the sum of all rows' bounds.
     pub fn bound(&self) -> u64 {
         self.granules.iter().map(|g| g.bound).sum()
     }
 
-    /// No row has more entries. Of a row of `n` entries the vertex has `n` neighbours at least, and so have the `n`
-    /// vertices before it, half of which have ids of `n` / 2 and more: their bounds sum to at least `n`² / 4.
+    /// Returns an upper bound on the length of any row. If a row has `n` entries, its vertex has at least `n` neighbours, and so have the
+    /// `n` vertices before it. Half of these have ids of at least `n` / 2, so their bounds sum to at least `n`² / 4.
     pub fn longest_row(&self) -> u64 {
         2 * (self.bound().isqrt() + 1)
     }
 
-    /// Rows and bound of block `b`.
+    /// Returns the rows and the bound of block `b`.
     pub fn block(&self, b: usize) -> RowRange {
         self.span(&self.blocks[b])
     }
 
-    /// Bins of at most `target` entries (one granule at least) and [`BIN_ROWS`] rows each, each within one block, in
-    /// order of rows.
+    /// Cuts the blocks into bins of at most `target` entries (or one granule) and [`BIN_ROWS`] rows each, in order of rows.
     pub fn bins(&self, target: u64) -> Bins {
         let of_granule = vec![0; self.granules.len()];
         let mut bins = Bins { cut: self.cut, spans: Vec::new(), block_of: Vec::new(), of_granule };
@@ -146,36 +144,35 @@ impl Layout {
     }
 }
 
-/// Blocks cut finer, for sorting in cache and within the memory limit. How fine is free: it shows in no file.
+/// Bins: blocks cut finer, for sorting in cache and within the memory limit. No file depends on how fine.
 #[derive(Debug, Clone)]
 pub struct Bins {
     cut: Granules,
     /// The bins in order of rows.
     pub spans: Vec<RowRange>,
-    /// The block each belongs to.
+    /// Block of each bin.
     pub block_of: Vec<usize>,
     of_granule: Vec<u32>,
 }
 
 impl Bins {
-    /// Entries of the largest bin, at most.
+    /// Returns the most entries that any bin may have.
     pub fn largest(&self) -> u64 {
         self.spans.iter().map(|s| s.bound).max().unwrap_or(0)
     }
 
-    /// Rows of the bin with most.
+    /// Returns the most rows of any bin.
     pub fn most_rows(&self) -> u64 {
         self.spans.iter().map(|s| s.len() as u64).max().unwrap_or(0)
     }
 
-    /// How [`Self::of`] finds a bin, for a device to do the same: row `v` with its highest bit at place `h` lies in
-    /// granule `((h - m) << m) + (v >> (h - m))`, `m` being the number here (and `h` at least `m`), and the table has
-    /// the bin of each granule.
+    /// Returns `m` and the bin of each granule, by which a device does as [`Self::of`]: row `v`, whose highest set bit is number `h` (at
+    /// least `m`), lies in granule `((h - m) << m) + (v >> (h - m))`.
     pub fn table(&self) -> (u32, &[u32]) {
         (self.cut.mantissa, &self.of_granule)
     }
 
-    /// The bin of row `v`.
+    /// Returns the bin of row `v`.
     #[inline]
     pub fn of(&self, v: u32) -> usize {
         self.of_granule[self.cut.of(v)] as usize
@@ -205,15 +202,15 @@ fn granules(runs: &DegreeRuns, cut: Granules) -> Vec<RowRange> {
     granules
 }
 
-/// Σ min(degree, v) over rows of one degree.
+/// Returns Σ min(degree, v) over rows of one degree.
 fn bounds(degree: u64, rows: Range<u64>) -> u64 {
     let split = degree.clamp(rows.start, rows.end);
-    // At most 2^32 rows of ids under 2^32: the product fits 64 bits only after the halving.
+    // There are up to 2^32 rows of ids below 2^32: the product fits 64 bits only after it is halved.
     let ids = u128::from(split - rows.start) * u128::from((rows.start + split).saturating_sub(1)) / 2;
     ids as u64 + (rows.end - split) * degree
 }
 
-/// Cuts a range of granules into parts of at most `target` entries and `rows` rows, or one granule.
+/// Groups a range of granules into parts of at most `target` entries and `rows` rows, or one granule.
 fn group(granules: &[RowRange], range: Range<usize>, target: u64, rows: u64) -> Vec<Range<usize>> {
     let mut parts: Vec<Range<usize>> = Vec::new();
     let mut sum = 0;

@@ -1,10 +1,12 @@
-//! The graph: the order of vertices, blocks of rows, how they are laid out, stored and found again.
+//! The graph: the order of vertices, and blocks of rows with their layout and storage.
 
 pub mod catalogue;
 pub mod csr;
 pub mod degrees;
 pub mod host_block;
+pub mod ids;
 pub mod layout;
+pub mod likely;
 pub mod order;
 pub mod placement;
 pub mod stored;

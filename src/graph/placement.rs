@@ -1,32 +1,32 @@
-//! Where the blocks of a graph lie in the memory of GPUs. Each GPU has the offsets of all its blocks first, then their targets.
+//! Placement of a graph's blocks in GPU memory. Each GPU holds the offsets of all its blocks first, then their targets.
 
 use crate::gpu::{DeviceSlice, slice_bytes};
 
-/// The number of rows and entries of a block.
+/// Numbers of rows and entries of a block.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct BlockSize {
-    /// Rows.
+    /// Number of rows.
     pub rows: u64,
-    /// Entries.
+    /// Number of entries.
     pub entries: u64,
 }
 
 /// A block in the memory of a GPU.
 #[derive(Debug, Clone, Copy)]
 pub struct DeviceBlock {
-    /// Where each row begins among the targets, and where the last one ends: rows + 1 words.
+    /// Start of each row among the targets, and the end of the last: rows + 1 words.
     pub offsets: DeviceSlice<u32>,
     /// The targets of all rows.
     pub targets: DeviceSlice<u32>,
 }
 
-/// The place of every block of a graph, in the memory of this GPU or of another rank's.
+/// The address of every block of a graph, in the memory of this GPU or another rank's.
 #[derive(Debug, Clone, Default)]
 pub struct Placement(Vec<DeviceBlock>);
 
 impl Placement {
-    /// Places blocks of these sizes, of which rank `ranks[b]` has block `b`. `slice(rank, at, words)` returns `words` words of
-    /// that rank's GPU from byte `at` on.
+    /// Places blocks of these sizes, where block `b` belongs to rank `ranks[b]`. `slice(rank, at, words)` returns `words` words of that
+    /// rank's GPU from byte `at` on.
     pub fn new(
         sizes: &[BlockSize],
         ranks: &[u32],
@@ -39,9 +39,9 @@ impl Placement {
             let blocks: Vec<usize> = (0..sizes.len()).filter(|&b| ranks[b] == rank).collect();
             let mut at = 0;
             let mut next = |words: u64| {
-                let here = slice(rank, at, words);
+                let piece = slice(rank, at, words);
                 at += slice_bytes::<u32>(words);
-                here
+                piece
             };
             blocks.iter().for_each(|&b| placed[b].offsets = next(sizes[b].rows + 1));
             blocks.iter().for_each(|&b| placed[b].targets = next(sizes[b].entries));
@@ -54,7 +54,7 @@ impl Placement {
         sizes.map(|size| slice_bytes::<u32>(size.rows + 1) + slice_bytes::<u32>(size.entries)).sum()
     }
 
-    /// Returns the place of block `b`.
+    /// Returns the address of block `b`.
     pub fn of(&self, b: usize) -> DeviceBlock {
         self.0[b]
     }

@@ -1,30 +1,30 @@
 //! A block of rows as a file.
 //!
-//! Body: eight u64 (index of the block, first row, rows, entries, zeros), then one u32 offset a row and one more, then
-//! zeros to a multiple of 64 bytes, then the u32 targets. The salt of the file is made of the graph's key and the
-//! block's index, so a block of another graph or from another place is refused.
+//! Its body is eight u64 (index of the block, first row, rows, entries, zeros), one u32 offset for each row and one more, zeros up to a
+//! multiple of 64 bytes, and the u32 targets. The salt of the file combines the graph's key and the block's index, so a block of another
+//! graph or of another index is refused.
 
 use super::csr::Block;
 use super::layout::RowRange;
 use crate::error::{At, Error, Result};
 use crate::memory::bytes_of;
-use crate::store::file::{EDGE, Kind, NewFile, Pending};
+use crate::store::file::{FRAME_BYTES, Kind, NewFile, Pending};
 use crate::store::map::{Mapped, as_u32};
 use std::collections::HashSet;
 use std::ops::Range;
 use std::path::{Path, PathBuf};
 
-/// Blocks of the lower store: neighbours smaller than the row.
+/// Blocks of the lower rows: neighbours smaller than the row's vertex.
 const LOWER: Kind = Kind::new(b"LOWR");
 const HEAD: usize = 64;
 
-/// Where block `index` lies under the graph's folder.
+/// Returns the path of block `index` in the graph's folder.
 pub fn path(folder: &Path, index: usize) -> PathBuf {
     folder.join(format!("lower.{index:06}.block"))
 }
 
-/// Which of the blocks `0 .. blocks` have a file in `folder`, whatever is in it. Names are listed and not looked up: one that is
-/// looked up before another node has written it may count as missing there for as long as a network file system asks for names.
+/// Returns for each of the blocks `0 .. blocks` whether it has a file in `folder`, whatever that contains. The folder is listed: had a name
+/// been looked up before another node wrote the file, a network file system might report it missing for as long as it caches names.
 pub fn listed(folder: &Path, blocks: usize) -> Vec<bool> {
     let entries = std::fs::read_dir(folder).into_iter().flatten().flatten();
     let names: HashSet<_> = entries.map(|entry| entry.file_name()).collect();
@@ -35,7 +35,7 @@ fn salt(key: u64, index: usize) -> u64 {
     key ^ (index as u64 + 1).wrapping_mul(0xd6e8_feb8_6659_fd93)
 }
 
-/// Bytes of the body of a block of `rows` rows and `entries` entries.
+/// Returns the bytes of the body of a block with `rows` rows and `entries` entries.
 pub fn body_bytes(rows: u64, entries: u64) -> u64 {
     targets_start(rows) + 4 * entries
 }
@@ -44,7 +44,7 @@ fn targets_start(rows: u64) -> u64 {
     (HEAD as u64 + 4 * (rows + 1)).next_multiple_of(64)
 }
 
-/// Writes block `index` of the graph `key`, whose rows come in parts: the lengths of rows, and their targets.
+/// Writes block `index` of the graph `key`. Its rows come in parts: the lengths of rows, and their targets.
 ///
 /// # Errors
 /// [`Error::DiskFull`], [`Error::Io`]; [`Error::Input`] if a block would have 2^32 entries.
@@ -75,7 +75,7 @@ pub fn write(folder: &Path, key: u64, index: usize, first_row: u64, parts: &[(&[
     file.finish_deferred()
 }
 
-/// Blocks are cut between rows, so it is one row that is so long.
+/// Reports a row that is too long: blocks are cut between rows, so a block of 2^32 entries has one.
 fn too_many(path: &Path, row: u64, entries: u64) -> Error {
     Error::input(
         path,
@@ -86,7 +86,7 @@ fn too_many(path: &Path, row: u64, entries: u64) -> Error {
     )
 }
 
-/// A stored block, mapped.
+/// A stored block, mapped to memory.
 #[derive(Debug)]
 pub struct StoredBlock {
     file: Mapped,
@@ -96,8 +96,8 @@ pub struct StoredBlock {
 }
 
 impl StoredBlock {
-    /// Opens block `index` of the graph `key`, which must have the rows of `span`. Its sizes are checked here, its
-    /// contents by [`Self::verify`].
+    /// Opens block `index` of the graph `key`, which must have the rows of `span`. It checks the sizes; [`Self::verify`] checks the
+    /// contents.
     ///
     /// # Errors
     /// [`Error::Corrupt`], [`Error::Io`].
@@ -123,7 +123,7 @@ impl StoredBlock {
                 span.rows.start
             )));
         }
-        // Both numbers are under 2^32 or the sum can't be the file's length.
+        // Both numbers must be below 2^32, so that the sum does not overflow and can be compared with the file's length.
         if rows > u64::from(u32::MAX)
             || entries > u64::from(u32::MAX)
             || body_bytes(rows, entries) != file.body().len() as u64
@@ -139,14 +139,14 @@ impl StoredBlock {
         })
     }
 
-    /// The rows.
+    /// Returns the rows.
     pub fn block(&self) -> Block<'_> {
-        // Both ranges were checked to lie in the body at multiples of 4, and the body starts at a multiple of 64.
+        // `open` checked that both ranges lie in the body at multiples of 4; the body starts at a multiple of 64.
         let words = |range: &Range<usize>| as_u32(&self.file.body()[range.clone()]).unwrap_or_default();
         Block { first_row: self.first_row, offsets: words(&self.offsets), targets: words(&self.targets) }
     }
 
-    /// Reads all of it against the checksum and the invariants of [`Block`].
+    /// Reads the whole file, and checks its checksum and the invariants of [`Block`].
     ///
     /// # Errors
     /// [`Error::Corrupt`].
@@ -169,18 +169,18 @@ impl StoredBlock {
         }
     }
 
-    /// Bytes of the file's body.
+    /// Returns the bytes of the file's body.
     pub fn bytes(&self) -> u64 {
         self.file.body().len() as u64
     }
 
-    /// Where it lies: the file, the byte of the first offset, and that of the first target.
+    /// Returns the file's path, and the offsets in it of the first row offset and the first target.
     pub fn place(&self) -> (&Path, u64, u64) {
-        let byte = |range: &Range<usize>| (EDGE + range.start) as u64;
+        let byte = |range: &Range<usize>| (FRAME_BYTES + range.start) as u64;
         (self.file.path(), byte(&self.offsets), byte(&self.targets))
     }
 
-    /// Lets go of the pages that were read.
+    /// Frees the pages that were read.
     pub fn release(&self) {
         self.file.drop_range(0..self.file.body().len());
     }

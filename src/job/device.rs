@@ -1,37 +1,27 @@
-//! What a run computes with: the GPU that the job asks for or that is there, else the processor.
+//! The device of a run: the GPU that the job asks for or that is there, else the CPU.
 
-use super::machine::{Held, Machine};
-use super::ranks;
-use super::session::Session;
-use crate::algo::triangle::cpu::Cpu;
-use crate::algo::triangle::driver::Backend;
-use crate::algo::triangle::{self, gpu::Gpu};
-use crate::comm::{Comm, SharedCounters};
+use crate::comm::{Comm, SharedCounters, reports_for_node};
 use crate::config::{Device as Asked, GpuSharing, InputSpec, Job};
 use crate::error::{Error, Result};
-use crate::gpu::{self, Device, Name, ProgramSource, Turn, Workspace};
-use crate::graph::catalogue::Catalogue;
+use crate::gpu::{self, ArenaName, Device, Peers, ProgramSource, StartTurn, Workspace};
+use crate::job::plan::resources::{GpuResources, named};
 use crate::memory::{Budget, Reservation};
 use crate::prepare::{self, Accelerator};
 use crate::process::host;
 use std::collections::BTreeMap;
 use std::convert::Infallible;
-use std::sync::atomic::{AtomicBool, AtomicU64, Ordering::Relaxed};
-use std::sync::{Mutex, OnceLock, PoisonError};
+use std::sync::{Mutex, MutexGuard, OnceLock, PoisonError};
 use std::thread::JoinHandle;
 
 /// A GPU in use, and the host memory that its driver took.
-pub struct InUse {
-    /// The GPU.
-    pub device: Device,
-    /// What computes takes it, one after another.
-    pub workspace: Mutex<Workspace>,
+struct InUse {
+    device: Device,
+    /// Stages and tasks lock it, one after another.
+    workspace: Mutex<Workspace>,
     /// All host memory that it holds: the driver's, and what is pinned for copies.
-    pub host_memory: u64,
+    host_memory: u64,
     /// By what other ranks reach its memory.
-    name: Name,
-    /// Whether triangles were counted on the processor after all.
-    declined: AtomicBool,
+    name: ArenaName,
     _driver: Reservation,
 }
 
@@ -39,7 +29,7 @@ pub struct InUse {
 static ASLEEP: OnceLock<u64> = OnceLock::new();
 
 /// Loads CUDA in the background, if the job may use a GPU, and starts it if it may `start` before it is this rank's turn: that takes
-/// its time, and so does what comes before [`open`].
+/// its time, and so does what comes before [`GpuSession::begin`].
 pub fn wake(job: &Job, start: bool) {
     if job.run.device != Asked::Cpu {
         ASLEEP.get_or_init(host::process_memory);
@@ -52,13 +42,13 @@ pub fn wake(job: &Job, start: bool) {
 }
 
 /// A GPU that is being opened, in the background. What else a job begins with, and what its ranks agree on, is done meanwhile.
-pub struct Opening(Option<JoinHandle<Result<InUse>>>);
+struct Opening(Option<JoinHandle<Result<InUse>>>);
 
-/// Begins to open the GPU of the job. `None`: it computes on the processor. Collective.
+/// Begins to open the GPU of the job. `None`: it computes on the CPU. Collective.
 ///
 /// # Errors
 /// [`Error::Io`] where the system allows no more threads.
-pub fn open(job: &Job, threads: usize, budget: &Budget, comm: &Comm) -> Result<Option<Opening>> {
+fn begin(job: &Job, threads: usize, budget: &Budget, comm: &Comm) -> Result<Option<Opening>> {
     if job.run.device == Asked::Cpu {
         return Ok(None);
     }
@@ -78,10 +68,9 @@ pub fn open(job: &Job, threads: usize, budget: &Budget, comm: &Comm) -> Result<O
         let reserved = budget.reserve(driver, "the GPU's driver")?;
         Ok(InUse {
             device: workspace.device.clone(),
-            name: workspace.arena.name(),
+            name: gpu::arena_name(&workspace.arena),
             workspace: Mutex::new(workspace),
             host_memory: free.saturating_sub(budget.free()),
-            declined: AtomicBool::new(false),
             _driver: reserved,
         })
     };
@@ -95,9 +84,9 @@ pub fn open(job: &Job, threads: usize, budget: &Budget, comm: &Comm) -> Result<O
 fn programs(job: &Job) -> Vec<&'static ProgramSource> {
     let prepares = !matches!(job.input, InputSpec::Prepared(_));
     let preparing = prepare::gpu::PROGRAMS.into_iter().filter(|_| prepares);
-    let counting = triangle::gpu::PROGRAMS.into_iter().filter(|_| job.triangle.is_some());
+    let computing = job.tasks.iter().flat_map(|task| task.programs()).copied();
     let mut all: Vec<&'static ProgramSource> = Vec::new();
-    for program in preparing.chain(counting) {
+    for program in preparing.chain(computing) {
         if all.iter().all(|other| other.name != program.name) {
             all.push(program);
         }
@@ -114,11 +103,11 @@ struct InTurn {
 
 impl InTurn {
     fn pass(&self) {
-        self.counters.iter().for_each(|counters| counters.show(0, 1));
+        self.counters.iter().for_each(|counters| counters.publish(0, 1));
     }
 }
 
-impl Turn for InTurn {
+impl StartTurn for InTurn {
     fn wait(&self) {
         if let (Some(counters), Some(before)) = (&self.counters, self.rank.checked_sub(1)) {
             let Ok(_) = counters.wait(before, 0, 1, || Ok::<_, Infallible>(()));
@@ -158,6 +147,110 @@ impl Drop for Opening {
     }
 }
 
+/// The GPU of this rank while a job runs, and its way to those of the other ranks.
+pub struct GpuSession {
+    comm: Comm,
+    /// True if a GPU that can't be used ends the job.
+    insists: bool,
+    opening: Option<Opening>,
+    opened: Option<InUse>,
+    /// Why there is none, though the job might use one.
+    missing: Option<Error>,
+    peers: Peers,
+}
+
+impl GpuSession {
+    /// No GPU yet, for `job` on the ranks of `comm`.
+    pub fn new(job: &Job, comm: &Comm) -> GpuSession {
+        let insists = job.run.device != Asked::Auto || job.run.gpu.is_some();
+        let (opening, opened, missing) = (None, None, None);
+        GpuSession { comm: comm.clone(), insists, opening, opened, missing, peers: Peers::new(comm.clone()) }
+    }
+
+    /// Begins to open the GPU of the job, in the background, unless it computes on the CPU. Collective.
+    ///
+    /// # Errors
+    /// [`Error::Io`] where the system allows no more threads.
+    pub fn begin(&mut self, job: &Job, threads: usize, budget: &Budget) -> Result<()> {
+        self.opening = begin(job, threads, budget, &self.comm)?;
+        Ok(())
+    }
+
+    /// Waits until the GPU is open, if one is to be.
+    ///
+    /// # Errors
+    /// For `run.device = "gpu"`, what keeps it from being used. For `"auto"` that is a warning, once the ranks have met.
+    pub fn wait(&mut self) -> Result<()> {
+        match self.opening.take().map(Opening::wait) {
+            None => {}
+            Some(Ok(used)) => self.opened = Some(used),
+            Some(Err(e)) if self.insists => return Err(e),
+            Some(Err(e)) => self.missing = Some(e),
+        }
+        self.peers.begin(self.opened.as_ref().map(|used| (&used.device, &used.name)));
+        if self.comm.ranks() == 1 {
+            self.meet();
+        }
+        Ok(())
+    }
+
+    /// Logs who has no GPU, and has those of all ranks reach each other; once. Collective.
+    pub fn meet(&self) {
+        if self.peers.have_met() {
+            return;
+        }
+        // Nodes may lack other things; ranks of one lack the same.
+        let reports = reports_for_node(&self.comm, self.missing.is_some());
+        let some = self.comm.any(self.opened.is_some());
+        match self.missing.as_ref().filter(|_| reports) {
+            // Nobody asked for a GPU, and nobody has one: `gpugraph devices` says what is missing.
+            Some(e) if !some && gpu::probe().gpus.is_empty() => tracing::debug!("computing on the CPU: {e}"),
+            Some(e) => tracing::warn!("computing on the CPU: {e}"),
+            None => {}
+        }
+        self.peers.meet();
+    }
+
+    /// GPU memory of the other ranks.
+    pub fn peers(&self) -> &Peers {
+        &self.peers
+    }
+
+    /// Returns true if this rank has a GPU that is open.
+    pub fn is_open(&self) -> bool {
+        self.opened.is_some()
+    }
+
+    /// The GPU's memory, queues and kernels, which stages and tasks lock; `None` without a GPU.
+    pub fn workspace(&self) -> Option<&Mutex<Workspace>> {
+        self.opened.as_ref().map(|used| &used.workspace)
+    }
+
+    /// Locks the GPU for what computes on it.
+    pub fn lock(&self) -> Option<MutexGuard<'_, Workspace>> {
+        self.workspace().map(|workspace| workspace.lock().unwrap_or_else(PoisonError::into_inner))
+    }
+
+    /// Returns the GPU as it prepares graphs in place of the CPU; `None` without a GPU.
+    pub fn accelerator(&self) -> Option<impl Accelerator + '_> {
+        Some(prepare::gpu::Gpu::new(self.lock()?, &self.peers))
+    }
+
+    /// Returns the resources of the GPU, for plans; `None` without a GPU.
+    pub fn held(&self) -> Option<GpuResources> {
+        self.opened.as_ref().map(|used| GpuResources {
+            name: named(&used.device),
+            memory: Some(used.device.limit()),
+            host_memory: used.host_memory,
+        })
+    }
+
+    /// Returns `limits.gpu_memory` as used, and the most that was; both 0 without a GPU.
+    pub fn memory(&self) -> (u64, u64) {
+        self.opened.as_ref().map_or((0, 0), |used| (used.device.limit(), used.device.peak()))
+    }
+}
+
 /// Names of the GPUs that ranks of this machine see. Collective.
 pub fn names(comm: &Comm) -> Vec<String> {
     type Told = (String, Vec<(String, String)>);
@@ -169,7 +262,7 @@ pub fn names(comm: &Comm) -> Vec<String> {
     here.collect::<BTreeMap<String, String>>().into_values().collect()
 }
 
-/// Which GPU a rank has, and how much of it.
+/// The GPU of a rank, and its share of that GPU's memory.
 struct GpuShare {
     gpu: Option<u32>,
     limit: Option<u64>,
@@ -188,7 +281,7 @@ impl GpuShare {
             return Ok(GpuShare { gpu: job.run.gpu, limit });
         }
         // What the process sees alone was chosen by what the launcher says of its place.
-        let turn = gpu::seen().map_or(comm.local_rank() % gpus, |seen| seen.index as usize);
+        let turn = gpu::visible_gpu().map_or(comm.local_rank() % gpus, |seen| seen.index as usize);
         let gpu = job.run.gpu.unwrap_or(turn as u32);
         let sharers = if job.run.gpu.is_some() { ranks } else { (ranks - turn).div_ceil(gpus) };
         if sharers > 1 {
@@ -207,139 +300,6 @@ impl GpuShare {
             None => None,
         };
         Ok(GpuShare { gpu: Some(gpu), limit: whole.map(|bytes| bytes / sharers as u64) })
-    }
-}
-
-/// Asked now and then by what counts: the signal that ends it.
-pub type Stop<'a> = &'a (dyn Fn() -> Option<&'static str> + Sync);
-
-impl Session {
-    /// Waits until the GPU is open, if one is to be.
-    ///
-    /// # Errors
-    /// For `run.device = "gpu"`, what keeps it from being used. For `"auto"` that is a warning, once the ranks have met.
-    pub(super) fn open_gpu(&mut self) -> Result<()> {
-        match self.opening.take().map(Opening::wait) {
-            None => {}
-            Some(Ok(used)) => self.device = Some(used),
-            Some(Err(e)) if self.job.run.device == Asked::Auto && self.job.run.gpu.is_none() => {
-                self.no_device = Some(e)
-            }
-            Some(Err(e)) => return Err(e),
-        }
-        self.peers.begin(self.device.as_ref().map(|used| (&used.device, &used.name)));
-        if self.comm.ranks() == 1 {
-            self.meet_gpus();
-        }
-        Ok(())
-    }
-
-    /// Says who has no GPU, and has those of all ranks reach each other; once. Collective.
-    pub(super) fn meet_gpus(&self) {
-        if self.peers.have_met() {
-            return;
-        }
-        // Nodes may lack other things; ranks of one lack the same.
-        let speaks = ranks::speaks(&self.comm, self.no_device.is_some());
-        let mut some = [u64::from(self.device.is_some())];
-        self.comm.all_max(&mut some);
-        match self.no_device.as_ref().filter(|_| speaks) {
-            // Nobody asked for a GPU, and nobody has one: `gpugraph devices` says what is missing.
-            Some(e) if some == [0] && gpu::probe().gpus.is_empty() => {
-                tracing::debug!("computing on the processor: {e}")
-            }
-            Some(e) => tracing::warn!("computing on the processor: {e}"),
-            None => {}
-        }
-        self.peers.meet();
-    }
-
-    /// What counts the triangles of `graph`, which has `vertices` vertices; those at each vertex too, if `per_vertex`.
-    /// `None` where other ranks have GPUs and this one has none, which would hardly help.
-    ///
-    /// # Errors
-    /// [`Error::Limit`], [`Error::Lost`].
-    pub(super) fn counter<'a>(
-        &'a self,
-        graph: &Catalogue,
-        vertices: u64,
-        per_vertex: Option<&'a [AtomicU64]>,
-        stop: Stop<'a>,
-    ) -> Result<Option<Box<dyn Backend + 'a>>> {
-        let workspace = self.device.as_ref().map(|used| used.workspace.lock().unwrap_or_else(PoisonError::into_inner));
-        let mut some = [u64::from(workspace.is_some())];
-        let least = workspace.as_ref().map(|workspace| [workspace.arena.bytes(), workspace.device.cache()]);
-        let mut least = least.unwrap_or([u64::MAX; 2]);
-        self.comm.all_max(&mut some);
-        self.comm.all_min(&mut least);
-        let gpu = workspace.map(|mut workspace| {
-            // Ranks take turns with one list of batches, which is cut by the memory and the cache there is.
-            workspace.arena.trim(least[0]);
-            Gpu::new(graph, vertices, workspace, least[1], per_vertex, stop)
-        });
-        let auto = self.job.run.device == Asked::Auto;
-        let declines = matches!(&gpu, Some(Err(Error::Limit { .. } | Error::Usage(_))) if auto);
-        let mut declined = [u64::from(declines)];
-        self.comm.all_max(&mut declined);
-        if some == [0] || declined == [1] {
-            let speaks = ranks::speaks(&self.comm, declines);
-            if let Some(Err(e)) = gpu.as_ref().filter(|_| speaks) {
-                tracing::warn!("counting on the processor: {e}");
-            }
-            if !graph.is_local() {
-                let why = || Error::internal("count on the GPU", "a graph that is not here, and too little room");
-                return Err(gpu.and_then(Result::err).unwrap_or_else(why));
-            }
-            self.device.iter().for_each(|used| used.declined.store(true, Relaxed));
-            drop(gpu);
-            let mut cpu = Cpu::new(graph, vertices, self.threads, &self.budget, per_vertex, stop)?;
-            self.comm.all_min(std::slice::from_mut(cpu.resident()));
-            return Ok(Some(Box::new(cpu)));
-        }
-        let speaks = ranks::speaks(&self.comm, gpu.is_none());
-        match gpu {
-            Some(gpu) => {
-                let mut gpu = gpu?;
-                gpu.meet(graph, vertices, self.peers.beside())?;
-                Ok(Some(Box::new(gpu)))
-            }
-            None => {
-                if speaks {
-                    tracing::warn!("no GPU on {}: counting is left to the ranks that have one", host::name());
-                }
-                Ok(None)
-            }
-        }
-    }
-
-    /// What the plan of this run is made for.
-    pub(super) fn machine(&self) -> Machine {
-        let gpu = self.device.as_ref().map(Held::of);
-        Machine {
-            host_memory: self.budget.limit(),
-            threads: self.threads,
-            ranks: self.comm.ranks(),
-            local_ranks: self.comm.local_ranks(),
-            moving: self.moving,
-            gpu,
-            missing: None,
-        }
-    }
-
-    /// What prepares graphs in place of the processor, if anything does.
-    pub(super) fn accelerator(&self) -> Option<impl Accelerator + '_> {
-        let InUse { workspace, .. } = self.device.as_ref()?;
-        Some(prepare::gpu::Gpu::new(workspace.lock().unwrap_or_else(PoisonError::into_inner), &self.peers))
-    }
-
-    /// What the report calls the device.
-    pub(super) fn device_name(&self) -> &'static str {
-        if self.device.as_ref().is_some_and(|used| !used.declined.load(Relaxed)) { "gpu" } else { "cpu" }
-    }
-
-    /// `limits.gpu_memory` as used, and the most that was; both 0 without a GPU.
-    pub(super) fn gpu_memory(&self) -> (u64, u64) {
-        self.device.as_ref().map_or((0, 0), |used| (used.device.limit(), used.device.peak()))
     }
 }
 

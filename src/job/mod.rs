@@ -1,45 +1,19 @@
 //! Running a job: its stages, what makes them durable and resumable, and what can be seen of them.
 //!
-//! [`run`] is the way through: [`graph`] prepares, [`triangle`] counts, [`report`] tells. [`session`] is what stages
-//! share; [`manifest`] says what is done, [`journal`] which units.
+//! [`run`] is the way through: it takes up what the workdir remembers ([`state`]), prepares the graph ([`graph`]), computes the tasks of
+//! the job on it (`tasks`) and writes the report ([`results`]). [`session`] holds what all stages of a run share.
 
-mod build;
-pub mod clean;
-mod columns;
-mod corners;
 pub mod device;
-pub mod estimate;
-mod fits;
 pub mod graph;
-mod guess;
-mod home;
 pub mod input;
-pub mod journal;
-mod likely;
-pub mod lock;
-pub mod look;
-pub mod machine;
-pub mod manifest;
-pub mod moving;
-mod needs;
-mod occupied;
-pub mod ordered;
-mod outputs;
 pub mod plan;
-mod plan_text;
-mod prepared;
 mod ranks;
-mod rates;
-mod recount;
-pub mod report;
+mod reporting;
+pub mod results;
 pub mod run;
-mod sampled;
 pub mod session;
-mod speeds;
-pub mod spool;
-mod together;
-pub mod triangle;
+mod start;
+pub mod state;
+pub mod status;
+mod tasks;
 pub mod verify;
-mod whole;
-mod work;
-mod workdir;

@@ -1,9 +1,9 @@
-//! What ranks have to agree on before they share a job, and how they share a machine.
+//! Checks that ranks agree before they share a job, and divides a machine among its ranks.
 
-use super::session;
-use crate::comm::Comm;
+use crate::comm::{Comm, agreed};
 use crate::config::Job;
 use crate::error::{Error, Result};
+use crate::job::plan::resources;
 use crate::process::host;
 use crate::store::os;
 use serde::de::DeserializeOwned;
@@ -12,30 +12,12 @@ use std::path::Path;
 use std::time::{Duration, Instant};
 use xxhash_rust::xxh3::xxh3_64;
 
-/// How long a file that another node wrote may stay out of sight: network file systems ask for names this often.
-pub(super) const OUT_OF_SIGHT: Duration = Duration::from_secs(70);
+/// The time that a file of another node may stay invisible: network file systems ask for names this often.
+pub(crate) const OUT_OF_SIGHT: Duration = Duration::from_secs(70);
 /// The same in a folder that this node has for itself: it could be a mistake about the kind of file system.
 const OUT_OF_REACH: Duration = Duration::from_secs(5);
 
-/// What the leader decides, on every rank.
-///
-/// # Errors
-/// Those of `decide`.
-pub(super) fn agreed<T: Serialize + DeserializeOwned>(comm: &Comm, decide: impl FnOnce() -> Result<T>) -> Result<T> {
-    if comm.ranks() == 1 {
-        return decide();
-    }
-    let wrong = |e| Error::internal("tell other ranks", e);
-    if comm.leads() {
-        let decided = decide()?;
-        comm.broadcast(serde_json::to_vec(&decided).map_err(wrong)?);
-        Ok(decided)
-    } else {
-        serde_json::from_slice(&comm.broadcast(Vec::new())).map_err(wrong)
-    }
-}
-
-/// What all ranks must have alike.
+/// The facts in which all ranks must be alike.
 #[derive(Debug, PartialEq, Serialize, Deserialize)]
 struct Alike {
     version: String,
@@ -46,7 +28,7 @@ struct Alike {
 ///
 /// # Errors
 /// [`Error::Usage`].
-pub(super) fn check_alike(job: &Job, comm: &Comm) -> Result<()> {
+pub(crate) fn check_alike(job: &Job, comm: &Comm) -> Result<()> {
     let mine = Alike { version: env!("CARGO_PKG_VERSION").into(), job: xxh3_64(format!("{job:?}").as_bytes()) };
     refuse_others(comm, &mine, |leader: &Alike, other: &Alike| match leader.version == other.version {
         true => {
@@ -60,7 +42,7 @@ pub(super) fn check_alike(job: &Job, comm: &Comm) -> Result<()> {
 ///
 /// # Errors
 /// [`Error::Usage`].
-pub(super) fn check_input(comm: &Comm, name: &str, identity: u64) -> Result<()> {
+pub(crate) fn check_input(comm: &Comm, name: &str, identity: u64) -> Result<()> {
     refuse_others(comm, &identity, |_, _| {
         format!(
             "sees another {name} than rank 0 (by size, time, inode or contents): all ranks must read one shared file"
@@ -91,7 +73,7 @@ fn refuse_others<T: Serialize + DeserializeOwned + PartialEq>(
 ///
 /// # Errors
 /// [`Error::Io`], naming rank and host.
-pub(super) fn check_shared(workdir: &Path, comm: &Comm) -> Result<()> {
+pub(crate) fn check_shared(workdir: &Path, comm: &Comm) -> Result<()> {
     if comm.nodes() == 1 {
         return Ok(());
     }
@@ -124,7 +106,7 @@ pub(super) fn check_shared(workdir: &Path, comm: &Comm) -> Result<()> {
 }
 
 /// Asks again and again, for so long, for what another node may just have written.
-pub(super) fn wait_for<T>(patience: Duration, look: impl Fn() -> Option<T>) -> Option<T> {
+pub(crate) fn wait_for<T>(patience: Duration, look: impl Fn() -> Option<T>) -> Option<T> {
     let started = Instant::now();
     loop {
         match look() {
@@ -134,46 +116,73 @@ pub(super) fn wait_for<T>(patience: Duration, look: impl Fn() -> Option<T>) -> O
     }
 }
 
-/// Whether this rank is the first of its node that something concerns: it speaks of it for the others there. All ranks call it.
-pub(super) fn speaks(comm: &Comm, concerned: bool) -> bool {
-    let name = if concerned { host::name() } else { String::new() };
-    let all = comm.all_gather(name.as_bytes());
-    concerned && all.iter().position(|other| *other == name.as_bytes()) == Some(comm.rank())
-}
-
-/// Threads of this rank: as configured, else its part of the cores that the ranks of this machine may use.
-pub(super) fn threads(job: &Job, comm: &Comm) -> usize {
-    let mine = session::threads(job.limits.threads);
-    if job.limits.threads > 0 || comm.local_ranks() == 1 {
+/// Threads of this rank: as configured, else its part of the cores that the ranks of this machine may use. Collective.
+pub(crate) fn threads(job: &Job, comm: &Comm) -> usize {
+    let mine = resources::threads(job.limits.threads);
+    // What makes a rank leave here holds for all of them: one that is alone on its machine still meets the others below.
+    if job.limits.threads > 0 || comm.ranks() == 1 {
         return mine;
     }
-    // Ranks that were bound to cores have different ones, others have all of them in common.
     let all = comm.all_gather(&host::affinity());
     let here = comm.all_gather(host::name().as_bytes());
     let local = all.iter().zip(&here).filter(|(_, name)| **name == here[comm.rank()]).map(|(mask, _)| mask);
+    // Slurm's variable, and that of the job scripts, are of a rank; PBS's are of a node.
+    let granted_each = ["SLURM_CPUS_PER_TASK", "GPUGRAPH_THREADS"].iter().any(|name| std::env::var_os(name).is_some());
+    part_of(mine, &all[comm.rank()], local, comm.local_ranks(), granted_each)
+}
+
+/// The part of a rank that may use `mine` cores, those of its mask, where `ranks` ranks of these masks share a machine.
+fn part_of<'a>(
+    mine: usize,
+    mask: &[u8],
+    masks: impl Iterator<Item = &'a Vec<u8>>,
+    ranks: usize,
+    granted_each: bool,
+) -> usize {
+    // Ranks that were bound to cores have different ones, others have all of them in common.
     let mut cores: Vec<u8> = Vec::new();
-    for mask in local {
+    for mask in masks {
         cores.resize(cores.len().max(mask.len()), 0);
         cores.iter_mut().zip(mask).for_each(|(all, one)| *all |= one);
     }
     let count = |mask: &[u8]| mask.iter().map(|byte| byte.count_ones() as usize).sum::<usize>();
-    let bound = count(&all[comm.rank()]) < count(&cores);
-    let granted_each = std::env::var_os("SLURM_CPUS_PER_TASK").is_some();
+    let bound = count(mask) < count(&cores);
     match bound || granted_each {
-        true => mine.min(count(&cores) / comm.local_ranks()).max(1),
-        false => (mine / comm.local_ranks()).max(1),
+        true => mine.min(count(&cores) / ranks).max(1),
+        false => (mine / ranks).max(1),
     }
 }
 
 /// The limit of this rank in bytes: as configured, else its part of what the machine has free.
-pub(super) fn host_memory(job: &Job, comm: &Comm) -> u64 {
+pub(crate) fn host_memory(job: &Job, comm: &Comm) -> u64 {
     match job.limits.host_memory {
         Some(limit) => limit,
         None => {
-            let free = session::host_memory(job);
+            let free = resources::host_memory(&job.limits);
             // All have looked before any takes some.
             comm.barrier();
             free / comm.local_ranks() as u64
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::part_of;
+
+    #[test]
+    fn cores_granted_to_each_rank_are_not_shared_out_again() {
+        let (all, none) = (vec![0xff_u8; 8], Vec::new());
+        let four = || [&all; 4].into_iter();
+        // 64 cores for anybody, 16 granted: to each of four ranks, or to all of them.
+        assert_eq!(part_of(16, &all, four(), 4, true), 16);
+        assert_eq!(part_of(16, &all, four(), 4, false), 4);
+        assert_eq!(part_of(64, &all, four(), 4, true), 16);
+        // Bound to the halves of a machine.
+        let halves = [vec![0xff, 0], vec![0, 0xff]];
+        assert_eq!(part_of(8, &halves[0], halves.iter(), 2, false), 8);
+        // Alone on a machine, and where masks can't be read.
+        assert_eq!(part_of(64, &all, [&all].into_iter(), 1, false), 64);
+        assert_eq!(part_of(2, &none, [&none; 4].into_iter(), 4, false), 1);
     }
 }

@@ -1,20 +1,23 @@
 //! One run of a job: what all its stages share.
 
-use super::estimate::Stage;
-use super::manifest::Manifest;
-use super::moving::Moving;
-use super::ordered::Storing;
-use super::report::StageReport;
-use super::{device, ranks};
-use crate::comm::{Comm, WorkStealing};
+use crate::comm::{Comm, WorkStealing, agreed};
 use crate::config::{Device, InputSpec, Job};
 use crate::error::{Error, Result};
 use crate::formats::Watch;
-use crate::gpu::Peers;
-use crate::memory::{Budget, Reservation, addresses_left};
+use crate::job::device::GpuSession;
+use crate::job::plan::comm_memory::CommMemory;
+use crate::job::plan::estimate::Stage;
+use crate::job::plan::limits::check_addresses;
+use crate::job::plan::resources::Resources;
+use crate::job::plan::speeds;
+use crate::job::ranks;
+use crate::job::results::report::StageReport;
+use crate::job::state::manifest::Manifest;
+use crate::job::state::order_writer::{Ordered, Storing};
+use crate::memory::{Budget, Reservation};
 use crate::process::figures::Figures;
 use crate::process::progress::{Progress, StageProgress, Unit};
-use crate::process::{host, signals};
+use crate::process::signals;
 use crate::store::sync::Syncer;
 use serde::Serialize;
 use serde::de::DeserializeOwned;
@@ -25,27 +28,21 @@ use std::time::Instant;
 pub struct Session {
     /// The job as configured.
     pub job: Job,
-    /// What is done.
+    /// The stages and tasks that are done.
     pub manifest: Manifest,
     /// The ranks that share the work. All of them run the same stages in the same order.
     pub comm: Comm,
     /// Chunks of the input that ranks have begun, where they tell each other.
     pub stealing: Option<WorkStealing>,
-    /// What is left of host memory.
+    /// The host memory that is left.
     pub budget: Budget,
     /// Memory for what ranks do together.
-    pub moving: Moving,
+    pub comm_memory: CommMemory,
     _standing: Reservation,
     /// Threads to work with.
     pub threads: usize,
-    /// The GPU while it is opened.
-    pub opening: Option<device::Opening>,
-    /// The GPU, once it is open, if the run has one.
-    pub device: Option<device::InUse>,
-    /// Why it has none, though it might.
-    pub no_device: Option<Error>,
-    /// GPU memory of the other ranks.
-    pub peers: Peers,
+    /// The GPU, if the job uses one.
+    pub gpu: GpuSession,
     /// The order of vertices, while it is stored behind what does not wait for it.
     pub ordered: Option<Storing>,
     /// Bars, log lines, peaks.
@@ -55,8 +52,8 @@ pub struct Session {
     /// Stages for the report, in order.
     pub stages: Vec<StageReport>,
     /// The plan's stages, to be noted beside what they took.
-    pub(super) planned: Vec<Stage>,
-    /// Whether a stage has begun: until then what an earlier run did is as it was.
+    pub(crate) planned: Vec<Stage>,
+    /// True once a stage has begun: until then, what an earlier run did is as it was.
     pub began: bool,
     /// True while the workdir's manifest still says that the job is done.
     pub unsaved: bool,
@@ -95,35 +92,29 @@ impl Session {
         let started = Instant::now();
         let threads = ranks::threads(&job, &comm);
         let limit = ranks::host_memory(&job, &comm);
-        if let Some(left) = addresses_left().filter(|&left| left < limit) {
-            let cause = std::io::ErrorKind::OutOfMemory.into();
-            return Err(Error::addresses(limit, "limits.host_memory", limit, Some(left), &cause));
-        }
+        check_addresses(limit)?;
         let progress = Progress::new(job.run.log_interval);
         progress.set_memory_limit(limit);
         let budget = Budget::new(limit, threads)?;
-        let moving = Moving::agreed(&comm, threads, limit);
-        let standing = budget.reserve(moving.standing(), "MPI and what ranks do together")?;
+        let comm_memory = CommMemory::agreed(&comm, threads, limit);
+        let standing = budget.reserve(comm_memory.standing(), "MPI and what ranks do together")?;
         if comm.ranks() > 1 {
-            let [mpi, all] = [comm.own_bytes(), moving.standing()];
-            tracing::debug!(mpi, all, on_the_way = moving.on_the_way(), messages = ?moving.messages, "memory of ranks");
+            let [mpi, all] = [comm.own_bytes(), comm_memory.standing()];
+            tracing::debug!(mpi, all, messages = comm_memory.messages(), messages = ?comm_memory.messages, "memory of ranks");
         }
         let (files, opens) = (matches!(job.input, InputSpec::Files { .. }), job.run.device != Device::Cpu);
         if files && opens && comm.leads() && manifest.stages.is_empty() {
-            super::input::read_ahead(&job.input);
+            crate::job::input::read_ahead(&job.input);
         }
         let stealing = WorkStealing::open(&comm);
         // What is done in parallel outside of a pool of its own keeps to these threads, too; only the first call counts.
         let _ = rayon::ThreadPoolBuilder::new().num_threads(threads).build_global();
         Ok(Session {
             budget,
-            moving,
+            comm_memory,
             _standing: standing,
             threads,
-            peers: Peers::new(comm.clone()),
-            opening: None,
-            device: None,
-            no_device: None,
+            gpu: GpuSession::new(&job, &comm),
             progress,
             ordered: None,
             syncer: Syncer::start()?,
@@ -148,15 +139,15 @@ impl Session {
         if self.comm.leads() { self.manifest.save(&self.job.workdir) } else { Ok(()) }
     }
 
-    /// What `decide` says on the leader: ranks may see other things on the disk, and must do the same.
+    /// Returns on all ranks what `decide` says on the leader: ranks may see other things on the disk, and must do the same. Collective.
     ///
     /// # Errors
     /// Those of `decide`.
     pub fn agreed<T: Serialize + DeserializeOwned>(&self, decide: impl FnOnce() -> Result<T>) -> Result<T> {
-        ranks::agreed(&self.comm, decide)
+        agreed(&self.comm, decide)
     }
 
-    /// What is done, with the time so far.
+    /// Returns the manifest, with the time spent so far.
     pub fn manifest_so_far(&mut self) -> &Manifest {
         self.manifest.unfinished = self.started.elapsed().as_secs_f64();
         self.manifest.spending = self.progress.spent();
@@ -198,22 +189,77 @@ impl Session {
 
     /// Notes a stage that an earlier run did.
     pub fn skipped(&mut self, name: &'static str) {
-        let figures = self.manifest.stages.get(name).map(|stage| stage.figures.clone()).unwrap_or_default();
+        let Manifest { stages, tasks, .. } = &self.manifest;
+        let figures = stages.get(name).map(|stage| &stage.figures).or(tasks.get(name).map(|task| &task.figures));
+        let figures = figures.cloned().unwrap_or_default();
         self.stages.push(StageReport { name, figures, resumed: true });
     }
 
-    /// Figures of the last stage that ran.
-    pub fn last_figures(&self) -> Figures {
-        self.stages.last().map(|stage| stage.figures.clone()).unwrap_or_default()
+    /// Returns the figures of the last stage of this name that ran.
+    pub fn figures_of(&self, name: &str) -> Figures {
+        self.stages.iter().rev().find(|stage| stage.name == name).map(|stage| stage.figures.clone()).unwrap_or_default()
     }
-}
 
-/// Threads to use where the job file says `configured`: 0 is all that this process has.
-pub fn threads(configured: usize) -> usize {
-    if configured == 0 { host::cores() } else { configured }
-}
+    /// Notes how long stages took, for later plans.
+    pub fn remember_speeds(&mut self) {
+        let planned = std::mem::take(&mut self.planned);
+        // A job that went on may have done a part of a stage before.
+        if self.manifest.resumes == 0 && self.comm.leads() {
+            speeds::remember(planned, &self.stages);
+        }
+    }
 
-/// The limit in bytes: the job's, or 80 % of what the machine or cgroup has free.
-pub fn host_memory(job: &Job) -> u64 {
-    job.limits.host_memory.unwrap_or_else(|| host::memory().free / 5 * 4)
+    /// Returns the resources that the plan of this run is made for.
+    pub fn machine(&self) -> Resources {
+        Resources {
+            host_memory: self.budget.limit(),
+            threads: self.threads,
+            ranks: self.comm.ranks(),
+            local_ranks: self.comm.local_ranks(),
+            comm_memory: self.comm_memory,
+            gpu: self.gpu.held(),
+            missing: None,
+        }
+    }
+
+    /// Opens what another rank wrote: on a file system of many nodes its name may be there a little later.
+    ///
+    /// # Errors
+    /// Those of `open`.
+    pub fn in_sight<T>(&self, open: impl Fn() -> Result<T>) -> Result<T> {
+        let there = |opened: &Result<T>| !opened.as_ref().is_err_and(Error::is_missing);
+        match open() {
+            Err(_) if self.comm.nodes() > 1 => {
+                ranks::wait_for(ranks::OUT_OF_SIGHT, || Some(open()).filter(there)).unwrap_or_else(open)
+            }
+            opened => opened,
+        }
+    }
+
+    /// Has the leader begin to store the order of vertices.
+    ///
+    /// # Errors
+    /// [`Error::Io`] if the system allows no more threads.
+    pub fn store_order(&mut self, order: &mut Ordered, content: u64) -> Result<()> {
+        if !self.comm.leads() {
+            return Ok(());
+        }
+        let manifest = self.manifest_so_far().clone();
+        order.store(content, manifest, &self.job.workdir)
+    }
+
+    /// Returns true if anybody reads the stored degrees: some tasks do, and jobs on a kept graph.
+    pub fn needs_degrees(&self) -> bool {
+        self.job.keep || self.job.tasks.iter().any(|task| task.needs().degrees)
+    }
+
+    /// Returns the names of the job's tasks.
+    pub fn tasks(&self) -> Vec<&'static str> {
+        self.job.tasks.iter().map(|task| task.algorithm().name()).collect()
+    }
+
+    /// Returns true if tasks write results by the stored order of vertices.
+    pub fn needs_order(&self) -> bool {
+        self.job.tasks.iter().any(|task| task.needs().order)
+    }
 }

@@ -1,26 +1,26 @@
-//! Numbers as bytes and back, as this machine lays them out.
+//! Conversions between numbers and bytes in this machine's byte order.
 #![allow(unsafe_code)] // a slice seen as its bytes has no safe form
 
 use super::Plain;
 
-/// The bytes of a slice, as they lie in memory.
+/// Returns the bytes of a slice, as they lie in memory.
 pub fn bytes_of<T: Plain>(slice: &[T]) -> &[u8] {
-    // SAFETY: Plain types have no padding, and u8 has no alignment to meet.
+    // SAFETY: Plain types have no padding, and u8 needs no alignment.
     unsafe { std::slice::from_raw_parts(slice.as_ptr().cast(), size_of_val(slice)) }
 }
 
-/// The bytes of a slice, to be written.
+/// Returns the bytes of a slice, to be written.
 pub fn bytes_of_mut<T: Plain>(slice: &mut [T]) -> &mut [u8] {
     // SAFETY: as above, and any bytes are a valid value of a Plain type.
     unsafe { std::slice::from_raw_parts_mut(slice.as_mut_ptr().cast(), size_of_val(slice)) }
 }
 
-/// Numbers, of which [`bytes_of`] and [`numbers_of`] make bytes and back, as this machine lays them out.
+/// Numbers that [`bytes_of`] and [`numbers_of`] convert to bytes and back.
 pub trait Number: Plain + Copy + Default {}
 impl Number for u32 {}
 impl Number for u64 {}
 
-/// The numbers whose bytes these are, wherever they lie. Bytes at the end that are no whole number are left out.
+/// Returns the numbers with these bytes, which need no alignment. An incomplete number at the end is left out.
 pub fn numbers_of<T: Number>(bytes: &[u8]) -> Vec<T> {
     let mut numbers = vec![T::default(); bytes.len() / size_of::<T>()];
     let target = bytes_of_mut(&mut numbers);

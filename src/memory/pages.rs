@@ -1,11 +1,11 @@
-//! Pages of memory: touched before they are needed, and given back to the system.
+//! Pages of memory: populated before they are needed, and returned to the system.
 #![allow(unsafe_code)] // madvise has no safe form
 
 /// Bytes of a page.
 const PAGE: usize = 4096;
 
-/// Gives the pages of pieces of a [`super::Buffer`] back to the system; their words are zero or what they were from then on.
-/// Pieces that lie side by side go back as one, so that huge pages can go whole.
+/// Returns the pages of pieces of a [`super::Buffer`] to the system; afterwards each word is zero or unchanged. Adjacent pieces are
+/// returned as one, so that huge pages can go whole.
 pub fn discard(mut pieces: Vec<&mut [u32]>) {
     pieces.sort_unstable_by_key(|piece| piece.as_ptr().addr());
     let mut pieces = pieces.into_iter().peekable();
@@ -16,20 +16,20 @@ pub fn discard(mut pieces: Vec<&mut [u32]>) {
         }
         let (from, to) = (range.start.addr().next_multiple_of(PAGE), range.end.addr() / PAGE * PAGE);
         if from < to {
-            // SAFETY: whole pages within pieces that nobody else may touch, as they are borrowed mutably. Pages of
-            // private anonymous memory come back as zeros, a valid value of every word; a failure changes nothing.
+            // SAFETY: whole pages within pieces that are borrowed mutably, so nobody else uses them. Pages of private anonymous memory come
+            // back as zeros, a valid value of every word; a failure changes nothing.
             unsafe { libc::madvise(range.start.with_addr(from).cast(), to - from, libc::MADV_DONTNEED) };
         }
     }
 }
 
-/// Has the system find the pages of `piece` now, which takes longer than writing to them afterwards. A hint: where the
-/// system lacks it (before Linux 5.14), they are found as they are written to.
+/// Lets the system allocate the pages of `piece` now, which takes longer than writing to them afterwards. It is a hint: systems before
+/// Linux 5.14 allocate pages when they are written.
 pub fn populate<T>(piece: &mut [T]) {
     let range = piece.as_mut_ptr_range();
     let (from, to) = (range.start.addr().next_multiple_of(PAGE), range.end.addr() / PAGE * PAGE);
     if from < to {
-        // SAFETY: whole pages within a piece that is borrowed mutably; what is in them stays.
+        // SAFETY: whole pages within a piece that is borrowed mutably; their contents stay.
         unsafe { libc::madvise(range.start.with_addr(from).cast(), to - from, libc::MADV_POPULATE_WRITE) };
     }
 }

@@ -1,4 +1,4 @@
-//! Memory of other processes of this machine, to be read by those that they let.
+//! Memory of other processes of this machine, which processes that allow it let others read.
 #![allow(unsafe_code)] // the system call that reads another process's memory
 
 use std::io::{Error, ErrorKind, Result};
@@ -8,29 +8,29 @@ use std::io::{Error, ErrorKind, Result};
 pub struct Process(libc::pid_t);
 
 impl Process {
-    /// This process. Others of the same user may read its memory from now on, where the system allows it at all.
+    /// Returns this process, and lets others of the same user read its memory from now on, if the system allows that at all.
     pub fn open() -> Process {
-        // Where only parents may read a process's memory, this lets others.
-        // SAFETY: sets a flag of this process; a system without it refuses, and reading then fails or works as it did.
+        // Some systems let only parents read a process's memory; this flag allows others.
+        // SAFETY: sets a flag of this process; on a system without it, reading fails or works as before.
         unsafe { libc::prctl(libc::PR_SET_PTRACER, libc::PR_SET_PTRACER_ANY, 0, 0, 0) };
-        // SAFETY: always works.
+        // SAFETY: always succeeds.
         Process(unsafe { libc::getpid() })
     }
 
-    /// By the number that [`Self::number`] gave in that process.
+    /// Returns the process with the number that [`Self::number`] returned there.
     pub fn of(number: u64) -> Process {
         Process(number as libc::pid_t)
     }
 
-    /// What other processes know it by.
+    /// Returns the number by which other processes know it.
     pub fn number(self) -> u64 {
         self.0 as u64
     }
 
-    /// Fills `to` from its memory, from `address` on.
+    /// Fills `to` from its memory at `address`.
     ///
     /// # Errors
-    /// Where that is not allowed, or there is no such process or memory.
+    /// Those of the system: reading is not allowed, or there is no such process or memory.
     pub fn read(self, address: u64, to: &mut [u8]) -> Result<()> {
         let mut done = 0;
         while done < to.len() {
@@ -38,7 +38,7 @@ impl Process {
             let local = libc::iovec { iov_base: rest.as_mut_ptr().cast(), iov_len: rest.len() };
             let from = (address as usize + done) as *mut libc::c_void;
             let remote = libc::iovec { iov_base: from, iov_len: rest.len() };
-            // SAFETY: writes to `rest` alone; the other address is checked by the system.
+            // SAFETY: writes to `rest` alone; the system checks the other address.
             let read = unsafe { libc::process_vm_readv(self.0, &raw const local, 1, &raw const remote, 1, 0) };
             done += match usize::try_from(read) {
                 Ok(0) => return Err(Error::from(ErrorKind::UnexpectedEof)),

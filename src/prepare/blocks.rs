@@ -1,8 +1,8 @@
-//! Bins into stored blocks: threads sort bins in the order of rows, and whoever finishes the last bin of a block
-//! writes it, while the others go on with the next block.
+//! Builds the stored blocks from bins. Threads sort bins in the order of rows; the one that finishes the last bin of a block writes it,
+//! while the others go on with the next block.
 
 use super::partition::Partition;
-use super::partition::stowed::Stowed;
+use super::partition::staged_rows::StagedRows;
 use super::sort::{SortBin, SortedRows};
 use crate::error::Result;
 use crate::formats::Watch;
@@ -14,46 +14,46 @@ use std::path::Path;
 use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
 use std::sync::{Condvar, Mutex, PoisonError};
 
-/// What all threads share while bins become blocks.
+/// Builds the stored blocks from the filled bins.
 pub struct Builder<'a, 'p> {
     /// The filled bins.
     pub partition: &'a Partition<'p>,
-    /// Their rows.
+    /// The rows of each bin.
     pub bins: &'a Bins,
-    /// The blocks.
+    /// The rows of each block.
     pub layout: &'a Layout,
-    /// Blocks to build; the others are stored already.
+    /// True for each block that has to be built; the others are stored already.
     pub wanted: &'a [bool],
     /// Receives the degrees of the simple graph.
     pub degrees: &'a Degrees,
-    /// Where blocks go, and the key of their graph.
+    /// The folder that blocks are written to.
     pub folder: &'a Path,
     /// Key of the graph.
     pub key: u64,
     /// Blocks whose sorted bins may be in memory at once: with two, one is sorted while another is written.
     pub in_flight: usize,
-    /// Makes them durable in the background.
+    /// Makes the written blocks durable in the background.
     pub syncer: &'a Syncer,
 }
 
 /// Sums over all blocks built.
 #[derive(Debug, Default, Clone, Copy, PartialEq, Eq)]
 pub struct Built {
-    /// Entries stored: distinct edges.
+    /// Entries stored, one for each distinct edge.
     pub entries: u64,
     /// Bytes written.
     pub bytes: u64,
 }
 
 impl<'p> Builder<'_, 'p> {
-    /// Bytes of sorted rows that `in_flight` blocks in a row hold, at most, and of the offsets of the one being written.
+    /// Returns the most bytes that sorted rows of `in_flight` consecutive blocks take, with the offsets of the block being written.
     pub fn in_flight_bytes(layout: &Layout, in_flight: usize) -> u64 {
         let blocks: Vec<u64> =
             (0..layout.blocks()).map(|b| layout.block(b)).map(|s| 4 * (s.bound + 2 * s.len() as u64)).collect();
         blocks.windows(in_flight.min(blocks.len()).max(1)).map(|w| w.iter().sum()).max().unwrap_or(0)
     }
 
-    /// Builds all wanted blocks, with a thread for each of `sorters`. `watch` advances by entries taken from the bins.
+    /// Builds all wanted blocks, with a thread for each of `sorters`. `watch` advances by the entries taken from bins.
     ///
     /// # Errors
     /// Those of disk and spill, and of a stop that `watch` reports.
@@ -68,7 +68,7 @@ impl<'p> Builder<'_, 'p> {
             moved: Condvar::new(),
             spare: Mutex::default(),
         };
-        // A block that is stored already has nothing to wait for.
+        // Nobody waits for a block that is stored already.
         self.pass_stored(&shared);
         std::thread::scope(|scope| {
             let work = |sorter| self.work(sorter, &shared, watch);
@@ -106,24 +106,31 @@ impl<'p> Builder<'_, 'p> {
             if !sorted.counted {
                 degrees.rows(first_row, rows.lengths.iter().copied(), &rows.targets);
             }
-            // A device hands rows over at the speed of memory, and whether one more copy pays there was not measured.
-            let stowed = match sorted.counted {
+            // A device delivers rows at the speed of memory; whether copying them once more would pay was not measured.
+            let staged = match sorted.counted {
                 true => None,
-                false => self.partition.stow(block, &rows.lengths, &rows.targets),
+                false => self.partition.stage(block, &rows.lengths, &rows.targets),
             };
-            let part = match stowed {
-                Some(stowed) => {
+            let part = match staged {
+                Some(staged) => {
                     shared.spare.lock().unwrap_or_else(PoisonError::into_inner).push(rows);
-                    Part::Stowed(stowed)
+                    SortedBin::StagedRows(staged)
                 }
-                None => Part::Rows(rows),
+                None => SortedBin::Rows(rows),
             };
             self.deliver(shared, block, bin, part, watch)?;
         }
     }
 
-    /// Puts a sorted bin to its block; writes the block if it was the last one.
-    fn deliver(&self, shared: &Shared<'p>, block: usize, bin: usize, part: Part<'p>, watch: &dyn Watch) -> Result<()> {
+    /// Adds a sorted bin to its block, and writes the block if that was its last one.
+    fn deliver(
+        &self,
+        shared: &Shared<'p>,
+        block: usize,
+        bin: usize,
+        part: SortedBin<'p>,
+        watch: &dyn Watch,
+    ) -> Result<()> {
         let first = self.bins.block_of.partition_point(|&b| b < block);
         let bins = self.bins.block_of.partition_point(|&b| b <= block) - first;
         let parts = {
@@ -136,16 +143,16 @@ impl<'p> Builder<'_, 'p> {
             }
             std::mem::take(&mut slot.parts)
         };
-        let parts: Vec<Part<'p>> = parts.into_iter().flatten().collect();
-        if !parts.iter().any(|part| matches!(part, Part::Stowed(_))) {
-            // What is written to the disk then finds pages in use a moment ago, rather than ones that the system has to get.
+        let parts: Vec<SortedBin<'p>> = parts.into_iter().flatten().collect();
+        if !parts.iter().any(|part| matches!(part, SortedBin::StagedRows(_))) {
+            // The file is then written from pages that were in use a moment ago, and the kernel need not find new ones.
             self.partition.release(block, Vec::new());
         }
         let mut slices: Vec<(&[u32], &[u32])> = Vec::new();
         for part in &parts {
             match part {
-                Part::Rows(rows) => slices.push((&rows.lengths, &rows.targets)),
-                Part::Stowed(rows) => slices.extend(rows.pieces()),
+                SortedBin::Rows(rows) => slices.push((&rows.lengths, &rows.targets)),
+                SortedBin::StagedRows(rows) => slices.extend(rows.pieces()),
             }
         }
         let start = self.layout.block(block).rows.start;
@@ -155,21 +162,21 @@ impl<'p> Builder<'_, 'p> {
         let bytes = self.syncer.push(pending).bytes;
         shared.bytes.fetch_add(bytes, Ordering::Relaxed);
         watch.wrote(bytes);
-        let (mut stowed, mut spare) = (Vec::new(), Vec::new());
+        let (mut staged, mut spare) = (Vec::new(), Vec::new());
         for part in parts {
             match part {
-                Part::Rows(rows) => spare.push(rows),
-                Part::Stowed(rows) => stowed.push(rows),
+                SortedBin::Rows(rows) => spare.push(rows),
+                SortedBin::StagedRows(rows) => staged.push(rows),
             }
         }
-        self.partition.release(block, stowed);
+        self.partition.release(block, staged);
         shared.spare.lock().unwrap_or_else(PoisonError::into_inner).extend(spare);
         shared.slots[block].lock().unwrap_or_else(PoisonError::into_inner).written = true;
         self.pass_stored(shared);
         Ok(())
     }
 
-    /// Moves the front past blocks that are done.
+    /// Moves the front past blocks that are stored.
     fn pass_stored(&self, shared: &Shared<'p>) {
         let mut front = shared.front.lock().unwrap_or_else(PoisonError::into_inner);
         while *front < shared.slots.len()
@@ -181,7 +188,7 @@ impl<'p> Builder<'_, 'p> {
     }
 }
 
-/// Dropped by an error or a panic, it frees the threads that wait for this one.
+/// Wakes the threads that wait for this one when an error or a panic drops it.
 struct Alarm<'a, 'p>(&'a Shared<'p>);
 
 impl Drop for Alarm<'_, '_> {
@@ -192,17 +199,17 @@ impl Drop for Alarm<'_, '_> {
     }
 }
 
-/// A sorted bin: in the memory of bins, or where that has no room for it, by itself.
+/// A sorted bin, staged in the memory of bins or, where that is full, in memory of its own.
 #[derive(Debug)]
-enum Part<'p> {
+enum SortedBin<'p> {
     Rows(SortedRows),
-    Stowed(Stowed<'p>),
+    StagedRows(StagedRows<'p>),
 }
 
-/// Sorted bins of one block.
+/// The sorted bins of one block.
 #[derive(Debug, Default)]
 struct Slot<'p> {
-    parts: Vec<Option<Part<'p>>>,
+    parts: Vec<Option<SortedBin<'p>>>,
     ready: usize,
     written: bool,
 }
@@ -213,15 +220,15 @@ struct Shared<'p> {
     bytes: AtomicU64,
     failed: AtomicBool,
     slots: Vec<Mutex<Slot<'p>>>,
-    /// First block that is not written yet.
+    /// The first block that is not stored yet.
     front: Mutex<usize>,
     moved: Condvar,
-    /// Used room, so that pages once touched are touched again.
+    /// Buffers for reuse, since their pages have been touched already.
     spare: Mutex<Vec<SortedRows>>,
 }
 
 impl Shared<'_> {
-    /// Waits until `block` is among those that may be in memory; false if another thread failed meanwhile.
+    /// Waits until `block` may be in memory. Returns false if another thread has failed.
     fn wait_for_room(&self, block: usize, in_flight: usize) -> bool {
         let mut front = self.front.lock().unwrap_or_else(PoisonError::into_inner);
         while block >= *front + in_flight && !self.failed.load(Ordering::Acquire) {

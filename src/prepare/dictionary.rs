@@ -1,12 +1,12 @@
-//! Sparse ids (hashes, account numbers) to 0, 1, 2, …: all distinct ids in ascending order, in a file.
+//! Maps sparse ids (hashes, account numbers) to 0, 1, 2, …: a file of all distinct ids in ascending order.
 //!
-//! Built by an external sort: threads sort and thin out what they see in memory, write it out as a sorted run when it
-//! grows, and a merge of all runs leaves each id once. Memory is fixed; the disk holds at most 8 bytes for each end of
-//! an edge.
+//! It is built by an external merge sort: threads sort the ids they see and drop repeats, write them as a sorted run when memory is full,
+//! and a merge of all runs leaves each id once. Memory is fixed; runs take at most 8 bytes of disk for each end of an edge.
 
 use super::partition::changed;
 use crate::error::{At, Error, Result};
 use crate::formats::{Edges, Input, Visitor, Watch};
+use crate::graph::ids::{DenseId, InputId};
 use crate::memory::{Budget, Reservation, bytes_of, bytes_of_mut};
 use crate::store::file::{Kind, NewFile, Seal};
 use crate::store::map::{Mapped, as_u64};
@@ -19,50 +19,51 @@ use std::path::{Path, PathBuf};
 use std::sync::{Mutex, PoisonError};
 
 const IDS: Kind = Kind::new(b"IDS ");
-/// Ids read from a run at once, at most.
+/// Most ids that are read from a run at once.
 const READ_AHEAD: usize = 8192;
-/// Most ids that a thread gathers: sorting them and writing them out must not keep a signal waiting.
+/// Most ids that a thread gathers: sorting and writing them must not delay the answer to a signal.
 const MAX_GATHER: u64 = 1 << 24;
 /// Fewest ids that a thread gathers before it sorts.
 const MIN_GATHER: usize = 1 << 16;
 
-/// Where it lies under the graph's folder.
+/// Returns its path under the graph's folder.
 pub fn path(folder: &Path) -> PathBuf {
     folder.join("ids")
 }
 
-/// The sorted ids, mapped.
+/// The sorted ids, mapped into memory.
 #[derive(Debug)]
 pub struct Dictionary {
     file: Mapped,
-    /// First position of each range of `1 << shift` ids above the smallest.
+    /// First position of each range of `1 << shift` ids, counted from the smallest id.
     starts: Vec<u32>,
     shift: u32,
     _index: Reservation,
 }
 
 impl Dictionary {
-    /// Bytes of memory that `ids` ids take once opened, at most.
+    /// Returns the most bytes of memory that the index of `ids` ids takes.
     pub fn index_bytes(ids: u64) -> u64 {
         ids / 2 + 64
     }
 
-    /// Bytes of the file of `ids` ids.
+    /// Returns the bytes of the file of `ids` ids.
     pub fn body_bytes(ids: u64) -> u64 {
         8 * ids
     }
 
-    /// Fewest bytes that building one takes beside reading the input.
+    /// Returns the fewest bytes that building a dictionary takes beside reading the input.
     pub fn least_bytes(threads: usize) -> u64 {
         (threads * MIN_GATHER * 8) as u64
     }
 
-    /// Most bytes that building one from `ends` ids, repeats included, takes beside reading the input, where `free` bytes are left.
+    /// Returns the most bytes that building one from `ends` ids, repeats included, takes beside reading the input, where `free` bytes are
+    /// left.
     pub fn build_bytes(ends: u64, threads: usize, free: u64) -> u64 {
         Self::gather_bytes(threads, free).min(ends.saturating_mul(8)).max(Self::least_bytes(threads))
     }
 
-    /// Bytes that all threads together gather ids in before they spill them, where `free` bytes are left.
+    /// Returns the bytes in which all threads together gather ids before they spill them, where `free` bytes are left.
     fn gather_bytes(threads: usize, free: u64) -> u64 {
         (free / 2).min(threads as u64 * MAX_GATHER * 8).max(Self::least_bytes(threads))
     }
@@ -70,7 +71,7 @@ impl Dictionary {
     /// Reads the input once and writes its distinct ids to `path`.
     ///
     /// # Errors
-    /// Those of the input (more than 2^32 - 2 vertices, too), the disk and the budget.
+    /// Those of the input (also more than 2^32 - 2 vertices), the disk and the budget.
     pub fn build(
         input: &Input,
         path: &Path,
@@ -91,14 +92,14 @@ impl Dictionary {
             gatherer.spill()?;
         }
         drop(gatherers);
-        // What the threads gathered in is what runs are read through now.
+        // The memory in which threads gathered ids now buffers the runs that are merged.
         runs.merge(path, key, &input.name(), threads * gather, watch)
     }
 
     /// Opens the ids written by [`Self::build`].
     ///
     /// # Errors
-    /// [`Error::Corrupt`] where they are not as they were written, [`Error::Limit`] for half a byte a vertex of index.
+    /// [`Error::Corrupt`] where they differ from what was written, [`Error::Limit`] where the index, half a byte for each id, does not fit.
     pub fn open(path: &Path, key: u64, budget: &Budget) -> Result<Self> {
         let file = Mapped::open(path, IDS, key)?;
         file.verify_checksum()?;
@@ -107,7 +108,7 @@ impl Dictionary {
             return Err(Error::corrupt(path, At::File, "the ids don't ascend"));
         }
         let span = ids.last().zip(ids.first()).map_or(0, |(last, first)| last - first);
-        // About eight ids a range, if they are spread evenly; a binary search does the rest in any case.
+        // Evenly spread ids make about eight a range; a binary search finds the id within its range in any case.
         let shift = (u64::BITS - span.leading_zeros()).saturating_sub((ids.len() as u64 / 8).max(1).ilog2());
         let shift = shift.min(63);
         let ranges = (span >> shift) as usize + 2;
@@ -123,7 +124,7 @@ impl Dictionary {
         Ok(Dictionary { file, starts, shift, _index: reserved })
     }
 
-    /// The ids of the file at `path` alone, without an index and so without memory: u64s in ascending order.
+    /// Maps the ids of the file at `path`, u64s in ascending order, without an index and so without memory of its own.
     ///
     /// # Errors
     /// [`Error::Corrupt`], [`Error::Io`].
@@ -134,33 +135,33 @@ impl Dictionary {
         Ok(file)
     }
 
-    /// The ids, ascending.
+    /// Returns the ids in ascending order.
     pub fn ids(&self) -> &[u64] {
         as_u64(self.file.body()).unwrap_or_default()
     }
 
-    /// Position of `id`.
-    pub fn find(&self, id: u64) -> Option<u32> {
+    /// Returns the dense id of an id of the input; `None` if the input does not hold it.
+    pub fn find(&self, InputId(id): InputId) -> Option<DenseId> {
         let ids = self.ids();
         let range = (id.checked_sub(*ids.first()?)? >> self.shift) as usize;
         let (from, to) = (*self.starts.get(range)?, *self.starts.get(range + 1)?);
         let at = ids[from as usize..to as usize].binary_search(&id).ok()?;
-        Some(from + at as u32)
+        Some(DenseId(from + at as u32))
     }
 }
 
-/// Passes edges on with their ids looked up, or as they are where there is no dictionary.
+/// A visitor that passes edges on with their ids looked up, or unchanged if there is no dictionary.
 #[derive(Debug)]
 pub struct Numbered<'d, V> {
     dictionary: Option<&'d Dictionary>,
     source: &'d str,
-    /// The visitor behind.
+    /// The visitor that edges are passed on to.
     pub inner: V,
     batch: Vec<[u32; 2]>,
 }
 
 impl<'d, V> Numbered<'d, V> {
-    /// In front of `inner`.
+    /// Puts the dictionary in front of `inner`.
     pub fn new(dictionary: Option<&'d Dictionary>, source: &'d str, inner: V) -> Self {
         Numbered { dictionary, source, inner, batch: Vec::new() }
     }
@@ -168,8 +169,8 @@ impl<'d, V> Numbered<'d, V> {
     fn look_up<T: Copy + Into<u64>>(&mut self, dictionary: &Dictionary, edges: &[[T; 2]]) -> Result<()> {
         self.batch.clear();
         for &[u, v] in edges {
-            match (dictionary.find(u.into()), dictionary.find(v.into())) {
-                (Some(a), Some(b)) => self.batch.push([a, b]),
+            match [u, v].map(|id| dictionary.find(InputId(id.into()))) {
+                [Some(DenseId(a)), Some(DenseId(b))] => self.batch.push([a, b]),
                 _ => return Err(changed(self.source)),
             }
         }
@@ -188,7 +189,7 @@ impl<V: Visitor> Visitor for Numbered<'_, V> {
     }
 }
 
-/// One thread's ids.
+/// The ids that one thread has gathered.
 struct Gatherer<'a> {
     runs: &'a Runs,
     ids: Vec<u64>,
@@ -200,7 +201,7 @@ impl Gatherer<'_> {
         if self.ids.len() == self.room {
             self.ids.sort_unstable();
             self.ids.dedup();
-            // Thinned out to half there is room to go on; otherwise sorting would soon be all it does.
+            // It goes on only if half of the room is free again; otherwise it would soon do nothing but sort.
             if self.ids.len() > self.room / 2 {
                 self.spill()?;
             }
@@ -227,11 +228,11 @@ impl Visitor for Gatherer<'_> {
     }
 }
 
-/// Sorted runs on disk, one behind the other in a file without a name, so that a killed job leaves nothing behind.
+/// Sorted runs on disk, one after the other in an unlinked file, so that a killed job leaves nothing behind.
 struct Runs {
     path: PathBuf,
     file: File,
-    /// Where each run starts, and the end of the last one, in ids.
+    /// The start of each run, and the end of the last one, in ids.
     starts: Mutex<Vec<u64>>,
 }
 
@@ -255,7 +256,7 @@ impl Runs {
         written.map_err(|e| Error::io("write a run of ids", &self.path, e))
     }
 
-    /// Merges all runs, of the ids of `source`, into the file at `path`, reading through room for `room` ids.
+    /// Merges all runs into the file at `path`, through buffers of `room` ids in all. `source` names the input in errors.
     fn merge(self, path: &Path, key: u64, source: &str, room: usize, watch: &dyn Watch) -> Result<Seal> {
         let failed = |e| Error::io("read a run of ids", path, e);
         let starts = self.starts.into_inner().unwrap_or_else(PoisonError::into_inner);
@@ -290,7 +291,7 @@ impl Runs {
 /// Reads one run from its start.
 struct Run<'f> {
     file: &'f File,
-    /// What is not read yet, in ids.
+    /// The part that is not read yet, in ids.
     left: Range<u64>,
     ahead: usize,
     ids: Vec<u64>,

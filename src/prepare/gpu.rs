@@ -1,8 +1,7 @@
-//! Preparation on a GPU: the units of `ingest`, `partition` and `sort` in its memory. Kernels are in
-//! `kernels/{ingest,partition,sort}.cu`.
+//! Preparation on a GPU, which does the units of `ingest`, `partition` and `sort`. The kernels are in `kernels/{ingest,partition,sort}.cu`.
 //!
-//! The host's threads read, copy and store; each has a lane: a queue of work and pinned memory. All memory on the GPU is
-//! taken from the workspace's arena for one stage and given back after it.
+//! The host's threads read, copy and store; each has a lane: a queue of work and pinned memory. A stage takes its GPU memory from the
+//! workspace's arena and gives all of it back at its end.
 
 use super::Accelerator;
 use super::ingest::{Counting, gpu::Counters};
@@ -22,30 +21,31 @@ const fn program(name: &'static str, text: &'static str) -> ProgramSource {
     ProgramSource { name, text, headers: HEADERS }
 }
 
-/// Counts degrees.
+/// The kernels that count degrees.
 pub static INGEST: ProgramSource = program("ingest.cu", include_str!("../../kernels/ingest.cu"));
-/// Puts edges into bins of rows.
+/// The kernels that put edges into bins of rows.
 pub static PARTITION: ProgramSource = program("partition.cu", include_str!("../../kernels/partition.cu"));
-/// Makes rows of bins.
+/// The kernels that make rows of bins.
 pub static SORT: ProgramSource = program("sort.cu", include_str!("../../kernels/sort.cu"));
 
 /// All programs that preparation launches.
 pub static PROGRAMS: [&ProgramSource; 4] = [&SCAN, &INGEST, &PARTITION, &SORT];
 
-/// Words that a lane copies to the GPU at once: what is on its way from all lanes should not leave the processor's cache, from
-/// where the GPU reads it. (Batches of 4 MiB took a seventh longer to partition 43 GB, those of 256 KiB a third to ingest.)
+/// Words that a lane copies to the GPU at once. The batches in flight of all lanes should stay in the CPU's cache, from where the GPU reads
+/// them. (Batches of 4 MiB took a seventh longer to partition 43 GB, those of 256 KiB a third longer to ingest.)
 pub(super) const LARGEST_BATCH: u64 = 1 << 18;
-/// Ranks of one machine, which share its cache, that half of it is better for. (Four: 0.93 s for both passes rather than 1.0 s.)
+/// From this many ranks on one machine, which share its cache, half of that batch is faster. (With four ranks both passes took 0.93 s
+/// rather than 1.0 s.)
 const MANY_RANKS: usize = 3;
 
-/// Prepares with a GPU.
+/// The [`Accelerator`] that is a GPU.
 pub struct Gpu<'b, W> {
     workspace: W,
     peers: &'b Peers,
 }
 
 impl<'b, W: DerefMut<Target = Workspace>> Gpu<'b, W> {
-    /// With all of `workspace`; `peers` are the other ranks.
+    /// Takes all of `workspace`; `peers` are the other ranks.
     pub fn new(workspace: W, peers: &'b Peers) -> Self {
         Gpu { workspace, peers }
     }
@@ -60,10 +60,10 @@ impl<'b, W: DerefMut<Target = Workspace>> Gpu<'b, W> {
     }
 }
 
-/// What a device does is left to the processor: says why.
+/// Logs that a stage is left to the CPU, and why.
 fn left(stage: &str, workspace: &Workspace) {
     let bytes = size::show(workspace.arena.bytes());
-    tracing::info!("{stage} on the processor: this graph takes more than the {bytes} of GPU memory");
+    tracing::info!("{stage} on the CPU: this graph takes more than the {bytes} of GPU memory");
 }
 
 impl<W: DerefMut<Target = Workspace>> Accelerator for Gpu<'_, W> {
@@ -87,16 +87,16 @@ impl<W: DerefMut<Target = Workspace>> Accelerator for Gpu<'_, W> {
         &'s mut self,
         route: &'s Route<'_, '_>,
         map: &'s [u32],
-        there: Option<DeviceSlice<u32>>,
+        device_map: Option<DeviceSlice<u32>>,
         source: &'s str,
     ) -> Result<Option<Box<dyn Placing + 's>>> {
         let batch = self.largest_batch();
         let workspace = self.ready();
-        let Some(plan) = Placers::plan(workspace, route, map, there.is_some(), batch) else {
+        let Some(plan) = Placers::plan(workspace, route, map, device_map.is_some(), batch) else {
             left("partition", workspace);
             return Ok(None);
         };
-        Ok(Some(Box::new(Placers::new(workspace, plan, route, (map, there), source)?)))
+        Ok(Some(Box::new(Placers::new(workspace, plan, route, (map, device_map), source)?)))
     }
 
     fn sorting<'s>(
@@ -115,7 +115,7 @@ impl<W: DerefMut<Target = Workspace>> Accelerator for Gpu<'_, W> {
     }
 }
 
-/// Hands `edges` to `push` as pairs of 32-bit ids, all that a GPU can name; an edge of a larger id goes to `beyond`.
+/// Hands `edges` to `push` as pairs of 32-bit ids, the only ones that the GPU takes; an edge with a larger id goes to `beyond`.
 pub(super) fn narrow<T>(
     to: &mut T,
     edges: Edges<'_>,
@@ -141,4 +141,20 @@ pub(super) fn narrow<T>(
         push(to, narrow[..filled].as_flattened())?;
     }
     Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::prepare::partition;
+
+    #[test]
+    fn constants_are_those_of_the_kernels() {
+        for program in PROGRAMS.into_iter().filter(|program| program.name != "scan.cu") {
+            let of = |name| program.constant(name);
+            assert_eq!(of("THREADS"), u64::from(crate::gpu::THREADS));
+            assert_eq!([of("LINE"), of("LINE_WORDS")], [partition::LINE, partition::WORDS].map(|number| number as u64));
+            assert_eq!(of("NONE"), u64::from(u32::MAX));
+        }
+    }
 }

@@ -1,4 +1,4 @@
-//! From an edge list to blocks of rows on disk.
+//! Prepares a graph: from an edge list to blocks of rows on disk.
 //!
 //! ```text
 //! ingest     input → degree of every id                     one pass
@@ -7,9 +7,9 @@
 //! sort       bins → sorted rows without repeats → blocks     in cache, bin by bin
 //! ```
 //!
-//! Sparse 64-bit ids take one more pass first (`dictionary`). Memory is 4 bytes for each id and what the bins are
-//! given; edges that don't fit are spilled. No step knows of job files, stages, devices or ranks; a device that does
-//! units in place of the processor is an [`Accelerator`].
+//! Sparse 64-bit ids take one more pass first (`dictionary`). Preparation takes 4 bytes of memory for each id and what the bins are given;
+//! edges that don't fit are spilled. No step knows of job files, stages, devices or ranks; an [`Accelerator`] is a device that does units
+//! in place of the CPU.
 
 use crate::comm::Comm;
 use crate::error::Result;
@@ -22,27 +22,28 @@ pub mod blocks;
 pub mod dictionary;
 pub mod gpu;
 pub mod ingest;
+pub mod memory_plan;
 pub mod order;
 pub mod partition;
+pub mod prepared;
 pub mod relabel;
 mod sample;
-pub mod shares;
 pub mod sort;
 
-/// What all ranks saw, of which each saw its share.
+/// Reduces what each rank saw of its share of the input to the totals of all. Collective.
 ///
 /// # Errors
-/// Bad input where a header says otherwise.
+/// Bad input where a header declares something else.
 pub fn joined(mut seen: Seen, comm: &Comm) -> Result<Scan> {
     comm.all_sum(seen.sums());
     comm.all_max(seen.most());
     seen.finish()
 }
 
-/// A device that does units of preparation in place of the processor, with the same results. What it has no memory for,
-/// it leaves to the processor, and says so in the log: `None`.
+/// A device that does units of preparation in place of the CPU, with the same results. Its methods return `None`, and log why, if its
+/// memory is too small; the CPU then does the stage.
 pub trait Accelerator {
-    /// Counts degrees of ids below `end`, or if it need not be `exact`, of as many as it has memory for.
+    /// Starts counting degrees of ids below `end`, or if it need not be `exact`, of as many as the device has memory for.
     ///
     /// # Errors
     /// [`crate::Error::Lost`].
@@ -54,7 +55,8 @@ pub trait Accelerator {
         budget: &Budget,
     ) -> Result<Option<Box<dyn ingest::Counting + 's>>>;
 
-    /// Puts edges on the way to their bins, their ids looked up in `map`, which may be in the device's memory already.
+    /// Starts placing edges into their bins. Ids are looked up in `map`, of which `device_map` is the copy in the device's memory, if there
+    /// is one.
     ///
     /// # Errors
     /// [`crate::Error::Lost`].
@@ -62,11 +64,11 @@ pub trait Accelerator {
         &'s mut self,
         route: &'s partition::route::Route<'_, '_>,
         map: &'s [u32],
-        there: Option<DeviceSlice<u32>>,
+        device_map: Option<DeviceSlice<u32>>,
         source: &'s str,
     ) -> Result<Option<Box<dyn partition::Placing + 's>>>;
 
-    /// Sorts `bins` of a graph of `rows` rows with up to `threads` threads; the largest has `most` lines.
+    /// Starts sorting `bins` of a graph of `rows` rows with up to `threads` threads; the largest bin has `most` lines.
     ///
     /// # Errors
     /// [`crate::Error::Lost`].

@@ -1,4 +1,4 @@
-//! The order of vertices as a file: the runs of equal degree, and the map from input ids.
+//! The file of the vertex order: the runs of equal degree, and the map from dense ids to vertices.
 
 use super::relabel::Relabelled;
 use crate::error::{At, Error, Result};
@@ -10,21 +10,21 @@ use std::path::{Path, PathBuf};
 
 const ORDER: Kind = Kind::new(b"ORDR");
 
-/// Where it lies under the graph's folder.
+/// Returns its path under the graph's folder.
 pub fn path(folder: &Path) -> PathBuf {
     folder.join("order")
 }
 
-/// Bytes of the body for `ids` input ids and `runs` different degrees.
+/// Returns the bytes of its body for `ids` dense ids and `runs` different degrees.
 pub fn body_bytes(ids: u64, runs: u64) -> u64 {
     16 + 8 * runs + 4 * ids
 }
 
-/// Writes runs and map: two u64 with their numbers, then (degree, vertices) as u32, then the map as u32. `go_on` is asked now
-/// and then whether anybody wants it still.
+/// Writes runs and map: two u64 with their numbers, then (degree, vertices) as u32, then the map as u32. Gives up as soon as `go_on`
+/// returns false.
 ///
 /// # Errors
-/// [`Error::DiskFull`], [`Error::Io`]; [`Error::Stopped`] if nobody does.
+/// [`Error::DiskFull`], [`Error::Io`]; [`Error::Stopped`] if it gave up.
 pub fn write(folder: &Path, key: u64, order: &Relabelled, go_on: &dyn Fn() -> bool) -> Result<Pending> {
     let mut file = NewFile::create(&path(folder), ORDER, key)?;
     let runs: Vec<u32> = order.runs.iter().flat_map(|(degree, first, end)| [degree, (end - first) as u32]).collect();
@@ -39,7 +39,7 @@ pub fn write(folder: &Path, key: u64, order: &Relabelled, go_on: &dyn Fn() -> bo
     file.finish_deferred()
 }
 
-/// Reads them back: the runs alone, or with the map, which takes 4 bytes for each input id.
+/// Reads runs and map. The map takes 4 bytes of memory for each id.
 ///
 /// # Errors
 /// [`Error::Corrupt`], [`Error::Io`], [`Error::Limit`].
@@ -59,7 +59,7 @@ pub fn read_runs(folder: &Path, key: u64) -> Result<DegreeRuns> {
     open(folder, key).map(|(_, runs, _)| DegreeRuns::new(runs))
 }
 
-/// The map, where it lies in the file.
+/// The map as it lies in the file, mapped into memory.
 #[derive(Debug)]
 pub struct MappedOrder {
     file: Mapped,
@@ -67,10 +67,10 @@ pub struct MappedOrder {
 }
 
 impl MappedOrder {
-    /// Place in the order of every input id; [`super::relabel::ISOLATED`] where it has none.
+    /// Returns the vertex of every dense id, as [`Relabelled::map`] does; see [`super::relabel::vertex`].
     ///
     /// # Errors
-    /// None in practice: the body was read as numbers before.
+    /// None in practice: [`map`] has read the body as numbers already.
     pub fn ids(&self) -> Result<&[u32]> {
         Ok(&self.file.body_as_u32()?[self.start..])
     }

@@ -1,32 +1,39 @@
-//! The order of vertices: by descending degree, ties by ascending input id. Id 0 is the largest hub.
+//! The order of vertices: by descending degree, ties by ascending input id. Vertex 0 is the largest hub. With each edge stored at its later
+//! end, no row is longer than √(2·edges) (degree ordering: Chiba & Nishizeki 1985; Schank & Wagner 2005; Latapy 2008).
 //!
-//! A counting sort in place: the degree array becomes the map from input ids to new ids. Degrees under 2^16 are
-//! counted in a table; the few vertices beyond (2^16 edges each) are sorted by themselves.
+//! It is a counting sort in place: the degree array becomes the map from dense ids to vertices. Degrees under 2^16 are counted in a table;
+//! the few vertices of larger degree are sorted by comparison.
 
 use crate::comm::Comm;
 use crate::error::Result;
+use crate::graph::ids::{DenseId, Vertex};
 use crate::graph::order::DegreeRuns;
 use crate::memory::{Budget, Buffer};
 
-/// What an isolated vertex is mapped to.
+/// The entry of an isolated vertex in the map.
 pub const ISOLATED: u32 = u32::MAX;
 
-/// Degrees under this are counted in a table.
+/// Degrees below this are counted in a table.
 const TABLE: usize = 1 << 16;
 
-/// From input ids to the order of vertices.
+/// The order of vertices: the map from dense ids, and the degrees.
 #[derive(Debug)]
 pub struct Relabelled {
-    /// New id of every input id, [`ISOLATED`] where it has no edge but loops.
+    /// The vertex of every dense id; [`ISOLATED`] for one without an edge other than loops. See [`vertex`].
     pub map: Buffer<u32>,
     /// Degrees in the new order.
     pub runs: DegreeRuns,
-    /// Whether this rank has the whole map, or its share of the ids alone ([`Comm::share`]).
+    /// True if this rank has the whole map rather than its share of the ids ([`Comm::share`]).
     pub whole: bool,
 }
 
+/// Returns the vertex of a dense id in a map as [`Relabelled::map`]; `None` for one without an edge other than loops.
+pub fn vertex(map: &[u32], id: DenseId) -> Option<Vertex> {
+    map.get(id.index()).copied().filter(|&vertex| vertex != ISOLATED).map(Vertex)
+}
+
 impl Relabelled {
-    /// Gets the shares of other ranks, on all of them together.
+    /// Gathers the shares of the other ranks. Collective.
     pub fn complete(&mut self, comm: &Comm) {
         if !std::mem::replace(&mut self.whole, true) {
             comm.all_gather_shares(&mut self.map);
@@ -38,23 +45,23 @@ fn table_bytes(threads: usize) -> u64 {
     ((threads + 3) * TABLE * 4) as u64
 }
 
-/// Bytes that ordering the vertices of a graph of `edges` edges takes beside the degrees, at most: a vertex beyond the
+/// Returns the most bytes that ordering the vertices of a graph of `edges` edges takes beside the degrees. A vertex that does not fit the
 /// table has 2^16 ends of edges.
 pub fn scratch_bytes(threads: usize, edges: u64) -> u64 {
     table_bytes(threads) + 48 * (2 * edges / TABLE as u64)
 }
 
-/// Orders vertices by degree; `degrees` is used up. Each rank needs the degrees of its share of the ids ([`Comm::share`]),
-/// and gets the places of these; [`Relabelled::complete`] has those of all.
+/// Orders vertices by degree, in the memory of `degrees`. Each rank passes the degrees of its share of the ids ([`Comm::share`]) and gets
+/// the vertices of these; [`Relabelled::complete`] gathers those of all. Collective.
 ///
 /// # Errors
-/// [`crate::error::Error::Limit`] where a table of 256 KiB a thread and 48 bytes for each vertex of 2^16 edges don't fit.
+/// [`crate::error::Error::Limit`] where 256 KiB a thread and 48 bytes for each vertex of degree 2^16 or more don't fit.
 pub fn relabel(mut degrees: Buffer<u32>, threads: usize, budget: &Budget, comm: &Comm) -> Result<Relabelled> {
     let _tables = budget.reserve(table_bytes(threads), "ordering vertices by degree")?;
     let mine = comm.share(degrees.len());
     let chunk = mine.len().div_ceil(threads.max(1)).max(1);
 
-    // How many vertices of each degree every chunk has, and the hubs beyond the table.
+    // Each chunk counts its vertices of each degree, and lists the hubs that do not fit the table.
     let (mut counts, mut hubs): (Vec<Vec<u32>>, Vec<(u32, u32)>) = (Vec::new(), Vec::new());
     std::thread::scope(|scope| {
         let parts = degrees[mine.clone()].chunks(chunk).enumerate();
@@ -70,7 +77,7 @@ pub fn relabel(mut degrees: Buffer<u32>, threads: usize, budget: &Budget, comm: 
     let hubs = all_hubs(hubs, comm);
     let _hubs = budget.reserve((hubs.len() * 48) as u64, "ordering hubs by degree")?;
 
-    // New ids of each degree begin where those of larger degrees end, and within it rank after rank, chunk after chunk.
+    // Vertices of a degree begin where those of larger degrees end; among equals they go rank after rank, chunk after chunk.
     let mut runs: Vec<(u32, u32)> = Vec::new();
     for &(degree, _) in &hubs {
         match runs.last_mut() {
@@ -102,7 +109,7 @@ pub fn relabel(mut degrees: Buffer<u32>, threads: usize, budget: &Budget, comm: 
     Ok(Relabelled { map: degrees, runs: DegreeRuns::new(runs), whole: comm.ranks() == 1 })
 }
 
-/// How many vertices of each degree there are: in each chunk of this rank, in ranks before it, and in ranks behind it.
+/// The number of vertices of each degree, in each chunk of this rank, in the ranks before it, and in the ranks after it.
 struct Shares {
     chunks: Vec<Vec<u32>>,
     before: Vec<u32>,
@@ -129,7 +136,7 @@ impl Shares {
     }
 }
 
-/// The hubs of all ranks, the largest degree first, of equals the smallest id.
+/// Gathers the hubs of all ranks, sorted by descending degree, ties by ascending id. Collective.
 fn all_hubs(hubs: Vec<(u32, u32)>, comm: &Comm) -> Vec<(u32, u32)> {
     let mine: Vec<u64> = hubs.into_iter().map(|(degree, id)| u64::from(degree) << 32 | u64::from(id)).collect();
     let mut hubs = Vec::new();
@@ -151,7 +158,7 @@ fn count(degrees: &[u32], first_id: usize) -> (Vec<u32>, Vec<(u32, u32)>) {
 
 fn assign(degrees: &mut [u32], next: &mut [u32]) {
     for slot in degrees {
-        // Hubs beyond the table get their ids last; until then their slot is left alone.
+        // Hubs that do not fit the table get their vertices last; until then their slots keep their degrees.
         match next.get_mut(*slot as usize) {
             _ if *slot == 0 => *slot = ISOLATED,
             Some(next) => {

@@ -1,13 +1,13 @@
-//! An estimate of how many edges are repeats, from a sample drawn by hash.
+//! An upper bound of the number of distinct edges, estimated from a sample drawn by hash.
 //!
-//! An edge is in the sample if the hash of its unordered pair of ids falls under a threshold. All repeats of an edge
-//! are then in or out together, so the share of distinct ones in the sample is their share in the whole.
+//! An edge is in the sample if the hash of its unordered pair of ids is below a threshold. All repeats of an edge are in it or none, so the
+//! share of distinct edges in the sample estimates the share in the input.
 
 use crate::comm::Comm;
 
-/// Edges a sample aims at: six standard deviations are then 2.4 %.
+/// Edges that a sample aims at: six standard deviations are then 2.4 %.
 const AIM: u64 = 1 << 16;
-/// Hashes that a sample holds before it is thinned out.
+/// Hashes that a sample holds before it is thinned.
 const MOST: u64 = 4 * AIM;
 
 /// A sample of the distinct edges that were seen.
@@ -19,16 +19,16 @@ pub struct Sample {
 }
 
 impl Sample {
-    /// Bytes that a sample takes, at most.
+    /// Most bytes that a sample takes.
     pub const BYTES: u64 = MOST * 8;
 
-    /// A sample of about 2^16 of `expected_edges`.
+    /// Makes an empty sample that will hold about 2^16 of `expected_edges` edges.
     pub fn new(expected_edges: u64) -> Self {
         let thinning = (expected_edges / AIM).max(1).ilog2();
         Sample { shift: 64 - thinning, hashes: Vec::new() }
     }
 
-    /// Looks at the edge {u, v}.
+    /// Adds the edge {u, v} if its hash is in the sample.
     #[inline]
     pub fn see(&mut self, u: u64, v: u64) {
         let hash = hash(u.min(v), u.max(v));
@@ -37,12 +37,12 @@ impl Sample {
         }
     }
 
-    /// Edges are kept if their hash shifted right by this is 0; by 64, all are.
+    /// Returns the shift: an edge is kept if its hash shifted right by this is 0, and always if it is 64.
     pub fn shift(&self) -> u32 {
         self.shift
     }
 
-    /// Takes the hash of an edge that was seen elsewhere.
+    /// Adds an edge by the hash that another sample computed.
     pub fn take(&mut self, hash: u64) {
         if self.shift == 64 || hash >> self.shift == 0 {
             self.keep(hash);
@@ -57,7 +57,7 @@ impl Sample {
         }
     }
 
-    /// Drops repeats; if many distinct edges remain the sample gets thinner, as it has to for inputs longer than expected.
+    /// Drops repeats, and thins the sample if many distinct edges remain, as happens with inputs longer than expected.
     fn compact(&mut self) {
         self.hashes.sort_unstable();
         self.hashes.dedup();
@@ -79,12 +79,12 @@ impl Sample {
         self.compact();
     }
 
-    /// Makes it the sample of what all ranks saw.
+    /// Merges the samples of all ranks into each. Collective.
     pub fn join(&mut self, comm: &Comm) {
         self.compact();
         let mut shift = [u64::from(self.shift)];
         comm.all_min(&mut shift);
-        // All as thin as the thinnest, and without repeats: less to send.
+        // Each rank first thins its sample to the smallest shift and drops repeats, so that less is sent.
         self.merge(Sample { shift: shift[0] as u32, hashes: Vec::new() });
         let mine = self.hashes.clone();
         comm.gather_each(&mine, |rank, hashes| {
@@ -94,7 +94,7 @@ impl Sample {
         });
     }
 
-    /// The estimate plus six standard deviations.
+    /// Returns the estimate plus six standard deviations.
     pub fn distinct_at_most(mut self) -> u64 {
         self.compact();
         let kept = self.hashes.len() as f64;
@@ -104,7 +104,7 @@ impl Sample {
     }
 }
 
-/// Two rounds of multiply and fold: pairs differ in few bits.
+/// Hashes a pair by two rounds of multiply and fold, since pairs differ in few bits.
 #[inline]
 fn hash(u: u64, v: u64) -> u64 {
     let x = (u ^ 0x9e37_79b9_7f4a_7c15).wrapping_mul(0xbf58_476d_1ce4_e5b9);

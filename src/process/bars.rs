@@ -1,27 +1,27 @@
-//! Bars on a terminal, for those who look on.
+//! Progress bars on a terminal.
 
 use indicatif::{MultiProgress, ProgressBar, ProgressStyle};
 use std::sync::OnceLock;
 
 use super::log;
 
-/// All bars of the process.
+/// Returns all bars of the process.
 pub(super) fn all() -> &'static MultiProgress {
     static BARS: OnceLock<MultiProgress> = OnceLock::new();
     BARS.get_or_init(MultiProgress::new)
 }
 
-/// Runs `f` with the bars taken off the terminal, so that it can write lines there.
+/// Runs `f` while the bars are off the terminal, so that it can print lines.
 pub(super) fn suspended(f: impl FnOnce()) {
     if log::has_bars() { all().suspend(f) } else { f() }
 }
 
-/// A bar for a stage of this much work.
+/// Adds a bar for a stage of this much work.
 pub(super) fn add(name: &str, total: u64) -> ProgressBar {
     dressed(all().add(ProgressBar::new(total.max(1))), name)
 }
 
-/// The message is cut to what is left of the terminal's width, so that no line of it wraps.
+/// Sets a bar's style. The message is cut to the rest of the terminal's width, so that no line wraps.
 fn dressed(bar: ProgressBar, name: &str) -> ProgressBar {
     let style = ProgressStyle::with_template("{prefix:10} {bar:12} {percent:>3} % {wide_msg}");
     bar.set_style(style.unwrap_or_else(|_| ProgressStyle::default_bar()));

@@ -12,7 +12,7 @@ pub struct Figures {
     pub read: u64,
     /// Bytes written.
     pub written: u64,
-    /// Largest host memory in bytes while it ran.
+    /// Peak of host memory while it ran, in bytes.
     pub host_memory_peak: u64,
 }
 
@@ -26,25 +26,25 @@ impl Figures {
     }
 }
 
-/// What runs spent on stages, finished or not.
+/// Measurements of all stages of some runs, finished or not.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct Spent {
-    /// By the name of the stage.
+    /// Measurements by the name of the stage.
     pub stages: BTreeMap<String, Figures>,
-    /// Largest host memory in bytes.
+    /// Peak of host memory, in bytes.
     pub host_memory_peak: u64,
-    /// Largest memory of a GPU in bytes, of runs that could say so.
+    /// Peak of a GPU's memory, in bytes, in runs that measured it.
     pub gpu_memory_peak: u64,
 }
 
 impl Spent {
-    /// Adds what was spent on a stage.
+    /// Adds the measurements of a stage.
     pub fn on(&mut self, stage: &str, figures: &Figures) {
         self.stages.entry(stage.to_owned()).or_default().add(figures);
     }
 
-    /// Adds what another run spent.
+    /// Adds the measurements of another run.
     pub fn add(&mut self, other: &Spent) {
         other.stages.iter().for_each(|(stage, figures)| self.on(stage, figures));
         self.host_memory_peak = self.host_memory_peak.max(other.host_memory_peak);

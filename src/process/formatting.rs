@@ -1,6 +1,6 @@
-//! Figures as people read them.
+//! Numbers formatted for people.
 
-/// What a stage counts.
+/// Unit in which a stage measures its work.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Unit {
@@ -13,7 +13,7 @@ pub enum Unit {
 }
 
 impl Unit {
-    /// As logged.
+    /// Returns the word in log lines.
     pub(super) fn word(self) -> &'static str {
         match self {
             Unit::Bytes => "bytes",
@@ -23,12 +23,12 @@ impl Unit {
     }
 }
 
-/// `1.50 GiB`: limits are given in these.
+/// Formats bytes as `1.50 GiB`; limits are written in the same units.
 pub(crate) fn bytes(n: u64) -> String {
     scaled(n as f64, 1024.0, &["B", "KiB", "MiB", "GiB", "TiB", "PiB"])
 }
 
-/// `90 s`, `12m03s`, `3h20m`.
+/// Formats seconds as `90 s`, `12m03s` or `3h20m`.
 pub(crate) fn duration(seconds: f64) -> String {
     let whole = seconds.round() as u64;
     match whole {
@@ -39,7 +39,7 @@ pub(crate) fn duration(seconds: f64) -> String {
     }
 }
 
-/// An amount of work.
+/// Formats an amount of work.
 pub fn amount(n: u64, unit: Unit) -> String {
     match unit {
         Unit::Bytes => bytes(n),
@@ -47,7 +47,7 @@ pub fn amount(n: u64, unit: Unit) -> String {
     }
 }
 
-/// `1.43 GB/s`, `25.10 M edges/s`: speeds are given in powers of ten.
+/// Formats a rate as `1.43 GB/s` or `25.10 M edges/s`, in powers of ten.
 pub fn per_second(rate: f64, unit: Unit) -> String {
     match unit {
         Unit::Bytes => scaled(rate, 1000.0, &["B/s", "kB/s", "MB/s", "GB/s", "TB/s"]),

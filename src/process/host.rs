@@ -1,21 +1,24 @@
 //! The machine as this process may use it: cores, memory, disk.
+//!
+//! The crate procfs reads most of these files, too, but lacks what most of this code is for: the memory that the limits of a cgroup and all its
+//! ancestors leave, in both versions of cgroups and without reclaimable page cache, and the memory that schedulers grant.
 
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 
 use crate::store::os;
 
-/// The host's name, or `localhost` where it has none.
+/// Returns the host's name, or `localhost` if it has none.
 pub fn name() -> String {
     let name = read("/proc/sys/kernel/hostname").unwrap_or_default();
     if name.trim().is_empty() { "localhost".into() } else { name.trim().to_owned() }
 }
 
-/// The processor's model, as it names itself; empty where it does not.
+/// Returns the CPU's model name; empty if the system does not report one.
 pub fn processor() -> String {
     let text = read("/proc/cpuinfo").unwrap_or_default();
     let first = text.split("\n\n").next().unwrap_or_default();
-    // A virtual machine may name the brand alone.
+    // A virtual machine may report the brand alone, so family and model are included.
     let keys = ["model name", "cpu family", "model", "CPU implementer", "CPU part"];
     let value = |key: &str| {
         let fields = first.lines().filter_map(|line| line.split_once(':'));
@@ -24,16 +27,16 @@ pub fn processor() -> String {
     keys.into_iter().filter_map(value).collect::<Vec<_>>().join(" ")
 }
 
-/// Cores this process may use: its affinity mask and its cgroup's quota, or what Slurm or PBS granted if that is less.
+/// Returns the number of cores this process may use: by its affinity mask, its cgroup's quota, and the grant of Slurm or PBS.
 pub fn cores() -> usize {
     let cores = std::thread::available_parallelism().map_or(1, |n| n.get());
-    // Schedulers without cgroups confine nobody; a job that takes more than it asked for slows its neighbours.
-    let granted = ["SLURM_CPUS_PER_TASK", "PBS_NCPUS", "NCPUS", "PBS_NUM_PPN"];
+    // Schedulers without cgroups enforce no limit, but a job that uses more than its grant slows its neighbours.
+    let granted = ["SLURM_CPUS_PER_TASK", "GPUGRAPH_THREADS", "PBS_NCPUS", "NCPUS", "PBS_NUM_PPN"];
     let granted = granted.iter().filter_map(|name| std::env::var(name).ok()?.parse::<usize>().ok());
     granted.filter(|&n| n > 0).fold(cores, usize::min)
 }
 
-/// The cores this process may run on, a bit each, eight to a byte.
+/// Returns the cores this process may run on, one bit each, eight to a byte.
 pub fn affinity() -> Vec<u8> {
     let status = std::fs::read_to_string("/proc/self/status").unwrap_or_default();
     let mask = status.lines().find_map(|line| line.strip_prefix("Cpus_allowed:")).unwrap_or_default();
@@ -41,29 +44,33 @@ pub fn affinity() -> Vec<u8> {
     digits.chunks(2).map(|pair| pair[0] | pair.get(1).unwrap_or(&0) << 4).collect()
 }
 
-/// Memory of the machine and what of it this process may still have, in bytes.
+/// Memory of the machine, and the part of it that is free for this process, in bytes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Memory {
-    /// All of the machine's.
+    /// Memory of the whole machine.
     pub total: u64,
-    /// Free for this process: what the kernel says is available, or what is left of the limit of its cgroup (version 1
-    /// or 2, any of its ancestors) not counting page cache that can be reclaimed, or of the scheduler's grant, or what `ulimit -v` has addresses for.
+    /// Memory free for this process: the least of what the kernel reports as available, the rest of the limits of its cgroup and the
+    /// ancestors of that (version 1 or 2, reclaimable page cache not counted), the rest of the scheduler's grant, and a share of the rest
+    /// of `ulimit -v`.
     pub free: u64,
+    /// True if `ulimit -v` is what bounds it.
+    pub by_addresses: bool,
 }
 
-/// Reads [`Memory`]. Where nothing can be read, both are 0.
+/// Reads [`Memory`]. If nothing can be read, sizes are 0.
 pub fn memory() -> Memory {
     let text = read("/proc/meminfo").unwrap_or_default();
     let total = kib_of(&text, "MemTotal:").unwrap_or(0);
     let available = kib_of(&text, "MemAvailable:").unwrap_or(total);
-    // Addresses are also taken by mapped files, stacks and the allocator: 80 % of this is half of what `ulimit -v` leaves.
+    // Mapped files, stacks and the allocator take addresses too: 80 % of this is half of what `ulimit -v` leaves.
     let addresses = crate::memory::addresses_left().map(|left| left / 8 * 5);
     let limits = [cgroup_free(), granted_memory().map(|grant| grant.saturating_sub(process_memory())), addresses];
-    Memory { total, free: limits.into_iter().flatten().fold(available, u64::min) }
+    let free = limits.into_iter().flatten().fold(available, u64::min);
+    Memory { total, free, by_addresses: addresses == Some(free) }
 }
 
-/// The memory that the scheduler granted on this node, in bytes, which it may enforce by polling, without a cgroup.
-/// PBS tells it to nobody: job scripts ask, and say it in `GPUGRAPH_NODE_MEMORY`.
+/// Returns the memory that the scheduler granted on this node, in bytes: it may enforce the grant by polling, without a cgroup. PBS does
+/// not publish it, so job scripts query it and set `GPUGRAPH_NODE_MEMORY`.
 fn granted_memory() -> Option<u64> {
     if let Some(bytes) = std::env::var("GPUGRAPH_NODE_MEMORY").ok().and_then(|bytes| bytes.parse().ok()) {
         return Some(bytes).filter(|&bytes| bytes > 0);
@@ -73,39 +80,37 @@ fn granted_memory() -> Option<u64> {
     Some(mib("SLURM_MEM_PER_NODE").or_else(per_cpu)? << 20)
 }
 
-/// Host memory that counts against the job's limit, in bytes: anonymous and shared pages of this process and what
-/// [`register`] was told. Clean pages of mapped files don't count.
+/// Returns the host memory that counts against the job's limit, in bytes: anonymous and shared pages of this process, and those counted by
+/// [`register`]. Clean pages of mapped files do not count.
 pub fn process_memory() -> u64 {
     os::own_memory() + REGISTERED.load(Relaxed)
 }
 
 static REGISTERED: AtomicU64 = AtomicU64::new(0);
 
-/// Counts `bytes` of mapped file that were pinned for a device: from then on they are memory that the job holds.
+/// Counts `bytes` of a mapped file that were pinned for a device: the job holds them from then on.
 pub fn register(bytes: u64) {
     REGISTERED.fetch_add(bytes, Relaxed);
 }
 
-/// Takes back what [`register`] counted.
+/// Takes back a count of [`register`].
 pub fn unregister(bytes: u64) {
     REGISTERED.fetch_sub(bytes, Relaxed);
 }
 
-/// Bytes that may still be written to the file system of `path`. What does not exist yet counts as its nearest folder
-/// that does.
+/// Returns the bytes that may still be written to the file system of `path`, or of its nearest existing ancestor.
 ///
 /// # Errors
-/// What the system said.
+/// Those of the system.
 pub fn free_disk(path: &Path) -> std::io::Result<u64> {
     os::free_bytes(&existing(path))
 }
 
-/// Type of the file system of `path`, as in `ext4`, `lustre` or `nfs4`. What does not exist yet counts as its nearest
-/// folder that does.
+/// Returns the type of the file system of `path`, or of its nearest existing ancestor, such as `ext4`, `lustre` or `nfs4`.
 pub fn filesystem(path: &Path) -> Option<String> {
     let path = std::fs::canonicalize(existing(path)).ok()?;
     let mounts = mounts(&read("/proc/self/mountinfo")?);
-    // The last of the longest mount points lies on top.
+    // Of several mounts at the longest mount point, the last hides the others.
     mounts.into_iter().filter(|m| path.starts_with(&m.point)).max_by_key(|m| m.point.as_os_str().len()).map(|m| m.kind)
 }
 
@@ -115,11 +120,11 @@ fn existing(path: &Path) -> PathBuf {
 }
 
 fn read(path: impl AsRef<Path>) -> Option<String> {
-    // Bytes first: a mount point or host name need not be UTF-8.
+    // The file is read as bytes: a mount point or host name need not be UTF-8.
     std::fs::read(path).ok().map(|bytes| String::from_utf8_lossy(&bytes).into_owned())
 }
 
-/// The value of a line `KEY  N kB`, in bytes.
+/// Returns the value of a line `KEY  N kB`, in bytes.
 fn kib_of(text: &str, key: &str) -> Option<u64> {
     let line = text.lines().find_map(|line| line.strip_prefix(key))?;
     line.split_whitespace().next()?.parse::<u64>().ok().map(|kib| kib << 10)
@@ -132,7 +137,7 @@ struct Mount {
     options: String,
 }
 
-/// Lines of mountinfo: `id parent major:minor ROOT POINT options [optional]... - KIND source OPTIONS`.
+/// Parses lines of mountinfo: `id parent major:minor ROOT POINT options [optional]... - KIND source OPTIONS`.
 fn mounts(text: &str) -> Vec<Mount> {
     let mount = |line: &str| {
         let (left, right) = line.split_once(" - ")?;
@@ -148,14 +153,14 @@ fn mounts(text: &str) -> Vec<Mount> {
     text.lines().filter_map(mount).collect()
 }
 
-/// Undoes the octal escapes of blank, tab, newline and backslash.
+/// Decodes the octal escapes of blank, tab, newline and backslash.
 fn unescape(text: &str) -> String {
     [("\\040", " "), ("\\011", "\t"), ("\\012", "\n"), ("\\134", "\\")]
         .iter()
         .fold(text.to_owned(), |text, (escape, c)| text.replace(escape, c))
 }
 
-/// What is left of the tightest memory limit among this process's cgroup and its ancestors.
+/// Returns the rest of the tightest memory limit among this process's cgroup and its ancestors.
 fn cgroup_free() -> Option<u64> {
     let mounts = mounts(&read("/proc/self/mountinfo")?);
     let groups = read("/proc/self/cgroup")?;
@@ -173,7 +178,7 @@ fn cgroup_free() -> Option<u64> {
             _ => m.kind == "cgroup" && m.options.split(',').any(|o| o == "memory"),
         };
         let Some(mount) = mounts.iter().find(is_it) else { continue };
-        // In a container the group may be named from outside; its own group is then the root of the mount.
+        // In a container the group may have its name on the host; the root of the mount is then the container's own group.
         let inside = group.strip_prefix(mount.root.as_str()).unwrap_or(group).trim_start_matches('/');
         let mut folder = mount.point.join(inside);
         if !folder.is_dir() {
@@ -188,7 +193,7 @@ fn cgroup_free() -> Option<u64> {
     least
 }
 
-/// Limit − usage + reclaimable page cache of one cgroup; nothing where it has no limit.
+/// Returns limit − usage + reclaimable page cache of one cgroup; `None` if it has no limit.
 fn left_in(folder: &Path, version: u8) -> Option<u64> {
     let number = |name: &str| read(folder.join(name))?.trim().parse::<u64>().ok();
     let (limit, usage, cache) = match version {

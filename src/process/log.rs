@@ -1,15 +1,15 @@
-//! The log: lines on stderr as text or JSON, and every line in `run.log` of the workdir too, across resumes.
+//! The log: lines on stderr as text or JSON, and every line in `run.log` of the workdir too, across resumed runs.
 //!
-//! Lines logged before the workdir is known are kept and written when it is. A log that can't be written never ends the
-//! job: it is said once on stderr. The error that ends a run is logged as its last line; on stderr as text it is for people
-//! and bare, so [`last`] leaves that to its caller.
+//! Lines logged before the workdir is known are kept, and written to it later. A log that can't be written never ends the job: one line on
+//! stderr reports it. The error that ends a run is logged as its last line; on stderr as text it has no prefix, so [`last`] leaves printing
+//! it to its caller.
 
 use std::fs::{File, OpenOptions};
 use std::io::{self, IsTerminal, Write};
 use std::path::Path;
 use std::sync::atomic::{AtomicU8, Ordering::Relaxed};
 use std::sync::{Mutex, PoisonError};
-use std::time::{SystemTime, UNIX_EPOCH};
+use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use tracing::{Metadata, Subscriber};
 use tracing_subscriber::filter::{FilterExt, LevelFilter, filter_fn};
@@ -22,27 +22,27 @@ use tracing_subscriber::{EnvFilter, Layer};
 
 use super::bars;
 
-/// `--log-format`.
+/// Format of log lines: `--log-format`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, clap::ValueEnum)]
 pub enum Format {
     /// Lines for people: `2026-11-20T12:00:00Z  INFO message key=value`.
     #[default]
     Text,
-    /// One JSON object a line, numbers plain and in base units.
+    /// One JSON object a line, with plain numbers in base units.
     Json,
 }
 
-/// The target of the line that ends a run.
+/// Target of the line that ends a run.
 const LAST: &str = "gpugraph::last";
 
-/// What stderr gets, for those who choose between bars and lines: bits of `JSON` and `BARS`.
+/// Style of stderr, as the bits `JSON` and `BARS`.
 static STYLE: AtomicU8 = AtomicU8::new(0);
 const JSON: u8 = 1;
 const BARS: u8 = 2;
 
-/// Starts logging. `quiet` keeps stderr to warnings and errors; `run.log` gets every line even so. The environment
-/// variable `GPUGRAPH_LOG` (as in `debug` or `gpugraph::prepare=trace`) sets what stderr gets instead. Calls after the
-/// first do nothing. Of several ranks, those that don't lead tell warnings and errors alone.
+/// Starts logging. `quiet` restricts stderr to warnings and errors, while `run.log` still gets every line. The environment variable
+/// `GPUGRAPH_LOG` (such as `debug` or `gpugraph::prepare=trace`) overrides the level of stderr. Ranks other than 0 log warnings and errors
+/// only. Calls after the first do nothing.
 pub fn init(format: Format, quiet: bool, leads: bool) {
     let of = |loud: bool| if loud { LevelFilter::INFO } else { LevelFilter::WARN };
     let level = of(leads && !quiet);
@@ -52,7 +52,7 @@ pub fn init(format: Format, quiet: bool, leads: bool) {
     let stderr = layer(format, stderr_writer);
     let stderr = match format {
         Format::Text => stderr.with_filter(filter.and(filter_fn(move |meta| !is_last(meta)))).boxed(),
-        // Whatever is left out, not that.
+        // The last line is logged whatever the filter excludes.
         Format::Json => stderr.with_filter(filter.or(filter_fn(is_last))).boxed(),
     };
     let file = layer(format, run_log_writer).with_filter(of(leads));
@@ -63,7 +63,7 @@ pub fn init(format: Format, quiet: bool, leads: bool) {
     }
 }
 
-/// Logs the error that ends a run. Whether stderr has it by that: as JSON it does.
+/// Logs the error that ends a run. Returns true if stderr has it by that, which is so for JSON.
 pub fn last(error: &str) -> bool {
     tracing::error!(target: LAST, "{error}");
     is_json()
@@ -82,31 +82,31 @@ where
     }
 }
 
-/// Whether lines are JSON, whose readers want numbers rather than text such as `1.5 GiB`.
+/// Returns true if lines are JSON, whose readers need numbers rather than text such as `1.5 GiB`.
 pub(super) fn is_json() -> bool {
     STYLE.load(Relaxed) & JSON != 0
 }
 
-/// Whether progress is shown by bars: on a terminal, as text, not quiet.
+/// Returns true if progress is shown by bars: on a terminal, as text, not quiet.
 pub(super) fn has_bars() -> bool {
     STYLE.load(Relaxed) & BARS != 0
 }
 
-/// Where `run.log` is.
+/// State of `run.log`.
 enum RunLog {
-    /// The workdir is not known yet.
+    /// The workdir is not known yet; these lines wait.
     Waiting(Vec<u8>),
     Open(File),
-    /// There is none, or it failed.
+    /// There is no log file, or writing it failed.
     Off,
 }
 
 static RUN_LOG: Mutex<RunLog> = Mutex::new(RunLog::Waiting(Vec::new()));
-/// Bytes kept at most for a workdir that is not known yet.
+/// Most bytes that wait for a workdir.
 const WAITING: usize = 1 << 16;
 
-/// Appends every line to `run.log` in this folder from now on, those logged before first. To be called by the holder of
-/// the workdir's lock, so that a refused run does not write into another's log.
+/// Appends every line to `run.log` in this folder from now on, after those logged before. Only the holder of the workdir's lock calls it,
+/// so that a refused run does not write to another's log.
 pub fn attach(workdir: &Path) {
     let path = workdir.join("run.log");
     let opened = OpenOptions::new().create(true).append(true).open(&path);
@@ -118,14 +118,14 @@ pub fn attach(workdir: &Path) {
     *log = match opened.and_then(|mut file| file.write_all(&before).map(|()| file)) {
         Ok(file) => RunLog::Open(file),
         Err(e) => {
-            say(format_args!("gpugraph: {}: can't write the log: {e}; going on without", path.display()));
+            print_line(format_args!("gpugraph: {}: can't write the log: {e}; going on without", path.display()));
             RunLog::Off
         }
     };
 }
 
-/// A line on stderr outside the log. A closed stderr is no reason to stop.
-fn say(text: std::fmt::Arguments<'_>) {
+/// Prints a line to stderr outside the log. A closed stderr is ignored.
+fn print_line(text: std::fmt::Arguments<'_>) {
     let _ = writeln!(io::stderr(), "{text}");
 }
 
@@ -137,7 +137,7 @@ struct StderrWriter;
 
 impl Write for StderrWriter {
     fn write(&mut self, line: &[u8]) -> io::Result<usize> {
-        // Bars are taken away for the moment, or the line would end up in the middle of one.
+        // Bars are taken off the terminal meanwhile, as the line would end up in the middle of one.
         bars::suspended(|| {
             let _ = io::stderr().write_all(line);
         });
@@ -165,7 +165,7 @@ impl Write for RunLogWriter {
                 if let Err(e) = file.write_all(line) {
                     *log = RunLog::Off;
                     drop(log);
-                    say(format_args!("gpugraph: run.log can't be written: {e}; going on without"));
+                    print_line(format_args!("gpugraph: run.log can't be written: {e}; going on without"));
                 }
             }
         }
@@ -185,28 +185,16 @@ impl FormatTime for Clock {
     }
 }
 
-/// A time as `2026-11-20T12:00:00Z`. Times before 1970 are given as 1970.
+/// Formats a time as `2026-11-20T12:00:00Z`. Times before 1970 become its first second, and times after the year 9999, which a file may
+/// have, become its last.
 pub fn timestamp(time: SystemTime) -> String {
-    let seconds = time.duration_since(UNIX_EPOCH).map_or(0, |d| d.as_secs());
-    let (days, second) = (seconds / 86_400, seconds % 86_400);
-    // Civil date from days, by eras of 400 years that begin on 1 March, so that the leap day is a year's last
-    // (Howard Hinnant, "chrono-compatible low-level date algorithms").
-    let shifted = days + 719_468;
-    let (era, day_of_era) = (shifted / 146_097, shifted % 146_097);
-    let year_of_era = (day_of_era - day_of_era / 1_460 + day_of_era / 36_524 - day_of_era / 146_096) / 365;
-    let day_of_year = day_of_era - (365 * year_of_era + year_of_era / 4 - year_of_era / 100);
-    let month_from_march = (5 * day_of_year + 2) / 153;
-    let day = day_of_year - (153 * month_from_march + 2) / 5 + 1;
-    let month = if month_from_march < 10 { month_from_march + 3 } else { month_from_march - 9 };
-    let year = era * 400 + year_of_era + u64::from(month <= 2);
-    let (hour, minute, second) = (second / 3600, second / 60 % 60, second % 60);
-    format!("{year:04}-{month:02}-{day:02}T{hour:02}:{minute:02}:{second:02}Z")
+    let last = UNIX_EPOCH + Duration::from_secs(253_402_300_799);
+    humantime::format_rfc3339_seconds(time.clamp(UNIX_EPOCH, last)).to_string()
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use std::time::Duration;
 
     #[test]
     fn times_are_those_of_date() {
@@ -219,5 +207,7 @@ mod tests {
         ] {
             assert_eq!(timestamp(UNIX_EPOCH + Duration::from_secs(seconds)), text);
         }
+        assert_eq!(timestamp(UNIX_EPOCH - Duration::from_secs(1)), "1970-01-01T00:00:00Z");
+        assert_eq!(timestamp(UNIX_EPOCH + Duration::from_secs(1 << 40)), "9999-12-31T23:59:59Z");
     }
 }

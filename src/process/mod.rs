@@ -1,10 +1,11 @@
-//! What a process is to those around it: signals that stop it, its log, what it shows of its progress, and the host it is on.
+//! The process and its surroundings: signals, log, progress, status file, and the host.
 
 pub mod bars;
 pub mod figures;
 pub mod formatting;
 pub mod host;
 pub mod log;
+pub mod panics;
 pub mod progress;
 pub mod signals;
 pub mod status_file;

@@ -1,8 +1,7 @@
-//! Signals: the first that asks to stop sets a flag, a second one exits at once, and a lost mapping says so.
+//! Signals: the first that asks to stop sets a flag, a second one exits at once; SIGBUS on a mapped file prints a line.
 //!
-//! SIGPIPE stays ignored, as Rust starts a program: writing to a closed pipe is an error like another, to be handled
-//! where the writing is done.
-#![allow(unsafe_code)] // Handlers run between any two instructions; each registration says why its handler may.
+//! SIGPIPE stays ignored, as in every Rust program: writing to a closed pipe is an error that the writer handles.
+#![allow(unsafe_code)] // each registration says why its handler may run between any two instructions
 
 use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering::SeqCst};
 use std::sync::{Once, OnceLock};
@@ -15,7 +14,7 @@ use crate::error::{Error, Result};
 
 const SIGXCPU: i32 = libc::SIGXCPU;
 
-/// Signals that ask to stop, by the name that the user knows.
+/// Signals that ask to stop, with their names in messages.
 const STOPPING: [(i32, &str); 5] = [
     (SIGTERM, "SIGTERM"),
     (SIGINT, "SIGINT"),
@@ -24,17 +23,17 @@ const STOPPING: [(i32, &str); 5] = [
     (SIGHUP, "SIGHUP (the terminal is gone)"),
 ];
 
-/// A second signal counts as one only after this long: `timeout` and some launchers deliver theirs twice at once.
+/// Time after which a second signal counts: `timeout` and some launchers send theirs twice at once.
 const TWICE: Duration = Duration::from_millis(200);
 
-/// Index + 1 of what asked to stop: in [`STOPPING`], or one past it for [`REASON`]. 0: nothing did.
+/// Index + 1 of the cause of the stop: in [`STOPPING`], or one past it for [`REASON`]; 0 if there is none.
 static ASKED: AtomicUsize = AtomicUsize::new(0);
-/// When, in milliseconds after `install`.
+/// Time of the first signal, in milliseconds after `install`.
 static ASKED_AT: AtomicU64 = AtomicU64::new(0);
 static REASON: OnceLock<&'static str> = OnceLock::new();
 
-/// Installs the handlers: SIGTERM, SIGINT, SIGHUP, SIGUSR1 and SIGXCPU set the flag of [`stop_requested`], the second of them
-/// exits at once with 75; SIGBUS prints one line and exits with 3. Calls after the first do nothing.
+/// Installs the handlers. SIGTERM, SIGINT, SIGHUP, SIGUSR1 and SIGXCPU set the flag of [`stop_requested`]; a second one exits at once with
+/// 75. SIGBUS prints one line and exits with 3. Calls after the first do nothing.
 ///
 /// # Errors
 /// [`Error::Io`] if the system refuses a handler.
@@ -48,14 +47,14 @@ pub fn install() -> Result<()> {
 fn register() -> std::io::Result<()> {
     let start = Instant::now();
     for (i, (signal, _)) in STOPPING.into_iter().enumerate() {
-        // `nohup` has it ignored, and means it.
+        // `nohup` starts programs with it ignored, and it must stay so.
         if signal == SIGHUP && is_ignored(signal) {
             continue;
         }
-        // SAFETY: the handler reads the clock, touches atomics and may call _exit, all of which a handler may do.
+        // SAFETY: the handler reads the clock, changes atomics and may call _exit, all of which a handler may do.
         unsafe { low_level::register(signal, move || on_stop(i + 1, start)) }?;
     }
-    // A file over the size limit of `ulimit -f` is then an error of the write that hits it, as a full disk is.
+    // With SIGXFSZ ignored, exceeding `ulimit -f` is an error of the write, as a full disk is.
     // SAFETY: ignoring a signal runs no code.
     unsafe { libc::signal(libc::SIGXFSZ, libc::SIG_IGN) };
     // SAFETY: the handler calls write and _exit only.
@@ -63,7 +62,7 @@ fn register() -> std::io::Result<()> {
     Ok(())
 }
 
-/// Whether this process was started with a signal ignored.
+/// Returns true if this process was started with a signal ignored.
 fn is_ignored(signal: i32) -> bool {
     let status = std::fs::read_to_string("/proc/self/status").unwrap_or_default();
     let mask = status.lines().find_map(|line| u64::from_str_radix(line.strip_prefix("SigIgn:")?.trim(), 16).ok());
@@ -81,13 +80,13 @@ fn on_stop(which: usize, start: Instant) {
 
 fn on_bus_error() {
     let line = b"gpugraph: a mapped file was truncated or its disk failed while it was read\n";
-    // SAFETY: the buffer is a constant of that length, and write may be called in a handler.
+    // SAFETY: the buffer is a constant of that length, and a handler may call write.
     unsafe { libc::write(2, line.as_ptr().cast(), line.len()) };
     low_level::exit(3);
 }
 
-/// What asked this process to stop, if anything did: the name of a signal or the reason given to [`request_stop`].
-/// Cheap enough for inner loops.
+/// Returns the cause if a stop was requested: the name of a signal or the reason passed to [`request_stop`]. It is cheap enough for inner
+/// loops.
 #[inline]
 pub fn stop_requested() -> Option<&'static str> {
     match ASKED.load(std::sync::atomic::Ordering::Relaxed) {
@@ -96,16 +95,16 @@ pub fn stop_requested() -> Option<&'static str> {
     }
 }
 
-/// Asks to stop as a signal would, from inside: used when going on would do harm, as when the lock was lost.
+/// Requests a stop as a signal does, if going on would do harm, such as after losing the lock.
 pub fn request_stop(reason: &'static str) {
     let _ = REASON.set(reason);
     let _ = ASKED.compare_exchange(0, STOPPING.len() + 1, SeqCst, SeqCst);
 }
 
-/// [`Error::Stopped`] if a stop was asked for; for the heads of long loops.
+/// Returns an error if a stop was requested, for the heads of long loops.
 ///
 /// # Errors
-/// That one.
+/// [`Error::Stopped`].
 #[inline]
 pub fn check() -> Result<()> {
     stop_requested().map_or(Ok(()), |why| Err(Error::Stopped(why)))

@@ -1,4 +1,4 @@
-//! Sealed files: written once from start to end, then complete and checked, or absent.
+//! Sealed files: written once from start to end, and then complete with a checksum, or absent.
 //!
 //! ```text
 //! byte 0   header, 64 bytes:  "gpugraph", version u32, kind u32, salt u64, zeros, checksum of these 56 bytes
@@ -6,10 +6,9 @@
 //!  64 + n  footer, 64 bytes:  "endgraph", n u64, body checksum u64, salt u64, zeros, checksum of these 56 bytes
 //! ```
 //!
-//! All numbers are little-endian. Header and footer checksums are xxh3-64. The body's is taken over chunks of 4 MiB, so
-//! that it can be verified in parallel: xxh3-64 of each chunk with a seed made of salt and chunk position, then xxh3-64
-//! of these values in order, then of the body's length, with the salt as seed. A file put in another's place carries
-//! another salt, so it is caught even though it is whole.
+//! All numbers are little-endian. Header and footer checksums are xxh3-64. The body is hashed in chunks of 4 MiB, so that it can be
+//! verified in parallel: xxh3-64 of each chunk, with a seed of salt and chunk position; then xxh3-64 of these values in order and of the
+//! body's length, with the salt as seed. A file put in another's place has another salt, so it is detected even if it is intact.
 
 use std::fs::File;
 use std::io::{self, Write};
@@ -22,26 +21,26 @@ use super::replace::{sync_folder, temp_path};
 use crate::error::{At, Error, Result};
 use crate::failpoint;
 
-/// Version of the layout above and of everything stored in it.
+/// Version of the layout above and of all contents.
 pub const VERSION: u32 = 1;
-/// Bytes of header and of footer, each.
-pub const EDGE: usize = 64;
-/// Bytes of body under one chunk checksum.
+/// Bytes of the header, and of the footer.
+pub const FRAME_BYTES: usize = 64;
+/// Bytes of the body under one chunk checksum.
 pub const CHUNK: usize = 4 << 20;
 
 const MAGIC: &[u8; 8] = b"gpugraph";
 const END: &[u8; 8] = b"endgraph";
-/// Smaller writes are gathered to this many bytes; larger ones go to the system as they are.
+/// Smaller writes are gathered to this many bytes; larger ones are written directly.
 const BUFFER: usize = 1 << 20;
-/// Bytes written before the kernel is asked to start moving them to the disk.
+/// Bytes written before the kernel is asked to start writing them to the disk.
 const BEHIND: u64 = 8 << 20;
 
-/// What a file holds: four letters, stored in its header.
+/// Kind of a file's contents: four letters, stored in its header.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Kind(pub u32);
 
 impl Kind {
-    /// The kind named by four ASCII letters.
+    /// Returns the kind named by four ASCII letters.
     pub const fn new(letters: &[u8; 4]) -> Self {
         Kind(u32::from_le_bytes(*letters))
     }
@@ -53,7 +52,7 @@ impl std::fmt::Display for Kind {
     }
 }
 
-/// What a finished file is known by: the manifest keeps it, and [`super::map::Mapped::seal`] finds it again.
+/// Identity of a finished file, which the manifest records and [`super::map::Mapped::seal`] returns.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
 pub struct Seal {
     /// Bytes of the body. The file has 128 more.
@@ -62,12 +61,12 @@ pub struct Seal {
     pub checksum: u64,
 }
 
-/// Seed of one chunk: multiplied so that neighbouring salts and neighbouring chunks never share one.
+/// Returns the seed of a chunk. It is multiplied so that neighbouring salts and neighbouring chunks never share one.
 pub(super) fn chunk_seed(salt: u64, chunk: u64) -> u64 {
     salt ^ (chunk + 1).wrapping_mul(0x9E37_79B9_7F4A_7C15)
 }
 
-/// The body checksum of the chunks' checksums, given in order.
+/// Combines the chunks' checksums, given in order, to that of the body.
 pub(super) fn combine(chunks: impl Iterator<Item = u64>, bytes: u64, salt: u64) -> u64 {
     let mut all = Xxh3::with_seed(salt);
     chunks.for_each(|chunk| all.update(&chunk.to_le_bytes()));
@@ -75,9 +74,9 @@ pub(super) fn combine(chunks: impl Iterator<Item = u64>, bytes: u64, salt: u64) 
     all.digest()
 }
 
-/// 64 bytes of which the last eight are the checksum of the others.
-fn with_checksum(parts: [&[u8]; 4]) -> [u8; EDGE] {
-    let mut bytes = [0; EDGE];
+/// Joins parts to 64 bytes, of which the last eight are the checksum of the others.
+fn with_checksum(parts: [&[u8]; 4]) -> [u8; FRAME_BYTES] {
+    let mut bytes = [0; FRAME_BYTES];
     let mut at = 0;
     for part in parts {
         bytes[at..at + part.len()].copy_from_slice(part);
@@ -88,30 +87,30 @@ fn with_checksum(parts: [&[u8]; 4]) -> [u8; EDGE] {
     bytes
 }
 
-fn u64_at(bytes: &[u8; EDGE], at: usize) -> u64 {
+fn u64_at(bytes: &[u8; FRAME_BYTES], at: usize) -> u64 {
     let mut word = [0; 8];
     word.copy_from_slice(&bytes[at..at + 8]);
     u64::from_le_bytes(word)
 }
 
-fn checksum_holds(bytes: &[u8; EDGE]) -> bool {
+fn checksum_holds(bytes: &[u8; FRAME_BYTES]) -> bool {
     u64_at(bytes, 56) == xxh3_64_with_seed(&bytes[..56], 0)
 }
 
-/// The header of a file of this kind and salt. The journal uses it too.
-pub(crate) fn header(kind: Kind, salt: u64) -> [u8; EDGE] {
+/// Returns the header of a file of this kind and salt. The journal uses it too.
+pub(crate) fn header(kind: Kind, salt: u64) -> [u8; FRAME_BYTES] {
     with_checksum([MAGIC, &VERSION.to_le_bytes(), &kind.0.to_le_bytes(), &salt.to_le_bytes()])
 }
 
-fn footer(seal: Seal, salt: u64) -> [u8; EDGE] {
+fn footer(seal: Seal, salt: u64) -> [u8; FRAME_BYTES] {
     with_checksum([END, &seal.bytes.to_le_bytes(), &seal.checksum.to_le_bytes(), &salt.to_le_bytes()])
 }
 
 /// Checks a header read from `path`.
 ///
 /// # Errors
-/// [`Error::Corrupt`] with the byte that disagrees.
-pub(crate) fn check_header(path: &Path, found: &[u8; EDGE], kind: Kind, salt: u64) -> Result<()> {
+/// [`Error::Corrupt`] with the first byte that differs.
+pub(crate) fn check_header(path: &Path, found: &[u8; FRAME_BYTES], kind: Kind, salt: u64) -> Result<()> {
     let corrupt = |byte, what: String| Err(Error::corrupt(path, At::Byte(byte), what));
     if &found[..8] != MAGIC {
         return corrupt(0, "the header does not begin with \"gpugraph\"".into());
@@ -137,12 +136,12 @@ pub(crate) fn check_header(path: &Path, found: &[u8; EDGE], kind: Kind, salt: u6
     Ok(())
 }
 
-/// Checks a footer read from the end of a file of `file_len` bytes and returns the seal in it.
+/// Checks a footer read from the end of a file of `file_len` bytes, and returns its seal.
 ///
 /// # Errors
-/// [`Error::Corrupt`] with the byte that disagrees.
-pub(super) fn check_footer(path: &Path, found: &[u8; EDGE], file_len: u64, salt: u64) -> Result<Seal> {
-    let start = file_len - EDGE as u64;
+/// [`Error::Corrupt`] with the first byte that differs.
+pub(super) fn check_footer(path: &Path, found: &[u8; FRAME_BYTES], file_len: u64, salt: u64) -> Result<Seal> {
+    let start = file_len - FRAME_BYTES as u64;
     let corrupt = |byte, what: String| Err(Error::corrupt(path, At::Byte(start + byte), what));
     if &found[..8] != END {
         return corrupt(0, "the footer is missing: the file was cut off or never finished".into());
@@ -151,7 +150,7 @@ pub(super) fn check_footer(path: &Path, found: &[u8; EDGE], file_len: u64, salt:
         return corrupt(56, "the footer does not agree with its checksum".into());
     }
     let seal = Seal { bytes: u64_at(found, 8), checksum: u64_at(found, 16) };
-    let body = file_len - 2 * EDGE as u64;
+    let body = file_len - 2 * FRAME_BYTES as u64;
     if seal.bytes != body {
         return corrupt(8, format!("the footer says {} bytes of body, the file has {body}", seal.bytes));
     }
@@ -180,7 +179,7 @@ impl BodyHasher {
         while !bytes.is_empty() {
             let next = self.chunks.len() as u64;
             if self.filled == 0 && bytes.len() >= CHUNK {
-                // A whole chunk at once is faster than through the state.
+                // Hashing a whole chunk at once is faster than through the state.
                 let (chunk, rest) = bytes.split_at(CHUNK);
                 self.chunks.push(xxh3_64_with_seed(chunk, chunk_seed(self.salt, next)));
                 self.open = Xxh3::with_seed(chunk_seed(self.salt, next + 1));
@@ -207,7 +206,7 @@ impl BodyHasher {
     }
 }
 
-/// A sealed file being written, under a temporary name. Dropped unfinished, it is removed.
+/// A sealed file being written under a temporary name. It is removed if it is dropped unfinished.
 pub struct NewFile {
     file: File,
     path: PathBuf,
@@ -216,16 +215,16 @@ pub struct NewFile {
     hasher: BodyHasher,
     /// Small writes, not hashed yet.
     buffer: Vec<u8>,
-    /// Bytes of body so far.
+    /// Bytes of the body so far.
     bytes: u64,
-    /// Bytes given to the system so far, and how many of these it was asked to write out.
+    /// Bytes written so far, and how many of these the kernel was asked to write to the disk.
     written: u64,
     pushed: u64,
-    /// A write failed, so the body has a hole.
+    /// True if a write failed, so that the body has a hole.
     failed: bool,
 }
 
-/// Removes the temporary file unless it got its name.
+/// Removes the temporary file on drop, unless it was renamed.
 struct Temp {
     path: PathBuf,
     renamed: bool,
@@ -240,7 +239,7 @@ impl Drop for Temp {
 }
 
 impl NewFile {
-    /// Starts the file that will be `path`, written as `path` + `.tmp-PID` until it is finished.
+    /// Starts the file `path`, which is called `path` + `.tmp-PID` until it is finished.
     ///
     /// # Errors
     /// [`Error::DiskFull`] or [`Error::Io`].
@@ -262,7 +261,7 @@ impl NewFile {
         })
     }
 
-    /// Appends to the body. Large pieces go to the system straight from `bytes`.
+    /// Appends to the body. Large pieces are written directly from `bytes`.
     ///
     /// # Errors
     /// [`Error::DiskFull`] or [`Error::Io`]; the file can't be finished then.
@@ -276,7 +275,7 @@ impl NewFile {
             return Ok(());
         }
         self.flush()?;
-        // In pieces, so that what was hashed is still in the cache when it is copied, and the disk starts early.
+        // Data is written in pieces, so that it is still in the cache after hashing, and the disk starts early.
         for piece in bytes.chunks(BUFFER) {
             self.hasher.update(piece);
             self.put(piece)?;
@@ -284,21 +283,21 @@ impl NewFile {
         Ok(())
     }
 
-    /// Bytes of body so far.
+    /// Returns the bytes of the body so far.
     pub fn len(&self) -> u64 {
         self.bytes
     }
 
-    /// Whether the body has no bytes yet.
+    /// Returns true if the body has no bytes yet.
     pub fn is_empty(&self) -> bool {
         self.len() == 0
     }
 
-    /// Completes the file and returns when it is durable under its name.
+    /// Completes the file, and returns when it is durable under its name.
     ///
     /// # Errors
-    /// [`Error::DiskFull`] or [`Error::Io`]. Then the temporary file is gone and `path` is as before, unless only the
-    /// sync of the folder failed: then `path` is the new file, which may not survive a loss of power.
+    /// [`Error::DiskFull`] or [`Error::Io`]. The temporary file is removed then and `path` is unchanged, unless only the sync of the folder
+    /// failed: then `path` is the new file, which may not survive a loss of power.
     pub fn finish(mut self) -> Result<Seal> {
         let seal = self.complete()?;
         failpoint::hit("store.fsync").map_err(|e| Error::io("sync", &self.path, e))?;
@@ -309,11 +308,11 @@ impl NewFile {
         Ok(seal)
     }
 
-    /// Completes the file and gives it its name at once, leaving durability to a [`super::sync::Syncer`]. Until that has waited,
-    /// a loss of power may leave a file with missing bytes, which its footer and checksum show; a killed process can't.
+    /// Completes the file and renames it at once, leaving durability to a [`super::sync::Syncer`]. Until that has waited, a loss of power
+    /// may leave a file with missing bytes, which its footer and checksum reveal; a killed process can't.
     ///
     /// # Errors
-    /// As [`NewFile::finish`].
+    /// Those of [`NewFile::finish`].
     pub fn finish_deferred(mut self) -> Result<Pending> {
         let seal = self.complete()?;
         self.rename()?;
@@ -337,14 +336,14 @@ impl NewFile {
         Ok(())
     }
 
-    /// Hashes and writes what was gathered.
+    /// Hashes and writes the gathered bytes.
     fn flush(&mut self) -> Result<()> {
         if self.buffer.is_empty() {
             return Ok(());
         }
         let mut buffer = std::mem::take(&mut self.buffer);
-        // The header, which starts the first buffer, is no part of the body.
-        let body = if self.written == 0 { EDGE } else { 0 };
+        // The first buffer starts with the header, which is not part of the body.
+        let body = if self.written == 0 { FRAME_BYTES } else { 0 };
         self.hasher.update(&buffer[body..]);
         self.put(&buffer)?;
         buffer.clear();
@@ -376,7 +375,7 @@ impl NewFile {
     }
 }
 
-/// A file that has its name but may not have reached the disk; give it to a [`super::sync::Syncer`].
+/// A file that has its name but may not have reached the disk. It is passed to a [`super::sync::Syncer`].
 #[must_use = "until a Syncer has waited for it, the file may not survive a loss of power"]
 pub struct Pending {
     pub(super) file: File,
@@ -385,7 +384,7 @@ pub struct Pending {
 }
 
 impl Pending {
-    /// What the file is known by.
+    /// Returns the file's identity.
     pub fn seal(&self) -> Seal {
         self.seal
     }

@@ -1,5 +1,5 @@
-//! Sealed files, mapped read-only. Nothing of a file is trusted before header, footer and lengths agree.
-#![allow(unsafe_code)] // Mapping a file and viewing its bytes as integers have no safe form.
+//! Sealed files, mapped read-only. Nothing in a file is trusted before header, footer and lengths agree.
+#![allow(unsafe_code)] // mapping a file and viewing its bytes as integers have no safe form
 
 use std::fs::File;
 use std::ops::Range;
@@ -10,16 +10,17 @@ use memmap2::{Advice, Mmap, UncheckedAdvice};
 use rayon::prelude::*;
 use xxhash_rust::xxh3::xxh3_64_with_seed;
 
-use super::file::{CHUNK, EDGE, Kind, Seal, check_footer, check_header, chunk_seed, combine};
+use super::file::{CHUNK, FRAME_BYTES, Kind, Seal, check_footer, check_header, chunk_seed, combine};
 use crate::error::{At, Error, Result};
+use crate::memory::addresses_left;
 
-// Files are little-endian and are viewed in place.
+// Files are viewed in place, without conversion.
 const _: () = assert!(cfg!(target_endian = "little"), "stored files are little-endian and mapped as they are");
 
-/// A sealed file mapped into memory. Its clean pages belong to the page cache, not to the process.
+/// A sealed file mapped to memory. Its clean pages belong to the page cache, not to the process.
 ///
-/// If the file is truncated or its disk fails while it is mapped, a read raises SIGBUS; [`crate::process::signals`] turns
-/// that into one line and an exit.
+/// If the file is truncated or its disk fails while it is mapped, a read raises SIGBUS; [`crate::process::signals`] turns that into one
+/// line and an exit.
 #[derive(Debug)]
 pub struct Mapped {
     map: Mmap,
@@ -29,49 +30,54 @@ pub struct Mapped {
 }
 
 impl Mapped {
-    /// Maps `path`, which must be a complete file of this kind and salt. Reads the header and the footer only; the body
-    /// is checked by [`Mapped::verify_checksum`].
+    /// Maps `path`, which must be a complete file of this kind and salt. It reads the header and the footer only;
+    /// [`Mapped::verify_checksum`] checks the body.
     ///
     /// # Errors
-    /// [`Error::Corrupt`] with the byte that disagrees; [`Error::Io`] if it can't be opened, read or mapped.
+    /// [`Error::Corrupt`] with the first byte that differs; [`Error::Io`] if the file can't be opened, read or mapped.
     pub fn open(path: &Path, kind: Kind, salt: u64) -> Result<Mapped> {
         let file = File::open(path).map_err(|e| Error::io("open", path, e))?;
         let len = file.metadata().map_err(|e| Error::io("look at", path, e))?.len();
-        if len < 2 * EDGE as u64 {
-            let what = format!("{len} bytes, fewer than the {} of header and footer", 2 * EDGE);
+        if len < 2 * FRAME_BYTES as u64 {
+            let what = format!("{len} bytes, fewer than the {} of header and footer", 2 * FRAME_BYTES);
             return Err(Error::corrupt(path, At::Byte(len), what));
         }
-        let mut edge = [0; EDGE];
+        let mut edge = [0; FRAME_BYTES];
         file.read_exact_at(&mut edge, 0).map_err(|e| Error::io("read", path, e))?;
         check_header(path, &edge, kind, salt)?;
-        file.read_exact_at(&mut edge, len - EDGE as u64).map_err(|e| Error::io("read", path, e))?;
+        file.read_exact_at(&mut edge, len - FRAME_BYTES as u64).map_err(|e| Error::io("read", path, e))?;
         let seal = check_footer(path, &edge, len, salt)?;
-        // SAFETY: sealed files are never changed in place, only replaced by rename, which leaves this inode as it is.
-        // Should anyone else change one, every value read from it is checked before it serves as an index, and a
-        // truncation ends the process through SIGBUS.
-        let map = unsafe { Mmap::map(&file) }.map_err(|e| Error::io("map", path, e))?;
+        // SAFETY: sealed files are never changed in place, only replaced by rename, which leaves this inode unchanged. Should anyone else
+        // change one, every value is checked before it is used as an index, and a truncation ends the process through SIGBUS.
+        let map = unsafe { Mmap::map(&file) }.map_err(|e| match e.raw_os_error() {
+            Some(libc::ENOMEM) => {
+                let remedy = ", or set limits.host_memory to less";
+                Error::unmapped(path, len, addresses_left(), remedy, &e)
+            }
+            _ => Error::io("map", path, e),
+        })?;
         if map.len() as u64 != len {
             return Err(Error::corrupt(path, At::Byte(len), "the file changed its length while it was opened"));
         }
         Ok(Mapped { map, path: path.to_owned(), salt, seal })
     }
 
-    /// The file.
+    /// Returns the path of the file.
     pub fn path(&self) -> &Path {
         &self.path
     }
 
-    /// Length and checksum as the footer has them.
+    /// Returns the length and the checksum in the footer.
     pub fn seal(&self) -> Seal {
         self.seal
     }
 
-    /// The body. It starts at a multiple of 64 bytes.
+    /// Returns the body. It starts at a multiple of 64 bytes.
     pub fn body(&self) -> &[u8] {
-        &self.map[EDGE..self.map.len() - EDGE]
+        &self.map[FRAME_BYTES..self.map.len() - FRAME_BYTES]
     }
 
-    /// The body as little-endian `u32`.
+    /// Returns the body as little-endian `u32`.
     ///
     /// # Errors
     /// [`Error::Corrupt`] if its length is no multiple of 4.
@@ -79,7 +85,7 @@ impl Mapped {
         as_u32(self.body()).ok_or_else(|| self.not_whole(4))
     }
 
-    /// The body as little-endian `u64`.
+    /// Returns the body as little-endian `u64`.
     ///
     /// # Errors
     /// [`Error::Corrupt`] if its length is no multiple of 8.
@@ -91,8 +97,8 @@ impl Mapped {
         Error::corrupt(&self.path, At::File, format!("{} bytes of body are no multiple of {of}", self.seal.bytes))
     }
 
-    /// Reads the whole body, in parallel, and compares its checksum with the footer's. Drops each chunk's pages from
-    /// the process behind it, so that checking a store never looks like using its size in memory.
+    /// Reads the whole body in parallel, and compares its checksum with the footer's. Each chunk's pages are dropped after it, so that
+    /// verifying a store does not take its size in memory.
     ///
     /// # Errors
     /// [`Error::Corrupt`].
@@ -110,45 +116,45 @@ impl Mapped {
         let found = combine(chunks.into_iter(), self.seal.bytes, self.salt);
         if found != self.seal.checksum {
             let what = format!("the body's checksum is {found:016x}, the footer says {:016x}", self.seal.checksum);
-            return Err(Error::corrupt(&self.path, At::Byte(EDGE as u64), what));
+            return Err(Error::corrupt(&self.path, At::Byte(FRAME_BYTES as u64), what));
         }
         Ok(())
     }
 
-    /// Asks the kernel to read these bytes of the body ahead. A hint; ranges beyond the body are cut.
+    /// Asks the kernel to read these bytes of the body ahead. It is a hint; ranges beyond the body are cut.
     pub fn advise_willneed(&self, range: Range<usize>) {
         if let Some((start, len)) = self.in_map(range) {
             let _ = self.map.advise_range(Advice::WillNeed, start, len);
         }
     }
 
-    /// Takes the pages of these bytes of the body out of the process; they stay in the page cache, and a later read
-    /// maps them again. Ranges beyond the body are cut.
+    /// Drops the pages of these bytes of the body from the process. They stay in the page cache, and a later read maps them again. Ranges
+    /// beyond the body are cut.
     pub fn drop_range(&self, range: Range<usize>) {
         if let Some((start, len)) = self.in_map(range) {
-            // SAFETY: the mapping is shared and read-only, so a dropped page comes back from the file with the same
-            // bytes; borrowed slices stay valid.
+            // SAFETY: the mapping is shared and read-only, so a dropped page comes back from the file with the same bytes; borrowed slices
+            // stay valid.
             let _ = unsafe { self.map.unchecked_advise_range(UncheckedAdvice::DontNeed, start, len) };
         }
     }
 
     fn in_map(&self, range: Range<usize>) -> Option<(usize, usize)> {
-        let body = self.map.len() - 2 * EDGE;
+        let body = self.map.len() - 2 * FRAME_BYTES;
         let (start, end) = (range.start.min(body), range.end.min(body));
-        (start < end).then(|| (EDGE + start, end - start))
+        (start < end).then(|| (FRAME_BYTES + start, end - start))
     }
 }
 
-/// `bytes` as `u32`, or nothing if they are not aligned to 4 or no multiple of 4 long.
+/// Returns `bytes` as `u32`, or `None` if their address or length is no multiple of 4.
 pub fn as_u32(bytes: &[u8]) -> Option<&[u32]> {
-    // SAFETY: every pattern of four bytes is a u32, and align_to splits off what is not aligned or whole.
+    // SAFETY: every pattern of four bytes is a u32, and align_to splits off unaligned and incomplete words.
     let (before, words, after) = unsafe { bytes.align_to() };
     (before.is_empty() && after.is_empty()).then_some(words)
 }
 
-/// `bytes` as `u64`, or nothing if they are not aligned to 8 or no multiple of 8 long.
+/// Returns `bytes` as `u64`, or `None` if their address or length is no multiple of 8.
 pub fn as_u64(bytes: &[u8]) -> Option<&[u64]> {
-    // SAFETY: every pattern of eight bytes is a u64, and align_to splits off what is not aligned or whole.
+    // SAFETY: every pattern of eight bytes is a u64, and align_to splits off unaligned and incomplete words.
     let (before, words, after) = unsafe { bytes.align_to() };
     (before.is_empty() && after.is_empty()).then_some(words)
 }

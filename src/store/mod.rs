@@ -1,6 +1,8 @@
-//! Files: complete or absent, checked before they are trusted.
+//! Files that are complete or absent, and checked before they are trusted.
 
+pub mod checkpoint;
 pub mod file;
+pub mod journal;
 pub mod map;
 pub mod os;
 pub mod replace;

@@ -1,5 +1,5 @@
-//! The few system calls that std has no safe form of.
-#![allow(unsafe_code)] // Plain system calls on a descriptor or a path that outlives them; nothing is kept.
+//! System calls of which std has no safe form.
+#![allow(unsafe_code)] // system calls on a descriptor or a path that outlives them
 
 use std::ffi::CString;
 use std::fs::File;
@@ -9,25 +9,25 @@ use std::os::unix::ffi::OsStrExt;
 use std::path::Path;
 use std::time::Duration;
 
-/// Asks the kernel to start writing bytes `offset .. offset + len` of `file` to the disk, without waiting, so that the
-/// fsync at the end finds little left to do and a small memory cgroup never fills with dirty pages.
+/// Asks the kernel to start writing bytes `offset .. offset + len` of `file` to the disk, without waiting. So the fsync at the end finds
+/// little left to do, and a small memory cgroup never fills with dirty pages.
 ///
-/// A hint: file systems that lack it lose nothing but speed, so a failure is ignored.
+/// It is a hint: file systems that lack it only lose speed, so a failure is ignored.
 pub fn start_writeback(file: &File, offset: u64, len: u64) {
     let (Ok(offset), Ok(len)) = (i64::try_from(offset), i64::try_from(len)) else { return };
     // SAFETY: the descriptor is open for as long as `file` is borrowed, and no memory is passed.
     unsafe { libc::sync_file_range(file.as_raw_fd(), offset, len, libc::SYNC_FILE_RANGE_WRITE) };
 }
 
-/// Waits at most `patience`, or until a signal comes, for a read of `file` not to block. Returns false if one still would.
+/// Waits until a read of `file` would not block, for at most `patience`, or until a signal. Returns false if it still would.
 ///
 /// # Errors
-/// What the system said.
+/// Those of the system.
 pub fn readable(file: &impl AsFd, patience: Duration) -> io::Result<bool> {
-    let mut asked = libc::pollfd { fd: file.as_fd().as_raw_fd(), events: libc::POLLIN, revents: 0 };
+    let mut poll = libc::pollfd { fd: file.as_fd().as_raw_fd(), events: libc::POLLIN, revents: 0 };
     let milliseconds = i32::try_from(patience.as_millis()).unwrap_or(i32::MAX);
-    // SAFETY: `asked` is one struct of the type that the call reads and writes, and its descriptor is borrowed meanwhile.
-    match unsafe { libc::poll(&mut asked, 1, milliseconds) } {
+    // SAFETY: `poll` is one struct of the type that the call reads and writes, and its descriptor is borrowed meanwhile.
+    match unsafe { libc::poll(&mut poll, 1, milliseconds) } {
         -1 => match io::Error::last_os_error() {
             e if e.kind() == io::ErrorKind::Interrupted => Ok(false),
             e => Err(e),
@@ -36,18 +36,18 @@ pub fn readable(file: &impl AsFd, patience: Duration) -> io::Result<bool> {
     }
 }
 
-/// Bytes of memory that this process made itself: anonymous and shared pages. Clean pages of mapped files do not count. 0
-/// where the system does not tell.
+/// Returns the bytes of this process's own memory: anonymous and shared pages, not clean pages of mapped files. It is 0 if the system does
+/// not report it.
 pub fn own_memory() -> u64 {
     let text = std::fs::read_to_string("/proc/self/status").unwrap_or_default();
     let kib = |key: &str| text.lines().find_map(|line| line.strip_prefix(key)?.split_whitespace().next()?.parse().ok());
     ["RssAnon:", "RssShmem:"].iter().filter_map(|key| kib(key)).map(|kib: u64| kib << 10).sum()
 }
 
-/// Bytes that an unprivileged process may still write to the file system that holds `path`, which must exist.
+/// Returns the bytes that an unprivileged process may still write to the file system of `path`, which must exist.
 ///
 /// # Errors
-/// What the system said, as when `path` does not exist.
+/// Those of the system, such as that `path` does not exist.
 pub fn free_bytes(path: &Path) -> io::Result<u64> {
     let path = CString::new(path.as_os_str().as_bytes())?;
     // SAFETY: a struct of integers, for which all zeros is a value.
@@ -59,21 +59,21 @@ pub fn free_bytes(path: &Path) -> io::Result<u64> {
     Ok(found.f_bavail as u64 * found.f_frsize as u64)
 }
 
-/// Whether `path`, or what there is of it, lies on a disk or in memory that this machine has for itself, by the kind of file system:
-/// ext2 to 4, XFS, Btrfs, ZFS, F2FS, tmpfs, overlays of them. What is not known counts as shared.
+/// Returns true if `path`, or its nearest existing ancestor, lies on a file system that belongs to this machine alone: ext2 to 4, XFS,
+/// Btrfs, ZFS, F2FS, tmpfs, or overlays of them. Unknown kinds count as shared.
 ///
 /// # Source
 /// `linux/magic.h`; statfs(2).
 pub fn is_local(path: &Path) -> bool {
     const LOCAL: [u64; 7] = [0xef53, 0x5846_5342, 0x9123_683e, 0x2fc1_2fc1, 0xf2f5_2010, 0x0102_1994, 0x794c_7630];
-    let there = path.ancestors().find(|path| path.symlink_metadata().is_ok());
-    let Ok(path) = CString::new(there.unwrap_or(Path::new(".")).as_os_str().as_bytes()) else { return false };
+    let existing = path.ancestors().find(|path| path.symlink_metadata().is_ok());
+    let Ok(path) = CString::new(existing.unwrap_or(Path::new(".")).as_os_str().as_bytes()) else { return false };
     // SAFETY: a struct of integers, for which all zeros is a value.
     let mut found: libc::statfs = unsafe { std::mem::zeroed() };
     // SAFETY: `path` ends in a zero byte, and `found` is a writable struct of the type that the call fills in.
-    let asked = unsafe { libc::statfs(path.as_ptr(), &mut found) };
+    let status = unsafe { libc::statfs(path.as_ptr(), &mut found) };
     // The field is signed on some machines.
-    asked == 0 && LOCAL.contains(&(found.f_type as u64 & 0xffff_ffff))
+    status == 0 && LOCAL.contains(&(found.f_type as u64 & 0xffff_ffff))
 }
 
 #[cfg(test)]

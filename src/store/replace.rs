@@ -1,4 +1,4 @@
-//! Atomic replacement of small files such as JSON: a reader finds the old bytes or the new, whenever the process dies.
+//! Atomic replacement of small files such as JSON: a reader finds the old bytes or the new, even if the process dies.
 
 use std::fs::File;
 use std::io::{self, Write};
@@ -10,26 +10,26 @@ use crate::failpoint;
 /// Makes `bytes` the durable content of `path`: temporary file, fsync, rename, fsync of the folder.
 ///
 /// # Errors
-/// [`Error::DiskFull`] or [`Error::Io`]. The temporary file is gone then. The old content still stands, unless only
-/// the last step failed: then the new content stands but may not survive a loss of power.
+/// [`Error::DiskFull`] or [`Error::Io`]. The temporary file is removed then. The old content remains, unless only the last step failed:
+/// then the new content is in place but may not survive a loss of power.
 pub fn replace(path: &Path, bytes: &[u8]) -> Result<()> {
     write_and_rename(path, bytes, true)?;
     failpoint::hit("replace.dirsync").map_err(|e| Error::io("sync the folder of", path, e))?;
     sync_folder(path)
 }
 
-/// Like [`replace`], but leaves it to the system when the bytes reach the disk: for files whose loss costs nothing,
-/// such as `status.json`. A process that dies still leaves the old bytes or the new.
+/// Replaces a file as [`replace`] does, but without waiting until the bytes reach the disk: for files whose loss costs nothing, such as
+/// `status.json`. If the process dies, the file has the old bytes or the new.
 ///
 /// # Errors
-/// As [`replace`].
+/// Those of [`replace`].
 pub fn replace_volatile(path: &Path, bytes: &[u8]) -> Result<()> {
     write_and_rename(path, bytes, false)
 }
 
 fn write_and_rename(path: &Path, bytes: &[u8], durable: bool) -> Result<()> {
     let temp = temp_path(path);
-    // Volatile files are written by the clock, so their failpoints could not be counted on.
+    // Volatile files are written by the clock, so tests could not count hits of their failpoints.
     let hit = |name| if durable { failpoint::hit(name) } else { Ok(()) };
     let write = || -> io::Result<()> {
         hit("replace.create")?;
@@ -49,11 +49,20 @@ fn write_and_rename(path: &Path, bytes: &[u8], durable: bool) -> Result<()> {
     })
 }
 
-/// Where a file is written before it gets its name: `PATH.tmp-PID`, in the same folder so that a rename suffices.
+/// Returns the path of a file until it is complete: `PATH.tmp-PID`, in the same folder so that a rename suffices.
 pub(crate) fn temp_path(path: &Path) -> PathBuf {
     let mut name = path.as_os_str().to_owned();
     name.push(format!(".tmp-{}", std::process::id()));
     name.into()
+}
+
+/// Makes the folder of `path`, if it does not exist.
+///
+/// # Errors
+/// [`Error::Io`].
+pub fn make_folder_of(path: &Path) -> Result<()> {
+    let Some(folder) = path.parent() else { return Ok(()) };
+    std::fs::create_dir_all(folder).map_err(|e| Error::io("create the folder", folder, e))
 }
 
 /// Makes the folder entry of `path` durable.
@@ -67,17 +76,29 @@ pub(crate) fn sync_folder(path: &Path) -> Result<()> {
     };
     let sync = || File::open(folder)?.sync_all();
     match sync() {
-        // Some network and FUSE file systems can't sync a folder; their renames are as durable as they get.
+        // Some network and FUSE file systems can't sync a folder, and make renames as durable as they can.
         Err(e) if e.kind() == io::ErrorKind::InvalidInput || e.kind() == io::ErrorKind::Unsupported => Ok(()),
         other => other.map_err(|e| Error::io("sync the folder", folder, e)),
     }
 }
 
-/// Removes what killed processes left half written in `folder` (not below it): files named `*.tmp-PID`. Only for the
-/// holder of the workdir's lock, before it writes. Returns how many files it removed.
+/// Calls [`remove_leftovers`] for `folder` and all folders below it.
 ///
 /// # Errors
-/// [`Error::Io`] if the folder can't be listed or a file in it can't be removed. No folder is no error.
+/// Those of [`remove_leftovers`].
+pub fn remove_leftovers_below(folder: &Path) -> Result<()> {
+    remove_leftovers(folder)?;
+    let below = std::fs::read_dir(folder).into_iter().flatten().flatten();
+    // Links are not followed.
+    let mut folders = below.filter(|entry| entry.file_type().is_ok_and(|kind| kind.is_dir()));
+    folders.try_for_each(|entry| remove_leftovers_below(&entry.path()))
+}
+
+/// Removes incomplete files of killed processes from `folder` (not below it): those named `*.tmp-PID`. Only the holder of the workdir's
+/// lock may call it, before it writes. Returns the number of files removed.
+///
+/// # Errors
+/// [`Error::Io`] if the folder can't be listed or a file in it can't be removed. A missing folder is no error.
 pub fn remove_leftovers(folder: &Path) -> Result<u64> {
     let entries = match std::fs::read_dir(folder) {
         Err(e) if e.kind() == io::ErrorKind::NotFound => return Ok(0),

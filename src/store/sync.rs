@@ -11,11 +11,11 @@ use super::replace::sync_folder;
 use crate::error::{Error, Result};
 use crate::failpoint;
 
-/// Files that wait with their descriptor, of which a process has 1024 by default. More are opened again in their turn.
+/// Most files that wait with an open descriptor; a process may open 1024 by default. Others are opened again when their turn comes.
 const OPEN: usize = 64;
 
-/// Syncs files given to it in the background. One a job. Dropped, it leaves what still waits to the system: nobody was
-/// told that these files are durable, and a signal must not wait for gigabytes to reach a disk.
+/// Syncs files in the background, one syncer for each job. If it is dropped, it leaves waiting files to the system: nobody relies on their
+/// durability yet, and a signal must not wait for gigabytes to reach a disk.
 pub struct Syncer {
     shared: Arc<Shared>,
     thread: Option<JoinHandle<()>>,
@@ -50,18 +50,18 @@ impl Syncer {
     /// Starts the thread.
     ///
     /// # Errors
-    /// [`Error::Io`] if the system allows no more threads.
+    /// [`Error::Addresses`] if the system allows no more threads.
     pub fn start() -> Result<Syncer> {
         let shared = Arc::new(Shared::default());
         let for_thread = Arc::clone(&shared);
         let thread = std::thread::Builder::new()
             .name("syncer".into())
             .spawn(move || run(&for_thread))
-            .map_err(|e| Error::io("start a thread to sync files", "syncer", e))?;
+            .map_err(|_| Error::thread())?;
         Ok(Syncer { shared, thread: Some(thread) })
     }
 
-    /// Takes over a file, however far the disk is behind.
+    /// Queues a file to be synced; this never waits.
     pub fn push(&self, pending: Pending) -> Seal {
         let mut state = self.shared.lock();
         let file = (state.queue.len() < OPEN).then_some(pending.file);
@@ -70,18 +70,18 @@ impl Syncer {
         pending.seal
     }
 
-    /// What went wrong so far, without waiting for files that nobody will read again after this process.
+    /// Returns the first error so far, without waiting: for files that only this process reads.
     ///
     /// # Errors
-    /// As [`Syncer::wait`].
+    /// Those of [`Syncer::wait`].
     pub fn check(&self) -> Result<()> {
         self.shared.lock().error.take().map_or(Ok(()), Err)
     }
 
-    /// Waits until every file pushed before is durable under its name: to be called before the manifest says so.
+    /// Waits until every file pushed so far is durable under its name. It is called before the manifest records them.
     ///
     /// # Errors
-    /// The first [`Error::DiskFull`] or [`Error::Io`] since the last call. The files of that time may not be durable.
+    /// The first [`Error::DiskFull`] or [`Error::Io`] since the last call. Files pushed since then may not be durable.
     pub fn wait(&self) -> Result<()> {
         let mut state = self.shared.lock();
         while state.busy || !state.queue.is_empty() {
@@ -133,7 +133,7 @@ fn run(shared: &Shared) {
         state = shared.lock();
         state.busy = false;
         match done {
-            // Removed meanwhile: nobody needs it.
+            // The file was removed meanwhile, so nobody needs it.
             Err(e) if e.kind() == std::io::ErrorKind::NotFound => continue,
             Err(e) => {
                 let error = Error::io("sync", &path, e);
@@ -141,7 +141,7 @@ fn run(shared: &Shared) {
             }
             Ok(()) => {}
         }
-        // One entry a folder: any path in it will do to sync it.
+        // Any one path in a folder suffices to sync the folder.
         let known = state.folders.iter().any(|known| known.parent() == path.parent());
         if !known {
             state.folders.insert(path);

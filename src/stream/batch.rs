@@ -7,18 +7,18 @@ use std::ops::Range;
 /// Consecutive rows of one block, or consecutive entries of one of its rows.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Segment {
-    /// The block.
+    /// Index of the block.
     pub block: usize,
-    /// The rows, counted from the block's first.
+    /// The rows, relative to the block's first.
     pub rows: Range<usize>,
-    /// Their entries, counted from the block's first. Of a row that is [split](Cut::Entries), those that are in this segment.
+    /// Their entries, relative to the block's first; for a row that is [split](Cut::Entries), those in this segment.
     pub entries: Range<usize>,
-    /// True if the block has neither rows nor entries behind these.
+    /// True if the block has neither rows nor entries after these.
     pub ends_block: bool,
 }
 
 impl Segment {
-    /// Returns the vertex that its first row belongs to.
+    /// Returns the vertex of its first row.
     pub fn first_row(&self, graph: &Catalogue) -> u32 {
         graph.first_row(self.block) + self.rows.start as u32
     }
@@ -27,11 +27,11 @@ impl Segment {
 /// Consecutive rows that are in device memory together: whole blocks, or a part of one.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct RowBatch {
-    /// The segments in order of rows; all of consecutive blocks, unless there is only one.
+    /// Segments in order of rows. They belong to consecutive blocks; if a block is cut, there is only one.
     pub segments: Vec<Segment>,
-    /// The number of rows of all segments.
+    /// Number of rows of all segments.
     pub rows: u64,
-    /// The number of entries of all segments.
+    /// Number of entries of all segments.
     pub entries: u64,
 }
 
@@ -54,7 +54,7 @@ impl RowBatch {
         batch
     }
 
-    /// Returns the vertex that the first row of the first segment belongs to.
+    /// Returns the vertex of the first segment's first row.
     pub fn first_row(&self, graph: &Catalogue) -> u32 {
         self.segments.first().map_or(0, |segment| segment.first_row(graph))
     }
@@ -65,18 +65,17 @@ impl RowBatch {
     }
 }
 
-/// Where a block that does not fit as a whole may be cut.
+/// Granularity at which a block may be cut that does not fit as a whole.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Cut {
-    /// Between rows.
+    /// Cuts lie between rows.
     Rows,
-    /// Between the entries of a row, too, if the row alone does not fit: hubs may have 10^8 neighbours.
+    /// Cuts may lie between entries of a row that does not fit alone: hubs may have 10^8 neighbours.
     Entries,
 }
 
-/// Cuts `blocks` into batches that `fits` accepts, as large as possible. Returns `None` if the smallest part that `cut` allows does
-/// not fit. Blocks of a graph that is [not local](Catalogue::is_local) stay whole. Whatever fits must fit with fewer rows and entries,
-/// too.
+/// Cuts `blocks` into batches that `fits` accepts, as large as possible. Returns `None` if the smallest part that `cut` allows does not
+/// fit. Blocks of a graph that is [not local](Catalogue::is_local) stay whole. A batch that fits must also fit with fewer rows or entries.
 pub fn batches(
     graph: &Catalogue,
     blocks: Range<usize>,
@@ -150,7 +149,7 @@ fn cut_block(graph: &Catalogue, block: usize, cut: Cut, fits: &impl Fn(&RowBatch
     Some(all)
 }
 
-/// Returns the largest end in `start..=most` that `fits`, where `start` always does.
+/// Returns the largest end in `start..=most` that `fits`; `start` always does.
 fn largest(start: usize, most: usize, fits: impl Fn(usize) -> bool) -> usize {
     let (mut fit, mut too_many) = (start, most + 1);
     while too_many - fit > 1 {

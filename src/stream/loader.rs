@@ -1,38 +1,38 @@
-//! Copies a resident batch, then those that pass it, into device memory, on a thread beside the one that works on them.
+//! Copies a resident batch, and then the passing ones, to device memory, on a thread beside the one that works on them.
 
 use super::GoOn;
 use super::batch::{RowBatch, Segment};
 use super::location::SegmentPlace;
 use super::relay::Relay;
 use crate::error::Result;
-use crate::gpu::{DeviceSlice, Event, Source, Uploader, slice_bytes};
+use crate::gpu::{CopySource, DeviceSlice, Event, Uploader, slice_bytes};
 use crate::graph::catalogue::Catalogue;
 use crate::graph::placement::Placement;
 use std::sync::mpsc::{Receiver, Sender};
 use std::time::Instant;
 
-/// Rows in device memory. `starts` has a word for each row and one more.
+/// Rows in device memory.
 #[derive(Clone, Copy)]
 pub struct ResidentRows {
-    /// Where each row starts among the targets, and where the last one ends.
+    /// Start of each row among the targets, and the end of the last: a word for each row and one more.
     pub starts: DeviceSlice<u32>,
-    /// The entries of all rows.
+    /// Entries of all rows.
     pub targets: DeviceSlice<u32>,
 }
 
 impl ResidentRows {
-    /// Returns where a batch lies in a slot.
+    /// Returns the addresses of a batch in a slot.
     pub fn in_slot(slot: DeviceSlice<u32>, batch: &RowBatch) -> ResidentRows {
         let after = slice_bytes::<u32>(batch.rows + 1) / 4;
         ResidentRows { starts: slot.part(0..batch.rows + 1), targets: slot.part(after..after + batch.entries) }
     }
 
-    /// Returns the bytes of a slot that holds this batch.
+    /// Returns the bytes of a slot that a batch takes.
     pub fn slot_bytes(batch: &RowBatch) -> u64 {
         slice_bytes::<u32>(batch.rows + 1) + slice_bytes::<u32>(batch.entries)
     }
 
-    /// Returns the place of each segment of a batch, one behind the other.
+    /// Returns the destination of each segment of a batch, one after the other.
     pub fn segments<'b>(self, batch: &'b RowBatch) -> impl Iterator<Item = (&'b Segment, SegmentPlace)> + use<'b> {
         let (mut row, mut entry, last) = (0, 0, batch.segments.len() - 1);
         batch.segments.iter().enumerate().map(move |(i, segment)| {
@@ -46,15 +46,15 @@ impl ResidentRows {
     }
 }
 
-/// A copy that is under way: the device works on it after `copied`.
+/// A copy in flight, which the device may use after `copied`.
 pub struct Arrival {
-    /// Happens on the device when all of it is there.
+    /// Event that is done when the copy is.
     pub copied: Event,
-    /// What arrives.
+    /// Rows that the copy brings.
     pub rows: Arriving,
 }
 
-/// What a copy brings.
+/// Rows that a copy brings.
 pub enum Arriving {
     /// So many more segments of the resident batch.
     Resident(usize),
@@ -62,29 +62,30 @@ pub enum Arriving {
     Passing(usize, DeviceSlice<u32>),
 }
 
-/// Segments of the resident batch that are copied together, with the place of each.
+/// Segments of the resident batch that are copied together, with their destinations.
 pub type Step<'s, 'b> = &'s [(&'b Segment, SegmentPlace)];
 
 /// Copies batches while others are worked on.
 pub struct Loader<'l, 'r> {
     /// The graph.
     pub graph: &'l Catalogue,
-    /// Where its blocks are on GPUs; `None` if they come from the host.
+    /// Placement of its blocks on GPUs; `None` if they come from the host.
     pub placement: Option<&'l Placement>,
-    /// How all ranks bring the resident batch together, and the arena that it comes to.
+    /// Relay by which all ranks bring the resident batch together, and the arena that it comes to.
     pub relay: Option<(&'l mut Relay<'r>, DeviceSlice<u32>)>,
-    /// Copies.
+    /// Makes the copies.
     pub uploader: &'l mut Uploader,
-    /// Returns the number of the next passing batch; one that is too large ends the loading.
+    /// Returns the number of the next passing batch; a number that is too large ends the loading.
     pub next: &'l (dyn Fn() -> Result<usize> + Sync),
     /// Slots that may be filled.
     pub free_slots: Receiver<DeviceSlice<u32>>,
-    /// Where arrivals are told, in order; an error is the last.
+    /// Receiver of the arrivals, in order; an error is the last.
     pub arrivals: Sender<Result<Arrival>>,
 }
 
 impl Loader<'_, '_> {
-    /// Copies the resident batch `step` by step, then those of `passing` that `next` names, until all are told or nobody listens.
+    /// Copies the resident batch in these steps, then the batches of `passing` that `next` returns, until all are sent or nobody receives
+    /// them.
     pub fn run(mut self, resident: &[Step<'_, '_>], passing: &[RowBatch], go_on: GoOn<'_>) {
         for step in resident {
             if !self.load(step.iter().map(|(segment, place)| (*segment, place)), Arriving::Resident, go_on) {
@@ -92,7 +93,7 @@ impl Loader<'_, '_> {
             }
         }
         if let Some((relay, _)) = self.relay.take() {
-            // Passing batches come behind the resident one, and others have it from here.
+            // Passing batches follow the resident one, which others copy from this GPU.
             if let Err(e) = self.uploader.finish() {
                 let _ = self.arrivals.send(Err(e));
                 return;
@@ -120,7 +121,7 @@ impl Loader<'_, '_> {
         }
     }
 
-    /// Copies some segments and tells of it. Returns false if nobody waits for more.
+    /// Copies some segments and sends their arrival. Returns false if nobody waits for more.
     fn load<'i>(
         &mut self,
         places: impl Iterator<Item = (&'i Segment, &'i SegmentPlace)>,
@@ -131,8 +132,8 @@ impl Loader<'_, '_> {
         let copies: Vec<_> = places.map(|(segment, place)| place.copies(self.graph, self.placement, segment)).collect();
         let copied = match &mut self.relay {
             Some((relay, arena)) => {
-                // Starts are made to count from another entry as soon as they are here, so others may not copy them.
-                let (starts, targets): (Vec<(Source<'_>, _)>, Vec<_>) =
+                // Starts are rebased as soon as they arrive, so other ranks may not copy them from here.
+                let (starts, targets): (Vec<(CopySource<'_>, _)>, Vec<_>) =
                     copies.iter().map(|&[starts, targets]| (starts, targets)).unzip();
                 relay.bring(self.uploader, *arena, starts, &targets, go_on)
             }

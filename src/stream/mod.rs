@@ -1,16 +1,16 @@
 //! Streams the rows of a graph through a GPU's fixed memory.
 //!
-//! A graph may be many times larger than the memory of a GPU. What works on it there cuts its blocks into [batches](batch) that
-//! fit, keeps one batch resident, and lets others pass it through slots: while one slot is worked on, the [`loader`] fills
-//! another. Which batch is resident and what is done with two of them is the algorithm's own.
+//! A graph may be many times larger than the memory of a GPU. Its blocks are cut into [batches](batch) that fit; one batch stays resident
+//! while others pass through slots: while the GPU works on one slot, the [`loader`] fills another. The algorithm decides which batch is
+//! resident and what is computed on a pair of batches.
 //!
 //! | file | does |
 //! |---|---|
 //! | `batch` | cuts blocks into batches of rows, also within one row |
-//! | `location` | says where a segment of rows lies: in a file, in this process or another, on a GPU |
-//! | `loader` | copies batches to the GPU on a thread of its own |
-//! | `relay` | has the ranks of a machine bring a batch that all of them need from the host once |
-//! | `spread` | spreads the blocks of a graph over the GPUs of all ranks, which then read them there |
+//! | `location` | finds a segment of rows: in a file, in this process or another, on a GPU |
+//! | `loader` | copies batches to the GPU on its own thread |
+//! | `relay` | lets the ranks of a machine copy a batch that all of them need from the host only once |
+//! | `spread` | spreads the blocks of a graph over the GPUs of all ranks, which then copy them from there |
 
 pub mod batch;
 pub mod loader;
@@ -22,5 +22,5 @@ pub use batch::{Cut, RowBatch, Segment, batches};
 pub use loader::{Arrival, Loader, ResidentRows};
 pub use relay::Relay;
 
-/// Asked now and then by whoever copies or waits: an error says why not to go on.
+/// Callback made regularly while copying or waiting: an error ends the work.
 pub type GoOn<'a> = &'a (dyn Fn() -> crate::error::Result<()> + Sync);

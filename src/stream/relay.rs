@@ -1,56 +1,55 @@
-//! Brings batches that all ranks of a machine need resident at once from the host: each rank brings a part to its GPU and copies
-//! the other parts from the GPUs of the others. So a batch takes the way from the host, which ranks share, once and not once a
-//! rank.
+//! Copies a batch that all ranks of a machine need resident from the host only once: each rank copies a part to its GPU, and the other
+//! parts from the other ranks' GPUs. So a batch takes the link from the host, which ranks share, once rather than once for each rank.
 
 use super::GoOn;
 use crate::comm::SharedCounters;
 use crate::error::Result;
-use crate::gpu::{Beside, DeviceSlice, Event, Source, Uploader};
+use crate::gpu::{CopySource, DeviceSlice, Event, PeerMemory, Uploader};
 
-/// The two counters that ranks show each other: the steps that they have brought, and those they have copied from the others.
+/// Counters that ranks publish: the steps that they have copied from the host, and those copied from the other ranks.
 const BROUGHT: usize = 0;
 const COPIED: usize = 1;
-/// One rank's part of a step ends at a multiple of so many bytes.
+/// Granularity of the ranks' parts of a step, in bytes.
 const GRAIN: u64 = 256;
 
-/// The ranks of a machine that bring the same batches, step by step, to the same places of their arenas.
+/// The ranks of a machine that bring the same batches, step by step, to the same offsets of their arenas.
 pub struct Relay<'a> {
-    beside: Beside<'a>,
+    peers: PeerMemory<'a>,
     counters: SharedCounters,
-    /// Steps of all batches so far.
+    /// Number of steps of all batches so far.
     steps: u64,
 }
 
 impl<'a> Relay<'a> {
-    /// Opens the relay of all ranks; returns `None`, on all of them, where they share no memory. Collective.
-    pub fn open(beside: Beside<'a>) -> Option<Relay<'a>> {
-        let counters = beside.comm.shared_counters(2)?;
+    /// Opens the relay of all ranks. Returns `None`, on all of them, if they share no memory. Collective.
+    pub fn open(peers: PeerMemory<'a>) -> Option<Relay<'a>> {
+        let counters = peers.comm.shared_counters(2)?;
         tracing::debug!("ranks bring batches together");
-        Some(Relay { beside, counters, steps: 0 })
+        Some(Relay { peers, counters, steps: 0 })
     }
 
-    /// Waits until nobody needs any more what this rank brought of the batch before.
+    /// Waits until no rank needs this rank's part of the previous batch any more.
     ///
     /// # Errors
-    /// What `go_on` returned.
+    /// That of `go_on`.
     pub fn begin(&self, go_on: GoOn<'_>) -> Result<()> {
         self.others().try_for_each(|rank| self.wait(rank, COPIED, go_on))
     }
 
-    /// Copies every part of a step to its place in this rank's `arena`, as [`Uploader::upload`] does: `own` parts from the host, the
-    /// others from the host or another rank. They stay as they are there until [`Self::end`].
+    /// Copies every part of a step to its place in this rank's `arena`, as [`Uploader::upload`] does: `own` parts from the host, the others
+    /// from the host or another rank. They must stay unchanged there until [`Self::end`].
     ///
     /// # Errors
-    /// What `go_on` returned, [`crate::Error::Lost`], those of reading.
+    /// That of `go_on`, [`crate::Error::Lost`], those of reading.
     pub fn bring(
         &mut self,
         uploader: &mut Uploader,
         arena: DeviceSlice<u32>,
-        own: Vec<(Source<'_>, DeviceSlice<u8>)>,
-        parts: &[(Source<'_>, DeviceSlice<u8>)],
+        own: Vec<(CopySource<'_>, DeviceSlice<u8>)>,
+        parts: &[(CopySource<'_>, DeviceSlice<u8>)],
         go_on: GoOn<'_>,
     ) -> Result<Event> {
-        let comm = self.beside.comm;
+        let comm = self.peers.comm;
         let all: u64 = parts.iter().map(|(_, to)| to.len()).sum();
         let end = |rank: usize| match rank + 1 == comm.ranks() {
             true => all,
@@ -59,38 +58,42 @@ impl<'a> Relay<'a> {
         let of = |rank: usize| within(parts, if rank == 0 { 0 } else { end(rank - 1) }, end(rank));
         uploader.upload(&[own, of(comm.rank())].concat(), go_on)?.wait()?;
         self.steps += 1;
-        self.counters.show(BROUGHT, self.steps);
+        self.counters.publish(BROUGHT, self.steps);
         let mut theirs = Vec::new();
         for rank in self.others() {
             self.wait(rank, BROUGHT, go_on)?;
             theirs.extend(of(rank).into_iter().map(|(_, to)| {
-                let from = self.beside.span(rank, to.address() - arena.address(), to.len() / 4, arena);
-                (Source::Gpu(from.as_bytes()), to)
+                let from = self.peers.span(rank, to.address() - arena.address(), to.len() / 4, arena);
+                (CopySource::Gpu(from.as_bytes()), to)
             }));
         }
         uploader.upload(&theirs, go_on)
     }
 
-    /// Tells the others that all steps of a batch are here.
+    /// Publishes that all steps of a batch have arrived on this rank.
     pub fn end(&self) {
-        self.counters.show(COPIED, self.steps);
+        self.counters.publish(COPIED, self.steps);
     }
 
     fn others(&self) -> impl Iterator<Item = usize> + use<> {
-        let mine = self.beside.comm.rank();
-        (0..self.beside.comm.ranks()).filter(move |&rank| rank != mine)
+        let mine = self.peers.comm.rank();
+        (0..self.peers.comm.ranks()).filter(move |&rank| rank != mine)
     }
 
-    /// Waits until `rank` is as far as this one; for ever, should it be gone: its end is that of the job.
+    /// Waits until `rank` has done as many steps as this one. If that rank is gone, this waits until the job is ended.
     fn wait(&self, rank: usize, which: usize, go_on: GoOn<'_>) -> Result<()> {
         self.counters.wait(rank, which, self.steps, go_on).map(drop)
     }
 }
 
-/// Returns bytes `from..end` of all parts, taken one behind the other.
-fn within<'s>(parts: &[(Source<'s>, DeviceSlice<u8>)], from: u64, end: u64) -> Vec<(Source<'s>, DeviceSlice<u8>)> {
+/// Returns bytes `from..end` of all parts, as if they were one after the other.
+fn within<'s>(
+    parts: &[(CopySource<'s>, DeviceSlice<u8>)],
+    from: u64,
+    end: u64,
+) -> Vec<(CopySource<'s>, DeviceSlice<u8>)> {
     let mut at = 0;
-    let cut = |&(source, to): &(Source<'s>, DeviceSlice<u8>)| {
+    let cut = |&(source, to): &(CopySource<'s>, DeviceSlice<u8>)| {
         let (first, last) = (from.max(at) - at, end.clamp(at, at + to.len()) - at);
         at += to.len();
         (first < last).then(|| (source.piece(first, last - first), to.part(first..last)))
@@ -108,7 +111,7 @@ mod tests {
         let lengths = [0usize, 7, 50, 0, 1, 142];
         let (mut parts, mut at) = (Vec::new(), 0);
         for length in lengths {
-            parts.push((Source::Memory(&bytes[at..at + length]), DeviceSlice::at(1000 + at as u64, length as u64)));
+            parts.push((CopySource::Memory(&bytes[at..at + length]), DeviceSlice::at(1000 + at as u64, length as u64)));
             at += length;
         }
         for ends in [[0, 0, 200], [7, 58, 200], [6, 57, 200], [1, 199, 200], [200, 200, 200]] {
@@ -116,7 +119,7 @@ mod tests {
             let mut from = 0;
             for end in ends {
                 for (source, to) in within(&parts, from, end) {
-                    let Source::Memory(part) = source else { panic!("memory") };
+                    let CopySource::Memory(part) = source else { panic!("memory") };
                     assert_eq!(part.len() as u64, to.len());
                     assert_eq!(to.address(), 1000 + u64::from(part[0]), "a byte goes where it belongs");
                     assert!((from..end).contains(&part[0].into()), "{ends:?}");

@@ -1,24 +1,23 @@
-//! Spreads the blocks of a graph over the GPUs of all ranks. Where every rank needs most blocks, each block would come from the host
-//! as often as there are ranks, and the ranks of a machine share the way there. So each brings some blocks to its GPU once, and all
-//! copy from there.
+//! Spreads the blocks of a graph over the GPUs of all ranks. If every rank needs most blocks, each block would be copied from the host once
+//! for each rank, over a link that ranks of a machine share. Instead each rank copies some blocks to its GPU once, and all copy from there.
 
 use super::location::copies_from_host;
 use crate::error::Result;
-use crate::gpu::{Beside, Workspace, slice_bytes};
+use crate::gpu::{PeerMemory, Workspace, slice_bytes};
 use crate::graph::catalogue::Catalogue;
 use crate::graph::placement::{BlockSize, DeviceBlock, Placement};
 use std::time::Instant;
 
-/// Blocks may take one part in this many of a GPU's memory.
+/// Blocks may take this fraction of a GPU's memory: one part of so many.
 const PART: u64 = 3;
 
-/// Brings the blocks of `graph` to the GPUs of all ranks, each of which calls this with nothing given out of its arena. Returns where
-/// they lie; `None`, on all ranks alike, where a GPU would have less than `least` bytes left. Collective.
+/// Copies the blocks of `graph` to the GPUs of all ranks. Each rank calls this before anything is taken from its arena. Returns their
+/// placement; `None`, on all ranks alike, if a GPU would have less than `least` bytes left. Collective.
 ///
 /// # Errors
 /// [`crate::Error::Lost`], those of reading blocks.
-pub fn spread(gpu: &mut Workspace, graph: &Catalogue, least: u64, beside: Beside<'_>) -> Result<Option<Placement>> {
-    let comm = beside.comm;
+pub fn spread(gpu: &mut Workspace, graph: &Catalogue, least: u64, peers: PeerMemory<'_>) -> Result<Option<Placement>> {
+    let comm = peers.comm;
     let sizes: Vec<BlockSize> = (0..graph.len()).map(|block| graph.size(block)).collect();
     let ranks = shared_out(&sizes, comm.ranks());
     let bytes = |rank| Placement::bytes(sizes.iter().zip(&ranks).filter(|&(_, &of)| of == rank).map(|(&size, _)| size));
@@ -27,9 +26,9 @@ pub fn spread(gpu: &mut Workspace, graph: &Catalogue, least: u64, beside: Beside
         return Ok(None);
     }
     let started = Instant::now();
-    // Every arena begins with it.
+    // The slice begins at the start of every rank's arena.
     let mine = gpu.arena.take_planned::<u32>(most / 4)?;
-    let placement = Placement::new(&sizes, &ranks, |rank, at, words| beside.span(rank as usize, at, words, mine));
+    let placement = Placement::new(&sizes, &ranks, |rank, at, words| peers.span(rank as usize, at, words, mine));
     let of_mine = (0..graph.len()).filter(|&block| ranks[block] == comm.rank() as u32);
     let parts = of_mine.flat_map(|block| {
         let DeviceBlock { offsets, targets } = placement.of(block);
@@ -37,7 +36,7 @@ pub fn spread(gpu: &mut Workspace, graph: &Catalogue, least: u64, beside: Beside
     });
     gpu.uploader.upload(&parts.collect::<Vec<_>>(), &|| Ok(()))?.wait()?;
     tracing::debug!(seconds = started.elapsed().as_secs_f64(), "blocks spread over GPUs");
-    // All are there.
+    // After the barrier all blocks are in place.
     comm.barrier();
     Ok(Some(placement))
 }

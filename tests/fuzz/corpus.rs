@@ -50,9 +50,10 @@ pub fn found() -> Vec<File> {
 
 /// A valid file of a random graph in a format drawn.
 pub fn made(dice: &mut Dice) -> File {
-    const WRITERS: [fn(&mut Dice) -> File; 14] = [
+    const WRITERS: [fn(&mut Dice) -> File; 15] = [
         text,
         text,
+        index,
         networkx,
         konect,
         table_of_r,
@@ -133,6 +134,14 @@ fn table_of_r(dice: &mut Dice) -> File {
         text += &format!("{quote}{}{quote} {u} {v}\n", row + 1);
     }
     File { name: "a.txt".to_owned(), bytes: text.replace('"', quote).into_bytes() }
+}
+
+/// As pandas writes a table without a heading: each row begins with its number.
+fn index(dice: &mut Dice) -> File {
+    let (edges, gap) = (edges(dice, &SMALL), one(dice, &[",", "\t", " "]));
+    let base = dice.below(2);
+    let text: String = (base..).zip(&edges).map(|(row, [u, v])| format!("{row}{gap}{u}{gap}{v}\n")).collect();
+    File { name: one(dice, &["a.csv", "a.txt", "a.wel"]).to_owned(), bytes: text.into_bytes() }
 }
 
 /// A table with a heading, whose ids stand in any two columns.

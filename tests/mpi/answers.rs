@@ -4,7 +4,8 @@ use std::fs;
 use std::io::Write;
 use std::path::Path;
 
-use crate::support::{Place, answer, complete, number, oracle, random_edges, shared, triangles};
+use crate::support::mpi::mpirun;
+use crate::support::{Place, Ran, answer, complete, number, oracle, random_edges, shared, triangles};
 use crate::{CORNERS, KEEP, Ranks, files, same_files};
 
 const ALL: [&str; 2] = ["graph", "out"];
@@ -155,4 +156,51 @@ fn trials_scratch_and_a_graph_that_another_job_kept() {
     bytes[half] ^= 1;
     fs::write(&block, bytes).expect("write");
     crate::ended(&job.run(3, &["--quiet", "--fresh"]), 4, &["lower.000001.block"]);
+}
+
+/// One of the ranks copies what comes by a pipe, and all read the copy.
+#[test]
+fn ranks_count_what_comes_by_a_pipe() {
+    let Some(job) = Ranks::new() else { return };
+    let edges = random_edges(300, 4000, 8);
+    let text: String = edges.iter().map(|[u, v]| format!("{u} {v}\n")).collect();
+    job.place.write("edges.txt", &text);
+    let pipe = job.place.path("pipe");
+    assert!(std::process::Command::new("mkfifo").arg(&pipe).status().expect("mkfifo").success());
+    job.place.job("path = 'pipe'\nformat = 'text'", "[job]\nworkdir = 'work'\n[limits]\nthreads = 1\n[triangle]\n");
+    let known = oracle(300, &edges).0;
+    for ranks in [3, 1] {
+        job.forget();
+        let (to, text) = (pipe.clone(), text.clone());
+        let writer = std::thread::spawn(move || fs::write(to, text));
+        assert_eq!(triangles(&job.report(ranks, &[])), known, "{ranks} ranks");
+        writer.join().expect("no panic").expect("written");
+        assert!(!job.place.workdir().join("spool").exists(), "the copy goes with the job's end");
+    }
+}
+
+/// The line of README.md, as it stands there but for the path of the program.
+#[test]
+fn the_line_of_the_readme_runs_ranks() {
+    let readme = fs::read_to_string(Path::new(env!("CARGO_MANIFEST_DIR")).join("README.md")).expect("README.md");
+    let line = readme.lines().find(|line| line.starts_with("mpirun -n ")).expect("a line of mpirun");
+    let Some(built) = crate::built().into_iter().find(|built| built.kind == crate::Kind::OpenMpi) else { return };
+    let place = Place::new();
+    fs::create_dir_all(place.path("tests/data")).unwrap();
+    fs::create_dir(place.path("configs")).unwrap();
+    for name in ["tests/data/karate.txt", "configs/triangle.toml"] {
+        fs::copy(Path::new(env!("CARGO_MANIFEST_DIR")).join(name), place.path(name)).expect("copy");
+    }
+    let line = line.replace("target/release/gpugraph", built.gpugraph.to_str().expect("text"));
+    let launcher = mpirun(built.kind, 1, 60, Path::new("true"), &[]);
+    let launcher = launcher.get_args().map(|arg| arg.to_string_lossy().into_owned()).find(|arg| arg.contains("mpirun"));
+    let line = line.replacen("mpirun", &launcher.expect("a launcher"), 1);
+    let mut shell = std::process::Command::new("bash");
+    shell.args(["-c", &format!("exec timeout 60 {line}")]).current_dir(place.path(""));
+    // Open MPI asks root whether it means it.
+    shell.env("OMPI_ALLOW_RUN_AS_ROOT", "1").env("OMPI_ALLOW_RUN_AS_ROOT_CONFIRM", "1");
+    let ran = Ran::command(&mut shell).expect(0);
+    assert!(ran.out.starts_with("triangles 45 "), "{}", ran.out);
+    let report = fs::read_to_string(place.path("gpugraph.work/karate/report.json")).expect("a report");
+    assert!(report.contains("\"ranks\": 4"), "{report}");
 }

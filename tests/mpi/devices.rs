@@ -78,7 +78,7 @@ fn ranks_without_a_gpu_beside_one_that_has_it() {
         job.on = vec![(with, gpu(&job, &cuda))];
         let ran = job.run(ranks, &["--quiet", "--set", "run.device=auto"]);
         assert_eq!(ran.code, 0, "{}", ran.err);
-        let said = ran.err.lines().filter(|line| line.contains("computing on the processor")).count();
+        let said = ran.err.lines().filter(|line| line.contains("computing on the CPU")).count();
         assert_eq!(said, 1, "said once: {}", ran.err);
         assert_eq!(answer(&job.place.read_report()), answer(&known));
         same_files("one GPU", &files(&job.place.workdir(), &["graph", "out"]), &stored);

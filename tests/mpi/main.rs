@@ -5,6 +5,7 @@
 mod support;
 
 mod answers;
+mod comm;
 mod deaths;
 mod devices;
 mod kinds;

@@ -82,6 +82,17 @@ fn ranks_of_two_nodes_leave_what_one_process_leaves() {
     }
 }
 
+#[test]
+fn a_rank_that_is_alone_on_its_node_divides_cores_with_nobody() {
+    for built in built() {
+        let Some(cluster) = Cluster::new(built, 10, "") else { return };
+        for slots in [[1, 2], [3, 1], [1, 1]] {
+            cluster.job.forget();
+            cluster.same(&cluster.run(slots, &[]), &format!("{slots:?}"));
+        }
+    }
+}
+
 /// What a rank looked for before another node wrote it would be missing there for a minute.
 #[test]
 fn a_workdir_on_a_network_is_nothing_to_wait_for() {
@@ -198,7 +209,7 @@ fn ranks_of_two_nodes_with_gpus_leave_the_same() {
     cluster.job.on = vec![(0, line)];
     let ran = cluster.run([1, 1], &["--set", "run.device=auto"]);
     cluster.same(&ran, "one GPU");
-    let said = ran.err.lines().filter(|line| line.contains("computing on the processor")).count();
+    let said = ran.err.lines().filter(|line| line.contains("computing on the CPU")).count();
     assert_eq!(said, 1, "{}", ran.err);
     let ran = cluster.run([1, 1], &["--fresh", "--set", "run.device=gpu"]);
     assert!([2, 9].contains(&ran.code) && error(&ran).contains("GPU"), "{}: {}", ran.code, ran.err);

@@ -53,7 +53,7 @@ fn no_unit_twice(table: &str, stopped: &[usize], last: usize) {
         assert!(now >= least && counted + now < units, "{counted} + {now} of {units}");
         counted += now;
         same_files("stopped", &files(&job.place.workdir(), &["graph"]), &stored);
-        let checkpoint = job.place.workdir().join("units/corners.0");
+        let checkpoint = job.place.workdir().join("units/triangle.0.checkpoint");
         assert_eq!(checkpoint.is_file(), !table.is_empty(), "{ranks} ranks");
     }
     job.alike();

@@ -26,7 +26,9 @@ fn bash_and_shellcheck_find_nothing() {
         "scheduler/run.sh",
         "scheduler/pbs.sh",
         "scheduler/slurm.sh",
+        "slurm/job.sbatch",
         "slurm/triangle.sbatch",
+        "pbs/job.pbs",
         "pbs/triangle.pbs",
         "site.env",
         "tests/pbs/qsub",
@@ -46,6 +48,49 @@ fn bash_and_shellcheck_find_nothing() {
         Ok(ran) => assert!(ran.status.success(), "{}", String::from_utf8_lossy(&ran.stdout)),
         Err(_) => println!("SKIPPED: no shellcheck to look through the job scripts"),
     }
+}
+
+/// A scheduler reads the lines of the script that it is given alone.
+#[test]
+fn the_scripts_of_one_algorithm_ask_for_what_the_one_for_any_job_file_does() {
+    for (any, one, directive) in
+        [("pbs/job.pbs", "pbs/triangle.pbs", "#PBS "), ("slurm/job.sbatch", "slurm/triangle.sbatch", "#SBATCH ")]
+    {
+        let asks = |script: &str| {
+            let text = fs::read_to_string(Path::new(REPO).join(script)).expect("the script");
+            let (names, others): (Vec<_>, Vec<_>) = (text.lines().filter(|line| line.starts_with(directive)))
+                .map(str::to_owned)
+                .partition(|line| line.contains("-N ") || line.contains("--job-name="));
+            assert_eq!(names.len(), 1, "{script}");
+            others
+        };
+        assert!(asks(any).len() > 4 && asks(any) == asks(one), "{any} and {one}");
+    }
+}
+
+#[test]
+fn the_script_for_any_job_file_goes_on_to_its_end() {
+    let pbs = Pbs::new();
+    let Some(answer) = pbs.slow_job(1) else { return };
+    let variables = "CONFIG=job.toml,GPUGRAPH=./slow,GRACE=3";
+    let job = pbs.qsub(&["-l", "walltime=00:00:05", "-v", variables, "pbs/job.pbs"]);
+    assert_eq!(job.resources["select"], "1:ncpus=8:ngpus=1:mpiprocs=1:mem=32gb");
+    assert_eq!(pbs.run(job, &["n1"]), [75, 0], "{}", pbs.log());
+    assert_eq!(pbs.triangles("work"), answer);
+    assert!(pbs.place.path("gpugraph.1.log").is_file());
+
+    // Of no algorithm: its graph is prepared.
+    let pbs = Pbs::new();
+    pbs.place
+        .write("graph.toml", "[job]\nworkdir = 'work'\n[input]\nuniform = { scale = 8, edge_factor = 4, seed = 1 }\n");
+    let job = pbs.qsub(&["-v", "CONFIG=graph.toml", "pbs/job.pbs"]);
+    assert_eq!(pbs.run(job, &["n1"]), [0], "{}", pbs.log());
+    assert!(pbs.place.path("work/graph").is_dir(), "{}", pbs.log());
+
+    let pbs = Pbs::new();
+    let job = pbs.qsub(&["pbs/job.pbs"]);
+    assert_eq!(pbs.run(job, &["n1"]), [2]);
+    assert!(pbs.log().contains("no job file: name it by CONFIG"), "{}", pbs.log());
 }
 
 #[test]
@@ -164,7 +209,7 @@ fn restarts_are_bounded() {
 fn ranks_are_those_of_either_dialect() {
     // In place of Open MPI.
     let mpirun = "if [ \"$1\" = --version ]; then echo 'mpirun (Open MPI) 4.1.4'; exit; fi\n\
-                  echo \"mpirun $*\"; echo \"tree: $OMPI_MCA_plm_rsh_no_tree_spawn, agent: $OMPI_MCA_plm_rsh_agent\"; cat \"${@:6:1}\"";
+                  echo \"mpirun $*\"; echo \"tree: $OMPI_MCA_plm_rsh_no_tree_spawn, attached: $OMPI_MCA_orte_leave_session_attached, agent: $OMPI_MCA_plm_rsh_agent\"; cat \"${@:6:1}\"";
     let slots = |nodes: &[(&'static str, usize)]| -> Vec<&str> {
         nodes.iter().flat_map(|&(node, lines)| vec![node; lines]).collect()
     };
@@ -203,17 +248,39 @@ fn ranks_are_those_of_either_dialect() {
         let line = log.lines().find(|line| line.starts_with("mpirun ")).expect("a launch");
         assert!(line.starts_with(&format!("mpirun -n {ranks} --bind-to none -hostfile ")), "{resources}: {line}");
         assert!(
-            line.contains(&format!("NCPUS={threads} ")) && line.ends_with("gpugraph run job.toml"),
+            line.contains(&format!(" NCPUS={threads} GPUGRAPH_THREADS={threads} "))
+                && line.ends_with("gpugraph run job.toml"),
             "{resources}: {line}"
         );
         // No node may run into the bound of its own memory.
         assert!(!resources.contains('+') || line.contains("GPUGRAPH_NODE_MEMORY=1073741824 "), "{resources}: {line}");
         assert!(log.contains(hosts), "{resources}: {log}");
-        // The agent is a file of this node: beyond 64 nodes others would look for it.
+        // The agent is a file of this node: daemons on others look for its command, and beyond 64 nodes would start it.
         let agent = log.lines().find(|line| line.starts_with("tree: ")).expect("a line");
         let alone = !hosts.contains("n2");
-        assert_eq!((agent.starts_with("tree: 1"), agent.ends_with("/tmrsh")), (!alone, !alone), "{resources}: {agent}");
+        let by_bash = agent.contains(" agent: bash /") && agent.ends_with("/tmrsh");
+        assert_eq!((agent.starts_with("tree: 1, attached: 1"), by_bash), (!alone, !alone), "{resources}: {agent}");
     }
+}
+
+/// Seen of Open MPI 4.1: a daemon had died, and at USR1 its mpirun gave up with 0.
+#[test]
+fn an_mpirun_that_says_0_of_a_job_that_is_not_done_is_not_believed() {
+    let pbs = Pbs::new();
+    pbs.command(
+        "bin/openmpi",
+        "if [ \"$1\" = --version ]; then echo 'mpirun (Open MPI) 4.1.4'; exit; fi\ntrap 'exit 0' USR1; sleep 60 & wait",
+    );
+    pbs.place.job("kronecker = { scale = 8, edge_factor = 4, seed = 1 }", "");
+    let variables = "CONFIG=job.toml,LAUNCHER=mpirun,MPIRUN=bin/openmpi,GRACE=4,MAX_RESTARTS=1";
+    let job = pbs.qsub(&["-l", "walltime=00:00:06", "-v", variables, "pbs/triangle.pbs"]);
+    assert_eq!(pbs.run(job, &["n1"]), [75, 75], "{}", pbs.log());
+    assert_eq!(pbs.log().matches("mpirun said 0, but the job is not done").count(), 2, "{}", pbs.log());
+    // That of one that is done is.
+    pbs.place.run(&[]).expect(0);
+    pbs.command("bin/openmpi", "[ \"$1\" = --version ] || exit 0");
+    let job = pbs.qsub(&["-v", &variables.replace("RESTARTS=1", "RESTARTS=0"), "pbs/triangle.pbs"]);
+    assert_eq!(pbs.start(&job, &["n1"]).end(), 0);
 }
 
 #[test]

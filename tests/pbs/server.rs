@@ -44,7 +44,10 @@ pub struct Running {
 impl Pbs {
     /// A site with GPUs that takes jobs from its compute nodes.
     pub fn new() -> Pbs {
-        let place = Place::new();
+        Pbs::at(Place::new())
+    }
+
+    pub fn at(place: Place) -> Pbs {
         for name in ["pbs", "scheduler", "configs", "tests"] {
             symlink(Path::new(REPO).join(name), place.path(name)).expect("a link");
         }

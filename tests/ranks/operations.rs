@@ -147,7 +147,7 @@ pub fn stealing(comm: &Comm) {
                 while let Some(front) = pass.take(len(comm.rank())) {
                     mine.extend([comm.rank() as u64, front]);
                 }
-                while let Some(taken) = pass.behind(len) {
+                while let Some(taken) = pass.most_left(len) {
                     if pass.help(taken) {
                         mine.extend([taken.rank as u64, len(taken.rank) - 1 - taken.back]);
                     }

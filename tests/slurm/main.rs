@@ -76,6 +76,23 @@ fn the_script_runs_as_it_stands() {
 }
 
 #[test]
+fn the_script_for_any_job_file_runs_one_and_asks_for_it() {
+    let Some(slurm) = Slurm::start() else { return };
+    // Of no algorithm: its graph is prepared.
+    slurm
+        .place
+        .write("graph.toml", "[job]\nworkdir = 'work'\n[input]\nuniform = { scale = 8, edge_factor = 4, seed = 1 }\n");
+    let job = slurm.submit(&[("CONFIG", "graph.toml")], &["slurm/job.sbatch"]);
+    slurm.ends(&job, "COMPLETED", 30);
+    assert!(slurm.place.path("work/graph").is_dir());
+    let job = slurm.submit(&[], &["slurm/job.sbatch"]);
+    slurm.ends(&job, "FAILED", 30);
+    let log = slurm.log("gpugraph", &job);
+    assert!(log.contains("no job file: name it by CONFIG"), "{log}");
+    assert_eq!(slurm.field(&job, "ExitCode"), "2:0");
+}
+
+#[test]
 fn a_job_longer_than_its_walltime_is_requeued_until_it_is_done() {
     let Some(slurm) = Slurm::start() else { return };
     let Some(answer) = slow_job(&slurm.place, 3) else { return };
@@ -149,7 +166,7 @@ fn the_tasks_of_an_array_have_workdirs_of_their_own() {
     slurm.place.job("path = 'to be set'", "");
     let set = "job.workdir=work/%a input.path=part%a.u32";
     let array =
-        slurm.submit(&[("CONFIG", "job.toml"), ("SET", set)], &["--array=1-3", "--gres=none", "slurm/triangle.sbatch"]);
+        slurm.submit(&[("CONFIG", "job.toml"), ("SET", set)], &["--array=1-3", "--gres=none", "slurm/job.sbatch"]);
     for (n, edges) in graphs.iter().enumerate() {
         slurm.ends(&format!("{array}_{}", n + 1), "COMPLETED", 30);
         assert_eq!(triangles(&report(&slurm.place, &format!("work/{}", n + 1))), oracle(300, edges).0);
@@ -232,7 +249,7 @@ fn three_slices_that_bring_the_job_no_further_end_it() {
     command(&slurm.place, "idle", &idle.replace("GPUGRAPH", env!("CARGO_BIN_EXE_gpugraph")));
     slurm.place.job("path = 'x'", "");
     let environment = [("GPUGRAPH", "./idle"), ("CONFIG", "job.toml")];
-    let job = slurm.submit(&environment, &["slurm/triangle.sbatch"]);
+    let job = slurm.submit(&environment, &["slurm/job.sbatch"]);
     for slice in ["", "1", "2"] {
         slurm.until("slice", 40, |slurm| slurm.place.path(format!("began.{slice}")).exists());
         // As Slurm does ahead of the walltime.
@@ -240,7 +257,7 @@ fn three_slices_that_bring_the_job_no_further_end_it() {
     }
     slurm.ends(&job, "FAILED", 40);
     assert_eq!((slurm.field(&job, "ExitCode").as_str(), slurm.field(&job, "Restarts").as_str()), ("75:0", "2"));
-    let log = slurm.log("triangle", &job);
+    let log = slurm.log("gpugraph", &job);
     assert_eq!(log.matches("3 slices in a row brought the job no further").count(), 1, "{log}");
     // What was noted between them is gone.
     assert!(!slurm.place.path(format!(".gpugraph.{job}.idle")).exists());

@@ -110,6 +110,11 @@ impl Place {
         Place { folder: tempfile::tempdir().expect("a folder") }
     }
 
+    /// Beside what was built, which the nodes of a cluster share where anything is shared.
+    pub fn on_shared_disk() -> Place {
+        Place { folder: tempfile::tempdir_in(env!("CARGO_TARGET_TMPDIR")).expect("a folder") }
+    }
+
     pub fn path(&self, name: impl AsRef<Path>) -> PathBuf {
         self.folder.path().join(name)
     }
@@ -152,7 +157,7 @@ impl Place {
         let mut command = Command::new(env!("CARGO_BIN_EXE_gpugraph"));
         command.args(args).current_dir(self.folder.path()).stdin(Stdio::null());
         // What a developer or a scheduler has set must not decide a test.
-        for name in ["GPUGRAPH_LOG", "SLURM_CPUS_PER_TASK", "PBS_NCPUS", "NCPUS", "PBS_NUM_PPN"] {
+        for name in ["GPUGRAPH_LOG", "GPUGRAPH_THREADS", "SLURM_CPUS_PER_TASK", "PBS_NCPUS", "NCPUS", "PBS_NUM_PPN"] {
             command.env_remove(name);
         }
         // Nor is what tests take to tell a developer's plans anything.

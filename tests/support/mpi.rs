@@ -105,7 +105,7 @@ pub fn mpirun(kind: Kind, ranks: usize, limit: u32, program: &Path, args: &[&str
             command.env_remove(&name);
         }
     }
-    for name in ["GPUGRAPH_LOG", "GPUGRAPH_SHARED_MEMORY", "PBS_NCPUS", "NCPUS", "PBS_NUM_PPN"] {
+    for name in ["GPUGRAPH_LOG", "GPUGRAPH_THREADS", "GPUGRAPH_SHARED_MEMORY", "PBS_NCPUS", "NCPUS", "PBS_NUM_PPN"] {
         command.env_remove(name);
     }
     command

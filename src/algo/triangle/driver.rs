@@ -1,10 +1,10 @@
-//! All units of a graph, in an order that keeps fronts in hand while their partners pass.
+//! All units of a graph, in an order that keeps resident fronts while their partners pass.
 //!
-//! Ranks have the same fronts in hand, one group after the other, and take turns with what passes them: a backend lists its
+//! Ranks have the same resident fronts, one group after the other, and take turns with what passes them: a backend lists its
 //! items alike on every rank, and [`Turns`] tells each which one is its own next. An item may be less than a unit, so counts are
 //! told in [`Part`]s.
 
-use super::count::PairCount;
+use crate::algo::triangle::cpu::count::PairCount;
 use crate::error::Result;
 use crate::graph::catalogue::Catalogue;
 use serde::{Deserialize, Serialize};
@@ -21,9 +21,9 @@ pub fn unit(front: usize, partner: usize) -> u64 {
     units(partner) + front as u64
 }
 
-/// What counts fronts against their partners: a processor or a GPU.
+/// A backend that counts fronts against their partners: the CPU or a GPU.
 pub trait Backend {
-    /// How many blocks it takes in hand as fronts at once, the first of them `first`. The same on every rank.
+    /// Returns how many blocks it holds as fronts at once, the first of them `first`. The same on every rank.
     fn fronts(&self, graph: &Catalogue, first: usize) -> usize;
 
     /// Counts what of `work` this rank gets the turn for, and tells the count of each part when it is done.
@@ -44,12 +44,12 @@ pub struct Work<'a> {
 }
 
 impl Work<'_> {
-    /// Whether the unit of these two is to be counted.
+    /// Returns true if the unit of these two is to be counted.
     pub fn wants(&self, front: usize, partner: usize) -> bool {
         front <= partner && !self.done.contains(&unit(front, partner))
     }
 
-    /// Whether any unit of these partners is.
+    /// Returns true if any unit of these partners is to be counted.
     pub fn wants_any(&self, mut partners: impl Iterator<Item = usize>) -> bool {
         partners.any(|partner| self.fronts.clone().any(|front| self.wants(front, partner)))
     }
@@ -59,7 +59,7 @@ impl Work<'_> {
         self.turns.ranks()
     }
 
-    /// Whether to go on, asked by who waits for other ranks.
+    /// Returns true while a rank that waits for others should go on.
     ///
     /// # Errors
     /// Why not.
@@ -83,14 +83,14 @@ pub trait Turns: Sync {
     /// Ranks that take turns.
     fn ranks(&self) -> usize;
 
-    /// How often this was asked of `list` before, by any rank. Where a stop lets all ranks meet, the largest number of all
+    /// Returns how often this was asked of `list` before, by any rank. Where a stop lets all ranks meet, the largest number of all
     /// from the next multiple of `whole` on, so that no unit is left half counted.
     ///
     /// # Errors
     /// A stop, where it does not wait for others.
     fn next(&self, list: u64, whole: u64) -> Result<u64>;
 
-    /// Whether turns are still given.
+    /// Returns true while turns are still given.
     ///
     /// # Errors
     /// Why not: without them other ranks may wait for ever.
@@ -108,7 +108,7 @@ pub struct Part {
     pub partner: usize,
     /// Rows of the one times rows of the other. Those of all parts of a unit sum up to those of its blocks.
     pub pairs: u64,
-    /// What was found.
+    /// The count.
     pub count: PairCount,
 }
 
@@ -138,7 +138,7 @@ impl Gathering {
         self.0.remove(&number).map(|(_, count)| (number, count))
     }
 
-    /// Whether no unit is half done.
+    /// True if no unit is half done.
     pub fn is_empty(&self) -> bool {
         self.0.is_empty()
     }

@@ -1,17 +1,19 @@
 //! Exact triangle counting by pairs of blocks.
 //!
-//! Vertices are numbered by descending degree and row `v` holds the neighbours smaller than `v`, so a triangle
+//! Vertices are numbered by descending degree and row `v` holds the neighbours smaller than `v` (the orientation of Chiba and
+//! Nishizeki, SIAM J. Comput. 14, 1985, and of Schank and Wagner, WEA 2005, which bounds a row by the square root of 2 E), so a triangle
 //! `a < b < c` is a *wedge* of row `c` (two of its entries, `a` before `b`) that row `b` closes. The unit of work is a
 //! pair of blocks: the *front* block holds the rows `b`, the *partner* block the rows `c`, and a unit tests every
-//! wedge of the partner whose `b` is a row of the front. Its count depends on the graph alone. The processor takes many
-//! fronts in hand and counts their units with one partner together.
+//! wedge of the partner whose `b` is a row of the front (after MGT, Hu, Tao and Chung, SIGMOD 2013, which streams one of two parts). Its count depends on the graph alone. The CPU takes many
+//! resident fronts and counts their units with one partner together.
 //!
-//! Two methods share a unit, divided at the id `b` = [`count::HUBS`]:
-//! * [`hubs`]: wedges whose both ends are hubs, 512 at a time, by words of a bit matrix of the hub corner;
-//! * [`wedges`]: the others grouped by `b` ([`groups`]), so that row `b` is marked once and the heads of all rows `c`
+//! Two methods share a unit, divided at the id `b` = [`cpu::count::HUBS`]:
+//! * [`cpu::hubs`]: wedges whose both ends are hubs, 512 at a time, by words of a bit matrix of the hub corner (as LOTUS has one:
+//!   Koohi Esfahani, Kilpatrick and Vandierendonck, PPoPP 2022);
+//! * [`cpu::wedges`]: the others grouped by `b` ([`cpu::groups`]), so that row `b` is marked once and the heads of all rows `c`
 //!   stream past. A row much longer than all its heads is searched, and of two the shorter is marked.
 //!
-//! [`probe`] has the inner loops, for the processor at hand; [`tally`] says what is summed. [`driver`] goes through all
+//! [`cpu::probe`] has the inner loops, for the CPU at hand; [`cpu::tally`] says what is summed. [`driver`] goes through all
 //! units, [`cpu`] is the backend.
 //!
 //! Bytes and operations: at scale 22 with 16 edges a vertex there are 7.2e9 wedges. 5.6e9 of them are among hubs and are
@@ -34,24 +36,28 @@
 //! On a GPU ([`gpu`]) all wedges are grouped by `b`, and row `b` is marked in shared memory: 1.3e12 wedges at scale 29 with 10
 //! edges are 5.2 TB of candidates. Measured on an H200, from stored blocks: 0.021 s at scale 22, 0.44 s at 26, 3.1 s at 29.
 //!
-//! What did not pay: hub corners of 4,096, 8,192 and 32,768 vertices (8.5, 7.3 and 7.5 s against 5.9 s with 16,384 in an
+//! Tried, and slower: hub corners of 4,096, 8,192 and 32,768 vertices (8.5, 7.3 and 7.5 s against 5.9 s with 16,384 in an
 //! early version); tiles of a thread's own (1.2e9 marks at 1 Mi entries); shared tiles of 4 to 16 Mi entries instead of 2
-//! (a tenth more processor time); choosing the shorter side of every edge (1,575e6 look-ups against 1,587e6); look-ups by
+//! (a tenth more CPU time); choosing the shorter side of every edge (1,575e6 look-ups against 1,587e6); look-ups by
 //! AVX2, which become one insert a lane.
 
-pub mod count;
+mod cost;
 pub mod cpu;
 pub mod driver;
 pub mod gpu;
-pub mod groups;
-pub mod hubs;
-pub mod probe;
-pub mod tally;
+mod per_vertex;
+mod recount;
+mod sampled;
+pub mod task;
 #[cfg(test)]
 mod tests;
+mod trial;
 #[cfg(test)]
 mod turns_tests;
-pub mod wedges;
+mod units;
+mod work;
+mod work_queue;
 
-pub use count::{Counter, PairCount, Settings};
-pub use probe::Isa;
+pub use cpu::count::{Counter, PairCount, Settings};
+pub use cpu::probe::Isa;
+pub use task::{Found, Table, Triangle};

@@ -1,8 +1,8 @@
-use super::cpu::Cpu;
-use super::driver::{self, Gathering, Part, unit, units};
-use super::turns_tests::Taken;
-use super::wedges::Tile;
-use super::{Counter, Isa, PairCount, Settings};
+use crate::algo::triangle::cpu::Cpu;
+use crate::algo::triangle::cpu::wedges::Tile;
+use crate::algo::triangle::driver::{self, Gathering, Part, unit, units};
+use crate::algo::triangle::turns_tests::Taken;
+use crate::algo::triangle::{Counter, Isa, PairCount, Settings};
 use crate::graph::catalogue::Catalogue;
 use crate::graph::csr::Block;
 use crate::graph::layout::Layout;
@@ -91,7 +91,7 @@ impl OrientedRows {
         (graph, self.units(&cuts), folder)
     }
 
-    /// What each unit has, wedge by wedge, for blocks that have these rows.
+    /// The count of each unit, wedge by wedge, for blocks that have these rows.
     fn units(&self, blocks: &[Range<u32>]) -> HashMap<u64, PairCount> {
         let block_of = |v: u32| blocks.iter().position(|rows| rows.contains(&v)).expect("every row is in a block");
         let pairs = (0..blocks.len()).flat_map(|partner| (0..=partner).map(move |front| unit(front, partner)));
@@ -176,7 +176,7 @@ fn closed_forms() {
 #[test]
 fn ids_too_high_to_be_marked() {
     // Three rows far apart share entries that lie beyond the marks, so these are found by merging.
-    let high = super::probe::MARK_IDS;
+    let high = crate::algo::triangle::cpu::probe::MARK_IDS;
     let rows = [vec![high - 1, high, high + 2], vec![high - 1, high, high + 2, high + 4], vec![high + 2, high + 4]];
     let mut offsets = vec![0];
     let mut targets = Vec::new();

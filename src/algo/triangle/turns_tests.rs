@@ -1,8 +1,8 @@
 //! Units that ranks count in parts, by turns.
 
-use super::cpu::Cpu;
-use super::driver::{self, Gathering, Part, Turns};
-use super::tests::OrientedRows;
+use crate::algo::triangle::cpu::Cpu;
+use crate::algo::triangle::driver::{self, Gathering, Part, Turns};
+use crate::algo::triangle::tests::OrientedRows;
 use crate::memory::Budget;
 use std::collections::{HashMap, HashSet};
 use std::sync::Mutex;

@@ -1,4 +1,4 @@
-//! One call to MPI: alone, checked, and asked about until it is done.
+//! A single call to MPI: serialised, checked, and polled until it is done.
 #![allow(unsafe_code)] // calls MPI's C interface
 
 use super::Ranks;
@@ -7,19 +7,20 @@ use std::ffi::{c_char, c_int};
 use std::io::Write;
 use std::time::{Duration, Instant};
 
-/// A communicator: in Open MPI a pointer, which the library itself keeps alive.
+/// A communicator: in Open MPI a pointer to an object that the library keeps alive.
 #[derive(Clone, Copy)]
 pub(super) struct Communicator(pub ffi::MPI_Comm);
 
-// SAFETY: a communicator is a handle, which MPI lets any thread use while calls are serialised.
+// SAFETY: a communicator is a handle that any thread may use while calls are serialised.
 unsafe impl Send for Communicator {}
 // SAFETY: as above.
 unsafe impl Sync for Communicator {}
 
-/// This rank and the number of ranks of a communicator.
+/// Returns this process's rank and the number of ranks of a communicator.
 pub(super) fn size_of(comm: Communicator) -> (usize, usize) {
     let (mut rank, mut ranks): (c_int, c_int) = (0, 1);
-    // SAFETY: the communicator is valid, and both calls write one number each. Only while opening: no other thread calls.
+    // SAFETY: the communicator is valid, and both calls write one number each. It is called only while opening, so no other thread calls
+    // MPI.
     unsafe {
         ffi::MPI_Comm_rank(comm.0, &raw mut rank);
         ffi::MPI_Comm_size(comm.0, &raw mut ranks);
@@ -28,7 +29,7 @@ pub(super) fn size_of(comm: Communicator) -> (usize, usize) {
 }
 
 impl Ranks {
-    /// Makes one call of MPI, while no other thread does. A failure ends the job on all ranks.
+    /// Makes one call to MPI while no other thread makes one. A failure ends the job on all ranks.
     pub(super) fn call(&self, name: &str, call: impl FnOnce() -> c_int) {
         let status = {
             let _alone = self.alone();
@@ -39,7 +40,7 @@ impl Ranks {
         }
     }
 
-    /// Starts an operation that is then asked about by [`Ranks::test`].
+    /// Starts an operation, to be polled by [`Ranks::test`].
     pub(super) fn begin(&self, name: &str, call: impl FnOnce(*mut ffi::MPI_Request) -> c_int) -> ffi::MPI_Request {
         // SAFETY: a constant of the library.
         let mut request = unsafe { ffi::RSMPI_REQUEST_NULL };
@@ -47,10 +48,10 @@ impl Ranks {
         request
     }
 
-    /// Whether an operation is done. It stays done.
+    /// Returns true if an operation is done. It stays done.
     pub(super) fn test(&self, request: &mut ffi::MPI_Request) -> bool {
         let mut done: c_int = 0;
-        // SAFETY: the request is one that MPI gave, or null, which is done.
+        // SAFETY: the request is one that MPI returned, or null, which counts as done.
         self.call("MPI_Test", || unsafe { ffi::MPI_Test(request, &raw mut done, ffi::RSMPI_STATUS_IGNORE) });
         done != 0
     }
@@ -63,7 +64,7 @@ impl Ranks {
         }
     }
 
-    /// Says what failed and ends the job.
+    /// Prints the call that failed and ends the job.
     fn failed(&self, name: &str, status: c_int) -> ! {
         let mut text = [0u8; 1024];
         let mut length: c_int = 0;
@@ -79,7 +80,7 @@ impl Ranks {
         self.abort(9)
     }
 
-    /// Lets calls return their errors, which are then printed in one line.
+    /// Makes calls on `comm` return their errors, which are then printed in one line.
     pub(super) fn return_errors(&self, comm: Communicator) {
         // SAFETY: a valid communicator and a constant of the library.
         self.call("MPI_Comm_set_errhandler", || unsafe {
@@ -87,21 +88,21 @@ impl Ranks {
         });
     }
 
-    /// The same ranks, with messages of their own. Error handlers are inherited.
+    /// Duplicates a communicator: the same ranks, with separate messages. Error handlers are inherited.
     pub(super) fn duplicate(&self, comm: Communicator) -> Communicator {
         // SAFETY: a constant of the library.
         let mut copy = unsafe { ffi::RSMPI_COMM_NULL };
-        // SAFETY: a valid communicator; the new one is written to `copy`. All ranks open alike.
+        // SAFETY: the communicator is valid; the new one is written to `copy`. All ranks call this alike.
         self.call("MPI_Comm_dup", || unsafe { ffi::MPI_Comm_dup(comm.0, &raw mut copy) });
         Communicator(copy)
     }
 
-    /// Those of `comm` on this machine, in its order.
+    /// Returns the ranks of `comm` on this machine, in its order.
     pub(super) fn same_machine(&self, comm: Communicator) -> Communicator {
         // SAFETY: a constant of the library.
         let mut some = unsafe { ffi::RSMPI_COMM_NULL };
         let key = self.place.rank as c_int;
-        // SAFETY: a valid communicator and constants; the new one is written to `some`. All ranks open alike.
+        // SAFETY: the communicator and constants are valid; the new one is written to `some`. All ranks call this alike.
         self.call("MPI_Comm_split_type", || unsafe {
             ffi::MPI_Comm_split_type(comm.0, ffi::RSMPI_COMM_TYPE_SHARED, key, ffi::RSMPI_INFO_NULL, &raw mut some)
         });
@@ -109,8 +110,8 @@ impl Ranks {
     }
 }
 
-/// How to wait for others: awake for a moment, as most answers come at once; then asleep for longer and longer, so that
-/// a core is left to those that compute.
+/// Back-off while waiting for others: yields for a moment, as most answers come at once, then sleeps longer and longer, so that the core is
+/// free for those that compute.
 #[derive(Default)]
 pub(super) struct Nap {
     since: Option<Instant>,
@@ -119,7 +120,7 @@ pub(super) struct Nap {
 impl Nap {
     const AWAKE: Duration = Duration::from_micros(100);
 
-    /// How long to sleep now: a tenth of the time waited so far, between 20 microseconds and a millisecond; none at first.
+    /// Returns the time to sleep now: a tenth of the time waited so far, between 20 µs and 1 ms; `None` at first.
     pub(super) fn next(&mut self) -> Option<Duration> {
         let waited = self.since.get_or_insert_with(Instant::now).elapsed();
         (waited > Self::AWAKE).then(|| (waited / 10).clamp(Duration::from_micros(20), Duration::from_millis(1)))
@@ -132,7 +133,7 @@ impl Nap {
         }
     }
 
-    /// Something moved: the next wait begins anew.
+    /// Restarts the back-off after some progress.
     pub(super) fn reset(&mut self) {
         self.since = None;
     }

@@ -1,4 +1,4 @@
-//! Operations of all ranks on what is small, in pieces whose counts fit MPI's 32 bits.
+//! Collective operations on small data, in pieces whose counts fit MPI's 32 bits.
 #![allow(unsafe_code)] // calls MPI's C interface
 
 use super::Ranks;
@@ -43,12 +43,12 @@ impl Ranks {
         all
     }
 
-    /// Hands the bytes of all ranks to `take`, each rank's in order, in pieces of whole units of `size` bytes.
+    /// Hands the bytes of all ranks to `take`, each rank's in order, in pieces of whole units of `size` bytes. Collective.
     pub(in crate::comm) fn gather_pieces(&self, mine: &[u8], size: usize, take: &mut dyn FnMut(usize, &[u8])) {
         let ranks = self.place.ranks;
         let mut lengths = vec![0u64; ranks];
         let (from, to) = ([mine.len() as u64], lengths.as_mut_ptr());
-        // SAFETY: every rank gives one number and gets `ranks`; both buffers live until the operation is done.
+        // SAFETY: every rank sends one number and receives `ranks`; both buffers live until the operation is done.
         let request = self.begin("MPI_Iallgather", |request| unsafe {
             let kind = ffi::RSMPI_UINT64_T;
             ffi::MPI_Iallgather(from.as_ptr().cast(), 1, kind, to.cast(), 1, kind, self.collective.0, request)
@@ -64,8 +64,8 @@ impl Ranks {
                 lengths.iter().map(|&length| (length as usize).saturating_sub(at).min(piece) as c_int).collect();
             let mine = &mine[at.min(mine.len())..];
             let (to, count) = (scratch.as_mut_ptr(), counts[self.place.rank]);
-            // SAFETY: rank r gives `counts[r]` bytes, at most `piece`, which have room at `places[r]`; all buffers live
-            // until the operation is done.
+            // SAFETY: rank r sends `counts[r]` bytes, at most `piece`, for which there is room at `places[r]`; all buffers live until the
+            // operation is done.
             let request = self.begin("MPI_Iallgatherv", |request| unsafe {
                 let kind = ffi::RSMPI_UINT8_T;
                 ffi::MPI_Iallgatherv(

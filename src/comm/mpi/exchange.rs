@@ -1,4 +1,4 @@
-//! The threads of an exchange by messages: one works, some take, and the calling one moves messages between them and MPI.
+//! The threads of an exchange through MPI: one works, some take, and the calling one moves messages between them and MPI.
 
 use super::Ranks;
 use super::call::Nap;
@@ -14,7 +14,7 @@ const WORKING: u8 = 0;
 const DONE: u8 = 1;
 const FAILED: u8 = 2;
 
-/// A message that arrived: by whom, the buffer, and how many of its words.
+/// A message that arrived: its sender, its buffer, and its number of words.
 type Arrived = (usize, Vec<u32>, usize);
 
 impl Ranks {
@@ -35,14 +35,21 @@ impl Ranks {
         let (full, taking) = channel::unbounded::<Arrived>();
         let (give_back, empty) = channel::unbounded::<Result<Vec<u32>>>();
         let place = self.place();
-        // Each permit is the right to one message under way.
-        let away = move |to: usize, message: Vec<u32>| {
+        // Each permit allows one message in flight.
+        let transport = move |to: usize, message: Vec<u32>| {
             permits.recv().map_err(|_| refused())?;
             post.send((to, message)).map(|()| None).map_err(|_| refused())
         };
-        let outbox = Outbox { shape, rank: place.rank, ranks: place.ranks, take, spare: Mutex::default(), away: &away };
+        let outbox = Outbox {
+            shape,
+            rank: place.rank,
+            ranks: place.ranks,
+            take,
+            spare: Mutex::default(),
+            transport: &transport,
+        };
         for _ in 0..shape.outgoing {
-            // The receiver is right here.
+            // The receiver is alive in this function.
             let _ = permit.send(());
         }
         let state = AtomicU8::new(WORKING);
@@ -57,17 +64,17 @@ impl Ranks {
                 let (taking, give_back) = (taking.clone(), give_back.clone());
                 scope.spawn(move || {
                     for (from, words, count) in taking {
-                        // Nobody listens any more once the exchange has failed.
+                        // Nobody receives it once the exchange has failed.
                         let _ = give_back.send(take(from, &words[..count]).map(|()| words));
                     }
                 });
             }
-            // Owned by this call, so that a failure disconnects those who wait for a permit, and the takers.
+            // The mover owns the channels, so that a failure disconnects the takers and those who wait for a permit.
             let mover = Mover { pump, outbox, posted, permit, full, empty };
             let moved = mover.run(state);
             let done = worker.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic));
             match (moved, done) {
-                // What was refused because `take` failed says nothing of its cause.
+                // An error of `work` may only be that sends were refused after `take` failed.
                 (Err(Some(cause)), _) => Err(cause),
                 (_, Err(cause)) => Err(cause),
                 (Err(None), Ok(_)) => Err(Error::internal("exchange messages", "work failed and then did not")),
@@ -88,18 +95,18 @@ struct Mover<'a, 'o> {
 }
 
 impl Mover<'_, '_> {
-    /// Moves messages until every rank's work is done and all is taken. Fails with the error of `take`, or with nothing
-    /// where `work` has one.
+    /// Moves messages until every rank's work is done and all messages are taken. Fails with the error of `take`, or with `None` if `work`
+    /// failed.
     fn run(mut self, state: &AtomicU8) -> Result<Exchanged, Option<Error>> {
         let shape = self.outbox.shape;
-        // Zeroed memory is the system's until a message comes into it.
+        // Zeroed pages take no memory until a message is written to them.
         for _ in 0..shape.incoming {
             self.pump.accept(vec![0; shape.words]);
         }
         let mut nap = Nap::default();
         let mut taken = shape.incoming;
         loop {
-            // Read before the queue is emptied: what was sent before the work was done is in it.
+            // The state is read before the queue is emptied: messages sent before the work was done are in it by then.
             let working = state.load(Ordering::SeqCst);
             if working == FAILED {
                 return Err(None);
@@ -134,7 +141,7 @@ impl Mover<'_, '_> {
             if moved {
                 nap.reset();
             } else if let Some(nap) = nap.next() {
-                // A message to send wakes it.
+                // A message to send ends the wait.
                 if let Ok((to, message)) = self.posted.recv_timeout(nap) {
                     self.pump.send(to, message);
                 }

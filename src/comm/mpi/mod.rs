@@ -1,8 +1,8 @@
-//! The ranks of a job by MPI. Built for any MPI-3.1: Open MPI 4.1 and MPICH 4 are tested.
+//! The ranks of a job by MPI. It builds with any MPI 3.1; Open MPI 4.1 and MPICH 4 are tested.
 #![allow(unsafe_code)] // calls MPI's C interface
 //!
-//! MPI is asked for `MPI_THREAD_SERIALIZED` and every call is made under one mutex. No call blocks: collective operations
-//! are started and then asked about, so a thread that waits neither holds the mutex nor burns a core.
+//! MPI is initialised with `MPI_THREAD_SERIALIZED`, and every call is made under one mutex. No call blocks: collective operations are
+//! started and then polled, so a waiting thread neither holds the mutex nor occupies a core.
 
 mod call;
 mod collectives;
@@ -17,7 +17,7 @@ mod shared_counters;
 mod shm_exchange;
 mod shm_reduce;
 
-use super::{Combine, Place};
+use super::{Combine, RankPosition};
 use crate::error::{Error, Result};
 use crate::store::os;
 use ::mpi::ffi;
@@ -28,24 +28,24 @@ use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
-/// Bytes that collective operations move at once, unless told otherwise. Four such pieces are `Comm::SCRATCH`.
+/// Default of the bytes that collective operations move at once. Four such pieces are `Comm::SCRATCH`.
 const CHUNK: usize = super::Comm::SCRATCH / 4;
 
 /// The ranks of a job, as one of them sees them.
 pub struct Ranks {
-    place: Place,
-    /// Held during every call to MPI.
+    place: RankPosition,
+    /// Mutex held during every call to MPI.
     calls: Mutex<()>,
-    /// Separate communicators: an operation of one kind never sees the messages of another.
+    /// Communicators are separate, so that an operation of one kind never sees the messages of another.
     collective: Communicator,
     messages: Communicator,
-    letters: Communicator,
+    point_to_point: Communicator,
     ending: Communicator,
     small: Mutex<point_to_point::PointToPoint>,
     chunk: AtomicUsize,
-    /// Exchanges begun, which tell their messages apart.
+    /// Number of exchanges begun, which tells their messages apart.
     exchanges: AtomicUsize,
-    /// An exchange ended with messages under way.
+    /// True if an exchange ended with messages in flight.
     broken: AtomicBool,
     closed: AtomicBool,
     /// Bytes of this process that MPI had taken once it was open.
@@ -59,12 +59,12 @@ impl std::fmt::Debug for Ranks {
 }
 
 impl Ranks {
-    /// Starts MPI. `expected` is what the launcher says of the number of ranks; none if it is one after all.
+    /// Starts MPI. `expected` is the launcher's number of ranks. Returns `None` if there is one rank after all.
     pub(super) fn open(expected: Option<usize>) -> Result<Option<Ranks>> {
         let before = os::own_memory();
         let _starting = init_watchdog::watch();
         let mut provided: c_int = 0;
-        // SAFETY: called once in a process (`Comm::open` keeps what it opened), with no arguments, which MPI allows.
+        // SAFETY: called once in a process (`Comm::open` caches the result), with no arguments, which MPI allows.
         let status = unsafe {
             ffi::MPI_Init_thread(
                 std::ptr::null_mut(),
@@ -94,11 +94,11 @@ impl Ranks {
             ));
         }
         let mut opened = Ranks {
-            place: Place { rank, ranks, local_rank: 0, local_ranks: 1, nodes: 1 },
+            place: RankPosition { rank, ranks, local_rank: 0, local_ranks: 1, nodes: 1 },
             calls: Mutex::new(()),
             collective: world,
             messages: world,
-            letters: world,
+            point_to_point: world,
             ending: world,
             small: Mutex::default(),
             chunk: AtomicUsize::new(CHUNK),
@@ -114,20 +114,20 @@ impl Ranks {
         opened.return_errors(world);
         opened.collective = opened.duplicate(world);
         opened.messages = opened.duplicate(world);
-        opened.letters = opened.duplicate(world);
+        opened.point_to_point = opened.duplicate(world);
         opened.ending = opened.duplicate(world);
         let machine = opened.same_machine(world);
         let (local_rank, local_ranks) = call::size_of(machine);
         let mut nodes = [u64::from(local_rank == 0)];
         opened.combine(Combine::Sum, &mut nodes);
-        opened.place = Place { rank, ranks, local_rank, local_ranks, nodes: nodes[0] as usize };
+        opened.place = RankPosition { rank, ranks, local_rank, local_ranks, nodes: nodes[0] as usize };
         let mut taken = [os::own_memory().saturating_sub(before)];
         opened.combine(Combine::Max, &mut taken);
         opened.taken = taken[0];
         Ok(Some(opened))
     }
 
-    pub(super) fn place(&self) -> &Place {
+    pub(super) fn place(&self) -> &RankPosition {
         &self.place
     }
 
@@ -139,7 +139,7 @@ impl Ranks {
         self.chunk.store(bytes, Ordering::Relaxed);
     }
 
-    /// Bytes that collective operations move at once.
+    /// Returns the bytes that collective operations move at once.
     fn chunk(&self) -> usize {
         self.chunk.load(Ordering::Relaxed)
     }
@@ -153,11 +153,11 @@ impl Ranks {
     }
 
     fn finalize(&self) {
-        // SAFETY: nothing is under way any more, and `closed` or a failed `open` keeps anything from following.
+        // SAFETY: nothing is in flight any more, and `closed` or a failed `open` keeps any call from following.
         self.call("MPI_Finalize", || unsafe { ffi::MPI_Finalize() });
     }
 
-    /// Waits for all ranks to get here, but no longer than `at_most`.
+    /// Waits until all ranks get here, but no longer than `at_most`.
     pub(super) fn meet(&self, at_most: Duration, meanwhile: &dyn Fn()) {
         let until = Instant::now() + at_most;
         let mut request = self.begin_barrier(self.ending);
@@ -168,16 +168,16 @@ impl Ranks {
     }
 
     pub(super) fn abort(&self, code: u8) -> ! {
-        // Should MPI itself hang, the launcher sees a rank that is gone.
+        // If MPI itself hangs, the launcher sees that this rank is gone.
         let deadline = std::thread::Builder::new().spawn(move || {
             std::thread::sleep(Duration::from_secs(10));
             // SAFETY: ends the process without running anything.
             unsafe { libc::_exit(code.into()) }
         });
         drop(deadline);
-        // Launchers read what a rank prints through pipes, and drop what is in them when they end it.
+        // Launchers read a rank's output through pipes, and drop the rest when they end it.
         std::thread::sleep(Duration::from_millis(200));
-        // A thread that panicked within a call holds the mutex for ever.
+        // A thread that panicked within a call never releases the mutex.
         let until = Instant::now() + Duration::from_secs(2);
         let mut alone = self.calls.try_lock();
         while alone.is_err() && Instant::now() < until {
@@ -185,21 +185,21 @@ impl Ranks {
             alone = self.calls.try_lock();
         }
         if !self.closed.load(Ordering::SeqCst) {
-            // SAFETY: MPI is started and not yet ended; the process ends here in any case.
+            // SAFETY: MPI has started and not yet ended; the process ends here in any case.
             unsafe { ffi::MPI_Abort(ffi::RSMPI_COMM_WORLD, code.into()) };
         }
         std::process::exit(code.into());
     }
 
-    /// Nobody else calls MPI while this is held.
+    /// Returns a guard: no other thread calls MPI while it is held.
     fn alone(&self) -> std::sync::MutexGuard<'_, ()> {
         self.calls.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
-/// Version of the MPI library that this build is linked with, in its own words, without the lines after the first.
+/// Returns the first line of the version that the linked MPI library reports.
 pub fn version() -> Option<String> {
-    // SAFETY: constants of the library; the buffer has the length it asks for, and the call may precede MPI_Init.
+    // SAFETY: constants of the library; the buffer has the length that the library requires, and the call may precede MPI_Init.
     let text = unsafe {
         let mut text = vec![0u8; ffi::RSMPI_MAX_LIBRARY_VERSION_STRING as usize + 1];
         let mut length: c_int = 0;

@@ -1,4 +1,4 @@
-//! Small messages between any two ranks, beside everything else. Nobody waits: a message lies here until it has left.
+//! Small messages between any two ranks, beside all other operations. No sender waits: messages are kept here until they have left.
 #![allow(unsafe_code)] // calls MPI's C interface
 
 use super::Ranks;
@@ -7,19 +7,19 @@ use ::mpi::ffi;
 use std::ffi::c_int;
 use std::sync::{MutexGuard, PoisonError};
 
-/// Messages under way.
+/// Messages in flight.
 #[derive(Default)]
 pub(super) struct PointToPoint {
-    leaving: Vec<(Asked, Box<[u8]>)>,
-    /// Matched first, taken first: messages of one rank stay in order.
-    arriving: Option<(Asked, usize, Vec<u8>)>,
+    leaving: Vec<(Request, Box<[u8]>)>,
+    /// The message that is being received. There is one at a time, so those of one rank stay in order.
+    arriving: Option<(Request, usize, Vec<u8>)>,
 }
 
-/// An operation that was started.
-struct Asked(ffi::MPI_Request);
+/// The handle of an operation in progress.
+struct Request(ffi::MPI_Request);
 
-// SAFETY: a request is a handle, which MPI lets any thread ask about while calls are serialised.
-unsafe impl Send for Asked {}
+// SAFETY: a request is a handle that any thread may poll while calls are serialised.
+unsafe impl Send for Request {}
 
 impl Ranks {
     fn small(&self) -> MutexGuard<'_, PointToPoint> {
@@ -30,22 +30,22 @@ impl Ranks {
         let message: Box<[u8]> = message.into();
         let (at, count) = (message.as_ptr().cast(), message.len() as c_int);
         let mut messages = self.small();
-        // SAFETY: the bytes stay where they are, in `leaving`, until the operation is done.
+        // SAFETY: the bytes stay in place, in `leaving`, until the operation is done.
         let request = self.begin("MPI_Isend", |request| unsafe {
-            ffi::MPI_Isend(at, count, ffi::RSMPI_UINT8_T, to as c_int, 0, self.letters.0, request)
+            ffi::MPI_Isend(at, count, ffi::RSMPI_UINT8_T, to as c_int, 0, self.point_to_point.0, request)
         });
-        messages.leaving.push((Asked(request), message));
-        self.forget_gone(&mut messages);
+        messages.leaving.push((Request(request), message));
+        self.drop_sent(&mut messages);
     }
 
-    /// Lets go of messages that have left.
-    fn forget_gone(&self, messages: &mut PointToPoint) {
+    /// Frees messages that have left.
+    fn drop_sent(&self, messages: &mut PointToPoint) {
         messages.leaving.retain_mut(|(request, _)| !self.test(&mut request.0));
     }
 
     pub(in crate::comm) fn receive(&self) -> Option<(usize, Vec<u8>)> {
         let mut messages = self.small();
-        self.forget_gone(&mut messages);
+        self.drop_sent(&mut messages);
         if messages.arriving.is_none() {
             messages.arriving = self.match_message();
         }
@@ -56,33 +56,33 @@ impl Ranks {
         messages.arriving.take().map(|(_, from, message)| (from, message))
     }
 
-    fn match_message(&self) -> Option<(Asked, usize, Vec<u8>)> {
+    fn match_message(&self) -> Option<(Request, usize, Vec<u8>)> {
         let mut found: c_int = 0;
         // SAFETY: a constant of the library, and a struct of numbers.
-        let (mut letter, mut status): (_, ffi::MPI_Status) = unsafe { (ffi::RSMPI_MESSAGE_NULL, std::mem::zeroed()) };
-        // SAFETY: a valid communicator; the results are written to the three places given.
+        let (mut matched, mut status): (_, ffi::MPI_Status) = unsafe { (ffi::RSMPI_MESSAGE_NULL, std::mem::zeroed()) };
+        // SAFETY: the communicator is valid; the results are written to the three addresses given.
         self.call("MPI_Improbe", || unsafe {
-            let (any, letter) = (ffi::RSMPI_ANY_SOURCE, &raw mut letter);
-            ffi::MPI_Improbe(any, 0, self.letters.0, &raw mut found, letter, &raw mut status)
+            let (any, matched) = (ffi::RSMPI_ANY_SOURCE, &raw mut matched);
+            ffi::MPI_Improbe(any, 0, self.point_to_point.0, &raw mut found, matched, &raw mut status)
         });
         if found == 0 {
             return None;
         }
         let mut count: c_int = 0;
-        // SAFETY: the status is one that MPI filled in.
+        // SAFETY: MPI has filled in the status.
         self.call("MPI_Get_count", || unsafe {
             ffi::MPI_Get_count(&raw const status, ffi::RSMPI_UINT8_T, &raw mut count)
         });
         let mut message = vec![0u8; count as usize];
         let at = message.as_mut_ptr().cast();
-        // SAFETY: the message was matched and has `count` bytes; they stay where they are until the operation is done.
+        // SAFETY: the message was matched and has `count` bytes; they stay in place until the operation is done.
         let request = self.begin("MPI_Imrecv", |request| unsafe {
-            ffi::MPI_Imrecv(at, count, ffi::RSMPI_UINT8_T, &raw mut letter, request)
+            ffi::MPI_Imrecv(at, count, ffi::RSMPI_UINT8_T, &raw mut matched, request)
         });
-        Some((Asked(request), status.MPI_SOURCE as usize, message))
+        Some((Request(request), status.MPI_SOURCE as usize, message))
     }
 
-    /// Waits until no rank has messages under way, and drops those that come here.
+    /// Waits until no rank has messages in flight, and drops those that arrive here.
     pub(super) fn drain(&self) {
         let mut nap = Nap::default();
         let mut barrier = None;

@@ -1,8 +1,8 @@
-//! Messages of an exchange under way: those that leave, those that arrive, and how all ranks know that none is left.
+//! Messages of an exchange in flight: those that leave, those that arrive, and how all ranks find out that none is left.
 //!
-//! Sends are synchronous (`MPI_Issend`): one is done when its receiver has begun to take it, so that nothing piles up in
-//! MPI's own memory. Receives are posted beforehand, from any rank. When its work is done, a rank tells each other how
-//! many messages it sent there (`MPI_Ialltoall`); with these numbers each knows when it has all.
+//! Sends are synchronous (`MPI_Issend`): one is done when its receiver has begun to take it, so nothing accumulates in MPI's own memory.
+//! Receives are posted in advance, from any rank. When its work is done, a rank sends every other the number of messages it sent there
+//! (`MPI_Ialltoall`), so each knows when it has all.
 #![allow(unsafe_code)] // calls MPI's C interface
 
 use super::Ranks;
@@ -15,11 +15,11 @@ use std::sync::atomic::Ordering;
 pub(super) struct Pump<'a> {
     ranks: &'a Ranks,
     words: usize,
-    /// Tells this exchange's messages from those of the next, which another rank may have begun.
+    /// Tag that tells this exchange's messages from those of the next, which another rank may have begun.
     tag: c_int,
     leaving: UnderWay,
     arriving: UnderWay,
-    /// Messages sent to each rank, and, once all have said so, sent here by each.
+    /// Numbers of messages sent to each rank and, once all have sent theirs, coming from each.
     sent: Vec<u64>,
     coming: Vec<u64>,
     counting: Option<ffi::MPI_Request>,
@@ -28,7 +28,7 @@ pub(super) struct Pump<'a> {
     finished: bool,
 }
 
-/// Operations, each with its buffer; and the room in which MPI says which are done.
+/// Operations with their buffers, and room for MPI to report which are done.
 #[derive(Default)]
 struct UnderWay {
     requests: Vec<ffi::MPI_Request>,
@@ -46,7 +46,7 @@ impl UnderWay {
         self.statuses.push(unsafe { std::mem::zeroed() });
     }
 
-    /// Hands out the buffers of operations that are done, with their status.
+    /// Hands the buffers of operations that are done to `done`, with their status.
     fn poll(&mut self, ranks: &Ranks, mut done: impl FnMut(Vec<u32>, &ffi::MPI_Status)) {
         if self.requests.is_empty() {
             return;
@@ -56,11 +56,11 @@ impl UnderWay {
         let (statuses, all) = (self.statuses.as_mut_ptr(), self.requests.len() as c_int);
         // SAFETY: the three arrays have as many elements as there are requests.
         ranks.call("MPI_Testsome", || unsafe { ffi::MPI_Testsome(all, requests, &raw mut count, indices, statuses) });
-        // MPI_UNDEFINED, which is negative, if there is nothing to ask about.
+        // The count is MPI_UNDEFINED, which is negative, if there is nothing to poll.
         let count = count.max(0) as usize;
         let mut finished: Vec<(usize, ffi::MPI_Status)> =
             self.done[..count].iter().map(|&at| at as usize).zip(self.statuses[..count].iter().copied()).collect();
-        // From the last on, so that places do not change. MPI names them in order of place or not.
+        // Buffers are removed from the last on, so that indices stay valid. MPI may return them in any order.
         finished.sort_unstable_by_key(|(at, _)| std::cmp::Reverse(*at));
         for (at, status) in finished {
             self.requests.swap_remove(at);
@@ -81,7 +81,7 @@ impl<'a> Pump<'a> {
         Ok(Pump {
             ranks,
             words: shape.words,
-            // Nobody is two exchanges ahead: each ends with word from all.
+            // No rank is two exchanges ahead: each exchange ends with counts from all.
             tag: (number % 2) as c_int,
             leaving: UnderWay::default(),
             arriving: UnderWay::default(),
@@ -94,12 +94,12 @@ impl<'a> Pump<'a> {
         })
     }
 
-    /// Begins to send a message.
+    /// Starts to send a message.
     pub(super) fn send(&mut self, to: usize, message: Vec<u32>) {
         self.sent[to] += 1;
         self.figures.sent_bytes += message.len() as u64 * 4;
         let (at, count) = (message.as_ptr().cast(), message.len() as c_int);
-        // SAFETY: the words stay where they are, in `leaving`, until the operation is done.
+        // SAFETY: the words stay in place, in `leaving`, until the operation is done.
         let request = self.ranks.begin("MPI_Issend", |request| unsafe {
             let (kind, comm) = (ffi::RSMPI_UINT32_T, self.ranks.messages.0);
             ffi::MPI_Issend(at, count, kind, to as c_int, self.tag, comm, request)
@@ -107,10 +107,10 @@ impl<'a> Pump<'a> {
         self.leaving.push(request, message);
     }
 
-    /// Begins to receive a message, from whomever, into `buffer` of the exchange's number of words.
+    /// Starts to receive a message from any rank into `buffer`, which has the exchange's number of words.
     pub(super) fn accept(&mut self, mut buffer: Vec<u32>) {
         let (at, count) = (buffer.as_mut_ptr().cast(), self.words as c_int);
-        // SAFETY: the buffer has that many words, which stay where they are, in `arriving`, until the operation is done.
+        // SAFETY: the buffer has that many words, which stay in place, in `arriving`, until the operation is done.
         let request = self.ranks.begin("MPI_Irecv", |request| unsafe {
             let (kind, comm) = (ffi::RSMPI_UINT32_T, self.ranks.messages.0);
             ffi::MPI_Irecv(at, count, kind, ffi::RSMPI_ANY_SOURCE, self.tag, comm, request)
@@ -118,14 +118,14 @@ impl<'a> Pump<'a> {
         self.arriving.push(request, buffer);
     }
 
-    /// This rank sends no more. Calls after the first do nothing.
+    /// Declares that this rank sends no more. Calls after the first do nothing.
     pub(super) fn no_more(&mut self) {
         if self.counting.is_some() {
             return;
         }
         let (from, to) = (self.sent.as_ptr().cast(), self.coming.as_mut_ptr().cast());
-        // SAFETY: both have a number for each rank, and stay where they are: neither changes its length, and the pump is
-        // kept until the operation is done.
+        // SAFETY: both arrays have a number for each rank and stay in place: neither changes its length, and the pump lives until the
+        // operation is done.
         let request = self.ranks.begin("MPI_Ialltoall", |request| unsafe {
             let kind = ffi::RSMPI_UINT64_T;
             ffi::MPI_Ialltoall(from, 1, kind, to, 1, kind, self.ranks.messages.0, request)
@@ -133,17 +133,17 @@ impl<'a> Pump<'a> {
         self.counting = Some(request);
     }
 
-    /// Hands out the buffers of messages that have left.
+    /// Hands the buffers of messages that have left to `sent`.
     pub(super) fn poll_sent(&mut self, mut sent: impl FnMut(Vec<u32>)) {
         self.leaving.poll(self.ranks, |buffer, _| sent(buffer));
     }
 
-    /// Hands out messages that have arrived: by whom, the buffer, and how many of its words.
+    /// Hands messages that have arrived to `arrived`: the sender, the buffer, and the number of words.
     pub(super) fn poll_arrived(&mut self, mut arrived: impl FnMut(usize, Vec<u32>, usize)) {
         let (ranks, received, figures) = (self.ranks, &mut self.received, &mut self.figures);
         self.arriving.poll(ranks, |buffer, status| {
             let mut count: c_int = 0;
-            // SAFETY: the status is one that MPI filled in.
+            // SAFETY: MPI has filled in the status.
             ranks.call("MPI_Get_count", || unsafe {
                 ffi::MPI_Get_count(&raw const *status, ffi::RSMPI_UINT32_T, &raw mut count)
             });
@@ -153,7 +153,7 @@ impl<'a> Pump<'a> {
         });
     }
 
-    /// Whether all that any rank sent here has arrived, and all that this one sent has left.
+    /// Returns true if all messages to this rank have arrived and all of its own have left.
     pub(super) fn complete(&mut self) -> bool {
         let ranks = self.ranks;
         self.leaving.requests.is_empty()
@@ -161,10 +161,10 @@ impl<'a> Pump<'a> {
             && self.coming.iter().sum::<u64>() == self.received
     }
 
-    /// Takes back the receives that nobody will answer.
+    /// Cancels the receives that no message will match. Returns the traffic.
     pub(super) fn finish(mut self) -> Exchanged {
         for mut request in std::mem::take(&mut self.arriving.requests) {
-            // SAFETY: a receive that is posted and not matched: all that was sent here has arrived.
+            // SAFETY: the receive is posted and not matched: all messages to this rank have arrived.
             self.ranks.call("MPI_Cancel", || unsafe { ffi::MPI_Cancel(&raw mut request) });
             self.ranks.wait(request);
         }
@@ -174,7 +174,7 @@ impl<'a> Pump<'a> {
 }
 
 impl Drop for Pump<'_> {
-    /// What is still under way belongs to MPI: after a failure it is left to it, until the job ends.
+    /// Leaves the buffers in flight to MPI after a failure, until the job ends.
     fn drop(&mut self) {
         if !self.finished {
             self.ranks.broken.store(true, Ordering::SeqCst);

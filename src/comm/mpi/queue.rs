@@ -1,23 +1,23 @@
-//! A queue of bounded length in memory that processes share, for any number of them at both ends: each cell says whose turn
-//! it is (Vyukov's queue). Made of atomics alone, so that no process can keep the others out, whatever ends it.
+//! A bounded queue in memory that processes share, for any number of producers and consumers: each cell holds the number of its turn
+//! (Vyukov's bounded MPMC queue). It consists of atomics alone, so a process that dies never blocks the others.
 
 use std::sync::atomic::{AtomicU64, Ordering};
 
-/// Words before the cells: the number of items that were taken, and of those put in, on cache lines of their own.
+/// Words before the cells: the number of items taken, and of those put in, each on its own cache line.
 const HEAD: usize = 16;
 const TAKEN: usize = 0;
 const PUT: usize = 8;
 /// Words of a cell: its turn, and an item.
 const CELL: usize = 3;
 
-/// Zeroed words are an empty queue.
+/// A queue. Zeroed words are an empty one.
 pub(super) struct Queue<'a> {
     words: &'a [AtomicU64],
     cells: u64,
 }
 
 impl<'a> Queue<'a> {
-    /// Words for a queue that holds so many items.
+    /// Returns the number of words of a queue for `items` items.
     pub(super) fn words(items: usize) -> usize {
         HEAD + items.next_power_of_two().max(2) * CELL
     }
@@ -30,11 +30,11 @@ impl<'a> Queue<'a> {
         &self.words[HEAD + (number % self.cells) as usize * CELL..][..CELL]
     }
 
-    /// Puts an item in; not where the queue is full.
+    /// Puts an item in. Returns false if the queue is full.
     pub(super) fn put(&self, item: [u64; 2]) -> bool {
         let mut number = self.words[PUT].load(Ordering::Relaxed);
         loop {
-            // A cell is free for item n at turn n and holds it at turn n + 1, less its place, so that zeros are free cells.
+            // A cell is free for item n at turn n and holds it at turn n + 1. Its index is subtracted, so that zeros are free cells.
             let cell = self.cell(number);
             let turn = cell[0].load(Ordering::Acquire) + number % self.cells;
             if turn < number {
@@ -56,7 +56,7 @@ impl<'a> Queue<'a> {
         }
     }
 
-    /// Takes the first item.
+    /// Takes the first item. Returns `None` if the queue is empty.
     pub(super) fn take(&self) -> Option<[u64; 2]> {
         let mut number = self.words[TAKEN].load(Ordering::Relaxed);
         loop {

@@ -1,24 +1,24 @@
-//! Sums of arrays as long as the graph has vertices. Where ranks share memory they go through it (`shm_reduce`), else by
-//! messages: every rank sends each other that one's share and adds what it gets.
+//! Sums of arrays with an element for every vertex. Ranks that share memory use that (`shm_reduce`); others send messages: every rank sends
+//! each other that one's share and adds those it receives.
 //!
-//! Ranks go through the others in turns (at turn t, rank r sends to r + t and receives from r - t), so that each link
-//! carries one stream. A turn is cut into pieces, of which some are under way at once. Both ends take turns and pieces in
-//! the same order: of all pieces not yet moved, the first has both ends posted, so there is no deadlock.
+//! Ranks go through the others in turns (at turn t, rank r sends to r + t and receives from r - t), so that each link carries one stream. A
+//! turn is cut into pieces, several of which are in flight at once. Both ends process turns and pieces in the same order: the first piece
+//! not yet moved has both ends posted, so there is no deadlock.
 #![allow(unsafe_code)] // calls MPI's C interface
 
 use super::Ranks;
 use super::call::Nap;
 use super::shm_reduce::ShmReduce;
-use crate::comm::share_of;
+use crate::comm::share;
 use ::mpi::ffi;
 use std::collections::VecDeque;
 use std::ffi::c_int;
 use std::ops::Range;
 
-/// Pieces that a rank sends, and as many that it receives, at once.
+/// Pieces in flight at once in each direction.
 const WINDOW: usize = 4;
 
-/// A number to count with.
+/// An integer type whose sums saturate.
 pub(super) trait Count: Copy + Default + Send + Sync {
     fn plus(self, other: Self) -> Self;
 }
@@ -35,7 +35,7 @@ impl Count for u64 {
     }
 }
 
-/// Elements that go to or come from a rank.
+/// Elements to send to a rank or to receive from it.
 #[derive(Clone)]
 struct Piece {
     peer: usize,
@@ -83,10 +83,10 @@ impl Ranks {
     }
 
     fn share(&self, rank: usize, len: usize) -> Range<usize> {
-        share_of(rank, self.place.ranks, len)
+        share::of(rank, self.place.ranks, len)
     }
 
-    /// The others, in the order in which this rank sends to them, or receives from them.
+    /// Returns the other ranks in the order in which this one sends to them, or receives from them.
     fn turns(&self, sending: bool) -> impl Iterator<Item = usize> + use<> {
         let (rank, ranks) = (self.place.rank, self.place.ranks);
         (1..ranks).map(move |turn| if sending { (rank + turn) % ranks } else { (rank + ranks - turn) % ranks })
@@ -102,8 +102,8 @@ impl Ranks {
         share.step_by(length).map(move |at| Piece { peer, elements: at..end.min(at + length) })
     }
 
-    /// Moves pieces of `values`, a window of each direction at a time. What is received is put in its place, or through
-    /// `scratch` (a window of pieces) added to what stands there. What is sent and what is received are apart.
+    /// Moves pieces of `values`, with a window of pieces in flight in each direction. Received pieces are written to their place or, if
+    /// there is `scratch` (a window of pieces), added to the values there. No element is both sent and received.
     fn flow<T: Count>(
         &self,
         values: &mut [T],
@@ -113,7 +113,7 @@ impl Ranks {
     ) {
         let mut scratch = scratch;
         let room = scratch.as_ref().map_or(0, |scratch| scratch.len() / WINDOW);
-        // From here on all access is by these pointers, as MPI reads and writes between calls.
+        // From here on all access goes through these pointers, as MPI reads and writes between calls.
         let base = values.as_mut_ptr();
         let slots = scratch.as_mut().map(|scratch| scratch.as_mut_ptr());
         let (mut sending, mut receiving) = (VecDeque::new(), VecDeque::new());
@@ -127,15 +127,14 @@ impl Ranks {
                     break;
                 };
                 let at = match slots {
-                    // SAFETY: a window of slots of `room` elements; the piece a window before has left this one.
+                    // SAFETY: there are WINDOW slots of `room` elements; the piece received WINDOW pieces before has left this slot.
                     Some(slots) => unsafe { slots.add(posted % WINDOW * room) },
                     // SAFETY: the elements of a piece are within `values`.
                     None => unsafe { base.add(piece.elements.start) },
                 };
                 posted += 1;
                 let bytes = (piece.elements.len() * size_of::<T>()) as c_int;
-                // SAFETY: the memory is there until `flow` returns, which is after the operation is done; numbers have no
-                // forbidden values.
+                // SAFETY: the memory lives until `flow` returns, which is after the operation is done; any bytes are valid numbers.
                 let request = self.begin("MPI_Irecv", |request| unsafe {
                     let (kind, comm) = (ffi::RSMPI_UINT8_T, self.collective.0);
                     ffi::MPI_Irecv(at.cast(), bytes, kind, piece.peer as c_int, 1, comm, request)
@@ -148,7 +147,7 @@ impl Ranks {
                     break;
                 };
                 let bytes = (piece.elements.len() * size_of::<T>()) as c_int;
-                // SAFETY: within `values`, which nobody writes there meanwhile: what is received lies elsewhere.
+                // SAFETY: the piece is within `values`, and nobody writes it meanwhile: pieces received lie elsewhere.
                 let request = self.begin("MPI_Isend", |request| unsafe {
                     let (kind, comm) = (ffi::RSMPI_UINT8_T, self.collective.0);
                     let at = base.add(piece.elements.start);
@@ -161,8 +160,8 @@ impl Ranks {
                 let Some((_, at, piece)) = receiving.pop_front() else { break };
                 if slots.is_some() {
                     let length = piece.elements.len();
-                    // SAFETY: the slot is complete and no longer MPI's; the elements are this rank's share, which is
-                    // neither sent nor received into.
+                    // SAFETY: the slot is complete and no longer MPI's; the elements are this rank's share, which is neither sent nor
+                    // received into.
                     let (sums, more) = unsafe {
                         let sums = std::slice::from_raw_parts_mut(base.add(piece.elements.start), length);
                         (sums, std::slice::from_raw_parts(at.cast_const(), length))

@@ -1,5 +1,5 @@
-//! Memory that all ranks of one machine have in common, for one operation: a file in /dev/shm that loses its name as soon as
-//! all have mapped it. Every rank has a part, which it finds pages for itself, so that they lie near its cores.
+//! Memory that all ranks of one machine share for one operation: a file in /dev/shm that is unlinked as soon as all have mapped it. Every
+//! rank has a part whose pages it allocates itself, so that they lie near its cores.
 #![allow(unsafe_code)] // maps memory that other processes write to
 
 use super::Ranks;
@@ -17,11 +17,11 @@ const FOLDER: &str = "/dev/shm";
 /// Bytes before the first part, for the words of [`Segment::word`].
 const HEAD: usize = 4096;
 const PAGE: usize = 4096;
-/// Words of the head that a barrier uses.
+/// Words of the head that the barrier uses.
 const ARRIVED: usize = 0;
 const GENERATION: usize = 1;
 
-/// The common memory of an operation.
+/// The shared memory of an operation.
 pub(super) struct Segment {
     base: *mut u8,
     bytes: usize,
@@ -29,14 +29,14 @@ pub(super) struct Segment {
     ranks: usize,
 }
 
-// SAFETY: all access is by atomics, or by views whose maker vouches that nobody else uses the range.
+// SAFETY: all access is by atomics, or by views whose maker promises that nobody else uses the range.
 unsafe impl Send for Segment {}
 // SAFETY: as above.
 unsafe impl Sync for Segment {}
 
 impl Segment {
-    /// Memory with `part` zeroed bytes for each rank, to begin at a page; none where ranks are on several machines, or one of
-    /// them can't have it: then all of them get none. Collective.
+    /// Makes memory with `part` zeroed bytes for each rank, each part at a page. Returns `None` on all ranks if they are on several
+    /// machines or one of them can't map it. Collective.
     pub(super) fn open(ranks: &Ranks, part: usize) -> Option<Segment> {
         if ranks.place.nodes > 1 {
             return None;
@@ -66,42 +66,43 @@ impl Segment {
 
     fn map(file: &File, bytes: usize, part: usize, rank: usize, ranks: usize) -> Option<Segment> {
         let (from, len) = if rank == 0 { (0, HEAD + part) } else { (HEAD + rank * part, part) };
-        // SAFETY: no memory is passed. A page that could not be had would raise SIGBUS on its first use.
+        // SAFETY: no memory is passed. Without this call a page that can't be allocated would raise SIGBUS on its first use.
         if unsafe { libc::fallocate(file.as_raw_fd(), 0, from as libc::off_t, len as libc::off_t) } != 0 {
             return None;
         }
         let access = libc::PROT_READ | libc::PROT_WRITE;
-        // SAFETY: a new mapping where the system finds room, of a file of that length, which keeps it without a name.
+        // SAFETY: a new mapping at an address that the system chooses, of a file of that length, which the mapping keeps alive without a
+        // name.
         let base = unsafe { libc::mmap(std::ptr::null_mut(), bytes, access, libc::MAP_SHARED, file.as_raw_fd(), 0) };
         (base != libc::MAP_FAILED).then(|| Segment { base: base.cast(), bytes, part, ranks })
     }
 
-    /// One of the numbers that all ranks share, zero at first; each has a cache line.
+    /// Returns one of the numbers that all ranks share, initially zero; each has a cache line.
     pub(super) fn word(&self, number: usize) -> &AtomicU64 {
         let at = number * 64;
         assert!(at < HEAD, "the head of a segment has 64 words");
-        // SAFETY: within the mapping, at a multiple of 64 bytes, and used by nobody but as an atomic.
+        // SAFETY: within the mapping, at a multiple of 64 bytes, and only used as an atomic.
         unsafe { &*self.base.add(at).cast::<AtomicU64>() }
     }
 
-    /// `len` numbers from byte `at` of a rank's part.
+    /// Returns `len` numbers from byte `at` of a rank's part.
     ///
     /// # Safety
-    /// Until the view is gone no rank writes there. `T` is a number, or atomic.
+    /// No rank writes there while the view exists. `T` is a number, or atomic.
     pub(super) unsafe fn view<T>(&self, rank: usize, at: usize, len: usize) -> &[T] {
         let from = self.place::<T>(rank, at, len);
-        // SAFETY: within the mapping and aligned, as `place` has checked; the caller vouches for the rest.
+        // SAFETY: within the mapping and aligned, as `place` has checked; the caller promises the rest.
         unsafe { std::slice::from_raw_parts(from, len) }
     }
 
-    /// As [`Segment::view`], to write to.
+    /// Returns numbers as [`Segment::view`] does, to be written.
     ///
     /// # Safety
-    /// Until the view is gone nobody else, in this rank or another, reads or writes there. `T` is a number.
-    #[allow(clippy::mut_from_ref)] // who may write is settled between processes, not by borrows
+    /// Nobody else, in this rank or another, reads or writes there while the view exists. `T` is a number.
+    #[allow(clippy::mut_from_ref)] // processes, not borrows, settle who may write
     pub(super) unsafe fn view_mut<T>(&self, rank: usize, at: usize, len: usize) -> &mut [T] {
         let from = self.place::<T>(rank, at, len);
-        // SAFETY: within the mapping and aligned, as `place` has checked; the caller vouches for the rest.
+        // SAFETY: within the mapping and aligned, as `place` has checked; the caller promises the rest.
         unsafe { std::slice::from_raw_parts_mut(from, len) }
     }
 
@@ -113,7 +114,7 @@ impl Segment {
         unsafe { self.base.add(HEAD + rank * self.part + at).cast() }
     }
 
-    /// Returns when every rank has called it. What others wrote before is then seen.
+    /// Waits until every rank has called it. Writes of other ranks before it are visible afterwards.
     pub(super) fn barrier(&self) {
         let generation = self.word(GENERATION).load(Ordering::Acquire);
         if self.word(ARRIVED).fetch_add(1, Ordering::AcqRel) + 1 == self.ranks as u64 {
@@ -122,7 +123,7 @@ impl Segment {
             return;
         }
         let mut nap = Nap::default();
-        // For ever, should another rank be gone: its launcher ends this one.
+        // If another rank is gone, this waits forever, until the launcher ends this one.
         while self.word(GENERATION).load(Ordering::Acquire) == generation {
             nap.take();
         }
@@ -131,20 +132,20 @@ impl Segment {
 
 impl Drop for Segment {
     fn drop(&mut self) {
-        // SAFETY: mapped by `map`, and all views of it have ended, as they borrow it. Other ranks have mappings of their own.
+        // SAFETY: `map` made the mapping, and all views have ended, as they borrow it. Other ranks have their own mappings.
         unsafe { libc::munmap(self.base.cast(), self.bytes) };
     }
 }
 
-/// Bytes of a segment with `part` bytes for each of `ranks` ranks.
+/// Returns the bytes of a segment with `part` bytes for each of `ranks` ranks.
 pub(super) fn bytes(part: usize, ranks: usize) -> Option<usize> {
     part.next_multiple_of(PAGE).checked_mul(ranks)?.checked_add(HEAD)
 }
 
-/// Makes the file, if it may take half of what is free at most: others, MPI among them, live there too.
+/// Creates the file if it needs at most half of the free space: others, MPI among them, use /dev/shm too.
 fn create(bytes: usize) -> Option<(PathBuf, File)> {
     static NUMBER: AtomicU32 = AtomicU32::new(0);
-    // The most bytes that it may have. With 0 everything goes through MPI.
+    // Most bytes that the file may have. With 0 all data goes through MPI.
     let allowed = std::env::var("GPUGRAPH_SHARED_MEMORY").ok().map_or(Some(u64::MAX), |text| text.trim().parse().ok());
     let free = os::free_bytes(Path::new(FOLDER)).ok()? / 2;
     if bytes as u64 > free.min(allowed.unwrap_or(0)) {

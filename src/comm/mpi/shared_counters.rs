@@ -1,4 +1,4 @@
-//! Numbers that ranks of one machine show each other, without a message.
+//! Numbers that each rank of a machine publishes to the others without a message.
 #![allow(unsafe_code)] // a view of shared memory
 
 use super::Ranks;
@@ -6,38 +6,38 @@ use super::segment::Segment;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
-/// Some numbers of each rank, zero at first, that all ranks of the machine can see at any time.
+/// Some numbers of each rank, initially zero, that all ranks of the machine can read at any time.
 pub struct SharedCounters {
     segment: Segment,
     rank: usize,
     numbers: usize,
 }
 
-/// Between two looks at what another rank shows.
+/// Time between two polls of another rank's number.
 const NAP: Duration = Duration::from_micros(20);
 
 impl SharedCounters {
-    /// `numbers` for each rank; none, for all of them, where ranks share no memory. Collective.
+    /// Makes `numbers` numbers for each rank. Returns `None` on all of them if they share no memory. Collective.
     pub(in crate::comm) fn open(ranks: &Ranks, numbers: usize) -> Option<SharedCounters> {
         let segment = Segment::open(ranks, numbers * size_of::<u64>())?;
         Some(SharedCounters { segment, rank: ranks.place().rank, numbers })
     }
 
-    /// Shows all what this rank's number `which` is from now on. Who sees it sees what this rank did before, too.
-    pub fn show(&self, which: usize, number: u64) {
+    /// Publishes this rank's number `which`. A rank that reads it also sees what this rank wrote before.
+    pub fn publish(&self, which: usize, number: u64) {
         self.of(self.rank)[which].store(number, Ordering::Release);
     }
 
-    /// What rank `rank` has shown last as its number `which`.
-    pub fn seen(&self, rank: usize, which: usize) -> u64 {
+    /// Returns the number `which` that rank `rank` published last.
+    pub fn read(&self, rank: usize, which: usize) -> u64 {
         self.of(rank)[which].load(Ordering::Acquire)
     }
 
-    /// What rank `rank` shows as its number `which`, once that is `least` or more. It asks `go_on` meanwhile, for a rank that is
-    /// gone shows nothing any more.
+    /// Waits until rank `rank`'s number `which` is at least `least`, and returns it. `go_on` is called meanwhile, as a rank that is gone
+    /// publishes nothing more.
     ///
     /// # Errors
-    /// What `go_on` returned.
+    /// That of `go_on`.
     pub fn wait<E>(
         &self,
         rank: usize,
@@ -46,7 +46,7 @@ impl SharedCounters {
         mut go_on: impl FnMut() -> Result<(), E>,
     ) -> Result<u64, E> {
         loop {
-            match self.seen(rank, which) {
+            match self.read(rank, which) {
                 seen if seen >= least => return Ok(seen),
                 _ => go_on()?,
             }
@@ -54,13 +54,13 @@ impl SharedCounters {
         }
     }
 
-    /// Rank `rank`'s number `which`, for all to change.
+    /// Returns rank `rank`'s number `which`, which all ranks may change.
     pub(in crate::comm) fn word(&self, rank: usize, which: usize) -> &AtomicU64 {
         &self.of(rank)[which]
     }
 
     fn of(&self, rank: usize) -> &[AtomicU64] {
-        // SAFETY: nothing but these atomics lies in a part.
+        // SAFETY: a part holds nothing but these atomics.
         unsafe { self.segment.view(rank, 0, self.numbers) }
     }
 }

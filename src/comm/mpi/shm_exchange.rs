@@ -1,9 +1,9 @@
-//! Exchanges among ranks of one machine: a message is copied into a slab of shared memory by the thread that sends it, and
-//! read right there by the one that takes it.
+//! Exchanges among ranks of one machine: the sending thread copies a message into a slab of shared memory, and the taking thread reads it
+//! there.
 //!
-//! Every rank has as many slabs as its shape has messages, a queue of those that are free, and one of messages to it. The
-//! queues have room for all slabs that can come, so only a sender waits: for a slab of its own rank.
-#![allow(unsafe_code)] // views of shared memory, of which the queues say whose turn it is
+//! Every rank has as many slabs as its shape has messages, a queue of its free slabs, and a queue of messages to it. The queues have room
+//! for all slabs, so only senders wait: for a slab of their own rank.
+#![allow(unsafe_code)] // views of shared memory; the queues settle who uses a slab
 
 use super::Ranks;
 use super::call::Nap;
@@ -15,7 +15,7 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Mutex, PoisonError};
 use std::time::Instant;
 
-/// The word of the segment that counts ranks whose work is done; a barrier has the first two.
+/// The word of the segment that counts ranks whose work is done; the barrier has the first two.
 const DONE: usize = 2;
 
 struct ShmExchange {
@@ -24,7 +24,7 @@ struct ShmExchange {
     ranks: usize,
     words: usize,
     slabs: usize,
-    /// Bytes in a part before the slabs.
+    /// Bytes of a part before the slabs.
     head: usize,
 }
 
@@ -40,16 +40,16 @@ impl ShmExchange {
         Some(opened)
     }
 
-    /// The slabs of a rank that hold nothing.
+    /// Returns the queue of a rank's free slabs.
     fn free(&self, rank: usize) -> Queue<'_> {
-        // SAFETY: nobody uses these words but as atomics.
+        // SAFETY: these words are only used as atomics.
         Queue::new(unsafe { self.segment.view(rank, 0, Queue::words(self.slabs)) })
     }
 
-    /// What was sent to a rank and not taken: the sender and its slab, and a number of words.
+    /// Returns the queue of messages to a rank: the sender and its slab, and the number of words.
     fn inbox(&self, rank: usize) -> Queue<'_> {
         let at = Queue::words(self.slabs) * 8;
-        // SAFETY: nobody uses these words but as atomics.
+        // SAFETY: these words are only used as atomics.
         Queue::new(unsafe { self.segment.view(rank, at, Queue::words(self.slabs * self.ranks)) })
     }
 
@@ -57,7 +57,7 @@ impl ShmExchange {
         self.head + number as usize * self.words * 4
     }
 
-    /// Waits for a slab; none once `failed`.
+    /// Copies a message into a slab, waiting for a free one, and queues it. Returns `None` once `failed` is set.
     fn send(&self, to: usize, message: &[u32], failed: &AtomicBool) -> Option<()> {
         let (free, mut nap) = (self.free(self.rank), Nap::default());
         let slab = loop {
@@ -69,23 +69,22 @@ impl ShmExchange {
                 None => nap.take(),
             }
         };
-        // SAFETY: a free slab is used by whoever took it from the queue alone, until it is put into another.
+        // SAFETY: only the thread that took a free slab from the queue uses it, until it puts it into another queue.
         unsafe { self.segment.view_mut(self.rank, self.slab(slab), message.len()) }.copy_from_slice(message);
         put(&self.inbox(to), [(self.rank as u64) << 32 | slab, message.len() as u64]);
         Some(())
     }
 
-    /// Takes what comes here until every rank's work is done and nothing is left; the bytes taken.
+    /// Takes messages to this rank until every rank's work is done and none is left. Returns the bytes taken.
     fn take_all(&self, take: Take<'_>, failed: &AtomicBool) -> Result<u64> {
         let (inbox, mut nap, mut bytes) = (self.inbox(self.rank), Nap::default(), 0);
         while !failed.load(Ordering::SeqCst) {
-            // Read before the queue: what was sent before the work was done is in it.
+            // The count is read before the queue: messages sent before the work was done are in it by then.
             let done = self.segment.word(DONE).load(Ordering::SeqCst) == self.ranks as u64;
             match inbox.take() {
                 Some([slab, words]) => {
                     let (from, slab) = ((slab >> 32) as usize, slab & u64::from(u32::MAX));
-                    // SAFETY: the sender has filled it before it put it into the queue, and it is nobody else's until it
-                    // is given back.
+                    // SAFETY: the sender filled the slab before it queued it, and nobody else uses it until it is returned.
                     take(from, unsafe { self.segment.view(from, self.slab(slab), words as usize) })?;
                     put(&self.free(from), [slab, 0]);
                     bytes += words * 4;
@@ -99,7 +98,7 @@ impl ShmExchange {
     }
 }
 
-/// Of a rank's part: its slabs, the bytes before them, and all bytes.
+/// Returns the number of slabs of a rank, the bytes of its part before them, and the bytes of the part.
 fn sizes(shape: Shape, ranks: usize) -> Option<(usize, usize, usize)> {
     let slabs = shape.outgoing.checked_add(shape.incoming)?;
     let head = ((Queue::words(slabs) + Queue::words(slabs.checked_mul(ranks)?)) * 8).next_multiple_of(64);
@@ -107,7 +106,7 @@ fn sizes(shape: Shape, ranks: usize) -> Option<(usize, usize, usize)> {
     Some((slabs, head, part))
 }
 
-/// Puts an item into a queue that has room for all there are: it is full only while somebody has not done taking.
+/// Puts an item into a queue that has room for all: it is full only while another thread is still taking one.
 fn put(queue: &Queue<'_>, item: [u64; 2]) {
     let mut nap = Nap::default();
     while !queue.put(item) {
@@ -116,7 +115,7 @@ fn put(queue: &Queue<'_>, item: [u64; 2]) {
 }
 
 impl Ranks {
-    /// An exchange by slabs. Where there can be none, `work` comes back.
+    /// Runs an exchange through shared memory. Returns `work` as the error if the ranks share none.
     pub(super) fn exchange_by_shm<T: Send, W: FnOnce(&Outbox<'_>) -> Result<T> + Send>(
         &self,
         shape: Shape,
@@ -126,12 +125,19 @@ impl Ranks {
         let started = Instant::now();
         let Some(slabs) = ShmExchange::open(self, shape) else { return Err(work) };
         let (failed, sent) = (AtomicBool::new(false), AtomicU64::new(0));
-        let away = |to: usize, message: Vec<u32>| {
+        let transport = |to: usize, message: Vec<u32>| {
             slabs.send(to, &message, &failed).ok_or_else(refused)?;
             sent.fetch_add(message.len() as u64 * 4, Ordering::Relaxed);
             Ok(Some(message))
         };
-        let outbox = Outbox { shape, rank: slabs.rank, ranks: slabs.ranks, take, spare: Mutex::default(), away: &away };
+        let outbox = Outbox {
+            shape,
+            rank: slabs.rank,
+            ranks: slabs.ranks,
+            take,
+            spare: Mutex::default(),
+            transport: &transport,
+        };
         let (received, cause) = (AtomicU64::new(0), Mutex::new(None::<Error>));
         let done = std::thread::scope(|scope| {
             for _ in 0..shape.takers {
@@ -152,7 +158,7 @@ impl Ranks {
             }
             done
         });
-        // What was refused because `take` failed says nothing of its cause.
+        // An error of `work` may only be that sends were refused after `take` failed.
         Ok(match cause.into_inner().unwrap_or_else(PoisonError::into_inner) {
             Some(cause) => Err(cause),
             None => done.map(|done| {

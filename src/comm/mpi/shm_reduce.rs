@@ -1,21 +1,21 @@
-//! Sums of arrays among ranks of one machine, through memory that they share, by all threads of each.
+//! Sums of arrays among ranks of one machine, through shared memory, by all threads of each rank.
 //!
-//! Each rank has an area of two halves. In a round every rank fills one half of its own, a barrier follows, and then all
-//! read that half of the others. The next round takes the other half: a rank that fills a half again has passed the barrier
-//! of the round between, which everybody came to after reading. So one barrier a round suffices.
-#![allow(unsafe_code)] // views of shared memory, of which the rounds say whose turn it is
+//! Each rank has an area of two halves. In each round every rank fills one half of its own area, a barrier follows, and all read that half
+//! of the others. The next round uses the other half. A rank that fills a half again has passed the barrier of the round between, which all
+//! ranks reached after reading. So one barrier per round suffices.
+#![allow(unsafe_code)] // views of shared memory; the rounds settle who uses a half
 
 use super::Ranks;
 use super::reduce_scatter::Count;
 use super::segment::Segment;
-use crate::comm::{GRAIN, share_of};
+use crate::comm::share::{self, GRAIN};
 use rayon::prelude::*;
 use std::ops::Range;
 
 /// Elements that a thread copies or adds at a time.
 const GRIP: usize = 32 << 10;
 
-/// The shared memory of an operation, and the round that it is in.
+/// The shared memory of an operation, and its current round.
 pub(super) struct ShmReduce {
     segment: Segment,
     rank: usize,
@@ -26,39 +26,39 @@ pub(super) struct ShmReduce {
 }
 
 impl ShmReduce {
-    /// Opens memory for an array of so many bytes; returns none where ranks share no memory or the array is too short to be worth it.
+    /// Opens memory for an array of `bytes` bytes. Returns `None` if ranks share no memory or the array is too short to be worth it.
     pub(super) fn open(ranks: &Ranks, bytes: usize) -> Option<ShmReduce> {
         let place = ranks.place();
         if bytes <= ranks.chunk() || place.nodes > 1 {
             return None;
         }
-        // All of them together, as every rank touches all.
+        // All areas together stay within the scratch memory, as every rank touches all of them.
         let half = (4 * ranks.chunk() / place.ranks / 2).min(ranks.chunk()) / 64 * 64;
-        // A grain for each of the others at least.
+        // Each of the others needs at least a grain.
         let half = half.max((place.ranks - 1) * GRAIN * 8);
         let segment = Segment::open(ranks, 2 * half)?;
         Some(ShmReduce { segment, rank: place.rank, ranks: place.ranks, half, round: 0 })
     }
 
-    /// Adds what the others have of this rank's share, and gives them what is theirs.
+    /// Adds the other ranks' values of this rank's share, and gives them the values of theirs.
     pub(super) fn sum<T: Count>(&mut self, values: &mut [T]) {
         let (rank, ranks, len) = (self.rank, self.ranks, values.len());
         // A half has a slot for each of the others.
         let slot = self.half / (ranks - 1) / size_of::<T>() / GRAIN * GRAIN;
         let rounds = self.longest(len).div_ceil(slot);
         for round in 0..rounds {
-            let part = |owner: usize| part_of(share_of(owner, ranks, len), slot, round);
+            let part = |owner: usize| part_of(share::of(owner, ranks, len), slot, round);
             let at = |from: usize, owner: usize| self.at() + (owner + ranks - from - 1) % ranks * slot * size_of::<T>();
             let mut copies = Vec::new();
             for owner in (0..ranks).filter(|&owner| owner != rank) {
                 let source = &values[part(owner)];
-                // SAFETY: a slot of this rank's own half, which nobody reads before the barrier below, nor since the last.
+                // SAFETY: a slot of this rank's own half, which nobody reads between the last barrier and the one below.
                 copies.push((unsafe { self.segment.view_mut(rank, at(rank, owner), source.len()) }, source));
             }
             copy(copies);
             self.segment.barrier();
             let mine = part(rank);
-            // SAFETY: slots that their ranks have filled before the barrier and leave alone until the next.
+            // SAFETY: their ranks filled these slots before the barrier and do not write them until the next.
             let others = |from: usize| unsafe { self.segment.view::<T>(from, at(from, rank), mine.len()) };
             let others: Vec<&[T]> = (0..ranks).filter(|&from| from != rank).map(others).collect();
             let add = |(number, sums): (usize, &mut [T])| {
@@ -76,16 +76,16 @@ impl ShmReduce {
         }
     }
 
-    /// Every rank's share goes to those that want it all.
+    /// Copies every rank's share to those ranks that want the whole array.
     pub(super) fn gather<T: Count>(&mut self, values: &mut [T], wants: impl Fn(usize) -> bool) {
         let (rank, ranks, len) = (self.rank, self.ranks, values.len());
         let slot = self.half / size_of::<T>() / GRAIN * GRAIN;
         for round in 0..self.longest(len).div_ceil(slot) {
-            let part = |owner: usize| part_of(share_of(owner, ranks, len), slot, round);
-            // What only its owner wants stays there.
+            let part = |owner: usize| part_of(share::of(owner, ranks, len), slot, round);
+            // A share is copied only if another rank than its owner wants the array.
             if (0..ranks).any(|other| other != rank && wants(other)) {
                 let mine = &values[part(rank)];
-                // SAFETY: this rank's own half, which nobody reads before the barrier below, nor since the last.
+                // SAFETY: this rank's own half, which nobody reads between the last barrier and the one below.
                 copy(vec![(unsafe { self.segment.view_mut(rank, self.at(), mine.len()) }, mine)]);
             }
             self.segment.barrier();
@@ -93,11 +93,11 @@ impl ShmReduce {
                 let (mut copies, mut rest, mut passed) = (Vec::new(), &mut *values, 0);
                 for owner in 0..ranks {
                     let part = part(owner);
-                    let (_, behind) = rest.split_at_mut(part.start - passed);
-                    let (target, behind) = behind.split_at_mut(part.len());
-                    (rest, passed) = (behind, part.end);
+                    let (_, after) = rest.split_at_mut(part.start - passed);
+                    let (target, after) = after.split_at_mut(part.len());
+                    (rest, passed) = (after, part.end);
                     if owner != rank {
-                        // SAFETY: the owner has filled it before the barrier, and leaves it alone until the next.
+                        // SAFETY: the owner filled it before the barrier, and does not write it until the next.
                         copies.push((target, unsafe { self.segment.view(owner, self.at(), part.len()) }));
                     }
                 }
@@ -107,18 +107,18 @@ impl ShmReduce {
         }
     }
 
-    /// Where the half of this round begins in an area.
+    /// Returns the offset of this round's half in an area.
     fn at(&self) -> usize {
         self.round % 2 * self.half
     }
 
-    /// The length of the longest share, which says how many rounds all take.
+    /// Returns the length of the longest share, which determines the number of rounds.
     fn longest(&self, len: usize) -> usize {
-        (0..self.ranks).map(|rank| share_of(rank, self.ranks, len).len()).max().unwrap_or(0)
+        (0..self.ranks).map(|rank| share::of(rank, self.ranks, len).len()).max().unwrap_or(0)
     }
 }
 
-/// What of a share a round moves, if it moves `slot` elements of each.
+/// Returns the part of a share that a round moves, if it moves `slot` elements of each.
 fn part_of(share: Range<usize>, slot: usize, round: usize) -> Range<usize> {
     let start = (share.start + round * slot).min(share.end);
     start..(start + slot).min(share.end)
@@ -130,7 +130,7 @@ fn copy<T: Count>(pairs: Vec<(&mut [T], &[T])>) {
         all.extend(to.chunks_mut(GRIP).zip(from.chunks(GRIP)));
     }
     match all.len() {
-        // To ask other threads would take longer.
+        // Waking other threads would take longer.
         0 | 1 => all.into_iter().for_each(|(to, from)| to.copy_from_slice(from)),
         _ => all.into_par_iter().for_each(|(to, from)| to.copy_from_slice(from)),
     }

@@ -1,34 +1,35 @@
-//! `gpugraph submit`: a job script from the plan's own figures, handed to Slurm or PBS.
+//! `gpugraph submit`: writes a job script from the plan's figures and hands it to Slurm or PBS.
 
 mod script;
 
 use super::cli::SubmitArgs;
 use crate::comm::mpi;
-use crate::config::{Device, Job, duration};
+use crate::config::{self, Device, Job};
 use crate::error::{Error, Result};
-use crate::job::machine::Machine;
-use crate::job::plan::Plan;
+use crate::job::plan::resources::Resources;
+use crate::job::plan::{Plan, limits};
+use crate::jobfile::duration;
+use crate::stdout;
 use crate::store::replace::replace;
-use crate::{config, stdout};
 use script::{Script, pasted, quoted};
 use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use std::time::Duration;
 
-/// Cores of a rank, where neither the job file nor the command line says how many.
+/// Cores of a rank, if neither the job file nor the command line sets them.
 const CORES: u32 = 8;
-/// Beside a tenth of it, what a run may need more than planned: drivers differ in what they take of the host.
+/// Memory that a run may need beyond the plan, with a tenth of it: drivers differ in what they take of the host.
 const MARGIN: u64 = 256 << 20;
-/// What a process takes beside the memory that the plan counts: code, page tables, kernel buffers.
+/// Memory of a process beside what the plan counts: code, page tables, kernel buffers.
 const BESIDE: u64 = 512 << 20;
-/// A plan's time is good to a factor of two on the machine its rates are of: three times it, and the time to start.
+/// Walltime for each second of the plan, which is good to a factor of two on the machine that its rates are of; and the time to start.
 const TIMES: f64 = 3.0;
 const STARTING: f64 = 600.0;
-/// No longer walltime is asked for by itself: the job goes on in the next, and queues dislike long ones.
+/// The longest walltime asked for by default. The job goes on in the next one, and queues prefer short ones.
 const LONGEST: f64 = 86_400.0;
 
-/// A scheduler.
+/// The schedulers that scripts are written for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
 pub enum Scheduler {
     /// OpenPBS, PBS Pro, Torque: `qsub`
@@ -49,12 +50,12 @@ impl Scheduler {
 /// `gpugraph submit`: writes a job script into the workdir and submits it, or prints it.
 ///
 /// # Errors
-/// [`Error::Usage`] where there is no scheduler, it refuses the job, or a path can't stand in a script; those of
-/// [`Plan::of`] and [`Plan::refuse`]; those of writing the script.
+/// [`Error::Usage`] where there is no scheduler, it refuses the job, or a path can't stand in a script; those of [`Plan::of`] and
+/// [`limits::refuse`]; those of writing the script.
 pub fn submit(args: &SubmitArgs) -> Result<()> {
     let scheduler = scheduler(args)?;
     let job = config::load(&args.job, &args.set)?;
-    if crate::job::spool::is_piped_in(&job.input) {
+    if crate::job::input::streams::is_piped_in(&job.input) {
         let what = "a job that a scheduler starts has nobody to pipe its input in: write it to a file and name that";
         return Err(Error::Usage(format!("input.path: {what}")));
     }
@@ -83,7 +84,7 @@ pub fn submit(args: &SubmitArgs) -> Result<()> {
     ))
 }
 
-/// Returns what to do where the scheduler refused a script with these words.
+/// Returns the remedy for a script that the scheduler refused for the reason `why`.
 fn remedy(scheduler: Scheduler, why: &str) -> &'static str {
     if scheduler == Scheduler::Pbs && why.contains("Unknown resource") && why.contains("gpus") {
         return "this site has defined no GPUs by that name: submit with --gpus 0 to count without one, or with --print \
@@ -92,7 +93,7 @@ fn remedy(scheduler: Scheduler, why: &str) -> &'static str {
     "options for it go behind --"
 }
 
-/// The scheduler that was named, else the one that is here.
+/// Returns the scheduler that was named, else the one whose command is on the path.
 fn scheduler(args: &SubmitArgs) -> Result<Scheduler> {
     let here = |scheduler: &Scheduler| on_path(scheduler.command());
     match args.scheduler {
@@ -101,7 +102,7 @@ fn scheduler(args: &SubmitArgs) -> Result<Scheduler> {
             "{} is not on the path: submit from a login node of the cluster, load the scheduler's module, or see the script with --print",
             named.command()
         ))),
-        // Some Slurm sites have a qsub that imitates PBS.
+        // Slurm comes first, since some of its sites have a qsub that imitates PBS.
         None => [Scheduler::Slurm, Scheduler::Pbs].into_iter().find(here).ok_or_else(|| {
             Error::Usage(
                 "neither sbatch (Slurm) nor qsub (PBS) is on the path: submit from a login node of the cluster, or see the script \
@@ -136,8 +137,8 @@ fn script(args: &SubmitArgs, scheduler: Scheduler, job: &Job, folder: &Path, scr
         Some(asked) => asked.as_secs().max(60),
         None => (needs.seconds * TIMES + STARTING).min(LONGEST) as u64,
     };
-    // The run keeps within what the scheduler is asked for, whatever its node has: what the command line says, else what
-    // the plan needs. The job file's limit is one for any machine, and bounds it.
+    // The run stays within the memory that the scheduler is asked for, whatever its node has: the limit on the command line, else the
+    // plan's need. The job file's limit holds for any machine and bounds it.
     let margined = needs.memory + needs.memory / 10 + MARGIN;
     let (limit, planned) = match job.limits.host_memory {
         Some(limit) if args.set.iter().any(|set| sets_memory(set)) => (limit, None),
@@ -171,23 +172,24 @@ fn script(args: &SubmitArgs, scheduler: Scheduler, job: &Job, folder: &Path, scr
     })
 }
 
-/// Whether an override of the job file may be one of `limits.host_memory`: of the key, or of its table as a whole.
+/// Returns true if an override of the job file may set `limits.host_memory`, by the key or by its table.
 fn sets_memory(set: &str) -> bool {
     let keys: Vec<&str> = set.split('=').next().unwrap_or_default().split('.').map(str::trim).collect();
     matches!(keys[..], ["limits"] | ["limits", "host_memory"])
 }
 
-/// What one rank needs, be it on a GPU or on a processor.
+/// Memory and seconds that one rank needs, on a GPU or the CPU.
 struct Needs {
     memory: u64,
     seconds: f64,
 }
 
 impl Needs {
-    /// As the plan has it for ranks of so many cores; a node with more memory than this one is asked for where it takes that.
+    /// Returns the plan's figures for ranks of `cores` cores. If the plan needs more memory than this node has, it assumes a node that has
+    /// it.
     fn of(job: &Job, cores: u32, gpu: bool, [ranks, nodes]: [usize; 2]) -> Result<Needs> {
         let mut needs = Needs { memory: 0, seconds: 0.0 };
-        // Where "auto" will find a GPU is not known here, and both must fit.
+        // With "auto" the node may have a GPU or not, so both plans must fit.
         let devices = match job.run.device {
             Device::Auto if gpu => vec![Device::Cpu, Device::Gpu],
             Device::Auto => vec![Device::Cpu],
@@ -198,12 +200,12 @@ impl Needs {
             job.limits.threads = cores as usize;
             job.run.device = device;
             job.run.gpu = job.run.gpu.filter(|_| device != Device::Cpu);
-            let mut plan = Plan::of(&job, &Machine::here(&job, ranks, nodes)?)?;
+            let mut plan = Plan::of(&job, &Resources::here(&job, ranks, nodes)?)?;
             if job.limits.host_memory.is_none() && plan.host_memory_needed > plan.host_memory_limit {
                 job.limits.host_memory = Some(plan.host_memory_needed.next_multiple_of(1 << 20));
-                plan = Plan::of(&job, &Machine::here(&job, ranks, nodes)?)?;
+                plan = Plan::of(&job, &Resources::here(&job, ranks, nodes)?)?;
             }
-            plan.refuse()?;
+            limits::refuse(&plan)?;
             let memory = plan.host_memory.max(plan.host_memory_needed.min(plan.host_memory_limit));
             needs.memory = needs.memory.max(memory);
             needs.seconds = needs.seconds.max(plan.seconds);
@@ -212,7 +214,7 @@ impl Needs {
     }
 }
 
-/// An option of the scheduler, as it can stand in a line of directives, where shells' quotes don't hold everywhere.
+/// Returns an option of the scheduler unchanged if it can stand in a line of directives, where quoting is not reliable.
 fn plain(option: &str) -> Result<String> {
     let fine = |c: char| c.is_ascii_alphanumeric() || "_-+=:,.@%/[]".contains(c);
     if !option.is_empty() && option.chars().all(fine) {
@@ -223,10 +225,10 @@ fn plain(option: &str) -> Result<String> {
     )))
 }
 
-/// A walltime: a duration as job files have it, or `[[hours:]minutes:]seconds` as schedulers do.
+/// Parses a walltime: a duration as in job files, or `[[hours:]minutes:]seconds` as for schedulers.
 ///
 /// # Errors
-/// What is wrong, for a message of the command line.
+/// The mistake, for a message of the command line.
 pub fn walltime(text: &str) -> Result<Duration, String> {
     let most = Duration::from_secs(366 * 86_400);
     let parts: Option<Vec<u64>> = text.split(':').map(|part| part.parse().ok().filter(|&n| n < 1 << 30)).collect();

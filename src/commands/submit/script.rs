@@ -1,32 +1,32 @@
-//! The text of a job script: directives, the job's own values, and the body that the shipped scripts source.
+//! The text of a job script: directives, values of this job, and the body that the shipped scripts source.
 
 use super::Scheduler;
-use crate::config::duration;
 use crate::error::{Error, Result};
+use crate::jobfile::duration;
 use std::ffi::OsStr;
 use std::fmt;
 use std::path::Path;
 use std::time::Duration;
 
-/// What every job script does, behind what is particular to its scheduler.
+/// The part of every job script that does not depend on its scheduler.
 const BODY: &str = include_str!("../../../scheduler/run.sh");
 const PBS: &str = include_str!("../../../scheduler/pbs.sh");
 const SLURM: &str = include_str!("../../../scheduler/slurm.sh");
-/// Seconds before the walltime at which the job is told to save; a short walltime is worked for three quarters of it.
+/// Seconds before the walltime at which the job is told to save, but at most a quarter of the walltime.
 const GRACE: u64 = 120;
 
-/// What differs between job scripts. Paths and arguments are quoted for a shell.
+/// The values that differ between job scripts. Paths and arguments are quoted for a shell.
 pub(super) struct Script {
     pub scheduler: Scheduler,
     pub name: String,
     pub nodes: u32,
-    /// On a node.
+    /// Ranks of a node.
     pub ranks: u32,
-    /// Of a rank.
+    /// Cores of a rank.
     pub cores: u32,
-    /// Of a node.
+    /// GPUs of a node.
     pub gpus: u32,
-    /// Of a node, in bytes.
+    /// Bytes of memory of a node.
     pub memory: u64,
     pub minutes: u64,
     pub options: Vec<String>,
@@ -35,13 +35,13 @@ pub(super) struct Script {
     pub config: String,
     pub gpugraph: String,
     pub site: String,
-    /// Where this script will lie.
+    /// Path of this script.
     pub script: String,
-    /// Of the plan.
+    /// Seconds that the plan takes.
     pub seconds: f64,
 }
 
-/// How the script's name ends.
+/// Returns the ending of the script's name.
 pub(super) fn ending(scheduler: Scheduler) -> &'static str {
     match scheduler {
         Scheduler::Pbs => "pbs",
@@ -49,11 +49,10 @@ pub(super) fn ending(scheduler: Scheduler) -> &'static str {
     }
 }
 
-/// A text as one word of a shell.
+/// Quotes a text as one word of a shell.
 ///
 /// # Errors
-/// [`Error::Usage`] for what holds a newline or another control character, or is not UTF-8: no line of a script can hold
-/// them for certain.
+/// [`Error::Usage`] for text with a newline or another control character, or not of UTF-8: no line of a script can reliably hold these.
 pub(super) fn quoted(what: &str, text: &OsStr) -> Result<String> {
     match text.to_str().filter(|text| !text.chars().any(char::is_control)) {
         Some(text) => Ok(format!("'{}'", text.replace('\'', r"'\''"))),
@@ -63,8 +62,7 @@ pub(super) fn quoted(what: &str, text: &OsStr) -> Result<String> {
     }
 }
 
-/// Returns a path as it can be pasted into a shell: as it is, or quoted where a shell would read it otherwise. Quotes by
-/// `{:?}` what no word of a shell can hold.
+/// Returns a path to be pasted into a shell, quoted if necessary. Quotes by `{:?}` what no word of a shell can hold.
 pub(super) fn pasted(path: &Path) -> String {
     let plain = |c: char| c.is_alphanumeric() || "_-+=:,.@%/".contains(c);
     match path.to_str() {
@@ -73,7 +71,7 @@ pub(super) fn pasted(path: &Path) -> String {
     }
 }
 
-/// A name that every scheduler takes: it begins with a letter and has at most 15 characters.
+/// Returns a name that every scheduler accepts: it begins with a letter and has at most 15 characters.
 pub(super) fn name(job: &str) -> String {
     let fine = |c: char| if c.is_ascii_alphanumeric() || "_-.".contains(c) { c } else { '_' };
     let name: String = job.chars().map(fine).collect();

@@ -1,18 +1,18 @@
-//! The serialized graphs of the GAP benchmark suite: one byte that says whether the graph is directed, 8 bytes each for
-//! the number of entries and of vertices, for each vertex and one more where its list begins (8 bytes), and the lists (4
-//! bytes a neighbour; `.wsg` has its weight behind). Of a directed graph the lists of incoming edges follow in the same
-//! way: the same edges, which are passed over. An undirected graph has each edge in both lists.
+//! Reads the serialized graphs of the GAP benchmark suite: a byte that is 1 for directed graphs, the numbers of entries and of vertices (8
+//! bytes each), the start of each vertex's list and the end of the last (8 bytes each), and the lists (4 bytes a neighbour; in `.wsg`
+//! followed by its weight). In a directed graph the lists of incoming edges follow in the same way; they are skipped, since they hold the
+//! same edges. An undirected graph has each edge in both lists.
 
 use std::io::Read;
 
 use super::npy::Wrong;
-use super::{Column, Int, Place, Shape, Table};
+use super::{ArrayPlace, Column, EdgeArrays, Int, Shape};
 
 /// Bytes before the offsets.
 const HEADER: u64 = 17;
 
 /// Reads the header of a graph.
-pub(super) fn table(from: &mut impl Read, weighted: bool) -> Result<Table, Wrong> {
+pub(super) fn table(from: &mut impl Read, weighted: bool) -> Result<EdgeArrays, Wrong> {
     let mut header = [0; HEADER as usize];
     from.read_exact(&mut header).map_err(|_| ("the header of a GAP graph".into(), "the end of the file".into()))?;
     let word = |at: usize| header[at..].first_chunk().map_or(-1, |bytes| i64::from_le_bytes(*bytes));
@@ -28,8 +28,8 @@ pub(super) fn table(from: &mut impl Read, weighted: bool) -> Result<Table, Wrong
     };
     let (edges, rows) = (edges as u64, vertices as u64);
     let column =
-        |at, bytes, step| Column { place: Place::File, at, int: Int { bytes, signed: true, big: false }, step };
+        |at, bytes, step| Column { place: ArrayPlace::File, at, int: Int { bytes, signed: true, big: false }, step };
     let offsets = column(HEADER, 8, 8);
     let neighbours = column(HEADER + 8 * (rows + 1), 4, step as usize);
-    Ok(Table { shape: Shape::Adjacency { offsets, rows, neighbours }, edges, vertices: Some(rows), length })
+    Ok(EdgeArrays { shape: Shape::Adjacency { offsets, rows, neighbours }, edges, vertices: Some(rows), length })
 }

@@ -1,9 +1,8 @@
-//! Edges as arrays of numbers: numpy's `.npy` and `.npz`, and the serialized graphs of the GAP benchmark suite.
+//! Reads edges from arrays of numbers: numpy's `.npy` and `.npz`, and the serialized graphs of the GAP benchmark suite.
 //!
-//! A header says where in the file the ends of edges stand ([`Table`]). Pairs of a plain `.npy` are then read as every other
-//! file of fixed records ([`super::records`]), by the same means and at the same speed. Ends that stand apart, and lists
-//! of neighbours, are read by [`walk`]: of a plain file any range of edges, by as many threads as there are ([`plain`]);
-//! of a packed one, or of an archive, from the first to the last ([`stream`]).
+//! A file's header tells where the ends of edges are ([`EdgeArrays`]). Pairs in a plain `.npy` are read like every other file of fixed
+//! records ([`crate::formats::records`]). Ends in separate arrays, and lists of neighbours, are read by [`walk`]: of a plain file any range
+//! of edges by any thread ([`plain`]); of a packed file or an archive all edges by one thread, from the first to the last ([`stream`]).
 
 mod gapbs;
 mod npy;
@@ -16,20 +15,20 @@ mod walk;
 use std::io::{BufReader, Read};
 use std::sync::Arc;
 
-pub(super) use plain::Plain;
+pub(super) use plain::PlainArrays;
 pub(super) use sample::largest;
 pub(super) use stream::{MEMORY, read};
 
-use super::layout::{Head, Layout};
-use super::packing::Decoder;
-use super::{Format, Packing, Part};
 use crate::error::{At, Error, Result};
+use crate::formats::packing::Decoder;
+use crate::formats::scan::layout::{Head, Layout};
+use crate::formats::{Format, Packing, Part};
 use npy::{Array, Wrong};
 
 /// A type of whole numbers.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Int {
-    /// 1, 2, 4 or 8.
+    /// Bytes of a number: 1, 2, 4 or 8.
     pub bytes: usize,
     pub signed: bool,
     /// True if the highest byte comes first.
@@ -37,7 +36,7 @@ pub(crate) struct Int {
 }
 
 impl Int {
-    /// Returns the number in `bytes`, as many as it has; nothing for one below 0.
+    /// Returns the number in `bytes`, as many as the type has; `None` if it is negative.
     #[inline]
     pub fn of(self, bytes: &[u8]) -> Option<u64> {
         let mut word = [0; 8];
@@ -49,7 +48,7 @@ impl Int {
         (!self.signed || value >> (8 * self.bytes - 1) == 0).then_some(value)
     }
 
-    /// Returns the number below 0 in `bytes`.
+    /// Returns the negative number in `bytes`.
     pub fn negative(self, bytes: &[u8]) -> i64 {
         let mut word = bytes.to_vec();
         if self.big {
@@ -60,47 +59,47 @@ impl Int {
     }
 }
 
-/// Where numbers stand: in the file itself, or in a member of it.
+/// The place of an array: the file itself, or a member of it.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) enum Place {
+pub(super) enum ArrayPlace {
     File,
     Member(Arc<npz::Member>),
 }
 
-/// Numbers at equal distances.
+/// An array of numbers at equal distances.
 #[derive(Debug, Clone)]
 pub(super) struct Column {
-    pub place: Place,
-    /// The first byte of the first one, unpacked.
+    pub place: ArrayPlace,
+    /// Offset of the first number, unpacked.
     pub at: u64,
     pub int: Int,
-    /// Bytes from one to the next.
+    /// Bytes from one number to the next.
     pub step: usize,
 }
 
-/// How edges are stored.
+/// How the edges are stored.
 #[derive(Debug, Clone)]
 pub(super) enum Shape {
-    /// Pairs, one behind the other.
-    Rows { place: Place, at: u64, int: Int },
-    /// All first ends, and all second ends.
+    /// Pairs, one after the other.
+    Rows { place: ArrayPlace, at: u64, int: Int },
+    /// An array of first ends, and one of second ends.
     Columns { from: Column, to: Column },
-    /// Lists of neighbours, and where the list of each of `rows` vertices begins, and the last one ends.
+    /// Lists of neighbours, with the start of the list of each of `rows` vertices, and the end of the last.
     Adjacency { offsets: Column, rows: u64, neighbours: Column },
 }
 
-/// The edges of a file, as its header says.
+/// The edges of a file, as its header describes them.
 #[derive(Debug, Clone)]
-pub(super) struct Table {
+pub(super) struct EdgeArrays {
     pub shape: Shape,
     pub edges: u64,
-    /// The vertices that it declares; ids are below.
+    /// The number of vertices that it declares, above all ids.
     pub vertices: Option<u64>,
     /// Bytes of the unpacked file, or of its last array.
     pub length: u64,
 }
 
-/// Returns where a plain `.npy` of pairs has them: the first byte, and the type.
+/// Returns the offset of the first pair in a plain `.npy` of pairs, and the type of its numbers.
 pub(super) fn rows(part: &Part) -> Option<(u64, Int)> {
     match (part.packing(), part.format()) {
         (Packing::Plain, Format::Npy) => match table(part).ok()?.shape {
@@ -111,10 +110,10 @@ pub(super) fn rows(part: &Part) -> Option<(u64, Int)> {
     }
 }
 
-/// Returns what the header of a plain `.npy` of pairs says.
+/// Returns what the header of a plain `.npy` of pairs declares.
 ///
 /// # Errors
-/// Bad input for a file that is none, or none any more.
+/// Bad input for a malformed header, or a file that has changed.
 pub(super) fn head(part: &Part) -> Result<Head> {
     let table = table(part)?;
     match table.shape {
@@ -131,8 +130,8 @@ pub(super) fn head(part: &Part) -> Result<Head> {
 /// Reads the header of a file, packed or not.
 ///
 /// # Errors
-/// Bad input for what is no such file, or has no edges that can be read.
-pub(super) fn table(part: &Part) -> Result<Table> {
+/// Bad input for a malformed file, or one without edges that can be read.
+pub(super) fn table(part: &Part) -> Result<EdgeArrays> {
     let path = part.path();
     let unreadable = |e| Error::unreadable(path, &e);
     if part.format() == Format::Npz {
@@ -150,17 +149,23 @@ pub(super) fn table(part: &Part) -> Result<Table> {
     Ok(table)
 }
 
-fn header(format: Format, start: &mut impl Read) -> Result<Table, Wrong> {
+fn header(format: Format, start: &mut impl Read) -> Result<EdgeArrays, Wrong> {
     match format {
         Format::Sg => gapbs::table(start, false),
         Format::Wsg => gapbs::table(start, true),
-        _ => Array::read(start)?.pairs(Place::File, false),
+        _ => Array::read(start)?.pairs(ArrayPlace::File, false),
     }
 }
 
-/// The error of a header.
+/// Returns the error of a header.
 fn refused(path: &std::path::Path, at: At, (expected, found): Wrong) -> Error {
-    let remedy =
-        "save the ids of both ends as whole numbers from 0: numpy.save(FILE, edges.astype('u4')), of two columns";
+    let remedy = match found.contains("complex numbers") {
+        true => {
+            "if their parts are the ids, save these: numpy.save(FILE, numpy.stack([z.real, z.imag], 1).astype('u4'))"
+        }
+        false => {
+            "save the ids of both ends as whole numbers from 0: numpy.save(FILE, edges.astype('u4')), of two columns"
+        }
+    };
     Error::input(path, at, expected, found, remedy)
 }

@@ -1,16 +1,19 @@
-//! The header of a `.npy` file (NEP 1): magic, version, and a dictionary of Python that says type, order and shape.
+//! Reads the header of a `.npy` file (NEP 1): magic, version, and a Python dictionary with type, order and shape.
+//!
+//! The crate npyz allocates the length that a header claims, up to 4 GiB, and reads an array from its start to its end. This code bounds
+//! the header and returns where the numbers begin, so that many threads read ranges of them.
 
 use std::io::Read;
 
-use super::{Column, Int, Place, Shape, Table};
+use super::{ArrayPlace, Column, EdgeArrays, Int, Shape};
 
-/// Headers end within this many bytes: numpy's own limit is 10,000.
+/// Longest header in bytes; numpy's own limit is 10,000.
 const LONGEST: usize = 1 << 16;
 
-/// What a header says.
+/// The contents of a header.
 #[derive(Debug, Clone)]
 pub(super) struct Array {
-    /// Where the numbers begin.
+    /// Offset of the first number.
     pub body: u64,
     /// The type as numpy writes it, such as `<i8`.
     pub kind: String,
@@ -19,7 +22,7 @@ pub(super) struct Array {
     pub shape: Vec<u64>,
 }
 
-/// What is wrong with a header: what was expected, and what was found.
+/// The expectation of a header, and the contents found.
 pub(super) type Wrong = (String, String);
 
 fn wrong(expected: impl Into<String>, found: impl Into<String>) -> Wrong {
@@ -27,7 +30,7 @@ fn wrong(expected: impl Into<String>, found: impl Into<String>) -> Wrong {
 }
 
 impl Array {
-    /// Reads a header; `from` is then at the first number.
+    /// Reads a header, and leaves `from` at the first number.
     pub fn read(from: &mut impl Read) -> Result<Array, Wrong> {
         let short = |_| wrong("the header of a .npy file", "the end of the file");
         let mut start = [0; 8];
@@ -61,7 +64,7 @@ impl Array {
         Ok(Array { body: (8 + bytes + length) as u64, kind, fortran, shape })
     }
 
-    /// Returns the type of its numbers, if these can be ids.
+    /// Returns the type of the numbers, if they can be ids.
     pub fn int(&self) -> Result<Int, Wrong> {
         let kind = self.kind.as_bytes();
         let order = kind.first().copied().unwrap_or(b' ');
@@ -76,7 +79,7 @@ impl Array {
         }
     }
 
-    /// Returns what people call its type.
+    /// Returns the name of the type for messages.
     fn name(&self) -> String {
         let name = match self.kind.as_bytes().get(1) {
             Some(b'f') => "floats",
@@ -89,15 +92,15 @@ impl Array {
         format!("{name} ({})", self.kind.replace(char::is_control, "?"))
     }
 
-    /// Returns how many numbers there are, and the bytes of all; nothing where that is beyond 2^63.
+    /// Returns the number of numbers, and their bytes; `None` for more than 2^63.
     pub fn numbers(&self, int: Int) -> Option<u64> {
         let count = self.shape.iter().try_fold(1u64, |count, length| count.checked_mul(*length))?;
         let bytes = count.checked_mul(int.bytes as u64)?.checked_add(self.body)?;
         (bytes < 1 << 63).then_some(count)
     }
 
-    /// Returns the only run of its numbers, of an array of one dimension.
-    pub fn column(&self, place: Place) -> Result<(Column, u64), Wrong> {
+    /// Returns the column of a one-dimensional array, and its length.
+    pub fn column(&self, place: ArrayPlace) -> Result<(Column, u64), Wrong> {
         let int = self.int()?;
         match (self.shape.as_slice(), self.numbers(int)) {
             (&[count], Some(_)) => Ok((Column { place, at: self.body, int, step: int.bytes }, count)),
@@ -105,9 +108,9 @@ impl Array {
         }
     }
 
-    /// Returns the edges of an array of two columns, or of two rows. Where it is 2 by 2, `wide` says that each row is an
-    /// end of the edges, rather than an edge.
-    pub fn pairs(&self, place: Place, wide: bool) -> Result<Table, Wrong> {
+    /// Returns the edges of an array of two columns, or of two rows. If `wide`, the rows of a 2 by 2 array are the ends of edges rather
+    /// than edges.
+    pub fn pairs(&self, place: ArrayPlace, wide: bool) -> Result<EdgeArrays, Wrong> {
         let int = self.int()?;
         let shape = || format!("the shape {:?}", self.shape);
         let (edges, by_edge) = match *self.shape.as_slice() {
@@ -126,17 +129,17 @@ impl Array {
             let column = |nth| Column { place: place.clone(), at: at + nth * edges * bytes, int, step: int.bytes };
             Shape::Columns { from: column(0), to: column(1) }
         };
-        Ok(Table { shape, edges, vertices: None, length: at + 2 * edges * bytes })
+        Ok(EdgeArrays { shape, edges, vertices: None, length: at + 2 * edges * bytes })
     }
 }
 
-/// Returns what stands behind a key of the dictionary.
+/// Returns the text that follows a key of the dictionary.
 fn value<'t>(text: &'t str, key: &str) -> Option<&'t str> {
     let behind = ['\'', '"'].into_iter().find_map(|quote| text.split_once(&format!("{quote}{key}{quote}")))?.1;
     Some(behind.trim_start().strip_prefix(':')?.trim_start())
 }
 
-/// Returns the type. That of a record is a list, which is given back as it stands.
+/// Returns the type. The type of a record is a list, which is returned as it stands.
 fn descr(text: &str) -> Option<String> {
     let value = value(text, "descr")?;
     let quote = value.chars().next()?;
@@ -147,7 +150,7 @@ fn descr(text: &str) -> Option<String> {
     }
 }
 
-/// Returns the numbers of a tuple; Python 2 wrote an L behind each.
+/// Returns the numbers of a tuple, in which Python 2 wrote an L after each.
 fn tuple(text: &str) -> Option<Vec<u64>> {
     let (inside, _) = text.strip_prefix('(')?.split_once(')')?;
     let numbers = inside.split(',').map(str::trim).filter(|number| !number.is_empty());

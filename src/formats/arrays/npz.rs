@@ -1,7 +1,7 @@
-//! `.npz` archives: zip files of `.npy` members, stored or deflated, in which edges stand as scipy saves a sparse matrix
-//! (`csr`, `csc`, `coo`), as an `edge_index`, or as the only array.
+//! Reads `.npz` archives: zip files of `.npy` members, stored or deflated, with edges as scipy saves a sparse matrix (`csr`, `csc`, `coo`),
+//! as an `edge_index`, or as the only array.
 //!
-//! What the directory claims is compared with what is unpacked: sizes, and the checksum of every member that is read.
+//! Sizes and checksums in the directory are compared with what is unpacked, for every member that is read.
 
 use std::fs::File;
 use std::io::{BufReader, Read};
@@ -12,25 +12,25 @@ use flate2::bufread::DeflateDecoder;
 use rawzip::{CompressionMethod, FileReader, RECOMMENDED_BUFFER_SIZE, RangeReader, ZipArchive};
 
 use super::npy::{Array, Wrong};
-use super::{Place, Shape, Table, refused};
+use super::{ArrayPlace, EdgeArrays, Shape, refused};
 use crate::error::{At, Error, Result};
 
-/// Members of an archive, at most: those of a graph are a handful.
+/// Most members of an archive; those of a graph are a handful.
 const MOST: usize = 10_000;
-/// Stored bytes read at once.
+/// Stored bytes that are read at once.
 const STORED: usize = 64 << 10;
 const DAMAGED: &str = "the file is cut short or damaged: fetch or make it again";
 
-/// One array of an archive.
+/// An array of an archive.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(in crate::formats) struct Member {
-    /// The name without `.npy`.
+    /// Its name without `.npy`.
     pub name: String,
     deflated: bool,
-    /// Where its bytes are in the file.
+    /// The range of its bytes in the file.
     from: u64,
     to: u64,
-    /// Its unpacked bytes, and their checksum, as the directory says.
+    /// Its unpacked bytes, and their checksum, as the directory declares them.
     size: u64,
     crc: u32,
 }
@@ -38,8 +38,8 @@ pub(in crate::formats) struct Member {
 /// Returns the edges of the archive at `path`.
 ///
 /// # Errors
-/// Bad input for what is no archive, or has no edges.
-pub(super) fn table(path: &Path) -> Result<Table> {
+/// Bad input for a file that is not an archive, or has no edges.
+pub(super) fn table(path: &Path) -> Result<EdgeArrays> {
     let members = directory(path)?;
     let find = |name: &str| members.iter().find(|member| member.name == name);
     let of = |member: &Arc<Member>, wrong: Wrong| {
@@ -47,14 +47,14 @@ pub(super) fn table(path: &Path) -> Result<Table> {
     };
     let pairs = |member: &Arc<Member>, wide| {
         let (array, _) = array(path, member)?;
-        let table = array.pairs(Place::Member(member.clone()), wide).map_err(|wrong| of(member, wrong))?;
+        let table = array.pairs(ArrayPlace::Member(member.clone()), wide).map_err(|wrong| of(member, wrong))?;
         whole(path, member, table.length)?;
         Ok(table)
     };
     let column = |name: &str| {
         let member = find(name).ok_or_else(|| missing(path, name, &members))?;
         let (array, _) = array(path, member)?;
-        let (column, count) = array.column(Place::Member(member.clone())).map_err(|wrong| of(member, wrong))?;
+        let (column, count) = array.column(ArrayPlace::Member(member.clone())).map_err(|wrong| of(member, wrong))?;
         whole(path, member, column.at + count * column.step as u64)?;
         Ok((column, count))
     };
@@ -88,7 +88,7 @@ pub(super) fn table(path: &Path) -> Result<Table> {
                     DAMAGED,
                 ));
             }
-            Ok(Table { shape: Shape::Columns { from, to }, edges, vertices: Some(vertices), length: 0 })
+            Ok(EdgeArrays { shape: Shape::Columns { from, to }, edges, vertices: Some(vertices), length: 0 })
         }
         "csr" | "csc" => {
             let ((offsets, count), (neighbours, edges)) = (column("indptr")?, column("indices")?);
@@ -97,7 +97,7 @@ pub(super) fn table(path: &Path) -> Result<Table> {
                 let expected = format!("{rows} rows and one offset more");
                 return Err(Error::input(path, At::File, expected, format!("{count} offsets"), DAMAGED));
             }
-            Ok(Table {
+            Ok(EdgeArrays {
                 shape: Shape::Adjacency { offsets, rows, neighbours },
                 edges,
                 vertices: Some(vertices),
@@ -112,7 +112,7 @@ pub(super) fn table(path: &Path) -> Result<Table> {
     }
 }
 
-/// Opens a member: what its directory says of it is checked when its end is read.
+/// Opens a member. Its size and checksum are compared with the directory's when its end is read.
 pub(super) fn open(path: &Path, member: &Member) -> Result<Box<dyn Read>> {
     let file = File::open(path).map_err(|e| Error::unreadable(path, &e))?;
     let stored = BufReader::with_capacity(STORED, RangeReader::new(FileReader::from(file), member.from..member.to));
@@ -120,7 +120,7 @@ pub(super) fn open(path: &Path, member: &Member) -> Result<Box<dyn Read>> {
     Ok(Box::new(Checked { from, crc: flate2::Crc::new(), member: member.clone(), seen: 0 }))
 }
 
-/// Compares a member with what the directory says.
+/// Compares the bytes of a member with the size and checksum in the directory.
 struct Checked {
     from: Box<dyn Read>,
     crc: flate2::Crc,
@@ -164,7 +164,7 @@ fn directory(path: &Path) -> Result<Vec<Arc<Member>>> {
         first = first.min(entry.local_header_offset());
         let name = String::from_utf8_lossy(entry.file_path().as_bytes()).into_owned();
         let Some(name) = name.strip_suffix(".npy") else { continue };
-        // A message shows it, perhaps on a terminal.
+        // Messages show the name, perhaps on a terminal.
         let name = name.replace(char::is_control, "?");
         if found.len() == MOST {
             return Err(refuse(format!("more than {MOST} members")));
@@ -172,7 +172,7 @@ fn directory(path: &Path) -> Result<Vec<Arc<Member>>> {
         found.push((name, entry.compression_method(), entry.wayfinder(), entry.crc32()));
     }
     if first != 0 && !found.is_empty() {
-        // numpy does not take it for an archive either.
+        // numpy does not read such a file as an archive either.
         return Err(refuse(format!("{first} bytes before the first")));
     }
     let mut members: Vec<Arc<Member>> = Vec::new();
@@ -185,7 +185,7 @@ fn directory(path: &Path) -> Result<Vec<Arc<Member>>> {
             CompressionMethod::DEFLATE => true,
             other => return Err(refuse(format!("{name} packed by method {}", other.as_u16()))),
         };
-        // Nothing deflates to less than a thousandth: a larger claim is a lie.
+        // Nothing deflates to less than a thousandth, so a larger claim is false.
         let most =
             if deflated { (to - from.min(to)).saturating_mul(1040).saturating_add(1024) } else { to - from.min(to) };
         if from > to || to > length || size > most || members.iter().any(|member| member.name == name) {
@@ -196,7 +196,7 @@ fn directory(path: &Path) -> Result<Vec<Arc<Member>>> {
     Ok(members)
 }
 
-/// Returns the header of a member, and what reads the numbers behind it.
+/// Reads the header of a member. Returns it and a reader of the numbers that follow.
 fn array(path: &Path, member: &Arc<Member>) -> Result<(Array, Box<dyn Read>)> {
     let mut from = open(path, member)?;
     let array = Array::read(&mut from).map_err(|(expected, found)| {
@@ -205,7 +205,7 @@ fn array(path: &Path, member: &Arc<Member>) -> Result<(Array, Box<dyn Read>)> {
     Ok((array, from))
 }
 
-/// Checks that an array is all of its member.
+/// Checks that an array fills its member.
 fn whole(path: &Path, member: &Member, bytes: u64) -> Result<()> {
     if bytes == member.size {
         return Ok(());
@@ -214,12 +214,12 @@ fn whole(path: &Path, member: &Member, bytes: u64) -> Result<()> {
     Err(Error::input(path, At::File, format!("{bytes} bytes of the member {}", member.name), found, DAMAGED))
 }
 
-/// Returns the text of a member that holds one short word.
+/// Returns the text of a member that holds a short word.
 fn text(path: &Path, member: &Arc<Member>) -> Result<String> {
     let (_, from) = array(path, member)?;
     let mut bytes = Vec::new();
     from.take(64).read_to_end(&mut bytes).map_err(|e| Error::unreadable(path, &e))?;
-    // As bytes, or as characters of 32 bits.
+    // Strings are bytes, or characters of 32 bits.
     Ok(bytes.iter().filter(|byte| **byte != 0).map(|byte| char::from(*byte)).collect())
 }
 

@@ -1,32 +1,32 @@
-//! Arrays of plain files: cut into chunks as every plain file is. A chunk has its share of the file's bytes, which are
-//! hashed, and the same share of the edges, wherever their ends stand.
+//! Reads arrays in plain files, which are cut into chunks like every plain file. A chunk covers a share of the file's bytes, which are
+//! hashed, and the same share of the edges, wherever these are in the file.
 
 use std::io::{BufReader, Read};
 
 use super::walk::{BATCH, Ends, Lists, Numbers, Walk};
-use super::{Column, Shape, Table};
+use super::{Column, EdgeArrays, Shape};
 use crate::error::{At, Error, Result};
-use crate::formats::layout::{Head, Layout};
-use crate::formats::read::Reader;
-use crate::formats::scan::Shared;
-use crate::formats::sink::Sink;
+use crate::formats::scan::ScanState;
+use crate::formats::scan::layout::{Head, Layout};
+use crate::formats::scan::read::Reader;
+use crate::formats::scan::sink::Sink;
 use crate::formats::{Part, Visitor};
 
-/// Bytes read at once.
+/// Bytes that are read at once.
 const STRIDE: usize = 64 << 10;
 
-/// An open file.
-pub(in crate::formats) struct Plain {
+/// An open file of arrays.
+pub(in crate::formats) struct PlainArrays {
     reader: Reader,
-    table: Table,
+    table: EdgeArrays,
 }
 
-impl Plain {
-    /// Opens a part whose edges are no pairs of fixed length.
+impl PlainArrays {
+    /// Opens a part whose edges are not pairs of fixed length.
     ///
     /// # Errors
-    /// Bad input for a header that is none.
-    pub fn open(shared: &Shared<'_>, index: usize) -> Result<Plain> {
+    /// Bad input for a malformed header.
+    pub fn open(shared: &ScanState<'_>, index: usize) -> Result<PlainArrays> {
         let part = &shared.parts[index];
         let reader = Reader::open(part.path())?;
         part.unchanged(reader.length())?;
@@ -35,7 +35,7 @@ impl Plain {
             index,
             Head { layout: Layout::Arrays, body: 0, vertices: table.vertices, entries: Some(table.edges) },
         );
-        let plain = Plain { reader, table };
+        let plain = PlainArrays { reader, table };
         if let Shape::Adjacency { offsets, rows, .. } = &plain.table.shape {
             for (row, want) in [(0, 0), (*rows, plain.table.edges)] {
                 let found = plain.number(part, offsets, row)?;
@@ -47,7 +47,7 @@ impl Plain {
         Ok(plain)
     }
 
-    /// Returns how many chunks of `bytes` bytes it has.
+    /// Returns the number of chunks of `bytes` bytes.
     pub fn chunks(&self, bytes: usize) -> u64 {
         self.reader.length().div_ceil(bytes as u64)
     }
@@ -55,10 +55,10 @@ impl Plain {
     /// Hashes one chunk and hands its edges over.
     ///
     /// # Errors
-    /// Bad input, what the visitor and the watch return.
+    /// Bad input; those of the visitor and the watch.
     pub fn chunk<V: Visitor>(
         &self,
-        shared: &Shared<'_>,
+        shared: &ScanState<'_>,
         index: usize,
         chunk: u64,
         sink: &mut Sink<'_, V>,
@@ -98,7 +98,7 @@ impl Plain {
 
     fn done<V: Visitor>(
         &self,
-        shared: &Shared<'_>,
+        shared: &ScanState<'_>,
         index: usize,
         (from, to): (u64, u64),
         sink: &mut Sink<'_, V>,
@@ -108,11 +108,11 @@ impl Plain {
         shared.advance(to - from)
     }
 
-    fn hash(&self, shared: &Shared<'_>, index: usize, chunk: u64, (from, to): (u64, u64)) -> Result<()> {
+    fn hash(&self, shared: &ScanState<'_>, index: usize, chunk: u64, (from, to): (u64, u64)) -> Result<()> {
         if !self.reader.cached(from, to) {
             self.reader.will_need(from, to + 2 * shared.chunk as u64);
         }
-        let mut hasher = Shared::hasher(index, chunk);
+        let mut hasher = ScanState::hasher(index, chunk);
         let (mut at, mut buffer) = (from, [0; STRIDE]);
         while at < to {
             let bytes = &mut buffer[..STRIDE.min((to - at) as usize)];
@@ -124,7 +124,7 @@ impl Plain {
         Ok(())
     }
 
-    /// Checks that offsets ascend from that of row `from` to that of row `to`.
+    /// Checks that offsets ascend from row `from` to row `to`.
     fn check_offsets<'a>(
         &self,
         part: &Part,
@@ -146,9 +146,9 @@ impl Plain {
         Ok(())
     }
 
-    /// Returns the vertex in whose list the edge `edge` is, and where that list begins.
+    /// Returns the vertex whose list holds edge `edge`, and the start of that list.
     fn row_of(&self, part: &Part, offsets: &Column, rows: u64, edge: u64) -> Result<(u64, u64)> {
-        // The list of `low` begins at or before the edge, that of `high` behind it.
+        // The list of `low` begins at or before the edge, that of `high` after it.
         let (mut low, mut high, mut start) = (0, rows, 0);
         while high - low > 1 {
             let middle = low + (high - low) / 2;
@@ -174,7 +174,7 @@ impl Plain {
     }
 }
 
-/// Reads a file from a place on.
+/// Reads a file from an offset on.
 struct From<'a> {
     reader: &'a Reader,
     at: u64,

@@ -1,4 +1,4 @@
-//! How large the ids of a plain file are, from some of it: for plans.
+//! Estimates how large the ids of a plain file are, from a sample of them, for plans.
 
 use std::os::unix::fs::FileExt;
 
@@ -6,11 +6,11 @@ use super::{Column, Shape};
 use crate::error::{Error, Result};
 use crate::formats::Part;
 
-/// Places of each array that are looked at, and numbers at each.
+/// Places of each array that are sampled, and numbers at each.
 const PLACES: u64 = 64;
 const NUMBERS: u64 = 2048;
 
-/// Returns the largest id that some places show, and one; or the number of vertices that the header declares.
+/// Returns the largest id in a sample, plus one; or the number of vertices that the header declares.
 ///
 /// # Errors
 /// Bad input for a file that can't be read.

@@ -1,32 +1,32 @@
-//! Arrays of packed files and archives: read by one thread from the first number to the last. Where ends stand apart, the
-//! file is unpacked twice at the same time, so that memory stays as it is however large the file.
+//! Reads arrays in packed files and archives, from the first number to the last, by one thread. If the ends of edges are in separate
+//! arrays, the file is unpacked twice at the same time, so that memory does not grow with the file.
 
 use std::io::Read;
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 
 use super::walk::{BATCH, Ends, Lists, Numbers, Walk};
-use super::{Column, Place, Shape, npz};
+use super::{ArrayPlace, Column, Shape, npz};
 use crate::error::{At, Error, Result};
-use crate::formats::layout::{Head, Layout};
 use crate::formats::packing::Stored;
-use crate::formats::scan::Shared;
-use crate::formats::sink::Sink;
-use crate::formats::{Packing, Visitor, packed};
+use crate::formats::scan::layout::{Head, Layout};
+use crate::formats::scan::sink::Sink;
+use crate::formats::scan::{ScanState, packed};
+use crate::formats::{Packing, Visitor};
 
-/// Bytes that reading one file takes at most, beside what unpacking it twice does.
+/// Most bytes that reading one file takes, beside those of unpacking it twice.
 pub(in crate::formats) const MEMORY: u64 = 1 << 20;
 
-/// Batches between two looks at whether to stop.
+/// Batches between two calls of the watch.
 const TURN: usize = 64;
-/// Bytes that are passed over at once.
+/// Bytes that are skipped at once.
 const STRIDE: u64 = 1 << 20;
 
 /// Reads all edges of part `index`; `number` is that of the next chunk.
 ///
 /// # Errors
-/// Bad input, what the visitor and the watch return.
+/// Bad input; those of the visitor and the watch.
 pub(in crate::formats) fn read<V: Visitor>(
-    shared: &Shared<'_>,
+    shared: &ScanState<'_>,
     index: usize,
     number: &AtomicU64,
     sink: &mut Sink<'_, V>,
@@ -42,8 +42,8 @@ pub(in crate::formats) fn read<V: Visitor>(
     }
     let open = |column: &Column, first: u64| -> Result<Numbers<'_>> {
         let mut from: Box<dyn Read + '_> = match &column.place {
-            Place::File => Box::new(packed::open(shared, index)?),
-            Place::Member(member) => npz::open(part.path(), member)?,
+            ArrayPlace::File => Box::new(packed::open(shared, index)?),
+            ArrayPlace::Member(member) => npz::open(part.path(), member)?,
         };
         let at = column.at + first * column.step as u64;
         pass(shared, index, &mut from, at)?;
@@ -59,7 +59,7 @@ pub(in crate::formats) fn read<V: Visitor>(
         }
     };
     let mut walk = Walk::new(ends, 0, table.edges, table.vertices);
-    let mut told = 0;
+    let mut reported = 0;
     loop {
         let mut more = true;
         for _ in 0..TURN {
@@ -78,11 +78,11 @@ pub(in crate::formats) fn read<V: Visitor>(
             break;
         }
         let done = (u128::from(part.bytes()) * u128::from(walk.next) / u128::from(table.edges.max(1))) as u64;
-        shared.advance(done - told)?;
-        told = done;
+        shared.advance(done - reported)?;
+        reported = done;
     }
     walk.finish()?;
-    // The end of each stream has what tells whether it was damaged; the one that was only read in part is read to its end beside it.
+    // The end of a stream has its checksum, so the stream that was only read in part is read to its end as well.
     let same = |a: &Column, b: &Column| a.place == b.place;
     let length = (part.packing() != Packing::Zip).then_some(table.length);
     match (&mut walk.ends, &table.shape) {
@@ -101,11 +101,11 @@ pub(in crate::formats) fn read<V: Visitor>(
         }
         _ => unreachable!("the ends are those of the shape"),
     }
-    shared.advance(part.bytes() - told)
+    shared.advance(part.bytes() - reported)
 }
 
-/// Reads `bytes` bytes, or to the end, for nothing but to be behind them.
-fn pass(shared: &Shared<'_>, index: usize, from: &mut impl Read, bytes: u64) -> Result<()> {
+/// Skips `bytes` bytes, or to the end.
+fn pass(shared: &ScanState<'_>, index: usize, from: &mut impl Read, bytes: u64) -> Result<()> {
     let mut left = bytes;
     while left > 0 {
         let now = left.min(STRIDE);

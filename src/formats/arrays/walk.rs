@@ -1,28 +1,28 @@
-//! From numbers in arrays to edges, a batch at a time.
+//! Makes batches of edges from numbers in arrays.
 
 use std::io::Read;
 use std::path::Path;
 
-use super::{Column, Place};
+use super::{ArrayPlace, Column};
 use crate::error::{At, Error, Result};
 use crate::formats::Visitor;
-use crate::formats::sink::Sink;
+use crate::formats::scan::sink::Sink;
 
 /// Edges of a batch.
 pub(super) const BATCH: usize = 4096;
 
-/// Numbers of a column, one behind the other.
+/// Reads the numbers of a column in order.
 pub(super) struct Numbers<'a> {
     path: &'a Path,
     column: Column,
     from: Box<dyn Read + 'a>,
-    /// The index of the next one.
+    /// Index of the next number.
     next: u64,
     bytes: Vec<u8>,
 }
 
 impl<'a> Numbers<'a> {
-    /// Returns the numbers of `column` from the `next`th on, whose first byte is the next that `from` reads.
+    /// Reads the numbers of `column` from index `next` on, which is where `from` stands.
     pub fn new(path: &'a Path, column: &Column, next: u64, from: Box<dyn Read + 'a>) -> Numbers<'a> {
         Numbers { path, column: column.clone(), from, next, bytes: Vec::new() }
     }
@@ -30,7 +30,7 @@ impl<'a> Numbers<'a> {
     /// Reads the next `count` numbers into `into`.
     ///
     /// # Errors
-    /// Bad input where there are fewer, or one is below 0.
+    /// Bad input if there are fewer, or one is negative.
     pub fn read(&mut self, count: usize, into: &mut Vec<u64>) -> Result<()> {
         let (int, step) = (self.column.int, self.column.step);
         into.clear();
@@ -47,27 +47,27 @@ impl<'a> Numbers<'a> {
         Ok(())
     }
 
-    /// The error of the `nth` of `read` numbers that were read last.
+    /// Returns the error of the `nth` of the last `read` numbers.
     pub fn wrong(&self, nth: usize, read: usize, expected: String, found: String) -> Error {
         let index = self.next - read as u64 + nth as u64;
         let remedy = "correct the numbers and save them again";
         match &self.column.place {
-            Place::File => {
+            ArrayPlace::File => {
                 let at = self.column.at + index * self.column.step as u64;
                 Error::input(self.path, At::Byte(at), expected, found, remedy)
             }
-            Place::Member(member) => {
+            ArrayPlace::Member(member) => {
                 let found = format!("{found} as number {index} of {}", member.name);
                 Error::input(self.path, At::File, expected, found, remedy)
             }
         }
     }
 
-    /// Reads what is behind the last number, so that damage anywhere in the stream is noticed. The stream should have
-    /// `length` bytes, where that is known.
+    /// Reads the bytes after the last number, so that damage anywhere in the stream is noticed. The stream should have `length` bytes, if
+    /// that is known.
     ///
     /// # Errors
-    /// Bad input for a damaged or longer stream, and what `look` returns.
+    /// Bad input for a damaged or longer stream; those of `look`.
     pub fn finish(&mut self, length: Option<u64>, look: impl Fn() -> Result<()>) -> Result<()> {
         let mut at = self.column.at + self.next * self.column.step as u64;
         self.bytes.resize(1 << 16, 0);
@@ -92,8 +92,8 @@ impl<'a> Numbers<'a> {
 
     fn unreadable(&self, e: &std::io::Error) -> Error {
         let what = match &self.column.place {
-            Place::File => "the unpacked file".into(),
-            Place::Member(member) => member.name.clone(),
+            ArrayPlace::File => "the unpacked file".into(),
+            ArrayPlace::Member(member) => member.name.clone(),
         };
         let found = match e.kind() {
             std::io::ErrorKind::UnexpectedEof => format!("the end of {what} at number {} or before", self.next),
@@ -104,33 +104,33 @@ impl<'a> Numbers<'a> {
     }
 }
 
-/// What edges are made of.
+/// The numbers that edges are made of.
 pub(super) enum Ends<'a> {
-    /// Both ends in turn.
+    /// Both ends in turn, in one array.
     Rows(Numbers<'a>),
     Columns(Numbers<'a>, Numbers<'a>),
     Lists(Lists<'a>),
 }
 
-/// Lists of neighbours.
+/// Reads edges from lists of neighbours.
 pub(super) struct Lists<'a> {
-    /// The ends of lists that come next.
+    /// The ends of the lists that come next.
     pub offsets: Numbers<'a>,
     pub neighbours: Numbers<'a>,
-    /// The vertex whose list is at hand, and where that ends.
+    /// The vertex whose list is being read, and the end of that list.
     pub row: u64,
     pub end: u64,
     pub rows: u64,
-    /// Edges of the whole file.
+    /// Number of edges of the whole file.
     pub edges: u64,
     pub ahead: Vec<u64>,
     pub taken: usize,
 }
 
-/// Some edges of a file, from one on.
+/// Reads a range of a file's edges.
 pub(super) struct Walk<'a> {
     pub ends: Ends<'a>,
-    /// The number of the next edge, and of the one behind the last.
+    /// Index of the next edge, and of the one after the last.
     pub next: u64,
     pub end: u64,
     pub vertices: Option<u64>,
@@ -143,10 +143,10 @@ impl<'a> Walk<'a> {
         Walk { ends, next, end, vertices, first: Vec::new(), second: Vec::new() }
     }
 
-    /// Hands the next batch to `sink`; false when there is none.
+    /// Hands the next batch to `sink`. Returns false if there is none.
     ///
     /// # Errors
-    /// Bad input, and what the visitor returns.
+    /// Bad input; those of the visitor.
     pub fn step<V: Visitor>(&mut self, sink: &mut Sink<'_, V>) -> Result<bool> {
         let count = (self.end - self.next).min(BATCH as u64) as usize;
         if count == 0 {
@@ -188,10 +188,10 @@ impl<'a> Walk<'a> {
         Ok(true)
     }
 
-    /// Checks, behind the last edge of the file, that all lists have ended.
+    /// Checks, after the last edge of the file, that all lists have ended.
     ///
     /// # Errors
-    /// Bad input where they have not.
+    /// Bad input if they have not.
     pub fn finish(&mut self) -> Result<()> {
         if let Ends::Lists(lists) = &mut self.ends {
             while lists.row.wrapping_add(1) < lists.rows {
@@ -206,10 +206,10 @@ impl<'a> Walk<'a> {
 }
 
 impl<'a> Lists<'a> {
-    /// Returns the lists from the first on; `offsets` is at the first offset.
+    /// Reads the lists from the first on; `offsets` is at the first offset.
     ///
     /// # Errors
-    /// Bad input where that is not 0.
+    /// Bad input if that is not 0.
     pub fn begin(mut offsets: Numbers<'a>, neighbours: Numbers<'a>, rows: u64, edges: u64) -> Result<Lists<'a>> {
         let mut ahead = Vec::new();
         offsets.read(1, &mut ahead)?;
@@ -217,7 +217,7 @@ impl<'a> Lists<'a> {
         if ahead[0] == 0 { Ok(lists) } else { Err(lists.wrong(ahead[0])) }
     }
 
-    /// Returns the lists from that of vertex `row` on, which begins at edge `start`; `offsets` is at its end.
+    /// Reads the lists from that of vertex `row` on, which begins at edge `start`; `offsets` is at its end.
     pub fn at(
         offsets: Numbers<'a>,
         neighbours: Numbers<'a>,
@@ -225,7 +225,7 @@ impl<'a> Lists<'a> {
         rows: u64,
         edges: u64,
     ) -> Lists<'a> {
-        // None is at hand: the first step goes to it.
+        // No list is begun: the first step goes to that of `row`.
         let row = row.wrapping_sub(1);
         Lists { offsets, neighbours, row, end: start, rows, edges, ahead: Vec::new(), taken: 0 }
     }

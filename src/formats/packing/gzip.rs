@@ -1,4 +1,4 @@
-//! gzip files: members one behind the other, and zeros behind the last, as tapes and block devices leave them.
+//! Unpacks gzip files: consecutive members, and zeros after the last, which tapes and block devices leave.
 
 use std::io::{BufRead, Read, Result};
 
@@ -6,7 +6,7 @@ use flate2::bufread::GzDecoder;
 
 /// Unpacks all members.
 pub(in crate::formats) struct Members<R> {
-    /// None only while the next member begins.
+    /// The current member; `None` only while the next one begins.
     member: Option<GzDecoder<R>>,
 }
 
@@ -37,7 +37,7 @@ impl<R: BufRead> Read for Members<R> {
     }
 }
 
-/// Tells whether nothing but zeros follows. No member begins with a zero, so what stands behind one is no member either.
+/// Returns true if only zeros follow. No member begins with a zero, so nothing after one is a member.
 fn is_end(stored: &mut impl BufRead) -> Result<bool> {
     let mut padded = false;
     loop {

@@ -1,7 +1,7 @@
-//! What files are packed in: one decoder for all kinds, in memory that is known before.
+//! Unpacks files of every packing, in memory that is known in advance.
 //!
-//! Several streams, members or frames one behind the other are one file, as the tools of each kind have it; what else
-//! stands behind the last is refused, but zeros behind gzip and xz are padding.
+//! Consecutive streams, members or frames are one file, as for the tools of each packing. Anything else after the last is refused, except
+//! zeros after gzip and xz, which are padding.
 
 mod gzip;
 mod stored;
@@ -13,9 +13,9 @@ use std::path::Path;
 
 pub(super) use stored::Stored;
 
-use super::Packing;
+use crate::formats::Packing;
 
-/// Unpacks what `R` reads.
+/// Unpacks the bytes that `R` reads.
 pub(super) enum Decoder<R: BufRead> {
     Gzip(Box<gzip::Members<R>>),
     Zstd(Box<zstd::stream::read::Decoder<'static, R>>),
@@ -24,19 +24,19 @@ pub(super) enum Decoder<R: BufRead> {
     Plain(R),
 }
 
-/// Returns how many bytes it takes at most to unpack the file `path`, beside the buffers of who reads it.
+/// Returns the most bytes that unpacking the file `path` takes, beside the reader's buffers.
 pub(super) fn memory(packing: Packing, path: &Path) -> u64 {
     match packing {
         Packing::Plain => 0,
         Packing::Gzip | Packing::Zip => 256 << 10,
         Packing::Zstd => (1 << zstd_window::log(path)) + (4 << 20),
-        // Four bytes for each of a block of 900 kB, and tables.
+        // A block of 900 kB takes four bytes for each of its own, and tables.
         Packing::Bzip2 => 5 << 20,
         Packing::Xz => xz::memory(path) + (1 << 20),
     }
 }
 
-/// Returns what a packed file is to be, where its error says that it takes too much memory.
+/// Returns the expectation and the remedy if the error means that a packed file takes too much memory.
 pub(super) fn too_large(packing: Packing, path: &Path, error: &std::io::Error) -> Option<(String, &'static str)> {
     let (error, mib) = (error.to_string(), |bytes: u64| bytes >> 20);
     match packing {
@@ -54,13 +54,13 @@ pub(super) fn too_large(packing: Packing, path: &Path, error: &std::io::Error) -
 }
 
 impl<R: BufRead> Decoder<R> {
-    /// Returns a decoder for what `stored` reads, of the file `path`.
+    /// Returns a decoder of the file `path`, whose bytes `stored` reads.
     ///
     /// # Errors
-    /// Where no memory for it is to be had.
+    /// [`std::io::Error`] if there is no memory for it.
     pub fn new(packing: Packing, stored: R, path: &Path) -> Result<Decoder<R>> {
         Ok(match packing {
-            // The members of an archive are unpacked by who knows them.
+            // The members of an archive are unpacked by its own reader.
             Packing::Plain | Packing::Zip => Decoder::Plain(stored),
             Packing::Gzip => Decoder::Gzip(Box::new(gzip::Members::new(stored))),
             Packing::Zstd => {
@@ -73,7 +73,7 @@ impl<R: BufRead> Decoder<R> {
         })
     }
 
-    /// Returns what it reads from.
+    /// Returns the reader of the packed bytes.
     pub fn stored(&self) -> &R {
         match self {
             Decoder::Gzip(decoder) => decoder.get_ref(),

@@ -1,4 +1,4 @@
-//! The bytes of a packed file as they lie on disk, hashed as they are read.
+//! Reads the stored bytes of a packed file, and hashes them.
 
 use std::io::{BufRead, Read};
 use std::path::Path;
@@ -6,56 +6,56 @@ use std::path::Path;
 use xxhash_rust::xxh3::Xxh3;
 
 use crate::error::{Error, Result};
-use crate::formats::scan::Shared;
+use crate::formats::scan::ScanState;
 
-/// Stored bytes read at once.
+/// Stored bytes that are read at once.
 const STORED: usize = 256 << 10;
 
 /// Reads a file from its start.
 pub(in crate::formats) struct Stored<'a> {
-    shared: &'a Shared<'a>,
+    shared: &'a ScanState<'a>,
     part: usize,
     file: std::fs::File,
     length: u64,
     buffer: Vec<u8>,
     at: usize,
     filled: usize,
-    /// Bytes taken from the file.
+    /// Offset of the next byte to read from the file.
     offset: u64,
     hasher: Xxh3,
 }
 
 impl<'a> Stored<'a> {
-    /// The memory that it takes.
+    /// Bytes of memory that it takes.
     pub const BYTES: u64 = STORED as u64;
 
     /// Opens the file of part `part` at `path`.
-    ///
+    /// Bad input for a file that can't be read.
     /// # Errors
     /// Bad input for a file that can't be read.
-    pub fn open(shared: &'a Shared<'a>, part: usize, path: &Path) -> Result<Self> {
+    pub fn open(shared: &'a ScanState<'a>, part: usize, path: &Path) -> Result<Self> {
         let file = std::fs::File::open(path).map_err(|e| Error::unreadable(path, &e))?;
         let length = file.metadata().map_err(|e| Error::unreadable(path, &e))?.len();
-        let hasher = Shared::hasher(part, 0);
+        let hasher = ScanState::hasher(part, 0);
         Ok(Stored { shared, part, file, length, buffer: vec![0; STORED], at: 0, filled: 0, offset: 0, hasher })
     }
 
-    /// Returns the bytes of the file when it was opened.
+    /// Returns the length of the file when it was opened.
     pub fn length(&self) -> u64 {
         self.length
     }
 
-    /// Returns the bytes that were read from the file.
+    /// Returns the number of bytes read from the file.
     pub fn offset(&self) -> u64 {
         self.offset
     }
 
-    /// Returns the bytes that were taken of those.
+    /// Returns the number of those bytes that were consumed.
     pub fn taken(&self) -> u64 {
         self.offset - (self.filled - self.at) as u64
     }
 
-    /// Hashes what was just read, by the chunks of the file.
+    /// Hashes the bytes just read, by the chunks of the file.
     fn hash(&mut self) {
         let chunk = self.shared.chunk as u64;
         let mut bytes = &self.buffer[..self.filled];
@@ -68,7 +68,7 @@ impl<'a> Stored<'a> {
             if self.offset.is_multiple_of(chunk) || self.offset == self.length {
                 let number = (self.offset - 1) / chunk;
                 self.shared.set_hash(self.part, number, self.hasher.digest());
-                self.hasher = Shared::hasher(self.part, number + 1);
+                self.hasher = ScanState::hasher(self.part, number + 1);
             }
         }
     }
@@ -87,7 +87,7 @@ impl Read for Stored<'_> {
 impl BufRead for Stored<'_> {
     fn fill_buf(&mut self) -> std::io::Result<&[u8]> {
         if self.at == self.filled {
-            // never more than the file had when it was opened: there is a place for each of its chunks only
+            // It never reads more than the length at opening, since only the chunks of that have a hash.
             let left = (self.length - self.offset).min(STORED as u64) as usize;
             (self.at, self.filled) = (0, self.file.read(&mut self.buffer[..left])?);
             self.hash();

@@ -1,4 +1,4 @@
-//! How much memory an xz file takes to unpack, from its first block header (the .xz file format, 3.1).
+//! Finds how much memory an xz file takes to unpack, from its first block header (the .xz file format, 3.1).
 
 use std::io::{BufRead, Read};
 use std::path::Path;
@@ -6,35 +6,35 @@ use std::path::Path;
 use liblzma::bufread::XzDecoder;
 use liblzma::stream::{CONCATENATED, Stream};
 
-/// What any file may take: `xz -6` has 8 MiB.
+/// Bytes that any file may take; `xz -6` takes 8 MiB.
 const USUAL: u64 = 9 << 20;
-/// The most: twice what `xz -9` takes. Larger ones are refused.
+/// Most bytes: twice what `xz -9` takes. Files that take more are refused.
 const LARGEST: u64 = 129 << 20;
-/// What decoding takes beside the dictionary.
+/// Bytes that decoding takes beside the dictionary.
 const BESIDE: u64 = 1 << 20;
 
-/// Returns the bytes that blocks of a file may take: as the first one says, within the limits above. A file that can't
-/// be read, or begins with something else, may take the most.
+/// Returns the bytes that blocks of a file may take, by its first block, within the limits above. A file that can't be read, or begins with
+/// something else, may take the most.
 pub(super) fn memory(path: &Path) -> u64 {
     let mut header = Vec::new();
-    // A stream header, and a block header of at most 1024 bytes.
+    // A stream header has 12 bytes, a block header at most 1024.
     let read = std::fs::File::open(path).and_then(|file| file.take(12 + 1024).read_to_end(&mut header));
     let dictionary = read.ok().and_then(|_| first_dictionary(&header));
     dictionary.map_or(LARGEST, |bytes| (bytes + BESIDE).clamp(USUAL, LARGEST))
 }
 
-/// Returns a decoder of all streams of a file, which takes no more memory than that.
+/// Returns a decoder of all streams of a file that takes no more memory than [`memory`].
 pub(super) fn decoder<R: BufRead>(stored: R, path: &Path) -> std::io::Result<XzDecoder<R>> {
     let stream = Stream::new_stream_decoder(memory(path), CONCATENATED)?;
     Ok(XzDecoder::new_stream(stored, stream))
 }
 
-/// Returns the dictionary of the first block, in bytes; nothing for what is no xz file.
+/// Returns the dictionary size of the first block, in bytes; `None` if the file is not xz.
 fn first_dictionary(file: &[u8]) -> Option<u64> {
     let block = file.strip_prefix(b"\xfd7zXZ\0")?.get(6..)?;
     let length = (usize::from(*block.first()?) + 1) * 4;
     let (flags, mut rest) = block.get(1..length)?.split_first()?;
-    // Sizes that may stand before the filters, then these: the last one is LZMA2.
+    // Sizes may come before the filters, of which the last is LZMA2.
     for _ in 0..(flags >> 6).count_ones() {
         number(&mut rest)?;
     }
@@ -49,7 +49,7 @@ fn first_dictionary(file: &[u8]) -> Option<u64> {
     None
 }
 
-/// Takes a number of seven bits a byte.
+/// Reads a number of seven bits a byte.
 fn number(bytes: &mut &[u8]) -> Option<u64> {
     let mut value = 0;
     for shift in (0..63).step_by(7) {
@@ -95,11 +95,11 @@ mod tests {
             assert_eq!(read.is_ok(), most < LARGEST, "{dictionary}");
             assert!(read.is_err() || found == contents);
         }
-        // a second stream that needs more than the first one said
+        // The second stream needs more memory than the first one declares.
         let both = [packed(&contents, 1 << 16), packed(&contents, 64 << 20)].concat();
         std::fs::write(&path, &both).unwrap();
         let error = decoder(both.as_slice(), &path).unwrap().read_to_end(&mut Vec::new()).unwrap_err();
-        assert!(super::super::too_large(crate::formats::Packing::Xz, &path, &error).is_some(), "{error}");
+        assert!(crate::formats::packing::too_large(crate::formats::Packing::Xz, &path, &error).is_some(), "{error}");
         assert_eq!(memory(&folder.path().join("none")), LARGEST);
         std::fs::write(&path, b"something else").unwrap();
         assert_eq!(memory(&path), LARGEST);

@@ -1,41 +1,170 @@
-//! What messages advise about a wrong line.
+//! The remedies in messages about wrong lines. Commands were tried: `tests/formats/remedies.rs` runs them.
 
-use super::fields::{Delimiter, split};
+use std::borrow::Cow;
+
+use super::fields::{Delimiter, Field, split};
+use super::names;
 
 pub(super) const ANOTHER: &str =
     "correct the line, or name the format that the file is in: [input] format, convert --from";
-pub(super) const COLUMNS: &str = "say which columns are the ids: [input] columns = [1, 2], convert --columns 1,2";
+pub(super) const COLUMNS: &str = "say which columns are the ids, as in [input] columns = [1, 2], convert --columns 1,2";
 pub(super) const SKIP: &str =
     "skip lines that are no edges with [input] skip_lines = 1 (convert --skip-lines 1), or correct the line";
-pub(super) const NUMBER: &str = "number the ids first: awk '{for(i=1;i<3;i++)if(!($i in n))n[$i]=c++;print n[$1],n[$2]}' IN > OUT \
-    (with -F, for commas)";
-
-pub(super) const MIXED: &str = "make the columns of all lines alike: awk '{print $1, $2}' IN > OUT keeps two of each line; of an adjacency \
+const MORE: &str = "correct the line, or say which columns to read: [input] columns = [1, 2], convert --columns 1,2";
+const SKIP_OR_COLUMNS: &str = "skip lines that are no edges ([input] skip_lines, convert --skip-lines), choose columns ([input] columns, \
+    convert --columns), or name the format";
+const MIXED: &str = "make the columns of all lines alike: awk '{print $1, $2}' IN > OUT keeps two of each line; of an adjacency \
     list awk '{for (i = 2; i <= NF; i++) print $1, $i}' IN > OUT makes edges";
 
-/// What a message says of a line in a file whose first line has two ids alone.
-pub(super) fn advice_of_two(line: &[u8]) -> &'static str {
-    let delimiter = Delimiter::of(line, false);
-    let line = line.split(|c| *c == b'\n').next().unwrap_or_default();
-    match split(line, delimiter).unwrap_or_default().as_slice() {
-        [u, v, _, ..] if u.is_id() && v.is_id() => MIXED,
-        _ => advice(line),
+const NEIGHBOURS: &str =
+    "of an adjacency list tr ':' ' ' < IN | awk '{for (i = 2; i <= NF; i++) print $1, $i}' > OUT makes edges";
+
+/// Returns the remedy for a line in a file whose first line has just two ids.
+pub(super) fn advice_of_two(data: &[u8]) -> Cow<'static, str> {
+    let line = first_line(data);
+    match split(line, Delimiter::of(line, false)).unwrap_or_default().as_slice() {
+        [u, v, _, ..] if u.is_id() && v.is_id() => MIXED.into(),
+        _ => advice(data),
     }
 }
 
-/// What a message says of a wrong line further down.
-pub(super) fn advice(line: &[u8]) -> &'static str {
-    let line = line.split(|c| *c == b'\n').next().unwrap_or_default();
-    if line.iter().any(|c| *c < b' ' && !matches!(c, b'\t' | b'\r')) {
-        return ANOTHER;
+/// Returns the remedy for a wrong line further down.
+pub(super) fn advice(data: &[u8]) -> Cow<'static, str> {
+    let line = first_line(data);
+    if !is_printed(line) {
+        return ANOTHER.into();
     }
     let delimiter = Delimiter::of(line, false);
     match split(line, delimiter).unwrap_or_default().as_slice() {
-        [u] if u.is_id() => SKIP,
-        [u, v] if u.is_id() && v.is_id() => MIXED,
-        [u, v, _, ..] if u.is_id() && v.is_id() => {
-            "correct the line, or say which columns to read: [input] columns = [1, 2], convert --columns 1,2"
-        }
-        _ => ANOTHER,
+        [u] if u.is_id() => SKIP.into(),
+        [u, v] if u.is_id() && v.is_id() => MIXED.into(),
+        [u, v, _, ..] if u.is_id() && v.is_id() => MORE.into(),
+        [u, v, ..] if u.is_whole() && v.is_whole() => floats(delimiter, [0, 1]).into(),
+        _ => separator(line).map_or(ANOTHER.into(), Cow::from),
     }
+}
+
+/// Returns the remedy for a line of a table whose ids are in columns `ends`, from 0.
+pub(super) fn of_row(data: &[u8], delimiter: Delimiter, ends: [usize; 2]) -> Cow<'static, str> {
+    let fields = split(first_line(data), delimiter).unwrap_or_default();
+    match ends.map(|at| fields.get(at).is_some_and(Field::is_whole)) {
+        [true, true] if !ends.iter().all(|at| fields[*at].is_id()) => floats(delimiter, ends).into(),
+        _ => "correct the line, or say which columns to read: [input] columns, convert --columns".into(),
+    }
+}
+
+/// Returns the remedy for a first line that is neither an edge nor a heading.
+pub(super) fn of_first(line: &[u8], delimiter: Delimiter, fields: &[Field<'_>]) -> Cow<'static, str> {
+    if !is_printed(line) {
+        return SKIP_OR_COLUMNS.into();
+    }
+    let ids: Vec<usize> = (0..fields.len()).filter(|&at| fields[at].is_id()).collect();
+    let is_word = |field: &Field<'_>| !field.is_number() && !field.text.is_empty();
+    if line.starts_with(b"(") {
+        return "write the numbers alone: tr -d '()' < IN > OUT".into();
+    }
+    match fields {
+        [u, v, ..] if u.is_whole() && v.is_whole() => floats(delimiter, [0, 1]).into(),
+        [u, ..] if u.text.ends_with(b":") && is_word(u) => NEIGHBOURS.into(),
+        _ if let [u, v] = ids[..] => chosen(u, v),
+        [u, v, ..] if is_word(u) && is_word(v) => numbering(line, delimiter, ends(fields), false).into(),
+        _ => separator(line).map_or(SKIP_OR_COLUMNS.into(), Cow::from),
+    }
+}
+
+/// Returns the remedy for a heading that names no columns of ids, and of rows that do not fit theirs.
+pub(super) fn of_heading(names: &[String]) -> Cow<'static, str> {
+    let others: Vec<usize> = (0..names.len()).filter(|&at| !names::is_no_end(&names[at])).collect();
+    match others[..] {
+        [u, v] => chosen(u, v),
+        _ => COLUMNS.into(),
+    }
+}
+
+/// Returns the remedy if columns `u` and `v`, from 0, are likely those of the ids.
+pub(super) fn chosen(u: usize, v: usize) -> Cow<'static, str> {
+    let (u, v) = (u + 1, v + 1);
+    format!("say which columns are the ids, if these are: [input] columns = [{u}, {v}], convert --columns {u},{v}")
+        .into()
+}
+
+/// Returns the columns of the ends: of N-Triples, the second of which is what they have to do with each other, others than the first two.
+pub(super) fn ends(fields: &[Field<'_>]) -> [usize; 2] {
+    match fields {
+        [_, _, _, dot] if dot.text == b"." => [0, 2],
+        _ => [0, 1],
+    }
+}
+
+/// Returns the line that numbers ids which are words, like those of the line `shown`; below a heading if there is one.
+pub(super) fn numbering(shown: &[u8], delimiter: Delimiter, ends: [usize; 2], heading: bool) -> String {
+    let from = separated(delimiter);
+    let line = if shown.contains(&b'"') {
+        let ([u, v], byte) = (ends, delimiter.byte().map_or(' ', char::from).escape_default());
+        let rows = if heading {
+            "list(csv.reader(open('IN'), delimiter='{}'))[1:]"
+        } else {
+            "csv.reader(open('IN'), delimiter='{}')"
+        };
+        let rows = rows.replace("{}", &byte.to_string());
+        format!(
+            "python3 -c \"import csv; n = {{}}; [print(*(n.setdefault(x, len(n)) for x in (r[{u}], r[{v}]))) for r in {rows}]\" > OUT"
+        )
+    } else {
+        let [u, v] = ends.map(|at| format!("${}", at + 1));
+        let below = if heading { "NR>1" } else { "" };
+        format!(
+            "awk {from}'function id(x){{if(!(x in n))n[x]=c++;return n[x]}} {below}{{u=id({u});print u,id({v})}}' IN > OUT"
+        )
+    };
+    format!("number the ids first: {line}")
+}
+
+/// Returns the line that writes ids without a fraction.
+fn floats(delimiter: Delimiter, ends: [usize; 2]) -> String {
+    let [u, v] = ends.map(|at| at + 1);
+    let from = separated(delimiter);
+    format!(
+        "write the ids without a fraction: tr -d '\"' < IN | awk {from}'${u}==${u}+0{{printf \"%.0f %.0f\\n\",${u},${v}}}' > OUT"
+    )
+}
+
+/// Returns the option of awk for a delimiter, a blank behind it.
+fn separated(delimiter: Delimiter) -> &'static str {
+    match delimiter {
+        Delimiter::Comma => "-F, ",
+        Delimiter::Semicolon => "-F';' ",
+        Delimiter::Tab => "-F'\\t' ",
+        Delimiter::Blanks => "",
+    }
+}
+
+/// Characters that some write between the columns, and that are no part of words.
+const BETWEEN: [&str; 5] = ["|", "||", "::", "->", "-->"];
+/// Those that may be part of words, but hardly stand between numbers.
+const BETWEEN_NUMBERS: [&str; 9] = [":", "-", "--", "=", "=>", "/", "~", "&", "<->"];
+
+/// Returns the line that writes blanks for what stands between the first two columns, if that is no delimiter.
+pub(super) fn separator(line: &[u8]) -> Option<String> {
+    let line = std::str::from_utf8(line).ok()?.trim();
+    let is_part = |c: char| c.is_alphanumeric() || matches!(c, '_' | '.');
+    let (first, rest) = line.split_at(line.find(|c| !is_part(c))?);
+    let (between, second) = rest.split_at(rest.find(is_part)?);
+    let known = between.trim();
+    let second = second.split(|c| !is_part(c)).next()?;
+    let digits = |word: &str| word.bytes().all(|c| c.is_ascii_digit());
+    // A sign has a blank before it, and none behind: "1 -2".
+    let even = between.len() == known.len() || (between.starts_with([' ', '\t']) && between.ends_with([' ', '\t']));
+    let is_one = BETWEEN.contains(&known) || (BETWEEN_NUMBERS.contains(&known) && digits(first) && digits(second));
+    (!first.is_empty() && even && is_one)
+        .then(|| format!("write blanks between the columns: sed 's#{known}# #g' IN > OUT"))
+}
+
+fn first_line(data: &[u8]) -> &[u8] {
+    let line = data.split(|c| *c == b'\n').next().unwrap_or_default();
+    line.strip_suffix(b"\r").unwrap_or(line)
+}
+
+fn is_printed(line: &[u8]) -> bool {
+    line.iter().all(|c| *c >= b' ' || matches!(c, b'\t' | b'\r'))
 }

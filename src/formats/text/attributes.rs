@@ -1,9 +1,8 @@
-//! What NetworkX writes behind an edge: a dictionary of Python, `{}` or `{'weight': 3}`.
+//! Reads the attributes that NetworkX writes after an edge: a Python dictionary, `{}` or `{'weight': 3}`.
 
 use crate::formats::lines::weight_end;
 
-/// The first byte behind the dictionary that begins at `at`; None where it does not end in its line, or where its
-/// weight is no number.
+/// Returns the first byte after the dictionary at `at`; `None` if it does not end in its line, or its weight is not a number.
 pub(crate) fn end(data: &[u8], at: usize) -> Option<usize> {
     if data.get(at + 1) == Some(&b'}') {
         return Some(at + 2);
@@ -33,7 +32,7 @@ pub(crate) fn end(data: &[u8], at: usize) -> Option<usize> {
     }
 }
 
-/// Where the string ends that begins with `quote` at `at`.
+/// Returns the end of the string that begins with `quote` at `at`.
 fn string(data: &[u8], at: usize, quote: u8) -> Option<usize> {
     let mut at = at + 1;
     loop {
@@ -46,7 +45,7 @@ fn string(data: &[u8], at: usize, quote: u8) -> Option<usize> {
     }
 }
 
-/// The first byte behind the number that stands behind `'weight'`; `at` itself where that is no key.
+/// Returns the first byte after the number of `'weight'`; `at` itself if the key is another.
 fn weight(data: &[u8], at: usize) -> Option<usize> {
     let blanks = |mut at: usize| {
         while data.get(at) == Some(&b' ') {
@@ -62,7 +61,7 @@ fn weight(data: &[u8], at: usize) -> Option<usize> {
     let rest = &data[start..];
     let length = rest.iter().position(|c| matches!(c, b',' | b'}' | b'\n' | b' ' | b'\r')).unwrap_or(rest.len());
     let mut value = &rest[..length];
-    // as numpy's numbers are written: np.float64(0.5)
+    // Numbers of numpy are written so: np.float64(0.5).
     if let (Some(open), true) = (value.iter().position(|c| *c == b'('), value.starts_with(b"np.")) {
         value = value[open + 1..].strip_suffix(b")")?;
     }

@@ -1,16 +1,16 @@
-//! A first line that is no edge but the counts of vertices and edges, `n m` or `n n m`.
+//! Recognises a first line that has the counts of vertices and edges, `n m` or `n n m`, rather than an edge.
 
 use super::fields::Field;
 use super::window::{Next, Window};
 use crate::formats::lines;
-use crate::formats::sink::Fault;
+use crate::formats::scan::sink::Fault;
 
-/// A first line that would be one of counts if so many edges followed.
+/// A first line that has counts if `edges` edges follow.
 #[derive(Debug, Clone)]
 pub(crate) struct Counts {
-    /// The number of the line, from 1.
+    /// Number of the line, from 1.
     pub line: u64,
-    /// The edges that it would count.
+    /// The number of edges in it.
     pub edges: u64,
     /// The line as messages show it.
     pub shown: String,
@@ -20,23 +20,23 @@ pub(super) const REMEDY: &str =
     "skip it with [input] skip_lines = 1 (convert --skip-lines 1), or say skip_lines = 0 if it is an edge";
 
 impl Counts {
-    /// What is said of the line, for "expected …, found …".
+    /// Returns the text after "found" in a message about the line.
     pub fn found(&self) -> String {
         format!("{}, which is the number of lines that follow", self.shown)
     }
 
-    /// What should stand there.
+    /// The text after "expected".
     pub const EXPECTED: &str = "an edge";
 
-    /// What the user can do.
+    /// The remedy.
     pub const REMEDY: &str = REMEDY;
 }
 
-/// Whether the first line, of these fields, is one of counts: a fault if it is, and what is to be compared at the end
-/// if the file goes on behind `window`.
+/// Checks whether the first line, of these fields, has counts: returns a fault if it has, and the counts to be compared at the end of the
+/// file if that lies beyond `window`.
 ///
-/// Where all lines are at hand their ids must be such as `n` vertices have, from 0 or from 1, or as many: `1 2` above
-/// the other two edges of a triangle is an edge. In longer files the number of lines alone tells, as it does there.
+/// If all lines are in the window, their ids must fit `n` vertices numbered from 0 or 1, or there must be `n` different ones: `1 2` above
+/// the other two edges of a triangle is an edge. In longer files the number of lines decides alone.
 pub(super) fn check(
     fields: &[Field<'_>],
     at: usize,
@@ -66,7 +66,7 @@ pub(super) fn check(
     Err(Fault::new(at, Counts::EXPECTED, counts.found(), Counts::REMEDY))
 }
 
-/// Whether the ids of the lines from `at` on are those of `vertices` vertices.
+/// Returns true if the ids of the lines from `at` on are those of `vertices` vertices.
 fn fit(vertices: u64, mut at: usize, window: &Window<'_>) -> bool {
     let mut ids = Vec::new();
     while let Next::Line { start, end } = window.next(at) {

@@ -1,17 +1,17 @@
-//! One line taken apart, to find out what the lines of a file look like. The parsers of all lines are others.
+//! Splits a line into fields, to find out the format of a file's lines. The lines themselves are parsed elsewhere.
 
-/// What separates the fields of a line.
+/// The delimiter of the fields of a line.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Delimiter {
     Comma,
     Semicolon,
-    /// Each tab, so that fields may be empty.
+    /// Each single tab, so that fields may be empty.
     Tab,
     /// Runs of blanks and tabs.
     Blanks,
 }
 
-/// A field without quotes and blanks around it.
+/// A field without its quotes and the blanks around it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Field<'l> {
     pub text: &'l [u8],
@@ -19,8 +19,8 @@ pub(super) struct Field<'l> {
 }
 
 impl Delimiter {
-    /// The delimiter of a line: what stands outside of quotes and braces. Of several in one line a tab comes first in
-    /// a `.tsv` file, and last elsewhere.
+    /// Returns the delimiter of a line, which is outside of quotes and braces. If there are several, a tab comes first in a `.tsv` file,
+    /// and last elsewhere.
     pub fn of(line: &[u8], tsv: bool) -> Delimiter {
         let (mut quoted, mut comma, mut semicolon, mut tab) = (false, false, false, false);
         for c in trim(line, false) {
@@ -38,14 +38,14 @@ impl Delimiter {
             (_, _, true) if tsv => Delimiter::Tab,
             (true, ..) => Delimiter::Comma,
             (_, true, _) => Delimiter::Semicolon,
-            // A tab at the start says that the first field is empty.
+            // A tab at the start stands for an empty first field.
             (_, _, true) => Delimiter::Tab,
             _ if line.first() == Some(&b'\t') && tsv => Delimiter::Tab,
             _ => Delimiter::Blanks,
         }
     }
 
-    /// The byte, of delimiters that are one.
+    /// Returns the byte of a delimiter that is a single one.
     pub fn byte(self) -> Option<u8> {
         match self {
             Delimiter::Comma => Some(b','),
@@ -57,28 +57,34 @@ impl Delimiter {
 }
 
 impl Field<'_> {
-    /// True if it is a whole number without a sign.
+    /// Returns true for a whole number without a sign.
     pub fn is_id(&self) -> bool {
         !self.text.is_empty() && self.text.iter().all(u8::is_ascii_digit)
     }
 
-    /// True if it is a number of any kind, `nan` too.
+    /// Returns true for a number of any kind, also `nan`.
     pub fn is_number(&self) -> bool {
         std::str::from_utf8(self.text).is_ok_and(|text| text.parse::<f64>().is_ok())
     }
 
-    /// Its value, if it is an id.
+    /// Returns true for a number from 0 on without a fraction, such as `3`, `3.0` and `3e0`.
+    pub fn is_whole(&self) -> bool {
+        let value = std::str::from_utf8(self.text).ok().and_then(|text| text.parse::<f64>().ok());
+        value.is_some_and(|value| value.fract() == 0.0 && value.is_sign_positive())
+    }
+
+    /// Returns its value, if it is an id.
     pub fn id(&self) -> Option<u64> {
         std::str::from_utf8(self.text).ok().filter(|_| self.is_id())?.parse().ok()
     }
 
-    /// The text as a name of a column.
+    /// Returns its text as the name of a column.
     pub fn name(&self) -> String {
         String::from_utf8_lossy(self.text).trim_matches(['"', '\'', ' ']).replace("\"\"", "\"")
     }
 }
 
-/// The fields of a line; an empty last one, behind a delimiter at the end, is left out. None where quotes do not end.
+/// Splits a line into fields, without an empty last one after a delimiter. `None` if a quote does not end.
 pub(super) fn split(line: &[u8], delimiter: Delimiter) -> Option<Vec<Field<'_>>> {
     let mut fields = Vec::new();
     let tabs = delimiter == Delimiter::Tab;
@@ -111,7 +117,7 @@ pub(super) fn split(line: &[u8], delimiter: Delimiter) -> Option<Vec<Field<'_>>>
     Some(fields)
 }
 
-/// Where the quote ends that began before `text`; two of them are one in it.
+/// Returns the end of a quote that began before `text`, in which two quotes stand for one.
 fn closing(text: &[u8]) -> Option<usize> {
     let mut at = 0;
     loop {
@@ -130,7 +136,7 @@ fn ends(c: u8, delimiter: Delimiter) -> bool {
     }
 }
 
-/// Without blanks at both ends, nor tabs unless these are fields' ends.
+/// Trims blanks at both ends, and tabs unless these are delimiters.
 fn trim(mut text: &[u8], tabs: bool) -> &[u8] {
     let blank = |c: &u8| matches!(c, b' ' | b'\r') || (*c == b'\t' && !tabs);
     while let Some((_, rest)) = text.split_first().filter(|(c, _)| blank(c)) {

@@ -1,40 +1,44 @@
-//! SNAP style edge lists and tables: an edge a line, blanks, tabs, commas or semicolons between, comments that begin
-//! with `#`, `%`, `//` or `;`.
+//! Reads SNAP style edge lists and tables: an edge a line, with blanks, tabs, commas or semicolons in between, and comments that begin with
+//! `#`, `%`, `//` or `;`.
 //!
-//! The start of a file tells what its lines look like. Most are two ids, perhaps with a weight or the attributes that
-//! NetworkX writes (`{}`): those are for the parser of `lines`. Files with quotes, with a heading that places the ids
-//! elsewhere, with four columns or more, or with columns that were chosen, are for that of `table`.
+//! The start of a file decides how its lines are parsed. Most lines have two ids, perhaps with a weight or the attributes that NetworkX
+//! writes (`{}`); `lines` parses these. Files with quotes, with a heading that puts the ids elsewhere, with four columns or more, or with
+//! chosen columns are parsed by `table`.
 //!
-//! A heading is the first line where it has no numbers. Its names must say which columns are the ids, unless these
-//! are chosen: a guess would be another graph.
+//! A first line without numbers is a heading. Its names must tell which columns are the ids, unless these are chosen: a guess would be
+//! another graph.
 
 mod advice;
 mod attributes;
 mod counts;
 mod fields;
-mod names;
+mod index;
+mod kinds;
+pub(super) mod names;
 mod options;
 mod table;
 mod window;
 
-use super::Part;
-use super::layout::{HEAD, Head, Layout};
-use super::lines::{Grammar, Weight, excerpt, lone_return};
-use super::sink::Fault;
-use advice::{ANOTHER, COLUMNS, NUMBER, SKIP, advice, advice_of_two};
+use std::borrow::Cow;
+
+use crate::formats::Part;
+use crate::formats::lines::{Grammar, Weight, excerpt, lone_return};
+use crate::formats::scan::layout::{HEAD, Head, Layout};
+use crate::formats::scan::sink::Fault;
+use advice::{ANOTHER, COLUMNS, SKIP, advice, advice_of_two, chosen};
 pub(crate) use attributes::end as attributes_end;
 pub(crate) use counts::Counts;
 use fields::{Delimiter, Field, split};
 use names::Ends;
 pub use options::{Columns, TextOptions};
-pub(crate) use table::Table;
+pub(crate) use table::TableGrammar;
 use window::{Next, Window};
 
-/// Lines of two ids, perhaps with a weight: as the first line has one, so have all.
-fn grammar(weight: Weight, delimiter: Delimiter, single_tabs: bool, quoted: Option<Table>) -> Layout {
+/// Returns the layout of lines of two ids, and of a weight in all of them if the first has one.
+fn grammar(weight: Weight, delimiter: Delimiter, single_tabs: bool, quoted: Option<TableGrammar>) -> Layout {
     Layout::Lines(Grammar {
         tag: None,
-        // A semicolon begins a comment unless it separates.
+        // A semicolon begins a comment unless it is the delimiter.
         comments: if delimiter == Delimiter::Semicolon { b"#%/" } else { b"#%/;" },
         commas: true,
         single_tabs,
@@ -54,13 +58,12 @@ fn grammar(weight: Weight, delimiter: Delimiter, single_tabs: bool, quoted: Opti
     })
 }
 
-/// Looks at the first lines: where the edges begin, and what their lines look like. `prefix` holds the first bytes of
-/// the file.
+/// Finds where the edges begin and how their lines are parsed, from `prefix`, the first bytes of the file.
 pub(crate) fn head(prefix: &[u8], part: &Part) -> Result<Head, Fault> {
     let options = part.text();
     let window = Window::new(prefix);
-    another_kind(window.bytes, part.is_named())?;
-    // a byte order mark, as some spreadsheets write
+    kinds::check(window.bytes, part.is_named())?;
+    // Some spreadsheets write a byte order mark.
     let start = if prefix.starts_with(b"\xef\xbb\xbf") { 3 } else { 0 };
     let body = skip(&window, start, options.skip_lines.unwrap_or(0))?;
     let head = |body, layout| Head { layout, body, vertices: None, entries: None };
@@ -73,7 +76,7 @@ pub(crate) fn head(prefix: &[u8], part: &Part) -> Result<Head, Fault> {
         }
         _ => return Ok(head(body, grammar(Weight::Optional, Delimiter::Blanks, false, None))),
     };
-    let tsv = super::format::ending(part.path()).as_deref() == Some("tsv");
+    let tsv = crate::formats::format::ending(part.path()).as_deref() == Some("tsv");
     let mut first = Line::of(&window, at, behind, tsv)?;
     let second = match window.next(behind) {
         Next::Line { start, end } => Some(Line::of(&window, start, end, tsv)),
@@ -96,6 +99,9 @@ pub(crate) fn head(prefix: &[u8], part: &Part) -> Result<Head, Fault> {
         return Ok(head(behind, kind.layout(row, None, counts)?));
     }
     let Some(ends) = kind.heading()? else {
+        if options.columns == Columns::Auto && !part.is_weighted() {
+            index::check(&window, &first.fields, at, first.delimiter)?;
+        }
         let counts = kind.counts(&window)?;
         return Ok(head(body, kind.layout(&first, None, counts)?));
     };
@@ -106,26 +112,7 @@ pub(crate) fn head(prefix: &[u8], part: &Part) -> Result<Head, Fault> {
     }
 }
 
-/// Refuses what begins like another format.
-fn another_kind(start: &[u8], named: bool) -> Result<(), Fault> {
-    if start.starts_with(b"\xff\xfe") || start.starts_with(b"\xfe\xff") {
-        let remedy = "convert it: iconv -f UTF-16 -t UTF-8 IN > OUT";
-        return Err(Fault::new(0, "text of one byte a character", "UTF-16", remedy));
-    }
-    // A format that is named is taken at its word.
-    if !named && start.starts_with(b"%%MatrixMarket") {
-        let remedy =
-            "name the format mtx, or text if the line is a comment above a plain list: [input] format, convert --from";
-        return Err(Fault::new(0, "an edge list", "a Matrix Market header", remedy));
-    }
-    if !named && start.starts_with(b"% bip") {
-        let remedy = "add the size of the first set to the ids of the second, or name the format text if that is done";
-        return Err(Fault::new(0, "ids of one set", "KONECT's header of two sets, each with ids from 1", remedy));
-    }
-    Ok(())
-}
-
-/// Behind the lines that are to be skipped.
+/// Returns the offset after the lines that are to be skipped.
 fn skip(window: &Window<'_>, start: usize, lines: u64) -> Result<usize, Fault> {
     let mut at = start;
     for line in 0..lines {
@@ -145,15 +132,16 @@ fn skip(window: &Window<'_>, start: usize, lines: u64) -> Result<usize, Fault> {
     Ok(at)
 }
 
-/// A line of the window, taken apart.
+/// A line of the window, split into fields.
 struct Line<'a> {
     at: usize,
-    /// Where the next line begins.
+    /// Offset of the next line.
     behind: usize,
+    text: &'a [u8],
     shown: String,
     delimiter: Delimiter,
     fields: Vec<Field<'a>>,
-    /// True if a delimiter stands behind the last field.
+    /// True if a delimiter follows the last field.
     open: bool,
 }
 
@@ -169,27 +157,27 @@ impl<'a> Line<'a> {
         let Some(fields) = split(line, delimiter) else {
             return Err(Fault::new(at, "quotes that end in their line, and a comma behind them", shown, ANOTHER));
         };
-        Ok(Line { at, behind: end, shown, delimiter, fields, open })
+        Ok(Line { at, behind: end, text: line, shown, delimiter, fields, open })
     }
 
-    /// The same line of two ids alone, whatever the number of tabs before and between them.
+    /// Returns the line split by blanks if it then has just two ids, whatever the number of tabs before and between them.
     fn aligned(&self, window: &Window<'a>) -> Option<Line<'a>> {
         self.by_blanks(window).filter(|line| line.fields.len() == 2 && line.fields.iter().all(Field::is_id))
     }
 
-    /// True if blanks stand between ids and tabs elsewhere: `1 2<TAB>3`.
+    /// Returns true if there are blanks between ids and tabs elsewhere: `1 2<TAB>3`.
     fn is_mixed(&self) -> bool {
         let full = self.fields.iter().all(|field| !field.text.is_empty());
         self.delimiter == Delimiter::Tab && full && self.fields.iter().take(2).any(|field| field.text.contains(&b' '))
     }
 
-    /// The same line with blanks and tabs alike between its fields.
+    /// Returns the line split by both blanks and tabs.
     fn by_blanks(&self, window: &Window<'a>) -> Option<Line<'a>> {
         let fields = split(window.line(self.at, self.behind), Delimiter::Blanks)?;
         Some(Line { shown: self.shown.clone(), delimiter: Delimiter::Blanks, fields, open: false, ..*self })
     }
 
-    fn fault(&self, expected: &str, remedy: &'static str) -> Fault {
+    fn fault(&self, expected: &str, remedy: impl Into<Cow<'static, str>>) -> Fault {
         Fault::new(self.at, expected, self.shown.clone(), remedy)
     }
 
@@ -201,15 +189,18 @@ impl<'a> Line<'a> {
         self.fields.get(column).is_some_and(Field::is_id)
     }
 
-    /// Whether it has words and no numbers, nor what no text has.
+    /// Returns true for a line of words without numbers, and without characters that no text has.
     fn is_words(&self) -> bool {
-        let printed = |field: &Field<'_>| field.text.iter().all(|c| *c >= b' ' || *c == b'\t');
         let words = self.fields.iter().any(|field| field.name().chars().any(char::is_alphabetic));
-        words && self.fields.iter().all(printed) && !self.fields.iter().any(Field::is_number)
+        words && self.is_printed() && !self.fields.iter().any(Field::is_number)
+    }
+
+    fn is_printed(&self) -> bool {
+        self.fields.iter().all(|field| field.text.iter().all(|c| *c >= b' ' || *c == b'\t'))
     }
 }
 
-/// What the first two lines tell.
+/// The first two lines, which decide how the file is parsed.
 struct Kind<'a> {
     options: &'a TextOptions,
     first: &'a Line<'a>,
@@ -217,7 +208,7 @@ struct Kind<'a> {
 }
 
 impl Kind<'_> {
-    /// True for a line of one word, such as a link, above edges: it names no columns, and says nothing of them.
+    /// Returns true for a line of one word, such as a link, above edges: it does not name columns.
     fn is_title(&self) -> bool {
         let [u, v] = match &self.options.columns {
             Columns::Auto => [0, 1],
@@ -230,7 +221,7 @@ impl Kind<'_> {
             && self.second.is_some_and(|row| row.is_id(u) && row.is_id(v))
     }
 
-    /// What the first line is if it is no edge, unless the job says how many lines are none.
+    /// Returns the counts in the first line, if it may hold these and the job does not say how many lines to skip.
     fn counts(&self, window: &Window<'_>) -> Result<Option<Counts>, Fault> {
         match (self.options.skip_lines, self.first.fields.len()) {
             (None, 2 | 3) => counts::check(&self.first.fields, self.first.at, self.first.behind, window),
@@ -238,13 +229,13 @@ impl Kind<'_> {
         }
     }
 
-    /// The columns that the first line, or the job, says if that line is a heading; None if it is an edge.
+    /// Returns the columns that the first line or the job names if that line is a heading; `None` if it is an edge.
     fn heading(&self) -> Result<Option<Ends>, Fault> {
         let first = self.first;
         match &self.options.columns {
             Columns::Numbers(numbers) => {
                 let ends = numbered(numbers);
-                // An unnamed first column, above an index: ",0,1" is no edge.
+                // An unnamed first column above an index (",0,1") is not an edge.
                 let gap = |(at, field): (usize, &Field<'_>)| {
                     field.text.is_empty()
                         && self.second.is_some_and(|row| row.fields.get(at).is_some_and(|f| !f.text.is_empty()))
@@ -255,12 +246,13 @@ impl Kind<'_> {
                 let is_text = |column: usize| {
                     first.fields.get(column).is_some_and(|field| !field.is_number() && !field.text.is_empty())
                 };
-                let heading = (is_text(ends.u) && is_text(ends.v)) || first.fields.iter().enumerate().any(gap);
+                // R names the columns of its tables, but not that of the names of rows.
+                let of_r =
+                    first.is_words() && self.second.is_some_and(|row| row.fields.len() == first.fields.len() + 1);
+                let gaps = first.fields.iter().enumerate().any(gap);
+                let heading = (is_text(ends.u) && is_text(ends.v)) || gaps || of_r;
                 let edges = self.second.is_none_or(|row| row.is_id(ends.u) && row.is_id(ends.v));
-                if heading
-                    && edges
-                    && first.fields.iter().all(|field| field.text.iter().all(|c| *c >= b' ' || *c == b'\t'))
-                {
+                if heading && edges && first.is_printed() {
                     return Ok(Some(ends));
                 }
                 let expected = format!("whole numbers in columns {} and {}, as chosen", ends.u + 1, ends.v + 1);
@@ -271,17 +263,17 @@ impl Kind<'_> {
                 let remedy = "name columns of the heading, each once, or give their numbers: [input] columns = [1, 2]";
                 names::chosen(wanted, &first.names()).map(Some).ok_or_else(|| first.fault(&expected, remedy))
             }
-            Columns::Auto => self.told(),
+            Columns::Auto => self.named_by_heading(),
         }
     }
 
-    /// As [`Self::heading`], where the file itself must tell.
-    fn told(&self) -> Result<Option<Ends>, Fault> {
+    /// Does the same as [`Self::heading`] where the job names no columns.
+    fn named_by_heading(&self) -> Result<Option<Ends>, Fault> {
         let first = self.first;
         if first.is_id(0) && first.is_id(1) {
             return Ok(None);
         }
-        let unnamed = first.fields.len() > 1 && first.fields[0].text.is_empty();
+        let unnamed = first.fields.len() > 1 && first.fields[0].text.is_empty() && first.is_printed();
         if first.is_words() || unnamed {
             if let Some(ends) = names::columns(&first.names()) {
                 return Ok(Some(ends));
@@ -290,10 +282,15 @@ impl Kind<'_> {
                 line.fields.len() >= 2 && line.fields[..2].iter().all(|f| !f.is_number() && !f.text.is_empty())
             };
             if self.second.is_some_and(is_text) {
-                return Err(first.fault("ids that are whole numbers from 0 to 2^64-1", NUMBER));
+                let remedy = advice::numbering(first.text, first.delimiter, advice::ends(&first.fields), false);
+                return Err(first.fault("ids that are whole numbers from 0 to 2^64-1", remedy));
             }
             let expected = "edges, or a heading that names two columns of ids (source and target, src and dst, from and to, u and v)";
-            let remedy = if first.fields.len() == 1 { SKIP } else { COLUMNS };
+            let remedy = match self.second.and_then(|row| advice::separator(row.text)) {
+                Some(remedy) => remedy.into(),
+                None if first.fields.len() == 1 => SKIP.into(),
+                None => advice::of_heading(&first.names()),
+            };
             return Err(first.fault(expected, remedy));
         }
         Err(match first.fields.as_slice() {
@@ -304,12 +301,14 @@ impl Kind<'_> {
                     "skip a line of counts with [input] skip_lines = 1 (convert --skip-lines 1), or name the format",
                 )
             }
-            _ => first
-                .fault("edges (two whole numbers a line), or one heading without numbers above them", SKIP_OR_COLUMNS),
+            fields => {
+                let expected = "edges (two whole numbers a line), or one heading without numbers above them";
+                first.fault(expected, advice::of_first(first.text, first.delimiter, fields))
+            }
         })
     }
 
-    /// The layout of lines like `row`, with the columns of a heading if there is one.
+    /// Returns the layout of lines like `row`, with the columns of a heading if there is one.
     fn layout(&self, row: &Line<'_>, heading: Option<Ends>, counts: Option<Counts>) -> Result<Layout, Fault> {
         let columns = row.fields.len();
         let third_is_number = row.fields.get(2).is_some_and(Field::is_number);
@@ -321,29 +320,38 @@ impl Kind<'_> {
         };
         let by_name = !matches!(self.options.columns, Columns::Numbers(_));
         let named = self.first.fields.len();
-        // Behind a delimiter at the end of a line stands a column that is empty there, and need not be elsewhere.
+        // A delimiter at the end of a line is followed by a column that is empty there, and need not be elsewhere.
         let (more, row_more) = (usize::from(self.first.open), usize::from(row.open));
         let fits = named == columns || named + more == columns || named == columns + row_more;
         let whole = if heading.is_some() && fits { named.max(columns) } else { columns + row_more };
         if by_name && heading.is_some() && !fits {
             let expected = format!("{named} columns, as the heading names");
-            return Err(Fault::new(row.at, expected, format!("{columns} in {}", row.shown), COLUMNS));
+            // As R writes the names of rows.
+            let remedy = if columns == named + 1 { chosen(ends.u + 1, ends.v + 1) } else { COLUMNS.into() };
+            return Err(Fault::new(row.at, expected, format!("{columns} in {}", row.shown), remedy));
         }
         if let Some(far) = [Some(ends.u), Some(ends.v), ends.weight].into_iter().flatten().find(|&at| at >= whole) {
             let expected = format!("a column {}, as chosen", far + 1);
             return Err(Fault::new(row.at, expected, format!("{columns} in {}", row.shown), COLUMNS));
         }
+        if heading.is_some()
+            && self.first.delimiter != row.delimiter
+            && self.first.fields.iter().any(|f| f.text.is_empty())
+        {
+            return Err(row.fault("columns that are separated as in the heading", COLUMNS));
+        }
         let is_word =
             |column: usize| row.fields.get(column).is_some_and(|field| !field.is_number() && !field.text.is_empty());
         if heading.is_some() && is_word(ends.u) && is_word(ends.v) {
-            return Err(row.fault("ids that are whole numbers from 0 to 2^64-1", NUMBER));
+            let remedy = advice::numbering(row.text, row.delimiter, [ends.u, ends.v], true);
+            return Err(row.fault("ids that are whole numbers from 0 to 2^64-1", remedy));
         }
         let plain = (ends.u, ends.v) == (0, 1) && columns <= 3 && !row.fields.iter().any(|field| field.quoted);
-        let said = heading.is_some() || self.options.columns != Columns::Auto;
+        let declared = heading.is_some() || self.options.columns != Columns::Auto;
         let is_edge = self.options.skip_lines == Some(0);
-        let weight = match (said, ends.weight, columns) {
-            // Unless the job says that the first line is an edge like the others (skip_lines = 0),
-            // a line of another number of columns is of an adjacency list, or of something else.
+        let weight = match (declared, ends.weight, columns) {
+            // Unless the job says that the first line is an edge like the others (skip_lines = 0), a line with another number of columns is
+            // of an adjacency list, or of another format.
             (false, _, 2) if row_more == 0 && !is_edge => Some(Weight::Never),
             (false, Some(_), 3) if !attributes && row_more == 0 && !is_edge => Some(Weight::Required),
             (false, _, 2 | 3) => Some(Weight::Optional),
@@ -353,23 +361,20 @@ impl Kind<'_> {
             _ => None,
         };
         let (Ends { u, v, weight: of_weight }, delimiter) = (ends, row.delimiter);
-        let table = Table { delimiter, u, v, weight: of_weight, columns: whole, counts };
-        // A third column that is no weight is a mistake unless it was said to be another thing.
-        let quoted = said || columns < 3 || of_weight.is_some();
+        let table = TableGrammar { delimiter, u, v, weight: of_weight, columns: whole, counts };
+        // A third column that is not a weight is a mistake unless it was declared to be something else.
+        let quoted = declared || columns < 3 || of_weight.is_some();
         Ok(match weight.filter(|_| plain) {
             Some(weight) => grammar(
                 weight,
                 delimiter,
-                (said || columns == 3) && delimiter == Delimiter::Tab,
+                (declared || columns == 3) && delimiter == Delimiter::Tab,
                 quoted.then_some(table),
             ),
             None => Layout::Table(table),
         })
     }
 }
-
-const SKIP_OR_COLUMNS: &str = "skip lines that are no edges ([input] skip_lines, convert --skip-lines), choose columns ([input] columns, \
-    convert --columns), or name the format";
 
 fn numbered(numbers: &[u64]) -> Ends {
     let column = |at: usize| numbers.get(at).map(|number| *number as usize - 1);

@@ -1,15 +1,15 @@
-//! Which columns a heading names.
+//! Finds the columns of ids by the names in a heading.
 
 /// The columns of an edge, from 0.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) struct Ends {
+pub(in crate::formats) struct Ends {
     pub u: usize,
     pub v: usize,
     pub weight: Option<usize>,
 }
 
-/// Names of the two ends of an edge, bare. Of a heading with several such pairs (`source,target,start,end`) the first
-/// here is meant.
+/// Names of the two ends of an edge, without separators. In a heading with several such pairs (`source,target,start,end`) the first pair
+/// here counts.
 const PAIRS: [(&[&str], &[&str]); 9] = [
     (&["source", "src"], &["target", "tgt", "destination", "dest", "dst"]),
     (&["from"], &["to"]),
@@ -25,20 +25,23 @@ const PAIRS: [(&[&str], &[&str]); 9] = [
     ),
 ];
 
-/// Names that mean both ends where a number or letter stands behind each (`node1`, `node2`; `id_a`, `id_b`).
+/// Names that mean both ends if a number or letter follows each (`node1`, `node2`; `id_a`, `id_b`).
 const NUMBERED: [&str; 13] =
     ["", "v", "n", "u", "i", "user", "person", "author", "actor", "entity", "protein", "gene", "member"];
 
-/// What stands behind such names.
+/// The numbers and letters that follow such names.
 const NUMBERS: [(&str, &str); 3] = [("1", "2"), ("0", "1"), ("a", "b")];
 
 const WEIGHTS: [&str; 4] = ["weight", "weights", "w", "wt"];
 
-/// What may stand behind a name and says no more (`source_id`, `FromNodeId`).
+/// Names of columns that are no ends of edges, beside those of weights.
+const OTHERS: [&str; 9] = ["", "value", "time", "timestamp", "date", "year", "type", "label", "index"];
+
+/// Words that may follow a name and do not change its meaning (`source_id`, `FromNodeId`).
 const KINDS: [&str; 6] = ["node", "vertex", "id", "ids", "idx", "index"];
 
-/// The columns that the names in a heading say; None where no two, or more than two, are names of ends.
-pub(super) fn columns(names: &[String]) -> Option<Ends> {
+/// Returns the columns named in a heading; `None` unless exactly two are names of ends.
+pub(in crate::formats) fn columns(names: &[String]) -> Option<Ends> {
     let bare: Vec<String> = names.iter().map(|name| bare(name)).collect();
     let only = |wanted: &dyn Fn(&str) -> bool| {
         let mut found = (0..bare.len()).filter(|&at| wanted(&bare[at]));
@@ -67,8 +70,8 @@ pub(super) fn columns(names: &[String]) -> Option<Ends> {
     found
 }
 
-/// Columns that were chosen by name, as the heading writes them or as [`bare`] has them.
-pub(super) fn chosen(wanted: &[String], names: &[String]) -> Option<Ends> {
+/// Returns the columns that were chosen by name, as the heading writes them or in the form of [`bare`].
+pub(in crate::formats) fn chosen(wanted: &[String], names: &[String]) -> Option<Ends> {
     let find = |wanted: &String| {
         let all = |same: &dyn Fn(&String) -> bool| -> Vec<usize> {
             (0..names.len()).filter(|&at| same(&names[at])).collect()
@@ -87,8 +90,13 @@ pub(super) fn chosen(wanted: &[String], names: &[String]) -> Option<Ends> {
     Some(Ends { u, v, weight })
 }
 
-/// A name in lower case, without what is no letter or digit, without what stands in brackets behind it, and without
-/// what says that it is a node's.
+/// Returns true for a name that is hardly that of an end.
+pub(in crate::formats) fn is_no_end(name: &str) -> bool {
+    let bare = bare(name);
+    WEIGHTS.contains(&&*bare) || OTHERS.contains(&&*bare)
+}
+
+/// Returns a name in lower case, reduced to letters and digits, without a part in brackets, and without the words for a node at its end.
 fn bare(name: &str) -> String {
     let name = name.split(['(', '[']).next().unwrap_or_default();
     let letters: String = name.chars().filter(|c| c.is_alphanumeric()).flat_map(char::to_lowercase).collect();
@@ -96,7 +104,7 @@ fn bare(name: &str) -> String {
     if stem.is_empty() { letters } else { stem.to_owned() }
 }
 
-/// A name in lower case without the kinds behind it (`source_node_id` has two).
+/// Returns a name in lower case without the words for a node at its end (`source_node_id` has two).
 fn stem(mut name: &str) -> &str {
     while let Some(stem) = KINDS.iter().find_map(|kind| name.strip_suffix(kind)) {
         name = stem;
@@ -104,7 +112,7 @@ fn stem(mut name: &str) -> &str {
     name
 }
 
-/// True for `node1`, and for `nodeid1`. A number alone is too little to go by.
+/// Returns true for `node1` and `nodeid1`. A number alone is not enough.
 fn is_numbered(bare: &str, kind: &str, number: &str) -> bool {
     bare.strip_suffix(number).is_some_and(|name| !name.is_empty() && stem(name) == kind)
 }

@@ -1,64 +1,49 @@
-//! What a job or `convert` says of text: which columns are ids, and how many lines above the edges are none.
+//! The options of text in a job or on the command line: which columns are ids, and how many lines come before the edges.
 
 use std::fmt;
 use std::str::FromStr;
 
 use serde::{Deserialize, Serialize};
 
-use crate::formats::{Format, Part};
-
-/// No line of an edge is long enough for more columns.
+/// Largest number of a column; no line of an edge is long enough for more.
 const MOST: u64 = 1 << 20;
 
-/// How the lines of text are read. The same bytes are other edges with other options.
+/// How the lines of text are read. With other options the same bytes are other edges.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(default)]
 pub struct TextOptions {
     /// The columns that are read.
     pub columns: Columns,
-    /// Lines to skip at the top of each file, comments and blank lines not counted. None: zero, and a first line that
-    /// looks like one of counts is refused.
+    /// Lines to skip at the top of each file, without comments and blank lines. With `None` no line is skipped, and a first line that looks
+    /// like counts is refused.
     pub skip_lines: Option<u64>,
 }
 
-/// The columns that hold both ids and, as a third, the weight.
+/// The columns that hold the two ids and, optionally, the weight.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Columns {
-    /// Those that the names in a heading say, else the first two (and the third).
+    /// Those named in a heading, else the first two (and the third).
     #[default]
     Auto,
     /// Two or three numbers, from 1.
     Numbers(Vec<u64>),
-    /// Two or three names that stand in a heading.
+    /// Two or three names in a heading.
     Names(Vec<String>),
 }
 
 impl TextOptions {
-    /// True if no file is read otherwise than without them.
+    /// Returns true if every file is read as without these options.
     pub fn say_nothing(&self) -> bool {
         self.columns == Columns::Auto && self.skip_lines.unwrap_or(0) == 0
     }
 }
 
-impl Part {
-    /// How its bytes are read, as part of what results depend on: the same bytes read otherwise are other edges.
-    pub fn reading(&self) -> String {
-        let name = self.format().name();
-        if self.format() != Format::Text {
-            return name.into();
-        }
-        // Headings were not read before this number.
-        let skip = self.text().skip_lines.unwrap_or(0);
-        format!("{name} 2 columns {} skip_lines {skip}", self.text().columns)
-    }
-}
-
 impl Columns {
-    /// Columns by number, from 1.
+    /// Returns columns by number, from 1.
     ///
     /// # Errors
-    /// A sentence that says what is wrong, where they are not two or three different columns.
+    /// A sentence about the mistake, unless they are two or three different columns.
     pub fn numbers(numbers: Vec<u64>) -> Result<Columns, String> {
         if let Some(number) = numbers.iter().find(|number| !(1..=MOST).contains(*number)) {
             return Err(format!("columns are numbered from 1 to {MOST}, found {number}"));
@@ -67,10 +52,10 @@ impl Columns {
         Ok(Columns::Numbers(numbers))
     }
 
-    /// Columns by name.
+    /// Returns columns by name.
     ///
     /// # Errors
-    /// As [`Self::numbers`].
+    /// Those of [`Self::numbers`].
     pub fn names(names: Vec<String>) -> Result<Columns, String> {
         if names.iter().any(|name| name.trim().is_empty()) {
             return Err("a column's name can't be empty: give its number".into());
@@ -79,7 +64,7 @@ impl Columns {
         Ok(Columns::Names(names))
     }
 
-    /// True if a column is named as that of weights.
+    /// Returns true if a column of weights is named.
     pub fn has_weight(&self) -> bool {
         match self {
             Columns::Auto => false,
@@ -98,7 +83,7 @@ fn distinct<T: PartialEq>(columns: &[T]) -> Result<(), String> {
     }
 }
 
-/// As on a command line: `auto`, `2,3` or `src,dst,weight`.
+/// Parses the notation of the command line: `auto`, `2,3` or `src,dst,weight`.
 impl FromStr for Columns {
     type Err = String;
 

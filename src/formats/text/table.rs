@@ -1,35 +1,35 @@
-//! The parser of lines with columns: ids that stand anywhere, quotes (RFC 4180), empty fields, more columns.
+//! Parses lines of several columns: ids in any of them, quotes (RFC 4180), empty fields, more columns.
 //!
-//! Lists of two columns have a faster one, `lines`. All lines must have as many columns as the first: one more or one
-//! less moves the others, and would make another graph.
+//! Lists of two columns have a faster parser, `lines`. All lines must have as many columns as the first, since a missing or surplus one
+//! moves the others, which would be another graph.
 
-use super::attributes;
 use super::counts::Counts;
 use super::fields::Delimiter;
+use super::{advice, attributes};
 use crate::formats::Visitor;
 use crate::formats::lines::{blanks, excerpt, has_lone_return, lone_return, next_line, number, weight_end};
-use crate::formats::sink::{Fault, Sink, Stop};
+use crate::formats::scan::sink::{Fault, Sink, Stop};
 
-/// What the lines of a file look like. Columns are counted from 0.
+/// The format of a file's lines. Columns are counted from 0.
 #[derive(Debug, Clone)]
-pub(crate) struct Table {
+pub(crate) struct TableGrammar {
     pub(super) delimiter: Delimiter,
     /// The columns of both ids.
     pub(super) u: usize,
     pub(super) v: usize,
-    /// The column of the weight, which must hold numbers. They are not kept yet.
+    /// The column of the weight, which must hold numbers. They are not read yet.
     pub(super) weight: Option<usize>,
-    /// Columns of every line.
+    /// Number of columns of every line.
     pub(super) columns: usize,
-    /// What the first line is if it is no edge.
+    /// The counts in the first line, if it may hold these rather than an edge.
     pub(super) counts: Option<Counts>,
 }
 
-/// No byte: runs of blanks separate.
+/// Stands for runs of blanks in place of a delimiter byte.
 const BLANKS: u8 = 0;
 
-impl Table {
-    /// What the first line is if it is no edge.
+impl TableGrammar {
+    /// Returns the counts in the first line, if it may hold these.
     pub(crate) fn counts(&self) -> Option<&Counts> {
         self.counts.as_ref()
     }
@@ -57,7 +57,7 @@ impl Table {
         Ok(())
     }
 
-    /// The largest id in the lines of a window into the body. Lines that are cut, or wrong, are passed over.
+    /// Returns the largest id in the lines of a window of the body. Cut or wrong lines are skipped.
     pub(crate) fn largest(&self, window: &[u8]) -> u64 {
         window
             .split(|c| *c == b'\n')
@@ -67,7 +67,7 @@ impl Table {
             .unwrap_or(0)
     }
 
-    /// The ids of the line at `at` and the start of the next; None if it is none of an edge.
+    /// Returns the ids of the line at `at` and the start of the next; `None` if it is not an edge.
     pub(crate) fn edge_at(&self, data: &[u8], at: usize) -> Option<(u64, u64, usize)> {
         match self.delimiter {
             Delimiter::Comma => self.edge::<b','>(data, at),
@@ -77,10 +77,13 @@ impl Table {
         }
     }
 
-    /// The ids of the line at `at` and the start of the next; None if it is none of an edge.
+    /// Returns the ids of the line at `at` and the start of the next; `None` if it is not an edge.
     #[inline]
     fn edge<const D: u8>(&self, data: &[u8], mut at: usize) -> Option<(u64, u64, usize)> {
         let (mut u, mut v, mut column) = (0, 0, 0);
+        if self.u.min(self.v) > 0 && is_comment::<D>(&data[trim::<D>(data, at)..]) {
+            return None;
+        }
         loop {
             at = trim::<D>(data, at);
             let start = at;
@@ -114,7 +117,7 @@ impl Table {
                 }
                 Some(_) => return None,
             };
-            // a delimiter behind the last column, as some spreadsheets write
+            // Some spreadsheets write a delimiter after the last column.
             let empty = at == start && D != BLANKS;
             return (column == self.columns || (empty && column == self.columns + 1)).then_some((u, v, next));
         }
@@ -130,12 +133,12 @@ impl Table {
         if let Some(weight) = self.weight {
             expected.push_str(&format!(" and {} is a number", weight + 1));
         }
-        let remedy = "correct the line, or say which columns to read: [input] columns, convert --columns";
+        let remedy = advice::of_row(&data[line..], self.delimiter, [self.u, self.v]);
         Fault::new(line, expected, excerpt(data, line), remedy).into()
     }
 }
 
-/// The start of the next line if this one is blank or a comment.
+/// Returns the start of the next line if this one is blank or a comment.
 #[cold]
 fn passed_over<const D: u8>(data: &[u8], at: usize) -> Option<usize> {
     let first = blanks(data, at);
@@ -143,13 +146,21 @@ fn passed_over<const D: u8>(data: &[u8], at: usize) -> Option<usize> {
         [] => Some(first),
         [b'\n', ..] => Some(first + 1),
         _ if has_lone_return(data, first) => None,
-        [b'#' | b'%', ..] | [b'/', b'/', ..] => Some(next_line(data, first)),
-        [b';', ..] if D != b';' => Some(next_line(data, first)),
+        line if is_comment::<D>(line) => Some(next_line(data, first)),
         _ => None,
     }
 }
 
-/// Passes over blanks, and tabs where these are not what separates.
+/// Returns true for a line that begins like a comment.
+fn is_comment<const D: u8>(line: &[u8]) -> bool {
+    match line {
+        [b'#' | b'%', ..] | [b'/', b'/', ..] => true,
+        [b';', ..] => D != b';',
+        _ => false,
+    }
+}
+
+/// Skips blanks, and tabs unless these are the delimiter.
 #[inline(always)]
 fn trim<const D: u8>(data: &[u8], mut at: usize) -> usize {
     while matches!(data.get(at), Some(b' ')) || (D != b'\t' && matches!(data.get(at), Some(b'\t'))) {
@@ -158,7 +169,7 @@ fn trim<const D: u8>(data: &[u8], mut at: usize) -> usize {
     at
 }
 
-/// The id at `at`, with or without quotes, and the first byte behind it.
+/// Returns the id at `at`, with or without quotes, and the first byte after it.
 #[inline(always)]
 fn id(data: &[u8], at: usize) -> Option<(u64, usize)> {
     if data.get(at) != Some(&b'"') {
@@ -169,7 +180,7 @@ fn id(data: &[u8], at: usize) -> Option<(u64, usize)> {
     (data.get(end) == Some(&b'"')).then_some((id, end + 1))
 }
 
-/// The first byte behind the field at `at`; None where its quotes do not end in its line.
+/// Returns the first byte after the field at `at`; `None` if its quotes do not end in its line.
 #[inline(always)]
 fn skip<const D: u8>(data: &[u8], mut at: usize, braces: bool) -> Option<usize> {
     match data.get(at) {
@@ -179,7 +190,7 @@ fn skip<const D: u8>(data: &[u8], mut at: usize, braces: bool) -> Option<usize> 
     }
     while let Some(&c) = data.get(at) {
         if c == b'"' {
-            return None; // of quotes that begin amid a field nobody can say where they end
+            return None; // the end of quotes that begin within a field is ambiguous
         }
         if c == b'\n' || c == b'\r' || (D != BLANKS && c == D) || (D == BLANKS && matches!(c, b' ' | b'\t')) {
             break;
@@ -189,7 +200,7 @@ fn skip<const D: u8>(data: &[u8], mut at: usize, braces: bool) -> Option<usize> 
     Some(at)
 }
 
-/// The first byte behind the quotes that begin at `at`. Two quotes are one within.
+/// Returns the first byte after the quotes that begin at `at`, in which two quotes stand for one.
 fn quoted(data: &[u8], at: usize) -> Option<usize> {
     let mut at = at + 1;
     loop {
@@ -202,7 +213,7 @@ fn quoted(data: &[u8], at: usize) -> Option<usize> {
     }
 }
 
-/// Whether a field is a number, with or without quotes, or the attributes of an edge (which were checked).
+/// Returns true if a field is a number, with or without quotes, or the attributes of an edge (which were checked).
 fn is_weight(field: &[u8]) -> bool {
     let field = field.trim_ascii_end();
     let field = field.strip_prefix(b"\"").and_then(|field| field.strip_suffix(b"\"")).unwrap_or(field).trim_ascii();

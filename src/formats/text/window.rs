@@ -1,22 +1,22 @@
-//! The start of a file, line by line: what tells how the rest is to be read.
+//! The start of a file, line by line, which decides how the rest is read.
 
-use crate::formats::layout::HEAD;
 use crate::formats::lines::{blanks, has_lone_return, next_line};
+use crate::formats::scan::layout::HEAD;
 
-/// At most the first [`HEAD`] bytes of a file: the same of a plain file and of a packed one.
+/// The first [`HEAD`] bytes of a file at most: the same for a plain and a packed file.
 pub(super) struct Window<'a> {
     pub bytes: &'a [u8],
-    /// True if that is the whole file.
+    /// True if the window holds the whole file.
     pub whole: bool,
 }
 
-/// What comes next.
+/// The next part of the window.
 pub(super) enum Next {
-    /// A line that is no comment, from `start` to behind its newline.
+    /// A line that is not a comment, from `start` to after its newline.
     Line { start: usize, end: usize },
-    /// Nothing.
+    /// The end of the file.
     End,
-    /// What is not in the window.
+    /// The end of the window.
     Beyond,
 }
 
@@ -25,7 +25,7 @@ impl<'a> Window<'a> {
         Window { bytes: &prefix[..prefix.len().min(HEAD)], whole: prefix.len() < HEAD }
     }
 
-    /// The first line from `at` on that is neither a comment nor blank. A carriage return in a comment may hide edges.
+    /// Returns the first line from `at` on that is neither a comment nor blank. A carriage return in a comment may hide edges.
     pub fn next(&self, mut at: usize) -> Next {
         loop {
             let first = blanks(self.bytes, at);
@@ -45,7 +45,7 @@ impl<'a> Window<'a> {
         }
     }
 
-    /// A line without its end.
+    /// Returns a line without its end.
     pub fn line(&self, start: usize, end: usize) -> &'a [u8] {
         let line = &self.bytes[start..end];
         let mut line = line.strip_suffix(b"\n").unwrap_or(line);
@@ -56,7 +56,7 @@ impl<'a> Window<'a> {
     }
 }
 
-/// True for `#`, `%`, `//` and `;`; where a line has more semicolons, its first field is empty.
+/// Returns true for `#`, `%`, `//` and `;`; in a line with more semicolons the first field is empty instead.
 fn is_comment(line: &[u8]) -> bool {
     match line {
         [b'#' | b'%', ..] | [b'/', b'/', ..] => true,

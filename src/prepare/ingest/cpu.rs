@@ -1,8 +1,8 @@
-//! Counting degrees by the threads that read.
+//! Counts degrees on the CPU, by the threads that read the input.
 //!
-//! Each thread counts in one byte an id of its own: random increments in a quarter of the room, with nothing shared.
-//! A byte that overflows carries 256 into the shared 32-bit counter, which happens for hubs alone. (Gathering endpoints
-//! in bins by id first, to count each bin in cache, moved as many cache lines as it saved: 12 ns an endpoint against 5.)
+//! Each thread counts in an array of its own, of one byte for each id: random increments in a quarter of the memory, without sharing. A
+//! byte that overflows carries 256 into the shared 32-bit counter, which only happens for hubs. (Sorting endpoints into bins by id, to
+//! count each bin in cache, moved as many cache lines as it saved: 12 ns an endpoint against 5.)
 
 use super::{Counting, Found, PURPOSE};
 use crate::error::Result;
@@ -12,21 +12,21 @@ use crate::prepare::sample::Sample;
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::sync::{PoisonError, RwLock};
 
-/// Counting by the threads that read.
-pub(super) struct OnProcessor<'a> {
+/// Counts degrees on the CPU.
+pub(super) struct CpuCounters<'a> {
     shared: &'a Degrees<'a>,
     expected: u64,
     counters: Vec<Counter<'a>>,
 }
 
-impl<'a> OnProcessor<'a> {
+impl<'a> CpuCounters<'a> {
     pub(super) fn new(shared: &'a Degrees<'a>, expected: u64, threads: usize) -> Result<Self> {
         let counters = (0..threads).map(|_| Counter::new(shared, expected)).collect::<Result<_>>()?;
-        Ok(OnProcessor { shared, expected, counters })
+        Ok(CpuCounters { shared, expected, counters })
     }
 }
 
-impl Counting for OnProcessor<'_> {
+impl Counting for CpuCounters<'_> {
     fn visitors(&mut self) -> Vec<&mut dyn Visitor> {
         self.counters.iter_mut().map(|counter| counter as &mut dyn Visitor).collect()
     }
@@ -47,7 +47,7 @@ impl Counting for OnProcessor<'_> {
     }
 }
 
-/// The degrees, and which ids are counted at all.
+/// The degrees that all threads share, and the range of ids that are counted.
 pub(super) struct Degrees<'b> {
     budget: &'b Budget,
     array: RwLock<Buffer<AtomicU32>>,
@@ -61,7 +61,7 @@ impl<'b> Degrees<'b> {
         Ok(Degrees { budget, array: RwLock::new(array), end })
     }
 
-    /// Adds to the degree of one id. False if there is no memory for it.
+    /// Adds to the degree of one id. Returns false if there is no memory for it.
     fn add(&self, id: u32, more: u32) -> bool {
         loop {
             let array = self.array.read().unwrap_or_else(PoisonError::into_inner);
@@ -77,13 +77,13 @@ impl<'b> Degrees<'b> {
         }
     }
 
-    /// Makes room for the degree of `id`. False if there is no memory for it.
+    /// Grows the array to hold the degree of `id`. Returns false if there is no memory for it.
     fn reach(&self, id: u32) -> bool {
         let mut array = self.array.write().unwrap_or_else(PoisonError::into_inner);
         array.len() > id as usize || grow(&mut array, id, PURPOSE).is_ok()
     }
 
-    /// The sum of what all threads counted, for ids up to `largest`.
+    /// Returns the sum of what all threads counted, for ids up to `largest`.
     fn sum(&self, counters: &[Counter<'_>], largest: u32) -> Result<Buffer<u32>> {
         let empty = self.budget.zeroed(0, "degrees")?;
         let mut array = std::mem::replace(&mut *self.array.write().unwrap_or_else(PoisonError::into_inner), empty);
@@ -107,20 +107,21 @@ impl<'b> Degrees<'b> {
     }
 }
 
-/// Makes room for `id`. Room to spare is not touched and saves moving; where the limit forbids it, just enough has to do.
+/// Grows the array to hold `id`. Spare capacity avoids moving it often and costs nothing before it is touched; if the limit forbids that,
+/// it grows just as far as needed.
 fn grow<T: Plain>(array: &mut Buffer<T>, id: u32, purpose: &str) -> Result<()> {
     let enough = (id as usize + 1).next_multiple_of(1 << 16);
     let ample = enough.next_power_of_two().max(1 << 20);
     array.grow(ample, purpose).or_else(|_| array.grow(enough, purpose))
 }
 
-/// One thread's counters.
+/// The counters of one thread.
 struct Counter<'a> {
     shared: &'a Degrees<'a>,
     bytes: Buffer<u8>,
-    /// False once there was no memory for them: the shared degrees are counted in then, slower.
+    /// False once memory for them has run out: the thread then counts in the shared degrees, which is slower.
     grows: bool,
-    /// Whether any edge could not be counted. The degrees of this pass are of no use then, and no more are counted.
+    /// True if any edge could not be counted. The degrees of this pass are useless then, and counting ends.
     missed: bool,
     loops: u64,
     edges: u64,
@@ -152,7 +153,8 @@ impl<'a> Counter<'a> {
         }
     }
 
-    /// The sum of all threads comes first: where there is memory for it alone, they count in it.
+    /// Counts an id beyond the thread's counters. The shared degrees grow first: where there is memory for them alone, all threads count in
+    /// them.
     #[cold]
     fn count_beyond(&mut self, id: u32) {
         let reached = self.shared.reach(id);
@@ -178,7 +180,7 @@ impl<'a> Counter<'a> {
         }
     }
 
-    /// The increments are random: the counters of the next edges are on their way while these are counted.
+    /// Counts edges. The increments are random, so the counters of later edges are prefetched while these edges are counted.
     fn edges<T: Copy + Into<u64>>(&mut self, edges: &[[T; 2]]) {
         const AHEAD: usize = 32;
         self.edges += edges.len() as u64;

@@ -1,4 +1,4 @@
-//! Counting degrees on a GPU: threads copy edges into pinned memory as they come, all else is done over there.
+//! Counts degrees on a GPU: threads copy edges into pinned memory, and kernels do the rest.
 #![allow(unsafe_code)] // kernel launches
 
 use super::{Counting, Found};
@@ -12,29 +12,29 @@ use std::ops::Range;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, PoisonError, RwLock};
 
-// As in the kernels.
+// These are as in the kernels.
 const SAMPLED: usize = 510;
 const FOUND: usize = 4 + 2 * SAMPLED;
 
 /// Words of the smallest batch that is worth a launch.
 const LEAST_BATCH: u64 = 4096;
-/// Taken from a degree as soon as it has as many: between two looks no more than half of it is added.
+/// Subtracted from a degree as soon as it is that large. Between two checks at most half as much is added to any degree.
 const CARRY: u32 = 1 << 31;
 const CARRY_EVERY: u64 = 1 << 30;
-/// Degrees that can be carried: one for every 2^31 ends of edges at least.
+/// Most degrees that can be carried: each has at least 2^31 ends of edges.
 const MOST_CARRIED: u64 = (1 << 16) - 1;
 
-/// How memory is shared out.
-pub struct Plan {
+/// How counting divides the GPU's memory.
+pub struct CounterPlan {
     ids: u64,
-    /// Whether that is fewer than there may be.
+    /// True if these are fewer ids than the input may hold.
     is_part: bool,
     lanes: usize,
     /// Words of a batch.
     batch: u64,
 }
 
-/// Counts with a GPU.
+/// Counts degrees on a GPU.
 pub struct Counters<'w> {
     lanes: Vec<Counter<'w>>,
     shared: Arc<Shared<'w>>,
@@ -48,53 +48,53 @@ struct Shared<'w> {
     /// The GPUs of other ranks.
     peers: &'w Peers,
     degrees: DeviceSlice<u32>,
-    /// Whether ids may come that have no degree for want of memory, and how much there is.
+    /// True if ids may come that have no counter for lack of memory; `memory` is how much there is.
     is_part: bool,
     memory: u64,
     carried: DeviceSlice<u32>,
     expected: u64,
     /// Ends of edges counted.
     ends: AtomicU64,
-    /// Held by those who queue work, and alone by who carries.
+    /// Read-locked while work is queued, write-locked while degrees are carried.
     carrying: RwLock<()>,
 }
 
-/// One thread's part.
+/// Counts degrees on a GPU, for one thread.
 struct Counter<'w> {
     shared: Arc<Shared<'w>>,
     lane: Lane<'w>,
     raw: DeviceSlice<u32>,
-    told: DeviceSlice<u32>,
+    results: DeviceSlice<u32>,
     /// Words of a batch.
     batch: usize,
-    /// Words of the batch in each slot whose result was not looked at.
+    /// Words of the batch in each slot whose results were not read yet.
     pending: Vec<usize>,
     found: Found,
 }
 
 impl<'w> Counters<'w> {
-    /// Counters for ids below `end`, or for fewer if it need not be `exact`, with batches of `largest` words at most; nothing if they
-    /// don't fit.
-    pub fn plan(workspace: &Workspace, end: u64, exact: bool, largest: u64) -> Option<Plan> {
+    /// Plans counters for ids below `end`, or for fewer if it need not be `exact`, with batches of at most `largest` words. Returns `None`
+    /// if they don't fit.
+    pub fn plan(workspace: &Workspace, end: u64, exact: bool, largest: u64) -> Option<CounterPlan> {
         let (most_lanes, slot) = workspace.uploader.shape();
         let free = workspace.arena.free().checked_sub(slice_bytes::<u32>(MOST_CARRIED + 1) + (4 << 10))?;
-        // A quarter for batches is more than enough, except where memory is very small.
+        // A quarter of the memory is more than enough for batches, unless there is very little.
         let lane = |batch: u64| slice_bytes::<u32>(batch) + slice_bytes::<u32>(FOUND as u64);
         let lanes = (free / 4 / lane(LEAST_BATCH)).min(most_lanes as u64);
         let most = (slot / 4).saturating_sub(FOUND as u64).min(largest) & !1;
         let batch = (free / 4 / lanes.max(1) / 4).saturating_sub(2 * FOUND as u64).clamp(LEAST_BATCH, most) & !63;
         let ids = end.min((free - lanes * lane(batch)) / 4);
         let is_part = ids < end;
-        (lanes > 0 && !(is_part && exact)).then_some(Plan { ids, is_part, lanes: lanes as usize, batch })
+        (lanes > 0 && !(is_part && exact)).then_some(CounterPlan { ids, is_part, lanes: lanes as usize, batch })
     }
 
-    /// With memory of `workspace` as planned.
+    /// Takes memory of `workspace` as planned.
     ///
     /// # Errors
     /// [`Error::Lost`].
     pub fn new(
         workspace: &'w mut Workspace,
-        plan: Plan,
+        plan: CounterPlan,
         expected: u64,
         budget: &Budget,
         peers: &'w Peers,
@@ -115,7 +115,7 @@ impl<'w> Counters<'w> {
                 shared: shared.clone(),
                 pending: vec![0; lane.slots()],
                 raw: arena.take_planned(plan.batch)?,
-                told: arena.take_planned(FOUND as u64)?,
+                results: arena.take_planned(FOUND as u64)?,
                 batch: plan.batch as usize,
                 found: Found::none(expected),
                 lane,
@@ -160,22 +160,25 @@ impl Counting for Counters<'_> {
     }
 
     fn reaches_others(&mut self, ids: usize) -> Result<bool> {
-        // Others read as many of these.
+        // Other ranks read this many of the degrees.
         let has_all = self.shared.degrees.len() >= ids as u64;
-        Ok(has_all && self.shared.peers.beside().is_some() && self.carried()?.is_empty())
+        Ok(has_all && self.shared.peers.reachable().is_some() && self.carried()?.is_empty())
     }
 
     fn sum(&mut self, degrees: &mut [u32], share: Range<usize>) -> Result<()> {
         let Shared { peers, degrees: counted, add, .. } = &*self.shared;
-        let Some(beside) = peers.beside() else { return Err(Error::internal("sum degrees", "no GPUs of other ranks")) };
+        let Some(beside) = peers.reachable() else {
+            return Err(Error::internal("sum degrees", "no GPUs of other ranks"));
+        };
         let queue = self.lanes[0].lane.queue();
         let (at, len) = (4 * share.start as u64, share.len() as u64);
         let mine = counted.part(share.start as u64..share.end as u64);
         for rank in (0..beside.comm.ranks()).filter(|&rank| rank != beside.comm.rank()) {
-            // Degrees are the first that every arena gives out.
+            // Every arena has its degrees at the same place, since they are allocated first.
             let other = beside.span(rank, at, len, *counted);
             let arguments = (mine.address(), other.address(), len);
-            // SAFETY: as the kernel declares them. Each rank writes to its own share alone, and only it reads that of others.
+            // SAFETY: the arguments are as the kernel declares them. Each rank writes only to its own share, and only it reads that of
+            // others.
             unsafe { queue.launch(add, queue.grid(len), arguments)? };
         }
         queue.finish()?;
@@ -184,7 +187,7 @@ impl Counting for Counters<'_> {
 }
 
 impl Counters<'_> {
-    /// Copies what was counted of the ids from `first` on.
+    /// Copies the counts of the ids from `first` on to the host.
     fn receive(&mut self, degrees: &mut [u32], first: usize) -> Result<()> {
         let chunk = degrees.len().div_ceil(self.lanes.len()).max(1);
         let counted = self.shared.degrees;
@@ -207,7 +210,7 @@ impl Counters<'_> {
         })
     }
 
-    /// Ids from whose degrees [`CARRY`] was taken, each as often as it was.
+    /// Returns the ids from whose degrees [`CARRY`] was subtracted, each as often as it was.
     fn carried(&self) -> Result<Vec<u32>> {
         if self.shared.ends.load(Ordering::Relaxed) < CARRY_EVERY {
             return Ok(Vec::new());
@@ -220,7 +223,7 @@ impl Counters<'_> {
 }
 
 impl Counter<'_> {
-    /// Takes pairs of ids, as many as there are.
+    /// Adds pairs of ids.
     fn push(&mut self, mut ids: &[u32]) -> Result<()> {
         while !ids.is_empty() {
             if self.lane.filled() == 0 {
@@ -233,9 +236,9 @@ impl Counter<'_> {
         Ok(())
     }
 
-    /// Counts what is in the slot.
+    /// Launches the kernel that counts the slot's batch.
     fn launch(&mut self) -> Result<()> {
-        let Counter { shared, lane, raw, told, .. } = self;
+        let Counter { shared, lane, raw, results, .. } = self;
         let filled = lane.filled();
         if filled == 0 {
             return Ok(());
@@ -243,20 +246,20 @@ impl Counter<'_> {
         let pairs = filled as u64 / 2;
         {
             let _go = shared.carrying.read().unwrap_or_else(PoisonError::into_inner);
-            lane.queue().fill(*told, 0)?;
+            lane.queue().fill(*results, 0)?;
             lane.send(*raw)?;
             let shift = self.found.sample.shift();
             let (degrees, end) = (shared.degrees.address(), shared.degrees.len() as u32);
-            let arguments = (raw.address(), pairs as u32, degrees, end, shift, told.address());
-            // SAFETY: as the kernel declares them; all spans stay while the lane does.
+            let arguments = (raw.address(), pairs as u32, degrees, end, shift, results.address());
+            // SAFETY: the arguments are as the kernel declares them, and all slices live as long as the lane.
             unsafe { lane.queue().launch(&shared.count, lane.queue().grid(pairs), arguments)? };
         }
-        lane.fetch(*told, self.batch)?;
+        lane.fetch(*results, self.batch)?;
         self.pending[lane.turn()] = filled;
         lane.pass()?;
         let before = shared.ends.fetch_add(2 * pairs, Ordering::Relaxed);
         if before / CARRY_EVERY != (before + 2 * pairs) / CARRY_EVERY {
-            // Nobody queues more until it is done: what is queued is far less than what may still be added.
+            // The lock keeps others from queueing more: what is queued already is far less than what may still be added.
             let _alone = shared.carrying.write().unwrap_or_else(PoisonError::into_inner);
             let (ids, carried) = (shared.degrees.len(), shared.carried.address());
             let arguments = (shared.degrees.address(), ids, CARRY, carried, MOST_CARRIED as u32);
@@ -267,7 +270,7 @@ impl Counter<'_> {
         Ok(())
     }
 
-    /// Takes what the batch told that lies in the slot at hand, before another does.
+    /// Reads the results of the batch in the current slot, before another takes it.
     fn look_back_at_turn(&mut self) -> Result<()> {
         let words = std::mem::take(&mut self.pending[self.lane.turn()]);
         if words == 0 {
@@ -275,13 +278,14 @@ impl Counter<'_> {
         }
         let end = self.shared.degrees.len();
         let slot = self.lane.slot()?;
-        let (pairs, told) = (slot[..words].as_chunks::<2>().0, &slot[self.batch..][..FOUND]);
-        let (found, &[largest, missed, loops, sampled]) = (&mut self.found, told.first_chunk::<4>().unwrap_or(&[0; 4]));
+        let (pairs, results) = (slot[..words].as_chunks::<2>().0, &slot[self.batch..][..FOUND]);
+        let (found, &[largest, missed, loops, sampled]) =
+            (&mut self.found, results.first_chunk::<4>().unwrap_or(&[0; 4]));
         found.largest = found.largest.max(Some(largest.into()));
         found.loops += u64::from(loops);
         found.missed |= missed != 0;
         if missed != 0 && self.shared.is_part {
-            // The processor can't begin too early.
+            // The CPU should start over as soon as possible.
             return Err(Error::Limit {
                 limit: "gpu_memory",
                 given: size::show(self.shared.memory),
@@ -290,11 +294,11 @@ impl Counter<'_> {
             });
         }
         if sampled as usize <= SAMPLED {
-            for &[low, high] in &told[4..].as_chunks::<2>().0[..sampled as usize] {
+            for &[low, high] in &results[4..].as_chunks::<2>().0[..sampled as usize] {
                 found.sample.take(u64::from(low) | (u64::from(high) << 32));
             }
         } else {
-            // A small input, of which much is in the sample.
+            // In a small input most edges are in the sample.
             for &[u, v] in pairs.iter().filter(|[u, v]| u != v && u64::from(*u.max(v)) < end) {
                 found.sample.see(u.into(), v.into());
             }
@@ -302,13 +306,13 @@ impl Counter<'_> {
         Ok(())
     }
 
-    /// The same for the slot at hand, and on to the next.
+    /// Reads the results in the current slot, and passes to the next.
     fn look_back(&mut self) -> Result<()> {
         self.look_back_at_turn()?;
         self.lane.pass()
     }
 
-    /// An edge that the GPU's 32 bits can't name.
+    /// Handles an edge with an id that the GPU's 32 bits can't hold.
     fn beyond(&mut self, u: u64, v: u64) -> Result<()> {
         self.found.largest = self.found.largest.max(Some(u.max(v)));
         self.found.loops += u64::from(u == v);
@@ -320,5 +324,15 @@ impl Counter<'_> {
 impl Visitor for Counter<'_> {
     fn visit(&mut self, edges: Edges<'_>) -> Result<()> {
         narrow(self, edges, Counter::push, Counter::beyond)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn constants_are_those_of_the_kernel() {
+        assert_eq!(crate::prepare::gpu::INGEST.constant("SAMPLED"), SAMPLED as u64);
     }
 }

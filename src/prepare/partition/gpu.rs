@@ -1,12 +1,12 @@
-//! Filling bins on a GPU: edges go there as they come, and come back as lines of bins.
+//! Fills bins on a GPU: batches of edges are copied there, and lines of bins come back.
 #![allow(unsafe_code)] // kernel launches
 
+use super::device_lines::{DeviceLines, LineRun};
 use super::route::{Group, Route};
-use super::shelf::{Run, Shelf};
 use super::{LINE, Placing, WORDS, changed};
 use crate::error::Result;
 use crate::formats::{Edges, Visitor};
-use crate::gpu::{Arena, DeviceSlice, Grid, Kernel, Lane, Source, Workspace, slice_bytes};
+use crate::gpu::{Arena, CopySource, DeviceSlice, Grid, Kernel, Lane, Workspace, slice_bytes};
 use crate::graph;
 use crate::memory::bytes_of;
 use crate::prepare::gpu::{LARGEST_BATCH, PARTITION, narrow};
@@ -15,31 +15,31 @@ use std::time::{Duration, Instant};
 
 /// Words of the smallest batch that is worth a launch.
 const LEAST_BATCH: u64 = 4096;
-/// Edges that a lane gathers before it makes lines of them: more make longer runs of lines, and wait longer.
+/// Most edges that a lane gathers before it makes lines of them. More make longer runs of lines, but the thread waits longer.
 const MOST_GATHERED: u64 = 8 << 20;
-/// Words that kernels count in.
+/// Words that kernels return counts in.
 const COUNTS: u64 = 8;
 const NO_BIN: u32 = u32::MAX;
 
-/// How memory is shared out.
+/// How partitioning divides the GPU's memory.
 #[derive(Debug, Clone, Copy)]
-pub struct Plan {
+pub struct PlacerPlan {
     lanes: usize,
     /// Words of a batch.
     batch: u64,
-    /// Edges that a lane gathers.
+    /// Most edges that a lane gathers.
     gathered: u64,
 }
 
-/// Fills bins with a GPU.
+/// Fills bins on a GPU.
 pub struct Placers<'w, 'r, 'p> {
     lanes: Vec<Placer<'w, 'r, 'p>>,
 }
 
 struct Shared<'w, 'r, 'p> {
     route: &'w Route<'r, 'p>,
-    /// Where lines can stay, and which bins in a row are of which rank.
-    shelf: Option<(&'p Shelf, Vec<Group>)>,
+    /// Where lines can stay on GPUs, with the consecutive bins of each rank.
+    device_lines: Option<(&'p DeviceLines, Vec<Group>)>,
     source: &'w str,
     gather: Kernel,
     plan_lines: Kernel,
@@ -48,7 +48,7 @@ struct Shared<'w, 'r, 'p> {
     bins: Bins,
 }
 
-/// The kernels' `Bins`.
+/// The kernels' struct `Bins`.
 #[repr(C)]
 #[derive(Clone, Copy)]
 struct Bins {
@@ -60,7 +60,9 @@ struct Bins {
     count: u32,
 }
 
-/// The kernels' `Gathered`.
+const _: () = assert!(size_of::<Bins>() == 40, "the kernels have a static_assert of the same size");
+
+/// The kernels' struct `Gathered`.
 #[repr(C)]
 #[derive(Clone, Copy)]
 struct Gathered {
@@ -74,30 +76,32 @@ struct Gathered {
     words: u64,
 }
 
-/// One thread's part.
+const _: () = assert!(size_of::<Gathered>() == 64, "the kernels have a static_assert of the same size");
+
+/// Fills bins on a GPU, for one thread.
 struct Placer<'w, 'r, 'p> {
     shared: Arc<Shared<'w, 'r, 'p>>,
     lane: Lane<'w>,
     number: usize,
     raw: DeviceSlice<u32>,
     lines: DeviceSlice<u32>,
-    /// What kernels count, then where each bin's lines start.
-    told: DeviceSlice<u32>,
+    /// The counts of the kernels, then the start of each bin's lines.
+    results: DeviceSlice<u32>,
     unit: Gathered,
     /// Words of a batch.
     batch: usize,
-    /// Edges that are gathered at most, and that may be.
+    /// Edges that are gathered now, and at most.
     gathered: u64,
     most: u64,
-    /// Loops that the GPU's 32 bits can't name.
+    /// Loops at ids that the GPU's 32 bits can't hold.
     loops: u64,
-    /// How often and how long lines were waited for, and how long they were stored.
+    /// How often lines were made, how long that took, and how long they took to store.
     turns: u32,
     making: Duration,
     storing: Duration,
 }
 
-/// Lines that so many gathered edges of `bins` bins make, at most.
+/// Returns the most lines that `gathered` edges of `bins` bins make.
 fn most_lines(gathered: u64, bins: u64) -> u64 {
     gathered / LINE as u64 + bins
 }
@@ -109,15 +113,15 @@ fn lane_bytes(batch: u64, gathered: u64, bins: u64) -> u64 {
     slice_bytes::<u32>(batch) + slice_bytes::<u32>(2 * gathered) + lines + by_bin + rest
 }
 
-/// Edges that stay behind of `bins` bins at most, which should be a small part of what is gathered; words of the largest
-/// batch, of `batch` at most; and edges that are worth gathering.
+/// Returns the most edges that partly filled lines of `bins` bins hold, which should be few of those gathered; the words of the largest
+/// batch, at most `batch`; and the edges that are worth gathering.
 fn largest(slot: u64, bins: u64, batch: u64) -> (u64, u64, u64) {
     let left = LINE as u64 * bins;
     let batch = (slot / 4).min(batch) & !63;
     (left, batch, MOST_GATHERED.max(4 * left + batch))
 }
 
-/// Bytes of GPU memory with which all lanes put `edges` edges as fast as they can.
+/// Returns the bytes of GPU memory with which all lanes place `edges` edges at full speed.
 pub fn ample_bytes(workspace: &Workspace, bins: &graph::layout::Bins, ids: u64, edges: u64) -> u64 {
     let (lanes, slot) = workspace.uploader.shape();
     let (count, (_, of_granule)) = (bins.spans.len() as u64, bins.table());
@@ -129,13 +133,20 @@ pub fn ample_bytes(workspace: &Workspace, bins: &graph::layout::Bins, ids: u64, 
 }
 
 impl<'w, 'r, 'p> Placers<'w, 'r, 'p> {
-    /// Room for the map, unless it is there, and some lanes, with batches of `batch` words at most; nothing if it does not fit.
-    pub fn plan(workspace: &Workspace, route: &Route<'_, '_>, map: &[u32], there: bool, batch: u64) -> Option<Plan> {
+    /// Plans memory for the map, unless it is on the GPU, and for lanes with batches of at most `batch` words. Returns `None` if it does
+    /// not fit.
+    pub fn plan(
+        workspace: &Workspace,
+        route: &Route<'_, '_>,
+        map: &[u32],
+        map_on_gpu: bool,
+        batch: u64,
+    ) -> Option<PlacerPlan> {
         let (most_lanes, slot) = workspace.uploader.shape();
         let bins = route.bins().spans.len() as u64;
         let (_, of_granule) = route.bins().table();
         let tables = slice_bytes::<u32>(of_granule.len() as u64) + slice_bytes::<u32>(bins);
-        let map_bytes = if there { 0 } else { slice_bytes::<u32>(map.len() as u64) };
+        let map_bytes = if map_on_gpu { 0 } else { slice_bytes::<u32>(map.len() as u64) };
         let free = workspace.arena.free().checked_sub(map_bytes + tables)?;
         if map.len() as u64 >= u64::from(u32::MAX) {
             return None;
@@ -143,28 +154,28 @@ impl<'w, 'r, 'p> Placers<'w, 'r, 'p> {
         let (left, largest_batch, most) = largest(slot, bins, batch);
         let fits = |batch: u64, gathered: u64| {
             let lanes = (free / lane_bytes(batch, gathered, bins)).min(most_lanes as u64) as usize;
-            (lanes > 0).then_some(Plan { lanes, batch, gathered })
+            (lanes > 0).then_some(PlacerPlan { lanes, batch, gathered })
         };
         let halves = std::iter::successors(Some(most), |gathered| Some(gathered / 2));
-        let mut plans: Vec<Plan> = Vec::new();
+        let mut plans: Vec<PlacerPlan> = Vec::new();
         for gathered in halves.take_while(|&gathered| gathered >= left + LEAST_BATCH) {
             let batch = largest_batch.min((gathered / 2).min((gathered - left) * 2) & !63).max(LEAST_BATCH);
             plans.extend(fits(batch, gathered));
         }
-        // The largest with all lanes, else the one with most lanes.
+        // The largest plan that has all lanes is best, else the one with most lanes.
         let full = plans.iter().find(|plan| plan.lanes == most_lanes);
         full.or(plans.iter().max_by_key(|plan| plan.lanes)).copied()
     }
 
-    /// With memory of `workspace` as planned.
+    /// Takes memory of `workspace` as planned.
     ///
     /// # Errors
     /// [`crate::Error::Lost`].
     pub fn new(
         workspace: &'w mut Workspace,
-        plan: Plan,
+        plan: PlacerPlan,
         route: &'w Route<'r, 'p>,
-        (map, there): (&[u32], Option<DeviceSlice<u32>>),
+        (map, device_map): (&[u32], Option<DeviceSlice<u32>>),
         source: &'w str,
     ) -> Result<Self> {
         let kernel = |name| workspace.kernel(&PARTITION, name);
@@ -175,11 +186,11 @@ impl<'w, 'r, 'p> Placers<'w, 'r, 'p> {
         let wanted = |&bin: &u32| if route.wants(bin as usize) { bin } else { NO_BIN };
         let of_granule: Vec<u32> = of_granule.iter().map(wanted).collect();
         let starts: Vec<u32> = route.bins().spans.iter().map(|span| span.rows.start as u32).collect();
-        let on_gpu = match there {
-            Some(there) => there,
+        let on_gpu = match device_map {
+            Some(on_gpu) => on_gpu,
             None => {
                 let on_gpu = arena.take_planned::<u32>(map.len() as u64)?;
-                uploader.upload(&[(Source::Memory(bytes_of(map)), on_gpu.as_bytes())], &|| Ok(()))?.wait()?;
+                uploader.upload(&[(CopySource::Memory(bytes_of(map)), on_gpu.as_bytes())], &|| Ok(()))?.wait()?;
                 on_gpu
             }
         };
@@ -191,7 +202,16 @@ impl<'w, 'r, 'p> Placers<'w, 'r, 'p> {
         let count = route.bins().spans.len() as u32;
         let (of_granule, starts) = (of_granule?, starts?);
         let bins = Bins { map: on_gpu.address(), ids: map.len() as u32, mantissa, of_granule, starts, count };
-        let shared = Shared { route, shelf: route.shelf(), source, gather, plan_lines, fill_lines, keep_rest, bins };
+        let shared = Shared {
+            route,
+            device_lines: route.device_lines(),
+            source,
+            gather,
+            plan_lines,
+            fill_lines,
+            keep_rest,
+            bins,
+        };
         let shared = Arc::new(shared);
         let lanes = uploader.lanes()?.into_iter().take(plan.lanes).enumerate();
         let placer = |(number, lane)| Placer::new(shared.clone(), lane, number, plan, arena);
@@ -218,27 +238,27 @@ impl<'w, 'r, 'p> Placer<'w, 'r, 'p> {
         shared: Arc<Shared<'w, 'r, 'p>>,
         lane: Lane<'w>,
         number: usize,
-        plan: Plan,
+        plan: PlacerPlan,
         arena: &mut Arena,
     ) -> Result<Self> {
         let mut take = |len| arena.take_planned::<u32>(len);
         let bins = u64::from(shared.bins.count);
         let lines = take(most_lines(plan.gathered, bins) * WORDS as u64)?;
-        let told = take(COUNTS + bins + 1)?;
+        let results = take(COUNTS + bins + 1)?;
         let counts = take(bins)?;
         let unit = Gathered {
             edges: take(2 * plan.gathered)?.address(),
             counts: counts.address(),
-            line_starts: told.part(COUNTS..u64::MAX).address(),
+            line_starts: results.part(COUNTS..u64::MAX).address(),
             rest_starts: take(bins)?.address(),
             placed: take(bins)?.address(),
             lines: lines.address(),
             rest: take(2 * LINE as u64 * bins)?.address(),
-            words: told.address(),
+            words: results.address(),
         };
         let raw = take(plan.batch)?;
         lane.queue().fill(counts, 0)?;
-        lane.queue().fill(told, 0)?;
+        lane.queue().fill(results, 0)?;
         let (batch, most) = (plan.batch as usize, plan.gathered);
         let (turns, making, storing) = (0, Duration::ZERO, Duration::ZERO);
         let (gathered, loops) = (0, 0);
@@ -248,7 +268,7 @@ impl<'w, 'r, 'p> Placer<'w, 'r, 'p> {
             number,
             raw,
             lines,
-            told,
+            results,
             unit,
             batch,
             gathered,
@@ -260,7 +280,7 @@ impl<'w, 'r, 'p> Placer<'w, 'r, 'p> {
         })
     }
 
-    /// Takes pairs of ids, as many as there are.
+    /// Adds pairs of ids.
     fn push(&mut self, mut ids: &[u32]) -> Result<()> {
         while !ids.is_empty() {
             if self.lane.put(&mut ids, self.batch)? {
@@ -279,7 +299,7 @@ impl<'w, 'r, 'p> Placer<'w, 'r, 'p> {
         }
         lane.send(*raw)?;
         let arguments = (raw.address(), pairs as u32, shared.bins, *unit);
-        // SAFETY: as the kernel declares them; there is room for `most` edges, which `gathered` does not exceed.
+        // SAFETY: the arguments are as the kernel declares them; there is room for `most` edges, which `gathered` does not exceed.
         unsafe { lane.queue().launch(&shared.gather, lane.queue().grid(pairs), arguments)? };
         lane.pass()?;
         self.gathered += pairs;
@@ -287,47 +307,47 @@ impl<'w, 'r, 'p> Placer<'w, 'r, 'p> {
         if self.gathered + self.batch as u64 / 2 > self.most { self.hand_over(false).map(drop) } else { Ok(()) }
     }
 
-    /// Makes lines of what is gathered and puts them into the bins; the loops met so far. What fills no line stays for
-    /// the next time, except at the `last`.
+    /// Makes lines of the gathered edges and puts them into the bins. Edges that fill no line stay for the next time, except at the `last`.
+    /// Returns the number of loops met so far.
     fn hand_over(&mut self, last: bool) -> Result<u64> {
-        let Placer { shared, lane, number, lines, told, unit, gathered, .. } = self;
+        let Placer { shared, lane, number, lines, results, unit, gathered, .. } = self;
         let started = Instant::now();
         let bins = shared.bins.count;
         let (queue, by_edge) = (lane.queue(), lane.queue().grid(*gathered));
         if last {
-            // No neighbour is where no edge is.
+            // Entries of the last lines without an edge get the neighbour `NONE`.
             queue.fill(*lines, 0xff)?;
         }
-        // SAFETY: arguments as the kernels declare them; all spans stay while the lane does.
+        // SAFETY: the arguments are as the kernels declare them, and all slices live as long as the lane.
         unsafe {
             let one = Grid { blocks: 1, threads: 1024, shared: 0 };
             queue.launch(&shared.plan_lines, one, (bins, u32::from(last), *unit))?;
             queue.launch(&shared.fill_lines, by_edge, (shared.bins, *unit))?;
             queue.launch(&shared.keep_rest, by_edge, (*unit,))?;
         }
-        let mut numbers = vec![0; told.len() as usize];
-        queue.read(*told, &mut numbers)?;
+        let mut numbers = vec![0; results.len() as usize];
+        queue.read(*results, &mut numbers)?;
         let made = started.elapsed();
         let (counts, starts) = numbers.split_at(COUNTS as usize);
         if counts[1] != 0 {
             return Err(changed(shared.source));
         }
         let line = |line: u32| u64::from(line) * WORDS as u64;
-        // What finds no room on the shelves comes to the host.
+        // Lines that find no room on a GPU come to the host.
         let everything = [(usize::MAX, 0..bins as usize)];
-        let groups = shared.shelf.as_ref().map_or(&everything[..], |(_, groups)| groups);
+        let groups = shared.device_lines.as_ref().map_or(&everything[..], |(_, groups)| groups);
         for (owner, group) in groups {
             let (first, end) = (starts[group.start], starts[group.end]);
-            let run = match &shared.shelf {
-                Some((shelf, _)) => shelf.put(queue, *owner, lines.part(line(first)..line(end)))?,
-                None => Run { first: 0, lines: 0 },
+            let run = match &shared.device_lines {
+                Some((device_lines, _)) => device_lines.put(queue, *owner, lines.part(line(first)..line(end)))?,
+                None => LineRun { first: 0, lines: 0 },
             };
             let stays = first + run.lines;
             for bin in group.clone() {
                 let part = starts[bin]..starts[bin + 1].min(stays);
                 if !part.is_empty() {
-                    let run = Run { first: run.first + part.start - first, lines: part.len() as u32 };
-                    shared.route.shelved(*number, bin, run)?;
+                    let run = LineRun { first: run.first + part.start - first, lines: part.len() as u32 };
+                    shared.route.send_run(*number, bin, run)?;
                 }
             }
             let (mut bin, mut at) = (group.start, stays);
@@ -352,7 +372,7 @@ impl<'w, 'r, 'p> Placer<'w, 'r, 'p> {
         Ok(u64::from(counts[2]) | (u64::from(counts[3]) << 32))
     }
 
-    /// An edge that the GPU's 32 bits can't name. But for loops, ingest met none.
+    /// Handles an edge with an id that the GPU's 32 bits can't hold. Ingest has met no such edge except loops.
     fn beyond(&mut self, u: u64, v: u64) -> Result<()> {
         if u != v {
             return Err(changed(self.shared.source));
@@ -364,7 +384,7 @@ impl<'w, 'r, 'p> Placer<'w, 'r, 'p> {
     fn finish(mut self) -> Result<u64> {
         self.gather()?;
         let loops = self.loops + self.hand_over(true)?;
-        // What others read on their shelves is there.
+        // Other ranks read the lines that this one copied to them, so the copies must have ended.
         self.lane.finish()?;
         let Placer { turns, making, storing, lane, .. } = &self;
         let [making, storing, waited] = [*making, *storing, lane.waited()].map(|time| time.as_secs_f64());

@@ -1,32 +1,32 @@
-//! The memory of the bins: chunks, and which block they lie near.
+//! The memory of the bins, in chunks, of which those of a block lie together.
 
 /// Words of a slab of chunks.
 const SLAB: usize = (4 << 20) / 4;
 
-/// Chunks that no bin has yet.
+/// The chunks that no bin has yet.
 #[derive(Debug)]
 pub(super) struct Pool<'a> {
-    /// Chunks that no block has, in slabs of some huge pages.
+    /// Chunks that no block has yet, in slabs of a few huge pages.
     slabs: Vec<&'a mut [u32]>,
-    /// By block, chunks of the slab it opened last: a block's chunks lie together, so whole huge pages can go back to
-    /// the system once it is sorted.
+    /// By block, the free chunks of the slab it took last. A block's chunks lie together, so that whole huge pages can be given back to the
+    /// system once it is sorted.
     open: Vec<Vec<&'a mut [u32]>>,
-    /// By block, chunks that were read.
+    /// By block, chunks that were read and can be reused.
     pub(super) read: Vec<Vec<&'a mut [u32]>>,
-    /// Chunks in slabs and open ones.
+    /// Number of free chunks in `slabs` and `open`.
     pub(super) left: usize,
-    /// Wanted bins that have no chunk yet. One is kept for each: in an input that is sorted, the bins of its end come
-    /// when those of its start have long used up all there is.
+    /// Number of wanted bins without a chunk. One is reserved for each: in a sorted input, edges of the last bins come when the first bins
+    /// have long taken all other chunks.
     pub(super) waiting: usize,
     /// Words of a chunk, and chunks of a slab.
     chunk: usize,
     per_slab: usize,
-    /// Words that may still be adopted.
+    /// Words of memory that may still be adopted.
     expected: usize,
 }
 
 impl<'a> Pool<'a> {
-    /// Chunks of `chunk` words in `memory` for the bins of `blocks` blocks, of which `waiting` are wanted.
+    /// Divides `memory` into chunks of `chunk` words for the bins of `blocks` blocks, of which `waiting` are wanted.
     pub(super) fn new(memory: &'a mut [u32], chunk: usize, blocks: usize, waiting: usize) -> Self {
         let left = memory.len() / chunk;
         let per_slab = (SLAB / chunk).clamp(1, (left / (8 * blocks.max(1))).max(1));
@@ -35,14 +35,14 @@ impl<'a> Pool<'a> {
         Pool { slabs, open: lists(), read: lists(), left, waiting, chunk, per_slab, expected: 0 }
     }
 
-    /// Up to `words` words more will come.
+    /// Announces that up to `words` words more will be adopted.
     pub(super) fn expect(&mut self, words: usize) {
         self.expected = words;
         let chunks = self.left + words / self.chunk;
         self.per_slab = (SLAB / self.chunk).clamp(1, (chunks / (8 * self.open.len().max(1))).max(1));
     }
 
-    /// Takes memory that was expected, which is used before any that was here: it was touched already.
+    /// Takes announced memory, to be used before the rest, since its pages have been touched. Returns it if it does not need it.
     pub(super) fn adopt<'m: 'a>(&mut self, memory: &'m mut [u32]) -> Option<&'m mut [u32]> {
         let chunks = memory.len() / self.chunk;
         if memory.len() > self.expected || chunks == 0 {
@@ -54,7 +54,7 @@ impl<'a> Pool<'a> {
         None
     }
 
-    /// A chunk for a bin of `block`: of a slab of that block, or when there are no more, of any.
+    /// Returns a chunk for a bin of `block`, from a slab of that block, or from any if there are no more slabs.
     pub(super) fn take(&mut self, block: usize) -> Option<&'a mut [u32]> {
         if self.open[block].is_empty()
             && let Some(slab) = self.slabs.pop()

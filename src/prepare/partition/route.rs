@@ -1,7 +1,8 @@
-//! Where full lines go: into the bins of this rank, or to the rank that has their bin.
+//! Sends full lines to their bins: those of this rank, or the rank that has them.
 
-use super::shelf::{Run, Shelf};
-use super::{LINE, Line, Partition, Scatter, WORDS};
+use super::device_lines::{DeviceLines, LineRun};
+use super::scatter::{Line, Scatter};
+use super::{Partition, WORDS};
 use crate::comm::Outbox;
 use crate::error::{Error, Result};
 use crate::graph::layout::{Bins, Layout};
@@ -9,29 +10,29 @@ use crate::graph::order::DegreeRuns;
 use std::ops::Range;
 use std::sync::{Mutex, PoisonError};
 
-/// No rank: the block is stored already.
+/// Stands for no rank: the block is stored already.
 pub const NOBODY: u32 = u32::MAX;
-/// Words before the lines of a run in a message: the bin, and how many lines.
+/// Words before the lines of a run in a message: the bin, and the number of lines.
 const RUN: usize = 2;
-/// Instead of lines, where they are on the shelf: the first word of a run has this bit.
-const SHELVED: u32 = 1 << 31;
+/// The bit set in the first word of a run whose lines are on a GPU; their position then stands in place of the lines.
+const ON_DEVICE: u32 = 1 << 31;
 /// Words of the smallest message.
 pub const LEAST_MESSAGE: usize = RUN + WORDS;
 
-/// About what part of all edges goes to `rank`.
+/// Returns about which part of all edges goes to `rank`.
 pub fn part(layout: &Layout, runs: &DegreeRuns, builders: &[u32], rank: usize) -> f64 {
     let expected = expected_edges(layout, runs);
     let mine = expected.iter().zip(builders).filter(|&(_, &builder)| builder == rank as u32).map(|(&edges, _)| edges);
     mine.sum::<f64>() / expected.iter().sum::<f64>().max(f64::MIN_POSITIVE)
 }
 
-/// About what part of all edges goes to the one of `ranks` ranks that gets most, if all blocks are to be built.
+/// Returns about which part of all edges goes to the rank that gets most of `ranks`, if all blocks are to be built.
 pub fn largest_part(layout: &Layout, runs: &DegreeRuns, ranks: usize) -> f64 {
     let builders = builders(layout, runs, &vec![true; layout.blocks()], ranks);
     (0..ranks).map(|rank| part(layout, runs, &builders, rank)).fold(0.0, f64::max)
 }
 
-/// The rank that builds each block: consecutive blocks of about as many edges for each. [`NOBODY`] where none is wanted.
+/// Returns the rank that builds each block: consecutive blocks of about as many edges for each, and [`NOBODY`] for blocks not wanted.
 pub fn builders(layout: &Layout, runs: &DegreeRuns, wanted: &[bool], ranks: usize) -> Vec<u32> {
     let expected = expected_edges(layout, runs);
     let edges: Vec<f64> =
@@ -47,9 +48,9 @@ pub fn builders(layout: &Layout, runs: &DegreeRuns, wanted: &[bool], ranks: usiz
     edges.iter().zip(wanted).map(builder).collect()
 }
 
-/// About how many edges each block's rows get. The ends of an edge are drawn by degree, as it were: of the `d` edges of a
-/// vertex, those to vertices before it are as many as these have of all ends. Bounds would give the first rank, with the
-/// hubs, half of its share.
+/// Returns about how many edges the rows of each block get, as if the ends of edges were drawn by degree: the part of a vertex's edges that
+/// lead to vertices before it is the part that these have of all ends. By upper bounds, the first rank, which has the hubs, would get half
+/// of its share.
 fn expected_edges(layout: &Layout, runs: &DegreeRuns) -> Vec<f64> {
     let mut runs = runs.iter().peekable();
     let (mut ends, mut at) = (0.0f64, 0);
@@ -70,17 +71,17 @@ fn expected_edges(layout: &Layout, runs: &DegreeRuns) -> Vec<f64> {
     expected.collect()
 }
 
-/// A rank, and bins in a row that are its.
+/// A rank and the consecutive bins that it has.
 pub(super) type Group = (usize, Range<usize>);
 
-/// The ways of lines, for all threads that make them.
+/// Sends lines to their bins, for all threads that make them.
 pub struct Route<'r, 'a> {
     partition: &'r Partition<'a>,
     /// By bin, the rank that has it, or [`NOBODY`].
     owners: &'r [u32],
     rank: u32,
     outbox: &'r Outbox<'r>,
-    /// What is gathered for other ranks, by rank and lane.
+    /// The messages being gathered, by rank and lane.
     messages: Vec<Mutex<Vec<u32>>>,
     lanes: usize,
     /// Words of a message.
@@ -88,8 +89,8 @@ pub struct Route<'r, 'a> {
 }
 
 impl<'r, 'a> Route<'r, 'a> {
-    /// Ways from `lanes` threads by `outbox`, in messages of at most `most` words, to the `owners` of bins; those of `rank`
-    /// are in `partition`.
+    /// Sends lines from `lanes` threads through `outbox`, in messages of at most `most` words, to the `owners` of their bins. The bins of
+    /// `rank` are in `partition`.
     pub fn new(
         partition: &'r Partition<'a>,
         owners: &'r [u32],
@@ -104,12 +105,12 @@ impl<'r, 'a> Route<'r, 'a> {
         Route { partition, owners, rank: rank as u32, outbox, messages, lanes, most: most.max(LEAST_MESSAGE) }
     }
 
-    /// Bytes that gathering messages takes, at most.
+    /// Returns the most bytes that gathering messages takes.
     pub fn bytes(ranks: usize, lanes: usize, most: usize) -> u64 {
         if ranks == 1 { 0 } else { (4 * most.max(LEAST_MESSAGE) * ranks * lanes) as u64 }
     }
 
-    /// A visitor for one thread, which looks ids up in `map`.
+    /// Returns a visitor for one thread, which looks ids up in `map`.
     pub fn scatter<'p>(&'p self, lane: usize, map: &'p [u32], source: &'p str) -> Scatter<'p, 'r, 'a> {
         Scatter::new(self, lane, map, source)
     }
@@ -118,7 +119,7 @@ impl<'r, 'a> Route<'r, 'a> {
         self.partition.bins
     }
 
-    /// Whether the edges of a bin go anywhere.
+    /// Returns true if the edges of a bin are needed.
     #[inline]
     pub(super) fn wants(&self, bin: usize) -> bool {
         self.owners[bin] != NOBODY
@@ -133,7 +134,7 @@ impl<'r, 'a> Route<'r, 'a> {
         self.send(lane, bin, &words)
     }
 
-    /// Whole lines, laid out as in a chunk.
+    /// Sends whole lines, laid out as in a chunk.
     pub(super) fn lines(&self, lane: usize, bin: usize, words: &[u32]) -> Result<()> {
         if self.owners[bin] == self.rank {
             return self.partition.append_lines(bin, words);
@@ -141,31 +142,31 @@ impl<'r, 'a> Route<'r, 'a> {
         self.send(lane, bin, words)
     }
 
-    /// Notes lines that were put on the shelf of the rank that has their bin.
-    pub(super) fn shelved(&self, lane: usize, bin: usize, run: Run) -> Result<()> {
+    /// Records lines on the GPU of the rank that has their bin.
+    pub(super) fn send_run(&self, lane: usize, bin: usize, run: LineRun) -> Result<()> {
         if self.owners[bin] == self.rank {
-            self.partition.shelve(bin, run);
+            self.partition.add_run(bin, run);
             return Ok(());
         }
         let to = self.owners[bin] as usize;
         let mut message = self.messages[to * self.lanes + lane].lock().unwrap_or_else(PoisonError::into_inner);
         self.make_room(to, &mut message)?;
-        message.extend([bin as u32 | SHELVED, run.lines, run.first]);
+        message.extend([bin as u32 | ON_DEVICE, run.lines, run.first]);
         Ok(())
     }
 
-    /// The shelf, and which bins in a row are whose.
-    pub(super) fn shelf(&self) -> Option<(&'a Shelf, Vec<Group>)> {
-        let shelf = self.partition.shelf?;
+    /// Returns the lines on GPUs, with the consecutive bins of each rank.
+    pub(super) fn device_lines(&self) -> Option<(&'a DeviceLines, Vec<Group>)> {
+        let device_lines = self.partition.device_lines?;
         let mut bin = 0;
         let groups = self.owners.chunk_by(|a, b| a == b).map(|group| {
             bin += group.len();
             (group[0] as usize, bin - group.len()..bin)
         });
-        Some((shelf, groups.filter(|&(owner, _)| owner != NOBODY as usize).collect()))
+        Some((device_lines, groups.filter(|&(owner, _)| owner != NOBODY as usize).collect()))
     }
 
-    /// Sends a message that has no room for a line more.
+    /// Sends a message that has no room for another line.
     fn make_room(&self, to: usize, message: &mut Vec<u32>) -> Result<()> {
         if message.len() + LEAST_MESSAGE > self.most {
             self.outbox.send(to, std::mem::take(message))?;
@@ -190,10 +191,10 @@ impl<'r, 'a> Route<'r, 'a> {
         Ok(())
     }
 
-    /// Sends what is gathered.
+    /// Sends the messages that are left.
     ///
     /// # Errors
-    /// Where the exchange has failed.
+    /// Those of the exchange, once it has failed.
     pub fn flush(&self) -> Result<()> {
         for (i, message) in self.messages.iter().enumerate() {
             let message = std::mem::take(&mut *message.lock().unwrap_or_else(PoisonError::into_inner));
@@ -209,33 +210,21 @@ impl Partition<'_> {
     /// Puts the lines of another rank's message into bins.
     ///
     /// # Errors
-    /// Those of the spill file; a message that is none.
+    /// Those of the spill file; a malformed message.
     pub fn take_message(&self, mut message: &[u32]) -> Result<()> {
         let torn = || Error::internal("take edges of another rank", "a message that is no run of lines");
         while let [bin, lines, rest @ ..] = message {
-            let shelved = bin & SHELVED != 0;
-            let words = rest.get(..if shelved { 1 } else { *lines as usize * WORDS }).ok_or_else(torn)?;
-            let bin = Some((bin & !SHELVED) as usize);
+            let on_device = bin & ON_DEVICE != 0;
+            let words = rest.get(..if on_device { 1 } else { *lines as usize * WORDS }).ok_or_else(torn)?;
+            let bin = Some((bin & !ON_DEVICE) as usize);
             let bin = bin.filter(|&bin| self.wanted.get(bin) == Some(&true)).ok_or_else(torn)?;
-            match shelved {
-                true => self.shelve(bin, Run { first: words[0], lines: *lines }),
+            match on_device {
+                true => self.add_run(bin, LineRun { first: words[0], lines: *lines }),
                 false => self.append_lines(bin, words)?,
             }
             message = &rest[words.len()..];
         }
         if message.is_empty() { Ok(()) } else { Err(torn()) }
-    }
-}
-
-impl Line {
-    /// As it lies in a chunk.
-    pub(super) fn write(&self, words: &mut [u32]) {
-        let (lows, places) = words.split_at_mut(LINE);
-        lows.copy_from_slice(&self.lows);
-        let (below, above) = self.places.split_at(LINE / 2);
-        for ((word, &below), &above) in places.iter_mut().zip(below).zip(above) {
-            *word = u32::from(below) | (u32::from(above) << 16);
-        }
     }
 }
 

@@ -7,7 +7,7 @@ use std::os::unix::fs::FileExt;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU64, Ordering};
 
-/// Chunks that memory had no room for. The file has no name from the start, so a killed job leaves nothing behind.
+/// Chunks that did not fit memory. The file is unlinked at once, so a killed job leaves nothing behind.
 #[derive(Debug)]
 pub(super) struct Spill {
     path: PathBuf,

@@ -1,4 +1,4 @@
-//! A stage at work: its counters, and what they say of rate, time left and figures.
+//! A stage in progress: its counters, and the rate, time left and measurements that follow from them.
 
 use super::Unit;
 use crate::process::figures::Figures;
@@ -10,20 +10,20 @@ use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 use std::sync::{Mutex, PoisonError};
 use std::time::Instant;
 
-/// The rate is that of the last this many looks at the clock, a second apart.
+/// Number of samples, a second apart, over which the rate is taken.
 const WINDOW: usize = 30;
 
-/// Counters of a stage, which its workers add to.
+/// Counters of a stage, to which its workers add.
 pub(super) struct Stage {
     pub(super) name: String,
     pub(super) unit: Unit,
     pub(super) total: AtomicU64,
     pub(super) done: AtomicU64,
-    /// Part of `done` that was there before, by a resume: no part of the rate.
+    /// Part of `done` that earlier runs did, which does not count for the rate.
     pub(super) before: AtomicU64,
     pub(super) started: Instant,
     pub(super) peak: AtomicU64,
-    /// Bytes that are read until it is done, where they are not what it counts, and bytes written so far.
+    /// Bytes that the whole stage reads, if its work is not measured in bytes, and bytes written so far.
     pub(super) reads: AtomicU64,
     pub(super) wrote: AtomicU64,
     pub(super) bar: Option<ProgressBar>,
@@ -31,7 +31,7 @@ pub(super) struct Stage {
 }
 
 impl Stage {
-    /// What was spent on it so far. Bytes are in proportion to the work where they are known at its end alone.
+    /// Returns the measurements so far. Bytes read are in proportion to the work if only their total is known.
     pub(super) fn figures(&self) -> Figures {
         let (done, total) = (self.done.load(Relaxed), self.total.load(Relaxed).max(1));
         let now = done - self.before.load(Relaxed).min(done);
@@ -67,7 +67,7 @@ impl Stage {
         (rate > 0.0 && self.total.load(Relaxed) > 0).then(|| left as f64 / rate)
     }
 
-    /// Nothing where the total is unknown. An input that has to be read a second time stays at 100.
+    /// Returns the work done in percent, or `None` if the total is unknown. It stays at 100 if an input is read a second time.
     pub(super) fn percent(&self) -> Option<f64> {
         let total = self.total.load(Relaxed);
         (total > 0).then(|| (100.0 * self.done.load(Relaxed) as f64 / total as f64).min(100.0))

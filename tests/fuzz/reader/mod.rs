@@ -36,7 +36,7 @@ pub fn read(bytes: &[u8], name: &str, named: bool) -> Option<Reading> {
     match name.rsplit_once('.').expect("an ending").1 {
         "u32" | "bin" | "edgelist" => records::u32(bytes, named),
         "u64" => records::u64(bytes, named),
-        "graph500" => records::graph500(bytes),
+        "graph500" => records::graph500(bytes, named),
         "mtx" => mtx::read(bytes),
         "metis" | "graph" => metis::read(bytes),
         "gr" => gr::read(bytes),
@@ -44,7 +44,7 @@ pub fn read(bytes: &[u8], name: &str, named: bool) -> Option<Reading> {
         "npz" => npz::read(bytes),
         "sg" => gapbs::read(bytes, false),
         "wsg" => gapbs::read(bytes, true),
-        "txt" | "el" | "e" | "csv" | "tsv" | "wel" | "fuzz" => text::read(bytes),
+        "txt" | "el" | "e" | "csv" | "tsv" | "wel" | "fuzz" => text::read(bytes, name.ends_with(".wel")),
         other => panic!("no second reader for .{other}"),
     }
 }

@@ -81,7 +81,12 @@ fn members(bytes: &[u8], open: &mut bool) -> Option<BTreeMap<String, Vec<u8>>> {
     };
     let end = (0..=bytes.len().checked_sub(22)?).rev().find(|at| bytes[*at..].starts_with(b"PK\x05\x06"))?;
     *open |= end + 22 != bytes.len();
-    let (count, mut at) = (number(end + 10, 2)?, number(end + 16, 4)?);
+    let (count, size, mut at) = (number(end + 10, 2)?, number(end + 12, 4)?, number(end + 16, 4)?);
+    // Where bytes before the directory are missing, it is not where it should be; members that are whole may be read.
+    if count > 0 && bytes.get(at..at + 4) != Some(b"PK\x01\x02") {
+        *open = true;
+        at = end.checked_sub(size)?;
+    }
     let mut members = BTreeMap::new();
     for _ in 0..count {
         if bytes.get(at..at + 4)? != b"PK\x01\x02" {
@@ -105,7 +110,9 @@ fn members(bytes: &[u8], open: &mut bool) -> Option<BTreeMap<String, Vec<u8>>> {
         *open |= sum_said != sum.sum() as usize || bytes[local + 4..local + 30] != bytes[entry + 6..entry + 32];
         members.insert(String::from_utf8_lossy(named).into_owned(), data);
     }
-    Some(members)
+    // Nor need a directory that does not end where its end stands.
+    *open |= at != end;
+    (at <= end).then_some(members)
 }
 
 /// The data of the member whose own header is at `local`, unpacked.

@@ -32,7 +32,7 @@ pub fn u64(bytes: &[u8], named: bool) -> Option<Reading> {
 
 /// Reads packed edges: the low 32 bits of both ends, then their high 16 bits. Ids of 48 bits are signed, and a negative
 /// one stands for no edge.
-pub fn graph500(bytes: &[u8]) -> Option<Reading> {
+pub fn graph500(bytes: &[u8], named: bool) -> Option<Reading> {
     let records = bytes.chunks_exact(12);
     if !records.remainder().is_empty() {
         return None;
@@ -46,5 +46,7 @@ pub fn graph500(bytes: &[u8]) -> Option<Reading> {
         }
         edges.push([low[0] | high[0] << 32, low[1] | high[1] << 32]);
     }
-    whole(edges, false)
+    // What begins with words may be a file of another kind.
+    let words = bytes.get(..6).is_some_and(|start| start.iter().all(|byte| matches!(byte, b' '..=b'~')));
+    whole(edges, words && !named)
 }

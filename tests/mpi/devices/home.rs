@@ -28,7 +28,7 @@ fn said(ran: &Ran, words: &[&str]) -> usize {
 /// All rows were counted where they were sorted, and no file had any.
 #[track_caller]
 fn stayed(ran: &Ran, ranks: usize) {
-    let counts = [["rows on the GPU", "stays=1"], ["blocks written", "bytes=0"]].map(|words| said(ran, &words));
+    let counts = [["rows on the GPU", "stays=true"], ["blocks written", "bytes=0"]].map(|words| said(ran, &words));
     assert_eq!(counts, [ranks; 2], "{}", ran.err);
 }
 
@@ -76,7 +76,7 @@ fn what_does_not_fit_on_the_gpus_of_ranks_goes_by_the_host() {
         on_gpus(&mut job, &cuda, ranks, "CUDA_ON_CPU_SEED=4");
         let ran = run(&job, ranks, kib, &["--set", keep]);
         assert_eq!(ran.code, 0, "{ranks} ranks, {kib} KiB: {}", ran.err);
-        assert_eq!(said(&ran, &["rows on the GPU", "stays=0"]), ranks, "{}", ran.err);
+        assert_eq!(said(&ran, &["rows on the GPU", "stays=false"]), ranks, "{}", ran.err);
         let (lines, expected) = room(&ran);
         some += usize::from(0 < lines && lines < expected);
         let mut report = job.place.read_report();
@@ -109,9 +109,9 @@ fn rows_in_the_memory_of_ranks_are_read_by_the_others() {
             let ran = run(&job, ranks, 16 << 10, &["--set", set]);
             assert_eq!(ran.code, 0, "{ranks} ranks: {}", ran.err);
             let words: [&[&str]; 4] = [
-                &["memory of other ranks", "reads=1"],
-                &["rows on the GPU", "stays=0"],
-                &["rows in memory", "held=1"],
+                &["memory of other ranks", "reads=true"],
+                &["rows on the GPU", "stays=false"],
+                &["rows in memory", "held=true"],
                 &["blocks written", "bytes=0"],
             ];
             assert_eq!(words.map(|words| said(&ran, words)), [ranks; 4], "{}", ran.err);
@@ -162,7 +162,7 @@ fn what_dies_with_rows_on_its_gpu_is_replaced_by_others() {
             job.on.push((rank, how.into()));
             let ran = run(&job, ranks, 16 << 10, &[]);
             assert_eq!(ran.code, code, "{how} on rank {rank}: {}", ran.err);
-            assert_eq!(said(&ran, &["rows on the GPU", "stays=1"]), ranks, "{}", ran.err);
+            assert_eq!(said(&ran, &["rows on the GPU", "stays=true"]), ranks, "{}", ran.err);
             same_files(how, &files(&job.place.workdir(), &["out"]), &BTreeMap::new());
             on_gpus(&mut job, &cuda, then, "");
             let go_on = || match device {

@@ -8,10 +8,11 @@ mod arena_plan;
 mod pair;
 mod partners;
 
-use super::count::PairCount;
-use super::driver::{Backend, Found, Gathering, Part, Work};
+use crate::algo::Lease;
+use crate::algo::triangle::cpu::count::PairCount;
+use crate::algo::triangle::driver::{Backend, Found, Gathering, Part, Work};
 use crate::error::{Error, Result};
-use crate::gpu::{Beside, COMMON, DeviceSlice, Event, ProgramSource, SCAN, Workspace, slice_bytes};
+use crate::gpu::{COMMON, DeviceSlice, Event, PeerMemory, ProgramSource, SCAN, Workspace, slice_bytes};
 use crate::graph::catalogue::Catalogue;
 use crate::graph::layout::Layout;
 use crate::graph::placement::{BlockSize, Placement};
@@ -54,15 +55,15 @@ pub struct Gpu<'a> {
     gpu: MutexGuard<'a, Workspace>,
     kernels: Kernels,
     per_vertex: Option<(&'a [AtomicU64], DeviceSlice<u64>)>,
-    /// Where blocks are in the memory of this GPU, or of another rank's.
+    /// The places of blocks in the memory of this GPU, or of another rank's.
     placement: Option<Placement>,
-    /// How ranks bring fronts from the host together.
+    /// The relay by which ranks bring fronts from the host together.
     relay: Option<Relay<'a>>,
     stop: Stop<'a>,
     /// Bytes that the caches of all ranks' GPUs hold.
     cache: u64,
     begun: Instant,
-    /// How long the GPU did not wait for what it was to count.
+    /// The time in which the GPU did not wait for batches.
     busy: Duration,
     /// Between what marks the ends of that.
     clock: [Event; 2],
@@ -83,7 +84,7 @@ impl<'a> Gpu<'a> {
         corners + ArenaPlan::least_bytes(row)
     }
 
-    /// Whether a graph of this layout, its blocks of `sizes` at most, can be counted where `bytes` bytes are left beside them.
+    /// Returns true if a graph of this layout, its blocks of `sizes` at most, can be counted where `bytes` bytes are left beside them.
     /// (Blocks of a graph that is not here are not cut.)
     pub fn counts(layout: &Layout, sizes: &[BlockSize], bytes: u64, per_vertex: bool) -> bool {
         let row = layout.longest_row();
@@ -93,16 +94,14 @@ impl<'a> Gpu<'a> {
     }
 
     /// For the blocks of `graph`, which has `vertices` vertices. Counts of vertices are added to `per_vertex`, if they
-    /// are asked for; `stop` names the signal that ends the counting. The GPUs of all ranks have `cache` bytes of cache, at least.
-    /// [`Self::meet`] comes next.
+    /// are asked for; `stop` names the signal that ends the counting. [`Self::meet`] comes next.
     ///
     /// # Errors
     /// [`Error::Limit`] where GPU memory does not do, [`Error::Usage`] for rows that are too long for it, [`Error::Lost`].
     pub fn new(
         graph: &Catalogue,
         vertices: u64,
-        mut gpu: MutexGuard<'a, Workspace>,
-        cache: u64,
+        Lease { workspace: mut gpu, cache }: Lease<'a>,
         per_vertex: Option<&'a [AtomicU64]>,
         stop: Stop<'a>,
     ) -> Result<Self> {
@@ -116,7 +115,7 @@ impl<'a> Gpu<'a> {
         let kernels = Kernels::load(&gpu, per_vertex.is_some())?;
         gpu.arena.reset(0);
         let least = Self::least_bytes(row, vertices, per_vertex.is_some());
-        gpu.arena.holds(least, "counting triangles of this graph")?;
+        gpu.arena.holds(least, "[triangle] on this graph")?;
         gpu.stop_flag.set(false);
         let clock = [gpu.queue.record_timed()?, gpu.queue.record_timed()?];
         let (per_vertex, placement) =
@@ -129,7 +128,7 @@ impl<'a> Gpu<'a> {
     ///
     /// # Errors
     /// [`Error::Limit`], [`Error::Lost`], those of reading blocks.
-    pub fn meet(&mut self, graph: &Catalogue, vertices: u64, beside: Option<Beside<'a>>) -> Result<()> {
+    pub fn meet(&mut self, graph: &Catalogue, vertices: u64, beside: Option<PeerMemory<'a>>) -> Result<()> {
         if let Some(beside) = beside.filter(|_| self.placement.is_none()) {
             let blocks = (0..graph.len()).map(|b| graph.size(b));
             let longest = graph.layout.longest_row().max(if graph.is_local() { 0 } else { uncut(blocks) });
@@ -154,13 +153,13 @@ fn uncut(sizes: impl Iterator<Item = BlockSize>) -> u64 {
     sizes.map(|size| size.entries + 3 * size.rows).max().unwrap_or(0)
 }
 
-/// What is wrong where the arena lacks room that it was planned to have.
+/// Returns the error of an arena that lacks room which it was planned to have.
 fn too_small(gpu: &Workspace) -> Error {
     Error::Limit {
         limit: "gpu_memory",
         given: crate::size::show(gpu.arena.bytes()),
         needed: at_least(2 * gpu.arena.bytes()),
-        purpose: "counting triangles of this graph".into(),
+        purpose: "[triangle] on this graph".into(),
     }
 }
 
@@ -299,7 +298,7 @@ impl Pass<'_, '_> {
                 self.counting.count_heads(self.units.work, &self.front, segment, place.targets)?;
             }
             self.count(partner, resident)?;
-            // Nobody listens any more once the last is on its way.
+            // Nobody listens any more once the last is in flight.
             let _ = empty.send(slot);
         }
         Ok(())
@@ -323,7 +322,7 @@ struct Open {
     parts: Vec<Part>,
 }
 
-/// Units under way while a front batch is in hand.
+/// Units in flight while a front batch is resident.
 struct Units<'u, 'w> {
     work: &'u Work<'w>,
     batch: &'u RowBatch,

@@ -1,8 +1,8 @@
-//! One partner batch against the front in hand: the kernels, in order.
+//! One partner batch against the resident front: the kernels, in order.
 #![allow(unsafe_code)] // kernel launches
 
-use super::super::driver::Work;
 use super::arena_plan::most_tasks;
+use crate::algo::triangle::driver::Work;
 use crate::error::{Error, Result};
 use crate::gpu::{DeviceSlice, Event, Grid, Kernel, Queue, Scan, StopFlag, THREADS, Workspace};
 use crate::graph::catalogue::Catalogue;
@@ -63,6 +63,8 @@ struct DeviceRows {
     count: u32,
 }
 
+const _: () = assert!(size_of::<DeviceRows>() == 24, "the kernels have a static_assert of the same size");
+
 /// The kernels' `Pair`.
 #[repr(C)]
 #[derive(Clone, Copy)]
@@ -81,6 +83,8 @@ struct Pair {
     stop: u64,
 }
 
+const _: () = assert!(size_of::<Pair>() == 120, "the kernels have a static_assert of the same size");
+
 impl DeviceRows {
     fn new(ResidentRows { starts, targets }: ResidentRows, first: u32, count: u64) -> DeviceRows {
         DeviceRows { starts: starts.address(), targets: targets.address(), first, count: count as u32 }
@@ -92,7 +96,7 @@ pub struct Front<'p> {
     pub batch: &'p RowBatch,
     pub resident: ResidentRows,
     pub first_row: u32,
-    /// Where the heads of each row end.
+    /// The end of the heads of each row.
     pub ends: DeviceSlice<u32>,
     /// Scratch for adding these up.
     pub sums: DeviceSlice<u32>,
@@ -134,7 +138,7 @@ impl<'p> Front<'p> {
         })
     }
 
-    /// Where heads before the rows from `row` on are counted.
+    /// The number of heads before the rows from `row` on.
     fn counts_from(&self, row: u32) -> u64 {
         self.ends.part(u64::from(row - self.first_row)..u64::MAX).address()
     }
@@ -154,21 +158,21 @@ impl<'p> Front<'p> {
     }
 }
 
-/// What a pair of batches is counted with.
+/// The kernels and memory with which a pair of batches is counted.
 pub struct Counting<'c> {
     pub queue: &'c Queue,
     pub stop_flag: &'c mut StopFlag,
     pub kernels: &'c Kernels,
     pub per_vertex: Option<(&'c [AtomicU64], DeviceSlice<u64>)>,
     pub stop: &'c (dyn Fn() -> Option<&'static str> + Sync),
-    /// How long the GPU did not wait for copies.
+    /// The time in which the GPU did not wait for copies.
     pub busy: &'c mut Duration,
-    /// When what it was to count was there, and when that was counted.
+    /// The events at which a batch was there, and at which it was counted.
     pub clock: &'c mut [Event; 2],
 }
 
 impl Counting<'_> {
-    /// What is queued from now on waits for what is on its way.
+    /// Makes what is queued from now on wait for copies in flight.
     pub fn arrived(&mut self, copied: &Event) -> Result<()> {
         self.queue.after(copied)?;
         self.queue.mark(&self.clock[0])
@@ -308,4 +312,17 @@ pub fn add_corners(queue: &Queue, corners: Option<(&[AtomicU64], DeviceSlice<u64
         });
     }
     queue.fill(span, 0)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn constants_are_those_of_the_kernels() {
+        let of = |name| super::super::PROGRAM.constant(name);
+        assert_eq!((of("CHUNK"), of("FEW_HEADS"), of("LONGEST_HASHED")), (CHUNK, FEW_HEADS, LONGEST_HASHED));
+        assert_eq!((of("SCATTERED"), (1 << of("LENGTH_BITS")) - 1), (SCATTERED, LONGEST_HEAD));
+        assert_eq!(4 * (of("EXACT") / 32 + of("FILTER_WORDS")), u64::from(MARK_BYTES));
+    }
 }

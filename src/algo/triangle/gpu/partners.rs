@@ -29,7 +29,7 @@ pub(super) struct Partners {
     pub(super) outside: Vec<RowBatch>,
 }
 
-/// What the cut depends on; the same on every rank.
+/// The sizes that the cut depends on; the same on every rank.
 pub(super) struct Cutting<'c, 'w> {
     pub(super) work: &'c Work<'w>,
     pub(super) front: &'c RowBatch,

@@ -1,0 +1,112 @@
+//! An algorithm and a table of its own, as a job knows them.
+
+use super::cost::{Cost, Crew, GraphSize};
+use super::run::Run;
+use super::verify::{Results, StoredUnits, Verdict};
+use crate::error::Result;
+use crate::gpu::ProgramSource;
+use crate::graph::layout::Layout;
+use crate::graph::placement::BlockSize;
+use crate::jobfile::{Diagnostics, Section};
+use crate::prepare::prepared::Graph;
+use serde_json::Value;
+use std::fmt::Debug;
+use std::sync::Arc;
+
+/// An algorithm, as the registry has it.
+pub trait Algorithm: Sync {
+    /// Name of its table, its stage, its object among the results, and its folder in `out/`.
+    fn name(&self) -> &'static str;
+
+    /// Keys of its table.
+    fn keys(&self) -> &'static [&'static str];
+
+    /// Reads its table. What is wrong goes to `diagnostics`; `None` then.
+    fn parse(&self, table: &Section<'_>, diagnostics: &mut Diagnostics) -> Option<Arc<dyn Task>>;
+
+    /// Returns the task of a table as [`Task::table`] gave it; `None` for one of another version.
+    fn recall(&self, table: &Value) -> Option<Arc<dyn Task>>;
+}
+
+/// One table of a job: what to compute. Limits, devices and ranks are none of it.
+pub trait Task: Debug + Send + Sync {
+    /// Whose table it is.
+    fn algorithm(&self) -> &'static dyn Algorithm;
+
+    /// Returns the table with every default filled in. It goes into the stage's key: what differs here is computed anew.
+    fn table(&self) -> Value;
+
+    /// Returns what of the prepared graph it reads beside the blocks.
+    fn needs(&self) -> Needs;
+
+    /// Programs that it launches on a GPU.
+    fn programs(&self) -> &'static [&'static ProgramSource];
+
+    /// Returns the number of units in a graph of so many blocks, for progress.
+    fn units(&self, blocks: u64) -> u64;
+
+    /// Fewest bytes of GPU memory on a graph whose longest row has `row` entries, with `vertices` vertices; `None` where it does
+    /// not use one.
+    fn least_gpu_memory(&self, row: u64, vertices: u64) -> Option<u64>;
+
+    /// Returns the bytes of host memory that it takes beside rows that stay in memory and never become files, if a GPU computes it on
+    /// such rows: blocks of `sizes` at most, where `bytes` bytes of GPU memory are left beside them.
+    fn beside_rows(&self, layout: &Layout, sizes: &[BlockSize], bytes: u64) -> Option<u64>;
+
+    /// Returns what it takes on a graph of this size, bounds or truth, by these ranks.
+    fn cost(&self, graph: &GraphSize<'_>, crew: &Crew) -> Cost;
+
+    /// Computes one trial, or what an earlier run left of it. Collective.
+    ///
+    /// # Errors
+    /// Those of the algorithm; a stop.
+    fn run(&self, graph: &Graph, run: &mut Run<'_>) -> Result<Outcome>;
+
+    /// Checks what is stored of units against itself and against the result, if there is one already; says what it found.
+    ///
+    /// # Errors
+    /// A sentence with what is wrong.
+    fn verify_units(&self, units: &StoredUnits<'_>, found: Option<&Value>) -> Result<String>;
+
+    /// Checks a result by an independent method.
+    ///
+    /// # Errors
+    /// Those of telling, and a stop; what is wrong goes to `verdict`.
+    fn verify(&self, results: &Results<'_>, found: &Value, verdict: &mut Verdict<'_>) -> Result<()>;
+
+    /// Returns the answer as people read it.
+    fn answer(&self, found: &Value) -> Answer;
+}
+
+/// The parts of a prepared graph that a task reads beside its blocks.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct Needs {
+    /// The degrees of the simple graph.
+    pub degrees: bool,
+    /// The order of vertices: results come by it in the order of the input's ids.
+    pub order: bool,
+}
+
+/// The outcome of a trial.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Outcome {
+    /// Fields of the algorithm's object among the results: every trial has to find the same.
+    pub found: Value,
+    /// Seconds of the algorithm alone, those of earlier runs included.
+    pub seconds: f64,
+}
+
+/// An answer in words.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Answer {
+    /// The result that was asked for, such as `triangles 45`.
+    pub main: String,
+    /// The rest of the line, ending in a verb for the time, such as `transitivity 0.25  counted`.
+    pub more: String,
+}
+
+impl PartialEq for dyn Task {
+    fn eq(&self, other: &dyn Task) -> bool {
+        (self.algorithm().name(), self.table()) == (other.algorithm().name(), other.table())
+    }
+}

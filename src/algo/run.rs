@@ -1,0 +1,98 @@
+//! The means that a job lends a task for one trial. An algorithm opens no file of its own.
+
+use super::device::Devices;
+use crate::comm::Comm;
+use crate::error::Result;
+use crate::memory::Budget;
+use crate::process::progress::StageProgress;
+use crate::results::Columns;
+use crate::store::checkpoint::Checkpoint;
+use crate::store::journal::{Journal, Record, distinct};
+use std::path::{Path, PathBuf};
+
+/// The ranks, threads, memory and devices of one trial, and the files that it leaves.
+pub struct Run<'a> {
+    /// All ranks: each runs the task.
+    pub comm: &'a Comm,
+    /// Threads of this rank.
+    pub threads: usize,
+    /// Host memory that is left.
+    pub budget: &'a Budget,
+    /// The devices that it may compute on.
+    pub devices: &'a Devices<'a>,
+    /// Units done, for those who wait.
+    pub progress: &'a StageProgress,
+    /// Writes results; used by rank 0 alone.
+    pub columns: Columns<'a>,
+    /// True for the trial whose results stay.
+    pub is_last: bool,
+    /// The place of its journals and checkpoints.
+    pub units: Units<'a>,
+}
+
+/// The journal and the checkpoint of a trial: both are of the graph, the table and the number of the trial.
+#[derive(Debug, Clone, Copy)]
+pub struct Units<'a> {
+    /// The folder.
+    pub folder: &'a Path,
+    /// Name of the algorithm.
+    pub algorithm: &'a str,
+    /// Number of the trial, from 0.
+    pub trial: u32,
+    /// The stage's key.
+    pub key: u64,
+}
+
+/// The kind of a file of units.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Kind {
+    /// `ALGORITHM.TRIAL`: the results of units, one after the other.
+    Journal,
+    /// `ALGORITHM.TRIAL.checkpoint`: arrays with the units in them.
+    Checkpoint,
+}
+
+impl Units<'_> {
+    /// Returns the algorithm, the trial and the kind that the name of a file of units says.
+    pub fn named(file: &str) -> Option<(&str, u32, Kind)> {
+        let (algorithm, rest) = file.split_once('.')?;
+        match rest.split_once('.') {
+            None => Some((algorithm, rest.parse().ok()?, Kind::Journal)),
+            Some((trial, "checkpoint")) => Some((algorithm, trial.parse().ok()?, Kind::Checkpoint)),
+            Some(_) => None,
+        }
+    }
+
+    fn path(&self, kind: Kind) -> PathBuf {
+        let ending = if kind == Kind::Checkpoint { ".checkpoint" } else { "" };
+        self.folder.join(format!("{}.{}{ending}", self.algorithm, self.trial))
+    }
+
+    /// Opens the journal and returns with it the records of the units that are done. For rank 0 alone.
+    ///
+    /// # Errors
+    /// [`crate::Error::DiskFull`], [`crate::Error::Io`].
+    pub fn journal(&self) -> Result<(Journal, Vec<Record>)> {
+        let (journal, records) = Journal::open(&self.path(Kind::Journal), self.key)?;
+        Ok((journal, distinct(&records)))
+    }
+
+    /// Returns the checkpoint, which may not be there yet. For rank 0 alone.
+    pub fn checkpoint(&self) -> Checkpoint {
+        Checkpoint::new(self.path(Kind::Checkpoint), self.key)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names_of_files_of_units_say_what_they_are() {
+        assert_eq!(Units::named("triangle.0"), Some(("triangle", 0, Kind::Journal)));
+        assert_eq!(Units::named("sums.12.checkpoint"), Some(("sums", 12, Kind::Checkpoint)));
+        for other in ["triangle", "triangle.x", "triangle.0.tmp-1", "triangle.0.checkpoint.tmp-2", ""] {
+            assert_eq!(Units::named(other), None, "{other}");
+        }
+    }
+}

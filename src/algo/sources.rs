@@ -1,0 +1,69 @@
+//! `sources`: the vertices that an algorithm begins at, as the input names them.
+
+use crate::error::{At, Error, Result};
+use crate::graph::ids::{DenseId, InputId, Vertex};
+use crate::jobfile::{Diagnostics, Section};
+use crate::prepare::dictionary::{self, Dictionary};
+use crate::prepare::order;
+use crate::prepare::prepared::Graph;
+use crate::prepare::relabel;
+use crate::store::map::as_u64;
+use serde::{Deserialize, Serialize};
+
+/// Most sources of a table: each has a folder of results.
+const MOST: usize = 1 << 16;
+
+/// The sources of a table, in its order.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(transparent)]
+pub struct Sources(pub Vec<InputId>);
+
+impl Sources {
+    /// Reads the key `sources` of a table: a list of ids, none of which is there twice. An absent one is empty; `None` is returned
+    /// where something is wrong, which `diagnostics` then has.
+    pub fn parse(table: &Section<'_>, diagnostics: &mut Diagnostics) -> Option<Sources> {
+        let Some(field) = table.get("sources") else { return Some(Sources::default()) };
+        let ids: Vec<InputId> = field.integers::<u64>(0..=u64::MAX, diagnostics)?.into_iter().map(InputId).collect();
+        let mut sorted = ids.clone();
+        sorted.sort_unstable();
+        if let Some(twice) = sorted.windows(2).find(|two| two[0] == two[1]) {
+            field.error(&format!("{} is there twice", twice[0]), diagnostics);
+            return None;
+        }
+        if ids.len() > MOST {
+            field.error(&format!("{} sources, where {MOST} are the most", ids.len()), diagnostics);
+            return None;
+        }
+        Some(Sources(ids))
+    }
+
+    /// Returns the vertex of each source; `None` for one without an edge. On a sparse graph an id is looked
+    /// up in the list of those that occur.
+    ///
+    /// # Errors
+    /// [`Error::Input`] for an id that the graph does not have; [`Error::Corrupt`], [`Error::Io`] of the order and the list.
+    pub fn vertices(&self, graph: &Graph) -> Result<Vec<Option<Vertex>>> {
+        let Graph { folder, info, .. } = graph;
+        let order = order::map(folder, info.content)?;
+        let map = order.ids()?;
+        let list = match info.sparse {
+            true => Some(Dictionary::list(&dictionary::path(folder), info.identity)?),
+            false => None,
+        };
+        let list = list.as_ref().map(|list| as_u64(list.body()).unwrap_or_default());
+        let dense = |InputId(id)| match list {
+            Some(list) => list.binary_search(&id).ok().map(|place| DenseId(place as u32)),
+            // A header may declare more vertices than ids: those have no edge.
+            None => (id < info.vertices).then(|| DenseId(u32::try_from(id).unwrap_or(u32::MAX))),
+        };
+        let vertex = |&id: &InputId| {
+            let dense = dense(id).ok_or_else(|| {
+                let (expected, found) = (format!("a vertex of {}", info.source), format!("the source {id}"));
+                let remedy = "sources are ids as the input has them";
+                Error::input(&info.source, At::File, expected, found, remedy)
+            })?;
+            Ok(relabel::vertex(map, dense))
+        };
+        self.0.iter().map(vertex).collect()
+    }
+}

@@ -1,0 +1,317 @@
+//! An algorithm for tests: it uses all that a job lends, and its answers follow from the edges in a line of Python.
+//!
+//! `total` is the sum of `d(u)·d(v)` over all edges (the second Zagreb index). With `columns = true` every vertex gets the sum of
+//! its neighbours' degrees, in each type that there is, and every source a folder with those that are next to it. Units are blocks.
+//! Without columns their results go to a journal, as many numbers each as the block has rows; with columns to a checkpoint.
+
+use super::sources::Sources;
+use super::{
+    Algorithm, Answer, Cost, Crew, GraphSize, Needs, Outcome, Results, Run, StoredUnits, Task, UnitsContent, Verdict,
+};
+use crate::comm::agreed;
+use crate::error::{Error, Result};
+use crate::failpoint;
+use crate::gpu::ProgramSource;
+use crate::graph::ids::Vertex;
+use crate::graph::layout::Layout;
+use crate::graph::placement::BlockSize;
+use crate::jobfile::{Diagnostics, Section};
+use crate::memory::{bytes_of, numbers_of};
+use crate::prepare::prepared::Graph;
+use crate::process::signals;
+use crate::results::values;
+use crate::store::journal::Record;
+use serde::{Deserialize, Serialize};
+use serde_json::{Value, json};
+use std::collections::HashSet;
+use std::sync::Arc;
+use std::time::Instant;
+
+/// Sums of degrees, as the registry has it.
+pub struct Sums;
+
+impl Algorithm for Sums {
+    fn name(&self) -> &'static str {
+        "sums"
+    }
+
+    fn keys(&self) -> &'static [&'static str] {
+        &["columns", "sources"]
+    }
+
+    fn parse(&self, table: &Section<'_>, diagnostics: &mut Diagnostics) -> Option<Arc<dyn Task>> {
+        let columns = table.get("columns").map_or(Some(false), |field| field.boolean(diagnostics));
+        let sources = Sources::parse(table, diagnostics);
+        Some(Arc::new(Spec { columns: columns?, sources: sources? }))
+    }
+
+    fn recall(&self, table: &Value) -> Option<Arc<dyn Task>> {
+        let spec: Spec = serde_json::from_value(table.clone()).ok()?;
+        Some(Arc::new(spec))
+    }
+}
+
+/// `[sums]`.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+struct Spec {
+    columns: bool,
+    sources: Sources,
+}
+
+/// The sums of one unit: for the total, and for the vertices at the ends of its edges.
+struct Unit {
+    number: u64,
+    total: u64,
+    /// Entries of each row.
+    lengths: Vec<u32>,
+    at_vertices: Vec<(u64, u64)>,
+}
+
+impl Unit {
+    fn of(graph: &Graph, degrees: &[u32], number: u64) -> Unit {
+        let block = graph.catalogue.block(number as usize);
+        let mut unit = Unit { number, total: 0, lengths: Vec::new(), at_vertices: Vec::new() };
+        for row in 0..block.rows() {
+            let u = block.first_row as usize + row;
+            unit.lengths.push(block.row(row).len() as u32);
+            for &v in block.row(row) {
+                let [a, b] = [degrees[u], degrees[v as usize]].map(u64::from);
+                unit.total += a * b;
+                unit.at_vertices.extend([(u as u64, b), (v.into(), a)]);
+            }
+        }
+        unit
+    }
+
+    fn words(&self) -> Vec<u64> {
+        let head = [self.number, self.total, self.lengths.len() as u64];
+        let lengths = self.lengths.iter().map(|&length| length.into());
+        head.into_iter().chain(lengths).chain(self.at_vertices.iter().flat_map(|&(v, sum)| [v, sum])).collect()
+    }
+
+    fn read(words: &[u64]) -> Option<Unit> {
+        let (&[number, total, rows], rest) = words.split_first_chunk()?;
+        let (lengths, rest) = rest.split_at_checked(rows as usize)?;
+        let at_vertices = rest.chunks_exact(2).map(|two| (two[0], two[1])).collect();
+        Some(Unit { number, total, lengths: lengths.iter().map(|&length| length as u32).collect(), at_vertices })
+    }
+}
+
+/// The sums so far, on rank 0.
+struct Progress {
+    total: u64,
+    entries: u64,
+    done: HashSet<u64>,
+    at_vertices: Vec<u64>,
+}
+
+impl Progress {
+    fn add(&mut self, unit: &Unit) {
+        self.total += unit.total;
+        self.entries += unit.lengths.iter().map(|&length| u64::from(length)).sum::<u64>();
+        self.done.insert(unit.number);
+        if !self.at_vertices.is_empty() {
+            unit.at_vertices.iter().for_each(|&(v, sum)| self.at_vertices[v as usize] += sum);
+        }
+    }
+}
+
+impl Spec {
+    /// Computes what is missing in rounds of one unit a rank; `keep` makes units last, on rank 0.
+    fn units(
+        &self,
+        graph: &Graph,
+        run: &Run<'_>,
+        progress: &mut Progress,
+        mut keep: impl FnMut(&[Unit], &Progress) -> Result<()>,
+    ) -> Result<()> {
+        let comm = run.comm;
+        let done = agreed(comm, || Ok(progress.done.clone()))?;
+        run.progress.resume_at(done.len() as u64);
+        let file = graph.degrees()?;
+        let degrees = file.body_as_u32()?;
+        let missing: Vec<u64> = (0..graph.catalogue.len() as u64).filter(|unit| !done.contains(unit)).collect();
+        for round in missing.chunks(comm.ranks()) {
+            let mine = round.get(comm.rank()).map(|&number| Unit::of(graph, degrees, number).words());
+            let all = comm.all_gather(bytes_of(&mine.unwrap_or_default()));
+            let units: Vec<Unit> = all.iter().filter_map(|words| Unit::read(&numbers_of::<u64>(words))).collect();
+            if comm.leads() {
+                units.iter().for_each(|unit| progress.add(unit));
+                keep(&units, progress)?;
+                failpoint::hit("sums.unit").map_err(|e| Error::io("add up a unit", run.units.folder, e))?;
+            }
+            run.progress.advance(units.len() as u64);
+            signals::check()?;
+        }
+        Ok(())
+    }
+
+    fn journalled(&self, graph: &Graph, run: &Run<'_>, progress: &mut Progress) -> Result<()> {
+        if !run.comm.leads() {
+            return self.units(graph, run, progress, |_, _| Ok(()));
+        }
+        let (mut journal, records) = run.units.journal()?;
+        let of_record = |record: &Record| Unit::read(&numbers_of::<u64>(&record.result));
+        records.iter().filter_map(of_record).for_each(|unit| progress.add(&unit));
+        self.units(graph, run, progress, |units, _| {
+            let record = |unit: &Unit| {
+                let unit = Unit { at_vertices: Vec::new(), lengths: unit.lengths.clone(), ..*unit };
+                Record::of_words(unit.number, &unit.words())
+            };
+            journal.append(&units.iter().map(record).collect::<Vec<_>>())
+        })?;
+        journal.sync()
+    }
+
+    fn checkpointed(&self, graph: &Graph, run: &mut Run<'_>, progress: &mut Progress) -> Result<()> {
+        let vertices = graph.info.connected as usize;
+        let _reserved = run.budget.reserve(8 * vertices as u64, "sums of all vertices (8 bytes each)")?;
+        progress.at_vertices = vec![0; vertices];
+        let mut checkpoint = run.units.checkpoint();
+        if run.comm.leads()
+            && let Some(saved) = checkpoint.load()?
+        {
+            let (head, done, sums) = (saved.words(0)?, saved.words(1)?, saved.words(2)?);
+            (progress.total, progress.entries) = (head[0], head[1]);
+            progress.done = done.iter().copied().collect();
+            progress.at_vertices.copy_from_slice(sums);
+        }
+        let total = graph.catalogue.len() as u64;
+        self.units(graph, run, progress, |_, progress| {
+            let done: Vec<u64> = progress.done.iter().copied().collect();
+            let head = [progress.total, progress.entries];
+            let sections = [bytes_of(&head), bytes_of(&done), bytes_of(&progress.at_vertices)];
+            checkpoint.save(done.len() as u64, total, &sections)
+        })?;
+        agreed(run.comm, || if run.is_last { self.write(graph, run, &progress.at_vertices) } else { Ok(()) })
+    }
+
+    fn write(&self, graph: &Graph, run: &mut Run<'_>, sums: &[u64]) -> Result<()> {
+        let file = graph.degrees()?;
+        let degrees = file.body_as_u32()?;
+        let of = |v: Vertex| sums[v.index()];
+        let columns = &mut run.columns;
+        columns.put("degree_u32", 0u32, |v| degrees[v.index()])?;
+        columns.put("degree_i32", -1i32, |v| degrees[v.index()] as i32)?;
+        columns.put("sum_u64", 0u64, of)?;
+        columns.put("sum_i64", -1i64, |v| of(v) as i64)?;
+        columns.put("mean_f32", f32::INFINITY, |v| of(v) as f32 / degrees[v.index()] as f32)?;
+        columns.put("mean_f64", 0f64, |v| of(v) as f64 / f64::from(degrees[v.index()]))?;
+        let sources = self.sources.vertices(graph)?;
+        for (&id, source) in self.sources.0.iter().zip(sources) {
+            let next = |v: Vertex| {
+                let of_block = |b: usize| {
+                    let block = graph.catalogue.block(b);
+                    let row = |u: u32| u.checked_sub(block.first_row).filter(|&row| (row as usize) < block.rows());
+                    let lists = |u: u32, w: u32| row(u).is_some_and(|row| block.row(row as usize).contains(&w));
+                    source.is_some_and(|Vertex(source)| lists(v.0, source) || lists(source, v.0))
+                };
+                i32::from((0..graph.catalogue.len()).any(of_block))
+            };
+            run.columns.put_of_source(id, "next", -1i32, next)?;
+        }
+        Ok(())
+    }
+}
+
+impl Task for Spec {
+    fn algorithm(&self) -> &'static dyn Algorithm {
+        &Sums
+    }
+
+    fn table(&self) -> Value {
+        json!(self)
+    }
+
+    fn needs(&self) -> Needs {
+        Needs { degrees: true, order: self.columns }
+    }
+
+    fn programs(&self) -> &'static [&'static ProgramSource] {
+        &[]
+    }
+
+    fn units(&self, blocks: u64) -> u64 {
+        blocks
+    }
+
+    fn least_gpu_memory(&self, _: u64, _: u64) -> Option<u64> {
+        None
+    }
+
+    fn beside_rows(&self, _: &Layout, _: &[BlockSize], _: u64) -> Option<u64> {
+        None
+    }
+
+    fn cost(&self, graph: &GraphSize<'_>, crew: &Crew) -> Cost {
+        let host_memory = if self.columns { 8 * graph.vertices } else { 0 };
+        let columns = [4, 4, 8, 8, 4, 8].map(|width| crew.format.row_bytes(width, 24) * graph.rows).iter().sum::<u64>();
+        let next = self.sources.0.len() as u64 * crew.format.row_bytes(4, 3) * graph.rows;
+        let trials = u64::from(crew.trials);
+        let units = 64 * graph.blocks + 8 * graph.vertices + 4096;
+        Cost {
+            host_memory,
+            least_host_memory: host_memory,
+            disk: if self.columns { columns + next + 4096 * 8 } else { 0 } + units * (trials + 1),
+            exchange: 16 * graph.edges * (crew.ranks as u64 - 1),
+            seconds: f64::from(crew.trials) * graph.edges as f64 * 1e-8,
+            label: "sums".into(),
+        }
+    }
+
+    fn run(&self, graph: &Graph, run: &mut Run<'_>) -> Result<Outcome> {
+        let started = Instant::now();
+        let mut progress = Progress { total: 0, entries: 0, done: HashSet::new(), at_vertices: Vec::new() };
+        match self.columns {
+            true => self.checkpointed(graph, run, &mut progress)?,
+            false => self.journalled(graph, run, &mut progress)?,
+        }
+        let (total, entries) = agreed(run.comm, || Ok((progress.total, progress.entries)))?;
+        if entries != graph.stored.edges {
+            return Err(Error::Validation(format!("{entries} entries of {} edges", graph.stored.edges)));
+        }
+        Ok(Outcome { found: json!({ "total": total }), seconds: started.elapsed().as_secs_f64() })
+    }
+
+    fn verify_units(&self, units: &StoredUnits<'_>, found: Option<&Value>) -> Result<String> {
+        let (done, total) = match &units.content {
+            UnitsContent::Records(records) => {
+                let read = |record: &Record| Unit::read(&numbers_of::<u64>(&record.result)).map(|unit| unit.total);
+                let totals: Option<Vec<u64>> = records.iter().map(read).collect();
+                let none = || Error::Validation(format!("{}: a record that is no sum", units.path.display()));
+                (records.len() as u64, totals.ok_or_else(none)?.iter().sum::<u64>())
+            }
+            UnitsContent::Checkpoint(saved) => (saved.done(), saved.words(0)?[0]),
+        };
+        match found {
+            Some(found) if done == units.total && found["total"] != json!(total) => {
+                Err(Error::Validation(format!("{}: {total} in all, {found}", units.path.display())))
+            }
+            _ => Ok(format!("{done} units, {total} in all")),
+        }
+    }
+
+    fn verify(&self, results: &Results<'_>, found: &Value, verdict: &mut Verdict<'_>) -> Result<()> {
+        // Twice the total is the sum over vertices of the degree by that of the neighbours.
+        let path =
+            |name: &str| results.outputs.keys().find(|file| file.contains(name)).map(|file| results.workdir.join(file));
+        let (Some(degrees), Some(sums)) = (path("degree_u32"), path("sum_u64")) else {
+            return verdict.skip("sums", "without columns there is nothing to hold the total against");
+        };
+        let agree = || -> Result<String> {
+            let mut twice = 0;
+            for (degree, sum) in values::<u32>(&degrees)?.zip(values::<u64>(&sums)?) {
+                twice += u64::from(degree?) * sum?;
+            }
+            match found["total"] == json!(twice / 2) {
+                true => Ok(format!("{} by the columns, too", twice / 2)),
+                false => Err(Error::Validation(format!("{} by the columns, {found}", twice / 2))),
+            }
+        };
+        verdict.note("sums", agree())
+    }
+
+    fn answer(&self, found: &Value) -> Answer {
+        Answer { main: format!("sums {}", found["total"]), more: "summed".into() }
+    }
+}

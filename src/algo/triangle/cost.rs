@@ -1,0 +1,171 @@
+//! The cost of counting: memory by the functions that size its buffers, time by rates.
+//!
+//! Rates of a CPU were measured in release builds on one core of a Zen 3 server with AVX2: CPU time, Kronecker and
+//! uniform graphs of 2^16 to 2^22 vertices with 3 to 64 edges each; those of a GPU on an H200, scales 22 to 29. `gpugraph run`
+//! notes the same rates for any machine. Good to a factor of two there.
+
+use crate::algo::triangle::task::Table;
+use crate::algo::triangle::trial::RESULT_BYTES;
+use crate::algo::triangle::work::ExpectedWork;
+use crate::algo::triangle::{Counter, Settings, driver};
+use crate::algo::{Cost, Crew, GraphSize};
+use crate::store::journal::Record;
+
+/// Nanoseconds of a thread: for each edge, each word of bits of hubs, each wedge that is looked up.
+const EDGE: f64 = 30.0;
+const CHUNK: f64 = 1.4;
+const LOOKUP: f64 = 2.4;
+/// The same of counts at vertices, on top: for each triangle (and what each doubling of the vertices beyond so many takes more), each
+/// edge to a hub, each other edge.
+const CORNER: f64 = 1.05;
+const CORNER_DOUBLING: f64 = 0.46;
+const CORNER_VERTICES: f64 = 65_536.0;
+const HUB_CORNERS: f64 = 59.0;
+const OTHER_CORNERS: f64 = 37.0;
+/// Nanoseconds of one thread for a row of results: 40 on that server, 120 to 150 on the host of an H200.
+const ROW: f64 = 80.0;
+/// Wedges a second and GPU, looks and copies included.
+const PROBES_ON_GPU: f64 = 5.2e11;
+/// Files take whole pages on the disk.
+const PAGE: u64 = 4096;
+
+/// Returns what `table` takes on a graph of this size.
+pub(super) fn of(table: &Table, graph: &GraphSize<'_>, crew: &Crew) -> Cost {
+    let per_vertex = table.per_vertex;
+    let [host_memory, least_host_memory] = host_memory(graph, crew, per_vertex);
+    let trials = u64::from(crew.trials);
+    let units = driver::units(graph.blocks as usize);
+    let (results, records) = match per_vertex {
+        // A checkpoint for each trial, and one that is being written.
+        true => (results(graph, crew) + (8 * (graph.vertices + units) + PAGE) * (trials + 1), 0),
+        false => (0, Record::bytes(RESULT_BYTES) * units * trials),
+    };
+    // Each rank gets its share of the counts from all, and gives their sum to the leader.
+    let gathered = if per_vertex && crew.ranks > 1 { trials * 8 * graph.vertices * crew.ranks as u64 } else { 0 };
+    let work = ExpectedWork::of(graph.degrees);
+    let each = counting(&work, crew) + if per_vertex { corners(&work, graph.rows, crew) } else { 0.0 };
+    Cost {
+        host_memory,
+        least_host_memory,
+        disk: results + records,
+        exchange: gathered,
+        seconds: f64::from(crew.trials) * each,
+        label: if per_vertex { "triangle per vertex" } else { "triangle" }.into(),
+    }
+}
+
+/// Returns the bytes of host memory, and the fewest that do. On a GPU both are the counts of vertices alone.
+fn host_memory(graph: &GraphSize<'_>, crew: &Crew, per_vertex: bool) -> [u64; 2] {
+    let GraphSize { vertices, edges, longest_row, .. } = *graph;
+    let counts = if per_vertex { 8 * vertices } else { 0 };
+    if crew.on_gpu {
+        return [counts; 2];
+    }
+    [crew.free.saturating_sub(counts), 0].map(|free| {
+        let settings = Settings::within(crew.threads, edges, vertices, longest_row, free);
+        counts + Counter::scratch_bytes(&settings, vertices, longest_row)
+    })
+}
+
+/// Returns the bytes of the columns `triangles` and `clustering`, and of the ids where these are sparse.
+fn results(graph: &GraphSize<'_>, crew: &Crew) -> u64 {
+    let row = 2 * crew.format.row_bytes(8, 20) + if graph.sparse { 8 } else { 0 };
+    row * crew.format.rows(graph.rows, graph.ids) + 3 * PAGE
+}
+
+/// Returns the seconds of one trial.
+pub(super) fn counting(work: &ExpectedWork, crew: &Crew) -> f64 {
+    if crew.on_gpu {
+        return work.wedges / PROBES_ON_GPU / crew.ranks as f64;
+    }
+    (EDGE * work.edges + CHUNK * work.chunks + LOOKUP * work.lookups) / 1e9 / crew.all_threads()
+}
+
+/// Returns the seconds that counts at vertices take on top of one trial, and their results in `rows` rows. On a GPU the counts are
+/// as good as free.
+pub(super) fn corners(work: &ExpectedWork, rows: u64, crew: &Crew) -> f64 {
+    let results = ROW * rows as f64 / 1e9;
+    if crew.on_gpu {
+        return results;
+    }
+    let corner = CORNER + CORNER_DOUBLING * (work.vertices / CORNER_VERTICES).log2().max(0.0);
+    let others = HUB_CORNERS * work.hub_edges + OTHER_CORNERS * (work.edges - work.hub_edges);
+    results + (work.triangles * corner + others) / 1e9 / crew.all_threads()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::graph::likely;
+    use crate::results::OutputFormat;
+
+    fn graph500(scale: u32, edge_factor: u64) -> ExpectedWork {
+        ExpectedWork::of(&likely::degrees(edge_factor << scale, 1 << scale, likely::GRAPH500))
+    }
+
+    fn crew(ranks: usize, threads: usize, on_gpu: bool) -> Crew {
+        Crew { ranks, nodes: 1, threads, on_gpu, free: 1 << 40, trials: 1, format: OutputFormat::Npy }
+    }
+
+    /// Processor time of one thread that README.md's machine took, within what its cores differ by.
+    #[test]
+    fn a_cpu_takes_as_long_as_was_measured_within_a_factor_of_two() {
+        let one = crew(1, 1, false);
+        // Scale, edges a vertex, counting, and the same per vertex.
+        for (scale, edge_factor, counted, per_vertex) in [
+            (18, 16, 0.22, 0.58),
+            (18, 64, 0.73, 4.29),
+            (20, 8, 0.41, 1.27),
+            (20, 16, 1.10, 2.94),
+            (20, 32, 2.15, 10.11),
+            (21, 16, 2.87, 6.80),
+            (22, 16, 7.60, 17.96),
+        ] {
+            let work = graph500(scale, edge_factor);
+            let said = [counting(&work, &one), counting(&work, &one) + corners(&work, 1 << scale, &one)];
+            for (said, measured) in said.into_iter().zip([counted, per_vertex]) {
+                assert!((0.6..=1.6).contains(&(said / measured)), "{scale} x {edge_factor}: {said}, {measured}");
+            }
+        }
+    }
+
+    /// README.md's figures of an H200, in seconds.
+    #[test]
+    fn a_gpu_takes_as_long_as_was_measured_within_a_factor_of_two() {
+        for (scale, edge_factor, seconds) in [(29, 10, 2.64), (26, 16, 0.34), (22, 16, 0.0146)] {
+            let said = counting(&graph500(scale, edge_factor), &crew(1, 16, true));
+            assert!((0.5..=2.0).contains(&(said / seconds)), "{scale}: {said} planned, {seconds} measured");
+        }
+    }
+
+    #[test]
+    fn ranks_divide_counting() {
+        let work = graph500(24, 64);
+        for gpu in [false, true] {
+            let seconds = |ranks| counting(&work, &crew(ranks, 3, gpu)) + corners(&work, 0, &crew(ranks, 3, gpu));
+            assert!((seconds(1) / seconds(8) - 8.0).abs() < 1e-9);
+        }
+    }
+
+    /// More trials and results at vertices leave more on the disk; counts at vertices are in memory once.
+    #[test]
+    fn results_at_vertices_take_memory_and_disk() {
+        let degrees = likely::degrees(1 << 20, 1 << 16, likely::GRAPH500);
+        let graph = GraphSize {
+            vertices: 60_000,
+            edges: 900_000,
+            rows: 65_536,
+            ids: 65_536,
+            sparse: false,
+            longest_row: 1000,
+            blocks: 3,
+            degrees: &degrees,
+        };
+        let crew = crew(1, 2, false);
+        let [total, corners] = [false, true].map(|per_vertex| of(&Table { per_vertex }, &graph, &crew));
+        assert_eq!(corners.least_host_memory - total.least_host_memory, 8 * 60_000);
+        assert!(corners.disk >= 16 * 65_536 + 2 * 8 * 60_000 && total.disk == 6 * Record::bytes(24));
+        assert!(of(&Table { per_vertex: false }, &graph, &Crew { trials: 3, ..crew }).disk == 3 * total.disk);
+        assert!(corners.seconds > total.seconds);
+    }
+}

@@ -1,0 +1,337 @@
+//! The unit of work: all wedges of a partner block whose middle is a row of the front block.
+
+use crate::algo::triangle::cpu::groups::{Groups, Sorter};
+use crate::algo::triangle::cpu::hubs::{HubBits, RowBits};
+use crate::algo::triangle::cpu::probe::{Isa, Marks, Prober};
+use crate::algo::triangle::cpu::tally::{Corners, Tally, Total};
+use crate::algo::triangle::cpu::wedges::{Tester, Tile, new_marks, position};
+use crate::graph::csr::Block;
+use rayon::prelude::*;
+use std::ops::{AddAssign, Range};
+use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering::Relaxed};
+
+/// Vertices in the hub corner. Its bits take 17 MB, which stays in a shared cache; twice as many take 68.
+pub const HUBS: u32 = 1 << 14;
+
+/// Entries of the partner in a tile: its heads (at most 16 MB) are read in any order, so they should stay in a shared
+/// cache.
+const TILE_ENTRIES: u64 = 1 << 21;
+/// Tiles are no smaller a part of a large graph. Rows of the fronts are looked at once a tile, and the smaller a part of
+/// all entries it has, the fewer of them share a row.
+const TILES: u64 = 1 << 9;
+/// Entries of the largest tiles: those of the largest blocks.
+const MAX_TILE_ENTRIES: u64 = 1 << 24;
+
+/// Sizes of tiles where memory is scarce: tiles are made smaller down to the first, then hubs fewer, then tiles smaller still.
+const LEAST_TILES: [usize; 2] = [1 << 18, 1 << 15];
+const LEAST_HUBS: u32 = 1 << 11;
+
+/// Entries of the partner that a thread takes at a time in the hub corner.
+const PART_ENTRIES: usize = 1 << 16;
+
+/// Settings of the count. None of them changes its result.
+#[derive(Debug, Clone, Copy)]
+pub struct Settings {
+    /// Threads to use. They come from rayon's current pool.
+    pub threads: usize,
+    /// Instructions to use, if the CPU has them.
+    pub isa: Isa,
+    /// Ids below this are in the hub corner.
+    pub hubs: u32,
+    /// Entries of the partner in a tile.
+    pub tile: usize,
+}
+
+impl Settings {
+    /// The fastest for this CPU and a graph of `entries` entries.
+    pub fn new(threads: usize, entries: u64) -> Settings {
+        let tile = (entries / TILES).clamp(TILE_ENTRIES, MAX_TILE_ENTRIES).min(entries.max(1)) as usize;
+        Settings { threads: threads.max(1), isa: Isa::detect(), hubs: HUBS, tile }
+    }
+
+    /// The fastest of those that leave the other half of `free` bytes to rows of fronts, or else those that take least.
+    pub fn within(threads: usize, entries: u64, vertices: u64, max_row: u64, free: u64) -> Settings {
+        let mut settings = Settings::new(threads, entries);
+        while Counter::scratch_bytes(&settings, vertices, max_row) > free / 2 {
+            // A hub's bits count for more than a tile's entries, up to a size.
+            match settings {
+                Settings { tile, .. } if tile > LEAST_TILES[0] => settings.tile = (tile / 2).max(LEAST_TILES[0]),
+                Settings { hubs, .. } if hubs > LEAST_HUBS => settings.hubs = (hubs / 2).max(LEAST_HUBS),
+                Settings { tile, .. } if tile > LEAST_TILES[1] => settings.tile = (tile / 2).max(LEAST_TILES[1]),
+                _ => break,
+            }
+        }
+        settings
+    }
+
+    fn sorted(&self) -> usize {
+        self.tile.clamp(1, SORTED)
+    }
+}
+
+/// The result of a unit. It depends on the graph alone.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct PairCount {
+    /// Triangles whose two larger corners are rows of the front and of the partner.
+    pub triangles: u64,
+    /// Wedges tested: entries of the partner before each entry that is a row of the front.
+    ///
+    /// A block has fewer than 2³² entries and a row fewer than 2³², so neither sum overflows.
+    pub probes: u64,
+}
+
+impl AddAssign for PairCount {
+    fn add_assign(&mut self, other: PairCount) {
+        self.triangles += other.triangles;
+        self.probes += other.probes;
+    }
+}
+
+/// Fronts in hand at once, at most: bounds what a thread sums for them.
+pub const MAX_FRONTS: usize = 1 << 10;
+
+/// Entries that a thread sorts at a time.
+const SORTED: usize = 1 << 15;
+
+/// Counts the units of one partner after another, with all its threads on each.
+#[derive(Debug)]
+pub struct Counter {
+    settings: Settings,
+    prober: Prober,
+    hubs: HubBits,
+    groups: Groups,
+    workers: Vec<Worker>,
+}
+
+#[derive(Debug)]
+struct Worker {
+    bits: RowBits,
+    marks: Box<Marks>,
+    sorter: Sorter,
+    /// For each front.
+    counts: Vec<PairCount>,
+}
+
+impl Counter {
+    /// Bytes that a counter allocates for rows of at most `max_row` entries.
+    pub fn scratch_bytes(settings: &Settings, vertices: u64, max_row: u64) -> u64 {
+        let hubs = hub_limit(settings, vertices);
+        let entries = settings.tile as u64 + max_row;
+        let counts = (MAX_FRONTS * size_of::<PairCount>()) as u64;
+        let worker = RowBits::bytes(hubs) + size_of::<Marks>() as u64 + Sorter::bytes(settings.sorted()) + counts;
+        HubBits::bytes(hubs) + Groups::bytes(entries, settings.threads) + settings.threads as u64 * worker
+    }
+
+    /// A counter for rows of at most `max_row` entries.
+    pub fn new(settings: Settings, vertices: u64, max_row: u64) -> Counter {
+        let hubs = hub_limit(&settings, vertices);
+        let settings = Settings { hubs, ..settings };
+        let worker = || Worker {
+            bits: RowBits::with_limit(hubs),
+            marks: new_marks(),
+            sorter: Sorter::new(settings.sorted()),
+            counts: Vec::with_capacity(MAX_FRONTS),
+        };
+        Counter {
+            prober: Prober::new(settings.isa),
+            hubs: HubBits::with_limit(hubs),
+            groups: Groups::new(settings.tile + max_row as usize, settings.threads),
+            workers: (0..settings.threads).map(|_| worker()).collect(),
+            settings,
+        }
+    }
+
+    /// Holds `fronts`, for any number of partners: consecutive blocks, at most [`MAX_FRONTS`] of them.
+    pub fn fronts<'c, 'f>(&'c mut self, fronts: Vec<Block<'f>>) -> Fronts<'c, 'f> {
+        self.hubs.set(&fronts, self.settings.hubs);
+        Fronts { counter: self, fronts }
+    }
+}
+
+fn hub_limit(settings: &Settings, vertices: u64) -> u32 {
+    u64::from(settings.hubs).min(vertices) as u32
+}
+
+/// Resident front blocks: the middles of the wedges to come.
+#[derive(Debug)]
+pub struct Fronts<'c, 'f> {
+    counter: &'c mut Counter,
+    fronts: Vec<Block<'f>>,
+}
+
+impl Fronts<'_, '_> {
+    /// Counts the units of `partner`, as far as its tile goes, with each front that is `wanted`, in the order of fronts; the counts of the others
+    /// are zeros. `None` if `stop` said so, which it is asked every few milliseconds.
+    pub fn partner(
+        &mut self,
+        partner: Tile<'_>,
+        wanted: &[bool],
+        stop: &(dyn Fn() -> bool + Sync),
+    ) -> Option<Vec<PairCount>> {
+        self.run(partner, wanted, stop, || Total)
+    }
+
+    /// The same, and adds each triangle to the counters of its three corners, which are indexed by id. After a `None`
+    /// they hold some part of the units.
+    pub fn partner_per_vertex(
+        &mut self,
+        partner: Tile<'_>,
+        wanted: &[bool],
+        per_vertex: &[AtomicU64],
+        stop: &(dyn Fn() -> bool + Sync),
+    ) -> Option<Vec<PairCount>> {
+        let hubs = self.counter.settings.hubs;
+        self.run(partner, wanted, stop, || Corners::new(per_vertex, hubs))
+    }
+
+    fn run<T: Tally>(
+        &mut self,
+        partner: Tile<'_>,
+        wanted: &[bool],
+        stop: &(dyn Fn() -> bool + Sync),
+        tally: impl Fn() -> T + Sync,
+    ) -> Option<Vec<PairCount>> {
+        let Counter { settings, prober, hubs, groups, workers: workers_of } = &mut *self.counter;
+        let (prober, hubs, fronts) = (*prober, &*hubs, self.fronts.as_slice());
+        let stopped = AtomicBool::new(false);
+        let mut workers: Vec<(&mut Worker, T, Pace<'_>)> = Vec::with_capacity(settings.threads);
+        for worker in workers_of {
+            worker.counts.clear();
+            worker.counts.resize(fronts.len(), PairCount::default());
+            workers.push((worker, tally(), Pace { work: 0, stop, stopped: &stopped }));
+        }
+        let (whole, partner) = (partner, partner.partner);
+
+        if !hubs.rows().is_empty() {
+            // Small partners get small parts, so that every thread has several.
+            let parts = (whole.entries() / PART_ENTRIES).max(16 * settings.threads);
+            let next = AtomicUsize::new(0);
+            each(&mut workers, |worker, tally, pace| {
+                loop {
+                    let part = next.fetch_add(1, Relaxed);
+                    if part >= parts {
+                        return Some(());
+                    }
+                    worker.corner(whole.part(part, parts), fronts, wanted, prober, hubs, tally, pace)?;
+                }
+            })?;
+        }
+
+        let ids = middles(fronts, wanted, hubs.rows().end..partner.end_row());
+        let tiles = if ids.is_empty() { 0 } else { whole.entries().div_ceil(settings.tile) };
+        for tile in (0..tiles).map(|tile| whole.part(tile, tiles)) {
+            groups.fill(tile, &ids);
+            let (groups, next) = (&*groups, AtomicUsize::new(0));
+            each(&mut workers, |worker, tally, pace| {
+                let Worker { sorter, marks, counts, .. } = worker;
+                let mut tester = Tester { prober, fronts, partner, marks, tally, counts, pace };
+                loop {
+                    let bucket = next.fetch_add(1, Relaxed);
+                    if bucket >= groups.buckets() {
+                        return Some(());
+                    }
+                    sorter.sorted(groups.bucket(bucket), |entries| tester.test(entries))?;
+                }
+            })?;
+        }
+        let mut counts = vec![PairCount::default(); fronts.len()];
+        for (worker, ..) in &workers {
+            counts.iter_mut().zip(&worker.counts).for_each(|(sum, &count)| *sum += count);
+        }
+        Some(counts)
+    }
+}
+
+/// Ids within `all` that are rows of fronts that are wanted, in ranges that ascend.
+fn middles(fronts: &[Block<'_>], wanted: &[bool], all: Range<u32>) -> Vec<Range<u32>> {
+    let mut ids: Vec<Range<u32>> = Vec::new();
+    for (front, _) in fronts.iter().zip(wanted).filter(|&(_, &wanted)| wanted) {
+        let (start, end) = (front.first_row.max(all.start), front.end_row().min(all.end));
+        match ids.last_mut() {
+            _ if start >= end => {}
+            Some(last) if last.end == start => last.end = end,
+            _ => ids.push(start..end),
+        }
+    }
+    ids
+}
+
+/// Has every worker do `work`. `None` if any was stopped.
+fn each<'p, T: Tally>(
+    workers: &mut [(&mut Worker, T, Pace<'p>)],
+    work: impl Fn(&mut Worker, &mut T, &mut Pace<'p>) -> Option<()> + Sync,
+) -> Option<()> {
+    workers.par_iter_mut().with_max_len(1).try_for_each(|(worker, tally, pace)| work(worker, tally, pace))
+}
+
+impl Worker {
+    /// Counts the wedges of the tile whose middle is a hub, and how many there are.
+    #[allow(clippy::too_many_arguments)]
+    fn corner<T: Tally>(
+        &mut self,
+        tile: Tile<'_>,
+        fronts: &[Block<'_>],
+        wanted: &[bool],
+        prober: Prober,
+        hubs: &HubBits,
+        tally: &mut T,
+        pace: &mut Pace<'_>,
+    ) -> Option<()> {
+        for local in tile.first..tile.end {
+            let row = tile.partner.row(local);
+            let [low, end] = [hubs.rows().start, hubs.rows().end].map(|id| position(row, id));
+            if low.max(1) >= end {
+                continue;
+            }
+            let c = tile.partner.first_row + local as u32;
+            self.bits.set(&row[..end]);
+            let (mut low, mut at) = (low.max(1), 0);
+            while low < end {
+                while fronts[at].end_row() <= row[low] {
+                    at += 1;
+                }
+                let high = low + position(&row[low..end], fronts[at].end_row());
+                if wanted[at] {
+                    let triangles = tally.hub_rows(prober, hubs, &self.bits, &row[low..high], c);
+                    self.counts[at] += PairCount { triangles, probes: wedges(low, high) };
+                }
+                pace.advance((high - low) * self.bits.places.len() * 4)?;
+                low = high;
+            }
+        }
+        Some(())
+    }
+}
+
+/// Wedges of a row whose middles are its entries `low .. high`.
+fn wedges(low: usize, high: usize) -> u64 {
+    let below = |n: u64| n * n.saturating_sub(1) / 2;
+    below(high as u64) - below(low as u64)
+}
+
+/// Asks whether to stop, now and then: after some millions of steps, which take a few milliseconds.
+pub struct Pace<'a> {
+    work: usize,
+    stop: &'a (dyn Fn() -> bool + Sync),
+    stopped: &'a AtomicBool,
+}
+
+impl Pace<'_> {
+    const STEPS: usize = 1 << 23;
+
+    /// Counts `steps` steps. `None` if the work is to stop.
+    #[inline]
+    pub fn advance(&mut self, steps: usize) -> Option<()> {
+        self.work += steps;
+        if self.work >= Self::STEPS { self.ask() } else { Some(()) }
+    }
+
+    #[cold]
+    fn ask(&mut self) -> Option<()> {
+        self.work = 0;
+        if (self.stop)() {
+            self.stopped.store(true, Relaxed);
+        }
+        (!self.stopped.load(Relaxed)).then_some(())
+    }
+}

@@ -1,0 +1,243 @@
+//! The entries of a tile grouped by middle, in two steps: into some thousand buckets of middles, shared by all threads,
+//! and then, by the thread that takes a bucket, in the order of its middles.
+//!
+//! A bucket is read by one thread and fits its caches, so neither step goes to memory at random, and no step costs
+//! anything for rows of the fronts that are not met.
+
+use crate::algo::triangle::cpu::wedges::Tile;
+use rayon::prelude::*;
+use std::ops::Range;
+
+/// Buckets, at most: one line of each fits a second-level cache while they are filled.
+const MAX_BUCKETS: usize = 1 << 12;
+
+/// Entries that a bucket should have: fewer, and going through buckets costs more than sorting.
+const BUCKET_ENTRIES: usize = 1 << 9;
+
+/// Middles that are sorted by counting, at most.
+const MAX_COUNTED: usize = 1 << 16;
+
+/// An entry `b` of a row `c`, and the entries before it, which make wedges with it.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct Entry {
+    /// The entry itself, an id.
+    pub middle: u32,
+    /// The start of its row in the partner's targets.
+    pub start: u32,
+    /// The number of entries before it.
+    pub len: u32,
+}
+
+/// The division of ids into buckets: 2^`mantissa` to every doubling, since entries and wedges are dense at low ids.
+#[derive(Debug, Clone, Copy, Default)]
+struct Cut {
+    mantissa: u32,
+    first: usize,
+    buckets: usize,
+}
+
+impl Cut {
+    /// The finest for `ids` that makes at most `buckets` of them.
+    fn new(ids: &Range<u32>, buckets: usize) -> Cut {
+        let with = |mantissa| {
+            let first = Cut { mantissa, ..Cut::default() }.of(ids.start);
+            let last = Cut { mantissa, ..Cut::default() }.of(ids.end - 1);
+            Cut { mantissa, first, buckets: last - first + 1 }
+        };
+        (0..u32::BITS).rev().map(with).find(|cut| cut.buckets <= buckets).unwrap_or(with(0))
+    }
+
+    #[inline]
+    fn of(self, id: u32) -> usize {
+        let shift = (id | (1 << self.mantissa)).ilog2() - self.mantissa;
+        ((shift as usize) << self.mantissa) + (id >> shift) as usize - self.first
+    }
+}
+
+/// The entries of a tile in buckets, for all threads.
+#[derive(Debug)]
+pub struct Groups {
+    cut: Cut,
+    /// One part of the tile's rows after another, each with its buckets in order.
+    entries: Vec<Entry>,
+    parts: Vec<Part>,
+}
+
+#[derive(Debug)]
+struct Part {
+    /// The start of its entries.
+    at: usize,
+    /// The end of each of its buckets, from there.
+    ends: Vec<u32>,
+}
+
+impl Groups {
+    /// Bytes for tiles of `entries` entries and `threads` threads.
+    pub fn bytes(entries: u64, threads: usize) -> u64 {
+        entries * size_of::<Entry>() as u64 + (threads * MAX_BUCKETS * size_of::<u32>()) as u64
+    }
+
+    /// Room for tiles of `entries` entries and `threads` threads.
+    pub fn new(entries: usize, threads: usize) -> Groups {
+        let part = || Part { at: 0, ends: Vec::with_capacity(MAX_BUCKETS) };
+        Groups {
+            cut: Cut::default(),
+            entries: vec![Entry::default(); entries],
+            parts: (0..threads).map(|_| part()).collect(),
+        }
+    }
+
+    /// Takes the entries of `tile` that are in `ids`, ascending ranges of which there is one at least.
+    pub fn fill(&mut self, tile: Tile<'_>, ids: &[Range<u32>]) {
+        let buckets = (tile.entries() / BUCKET_ENTRIES).clamp(1, MAX_BUCKETS);
+        let cut = Cut::new(&(ids[0].start..ids[ids.len() - 1].end), buckets);
+        self.cut = cut;
+        let parts = self.parts.len();
+        let (mut rest, mut at) = (self.entries.as_mut_slice(), 0);
+        let pieces = self.parts.iter_mut().enumerate().map(|(number, part)| {
+            let rows = tile.part(number, parts);
+            let (entries, later) = std::mem::take(&mut rest).split_at_mut(rows.entries());
+            part.at = at;
+            (rest, at) = (later, at + entries.len());
+            (rows, part, entries)
+        });
+        pieces.collect::<Vec<_>>().into_par_iter().with_max_len(1).for_each(|(rows, Part { ends, .. }, entries)| {
+            ends.clear();
+            ends.resize(cut.buckets, 0);
+            rows.each(ids, |entry| ends[cut.of(entry.middle)] += 1);
+            let mut start = 0;
+            for end in ends.iter_mut() {
+                start += std::mem::replace(end, start);
+            }
+            rows.each(ids, |entry| {
+                let next = &mut ends[cut.of(entry.middle)];
+                entries[*next as usize] = entry;
+                *next += 1;
+            });
+        });
+    }
+
+    /// Number of buckets.
+    pub fn buckets(&self) -> usize {
+        self.cut.buckets
+    }
+
+    /// The entries of a bucket, in pieces.
+    pub fn bucket(&self, bucket: usize) -> impl Iterator<Item = &[Entry]> {
+        self.parts.iter().map(move |part| {
+            let start = if bucket == 0 { 0 } else { part.ends[bucket - 1] };
+            &self.entries[part.at..][start as usize..part.ends[bucket] as usize]
+        })
+    }
+}
+
+/// Sorts some entries of a bucket at a time, for one thread.
+#[derive(Debug)]
+pub struct Sorter {
+    most: usize,
+    entries: Vec<Entry>,
+    sorted: Vec<Entry>,
+    counts: Vec<u32>,
+}
+
+impl Sorter {
+    /// Bytes for `most` entries at a time.
+    pub fn bytes(most: usize) -> u64 {
+        (2 * most * size_of::<Entry>() + MAX_COUNTED.min(2 * most) * size_of::<u32>()) as u64
+    }
+
+    /// For `most` entries at a time, one at least.
+    pub fn new(most: usize) -> Sorter {
+        let entries = || Vec::with_capacity(most);
+        let counts = Vec::with_capacity(MAX_COUNTED.min(2 * most));
+        Sorter { most, entries: entries(), sorted: entries(), counts }
+    }
+
+    /// Has `take` take the entries of all `pieces`, some at a time, those sorted by middle. Ends with its `None`.
+    pub fn sorted<'a>(
+        &mut self,
+        pieces: impl Iterator<Item = &'a [Entry]>,
+        mut take: impl FnMut(&[Entry]) -> Option<()>,
+    ) -> Option<()> {
+        self.entries.clear();
+        for mut piece in pieces {
+            while !piece.is_empty() {
+                let (now, later) = piece.split_at(piece.len().min(self.most - self.entries.len()));
+                self.entries.extend_from_slice(now);
+                piece = later;
+                if self.entries.len() == self.most {
+                    take(self.sort())?;
+                    self.entries.clear();
+                }
+            }
+        }
+        if self.entries.is_empty() { Some(()) } else { take(self.sort()) }
+    }
+
+    fn sort(&mut self) -> &[Entry] {
+        let Sorter { entries, sorted, counts, .. } = self;
+        let (mut first, mut last) = (u32::MAX, 0);
+        for entry in &*entries {
+            (first, last) = (first.min(entry.middle), last.max(entry.middle));
+        }
+        let middles = (last - first) as usize + 1;
+        if middles > MAX_COUNTED.min(2 * entries.len()) {
+            entries.sort_unstable_by_key(|entry| u64::from(entry.middle) << 32 | u64::from(entry.start));
+            return entries;
+        }
+        counts.clear();
+        counts.resize(middles, 0);
+        for entry in &*entries {
+            counts[(entry.middle - first) as usize] += 1;
+        }
+        let mut start = 0;
+        for count in counts.iter_mut() {
+            start += std::mem::replace(count, start);
+        }
+        sorted.resize(entries.len(), Entry::default());
+        for &entry in &*entries {
+            let next = &mut counts[(entry.middle - first) as usize];
+            sorted[*next as usize] = entry;
+            *next += 1;
+        }
+        sorted
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    proptest! {
+        #[test]
+        fn buckets_are_in_the_order_of_ids(start in 0u32.., len in 1u32.., most in 1usize..5000, at in any::<u32>()) {
+            let ids = start..start.saturating_add(len).max(start.saturating_add(1));
+            prop_assume!(!ids.is_empty());
+            let cut = Cut::new(&ids, most);
+            // One mantissa bit is 31 buckets and the two lowest ids, at most: fewer are not to be had.
+            prop_assert!(cut.buckets <= most.max(33));
+            prop_assert_eq!((cut.of(ids.start), cut.of(ids.end - 1)), (0, cut.buckets - 1));
+            let id = ids.start + at % (ids.end - ids.start);
+            prop_assert!(cut.of(id) <= cut.of((id + 1).min(ids.end - 1)));
+            prop_assert!(cut.of(id) < cut.buckets);
+        }
+    }
+
+    #[test]
+    fn entries_come_once_and_sorted() {
+        let middles = [7, 3, 900, 3, 8, 7, 7, 3, 70_000, 3];
+        let entries: Vec<Entry> = (0..10).map(|i| Entry { middle: middles[i], start: 10 * i as u32, len: 2 }).collect();
+        for most in [1, 2, 3, 10, 64] {
+            let mut sorted = Vec::new();
+            let taken = Sorter::new(most).sorted(entries.chunks(4), |some| {
+                assert!(some.len() <= most && some.is_sorted_by_key(|entry| (entry.middle, entry.start)));
+                sorted.extend_from_slice(some);
+                Some(())
+            });
+            assert_eq!((taken, sorted.len()), (Some(()), 10));
+            sorted.sort_by_key(|entry| entry.start);
+            assert_eq!(sorted, entries);
+        }
+    }
+}

@@ -1,0 +1,128 @@
+//! Units on the CPU.
+
+pub mod count;
+pub mod groups;
+pub mod hubs;
+pub mod probe;
+pub mod tally;
+pub mod wedges;
+
+use crate::algo::triangle::cpu::count::{Counter, MAX_FRONTS, Settings};
+use crate::algo::triangle::cpu::wedges::Tile;
+use crate::algo::triangle::driver::{Backend, Found, Part, Work};
+use crate::error::{Error, Result};
+use crate::graph::catalogue::Catalogue;
+use crate::memory::{Budget, Reservation};
+use rayon::{ThreadPool, ThreadPoolBuilder};
+use std::sync::atomic::AtomicU64;
+
+/// Turns that each of several ranks should have with the partners of its fronts.
+const TURNS: usize = 16;
+/// Fewest entries of a part of a partner: rows of fronts are marked once for each.
+const LEAST_ITEM: usize = 1 << 20;
+
+/// Counts with all threads the units of one partner after another.
+pub struct Cpu<'a> {
+    counter: Counter,
+    pool: ThreadPool,
+    per_vertex: Option<&'a [AtomicU64]>,
+    stop: &'a (dyn Fn() -> Option<&'static str> + Sync),
+    /// Bytes of fronts that may stay in memory: what is left of the budget, though mapped pages do not count.
+    resident: u64,
+    least_item: usize,
+    _scratch: Reservation,
+}
+
+impl<'a> Cpu<'a> {
+    /// For the blocks of `graph`, which has `vertices` vertices. Counts of vertices are added to `per_vertex`, if they
+    /// are asked for; `stop` names the signal that ends the counting.
+    ///
+    /// # Errors
+    /// [`Error::Limit`] where the scratch memory does not fit, [`Error::Io`] where no threads are to be had.
+    pub fn new(
+        graph: &Catalogue,
+        vertices: u64,
+        threads: usize,
+        budget: &Budget,
+        per_vertex: Option<&'a [AtomicU64]>,
+        stop: &'a (dyn Fn() -> Option<&'static str> + Sync),
+    ) -> Result<Self> {
+        let most = graph.extremes();
+        let settings = Settings::within(threads, graph.edges(), vertices, most.row, budget.free());
+        let bytes = Counter::scratch_bytes(&settings, vertices, most.row);
+        let scratch = budget.reserve(bytes, "counting triangles")?;
+        let counter = Counter::new(settings, vertices, most.row);
+        let pool = ThreadPoolBuilder::new().num_threads(threads).thread_name(|i| format!("count {i}")).build();
+        let pool = pool.map_err(|e| Error::internal("start threads to count with", e))?;
+        Ok(Cpu { counter, pool, per_vertex, stop, resident: budget.free(), least_item: LEAST_ITEM, _scratch: scratch })
+    }
+
+    /// The same with partners in parts of as few as `entries` entries.
+    #[cfg(test)]
+    pub(crate) fn with_least_item(self, entries: usize) -> Self {
+        Cpu { least_item: entries, ..self }
+    }
+
+    /// Bytes of fronts that it holds at once, at most. Ranks that count together need the same.
+    pub fn resident(&mut self) -> &mut u64 {
+        &mut self.resident
+    }
+}
+
+/// Returns the items that pass the fronts: partners, each in as many parts of about as many entries. Of several ranks each should get many
+/// turns: where there are few blocks, partners pass in parts.
+fn items(work: &Work<'_>, least: usize) -> (Vec<usize>, usize) {
+    let turns = if work.ranks() == 1 { 1 } else { TURNS * work.ranks() };
+    let partners = work.fronts.start..work.graph.len();
+    let at_least = turns.div_ceil(partners.len().max(1));
+    let partners: Vec<_> = partners.filter(|&partner| work.wants_any(std::iter::once(partner))).collect();
+    // All in as many, so that ranks can tell where a partner ends.
+    let entries = partners.iter().map(|&partner| work.graph.block(partner).targets.len()).max();
+    (partners, at_least.min(entries.unwrap_or(0).div_ceil(least).max(1)))
+}
+
+impl Backend for Cpu<'_> {
+    fn fronts(&self, graph: &Catalogue, first: usize) -> usize {
+        let bytes = (first..graph.len()).scan(0, |sum, block| {
+            *sum += graph.bytes_of(block);
+            Some(*sum)
+        });
+        bytes.take(MAX_FRONTS).take_while(|&bytes| bytes <= self.resident).count()
+    }
+
+    fn count(&mut self, work: &Work<'_>, found: Found<'_>) -> Result<()> {
+        let Cpu { counter, pool, per_vertex, stop, least_item, .. } = self;
+        let stopping = || stop().is_some();
+        let rows = |block: usize| work.graph.block(block);
+        let mut fronts = pool.install(|| counter.fronts(work.fronts.clone().map(rows).collect()));
+        let (partners, parts) = items(work, *least_item);
+        let first_row = rows(work.fronts.start).first_row;
+        loop {
+            let item = work.next(first_row, 0, parts)?;
+            let Some(&partner) = partners.get(item / parts) else { break };
+            let part = item % parts;
+            let wanted: Vec<bool> = work.fronts.clone().map(|front| work.wants(front, partner)).collect();
+            let tile = Tile::whole(rows(partner)).part(part, parts);
+            if tile.first == tile.end {
+                continue;
+            }
+            let counts = pool.install(|| match per_vertex {
+                Some(per_vertex) => fronts.partner_per_vertex(tile, &wanted, per_vertex, &stopping),
+                None => fronts.partner(tile, &wanted, &stopping),
+            });
+            // Its pages make room for the next.
+            if !work.fronts.contains(&partner) {
+                work.graph.release(partner);
+            }
+            let Some(counts) = counts else { return Err(Error::Stopped(stop().unwrap_or("a signal"))) };
+            let counts = work.fronts.clone().zip(counts).zip(&wanted).filter(|&(_, &wanted)| wanted);
+            let part = |((front, count), _)| {
+                let pairs = (rows(front).rows() * (tile.end - tile.first)) as u64;
+                Part { front, partner, pairs, count }
+            };
+            found(&counts.map(part).collect::<Vec<_>>())?;
+        }
+        work.fronts.clone().for_each(|front| work.graph.release(front));
+        Ok(())
+    }
+}

@@ -1,0 +1,181 @@
+//! The inner loops of triangle counting, written for three kinds of CPU and chosen when the program runs.
+#![allow(unsafe_code)] // vector instructions, behind a check that the processor has them
+
+use crate::algo::triangle::cpu::hubs::{CHUNK_IDS, Chunk, HubBits, RowBits};
+
+/// Words of a [`Marks`] bitmap: 512 KiB, so that a thread's marks stay in its L2 cache.
+pub const MARK_WORDS: usize = 1 << 16;
+
+/// Ids below this can be marked.
+pub const MARK_IDS: u32 = (MARK_WORDS * 64) as u32;
+
+/// One bit for each id below [`MARK_IDS`].
+pub type Marks = [u64; MARK_WORDS];
+
+/// The instructions that the inner loops may use. Every choice gives the same counts.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Isa {
+    /// AVX-512 with population counts of vectors.
+    Avx512,
+    /// AVX2, with scalar population counts.
+    Avx2,
+    /// Whatever every CPU of the target has.
+    Plain,
+}
+
+impl Isa {
+    /// The best that this CPU has.
+    pub fn detect() -> Isa {
+        [Isa::Avx512, Isa::Avx2].into_iter().find(|isa| isa.is_available()).unwrap_or(Isa::Plain)
+    }
+
+    /// Returns true if this CPU can run it.
+    pub fn is_available(self) -> bool {
+        match self {
+            #[cfg(target_arch = "x86_64")]
+            Isa::Avx512 => {
+                is_x86_feature_detected!("avx512f")
+                    && is_x86_feature_detected!("avx512vpopcntdq")
+                    && Isa::Avx2.is_available()
+            }
+            #[cfg(target_arch = "x86_64")]
+            Isa::Avx2 => {
+                is_x86_feature_detected!("avx2")
+                    && is_x86_feature_detected!("popcnt")
+                    && is_x86_feature_detected!("bmi1")
+                    && is_x86_feature_detected!("bmi2")
+            }
+            #[cfg(not(target_arch = "x86_64"))]
+            Isa::Avx512 | Isa::Avx2 => false,
+            Isa::Plain => true,
+        }
+    }
+}
+
+/// A choice of [`Isa`] that was checked against the CPU: the proof that the vector loops may be called.
+#[derive(Debug, Clone, Copy)]
+pub struct Prober(Isa);
+
+impl Prober {
+    /// Uses `wanted` if the CPU has it, otherwise the best it has.
+    pub fn new(wanted: Isa) -> Prober {
+        Prober(if wanted.is_available() { wanted } else { Isa::detect() })
+    }
+
+    /// Returns the instructions in use.
+    pub fn isa(self) -> Isa {
+        self.0
+    }
+
+    /// Σ over `b` in `middles` of |row `b` ∩ `bits`|, by words of the hub matrix. `middles` ascends.
+    #[inline]
+    pub fn hub_rows(self, hubs: &HubBits, bits: &RowBits, middles: &[u32]) -> u64 {
+        match self.0 {
+            // SAFETY: `Prober::new` found these instructions on this CPU.
+            #[cfg(target_arch = "x86_64")]
+            Isa::Avx512 => unsafe { hub_rows_avx512(hubs, bits, middles) },
+            // SAFETY: as above.
+            #[cfg(target_arch = "x86_64")]
+            Isa::Avx2 => unsafe { hub_rows_avx2(hubs, bits, middles) },
+            _ => hub_rows_plain(hubs, bits, middles),
+        }
+    }
+
+    /// Returns how many ids of `head` are marked. Every one must be below [`MARK_IDS`] for the count to be right.
+    #[inline]
+    pub fn count_marked(self, marks: &Marks, head: &[u32]) -> u64 {
+        match self.0 {
+            // SAFETY: `Prober::new` found these instructions on this CPU.
+            #[cfg(target_arch = "x86_64")]
+            Isa::Avx512 | Isa::Avx2 => unsafe { count_marked_bmi2(marks, head) },
+            _ => count_marked_plain(marks, head),
+        }
+    }
+}
+
+/// Asks for the first lines of `head` to be brought near, since heads lie anywhere in the partner.
+#[inline]
+pub fn prefetch(head: &[u32]) {
+    #[cfg(target_arch = "x86_64")]
+    {
+        use std::arch::x86_64::{_MM_HINT_T0, _mm_prefetch};
+        for line in head.chunks(16).take(4) {
+            // SAFETY: a prefetch reads nothing that the program sees and faults on no address.
+            unsafe { _mm_prefetch::<_MM_HINT_T0>(line.as_ptr().cast()) };
+        }
+    }
+    #[cfg(not(target_arch = "x86_64"))]
+    let _ = head;
+}
+
+/// Returns true if `id`, which must be below [`MARK_IDS`], is marked. The mask costs nothing and saves the bounds check.
+#[inline(always)]
+pub fn is_marked(marks: &Marks, id: u32) -> bool {
+    marks[(id >> 6) as usize & (MARK_WORDS - 1)] >> (id & 63) & 1 != 0
+}
+
+#[inline(always)]
+fn count_marked_plain(marks: &Marks, head: &[u32]) -> u64 {
+    // Several sums, so that no addition waits for the one before.
+    let mut sums = [0u64; 4];
+    let (quads, rest) = head.as_chunks::<4>();
+    for quad in quads {
+        for (sum, &id) in sums.iter_mut().zip(quad) {
+            *sum += u64::from(is_marked(marks, id));
+        }
+    }
+    sums.iter().sum::<u64>() + rest.iter().filter(|&&id| is_marked(marks, id)).count() as u64
+}
+
+#[cfg(target_arch = "x86_64")]
+// Not AVX2: with it the compiler makes vectors of the look-ups, moving each lane in and out by itself.
+#[target_feature(enable = "popcnt,bmi1,bmi2")]
+fn count_marked_bmi2(marks: &Marks, head: &[u32]) -> u64 {
+    count_marked_plain(marks, head)
+}
+
+#[inline(always)]
+fn hub_rows_plain(hubs: &HubBits, bits: &RowBits, middles: &[u32]) -> u64 {
+    let mut sum = 0;
+    let mut reach = 0;
+    for &b in middles {
+        let row = hubs.row(b);
+        while bits.places.get(reach).is_some_and(|&place| u32::from(place) <= b / CHUNK_IDS) {
+            reach += 1;
+        }
+        for (&place, chunk) in bits.places[..reach].iter().zip(&bits.chunks) {
+            let both = row[usize::from(place)].0.iter().zip(&chunk.0);
+            sum += both.map(|(x, y)| u64::from((x & y).count_ones())).sum::<u64>();
+        }
+    }
+    sum
+}
+
+#[cfg(target_arch = "x86_64")]
+#[target_feature(enable = "avx2,popcnt,bmi1,bmi2")]
+fn hub_rows_avx2(hubs: &HubBits, bits: &RowBits, middles: &[u32]) -> u64 {
+    hub_rows_plain(hubs, bits, middles)
+}
+
+#[cfg(target_arch = "x86_64")]
+#[target_feature(enable = "avx512f,avx512vpopcntdq,avx2,popcnt,bmi1,bmi2")]
+fn hub_rows_avx512(hubs: &HubBits, bits: &RowBits, middles: &[u32]) -> u64 {
+    use std::arch::x86_64::*;
+    let load = |chunk: &Chunk| {
+        // SAFETY: a chunk is 64 bytes at an address divisible by 64.
+        unsafe { _mm512_load_si512(chunk.0.as_ptr().cast()) }
+    };
+    let mut sum = _mm512_setzero_si512();
+    let mut reach = 0;
+    for &b in middles {
+        let row = hubs.row(b);
+        while bits.places.get(reach).is_some_and(|&place| u32::from(place) <= b / CHUNK_IDS) {
+            reach += 1;
+        }
+        for (&place, chunk) in bits.places[..reach].iter().zip(&bits.chunks) {
+            let both = _mm512_and_si512(load(&row[usize::from(place)]), load(chunk));
+            sum = _mm512_add_epi64(sum, _mm512_popcnt_epi64(both));
+        }
+    }
+    _mm512_reduce_add_epi64(sum) as u64
+}

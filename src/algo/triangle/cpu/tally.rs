@@ -1,0 +1,123 @@
+//! Sums that are made while wedges are tested: a total, or one count for each corner.
+
+use crate::algo::triangle::cpu::hubs::{CHUNK_IDS, HubBits, RowBits};
+use crate::algo::triangle::cpu::probe::{Marks, Prober, is_marked};
+use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
+
+/// Takes the closed wedges of a thread. Every method returns how many there were.
+pub trait Tally: Send {
+    /// Wedges of row `c` whose `a` is in `bits` and whose `b` is in `middles`, ascending hubs.
+    fn hub_rows(&mut self, prober: Prober, hubs: &HubBits, bits: &RowBits, middles: &[u32], c: u32) -> u64;
+
+    /// Wedges `a`, `b` of row `c` for all `a` of `head`, closed where `a` is marked. Finding `c` takes a search, so it
+    /// is asked only where it is needed.
+    fn marked(&mut self, prober: Prober, marks: &Marks, head: &[u32], b: u32, c: impl Fn() -> u32) -> u64;
+
+    /// The triangle `a`, `b`, `c`.
+    fn triangle(&mut self, a: u32, b: u32, c: u32) -> u64;
+}
+
+/// Sums nothing beside the total.
+#[derive(Debug, Clone, Copy)]
+pub struct Total;
+
+impl Tally for Total {
+    #[inline]
+    fn hub_rows(&mut self, prober: Prober, hubs: &HubBits, bits: &RowBits, middles: &[u32], _: u32) -> u64 {
+        prober.hub_rows(hubs, bits, middles)
+    }
+
+    #[inline]
+    fn marked(&mut self, prober: Prober, marks: &Marks, head: &[u32], _: u32, _: impl Fn() -> u32) -> u64 {
+        prober.count_marked(marks, head)
+    }
+
+    #[inline]
+    fn triangle(&mut self, _: u32, _: u32, _: u32) -> u64 {
+        1
+    }
+}
+
+/// Adds one to each corner of each triangle. Hubs are corners so often that threads would fight for their counters:
+/// each thread has its own for them, added to the shared ones when it is dropped.
+#[derive(Debug)]
+pub struct Corners<'a> {
+    shared: &'a [AtomicU64],
+    hubs: Vec<u64>,
+}
+
+impl<'a> Corners<'a> {
+    /// Counts into `shared`, indexed by id; ids below `hubs` are kept aside until the end.
+    pub fn new(shared: &'a [AtomicU64], hubs: u32) -> Corners<'a> {
+        Corners { shared, hubs: vec![0; hubs as usize] }
+    }
+
+    #[inline]
+    fn add(&mut self, corner: u32, triangles: u64) {
+        match self.hubs.get_mut(corner as usize) {
+            Some(count) => *count += triangles,
+            None => _ = self.shared[corner as usize].fetch_add(triangles, Relaxed),
+        }
+    }
+}
+
+impl Drop for Corners<'_> {
+    fn drop(&mut self) {
+        for (shared, &count) in self.shared.iter().zip(&self.hubs) {
+            if count > 0 {
+                shared.fetch_add(count, Relaxed);
+            }
+        }
+    }
+}
+
+impl Tally for Corners<'_> {
+    fn hub_rows(&mut self, _: Prober, hubs: &HubBits, bits: &RowBits, middles: &[u32], c: u32) -> u64 {
+        let mut of_c = 0;
+        for &b in middles {
+            let row = hubs.row(b);
+            let mut of_b = 0;
+            for (&place, chunk) in bits.places.iter().zip(&bits.chunks) {
+                let Some(partner) = row.get(usize::from(place)) else { break };
+                for (word, (x, y)) in partner.0.iter().zip(&chunk.0).enumerate() {
+                    let mut both = x & y;
+                    while both != 0 {
+                        self.add(u32::from(place) * CHUNK_IDS + word as u32 * 64 + both.trailing_zeros(), 1);
+                        both &= both - 1;
+                        of_b += 1;
+                    }
+                }
+            }
+            if of_b > 0 {
+                self.add(b, of_b);
+                of_c += of_b;
+            }
+        }
+        if of_c > 0 {
+            self.add(c, of_c);
+        }
+        of_c
+    }
+
+    fn marked(&mut self, _: Prober, marks: &Marks, head: &[u32], b: u32, c: impl Fn() -> u32) -> u64 {
+        let mut closed = 0;
+        for &a in head {
+            if is_marked(marks, a) {
+                self.add(a, 1);
+                closed += 1;
+            }
+        }
+        if closed > 0 {
+            self.add(b, closed);
+            self.add(c(), closed);
+        }
+        closed
+    }
+
+    fn triangle(&mut self, a: u32, b: u32, c: u32) -> u64 {
+        self.add(a, 1);
+        self.add(b, 1);
+        self.add(c, 1);
+        1
+    }
+}

@@ -1,0 +1,212 @@
+//! Counting triangles per vertex: counts of all vertices in memory, saved as a whole together with the units in them.
+//!
+//! A unit changes many counters, so a journal of units is not enough to resume. The sections of the checkpoint are the sums
+//! (nanoseconds, triangles and probes in two halves each), the numbers of the units, and the counters.
+
+use crate::algo::Run;
+use crate::algo::triangle::PairCount;
+use crate::algo::triangle::driver::{self, Sum};
+use crate::algo::triangle::trial::{backend, counter};
+use crate::algo::triangle::work_queue::{Between, Meeting, WorkQueue};
+use crate::comm::{Comm, agreed};
+use crate::error::{Error, Result};
+use crate::failpoint;
+use crate::graph::ids::Vertex;
+use crate::memory::{Buffer, bytes_of};
+use crate::prepare::prepared::Graph;
+use crate::process::signals;
+use crate::store::checkpoint::{Checkpoint, Saved};
+use std::collections::HashSet;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Mutex, OnceLock, PoisonError};
+use std::time::{Duration, Instant};
+
+/// After a signal the unit at work may end, for so long: only between units do the counters make a checkpoint.
+const GRACE: Duration = Duration::from_secs(3);
+
+/// The progress of a count.
+#[derive(Debug, Default)]
+struct State {
+    sum: Sum,
+    nanos: u64,
+    done: HashSet<u64>,
+}
+
+/// A checkpoint as it is read.
+pub(super) struct Counted<'a> {
+    pub(super) sum: Sum,
+    nanos: u64,
+    pub(super) units: &'a [u64],
+    counts: &'a [u64],
+}
+
+impl<'a> Counted<'a> {
+    /// Reads the checkpoint of a graph with so many vertices.
+    ///
+    /// # Errors
+    /// [`Error::Corrupt`] for one that no count saved.
+    pub(super) fn read(saved: &'a Saved, vertices: u64) -> Result<Counted<'a>> {
+        let (sums, units, counts) = (saved.words(0)?, saved.words(1)?, saved.words(2)?);
+        let whole = |low: u64, high: u64| u128::from(low) | (u128::from(high) << 64);
+        match *sums {
+            [nanos, low, high, probes_low, probes_high]
+                if units.len() as u64 == saved.done() && counts.len() as u64 == vertices =>
+            {
+                let sum = Sum { triangles: whole(low, high), probes: whole(probes_low, probes_high) };
+                Ok(Counted { sum, nanos, units, counts })
+            }
+            _ => Err(saved.other("sections of other lengths than those of a count per vertex")),
+        }
+    }
+
+    /// Returns the sum of all counters.
+    pub(super) fn corners(&self) -> u128 {
+        self.counts.iter().map(|&count| u128::from(count)).sum()
+    }
+}
+
+/// Counts all units with their corners and writes the results; returns the sum and seconds.
+///
+/// # Errors
+/// [`Error::Limit`] for 8 bytes a vertex; those of counting and of the disk.
+pub(super) fn count(graph: &Graph, run: &mut Run<'_>) -> Result<(Sum, f64)> {
+    let (comm, progress) = (run.comm, run.progress);
+    let vertices = graph.info.connected as usize;
+    let counts: Buffer<AtomicU64> = run.budget.zeroed(vertices, "counts of all vertices (8 bytes each)")?;
+    let checkpoint = run.units.checkpoint();
+    let mut state = State::default();
+    if comm.leads() {
+        state = load(&checkpoint, &counts)?;
+        progress.resume_at(state.done.len() as u64);
+    }
+    let done = agreed(comm, || Ok(state.done.clone()))?;
+
+    let asked = OnceLock::new();
+    let stop = || signals::stop_requested().filter(|_| asked.get_or_init(Instant::now).elapsed() > GRACE);
+    let started = Instant::now();
+    let before = state.nanos;
+    let mut counter = counter(graph, run, Some(&counts), &stop)?;
+    let total = driver::units(graph.catalogue.len());
+    let book = Mutex::new(Book { checkpoint, state, total });
+    let alone = comm.ranks() == 1;
+    let keep = &mut |units: &[(u64, PairCount)]| {
+        let mut book = book.lock().unwrap_or_else(PoisonError::into_inner);
+        book.take(units, before + started.elapsed().as_nanos() as u64)?;
+        progress.advance(units.len() as u64);
+        if !alone {
+            return Ok(());
+        }
+        let stopped = signals::check();
+        if stopped.is_err() || book.checkpoint.is_due() {
+            book.save(&counts)?;
+        }
+        stopped
+    };
+    // With several ranks, counters and units agree only when all have met, and no unit has been counted in part.
+    let mut meet = |Meeting { is_last, is_whole }| -> Result<()> {
+        let mut book = book.lock().unwrap_or_else(PoisonError::into_inner);
+        let (due, stops) = (book.checkpoint.is_due(), signals::stop_requested().is_some());
+        let mut wanted = [u64::from(comm.leads() && due), u64::from(stops)];
+        comm.all_max(&mut wanted);
+        if is_last || wanted != [0, 0] {
+            gather(comm, &counts);
+        }
+        if comm.leads() && wanted != [0, 0] && is_whole {
+            book.save(&counts)?;
+        }
+        if wanted[1] == 0 {
+            return Ok(());
+        }
+        // A rank that stops ends the job for all: it waits for who saves.
+        comm.barrier();
+        Err(Error::Stopped(signals::stop_requested().unwrap_or("a signal to another rank")))
+    };
+    let between: Between<'_> = if alone { None } else { Some(&mut meet) };
+    WorkQueue { comm, graph: &graph.catalogue, done: &done }.count(backend(&mut counter), keep, between)?;
+    drop(counter);
+    let mut book = book.into_inner().unwrap_or_else(PoisonError::into_inner);
+    // Results take their time to write: a stop meanwhile must not cost the count.
+    if comm.leads() && book.checkpoint.is_worth_it() {
+        book.save(&counts)?;
+    }
+    let State { sum, nanos, .. } = book.state;
+    let (sum, seconds) = agreed(comm, || Ok((sum, nanos as f64 / 1e9)))?;
+    agreed(comm, || write(graph, run, &counts, sum.triangles))?;
+    Ok((sum, seconds))
+}
+
+/// Writes `triangles` and `clustering` of every vertex. The counts are checked to sum to three times `total`.
+fn write(graph: &Graph, run: &mut Run<'_>, counts: &[AtomicU64], total: u128) -> Result<()> {
+    let sum: u128 = counts.iter().map(|c| u128::from(c.load(Ordering::Relaxed))).sum();
+    if sum != 3 * total {
+        let what = format!("the vertices have {sum} corners of {total} triangles, not three times as many");
+        return Err(Error::Validation(what));
+    }
+    if !run.is_last {
+        return Ok(());
+    }
+    let file = graph.degrees()?;
+    let degrees = file.body_as_u32()?;
+    let count = |v: Vertex| counts[v.index()].load(Ordering::Relaxed);
+    run.columns.put("triangles", 0, count)?;
+    run.columns.put("clustering", 0.0, |v| {
+        let d = f64::from(degrees[v.index()]);
+        if d < 2.0 { 0.0 } else { 2.0 * count(v) as f64 / (d * (d - 1.0)) }
+    })
+}
+
+/// Adds the counters of all ranks to the leader's; the others begin at zero again.
+fn gather(comm: &Comm, counts: &[AtomicU64]) {
+    for counts in counts.chunks(1 << 17) {
+        let mut some: Vec<u64> = counts.iter().map(|count| count.load(Ordering::Relaxed)).collect();
+        comm.reduce_to_root(&mut some);
+        let kept = |sum| if comm.leads() { sum } else { 0 };
+        counts.iter().zip(some).for_each(|(count, sum)| count.store(kept(sum), Ordering::Relaxed));
+    }
+}
+
+/// Reads what an earlier run saved into `counts`.
+fn load(checkpoint: &Checkpoint, counts: &[AtomicU64]) -> Result<State> {
+    let Some(saved) = checkpoint.load()? else { return Ok(State::default()) };
+    let counted = match Counted::read(&saved, counts.len() as u64) {
+        Ok(counted) => counted,
+        Err(e) => {
+            tracing::warn!("{e}: counting from the start");
+            return Ok(State::default());
+        }
+    };
+    for (count, &stored) in counts.iter().zip(counted.counts) {
+        count.store(stored, Ordering::Relaxed);
+    }
+    Ok(State { sum: counted.sum, nanos: counted.nanos, done: counted.units.iter().copied().collect() })
+}
+
+/// The counts so far, saved now and then.
+struct Book {
+    checkpoint: Checkpoint,
+    state: State,
+    total: u64,
+}
+
+impl Book {
+    fn take(&mut self, units: &[(u64, PairCount)], nanos: u64) -> Result<()> {
+        for &(unit, count) in units {
+            self.state.sum += count;
+            self.state.done.insert(unit);
+        }
+        self.state.nanos = nanos;
+        let hit = |_| failpoint::hit("unit.done").map_err(|e| Error::io("count a unit", self.checkpoint.path(), e));
+        units.iter().try_for_each(hit)
+    }
+
+    fn save(&mut self, counts: &[AtomicU64]) -> Result<()> {
+        let State { sum, nanos, done } = &self.state;
+        let halves = |x: u128| [x as u64, (x >> 64) as u64];
+        let ([low, high], [probes_low, probes_high]) = (halves(sum.triangles), halves(sum.probes));
+        let mut units: Vec<u64> = done.iter().copied().collect();
+        units.sort_unstable();
+        let sums = [*nanos, low, high, probes_low, probes_high];
+        let sections = [bytes_of(&sums), bytes_of(&units), bytes_of(counts)];
+        self.checkpoint.save(units.len() as u64, self.total, &sections)
+    }
+}

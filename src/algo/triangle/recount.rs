@@ -1,0 +1,259 @@
+//! Results against each other and against the input, by a method that has nothing in common with the count.
+
+use crate::algo::triangle::sampled::{self, Counted, Sets};
+use crate::algo::triangle::task::Found;
+use crate::algo::{EdgeSource, Results, Verdict};
+use crate::error::{At, Error, Result};
+use crate::formats::Watch;
+use crate::graph::ids::InputId;
+use crate::prepare::prepared::StoreInfo;
+use crate::process::signals;
+use crate::results::{OutputFormat, ResultRows, values};
+
+/// Edges that are counted at once, at most: some seconds of work.
+const MOST: u64 = 1 << 24;
+/// Colourings of one pass, and passes if the first ones don't agree with the count.
+const COLOURINGS: u64 = 4;
+const PASSES: u64 = 4;
+/// Rows between two looks at signals.
+const STRIDE: u64 = 1 << 20;
+/// Standard errors that an estimate may be off: once in a million passes by chance.
+const TOLERANCE: f64 = 5.0;
+
+/// Checks a count against the degrees and its own results at vertices, and counts again.
+///
+/// # Errors
+/// Those of telling, and a stop; what does not agree is in the verdict.
+pub(super) fn verify(results: &Results<'_>, found: &Found, verdict: &mut Verdict<'_>) -> Result<()> {
+    verdict.note("transitivity", transitivity(results.stored, found))?;
+    for name in of_vertices(results) {
+        verdict.note("sum of vertices", sum_agrees(results, name, found))?;
+    }
+    match &results.edges {
+        Ok(edges) => again(edges, results, found, verdict),
+        Err(why) => verdict.skip("recount", format!("{why}; so the count itself was not checked")),
+    }
+}
+
+/// Names of the columns of counts.
+fn of_vertices<'a>(results: &Results<'a>) -> impl Iterator<Item = &'a String> {
+    results.outputs.keys().filter(|name| name.starts_with("out/triangles."))
+}
+
+fn sum_agrees(results: &Results<'_>, name: &str, found: &Found) -> Result<String> {
+    let format = if name.ends_with("csv") { OutputFormat::Csv } else { OutputFormat::Npy };
+    let rows = format.rows(results.info.rows(), results.info.ids);
+    let (mut sum, mut length) = (0, 0);
+    for count in values::<u64>(&results.workdir.join(name))? {
+        (sum, length) = (sum + u128::from(count?), length + 1);
+        if length % STRIDE == 0 {
+            signals::check()?;
+        }
+    }
+    agree(length == rows, || format!("{name} has {length} rows for {rows} vertices"))?;
+    agree(sum == 3 * found.triangles, || {
+        format!("{name} sums to {sum}, three times {} triangles are {}", found.triangles, 3 * found.triangles)
+    })?;
+    Ok(format!("{length} vertices have {sum} triangles, three times the count"))
+}
+
+fn agree(holds: bool, otherwise: impl Fn() -> String) -> Result<()> {
+    if holds { Ok(()) } else { Err(Error::Validation(otherwise())) }
+}
+
+fn transitivity(stored: &StoreInfo, result: &Found) -> Result<String> {
+    let wedges = stored.summary.wedges;
+    agree(result.wedges == wedges, || format!("{} wedges, the degrees have {wedges}", result.wedges))?;
+    agree(3 * result.triangles <= wedges, || {
+        format!("{} triangles close more than {wedges} wedges", result.triangles)
+    })?;
+    let expected = if wedges == 0 { 0.0 } else { 3.0 * result.triangles as f64 / wedges as f64 };
+    agree((result.transitivity - expected).abs() <= 1e-9, || {
+        format!("transitivity {}, three triangles by wedges are {expected}", result.transitivity)
+    })?;
+    Ok(format!("{expected:.6}, of {wedges} wedges, as the degrees have them"))
+}
+
+/// Counts again, exactly where that is cheap, else by sampling.
+fn again(edges: &EdgeSource<'_>, results: &Results<'_>, found: &Found, verdict: &mut Verdict<'_>) -> Result<()> {
+    let threads = results.threads;
+    let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build();
+    let pool = pool.map_err(|e| Error::internal("start threads to count with", e))?;
+    let (number, reading, what) = match edges {
+        EdgeSource::Input(input) => (results.info.edges, input.scratch_bytes(threads), "the input"),
+        EdgeSource::Blocks(graph) => (graph.stored.edges, 0, "the blocks"),
+    };
+    let room = results.budget.free().saturating_sub(reading);
+    let recount = Recount { edges, results, found, number, room, pool: &pool, what };
+    let per_edge = sampled::bytes_per_edge(threads);
+    verdict.note(
+        "recount",
+        match number <= MOST && number.saturating_mul(per_edge) <= room {
+            true => recount.exact(),
+            false => recount.estimate(),
+        },
+    )
+}
+
+/// One recount.
+struct Recount<'a> {
+    edges: &'a EdgeSource<'a>,
+    results: &'a Results<'a>,
+    found: &'a Found,
+    /// Edges there are.
+    number: u64,
+    /// Bytes to count in.
+    room: u64,
+    pool: &'a rayon::ThreadPool,
+    /// The edges that are counted, in words.
+    what: &'static str,
+}
+
+impl Recount<'_> {
+    fn exact(&self) -> Result<String> {
+        let corners = of_vertices(self.results).next().is_some();
+        let kept = self.gather(1, vec![0], self.number as usize)?.into_iter().next();
+        let counted = kept.map(|edges| self.pool.install(|| sampled::count(edges, false, corners))).unwrap_or_default();
+        let Recount { results, found, what, .. } = *self;
+        let summary = &results.stored.summary;
+        let mine = (u128::from(counted.triangles), counted.edges, counted.wedges, counted.max_degree);
+        let theirs = (found.triangles, results.stored.edges, summary.wedges, summary.max_degree);
+        agree(mine == theirs, || {
+            format!(
+                "(triangles, edges, wedges, largest degree) are {mine:?} by a recount of {what}, the job has {theirs:?}"
+            )
+        })?;
+        self.corners_agree(&counted)?;
+        Ok(format!(
+            "{} triangles in {} edges of {what}, counted exactly by marking rows{}",
+            counted.triangles,
+            counted.edges,
+            if corners { ", those of every vertex too" } else { "" }
+        ))
+    }
+
+    fn corners_agree(&self, counted: &Counted) -> Result<()> {
+        let Recount { results, edges, what, .. } = *self;
+        let blocks = if let EdgeSource::Blocks(graph) = edges { Some(*graph) } else { None };
+        let columns: Vec<&String> = of_vertices(results).collect();
+        if columns.is_empty() {
+            return Ok(());
+        }
+        // In the order of rows, for a column is long and read once.
+        let rows = ResultRows::open(results.workdir, results.outputs, blocks)?;
+        let place = |&(vertex, triangles): &(u64, u64)| {
+            let (row, id) = rows.of(vertex);
+            (row, id, triangles)
+        };
+        let mut counts: Vec<(Option<usize>, InputId, u64)> = counted.corners.iter().map(place).collect();
+        counts.sort_unstable();
+        for name in columns {
+            let path = results.workdir.join(name);
+            let mut column = values::<u64>(&path)?.enumerate();
+            for &(row, id, triangles) in &counts {
+                let told = row.and_then(|row| column.find(|(at, _)| *at == row)).map(|(_, told)| told).transpose()?;
+                agree(told == Some(triangles), || {
+                    let told = told.map_or_else(|| "has no row for it".to_owned(), |told| format!("has {told}"));
+                    format!("vertex {id} has {triangles} triangles by a recount of {what}, {name} {told}")
+                })?;
+            }
+        }
+        Ok(())
+    }
+
+    fn estimate(&self) -> Result<String> {
+        let Recount { number: edges, room, pool, what, .. } = *self;
+        let threads = pool.current_num_threads();
+        let per_edge = sampled::bytes_per_edge(threads) + (COLOURINGS - 1) * sampled::WAITING;
+        let most = MOST.min(room / per_edge).max(1);
+        // A hub's colour may have more than its share.
+        let fits = |colours: u64| edges / colours + edges / colours / 4 + 4096 <= most;
+        let mut colours = (0..40).map(|log| 1 << log).find(|&colours| fits(colours)).unwrap_or(1 << 40);
+        let (mut estimates, mut pairs) = (Vec::new(), 0.0);
+        for pass in 0..PASSES {
+            let seeds = |pass: u64| (0..COLOURINGS).map(|set| pass * COLOURINGS + set + 1).collect::<Vec<_>>();
+            let kept = loop {
+                match self.gather(colours, seeds(pass), most as usize) {
+                    // Only before the first estimate, so that all are of one kind.
+                    Err(Error::Stopped(_)) if signals::stop_requested().is_none() && colours < 1 << 40 => {
+                        (estimates, pairs) = (Vec::new(), 0.0);
+                        colours *= 2;
+                    }
+                    other => break other?,
+                }
+            };
+            let n = colours as f64;
+            for edges in kept {
+                signals::check()?;
+                let found = pool.install(|| sampled::count(edges, true, false));
+                estimates.push(found.triangles as f64 * n * n);
+                pairs += found.pairs * n.powi(3);
+            }
+            let rounds = estimates.len() as f64;
+            let mean = estimates.iter().sum::<f64>() / rounds;
+            let counted = self.found.triangles as f64;
+            // Were the count right, the estimates would spread so; what spread was seen counts where it is wider.
+            let derived = counted * (n * n - 1.0) + 2.0 * (pairs / rounds) * (n - 1.0);
+            let seen = estimates.iter().map(|e| (e - mean).powi(2)).sum::<f64>() / (rounds - 1.0);
+            let tolerance = TOLERANCE * (derived.max(seen) / rounds).sqrt();
+            let told = format!(
+                "{mean:.0} ± {tolerance:.0} triangles by {rounds} colourings of {what} with {colours} colours each, the job has {}",
+                self.found.triangles
+            );
+            if (mean - counted).abs() <= tolerance {
+                return Ok(told);
+            }
+            if pass + 1 == PASSES {
+                return Err(Error::Validation(told));
+            }
+        }
+        Ok(String::new())
+    }
+
+    /// One pass over all edges. [`Error::Stopped`] if more were kept than there is room for.
+    fn gather(&self, colours: u64, seeds: Vec<u64>, room: usize) -> Result<Vec<Vec<[u64; 2]>>> {
+        let (info, threads) = (self.results.info, self.results.threads);
+        let waiting = seeds.len() as u64 * sampled::WAITING * room as u64;
+        let counting = sampled::bytes_per_edge(threads) - sampled::WAITING;
+        let _reserved = self.results.budget.reserve(waiting + counting * room as u64, "counting again")?;
+        let sets = Sets::new(colours, seeds, room);
+        match self.edges {
+            EdgeSource::Input(input) => {
+                let mut gatherers: Vec<_> = (0..threads).map(|_| sets.gatherer()).collect();
+                let scan = input.scan(&mut gatherers, &Signals)?;
+                gatherers.iter_mut().try_for_each(|gatherer| gatherer.finish())?;
+                if (scan.checksum, scan.edges) != (info.checksum, info.edges) {
+                    return Err(Error::input(
+                        input.name(),
+                        At::File,
+                        "the edges that the job counted",
+                        "others, under the same size",
+                        "the results are of what was there before: `gpugraph run JOB.toml --fresh` counts what is there now",
+                    ));
+                }
+            }
+            EdgeSource::Blocks(graph) => {
+                let mut gatherer = sets.gatherer();
+                for b in 0..graph.catalogue.len() {
+                    signals::check()?;
+                    let block = graph.catalogue.block(b);
+                    for row in 0..block.rows() {
+                        let u = u64::from(block.first_row) + row as u64;
+                        block.row(row).iter().try_for_each(|&v| gatherer.edge(u, v.into()))?;
+                    }
+                    graph.catalogue.release(b);
+                }
+                gatherer.finish()?;
+            }
+        }
+        Ok(sets.into_kept())
+    }
+}
+
+struct Signals;
+
+impl Watch for Signals {
+    fn advance(&self, _: u64) -> Result<()> {
+        signals::check()
+    }
+}

@@ -1,0 +1,309 @@
+//! Triangles by colourful sampling (Pagh and Tsourakakis, Information Processing Letters 112, 2012).
+//!
+//! Every vertex gets one of N colours by a hash of its id, and only edges whose ends share a colour are kept: one in N.
+//! A triangle survives with probability 1/N², so N² times the triangles among kept edges is an unbiased estimate. Two
+//! triangles survive together with probability 1/N³ if they share an edge and independently otherwise, so with `k` such
+//! pairs the variance is T(N² - 1) + 2k(N - 1). With one colour the count is exact.
+//!
+//! Written apart from [`crate::algo`] on purpose, and simply: sort, orient by degree, mark a row, look up.
+
+use crate::error::{Error, Result};
+use crate::formats::{Edges, Visitor};
+use rayon::prelude::*;
+use std::sync::atomic::{AtomicU32, AtomicU64, Ordering::Relaxed};
+use std::sync::{Mutex, PoisonError};
+
+/// InputCache edges that a thread gathers before it hands them over.
+const BATCH: usize = 4096;
+/// The error that stops a scan when more is kept than there is room for.
+const FULL: &str = "a full sample";
+
+/// Bytes for each kept edge while it is counted by `threads` threads: the pair, both ids, degrees, rows, marks.
+pub(super) fn bytes_per_edge(threads: usize) -> u64 {
+    16 + 16 + 8 + 16 + 8 + 8 * threads as u64
+}
+
+/// Bytes for each kept edge that waits for its turn.
+pub(super) const WAITING: u64 = 16;
+
+/// Edges kept under several colourings, smaller id first.
+pub(super) struct Sets {
+    colours: u64,
+    seeds: Vec<u64>,
+    room: usize,
+    kept: Vec<Mutex<Vec<[u64; 2]>>>,
+}
+
+impl Sets {
+    /// Empty sets with room for `room` edges each, one for each seed.
+    pub(super) fn new(colours: u64, seeds: Vec<u64>, room: usize) -> Sets {
+        let kept = seeds.iter().map(|_| Mutex::new(Vec::with_capacity(room))).collect();
+        Sets { colours, seeds, room, kept }
+    }
+
+    /// Takes one thread's edges.
+    pub(super) fn gatherer(&self) -> Gatherer<'_> {
+        Gatherer { sets: self, batches: self.seeds.iter().map(|_| Vec::with_capacity(BATCH)).collect() }
+    }
+
+    /// The edges kept under each colouring.
+    pub(super) fn into_kept(self) -> Vec<Vec<[u64; 2]>> {
+        self.kept.into_iter().map(|set| set.into_inner().unwrap_or_else(PoisonError::into_inner)).collect()
+    }
+}
+
+/// A bijection of 64 bits that leaves no pattern (the finish of SplitMix64).
+fn mix(x: u64) -> u64 {
+    let x = (x ^ (x >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+    let x = (x ^ (x >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
+    x ^ (x >> 31)
+}
+
+/// One thread's share of a pass.
+pub(super) struct Gatherer<'a> {
+    sets: &'a Sets,
+    batches: Vec<Vec<[u64; 2]>>,
+}
+
+impl Gatherer<'_> {
+    /// Keeps an edge where its ends share a colour.
+    pub(super) fn edge(&mut self, u: u64, v: u64) -> Result<()> {
+        if u == v {
+            return Ok(());
+        }
+        let mask = self.sets.colours - 1;
+        for set in 0..self.batches.len() {
+            let seed = mix(self.sets.seeds[set].wrapping_add(0x9e37_79b9_7f4a_7c15));
+            if mask == 0 || (mix(mix(u ^ seed)) ^ mix(mix(v ^ seed))) & mask == 0 {
+                self.batches[set].push([u.min(v), u.max(v)]);
+                if self.batches[set].len() == BATCH {
+                    self.hand_over(set)?;
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// Hands over what is left.
+    pub(super) fn finish(&mut self) -> Result<()> {
+        (0..self.batches.len()).try_for_each(|set| self.hand_over(set))
+    }
+
+    fn hand_over(&mut self, set: usize) -> Result<()> {
+        let mut kept = self.sets.kept[set].lock().unwrap_or_else(PoisonError::into_inner);
+        if kept.len() + self.batches[set].len() > self.sets.room {
+            return Err(Error::Stopped(FULL));
+        }
+        kept.append(&mut self.batches[set]);
+        Ok(())
+    }
+}
+
+impl Visitor for Gatherer<'_> {
+    fn visit(&mut self, edges: Edges<'_>) -> Result<()> {
+        match edges {
+            Edges::Narrow(edges) => edges.iter().try_for_each(|&[u, v]| self.edge(u.into(), v.into())),
+            Edges::Wide(edges) => edges.iter().try_for_each(|&[u, v]| self.edge(u, v)),
+        }
+    }
+}
+
+/// The counts among the edges of one set.
+#[derive(Debug, Clone, PartialEq, Default)]
+pub(super) struct Counted {
+    /// Distinct edges.
+    pub edges: u64,
+    /// Triangles.
+    pub triangles: u64,
+    /// Pairs of triangles that share an edge.
+    pub pairs: f64,
+    /// Pairs of edges that share a vertex.
+    pub wedges: u128,
+    /// Largest degree.
+    pub max_degree: u64,
+    /// Vertices with an edge, ascending, and the triangles of each; empty unless asked for.
+    pub corners: Vec<(u64, u64)>,
+}
+
+/// Counts what is among `edges`, which may repeat; pairs of triangles and corners only where they are asked for, as they
+/// take most of the time. Runs in rayon's current pool.
+pub(super) fn count(mut edges: Vec<[u64; 2]>, pairs: bool, corners: bool) -> Counted {
+    edges.par_sort_unstable();
+    edges.dedup();
+    let mut ids: Vec<u64> = edges.iter().flatten().copied().collect();
+    ids.par_sort_unstable();
+    ids.dedup();
+    // From here on a vertex is its place among the ids.
+    edges.par_iter_mut().flatten().for_each(|id| *id = ids.partition_point(|&other| other < *id) as u64);
+    let mut degrees = vec![0u32; ids.len()];
+    edges.iter().flatten().for_each(|&v| degrees[v as usize] += 1);
+    let rows = Rows::new(&edges, &degrees);
+    drop(edges);
+    let found = rows.triangles(if pairs { rows.targets.len() } else { 0 }, if corners { ids.len() } else { 0 });
+    let degree = |d: &u32| u64::from(*d);
+    Counted {
+        edges: rows.targets.len() as u64,
+        triangles: found.triangles.into_inner(),
+        pairs: found.of_edge.iter().map(|t| f64::from(t.load(Relaxed))).map(|t| t * (t - 1.0) / 2.0).sum(),
+        wedges: degrees.iter().map(degree).map(|d| u128::from(d) * u128::from(d.saturating_sub(1)) / 2).sum(),
+        max_degree: degrees.iter().map(degree).max().unwrap_or(0),
+        corners: ids.into_iter().zip(found.of_vertex.into_iter().map(AtomicU64::into_inner)).collect(),
+    }
+}
+
+/// Every edge in the row of its end of smaller degree, ties by place.
+struct Rows {
+    starts: Vec<u32>,
+    targets: Vec<u32>,
+}
+
+struct Found {
+    triangles: AtomicU64,
+    of_edge: Vec<AtomicU32>,
+    of_vertex: Vec<AtomicU64>,
+}
+
+impl Rows {
+    fn new(edges: &[[u64; 2]], degrees: &[u32]) -> Rows {
+        let oriented = |&[u, v]: &[u64; 2]| {
+            let key = |x: u64| (degrees[x as usize], x);
+            if key(u) < key(v) { (u as usize, v as u32) } else { (v as usize, u as u32) }
+        };
+        let mut starts = vec![0u32; degrees.len() + 2];
+        edges.iter().map(oriented).for_each(|(from, _)| starts[from + 2] += 1);
+        for i in 2..starts.len() {
+            starts[i] += starts[i - 1];
+        }
+        let mut targets = vec![0; edges.len()];
+        for (from, to) in edges.iter().map(oriented) {
+            targets[starts[from + 1] as usize] = to;
+            starts[from + 1] += 1;
+        }
+        starts.pop();
+        Rows { starts, targets }
+    }
+
+    fn row(&self, v: usize) -> std::ops::Range<usize> {
+        self.starts[v] as usize..self.starts[v + 1] as usize
+    }
+
+    /// For each vertex, marks its row with the places of its edges, and looks the rows of its targets up.
+    fn triangles(&self, edges: usize, vertices: usize) -> Found {
+        let found = Found {
+            triangles: AtomicU64::new(0),
+            of_edge: (0..edges).map(|_| AtomicU32::new(0)).collect(),
+            of_vertex: (0..vertices).map(|_| AtomicU64::new(0)).collect(),
+        };
+        let all = self.starts.len() - 1;
+        let next = AtomicU64::new(0);
+        rayon::broadcast(|_| {
+            let mut marks = vec![0u32; all];
+            let mut sum = 0;
+            loop {
+                let first = next.fetch_add(256, Relaxed) as usize;
+                if first >= all {
+                    break;
+                }
+                for u in first..(first + 256).min(all) {
+                    sum += self.of_one(u, &mut marks, &found);
+                }
+            }
+            found.triangles.fetch_add(sum, Relaxed);
+        });
+        found
+    }
+
+    fn of_one(&self, u: usize, marks: &mut [u32], found: &Found) -> u64 {
+        let row = self.row(u);
+        row.clone().for_each(|edge| marks[self.targets[edge] as usize] = edge as u32 + 1);
+        let mut sum = 0;
+        for uv in row.clone() {
+            let v = self.targets[uv] as usize;
+            let mut closed = 0;
+            for vw in self.row(v) {
+                let w = self.targets[vw] as usize;
+                let uw = marks[w];
+                if uw == 0 {
+                    continue;
+                }
+                closed += 1;
+                for edge in [vw, uw as usize - 1] {
+                    found.of_edge.get(edge).iter().for_each(|count| _ = count.fetch_add(1, Relaxed));
+                }
+                if let Some(corner) = found.of_vertex.get(w) {
+                    corner.fetch_add(1, Relaxed);
+                }
+            }
+            if closed > 0 {
+                found.of_edge.get(uv).iter().for_each(|count| _ = count.fetch_add(closed, Relaxed));
+                for corner in [u, v] {
+                    found
+                        .of_vertex
+                        .get(corner)
+                        .iter()
+                        .for_each(|count| _ = count.fetch_add(u64::from(closed), Relaxed));
+                }
+                sum += u64::from(closed);
+            }
+        }
+        row.for_each(|edge| marks[self.targets[edge] as usize] = 0);
+        sum
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn sample(edges: impl Iterator<Item = [u64; 2]>, colours: u64, seeds: Vec<u64>) -> Vec<Counted> {
+        let sets = Sets::new(colours, seeds, 1 << 22);
+        let mut gatherer = sets.gatherer();
+        edges.for_each(|[u, v]| gatherer.edge(u, v).unwrap());
+        gatherer.finish().unwrap();
+        drop(gatherer);
+        sets.into_kept().into_iter().map(|kept| count(kept, true, true)).collect()
+    }
+
+    fn complete(n: u64) -> impl Iterator<Item = [u64; 2]> {
+        (0..n).flat_map(move |u| (0..n).map(move |v| [u, v]))
+    }
+
+    #[test]
+    fn one_colour_is_exact() {
+        let n = 40;
+        let found = sample(complete(n).map(|[u, v]| [u << 40, v << 40]), 1, vec![7]).remove(0);
+        assert_eq!(
+            (found.triangles, found.edges, found.max_degree),
+            (n * (n - 1) * (n - 2) / 6, n * (n - 1) / 2, n - 1)
+        );
+        assert_eq!(found.wedges, u128::from(n * (n - 1) * (n - 2) / 2));
+        assert!(found.corners.iter().all(|&(_, count)| count == (n - 1) * (n - 2) / 2));
+        // Every edge is in n - 2 triangles.
+        assert_eq!(found.pairs, (n * (n - 1) / 2) as f64 * ((n - 2) * (n - 3) / 2) as f64);
+        assert_eq!(sample(std::iter::once([3, 3]), 1, vec![7]), [Counted::default()]);
+    }
+
+    #[test]
+    fn the_mean_and_the_spread_are_as_derived() {
+        let n = 300;
+        let (t, k) = ((n * (n - 1) * (n - 2) / 6) as f64, (n * (n - 1) / 2) as f64 * ((n - 2) * (n - 3) / 2) as f64);
+        for colours in [2.0, 4.0, 8.0f64] {
+            let found = sample(complete(n), colours as u64, (0..32).collect());
+            let estimates: Vec<f64> = found.iter().map(|c| c.triangles as f64 * colours * colours).collect();
+            let mean = estimates.iter().sum::<f64>() / 32.0;
+            let variance = t * (colours * colours - 1.0) + 2.0 * k * (colours - 1.0);
+            assert!((mean - t).abs() < 5.0 * (variance / 32.0).sqrt(), "{mean} of {t} at {colours}");
+            let spread = estimates.iter().map(|e| (e - mean).powi(2)).sum::<f64>() / 31.0;
+            assert!((0.3..3.0).contains(&(spread / variance)), "{spread} of {variance} at {colours}");
+            let pairs = found.iter().map(|c| c.pairs * colours.powi(3)).sum::<f64>() / 32.0;
+            assert!((0.5..2.0).contains(&(pairs / k)), "{pairs} of {k}");
+        }
+    }
+
+    #[test]
+    fn too_many_edges_stop_the_pass() {
+        let sets = Sets::new(1, vec![1], 10_000);
+        let mut gatherer = sets.gatherer();
+        assert!((0..20_000).try_for_each(|i| gatherer.edge(i, i + 1)).is_err());
+    }
+}

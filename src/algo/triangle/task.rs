@@ -1,0 +1,140 @@
+//! The table `[triangle]`: what a job may ask for, and what it is told.
+
+use crate::algo::triangle::gpu::{Gpu, PROGRAMS};
+use crate::algo::triangle::{cost, driver, per_vertex, recount, trial, units};
+use crate::algo::{Algorithm, Answer, Cost, Crew, GraphSize, Needs, Outcome, Results, Run, StoredUnits, Task, Verdict};
+use crate::error::{Error, Result};
+use crate::gpu::ProgramSource;
+use crate::graph::layout::Layout;
+use crate::graph::placement::BlockSize;
+use crate::jobfile::{Diagnostics, Section};
+use crate::prepare::prepared::Graph;
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+use std::sync::Arc;
+
+/// Triangle counting, as the registry has it.
+pub struct Triangle;
+
+impl Algorithm for Triangle {
+    fn name(&self) -> &'static str {
+        "triangle"
+    }
+
+    fn keys(&self) -> &'static [&'static str] {
+        &["per_vertex"]
+    }
+
+    fn parse(&self, table: &Section<'_>, diagnostics: &mut Diagnostics) -> Option<Arc<dyn Task>> {
+        let per_vertex = table.get("per_vertex").map_or(Some(false), |field| field.boolean(diagnostics))?;
+        Some(Arc::new(Table { per_vertex }))
+    }
+
+    fn recall(&self, table: &Value) -> Option<Arc<dyn Task>> {
+        let table: Table = serde_json::from_value(table.clone()).ok()?;
+        Some(Arc::new(table))
+    }
+}
+
+/// `[triangle]`: what to count.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Table {
+    /// Also count per vertex, and write `out/triangles` and `out/clustering`.
+    pub per_vertex: bool,
+}
+
+/// The result: the fields of `results.triangle`, but for seconds and trials.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Found {
+    /// Triangles.
+    pub triangles: u128,
+    /// Units that they were counted in.
+    pub units: u64,
+    /// Wedges that were tested.
+    pub probes: u128,
+    /// Wedges of the graph, as its degrees have them.
+    pub wedges: u128,
+    /// Three times the triangles by the wedges.
+    pub transitivity: f64,
+}
+
+impl Found {
+    fn of(value: &Value) -> Result<Found> {
+        serde_json::from_value(value.clone())
+            .map_err(|e| Error::Validation(format!("the manifest's result is no count of triangles: {e}")))
+    }
+}
+
+impl Task for Table {
+    fn algorithm(&self) -> &'static dyn Algorithm {
+        &Triangle
+    }
+
+    fn table(&self) -> Value {
+        serde_json::json!({ "per_vertex": self.per_vertex })
+    }
+
+    fn needs(&self) -> Needs {
+        // Clustering coefficients are by degree.
+        Needs { degrees: self.per_vertex, order: self.per_vertex }
+    }
+
+    fn programs(&self) -> &'static [&'static ProgramSource] {
+        &PROGRAMS
+    }
+
+    fn units(&self, blocks: u64) -> u64 {
+        driver::units(blocks as usize)
+    }
+
+    fn least_gpu_memory(&self, row: u64, vertices: u64) -> Option<u64> {
+        Some(Gpu::least_bytes(row, vertices, self.per_vertex))
+    }
+
+    fn beside_rows(&self, layout: &Layout, sizes: &[BlockSize], bytes: u64) -> Option<u64> {
+        let counts = if self.per_vertex { 8 * layout.rows() } else { 0 };
+        Gpu::counts(layout, sizes, bytes, self.per_vertex).then_some(counts)
+    }
+
+    fn cost(&self, graph: &GraphSize<'_>, crew: &Crew) -> Cost {
+        cost::of(self, graph, crew)
+    }
+
+    fn run(&self, graph: &Graph, run: &mut Run<'_>) -> Result<Outcome> {
+        let (sum, seconds) = match self.per_vertex {
+            false => trial::count(graph, run)?,
+            true => per_vertex::count(graph, run)?,
+        };
+        let wedges = graph.stored.summary.wedges;
+        let found = Found {
+            triangles: sum.triangles,
+            units: driver::units(graph.catalogue.len()),
+            probes: sum.probes,
+            wedges,
+            transitivity: if wedges == 0 { 0.0 } else { 3.0 * sum.triangles as f64 / wedges as f64 },
+        };
+        let found = serde_json::to_value(&found).map_err(|e| Error::internal("note a count of triangles", e))?;
+        Ok(Outcome { found, seconds })
+    }
+
+    fn verify_units(&self, units: &StoredUnits<'_>, found: Option<&Value>) -> Result<String> {
+        let found = found.map(Found::of).transpose()?;
+        units::hold(units, found.as_ref())
+    }
+
+    fn verify(&self, results: &Results<'_>, found: &Value, verdict: &mut Verdict<'_>) -> Result<()> {
+        match Found::of(found) {
+            Ok(found) => recount::verify(results, &found, verdict),
+            Err(e) => verdict.note("triangle", Err(e)),
+        }
+    }
+
+    fn answer(&self, found: &Value) -> Answer {
+        let (triangles, transitivity) = match Found::of(found) {
+            Ok(found) => (found.triangles.to_string(), format!("{:.6}", found.transitivity)),
+            Err(_) => ("?".into(), "?".into()),
+        };
+        Answer { main: format!("triangles {triangles}"), more: format!("transitivity {transitivity}  counted") }
+    }
+}

@@ -1,0 +1,150 @@
+//! Counting all triangles of a graph: units that are journalled as they are counted.
+
+use crate::algo::triangle::PairCount;
+use crate::algo::triangle::cpu::Cpu;
+use crate::algo::triangle::driver::{self, Backend, Sum};
+use crate::algo::triangle::gpu::Gpu;
+use crate::algo::triangle::work_queue::WorkQueue;
+use crate::algo::{Chosen, Run};
+use crate::comm::agreed;
+use crate::error::{Error, Result};
+use crate::failpoint;
+use crate::prepare::prepared::Graph;
+use crate::process::progress::StageProgress;
+use crate::process::signals;
+use crate::store::journal::{Journal, Record};
+use std::collections::HashSet;
+use std::path::PathBuf;
+use std::sync::atomic::AtomicU64;
+use std::time::Instant;
+
+/// Bytes of a unit's result in the journal: triangles, probes and nanoseconds.
+pub(super) const RESULT_BYTES: u64 = 24;
+
+/// Asked now and then by what counts: the signal that ends it.
+pub(super) type Stop<'a> = &'a (dyn Fn() -> Option<&'static str> + Sync);
+
+/// Counts what the journal does not have; returns the sum and the seconds that all units took, earlier runs included.
+///
+/// # Errors
+/// Those of counting and of the disk.
+pub(super) fn count(graph: &Graph, run: &Run<'_>) -> Result<(Sum, f64)> {
+    let comm = run.comm;
+    let (mut book, done) = match comm.leads() {
+        true => Book::open(run).map(|(book, done)| (Some(book), done))?,
+        false => (None, Vec::new()),
+    };
+    let done: HashSet<u64> = agreed(comm, || Ok(done))?.into_iter().collect();
+    let stop = signals::stop_requested;
+    let mut counter = counter(graph, run, None, &stop)?;
+    let queue = WorkQueue { comm, graph: &graph.catalogue, done: &done };
+    let keep = &mut |units: &[(u64, PairCount)]| book.as_mut().map_or(Ok(()), |book| book.keep(units));
+    let counted = queue.count(backend(&mut counter), keep, None);
+    drop(counter);
+    let sum = book.map_or(Ok(None), |book| book.close().map(Some));
+    counted?;
+    let (sum, blocks) = (sum?, graph.catalogue.len());
+    agreed(comm, || {
+        let (sum, seconds, units) = sum.ok_or_else(|| Error::internal("sum up", "the leader has no book"))?;
+        match driver::units(blocks) {
+            all if units == all => Ok((sum, seconds)),
+            all => Err(Error::Validation(format!("{units} pairs of blocks were counted, of {all}"))),
+        }
+    })
+}
+
+/// Makes what counts the triangles of `graph`; those at each vertex too, if `per_vertex`. `None` where other ranks have GPUs and
+/// this one has none. Collective.
+///
+/// # Errors
+/// [`Error::Limit`], [`Error::Lost`].
+pub(super) fn counter<'a>(
+    graph: &Graph,
+    run: &Run<'a>,
+    per_vertex: Option<&'a [AtomicU64]>,
+    stop: Stop<'a>,
+) -> Result<Option<Box<dyn Backend + 'a>>> {
+    let (blocks, vertices, devices) = (&graph.catalogue, graph.info.connected, run.devices);
+    let gpu = |lease| Gpu::new(blocks, vertices, lease, per_vertex, stop);
+    let cpu = || Cpu::new(blocks, vertices, run.threads, run.budget, per_vertex, stop);
+    Ok(match devices.choose(blocks.is_local(), gpu, cpu)? {
+        Chosen::Gpu(mut gpu) => {
+            gpu.meet(blocks, vertices, devices.peers.reachable())?;
+            Some(Box::new(gpu))
+        }
+        Chosen::Cpu(mut cpu) => {
+            // Ranks take the same resident fronts.
+            run.comm.all_min(std::slice::from_mut(cpu.resident()));
+            Some(Box::new(cpu))
+        }
+        Chosen::Nothing => None,
+    })
+}
+
+/// Returns a counter as the trait it is.
+pub(super) fn backend<'b, 'a>(counter: &'b mut Option<Box<dyn Backend + 'a>>) -> Option<&'b mut dyn Backend> {
+    match counter {
+        Some(counter) => Some(&mut **counter),
+        None => None,
+    }
+}
+
+/// The journal and the sums of a count.
+struct Book<'a> {
+    journal: Journal,
+    folder: PathBuf,
+    sum: Sum,
+    nanos: u64,
+    units: u64,
+    last: Instant,
+    progress: &'a StageProgress,
+}
+
+impl<'a> Book<'a> {
+    /// Opens it, with the units that are in it.
+    fn open(run: &Run<'a>) -> Result<(Self, Vec<u64>)> {
+        let (journal, records) = run.units.journal()?;
+        let (mut sum, mut nanos) = (Sum::default(), 0);
+        for record in &records {
+            let wrong = || Error::internal("read the journal", format!("a result of {} bytes", record.result.len()));
+            let [triangles, probes, spent] = record.words().ok_or_else(wrong)?;
+            sum += PairCount { triangles, probes };
+            nanos += spent;
+        }
+        run.progress.resume_at(records.len() as u64);
+        let done: Vec<u64> = records.iter().map(|record| record.unit).collect();
+        let (units, folder) = (done.len() as u64, run.units.folder.to_owned());
+        Ok((Book { journal, folder, sum, nanos, units, last: Instant::now(), progress: run.progress }, done))
+    }
+
+    fn keep(&mut self, units: &[(u64, PairCount)]) -> Result<()> {
+        let now = Instant::now();
+        let mut left = (now - self.last).as_nanos() as u64;
+        // What was no unit yet takes its time, too.
+        self.last = if units.is_empty() { self.last } else { now };
+        // Those that were counted together took that time together.
+        let records = units.iter().enumerate().map(|(i, &(unit, count))| {
+            let spent = left / (units.len() - i) as u64;
+            left -= spent;
+            (spent, Record::of_words(unit, &[count.triangles, count.probes, spent]))
+        });
+        let (times, records): (Vec<u64>, Vec<Record>) = records.unzip();
+        if !records.is_empty() {
+            self.journal.append(&records)?;
+        }
+        for (spent, &(_, count)) in times.into_iter().zip(units) {
+            failpoint::hit("unit.done").map_err(|e| Error::io("count a unit", &self.folder, e))?;
+            self.sum += count;
+            self.nanos += spent;
+            self.units += 1;
+            self.progress.advance(1);
+        }
+        signals::check()
+    }
+
+    /// Returns the sum, the seconds that all units took, and how many these are.
+    fn close(mut self) -> Result<(Sum, f64, u64)> {
+        self.journal.sync()?;
+        Ok((self.sum, self.nanos as f64 / 1e9, self.units))
+    }
+}

@@ -1,0 +1,43 @@
+//! Checks that journals and checkpoints of a count agree with themselves and with its result.
+
+use crate::algo::triangle::per_vertex::Counted;
+use crate::algo::triangle::task::Found;
+use crate::algo::{StoredUnits, UnitsContent};
+use crate::error::{At, Error, Result};
+
+/// Checks the units of one trial; says what it found.
+///
+/// # Errors
+/// [`Error::Corrupt`] for what can't have been written so, [`Error::Validation`] for another sum than the result.
+pub(super) fn hold(units: &StoredUnits<'_>, found: Option<&Found>) -> Result<String> {
+    let (number, triangles) = match &units.content {
+        UnitsContent::Records(records) => {
+            let mut sum = 0;
+            for record in *records {
+                let [triangles, _, _] = record.words().ok_or_else(|| {
+                    let what = format!("the result of unit {} is no count of triangles", record.unit);
+                    Error::corrupt(units.path, At::File, what)
+                })?;
+                sum += u128::from(triangles);
+            }
+            (records.len() as u64, sum)
+        }
+        UnitsContent::Checkpoint(saved) => {
+            let counted = Counted::read(saved, units.vertices)?;
+            let (corners, triangles) = (counted.corners(), counted.sum.triangles);
+            if corners != 3 * triangles {
+                let what = format!("{corners} corners of {triangles} triangles, not three times as many");
+                return Err(Error::corrupt(units.path, At::File, what));
+            }
+            (counted.units.len() as u64, triangles)
+        }
+    };
+    match found {
+        Some(found) if units.total == number && triangles != found.triangles => Err(Error::Validation(format!(
+            "{}: all units have {triangles} triangles, the manifest {}",
+            units.path.display(),
+            found.triangles
+        ))),
+        _ => Ok(format!("{number} units with {triangles} triangles")),
+    }
+}

@@ -1,0 +1,354 @@
+//! The work queue of a count by all ranks: rank 0 tells whose turn it is and keeps the one book of what is counted.
+//!
+//! A rank asks for its next item and sends the counts of those it has done; the leader has a thread that answers, beside those
+//! that count. Units are few next to what they cost: an item takes milliseconds, an answer some tens of microseconds.
+
+use crate::algo::triangle::PairCount;
+use crate::algo::triangle::driver::{self, Backend, Gathering, Part, Turns};
+use crate::comm::Comm;
+use crate::error::{Error, Result};
+use crate::graph::catalogue::Catalogue;
+use crate::memory::{bytes_of, numbers_of};
+use crate::process::signals;
+use std::collections::{HashMap, HashSet};
+use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
+use std::sync::{Mutex, MutexGuard, OnceLock, PoisonError};
+use std::time::{Duration, Instant};
+
+/// Called by the leader with the numbers and counts of units that are complete.
+pub(super) type Keep<'a> = &'a mut (dyn FnMut(&[(u64, PairCount)]) -> Result<()> + Send);
+/// Called on all ranks together between groups of fronts.
+pub(super) type Between<'a> = Option<&'a mut dyn FnMut(Meeting) -> Result<()>>;
+
+/// A point at which all ranks have come together.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Meeting {
+    /// True if it is the last one.
+    pub(super) is_last: bool,
+    /// True if no unit is half counted; known to the leader alone.
+    pub(super) is_whole: bool,
+}
+
+/// First words of messages to the leader: which turn is mine, and am I to stop; parts that are counted; I am where all
+/// ranks meet.
+const NEXT: u64 = 0;
+const PARTS: u64 = 1;
+const MEET: u64 = 2;
+/// The sleep between looks for a message, at least and at most: a GPU is done with an item after a millisecond or two.
+const NAPS: [Duration; 2] = [Duration::from_micros(5), Duration::from_micros(80)];
+/// After a signal the leader waits so long for others to come where all meet: a job has 8 s to end in.
+const MEETING_TIMEOUT: Duration = Duration::from_secs(5);
+
+/// All units of a graph that are not done, counted by the ranks of `comm` together.
+pub(super) struct WorkQueue<'a> {
+    pub(super) comm: &'a Comm,
+    pub(super) graph: &'a Catalogue,
+    pub(super) done: &'a HashSet<u64>,
+}
+
+impl WorkQueue<'_> {
+    /// Counts with `backend`, if this rank counts at all: one rank must. The leader's `keep` takes all units. `between` is
+    /// called after each group of fronts and at the end, with nothing counted that was not kept. When any rank is to stop, no
+    /// more items are given out, and `between` is called when those in flight are done; without it, each rank returns at once.
+    ///
+    /// # Errors
+    /// Those of counting, `keep` and `between`. Other ranks are left waiting: the job is to be ended.
+    pub(super) fn count(&self, backend: Option<&mut dyn Backend>, keep: Keep<'_>, between: Between<'_>) -> Result<()> {
+        match (self.comm.ranks(), self.comm.leads()) {
+            (1, _) => {
+                let coordinator = Coordinator::new(self, keep, false);
+                self.rounds(
+                    backend,
+                    &coordinator,
+                    &mut |parts| coordinator.take(parts),
+                    between,
+                    &coordinator.calls,
+                    &mut |last| Ok(Meeting { is_last: last, is_whole: true }),
+                )
+            }
+            (_, true) => self.lead(backend, keep, between),
+            _ => self.follow(backend, between),
+        }
+    }
+
+    fn lead(&self, backend: Option<&mut dyn Backend>, keep: Keep<'_>, between: Between<'_>) -> Result<()> {
+        let coordinator = Coordinator::new(self, keep, between.is_some());
+        std::thread::scope(|scope| {
+            let answering =
+                std::thread::Builder::new().name("turns".into()).spawn_scoped(scope, || coordinator.answer());
+            let answering = answering.map_err(|_| Error::thread())?;
+            let mut found = |parts: &[Part]| coordinator.take(parts);
+            let counted = self.rounds(backend, &coordinator, &mut found, between, &coordinator.calls, &mut |last| {
+                coordinator.meet(last)
+            });
+            *lock(&coordinator.phase) = Phase::Closed;
+            let answered = answering.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic));
+            // What went wrong at the coordinator is the cause.
+            answered.and(counted)
+        })
+    }
+
+    fn follow(&self, backend: Option<&mut dyn Backend>, between: Between<'_>) -> Result<()> {
+        let (comm, meets) = (self.comm, between.is_some());
+        let mut found = |parts: &[Part]| {
+            // Messages are to be small.
+            for parts in parts.chunks(64) {
+                let words = parts.iter().flat_map(|part| {
+                    let PairCount { triangles, probes } = part.count;
+                    [part.front as u64, part.partner as u64, part.pairs, triangles, probes]
+                });
+                comm.send(0, bytes_of(&[PARTS].into_iter().chain(words).collect::<Vec<u64>>()));
+            }
+            if meets { Ok(()) } else { signals::check() }
+        };
+        let worker = Worker { comm, meets, one: Mutex::new(()) };
+        let mut meet = |last: bool| {
+            comm.send(0, bytes_of(&[MEET, last.into()]));
+            Ok(Meeting { is_last: last, is_whole: true })
+        };
+        self.rounds(backend, &worker, &mut found, between, &Mutex::new(()), &mut meet)
+    }
+
+    /// Counts, and meets the other ranks after each group of fronts if there is something to do then, and at the end.
+    /// `meet` takes true if this rank knows that it is the end. Only who holds `calls` may call other ranks.
+    fn rounds(
+        &self,
+        backend: Option<&mut dyn Backend>,
+        turns: &dyn Turns,
+        found: driver::Found<'_>,
+        mut between: Between<'_>,
+        calls: &Mutex<()>,
+        meet: &mut dyn FnMut(bool) -> Result<Meeting>,
+    ) -> Result<()> {
+        let counts = backend.is_some();
+        let each = between.is_some();
+        let mut round = |end| -> Result<bool> {
+            let Meeting { is_last, is_whole } = meet(end)?;
+            let _all_are_here = lock(calls);
+            let is_last = self.comm.broadcast(vec![is_last.into()]) == [1];
+            between.as_mut().map_or(Ok(()), |between| between(Meeting { is_last, is_whole }))?;
+            Ok(is_last)
+        };
+        if let Some(backend) = backend {
+            let mut after = || if each { round(false).map(drop) } else { Ok(()) };
+            driver::run(self.graph, self.done, backend, turns, found, &mut after)?;
+        }
+        // Who does not count has no fronts to tell the rounds by.
+        while !round(counts || !each)? {}
+        Ok(())
+    }
+}
+
+/// The state of a count as the leader sees it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Phase {
+    /// Turns are given.
+    Counting,
+    /// A rank is to stop: no more turns are given where all ranks meet.
+    Stopping,
+    /// All ranks are done.
+    Closed,
+    /// A message could not be answered.
+    Failed,
+}
+
+/// The leader's record of whose turn it is and what is counted.
+struct Coordinator<'a> {
+    comm: &'a Comm,
+    graph: &'a Catalogue,
+    turns: Mutex<HashMap<u64, u64>>,
+    book: Mutex<(Gathering, Keep<'a>)>,
+    /// The number of ranks that came to each meeting, and true if any of them says that it is the last.
+    met: Mutex<Vec<(usize, bool)>>,
+    /// Meetings of this rank.
+    held: AtomicUsize,
+    /// Held by who calls other ranks.
+    calls: Mutex<()>,
+    phase: Mutex<Phase>,
+    /// True if ranks meet before they stop.
+    meets: bool,
+    /// The time at which this rank noticed that it is to stop.
+    asked: OnceLock<Instant>,
+}
+
+impl<'a> Coordinator<'a> {
+    fn new(queue: &WorkQueue<'a>, keep: Keep<'a>, meets: bool) -> Self {
+        Coordinator {
+            comm: queue.comm,
+            graph: queue.graph,
+            turns: Mutex::default(),
+            book: Mutex::new((Gathering::default(), keep)),
+            met: Mutex::default(),
+            held: AtomicUsize::new(0),
+            calls: Mutex::default(),
+            phase: Mutex::new(Phase::Counting),
+            meets,
+            asked: OnceLock::new(),
+        }
+    }
+
+    fn take(&self, parts: &[Part]) -> Result<()> {
+        let (gathering, keep) = &mut *lock(&self.book);
+        let units: Vec<_> = parts.iter().filter_map(|part| gathering.add(self.graph, part)).collect();
+        keep(&units)
+    }
+
+    /// Answers until all ranks are done.
+    fn answer(&self) -> Result<()> {
+        let mut met = vec![0; self.comm.ranks()];
+        let mut nap = Nap::default();
+        let answered = loop {
+            if *lock(&self.phase) == Phase::Closed {
+                break Ok(());
+            }
+            let calls = lock(&self.calls);
+            let served = match self.comm.receive() {
+                Some((from, message)) => self.serve(from, &numbers_of(&message), &mut met[from]).map(|()| true),
+                None => Ok(false),
+            };
+            drop(calls);
+            match served {
+                Ok(true) => nap = Nap::default(),
+                Ok(false) => nap.sleep(),
+                Err(e) => break Err(e),
+            }
+        };
+        if answered.is_err() {
+            *lock(&self.phase) = Phase::Failed;
+        }
+        answered
+    }
+
+    fn serve(&self, from: usize, message: &[u64], met: &mut usize) -> Result<()> {
+        match message {
+            [NEXT, list, whole, stops] => {
+                let mut phase = lock(&self.phase);
+                if *stops > 0 && *phase == Phase::Counting {
+                    *phase = Phase::Stopping;
+                }
+                drop(phase);
+                self.comm.send(from, bytes_of(&[self.next(*list, *whole)?]));
+            }
+            [PARTS, parts @ ..] => {
+                let part = |&[front, partner, pairs, triangles, probes]: &[u64; 5]| {
+                    let (front, partner) = (front as usize, partner as usize);
+                    Part { front, partner, pairs, count: PairCount { triangles, probes } }
+                };
+                self.take(&parts.as_chunks().0.iter().map(part).collect::<Vec<_>>())?;
+            }
+            [MEET, last] => {
+                self.come(*met, *last > 0);
+                *met += 1;
+            }
+            _ => return Err(Error::internal("answer a rank", format!("a message {message:?}"))),
+        }
+        Ok(())
+    }
+
+    fn come(&self, meeting: usize, last: bool) {
+        let mut met = lock(&self.met);
+        if met.len() <= meeting {
+            met.resize(meeting + 1, (0, false));
+        }
+        met[meeting].0 += 1;
+        met[meeting].1 |= last;
+    }
+
+    /// Waits until all ranks have come to this rank's next meeting.
+    fn meet(&self, last: bool) -> Result<Meeting> {
+        let meeting = self.held.fetch_add(1, Relaxed);
+        self.come(meeting, last);
+        let mut nap = Nap::default();
+        loop {
+            let (came, last) = lock(&self.met)[meeting];
+            if came == self.comm.ranks() {
+                return Ok(Meeting { is_last: last, is_whole: lock(&self.book).0.is_empty() });
+            }
+            self.go_on()?;
+            nap.sleep();
+        }
+    }
+
+    fn go_on(&self) -> Result<()> {
+        match signals::check() {
+            Err(stopped) if !self.meets || self.asked.get_or_init(Instant::now).elapsed() > MEETING_TIMEOUT => {
+                return Err(stopped);
+            }
+            _ => {}
+        }
+        if *lock(&self.phase) == Phase::Failed {
+            Err(Error::internal("count with other ranks", "an answer failed"))
+        } else {
+            Ok(())
+        }
+    }
+}
+
+impl Turns for Coordinator<'_> {
+    fn ranks(&self) -> usize {
+        self.comm.ranks()
+    }
+
+    fn next(&self, list: u64, whole: u64) -> Result<u64> {
+        self.go_on()?;
+        let stopping = self.meets && (*lock(&self.phase) == Phase::Stopping || signals::stop_requested().is_some());
+        let mut turns = lock(&self.turns);
+        let turn = turns.entry(list).or_default();
+        if stopping && turn.is_multiple_of(whole) {
+            return Ok(u64::MAX);
+        }
+        *turn += 1;
+        Ok(*turn - 1)
+    }
+
+    fn go_on(&self) -> Result<()> {
+        Coordinator::go_on(self)
+    }
+}
+
+/// Another rank's way to the coordinator.
+struct Worker<'a> {
+    comm: &'a Comm,
+    /// True if ranks meet before they stop.
+    meets: bool,
+    /// One question at a time.
+    one: Mutex<()>,
+}
+
+impl Turns for Worker<'_> {
+    fn ranks(&self) -> usize {
+        self.comm.ranks()
+    }
+
+    fn next(&self, list: u64, whole: u64) -> Result<u64> {
+        let _one = lock(&self.one);
+        self.comm.send(0, bytes_of(&[NEXT, list, whole, signals::stop_requested().is_some().into()]));
+        let mut nap = Nap::default();
+        loop {
+            if let Some((_, answer)) = self.comm.receive() {
+                let wrong = || Error::internal("ask for a turn", "an answer that is none");
+                return numbers_of(&answer).first().copied().ok_or_else(wrong);
+            }
+            if !self.meets {
+                signals::check()?;
+            }
+            nap.sleep();
+        }
+    }
+}
+
+/// Longer and longer sleeps.
+#[derive(Default)]
+struct Nap(u32);
+
+impl Nap {
+    fn sleep(&mut self) {
+        let [least, most] = NAPS;
+        std::thread::sleep((least * (1 << self.0)).min(most));
+        self.0 = (self.0 + 1).min(8);
+    }
+}
+
+fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}

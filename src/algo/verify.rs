@@ -1,0 +1,164 @@
+//! Checks of results: what a task is lent for them, and the verdicts it gives.
+
+use crate::error::{At, Error, Result};
+use crate::formats::Input;
+use crate::memory::Budget;
+use crate::prepare::prepared::{Graph, InputInfo, StoreInfo};
+use crate::results::Output;
+use crate::store::checkpoint::Saved;
+use crate::store::journal::Record;
+use serde::Serialize;
+use std::collections::BTreeMap;
+use std::fmt;
+use std::path::Path;
+
+/// The edges of a graph once more.
+pub enum EdgeSource<'a> {
+    /// The input, as it is now.
+    Input(&'a Input),
+    /// The blocks of a prepared graph, whose input is not this job's business.
+    Blocks(&'a Graph),
+}
+
+/// The results of one task, and what they can be held against.
+pub struct Results<'a> {
+    /// The workdir.
+    pub workdir: &'a Path,
+    /// The facts that ingest found.
+    pub info: &'a InputInfo,
+    /// The facts about the blocks.
+    pub stored: &'a StoreInfo,
+    /// The files of the task, by their paths in the workdir.
+    pub outputs: &'a BTreeMap<String, Output>,
+    /// The edges; otherwise why they are not to be had, in words.
+    pub edges: std::result::Result<EdgeSource<'a>, String>,
+    /// Host memory for the checks.
+    pub budget: &'a Budget,
+    /// Threads for the checks.
+    pub threads: usize,
+}
+
+/// A journal or checkpoint of a task, whole by its checksums.
+pub struct StoredUnits<'a> {
+    /// The file.
+    pub path: &'a Path,
+    /// Vertices that have an edge.
+    pub vertices: u64,
+    /// Units of a trial.
+    pub total: u64,
+    /// Its content.
+    pub content: UnitsContent<'a>,
+}
+
+/// The content of a journal or of a checkpoint.
+pub enum UnitsContent<'a> {
+    /// The records of a journal, one for each unit.
+    Records(&'a [Record]),
+    /// A checkpoint.
+    Checkpoint(&'a Saved),
+}
+
+/// The outcome of a check.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Outcome {
+    /// It holds.
+    Ok,
+    /// It does not.
+    Failed,
+    /// It could not be made.
+    Skipped,
+    /// No check, but something to know about all others.
+    Warning,
+}
+
+/// One check.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct Check {
+    /// The thing that was checked.
+    pub what: String,
+    /// Its outcome.
+    pub outcome: Outcome,
+    /// The finding, in words.
+    pub found: String,
+}
+
+impl fmt::Display for Check {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let outcome = match self.outcome {
+            Outcome::Ok => "ok",
+            Outcome::Failed => "FAILED",
+            Outcome::Skipped => "skipped",
+            Outcome::Warning => "warning",
+        };
+        write!(f, "{outcome:8}{:22} {}", self.what, self.found)
+    }
+}
+
+type Tell<'a> = Box<dyn Fn(&Check) -> Result<()> + 'a>;
+
+/// All checks so far, each told as it is made.
+pub struct Verdict<'a> {
+    /// The checks in order.
+    pub checks: Vec<Check>,
+    tell: Tell<'a>,
+    first: Option<Error>,
+}
+
+impl<'a> Verdict<'a> {
+    /// Begins without a check; `tell` is called with each.
+    pub fn new(tell: impl Fn(&Check) -> Result<()> + 'a) -> Self {
+        Verdict { checks: Vec::new(), tell: Box::new(tell), first: None }
+    }
+
+    /// Notes a check: what was found in words, or the error that says what is wrong.
+    ///
+    /// # Errors
+    /// Those of telling, and a stop by a signal.
+    pub fn note(&mut self, what: &str, found: Result<String>) -> Result<()> {
+        let is_missing = found.as_ref().is_err_and(Error::is_missing);
+        match found {
+            Ok(found) => self.add(what, Outcome::Ok, found),
+            Err(e @ Error::Stopped(_)) => Err(e),
+            Err(Error::Io { path, .. }) if is_missing => {
+                self.note(what, Err(Error::corrupt(path, At::File, "missing, where the manifest has it")))
+            }
+            Err(e) => {
+                let told = self.add(what, Outcome::Failed, e.to_string());
+                self.first.get_or_insert(e);
+                told
+            }
+        }
+    }
+
+    /// Notes a check that could not be made.
+    ///
+    /// # Errors
+    /// Those of telling.
+    pub fn skip(&mut self, what: &str, why: impl Into<String>) -> Result<()> {
+        self.add(what, Outcome::Skipped, why.into())
+    }
+
+    /// Notes what is to be known of the other checks.
+    ///
+    /// # Errors
+    /// Those of telling.
+    pub fn warn(&mut self, what: &str, why: impl Into<String>) -> Result<()> {
+        self.add(what, Outcome::Warning, why.into())
+    }
+
+    fn add(&mut self, what: &str, outcome: Outcome, found: String) -> Result<()> {
+        let check = Check { what: what.to_owned(), outcome, found };
+        (self.tell)(&check)?;
+        self.checks.push(check);
+        Ok(())
+    }
+
+    /// The first thing that was wrong, if any.
+    ///
+    /// # Errors
+    /// That of the first check that failed.
+    pub fn result(self) -> Result<()> {
+        self.first.map_or(Ok(()), Err)
+    }
+}

@@ -1,0 +1,36 @@
+//! Division of an array among ranks: consecutive parts that begin at cache lines.
+
+use std::ops::Range;
+
+/// Granularity of shares, except at the end of the array: a cache line of 4-byte elements.
+pub(super) const GRAIN: usize = 16;
+
+/// Returns the share of `rank` of `ranks` of an array of `len` elements.
+pub(super) fn of(rank: usize, ranks: usize, len: usize) -> Range<usize> {
+    let grains = len.div_ceil(GRAIN);
+    // The product takes 128 bits: an array of bytes may have 2^60 elements, in theory.
+    let bound = |rank: usize| (((grains as u128 * rank as u128 / ranks as u128) as usize) * GRAIN).min(len);
+    bound(rank)..bound(rank + 1)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn shares_are_consecutive_nearly_equal_and_begin_at_cache_lines() {
+        for ranks in [1, 2, 3, 7, 8, 64] {
+            for len in [0, 1, 15, 16, 17, 100, 1000, 4097, 1 << 31, usize::MAX / 2] {
+                let shares: Vec<_> = (0..ranks).map(|rank| of(rank, ranks, len)).collect();
+                assert_eq!((shares[0].start, shares[ranks - 1].end), (0, len));
+                for pair in shares.windows(2) {
+                    assert_eq!(pair[0].end, pair[1].start);
+                }
+                assert!(shares.iter().all(|share| share.start % 16 == 0 || share.start == len), "{shares:?}");
+                let lengths: Vec<_> = shares.iter().map(ExactSizeIterator::len).collect();
+                let (least, most) = (lengths.iter().min().unwrap(), lengths.iter().max().unwrap());
+                assert!(most - least < 32, "{lengths:?}");
+            }
+        }
+    }
+}

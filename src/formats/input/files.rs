@@ -1,0 +1,218 @@
+//! Finds the files that the paths of an input name: files, folders and patterns.
+//!
+//! Files of a folder or pattern come in the order of their paths, compared component by component and byte by byte; the checksum of an
+//! input depends on it. Only files that are not edges by convention are left out without a message: names that begin with `.` (in folders
+//! also with `_`), Graph500's `.weights`, and folders that gpugraph writes to.
+
+use std::path::{Component, Path, PathBuf};
+
+use globset::{GlobBuilder, GlobMatcher};
+use walkdir::{DirEntry, WalkDir};
+
+use crate::error::{At, Error, Result};
+
+/// How folders are searched.
+#[derive(Clone, Copy)]
+pub struct Look<'a> {
+    /// True if subfolders are searched, too; else a folder that has some is refused.
+    pub recursive: bool,
+    /// Returns true for a folder that belongs to no input, since this program writes to it.
+    pub own: &'a dyn Fn(&Path) -> bool,
+}
+
+impl Default for Look<'_> {
+    fn default() -> Self {
+        Look { recursive: false, own: &|_| false }
+    }
+}
+
+/// Characters that make a path a pattern.
+const WILD: [char; 4] = ['*', '?', '[', '{'];
+
+/// Returns the files that one path names, at least one.
+///
+/// # Errors
+/// Bad input for a folder or pattern without files, a folder that can't be read, one with subfolders that are not to be read, and links
+/// that form a cycle.
+pub(crate) fn named(path: &Path, look: Look<'_>) -> Result<Vec<PathBuf>> {
+    if path.is_dir() {
+        let files = in_folder(path, look)?;
+        if files.is_empty() {
+            let remedy = "name the folder that holds the part files";
+            return Err(Error::input(path, At::File, "a folder with files", "none in it", remedy));
+        }
+        return Ok(files);
+    }
+    if !is_pattern(path) {
+        return Ok(vec![path.to_owned()]);
+    }
+    let mut files = of_pattern(path, look)?;
+    if files.is_empty() {
+        let remedy = "check the pattern (in a name * is any characters, ? is one, ** between slashes any folders)";
+        return Err(Error::input(path, At::File, "files of this pattern", "none", remedy));
+    }
+    files.sort();
+    files.dedup();
+    Ok(files)
+}
+
+/// Returns true if `path` is a pattern, and not the name of an existing file.
+pub(crate) fn is_pattern(path: &Path) -> bool {
+    path.to_string_lossy().contains(WILD) && path.symlink_metadata().is_err()
+}
+
+/// Returns true if the pattern matches `file`. Both are absolute.
+pub(crate) fn matches(pattern: &Path, file: &Path) -> bool {
+    pattern.to_str().and_then(|pattern| glob(pattern).ok()).is_some_and(|glob| glob.is_match(file))
+}
+
+fn glob(pattern: &str) -> Result<GlobMatcher, globset::Error> {
+    GlobBuilder::new(pattern).literal_separator(true).build().map(|glob| glob.compile_matcher())
+}
+
+/// Returns all files of a folder, sorted.
+fn in_folder(folder: &Path, look: Look<'_>) -> Result<Vec<PathBuf>> {
+    let (mut files, mut folders) = (Vec::new(), Vec::new());
+    let depth = if look.recursive { usize::MAX } else { 1 };
+    let wanted = |entry: &DirEntry| entry.depth() == 0 || !(is_aside(entry) || is_own(entry, look));
+    let entries = WalkDir::new(folder).min_depth(1).max_depth(depth).follow_links(true);
+    for entry in entries.into_iter().filter_entry(wanted) {
+        match entry {
+            Ok(entry) if !entry.file_type().is_dir() => files.push(entry.into_path()),
+            Ok(entry) if !look.recursive => folders.push(entry.into_path()),
+            Ok(_) => {}
+            Err(e) => files.extend(dangling(folder, e)?),
+        }
+    }
+    if !folders.is_empty() {
+        return Err(with_subfolders(folder, "a folder of files alone", folders));
+    }
+    files.sort();
+    Ok(files)
+}
+
+/// Returns true for names that are not edges by convention.
+fn is_aside(entry: &DirEntry) -> bool {
+    let name = entry.file_name().as_encoded_bytes();
+    name.starts_with(b".") || name.starts_with(b"_") || name.ends_with(b".weights")
+}
+
+fn is_own(entry: &DirEntry, look: Look<'_>) -> bool {
+    entry.file_type().is_dir() && (look.own)(entry.path())
+}
+
+/// Returns the path of a dangling link, which is reported when it is opened; another entry that can't be examined is an error.
+fn dangling(folder: &Path, e: walkdir::Error) -> Result<Option<PathBuf>> {
+    let path = e.path().unwrap_or(folder).to_owned();
+    if let Some(ancestor) = e.loop_ancestor() {
+        let found = format!("a link back to {}", ancestor.display());
+        return Err(Error::input(
+            &path,
+            At::File,
+            "a folder below",
+            found,
+            "remove the link, or name the folders alone",
+        ));
+    }
+    match e.into_io_error() {
+        Some(_) if path.is_symlink() => Ok(Some(path)),
+        Some(e) => Err(Error::unreadable(&path, &e)),
+        None => Err(Error::input(&path, At::File, "a readable folder", "none", "check the path")),
+    }
+}
+
+fn with_subfolders(named: &Path, expected: &str, mut folders: Vec<PathBuf>) -> Error {
+    folders.sort();
+    let first = folders[0].file_name().unwrap_or_default().to_string_lossy().into_owned();
+    let found = match folders.len() {
+        1 => format!("1 subfolder ({first})"),
+        n => format!("{n} subfolders ({first} is the first)"),
+    };
+    let remedy = "set recursive = true in [input] (convert: --recursive) to read what is in them, too, or name the files by a pattern \
+                  such as FOLDER/*.txt";
+    Error::input(named, At::File, expected, found, remedy)
+}
+
+/// Returns the files of a pattern. It searches component by component, and only below names that match.
+fn of_pattern(path: &Path, look: Look<'_>) -> Result<Vec<PathBuf>> {
+    let mut found = vec![PathBuf::new()];
+    let mut below = false;
+    let parts: Vec<Component<'_>> = path.components().collect();
+    for (number, part) in parts.iter().enumerate() {
+        let last = number + 1 == parts.len();
+        let name = part.as_os_str();
+        let text = name.to_string_lossy();
+        if !text.contains(WILD) {
+            found.iter_mut().for_each(|path| path.push(name));
+            found.retain(|path| path.symlink_metadata().is_ok());
+        } else if text == "**" {
+            below = true;
+            found = found.iter().map(|folder| all_below(folder, last, look)).collect::<Result<Vec<_>>>()?.concat();
+            found.sort();
+            found.dedup();
+        } else {
+            let fits = glob(&text).map_err(|e| {
+                Error::input(
+                    path,
+                    At::File,
+                    "a pattern",
+                    e.kind().to_string(),
+                    "put [ ] around a character that is meant as it is",
+                )
+            })?;
+            let lists = found.iter().map(|folder| fitting(folder, &text, &fits, last));
+            found = lists.collect::<Result<Vec<_>>>()?.concat();
+        }
+    }
+    // A folder that matches is left out only if the pattern also covers what is in it.
+    let (folders, mut files): (Vec<_>, Vec<_>) = found.into_iter().partition(|path| path.is_dir());
+    let folders: Vec<_> = folders.into_iter().filter(|folder| !below && !(look.own)(folder)).collect();
+    if !look.recursive && !folders.is_empty() {
+        return Err(with_subfolders(path, "a pattern of files alone", folders));
+    }
+    for folder in folders {
+        files.extend(in_folder(&folder, look)?);
+    }
+    Ok(files)
+}
+
+/// Returns the names in a folder that match, as paths; only folders, unless the component is the last one.
+fn fitting(folder: &Path, pattern: &str, fits: &GlobMatcher, last: bool) -> Result<Vec<PathBuf>> {
+    let mut paths = Vec::new();
+    if !folder.as_os_str().is_empty() && !folder.is_dir() {
+        return Ok(paths);
+    }
+    let open = if folder.as_os_str().is_empty() { Path::new(".") } else { folder };
+    for entry in std::fs::read_dir(open).map_err(|e| Error::unreadable(open, &e))? {
+        let name = entry.map_err(|e| Error::unreadable(open, &e))?.file_name();
+        let bytes = name.as_encoded_bytes();
+        let hidden = bytes.starts_with(b".") && !pattern.starts_with('.');
+        let aside = bytes.ends_with(b".weights") && !pattern.ends_with(".weights");
+        if !hidden && !aside && fits.is_match(Path::new(&name)) && (last || folder.join(&name).is_dir()) {
+            paths.push(folder.join(&name));
+        }
+    }
+    Ok(paths)
+}
+
+/// Returns `folder` and all folders below it, or all files below it if `**` is the last component of the pattern.
+fn all_below(folder: &Path, last: bool, look: Look<'_>) -> Result<Vec<PathBuf>> {
+    let here = if folder.as_os_str().is_empty() { Path::new(".") } else { folder };
+    if !here.is_dir() {
+        return Ok(Vec::new());
+    }
+    if last {
+        return in_folder(here, Look { recursive: true, ..look });
+    }
+    let mut paths = Vec::new();
+    let wanted = |entry: &DirEntry| entry.depth() == 0 || !(is_aside(entry) || is_own(entry, look));
+    for entry in WalkDir::new(here).follow_links(true).into_iter().filter_entry(wanted) {
+        match entry {
+            Ok(entry) if entry.file_type().is_dir() => paths.push(entry.into_path()),
+            Ok(_) => {}
+            // The error is reported when the folder of that entry is listed.
+            Err(e) => drop(dangling(here, e)?),
+        }
+    }
+    Ok(paths)
+}

@@ -1,0 +1,350 @@
+//! An input: its files, and the format of each.
+
+pub mod estimate;
+pub mod files;
+pub mod generated;
+pub mod identity;
+pub mod part;
+pub mod stream;
+
+use std::os::unix::fs::MetadataExt;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use crate::error::{Error, Result};
+use crate::formats::input::generated::EdgeGenerator;
+use crate::formats::scan::{self, input_cache, packed, plain, read, records, sink};
+use crate::formats::{
+    CacheUse, Format, Look, Packing, Part, Scan, Seen, Share, TextOptions, Visitor, Watch, arrays, parquet,
+};
+use crate::memory::{PER_THREAD, addresses_left};
+
+/// Bytes that a scan takes for each part, beside its contents: header, path and starts of chunks.
+const PER_PART: u64 = 1 << 10;
+
+/// Bytes of a chunk of a plain file, and of a chunk of the checksum of any file.
+const CHUNK: usize = 8 << 20;
+
+/// The edges to read: one file, several read as one, or a generator.
+#[derive(Debug, Clone)]
+pub struct Input {
+    pub(crate) source: Source,
+    name: String,
+    /// The paths that were given.
+    named: Vec<PathBuf>,
+    chunk: usize,
+}
+
+#[derive(Debug, Clone)]
+pub(crate) enum Source {
+    Files(Vec<Part>),
+    Generated(Arc<dyn EdgeGenerator>),
+}
+
+impl Input {
+    /// Finds the files that `paths` name, without subfolders; see [`Self::find`].
+    ///
+    /// # Errors
+    /// Those of [`Self::find`].
+    pub fn open(paths: &[PathBuf], format: Option<Format>) -> Result<Input> {
+        Input::find(paths, format, Look::default())
+    }
+
+    /// Finds the files that `paths` name: files, folders and patterns (see `formats/files.rs`), read as one in this order. Every file is in
+    /// `format`, or if that is `None`, in that of its ending.
+    ///
+    /// # Errors
+    /// Bad input for a path without files, a file that can't be read or has no known ending, and a folder with subfolders that are not to
+    /// be read.
+    pub fn find(paths: &[PathBuf], format: Option<Format>, look: Look<'_>) -> Result<Input> {
+        let mut parts = Vec::new();
+        for path in paths {
+            for file in files::named(path, look)? {
+                parts.push(Part::open(&file, format)?);
+            }
+        }
+        Ok(Input { source: Source::Files(parts), name: name_of(paths)?, named: paths.to_vec(), chunk: CHUNK })
+    }
+
+    /// Opens a file with the contents of a stream, whose name has no ending; messages call it `name`.
+    ///
+    /// # Errors
+    /// Bad input for a file that can't be read or is not of the format.
+    pub fn spooled(path: &Path, format: Format, packing: Packing, name: String) -> Result<Input> {
+        let part = Part::open_as(path, Some(format), Some(packing))?;
+        Ok(Input { source: Source::Files(vec![part]), name, named: vec![path.to_owned()], chunk: CHUNK })
+    }
+
+    /// Returns the given path that also names `file`: the same file, or a folder or pattern that would include it once it exists.
+    pub fn naming(&self, file: &Path) -> Option<&Path> {
+        let there = file.metadata().ok().map(|meta| (meta.dev(), meta.ino()));
+        let is_same = |part: &&Part| there.is_some() && part.path.metadata().ok().map(|m| (m.dev(), m.ino())) == there;
+        if let Some(part) = self.parts().iter().find(is_same) {
+            return Some(&part.path);
+        }
+        let folder = file.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
+        let folder = folder.canonicalize().ok()?;
+        let file = folder.join(file.file_name()?);
+        let names = |path: &&PathBuf| {
+            if files::is_pattern(path) {
+                let absolute = std::path::absolute(path);
+                return absolute.is_ok_and(|pattern| files::matches(&pattern, &file));
+            }
+            path.is_dir() && path.canonicalize().is_ok_and(|path| folder.starts_with(path))
+        };
+        self.named.iter().find(names).map(PathBuf::as_path)
+    }
+
+    /// Returns an input of files that do not exist yet, with this many edges and ids, for a plan.
+    ///
+    /// # Errors
+    /// Bad input if the first has no known ending.
+    pub fn expected(paths: &[PathBuf], format: Option<Format>, edges: u64, ids: u64) -> Result<Input> {
+        let name = name_of(paths)?;
+        let path = paths.first().cloned().unwrap_or_default();
+        let format = Format::of(&path, format)?;
+        // A line of text has two numbers and a character after each.
+        let record = format.record().unwrap_or(2 * (u64::from(ids.max(1).ilog10()) + 2));
+        let part = Part::of(path, format, edges * record, true, None);
+        Ok(Input { source: Source::Files(vec![part]), name, named: paths.to_vec(), chunk: CHUNK })
+    }
+
+    /// Returns a generator as input.
+    pub fn generated(generator: impl EdgeGenerator + 'static) -> Input {
+        let name = generator.to_string();
+        Input { source: Source::Generated(Arc::new(generator)), name, named: Vec::new(), chunk: CHUNK }
+    }
+
+    /// Sets how text and tables are read.
+    ///
+    /// # Errors
+    /// [`Error::Usage`] if options are given and no file is of a format that they apply to.
+    pub fn with_text(mut self, options: TextOptions) -> Result<Input> {
+        let Source::Files(parts) = &mut self.source else { return Ok(self) };
+        let some = |format: Format| parts.iter().any(|part| part.format == format);
+        let lines = options.skip_lines.unwrap_or(0) > 0;
+        let read = some(Format::Text) || (some(Format::Parquet) && !lines);
+        if let (false, false, Some(part)) = (options.say_nothing(), read, parts.first()) {
+            let (path, format) = (part.path.display(), part.format);
+            let what = if lines { "skip_lines is for text" } else { "columns are for text and Parquet" };
+            return Err(Error::Usage(format!("{path}: {what}, and this is {format}")));
+        }
+        let options = Arc::new(options);
+        for part in parts {
+            (part.text, part.summary) = (Arc::clone(&options), Arc::default());
+        }
+        Ok(self)
+    }
+
+    /// Sets the size of chunks to `bytes`. Checksums depend on it, so it is for tests and for writers that hold a chunk per thread.
+    pub fn with_chunk(mut self, bytes: usize) -> Input {
+        self.chunk = bytes.max(1);
+        self
+    }
+
+    /// Returns the bytes of a chunk.
+    pub(crate) fn chunk(&self) -> usize {
+        self.chunk
+    }
+
+    /// Returns the files; none for a generator.
+    pub fn parts(&self) -> &[Part] {
+        match &self.source {
+            Source::Files(parts) => parts,
+            Source::Generated(_) => &[],
+        }
+    }
+
+    /// Returns the bytes on disk; for a generator, those of the pairs it makes. The bytes passed to [`Watch::advance`] in a whole scan sum
+    /// to this.
+    pub fn bytes(&self) -> u64 {
+        match &self.source {
+            Source::Files(parts) => parts.iter().map(Part::bytes).sum(),
+            Source::Generated(generator) => generator.edges() * generated::record(&**generator),
+        }
+    }
+
+    /// Returns the name for messages and reports: the path as given, or the generator with its parameters.
+    pub fn name(&self) -> String {
+        self.name.clone()
+    }
+
+    /// Returns a file that is mapped to be read and has more bytes than `ulimit -v` leaves addresses, and its bytes.
+    pub fn beyond_addresses(&self) -> Option<(PathBuf, u64)> {
+        let left = addresses_left()?;
+        let most = self.parts().iter().filter(|part| part.is_mapped()).max_by_key(|part| part.bytes)?;
+        (most.bytes > left).then(|| (most.path.clone(), most.bytes))
+    }
+
+    /// Asks the system to read the first `bytes` bytes into the page cache. Errors are left to the scan.
+    pub fn read_ahead(&self, mut bytes: u64) {
+        for part in self.parts() {
+            if let Ok(file) = std::fs::File::open(&part.path) {
+                read::will_need(&file, 0, part.bytes.min(bytes));
+            }
+            bytes = bytes.saturating_sub(part.bytes);
+            if bytes == 0 {
+                return;
+            }
+        }
+    }
+
+    /// Returns a number that changes when the input does: a hash of size, mtime, ctime, inode and sampled contents of every file, or of the
+    /// parameters of the generator. It reads a few pages of each file.
+    ///
+    /// # Errors
+    /// Bad input for a file that is gone or can't be read.
+    pub fn identity(&self) -> Result<u64> {
+        match &self.source {
+            Source::Files(parts) => identity::of_files(parts),
+            Source::Generated(generator) => Ok(generator.identity()),
+        }
+    }
+
+    /// Returns true if ids may need 64 bits. Text formats deliver narrow batches as long as the ids fit.
+    pub fn wide(&self) -> bool {
+        match &self.source {
+            Source::Files(parts) => parts.iter().any(|part| !part.is_narrow()),
+            Source::Generated(generator) => generator.vertices() > 1 << 32,
+        }
+    }
+
+    /// Returns the number of edges: exactly for plain binary files and generators, as declared for formats with a header, and estimated
+    /// from a sample otherwise.
+    ///
+    /// # Errors
+    /// Bad input for a file that can't be read or unpacked.
+    pub fn estimate_edges(&self) -> Result<u64> {
+        match &self.source {
+            Source::Files(parts) => parts.iter().map(crate::formats::input::estimate::edges).sum(),
+            Source::Generated(generator) => Ok(generator.edges()),
+        }
+    }
+
+    /// Hands all edges to `visitors`, with a thread for each (and one for every packed file that is unpacked, if these are fewer than the
+    /// threads).
+    ///
+    /// # Errors
+    /// Bad input, with file and line or offset; of several mistakes, the first in the input. Those of a visitor or the watch.
+    pub fn scan<V: Visitor>(&self, visitors: &mut [V], watch: &dyn Watch) -> Result<Scan> {
+        self.scan_as(Share::ALL, false, CacheUse::Nothing, visitors, watch)?.finish()
+    }
+
+    /// Does the same as [`Self::scan`], with chunks numbered for [`Visitor::chunk_done`] in the order of the input: plain files first, then
+    /// packed ones.
+    ///
+    /// # Errors
+    /// Those of [`Self::scan`].
+    pub fn scan_ordered<V: Visitor>(&self, visitors: &mut [V], watch: &dyn Watch) -> Result<Scan> {
+        self.scan_as(Share::ALL, true, CacheUse::Nothing, visitors, watch)?.finish()
+    }
+
+    /// Does the same as [`Self::scan`] for a share of the edges. Every edge is in exactly one share, or is taken by exactly one rank if
+    /// ranks help each other. `cache` keeps chunks for later passes over the same share.
+    ///
+    /// # Errors
+    /// Those of [`Self::scan`], for the edges in the share.
+    pub fn scan_share<V: Visitor>(
+        &self,
+        share: Share<'_>,
+        cache: CacheUse<'_, '_>,
+        visitors: &mut [V],
+        watch: &dyn Watch,
+    ) -> Result<Seen> {
+        self.scan_as(share, false, cache, visitors, watch)
+    }
+
+    /// Returns the number of chunks worth caching, which are those of files whose edges take at least as many bytes as in preparation.
+    pub(crate) fn chunks_to_keep(&self) -> usize {
+        let keeps = |part: &&Part| {
+            part.records.is_some_and(|(body, record)| {
+                record >= 8 && input_cache::fits(self.chunk, body as usize, record as usize, part.bytes)
+            })
+        };
+        self.parts().iter().filter(keeps).map(|part| part.bytes.div_ceil(self.chunk as u64) as usize).sum()
+    }
+
+    fn scan_as<V: Visitor>(
+        &self,
+        share: Share<'_>,
+        ordered: bool,
+        cache: CacheUse<'_, '_>,
+        visitors: &mut [V],
+        watch: &dyn Watch,
+    ) -> Result<Seen> {
+        if visitors.is_empty() {
+            return Err(Error::Usage("a scan needs at least one thread".into()));
+        }
+        match &self.source {
+            Source::Files(parts) => scan::files(self, parts, share, ordered, cache, visitors, watch),
+            Source::Generated(generator) => generated::scan(&**generator, share, self.chunk, visitors, watch),
+        }
+    }
+
+    /// Returns the most bytes that a scan by `threads` threads allocates. Mapped files are not counted: they are clean pages, populated a
+    /// chunk per thread at a time. Cached chunks come on top.
+    pub fn scratch_bytes(&self, threads: usize) -> u64 {
+        let sinks = sink::BYTES * threads as u64;
+        match &self.source {
+            Source::Generated(generator) => generator.scratch_bytes() + generated::SCRATCH * threads as u64,
+            Source::Files(parts) => {
+                let unpacking = parts.iter().map(|part| packed::bytes(part, threads)).max().unwrap_or(0);
+                let at_once = parts.iter().filter(|part| part.packing != Packing::Plain).count().min(threads);
+                let hashes: u64 = parts.iter().map(|part| 8 * (1 + part.bytes / self.chunk as u64)).sum();
+                let pieces = if parts.iter().any(Part::is_records) { records::BYTES * threads as u64 } else { 0 };
+                let apart =
+                    |part: &Part| part.format.is_arrays() && part.packing == Packing::Plain && !part.is_records();
+                let arrays = if parts.iter().any(apart) { arrays::MEMORY * threads as u64 } else { 0 };
+                // The threads that read ahead take memory, and so does the state of each chunk.
+                let keeps = self.chunks_to_keep() > 0;
+                let ahead = if keeps { input_cache::READERS as u64 * PER_THREAD + 3 * hashes } else { 0 };
+                let tables = parquet::scratch_bytes(parts, threads, plain::KEPT);
+                // METIS files need the first vertex of every chunk.
+                sinks
+                    + pieces
+                    + arrays
+                    + tables
+                    + ahead
+                    + unpacking * at_once as u64
+                    + 2 * hashes
+                    + PER_PART * parts.len() as u64
+            }
+        }
+    }
+}
+
+fn name_of(paths: &[PathBuf]) -> Result<String> {
+    match paths {
+        [] => Err(Error::Usage("an input needs at least one path".into())),
+        [one] => Ok(one.display().to_string()),
+        [first, more @ ..] => Ok(format!("{} and {} more", first.display(), more.len())),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn folders_patterns_and_lists() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = |name: &str| folder.path().join(name);
+        for name in ["b.txt", "a.txt", ".hidden", "_SUCCESS", "c.txt.gz", "d.graph500.weights"] {
+            std::fs::write(path(name), "1 2\n").unwrap();
+        }
+        let names = |paths: &[PathBuf]| -> Vec<String> {
+            let input = Input::open(paths, None).unwrap();
+            input.parts().iter().map(|p| p.path().file_name().unwrap().to_str().unwrap().to_owned()).collect()
+        };
+        assert_eq!(names(&[folder.path().to_owned()]), ["a.txt", "b.txt", "c.txt.gz"]);
+        assert_eq!(names(&[path("?.txt")]), ["a.txt", "b.txt"]);
+        assert_eq!(names(&[path("b.txt"), path("a*")]), ["b.txt", "a.txt"]);
+        std::fs::create_dir(path("within")).unwrap();
+        for bad in ["none.txt", "x*.txt", "within", "b.dat"] {
+            let error = Input::open(&[path(bad)], None).unwrap_err();
+            assert_eq!(error.exit_code(), 3, "{error}");
+            assert!(error.to_string().contains(bad), "{error}");
+        }
+        assert_eq!(Input::open(&[path("a.txt")], None).unwrap().bytes(), 4);
+    }
+}

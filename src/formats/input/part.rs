@@ -1,0 +1,193 @@
+//! A file of an input: its format, packing and size, and how it is read.
+
+use std::io::Read;
+use std::path::{Path, PathBuf};
+use std::sync::atomic::AtomicBool;
+use std::sync::{Arc, OnceLock};
+
+use crate::error::{At, Error, Result};
+use crate::formats::format::ending;
+use crate::formats::{Format, Packing, TextOptions, arrays, parquet};
+
+/// A file of an input.
+#[derive(Debug, Clone)]
+pub struct Part {
+    pub(crate) path: PathBuf,
+    pub(crate) format: Format,
+    pub(crate) packing: Packing,
+    pub(crate) bytes: u64,
+    /// Offset of the first record and bytes of each, for a plain file of fixed records.
+    pub(crate) records: Option<(u64, u64)>,
+    /// True if its ids have 32 bits.
+    pub(crate) narrow: bool,
+    /// True if the user named the format.
+    pub(crate) named: bool,
+    /// True once the user was warned that its contents look like another type.
+    pub(crate) warned: Arc<AtomicBool>,
+    /// How its lines are read if it is text, and its columns if it is a table.
+    pub(crate) text: Arc<TextOptions>,
+    /// The summary of its footer, once read, if it is Parquet.
+    pub(crate) summary: Arc<OnceLock<Option<parquet::Summary>>>,
+}
+
+impl Part {
+    pub(crate) fn open(path: &Path, format: Option<Format>) -> Result<Part> {
+        Part::open_as(path, format, None)
+    }
+
+    /// Opens a file of the given packing, else of that of its ending.
+    pub(crate) fn open_as(path: &Path, format: Option<Format>, packing: Option<Packing>) -> Result<Part> {
+        let meta = std::fs::metadata(path).map_err(|e| Error::unreadable(path, &e))?;
+        if !meta.is_file() {
+            let remedy = "name a pipe or device by its own path, not by its folder";
+            return Err(Error::input(path, At::File, "a regular file", "something else", remedy));
+        }
+        // Files of /proc and /sys have length 0 whatever they hold.
+        if meta.len() == 0 && std::fs::File::open(path).is_ok_and(|mut file| file.read(&mut [0]).is_ok_and(|n| n > 0)) {
+            let remedy = format!("copy what it holds to a file of its own: cat {} > edges.txt", path.display());
+            return Err(Error::input(
+                path,
+                At::File,
+                "a file that says how long it is",
+                "one of 0 bytes that holds some",
+                remedy,
+            ));
+        }
+        let named = format.is_some();
+        let format = Format::of(path, format)?;
+        let mut part = Part::of(path.to_owned(), format, meta.len(), named, packing);
+        if format == Format::Npz && part.packing != Packing::Zip {
+            let remedy = "unpack it: the arrays within are packed already";
+            return Err(Error::input(path, At::File, "an .npz archive", "a packed one", remedy));
+        }
+        if format == Format::Parquet && part.packing != Packing::Plain {
+            let remedy = "unpack it: the pages within are packed already";
+            return Err(Error::input(path, At::File, "a Parquet file", "a packed one", remedy));
+        }
+        // The scan reports what is wrong with a header.
+        if let Some((body, int)) = arrays::rows(&part) {
+            part.records = Some((body, 2 * int.bytes as u64));
+            part.narrow = int.bytes <= 4;
+        }
+        Ok(part)
+    }
+
+    pub(crate) fn of(path: PathBuf, format: Format, bytes: u64, named: bool, packing: Option<Packing>) -> Part {
+        let packing = match (format, packing.unwrap_or_else(|| Packing::of(&path))) {
+            (Format::Npz, Packing::Plain) => Packing::Zip,
+            (_, packing) => packing,
+        };
+        let records = format.record().filter(|_| packing == Packing::Plain).map(|record| (0, record));
+        let narrow = matches!(format, Format::U32 | Format::Sg | Format::Wsg);
+        Part {
+            path,
+            format,
+            packing,
+            bytes,
+            records,
+            narrow,
+            named,
+            warned: Arc::default(),
+            text: Arc::default(),
+            summary: Arc::default(),
+        }
+    }
+
+    /// Returns its path.
+    pub fn path(&self) -> &Path {
+        &self.path
+    }
+
+    /// Returns its format, without the packing.
+    pub fn format(&self) -> Format {
+        self.format
+    }
+
+    /// Returns its packing.
+    pub fn packing(&self) -> Packing {
+        self.packing
+    }
+
+    /// Returns its size on disk, in bytes.
+    pub fn bytes(&self) -> u64 {
+        self.bytes
+    }
+
+    /// Returns true if the user named its format.
+    pub(crate) fn is_named(&self) -> bool {
+        self.named
+    }
+
+    /// Returns the flag that is set once the user was warned that its contents look like another type.
+    pub(crate) fn warned(&self) -> &AtomicBool {
+        &self.warned
+    }
+
+    /// Returns true if its edges have weights, as far as its format or ending tells.
+    pub fn is_weighted(&self) -> bool {
+        let text = self.text.columns.has_weight() || ending(&self.path).as_deref() == Some("wel");
+        let columns = self.format == Format::Parquet && self.text.columns.has_weight();
+        self.format == Format::Gr || columns || (self.format == Format::Text && text)
+    }
+
+    /// Returns how its lines are read if it is text.
+    pub(crate) fn text(&self) -> &TextOptions {
+        &self.text
+    }
+
+    /// Returns true if it is plain and of fixed records.
+    pub(crate) fn is_records(&self) -> bool {
+        self.records.is_some()
+    }
+
+    /// Returns true if it is mapped to be read, as plain lines and tables are.
+    pub(super) fn is_mapped(&self) -> bool {
+        let lines = matches!(self.format, Format::Text | Format::Mtx | Format::Metis | Format::Gr);
+        self.packing == Packing::Plain && (lines || self.format == Format::Parquet)
+    }
+
+    /// Returns the largest id in a sample of a plain file of arrays or of Parquet, plus one.
+    ///
+    /// # Errors
+    /// Bad input for a file that can't be read.
+    pub fn largest_of_arrays(&self) -> Result<u64> {
+        if self.format == Format::Parquet { parquet::largest(self) } else { arrays::largest(self) }
+    }
+
+    /// Returns the summary of a Parquet file's footer, which is read once; `None` if it can't be read, which the scan reports.
+    pub(crate) fn summary(&self) -> Option<parquet::Summary> {
+        *self.summary.get_or_init(|| parquet::summary(self).ok())
+    }
+
+    /// Returns true if its ids have 32 bits.
+    pub(crate) fn is_narrow(&self) -> bool {
+        match self.format {
+            Format::Parquet => self.summary().is_some_and(|summary| summary.narrow),
+            _ => self.narrow,
+        }
+    }
+
+    /// Refuses a file whose length has changed since the input was opened.
+    pub(crate) fn unchanged(&self, length: u64) -> Result<()> {
+        if length == self.bytes {
+            return Ok(());
+        }
+        let expected = format!("{} bytes, as when the input was opened", self.bytes);
+        let remedy = "leave the file alone while the job runs, and run again";
+        Err(Error::input(&self.path, At::File, expected, format!("{length} bytes"), remedy))
+    }
+
+    /// Returns how its bytes are read, which results depend on as well: the same bytes read otherwise are other edges.
+    pub fn reading(&self) -> String {
+        let name = self.format().name();
+        if self.format() == Format::Parquet {
+            return format!("{name} columns {}", self.text().columns);
+        }
+        if self.format() != Format::Text {
+            return name.into();
+        }
+        // The number 2 stands for the version that reads headings.
+        let skip = self.text().skip_lines.unwrap_or(0);
+        format!("{name} 2 columns {} skip_lines {skip}", self.text().columns)
+    }
+}

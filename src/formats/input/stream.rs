@@ -1,0 +1,290 @@
+//! Inputs that can be read only once: standard input, pipes, devices, and files without a known length. Since edges are read twice, a
+//! stream is *spooled*: copied to a file first.
+//!
+//! Nothing here blocks: a stream is polled before it is read, so that a signal ends the waiting.
+
+use std::fs::File;
+use std::io::{ErrorKind, Read, Write};
+use std::os::fd::AsFd;
+use std::os::unix::fs::{FileTypeExt, OpenOptionsExt};
+use std::path::{Path, PathBuf};
+use std::time::{Duration, Instant};
+
+use xxhash_rust::xxh3::Xxh3;
+
+use crate::error::{At, Error, Result};
+use crate::formats::Packing;
+use crate::store::os;
+
+/// Bytes that are read at once.
+const PIECE: usize = 256 << 10;
+/// Bytes by which the packing of a stream is recognised.
+const HEAD: usize = 64 << 10;
+/// Bytes between two requests that the system begin to write to the disk.
+const BEHIND: u64 = 8 << 20;
+/// Time between two checks whether to stop.
+const TURN: Duration = Duration::from_millis(100);
+
+/// A path that leads to a stream.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Stream {
+    path: PathBuf,
+}
+
+/// The result of copying a stream.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Copied {
+    /// Bytes in all.
+    pub bytes: u64,
+    /// Their xxh3-64.
+    pub checksum: u64,
+    /// Their packing.
+    pub packing: Packing,
+}
+
+impl Stream {
+    /// Returns the stream at `path`, if it is one: `-` and descriptors of this process by their names, other paths by what is there now.
+    pub fn of(path: &Path) -> Option<Stream> {
+        let stream = Stream { path: path.to_owned() };
+        if stream.is_anonymous() {
+            return Some(stream);
+        }
+        let meta = path.metadata().ok()?;
+        let kind = meta.file_type();
+        // Files of /proc have length 0 whatever they hold.
+        let holds_some = || File::open(path).is_ok_and(|mut file| file.read(&mut [0]).is_ok_and(|n| n > 0));
+        let is_stream = kind.is_fifo() || kind.is_char_device() || (kind.is_file() && meta.len() == 0 && holds_some());
+        is_stream.then_some(stream)
+    }
+
+    /// Returns the stream that `path` led to in an earlier run, whatever is there now.
+    pub fn known(path: &Path) -> Stream {
+        Stream { path: path.to_owned() }
+    }
+
+    /// Returns true for standard input and other descriptors, such as a shell's `<(…)`, whose names tell nothing of the contents.
+    pub fn is_anonymous(&self) -> bool {
+        self.is_standard_input() || ["/dev/fd", "/proc/self/fd"].iter().any(|fds| self.path.starts_with(fds))
+    }
+
+    /// Returns true for standard input, by any of its names.
+    pub fn is_standard_input(&self) -> bool {
+        ["-", "/dev/stdin", "/dev/fd/0", "/proc/self/fd/0"].iter().any(|name| self.path == Path::new(name))
+    }
+
+    /// Returns its path as it was named.
+    pub fn path(&self) -> &Path {
+        &self.path
+    }
+
+    /// Returns the name for messages.
+    pub fn name(&self) -> String {
+        if self.is_standard_input() { "standard input".into() } else { self.path.display().to_string() }
+    }
+
+    /// Opens the stream. A pipe can be opened before anybody writes to it.
+    ///
+    /// # Errors
+    /// Bad input for a stream that can't be opened.
+    pub fn open(&self) -> Result<StreamReader> {
+        let opened = match self.is_standard_input() {
+            true => std::io::stdin().as_fd().try_clone_to_owned().map(File::from),
+            false => File::options().read(true).custom_flags(libc::O_NONBLOCK).open(&self.path),
+        };
+        let file = opened.map_err(|e| Error::unreadable(self.name(), &e))?;
+        Ok(StreamReader { file, name: self.name() })
+    }
+
+    /// Returns the error of a stream that ended before it held anything.
+    pub fn nothing_came(&self) -> Error {
+        let remedy =
+            "see whether the command that writes to it failed; a graph without edges is read from an empty file";
+        Error::input(self.name(), At::File, "edges", "an end before any byte", remedy)
+    }
+}
+
+/// An open stream.
+pub struct StreamReader {
+    file: File,
+    name: String,
+}
+
+impl StreamReader {
+    /// Waits for bytes or the end, and returns true; returns false if `patience` ran out before.
+    ///
+    /// # Errors
+    /// Bad input for a stream that can't be read; those of `check`, which is called ten times a second.
+    pub fn wait(&self, patience: Option<Duration>, check: &dyn Fn() -> Result<()>) -> Result<bool> {
+        let began = Instant::now();
+        loop {
+            check()?;
+            let left = patience.map_or(TURN, |patience| patience.saturating_sub(began.elapsed()));
+            if os::readable(&self.file, left.min(TURN)).map_err(|e| Error::unreadable(&self.name, &e))? {
+                return Ok(true);
+            }
+            if patience.is_some_and(|patience| began.elapsed() >= patience) {
+                return Ok(false);
+            }
+        }
+    }
+
+    /// Reads until `into` is full or the stream ends. Returns the number of bytes read.
+    ///
+    /// # Errors
+    /// Those of [`Self::wait`].
+    pub fn fill(&mut self, into: &mut [u8], check: &dyn Fn() -> Result<()>) -> Result<usize> {
+        let mut filled = 0;
+        while filled < into.len() {
+            self.wait(None, check)?;
+            match self.file.read(&mut into[filled..]) {
+                Ok(0) => break,
+                Ok(n) => filled += n,
+                Err(e) if matches!(e.kind(), ErrorKind::Interrupted | ErrorKind::WouldBlock) => {}
+                Err(e) => return Err(Error::unreadable(&self.name, &e)),
+            }
+        }
+        Ok(filled)
+    }
+
+    /// Copies the rest of the stream to `file`, from its start. `watch` is called with the bytes so far after each piece.
+    ///
+    /// # Errors
+    /// Those of [`Self::wait`]; `failed` makes the error of a failed write.
+    pub fn copy_to(
+        &mut self,
+        mut file: &File,
+        watch: &mut dyn FnMut(u64),
+        check: &dyn Fn() -> Result<()>,
+        failed: &dyn Fn(u64, std::io::Error) -> Error,
+    ) -> Result<Copied> {
+        let (mut buffer, mut hasher) = (vec![0; PIECE], Xxh3::new());
+        let (mut bytes, mut pushed, mut packing) = (0, 0, None);
+        loop {
+            let n = self.fill(&mut buffer, check)?;
+            packing.get_or_insert_with(|| packing_of(&buffer[..n.min(HEAD)]));
+            hasher.update(&buffer[..n]);
+            file.write_all(&buffer[..n]).map_err(|e| failed(bytes, e))?;
+            bytes += n as u64;
+            watch(bytes);
+            if bytes - pushed >= BEHIND {
+                os::start_writeback(file, pushed, bytes - pushed);
+                pushed = bytes;
+            }
+            if n < buffer.len() {
+                let packing = packing.unwrap_or(Packing::Plain);
+                return Ok(Copied { bytes, checksum: hasher.digest(), packing });
+            }
+        }
+    }
+
+    /// Compares the stream, after `began`, with the bytes of `file`, whose path is `name`. Returns the first byte that differs, if any.
+    ///
+    /// # Errors
+    /// Those of [`Self::wait`]; [`Error::Io`] for a file that can't be read.
+    pub fn differs_from(
+        &mut self,
+        began: &[u8],
+        file: &mut File,
+        name: &Path,
+        check: &dyn Fn() -> Result<()>,
+    ) -> Result<Option<u64>> {
+        let (mut came, mut stored) = (vec![0; PIECE], vec![0; PIECE]);
+        let (mut at, mut there) = (0, began.len());
+        came[..there].copy_from_slice(began);
+        loop {
+            let n = there + self.fill(&mut came[there..], check)?;
+            there = 0;
+            let mut filled = 0;
+            while filled < stored.len() {
+                match file.read(&mut stored[filled..]) {
+                    Ok(0) => break,
+                    Ok(n) => filled += n,
+                    Err(e) if e.kind() == ErrorKind::Interrupted => {}
+                    Err(e) => return Err(Error::io("read", name, e)),
+                }
+            }
+            let same = came[..n].iter().zip(&stored[..filled]).take_while(|(a, b)| a == b).count();
+            if same < n.max(filled) {
+                return Ok(Some(at + same as u64));
+            }
+            if n < came.len() {
+                return Ok(None);
+            }
+            at += n as u64;
+        }
+    }
+}
+
+/// Returns the packing of a stream that begins with `head`. Pairs of numbers may begin like a packed file, so apparent gzip or Zstandard is
+/// unpacked as a test.
+fn packing_of(head: &[u8]) -> Packing {
+    let unpacks = |decoder: &mut dyn Read| decoder.read(&mut [0; 512]).is_ok();
+    match head {
+        [0x1f, 0x8b, 8, flags, ..] if flags & 0xe0 == 0 && unpacks(&mut flate2::read::GzDecoder::new(head)) => {
+            Packing::Gzip
+        }
+        [0x28, 0xb5, 0x2f, 0xfd, ..] | [0x50..=0x5f, 0x2a, 0x4d, 0x18, ..]
+            if zstd::stream::read::Decoder::with_buffer(head).is_ok_and(|mut decoder| unpacks(&mut decoder)) =>
+        {
+            Packing::Zstd
+        }
+        [b'B', b'Z', b'h', b'1'..=b'9', b'1', b'A', b'Y', b'&', b'S', b'Y', ..] => Packing::Bzip2,
+        [0xfd, b'7', b'z', b'X', b'Z', 0, ..] => Packing::Xz,
+        _ => Packing::Plain,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn streams_are_told_from_files() {
+        let folder = tempfile::tempdir().unwrap();
+        let file = folder.path().join("a.txt");
+        std::fs::write(&file, "").unwrap();
+        assert_eq!(Stream::of(&file), None);
+        assert_eq!(Stream::of(folder.path()), None);
+        assert_eq!(Stream::of(Path::new("none")), None);
+        for (path, standard) in [("-", true), ("/dev/stdin", true), ("/dev/fd/0", true), ("/dev/fd/63", false)] {
+            let stream = Stream::of(Path::new(path)).unwrap();
+            assert_eq!((stream.is_standard_input(), stream.is_anonymous()), (standard, true), "{path}");
+        }
+        assert!(!Stream::of(Path::new("/dev/null")).unwrap().is_anonymous());
+    }
+
+    #[test]
+    fn a_file_of_proc_that_says_0_bytes_is_read_whole() {
+        let path = Path::new("/proc/self/cmdline");
+        assert_eq!(path.metadata().unwrap().len(), 0);
+        let mut copy = tempfile::tempfile().unwrap();
+        let mut reader = Stream::of(path).unwrap().open().unwrap();
+        let copied = reader.copy_to(&copy, &mut |_| (), &|| Ok(()), &|_, e| panic!("{e}")).unwrap();
+        let whole = std::fs::read(path).unwrap();
+        std::io::Seek::rewind(&mut copy).unwrap();
+        let mut found = Vec::new();
+        copy.read_to_end(&mut found).unwrap();
+        assert_eq!((copied.bytes, &found), (whole.len() as u64, &whole));
+        assert_eq!(copied.checksum, xxhash_rust::xxh3::xxh3_64(&whole));
+    }
+
+    #[test]
+    fn packing_is_told_by_what_unpacks() {
+        let mut gz = flate2::write::GzEncoder::new(Vec::new(), flate2::Compression::default());
+        gz.write_all(b"0 1\n").unwrap();
+        assert_eq!(packing_of(&gz.finish().unwrap()), Packing::Gzip);
+        assert_eq!(packing_of(&zstd::bulk::compress(b"0 1\n", 3).unwrap()), Packing::Zstd);
+        let mut bz2 = bzip2::write::BzEncoder::new(Vec::new(), bzip2::Compression::default());
+        bz2.write_all(b"0 1\n").unwrap();
+        assert_eq!(packing_of(&bz2.finish().unwrap()), Packing::Bzip2);
+        let mut xz = liblzma::write::XzEncoder::new(Vec::new(), 1);
+        xz.write_all(b"0 1\n").unwrap();
+        assert_eq!(packing_of(&xz.finish().unwrap()), Packing::Xz);
+        // Pairs of u32 that begin as a member of gzip does: 559,903 and 7.
+        let pairs: Vec<u8> = [559_903_u32, 7, 0xffff_ffff, 8, 9].iter().flat_map(|id| id.to_le_bytes()).collect();
+        assert_eq!(pairs[..4], [0x1f, 0x8b, 8, 0]);
+        for plain in [&pairs[..], b"0 1\n", b"", b"BZh9", &[0x1f, 0x8b, 8, 0]] {
+            assert_eq!(packing_of(plain), Packing::Plain, "{plain:?}");
+        }
+    }
+}

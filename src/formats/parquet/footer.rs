@@ -1,0 +1,260 @@
+//! The footer of a file: its schema and row groups, decoded by the crate and checked against the file.
+
+use std::fs::File;
+use std::os::unix::fs::FileExt;
+
+use parquet::file::metadata::{
+    ColumnChunkMetaData, ParquetMetaData, ParquetMetaDataOptions, ParquetMetaDataReader, ParquetStatisticsPolicy,
+    RowGroupMetaData,
+};
+
+use super::MAGIC;
+use super::codec::Codec;
+use super::schema::{self, End};
+use super::thrift::{Compact, LIST};
+use crate::error::{At, Error, Result};
+use crate::formats::Part;
+use crate::process::panics::caught;
+
+/// Most bytes of a footer: enough for 100,000 row groups of ten columns.
+const MOST: u64 = 64 << 20;
+/// Most bytes that decoding it takes.
+const MEMORY: u64 = 1 << 30;
+pub(super) const DAMAGED: &str = "the file is cut short or damaged: fetch or make it again";
+
+/// The two columns of ids, and the row groups.
+#[derive(Debug)]
+pub(super) struct IdColumns {
+    pub ends: [End; 2],
+    pub groups: Vec<Group>,
+    /// Rows of all groups.
+    pub rows: u64,
+    /// Most bytes that decoding the footer took.
+    pub opening: u64,
+}
+
+/// A row group.
+#[derive(Debug)]
+pub(super) struct Group {
+    /// Its index in the file, from 0.
+    pub number: usize,
+    /// Number of rows, at least one.
+    pub rows: u64,
+    /// The columns of both ends of its edges.
+    pub chunks: [Chunk; 2],
+}
+
+/// The pages of a column in a row group.
+#[derive(Debug, Clone)]
+pub(super) struct Chunk {
+    /// Offsets of the first page, and of the end of the last.
+    pub at: u64,
+    pub end: u64,
+    /// Bytes of its pages and their headers, unpacked, as the footer declares them.
+    pub size: u64,
+    pub codec: Codec,
+    /// The largest value as a signed number, by its statistics.
+    pub largest: Option<i64>,
+}
+
+impl IdColumns {
+    /// Reads the footer of a file.
+    ///
+    /// # Errors
+    /// Bad input for a file that is damaged or not Parquet, or for columns that are missing or are not ids.
+    pub fn read(part: &Part) -> Result<IdColumns> {
+        let path = part.path();
+        let file = File::open(path).map_err(|e| Error::unreadable(path, &e))?;
+        let length = file.metadata().map_err(|e| Error::unreadable(path, &e))?.len();
+        part.unchanged(length)?;
+        let (bytes, start) = footer(part, &file, length)?;
+        let opening = memory(&bytes).ok_or_else(|| damaged(part, start, "a footer of Parquet", "other bytes"))?;
+        if opening > MEMORY {
+            let found = format!("one of {} bytes that takes up to {opening}", bytes.len());
+            return Err(Error::input(
+                path,
+                At::Byte(start),
+                format!("a footer that takes at most {MEMORY} bytes of memory"),
+                found,
+                SMALLER,
+            ));
+        }
+        let options = ParquetMetaDataOptions::new()
+            .with_encoding_stats_policy(ParquetStatisticsPolicy::SkipAll)
+            .with_size_stats_policy(ParquetStatisticsPolicy::SkipAll);
+        let decoded = caught(|| ParquetMetaDataReader::decode_metadata_with_options(&bytes, Some(&options)));
+        let metadata = match decoded {
+            Ok(Ok(metadata)) => metadata,
+            Ok(Err(e)) => return Err(damaged(part, start, "a footer of Parquet", one_line(&e.to_string()))),
+            Err(e) => return Err(damaged(part, start, "a footer of Parquet", e)),
+        };
+        IdColumns::of(part, &metadata, start, opening)
+    }
+
+    /// Extracts the figures needed from the footer, which starts at byte `start`.
+    fn of(part: &Part, metadata: &ParquetMetaData, start: u64, opening: u64) -> Result<IdColumns> {
+        let file = metadata.file_metadata();
+        let (ends, leaves) = schema::ends(part, file.schema_descr())?;
+        let mut groups = Vec::with_capacity(metadata.num_row_groups());
+        let mut rows = 0u64;
+        for (number, group) in metadata.row_groups().iter().enumerate() {
+            // In a group without rows, the places of pages have no meaning.
+            if group.num_rows() != 0 {
+                let group = Group::of(part, group, (number, leaves), &ends, start)?;
+                rows = rows.saturating_add(group.rows);
+                groups.push(group);
+            }
+        }
+        if u64::try_from(file.num_rows()) != Ok(rows) {
+            let found = format!("{rows} in {} row groups", groups.len());
+            return Err(damaged(part, start, format!("{} rows, as the footer says", file.num_rows()), found));
+        }
+        let mut chunks: Vec<(u64, u64)> =
+            groups.iter().flat_map(|group| &group.chunks).map(|chunk| (chunk.at, chunk.end)).collect();
+        chunks.sort_unstable();
+        if let Some(pair) = chunks.windows(2).find(|pair| pair[1].0 < pair[0].1) {
+            let found = format!("bytes {} to {} and {} to {}", pair[0].0, pair[0].1, pair[1].0, pair[1].1);
+            return Err(damaged(part, start, "columns of row groups apart from each other", found));
+        }
+        Ok(IdColumns { ends, groups, rows, opening })
+    }
+}
+
+impl Group {
+    fn of(
+        part: &Part,
+        group: &RowGroupMetaData,
+        (number, leaves): (usize, [usize; 2]),
+        ends: &[End; 2],
+        start: u64,
+    ) -> Result<Group> {
+        let rows = u64::try_from(group.num_rows())
+            .map_err(|_| damaged(part, start, "a number of rows", group.num_rows().to_string()))?;
+        let of = |nth: usize| Chunk::of(part, group.column(leaves[nth]), (number, rows), &ends[nth], start);
+        Ok(Group { number, rows, chunks: [of(0)?, of(1)?] })
+    }
+}
+
+impl Chunk {
+    fn of(
+        part: &Part,
+        column: &ColumnChunkMetaData,
+        (group, rows): (usize, u64),
+        end: &End,
+        start: u64,
+    ) -> Result<Chunk> {
+        let refuse = |expected: &str, found: String, remedy: &str| {
+            let found = format!("{found} as column {} of row group {group}", end.name);
+            Err(Error::input(part.path(), At::Byte(start), expected, found, remedy))
+        };
+        if let Some(path) = column.file_path() {
+            let remedy = "name the files of the data themselves, or their folder";
+            return refuse("columns in the file itself", format!("one in {}", schema::shown(path)), remedy);
+        }
+        let codec = match Codec::of(column.compression()) {
+            Ok(codec) => codec,
+            Err(name) => {
+                let remedy = "write it again, packed by snappy or zstd";
+                return refuse("pages packed by snappy, gzip, brotli, lz4 or zstd", name, remedy);
+            }
+        };
+        let statistics = column.statistics();
+        if let Some(nulls) = statistics.and_then(|s| s.null_count_opt()).filter(|&nulls| nulls > 0) {
+            return refuse("an id in every row", format!("{nulls} nulls"), schema::NULLS);
+        }
+        let data = column.data_page_offset();
+        let at = column.dictionary_page_offset().filter(|at| (1..data).contains(at)).unwrap_or(data);
+        let bytes = column.compressed_size();
+        let within =
+            at >= MAGIC.len() as i64 && bytes >= 0 && at.checked_add(bytes).is_some_and(|end| end <= start as i64);
+        let sizes = column.uncompressed_size() >= 0 && u64::try_from(column.num_values()) == Ok(rows);
+        if !(within && sizes) {
+            let found = format!("{} values in {bytes} bytes from byte {at} on", column.num_values());
+            return refuse(&format!("{rows} values before the footer"), found, DAMAGED);
+        }
+        let (at, end) = (at as u64, (at + bytes) as u64);
+        let word = |bytes: &[u8]| match bytes.len() {
+            4 => bytes.first_chunk().map(|bytes| i32::from_le_bytes(*bytes).into()),
+            _ => bytes.first_chunk().map(|bytes| i64::from_le_bytes(*bytes)),
+        };
+        let largest = statistics.and_then(|s| s.max_bytes_opt()).and_then(word);
+        Ok(Chunk { at, end, size: column.uncompressed_size() as u64, codec, largest })
+    }
+}
+
+const SMALLER: &str = "write it again with larger row groups, or with the columns of ids alone";
+const ENCRYPTED: &str = "decrypt it first, with the keys, by the library that wrote it";
+
+/// Returns the most bytes that decoding a footer takes, by the lengths of its lists of columns and row groups. `None` for a malformed
+/// footer.
+fn memory(footer: &[u8]) -> Option<u64> {
+    let mut counts = [0; 2];
+    let mut compact = Compact::new(footer);
+    compact.fields(|compact, id, kind| match (id, kind) {
+        (2 | 4, LIST) => {
+            counts[usize::from(id == 4)] = compact.list(0)?;
+            Some(true)
+        }
+        _ => Some(false),
+    })?;
+    let [columns, groups] = counts;
+    // A column of a row group takes about 450 bytes, with its statistics; one of the schema takes less than 1 KiB.
+    let of_groups = groups.checked_mul(columns.checked_mul(512)?.checked_add(256)?)?;
+    of_groups.checked_add(columns.checked_mul(1024)?)?.checked_add(footer.len() as u64)
+}
+
+/// Reads the bytes of the footer. Returns these and their offset.
+fn footer(part: &Part, file: &File, length: u64) -> Result<(Vec<u8>, u64)> {
+    let path = part.path();
+    let read = |bytes: &mut [u8], at: u64| file.read_exact_at(bytes, at).map_err(|e| Error::unreadable(path, &e));
+    let whole = "a Parquet file, which begins and ends with PAR1";
+    if length < 12 {
+        return Err(damaged(part, 0, whole, format!("{length} bytes")));
+    }
+    let (mut head, mut tail) = ([0; 4], [0; 8]);
+    read(&mut head, 0)?;
+    read(&mut tail, length - 8)?;
+    let [a, b, c, d, magic @ ..] = tail;
+    if [&head, &magic].contains(&b"PARE") {
+        return Err(Error::input(
+            path,
+            At::File,
+            "a Parquet file that is not encrypted",
+            "an encrypted one",
+            ENCRYPTED,
+        ));
+    }
+    if head != MAGIC {
+        return Err(Error::input(
+            path,
+            At::Byte(0),
+            whole,
+            "other bytes at its start",
+            "name its format, or fetch it again",
+        ));
+    }
+    if magic != MAGIC {
+        return Err(damaged(part, length - 4, whole, "other bytes at its end"));
+    }
+    let bytes = u64::from(u32::from_le_bytes([a, b, c, d]));
+    let start = (length - 12).checked_sub(bytes).map(|_| length - 8 - bytes);
+    let Some(start) = start.filter(|_| bytes > 0) else {
+        return Err(damaged(part, length - 8, "a footer within the file", format!("one of {bytes} bytes")));
+    };
+    if bytes > MOST {
+        let expected = format!("a footer of at most {MOST} bytes");
+        return Err(Error::input(path, At::Byte(start), expected, bytes.to_string(), SMALLER));
+    }
+    let mut footer = vec![0; bytes as usize];
+    read(&mut footer, start)?;
+    Ok((footer, start))
+}
+
+/// Returns the text of an error of the crate on one line, to be used within a sentence.
+pub(super) fn one_line(text: &str) -> String {
+    schema::shown(&text.split_whitespace().collect::<Vec<_>>().join(" "))
+}
+
+fn damaged(part: &Part, at: u64, expected: impl Into<String>, found: impl Into<String>) -> Error {
+    Error::input(part.path(), At::Byte(at), expected, found, DAMAGED)
+}

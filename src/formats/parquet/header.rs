@@ -1,0 +1,108 @@
+//! The header of a page, by `parquet.thrift`: <https://github.com/apache/parquet-format/blob/master/src/main/thrift/parquet.thrift>.
+
+use parquet::basic::Encoding;
+
+use super::thrift::{Compact, INT32, STRUCT, TRUE};
+
+/// Most bytes of a header, with the statistics of a column of numbers.
+pub(super) const MOST: usize = 64 << 10;
+
+/// The header of a page.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct Header {
+    /// Bytes of the header itself.
+    pub length: usize,
+    /// Bytes of the page in the file, and unpacked.
+    pub stored: usize,
+    pub size: usize,
+    /// The checksum of the stored bytes, if it has one.
+    pub crc: Option<u32>,
+    pub kind: Kind,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Kind {
+    /// A page of values, packed as a whole.
+    Data { values: u32, encoding: Encoding, levels: Encoding },
+    /// A page of values after `levels` bytes of definition levels, which are not packed.
+    Data2 { values: u32, nulls: u32, rows: u32, encoding: Encoding, levels: usize, packed: bool },
+    /// The distinct values that pages of the column refer to.
+    Dictionary { values: u32, encoding: Encoding },
+    /// An index, which is not read.
+    Other,
+}
+
+/// The integers and booleans of a struct, by field number.
+type Fields = [Option<i32>; 9];
+
+impl Header {
+    /// Reads the header at the start of `bytes`; `None` if it is malformed.
+    pub fn read(bytes: &[u8]) -> Option<Header> {
+        let mut compact = Compact::new(bytes);
+        let (mut own, mut data, mut dictionary, mut data2) = (Fields::default(), None, None, None);
+        compact.fields(|compact, id, kind| match (id, kind) {
+            (1..=4, INT32) => number(compact, id, &mut own),
+            (5, STRUCT) => numbers(compact, &mut data),
+            (7, STRUCT) => numbers(compact, &mut dictionary),
+            (8, STRUCT) => numbers(compact, &mut data2),
+            _ => Some(false),
+        })?;
+        let size = |number: Option<i32>| usize::try_from(number?).ok();
+        let count = |number: Option<i32>| u32::try_from(number?).ok();
+        let kind = match own[1]? {
+            0 => {
+                let fields: Fields = data?;
+                Kind::Data { values: count(fields[1])?, encoding: encoding(fields[2]?)?, levels: encoding(fields[3]?)? }
+            }
+            1 => Kind::Other,
+            2 => {
+                let fields = dictionary?;
+                Kind::Dictionary { values: count(fields[1])?, encoding: encoding(fields[2]?)? }
+            }
+            3 => {
+                let fields = data2?;
+                // Only lists have repetition levels.
+                let levels = size(fields[5])?.checked_add(size(fields[6])?)?;
+                let (values, nulls, rows) = (count(fields[1])?, count(fields[2])?, count(fields[3])?);
+                let packed = fields[7] != Some(0);
+                Kind::Data2 { values, nulls, rows, encoding: encoding(fields[4]?)?, levels, packed }
+            }
+            _ => return None,
+        };
+        let (length, crc) = (compact.at(), own[4].map(i32::cast_unsigned));
+        Some(Header { length, stored: size(own[3])?, size: size(own[2])?, crc, kind })
+    }
+}
+
+fn number(compact: &mut Compact<'_>, id: i16, into: &mut Fields) -> Option<bool> {
+    *into.get_mut(usize::try_from(id).ok()?)? = Some(compact.int32()?);
+    Some(true)
+}
+
+fn numbers(compact: &mut Compact<'_>, into: &mut Option<Fields>) -> Option<bool> {
+    let fields = into.insert(Fields::default());
+    compact.fields(|compact, id, kind| match (id, kind) {
+        (1..9, INT32) => number(compact, id, fields),
+        (7, kind @ 1..=2) => {
+            fields[7] = Some((kind == TRUE).into());
+            Some(true)
+        }
+        _ => Some(false),
+    })?;
+    Some(true)
+}
+
+/// Returns the encoding of this number, if it is one for integers or levels.
+fn encoding(number: i32) -> Option<Encoding> {
+    Some(match number {
+        0 => Encoding::PLAIN,
+        // These are the older and the newer number for dictionaries.
+        2 | 8 => Encoding::RLE_DICTIONARY,
+        3 => Encoding::RLE,
+        #[expect(deprecated, reason = "levels of old files are in it")]
+        4 => Encoding::BIT_PACKED,
+        5 => Encoding::DELTA_BINARY_PACKED,
+        9 => Encoding::BYTE_STREAM_SPLIT,
+        _ => return None,
+    })
+}

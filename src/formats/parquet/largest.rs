@@ -1,0 +1,58 @@
+//! Estimates how large the ids of a file are, for plans.
+
+use crate::formats::parquet::pages::places;
+use std::sync::Arc;
+
+use super::footer::IdColumns;
+use super::limits;
+use super::rows::{BATCH, RowGroupReader};
+use crate::error::Result;
+use crate::formats::scan::map::Map;
+use crate::formats::scan::sink::Sink;
+use crate::formats::{Edges, Part, Visitor};
+
+/// Row groups that are sampled if the footer has no statistics.
+const GROUPS: usize = 32;
+
+/// Returns the largest id plus one, by the statistics of the footer, or else by the first rows of some row groups.
+///
+/// # Errors
+/// Bad input for a file that is damaged or not Parquet.
+pub(crate) fn largest(part: &Part) -> Result<u64> {
+    let table = IdColumns::read(part)?;
+    let by_statistics = |column: usize| {
+        let end = &table.ends[column];
+        let largest = table.groups.iter().map(|group| group.chunks[column].largest);
+        let id = |value: i64| match (end.signed, end.bytes) {
+            (true, _) => value.max(0).cast_unsigned(),
+            (false, 4) => u64::from(value as u32),
+            (false, _) => value.cast_unsigned(),
+        };
+        largest.map(|largest| largest.map(id)).try_fold(0, |most, id| Some(most.max(id?)))
+    };
+    if let Some(largest) = by_statistics(0).zip(by_statistics(1)).map(|(u, v)| u.max(v)) {
+        return Ok(if table.rows > 0 { largest.saturating_add(1) } else { 0 });
+    }
+    let (limits, map) = (limits::limits(part, &table)?, Arc::new(Map::open(part.path())?));
+    let mut most = Most(0);
+    for look in 0..GROUPS.min(table.groups.len()) {
+        let number = look * table.groups.len() / GROUPS.min(table.groups.len());
+        let places = places(&table, part.path(), &map, number, limits);
+        RowGroupReader::open(&places).step(BATCH, &mut Sink::new(&mut most))?;
+    }
+    Ok(most.0)
+}
+
+/// The largest id seen, plus one.
+struct Most(u64);
+
+impl Visitor for Most {
+    fn visit(&mut self, edges: Edges<'_>) -> Result<()> {
+        let largest = match edges {
+            Edges::Narrow(pairs) => pairs.as_flattened().iter().max().map(|id| u64::from(*id)),
+            Edges::Wide(pairs) => pairs.as_flattened().iter().max().copied(),
+        };
+        self.0 = self.0.max(largest.map_or(0, |id| id.saturating_add(1)));
+        Ok(())
+    }
+}

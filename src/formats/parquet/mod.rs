@@ -1,0 +1,124 @@
+//! Reads Parquet: two columns of integers of a table, decoded by the crate `parquet`, in builds with the feature of that name.
+//!
+//! Row groups are the units: a thread reads both columns of a row group, a page of each at a time. Pages are found, checked and unpacked
+//! here ([`pages`]), since their headers decide what is allocated; the crate decodes them, and the footer. If a page of a file is very
+//! large, one thread reads the whole file.
+//!
+//! | file | holds |
+//! |---|---|
+//! | `footer`, `schema` | the footer, checked against the file; which columns are the ids |
+//! | `limits` | limits of page sizes, and the memory that these take |
+//! | `header`, `thrift`, `pages`, `codec` | the pages of a column, unpacked |
+//! | `rows` | batches of edges from the columns of a row group |
+//! | `units` | the assignment of row groups to threads |
+//! | `absent` | replaces all of it in builds without the feature |
+
+#[cfg(feature = "parquet")]
+mod codec;
+#[cfg(feature = "parquet")]
+mod footer;
+#[cfg(feature = "parquet")]
+mod header;
+#[cfg(feature = "parquet")]
+mod largest;
+#[cfg(feature = "parquet")]
+mod limits;
+#[cfg(feature = "parquet")]
+mod pages;
+#[cfg(feature = "parquet")]
+mod rows;
+#[cfg(feature = "parquet")]
+mod schema;
+#[cfg(feature = "parquet")]
+mod thrift;
+#[cfg(feature = "parquet")]
+mod units;
+
+#[cfg(not(feature = "parquet"))]
+mod absent;
+#[cfg(not(feature = "parquet"))]
+pub(super) use absent::{BUILT_IN, Units, largest, summary};
+#[cfg(feature = "parquet")]
+pub(super) use {largest::largest, limits::summary, units::Units};
+
+use std::cmp::Reverse;
+use std::path::Path;
+
+use crate::error::{At, Error};
+use crate::formats::{Format, Part, foreign};
+
+/// True if this build reads Parquet.
+#[cfg(feature = "parquet")]
+pub(super) const BUILT_IN: bool = true;
+
+/// The first and the last bytes of a Parquet file.
+pub(super) const MAGIC: &[u8] = b"PAR1";
+
+/// Figures of a file that are known before its pages are read.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Summary {
+    /// Rows of all row groups.
+    pub edges: u64,
+    /// True if both ids have 32 bits.
+    pub narrow: bool,
+    /// Number of threads that can read it at the same time.
+    pub readers: u64,
+    /// Bytes that each of them takes.
+    pub memory: u64,
+    /// Bytes that opening the file takes, and keeping it open.
+    pub opening: u64,
+    pub open: u64,
+}
+
+/// Returns the most bytes that reading the Parquet files among `parts` takes, by `threads` threads that keep `open` files open.
+pub(super) fn scratch_bytes(parts: &[Part], threads: usize, open: usize) -> u64 {
+    let tables = parts.iter().filter(|part| part.format() == Format::Parquet).filter_map(Part::summary);
+    let mut tables: Vec<Summary> = tables.collect();
+    let opening = tables.iter().map(|table| table.opening).max().unwrap_or(0);
+    tables.sort_unstable_by_key(|table| Reverse(table.open));
+    let open: u64 = tables.iter().take(open.max(threads)).map(|table| table.open).sum();
+    tables.sort_unstable_by_key(|table| Reverse(table.memory));
+    let (mut left, mut reading) = (threads as u64, 0);
+    for table in tables {
+        let readers = table.readers.min(left);
+        reading += readers * table.memory;
+        left -= readers;
+    }
+    opening + open + reading
+}
+
+/// Returns the error of a build without the feature.
+pub(super) fn refused(path: &Path) -> Error {
+    Error::input(path, At::File, "a format that this build reads", "Parquet", remedy(path))
+}
+
+/// Returns the remedy for a file that is Parquet by its first bytes.
+pub(super) fn remedy(path: &Path) -> String {
+    if BUILT_IN {
+        return "give the file the ending .parquet, or name the format parquet".into();
+    }
+    format!(
+        "build gpugraph with it: cargo build --release --features parquet; or {}",
+        conversion(&foreign::typed(path))
+    )
+}
+
+/// Returns the command that converts a file for a gpugraph built without Parquet.
+fn conversion(file: &str) -> String {
+    format!(
+        "convert the file, where source and target are its columns of ids: python3 -c \"import pandas as p, numpy as n; \
+         n.save('{file}.npy', p.read_parquet('{file}', columns=['source', 'target']).to_numpy())\""
+    )
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_build_without_parquet_names_the_line_that_converts() {
+        let line = conversion("a.parquet");
+        let wanted = "n.save('a.parquet.npy', p.read_parquet('a.parquet', columns=['source', 'target']).to_numpy())\"";
+        assert!(line.ends_with(wanted) && !line.contains('\n') && !line.contains("  "), "{line}");
+    }
+}

@@ -1,0 +1,310 @@
+//! Reads the pages of a column in a row group in order, unpacked, for the crate to decode.
+//!
+//! All that a header declares is checked before memory is allocated for it: against the bytes of the column, the rows of the row group, and
+//! the sizes that memory was reserved for.
+
+use std::ops::Range;
+use std::path::Path;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
+
+use bytes::Bytes;
+use parquet::basic::Encoding;
+use parquet::column::page::{Page, PageMetadata, PageReader};
+use parquet::errors::{ParquetError, Result as Decoded};
+
+use super::codec::Codec;
+use super::footer::{Chunk, DAMAGED, IdColumns};
+use super::header::{self, Header, Kind};
+use super::limits::Limits;
+use super::schema::{End, NULLS};
+use super::thrift::Compact;
+use crate::error::{At, Error, Result};
+use crate::formats::scan::map::Map;
+
+/// Least bytes of the file that are brought into memory at once.
+const STRIDE: u64 = 1 << 20;
+
+/// The place of a column of a row group.
+pub(super) struct ColumnPlace<'a> {
+    pub path: &'a Path,
+    pub map: &'a Arc<Map>,
+    pub group: usize,
+    pub rows: u64,
+    pub chunk: &'a Chunk,
+    pub end: &'a End,
+    pub limits: Limits,
+}
+
+/// Returns the places of both columns of row group `nth`, in a mapped file.
+pub fn places<'a>(
+    table: &'a IdColumns,
+    path: &'a Path,
+    map: &'a Arc<Map>,
+    nth: usize,
+    limits: [Limits; 2],
+) -> [ColumnPlace<'a>; 2] {
+    let group = &table.groups[nth];
+    let (number, rows) = (group.number, group.rows);
+    [0, 1].map(|column| {
+        let (chunk, end, limits) = (&group.chunks[column], &table.ends[column], limits[column]);
+        ColumnPlace { path, map, group: number, rows, chunk, end, limits }
+    })
+}
+
+/// Reads the pages of a column.
+pub(super) struct Pages {
+    place: String,
+    path: std::path::PathBuf,
+    map: Arc<Map>,
+    codec: Codec,
+    limits: Limits,
+    bytes: usize,
+    optional: bool,
+    /// Offset of the next byte to read, the end, and the end of what was brought into memory.
+    at: u64,
+    end: u64,
+    ready: u64,
+    /// Rows that are not read yet.
+    rows: u64,
+    has_dictionary: bool,
+    /// Offset of the current page.
+    page: Arc<AtomicU64>,
+}
+
+/// Bytes of a mapped file, which stays mapped while they are in use.
+struct Mapped {
+    map: Arc<Map>,
+    range: Range<usize>,
+}
+
+impl AsRef<[u8]> for Mapped {
+    fn as_ref(&self) -> &[u8] {
+        &self.map.bytes()[self.range.clone()]
+    }
+}
+
+impl Pages {
+    /// Returns a reader of a column's pages, and the offset of its current page.
+    pub fn new(place: &ColumnPlace<'_>) -> (Pages, Arc<AtomicU64>) {
+        let ColumnPlace { chunk, end, .. } = place;
+        let page = Arc::new(AtomicU64::new(chunk.at));
+        let pages = Pages {
+            place: format!("column {} of row group {}", end.name, place.group),
+            path: place.path.to_owned(),
+            map: place.map.clone(),
+            codec: chunk.codec,
+            limits: place.limits,
+            bytes: end.bytes,
+            optional: end.optional,
+            at: chunk.at,
+            end: chunk.end,
+            ready: chunk.at,
+            rows: place.rows,
+            has_dictionary: false,
+            page: page.clone(),
+        };
+        (pages, page)
+    }
+
+    fn wrong(&self, expected: impl Into<String>, found: &str, remedy: &str) -> Error {
+        let found = format!("{found} in {}", self.place);
+        Error::input(&self.path, At::Byte(self.page.load(Relaxed)), expected, found, remedy)
+    }
+
+    fn damaged(&self, expected: impl Into<String>, found: &str) -> Error {
+        self.wrong(expected, found, DAMAGED)
+    }
+
+    /// Brings the file up to byte `to` into memory.
+    fn populate(&mut self, to: u64) -> Result<()> {
+        if to > self.ready {
+            let to = to.max(self.ready + STRIDE).min(self.end);
+            self.map.populate(self.ready as usize, to as usize)?;
+            self.map.will_need(to as usize, (to + STRIDE).min(self.end) as usize);
+            self.ready = to;
+        }
+        Ok(())
+    }
+
+    /// Reads the next page that has values; `None` after the last.
+    fn next_page(&mut self) -> Result<Option<Page>> {
+        loop {
+            let before = self.page.swap(self.at, Relaxed);
+            // Pages that were read are dropped, except at their edges, which are read again.
+            self.map.drop_range(before as usize, self.at as usize);
+            if self.at == self.end {
+                if self.rows > 0 {
+                    return Err(
+                        self.damaged("as many values as the row group has rows", &format!("{} fewer", self.rows))
+                    );
+                }
+                return Ok(None);
+            }
+            let most = self.end.min(self.at + header::MOST as u64);
+            self.populate(most)?;
+            let header = Header::read(&self.map.bytes()[self.at as usize..most as usize]);
+            let header = header.ok_or_else(|| self.damaged("the header of a page", "other bytes"))?;
+            let start = self.at + header.length as u64;
+            if header.stored as u64 > self.end - start {
+                let found = format!("one of {} bytes", header.stored);
+                return Err(self.damaged(format!("a page of at most {} bytes", self.end - start), &found));
+            }
+            self.at = start + header.stored as u64;
+            self.populate(self.at)?;
+            if let Some(page) = self.page(&header, start as usize..self.at as usize)? {
+                return Ok(Some(page));
+            }
+        }
+    }
+
+    /// Unpacks the page at `range`; `None` if it is empty.
+    fn page(&mut self, header: &Header, range: Range<usize>) -> Result<Option<Page>> {
+        match header.kind {
+            Kind::Other | Kind::Data { values: 0, .. } | Kind::Data2 { values: 0, .. } => Ok(None),
+            Kind::Dictionary { values, encoding } => {
+                if self.has_dictionary || !matches!(encoding, Encoding::PLAIN | Encoding::RLE_DICTIONARY) {
+                    return Err(self.damaged("one dictionary of plain values", "another one"));
+                }
+                if values as usize > header.size / self.bytes {
+                    let found = format!("{} bytes", header.size);
+                    return Err(self.damaged(format!("a dictionary of {values} values"), &found));
+                }
+                let buf = self.unpacked(header, range, 0, self.limits.dictionary)?;
+                self.has_dictionary = true;
+                Ok(Some(Page::DictionaryPage { buf, num_values: values, encoding: Encoding::PLAIN, is_sorted: false }))
+            }
+            Kind::Data { values, encoding, levels } => {
+                let buf = self.unpacked(header, range, 0, self.limits.page)?;
+                let before = if self.optional { self.levels(values, levels, &buf)? } else { 0 };
+                self.check(values, encoding, &buf[before..])?;
+                Ok(Some(Page::DataPage {
+                    buf,
+                    num_values: values,
+                    encoding,
+                    def_level_encoding: levels,
+                    rep_level_encoding: Encoding::RLE,
+                    statistics: None,
+                }))
+            }
+            Kind::Data2 { values, nulls, rows, encoding, levels, packed } => {
+                if nulls > 0 {
+                    return Err(self.wrong("an id in every row", &format!("{nulls} nulls"), NULLS));
+                }
+                if rows != values || levels > header.stored.min(header.size) {
+                    let found = format!("{values} values and {levels} bytes of levels");
+                    return Err(self.damaged(format!("a page of {rows} rows"), &found));
+                }
+                let plain = if packed { levels } else { header.size };
+                let buf = self.unpacked(header, range, plain, self.limits.page)?;
+                self.check(values, encoding, &buf[levels..])?;
+                Ok(Some(Page::DataPageV2 {
+                    buf,
+                    num_values: values,
+                    encoding,
+                    num_nulls: 0,
+                    num_rows: rows,
+                    def_levels_byte_len: levels as u32,
+                    rep_levels_byte_len: 0,
+                    is_compressed: packed,
+                    statistics: None,
+                }))
+            }
+        }
+    }
+
+    /// Returns the bytes of a page, of which the first `plain` are not packed, and which has at most `most`.
+    fn unpacked(&self, header: &Header, range: Range<usize>, plain: usize, most: u64) -> Result<Bytes> {
+        let stored = &self.map.bytes()[range.clone()];
+        if let Some(expected) = header.crc {
+            let mut crc = flate2::Crc::new();
+            crc.update(stored);
+            if crc.sum() != expected {
+                return Err(self.damaged("a page of the checksum that its header says", "another one"));
+            }
+        }
+        if header.size as u64 > most {
+            let expected = format!("pages of at most {most} bytes, as the first ones and the footer let expect");
+            let remedy = "the file is damaged, or its pages are of very different sizes: write it again \
+                          (pyarrow.parquet.write_table with data_page_size=1<<20)";
+            return Err(self.wrong(expected, &format!("one of {} bytes", header.size), remedy));
+        }
+        let damaged = |found: &str| self.damaged(format!("a page of {} bytes, unpacked", header.size), found);
+        if self.codec == Codec::Plain || plain >= header.size {
+            if stored.len() != header.size {
+                return Err(damaged(&format!("{} bytes", stored.len())));
+            }
+            return Ok(Bytes::from_owner(Mapped { map: self.map.clone(), range }));
+        }
+        let mut page = Vec::with_capacity(header.size);
+        page.extend_from_slice(&stored[..plain]);
+        self.codec.unpack(&stored[plain..], header.size, &mut page).map_err(|found| damaged(&found))?;
+        Ok(page.into())
+    }
+
+    /// Returns the bytes of a page that tell which rows have a value.
+    fn levels(&self, values: u32, encoding: Encoding, page: &[u8]) -> Result<usize> {
+        let bytes = match encoding {
+            Encoding::RLE => page.first_chunk().map(|bytes| 4 + u64::from(u32::from_le_bytes(*bytes))),
+            #[expect(deprecated, reason = "old files have it")]
+            Encoding::BIT_PACKED => Some(u64::from(values).div_ceil(8)),
+            _ => None,
+        };
+        let bytes = bytes.and_then(|bytes| usize::try_from(bytes).ok()).filter(|&bytes| bytes <= page.len());
+        bytes.ok_or_else(|| self.damaged("definition levels in a page", "none"))
+    }
+
+    /// Counts the values of a page, and checks what the decoder relies on.
+    fn check(&mut self, values: u32, encoding: Encoding, data: &[u8]) -> Result<()> {
+        let Some(left) = self.rows.checked_sub(values.into()) else {
+            let found = format!("a page of {values}");
+            return Err(self.damaged(format!("at most {} more values", self.rows), &found));
+        };
+        let fits = match encoding {
+            Encoding::PLAIN => self.optional || data.len() / self.bytes >= values as usize,
+            Encoding::RLE_DICTIONARY => self.has_dictionary && !data.is_empty(),
+            Encoding::BYTE_STREAM_SPLIT => {
+                data.len().is_multiple_of(self.bytes) && (self.optional || data.len() / self.bytes == values as usize)
+            }
+            Encoding::DELTA_BINARY_PACKED => is_delta(data, values, self.optional),
+            _ => false,
+        };
+        if !fits {
+            let expected = format!("{values} values, plain, of a dictionary or as differences");
+            return Err(self.damaged(expected, &format!("{} bytes of {encoding}", data.len())));
+        }
+        self.rows = left;
+        Ok(())
+    }
+}
+
+/// Returns true if differences begin with a block of whole bundles and the right number of values.
+fn is_delta(data: &[u8], values: u32, optional: bool) -> bool {
+    let mut numbers = Compact::new(data);
+    let mut next = || numbers.unsigned();
+    let Some(((block, bundles), count)) = next().zip(next()).zip(next()) else { return false };
+    let whole = bundles > 0 && block <= 1 << 24 && block.is_multiple_of(128) && (block / bundles).is_multiple_of(32);
+    whole && block >= bundles && (count == u64::from(values) || (optional && (1..=values.into()).contains(&count)))
+}
+
+impl Iterator for Pages {
+    type Item = Decoded<Page>;
+
+    fn next(&mut self) -> Option<Decoded<Page>> {
+        self.get_next_page().transpose()
+    }
+}
+
+impl PageReader for Pages {
+    fn get_next_page(&mut self) -> Decoded<Option<Page>> {
+        self.next_page().map_err(|error| ParquetError::External(Box::new(error)))
+    }
+
+    fn peek_next_page(&mut self) -> Decoded<Option<PageMetadata>> {
+        Err(ParquetError::NYI("pages are read in order".into()))
+    }
+
+    fn skip_next_page(&mut self) -> Decoded<()> {
+        Err(ParquetError::NYI("pages are read in order".into()))
+    }
+}

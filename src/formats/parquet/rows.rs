@@ -1,0 +1,197 @@
+//! Makes batches of edges from both columns of a row group.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
+
+use parquet::column::reader::ColumnReaderImpl;
+use parquet::data_type::{DataType, Int32Type, Int64Type};
+use parquet::errors::ParquetError;
+
+use super::footer::{DAMAGED, one_line};
+use super::pages::{ColumnPlace, Pages};
+use super::schema::NULLS;
+use crate::error::{At, Error, Result};
+use crate::formats::scan::sink::Sink;
+use crate::formats::{Edges, Visitor};
+use crate::process::panics::caught;
+
+/// Edges of a batch.
+pub(super) const BATCH: usize = 4096;
+
+/// The ids of one column.
+struct Column {
+    path: std::path::PathBuf,
+    name: String,
+    group: usize,
+    signed: bool,
+    numbers: Numbers,
+    levels: Vec<i16>,
+    /// Offset of the current page.
+    page: Arc<AtomicU64>,
+}
+
+/// The numbers of a batch, and their reader.
+enum Numbers {
+    Of32(ColumnReaderImpl<Int32Type>, Vec<i32>),
+    Of64(ColumnReaderImpl<Int64Type>, Vec<i64>),
+}
+
+impl Column {
+    fn open(place: &ColumnPlace<'_>) -> Column {
+        let (pages, page) = Pages::new(place);
+        let (description, pages) = (place.end.description.clone(), Box::new(pages));
+        let numbers = match place.end.bytes {
+            4 => Numbers::Of32(ColumnReaderImpl::new(description, pages), Vec::with_capacity(BATCH)),
+            _ => Numbers::Of64(ColumnReaderImpl::new(description, pages), Vec::with_capacity(BATCH)),
+        };
+        let (path, name, group) = (place.path.to_owned(), place.end.name.clone(), place.group);
+        Column { path, name, group, signed: place.end.signed, numbers, levels: Vec::with_capacity(BATCH), page }
+    }
+
+    /// Reads up to `rows` rows. Returns how many there were, and how many of them have a value.
+    ///
+    /// # Errors
+    /// Bad input for damaged pages.
+    fn take(&mut self, rows: usize) -> Result<(usize, usize)> {
+        let levels = &mut self.levels;
+        let read = caught(|| match &mut self.numbers {
+            Numbers::Of32(reader, numbers) => batch(reader, rows, levels, numbers),
+            Numbers::Of64(reader, numbers) => batch(reader, rows, levels, numbers),
+        });
+        match read {
+            Ok(Ok(read)) => Ok(read),
+            Ok(Err(ParquetError::External(error))) => Err(match error.downcast::<Error>() {
+                Ok(error) => *error,
+                Err(error) => self.damaged(&one_line(&error.to_string())),
+            }),
+            Ok(Err(error)) => Err(self.damaged(&one_line(&error.to_string()))),
+            Err(panic) => Err(self.damaged(&one_line(&panic))),
+        }
+    }
+
+    /// Reads the ids of the next `rows` rows.
+    ///
+    /// # Errors
+    /// Bad input for missing rows, for rows without an id, and for negative numbers.
+    fn read(&mut self, rows: usize) -> Result<()> {
+        let (found, values) = self.take(rows)?;
+        if values < found {
+            return Err(self.wrong("an id in every row", &format!("{} nulls", found - values), NULLS));
+        }
+        if found < rows {
+            return Err(self.damaged(&format!("{} fewer", rows - found)));
+        }
+        let negative = match &self.numbers {
+            Numbers::Of32(_, numbers) => numbers.iter().copied().fold(0, |all, n| all | n) < 0,
+            Numbers::Of64(_, numbers) => numbers.iter().copied().fold(0, |all, n| all | n) < 0,
+        };
+        if self.signed && negative {
+            let first = match &self.numbers {
+                Numbers::Of32(_, numbers) => numbers.iter().find(|n| **n < 0).map(|n| i64::from(*n)),
+                Numbers::Of64(_, numbers) => numbers.iter().find(|n| **n < 0).copied(),
+            };
+            let remedy = "correct the numbers and write them again";
+            return Err(self.wrong("whole numbers from 0", &first.unwrap_or(-1).to_string(), remedy));
+        }
+        Ok(())
+    }
+
+    /// Returns the bitwise or of all ids of the batch.
+    fn all(&self) -> u64 {
+        match &self.numbers {
+            Numbers::Of32(..) => 0,
+            Numbers::Of64(_, numbers) => numbers.iter().copied().fold(0, |all, n| all | n).cast_unsigned(),
+        }
+    }
+
+    fn wrong(&self, expected: &str, found: &str, remedy: &str) -> Error {
+        let found = format!("{found} in column {} of row group {}", self.name, self.group);
+        Error::input(&self.path, At::Byte(self.page.load(Relaxed)), expected, found, remedy)
+    }
+
+    fn damaged(&self, found: &str) -> Error {
+        self.wrong("pages of as many values as the footer says", found, DAMAGED)
+    }
+}
+
+/// Reads `rows` rows. Returns how many there were, and how many of them have a value.
+fn batch<T: DataType>(
+    reader: &mut ColumnReaderImpl<T>,
+    rows: usize,
+    levels: &mut Vec<i16>,
+    numbers: &mut Vec<T::T>,
+) -> Result<(usize, usize), ParquetError> {
+    levels.clear();
+    numbers.clear();
+    let (rows, values, _) = reader.read_records(rows, Some(levels), None, numbers)?;
+    Ok((rows, values))
+}
+
+/// The edges of a row group.
+pub(super) struct RowGroupReader {
+    columns: [Column; 2],
+    narrow: Vec<[u32; 2]>,
+    wide: Vec<[u64; 2]>,
+    left: u64,
+}
+
+impl RowGroupReader {
+    /// Opens both columns, which have the same number of rows.
+    pub fn open(places: &[ColumnPlace<'_>; 2]) -> RowGroupReader {
+        let columns = [Column::open(&places[0]), Column::open(&places[1])];
+        RowGroupReader { columns, narrow: Vec::with_capacity(BATCH), wide: Vec::new(), left: places[0].rows }
+    }
+
+    /// Returns the number of rows that are not read yet.
+    pub fn left(&self) -> u64 {
+        self.left
+    }
+
+    /// Hands up to `most` edges to `sink`. Returns their number, which is 0 after the last.
+    ///
+    /// # Errors
+    /// Bad input; those of the visitor.
+    pub fn step<V: Visitor>(&mut self, most: usize, sink: &mut Sink<'_, V>) -> Result<usize> {
+        let rows = self.left.min(most.min(BATCH) as u64) as usize;
+        if self.left == 0 {
+            return self.finish().map(|()| 0);
+        }
+        let [from, to] = &mut self.columns;
+        from.read(rows)?;
+        to.read(rows)?;
+        self.left -= rows as u64;
+        use Numbers::{Of32, Of64};
+        if from.all() | to.all() <= u32::MAX.into() {
+            match (&from.numbers, &to.numbers) {
+                (Of32(_, u), Of32(_, v)) => zip(u, v, |u| u as u32, |v| v as u32, &mut self.narrow),
+                (Of32(_, u), Of64(_, v)) => zip(u, v, |u| u as u32, |v| v as u32, &mut self.narrow),
+                (Of64(_, u), Of32(_, v)) => zip(u, v, |u| u as u32, |v| v as u32, &mut self.narrow),
+                (Of64(_, u), Of64(_, v)) => zip(u, v, |u| u as u32, |v| v as u32, &mut self.narrow),
+            }
+            sink.batch(Edges::Narrow(&self.narrow))?;
+        } else {
+            let wide = |id: i32| u64::from(id.cast_unsigned());
+            match (&from.numbers, &to.numbers) {
+                (Of32(_, u), Of32(_, v)) => zip(u, v, wide, wide, &mut self.wide),
+                (Of32(_, u), Of64(_, v)) => zip(u, v, wide, i64::cast_unsigned, &mut self.wide),
+                (Of64(_, u), Of32(_, v)) => zip(u, v, i64::cast_unsigned, wide, &mut self.wide),
+                (Of64(_, u), Of64(_, v)) => zip(u, v, i64::cast_unsigned, i64::cast_unsigned, &mut self.wide),
+            }
+            sink.batch(Edges::Wide(&self.wide))?;
+        }
+        Ok(rows)
+    }
+
+    /// Checks that nothing follows the last row.
+    fn finish(&mut self) -> Result<()> {
+        self.columns.iter_mut().try_for_each(|column| match column.take(1)? {
+            (0, _) => Ok(()),
+            _ => Err(column.damaged("more")),
+        })
+    }
+}
+
+fn zip<A: Copy, B: Copy, T>(u: &[A], v: &[B], of_u: impl Fn(A) -> T, of_v: impl Fn(B) -> T, pairs: &mut Vec<[T; 2]>) {
+    pairs.clear();
+    pairs.extend(u.iter().zip(v).map(|(&u, &v)| [of_u(u), of_v(v)]));
+}

@@ -1,0 +1,136 @@
+//! Finds the columns of ids in a table, by their names or numbers, and checks that their types can be ids.
+
+use parquet::basic::{ConvertedType, LogicalType, Repetition, Type as Physical};
+use parquet::schema::types::{ColumnDescPtr, SchemaDescriptor, Type};
+
+use crate::error::{At, Error, Result};
+use crate::formats::text::names::{Ends, chosen, columns};
+use crate::formats::{Columns, Part};
+
+pub(super) const NULLS: &str = "drop these rows first: pandas has dropna(), SQL WHERE ... IS NOT NULL";
+/// Most columns that a message names.
+const NAMED: usize = 12;
+
+/// A column of ids.
+#[derive(Debug, Clone)]
+pub(super) struct End {
+    pub name: String,
+    pub description: ColumnDescPtr,
+    /// Bytes of a number.
+    pub bytes: usize,
+    pub signed: bool,
+    /// True if rows may lack a value.
+    pub optional: bool,
+}
+
+/// Returns the two columns of ids, and their indices among all leaves of the schema.
+///
+/// # Errors
+/// Bad input if the columns are missing or do not hold integers.
+pub(super) fn ends(part: &Part, schema: &SchemaDescriptor) -> Result<([End; 2], [usize; 2])> {
+    let fields: Vec<&Type> = schema.root_schema().get_fields().iter().map(AsRef::as_ref).collect();
+    let names: Vec<String> = fields.iter().map(|field| field.name().to_owned()).collect();
+    let asked = &part.text().columns;
+    let found = match asked {
+        Columns::Auto => columns(&names),
+        Columns::Names(wanted) => chosen(wanted, &names),
+        Columns::Numbers(numbers) => {
+            let column = |nth: usize| {
+                let number = usize::try_from(*numbers.get(nth)?).ok()?;
+                (1..=names.len()).contains(&number).then(|| number - 1)
+            };
+            column(0).zip(column(1)).filter(|_| numbers.len() < 3 || column(2).is_some()).map(|(u, v)| Ends {
+                u,
+                v,
+                weight: None,
+            })
+        }
+    };
+    let Some(Ends { u, v, .. }) = found else {
+        let expected = match asked {
+            Columns::Auto => {
+                "columns whose names say which are the ids (source and target, src and dst, from and to, u and v)"
+                    .into()
+            }
+            asked => format!("the columns {asked}, each once"),
+        };
+        let two = fields.iter().filter(|field| signed(field).is_some()).map(|field| format!("{:?}", field.name()));
+        let two = two.take(2).collect::<Vec<_>>();
+        let two = if two.len() == 2 { shown(&two.join(", ")) } else { "\"a\", \"b\"".into() };
+        let remedy = format!("choose both: [input] columns = [{two}], or their numbers from 1 (convert --columns)");
+        return Err(Error::input(part.path(), At::File, expected, listed(&fields), remedy));
+    };
+    let end = |field: usize| -> Result<(End, usize)> {
+        let leaf = (0..schema.num_columns()).find(|&leaf| schema.get_column_root_idx(leaf) == field);
+        let end = leaf.and_then(|leaf| Some((End::of(fields[field], schema.column(leaf))?, leaf)));
+        end.ok_or_else(|| {
+            let remedy =
+                "choose columns of whole numbers ([input] columns, convert --columns), or number the ids first";
+            let found = format!("{} of type {}", shown(fields[field].name()), kind(fields[field]));
+            Error::input(part.path(), At::File, "columns of whole numbers (INT32 or INT64, not nested)", found, remedy)
+        })
+    };
+    let ((u, first), (v, second)) = (end(u)?, end(v)?);
+    Ok(([u, v], [first, second]))
+}
+
+impl End {
+    fn of(field: &Type, description: ColumnDescPtr) -> Option<End> {
+        let signed = signed(field)?;
+        let bytes = if description.physical_type() == Physical::INT32 { 4 } else { 8 };
+        let (name, optional) = (shown(description.name()), description.max_def_level() > 0);
+        Some(End { name, description, bytes, signed, optional })
+    }
+}
+
+/// Returns true if the numbers of a column may be negative; `None` if it does not hold one integer a row.
+fn signed(field: &Type) -> Option<bool> {
+    let info = field.get_basic_info();
+    let repeated = info.has_repetition() && info.repetition() == Repetition::REPEATED;
+    if field.is_group() || repeated || !matches!(field.get_physical_type(), Physical::INT32 | Physical::INT64) {
+        return None;
+    }
+    use ConvertedType::{DECIMAL, INT_8, INT_16, INT_32, INT_64, NONE, UINT_8, UINT_16, UINT_32, UINT_64};
+    match (info.logical_type_ref(), info.converted_type()) {
+        (Some(LogicalType::Integer(int)), _) => Some(int.is_signed),
+        (Some(LogicalType::Decimal(_)), _) | (None, DECIMAL) => (field.get_scale() == 0).then_some(true),
+        (Some(_), _) => None,
+        (None, UINT_8 | UINT_16 | UINT_32 | UINT_64) => Some(false),
+        (None, NONE | INT_8 | INT_16 | INT_32 | INT_64) => Some(true),
+        (None, _) => None,
+    }
+}
+
+/// Returns the name of a column's type for messages.
+fn kind(field: &Type) -> String {
+    if field.is_group() {
+        return "nested".into();
+    }
+    let info = field.get_basic_info();
+    let physical = field.get_physical_type();
+    // The first word is enough of, for example, Timestamp(TimestampType { ... }).
+    let logical = info.logical_type_ref().map(|logical| format!("{logical:?}"));
+    let logical = logical.as_ref().and_then(|text| text.split(|c: char| !c.is_alphanumeric()).next());
+    match (logical, info.converted_type()) {
+        (Some(logical), _) => format!("{physical} {}", logical.to_uppercase()),
+        (None, ConvertedType::NONE) => physical.to_string(),
+        (None, converted) => format!("{physical} {converted}"),
+    }
+}
+
+/// Returns a list of a table's columns with their types.
+fn listed(fields: &[&Type]) -> String {
+    if fields.is_empty() {
+        return "no column".into();
+    }
+    let each = fields.iter().take(NAMED).map(|field| format!("{} ({})", shown(field.name()), kind(field)));
+    let more = if fields.len() > NAMED { format!(" and {} more", fields.len() - NAMED) } else { String::new() };
+    format!("the columns {}{more}", each.collect::<Vec<_>>().join(", "))
+}
+
+/// Returns text of a file fit for a message, perhaps on a terminal.
+pub(super) fn shown(text: &str) -> String {
+    let mut chars = text.chars().map(|c| if c.is_control() { '?' } else { c });
+    let start: String = chars.by_ref().take(120).collect();
+    if chars.next().is_some() { format!("{start}...") } else { start }
+}

@@ -1,0 +1,168 @@
+//! Assigns the row groups of a file to the threads of a scan.
+//!
+//! A file has a chunk number for each [`ROWS`] rows of a row group, at least one for each group, and at least as many as it has chunks of
+//! bytes to be hashed. The thread that takes the first number of a group reads all of the group, and ends its other numbers on the way; so
+//! a visitor that restores the order of the input never holds more edges than that.
+
+use crate::formats::parquet::pages::places;
+use std::sync::Arc;
+
+use super::footer::IdColumns;
+use super::limits::{self, Limits};
+use super::rows::RowGroupReader;
+use crate::error::Result;
+use crate::formats::Visitor;
+use crate::formats::scan::layout::{Head, Layout};
+use crate::formats::scan::map::Map;
+use crate::formats::scan::sink::Sink;
+use crate::formats::scan::{ScanState, Worked};
+
+/// Rows for each chunk number.
+const ROWS: usize = 1 << 20;
+/// Batches between two calls of the watch.
+const TURN: usize = 64;
+/// Bytes that are hashed between two calls.
+const STRIDE: usize = 1 << 20;
+
+/// An open file.
+pub(crate) struct Units {
+    map: Arc<Map>,
+    table: IdColumns,
+    limits: [Limits; 2],
+    /// The first chunk number of each group, and the group.
+    units: Vec<(u64, usize)>,
+    /// The number after those of groups.
+    ends: u64,
+    /// Count of all chunk numbers.
+    count: u64,
+}
+
+impl Units {
+    /// Opens a part.
+    ///
+    /// # Errors
+    /// Bad input for a file that is damaged or not Parquet, or for columns that are missing or are not ids.
+    pub fn open(shared: &ScanState<'_>, index: usize) -> Result<Units> {
+        let part = &shared.parts[index];
+        let table = IdColumns::read(part)?;
+        let limits = limits::limits(part, &table)?;
+        let map = Arc::new(Map::open(part.path())?);
+        part.unchanged(map.bytes().len() as u64)?;
+        shared.set_head(index, Head { layout: Layout::Arrays, body: 0, vertices: None, entries: Some(table.rows) });
+        let (mut units, mut ends) = (Vec::new(), 0);
+        let heavy = limits::is_heavy(&table, limits);
+        for (number, group) in table.groups.iter().enumerate() {
+            if number == 0 || !heavy {
+                units.push((ends, number));
+            }
+            ends += group.rows.div_ceil(ROWS as u64);
+        }
+        let count = ends.max((map.bytes().len() as u64).div_ceil(shared.chunk as u64));
+        Ok(Units { map, table, limits, units, ends, count })
+    }
+
+    /// Returns the count of its chunk numbers.
+    pub fn chunks(&self) -> u64 {
+        self.count
+    }
+
+    /// Does the work of chunk `number`, where `first` is the file's first one: hashes its part of the file, and reads the groups that begin
+    /// there.
+    ///
+    /// # Errors
+    /// Bad input; those of the visitor and the watch.
+    pub fn chunk<V: Visitor>(
+        &self,
+        shared: &ScanState<'_>,
+        index: usize,
+        (first, number): (u64, u64),
+        sink: &mut Sink<'_, V>,
+    ) -> Worked {
+        let at = |error, number| Box::new(((index, number), error));
+        self.hash(shared, index, number).map_err(|error| at(error, number))?;
+        let mut end = Ending { units: self, shared, index, first, next: number };
+        if number >= self.ends {
+            return end.end(sink).map_err(|error| at(error, number));
+        }
+        let Ok(unit) = self.units.binary_search_by_key(&number, |(number, _)| *number) else { return Ok(()) };
+        let groups = self.units[unit].1..self.units.get(unit + 1).map_or(self.table.groups.len(), |unit| unit.1);
+        for group in groups {
+            self.group(&mut end, group, sink).map_err(|error| at(error, end.next))?;
+        }
+        Ok(())
+    }
+
+    /// Reads a row group.
+    fn group<V: Visitor>(&self, end: &mut Ending<'_, '_>, group: usize, sink: &mut Sink<'_, V>) -> Result<()> {
+        let shared = end.shared;
+        let path = shared.parts[end.index].path();
+        let mut rows = RowGroupReader::open(&places(&self.table, path, &self.map, group, self.limits));
+        let mut left = ROWS;
+        for turn in 1.. {
+            let read = rows.step(left, sink)?;
+            if read == 0 {
+                return end.end(sink);
+            }
+            left -= read;
+            if left == 0 && rows.left() > 0 {
+                end.end(sink)?;
+                left = ROWS;
+            }
+            if turn % TURN == 0 {
+                if shared.stopped() {
+                    return Ok(());
+                }
+                shared.advance(0)?;
+            }
+        }
+        Ok(())
+    }
+
+    /// Hashes the chunks of bytes that belong to `number`.
+    fn hash(&self, shared: &ScanState<'_>, index: usize, number: u64) -> Result<()> {
+        let bytes = self.map.bytes();
+        let chunks = bytes.len().div_ceil(shared.chunk) as u64;
+        for chunk in share(chunks, number, self.count)..share(chunks, number + 1, self.count) {
+            let from = chunk as usize * shared.chunk;
+            let to = bytes.len().min(from + shared.chunk);
+            let mut hasher = ScanState::hasher(index, chunk);
+            for at in (from..to).step_by(STRIDE) {
+                let behind = to.min(at + STRIDE);
+                self.map.populate(at, behind)?;
+                hasher.update(&bytes[at..behind]);
+                self.map.drop_range(at, behind);
+                shared.advance(0)?;
+            }
+            shared.set_hash(index, chunk, hasher.digest());
+        }
+        Ok(())
+    }
+}
+
+/// The chunk numbers of a row group, which are ended one after the other.
+struct Ending<'a, 's> {
+    units: &'a Units,
+    shared: &'a ScanState<'s>,
+    index: usize,
+    /// The first number of the file among all, and the next to be ended.
+    first: u64,
+    next: u64,
+}
+
+impl Ending<'_, '_> {
+    /// Ends the next number, all of whose edges were handed over.
+    fn end<V: Visitor>(&mut self, sink: &mut Sink<'_, V>) -> Result<()> {
+        let (shared, number) = (self.shared, self.next);
+        self.next += 1;
+        sink.flush()?;
+        shared.count(self.index, sink.take_count());
+        sink.visitor.chunk_done(self.first + number)?;
+        let bytes = self.units.map.bytes().len() as u64;
+        shared.advance(share(bytes, number + 1, self.units.count) - share(bytes, number, self.units.count))
+    }
+}
+
+/// Returns the start of part `number` of `count`, divided into `parts` equal parts.
+fn share(count: u64, number: u64, parts: u64) -> u64 {
+    (u128::from(count) * u128::from(number) / u128::from(parts.max(1))) as u64
+}

@@ -1,0 +1,194 @@
+//! The layout of a file in its format: where the body begins, where it may be cut, and how a piece is parsed.
+
+use crate::formats::arrays::Int;
+use crate::formats::foreign::Foreign;
+use crate::formats::lines::{self, Grammar, next_line};
+use crate::formats::metis::{self, Cursor};
+use crate::formats::scan::sink::{Fault, Sink, Stop};
+use crate::formats::text::{self, Counts, TableGrammar};
+use crate::formats::{Format, Part, Visitor, binary, gr, mtx, parquet};
+
+/// Headers, with their comments, end within this many bytes.
+pub(crate) const HEAD: usize = 1 << 20;
+
+/// The layout of a file's body.
+#[derive(Debug, Clone)]
+pub(crate) enum Layout {
+    Pairs32,
+    Pairs64,
+    Packed,
+    /// Pairs of any whole numbers.
+    Rows(Int),
+    /// Ends of edges in arrays, which `formats/arrays` reads.
+    Arrays,
+    Lines(Grammar),
+    Table(TableGrammar),
+    Metis(metis::Adjacency),
+}
+
+/// The contents of a header. Counts are checked when the body has been read.
+#[derive(Debug, Clone)]
+pub(crate) struct Head {
+    pub layout: Layout,
+    /// Offset of the body.
+    pub body: usize,
+    pub vertices: Option<u64>,
+    pub entries: Option<u64>,
+}
+
+/// Reads the header at the start of a file. `prefix` holds at least its first [`HEAD`] bytes, or all of it.
+pub(crate) fn head(part: &Part, prefix: &[u8]) -> Result<Head, Fault> {
+    let format = part.format();
+    let plain = |layout| Ok(Head { layout, body: 0, vertices: None, entries: None });
+    if let Some(fault) = another_kind(part, prefix) {
+        return Err(fault);
+    }
+    let head = match format {
+        Format::U32 => plain(Layout::Pairs32),
+        Format::U64 => plain(Layout::Pairs64),
+        Format::Graph500 => plain(Layout::Packed),
+        Format::Text => text::head(prefix, part),
+        Format::Mtx => mtx::head(prefix),
+        Format::Metis => metis::head(prefix),
+        Format::Gr => gr::head(prefix),
+        Format::Npy | Format::Npz | Format::Sg | Format::Wsg | Format::Parquet => plain(Layout::Arrays),
+    }?;
+    if head.body > HEAD {
+        return Err(Fault::new(
+            0,
+            format!("a header of at most {HEAD} bytes"),
+            format!("one of {} bytes", head.body),
+            "shorten the comments at its start",
+        ));
+    }
+    Ok(head)
+}
+
+/// Returns the error of a file that has text where pairs should be, or is packed where text should be. If the bytes of pairs are all those
+/// of printed text, every id is above 150 million: no graph has that in its first kilobytes.
+fn another_kind(part: &Part, prefix: &[u8]) -> Option<Fault> {
+    let (format, start) = (part.format(), &prefix[..prefix.len().min(4096)]);
+    if start.starts_with(b"\x93NUMPY") && !format.is_arrays() {
+        let remedy = "give the file the ending .npy, or name the format npy";
+        return Some(Fault::new(0, format!("{format}"), "an array of numpy", remedy));
+    }
+    if start.starts_with(parquet::MAGIC) && format != Format::Parquet && !(part.is_named() && format.record().is_some())
+    {
+        return Some(Fault::new(0, format!("{format}"), "a Parquet file", parquet::remedy(part.path())));
+    }
+    let packed = match start {
+        [0x1f, 0x8b, 8, ..] => "a gzip stream",
+        [0x28, 0xb5, 0x2f, 0xfd, ..] => "a zstd stream",
+        [b'B', b'Z', b'h', b'1'..=b'9', 0x31, 0x41, 0x59, 0x26, ..] => "a bzip2 stream",
+        [0xfd, b'7', b'z', b'X', b'Z', 0, ..] => "an xz stream",
+        _ => "",
+    };
+    if !packed.is_empty() && format.record().is_none() {
+        return Some(Fault::new(0, format!("{format}"), packed, "give the file the ending .gz, .zst, .bz2 or .xz"));
+    }
+    if let Some(kind) = Foreign::by_bytes(part, start) {
+        return Some(Fault::new(0, format!("{format}"), kind.name(), kind.remedy(part.path())));
+    }
+    let printed = |c: &u8| matches!(c, b'\t' | b'\n' | b'\r' | b' '..=b'~');
+    let text = start.len() >= 24 && start.contains(&b'\n') && start.iter().all(printed);
+    (format.record().is_some() && text).then(|| {
+        let found = format!("text: {}", lines::excerpt(start, 0));
+        Fault::new(0, format!("binary edges ({format})"), found, "name the format of the text")
+    })
+}
+
+impl Layout {
+    /// Returns the bytes of a record, if these are fixed.
+    pub fn record(&self) -> Option<usize> {
+        match self {
+            Layout::Pairs32 => Some(8),
+            Layout::Pairs64 => Some(16),
+            Layout::Packed => Some(12),
+            Layout::Rows(int) => Some(2 * int.bytes),
+            _ => None,
+        }
+    }
+
+    /// Returns the counts in the first line, if it may hold these rather than an edge.
+    pub fn counts(&self) -> Option<&Counts> {
+        match self {
+            Layout::Lines(grammar) => grammar.counts.as_ref(),
+            Layout::Table(table) => table.counts(),
+            _ => None,
+        }
+    }
+
+    /// Returns the first record that starts at or after `at`, in the body of the file `data` that starts at `body`.
+    pub fn cut(&self, data: &[u8], body: usize, at: usize) -> Result<usize, Fault> {
+        if at <= body {
+            return Ok(body);
+        }
+        if at >= data.len() {
+            return Ok(data.len());
+        }
+        if let Some(record) = self.record() {
+            return Ok((at.div_ceil(record) * record).min(data.len()));
+        }
+        let window = match self {
+            Layout::Lines(_) | Layout::Table(_) => &data[..data.len().min(at - 1 + lines::LONGEST)],
+            _ => data,
+        };
+        let next = next_line(window, at - 1);
+        if next == window.len() && window.len() < data.len() {
+            return Err(too_long(data, at));
+        }
+        Ok(next)
+    }
+
+    /// Returns how much of `data`, the next bytes of a stream, can be parsed now; `None` if more is needed first.
+    pub fn cut_stream(&self, data: &[u8]) -> Result<Option<usize>, Fault> {
+        if let Some(record) = self.record() {
+            return Ok(Some(data.len() / record * record).filter(|n| *n > 0));
+        }
+        let end = match self {
+            // A list may be longer than memory, so it is cut between numbers.
+            Layout::Metis(_) => data.iter().rposition(|c| matches!(c, b'\n' | b' ' | b'\t' | b'\r')),
+            _ => data.iter().rposition(|c| *c == b'\n'),
+        };
+        match end {
+            None if data.len() > lines::LONGEST => Err(too_long(data, 0)),
+            end => Ok(end.map(|n| n + 1)),
+        }
+    }
+
+    /// Parses a piece whose ends are from `cut` or `cut_stream`.
+    pub fn parse<V: Visitor>(&self, data: &[u8], cursor: &mut Cursor, sink: &mut Sink<'_, V>) -> Result<(), Stop> {
+        match self {
+            Layout::Pairs32 => binary::parse32(data, sink),
+            Layout::Pairs64 => binary::parse64(data, sink),
+            Layout::Packed => binary::parse_packed(data, sink),
+            Layout::Rows(int) => binary::parse_rows(data, *int, sink),
+            Layout::Arrays => unreachable!("arrays are no pieces of bytes"),
+            Layout::Lines(grammar) => lines::parse(data, grammar, sink),
+            Layout::Table(table) => table.parse(data, sink),
+            Layout::Metis(adjacency) => adjacency.parse(data, cursor, sink),
+        }
+    }
+
+    /// Checks the length of a body of fixed records.
+    pub fn whole(&self, length: usize) -> Result<(), Fault> {
+        match self.record() {
+            Some(record) if !length.is_multiple_of(record) => Err(Fault::new(
+                length / record * record,
+                format!("a whole edge of {record} bytes"),
+                format!("{} bytes at the end", length % record),
+                "the file is cut short, or in another format: name it",
+            )),
+            _ => Ok(()),
+        }
+    }
+}
+
+fn too_long(data: &[u8], at: usize) -> Fault {
+    Fault::new(
+        at,
+        format!("lines of at most {} bytes", lines::LONGEST),
+        format!("a longer one with {}", lines::excerpt(data, at)),
+        "the file is in another format: name it",
+    )
+}

@@ -1,0 +1,148 @@
+//! A mapped file.
+//!
+//! Files are mapped rather than read so that binary pairs can be handed over in place. Every range is populated before it is read, so that
+//! a file truncated by another process is an error and not a SIGBUS; and every range is dropped after it was read, so that clean pages of a
+//! file of tens of gigabytes do not pile up in the resident set.
+//! tens of gigabytes do not pile up in the resident set.
+#![allow(unsafe_code)] // mmap, madvise and the view of mapped bytes as pairs have no safe form
+
+use std::fs::File;
+use std::path::{Path, PathBuf};
+
+use crate::error::{At, Error, Result};
+use crate::memory::addresses_left;
+
+/// A whole file, mapped read-only. An empty file is an empty slice.
+pub(crate) struct Map {
+    path: PathBuf,
+    map: Option<memmap2::Mmap>,
+}
+
+/// Smallest page of the kernel; ranges are widened to multiples of it.
+const PAGE: usize = 4096;
+
+impl Map {
+    /// Maps `path`.
+    pub fn open(path: &Path) -> Result<Map> {
+        let file = File::open(path).map_err(|e| Error::unreadable(path, &e))?;
+        let length = file.metadata().map_err(|e| Error::unreadable(path, &e))?.len();
+        if length == 0 {
+            return Ok(Map { path: path.to_owned(), map: None });
+        }
+        // SAFETY: the mapping is read-only and shared. Another process may change the file under us: its bytes are
+        // only ever read as plain integers, for which every bit pattern is valid, and no decision that memory
+        // safety rests on is made twice from the same byte. Truncation is met by `populate` below.
+        let map = unsafe { memmap2::Mmap::map(&file) }.map_err(|e| match e.raw_os_error() {
+            Some(libc::ENOMEM) => unmapped(path, length, &e),
+            _ => Error::unreadable(path, &e),
+        })?;
+        Ok(Map { path: path.to_owned(), map: Some(map) })
+    }
+
+    /// Returns all bytes of the file.
+    pub fn bytes(&self) -> &[u8] {
+        self.map.as_deref().unwrap_or(&[])
+    }
+
+    /// Brings `[from, to)` into memory.
+    ///
+    /// # Errors
+    /// Bad input for a file that has become shorter, or can't be read.
+    pub fn populate(&self, from: usize, to: usize) -> Result<()> {
+        let Err(e) = self.advise(from, to, libc::MADV_POPULATE_READ) else { return Ok(()) };
+        match e.raw_os_error() {
+            // before Linux 5.14: the pages are read as they are touched
+            Some(libc::EINVAL | libc::ENOSYS) => Ok(()),
+            // other mappings of the machine may be short of memory for a moment; touching the pages will show
+            Some(libc::EAGAIN | libc::ENOMEM | libc::EINTR) => Ok(()),
+            Some(libc::EFAULT) => Err(Error::input(
+                &self.path,
+                At::Byte(from as u64),
+                format!("{} bytes, as when the file was opened", self.bytes().len()),
+                "the file shorter or unreadable now",
+                "leave the file alone while the job runs, check the disk, and run again",
+            )),
+            _ => Err(Error::unreadable(&self.path, &e)),
+        }
+    }
+
+    /// Asks for `[from, to)` ahead of time, without waiting. It is a hint, whose failure does not matter.
+    pub fn will_need(&self, from: usize, to: usize) {
+        let _ = self.advise(from, to, libc::MADV_WILLNEED);
+    }
+
+    /// Gives the pages of `[from, to)` back. It is a hint, too; the bytes can still be read from the file.
+    pub fn drop_range(&self, from: usize, to: usize) {
+        let _ = self.advise(from, to, libc::MADV_DONTNEED);
+    }
+
+    fn advise(&self, from: usize, to: usize, advice: libc::c_int) -> std::io::Result<()> {
+        let bytes = self.bytes();
+        let (from, to) = (from / PAGE * PAGE, to.min(bytes.len()));
+        if from >= to {
+            return Ok(());
+        }
+        // SAFETY: the range lies in our own live mapping and starts at a page of it (mappings are page aligned). All three kinds of advice
+        // keep the contents of a shared read-only file mapping.
+        let rc = unsafe { libc::madvise(bytes.as_ptr().add(from) as *mut libc::c_void, to - from, advice) };
+        if rc == 0 { Ok(()) } else { Err(std::io::Error::last_os_error()) }
+    }
+}
+
+/// Returns `bytes` in place as pairs of `u32`; `None` on a big-endian machine, or if the bytes are not aligned or not whole pairs.
+pub(crate) fn as_pairs32(bytes: &[u8]) -> Option<&[[u32; 2]]> {
+    if cfg!(target_endian = "big") {
+        return None;
+    }
+    // SAFETY: every bit pattern is a valid [u32; 2], and `align_to` itself takes care of alignment and length.
+    let (before, pairs, after) = unsafe { bytes.align_to::<[u32; 2]>() };
+    (before.is_empty() && after.is_empty()).then_some(pairs)
+}
+
+/// Returns `bytes` in place as pairs of `u64`; `None` as in [`as_pairs32`].
+pub(crate) fn as_pairs64(bytes: &[u8]) -> Option<&[[u64; 2]]> {
+    if cfg!(target_endian = "big") {
+        return None;
+    }
+    // SAFETY: as above, for [u64; 2].
+    let (before, pairs, after) = unsafe { bytes.align_to::<[u64; 2]>() };
+    (before.is_empty() && after.is_empty()).then_some(pairs)
+}
+
+/// Returns the error of a file of `bytes` bytes that the system has no addresses for.
+pub fn unmapped(path: &Path, bytes: u64, e: &std::io::Error) -> Error {
+    let remedy = match path.extension() {
+        Some(end) if end == "parquet" || end == "parq" || end == "pq" => ", or write the table as several files",
+        _ => ", or pack the file with zstd or gzip, which is read without mapping it",
+    };
+    Error::unmapped(path, bytes, addresses_left(), remedy, e)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_truncated_file_is_an_error_not_a_signal() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("a.u32");
+        std::fs::write(&path, vec![7u8; 3 * PAGE]).unwrap();
+        let map = Map::open(&path).unwrap();
+        map.populate(0, 3 * PAGE).unwrap();
+        assert_eq!(map.bytes()[2 * PAGE], 7);
+        map.drop_range(0, 3 * PAGE);
+        File::options().write(true).open(&path).unwrap().set_len(10).unwrap();
+        let error = map.populate(PAGE, 3 * PAGE).unwrap_err();
+        assert_eq!(error.exit_code(), 3, "{error}");
+        assert!(error.to_string().contains("a.u32 at byte 4096"), "{error}");
+    }
+
+    #[test]
+    fn pairs_are_whole_or_nothing() {
+        let words = [1u64, 2, 3];
+        let bytes: Vec<u8> = words.iter().flat_map(|w| w.to_le_bytes()).collect();
+        // Vec<u8> of this size is aligned in practice; the odd offset never is.
+        assert!(as_pairs32(&bytes[1..17]).is_none());
+        assert!(as_pairs64(&bytes[..17]).is_none());
+    }
+}

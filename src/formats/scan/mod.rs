@@ -1,0 +1,245 @@
+//! Makes one pass over all parts of an input by many threads.
+//!
+//! Plain files come first: threads take their chunks in order ([`crate::formats::plain`]). Meanwhile packed files are unpacked, each by a
+//! thread of its own that feeds the others through a bounded channel; if there are as many packed files as threads, every thread unpacks
+//! and parses one file after the other instead. Of several errors, the first in the input is reported.
+
+pub mod input_cache;
+pub mod layout;
+pub mod map;
+pub mod packed;
+pub mod plain;
+pub mod read;
+pub mod records;
+pub mod share;
+pub mod sink;
+
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering::Relaxed};
+use std::sync::{Mutex, OnceLock, PoisonError};
+
+use xxhash_rust::xxh3::Xxh3;
+
+use crate::error::{At, Error, Result};
+use crate::formats::lines::newlines;
+use crate::formats::scan::input_cache::CacheUse;
+use crate::formats::scan::layout::{Head, Layout};
+use crate::formats::scan::packed::Packed;
+use crate::formats::scan::plain::PlainFiles;
+use crate::formats::scan::share::{Seen, Share};
+use crate::formats::scan::sink::{Fault, Sink, Stop};
+use crate::formats::{Format, Input, Packing, Part, Visitor, Watch};
+
+/// The result of a pass.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Scan {
+    /// Edges of the input, self-loops and repeats included.
+    pub edges: u64,
+    /// The largest number of vertices that a header declares; all ids of its file are below it, which was checked.
+    pub declared_vertices: Option<u64>,
+    /// xxh3 over the stored bytes in chunks of 8 MiB, each salted with its part and position, combined in order. It does not depend on the
+    /// number of threads. For a generator it is a hash of the parameters.
+    pub checksum: u64,
+}
+
+/// The state that all threads of a scan share.
+pub(crate) struct ScanState<'a> {
+    pub parts: &'a [Part],
+    /// Bytes of a chunk.
+    pub chunk: usize,
+    /// The share of the input that is read.
+    pub share: Share<'a>,
+    pub ordered: bool,
+    watch: &'a dyn Watch,
+    stop: AtomicBool,
+    failure: Mutex<Option<(ErrorPlace, Error)>>,
+    /// A hash for every chunk of every part, in the order of the parts.
+    hashes: Vec<AtomicU64>,
+    first_hash: Vec<usize>,
+    /// By part: the header once it is read, and the number of edges seen.
+    heads: Vec<OnceLock<Head>>,
+    entries: Vec<AtomicU64>,
+    /// By part: the number of lines of vertices in METIS files.
+    pub rows: Vec<AtomicU64>,
+}
+
+/// Part and chunk, by which errors are ordered.
+pub(crate) type ErrorPlace = (usize, u64);
+
+impl<'a> ScanState<'a> {
+    fn new(parts: &'a [Part], chunk: usize, share: Share<'a>, ordered: bool, watch: &'a dyn Watch) -> Self {
+        let mut first_hash = vec![0];
+        for part in parts {
+            first_hash.push(first_hash[first_hash.len() - 1] + part.bytes().div_ceil(chunk as u64) as usize);
+        }
+        let zeros = |n: usize| (0..n).map(|_| AtomicU64::new(0)).collect::<Vec<_>>();
+        ScanState {
+            parts,
+            chunk,
+            share,
+            ordered,
+            watch,
+            stop: AtomicBool::new(false),
+            failure: Mutex::new(None),
+            hashes: zeros(first_hash[parts.len()]),
+            first_hash,
+            heads: parts.iter().map(|_| OnceLock::new()).collect(),
+            entries: zeros(parts.len()),
+            rows: zeros(parts.len()),
+        }
+    }
+
+    pub fn stopped(&self) -> bool {
+        self.stop.load(Relaxed)
+    }
+
+    /// Records the error that comes first in the input, and stops all threads.
+    pub fn fail(&self, place: ErrorPlace, error: Error) {
+        let mut failure = self.failure.lock().unwrap_or_else(PoisonError::into_inner);
+        if failure.as_ref().is_none_or(|(first, _)| place < *first) {
+            *failure = Some((place, error));
+        }
+        self.stop.store(true, Relaxed);
+    }
+
+    pub fn advance(&self, bytes: u64) -> Result<()> {
+        self.watch.advance(bytes)
+    }
+
+    pub fn count(&self, part: usize, edges: u64) {
+        self.entries[part].fetch_add(edges, Relaxed);
+    }
+
+    /// Sets the header of a part, which the thread that read it does once.
+    pub fn set_head(&self, part: usize, head: Head) -> &Head {
+        self.heads[part].get_or_init(|| head)
+    }
+
+    /// Returns the header of a part, if it was read.
+    pub fn head(&self, part: usize) -> Option<&Head> {
+        self.heads[part].get()
+    }
+
+    /// Returns the layout of a part whose header was read.
+    pub fn layout(&self, part: usize) -> Option<&Layout> {
+        self.head(part).map(|head| &head.layout)
+    }
+
+    /// Returns a hasher for a chunk of a part, salted with both.
+    pub fn hasher(part: usize, chunk: u64) -> Xxh3 {
+        Xxh3::with_seed(chunk.wrapping_mul(0x9e37_79b9_7f4a_7c15) ^ (part as u64).rotate_left(40))
+    }
+
+    pub fn set_hash(&self, part: usize, chunk: u64, hash: u64) {
+        self.hashes[self.first_hash[part] + chunk as usize].store(hash, Relaxed);
+    }
+
+    /// Returns the first error, or the counts.
+    fn finish(self) -> Result<Seen> {
+        if let Some((_, error)) = self.failure.into_inner().unwrap_or_else(PoisonError::into_inner) {
+            return Err(error);
+        }
+        let sums = [&self.entries, &self.rows, &self.hashes].into_iter().flatten();
+        let sums = sums.map(|number| number.load(Relaxed)).collect();
+        let heads = self.heads.into_iter().map(OnceLock::into_inner);
+        Ok(Seen::files(self.parts.iter().map(|part| part.path().to_owned()).zip(heads).collect(), sums))
+    }
+}
+
+/// Makes the pass. `visitors` must not be empty.
+pub(crate) fn files<V: Visitor>(
+    input: &Input,
+    parts: &[Part],
+    share: Share<'_>,
+    ordered: bool,
+    cache: CacheUse<'_, '_>,
+    visitors: &mut [V],
+    watch: &dyn Watch,
+) -> Result<Seen> {
+    let shared = ScanState::new(parts, input.chunk(), share, ordered, watch);
+    let plain = PlainFiles::open(&shared, visitors.len())?;
+    let packed = Packed::new(&shared, plain.chunks(), visitors.len());
+    std::thread::scope(|scope| {
+        if let CacheUse::For(cache) = cache {
+            for _ in 0..cache.begin(plain.share()) {
+                let (shared, plain) = (&shared, &plain);
+                scope.spawn(move || plain.read_ahead(shared, cache));
+            }
+        }
+        let (feed, blocks) = crossbeam::channel::bounded(packed::QUEUE);
+        for _ in 0..packed.feeders() {
+            let feed = feed.clone();
+            let packed = &packed;
+            scope.spawn(move || packed.feed(&feed));
+        }
+        drop(feed);
+        for visitor in visitors {
+            let blocks = blocks.clone();
+            let (shared, plain, packed) = (&shared, &plain, &packed);
+            scope.spawn(move || {
+                let mut sink = Sink::new(visitor);
+                let done = plain
+                    .work(shared, cache, &mut sink)
+                    .and_then(|()| packed.work(blocks, &mut sink))
+                    .and_then(|()| packed.work_alone(&mut sink))
+                    .and_then(|()| plain.help(shared, &mut sink));
+                if let Err(failure) = done {
+                    shared.fail(failure.0, failure.1);
+                }
+                if shared.stopped() {
+                    sink.visitor.stopped();
+                }
+            });
+        }
+        drop(blocks);
+    });
+    shared.finish()
+}
+
+/// Converts the error of a parser for the user: `base` is the offset of the parsed bytes in the file, `before` the bytes that line numbers
+/// count from, `line` the number of the first of them.
+pub(crate) fn locate(stop: Stop, part: &Part, base: u64, before: &[u8], line: u64) -> Error {
+    match stop {
+        Stop::Error(error) => error,
+        Stop::Fault(fault) => located(*fault, part, base, before, line),
+    }
+}
+
+/// Does the same as [`locate`] for a fault; `fault.at` counts from the first byte of `before`.
+pub(crate) fn located(fault: Fault, part: &Part, base: u64, before: &[u8], line: u64) -> Error {
+    let at = match part.format().record().is_some() || part.format().is_arrays() {
+        true => At::Byte(base + fault.at as u64),
+        false => At::Line(line + newlines(&before[..fault.at.min(before.len())])),
+    };
+    fault.at(part.path(), at)
+}
+
+/// Refuses an empty file where the format has a header.
+pub(crate) fn refuse_empty(part: &Part) -> Result<()> {
+    if matches!(part.format(), Format::Mtx | Format::Metis | Format::Gr) {
+        let what = if part.packing() == Packing::Plain { "an empty file" } else { "nothing in the packed file" };
+        let remedy = "fetch or make the file again, or name its format";
+        return Err(Error::input(part.path(), At::File, format!("a header of {}", part.format()), what, remedy));
+    }
+    Ok(())
+}
+
+/// Hands out consecutive numbers to threads.
+pub(crate) struct Next(AtomicU64);
+
+impl Next {
+    pub fn new(first: u64) -> Self {
+        Next(AtomicU64::new(first))
+    }
+
+    pub fn take(&self) -> u64 {
+        self.0.fetch_add(1, Relaxed)
+    }
+}
+
+/// The result of a thread, with the place of an error.
+pub(crate) type Worked = Result<(), Box<(ErrorPlace, Error)>>;
+
+/// Returns the indices of the parts for which `want` is true.
+pub(crate) fn of_kind(parts: &[Part], want: impl Fn(&Part) -> bool) -> Vec<usize> {
+    parts.iter().enumerate().filter(|(_, part)| want(part)).map(|(index, _)| index).collect()
+}

@@ -1,0 +1,296 @@
+//! Scans packed files, which are unpacked into blocks that end where a record does.
+//!
+//! One thread unpacks a file; any free parser takes its blocks from a queue of a few, so memory stays constant however large the file is.
+//! With as many files as threads, every thread does both for a file of its own. The lists of METIS files are parsed in sequence, since only
+//! the lines before a line tell its vertex.
+
+use std::io::Read;
+use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
+use std::sync::{Mutex, PoisonError};
+
+use crossbeam::channel::{Receiver, Sender};
+
+use crate::error::{At, Error, Result};
+use crate::formats::lines::newlines;
+use crate::formats::metis::Cursor;
+use crate::formats::packing::{self, Decoder, Stored};
+use crate::formats::scan::layout::{self, Layout};
+use crate::formats::scan::sink::Sink;
+use crate::formats::scan::{Next, ScanState, Worked, locate, located, of_kind, refuse_empty};
+use crate::formats::{Format, Packing, Part, Visitor, arrays, suspect};
+
+/// Blocks that may wait between an unpacking thread and the parsers.
+pub(crate) const QUEUE: usize = 4;
+/// Unpacked bytes of a block, unless chunks are smaller.
+const BLOCK: usize = 1 << 20;
+
+/// Returns the most bytes that unpacking one file takes.
+pub(crate) fn bytes(part: &Part, threads: usize) -> u64 {
+    if part.packing() == Packing::Plain {
+        return 0;
+    }
+    let unpacking = packing::memory(part.packing(), part.path());
+    if part.format().is_arrays() {
+        return 2 * (unpacking + Stored::BYTES) + arrays::MEMORY;
+    }
+    // A block, and the rest carried into the next, may hold a longest line each, and vectors double.
+    let block = 2 * (BLOCK + layout::HEAD) as u64;
+    unpacking + Stored::BYTES + block * (QUEUE + threads + 2) as u64
+}
+
+/// All packed files of a scan.
+pub(crate) struct Packed<'a> {
+    shared: &'a ScanState<'a>,
+    /// Parts whose blocks are spread over the threads, and parts that one thread does alone.
+    spread: Vec<usize>,
+    alone: Vec<usize>,
+    feeders: usize,
+    next_spread: Next,
+    next_alone: Mutex<usize>,
+    /// Number of the next block, for the order of the input.
+    number: AtomicU64,
+}
+
+/// Unpacked bytes that end where a record does.
+pub(crate) struct Block {
+    part: usize,
+    data: Vec<u8>,
+    /// Number of its first line, from 1, and its offset in the unpacked bytes.
+    line: u64,
+    offset: u64,
+    /// Stored bytes that it was unpacked from.
+    stored: u64,
+    number: u64,
+}
+
+impl<'a> Packed<'a> {
+    pub fn new(shared: &'a ScanState<'a>, first_number: u64, threads: usize) -> Self {
+        let packed = of_kind(shared.parts, |part| part.packing() != Packing::Plain);
+        let packed: Vec<_> =
+            packed.into_iter().enumerate().filter(|&(nth, _)| shared.share.has(nth)).map(|(_, part)| part).collect();
+        let (alone, spread): (Vec<_>, Vec<_>) = packed.iter().partition(|index| {
+            let format = shared.parts[**index].format();
+            format == Format::Metis || format.is_arrays() || (packed.len() >= threads && !shared.ordered)
+        });
+        let feeders = if shared.ordered { spread.len().min(1) } else { spread.len() };
+        let (next_spread, next_alone) = (Next::new(0), Mutex::new(0));
+        Packed { shared, spread, alone, feeders, next_spread, next_alone, number: AtomicU64::new(first_number) }
+    }
+
+    /// Returns the number of threads that should call [`Self::feed`].
+    pub fn feeders(&self) -> usize {
+        self.feeders
+    }
+
+    /// Runs an unpacking thread, which sends the blocks of one part after the other.
+    pub fn feed(&self, blocks: &Sender<Block>) {
+        while let Some(&part) = self.spread.get(self.next_spread.take() as usize) {
+            let mut sent = 0;
+            let done = Blocks::open(self.shared, part).and_then(|mut unpacked| {
+                while let Some(mut block) = unpacked.next()? {
+                    block.number = self.number.fetch_add(1, Relaxed);
+                    sent += 1;
+                    if self.shared.stopped() || blocks.send(block).is_err() {
+                        break;
+                    }
+                }
+                Ok(())
+            });
+            if let Err(error) = done {
+                return self.shared.fail((part, sent), error);
+            }
+        }
+    }
+
+    /// Runs a parser, which takes blocks until all feeders are done.
+    pub fn work<V: Visitor>(&self, blocks: Receiver<Block>, sink: &mut Sink<'_, V>) -> Worked {
+        for block in blocks {
+            if self.shared.stopped() {
+                break;
+            }
+            let place = (block.part, block.number);
+            self.block(&block, &mut Cursor::default(), sink).map_err(|error| Box::new((place, error)))?;
+        }
+        Ok(())
+    }
+
+    /// Runs a thread that unpacks and parses whole parts.
+    pub fn work_alone<V: Visitor>(&self, sink: &mut Sink<'_, V>) -> Worked {
+        loop {
+            let mut next = self.next_alone.lock().unwrap_or_else(PoisonError::into_inner);
+            let Some(&part) = self.alone.get(*next) else { return Ok(()) };
+            *next += 1;
+            // To keep the order of the input, the lock is held until the part is done.
+            let _turn = self.shared.ordered.then_some(next);
+            self.part(part, sink).map_err(|error| Box::new(((part, 0), error)))?;
+        }
+    }
+
+    fn part<V: Visitor>(&self, part: usize, sink: &mut Sink<'_, V>) -> Result<()> {
+        if self.shared.parts[part].format().is_arrays() {
+            return arrays::read(self.shared, part, &self.number, sink);
+        }
+        let mut unpacked = Blocks::open(self.shared, part)?;
+        let mut cursor = Cursor::default();
+        while let Some(mut block) = unpacked.next()? {
+            if self.shared.stopped() {
+                return Ok(());
+            }
+            block.number = self.number.fetch_add(1, Relaxed);
+            self.block(&block, &mut cursor, sink)?;
+            unpacked.spare = block.data;
+        }
+        if let Some(Layout::Metis(adjacency)) = unpacked.layout {
+            let line = unpacked.line;
+            let at_end = |fault| located(fault, &self.shared.parts[part], 0, &[], line);
+            adjacency.finish(&mut cursor, 0).map_err(at_end)?;
+            self.shared.rows[part].store(cursor.vertex, Relaxed);
+        }
+        Ok(())
+    }
+
+    fn block<V: Visitor>(&self, block: &Block, cursor: &mut Cursor, sink: &mut Sink<'_, V>) -> Result<()> {
+        let Some(layout) = self.shared.layout(block.part) else { return Ok(()) };
+        layout
+            .parse(&block.data, cursor, sink)
+            .map_err(|stop| locate(stop, &self.shared.parts[block.part], block.offset, &block.data, block.line))?;
+        sink.flush()?;
+        self.shared.count(block.part, sink.take_count());
+        sink.visitor.chunk_done(block.number)?;
+        self.shared.advance(block.stored)
+    }
+}
+
+/// The blocks of one packed file.
+struct Blocks<'a> {
+    shared: &'a ScanState<'a>,
+    index: usize,
+    part: &'a Part,
+    decoder: Decoder<Stored<'a>>,
+    layout: Option<&'a Layout>,
+    /// Bytes that were unpacked after the end of the last block.
+    carry: Vec<u8>,
+    /// A buffer for reuse.
+    spare: Vec<u8>,
+    line: u64,
+    offset: u64,
+    stored: u64,
+    done: bool,
+}
+
+impl<'a> Blocks<'a> {
+    /// Opens a part and reads its header.
+    fn open(shared: &'a ScanState<'a>, index: usize) -> Result<Self> {
+        let part = &shared.parts[index];
+        let mut blocks = Blocks {
+            shared,
+            index,
+            part,
+            decoder: open(shared, index)?,
+            layout: None,
+            carry: Vec::new(),
+            spare: Vec::new(),
+            line: 1,
+            offset: 0,
+            stored: 0,
+            done: false,
+        };
+        let mut prefix = Vec::new();
+        let whole = blocks.fill(&mut prefix, layout::HEAD)?;
+        if prefix.is_empty() {
+            refuse_empty(part)?;
+        }
+        let head = layout::head(part, &prefix).map_err(|f| located(f, part, 0, &prefix, 1))?;
+        if head.body == prefix.len() && !whole {
+            let found = format!("one of more than {} bytes", layout::HEAD);
+            return Err(Error::input(part.path(), At::Line(1), "a shorter header", found, "shorten the comments"));
+        }
+        suspect::check(part, true, &prefix[..prefix.len() / 16 * 16], None, |_, _| Ok(()))?;
+        blocks.line += newlines(&prefix[..head.body]);
+        blocks.offset = head.body as u64;
+        blocks.carry.extend_from_slice(&prefix[head.body..]);
+        blocks.layout = Some(&shared.set_head(index, head).layout);
+        Ok(blocks)
+    }
+
+    /// Returns the next block; `None` after the last.
+    fn next(&mut self) -> Result<Option<Block>> {
+        let (Some(layout), false) = (self.layout, self.done) else { return Ok(None) };
+        let step = self.shared.chunk.min(BLOCK);
+        let mut data = std::mem::take(&mut self.spare);
+        data.clear();
+        data.append(&mut self.carry);
+        let mut goal = step.max(data.len());
+        loop {
+            self.done = self.fill(&mut data, goal)?;
+            let cut =
+                if self.done { layout.whole(data.len()).map(|()| Some(data.len())) } else { layout.cut_stream(&data) };
+            if let Some(cut) = cut.map_err(|fault| located(fault, self.part, self.offset, &data, self.line))? {
+                self.carry.extend_from_slice(&data[cut..]);
+                data.truncate(cut);
+                break;
+            }
+            goal = data.len() + step;
+        }
+        let stored = self.decoder.stored().offset();
+        let block = Block {
+            part: self.index,
+            line: self.line,
+            offset: self.offset,
+            stored: stored - self.stored,
+            number: 0,
+            data,
+        };
+        self.stored = stored;
+        self.offset += block.data.len() as u64;
+        if layout.record().is_none() {
+            self.line += newlines(&block.data);
+        }
+        Ok(Some(block))
+    }
+
+    /// Unpacks until `data` has `goal` bytes. Returns true at the end of the file.
+    fn fill(&mut self, data: &mut Vec<u8>, goal: usize) -> Result<bool> {
+        let mut filled = data.len();
+        data.resize(goal.max(filled), 0);
+        while filled < data.len() {
+            match self.decoder.read(&mut data[filled..]) {
+                Ok(0) => {
+                    data.truncate(filled);
+                    return Ok(true);
+                }
+                Ok(n) => filled += n,
+                Err(e) if e.kind() == std::io::ErrorKind::Interrupted => {}
+                Err(e) => {
+                    return Err(damaged(self.part, self.decoder.stored(), &e));
+                }
+            }
+        }
+        Ok(false)
+    }
+}
+
+/// Opens a packed file.
+pub(crate) fn open<'a>(shared: &'a ScanState<'a>, index: usize) -> Result<Decoder<Stored<'a>>> {
+    let part = &shared.parts[index];
+    let path = part.path();
+    let stored = Stored::open(shared, index, path)?;
+    if stored.length() == 0 {
+        let expected = format!("a {} stream", part.packing().name());
+        let remedy = "the file is cut short: fetch or make it again";
+        return Err(Error::input(path, At::Byte(0), expected, "an empty file", remedy));
+    }
+    part.unchanged(stored.length())?;
+    Decoder::new(part.packing(), stored, path).map_err(|e| Error::unreadable(path, &e))
+}
+
+/// Returns the error of a file that can't be unpacked.
+pub(crate) fn damaged(part: &Part, stored: &Stored<'_>, error: &std::io::Error) -> Error {
+    let (packing, path) = (part.packing(), part.path());
+    let damaged = || {
+        let remedy = "the file is cut short or damaged: fetch or make it again";
+        (format!("a whole {} stream", packing.name()), remedy)
+    };
+    let (expected, remedy) = packing::too_large(packing, path, error).unwrap_or_else(damaged);
+    Error::input(path, At::Byte(stored.taken()), expected, error.to_string(), remedy)
+}

@@ -1,0 +1,354 @@
+//! Scans plain files, which are cut into chunks that threads take in order. Files of lines are mapped, those of fixed records are read
+//! ([`crate::formats::records`]).
+
+use crate::error::{Error, Result};
+use crate::formats::metis::{self, Cursor};
+use crate::formats::scan::input_cache::{CacheUse, InputCache};
+use crate::formats::scan::layout::{self, Head, Layout};
+use crate::formats::scan::map::Map;
+use crate::formats::scan::read::Reader;
+use crate::formats::scan::records::{Piece, Records};
+use crate::formats::scan::share::ChunkQueue;
+use crate::formats::scan::sink::{Sink, Stop};
+use crate::formats::scan::{ErrorPlace, Next, ScanState, Worked, located, of_kind, refuse_empty};
+use crate::formats::{Format, Packing, Part, Visitor, arrays, parquet, suspect};
+use std::ops::Range;
+use std::sync::{Arc, Mutex, PoisonError, Weak};
+
+/// Bytes that are hashed and then parsed while they are in the L2 cache.
+const PIECE: usize = 256 << 10;
+/// Bytes by which a file of records is recognised.
+const PREFIX: usize = 4096;
+
+/// All plain files of a scan.
+pub(crate) struct PlainFiles<'c> {
+    files: Vec<Body>,
+    /// Number of chunks of all files, and their assignment to threads.
+    chunks: u64,
+    queue: ChunkQueue<'c>,
+}
+
+/// A file of a scan.
+struct Body {
+    part: usize,
+    /// Number of its first chunk among those of all plain files.
+    first: u64,
+    /// The vertex of the first line of each chunk, for METIS files.
+    vertices: Arc<[u64]>,
+    /// If there are few files, each stays open for the whole scan; otherwise a file is open while some thread reads it.
+    kept: Option<Arc<Kind>>,
+    open: Mutex<Weak<Kind>>,
+}
+
+enum Kind {
+    Records(Records),
+    Arrays(arrays::PlainArrays),
+    Units(parquet::Units),
+    Lines(Lines),
+}
+
+/// A mapped file of lines.
+struct Lines {
+    part: usize,
+    map: Map,
+    head: Head,
+    vertices: Arc<[u64]>,
+}
+
+/// Files that stay open at once. A process may often have 1,024 descriptors, and a file may take three.
+pub(crate) const KEPT: usize = 128;
+
+impl<'c> PlainFiles<'c> {
+    /// Opens the files, reads their headers, and counts the lines of METIS files.
+    pub fn open(shared: &ScanState<'c>, threads: usize) -> Result<PlainFiles<'c>> {
+        let (mut files, mut chunks) = (Vec::new(), 0);
+        let plain = of_kind(shared.parts, |part| part.packing() == Packing::Plain);
+        let few = plain.len() <= KEPT;
+        for index in plain {
+            let Some((mut kind, of_it)) = open(shared, index, Arc::new([]))? else {
+                refuse_empty(&shared.parts[index])?;
+                continue;
+            };
+            if let Kind::Lines(lines) = &mut kind
+                && matches!(lines.head.layout, Layout::Metis(_))
+            {
+                lines.vertices = lines.count_vertices(shared, threads)?.into();
+            }
+            let vertices = match &kind {
+                Kind::Lines(lines) => lines.vertices.clone(),
+                Kind::Records(_) | Kind::Arrays(_) | Kind::Units(_) => Arc::new([]),
+            };
+            let kept = few.then(|| Arc::new(kind));
+            files.push(Body { part: index, first: chunks, vertices, kept, open: Mutex::default() });
+            chunks += of_it;
+        }
+        Ok(PlainFiles { files, chunks, queue: shared.share.begin(chunks) })
+    }
+
+    /// Returns the number of chunks of all files.
+    pub fn chunks(&self) -> u64 {
+        self.chunks
+    }
+
+    /// Returns the numbers of the chunks in this rank's share.
+    pub fn share(&self) -> Range<u64> {
+        self.queue.own()
+    }
+
+    fn file(&self, number: u64) -> &Body {
+        &self.files[self.files.partition_point(|file| file.first <= number) - 1]
+    }
+
+    /// Returns an open file.
+    fn opened(&self, shared: &ScanState<'_>, file: &Body) -> Result<Arc<Kind>> {
+        if let Some(kind) = &file.kept {
+            return Ok(kind.clone());
+        }
+        let mut there = file.open.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(kind) = there.upgrade() {
+            return Ok(kind);
+        }
+        let part = &shared.parts[file.part];
+        let (kind, _) = open(shared, file.part, file.vertices.clone())?.ok_or_else(|| shrunk(part))?;
+        let kind = Arc::new(kind);
+        *there = Arc::downgrade(&kind);
+        Ok(kind)
+    }
+
+    /// Runs a thread that reads chunks ahead as far as `cache` has memory.
+    pub fn read_ahead(&self, shared: &ScanState<'_>, cache: &InputCache<'_>) {
+        let _reading = cache.reader();
+        while !shared.stopped() {
+            let Some(number) = cache.claim() else { break };
+            let file = self.file(number);
+            match self.opened(shared, file).as_deref() {
+                Ok(Kind::Records(records)) => {
+                    if !records.read_ahead(shared, cache, number, number - file.first) {
+                        break;
+                    }
+                }
+                // The thread that parses the file reports why it can't be opened.
+                Ok(Kind::Arrays(_) | Kind::Units(_) | Kind::Lines(_)) | Err(_) => cache.decide(number, None),
+            }
+        }
+    }
+
+    /// Runs a thread that takes chunks of the share until there is none.
+    pub fn work<V: Visitor>(&self, shared: &ScanState<'_>, cache: CacheUse<'_, '_>, sink: &mut Sink<'_, V>) -> Worked {
+        self.each(shared, cache, sink, || self.queue.take())
+    }
+
+    /// Runs a thread that takes chunks of ranks that are behind; caching these is left to their ranks.
+    pub fn help<V: Visitor>(&self, shared: &ScanState<'_>, sink: &mut Sink<'_, V>) -> Worked {
+        self.each(shared, CacheUse::Nothing, sink, || self.queue.help(|number| self.is_worth_taking(shared, number)))
+    }
+
+    fn each<V: Visitor>(
+        &self,
+        shared: &ScanState<'_>,
+        cache: CacheUse<'_, '_>,
+        sink: &mut Sink<'_, V>,
+        next: impl Fn() -> Option<u64>,
+    ) -> Worked {
+        let mut piece = Piece::default();
+        // The file is held until the next is opened, so that it is not opened for each of its chunks.
+        let mut held: Option<Arc<Kind>> = None;
+        while !shared.stopped() {
+            let Some(number) = next() else { break };
+            let file = self.file(number);
+            let chunk = number - file.first;
+            let place: ErrorPlace = (file.part, chunk);
+            let kind = self.opened(shared, file).map_err(|error| Box::new((place, error)))?;
+            let done = match &*kind {
+                Kind::Records(records) => records.chunk(shared, file.part, (number, chunk), cache, &mut piece, sink),
+                Kind::Arrays(arrays) => arrays.chunk(shared, file.part, chunk, sink),
+                Kind::Lines(lines) => lines.chunk(shared, chunk, sink),
+                // Units end chunks themselves, also others than this one.
+                Kind::Units(units) => {
+                    units.chunk(shared, file.part, (file.first, chunk), sink)?;
+                    held.replace(kind);
+                    continue;
+                }
+            };
+            held.replace(kind);
+            done.and_then(|()| sink.visitor.chunk_done(number)).map_err(|error| Box::new((place, error)))?;
+        }
+        Ok(())
+    }
+
+    /// Returns true if another rank's chunk is worth taking: not if it must come from the disk and be cached, which its own rank does.
+    fn is_worth_taking(&self, shared: &ScanState<'_>, number: u64) -> bool {
+        let file = self.file(number);
+        match self.opened(shared, file).as_deref() {
+            Ok(Kind::Records(records)) => records.is_cached(shared, number - file.first),
+            Ok(Kind::Arrays(_) | Kind::Units(_) | Kind::Lines(_)) | Err(_) => true,
+        }
+    }
+}
+
+/// Opens a file and counts its chunks; `None` if it is empty. `vertices` is known if it was open before.
+fn open(shared: &ScanState<'_>, index: usize, vertices: Arc<[u64]>) -> Result<Option<(Kind, u64)>> {
+    let part = &shared.parts[index];
+    if part.is_records() {
+        return records(shared, index);
+    }
+    if part.format().is_arrays() {
+        let arrays = arrays::PlainArrays::open(shared, index)?;
+        let chunks = arrays.chunks(shared.chunk);
+        return Ok(Some((Kind::Arrays(arrays), chunks)));
+    }
+    if part.format() == Format::Parquet {
+        let units = parquet::Units::open(shared, index)?;
+        let chunks = units.chunks();
+        return Ok(Some((Kind::Units(units), chunks)));
+    }
+    lines(shared, index, vertices)
+}
+
+/// Returns the error of a file that was not empty when the scan began.
+fn shrunk(part: &Part) -> Error {
+    part.unchanged(0).err().unwrap_or_else(|| Error::internal("open a part again", "it is empty"))
+}
+
+/// Opens a file of fixed records and counts its chunks; `None` if it is empty.
+fn records(shared: &ScanState<'_>, index: usize) -> Result<Option<(Kind, u64)>> {
+    let part = &shared.parts[index];
+    let reader = Reader::open(part.path())?;
+    part.unchanged(reader.length())?;
+    let length = reader.length() as usize;
+    let head = match shared.head(index) {
+        // The file was open before.
+        Some(head) => head,
+        None => {
+            let mut prefix = vec![0; length.min(PREFIX)];
+            reader.read(0, &mut prefix)?;
+            let head = match part.format() {
+                Format::Npy => arrays::head(part)?,
+                _ => layout::head(part, &prefix)
+                    .and_then(|head| head.layout.whole(length - head.body).map(|()| head))
+                    .map_err(|fault| located(fault, part, 0, &[], 1))?,
+            };
+            let warns = shared.share.rank == 0;
+            suspect::check(part, warns, &prefix, Some(length as u64), |at, into| reader.read(at, into))?;
+            shared.set_head(index, head)
+        }
+    };
+    let records = Records::new(reader, head).filter(|_| length > 0);
+    Ok(records.map(|records| (records.chunks(shared.chunk), Kind::Records(records))).map(|(n, kind)| (kind, n)))
+}
+
+/// Opens a file of lines and counts its chunks; `None` if it is empty.
+fn lines(shared: &ScanState<'_>, index: usize, vertices: Arc<[u64]>) -> Result<Option<(Kind, u64)>> {
+    let part = &shared.parts[index];
+    let map = Map::open(part.path())?;
+    let data = map.bytes();
+    if data.is_empty() {
+        return Ok(None);
+    }
+    part.unchanged(data.len() as u64)?;
+    map.populate(0, layout::HEAD)?;
+    let head = match shared.head(index) {
+        Some(head) => head,
+        None => {
+            let head = layout::head(part, data).map_err(|fault| located(fault, part, 0, data, 1))?;
+            shared.set_head(index, head)
+        }
+    };
+    let head = head.clone();
+    let chunks = data.len().div_ceil(shared.chunk) as u64;
+    Ok(Some((Kind::Lines(Lines { part: index, map, head, vertices }), chunks)))
+}
+
+impl Lines {
+    /// Returns the bytes of a chunk, and those of the records that start in it.
+    fn bounds(&self, shared: &ScanState<'_>, chunk: u64) -> Result<[usize; 4]> {
+        let data = self.map.bytes();
+        let from = chunk as usize * shared.chunk;
+        let to = data.len().min(from + shared.chunk);
+        self.map.populate(from.saturating_sub(1), to + 4096)?;
+        let cut = |at| {
+            let layout = &self.head.layout;
+            layout.cut(data, self.head.body, at).map_err(|fault| located(fault, &shared.parts[self.part], 0, data, 1))
+        };
+        Ok([from, to, cut(from)?, cut(to)?])
+    }
+
+    /// Hashes and parses one chunk.
+    fn chunk<V: Visitor>(&self, shared: &ScanState<'_>, chunk: u64, sink: &mut Sink<'_, V>) -> Result<()> {
+        let (data, part) = (self.map.bytes(), &shared.parts[self.part]);
+        let ahead = (chunk as usize + 2) * shared.chunk;
+        self.map.will_need(ahead, ahead + shared.chunk);
+        let [from, to, start, end] = self.bounds(shared, chunk)?;
+        let mut hasher = ScanState::hasher(self.part, chunk);
+        let mut cursor = Cursor::at(*self.vertices.get(chunk as usize).unwrap_or(&0));
+        let (mut hashed, mut at) = (from, start);
+        while at < end {
+            let piece = self.head.layout.cut(data, at, at + PIECE).map_err(|f| located(f, part, 0, data, 1))?.min(end);
+            if hashed < piece.min(to) {
+                hasher.update(&data[hashed..piece.min(to)]);
+                hashed = piece.min(to);
+            }
+            self.head.layout.parse(&data[at..piece], &mut cursor, sink).map_err(|stop| self.place(stop, part, at))?;
+            at = piece;
+        }
+        if let (Layout::Metis(adjacency), true) = (&self.head.layout, end == data.len()) {
+            adjacency.finish(&mut cursor, 0).map_err(|stop| self.place(stop.into(), part, data.len()))?;
+        }
+        sink.flush()?;
+        hasher.update(&data[hashed..to]);
+        shared.set_hash(self.part, chunk, hasher.digest());
+        shared.count(self.part, sink.take_count());
+        self.map.drop_range(from, to);
+        shared.advance((to - from) as u64)
+    }
+
+    /// Returns the error of a piece that starts at `at`.
+    fn place(&self, stop: Stop, part: &Part, at: usize) -> Error {
+        let data = self.map.bytes();
+        match stop {
+            Stop::Fault(mut fault) => {
+                fault.at += at;
+                located(*fault, part, 0, data, 1)
+            }
+            Stop::Error(error) => error,
+        }
+    }
+
+    /// Returns the vertex of the first line of each chunk of a METIS file, by another pass over it.
+    fn count_vertices(&self, shared: &ScanState<'_>, threads: usize) -> Result<Vec<u64>> {
+        let chunks = self.map.bytes().len().div_ceil(shared.chunk);
+        let next = Next::new(0);
+        let counted = std::thread::scope(|scope| {
+            let count = || {
+                let mut counts = Vec::new();
+                loop {
+                    let chunk = next.take();
+                    if chunk >= chunks as u64 {
+                        return Ok(counts);
+                    }
+                    let [from, to, start, end] = self.bounds(shared, chunk)?;
+                    counts.push((chunk as usize, metis::vertex_lines(&self.map.bytes()[start..end])));
+                    self.map.drop_range(from, to);
+                    shared.advance(0)?;
+                }
+            };
+            let workers: Vec<_> = (0..threads.min(chunks)).map(|_| scope.spawn(count)).collect();
+            workers.into_iter().map(|worker| worker.join()).collect::<Vec<_>>()
+        });
+        let mut lines = vec![0; chunks];
+        for counts in counted {
+            let counts: Result<Vec<(usize, u64)>> = counts.unwrap_or_else(|panic| std::panic::resume_unwind(panic));
+            for (chunk, count) in counts? {
+                lines[chunk] = count;
+            }
+        }
+        let mut vertex = 0;
+        for line in &mut lines {
+            vertex += std::mem::replace(line, vertex);
+        }
+        // Every rank counts all of them, and only rank 0 reports the number.
+        let reported = if shared.share.rank == 0 { vertex } else { 0 };
+        shared.rows[self.part].store(reported, std::sync::atomic::Ordering::Relaxed);
+        Ok(lines)
+    }
+}

@@ -1,0 +1,151 @@
+//! Reads files of fixed records, which are not mapped: bytes in the page cache come at the speed of memory, without a page table to fill,
+//! and other bytes can be read past the page cache to where they are cached.
+#![allow(unsafe_code)] // preadv2 and posix_fadvise have no safe form
+
+use std::fs::File;
+use std::io::ErrorKind;
+use std::os::fd::AsRawFd;
+use std::os::unix::fs::{FileExt, OpenOptionsExt};
+use std::path::{Path, PathBuf};
+use std::sync::OnceLock;
+
+use crate::error::{At, Error, Result};
+
+/// Alignment of offsets, lengths and addresses of reads past the page cache.
+pub(crate) const ALIGNED: usize = 4096;
+/// Bytes asked of the disk at once; more gains nothing.
+const DIRECT: usize = 4 << 20;
+
+/// An open file.
+pub(crate) struct Reader {
+    path: PathBuf,
+    length: u64,
+    file: File,
+    /// Opened on first use, to look whether pages are in the cache; the system does not read ahead of it.
+    probe: OnceLock<Option<File>>,
+    /// Opened on first use, to read past the page cache, if the file system allows.
+    direct: OnceLock<Option<File>>,
+}
+
+impl Reader {
+    /// Opens `path`.
+    pub fn open(path: &Path) -> Result<Reader> {
+        let unreadable = |e| Error::unreadable(path, &e);
+        let file = File::open(path).map_err(unreadable)?;
+        let length = file.metadata().map_err(unreadable)?.len();
+        let (probe, direct) = (OnceLock::new(), OnceLock::new());
+        Ok(Reader { path: path.to_owned(), length, file, probe, direct })
+    }
+
+    fn probe(&self) -> Option<&File> {
+        let open = || File::open(&self.path).ok().inspect(|probe| advise(probe, 0, 0, libc::POSIX_FADV_RANDOM));
+        self.probe.get_or_init(open).as_ref()
+    }
+
+    fn direct(&self) -> Option<&File> {
+        let open = || File::options().read(true).custom_flags(libc::O_DIRECT).open(&self.path).ok();
+        self.direct.get_or_init(open).as_ref()
+    }
+
+    /// Returns the length of the file when it was opened.
+    pub fn length(&self) -> u64 {
+        self.length
+    }
+
+    /// Returns true if bytes `from .. to` seem to be in the page cache, of which both ends are tested, or if the system can't tell.
+    pub fn cached(&self, from: u64, to: u64) -> bool {
+        let Some(probe) = self.probe() else { return true };
+        [from, to.max(from + 1) - 1].into_iter().all(|at| {
+            let mut byte = 0u8;
+            let into = libc::iovec { iov_base: (&raw mut byte).cast(), iov_len: 1 };
+            // SAFETY: the descriptor is open, and `into` names one byte that outlives the call.
+            let read =
+                unsafe { libc::preadv2(probe.as_raw_fd(), &raw const into, 1, at as libc::off_t, libc::RWF_NOWAIT) };
+            read >= 0 || std::io::Error::last_os_error().kind() != ErrorKind::WouldBlock
+        })
+    }
+
+    /// Asks for bytes `from .. to` ahead of time, without waiting. It is a hint, whose failure does not matter.
+    pub fn will_need(&self, from: u64, to: u64) {
+        if from < to.min(self.length) {
+            will_need(&self.file, from, to.min(self.length) - from);
+        }
+    }
+
+    /// Reads the bytes from `at` on that fill `into`.
+    ///
+    /// # Errors
+    /// Bad input for a file that has become shorter, or can't be read.
+    pub fn read(&self, at: u64, into: &mut [u8]) -> Result<()> {
+        let mut filled = 0;
+        while filled < into.len() {
+            match self.file.read_at(&mut into[filled..], at + filled as u64) {
+                Ok(0) => {
+                    return Err(Error::input(
+                        &self.path,
+                        At::Byte(at + filled as u64),
+                        format!("{} bytes, as when the file was opened", self.length),
+                        "the file shorter now",
+                        "leave the file alone while the job runs, and run again",
+                    ));
+                }
+                Ok(n) => filled += n,
+                Err(e) if e.kind() == ErrorKind::Interrupted => {}
+                Err(e) => return Err(Error::unreadable(&self.path, &e)),
+            }
+        }
+        Ok(())
+    }
+
+    /// Reads the first `len` bytes of `memory` from `at` on, past the page cache if possible, for which `at` and the address and length of
+    /// `memory` should be multiples of [`ALIGNED`]. It may write to more of `memory`.
+    pub fn read_past_cache(&self, at: u64, memory: &mut [u8], len: usize) -> Result<()> {
+        let mut filled = 0;
+        while let (Some(direct), true) = (self.direct(), filled < len) {
+            let most = (len - filled).next_multiple_of(ALIGNED).min(DIRECT).min(memory.len() - filled);
+            match direct.read_at(&mut memory[filled..filled + most], at + filled as u64) {
+                // Anything except whole pages and the end of the file is left to ordinary reading.
+                Ok(n) if n > 0 && (n.is_multiple_of(ALIGNED) || filled + n >= len) => filled += n,
+                Err(e) if e.kind() == ErrorKind::Interrupted => {}
+                _ => break,
+            }
+        }
+        if filled < len { self.read(at + filled as u64, &mut memory[filled..len]) } else { Ok(()) }
+    }
+}
+
+/// Asks for `len` bytes of `file` from `from` on ahead of time.
+pub fn will_need(file: &File, from: u64, len: u64) {
+    advise(file, from, len, libc::POSIX_FADV_WILLNEED);
+}
+
+fn advise(file: &File, from: u64, len: u64, advice: libc::c_int) {
+    // SAFETY: the descriptor is open for as long as `file` is borrowed, and no memory is passed.
+    unsafe { libc::posix_fadvise(file.as_raw_fd(), from as libc::off_t, len as libc::off_t, advice) };
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn any_range_is_read_either_way_and_a_shorter_file_is_an_error() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("a.u32");
+        let bytes: Vec<u8> = (0..3 * ALIGNED as u32 + 100).map(|i| ((i * i) >> 7) as u8).collect();
+        std::fs::write(&path, &bytes).unwrap();
+        let reader = Reader::open(&path).unwrap();
+        let mut memory = vec![0u64; 4 * ALIGNED / 8];
+        let memory = crate::memory::bytes_of_mut(&mut memory);
+        for (at, len) in [(0, bytes.len()), (ALIGNED, 2 * ALIGNED + 100), (8, 50), (3 * ALIGNED, 100), (ALIGNED, 7)] {
+            reader.read_past_cache(at as u64, memory, len).unwrap();
+            assert_eq!(memory[..len], bytes[at..at + len], "{at} {len}");
+            reader.read(at as u64, &mut memory[..len]).unwrap();
+            assert_eq!(memory[..len], bytes[at..at + len], "{at} {len}");
+        }
+        File::options().write(true).open(&path).unwrap().set_len(ALIGNED as u64 + 10).unwrap();
+        let error = reader.read_past_cache(ALIGNED as u64, memory, 100).unwrap_err();
+        assert_eq!(error.exit_code(), 3, "{error}");
+        assert!(error.to_string().contains("a.u32 at byte 4106"), "{error}");
+    }
+}

@@ -1,0 +1,167 @@
+//! The chunks of a plain file of fixed records, which are read piece by piece, or taken from the cache.
+
+use crate::error::Result;
+use crate::formats::metis::Cursor;
+use crate::formats::scan::input_cache::{self, CacheUse, InputCache};
+use crate::formats::scan::layout::{Head, Layout};
+use crate::formats::scan::read::Reader;
+use crate::formats::scan::sink::{Sink, Stop};
+use crate::formats::scan::{ScanState, locate};
+use crate::formats::{Part, Visitor};
+use crate::memory::bytes_of_mut;
+
+/// Bytes that are read and hashed, then parsed, while they are in the L2 cache: whole records of every kind.
+const PIECE: usize = 48 * 5461;
+
+/// Bytes of memory that a thread takes.
+pub(crate) const BYTES: u64 = PIECE as u64 + 64;
+
+/// The buffer of one thread, allocated on first use.
+#[derive(Default)]
+pub(crate) struct Piece(Vec<u64>);
+
+impl Piece {
+    fn bytes(&mut self) -> &mut [u8] {
+        self.0.resize(BYTES as usize / 8, 0);
+        bytes_of_mut(&mut self.0)
+    }
+}
+
+/// A file of fixed records.
+pub(crate) struct Records {
+    reader: Reader,
+    layout: Layout,
+    record: usize,
+    /// Offset of the first record.
+    body: usize,
+    length: usize,
+}
+
+impl Records {
+    /// Returns the records of the file that `reader` reads; `None` if these are not of fixed length.
+    pub fn new(reader: Reader, head: &Head) -> Option<Records> {
+        let (layout, length) = (head.layout.clone(), reader.length() as usize);
+        Some(Records { record: layout.record()?, body: head.body, reader, layout, length })
+    }
+
+    /// Returns the number of chunks of `bytes` bytes.
+    pub fn chunks(&self, bytes: usize) -> u64 {
+        self.length.div_ceil(bytes) as u64
+    }
+
+    fn bounds(&self, shared: &ScanState<'_>, chunk: u64) -> (usize, usize) {
+        let from = chunk as usize * shared.chunk;
+        (from, self.length.min(from + shared.chunk))
+    }
+
+    /// Returns true if a chunk is in the page cache.
+    pub fn is_cached(&self, shared: &ScanState<'_>, chunk: u64) -> bool {
+        let (from, to) = self.bounds(shared, chunk);
+        self.reader.cached(from as u64, to as u64)
+    }
+
+    /// Reads a chunk ahead into memory of `cache` if it has to come from the disk. Returns false if there is no memory left.
+    pub fn read_ahead(&self, shared: &ScanState<'_>, cache: &InputCache<'_>, number: u64, chunk: u64) -> bool {
+        let (from, to) = self.bounds(shared, chunk);
+        if !input_cache::fits(shared.chunk, self.body, self.record, self.length as u64)
+            || self.reader.cached(from as u64, to as u64)
+        {
+            cache.decide(number, None);
+            return true;
+        }
+        let Some(mut slab) = cache.slab() else {
+            cache.decide(number, None);
+            return false;
+        };
+        // If reading fails, it fails again for the thread that parses the chunk, which reports the error.
+        match self.reader.read_past_cache(from as u64, input_cache::bytes_mut(&mut slab), to - from) {
+            Ok(()) => cache.decide(number, Some(slab)),
+            Err(_) => {
+                cache.unused(slab);
+                cache.decide(number, None);
+            }
+        }
+        true
+    }
+
+    /// Hashes and parses one chunk, whose number among all is `number`.
+    #[allow(clippy::too_many_arguments)]
+    pub fn chunk<V: Visitor>(
+        &self,
+        shared: &ScanState<'_>,
+        part: usize,
+        (number, chunk): (u64, u64),
+        cache: CacheUse<'_, '_>,
+        piece: &mut Piece,
+        sink: &mut Sink<'_, V>,
+    ) -> Result<()> {
+        let (from, to) = self.bounds(shared, chunk);
+        let whole = Whole { records: self, shared, part, chunk, from, to };
+        if let Some(slab) = cache.take(number) {
+            let bytes = &input_cache::bytes(&slab)[..to - from];
+            whole.parse(sink, |at, until, parse| parse(&bytes[at - from..until - from]))?;
+            cache.parsed(number, slab);
+        } else {
+            // A chunk that is read in one call need not be asked for.
+            if to - from > PIECE && !self.reader.cached(from as u64, to as u64) {
+                self.reader.will_need(from as u64, (to + 2 * shared.chunk) as u64);
+            }
+            let piece = piece.bytes();
+            whole.parse(sink, |at, until, parse| {
+                let bytes = &mut piece[..until - at];
+                self.reader.read(at as u64, bytes)?;
+                parse(bytes)
+            })?;
+        }
+        shared.count(part, sink.take_count());
+        shared.advance((to - from) as u64)
+    }
+}
+
+/// A chunk that is being parsed.
+struct Whole<'a> {
+    records: &'a Records,
+    shared: &'a ScanState<'a>,
+    part: usize,
+    chunk: u64,
+    from: usize,
+    to: usize,
+}
+
+impl Whole<'_> {
+    /// Hashes its bytes, and parses its records, the last of which may end after it; `with` passes on bytes `at .. until`.
+    fn parse<V: Visitor>(
+        &self,
+        sink: &mut Sink<'_, V>,
+        mut with: impl FnMut(usize, usize, &mut dyn FnMut(&[u8]) -> Result<()>) -> Result<()>,
+    ) -> Result<()> {
+        let Whole { records, from, to, .. } = *self;
+        let cut = |at: usize| {
+            let behind = at.saturating_sub(records.body).next_multiple_of(records.record);
+            (records.body + behind).min(records.length)
+        };
+        let (start, end) = (cut(from), cut(to));
+        // A small chunk may lie within one record.
+        let last = if start < end { end } else { to };
+        let part: &Part = &self.shared.parts[self.part];
+        let mut hasher = ScanState::hasher(self.part, self.chunk);
+        let (mut at, mut cursor) = (from, Cursor::default());
+        while at < last {
+            // The bytes before the chunk's first record are a piece of their own: the end of a record, or a header.
+            let until = if at < start { start.min(last) } else { last }.min(at + PIECE);
+            with(at, until, &mut |bytes| {
+                hasher.update(&bytes[..until.min(to).saturating_sub(at)]);
+                let first = at.max(start).min(until);
+                if start == end || first == until {
+                    return Ok(());
+                }
+                let parsed = records.layout.parse(&bytes[first - at..], &mut cursor, sink);
+                parsed.map_err(|stop: Stop| locate(stop, part, first as u64, &[], 1))
+            })?;
+            at = until;
+        }
+        sink.flush()?;
+        self.shared.set_hash(self.part, self.chunk, hasher.digest());
+        Ok(())
+    }
+}

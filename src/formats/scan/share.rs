@@ -1,0 +1,183 @@
+//! The share of one rank in a scan, and how the findings of all shares are combined.
+
+use std::ops::Range;
+use std::path::{Path, PathBuf};
+
+use xxhash_rust::xxh3::xxh3_64_with_seed;
+
+use crate::comm::{Pass, WorkStealing};
+use crate::error::{At, Error, Result};
+use crate::formats::Scan;
+use crate::formats::scan::Next;
+use crate::formats::scan::layout::{Head, Layout};
+use crate::formats::text::Counts;
+
+/// One of `ranks` shares of an input. Plain files and generators are divided by chunks, packed files are not divided.
+#[derive(Debug, Clone, Copy)]
+pub struct Share<'c> {
+    /// Index of the share, from 0.
+    pub rank: usize,
+    /// Number of shares, at least 1.
+    pub ranks: usize,
+    /// The record of chunks begun by each rank, if ranks that are done help others.
+    pub helping: Option<&'c WorkStealing>,
+}
+
+impl<'c> Share<'c> {
+    /// The share that is the whole input.
+    pub const ALL: Share<'static> = Share::of(0, 1);
+
+    /// Returns the share of `rank`, without help for others.
+    pub const fn of(rank: usize, ranks: usize) -> Share<'c> {
+        Share { rank, ranks, helping: None }
+    }
+
+    /// Returns the range of `rank`'s share of `chunks` chunks.
+    fn range(self, rank: usize, chunks: u64) -> Range<u64> {
+        let start = |rank: usize| (u128::from(chunks) * rank as u128 / self.ranks as u128) as u64;
+        start(rank)..start(rank + 1)
+    }
+
+    /// Begins a pass over this share of `chunks` chunks.
+    pub(crate) fn begin(self, chunks: u64) -> ChunkQueue<'c> {
+        let own = self.range(self.rank, chunks);
+        let pass = self.helping.filter(|_| chunks <= WorkStealing::MOST).map(WorkStealing::begin);
+        ChunkQueue { share: self, chunks, next: Next::new(own.start), own, pass }
+    }
+
+    /// Returns true if the `nth` of the packed files is in this share.
+    pub fn has(self, nth: usize) -> bool {
+        nth % self.ranks == self.rank
+    }
+}
+
+/// The chunks that a rank's threads take in a pass: its own in order, then the last ones of ranks that are behind.
+pub(crate) struct ChunkQueue<'c> {
+    share: Share<'c>,
+    chunks: u64,
+    own: Range<u64>,
+    /// The next of its own chunks, if ranks do not help each other.
+    next: Next,
+    pass: Option<Pass<'c>>,
+}
+
+impl ChunkQueue<'_> {
+    /// Returns the numbers of its own chunks.
+    pub fn own(&self) -> Range<u64> {
+        self.own.clone()
+    }
+
+    /// Returns the next of its own chunks.
+    pub fn take(&self) -> Option<u64> {
+        let Some(pass) = self.pass else {
+            return Some(self.next.take()).filter(|number| self.own.contains(number));
+        };
+        pass.take(self.own.end - self.own.start).map(|taken| self.own.start + taken)
+    }
+
+    /// Returns the last chunk left of the rank that is furthest behind, if it is `worth` taking.
+    pub fn help(&self, worth: impl Fn(u64) -> bool) -> Option<u64> {
+        let pass = self.pass?;
+        let share = |rank| self.share.range(rank, self.chunks);
+        while let Some(taken) = pass.most_left(|rank| share(rank).end - share(rank).start) {
+            let last = share(taken.rank).end - 1 - taken.back;
+            if !worth(last) {
+                break;
+            }
+            if pass.help(taken) {
+                return Some(last);
+            }
+        }
+        None
+    }
+}
+
+/// The findings of a scan of a share. Added up over all shares they are those of a [`Scan`] of the whole input.
+#[derive(Debug)]
+pub struct Seen {
+    parts: Vec<(PathBuf, Option<Head>)>,
+    /// The entries of each part, the lines of vertices of each part, and the hash of each chunk of the input, which is zero for chunks of
+    /// other shares.
+    sums: Vec<u64>,
+    /// The largest number of vertices that a header declares, plus one.
+    declared: u64,
+    checksum: Checksum,
+}
+
+#[derive(Debug)]
+enum Checksum {
+    /// The checksum is computed from the hashes of chunks.
+    Chunks,
+    /// The checksum is known.
+    Is(u64),
+}
+
+impl Seen {
+    pub(crate) fn files(parts: Vec<(PathBuf, Option<Head>)>, sums: Vec<u64>) -> Seen {
+        let declared = parts.iter().filter_map(|(_, head)| head.as_ref()?.vertices).max();
+        Seen { parts, sums, declared: declared.map_or(0, |n| n.saturating_add(1)), checksum: Checksum::Chunks }
+    }
+
+    /// Returns the findings of a generator that made `edges` edges.
+    pub(crate) fn generated(edges: u64, vertices: u64, checksum: u64) -> Seen {
+        let declared = vertices.saturating_add(1);
+        Seen { parts: Vec::new(), sums: vec![edges], declared, checksum: Checksum::Is(checksum) }
+    }
+
+    /// Returns the numbers to be added up over all shares.
+    pub fn sums(&mut self) -> &mut [u64] {
+        &mut self.sums
+    }
+
+    /// Returns the numbers of which the largest of all shares is to be taken.
+    pub fn most(&mut self) -> &mut [u64] {
+        std::slice::from_mut(&mut self.declared)
+    }
+
+    /// Returns the findings of all shares, after their numbers were combined.
+    ///
+    /// # Errors
+    /// Bad input where a header of this share declares something else.
+    pub fn finish(self) -> Result<Scan> {
+        let parts = self.parts.len();
+        let (entries, rest) = self.sums.split_at(parts.max(1).min(self.sums.len()));
+        if let Checksum::Is(checksum) = self.checksum {
+            return Ok(Scan { edges: entries.iter().sum(), declared_vertices: self.declared.checked_sub(1), checksum });
+        }
+        let (rows, hashes) = rest.split_at(parts.min(rest.len()));
+        for (((path, head), &entries), &rows) in self.parts.iter().zip(entries).zip(rows) {
+            head.as_ref().map_or(Ok(()), |head| check_counts(path, head, entries, rows))?;
+        }
+        let bytes: Vec<u8> = hashes.iter().flat_map(|hash| hash.to_le_bytes()).collect();
+        let checksum = xxh3_64_with_seed(&bytes, parts as u64);
+        Ok(Scan { edges: entries.iter().sum(), declared_vertices: self.declared.checked_sub(1), checksum })
+    }
+}
+
+/// Compares the counts in the header with those of the body.
+fn check_counts(path: &Path, head: &Head, entries: u64, rows: u64) -> Result<()> {
+    const REMEDY: &str = "the file is cut short, or its header is wrong: fetch or make it again";
+    let wrong = |expected: String, found: String| Err(Error::input(path, At::File, expected, found, REMEDY));
+    if let Some(counts) = head.layout.counts().filter(|counts| counts.edges.checked_add(1) == Some(entries)) {
+        return Err(Error::input(path, At::Line(counts.line), Counts::EXPECTED, counts.found(), Counts::REMEDY));
+    }
+    match (&head.layout, head.entries) {
+        (Layout::Metis(adjacency), Some(edges)) => {
+            if rows < adjacency.vertices {
+                return wrong(
+                    format!("{} lines of vertices, as the header says", adjacency.vertices),
+                    rows.to_string(),
+                );
+            }
+            if entries != edges && Some(entries) != edges.checked_mul(2) {
+                let expected = format!("{edges} edges, as the header says, listed twice or once each");
+                return wrong(expected, format!("{entries} neighbours"));
+            }
+        }
+        (_, Some(declared)) if declared != entries => {
+            return wrong(format!("{declared} entries, as the header says"), entries.to_string());
+        }
+        _ => {}
+    }
+    Ok(())
+}

@@ -1,0 +1,109 @@
+//! Gathers the edges of a parser into batches for a visitor, and counts them.
+
+use std::borrow::Cow;
+
+use crate::error::{At, Error, Result};
+use crate::formats::{Edges, Visitor};
+
+/// Edges of a batch of a text format: 64 KiB wide and 32 KiB narrow, which stay in the L2 cache.
+const BATCH: usize = 4096;
+
+/// Bytes that one sink allocates.
+pub(crate) const BYTES: u64 = (BATCH * (16 + 8)) as u64;
+
+/// Hands the edges of one thread to its visitor.
+pub(crate) struct Sink<'v, V: Visitor> {
+    pub visitor: &'v mut V,
+    wide: Vec<[u64; 2]>,
+    narrow: Vec<[u32; 2]>,
+    edges: u64,
+}
+
+impl<'v, V: Visitor> Sink<'v, V> {
+    pub fn new(visitor: &'v mut V) -> Self {
+        Sink { visitor, wide: Vec::with_capacity(BATCH), narrow: Vec::with_capacity(BATCH), edges: 0 }
+    }
+
+    /// Adds one edge.
+    #[inline]
+    pub fn push(&mut self, u: u64, v: u64) -> Result<()> {
+        self.wide.push([u, v]);
+        if self.wide.len() == BATCH { self.flush() } else { Ok(()) }
+    }
+
+    /// Hands over the gathered edges, as 32-bit pairs if all ids fit.
+    pub fn flush(&mut self) -> Result<()> {
+        if self.wide.is_empty() {
+            return Ok(());
+        }
+        self.edges += self.wide.len() as u64;
+        let all = self.wide.iter().fold(0, |all, [u, v]| all | u | v);
+        let result = if all <= u64::from(u32::MAX) {
+            self.narrow.clear();
+            self.narrow.extend(self.wide.iter().map(|[u, v]| [*u as u32, *v as u32]));
+            self.visitor.visit(Edges::Narrow(&self.narrow))
+        } else {
+            self.visitor.visit(Edges::Wide(&self.wide))
+        };
+        self.wide.clear();
+        result
+    }
+
+    /// Hands over a batch without copying it.
+    pub fn batch(&mut self, edges: Edges<'_>) -> Result<()> {
+        self.edges += edges.len() as u64;
+        self.visitor.visit(edges)
+    }
+
+    /// Returns the number of edges handed over since the last call.
+    pub fn take_count(&mut self) -> u64 {
+        std::mem::take(&mut self.edges)
+    }
+}
+
+/// A mistake in the bytes that a parser was given.
+#[derive(Debug)]
+pub(crate) struct Fault {
+    /// Its offset from the first byte given.
+    pub at: usize,
+    pub expected: String,
+    pub found: String,
+    pub remedy: Cow<'static, str>,
+}
+
+/// The reason why a parser stopped.
+#[derive(Debug)]
+pub(crate) enum Stop {
+    /// The bytes are wrong; the caller knows their file and line.
+    Fault(Box<Fault>),
+    /// The visitor or the watch returned an error.
+    Error(Error),
+}
+
+impl Fault {
+    pub fn new(
+        at: usize,
+        expected: impl Into<String>,
+        found: impl Into<String>,
+        remedy: impl Into<Cow<'static, str>>,
+    ) -> Fault {
+        Fault { at, expected: expected.into(), found: found.into(), remedy: remedy.into() }
+    }
+
+    /// Returns the error at the given place.
+    pub fn at(self, path: &std::path::Path, at: At) -> Error {
+        Error::input(path, at, self.expected, self.found, self.remedy)
+    }
+}
+
+impl From<Fault> for Stop {
+    fn from(fault: Fault) -> Stop {
+        Stop::Fault(Box::new(fault))
+    }
+}
+
+impl From<Error> for Stop {
+    fn from(error: Error) -> Stop {
+        Stop::Error(error)
+    }
+}

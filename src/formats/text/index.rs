@@ -1,0 +1,67 @@
+//! Tables without a heading whose first column numbers the lines, as pandas and R write them.
+
+use super::fields::{Delimiter, Field};
+use super::window::{Next, Window};
+use crate::formats::lines::number;
+use crate::formats::scan::sink::Fault;
+
+/// Lines below which the table must look like one of pandas in other ways, too.
+const FEW: usize = 8;
+/// Lines below which nothing can be told.
+const FEWEST: usize = 3;
+
+/// Refuses a table whose first column counts the lines from 0 or 1 above two more columns of whole numbers: taken for
+/// an id, the count would make another graph. `at` is the first line.
+///
+/// All lines of the window must go on counting. Weights that are all the same, and fractions, are weights. `0 1 5`, `1 2 3`, `2 0 7`
+/// is a triangle with weights: of few lines, commas and ids that hang together tell.
+pub(super) fn check(window: &Window<'_>, first: &[Field<'_>], at: usize, delimiter: Delimiter) -> Result<(), Fault> {
+    let (mut next, mut lines) = (at, Vec::new());
+    let mut counted = 0;
+    let (mut base, mut third, mut differ) = (0, 0, false);
+    while let Next::Line { start, end } = window.next(next) {
+        let Some([count, v, w]) = three_ids(window.line(start, end)) else { return Ok(()) };
+        if counted == 0 {
+            (base, third) = (count, w);
+        }
+        if base > 1 || count.wrapping_sub(base) != counted {
+            return Ok(());
+        }
+        differ |= w != third;
+        counted += 1;
+        if lines.len() < FEW {
+            lines.push([v, w]);
+        }
+        next = end;
+    }
+    let is_few = window.whole && lines.len() < FEW;
+    let is_named = base == 0 || first.first().is_some_and(|field| field.quoted);
+    let looks_so = delimiter != Delimiter::Blanks && is_named && lines.len() >= FEWEST && hang_together(&lines);
+    if !differ || (is_few && !looks_so) {
+        return Ok(());
+    }
+    let shown =
+        format!("a first column that counts the lines ({base}, {}, {}, ...) as an index does", base + 1, base + 2);
+    let remedy = "say which columns are the ids: [input] columns = [2, 3], convert --columns 2,3; or columns = [1, 2, 3] (--columns 1,2,3) \
+                  if the first is an id, too, and the third a weight";
+    Err(Fault::new(at, "two ids in the first two columns of a file without a heading", shown, remedy))
+}
+
+/// Returns the first three fields of a line, if they are ids, whatever separates them.
+fn three_ids(line: &[u8]) -> Option<[u64; 3]> {
+    let fields = line.split(|c| matches!(c, b' ' | b'\t' | b',' | b';')).filter(|field| !field.is_empty());
+    let id = |field: &[u8]| {
+        let field = field.strip_prefix(b"\"").and_then(|field| field.strip_suffix(b"\"")).unwrap_or(field);
+        number(field, 0).filter(|(_, end)| *end == field.len()).map(|(id, _)| id)
+    };
+    let mut ids = fields.map(id);
+    Some([ids.next()??, ids.next()??, ids.next()??])
+}
+
+/// Returns true if there are no more ids than a connected graph of these edges has.
+fn hang_together(edges: &[[u64; 2]]) -> bool {
+    let mut ids = edges.concat();
+    ids.sort_unstable();
+    ids.dedup();
+    ids.len() <= edges.len() + 1
+}

@@ -1,0 +1,34 @@
+//! Text that begins like another format, and is refused with the name of that.
+
+use crate::formats::scan::sink::Fault;
+
+/// Refuses a file that begins like another format.
+pub(super) fn check(start: &[u8], named: bool) -> Result<(), Fault> {
+    if start.starts_with(b"\xff\xfe") || start.starts_with(b"\xfe\xff") {
+        let remedy = "convert it: iconv -f UTF-16 -t UTF-8 IN > OUT";
+        return Err(Fault::new(0, "text of one byte a character", "UTF-16", remedy));
+    }
+    // A format that is named is taken at its word.
+    if !named && start.starts_with(b"%%MatrixMarket") {
+        let remedy =
+            "name the format mtx, or text if the line is a comment above a plain list: [input] format, convert --from";
+        return Err(Fault::new(0, "an edge list", "a Matrix Market header", remedy));
+    }
+    if !named && start.starts_with(b"% bip") {
+        let remedy = "add the size of the first set to the ids of the second, or name the format text if that is done";
+        return Err(Fault::new(0, "ids of one set", "KONECT's header of two sets, each with ids from 1", remedy));
+    }
+    if !named && is_dimacs(start) {
+        let remedy = "name the format gr: [input] format, convert --from";
+        return Err(Fault::new(0, "an edge list", "DIMACS's header of shortest paths", remedy));
+    }
+    Ok(())
+}
+
+/// Returns true for the header of DIMACS's shortest paths, below comments.
+fn is_dimacs(start: &[u8]) -> bool {
+    let mut lines = start.split(|c| *c == b'\n').map(<[u8]>::trim_ascii);
+    lines
+        .find(|line| !(line.is_empty() || *line == b"c" || line.starts_with(b"c ")))
+        .is_some_and(|line| line.starts_with(b"p sp "))
+}

@@ -1,0 +1,113 @@
+//! The blocks of the graph: opened where an earlier run stored them, built where they are missing.
+
+use super::build::{self, Assignment, Edges};
+use super::degree_file;
+use crate::error::{Error, Result};
+use crate::formats::{Input, InputCache};
+use crate::graph::layout::Layout;
+use crate::graph::stored::{self, StoredBlock};
+use crate::job::plan::{Plan, limits};
+use crate::job::session::Session;
+use crate::job::state::order_writer::Ordered;
+use crate::prepare::order;
+use crate::prepare::partition::route;
+use crate::prepare::prepared::{Graph, InputInfo, StoreInfo};
+use crate::process::signals;
+
+/// Opens the graph, or builds what is missing of its blocks. `order` is there if it was just made. Collective.
+///
+/// # Errors
+/// Those of the stages `partition` and `sort`.
+pub(super) fn open_or_build(
+    session: &mut Session,
+    input: &Input,
+    cache: &InputCache<'_>,
+    info: InputInfo,
+    order: Option<Ordered>,
+) -> Result<Graph> {
+    session.gpu.meet();
+    let folder = session.graph_folder();
+    let content = info.content;
+    let runs = match &order {
+        Some(order) => order.order().runs.clone(),
+        None => session.in_sight(|| order::read_runs(&folder, content))?,
+    };
+    let layout = Layout::new(&runs, info.edges - info.loops);
+    let wanted = missing(session, content, &layout)?;
+    if let Some(stored) = session.manifest.found::<StoreInfo>("sort", content)
+        && !wanted.contains(&true)
+    {
+        return open(session, info, stored, &layout);
+    }
+    let stored_already = wanted.iter().filter(|&&w| !w).count();
+    if stored_already > 0 {
+        tracing::info!(stored = stored_already, blocks = layout.blocks(), "blocks of an earlier run are kept");
+    }
+    // Now that degrees are known, the figures are no bounds any more.
+    let plan = Plan::after(&session.job, &session.machine(), input, &info, &runs, &layout)?;
+    limits::refuse(&plan)?;
+    if session.comm.leads() {
+        limits::warn_of_disk(&plan);
+    }
+    if order.is_some() && stored_already == 0 {
+        session.planned = plan.stages;
+    }
+    let order = match order {
+        Some(order) => order,
+        None => Ordered::new(session.in_sight(|| order::read(&folder, content, &session.budget))?),
+    };
+    let builders = route::builders(&layout, &runs, &wanted, session.comm.ranks());
+    let part = route::part(&layout, &runs, &builders, session.comm.rank());
+    let mine = builders.iter().map(|&rank| rank == session.comm.rank() as u32).collect();
+    let assignment = Assignment { layout: &layout, builders, mine, part };
+    let edges = Edges { input, cache, info: &info };
+    let (stored, resident) = build::partition_and_sort(session, &edges, order, &assignment)?;
+    session.manifest.done("sort", content, session.figures_of("sort"), &stored)?;
+    session.manifest.done("partition", content, session.figures_of("partition"), &())?;
+    session.save_manifest()?;
+    if let Some(catalogue) = resident {
+        return Ok(Graph { folder, info, stored, catalogue });
+    }
+    session.in_sight(|| Graph::with_layout(&session.job.workdir, info.clone(), stored.clone(), layout.clone()))
+}
+
+/// Opens a graph of which an earlier run stored all blocks.
+fn open(session: &mut Session, info: InputInfo, mut stored: StoreInfo, layout: &Layout) -> Result<Graph> {
+    if session.needs_degrees() {
+        degree_file::ensure(session, &session.graph_folder(), info.content, layout)?;
+        stored.degrees = true;
+        let figures = session.manifest.stages.get("sort").map(|stage| stage.figures.clone()).unwrap_or_default();
+        session.manifest.done("sort", info.content, figures, &stored)?;
+    }
+    session.skipped("partition");
+    session.skipped("sort");
+    session.in_sight(|| Graph::with_layout(&session.job.workdir, info.clone(), stored.clone(), layout.clone()))
+}
+
+/// Returns true for every block that is not there, or not whole. Collective.
+fn missing(session: &Session, content: u64, layout: &Layout) -> Result<Vec<bool>> {
+    let folder = session.graph_folder();
+    let listed = session.agreed(|| Ok(stored::listed(&folder, layout.blocks())))?;
+    let whole = |b: usize| {
+        let block = session.in_sight(|| StoredBlock::open(&folder, content, b, &layout.block(b))).and_then(|block| {
+            block.verify()?;
+            block.release();
+            Ok(())
+        });
+        match block {
+            Err(e @ Error::Corrupt { .. }) => {
+                tracing::warn!("{e}");
+                false
+            }
+            other => other.is_ok(),
+        }
+    };
+    // Reading them takes a while: every rank looks at some, and a signal is heeded in between.
+    let mut missing = vec![0; layout.blocks()];
+    for b in (session.comm.rank()..layout.blocks()).step_by(session.comm.ranks()) {
+        signals::check()?;
+        missing[b] = u64::from(!(listed[b] && whole(b)));
+    }
+    session.comm.all_sum(&mut missing);
+    Ok(missing.iter().map(|&missing| missing > 0).collect())
+}

@@ -1,0 +1,276 @@
+//! The stages `partition` and `sort`: from edges and the order of vertices to blocks. Every rank sends the edges of its share of the
+//! input to the ranks that build their blocks.
+
+use super::residence::{self, Residence};
+use super::{degree_file, sparse_ids};
+use crate::error::{Error, Result};
+use crate::formats::{CacheUse, Input, InputCache, Seen, Share, Slab};
+use crate::gpu::DeviceSlice;
+use crate::graph::catalogue::Catalogue;
+use crate::graph::degrees::{DegreeSummary, Degrees};
+use crate::graph::layout::{Bins, Layout};
+use crate::job::plan::formulas;
+use crate::job::session::{Moved, Session, Watched};
+use crate::job::state::order_writer::Ordered;
+use crate::memory::at_least;
+use crate::prepare::blocks::Builder;
+use crate::prepare::memory_plan::{MemoryPlan, Sizes};
+use crate::prepare::partition::route::{NOBODY, Route};
+use crate::prepare::partition::{Partition, changed};
+use crate::prepare::prepared::{InputInfo, StoreInfo};
+use crate::prepare::{Accelerator, dictionary, joined, sort};
+use crate::process::progress::{StageProgress, Unit};
+use crate::{failpoint, size};
+use rayon::prelude::*;
+use std::path::PathBuf;
+
+/// The edges that blocks are built from.
+pub(super) struct Edges<'a, 'm> {
+    pub(super) input: &'a Input,
+    pub(super) cache: &'a InputCache<'m>,
+    pub(super) info: &'a InputInfo,
+}
+
+/// The blocks of a graph, and which rank builds each that is not stored yet.
+pub(super) struct Assignment<'a> {
+    pub(super) layout: &'a Layout,
+    pub(super) builders: Vec<u32>,
+    /// True for the blocks that this rank builds.
+    pub(super) mine: Vec<bool>,
+    /// About what part of all edges comes to this rank.
+    pub(super) part: f64,
+}
+
+/// Filled bins, and what becomes of them.
+#[derive(Clone, Copy)]
+pub(super) struct Sorting<'a, 'p> {
+    pub(super) assignment: &'a Assignment<'a>,
+    pub(super) bins: &'a Bins,
+    pub(super) partition: &'a Partition<'p>,
+    pub(super) degrees: &'a Degrees,
+    pub(super) progress: &'a StageProgress,
+}
+
+/// Places all edges in bins and sorts these into rows: into blocks in files, or into a graph that stays in memory. Collective.
+///
+/// # Errors
+/// [`Error::Limit`], and those of both stages.
+pub(super) fn partition_and_sort(
+    session: &mut Session,
+    edges: &Edges<'_, '_>,
+    mut ordered: Ordered,
+    assignment: &Assignment<'_>,
+) -> Result<(StoreInfo, Option<Catalogue>)> {
+    let Edges { cache, info, .. } = *edges;
+    let ranks = session.comm.ranks();
+    let messages = session.comm_memory.messages();
+    cache.make_room(&session.budget, messages);
+    let exchanging = session.budget.reserve(messages, "edges in flight to other ranks")?;
+    let (MemoryPlan { bins, mut sizes }, own) = shares(session, edges, assignment)?;
+    let wanted_bins: Vec<bool> = bins.block_of.iter().map(|&b| assignment.mine[b]).collect();
+    let device_lines = residence::device_lines(session, assignment, &bins, info)?;
+    if ranks == 1 {
+        // All of it is filled before the pool is. (Of several ranks, some may fill more of their parts than others.)
+        sizes.spare(device_lines.as_ref().map_or(0, |device| device.lines().len() as usize));
+    }
+    let pooled = sizes.pooled(cache, session.threads, own);
+    let Sizes { chunk, in_flight, .. } = sizes;
+    let mut memory = session.budget.zeroed(pooled.own, "edges between partition and sort")?;
+    let map = residence::map_on_gpus(session, &mut ordered, &bins, info)?;
+    let partition =
+        Partition::new(&bins, &wanted_bins, &mut memory, chunk, &spill_file(session)?, device_lines.as_ref())?;
+    partition.expect(pooled.adopted);
+    // Chunks of the input that are done make room for bins.
+    let done = |slab| partition.adopt(slab).into_iter().for_each(|slab| cache.release(slab));
+    cache.take_spare().into_iter().for_each(done);
+
+    let owners: Vec<u32> = bins.block_of.iter().map(|&b| assignment.builders[b]).collect();
+    let map = Map { host: &ordered.order().map[..], device: map };
+    partition_stage(session, edges, &owners, &partition, &map, &done)?;
+    drop(exchanging);
+    let residence = residence::plan(session, assignment, &bins, &partition);
+    let vertices = ordered.order().runs.vertices();
+    settle_order(session, ordered, residence.is_some(), assignment.layout.rows(), info.content)?;
+    let bins = (&bins, &partition);
+    sort_stage(session, info, assignment, bins, Degrees::new(vertices, &session.budget)?, residence, in_flight)
+}
+
+/// The map from ids to vertices: all of it on the host, or on the GPU in its place.
+#[derive(Clone, Copy)]
+struct Map<'a> {
+    host: &'a [u32],
+    device: Option<DeviceSlice<u32>>,
+}
+
+fn partition_stage<'m>(
+    session: &mut Session,
+    edges: &Edges<'_, 'm>,
+    owners: &[u32],
+    partition: &Partition<'_>,
+    map: &Map<'_>,
+    done: &(dyn Fn(Slab<'m>) + Sync),
+) -> Result<()> {
+    let Edges { input, cache, info } = *edges;
+    let (ranks, messages) = (session.comm.ranks(), session.comm_memory.messages);
+    session.stage("partition", input.bytes() / ranks as u64, Unit::Bytes, |s, progress| {
+        let s = &*s;
+        failpoint::hit("partition.begin").map_err(|e| Error::io("place edges", &s.job.workdir, e))?;
+        let ((seen, loops), exchanged) = s.comm.exchange(
+            messages,
+            |outbox| {
+                let route = Route::new(partition, owners, s.comm.rank(), ranks, outbox, s.threads, messages.words);
+                place_edges(s, edges, CacheUse::Last(cache, done), map, &route, progress)
+            },
+            |_, message| partition.take_message(message),
+        )?;
+        if ranks > 1 {
+            let (sent, seconds) = (size::show(exchanged.sent_bytes), exchanged.seconds);
+            tracing::info!(sent, received = size::show(exchanged.received_bytes), seconds, "edges exchanged");
+        }
+        let (scan, mut loops) = (joined(seen, &s.comm)?, [loops]);
+        s.comm.all_sum(&mut loops);
+        if (scan.checksum, scan.edges, loops) != (info.checksum, info.edges, [info.loops]) {
+            return Err(changed(&input.name()));
+        }
+        Ok(((), Moved { read: progress.done(), written: partition.spilled() }))
+    })
+}
+
+/// Sends the edges of this rank's share of the input on their way to bins; returns what was seen of it, and loops.
+fn place_edges(
+    session: &Session,
+    Edges { input, info, .. }: &Edges<'_, '_>,
+    cache: CacheUse<'_, '_>,
+    map: &Map<'_>,
+    route: &Route<'_, '_>,
+    progress: &StageProgress,
+) -> Result<(Seen, u64)> {
+    let name = &input.name();
+    let dictionary = match info.sparse {
+        true => Some(sparse_ids::open(session, info.identity)?),
+        false => None,
+    };
+    let mut device = session.gpu.accelerator();
+    let by_device = device.as_mut().map(|device| device.placing(route, map.host, map.device, name)).transpose()?;
+    let mut placing = by_device.flatten().unwrap_or_else(|| {
+        Box::new((0..session.threads).map(|lane| route.scatter(lane, map.host, name)).collect::<Vec<_>>())
+    });
+    let visitors = placing.visitors().into_iter();
+    let mut visitors: Vec<_> =
+        visitors.map(|visitor| dictionary::Numbered::new(dictionary.as_ref(), name, visitor)).collect();
+    let share = Share::of(session.comm.rank(), session.comm.ranks());
+    let seen = input.scan_share(share, cache, &mut visitors, &Watched(progress))?;
+    drop(visitors);
+    let loops = placing.finish()?;
+    route.flush()?;
+    Ok((seen, loops))
+}
+
+/// Waits for the file of the order of vertices, or lets it be written on behind what follows. Collective.
+fn settle_order(session: &mut Session, mut ordered: Ordered, is_resident: bool, rows: u64, content: u64) -> Result<()> {
+    // Who keeps no files need not wait for this one, if there is room for it meanwhile.
+    let waits = session.needs_degrees() || session.needs_order() || session.budget.free() < 8 * rows;
+    let waits = session.comm.any(waits);
+    if is_resident && !waits {
+        session.ordered = ordered.let_go_on();
+        return Ok(());
+    }
+    // Blocks in files are of use with the order alone.
+    if !ordered.order().whole {
+        ordered.complete(&session.comm);
+        session.store_order(&mut ordered, content)?;
+    }
+    ordered.finish(&session.syncer)
+}
+
+fn sort_stage(
+    session: &mut Session,
+    info: &InputInfo,
+    assignment: &Assignment<'_>,
+    (bins, partition): (&Bins, &Partition<'_>),
+    degrees: Degrees,
+    residence: Option<Residence>,
+    in_flight: usize,
+) -> Result<(StoreInfo, Option<Catalogue>)> {
+    let (resident, bytes, summary, edges) =
+        session.stage("sort", info.edges - info.loops, Unit::Edges, |s, progress| {
+            progress.reads(partition.spilled());
+            let sorting = Sorting { assignment, bins, partition, degrees: &degrees, progress };
+            let (resident, mut written, found) = match residence {
+                Some(residence) => {
+                    residence::sort(s, residence, &sorting).map(|(graph, found)| (Some(graph), 0, found))?
+                }
+                None => (None, sort_to_blocks(s, &sorting, info.content, in_flight)?, None),
+            };
+            let mut degrees = degrees.finish();
+            let (summary, ends) = found.unwrap_or_else(|| {
+                s.comm.reduce_scatter(&mut degrees);
+                let mine = &degrees[s.comm.share(degrees.len())];
+                (DegreeSummary::of(mine), mine.par_iter().map(|&d| u64::from(d)).sum())
+            });
+            let (summary, mut ends) = (summary.joined(&s.comm), [ends]);
+            s.comm.all_sum(&mut ends);
+            let edges = ends[0] / 2;
+            if let Some(found) = resident.as_ref().map(Catalogue::edges).filter(|&found| found != edges) {
+                return Err(Error::Validation(format!("{found} edges in rows, {edges} by degrees")));
+            }
+            let bytes = written;
+            if s.needs_degrees() {
+                written += degree_file::write(s, &mut degrees, info.content)?;
+            }
+            Ok(((resident, bytes, summary, edges), Moved { read: partition.spilled(), written }))
+        })?;
+    tracing::debug!(bytes, "blocks written");
+    let blocks = assignment.layout.blocks() as u64;
+    Ok((StoreInfo { edges, blocks, degrees: session.needs_degrees(), summary }, resident))
+}
+
+/// Sorts bins into stored blocks; returns the bytes of these.
+fn sort_to_blocks(session: &Session, sorting: &Sorting<'_, '_>, key: u64, in_flight: usize) -> Result<u64> {
+    let Sorting { assignment, bins, partition, degrees, progress } = *sorting;
+    let Assignment { layout, builders, mine: wanted, .. } = assignment;
+    let folder = session.graph_folder();
+    let syncer = &session.syncer;
+    let builder = Builder { partition, bins, layout, wanted, degrees, folder: &folder, key, in_flight, syncer };
+    let mut device = session.gpu.accelerator();
+    let most = partition.lines().into_iter().max().unwrap_or(0);
+    let by_device = device.as_mut().map(|device| device.sorting(bins, layout.rows(), session.threads, most));
+    let mut by_device = by_device.transpose()?.flatten();
+    let sorters = by_device.as_mut().map_or_else(|| sort::sorters(session.threads), |sorting| sorting.sorters());
+    let written = builder.build(sorters, &Watched(progress))?.bytes;
+    by_device.map_or(Ok(()), |mut sorting| sorting.finish(degrees))?;
+    drop(device);
+    residence::clear_device_lines(session);
+    let stored_before: Vec<bool> = builders.iter().map(|&rank| rank != NOBODY).collect();
+    degree_file::add_stored(session, degrees, key, layout, &stored_before)?;
+    Ok(written)
+}
+
+/// Returns how this rank divides its memory between map, bins and sorting, and how many bytes that is. The map, what is kept and what will be on its
+/// way to other ranks are reserved already.
+fn shares(
+    session: &Session,
+    Edges { input, cache, info }: &Edges<'_, '_>,
+    assignment: &Assignment<'_>,
+) -> Result<(MemoryPlan, u64)> {
+    let part = if session.comm.ranks() > 1 { assignment.part } else { 1.0 };
+    let needs = formulas::needs(info, input, &session.comm_memory, session.threads, part);
+    let own = session.budget.free() + 4 * info.ids + cache.bytes() + needs.messages;
+    let shares = MemoryPlan::new(assignment.layout, needs, own).map_err(|smallest| Error::Limit {
+        limit: "host_memory",
+        given: size::show(session.budget.limit()),
+        needed: at_least((session.budget.limit() + smallest).saturating_sub(own)),
+        purpose: "sorting edges into rows".into(),
+    })?;
+    Ok((shares, own))
+}
+
+/// Returns where bins that find no room go: a file of this rank alone.
+///
+/// # Errors
+/// [`Error::Io`] where its folder is not there and can't be made.
+fn spill_file(session: &Session) -> Result<PathBuf> {
+    let folder = session.job.scratch.clone().unwrap_or_else(|| session.graph_folder());
+    std::fs::create_dir_all(&folder).map_err(|e| Error::io("create the folder for spilled edges", &folder, e))?;
+    Ok(folder.join(format!("spill.{}.{}", std::process::id(), session.comm.rank())))
+}

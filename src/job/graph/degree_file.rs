@@ -1,0 +1,66 @@
+//! The degrees of all vertices in a file beside the blocks, for who reads them: some tasks, and jobs on a kept graph.
+
+use crate::error::{Error, Result};
+use crate::graph::degrees::{self, Degrees};
+use crate::graph::layout::Layout;
+use crate::graph::stored::StoredBlock;
+use crate::job::session::Session;
+use crate::process::signals;
+use std::path::Path;
+
+/// Makes the file anew from the blocks if it is damaged or not there. Collective.
+///
+/// # Errors
+/// Those of the disk and of the blocks.
+pub(super) fn ensure(session: &Session, folder: &Path, content: u64, layout: &Layout) -> Result<()> {
+    let whole = session.agreed(|| match degrees::open(folder, content) {
+        Err(e @ (Error::Corrupt { .. } | Error::Io { .. })) => {
+            tracing::warn!("{e}: counting degrees anew");
+            Ok(false)
+        }
+        other => other.map(|_| true),
+    })?;
+    if whole {
+        return Ok(());
+    }
+    let degrees = Degrees::new(layout.rows(), &session.budget)?;
+    add_stored(session, &degrees, content, layout, &vec![false; layout.blocks()])?;
+    let mut degrees = degrees.finish();
+    session.comm.reduce_scatter(&mut degrees);
+    write(session, &mut degrees, content).map(drop)
+}
+
+/// Stores degrees of which each rank knows its share, and returns the bytes written by this rank. Collective.
+///
+/// # Errors
+/// Those of the disk.
+pub(super) fn write(session: &Session, degrees: &mut [u32], content: u64) -> Result<u64> {
+    session.comm.all_gather_shares(degrees);
+    if !session.comm.leads() {
+        return Ok(0);
+    }
+    Ok(session.syncer.push(degrees::write(&session.graph_folder(), content, degrees)?).bytes)
+}
+
+/// Counts the degrees of the blocks that an earlier run stored, those that are not `wanted`: every rank some of them.
+///
+/// # Errors
+/// Those of the blocks, and of a stop.
+pub(super) fn add_stored(
+    session: &Session,
+    degrees: &Degrees,
+    content: u64,
+    layout: &Layout,
+    wanted: &[bool],
+) -> Result<()> {
+    let folder = session.graph_folder();
+    let mut counter = degrees.counter();
+    let stored = (0..layout.blocks()).filter(|&b| !wanted[b]);
+    for b in stored.skip(session.comm.rank()).step_by(session.comm.ranks()) {
+        signals::check()?;
+        let block = session.in_sight(|| StoredBlock::open(&folder, content, b, &layout.block(b)))?;
+        counter.block(block.block());
+        block.release();
+    }
+    Ok(())
+}

@@ -1,0 +1,203 @@
+//! The stages that prepare a graph: each is skipped where the manifest says it is done and what it left still holds.
+
+mod blocks;
+mod build;
+mod degree_file;
+mod residence;
+mod sparse_ids;
+
+use crate::error::{Error, Result};
+use crate::formats::{CacheUse, Input, InputCache, addresses};
+use crate::job::input::{self, occupied, streams};
+use crate::job::plan::{Plan, limits};
+use crate::job::ranks;
+use crate::job::session::{Moved, Session, Watched};
+use crate::job::state::finished::Finished;
+use crate::job::state::manifest::key;
+use crate::job::state::order_writer::Ordered;
+use crate::memory::Buffer;
+use crate::prepare::dictionary::Dictionary;
+use crate::prepare::ingest::{self, Ingest, Ingested};
+use crate::prepare::prepared::{Graph, InputInfo};
+use crate::prepare::relabel::{self, relabel};
+use crate::prepare::{Accelerator, order};
+use crate::process::progress::Unit;
+
+/// Names of the stages in the manifest and the report.
+pub const STAGES: [&str; 4] = ["ingest", "relabel", "partition", "sort"];
+
+/// The outcome of preparation.
+pub(crate) enum Prepared {
+    /// A graph to work with.
+    Graph(Graph),
+    /// Results that an earlier run found of the same contents.
+    Finished(Finished),
+}
+
+/// Prepares the graph of the job, or opens it where that is done. An input that only looks changed may turn out to be one of which
+/// all is done. Collective.
+///
+/// # Errors
+/// Those of every stage.
+pub(crate) fn prepare(session: &mut Session) -> Result<Prepared> {
+    let input = input::open(&session.job.input)?;
+    let mut memory = addresses(&input, &session.budget)?;
+    let cache = InputCache::new(&mut memory, &input, &session.budget)?;
+    let (info, order) = Ordering { session, input: &input, cache: &cache }.open_or_run()?;
+    if !session.job.keep
+        && let Some(done) = session.agreed(|| Finished::of(&session.job, &session.manifest, info.clone()))?
+    {
+        session.ordered = order.and_then(Ordered::let_go_on);
+        return Ok(Prepared::Finished(done));
+    }
+    let graph = blocks::open_or_build(session, &input, &cache, info, order).inspect_err(|e| {
+        // The first pass took it as it was, so what it found holds no more: the next run makes it anew.
+        if matches!(e, Error::Input { .. }) {
+            ["ingest", "relabel"].into_iter().for_each(|name| session.manifest.forget(name));
+        }
+    })?;
+    Ok(Prepared::Graph(graph))
+}
+
+/// The first pass over the edges, and the order of vertices that follows from it.
+struct Ordering<'s, 'm> {
+    session: &'s mut Session,
+    input: &'s Input,
+    cache: &'s InputCache<'m>,
+}
+
+impl Ordering<'_, '_> {
+    /// Finds the stages `ingest` and `relabel` done, or runs them; the order comes along where it was just made.
+    fn open_or_run(mut self) -> Result<(InputInfo, Option<Ordered>)> {
+        let identity = input::version_key(self.input)?;
+        ranks::check_input(&self.session.comm, &self.input.name(), identity)?;
+        self.session.gpu.wait()?;
+        if let Some(info) = self.session.manifest.found::<InputInfo>("relabel", identity)
+            && self.is_stored(&info)?
+        {
+            self.session.skipped("ingest");
+            self.session.skipped("relabel");
+            if info.sparse {
+                sparse_ids::ensure(self.session, self.input, identity)?;
+            }
+            return Ok((info, None));
+        }
+        let plan = Plan::before(&self.session.job, &self.session.machine(), self.input)?;
+        limits::refuse(&plan)?;
+        // All ranks have the same plan.
+        plan.maybe.iter().filter(|_| self.session.comm.leads()).for_each(|what| tracing::warn!("{what}"));
+        self.cache.allow(plan.kept);
+        let (info, order) = self.run(identity).map_err(|e| limits::name_limit(&plan, e))?;
+        Ok((info, Some(order)))
+    }
+
+    /// Returns true if the order of vertices that an earlier run stored is there and whole.
+    fn is_stored(&self, info: &InputInfo) -> Result<bool> {
+        let folder = self.session.graph_folder();
+        self.session.agreed(|| match order::read_runs(&folder, info.content) {
+            Ok(_) => Ok(true),
+            Err(e) if e.is_missing() => {
+                tracing::info!("the order of vertices was not kept: ordering them anew");
+                Ok(false)
+            }
+            Err(e) => {
+                tracing::warn!("{e}: ordering vertices anew");
+                Ok(false)
+            }
+        })
+    }
+
+    /// Runs the stages `ingest` and `relabel`.
+    fn run(&mut self, identity: u64) -> Result<(InputInfo, Ordered)> {
+        let (input, cache) = (self.input, self.cache);
+        let folder = self.session.graph_folder();
+        std::fs::create_dir_all(&folder).map_err(|e| Error::io("create the folder", &folder, e))?;
+
+        let mut found = self.ingest(CacheUse::For(cache), None)?;
+        let content_of =
+            |found: &Ingested| key("graph", &(found.checksum, found.edges, found.declared, input::formats_of(input)));
+        if let Err(e) = occupied::check_content(&self.session.job, &self.session.manifest, content_of(&found)?) {
+            // If nothing is in it, it was made above.
+            let _ = std::fs::remove_dir(&folder);
+            return Err(e);
+        }
+        let sparse = found.largest.is_some_and(|largest| ingest::sparse(largest, found.edges, input.wide()));
+        if sparse {
+            cache.release_all();
+            if self.session.comm.leads() {
+                let (edges, largest) = (found.edges, found.largest.unwrap_or(0));
+                tracing::info!(
+                    edges,
+                    largest,
+                    "ids are sparse: they are numbered by the sorted list of those that occur, and results come in the order of \
+                     out/ids.npy"
+                );
+            }
+            let dictionary = sparse_ids::number(self.session, input, identity)?;
+            found = self.ingest(CacheUse::Nothing, Some(&dictionary))?;
+        }
+        let content = content_of(&found)?;
+        let mut info = InputInfo {
+            edges: found.edges,
+            loops: found.loops,
+            distinct_at_most: found.distinct_at_most,
+            vertices: found.declared.unwrap_or(0).max(found.degrees.len() as u64),
+            ids: found.degrees.len() as u64,
+            connected: 0,
+            runs: 0,
+            sparse,
+            checksum: found.checksum,
+            identity,
+            content,
+            bytes: input.bytes(),
+            source: streams::told(&input.name(), &self.session.job.workdir, &self.session.manifest),
+        };
+        let mut order = self.relabel(found.degrees, &mut info)?;
+        if order.order().whole {
+            self.session.store_order(&mut order, content)?;
+        }
+        Ok((info, order))
+    }
+
+    /// Reads all edges once, and counts the degrees of their ids.
+    fn ingest(&mut self, cache: CacheUse<'_, '_>, dictionary: Option<&Dictionary>) -> Result<Ingested> {
+        let input = self.input;
+        let bytes = input.bytes() / self.session.comm.ranks() as u64;
+        self.session.stage("ingest", bytes, Unit::Bytes, |s, progress| {
+            let s = &*s;
+            let mut device = s.gpu.accelerator();
+            let device = device.as_mut().map(|device| device as &mut dyn Accelerator);
+            let (threads, budget, comm, stealing) = (s.threads, &s.budget, &s.comm, s.stealing.as_ref());
+            let meet = &|| s.gpu.meet();
+            let ingest = Ingest { input, cache, dictionary, threads, budget, comm, stealing, meet };
+            let found = ingest.run(device, &Watched(progress))?;
+            if let CacheUse::For(cache) = cache {
+                tracing::debug!(chunks = cache.chunks(), bytes = cache.bytes(), "input kept");
+            }
+            Ok((found, Moved { read: progress.done(), written: 0 }))
+        })
+    }
+
+    /// Orders vertices by degree, and notes both stages in the manifest.
+    fn relabel(&mut self, degrees: Buffer<u32>, info: &mut InputInfo) -> Result<Ordered> {
+        let session = &mut *self.session;
+        self.cache.make_room(&session.budget, relabel::scratch_bytes(session.threads, info.edges));
+        let order = session.stage("relabel", info.ids, Unit::Units, |s, progress| {
+            let mut order = relabel(degrees, s.threads, &s.budget, &s.comm)?;
+            if !residence::maps_on_gpus(s) {
+                order.complete(&s.comm);
+            }
+            progress.advance(info.ids);
+            info.connected = order.runs.vertices();
+            info.runs = order.runs.iter().count() as u64;
+            let written = order::body_bytes(info.ids, info.runs);
+            Ok((order, Moved { read: 0, written: if s.comm.leads() { written } else { 0 } }))
+        })?;
+        // Both at once: what ingest found in memory is kept by the order of vertices alone.
+        for name in ["ingest", "relabel"] {
+            let figures = session.figures_of(name);
+            session.manifest.done(name, info.identity, figures, &*info)?;
+        }
+        Ok(Ordered::new(order))
+    }
+}

@@ -1,0 +1,156 @@
+//! The memory of GPUs that preparation uses where ranks reach each other's: the map from ids, and edges that wait to be sorted.
+
+use super::{LANES, PART};
+use crate::error::{Error, Result};
+use crate::gpu::{CopySource, DeviceSlice, PeerMemory, Workspace};
+use crate::graph::layout::Bins;
+use crate::graph::placement::{BlockSize, Placement};
+use crate::job::graph::build::Assignment;
+use crate::job::session::Session;
+use crate::job::state::order_writer::Ordered;
+use crate::memory::{bytes_of, numbers_of};
+use crate::prepare::partition::device_lines::DeviceLines;
+use crate::prepare::partition::{LINE, gpu};
+use crate::prepare::prepared::InputInfo;
+use crate::prepare::sort::gpu::Sorters;
+use std::ops::Range;
+use std::sync::MutexGuard;
+
+/// The arenas of all ranks: the whole one of this rank, and the way to those of the others.
+pub(super) struct Arenas<'a> {
+    rank: usize,
+    pub(super) mine: DeviceSlice<u32>,
+    beside: Option<PeerMemory<'a>>,
+}
+
+impl Arenas<'_> {
+    /// Returns `words` words of the arena of `rank`, from byte `at` of it.
+    pub(super) fn words(&self, rank: usize, at: u64, words: u64) -> DeviceSlice<u32> {
+        match self.beside {
+            Some(beside) if rank != self.rank => beside.span(rank, at, words, self.mine),
+            _ => self.mine.part(at / 4..at / 4 + words),
+        }
+    }
+}
+
+/// Locks the GPU, if all ranks have one and reach those of the others.
+pub(super) fn gpus(session: &Session) -> Option<(MutexGuard<'_, Workspace>, Arenas<'_>)> {
+    session.gpu.workspace()?;
+    let beside = session.gpu.peers().reachable();
+    if beside.is_none() && session.comm.ranks() > 1 {
+        return None;
+    }
+    let workspace = session.gpu.lock()?;
+    let arenas = Arenas { rank: session.comm.rank(), mine: workspace.arena.words(), beside };
+    Some((workspace, arenas))
+}
+
+/// Makes room on GPUs for edges that wait to be sorted: as much as what else works on the GPU leaves.
+///
+/// # Errors
+/// [`crate::Error::Lost`].
+pub(in crate::job::graph) fn device_lines(
+    session: &Session,
+    assignment: &Assignment<'_>,
+    bins: &Bins,
+    info: &InputInfo,
+) -> Result<Option<DeviceLines>> {
+    let (edges, ids) = (info.edges - info.loops, info.ids);
+    // A GPU names ids by 32 bits, and only its own lines stay there.
+    let Some((mut workspace, arenas)) = gpus(session).filter(|_| ids < u32::MAX.into()) else { return Ok(None) };
+    let (rank, ranks) = (session.comm.rank(), session.comm.ranks());
+    workspace.arena.reset(0);
+    let arena = &workspace.arena;
+    let each = edges / ranks as u64;
+    let Assignment { layout, ref mine, .. } = *assignment;
+    let (placing, rows) = (gpu::ample_bytes(&workspace, bins, ids, each), layout.rows());
+    let bins_here = bins.block_of.iter().filter(|&&block| mine[block]).count();
+    // Every lane of every rank ends with a line that is not full for each bin; and no part is quite what was expected.
+    let lanes = workspace.uploader.shape().0;
+    let ends = lanes * ranks * bins_here;
+    let part = if ranks > 1 { assignment.part } else { 1.0 };
+    let expected = (edges as f64 * part * 17.0 / 16.0) as u64 / LINE as u64 + (ends + 64 * ranks) as u64;
+    // Rows that could stay come before edges that wait: they are moved more often.
+    let here = (0..layout.blocks()).filter(|&b| mine[b]);
+    let sizes = here.map(|b| BlockSize { rows: layout.block(b).len() as u64, entries: 0 });
+    let home = Placement::bytes(sizes) + 4 * LINE as u64 * expected;
+    let largest = bins.largest().div_ceil(LINE as u64) + (lanes * ranks) as u64;
+    let sorting = |lanes| Sorters::ample_bytes(bins, rows, largest, lanes);
+    let (sorting, sorting_home) = (sorting(lanes), sorting(lanes.min(LANES)) + home);
+    let stays = !session.job.keep && !session.job.tasks.is_empty();
+    let stays = stays && home <= arena.bytes() / PART && sorting_home <= arena.free();
+    let room = arena.free().saturating_sub(placing.max(if stays { sorting_home } else { sorting }));
+    let lines = expected.min(room / DeviceLines::bytes(1));
+    let taken = workspace.arena.take_last(DeviceLines::bytes(lines)).map_or(0, |(at, _)| at);
+    let all = session.comm.all_gather(bytes_of(&[taken, lines]));
+    let lines_of = |rank: usize| {
+        let place: Vec<u64> = numbers_of(&all[rank]);
+        arenas.words(rank, place[0], DeviceLines::bytes(place[1]) / 4)
+    };
+    let of_all: Vec<DeviceSlice<u32>> = (0..ranks).map(lines_of).collect();
+    tracing::debug!(lines, expected, "room for edges on the GPU");
+    let queue = workspace.device.queue()?;
+    Ok(Some(DeviceLines::new(&of_all, rank, queue)))
+}
+
+/// Returns true if ranks gather the map from ids on their GPUs, where it is used, and not in the memory of each: jobs that store
+/// neither graph nor results by vertex need it nowhere else.
+pub(in crate::job::graph) fn maps_on_gpus(session: &Session) -> bool {
+    session.gpu.peers().reachable().is_some()
+        && !session.job.keep
+        && !session.job.tasks.is_empty()
+        && !session.needs_order()
+}
+
+/// Gathers the map on the GPUs. Where the order is whole already, or one of them has too little memory, there is none: every
+/// rank has all of it then.
+///
+/// # Errors
+/// [`crate::Error::Lost`], those of storing the order.
+pub(in crate::job::graph) fn map_on_gpus(
+    session: &mut Session,
+    ordered: &mut Ordered,
+    bins: &Bins,
+    info: &InputInfo,
+) -> Result<Option<DeviceSlice<u32>>> {
+    if ordered.order().whole {
+        return Ok(None);
+    }
+    let each = (info.edges - info.loops) / session.comm.ranks() as u64;
+    let fits = gpus(session).is_some_and(|(workspace, _)| {
+        gpu::ample_bytes(&workspace, bins, info.ids, each) <= workspace.arena.bytes() && info.ids < u32::MAX.into()
+    });
+    if !session.comm.all(fits) {
+        ordered.complete(&session.comm);
+        session.store_order(ordered, info.content)?;
+        return Ok(None);
+    }
+    let nobody = || Error::internal("gather the map on GPUs", "no GPU, where one was found");
+    let (mut workspace, arenas) = gpus(session).ok_or_else(nobody)?;
+    let Workspace { arena, uploader, queue, .. } = &mut *workspace;
+    arena.reset(0);
+    // The first thing in every arena.
+    let map = arena.take_planned::<u32>(info.ids)?;
+    arena.hold(map.bytes());
+    let share = |rank| session.comm.share_of(rank, info.ids as usize);
+    let part = |of: Range<usize>| map.part(of.start as u64..of.end as u64);
+    let mine = share(session.comm.rank());
+    let upload = (CopySource::Memory(bytes_of(&ordered.order().map[mine.clone()])), part(mine).as_bytes());
+    uploader.upload(&[upload], &|| Ok(()))?.wait()?;
+    session.comm.barrier();
+    for rank in (0..session.comm.ranks()).filter(|&rank| rank != session.comm.rank()) {
+        let there = share(rank);
+        queue.copy(arenas.words(rank, 4 * there.start as u64, there.len() as u64), part(there))?;
+    }
+    queue.finish()?;
+    // All have copied before any goes on.
+    session.comm.barrier();
+    Ok(Some(map))
+}
+
+/// Gives the memory of lines on the GPU back.
+pub(in crate::job::graph) fn clear_device_lines(session: &Session) {
+    if let Some((mut workspace, _)) = gpus(session) {
+        workspace.arena.let_go();
+    }
+}

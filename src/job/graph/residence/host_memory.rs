@@ -1,0 +1,60 @@
+//! Blocks in the memory of the ranks of one machine, which read each other's.
+
+use crate::graph::host_block::{HostBlock, MemoryBlock, RemoteBlock};
+use crate::graph::placement::BlockSize;
+use crate::job::session::Session;
+use crate::job::state::manifest::key;
+use crate::memory::{Process, bytes_of, numbers_of};
+
+/// The processes of all ranks, if these can read each other's memory; of one that is alone, none. Collective.
+pub(super) fn readable_ranks(session: &Session) -> Option<Vec<Process>> {
+    if session.comm.ranks() == 1 {
+        return Some(Vec::new());
+    }
+    // What is only right in the right process.
+    let me = Process::open();
+    let secret =
+        Box::new(key("memory", &(me.number(), session.comm.rank(), std::time::SystemTime::now())).unwrap_or(0));
+    let mine = [me.number(), std::ptr::from_ref(&*secret) as u64, *secret];
+    let all = session.comm.all_gather(bytes_of(&mine));
+    let reads = |rank: &Vec<u8>| match numbers_of::<u64>(rank)[..] {
+        [process, address, secret] => {
+            let (process, mut found) = (Process::of(process), [0; 8]);
+            let read = process.read(address, &mut found).is_ok() && found == secret.to_ne_bytes();
+            read.then_some(process)
+        }
+        _ => None,
+    };
+    let ranks: Option<Vec<Process>> = all.iter().map(reads).collect();
+    let reads = session.comm.all(session.comm.nodes() == 1 && ranks.is_some());
+    tracing::debug!(reads, "memory of other ranks");
+    // All have looked.
+    drop(secret);
+    ranks.filter(|_| reads)
+}
+
+/// All blocks, of these sizes: this rank's, in order, and where the others are. Collective.
+pub(super) fn blocks_of_all(
+    session: &Session,
+    builders: &[u32],
+    sizes: &[BlockSize],
+    blocks: Vec<HostBlock>,
+    ranks: &[Process],
+) -> Vec<MemoryBlock> {
+    let (mut blocks, rank) = (blocks.into_iter(), session.comm.rank() as u32);
+    let mine = |(&builder, size): (&u32, &BlockSize)| {
+        let mut block = if builder == rank { blocks.next() } else { None }?;
+        block.shorten(size.entries);
+        Some(block)
+    };
+    let held: Vec<Option<HostBlock>> = builders.iter().zip(sizes).map(mine).collect();
+    let address = |block: &Option<HostBlock>| block.as_ref().map_or(0, HostBlock::address);
+    let mut addresses: Vec<u64> = held.iter().map(address).collect();
+    session.comm.all_max(&mut addresses);
+    let there = |(builder, address): (&u32, u64)| RemoteBlock { process: ranks[*builder as usize], address };
+    let places = builders.iter().zip(addresses);
+    held.into_iter()
+        .zip(places)
+        .map(|(block, at)| block.map_or_else(|| MemoryBlock::Remote(there(at)), MemoryBlock::Local))
+        .collect()
+}

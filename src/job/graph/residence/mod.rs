@@ -1,0 +1,210 @@
+//! Graphs that stay in memory. Edges wait in memory of the GPUs to be sorted, as many as fit; where all rows fit there, too, tasks
+//! compute on them where they were sorted. Rows that do not fit stay in memory of the host, if there is enough of it; ranks of a
+//! machine read those of the others there. Nothing is stored then: it is for jobs that do not keep their graph.
+
+mod arenas;
+mod host_memory;
+
+pub(super) use self::arenas::{clear_device_lines, device_lines, map_on_gpus, maps_on_gpus};
+
+use self::arenas::{Arenas, gpus};
+use self::host_memory::{blocks_of_all, readable_ranks};
+use super::build::{Assignment, Sorting};
+use crate::error::{Error, Result};
+use crate::failpoint;
+use crate::gpu::{DeviceSlice, Workspace};
+use crate::graph::catalogue::Catalogue;
+use crate::graph::degrees::DegreeSummary;
+use crate::graph::host_block::HostBlock;
+use crate::graph::layout::{Bins, Layout};
+use crate::graph::placement::{BlockSize, Placement};
+use crate::job::session::{Session, Watched};
+use crate::memory::{Process, bytes_of, numbers_of};
+use crate::prepare::partition::Partition;
+use crate::prepare::partition::route::NOBODY;
+use crate::prepare::sort::Sorting as _;
+use crate::prepare::sort::gpu::{SortPlan, Sorters, resident};
+
+/// Lanes that sort as fast as any number, where nothing goes by way of the host.
+const LANES: usize = 8;
+
+/// Fewer lanes than these, where rows go by way of the host, sort more slowly than they and the CPU together.
+const FEW_LANES: usize = 4;
+
+/// Rows may take this part of a GPU's memory: tasks work faster on the more of it. (With two GPUs, of which they would take
+/// two thirds, a graph of scale 29 took 1.93 s where they stayed, and 1.75 s where they came from the host.)
+const PART: u64 = 2;
+
+/// The memory in which the rows of a graph stay when they are sorted, and the plan by which they come there.
+pub(super) struct Residence {
+    plan: SortPlan,
+    place: Place,
+}
+
+enum Place {
+    /// In memory of the GPU.
+    OnGpus(DeviceSlice<u32>),
+    /// In memory of this process: this rank's blocks, in order. Others are in those of their ranks.
+    InMemory(Vec<HostBlock>, Vec<Process>),
+}
+
+/// The blocks of a graph before they are sorted.
+struct Unsorted<'a> {
+    assignment: &'a Assignment<'a>,
+    bins: &'a Bins,
+    /// The sizes of this rank's blocks at most; others are 0.
+    most: Vec<BlockSize>,
+    /// The same of all ranks' blocks.
+    of_all: Vec<BlockSize>,
+    /// Lines of the longest bin.
+    longest: u64,
+}
+
+/// Finds out where all rows fit so that GPUs compute on them without files: on the GPUs, else in memory of the host, else nowhere.
+/// Collective.
+pub(super) fn plan(
+    session: &Session,
+    assignment: &Assignment<'_>,
+    bins: &Bins,
+    partition: &Partition<'_>,
+) -> Option<Residence> {
+    let (mut workspace, _) = gpus(session)?;
+    let lines = partition.lines();
+    let most = resident::most_sizes(assignment.layout, bins, &lines);
+    // Any block may be needed on any GPU.
+    let mut largest: Vec<u64> = most.iter().map(|size| size.entries).collect();
+    session.comm.all_max(&mut largest);
+    let of_all = most.iter().zip(largest).map(|(size, entries)| BlockSize { entries, ..*size }).collect();
+    let longest = lines.iter().copied().max().unwrap_or(0);
+    let unsorted = Unsorted { assignment, bins, most, of_all, longest };
+    // A job that was broken off may be again: from now on its blocks are stored.
+    let wanted = !session.job.keep && session.manifest.resumes == 0 && !assignment.builders.contains(&NOBODY);
+    plan_on_gpus(session, &unsorted, wanted, &mut workspace)
+        .or_else(|| plan_in_memory(session, &unsorted, wanted, &mut workspace))
+}
+
+/// Plans for rows that stay on the GPUs, if there is room on all of them. Collective.
+fn plan_on_gpus(
+    session: &Session,
+    Unsorted { assignment, bins, most, of_all, longest }: &Unsorted<'_>,
+    wanted: bool,
+    workspace: &mut Workspace,
+) -> Option<Residence> {
+    let layout = assignment.layout;
+    let bytes = most_resident(session, &assignment.mine, most);
+    workspace.arena.hold(0);
+    workspace.arena.reset(0);
+    let memory = workspace.arena.take::<u32>(bytes / 4).filter(|_| bytes <= workspace.arena.bytes() / PART);
+    // A test may take it away.
+    let memory = memory.filter(|_| failpoint::hit("rows.gpu").is_ok());
+    let plan = memory.and_then(|_| Sorters::plan_all(workspace, bins, layout.rows(), session.threads, *longest));
+    let left = workspace.arena.bytes().saturating_sub(bytes);
+    let computed = beside_rows(session, layout, of_all, left).is_some();
+    let stays = session.comm.all(plan.is_some() && computed && wanted);
+    tracing::debug!(bytes, longest, room = plan.is_some(), computed, stays, "rows on the GPU");
+    plan.zip(memory).filter(|_| stays).map(|(plan, memory)| Residence { plan, place: Place::OnGpus(memory) })
+}
+
+/// Plans for rows that stay in memory of the host, if there is room beside what sorting and tasks take, and ranks can read each
+/// other's memory: on all of them or none. Collective.
+fn plan_in_memory(
+    session: &Session,
+    Unsorted { assignment, bins, most, of_all, longest }: &Unsorted<'_>,
+    wanted: bool,
+    workspace: &mut Workspace,
+) -> Option<Residence> {
+    let Assignment { layout, mine, .. } = *assignment;
+    workspace.arena.reset(0);
+    let plan = Sorters::plan_all(workspace, bins, layout.rows(), session.threads, *longest);
+    let plan = plan.filter(|plan| wanted && plan.lanes() >= session.threads.min(FEW_LANES));
+    let sizes = most.iter().enumerate().filter(|&(b, _)| mine[b]);
+    let bytes: u64 = sizes.clone().map(|(_, size)| HostBlock::bytes(size.rows, size.entries)).sum();
+    // Blocks of other ranks are not cut.
+    let uncut = if session.comm.ranks() > 1 { of_all.as_slice() } else { &[] };
+    let beside = plan.as_ref().and_then(|_| beside_rows(session, layout, uncut, workspace.arena.bytes()));
+    // Degrees are there, too.
+    let fits = beside.is_some_and(|beside| session.budget.free() >= bytes + 4 * layout.rows() + beside);
+    let ranks = if session.comm.all(fits) { readable_ranks(session) } else { None };
+    let readable = ranks.is_some();
+    let block = |(b, size): (usize, &BlockSize)| HostBlock::new(&layout.block(b), size.entries, &session.budget).ok();
+    let blocks: Option<Vec<HostBlock>> = sizes.filter(|_| readable).map(block).collect();
+    let held = session.comm.all(readable && blocks.is_some());
+    tracing::debug!(bytes, beside, readable, held, "rows in memory");
+    let place = blocks.zip(ranks).filter(|_| held).map(|(blocks, ranks)| Place::InMemory(blocks, ranks));
+    plan.zip(place).map(|(plan, place)| Residence { plan, place })
+}
+
+/// Returns the most host memory that a task of the job takes beside rows that stay in memory, if the GPU computes all of them on
+/// blocks of these sizes with `bytes` bytes of its own memory left.
+fn beside_rows(session: &Session, layout: &Layout, sizes: &[BlockSize], bytes: u64) -> Option<u64> {
+    let beside = session.job.tasks.iter().map(|task| task.beside_rows(layout, sizes, bytes));
+    beside.collect::<Option<Vec<u64>>>()?.into_iter().max()
+}
+
+/// Returns the bytes of blocks of these sizes on the rank that has most: as much is held on every one, for they cut their batches by
+/// what is left, and have to cut them alike. Collective.
+fn most_resident(session: &Session, mine: &[bool], sizes: &[BlockSize]) -> u64 {
+    let mine = sizes.iter().zip(mine).filter(|&(_, &mine)| mine);
+    let mut bytes = [Placement::bytes(mine.map(|(&size, _)| size))];
+    session.comm.all_max(&mut bytes);
+    bytes[0]
+}
+
+/// Sorts bins as planned. Returns the graph and, unless degrees are to be stored, the summary and the sum of those of this rank's
+/// share of the vertices; otherwise degrees are added to those of `sorting`. Collective.
+///
+/// # Errors
+/// [`crate::Error::Lost`], and of a stop.
+pub(super) fn sort(
+    session: &Session,
+    Residence { plan, mut place }: Residence,
+    sorting: &Sorting<'_, '_>,
+) -> Result<(Catalogue, Option<(DegreeSummary, u64)>)> {
+    let nobody = || Error::internal("sort on the GPU", "no GPU, where one was planned with");
+    let (mut workspace, arenas) = gpus(session).ok_or_else(nobody)?;
+    let Sorting { assignment: Assignment { layout, builders, mine, .. }, bins, partition, degrees, progress } =
+        *sorting;
+    let mut sorters = Sorters::new(&mut workspace, plan)?;
+    let (build, watch) = (resident::Build { partition, bins, layout, wanted: mine }, Watched(progress));
+    let mut entries = match &mut place {
+        Place::OnGpus(memory) => sorters.keep(build, *memory, &watch)?,
+        Place::InMemory(blocks, _) => sorters.bring(build, blocks, &watch)?,
+    };
+    let found = if session.needs_degrees() {
+        sorters.finish(degrees)?;
+        None
+    } else {
+        Some(sum_up(session, &mut sorters, &arenas)?)
+    };
+    drop(sorters);
+    workspace.arena.let_go();
+    session.comm.all_sum(&mut entries);
+    let size = |(b, entries)| BlockSize { rows: layout.block(b).len() as u64, entries };
+    let sizes: Vec<BlockSize> = entries.into_iter().enumerate().map(size).collect();
+    let graph = match place {
+        Place::OnGpus(_) => {
+            let placement = Placement::new(&sizes, builders, |rank, at, words| arenas.words(rank as usize, at, words));
+            workspace.arena.hold(most_resident(session, mine, &sizes));
+            Catalogue::on_gpus(Layout::clone(layout), sizes, placement)
+        }
+        Place::InMemory(blocks, ranks) => {
+            let blocks = blocks_of_all(session, builders, &sizes, blocks, &ranks);
+            Catalogue::in_memory(Layout::clone(layout), sizes, blocks, session.comm.ranks() == 1)
+        }
+    };
+    Ok((graph, found))
+}
+
+/// Sums the degrees of all ranks where they were counted; returns the summary and the sum of this rank's share. Collective.
+fn sum_up(session: &Session, sorters: &mut Sorters<'_>, arenas: &Arenas<'_>) -> Result<(DegreeSummary, u64)> {
+    let degrees = sorters.degrees();
+    let at = degrees.address() - arenas.mine.address();
+    // Once a rank has said where its own are, it has counted them.
+    let all = session.comm.all_gather(bytes_of(&[at]));
+    let others = (0..session.comm.ranks()).filter(|&rank| rank != session.comm.rank());
+    let others = others.map(|rank| arenas.words(rank, numbers_of::<u64>(&all[rank])[0], degrees.len()));
+    let found = sorters.sum_up(&others.collect::<Vec<_>>(), session.comm.share(degrees.len() as usize))?;
+    // Nobody reads another's any more.
+    session.comm.barrier();
+    Ok(found)
+}

@@ -1,0 +1,116 @@
+//! From `[input]` to edges.
+
+pub mod occupied;
+pub mod spool;
+pub mod streams;
+
+use crate::config::{Expect, InputSpec, Job};
+use crate::error::{Error, Result};
+use crate::formats::{Format, Input, Look, Part};
+use crate::generate::Generator;
+use crate::job::state::manifest::key;
+use crate::job::state::workdir;
+use std::path::{Path, PathBuf};
+
+/// Opens the edges that a job names; `prepared` is not among them.
+///
+/// # Errors
+/// [`Error::Input`] for files that are missing or of unknown format.
+pub fn open(spec: &InputSpec) -> Result<Input> {
+    match spec {
+        InputSpec::Files { paths, format, recursive, text } => {
+            find(paths, named(format.as_deref())?, *recursive)?.with_text(text.clone())
+        }
+        InputSpec::Kronecker(random) => {
+            Ok(Input::generated(Generator::kronecker(random.scale, random.edge_factor, random.seed)?))
+        }
+        InputSpec::Uniform(random) => {
+            Ok(Input::generated(Generator::uniform(random.scale, random.edge_factor, random.seed)?))
+        }
+        InputSpec::Prepared(workdir) => {
+            Err(Error::Usage(format!("{}: a prepared graph is not read as edges", workdir.display())))
+        }
+    }
+}
+
+/// Finds the files of an input; folders that gpugraph's jobs work in are none of it.
+///
+/// # Errors
+/// As [`Input::find`].
+pub fn find(paths: &[PathBuf], format: Option<Format>, recursive: bool) -> Result<Input> {
+    let own = |folder: &Path| folder.ends_with("gpugraph.work") || workdir::is_of_a_job(folder);
+    Input::find(paths, format, Look { recursive, own: &own })
+}
+
+/// Bytes of the input that the system begins to read at once: what fast disks read while a GPU is opened.
+const AHEAD: u64 = 1 << 30;
+
+/// Has the system begin to read what a job names, in the background, while the run still prepares for it.
+pub fn read_ahead(spec: &InputSpec) {
+    let spec = spec.clone();
+    // What is wrong with the input is said by who reads it.
+    let begin = move || drop(open(&spec).map(|input| input.read_ahead(AHEAD)));
+    let _ = std::thread::Builder::new().name("ahead".into()).spawn(begin);
+}
+
+/// Returns the expected size of the input as the job file gives it, where that is needed: none of the files is here.
+///
+/// # Errors
+/// [`Error::Input`] for files of unknown format.
+pub fn expected(job: &Job) -> Result<Option<(Input, Expect)>> {
+    match (&job.input, job.expect) {
+        (InputSpec::Files { paths, format, recursive, .. }, Some(expect)) => {
+            let format = named(format.as_deref())?;
+            // A pattern is no path, and may have files; a stream is there, and tells nothing.
+            let streamed = crate::job::input::streams::is_streamed(&job.input);
+            if streamed {
+                return Ok(Some((Input::expected(paths, format, expect.edges, expect.ids)?, expect)));
+            }
+            if paths.iter().any(|path| path.exists()) || find(paths, format, *recursive).is_ok() {
+                return Ok(None);
+            }
+            Ok(Some((Input::expected(paths, format, expect.edges, expect.ids)?, expect)))
+        }
+        _ => Ok(None),
+    }
+}
+
+fn named(format: Option<&str>) -> Result<Option<Format>> {
+    format.map(str::parse).transpose().map_err(|e| Error::Usage(format!("input.format: {e}")))
+}
+
+/// The input by paths that mean the same from any folder.
+pub(crate) fn absolute(input: &InputSpec) -> InputSpec {
+    let absolute = |path: &Path| std::path::absolute(path).unwrap_or_else(|_| path.to_owned());
+    match input {
+        InputSpec::Prepared(workdir) => InputSpec::Prepared(absolute(workdir)),
+        other => {
+            let mut other = other.clone();
+            if let InputSpec::Files { paths, .. } = &mut other {
+                paths.iter_mut().for_each(|path| *path = absolute(path));
+            }
+            other
+        }
+    }
+}
+
+/// Returns the key of the stage `ingest`: it differs for another input, another version of it, and another way to read it.
+///
+/// # Errors
+/// [`Error::Input`] where it can't be read.
+pub fn version_key(input: &Input) -> Result<u64> {
+    key("ingest", &(input.identity()?, formats_of(input)))
+}
+
+/// Returns how bytes are read: the format of every file, named or known by its ending, and the columns of text, as runs of the
+/// same. The same bytes are other edges if they are read otherwise.
+pub(crate) fn formats_of(input: &Input) -> Vec<(String, u64)> {
+    let mut runs: Vec<(String, u64)> = Vec::new();
+    for format in input.parts().iter().map(Part::reading) {
+        match runs.last_mut() {
+            Some((last, count)) if *last == format => *count += 1,
+            _ => runs.push((format, 1)),
+        }
+    }
+    runs
+}

@@ -1,0 +1,193 @@
+//! Standard input, pipes and devices as the input of a job: what comes by them is copied to `WORKDIR/spool` before anything else, so
+//! that it can be read twice, by all ranks, and after a kill.
+//!
+//! A copy has its name, and a place in the manifest with length and checksum, only when it is complete; what a run had read when it was
+//! killed is thrown away by the next one. A job that carries on takes the copy, and waits for nobody to pipe it in again; what does
+//! come must be the same. The copies go when the job is done. The manifest then still says what they held.
+
+use crate::config::{InputSpec, Job};
+use crate::error::{Error, Result};
+use crate::formats::input::stream::{Copied, Stream};
+use crate::formats::{Format, Packing};
+use crate::job::input::streams::{check, remove_unnoted, replaced, streams};
+use crate::job::state::manifest::Manifest;
+use crate::job::state::spooled::{Spool, Spooled, absolute};
+use crate::job::state::workdir::SPOOL;
+use crate::results::Output;
+use crate::store::replace::{remove_leftovers, sync_folder, temp_path};
+use crate::{failpoint, size};
+use std::fs::File;
+use std::io::IsTerminal;
+use std::path::Path;
+use std::time::{Duration, Instant};
+
+/// The time that a run with its copies waits for a stream that may hold something else now.
+const PATIENCE: Duration = Duration::from_secs(2);
+
+/// Copies what comes by the streams of a job, or finds the copies of an earlier run whole, and notes them in the manifest. Only the
+/// leader calls it. With `finished` the manifest is of a job that is done: what comes is copied anew, to be compared with what the
+/// results are of; if nothing comes, these stand, and [`is_gone`] holds.
+///
+/// # Errors
+/// Those of [`check`], [`Error::Input`] for a stream that can't be read or holds nothing, [`Error::OtherStream`], those of the disk.
+pub(crate) fn take(job: &Job, manifest: &mut Manifest, finished: bool) -> Result<()> {
+    let found = streams(&job.input, manifest.spool.as_ref());
+    check(&job.input, &found)?;
+    let folder = job.workdir.join(SPOOL);
+    if remove_leftovers(&folder)? > 0 {
+        tracing::info!("what an earlier run had read when it ended is thrown away: it was not complete");
+    }
+    let before = manifest.spool.take_if(|spool| spool.is_of(&found));
+    manifest.spool = None;
+    if let Some(spool) = before.as_ref().filter(|spool| spool.there && !finished) {
+        if let Some(name) = spool.streams.iter().find(|s| !s.copy.is_of(&folder.join(&s.file))).map(|s| &s.file) {
+            tracing::warn!("{}: is not as it was written: the input is read anew", folder.join(name).display());
+        } else {
+            // They stay whatever comes now.
+            manifest.spool = before.clone();
+            manifest.spool = Some(again(job, &found, spool, &folder)?);
+            return Ok(());
+        }
+    }
+    remove_unnoted(&job.workdir, manifest)?;
+    if found.is_empty() {
+        return Ok(());
+    }
+    std::fs::create_dir_all(&folder).map_err(|e| Error::io("create the folder", &folder, e))?;
+    let mut spool = Spool { streams: Vec::new(), there: true, same: false };
+    for (place, stream) in &found {
+        let (file, copied) = copy(job, stream, &folder, *place)?;
+        if copied.bytes == 0 {
+            manifest.spool = before.clone().map(|before| Spool { there: false, ..before });
+            if spool.streams.is_empty() && finished && before.is_some() && is_read_alike(job, manifest) {
+                tracing::info!("nothing comes from {}: the results of what it held before stand", stream.name());
+                return Ok(());
+            }
+            return Err(stream.nothing_came());
+        }
+        let copy = Output { bytes: copied.bytes, checksum: copied.checksum };
+        spool.streams.push(Spooled { path: absolute(stream.path()), place: *place, file, copy });
+    }
+    let copies = |spool: &Spool| spool.streams.iter().map(|s| (s.place, s.copy)).collect::<Vec<_>>();
+    let same = finished && before.is_some_and(|before| copies(&before) == copies(&spool));
+    manifest.spool = Some(spool);
+    let same = same && is_read_alike(job, manifest);
+    manifest.spool.iter_mut().for_each(|spool| spool.same = same);
+    Ok(())
+}
+
+/// Returns true if the job reads its input as the run did that the manifest tells of: by the same names and formats.
+fn is_read_alike(job: &Job, manifest: &Manifest) -> bool {
+    manifest.input.as_ref() == Some(&crate::job::input::absolute(&replaced(job.clone(), manifest).input))
+}
+
+/// Takes the copies of an earlier run, unless something else comes by their streams now.
+fn again(job: &Job, streams: &[(usize, Stream)], spool: &Spool, folder: &Path) -> Result<Spool> {
+    for (spooled, (_, stream)) in spool.streams.iter().zip(streams) {
+        if let Some(at) = differs(stream, &folder.join(&spooled.file))? {
+            return Err(Error::OtherStream { workdir: job.workdir.clone(), stream: stream.name(), at });
+        }
+        tracing::info!(
+            "carrying on with the {} that came from {} before",
+            size::show(spooled.copy.bytes),
+            stream.name()
+        );
+    }
+    let mut spool = spool.clone();
+    for (spooled, (place, stream)) in spool.streams.iter_mut().zip(streams) {
+        spooled.path = absolute(stream.path());
+        // The job file may name another format by now.
+        let file = name_of(job, stream, *place, packing(&spooled.file));
+        if file != spooled.file {
+            let path = folder.join(&spooled.file);
+            std::fs::rename(&path, folder.join(&file)).map_err(|e| Error::io("rename", &path, e))?;
+            spooled.file = file;
+        }
+    }
+    Ok(spool)
+}
+
+/// Returns the first byte in which what comes by a stream differs from its copy. Nothing at all differs in none, and a stream that can't
+/// be opened any more, or by which nothing comes for a while, has nothing.
+fn differs(stream: &Stream, copy: &Path) -> Result<Option<u64>> {
+    let Ok(mut reader) = stream.open() else { return Ok(None) };
+    let by_hand = stream.is_standard_input() && std::io::stdin().is_terminal();
+    let patience = if by_hand { Duration::ZERO } else { PATIENCE };
+    let mut first = [0];
+    if !reader.wait(Some(patience), &crate::process::signals::check)?
+        || reader.fill(&mut first, &crate::process::signals::check)? == 0
+    {
+        return Ok(None);
+    }
+    let mut file = File::open(copy).map_err(|e| Error::io("open", copy, e))?;
+    reader.differs_from(&first, &mut file, copy, &crate::process::signals::check)
+}
+
+fn packing(file: &str) -> Packing {
+    Packing::of(Path::new(file))
+}
+
+/// Returns the name of a copy, whose endings say format and packing.
+fn name_of(job: &Job, stream: &Stream, number: usize, packing: Packing) -> String {
+    let named = match &job.input {
+        InputSpec::Files { format, .. } => format.as_deref().and_then(|format| format.parse().ok()),
+        _ => None,
+    };
+    let format = named.or_else(|| Format::by_ending(stream.path()));
+    format!("{number}.{}{}", format.map_or("txt", Format::ending), packing.ending())
+}
+
+/// Copies one stream; the name of the copy, which it has once it is complete and durable.
+fn copy(job: &Job, stream: &Stream, folder: &Path, number: usize) -> Result<(String, Copied)> {
+    let name = stream.name();
+    let temporary = temp_path(&folder.join(number.to_string()));
+    let mut reader = stream.open()?;
+    tracing::info!("reading {name} into {}", folder.display());
+    let copied = (|| {
+        let file = File::create(&temporary).map_err(|e| Error::io("create", &temporary, e))?;
+        let mut said = Instant::now();
+        let mut watch = |bytes: u64| {
+            if said.elapsed() >= job.run.log_interval {
+                tracing::info!("{} came from {name} so far", size::show(bytes));
+                said = Instant::now();
+            }
+        };
+        let check = || {
+            failpoint::hit("spool.read").map_err(|e| Error::io("read", &temporary, e))?;
+            crate::process::signals::check()
+        };
+        let failed = |bytes, e| match Error::io("write", folder, e) {
+            Error::DiskFull { path, what } => {
+                let came = size::show(bytes);
+                let what = format!(
+                    "{came} of {name} were copied, then: {what} (it is read twice: a file elsewhere takes no copy)"
+                );
+                Error::DiskFull { path, what }
+            }
+            other => other,
+        };
+        let copied = reader.copy_to(&file, &mut watch, &check, &failed)?;
+        let named = name_of(
+            job,
+            stream,
+            number,
+            match copied.packing {
+                // What claims to be packed is refused where it is not.
+                Packing::Plain => Packing::of(stream.path()),
+                packing => packing,
+            },
+        );
+        let path = folder.join(&named);
+        failpoint::hit("spool.fsync").map_err(|e| Error::io("sync", &path, e))?;
+        file.sync_all().map_err(|e| failed(copied.bytes, e))?;
+        failpoint::hit("spool.rename").map_err(|e| Error::io("rename into place", &path, e))?;
+        std::fs::rename(&temporary, &path).map_err(|e| Error::io("rename into place", &path, e))?;
+        sync_folder(&path)?;
+        tracing::info!("{} came from {name}", size::show(copied.bytes));
+        Ok((named, copied))
+    })();
+    copied.inspect_err(|_| {
+        // A copy that is not complete is of no use.
+        let _ = std::fs::remove_file(&temporary);
+    })
+}

@@ -1,0 +1,169 @@
+//! Standard input, pipes and devices among the paths of a job's input, and the copies that stand for them.
+
+use crate::config::{InputSpec, Job};
+use crate::error::{Error, Result};
+use crate::formats::Format;
+use crate::formats::input::stream::Stream;
+use crate::job::state::manifest::Manifest;
+use crate::job::state::spooled::{Spool, Spooled, absolute};
+use crate::job::state::workdir::SPOOL;
+use std::io::ErrorKind;
+use std::path::{Path, PathBuf};
+
+/// Returns the streams among the paths of an input, with their places; also those that are there no more, if they were copied.
+pub(crate) fn streams(input: &InputSpec, spool: Option<&Spool>) -> Vec<(usize, Stream)> {
+    let InputSpec::Files { paths, .. } = input else { return Vec::new() };
+    let was_copied = |path: &Path| spool.is_some_and(|spool| spool.streams.iter().any(|s| s.path == absolute(path)));
+    let stream =
+        |path: &PathBuf| Stream::of(path).or_else(|| (was_copied(path) && !path.exists()).then(|| Stream::known(path)));
+    paths.iter().enumerate().filter_map(|(place, path)| Some((place, stream(path)?))).collect()
+}
+
+/// Returns true if some of the input comes by a stream.
+pub fn is_streamed(input: &InputSpec) -> bool {
+    !streams(input, None).is_empty()
+}
+
+/// Returns true if some of the input comes from what started this process: no scheduler could.
+pub fn is_piped_in(input: &InputSpec) -> bool {
+    streams(input, None).iter().any(|(_, stream)| stream.is_anonymous())
+}
+
+/// Refuses streams that can't be read, before any is.
+///
+/// # Errors
+/// [`Error::Usage`] for standard input twice, and for a stream of which neither name nor job file says the format.
+pub(crate) fn check(input: &InputSpec, streams: &[(usize, Stream)]) -> Result<()> {
+    if streams.iter().filter(|(_, stream)| stream.is_standard_input()).count() > 1 {
+        return Err(Error::Usage("input.path names standard input twice, which can be read once".into()));
+    }
+    let InputSpec::Files { format: None, .. } = input else { return Ok(()) };
+    match streams.iter().find(|(_, stream)| Format::by_ending(stream.path()).is_none()) {
+        Some((_, stream)) => {
+            let what = "no ending says what it holds; name [input] format, such as \"text\" or \"u32\"";
+            Err(Error::Usage(format!("{}: {what} (how it is packed is told by its first bytes)", stream.name())))
+        }
+        None => Ok(()),
+    }
+}
+
+/// Returns the job with the copies in place of its streams, which are those of the manifest.
+pub(crate) fn replaced(mut job: Job, manifest: &Manifest) -> Job {
+    if let (InputSpec::Files { paths, .. }, Some(spool)) = (&mut job.input, &manifest.spool) {
+        let folder = job.workdir.join(SPOOL);
+        for spooled in &spool.streams {
+            if let Some(path) = paths.get_mut(spooled.place) {
+                *path = folder.join(&spooled.file);
+            }
+        }
+    }
+    job
+}
+
+/// Returns the job as it can be planned before it runs: with the copies that an earlier run made, or its streams where
+/// `input.expect` tells of them. No stream is read.
+///
+/// # Errors
+/// [`Error::Usage`] where nothing tells what comes.
+pub(crate) fn planned(job: &Job, manifest: &Manifest) -> Result<Job> {
+    let found = streams(&job.input, manifest.spool.as_ref());
+    check(&job.input, &found)?;
+    let Some((_, first)) = found.first() else { return Ok(job.clone()) };
+    if manifest.spool.as_ref().is_some_and(|spool| spool.there && spool.is_of(&found)) {
+        return Ok(replaced(job.clone(), manifest));
+    }
+    if job.expect.is_some() {
+        return Ok(job.clone());
+    }
+    let name = first.name();
+    Err(Error::Usage(format!(
+        "{name}: can't be planned, as a plan does not read it; add expect = {{ edges = N, ids = N }} to [input], or name a file"
+    )))
+}
+
+/// Returns true if the manifest tells of streams whose copies are there no more.
+pub(crate) fn is_gone(manifest: &Manifest) -> bool {
+    manifest.spool.as_ref().is_some_and(|spool| !spool.there)
+}
+
+/// Returns true if what came is what the results of the finished job are of, read in the same way.
+pub(crate) fn is_same(manifest: &Manifest) -> bool {
+    manifest.spool.as_ref().is_some_and(|spool| spool.same)
+}
+
+/// Returns the error of a job that needs what came by a stream, and finds nothing there.
+pub(crate) fn nothing_came(manifest: &Manifest) -> Error {
+    match manifest.spool.iter().flat_map(|spool| &spool.streams).next() {
+        Some(spooled) => Stream::known(&spooled.path).nothing_came(),
+        None => Error::Usage("what came by a pipe is there no more: pipe it in again".into()),
+    }
+}
+
+/// Returns the job as it can be checked after a run: with its copies, if these are of its streams.
+pub(crate) fn looked_at(job: Job, manifest: &Manifest) -> Job {
+    let found = streams(&job.input, manifest.spool.as_ref());
+    match &manifest.spool {
+        Some(spool) if spool.is_of(&found) => replaced(job, manifest),
+        _ => job,
+    }
+}
+
+/// Returns `text` with the paths of streams in place of those of their copies.
+pub(crate) fn told(text: &str, workdir: &Path, manifest: &Manifest) -> String {
+    let told = |text: String, spooled: &Spooled| {
+        let copy = workdir.join(SPOOL).join(&spooled.file);
+        text.replace(&copy.display().to_string(), &spooled.path.display().to_string())
+    };
+    manifest.spool.iter().flat_map(|spool| &spool.streams).fold(text.to_owned(), told)
+}
+
+/// Returns an error about a copy as one about its stream.
+pub(crate) fn came_by(error: Error, workdir: &Path, manifest: &Manifest) -> Error {
+    let came_by = |error: Error, spooled: &Spooled| {
+        let copy = workdir.join(SPOOL).join(&spooled.file);
+        let name = Stream::known(&spooled.path).name();
+        let [from_anywhere, from_here] = [absolute(&copy), copy.clone()].map(|path| path.display().to_string());
+        let told = |text: String| text.replace(&from_anywhere, &name).replace(&from_here, &name);
+        match error.came_by(&copy, &name) {
+            Error::Occupied { workdir, other, input } => {
+                let is_same = Path::new(&other) == spooled.path;
+                let other = if is_same { format!("{name} as it was before it changed") } else { told(other) };
+                Error::Occupied { workdir, other, input: told(input) }
+            }
+            other => other,
+        }
+    };
+    manifest.spool.iter().flat_map(|spool| &spool.streams).fold(error, came_by)
+}
+
+/// Notes that the copies are needed no more; [`remove_unnoted`] then removes them.
+pub(crate) fn done_with(manifest: &mut Manifest) {
+    if let Some(spool) = &mut manifest.spool {
+        spool.there = false;
+    }
+}
+
+/// Removes copies that the manifest does not tell of, and no file of another name.
+///
+/// # Errors
+/// [`Error::Io`].
+pub(crate) fn remove_unnoted(workdir: &Path, manifest: &Manifest) -> Result<()> {
+    let folder = workdir.join(SPOOL);
+    if manifest.spool.as_ref().is_some_and(|spool| spool.there) {
+        return Ok(());
+    }
+    let is_copy = |name: &str| name.split_once('.').is_some_and(|(number, _)| number.parse::<usize>().is_ok());
+    for entry in std::fs::read_dir(&folder).into_iter().flatten().flatten() {
+        if entry.file_name().to_str().is_some_and(is_copy) {
+            std::fs::remove_file(entry.path()).map_err(|e| Error::io("remove", entry.path(), e))?;
+        }
+    }
+    match std::fs::remove_dir(&folder) {
+        Err(e)
+            if !matches!(e.kind(), ErrorKind::NotFound | ErrorKind::NotADirectory | ErrorKind::DirectoryNotEmpty) =>
+        {
+            Err(Error::io("remove", &folder, e))
+        }
+        _ => Ok(()),
+    }
+}

@@ -1,0 +1,123 @@
+//! Memory of a rank for what ranks do together: MPI, collectives and messages in flight. It is the same in a plan and in the run.
+
+use crate::comm::{Comm, Shape};
+use crate::prepare::partition::route::Route;
+
+/// Edges in flight take at most one part in this many of a rank's limit: with less memory there are fewer and shorter messages.
+const PART: u64 = 16;
+/// Collective operations hold at most one part in this many of it.
+const SCRATCH_PART: u64 = 32;
+/// Bytes that collective operations hold at least: with less they are slow.
+const LEAST_SCRATCH: u64 = 1 << 20;
+/// Words of a message that keeps a network busy, and those that do where memory is scarce.
+const WORDS: [usize; 3] = [1 << 10, 1 << 12, 1 << 16];
+
+/// Memory for MPI and for what ranks send to each other.
+#[derive(Debug, Clone, Copy)]
+pub struct CommMemory {
+    ranks: usize,
+    nodes: usize,
+    threads: usize,
+    /// Bytes of MPI itself.
+    mpi: u64,
+    /// Bytes that collective operations hold.
+    scratch: u64,
+    /// Messages of edges.
+    pub messages: Shape,
+}
+
+impl CommMemory {
+    /// Before there are ranks: of `ranks` ranks on `nodes` nodes, each of `threads` threads and with `host_memory` bytes.
+    pub fn expected(ranks: usize, nodes: usize, threads: usize, host_memory: u64) -> CommMemory {
+        let mpi = if ranks == 1 { 0 } else { Comm::expected_bytes(ranks.div_ceil(nodes.max(1))) };
+        CommMemory::new(ranks, nodes, threads, mpi, host_memory)
+    }
+
+    /// Of the ranks that there are, by the one with fewest bytes and the one with most threads: messages are of one size.
+    pub(crate) fn agreed(comm: &Comm, threads: usize, host_memory: u64) -> CommMemory {
+        let (mut least, mut most) = ([host_memory], [threads as u64]);
+        comm.all_min(&mut least);
+        comm.all_max(&mut most);
+        let comm_memory = CommMemory::new(comm.ranks(), comm.nodes(), most[0] as usize, comm.own_bytes(), least[0]);
+        comm.set_scratch(comm_memory.scratch as usize);
+        comm_memory
+    }
+
+    fn new(ranks: usize, nodes: usize, threads: usize, mpi: u64, host_memory: u64) -> CommMemory {
+        let scratch = (host_memory / SCRATCH_PART).clamp(LEAST_SCRATCH, Comm::SCRATCH as u64);
+        let takers = threads.min(4);
+        let words = ((16 << 20) / (ranks * threads)).clamp(WORDS[0], WORDS[2]);
+        let (outgoing, incoming) = (threads + 4 * ranks.min(16), 2 * takers + ranks.min(16));
+        let messages = Shape { words, outgoing, incoming, takers };
+        let mut comm_memory = CommMemory { ranks, nodes, threads, mpi, scratch, messages };
+        while comm_memory.messages() > host_memory / PART && comm_memory.lessen() {}
+        comm_memory
+    }
+
+    /// Shorter messages, then fewer, then shorter ones still; false where there are no less.
+    fn lessen(&mut self) -> bool {
+        let Shape { words, outgoing, incoming, takers } = &mut self.messages;
+        match () {
+            () if *words > WORDS[1] => *words = (*words / 2).max(WORDS[1]),
+            () if *outgoing + *incoming > 4 => {
+                (*outgoing, *incoming) = ((*outgoing / 2).max(2), (*incoming / 2).max(2));
+                *takers = (*takers).min(*incoming);
+            }
+            () if *words > WORDS[0] => *words = (*words / 2).max(WORDS[0]),
+            () => return false,
+        }
+        true
+    }
+
+    /// The same ranks, if each had `host_memory` bytes.
+    pub(crate) fn at(&self, host_memory: u64) -> CommMemory {
+        CommMemory::new(self.ranks, self.nodes, self.threads, self.mpi, host_memory)
+    }
+
+    /// Bytes taken from the start of a job to its end.
+    pub fn standing(&self) -> u64 {
+        if self.ranks == 1 { 0 } else { self.mpi + self.scratch }
+    }
+
+    /// Bytes of edges in flight between ranks, while there are some.
+    pub fn messages(&self) -> u64 {
+        let CommMemory { ranks, nodes, threads, messages, .. } = *self;
+        messages.bytes(ranks, nodes) + Route::bytes(ranks, threads, messages.words)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_on_the_way_is_a_small_part_of_the_limit() {
+        for ranks in [1, 2, 3, 8, 16, 64, 512] {
+            for nodes in [1, 2, ranks] {
+                for threads in [1, 2, 16, 64] {
+                    let at = |limit| CommMemory::expected(ranks, nodes.min(ranks), threads, limit);
+                    let least = at(0);
+                    for limit in [64 << 20, 256 << 20, 2 << 30, 64 << 30, 1 << 40] {
+                        let comm_memory = at(limit);
+                        let most = (limit / PART).max(least.messages());
+                        assert!(
+                            comm_memory.messages() <= most,
+                            "{ranks} on {nodes}, {threads} threads, {limit}: {comm_memory:?}"
+                        );
+                        let Shape { words, outgoing, incoming, takers } = comm_memory.messages;
+                        assert!(words >= 1024 && outgoing >= 1 && incoming >= takers.min(2) && takers >= 1);
+                        assert_eq!(comm_memory.standing() > 0, ranks > 1);
+                        assert!(comm_memory.standing() >= least.standing());
+                    }
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn ranks_of_a_machine_with_much_memory_send_long_messages_and_those_with_little_take_little() {
+        let [large, small] = [16 << 30, 64 << 20].map(|limit| CommMemory::expected(4, 1, 16, limit));
+        assert_eq!((large.messages.words, large.messages.outgoing), (1 << 16, 32));
+        assert!(small.messages() <= 4 << 20, "{small:?}");
+    }
+}

@@ -1,0 +1,299 @@
+//! The cost of every stage: host memory of a rank, disk, bytes that ranks send to each other, time.
+
+use crate::algo::{Cost, Crew, GraphSize};
+use crate::config::Job;
+use crate::formats::{Input, InputCache};
+use crate::job::plan::Basis;
+use crate::job::plan::formulas::{PAGE, kept, looking_up};
+use crate::job::plan::resources::Resources;
+use crate::job::plan::speeds::{Clock, Time};
+use crate::prepare::dictionary::Dictionary;
+use crate::prepare::memory_plan::Sizes;
+use crate::prepare::partition::{EDGE_BYTES, LINE};
+use crate::prepare::{ingest, order, relabel};
+use serde::Serialize;
+
+/// Bytes of manifest, report, log and status, with room to spare.
+pub(crate) const SMALL_FILES: u64 = 256 << 10;
+
+/// The factor within which the work of an algorithm is likely right before degrees are known.
+const UNSURE: f64 = 1.6;
+
+/// A stage to come.
+#[derive(Debug, Clone, Serialize)]
+pub struct Stage {
+    /// Its name in the report.
+    pub name: &'static str,
+    /// True if an earlier run did it.
+    pub done: bool,
+    /// Most bytes of host memory of a rank while it runs.
+    pub host_memory: u64,
+    /// Most bytes of a GPU's memory.
+    pub gpu_memory: u64,
+    /// Most bytes in the workdir while it runs.
+    pub disk: u64,
+    /// About how many bytes ranks send to others, all together.
+    pub exchange: u64,
+    /// About how many seconds it takes.
+    pub seconds: f64,
+    /// From where to where the seconds likely are.
+    pub seconds_range: [f64; 2],
+    /// The same, to be noted beside what it then takes.
+    #[serde(skip)]
+    pub(crate) time: Time,
+    /// The part of the job that it belongs to.
+    #[serde(skip)]
+    pub(crate) kind: StageKind,
+}
+
+/// The parts of a job that its stages belong to.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum StageKind {
+    /// They read the input and order its vertices.
+    Order,
+    /// They make the blocks.
+    Blocks,
+    /// One of the job's tasks, by its place: so many trials.
+    Task(usize, u32),
+}
+
+/// The figures that costs are computed from, bounds or truth.
+pub(crate) struct Sized<'a> {
+    pub(crate) basis: Basis,
+    pub(crate) edges: u64,
+    pub(crate) kept: u64,
+    /// Edges that a rank has room for in bins, of those that are kept.
+    pub(crate) share: u64,
+    pub(crate) ids: u64,
+    pub(crate) runs: u64,
+    pub(crate) sizes: Result<Sizes, u64>,
+    /// Fewest bytes for partitioning, beside edges in flight between ranks, and for sorting.
+    pub(crate) least: [u64; 2],
+    /// Blocks, or about as many.
+    pub(crate) blocks: u64,
+    pub(crate) block_bytes: u64,
+    /// Entries of the longest row for a GPU, once they are known.
+    pub(crate) gpu_row: Option<u64>,
+    /// The graph that tasks are computed on.
+    pub(crate) graph: GraphSize<'a>,
+}
+
+/// A task of a plan.
+pub(crate) struct TaskCost {
+    pub(crate) name: &'static str,
+    pub(crate) crew: Crew,
+    pub(crate) cost: Cost,
+    /// Fewest bytes of GPU memory, if it uses one.
+    pub(crate) gpu_memory: Option<u64>,
+}
+
+impl TaskCost {
+    /// Returns what every task of the job takes on `graph`, whose longest row for a GPU has `gpu_row` entries if that is known.
+    pub(crate) fn of_all(job: &Job, machine: &Resources, graph: &GraphSize<'_>, gpu_row: Option<u64>) -> Vec<TaskCost> {
+        let one = |task: &std::sync::Arc<dyn crate::algo::Task>| {
+            let gpu_memory = task.least_gpu_memory(gpu_row.unwrap_or(0), graph.vertices);
+            let gpu_memory = gpu_memory.map(|least| if gpu_row.is_some() { least } else { 0 });
+            let crew = machine.crew(job, gpu_memory);
+            TaskCost { name: task.algorithm().name(), crew, cost: task.cost(graph, &crew), gpu_memory }
+        };
+        job.tasks.iter().map(one).collect()
+    }
+
+    /// Returns their stages, one after the other, on a disk that holds `disk` bytes before. The work is likely right within a factor
+    /// of `unsure`.
+    pub(crate) fn stages(
+        all: &[TaskCost],
+        machine: &Resources,
+        clock: &Clock,
+        mut disk: u64,
+        unsure: f64,
+    ) -> Vec<Stage> {
+        let stage = |(place, task): (usize, &TaskCost)| {
+            let TaskCost { name, crew, cost, .. } = task;
+            let time = clock.of_task(cost, crew.on_gpu, unsure);
+            let Time { seconds, range: seconds_range, .. } = time;
+            disk += cost.disk;
+            Stage {
+                name,
+                done: false,
+                host_memory: machine.own() + cost.host_memory,
+                gpu_memory: machine.gpu_memory(),
+                disk,
+                exchange: cost.exchange,
+                seconds,
+                seconds_range,
+                time,
+                kind: StageKind::Task(place, crew.trials),
+            }
+        };
+        all.iter().enumerate().map(stage).collect()
+    }
+}
+
+/// All stages.
+pub(crate) struct Estimate {
+    /// In order.
+    pub(crate) stages: Vec<Stage>,
+    /// The smallest limit of host memory that does for all of them.
+    pub(crate) needed: u64,
+    /// Bytes of input that may be kept within the limit.
+    pub(crate) kept: u64,
+    /// Bytes that the ranks of a node spill to its scratch.
+    pub(crate) scratch: u64,
+}
+
+/// Most bytes of host memory of a rank in each stage of preparation.
+struct MemoryOfStages {
+    ingest: u64,
+    relabel: u64,
+    partition: u64,
+    sort: u64,
+    /// Bytes of input that may be kept from ingest to partition.
+    kept: u64,
+    /// The smallest limit that does for all stages and tasks.
+    needed: u64,
+}
+
+/// Bytes on the disks.
+struct Disk {
+    /// The list of sparse ids.
+    ids: u64,
+    /// All that is there before the blocks.
+    order: u64,
+    /// All that is there when the blocks are.
+    blocks: u64,
+    /// Edges that all ranks spill, and those of them that go to the workdir and to the scratch of a node.
+    spilled: u64,
+    spilled_to_workdir: u64,
+    scratch: u64,
+}
+
+impl Sized<'_> {
+    /// Returns the stages of `job` on `machine`; `tasks` are those of the job.
+    pub(crate) fn estimate(&self, job: &Job, input: &Input, machine: &Resources, tasks: &[TaskCost]) -> Estimate {
+        let memory = self.memory(input, machine, tasks);
+        let disk = self.disk(job, machine);
+        let stages = self.stages(job, input, machine, tasks, &memory, &disk);
+        Estimate { stages, needed: memory.needed, kept: memory.kept, scratch: disk.scratch }
+    }
+
+    /// Returns true if the figures are bounds, as degrees are not known.
+    fn is_bound(&self) -> bool {
+        matches!(self.basis, Basis::Size | Basis::Expected)
+    }
+
+    fn memory(&self, input: &Input, machine: &Resources, tasks: &[TaskCost]) -> MemoryOfStages {
+        let sparse = self.graph.sparse;
+        let (own, threads) = (machine.own(), machine.threads);
+        let reading = input.scratch_bytes(threads);
+        let index = looking_up(sparse, self.ids);
+        let least_ingest = ingest::scratch_bytes(0, threads) + reading + ingest::degrees_bytes(self.ids) + index;
+        // The threads' own counters are as large as the limit allows.
+        let ingest = own + least_ingest + ingest::scratch_bytes(self.ids, threads);
+        let least_relabel = 4 * self.ids + relabel::scratch_bytes(threads, self.edges);
+        let relabel = own + least_relabel;
+        let (partition, sort) = match self.sizes {
+            Ok(sizes) => (own + sizes.partitioning, own + sizes.sorting),
+            Err(_) => (u64::MAX, u64::MAX),
+        };
+        let most_kept = if self.is_bound() && !sparse { InputCache::most_bytes(input, machine.ranks) } else { 0 };
+        let (kept, with_cached) = kept(most_kept, self.sizes, machine, input.chunk() as u64, ingest.max(relabel));
+        // How much each of both takes depends on degrees: one bound for both.
+        let (partition, sort) = match self.is_bound() {
+            true if self.spilled_by_rank() > 0 => (u64::MAX, u64::MAX),
+            true => (partition.max(sort).max(with_cached), partition.max(sort).max(with_cached)),
+            false => (partition, sort),
+        };
+        let [least_partition, least_sort] = self.least;
+        let least_tasks = tasks.iter().map(|task| task.cost.least_host_memory).max().unwrap_or(0);
+        let mut least = least_ingest.max(least_relabel).max(least_sort).max(least_tasks);
+        if sparse {
+            least = least.max(reading + Dictionary::least_bytes(threads));
+        }
+        let needed = machine.smallest(least, least_partition);
+        MemoryOfStages { ingest: ingest + kept, relabel: relabel + kept, partition, sort, kept, needed }
+    }
+
+    /// Bytes of edges that the rank with most of them spills.
+    fn spilled_by_rank(&self) -> u64 {
+        match self.sizes {
+            Ok(sizes) => sizes.spill,
+            // All edges may have to be spilled then.
+            Err(_) => EDGE_BYTES * (self.share + LINE as u64),
+        }
+    }
+
+    fn disk(&self, job: &Job, machine: &Resources) -> Disk {
+        let ids = if self.graph.sparse { Dictionary::body_bytes(self.ids) + 2 * PAGE } else { 0 };
+        let order = order::body_bytes(self.ids, self.runs) + 2 * PAGE + ids + SMALL_FILES;
+        let degrees = 4 * self.graph.vertices + PAGE;
+        // Each rank spills to a file of its own. Together they have room for an eighth more than there is, and those with
+        // fewer edges than the one with most spill a smaller part of them, too.
+        let full_ranks = 1.125 * self.kept as f64 / self.share.max(1) as f64;
+        let spilled_by = |ranks: usize| (self.spilled_by_rank() as f64 * full_ranks.min(ranks as f64)) as u64;
+        let spilled = spilled_by(machine.ranks);
+        let (spilled_to_workdir, scratch) = match job.scratch {
+            Some(_) => (0, spilled_by(machine.local_ranks)),
+            None => (spilled, 0),
+        };
+        Disk { ids, order, blocks: order + self.block_bytes + degrees, spilled, spilled_to_workdir, scratch }
+    }
+
+    fn stages(
+        &self,
+        job: &Job,
+        input: &Input,
+        machine: &Resources,
+        tasks: &[TaskCost],
+        memory: &MemoryOfStages,
+        disk: &Disk,
+    ) -> Vec<Stage> {
+        // An array of which every rank gets its share from all others, or gives its own to all others.
+        let others = machine.ranks as u64 - 1;
+        let shared = |entries: u64| others * 4 * entries;
+        let moved = EDGE_BYTES * self.kept / machine.ranks as u64 * others;
+        let stores_degrees = job.keep || job.tasks.iter().any(|task| task.needs().degrees);
+        let stored = if stores_degrees { 2 } else { 1 };
+        let gpu_memory = machine.gpu_memory();
+        let mut stages = Vec::new();
+        let crew = machine.preparers(self.ids);
+        let clock = Clock::new(job, machine, crew, Some(input), self.edges);
+        let mut stage = |name, kind, host_memory, disk, exchange, seconds: f64| {
+            let time = clock.of_preparing(name, seconds, exchange);
+            let Time { seconds, range: seconds_range, .. } = time;
+            stages.push(Stage {
+                name,
+                done: false,
+                host_memory,
+                gpu_memory,
+                disk,
+                exchange,
+                seconds,
+                seconds_range,
+                time,
+                kind,
+            });
+        };
+        if self.graph.sparse {
+            // Sorted runs of all ends, then the ids.
+            let taken = machine.own() + input.scratch_bytes(machine.threads);
+            let free = machine.host_memory.saturating_sub(taken);
+            let memory = taken + Dictionary::build_bytes(2 * self.edges, machine.threads, free);
+            let disk = 16 * self.edges + disk.ids + SMALL_FILES;
+            stage("dictionary", StageKind::Order, memory, disk, 0, crew.dictionary(self.edges));
+        }
+        let seconds = crew.ingest(self.edges, self.ids, input.bytes(), input);
+        stage("ingest", StageKind::Order, memory.ingest, disk.ids + SMALL_FILES, shared(self.ids), seconds);
+        let seconds = crew.relabel(self.ids);
+        stage("relabel", StageKind::Order, memory.relabel, disk.order, shared(self.ids), seconds);
+        let seconds = crew.partition(self.edges, self.ids, input.bytes(), disk.spilled, input);
+        let bytes = disk.order + disk.spilled_to_workdir;
+        stage("partition", StageKind::Blocks, memory.partition, bytes, moved, seconds);
+        let seconds = crew.sort(self.kept, self.ids, disk.spilled);
+        let bytes = disk.blocks + disk.spilled_to_workdir;
+        stage("sort", StageKind::Blocks, memory.sort, bytes, stored * shared(self.graph.vertices), seconds);
+        let unsure = if self.is_bound() { UNSURE } else { 1.0 };
+        stages.extend(TaskCost::stages(tasks, machine, &clock, disk.blocks, unsure));
+        stages
+    }
+}

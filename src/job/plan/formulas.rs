@@ -1,0 +1,53 @@
+//! Bytes of memory and disk for parts of a job, by the functions that size its buffers.
+
+use crate::formats::Input;
+use crate::graph::layout::Layout;
+use crate::graph::stored;
+use crate::job::plan::comm_memory::CommMemory;
+use crate::job::plan::resources::Resources;
+use crate::prepare::dictionary::Dictionary;
+use crate::prepare::memory_plan::{MemoryDemand, Sizes};
+use crate::prepare::prepared::InputInfo;
+
+/// Files take whole pages on the disk.
+pub(crate) const PAGE: u64 = 4096;
+
+/// Returns the needs by which partition and sort are sized on a rank that gets about this `part` of all edges.
+pub(crate) fn needs(
+    info: &InputInfo,
+    input: &Input,
+    comm_memory: &CommMemory,
+    threads: usize,
+    part: f64,
+) -> MemoryDemand {
+    let reading = input.scratch_bytes(threads) + looking_up(info.sparse, info.ids);
+    let edges = share_of(info.edges - info.loops, part);
+    MemoryDemand { edges, ids: info.ids, reading, messages: comm_memory.messages(), threads }
+}
+
+/// Edges of a rank that gets about this `part` of `edges`: an eighth more than it should be; what is beyond that spills.
+pub(crate) fn share_of(edges: u64, part: f64) -> u64 {
+    if part < 1.0 { (edges as f64 * (1.125 * part).min(1.0)) as u64 } else { edges }
+}
+
+/// Returns how many of `most` bytes of the input may be kept between passes on `machine`, in slabs of `slab` bytes, where the
+/// first pass takes `beside` bytes; and what the second pass then takes at most.
+pub(crate) fn kept(most: u64, sizes: Result<Sizes, u64>, machine: &Resources, slab: u64, beside: u64) -> (u64, u64) {
+    let Ok(sizes) = sizes else { return (0, 0) };
+    let start = sizes.beside[0] + sizes.at_start(machine.threads, slab);
+    let free = machine.host_memory.saturating_sub(machine.own());
+    match most.min(free.saturating_sub(start.max(beside.saturating_sub(machine.own())))) {
+        0 => (0, 0),
+        kept => (kept, machine.own() + sizes.with_cached(kept, machine.threads, slab)),
+    }
+}
+
+pub(crate) fn looking_up(sparse: bool, ids: u64) -> u64 {
+    if sparse { Dictionary::index_bytes(ids) } else { 0 }
+}
+
+/// Bytes of the files of a prepared graph, without order and degrees.
+pub(crate) fn store_bytes(info: &InputInfo, layout: &Layout) -> u64 {
+    let bodies: u64 = (0..layout.blocks()).map(|b| stored::body_bytes(layout.block(b).len() as u64, 0)).sum();
+    bodies + (128 + PAGE) * layout.blocks() as u64 + 4 * info.distinct_at_most
+}

@@ -1,0 +1,180 @@
+//! Refuses plans that do not fit the limits of their job or the disk.
+
+use crate::config::Job;
+use crate::error::{Error, Result};
+use crate::formats::{Input, unmapped};
+use crate::gpu::{self, whole_pieces};
+use crate::job::plan::{Basis, Plan};
+use crate::memory::{addresses_left, at_least};
+use crate::process::host;
+use crate::size;
+use std::path::{Path, PathBuf};
+
+/// A stage's error with the limit that does for all stages in place of its own: one correction is enough.
+pub(crate) fn name_limit(plan: &Plan, error: Error) -> Error {
+    match error {
+        Error::Limit { limit: limit @ "host_memory", purpose, .. }
+            if plan.host_memory_needed > plan.host_memory_limit =>
+        {
+            let given = given(plan);
+            let purpose = format!("{purpose}{}", how_sure(plan));
+            Error::Limit { limit, given, needed: at_least(plan.host_memory_needed), purpose }
+        }
+        other => other,
+    }
+}
+
+/// Says what may not fit: its bound exceeds a limit. `gpu_memory` is that of the fewest bytes of GPU memory.
+pub(crate) fn say_maybe(plan: &mut Plan, gpu_memory: u64) {
+    let needed = plan.host_memory_needed;
+    if needed > plan.host_memory_limit {
+        let (given, needed) = (given(plan), at_least(needed));
+        plan.maybe.push(format!("limits.host_memory = {given} may be too small: {needed} surely would do, a bound"));
+    }
+    if let Some(limit) = plan.gpu_memory_limit.filter(|&limit| whole_pieces(limit) < gpu_memory) {
+        let (given, needed) = (size::show(limit), gpu::at_least(gpu_memory));
+        plan.maybe.push(format!("limits.gpu_memory = {given} may be too small: {needed} surely would do, a bound"));
+    }
+    if plan.disk > plan.disk_free {
+        let (needed, free) = (size::show(plan.disk), size::show(plan.disk_free));
+        plan.maybe.push(format!("the disk of the workdir may be too small: at most {needed} for {free} free"));
+    }
+    if let Some(free) = plan.scratch_free.filter(|&free| free < plan.scratch) {
+        let (needed, free) = (size::show(plan.scratch), size::show(free));
+        plan.maybe.push(format!("the disk of job.scratch may be too small: at most {needed} for {free} free"));
+    }
+}
+
+/// Refuses what does not fit.
+///
+/// # Errors
+/// [`Error::Limit`] naming the smallest that would do, [`Error::DiskFull`].
+pub fn refuse(plan: &Plan) -> Result<()> {
+    if plan.surely.host_memory > plan.host_memory_limit {
+        return Err(Error::Limit {
+            limit: "host_memory",
+            given: given(plan),
+            needed: at_least(plan.host_memory_needed.max(plan.surely.host_memory)),
+            purpose: format!("this input{}", how_sure(plan)),
+        });
+    }
+    if plan.device == "gpu"
+        && let Some(limit) = plan.gpu_memory_limit.filter(|&limit| whole_pieces(limit) < plan.surely.gpu_memory)
+    {
+        return Err(Error::Limit {
+            limit: "gpu_memory",
+            given: size::show(limit),
+            needed: gpu::at_least(plan.surely.gpu_memory),
+            purpose: plan.gpu_task.map_or_else(|| "this graph".into(), |task| format!("[{task}] on this graph")),
+        });
+    }
+    match full_disk(plan) {
+        Some(e) if plan.disk_check => Err(e),
+        _ => Ok(()),
+    }
+}
+
+#[derive(Debug, Clone, Copy, Default)]
+pub(crate) struct Surely {
+    pub(crate) host_memory: u64,
+    pub(crate) gpu_memory: u64,
+    pub(crate) disk: u64,
+    pub(crate) scratch: u64,
+}
+
+/// The bounds that `ulimit -v` sets to a job.
+#[derive(Debug, Clone)]
+pub(crate) struct Addresses {
+    /// True if the limit of host memory is a part of the addresses that are left.
+    are_the_limit: bool,
+    /// A file of the input with more bytes than that, and its bytes.
+    unmapped: Option<(PathBuf, u64)>,
+}
+
+impl Addresses {
+    /// Returns the bounds for `job`, on `input` if that is here.
+    pub fn of(job: &Job, input: Option<&Input>) -> Addresses {
+        let are_the_limit = job.limits.host_memory.is_none() && host::memory().by_addresses;
+        Addresses { are_the_limit, unmapped: input.and_then(Input::beyond_addresses) }
+    }
+}
+
+/// Refuses a limit of host memory that `ulimit -v` leaves no addresses for.
+///
+/// # Errors
+/// [`Error::Addresses`].
+pub(crate) fn check_addresses(limit: u64) -> Result<()> {
+    match addresses_left().filter(|&left| left < limit) {
+        Some(left) => {
+            let cause = std::io::ErrorKind::OutOfMemory.into();
+            Err(Error::addresses(limit, "limits.host_memory", limit, Some(left), &cause))
+        }
+        None => Ok(()),
+    }
+}
+
+/// Refuses what `ulimit -v` leaves no addresses for, if the job is to run under it.
+///
+/// # Errors
+/// [`Error::Addresses`].
+pub fn refuse_addresses(plan: &Plan) -> Result<()> {
+    if plan.basis == Basis::Expected {
+        return Ok(());
+    }
+    check_addresses(plan.host_memory_limit)?;
+    match &plan.addresses.unmapped {
+        Some((path, bytes)) => Err(unmapped(path, *bytes, &std::io::ErrorKind::OutOfMemory.into())),
+        None => Ok(()),
+    }
+}
+
+/// Returns the limit of host memory as messages show it.
+fn given(plan: &Plan) -> String {
+    let given = size::show(plan.host_memory_limit);
+    match plan.addresses.are_the_limit {
+        true => format!("{given} (half of what `ulimit -v` leaves: raise that, or `ulimit -v unlimited`)"),
+        false => given,
+    }
+}
+
+/// The error of a disk that has no room for the job.
+fn full_disk(plan: &Plan) -> Option<Error> {
+    const ANYWAY: &str = "run.disk_check = false begins all the same";
+    let full = |path: &Path, taker: &str, most: u64, surely: u64, free: u64| {
+        let surely = match surely {
+            surely if surely == most => String::new(),
+            surely => format!(" and surely {}", size::show(surely)),
+        };
+        let (most, free) = (size::show(most), size::show(free));
+        let what = format!("{taker} at most {most}{surely} here, {free} is free ({ANYWAY})");
+        Error::DiskFull { path: path.to_owned(), what }
+    };
+    if plan.surely.disk > plan.disk_free {
+        return Some(full(&plan.workdir, "the job takes", plan.disk, plan.surely.disk, plan.disk_free));
+    }
+    let free = plan.scratch_free.filter(|&free| free < plan.surely.scratch)?;
+    let path = plan.scratch_path.as_deref().unwrap_or(Path::new(""));
+    Some(full(path, "the ranks of a node take", plan.scratch, plan.surely.scratch, free))
+}
+
+/// Returns what a refusal says of the limit that it names.
+fn how_sure(plan: &Plan) -> String {
+    match is_bound(plan) {
+        true => {
+            format!(" (a bound: once ingest has run less may do, {} at least)", at_least(plan.surely.host_memory))
+        }
+        false => " (the smallest that does)".into(),
+    }
+}
+
+/// Returns true if memory and disk are bounds that hold for any graph of such a size, as degrees are not known.
+pub(crate) fn is_bound(plan: &Plan) -> bool {
+    matches!(plan.basis, Basis::Size | Basis::Expected)
+}
+
+/// Says that the disk may fill up where the job file has it begin all the same.
+pub(crate) fn warn_of_disk(plan: &Plan) {
+    if let Some(e) = full_disk(plan).filter(|_| !plan.disk_check) {
+        tracing::warn!("{e}");
+    }
+}

@@ -1,0 +1,180 @@
+//! The resources that a plan is made for: memory and threads of the host, and the GPU that the job would have.
+
+use crate::algo::Crew;
+use crate::config::{Device as Asked, Job, Limits};
+use crate::error::{Error, Result};
+use crate::gpu::{self, Device, StopFlag, Uploader, whole_pieces};
+use crate::job::plan::comm_memory::CommMemory;
+use crate::job::plan::cost_model::Preparers;
+use crate::memory::own_bytes;
+use crate::process::host;
+
+/// About what a driver takes of host memory.
+const DRIVER: u64 = 256 << 20;
+
+/// The resources that a job may use.
+#[derive(Debug, Clone)]
+pub struct Resources {
+    /// `limits.host_memory` of a rank in bytes.
+    pub host_memory: u64,
+    /// Threads of a rank.
+    pub threads: usize,
+    /// Ranks that share the job.
+    pub ranks: usize,
+    /// Ranks of a node, on the one with most.
+    pub local_ranks: usize,
+    /// Memory for what ranks do together.
+    pub comm_memory: CommMemory,
+    /// The GPU of a rank, unless the job computes on the CPU.
+    pub gpu: Option<GpuResources>,
+    /// Why there is no GPU, where one was asked for.
+    pub missing: Option<String>,
+}
+
+/// The memory of a GPU for a job, and the memory of the host that it takes for as long as the job runs.
+#[derive(Debug, Clone)]
+pub struct GpuResources {
+    /// In words.
+    pub name: String,
+    /// `limits.gpu_memory` in bytes, all of which is taken at once; unknown where the GPU is not here.
+    pub memory: Option<u64>,
+    /// Host memory of its driver, and what is pinned for copies.
+    pub host_memory: u64,
+}
+
+impl Resources {
+    /// This one, for a job of `ranks` ranks on `nodes` nodes like it. A GPU is opened to see what it has; nothing of it is
+    /// taken.
+    ///
+    /// # Errors
+    /// [`Error::Usage`] for more nodes than ranks.
+    pub fn here(job: &Job, ranks: usize, nodes: usize) -> Result<Resources> {
+        if nodes > ranks {
+            return Err(Error::Usage(format!(
+                "{ranks} ranks on {nodes} nodes: expected a rank for each node at least"
+            )));
+        }
+        let local_ranks = ranks.div_ceil(nodes.max(1)).max(1);
+        // What is not set ranks share.
+        let host_memory = job.limits.host_memory.unwrap_or_else(|| host_memory(&job.limits) / local_ranks as u64);
+        let threads = match job.limits.threads {
+            0 => (threads(0) / local_ranks).max(1),
+            threads => threads,
+        };
+        let ranks = ranks.max(1);
+        let comm_memory = CommMemory::expected(ranks, ranks.div_ceil(local_ranks), threads, host_memory);
+        let mut machine = Resources { host_memory, threads, ranks, local_ranks, comm_memory, gpu: None, missing: None };
+        machine.look_for_gpu(job);
+        Ok(machine)
+    }
+
+    fn look_for_gpu(&mut self, job: &Job) {
+        let Resources { host_memory, threads, .. } = *self;
+        if job.run.device == Asked::Cpu {
+            return;
+        }
+        let before = host::process_memory();
+        let pinned = Uploader::bytes(threads, host_memory) + StopFlag::BYTES;
+        let found = gpu::probe();
+        match Device::open(&found, job.run.gpu, job.limits.gpu_memory) {
+            Ok(device) => {
+                let driver = host::process_memory().saturating_sub(before);
+                let gpus = if job.run.gpu.is_some() { 1 } else { found.gpus.len().max(1) };
+                // On other nodes there may be more.
+                let sharers = if self.nodes() == 1 { self.ranks.div_ceil(gpus) } else { 1 };
+                let (name, memory) = (named(&device), Some(device.limit() / sharers as u64));
+                self.gpu = Some(GpuResources { name, memory, host_memory: driver + pinned });
+            }
+            Err(e) => {
+                // A plan may be made where the job will not run, as on a login node.
+                let held =
+                    GpuResources { name: "a GPU".into(), memory: job.limits.gpu_memory, host_memory: DRIVER + pinned };
+                self.gpu = (job.run.device == Asked::Gpu || job.run.gpu.is_some()).then_some(held);
+                self.missing = Some(e.to_string());
+            }
+        }
+    }
+
+    /// Nodes that the ranks are on.
+    pub fn nodes(&self) -> usize {
+        self.ranks.div_ceil(self.local_ranks)
+    }
+
+    /// Returns who prepares a graph of `ids` ids.
+    pub(crate) fn preparers(&self, ids: u64) -> Preparers {
+        // The map from ids and what works beside it must fit.
+        let fits = |gpu: &GpuResources| gpu.memory.is_none_or(|memory| 5 * ids <= memory);
+        let on_gpu = self.gpu.as_ref().is_some_and(fits);
+        Preparers { ranks: self.ranks, nodes: self.nodes(), threads: self.threads, on_gpu }
+    }
+
+    /// Returns who computes a task that takes `least` bytes of GPU memory, `None` if it does not use one.
+    pub(crate) fn crew(&self, job: &Job, least: Option<u64>) -> Crew {
+        Crew {
+            ranks: self.ranks,
+            nodes: self.nodes(),
+            threads: self.threads,
+            on_gpu: least.is_some_and(|least| self.computes(job, least)),
+            free: self.free_for_edges(),
+            trials: job.run.trials,
+            format: job.output.format,
+        }
+    }
+
+    /// Bytes of a rank for the map and for edges, in flight to other ranks and between partition and sort.
+    pub(crate) fn free_for_edges(&self) -> u64 {
+        self.host_memory.saturating_sub(self.own())
+    }
+
+    /// Host memory that is taken before the first stage begins.
+    pub fn own(&self) -> u64 {
+        self.alone() + self.comm_memory.standing()
+    }
+
+    fn alone(&self) -> u64 {
+        own_bytes(self.threads) + self.gpu.as_ref().map_or(0, |gpu| gpu.host_memory)
+    }
+
+    /// The smallest limit that does for what takes `least` bytes of host memory beside all that is taken before, and for what
+    /// takes `exchanging` beside that while edges are in flight. What ranks do together takes less where the limit is less.
+    pub(crate) fn smallest(&self, least: u64, exchanging: u64) -> u64 {
+        let needed = |comm_memory: &CommMemory| {
+            self.alone() + comm_memory.standing() + least.max(comm_memory.messages() + exchanging)
+        };
+        let mut limit = needed(&self.comm_memory.at(0));
+        loop {
+            match needed(&self.comm_memory.at(limit)) {
+                more if more > limit => limit = more,
+                _ => return limit,
+            }
+        }
+    }
+
+    /// Bytes that a job takes of the GPU's memory: all that it may have, from its start to its end.
+    pub(crate) fn gpu_memory(&self) -> u64 {
+        self.gpu.as_ref().and_then(|gpu| gpu.memory).unwrap_or(0)
+    }
+
+    /// Returns true if the job uses its GPU for what takes `least` bytes there: with "auto" a CPU does where it is too small.
+    pub(crate) fn computes(&self, job: &Job, least: u64) -> bool {
+        let does = |gpu: &GpuResources| {
+            job.run.device == Asked::Gpu || gpu.memory.is_none_or(|memory| whole_pieces(memory) >= least)
+        };
+        self.gpu.as_ref().is_some_and(does)
+    }
+}
+
+/// Returns the name of a GPU in plans and speeds.
+pub(crate) fn named(device: &Device) -> String {
+    format!("GPU {} ({})", device.gpu().index, device.gpu().name)
+}
+
+/// Threads to use where the job file says `configured`: 0 is all that this process has.
+pub fn threads(configured: usize) -> usize {
+    if configured == 0 { host::cores() } else { configured }
+}
+
+/// The limit in bytes: the job's, or 80 % of what the machine or cgroup has free.
+pub fn host_memory(limits: &Limits) -> u64 {
+    limits.host_memory.unwrap_or_else(|| host::memory().free / 5 * 4)
+}

@@ -1,0 +1,80 @@
+//! A plan as people read it.
+
+use crate::job::plan::limits::is_bound;
+use crate::job::plan::{Basis, Plan};
+use crate::process::formatting::duration;
+use crate::size::show;
+use std::fmt;
+
+impl fmt::Display for Plan {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let (basis, at_most) = match self.basis {
+            Basis::Expected => ("from input.expect; closer once the input is here", "at most "),
+            Basis::Size => ("from the input's size; closer once ingest has run", "at most "),
+            Basis::Degrees => ("from the degrees that ingest found", ""),
+            Basis::Prepared => ("from a prepared graph", ""),
+        };
+        writeln!(f, "job      {} in {}", self.job, self.workdir.display())?;
+        writeln!(f, "input    {}, {at_most}{} edges, ids under {}", self.input, self.edges, self.ids)?;
+        writeln!(
+            f,
+            "blocks   {}{}, {} units",
+            if at_most.is_empty() { "" } else { "about " },
+            self.blocks,
+            self.units
+        )?;
+        writeln!(f, "figures  {basis}: memory and disk at most, time likely from and to")?;
+        match &self.gpu {
+            Some(gpu) if self.device == "gpu" => writeln!(f, "device   {gpu}")?,
+            Some(gpu) => writeln!(f, "device   CPU; {gpu} has too little memory for the tasks")?,
+            None => writeln!(f, "device   CPU")?,
+        }
+        let many = self.ranks > 1;
+        if many {
+            let (ranks, nodes, threads) = (self.ranks, self.nodes, self.threads);
+            let each = show(self.host_memory_node);
+            let on = if nodes == 1 { "one node".into() } else { format!("{nodes} nodes") };
+            writeln!(f, "ranks    {ranks} of {threads} threads on {on}, {each} of host memory a node")?;
+            writeln!(f, "         below, memory is a rank's, disk and what ranks send are of all together")?;
+        }
+        // What ranks send has a column where there are some.
+        let sent = |bytes: u64| if many { format!(" {:>12}", show(bytes)) } else { String::new() };
+        let title = if many { format!(" {:>12}", "sent") } else { String::new() };
+        writeln!(
+            f,
+            "\n{:11} {:>12} {:>12} {:>12}{title} {:>16}",
+            "stage", "host memory", "GPU memory", "disk", "time"
+        )?;
+        for stage in &self.stages {
+            let time = if stage.done { "done".into() } else { range(stage.seconds_range) };
+            let (memory, gpu, disk) = (show(stage.host_memory), show(stage.gpu_memory), show(stage.disk));
+            let sent = sent(stage.exchange);
+            writeln!(f, "{:11} {memory:>12} {gpu:>12} {disk:>12}{sent} {time:>16}", stage.name)?;
+        }
+        let (memory, disk) = (show(self.host_memory), show(self.disk));
+        let time = range(self.seconds_range);
+        let (gpu, sent) = (show(self.gpu_memory), sent(self.exchange));
+        writeln!(f, "{:11} {memory:>12} {gpu:>12} {disk:>12}{sent} {time:>16}", "in all")?;
+        let (limit, free) = (show(self.host_memory_limit), show(self.disk_free));
+        let gpu = self.gpu_memory_limit.map_or_else(String::new, show);
+        writeln!(f, "{:11} {limit:>12} {gpu:>12} {free:>12}   {} threads", "there is", self.threads)?;
+        if self.scratch > 0 {
+            writeln!(f, "{:11} at most {} on each node", "job.scratch", show(self.scratch))?;
+        }
+        let needed = crate::memory::at_least(self.host_memory_needed);
+        match is_bound(self) {
+            true => writeln!(f, "\nlimits.host_memory = {needed} surely would do; it is a bound")?,
+            false => writeln!(f, "\nlimits.host_memory = {needed} would do, and is the smallest that does")?,
+        }
+        self.maybe.iter().try_for_each(|what| writeln!(f, "warning: {what}"))
+    }
+}
+
+/// From where to where a time likely is: `20 to 45 s`, `50 s to 1m40s`.
+fn range(seconds: [f64; 2]) -> String {
+    let [from, to] = seconds.map(duration);
+    match (from.strip_suffix(" s"), to.ends_with(" s")) {
+        (Some(number), true) => format!("{number} to {to}"),
+        _ => format!("{from} to {to}"),
+    }
+}

@@ -1,0 +1,88 @@
+//! The report of a run, from what its session did.
+
+use crate::error::Result;
+use crate::job::device;
+use crate::job::results::Results;
+use crate::job::results::report::{self, Report};
+use crate::job::session::Session;
+use crate::job::state::finished::Finished;
+use crate::process::host;
+use std::time::Instant;
+
+/// Writes the report of a run that began at `started`, unless that of the run which did the work stands. Collective.
+///
+/// # Errors
+/// Those of the disk.
+pub(crate) fn report(session: &mut Session, started: Instant, Finished { info, stored }: &Finished) -> Result<Report> {
+    let seconds = started.elapsed().as_secs_f64();
+    let host = report::Host {
+        name: host::name(),
+        cores: host::cores(),
+        memory: host::memory().total,
+        gpus: device::names(&session.comm),
+    };
+    let (gpu_memory, gpu_memory_peak) = session.gpu.memory();
+    let mut most = [session.budget.limit(), session.progress.peak_memory(), gpu_memory, gpu_memory_peak];
+    session.comm.all_max(&mut most);
+    let [host_memory, host_memory_peak, gpu_memory, gpu_memory_peak] = most;
+    let before = &session.manifest.spent;
+    let host_memory_peak = host_memory_peak.max(before.host_memory_peak);
+    let gpu_memory_peak = gpu_memory_peak.max(before.gpu_memory_peak);
+    let stages = report::in_all(std::mem::take(&mut session.stages), before);
+    let results = session.tasks().into_iter().filter_map(|name| Some((name, session.manifest.tasks.get(name)?)));
+    let mut report = Report {
+        schema: Report::SCHEMA,
+        job: session.job.name.clone(),
+        version: env!("CARGO_PKG_VERSION"),
+        host,
+        ranks: session.comm.ranks(),
+        device: device_name(session).into(),
+        limits: report::Limits { host_memory, host_memory_peak, gpu_memory, gpu_memory_peak },
+        input: report::Input {
+            path: info.source.clone(),
+            bytes: info.bytes,
+            edges: info.edges,
+            self_loops: info.loops,
+            duplicates: info.edges - info.loops - stored.edges,
+            checksum: format!("{:016x}", info.checksum),
+        },
+        graph: report::Graph {
+            vertices: info.vertices,
+            isolated: info.vertices - info.connected,
+            edges: stored.edges,
+            max_degree: stored.summary.max_degree,
+            blocks: stored.blocks,
+            kept: session.job.keep,
+            ids: if info.sparse { report::Ids::Sorted } else { report::Ids::Input },
+        },
+        stages,
+        seconds,
+        seconds_total: session.manifest.seconds + seconds,
+        resumes: session.manifest.resumes,
+        results: Results::of(results, session.job.run.trials as usize),
+    };
+    if session.comm.leads() {
+        // Where nothing was done, the report of the run that did it stands.
+        let name = "report.json";
+        let path = session.job.workdir.join(name);
+        let whole = session.manifest.outputs.get(name).is_some_and(|output| output.is_of(&path));
+        if !session.began && whole && report.tells_the_same(&path) {
+            report.seconds_total = session.manifest.seconds;
+            return Ok(report);
+        }
+        let output = report.save(&session.job.workdir)?;
+        session.manifest.outputs.insert("report.json".into(), output);
+        session.manifest.are_of(info.content);
+    }
+    Ok(report)
+}
+
+/// Returns the name of what computed the results: the GPU if one did any.
+fn device_name(session: &Session) -> &'static str {
+    let of_task = |name| session.manifest.tasks.get(name).is_some_and(|task| task.device == "gpu");
+    let gpu = match session.tasks().as_slice() {
+        [] => session.gpu.is_open(),
+        tasks => tasks.iter().copied().any(of_task),
+    };
+    if gpu { "gpu" } else { "cpu" }
+}

@@ -1,0 +1,73 @@
+//! The results of tasks, as the report and `status` have them.
+
+pub mod report;
+
+use crate::algo::{self, Answer};
+use crate::job::results::report::median;
+use crate::job::state::record::TaskRecord;
+use serde::ser::SerializeMap;
+use serde::{Serialize, Serializer};
+use serde_json::Value;
+
+/// The results of all tasks, in order; an object for each under the name of its algorithm.
+#[derive(Debug, Clone, Default)]
+pub struct Results(pub Vec<TaskResult>);
+
+/// The result of one task.
+#[derive(Debug, Clone, Serialize)]
+pub struct TaskResult {
+    /// Name of the algorithm.
+    #[serde(skip)]
+    pub name: String,
+    /// The result, field by field.
+    #[serde(flatten)]
+    pub found: Value,
+    /// The median of `trials`.
+    pub seconds: f64,
+    /// Seconds of every trial.
+    pub trials: Vec<f64>,
+    /// The same in words; `None` if this version does not have the algorithm.
+    #[serde(skip)]
+    pub answer: Option<Answer>,
+}
+
+impl Results {
+    /// Returns the results of tasks that found something, as if each had been run `trials` times at most.
+    pub fn of<'a>(tasks: impl Iterator<Item = (&'a str, &'a TaskRecord)>, trials: usize) -> Results {
+        let result = |(name, record): (&str, &TaskRecord)| {
+            let found = record.found.clone()?;
+            let mut seconds = record.seconds.clone();
+            seconds.truncate(trials);
+            let task = algo::find(name).and_then(|algorithm| algorithm.recall(&record.table));
+            let answer = task.map(|task| task.answer(&found));
+            Some(TaskResult { name: name.to_owned(), found, seconds: median(&seconds), trials: seconds, answer })
+        };
+        Results(tasks.filter_map(result).collect())
+    }
+}
+
+impl Serialize for Results {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        let mut map = serializer.serialize_map(Some(self.0.len()))?;
+        self.0.iter().try_for_each(|result| map.serialize_entry(&result.name, result))?;
+        map.end()
+    }
+}
+
+impl TaskResult {
+    /// Returns the answer with the size of the `graph` and the time, such as `triangles 45  ...  counted in 0.1 s`.
+    pub(crate) fn line(&self, graph: &str) -> String {
+        let times = || self.trials.iter().copied();
+        let spread = match (times().reduce(f64::min), times().reduce(f64::max)) {
+            (Some(min), Some(max)) if self.trials.len() > 1 => {
+                format!(" (min {min:.3}, max {max:.3} of {} trials)", self.trials.len())
+            }
+            _ => String::new(),
+        };
+        let (main, more) = match &self.answer {
+            Some(Answer { main, more }) => (main.as_str(), more.as_str()),
+            None => (self.name.as_str(), "done"),
+        };
+        format!("{main}  {graph}  {more} in {:.3} s{spread}", self.seconds)
+    }
+}

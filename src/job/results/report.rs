@@ -1,0 +1,221 @@
+//! `report.json`: what a run did and found, in base units (seconds, bytes).
+
+use crate::error::Result;
+use crate::job::results::Results;
+use crate::process::figures::{Figures, Spent};
+use crate::results::Output;
+use crate::store::replace::replace;
+use serde::Serialize;
+use std::path::Path;
+
+/// Changes when a field changes its meaning or goes.
+const SCHEMA: u32 = 1;
+
+/// The report of one run. The fields are the contract of the README's section "What a run leaves".
+#[derive(Debug, Clone, Serialize)]
+#[allow(missing_docs)] // each is named in the contract
+pub struct Report {
+    pub schema: u32,
+    pub job: String,
+    pub version: &'static str,
+    pub host: Host,
+    pub ranks: usize,
+    pub device: String,
+    pub limits: Limits,
+    pub input: Input,
+    pub graph: Graph,
+    pub stages: Vec<StageReport>,
+    pub seconds: f64,
+    pub seconds_total: f64,
+    pub resumes: u64,
+    pub results: Results,
+}
+
+#[derive(Debug, Clone, Serialize)]
+#[allow(missing_docs)]
+pub struct Host {
+    pub name: String,
+    pub cores: usize,
+    pub memory: u64,
+    pub gpus: Vec<String>,
+}
+
+#[derive(Debug, Clone, Serialize)]
+#[allow(missing_docs)]
+pub struct Limits {
+    pub host_memory: u64,
+    pub host_memory_peak: u64,
+    pub gpu_memory: u64,
+    pub gpu_memory_peak: u64,
+}
+
+#[derive(Debug, Clone, Serialize)]
+#[allow(missing_docs)]
+pub struct Input {
+    pub path: String,
+    pub bytes: u64,
+    pub edges: u64,
+    pub self_loops: u64,
+    pub duplicates: u64,
+    pub checksum: String,
+}
+
+#[derive(Debug, Clone, Serialize)]
+#[allow(missing_docs)]
+pub struct Graph {
+    pub vertices: u64,
+    pub isolated: u64,
+    pub edges: u64,
+    pub max_degree: u64,
+    pub blocks: u64,
+    /// True if the prepared graph stays in the workdir.
+    pub kept: bool,
+    /// The ids in whose order results are.
+    pub ids: Ids,
+}
+
+/// The ids by which results are ordered.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Ids {
+    /// The ids of the input: row `i` of a result is that of id `i`.
+    Input,
+    /// The sorted list of the ids that occur: row `i` is that of the `i`-th of `out/ids.npy`.
+    Sorted,
+}
+
+#[derive(Debug, Clone, Serialize)]
+#[allow(missing_docs)]
+pub struct StageReport {
+    pub name: &'static str,
+    #[serde(flatten)]
+    pub figures: Figures,
+    pub resumed: bool,
+}
+
+/// Returns each stage once, with what this run and all those `before` it spent on it. An earlier run did it where none of its
+/// parts was done by this one.
+pub(crate) fn in_all(parts: Vec<StageReport>, before: &Spent) -> Vec<StageReport> {
+    let mut stages: Vec<StageReport> = Vec::new();
+    for mut part in parts {
+        if let Some(stage) = stages.iter_mut().find(|stage| stage.name == part.name) {
+            if !part.resumed {
+                stage.figures.add(&part.figures);
+                stage.resumed = false;
+            }
+            continue;
+        }
+        match (before.stages.get(part.name), part.resumed) {
+            (Some(before), true) => part.figures = before.clone(),
+            (Some(before), false) => part.figures.add(before),
+            (None, _) => {}
+        }
+        stages.push(part);
+    }
+    stages
+}
+
+/// Returns the median; the mean of the middle two where their number is even.
+pub(crate) fn median(seconds: &[f64]) -> f64 {
+    let mut sorted = seconds.to_vec();
+    sorted.sort_unstable_by(f64::total_cmp);
+    match sorted.len() {
+        0 => 0.0,
+        n => (sorted[(n - 1) / 2] + sorted[n / 2]) / 2.0,
+    }
+}
+
+impl Report {
+    /// The schema of this version.
+    pub const SCHEMA: u32 = SCHEMA;
+
+    /// Returns true if the report at `path` is of the same job, graph and results.
+    pub(crate) fn tells_the_same(&self, path: &Path) -> bool {
+        let read = |text: Vec<u8>| serde_json::from_slice::<serde_json::Value>(&text).ok();
+        let (there, mine) = (std::fs::read(path).ok().and_then(read), serde_json::to_vec(self).ok().and_then(read));
+        let same = |name: &str| there.as_ref().map(|report| &report[name]) == mine.as_ref().map(|report| &report[name]);
+        ["schema", "job", "graph", "results"].into_iter().all(same)
+    }
+
+    /// Replaces `report.json` of `workdir`; returns its length and checksum.
+    ///
+    /// # Errors
+    /// [`crate::Error::DiskFull`], [`crate::Error::Io`].
+    pub fn save(&self, workdir: &Path) -> Result<Output> {
+        let path = workdir.join("report.json");
+        let mut text =
+            serde_json::to_vec_pretty(self).map_err(|e| crate::Error::io("write the report", &path, e.into()))?;
+        text.push(b'\n');
+        replace(&path, &text)?;
+        Ok(Output::of(&text))
+    }
+}
+
+impl Report {
+    /// Returns what `run` prints at its end, of a job in `workdir`: a line for each task.
+    pub fn answer(&self, workdir: &Path) -> String {
+        let Graph { vertices, edges, .. } = self.graph;
+        let graph = format!("vertices {vertices}  edges {edges}");
+        let lines: Vec<String> = self.results.0.iter().map(|result| result.line(&graph)).collect();
+        let answer = if lines.is_empty() { format!("prepared  {graph} ") } else { lines.join("\n") + "," };
+        let ids = match self.graph.ids {
+            Ids::Sorted => "  ids sorted: results are in the order of out/ids.npy",
+            Ids::Input => "",
+        };
+        let report = workdir.join("report.json");
+        format!("{answer} {:.1} s in all{ids}  {}", self.seconds_total, report.display())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::job::state::record::TaskRecord;
+
+    fn report(trials: &[f64], ids: Ids) -> Report {
+        let found = serde_json::json!({
+            "triangles": 45, "units": 1, "probes": 2, "wedges": 528, "transitivity": 135.0 / 528.0
+        });
+        let mut record = TaskRecord::default();
+        record.table = serde_json::json!({ "per_vertex": false });
+        (record.found, record.seconds) = (Some(found), trials.to_vec());
+        Report {
+            schema: SCHEMA,
+            job: "karate".into(),
+            version: "0",
+            host: Host { name: "here".into(), cores: 1, memory: 1, gpus: Vec::new() },
+            ranks: 1,
+            device: "cpu".into(),
+            limits: Limits { host_memory: 1, host_memory_peak: 1, gpu_memory: 0, gpu_memory_peak: 0 },
+            input: Input {
+                path: "karate.txt".into(),
+                bytes: 1,
+                edges: 78,
+                self_loops: 0,
+                duplicates: 0,
+                checksum: "0".into(),
+            },
+            graph: Graph { vertices: 34, isolated: 0, edges: 78, max_degree: 17, blocks: 1, kept: false, ids },
+            stages: Vec::new(),
+            seconds: 2.0,
+            seconds_total: 3.5,
+            resumes: 1,
+            results: Results::of([("triangle", &record)].into_iter(), usize::MAX),
+        }
+    }
+
+    #[test]
+    fn the_answer_line_says_what_was_found_and_where_it_stands() {
+        let one = report(&[0.25], Ids::Input).answer(Path::new("gpugraph.work/karate"));
+        assert_eq!(
+            one,
+            "triangles 45  vertices 34  edges 78  transitivity 0.255682  counted in 0.250 s, 3.5 s in all  \
+             gpugraph.work/karate/report.json"
+        );
+        let three = report(&[0.5, 0.25, 1.0], Ids::Sorted).answer(Path::new("w"));
+        assert!(three.contains("counted in 0.500 s (min 0.250, max 1.000 of 3 trials), 3.5 s in all"), "{three}");
+        assert!(three.contains("in the order of out/ids.npy"), "{three}");
+        let none = Report { results: Results::default(), ..report(&[], Ids::Input) }.answer(Path::new("w"));
+        assert_eq!(none, "prepared  vertices 34  edges 78  3.5 s in all  w/report.json");
+    }
+}

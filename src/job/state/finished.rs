@@ -1,0 +1,32 @@
+//! Jobs that have nothing left to do: their graph was prepared, and all their tasks were computed on it.
+
+use crate::config::Job;
+use crate::error::Result;
+use crate::job::state::manifest::Manifest;
+use crate::job::state::record::task_key;
+use crate::prepare::prepared::{InputInfo, StoreInfo};
+use serde::{Deserialize, Serialize};
+
+/// A graph on which nothing is left to compute.
+#[derive(Serialize, Deserialize)]
+pub struct Finished {
+    /// The facts about the input.
+    pub info: InputInfo,
+    /// The facts about the graph.
+    pub stored: StoreInfo,
+}
+
+impl Finished {
+    /// Returns the graph's figures if the manifest says that all of the job's tasks are done on a graph of these contents, there are
+    /// some, and their files are whole.
+    ///
+    /// # Errors
+    /// None in practice; see [`task_key`].
+    pub fn of(job: &Job, manifest: &Manifest, info: InputInfo) -> Result<Option<Finished>> {
+        let Some(stored) = manifest.found::<StoreInfo>("sort", info.content) else { return Ok(None) };
+        let mut keys = job.tasks.iter().map(|task| task_key(&**task, info.content).map(|key| (task, key)));
+        let done =
+            keys.try_fold(true, |done, one| one.map(|(task, key)| done && manifest.is_done(job, &**task, key)))?;
+        Ok((done && !job.tasks.is_empty()).then_some(Finished { info, stored }))
+    }
+}

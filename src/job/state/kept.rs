@@ -1,0 +1,44 @@
+//! A graph that another job kept, as `[input] prepared` names it.
+
+use crate::error::{Error, Result};
+use crate::job::state::lock::{Liveness, Lock};
+use crate::job::state::manifest::Manifest;
+use crate::prepare::prepared::{Graph, InputInfo, StoreInfo};
+use std::path::Path;
+
+/// Refuses the graph of a job that kept it unless it is whole.
+///
+/// # Errors
+/// [`Error::Busy`] while that job runs, and as [`open`]; [`Error::Corrupt`] where a block is damaged.
+pub(crate) fn check(workdir: &Path) -> Result<()> {
+    // Its blocks may be half made, or about to go. One that starts later takes no page that is mapped here.
+    if let Some(owner) = Lock::owner(workdir) {
+        match owner.liveness() {
+            Liveness::Alive => return Err(Error::Busy { workdir: workdir.to_owned(), owner: owner.to_string() }),
+            Liveness::Unknown => {
+                tracing::warn!(owner = %owner, "that job may still run; its graph is read all the same")
+            }
+            Liveness::Dead => {}
+        }
+    }
+    let graph = open(workdir)?;
+    graph.catalogue.verify(crate::process::signals::check)
+}
+
+/// Opens the graph that the job of `workdir` kept, without reading all of it.
+///
+/// # Errors
+/// [`Error::Input`] where there is none, [`Error::Corrupt`], [`Error::Io`].
+pub(crate) fn open(workdir: &Path) -> Result<Graph> {
+    let nothing = |found: &str| {
+        let remedy = "run that job with keep = true in [job]";
+        Error::input(workdir, crate::error::At::File, "the workdir of a job that kept its graph", found, remedy)
+    };
+    let manifest = Manifest::load(workdir)?.ok_or_else(|| nothing("no manifest"))?;
+    let info: InputInfo = manifest.last("relabel").ok_or_else(|| nothing("no prepared graph"))?;
+    let stored: StoreInfo = manifest.found("sort", info.content).ok_or_else(|| nothing("an unfinished graph"))?;
+    if !workdir.join("graph").is_dir() {
+        return Err(nothing("its graph was not kept"));
+    }
+    Graph::open(workdir, info, stored)
+}

@@ -1,0 +1,284 @@
+//! One process a workdir, on a cluster whose file systems can't be relied on for that.
+//!
+//! Two things guard a workdir: a lock by the kernel (`flock` on `lock`), and a record of its owner
+//! (`lock.owner.json`), because the kernel's lock is per node on some Lustre mounts and missing on others. While it
+//! holds the lock, the owner also counts up a number in `lock` every 5 s: its heartbeat.
+//!
+//! Who finds a record and the kernel's lock free (or not to be had) decides so:
+//!
+//! | owner's record says | then |
+//! |---|---|
+//! | same boot, same pid namespace | alive if its pid exists with its start time: refused. Else dead |
+//! | same boot, other pid namespace (a container) | pids can't be compared. A free kernel lock proves it dead, as both run on one kernel; without one, wait for its heartbeat |
+//! | same host name, other boot | the machine was restarted: dead |
+//! | other host, same scheduler job, restarted since | the scheduler ends a job before it restarts it: dead |
+//! | other host otherwise | neither a free lock nor another job's id proves anything (a job submitted twice has two): wait for its heartbeat |
+//!
+//! The standard library takes the kernel's lock (`File::try_lock`), so a crate such as fd-lock would add nothing.
+//!
+//! To wait for a heartbeat is to watch the number for 20 s: if it moves, the owner lives, and the newcomer is refused; if not, it
+//! is dead. That compares nothing but two readings by one process, so clocks may differ; only a record whose file is
+//! more than 15 minutes old is taken for dead at once. An owner that was suspended for that long and wakes up finds the
+//! record of another at its next beat, and stops.
+
+use std::fs::{File, OpenOptions, TryLockError};
+use std::os::unix::fs::FileExt;
+use std::path::{Path, PathBuf};
+use std::sync::{Arc, Condvar, Mutex, PoisonError};
+use std::thread::JoinHandle;
+use std::time::{Duration, Instant, SystemTime};
+
+use crate::error::{Error, Result};
+use crate::process::{host, log, signals};
+use crate::store::replace::replace;
+
+/// The interval at which the owner shows that it lives.
+const BEAT: Duration = Duration::from_secs(5);
+/// The silence after which an owner counts as dead: four beats.
+const SILENCE: Duration = Duration::from_secs(20);
+/// A record this old, by clocks that may differ by minutes, is dead without waiting.
+const LONG_AGO: Duration = Duration::from_secs(15 * 60);
+
+/// The process that holds, or held, a workdir.
+#[derive(Debug, Clone, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
+pub struct Owner {
+    /// Host name.
+    pub host: String,
+    /// Process id on that host.
+    pub pid: u32,
+    /// Start time of the process in clock ticks since boot, so that a pid used again is not taken for it.
+    pub start: u64,
+    /// The boot of the host.
+    pub boot: String,
+    /// The pid namespace.
+    pub namespace: String,
+    /// The scheduler's job id, if it ran under one.
+    pub scheduler_job: Option<String>,
+    /// The number of times the scheduler had restarted that job.
+    pub restarts: u64,
+    /// Since when, as `2026-11-20T12:00:00Z`.
+    pub since: String,
+}
+
+/// The state of an owner, as far as it can be known from here without waiting.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Liveness {
+    /// Its process runs on this machine.
+    Alive,
+    /// It does not run any more.
+    Dead,
+    /// It runs, or ran, where this process can't look.
+    Unknown,
+}
+
+impl std::fmt::Display for Owner {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "pid {} on host {} since {}", self.pid, self.host, self.since)?;
+        self.scheduler_job.as_ref().map_or(Ok(()), |job| write!(f, " (scheduler job {job})"))
+    }
+}
+
+impl Owner {
+    /// This process.
+    fn this() -> Owner {
+        let pid = std::process::id();
+        let job = ["SLURM_JOB_ID", "PBS_JOBID"].iter().find_map(|name| std::env::var(name).ok());
+        let restarts = std::env::var("SLURM_RESTART_COUNT").ok().and_then(|n| n.parse().ok());
+        Owner {
+            host: host::name(),
+            pid,
+            start: start_of(pid).unwrap_or(0),
+            boot: std::fs::read_to_string("/proc/sys/kernel/random/boot_id").unwrap_or_default().trim().to_owned(),
+            namespace: std::fs::read_link("/proc/self/ns/pid").unwrap_or_default().to_string_lossy().into_owned(),
+            scheduler_job: job,
+            restarts: restarts.unwrap_or(0),
+            since: log::timestamp(SystemTime::now()),
+        }
+    }
+
+    /// Returns if it still runs, by what can be seen at once.
+    pub fn liveness(&self) -> Liveness {
+        self.liveness_seen_by(&Owner::this())
+    }
+
+    fn liveness_seen_by(&self, me: &Owner) -> Liveness {
+        if self.boot == me.boot && !me.boot.is_empty() {
+            return match self.namespace == me.namespace {
+                true if start_of(self.pid) == Some(self.start) => Liveness::Alive,
+                true => Liveness::Dead,
+                false => Liveness::Unknown,
+            };
+        }
+        let restarted =
+            self.scheduler_job.is_some() && self.scheduler_job == me.scheduler_job && self.restarts < me.restarts;
+        if self.host == me.host || restarted { Liveness::Dead } else { Liveness::Unknown }
+    }
+}
+
+/// Start time of a process in clock ticks since boot; nothing if there is none, or only its zombie.
+fn start_of(pid: u32) -> Option<u64> {
+    let stat = std::fs::read(format!("/proc/{pid}/stat")).ok()?;
+    let stat = String::from_utf8_lossy(&stat);
+    // The command may hold blanks and parentheses; the fields after its last parenthesis don't.
+    let mut fields = stat.rsplit_once(')')?.1.split_whitespace();
+    let state = fields.next()?;
+    if matches!(state, "Z" | "X") {
+        return None;
+    }
+    fields.nth(18)?.parse().ok()
+}
+
+/// The right to write in a workdir, until dropped.
+#[derive(Debug)]
+pub struct Lock {
+    record: PathBuf,
+    owner: Owner,
+    beat: Arc<Beat>,
+    thread: Option<JoinHandle<()>>,
+    /// Holds the kernel's lock; dropped last.
+    _file: Arc<File>,
+}
+
+#[derive(Debug, Default)]
+struct Beat {
+    released: Mutex<bool>,
+    changed: Condvar,
+}
+
+impl Lock {
+    /// Makes the workdir if there is none and takes it for this process. A dead owner's is taken over, with a line in
+    /// the log. Watching for a heartbeat may take 20 s.
+    ///
+    /// # Errors
+    /// [`Error::Busy`] naming host and pid of a live owner, [`Error::Io`] or [`Error::DiskFull`] if the folder or the
+    /// files can't be written, [`Error::Stopped`] if a signal came while it waited.
+    pub fn acquire(workdir: &Path) -> Result<Lock> {
+        std::fs::create_dir_all(workdir).map_err(|e| Error::io("make the folder", workdir, e))?;
+        let path = workdir.join("lock");
+        let file = OpenOptions::new().read(true).write(true).create(true).truncate(false).open(&path);
+        let file = file.map_err(|e| Error::io("open", &path, e))?;
+        let record = workdir.join("lock.owner.json");
+        let busy = |owner: Option<&Owner>| Error::Busy {
+            workdir: workdir.to_owned(),
+            owner: owner.map_or_else(|| "another process".into(), Owner::to_string),
+        };
+        let kernel_lock = match file.try_lock() {
+            Ok(()) => true,
+            Err(TryLockError::WouldBlock) => return Err(busy(read_record(&record).as_ref())),
+            Err(TryLockError::Error(e)) => {
+                tracing::warn!(error = %e, "this file system has no locks; the owner's record alone guards the workdir");
+                false
+            }
+        };
+        let me = Owner::this();
+        if let Some(owner) = read_record(&record) {
+            let alive = match owner.liveness_seen_by(&me) {
+                Liveness::Alive => true,
+                Liveness::Dead => false,
+                // Another container on this kernel, which would still hold the kernel's lock.
+                Liveness::Unknown if kernel_lock && owner.boot == me.boot => false,
+                Liveness::Unknown => heart_beats(&path, &record, &owner)?,
+            };
+            if alive {
+                return Err(busy(Some(&owner)));
+            }
+            tracing::info!(owner = %owner, "the workdir's owner is gone; its lock is taken over");
+        }
+        write_record(&record, &me)?;
+        if !kernel_lock {
+            // Two newcomers may have found the owner dead at once: the record of the later one stands.
+            std::thread::sleep(Duration::from_secs(2));
+            if let Some(other) = read_record(&record).filter(|other| *other != me) {
+                return Err(busy(Some(&other)));
+            }
+        }
+        let file = Arc::new(file);
+        let beat = Arc::new(Beat::default());
+        let thread = {
+            let (file, beat, record, me) = (Arc::clone(&file), Arc::clone(&beat), record.clone(), me.clone());
+            std::thread::Builder::new().name("lock".into()).spawn(move || keep_beating(&file, &beat, &record, &me))
+        };
+        let thread = thread.map_err(|_| Error::thread())?;
+        Ok(Lock { record, owner: me, beat, thread: Some(thread), _file: file })
+    }
+
+    /// The owner that the workdir's record names, for `status`; see [`Owner::liveness`]. None where nobody holds the
+    /// workdir. Takes no lock, so it is in nobody's way.
+    pub fn owner(workdir: &Path) -> Option<Owner> {
+        read_record(&workdir.join("lock.owner.json"))
+    }
+}
+
+impl Drop for Lock {
+    fn drop(&mut self) {
+        *self.beat.released.lock().unwrap_or_else(PoisonError::into_inner) = true;
+        self.beat.changed.notify_all();
+        if let Some(thread) = self.thread.take() {
+            let _ = thread.join();
+        }
+        // Not that of another, should this process have slept through its own funeral.
+        if read_record(&self.record).as_ref() == Some(&self.owner) {
+            let _ = std::fs::remove_file(&self.record);
+        }
+    }
+}
+
+/// A torn or foreign record counts as none: the kernel's lock decides then.
+fn read_record(path: &Path) -> Option<Owner> {
+    serde_json::from_slice(&std::fs::read(path).ok()?).ok()
+}
+
+fn write_record(path: &Path, owner: &Owner) -> Result<()> {
+    let json = serde_json::to_vec_pretty(owner).map_err(|e| Error::io("write", path, e.into()))?;
+    replace(path, &json)
+}
+
+/// Counts up in the lock file until released, and asks the job to stop if the record has become another's.
+fn keep_beating(file: &File, beat: &Beat, record: &Path, me: &Owner) {
+    let mut failed = false;
+    for count in 1_u64.. {
+        // Synced, so that a network file system shows it to other hosts.
+        let written = file.write_all_at(format!("{count:020}\n").as_bytes(), 0).and_then(|()| file.sync_data());
+        if let (Err(e), false) = (written, failed) {
+            failed = true;
+            tracing::warn!(error = %e, "the lock's heartbeat can't be written; another host may take the workdir for free");
+        }
+        let released = beat.released.lock().unwrap_or_else(PoisonError::into_inner);
+        let waited = beat.changed.wait_timeout_while(released, BEAT, |released| !*released);
+        if *waited.unwrap_or_else(PoisonError::into_inner).0 {
+            return;
+        }
+        if let Some(other) = read_record(record).filter(|other| other != me) {
+            tracing::error!(owner = %other, "this process slept so long that another took its workdir; it stops");
+            signals::request_stop("the loss of its lock");
+            return;
+        }
+    }
+}
+
+/// Watches the lock file's number until it moves (true) or 20 s are over (false).
+fn heart_beats(path: &Path, record: &Path, owner: &Owner) -> Result<bool> {
+    let old = |path: &Path| {
+        let modified = std::fs::metadata(path).and_then(|m| m.modified()).ok();
+        modified.and_then(|time| time.elapsed().ok()).is_some_and(|age| age > LONG_AGO)
+    };
+    if old(path) && old(record) {
+        return Ok(false);
+    }
+    tracing::info!(owner = %owner, seconds = SILENCE.as_secs(), "watching whether the workdir's owner is still alive");
+    let look = || (std::fs::read(path).ok(), read_record(record));
+    let first = look();
+    let start = Instant::now();
+    while start.elapsed() < SILENCE {
+        signals::check()?;
+        std::thread::sleep(Duration::from_millis(500));
+        let now = look();
+        if now.1.is_none() {
+            return Ok(false); // It released the workdir.
+        }
+        if now != first {
+            return Ok(true);
+        }
+    }
+    Ok(false)
+}

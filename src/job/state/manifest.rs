@@ -1,0 +1,278 @@
+//! The manifest says what of a job is done: one small JSON file, replaced as a whole, whose last line is a checksum of the others.
+
+use crate::algo::{ALGORITHMS, Task};
+use crate::config::{InputSpec, Job};
+use crate::error::{At, Error, Result};
+use crate::job::state::record::TaskRecord;
+use crate::job::state::spooled::Spool;
+use crate::prepare::prepared::InputInfo;
+use crate::process::figures::{Figures, Spent};
+use crate::results::Output;
+use crate::store::replace::replace;
+use serde::de::DeserializeOwned;
+use serde::{Deserialize, Serialize};
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+use xxhash_rust::xxh3::xxh3_64;
+
+/// Changes when a manifest can't be read as it was before.
+const SCHEMA: u32 = 2;
+
+/// The manifest of a workdir.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+pub struct Manifest {
+    schema: u32,
+    /// Name of the job.
+    pub job: String,
+    /// The source of its edges, by paths that hold anywhere on this machine.
+    pub input: Option<InputSpec>,
+    /// The copies of standard input and other streams.
+    pub spool: Option<Spool>,
+    /// Version of gpugraph that wrote it.
+    pub version: String,
+    /// Number of times the job was started and not finished before.
+    pub resumes: u64,
+    /// Seconds of all runs before this one.
+    pub seconds: f64,
+    /// Seconds of the run at work, up to the last time this was saved: all that is known of one that is killed.
+    pub unfinished: f64,
+    /// Number of runs that were begun, that at work included; finished jobs that were looked at again are none.
+    pub runs: u64,
+    /// True while a run is at work, and after one that was killed.
+    pub open: bool,
+    /// Time and bytes spent by all runs before this one, those that were killed included.
+    pub spent: Spent,
+    /// Time and bytes spent by the run at work, up to the last time this was saved.
+    pub spending: Spent,
+    /// Why the last run ended, if not by success.
+    pub stopped: Option<String>,
+    /// The exit code with it, if that run could say why it ended.
+    pub exit_code: Option<u8>,
+    /// Stages of the preparation that are done, by name.
+    pub stages: BTreeMap<String, Stage>,
+    /// Names of the tasks that the job which ran last asked for, in order.
+    pub asked: Vec<String>,
+    /// Tasks that are done or begun, by the name of the algorithm.
+    pub tasks: BTreeMap<String, TaskRecord>,
+    /// Files of the job as a whole, relative to the workdir; results are with their tasks.
+    pub outputs: BTreeMap<String, Output>,
+    /// Hash of the contents of the graph that these are of.
+    content: Option<String>,
+}
+
+/// A stage that is done.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Stage {
+    /// Hash of all that its result depends on.
+    pub key: String,
+    /// Its measurements, for the report.
+    pub figures: Figures,
+    /// Its result, as the stage serialized it.
+    pub found: serde_json::Value,
+}
+
+impl Manifest {
+    /// Returns the path of the manifest of `workdir`.
+    pub fn path(workdir: &Path) -> PathBuf {
+        workdir.join("manifest.json")
+    }
+
+    /// Reads the manifest of `workdir`; `None` where there is none.
+    ///
+    /// # Errors
+    /// [`Error::Corrupt`] where any byte differs from what was written, [`Error::Usage`] for one of another version, [`Error::Io`].
+    pub fn load(workdir: &Path) -> Result<Option<Self>> {
+        let path = Self::path(workdir);
+        let text = match std::fs::read(&path) {
+            Ok(text) => text,
+            Err(e) if e.kind() == std::io::ErrorKind::NotFound => return Ok(None),
+            Err(e) => return Err(Error::io("read the manifest", &path, e)),
+        };
+        let corrupt = |what: String| Error::corrupt(&path, At::File, what);
+        let body = text.len().checked_sub(tail(0).len()).map(|n| &text[..n]).unwrap_or_default();
+        if text[body.len()..] != *tail(xxh3_64(body)).as_bytes() {
+            return Err(corrupt("its text does not agree with its checksum".into()));
+        }
+        let of: File<Schema> = serde_json::from_slice(&text).map_err(|e| corrupt(e.to_string()))?;
+        if of.manifest.schema != SCHEMA {
+            return Err(Error::Usage(format!(
+                "{}: gpugraph {} made this workdir (manifest {}, this version reads {SCHEMA}): go on with that version, \
+                 name another workdir, or discard all in it with `gpugraph run JOB.toml --fresh`",
+                workdir.display(),
+                of.manifest.version,
+                of.manifest.schema
+            )));
+        }
+        let file: File<Self> = serde_json::from_slice(&text).map_err(|e| corrupt(e.to_string()))?;
+        Ok(Some(file.manifest))
+    }
+
+    /// Replaces the manifest of `workdir`, durably.
+    ///
+    /// # Errors
+    /// [`Error::DiskFull`], [`Error::Io`].
+    pub fn save(&mut self, workdir: &Path) -> Result<()> {
+        self.schema = SCHEMA;
+        self.version = env!("CARGO_PKG_VERSION").to_owned();
+        let path = Self::path(workdir);
+        let json = serde_json::to_string_pretty(self).map_err(|e| Error::io("write the manifest", &path, e.into()))?;
+        let mut text = format!("{{\n\"manifest\": {json},\n");
+        text.push_str(&tail(xxh3_64(text.as_bytes())));
+        replace(&path, text.as_bytes())
+    }
+
+    /// Begins a run. What one before spent that was killed is added to what all have spent: as `said` by its status, which is
+    /// written more often than the manifest, or as the manifest has it.
+    pub fn begin(&mut self, said: Option<(u64, f64, Spent)>) {
+        let (mut seconds, mut spent) = (std::mem::take(&mut self.unfinished), std::mem::take(&mut self.spending));
+        if let Some((_, later, all)) = said.filter(|said| self.open && said.0 == self.runs && said.1 >= seconds) {
+            (seconds, spent) = (later, all);
+        }
+        self.seconds += seconds;
+        self.spent.add(&spent);
+        self.runs += 1;
+        self.open = true;
+    }
+
+    /// Ends the run at work, after so many seconds.
+    pub fn close(&mut self, seconds: f64, spent: &Spent) {
+        (self.unfinished, self.spending, self.open) = (0.0, Spent::default(), false);
+        self.seconds += seconds;
+        self.spent.add(spent);
+    }
+
+    /// Notes that a run of `job` is at work, which counts as killed until it notes how it ended.
+    pub fn presume_lost(&mut self, job: &str) {
+        self.job = job.to_owned();
+        self.stopped = Some("killed or lost".into());
+        self.exit_code = None;
+    }
+
+    /// Notes how a run ended: by an error, or as it should.
+    pub fn ended(&mut self, error: Option<&Error>) {
+        self.stopped = error.map(ToString::to_string);
+        self.exit_code = error.map(Error::exit_code);
+    }
+
+    /// Returns the hash of the contents of the graph that its results are of, if there are any.
+    pub fn content(&self) -> Option<u64> {
+        let graph = || self.last::<InputInfo>("relabel").map(|info| info.content);
+        self.content.as_ref().and_then(|hash| u64::from_str_radix(hash, 16).ok()).or_else(graph)
+    }
+
+    /// Notes of which graph its results are.
+    pub fn are_of(&mut self, content: u64) {
+        self.content = Some(hex(content));
+    }
+
+    /// Returns the result of stage `name`, if it is done and its key is still this one.
+    pub fn found<T: DeserializeOwned>(&self, name: &str, key: u64) -> Option<T> {
+        let stage = self.stages.get(name).filter(|stage| stage.key == hex(key))?;
+        serde_json::from_value(stage.found.clone()).ok()
+    }
+
+    /// Returns the result of stage `name` when it was done last, whatever its key.
+    pub fn last<T: DeserializeOwned>(&self, name: &str) -> Option<T> {
+        serde_json::from_value(self.stages.get(name)?.found.clone()).ok()
+    }
+
+    /// Forgets that stage `name` is done: what it found does not hold any more.
+    pub fn forget(&mut self, name: &str) {
+        self.stages.remove(name);
+    }
+
+    /// Records that stage `name` is done.
+    ///
+    /// # Errors
+    /// [`Error::Usage`] where `found` is not to be written as JSON.
+    pub fn done<T: Serialize>(&mut self, name: &str, key: u64, figures: Figures, found: &T) -> Result<()> {
+        let found = serde_json::to_value(found).map_err(|e| Error::Usage(format!("internal: stage {name}: {e}")))?;
+        self.stages.insert(name.to_owned(), Stage { key: hex(key), figures, found });
+        Ok(())
+    }
+
+    /// Returns what there is of tasks: in the registry's order, those that this version does not have behind them.
+    pub fn tasks_in_order(&self) -> impl Iterator<Item = (&str, &TaskRecord)> {
+        let place = |name: &str| ALGORITHMS.iter().position(|algorithm| algorithm.name() == name);
+        let mut all: Vec<_> = self.tasks.iter().map(|(name, record)| (name.as_str(), record)).collect();
+        all.sort_by_key(|(name, _)| place(name).unwrap_or(usize::MAX));
+        all.into_iter()
+    }
+
+    /// Returns true if nothing of `task`, whose key this is, is left to do for `job`, and its files are whole.
+    pub(crate) fn is_done(&self, job: &Job, task: &dyn Task, key: u64) -> bool {
+        let record = self.tasks.get(task.algorithm().name());
+        record.is_some_and(|record| record.is_done(key, job) && record.is_whole(&job.workdir))
+    }
+
+    /// Returns true if the workdir has results, which no other input's may replace unasked.
+    pub fn has_results(&self) -> bool {
+        !self.outputs.is_empty() || self.tasks.values().any(|task| task.done || !task.outputs.is_empty())
+    }
+}
+
+#[derive(Deserialize)]
+struct File<T> {
+    manifest: T,
+}
+
+/// The fields that every version of a manifest has.
+#[derive(Deserialize)]
+struct Schema {
+    schema: u32,
+    version: String,
+}
+
+/// The last line; every byte of the file is either in the checksum or follows from it.
+fn tail(checksum: u64) -> String {
+    format!("\"checksum\": \"{checksum:016x}\"\n}}\n")
+}
+
+/// A key as text: JSON numbers lose the low bits of a u64 in many readers.
+pub(crate) fn hex(key: u64) -> String {
+    format!("{key:016x}")
+}
+
+/// A stage's key: the hash of all that its result depends on.
+///
+/// # Errors
+/// [`Error::Usage`] where a part is not to be written as JSON.
+pub fn key<T: Serialize>(stage: &str, parts: &T) -> Result<u64> {
+    let text = serde_json::to_string(parts).map_err(|e| Error::Usage(format!("internal: key of {stage}: {e}")))?;
+    Ok(xxh3_64(format!("{stage} {} {text}", crate::graph::layout::FORMAT_VERSION).as_bytes()))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn comes_back_and_any_flipped_bit_is_noticed() {
+        let folder = tempfile::tempdir().expect("a folder");
+        assert_eq!(Manifest::load(folder.path()).expect("no manifest is fine"), None);
+        let mut manifest = Manifest { job: "a \"job\"".into(), ..Manifest::default() };
+        let figures = Figures { seconds: 0.1, ..Figures::default() };
+        manifest.done("ingest", 7, figures, &vec![1, 2, 3]).expect("plain");
+        manifest.save(folder.path()).expect("written");
+        let back = Manifest::load(folder.path()).expect("read").expect("there");
+        assert_eq!(back, manifest);
+        assert_eq!(back.found("ingest", 7), Some(vec![1, 2, 3]));
+        assert_eq!(back.found::<Vec<i32>>("ingest", 8), None);
+
+        // Wedges, triangles and probes may need more than 64 bits.
+        let wide = crate::graph::degrees::DegreeSummary { max_degree: u64::from(u32::MAX), wedges: u128::MAX - 5 };
+        manifest.done("sort", 8, Figures { seconds: 1e-7, ..Figures::default() }, &wide).expect("any u128");
+        manifest.save(folder.path()).expect("written");
+        let back = Manifest::load(folder.path()).expect("read").expect("there");
+        assert_eq!((back.found("sort", 8), &back), (Some(wide), &manifest));
+
+        let path = Manifest::path(folder.path());
+        let text = std::fs::read(&path).expect("read");
+        for bit in 0..text.len() * 8 {
+            let mut bad = text.clone();
+            bad[bit / 8] ^= 1 << (bit % 8);
+            std::fs::write(&path, &bad).expect("written");
+            assert_eq!(Manifest::load(folder.path()).expect_err("damaged").exit_code(), 4, "bit {bit}");
+        }
+    }
+}

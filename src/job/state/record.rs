@@ -1,0 +1,93 @@
+//! The manifest's record of a task: which trials are done, what they found, which files it left.
+
+use crate::algo::{Outcome, Task};
+use crate::config::Job;
+use crate::error::{Error, Result};
+use crate::job::state::manifest::{hex, key};
+use crate::process::figures::Figures;
+use crate::results::{Output, OutputFormat};
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+use std::collections::BTreeMap;
+use std::path::Path;
+
+/// One task of a workdir, done or begun.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+pub struct TaskRecord {
+    /// Hash of the graph's contents and of the table.
+    key: String,
+    /// The table with every default filled in.
+    pub table: Value,
+    /// Units of a trial.
+    pub units: u64,
+    /// The device of its last trial, as the report says: `cpu` or `gpu`.
+    pub device: String,
+    /// The result that every trial found; `None` before the first is done.
+    pub found: Option<Value>,
+    /// Seconds of each trial that is done.
+    pub seconds: Vec<f64>,
+    /// True if the last trial that was asked for is done, the one whose results stay.
+    pub done: bool,
+    /// The measurements of its last run, for the report.
+    pub figures: Figures,
+    /// The format of its files.
+    pub format: OutputFormat,
+    /// Its files of results, by their paths in the workdir.
+    pub outputs: BTreeMap<String, Output>,
+}
+
+/// Returns the key of a task on a graph of these contents. It is bound to neither limits nor device.
+///
+/// # Errors
+/// None in practice; see [`key`].
+pub fn task_key(task: &dyn Task, content: u64) -> Result<u64> {
+    key(task.algorithm().name(), &(content, task.table()))
+}
+
+impl TaskRecord {
+    /// Returns true if this is of the work of that key.
+    pub fn is_of(&self, key: u64) -> bool {
+        self.key == hex(key)
+    }
+
+    /// Returns the key, which the files of its units have too.
+    pub fn key(&self) -> Option<u64> {
+        u64::from_str_radix(&self.key, 16).ok()
+    }
+
+    /// Returns true if nothing of the task is left to do for `job`, by what the manifest says.
+    pub fn is_done(&self, key: u64, job: &Job) -> bool {
+        let enough = self.done && self.seconds.len() >= job.run.trials as usize;
+        let written = self.outputs.is_empty() || self.format == job.output.format;
+        self.is_of(key) && self.found.is_some() && enough && written
+    }
+
+    /// Returns true if every file of its results is in `workdir` as it was written.
+    pub fn is_whole(&self, workdir: &Path) -> bool {
+        self.outputs.iter().all(|(name, output)| output.is_of(&workdir.join(name)))
+    }
+
+    /// Begins the work of this key: what is noted of other work goes, trials of the same stay. Its files are removed by now.
+    pub(crate) fn begin(&mut self, key: u64, task: &dyn Task, units: u64, format: OutputFormat) {
+        if !self.is_of(key) {
+            *self = TaskRecord { key: hex(key), ..TaskRecord::default() };
+        }
+        (self.table, self.units, self.format, self.done) = (task.table(), units, format, false);
+    }
+
+    /// Notes trial `number`, and that no later one is done.
+    ///
+    /// # Errors
+    /// [`Error::Validation`] if it found something else than the trials before it.
+    pub(crate) fn note(&mut self, number: u32, outcome: Outcome, is_last: bool) -> Result<()> {
+        let Outcome { found, seconds } = outcome;
+        if let Some(first) = self.found.as_ref().filter(|first| **first != found) {
+            return Err(Error::Validation(format!("trial {number} found {found}, the first {first}")));
+        }
+        self.found = Some(found);
+        self.seconds.truncate(number as usize);
+        self.seconds.push(seconds);
+        self.done = is_last;
+        Ok(())
+    }
+}

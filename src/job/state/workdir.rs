@@ -1,0 +1,144 @@
+//! Whose folder a workdir is: a job removes and replaces what lies there by the names it uses itself, so it takes no folder where
+//! others use them.
+
+use crate::config::{InputSpec, Job};
+use crate::error::{Error, Result};
+use crate::formats::input::stream::Stream;
+use std::path::{Path, PathBuf};
+
+/// Folders and files of a workdir that a job makes again if it needs them.
+pub(crate) const INTERMEDIATES: [&str; 1] = ["graph"];
+/// All else that a job writes, but for its lock.
+pub(crate) const RESULTS: [&str; 8] =
+    ["units", "out", "report.json", "report.html", "manifest.json", LOG, "status.json", SPOOL];
+/// The folder of what came by standard input and other streams, which a job can't make again.
+pub(crate) const SPOOL: &str = "spool";
+const LOG: &str = "run.log";
+
+/// Returns true if a job ever worked there.
+pub(crate) fn is_of_a_job(workdir: &Path) -> bool {
+    let begins = |name: &str, start: &[u8]| std::fs::read(workdir.join(name)).is_ok_and(|text| text.starts_with(start));
+    let has_lock = || {
+        // The heartbeat: twenty digits and a newline.
+        let text = std::fs::read(workdir.join("lock")).unwrap_or_default();
+        text.len() == 21 && text.ends_with(b"\n") && text[..20].iter().all(u8::is_ascii_digit)
+    };
+    begins("manifest.json", b"{\n\"manifest\":") || has_lock()
+}
+
+/// Bytes of what jobs wrote there, but for copies of the input: what is made again takes their place.
+pub(crate) fn bytes(workdir: &Path) -> u64 {
+    INTERMEDIATES
+        .iter()
+        .chain(&RESULTS)
+        .filter(|name| **name != SPOOL)
+        .map(|name| size_of_tree(&workdir.join(name)))
+        .sum()
+}
+
+/// Bytes of a file, or of all files below a folder. Links count as themselves.
+pub(crate) fn size_of_tree(path: &Path) -> u64 {
+    let Ok(meta) = path.symlink_metadata() else { return 0 };
+    if !meta.is_dir() {
+        return meta.len();
+    }
+    let entries = std::fs::read_dir(path).into_iter().flatten().flatten();
+    entries.map(|entry| size_of_tree(&entry.path())).sum()
+}
+
+/// Refuses a workdir where others wrote by names that this job would use, and an input among the files of the job, which would remove
+/// it or read its own files with it.
+///
+/// # Errors
+/// [`Error::Usage`].
+pub(crate) fn check(job: &Job) -> Result<()> {
+    let workdir = &job.workdir;
+    let refuse = |what: String| Err(Error::Usage(format!("[job] workdir {}: {what}", workdir.display())));
+    if !is_of_a_job(workdir) {
+        if let Some(whose) = whose(workdir).filter(|_| !is_empty(workdir)) {
+            return refuse(format!(
+                "it is {whose}, and not empty; name a folder of the job's own, such as gpugraph.work/{}",
+                job.name
+            ));
+        }
+        // A log is all that a job leaves where the disk was full before anything else was written; others' is gone on with.
+        let taken = |name: &&&str| **name != LOG && workdir.join(name).symlink_metadata().is_ok();
+        if let Some(name) = INTERMEDIATES.iter().chain(&RESULTS).find(taken) {
+            return refuse(format!(
+                "{name} is there already, which no job wrote (there is neither a manifest.json nor a lock of one), and a job would \
+                 replace it; name another folder"
+            ));
+        }
+    }
+    let InputSpec::Files { paths, .. } = &job.input else { return Ok(()) };
+    let Ok(workdir) = workdir.canonicalize() else { return Ok(()) };
+    for path in paths.iter().filter(|path| !Stream::of(path).is_some_and(|stream| stream.is_anonymous())) {
+        let folder = folder_of(path);
+        if folder.as_ref() == Some(&workdir) && !path.is_file() {
+            return refuse(format!("it is the folder that the input {} is read from; name another", path.display()));
+        }
+        let inside = |name: &&str| folder.as_ref().is_some_and(|folder| folder.starts_with(workdir.join(name)));
+        if let Some(name) = INTERMEDIATES.iter().chain(&RESULTS).find(|name| inside(name)) {
+            return refuse(format!("the input {} lies in its {name}, which a job removes", path.display()));
+        }
+    }
+    Ok(())
+}
+
+/// Folders of the system, with all below them, and those that are shared but for what is below.
+const SYSTEM: [&str; 9] = ["/bin", "/boot", "/etc", "/lib", "/lib64", "/proc", "/sbin", "/sys", "/usr"];
+const SHARED: [&str; 14] = [
+    "/", "/dev", "/dev/shm", "/home", "/media", "/mnt", "/opt", "/root", "/run", "/srv", "/tmp", "/var", "/var/lib",
+    "/var/tmp",
+];
+
+/// Whose folder a path leads to, if it can't be meant for a job alone.
+fn whose(workdir: &Path) -> Option<&'static str> {
+    let folder = workdir.canonicalize().ok()?;
+    let here = std::env::current_dir().and_then(|here| here.canonicalize()).ok();
+    let home = std::env::home_dir().and_then(|home| home.canonicalize().ok());
+    if SYSTEM.iter().any(|system| folder.starts_with(system)) || SHARED.iter().any(|shared| folder == Path::new(shared))
+    {
+        Some("a folder of the system")
+    } else if home.is_some_and(|home| home == folder) {
+        Some("your home folder")
+    } else if here.is_some_and(|here| here.starts_with(&folder)) {
+        Some("the folder that the command runs in, or holds that")
+    } else {
+        None
+    }
+}
+
+fn is_empty(folder: &Path) -> bool {
+    std::fs::read_dir(folder).is_ok_and(|mut entries| entries.next().is_none())
+}
+
+/// The folder whose files a path of the input names.
+fn folder_of(path: &Path) -> Option<PathBuf> {
+    let folder = match path.parent() {
+        _ if path.is_dir() => path,
+        Some(folder) if !folder.as_os_str().is_empty() => folder,
+        _ => Path::new("."),
+    };
+    folder.canonicalize().ok()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_folder_is_a_jobs_by_its_manifest_or_its_lock() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let write = |name: &str, text: &str| std::fs::write(folder.path().join(name), text).expect("written");
+        assert!(!is_of_a_job(folder.path()));
+        write("manifest.json", "{}");
+        write("lock", "mine");
+        assert!(!is_of_a_job(folder.path()));
+        write("lock", "00000000000000000017\n");
+        assert!(is_of_a_job(folder.path()));
+        write("lock", "mine");
+        write("manifest.json", "{\n\"manifest\": {}}");
+        assert!(is_of_a_job(folder.path()));
+    }
+}

@@ -1,0 +1,330 @@
+//! `gpugraph status`: how far a job is, seen from outside. Takes no lock and writes nothing, so it is in nobody's way.
+
+use crate::algo::run::{Kind, Units as UnitsFile};
+use crate::config::{self, InputSpec, Job};
+use crate::error::{Error, Result};
+use crate::job::graph::STAGES;
+use crate::job::results::Results;
+use crate::job::state::lock::{Liveness, Lock, Owner};
+use crate::job::state::manifest::Manifest;
+use crate::job::state::record::TaskRecord;
+use crate::process::formatting::{bytes, duration, per_second};
+use crate::process::log;
+use crate::process::status_file::Status;
+use crate::store::checkpoint::Saved;
+use crate::store::journal::{self, distinct};
+use serde::Serialize;
+use std::fmt;
+use std::path::{Path, PathBuf};
+use std::time::SystemTime;
+
+/// Without a sign for so long, an owner on another host may be gone: it writes its status every second.
+const SILENT: f64 = 30.0;
+
+/// Without a sign for so long, a run on this host is said to be silent.
+const QUIET: f64 = 5.0;
+
+/// Exit codes of stops that the same line does not get past: config, input, corrupt files, results of another input, limits and wrong
+/// results.
+const FOR_GOOD: [u8; 6] = [2, 3, 4, 5, 7, 8];
+
+/// The state of a job.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "lowercase")]
+pub enum State {
+    /// At work.
+    Running,
+    /// GpuResources by an owner on another host that has given no sign lately.
+    Silent,
+    /// Ended before its end; the same command carries on.
+    Stopped,
+    /// All done.
+    Finished,
+}
+
+/// The answer of `status`.
+#[derive(Debug, Clone, Serialize)]
+pub struct Look {
+    /// The workdir.
+    pub workdir: PathBuf,
+    /// Name of the job.
+    pub job: String,
+    /// Name that the job file has, where the workdir is of a job with another name.
+    pub asked: Option<String>,
+    /// The state of the job.
+    pub state: State,
+    /// The process that holds the workdir, or held it last without releasing it.
+    pub owner: Option<Owner>,
+    /// Seconds since the owner's last sign, by clocks that may differ between hosts.
+    pub silent_seconds: Option<f64>,
+    /// Why the last run ended early.
+    pub stopped: Option<String>,
+    /// Its exit code, if it could say why.
+    pub exit_code: Option<u8>,
+    /// Times that the job carried on.
+    pub resumes: u64,
+    /// Seconds of all runs that could say so.
+    pub seconds: f64,
+    /// The durable progress of the job, for programs: the same text as before a run means that it came no further.
+    pub progress: String,
+    /// All stages in order.
+    pub stages: Vec<StageLook>,
+    /// Units of the task at work, until the job is done.
+    pub units: Option<Units>,
+    /// The stage at work, or the last one.
+    pub now: Option<Status>,
+    /// The results of tasks that are done, as in the report.
+    pub results: Results,
+}
+
+/// One stage.
+#[derive(Debug, Clone, Serialize)]
+pub struct StageLook {
+    /// Its name in the report.
+    pub name: String,
+    /// True if its result is there.
+    pub done: bool,
+    /// Seconds it took.
+    pub seconds: Option<f64>,
+}
+
+/// Units of a task, as its journal or checkpoint says.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct Units {
+    /// Name of the task.
+    pub task: String,
+    /// Units done, of the trial at work.
+    pub done: u64,
+    /// Units of a trial.
+    pub total: u64,
+    /// The trial at work or done last, from 0.
+    pub trial: u32,
+}
+
+/// A job file or a workdir, as `status` and `verify` take them.
+#[derive(Debug, Clone)]
+pub struct JobPlace {
+    /// The workdir.
+    pub workdir: PathBuf,
+    /// The job, where a job file was named.
+    pub job: Option<Job>,
+}
+
+impl JobPlace {
+    /// Finds out which of both `path` is.
+    ///
+    /// # Errors
+    /// [`Error::Usage`] for what is neither, and for mistakes in the job file.
+    pub fn of(path: &Path, set: &[String]) -> Result<JobPlace> {
+        if path.is_dir() {
+            if !set.is_empty() {
+                return Err(Error::Usage("--set changes a job file; a workdir was named".into()));
+            }
+            return Ok(JobPlace { workdir: path.to_owned(), job: None });
+        }
+        let found = path.try_exists().map_err(|e| Error::io("look for a job", path, e))?;
+        if !found {
+            return Err(Error::Usage(format!("{}: no such job file or workdir", path.display())));
+        }
+        let job = config::load(path, set)?;
+        Ok(JobPlace { workdir: job.workdir.clone(), job: Some(job) })
+    }
+
+    /// The manifest of the workdir.
+    ///
+    /// # Errors
+    /// [`Error::Usage`] where no job has run, [`Error::Io`], [`Error::Corrupt`].
+    pub fn manifest(&self) -> Result<Manifest> {
+        Manifest::load(&self.workdir)?.ok_or_else(|| {
+            let begin = match self.job {
+                Some(_) => "begin it with `gpugraph run` and this job file",
+                None => "name the workdir or the job file of one that did",
+            };
+            Error::Usage(format!("{}: no job ran here yet; {begin}", self.workdir.display()))
+        })
+    }
+
+    /// The name in the job file, where `manifest` is of a job with another: its results are not what was asked for.
+    pub fn asked(&self, manifest: &Manifest) -> Option<&str> {
+        let job = self.job.as_ref().filter(|job| job.name != manifest.job)?;
+        Some(&job.name)
+    }
+}
+
+/// Looks at a workdir.
+///
+/// # Errors
+/// [`Error::Usage`] where no job has run, [`Error::Corrupt`] for a damaged manifest.
+pub fn look(place: &JobPlace) -> Result<Look> {
+    let workdir = &place.workdir;
+    let manifest = place.manifest()?;
+    let owner = Lock::owner(workdir);
+    let now = Status::read(workdir);
+    let silent_seconds = now.as_ref().and(last_sign(workdir));
+    // A run that has just begun has said nothing yet: what stands there is of the one before.
+    let of_owner = |now: &Status| owner.as_ref().is_none_or(|owner| (now.pid, &now.host) == (owner.pid, &owner.host));
+    let now = now.filter(of_owner);
+    let state = match owner.as_ref().map(Owner::liveness) {
+        Some(Liveness::Alive) => State::Running,
+        Some(Liveness::Unknown) if silent_seconds.is_some_and(|s| s < SILENT) => State::Running,
+        Some(Liveness::Unknown) => State::Silent,
+        Some(Liveness::Dead) | None if manifest.stopped.is_some() => State::Stopped,
+        Some(Liveness::Dead) | None => State::Finished,
+    };
+    let running = matches!(state, State::Running | State::Silent);
+    let units = units(workdir, &manifest);
+    Ok(Look {
+        progress: progress(&manifest, units.as_ref()),
+        workdir: workdir.clone(),
+        job: manifest.job.clone(),
+        asked: place.asked(&manifest).map(str::to_owned),
+        state,
+        silent_seconds: silent_seconds.filter(|_| running),
+        // While a job runs the manifest says that it was killed, for it may be.
+        stopped: manifest.stopped.clone().filter(|_| !running),
+        exit_code: manifest.exit_code.filter(|_| !running),
+        resumes: manifest.resumes,
+        seconds: manifest.seconds,
+        stages: stages(&manifest, place.job.as_ref()),
+        // What a finished job left of them may be of an earlier attempt: with more trials, or of other results.
+        units: if state == State::Finished { None } else { units },
+        results: Results::of(manifest.tasks_in_order().filter(|(_, task)| task.done), usize::MAX),
+        now,
+        owner,
+    })
+}
+
+/// Returns all stages: those of preparing, the tasks of the job, and what else was computed in this workdir.
+fn stages(manifest: &Manifest, job: Option<&Job>) -> Vec<StageLook> {
+    let prepared = |name: &str| {
+        let stage = manifest.stages.get(name);
+        StageLook { name: name.to_owned(), done: stage.is_some(), seconds: stage.map(|stage| stage.figures.seconds) }
+    };
+    let task = |name: &str| {
+        let done = manifest.tasks.get(name).filter(|task| task.done);
+        StageLook { name: name.to_owned(), done: done.is_some(), seconds: done.map(|task| task.figures.seconds) }
+    };
+    let mut tasks: Vec<&str> = match job {
+        Some(job) => job.tasks.iter().map(|task| task.algorithm().name()).collect(),
+        None => manifest.asked.iter().map(String::as_str).collect(),
+    };
+    for (name, _) in manifest.tasks_in_order() {
+        if !tasks.contains(&name) {
+            tasks.push(name);
+        }
+    }
+    let elsewhere = matches!(manifest.input, Some(InputSpec::Prepared(_)));
+    let preparing = STAGES.into_iter().filter(|_| !elsewhere).map(prepared);
+    preparing.chain(tasks.into_iter().map(task)).collect()
+}
+
+/// Returns what would be lost with the workdir: the stages, trials and units that are done.
+fn progress(manifest: &Manifest, units: Option<&Units>) -> String {
+    let stages: Vec<&str> = manifest.stages.keys().map(String::as_str).collect();
+    let trials = manifest.tasks.iter().map(|(name, task)| format!(" {name} {}", task.seconds.len()));
+    let (trial, done) = units.map_or((0, 0), |units| (units.trial, units.done));
+    format!("{} trials{} trial {trial} units {done}", stages.join("+"), trials.collect::<String>())
+}
+
+/// Returns the units of the first task that is not done and has some.
+fn units(workdir: &Path, manifest: &Manifest) -> Option<Units> {
+    let files: Vec<String> = std::fs::read_dir(workdir.join("units"))
+        .ok()?
+        .flatten()
+        .filter_map(|entry| entry.file_name().into_string().ok())
+        .collect();
+    let files: Vec<_> = files.iter().filter_map(|name| Some((name, UnitsFile::named(name)?))).collect();
+    manifest.tasks_in_order().filter(|(_, record)| !record.done).find_map(|(name, record)| {
+        let of_task = || files.iter().filter(|(_, (algorithm, _, _))| *algorithm == name);
+        let trial = of_task().map(|(_, (_, trial, _))| *trial).max()?;
+        let done = of_task()
+            .filter(|(_, (_, number, _))| *number == trial)
+            .filter_map(|(file, (_, _, kind))| units_in(&workdir.join("units").join(file), *kind, record))
+            .max()?;
+        Some(Units { task: name.to_owned(), done, total: record.units, trial })
+    })
+}
+
+fn units_in(path: &Path, kind: Kind, record: &TaskRecord) -> Option<u64> {
+    let key = record.key()?;
+    match kind {
+        Kind::Journal => Some(distinct(&journal::peek(path, key).ok()?.records).len() as u64),
+        Kind::Checkpoint => Some(Saved::open(path, key).ok()?.done()),
+    }
+}
+
+/// Seconds since `status.json` was written.
+fn last_sign(workdir: &Path) -> Option<f64> {
+    let written = std::fs::metadata(workdir.join("status.json")).and_then(|meta| meta.modified()).ok()?;
+    Some(SystemTime::now().duration_since(written).unwrap_or_default().as_secs_f64())
+}
+
+impl fmt::Display for Look {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let owner = self.owner.as_ref().map_or_else(|| "nobody".into(), Owner::to_string);
+        let silent = duration(self.silent_seconds.unwrap_or(0.0));
+        let state = match (self.state, &self.stopped) {
+            (State::Running, _) if self.silent_seconds.is_some_and(|s| s > QUIET) => {
+                format!("running: {owner}, silent for {silent}")
+            }
+            (State::Running, _) => format!("running: {owner}"),
+            (State::Silent, _) => format!("unknown: {owner} holds the workdir, silent for {silent}"),
+            (State::Finished, _) => format!("finished at {}", self.ended()),
+            // "stopped by SIGINT: …" says it itself.
+            (State::Stopped, Some(why)) if why.starts_with("stopped ") => why.clone(),
+            (State::Stopped, Some(why)) if self.says_what_to_do(why) => format!("stopped: {why}"),
+            (State::Stopped, Some(why)) => format!("stopped: {why}; run the same line again to carry on"),
+            (State::Stopped, None) => "stopped".to_owned(),
+        };
+        writeln!(f, "job       {} in {}", self.job, self.workdir.display())?;
+        if let Some(asked) = &self.asked {
+            writeln!(f, "warning   the job file is of {asked}: what stands here is of {}, which ran last", self.job)?;
+        }
+        writeln!(f, "state     {state}")?;
+        writeln!(f, "resumes   {}, {} of finished runs", self.resumes, duration(self.seconds))?;
+        for stage in &self.stages {
+            let at_work = self.state == State::Running && self.now.as_ref().is_some_and(|now| now.stage == stage.name);
+            let how = match (stage.done, stage.seconds) {
+                _ if at_work => "at work".to_owned(),
+                (true, Some(seconds)) => format!("done in {}", duration(seconds)),
+                (true, None) => "done".to_owned(),
+                (false, _) => match self.units.as_ref().filter(|units| stage.name == units.task && units.done > 0) {
+                    Some(Units { done, total, .. }) => format!("{done} of {total}"),
+                    None => "to do".to_owned(),
+                },
+            };
+            writeln!(f, "{:9} {how}", stage.name)?;
+        }
+        if let Some(Units { task, done, total, trial }) = &self.units {
+            let trial = if *trial > 0 { format!(" in trial {trial}") } else { String::new() };
+            writeln!(f, "units     {done} of {total} of {task}{trial}")?;
+        }
+        if let (State::Running | State::Silent, Some(now)) = (self.state, &self.now) {
+            // A rank may have done some of others' share.
+            let percent = (100.0 * now.done as f64 / now.total.max(1) as f64).min(100.0);
+            let left = now.eta_seconds.map_or_else(|| "?".into(), duration);
+            let rate = per_second(now.rate, now.unit);
+            writeln!(f, "now       {} {percent:.1} %, {rate}, {left} left, on {}", now.stage, now.host)?;
+            let limit = now.memory_limit.map_or_else(String::new, |limit| format!(" of {}", bytes(limit)));
+            writeln!(f, "memory    {}{limit}, {} at most", bytes(now.memory), bytes(now.memory_peak))?;
+        }
+        self.results
+            .0
+            .iter()
+            .filter_map(|result| result.answer.as_ref())
+            .try_for_each(|answer| writeln!(f, "{}", answer.main))
+    }
+}
+
+impl Look {
+    /// Returns true if the same line would only stop there again, or the error advises it itself.
+    fn says_what_to_do(&self, why: &str) -> bool {
+        let for_good = self.exit_code.is_some_and(|code| FOR_GOOD.contains(&code));
+        for_good || why.contains("run the same line again")
+    }
+
+    fn ended(&self) -> String {
+        let written = std::fs::metadata(self.workdir.join("manifest.json")).and_then(|meta| meta.modified());
+        written.map_or_else(|_| "an unknown time".into(), log::timestamp)
+    }
+}

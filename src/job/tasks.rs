@@ -1,0 +1,183 @@
+//! The tasks of a job on its graph: trials of those that are not done, and what makes their results last.
+
+use crate::algo::run::Units;
+use crate::algo::{Devices, Outcome, Run, Task};
+use crate::config::Device;
+use crate::error::{Error, Result};
+use crate::job::session::{Moved, Session};
+use crate::job::state::record::{TaskRecord, task_key};
+use crate::prepare::prepared::Graph;
+use crate::process::progress::Unit;
+use crate::results::{Columns, Output};
+use std::collections::{BTreeMap, HashSet};
+use std::io::ErrorKind;
+use std::path::Path;
+
+/// A task to compute.
+struct TaskWork<'a> {
+    task: &'a dyn Task,
+    name: &'static str,
+    key: u64,
+    units: u64,
+}
+
+/// Computes the tasks of a session's job on its graph.
+struct TaskRunner<'s> {
+    session: &'s mut Session,
+    graph: &'s Graph,
+}
+
+/// Computes all tasks of the job, in their order, but for those that an earlier run did. Collective.
+///
+/// # Errors
+/// Those of every task and of the disk.
+pub(crate) fn compute(session: &mut Session, graph: &Graph) -> Result<()> {
+    TaskRunner { session, graph }.all()
+}
+
+impl TaskRunner<'_> {
+    fn all(&mut self) -> Result<()> {
+        self.forget_others()?;
+        for task in self.session.job.tasks.clone() {
+            let (task, name) = (&*task, task.algorithm().name());
+            let key = task_key(task, self.graph.info.content)?;
+            if self.session.agreed(|| Ok(self.session.manifest.is_done(&self.session.job, task, key)))? {
+                if self.session.comm.leads() {
+                    self.forget_units(name)?;
+                }
+                self.session.skipped(name);
+                continue;
+            }
+            let units = task.units(self.graph.catalogue.len() as u64);
+            self.work(&TaskWork { task, name, key, units })?;
+        }
+        Ok(())
+    }
+
+    fn work(&mut self, work: &TaskWork<'_>) -> Result<()> {
+        let TaskWork { task, name, key, units } = *work;
+        self.forget_files(name)?;
+        let record = self.session.manifest.tasks.entry(name.into()).or_default();
+        if !record.is_of(key) {
+            // What was spent on another table or graph is not of it.
+            self.session.manifest.spent.stages.remove(name);
+        }
+        record.begin(key, task, units, self.session.job.output.format);
+        let trials = self.session.job.run.trials;
+        let first = (record.seconds.len() as u32).min(trials - 1);
+        self.session.save_manifest()?;
+        for trial in first..trials {
+            let is_last = trial + 1 == trials;
+            let (outcome, outputs, device) = self.trial(work, trial, is_last)?;
+            if is_last {
+                self.make_durable()?;
+            }
+            let figures = self.session.figures_of(name);
+            let record = self.session.manifest.tasks.entry(name.into()).or_default();
+            record.note(trial, outcome, is_last)?;
+            record.outputs.extend(outputs);
+            (record.device, record.figures) = (device.into(), figures);
+            if is_last {
+                self.session.manifest.are_of(self.graph.info.content);
+            }
+            self.session.save_manifest()?;
+        }
+        Ok(())
+    }
+
+    /// Runs one trial; returns its outcome, the files it wrote, and what it ran on.
+    fn trial(
+        &mut self,
+        work: &TaskWork<'_>,
+        trial: u32,
+        is_last: bool,
+    ) -> Result<(Outcome, BTreeMap<String, Output>, &'static str)> {
+        let TaskWork { task, name, key, units } = *work;
+        let graph = self.graph;
+        self.session.stage(name, units, Unit::Units, |s, progress| {
+            let s = &*s;
+            let read = if s.comm.leads() { graph.catalogue.bytes() } else { 0 };
+            progress.reads(read);
+            let workspace = s.gpu.workspace();
+            let devices = Devices::new(&s.comm, workspace, s.gpu.peers(), s.job.run.device == Device::Auto);
+            let folder = s.job.workdir.join("units");
+            let mut run = Run {
+                comm: &s.comm,
+                threads: s.threads,
+                budget: &s.budget,
+                devices: &devices,
+                progress,
+                columns: Columns::new(&s.job.workdir, s.job.output.format, graph, name),
+                is_last,
+                units: Units { folder: &folder, algorithm: name, trial, key },
+            };
+            let outcome = task.run(graph, &mut run)?;
+            let outputs = run.columns.into_written();
+            let written = outputs.values().map(|output| output.bytes).sum();
+            Ok(((outcome, outputs, devices.name()), Moved { read, written }))
+        })
+    }
+
+    /// Makes sure that what was computed on is what was written: a block that could not be made durable may have been read back as
+    /// something else. Waiting for the disk is for those who keep the graph, the others throw it away now. Collective.
+    fn make_durable(&self) -> Result<()> {
+        let durable = if self.session.job.keep { self.session.syncer.wait() } else { self.session.syncer.check() };
+        // All ranks wrote blocks; who could not ends the job before the others take it for done.
+        self.session.comm.barrier();
+        durable.inspect_err(|_| {
+            // What is left of them is of no use; the error says enough.
+            let _ = std::fs::remove_dir_all(self.session.job.workdir.join("units"));
+        })
+    }
+
+    /// Forgets tasks of another graph, with their files: what is there of another table is replaced when it is its turn.
+    fn forget_others(&mut self) -> Result<()> {
+        let is_of = |(name, record): (&String, &TaskRecord)| {
+            let key = crate::job::state::manifest::key(name, &(self.graph.info.content, &record.table));
+            key.is_ok_and(|key| record.is_of(key))
+        };
+        let others: Vec<String> =
+            self.session.manifest.tasks.iter().filter(|one| !is_of(*one)).map(|(name, _)| name.clone()).collect();
+        for name in others {
+            self.forget_files(&name)?;
+            self.session.manifest.tasks.remove(&name);
+        }
+        Ok(())
+    }
+
+    /// Removes the files of a task, so that none of them is taken for one of this job; what other tasks have too stays.
+    fn forget_files(&mut self, name: &str) -> Result<()> {
+        let Some(record) = self.session.manifest.tasks.get_mut(name) else { return Ok(()) };
+        let outputs = std::mem::take(&mut record.outputs);
+        let kept: HashSet<&String> =
+            self.session.manifest.tasks.values().flat_map(|task| task.outputs.keys()).collect();
+        for file in outputs.keys().filter(|file| self.session.comm.leads() && !kept.contains(file)) {
+            let path = self.session.job.workdir.join(file);
+            match std::fs::remove_file(&path) {
+                Err(e) if e.kind() != ErrorKind::NotFound => return Err(Error::io("remove", &path, e)),
+                _ => remove_empty_folders(&path, &self.session.job.workdir.join("out")),
+            }
+        }
+        Ok(())
+    }
+
+    /// Removes journals and checkpoints of a task that is done, which nobody reads and nobody would repair.
+    fn forget_units(&self, name: &str) -> Result<()> {
+        let entries = std::fs::read_dir(self.session.job.workdir.join("units")).into_iter().flatten().flatten();
+        let is_of = |file: &str| Units::named(file).is_some_and(|(algorithm, _, _)| algorithm == name);
+        for path in entries.filter(|entry| entry.file_name().to_str().is_some_and(is_of)).map(|entry| entry.path()) {
+            std::fs::remove_file(&path).map_err(|e| Error::io("remove", &path, e))?;
+        }
+        Ok(())
+    }
+}
+
+/// Removes the folders between `file` and `out` that are empty now.
+fn remove_empty_folders(file: &Path, out: &Path) {
+    let between = file.ancestors().skip(1).take_while(|folder| folder.starts_with(out) && *folder != out);
+    for folder in between {
+        if std::fs::remove_dir(folder).is_err() {
+            return;
+        }
+    }
+}

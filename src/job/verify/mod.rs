@@ -1,0 +1,213 @@
+//! `gpugraph verify`: every stored file against its checksum, every result against an independent method.
+//!
+//! Nothing is changed, and a check that fails does not keep the others from being made. What is stored is checked here and by
+//! `store_check`; results check themselves ([`crate::algo::Task::verify`]), straight from the input.
+
+mod store_check;
+
+use crate::algo::run::{Kind, Units};
+use crate::algo::{self, EdgeSource, Results, StoredUnits, Task, UnitsContent, Verdict};
+use crate::config::InputSpec;
+use crate::error::{At, Error, Result};
+use crate::formats::Input;
+use crate::job::input::streams;
+use crate::job::plan::resources;
+use crate::job::state::lock::{Liveness, Lock};
+use crate::job::state::manifest::Manifest;
+use crate::job::state::record::TaskRecord;
+use crate::job::status::JobPlace;
+use crate::memory::Budget;
+use crate::prepare::prepared::{InputInfo, StoreInfo};
+use crate::results::Output;
+use crate::store::checkpoint::Saved;
+use crate::store::journal::{self, distinct};
+use std::path::Path;
+use std::sync::Arc;
+
+/// Makes all checks that can be made.
+///
+/// # Errors
+/// Those that keep all checks from being made: [`Error::Busy`], [`Error::Usage`] where no job has run, a signal. What a
+/// check found wrong is in the verdict.
+pub fn verify(place: &JobPlace, verdict: &mut Verdict<'_>) -> Result<()> {
+    let workdir = &place.workdir;
+    if let Some(owner) = Lock::owner(workdir).filter(|owner| owner.liveness() == Liveness::Alive) {
+        // Its files come and go.
+        return Err(Error::Busy { workdir: workdir.clone(), owner: owner.to_string() });
+    }
+    let manifest = match place.manifest() {
+        Ok(manifest) => manifest,
+        Err(e @ Error::Corrupt { .. }) => return verdict.note("manifest.json", Err(e)),
+        Err(e) => return Err(e),
+    };
+    let stages = manifest.stages.len() + manifest.tasks.values().filter(|task| task.done).count();
+    verdict.note("manifest.json", Ok(format!("whole; {stages} stages done")))?;
+    if let Some(asked) = place.asked(&manifest) {
+        verdict
+            .warn("job", format!("the job file is of {asked}: the results are of {}, which ran last", manifest.job))?;
+    }
+    let limits = place.job.as_ref().map(|job| job.limits).unwrap_or_default();
+    let threads = resources::threads(limits.threads);
+    let budget = Budget::new(resources::host_memory(&limits), threads)?;
+
+    let job = place.job.clone().map(|job| streams::looked_at(job, &manifest));
+    let spec = job.as_ref().map(|job| &job.input).or(manifest.input.as_ref());
+    let prepared = match spec {
+        Some(InputSpec::Prepared(other)) => match store_check::prepared_graph(other).map_err(|e| e.kept_in(other)) {
+            Ok(graph) => {
+                let found = format!("{}: {} blocks whole; rows ascend", other.display(), graph.catalogue.len());
+                verdict.note("prepared graph", Ok(found))?;
+                Some(graph)
+            }
+            Err(e) => {
+                verdict.note("prepared graph", Err(e))?;
+                None
+            }
+        },
+        _ => None,
+    };
+    let (info, stored) = match &prepared {
+        Some(graph) => (Some(graph.info.clone()), Some(graph.stored.clone())),
+        None => {
+            let info: Option<InputInfo> = manifest.last("relabel");
+            let stored: Option<StoreInfo> = info.as_ref().and_then(|info| manifest.found("sort", info.content));
+            (info, stored)
+        }
+    };
+    match &info {
+        Some(info) if prepared.is_none() => store_check::stored_graph(workdir, &manifest, info, &budget, verdict)?,
+        Some(_) => {}
+        None => verdict.skip("graph", "not prepared yet")?,
+    }
+    if let Some(info) = &info {
+        units(workdir, info, &manifest, verdict)?;
+    }
+    outputs(workdir, &manifest, verdict)?;
+    let mut found = manifest.tasks_in_order().filter(|(_, record)| record.found.is_some()).peekable();
+    let (Some(info), Some(stored), Some(_)) = (&info, &stored, found.peek()) else {
+        return verdict.skip("results", "the job has none yet");
+    };
+    let input = match (&prepared, spec) {
+        (Some(_), _) => Err(String::new()),
+        (None, _) if streams::is_gone(&manifest) => Err("the input came by a pipe and is gone".to_owned()),
+        (None, None) => Err("the manifest does not name the input: name the job file".to_owned()),
+        (None, Some(spec)) => unchanged(spec, info),
+    };
+    for (name, record) in found {
+        let edges = match (&prepared, &input) {
+            (Some(graph), _) => Ok(EdgeSource::Blocks(graph)),
+            (None, Ok(input)) => Ok(EdgeSource::Input(input)),
+            (None, Err(why)) => Err(why.clone()),
+        };
+        let outputs = &record.outputs;
+        let results = Results { workdir, info, stored, outputs, edges, budget: &budget, threads };
+        match (recalled(name, record), &record.found) {
+            (Some(task), Some(found)) => task.verify(&results, found, verdict)?,
+            _ => verdict.skip(name, OTHER_VERSION)?,
+        }
+    }
+    Ok(())
+}
+
+const OTHER_VERSION: &str = "of an algorithm that this version does not have";
+
+fn recalled(name: &str, record: &TaskRecord) -> Option<Arc<dyn Task>> {
+    algo::find(name)?.recall(&record.table)
+}
+
+/// Opens the input if it may be as the job read it; otherwise returns why the results can't be held against it, in words.
+fn unchanged(spec: &InputSpec, info: &InputInfo) -> std::result::Result<Input, String> {
+    let input = crate::job::input::open(spec).map_err(|e| format!("the input is gone: {e}"))?;
+    match crate::job::input::version_key(&input) {
+        // One that was only touched has the same checksum, which is compared when it is read.
+        Ok(key) if key == info.identity || input.bytes() == info.bytes => Ok(input),
+        Ok(_) => Err(format!("{} is not what the job read: its size changed", input.name())),
+        Err(e) => Err(format!("the input can't be read: {e}")),
+    }
+}
+
+/// Checks journals and checkpoints; those of other work are said to be so, for a run discards them.
+fn units(workdir: &Path, info: &InputInfo, manifest: &Manifest, verdict: &mut Verdict<'_>) -> Result<()> {
+    let folder = workdir.join("units");
+    let mut names: Vec<String> = std::fs::read_dir(&folder)
+        .into_iter()
+        .flatten()
+        .flatten()
+        .filter_map(|entry| entry.file_name().into_string().ok())
+        .collect();
+    names.sort();
+    for name in names.iter().filter(|name| !name.contains(".tmp-")) {
+        let what = format!("units/{name}");
+        let Some((algorithm, _, kind)) = Units::named(name) else {
+            verdict.skip(&what, "not a file of this version")?;
+            continue;
+        };
+        let record = manifest.tasks.get(algorithm);
+        let task = record.and_then(|record| Some((record, record.key()?, recalled(algorithm, record)?)));
+        let Some((record, key, task)) = task else {
+            verdict.skip(&what, "the manifest has no such task; a run discards it")?;
+            continue;
+        };
+        match units_hold(&folder.join(name), kind, key, info, record, &*task) {
+            Err(Error::Corrupt { at: At::Byte(16), .. }) => verdict.skip(&what, "of other work; a run discards it")?,
+            found => verdict.note(&what, found)?,
+        }
+    }
+    Ok(())
+}
+
+fn units_hold(
+    path: &Path,
+    kind: Kind,
+    key: u64,
+    info: &InputInfo,
+    record: &TaskRecord,
+    task: &dyn Task,
+) -> Result<String> {
+    let stored = |content| StoredUnits { path, vertices: info.connected, total: record.units, content };
+    let found = record.found.as_ref();
+    match kind {
+        Kind::Journal => {
+            let peek = journal::peek(path, key)?;
+            if let Some(byte) = peek.damaged_at {
+                let what = "a record does not agree with its checksum";
+                return Err(Error::corrupt(path, At::Byte(byte), what));
+            }
+            let records = distinct(&peek.records);
+            let said = task.verify_units(&stored(UnitsContent::Records(&records)), found)?;
+            let torn = if peek.torn > 0 { ", and a torn one at its end" } else { "" };
+            Ok(format!("whole; {said}{torn}"))
+        }
+        Kind::Checkpoint => {
+            let saved = Saved::open(path, key)?;
+            let said = task.verify_units(&stored(UnitsContent::Checkpoint(&saved)), found)?;
+            Ok(format!("whole; {said}"))
+        }
+    }
+}
+
+/// Checks every file of results, as the manifest knows it.
+fn outputs(workdir: &Path, manifest: &Manifest, verdict: &mut Verdict<'_>) -> Result<()> {
+    let of_tasks = manifest.tasks.values().flat_map(|task| &task.outputs);
+    let all: std::collections::BTreeMap<&String, &Output> = manifest.outputs.iter().chain(of_tasks).collect();
+    for (name, output) in all {
+        verdict.note(name, output_holds(&workdir.join(name), output))?;
+    }
+    if !manifest.outputs.contains_key("report.json") {
+        verdict.skip("report.json", "the job has not come to its end")?;
+    }
+    Ok(())
+}
+
+fn output_holds(path: &Path, output: &Output) -> Result<String> {
+    let Output { bytes, checksum } = Output::of_file(path).map_err(|e| Error::io("read", path, e))?;
+    if bytes != output.bytes {
+        let what = format!("{bytes} bytes, the manifest has {}", output.bytes);
+        return Err(Error::corrupt(path, At::Byte(bytes.min(output.bytes)), what));
+    }
+    if checksum != output.checksum {
+        let what = format!("its checksum is {checksum:016x}, the manifest has {:016x}", output.checksum);
+        return Err(Error::corrupt(path, At::File, what));
+    }
+    Ok(format!("whole; {bytes} bytes"))
+}

@@ -1,0 +1,102 @@
+//! Checks that a stored graph is as it was written: the part of `verify` that reads order, ids, degrees and blocks.
+
+use crate::algo::Verdict;
+use crate::error::{At, Error, Result};
+use crate::graph::degrees::{self, DegreeSummary};
+use crate::graph::layout::Layout;
+use crate::graph::stored::StoredBlock;
+use crate::job::state::manifest::Manifest;
+use crate::memory::Budget;
+use crate::prepare::dictionary::{self, Dictionary};
+use crate::prepare::order;
+use crate::prepare::prepared::{Graph, InputInfo, StoreInfo};
+use std::path::Path;
+
+/// The graph that another job kept in `workdir`, if all of it is whole.
+///
+/// # Errors
+/// The first damage that is found.
+pub(crate) fn prepared_graph(workdir: &Path) -> Result<Graph> {
+    let graph = crate::job::state::kept::open(workdir)?;
+    graph.catalogue.verify(crate::process::signals::check)?;
+    degrees_agree(&graph.folder, &graph.info, &graph.stored)?;
+    Ok(graph)
+}
+
+/// Order, ids, degrees and blocks of the job's own graph, as far as they are stored.
+///
+/// # Errors
+/// Those of telling; what is not whole is in the verdict.
+pub(crate) fn stored_graph(
+    workdir: &Path,
+    manifest: &Manifest,
+    info: &InputInfo,
+    budget: &Budget,
+    verdict: &mut Verdict<'_>,
+) -> Result<()> {
+    let folder = workdir.join("graph");
+    if !folder.is_dir() {
+        return verdict.skip("graph", "not kept after the job (keep = true in [job] keeps it)");
+    }
+    if info.sparse {
+        let ids = Dictionary::open(&dictionary::path(&folder), info.identity, budget);
+        verdict.note("graph/ids", ids.map(|ids| format!("whole; {} ids", ids.ids().len())))?;
+    }
+    let runs = order::read_runs(&folder, info.content);
+    let Ok(runs) = &runs else {
+        verdict.note("graph/order", runs.map(|_| String::new()))?;
+        return verdict.skip("graph/lower.*", "which rows are in a block can't be told without graph/order");
+    };
+    let found = format!("whole; {} vertices in {} degrees", runs.vertices(), info.runs);
+    verdict.note("graph/order", Ok(found))?;
+    let stored: Option<StoreInfo> = manifest.found("sort", info.content);
+    let layout = Layout::new(runs, info.edges - info.loops);
+    let whole = blocks(&folder, info, &layout, stored.is_some(), verdict)?;
+    let Some(stored) = stored else { return Ok(()) };
+    if stored.degrees {
+        verdict.note("graph/degrees", degrees_agree(&folder, info, &stored))?;
+    } else {
+        verdict.skip("graph/degrees", "not stored: kept graphs and counts at vertices need it")?;
+    }
+    if !whole {
+        return Ok(());
+    }
+    let graph = Graph::open(workdir, info.clone(), stored);
+    verdict.note("graph", graph.map(|graph| format!("{} edges, as in the manifest", graph.stored.edges)))
+}
+
+fn blocks(folder: &Path, info: &InputInfo, layout: &Layout, all: bool, verdict: &mut Verdict<'_>) -> Result<bool> {
+    let (mut whole, mut missing, mut bytes) = (0, 0, 0);
+    for b in 0..layout.blocks() {
+        crate::process::signals::check()?;
+        let block = StoredBlock::open(folder, info.content, b, &layout.block(b));
+        let checked = block.and_then(|block| {
+            block.verify()?;
+            block.release();
+            Ok(block.bytes())
+        });
+        match checked {
+            Ok(n) => (whole, bytes) = (whole + 1, bytes + n),
+            Err(e) if e.is_missing() && !all => missing += 1,
+            Err(e) => verdict.note("graph/lower.*", Err(e))?,
+        }
+    }
+    let of = layout.blocks();
+    if whole + missing == of {
+        let found = format!("{whole} of {of} blocks there and whole, {bytes} bytes; rows ascend");
+        verdict.note("graph/lower.*", Ok(found))?;
+    }
+    Ok(whole == of)
+}
+
+fn degrees_agree(folder: &Path, info: &InputInfo, stored: &StoreInfo) -> Result<String> {
+    let file = degrees::open(folder, info.content)?;
+    let degrees = file.body_as_u32()?;
+    let summary = DegreeSummary::of(degrees);
+    let ends: u64 = degrees.iter().map(|&d| u64::from(d)).sum();
+    if degrees.len() as u64 != info.connected || ends != 2 * stored.edges || summary != stored.summary {
+        let what = format!("{} degrees that sum to {ends} don't fit the manifest", degrees.len());
+        return Err(Error::corrupt(file.path(), At::File, what));
+    }
+    Ok(format!("whole; {} of them, {} at most, twice the edges in all", degrees.len(), summary.max_degree))
+}

@@ -1,0 +1,224 @@
+//! Mistakes in a job file, collected so that all of them are reported at once, each with its line and a caret.
+//!
+//! Crates that draw such messages (annotate-snippets, miette) would replace `render` alone: this file decides which mistakes follow from
+//! others and are left out. A mistake is `FILE:LINE:COLUMN: what` and two lines, so that editors jump to it and many fit on a screen; those
+//! crates print five lines or more for each.
+
+use crate::quote::{clip, printable};
+use std::collections::BTreeSet;
+use std::fmt::Write as _;
+use std::ops::Range;
+
+use toml::de::Error as SyntaxError;
+
+/// Most mistakes that are reported. A file with more is no job file.
+const SHOWN: usize = 100;
+
+/// Most mistakes that are reported of broken TOML, such as an edge list given in place of the job file.
+const SHOWN_OF_BROKEN: usize = 10;
+
+/// End of the message of a mistake that leaves the lines after it intact.
+const TWICE: &str = "is given twice";
+
+/// Most characters of a line that are shown.
+const WINDOW: usize = 110;
+
+/// A range of one of the texts that a job is read from.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
+pub struct TextSpan {
+    /// Number of the text: 0 is the job file, n the n-th `--set`.
+    pub source: usize,
+    /// First byte.
+    pub start: usize,
+    /// One past the last byte.
+    pub end: usize,
+}
+
+impl TextSpan {
+    /// Returns the range `span` of text `source`.
+    pub fn new(source: usize, span: Range<usize>) -> Self {
+        TextSpan { source, start: span.start, end: span.end }
+    }
+
+    /// Returns true if the text is a `--set`, not the job file.
+    pub fn is_override(&self) -> bool {
+        self.source > 0
+    }
+}
+
+/// A mistake, and its place if it has one.
+struct Mistake {
+    place: Option<TextSpan>,
+    message: String,
+    /// True for a mistake in the syntax of TOML, not in the meaning.
+    syntax: bool,
+}
+
+/// The texts that a job is read from, and the mistakes in them.
+pub struct Diagnostics {
+    file: String,
+    texts: Vec<String>,
+    /// Starts of the lines of the job file, except the first.
+    line_starts: Vec<usize>,
+    mistakes: Vec<Mistake>,
+}
+
+impl Diagnostics {
+    /// Makes an empty list of mistakes for the job file `file` with this `text` and these overrides.
+    pub fn new(file: String, text: String, overrides: &[String]) -> Self {
+        let line_starts = text.bytes().enumerate().filter(|&(_, byte)| byte == b'\n').map(|(at, _)| at + 1).collect();
+        let texts = std::iter::once(text).chain(overrides.iter().cloned()).collect();
+        Diagnostics { file, texts, line_starts, mistakes: Vec::new() }
+    }
+
+    /// Returns the whole text of a source.
+    pub fn text(&self, source: usize) -> &str {
+        self.texts.get(source).map_or("", String::as_str)
+    }
+
+    /// Returns the text at a place.
+    pub fn slice(&self, place: &TextSpan) -> &str {
+        self.text(place.source).get(place.start..place.end).unwrap_or("")
+    }
+
+    /// Adds a mistake at a place.
+    pub fn error(&mut self, place: &TextSpan, message: impl Into<String>) {
+        self.mistakes.push(Mistake { place: Some(place.clone()), message: message.into(), syntax: false });
+    }
+
+    /// Adds a mistake about something that the whole file lacks.
+    pub fn missing(&mut self, message: impl Into<String>) {
+        self.mistakes.push(Mistake { place: None, message: message.into(), syntax: false });
+    }
+
+    /// Adds a syntax error of the TOML parser in the job file.
+    pub fn syntax(&mut self, error: &SyntaxError) {
+        let place = TextSpan::new(0, error.span().unwrap_or(0..0));
+        let message = match error.message() {
+            "duplicate key" => format!("'{}' {TWICE}", clip(self.slice(&place))),
+            // The parser makes this guess whenever it does not recognise a value.
+            other if other.starts_with("string values must be quoted") => match self.slice(&place) {
+                "" => "a value is missing after the '='".to_owned(),
+                _ => "this is no value of TOML; text stands in quotes, as in \"16GiB\"".to_owned(),
+            },
+            other => format!("not TOML: {other}"),
+        };
+        self.mistakes.push(Mistake { place: Some(place), message, syntax: true });
+    }
+
+    /// Names a place in the message about another: `line 5`, or the override.
+    pub fn describe(&self, place: &TextSpan) -> String {
+        if place.is_override() {
+            format!("--set {}", clip(self.text(place.source)))
+        } else {
+            format!("line {}", self.line_number(place.start))
+        }
+    }
+
+    /// Returns all mistakes as one text, in the order of the file, or `None` if there are none.
+    pub fn report(&mut self) -> Option<String> {
+        self.drop_consequences();
+        if self.mistakes.is_empty() {
+            return None;
+        }
+        // The sort is stable, and mistakes without a place come last.
+        self.mistakes.sort_by_key(|mistake| (mistake.place.is_none(), mistake.place.clone()));
+        let most = if self.mistakes.iter().any(|mistake| mistake.syntax) { SHOWN_OF_BROKEN } else { SHOWN };
+        let mut report: Vec<String> = self.mistakes.iter().take(most).map(|mistake| self.render(mistake)).collect();
+        if self.mistakes.len() > most {
+            report.push(format!("{}: and {} more", self.file, self.mistakes.len() - most));
+        }
+        Some(report.join("\n"))
+    }
+
+    /// Drops mistakes that may only follow from broken TOML: further ones about the same line, all about something missing, and all after a
+    /// line that may have confused the parser.
+    fn drop_consequences(&mut self) {
+        let mut broken = BTreeSet::new();
+        let mut derailed = usize::MAX;
+        for mistake in self.mistakes.iter().filter(|mistake| mistake.syntax) {
+            let Some(place) = &mistake.place else { continue };
+            let line = self.line_number(place.start);
+            broken.insert(line);
+            let (_, text) = line_at(self.text(0), place.start);
+            if !mistake.message.ends_with(TWICE) && derails(text) {
+                derailed = derailed.min(line);
+            }
+        }
+        if broken.is_empty() {
+            return;
+        }
+        let mut reported = BTreeSet::new();
+        let mut mistakes = std::mem::take(&mut self.mistakes);
+        mistakes.retain(|mistake| match &mistake.place {
+            None => false,
+            // The table of the file that an override belongs to may have been lost.
+            Some(place) if place.is_override() => derailed == usize::MAX,
+            Some(place) => {
+                let line = self.line_number(place.start);
+                if mistake.syntax { reported.insert(line) } else { line < derailed && !broken.contains(&line) }
+            }
+        });
+        self.mistakes = mistakes;
+    }
+
+    /// Returns the number, from 1, of the line of the job file that contains byte `at`.
+    fn line_number(&self, at: usize) -> usize {
+        1 + self.line_starts.partition_point(|&start| start <= at)
+    }
+
+    fn render(&self, mistake: &Mistake) -> String {
+        let Some(place) = &mistake.place else {
+            return format!("{}: {}", self.file, mistake.message);
+        };
+        let text = self.text(place.source);
+        let (line_start, line) = line_at(text, place.start);
+        let line_end = line_start + line.len();
+        let column = chars(text, line_start, place.start.min(line_end));
+        let width = chars(text, place.start.min(line_end), place.end.clamp(place.start, line_end.max(place.start)));
+        let (head, gutter) = if place.is_override() {
+            (format!("--set {}", clip(text)), String::from(" "))
+        } else {
+            let number = self.line_number(place.start).to_string();
+            (format!("{}:{number}:{}", self.file, column + 1), number)
+        };
+        let (shown, column) = window(line, column);
+        let room = shown.chars().count().saturating_sub(column).max(1);
+        let mut out = format!("{head}: {}\n", mistake.message);
+        let blank = " ".repeat(gutter.len());
+        let (indent, carets) = (" ".repeat(column), "^".repeat(width.clamp(1, room)));
+        // Writing to a string can't fail.
+        let _ = write!(out, "{gutter} | {}\n{blank} | {indent}{carets}", shown.trim_end());
+        out
+    }
+}
+
+/// Returns the part of a long line around the character `column`, and that character's index in it.
+fn window(line: &str, column: usize) -> (String, usize) {
+    let from = if column > WINDOW * 2 / 3 { column - WINDOW / 3 } else { 0 };
+    let mut shown: String = line.chars().skip(from).take(WINDOW).map(printable).collect();
+    if line.chars().nth(from + WINDOW).is_some() {
+        shown.push('…');
+    }
+    if from == 0 { (shown, column) } else { (format!("…{shown}"), column - from + 1) }
+}
+
+/// Returns true if a broken line may also change the meaning of the lines after it.
+fn derails(line: &str) -> bool {
+    let line = line.trim();
+    !line.contains('=') || ["[", "{", "\"\"\"", "'''"].iter().any(|opening| line.contains(opening))
+}
+
+/// Returns the start of the line that contains byte `at`, and the line without its end.
+fn line_at(text: &str, at: usize) -> (usize, &str) {
+    let bytes = text.as_bytes();
+    let at = at.min(bytes.len());
+    let start = bytes[..at].iter().rposition(|&b| b == b'\n').map_or(0, |i| i + 1);
+    let end = bytes[at..].iter().position(|&b| b == b'\n').map_or(bytes.len(), |i| at + i);
+    let line = text.get(start..end).unwrap_or("");
+    (start, line.strip_suffix('\r').unwrap_or(line))
+}
+
+fn chars(text: &str, from: usize, to: usize) -> usize {
+    text.get(from..to).map_or(0, |part| part.chars().count())
+}

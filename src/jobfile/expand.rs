@@ -1,0 +1,121 @@
+//! Expands `$VAR` and `${VAR}` in paths.
+//!
+//! The crate shellexpand stops at the first variable that is not set, and accepts an empty one: `$SCRATCH/x` would be `/x`. This code
+//! reports all mistakes at once, each with its place, and an empty variable is an error.
+
+use std::ffi::{OsStr, OsString};
+use std::path::PathBuf;
+
+/// Function that looks up an environment variable; tests pass their own.
+pub type Environment<'e> = &'e dyn Fn(&str) -> Option<OsString>;
+
+/// A piece of a text that can't be expanded.
+#[derive(Debug, PartialEq, Eq)]
+pub struct Unexpanded<'t> {
+    /// The piece.
+    pub piece: &'t str,
+    /// The reason.
+    pub reason: String,
+}
+
+/// Replaces `$NAME` and `${NAME}` by the variable's value, which is not expanded again, and `$$` by `$`.
+///
+/// # Errors
+/// Every piece that can't be expanded. Empty variables are among them: `$SCRATCH/x` must not become `/x`.
+pub fn path<'t>(text: &'t str, environment: Environment<'_>) -> Result<PathBuf, Vec<Unexpanded<'t>>> {
+    let mut out = OsString::new();
+    let mut wrong = Vec::new();
+    let mut rest = text;
+    while let Some(dollar) = rest.find('$') {
+        out.push(OsStr::new(&rest[..dollar]));
+        let from = &rest[dollar..];
+        let after = &from[1..];
+        if let Some(tail) = after.strip_prefix('$') {
+            out.push("$");
+            rest = tail;
+            continue;
+        }
+        let (name, piece) = match after.strip_prefix('{') {
+            Some(braced) => match braced.split_once('}') {
+                Some((name, _)) => (name, &from[..name.len() + 3]),
+                None => (braced, from),
+            },
+            None => {
+                let end = after.find(|c: char| !(c.is_ascii_alphanumeric() || c == '_')).unwrap_or(after.len());
+                (&after[..end], &from[..end + 1])
+            }
+        };
+        let is_name = !name.starts_with(|c: char| c.is_ascii_digit())
+            && !name.is_empty()
+            && name.chars().all(|c| c.is_ascii_alphanumeric() || c == '_');
+        let reason = if !is_name || (after.starts_with('{') && !piece.ends_with('}')) {
+            Some("no variable is named here: write $NAME or ${NAME}, and $$ for a dollar".to_owned())
+        } else {
+            match environment(name) {
+                Some(value) if !value.is_empty() => {
+                    out.push(value);
+                    None
+                }
+                Some(_) => Some(format!("the environment variable {name} is empty")),
+                None => Some(format!("the environment variable {name} is not set")),
+            }
+        };
+        wrong.extend(reason.map(|reason| Unexpanded { piece, reason }));
+        rest = &from[piece.len()..];
+    }
+    out.push(rest);
+    if wrong.is_empty() { Ok(PathBuf::from(out)) } else { Err(wrong) }
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    fn environment(name: &str) -> Option<OsString> {
+        match name {
+            "USER" => Some("ada".into()),
+            "DOLLAR" => Some("$USER".into()),
+            "EMPTY" => Some("".into()),
+            _ => None,
+        }
+    }
+
+    #[test]
+    fn expanded() {
+        for (text, path) in [
+            ("", ""),
+            ("plain/é", "plain/é"),
+            ("/scratch/$USER/s29", "/scratch/ada/s29"),
+            ("${USER}s/x", "adas/x"),
+            ("$USER$USER", "adaada"),
+            ("a$$b$$$USER", "a$b$ada"),
+            ("$DOLLAR", "$USER"),
+        ] {
+            assert_eq!(super::path(text, &environment), Ok(PathBuf::from(path)), "{text}");
+        }
+    }
+
+    #[test]
+    fn every_piece_that_is_not_is_named() {
+        let pieces = |text| match super::path(text, &environment) {
+            Ok(_) => Vec::new(),
+            Err(wrong) => wrong.into_iter().map(|wrong| wrong.piece).collect::<Vec<_>>(),
+        };
+        assert_eq!(pieces("$A/${B}/$USER/$EMPTY"), ["$A", "${B}", "$EMPTY"]);
+        assert_eq!(pieces("x$"), ["$"]);
+        assert_eq!(pieces("$/x"), ["$"]);
+        assert_eq!(pieces("$1"), ["$1"]);
+        assert_eq!(pieces("${}x"), ["${}"]);
+        assert_eq!(pieces("${USER"), ["${USER"]);
+        assert_eq!(pieces("${US ER}"), ["${US ER}"]);
+    }
+
+    proptest! {
+        #[test]
+        fn any_text_ends(text in "[${}A-Zé$/ ]{0,20}") {
+            let _ = super::path(&text, &environment);
+        }
+    }
+}

@@ -1,0 +1,305 @@
+//! Keys of a job file, read as the type they must have. Every reader returns `None` after it has reported a mistake, so that the caller
+//! goes on to the next key with a default that is never used.
+
+use std::ops::RangeInclusive;
+use std::path::PathBuf;
+use std::time::Duration;
+
+use super::diagnostics::{Diagnostics, TextSpan};
+use super::expand::Environment;
+use super::tree::{Entry, Node, Table, Value};
+use super::{duration, expand, keys};
+use crate::formats::Columns;
+use crate::quote::clip;
+use crate::size;
+
+const COLUMNS: &str = "columns, such as [2, 3], [2, 3, 4], [\"src\", \"dst\"] or \"auto\"";
+
+/// A table of the job file, present or not.
+pub struct Section<'t> {
+    name: String,
+    table: Option<&'t Table>,
+}
+
+/// A key that is present, with its name in messages, such as `limits.threads`.
+pub struct Field<'t> {
+    /// Name of the table and the key.
+    pub name: String,
+    /// The key as it is written, and its value.
+    pub entry: &'t Entry,
+}
+
+impl<'t> Section<'t> {
+    /// Returns the table `name` of the root. Values that are not tables have been refused before.
+    pub fn of(root: &'t Table, name: &str) -> Self {
+        Section { name: name.to_owned(), table: root.get(name).and_then(|entry| entry.node.as_table()) }
+    }
+
+    /// Returns the key, if the table has it.
+    pub fn get(&self, key: &str) -> Option<Field<'t>> {
+        let entry = self.table?.get(key)?;
+        Some(Field { name: format!("{}.{key}", self.name), entry })
+    }
+}
+
+impl<'t> Field<'t> {
+    /// Returns the place of the value. A table may be written in several places: that of its key is one of them.
+    pub fn place(&self) -> &'t TextSpan {
+        match self.entry.node.value {
+            Value::Table(_) => &self.entry.place,
+            _ => &self.entry.node.place,
+        }
+    }
+
+    /// Reports a mistake in the value: `NAME: MESSAGE`.
+    pub fn error(&self, message: &str, diagnostics: &mut Diagnostics) {
+        diagnostics.error(self.place(), format!("{}: {message}", self.name));
+    }
+
+    fn expected<T>(&self, what: &str, diagnostics: &mut Diagnostics) -> Option<T> {
+        let found = found(&self.entry.node, diagnostics);
+        self.error(&format!("expected {what}, found {found}"), diagnostics);
+        None
+    }
+
+    /// Reads `true` or `false`.
+    pub fn boolean(&self, diagnostics: &mut Diagnostics) -> Option<bool> {
+        match self.entry.node.value {
+            Value::Boolean(boolean) => Some(boolean),
+            _ => self.expected("true or false", diagnostics),
+        }
+    }
+
+    /// Reads a whole number in `range`.
+    pub fn integer<T>(&self, range: RangeInclusive<T>, diagnostics: &mut Diagnostics) -> Option<T>
+    where
+        T: TryFrom<i128> + PartialOrd + std::fmt::Display,
+    {
+        if let Value::Integer(integer) = self.entry.node.value
+            && let Ok(integer) = T::try_from(integer)
+            && range.contains(&integer)
+        {
+            return Some(integer);
+        }
+        self.expected(&format!("a whole number from {} to {}", range.start(), range.end()), diagnostics)
+    }
+
+    /// Reads a list of whole numbers in `range`; a single number stands for a list.
+    pub fn integers<T>(&self, range: RangeInclusive<T>, diagnostics: &mut Diagnostics) -> Option<Vec<T>>
+    where
+        T: TryFrom<i128> + PartialOrd + std::fmt::Display,
+    {
+        let nodes = match &self.entry.node.value {
+            Value::Array(nodes) => nodes.iter().collect(),
+            _ => vec![&self.entry.node],
+        };
+        let number = |node: &Node| match node.value {
+            Value::Integer(integer) => T::try_from(integer).ok().filter(|integer| range.contains(integer)),
+            _ => None,
+        };
+        let numbers: Option<Vec<T>> = nodes.into_iter().map(number).collect();
+        let expected = || format!("whole numbers from {} to {}, such as [1, 2]", range.start(), range.end());
+        numbers.or_else(|| self.expected(&expected(), diagnostics))
+    }
+
+    /// Reads a number above 0 and at most `most`.
+    pub fn positive(&self, most: u32, diagnostics: &mut Diagnostics) -> Option<f64> {
+        let number = match self.entry.node.value {
+            Value::Integer(integer) => integer as f64,
+            Value::Float(float) => float,
+            _ => f64::NAN,
+        };
+        if number > 0.0 && number <= f64::from(most) {
+            return Some(number);
+        }
+        self.expected(&format!("a number above 0 and at most {most}"), diagnostics)
+    }
+
+    /// Reads one of the words of `known`, and returns the value next to it.
+    pub fn choice<T: Clone>(&self, known: &[(&str, T)], diagnostics: &mut Diagnostics) -> Option<T> {
+        let names: Vec<&str> = known.iter().map(|(name, _)| *name).collect();
+        let Some(word) = string(&self.entry.node) else {
+            let quoted: Vec<String> = names.iter().map(|name| format!("\"{name}\"")).collect();
+            return self.expected(&format!("one of {}", quoted.join(", ")), diagnostics);
+        };
+        let choice = known.iter().find(|(name, _)| *name == word).map(|(_, choice)| choice.clone());
+        if choice.is_none() {
+            let advice = keys::advice(word, &names, |name| format!("\"{name}\""));
+            self.error(&format!("unknown value \"{}\"; {advice}", clip(word)), diagnostics);
+        }
+        choice
+    }
+
+    /// Reads a size in bytes, above 0.
+    pub fn size(&self, diagnostics: &mut Diagnostics) -> Option<u64> {
+        let size = match &self.entry.node.value {
+            Value::Integer(integer) => u64::try_from(*integer).ok(),
+            Value::String(text) => match size::parse(text) {
+                Ok(size) => Some(size),
+                Err(why) => {
+                    self.error(&format!("expected a size such as \"16GiB\", {why}"), diagnostics);
+                    return None;
+                }
+            },
+            _ => None,
+        };
+        match size {
+            Some(0) => {
+                self.error("expected a size above 0; leave the key out for what is free", diagnostics);
+                None
+            }
+            Some(size) => Some(size),
+            None => self.expected("a size such as \"16GiB\"", diagnostics),
+        }
+    }
+
+    /// Reads columns of text: "auto", an array of numbers or names, or such a list as one string.
+    pub fn columns(&self, diagnostics: &mut Diagnostics) -> Option<Columns> {
+        let columns = match &self.entry.node.value {
+            Value::String(text) => text.parse(),
+            Value::Array(elements) => {
+                let numbers: Option<Vec<u64>> = elements
+                    .iter()
+                    .map(|element| match element.value {
+                        Value::Integer(number) => Some(u64::try_from(number).unwrap_or(0)),
+                        _ => None,
+                    })
+                    .collect();
+                let names: Option<Vec<String>> =
+                    elements.iter().map(|element| string(element).map(str::to_owned)).collect();
+                match (numbers, names) {
+                    (Some(numbers), _) => Columns::numbers(numbers),
+                    (None, Some(names)) => Columns::names(names),
+                    _ => return self.expected(COLUMNS, diagnostics),
+                }
+            }
+            _ => return self.expected(COLUMNS, diagnostics),
+        };
+        columns.map_err(|why| self.error(&why, diagnostics)).ok()
+    }
+
+    /// Reads a duration in `range`.
+    pub fn duration(&self, range: RangeInclusive<Duration>, diagnostics: &mut Diagnostics) -> Option<Duration> {
+        let Value::String(text) = &self.entry.node.value else {
+            return self.expected("a duration such as \"30s\"", diagnostics);
+        };
+        match duration::parse(text) {
+            Ok(duration) if range.contains(&duration) => Some(duration),
+            Ok(_) => {
+                let (least, most) = (duration::show(*range.start()), duration::show(*range.end()));
+                self.expected(&format!("a duration from {least} to {most}"), diagnostics)
+            }
+            Err(why) => {
+                self.error(&format!("expected a duration such as \"30s\", {why}"), diagnostics);
+                None
+            }
+        }
+    }
+
+    /// Reads a string.
+    pub fn string(&self, diagnostics: &mut Diagnostics) -> Option<&'t str> {
+        string(&self.entry.node).or_else(|| self.expected("a string", diagnostics))
+    }
+
+    /// Reads a table, and returns it also as a section.
+    pub fn section(&self, diagnostics: &mut Diagnostics) -> Option<(&'t Table, Section<'t>)> {
+        match self.entry.node.as_table() {
+            Some(table) => Some((table, Section { name: self.name.clone(), table: Some(table) })),
+            None => self.expected("a table", diagnostics),
+        }
+    }
+
+    /// Reads a path, and expands variables.
+    pub fn path(&self, environment: Environment<'_>, diagnostics: &mut Diagnostics) -> Option<PathBuf> {
+        let text = self.string(diagnostics)?;
+        self.expand(text, self.place(), environment, diagnostics)
+    }
+
+    /// Reads a path, or an array of at least one.
+    pub fn paths(&self, environment: Environment<'_>, diagnostics: &mut Diagnostics) -> Option<Vec<PathBuf>> {
+        let Value::Array(elements) = &self.entry.node.value else {
+            let Some(text) = string(&self.entry.node) else {
+                return self.expected("a string or an array of strings", diagnostics);
+            };
+            return self.expand(text, self.place(), environment, diagnostics).map(|path| vec![path]);
+        };
+        if elements.is_empty() {
+            self.error("expected at least one path, found an empty array", diagnostics);
+            return None;
+        }
+        // All elements are read, so that every mistake is reported.
+        let paths: Vec<Option<PathBuf>> = elements
+            .iter()
+            .map(|element| match string(element) {
+                Some(text) => self.expand(text, &element.place, environment, diagnostics),
+                None => {
+                    let found = found(element, diagnostics);
+                    let message = format!("{}: expected strings in the array, found {found}", self.name);
+                    diagnostics.error(&element.place, message);
+                    None
+                }
+            })
+            .collect();
+        paths.into_iter().collect()
+    }
+
+    fn expand(
+        &self,
+        text: &str,
+        place: &TextSpan,
+        environment: Environment<'_>,
+        diagnostics: &mut Diagnostics,
+    ) -> Option<PathBuf> {
+        let refused = if text.is_empty() {
+            Some("expected a path, found an empty string")
+        } else if text.contains('\0') {
+            Some("a path can't hold a NUL character")
+        } else if text == "~" || text.starts_with("~/") {
+            Some("'~' is not expanded: write $HOME")
+        } else {
+            None
+        };
+        if let Some(message) = refused {
+            diagnostics.error(place, format!("{}: {message}", self.name));
+            return None;
+        }
+        match expand::path(text, environment) {
+            Ok(path) => Some(path),
+            Err(wrong) => {
+                for piece in wrong {
+                    let place = within(place, piece.piece, diagnostics);
+                    diagnostics.error(&place, format!("{}: {}", self.name, piece.reason));
+                }
+                None
+            }
+        }
+    }
+}
+
+/// Returns the string of a node, if it is one.
+fn string(node: &Node) -> Option<&str> {
+    match &node.value {
+        Value::String(text) => Some(text),
+        _ => None,
+    }
+}
+
+/// Describes a value, for "expected …, found …".
+fn found(node: &Node, diagnostics: &Diagnostics) -> String {
+    let written = clip(diagnostics.slice(&node.place));
+    match &node.value {
+        Value::String(text) => format!("the string \"{}\"", clip(text)),
+        Value::Integer(_) | Value::Float(_) | Value::Boolean(_) => written,
+        Value::Datetime => format!("the date or time {written}"),
+        Value::Array(_) => "an array".to_owned(),
+        Value::Table(_) => "a table".to_owned(),
+    }
+}
+
+/// Returns the place of `piece` in a string as it is written, or that of the whole string if escapes hide the piece.
+fn within(place: &TextSpan, piece: &str, diagnostics: &Diagnostics) -> TextSpan {
+    match diagnostics.slice(place).find(piece) {
+        Some(at) => TextSpan::new(place.source, place.start + at..place.start + at + piece.len()),
+        None => place.clone(),
+    }
+}

@@ -1,0 +1,274 @@
+//! The first pass over the input. It finds the largest id, the degree of every vertex, the loops, and an estimate of repeats.
+
+mod cpu;
+pub mod gpu;
+
+use super::dictionary::{Dictionary, Numbered};
+use super::partition::changed;
+use super::sample::Sample;
+use super::{Accelerator, joined};
+use crate::comm::{Comm, WorkStealing};
+use crate::error::{Error, Result};
+use crate::formats::{CacheUse, Input, Share, Visitor, Watch};
+use crate::memory::{Budget, Buffer};
+use cpu::{CpuCounters, Degrees};
+use std::ops::Range;
+
+/// Ids that an array may span however few edges there are: it is small, and results stay indexed by the input's ids.
+const ALWAYS_DENSE: u64 = 1 << 20;
+/// One past the largest id that fits the 32 bits of a vertex.
+const MAX_DENSE: u64 = u32::MAX as u64;
+
+/// The findings of one pass over the input.
+#[derive(Debug)]
+pub struct Ingested {
+    /// The number of edge ends at each id, repeats included, loops excluded; capped at 2^32 - 1. Empty if the ids are sparse. Each rank has
+    /// those of its share of the ids ([`Comm::share`]); the rest have no meaning.
+    pub degrees: Buffer<u32>,
+    /// Edges in the input, loops and repeats included.
+    pub edges: u64,
+    /// Loops among them.
+    pub loops: u64,
+    /// The largest id, loops included; `None` without edges.
+    pub largest: Option<u64>,
+    /// The number of vertices that the input's header declares.
+    pub declared: Option<u64>,
+    /// Checksum of the input's bytes.
+    pub checksum: u64,
+    /// Estimate of the edges without loops and repeats, rounded up by six standard deviations.
+    pub distinct_at_most: u64,
+}
+
+/// Returns true if ids up to `largest` over `edges` edges are too sparse for arrays indexed by id.
+pub fn sparse(largest: u64, edges: u64, wide: bool) -> bool {
+    let free = if wide { 0 } else { ALWAYS_DENSE };
+    largest >= MAX_DENSE || (largest > edges.saturating_mul(8) && largest > free)
+}
+
+/// Counts degrees while the input is read.
+pub trait Counting {
+    /// Returns a visitor for each thread.
+    fn visitors(&mut self) -> Vec<&mut dyn Visitor>;
+
+    /// Returns what was found, after all edges were seen.
+    ///
+    /// # Errors
+    /// [`Error::Lost`].
+    fn finish(&mut self) -> Result<Found>;
+
+    /// Returns memory for the degrees of ids up to `largest`, with the degrees unless [`Self::fetch`] brings them. Called once.
+    ///
+    /// # Errors
+    /// [`Error::Limit`] where there is no memory for them, [`Error::Lost`].
+    fn degrees(&mut self, largest: u32) -> Result<Buffer<u32>>;
+
+    /// Copies the degrees that this rank counted to `degrees`, if they are elsewhere.
+    ///
+    /// # Errors
+    /// [`Error::Lost`].
+    fn fetch(&mut self, degrees: &mut [u32]) -> Result<()> {
+        let _there_already = degrees;
+        Ok(())
+    }
+
+    /// Returns true if [`Self::sum`] can sum the first `ids` ids.
+    ///
+    /// # Errors
+    /// [`Error::Lost`].
+    fn reaches_others(&mut self, ids: usize) -> Result<bool> {
+        let _ = ids;
+        Ok(false)
+    }
+
+    /// Writes the sums of all ranks' degrees to this rank's share of the ids, after all ranks have counted. Collective.
+    ///
+    /// # Errors
+    /// [`Error::Lost`].
+    fn sum(&mut self, degrees: &mut [u32], share: Range<usize>) -> Result<()> {
+        let _ = (degrees, share);
+        Err(Error::internal("sum degrees", "ranks that do not reach each other"))
+    }
+}
+
+/// The findings of counting, beside the degrees.
+pub struct Found {
+    /// Edges that are loops.
+    pub loops: u64,
+    /// The largest id, loops included; `None` without edges.
+    pub largest: Option<u64>,
+    /// True if any edge could not be counted; the degrees of this pass are then useless.
+    pub missed: bool,
+    sample: Sample,
+}
+
+impl Found {
+    fn none(expected: u64) -> Found {
+        Found { loops: 0, largest: None, missed: false, sample: Sample::new(expected) }
+    }
+
+    /// Combines what all ranks found. Collective.
+    fn join(&mut self, comm: &Comm) {
+        let mut most = [self.largest.is_some().into(), self.largest.unwrap_or(0), self.missed.into()];
+        comm.all_max(&mut most);
+        (self.largest, self.missed) = ((most[0] > 0).then_some(most[1]), most[2] > 0);
+        comm.all_sum(std::slice::from_mut(&mut self.loops));
+        self.sample.join(comm);
+    }
+}
+
+/// How a pass ended, the same on all ranks.
+enum Pass {
+    /// All edges were counted.
+    Whole(Ingested),
+    /// The ids are dense up to `largest`, but not all were counted: memory for the sum was already taken, or there are far more edges than
+    /// the input's size suggested.
+    Partial { largest: u32 },
+    /// A device turned out to have too little memory.
+    Left(Error),
+}
+
+/// The first pass, with all that it needs.
+pub struct Ingest<'a, 'm> {
+    /// The edges, of which each rank reads its share.
+    pub input: &'a Input,
+    /// Decides what is done with chunks that were read.
+    pub cache: CacheUse<'a, 'm>,
+    /// The dictionary of sparse ids.
+    pub dictionary: Option<&'a Dictionary>,
+    /// Number of threads.
+    pub threads: usize,
+    /// The budget of host memory.
+    pub budget: &'a Budget,
+    /// The ranks that prepare together.
+    pub comm: &'a Comm,
+    /// Lets ranks that are done read chunks of those that are not.
+    pub stealing: Option<&'a WorkStealing>,
+    /// Called by each rank when all have read their shares. (No rank waits before that for others to open their GPUs.)
+    pub meet: &'a dyn Fn(),
+}
+
+impl Ingest<'_, '_> {
+    /// Reads the whole input once, on `device` as far as it can. Collective.
+    ///
+    /// # Errors
+    /// Those of the input, of the budget (4 bytes for each id up to the largest), and of a stop that `watch` reports.
+    pub fn run(&self, mut device: Option<&mut dyn Accelerator>, watch: &dyn Watch) -> Result<Ingested> {
+        let mut largest = None;
+        loop {
+            let by_device = device.as_mut().map(|device| &mut **device as &mut dyn Accelerator);
+            match self.pass(largest, by_device, watch)? {
+                Pass::Whole(found) => return Ok(found),
+                // The number of ids is known now. Memory for them is reserved first, and the input is not cached.
+                Pass::Partial { largest: id } if largest.is_none() => {
+                    largest = Some(id);
+                    self.cache.release_all();
+                }
+                Pass::Partial { .. } => return Err(changed(&self.input.name())),
+                Pass::Left(why) => {
+                    tracing::info!("ingest on the CPU: {why}");
+                    device = None;
+                }
+            }
+        }
+    }
+
+    /// Does one pass. `largest` is the largest id, if it is known already.
+    fn pass(&self, largest: Option<u32>, device: Option<&mut dyn Accelerator>, watch: &dyn Watch) -> Result<Pass> {
+        let Ingest { input, cache, dictionary, threads, budget, comm, stealing, meet } = *self;
+        let expected = input.estimate_edges()?;
+        // A dictionary's ids have no gaps.
+        let wide = input.wide() && dictionary.is_none();
+        let _reading = budget.reserve(input.scratch_bytes(threads) + scratch_bytes(0, threads), "reading the input")?;
+        let end = end_of_ids(expected, dictionary.is_some(), wide, largest);
+        let by_device = match device {
+            Some(device) => device.counting(end, largest.is_some(), expected, budget)?,
+            None => None,
+        };
+        let shared = Degrees::new(budget, end, largest.filter(|_| by_device.is_none()))?;
+        let mut counting = match by_device {
+            Some(counting) => counting,
+            None => Box::new(CpuCounters::new(&shared, expected, threads)?),
+        };
+        let name = input.name();
+        let counters = counting.visitors().into_iter();
+        let mut counters: Vec<_> = counters.map(|counter| Numbered::new(dictionary, &name, counter)).collect();
+        let share = Share { rank: comm.rank(), ranks: comm.ranks(), helping: stealing };
+        let scanned = input.scan_share(share, cache, &mut counters, watch);
+        drop(counters);
+        let (seen, mut found) = match scanned.and_then(|seen| Ok((seen, counting.finish()?))) {
+            Err(e @ Error::Limit { limit: "gpu_memory", .. }) => {
+                comm.all_max(&mut [1]);
+                return Ok(Pass::Left(e));
+            }
+            done => done?,
+        };
+        let mut left = [0];
+        comm.all_max(&mut left);
+        if left != [0] {
+            return Ok(Pass::Left(Error::Usage("another rank's GPU has too little memory".into())));
+        }
+        meet();
+        found.join(comm);
+        let scan = joined(seen, comm)?;
+        let mut total = Ingested {
+            degrees: budget.zeroed(0, "degrees")?,
+            edges: scan.edges,
+            loops: found.loops,
+            largest: found.largest,
+            declared: scan.declared_vertices,
+            checksum: scan.checksum,
+            distinct_at_most: found.sample.distinct_at_most().min(scan.edges - found.loops),
+        };
+        let Some(id) = total.largest else { return Ok(Pass::Whole(total)) };
+        if dictionary.is_some() || !sparse(id, total.edges, wide) {
+            let id = id as u32;
+            if found.missed {
+                return Ok(Pass::Partial { largest: id });
+            }
+            let degrees = counting.degrees(id);
+            if comm.any(largest.is_none() && matches!(degrees, Err(Error::Limit { .. }))) {
+                return Ok(Pass::Partial { largest: id });
+            }
+            total.degrees = degrees?;
+            if comm.all(counting.reaches_others(total.degrees.len())?) {
+                let share = comm.share(total.degrees.len());
+                counting.sum(&mut total.degrees, share)?;
+                // A rank may change its degrees only when no other reads them any more.
+                comm.barrier();
+            } else {
+                counting.fetch(&mut total.degrees)?;
+                comm.reduce_scatter(&mut total.degrees);
+            }
+        }
+        Ok(Pass::Whole(total))
+    }
+}
+
+/// Returns the id from which on ids are not counted, since they would make the array sparse. It allows for an error in the estimated number
+/// of edges: whether ids are sparse is decided by the exact number later.
+fn end_of_ids(expected: u64, numbered: bool, wide: bool, largest: Option<u32>) -> u64 {
+    let dense = expected.saturating_mul(9).max(if wide { 1024 } else { ALWAYS_DENSE }) + 1;
+    match largest {
+        Some(largest) => u64::from(largest) + 1,
+        None if numbered => MAX_DENSE,
+        None => dense.min(MAX_DENSE),
+    }
+}
+
+/// Returns the bytes that the pass takes for `ids` ids beside the degrees and reading: each thread's counters, as far as they get memory,
+/// and the samples.
+pub fn scratch_bytes(ids: u64, threads: usize) -> u64 {
+    threads as u64 * whole_pages(ids) + (threads as u64 + 2) * Sample::BYTES
+}
+
+/// Returns the bytes of the degrees of `ids` ids.
+pub fn degrees_bytes(ids: u64) -> u64 {
+    whole_pages(4 * ids)
+}
+
+/// Rounds up to huge pages.
+fn whole_pages(bytes: u64) -> u64 {
+    bytes.next_multiple_of(2 << 20)
+}
+
+const PURPOSE: &str = "degrees of all vertices (4 bytes for each id up to the largest)";

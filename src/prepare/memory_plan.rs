@@ -1,0 +1,338 @@
+//! Divides the memory limit among the map, the bins and sorting. A plan and a run call the same functions.
+
+use super::blocks::Builder;
+use super::partition::{EDGE_BYTES, LINE, Scatter, WORDS};
+use super::sort::Sorter;
+use crate::formats::InputCache;
+use crate::graph::degrees;
+use crate::graph::layout::{BIN_ROWS, Bins, Layout};
+
+/// Most bins: the lines of a thread (512 bytes a bin) should stay in its core's L2 cache.
+const MAX_BINS: u64 = 2048;
+/// Entries of a bin that is sorted within the L2 cache.
+const CACHED_BIN: u64 = 1 << 17;
+/// Lines of a chunk: from about a page to what makes sequential disk access fast.
+const CHUNK: std::ops::RangeInclusive<u64> = 8..=512;
+/// Blocks that may be in memory at once; with few of them threads wait for each other's writing.
+const IN_FLIGHT: [usize; 3] = [1, 2, 16];
+/// Bytes of bookkeeping for each chunk.
+const PER_CHUNK: u64 = 3 * size_of::<&[u64]>() as u64;
+
+/// The sizes of a layout that memory is divided by.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct LayoutShape {
+    /// Number of bins.
+    pub bins: u64,
+    /// Entries of the largest bin.
+    pub largest_bin: u64,
+    /// Rows of the bin with most of them.
+    pub most_rows: u64,
+    /// Rows of all bins.
+    pub rows: u64,
+    /// Bytes of sorted rows with one, two or many blocks in flight.
+    pub in_flight: [u64; IN_FLIGHT.len()],
+}
+
+impl LayoutShape {
+    /// Cuts a layout into bins, and returns its shape and these.
+    pub fn and_bins(layout: &Layout) -> (Self, Bins) {
+        let bins = layout.bins((layout.bound() / MAX_BINS).max(CACHED_BIN));
+        let shape = LayoutShape {
+            bins: bins.spans.len() as u64,
+            largest_bin: bins.largest(),
+            most_rows: bins.most_rows(),
+            rows: layout.rows(),
+            in_flight: IN_FLIGHT.map(|n| Builder::in_flight_bytes(layout, n)),
+        };
+        (shape, bins)
+    }
+
+    /// Returns a shape that no layout of a graph of `edges` edges and `rows` connected vertices exceeds.
+    ///
+    /// Rows are ordered by degree, so vertex `v` has at most `2·edges / v` neighbours, and a granule, which is as wide as a 1024th of its
+    /// ids, holds at most `edges / 512` entries. Every row but the first has an entry, so there are no more rows than entries.
+    pub fn at_most(edges: u64, rows: u64) -> Self {
+        let bound = 2 * edges;
+        let granule = edges / 512 + 2048;
+        let bin = (bound / MAX_BINS).max(CACHED_BIN).max(granule).min(bound);
+        let block = Layout::block_target(edges).max(granule).min(bound);
+        // A graph of fewer edges may be cut up to an eighth finer.
+        let blocks = 2 * bound / Layout::block_target(edges) + 33;
+        let one = 4 * (block + 2 * (block + 1).min(rows));
+        LayoutShape {
+            // Two consecutive bins hold more entries or rows than one may, unless they belong to different blocks.
+            bins: 2 * (bound / (bound / MAX_BINS).max(CACHED_BIN) + rows / BIN_ROWS) + 2 * blocks + 1,
+            largest_bin: bin,
+            most_rows: (bin + 1).min(rows).min(BIN_ROWS),
+            rows,
+            in_flight: IN_FLIGHT.map(|n| (n as u64).min(blocks) * one),
+        }
+    }
+}
+
+/// How preparation divides its memory. The contents of blocks do not depend on it.
+#[derive(Debug, Clone)]
+pub struct MemoryPlan {
+    /// The rows of each bin.
+    pub bins: Bins,
+    /// The sizes in bytes and entries.
+    pub sizes: Sizes,
+}
+
+impl MemoryPlan {
+    /// Divides `free` bytes for a graph of this layout.
+    ///
+    /// # Errors
+    /// The smallest number of free bytes that would do.
+    pub fn new(layout: &Layout, needs: MemoryDemand, free: u64) -> Result<Self, u64> {
+        let (shape, bins) = LayoutShape::and_bins(layout);
+        let sizes = Sizes::new(shape, needs, free)?;
+        Ok(MemoryPlan { bins, sizes })
+    }
+}
+
+/// The figures that the division of memory depends on beside the layout.
+#[derive(Debug, Clone, Copy)]
+pub struct MemoryDemand {
+    /// Edges to partition: all of the input except loops.
+    pub edges: u64,
+    /// Dense ids in the map.
+    pub ids: u64,
+    /// Bytes that reading the input and looking up its ids takes.
+    pub reading: u64,
+    /// Bytes in flight between ranks during `partition`.
+    pub messages: u64,
+    /// Number of threads.
+    pub threads: usize,
+}
+
+/// How memory is divided, in numbers.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Sizes {
+    /// Lines of a chunk.
+    pub chunk: usize,
+    /// Words of all chunks together: the pool that bins grow from.
+    pub pool: usize,
+    /// Blocks that are in memory at once.
+    pub in_flight: usize,
+    /// Most bytes that go to the spill file.
+    pub spill: u64,
+    /// Words of the pool that are needed before the input is read: a chunk for every bin.
+    pub start: usize,
+    /// Bytes that partitioning and sorting take beside the pool.
+    pub beside: [u64; 2],
+    /// Most bytes that partitioning takes, map and pool included.
+    pub partitioning: u64,
+    /// Most bytes that sorting takes, the pool included.
+    pub sorting: u64,
+}
+
+/// Returns the bytes of a chunk of `lines` lines with its bookkeeping.
+fn chunk_bytes(lines: u64) -> u64 {
+    lines * LINE as u64 * EDGE_BYTES + PER_CHUNK
+}
+
+impl MemoryDemand {
+    /// Returns the bytes that partitioning takes beside bins and messages in flight.
+    fn partitioning(&self, shape: &LayoutShape) -> u64 {
+        4 * self.ids + self.threads as u64 * Scatter::bytes(shape.bins as usize) + self.reading
+    }
+
+    /// Returns the bytes that sorting takes beside bins in chunks of `chunk` lines, with `IN_FLIGHT[in_flight]` blocks in flight.
+    fn sorting(&self, shape: &LayoutShape, in_flight: usize, chunk: u64) -> u64 {
+        let scratch = Sorter::bytes(shape.largest_bin, shape.most_rows, chunk as usize);
+        4 * shape.rows + shape.in_flight[in_flight] + self.threads as u64 * (scratch + degrees::DegreeCounter::BYTES)
+    }
+
+    /// Returns the fewest free bytes that suffice for partitioning, beside messages in flight, and for sorting.
+    pub fn least(&self, shape: &LayoutShape) -> [u64; 2] {
+        let bins = shape.bins * chunk_bytes(*CHUNK.start());
+        [self.partitioning(shape), self.sorting(shape, 0, *CHUNK.start())].map(|beside| beside + bins)
+    }
+}
+
+impl Sizes {
+    /// Divides `free` bytes.
+    ///
+    /// # Errors
+    /// The smallest number of free bytes that would do.
+    pub fn new(shape: LayoutShape, needs: MemoryDemand, free: u64) -> Result<Self, u64> {
+        let threads = needs.threads as u64;
+        let count = shape.bins;
+        let partitioning = needs.partitioning(&shape) + needs.messages;
+        let sorting = |in_flight: usize, chunk: u64| needs.sorting(&shape, in_flight, chunk);
+        let beside = |in_flight, chunk| partitioning.max(sorting(in_flight, chunk));
+        let line = LINE as u64 * EDGE_BYTES;
+        let bytes_of = chunk_bytes;
+        let [partition, sort] = needs.least(&shape);
+        let smallest = (partition + needs.messages).max(sort);
+        if smallest > free {
+            return Err(smallest);
+        }
+        // Every thread ends with a partly filled line for each bin.
+        let lines = needs.edges / LINE as u64 + threads * count;
+        // Where memory is scarce, more of it for bins is worth more than another block in flight.
+        let all_lines = (lines / CHUNK.end() + count + 1) * bytes_of(*CHUNK.end());
+        // A single thread waits for nobody.
+        let in_flight = match () {
+            () if threads == 1 => 0,
+            () if beside(2, *CHUNK.end()) + all_lines <= free => 2,
+            () if beside(1, *CHUNK.end()) <= free / 2 => 1,
+            () => 0,
+        };
+        let room = |chunk: u64| (free - beside(in_flight, chunk).min(free)) / bytes_of(chunk) * chunk;
+        // The last chunk of every bin is half empty on average; together these should waste little.
+        let spread = lines.min(room(*CHUNK.start())) / (32 * count.max(1));
+        let mut chunk = 1 << spread.clamp(*CHUNK.start(), *CHUNK.end()).ilog2();
+        // Reading chunks back takes memory as well.
+        while chunk > *CHUNK.start() && room(chunk) < count * chunk {
+            chunk /= 2;
+        }
+        let wanted = (lines + count * chunk).next_multiple_of(chunk);
+        let pool = wanted.min(room(chunk).max(count * chunk));
+        let spill = if pool == wanted { 0 } else { (lines - (pool - count * chunk).min(lines)) * line };
+        let memory = pool / chunk * bytes_of(chunk);
+        Ok(Sizes {
+            chunk: chunk as usize,
+            pool: pool as usize * WORDS,
+            in_flight: IN_FLIGHT[in_flight],
+            spill,
+            start: (count * chunk) as usize * WORDS,
+            beside: [partitioning, sorting(in_flight, chunk)].map(|bytes| bytes + pool / chunk * PER_CHUNK),
+            partitioning: partitioning + memory,
+            sorting: sorting(in_flight, chunk) + memory,
+        })
+    }
+}
+
+/// Where the pool's memory comes from when some of the input is cached in memory: the memory of an input chunk is given to bins once its
+/// edges are placed.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Pooled {
+    /// Words to allocate.
+    pub own: usize,
+    /// Words taken over from the input's chunks.
+    pub adopted: usize,
+}
+
+impl Sizes {
+    /// Takes up to `words` words from the pool, which lines stored elsewhere do not need, as far as that causes no spill.
+    pub fn spare(&mut self, words: usize) {
+        let (chunk, lacking) = (self.chunk * WORDS, (self.spill / 4) as usize);
+        self.pool -= words.saturating_sub(lacking).min(self.pool - self.start) / chunk * chunk;
+    }
+
+    /// Returns the bytes of the pool that are needed before the input is read by `threads` threads in chunks of `slab` bytes. A sorted
+    /// input fills few bins before its first chunks are done.
+    pub fn at_start(&self, threads: usize, slab: u64) -> u64 {
+        (4 * self.start as u64 + 2 * threads as u64 * slab).min(4 * self.pool as u64)
+    }
+
+    /// Returns the most bytes that partitioning and sorting take with `cached` bytes of the input in slabs of `slab` bytes.
+    pub fn with_cached(&self, cached: u64, threads: usize, slab: u64) -> u64 {
+        let chunk = (4 * self.chunk * WORDS) as u64;
+        let pool = 4 * self.pool as u64 + cached / slab.max(1) * (slab % chunk) + slab;
+        let [partitioning, sorting] = self.beside;
+        (partitioning + pool.max(cached + self.at_start(threads, slab) + slab)).max(sorting + pool)
+    }
+
+    /// Divides `free` bytes, those of `cache` included; drops chunks from `cache` until the rest fits.
+    pub fn pooled(&self, cache: &InputCache<'_>, threads: usize, free: u64) -> Pooled {
+        let slab = cache.slab_bytes();
+        while cache.chunks() > 0 {
+            if let Some(pooled) = self.pool_of(cache.spare(), cache.chunks(), threads, slab, free) {
+                return pooled;
+            }
+            cache.release_one();
+        }
+        cache.release_all();
+        Pooled { own: self.pool, adopted: 0 }
+    }
+
+    /// Returns the pool where `chunks` slabs of `slab` bytes hold input and `spare` ones are empty; `None` if these don't fit.
+    fn pool_of(&self, spare: usize, chunks: usize, threads: usize, slab: u64, free: u64) -> Option<Pooled> {
+        let [partitioning, sorting] = self.beside.map(|beside| free.saturating_sub(beside));
+        let (chunk, start) = (self.chunk * WORDS, (self.at_start(threads, slab) / 4) as usize);
+        let usable = slab as usize / 4 / chunk * chunk;
+        let rest = start.saturating_sub(spare * usable).max(self.pool.saturating_sub((spare + chunks) * usable));
+        let own = rest.next_multiple_of(chunk);
+        let first = 4 * own as u64 + spare as u64 * slab;
+        if spare > start.div_ceil(usable.max(1)) || first + chunks as u64 * slab > partitioning || first > sorting {
+            return None;
+        }
+        let wanted = self.pool.saturating_sub(own + spare * usable).div_ceil(usable.max(1));
+        let most = ((sorting - first) / slab) as usize;
+        Some(Pooled { own, adopted: (spare + wanted.min(most)) * slab as usize / 4 })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::graph::order::DegreeRuns;
+    use proptest::prelude::*;
+
+    fn runs() -> impl Strategy<Value = DegreeRuns> {
+        prop::collection::btree_map(1u32..50_000, 1u32..300_000, 1..40)
+            .prop_map(|m| DegreeRuns::new(m.into_iter().rev().collect()))
+    }
+
+    proptest! {
+        #[test]
+        fn no_layout_exceeds_the_bound(runs in runs()) {
+            let edges = runs.iter().map(|(d, from, to)| u64::from(d) * (to - from)).sum::<u64>().div_ceil(2);
+            let layout = Layout::new(&runs, edges);
+            let ((is, _), most) = (LayoutShape::and_bins(&layout), LayoutShape::at_most(edges, layout.rows()));
+            prop_assert!(is.bins <= most.bins && is.rows <= most.rows, "{is:?} {most:?}");
+            prop_assert!(is.largest_bin <= most.largest_bin && is.most_rows <= most.most_rows, "{is:?} {most:?}");
+            prop_assert!(is.in_flight.iter().zip(&most.in_flight).all(|(is, most)| is <= most), "{is:?} {most:?}");
+        }
+
+        #[test]
+        fn shares_keep_within_what_is_free(
+            edges in 1u64..1 << 33, rows in 1u64..1 << 28, free in 1u64 << 20..1 << 36, messages in 0u64..1 << 27,
+        ) {
+            let needs = MemoryDemand { edges, ids: rows, reading: 1 << 20, messages, threads: 2 };
+            match Sizes::new(LayoutShape::at_most(edges, rows), needs, free) {
+                Ok(sizes) => {
+                    prop_assert!(sizes.partitioning <= free && sizes.sorting <= free, "{sizes:?}");
+                    prop_assert!(sizes.pool as u64 * 4 + sizes.spill >= edges / LINE as u64 * LINE as u64 * EDGE_BYTES, "{sizes:?}");
+                }
+                Err(smallest) => {
+                    prop_assert!(smallest > free);
+                    prop_assert!(Sizes::new(LayoutShape::at_most(edges, rows), needs, smallest).is_ok());
+                }
+            }
+        }
+
+        #[test]
+        fn a_pool_of_the_inputs_chunks_keeps_within_what_is_free(
+            edges in 1u64..1 << 33,
+            rows in 1u64..1 << 28,
+            free in 1u64 << 20..1 << 36,
+            spare in 0usize..100,
+            chunks in 1usize..6000,
+            slab in prop_oneof![Just(8u64 << 20), Just(12_288)],
+        ) {
+            let needs = MemoryDemand { edges, ids: rows, reading: 1 << 20, messages: 0, threads: 2 };
+            let Ok(sizes) = Sizes::new(LayoutShape::at_most(edges, rows), needs, free) else { return Ok(()) };
+            let held = |slabs: usize| slabs as u64 * slab;
+            if let Some(Pooled { own, adopted }) = sizes.pool_of(spare, chunks, 2, slab, free) {
+                let [partitioning, sorting] = sizes.beside;
+                prop_assert!(partitioning + 4 * own as u64 + held(spare + chunks) <= free, "{sizes:?}");
+                prop_assert!(sorting + 4 * (own + adopted) as u64 <= free, "{sizes:?}");
+                prop_assert!(partitioning + 4 * own as u64 + held(spare + chunks) <= sizes.with_cached(held(spare + chunks), 2, slab));
+                let (words, chunk) = (slab as usize / 4, sizes.chunk * WORDS);
+                let usable = words / chunk * chunk;
+                // A chunk for every bin from the start, and the whole pool at the end unless sorting has no room.
+                prop_assert!(own + spare * usable >= sizes.start.min(sizes.pool), "{sizes:?}");
+                let short = own + adopted / words * usable < sizes.pool;
+                prop_assert!(!short || sorting + 4 * (own + adopted) as u64 + slab > free, "{sizes:?}");
+            } else {
+                let most = sizes.with_cached(held(spare + chunks), 2, slab);
+                let start = sizes.at_start(2, slab) as usize / 4;
+                prop_assert!(most > free || spare * (slab as usize / 4) > start || spare > 0 && slab < 100_000, "{sizes:?}");
+            }
+        }
+    }
+}

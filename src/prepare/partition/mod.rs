@@ -1,0 +1,282 @@
+//! The second pass over the input: every edge is renumbered, oriented, and put into the bin of its row.
+//!
+//! Threads gather the edges of each bin in lines and store these whole (`scatter`, `gpu`). Bins grow by chunks from one pool. When the pool
+//! is used up, a full chunk is written to a spill file and its memory used again: one pass over the input suffices at any limit, and what
+//! fits stays in memory. (Reading the input again for every memory-full of rows needs no spill, but repeats two random look-ups an edge
+//! each time: from the second repetition on, writing 6 bytes an edge once is cheaper.)
+
+pub mod device_lines;
+pub mod gpu;
+mod pool;
+pub mod route;
+mod scatter;
+mod spill;
+pub mod staged_rows;
+
+use crate::error::{Error, Result};
+use crate::formats::Visitor;
+use crate::graph::layout::Bins;
+use device_lines::{DeviceLines, LineRun};
+use pool::Pool;
+use scatter::Line;
+pub use scatter::Scatter;
+use spill::Spill;
+use std::path::Path;
+use std::sync::atomic::Ordering;
+use std::sync::{Mutex, PoisonError};
+
+/// Edges in a line, which is stored under one lock.
+pub const LINE: usize = 64;
+/// Words of a line: the smaller neighbours of its edges, then the offsets of their rows in the bin. Word `k` of these has the offset of
+/// edge `k` in its low half, and that of edge `k` + 32 in its high half.
+pub const WORDS: usize = LINE + LINE / 2;
+/// Bytes of an edge in its bin.
+pub const EDGE_BYTES: u64 = (WORDS * 4 / LINE) as u64;
+/// The smaller neighbour of an unused entry in a thread's last line.
+const NONE: u32 = u32::MAX;
+
+/// The bins that all threads fill.
+#[derive(Debug)]
+pub struct Partition<'a> {
+    bins: &'a Bins,
+    /// True for bins that this rank fills; the blocks of the others are stored already, or another rank builds them.
+    wanted: &'a [bool],
+    parts: Vec<Mutex<BinLines<'a>>>,
+    pool: Mutex<Pool<'a>>,
+    /// Words of a chunk.
+    chunk: usize,
+    spill: Spill,
+    /// The lines that stay on GPUs.
+    device_lines: Option<&'a DeviceLines>,
+}
+
+/// The edges of one bin.
+#[derive(Debug, Default)]
+struct BinLines<'a> {
+    /// Full chunks in memory, then the one being filled.
+    chunks: Vec<&'a mut [u32]>,
+    /// Words used of the last chunk.
+    last: usize,
+    /// Byte offsets of the full chunks in the spill file.
+    spilled: Vec<u64>,
+    /// Lines in the memory of GPUs.
+    runs: Vec<LineRun>,
+}
+
+impl<'a> Partition<'a> {
+    /// Makes empty bins that take chunks of `lines` lines from `memory`, then from the disk at `spill`. Lines made on a GPU go to
+    /// `device_lines` first, if given.
+    ///
+    /// `memory` must hold a chunk for every wanted bin.
+    ///
+    /// # Errors
+    /// [`Error::Io`], [`Error::DiskFull`] for the spill file.
+    pub fn new(
+        bins: &'a Bins,
+        wanted: &'a [bool],
+        memory: &'a mut [u32],
+        lines: usize,
+        spill: &Path,
+        device_lines: Option<&'a DeviceLines>,
+    ) -> Result<Self> {
+        let chunk = lines * WORDS;
+        let waiting = wanted.iter().filter(|&&wanted| wanted).count();
+        let blocks = bins.block_of.last().map_or(0, |last| last + 1);
+        let pool = Pool::new(memory, chunk, blocks, waiting);
+        let parts = bins.spans.iter().map(|_| Mutex::default()).collect();
+        Ok(Partition { bins, wanted, parts, pool: Mutex::new(pool), chunk, spill: Spill::create(spill)?, device_lines })
+    }
+
+    /// Announces that [`Self::adopt`] will add up to `words` words of memory while the bins are filled.
+    pub fn expect(&self, words: usize) {
+        self.pool.lock().unwrap_or_else(PoisonError::into_inner).expect(words);
+    }
+
+    /// Takes over memory for bins. Returns it if there is enough already, or if it holds no chunk.
+    pub fn adopt<'m: 'a>(&self, memory: &'m mut [u32]) -> Option<&'m mut [u32]> {
+        self.pool.lock().unwrap_or_else(PoisonError::into_inner).adopt(memory)
+    }
+
+    /// Returns the bytes written to the spill file.
+    pub fn spilled(&self) -> u64 {
+        self.spill.written.load(Ordering::Relaxed)
+    }
+
+    /// Returns the number of lines of each bin so far.
+    pub fn lines(&self) -> Vec<u64> {
+        let part =
+            |part: &Mutex<BinLines<'_>>| part.lock().unwrap_or_else(PoisonError::into_inner).lines(self.chunk) as u64;
+        self.parts.iter().map(part).collect()
+    }
+
+    /// Returns the lines that stay on GPUs, if they may.
+    pub fn device_lines(&self) -> Option<&'a DeviceLines> {
+        self.device_lines
+    }
+
+    /// Records lines of a bin that lie on a GPU.
+    fn add_run(&self, bin: usize, run: LineRun) {
+        self.parts[bin].lock().unwrap_or_else(PoisonError::into_inner).runs.push(run);
+    }
+
+    /// Takes the edges out of bin `b`, to be read.
+    pub fn part(&self, b: usize) -> BinReader<'_, 'a> {
+        let part = std::mem::take(&mut *self.parts[b].lock().unwrap_or_else(PoisonError::into_inner));
+        BinReader { partition: self, part, block: self.bins.block_of[b] }
+    }
+
+    fn append(&self, bin: usize, line: &Line) -> Result<()> {
+        let part = &mut *self.parts[bin].lock().unwrap_or_else(PoisonError::into_inner);
+        if part.chunks.is_empty() || part.last == self.chunk {
+            self.next_chunk(part, self.bins.block_of[bin])?;
+        }
+        if let Some(chunk) = part.chunks.last_mut() {
+            line.write(&mut chunk[part.last..part.last + WORDS]);
+            part.last += WORDS;
+        }
+        Ok(())
+    }
+
+    /// Appends whole lines, laid out as in a chunk, to a bin.
+    fn append_lines(&self, bin: usize, mut words: &[u32]) -> Result<()> {
+        let part = &mut *self.parts[bin].lock().unwrap_or_else(PoisonError::into_inner);
+        while !words.is_empty() {
+            if part.chunks.is_empty() || part.last == self.chunk {
+                self.next_chunk(part, self.bins.block_of[bin])?;
+            }
+            let Some(chunk) = part.chunks.last_mut() else { break };
+            let (now, later) = words.split_at(words.len().min(self.chunk - part.last));
+            chunk[part.last..part.last + now.len()].copy_from_slice(now);
+            part.last += now.len();
+            words = later;
+        }
+        Ok(())
+    }
+
+    /// Adds an empty chunk to `part`: a new one, or its last one once that is on disk.
+    fn next_chunk(&self, part: &mut BinLines<'a>, block: usize) -> Result<()> {
+        let fresh = {
+            let mut pool = self.pool.lock().unwrap_or_else(PoisonError::into_inner);
+            if part.chunks.is_empty() {
+                pool.waiting = pool.waiting.saturating_sub(1);
+            }
+            if pool.left > pool.waiting { pool.take(block) } else { None }
+        };
+        match (fresh, part.chunks.last()) {
+            (Some(chunk), _) => part.chunks.push(chunk),
+            (None, Some(full)) => part.spilled.push(self.spill.write(full)?),
+            (None, None) => return Err(Error::internal("find room for a bin", "fewer chunks than bins")),
+        }
+        part.last = 0;
+        Ok(())
+    }
+}
+
+impl BinLines<'_> {
+    /// Returns the number of lines, in chunks of `chunk` words.
+    fn lines(&self, chunk: usize) -> usize {
+        let full = self.chunks.len().saturating_sub(1) + self.spilled.len();
+        (full * chunk + self.last) / WORDS + self.runs.iter().map(|run| run.lines as usize).sum::<usize>()
+    }
+}
+
+/// Reads the edges of one bin. When it is dropped, the bin's chunks can be reused or given back to the system.
+#[derive(Debug)]
+pub struct BinReader<'p, 'a> {
+    partition: &'p Partition<'a>,
+    part: BinLines<'a>,
+    block: usize,
+}
+
+impl BinReader<'_, '_> {
+    /// Returns the number of lines.
+    pub fn lines(&self) -> usize {
+        self.part.lines(self.partition.chunk)
+    }
+
+    /// Returns the runs of lines that lie on a GPU, and the memory they lie in.
+    pub fn device_runs(&self) -> (&[LineRun], Option<&DeviceLines>) {
+        (&self.part.runs, self.partition.device_lines)
+    }
+
+    /// Hands all edges to `each`, in no particular order: the offset of the row in the bin, and the smaller neighbour. `scratch` holds a
+    /// chunk that is read back from disk.
+    ///
+    /// # Errors
+    /// Those of the spill file.
+    pub fn for_each(&self, scratch: &mut Vec<u32>, mut each: impl FnMut(u16, u32)) -> Result<()> {
+        self.for_each_chunk(scratch, |words| {
+            for line in words.chunks_exact(WORDS) {
+                let (lows, places) = line.split_at(LINE);
+                let (below, above) = lows.split_at(LINE / 2);
+                let below = below.iter().zip(places).map(|(&low, &word)| (word as u16, low));
+                let above = above.iter().zip(places).map(|(&low, &word)| ((word >> 16) as u16, low));
+                below.chain(above).filter(|&(_, low)| low != NONE).for_each(|(place, low)| each(place, low));
+            }
+            Ok(())
+        })
+    }
+
+    /// Hands over all lines, many at a time. `scratch` holds lines that are read back from disk or from a GPU.
+    ///
+    /// # Errors
+    /// Those of `chunk`, those of the spill file, [`Error::Lost`].
+    pub fn for_each_chunk(&self, scratch: &mut Vec<u32>, mut chunk: impl FnMut(&[u32]) -> Result<()>) -> Result<()> {
+        let most = self.partition.chunk / WORDS;
+        if let Some(device_lines) = self.partition.device_lines {
+            self.part.runs.iter().try_for_each(|&run| device_lines.read(run, most, scratch, &mut chunk))?;
+        }
+        self.for_each_chunk_here(scratch, chunk)
+    }
+
+    /// Hands over the lines that do not lie on a GPU.
+    ///
+    /// # Errors
+    /// Those of [`Self::for_each_chunk`].
+    pub fn for_each_chunk_here(
+        &self,
+        scratch: &mut Vec<u32>,
+        mut chunk: impl FnMut(&[u32]) -> Result<()>,
+    ) -> Result<()> {
+        if let Some((last, full)) = self.part.chunks.split_last() {
+            full.iter().try_for_each(|words| chunk(words))?;
+            chunk(&last[..self.part.last])?;
+        }
+        for &offset in &self.part.spilled {
+            scratch.resize(self.partition.chunk, 0);
+            self.partition.spill.read(offset, scratch)?;
+            chunk(scratch)?;
+        }
+        Ok(())
+    }
+}
+
+impl Drop for BinReader<'_, '_> {
+    fn drop(&mut self) {
+        self.partition.pool.lock().unwrap_or_else(PoisonError::into_inner).read[self.block]
+            .append(&mut self.part.chunks);
+    }
+}
+
+/// Puts edges into bins while the input is read.
+pub trait Placing {
+    /// Returns a visitor for each thread.
+    fn visitors(&mut self) -> Vec<&mut dyn Visitor>;
+
+    /// Stores the lines that are left after all edges were seen. Returns the number of loops.
+    ///
+    /// # Errors
+    /// Those of the spill file, an input that has changed, [`Error::Lost`].
+    fn finish(self: Box<Self>) -> Result<u64>;
+}
+
+/// Returns the error of an input that differs from what the first pass read.
+pub fn changed(source: &str) -> Error {
+    Error::input(
+        source,
+        crate::error::At::File,
+        "the same content as in the first pass",
+        "other edges",
+        "don't write to the input while a job reads it; run the job again",
+    )
+}

@@ -1,0 +1,111 @@
+//! A prepared graph, with figures of its input and of what is stored.
+
+use super::order;
+use crate::error::{Error, Result};
+use crate::graph::catalogue::Catalogue;
+use crate::graph::degrees;
+use crate::graph::degrees::DegreeSummary;
+use crate::graph::layout::Layout;
+use crate::store::map::Mapped;
+use serde::{Deserialize, Serialize};
+use std::path::{Path, PathBuf};
+
+/// The findings of the first pass over the input; kept in the manifest.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct InputInfo {
+    /// Edges of the input, loops and repeats included.
+    pub edges: u64,
+    /// Loops among them.
+    pub loops: u64,
+    /// Upper bound of the edges that are neither loops nor repeats.
+    pub distinct_at_most: u64,
+    /// Vertices: the declared number, else the largest id + 1; with sparse ids, the number of different ones.
+    pub vertices: u64,
+    /// Length of the map: the largest id + 1, or the number of different sparse ids.
+    pub ids: u64,
+    /// Vertices with an edge that is not a loop.
+    pub connected: u64,
+    /// Number of different degrees.
+    pub runs: u64,
+    /// True if ids are sparse, and looked up in `graph/ids`.
+    pub sparse: bool,
+    /// Checksum of the input's bytes.
+    pub checksum: u64,
+    /// Hash of the identity of the input's files; the key of `graph/ids`.
+    pub identity: u64,
+    /// Hash of the input's contents and of how they are read, on which all later stages depend.
+    pub content: u64,
+    /// Bytes of the input.
+    pub bytes: u64,
+    /// Name of the input, for messages.
+    pub source: String,
+}
+
+impl InputInfo {
+    /// Returns the rows of a column with a value for each vertex: one for each sparse id, else one for each vertex, isolated ones included.
+    pub fn rows(&self) -> u64 {
+        if self.sparse { self.ids } else { self.vertices }
+    }
+}
+
+/// Figures of the stored blocks; kept in the manifest.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct StoreInfo {
+    /// Distinct edges.
+    pub edges: u64,
+    /// Number of blocks.
+    pub blocks: u64,
+    /// True if the degrees of the simple graph are stored as well.
+    #[serde(default)]
+    pub degrees: bool,
+    /// Largest degree and wedges of the simple graph.
+    pub summary: DegreeSummary,
+}
+
+/// A graph that is ready for algorithms.
+#[derive(Debug)]
+pub struct Graph {
+    /// The folder of its files.
+    pub folder: PathBuf,
+    /// Figures of the input.
+    pub info: InputInfo,
+    /// Figures of the stored blocks.
+    pub stored: StoreInfo,
+    /// The blocks.
+    pub catalogue: Catalogue,
+}
+
+impl Graph {
+    /// Opens the graph that the manifest of `workdir` describes.
+    ///
+    /// # Errors
+    /// [`Error::Corrupt`], [`Error::Io`] where its files differ from the manifest.
+    pub fn open(workdir: &Path, info: InputInfo, stored: StoreInfo) -> Result<Self> {
+        let folder = workdir.join("graph");
+        let runs = order::read_runs(&folder, info.content)?;
+        let layout = Layout::new(&runs, info.edges - info.loops);
+        Self::with_layout(workdir, info, stored, layout)
+    }
+
+    /// Opens the degrees of the simple graph, in the order of vertices.
+    ///
+    /// # Errors
+    /// [`Error::Corrupt`], [`Error::Io`] where they are not stored.
+    pub fn degrees(&self) -> Result<Mapped> {
+        degrees::open(&self.folder, self.info.content)
+    }
+
+    /// Opens the graph with a layout that is known already.
+    ///
+    /// # Errors
+    /// Those of [`Self::open`].
+    pub fn with_layout(workdir: &Path, info: InputInfo, stored: StoreInfo, layout: Layout) -> Result<Self> {
+        let folder = workdir.join("graph");
+        let catalogue = Catalogue::open(&folder, info.content, layout)?;
+        if catalogue.edges() != stored.edges {
+            let found = format!("{} edges in its blocks, where the manifest has {}", catalogue.edges(), stored.edges);
+            return Err(Error::corrupt(&folder, crate::error::At::File, found));
+        }
+        Ok(Graph { folder, info, stored, catalogue })
+    }
+}

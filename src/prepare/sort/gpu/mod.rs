@@ -1,0 +1,386 @@
+//! Sorts bins on a GPU: a bin's lines are copied there, and its rows come back. A bin that does not fit because of many repeats is left to
+//! the CPU.
+#![allow(unsafe_code)] // kernel launches
+
+pub mod resident;
+
+use super::{BinReader, SortBin, Sorted, SortedRows, Sorter, Sorting};
+use crate::error::Result;
+use crate::gpu::{Arena, DeviceSlice, Kernel, Lane, Scan, THREADS, Workspace, slice_bytes};
+use crate::graph::degrees::Degrees;
+use crate::graph::layout::Bins;
+use crate::prepare::gpu::{INGEST, SORT};
+use crate::prepare::partition::{LINE, WORDS};
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+// These words are as in the kernels.
+const RESULT_WORDS: usize = 4;
+/// Words for results, which must hold a summary of degrees.
+const WORDS_OF_ROOM: u64 = 2 * resident::SUMS;
+
+/// How sorting divides the GPU's memory.
+#[derive(Debug, Clone, Copy)]
+pub struct SortPlan {
+    lanes: usize,
+    threads: usize,
+    /// Most lines and rows of a bin.
+    lines: u64,
+    rows: u64,
+    /// Rows of the graph if their degrees are counted on the GPU, else 0.
+    degrees: u64,
+}
+
+impl SortPlan {
+    /// Returns the number of bins that are sorted at once.
+    pub fn lanes(&self) -> usize {
+        self.lanes
+    }
+}
+
+/// Sorts bins on a GPU.
+pub struct Sorters<'w> {
+    lanes: Vec<OnGpu<'w>>,
+    /// Number of threads without a lane, which sort on the CPU.
+    others: usize,
+    degrees: DeviceSlice<u32>,
+}
+
+struct Kernels {
+    bring_lines: Kernel,
+    place_rows: Kernel,
+    count_rows: Kernel,
+    fill_rows: Kernel,
+    sort_short_rows: Kernel,
+    sort_warp_rows: Kernel,
+    sort_block_rows: Kernel,
+    join_rows: Kernel,
+    add_degrees: Kernel,
+    sum_up_degrees: Kernel,
+    scan: Scan,
+}
+
+/// The kernels' struct `Bin`.
+#[repr(C)]
+#[derive(Clone, Copy)]
+struct Bin {
+    lines: u64,
+    line_count: u32,
+    rows: u32,
+    first_row: u32,
+    ends: u64,
+    lengths: u64,
+    starts: u64,
+    targets: u64,
+    out: u64,
+    warp_rows: u64,
+    block_rows: u64,
+    words: u64,
+    degrees: u64,
+}
+
+const _: () = assert!(size_of::<Bin>() == 96, "the kernels have a static_assert of the same size");
+
+/// Device memory of one lane.
+#[derive(Clone, Copy)]
+struct Room {
+    lines: DeviceSlice<u32>,
+    targets: DeviceSlice<u32>,
+    out: DeviceSlice<u32>,
+    /// These have an element for each row.
+    ends: DeviceSlice<u32>,
+    lengths: DeviceSlice<u32>,
+    starts: DeviceSlice<u32>,
+    warp_rows: DeviceSlice<u32>,
+    block_rows: DeviceSlice<u32>,
+    sums: DeviceSlice<u32>,
+    words: DeviceSlice<u32>,
+}
+
+impl Room {
+    fn bytes(lines: u64, rows: u64) -> u64 {
+        let entries = 2 * slice_bytes::<u32>(lines * LINE as u64);
+        let by_row = 5 * slice_bytes::<u32>(rows + 1) + slice_bytes::<u32>(Scan::scratch(rows + 1));
+        slice_bytes::<u32>(lines * WORDS as u64) + entries + by_row + slice_bytes::<u32>(WORDS_OF_ROOM)
+    }
+
+    fn take(arena: &mut Arena, lines: u64, rows: u64) -> Result<Room> {
+        let mut take = |len| arena.take_planned(len);
+        Ok(Room {
+            lines: take(lines * WORDS as u64)?,
+            targets: take(lines * LINE as u64)?,
+            out: take(lines * LINE as u64)?,
+            ends: take(rows + 1)?,
+            lengths: take(rows + 1)?,
+            starts: take(rows + 1)?,
+            warp_rows: take(rows + 1)?,
+            block_rows: take(rows + 1)?,
+            sums: take(Scan::scratch(rows + 1))?,
+            words: take(WORDS_OF_ROOM)?,
+        })
+    }
+}
+
+/// The result of sorting a bin on the GPU.
+struct SortedBin {
+    unit: Bin,
+    /// Number of edges with repeats, and without.
+    edges: u32,
+    distinct: u32,
+    /// Time in which the lines were copied to the GPU.
+    uploaded: Duration,
+}
+
+/// Sorts bins on a GPU, for one thread.
+struct OnGpu<'w> {
+    kernels: Arc<Kernels>,
+    lane: Lane<'w>,
+    room: Room,
+    degrees: DeviceSlice<u32>,
+    scratch: Vec<u32>,
+    /// Sorts bins that do not fit.
+    cpu: Sorter,
+    /// Bins sorted, bins left to the CPU, and the times of copying lines, sorting, and copying rows back.
+    bins: u32,
+    left: u32,
+    times: [Duration; 3],
+}
+
+impl<'w> Sorters<'w> {
+    /// Returns the bytes of GPU memory with which each of `lanes` lanes has room for any of `bins`, of up to `lines` lines.
+    pub fn ample_bytes(bins: &Bins, rows: u64, lines: u64, lanes: usize) -> u64 {
+        slice_bytes::<u32>(rows) + lanes as u64 * Room::bytes(lines, bins.most_rows())
+    }
+
+    /// Plans memory for bins of up to `most` lines and for degrees, with one lane or more. Returns `None` if that does not fit.
+    pub fn plan_all(workspace: &Workspace, bins: &Bins, rows: u64, threads: usize, most: u64) -> Option<SortPlan> {
+        let free = workspace.arena.free().saturating_sub(slice_bytes::<u32>(rows));
+        let lanes = free / Room::bytes(most.max(1), bins.most_rows());
+        let lanes = lanes.min(workspace.uploader.shape().0.min(threads) as u64) as usize;
+        let plan = SortPlan { lanes, threads, lines: most.max(1), rows: bins.most_rows(), degrees: rows };
+        (lanes > 0 && most < 1 << 24).then_some(plan)
+    }
+
+    /// Plans memory for bins of up to `most` lines, or else for the lines of any of `bins` without repeats. Returns `None` if that does not
+    /// fit.
+    pub fn plan(workspace: &Workspace, bins: &Bins, rows: u64, threads: usize, most: u64) -> Option<SortPlan> {
+        let most_lanes = workspace.uploader.shape().0.min(threads);
+        // Every thread that filled bins ended with a partly filled line.
+        let least = most.min(bins.largest().div_ceil(LINE as u64) + threads as u64);
+        let most_rows = bins.most_rows();
+        let free = workspace.arena.free();
+        let fit = |lines: u64, free: u64| (free / Room::bytes(lines, most_rows)).min(most_lanes as u64) as usize;
+        let with_degrees = free.saturating_sub(slice_bytes::<u32>(rows));
+        let choices = [(most, rows, with_degrees), (least, rows, with_degrees), (least, 0, free)];
+        let plan = |&(lines, degrees, free): &(u64, u64, u64)| {
+            let lanes = fit(lines, free);
+            SortPlan { lanes, threads, lines, rows: most_rows, degrees }
+        };
+        let plans: Vec<SortPlan> = choices.iter().map(plan).filter(|plan| plan.lanes > 0).collect();
+        // A lane for every thread is best. Counting degrees on the GPU is worth more than lanes beyond the fourth.
+        let all = plans.iter().find(|plan| plan.lanes == most_lanes && (plan.degrees > 0 || rows == 0));
+        let some = || plans.iter().rev().find(|plan| plan.degrees > 0 && plan.lanes >= most_lanes.min(4));
+        let full = all.or_else(some);
+        let index_fits = bins.largest() < 1 << 30;
+        full.or(plans.last()).copied().filter(|_| index_fits)
+    }
+
+    /// Takes memory of `workspace` as planned.
+    ///
+    /// # Errors
+    /// [`crate::Error::Lost`].
+    pub fn new(workspace: &'w mut Workspace, plan: SortPlan) -> Result<Self> {
+        let kernel = |name| workspace.kernel(&SORT, name);
+        let kernels = Arc::new(Kernels {
+            bring_lines: kernel("bring_lines")?,
+            place_rows: kernel("place_rows")?,
+            count_rows: kernel("count_rows")?,
+            fill_rows: kernel("fill_rows")?,
+            sort_short_rows: kernel("sort_short_rows")?,
+            sort_warp_rows: kernel("sort_warp_rows")?,
+            sort_block_rows: kernel("sort_block_rows")?,
+            join_rows: kernel("join_rows")?,
+            add_degrees: workspace.kernel(&INGEST, "add_degrees")?,
+            sum_up_degrees: kernel("sum_up_degrees")?,
+            scan: Scan::load(workspace)?,
+        });
+        let Workspace { queue, uploader, arena, .. } = workspace;
+        let degrees = arena.take_planned(plan.degrees)?;
+        queue.fill(degrees, 0)?;
+        queue.finish()?;
+        let lanes = uploader.lanes()?.into_iter().take(plan.lanes).map(|lane| {
+            Ok(OnGpu {
+                kernels: kernels.clone(),
+                lane,
+                room: Room::take(arena, plan.lines, plan.rows)?,
+                degrees,
+                scratch: Vec::new(),
+                cpu: Sorter::default(),
+                bins: 0,
+                left: 0,
+                times: [Duration::ZERO; 3],
+            })
+        });
+        let lanes = lanes.collect::<Result<Vec<_>>>()?;
+        Ok(Sorters { others: plan.threads - lanes.len(), lanes, degrees })
+    }
+}
+
+impl Sorting for Sorters<'_> {
+    fn sorters(&mut self) -> Vec<Box<dyn SortBin + '_>> {
+        let lanes = self.lanes.iter_mut().map(|lane| Box::new(lane) as Box<dyn SortBin + '_>);
+        lanes.chain(super::sorters(self.others)).collect()
+    }
+
+    fn finish(&mut self, degrees: &Degrees) -> Result<()> {
+        for OnGpu { bins, left, times, .. } in &self.lanes {
+            let [upload, sort, download] = times.map(|time| time.as_secs_f64());
+            tracing::debug!(bins, left, upload, sort, download, "a lane's sort");
+        }
+        let chunk = self.degrees.len().div_ceil(self.lanes.len().max(1) as u64).max(1);
+        let counted = self.degrees;
+        std::thread::scope(|scope| {
+            let add = |(i, on_gpu): (u64, &mut OnGpu<'_>)| {
+                let mut at = i * chunk;
+                on_gpu.lane.receive(counted.part(at..at + chunk), 1, |words| {
+                    degrees.add(at as usize, words);
+                    at += words.len() as u64;
+                    Ok(())
+                })
+            };
+            let adding: Vec<_> = (0..).zip(&mut self.lanes).map(|part| scope.spawn(move || add(part))).collect();
+            adding.into_iter().try_for_each(|part| part.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic)))
+        })
+    }
+}
+
+impl SortBin for &mut OnGpu<'_> {
+    fn sort(&mut self, bin: &BinReader<'_, '_>, first_row: u32, rows: usize, out: &mut SortedRows) -> Result<Sorted> {
+        let started = Instant::now();
+        let Some(SortedBin { edges, distinct, uploaded, .. }) = self.sort_on_gpu(bin, first_row, rows)? else {
+            self.left += 1;
+            return SortBin::sort(&mut self.cpu, bin, first_row, rows, out);
+        };
+        let (room, row_count) = (self.room, rows as u64);
+        let sorted = started.elapsed();
+        let SortedRows { lengths, targets } = out;
+        lengths.clear();
+        targets.clear();
+        lengths.reserve_exact(rows);
+        targets.reserve_exact(distinct as usize);
+        self.lane.receive(room.lengths.part(0..row_count), 1, |words| {
+            lengths.extend_from_slice(words);
+            Ok(())
+        })?;
+        self.lane.receive(room.out.part(0..distinct.into()), 1, |words| {
+            targets.extend_from_slice(words);
+            Ok(())
+        })?;
+        let times = [uploaded, sorted - uploaded, started.elapsed() - sorted];
+        self.times.iter_mut().zip(times).for_each(|(sum, time)| *sum += time);
+        self.bins += 1;
+        Ok(Sorted { edges: edges.into(), counted: !self.degrees.is_empty() })
+    }
+}
+
+impl OnGpu<'_> {
+    /// Sorts a bin and leaves its rows in the lane's memory. Returns `None` if it is too large.
+    fn sort_on_gpu(&mut self, bin: &BinReader<'_, '_>, first_row: u32, rows: usize) -> Result<Option<SortedBin>> {
+        let (lines, room) = (bin.lines(), self.room);
+        if (lines * WORDS) as u64 > room.lines.len() || rows as u64 + 1 > room.ends.len() {
+            return Ok(None);
+        }
+        let started = Instant::now();
+        self.upload(bin)?;
+        let uploaded = started.elapsed();
+        let unit = Bin {
+            lines: room.lines.address(),
+            line_count: lines as u32,
+            rows: rows as u32,
+            first_row,
+            ends: room.ends.address(),
+            lengths: room.lengths.address(),
+            starts: room.starts.address(),
+            targets: room.targets.address(),
+            out: room.out.address(),
+            warp_rows: room.warp_rows.address(),
+            block_rows: room.block_rows.address(),
+            words: room.words.address(),
+            degrees: if self.degrees.is_empty() { 0 } else { self.degrees.address() },
+        };
+        self.launch(unit)?;
+        let mut results = [0; RESULT_WORDS];
+        self.lane.queue().read(room.words.part(0..RESULT_WORDS as u64), &mut results)?;
+        let [_, _, edges, distinct] = results;
+        Ok(Some(SortedBin { unit, edges, distinct, uploaded }))
+    }
+
+    /// Copies the lines of a bin to the lane's memory.
+    fn upload(&mut self, bin: &BinReader<'_, '_>) -> Result<()> {
+        let OnGpu { lane, room, scratch, .. } = self;
+        let (mut sent, slot) = (0, lane.slot_words());
+        let mut send = |lane: &mut Lane<'_>| {
+            lane.send(room.lines.part(sent..u64::MAX))?;
+            sent += lane.filled() as u64;
+            lane.pass()
+        };
+        bin.for_each_chunk_here(scratch, |mut words| {
+            while !words.is_empty() {
+                if lane.put(&mut words, slot)? {
+                    send(lane)?;
+                }
+            }
+            Ok(())
+        })?;
+        if lane.filled() > 0 {
+            send(lane)?;
+        }
+        self.bring(bin, (sent / WORDS as u64) as u32)
+    }
+
+    /// Copies a bin's lines that lie on GPUs to the lane's memory, from line `at` on.
+    fn bring(&mut self, bin: &BinReader<'_, '_>, mut at: u32) -> Result<()> {
+        let OnGpu { lane, room, kernels, .. } = self;
+        let (runs, Some(device_lines)) = bin.device_runs() else { return Ok(()) };
+        for runs in runs.chunks(lane.slot_words() / 4) {
+            for run in runs {
+                lane.put(&mut &[run.first, at, run.lines, 0][..], usize::MAX)?;
+                at += run.lines;
+            }
+            // A run has at least one line, so `out`, which is not in use yet, has room for these words.
+            lane.send(room.out)?;
+            let grid = lane.queue().grid(runs.len() as u64 * u64::from(THREADS));
+            let arguments =
+                (room.out.address(), runs.len() as u32, device_lines.lines().address(), room.lines.address());
+            // SAFETY: the arguments are as the kernel declares them; the runs are this rank's, and fit the lane's memory, which was checked
+            // before.
+            unsafe { lane.queue().launch(&kernels.bring_lines, grid, arguments)? };
+            lane.pass()?;
+        }
+        Ok(())
+    }
+
+    fn launch(&self, bin: Bin) -> Result<()> {
+        let (kernels, queue, room) = (&*self.kernels, self.lane.queue(), &self.room);
+        let values = u64::from(bin.rows) + 1;
+        let (ends, starts) = (room.ends.part(0..values), room.starts.part(0..values));
+        queue.fill(ends, 0)?;
+        queue.fill(starts, 0)?;
+        queue.fill(room.words, 0)?;
+        let edges = queue.grid(u64::from(bin.line_count) * 32);
+        let by_row = queue.grid(bin.rows.into());
+        // SAFETY: the arguments are as the kernels declare them. The lane's memory is for a bin of this size and used by this queue alone;
+        // degrees are only changed by atomics.
+        unsafe {
+            queue.launch(&kernels.count_rows, edges, (bin,))?;
+            kernels.scan.launch(queue, ends, room.sums)?;
+            queue.launch(&kernels.fill_rows, edges, (bin,))?;
+            queue.launch(&kernels.sort_short_rows, by_row, (bin,))?;
+            // How many rows of these there are is known only on the GPU.
+            queue.launch(&kernels.sort_warp_rows, queue.grid(u64::from(bin.rows) * 32), (bin,))?;
+            queue.launch(&kernels.sort_block_rows, queue.grid(u64::from(bin.rows) * 256), (bin,))?;
+            kernels.scan.launch(queue, starts, room.sums)?;
+            queue.launch(&kernels.join_rows, by_row, (bin,))
+        }
+    }
+}

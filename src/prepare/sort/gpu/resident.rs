@@ -1,0 +1,278 @@
+//! Sorts bins into rows that stay in memory, that of the GPU or the host's, for a task to use there. They are in no file, so a job that
+//! dies prepares its graph again.
+#![allow(unsafe_code)] // kernel launches
+
+use super::{OnGpu, SortedBin, Sorters};
+use crate::error::{Error, Result};
+use crate::formats::Watch;
+use crate::gpu::{DeviceSlice, slice_bytes};
+use crate::graph::degrees::DegreeSummary;
+use crate::graph::host_block::HostBlock;
+use crate::graph::layout::{Bins, Layout};
+use crate::graph::placement::BlockSize;
+use crate::prepare::partition::{LINE, Partition};
+use std::ops::Range;
+use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
+use std::sync::{Condvar, Mutex, PoisonError};
+
+/// The bins to sort, and the blocks they belong to.
+#[derive(Clone, Copy)]
+pub struct Build<'a, 'p> {
+    /// The filled bins.
+    pub partition: &'a Partition<'p>,
+    /// Their rows.
+    pub bins: &'a Bins,
+    /// The rows of each block.
+    pub layout: &'a Layout,
+    /// True for the blocks of this rank.
+    pub wanted: &'a [bool],
+}
+
+/// Returns the rows of each block, and the most entries that it can have if its bins have `lines` lines.
+pub fn most_sizes(layout: &Layout, bins: &Bins, lines: &[u64]) -> Vec<BlockSize> {
+    let mut entries = vec![0; layout.blocks()];
+    bins.block_of.iter().zip(lines).for_each(|(&block, lines)| entries[block] += lines * LINE as u64);
+    let size = |(block, entries)| BlockSize { rows: layout.block(block).len() as u64, entries };
+    entries.into_iter().enumerate().map(size).collect()
+}
+
+/// Numbers in a summary of degrees, as the kernel returns them: their sum, the largest, and the number of wedges in 128 bits.
+pub(super) const SUMS: u64 = 4;
+
+impl Sorters<'_> {
+    /// Sorts all bins of this rank into `memory`, which begins at the start of the arena and holds blocks of the sizes that [`most_sizes`]
+    /// returns. Returns the entries of each block. The plan must be one of [`Sorters::plan_all`].
+    ///
+    /// # Errors
+    /// [`Error::Lost`], and those of a stop that `watch` reports.
+    pub fn keep(&mut self, build: Build<'_, '_>, memory: DeviceSlice<u32>, watch: &dyn Watch) -> Result<Vec<u64>> {
+        let Build { bins, layout, wanted, .. } = build;
+        let mut end = 0;
+        let offsets = (0..layout.blocks()).map(|block| {
+            let start = end;
+            end += if wanted[block] { slice_bytes::<u32>(layout.block(block).len() as u64 + 1) } else { 0 };
+            start
+        });
+        let offsets: Vec<u64> = offsets.collect();
+        // The targets of the bin's block begin here.
+        let mut targets = end;
+        let room = |placed: &Placed, entries: &[u64]| {
+            targets += placed.done.map_or(0, |done| slice_bytes::<u32>(entries[done]));
+            targets + 4 * placed.before
+        };
+        let put =
+            |lane: &mut OnGpu<'_>, sorted: &SortedBin, &Placed { bin, block, before, .. }: &Placed, targets: u64| {
+                let (span, distinct) = (&bins.spans[bin], u64::from(sorted.distinct));
+                let words = |byte: u64, len: u64| memory.part(byte / 4..byte / 4 + len);
+                let queue = lane.lane.queue();
+                queue.copy(lane.room.out.part(0..distinct), words(targets, distinct))?;
+                let row = span.rows.start - layout.block(block).rows.start;
+                let offsets = words(offsets[block] + 4 * row, span.len() as u64 + 1);
+                let grid = queue.grid(span.len() as u64 + 1);
+                // SAFETY: the arguments are as the kernel declares them. The offsets are those of this bin's rows and the first of the next
+                // bin, which writes the same value there.
+                unsafe { queue.launch(&lane.kernels.place_rows, grid, (sorted.unit, before as u32, offsets.address())) }
+            };
+        self.in_order(build, watch, room, put)
+    }
+
+    /// Sorts all bins of this rank into its `blocks`, in order, which have room for the sizes that [`most_sizes`] returns. Returns the
+    /// entries of each block. The plan must be one of [`Sorters::plan_all`].
+    ///
+    /// # Errors
+    /// Those of [`Self::keep`].
+    pub fn bring(&mut self, build: Build<'_, '_>, blocks: &mut [HostBlock], watch: &dyn Watch) -> Result<Vec<u64>> {
+        let Build { bins, layout, wanted, .. } = build;
+        // The part of each block that has no rows yet.
+        let mut blocks = blocks.iter_mut();
+        let part = |&wanted: &bool| if wanted { blocks.next() } else { None }.map(HostBlock::parts).unwrap_or_default();
+        let mut left: Vec<_> = wanted.iter().map(part).collect();
+        let room = |&Placed { bin, block, before, .. }: &Placed, entries: &[u64]| {
+            let (offsets, targets) = &mut left[block];
+            let rows = bins.spans[bin].rows.clone();
+            // The last bin also writes the end of the last row.
+            let last = rows.end == layout.block(block).rows.end;
+            let offsets = take_first(offsets, (rows.end - rows.start) as usize + usize::from(last));
+            (offsets, take_first(targets, (entries[block] - before) as usize))
+        };
+        let put = |lane: &mut OnGpu<'_>, sorted: &SortedBin, placed: &Placed, room: (&mut [u32], &mut [u32])| {
+            let (offsets, mut targets) = room;
+            let (mut end, mut row) = (placed.before as u32, 0);
+            let rows = u64::from(sorted.unit.rows);
+            let OnGpu { lane, room, .. } = lane;
+            lane.receive(room.lengths.part(0..rows), 1, |lengths| {
+                for length in lengths {
+                    offsets[row] = end;
+                    end += length;
+                    row += 1;
+                }
+                Ok(())
+            })?;
+            offsets[row..].fill(end);
+            lane.receive(room.out.part(0..sorted.distinct.into()), 1, |words| {
+                take_first(&mut targets, words.len()).copy_from_slice(words);
+                Ok(())
+            })
+        };
+        self.in_order(build, watch, room, put)
+    }
+
+    /// Returns the degrees that were counted on the GPU.
+    pub fn degrees(&self) -> DeviceSlice<u32> {
+        self.degrees
+    }
+
+    /// Adds to the degrees of vertices `share` those of `others`, and returns their summary and the number of ends of edges. The plan must
+    /// be one of [`Sorters::plan_all`], and all bins must be sorted.
+    ///
+    /// # Errors
+    /// [`crate::Error::Lost`].
+    pub fn sum_up(&mut self, others: &[DeviceSlice<u32>], share: Range<usize>) -> Result<(DegreeSummary, u64)> {
+        let nobody = || Error::internal("sum up degrees", "no lane");
+        let OnGpu { kernels, lane, room, .. } = self.lanes.first_mut().ok_or_else(nobody)?;
+        let (queue, len) = (lane.queue(), share.len() as u64);
+        let share = share.start as u64..share.end as u64;
+        let mine = self.degrees.part(share.clone());
+        let sums = room.words.part(0..2 * SUMS);
+        queue.fill(sums, 0)?;
+        // SAFETY: the arguments are as the kernels declare them. Each rank writes only to its own share, and only it reads that of others.
+        unsafe {
+            for other in others {
+                let arguments = (mine.address(), other.part(share.clone()).address(), len);
+                queue.launch(&kernels.add_degrees, queue.grid(len), arguments)?;
+            }
+            queue.launch(&kernels.sum_up_degrees, queue.grid(len), (mine.address(), len, sums.address()))?;
+        }
+        let mut words = [0; 2 * SUMS as usize];
+        queue.read(sums, &mut words)?;
+        let number = |i: usize| u64::from(words[2 * i]) | u64::from(words[2 * i + 1]) << 32;
+        let wedges = u128::from(number(2)) | u128::from(number(3)) << 64;
+        Ok((DegreeSummary { max_degree: number(1), wedges }, number(0)))
+    }
+
+    /// Sorts all bins of this rank. For each of them in order, `room` returns where its rows go, given the entries of each block so far,
+    /// with this bin's; then `put` copies them there. Returns the entries of each block.
+    fn in_order<R>(
+        &mut self,
+        build: Build<'_, '_>,
+        watch: &dyn Watch,
+        room: impl FnMut(&Placed, &[u64]) -> R + Send,
+        put: impl Fn(&mut OnGpu<'_>, &SortedBin, &Placed, R) -> Result<()> + Sync,
+    ) -> Result<Vec<u64>> {
+        let Build { bins, layout, wanted, .. } = build;
+        let entries = vec![0; layout.blocks()];
+        let shared = Shared {
+            build,
+            mine: (0..bins.spans.len()).filter(|&bin| wanted[bins.block_of[bin]]).collect(),
+            next: AtomicUsize::new(0),
+            turn: Mutex::new(Turn { next: 0, last: None, entries, room, failed: false }),
+            moved: Condvar::new(),
+        };
+        std::thread::scope(|scope| {
+            let lanes = self.lanes.iter_mut().map(|lane| {
+                let work = || {
+                    let alarm = Alarm(&shared);
+                    shared.work(lane, watch, &put)?;
+                    std::mem::forget(alarm);
+                    Ok(())
+                };
+                scope.spawn(work)
+            });
+            let lanes: Vec<_> = lanes.collect();
+            lanes.into_iter().try_for_each(|lane| lane.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic)))
+        })?;
+        Ok(shared.turn.into_inner().unwrap_or_else(PoisonError::into_inner).entries)
+    }
+}
+
+/// Splits off the first `len` elements.
+fn take_first<'s>(slice: &mut &'s mut [u32], len: usize) -> &'s mut [u32] {
+    let (first, rest) = std::mem::take(slice).split_at_mut(len);
+    *slice = rest;
+    first
+}
+
+/// The state that all lanes share.
+struct Shared<'a, 'p, F> {
+    build: Build<'a, 'p>,
+    /// The bins of this rank.
+    mine: Vec<usize>,
+    next: AtomicUsize,
+    turn: Mutex<Turn<F>>,
+    moved: Condvar,
+}
+
+/// The next bin of `mine` to be given its position, which depends on how many entries the bins before it have once they are sorted.
+struct Turn<F> {
+    next: usize,
+    /// The block of the previous bin.
+    last: Option<usize>,
+    /// By block, the entries of the bins that have their position.
+    entries: Vec<u64>,
+    room: F,
+    failed: bool,
+}
+
+/// A bin that has its position, with its block, and the entries of that block before it.
+struct Placed {
+    bin: usize,
+    block: usize,
+    before: u64,
+    /// The previous block, if this is the first bin of another.
+    done: Option<usize>,
+}
+
+impl<R, F: FnMut(&Placed, &[u64]) -> R> Shared<'_, '_, F> {
+    fn work(
+        &self,
+        lane: &mut OnGpu<'_>,
+        watch: &dyn Watch,
+        put: &impl Fn(&mut OnGpu<'_>, &SortedBin, &Placed, R) -> Result<()>,
+    ) -> Result<()> {
+        let Build { partition, bins, .. } = self.build;
+        while let Some(&bin) = self.mine.get(self.next.fetch_add(1, Relaxed)) {
+            let span = &bins.spans[bin];
+            let part = partition.part(bin);
+            let sorted = lane.sort_on_gpu(&part, span.rows.start as u32, span.len())?;
+            drop(part);
+            let sorted = sorted.ok_or_else(|| Error::internal("sort a bin", "more edges than were counted"))?;
+            let Some((placed, room)) = self.place(bin, sorted.distinct.into()) else { return Ok(()) };
+            // The host's copies of rows then find pages that were in use a moment ago.
+            placed.done.into_iter().for_each(|block| partition.release(block, Vec::new()));
+            put(lane, &sorted, &placed, room)?;
+            lane.bins += 1;
+            watch.advance(sorted.edges.into())?;
+        }
+        lane.lane.finish()
+    }
+
+    /// Waits until the bins before `bin` have their positions, then gives it one for its entries. Returns `None` if a lane has failed.
+    fn place(&self, bin: usize, entries: u64) -> Option<(Placed, R)> {
+        let block = self.build.bins.block_of[bin];
+        let mut turn = self.turn.lock().unwrap_or_else(PoisonError::into_inner);
+        while !turn.failed && self.mine[turn.next] != bin {
+            turn = self.moved.wait(turn).unwrap_or_else(PoisonError::into_inner);
+        }
+        if turn.failed {
+            return None;
+        }
+        let done = turn.last.replace(block).filter(|&last| last != block);
+        let placed = Placed { bin, block, before: turn.entries[block], done };
+        turn.entries[block] += entries;
+        turn.next += 1;
+        let Turn { room, entries, .. } = &mut *turn;
+        let room = room(&placed, entries);
+        self.moved.notify_all();
+        Some((placed, room))
+    }
+}
+
+/// Wakes the lanes that wait for this one when an error or a panic drops it.
+struct Alarm<'a, 'b, 'p, F>(&'a Shared<'b, 'p, F>);
+
+impl<F> Drop for Alarm<'_, '_, '_, F> {
+    fn drop(&mut self) {
+        self.0.turn.lock().unwrap_or_else(PoisonError::into_inner).failed = true;
+        self.0.moved.notify_all();
+    }
+}

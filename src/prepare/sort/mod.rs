@@ -1,0 +1,225 @@
+//! Sorts one bin of edges into rows without repeats.
+//!
+//! A counting sort by row comes first, then each row is sorted by itself: rows are short (tens of entries), and a bin is sized to stay in
+//! the L2 cache. Row `v` has at most `v` entries, since it has no more smaller neighbours. A row that gets more edges than that, because of
+//! repeats, is a bitmap while it is filled: however often an edge is repeated, a bin takes no more memory than its bound.
+
+pub mod gpu;
+
+use super::partition::{BinReader, EDGE_BYTES, LINE};
+use crate::error::Result;
+use crate::graph::degrees::Degrees;
+
+/// Rows of at most this many entries are sorted by insertion.
+const SHORT: usize = 20;
+
+/// The rows of a bin.
+#[derive(Debug, Default)]
+pub struct SortedRows {
+    /// Number of distinct neighbours of each row.
+    pub lengths: Vec<u32>,
+    /// Neighbours of all rows, one after the other, each row ascending.
+    pub targets: Vec<u32>,
+}
+
+/// Sorts bins for one thread.
+pub trait SortBin: Send {
+    /// Sorts a bin of `rows` rows from `first_row` on into `out`, whose memory is reused.
+    ///
+    /// # Errors
+    /// Those of reading spilled entries back, [`crate::Error::Lost`].
+    fn sort(&mut self, bin: &BinReader<'_, '_>, first_row: u32, rows: usize, out: &mut SortedRows) -> Result<Sorted>;
+}
+
+/// The number of edges of a sorted bin.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Sorted {
+    /// Edges, repeats included.
+    pub edges: u64,
+    /// True if their ends are already counted in degrees.
+    pub counted: bool,
+}
+
+/// Sorts bins on a device other than the CPU.
+pub trait Sorting {
+    /// Returns a sorter for each thread.
+    fn sorters(&mut self) -> Vec<Box<dyn SortBin + '_>>;
+
+    /// Adds the degrees that were counted on the device.
+    ///
+    /// # Errors
+    /// [`crate::Error::Lost`].
+    fn finish(&mut self, degrees: &Degrees) -> Result<()>;
+}
+
+/// Returns sorters for `threads` threads on the CPU.
+pub fn sorters<'s>(threads: usize) -> Vec<Box<dyn SortBin + 's>> {
+    (0..threads).map(|_| Box::new(Sorter::default()) as Box<dyn SortBin>).collect()
+}
+
+/// Sorts bins on the CPU, for one thread; its buffers are reused for each bin.
+#[derive(Debug, Default)]
+pub struct Sorter {
+    chunk: Vec<u32>,
+    ends: Vec<u32>,
+}
+
+impl Sorter {
+    /// Returns the bytes for bins of at most `entries` entries over `rows` rows in chunks of `lines` lines, with the result.
+    pub fn bytes(entries: u64, rows: u64, lines: usize) -> u64 {
+        4 * entries + 8 * (rows + 1) + (lines * LINE) as u64 * EDGE_BYTES
+    }
+
+    /// Sorts a bin of `rows` rows from `first_row` on into `out`, whose memory is reused. Returns the number of edges, repeats included.
+    ///
+    /// # Errors
+    /// Those of reading spilled entries back.
+    pub fn sort(&mut self, bin: &BinReader<'_, '_>, first_row: u32, rows: usize, out: &mut SortedRows) -> Result<u64> {
+        let ends = &mut self.ends;
+        ends.clear();
+        ends.resize(rows + 1, 0);
+        let mut edges = 0;
+        bin.for_each(&mut self.chunk, |place, _| {
+            let end = &mut ends[usize::from(place) + 1];
+            *end = end.saturating_add(1);
+            edges += 1;
+        })?;
+        for r in 0..rows {
+            ends[r + 1] = ends[r] + ends[r + 1].min(first_row + r as u32);
+        }
+        // Here `ends[r]` is the start of row r, and once all its entries are placed, its end. A row with room for all the entries that it
+        // can ever have is a bitmap, and its end stays its start.
+        let room = ends[rows];
+        out.targets.clear();
+        out.targets.resize(room as usize, 0);
+        // The length is 1 for a bitmap, until the row's length is known.
+        out.lengths.clear();
+        let full = |ends: &[u32], r: usize| ends[r + 1] - ends[r] == first_row + r as u32;
+        out.lengths.extend((0..rows).map(|r| u32::from(full(ends, r))));
+        let (targets, is_bitmap) = (&mut out.targets, &out.lengths);
+        if is_bitmap.contains(&1) {
+            bin.for_each(&mut self.chunk, |place, low| {
+                let at = &mut ends[usize::from(place)];
+                if is_bitmap[usize::from(place)] == 0 {
+                    targets[*at as usize] = low;
+                    *at += 1;
+                } else {
+                    targets[(*at + low / 32) as usize] |= 1 << (low % 32);
+                }
+            })?;
+        } else {
+            bin.for_each(&mut self.chunk, |place, low| {
+                let at = &mut ends[usize::from(place)];
+                targets[*at as usize] = low;
+                *at += 1;
+            })?;
+        }
+        let (mut start, mut kept) = (0, 0);
+        for (r, length) in out.lengths.iter_mut().enumerate() {
+            let before = kept;
+            if *length == 0 {
+                let end = ends[r] as usize;
+                sort_row(&mut targets[start..end]);
+                let mut last = None;
+                for i in start..end {
+                    let target = targets[i];
+                    targets[kept] = target;
+                    kept += usize::from(last != Some(target));
+                    last = Some(target);
+                }
+                start = end;
+            } else {
+                let end = start + first_row as usize + r;
+                let set = spread(&mut targets[start..end]);
+                targets.copy_within(end - set..end, kept);
+                kept += set;
+                start = end;
+            }
+            *length = (kept - before) as u32;
+        }
+        out.targets.truncate(kept);
+        Ok(edges)
+    }
+}
+
+impl SortBin for Sorter {
+    fn sort(&mut self, bin: &BinReader<'_, '_>, first_row: u32, rows: usize, out: &mut SortedRows) -> Result<Sorted> {
+        Sorter::sort(self, bin, first_row, rows, out).map(|edges| Sorted { edges, counted: false })
+    }
+}
+
+/// Replaces a bitmap at the row's start by the ids that are set in it, ascending, at the row's end. Returns their number.
+fn spread(row: &mut [u32]) -> usize {
+    let mut at = row.len();
+    // It goes from the last word down. What is written never reaches a word that is still to be read, since each word before it has room
+    // for 32 ids behind it.
+    for word in (0..row.len().div_ceil(32)).rev() {
+        let mut bits = row[word];
+        while bits != 0 {
+            let bit = 31 - bits.leading_zeros();
+            at -= 1;
+            row[at] = word as u32 * 32 + bit;
+            bits ^= 1 << bit;
+        }
+    }
+    row.len() - at
+}
+
+fn sort_row(row: &mut [u32]) {
+    if row.len() > SHORT {
+        row.sort_unstable();
+        return;
+    }
+    for i in 1..row.len() {
+        let x = row[i];
+        let mut j = i;
+        while j > 0 && row[j - 1] > x {
+            row[j] = row[j - 1];
+            j -= 1;
+        }
+        row[j] = x;
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::comm::{Comm, Outbox, Shape};
+    use crate::formats::{Edges, Visitor};
+    use crate::graph::layout::Layout;
+    use crate::graph::order::DegreeRuns;
+    use crate::prepare::partition::route::Route;
+    use crate::prepare::partition::{Partition, WORDS};
+
+    /// Few vertices and a million edges, of which every pair but one is there often.
+    #[test]
+    fn repeats_take_no_memory_beyond_the_bound() {
+        let (vertices, edges) = (70u32, 1_000_000u32);
+        let pairs: Vec<[u32; 2]> = (0..edges).map(|i| [i % vertices, i / vertices * 31 % vertices]).collect();
+        let pairs: Vec<[u32; 2]> = pairs.into_iter().filter(|[u, v]| u != v && u + v != 2 * vertices - 3).collect();
+        let runs = DegreeRuns::new(vec![(edges, vertices)]);
+        let layout = Layout::with_target(&runs, u64::MAX);
+        let bins = layout.bins(u64::MAX);
+        assert_eq!(bins.spans.len(), 1);
+        let folder = tempfile::tempdir().expect("a folder");
+        let mut memory = vec![0; 2 * WORDS * (pairs.len() / LINE + 16)];
+        let partition =
+            Partition::new(&bins, &[true], &mut memory, 8, &folder.path().join("spill"), None).expect("made");
+        let map: Vec<u32> = (0..vertices).collect();
+        let place = |outbox: &Outbox<'_>| {
+            let route = Route::new(&partition, &[0], 0, 1, outbox, 1, 0);
+            let mut scatter = route.scatter(0, &map, "a test");
+            scatter.visit(Edges::Narrow(&pairs))?;
+            scatter.finish()
+        };
+        let shape = Shape { words: 1, outgoing: 1, incoming: 1, takers: 1 };
+        Comm::Solo.exchange(shape, place, |_, _| Ok(())).expect("placed");
+        let mut out = SortedRows::default();
+        let sorted = Sorter::default().sort(&partition.part(0), 0, vertices as usize, &mut out).expect("sorted");
+        assert_eq!(sorted, pairs.len() as u64);
+        let row = |v: u32| (0..v).filter(move |u| u + v != 2 * vertices - 3);
+        assert_eq!(out.targets, (0..vertices).flat_map(row).collect::<Vec<_>>());
+        assert_eq!(out.lengths, (0..vertices).map(|v| row(v).count() as u32).collect::<Vec<_>>());
+        assert!(out.targets.capacity() as u64 <= layout.bound(), "{} entries of room", out.targets.capacity());
+    }
+}

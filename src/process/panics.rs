@@ -1,0 +1,41 @@
+//! Panics of libraries on damaged files, caught where the library is called, so that they do not end the program.
+
+use std::cell::Cell;
+use std::panic::{AssertUnwindSafe, catch_unwind};
+
+thread_local! {
+    static CATCHING: Cell<bool> = const { Cell::new(false) };
+}
+
+/// Returns true if [`caught`] catches panics of this thread, so that they are neither printed nor end other ranks.
+pub fn are_caught() -> bool {
+    CATCHING.get()
+}
+
+/// Calls a library that may panic on damaged bytes. State that `call` changed must not be used after a panic.
+///
+/// # Errors
+/// The panic's message, in one line.
+pub fn caught<T>(call: impl FnOnce() -> T) -> Result<T, String> {
+    let before = CATCHING.replace(true);
+    let done = catch_unwind(AssertUnwindSafe(call));
+    CATCHING.set(before);
+    done.map_err(|payload| {
+        let text = payload.downcast_ref::<&str>().copied();
+        let text = text.or_else(|| payload.downcast_ref::<String>().map(String::as_str)).unwrap_or("it gave up");
+        text.split_whitespace().collect::<Vec<_>>().join(" ")
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_panic_is_a_sentence() {
+        assert_eq!(caught(|| 7), Ok(7));
+        assert_eq!(caught(|| -> u8 { panic!("of\n  {}", 7) }), Err("of 7".into()));
+        assert!(!are_caught());
+        assert_eq!(caught(are_caught), Ok(true));
+    }
+}

@@ -1,0 +1,364 @@
+//! Progress: bars on a terminal, a line at intervals in a batch log, and `status.json` for other shells.
+//!
+//! One thread reads the clock, the counters and the memory; workers only add to an atomic.
+
+mod stage;
+
+use std::collections::VecDeque;
+use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
+use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
+use std::thread::JoinHandle;
+use std::time::{Duration, Instant, SystemTime};
+
+use super::figures::{Figures, Spent};
+pub use super::formatting::Unit;
+use super::formatting::{amount, bytes, duration, per_second};
+pub use super::status_file::Status;
+use super::{bars, host, log, signals};
+use crate::store::replace::replace_volatile;
+use stage::Stage;
+
+/// Interval of memory samples.
+const SAMPLE: Duration = Duration::from_millis(50);
+/// Interval at which bars are drawn.
+const DRAW: Duration = Duration::from_millis(200);
+/// Interval at which `status.json` is written and the rate is sampled.
+const STATUS: Duration = Duration::from_secs(1);
+
+/// The progress of a whole job. Dropping it stops its thread and writes the last status.
+pub struct Progress {
+    shared: Arc<Shared>,
+    ticker: Option<JoinHandle<()>>,
+}
+
+struct Shared {
+    log_interval: Duration,
+    /// Peak of host memory, and its limit (0 if there is none).
+    peak: AtomicU64,
+    limit: AtomicU64,
+    state: Mutex<State>,
+    closing: Condvar,
+}
+
+#[derive(Default)]
+struct State {
+    closed: bool,
+    workdir: Option<PathBuf>,
+    /// Number of the run, and the time it began.
+    run: Option<(u64, Instant)>,
+    /// Measurements of the stages that have ended.
+    spent: Spent,
+    /// Stages in progress, the newest last.
+    stages: Vec<Arc<Stage>>,
+    /// The stage that ended last, for the last status.
+    ended: Option<Arc<Stage>>,
+}
+
+/// The progress of one stage, which its workers share. If it is dropped without [`StageProgress::finish`], the stage counts as broken off.
+pub struct StageProgress {
+    stage: Arc<Stage>,
+    shared: Arc<Shared>,
+    finished: bool,
+}
+
+/// Results of a stage's progress.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct StageEnd {
+    /// Wall time in seconds.
+    pub seconds: f64,
+    /// Work done, including that of earlier runs.
+    pub done: u64,
+    /// Peak of host memory during the stage, in bytes.
+    pub peak_memory: u64,
+}
+
+impl Progress {
+    /// Starts the thread that samples memory, draws bars, and logs a line every `log_interval` if there are no bars.
+    pub fn new(log_interval: Duration) -> Progress {
+        let shared = Arc::new(Shared {
+            log_interval: log_interval.max(SAMPLE),
+            peak: AtomicU64::new(host::process_memory()),
+            limit: AtomicU64::new(0),
+            state: Mutex::default(),
+            closing: Condvar::new(),
+        });
+        let for_thread = Arc::clone(&shared);
+        let ticker = std::thread::Builder::new().name("progress".into()).spawn(move || tick(&for_thread));
+        if let Err(e) = &ticker {
+            tracing::warn!(error = %e, "no thread for progress: none will be shown");
+        }
+        Progress { shared, ticker: ticker.ok() }
+    }
+
+    /// Writes `status.json` to this folder from now on. A failure to write it never ends a job.
+    pub fn set_workdir(&self, workdir: &Path) {
+        self.shared.lock().workdir = Some(workdir.to_owned());
+    }
+
+    /// Sets the number of the run and the time it began, for the status.
+    pub fn set_run(&self, number: u64, began: Instant) {
+        self.shared.lock().run = Some((number, began));
+    }
+
+    /// Adds the measurements of a finished stage, over all ranks.
+    pub fn add_spent(&self, stage: &str, figures: &Figures) {
+        self.shared.lock().spent.on(stage, figures);
+    }
+
+    /// Returns the measurements of the run so far, including stages that were broken off or are in progress.
+    pub fn spent(&self) -> Spent {
+        self.shared.spent()
+    }
+
+    /// Sets the memory limit to show beside the memory in use, in bytes.
+    pub fn set_memory_limit(&self, bytes: u64) {
+        self.shared.limit.store(bytes, Relaxed);
+    }
+
+    /// Begins a stage with this much work; 0 if that is unknown.
+    pub fn stage(&self, name: &str, total: u64, unit: Unit) -> StageProgress {
+        let stage = Arc::new(Stage {
+            name: name.to_owned(),
+            unit,
+            total: AtomicU64::new(total),
+            done: AtomicU64::new(0),
+            before: AtomicU64::new(0),
+            started: Instant::now(),
+            peak: AtomicU64::new(host::process_memory()),
+            reads: AtomicU64::new(0),
+            wrote: AtomicU64::new(0),
+            bar: log::has_bars().then(|| bars::add(name, total)),
+            samples: Mutex::new(VecDeque::from([(Instant::now(), 0)])),
+        });
+        if log::is_json() {
+            tracing::info!(stage = name, total, unit = unit.word(), "stage begins");
+        } else {
+            tracing::info!(work = %amount(total, unit), "{name} begins");
+        }
+        self.shared.lock().stages.push(Arc::clone(&stage));
+        StageProgress { stage, shared: Arc::clone(&self.shared), finished: false }
+    }
+
+    /// Returns the peak of host memory so far, in bytes (see [`host::process_memory`]). It is sampled every 50 ms and at the ends of
+    /// stages.
+    pub fn peak_memory(&self) -> u64 {
+        self.shared.sample();
+        self.shared.peak.load(Relaxed)
+    }
+}
+
+impl Drop for Progress {
+    fn drop(&mut self) {
+        self.shared.lock().closed = true;
+        self.shared.closing.notify_all();
+        if let Some(ticker) = self.ticker.take() {
+            let _ = ticker.join();
+        }
+        self.shared.write_status(false);
+    }
+}
+
+impl StageProgress {
+    /// Adds work done.
+    #[inline]
+    pub fn advance(&self, n: u64) {
+        self.stage.done.fetch_add(n, Relaxed);
+    }
+
+    /// Adds work done by an earlier run: it moves the bar but does not count for the rate.
+    pub fn resume_at(&self, n: u64) {
+        self.stage.before.fetch_add(n, Relaxed);
+        self.stage.done.fetch_add(n, Relaxed);
+        for (_, done) in self.stage.samples.lock().unwrap_or_else(PoisonError::into_inner).iter_mut() {
+            *done += n;
+        }
+    }
+
+    /// Sets the bytes that the whole stage reads, if its work is not measured in bytes.
+    pub fn reads(&self, bytes: u64) {
+        self.stage.reads.store(bytes, Relaxed);
+    }
+
+    /// Adds bytes written.
+    pub fn wrote(&self, bytes: u64) {
+        self.stage.wrote.fetch_add(bytes, Relaxed);
+    }
+
+    /// Returns the work done so far.
+    pub fn done(&self) -> u64 {
+        self.stage.done.load(Relaxed)
+    }
+
+    /// Ends the stage.
+    pub fn finish(mut self) -> StageEnd {
+        self.finished = true;
+        self.end()
+    }
+
+    fn end(&self) -> StageEnd {
+        self.shared.sample();
+        let stage = &self.stage;
+        {
+            let mut state = self.shared.lock();
+            state.stages.retain(|other| !Arc::ptr_eq(other, stage));
+            state.ended = Some(Arc::clone(stage));
+            if !self.finished {
+                state.spent.on(&stage.name, &stage.figures());
+            }
+        }
+        if let Some(bar) = &stage.bar {
+            bar.finish_and_clear();
+            bars::all().remove(bar);
+        }
+        let seconds = stage.started.elapsed().as_secs_f64();
+        let done = stage.done.load(Relaxed);
+        let now = done - stage.before.load(Relaxed).min(done);
+        let rate = now as f64 / seconds.max(1e-9);
+        let end = StageEnd { seconds, done, peak_memory: stage.peak.load(Relaxed) };
+        let how = if self.finished { "done" } else { "broken off" };
+        let name = &stage.name;
+        if log::is_json() {
+            let unit = stage.unit.word();
+            tracing::info!(stage = name, done, unit, seconds, rate, memory_peak = end.peak_memory, "stage {how}");
+        } else {
+            tracing::info!(
+                work = %amount(done, stage.unit), time = %duration(seconds), rate = %per_second(rate, stage.unit),
+                memory_peak = %bytes(end.peak_memory), "{name} {how}"
+            );
+        }
+        end
+    }
+}
+
+impl Drop for StageProgress {
+    fn drop(&mut self) {
+        if !self.finished {
+            self.end();
+        }
+    }
+}
+
+impl Shared {
+    fn lock(&self) -> MutexGuard<'_, State> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Updates all peaks with the memory in use, and returns that.
+    fn sample(&self) -> u64 {
+        let memory = host::process_memory();
+        self.peak.fetch_max(memory, Relaxed);
+        for stage in &self.lock().stages {
+            stage.peak.fetch_max(memory, Relaxed);
+        }
+        memory
+    }
+
+    fn spent(&self) -> Spent {
+        let state = self.lock();
+        let mut spent = state.spent.clone();
+        state.stages.iter().for_each(|stage| spent.on(&stage.name, &stage.figures()));
+        spent.host_memory_peak = self.peak.load(Relaxed);
+        spent
+    }
+
+    fn write_status(&self, running: bool) {
+        let (workdir, stage, run) = {
+            let state = self.lock();
+            (state.workdir.clone(), state.stages.last().or(state.ended.as_ref()).cloned(), state.run)
+        };
+        let (Some(workdir), Some(stage)) = (workdir, stage) else { return };
+        let rate = stage.rate();
+        let status = Status {
+            running,
+            stage: stage.name.clone(),
+            unit: stage.unit,
+            done: stage.done.load(Relaxed),
+            total: stage.total.load(Relaxed),
+            rate,
+            eta_seconds: stage.seconds_left(rate),
+            memory: host::process_memory(),
+            memory_peak: self.peak.load(Relaxed),
+            memory_limit: Some(self.limit.load(Relaxed)).filter(|&limit| limit > 0),
+            run: run.map_or(0, |(number, _)| number),
+            seconds: run.map_or(0.0, |(_, began)| began.elapsed().as_secs_f64()),
+            spent: self.spent(),
+            host: host::name(),
+            pid: std::process::id(),
+            updated_at: log::timestamp(SystemTime::now()),
+        };
+        // A full disk or a lost folder causes errors elsewhere; this file is optional.
+        let _ = serde_json::to_vec(&status).map(|json| replace_volatile(&workdir.join("status.json"), &json));
+    }
+}
+
+/// Runs the progress thread: samples, draws and logs until the job's progress is dropped.
+fn tick(shared: &Shared) {
+    let (mut drawn, mut written, mut logged) = (Instant::now(), Instant::now(), Instant::now());
+    let mut stop_said = false;
+    loop {
+        let state = shared.lock();
+        let waited = shared.closing.wait_timeout_while(state, SAMPLE, |state| !state.closed);
+        let (state, _) = waited.unwrap_or_else(PoisonError::into_inner);
+        if state.closed {
+            return;
+        }
+        let stages = state.stages.clone();
+        drop(state);
+        let memory = shared.sample();
+        if drawn.elapsed() >= DRAW {
+            drawn = Instant::now();
+            stages.iter().for_each(|stage| stage.draw(memory));
+        }
+        if written.elapsed() >= STATUS {
+            written = Instant::now();
+            stages.iter().for_each(|stage| stage.add_sample());
+            shared.write_status(true);
+        }
+        if logged.elapsed() >= shared.log_interval {
+            logged = Instant::now();
+            let limit = shared.limit.load(Relaxed);
+            stages.iter().filter(|stage| stage.bar.is_none()).for_each(|stage| stage.log_line(memory, limit));
+        }
+        if let (false, Some(why)) = (stop_said, signals::stop_requested()) {
+            stop_said = true;
+            tracing::info!(signal = why, "stopping: finished work is being saved");
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_stage_counts_and_leaves_a_status() {
+        let dir = tempfile::tempdir().unwrap();
+        let progress = Progress::new(Duration::from_millis(100));
+        progress.set_workdir(dir.path());
+        progress.set_memory_limit(1 << 30);
+        let stage = progress.stage("sort", 4000, Unit::Units);
+        stage.resume_at(1000);
+        let block = std::hint::black_box(vec![1_u8; 64 << 20]);
+        std::thread::scope(|scope| {
+            for _ in 0..2 {
+                scope.spawn(|| (0..1000).for_each(|_| stage.advance(1)));
+            }
+        });
+        std::thread::sleep(Duration::from_millis(1300));
+        let status = Status::read(dir.path()).unwrap();
+        assert_eq!((status.running, status.stage.as_str(), status.done, status.total), (true, "sort", 3000, 4000));
+        assert_eq!((status.pid, status.memory_limit), (std::process::id(), Some(1 << 30)));
+        // 2000 units in 1 s at least and 1000 to go: the resumed ones are no part of the rate.
+        assert!(status.rate > 0.0 && status.rate < 2100.0, "{status:?}");
+        assert!(status.eta_seconds.is_some_and(|s| s > 0.4), "{status:?}");
+        drop(block);
+        let end = stage.finish();
+        assert!(end.done == 3000 && end.seconds >= 1.3 && end.peak_memory >= 64 << 20, "{end:?}");
+        assert!(progress.peak_memory() >= end.peak_memory);
+        assert!(progress.stage("small", 0, Unit::Edges).finish().peak_memory > 0);
+        drop(progress);
+        let status = Status::read(dir.path()).unwrap();
+        assert_eq!((status.running, status.stage.as_str(), status.eta_seconds), (false, "small", None));
+    }
+}

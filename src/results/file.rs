@@ -1,0 +1,120 @@
+//! A file of results: complete or absent, and identified by its length and checksum.
+
+use crate::error::{Error, Result};
+use crate::failpoint;
+use crate::process::signals;
+use crate::store::replace::{sync_folder, temp_path};
+use serde::{Deserialize, Serialize};
+use std::fs::File;
+use std::io::{BufWriter, Read, Write};
+use std::path::Path;
+use xxhash_rust::xxh3::{Xxh3, xxh3_64};
+
+/// Length and checksum of a result file as it was written.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Output {
+    /// Length in bytes.
+    pub bytes: u64,
+    /// xxh3-64 of its bytes.
+    pub checksum: u64,
+}
+
+impl Output {
+    /// Returns the output of a file with these bytes.
+    pub fn of(bytes: &[u8]) -> Self {
+        Output { bytes: bytes.len() as u64, checksum: xxh3_64(bytes) }
+    }
+
+    /// Reads a file and returns its length and checksum.
+    ///
+    /// # Errors
+    /// Those of the system.
+    pub fn of_file(path: &Path) -> std::io::Result<Output> {
+        let mut file = File::open(path)?;
+        let (mut hash, mut bytes, mut buffer) = (Xxh3::new(), 0, vec![0; 1 << 20]);
+        loop {
+            match file.read(&mut buffer)? {
+                0 => return Ok(Output { bytes, checksum: hash.digest() }),
+                n => {
+                    hash.update(&buffer[..n]);
+                    bytes += n as u64;
+                }
+            }
+        }
+    }
+
+    /// Returns true if the file at `path` is as it was written.
+    pub fn is_of(&self, path: &Path) -> bool {
+        let as_long = std::fs::metadata(path).is_ok_and(|meta| meta.len() == self.bytes);
+        as_long && Output::of_file(path).is_ok_and(|found| found == *self)
+    }
+}
+
+/// Makes the file at `path`: the bytes that `write` writes, followed by `zeros` zero bytes that take no room on the disk.
+pub(super) fn make(
+    path: &Path,
+    zeros: u64,
+    write: impl FnOnce(&mut dyn Write) -> std::io::Result<()>,
+) -> Result<Output> {
+    let part = temp_path(path);
+    let file = File::create(&part).map_err(|e| Error::io("create the file", &part, e))?;
+    let mut out = Hashed { file: BufWriter::with_capacity(1 << 20, file), hash: Xxh3::new(), bytes: 0 };
+    let done = write(&mut out).and_then(|()| out.flush()).and_then(|()| out.hole(zeros)).and_then(|()| {
+        failpoint::hit("out.fsync")?;
+        out.file.get_ref().sync_all()?;
+        failpoint::hit("out.rename")?;
+        std::fs::rename(&part, path)
+    });
+    done.map_err(|e| {
+        let _ = std::fs::remove_file(&part);
+        // A signal ends the writing as an error does.
+        signals::check().err().unwrap_or_else(|| Error::io("write results", path, e))
+    })?;
+    sync_folder(path)?;
+    Ok(Output { bytes: out.bytes, checksum: out.hash.digest() })
+}
+
+/// Writer that hashes and counts the bytes it passes on.
+struct Hashed {
+    file: BufWriter<File>,
+    hash: Xxh3,
+    bytes: u64,
+}
+
+impl Hashed {
+    /// Lengthens the file by `bytes` zeros without writing them.
+    fn hole(&mut self, bytes: u64) -> std::io::Result<()> {
+        static ZEROS: [u8; 1 << 16] = [0; 1 << 16];
+        if bytes == 0 {
+            return Ok(());
+        }
+        let mut left = bytes;
+        while left > 0 {
+            let now = left.min(ZEROS.len() as u64);
+            self.hash.update(&ZEROS[..now as usize]);
+            left -= now;
+            if signals::stop_requested().is_some() {
+                return Err(std::io::Error::other("a signal"));
+            }
+        }
+        self.bytes += bytes;
+        self.file.get_ref().set_len(self.bytes)
+    }
+}
+
+impl Write for Hashed {
+    fn write(&mut self, bytes: &[u8]) -> std::io::Result<usize> {
+        failpoint::hit("out.write")?;
+        self.file.write_all(bytes)?;
+        self.hash.update(bytes);
+        self.bytes += bytes.len() as u64;
+        if signals::stop_requested().is_some() {
+            return Err(std::io::Error::other("a signal"));
+        }
+        Ok(bytes.len())
+    }
+
+    fn flush(&mut self) -> std::io::Result<()> {
+        self.file.flush()
+    }
+}

@@ -1,0 +1,60 @@
+//! Results: columns of values of the vertices, in the order of the input's ids, as NumPy arrays or CSV under `out/`.
+//!
+//! An algorithm numbers vertices by degree and knows no input ids; [`Columns`] writes its values ([`mod@write`]), and [`mod@read`] reads them for
+//! verification. Every file is complete or absent, and identified by its length and checksum ([`Output`]).
+
+mod file;
+pub mod read;
+pub mod rows;
+pub mod value;
+pub mod write;
+
+pub use file::Output;
+pub use read::values;
+pub use rows::ResultRows;
+pub use value::Value;
+pub use write::Columns;
+
+use serde::{Deserialize, Serialize};
+
+/// Path of the list of the input's sparse ids, which gives the order of the results' rows.
+pub const IDS: &str = "out/ids.npy";
+
+/// Format of results: `[output] format`.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum OutputFormat {
+    /// NumPy arrays, indexed by vertex id.
+    #[default]
+    Npy,
+    /// Text with a column of ids.
+    Csv,
+}
+
+impl OutputFormat {
+    /// Returns the extension of a file's name.
+    pub fn ending(self) -> &'static str {
+        match self {
+            OutputFormat::Npy => "npy",
+            OutputFormat::Csv => "csv",
+        }
+    }
+
+    /// Returns the number of rows of results on a graph with `rows` vertices, whose map has `ids` ids. An array has a row for every vertex
+    /// that the input declares; a text has one for every id that may occur, as a header may declare many more.
+    pub fn rows(self, rows: u64, ids: u64) -> u64 {
+        match self {
+            OutputFormat::Npy => rows,
+            OutputFormat::Csv => rows.min(ids),
+        }
+    }
+
+    /// Returns the most bytes of a row, in a column whose values have `width` bytes and up to `digits` characters.
+    pub fn row_bytes(self, width: u64, digits: u64) -> u64 {
+        match self {
+            OutputFormat::Npy => width,
+            // A row of text has an id of up to 20 digits, a comma and a newline.
+            OutputFormat::Csv => 22 + digits,
+        }
+    }
+}

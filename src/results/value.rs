@@ -1,0 +1,48 @@
+//! Types of the numbers that columns hold.
+
+use std::fmt::Display;
+use std::io::{Result, Write};
+use std::str::FromStr;
+
+/// A number that NumPy stores and that text shows.
+pub trait Value: Copy + Display + FromStr {
+    /// NumPy's name of the type, such as `<u8`.
+    const DESCR: &'static str;
+    /// Bytes of a number.
+    const BYTES: usize;
+
+    /// Writes the number, little-endian.
+    ///
+    /// # Errors
+    /// Those of `out`.
+    fn put(self, out: &mut dyn Write) -> Result<()>;
+
+    /// Reads a number from its bytes; `None` if there are fewer or more.
+    fn get(bytes: &[u8]) -> Option<Self>;
+}
+
+macro_rules! value {
+    ($($number:ty, $descr:literal;)*) => {$(
+        impl Value for $number {
+            const DESCR: &'static str = $descr;
+            const BYTES: usize = size_of::<$number>();
+
+            fn put(self, out: &mut dyn Write) -> Result<()> {
+                out.write_all(&self.to_le_bytes())
+            }
+
+            fn get(bytes: &[u8]) -> Option<Self> {
+                bytes.try_into().ok().map(Self::from_le_bytes)
+            }
+        }
+    )*};
+}
+
+value! {
+    u32, "<u4";
+    i32, "<i4";
+    u64, "<u8";
+    i64, "<i8";
+    f32, "<f4";
+    f64, "<f8";
+}

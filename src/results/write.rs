@@ -1,0 +1,131 @@
+//! Writes columns: one value for each row of the results, in the order of the input's ids.
+//!
+//! A `.npy` file is a header and its numbers. The crate npyz would write both, but every zero, too: those behind the last id of an edge
+//! need no space here, and there may be 10^8 of them.
+
+use super::file::{Output, make};
+use super::{IDS, OutputFormat, Value};
+use crate::error::{Error, Result};
+use crate::graph::ids::{DenseId, InputId, Vertex};
+use crate::prepare::dictionary::{self, Dictionary};
+use crate::prepare::order::{self, MappedOrder};
+use crate::prepare::prepared::Graph;
+use crate::prepare::relabel;
+use crate::store::map::{Mapped, as_u64};
+use crate::store::replace::make_folder_of;
+use std::collections::BTreeMap;
+use std::path::Path;
+
+/// Writer of one algorithm's columns under `out/` of a workdir.
+pub struct Columns<'a> {
+    workdir: &'a Path,
+    format: OutputFormat,
+    graph: &'a Graph,
+    algorithm: &'static str,
+    order: Option<MappedOrder>,
+    ids: Option<Mapped>,
+    written: BTreeMap<String, Output>,
+}
+
+impl<'a> Columns<'a> {
+    /// Makes a writer for `algorithm` on `graph`. Nothing is read or made until a column is written.
+    pub fn new(workdir: &'a Path, format: OutputFormat, graph: &'a Graph, algorithm: &'static str) -> Columns<'a> {
+        Columns { workdir, format, graph, algorithm, order: None, ids: None, written: BTreeMap::new() }
+    }
+
+    /// Writes `out/NAME.npy` or `.csv`: `of` returns the value of a vertex, and `isolated` is that of vertices without an edge.
+    ///
+    /// # Errors
+    /// [`Error::DiskFull`], [`Error::Io`], [`Error::Corrupt`] of the order or the ids, [`Error::Stopped`].
+    pub fn put<T: Value>(&mut self, name: &str, isolated: T, of: impl Fn(Vertex) -> T) -> Result<()> {
+        self.column(&format!("out/{name}"), name, isolated, of)
+    }
+
+    /// Writes `out/ALGORITHM/SOURCE/NAME.npy` or `.csv`, for an algorithm that has sources.
+    ///
+    /// # Errors
+    /// Those of [`Self::put`].
+    pub fn put_of_source<T: Value>(
+        &mut self,
+        source: InputId,
+        name: &str,
+        isolated: T,
+        of: impl Fn(Vertex) -> T,
+    ) -> Result<()> {
+        self.column(&format!("out/{}/{source}/{name}", self.algorithm), name, isolated, of)
+    }
+
+    /// Returns the files written, by their paths in the workdir, including the list of sparse ids.
+    pub fn into_written(self) -> BTreeMap<String, Output> {
+        self.written
+    }
+
+    fn column<T: Value>(&mut self, path: &str, name: &str, isolated: T, of: impl Fn(Vertex) -> T) -> Result<()> {
+        self.open()?;
+        let Some(order) = &self.order else { return Err(Error::internal("write results", "no order of vertices")) };
+        let map = order.ids()?;
+        let rows = self.format.rows(self.graph.info.rows(), map.len() as u64);
+        // Rows beyond all ids have no vertex.
+        let dense = |row: u64| u32::try_from(row).ok().map(DenseId);
+        let value = |row: u64| dense(row).and_then(|id| relabel::vertex(map, id)).map_or(isolated, &of);
+        let file = format!("{path}.{}", self.format.ending());
+        let to = self.workdir.join(&file);
+        make_folder_of(&to)?;
+        let output = match self.format {
+            OutputFormat::Npy => {
+                // A header may declare many more vertices than have edges.
+                let zero = is_zero(isolated);
+                let stored = if zero { rows.min(map.len() as u64) } else { rows };
+                npy(&to, rows, (0..stored).map(value), rows - stored)?
+            }
+            OutputFormat::Csv => {
+                let sparse = self.ids.as_ref().map(|file| as_u64(file.body()).unwrap_or_default());
+                make(&to, 0, |out| {
+                    writeln!(out, "id,{name}")?;
+                    (0..rows).try_for_each(|id| {
+                        let shown = sparse.and_then(|ids| ids.get(id as usize)).copied().unwrap_or(id);
+                        writeln!(out, "{shown},{}", value(id))
+                    })
+                })?
+            }
+        };
+        self.written.insert(file, output);
+        Ok(())
+    }
+
+    /// Opens the order and the ids before the first column, and writes the list of sparse ids, which gives the order of rows.
+    fn open(&mut self) -> Result<()> {
+        if self.order.is_some() {
+            return Ok(());
+        }
+        let Graph { folder, info, .. } = self.graph;
+        self.order = Some(order::map(folder, info.content)?);
+        if info.sparse {
+            let file = Dictionary::list(&dictionary::path(folder), info.identity)?;
+            let ids = as_u64(file.body()).unwrap_or_default();
+            let to = self.workdir.join(IDS);
+            make_folder_of(&to)?;
+            self.written.insert(IDS.into(), npy(&to, info.rows(), ids.iter().copied(), 0)?);
+            self.ids = Some(file);
+        }
+        Ok(())
+    }
+}
+
+fn is_zero<T: Value>(value: T) -> bool {
+    let mut bytes = Vec::new();
+    value.put(&mut bytes).is_ok() && bytes.iter().all(|&byte| byte == 0)
+}
+
+/// Makes an array of `rows` numbers: `values`, followed by `zeros` zeros.
+fn npy<T: Value>(to: &Path, rows: u64, values: impl Iterator<Item = T>, zeros: u64) -> Result<Output> {
+    make(to, size_of::<T>() as u64 * zeros, |out| {
+        let shape = format!("{{'descr': '{}', 'fortran_order': False, 'shape': ({rows},), }}", T::DESCR);
+        // Magic, version and length take 10 bytes; the whole header is a multiple of 64, ending in a newline.
+        let length = (shape.len() + 11).next_multiple_of(64) - 10;
+        out.write_all(b"\x93NUMPY\x01\x00")?;
+        out.write_all(&(length as u16).to_le_bytes())?;
+        writeln!(out, "{shape:<width$}", width = length - 1)?;
+        values.into_iter().try_for_each(|value| value.put(out))
+    })
+}

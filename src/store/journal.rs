@@ -1,0 +1,361 @@
+//! The journal of a stage: its finished units and their results.
+//!
+//! It is an append-only file: a 64-byte header (as in sealed files, with the stage's key as salt), then records:
+//!
+//! ```text
+//! unit u64, length u32, check of both u32, result (length bytes), checksum of all before it u64
+//! ```
+//!
+//! A process may die at any byte: everything from the first record on that does not match its checksum is cut off.
+
+use std::collections::HashSet;
+use std::fs::{File, OpenOptions};
+use std::os::unix::fs::FileExt;
+use std::path::{Path, PathBuf};
+use std::time::{Duration, Instant};
+
+use xxhash_rust::xxh3::xxh3_64_with_seed;
+
+use super::file::{FRAME_BYTES, Kind, check_header, header};
+use super::replace::{make_folder_of, replace};
+use crate::error::{At, Error, Result};
+use crate::failpoint;
+
+const KIND: Kind = Kind::new(b"JRNL");
+/// Bytes of a record before its result (unit, length, and their check) and after it (the checksum of all before).
+const HEAD: usize = 16;
+const TAIL: usize = 8;
+/// Most bytes of a result. A record with a larger length is damaged.
+const LONGEST: usize = 1 << 30;
+/// Most time between two syncs, as long as records are appended.
+const SYNC_EVERY: Duration = Duration::from_secs(2);
+
+/// A finished unit and its result: bytes to which the stage gives a meaning.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Record {
+    /// Number of the unit.
+    pub unit: u64,
+    /// Result of the unit.
+    pub result: Box<[u8]>,
+}
+
+impl Record {
+    /// Makes a record of numbers.
+    pub fn of_words(unit: u64, words: &[u64]) -> Record {
+        Record { unit, result: words.iter().flat_map(|word| word.to_le_bytes()).collect() }
+    }
+
+    /// Returns the result as `N` numbers; `None` if it has another length.
+    pub fn words<const N: usize>(&self) -> Option<[u64; N]> {
+        let (words, []) = self.result.as_chunks::<8>() else { return None };
+        let words: &[[u8; 8]; N] = words.try_into().ok()?;
+        Some(words.map(u64::from_le_bytes))
+    }
+
+    /// Returns the bytes in the file of a record whose result has `result` bytes.
+    pub const fn bytes(result: u64) -> u64 {
+        result + (HEAD + TAIL) as u64
+    }
+
+    /// Appends the record as stored at byte `at`, which its checksums include, so that it is invalid anywhere else.
+    fn encode(&self, key: u64, at: u64, out: &mut Vec<u8>) {
+        let first = out.len();
+        out.extend_from_slice(&self.unit.to_le_bytes());
+        out.extend_from_slice(&(self.result.len() as u32).to_le_bytes());
+        let check = head_check(&out[first..], key, at);
+        out.extend_from_slice(&check);
+        out.extend_from_slice(&self.result);
+        let checksum = xxh3_64_with_seed(&out[first..], seed(key, at));
+        out.extend_from_slice(&checksum.to_le_bytes());
+    }
+
+    fn decode(bytes: &[u8], key: u64, at: u64) -> Found {
+        let Some(head) = bytes.first_chunk::<HEAD>() else { return Found::Torn };
+        let [_, _, _, _, _, _, _, _, length @ .., _, _, _, _] = *head;
+        let length = u32::from_le_bytes(length) as usize;
+        if head[12..] != head_check(&head[..12], key, at) || length > LONGEST {
+            return Found::Damaged;
+        }
+        let Some(all) = bytes.get(..HEAD + length + TAIL) else { return Found::Torn };
+        let (body, tail) = all.split_at(HEAD + length);
+        if tail != xxh3_64_with_seed(body, seed(key, at)).to_le_bytes() {
+            return Found::Damaged;
+        }
+        let [unit @ .., _, _, _, _, _, _, _, _] = *head;
+        Found::Whole(Record { unit: u64::from_le_bytes(unit), result: body[HEAD..].into() })
+    }
+}
+
+/// Contents of a journal at some byte.
+enum Found {
+    Whole(Record),
+    /// The beginning of a record.
+    Torn,
+    /// No record.
+    Damaged,
+}
+
+fn seed(key: u64, at: u64) -> u64 {
+    key ^ (at + 1).wrapping_mul(0x9E37_79B9_7F4A_7C15)
+}
+
+/// Returns the check of unit and length. Without it, a damaged length would look like an incomplete last record.
+fn head_check(head: &[u8], key: u64, at: u64) -> [u8; 4] {
+    (xxh3_64_with_seed(head, seed(key, at)) as u32).to_le_bytes()
+}
+
+/// An open journal. It has one writer; threads share it behind a `Mutex`.
+#[derive(Debug)]
+pub struct Journal {
+    file: File,
+    path: PathBuf,
+    key: u64,
+    /// Bytes of the header and the complete records.
+    end: u64,
+    synced: u64,
+    synced_at: Instant,
+}
+
+impl Journal {
+    /// Opens or creates the journal of the stage with this key, and its folder. Returns the records in it, duplicates included (see
+    /// [`distinct`]). A journal of another key is discarded; an incomplete or damaged end is cut off. Both are logged.
+    ///
+    /// # Errors
+    /// [`Error::DiskFull`] or [`Error::Io`].
+    pub fn open(path: &Path, key: u64) -> Result<(Journal, Vec<Record>)> {
+        let bytes = match std::fs::read(path) {
+            Err(e) if e.kind() == std::io::ErrorKind::NotFound => Vec::new(),
+            other => other.map_err(|e| Error::io("read", path, e))?,
+        };
+        let records = match bytes.first_chunk::<FRAME_BYTES>() {
+            Some(found) => match check_header(path, found, KIND, key) {
+                Ok(()) => Some(read(&bytes, key)),
+                Err(why) => {
+                    tracing::info!(reason = %why, "a journal of other work is discarded");
+                    None
+                }
+            },
+            None => None,
+        };
+        if records.is_none() {
+            make_folder_of(path)?;
+            replace(path, &header(KIND, key))?;
+        }
+        let Peek { records, end, .. } = records.unwrap_or_default();
+        let file = OpenOptions::new().write(true).open(path).map_err(|e| Error::io("open", path, e))?;
+        let found = file.metadata().map_err(|e| Error::io("look at", path, e))?.len();
+        if found > end {
+            let (lost, kept) = (found - end, records.len());
+            tracing::warn!(path = %path.display(), kept, bytes_cut = lost, "the end of the journal was damaged and is cut off; its units are done again");
+            file.set_len(end).map_err(|e| Error::io("cut", path, e))?;
+            file.sync_all().map_err(|e| Error::io("sync", path, e))?;
+        }
+        let journal = Journal { file, path: path.to_owned(), key, end, synced: end, synced_at: Instant::now() };
+        Ok((journal, records))
+    }
+
+    /// Appends records with one write. They survive the end of this process at once, and a loss of power after the next sync, which happens
+    /// at the first append more than 2 s after the last one, or by [`Journal::sync`].
+    ///
+    /// # Errors
+    /// [`Error::DiskFull`] or [`Error::Io`]. Earlier records remain, and the next append may try again.
+    pub fn append(&mut self, records: &[Record]) -> Result<()> {
+        let mut bytes = Vec::new();
+        for record in records {
+            if record.result.len() > LONGEST {
+                return Err(Error::internal(
+                    "append to a journal",
+                    format!("a result of {} bytes", record.result.len()),
+                ));
+            }
+            record.encode(self.key, self.end + bytes.len() as u64, &mut bytes);
+        }
+        let at = self.end;
+        // Writing at a known offset, rather than at the end of the file, overwrites what a failed append left.
+        let (first, rest) = bytes.split_at(failpoint::clip("journal.append.short", bytes.len()));
+        failpoint::hit("journal.append")
+            .and_then(|()| self.file.write_all_at(first, at))
+            .and_then(|()| self.file.write_all_at(rest, at + first.len() as u64))
+            .map_err(|e| Error::io("append to", &self.path, e))?;
+        self.end += bytes.len() as u64;
+        if self.synced_at.elapsed() >= SYNC_EVERY { self.sync() } else { Ok(()) }
+    }
+
+    /// Makes every record durable.
+    ///
+    /// # Errors
+    /// [`Error::DiskFull`] or [`Error::Io`].
+    pub fn sync(&mut self) -> Result<()> {
+        if self.synced < self.end {
+            failpoint::hit("journal.sync")
+                .and_then(|()| self.file.sync_data())
+                .map_err(|e| Error::io("sync", &self.path, e))?;
+            self.synced = self.end;
+        }
+        self.synced_at = Instant::now();
+        Ok(())
+    }
+}
+
+/// Contents of a journal.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Peek {
+    /// Complete records from the start, duplicates included.
+    pub records: Vec<Record>,
+    /// Offset of the first record that is damaged.
+    pub damaged_at: Option<u64>,
+    /// Bytes of a record that was being appended when its process died.
+    pub torn: u64,
+    /// Bytes of the header and the complete records.
+    end: u64,
+}
+
+impl Default for Peek {
+    fn default() -> Self {
+        Peek { records: Vec::new(), damaged_at: None, torn: 0, end: FRAME_BYTES as u64 }
+    }
+}
+
+/// Reads a journal without changing it, possibly while its owner appends.
+///
+/// # Errors
+/// [`Error::Corrupt`] if the header is damaged or that of other work, [`Error::Io`].
+pub fn peek(path: &Path, key: u64) -> Result<Peek> {
+    let bytes = std::fs::read(path).map_err(|e| Error::io("read", path, e))?;
+    let header = bytes.first_chunk::<FRAME_BYTES>().ok_or_else(|| {
+        Error::corrupt(path, At::Byte(bytes.len() as u64), format!("{} bytes are no journal", bytes.len()))
+    })?;
+    check_header(path, header, KIND, key)?;
+    Ok(read(&bytes, key))
+}
+
+/// Reads the records of a journal whose header has been checked.
+fn read(bytes: &[u8], key: u64) -> Peek {
+    let mut found = Peek::default();
+    loop {
+        let at = found.end;
+        match bytes.get(at as usize..).filter(|rest| !rest.is_empty()).map(|rest| Record::decode(rest, key, at)) {
+            None => return found,
+            Some(Found::Whole(record)) => {
+                found.end += Record::bytes(record.result.len() as u64);
+                found.records.push(record);
+            }
+            Some(Found::Torn) => return Peek { torn: bytes.len() as u64 - at, ..found },
+            Some(Found::Damaged) => return Peek { damaged_at: Some(at), ..found },
+        }
+    }
+}
+
+/// Returns the first record of each unit, in the order of the journal. A unit may occur twice if a rank was lost after its result was
+/// recorded but before it was informed.
+pub fn distinct(records: &[Record]) -> Vec<Record> {
+    let mut seen = HashSet::with_capacity(records.len());
+    records.iter().filter(|record| seen.insert(record.unit)).cloned().collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::fs;
+
+    /// A record whose result has as many words as its unit says, up to 6.
+    fn record(unit: u64) -> Record {
+        Record::of_words(unit, &vec![unit.wrapping_mul(3); unit as usize % 7])
+    }
+
+    fn bytes_of(units: u64) -> usize {
+        FRAME_BYTES + (0..units).map(|unit| Record::bytes(record(unit).result.len() as u64) as usize).sum::<usize>()
+    }
+
+    /// The whole records in the first `len` bytes of a journal of many.
+    fn whole_in(len: usize) -> u64 {
+        (0..).take_while(|&units| bytes_of(units + 1) <= len).count() as u64
+    }
+
+    fn filled(path: &Path, key: u64, units: u64) {
+        let (mut journal, found) = Journal::open(path, key).unwrap();
+        for unit in found.len() as u64..units {
+            journal.append(&[record(unit)]).unwrap();
+        }
+        journal.sync().unwrap();
+    }
+
+    #[test]
+    fn records_come_back_and_more_can_follow() {
+        let dir = tempfile::tempdir().unwrap();
+        let path = dir.path().join("j");
+        for units in [0, 1, 1, 5, 100] {
+            filled(&path, 4, units);
+            let (_, records) = Journal::open(&path, 4).unwrap();
+            assert_eq!(records, (0..units).map(record).collect::<Vec<_>>());
+        }
+        assert_eq!(fs::metadata(&path).unwrap().len(), bytes_of(100) as u64);
+        let (_, records) = Journal::open(&path, 5).unwrap();
+        assert!(records.is_empty(), "a journal of another key is discarded");
+        assert_eq!(fs::metadata(&path).unwrap().len(), 64);
+    }
+
+    #[test]
+    fn torn_at_any_byte_it_keeps_the_whole_records_before() {
+        let dir = tempfile::tempdir().unwrap();
+        let path = dir.path().join("j");
+        filled(&path, 4, 5);
+        let good = fs::read(&path).unwrap();
+        for len in 0..=good.len() {
+            fs::write(&path, &good[..len]).unwrap();
+            let whole = whole_in(len) as usize;
+            if len >= FRAME_BYTES {
+                let torn = (len - bytes_of(whole as u64)) as u64;
+                let seen = peek(&path, 4).unwrap();
+                assert_eq!((seen.records.len(), seen.torn, seen.damaged_at), (whole, torn, None), "cut at {len}");
+            }
+            let (mut journal, records) = Journal::open(&path, 4).unwrap();
+            assert_eq!(records, (0..whole as u64).map(record).collect::<Vec<_>>(), "cut at {len}");
+            journal.append(&[record(77)]).unwrap();
+            drop(journal);
+            let (_, records) = Journal::open(&path, 4).unwrap();
+            assert_eq!((records.len(), &records[whole]), (whole + 1, &record(77)), "cut at {len}");
+        }
+    }
+
+    #[test]
+    fn a_flipped_bit_ends_it_there() {
+        let dir = tempfile::tempdir().unwrap();
+        let path = dir.path().join("j");
+        filled(&path, 4, 3);
+        let good = fs::read(&path).unwrap();
+        // One bit of each byte: every journal that is cut costs a sync.
+        for bit in (0..good.len()).map(|byte| byte * 8 + byte % 8) {
+            let mut bad = good.clone();
+            bad[bit / 8] ^= 1 << (bit % 8);
+            fs::write(&path, &bad).unwrap();
+            let kept = whole_in(bit / 8) as usize;
+            if bit / 8 >= FRAME_BYTES {
+                let seen = peek(&path, 4).unwrap();
+                assert_eq!(seen.damaged_at, Some(bytes_of(kept as u64) as u64), "bit {bit}");
+            }
+            let (_, records) = Journal::open(&path, 4).unwrap();
+            assert_eq!(records.len(), kept, "bit {bit}");
+        }
+    }
+
+    #[test]
+    fn records_that_changed_places_are_none() {
+        let dir = tempfile::tempdir().unwrap();
+        let path = dir.path().join("j");
+        let (mut journal, _) = Journal::open(&path, 4).unwrap();
+        journal.append(&[Record::of_words(1, &[5]), Record::of_words(2, &[6])]).unwrap();
+        let bytes = fs::read(&path).unwrap();
+        assert_eq!(bytes.len(), 128);
+        fs::write(&path, [&bytes[..64], &bytes[96..], &bytes[64..96]].concat()).unwrap();
+        assert!(Journal::open(&path, 4).unwrap().1.is_empty());
+    }
+
+    #[test]
+    fn of_duplicates_the_first_counts() {
+        let twice = Record::of_words(1, &[999]);
+        assert_eq!(distinct(&[record(1), record(0), twice, record(0)]), [record(1), record(0)]);
+        assert_eq!(record(1).words(), Some([3]));
+        assert_eq!(record(1).words::<2>(), None);
+    }
+}

@@ -1,0 +1,123 @@
+//! Every algorithm on every device, by ranks, threads and within limits: one answer, that of the oracle.
+
+use gpugraph::algo::ALGORITHMS;
+use serde_json::Value;
+
+use crate::oracle::{Answer, Graph};
+use crate::support::gpu::Gpu;
+use crate::support::mpi::{built, mpirun};
+use crate::support::{Place, Ran, number};
+use crate::{job, outputs, report};
+
+/// The graphs: ids from 0 on, and ids that are numbered by a list.
+fn graphs() -> [Graph; 2] {
+    [Graph::new(700, 9000, 1), Graph::new(300, 4000, 1 << 40)]
+}
+
+/// Fails unless the task of `answer` left what it must, and nothing else is in `out` where it is the only one.
+#[track_caller]
+fn holds(how: &str, place: &Place, report: &Value, answer: &Answer, alone: bool) {
+    let name = answer.table[1..].split(']').next().expect("a table");
+    let found = &report["results"][name];
+    for (field, known) in answer.found.as_object().expect("fields") {
+        assert_eq!(&found[field], known, "{how}: {name}.{field}");
+    }
+    assert!(found["seconds"].as_f64() >= Some(0.0) && found["trials"].is_array(), "{how}: {found}");
+    let files = outputs(&place.workdir());
+    for (column, (descr, bytes)) in &answer.columns {
+        let file = files.get(&format!("{column}.npy")).unwrap_or_else(|| panic!("{how}: {column} is not there"));
+        let header = String::from_utf8_lossy(&file[..128.min(file.len())]);
+        assert!(header.contains(&format!("'descr': '{descr}'")), "{how}: {column} is {header}");
+        assert!(file.ends_with(bytes) && file.len() == 128 + bytes.len(), "{how}: {column} has other values");
+    }
+    assert!(!alone || files.len() == answer.columns.len(), "{how}: {:?}", files.keys());
+}
+
+#[test]
+fn the_oracle_knows_every_algorithm_of_the_registry() {
+    let tables: Vec<String> = graphs()[0].answers().into_iter().map(|answer| answer.table).collect();
+    for algorithm in ALGORITHMS {
+        let table = format!("[{}]", algorithm.name());
+        assert!(tables.iter().any(|known| known.starts_with(&table)), "add {table} to tests/algorithms/oracle.rs");
+    }
+}
+
+#[test]
+fn one_process_by_threads_and_limits() {
+    for graph in graphs() {
+        for answer in graph.answers() {
+            let place = Place::new();
+            job(&place, &graph, &answer.table);
+            let plan = place.gpugraph(&["plan", "job.toml", "--json", "--set", "run.device=cpu"]).expect(0);
+            let plan: Value = serde_json::from_str(&plan.out).expect("JSON");
+            let least = format!("limits.host_memory={}", number(&plan, "host_memory_needed").next_multiple_of(1 << 20));
+            for set in [&["limits.threads=1"][..], &["limits.threads=3"], &["limits.threads=2", &least]] {
+                let report = report(&place, set);
+                holds(&format!("{set:?}"), &place, &report, &answer, true);
+                let verified = place.gpugraph(&["verify", "job.toml"]).expect(0);
+                assert!(!verified.out.contains("FAILED"), "{}", verified.out);
+                std::fs::remove_dir_all(place.workdir()).expect("removed");
+            }
+        }
+    }
+}
+
+#[test]
+fn gpu_with_much_and_little_memory() {
+    let Some(gpu) = Gpu::new() else { return };
+    for graph in graphs() {
+        for answer in graph.answers() {
+            job(&gpu.place, &graph, &answer.table);
+            for memory in ["2MiB", "64MiB"] {
+                let report = gpu.fresh(&["run.device=gpu", &format!("limits.gpu_memory={memory}")]);
+                holds(&format!("a GPU of {memory}"), &gpu.place, &report, &answer, true);
+            }
+        }
+    }
+}
+
+#[test]
+fn ranks_of_every_number() {
+    let Some(built) = built().into_iter().next() else { return };
+    for graph in graphs() {
+        for answer in graph.answers() {
+            let place = Place::new();
+            job(&place, &graph, &answer.table);
+            for ranks in [2, 3] {
+                let program = &built.gpugraph;
+                let args = ["run", "job.toml", "--quiet", "--fresh", "--set", "run.device=cpu"];
+                let mut command = mpirun(built.kind, ranks, 120, program, &args);
+                Ran::command(command.current_dir(place.path(""))).expect(0);
+                let report = place.read_report();
+                assert_eq!(number(&report, "ranks"), ranks as u64);
+                holds(&format!("{ranks} ranks"), &place, &report, &answer, true);
+            }
+        }
+    }
+}
+
+/// Each table of a job computes what it does alone, on one device as on two.
+#[test]
+fn tables_of_one_job_have_the_answers_that_each_has_alone() {
+    for graph in graphs() {
+        let answers = graph.answers();
+        let with_columns: Vec<&Answer> = answers.iter().filter(|answer| !answer.columns.is_empty()).collect();
+        let tables: String = with_columns.iter().map(|answer| answer.table.as_str()).collect();
+        let place = Place::new();
+        job(&place, &graph, &tables);
+        let on_cpu = report(&place, &["run.trials=2"]);
+        with_columns.iter().for_each(|answer| holds("one process", &place, &on_cpu, answer, false));
+        assert!(
+            on_cpu["results"]
+                .as_object()
+                .expect("results")
+                .values()
+                .all(|r| r["trials"].as_array().map(Vec::len) == Some(2))
+        );
+        place.gpugraph(&["verify", "job.toml"]).expect(0);
+        let Some(gpu) = Gpu::new() else { continue };
+        job(&gpu.place, &graph, &tables);
+        let on_gpu = gpu.fresh(&["run.device=gpu", "limits.gpu_memory=8MiB"]);
+        with_columns.iter().for_each(|answer| holds("a GPU", &gpu.place, &on_gpu, answer, false));
+    }
+}

@@ -1,0 +1,64 @@
+//! Every algorithm of the registry as a job: its answers against an oracle however it is run, and the jobs of several tables.
+//!
+//! `oracle` knows the answers; a new algorithm is a function there. `sums` is an algorithm of the tests (src/algo/sums.rs).
+
+#[path = "../support/mod.rs"]
+mod support;
+
+mod answers;
+mod killed;
+mod oracle;
+mod tables;
+
+use std::collections::BTreeMap;
+use std::fs;
+use std::path::Path;
+
+use oracle::Graph;
+use serde_json::Value;
+use support::{Place, Ran};
+
+/// Both tables, with all that they can write.
+const BOTH: &str = "[triangle]\nper_vertex = true\n[sums]\ncolumns = true\n";
+
+/// Writes a job file of exactly these tables on the edges of `graph`, whose workdir is `work`.
+fn job(place: &Place, graph: &Graph, tables: &str) {
+    let path = place.path("edges.u64");
+    let bytes: Vec<u8> = graph.edges.iter().flatten().flat_map(|id| id.to_le_bytes()).collect();
+    if fs::read(&path).ok().as_ref() != Some(&bytes) {
+        // A file that is written again is another input until it is read.
+        fs::write(&path, bytes).expect("write");
+    }
+    let workdir = if tables.contains("[job]") { "" } else { "[job]\nworkdir = 'work'\n" };
+    place.write("job.toml", format!("{workdir}[input]\npath = '{}'\n{tables}", path.display()));
+}
+
+/// Runs the job on the processor, with failpoints.
+fn run(place: &Place, failpoints: &str, set: &[&str]) -> Ran {
+    let sets = set.iter().flat_map(|set| ["--set", set]);
+    let args: Vec<&str> = ["run", "job.toml", "--quiet", "--set", "run.device=cpu"].into_iter().chain(sets).collect();
+    Ran::command(place.command(&args).env("GPUGRAPH_FAILPOINTS", failpoints))
+}
+
+/// Runs the job to its end; the report.
+#[track_caller]
+fn report(place: &Place, set: &[&str]) -> Value {
+    run(place, "", set).expect(0);
+    place.read_report()
+}
+
+/// The files below `out`, by their paths in there.
+fn outputs(workdir: &Path) -> BTreeMap<String, Vec<u8>> {
+    fn below(folder: &Path, name: &str, found: &mut BTreeMap<String, Vec<u8>>) {
+        for entry in fs::read_dir(folder).into_iter().flatten().flatten() {
+            let name = format!("{name}{}", entry.file_name().to_str().expect("a name"));
+            match entry.file_type().expect("a kind").is_dir() {
+                true => below(&entry.path(), &format!("{name}/"), found),
+                false => drop(found.insert(name, fs::read(entry.path()).expect("read"))),
+            }
+        }
+    }
+    let mut found = BTreeMap::new();
+    below(&workdir.join("out"), "", &mut found);
+    found
+}

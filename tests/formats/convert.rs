@@ -1,0 +1,220 @@
+//! `convert` between all formats: what goes in comes out.
+
+use crate::gather::Gather;
+use std::os::fd::AsRawFd;
+use std::os::unix::fs::symlink;
+use std::os::unix::net::UnixListener;
+use std::path::{Path, PathBuf};
+
+use gpugraph::convert::{Converted, convert, convert_within};
+use gpugraph::error::{Error, Result};
+use gpugraph::formats::{Format, Input, Unwatched, Watch};
+use proptest::prelude::*;
+
+fn open(path: &Path) -> Input {
+    Input::open(&[path.to_owned()], None).unwrap()
+}
+
+/// In the order of the file.
+fn edges(path: &Path) -> Vec<[u64; 2]> {
+    let mut visitors = [Gather(vec![])];
+    open(path).scan(&mut visitors, &Unwatched).unwrap();
+    let [Gather(edges)] = visitors;
+    edges
+}
+
+fn to(input: &Path, out: &Path) -> Result<Converted> {
+    convert(&open(input), out, Format::of(out, None)?, 3, &Unwatched)
+}
+
+fn both_ways(edges: &[[u64; 2]]) -> Vec<[u64; 2]> {
+    let mut both: Vec<_> = edges.iter().filter(|[u, v]| u != v).flat_map(|[u, v]| [[*u, *v], [*v, *u]]).collect();
+    both.sort_unstable();
+    both.dedup();
+    both
+}
+
+fn write_text(path: &Path, edges: &[[u64; 2]]) {
+    std::fs::write(path, edges.iter().map(|[u, v]| format!("{u} {v}\n")).collect::<String>()).unwrap();
+}
+
+const NAMES: [&str; 10] =
+    ["a.u32", "a.u64", "a.txt", "a.mtx", "a.gr", "a.graph500", "b.txt.gz", "b.u32.zst", "b.mtx.gz", "b.gr.zst"];
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(24))]
+
+    /// Through every format, one behind the other, and each back.
+    #[test]
+    fn round_trips(list in proptest::collection::vec([0u64..50, 0u64..50], 0..200), shuffle in any::<u64>()) {
+        // Edges that all end at 0 look like 64-bit ids in a file of pairs, and are refused there.
+        prop_assume!(list.iter().any(|[_, v]| *v > 0) || list.iter().all(|[u, _]| *u == 0));
+        let folder = tempfile::tempdir().unwrap();
+        let mut last = folder.path().join("first.txt");
+        write_text(&last, &list);
+        for step in 0..NAMES.len() {
+            let name = NAMES[(step + shuffle as usize % NAMES.len()) % NAMES.len()];
+            let out = folder.path().join(name);
+            let done = to(&last, &out).unwrap();
+            prop_assert_eq!([done.read, done.written], [list.len() as u64; 2]);
+            prop_assert_eq!(done.bytes, std::fs::metadata(&out).unwrap().len());
+            prop_assert_eq!(edges(&out), list.clone(), "{}", name);
+            last = out;
+        }
+        for name in ["a.graph", "a.metis.gz"] {
+            let out = folder.path().join(name);
+            let done = to(&last, &out).unwrap();
+            prop_assert_eq!(done.written * 2, both_ways(&list).len() as u64);
+            prop_assert_eq!(edges(&out), both_ways(&list));
+            let again = folder.path().join("again.graph");
+            to(&out, &again).unwrap();
+            prop_assert_eq!(edges(&again), both_ways(&list));
+        }
+    }
+
+    #[test]
+    fn wide_ids(list in proptest::collection::vec([any::<u64>(), any::<u64>()], 1..100)) {
+        let folder = tempfile::tempdir().unwrap();
+        let path = |name: &str| folder.path().join(name);
+        write_text(&path("a.txt"), &list);
+        to(&path("a.txt"), &path("a.u64")).unwrap();
+        to(&path("a.u64"), &path("b.txt.zst")).unwrap();
+        prop_assert_eq!(edges(&path("b.txt.zst")), list.clone());
+        let low: Vec<[u64; 2]> = list.iter().map(|edge| edge.map(|id| id & ((1 << 47) - 1))).collect();
+        write_text(&path("a.txt"), &low);
+        for name in ["a.graph500", "a.mtx", "a.gr"] {
+            to(&path("a.txt"), &path(name)).unwrap();
+            prop_assert_eq!(edges(&path(name)), low.clone(), "{}", name);
+        }
+    }
+}
+
+#[test]
+fn metis_out_of_core_is_the_same_file() {
+    let folder = tempfile::tempdir().unwrap();
+    let generator = gpugraph::generate::Generator::kronecker(10, 8.0, 1).unwrap();
+    let input = Input::generated(generator);
+    let mut files: Vec<Vec<u8>> = Vec::new();
+    for (memory, threads) in [(1 << 30, 1), (1 << 30, 7), (20_000, 2), (5_000, 3), (1, 2)] {
+        let out = folder.path().join("a.graph");
+        let done = convert_within(&input, &out, Format::Metis, threads, memory, &Unwatched).unwrap();
+        assert_eq!(done.read, 8 << 10);
+        files.push(std::fs::read(&out).unwrap());
+    }
+    assert!(files.iter().all(|file| *file == files[0]));
+    let packed = folder.path().join("a.graph.zst");
+    convert_within(&input, &packed, Format::Metis, 2, 9_000, &Unwatched).unwrap();
+    assert_eq!(edges(&packed), edges(&folder.path().join("a.graph")));
+}
+
+#[test]
+fn larger_than_a_chunk_in_order_and_the_same_for_all_threads() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = |name: &str| folder.path().join(name);
+    let list: Vec<[u64; 2]> = (0..600_000u64).map(|i| [i * 7919 % 1_000_003, i]).collect();
+    write_text(&path("a.txt"), &list);
+    for (name, format) in
+        [("a.u32", Format::U32), ("b.txt.gz", Format::Text), ("a.gr", Format::Gr), ("c.u64.zst", Format::U64)]
+    {
+        let mut files = [1, 2, 7].map(|threads| {
+            convert(&open(&path("a.txt")), &path(name), format, threads, &Unwatched).unwrap();
+            std::fs::read(path(name)).unwrap()
+        });
+        assert_eq!(edges(&path(name)), list, "{name}");
+        files.sort();
+        assert!(files[0] == files[2], "{name}");
+        // and back, from packed parts too
+        convert(&open(&path(name)), &path("back.u64"), Format::U64, 3, &Unwatched).unwrap();
+        assert_eq!(edges(&path("back.u64")), list, "{name}");
+    }
+    let both = Input::open(&[path("b.txt.gz"), path("c.u64.zst"), path("a.u32")], None).unwrap();
+    convert(&both, &path("all.u64"), Format::U64, 2, &Unwatched).unwrap();
+    let three: Vec<[u64; 2]> = [list.as_slice(); 3].concat();
+    assert_eq!(edges(&path("all.u64")), three);
+}
+
+#[test]
+fn a_failure_leaves_nothing_behind() {
+    struct Never;
+    impl Watch for Never {
+        fn advance(&self, _: u64) -> Result<()> {
+            Err(Error::Stopped("SIGINT"))
+        }
+    }
+    let folder = tempfile::tempdir().unwrap();
+    let path = |name: &str| -> PathBuf { folder.path().join(name) };
+    let mut text = "1 2\n".repeat(800_000);
+    text.push_str("x\n");
+    text.push_str(&"1 2\n".repeat(800_000));
+    std::fs::write(path("a.txt"), text).unwrap();
+    std::fs::write(path("wide.txt"), "1 4294967296\n").unwrap();
+    std::fs::write(path("b.txt"), "1 2\n").unwrap();
+    std::fs::write(path("old.u32"), "as it was").unwrap();
+    for format in Format::ALL.into_iter().filter(|format| format.is_written()) {
+        let error = convert(&open(&path("a.txt")), &path("old.u32"), format, 3, &Unwatched).unwrap_err();
+        assert!(error.to_string().contains("a.txt:800001: "), "{error}");
+        let error = convert(&open(&path("b.txt")), &path("old.u32"), format, 3, &Never).unwrap_err();
+        assert_eq!(error.exit_code(), 75);
+    }
+    let error = to(&path("wide.txt"), &path("old.u32")).unwrap_err();
+    assert_eq!(error.exit_code(), 3);
+    assert!(error.to_string().contains("4294967296"), "{error}");
+    assert_eq!(std::fs::read(path("old.u32")).unwrap(), b"as it was");
+    assert_eq!(std::fs::read_dir(folder.path()).unwrap().count(), 4, "no temporary file is left");
+    assert_eq!(to(&path("b.txt"), &path("none/a.u32")).unwrap_err().exit_code(), 10);
+    for no_file in [folder.path(), Path::new("/dev/null"), Path::new("..")] {
+        let error = convert(&open(&path("b.txt")), no_file, Format::U32, 1, &Unwatched).unwrap_err();
+        assert_eq!(error.exit_code(), 2, "{error}");
+    }
+}
+
+#[test]
+fn a_link_is_written_through() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = |name: &str| folder.path().join(name);
+    let link = |to: &Path, name: &str| {
+        symlink(to, path(name)).unwrap();
+        path(name)
+    };
+    write_text(&path("in.txt"), &[[1, 2]]);
+    std::fs::create_dir(path("other")).unwrap();
+    std::fs::write(path("other/old.u32"), "as it was").unwrap();
+    link(Path::new("other/old.u32"), "near.u32");
+    for (out, written) in [
+        (link(Path::new("near.u32"), "twice.u32"), "other/old.u32"),
+        (link(&path("other/new.u32"), "dangling.u32"), "other/new.u32"),
+    ] {
+        to(&path("in.txt"), &out).unwrap();
+        assert!(out.is_symlink() && !path(written).is_symlink(), "{written}");
+        assert_eq!(edges(&path(written)), [[1, 2]]);
+    }
+    let nowhere = to(&path("in.txt"), &link(Path::new("none/a.u32"), "nowhere.u32")).unwrap_err();
+    assert_eq!(nowhere.exit_code(), 10, "{nowhere}");
+
+    let _socket = UnixListener::bind(path("socket")).unwrap();
+    let gone = std::fs::File::create(path("gone")).unwrap();
+    std::fs::remove_file(path("gone")).unwrap();
+    let nameless = PathBuf::from(format!("/proc/self/fd/{}", gone.as_raw_fd()));
+    for (out, found) in [
+        (link(Path::new("socket"), "device.u32"), "device"),
+        (link(Path::new("other"), "folder.u32"), "a folder"),
+        (link(&nameless, "nameless.u32"), "without a name"),
+    ] {
+        let error = to(&path("in.txt"), &out).unwrap_err();
+        assert!(error.exit_code() == 2 && error.to_string().contains(found), "{error}");
+        assert!(out.is_symlink());
+    }
+    assert_eq!(std::fs::read_dir(path("other")).unwrap().count(), 2, "no temporary file is left");
+}
+
+#[test]
+fn an_empty_graph_in_every_format() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = |name: &str| folder.path().join(name);
+    std::fs::write(path("empty.txt"), "# nothing\n").unwrap();
+    for name in NAMES.into_iter().chain(["a.graph", "b.u64.gz"]) {
+        to(&path("empty.txt"), &path(name)).unwrap();
+        assert!(edges(&path(name)).is_empty(), "{name}");
+        to(&path(name), &path("back.txt")).unwrap();
+    }
+}

@@ -1,0 +1,18 @@
+//! GPUs: kernels, the stand-in for CUDA, and jobs on a GPU (the machine's, or the stand-in for one).
+
+#[path = "../support/on_cpu.rs"]
+mod on_cpu;
+#[path = "../support/mod.rs"]
+mod support;
+#[path = "../support/workspace.rs"]
+mod workspace;
+
+mod answers;
+mod faults;
+mod kernels;
+mod memory;
+mod prepare;
+mod resident;
+mod resume;
+mod stand_in;
+mod stand_in_driver;

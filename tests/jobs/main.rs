@@ -1,0 +1,19 @@
+//! Whole jobs and commands, by the real binary.
+
+#[path = "../support/mod.rs"]
+mod support;
+
+mod bitflips;
+mod cold;
+mod commands;
+mod declared;
+mod failpoints;
+mod inputs;
+mod limits;
+mod pipeline;
+mod plan;
+mod printing;
+mod readme;
+mod resume;
+mod streams;
+mod workdir;

@@ -1,0 +1,123 @@
+//! What commands print on stdout, and where that fails.
+
+use std::fs;
+use std::process::Stdio;
+
+use crate::support::{Place, Ran};
+use serde_json::Value;
+
+/// A job that is done, beside an edge list.
+fn done() -> Place {
+    let place = Place::new();
+    let edges = place.write("a.txt", "0 1\n1 2\n2 0\n");
+    place.job_on(&edges, "[run]\ndevice = 'cpu'");
+    place.run(&["--quiet"]).expect(0);
+    place
+}
+
+/// Every command that prints.
+const LINES: [&[&str]; 11] = [
+    &["run", "job.toml", "--quiet"],
+    &["plan", "job.toml"],
+    &["status", "job.toml", "--json"],
+    &["verify", "job.toml"],
+    &["verify", "job.toml", "--json"],
+    &["submit", "job.toml", "--scheduler", "slurm", "--print"],
+    &["convert", "a.txt", "b.txt"],
+    &["generate", "uniform", "--scale", "4", "-o", "c.u32"],
+    &["devices"],
+    &["completions", "bash"],
+    &["man"],
+];
+
+#[test]
+fn a_reader_that_has_gone_is_no_error() {
+    let place = done();
+    let into_nothing = |line: &[&str]| {
+        let (reader, writer) = std::io::pipe().unwrap();
+        drop(reader);
+        Ran::command(place.command(line).stdout(writer))
+    };
+    for line in LINES {
+        let ran = into_nothing(line).expect(0);
+        assert!(!ran.err.contains("error"), "{line:?}: {}", ran.err);
+    }
+    // What a check found still counts.
+    let result = place.workdir().join("report.json");
+    fs::write(&result, "{}").unwrap();
+    for line in [&["verify", "job.toml"][..], &["verify", "job.toml", "--json"]] {
+        assert!(into_nothing(line).expect(4).error().contains("report.json"));
+    }
+    into_nothing(&["clean", "work", "--all"]).expect(0);
+}
+
+#[test]
+fn a_stdout_that_is_full_is_not_taken_for_the_workdir() {
+    let place = done();
+    for line in LINES {
+        let full = fs::OpenOptions::new().write(true).open("/dev/full").unwrap();
+        let ran = Ran::command(place.command(line).stdout(Stdio::from(full)));
+        if ["run", "convert", "generate"].contains(&line[0]) {
+            // Their answer is a file, which is there.
+            assert!(!ran.expect(0).err.contains("error"), "{line:?}");
+            continue;
+        }
+        let ran = ran.expect(10);
+        let error = ran.error();
+        assert!(error.starts_with("error: stdout: ") && !error.contains("workdir"), "{line:?}: {error}");
+    }
+}
+
+#[test]
+fn man_prints_every_page_that_it_refers_to() {
+    let text = Place::new().gpugraph(&["man"]).expect(0).out;
+    let titles: Vec<&str> = text.lines().filter_map(|line| line.strip_prefix(".TH ")?.split(' ').next()).collect();
+    assert_eq!(titles[0], "gpugraph");
+    let at =
+        |name: &str| titles.iter().position(|title| *title == name).unwrap_or_else(|| panic!("{name}: {titles:?}"));
+    let generate = at("gpugraph-generate");
+    assert_eq!(titles[generate + 1], "gpugraph-generate-kronecker");
+    assert_eq!(at("gpugraph-convert"), at("gpugraph-generate-product") + 1);
+    // As in `gpugraph\-generate\-kronecker(1)`.
+    for word in text.split_whitespace().filter_map(|word| word.strip_suffix("(1)")) {
+        at(&word.replace('\\', ""));
+    }
+}
+
+#[test]
+fn the_error_that_ends_a_run_is_in_its_log_and_has_its_format() {
+    let place = Place::new();
+    let log = || fs::read_to_string(place.workdir().join("run.log")).unwrap();
+    place.job("path = 'a.txt'", "[run]\ndevice = 'cpu'");
+    place.write("a.txt", "0 1\n1 x\n");
+    let ran = place.run(&[]).expect(3);
+    let cause = ran.error().strip_prefix("error: ").unwrap();
+    assert!(cause.contains("a.txt:2"), "{cause}");
+    assert!(log().ends_with(&format!("ERROR {cause}\n")), "{}", log());
+    assert_eq!(ran.err.matches(cause).count() + log().matches(cause).count(), 2, "{}{}", ran.err, log());
+
+    // As JSON it is one of the lines, and the only one that neither --quiet nor the environment keeps back.
+    let json = |more: &[&str], filter: &str| {
+        fs::remove_file(place.workdir().join("run.log")).unwrap();
+        let line = [&["run", "job.toml", "--log-format", "json"], more].concat();
+        let ran = Ran::command(place.command(&line).env("GPUGRAPH_LOG", filter)).expect(3);
+        let lines: Vec<Value> = ran.err.lines().map(|line| serde_json::from_str(line).expect(line)).collect();
+        let last = lines.last().unwrap();
+        assert_eq!((last["level"].as_str(), last["message"].as_str()), (Some("ERROR"), Some(cause)), "{}", ran.err);
+        assert!(
+            ran.err.matches("ERROR").count() == 1 && log().trim_end().ends_with(ran.err.lines().last().unwrap()),
+            "{}",
+            log()
+        );
+        lines.len()
+    };
+    assert!(json(&[], "info") > 1);
+    assert_eq!(json(&["--quiet"], "warn"), 1);
+    assert_eq!(json(&[], "off"), 1);
+
+    // One that was not begun has no log, and no other's.
+    let before = log();
+    let ran = place.gpugraph(&["run", "none.toml", "--log-format", "json"]).expect(2);
+    assert!(serde_json::from_str::<Value>(&ran.err).unwrap()["message"].as_str().unwrap().contains("none.toml"));
+    assert_eq!(log(), before);
+}

@@ -1,0 +1,668 @@
+//! Job files: what they come to mean, and what is said of those that are wrong.
+
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::time::Duration;
+
+use gpugraph::algo::Task;
+use gpugraph::algo::triangle::Table;
+use gpugraph::config::{self, Device, Expect, GpuSharing, InputSpec, Job, Limits, OutputFormat, Random, Run};
+use gpugraph::error::Error;
+use gpugraph::formats::TextOptions;
+use proptest::prelude::*;
+
+/// The task of a table `[triangle]`.
+fn triangle(per_vertex: bool) -> Vec<Arc<dyn Task>> {
+    vec![Arc::new(Table { per_vertex })]
+}
+
+fn folder() -> tempfile::TempDir {
+    tempfile::tempdir().expect("a folder for the test")
+}
+
+fn load_in(folder: &Path, text: &str, overrides: &[&str]) -> Result<Job, Error> {
+    let file = folder.join("job.toml");
+    std::fs::write(&file, text).expect("write the job file");
+    config::load(&file, &overrides.iter().map(|&text| text.to_owned()).collect::<Vec<_>>())
+}
+
+/// The job of a text that is right.
+fn job(text: &str, overrides: &[&str]) -> Job {
+    load_in(folder().path(), text, overrides).unwrap_or_else(|error| panic!("{error}"))
+}
+
+/// All that is said of a text that is wrong, the folder left out of the file's name.
+fn report(text: &str, overrides: &[&str]) -> String {
+    let folder = folder();
+    match load_in(folder.path(), text, overrides) {
+        Ok(job) => panic!("accepted: {job:?}"),
+        Err(error) => {
+            assert_eq!(error.exit_code(), 2);
+            error.to_string().replace(&format!("{}/", folder.path().display()), "")
+        }
+    }
+}
+
+/// What is said, without where: the first line of each paragraph behind its place.
+fn messages(text: &str, overrides: &[&str]) -> Vec<String> {
+    let report = report(text, overrides);
+    let heads = report.lines().filter(|line| line.starts_with("job.toml:") || line.starts_with("--set "));
+    heads.map(|line| line.split_once(": ").map_or(line, |(_, message)| message).to_owned()).collect()
+}
+
+/// What is said of one more line in a table of a job that is right otherwise.
+fn complaint(table: &str, line: &str) -> String {
+    let mut text = String::from("[triangle]\n");
+    if table != "input" {
+        text.push_str("[input]\npath = 'x'\n");
+    }
+    let header = if table == "triangle" { String::new() } else { format!("[{table}]\n") };
+    let text = if table == "triangle" {
+        format!("[triangle]\n{line}\n[input]\npath = 'x'")
+    } else {
+        format!("{text}{header}{line}")
+    };
+    let messages = messages(&text, &[]);
+    assert_eq!(messages.len(), 1, "{messages:#?}");
+    messages[0].clone()
+}
+
+const MINIMAL: &str = "[input]\npath = 'a.txt'\n[triangle]\n";
+
+#[test]
+fn defaults() {
+    let job = job(MINIMAL, &[]);
+    assert_eq!(
+        job,
+        Job {
+            name: "a".into(),
+            workdir: "gpugraph.work/a".into(),
+            scratch: None,
+            keep: false,
+            input: InputSpec::Files {
+                paths: vec!["a.txt".into()],
+                format: None,
+                recursive: false,
+                text: TextOptions::default()
+            },
+            expect: None,
+            limits: Limits { host_memory: None, gpu_memory: None, threads: 0 },
+            run: Run {
+                device: Device::Auto,
+                gpu: None,
+                gpu_sharing: GpuSharing::Split,
+                trials: 1,
+                log_interval: Duration::from_secs(30),
+                disk_check: true,
+            },
+            output: Default::default(),
+            tasks: triangle(false),
+            text: MINIMAL.into(),
+        }
+    );
+}
+
+#[test]
+fn every_key() {
+    let text = r#"
+        [job]
+        name = "s29 again"
+        workdir = "$PATH/${PATH}s/$$x"
+        keep = true
+        [input]
+        path = ["a", "b*"]
+        format = "u64"
+        expect = { edges = 7_000, ids = 90 }
+        directed = false
+        [limits]
+        host_memory = "1.5 GiB"
+        gpu_memory = 1000
+        threads = 7
+        [run]
+        device = "gpu"
+        gpu = 3
+        trials = 5
+        log_interval = "1m30s"
+        disk_check = false
+        [output]
+        format = "csv"
+        [triangle]
+        per_vertex = true
+    "#;
+    let job = job(text, &[]);
+    let path = std::env::var("PATH").expect("PATH is set");
+    assert_eq!(job.name, "s29 again");
+    assert_eq!(job.workdir, PathBuf::from(format!("{path}/{path}s/$x")));
+    assert!(job.keep);
+    assert_eq!(
+        job.input,
+        InputSpec::Files {
+            paths: vec!["a".into(), "b*".into()],
+            format: Some("u64".into()),
+            recursive: false,
+            text: TextOptions::default()
+        }
+    );
+    assert_eq!(job.expect, Some(Expect { edges: 7000, ids: 90 }));
+    assert_eq!(job.limits, Limits { host_memory: Some(3 << 29), gpu_memory: Some(1000), threads: 7 });
+    let run = Run {
+        device: Device::Gpu,
+        gpu: Some(3),
+        gpu_sharing: GpuSharing::Split,
+        trials: 5,
+        log_interval: Duration::from_secs(90),
+        disk_check: false,
+    };
+    assert_eq!(job.run, run);
+    assert_eq!(job.output.format, OutputFormat::Csv);
+    assert_eq!(job.tasks, triangle(true));
+}
+
+#[test]
+fn sources_of_edges() {
+    let input = |line: &str| job(&format!("[triangle]\n[input]\n{line}"), &[]).input;
+    let random = |scale, edge_factor, seed| Random { scale, edge_factor, seed };
+    assert_eq!(input("prepared = 'other'"), InputSpec::Prepared("other".into()));
+    assert_eq!(input("kronecker = { scale = 3 }"), InputSpec::Kronecker(random(3, 16.0, 1)));
+    assert_eq!(
+        input("[input.uniform]\nscale = 40\nedge_factor = 0.5\nseed = 18446744073709551615"),
+        InputSpec::Uniform(random(40, 0.5, u64::MAX))
+    );
+}
+
+#[test]
+fn without_an_algorithm_the_graph_is_kept() {
+    assert_eq!(job("[input]\npath = 'x'\n[job]\nkeep = true", &[]).tasks, Vec::<Arc<dyn Task>>::new());
+}
+
+#[test]
+fn shipped_jobs_load() {
+    let configs = Path::new(env!("CARGO_MANIFEST_DIR")).join("configs");
+    let mut names = Vec::new();
+    for entry in std::fs::read_dir(&configs).expect("configs") {
+        let path = entry.expect("an entry of configs").path();
+        let job = config::load(&path, &[]).unwrap_or_else(|error| panic!("{error}"));
+        names.push(job.name);
+    }
+    names.sort();
+    assert_eq!(names, ["hyperlink2012", "karate", "quickstart", "s28", "s29"]);
+}
+
+/// `configs/triangle.toml` says of every key what its default is; a job that says nothing has to agree.
+#[test]
+fn the_explained_defaults_are_the_defaults() {
+    let file = Path::new(env!("CARGO_MANIFEST_DIR")).join("configs/triangle.toml");
+    let explained = config::load(&file, &["input.path=a.txt".to_owned()]).unwrap_or_else(|error| panic!("{error}"));
+    let folder = folder();
+    let file = folder.path().join("triangle.toml");
+    std::fs::write(&file, MINIMAL).expect("write the job file");
+    let plain = config::load(&file, &[]).unwrap_or_else(|error| panic!("{error}"));
+    assert_eq!(Job { text: String::new(), ..explained }, Job { text: String::new(), ..plain });
+}
+
+#[test]
+fn an_unknown_key() {
+    let text = "[input]\npath = 'x'\n[limits]\n  host_memmory = \"56GiB\" # never exceeded\n[triangle]";
+    assert_eq!(
+        report(text, &[]),
+        "\
+job.toml:4:3: unknown key 'host_memmory' in [limits]; did you mean 'host_memory'?
+4 |   host_memmory = \"56GiB\" # never exceeded
+  |   ^^^^^^^^^^^^"
+    );
+}
+
+#[test]
+fn everything_at_once_in_the_order_of_the_file() {
+    let text = r#"host_memory = "1GiB"
+[job]
+name = "a/b"
+workdir = "/scratch/$GPUGRAPH_UNSET/x"
+[input]
+path = ["é", 5]
+kronecker = { scale = 99, seeed = 1 }
+[limits]
+	threads = -1
+[run]
+device = "cpu"
+gpu = 0
+[triangels]
+"#;
+    assert_eq!(
+        report(text, &["output.formt=csv", "run.trials=many"]),
+        r#"job.toml:1:1: unknown key 'host_memory' before the first table; it belongs in [limits]
+1 | host_memory = "1GiB"
+  | ^^^^^^^^^^^
+job.toml:3:8: job.name: a name can't hold a slash: say where with workdir
+3 | name = "a/b"
+  |        ^^^^^
+job.toml:4:21: job.workdir: the environment variable GPUGRAPH_UNSET is not set
+4 | workdir = "/scratch/$GPUGRAPH_UNSET/x"
+  |                     ^^^^^^^^^^^^^^^
+job.toml:6:14: input.path: expected strings in the array, found 5
+6 | path = ["é", 5]
+  |              ^
+job.toml:7:1: input.kronecker beside input.path (line 6): a job has one of them
+7 | kronecker = { scale = 99, seeed = 1 }
+  | ^^^^^^^^^
+job.toml:7:23: input.kronecker.scale: expected a whole number from 1 to 40, found 99
+7 | kronecker = { scale = 99, seeed = 1 }
+  |                       ^^
+job.toml:7:27: unknown key 'seeed' in input.kronecker; did you mean 'seed'?
+7 | kronecker = { scale = 99, seeed = 1 }
+  |                           ^^^^^
+job.toml:9:12: limits.threads: expected a whole number from 0 to 65536, found -1
+9 |  threads = -1
+  |            ^^
+job.toml:12:1: run.gpu beside run.device = "cpu" (line 11): take one of them out
+12 | gpu = 0
+   | ^^^
+job.toml:13:2: unknown table [triangels]; did you mean [triangle]?
+13 | [triangels]
+   |  ^^^^^^^^^
+--set output.formt=csv: unknown key 'formt' in [output]; did you mean 'format'?
+  | output.formt=csv
+  |        ^^^^^
+--set run.trials=many: run.trials: expected a whole number from 1 to 1000000, found the string "many"
+  | run.trials=many
+  |            ^^^^"#
+    );
+}
+
+#[test]
+fn broken_toml_hides_neither_other_breaks_nor_other_mistakes() {
+    let text = "[input]\npath = a.txt\n[limits]\nhost_memory =\ngpu_memmory = 3\n[limits]\n";
+    assert_eq!(
+        report(text, &[]),
+        r#"job.toml:2:8: this is no value of TOML; text stands in quotes, as in "16GiB"
+2 | path = a.txt
+  |        ^^^^^
+job.toml:4:14: a value is missing after the '='
+4 | host_memory =
+  |              ^
+job.toml:5:1: unknown key 'gpu_memmory' in [limits]; did you mean 'gpu_memory'?
+5 | gpu_memmory = 3
+  | ^^^^^^^^^^^
+job.toml:6:2: 'limits' is given twice
+6 | [limits]
+  |  ^^^^^^"#
+    );
+}
+
+#[test]
+fn what_may_only_follow_from_broken_toml_is_not_told() {
+    // Were the header not broken, the key would stand in [limits].
+    assert_eq!(
+        messages("[job]\nkeeep = 1\n[limits\nthreads = 2\n", &["limits.x=1"]),
+        ["unknown key 'keeep' in [job]; did you mean 'keep'?", "not TOML: unclosed table, expected `]`"]
+    );
+}
+
+#[test]
+fn an_edge_list_is_no_job() {
+    let lines = report(&"1 2\n".repeat(5000), &[]);
+    assert_eq!(lines.lines().count(), 31);
+    assert!(lines.ends_with("job.toml: and 4990 more"), "{lines}");
+    assert!(report(&"1 2\n".repeat(1 << 20), &[]).contains("found more than 1 MiB; is it a graph?"));
+}
+
+#[test]
+fn each_kind_of_mistake() {
+    for (table, line, said) in [
+        ("job", "name = ''", "job.name: a name can't be empty"),
+        ("job", "name = '..'", "job.name: a name can't begin with '.' or '-'"),
+        ("job", "name = 3", "job.name: expected a string, found 3"),
+        ("job", "keep = 'yes'", "job.keep: expected true or false, found the string \"yes\""),
+        ("job", "workdir = '~/x'", "job.workdir: '~' is not expanded: write $HOME"),
+        ("job", "workdir = ''", "job.workdir: expected a path, found an empty string"),
+        (
+            "job",
+            "workdir = 'a$/b'",
+            "job.workdir: no variable is named here: write $NAME or ${NAME}, and $$ for a dollar",
+        ),
+        ("job", "gpu = 1", "unknown key 'gpu' in [job]; it belongs in [run]"),
+        ("job", "colour = 1", "unknown key 'colour' in [job]; there are name, workdir, scratch, keep"),
+        ("input", "path = []", "input.path: expected at least one path, found an empty array"),
+        (
+            "input",
+            "path = 2026-01-01",
+            "input.path: expected a string or an array of strings, found the date or time 2026-01-01",
+        ),
+        ("input", "path = 'x'\nformat = 'u31'", "input.format: unknown value \"u31\"; did you mean \"u32\"?"),
+        (
+            "input",
+            "path = 'x'\nformat = 'avro'",
+            "input.format: unknown value \"avro\"; there are \"auto\", \"u32\", \"u64\", \"text\", \"mtx\", \"metis\", \
+             \"gr\", \"graph500\", \"npy\", \"npz\", \"sg\", \"wsg\", \"parquet\"",
+        ),
+        (
+            "input",
+            "path = 'x'\ndirected = true",
+            "input.directed: true is not in this version, which takes every graph as undirected",
+        ),
+        (
+            "input",
+            "prepared = 'w'\nexpect = { edges = 1, ids = 1 }",
+            "input.expect is for input.path, and this job has none",
+        ),
+        ("input", "path = 'x'\nexpect = 5", "input.expect: expected a table, found 5"),
+        (
+            "input",
+            "path = 'x'\nexpect = { edges = 5 }",
+            "input.expect: ids is missing: write { edges = 1000000, ids = 50000 }",
+        ),
+        (
+            "input",
+            "path = 'x'\nexpect = { edges = 0, ids = 1 }",
+            "input.expect.edges: expected a whole number from 1 to 281474976710656, found 0",
+        ),
+        (
+            "input",
+            "path = 'x'\nexpect = { edges = 5, ids = 1, edgs = 5 }",
+            "unknown key 'edgs' in input.expect; did you mean 'edges'?",
+        ),
+        (
+            "input",
+            "grid = { width = 3 }",
+            "input.grid is not in this version, which makes kronecker and uniform graphs",
+        ),
+        (
+            "input",
+            "format = 'u32'",
+            "[input] names no edges: add path = \"FILE\", prepared = \"WORKDIR\", kronecker or uniform",
+        ),
+        ("input", "prepared = 'x'\nformat = 'u32'", "input.format is for input.path, and this job has input.prepared"),
+        (
+            "input",
+            "prepared = 'gpugraph.work/job'\n[job]\nname = 'job'",
+            "input.prepared: is this job's own workdir: name that of the job that kept the graph",
+        ),
+        ("input", "kronecker = 20", "input.kronecker: expected a table, found 20"),
+        ("input", "uniform = {}", "input.uniform: scale is missing: add it, for a graph of 2^scale vertices"),
+        (
+            "input",
+            "uniform = { scale = 3, edge_factor = nan }",
+            "input.uniform.edge_factor: expected a number above 0 and at most 1048576, found nan",
+        ),
+        (
+            "input",
+            "uniform = { scale = 3, seed = -1 }",
+            "input.uniform.seed: expected a whole number from 0 to 18446744073709551615, found -1",
+        ),
+        ("limits", "host_memory = 1.5", "limits.host_memory: expected a size such as \"16GiB\", found 1.5"),
+        (
+            "limits",
+            "host_memory = 0",
+            "limits.host_memory: expected a size above 0; leave the key out for what is free",
+        ),
+        (
+            "limits",
+            "gpu_memory = '16 gigs'",
+            "limits.gpu_memory: expected a size such as \"16GiB\", found '16 gigs', whose unit is none of KiB, MiB, GiB, \
+             TiB, kB, MB, GB, TB",
+        ),
+        ("limits", "threads = 2.0", "limits.threads: expected a whole number from 0 to 65536, found 2.0"),
+        ("run", "trials = 0", "run.trials: expected a whole number from 1 to 1000000, found 0"),
+        ("run", "device = 'gqu'", "run.device: unknown value \"gqu\"; did you mean \"gpu\"?"),
+        ("run", "disk_check = 0", "run.disk_check: expected true or false, found 0"),
+        ("run", "log_interval = 30", "run.log_interval: expected a duration such as \"30s\", found 30"),
+        (
+            "run",
+            "log_interval = '30'",
+            "run.log_interval: expected a duration such as \"30s\", found '30', which lacks a unit (d, h, m, s or ms)",
+        ),
+        (
+            "run",
+            "log_interval = '0s'",
+            "run.log_interval: expected a duration from 100ms to 1d, found the string \"0s\"",
+        ),
+        ("output", "format = ['npy']", "output.format: expected one of \"npy\", \"csv\", found an array"),
+        ("triangle", "per_vertex = 1", "triangle.per_vertex: expected true or false, found 1"),
+        (
+            "dfs",
+            "source = 1",
+            "[dfs] (depth-first search) is not in this version, which runs [triangle], [sums]; take it out",
+        ),
+    ] {
+        assert_eq!(complaint(table, line), said);
+    }
+}
+
+#[test]
+fn a_job_of_later_algorithms_is_not_asked_for_another_too() {
+    assert_eq!(
+        messages("[input]\npath = 'x'\n[bfs]\nroots = 64\nseeds = 1\n[listrank]", &[]),
+        [
+            "[bfs] (breadth-first search) is not in this version, which runs [triangle], [sums]; take it out",
+            "[listrank] (list ranking) is not in this version, which runs [triangle], [sums]; take it out",
+        ]
+    );
+}
+
+#[test]
+fn an_empty_file_lacks_input_alone() {
+    assert_eq!(messages("", &[]).len(), 1);
+    // Without an algorithm the graph is prepared for other jobs.
+    let job = job("[input]\npath = 'x'", &[]);
+    assert!(job.keep && job.tasks.is_empty());
+}
+
+#[test]
+fn a_table_that_is_none() {
+    let said = "'triangle' is a table: write [triangle] once, its keys below it";
+    assert_eq!(messages("triangle = 1\ninput.path = 'x'", &[]), [said]);
+    assert_eq!(messages("input.path = 'x'\n[[triangle]]", &[]), [said]);
+}
+
+#[test]
+fn headers_inline_tables_and_dotted_keys_are_one() {
+    let headers = "[input]\npath = 5\n[input.kronecker]\nscale = 0\nseeed = 1\n[limits]\nthread = 1\n[triangle]\n";
+    let inline = "input = { path = 5, kronecker = { scale = 0, seeed = 1 } }\nlimits = { thread = 1 }\ntriangle = {}\n";
+    let dotted =
+        "input.path = 5\ninput.kronecker.scale = 0\ninput.kronecker.seeed = 1\nlimits.thread = 1\ntriangle = {}\n";
+    let said = |text| {
+        let mut said = messages(text, &[]);
+        said.iter_mut().for_each(|said| *said = said.replace("(line 2)", "(line 1)"));
+        said
+    };
+    assert_eq!(said(headers).len(), 5);
+    assert_eq!(said(headers), said(inline));
+    assert_eq!(said(headers), said(dotted));
+}
+
+#[test]
+fn overrides() {
+    let job = job(
+        "[input]\npath = 'a'\n[run]\ndevice = 'auto'\ngpu = 1\n[triangle]\n",
+        &[
+            "input.path=/data/my graph.txt",
+            " limits . host_memory = 512MiB ",
+            "limits.threads=1",
+            "limits.threads=2",
+            "run.device=cpu",
+            "triangle={ per_vertex = true }",
+            "job.name=2024",
+        ],
+    );
+    assert_eq!(
+        job.input,
+        InputSpec::Files {
+            paths: vec!["/data/my graph.txt".into()],
+            format: None,
+            recursive: false,
+            text: TextOptions::default()
+        }
+    );
+    assert_eq!(job.limits, Limits { host_memory: Some(512 << 20), gpu_memory: None, threads: 2 });
+    assert_eq!((job.run.device, job.run.gpu), (Device::Cpu, None));
+    assert_eq!(job.tasks, triangle(true));
+    assert_eq!(job.name, "2024");
+}
+
+#[test]
+fn an_override_names_another_source_of_edges() {
+    let kronecker = "[input]\nkronecker = { scale = 18, seed = 5 }\n[triangle]";
+    let random = |scale, seed| Random { scale, edge_factor: 16.0, seed };
+    assert_eq!(
+        job(kronecker, &["input.path=['a']"]).input,
+        InputSpec::Files { paths: vec!["a".into()], format: None, recursive: false, text: TextOptions::default() }
+    );
+    assert_eq!(job(kronecker, &["input.kronecker.scale=9"]).input, InputSpec::Kronecker(random(9, 5)));
+    let file = "[input]\npath = 'a'\nformat = 'u32'\n[triangle]";
+    assert_eq!(job(file, &["input.uniform.scale=9", "input.uniform.seed=2"]).input, InputSpec::Uniform(random(9, 2)));
+    assert_eq!(
+        job(file, &["input.path=b"]).input,
+        InputSpec::Files {
+            paths: vec!["b".into()],
+            format: Some("u32".into()),
+            recursive: false,
+            text: TextOptions::default()
+        }
+    );
+    assert_eq!(
+        messages(file, &["input.path=b", "input.prepared=c"]),
+        ["input.prepared beside input.path (--set input.path=b): a job has one of them"]
+    );
+}
+
+#[test]
+fn overrides_that_are_none() {
+    assert_eq!(
+        report(MINIMAL, &["threads=2", "threads", "limits..threads=2", "[limits]\nthreads=2"]),
+        "\
+--set threads=2: unknown key 'threads' before the first table; it belongs in [limits]
+  | threads=2
+  | ^^^^^^^
+--set threads: expected table.key=value, found no '='
+  | threads
+  | ^^^^^^^
+--set limits..threads=2: expected table.key=value, found 'limits..threads' before the '='
+  | limits..threads=2
+  |        ^
+--set [limits]\u{fffd}threads=2: expected table.key=value, found '[limits]\u{fffd}threads' before the '='
+  | [limits]
+  | ^^^^^^^^"
+    );
+}
+
+#[test]
+fn long_lines_are_shown_around_the_caret() {
+    let text = format!("[triangle]\n[input]\npath = [{}3]", "'é', ".repeat(100));
+    let report = report(&text, &[]);
+    let lines: Vec<&str> = report.lines().collect();
+    assert!(lines[0].starts_with("job.toml:3:509: "), "{report}");
+    assert!(lines.iter().skip(1).all(|line| line.chars().count() < 130), "{report}");
+    let caret = lines[2].chars().position(|c| c == '^').expect("a caret");
+    assert_eq!(lines[1].chars().nth(caret), Some('3'));
+}
+
+#[test]
+fn a_file_that_is_none() {
+    let folder = folder();
+    let missing = folder.path().join("no.toml");
+    let error = config::load(&missing, &[]).expect_err("there is no such file");
+    assert_eq!(error.exit_code(), 2);
+    assert!(error.to_string().contains("no.toml: can't read the job file: "), "{error}");
+    assert_eq!(config::load(folder.path(), &[]).map_err(|error| error.exit_code()), Err(2));
+    std::fs::write(&missing, b"[job]\n\xff\xfe").expect("write");
+    let error = config::load(&missing, &[]).expect_err("that is not text");
+    assert!(error.to_string().contains("found something else at byte 6"), "{error}");
+}
+
+#[test]
+fn deep_nesting_is_refused() {
+    for text in ["[".repeat(100_000), format!("x = {}", "[".repeat(100_000)), format!("{}x = 1", "a.".repeat(100_000))]
+    {
+        report(&text, &[]);
+    }
+}
+
+/// A job file with something of everything in it, to be mutated.
+const RICH: &str = "[job]\nname = \"é\"\nkeep = true\n[input]\npath = ['$HOME/x', \"\"\"y\"\"\"]\nformat = 'auto'\n\
+    kronecker = { scale = 3, edge_factor = 1.5e0, seed = 0x1F }\n[limits]\nhost_memory = '1GiB'\n[run]\nlog_interval = '3s'\n\
+    [triangle]\nper_vertex = false\n[[bfs]]\n'sources' = [1, 2]\n";
+
+const PIECES: [&str; 22] = [
+    "[",
+    "]",
+    "{",
+    "}",
+    "=",
+    ".",
+    "\"",
+    "'",
+    "\"\"\"",
+    "\n",
+    "\r\n",
+    "$",
+    "${",
+    "é",
+    "\u{0}",
+    "#",
+    ",",
+    "-",
+    "9999999999999999999999999999999999999999999",
+    "[run]",
+    "1979-05-27",
+    "input",
+];
+
+fn only_usage(result: Result<Job, Error>) -> Result<(), TestCaseError> {
+    match result {
+        Ok(_) => Ok(()),
+        Err(Error::Usage(text)) if !text.is_empty() => Ok(()),
+        Err(other) => Err(TestCaseError::fail(format!("{other:?}"))),
+    }
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { failure_persistence: None, ..ProptestConfig::with_cases(400) })]
+
+    #[test]
+    fn mutated_jobs_load_or_are_refused(
+        edits in prop::collection::vec((any::<prop::sample::Index>(), 0..6_usize, prop::sample::select(&PIECES[..])), 1..8),
+        overriding in "(input|limits|run)\\.[a-z]{0,3}[.=]{0,2}[^\u{0}]{0,5}",
+    ) {
+        let mut text: Vec<char> = RICH.chars().collect();
+        for (at, removed, piece) in edits {
+            let at = at.index(text.len() + 1);
+            let end = (at + removed).min(text.len());
+            text.splice(at..end, piece.chars());
+        }
+        let text: String = text.into_iter().collect();
+        let folder = folder();
+        only_usage(load_in(folder.path(), &text, &[]))?;
+        only_usage(load_in(folder.path(), &text, &[&overriding]))?;
+    }
+
+    #[test]
+    fn garbage_is_refused(bytes: Vec<u8>, overriding in "\\PC{0,12}") {
+        let folder = folder();
+        let file = folder.path().join("job.toml");
+        std::fs::write(&file, &bytes).expect("write the job file");
+        only_usage(config::load(&file, &[]))?;
+        only_usage(config::load(&file, &[overriding]))?;
+    }
+
+    /// The recorded text of a job with overrides is that job.
+    #[test]
+    fn the_effective_text_is_the_job(
+        path in "[^\u{0}$~\\[{]{1,8}",
+        threads in 0..9_usize,
+        seed: u64,
+        per_vertex: bool,
+        other in any::<bool>(),
+    ) {
+        let text = "# a comment\n[input]\npath = ['a', \"\\u00e9\\t\"]\nformat = 'u32'\n[job]\nname = 'n'\n[triangle]";
+        let source = if other { format!("input.kronecker={{ scale = 3, seed = {seed} }}") } else { format!("input.path={path}") };
+        let overrides = [source, format!("limits.threads={threads}"), format!("triangle.per_vertex={per_vertex}")];
+        let overrides: Vec<&str> = overrides.iter().map(String::as_str).collect();
+        let folder = folder();
+        // A path may come out as one of TOML's own values, or blank, and be refused.
+        if let Ok(first) = load_in(folder.path(), text, &overrides) {
+            let second = load_in(folder.path(), &first.text, &[]).map_err(|error| TestCaseError::fail(error.to_string()))?;
+            prop_assert_eq!(first.limits.threads, threads);
+            prop_assert_eq!(first, second);
+        }
+    }
+}

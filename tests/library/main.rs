@@ -1,0 +1,9 @@
+//! Parts of the library against what is known of them: job files, stored files, stages, locks and signals.
+
+#[path = "../support/mod.rs"]
+mod support;
+
+mod config;
+mod process;
+mod stages;
+mod store;

@@ -1,0 +1,348 @@
+//! Each stage of preparation on random multigraphs, against an oracle of maps and sets: whatever the threads, the
+//! memory and the size of blocks, rows are the same, and blocks are the same bytes for the same layout.
+
+use crate::support;
+use std::collections::{BTreeMap, BTreeSet};
+use std::fs;
+use std::path::Path;
+
+use gpugraph::comm::{Comm, Outbox, Shape};
+use gpugraph::formats::{CacheUse, Input, Unwatched};
+use gpugraph::graph::catalogue::Catalogue;
+use gpugraph::graph::degrees::{DegreeSummary, Degrees};
+use gpugraph::graph::ids::{DenseId, InputId};
+use gpugraph::graph::layout::Layout;
+use gpugraph::memory::{Budget, own_bytes};
+use gpugraph::prepare::blocks::Builder;
+use gpugraph::prepare::dictionary::Dictionary;
+use gpugraph::prepare::ingest::{self, Ingest, Ingested};
+use gpugraph::prepare::memory_plan::{MemoryDemand, MemoryPlan};
+use gpugraph::prepare::order;
+use gpugraph::prepare::partition::Partition;
+use gpugraph::prepare::partition::route::Route;
+use gpugraph::prepare::relabel::{ISOLATED, Relabelled, relabel};
+use gpugraph::prepare::sort::sorters;
+use gpugraph::store::sync::Syncer;
+use proptest::prelude::*;
+
+const KEY: u64 = 0x1234_5678;
+
+fn roomy(threads: usize) -> Budget {
+    Budget::new(1 << 30, threads).expect("a budget")
+}
+
+/// The edges as a file in chunks of a few edges, so that all threads get some.
+fn input(folder: &Path, edges: &[[u64; 2]]) -> Input {
+    let path = folder.join("edges.u64");
+    fs::write(&path, edges.iter().flatten().flat_map(|id| id.to_le_bytes()).collect::<Vec<u8>>()).expect("write");
+    Input::open(&[path], None).expect("open").with_chunk(512)
+}
+
+fn first(input: &Input, threads: usize, budget: &Budget) -> gpugraph::error::Result<Ingested> {
+    let (cache, comm) = (CacheUse::Nothing, &Comm::Solo);
+    Ingest { input, cache, dictionary: None, threads, budget, comm, stealing: None, meet: &|| () }.run(None, &Unwatched)
+}
+
+fn first_pass(input: &Input, threads: usize) -> Ingested {
+    first(input, threads, &roomy(threads)).expect("ingest")
+}
+
+/// Counters of many threads could take all there is: what degrees need is kept for them, also in a sorted input, where
+/// the last ids come last.
+#[test]
+fn degrees_fit_whatever_the_counters_of_threads_would_take() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let ids = 3 << 19;
+    let input = input(folder.path(), &(1..ids).map(|i| [i - 1, i]).collect::<Vec<_>>()).with_chunk(1 << 16);
+    for threads in [1, 8] {
+        let own = own_bytes(threads) + input.scratch_bytes(threads) + ingest::scratch_bytes(0, threads);
+        let budget = Budget::new(own + ingest::degrees_bytes(ids), threads).expect("a budget");
+        let found = first(&input, threads, &budget).expect("ingest");
+        assert_eq!(found.degrees.len() as u64, ids);
+        assert!(found.degrees.iter().enumerate().all(|(i, &d)| d == 2 - u32::from(i == 0 || i as u64 == ids - 1)));
+        let budget = Budget::new(own + (1 << 20), threads).expect("a budget");
+        assert_eq!(first(&input, threads, &budget).expect_err("too little").exit_code(), 7);
+    }
+}
+
+/// What the order of vertices must be: by falling degree, ties by id; degrees count repeats but no loops.
+struct Oracle {
+    degrees: BTreeMap<u64, u32>,
+    /// Old ids in their new order.
+    order: Vec<u64>,
+    /// For each vertex in the new order, its smaller neighbours.
+    rows: Vec<BTreeSet<u32>>,
+}
+
+fn oracle(edges: &[[u64; 2]]) -> Oracle {
+    let mut degrees: BTreeMap<u64, u32> = BTreeMap::new();
+    let simple = || edges.iter().filter(|[u, v]| u != v);
+    for id in simple().flatten() {
+        *degrees.entry(*id).or_default() += 1;
+    }
+    let mut order: Vec<u64> = degrees.keys().copied().collect();
+    order.sort_by_key(|id| (std::cmp::Reverse(degrees[id]), *id));
+    let place: BTreeMap<u64, u32> = order.iter().copied().zip(0..).collect();
+    let mut rows = vec![BTreeSet::new(); order.len()];
+    for [u, v] in simple() {
+        let (a, b) = (place[u], place[v]);
+        rows[a.max(b) as usize].insert(a.min(b));
+    }
+    Oracle { degrees, order, rows }
+}
+
+/// How to prepare: what may change nothing.
+#[derive(Debug, Clone, Copy)]
+struct How {
+    threads: usize,
+    /// Bytes beyond the smallest number that does.
+    spare: u64,
+    /// Entries of a block; `None` for what a job takes.
+    target: Option<u64>,
+}
+
+/// Rows and the simple graph's degrees; whether it spilled.
+fn prepare(folder: &Path, input: &Input, how: How) -> (Vec<Vec<u32>>, Vec<u32>, bool) {
+    let found = first_pass(input, how.threads);
+    let budget = roomy(how.threads);
+    let (edges, loops) = (found.edges, found.loops);
+    let ids = found.degrees.len() as u64;
+    let Relabelled { map, runs, .. } = relabel(found.degrees, how.threads, &budget, &Comm::Solo).expect("relabel");
+    let layout = match how.target {
+        Some(target) => Layout::with_target(&runs, target),
+        None => Layout::new(&runs, edges - loops),
+    };
+    let needs = MemoryDemand { edges: edges - loops, ids, reading: 0, messages: 0, threads: how.threads };
+    let smallest = MemoryPlan::new(&layout, needs, 0).expect_err("nothing does not do");
+    assert!(MemoryPlan::new(&layout, needs, smallest - 1).is_err(), "{smallest} should be the smallest");
+    let shares = MemoryPlan::new(&layout, needs, smallest + how.spare).expect("this does");
+    assert!(shares.sizes.partitioning.max(shares.sizes.sorting) <= smallest + how.spare, "{shares:?}");
+    let wanted = vec![true; shares.bins.spans.len()];
+    let mut memory = budget.zeroed(shares.sizes.pool, "chunks").expect("memory");
+    let partition = Partition::new(&shares.bins, &wanted, &mut memory, shares.sizes.chunk, &folder.join("spill"), None)
+        .expect("bins");
+    let owners = vec![0; shares.bins.spans.len()];
+    let place = |outbox: &Outbox<'_>| {
+        let route = Route::new(&partition, &owners, 0, 1, outbox, how.threads, 0);
+        let mut scatters: Vec<_> = (0..how.threads).map(|lane| route.scatter(lane, &map, "edges")).collect();
+        input.scan(&mut scatters, &Unwatched)?;
+        scatters.into_iter().map(|scatter| scatter.finish()).sum()
+    };
+    let shape = Shape { words: 1, outgoing: 1, incoming: 1, takers: 1 };
+    let (met, _): (u64, _) = Comm::Solo.exchange(shape, place, |_, _| Ok(())).expect("scatter");
+    assert_eq!(met, loops);
+    let spilled = partition.spilled();
+    assert!(spilled <= shares.sizes.spill, "{spilled} bytes spilled where {} were planned", shares.sizes.spill);
+
+    let degrees = Degrees::new(runs.vertices(), &budget).expect("degrees");
+    let syncer = Syncer::start().expect("a thread");
+    let blocks = vec![true; layout.blocks()];
+    let builder = Builder {
+        partition: &partition,
+        bins: &shares.bins,
+        layout: &layout,
+        wanted: &blocks,
+        degrees: &degrees,
+        folder,
+        key: KEY,
+        in_flight: shares.sizes.in_flight,
+        syncer: &syncer,
+    };
+    let built = builder.build(sorters(how.threads), &Unwatched).expect("build");
+    syncer.wait().expect("synced");
+    let catalogue = Catalogue::open(folder, KEY, layout).expect("open");
+    catalogue.verify(|| Ok(())).expect("whole");
+    assert_eq!(built.entries, catalogue.edges());
+    let mut rows = Vec::new();
+    for b in 0..catalogue.len() {
+        let block = catalogue.block(b);
+        assert_eq!(block.first_row as usize, rows.len());
+        rows.extend((0..block.rows()).map(|r| block.row(r).to_vec()));
+    }
+    (rows, degrees.finish().to_vec(), spilled > 0)
+}
+
+fn check(edges: &[[u64; 2]], how: How) -> bool {
+    let folder = tempfile::tempdir().expect("a folder");
+    let known = oracle(edges);
+    let (rows, degrees, spilled) = prepare(folder.path(), &input(folder.path(), edges), how);
+    let expected: Vec<Vec<u32>> = known.rows.iter().map(|row| row.iter().copied().collect()).collect();
+    assert_eq!(rows, expected, "{how:?}");
+    let mut simple = vec![0u32; rows.len()];
+    for (v, row) in rows.iter().enumerate() {
+        simple[v] += row.len() as u32;
+        row.iter().for_each(|&u| simple[u as usize] += 1);
+    }
+    assert_eq!(degrees, simple, "{how:?}");
+    let summary = DegreeSummary::of(&degrees);
+    let of = |d: u32| u128::from(d) * u128::from(d.saturating_sub(1)) / 2;
+    assert_eq!(summary.wedges, simple.iter().map(|&d| of(d)).sum::<u128>());
+    assert_eq!(summary.max_degree, u64::from(simple.iter().copied().max().unwrap_or(0)));
+    spilled
+}
+
+/// Multigraphs: few vertices for many repeats, many for isolated ones; skewed ends for hubs.
+fn multigraph(edges: usize) -> impl Strategy<Value = Vec<[u64; 2]>> {
+    (1u64..400).prop_flat_map(move |n| {
+        let end = prop_oneof![2 => 0..n, 1 => 0..n.div_ceil(20)];
+        prop::collection::vec((end.clone(), end).prop_map(|(u, v)| [u, v]), 0..edges)
+    })
+}
+
+fn some_how() -> impl Strategy<Value = How> {
+    let threads = prop_oneof![Just(1), Just(2), Just(7)];
+    let target = prop_oneof![Just(None), (1u64..3000).prop_map(Some)];
+    (threads, prop_oneof![Just(0), 0u64..100_000, Just(1 << 28)], target).prop_map(|(threads, spare, target)| How {
+        threads,
+        spare,
+        target,
+    })
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 48, max_shrink_iters: 300, failure_persistence: None, ..ProptestConfig::default() })]
+
+    #[test]
+    fn ingest_counts_degrees_loops_and_the_largest_id(edges in multigraph(2000), threads in 1usize..8) {
+        let folder = tempfile::tempdir().expect("a folder");
+        let found = first_pass(&input(folder.path(), &edges), threads);
+        let known = oracle(&edges);
+        prop_assert_eq!(found.edges, edges.len() as u64);
+        prop_assert_eq!(found.loops, edges.iter().filter(|[u, v]| u == v).count() as u64);
+        prop_assert_eq!(found.largest, edges.iter().flatten().copied().max());
+        let length = found.largest.map_or(0, |id| id as usize + 1);
+        // Few edges far apart are sparse, and have no degrees until they are numbered.
+        if !gpugraph::prepare::ingest::sparse(found.largest.unwrap_or(0), found.edges, true) {
+            prop_assert_eq!(found.degrees.len(), length);
+            for (id, &degree) in found.degrees.iter().enumerate() {
+                prop_assert_eq!(degree, known.degrees.get(&(id as u64)).copied().unwrap_or(0));
+            }
+        }
+        let distinct: BTreeSet<_> =
+            edges.iter().filter(|[u, v]| u != v).map(|&[u, v]| (u.min(v), u.max(v))).collect();
+        // So few that the sample holds all of them: the bound is the number itself.
+        prop_assert_eq!(found.distinct_at_most, distinct.len() as u64);
+    }
+
+    #[test]
+    fn the_order_is_by_degree_then_id_and_comes_back_from_disk(edges in multigraph(3000), threads in 1usize..8) {
+        prop_assume!(!edges.is_empty());
+        let folder = tempfile::tempdir().expect("a folder");
+        let found = first_pass(&input(folder.path(), &edges), threads);
+        prop_assume!(!found.degrees.is_empty());
+        let budget = roomy(threads);
+        let ids = found.degrees.len();
+        let relabelled = relabel(found.degrees, threads, &budget, &Comm::Solo).expect("relabel");
+        let known = oracle(&edges);
+        let mut place = vec![ISOLATED; ids];
+        known.order.iter().zip(0..).for_each(|(&id, new)| place[id as usize] = new);
+        prop_assert_eq!(&relabelled.map[..], &place[..]);
+        prop_assert_eq!(relabelled.runs.vertices(), known.order.len() as u64);
+        for (degree, first, end) in relabelled.runs.iter() {
+            for new in first..end {
+                prop_assert_eq!(known.degrees[&known.order[new as usize]], degree);
+            }
+        }
+        let syncer = Syncer::start().expect("a thread");
+        syncer.push(order::write(folder.path(), KEY, &relabelled, &|| true).expect("write"));
+        syncer.wait().expect("synced");
+        let back = order::read(folder.path(), KEY, &budget).expect("read");
+        prop_assert_eq!(&back.map[..], &relabelled.map[..]);
+        prop_assert_eq!(&back.runs, &relabelled.runs);
+        prop_assert_eq!(order::read(folder.path(), KEY + 1, &budget).expect_err("another graph").exit_code(), 4);
+    }
+
+    #[test]
+    fn blocks_hold_the_rows_of_the_oracle(edges in multigraph(6000), how in some_how()) {
+        let sparse = gpugraph::prepare::ingest::sparse(
+            edges.iter().flatten().copied().max().unwrap_or(0), edges.len() as u64, true);
+        prop_assume!(!sparse);
+        check(&edges, how);
+    }
+
+    #[test]
+    fn the_dictionary_is_the_sorted_set_of_ids(
+        edges in prop::collection::vec(prop_oneof![any::<[u64; 2]>(), (0u64..50, 0u64..50).prop_map(|(u, v)| [u, v])], 1..3000),
+        threads in 1usize..4,
+    ) {
+        let folder = tempfile::tempdir().expect("a folder");
+        let path = folder.path().join("ids");
+        let budget = roomy(threads);
+        let input = input(folder.path(), &edges);
+        Dictionary::build(&input, &path, KEY, threads, &budget, &Unwatched).expect("build");
+        let dictionary = Dictionary::open(&path, KEY, &budget).expect("open");
+        let known: BTreeSet<u64> = edges.iter().flatten().copied().collect();
+        prop_assert!(dictionary.ids().iter().eq(known.iter()));
+        for (place, &id) in known.iter().enumerate() {
+            prop_assert_eq!(dictionary.find(InputId(id)), Some(DenseId(place as u32)));
+            for near in [id.wrapping_sub(1), id.wrapping_add(1)] {
+                prop_assert_eq!(dictionary.find(InputId(near)).is_some(), known.contains(&near));
+            }
+        }
+    }
+}
+
+#[test]
+fn memory_threads_and_spills_do_not_show_in_the_bytes_of_blocks() {
+    // 200,000 edges: more chunks than the smallest pool has, so that the tight ones must spill.
+    let edges = support::random_edges(5000, 200_000, 77);
+    let folder = tempfile::tempdir().expect("a folder");
+    let input = input(folder.path(), &edges).with_chunk(1 << 14);
+    let mut first: Option<Vec<(String, Vec<u8>)>> = None;
+    let mut spills = BTreeSet::new();
+    for threads in [1, 2, 7] {
+        for spare in [0, 4096, 300_000, 1 << 28] {
+            let out = tempfile::tempdir().expect("a folder");
+            let (_, _, spilled) = prepare(out.path(), &input, How { threads, spare, target: None });
+            spills.insert(spilled);
+            let mut blocks: Vec<_> = fs::read_dir(out.path())
+                .expect("a folder")
+                .map(|entry| entry.expect("an entry").path())
+                .map(|path| {
+                    (path.file_name().expect("a name").to_string_lossy().into_owned(), fs::read(path).expect("read"))
+                })
+                .collect();
+            blocks.sort();
+            assert!(blocks.len() > 3);
+            match &first {
+                None => first = Some(blocks),
+                Some(first) => assert!(*first == blocks, "threads {threads}, {spare} bytes to spare: other bytes"),
+            }
+        }
+    }
+    assert_eq!(spills.len(), 2, "some should spill and some not: {spills:?}");
+    for target in [1, 100, 1 << 14, 1 << 20] {
+        check(&edges, How { threads: 2, spare: 10_000, target: Some(target) });
+    }
+}
+
+#[test]
+fn the_estimate_of_distinct_edges_is_a_bound_and_not_far_off() {
+    // A million edges, of which about a third are repeats: more than the sample holds.
+    let edges = support::random_edges(2000, 1_000_000, 5);
+    let folder = tempfile::tempdir().expect("a folder");
+    let input = input(folder.path(), &edges).with_chunk(1 << 16);
+    let distinct: BTreeSet<_> = edges.iter().filter(|[u, v]| u != v).map(|&[u, v]| (u.min(v), u.max(v))).collect();
+    let found = first_pass(&input, 2).distinct_at_most;
+    let known = distinct.len() as u64;
+    assert!(found >= known && found <= known + known / 10, "{found} for {known}");
+}
+
+#[test]
+fn a_dictionary_of_many_runs_is_the_same() {
+    // Room for the fewest ids a thread gathers, 2^16: several runs to merge.
+    let mut dice = support::Dice(3);
+    let edges: Vec<[u64; 2]> = (0..300_000).map(|_| [dice.roll(), dice.below(1000) << 40]).collect();
+    let folder = tempfile::tempdir().expect("a folder");
+    let input = input(folder.path(), &edges).with_chunk(1 << 16);
+    let path = folder.path().join("ids");
+    let tight =
+        Budget::new(gpugraph::memory::BASE + 2 * gpugraph::memory::PER_THREAD + input.scratch_bytes(2) + (2 << 20), 2);
+    Dictionary::build(&input, &path, KEY, 2, &tight.expect("a budget"), &Unwatched).expect("build");
+    let dictionary = Dictionary::open(&path, KEY, &roomy(2)).expect("open");
+    let known: BTreeSet<u64> = edges.iter().flatten().copied().collect();
+    assert!(dictionary.ids().iter().eq(known.iter()));
+    let left: Vec<_> =
+        fs::read_dir(folder.path()).expect("a folder").map(|e| e.expect("an entry").file_name()).collect();
+    assert_eq!(left.len(), 2, "runs have no names: {left:?}");
+}

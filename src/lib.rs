@@ -1,8 +1,8 @@
-//! gpugraph: exact graph algorithms on graphs larger than the GPU and than memory, as resumable jobs.
+//! gpugraph: exact algorithms on graphs larger than the GPU and than memory, and on linked lists, as resumable jobs.
 //!
 //! ```text
-//! job.toml ─ config ─ job ─┬─ prepare: ingest → relabel → partition → sort → blocks
-//!                          ├─ algo: triangle
+//! job.toml ─ config ─ job ─┬─ prepare: ingest → relabel → partition → sort → blocks (of a graph; of a list nothing)
+//!                          ├─ algo: triangle, listrank
 //!                          └─ report
 //!                 beneath: store (files) · memory (budget) · comm (ranks)
 //! ```
@@ -12,9 +12,10 @@
 //! | [`jobfile`], [`config`] | the job file, validated |
 //! | [`job`] | runs, stages, manifest, journal, limits, signals; only this module writes the manifest |
 //! | [`formats`], [`generate`], [`convert`] | edges read, generated and written |
+//! | [`list`] | linked lists read and generated |
 //! | [`prepare`] | from edges to rows |
 //! | [`graph`] | order of vertices, layout, blocks |
-//! | [`algo`] | the registry of algorithms, which work on blocks and open no file |
+//! | [`algo`] | the registry of algorithms, which work on blocks or a list, and open no file of the workdir |
 //! | [`results`] | columns of results |
 //! | [`stream`] | rows that pass through a GPU's fixed memory |
 //! | [`gpu`], [`comm`] | the GPU in use; the ranks of a job |
@@ -39,6 +40,7 @@ pub mod gpu;
 pub mod graph;
 pub mod job;
 pub mod jobfile;
+pub mod list;
 pub mod memory;
 pub mod prepare;
 pub mod process;

@@ -3,13 +3,14 @@
 use super::submit::{Scheduler, walltime};
 use crate::config::MAX_THREADS;
 use crate::formats::Columns;
+use crate::list::Kind;
 use crate::process::log::Format as LogFormat;
 use clap::{Args, Parser, Subcommand};
 use std::path::PathBuf;
 use std::str::FromStr;
 use std::time::Duration;
 
-/// Exact graph algorithms on graphs larger than memory, as resumable jobs.
+/// Exact algorithms on graphs larger than memory and on linked lists, as resumable jobs.
 #[derive(Debug, Parser)]
 #[command(name = "gpugraph", version, max_term_width = 110)]
 #[command(after_help = "Example:\n  gpugraph run configs/quickstart.toml\n\nExit codes: 0 done, 2 usage or config, \
@@ -26,7 +27,8 @@ pub struct Cli {
 pub enum Command {
     /// Run a job; it resumes by itself where an earlier run of the same job stopped
     #[command(
-        after_help = "Example:\n  gpugraph run configs/triangle.toml --set input.path=edges.u32 --set limits.host_memory=8GiB"
+        after_help = "Examples:\n  gpugraph run configs/triangle.toml --set input.path=edges.u32 --set limits.host_memory=8GiB\n  \
+        gpugraph run configs/listrank.toml --set input.path=successors.list"
     )]
     Run(RunArgs),
     /// Print stages, memory, disk and time of a job without running it; say which limit does not fit
@@ -44,13 +46,14 @@ pub enum Command {
     /// Re-read every stored file against its checksum and check the results by another method
     #[command(after_help = "Example:\n  gpugraph verify configs/s29.toml")]
     Verify(LookArgs),
-    /// Write a random graph or a product of two graphs, the same file on any machine
+    /// Write a random graph, a product of two graphs or a linked list, the same file on any machine
     Generate(GenerateArgs),
-    /// Convert an edge list between formats, in fixed memory
+    /// Convert an edge list, or a linked list, between formats, in fixed memory
     #[command(
         after_help = "Weights are not converted: the output has edges alone, and where the format needs lengths (gr) \
         they are 1.\n\nExamples:\n  gpugraph convert email-Eu-core.txt.gz email.u32\n  \
-        gpugraph convert table.csv edges.u32 --columns 2,3"
+        gpugraph convert table.csv edges.u32 --columns 2,3\n  \
+        gpugraph convert successors.list successors.i32"
     )]
     Convert(ConvertArgs),
     /// Remove the files of a workdir that can be made again; results and reports stay
@@ -159,9 +162,10 @@ pub struct LookArgs {
 /// Arguments of `gpugraph generate`.
 #[derive(Debug, Args)]
 #[command(after_help = "Examples:\n  gpugraph generate kronecker --scale 20 --edge-factor 16 --seed 1 -o s20.u32\n  \
-    gpugraph generate product a.txt b.txt -o product.u64")]
+    gpugraph generate product a.txt b.txt -o product.u64\n  \
+    gpugraph generate list --length 10000000 --kind swapped -o swapped.list")]
 pub struct GenerateArgs {
-    /// The kind of graph
+    /// The kind of graph, or a list
     #[command(subcommand)]
     pub kind: GenerateKind,
 }
@@ -178,6 +182,13 @@ pub enum GenerateKind {
     /// The product of two graphs, whose triangles are 6 times the product of theirs
     #[command(after_help = "Example:\n  gpugraph generate product a.txt b.txt -o product.u64")]
     Product(ProductArgs),
+    /// A linked list, as the successor of each element
+    #[command(
+        after_help = "Formats: list (.list .lst .txt: the length, then the successors, -1 for none), i32 and i64 \
+        (little-endian), also packed (.gz .zst .bz2 .xz).\n\nExample:\n  \
+        gpugraph generate list --length 10000000 --kind swapped -o swapped.list"
+    )]
+    List(ListArgs),
 }
 
 /// Parameters of a random graph.
@@ -207,6 +218,23 @@ pub struct ProductArgs {
     /// Format of both; by default that of their endings
     #[arg(long)]
     pub input_format: Option<String>,
+    #[command(flatten)]
+    /// The output
+    pub output: OutputArgs,
+}
+
+/// Parameters of a list.
+#[derive(Debug, Args)]
+pub struct ListArgs {
+    /// Number of elements
+    #[arg(long)]
+    pub length: u64,
+    /// The order: swapped (the list of the published experiment), random, ordered, or runs (of 64 elements, in random order)
+    #[arg(long, value_parser = Kind::from_str)]
+    pub kind: Kind,
+    /// Seed of the random orders
+    #[arg(long, default_value_t = 1)]
+    pub seed: u64,
     #[command(flatten)]
     /// The output
     pub output: OutputArgs,

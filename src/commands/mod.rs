@@ -1,11 +1,12 @@
-//! The commands that make and convert edge lists. They work on files, without a job.
+//! The commands that make and convert edge lists, and lists. They work on files, without a job.
 
 pub mod cli;
 pub mod devices;
 pub mod inspect;
+mod lists;
 pub mod submit;
 
-use self::cli::{ConvertArgs, GenerateArgs, GenerateKind, OutputArgs, ProductArgs, RandomArgs};
+use self::cli::{ConvertArgs, GenerateArgs, GenerateKind, OutputArgs, ProductArgs};
 use crate::convert::{self, Converted, StreamCopy};
 use crate::error::{Error, Result};
 use crate::formats::input::stream::Stream;
@@ -23,17 +24,12 @@ use std::time::Duration;
 /// # Errors
 /// [`Error::Usage`] for parameters out of range, [`Error::Input`] for factors that can't be read, those of the disk.
 pub fn generate(args: &GenerateArgs) -> Result<()> {
-    let (GenerateKind::Kronecker(RandomArgs { output, .. })
-    | GenerateKind::Uniform(RandomArgs { output, .. })
-    | GenerateKind::Product(ProductArgs { output, .. })) = &args.kind;
-    convert::writable(&output.output)?;
-    let format = output_format(&output.output, output.format.as_deref(), "--format")?;
-    let generator = match &args.kind {
-        GenerateKind::Kronecker(r) => Generator::kronecker(r.scale, r.edge_factor, r.seed)?,
-        GenerateKind::Uniform(r) => Generator::uniform(r.scale, r.edge_factor, r.seed)?,
-        GenerateKind::Product(product) => product_of(product)?,
-    };
-    write(generator, output, format)
+    match &args.kind {
+        GenerateKind::Kronecker(r) => write(&r.output, || Generator::kronecker(r.scale, r.edge_factor, r.seed)),
+        GenerateKind::Uniform(r) => write(&r.output, || Generator::uniform(r.scale, r.edge_factor, r.seed)),
+        GenerateKind::Product(product) => write(&product.output, || product_of(product)),
+        GenerateKind::List(list) => lists::generate(list),
+    }
 }
 
 fn product_of(args: &ProductArgs) -> Result<Generator> {
@@ -47,7 +43,11 @@ fn product_of(args: &ProductArgs) -> Result<Generator> {
     Ok(Generator::Product(product))
 }
 
-fn write(generator: Generator, output: &OutputArgs, format: Format) -> Result<()> {
+/// Writes the edges of the generator that `make` makes, once it is known that they can be written.
+fn write(output: &OutputArgs, make: impl FnOnce() -> Result<Generator>) -> Result<()> {
+    convert::writable(&output.output)?;
+    let format = output_format(&output.output, output.format.as_deref(), "--format")?;
+    let generator = make()?;
     let total = Input::generated(generator.clone()).bytes();
     let done = shown("generate", total, |watch, _| {
         generate::write(generator, &output.output, format, threads(output.threads), watch)
@@ -56,12 +56,15 @@ fn write(generator: Generator, output: &OutputArgs, format: Format) -> Result<()
     Ok(())
 }
 
-/// `gpugraph convert`: converts from any format to any other.
+/// `gpugraph convert`: converts from any format of edges to any other, or between those of lists.
 ///
 /// # Errors
 /// [`Error::Usage`] for an ending of no known format, [`Error::Input`], those of the disk.
 pub fn convert(args: &ConvertArgs) -> Result<()> {
     convert::writable(&args.output)?;
+    if let Some((from, to)) = lists::formats(args)? {
+        return lists::convert(args, from, to);
+    }
     let from = format_named(args.from.as_deref(), "--from")?;
     let format = output_format(&args.output, args.to.as_deref(), "--to")?;
     let text = TextOptions { columns: args.columns.clone().unwrap_or_default(), skip_lines: args.skip_lines };

@@ -9,11 +9,14 @@
 //!
 //! Input from a stream (`-`, pipes) is copied beside the file first: `convert/spool.rs`.
 //!
+//! Lists are converted between their own formats: `convert/list.rs`.
+//!
 //! Weights are dropped. A file named `.gz`, `.zst`, `.bz2` or `.xz` is packed, with a member or frame for each chunk, so that all threads
 //! pack. The file is written under a temporary name beside its own, synced and renamed: it is whole or absent. Its bytes do not depend on
 //! the number of threads.
 
 mod encode;
+mod list;
 mod metis;
 mod output;
 mod part;
@@ -24,6 +27,7 @@ use std::path::Path;
 use crate::error::{At, Error, Result};
 use crate::formats::{Edges, Format, Input, Visitor, Watch};
 use encode::Encoder;
+pub use list::{WrittenList, write_list};
 use output::{Output, Turns};
 pub use spool::StreamCopy;
 

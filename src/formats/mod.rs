@@ -27,12 +27,13 @@ pub mod input;
 mod lines;
 mod metis;
 mod mtx;
-mod packing;
+pub(crate) mod packing;
 mod parquet;
 mod scan;
 mod suspect;
 mod text;
 
+pub(crate) use format::ending;
 pub use format::{Format, Packing};
 pub use input::Input;
 pub use input::estimate::largest_in;
@@ -42,6 +43,7 @@ pub use input::part::Part;
 pub use scan::Scan;
 pub use scan::input_cache::{CacheUse, InputCache, Slab, addresses};
 pub use scan::map::unmapped;
+pub(crate) use scan::read::Reader;
 pub use scan::share::{Seen, Share};
 pub use text::{Columns, TextOptions};
 

@@ -11,6 +11,7 @@ mod edge_lists;
 mod foreign;
 mod generate;
 mod kept;
+mod lists;
 mod packing;
 #[cfg(feature = "parquet")]
 mod parquet;

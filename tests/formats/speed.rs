@@ -6,9 +6,11 @@ use std::io::Write;
 use std::path::Path;
 use std::time::Instant;
 
+use gpugraph::convert::write_list;
 use gpugraph::error::Result;
 use gpugraph::formats::{EdgeGenerator, Edges, Format, Input, Unwatched, Visitor};
 use gpugraph::generate::Generator;
+use gpugraph::list::{Generated, Kind, ListFormat, ListSource};
 
 /// Does as little as a visitor can.
 struct Sum(u64);
@@ -116,6 +118,37 @@ fn formats() {
     scan("text.gz, of text", &path("a.txt.gz"), text.len() as u64, 1);
     scan("text.zst, of text", &path("a.txt.zst"), text.len() as u64, 1);
     scan("text.gz, of text, 2 threads", &path("a.txt.gz"), text.len() as u64, 2);
+}
+
+#[test]
+#[ignore = "prints figures"]
+fn lists() {
+    let folder = tempfile::tempdir().unwrap();
+    let length = 1 << 24;
+    for kind in Kind::ALL {
+        let length = length / 10 * 10;
+        let list = ListSource::generated(Generated::new(length, kind, 1).unwrap());
+        for threads in [1, 2] {
+            median(&format!("{list}, {threads} threads"), length as f64 / 1e6, "M elements/s", || {
+                list.scan(0..length, threads, &Unwatched, &|_, _| Ok(())).unwrap();
+            });
+        }
+    }
+    let list = ListSource::generated(Generated::new(length, Kind::Random, 1).unwrap());
+    for name in ["a.i32", "a.i64", "a.list", "a.list.gz"] {
+        let path = folder.path().join(name);
+        let format = ListFormat::of(&path, None).unwrap();
+        median(&format!("random to {name}, 2 threads"), length as f64 / 1e6, "M elements/s", || {
+            write_list(&list, &path, format, 2, &Unwatched).unwrap();
+        });
+        for threads in [1, 2] {
+            let bytes = path.metadata().unwrap().len() as f64 / 1e6;
+            median(&format!("{name}, length and scan by {threads} threads, of {bytes:.0} MB"), bytes, "MB/s", || {
+                let source = ListSource::open(&path, None).unwrap();
+                source.scan(0..length, threads, &Unwatched, &|_, _| Ok(())).unwrap();
+            });
+        }
+    }
 }
 
 /// Files of one's own: `GPUGRAPH_SPEED_FILES=a.parquet,b.npy`.

@@ -2,6 +2,7 @@
 
 use std::io::{Read, Seek, SeekFrom};
 use std::os::unix::fs::MetadataExt;
+use std::path::Path;
 
 use xxhash_rust::xxh3::Xxh3;
 
@@ -16,33 +17,38 @@ const SAMPLE: usize = 4096;
 pub(crate) fn of_files(parts: &[Part]) -> Result<u64> {
     let mut hasher = Xxh3::new();
     for part in parts {
-        let path = part.path();
-        let unreadable = |e| Error::unreadable(path, &e);
-        let mut file = std::fs::File::open(path).map_err(unreadable)?;
-        let meta = file.metadata().map_err(unreadable)?;
-        hasher.update(part.format().name().as_bytes());
-        // Programs can't set the time of the last change, so it reveals an edit after which the mtime was restored.
-        let times = [meta.mtime(), meta.mtime_nsec(), meta.ctime(), meta.ctime_nsec()].map(i64::cast_unsigned);
-        for word in [meta.len(), meta.ino()].into_iter().chain(times) {
-            hasher.update(&word.to_le_bytes());
-        }
-        let mut buffer = [0; SAMPLE];
-        let last = meta.len().saturating_sub(SAMPLE as u64);
-        for sample in 0..SAMPLES {
-            let offset = (u128::from(last) * u128::from(sample) / u128::from(SAMPLES - 1)) as u64;
-            file.seek(SeekFrom::Start(offset)).map_err(unreadable)?;
-            let mut filled = 0;
-            while filled < SAMPLE {
-                match file.read(&mut buffer[filled..]).map_err(unreadable)? {
-                    0 => break,
-                    n => filled += n,
-                }
-            }
-            hasher.update(&buffer[..filled]);
-            if last == 0 {
-                break;
-            }
-        }
+        add_file(&mut hasher, part.path(), part.format().name())?;
     }
     Ok(hasher.digest())
+}
+
+/// Adds the same of the file at `path` in the format of this name to a hash.
+pub(crate) fn add_file(hasher: &mut Xxh3, path: &Path, format: &str) -> Result<()> {
+    let unreadable = |e| Error::unreadable(path, &e);
+    let mut file = std::fs::File::open(path).map_err(unreadable)?;
+    let meta = file.metadata().map_err(unreadable)?;
+    hasher.update(format.as_bytes());
+    // Programs can't set the time of the last change, so it reveals an edit after which the mtime was restored.
+    let times = [meta.mtime(), meta.mtime_nsec(), meta.ctime(), meta.ctime_nsec()].map(i64::cast_unsigned);
+    for word in [meta.len(), meta.ino()].into_iter().chain(times) {
+        hasher.update(&word.to_le_bytes());
+    }
+    let mut buffer = [0; SAMPLE];
+    let last = meta.len().saturating_sub(SAMPLE as u64);
+    for sample in 0..SAMPLES {
+        let offset = (u128::from(last) * u128::from(sample) / u128::from(SAMPLES - 1)) as u64;
+        file.seek(SeekFrom::Start(offset)).map_err(unreadable)?;
+        let mut filled = 0;
+        while filled < SAMPLE {
+            match file.read(&mut buffer[filled..]).map_err(unreadable)? {
+                0 => break,
+                n => filled += n,
+            }
+        }
+        hasher.update(&buffer[..filled]);
+        if last == 0 {
+            break;
+        }
+    }
+    Ok(())
 }

@@ -5,7 +5,7 @@ use std::io::{BufRead, Read, Result};
 use flate2::bufread::GzDecoder;
 
 /// Unpacks all members.
-pub(in crate::formats) struct Members<R> {
+pub(crate) struct Members<R> {
     /// The current member; `None` only while the next one begins.
     member: Option<GzDecoder<R>>,
 }

@@ -16,7 +16,7 @@ pub(super) use stored::Stored;
 use crate::formats::Packing;
 
 /// Unpacks the bytes that `R` reads.
-pub(super) enum Decoder<R: BufRead> {
+pub(crate) enum Decoder<R: BufRead> {
     Gzip(Box<gzip::Members<R>>),
     Zstd(Box<zstd::stream::read::Decoder<'static, R>>),
     Bzip2(Box<bzip2::bufread::MultiBzDecoder<R>>),
@@ -25,7 +25,7 @@ pub(super) enum Decoder<R: BufRead> {
 }
 
 /// Returns the most bytes that unpacking the file `path` takes, beside the reader's buffers.
-pub(super) fn memory(packing: Packing, path: &Path) -> u64 {
+pub(crate) fn memory(packing: Packing, path: &Path) -> u64 {
     match packing {
         Packing::Plain => 0,
         Packing::Gzip | Packing::Zip => 256 << 10,
@@ -37,7 +37,7 @@ pub(super) fn memory(packing: Packing, path: &Path) -> u64 {
 }
 
 /// Returns the expectation and the remedy if the error means that a packed file takes too much memory.
-pub(super) fn too_large(packing: Packing, path: &Path, error: &std::io::Error) -> Option<(String, &'static str)> {
+pub(crate) fn too_large(packing: Packing, path: &Path, error: &std::io::Error) -> Option<(String, &'static str)> {
     let (error, mib) = (error.to_string(), |bytes: u64| bytes >> 20);
     match packing {
         Packing::Zstd if error.contains("too much memory") => {

@@ -1,0 +1,112 @@
+//! The commands that make and convert linked lists.
+
+use super::cli::{ConvertArgs, ListArgs};
+use super::shown;
+use crate::convert::{self, WrittenList, write_list};
+use crate::error::{Error, Result};
+use crate::formats::Format;
+use crate::formats::input::stream::Stream;
+use crate::job::plan::resources::threads;
+use crate::list::{Generated, ListFormat, ListSource};
+use crate::stdout;
+use std::path::Path;
+
+/// `gpugraph generate list`: writes the file that the arguments name.
+pub(super) fn generate(args: &ListArgs) -> Result<()> {
+    let output = &args.output;
+    convert::writable(&output.output)?;
+    let parse = |name: &str| name.parse().map_err(|e| Error::Usage(format!("--format {name}: {e}")));
+    let named = output.format.as_deref().filter(|name| *name != "auto").map(parse).transpose()?;
+    let format = list_format(&output.output, named, "--format")?;
+    let source = ListSource::generated(Generated::new(args.length, args.kind, args.seed)?);
+    write("generate", &source, &output.output, format, output.threads)
+}
+
+/// `gpugraph convert` between the formats that [`formats`] returned.
+pub(super) fn convert(args: &ConvertArgs, from: ListFormat, to: ListFormat) -> Result<()> {
+    let options = [
+        (args.recursive, "--recursive"),
+        (args.columns.is_some(), "--columns"),
+        (args.skip_lines.is_some(), "--skip-lines"),
+    ];
+    if let Some((_, option)) = options.into_iter().find(|(given, _)| *given) {
+        return Err(Error::Usage(format!("{option}: is for edges, and {} is a list", args.input.display())));
+    }
+    if let Some(stream) = Stream::of(&args.input) {
+        let name = stream.name();
+        return Err(Error::Usage(format!(
+            "{name}: a list is read twice, so not from a pipe; write it to a file first"
+        )));
+    }
+    let source = ListSource::open(&args.input, Some(from))?;
+    write("convert", &source, &args.output, to, args.threads)
+}
+
+fn write(name: &str, source: &ListSource, out: &Path, format: ListFormat, with: usize) -> Result<()> {
+    let done = shown(name, source.bytes(), |watch, _| write_list(source, out, format, threads(with), watch))?;
+    let WrittenList { elements, bytes } = done;
+    // The file is complete, so a closed stdout is no reason to fail.
+    let _ = stdout::print(format!("{}: {elements} elements in {bytes} bytes", out.display()));
+    Ok(())
+}
+
+/// The format of one side of a conversion.
+#[derive(Clone, Copy)]
+enum Side {
+    /// A format of lists alone.
+    List(ListFormat),
+    /// One of edges, which was named.
+    NamedEdges(Format),
+    /// One of edges, or none, by the ending.
+    ByEnding(Option<Format>),
+}
+
+/// Returns the formats of both sides of a conversion of a list; `None` if neither side is of a format of lists. Text (`.txt`) is a list
+/// where the other side is one.
+pub(super) fn formats(args: &ConvertArgs) -> Result<Option<(ListFormat, ListFormat)>> {
+    let from = side(&args.input, args.from.as_deref(), "--from")?;
+    let to = side(&args.output, args.to.as_deref(), "--to")?;
+    if !matches!((from, to), (Side::List(_), _) | (_, Side::List(_))) {
+        return Ok(None);
+    }
+    let resolve = |path: &Path, side, option, other: &Path| {
+        let edges = match side {
+            Side::List(format) => return Ok(format),
+            Side::NamedEdges(format) => Some(format),
+            // Text is both; other endings of text are those of edges.
+            Side::ByEnding(format) => format.filter(|_| ListFormat::of(path, None).is_err()),
+        };
+        match edges {
+            None => list_format(path, None, option),
+            Some(format) => Err(Error::Usage(format!(
+                "{}: {format} is a format of edges, and {} is a list; a list is converted between list, i32 and i64 ({option})",
+                path.display(),
+                other.display()
+            ))),
+        }
+    };
+    let both = (resolve(&args.input, from, "--from", &args.output)?, resolve(&args.output, to, "--to", &args.input)?);
+    Ok(Some(both))
+}
+
+fn side(path: &Path, named: Option<&str>, option: &str) -> Result<Side> {
+    let Some(name) = named.filter(|name| *name != "auto") else {
+        return Ok(match ListFormat::by_ending(path) {
+            Some(format) => Side::List(format),
+            None => Side::ByEnding(Format::by_ending(path)),
+        });
+    };
+    match (name.parse(), name.parse()) {
+        (Ok(format), _) => Ok(Side::List(format)),
+        (_, Ok(format)) => Ok(Side::NamedEdges(format)),
+        (_, Err(e)) => Err(Error::Usage(format!("{option} {name}: {e}; of lists: list, i32, i64"))),
+    }
+}
+
+/// Returns the format of a list that `option` has named, else that of the ending.
+fn list_format(path: &Path, named: Option<ListFormat>, option: &str) -> Result<ListFormat> {
+    ListFormat::of(path, named).map_err(|_| {
+        let path = path.display();
+        Error::Usage(format!("{path}: its ending is of no format of lists; name list, i32 or i64 with {option}"))
+    })
+}

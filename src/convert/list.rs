@@ -1,0 +1,126 @@
+//! Writes lists in their formats: `list` as the length and then a successor a line, `i32` and `i64` as arrays.
+
+use std::os::unix::fs::MetadataExt;
+use std::path::Path;
+use std::sync::{Mutex, PoisonError};
+
+use super::encode::number;
+use super::output::{self, Output, Turns};
+use crate::error::{At, Error, Result};
+use crate::formats::Watch;
+use crate::list::{ListFormat, ListSource, MAX_NARROW, each_chunk};
+
+/// Elements that a thread encodes at once.
+const ELEMENTS: u64 = 1 << 19;
+
+/// The size of a list that was written.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct WrittenList {
+    /// Number of elements.
+    pub elements: u64,
+    /// Bytes of the file.
+    pub bytes: u64,
+}
+
+/// Writes the list of `source` to `out` in `format`, packed if the name says so, by `threads` threads. It takes a few megabytes a thread
+/// beside [`ListSource::scratch_bytes`]. The file is whole or absent and does not depend on the number of threads. `watch` advances by
+/// [`ListSource::bytes`].
+///
+/// # Errors
+/// [`Error::Usage`] for an output that is the input, those of the source, bad input for a list too long for the format, a file that can't be
+/// written, those of the watch.
+pub fn write_list(
+    source: &ListSource,
+    out: &Path,
+    format: ListFormat,
+    threads: usize,
+    watch: &dyn Watch,
+) -> Result<WrittenList> {
+    apart(source, out)?;
+    let elements = source.length_watched(threads, watch)?;
+    if format == ListFormat::I32 && elements > MAX_NARROW {
+        let expected = format!("at most {MAX_NARROW} elements for i32");
+        return Err(Error::input(source.name(), At::File, expected, elements.to_string(), "choose i64"));
+    }
+    let output = Output::create(out)?;
+    if format == ListFormat::List {
+        output.header(format!("{elements}\n").as_bytes())?;
+    }
+    let turns = Turns::new(&output);
+    if source.is_packed() {
+        in_order(source, elements, format, &turns, watch)?;
+    } else {
+        each_chunk(0..elements.div_ceil(ELEMENTS), threads, |chunk, buffer| {
+            let range = chunk * ELEMENTS..elements.min((chunk + 1) * ELEMENTS);
+            let bytes = Mutex::new(std::mem::take(buffer));
+            let done = source.scan(range, 1, watch, &|_, successors| {
+                encode(successors, format, &mut bytes.lock().unwrap_or_else(PoisonError::into_inner));
+                Ok(())
+            });
+            *buffer = bytes.into_inner().unwrap_or_else(PoisonError::into_inner);
+            let done = done.and_then(|()| turns.append(chunk, buffer));
+            buffer.clear();
+            done.inspect_err(|_| turns.stop())
+        })?;
+    }
+    Ok(WrittenList { elements, bytes: output.finish()? })
+}
+
+/// Writes a list that one thread reads.
+fn in_order(
+    source: &ListSource,
+    elements: u64,
+    format: ListFormat,
+    turns: &Turns<'_>,
+    watch: &dyn Watch,
+) -> Result<()> {
+    let state = Mutex::new((0, Vec::new()));
+    source.scan(0..elements, 1, watch, &|first, successors| {
+        let (chunk, bytes) = &mut *state.lock().unwrap_or_else(PoisonError::into_inner);
+        encode(successors, format, bytes);
+        let is_last = first + successors.len() as u64 == elements;
+        if is_last || bytes.len() as u64 >= 8 * ELEMENTS {
+            turns.append(*chunk, bytes)?;
+            bytes.clear();
+            *chunk += 1;
+        }
+        Ok(())
+    })
+}
+
+/// Refuses an output that is the file of the input, by whatever name.
+fn apart(source: &ListSource, out: &Path) -> Result<()> {
+    let id = |path: &Path| path.metadata().ok().map(|meta| (meta.dev(), meta.ino()));
+    match (source.path(), id(&output::target(out)?)) {
+        (Some(path), Some(there)) if id(path) == Some(there) => {
+            Err(Error::Usage(format!("{}: is the input; write to another file", out.display())))
+        }
+        _ => Ok(()),
+    }
+}
+
+/// Appends successors as bytes of a format.
+fn encode(successors: &[i64], format: ListFormat, out: &mut Vec<u8>) {
+    let start = out.len();
+    match format {
+        ListFormat::I32 => {
+            out.resize(start + 4 * successors.len(), 0);
+            let words = out[start..].as_chunks_mut::<4>().0.iter_mut();
+            words.zip(successors).for_each(|(bytes, successor)| *bytes = (*successor as i32).to_le_bytes());
+        }
+        ListFormat::I64 => {
+            out.resize(start + 8 * successors.len(), 0);
+            let words = out[start..].as_chunks_mut::<8>().0.iter_mut();
+            words.zip(successors).for_each(|(bytes, successor)| *bytes = successor.to_le_bytes());
+        }
+        ListFormat::List => {
+            for successor in successors {
+                match u64::try_from(*successor) {
+                    Ok(successor) => number(out, successor.into()),
+                    Err(_) => out.extend_from_slice(b"-1"),
+                }
+                out.push(b'\n');
+            }
+        }
+    }
+}

@@ -1,0 +1,276 @@
+//! Passes over plain files, which are cut into chunks that threads take in order.
+
+use std::ops::Range;
+use std::path::Path;
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering::Relaxed};
+use std::sync::{Mutex, PoisonError};
+
+use crate::error::{At, Error, Result};
+use crate::formats::{Reader, Watch};
+use crate::list::ListFormat;
+use crate::list::binary::{first_bad, widen};
+use crate::list::refusals;
+use crate::list::source::Visit;
+use crate::list::text::{self, Bad, LONGEST, Numbers, PADDING};
+
+/// Successors that are handed over at once: they stay in the first-level cache.
+pub(super) const PIECE: usize = 2048;
+
+/// Bytes that are read at once, and stay in the second-level cache.
+const READ: usize = 256 << 10;
+
+/// Returns the bytes of memory of a thread that reads chunks of `chunk` bytes.
+pub(super) fn thread_bytes(chunk: usize) -> u64 {
+    (READ.max(1 + chunk + LONGEST + PADDING) + 8 * PIECE) as u64
+}
+
+/// Has `threads` threads do the chunks of a range, which they take in order, each with a buffer of its own. Returns the error of the first chunk that failed.
+pub(crate) fn each_chunk(
+    chunks: Range<u64>,
+    threads: usize,
+    work: impl Fn(u64, &mut Vec<u8>) -> Result<()> + Sync,
+) -> Result<()> {
+    let threads = (threads.max(1) as u64).min(chunks.end.saturating_sub(chunks.start));
+    if threads <= 1 {
+        let mut buffer = Vec::new();
+        return chunks.into_iter().try_for_each(|chunk| work(chunk, &mut buffer));
+    }
+    let (next, stop) = (AtomicU64::new(chunks.start), AtomicBool::new(false));
+    let failure: Mutex<Option<(u64, Error)>> = Mutex::new(None);
+    std::thread::scope(|scope| {
+        for _ in 0..threads {
+            scope.spawn(|| {
+                let mut buffer = Vec::new();
+                while !stop.load(Relaxed) {
+                    let chunk = next.fetch_add(1, Relaxed);
+                    if chunk >= chunks.end {
+                        break;
+                    }
+                    if let Err(error) = work(chunk, &mut buffer) {
+                        let mut failure = failure.lock().unwrap_or_else(PoisonError::into_inner);
+                        if failure.as_ref().is_none_or(|(before, _)| chunk < *before) {
+                            *failure = Some((chunk, error));
+                        }
+                        stop.store(true, Relaxed);
+                    }
+                }
+            });
+        }
+    });
+    match failure.into_inner().unwrap_or_else(PoisonError::into_inner) {
+        Some((_, error)) => Err(error),
+        None => Ok(()),
+    }
+}
+
+/// A plain file that is open for a pass.
+pub(super) struct PlainFile<'a> {
+    pub path: &'a Path,
+    pub reader: Reader,
+    /// Bytes of a chunk.
+    pub chunk: usize,
+    pub watch: &'a dyn Watch,
+}
+
+impl<'a> PlainFile<'a> {
+    /// Opens the file at `path`, which has had `bytes` bytes.
+    pub fn open(path: &'a Path, bytes: u64, chunk: usize, watch: &'a dyn Watch) -> Result<PlainFile<'a>> {
+        let reader = Reader::open(path)?;
+        if reader.length() != bytes {
+            return Err(refusals::changed(path, At::File));
+        }
+        Ok(PlainFile { path, reader, chunk, watch })
+    }
+
+    fn bounds(&self, chunk: u64) -> Range<u64> {
+        let from = chunk * self.chunk as u64;
+        from..self.reader.length().min(from + self.chunk as u64)
+    }
+
+    fn chunks(&self) -> u64 {
+        self.reader.length().div_ceil(self.chunk as u64)
+    }
+
+    /// Asks for a chunk and those behind it if they are not in the page cache.
+    fn will_need(&self, bytes: &Range<u64>) {
+        // A chunk that is read in one call need not be asked for.
+        if bytes.end - bytes.start > READ as u64 && !self.reader.cached(bytes.start, bytes.end) {
+            self.reader.will_need(bytes.start, bytes.end + 2 * self.chunk as u64);
+        }
+    }
+
+    /// Hands over the successors of `elements` of an array of `length` numbers in `format`.
+    pub fn scan_array(
+        &self,
+        format: ListFormat,
+        length: u64,
+        elements: Range<u64>,
+        threads: usize,
+        visit: Visit<'_>,
+    ) -> Result<()> {
+        let width = format.width().unwrap_or(1);
+        let of_it = (self.chunk as u64 / width).max(1);
+        each_chunk(elements.start / of_it..elements.end.div_ceil(of_it), threads, |chunk, buffer| {
+            let first = elements.start.max(chunk * of_it);
+            let end = elements.end.min((chunk + 1) * of_it);
+            self.will_need(&(first * width..end * width));
+            buffer.resize(buffer.len().max(READ.min(((end - first) * width) as usize)), 0);
+            let mut values = [0; PIECE];
+            let mut at = first;
+            while at < end {
+                let now = (end - at).min(buffer.len() as u64 / width);
+                let bytes = &mut buffer[..(now * width) as usize];
+                self.reader.read(at * width, bytes)?;
+                for piece in bytes.chunks(PIECE * width as usize) {
+                    let values = &mut values[..piece.len() / width as usize];
+                    if !widen(format, piece, length, values) {
+                        return Err(self.out_of_range(values, at, length, |bad| (at + bad) * width));
+                    }
+                    visit(at, values)?;
+                    at += values.len() as u64;
+                }
+            }
+            self.watch.advance((end - first) * width)
+        })
+    }
+
+    /// Returns the error of the first bad of `values`, which are those from element `first` on; `place` tells the byte of each.
+    fn out_of_range(&self, values: &[i64], first: u64, length: u64, place: impl Fn(u64) -> u64) -> Error {
+        match first_bad(values, length) {
+            Some(bad) => {
+                let at = At::Byte(place(bad as u64));
+                refusals::out_of_range(self.path, at, first + bad as u64, length, values[bad])
+            }
+            None => refusals::changed(self.path, At::File),
+        }
+    }
+
+    /// Reads a chunk of text with the byte before it, what may be the rest of its last number, and spaces for [`PADDING`].
+    fn text<'b>(&self, chunk: u64, buffer: &'b mut Vec<u8>) -> Result<Text<'b>> {
+        let bounds = self.bounds(chunk);
+        self.will_need(&bounds);
+        let first = bounds.start.saturating_sub(1);
+        let last = self.reader.length().min(bounds.end + LONGEST as u64);
+        let before = usize::from(chunk == 0);
+        let whole = before + (last - first) as usize;
+        buffer.resize(buffer.len().max(whole + PADDING), 0);
+        let bytes = &mut buffer[..whole + PADDING];
+        bytes[0] = b' ';
+        self.reader.read(first, &mut bytes[before..whole])?;
+        bytes[whole..].fill(b' ');
+        let end = 1 + (bounds.end - bounds.start) as usize;
+        // A number that goes on behind what was read must not look whole.
+        if last < self.reader.length() && bytes[end..whole].iter().all(|byte| *byte > b' ') {
+            bytes[whole] = b'?';
+        }
+        Ok(Text { bytes, end, start: bounds.start })
+    }
+
+    /// Counts the numbers of each chunk of text. Returns those before each chunk, and as the last of all.
+    pub fn count(&self, threads: usize) -> Result<Vec<u64>> {
+        let mut counts: Vec<AtomicU64> = (0..=self.chunks()).map(|_| AtomicU64::new(0)).collect();
+        each_chunk(0..self.chunks(), threads, |chunk, buffer| {
+            let text = self.text(chunk, buffer)?;
+            counts[chunk as usize].store(text::count(&text.bytes[..text.end]), Relaxed);
+            self.watch.advance(0)
+        })?;
+        let mut sum = 0;
+        for count in &mut counts {
+            let of_it = std::mem::replace(count.get_mut(), sum);
+            sum += of_it;
+        }
+        Ok(counts.into_iter().map(AtomicU64::into_inner).collect())
+    }
+
+    /// Returns the first number of a text whose `counts` are known.
+    pub fn first_number(&self, counts: &[u64]) -> Result<Option<i64>> {
+        let Some(chunk) = counts.windows(2).position(|pair| pair[1] > pair[0]) else { return Ok(None) };
+        let mut buffer = Vec::new();
+        let text = self.text(chunk as u64, &mut buffer)?;
+        let mut value = [0];
+        let filled = text.numbers().fill(&mut value).map_err(|bad| self.no_number(&text, &bad))?;
+        Ok((filled == 1).then_some(value[0]))
+    }
+
+    /// Looks for bytes that are no number, from the start.
+    pub fn check_text(&self, threads: usize) -> Result<()> {
+        each_chunk(0..self.chunks(), threads, |chunk, buffer| {
+            let text = self.text(chunk, buffer)?;
+            let (mut numbers, mut values) = (text.numbers(), [0; PIECE]);
+            while numbers.fill(&mut values).map_err(|bad| self.no_number(&text, &bad))? == PIECE {}
+            self.watch.advance(0)
+        })
+    }
+
+    /// Hands over the successors of `elements` of a text, whose first number is its length. `counts` are those of [`Self::count`].
+    pub fn scan_text(&self, counts: &[u64], elements: Range<u64>, threads: usize, visit: Visit<'_>) -> Result<()> {
+        let length = counts.last().map_or(0, |all| all.saturating_sub(1));
+        // Number 0 is the length, so that of element i is i + 1.
+        let chunk_of = |number: u64| counts.partition_point(|before| *before <= number) as u64 - 1;
+        let wanted = elements.start + 1..elements.end + 1;
+        // Chunks of blanks alone are looked at, too, in case that they are not: those behind with what is in front of them.
+        let first = if elements.start == 0 { 0 } else { chunk_of(wanted.start) };
+        let behind = chunk_of(wanted.end).max(chunk_of(wanted.end - 1) + 1);
+        each_chunk(first..behind, threads, |chunk, buffer| {
+            let text = self.text(chunk, buffer)?;
+            let (mut numbers, mut values) = (text.numbers(), [0; PIECE]);
+            let (mut at, behind) = (counts[chunk as usize], counts[chunk as usize + 1]);
+            let changed = || refusals::changed(self.path, At::Byte(text.start));
+            while at < behind.min(wanted.end) {
+                let before = numbers.clone();
+                let most = PIECE.min((behind.min(wanted.end) - at) as usize);
+                let filled = numbers.fill(&mut values[..most]).map_err(|bad| self.no_number(&text, &bad))?;
+                if filled == 0 {
+                    return Err(changed());
+                }
+                let skipped = wanted.start.saturating_sub(at).min(filled as u64);
+                let successors = &values[skipped as usize..filled];
+                at += skipped;
+                if first_bad(successors, length).is_some() {
+                    let place = |bad| text.offset(before.place((skipped + bad) as usize));
+                    return Err(self.out_of_range(successors, at - 1, length, place));
+                }
+                if !successors.is_empty() {
+                    visit(at - 1, successors)?;
+                }
+                at += successors.len() as u64;
+            }
+            if at == behind && numbers.fill(&mut [0]).map_err(|bad| self.no_number(&text, &bad))? > 0 {
+                return Err(changed());
+            }
+            // Ranges that meet within a chunk count it once: for the one with its first number.
+            let is_first = counts[chunk as usize] >= wanted.start || wanted.start == 1;
+            self.watch.advance(if is_first { (text.end - 1) as u64 } else { 0 })
+        })
+    }
+
+    fn no_number(&self, text: &Text<'_>, bad: &Bad) -> Error {
+        refusals::no_number(self.path, text.offset(bad.at), &text.bytes[bad.at..])
+    }
+}
+
+/// The bytes of a chunk of text.
+struct Text<'b> {
+    /// One byte more in front, and the rest of the last number and padding behind.
+    bytes: &'b [u8],
+    /// The end of the chunk in `bytes`.
+    end: usize,
+    /// Offset of the chunk in the file.
+    start: u64,
+}
+
+impl Text<'_> {
+    /// Returns the numbers that begin in the chunk.
+    fn numbers(&self) -> Numbers<'_> {
+        let mut numbers = Numbers::new(self.bytes, 1, self.end);
+        if self.bytes[0] > b' ' {
+            numbers.skip_rest();
+        }
+        numbers
+    }
+
+    /// Returns the offset in the file of byte `at` of `bytes`.
+    fn offset(&self, at: usize) -> u64 {
+        self.start + at as u64 - 1
+    }
+}

@@ -1,0 +1,256 @@
+//! A random order of `0..n` by a bijection that is computed, in both directions, from a key and a counter.
+//!
+//! It is a Feistel network over two mixed digits (as in Black & Rogaway: Ciphers with arbitrary finite domains, CT-RSA 2002): a number is
+//! `left · b + right` with `left < a`, `right < b` and `a · b` just above `n`, and each round adds a keyed hash of one digit to the other.
+//! The few numbers from `n` up are walked over. Digits have 32 bits whatever `n` is, so that one vector instruction serves many elements.
+#![allow(unsafe_code)] // vector instructions that not every processor has
+
+use xxhash_rust::xxh3::xxh3_64_with_seed;
+
+/// Rounds of the network, each of which changes one digit.
+const ROUNDS: usize = 8;
+
+/// Elements whose successors are computed side by side.
+const LANES: usize = 64;
+
+/// Marks a successor that the vector loop leaves to [`Shuffle::successor`].
+const LEFT_OVER: i64 = -2;
+
+/// A random order of the numbers below `n`.
+#[derive(Debug, Clone)]
+pub(super) struct Shuffle {
+    n: u64,
+    a: u32,
+    b: u32,
+    keys: [u32; ROUNDS],
+}
+
+impl Shuffle {
+    /// Returns the order number `seed` of the `n` numbers, at most 2^63.
+    pub fn new(n: u64, seed: u64) -> Shuffle {
+        let mut a = n.isqrt();
+        a += u64::from(a * a < n);
+        let a = a.max(1);
+        let keys = std::array::from_fn(|round| xxh3_64_with_seed(&(round as u64).to_le_bytes(), seed) as u32);
+        Shuffle { n, a: a as u32, b: n.div_ceil(a).max(1) as u32, keys }
+    }
+
+    /// Returns the number at `place`.
+    pub fn at(&self, place: u64) -> u64 {
+        self.walk(place, |left, right| self.forward(left, right))
+    }
+
+    /// Returns the place of `number`.
+    pub fn place(&self, number: u64) -> u64 {
+        self.walk(number, |left, right| self.backward(left, right))
+    }
+
+    /// Returns the number that comes after `number`; -1 after the last.
+    pub fn successor(&self, number: u64) -> i64 {
+        match self.place(number) + 1 {
+            end if end == self.n => -1,
+            place => self.at(place) as i64,
+        }
+    }
+
+    /// Writes the successors of `first`, `first + 1` and so on, all below `n`.
+    pub fn successors(&self, first: u64, out: &mut [i64]) {
+        #[cfg(target_arch = "x86_64")]
+        if is_x86_feature_detected!("avx512f") {
+            // SAFETY: the processor has these instructions.
+            unsafe { self.by_avx512(first, out) }
+        } else if is_x86_feature_detected!("avx2") {
+            // SAFETY: as above.
+            unsafe { self.by_avx2(first, out) }
+        } else {
+            self.by_vectors(first, out);
+        }
+        #[cfg(not(target_arch = "x86_64"))]
+        self.by_vectors(first, out);
+    }
+
+    #[cfg(target_arch = "x86_64")]
+    #[target_feature(enable = "avx2")]
+    fn by_avx2(&self, first: u64, out: &mut [i64]) {
+        self.by_vectors(first, out);
+    }
+
+    #[cfg(target_arch = "x86_64")]
+    #[target_feature(enable = "avx512f")]
+    fn by_avx512(&self, first: u64, out: &mut [i64]) {
+        self.by_vectors(first, out);
+    }
+
+    #[inline(always)]
+    fn by_vectors(&self, first: u64, out: &mut [i64]) {
+        let (mut at, b) = (0, u64::from(self.b));
+        while at < out.len() {
+            // Within a run, the left digit stays the same.
+            let (left, right) = ((first + at as u64) / b, (first + at as u64) % b);
+            let run = (out.len() - at).min((b - right) as usize);
+            let now = &mut out[at..at + run];
+            self.run(left as u32, right as u32, now);
+            for (number, value) in (first + at as u64..).zip(now).filter(|(_, value)| **value == LEFT_OVER) {
+                *value = self.successor(number);
+            }
+            at += run;
+        }
+    }
+
+    #[inline(always)]
+    fn run(&self, left: u32, right: u32, out: &mut [i64]) {
+        let (whole, rest) = out.as_chunks_mut::<LANES>();
+        let mut first = right;
+        for values in whole {
+            *values = self.lanes(left, first);
+            first = first.wrapping_add(LANES as u32);
+        }
+        if !rest.is_empty() {
+            rest.copy_from_slice(&self.lanes(left, first)[..rest.len()]);
+        }
+    }
+
+    /// Returns the successors of [`LANES`] numbers with the same left digit. Those whose right digit is too large come out as anything.
+    #[inline(always)]
+    fn lanes(&self, left: u32, first: u32) -> [i64; LANES] {
+        let (b, last) = (u64::from(self.b), self.n - 1);
+        let (mut l, mut r) = ([left; LANES], std::array::from_fn(|lane| first.wrapping_add(lane as u32)));
+        for keys in self.keys.as_chunks::<2>().0.iter().rev() {
+            each(&mut r, &l, |right, left| difference(right, hash(left, keys[1], self.b), self.b));
+            each(&mut l, &r, |left, right| difference(left, hash(right, keys[0], self.a), self.a));
+        }
+        let mut left_over = [false; LANES];
+        for lane in 0..LANES {
+            left_over[lane] = u64::from(l[lane]) * b + u64::from(r[lane]) >= last;
+            let carry = r[lane].wrapping_add(1) == self.b;
+            l[lane] = l[lane].wrapping_add(u32::from(carry));
+            r[lane] = if carry { 0 } else { r[lane].wrapping_add(1) };
+        }
+        for keys in self.keys.as_chunks::<2>().0 {
+            each(&mut l, &r, |left, right| sum(left, hash(right, keys[0], self.a), self.a));
+            each(&mut r, &l, |right, left| sum(right, hash(left, keys[1], self.b), self.b));
+        }
+        std::array::from_fn(|lane| {
+            let next = u64::from(l[lane]) * b + u64::from(r[lane]);
+            // The last place, which has no next, and those that are walked over are few.
+            if left_over[lane] || next > last { LEFT_OVER } else { next as i64 }
+        })
+    }
+
+    #[inline(always)]
+    fn walk(&self, mut number: u64, step: impl Fn(u32, u32) -> (u32, u32)) -> u64 {
+        let b = u64::from(self.b);
+        loop {
+            let (left, right) = step((number / b) as u32, (number % b) as u32);
+            number = u64::from(left) * b + u64::from(right);
+            if number < self.n {
+                return number;
+            }
+        }
+    }
+
+    #[inline(always)]
+    fn forward(&self, mut left: u32, mut right: u32) -> (u32, u32) {
+        for keys in self.keys.as_chunks::<2>().0 {
+            left = sum(left, hash(right, keys[0], self.a), self.a);
+            right = sum(right, hash(left, keys[1], self.b), self.b);
+        }
+        (left, right)
+    }
+
+    #[inline(always)]
+    fn backward(&self, mut left: u32, mut right: u32) -> (u32, u32) {
+        for keys in self.keys.as_chunks::<2>().0.iter().rev() {
+            right = difference(right, hash(left, keys[1], self.b), self.b);
+            left = difference(left, hash(right, keys[0], self.a), self.a);
+        }
+        (left, right)
+    }
+}
+
+/// Replaces each digit of `of` by a function of it and the other digit of its lane.
+#[inline(always)]
+fn each(of: &mut [u32; LANES], others: &[u32; LANES], round: impl Fn(u32, u32) -> u32) {
+    for (digit, other) in of.iter_mut().zip(others) {
+        *digit = round(*digit, *other);
+    }
+}
+
+/// Returns `x + y` modulo `m`, of two numbers below it.
+#[inline(always)]
+fn sum(x: u32, y: u32, m: u32) -> u32 {
+    let rest = m.wrapping_sub(y);
+    if x >= rest { x.wrapping_sub(rest) } else { x.wrapping_add(y) }
+}
+
+/// Returns `x - y` modulo `m`, of two numbers below it.
+#[inline(always)]
+fn difference(x: u32, y: u32, m: u32) -> u32 {
+    let less = x.wrapping_sub(y);
+    if x >= y { less } else { less.wrapping_add(m) }
+}
+
+/// Returns a hash of a digit below `end`. The multipliers are those of Wellons' `lowbias32`; its last step would only change low bits,
+/// which the scaling drops.
+#[inline(always)]
+fn hash(digit: u32, key: u32, end: u32) -> u32 {
+    let mut x = digit.wrapping_add(key);
+    x ^= x >> 16;
+    x = x.wrapping_mul(0x7feb_352d);
+    x ^= x >> 15;
+    x = x.wrapping_mul(0x846c_a68b);
+    ((u64::from(x) * u64::from(end)) >> 32) as u32
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn it_is_an_order_of_all_numbers_and_its_inverse() {
+        for n in (1..70).chain([255, 256, 257, 4095, 4097, 10_000]) {
+            let shuffle = Shuffle::new(n, n);
+            let mut order: Vec<u64> = (0..n).map(|place| shuffle.at(place)).collect();
+            assert!((0..n).all(|place| shuffle.place(order[place as usize]) == place), "{n}");
+            order.sort_unstable();
+            assert!(order.into_iter().eq(0..n), "{n}");
+        }
+    }
+
+    #[test]
+    fn vectors_give_what_single_successors_give() {
+        for n in [1, 2, 3, 7, 1000, 65_537, 1 << 31, (1 << 32) + 5, 1 << 40, 1 << 62, (1 << 63) - 1] {
+            let shuffle = Shuffle::new(n, 3);
+            for first in [0, n / 3, n.saturating_sub(300)] {
+                let mut out = vec![0; (n - first).min(300) as usize];
+                shuffle.successors(first, &mut out);
+                let singles: Vec<i64> = (first..).take(out.len()).map(|number| shuffle.successor(number)).collect();
+                assert_eq!(out, singles, "{n} {first}");
+                assert!(out.iter().all(|value| (-1..n as i64).contains(value)));
+            }
+        }
+    }
+
+    /// Each pair of neighbours is about as frequent over seeds.
+    #[test]
+    fn every_pair_of_neighbours_is_as_likely() {
+        let n = 64u64;
+        let mut counts = vec![0.0f64; (n * n) as usize];
+        for seed in 0..64 * 400 {
+            let shuffle = Shuffle::new(n, seed);
+            let mut out = vec![0; n as usize];
+            shuffle.successors(0, &mut out);
+            for (number, next) in out.iter().enumerate().filter(|(_, next)| **next >= 0) {
+                counts[number * n as usize + *next as usize] += 1.0;
+            }
+        }
+        // There are 64 · 63 pairs, of which each list has 63.
+        let mean = 400.0f64;
+        let chi: f64 = (0..n * n)
+            .filter(|pair| pair / n != pair % n)
+            .map(|pair| (counts[pair as usize] - mean).powi(2) / mean)
+            .sum();
+        let degrees = (n * (n - 1)) as f64;
+        assert!((chi - degrees).abs() < 6.0 * (2.0 * degrees).sqrt(), "{chi}");
+    }
+}

@@ -1,0 +1,347 @@
+//! A list to read: a file, or a generator.
+
+use std::fmt;
+use std::ops::Range;
+use std::path::{Path, PathBuf};
+use std::sync::{Arc, OnceLock};
+
+use xxhash_rust::xxh3::Xxh3;
+
+use crate::error::{At, Error, Result};
+use crate::formats::input::{files, identity};
+use crate::formats::{Packing, Unwatched, Watch};
+use crate::list::binary::first_bad;
+use crate::list::packed::{self, PackedFile};
+use crate::list::plain::{self, PIECE, PlainFile, each_chunk};
+use crate::list::{Generated, ListFormat, MAX_NARROW, refusals};
+
+/// Bytes of a chunk of a file, which a thread reads at a time.
+const CHUNK: usize = 512 << 10;
+
+/// Takes the number of the first element of a piece and the successors in it, from many threads.
+pub type Visit<'a> = &'a (dyn Fn(u64, &[i64]) -> Result<()> + Sync);
+
+/// A list to read: a file, or a generator.
+#[derive(Debug, Clone)]
+pub struct ListSource {
+    origin: Origin,
+    chunk: usize,
+}
+
+/// The place that a list comes from.
+#[derive(Debug, Clone)]
+enum Origin {
+    File(ListFile),
+    Generated(Generated),
+}
+
+/// A file with a list.
+#[derive(Debug, Clone)]
+struct ListFile {
+    path: PathBuf,
+    format: ListFormat,
+    packing: Packing,
+    bytes: u64,
+    index: Arc<OnceLock<Index>>,
+}
+
+/// The result of the pass that finds the length.
+#[derive(Debug, Clone)]
+struct Index {
+    length: u64,
+    /// Of plain text, the numbers before each chunk, and of all.
+    counts: Vec<u64>,
+}
+
+impl ListSource {
+    /// Opens the file at `path`, in `format` or that of its ending. Nothing of it is read yet.
+    ///
+    /// # Errors
+    /// Bad input for a file that is missing, a folder, a pattern, a pipe, or of an ending that tells no format.
+    pub fn open(path: &Path, format: Option<ListFormat>) -> Result<ListSource> {
+        let refused = |found: &str| {
+            Error::input(
+                path,
+                At::File,
+                "one file, as a list is not read from several",
+                found,
+                "name the file that holds it",
+            )
+        };
+        if files::is_pattern(path) {
+            return Err(refused("a pattern"));
+        }
+        let meta = path.metadata().map_err(|e| Error::unreadable(path, &e))?;
+        if meta.is_dir() {
+            return Err(refused("a folder"));
+        }
+        if !meta.is_file() {
+            let remedy = "write it to a file first, as it is read twice";
+            return Err(Error::input(path, At::File, "a file with a list", "a pipe or a device", remedy));
+        }
+        let format = ListFormat::of(path, format)?;
+        let packing = Packing::of(path);
+        let file = ListFile { path: path.to_owned(), format, packing, bytes: meta.len(), index: Arc::default() };
+        Ok(ListSource { origin: Origin::File(file), chunk: CHUNK })
+    }
+
+    /// Returns a generated list as source.
+    pub fn generated(list: Generated) -> ListSource {
+        ListSource { origin: Origin::Generated(list), chunk: CHUNK }
+    }
+
+    /// Sets the bytes of a chunk, for tests. It must be called before the list is read.
+    pub fn with_chunk(mut self, bytes: usize) -> ListSource {
+        self.chunk = bytes.max(1);
+        self
+    }
+
+    /// Returns the path, or the parameters of the generator, for messages.
+    pub fn name(&self) -> String {
+        match &self.origin {
+            Origin::File(file) => file.path.display().to_string(),
+            Origin::Generated(list) => list.to_string(),
+        }
+    }
+
+    /// Returns the path; `None` for a generator.
+    pub fn path(&self) -> Option<&Path> {
+        match &self.origin {
+            Origin::File(file) => Some(&file.path),
+            Origin::Generated(_) => None,
+        }
+    }
+
+    /// Returns the format; `None` for a generator.
+    pub fn format(&self) -> Option<ListFormat> {
+        match &self.origin {
+            Origin::File(file) => Some(file.format),
+            Origin::Generated(_) => None,
+        }
+    }
+
+    /// Returns true for a packed file, which one thread reads from its start.
+    pub fn is_packed(&self) -> bool {
+        matches!(&self.origin, Origin::File(file) if file.packing != Packing::Plain)
+    }
+
+    /// Returns true if the successors of any elements can be read without those before them.
+    pub fn is_random_access(&self) -> bool {
+        self.format() != Some(ListFormat::List) && !self.is_packed()
+    }
+
+    /// Returns the bytes of the file; of a generator, 4 an element, or 8 where these do not hold its numbers. A whole scan passes as many to
+    /// [`Watch::advance`].
+    pub fn bytes(&self) -> u64 {
+        match &self.origin {
+            Origin::File(file) => file.bytes,
+            Origin::Generated(list) => list.length.saturating_mul(generated_width(list)),
+        }
+    }
+
+    /// Returns a number that changes when the list does: a hash of size, times, inode and sampled contents of the file, or of the parameters
+    /// of the generator.
+    ///
+    /// # Errors
+    /// Bad input for a file that is gone or can't be read.
+    pub fn identity(&self) -> Result<u64> {
+        match &self.origin {
+            Origin::Generated(list) => Ok(list.identity()),
+            Origin::File(file) => {
+                let mut hasher = Xxh3::new();
+                identity::add_file(&mut hasher, &file.path, file.format.name())?;
+                Ok(hasher.digest())
+            }
+        }
+    }
+
+    /// Returns the most bytes of memory that finding the length and a scan by `threads` threads take.
+    pub fn scratch_bytes(&self, threads: usize) -> u64 {
+        match &self.origin {
+            Origin::Generated(_) => threads as u64 * 8 * PIECE as u64,
+            Origin::File(file) if file.packing != Packing::Plain => packed::bytes(file.packing, &file.path),
+            Origin::File(file) => {
+                let counts = if file.format == ListFormat::List { 8 * (file.bytes / self.chunk as u64 + 2) } else { 0 };
+                threads as u64 * plain::thread_bytes(self.chunk) + counts
+            }
+        }
+    }
+
+    /// Returns the number of elements, which text and packed files are read for, by `threads` threads, the first time.
+    ///
+    /// # Errors
+    /// Bad input for a file that can't be read, is damaged, has numbers that are not whole, or text of fewer or more numbers than it says.
+    pub fn length(&self, threads: usize) -> Result<u64> {
+        self.length_watched(threads, &Unwatched)
+    }
+
+    /// Does the same as [`Self::length`], and asks `watch` on the way whether to go on, without an amount done.
+    ///
+    /// # Errors
+    /// Those of [`Self::length`], and those of the watch.
+    pub fn length_watched(&self, threads: usize, watch: &dyn Watch) -> Result<u64> {
+        match &self.origin {
+            Origin::Generated(list) => Ok(list.length),
+            Origin::File(file) => Ok(file.index(self.chunk, threads, watch)?.length),
+        }
+    }
+
+    /// Hands the successors of `elements`, as far as there are such, to `visit`: in pieces of at most 2,048, in any order, every element
+    /// once, each -1 or an element. Packed files are unpacked from the start, and handed over in order by this thread.
+    ///
+    /// # Errors
+    /// Those of [`Self::length`], bad input for text that is no number and for numbers out of range, those of `visit` and of the watch.
+    pub fn scan(&self, elements: Range<u64>, threads: usize, watch: &dyn Watch, visit: Visit<'_>) -> Result<()> {
+        let length = self.length_watched(threads, watch)?;
+        let elements = elements.start..elements.end.min(length);
+        if elements.start >= elements.end {
+            return Ok(());
+        }
+        match &self.origin {
+            Origin::Generated(list) => generate(list, elements, self.chunk, threads, watch, visit),
+            Origin::File(file) if file.packing != Packing::Plain => file.scan_packed(length, elements, watch, visit),
+            Origin::File(file) => {
+                let open = PlainFile::open(&file.path, file.bytes, self.chunk, watch)?;
+                match file.format {
+                    ListFormat::List => {
+                        let index = file.index(self.chunk, threads, watch)?;
+                        open.scan_text(&index.counts, elements, threads, visit)
+                    }
+                    format => open.scan_array(format, length, elements, threads, visit),
+                }
+            }
+        }
+    }
+}
+
+impl ListFile {
+    fn index(&self, chunk: usize, threads: usize, watch: &dyn Watch) -> Result<&Index> {
+        if let Some(index) = self.index.get() {
+            return Ok(index);
+        }
+        let silent = Silent(watch);
+        let index = match (self.packing, self.format.width()) {
+            (Packing::Plain, Some(width)) => Index { length: self.whole(self.bytes, width)?, counts: Vec::new() },
+            (Packing::Plain, None) => self.index_text(chunk, threads, &silent)?,
+            _ => self.index_packed(&silent)?,
+        };
+        Ok(self.index.get_or_init(|| index))
+    }
+
+    /// Returns the number of elements of `bytes` bytes.
+    fn whole(&self, bytes: u64, width: u64) -> Result<u64> {
+        if !bytes.is_multiple_of(width) {
+            return Err(refusals::not_whole(&self.path, bytes, self.format));
+        }
+        let length = bytes / width;
+        if self.format == ListFormat::I32 && length > MAX_NARROW {
+            return Err(refusals::too_long(&self.path, length));
+        }
+        Ok(length)
+    }
+
+    fn index_text(&self, chunk: usize, threads: usize, watch: &dyn Watch) -> Result<Index> {
+        let open = PlainFile::open(&self.path, self.bytes, chunk, watch)?;
+        let counts = open.count(threads)?;
+        let all = counts.last().copied().unwrap_or(0);
+        let Some(first) = open.first_number(&counts)? else {
+            open.check_text(threads)?;
+            return Err(refusals::no_length(&self.path));
+        };
+        match self.told(first, all - 1) {
+            // No scan looks at a list without elements.
+            Ok(0) => open.check_text(threads).map(|()| Index { length: 0, counts }),
+            Ok(length) => Ok(Index { length, counts }),
+            // Where something else than numbers is the reason, that is the better message.
+            Err(error) => open.check_text(threads).and(Err(error)),
+        }
+    }
+
+    /// Returns the length that text tells by its first number, if there are as many others.
+    fn told(&self, first: i64, others: u64) -> Result<u64> {
+        let Ok(length) = u64::try_from(first) else { return Err(refusals::negative_length(&self.path, first)) };
+        if length == others { Ok(length) } else { Err(refusals::other_length(&self.path, length, others)) }
+    }
+
+    fn index_packed(&self, watch: &dyn Watch) -> Result<Index> {
+        let (mut all, mut first) = (0, None);
+        PackedFile::open(&self.path, self.packing, watch)?.numbers(self.format, |values| {
+            first = first.or_else(|| values.first().copied());
+            all += values.len() as u64;
+            Ok(true)
+        })?;
+        let length = match (self.format.width(), first) {
+            (Some(width), _) => self.whole(all * width, width)?,
+            (None, Some(first)) => self.told(first, all - 1)?,
+            (None, None) => return Err(refusals::no_length(&self.path)),
+        };
+        Ok(Index { length, counts: Vec::new() })
+    }
+
+    fn scan_packed(&self, length: u64, elements: Range<u64>, watch: &dyn Watch, visit: Visit<'_>) -> Result<()> {
+        // The number of element i is number i of an array, and number i + 1 of text.
+        let before = u64::from(self.format == ListFormat::List);
+        let wanted = elements.start + before..elements.end + before;
+        let mut at = 0;
+        PackedFile::open(&self.path, self.packing, watch)?.numbers(self.format, |values| {
+            let here = at..at + values.len() as u64;
+            at = here.end;
+            let (from, to) = (wanted.start.max(here.start), wanted.end.min(here.end));
+            if from < to {
+                let successors = &values[(from - here.start) as usize..(to - here.start) as usize];
+                if let Some(bad) = first_bad(successors, length) {
+                    let element = from - before + bad as u64;
+                    return Err(refusals::out_of_range(&self.path, At::File, element, length, successors[bad]));
+                }
+                visit(from - before, successors)?;
+            }
+            // A scan to the end goes on to the end of the file, where a checksum may stand.
+            Ok(wanted.end == length + before || here.end < wanted.end)
+        })?;
+        if at < wanted.end { Err(refusals::changed(&self.path, At::File)) } else { Ok(()) }
+    }
+}
+
+/// Hands over a part of a generated list.
+fn generate(
+    list: &Generated,
+    elements: Range<u64>,
+    chunk: usize,
+    threads: usize,
+    watch: &dyn Watch,
+    visit: Visit<'_>,
+) -> Result<()> {
+    let of_it = (chunk as u64 / 8).max(1);
+    each_chunk(elements.start / of_it..elements.end.div_ceil(of_it), threads, |chunk, _| {
+        let (first, end) = (elements.start.max(chunk * of_it), elements.end.min((chunk + 1).saturating_mul(of_it)));
+        let mut successors = [0; PIECE];
+        let mut at = first;
+        while at < end {
+            let piece = &mut successors[..(end - at).min(PIECE as u64) as usize];
+            list.fill(at, piece);
+            visit(at, piece)?;
+            at += piece.len() as u64;
+        }
+        watch.advance((end - first) * generated_width(list))
+    })
+}
+
+/// Returns the bytes of an element of the file that a generator stands for.
+fn generated_width(list: &Generated) -> u64 {
+    if list.length <= MAX_NARROW { 4 } else { 8 }
+}
+
+/// Passes on whether to go on, but not how much is done: the pass before the one that counts.
+struct Silent<'a>(&'a dyn Watch);
+
+impl Watch for Silent<'_> {
+    fn advance(&self, _bytes: u64) -> Result<()> {
+        self.0.advance(0)
+    }
+}
+
+impl fmt::Display for ListSource {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.name())
+    }
+}

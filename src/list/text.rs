@@ -1,0 +1,207 @@
+//! Numbers in text, apart by any whitespace: counted, and parsed eight digits at a time.
+
+/// Bytes that must follow those that are parsed, so that digits can be taken eight at a time.
+pub(super) const PADDING: usize = 32;
+
+/// Bytes of the longest number that is read; zeros in front make longer ones.
+pub(super) const LONGEST: usize = 64;
+
+/// Bytes that are counted with counters of 8 bits.
+const COUNTED: usize = 255;
+
+const TENS: [u64; 9] = [1, 10, 100, 1000, 10_000, 100_000, 1_000_000, 10_000_000, 100_000_000];
+
+/// Returns the number of bytes of `bytes[1..]` with which a number begins: those above the blank that one up to the blank is in front of.
+/// Other control characters count as blanks here, and are found when numbers are parsed.
+pub(super) fn count(bytes: &[u8]) -> u64 {
+    let Some(now) = bytes.get(1..) else { return 0 };
+    let blocks = bytes.chunks(COUNTED).zip(now.chunks(COUNTED));
+    let starts = |before: &[u8], now: &[u8]| {
+        let begins = |(before, now): (&u8, &u8)| u8::from(*before <= b' ') & u8::from(*now > b' ');
+        before.iter().zip(now).map(begins).sum::<u8>()
+    };
+    blocks.map(|(before, now)| u64::from(starts(before, now))).sum()
+}
+
+/// Returns true for blanks, tabs and ends of lines.
+#[inline]
+pub(super) fn is_space(byte: u8) -> bool {
+    byte == b' ' || matches!(byte, 9..=13)
+}
+
+/// A place where no number stands.
+#[derive(Debug, PartialEq, Eq)]
+pub(super) struct Bad {
+    /// Offset in the bytes that are parsed.
+    pub at: usize,
+}
+
+/// Parses the numbers that begin in `at..end` of `bytes`, which have [`PADDING`] more, or as many spaces, behind the last of them.
+#[derive(Debug, Clone)]
+pub(super) struct Numbers<'a> {
+    bytes: &'a [u8],
+    at: usize,
+    end: usize,
+}
+
+impl<'a> Numbers<'a> {
+    /// Begins at `at`.
+    pub fn new(bytes: &'a [u8], at: usize, end: usize) -> Numbers<'a> {
+        Numbers { bytes, at, end }
+    }
+
+    /// Passes over the rest of a number that began before.
+    pub fn skip_rest(&mut self) {
+        while self.at < self.end && self.bytes[self.at] > b' ' {
+            self.at += 1;
+        }
+    }
+
+    /// Returns the offset of the number that comes after `skipped` others.
+    pub fn place(&self, skipped: usize) -> usize {
+        let mut numbers = self.clone();
+        let passed = (0..skipped).all(|_| numbers.fill(&mut [0]) == Ok(1));
+        if passed && numbers.find() { numbers.at } else { self.at }
+    }
+
+    /// Parses numbers until `out` is full or none begins before the end. Returns how many there are.
+    pub fn fill(&mut self, out: &mut [i64]) -> Result<usize, Bad> {
+        for (filled, value) in out.iter_mut().enumerate() {
+            if !self.find() {
+                return Ok(filled);
+            }
+            *value = self.number()?;
+        }
+        Ok(out.len())
+    }
+
+    /// Goes to the next number. Returns false if none begins before the end.
+    #[inline(always)]
+    pub fn find(&mut self) -> bool {
+        while self.at < self.end && is_space(self.bytes[self.at]) {
+            self.at += 1;
+        }
+        self.at < self.end
+    }
+
+    #[inline(always)]
+    fn number(&mut self) -> Result<i64, Bad> {
+        let bad = Bad { at: self.at };
+        let negative = self.bytes[self.at] == b'-';
+        let start = self.at + usize::from(negative);
+        let (mut value, mut digits) = eight(self.bytes, start);
+        if digits == 8 {
+            let (more, count) = eight(self.bytes, start + 8);
+            value = value * TENS[count] + more;
+            digits += count;
+        }
+        let mut end = start + digits;
+        if digits == 16 {
+            while let Some(digit) = self.bytes.get(end).map(|byte| byte.wrapping_sub(b'0')).filter(|digit| *digit < 10)
+            {
+                let longer = value.checked_mul(10).and_then(|value| value.checked_add(digit.into()));
+                let Some(longer) = longer.filter(|value| *value <= i64::MAX as u64) else { return Err(bad) };
+                (value, end) = (longer, end + 1);
+            }
+        }
+        if digits == 0 || !self.bytes.get(end).copied().is_some_and(is_space) {
+            return Err(bad);
+        }
+        // The byte behind the number is known to be a space.
+        self.at = end + 1;
+        let value = value as i64;
+        Ok(if negative { -value } else { value })
+    }
+}
+
+/// Returns the value of the digits at the start of `bytes[at..]`, at most eight, and how many they are.
+#[inline(always)]
+fn eight(bytes: &[u8], at: usize) -> (u64, usize) {
+    let Some(word) = bytes.get(at..).and_then(|bytes| bytes.first_chunk::<8>()) else { return (0, 0) };
+    let word = u64::from_le_bytes(*word) ^ 0x3030_3030_3030_3030;
+    // The high bit of every byte up to the first that is no digit is exact, which is enough.
+    let others = (word.wrapping_add(0x7676_7676_7676_7676) | word) & 0x8080_8080_8080_8080;
+    let digits = (others.trailing_zeros() / 8) as usize;
+    if digits == 0 {
+        return (0, 0);
+    }
+    // Zeros go in front: the first digit is in the lowest byte.
+    let word = word << (64 - 8 * digits);
+    let pairs = word.wrapping_mul(10).wrapping_add(word >> 8);
+    let low = (pairs & 0x0000_00ff_0000_00ff).wrapping_mul(100 + (1_000_000 << 32));
+    let high = (pairs >> 16 & 0x0000_00ff_0000_00ff).wrapping_mul(1 + (10_000 << 32));
+    (low.wrapping_add(high) >> 32, digits)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn padded(text: &str) -> Vec<u8> {
+        [text.as_bytes(), &[b' '; PADDING]].concat()
+    }
+
+    fn parsed(text: &str) -> Result<Vec<i64>, Bad> {
+        let mut out = vec![0; text.len() + 1];
+        let bytes = padded(text);
+        let count = Numbers::new(&bytes, 0, text.len()).fill(&mut out)?;
+        out.truncate(count);
+        Ok(out)
+    }
+
+    #[test]
+    fn numbers_of_every_length() {
+        for digits in 1..=19 {
+            for digit in ["1", "7", "9"] {
+                let text = digit.repeat(digits);
+                if let Ok(value) = text.parse::<i64>() {
+                    assert_eq!(parsed(&text), Ok(vec![value]));
+                    assert_eq!(parsed(&format!("{text}\r\n\t-{text}")), Ok(vec![value, -value]));
+                    assert_eq!(parsed(&format!("00{text}")), Ok(vec![value]));
+                }
+            }
+        }
+        assert_eq!(parsed("9223372036854775807"), Ok(vec![i64::MAX]));
+        assert_eq!(parsed(""), Ok(vec![]));
+        assert_eq!(parsed(" \n\x0b\x0c"), Ok(vec![]));
+    }
+
+    #[test]
+    fn what_is_no_number() {
+        let texts = [
+            "-",
+            "--1",
+            "+1",
+            "1-",
+            "1,2",
+            "x",
+            "1x",
+            "9223372036854775808",
+            "99999999999999999999",
+            "1.0",
+            "\u{feff}1",
+            "1\0",
+        ];
+        for text in texts {
+            assert_eq!(parsed(&format!("5 {text}")), Err(Bad { at: 2 }), "{text:?}");
+        }
+        assert_eq!(parsed("1 \x01 2"), Err(Bad { at: 2 }));
+    }
+
+    #[test]
+    fn counts_are_those_of_the_standard_library() {
+        let mut state = 1u64;
+        for length in [0, 1, 5, 254, 255, 256, 1000, 5000] {
+            let text: Vec<u8> = (0..length)
+                .map(|_| {
+                    state = state.wrapping_mul(0x5851_f42d_4c95_7f2d).wrapping_add(1);
+                    b" \n\t\r17"[(state >> 60) as usize % 6]
+                })
+                .collect();
+            let text = String::from_utf8(text).unwrap();
+            let want = text.split_ascii_whitespace().count() as u64;
+            assert_eq!(count(&[b" ", text.as_bytes()].concat()), want);
+            assert_eq!(parsed(&text).unwrap().len() as u64, want);
+        }
+    }
+}

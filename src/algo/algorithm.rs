@@ -2,13 +2,15 @@
 
 use super::cost::{Cost, Crew, GraphSize};
 use super::run::Run;
-use super::verify::{Results, StoredUnits, Verdict};
+use super::verify::{ListResults, Results, StoredUnits, Verdict};
 use crate::error::Result;
 use crate::gpu::ProgramSource;
 use crate::graph::layout::Layout;
 use crate::graph::placement::BlockSize;
 use crate::jobfile::{Diagnostics, Section};
+use crate::list::List;
 use crate::prepare::prepared::Graph;
+use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use std::fmt::Debug;
 use std::sync::Arc;
@@ -17,6 +19,11 @@ use std::sync::Arc;
 pub trait Algorithm: Sync {
     /// Name of its table, its stage, its object among the results, and its folder in `out/`.
     fn name(&self) -> &'static str;
+
+    /// The kind of input that its tasks compute on.
+    fn input(&self) -> InputKind {
+        InputKind::Graph
+    }
 
     /// Keys of its table.
     fn keys(&self) -> &'static [&'static str];
@@ -36,11 +43,44 @@ pub trait Task: Debug + Send + Sync {
     /// Returns the table with every default filled in. It goes into the stage's key: what differs here is computed anew.
     fn table(&self) -> Value;
 
-    /// Returns what of the prepared graph it reads beside the blocks.
-    fn needs(&self) -> Needs;
+    /// Returns the task by the kind of input that it computes on.
+    fn on(&self) -> On<'_>;
 
     /// Programs that it launches on a GPU.
     fn programs(&self) -> &'static [&'static ProgramSource];
+
+    /// Checks what is stored of units against itself and against the result, if there is one already; says what it found.
+    ///
+    /// # Errors
+    /// A sentence with what is wrong.
+    fn verify_units(&self, units: &StoredUnits<'_>, found: Option<&Value>) -> Result<String>;
+
+    /// Returns the answer as people read it.
+    fn answer(&self, found: &Value) -> Answer;
+}
+
+/// A task by the kind of its input.
+#[derive(Clone, Copy)]
+pub enum On<'a> {
+    /// It computes on a prepared graph.
+    Graph(&'a dyn GraphTask),
+    /// It computes on a list, which nothing is prepared of.
+    List(&'a dyn ListTask),
+}
+
+/// The kind of input that an algorithm computes on.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum InputKind {
+    /// Edges of a graph.
+    Graph,
+    /// The successors of a list's elements.
+    List,
+}
+
+/// A task on a graph.
+pub trait GraphTask: Task {
+    /// Returns what of the prepared graph it reads beside the blocks.
+    fn needs(&self) -> Needs;
 
     /// Returns the number of units in a graph of so many blocks, for progress.
     fn units(&self, blocks: u64) -> u64;
@@ -62,20 +102,32 @@ pub trait Task: Debug + Send + Sync {
     /// Those of the algorithm; a stop.
     fn run(&self, graph: &Graph, run: &mut Run<'_>) -> Result<Outcome>;
 
-    /// Checks what is stored of units against itself and against the result, if there is one already; says what it found.
-    ///
-    /// # Errors
-    /// A sentence with what is wrong.
-    fn verify_units(&self, units: &StoredUnits<'_>, found: Option<&Value>) -> Result<String>;
-
     /// Checks a result by an independent method.
     ///
     /// # Errors
     /// Those of telling, and a stop; what is wrong goes to `verdict`.
     fn verify(&self, results: &Results<'_>, found: &Value, verdict: &mut Verdict<'_>) -> Result<()>;
+}
 
-    /// Returns the answer as people read it.
-    fn answer(&self, found: &Value) -> Answer;
+/// A task on a list.
+pub trait ListTask: Task {
+    /// Fewest bytes of GPU memory for a list of `length` elements; `None` where it does not use a GPU.
+    fn least_gpu_memory(&self, length: u64) -> Option<u64>;
+
+    /// Returns what it takes on a list of `length` elements whose reading takes `reading` bytes of host memory, by these ranks.
+    fn cost(&self, length: u64, reading: u64, crew: &Crew) -> Cost;
+
+    /// Computes one trial, or what an earlier run left of it. Collective.
+    ///
+    /// # Errors
+    /// Those of the algorithm and of reading; a stop.
+    fn run(&self, list: &List, run: &mut Run<'_>) -> Result<Outcome>;
+
+    /// Checks a result by an independent method.
+    ///
+    /// # Errors
+    /// Those of telling, and a stop; what is wrong goes to `verdict`.
+    fn verify(&self, results: &ListResults<'_>, found: &Value, verdict: &mut Verdict<'_>) -> Result<()>;
 }
 
 /// The parts of a prepared graph that a task reads beside its blocks.
@@ -88,10 +140,12 @@ pub struct Needs {
 }
 
 /// The outcome of a trial.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Outcome {
     /// Fields of the algorithm's object among the results: every trial has to find the same.
     pub found: Value,
+    /// More fields, which tell how it was found: the last trial's stay.
+    pub how: Value,
     /// Seconds of the algorithm alone, those of earlier runs included.
     pub seconds: f64,
 }

@@ -6,6 +6,7 @@
 mod algorithm;
 pub mod cost;
 pub mod device;
+pub mod listrank;
 pub mod run;
 pub mod sources;
 #[cfg(feature = "failpoints")]
@@ -13,16 +14,17 @@ pub mod sums;
 pub mod triangle;
 pub mod verify;
 
-pub use algorithm::{Algorithm, Answer, Needs, Outcome, Task};
+pub use algorithm::{Algorithm, Answer, GraphTask, InputKind, ListTask, Needs, On, Outcome, Task};
 pub use cost::{Cost, Crew, GraphSize};
 pub use device::{Chosen, Devices, Lease};
 pub use run::Run;
 pub use sources::Sources;
-pub use verify::{EdgeSource, Results, StoredUnits, UnitsContent, Verdict};
+pub use verify::{EdgeSource, ListResults, Results, StoredUnits, UnitsContent, Verdict};
 
 /// All algorithms, in the order of the documentation, which is that of running.
 pub static ALGORITHMS: &[&dyn Algorithm] = &[
     &triangle::Triangle,
+    &listrank::ListRank,
     #[cfg(feature = "failpoints")]
     &sums::Sums,
 ];

@@ -2,7 +2,7 @@
 
 use super::device::Devices;
 use crate::comm::Comm;
-use crate::error::Result;
+use crate::error::{Error, Result};
 use crate::memory::Budget;
 use crate::process::progress::StageProgress;
 use crate::results::Columns;
@@ -50,6 +50,8 @@ pub enum Kind {
     Journal,
     /// `ALGORITHM.TRIAL.checkpoint`: arrays with the units in them.
     Checkpoint,
+    /// `ALGORITHM.TRIAL.files`: a folder of the algorithm's own files, for what does not fit memory.
+    Files,
 }
 
 impl Units<'_> {
@@ -59,12 +61,17 @@ impl Units<'_> {
         match rest.split_once('.') {
             None => Some((algorithm, rest.parse().ok()?, Kind::Journal)),
             Some((trial, "checkpoint")) => Some((algorithm, trial.parse().ok()?, Kind::Checkpoint)),
+            Some((trial, "files")) => Some((algorithm, trial.parse().ok()?, Kind::Files)),
             Some(_) => None,
         }
     }
 
     fn path(&self, kind: Kind) -> PathBuf {
-        let ending = if kind == Kind::Checkpoint { ".checkpoint" } else { "" };
+        let ending = match kind {
+            Kind::Journal => "",
+            Kind::Checkpoint => ".checkpoint",
+            Kind::Files => ".files",
+        };
         self.folder.join(format!("{}.{}{ending}", self.algorithm, self.trial))
     }
 
@@ -81,6 +88,16 @@ impl Units<'_> {
     pub fn checkpoint(&self) -> Checkpoint {
         Checkpoint::new(self.path(Kind::Checkpoint), self.key)
     }
+
+    /// Returns the folder of the algorithm's own files, which is made if it is not there. What is in it is of any key. For rank 0 alone.
+    ///
+    /// # Errors
+    /// [`crate::Error::DiskFull`], [`crate::Error::Io`].
+    pub fn files(&self) -> Result<PathBuf> {
+        let folder = self.path(Kind::Files);
+        std::fs::create_dir_all(&folder).map_err(|e| Error::io("create the folder", &folder, e))?;
+        Ok(folder)
+    }
 }
 
 #[cfg(test)]
@@ -91,6 +108,7 @@ mod tests {
     fn names_of_files_of_units_say_what_they_are() {
         assert_eq!(Units::named("triangle.0"), Some(("triangle", 0, Kind::Journal)));
         assert_eq!(Units::named("sums.12.checkpoint"), Some(("sums", 12, Kind::Checkpoint)));
+        assert_eq!(Units::named("listrank.0.files"), Some(("listrank", 0, Kind::Files)));
         for other in ["triangle", "triangle.x", "triangle.0.tmp-1", "triangle.0.checkpoint.tmp-2", ""] {
             assert_eq!(Units::named(other), None, "{other}");
         }

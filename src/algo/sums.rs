@@ -6,7 +6,8 @@
 
 use super::sources::Sources;
 use super::{
-    Algorithm, Answer, Cost, Crew, GraphSize, Needs, Outcome, Results, Run, StoredUnits, Task, UnitsContent, Verdict,
+    Algorithm, Answer, Cost, Crew, GraphSize, GraphTask, Needs, On, Outcome, Results, Run, StoredUnits, Task,
+    UnitsContent, Verdict,
 };
 use crate::comm::agreed;
 use crate::error::{Error, Result};
@@ -223,12 +224,40 @@ impl Task for Spec {
         json!(self)
     }
 
-    fn needs(&self) -> Needs {
-        Needs { degrees: true, order: self.columns }
+    fn on(&self) -> On<'_> {
+        On::Graph(self)
     }
 
     fn programs(&self) -> &'static [&'static ProgramSource] {
         &[]
+    }
+
+    fn verify_units(&self, units: &StoredUnits<'_>, found: Option<&Value>) -> Result<String> {
+        let (done, total) = match &units.content {
+            UnitsContent::Records(records) => {
+                let read = |record: &Record| Unit::read(&numbers_of::<u64>(&record.result)).map(|unit| unit.total);
+                let totals: Option<Vec<u64>> = records.iter().map(read).collect();
+                let none = || Error::Validation(format!("{}: a record that is no sum", units.path.display()));
+                (records.len() as u64, totals.ok_or_else(none)?.iter().sum::<u64>())
+            }
+            UnitsContent::Checkpoint(saved) => (saved.done(), saved.words(0)?[0]),
+        };
+        match found {
+            Some(found) if done == units.total && found["total"] != json!(total) => {
+                Err(Error::Validation(format!("{}: {total} in all, {found}", units.path.display())))
+            }
+            _ => Ok(format!("{done} units, {total} in all")),
+        }
+    }
+
+    fn answer(&self, found: &Value) -> Answer {
+        Answer { main: format!("sums {}", found["total"]), more: "summed".into() }
+    }
+}
+
+impl GraphTask for Spec {
+    fn needs(&self) -> Needs {
+        Needs { degrees: true, order: self.columns }
     }
 
     fn units(&self, blocks: u64) -> u64 {
@@ -270,25 +299,8 @@ impl Task for Spec {
         if entries != graph.stored.edges {
             return Err(Error::Validation(format!("{entries} entries of {} edges", graph.stored.edges)));
         }
-        Ok(Outcome { found: json!({ "total": total }), seconds: started.elapsed().as_secs_f64() })
-    }
-
-    fn verify_units(&self, units: &StoredUnits<'_>, found: Option<&Value>) -> Result<String> {
-        let (done, total) = match &units.content {
-            UnitsContent::Records(records) => {
-                let read = |record: &Record| Unit::read(&numbers_of::<u64>(&record.result)).map(|unit| unit.total);
-                let totals: Option<Vec<u64>> = records.iter().map(read).collect();
-                let none = || Error::Validation(format!("{}: a record that is no sum", units.path.display()));
-                (records.len() as u64, totals.ok_or_else(none)?.iter().sum::<u64>())
-            }
-            UnitsContent::Checkpoint(saved) => (saved.done(), saved.words(0)?[0]),
-        };
-        match found {
-            Some(found) if done == units.total && found["total"] != json!(total) => {
-                Err(Error::Validation(format!("{}: {total} in all, {found}", units.path.display())))
-            }
-            _ => Ok(format!("{done} units, {total} in all")),
-        }
+        let seconds = started.elapsed().as_secs_f64();
+        Ok(Outcome { found: json!({ "total": total }), how: Value::Null, seconds })
     }
 
     fn verify(&self, results: &Results<'_>, found: &Value, verdict: &mut Verdict<'_>) -> Result<()> {
@@ -309,9 +321,5 @@ impl Task for Spec {
             }
         };
         verdict.note("sums", agree())
-    }
-
-    fn answer(&self, found: &Value) -> Answer {
-        Answer { main: format!("sums {}", found["total"]), more: "summed".into() }
     }
 }

@@ -2,6 +2,7 @@
 
 use crate::error::{At, Error, Result};
 use crate::formats::Input;
+use crate::list::List;
 use crate::memory::Budget;
 use crate::prepare::prepared::{Graph, InputInfo, StoreInfo};
 use crate::results::Output;
@@ -38,11 +39,25 @@ pub struct Results<'a> {
     pub threads: usize,
 }
 
+/// The results of one task on a list, and what they can be held against.
+pub struct ListResults<'a> {
+    /// The workdir.
+    pub workdir: &'a Path,
+    /// The files of the task, by their paths in the workdir.
+    pub outputs: &'a BTreeMap<String, Output>,
+    /// The list; otherwise why it is not to be had, in words.
+    pub list: std::result::Result<&'a List, String>,
+    /// Host memory for the checks.
+    pub budget: &'a Budget,
+    /// Threads for the checks.
+    pub threads: usize,
+}
+
 /// A journal or checkpoint of a task, whole by its checksums.
 pub struct StoredUnits<'a> {
     /// The file.
     pub path: &'a Path,
-    /// Vertices that have an edge.
+    /// Vertices that have an edge; of a list, its elements.
     pub vertices: u64,
     /// Units of a trial.
     pub total: u64,

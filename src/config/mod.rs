@@ -5,6 +5,7 @@
 
 mod effective;
 mod keys;
+mod list;
 mod name;
 mod overrides;
 mod spec;

@@ -2,6 +2,7 @@
 
 use super::spec::InputSpec;
 use crate::formats::Format;
+use crate::list::ListFormat;
 use std::path::{Component, Path};
 
 /// Most bytes of a name, which is a folder's name and appears in reports.
@@ -20,6 +21,8 @@ pub(super) fn of_input(input: &InputSpec) -> Option<String> {
         // The suffix keeps the job from using the workdir of the other job, which is likely named after its input.
         InputSpec::Prepared(workdir) => format!("{}-prepared", last(workdir)?),
         InputSpec::Kronecker(random) => format!("kronecker-{}-{}-{}", random.scale, random.edge_factor, random.seed),
+        InputSpec::ListFile { path, .. } => of_path(path)?,
+        InputSpec::List(list) => format!("list-{}-{}-{}", list.kind.name(), list.length, list.seed),
         InputSpec::Uniform(random) => format!("uniform-{}-{}-{}", random.scale, random.edge_factor, random.seed),
     };
     let name: String = name.chars().map(|c| if c.is_control() || "/\\".contains(c) { '_' } else { c }).collect();
@@ -80,7 +83,8 @@ fn without_endings(name: &str) -> String {
         _ => name.to_owned(),
     };
     let unpacked = cut(name, &|ending| PACKED.contains(&ending));
-    cut(&unpacked, &|ending| Format::by_ending(Path::new(&format!("x.{ending}"))).is_some())
+    let is_format = |name: &Path| Format::by_ending(name).is_some() || ListFormat::by_ending(name).is_some();
+    cut(&unpacked, &|ending| is_format(Path::new(&format!("x.{ending}"))))
 }
 
 #[cfg(test)]

@@ -8,8 +8,9 @@ use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
 
-use crate::algo::Task;
+use crate::algo::{GraphTask, ListTask, On, Task};
 use crate::formats::TextOptions;
+use crate::list::{Generated, ListFormat};
 use crate::results::OutputFormat;
 
 /// A job file after validation: every value in range, every default filled in, every `$VAR` expanded.
@@ -39,7 +40,19 @@ pub struct Job {
     pub text: String,
 }
 
-/// `[input]`: exactly one source of edges.
+impl Job {
+    /// Returns the tasks on a graph, in order.
+    pub fn graph_tasks(&self) -> impl Iterator<Item = &dyn GraphTask> {
+        self.tasks.iter().filter_map(|task| if let On::Graph(task) = task.on() { Some(task) } else { None })
+    }
+
+    /// Returns the tasks on a list, in order.
+    pub fn list_tasks(&self) -> impl Iterator<Item = &dyn ListTask> {
+        self.tasks.iter().filter_map(|task| if let On::List(task) = task.on() { Some(task) } else { None })
+    }
+}
+
+/// `[input]`: exactly one source of edges, or of a list.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum InputSpec {
@@ -62,6 +75,31 @@ pub enum InputSpec {
     Kronecker(Random),
     /// `uniform`: both ends of every edge are drawn uniformly.
     Uniform(Random),
+    /// `path` of a job that ranks a list: one file, which has not been looked up yet.
+    ListFile {
+        /// The path, variables expanded.
+        path: PathBuf,
+        /// The format; `None` stands for `"auto"`: by the extension.
+        format: Option<ListFormat>,
+    },
+    /// `list`: a list that the job makes.
+    List(Generated),
+}
+
+impl InputSpec {
+    /// Returns true if it names a list rather than edges.
+    pub fn is_list(&self) -> bool {
+        matches!(self, InputSpec::ListFile { .. } | InputSpec::List(_))
+    }
+
+    /// Returns the paths of its files, as they are written.
+    pub fn paths(&self) -> &[PathBuf] {
+        match self {
+            InputSpec::Files { paths, .. } => paths,
+            InputSpec::ListFile { path, .. } => std::slice::from_ref(path),
+            InputSpec::Prepared(_) | InputSpec::Kronecker(_) | InputSpec::Uniform(_) | InputSpec::List(_) => &[],
+        }
+    }
 }
 
 /// `[input] expect`: the size of files that do not exist yet.

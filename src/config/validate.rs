@@ -5,14 +5,15 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use super::spec::{Device, Expect, GpuSharing, InputSpec, Job, Limits, Output, Random, Run};
-use super::{FORMATS, keys, name};
-use crate::algo::{ALGORITHMS, Task};
+use super::{FORMATS, keys, list, name};
+use crate::algo::{ALGORITHMS, InputKind, Task};
 use crate::formats::{Columns, Format, TextOptions};
 use crate::generate::{MAX_EDGE_FACTOR, SCALES};
 use crate::jobfile::diagnostics::Diagnostics;
 use crate::jobfile::expand::Environment;
 use crate::jobfile::field::{Field, Section};
 use crate::jobfile::tree::Table;
+use crate::list::ListFormat;
 use crate::results::OutputFormat;
 
 /// Most lines of text that can be skipped: more could not fit in the part of a file that is inspected.
@@ -27,7 +28,11 @@ pub(super) fn job(
 ) -> Option<Job> {
     keys::check(root, diagnostics);
     let section = Section::of(root, "job");
-    let input = input(root, environment, diagnostics);
+    let kind = list::kind(root, diagnostics);
+    let input = match kind {
+        InputKind::Graph => input(root, environment, diagnostics),
+        InputKind::List => list::input(root, environment, diagnostics),
+    };
     let name = name(&section, input.as_ref(), file, diagnostics);
     let workdir = match section.get("workdir") {
         Some(field) => field.path(environment, diagnostics),
@@ -41,8 +46,8 @@ pub(super) fn job(
     let run = run(&Section::of(root, "run"), diagnostics);
     let output = output(&Section::of(root, "output"), diagnostics);
     let tasks = tasks(root, diagnostics);
-    // A job without tasks prepares its graph for other jobs.
-    let keep = keep || tasks.is_empty();
+    // A job without tasks prepares its graph for other jobs; of a list there is nothing to keep.
+    let keep = kind == InputKind::Graph && (keep || tasks.is_empty());
     Some(Job {
         name: name?,
         workdir: workdir?,
@@ -106,8 +111,10 @@ fn input(root: &Table, environment: Environment<'_>, diagnostics: &mut Diagnosti
     let section = Section::of(root, "input");
     let mut formats = vec![("auto", None)];
     formats.extend(FORMATS.map(|name| (name, Some(name.to_owned()))));
+    formats.extend(ListFormat::ALL.map(|format| (format.name(), Some(format.name().to_owned()))));
     let format_field = section.get("format");
     let format = format_field.as_ref().and_then(|field| field.choice(&formats, diagnostics)).flatten();
+    list::refuse(&section, format.as_deref(), diagnostics);
     if let Some(field) = section.get("directed")
         && field.boolean(diagnostics) == Some(true)
     {
@@ -160,6 +167,8 @@ fn input(root: &Table, environment: Environment<'_>, diagnostics: &mut Diagnosti
             "prepared" => field.path(environment, diagnostics).map(InputSpec::Prepared),
             "kronecker" => random(&field, diagnostics).map(InputSpec::Kronecker),
             "uniform" => random(&field, diagnostics).map(InputSpec::Uniform),
+            // It is refused already.
+            "list" => None,
             _ => {
                 let message =
                     format!("{} is not in this version, which makes kronecker and uniform graphs", field.name);

@@ -101,6 +101,15 @@ impl<'u> Lane<'u> {
         unsafe { self.queue.upload(&slot.words[..self.filled], to) }
     }
 
+    /// Queues a copy of the start of the current slot, which was written in place, to all of `to`.
+    ///
+    /// # Errors
+    /// [`crate::Error::Lost`].
+    pub fn send_slot(&mut self, to: DeviceSlice<u32>) -> Result<()> {
+        self.filled = to.len() as usize;
+        self.send(to)
+    }
+
     /// Queues a copy of all of `from` into the current slot, from word `at` on.
     ///
     /// # Errors

@@ -82,7 +82,7 @@ fn begin(job: &Job, threads: usize, budget: &Budget, comm: &Comm) -> Result<Opti
 
 /// Returns the programs that the job's stages launch, each once.
 fn programs(job: &Job) -> Vec<&'static ProgramSource> {
-    let prepares = !matches!(job.input, InputSpec::Prepared(_));
+    let prepares = !matches!(job.input, InputSpec::Prepared(_)) && !job.input.is_list();
     let preparing = prepare::gpu::PROGRAMS.into_iter().filter(|_| prepares);
     let computing = job.tasks.iter().flat_map(|task| task.programs()).copied();
     let mut all: Vec<&'static ProgramSource> = Vec::new();

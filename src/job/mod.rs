@@ -6,6 +6,7 @@
 pub mod device;
 pub mod graph;
 pub mod input;
+mod list;
 pub mod plan;
 mod ranks;
 mod reporting;

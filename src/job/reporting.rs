@@ -5,7 +5,7 @@ use crate::job::device;
 use crate::job::results::Results;
 use crate::job::results::report::{self, Report};
 use crate::job::session::Session;
-use crate::job::state::finished::Finished;
+use crate::job::state::finished::{Finished, Subject};
 use crate::process::host;
 use std::time::Instant;
 
@@ -13,7 +13,7 @@ use std::time::Instant;
 ///
 /// # Errors
 /// Those of the disk.
-pub(crate) fn report(session: &mut Session, started: Instant, Finished { info, stored }: &Finished) -> Result<Report> {
+pub(crate) fn report(session: &mut Session, started: Instant, subject: &Subject) -> Result<Report> {
     let seconds = started.elapsed().as_secs_f64();
     let host = report::Host {
         name: host::name(),
@@ -38,23 +38,8 @@ pub(crate) fn report(session: &mut Session, started: Instant, Finished { info, s
         ranks: session.comm.ranks(),
         device: device_name(session).into(),
         limits: report::Limits { host_memory, host_memory_peak, gpu_memory, gpu_memory_peak },
-        input: report::Input {
-            path: info.source.clone(),
-            bytes: info.bytes,
-            edges: info.edges,
-            self_loops: info.loops,
-            duplicates: info.edges - info.loops - stored.edges,
-            checksum: format!("{:016x}", info.checksum),
-        },
-        graph: report::Graph {
-            vertices: info.vertices,
-            isolated: info.vertices - info.connected,
-            edges: stored.edges,
-            max_degree: stored.summary.max_degree,
-            blocks: stored.blocks,
-            kept: session.job.keep,
-            ids: if info.sparse { report::Ids::Sorted } else { report::Ids::Input },
-        },
+        input: input(subject),
+        graph: graph(subject, session.job.keep),
         stages,
         seconds,
         seconds_total: session.manifest.seconds + seconds,
@@ -72,9 +57,40 @@ pub(crate) fn report(session: &mut Session, started: Instant, Finished { info, s
         }
         let output = report.save(&session.job.workdir)?;
         session.manifest.outputs.insert("report.json".into(), output);
-        session.manifest.are_of(info.content);
+        if let Subject::Graph(Finished { info, .. }) = subject {
+            session.manifest.are_of(info.content);
+        }
     }
     Ok(report)
+}
+
+fn input(subject: &Subject) -> report::Input {
+    match subject {
+        Subject::Graph(Finished { info, stored }) => report::Input::Edges {
+            path: info.source.clone(),
+            bytes: info.bytes,
+            edges: info.edges,
+            self_loops: info.loops,
+            duplicates: info.edges - info.loops - stored.edges,
+            checksum: format!("{:016x}", info.checksum),
+        },
+        Subject::List { source, bytes, length } => {
+            report::Input::List { path: source.clone(), bytes: *bytes, elements: *length }
+        }
+    }
+}
+
+fn graph(subject: &Subject, kept: bool) -> Option<report::Graph> {
+    let Subject::Graph(Finished { info, stored }) = subject else { return None };
+    Some(report::Graph {
+        vertices: info.vertices,
+        isolated: info.vertices - info.connected,
+        edges: stored.edges,
+        max_degree: stored.summary.max_degree,
+        blocks: stored.blocks,
+        kept,
+        ids: if info.sparse { report::Ids::Sorted } else { report::Ids::Input },
+    })
 }
 
 /// Returns the name of what computed the results: the GPU if one did any.

@@ -9,12 +9,13 @@ use crate::job::plan::resources::Resources;
 use crate::job::plan::{Plan, limits};
 use crate::job::results::report::Report;
 use crate::job::session::Session;
-use crate::job::state::finished::Finished;
+use crate::job::state::finished::{Finished, Subject};
 use crate::job::state::lock::Lock;
 use crate::job::state::manifest::Manifest;
 use crate::job::state::order_writer::Storing;
 use crate::job::state::{clean, kept, workdir};
-use crate::job::{ranks, reporting, start, tasks};
+use crate::job::tasks::On;
+use crate::job::{list, ranks, reporting, start, tasks};
 use crate::prepare::prepared::{Graph, InputInfo};
 use crate::process::figures::Spent;
 use crate::process::log;
@@ -107,6 +108,16 @@ fn for_all_stages(e: Error, job: &Job, comm: &Comm) -> Error {
 }
 
 fn execute(session: &mut Session, started: Instant) -> Result<Report> {
+    let subject = match session.job.input.is_list() {
+        true => list::run(session)?,
+        false => Subject::Graph(on_graph(session)?),
+    };
+    session.remember_speeds();
+    reporting::report(session, started, &subject)
+}
+
+/// Prepares a graph and computes what is to be computed on it, as far as that is not done.
+fn on_graph(session: &mut Session) -> Result<Finished> {
     // A finished job needs no graph, which is likely gone by now.
     let prepared_elsewhere = matches!(session.job.input, InputSpec::Prepared(_));
     // One that is kept is looked over, and made whole where it is damaged.
@@ -149,8 +160,7 @@ fn execute(session: &mut Session, started: Instant) -> Result<Report> {
     if session.comm.leads() && !session.job.keep && !prepared_elsewhere {
         clean::intermediates(&session.job.workdir)?;
     }
-    session.remember_speeds();
-    reporting::report(session, started, &finished)
+    Ok(finished)
 }
 
 /// Computes what is to be computed on a graph, unless that is done.
@@ -163,7 +173,7 @@ fn finish(session: &mut Session, prepared: Prepared) -> Result<Finished> {
             return Ok(done);
         }
     };
-    tasks::compute(session, &graph)?;
+    tasks::compute(session, On::Graph(&graph))?;
     let Graph { info, stored, catalogue, .. } = graph;
     // Gigabytes take a while to give back.
     let _ = std::thread::Builder::new().name("graph".into()).spawn(move || drop(catalogue));

@@ -250,7 +250,7 @@ impl Session {
 
     /// Returns true if anybody reads the stored degrees: some tasks do, and jobs on a kept graph.
     pub fn needs_degrees(&self) -> bool {
-        self.job.keep || self.job.tasks.iter().any(|task| task.needs().degrees)
+        self.job.keep || self.job.graph_tasks().any(|task| task.needs().degrees)
     }
 
     /// Returns the names of the job's tasks.
@@ -260,6 +260,6 @@ impl Session {
 
     /// Returns true if tasks write results by the stored order of vertices.
     pub fn needs_order(&self) -> bool {
-        self.job.tasks.iter().any(|task| task.needs().order)
+        self.job.graph_tasks().any(|task| task.needs().order)
     }
 }

@@ -174,7 +174,7 @@ pub fn look(place: &JobPlace) -> Result<Look> {
     let running = matches!(state, State::Running | State::Silent);
     let units = units(workdir, &manifest);
     Ok(Look {
-        progress: progress(&manifest, units.as_ref()),
+        progress: progress(workdir, &manifest, units.as_ref()),
         workdir: workdir.clone(),
         job: manifest.job.clone(),
         asked: place.asked(&manifest).map(str::to_owned),
@@ -213,17 +213,28 @@ fn stages(manifest: &Manifest, job: Option<&Job>) -> Vec<StageLook> {
             tasks.push(name);
         }
     }
-    let elsewhere = matches!(manifest.input, Some(InputSpec::Prepared(_)));
-    let preparing = STAGES.into_iter().filter(|_| !elsewhere).map(prepared);
+    let prepares = |input: &InputSpec| !input.is_list() && !matches!(input, InputSpec::Prepared(_));
+    let prepares = manifest.input.as_ref().is_none_or(prepares);
+    let preparing = STAGES.into_iter().filter(|_| prepares).map(prepared);
     preparing.chain(tasks.into_iter().map(task)).collect()
 }
 
 /// Returns what would be lost with the workdir: the stages, trials and units that are done.
-fn progress(manifest: &Manifest, units: Option<&Units>) -> String {
+fn progress(workdir: &Path, manifest: &Manifest, units: Option<&Units>) -> String {
     let stages: Vec<&str> = manifest.stages.keys().map(String::as_str).collect();
     let trials = manifest.tasks.iter().map(|(name, task)| format!(" {name} {}", task.seconds.len()));
     let (trial, done) = units.map_or((0, 0), |units| (units.trial, units.done));
-    format!("{} trials{} trial {trial} units {done}", stages.join("+"), trials.collect::<String>())
+    let rounds = match rounds(workdir) {
+        0 => String::new(),
+        bytes => format!(" rounds of {bytes} bytes"),
+    };
+    format!("{} trials{} trial {trial} units {done}{rounds}", stages.join("+"), trials.collect::<String>())
+}
+
+/// Returns the bytes of the journals of rounds in algorithms' own folders.
+fn rounds(workdir: &Path) -> u64 {
+    let entries = std::fs::read_dir(workdir.join("units")).into_iter().flatten().flatten();
+    entries.filter_map(|entry| Some(std::fs::metadata(entry.path().join("rounds")).ok()?.len())).sum()
 }
 
 /// Returns the units of the first task that is not done and has some.
@@ -250,6 +261,8 @@ fn units_in(path: &Path, kind: Kind, record: &TaskRecord) -> Option<u64> {
     match kind {
         Kind::Journal => Some(distinct(&journal::peek(path, key).ok()?.records).len() as u64),
         Kind::Checkpoint => Some(Saved::open(path, key).ok()?.done()),
+        // How far these are is known to the algorithm alone.
+        Kind::Files => None,
     }
 }
 

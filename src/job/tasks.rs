@@ -1,11 +1,12 @@
-//! The tasks of a job on its graph: trials of those that are not done, and what makes their results last.
+//! The tasks of a job on its graph or list: trials of those that are not done, and what makes their results last.
 
 use crate::algo::run::Units;
-use crate::algo::{Devices, Outcome, Run, Task};
+use crate::algo::{self, Devices, Outcome, Run, Task};
 use crate::config::Device;
 use crate::error::{Error, Result};
 use crate::job::session::{Moved, Session};
 use crate::job::state::record::{TaskRecord, task_key};
+use crate::list::List;
 use crate::prepare::prepared::Graph;
 use crate::process::progress::Unit;
 use crate::results::{Columns, Output};
@@ -13,26 +14,72 @@ use std::collections::{BTreeMap, HashSet};
 use std::io::ErrorKind;
 use std::path::Path;
 
+/// The input that tasks are computed on.
+#[derive(Clone, Copy)]
+pub(crate) enum On<'a> {
+    /// A prepared graph.
+    Graph(&'a Graph),
+    /// A list.
+    List(&'a List),
+}
+
+impl On<'_> {
+    /// Returns the key of its contents.
+    fn content(self) -> u64 {
+        match self {
+            On::Graph(graph) => graph.info.content,
+            On::List(list) => list.identity,
+        }
+    }
+
+    /// Returns the units of a task, and their unit.
+    fn units(self, task: &dyn Task) -> (u64, Unit) {
+        match (self, task.on()) {
+            (On::Graph(graph), algo::On::Graph(task)) => (task.units(graph.catalogue.len() as u64), Unit::Units),
+            (On::List(list), algo::On::List(_)) => (list.length, Unit::Elements),
+            _ => (0, Unit::Units),
+        }
+    }
+
+    /// Returns the bytes that a trial reads of it.
+    fn bytes(self) -> u64 {
+        match self {
+            On::Graph(graph) => graph.catalogue.bytes(),
+            On::List(list) => list.source.bytes(),
+        }
+    }
+
+    /// Computes one trial of a task. Collective.
+    fn run(self, task: &dyn Task, run: &mut Run<'_>) -> Result<Outcome> {
+        match (self, task.on()) {
+            (On::Graph(graph), algo::On::Graph(task)) => task.run(graph, run),
+            (On::List(list), algo::On::List(task)) => task.run(list, run),
+            _ => Err(Error::internal("compute a task", "its input is of another kind")),
+        }
+    }
+}
+
 /// A task to compute.
 struct TaskWork<'a> {
     task: &'a dyn Task,
     name: &'static str,
     key: u64,
     units: u64,
+    unit: Unit,
 }
 
-/// Computes the tasks of a session's job on its graph.
+/// Computes the tasks of a session's job on its input.
 struct TaskRunner<'s> {
     session: &'s mut Session,
-    graph: &'s Graph,
+    on: On<'s>,
 }
 
-/// Computes all tasks of the job, in their order, but for those that an earlier run did. Collective.
+/// Computes all tasks of the job on its input, in their order, but for those that an earlier run did. Collective.
 ///
 /// # Errors
 /// Those of every task and of the disk.
-pub(crate) fn compute(session: &mut Session, graph: &Graph) -> Result<()> {
-    TaskRunner { session, graph }.all()
+pub(crate) fn compute(session: &mut Session, on: On<'_>) -> Result<()> {
+    TaskRunner { session, on }.all()
 }
 
 impl TaskRunner<'_> {
@@ -40,7 +87,7 @@ impl TaskRunner<'_> {
         self.forget_others()?;
         for task in self.session.job.tasks.clone() {
             let (task, name) = (&*task, task.algorithm().name());
-            let key = task_key(task, self.graph.info.content)?;
+            let key = task_key(task, self.on.content())?;
             if self.session.agreed(|| Ok(self.session.manifest.is_done(&self.session.job, task, key)))? {
                 if self.session.comm.leads() {
                     self.forget_units(name)?;
@@ -48,14 +95,14 @@ impl TaskRunner<'_> {
                 self.session.skipped(name);
                 continue;
             }
-            let units = task.units(self.graph.catalogue.len() as u64);
-            self.work(&TaskWork { task, name, key, units })?;
+            let (units, unit) = self.on.units(task);
+            self.work(&TaskWork { task, name, key, units, unit })?;
         }
         Ok(())
     }
 
     fn work(&mut self, work: &TaskWork<'_>) -> Result<()> {
-        let TaskWork { task, name, key, units } = *work;
+        let TaskWork { task, name, key, units, .. } = *work;
         self.forget_files(name)?;
         let record = self.session.manifest.tasks.entry(name.into()).or_default();
         if !record.is_of(key) {
@@ -78,7 +125,7 @@ impl TaskRunner<'_> {
             record.outputs.extend(outputs);
             (record.device, record.figures) = (device.into(), figures);
             if is_last {
-                self.session.manifest.are_of(self.graph.info.content);
+                self.session.manifest.are_of(self.on.content());
             }
             self.session.save_manifest()?;
         }
@@ -92,11 +139,12 @@ impl TaskRunner<'_> {
         trial: u32,
         is_last: bool,
     ) -> Result<(Outcome, BTreeMap<String, Output>, &'static str)> {
-        let TaskWork { task, name, key, units } = *work;
-        let graph = self.graph;
-        self.session.stage(name, units, Unit::Units, |s, progress| {
+        let TaskWork { task, name, key, units, unit } = *work;
+        let on = self.on;
+        let graph = if let On::Graph(graph) = on { Some(graph) } else { None };
+        self.session.stage(name, units, unit, |s, progress| {
             let s = &*s;
-            let read = if s.comm.leads() { graph.catalogue.bytes() } else { 0 };
+            let read = if s.comm.leads() { on.bytes() } else { 0 };
             progress.reads(read);
             let workspace = s.gpu.workspace();
             let devices = Devices::new(&s.comm, workspace, s.gpu.peers(), s.job.run.device == Device::Auto);
@@ -111,7 +159,7 @@ impl TaskRunner<'_> {
                 is_last,
                 units: Units { folder: &folder, algorithm: name, trial, key },
             };
-            let outcome = task.run(graph, &mut run)?;
+            let outcome = on.run(task, &mut run)?;
             let outputs = run.columns.into_written();
             let written = outputs.values().map(|output| output.bytes).sum();
             Ok(((outcome, outputs, devices.name()), Moved { read, written }))
@@ -133,7 +181,7 @@ impl TaskRunner<'_> {
     /// Forgets tasks of another graph, with their files: what is there of another table is replaced when it is its turn.
     fn forget_others(&mut self) -> Result<()> {
         let is_of = |(name, record): (&String, &TaskRecord)| {
-            let key = crate::job::state::manifest::key(name, &(self.graph.info.content, &record.table));
+            let key = crate::job::state::manifest::key(name, &(self.on.content(), &record.table));
             key.is_ok_and(|key| record.is_of(key))
         };
         let others: Vec<String> =
@@ -166,7 +214,8 @@ impl TaskRunner<'_> {
         let entries = std::fs::read_dir(self.session.job.workdir.join("units")).into_iter().flatten().flatten();
         let is_of = |file: &str| Units::named(file).is_some_and(|(algorithm, _, _)| algorithm == name);
         for path in entries.filter(|entry| entry.file_name().to_str().is_some_and(is_of)).map(|entry| entry.path()) {
-            std::fs::remove_file(&path).map_err(|e| Error::io("remove", &path, e))?;
+            let removed = if path.is_dir() { std::fs::remove_dir_all(&path) } else { std::fs::remove_file(&path) };
+            removed.map_err(|e| Error::io("remove", &path, e))?;
         }
         Ok(())
     }

@@ -10,6 +10,8 @@ pub enum Unit {
     Units,
     /// Edges.
     Edges,
+    /// Elements of a list.
+    Elements,
 }
 
 impl Unit {
@@ -19,6 +21,7 @@ impl Unit {
             Unit::Bytes => "bytes",
             Unit::Units => "units",
             Unit::Edges => "edges",
+            Unit::Elements => "elements",
         }
     }
 }

@@ -7,7 +7,7 @@ use crate::store::replace::{sync_folder, temp_path};
 use serde::{Deserialize, Serialize};
 use std::fs::File;
 use std::io::{BufWriter, Read, Write};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use xxhash_rust::xxh3::{Xxh3, xxh3_64};
 
 /// Length and checksum of a result file as it was written.
@@ -56,22 +56,64 @@ pub(super) fn make(
     zeros: u64,
     write: impl FnOnce(&mut dyn Write) -> std::io::Result<()>,
 ) -> Result<Output> {
-    let part = temp_path(path);
-    let file = File::create(&part).map_err(|e| Error::io("create the file", &part, e))?;
-    let mut out = Hashed { file: BufWriter::with_capacity(1 << 20, file), hash: Xxh3::new(), bytes: 0 };
-    let done = write(&mut out).and_then(|()| out.flush()).and_then(|()| out.hole(zeros)).and_then(|()| {
-        failpoint::hit("out.fsync")?;
-        out.file.get_ref().sync_all()?;
-        failpoint::hit("out.rename")?;
-        std::fs::rename(&part, path)
-    });
-    done.map_err(|e| {
-        let _ = std::fs::remove_file(&part);
+    let mut file = NewFile::create(path)?;
+    let written = write(&mut file.out);
+    file.note(written)?;
+    file.finish(zeros)
+}
+
+/// A file of results that is being written: it has its name once it is finished, and is removed if it never is.
+pub(super) struct NewFile {
+    path: PathBuf,
+    part: PathBuf,
+    out: Hashed,
+    finished: bool,
+}
+
+impl NewFile {
+    /// Creates the file that will be at `path`, under another name.
+    pub fn create(path: &Path) -> Result<NewFile> {
+        let part = temp_path(path);
+        let file = File::create(&part).map_err(|e| Error::io("create the file", &part, e))?;
+        let out = Hashed { file: BufWriter::with_capacity(1 << 20, file), hash: Xxh3::new(), bytes: 0 };
+        Ok(NewFile { path: path.to_owned(), part, out, finished: false })
+    }
+
+    /// Appends bytes.
+    pub fn write(&mut self, bytes: &[u8]) -> Result<()> {
+        let written = self.out.write_all(bytes);
+        self.note(written)
+    }
+
+    /// Appends `zeros` zero bytes that take no room on the disk, and gives the file its name.
+    pub fn finish(mut self, zeros: u64) -> Result<Output> {
+        let mut finish = || {
+            self.out.flush()?;
+            self.out.hole(zeros)?;
+            failpoint::hit("out.fsync")?;
+            self.out.file.get_ref().sync_all()?;
+            failpoint::hit("out.rename")?;
+            std::fs::rename(&self.part, &self.path)
+        };
+        let finished = finish();
+        self.note(finished)?;
+        self.finished = true;
+        sync_folder(&self.path)?;
+        Ok(Output { bytes: self.out.bytes, checksum: self.out.hash.digest() })
+    }
+
+    fn note<T>(&self, done: std::io::Result<T>) -> Result<T> {
         // A signal ends the writing as an error does.
-        signals::check().err().unwrap_or_else(|| Error::io("write results", path, e))
-    })?;
-    sync_folder(path)?;
-    Ok(Output { bytes: out.bytes, checksum: out.hash.digest() })
+        done.map_err(|e| signals::check().err().unwrap_or_else(|| Error::io("write results", &self.path, e)))
+    }
+}
+
+impl Drop for NewFile {
+    fn drop(&mut self) {
+        if !self.finished {
+            let _ = std::fs::remove_file(&self.part);
+        }
+    }
 }
 
 /// Writer that hashes and counts the bytes it passes on.

@@ -3,14 +3,16 @@
 //! An algorithm numbers vertices by degree and knows no input ids; [`Columns`] writes its values ([`mod@write`]), and [`mod@read`] reads them for
 //! verification. Every file is complete or absent, and identified by its length and checksum ([`Output`]).
 
+mod column;
 mod file;
 pub mod read;
 pub mod rows;
 pub mod value;
 pub mod write;
 
+pub use column::Column;
 pub use file::Output;
-pub use read::values;
+pub use read::{Values, values};
 pub use rows::ResultRows;
 pub use value::Value;
 pub use write::Columns;

@@ -9,11 +9,14 @@ use std::path::Path;
 /// Bytes read at a time.
 const BUFFER: usize = 1 << 20;
 
+/// The values of a column, in the order of its rows.
+pub type Values<'p, T> = Box<dyn Iterator<Item = Result<T>> + Send + 'p>;
+
 /// Returns the values of a column: the elements of an array `NAME.npy`, or the second fields of `NAME.csv`.
 ///
 /// # Errors
 /// [`Error::Io`]; [`Error::Validation`] for an array of another type, and for a line without such a number.
-pub fn values<'p, T: Value + 'p>(path: &'p Path) -> Result<Box<dyn Iterator<Item = Result<T>> + 'p>> {
+pub fn values<'p, T: Value + 'p>(path: &'p Path) -> Result<Values<'p, T>> {
     let failed = move |e| Error::io("read", path, e);
     let mut file = BufReader::with_capacity(BUFFER, File::open(path).map_err(failed)?);
     let wrong = move |what: &str| Error::Validation(format!("{}: {what}", path.display()));

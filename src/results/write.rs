@@ -3,6 +3,7 @@
 //! A `.npy` file is a header and its numbers. The crate npyz would write both, but every zero, too: those behind the last id of an edge
 //! need no space here, and there may be 10^8 of them.
 
+use super::column::{Column, npy_header};
 use super::file::{Output, make};
 use super::{IDS, OutputFormat, Value};
 use crate::error::{Error, Result};
@@ -20,7 +21,7 @@ use std::path::Path;
 pub struct Columns<'a> {
     workdir: &'a Path,
     format: OutputFormat,
-    graph: &'a Graph,
+    graph: Option<&'a Graph>,
     algorithm: &'static str,
     order: Option<MappedOrder>,
     ids: Option<Mapped>,
@@ -28,8 +29,13 @@ pub struct Columns<'a> {
 }
 
 impl<'a> Columns<'a> {
-    /// Makes a writer for `algorithm` on `graph`. Nothing is read or made until a column is written.
-    pub fn new(workdir: &'a Path, format: OutputFormat, graph: &'a Graph, algorithm: &'static str) -> Columns<'a> {
+    /// Makes a writer for `algorithm` on `graph`, or on a list. Nothing is read or made until a column is written.
+    pub fn new(
+        workdir: &'a Path,
+        format: OutputFormat,
+        graph: Option<&'a Graph>,
+        algorithm: &'static str,
+    ) -> Columns<'a> {
         Columns { workdir, format, graph, algorithm, order: None, ids: None, written: BTreeMap::new() }
     }
 
@@ -55,16 +61,37 @@ impl<'a> Columns<'a> {
         self.column(&format!("out/{}/{source}/{name}", self.algorithm), name, isolated, of)
     }
 
+    /// Begins `out/NAME.npy` or `.csv` of a list's `rows` elements, whose values are then appended in the order of their indices.
+    ///
+    /// # Errors
+    /// [`Error::DiskFull`], [`Error::Io`].
+    pub fn begin<T: Value>(&self, name: &str, rows: u64) -> Result<Column<T>> {
+        let path = format!("out/{name}.{}", self.format.ending());
+        let to = self.workdir.join(&path);
+        make_folder_of(&to)?;
+        Column::create(path, &to, self.format, name, rows)
+    }
+
+    /// Ends a column that was begun.
+    ///
+    /// # Errors
+    /// [`Error::DiskFull`], [`Error::Io`], [`Error::Stopped`]; [`Error::Usage`] for a column without all its values.
+    pub fn end<T: Value>(&mut self, column: Column<T>) -> Result<()> {
+        let (path, output) = column.finish()?;
+        self.written.insert(path, output);
+        Ok(())
+    }
+
     /// Returns the files written, by their paths in the workdir, including the list of sparse ids.
     pub fn into_written(self) -> BTreeMap<String, Output> {
         self.written
     }
 
     fn column<T: Value>(&mut self, path: &str, name: &str, isolated: T, of: impl Fn(Vertex) -> T) -> Result<()> {
-        self.open()?;
+        let graph = self.open()?;
         let Some(order) = &self.order else { return Err(Error::internal("write results", "no order of vertices")) };
         let map = order.ids()?;
-        let rows = self.format.rows(self.graph.info.rows(), map.len() as u64);
+        let rows = self.format.rows(graph.info.rows(), map.len() as u64);
         // Rows beyond all ids have no vertex.
         let dense = |row: u64| u32::try_from(row).ok().map(DenseId);
         let value = |row: u64| dense(row).and_then(|id| relabel::vertex(map, id)).map_or(isolated, &of);
@@ -94,11 +121,12 @@ impl<'a> Columns<'a> {
     }
 
     /// Opens the order and the ids before the first column, and writes the list of sparse ids, which gives the order of rows.
-    fn open(&mut self) -> Result<()> {
+    fn open(&mut self) -> Result<&'a Graph> {
+        let graph = self.graph.ok_or_else(|| Error::internal("write results of vertices", "a list has none"))?;
         if self.order.is_some() {
-            return Ok(());
+            return Ok(graph);
         }
-        let Graph { folder, info, .. } = self.graph;
+        let Graph { folder, info, .. } = graph;
         self.order = Some(order::map(folder, info.content)?);
         if info.sparse {
             let file = Dictionary::list(&dictionary::path(folder), info.identity)?;
@@ -108,7 +136,7 @@ impl<'a> Columns<'a> {
             self.written.insert(IDS.into(), npy(&to, info.rows(), ids.iter().copied(), 0)?);
             self.ids = Some(file);
         }
-        Ok(())
+        Ok(graph)
     }
 }
 
@@ -120,12 +148,7 @@ fn is_zero<T: Value>(value: T) -> bool {
 /// Makes an array of `rows` numbers: `values`, followed by `zeros` zeros.
 fn npy<T: Value>(to: &Path, rows: u64, values: impl Iterator<Item = T>, zeros: u64) -> Result<Output> {
     make(to, size_of::<T>() as u64 * zeros, |out| {
-        let shape = format!("{{'descr': '{}', 'fortran_order': False, 'shape': ({rows},), }}", T::DESCR);
-        // Magic, version and length take 10 bytes; the whole header is a multiple of 64, ending in a newline.
-        let length = (shape.len() + 11).next_multiple_of(64) - 10;
-        out.write_all(b"\x93NUMPY\x01\x00")?;
-        out.write_all(&(length as u16).to_le_bytes())?;
-        writeln!(out, "{shape:<width$}", width = length - 1)?;
+        out.write_all(&npy_header::<T>(rows))?;
         values.into_iter().try_for_each(|value| value.put(out))
     })
 }

@@ -5,5 +5,6 @@ pub mod file;
 pub mod journal;
 pub mod map;
 pub mod os;
+pub mod placed;
 pub mod replace;
 pub mod sync;

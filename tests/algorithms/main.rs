@@ -7,6 +7,7 @@ mod support;
 
 mod answers;
 mod killed;
+mod lists;
 mod oracle;
 mod tables;
 

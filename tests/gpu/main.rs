@@ -10,6 +10,7 @@ mod workspace;
 mod answers;
 mod faults;
 mod kernels;
+mod listrank;
 mod memory;
 mod prepare;
 mod resident;

@@ -185,19 +185,22 @@ fn shipped_jobs_load() {
         names.push(job.name);
     }
     names.sort();
-    assert_eq!(names, ["hyperlink2012", "karate", "quickstart", "s28", "s29"]);
+    assert_eq!(names, ["hyperlink2012", "karate", "list-swapped-10000000-1", "quickstart", "s28", "s29"]);
 }
 
-/// `configs/triangle.toml` says of every key what its default is; a job that says nothing has to agree.
+/// `configs/triangle.toml` and `configs/listrank.toml` say of every key what its default is; a job that says nothing has to agree.
 #[test]
 fn the_explained_defaults_are_the_defaults() {
-    let file = Path::new(env!("CARGO_MANIFEST_DIR")).join("configs/triangle.toml");
-    let explained = config::load(&file, &["input.path=a.txt".to_owned()]).unwrap_or_else(|error| panic!("{error}"));
-    let folder = folder();
-    let file = folder.path().join("triangle.toml");
-    std::fs::write(&file, MINIMAL).expect("write the job file");
-    let plain = config::load(&file, &[]).unwrap_or_else(|error| panic!("{error}"));
-    assert_eq!(Job { text: String::new(), ..explained }, Job { text: String::new(), ..plain });
+    let list = "[input]\npath = 'a.txt'\n[listrank]\n";
+    for (name, minimal) in [("triangle.toml", MINIMAL), ("listrank.toml", list)] {
+        let file = Path::new(env!("CARGO_MANIFEST_DIR")).join("configs").join(name);
+        let explained = config::load(&file, &["input.path=a.txt".to_owned()]).unwrap_or_else(|error| panic!("{error}"));
+        let folder = folder();
+        let file = folder.path().join(name);
+        std::fs::write(&file, minimal).expect("write the job file");
+        let plain = config::load(&file, &[]).unwrap_or_else(|error| panic!("{error}"));
+        assert_eq!(Job { text: String::new(), ..explained }, Job { text: String::new(), ..plain });
+    }
 }
 
 #[test]
@@ -333,7 +336,7 @@ fn each_kind_of_mistake() {
             "input",
             "path = 'x'\nformat = 'avro'",
             "input.format: unknown value \"avro\"; there are \"auto\", \"u32\", \"u64\", \"text\", \"mtx\", \"metis\", \
-             \"gr\", \"graph500\", \"npy\", \"npz\", \"sg\", \"wsg\", \"parquet\"",
+             \"gr\", \"graph500\", \"npy\", \"npz\", \"sg\", \"wsg\", \"parquet\", \"list\", \"i32\", \"i64\"",
         ),
         (
             "input",
@@ -421,7 +424,7 @@ fn each_kind_of_mistake() {
         (
             "dfs",
             "source = 1",
-            "[dfs] (depth-first search) is not in this version, which runs [triangle], [sums]; take it out",
+            "[dfs] (depth-first search) is not in this version, which runs [triangle], [listrank], [sums]; take it out",
         ),
     ] {
         assert_eq!(complaint(table, line), said);
@@ -431,10 +434,10 @@ fn each_kind_of_mistake() {
 #[test]
 fn a_job_of_later_algorithms_is_not_asked_for_another_too() {
     assert_eq!(
-        messages("[input]\npath = 'x'\n[bfs]\nroots = 64\nseeds = 1\n[listrank]", &[]),
+        messages("[input]\npath = 'x'\n[bfs]\nroots = 64\nseeds = 1\n[dfs]", &[]),
         [
-            "[bfs] (breadth-first search) is not in this version, which runs [triangle], [sums]; take it out",
-            "[listrank] (list ranking) is not in this version, which runs [triangle], [sums]; take it out",
+            "[bfs] (breadth-first search) is not in this version, which runs [triangle], [listrank], [sums]; take it out",
+            "[dfs] (depth-first search) is not in this version, which runs [triangle], [listrank], [sums]; take it out",
         ]
     );
 }

@@ -10,12 +10,17 @@ use crate::support::{Place, cuda_on_cpu};
 /// 1 MiB of the stand-in's memory, in a process of its own with these settings: this test, which is `name`, once more. None in
 /// the process that starts it, or without g++.
 pub fn workspace(name: &str, settings: &[(&str, &str)]) -> Option<Workspace> {
+    with(name, settings, || {
+        let budget = Budget::new(1 << 30, 1).expect("room");
+        Workspace::open(None, Some(1 << 20), 1, &gpugraph::prepare::gpu::PROGRAMS, &budget, &()).expect("a GPU")
+    })
+}
+
+/// What `open` makes, in such a process.
+pub fn with<T>(name: &str, settings: &[(&str, &str)], open: impl Fn() -> T) -> Option<T> {
     let cuda = cuda_on_cpu()?;
     if std::env::var_os("CUDA_ON_CPU_CASE").is_some_and(|case| case == name) {
-        let budget = Budget::new(1 << 30, 1).expect("room");
-        return Some(
-            Workspace::open(None, Some(1 << 20), 1, &gpugraph::prepare::gpu::PROGRAMS, &budget, &()).expect("a GPU"),
-        );
+        return Some(open());
     }
     let place = Place::new();
     let mut again = Command::new(std::env::current_exe().expect("this test"));

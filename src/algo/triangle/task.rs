@@ -2,7 +2,9 @@
 
 use crate::algo::triangle::gpu::{Gpu, PROGRAMS};
 use crate::algo::triangle::{cost, driver, per_vertex, recount, trial, units};
-use crate::algo::{Algorithm, Answer, Cost, Crew, GraphSize, Needs, Outcome, Results, Run, StoredUnits, Task, Verdict};
+use crate::algo::{
+    Algorithm, Answer, Cost, Crew, GraphSize, GraphTask, Needs, On, Outcome, Results, Run, StoredUnits, Task, Verdict,
+};
 use crate::error::{Error, Result};
 use crate::gpu::ProgramSource;
 use crate::graph::layout::Layout;
@@ -75,13 +77,32 @@ impl Task for Table {
         serde_json::json!({ "per_vertex": self.per_vertex })
     }
 
-    fn needs(&self) -> Needs {
-        // Clustering coefficients are by degree.
-        Needs { degrees: self.per_vertex, order: self.per_vertex }
+    fn on(&self) -> On<'_> {
+        On::Graph(self)
     }
 
     fn programs(&self) -> &'static [&'static ProgramSource] {
         &PROGRAMS
+    }
+
+    fn verify_units(&self, units: &StoredUnits<'_>, found: Option<&Value>) -> Result<String> {
+        let found = found.map(Found::of).transpose()?;
+        units::hold(units, found.as_ref())
+    }
+
+    fn answer(&self, found: &Value) -> Answer {
+        let (triangles, transitivity) = match Found::of(found) {
+            Ok(found) => (found.triangles.to_string(), format!("{:.6}", found.transitivity)),
+            Err(_) => ("?".into(), "?".into()),
+        };
+        Answer { main: format!("triangles {triangles}"), more: format!("transitivity {transitivity}  counted") }
+    }
+}
+
+impl GraphTask for Table {
+    fn needs(&self) -> Needs {
+        // Clustering coefficients are by degree.
+        Needs { degrees: self.per_vertex, order: self.per_vertex }
     }
 
     fn units(&self, blocks: u64) -> u64 {
@@ -115,12 +136,7 @@ impl Task for Table {
             transitivity: if wedges == 0 { 0.0 } else { 3.0 * sum.triangles as f64 / wedges as f64 },
         };
         let found = serde_json::to_value(&found).map_err(|e| Error::internal("note a count of triangles", e))?;
-        Ok(Outcome { found, seconds })
-    }
-
-    fn verify_units(&self, units: &StoredUnits<'_>, found: Option<&Value>) -> Result<String> {
-        let found = found.map(Found::of).transpose()?;
-        units::hold(units, found.as_ref())
+        Ok(Outcome { found, how: Value::Null, seconds })
     }
 
     fn verify(&self, results: &Results<'_>, found: &Value, verdict: &mut Verdict<'_>) -> Result<()> {
@@ -128,13 +144,5 @@ impl Task for Table {
             Ok(found) => recount::verify(results, &found, verdict),
             Err(e) => verdict.note("triangle", Err(e)),
         }
-    }
-
-    fn answer(&self, found: &Value) -> Answer {
-        let (triangles, transitivity) = match Found::of(found) {
-            Ok(found) => (found.triangles.to_string(), format!("{:.6}", found.transitivity)),
-            Err(_) => ("?".into(), "?".into()),
-        };
-        Answer { main: format!("triangles {triangles}"), more: format!("transitivity {transitivity}  counted") }
     }
 }

@@ -1,4 +1,4 @@
-//! From `[input]` to edges.
+//! From `[input]` to edges, or to a list.
 
 pub mod occupied;
 pub mod spool;
@@ -6,10 +6,12 @@ pub mod streams;
 
 use crate::config::{Expect, InputSpec, Job};
 use crate::error::{Error, Result};
+use crate::formats::input::stream::Stream;
 use crate::formats::{Format, Input, Look, Part};
 use crate::generate::Generator;
 use crate::job::state::manifest::key;
 use crate::job::state::workdir;
+use crate::list::ListSource;
 use std::path::{Path, PathBuf};
 
 /// Opens the edges that a job names; `prepared` is not among them.
@@ -27,9 +29,29 @@ pub fn open(spec: &InputSpec) -> Result<Input> {
         InputSpec::Uniform(random) => {
             Ok(Input::generated(Generator::uniform(random.scale, random.edge_factor, random.seed)?))
         }
+        InputSpec::ListFile { path, .. } => {
+            Err(Error::Usage(format!("{}: a list is not read as edges", path.display())))
+        }
+        InputSpec::List(_) => Err(Error::Usage("a list is not read as edges".into())),
         InputSpec::Prepared(workdir) => {
             Err(Error::Usage(format!("{}: a prepared graph is not read as edges", workdir.display())))
         }
+    }
+}
+
+/// Opens the list that a job names.
+///
+/// # Errors
+/// [`Error::Input`] for a file that is missing or of unknown format, [`Error::Usage`] for a stream.
+pub fn list(spec: &InputSpec) -> Result<ListSource> {
+    match spec {
+        InputSpec::ListFile { path, .. } if Stream::of(path).is_some() => {
+            let what = "a list is read in several places at once, so it must be a file: copy the stream to one";
+            Err(Error::Usage(format!("{}: {what}", path.display())))
+        }
+        InputSpec::ListFile { path, format } => ListSource::open(path, *format),
+        InputSpec::List(generated) => Ok(ListSource::generated(*generated)),
+        _ => Err(Error::Usage("edges are not read as a list".into())),
     }
 }
 
@@ -86,8 +108,10 @@ pub(crate) fn absolute(input: &InputSpec) -> InputSpec {
         InputSpec::Prepared(workdir) => InputSpec::Prepared(absolute(workdir)),
         other => {
             let mut other = other.clone();
-            if let InputSpec::Files { paths, .. } = &mut other {
-                paths.iter_mut().for_each(|path| *path = absolute(path));
+            match &mut other {
+                InputSpec::Files { paths, .. } => paths.iter_mut().for_each(|path| *path = absolute(path)),
+                InputSpec::ListFile { path, .. } => *path = absolute(path),
+                _ => {}
             }
             other
         }

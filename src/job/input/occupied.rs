@@ -13,6 +13,7 @@ use crate::prepare::prepared::InputInfo;
 pub(crate) fn check(job: &Job, input: &InputSpec, manifest: &Manifest) -> Result<()> {
     let Some(before) = manifest.input.as_ref().filter(|_| manifest.has_results()) else { return Ok(()) };
     let refuse = || Err(refusal(job, Some(told(before)), input));
+    // Of a list at the same place its version will tell.
     let InputSpec::Files { paths, .. } = input else { return if before == input { Ok(()) } else { refuse() } };
     let same_place = matches!(before, InputSpec::Files { paths: others, .. } if others == paths);
     let Some(info) = manifest.last::<InputInfo>("relabel") else { return if same_place { Ok(()) } else { refuse() } };
@@ -52,6 +53,8 @@ fn told(input: &InputSpec) -> String {
             [path, more @ ..] => format!("{} and {} more", path.display(), more.len()),
             [] => "no files".into(),
         },
+        InputSpec::ListFile { path, .. } => path.display().to_string(),
+        InputSpec::List(list) => format!("{} list of {}, seed {}", list.kind.name(), list.length, list.seed),
         InputSpec::Prepared(workdir) => format!("the graph of {}", workdir.display()),
         InputSpec::Kronecker(r) => format!("kronecker {} x {}, seed {}", r.scale, r.edge_factor, r.seed),
         InputSpec::Uniform(r) => format!("uniform {} x {}, seed {}", r.scale, r.edge_factor, r.seed),

@@ -1,6 +1,6 @@
 //! The cost of every stage: host memory of a rank, disk, bytes that ranks send to each other, time.
 
-use crate::algo::{Cost, Crew, GraphSize};
+use crate::algo::{Cost, Crew, GraphSize, GraphTask, ListTask};
 use crate::config::Job;
 use crate::formats::{Input, InputCache};
 use crate::job::plan::Basis;
@@ -90,13 +90,23 @@ pub(crate) struct TaskCost {
 impl TaskCost {
     /// Returns what every task of the job takes on `graph`, whose longest row for a GPU has `gpu_row` entries if that is known.
     pub(crate) fn of_all(job: &Job, machine: &Resources, graph: &GraphSize<'_>, gpu_row: Option<u64>) -> Vec<TaskCost> {
-        let one = |task: &std::sync::Arc<dyn crate::algo::Task>| {
+        let one = |task: &dyn GraphTask| {
             let gpu_memory = task.least_gpu_memory(gpu_row.unwrap_or(0), graph.vertices);
             let gpu_memory = gpu_memory.map(|least| if gpu_row.is_some() { least } else { 0 });
             let crew = machine.crew(job, gpu_memory);
             TaskCost { name: task.algorithm().name(), crew, cost: task.cost(graph, &crew), gpu_memory }
         };
-        job.tasks.iter().map(one).collect()
+        job.graph_tasks().map(one).collect()
+    }
+
+    /// Returns what every task of the job takes on a list of `length` elements, whose reading takes `reading` bytes.
+    pub(crate) fn of_list(job: &Job, machine: &Resources, length: u64, reading: u64) -> Vec<TaskCost> {
+        let one = |task: &dyn ListTask| {
+            let gpu_memory = task.least_gpu_memory(length);
+            let crew = machine.crew(job, gpu_memory);
+            TaskCost { name: task.algorithm().name(), crew, cost: task.cost(length, reading, &crew), gpu_memory }
+        };
+        job.list_tasks().map(one).collect()
     }
 
     /// Returns their stages, one after the other, on a disk that holds `disk` bytes before. The work is likely right within a factor
@@ -252,7 +262,7 @@ impl Sized<'_> {
         let others = machine.ranks as u64 - 1;
         let shared = |entries: u64| others * 4 * entries;
         let moved = EDGE_BYTES * self.kept / machine.ranks as u64 * others;
-        let stores_degrees = job.keep || job.tasks.iter().any(|task| task.needs().degrees);
+        let stores_degrees = job.keep || job.graph_tasks().any(|task| task.needs().degrees);
         let stored = if stores_degrees { 2 } else { 1 };
         let gpu_memory = machine.gpu_memory();
         let mut stages = Vec::new();

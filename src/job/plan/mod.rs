@@ -5,6 +5,7 @@
 //! After it, degrees are known, and the same functions that size the run's buffers give its figures ([`Plan::after`]).
 //! A bound may be far above the truth, so a job is refused only for what it surely needs; `maybe` says the rest.
 
+mod basis;
 pub mod comm_memory;
 pub mod cost_model;
 mod done;
@@ -12,9 +13,12 @@ pub mod estimate;
 pub mod formulas;
 mod input_estimate;
 pub mod limits;
+pub mod list;
 pub mod resources;
 pub mod speeds;
 mod text;
+
+pub use basis::Basis;
 
 use crate::algo::GraphSize;
 use crate::config::{InputSpec, Job};
@@ -40,20 +44,6 @@ use crate::size;
 use serde::Serialize;
 use std::path::PathBuf;
 
-/// The source of a plan's figures.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
-#[serde(rename_all = "lowercase")]
-pub enum Basis {
-    /// Bounds from what the job file says of an input that is not here.
-    Expected,
-    /// Bounds from the input's size and a look at some of it.
-    Size,
-    /// The degrees, as ingest found them.
-    Degrees,
-    /// The stored graph of another job.
-    Prepared,
-}
-
 /// The needs of a job.
 #[derive(Debug, Clone, Serialize)]
 pub struct Plan {
@@ -65,6 +55,9 @@ pub struct Plan {
     pub input: String,
     /// The source of the figures.
     pub basis: Basis,
+    /// Elements of the list, where it is one.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub elements: Option<u64>,
     /// Edges of the input, at most.
     pub edges: u64,
     /// Ids that the map spans, at most.
@@ -146,6 +139,9 @@ impl Plan {
         }
         // A damaged manifest tells nothing, to the run neither.
         let manifest = Manifest::load(&job.workdir).ok().flatten().unwrap_or_default();
+        if job.input.is_list() {
+            return list::open(job, machine, &manifest);
+        }
         let job = &crate::job::input::streams::planned(job, &manifest)?;
         if let Some((input, expect)) = crate::job::input::expected(job)? {
             let mut plan =
@@ -229,7 +225,7 @@ impl Plan {
         let ingest = ingest::scratch_bytes(0, threads) + reading + least_ids;
         let disk = 2 * edges_about.min(distinct);
         plan.surely = Surely { host_memory: machine.own() + ingest, disk, ..Surely::default() };
-        let gpu_memory = job.tasks.iter().filter_map(|task| task.least_gpu_memory(2 * (edges.isqrt() + 1), connected));
+        let gpu_memory = job.graph_tasks().filter_map(|task| task.least_gpu_memory(2 * (edges.isqrt() + 1), connected));
         limits::say_maybe(&mut plan, gpu_memory.max().unwrap_or(0));
         Ok(plan)
     }
@@ -322,10 +318,11 @@ impl Plan {
             workdir: job.workdir.clone(),
             input: String::new(),
             basis: Basis::Size,
+            elements: None,
             edges: 0,
             ids: 0,
             blocks: 0,
-            units: job.tasks.iter().map(|task| task.units(blocks)).sum(),
+            units: job.graph_tasks().map(|task| task.units(blocks)).sum(),
             ranks: machine.ranks,
             nodes: machine.nodes(),
             threads: machine.threads,

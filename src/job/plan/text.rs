@@ -13,16 +13,17 @@ impl fmt::Display for Plan {
             Basis::Size => ("from the input's size; closer once ingest has run", "at most "),
             Basis::Degrees => ("from the degrees that ingest found", ""),
             Basis::Prepared => ("from a prepared graph", ""),
+            Basis::Length => ("from the list's length", ""),
         };
         writeln!(f, "job      {} in {}", self.job, self.workdir.display())?;
-        writeln!(f, "input    {}, {at_most}{} edges, ids under {}", self.input, self.edges, self.ids)?;
-        writeln!(
-            f,
-            "blocks   {}{}, {} units",
-            if at_most.is_empty() { "" } else { "about " },
-            self.blocks,
-            self.units
-        )?;
+        match self.elements {
+            Some(elements) => writeln!(f, "input    {}, {elements} elements", self.input)?,
+            None => {
+                writeln!(f, "input    {}, {at_most}{} edges, ids under {}", self.input, self.edges, self.ids)?;
+                let about = if at_most.is_empty() { "" } else { "about " };
+                writeln!(f, "blocks   {about}{}, {} units", self.blocks, self.units)?;
+            }
+        }
         writeln!(f, "figures  {basis}: memory and disk at most, time likely from and to")?;
         match &self.gpu {
             Some(gpu) if self.device == "gpu" => writeln!(f, "device   {gpu}")?,

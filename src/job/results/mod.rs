@@ -22,6 +22,9 @@ pub struct TaskResult {
     /// The result, field by field.
     #[serde(flatten)]
     pub found: Value,
+    /// How it was found.
+    #[serde(flatten, skip_serializing_if = "Value::is_null")]
+    pub how: Value,
     /// The median of `trials`.
     pub seconds: f64,
     /// Seconds of every trial.
@@ -40,7 +43,8 @@ impl Results {
             seconds.truncate(trials);
             let task = algo::find(name).and_then(|algorithm| algorithm.recall(&record.table));
             let answer = task.map(|task| task.answer(&found));
-            Some(TaskResult { name: name.to_owned(), found, seconds: median(&seconds), trials: seconds, answer })
+            let how = record.how.clone();
+            Some(TaskResult { name: name.to_owned(), found, how, seconds: median(&seconds), trials: seconds, answer })
         };
         Results(tasks.filter_map(result).collect())
     }
@@ -55,8 +59,8 @@ impl Serialize for Results {
 }
 
 impl TaskResult {
-    /// Returns the answer with the size of the `graph` and the time, such as `triangles 45  ...  counted in 0.1 s`.
-    pub(crate) fn line(&self, graph: &str) -> String {
+    /// Returns the answer with the size of the input and the time, such as `triangles 45  ...  counted in 0.1 s`.
+    pub(crate) fn line(&self, size: &str) -> String {
         let times = || self.trials.iter().copied();
         let spread = match (times().reduce(f64::min), times().reduce(f64::max)) {
             (Some(min), Some(max)) if self.trials.len() > 1 => {
@@ -68,6 +72,6 @@ impl TaskResult {
             Some(Answer { main, more }) => (main.as_str(), more.as_str()),
             None => (self.name.as_str(), "done"),
         };
-        format!("{main}  {graph}  {more} in {:.3} s{spread}", self.seconds)
+        format!("{main}  {size}  {more} in {:.3} s{spread}", self.seconds)
     }
 }

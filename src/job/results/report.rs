@@ -23,7 +23,8 @@ pub struct Report {
     pub device: String,
     pub limits: Limits,
     pub input: Input,
-    pub graph: Graph,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub graph: Option<Graph>,
     pub stages: Vec<StageReport>,
     pub seconds: f64,
     pub seconds_total: f64,
@@ -50,14 +51,13 @@ pub struct Limits {
 }
 
 #[derive(Debug, Clone, Serialize)]
+#[serde(untagged)]
 #[allow(missing_docs)]
-pub struct Input {
-    pub path: String,
-    pub bytes: u64,
-    pub edges: u64,
-    pub self_loops: u64,
-    pub duplicates: u64,
-    pub checksum: String,
+pub enum Input {
+    /// Edges.
+    Edges { path: String, bytes: u64, edges: u64, self_loops: u64, duplicates: u64, checksum: String },
+    /// A list.
+    List { path: String, bytes: u64, elements: u64 },
 }
 
 #[derive(Debug, Clone, Serialize)]
@@ -154,13 +154,16 @@ impl Report {
 impl Report {
     /// Returns what `run` prints at its end, of a job in `workdir`: a line for each task.
     pub fn answer(&self, workdir: &Path) -> String {
-        let Graph { vertices, edges, .. } = self.graph;
-        let graph = format!("vertices {vertices}  edges {edges}");
-        let lines: Vec<String> = self.results.0.iter().map(|result| result.line(&graph)).collect();
-        let answer = if lines.is_empty() { format!("prepared  {graph} ") } else { lines.join("\n") + "," };
-        let ids = match self.graph.ids {
-            Ids::Sorted => "  ids sorted: results are in the order of out/ids.npy",
-            Ids::Input => "",
+        let size = match (&self.graph, &self.input) {
+            (Some(Graph { vertices, edges, .. }), _) => format!("vertices {vertices}  edges {edges}"),
+            (None, Input::List { elements, .. }) => format!("elements {elements}"),
+            (None, Input::Edges { edges, .. }) => format!("edges {edges}"),
+        };
+        let lines: Vec<String> = self.results.0.iter().map(|result| result.line(&size)).collect();
+        let answer = if lines.is_empty() { format!("prepared  {size} ") } else { lines.join("\n") + "," };
+        let ids = match self.graph.as_ref().map(|graph| graph.ids) {
+            Some(Ids::Sorted) => "  ids sorted: results are in the order of out/ids.npy",
+            _ => "",
         };
         let report = workdir.join("report.json");
         format!("{answer} {:.1} s in all{ids}  {}", self.seconds_total, report.display())
@@ -187,7 +190,7 @@ mod tests {
             ranks: 1,
             device: "cpu".into(),
             limits: Limits { host_memory: 1, host_memory_peak: 1, gpu_memory: 0, gpu_memory_peak: 0 },
-            input: Input {
+            input: Input::Edges {
                 path: "karate.txt".into(),
                 bytes: 1,
                 edges: 78,
@@ -195,7 +198,7 @@ mod tests {
                 duplicates: 0,
                 checksum: "0".into(),
             },
-            graph: Graph { vertices: 34, isolated: 0, edges: 78, max_degree: 17, blocks: 1, kept: false, ids },
+            graph: Some(Graph { vertices: 34, isolated: 0, edges: 78, max_degree: 17, blocks: 1, kept: false, ids }),
             stages: Vec::new(),
             seconds: 2.0,
             seconds_total: 3.5,

@@ -16,6 +16,21 @@ pub struct Finished {
     pub stored: StoreInfo,
 }
 
+/// The input of a job that is done, for its report.
+pub enum Subject {
+    /// A graph.
+    Graph(Finished),
+    /// A list.
+    List {
+        /// The file, or the generator in words.
+        source: String,
+        /// Bytes of the file.
+        bytes: u64,
+        /// Elements.
+        length: u64,
+    },
+}
+
 impl Finished {
     /// Returns the graph's figures if the manifest says that all of the job's tasks are done on a graph of these contents, there are
     /// some, and their files are whole.
@@ -24,9 +39,16 @@ impl Finished {
     /// None in practice; see [`task_key`].
     pub fn of(job: &Job, manifest: &Manifest, info: InputInfo) -> Result<Option<Finished>> {
         let Some(stored) = manifest.found::<StoreInfo>("sort", info.content) else { return Ok(None) };
-        let mut keys = job.tasks.iter().map(|task| task_key(&**task, info.content).map(|key| (task, key)));
-        let done =
-            keys.try_fold(true, |done, one| one.map(|(task, key)| done && manifest.is_done(job, &**task, key)))?;
-        Ok((done && !job.tasks.is_empty()).then_some(Finished { info, stored }))
+        Ok(tasks_are_done(job, manifest, info.content)?.then_some(Finished { info, stored }))
     }
+}
+
+/// Returns true if the manifest says that all of the job's tasks are done on these contents, there are some, and their files are whole.
+///
+/// # Errors
+/// None in practice; see [`task_key`].
+pub fn tasks_are_done(job: &Job, manifest: &Manifest, content: u64) -> Result<bool> {
+    let mut keys = job.tasks.iter().map(|task| task_key(&**task, content).map(|key| (task, key)));
+    let done = keys.try_fold(true, |done, one| one.map(|(task, key)| done && manifest.is_done(job, &**task, key)))?;
+    Ok(done && !job.tasks.is_empty())
 }

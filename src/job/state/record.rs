@@ -24,6 +24,9 @@ pub struct TaskRecord {
     pub device: String,
     /// The result that every trial found; `None` before the first is done.
     pub found: Option<Value>,
+    /// More of it, which tells how the last trial found it.
+    #[serde(default)]
+    pub how: Value,
     /// Seconds of each trial that is done.
     pub seconds: Vec<f64>,
     /// True if the last trial that was asked for is done, the one whose results stay.
@@ -80,11 +83,11 @@ impl TaskRecord {
     /// # Errors
     /// [`Error::Validation`] if it found something else than the trials before it.
     pub(crate) fn note(&mut self, number: u32, outcome: Outcome, is_last: bool) -> Result<()> {
-        let Outcome { found, seconds } = outcome;
+        let Outcome { found, how, seconds } = outcome;
         if let Some(first) = self.found.as_ref().filter(|first| **first != found) {
             return Err(Error::Validation(format!("trial {number} found {found}, the first {first}")));
         }
-        self.found = Some(found);
+        (self.found, self.how) = (Some(found), how);
         self.seconds.truncate(number as usize);
         self.seconds.push(seconds);
         self.done = is_last;

@@ -1,7 +1,7 @@
 //! Whose folder a workdir is: a job removes and replaces what lies there by the names it uses itself, so it takes no folder where
 //! others use them.
 
-use crate::config::{InputSpec, Job};
+use crate::config::Job;
 use crate::error::{Error, Result};
 use crate::formats::input::stream::Stream;
 use std::path::{Path, PathBuf};
@@ -70,7 +70,7 @@ pub(crate) fn check(job: &Job) -> Result<()> {
             ));
         }
     }
-    let InputSpec::Files { paths, .. } = &job.input else { return Ok(()) };
+    let paths = job.input.paths();
     let Ok(workdir) = workdir.canonicalize() else { return Ok(()) };
     for path in paths.iter().filter(|path| !Stream::of(path).is_some_and(|stream| stream.is_anonymous())) {
         let folder = folder_of(path);

@@ -3,10 +3,11 @@
 //! Nothing is changed, and a check that fails does not keep the others from being made. What is stored is checked here and by
 //! `store_check`; results check themselves ([`crate::algo::Task::verify`]), straight from the input.
 
+mod list;
 mod store_check;
 
 use crate::algo::run::{Kind, Units};
-use crate::algo::{self, EdgeSource, Results, StoredUnits, Task, UnitsContent, Verdict};
+use crate::algo::{self, EdgeSource, On, Results, StoredUnits, Task, UnitsContent, Verdict};
 use crate::config::InputSpec;
 use crate::error::{At, Error, Result};
 use crate::formats::Input;
@@ -52,6 +53,11 @@ pub fn verify(place: &JobPlace, verdict: &mut Verdict<'_>) -> Result<()> {
 
     let job = place.job.clone().map(|job| streams::looked_at(job, &manifest));
     let spec = job.as_ref().map(|job| &job.input).or(manifest.input.as_ref());
+    if manifest.input.as_ref().is_some_and(InputSpec::is_list) {
+        units(workdir, None, &manifest, verdict)?;
+        outputs(workdir, &manifest, verdict)?;
+        return list::verify(place, spec, &manifest, &budget, verdict);
+    }
     let prepared = match spec {
         Some(InputSpec::Prepared(other)) => match store_check::prepared_graph(other).map_err(|e| e.kept_in(other)) {
             Ok(graph) => {
@@ -80,7 +86,7 @@ pub fn verify(place: &JobPlace, verdict: &mut Verdict<'_>) -> Result<()> {
         None => verdict.skip("graph", "not prepared yet")?,
     }
     if let Some(info) = &info {
-        units(workdir, info, &manifest, verdict)?;
+        units(workdir, Some(info), &manifest, verdict)?;
     }
     outputs(workdir, &manifest, verdict)?;
     let mut found = manifest.tasks_in_order().filter(|(_, record)| record.found.is_some()).peekable();
@@ -101,8 +107,9 @@ pub fn verify(place: &JobPlace, verdict: &mut Verdict<'_>) -> Result<()> {
         };
         let outputs = &record.outputs;
         let results = Results { workdir, info, stored, outputs, edges, budget: &budget, threads };
-        match (recalled(name, record), &record.found) {
-            (Some(task), Some(found)) => task.verify(&results, found, verdict)?,
+        let task = recalled(name, record);
+        match (task.as_ref().map(|task| task.on()), &record.found) {
+            (Some(On::Graph(task)), Some(found)) => task.verify(&results, found, verdict)?,
             _ => verdict.skip(name, OTHER_VERSION)?,
         }
     }
@@ -127,7 +134,7 @@ fn unchanged(spec: &InputSpec, info: &InputInfo) -> std::result::Result<Input, S
 }
 
 /// Checks journals and checkpoints; those of other work are said to be so, for a run discards them.
-fn units(workdir: &Path, info: &InputInfo, manifest: &Manifest, verdict: &mut Verdict<'_>) -> Result<()> {
+fn units(workdir: &Path, info: Option<&InputInfo>, manifest: &Manifest, verdict: &mut Verdict<'_>) -> Result<()> {
     let folder = workdir.join("units");
     let mut names: Vec<String> = std::fs::read_dir(&folder)
         .into_iter()
@@ -148,6 +155,10 @@ fn units(workdir: &Path, info: &InputInfo, manifest: &Manifest, verdict: &mut Ve
             verdict.skip(&what, "the manifest has no such task; a run discards it")?;
             continue;
         };
+        if kind == Kind::Files {
+            verdict.skip(&what, "of a task that is not done; it checks them when it goes on")?;
+            continue;
+        }
         match units_hold(&folder.join(name), kind, key, info, record, &*task) {
             Err(Error::Corrupt { at: At::Byte(16), .. }) => verdict.skip(&what, "of other work; a run discards it")?,
             found => verdict.note(&what, found)?,
@@ -160,11 +171,13 @@ fn units_hold(
     path: &Path,
     kind: Kind,
     key: u64,
-    info: &InputInfo,
+    info: Option<&InputInfo>,
     record: &TaskRecord,
     task: &dyn Task,
 ) -> Result<String> {
-    let stored = |content| StoredUnits { path, vertices: info.connected, total: record.units, content };
+    // Units of a task on a list are its elements.
+    let vertices = info.map_or(record.units, |info| info.connected);
+    let stored = |content| StoredUnits { path, vertices, total: record.units, content };
     let found = record.found.as_ref();
     match kind {
         Kind::Journal => {
@@ -178,6 +191,7 @@ fn units_hold(
             let torn = if peek.torn > 0 { ", and a torn one at its end" } else { "" };
             Ok(format!("whole; {said}{torn}"))
         }
+        Kind::Files => Ok(String::new()),
         Kind::Checkpoint => {
             let saved = Saved::open(path, key)?;
             let said = task.verify_units(&stored(UnitsContent::Checkpoint(&saved)), found)?;

@@ -1,0 +1,233 @@
+// List ranking: the check of a list, the ruling-set method and pointer jumping.
+// src/algo/listrank/gpu/mod.rs has the method.
+#include "listrank.cuh"
+#include "listrank_cycle.cuh"
+
+// Words of `found`: [0] the smallest element whose successor is out of range, [1] the smallest successor of two elements, [2] the number
+// of ends, [3] the first of them, [4] the sum of all successors.
+
+// Checks every successor, and that those in from..to are distinct: `seen` has a bit for each of these. What is needed once is found with
+// the first of them.
+template <class Index>
+__device__ void check(const Index* list, u64 length, u32* seen, u64 from, u64 to, u64* found) {
+    u64 range = ~0ull, twice = ~0ull, ends = 0, first_end = ~0ull, sum = 0;
+    u64 stride = (u64)gridDim.x * THREADS;
+    for (u64 base = (u64)blockIdx.x * THREADS + threadIdx.x; base < length; base += 4 * stride) {
+        Index next[4];
+#pragma unroll
+        for (u32 k = 0; k < 4; k++) next[k] = base + k * stride < length ? __ldcs(list + base + k * stride) : 0;
+#pragma unroll
+        for (u32 k = 0; k < 4; k++) {
+            u64 element = base + k * stride, x = next[k];
+            if (element >= length) break;
+            if (from == 0) {
+                bool is_end = next[k] == end_of_list<Index>();
+                if (is_end) {
+                    ends++;
+                    first_end = min(first_end, element);
+                } else if (x >= length) {
+                    range = min(range, element);
+                } else {
+                    sum += x;
+                }
+            }
+            if (x >= from && x < to) {
+                u32 bit = 1u << (x & 31);
+                if (atomicOr(&seen[(x - from) >> 5], bit) & bit) twice = min(twice, x);
+            }
+        }
+    }
+    if (range != ~0ull) atomicMin(&found[0], range);
+    if (twice != ~0ull) atomicMin(&found[1], twice);
+    if (ends > 0) {
+        atomicAdd(&found[2], ends);
+        atomicMin(&found[3], first_end);
+    }
+    for (u32 step = 16; step > 0; step /= 2) sum += __shfl_xor_sync(ALL_LANES, sum, step);
+    if (lane_id() == 0 && sum != 0) atomicAdd(&found[4], sum);
+}
+
+extern "C" __global__ void __launch_bounds__(THREADS)
+check_list(const u32* list, u64 length, u32* seen, u64 from, u64 to, u64* found) {
+    check(list, length, seen, from, to, found);
+}
+
+extern "C" __global__ void __launch_bounds__(THREADS)
+check_list_wide(const u64* list, u64 length, u32* seen, u64 from, u64 to, u64* found) {
+    check(list, length, seen, from, to, found);
+}
+
+// Elements of a sublist that have one number: the part's number and the place in it are written over the successor. A longer sublist goes
+// on under a fresh number.
+constexpr u32 PART_BITS = 8;
+constexpr u32 PART = 1u << PART_BITS;
+
+// Sublists that a thread walks at once. One is fastest where as many threads as a multiprocessor has do so.
+constexpr u32 LISTS = 1;
+
+// Walks all sublists. An element is one thread's alone, as no two have one successor; numbers run out before a walk could go on for ever.
+// The steps are loops over a thread's sublists, at whose ends all lanes meet again: the same with a `continue` of the outer loop for lanes
+// whose sublist ends took 166 ms for 10^9 elements instead of 91.
+template <class Index> __device__ void walk(const Sublists& lists, Index* list) {
+    Index at[LISTS];
+    u32 number[LISTS], offset[LISTS];
+    u32 busy = 0;
+    bool has_more = true;
+    while (true) {
+#pragma unroll
+        for (u32 k = 0; k < LISTS; k++) {
+            u32 given = hand_out(has_more && !(busy >> k & 1), &lists.counters[0]);
+            if (given == NONE) continue;
+            if (given > block_count(lists)) {
+                has_more = false;
+                continue;
+            }
+            at[k] = first_of<Index>(lists, given);
+            number[k] = given;
+            offset[k] = 0;
+            if (at[k] != end_of_list<Index>()) busy |= 1u << k;
+        }
+        if (!__any_sync(ALL_LANES, busy != 0 || has_more)) break;
+        Index next[LISTS];
+#pragma unroll
+        for (u32 k = 0; k < LISTS; k++) {
+            if (!(busy >> k & 1)) continue;
+            offset[k]++;
+            next[k] = list[at[k]];
+        }
+#pragma unroll
+        for (u32 k = 0; k < LISTS; k++) {
+            if (!(busy >> k & 1)) continue;
+            list[at[k]] = (Index)number[k] << PART_BITS | (offset[k] - 1);
+            bool is_last = next[k] == end_of_list<Index>();
+            if (is_last || is_splitter<Index>(next[k], lists.shift)) {
+                lists.words[number[k]] = word_of(is_last ? NO_NEXT : (u64)(next[k] >> lists.shift), offset[k]);
+                busy &= ~(1u << k);
+                continue;
+            }
+            at[k] = next[k];
+            if (offset[k] == PART) {
+                u32 fresh = atomicAdd(&lists.counters[1], 1u);
+                if (fresh >= lists.most) {
+                    busy &= ~(1u << k);
+                    continue;
+                }
+                lists.words[number[k]] = word_of(fresh, PART);
+                number[k] = fresh;
+                offset[k] = 0;
+            }
+        }
+    }
+}
+
+extern "C" __global__ void __launch_bounds__(THREADS) walk_sublists(Sublists lists, u32* list) {
+    walk(lists, list);
+}
+
+extern "C" __global__ void __launch_bounds__(THREADS) walk_sublists_wide(Sublists lists, u64* list) {
+    walk(lists, list);
+}
+
+// Jumps once from every word to the next of its next: numbers above, distances in the lowest BITS bits. A word changes as a whole, and
+// before and after says how far it is to its next, so that it does not matter which of the two another thread sees.
+template <u32 BITS> __device__ void jump(u64* words, u64 count, u32* is_left) {
+    const u64 mask = (1ull << BITS) - 1;
+    volatile u64* shared = words;
+    bool found = false;
+    for (u64 i = (u64)blockIdx.x * THREADS + threadIdx.x; i < count; i += (u64)gridDim.x * THREADS) {
+        u64 word = shared[i];
+        u64 next = word >> BITS;
+        if (next == ~0ull >> BITS) continue;
+        u64 other = shared[next];
+        shared[i] = (other & ~mask) | ((word + other) & mask);
+        found = found || other >> BITS != ~0ull >> BITS;
+    }
+    if (found) *is_left = 1;
+}
+
+extern "C" __global__ void __launch_bounds__(THREADS) jump_sublists(u64* words, u64 count, u32* is_left) {
+    jump<LENGTH_BITS>(words, count, is_left);
+}
+
+extern "C" __global__ void __launch_bounds__(THREADS) jump_elements(u64* words, u64 count, u32* is_left) {
+    jump<32>(words, count, is_left);
+}
+
+// Writes the rank of each part's first element: one less than the elements from there on.
+template <class Index> __device__ void first_ranks(const u64* words, u64 count, Index* ranks) {
+    for (u64 i = (u64)blockIdx.x * THREADS + threadIdx.x; i < count; i += (u64)gridDim.x * THREADS) {
+        ranks[i] = (Index)((words[i] & LENGTH_MASK) - 1);
+    }
+}
+
+extern "C" __global__ void __launch_bounds__(THREADS) ranks_of_parts(const u64* words, u64 count, u32* ranks) {
+    first_ranks(words, count, ranks);
+}
+
+extern "C" __global__ void __launch_bounds__(THREADS) ranks_of_parts_wide(const u64* words, u64 count, u64* ranks) {
+    first_ranks(words, count, ranks);
+}
+
+// Replaces parts and places in them by ranks.
+template <class Index> __device__ void finish(Index* list, u64 length, const Index* ranks) {
+    u64 stride = (u64)gridDim.x * THREADS;
+    for (u64 base = (u64)blockIdx.x * THREADS + threadIdx.x; base < length; base += 4 * stride) {
+        Index x[4];
+#pragma unroll
+        for (u32 k = 0; k < 4; k++) x[k] = base + k * stride < length ? __ldcs(list + base + k * stride) : 0;
+#pragma unroll
+        for (u32 k = 0; k < 4; k++) {
+            if (base + k * stride < length) x[k] = __ldg(ranks + (x[k] >> PART_BITS)) - (x[k] & (PART - 1));
+        }
+#pragma unroll
+        for (u32 k = 0; k < 4; k++) {
+            if (base + k * stride < length) __stcs(list + base + k * stride, x[k]);
+        }
+    }
+}
+
+extern "C" __global__ void __launch_bounds__(THREADS) finish_ranks(u32* list, u64 length, const u32* ranks) {
+    finish(list, length, ranks);
+}
+
+extern "C" __global__ void __launch_bounds__(THREADS) finish_ranks_wide(u64* list, u64 length, const u64* ranks) {
+    finish(list, length, ranks);
+}
+
+// Makes a word of each successor in from..to: its number and the distance to it. `words` may lie where successors before `from` were.
+extern "C" __global__ void __launch_bounds__(THREADS) words_of_elements(const u32* list, u64 from, u64 to, u64* words) {
+    for (u64 i = from + (u64)blockIdx.x * THREADS + threadIdx.x; i < to; i += (u64)gridDim.x * THREADS) {
+        u32 next = list[i];
+        words[i] = (u64)next << 32 | (next == NONE ? 0 : 1);
+    }
+}
+
+// Keeps the distances of the words in from..to. `ranks` may lie where words before `from` were.
+extern "C" __global__ void __launch_bounds__(THREADS) ranks_of_words(const u64* words, u64 from, u64 to, u32* ranks) {
+    for (u64 i = from + (u64)blockIdx.x * THREADS + threadIdx.x; i < to; i += (u64)gridDim.x * THREADS) {
+        u32 rank = (u32)words[i];
+        ranks[i] = rank;
+    }
+}
+
+extern "C" __global__ void __launch_bounds__(THREADS) measure_sublists(Sublists lists, const u32* list) {
+    walk_only<u32, false>(lists, list, nullptr, 0, 0);
+}
+
+extern "C" __global__ void __launch_bounds__(THREADS) measure_sublists_wide(Sublists lists, const u64* list) {
+    walk_only<u64, false>(lists, list, nullptr, 0, 0);
+}
+
+extern "C" __global__ void __launch_bounds__(THREADS)
+mark_ending(Sublists lists, const u32* list, u32* seen, u64 from, u64 to) {
+    walk_only<u32, true>(lists, list, seen, from, to);
+}
+
+extern "C" __global__ void __launch_bounds__(THREADS)
+mark_ending_wide(Sublists lists, const u64* list, u32* seen, u64 from, u64 to) {
+    walk_only<u64, true>(lists, list, seen, from, to);
+}
+
+extern "C" __global__ void __launch_bounds__(THREADS) find_unseen(const u32* seen, u64 from, u64 to, u64* found) {
+    smallest_unseen(seen, from, to, found);
+}

@@ -1,0 +1,84 @@
+//! One trial of a list that does not fit memory: it is contracted by files, which go on where an earlier run was killed.
+
+use crate::algo::listrank::external::{self, Bad, Means, Outcome as Ending, Sizes};
+use crate::algo::listrank::index::Index;
+use crate::algo::listrank::task::{Found, How, Phases, Table, outcome};
+use crate::algo::listrank::write::Ranks;
+use crate::algo::listrank::{Stops, faults};
+use crate::algo::{Outcome, Run};
+use crate::error::{Error, Result};
+use crate::list::List;
+use crate::process::signals;
+use std::time::Instant;
+
+/// Name of the method in reports.
+pub(super) const METHOD: &str = "contraction";
+
+/// Returns the bytes of an index: contraction takes two numbers that are no element's.
+pub(super) fn width(length: u64) -> u64 {
+    if length < u64::from(u32::MAX) - 1 { 4 } else { 8 }
+}
+
+/// Returns the sizes of the bins of a list of `length` elements, in `free` bytes of memory; `None` if none are small enough.
+pub(super) fn sizes(length: u64, free: u64, threads: usize) -> Option<Sizes> {
+    external::memory(length, width(length), free, threads)
+}
+
+/// Returns the fewest bytes of memory that do.
+pub(super) fn least_memory(length: u64, threads: usize) -> u64 {
+    external::least_memory(length, width(length), threads)
+}
+
+/// Ranks a list by files in the folder of the trial.
+///
+/// # Errors
+/// [`Error::Input`] for what is no list, [`Error::Limit`], those of the disk, a stop.
+pub(super) fn rank<I: Index>(table: &Table, list: &List, run: &mut Run<'_>, sizes: Sizes) -> Result<Outcome> {
+    let started = Instant::now();
+    let folder = run.units.files()?;
+    let progress = run.progress;
+    let volume = u128::from(external::volume(list.length, size_of::<I>() as u64).max(1));
+    let means = Means {
+        folder: &folder,
+        key: run.units.key,
+        threads: run.threads,
+        budget: run.budget,
+        go_on: &signals::check,
+        moved: &|bytes| progress.advance((u128::from(bytes) * u128::from(list.length) / volume) as u64),
+    };
+    let (threads, budget) = (run.threads, run.budget);
+    let scan = |visit: external::Visit<'_>| {
+        let _reading = budget.reserve(list.source.scratch_bytes(threads), "reading the list")?;
+        list.source.scan(0..list.length, threads, &Stops, visit)
+    };
+    let found = match external::rank::<I>(&scan, sizes, &means)? {
+        Ending::Ranked(found) => found,
+        Ending::Bad(bad) => {
+            remove(&folder)?;
+            return Err(refused(list, bad));
+        }
+    };
+    let seconds = started.elapsed().as_secs_f64();
+    let mut ranks = Ranks::begin(run, table.order, list.length)?;
+    external::hand_over::<I>(sizes, &means, &mut |_, piece| ranks.push(piece.iter().map(|rank| rank.wide()), &|_| ()))?;
+    let checksum = ranks.end(run)?;
+    let bytes = found.bytes_read + found.bytes_written;
+    let how = How { method: METHOD, bytes, phases: Phases { rank: seconds, ..Phases::default() } };
+    let found = Found { length: list.length, head: found.head, checksum };
+    // Once results are written they are not needed again: a run that is killed before it says so writes them anew.
+    remove(&folder)?;
+    outcome(found, how, seconds)
+}
+
+fn remove(folder: &std::path::Path) -> Result<()> {
+    std::fs::remove_dir_all(folder).map_err(|e| Error::io("remove", folder, e))
+}
+
+fn refused(list: &List, bad: Bad) -> Error {
+    match bad {
+        Bad::NoEnd => faults::tails(list, 0, None),
+        Bad::Ends([first, _]) => faults::tails(list, 2, Some(first)),
+        Bad::Shared { successor, elements } => faults::shared(list, successor, elements),
+        Bad::Cycle { element } => faults::cycle(list, Some(element)),
+    }
+}

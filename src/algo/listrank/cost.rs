@@ -1,0 +1,89 @@
+//! The cost of list ranking: memory by the functions that size its buffers, time by rates.
+
+use crate::algo::listrank::cpu;
+use crate::algo::listrank::task::{Method, Table};
+use crate::algo::listrank::{by_files, external, on_gpu, ranks, read};
+use crate::algo::{Cost, Crew};
+
+/// Nanoseconds of a thread for each element: reading it, ranking it by each method, writing its rank.
+const READ: f64 = 8.0;
+const SERIAL: f64 = 170.0;
+const JUMP: f64 = 12.0;
+const RULING_SET: f64 = 14.0;
+const WRITE: f64 = 8.0;
+/// Bytes a second of files that are written and read again.
+const DISK: f64 = 1e9;
+/// Nanoseconds of a GPU for each element.
+const JUMP_ON_GPU: f64 = 0.025;
+const RULING_SET_ON_GPU: f64 = 0.1;
+/// Files take whole pages on the disk.
+const PAGE: u64 = 4096;
+
+/// Returns what `table` takes on a list of `length` elements.
+pub(super) fn of(table: &Table, length: u64, reading: u64, crew: &Crew) -> Cost {
+    let method = table.method.on_cpu(length);
+    let (memory, exchange) = match (crew.on_gpu, crew.ranks > 1 && method != Method::Serial) {
+        (true, _) => (reading + on_gpu::memory(length, table), 0),
+        (false, true) => (reading + ranks::memory(length, crew.ranks, method), sent(length, crew, method)),
+        (false, false) => (alone(length, reading, method), 0),
+    };
+    // What does not fit goes by files, whose bins are as small as need be.
+    let may_contract = method == Method::RulingSet && !crew.on_gpu;
+    let least = reading + by_files::least_memory(length, crew.threads);
+    let contracts = may_contract && memory > crew.free;
+    let (memory, least) = match (may_contract, contracts) {
+        (true, true) => (crew.free.max(least), least),
+        (true, false) => (memory, least.min(memory)),
+        (false, _) => (memory, memory),
+    };
+    let (files, moved) = match contracts {
+        true => (external::disk(length, by_files::width(length)), external::volume(length, by_files::width(length))),
+        false => (0, 0),
+    };
+    let n = length as f64;
+    // Of several ranks with GPUs one ranks.
+    let threads = if crew.on_gpu { crew.threads as f64 } else { crew.all_threads() };
+    let rounds = n.max(2.0).log2().ceil();
+    let ranking = match method {
+        Method::Wyllie if crew.on_gpu => JUMP_ON_GPU * rounds,
+        _ if crew.on_gpu => RULING_SET_ON_GPU,
+        Method::Serial => SERIAL,
+        Method::Wyllie => JUMP * rounds / threads,
+        Method::RulingSet | Method::Auto => RULING_SET / threads,
+    };
+    let each = READ / threads + WRITE + ranking;
+    Cost {
+        host_memory: memory,
+        least_host_memory: least,
+        disk: crew.format.row_bytes(8, 20) * length + files + 2 * PAGE,
+        exchange,
+        seconds: f64::from(crew.trials) * (n * each / 1e9 + moved as f64 / DISK),
+        label: format!("listrank {}", if contracts { by_files::METHOD } else { method.name() }),
+    }
+}
+
+/// Returns the bytes of an index of one process: the largest value stands for no successor.
+pub(super) fn index_width(length: u64) -> u64 {
+    if length < u64::from(u32::MAX) { 4 } else { 8 }
+}
+
+/// Returns about how many bytes ranks send to others: a walker at each element, or a question and an answer in each round, and ranks.
+fn sent(length: u64, crew: &Crew, method: Method) -> u64 {
+    let rounds = u64::from(u64::BITS - length.leading_zeros());
+    let bytes = if method == Method::Wyllie { 40 * rounds } else { 2 * ranks::width(length) };
+    let others = crew.ranks as u64 - 1;
+    (bytes + 8) * (length / crew.ranks as u64) * others
+}
+
+/// Returns the bytes of host memory of a process by itself.
+pub(super) fn alone(length: u64, reading: u64, method: Method) -> u64 {
+    let width = index_width(length);
+    let ranking = match method {
+        Method::Serial => length * width,
+        // Successors and weights, each twice.
+        Method::Wyllie => 4 * length * width,
+        Method::RulingSet | Method::Auto => cpu::ruling_set::bytes(length, width),
+    };
+    // Marks of successors are gone when ranking begins.
+    (read::bytes(length, width) + reading).max(length * width + ranking)
+}

@@ -1,0 +1,32 @@
+//! Elements on cycles, for messages about lists that are none.
+
+use crate::algo::listrank::index::Index;
+use crate::error::Result;
+use crate::memory::Budget;
+
+/// Elements between two questions whether to go on.
+const STRIDE: u64 = 1 << 20;
+
+/// Returns the smallest element that can't be reached from `head`, which lies on a cycle; `None` if there is none. `list` is as on entry of
+/// the engines of [the module](super). One thread follows the path.
+///
+/// # Errors
+/// [`crate::error::Error::Limit`] if a bit for each element does not fit the budget, and those of `go_on`.
+pub fn off_path<I: Index>(
+    list: &[I],
+    head: u64,
+    budget: &Budget,
+    go_on: &(dyn Fn() -> Result<()> + Sync),
+) -> Result<Option<u64>> {
+    let mut reached = budget.zeroed::<u64>(list.len().div_ceil(64), "marks of elements that were reached")?;
+    let (mut element, mut done) = (if list.is_empty() { I::END } else { I::of(head) }, 0_u64);
+    while element != I::END {
+        if done.is_multiple_of(STRIDE) {
+            go_on()?;
+        }
+        done += 1;
+        reached[element.at() / 64] |= 1 << (element.at() % 64);
+        element = list[element.at()];
+    }
+    Ok((0..list.len()).find(|&i| reached[i / 64] >> (i % 64) & 1 == 0).map(|i| i as u64))
+}

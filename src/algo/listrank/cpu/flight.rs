@@ -1,0 +1,132 @@
+//! Walking many sublists side by side.
+
+use std::ops::Range;
+
+use super::rulers::Rulers;
+use crate::algo::listrank::index::Index;
+use crate::algo::listrank::team::{Parts, team};
+use crate::error::Result;
+
+/// Sublists that a thread walks at a time. Each waits for one cache miss.
+const IN_FLIGHT: usize = 48;
+/// Blocks that a thread takes at a time.
+const PART: usize = 64;
+/// Rounds over the sublists in flight between two questions whether to go on.
+const ROUNDS: u32 = 1 << 12;
+
+/// The work on the elements of sublists, from the first to the last of each.
+pub trait Visit<I: Index>: Sync {
+    /// State of a sublist in flight.
+    type State: Copy + Default;
+
+    /// Returns the state at the beginning of a sublist.
+    fn begin(&self, sublist: usize) -> Self::State;
+
+    /// Asks for the memory of an element that will be visited soon.
+    fn expect(&self, element: usize);
+
+    /// Visits an element and returns its successor.
+    fn visit(&self, element: usize, state: &mut Self::State) -> I;
+
+    /// Ends a sublist, behind which `next` begins; [`Index::END`] if that is the end of the list.
+    fn end(&self, state: Self::State, next: I);
+}
+
+/// Visits all elements on sublists: those that begin at a ruler, numbered as its block, and one at `head`. It ends on any list, as a sublist
+/// ends at the next ruler. Elements of cycles without rulers are not visited.
+///
+/// # Errors
+/// Those of `go_on`.
+pub fn fly<I: Index, V: Visit<I>>(
+    rulers: Rulers,
+    head: I,
+    visit: &V,
+    threads: usize,
+    go_on: &(dyn Fn() -> Result<()> + Sync),
+) -> Result<()> {
+    let own = !rulers.contains(head.at());
+    let parts = Parts::new(rulers.blocks() + usize::from(own), PART);
+    team(threads, &|_| Flight::new(rulers, head, &parts, visit).run(go_on))
+}
+
+/// The sublists that one thread has in flight.
+struct Flight<'a, I: Index, V: Visit<I>> {
+    rulers: Rulers,
+    head: I,
+    parts: &'a Parts,
+    /// Sublists that were taken and have not begun.
+    taken: Range<usize>,
+    visit: &'a V,
+    at: [usize; IN_FLIGHT],
+    states: [V::State; IN_FLIGHT],
+    live: usize,
+}
+
+impl<'a, I: Index, V: Visit<I>> Flight<'a, I, V> {
+    fn new(rulers: Rulers, head: I, parts: &'a Parts, visit: &'a V) -> Self {
+        let states = [V::State::default(); IN_FLIGHT];
+        Flight { rulers, head, parts, taken: 0..0, visit, at: [0; IN_FLIGHT], states, live: 0 }
+    }
+
+    /// Returns the next sublist and its first element.
+    fn start(&mut self) -> Option<(usize, usize)> {
+        loop {
+            if self.taken.is_empty() {
+                self.taken = self.parts.take();
+            }
+            let sublist = self.taken.next()?;
+            if sublist == self.rulers.blocks() {
+                return Some((sublist, self.head.at()));
+            }
+            if let Some(first) = self.rulers.of_block(sublist) {
+                return Some((sublist, first));
+            }
+        }
+    }
+
+    /// Begins a sublist in slot `slot`. Returns false if there are no more.
+    fn begin(&mut self, slot: usize) -> bool {
+        let Some((sublist, first)) = self.start() else { return false };
+        self.visit.expect(first);
+        (self.at[slot], self.states[slot]) = (first, self.visit.begin(sublist));
+        true
+    }
+
+    fn run(&mut self, go_on: &(dyn Fn() -> Result<()> + Sync)) -> Result<()> {
+        while self.live < IN_FLIGHT && self.begin(self.live) {
+            self.live += 1;
+        }
+        let mut rounds = 0_u32;
+        while self.live > 0 {
+            if rounds.is_multiple_of(ROUNDS) {
+                go_on()?;
+            }
+            rounds = rounds.wrapping_add(1);
+            self.round();
+        }
+        Ok(())
+    }
+
+    /// Takes one step in each sublist.
+    #[inline(always)]
+    fn round(&mut self) {
+        let mut slot = 0;
+        while slot < self.live {
+            let next = self.visit.visit(self.at[slot], &mut self.states[slot]);
+            if next != I::END && !self.rulers.contains(next.at()) {
+                self.visit.expect(next.at());
+                self.at[slot] = next.at();
+                slot += 1;
+                continue;
+            }
+            let behind = if next == I::END { next } else { I::of(self.rulers.block(next.at()) as u64) };
+            self.visit.end(self.states[slot], behind);
+            if self.begin(slot) {
+                slot += 1;
+            } else {
+                self.live -= 1;
+                (self.at[slot], self.states[slot]) = (self.at[self.live], self.states[self.live]);
+            }
+        }
+    }
+}

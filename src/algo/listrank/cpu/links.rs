@@ -1,0 +1,186 @@
+//! Ranking with weights, and by two walks.
+//!
+//! The first walk over the sublists adds up their weights, the second writes: no more than the links of sublists is kept between, so that
+//! weights and sublists may be of any size.
+
+use super::flight::{Visit, fly};
+use super::rulers::Rulers;
+use crate::algo::listrank::index::Index;
+use crate::error::Result;
+use crate::memory::{Budget, prefetch};
+
+/// Most links that one thread follows alone: it takes as long as starting others.
+const FEW: usize = 1 << 12;
+/// Binary logarithm of the links in a block.
+const SHIFT: u32 = 6;
+
+/// Memory in which a list lies whose elements weigh something.
+pub trait Steps<I: Index>: Sync {
+    /// Asks for the memory of an element.
+    fn expect(&self, element: usize);
+
+    /// Returns the successor and the weight of an element.
+    fn step(&self, element: usize) -> (I, I);
+
+    /// Writes the weight of an element and all behind it.
+    fn put(&self, element: usize, sum: I);
+}
+
+/// Links as pairs of the next link (or [`Index::END`]) and a weight.
+pub struct Links<'a, I: Index>(pub &'a [I::Cell]);
+
+impl<I: Index> Links<'_, I> {
+    /// Writes a link.
+    #[inline(always)]
+    pub fn write(&self, link: usize, next: I, weight: I) {
+        I::set(&self.0[2 * link], next);
+        I::set(&self.0[2 * link + 1], weight);
+    }
+}
+
+impl<I: Index> Steps<I> for Links<'_, I> {
+    #[inline(always)]
+    fn expect(&self, element: usize) {
+        prefetch(self.0, 2 * element);
+    }
+
+    #[inline(always)]
+    fn step(&self, element: usize) -> (I, I) {
+        (I::get(&self.0[2 * element]), I::get(&self.0[2 * element + 1]))
+    }
+
+    #[inline(always)]
+    fn put(&self, element: usize, sum: I) {
+        I::set(&self.0[2 * element + 1], sum);
+    }
+}
+
+/// Returns the bytes of memory that [`rank_links`] takes for `links` links of `word` bytes a number.
+pub fn links_bytes(links: u64, word: u64) -> u64 {
+    let (mut sum, mut links) = (0, links);
+    while links > FEW as u64 {
+        links = links.div_ceil(1 << SHIFT) + 1;
+        sum += 2 * word * links;
+    }
+    sum
+}
+
+/// Replaces the weight of every link on the path from `head` by the sum of its own and all behind it. Returns that of `head`. Links off
+/// the path, of which there may be any, get any weights.
+///
+/// # Errors
+/// [`crate::error::Error::Limit`] where [`links_bytes`] do not fit the budget, and those of `go_on`.
+pub fn rank_links<I: Index>(
+    links: &mut [I],
+    head: I,
+    threads: usize,
+    budget: &Budget,
+    go_on: &(dyn Fn() -> Result<()> + Sync),
+) -> Result<I> {
+    let len = links.len() / 2;
+    let links = Links(I::shared(links));
+    if len <= FEW {
+        return Ok(follow(&links, head));
+    }
+    walk_twice(&links, len, SHIFT, head, threads, budget, go_on)
+}
+
+/// Follows links from `head`, first to add up all weights, then to write.
+fn follow<I: Index>(links: &Links<'_, I>, head: I) -> I {
+    let (mut sum, mut link) = (0, head);
+    while link != I::END {
+        let (next, weight) = links.step(link.at());
+        (sum, link) = (sum + weight.wide(), next);
+    }
+    let (total, mut link) = (sum, head);
+    while link != I::END {
+        let (next, weight) = links.step(link.at());
+        links.put(link.at(), I::of(sum));
+        (sum, link) = (sum - weight.wide(), next);
+    }
+    I::of(total)
+}
+
+/// Writes to every element on the path from `head` the weight of itself and all behind it, with one ruler in each 2^`shift` of the `len`
+/// elements. Returns that of `head`.
+///
+/// # Errors
+/// Those of [`rank_links`].
+pub fn walk_twice<I: Index, S: Steps<I>>(
+    steps: &S,
+    len: usize,
+    shift: u32,
+    head: I,
+    threads: usize,
+    budget: &Budget,
+    go_on: &(dyn Fn() -> Result<()> + Sync),
+) -> Result<I> {
+    let rulers = Rulers::new(len, shift);
+    let mut sublists = budget.zeroed::<I>(2 * (rulers.blocks() + 1), "the links of sublists")?;
+    fly(rulers, head, &Measure { steps, sublists: Links(I::shared(&mut sublists)) }, threads, go_on)?;
+    let total = rank_links(&mut sublists, I::of(rulers.sublist(head) as u64), threads, budget, go_on)?;
+    fly(rulers, head, &Write { steps, sublists: Links(I::shared(&mut sublists)) }, threads, go_on)?;
+    Ok(total)
+}
+
+/// The first walk, which links the sublists.
+struct Measure<'a, I: Index, S> {
+    steps: &'a S,
+    sublists: Links<'a, I>,
+}
+
+impl<I: Index, S: Steps<I>> Visit<I> for Measure<'_, I, S> {
+    /// The sublist and the weight of its elements so far.
+    type State = (usize, u64);
+
+    fn begin(&self, sublist: usize) -> Self::State {
+        (sublist, 0)
+    }
+
+    #[inline(always)]
+    fn expect(&self, element: usize) {
+        self.steps.expect(element);
+    }
+
+    #[inline(always)]
+    fn visit(&self, element: usize, state: &mut Self::State) -> I {
+        let (next, weight) = self.steps.step(element);
+        state.1 = state.1.wrapping_add(weight.wide());
+        next
+    }
+
+    fn end(&self, (sublist, weight): Self::State, next: I) {
+        self.sublists.write(sublist, next, I::of(weight));
+    }
+}
+
+/// The second walk, which writes sums.
+struct Write<'a, I: Index, S> {
+    steps: &'a S,
+    sublists: Links<'a, I>,
+}
+
+impl<I: Index, S: Steps<I>> Visit<I> for Write<'_, I, S> {
+    /// The sum of the next element.
+    type State = u64;
+
+    fn begin(&self, sublist: usize) -> u64 {
+        self.sublists.step(sublist).1.wide()
+    }
+
+    #[inline(always)]
+    fn expect(&self, element: usize) {
+        self.steps.expect(element);
+    }
+
+    #[inline(always)]
+    fn visit(&self, element: usize, sum: &mut u64) -> I {
+        let (next, weight) = self.steps.step(element);
+        self.steps.put(element, I::of(*sum));
+        // Off the path sums mean nothing, and may be too small.
+        *sum = sum.wrapping_sub(weight.wide());
+        next
+    }
+
+    fn end(&self, _: u64, _: I) {}
+}

@@ -1,0 +1,61 @@
+//! Rulers: the elements at which sublists begin.
+
+use crate::algo::listrank::index::Index;
+
+/// One ruler in each block of consecutive elements, at a hashed place, so that arithmetic tells a ruler and no memory is read for it.
+#[derive(Debug, Clone, Copy)]
+pub struct Rulers {
+    /// Number of elements, and the binary logarithm of those of a block.
+    len: usize,
+    shift: u32,
+}
+
+impl Rulers {
+    /// Chooses the rulers among `len` elements, in blocks of 2^`shift`; `shift` is at least 1.
+    pub fn new(len: usize, shift: u32) -> Rulers {
+        Rulers { len, shift }
+    }
+
+    /// Returns the number of blocks.
+    pub fn blocks(&self) -> usize {
+        self.len.div_ceil(1 << self.shift)
+    }
+
+    /// Returns the number of rulers: one for each block, but for an incomplete last one without.
+    pub fn count(&self) -> u64 {
+        let blocks = self.blocks();
+        blocks as u64 - u64::from(blocks > 0 && self.of_block(blocks - 1).is_none())
+    }
+
+    /// Returns the block of an element.
+    #[inline(always)]
+    pub fn block(&self, element: usize) -> usize {
+        element >> self.shift
+    }
+
+    /// Returns true if `element` is the ruler of its block.
+    #[inline(always)]
+    pub fn contains(&self, element: usize) -> bool {
+        self.place(element >> self.shift) == element
+    }
+
+    /// Returns the ruler of a block. The last block, if it is incomplete, may have none.
+    pub fn of_block(&self, block: usize) -> Option<usize> {
+        Some(self.place(block)).filter(|&place| place < self.len)
+    }
+
+    /// Returns the hashed place in a block.
+    #[inline(always)]
+    fn place(&self, block: usize) -> usize {
+        let mut hash = (block as u64 + 1).wrapping_mul(0x9E37_79B9_7F4A_7C15);
+        hash ^= hash >> 32;
+        hash = hash.wrapping_mul(0xD6E8_FEB8_6659_FD93);
+        (block << self.shift) + (hash >> (64 - self.shift)) as usize
+    }
+
+    /// Returns the number of the sublist that begins at an element: that of its block for a ruler, else that behind all blocks, which is for
+    /// the head.
+    pub fn sublist<I: Index>(&self, head: I) -> usize {
+        if self.contains(head.at()) { self.block(head.at()) } else { self.blocks() }
+    }
+}

@@ -1,0 +1,213 @@
+//! All engines against a plain walk.
+
+use proptest::prelude::*;
+
+use super::ruling_set::rank_spaced;
+use super::*;
+use crate::algo::listrank::index::Index;
+use crate::error::{Error, Result};
+use crate::memory::Budget;
+
+fn budget() -> Budget {
+    Budget::new(1 << 30, 8).unwrap()
+}
+
+fn on() -> Result<()> {
+    Ok(())
+}
+
+/// A list whose path visits the first `path` of `places`, and whose cycles, of the lengths `cycles`, visit the others in turn.
+fn list_of<I: Index>(places: &[usize], path: usize, cycles: &[usize]) -> (Vec<I>, u64) {
+    let mut list = vec![I::END; places.len()];
+    let mut link = |from: usize, to: usize| list[places[from]] = I::of(places[to] as u64);
+    (1..path).for_each(|i| link(i - 1, i));
+    let mut first = path;
+    for &length in cycles {
+        (0..length).for_each(|i| link(first + i, first + (i + 1) % length));
+        first += length;
+    }
+    assert_eq!(first.max(path), places.len());
+    (list, places.first().map_or(0, |&place| place as u64))
+}
+
+/// The ranks of a path, by another way than any engine's: from its places.
+fn ranks_of<I: Index>(places: &[usize]) -> Vec<I> {
+    let mut ranks = vec![I::END; places.len()];
+    places.iter().rev().enumerate().for_each(|(rank, &place)| ranks[place] = I::of(rank as u64));
+    ranks
+}
+
+type Engine<I> = fn(&mut [I], u64, usize, &Budget, &(dyn Fn() -> Result<()> + Sync)) -> Result<Ranked>;
+
+fn engines<I: Index>() -> [(&'static str, Engine<I>); 6] {
+    [
+        ("serial", serial::serial),
+        ("wyllie", wyllie::wyllie),
+        ("ruling_set", ruling_set::ruling_set),
+        ("spacing 2", |l, h, t, b, g| rank_spaced(l, h, 1, t, b, g)),
+        ("spacing 4", |l, h, t, b, g| rank_spaced(l, h, 2, t, b, g)),
+        ("spacing 16", |l, h, t, b, g| rank_spaced(l, h, 4, t, b, g)),
+    ]
+}
+
+fn all_rank<I: Index>(places: &[usize]) {
+    let (list, head) = list_of::<I>(places, places.len(), &[]);
+    let expected = ranks_of::<I>(places);
+    for (name, engine) in engines::<I>() {
+        for threads in [1, 2, 3, 7] {
+            let mut ranked = list.clone();
+            assert_eq!(engine(&mut ranked, head, threads, &budget(), &on).unwrap(), Ranked::Path, "{name}, {threads}");
+            assert!(ranked == expected, "{name} by {threads} threads of {} elements", places.len());
+        }
+    }
+    assert_eq!(off_path(&list, head, &budget(), &on).unwrap(), None);
+}
+
+fn all_find_cycles<I: Index>(places: &[usize], path: usize, cycles: &[usize]) {
+    let (list, head) = list_of::<I>(places, path, cycles);
+    for (name, engine) in engines::<I>() {
+        for threads in [1, 2] {
+            let found = engine(&mut list.clone(), head, threads, &budget(), &on).unwrap();
+            assert_eq!(found, Ranked::Cycle, "{name}: {path} of {}, {cycles:?}", places.len());
+        }
+    }
+    let smallest = places[path..].iter().min().map(|&place| place as u64);
+    assert_eq!(off_path(&list, head, &budget(), &on).unwrap(), smallest);
+}
+
+/// Numbers below `n` in an order that a seed chooses.
+fn shuffled(n: usize, seed: u64) -> Vec<usize> {
+    let mut places: Vec<usize> = (0..n).collect();
+    let mut state = seed | 1;
+    for i in (1..n).rev() {
+        state = state.wrapping_mul(0x5851_F42D_4C95_7F2D).wrapping_add(0x1405_7B7E_F767_814F);
+        places.swap(i, (state >> 33) as usize % (i + 1));
+    }
+    places
+}
+
+#[test]
+fn lists_of_known_ranks() {
+    for n in [0, 1, 2, 3, 255, 256, 257, 5000] {
+        let ordered: Vec<usize> = (0..n).collect();
+        let reversed: Vec<usize> = (0..n).rev().collect();
+        let runs: Vec<usize> = (0..n.div_ceil(64)).rev().flat_map(|run| run * 64..n.min((run + 1) * 64)).collect();
+        for places in [ordered, reversed, runs] {
+            all_rank::<u32>(&places);
+            all_rank::<u64>(&places);
+        }
+    }
+    let (mut list, head) = list_of::<u32>(&[0, 1, 2], 3, &[]);
+    ruling_set::ruling_set(&mut list, head, 1, &budget(), &on).unwrap();
+    assert_eq!(list, [2, 1, 0]);
+}
+
+/// Indices of 8 bits: sublist and offset fit a cell for few elements only, and the last index is next to `END`.
+#[test]
+fn indices_up_to_the_end_of_their_type() {
+    for n in (100..140).chain(240..256) {
+        all_rank::<u8>(&shuffled(n, n as u64));
+        all_rank::<u8>(&(0..n).collect::<Vec<_>>());
+        all_find_cycles::<u8>(&shuffled(n, n as u64), n / 2, &[1, n - n / 2 - 1]);
+    }
+}
+
+#[test]
+fn cycles_are_told_and_not_followed() {
+    let n = 3000;
+    let places = shuffled(n, 5);
+    for (path, cycles) in
+        [(1, vec![n - 1]), (n - 1, vec![1]), (n - 2, vec![1, 1]), (n / 2, vec![n / 2]), (10, vec![230; 13])]
+    {
+        all_find_cycles::<u32>(&places, path, &cycles);
+        all_find_cycles::<u64>(&places, path, &cycles);
+    }
+    // Cycles of each single element: those of rulers and those without any are among them.
+    for alone in 0..40 {
+        let places: Vec<usize> = (0..40).filter(|&place| place != alone).chain([alone]).collect();
+        all_find_cycles::<u32>(&places, 39, &[1]);
+    }
+}
+
+/// Sublists enough that those are ranked by sublists again.
+#[test]
+fn many_sublists() {
+    let places = shuffled(120_000, 9);
+    let (mut list, head) = list_of::<u32>(&places, places.len(), &[]);
+    assert_eq!(rank_spaced(&mut list, head, 1, 3, &budget(), &on).unwrap(), Ranked::Path);
+    assert!(list == ranks_of::<u32>(&places));
+    all_find_cycles::<u32>(&places, 60_000, &[30_000, 30_000]);
+}
+
+#[test]
+fn links_of_any_weight() {
+    let (places, weights) = (shuffled(50_000, 3), shuffled(50_000, 4));
+    let (list, head) = list_of::<u64>(&places, 40_000, &[10_000]);
+    let mut links: Vec<u64> = list.iter().zip(&weights).flat_map(|(&next, &weight)| [next, weight as u64]).collect();
+    let total = links::rank_links(&mut links, head, 3, &budget(), &on).unwrap();
+    let mut sum = 0;
+    for &place in places[..40_000].iter().rev() {
+        sum += weights[place] as u64;
+        assert_eq!(links[2 * place + 1], sum);
+    }
+    assert_eq!(total, sum);
+}
+
+/// A refusal to go on ends an engine, whenever it comes.
+#[test]
+fn a_stop_is_obeyed() {
+    let (list, head) = list_of::<u32>(&shuffled(200_000, 7), 200_000, &[]);
+    for (name, engine) in engines::<u32>() {
+        let asked = std::sync::atomic::AtomicUsize::new(0);
+        let stop = || Err(Error::Stopped("a test"));
+        assert!(engine(&mut list.clone(), head, 2, &budget(), &stop).is_err(), "{name}");
+        let count = || {
+            asked.fetch_add(1, std::sync::atomic::Ordering::Relaxed);
+            Ok(())
+        };
+        engine(&mut list.clone(), head, 2, &budget(), &count).unwrap();
+        assert!(asked.into_inner() > 0, "{name}");
+    }
+}
+
+#[test]
+fn a_limit_that_is_too_small_is_an_error() {
+    let (list, head) = list_of::<u32>(&shuffled(200_000, 7), 200_000, &[]);
+    let small = Budget::new(crate::memory::own_bytes(2) + 4000, 2).unwrap();
+    for (name, engine) in engines::<u32>() {
+        let e = engine(&mut list.clone(), head, 2, &small, &on).unwrap_err();
+        assert_eq!(e.exit_code(), 7, "{name}");
+    }
+}
+
+#[test]
+fn the_memory_that_is_said_suffices() {
+    for n in [1, 1000, 300_000] {
+        let (mut list, head) = list_of::<u32>(&shuffled(n, 7), n, &[]);
+        let budget = Budget::new(crate::memory::own_bytes(2) + ruling_set::bytes(n as u64, 4), 2).unwrap();
+        assert_eq!(ruling_set::ruling_set(&mut list, head, 2, &budget, &on).unwrap(), Ranked::Path);
+    }
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(60))]
+
+    #[test]
+    fn random_lists(places in (0_usize..3000).prop_flat_map(|n| Just((0..n).collect::<Vec<_>>()).prop_shuffle())) {
+        all_rank::<u32>(&places);
+        all_rank::<u64>(&places);
+    }
+
+    #[test]
+    fn random_cycles(
+        places in (2_usize..600).prop_flat_map(|n| Just((0..n).collect::<Vec<_>>()).prop_shuffle()),
+        path in 0.0..1.0,
+        first in 0.0..1.0,
+    ) {
+        let path = 1 + ((places.len() - 2) as f64 * path) as usize;
+        let rest = places.len() - path;
+        let first = 1 + ((rest - 1) as f64 * first) as usize;
+        let cycles = if first < rest { vec![first, rest - first] } else { vec![rest] };
+        all_find_cycles::<u32>(&places, path, &cycles);
+    }
+}

@@ -1,0 +1,68 @@
+//! Pointer jumping, as published, to compare with.
+
+use super::Ranked;
+use crate::algo::listrank::index::Index;
+use crate::algo::listrank::team::team;
+use crate::error::Result;
+use crate::memory::Budget;
+
+/// Elements that a thread jumps between two questions whether to go on.
+const STRIDE: usize = 1 << 16;
+
+/// Ranks a list by pointer jumping: in every round each element adds the steps of the element it points to, and points where that one
+/// points. Rounds read one array and write another, so that they are the same for any number of threads. The contract is that of
+/// [the module](super).
+///
+/// # Source
+/// J. C. Wyllie, "The complexity of parallel computations", Cornell University, 1979.
+///
+/// # Errors
+/// [`crate::error::Error::Limit`] if four times the list does not fit the budget, and those of `go_on`.
+pub fn wyllie<I: Index>(
+    list: &mut [I],
+    _head: u64,
+    threads: usize,
+    budget: &Budget,
+    go_on: &(dyn Fn() -> Result<()> + Sync),
+) -> Result<Ranked> {
+    let n = list.len();
+    // Pairs of the element ahead and the steps to it: one cache line for both.
+    let mut from = budget.zeroed::<I>(2 * n, "pointers and distances of a round")?;
+    let mut to = budget.zeroed::<I>(2 * n, "pointers and distances of the next round")?;
+    for (pair, &next) in from.chunks_exact_mut(2).zip(list.iter()) {
+        (pair[0], pair[1]) = (next, I::of(u64::from(next != I::END)));
+    }
+    let rounds = usize::BITS - n.leading_zeros();
+    for _ in 0..rounds {
+        jump(&from, &mut to, threads, go_on)?;
+        std::mem::swap(&mut from, &mut to);
+    }
+    // After ⌈log2(n + 1)⌉ rounds pointers have jumped over n elements or more: those of the path are at its end.
+    let mut path = true;
+    for (pair, rank) in from.chunks_exact(2).zip(list.iter_mut()) {
+        path &= pair[0] == I::END;
+        *rank = pair[1];
+    }
+    Ok(if path { Ranked::Path } else { Ranked::Cycle })
+}
+
+/// Makes one round.
+fn jump<I: Index>(from: &[I], to: &mut [I], threads: usize, go_on: &(dyn Fn() -> Result<()> + Sync)) -> Result<()> {
+    let share = (from.len() / 2).div_ceil(threads.max(1)).max(1) * 2;
+    let len = from.len();
+    let to = I::shared(to);
+    team(threads, &|number| {
+        for first in (number * share..len.min((number + 1) * share)).step_by(2 * STRIDE) {
+            go_on()?;
+            for at in (first..len.min((number + 1) * share).min(first + 2 * STRIDE)).step_by(2) {
+                let (next, steps) = match from[at] {
+                    end if end == I::END => (end, from[at + 1]),
+                    ahead => (from[2 * ahead.at()], I::of(from[at + 1].wide() + from[2 * ahead.at() + 1].wide())),
+                };
+                I::set(&to[at], next);
+                I::set(&to[at + 1], steps);
+            }
+        }
+        Ok(())
+    })
+}

@@ -1,0 +1,161 @@
+//! One trial: reads the list, ranks it where it fits, and writes the ranks.
+
+use crate::algo::listrank::cost::{self, index_width};
+use crate::algo::listrank::cpu::{self, Ranked};
+use crate::algo::listrank::index::Index;
+use crate::algo::listrank::ranks::{self, Fault, Part};
+use crate::algo::listrank::read::{self, Loaded};
+use crate::algo::listrank::task::{Found, How, Method, Phases, Table, outcome};
+use crate::algo::listrank::write::Ranks;
+use crate::algo::listrank::{Stops, by_files, faults, gpu, on_gpu};
+use crate::algo::{Chosen, Lease, Outcome, Run};
+use crate::comm::agreed;
+use crate::error::{Error, Result};
+use crate::list::List;
+use crate::memory::{Budget, Number};
+use crate::process::signals;
+use std::time::Instant;
+
+/// Runs one trial. Collective.
+///
+/// # Errors
+/// [`Error::Input`] for what is no list, [`Error::Limit`], those of the disk, a stop.
+pub(super) fn rank(table: &Table, list: &List, run: &mut Run<'_>) -> Result<Outcome> {
+    let (comm, length, free) = (run.comm, list.length, run.budget.free());
+    let reading = list.source.scratch_bytes(run.threads);
+    let has_room = |bytes: u64| comm.all(bytes <= free);
+    if let Some(method) = on_gpu::method(table)
+        && has_room(reading + on_gpu::memory(length, table))
+    {
+        // One GPU is faster than the CPUs of many ranks: the others only have to agree.
+        let leads = comm.leads();
+        let room =
+            |mut lease| if leads { on_gpu::lends(&mut lease, length, method).map(|()| lease) } else { Ok(lease) };
+        match run.devices.choose(true, room, || Ok(()))? {
+            Chosen::Gpu(lease) => return by_gpu(table, list, run, Some(lease), method),
+            Chosen::Nothing => return by_gpu(table, list, run, None, method),
+            Chosen::Cpu(()) => {}
+        }
+    }
+    let method = table.method.on_cpu(length);
+    if comm.ranks() > 1 && method != Method::Serial {
+        let messages = ranks::messages_bytes(comm);
+        if method == Method::Wyllie || has_room(reading + messages + ranks::memory(length, comm.ranks(), method)) {
+            return match ranks::width(length) {
+                4 => by_ranks::<u32>(table, list, run),
+                _ => by_ranks::<u64>(table, list, run),
+            };
+        }
+    }
+    agreed(comm, || {
+        let fits = method != Method::RulingSet || cost::alone(length, reading, method) <= free;
+        match by_files::sizes(length, free.saturating_sub(reading), run.threads).filter(|_| !fits) {
+            Some(sizes) if by_files::width(length) == 4 => by_files::rank::<u32>(table, list, run, sizes),
+            Some(sizes) => by_files::rank::<u64>(table, list, run, sizes),
+            // Without room for bins the limit that would do is named by what is reserved.
+            None if index_width(length) == 4 => in_memory::<u32>(table, list, run),
+            None => in_memory::<u64>(table, list, run),
+        }
+    })
+}
+
+/// Ranks a list on the GPU of rank 0, which all others wait for. Collective.
+fn by_gpu(
+    table: &Table,
+    list: &List,
+    run: &mut Run<'_>,
+    lease: Option<Lease<'_>>,
+    method: gpu::Method,
+) -> Result<Outcome> {
+    let lost = || Error::internal("rank a list on a GPU", "rank 0 has none");
+    agreed(run.comm, || {
+        let mut lease = lease.ok_or_else(lost)?;
+        match gpu::index_bytes(list.length, method) {
+            4 => on_gpu::rank::<u32>(table, list, run, &mut lease, method),
+            _ => on_gpu::rank::<u64>(table, list, run, &mut lease, method),
+        }
+    })
+}
+
+/// Ranks a list of which each rank holds a share. Collective.
+fn by_ranks<I: Index + Number>(table: &Table, list: &List, run: &mut Run<'_>) -> Result<Outcome> {
+    let comm = run.comm;
+    let messages = run.budget.reserve(ranks::messages_bytes(comm), "messages of ranks")?;
+    let read = Instant::now();
+    let (part, mut cells) = Part::load::<I>(list, comm, run.threads, run.budget, &Stops)?;
+    comm.barrier();
+    let (read, started) = (read.elapsed().as_secs_f64(), Instant::now());
+    let method = table.method.on_cpu(list.length);
+    let fault = match method {
+        Method::Wyllie => ranks::wyllie(comm, &part, &mut cells, run.budget)?,
+        _ => ranks::ruling_set(comm, &part, &mut cells, run.threads, run.budget)?,
+    };
+    comm.barrier();
+    let seconds = started.elapsed().as_secs_f64();
+    drop(messages);
+    match fault {
+        None => {}
+        Some(Fault::Numbers) => {
+            drop(cells);
+            return by_ranks::<u64>(table, list, run);
+        }
+        Some(Fault::List) => {
+            drop(cells);
+            return agreed(comm, || Err(no_list(list, run.threads, run.budget)?));
+        }
+    }
+    let mut ranks = Ranks::begin(run, table.order, list.length)?;
+    let mut written = Ok(());
+    for rank in 0..comm.ranks() {
+        let mine: &[I] = if rank == comm.rank() { &cells } else { &[] };
+        comm.gather_each(mine, |_, piece| {
+            if comm.leads() && written.is_ok() {
+                written = ranks.push(piece.iter().map(|rank| rank.wide()), &|elements| run.progress.advance(elements));
+            }
+        });
+    }
+    let checksum = agreed(comm, || written.and_then(|()| ranks.end(run)))?;
+    let found = Found { length: list.length, head: (list.length > 0).then_some(part.head), checksum };
+    outcome(found, how(method, 0, read, seconds), seconds)
+}
+
+fn how(method: Method, bytes: u64, read: f64, rank: f64) -> How {
+    How { method: method.name(), bytes, phases: Phases { read, rank, ..Phases::default() } }
+}
+
+/// Returns the error of what ranks found to be no list.
+fn no_list(list: &List, threads: usize, budget: &Budget) -> Result<Error> {
+    match index_width(list.length) == 4 {
+        true => cycle::<u32>(list, threads, budget),
+        false => cycle::<u64>(list, threads, budget),
+    }
+}
+
+fn in_memory<I: Index>(table: &Table, list: &List, run: &mut Run<'_>) -> Result<Outcome> {
+    let read = Instant::now();
+    let Loaded { mut successors, head } = read::load::<I>(list, run.threads, run.budget, &Stops)?;
+    let read = read.elapsed().as_secs_f64();
+    let started = Instant::now();
+    let method = table.method.on_cpu(list.length);
+    let engine = match method {
+        Method::Serial => cpu::serial::serial::<I>,
+        Method::Wyllie => cpu::wyllie::wyllie::<I>,
+        Method::RulingSet | Method::Auto => cpu::ruling_set::ruling_set::<I>,
+    };
+    if engine(&mut successors, head, run.threads, run.budget, &signals::check)? == Ranked::Cycle {
+        drop(successors);
+        return Err(cycle::<I>(list, run.threads, run.budget)?);
+    }
+    let seconds = started.elapsed().as_secs_f64();
+    let mut ranks = Ranks::begin(run, table.order, list.length)?;
+    ranks.push(successors.iter().map(|rank| rank.wide()), &|elements| run.progress.advance(elements))?;
+    let checksum = ranks.end(run)?;
+    let found = Found { length: list.length, head: (list.length > 0).then_some(head), checksum };
+    outcome(found, how(method, 0, read, seconds), seconds)
+}
+
+/// Returns the error of a list with a cycle, which names one of its elements: they are found by following the list once more.
+fn cycle<I: Index>(list: &List, threads: usize, budget: &Budget) -> Result<Error> {
+    let Loaded { successors, head } = read::load::<I>(list, threads, budget, &Stops)?;
+    Ok(faults::cycle(list, cpu::off_path(&successors, head, budget, &signals::check)?))
+}

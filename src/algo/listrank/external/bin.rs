@@ -1,0 +1,157 @@
+//! A bin in memory: links and predecessors of its elements.
+
+use std::ops::Range;
+use std::sync::atomic::{AtomicU64, Ordering};
+
+use super::files::{path, read};
+use super::state::State;
+use super::work::Work;
+use crate::algo::listrank::index::Index;
+use crate::algo::listrank::team::{Parts, team};
+use crate::error::Result;
+use crate::memory::Buffer;
+use crate::store::placed::Placed;
+
+/// Arrays that every bin uses in turn.
+pub struct Bin<I> {
+    /// Pairs for each element: what is ahead of it, and the steps to there.
+    pub cells: Buffer<I>,
+    /// Pairs for each element: its predecessor outside the bin, and the steps from there; or [`none`] or [`inner`].
+    pub entries: Buffer<I>,
+    /// For each chain what is ahead of it.
+    pub exits: Buffer<I>,
+    /// First element of the bin, and number of elements.
+    pub first: u64,
+    /// As `first`.
+    pub len: usize,
+}
+
+/// Returns the mark of an element without a predecessor.
+#[inline(always)]
+pub fn none<I: Index>() -> I {
+    I::END
+}
+
+/// Returns the mark of an element with a predecessor in its bin.
+#[inline(always)]
+pub fn inner<I: Index>() -> I {
+    I::of(I::END.wide() - 1)
+}
+
+impl<I: Index> Bin<I> {
+    /// Reserves the arrays.
+    ///
+    /// # Errors
+    /// [`crate::error::Error::Limit`].
+    pub fn new(work: &Work<'_>) -> Result<Self> {
+        let len = work.sizes.bin_len as usize;
+        let array = |words| work.budget.zeroed::<I>(len * words, "the elements of a bin");
+        Ok(Bin { cells: array(2)?, entries: array(2)?, exits: array(1)?, first: 0, len: 0 })
+    }
+
+    /// Reads the links of a bin. Returns false if two of them lead to one element.
+    ///
+    /// # Errors
+    /// Those of reading and of `go_on`.
+    pub fn load(&mut self, bin: u64, state: &State, work: &Work<'_>) -> Result<bool> {
+        (self.first, self.len) = (work.sizes.first(bin), work.sizes.len(bin) as usize);
+        let arrays = Arrays::<I> {
+            cells: I::shared(&mut self.cells),
+            entries: I::shared(&mut self.entries),
+            first: self.first,
+            len: self.len as u64,
+        };
+        let each = self.len.div_ceil(work.threads.max(1));
+        team(work.threads, &|number| {
+            (number * each..self.len.min((number + 1) * each)).for_each(|i| arrays.clear(i));
+            Ok(())
+        })?;
+        let entered = AtomicU64::new(0);
+        read_links::<I, 2>("unit", bin, state.unit[bin as usize], work, &|links| {
+            let into = links.iter().filter(|&&[x, u]| arrays.add(x, u, I::of(1))).count();
+            entered.fetch_add(into as u64, Ordering::Relaxed);
+        })?;
+        read_links::<I, 3>("weighted", bin, state.weighted[bin as usize], work, &|links| {
+            let into = links.iter().filter(|&&[x, u, steps]| arrays.add(x, u, steps)).count();
+            entered.fetch_add(into as u64, Ordering::Relaxed);
+        })?;
+        let with = AtomicU64::new(0);
+        team(work.threads, &|number| {
+            let range = number * each..self.len.min((number + 1) * each);
+            let some = range.filter(|&i| I::get(&arrays.entries[2 * i]) != none()).count();
+            with.fetch_add(some as u64, Ordering::Relaxed);
+            Ok(())
+        })?;
+        Ok(entered.into_inner() == with.into_inner())
+    }
+
+    /// Divides the elements into ranges, one for each thread.
+    pub fn ranges(&self, work: &Work<'_>) -> Vec<Range<usize>> {
+        let each = self.len.div_ceil(work.threads.max(1));
+        (0..work.threads.max(1)).map(|t| (t * each).min(self.len)..((t + 1) * each).min(self.len)).collect()
+    }
+}
+
+/// The arrays while threads fill them.
+struct Arrays<'a, I: Index> {
+    cells: &'a [I::Cell],
+    entries: &'a [I::Cell],
+    first: u64,
+    len: u64,
+}
+
+impl<I: Index> Arrays<'_, I> {
+    fn clear(&self, i: usize) {
+        I::set(&self.cells[2 * i], I::END);
+        I::set(&self.entries[2 * i], none());
+    }
+
+    /// Adds a link. Returns true if it leads to an element of the bin.
+    #[inline(always)]
+    fn add(&self, x: I, u: I, steps: I) -> bool {
+        let from = x.wide().wrapping_sub(self.first);
+        let to = u.wide().wrapping_sub(self.first);
+        if from < self.len {
+            let at = 2 * from as usize;
+            I::set(&self.cells[at], u);
+            I::set(&self.cells[at + 1], steps);
+        }
+        if u == I::END || to >= self.len {
+            return false;
+        }
+        let at = 2 * to as usize;
+        if from < self.len {
+            I::set(&self.entries[at], inner());
+        } else {
+            I::set(&self.entries[at], x);
+            I::set(&self.entries[at + 1], steps);
+        }
+        true
+    }
+}
+
+/// Reads the records of `N` numbers in the first `bytes` bytes of a file, by all threads.
+fn read_links<I: Index, const N: usize>(
+    name: &str,
+    bin: u64,
+    bytes: u64,
+    work: &Work<'_>,
+    each: &(dyn Fn(&[[I; N]]) + Sync),
+) -> Result<()> {
+    if bytes == 0 {
+        return Ok(());
+    }
+    let file = Placed::open(path(work.folder, name, bin), bytes)?;
+    let piece = work.piece::<I>(N);
+    let parts = Parts::new(bytes as usize / size_of::<I>(), piece);
+    team(work.threads, &|_| {
+        let mut numbers = work.budget.zeroed::<I>(piece, "links that are read")?;
+        parts.each(|part| {
+            (work.go_on)()?;
+            let numbers = &mut numbers[..part.len()];
+            read(&file, numbers, (part.start * size_of::<I>()) as u64, work)?;
+            each(numbers.as_chunks::<N>().0);
+            Ok(())
+        })
+    })
+}

@@ -1,0 +1,190 @@
+//! Elimination of a bin: each chain of links through it becomes one link past it.
+
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Mutex, PoisonError};
+
+use super::Bad;
+use super::bin::{Bin, inner, none};
+use super::files::{Appended, Lines, path, write_all};
+use super::state::{Kept, State};
+use super::work::Work;
+use crate::algo::listrank::index::Index;
+use crate::algo::listrank::team::{Parts, team};
+use crate::error::Result;
+use crate::store::placed::Placed;
+
+/// Elements that a thread takes at a time.
+const PART: usize = 1 << 14;
+
+/// Eliminates a bin other than the first. Returns what is wrong with the list, if it shows; `Some(None)` stands for two elements with one
+/// successor.
+///
+/// # Errors
+/// Those of reading, of writing and of `go_on`; [`crate::error::Error::Limit`].
+pub fn eliminate<I: Index>(
+    bin: u64,
+    arrays: &mut Bin<I>,
+    kept: &mut Kept,
+    work: &Work<'_>,
+) -> Result<Option<Option<Bad>>> {
+    if !arrays.load(bin, &kept.now, work)? {
+        return Ok(Some(None));
+    }
+    let chains = number_exits(bin, arrays, work)?;
+    let weighted = Appended::create(work.folder, "weighted", &kept.now.weighted[..bin as usize])?;
+    let walked = walk(arrays, &weighted, work)?;
+    let mut state = kept.now.clone();
+    if !begins_well(&walked, arrays, &mut state, work) {
+        return Ok(Some(None));
+    }
+    if walked.elements < arrays.len {
+        let element = (0..arrays.len).find(|&i| arrays.cells[2 * i].at() < arrays.len).unwrap_or_default();
+        return Ok(Some(Some(Bad::Cycle { element: arrays.first + element as u64 })));
+    }
+    let numbers = chains.iter().sum::<u64>() as usize;
+    let cells = Placed::create(path(work.folder, "chains", bin), 0)?;
+    write_all(&cells, &arrays.cells[..2 * arrays.len], work)?;
+    let requests = Placed::create(path(work.folder, "requests", bin), 0)?;
+    write_all(&requests, &arrays.exits[..numbers], work)?;
+    // Answers that nobody writes, to the chain that ends the list, are zero.
+    let answers = Placed::create(path(work.folder, "answers", bin), (numbers * size_of::<I>()) as u64)?;
+    [&cells, &requests, &answers].into_iter().try_for_each(Placed::sync)?;
+    weighted.sync(work)?;
+    kept.note_eliminated(bin, &state, &weighted.ends(), &chains)?;
+    kept.tidy(work.folder, &work.sizes)?;
+    Ok(None)
+}
+
+/// Numbers the exits by what is ahead of them: exits to bin 0 first, the end of the list last. Cells get places in the bin as their
+/// successors, and an exit the bin's length plus its number. Returns the number of exits to each lower bin, and to the end.
+fn number_exits<I: Index>(bin: u64, arrays: &mut Bin<I>, work: &Work<'_>) -> Result<Vec<u64>> {
+    let ranges = arrays.ranges(work);
+    let (first, len) = (arrays.first, arrays.len as u64);
+    let (cells, exits) = (I::shared(&mut arrays.cells), I::shared(&mut arrays.exits));
+    // The bin itself stands for the end.
+    let target = |next: I| if next == I::END { bin as usize } else { work.sizes.bin(next.wide()) as usize };
+    let inside = |next: I| next != I::END && next.wide().wrapping_sub(first) < len;
+    let counts: Vec<Mutex<Vec<u64>>> = ranges.iter().map(|_| Mutex::new(vec![0; bin as usize + 1])).collect();
+    team(work.threads, &|number| {
+        let mut counts = counts[number].lock().unwrap_or_else(PoisonError::into_inner);
+        for i in ranges[number].clone() {
+            let next = I::get(&cells[2 * i]);
+            if !inside(next) {
+                counts[target(next)] += 1;
+            }
+        }
+        Ok(())
+    })?;
+    let mut sum = 0;
+    let mut chains = vec![0; bin as usize + 1];
+    for (target, total) in chains.iter_mut().enumerate() {
+        for counts in &counts {
+            let mut counts = counts.lock().unwrap_or_else(PoisonError::into_inner);
+            *total += counts[target];
+            sum += std::mem::replace(&mut counts[target], sum);
+        }
+    }
+    team(work.threads, &|number| {
+        let mut numbers = counts[number].lock().unwrap_or_else(PoisonError::into_inner);
+        for i in ranges[number].clone() {
+            let next = I::get(&cells[2 * i]);
+            if inside(next) {
+                I::set(&cells[2 * i], I::of(next.wide() - first));
+                continue;
+            }
+            let exit = &mut numbers[target(next)];
+            I::set(&exits[*exit as usize], next);
+            I::set(&cells[2 * i], I::of(len + *exit));
+            *exit += 1;
+        }
+        Ok(())
+    })?;
+    Ok(chains)
+}
+
+/// Result of walking the chains of a bin.
+struct Walked {
+    elements: usize,
+    /// Elements without predecessors, what is ahead of their chains, and the steps to there: two of them if there are more.
+    beginnings: Vec<(u64, Option<u64>, u64)>,
+}
+
+/// Walks all chains. Cells get the bin's length plus the chain's number, and the steps to its exit; what led to the chain leads past it.
+fn walk<I: Index>(arrays: &mut Bin<I>, weighted: &Appended, work: &Work<'_>) -> Result<Walked> {
+    let (first, len) = (arrays.first, arrays.len);
+    let (cells, entries, exits) = (I::shared(&mut arrays.cells), &arrays.entries, &arrays.exits);
+    let (elements, beginnings) = (AtomicUsize::new(0), Mutex::new(Vec::new()));
+    let parts = Parts::new(len, PART);
+    team(work.threads, &|_| {
+        let mut lines = Lines::<I>::new(weighted, 3, work)?;
+        let mut walked = 0;
+        parts.each(|part| {
+            (work.go_on)()?;
+            for start in part {
+                let (before, steps) = (entries[2 * start], entries[2 * start + 1]);
+                if before == inner() {
+                    continue;
+                }
+                let (exit, sum) = walk_chain::<I>(cells, len, start, &mut walked);
+                let ahead = exits[exit];
+                if before == none() {
+                    let mut beginnings = beginnings.lock().unwrap_or_else(PoisonError::into_inner);
+                    if beginnings.len() < 2 {
+                        beginnings.push((first + start as u64, Some(ahead.wide()).filter(|_| ahead != I::END), sum));
+                    }
+                    continue;
+                }
+                let higher = if ahead == I::END { before } else { before.max(ahead) };
+                lines.push(work.sizes.bin(higher.wide()), [before, ahead, I::of(steps.wide() + sum)])?;
+            }
+            Ok(())
+        })?;
+        elements.fetch_add(walked, Ordering::Relaxed);
+        lines.finish()
+    })?;
+    Ok(Walked {
+        elements: elements.into_inner(),
+        beginnings: beginnings.into_inner().unwrap_or_else(PoisonError::into_inner),
+    })
+}
+
+/// Walks the chain that begins at `start`, twice: to add up its steps, then to write them. Returns its number and all its steps.
+#[inline(always)]
+fn walk_chain<I: Index>(cells: &[I::Cell], len: usize, start: usize, walked: &mut usize) -> (usize, u64) {
+    let cell = |i: usize| (I::get(&cells[2 * i]).at(), I::get(&cells[2 * i + 1]).wide());
+    let (mut i, mut sum) = (start, 0);
+    let exit = loop {
+        let (next, steps) = cell(i);
+        sum += steps;
+        *walked += 1;
+        if next >= len {
+            break next;
+        }
+        i = next;
+    };
+    let (mut i, mut left) = (start, sum);
+    loop {
+        let (next, steps) = cell(i);
+        I::set(&cells[2 * i], I::of(exit as u64));
+        I::set(&cells[2 * i + 1], I::of(left));
+        if next >= len {
+            return (exit - len, sum);
+        }
+        (i, left) = (next, left - steps);
+    }
+}
+
+/// Follows the beginning of the list past the bin. Returns false if other elements than it have no predecessor: then two others have one
+/// successor.
+fn begins_well<I: Index>(walked: &Walked, arrays: &Bin<I>, state: &mut State, work: &Work<'_>) -> bool {
+    let here = state.current.is_some_and(|element| work.sizes.bin(element) == work.sizes.bin(arrays.first));
+    match *walked.beginnings {
+        [] => !here,
+        [(element, ahead, steps)] if state.head.is_none() || here && state.current == Some(element) => {
+            state.head.get_or_insert(element);
+            (state.current, state.before) = (ahead, state.before + steps);
+            true
+        }
+        _ => false,
+    }
+}

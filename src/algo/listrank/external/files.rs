@@ -1,0 +1,142 @@
+//! The files of bins.
+
+use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicU64, Ordering};
+
+use super::work::Work;
+use crate::algo::listrank::index::Index;
+use crate::algo::listrank::team::{Parts, team};
+use crate::error::Result;
+use crate::memory::{Buffer, bytes_of, bytes_of_mut};
+use crate::store::placed::Placed;
+
+/// Names of the files, each followed by the number of its bin.
+pub const NAMES: [&str; 6] = ["unit", "weighted", "chains", "requests", "answers", "ranks"];
+
+/// Returns the path of a file of a bin.
+pub fn path(folder: &Path, name: &str, bin: u64) -> PathBuf {
+    folder.join(format!("{name}-{bin}"))
+}
+
+/// Writes numbers at byte `at` of a file.
+///
+/// # Errors
+/// Those of [`Placed::write`].
+pub fn write<I: Index>(file: &Placed, numbers: &[I], at: u64, work: &Work<'_>) -> Result<()> {
+    file.write(bytes_of(numbers), at)?;
+    work.wrote(size_of_val(numbers) as u64);
+    Ok(())
+}
+
+/// Reads numbers from byte `at` of a file on.
+///
+/// # Errors
+/// Those of [`Placed::read`].
+pub fn read<I: Index>(file: &Placed, numbers: &mut [I], at: u64, work: &Work<'_>) -> Result<()> {
+    file.read(bytes_of_mut(numbers), at)?;
+    work.read(size_of_val(numbers) as u64);
+    Ok(())
+}
+
+/// Writes many numbers at a file's beginning, by all threads.
+///
+/// # Errors
+/// Those of [`Placed::write`], and a refusal to go on.
+pub fn write_all<I: Index>(file: &Placed, numbers: &[I], work: &Work<'_>) -> Result<()> {
+    let parts = Parts::new(numbers.len(), work.piece::<I>(1));
+    team(work.threads, &|_| {
+        parts.each(|part| {
+            (work.go_on)()?;
+            write(file, &numbers[part.clone()], (part.start * size_of::<I>()) as u64, work)
+        })
+    })
+}
+
+/// Files of the first bins, to which threads append.
+pub struct Appended {
+    files: Vec<Placed>,
+    ends: Vec<AtomicU64>,
+}
+
+impl Appended {
+    /// Opens or creates one file for each of `ends`, its bytes so far; what is beyond them was not recorded and is cut off.
+    ///
+    /// # Errors
+    /// Those of [`Placed::create`].
+    pub fn create(folder: &Path, name: &str, ends: &[u64]) -> Result<Appended> {
+        let made = (0..).zip(ends).map(|(bin, &bytes)| Placed::create(path(folder, name, bin), bytes));
+        Ok(Appended {
+            files: made.collect::<Result<_>>()?,
+            ends: ends.iter().map(|&end| AtomicU64::new(end)).collect(),
+        })
+    }
+
+    /// Returns the bytes of each file.
+    pub fn ends(&self) -> Vec<u64> {
+        self.ends.iter().map(|end| end.load(Ordering::Relaxed)).collect()
+    }
+
+    /// Makes all that was written durable, by all threads.
+    ///
+    /// # Errors
+    /// Those of [`Placed::sync`].
+    pub fn sync(&self, work: &Work<'_>) -> Result<()> {
+        let written: Vec<&Placed> = self.files.iter().filter(|file| file.is_written()).collect();
+        let parts = Parts::new(written.len(), 1);
+        team(work.threads, &|_| parts.each(|part| written[part].iter().try_for_each(|file| file.sync())))
+    }
+}
+
+/// The buffers of one thread for all files of an [`Appended`].
+pub struct Lines<'a, I> {
+    to: &'a Appended,
+    work: &'a Work<'a>,
+    memory: Buffer<I>,
+    /// Numbers of each buffer, and those that are in use.
+    each: usize,
+    used: Vec<usize>,
+}
+
+impl<'a, I: Index> Lines<'a, I> {
+    /// Reserves the buffers, for records of `record` numbers.
+    ///
+    /// # Errors
+    /// [`crate::error::Error::Limit`].
+    pub fn new(to: &'a Appended, record: usize, work: &'a Work<'a>) -> Result<Self> {
+        let each = (work.sizes.buffer as usize / size_of::<I>() / record).max(1) * record;
+        let memory = work.budget.zeroed::<I>(each * to.files.len(), "buffers of bins")?;
+        Ok(Lines { to, work, memory, each, used: vec![0; to.files.len()] })
+    }
+
+    /// Appends a record to the file of a bin.
+    ///
+    /// # Errors
+    /// Those of [`Placed::write`].
+    #[inline(always)]
+    pub fn push<const N: usize>(&mut self, bin: u64, record: [I; N]) -> Result<()> {
+        let bin = bin as usize;
+        let at = bin * self.each + self.used[bin];
+        self.memory[at..at + N].copy_from_slice(&record);
+        self.used[bin] += N;
+        if self.used[bin] == self.each { self.flush(bin) } else { Ok(()) }
+    }
+
+    fn flush(&mut self, bin: usize) -> Result<()> {
+        let numbers = &self.memory[bin * self.each..][..self.used[bin]];
+        let at = self.to.ends[bin].fetch_add(size_of_val(numbers) as u64, Ordering::Relaxed);
+        self.used[bin] = 0;
+        write(&self.to.files[bin], numbers, at, self.work)
+    }
+
+    /// Writes what is left.
+    ///
+    /// # Errors
+    /// Those of [`Placed::write`].
+    pub fn finish(&mut self) -> Result<()> {
+        (0..self.used.len())
+            .filter(|&bin| self.used[bin] > 0)
+            .collect::<Vec<_>>()
+            .into_iter()
+            .try_for_each(|bin| self.flush(bin))
+    }
+}

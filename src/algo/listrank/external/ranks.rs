@@ -1,0 +1,171 @@
+//! The second phase: ranks of all bins, from the first to the last.
+
+use super::bin::{Bin, none};
+use super::files::{path, read, write, write_all};
+use super::state::Kept;
+use super::work::Work;
+use super::{Bad, Sink};
+use crate::algo::listrank::cpu::rank_links;
+use crate::algo::listrank::index::Index;
+use crate::algo::listrank::team::{Parts, team};
+use crate::error::Result;
+use crate::store::placed::Placed;
+
+/// Ranks the elements of bin 0, all others being eliminated. Returns what is wrong with the list, as
+/// [`eliminate`](super::chains::eliminate) does.
+///
+/// # Errors
+/// Those of reading, of writing and of `go_on`; [`crate::error::Error::Limit`].
+pub fn rank_first<I: Index>(arrays: &mut Bin<I>, kept: &mut Kept, work: &Work<'_>) -> Result<Option<Option<Bad>>> {
+    if !arrays.load(0, &kept.now, work)? {
+        return Ok(Some(None));
+    }
+    let mut beginnings = (0..arrays.len).filter(|&i| arrays.entries[2 * i] == none()).map(|i| i as u64);
+    let (begin, other) = (beginnings.next(), beginnings.next());
+    let expected = if kept.now.head.is_none() { begin } else { kept.now.current };
+    if other.is_some() || begin != expected {
+        return Ok(Some(None));
+    }
+    // Without a beginning all that is left are cycles.
+    let Some(begin) = begin else { return Ok(Some(Some(Bad::Cycle { element: 0 }))) };
+    // The sublists of links take the place of chains, which this bin has none of.
+    arrays.exits = work.budget.zeroed(0, "no chains")?;
+    let links = &mut arrays.cells[..2 * arrays.len];
+    let total = rank_links(links, I::of(begin), work.threads, work.budget, work.go_on)?;
+    arrays.exits = work.budget.zeroed(work.sizes.bin_len as usize, "the chains of a bin")?;
+    if kept.now.before + total.wide() != work.sizes.n - 1 {
+        return Ok(Some(Some(Bad::Cycle { element: off_path(arrays, begin as usize) })));
+    }
+    for i in 0..arrays.len {
+        arrays.entries[i] = arrays.cells[2 * i + 1];
+    }
+    let head = kept.now.head.or(Some(begin));
+    finish(0, arrays, head, kept, work).map(|()| None)
+}
+
+/// Returns the smallest element of bin 0 that its path does not visit.
+fn off_path<I: Index>(arrays: &mut Bin<I>, begin: usize) -> u64 {
+    arrays.entries.fill(I::of(0));
+    let mut element = I::of(begin as u64);
+    while element != I::END {
+        arrays.entries[element.at()] = I::of(1);
+        element = arrays.cells[2 * element.at()];
+    }
+    (0..arrays.len).find(|&i| arrays.entries[i] == I::of(0)).unwrap_or_default() as u64
+}
+
+/// Ranks the elements of an eliminated bin from the answers to it.
+///
+/// # Errors
+/// Those of [`rank_first`].
+pub fn rank_next<I: Index>(bin: u64, arrays: &mut Bin<I>, kept: &mut Kept, work: &Work<'_>) -> Result<()> {
+    (arrays.first, arrays.len) = (work.sizes.first(bin), work.sizes.len(bin) as usize);
+    let (len, word) = (arrays.len, size_of::<I>() as u64);
+    let numbers = kept.now.chains[bin as usize].iter().sum::<u64>() as usize;
+    let answers = Placed::open(path(work.folder, "answers", bin), numbers as u64 * word)?;
+    let chains = Placed::open(path(work.folder, "chains", bin), 2 * len as u64 * word)?;
+    let (of_chains, ranks) = (I::shared(&mut arrays.exits), I::shared(&mut arrays.entries));
+    let piece = work.piece::<I>(2);
+    read_parts(numbers, piece, &answers, work, &|at, read: &[I]| {
+        read.iter().zip(&of_chains[at..]).for_each(|(&rank, cell)| I::set(cell, rank));
+    })?;
+    read_parts(2 * len, piece, &chains, work, &|at, read: &[I]| {
+        for (pair, rank) in read.chunks_exact(2).zip(&ranks[at / 2..]) {
+            let exit = I::get(&of_chains[pair[0].at() - len]).wide();
+            I::set(rank, I::of(exit + pair[1].wide()));
+        }
+    })?;
+    let head = kept.now.head;
+    finish(bin, arrays, head, kept, work)
+}
+
+/// Reads a file's first numbers by all threads, in parts of `piece`.
+fn read_parts<I: Index>(
+    numbers: usize,
+    piece: usize,
+    file: &Placed,
+    work: &Work<'_>,
+    each: &(dyn Fn(usize, &[I]) + Sync),
+) -> Result<()> {
+    let parts = Parts::new(numbers, piece);
+    team(work.threads, &|_| {
+        let mut memory = work.budget.zeroed::<I>(piece, "a piece of a file")?;
+        parts.each(|part| {
+            (work.go_on)()?;
+            let read_now = &mut memory[..part.len()];
+            read(file, read_now, (part.start * size_of::<I>()) as u64, work)?;
+            each(part.start, read_now);
+            Ok(())
+        })
+    })
+}
+
+/// Hands the ranks of a file over.
+///
+/// # Errors
+/// Those of reading and of the sink; [`crate::error::Error::Limit`].
+pub fn read_back<I: Index>(bin: u64, work: &Work<'_>, sink: &mut Sink<'_, I>) -> Result<()> {
+    let (first, len) = (work.sizes.first(bin), work.sizes.len(bin) as usize);
+    let file = Placed::open(path(work.folder, "ranks", bin), (len * size_of::<I>()) as u64)?;
+    let mut piece = work.budget.zeroed::<I>(work.piece::<I>(1), "a piece of a file")?;
+    for at in (0..len).step_by(piece.len()) {
+        (work.go_on)()?;
+        let count = piece.len().min(len - at);
+        let numbers = &mut piece[..count];
+        read(&file, numbers, (at * size_of::<I>()) as u64, work)?;
+        sink(first + at as u64, numbers)?;
+    }
+    Ok(())
+}
+
+/// Writes the ranks of a bin, which lie in `entries`, to a file, and answers the bins that asked for them.
+fn finish<I: Index>(bin: u64, arrays: &Bin<I>, head: Option<u64>, kept: &mut Kept, work: &Work<'_>) -> Result<()> {
+    let ranks = &arrays.entries[..arrays.len];
+    answer(bin, ranks, arrays.first, kept, work)?;
+    let file = Placed::create(path(work.folder, "ranks", bin), size_of_val(ranks) as u64)?;
+    write_all(&file, ranks, work)?;
+    file.sync()?;
+    kept.note_ranked(bin, head)?;
+    kept.tidy(work.folder, &work.sizes)
+}
+
+/// Answers the requests of higher bins for ranks of this one.
+fn answer<I: Index>(bin: u64, ranks: &[I], first: u64, kept: &Kept, work: &Work<'_>) -> Result<()> {
+    let word = size_of::<I>() as u64;
+    let piece = work.piece::<I>(1);
+    // Pieces of the requests of all bins, by asking bin, place and length.
+    let mut pieces = Vec::new();
+    for asking in bin + 1..work.sizes.bins {
+        let chains = &kept.now.chains[asking as usize];
+        let (start, count) = (chains[..bin as usize].iter().sum::<u64>(), chains[bin as usize]);
+        pieces.extend((0..count).step_by(piece).map(|at| (asking, start + at, piece.min((count - at) as usize))));
+    }
+    let parts = Parts::new(pieces.len(), 1);
+    team(work.threads, &|_| {
+        let mut numbers = work.budget.zeroed::<I>(piece, "a piece of requests")?;
+        parts.each(|part| {
+            for &(asking, at, count) in &pieces[part] {
+                (work.go_on)()?;
+                let numbers = &mut numbers[..count];
+                let bytes = (at + count as u64) * word;
+                let requests = Placed::open(path(work.folder, "requests", asking), bytes)?;
+                read(&requests, numbers, at * word, work)?;
+                for number in &mut *numbers {
+                    *number = ranks[(number.wide() - first) as usize];
+                }
+                let answers = Placed::open(path(work.folder, "answers", asking), bytes)?;
+                write(&answers, numbers, at * word, work)?;
+            }
+            Ok(())
+        })
+    })?;
+    pieces.dedup_by_key(|&mut (asking, ..)| asking);
+    let parts = Parts::new(pieces.len(), 1);
+    team(work.threads, &|_| {
+        parts.each(|part| {
+            pieces[part]
+                .iter()
+                .try_for_each(|&(asking, ..)| Placed::open(path(work.folder, "answers", asking), 0)?.sync())
+        })
+    })
+}

@@ -1,0 +1,142 @@
+//! From the input to bins: each link goes to the higher of the bins of its two elements.
+
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Condvar, Mutex, PoisonError};
+
+use super::files::{Appended, Lines};
+use super::state::Kept;
+use super::work::{Scan, Work};
+use super::{Bad, Outcome};
+use crate::algo::listrank::index::Index;
+use crate::error::{Error, Result};
+
+/// Elements between two questions whether to go on.
+const STRIDE: usize = 1 << 16;
+
+/// Writes the links of the input to the files of their bins. Returns what is wrong with the number of ends, if anything.
+///
+/// # Errors
+/// Those of the scan, of writing and of `go_on`; [`Error::Limit`].
+pub fn scatter<I: Index>(scan: Scan<'_>, kept: &mut Kept, work: &Work<'_>) -> Result<Option<Bad>> {
+    let sizes = &work.sizes;
+    let unit = Appended::create(work.folder, "unit", &vec![0; sizes.bins as usize])?;
+    let weighted = Appended::create(work.folder, "weighted", &vec![0; sizes.bins as usize])?;
+    let sets = (0..work.threads.max(1)).map(|_| Lines::<I>::new(&unit, 2, work)).collect::<Result<Vec<_>>>()?;
+    let (sets, returned) = (Mutex::new(sets), Condvar::new());
+    let (elements, ends) = (AtomicU64::new(0), Mutex::new(Vec::new()));
+    scan(&|first, successors| {
+        // The scan may have more threads than there are sets of buffers.
+        let mut free = sets.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut lines = loop {
+            match free.pop() {
+                Some(lines) => break lines,
+                None => free = returned.wait(free).unwrap_or_else(PoisonError::into_inner),
+            }
+        };
+        drop(free);
+        let done = add(first, successors, &mut lines, &ends, work);
+        sets.lock().unwrap_or_else(PoisonError::into_inner).push(lines);
+        returned.notify_one();
+        elements.fetch_add(successors.len() as u64, Ordering::Relaxed);
+        done
+    })?;
+    let found = elements.into_inner();
+    if found != sizes.n {
+        return Err(Error::internal("rank a list", format!("{found} of {} elements were scanned", sizes.n)));
+    }
+    let mut ends = ends.into_inner().unwrap_or_else(PoisonError::into_inner);
+    ends.sort_unstable();
+    let end = match *ends {
+        [end] => end,
+        [] => return Ok(Some(Bad::NoEnd)),
+        [first, second, ..] => return Ok(Some(Bad::Ends([first, second]))),
+    };
+    let mut sets = sets.into_inner().unwrap_or_else(PoisonError::into_inner);
+    sets.iter_mut().try_for_each(Lines::finish)?;
+    drop(sets);
+    let mut last = Lines::<I>::new(&weighted, 3, work)?;
+    last.push(sizes.bin(end), [I::of(end), I::END, I::of(0)])?;
+    last.finish()?;
+    drop(last);
+    unit.sync(work)?;
+    weighted.sync(work)?;
+    kept.note_scan(&unit.ends(), &weighted.ends())?;
+    Ok(None)
+}
+
+/// Adds the links of some elements to a set of buffers.
+fn add<I: Index>(
+    first: u64,
+    successors: &[i64],
+    lines: &mut Lines<'_, I>,
+    ends: &Mutex<Vec<u64>>,
+    work: &Work<'_>,
+) -> Result<()> {
+    for (start, part) in (first..).step_by(STRIDE).zip(successors.chunks(STRIDE)) {
+        (work.go_on)()?;
+        for (element, &successor) in (start..).zip(part) {
+            if successor >= 0 {
+                let successor = successor as u64;
+                lines.push(work.sizes.bin(element.max(successor)), [I::of(element), I::of(successor)])?;
+                continue;
+            }
+            let mut ends = ends.lock().unwrap_or_else(PoisonError::into_inner);
+            // The smallest two are enough for a message.
+            ends.push(element);
+            ends.sort_unstable();
+            ends.truncate(2);
+        }
+    }
+    Ok(())
+}
+
+/// The input's own answer to which elements have a common successor.
+///
+/// Returns the smallest successor that two elements have, and these (the smallest two); `None` if there is none. Passes over the input as
+/// often as its elements' marks fit memory, and once more.
+///
+/// # Errors
+/// Those of the scan; [`Error::Limit`].
+pub fn find_shared(scan: Scan<'_>, work: &Work<'_>) -> Result<Outcome> {
+    let n = work.sizes.n;
+    let window = (work.budget.free() / 2).max(1 << 16).saturating_mul(8).min(n).next_multiple_of(64);
+    for start in (0..n).step_by(window as usize) {
+        let marks = work.budget.zeroed::<AtomicU64>(window as usize / 64, "marks of successors")?;
+        let smallest = AtomicU64::new(u64::MAX);
+        scan(&|_, successors| {
+            (work.go_on)()?;
+            for &successor in successors {
+                let place = (successor as u64).wrapping_sub(start);
+                if successor >= 0 && place < window {
+                    let bit = 1 << (place % 64);
+                    if marks[place as usize / 64].fetch_or(bit, Ordering::Relaxed) & bit != 0 {
+                        smallest.fetch_min(successor as u64, Ordering::Relaxed);
+                    }
+                }
+            }
+            Ok(())
+        })?;
+        let successor = smallest.into_inner();
+        if successor != u64::MAX {
+            return Ok(Outcome::Bad(Bad::Shared { successor, elements: elements_before(successor, scan)? }));
+        }
+    }
+    Err(Error::internal("rank a list", "its links are no list, and no two elements have one successor"))
+}
+
+/// Returns the smallest two elements with a given successor.
+fn elements_before(successor: u64, scan: Scan<'_>) -> Result<[u64; 2]> {
+    let found = Mutex::new(Vec::new());
+    scan(&|first, successors| {
+        let matching = (first..).zip(successors).filter(|&(_, &s)| s >= 0 && s as u64 == successor);
+        let mut found = found.lock().unwrap_or_else(PoisonError::into_inner);
+        found.extend(matching.map(|(element, _)| element));
+        found.sort_unstable();
+        found.truncate(2);
+        Ok(())
+    })?;
+    match *found.into_inner().unwrap_or_else(PoisonError::into_inner) {
+        [first, second] => Ok([first, second]),
+        _ => Err(Error::internal("rank a list", "the input changed while it was read")),
+    }
+}

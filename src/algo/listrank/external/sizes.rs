@@ -1,0 +1,115 @@
+//! Division of a list into bins by memory, before anything is read.
+
+/// Bytes that a thread reads at a time.
+pub const PIECE: u64 = 1 << 20;
+/// Sizes of the buffers between a thread and one file, the best first. Less than the last would make small writes.
+const BUFFERS: [u64; 5] = [1 << 20, 1 << 19, 1 << 18, 1 << 17, 1 << 16];
+/// Most bins, each of which takes an open file.
+const MOST_BINS: u64 = 512;
+/// Numbers for each element of a bin in memory: link and weight, those of its predecessor, and the successor of its chain.
+const WORDS: u64 = 5;
+
+/// Sizes of the parts in which a list is ranked.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Sizes {
+    /// Number of elements.
+    pub n: u64,
+    /// Number of bins of consecutive elements.
+    pub bins: u64,
+    /// Elements of each bin; the last may have fewer.
+    pub bin_len: u64,
+    /// Bytes of the buffer between a thread and one file.
+    pub buffer: u64,
+    /// Number of threads.
+    pub threads: u64,
+    /// Reciprocal of `bin_len`, so that bins are found without a division.
+    reciprocal: u64,
+}
+
+impl Sizes {
+    /// Divides `n` elements into about `bins` bins (at least 1), with buffers of `buffer` bytes.
+    pub fn of(n: u64, bins: u64, buffer: u64, threads: usize) -> Sizes {
+        let bin_len = n.div_ceil(bins).max(1);
+        let bins = n.div_ceil(bin_len).max(1);
+        Sizes { n, bins, bin_len, buffer, threads: threads.max(1) as u64, reciprocal: u64::MAX / bin_len }
+    }
+
+    /// Returns the bytes of memory that ranking takes with numbers of `word` bytes: a bin and the threads' buffers.
+    pub fn memory(&self, word: u64) -> u64 {
+        let buffers = self.threads * (self.bins * self.buffer + PIECE);
+        // Links of bin 0 are ranked by sublists, in memory that other bins take for chains, and in a little more if they are few.
+        WORDS * word * self.bin_len + buffers + (1 << 16)
+    }
+
+    /// Returns the bin of an element.
+    #[inline(always)]
+    pub fn bin(&self, element: u64) -> u64 {
+        let bin = ((u128::from(element) * u128::from(self.reciprocal)) >> 64) as u64;
+        // The reciprocal is rounded down.
+        bin + u64::from(element - bin * self.bin_len >= self.bin_len)
+    }
+
+    /// Returns the first element of a bin.
+    pub fn first(&self, bin: u64) -> u64 {
+        bin * self.bin_len
+    }
+
+    /// Returns the number of elements of a bin.
+    pub fn len(&self, bin: u64) -> u64 {
+        self.n.min((bin + 1) * self.bin_len) - self.n.min(bin * self.bin_len)
+    }
+}
+
+/// Returns sizes with the fewest bins for which ranking `n` elements, as numbers of `word` bytes, takes at most `limit` bytes of memory beside
+/// what the scan of the input takes; `None` if there are none.
+pub fn memory(n: u64, word: u64, limit: u64, threads: usize) -> Option<Sizes> {
+    let sized = |bins| BUFFERS.iter().map(move |&buffer| Sizes::of(n, bins, buffer, threads));
+    (1..=MOST_BINS).flat_map(sized).find(|sizes| sizes.memory(word) <= limit)
+}
+
+/// Returns the fewest bytes of memory in which `n` elements are ranked, as numbers of `word` bytes, beside what the scan of the input takes.
+pub fn least_memory(n: u64, word: u64, threads: usize) -> u64 {
+    let sizes = (1..=MOST_BINS).map(|bins| Sizes::of(n, bins, BUFFERS[BUFFERS.len() - 1], threads).memory(word));
+    sizes.min().unwrap_or(u64::MAX)
+}
+
+/// Returns a bound of the bytes that ranking `n` elements, as numbers of `word` bytes, has on the disk at a time: links (2 or 3 numbers) and
+/// the chain, place, request and answer of elements whose bins are done.
+pub fn disk(n: u64, word: u64) -> u64 {
+    8 * word * n + (1 << 20)
+}
+
+/// Returns about how many bytes ranking `n` random elements, as numbers of `word` bytes, reads and writes in files of its own.
+pub fn volume(n: u64, word: u64) -> u64 {
+    // Links twice (2 numbers, then 3), chain and place (2), request (1), answer (1) and rank (1), each written and read.
+    20 * word * n
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_element_is_in_its_bin() {
+        for (n, bins) in [(1, 1), (10, 3), (253, 7), (1 << 28, 17), ((1 << 40) + 3, 511), (u64::MAX / 2, 3)] {
+            let sizes = Sizes::of(n, bins, 1 << 16, 2);
+            assert_eq!((0..sizes.bins).map(|bin| sizes.len(bin)).sum::<u64>(), n);
+            for bin in 0..sizes.bins {
+                let (first, len) = (sizes.first(bin), sizes.len(bin));
+                assert!(
+                    [first, first + len - 1, first + len / 2].into_iter().all(|e| sizes.bin(e) == bin),
+                    "{n} {bin}"
+                );
+            }
+        }
+    }
+
+    #[test]
+    fn bins_fit_the_limit_and_no_fewer_would() {
+        let sizes = memory(1 << 28, 4, 400 << 20, 2).unwrap();
+        assert!(sizes.memory(4) <= 400 << 20);
+        assert!((13..=20).contains(&sizes.bins), "{sizes:?}");
+        assert_eq!(memory(1 << 20, 4, 400 << 20, 2).unwrap().bins, 1);
+        assert_eq!(memory(1 << 40, 8, 1 << 30, 2), None);
+    }
+}

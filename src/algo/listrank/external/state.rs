@@ -1,0 +1,164 @@
+//! The journal of a ranking: what is finished, and how long files were then.
+
+use std::path::{Path, PathBuf};
+
+use super::files::{NAMES, path};
+use super::sizes::Sizes;
+use crate::error::{Error, Result};
+use crate::failpoint;
+use crate::store::journal::{Journal, Record};
+use crate::store::placed::{remove, sync_name};
+
+/// State of a ranking, as of its last record.
+#[derive(Debug, Clone, Default)]
+pub struct State {
+    /// True if the input is in bins.
+    pub scanned: bool,
+    /// Bins not eliminated yet; at least 1, as bin 0 stays.
+    pub left: u64,
+    /// Bytes of the files of unit and of weighted links, by bin.
+    pub unit: Vec<u64>,
+    /// As `unit`.
+    pub weighted: Vec<u64>,
+    /// By eliminated bin, the chains that go on in each lower bin, and those that end the list.
+    pub chains: Vec<Vec<u64>>,
+    /// The first element of the list, once its bin is known.
+    pub head: Option<u64>,
+    /// The element with which the rest of the list begins, behind the head's eliminated chains.
+    pub current: Option<u64>,
+    /// Steps from the head to `current`.
+    pub before: u64,
+    /// Bins whose ranks were handed over.
+    pub ranked: u64,
+}
+
+/// Number of the record of a finished scan. Those of eliminated bins are the bin's number plus 1, and of ranked bins that plus [`RANKED`].
+const SCANNED: u64 = 0;
+const RANKED: u64 = 1 << 32;
+
+/// The state and the journal that keeps it.
+pub struct Kept {
+    /// A path in the folder.
+    path: PathBuf,
+    journal: Journal,
+    /// The state.
+    pub now: State,
+    /// Number of records that an earlier run left.
+    pub found: u64,
+}
+
+impl Kept {
+    /// Reads what an earlier run with this key and these sizes did. Files that are not of its state are removed.
+    ///
+    /// # Errors
+    /// [`Error::DiskFull`], [`Error::Io`].
+    pub fn open(folder: &Path, key: u64, sizes: &Sizes, word: u64) -> Result<Kept> {
+        let salt = [sizes.n, sizes.bin_len, word].iter().fold(key, |h, x| (h ^ x).wrapping_mul(0x9E37_79B9_7F4A_7C15));
+        let journal_path = folder.join("rounds");
+        let (journal, records) = Journal::open(&journal_path, salt)?;
+        let bins = sizes.bins as usize;
+        let (unit, weighted) = (vec![0; bins], vec![0; bins]);
+        let now = State { left: sizes.bins, unit, weighted, chains: vec![Vec::new(); bins], ..State::default() };
+        let mut kept = Kept { path: journal_path, journal, now, found: records.len() as u64 };
+        for record in &records {
+            kept.apply(record)
+                .ok_or_else(|| Error::internal("go on with a list ranking", "a record of another kind"))?;
+        }
+        kept.tidy(folder, sizes)?;
+        Ok(kept)
+    }
+
+    fn apply(&mut self, record: &Record) -> Option<()> {
+        let (words, _) = record.result.as_chunks::<8>();
+        let words: Vec<u64> = words.iter().map(|&word| u64::from_le_bytes(word)).collect();
+        let bins = self.now.unit.len();
+        let now = &mut self.now;
+        match record.unit {
+            SCANNED => {
+                now.scanned = true;
+                now.unit = words.get(..bins)?.to_vec();
+                now.weighted = words.get(bins..2 * bins)?.to_vec();
+            }
+            ranked if ranked >= RANKED => {
+                now.ranked = ranked - RANKED + 1;
+                now.head = option(*words.first()?);
+            }
+            bin => {
+                let bin = bin as usize - 1;
+                now.left = bin as u64;
+                (now.head, now.current, now.before) = (option(*words.first()?), option(*words.get(1)?), *words.get(2)?);
+                now.weighted = words.get(3..3 + bins)?.to_vec();
+                *now.chains.get_mut(bin)? = words.get(3 + bins..)?.to_vec();
+            }
+        }
+        Some(())
+    }
+
+    /// Records that the input is in bins.
+    ///
+    /// # Errors
+    /// [`Error::DiskFull`], [`Error::Io`].
+    pub fn note_scan(&mut self, unit: &[u64], weighted: &[u64]) -> Result<()> {
+        self.note(Record::of_words(SCANNED, &[unit, weighted].concat()))
+    }
+
+    /// Records that a bin is eliminated.
+    ///
+    /// # Errors
+    /// [`Error::DiskFull`], [`Error::Io`].
+    pub fn note_eliminated(&mut self, bin: u64, state: &State, weighted: &[u64], chains: &[u64]) -> Result<()> {
+        let mut lengths = self.now.weighted.clone();
+        lengths[..weighted.len()].copy_from_slice(weighted);
+        let head = [word(state.head), word(state.current), state.before];
+        self.note(Record::of_words(bin + 1, &[&head, &lengths[..], chains].concat()))
+    }
+
+    /// Records that the ranks of a bin were handed over.
+    ///
+    /// # Errors
+    /// [`Error::DiskFull`], [`Error::Io`].
+    pub fn note_ranked(&mut self, bin: u64, head: Option<u64>) -> Result<()> {
+        self.note(Record::of_words(RANKED + bin, &[word(head)]))
+    }
+
+    fn note(&mut self, record: Record) -> Result<()> {
+        failpoint::hit("listrank.round").map_err(|e| Error::io("note a round", &self.path, e))?;
+        // New files are durable with their names alone.
+        sync_name(&self.path)?;
+        self.journal.append(std::slice::from_ref(&record))?;
+        self.journal.sync()?;
+        self.apply(&record).ok_or_else(|| Error::internal("note a round", "a record of another kind"))
+    }
+
+    /// Removes the files that are of no use in this state.
+    ///
+    /// # Errors
+    /// [`Error::Io`].
+    pub fn tidy(&self, folder: &Path, sizes: &Sizes) -> Result<()> {
+        let now = &self.now;
+        for bin in 0..sizes.bins {
+            let linked = now.scanned && if bin == 0 { now.ranked == 0 } else { bin < now.left };
+            let chained = now.scanned && bin >= now.left.max(1) && bin >= now.ranked;
+            for name in NAMES {
+                let keep = match name {
+                    "unit" | "weighted" => linked,
+                    "ranks" => bin < now.ranked,
+                    _ => chained,
+                };
+                if !keep {
+                    remove(&path(folder, name, bin))?;
+                }
+            }
+        }
+        Ok(())
+    }
+}
+
+/// Returns an element or none as a word; indices are below the largest.
+fn word(element: Option<u64>) -> u64 {
+    element.unwrap_or(u64::MAX)
+}
+
+fn option(word: u64) -> Option<u64> {
+    Some(word).filter(|&word| word != u64::MAX)
+}

@@ -1,0 +1,234 @@
+//! Rankings of small lists in many bins, against a plain walk.
+
+use std::sync::atomic::{AtomicU64, Ordering};
+
+use proptest::prelude::*;
+
+use super::*;
+use crate::error::Error;
+use crate::store::placed::Placed;
+
+/// Successors, -1 at the end, of a list that visits `places` in turn.
+fn list_of(places: &[usize]) -> Vec<i64> {
+    let mut list = vec![-1; places.len()];
+    places.windows(2).for_each(|two| list[two[0]] = two[1] as i64);
+    list
+}
+
+fn ranks_of(places: &[usize]) -> Vec<u64> {
+    let mut ranks = vec![u64::MAX; places.len()];
+    places.iter().rev().zip(0..).for_each(|(&place, rank)| ranks[place] = rank);
+    ranks
+}
+
+/// Numbers below `n` in an order that a seed chooses.
+fn shuffled(n: usize, seed: u64) -> Vec<usize> {
+    let mut places: Vec<usize> = (0..n).collect();
+    let mut state = seed | 1;
+    for i in (1..n).rev() {
+        state = state.wrapping_mul(0x5851_F42D_4C95_7F2D).wrapping_add(0x1405_7B7E_F767_814F);
+        places.swap(i, (state >> 33) as usize % (i + 1));
+    }
+    places
+}
+
+/// Ranks a list, which three threads scan in pieces of 7 elements, and returns the outcome and the ranks that came.
+fn attempt<I: Index>(
+    list: &[i64],
+    sizes: Sizes,
+    folder: &Path,
+    go_on: &(dyn Fn() -> Result<()> + Sync),
+    ranks: &mut [u64],
+) -> Result<Outcome> {
+    let scan = |take: &(dyn Fn(u64, &[i64]) -> Result<()> + Sync)| {
+        let pieces: Vec<(u64, &[i64])> = (0..).step_by(7).zip(list.chunks(7)).collect();
+        crate::algo::listrank::team::team(3, &|t| {
+            pieces.iter().skip(t).step_by(3).try_for_each(|&(first, piece)| take(first, piece))
+        })
+    };
+    let budget = Budget::new(crate::memory::own_bytes(3) + sizes.memory(size_of::<I>() as u64), 3).unwrap();
+    let threads = sizes.threads as usize;
+    let means = Means { folder, key: 5, threads, budget: &budget, go_on, moved: &|_| {} };
+    let mut next = None;
+    let outcome = rank::<I>(&scan, sizes, &means)?;
+    if let Outcome::Bad(_) = outcome {
+        return Ok(outcome);
+    }
+    hand_over::<I>(sizes, &means, &mut |first, bin| {
+        assert!(next.is_none_or(|next| next == first), "ranks come in order");
+        next = Some(first + bin.len() as u64);
+        ranks[first as usize..][..bin.len()].iter_mut().zip(bin).for_each(|(rank, bin)| *rank = bin.wide());
+        Ok(())
+    })?;
+    Ok(outcome)
+}
+
+fn outcome<I: Index>(list: &[i64], bins: u64, buffer: u64, threads: usize) -> (Outcome, Vec<u64>) {
+    let folder = tempfile::tempdir().unwrap();
+    let mut ranks = vec![u64::MAX; list.len()];
+    let sizes = Sizes::of(list.len() as u64, bins, buffer, threads);
+    let outcome = attempt::<I>(list, sizes, folder.path(), &|| Ok(()), &mut ranks).unwrap();
+    (outcome, ranks)
+}
+
+fn is_ranked<I: Index>(places: &[usize], bins: u64, buffer: u64, threads: usize) {
+    let (outcome, ranks) = outcome::<I>(&list_of(places), bins, buffer, threads);
+    let Outcome::Ranked(found) = outcome else { panic!("{outcome:?}") };
+    assert_eq!(found.head, places.first().map(|&head| head as u64));
+    assert!(ranks == ranks_of(places), "{} elements in {bins} bins", places.len());
+}
+
+#[test]
+fn lists_of_known_ranks() {
+    for n in [0_usize, 1, 2, 3, 100, 1000] {
+        let runs: Vec<usize> = (0..n.div_ceil(8)).rev().flat_map(|run| run * 8..n.min((run + 1) * 8)).collect();
+        for places in [(0..n).collect(), (0..n).rev().collect(), runs, shuffled(n, 3)] {
+            for bins in [1, 2, 3, 10] {
+                is_ranked::<u32>(&places, bins, 64, 2);
+                is_ranked::<u64>(&places, bins, 1 << 16, 3);
+            }
+        }
+    }
+}
+
+#[test]
+fn indices_up_to_the_end_of_their_type() {
+    for n in [100, 250, 251, 252, 253] {
+        for bins in [2, 3, 7, 100] {
+            is_ranked::<u8>(&shuffled(n, bins), bins, 64, 2);
+        }
+    }
+}
+
+#[test]
+fn wrong_lists_are_told_with_their_elements() {
+    let places = shuffled(200, 8);
+    for bins in [1, 2, 5, 20] {
+        let bad = |change: &dyn Fn(&mut Vec<i64>)| {
+            let mut list = list_of(&places);
+            change(&mut list);
+            match outcome::<u32>(&list, bins, 64, 2).0 {
+                Outcome::Bad(bad) => bad,
+                Outcome::Ranked(_) => panic!("it was ranked in {bins} bins"),
+            }
+        };
+        let (head, last) = (places[0], places[199]);
+        assert_eq!(bad(&|list| list[last] = head as i64), Bad::NoEnd);
+        let ends = [last.min(head) as u64, last.max(head) as u64];
+        assert_eq!(bad(&|list| list[head] = -1), Bad::Ends(ends));
+        // Each element in turn leads elsewhere: behind the head (the elements between are a cycle), or to the successor of another.
+        for at in (1..199).step_by(if bins == 5 { 9 } else { 40 }) {
+            // The path jumps over some elements, which become a cycle.
+            let cycle = &places[at / 2 + 1..=at];
+            let found = bad(&|list| {
+                list[places[at / 2]] = places[at + 1] as i64;
+                list[places[at]] = cycle[0] as i64;
+            });
+            let Bad::Cycle { element } = found else { panic!("{found:?}") };
+            assert!(cycle.contains(&(element as usize)), "{element} of {cycle:?}");
+            let to = (at * 7) % 199 + 1;
+            if to != at + 1 {
+                let (from, before) = (places[at] as u64, places[to - 1] as u64);
+                let expected =
+                    Bad::Shared { successor: places[to] as u64, elements: [from.min(before), from.max(before)] };
+                assert_eq!(bad(&|list| list[places[at]] = places[to] as i64), expected, "{bins} bins");
+            }
+        }
+    }
+}
+
+/// A ranking that is stopped at every place where it asks, and carried on, ends as one that is not.
+#[test]
+fn stopped_anywhere_it_goes_on() {
+    let places = shuffled(500, 4);
+    let list = list_of(&places);
+    let sizes = Sizes::of(500, 4, 64, 2);
+    let resumed = AtomicU64::new(0);
+    for stop in 0.. {
+        let folder = tempfile::tempdir().unwrap();
+        let mut ranks = vec![u64::MAX; 500];
+        let asked = AtomicU64::new(0);
+        let go_on = || match asked.fetch_add(1, Ordering::Relaxed) {
+            n if n >= stop => Err(Error::Stopped("a test")),
+            _ => Ok(()),
+        };
+        let first = attempt::<u32>(&list, sizes, folder.path(), &go_on, &mut ranks);
+        let ended = first.is_ok();
+        let second = attempt::<u32>(&list, sizes, folder.path(), &|| Ok(()), &mut ranks).unwrap();
+        let Outcome::Ranked(found) = second else { panic!("{second:?}") };
+        resumed.fetch_max(found.resumed_rounds, Ordering::Relaxed);
+        assert_eq!(found.head, Some(places[0] as u64));
+        assert!(ranks == ranks_of(&places), "stopped at {stop}");
+        if ended {
+            assert_eq!((found.bytes_read, found.bytes_written), (0, 0));
+            break;
+        }
+    }
+    assert_eq!(resumed.into_inner(), 8);
+}
+
+/// The files of a ranking in this many bins.
+fn files_of(folder: &Path, bins: u64) -> Vec<Placed> {
+    let all = files::NAMES.iter().flat_map(|name| (0..bins).map(|bin| files::path(folder, name, bin)));
+    all.filter_map(|path| Placed::open(path, 0).ok()).collect()
+}
+
+/// A run that wrote more than it noted, as one that was killed, leaves nothing that counts.
+#[test]
+fn what_was_not_noted_is_cut_off() {
+    let places = shuffled(500, 6);
+    let (list, sizes) = (list_of(&places), Sizes::of(500, 4, 64, 2));
+    let folder = tempfile::tempdir().unwrap();
+    let mut ranks = vec![u64::MAX; 500];
+    let asked = AtomicU64::new(0);
+    let go_on = || if asked.fetch_add(1, Ordering::Relaxed) > 60 { Err(Error::Stopped("a test")) } else { Ok(()) };
+    attempt::<u32>(&list, sizes, folder.path(), &go_on, &mut ranks).unwrap_err();
+    let mut longer = 0;
+    for file in files_of(folder.path(), 4) {
+        file.write(&[1; 48], file.bytes().unwrap()).unwrap();
+        longer += 1;
+    }
+    assert!(longer > 0);
+    attempt::<u32>(&list, sizes, folder.path(), &|| Ok(()), &mut ranks).unwrap();
+    assert!(ranks == ranks_of(&places));
+    // The files of a ranking of another key are no use to this one.
+    let other = Sizes::of(500, 3, 64, 2);
+    let Outcome::Ranked(found) = attempt::<u32>(&list, other, folder.path(), &|| Ok(()), &mut ranks).unwrap() else {
+        panic!("a list")
+    };
+    assert_eq!(found.resumed_rounds, 0);
+}
+
+#[test]
+fn little_is_left_on_the_disk_and_moved() {
+    let n = 20_000;
+    let places = shuffled(n, 2);
+    let folder = tempfile::tempdir().unwrap();
+    let most = AtomicU64::new(0);
+    let go_on = || {
+        let bytes = files_of(folder.path(), 8).iter().map(|file| file.bytes().unwrap()).sum();
+        most.fetch_max(bytes, Ordering::Relaxed);
+        Ok(())
+    };
+    let mut ranks = vec![0; n];
+    let sizes = Sizes::of(n as u64, 8, 4096, 2);
+    let outcome = attempt::<u32>(&list_of(&places), sizes, folder.path(), &go_on, &mut ranks).unwrap();
+    let Outcome::Ranked(found) = outcome else { panic!("{outcome:?}") };
+    assert!(most.into_inner() <= disk(n as u64, 4));
+    let moved = found.bytes_read + found.bytes_written;
+    assert!((volume(n as u64, 4) * 7 / 10..=volume(n as u64, 4)).contains(&moved), "{moved}");
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(60))]
+
+    #[test]
+    fn random_lists(
+        places in (0_usize..2000).prop_flat_map(|n| Just((0..n).collect::<Vec<_>>()).prop_shuffle()),
+        bins in 1_u64..12,
+        buffer in 8_u64..200,
+        threads in 1_usize..4,
+    ) {
+        is_ranked::<u32>(&places, bins, buffer, threads);
+    }
+}

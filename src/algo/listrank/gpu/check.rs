@@ -1,0 +1,51 @@
+//! Checks on the GPU that successors are those of a list, or of a list and cycles.
+#![allow(unsafe_code)] // kernel launches
+
+use super::room::{FOUND, seen_words};
+use super::{Fault, GoOn, Index, ListOnGpu};
+use crate::error::Result;
+
+const NONE: u64 = u64::MAX;
+
+/// Checks all successors, and finds the head.
+pub(super) fn check<I: Index>(gpu: &mut ListOnGpu<'_, I>, go_on: GoOn<'_>) -> Result<Vec<Fault>> {
+    let [range, twice, ends, first_end, sum] = look(gpu, go_on)?;
+    let mut faults = Vec::new();
+    if range != NONE {
+        faults.push(Fault::Range { element: range });
+    }
+    if twice != NONE {
+        faults.push(Fault::Twice { successor: twice });
+    }
+    if ends != 1 {
+        faults.push(Fault::Tails { count: ends, element: (ends > 0).then_some(first_end) });
+    }
+    if faults.is_empty() {
+        // All elements but the head are successors.
+        let n = u128::from(gpu.length);
+        gpu.head = Some(((n * (n - 1) / 2) as u64).wrapping_sub(sum));
+    }
+    Ok(faults)
+}
+
+/// Returns what the kernel finds.
+fn look<I: Index>(gpu: &mut ListOnGpu<'_, I>, go_on: GoOn<'_>) -> Result<[u64; 5]> {
+    let kernel = gpu.kernel(I::KERNELS.check)?;
+    let queue = &gpu.workspace.queue;
+    let mut found = [NONE, NONE, 0, NONE, 0, 0, 0, 0];
+    debug_assert_eq!(found.len() as u64, FOUND);
+    queue.write(&found, gpu.found)?;
+    let (seen, _) = gpu.span::<u32>(0, seen_words(gpu.length));
+    for from in (0..gpu.length).step_by(gpu.seen as usize) {
+        go_on()?;
+        let to = (from + gpu.seen).min(gpu.length);
+        queue.fill(seen, 0)?;
+        let (list, seen, found) = (gpu.list.address(), seen.address(), gpu.found.address());
+        // SAFETY: the arguments match the kernel's; `seen` has a bit for each element of from..to, and only this queue is in use.
+        unsafe { queue.launch(&kernel, queue.grid(gpu.length), (list, gpu.length, seen, from, to, found))? };
+        queue.finish()?;
+    }
+    queue.read(gpu.found, &mut found)?;
+    let [range, twice, ends, first_end, sum, ..] = found;
+    Ok([range, twice, ends, first_end, sum])
+}

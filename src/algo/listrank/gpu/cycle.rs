@@ -1,0 +1,56 @@
+//! The search for an element on a cycle, in a list that is known to have one.
+#![allow(unsafe_code)] // kernel launches
+
+use super::jumping::jump_all;
+use super::room::{cycle_sublists, seen_words, spacing};
+use super::ruling::Sublists;
+use super::{GoOn, Index, ListOnGpu};
+use crate::error::Result;
+use crate::gpu::DeviceSlice;
+
+/// Returns the smallest element that is on a cycle.
+pub(super) fn smallest<I: Index>(gpu: &ListOnGpu<'_, I>, head: u64, go_on: GoOn<'_>) -> Result<Option<u64>> {
+    let (words, at) = gpu.span::<u64>(0, cycle_sublists(gpu.length));
+    let (seen, _) = gpu.span::<u32>(at, seen_words(gpu.length));
+    let (counters, shift) = (gpu.counters.address(), spacing(gpu.length));
+    let sublists = Sublists { length: gpu.length, head, words: words.address(), counters, shift, most: 0 };
+    let queue = &gpu.workspace.queue;
+    queue.fill(words, 0xff)?;
+    let arguments = (sublists, gpu.list.address());
+    // SAFETY: the arguments match the kernel's; the list was checked, and every sublist has a word.
+    unsafe { queue.launch(&gpu.kernel(I::KERNELS.measure)?, queue.grid(words.len()), arguments)? };
+    jump_all(gpu, "jump_sublists", words, go_on)?;
+    for from in (0..gpu.length).step_by(gpu.seen as usize) {
+        go_on()?;
+        let smallest = outside(gpu, sublists, seen, from, (from + gpu.seen).min(gpu.length))?;
+        if smallest.is_some() {
+            return Ok(smallest);
+        }
+    }
+    Ok(None)
+}
+
+/// Returns the smallest of the elements in from..to that do not lead to the end of the list.
+fn outside<I: Index>(
+    gpu: &ListOnGpu<'_, I>,
+    sublists: Sublists,
+    seen: DeviceSlice<u32>,
+    from: u64,
+    to: u64,
+) -> Result<Option<u64>> {
+    let queue = &gpu.workspace.queue;
+    let found = gpu.found.part(0..1);
+    let mut smallest = [u64::MAX];
+    queue.write(&smallest, found)?;
+    queue.fill(seen, 0)?;
+    let arguments = (sublists, gpu.list.address(), seen.address(), from, to);
+    let grid = queue.grid(cycle_sublists(gpu.length));
+    // SAFETY: the arguments match the kernels'; `seen` has a bit for each element of from..to.
+    unsafe {
+        queue.launch(&gpu.kernel(I::KERNELS.mark)?, grid, arguments)?;
+        let arguments = (seen.address(), from, to, found.address());
+        queue.launch(&gpu.kernel("find_unseen")?, queue.grid(to - from), arguments)?;
+    }
+    queue.read(found, &mut smallest)?;
+    Ok(Some(smallest[0]).filter(|&element| element != u64::MAX))
+}

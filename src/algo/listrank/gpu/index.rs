@@ -1,0 +1,81 @@
+//! The types of an index on the GPU, each with the kernels that are compiled for it.
+#![allow(unsafe_code)] // words of a slot seen as wider indices
+
+use crate::gpu::DeviceSlice;
+use crate::memory::Plain;
+
+/// Names of the kernels that are compiled for a type of index.
+#[derive(Debug, Clone, Copy)]
+pub struct Kernels {
+    pub(super) check: &'static str,
+    pub(super) walk: &'static str,
+    pub(super) ranks_of_parts: &'static str,
+    pub(super) finish: &'static str,
+    pub(super) measure: &'static str,
+    pub(super) mark: &'static str,
+}
+
+/// An index of an element: `u32` or `u64`. All ones stand for no successor.
+pub trait Index: Plain + Copy + Into<u64> {
+    /// Words of 32 bits that an index takes.
+    const WORDS: u64;
+    /// Most numbers of parts that fit an index beside the place in the part, and a word.
+    const MOST_NUMBERS: u64;
+    /// Names of the kernels for this type.
+    const KERNELS: Kernels;
+
+    /// Returns the words as indices. They begin where an index may.
+    fn indices(words: &[u32]) -> &[Self];
+
+    /// Returns the words as indices to be written.
+    fn indices_mut(words: &mut [u32]) -> &mut [Self];
+
+    /// Returns the words of a slice of indices in GPU memory.
+    fn words(slice: DeviceSlice<Self>) -> DeviceSlice<u32> {
+        DeviceSlice::at(slice.address(), slice.len() * Self::WORDS)
+    }
+}
+
+impl Index for u32 {
+    const WORDS: u64 = 1;
+    const MOST_NUMBERS: u64 = 1 << (32 - super::room::PART_BITS);
+    const KERNELS: Kernels = Kernels {
+        check: "check_list",
+        walk: "walk_sublists",
+        ranks_of_parts: "ranks_of_parts",
+        finish: "finish_ranks",
+        measure: "measure_sublists",
+        mark: "mark_ending",
+    };
+
+    fn indices(words: &[u32]) -> &[u32] {
+        words
+    }
+
+    fn indices_mut(words: &mut [u32]) -> &mut [u32] {
+        words
+    }
+}
+
+impl Index for u64 {
+    const WORDS: u64 = 2;
+    const MOST_NUMBERS: u64 = (1 << (64 - super::room::LENGTH_BITS)) - 1;
+    const KERNELS: Kernels = Kernels {
+        check: "check_list_wide",
+        walk: "walk_sublists_wide",
+        ranks_of_parts: "ranks_of_parts_wide",
+        finish: "finish_ranks_wide",
+        measure: "measure_sublists_wide",
+        mark: "mark_ending_wide",
+    };
+
+    fn indices(words: &[u32]) -> &[u64] {
+        // SAFETY: any bytes are a valid u64; slots are whole pages, so that nothing is left over at either end.
+        unsafe { words.align_to().1 }
+    }
+
+    fn indices_mut(words: &mut [u32]) -> &mut [u64] {
+        // SAFETY: as above.
+        unsafe { words.align_to_mut().1 }
+    }
+}

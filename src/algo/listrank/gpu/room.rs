@@ -1,0 +1,148 @@
+//! Sizes of what lies in GPU memory beside a list. Plans and runs call the same functions.
+
+use super::index::Index;
+use crate::gpu::slice_bytes;
+
+// These are as in the kernels.
+pub(super) const LENGTH_BITS: u32 = 38;
+pub(super) const PART_BITS: u32 = 8;
+/// Words that kernels count with.
+pub(super) const COUNTERS: u64 = 2;
+/// 64-bit words of what a check finds.
+pub(super) const FOUND: u64 = 8;
+
+/// Successors that one pass of the check looks for: their bits stay in the cache (16 MiB).
+pub(super) const SEEN: u64 = 1 << 27;
+/// Elements from which on splitters are rarer. Fewer lie closer, for all threads to have sublists (1e7: 1.16 ms, not 1.73).
+const MANY: u64 = 1 << 28;
+/// Base-2 logarithm of the most places among which there is one splitter, for lists whose numbers of parts would not fit a word else.
+const WIDEST: u32 = 16;
+/// Most elements that 32 bits number beside the end of the list.
+const MOST_NARROW: u64 = u32::MAX as u64 - 1;
+
+/// The method by which a list is ranked.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Method {
+    /// Sublists between splitters are walked at the same time, and a list of these is ranked (Wei and JáJá, IPDPS 2010).
+    RulingSet,
+    /// Every element jumps to its successor's successor until all are at the end (Wyllie, 1979).
+    Wyllie,
+}
+
+/// Sizes of what ranking a list by one of the methods needs.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct Room {
+    pub method: Method,
+    /// Base-2 logarithm of the places among which there is one splitter.
+    pub shift: u32,
+    /// Sublists.
+    pub sublists: u64,
+    /// Parts of sublists.
+    pub parts: u64,
+    /// Bytes of all that only the method needs.
+    pub extra: u64,
+}
+
+impl Room {
+    /// Plans the room for `n` elements, with one splitter in 2^`shift`, or more if their numbers would not fit. Returns `None` if the
+    /// method does not take so many.
+    pub fn of<I: Index>(n: u64, method: Method, shift: u32) -> Option<Room> {
+        match method {
+            Method::Wyllie => (n <= MOST_NARROW && I::WORDS == 1).then(|| {
+                // Words take twice as much as successors, in whose place the last of them lie.
+                let extra = slice_bytes::<u32>(n);
+                Room { method, shift: 0, sublists: 0, parts: 0, extra }
+            }),
+            Method::RulingSet => (shift..=WIDEST.max(shift)).find_map(|shift| {
+                let sublists = n.div_ceil(1 << shift) + 1;
+                let parts = sublists + (n >> PART_BITS);
+                let extra = slice_bytes::<u64>(parts) + slice_bytes::<I>(parts);
+                (parts <= I::MOST_NUMBERS).then_some(Room { method, shift, sublists, parts, extra })
+            }),
+        }
+    }
+
+    /// Returns the bytes of the arena that a list of `n` elements takes with it all.
+    pub fn bytes<I: Index>(&self, n: u64) -> u64 {
+        small_bytes() + slice_bytes::<I>(n) + self.extra.max(cycle_bytes(n))
+    }
+}
+
+/// Returns the base-2 logarithm of the places among which there is one splitter, in a list of `n` elements.
+pub(super) fn spacing(n: u64) -> u32 {
+    if n < MANY { 6 } else { 8 }
+}
+
+/// Returns the bytes of the arena that a list of any length takes.
+pub(super) fn small_bytes() -> u64 {
+    slice_bytes::<u64>(FOUND) + slice_bytes::<u32>(COUNTERS)
+}
+
+/// Returns the words that mark which successors were seen.
+pub(super) fn seen_words(n: u64) -> u64 {
+    n.min(SEEN).div_ceil(32)
+}
+
+/// Returns the number of sublists in which cycles are looked for.
+pub(super) fn cycle_sublists(n: u64) -> u64 {
+    n.div_ceil(1 << spacing(n)) + 1
+}
+
+/// Returns the bytes in which cycles are looked for: words of sublists, and marks. The check before takes the marks alone.
+fn cycle_bytes(n: u64) -> u64 {
+    slice_bytes::<u64>(cycle_sublists(n)) + slice_bytes::<u32>(seen_words(n))
+}
+
+/// Returns the bytes of an index by which a list of `n` elements is ranked on a GPU: 4 if all numbers of `method` fit 32 bits, else 8.
+pub fn index_bytes(n: u64, method: Method) -> u64 {
+    if Room::of::<u32>(n, method, spacing(n)).is_some() { 4 } else { 8 }
+}
+
+/// Returns the fewest bytes of GPU memory with which a list of `n` elements is ranked, with indices of [`index_bytes`]; `None` if the
+/// method does not take so many.
+pub fn least_bytes(n: u64, method: Method) -> Option<u64> {
+    match index_bytes(n, method) {
+        4 => Some(Room::of::<u32>(n, method, spacing(n))?.bytes::<u32>(n)),
+        _ => Some(Room::of::<u64>(n, method, spacing(n))?.bytes::<u64>(n)),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::algo::listrank::gpu::PROGRAM;
+
+    #[test]
+    fn constants_are_those_of_the_kernels() {
+        let kernels = ["LENGTH_BITS", "PART_BITS"].map(|name| PROGRAM.constant(name));
+        assert_eq!([LENGTH_BITS, PART_BITS].map(u64::from), kernels);
+    }
+
+    #[test]
+    fn a_list_takes_little_more_than_its_successors() {
+        // The job of 1e9 elements in 4 GiB.
+        let least = least_bytes(1_000_000_000, Method::RulingSet).expect("32 bits");
+        assert!((4_000_000_000..4 << 30).contains(&least), "{least}");
+        assert!(least < 4_000_000_000 + 128_000_000, "{least}");
+        assert!(least_bytes(1_000_000_000, Method::Wyllie).expect("32 bits") >= 8_000_000_000);
+        assert_eq!(least_bytes(1 << 32, Method::Wyllie), None);
+        for n in [0, 1, 255, 256, 257, MANY - 1, MANY, 1 << 31, (1 << 31) + 1, MOST_NARROW, 1 << 32, 15_000_000_000] {
+            let (least, width) = (least_bytes(n, Method::RulingSet).expect("room"), index_bytes(n, Method::RulingSet));
+            let list = n * width;
+            assert!((list..list + list / 16 + (17 << 20)).contains(&least), "{n}: {least}");
+        }
+    }
+
+    #[test]
+    fn numbers_of_parts_fit_beside_places() {
+        assert_eq!([MANY - 1, MANY].map(spacing), [6, 8]);
+        for n in [1u64 << 31, 4_000_000_000] {
+            let room = Room::of::<u32>(n, Method::RulingSet, spacing(n)).expect("wider spacing");
+            assert!(room.shift > spacing(n) && room.parts <= 1 << 24, "{room:?}");
+        }
+        // The parts of the longest lists alone are too many for 24 bits.
+        assert_eq!([4_000_000_000, MOST_NARROW, 1 << 32].map(|n| index_bytes(n, Method::RulingSet)), [4, 8, 8]);
+        assert_eq!([0, MOST_NARROW, MOST_NARROW + 1].map(|n| index_bytes(n, Method::Wyllie)), [4, 4, 8]);
+        assert_eq!(least_bytes(1 << 34, Method::RulingSet), None);
+    }
+}

@@ -1,0 +1,91 @@
+//! Ranks by sublists between splitters.
+#![allow(unsafe_code)] // kernel launches
+
+use super::jumping::jump_all;
+use super::room::LENGTH_BITS;
+use super::{GoOn, Index, ListOnGpu};
+use crate::error::Result;
+use crate::gpu::{DeviceSlice, Grid, Kernel, THREADS};
+
+const LENGTH_MASK: u64 = (1 << LENGTH_BITS) - 1;
+const NO_NEXT: u64 = u64::MAX >> LENGTH_BITS;
+
+/// A list cut into sublists: the twin of the kernels' struct.
+#[derive(Debug, Clone, Copy)]
+#[repr(C)]
+pub(super) struct Sublists {
+    pub length: u64,
+    pub head: u64,
+    pub words: u64,
+    pub counters: u64,
+    pub shift: u32,
+    pub most: u32,
+}
+
+/// Ranks a list over its successors. Returns the number of elements from the head to the end of the list, or 0 if it is not reached.
+pub(super) fn rank<I: Index>(gpu: &mut ListOnGpu<'_, I>, head: u64, go_on: GoOn<'_>) -> Result<u64> {
+    let (words, at) = gpu.span::<u64>(0, gpu.room.parts);
+    let (ranks, _) = gpu.span::<I>(at, gpu.room.parts);
+    let used = walk(gpu, words, head)?;
+    let in_list = rank_sublists(gpu, words.part(0..used), head, go_on)?;
+    if in_list != gpu.length {
+        return Ok(in_list);
+    }
+    let queue = &gpu.workspace.queue;
+    let arguments = (words.address(), used, ranks.address());
+    // SAFETY: the arguments match the kernel's; there are as many ranks as words.
+    unsafe { queue.launch(&gpu.kernel(I::KERNELS.ranks_of_parts)?, queue.grid(used), arguments)? };
+    let arguments = (gpu.list.address(), gpu.length, ranks.address());
+    // SAFETY: as above; all elements were met, so that each holds a number below `used`.
+    unsafe { queue.launch(&gpu.kernel(I::KERNELS.finish)?, queue.grid(gpu.length), arguments)? };
+    queue.finish()?;
+    Ok(in_list)
+}
+
+/// Walks all sublists: every successor is replaced by a part's number and the place in the part, and every part gets its word. Returns
+/// the number of words that may be in use.
+fn walk<I: Index>(gpu: &ListOnGpu<'_, I>, words: DeviceSlice<u64>, head: u64) -> Result<u64> {
+    let queue = &gpu.workspace.queue;
+    let counters = gpu.counters.part(0..2);
+    queue.fill(words, 0xff)?;
+    // Fresh numbers follow those of sublists.
+    queue.write(&[0, gpu.room.sublists as u32], counters)?;
+    let kernel = gpu.kernel(I::KERNELS.walk)?;
+    let arguments = (sublists(gpu, words, head), gpu.list.address());
+    // SAFETY: the arguments match the kernel's; the list was checked, and words are as many as `most`.
+    unsafe { queue.launch(&kernel, walkers(gpu, &kernel)?, arguments)? };
+    let mut counts = [0; 2];
+    queue.read(counters, &mut counts)?;
+    Ok(u64::from(counts[1]).min(gpu.room.parts))
+}
+
+fn sublists<I: Index>(gpu: &ListOnGpu<'_, I>, words: DeviceSlice<u64>, head: u64) -> Sublists {
+    let (shift, most) = (gpu.room.shift, gpu.room.parts as u32);
+    let counters = gpu.counters.address();
+    Sublists { length: gpu.length, head, words: words.address(), counters, shift, most }
+}
+
+/// Returns a grid that fills the GPU, or has a thread for each sublist.
+fn walkers<I: Index>(gpu: &ListOnGpu<'_, I>, kernel: &Kernel) -> Result<Grid> {
+    let most = kernel.blocks_at_once(THREADS, 0)?;
+    let enough = gpu.room.sublists.div_ceil(u64::from(THREADS));
+    Ok(Grid { blocks: enough.min(u64::from(most)) as u32, threads: THREADS, shared: 0 })
+}
+
+/// Replaces lengths of sublists by the number of elements from there to the end of the list. Returns that of the head, or 0 if its
+/// list has no end.
+fn rank_sublists<I: Index>(gpu: &ListOnGpu<'_, I>, words: DeviceSlice<u64>, head: u64, go_on: GoOn<'_>) -> Result<u64> {
+    jump_all(gpu, "jump_sublists", words, go_on)?;
+    // The head's sublist is its block's if the head is the splitter there, else the last of all.
+    let by_head = gpu.room.sublists - 1;
+    let block = head >> gpu.room.shift;
+    for number in [by_head, block] {
+        let mut word = [0];
+        gpu.workspace.queue.read(words.part(number..number + 1), &mut word)?;
+        if word[0] != u64::MAX {
+            let ends = word[0] >> LENGTH_BITS == NO_NEXT;
+            return Ok(if ends { word[0] & LENGTH_MASK } else { 0 });
+        }
+    }
+    Ok(0)
+}

@@ -1,0 +1,82 @@
+//! Copies of successors to the GPU, and of ranks to the host, by all threads through pinned slots.
+
+use super::{GoOn, Index, ListOnGpu, Source, Take};
+use crate::error::Result;
+use crate::gpu::{DeviceSlice, Lane};
+use std::sync::atomic::{AtomicU64, Ordering};
+
+/// Copies all successors from `source` to the GPU.
+pub(super) fn fill<I: Index>(gpu: &mut ListOnGpu<'_, I>, source: Source<'_, I>, go_on: GoOn<'_>) -> Result<()> {
+    let (next, list, length) = (AtomicU64::new(0), gpu.list, gpu.length);
+    // Pieces are small enough that all threads have some of a short list.
+    with_lanes(gpu, |lane, piece| {
+        loop {
+            let first = next.fetch_add(piece, Ordering::Relaxed);
+            if first >= length {
+                return lane.finish();
+            }
+            let filled = go_on().and_then(|()| fill_slot(lane, list.part(first..first + piece), first, source));
+            if filled.is_err() {
+                next.store(length, Ordering::Relaxed);
+                return filled;
+            }
+        }
+    })
+}
+
+/// Copies all ranks to `take`.
+pub(super) fn fetch<I: Index>(gpu: &mut ListOnGpu<'_, I>, take: Take<'_, I>, go_on: GoOn<'_>) -> Result<()> {
+    let (next, list, length) = (AtomicU64::new(0), gpu.list, gpu.length);
+    with_lanes(gpu, |lane, piece| {
+        // A thread waits for the first of its pieces and for the last, so it takes many.
+        let share = piece * 16;
+        loop {
+            let start = next.fetch_add(share, Ordering::Relaxed);
+            if start >= length {
+                return Ok(());
+            }
+            let mut first = start;
+            let part = I::words(list.part(start..start + share));
+            let fetched = lane.receive(part, I::WORDS as usize, |words| {
+                go_on()?;
+                let ranks = I::indices(words);
+                take(first, ranks)?;
+                first += ranks.len() as u64;
+                Ok(())
+            });
+            if fetched.is_err() {
+                next.store(length, Ordering::Relaxed);
+                return fetched;
+            }
+        }
+    })
+}
+
+/// Runs `work` on a thread for each lane, with the most elements of a piece. Returns the first error.
+fn with_lanes<I: Index>(
+    gpu: &mut ListOnGpu<'_, I>,
+    work: impl Fn(&mut Lane<'_>, u64) -> Result<()> + Sync,
+) -> Result<()> {
+    let mut lanes = gpu.workspace.uploader.lanes()?;
+    let work = &work;
+    std::thread::scope(|scope| {
+        let threads = lanes.iter_mut().map(|lane| {
+            let piece = lane.slot_words() as u64 / I::WORDS;
+            scope.spawn(move || work(lane, piece))
+        });
+        let threads: Vec<_> = threads.collect();
+        // All are waited for before the first error is returned.
+        let ends = threads.into_iter().map(|it| it.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic)));
+        let ends: Vec<Result<()>> = ends.collect();
+        ends.into_iter().collect()
+    })
+}
+
+/// Has the current slot filled, and queues its copy.
+fn fill_slot<I: Index>(lane: &mut Lane<'_>, to: DeviceSlice<I>, first: u64, source: Source<'_, I>) -> Result<()> {
+    let words = I::words(to);
+    let slot = &mut lane.slot()?[..words.len() as usize];
+    source(first, I::indices_mut(slot))?;
+    lane.send_slot(words)?;
+    lane.pass()
+}

@@ -1,0 +1,101 @@
+//! The integers that index a list: of 32 bits where the list allows, as what is moved is what takes time, else of 64.
+#![allow(unsafe_code)] // a slice of integers seen as atomic ones has no safe form yet
+
+use std::fmt::Debug;
+use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
+
+use crate::memory::Plain;
+
+/// An unsigned integer that stands for an element of a list, a rank or a number of steps.
+pub trait Index: Plain + Copy + Ord + Default + Debug + Send + Sync {
+    /// The successor of the last element: the largest value, which is no element's index.
+    const END: Self;
+    /// Bits of the type.
+    const BITS: u32;
+    /// The same integer in memory that several threads write.
+    type Cell: Send + Sync;
+
+    /// Converts a number that is known to fit; higher bits are cut off.
+    fn of(number: u64) -> Self;
+
+    /// Returns the number.
+    fn wide(self) -> u64;
+
+    /// Returns the number as a place in a slice.
+    #[inline(always)]
+    fn at(self) -> usize {
+        self.wide() as usize
+    }
+
+    /// Lends a slice to several threads, each of which reads and writes its cells without order.
+    fn shared(slice: &mut [Self]) -> &[Self::Cell];
+
+    /// Reads a cell.
+    fn get(cell: &Self::Cell) -> Self;
+
+    /// Writes a cell.
+    fn set(cell: &Self::Cell, value: Self);
+}
+
+macro_rules! index {
+    ($integer:ty, $atomic:ty) => {
+        impl Index for $integer {
+            const END: Self = <$integer>::MAX;
+            const BITS: u32 = <$integer>::BITS;
+            type Cell = $atomic;
+
+            #[inline(always)]
+            fn of(number: u64) -> Self {
+                number as $integer
+            }
+
+            #[inline(always)]
+            fn wide(self) -> u64 {
+                self as u64
+            }
+
+            fn shared(slice: &mut [Self]) -> &[Self::Cell] {
+                // SAFETY: an atomic integer has the size, the alignment (on 64-bit machines) and the values of the plain one, and the
+                // exclusive borrow keeps plain accesses away for as long as the result lives.
+                unsafe { std::slice::from_raw_parts(slice.as_ptr().cast(), slice.len()) }
+            }
+
+            #[inline(always)]
+            fn get(cell: &Self::Cell) -> Self {
+                cell.load(Ordering::Relaxed)
+            }
+
+            #[inline(always)]
+            fn set(cell: &Self::Cell, value: Self) {
+                cell.store(value, Ordering::Relaxed);
+            }
+        }
+    };
+}
+
+index!(u32, AtomicU32);
+index!(u64, AtomicU64);
+// Small enough for tests to reach the end of the type.
+#[cfg(test)]
+index!(u8, std::sync::atomic::AtomicU8);
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn holds<I: Index>() {
+        let mut slice = [I::of(1), I::END, I::of(7)];
+        let cells = I::shared(&mut slice);
+        assert_eq!(I::get(&cells[1]), I::END);
+        I::set(&cells[0], I::get(&cells[2]));
+        assert_eq!(slice, [I::of(7), I::END, I::of(7)]);
+        assert_eq!((I::END.wide(), I::of(7).at()), (u64::MAX >> (64 - I::BITS), 7));
+    }
+
+    #[test]
+    fn cells_are_the_integers_they_lend() {
+        holds::<u8>();
+        holds::<u32>();
+        holds::<u64>();
+    }
+}

@@ -1,0 +1,45 @@
+//! List ranking: how many successors each element of a linked list has.
+//!
+//! | file | holds |
+//! |---|---|
+//! | `task`, `cost` | the table `[listrank]`, and what it takes |
+//! | `driver` | one trial, and which device and method it takes |
+//! | `read`, `write`, `faults` | a list that becomes memory, with all checks but that for cycles; the column of ranks, with their checksum; errors |
+//! | `cpu` | the engines of CPUs: serial, pointer jumping, ruling sets |
+//! | `gpu`, `on_gpu` | the engines of GPUs; a trial there |
+//! | `ranks` | pointer jumping and ruling sets by several ranks, each with a share of the list |
+//! | `external`, `by_files` | lists that fit no memory: contraction by files; a trial of it |
+//! | `team` | work that threads share |
+//! | `index` | indices of 32 and 64 bits |
+//! | `verify` | the check of ranks, by another path |
+
+mod by_files;
+mod cost;
+pub mod cpu;
+mod driver;
+pub mod external;
+mod faults;
+pub mod gpu;
+pub mod index;
+mod on_gpu;
+mod ranks;
+mod read;
+mod task;
+mod team;
+mod verify;
+mod write;
+
+pub use task::ListRank;
+
+use crate::error::Result;
+use crate::formats::Watch;
+use crate::process::signals;
+
+/// Passes a stop on to those who read a list: its bytes are no measure of the work.
+struct Stops;
+
+impl Watch for Stops {
+    fn advance(&self, _: u64) -> Result<()> {
+        signals::check()
+    }
+}

@@ -1,0 +1,129 @@
+//! One trial on a GPU: the list is read into its memory, checked and ranked there, and ranks come back.
+
+use crate::algo::listrank::gpu::{self, Fault, Index as GpuIndex, ListOnGpu};
+use crate::algo::listrank::index::Index;
+use crate::algo::listrank::task::{Found, How, Method, Phases, Table};
+use crate::algo::listrank::write::Ranks;
+use crate::algo::listrank::{Stops, faults};
+use crate::algo::{Lease, Outcome, Run};
+use crate::error::Result;
+use crate::list::List;
+use crate::process::signals;
+use std::time::Instant;
+
+/// Returns the method of a GPU for that of the table; `None` for one that GPUs do not have.
+pub(super) fn method(table: &Table) -> Option<gpu::Method> {
+    match table.method {
+        Method::Serial => None,
+        Method::Wyllie => Some(gpu::Method::Wyllie),
+        Method::RulingSet | Method::Auto => Some(gpu::Method::RulingSet),
+    }
+}
+
+/// Returns the bytes of host memory of the ranks, beside what reading takes. A list that can't be read from any element on lies there
+/// before.
+pub(super) fn memory(length: u64, table: &Table) -> u64 {
+    length * gpu::index_bytes(length, method(table).unwrap_or(gpu::Method::RulingSet))
+}
+
+/// Finds out whether the GPU of `lease` has room for a list.
+///
+/// # Errors
+/// [`crate::Error::Limit`] naming the fewest bytes, [`crate::Error::Usage`] for more elements than the method takes.
+pub(super) fn lends(lease: &mut Lease<'_>, length: u64, method: gpu::Method) -> Result<()> {
+    match gpu::index_bytes(length, method) {
+        4 => ListOnGpu::<u32>::new(&mut lease.workspace, length, method).map(drop),
+        _ => ListOnGpu::<u64>::new(&mut lease.workspace, length, method).map(drop),
+    }
+}
+
+/// Ranks a list on the GPU of `lease`, which has room for it.
+///
+/// # Errors
+/// [`crate::Error::Input`] for what is no list; [`crate::Error::Limit`], [`crate::Error::Lost`], those of the disk, a stop.
+pub(super) fn rank<I: Index + GpuIndex>(
+    table: &Table,
+    list: &List,
+    run: &mut Run<'_>,
+    lease: &mut Lease<'_>,
+    method: gpu::Method,
+) -> Result<Outcome> {
+    let mut phases = Phases::default();
+    let mut memory = run.budget.zeroed::<I>(list.length as usize, "the ranks of the list")?;
+    let mut on_gpu = ListOnGpu::<I>::new(&mut lease.workspace, list.length, method)?;
+    let cells = I::shared(&mut memory);
+    let started = Instant::now();
+    let reading = run.budget.reserve(list.source.scratch_bytes(run.threads), "reading the list")?;
+    fill(&mut on_gpu, list, cells, run.threads)?;
+    drop(reading);
+    phases.read = started.elapsed().as_secs_f64();
+    let started = Instant::now();
+    if let Some(fault) = on_gpu.check(&signals::check)?.first() {
+        return Err(refused(list, fault, run.threads)?);
+    }
+    phases.check = started.elapsed().as_secs_f64();
+    let head = on_gpu.head();
+    let started = Instant::now();
+    let fault = on_gpu.rank(&signals::check)?;
+    phases.rank = started.elapsed().as_secs_f64();
+    if fault.is_some() {
+        fill(&mut on_gpu, list, cells, run.threads)?;
+        on_gpu.check(&signals::check)?;
+        return Err(faults::cycle(list, on_gpu.cycle(&signals::check)?));
+    }
+    let started = Instant::now();
+    let take = |first: u64, ranks: &[I]| {
+        cells[first as usize..].iter().zip(ranks).for_each(|(cell, &rank)| I::set(cell, rank));
+        Ok(())
+    };
+    on_gpu.fetch(&take, &signals::check)?;
+    phases.fetch = started.elapsed().as_secs_f64();
+    let mut ranks = Ranks::begin(run, table.order, list.length)?;
+    ranks.push(memory.iter().map(|rank| rank.wide()), &|elements| run.progress.advance(elements))?;
+    let checksum = ranks.end(run)?;
+    let seconds = phases.rank;
+    let name = if method == gpu::Method::Wyllie { Method::Wyllie } else { Method::RulingSet };
+    let how = How { method: name.name(), bytes: 0, phases };
+    super::task::outcome(Found { length: list.length, head, checksum }, how, seconds)
+}
+
+/// Copies the successors to the GPU: straight from the input where any element can be read by itself, else by way of `cells`.
+fn fill<I: Index + GpuIndex>(
+    on_gpu: &mut ListOnGpu<'_, I>,
+    list: &List,
+    cells: &[I::Cell],
+    threads: usize,
+) -> Result<()> {
+    let successor = |value: i64| u64::try_from(value).map_or(I::END, I::of);
+    if list.source.is_random_access() {
+        let source = |first: u64, to: &mut [I]| {
+            let to_cells = I::shared(to);
+            list.source.scan(first..first + to_cells.len() as u64, 1, &Stops, &|from, values| {
+                let at = (from - first) as usize;
+                to_cells[at..].iter().zip(values).for_each(|(cell, &value)| I::set(cell, successor(value)));
+                Ok(())
+            })
+        };
+        return on_gpu.fill(&source, &signals::check);
+    }
+    list.source.scan(0..list.length, threads, &Stops, &|first, values| {
+        cells[first as usize..].iter().zip(values).for_each(|(cell, &value)| I::set(cell, successor(value)));
+        Ok(())
+    })?;
+    let source = |first: u64, to: &mut [I]| {
+        cells[first as usize..].iter().zip(to).for_each(|(cell, to)| *to = I::get(cell));
+        Ok(())
+    };
+    on_gpu.fill(&source, &signals::check)
+}
+
+/// Returns the error of a fault that the GPU found before ranking.
+fn refused(list: &List, fault: &Fault, threads: usize) -> Result<crate::Error> {
+    match *fault {
+        // The pass over the input has checked it.
+        Fault::Range { element } => Ok(faults::range(list, element)),
+        Fault::Twice { successor } => faults::twice(list, successor, threads),
+        Fault::Tails { count, element } => Ok(faults::tails(list, count, element)),
+        Fault::Cycle { .. } => Ok(faults::cycle(list, None)),
+    }
+}

@@ -1,0 +1,49 @@
+//! List ranking by several ranks, each of which holds a share of the list and no more.
+//!
+//! | file | holds |
+//! |---|---|
+//! | `part` | the share of a rank, read and with its head found by all |
+//! | `walk` | sublists that are walked from rank to rank |
+//! | `ruling_set` | the method of sparse ruling sets, from the walk to the ranks |
+//! | `wyllie` | pointer jumping, to compare |
+
+mod part;
+mod ruling_set;
+mod walk;
+mod wyllie;
+
+pub use part::{Part, width};
+pub use ruling_set::ruling_set;
+pub use wyllie::wyllie;
+
+use crate::algo::listrank::task::Method;
+use crate::comm::{Comm, Shape};
+
+/// The reason why ranks could not rank a list.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Fault {
+    /// It is no list: successors repeat, or there are cycles, or not one tail.
+    List,
+    /// There are more sublists than indices of this width can number: wider ones do.
+    Numbers,
+}
+
+/// Most words of a message, and messages in flight: walkers are small, and few of them wait for others.
+const WORDS: usize = 1 << 16;
+
+/// Returns the bytes of a rank for a list of `length` elements, beside messages.
+pub fn memory(length: u64, ranks: usize, method: Method) -> u64 {
+    let (share, width) = (part::share(length, ranks), width(length));
+    let beside = if method == Method::Wyllie { wyllie::memory(share, width) } else { ruling_set::memory(length) };
+    share * width + beside
+}
+
+/// Returns the bounds of messages among `ranks` ranks.
+pub(super) fn shape(ranks: usize) -> Shape {
+    Shape { words: WORDS, outgoing: ranks.min(16) + 2, incoming: ranks.min(16) + 2, takers: 1 }
+}
+
+/// Returns the bytes of messages that a rank's budget pays for.
+pub(super) fn messages_bytes(comm: &Comm) -> u64 {
+    shape(comm.ranks()).bytes(comm.ranks(), comm.nodes()).div_ceil(comm.local_ranks().max(1) as u64)
+}

@@ -1,0 +1,136 @@
+//! The share of a list that one rank holds.
+
+use crate::algo::listrank::index::Index;
+use crate::comm::Comm;
+use crate::error::Result;
+use crate::formats::Watch;
+use crate::list::List;
+use crate::memory::{Budget, Buffer};
+use std::ops::Range;
+use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
+
+/// A rank's share of a list of `length` elements: consecutive ones.
+#[derive(Debug, Clone, Copy)]
+pub struct Part {
+    /// Elements of the whole list.
+    pub length: u64,
+    /// Elements of every share but the last ones.
+    size: u64,
+    /// Its reciprocal, so that owners are found without a division.
+    reciprocal: u64,
+    /// The first element of this one.
+    pub first: u64,
+    /// Elements of this one.
+    len: u64,
+    /// The element that is nobody's successor, if the list is one; the same on all ranks.
+    pub head: u64,
+    /// Elements of the whole list without a successor.
+    pub tails: u64,
+}
+
+/// Returns the bytes of an index in a list of `length` elements that ranks share: one bit tells cells that were visited.
+pub fn width(length: u64) -> u64 {
+    if length <= 1 << 30 { 4 } else { 8 }
+}
+
+/// Returns the elements of each share of a list, but for the last ones.
+pub fn share(length: u64, ranks: usize) -> u64 {
+    length.div_ceil(ranks as u64).next_multiple_of(16)
+}
+
+impl Part {
+    /// Reads the share of this rank: with it comes the successor of each of its elements, [`Index::END`] for none. Collective.
+    ///
+    /// # Errors
+    /// Those of reading; [`crate::Error::Limit`].
+    pub fn load<I: Index>(
+        list: &List,
+        comm: &Comm,
+        threads: usize,
+        budget: &Budget,
+        watch: &dyn Watch,
+    ) -> Result<(Part, Buffer<I>)> {
+        let size = share(list.length, comm.ranks());
+        let elements = bounds(list.length, size, comm.rank());
+        let (first, len) = (elements.start, elements.end - elements.start);
+        let _reading = budget.reserve(list.source.scratch_bytes(threads), "reading the list")?;
+        let mut cells = budget.zeroed::<I>(len as usize, "the successors of a rank's elements")?;
+        let (sum, tails) = (AtomicU64::new(0), AtomicU64::new(0));
+        let shared = I::shared(&mut cells);
+        list.source.scan(elements, threads, watch, &|from, values| {
+            let (mut own, mut ends) = (0_u64, 0);
+            for (cell, &value) in shared[(from - first) as usize..].iter().zip(values) {
+                match u64::try_from(value) {
+                    Ok(successor) => {
+                        own = own.wrapping_add(successor);
+                        I::set(cell, I::of(successor));
+                    }
+                    Err(_) => {
+                        ends += 1;
+                        I::set(cell, I::END);
+                    }
+                }
+            }
+            sum.fetch_add(own, Relaxed);
+            tails.fetch_add(ends, Relaxed);
+            Ok(())
+        })?;
+        let mut sums = [sum.into_inner(), tails.into_inner()];
+        comm.all_sum(&mut sums);
+        let all = (u128::from(list.length) * u128::from(list.length.saturating_sub(1)) / 2) as u64;
+        let head = all.wrapping_sub(sums[0]);
+        Ok((Part { length: list.length, size, reciprocal: reciprocal(size), first, len, head, tails: sums[1] }, cells))
+    }
+
+    /// Returns the elements of this share.
+    pub fn elements(&self) -> Range<u64> {
+        self.first..self.first + self.len
+    }
+
+    /// Returns true if this share has an element.
+    #[inline(always)]
+    pub fn holds(&self, element: u64) -> bool {
+        element.wrapping_sub(self.first) < self.len
+    }
+
+    /// Returns the rank that holds an element.
+    #[inline(always)]
+    pub fn owner(&self, element: u64) -> usize {
+        let rank = ((u128::from(element) * u128::from(self.reciprocal)) >> 64) as u64;
+        // The reciprocal is rounded down.
+        (rank + u64::from(element - rank * self.size >= self.size)) as usize
+    }
+}
+
+fn reciprocal(size: u64) -> u64 {
+    u64::MAX / size.max(1)
+}
+
+fn bounds(length: u64, size: u64, rank: usize) -> Range<u64> {
+    let from = (size * rank as u64).min(length);
+    from..(from + size).min(length)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn shares_are_all_elements_once() {
+        for length in [0, 1, 15, 16, 17, 1000, 4096] {
+            for ranks in 1..9 {
+                let size = share(length, ranks);
+                let mut next = 0;
+                for rank in 0..ranks {
+                    let elements = bounds(length, size, rank);
+                    assert_eq!(elements.start, next, "{length} {ranks}");
+                    let (first, len, reciprocal) = (elements.start, elements.end - elements.start, reciprocal(size));
+                    let part = Part { length, size, reciprocal, first, len, head: 0, tails: 1 };
+                    assert!(elements.clone().all(|element| part.owner(element) == rank));
+                    next = elements.end;
+                }
+                assert_eq!(next, length);
+            }
+        }
+    }
+}

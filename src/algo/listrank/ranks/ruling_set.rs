@@ -1,0 +1,108 @@
+//! Sparse ruling sets: sublists are walked by all ranks together, each rank then ranks the list of sublists for itself.
+
+use super::Fault;
+use super::part::{Part, width};
+use super::walk::{Failure, Sublist, Walk};
+use crate::algo::listrank::cpu::{Links, links_bytes, rank_links};
+use crate::algo::listrank::index::Index;
+use crate::comm::Comm;
+use crate::error::Result;
+use crate::memory::{Budget, Buffer};
+use crate::process::signals;
+
+/// Binary logarithm of the elements in a block with one ruler.
+const SHIFT: u32 = 6;
+/// Words of a sublist as ranks send it.
+const WORDS: usize = 3;
+
+/// Returns the bytes of a rank for the sublists of a list of `length` elements.
+pub fn memory(length: u64) -> u64 {
+    let (width, sublists) = (width(length), 2 * (length >> SHIFT) + 2);
+    // Sublists as they end, and those of all ranks as links.
+    8 * WORDS as u64 * sublists + 2 * width * sublists + links_bytes(sublists, width)
+}
+
+/// Ranks a list of which this rank holds `part`, whose `cells` are ranks afterwards. Returns what is wrong with the list, if anything is;
+/// cells mean nothing then. Collective.
+///
+/// # Source
+/// P. Sanders and others on sparse ruling sets for list ranking in distributed memory; J. F. Sibeyn, "Ultimate parallel list ranking?",
+/// HiPC 1999. Here walkers are passed on without rounds, and a sublist that grows long goes on under another number.
+///
+/// # Errors
+/// [`crate::Error::Limit`], those of messages, a stop.
+pub fn ruling_set<I: Index>(
+    comm: &Comm,
+    part: &Part,
+    cells: &mut [I],
+    threads: usize,
+    budget: &Budget,
+) -> Result<Option<Fault>> {
+    if part.length == 0 {
+        return Ok(None);
+    }
+    if part.tails != 1 || part.head >= part.length {
+        return Ok(Some(Fault::List));
+    }
+    let walk = Walk::new(comm, part, I::shared(cells), SHIFT);
+    let head: I = walk.head_sublist();
+    let walked = walk.run(threads)?;
+    let mut failed = [walked == Err(Failure::Numbers), walked.is_err()].map(u64::from);
+    comm.all_max(&mut failed);
+    let (Ok(sublists), [0, 0]) = (walked, failed) else {
+        return Ok(Some(if failed[0] == 1 { Fault::Numbers } else { Fault::List }));
+    };
+    let mut links = gathered(comm, &sublists, budget)?;
+    drop(sublists);
+    // Two sublists before one, or a cycle of them, leave some of the list off the path.
+    if head.wide() >= links.len() as u64 / 2 {
+        return Ok(Some(Fault::List));
+    }
+    let reached = rank_links(&mut links, head, threads, budget, &signals::check)?;
+    if reached.wide() != part.length {
+        return Ok(Some(Fault::List));
+    }
+    unpack(cells, &links, threads);
+    Ok(None)
+}
+
+/// Gathers the sublists of all ranks as links by their numbers.
+fn gathered<I: Index>(comm: &Comm, sublists: &[Sublist<I>], budget: &Budget) -> Result<Buffer<I>> {
+    let most = sublists.iter().map(|sublist| sublist.number.wide() + 1).max();
+    let mut most = [most.unwrap_or(0)];
+    comm.all_max(&mut most);
+    let mut links = budget.zeroed::<I>(2 * most[0] as usize, "the links of sublists")?;
+    let cells = I::shared(&mut links);
+    // Numbers that no sublist has lead nowhere.
+    (0..most[0] as usize).for_each(|number| Links::<I>(cells).write(number, I::END, I::of(0)));
+    let words: Vec<u64> = sublists.iter().flat_map(|s| [s.number.wide(), s.next.wide(), s.elements.wide()]).collect();
+    let mut rest: Vec<Vec<u64>> = vec![Vec::new(); comm.ranks()];
+    comm.gather_each(&words, |from, piece: &[u64]| {
+        // A piece may end within a sublist.
+        let mut words = std::mem::take(&mut rest[from]);
+        words.extend(piece);
+        let whole = words.len() / WORDS * WORDS;
+        for sublist in words[..whole].chunks_exact(WORDS) {
+            Links::<I>(cells).write(sublist[0] as usize, I::of(sublist[1]), I::of(sublist[2]));
+        }
+        rest[from] = words.split_off(whole);
+    });
+    Ok(links)
+}
+
+/// Replaces tags by ranks.
+fn unpack<I: Index>(cells: &mut [I], links: &[I], threads: usize) {
+    let (mask, offsets) = ((1 << (I::BITS - 1)) - 1, (1 << SHIFT) - 1);
+    let piece = cells.len().div_ceil(threads.max(1)).max(1);
+    std::thread::scope(|scope| {
+        for piece in cells.chunks_mut(piece) {
+            scope.spawn(move || {
+                for cell in piece {
+                    let tag = cell.wide() & mask;
+                    // The weight of a sublist is that of itself and all behind it.
+                    *cell = I::of(links[2 * (tag >> SHIFT) as usize + 1].wide() - 1 - (tag & offsets));
+                }
+            });
+        }
+    });
+}

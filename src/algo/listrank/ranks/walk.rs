@@ -1,0 +1,373 @@
+//! Sublists that are walked from rank to rank: a walker is a message to the rank that holds its next element.
+//!
+//! Each rank starts walkers at its rulers and passes on those that come, many at a time, so that neither memory nor messages are waited
+//! for. A walker leaves its tag (sublist and offset) in place of the successor of each element it visits, with a bit that says so. The
+//! walk is over when as many walkers have ended as were started: ranks tell rank 0 how many did when they have nothing else to do.
+
+use super::part::Part;
+use super::{WORDS, shape};
+use crate::algo::listrank::cpu::Rulers;
+use crate::algo::listrank::index::Index;
+use crate::comm::{Comm, Outbox};
+use crate::error::{Error, Result};
+use crate::memory::prefetch;
+use crate::process::signals;
+use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering::Relaxed};
+use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
+
+/// Walkers that a thread passes on in one round, if there are so many.
+const MANY: usize = 1 << 15;
+/// Walkers behind the one that is passed on whose memory is asked for already.
+const AHEAD: usize = 24;
+/// Rounds without work before a thread sleeps between two looks.
+const PATIENCE: u32 = 200;
+const NAP: Duration = Duration::from_micros(20);
+
+/// A sublist that ended: its number, that of the next one ([`Index::END`] after the last), and how many elements it has.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Sublist<I> {
+    pub number: I,
+    pub next: I,
+    pub elements: I,
+}
+
+/// A walker, and the element that it visits next.
+#[derive(Debug, Clone, Copy)]
+struct Walker {
+    at: u64,
+    tag: u64,
+}
+
+impl Walker {
+    /// Appends the walker to a message.
+    #[inline(always)]
+    fn put<I: Index>(self, message: &mut Vec<u32>) {
+        let Walker { at, tag } = self;
+        for number in [at, tag] {
+            message.push(number as u32);
+            if I::BITS > 32 {
+                message.push((number >> 32) as u32);
+            }
+        }
+    }
+
+    /// Reads a walker from its words.
+    #[inline(always)]
+    fn get(words: &[u32]) -> Walker {
+        let wide = |low: u32, high: u32| u64::from(low) | u64::from(high) << 32;
+        match *words {
+            [at, tag] => Walker { at: at.into(), tag: tag.into() },
+            [at, above, tag, above_tag] => Walker { at: wide(at, above), tag: wide(tag, above_tag) },
+            _ => Walker { at: 0, tag: 0 },
+        }
+    }
+}
+
+/// The end of a walk that can't be completed.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Failure {
+    /// Two elements have one successor.
+    Twice,
+    /// There are more sublists than a tag can number.
+    Numbers,
+}
+
+/// A walk of all ranks.
+pub struct Walk<'a, I: Index> {
+    comm: &'a Comm,
+    part: &'a Part,
+    cells: &'a [I::Cell],
+    rulers: Rulers,
+    shift: u32,
+    /// The next block whose ruler this rank looks at, and the last one.
+    next_block: AtomicUsize,
+    blocks: usize,
+    /// Sublists that went on under a fresh number.
+    fresh: AtomicU64,
+    inbox: Mutex<Vec<Vec<u32>>>,
+    sublists: Mutex<Vec<Sublist<I>>>,
+    /// Walkers of all ranks, and those that ended here.
+    walkers: u64,
+    ended: AtomicU64,
+    failure: Mutex<Option<Failure>>,
+    over: AtomicBool,
+}
+
+/// The bit of a cell that was visited.
+fn visited<I: Index>() -> u64 {
+    1 << (I::BITS - 1)
+}
+
+impl<'a, I: Index> Walk<'a, I> {
+    /// Prepares the walk over `part`, whose cells are `cells`, from one ruler in each 2^`shift` elements and from the head.
+    pub fn new(comm: &'a Comm, part: &'a Part, cells: &'a [I::Cell], shift: u32) -> Walk<'a, I> {
+        let rulers = Rulers::new(part.length as usize, shift);
+        let elements = part.elements();
+        // Blocks need not end where shares do: a ruler is started from where it lies.
+        let blocks = rulers.block(elements.start as usize)..(elements.end as usize).div_ceil(1 << shift);
+        Walk {
+            comm,
+            part,
+            cells,
+            rulers,
+            shift,
+            next_block: AtomicUsize::new(blocks.start),
+            blocks: if elements.is_empty() { blocks.start } else { blocks.end },
+            fresh: AtomicU64::new(0),
+            inbox: Mutex::default(),
+            sublists: Mutex::default(),
+            walkers: rulers.count() + u64::from(!rulers.contains(part.head as usize)),
+            ended: AtomicU64::new(0),
+            failure: Mutex::default(),
+            over: AtomicBool::new(false),
+        }
+    }
+
+    /// Returns the number of the sublist that begins at the head.
+    pub fn head_sublist(&self) -> I {
+        I::of(self.rulers.sublist(I::of(self.part.head)) as u64)
+    }
+
+    /// Walks all sublists, with `threads` threads of this rank. Returns those that ended here. Collective.
+    ///
+    /// # Errors
+    /// Those of messages; a stop.
+    pub fn run(self, threads: usize) -> Result<std::result::Result<Vec<Sublist<I>>, Failure>> {
+        let work = |outbox: &Outbox<'_>| {
+            std::thread::scope(|scope| {
+                let others = (1..threads).map(|_| {
+                    let own = || self.work(outbox, false);
+                    std::thread::Builder::new().spawn_scoped(scope, own).map_err(|_| Error::thread())
+                });
+                let others: Vec<_> = others.collect();
+                let mut outcome = self.work(outbox, true);
+                self.over.store(true, Relaxed);
+                for thread in others {
+                    let ended = thread.and_then(|t| t.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic)));
+                    outcome = outcome.and(ended);
+                }
+                outcome
+            })
+        };
+        let take = |_, words: &[u32]| {
+            lock(&self.inbox).push(words.to_vec());
+            Ok(())
+        };
+        self.comm.exchange(shape(self.comm.ranks()), work, take)?;
+        let failure = lock(&self.failure).take();
+        let sublists = std::mem::take(&mut *lock(&self.sublists));
+        Ok(failure.map_or(Ok(sublists), Err))
+    }
+
+    /// Walks until all walkers of all ranks have ended. One thread of a rank `speaks` with the other ranks.
+    fn work(&self, outbox: &Outbox<'_>, speaks: bool) -> Result<()> {
+        let mut team = Team::new(self, outbox);
+        let (mut ending, mut idle) = (Ending::new(self.comm), 0);
+        if speaks {
+            team.start_head();
+        }
+        while !self.over.load(Relaxed) {
+            team.start();
+            if team.pass_on()? {
+                idle = 0;
+                continue;
+            }
+            if speaks && ending.is_over(self) {
+                return Ok(());
+            }
+            idle += 1;
+            match idle > PATIENCE {
+                true => std::thread::sleep(NAP),
+                false => std::thread::yield_now(),
+            }
+        }
+        Ok(())
+    }
+
+    /// Returns a number for a sublist that goes on: ranks take turns with them.
+    fn number(&self) -> u64 {
+        let (rank, ranks) = (self.comm.rank() as u64, self.comm.ranks() as u64);
+        self.rulers.blocks() as u64 + 1 + self.fresh.fetch_add(1, Relaxed) * ranks + rank
+    }
+
+    fn fail(&self, failure: Failure) {
+        lock(&self.failure).get_or_insert(failure);
+    }
+}
+
+fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+/// The walkers of one thread, as the words of messages.
+struct Team<'w, 'a, I: Index> {
+    walk: &'w Walk<'a, I>,
+    outbox: &'w Outbox<'w>,
+    /// Those that go on here, and how many words came by messages in the last round.
+    here: Vec<u32>,
+    came: usize,
+    leaving: Vec<Vec<u32>>,
+    sublists: Vec<Sublist<I>>,
+}
+
+/// Words of an index, and of a walker.
+const fn words<I: Index>() -> usize {
+    if I::BITS > 32 { 2 } else { 1 }
+}
+
+impl<'w, 'a, I: Index> Team<'w, 'a, I> {
+    fn new(walk: &'w Walk<'a, I>, outbox: &'w Outbox<'w>) -> Self {
+        let leaving = (0..walk.comm.ranks()).map(|_| Vec::new()).collect();
+        Team { walk, outbox, here: Vec::new(), came: 0, leaving, sublists: Vec::new() }
+    }
+
+    /// Starts as many walkers as there is room for.
+    fn start(&mut self) {
+        const BLOCKS: usize = 256;
+        let walk = self.walk;
+        let elements = walk.part.elements();
+        while self.here.len() + self.came < MANY * 2 * words::<I>() {
+            let from = walk.next_block.fetch_add(BLOCKS, Relaxed);
+            if from >= walk.blocks {
+                return;
+            }
+            for block in from..(from + BLOCKS).min(walk.blocks) {
+                if let Some(ruler) = walk.rulers.of_block(block).filter(|&ruler| elements.contains(&(ruler as u64))) {
+                    Walker { at: ruler as u64, tag: (block as u64) << walk.shift }.put::<I>(&mut self.here);
+                }
+            }
+        }
+    }
+
+    /// Starts the walker of the head, if it is this rank's and no ruler.
+    fn start_head(&mut self) {
+        let (walk, head) = (self.walk, self.walk.part.head);
+        if walk.part.elements().contains(&head) && !walk.rulers.contains(head as usize) {
+            let tag = (walk.rulers.blocks() as u64) << walk.shift;
+            Walker { at: head, tag }.put::<I>(&mut self.here);
+        }
+    }
+
+    /// Has all walkers that are here or came by messages visit an element, and sends those that leave this rank. Returns false if there
+    /// were none.
+    fn pass_on(&mut self) -> Result<bool> {
+        signals::check()?;
+        let batch = std::mem::take(&mut self.here);
+        let mut ended = self.visit_all(&batch)?;
+        self.came = 0;
+        while let Some(message) = { lock(&self.walk.inbox).pop() } {
+            self.came += message.len();
+            ended += self.visit_all(&message)?;
+        }
+        if !self.sublists.is_empty() {
+            lock(&self.walk.sublists).append(&mut self.sublists);
+        }
+        for to in 0..self.leaving.len() {
+            if !self.leaving[to].is_empty() {
+                self.send(to)?;
+            }
+        }
+        // What ended is told once all that it left behind is in place.
+        self.walk.ended.fetch_add(ended, Relaxed);
+        Ok(self.came > 0 || !batch.is_empty())
+    }
+
+    /// Has the walkers of a batch visit an element each; returns how many have ended.
+    fn visit_all(&mut self, batch: &[u32]) -> Result<u64> {
+        let (part, cells) = (*self.walk.part, self.walk.cells);
+        let step = 2 * words::<I>();
+        let expect = |walker: &[u32]| prefetch(cells, (Walker::get(walker).at - part.first) as usize);
+        batch.chunks_exact(step).take(AHEAD).for_each(expect);
+        let mut ended = 0;
+        for (i, walker) in batch.chunks_exact(step).enumerate() {
+            if let Some(ahead) = batch.get((i + AHEAD) * step..(i + AHEAD + 1) * step) {
+                expect(ahead);
+            }
+            ended += u64::from(self.visit(Walker::get(walker))?);
+        }
+        Ok(ended)
+    }
+
+    /// Visits one element; returns true if the walker has ended there.
+    #[inline(always)]
+    fn visit(&mut self, Walker { at, tag }: Walker) -> Result<bool> {
+        let walk = self.walk;
+        let cell = &walk.cells[(at - walk.part.first) as usize];
+        let successor = I::get(cell);
+        if successor != I::END && successor.wide() & visited::<I>() != 0 {
+            walk.fail(Failure::Twice);
+            return Ok(true);
+        }
+        I::set(cell, I::of(tag | visited::<I>()));
+        let (number, elements) = (tag >> walk.shift, (tag & ((1 << walk.shift) - 1)) + 1);
+        let is_last = successor == I::END;
+        if is_last || walk.rulers.contains(successor.at()) {
+            let next = if is_last { I::END } else { I::of(walk.rulers.block(successor.at()) as u64) };
+            self.sublists.push(Sublist { number: I::of(number), next, elements: I::of(elements) });
+            return Ok(true);
+        }
+        let mut tag = tag + 1;
+        if elements == 1 << walk.shift {
+            let fresh = walk.number();
+            self.sublists.push(Sublist { number: I::of(number), next: I::of(fresh), elements: I::of(elements) });
+            if fresh >= (visited::<I>() >> walk.shift) - 1 {
+                walk.fail(Failure::Numbers);
+                return Ok(true);
+            }
+            tag = fresh << walk.shift;
+        }
+        let walker = Walker { at: successor.wide(), tag };
+        if walk.part.holds(walker.at) {
+            walker.put::<I>(&mut self.here);
+            return Ok(false);
+        }
+        let to = walk.part.owner(walker.at);
+        walker.put::<I>(&mut self.leaving[to]);
+        if self.leaving[to].len() + 4 > WORDS {
+            self.send(to)?;
+        }
+        Ok(false)
+    }
+
+    fn send(&mut self, to: usize) -> Result<()> {
+        let message = std::mem::replace(&mut self.leaving[to], self.outbox.buffer());
+        self.outbox.send(to, message)
+    }
+}
+
+/// How ranks find out that all walkers have ended.
+struct Ending {
+    /// Walkers that ended on each rank, as it told; of rank 0 alone.
+    told: Vec<u64>,
+    /// The same of this rank when it told last.
+    last: u64,
+}
+
+impl Ending {
+    fn new(comm: &Comm) -> Ending {
+        let told = if comm.leads() { vec![0; comm.ranks()] } else { Vec::new() };
+        Ending { told, last: 0 }
+    }
+
+    /// Returns true once all walkers of all ranks have ended. Called when this rank has none to pass on.
+    fn is_over<I: Index>(&mut self, walk: &Walk<'_, I>) -> bool {
+        let (comm, ended) = (walk.comm, walk.ended.load(Relaxed));
+        if !comm.leads() {
+            if ended != self.last {
+                self.last = ended;
+                comm.send(0, &ended.to_le_bytes());
+            }
+            return comm.receive().is_some();
+        }
+        self.told[0] = ended;
+        while let Some((from, words)) = comm.receive() {
+            self.told[from] = words.try_into().map_or(0, u64::from_le_bytes);
+        }
+        let is_over = self.told.iter().sum::<u64>() == walk.walkers;
+        if is_over {
+            (1..comm.ranks()).for_each(|rank| comm.send(rank, b"over"));
+        }
+        is_over
+    }
+}

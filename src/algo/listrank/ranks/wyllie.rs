@@ -1,0 +1,134 @@
+//! Pointer jumping by several ranks, as published: in each round, each element asks the one it points to, by messages.
+
+use super::part::Part;
+use super::{Fault, WORDS, shape};
+use crate::algo::listrank::index::Index;
+use crate::comm::{Comm, Outbox};
+use crate::error::Result;
+use crate::memory::{Budget, Buffer};
+use crate::process::signals;
+use std::sync::{Mutex, MutexGuard, PoisonError};
+
+/// The pointers of a rank's elements, and the distances to where they point.
+struct Pointers<I: Index> {
+    next: Buffer<I>,
+    distance: Buffer<I>,
+}
+
+/// Ranks a list of which this rank holds `part`, whose `cells` are ranks afterwards. Returns what is wrong with the list, if anything is.
+/// Collective.
+///
+/// # Source
+/// J. C. Wyllie, "The complexity of parallel computations", 1979. Each round takes two exchanges: of questions, and of answers.
+///
+/// # Errors
+/// [`crate::Error::Limit`], those of messages, a stop.
+pub fn wyllie<I: Index>(comm: &Comm, part: &Part, cells: &mut [I], budget: &Budget) -> Result<Option<Fault>> {
+    if part.length == 0 {
+        return Ok(None);
+    }
+    if part.tails != 1 || part.head >= part.length {
+        return Ok(Some(Fault::List));
+    }
+    let mut old =
+        Pointers { next: budget.zeroed(cells.len(), "pointers")?, distance: budget.zeroed(cells.len(), "distances")? };
+    for ((next, distance), &cell) in old.next.iter_mut().zip(old.distance.iter_mut()).zip(&*cells) {
+        (*next, *distance) = (cell, I::of(u64::from(cell != I::END)));
+    }
+    let rounds = u64::BITS - (part.length - 1).leading_zeros();
+    let _questions = budget.reserve(ASKED * cells.len() as u64, "questions of other ranks, and answers")?;
+    for _ in 0..rounds {
+        signals::check()?;
+        jump(comm, part, &mut old)?;
+    }
+    // Where elements lie on cycles, pointers never come to an end.
+    if comm.any(old.next.iter().any(|&next| next != I::END)) {
+        return Ok(Some(Fault::List));
+    }
+    cells.copy_from_slice(&old.distance);
+    Ok(None)
+}
+
+/// Bytes of a question and of its answer.
+const ASKED: u64 = 40;
+
+/// Returns the bytes of a rank for pointers from a share of `share` elements, with indices of `width` bytes.
+pub fn memory(share: u64, width: u64) -> u64 {
+    (2 * width + ASKED) * share
+}
+
+/// One round: every pointer becomes that of the element it points to.
+fn jump<I: Index>(comm: &Comm, part: &Part, pointers: &mut Pointers<I>) -> Result<()> {
+    let first = part.first;
+    let questions: Mutex<Vec<[u64; 2]>> = Mutex::default();
+    let ask = |outbox: &Outbox<'_>| {
+        let mut leaving = Leaving::new(comm, outbox);
+        for (element, &next) in (first..).zip(pointers.next.iter()) {
+            if next != I::END {
+                leaving.push(part.owner(next.wide()), &[next.wide(), element])?;
+            }
+        }
+        leaving.end()
+    };
+    let take = |_, words: &[u32]| {
+        lock(&questions).extend(words.chunks_exact(4).map(|question| [wide(&question[..2]), wide(&question[2..])]));
+        Ok(())
+    };
+    comm.exchange(shape(comm.ranks()), ask, take)?;
+    let questions = questions.into_inner().unwrap_or_else(PoisonError::into_inner);
+    let answers: Mutex<Vec<[u64; 3]>> = Mutex::default();
+    let answer = |outbox: &Outbox<'_>| {
+        let mut leaving = Leaving::new(comm, outbox);
+        for [target, asker] in questions {
+            let at = (target - first) as usize;
+            leaving.push(part.owner(asker), &[asker, pointers.next[at].wide(), pointers.distance[at].wide()])?;
+        }
+        leaving.end()
+    };
+    let take = |_, words: &[u32]| {
+        let answer = |words: &[u32]| [wide(&words[..2]), wide(&words[2..4]), wide(&words[4..])];
+        lock(&answers).extend(words.chunks_exact(6).map(answer));
+        Ok(())
+    };
+    comm.exchange(shape(comm.ranks()), answer, take)?;
+    for [element, next, distance] in answers.into_inner().unwrap_or_else(PoisonError::into_inner) {
+        let at = (element - first) as usize;
+        pointers.next[at] = I::of(next);
+        pointers.distance[at] = I::of(pointers.distance[at].wide().wrapping_add(distance));
+    }
+    Ok(())
+}
+
+fn wide(words: &[u32]) -> u64 {
+    u64::from(words[0]) | u64::from(words[1]) << 32
+}
+
+fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+/// Messages that are being filled, one for each rank.
+struct Leaving<'o> {
+    outbox: &'o Outbox<'o>,
+    messages: Vec<Vec<u32>>,
+}
+
+impl<'o> Leaving<'o> {
+    fn new(comm: &Comm, outbox: &'o Outbox<'o>) -> Leaving<'o> {
+        Leaving { outbox, messages: (0..comm.ranks()).map(|_| outbox.buffer()).collect() }
+    }
+
+    fn push(&mut self, to: usize, numbers: &[u64]) -> Result<()> {
+        let message = &mut self.messages[to];
+        message.extend(numbers.iter().flat_map(|&number| [number as u32, (number >> 32) as u32]));
+        if message.len() + 6 > WORDS {
+            let full = std::mem::replace(message, self.outbox.buffer());
+            return self.outbox.send(to, full);
+        }
+        Ok(())
+    }
+
+    fn end(self) -> Result<()> {
+        self.messages.into_iter().enumerate().try_for_each(|(to, message)| self.outbox.send(to, message))
+    }
+}

@@ -1,0 +1,97 @@
+//! Reads a list into memory, and finds out on the way that it is one: but for cycles, which ranking finds.
+
+use crate::algo::listrank::faults;
+use crate::algo::listrank::index::Index;
+use crate::error::Result;
+use crate::formats::Watch;
+use crate::list::List;
+use crate::memory::{Budget, Buffer};
+use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
+
+/// A list in memory.
+pub struct Loaded<I: Index> {
+    /// The successor of each element; that of the last is [`Index::END`].
+    pub successors: Buffer<I>,
+    /// The element that is nobody's successor; 0 in a list without elements.
+    pub head: u64,
+}
+
+/// Returns the bytes that reading `length` elements takes: an index of `width` bytes and a bit for each.
+pub fn bytes(length: u64, width: u64) -> u64 {
+    length * width + marks_bytes(length)
+}
+
+fn marks_bytes(length: u64) -> u64 {
+    8 * length.div_ceil(64)
+}
+
+/// Counts of one pass, by all threads.
+struct Seen<'a> {
+    /// A bit for each element that is a successor.
+    marks: &'a [AtomicU64],
+    /// Sum of all successors, modulo 2^64.
+    sum: AtomicU64,
+    /// Elements without a successor, and the smallest of them.
+    tails: AtomicU64,
+    tail: AtomicU64,
+    /// The smallest element that is the successor of two.
+    twice: AtomicU64,
+}
+
+/// Reads `list` with `threads` threads.
+///
+/// # Errors
+/// [`crate::Error::Input`] where two elements have one successor, and where not exactly one has none; those of reading and of `watch`;
+/// [`crate::Error::Limit`] if it does not fit the budget.
+pub fn load<I: Index>(list: &List, threads: usize, budget: &Budget, watch: &dyn Watch) -> Result<Loaded<I>> {
+    let n = list.length;
+    let _reading = budget.reserve(list.source.scratch_bytes(threads), "reading the list")?;
+    let mut successors = budget.zeroed::<I>(n as usize, "the successors of the list")?;
+    let mut marks = budget.zeroed::<u64>(n.div_ceil(64) as usize, "marks of successors")?;
+    let seen = Seen {
+        marks: u64::shared(&mut marks),
+        sum: AtomicU64::new(0),
+        tails: AtomicU64::new(0),
+        tail: AtomicU64::new(u64::MAX),
+        twice: AtomicU64::new(u64::MAX),
+    };
+    let cells = I::shared(&mut successors);
+    list.source.scan(0..n, threads, watch, &|first, values| {
+        let mut sum = 0_u64;
+        for (element, &value) in (first..).zip(values) {
+            let Ok(successor) = u64::try_from(value) else {
+                I::set(&cells[element as usize], I::END);
+                seen.tails.fetch_add(1, Relaxed);
+                seen.tail.fetch_min(element, Relaxed);
+                continue;
+            };
+            I::set(&cells[element as usize], I::of(successor));
+            sum = sum.wrapping_add(successor);
+            let bit = 1 << (successor % 64);
+            if seen.marks[successor as usize / 64].fetch_or(bit, Relaxed) & bit != 0 {
+                seen.twice.fetch_min(successor, Relaxed);
+            }
+        }
+        seen.sum.fetch_add(sum, Relaxed);
+        Ok(())
+    })?;
+    let head = seen.head(list, threads)?;
+    Ok(Loaded { successors, head })
+}
+
+impl Seen<'_> {
+    /// Returns the head, which is the difference of the sums of all elements and of all successors.
+    fn head(&self, list: &List, threads: usize) -> Result<u64> {
+        let n = list.length;
+        let twice = self.twice.load(Relaxed);
+        if twice != u64::MAX {
+            return Err(faults::twice(list, twice, threads)?);
+        }
+        let (tails, tail) = (self.tails.load(Relaxed), self.tail.load(Relaxed));
+        if n > 0 && tails != 1 {
+            return Err(faults::tails(list, tails, (tails > 0).then_some(tail)));
+        }
+        let all = (u128::from(n) * u128::from(n.saturating_sub(1)) / 2) as u64;
+        Ok(all.wrapping_sub(self.sum.load(Relaxed)))
+    }
+}

@@ -1,0 +1,59 @@
+//! Threads that do one thing together.
+
+use std::ops::Range;
+use std::sync::atomic::{AtomicUsize, Ordering};
+
+use crate::error::{Error, Result};
+
+/// Runs `work` with every number below `threads`, each on a thread of its own, the last on the caller's. Returns when all have ended.
+///
+/// # Errors
+/// [`Error::Addresses`] if the system starts no more threads, and the first of `work`.
+pub fn team(threads: usize, work: &(dyn Fn(usize) -> Result<()> + Sync)) -> Result<()> {
+    std::thread::scope(|scope| {
+        let others = (1..threads.max(1)).map(|number| {
+            std::thread::Builder::new().spawn_scoped(scope, move || work(number)).map_err(|_| Error::thread())
+        });
+        let others: Vec<_> = others.collect();
+        let mut outcome = work(0);
+        for thread in others {
+            let ended = thread.and_then(|t| t.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic)));
+            outcome = outcome.and(ended);
+        }
+        outcome
+    })
+}
+
+/// Work that threads take a part at a time.
+pub struct Parts {
+    next: AtomicUsize,
+    total: usize,
+    part: usize,
+}
+
+impl Parts {
+    /// Divides `total` items into parts of `part` items.
+    pub fn new(total: usize, part: usize) -> Parts {
+        Parts { next: AtomicUsize::new(0), total, part }
+    }
+
+    /// Returns the next part; an empty one if nothing is left.
+    pub fn take(&self) -> Range<usize> {
+        let first = self.next.fetch_add(self.part, Ordering::Relaxed).min(self.total);
+        first..(first + self.part).min(self.total)
+    }
+
+    /// Calls `work` with parts until none is left or it fails.
+    ///
+    /// # Errors
+    /// The first of `work`.
+    pub fn each(&self, mut work: impl FnMut(Range<usize>) -> Result<()>) -> Result<()> {
+        loop {
+            let part = self.take();
+            if part.is_empty() {
+                return Ok(());
+            }
+            work(part)?;
+        }
+    }
+}

@@ -1,0 +1,127 @@
+//! Checks ranks against successors in one streaming pass, in no more memory than a buffer a thread.
+//!
+//! Ranks are right if each element but the tail has a rank one above that of its successor, the tail's is 0, and no two elements have one
+//! successor: then the head's is N - 1. That is so if the pairs (successor of i, rank of i - 1) of all elements but the tail are the pairs
+//! (j, rank of j) of all elements but the head. Both sides are compared by sums of 128 bits over a hash of each pair, keyed anew by each
+//! run: they are equal by chance once in 2^128, and no order of the elements matters.
+
+use crate::algo::listrank::Stops;
+use crate::algo::listrank::task::{Found, Order, Table};
+use crate::algo::listrank::write::Checksum;
+use crate::algo::{ListResults, Verdict};
+use crate::error::{Error, Result};
+use crate::list::List;
+use crate::results::values;
+use std::collections::hash_map::RandomState;
+use std::hash::BuildHasher;
+use std::path::Path;
+use std::sync::{Mutex, PoisonError};
+use xxhash_rust::xxh3::xxh3_128_with_seed;
+
+/// Checks the ranks that a job wrote.
+///
+/// # Errors
+/// Those of telling, and a stop; what is wrong goes to `verdict`.
+pub(super) fn verify(table: &Table, results: &ListResults<'_>, found: &Found, verdict: &mut Verdict<'_>) -> Result<()> {
+    let list = match &results.list {
+        Ok(list) => list,
+        Err(why) => return verdict.skip("listrank", why.clone()),
+    };
+    let Some(file) = results.outputs.keys().find(|name| name.starts_with("out/rank.")) else {
+        return verdict.skip("listrank", "it has no file of ranks");
+    };
+    verdict.note("listrank", hold(table, list, &results.workdir.join(file), found))
+}
+
+/// The sums of one pass.
+struct Pass<R> {
+    ranks: R,
+    next: u64,
+    key: u64,
+    /// Sum over the pairs of successors, less that over the pairs of elements.
+    difference: u128,
+    checksum: Checksum,
+    head: Option<u64>,
+    tails: u64,
+}
+
+fn hold(table: &Table, list: &List, file: &Path, found: &Found) -> Result<String> {
+    let n = list.length;
+    let wrong = |what: String| Err(Error::Validation(format!("{}: {what}", file.display())));
+    if found.length != n {
+        return wrong(format!("{} elements were ranked, the list has {n}", found.length));
+    }
+    let pass = Pass {
+        ranks: values::<i64>(file)?,
+        next: 0,
+        // Nobody can know it who writes ranks.
+        key: RandomState::new().hash_one(n),
+        difference: 0,
+        checksum: Checksum::at(0),
+        head: None,
+        tails: 0,
+    };
+    let pass = Mutex::new(pass);
+    // One thread takes the elements in their order, as ranks come in theirs.
+    list.source.scan(0..n, 1, &Stops, &|first, successors| {
+        let mut pass = pass.lock().unwrap_or_else(PoisonError::into_inner);
+        pass.take(table.order, n, first, successors, file)
+    })?;
+    let mut pass = pass.into_inner().unwrap_or_else(PoisonError::into_inner);
+    if pass.ranks.next().is_some() {
+        return wrong(format!("more ranks than the {n} elements of the list"));
+    }
+    if let Some(head) = pass.head {
+        // It is nobody's successor.
+        pass.difference = pass.difference.wrapping_add(pass.hash(head, n - 1));
+    }
+    if (pass.tails, pass.head.is_some()) != (u64::from(n > 0), n > 0) || pass.difference != 0 {
+        return wrong("some element's rank is not one more than that of its successor".into());
+    }
+    if pass.head != found.head || pass.checksum.sum() != found.checksum {
+        let sum = pass.checksum.sum();
+        return wrong(format!(
+            "head {:?} and checksum {sum}, where {:?} and {} were reported",
+            pass.head, found.head, found.checksum
+        ));
+    }
+    Ok(format!("{n} ranks, each one more than that of its successor; one head, one tail; checksum {}", found.checksum))
+}
+
+impl<R: Iterator<Item = Result<i64>>> Pass<R> {
+    /// Takes the successors of the elements from `first` on, which are the next.
+    fn take(&mut self, order: Order, n: u64, first: u64, successors: &[i64], file: &Path) -> Result<()> {
+        let wrong = |what: String| Err(Error::Validation(format!("{}: {what}", file.display())));
+        if first != self.next {
+            return Err(Error::internal("verify ranks", "elements came out of order"));
+        }
+        for &successor in successors {
+            let i = self.next;
+            let Some(rank) = self.ranks.next().transpose()? else {
+                return wrong(format!("{i} ranks, the list has {n} elements"));
+            };
+            let Some(shown) = u64::try_from(rank).ok().filter(|&rank| rank < n) else {
+                return wrong(format!("the rank of element {i} is {rank}, of {n} elements"));
+            };
+            self.checksum.add(shown);
+            let rank = if order == Order::Successors { shown } else { n - 1 - shown };
+            if rank == n - 1 && self.head.replace(i).is_some() {
+                return wrong(format!("two heads, the second is element {i}"));
+            }
+            self.difference = self.difference.wrapping_sub(self.hash(i, rank));
+            match u64::try_from(successor) {
+                Ok(_) if rank == 0 => return wrong(format!("element {i} has rank 0 and a successor")),
+                Ok(successor) => self.difference = self.difference.wrapping_add(self.hash(successor, rank - 1)),
+                Err(_) if rank == 0 => self.tails += 1,
+                Err(_) => return wrong(format!("element {i} has rank {rank} and no successor")),
+            }
+            self.next += 1;
+        }
+        Ok(())
+    }
+
+    fn hash(&self, element: u64, rank: u64) -> u128 {
+        let pair = (u128::from(element) << 64 | u128::from(rank)).to_le_bytes();
+        xxh3_128_with_seed(&pair, self.key)
+    }
+}

@@ -1,0 +1,113 @@
+//! Writes ranks as they come, in the order of elements, and sums them up.
+
+use crate::algo::Run;
+use crate::algo::listrank::task::Order;
+use crate::error::Result;
+use crate::results::Column;
+
+/// Elements that are written at a time.
+const PIECE: usize = 1 << 16;
+
+/// The sum that tells ranks apart: `rank(i) * (i mod 1000003 + 1)` of all elements, modulo 2^64.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct Checksum {
+    sum: u64,
+    factor: u64,
+}
+
+impl Checksum {
+    /// The modulus of the factors.
+    const FACTORS: u64 = 1_000_003;
+
+    /// Begins at element `first`.
+    pub fn at(first: u64) -> Checksum {
+        Checksum { sum: 0, factor: first % Self::FACTORS }
+    }
+
+    /// Adds the rank of the next element.
+    #[inline]
+    pub fn add(&mut self, rank: u64) {
+        self.factor = if self.factor == Self::FACTORS { 1 } else { self.factor + 1 };
+        self.sum = self.sum.wrapping_add(rank.wrapping_mul(self.factor));
+    }
+
+    /// Returns the sum so far.
+    pub fn sum(self) -> u64 {
+        self.sum
+    }
+}
+
+/// The column `rank` of a list.
+pub struct Ranks {
+    /// The column; on rank 0 alone.
+    column: Option<Column<i64>>,
+    order: Order,
+    length: u64,
+    checksum: Checksum,
+}
+
+impl Ranks {
+    /// Begins the column of a list of `length` elements, if this is the trial whose results stay.
+    ///
+    /// # Errors
+    /// Those of the disk.
+    pub fn begin(run: &Run<'_>, order: Order, length: u64) -> Result<Ranks> {
+        let writes = run.is_last && run.comm.leads();
+        let column = writes.then(|| run.columns.begin("rank", length)).transpose()?;
+        Ok(Ranks { column, order, length, checksum: Checksum::at(0) })
+    }
+
+    /// Appends numbers of successors, those of the next elements; `written` is told how many were.
+    ///
+    /// # Errors
+    /// Those of the disk; a stop.
+    pub fn push(&mut self, mut successors: impl Iterator<Item = u64>, written: &dyn Fn(u64)) -> Result<()> {
+        let Ranks { column, order, length, checksum } = self;
+        let mut piece = Vec::with_capacity(PIECE);
+        loop {
+            piece.clear();
+            piece.extend(successors.by_ref().take(PIECE).map(|behind| {
+                let rank = if *order == Order::Successors { behind } else { *length - 1 - behind };
+                checksum.add(rank);
+                rank as i64
+            }));
+            if piece.is_empty() {
+                return Ok(());
+            }
+            if let Some(column) = column {
+                column.push(piece.iter().copied())?;
+            }
+            written(piece.len() as u64);
+        }
+    }
+
+    /// Ends the column; returns the checksum.
+    ///
+    /// # Errors
+    /// Those of the disk.
+    pub fn end(self, run: &mut Run<'_>) -> Result<u64> {
+        self.column.map(|column| run.columns.end(column)).transpose()?;
+        Ok(self.checksum.sum())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_checksum_is_the_sum_from_any_element_on() {
+        let ranks: Vec<u64> = (0..2_100_000).map(|i| (u64::MAX / 3) ^ (i * 7)).collect();
+        let plain = |from: usize| {
+            ranks[from..]
+                .iter()
+                .zip(from as u64..)
+                .fold(0_u64, |sum, (rank, i)| sum.wrapping_add(rank.wrapping_mul(i % 1_000_003 + 1)))
+        };
+        for from in [0, 1, 1_000_002, 1_000_003, 1_000_004, 2_000_006] {
+            let mut checksum = Checksum::at(from as u64);
+            ranks[from..].iter().for_each(|&rank| checksum.add(rank));
+            assert_eq!(checksum.sum(), plain(from), "{from}");
+        }
+    }
+}

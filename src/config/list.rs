@@ -1,0 +1,107 @@
+//! `[input]` of a job that ranks a list.
+
+use super::keys;
+use super::spec::InputSpec;
+use crate::algo::{ALGORITHMS, Algorithm, InputKind};
+use crate::jobfile::diagnostics::Diagnostics;
+use crate::jobfile::expand::Environment;
+use crate::jobfile::field::{Field, Section};
+use crate::jobfile::tree::Table;
+use crate::list::{Generated, Kind, ListFormat, MAX_LENGTH};
+
+/// Keys of `[input]` that say something of edges.
+const OF_GRAPHS: [&str; 9] =
+    ["prepared", "kronecker", "uniform", "ssca2", "grid", "expect", "directed", "recursive", "columns"];
+
+/// Keys of a generated list.
+const LIST: [&str; 3] = ["length", "kind", "seed"];
+
+/// Returns the kind of input that the tables of the job are computed on. Tables of both kinds in one job are refused.
+pub(super) fn kind(root: &Table, diagnostics: &mut Diagnostics) -> InputKind {
+    let given = |kind| {
+        let is_one =
+            move |algorithm: &&&dyn Algorithm| algorithm.input() == kind && root.get(algorithm.name()).is_some();
+        ALGORITHMS.iter().find(is_one)
+    };
+    match (given(InputKind::List), given(InputKind::Graph)) {
+        (Some(list), Some(graph)) => {
+            let (list, graph) = (list.name(), graph.name());
+            if let Some(entry) = root.get(graph) {
+                let message = format!("[{graph}] is of a graph, [{list}] of a list: a job has one input, so write two");
+                diagnostics.error(&entry.place, message);
+            }
+            InputKind::List
+        }
+        (Some(_), None) => InputKind::List,
+        (None, _) => InputKind::Graph,
+    }
+}
+
+/// Reads the input of a job that ranks a list: one file, or a generator.
+pub(super) fn input(root: &Table, environment: Environment<'_>, diagnostics: &mut Diagnostics) -> Option<InputSpec> {
+    let section = Section::of(root, "input");
+    let mut formats = vec![("auto", None)];
+    formats.extend(ListFormat::ALL.map(|format| (format.name(), Some(format))));
+    let format_field = section.get("format");
+    let format = format_field.as_ref().and_then(|field| field.choice(&formats, diagnostics)).flatten();
+    for field in OF_GRAPHS.into_iter().chain(["skip_lines"]).filter_map(|key| section.get(key)) {
+        let message = format!("{} is for graphs, and this job ranks a list", field.name);
+        diagnostics.error(&field.entry.place, message);
+    }
+    match (section.get("path"), section.get("list")) {
+        (Some(path), None) => match path.paths(environment, diagnostics)?.as_slice() {
+            [one] => Some(InputSpec::ListFile { path: one.clone(), format }),
+            _ => {
+                path.error("a list is one file", diagnostics);
+                None
+            }
+        },
+        (None, Some(list)) => {
+            if let Some(field) = format_field {
+                let message = format!("{} is for input.path, and this job has {}", field.name, list.name);
+                diagnostics.error(&field.entry.place, message);
+            }
+            generated(&list, diagnostics).map(InputSpec::List)
+        }
+        (Some(path), Some(list)) => {
+            let message = format!("{} beside {}: a job has one of them", list.name, path.name);
+            diagnostics.error(&list.entry.place, message);
+            None
+        }
+        (None, None) => {
+            let message =
+                "[input] names no list: add path = \"FILE\" or list = { length = 10_000_000, kind = \"random\" }";
+            match root.get("input") {
+                Some(entry) => diagnostics.error(&entry.place, message.to_owned()),
+                None => diagnostics.missing(message.to_owned()),
+            }
+            None
+        }
+    }
+}
+
+fn generated(field: &Field<'_>, diagnostics: &mut Diagnostics) -> Option<Generated> {
+    let (table, section) = field.section(diagnostics)?;
+    keys::check_keys(table, &field.name, &LIST, diagnostics);
+    let length = match section.get("length") {
+        Some(length) => length.integer(0..=MAX_LENGTH, diagnostics),
+        None => {
+            field.error("length is missing: add it, the number of elements", diagnostics);
+            None
+        }
+    };
+    let kinds = Kind::ALL.map(|kind| (kind.name(), kind));
+    let kind = section.get("kind").map_or(Some(Kind::Random), |kind| kind.choice(&kinds, diagnostics));
+    let seed = section.get("seed").map_or(Some(1), |seed| seed.integer(0..=u64::MAX, diagnostics));
+    let list = Generated::new(length?, kind?, seed?);
+    list.map_err(|e| field.error(&e.to_string(), diagnostics)).ok()
+}
+
+/// Refuses what is said of lists in a job on a graph, whose `[input] format` is `format`.
+pub(super) fn refuse(section: &Section<'_>, format: Option<&str>, diagnostics: &mut Diagnostics) {
+    let is_of_lists = ListFormat::ALL.iter().any(|of_lists| Some(of_lists.name()) == format);
+    for field in [section.get("list"), section.get("format").filter(|_| is_of_lists)].into_iter().flatten() {
+        let message = format!("{} names a list, which a job with [listrank] ranks", field.name);
+        diagnostics.error(&field.entry.place, message);
+    }
+}

@@ -1,0 +1,54 @@
+//! Checks the results of a job on a list.
+
+use super::{OTHER_VERSION, recalled};
+use crate::algo::{ListResults, On, Verdict};
+use crate::config::InputSpec;
+use crate::error::Result;
+use crate::job::plan::resources;
+use crate::job::state::manifest::Manifest;
+use crate::job::status::JobPlace;
+use crate::list::List;
+use crate::memory::Budget;
+
+/// Has each task that found something check it against the list, which is opened by `spec`.
+///
+/// # Errors
+/// Those of telling, and a stop.
+pub(super) fn verify(
+    place: &JobPlace,
+    spec: Option<&InputSpec>,
+    manifest: &Manifest,
+    budget: &Budget,
+    verdict: &mut Verdict<'_>,
+) -> Result<()> {
+    let threads = resources::threads(place.job.as_ref().map_or(0, |job| job.limits.threads));
+    let mut found = manifest.tasks_in_order().filter(|(_, record)| record.found.is_some()).peekable();
+    if found.peek().is_none() {
+        return verdict.skip("results", "the job has none yet");
+    }
+    let list = opened(spec, manifest, threads);
+    for (name, record) in found {
+        let (workdir, outputs) = (&place.workdir, &record.outputs);
+        let list = list.as_ref().map_err(String::clone);
+        let results = ListResults { workdir, outputs, list, budget, threads };
+        let task = recalled(name, record);
+        match (task.as_ref().map(|task| task.on()), &record.found) {
+            (Some(On::List(task)), Some(found)) => task.verify(&results, found, verdict)?,
+            _ => verdict.skip(name, OTHER_VERSION)?,
+        }
+    }
+    Ok(())
+}
+
+/// Opens the list if it is as the job read it; otherwise returns why the results can't be held against it, in words.
+fn opened(spec: Option<&InputSpec>, manifest: &Manifest, threads: usize) -> std::result::Result<List, String> {
+    let spec = spec.ok_or("the manifest does not name the input: name the job file")?;
+    let open = || List::open(crate::job::input::list(spec)?, threads);
+    let list = open().map_err(|e| format!("the input is gone: {e}"))?;
+    match manifest.content() {
+        Some(content) if content != list.identity => {
+            Err(format!("{} is not what the job read: it changed since", list.source.name()))
+        }
+        _ => Ok(list),
+    }
+}

@@ -1,0 +1,144 @@
+//! Files that threads write and read at places they know, for work in progress: their lengths are recorded elsewhere.
+
+use std::fs::File;
+use std::io;
+use std::os::unix::fs::FileExt;
+use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicBool, Ordering};
+
+use super::os::start_writeback;
+use crate::error::{At, Error, Result};
+use crate::failpoint;
+
+/// An open file. Its bytes are durable after [`Placed::sync`], and its name after [`sync_name`].
+#[derive(Debug)]
+pub struct Placed {
+    file: File,
+    path: PathBuf,
+    /// True if it was written since it was opened here.
+    written: AtomicBool,
+}
+
+impl Placed {
+    /// Opens or creates a file and gives it a length: what is beyond is cut off, what lacks is zero.
+    ///
+    /// # Errors
+    /// [`Error::DiskFull`] or [`Error::Io`].
+    pub fn create(path: PathBuf, bytes: u64) -> Result<Placed> {
+        let make = || {
+            failpoint::hit("placed.create")?;
+            let file = File::options().read(true).write(true).create(true).truncate(false).open(&path)?;
+            file.set_len(bytes)?;
+            Ok(file)
+        };
+        match make() {
+            Ok(file) => Ok(Placed { file, path, written: AtomicBool::new(false) }),
+            Err(e) => Err(Error::io("create", path, e)),
+        }
+    }
+
+    /// Opens a file of which `bytes` bytes were written before.
+    ///
+    /// # Errors
+    /// [`Error::Corrupt`] if it is missing or shorter, [`Error::Io`].
+    pub fn open(path: PathBuf, bytes: u64) -> Result<Placed> {
+        let file = match File::options().read(true).write(true).open(&path) {
+            Err(e) if e.kind() == io::ErrorKind::NotFound => return Err(lacks(&path, bytes, 0)),
+            other => other.map_err(|e| Error::io("open", &path, e))?,
+        };
+        let placed = Placed { file, path, written: AtomicBool::new(false) };
+        match placed.bytes()? {
+            found if found < bytes => Err(lacks(&placed.path, bytes, found)),
+            _ => Ok(placed),
+        }
+    }
+
+    /// Returns the bytes of the file.
+    ///
+    /// # Errors
+    /// [`Error::Io`].
+    pub fn bytes(&self) -> Result<u64> {
+        self.file.metadata().map(|found| found.len()).map_err(|e| Error::io("look at", &self.path, e))
+    }
+
+    /// Returns true if it was written since it was opened here.
+    pub fn is_written(&self) -> bool {
+        self.written.load(Ordering::Relaxed)
+    }
+
+    /// Writes bytes from byte `at` on, which the system begins to bring to the disk.
+    ///
+    /// # Errors
+    /// [`Error::DiskFull`] or [`Error::Io`].
+    pub fn write(&self, bytes: &[u8], at: u64) -> Result<()> {
+        self.written.store(true, Ordering::Relaxed);
+        let done = failpoint::hit("placed.write").and_then(|()| self.file.write_all_at(bytes, at));
+        done.map_err(|e| Error::io("write", &self.path, e))?;
+        start_writeback(&self.file, at, bytes.len() as u64);
+        Ok(())
+    }
+
+    /// Reads bytes from byte `at` on.
+    ///
+    /// # Errors
+    /// [`Error::Io`], also for a file that ends before them.
+    pub fn read(&self, bytes: &mut [u8], at: u64) -> Result<()> {
+        self.file.read_exact_at(bytes, at).map_err(|e| Error::io("read", &self.path, e))
+    }
+
+    /// Makes what was written durable.
+    ///
+    /// # Errors
+    /// [`Error::DiskFull`] or [`Error::Io`].
+    pub fn sync(&self) -> Result<()> {
+        failpoint::hit("placed.sync").and_then(|()| self.file.sync_data()).map_err(|e| Error::io("sync", &self.path, e))
+    }
+}
+
+fn lacks(path: &Path, bytes: u64, found: u64) -> Error {
+    Error::corrupt(path, At::File, format!("{bytes} bytes were written, {found} are left"))
+}
+
+/// Makes the names in the folder of `path` durable.
+///
+/// # Errors
+/// [`Error::Io`].
+pub fn sync_name(path: &Path) -> Result<()> {
+    super::replace::sync_folder(path)
+}
+
+/// Removes a file, if it exists.
+///
+/// # Errors
+/// [`Error::Io`].
+pub fn remove(path: &Path) -> Result<()> {
+    match std::fs::remove_file(path) {
+        Err(e) if e.kind() != io::ErrorKind::NotFound => Err(Error::io("remove", path, e)),
+        _ => Ok(()),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn bytes_lie_where_they_were_put_and_what_lacks_is_told() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("p");
+        assert_eq!(Placed::open(path.clone(), 0).unwrap_err().exit_code(), 4);
+        let file = Placed::create(path.clone(), 4).unwrap();
+        file.write(b"cd", 6).unwrap();
+        file.write(b"ab", 4).unwrap();
+        file.sync().unwrap();
+        sync_name(&path).unwrap();
+        let mut bytes = [1; 8];
+        Placed::open(path.clone(), 8).unwrap().read(&mut bytes, 0).unwrap();
+        assert_eq!(&bytes, b"\0\0\0\0abcd");
+        assert_eq!(Placed::open(path.clone(), 9).unwrap_err().exit_code(), 4);
+        assert_eq!(Placed::create(path.clone(), 5).unwrap().bytes().unwrap(), 5);
+        for _ in 0..2 {
+            remove(&path).unwrap();
+        }
+    }
+}

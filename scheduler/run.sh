@@ -2,7 +2,9 @@
 # slurm/job.sbatch and pbs/job.pbs source it; `gpugraph submit` writes it into the scripts that it makes.
 # shellcheck shell=bash disable=SC2034,SC2154,SC2317 # what other parts of the job script set, read and call
 #
-# The script above sets `scheduler` (slurm or pbs) and the array ARGS (more arguments of `gpugraph run`). The environment:
+# The script above sets `scheduler` (slurm or pbs) and the array ARGS (more arguments of `gpugraph run`). Of its functions two are
+# called if they are there: `sized` once ranks and threads are known, which it may change, and `ended` when a run is over,
+# with its exit code and the microseconds that it took. The environment:
 #   CONFIG            the job file; in an array of jobs every %a is the number of the task, in SET too
 #   SET               words of table.key=value, each passed on as --set
 #   MAX_RESTARTS      how often the job may go on after exit 75 or 9; unless said 50
@@ -108,6 +110,10 @@ fi
 command -v "$gpugraph" >/dev/null || die "$gpugraph: not found on $(hostname): name it as GPUGRAPH in $site"
 [ -r "$config" ] || die "$config: no such job file on $(hostname)"
 
+size
+threads=$((threads > 0 ? threads : 1))
+if declare -F sized >/dev/null; then sized; fi
+
 # `status` is told what changes the job file, and nothing else.
 sets=() before=''
 for word in "${ARGS[@]}"; do
@@ -116,9 +122,6 @@ for word in "${ARGS[@]}"; do
 done
 came_to=$(progress)
 recall_idle
-
-size
-threads=$((threads > 0 ? threads : 1))
 
 # `env` rather than the launcher's own option, which each spells otherwise.
 # The second is of each rank, whatever PBS says of the node; the first is for what else a rank starts.
@@ -167,6 +170,7 @@ arm
 if [ -n "$asked$terminated" ]; then
     code=75
 else
+    began=${EPOCHREALTIME//[!0-9]/}
     "${run[@]}" </dev/null &
     child=$!
     if [ -n "$asked" ]; then kill -USR1 "$child" 2>/dev/null; fi
@@ -178,6 +182,7 @@ else
         if [ -z "$interrupted" ]; then break; fi
         notice
     done
+    took=$((${EPOCHREALTIME//[!0-9]/} - began))
 fi
 notice
 if [ -n "$timer" ]; then kill "$timer" 2>/dev/null; fi
@@ -215,6 +220,7 @@ case $code in
     fi
     ;;
 esac
+if declare -F ended >/dev/null; then ended "$code" "${took:-0}"; fi
 say "exit $code after $SECONDS s"
 if [ "$code" = 75 ] || { [ "$code" = 9 ] && [ "${REQUEUE_ON_LOSS:-yes}" = yes ]; }; then
     count_idle

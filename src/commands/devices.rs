@@ -90,7 +90,7 @@ impl fmt::Display for Devices {
             writeln!(f, "gpu {}   {name}, compute capability {capability}, {memory} of memory{free}", gpu.index)?;
         }
         if self.cuda.gpus.is_empty() {
-            writeln!(f, "gpu     none; triangles are counted on the CPU")?;
+            writeln!(f, "gpu     none; jobs compute on the CPU")?;
         } else if let Some(kernels) = &self.cuda.kernels {
             writeln!(f, "kernels compiled ones are kept in {}", kernels.display())?;
         }

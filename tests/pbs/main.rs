@@ -4,6 +4,7 @@
 mod support;
 
 mod going_on;
+mod listrank;
 mod real;
 mod server;
 
@@ -26,9 +27,12 @@ fn bash_and_shellcheck_find_nothing() {
         "scheduler/run.sh",
         "scheduler/pbs.sh",
         "scheduler/slurm.sh",
+        "scheduler/listrank.sh",
         "slurm/job.sbatch",
+        "slurm/listrank.sbatch",
         "slurm/triangle.sbatch",
         "pbs/job.pbs",
+        "pbs/listrank.pbs",
         "pbs/triangle.pbs",
         "site.env",
         "tests/pbs/qsub",
@@ -53,18 +57,26 @@ fn bash_and_shellcheck_find_nothing() {
 /// A scheduler reads the lines of the script that it is given alone.
 #[test]
 fn the_scripts_of_one_algorithm_ask_for_what_the_one_for_any_job_file_does() {
-    for (any, one, directive) in
-        [("pbs/job.pbs", "pbs/triangle.pbs", "#PBS "), ("slurm/job.sbatch", "slurm/triangle.sbatch", "#SBATCH ")]
-    {
-        let asks = |script: &str| {
-            let text = fs::read_to_string(Path::new(REPO).join(script)).expect("the script");
+    // List ranking has a rank for each core.
+    let pbs = [("mpiprocs=1", "mpiprocs=8")];
+    let slurm = [("--ntasks-per-node=1", "--ntasks-per-node=8"), ("--cpus-per-task=8", "--cpus-per-task=1")];
+    for (any, one, directive, ranks) in [
+        ("pbs/job.pbs", "pbs/triangle.pbs", "#PBS ", &pbs[..0]),
+        ("pbs/job.pbs", "pbs/listrank.pbs", "#PBS ", &pbs),
+        ("slurm/job.sbatch", "slurm/triangle.sbatch", "#SBATCH ", &slurm[..0]),
+        ("slurm/job.sbatch", "slurm/listrank.sbatch", "#SBATCH ", &slurm),
+    ] {
+        let asks = |script: &str, ranks: &[(&str, &str)]| {
+            let mut text = fs::read_to_string(Path::new(REPO).join(script)).expect("the script");
+            ranks.iter().for_each(|(from, to)| text = text.replace(from, to));
             let (names, others): (Vec<_>, Vec<_>) = (text.lines().filter(|line| line.starts_with(directive)))
                 .map(str::to_owned)
                 .partition(|line| line.contains("-N ") || line.contains("--job-name="));
             assert_eq!(names.len(), 1, "{script}");
             others
         };
-        assert!(asks(any).len() > 4 && asks(any) == asks(one), "{any} and {one}");
+        let asked = asks(any, ranks);
+        assert!(asked.len() > 4 && asked == asks(one, &[]), "{any} and {one}");
     }
 }
 

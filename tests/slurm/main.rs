@@ -7,6 +7,7 @@
 mod support;
 
 mod daemons;
+mod listrank;
 mod nodes;
 
 use std::fs;

@@ -98,6 +98,18 @@ impl Units<'_> {
         std::fs::create_dir_all(&folder).map_err(|e| Error::io("create the folder", &folder, e))?;
         Ok(folder)
     }
+
+    /// Removes that folder, if it is there. For rank 0 alone.
+    ///
+    /// # Errors
+    /// [`crate::Error::Io`].
+    pub fn remove_files(&self) -> Result<()> {
+        let folder = self.path(Kind::Files);
+        match std::fs::remove_dir_all(&folder) {
+            Err(e) if e.kind() != std::io::ErrorKind::NotFound => Err(Error::io("remove", &folder, e)),
+            _ => Ok(()),
+        }
+    }
 }
 
 #[cfg(test)]

@@ -46,13 +46,17 @@ impl<T: Value> Column<T> {
     /// [`Error::DiskFull`], [`Error::Io`], [`Error::Stopped`].
     pub fn push(&mut self, values: impl Iterator<Item = T>) -> Result<()> {
         self.bytes.clear();
-        for value in values {
-            let put = match self.format {
-                OutputFormat::Npy => value.put(&mut self.bytes),
-                OutputFormat::Csv => writeln!(self.bytes, "{},{value}", self.written),
-            };
-            put.map_err(|e| Error::internal("write a number", e))?;
-            self.written += 1;
+        match self.format {
+            OutputFormat::Npy => values.for_each(|value| value.append(&mut self.bytes)),
+            OutputFormat::Csv => {
+                for (row, value) in (self.written..).zip(values) {
+                    writeln!(self.bytes, "{row},{value}").map_err(|e| Error::internal("write a number", e))?;
+                    self.written += 1;
+                }
+            }
+        }
+        if self.format == OutputFormat::Npy {
+            self.written += (self.bytes.len() / T::BYTES) as u64;
         }
         self.file.write(&self.bytes)
     }

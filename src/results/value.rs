@@ -17,6 +17,9 @@ pub trait Value: Copy + Display + FromStr {
     /// Those of `out`.
     fn put(self, out: &mut dyn Write) -> Result<()>;
 
+    /// Appends its bytes, little-endian.
+    fn append(self, bytes: &mut Vec<u8>);
+
     /// Reads a number from its bytes; `None` if there are fewer or more.
     fn get(bytes: &[u8]) -> Option<Self>;
 }
@@ -29,6 +32,11 @@ macro_rules! value {
 
             fn put(self, out: &mut dyn Write) -> Result<()> {
                 out.write_all(&self.to_le_bytes())
+            }
+
+            #[inline]
+            fn append(self, bytes: &mut Vec<u8>) {
+                bytes.extend_from_slice(&self.to_le_bytes());
             }
 
             fn get(bytes: &[u8]) -> Option<Self> {

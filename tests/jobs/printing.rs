@@ -77,7 +77,7 @@ fn man_prints_every_page_that_it_refers_to() {
         |name: &str| titles.iter().position(|title| *title == name).unwrap_or_else(|| panic!("{name}: {titles:?}"));
     let generate = at("gpugraph-generate");
     assert_eq!(titles[generate + 1], "gpugraph-generate-kronecker");
-    assert_eq!(at("gpugraph-convert"), at("gpugraph-generate-product") + 1);
+    assert_eq!(at("gpugraph-convert"), at("gpugraph-generate-list") + 1);
     // As in `gpugraph\-generate\-kronecker(1)`.
     for word in text.split_whitespace().filter_map(|word| word.strip_suffix("(1)")) {
         at(&word.replace('\\', ""));

@@ -54,7 +54,7 @@ pub(super) fn rank<I: Index>(table: &Table, list: &List, run: &mut Run<'_>, size
     let found = match external::rank::<I>(&scan, sizes, &means)? {
         Ending::Ranked(found) => found,
         Ending::Bad(bad) => {
-            remove(&folder)?;
+            run.units.remove_files()?;
             return Err(refused(list, bad));
         }
     };
@@ -65,13 +65,7 @@ pub(super) fn rank<I: Index>(table: &Table, list: &List, run: &mut Run<'_>, size
     let bytes = found.bytes_read + found.bytes_written;
     let how = How { method: METHOD, bytes, phases: Phases { rank: seconds, ..Phases::default() } };
     let found = Found { length: list.length, head: found.head, checksum };
-    // Once results are written they are not needed again: a run that is killed before it says so writes them anew.
-    remove(&folder)?;
     outcome(found, how, seconds)
-}
-
-fn remove(folder: &std::path::Path) -> Result<()> {
-    std::fs::remove_dir_all(folder).map_err(|e| Error::io("remove", folder, e))
 }
 
 fn refused(list: &List, bad: Bad) -> Error {

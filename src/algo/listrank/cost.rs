@@ -22,13 +22,16 @@ const PAGE: u64 = 4096;
 /// Returns what `table` takes on a list of `length` elements.
 pub(super) fn of(table: &Table, length: u64, reading: u64, crew: &Crew) -> Cost {
     let method = table.method.on_cpu(length);
-    let (memory, exchange) = match (crew.on_gpu, crew.ranks > 1 && method != Method::Serial) {
-        (true, _) => (reading + on_gpu::memory(length, table), 0),
+    // Where the ranks from a GPU do not fit, the CPU goes by files.
+    let from_gpu = reading + on_gpu::memory(length, table);
+    let fits_gpu = crew.on_gpu && from_gpu <= crew.free;
+    let (memory, exchange) = match (fits_gpu, crew.ranks > 1 && method != Method::Serial) {
+        (true, _) => (from_gpu, 0),
         (false, true) => (reading + ranks::memory(length, crew.ranks, method), sent(length, crew, method)),
         (false, false) => (alone(length, reading, method), 0),
     };
     // What does not fit goes by files, whose bins are as small as need be.
-    let may_contract = method == Method::RulingSet && !crew.on_gpu;
+    let may_contract = method == Method::RulingSet && !fits_gpu;
     let least = reading + by_files::least_memory(length, crew.threads);
     let contracts = may_contract && memory > crew.free;
     let (memory, least) = match (may_contract, contracts) {
@@ -42,11 +45,11 @@ pub(super) fn of(table: &Table, length: u64, reading: u64, crew: &Crew) -> Cost 
     };
     let n = length as f64;
     // Of several ranks with GPUs one ranks.
-    let threads = if crew.on_gpu { crew.threads as f64 } else { crew.all_threads() };
+    let threads = if fits_gpu { crew.threads as f64 } else { crew.all_threads() };
     let rounds = n.max(2.0).log2().ceil();
     let ranking = match method {
-        Method::Wyllie if crew.on_gpu => JUMP_ON_GPU * rounds,
-        _ if crew.on_gpu => RULING_SET_ON_GPU,
+        Method::Wyllie if fits_gpu => JUMP_ON_GPU * rounds,
+        _ if fits_gpu => RULING_SET_ON_GPU,
         Method::Serial => SERIAL,
         Method::Wyllie => JUMP * rounds / threads,
         Method::RulingSet | Method::Auto => RULING_SET / threads,

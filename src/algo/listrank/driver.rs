@@ -21,11 +21,27 @@ use std::time::Instant;
 /// # Errors
 /// [`Error::Input`] for what is no list, [`Error::Limit`], those of the disk, a stop.
 pub(super) fn rank(table: &Table, list: &List, run: &mut Run<'_>) -> Result<Outcome> {
+    let outcome = ranked(table, list, run)?;
+    if run.comm.leads() {
+        // Those of an earlier run that had less memory.
+        run.units.remove_files()?;
+    }
+    Ok(outcome)
+}
+
+fn ranked(table: &Table, list: &List, run: &mut Run<'_>) -> Result<Outcome> {
     let (comm, length, free) = (run.comm, list.length, run.budget.free());
     let reading = list.source.scratch_bytes(run.threads);
     let has_room = |bytes: u64| comm.all(bytes <= free);
-    if let Some(method) = on_gpu::method(table)
-        && has_room(reading + on_gpu::memory(length, table))
+    // A GPU that was asked for does it, or the job is refused.
+    let is_asked_for = comm.any(run.devices.workspace.is_some() && !run.devices.auto);
+    let by = on_gpu::method(table);
+    if is_asked_for && by.is_none() {
+        let what = "listrank.method = \"serial\" is one of CPUs, and run.device asks for a GPU: change either";
+        return Err(Error::Usage(what.into()));
+    }
+    if let Some(method) = by
+        && (has_room(reading + on_gpu::memory(length, table)) || is_asked_for)
     {
         // One GPU is faster than the CPUs of many ranks: the others only have to agree.
         let leads = comm.leads();
@@ -47,7 +63,14 @@ pub(super) fn rank(table: &Table, list: &List, run: &mut Run<'_>) -> Result<Outc
             };
         }
     }
-    agreed(comm, || {
+    alone(table, list, run)
+}
+
+/// Ranks a list on rank 0, in memory or by files. Collective.
+fn alone(table: &Table, list: &List, run: &mut Run<'_>) -> Result<Outcome> {
+    let (length, free, method) = (list.length, run.budget.free(), table.method.on_cpu(list.length));
+    let reading = list.source.scratch_bytes(run.threads);
+    agreed(run.comm, || {
         let fits = method != Method::RulingSet || cost::alone(length, reading, method) <= free;
         match by_files::sizes(length, free.saturating_sub(reading), run.threads).filter(|_| !fits) {
             Some(sizes) if by_files::width(length) == 4 => by_files::rank::<u32>(table, list, run, sizes),
@@ -101,7 +124,8 @@ fn by_ranks<I: Index + Number>(table: &Table, list: &List, run: &mut Run<'_>) ->
         }
         Some(Fault::List) => {
             drop(cells);
-            return agreed(comm, || Err(no_list(list, run.threads, run.budget)?));
+            // It finds out what is wrong.
+            return alone(table, list, run);
         }
     }
     let mut ranks = Ranks::begin(run, table.order, list.length)?;
@@ -121,14 +145,6 @@ fn by_ranks<I: Index + Number>(table: &Table, list: &List, run: &mut Run<'_>) ->
 
 fn how(method: Method, bytes: u64, read: f64, rank: f64) -> How {
     How { method: method.name(), bytes, phases: Phases { read, rank, ..Phases::default() } }
-}
-
-/// Returns the error of what ranks found to be no list.
-fn no_list(list: &List, threads: usize, budget: &Budget) -> Result<Error> {
-    match index_width(list.length) == 4 {
-        true => cycle::<u32>(list, threads, budget),
-        false => cycle::<u64>(list, threads, budget),
-    }
 }
 
 fn in_memory<I: Index>(table: &Table, list: &List, run: &mut Run<'_>) -> Result<Outcome> {

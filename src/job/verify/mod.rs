@@ -1,7 +1,7 @@
 //! `gpugraph verify`: every stored file against its checksum, every result against an independent method.
 //!
 //! Nothing is changed, and a check that fails does not keep the others from being made. What is stored is checked here and by
-//! `store_check`; results check themselves ([`crate::algo::Task::verify`]), straight from the input.
+//! `store_check`; results check themselves ([`crate::algo::GraphTask::verify`], [`crate::algo::ListTask::verify`]), straight from the input.
 
 mod list;
 mod store_check;

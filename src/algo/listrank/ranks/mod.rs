@@ -28,8 +28,8 @@ pub enum Fault {
     Numbers,
 }
 
-/// Most words of a message, and messages in flight: walkers are small, and few of them wait for others.
-const WORDS: usize = 1 << 16;
+/// Most words of a message: less than what the allocator asks the system for each time.
+const WORDS: usize = 1 << 14;
 
 /// Returns the bytes of a rank for a list of `length` elements, beside messages.
 pub fn memory(length: u64, ranks: usize, method: Method) -> u64 {

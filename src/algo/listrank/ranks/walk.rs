@@ -17,7 +17,7 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 /// Walkers that a thread passes on in one round, if there are so many.
-const MANY: usize = 1 << 15;
+const MANY: usize = 1 << 14;
 /// Walkers behind the one that is passed on whose memory is asked for already.
 const AHEAD: usize = 24;
 /// Rounds without work before a thread sleeps between two looks.
@@ -204,8 +204,9 @@ fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
 struct Team<'w, 'a, I: Index> {
     walk: &'w Walk<'a, I>,
     outbox: &'w Outbox<'w>,
-    /// Those that go on here, and how many words came by messages in the last round.
+    /// Those that go on here, the memory of those of the last round, and how many words came by messages then.
     here: Vec<u32>,
+    spare: Vec<u32>,
     came: usize,
     leaving: Vec<Vec<u32>>,
     sublists: Vec<Sublist<I>>,
@@ -219,7 +220,7 @@ const fn words<I: Index>() -> usize {
 impl<'w, 'a, I: Index> Team<'w, 'a, I> {
     fn new(walk: &'w Walk<'a, I>, outbox: &'w Outbox<'w>) -> Self {
         let leaving = (0..walk.comm.ranks()).map(|_| Vec::new()).collect();
-        Team { walk, outbox, here: Vec::new(), came: 0, leaving, sublists: Vec::new() }
+        Team { walk, outbox, here: Vec::new(), spare: Vec::new(), came: 0, leaving, sublists: Vec::new() }
     }
 
     /// Starts as many walkers as there is room for.
@@ -253,7 +254,7 @@ impl<'w, 'a, I: Index> Team<'w, 'a, I> {
     /// were none.
     fn pass_on(&mut self) -> Result<bool> {
         signals::check()?;
-        let batch = std::mem::take(&mut self.here);
+        let batch = std::mem::replace(&mut self.here, std::mem::take(&mut self.spare));
         let mut ended = self.visit_all(&batch)?;
         self.came = 0;
         while let Some(message) = { lock(&self.walk.inbox).pop() } {
@@ -270,7 +271,10 @@ impl<'w, 'a, I: Index> Team<'w, 'a, I> {
         }
         // What ended is told once all that it left behind is in place.
         self.walk.ended.fetch_add(ended, Relaxed);
-        Ok(self.came > 0 || !batch.is_empty())
+        let some = self.came > 0 || !batch.is_empty();
+        self.spare = batch;
+        self.spare.clear();
+        Ok(some)
     }
 
     /// Has the walkers of a batch visit an element each; returns how many have ended.

@@ -2,12 +2,13 @@
 
 use super::device::Devices;
 use crate::comm::Comm;
-use crate::error::{Error, Result};
+use crate::error::Result;
 use crate::memory::Budget;
 use crate::process::progress::StageProgress;
 use crate::results::Columns;
 use crate::store::checkpoint::Checkpoint;
 use crate::store::journal::{Journal, Record, distinct};
+use crate::store::replace::{make_folder, remove_folder};
 use std::path::{Path, PathBuf};
 
 /// The ranks, threads, memory and devices of one trial, and the files that it leaves.
@@ -95,7 +96,7 @@ impl Units<'_> {
     /// [`crate::Error::DiskFull`], [`crate::Error::Io`].
     pub fn files(&self) -> Result<PathBuf> {
         let folder = self.path(Kind::Files);
-        std::fs::create_dir_all(&folder).map_err(|e| Error::io("create the folder", &folder, e))?;
+        make_folder(&folder)?;
         Ok(folder)
     }
 
@@ -104,11 +105,7 @@ impl Units<'_> {
     /// # Errors
     /// [`crate::Error::Io`].
     pub fn remove_files(&self) -> Result<()> {
-        let folder = self.path(Kind::Files);
-        match std::fs::remove_dir_all(&folder) {
-            Err(e) if e.kind() != std::io::ErrorKind::NotFound => Err(Error::io("remove", &folder, e)),
-            _ => Ok(()),
-        }
+        remove_folder(&self.path(Kind::Files))
     }
 }
 

@@ -117,6 +117,25 @@ pub fn remove_leftovers(folder: &Path) -> Result<u64> {
     Ok(removed)
 }
 
+/// Makes a folder, and those above it, unless they are there.
+///
+/// # Errors
+/// [`Error::DiskFull`], [`Error::Io`].
+pub fn make_folder(path: &Path) -> Result<()> {
+    std::fs::create_dir_all(path).map_err(|e| Error::io("create the folder", path, e))
+}
+
+/// Removes a folder with all that is in it, if it is there.
+///
+/// # Errors
+/// [`Error::Io`].
+pub fn remove_folder(path: &Path) -> Result<()> {
+    match std::fs::remove_dir_all(path) {
+        Err(e) if e.kind() != std::io::ErrorKind::NotFound => Err(Error::io("remove", path, e)),
+        _ => Ok(()),
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

@@ -47,16 +47,16 @@ impl<T: Value> Column<T> {
     pub fn push(&mut self, values: impl Iterator<Item = T>) -> Result<()> {
         self.bytes.clear();
         match self.format {
-            OutputFormat::Npy => values.for_each(|value| value.append(&mut self.bytes)),
+            OutputFormat::Npy => {
+                values.for_each(|value| value.append(&mut self.bytes));
+                self.written += (self.bytes.len() / T::BYTES) as u64;
+            }
             OutputFormat::Csv => {
                 for (row, value) in (self.written..).zip(values) {
                     writeln!(self.bytes, "{row},{value}").map_err(|e| Error::internal("write a number", e))?;
                     self.written += 1;
                 }
             }
-        }
-        if self.format == OutputFormat::Npy {
-            self.written += (self.bytes.len() / T::BYTES) as u64;
         }
         self.file.write(&self.bytes)
     }

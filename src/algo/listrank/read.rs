@@ -91,7 +91,13 @@ impl Seen<'_> {
         if n > 0 && tails != 1 {
             return Err(faults::tails(list, tails, (tails > 0).then_some(tail)));
         }
-        let all = (u128::from(n) * u128::from(n.saturating_sub(1)) / 2) as u64;
-        Ok(all.wrapping_sub(self.sum.load(Relaxed)))
+        Ok(head(n, self.sum.load(Relaxed)))
     }
+}
+
+/// Returns the head of a list of `length` elements, whose successors sum up to `sum`, modulo 2^64: what their sum lacks to that of all
+/// elements. Of what is no list it is any number.
+pub fn head(length: u64, sum: u64) -> u64 {
+    let all = u128::from(length) * u128::from(length.saturating_sub(1)) / 2;
+    (all as u64).wrapping_sub(sum)
 }

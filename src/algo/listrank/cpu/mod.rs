@@ -20,7 +20,7 @@ pub mod serial;
 pub mod wyllie;
 
 #[cfg(test)]
-mod tests;
+pub(super) mod tests;
 
 pub use cycle::off_path;
 pub use links::{Links, links_bytes, rank_links};

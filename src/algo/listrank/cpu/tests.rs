@@ -76,7 +76,7 @@ fn all_find_cycles<I: Index>(places: &[usize], path: usize, cycles: &[usize]) {
 }
 
 /// Numbers below `n` in an order that a seed chooses.
-fn shuffled(n: usize, seed: u64) -> Vec<usize> {
+pub fn shuffled(n: usize, seed: u64) -> Vec<usize> {
     let mut places: Vec<usize> = (0..n).collect();
     let mut state = seed | 1;
     for i in (1..n).rev() {

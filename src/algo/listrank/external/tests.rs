@@ -5,6 +5,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use proptest::prelude::*;
 
 use super::*;
+use crate::algo::listrank::cpu::tests::shuffled;
 use crate::error::Error;
 use crate::store::placed::Placed;
 
@@ -19,17 +20,6 @@ fn ranks_of(places: &[usize]) -> Vec<u64> {
     let mut ranks = vec![u64::MAX; places.len()];
     places.iter().rev().zip(0..).for_each(|(&place, rank)| ranks[place] = rank);
     ranks
-}
-
-/// Numbers below `n` in an order that a seed chooses.
-fn shuffled(n: usize, seed: u64) -> Vec<usize> {
-    let mut places: Vec<usize> = (0..n).collect();
-    let mut state = seed | 1;
-    for i in (1..n).rev() {
-        state = state.wrapping_mul(0x5851_F42D_4C95_7F2D).wrapping_add(0x1405_7B7E_F767_814F);
-        places.swap(i, (state >> 33) as usize % (i + 1));
-    }
-    places
 }
 
 /// Ranks a list, which three threads scan in pieces of 7 elements, and returns the outcome and the ranks that came.

@@ -1,6 +1,7 @@
 //! The share of a list that one rank holds.
 
 use crate::algo::listrank::index::Index;
+use crate::algo::listrank::read;
 use crate::comm::Comm;
 use crate::error::Result;
 use crate::formats::Watch;
@@ -77,8 +78,7 @@ impl Part {
         })?;
         let mut sums = [sum.into_inner(), tails.into_inner()];
         comm.all_sum(&mut sums);
-        let all = (u128::from(list.length) * u128::from(list.length.saturating_sub(1)) / 2) as u64;
-        let head = all.wrapping_sub(sums[0]);
+        let head = read::head(list.length, sums[0]);
         Ok((Part { length: list.length, size, reciprocal: reciprocal(size), first, len, head, tails: sums[1] }, cells))
     }
 

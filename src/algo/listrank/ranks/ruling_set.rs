@@ -5,6 +5,7 @@ use super::part::{Part, width};
 use super::walk::{Failure, Sublist, Walk};
 use crate::algo::listrank::cpu::{Links, links_bytes, rank_links};
 use crate::algo::listrank::index::Index;
+use crate::algo::listrank::team::{Parts, team};
 use crate::comm::Comm;
 use crate::error::Result;
 use crate::memory::{Budget, Buffer};
@@ -12,14 +13,24 @@ use crate::process::signals;
 
 /// Binary logarithm of the elements in a block with one ruler.
 const SHIFT: u32 = 6;
+/// Elements that a thread finishes at a time.
+const PART: usize = 1 << 16;
 /// Words of a sublist as ranks send it.
 const WORDS: usize = 3;
 
-/// Returns the bytes of a rank for the sublists of a list of `length` elements.
+/// Returns the bytes of a rank for the sublists of a list of `length` elements: as they end, and those of all ranks as links.
 pub fn memory(length: u64) -> u64 {
-    let (width, sublists) = (width(length), 2 * (length >> SHIFT) + 2);
-    // Sublists as they end, and those of all ranks as links.
-    8 * WORDS as u64 * sublists + 2 * width * sublists + links_bytes(sublists, width)
+    let (width, sublists) = (width(length), most_sublists(length));
+    sent_bytes(length) + 2 * width * sublists + links_bytes(sublists, width)
+}
+
+fn most_sublists(length: u64) -> u64 {
+    2 * (length >> SHIFT) + 2
+}
+
+/// Returns the bytes of sublists as they end, and as ranks send them.
+fn sent_bytes(length: u64) -> u64 {
+    8 * WORDS as u64 * most_sublists(length)
 }
 
 /// Ranks a list of which this rank holds `part`, whose `cells` are ranks afterwards. Returns what is wrong with the list, if anything is;
@@ -44,6 +55,7 @@ pub fn ruling_set<I: Index>(
     if part.tails != 1 || part.head >= part.length {
         return Ok(Some(Fault::List));
     }
+    let sent = budget.reserve(sent_bytes(part.length), "the sublists of a rank")?;
     let walk = Walk::new(comm, part, I::shared(cells), SHIFT);
     let head: I = walk.head_sublist();
     let walked = walk.run(threads)?;
@@ -53,7 +65,7 @@ pub fn ruling_set<I: Index>(
         return Ok(Some(if failed[0] == 1 { Fault::Numbers } else { Fault::List }));
     };
     let mut links = gathered(comm, &sublists, budget)?;
-    drop(sublists);
+    drop((sublists, sent));
     // Two sublists before one, or a cycle of them, leave some of the list off the path.
     if head.wide() >= links.len() as u64 / 2 {
         return Ok(Some(Fault::List));
@@ -62,7 +74,7 @@ pub fn ruling_set<I: Index>(
     if reached.wide() != part.length {
         return Ok(Some(Fault::List));
     }
-    unpack(cells, &links, threads);
+    unpack(cells, &links, threads)?;
     Ok(None)
 }
 
@@ -91,18 +103,18 @@ fn gathered<I: Index>(comm: &Comm, sublists: &[Sublist<I>], budget: &Budget) -> 
 }
 
 /// Replaces tags by ranks.
-fn unpack<I: Index>(cells: &mut [I], links: &[I], threads: usize) {
+fn unpack<I: Index>(cells: &mut [I], links: &[I], threads: usize) -> Result<()> {
     let (mask, offsets) = ((1 << (I::BITS - 1)) - 1, (1 << SHIFT) - 1);
-    let piece = cells.len().div_ceil(threads.max(1)).max(1);
-    std::thread::scope(|scope| {
-        for piece in cells.chunks_mut(piece) {
-            scope.spawn(move || {
-                for cell in piece {
-                    let tag = cell.wide() & mask;
-                    // The weight of a sublist is that of itself and all behind it.
-                    *cell = I::of(links[2 * (tag >> SHIFT) as usize + 1].wide() - 1 - (tag & offsets));
-                }
-            });
-        }
-    });
+    let cells = I::shared(cells);
+    let parts = Parts::new(cells.len(), PART);
+    team(threads, &|_| {
+        parts.each(|part| {
+            for cell in &cells[part] {
+                let tag = I::get(cell).wide() & mask;
+                // The weight of a sublist is that of itself and all behind it.
+                I::set(cell, I::of(links[2 * (tag >> SHIFT) as usize + 1].wide() - 1 - (tag & offsets)));
+            }
+            Ok(())
+        })
+    })
 }

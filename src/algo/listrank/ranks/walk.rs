@@ -5,15 +5,16 @@
 //! walk is over when as many walkers have ended as were started: ranks tell rank 0 how many did when they have nothing else to do.
 
 use super::part::Part;
-use super::{WORDS, shape};
+use super::{WORDS, lock, shape};
 use crate::algo::listrank::cpu::Rulers;
 use crate::algo::listrank::index::Index;
+use crate::algo::listrank::team::team;
 use crate::comm::{Comm, Outbox};
-use crate::error::{Error, Result};
+use crate::error::Result;
 use crate::memory::prefetch;
 use crate::process::signals;
+use std::sync::Mutex;
 use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering::Relaxed};
-use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 /// Walkers that a thread passes on in one round, if there are so many.
@@ -135,18 +136,10 @@ impl<'a, I: Index> Walk<'a, I> {
     /// Those of messages; a stop.
     pub fn run(self, threads: usize) -> Result<std::result::Result<Vec<Sublist<I>>, Failure>> {
         let work = |outbox: &Outbox<'_>| {
-            std::thread::scope(|scope| {
-                let others = (1..threads).map(|_| {
-                    let own = || self.work(outbox, false);
-                    std::thread::Builder::new().spawn_scoped(scope, own).map_err(|_| Error::thread())
-                });
-                let others: Vec<_> = others.collect();
-                let mut outcome = self.work(outbox, true);
+            team(threads, &|number| {
+                let outcome = self.work(outbox, number == 0);
+                // Whoever ends, even by an error, ends the others.
                 self.over.store(true, Relaxed);
-                for thread in others {
-                    let ended = thread.and_then(|t| t.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic)));
-                    outcome = outcome.and(ended);
-                }
                 outcome
             })
         };
@@ -194,10 +187,6 @@ impl<'a, I: Index> Walk<'a, I> {
     fn fail(&self, failure: Failure) {
         lock(&self.failure).get_or_insert(failure);
     }
-}
-
-fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
-    mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 /// The walkers of one thread, as the words of messages.

@@ -1,13 +1,13 @@
 //! Pointer jumping by several ranks, as published: in each round, each element asks the one it points to, by messages.
 
 use super::part::Part;
-use super::{Fault, WORDS, shape};
+use super::{Fault, WORDS, lock, shape};
 use crate::algo::listrank::index::Index;
 use crate::comm::{Comm, Outbox};
 use crate::error::Result;
 use crate::memory::{Budget, Buffer};
 use crate::process::signals;
-use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::sync::{Mutex, PoisonError};
 
 /// The pointers of a rank's elements, and the distances to where they point.
 struct Pointers<I: Index> {
@@ -101,10 +101,6 @@ fn jump<I: Index>(comm: &Comm, part: &Part, pointers: &mut Pointers<I>) -> Resul
 
 fn wide(words: &[u32]) -> u64 {
     u64::from(words[0]) | u64::from(words[1]) << 32
-}
-
-fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
-    mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 /// Messages that are being filled, one for each rank.

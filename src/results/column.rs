@@ -5,7 +5,13 @@ use super::{OutputFormat, Value};
 use crate::error::{Error, Result};
 use std::io::Write;
 use std::marker::PhantomData;
+use std::ops::Range;
 use std::path::Path;
+
+/// Rows of which a thread makes the bytes at a time.
+const PIECE: u64 = 1 << 17;
+/// Most threads that make bytes: more than one file takes.
+const WRITERS: usize = 4;
 
 /// A column that is being written.
 pub struct Column<T> {
@@ -14,7 +20,6 @@ pub struct Column<T> {
     format: OutputFormat,
     rows: u64,
     written: u64,
-    bytes: Vec<u8>,
     values: PhantomData<T>,
 }
 
@@ -37,28 +42,35 @@ impl<T: Value> Column<T> {
             OutputFormat::Npy => file.write(&npy_header::<T>(rows))?,
             OutputFormat::Csv => file.write(format!("id,{name}\n").as_bytes())?,
         }
-        Ok(Column { path, file, format, rows, written: 0, bytes: Vec::new(), values: PhantomData })
+        Ok(Column { path, file, format, rows, written: 0, values: PhantomData })
     }
 
-    /// Appends values; a few thousand at a time are written fastest.
+    /// Appends `rows` values, which `values` returns for any part of them. Pieces of them are made by several threads, up to `threads`.
     ///
     /// # Errors
     /// [`Error::DiskFull`], [`Error::Io`], [`Error::Stopped`].
-    pub fn push(&mut self, values: impl Iterator<Item = T>) -> Result<()> {
-        self.bytes.clear();
-        match self.format {
-            OutputFormat::Npy => {
-                values.for_each(|value| value.append(&mut self.bytes));
-                self.written += (self.bytes.len() / T::BYTES) as u64;
-            }
-            OutputFormat::Csv => {
-                for (row, value) in (self.written..).zip(values) {
-                    writeln!(self.bytes, "{row},{value}").map_err(|e| Error::internal("write a number", e))?;
-                    self.written += 1;
+    pub fn push<V: Iterator<Item = T>>(
+        &mut self,
+        rows: u64,
+        threads: usize,
+        values: impl Fn(Range<u64>) -> V + Sync,
+    ) -> Result<()> {
+        let (written, format) = (self.written, self.format);
+        let make = |piece: u64, bytes: &mut Vec<u8>| {
+            let rows = piece * PIECE..rows.min((piece + 1) * PIECE);
+            match format {
+                OutputFormat::Npy => values(rows).for_each(|value| value.append(bytes)),
+                OutputFormat::Csv => {
+                    for (row, value) in (written + rows.start..).zip(values(rows)) {
+                        writeln!(bytes, "{row},{value}").map_err(|e| Error::internal("write a number", e))?;
+                    }
                 }
             }
-        }
-        self.file.write(&self.bytes)
+            Ok(())
+        };
+        self.file.write_pieces(rows.div_ceil(PIECE), threads.min(WRITERS), &make)?;
+        self.written += rows;
+        Ok(())
     }
 
     pub(super) fn finish(self) -> Result<(String, Output)> {
@@ -81,8 +93,8 @@ mod tests {
         for format in [OutputFormat::Npy, OutputFormat::Csv] {
             let to = folder.path().join(format!("a.{}", format.ending()));
             let mut column = Column::<i64>::create("a".into(), &to, format, "a", 5).unwrap();
-            column.push([3, -1].into_iter()).unwrap();
-            column.push([i64::MAX, 0, 7].into_iter()).unwrap();
+            column.push(2, 1, |rows| [3, -1][rows.start as usize..rows.end as usize].iter().copied()).unwrap();
+            column.push(3, 4, |rows| [i64::MAX, 0, 7][rows.start as usize..rows.end as usize].iter().copied()).unwrap();
             assert!(!to.exists(), "it has its name at the end");
             let (_, output) = column.finish().unwrap();
             assert!(output.is_of(&to));
@@ -92,6 +104,22 @@ mod tests {
             assert!(short.finish().is_err());
             assert_eq!(std::fs::read_dir(folder.path()).unwrap().count(), 1);
             std::fs::remove_file(&to).unwrap();
+        }
+    }
+    #[test]
+    fn pieces_of_many_threads_come_in_their_order() {
+        let folder = tempfile::tempdir().unwrap();
+        let rows = 5 * PIECE + 17;
+        for format in [OutputFormat::Npy, OutputFormat::Csv] {
+            let to = folder.path().join(format!("a.{}", format.ending()));
+            let mut column = Column::<i64>::create("a".into(), &to, format, "a", 2 * rows).unwrap();
+            for first in [0, rows] {
+                column.push(rows, 7, |part| part.map(move |row| ((first + row) * 3) as i64)).unwrap();
+            }
+            let (_, output) = column.finish().unwrap();
+            assert!(output.is_of(&to));
+            let wrong = values(&to).unwrap().map(Result::unwrap).zip(0..).find(|&(value, row): &(i64, i64)| value != 3 * row);
+            assert_eq!(wrong, None);
         }
     }
 }

@@ -9,6 +9,8 @@ use serde::{Deserialize, Serialize};
 use std::fs::File;
 use std::io::{BufWriter, Read, Write};
 use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Condvar, Mutex, PoisonError};
 use xxhash_rust::xxh3::{Xxh3, xxh3_64};
 
 /// Length and checksum of a result file as it was written.
@@ -86,6 +88,49 @@ impl NewFile {
         self.note(written)
     }
 
+    /// Appends `pieces` pieces of bytes in their order. Up to `threads` threads have `make` make them, each with bytes of its own, while
+    /// another writes.
+    pub fn write_pieces(
+        &mut self,
+        pieces: u64,
+        threads: usize,
+        make: &(dyn Fn(u64, &mut Vec<u8>) -> Result<()> + Sync),
+    ) -> Result<()> {
+        let next = AtomicU64::new(0);
+        let turn = Mutex::new(Turn { piece: 0, file: self, failure: None });
+        let passed = Condvar::new();
+        let work = || {
+            let mut bytes = Vec::new();
+            loop {
+                let piece = next.fetch_add(1, Ordering::Relaxed);
+                if piece >= pieces {
+                    return;
+                }
+                bytes.clear();
+                let made = make(piece, &mut bytes);
+                let turn = turn.lock().unwrap_or_else(PoisonError::into_inner);
+                let waits = |turn: &mut Turn<'_>| turn.piece != piece && turn.failure.is_none();
+                let mut turn = passed.wait_while(turn, waits).unwrap_or_else(PoisonError::into_inner);
+                if turn.failure.is_none() {
+                    turn.failure = made.and_then(|()| turn.file.write(&bytes)).err();
+                    turn.piece += 1;
+                }
+                passed.notify_all();
+                if turn.failure.is_some() {
+                    return;
+                }
+            }
+        };
+        std::thread::scope(|scope| {
+            for _ in 1..(threads as u64).min(pieces) {
+                // If the system starts no more threads, those that it started do the work.
+                let _ = std::thread::Builder::new().spawn_scoped(scope, work);
+            }
+            work();
+        });
+        turn.into_inner().unwrap_or_else(PoisonError::into_inner).failure.map_or(Ok(()), Err)
+    }
+
     /// Appends `zeros` zero bytes that take no room on the disk, and gives the file its name.
     pub fn finish(mut self, zeros: u64) -> Result<Output> {
         let mut finish = || {
@@ -107,6 +152,15 @@ impl NewFile {
         // A signal ends the writing as an error does.
         done.map_err(|e| signals::check().err().unwrap_or_else(|| Error::io("write results", &self.path, e)))
     }
+}
+
+/// The turns of threads that write pieces of a file.
+struct Turn<'f> {
+    /// The piece that comes next.
+    piece: u64,
+    file: &'f mut NewFile,
+    /// The error that ended the writing.
+    failure: Option<Error>,
 }
 
 impl Drop for NewFile {

@@ -134,7 +134,7 @@ fn by_ranks<I: Index + Number>(table: &Table, list: &List, run: &mut Run<'_>) ->
         let mine: &[I] = if rank == comm.rank() { &cells } else { &[] };
         comm.gather_each(mine, |_, piece| {
             if comm.leads() && written.is_ok() {
-                written = ranks.push(piece.iter().map(|rank| rank.wide()), &|elements| run.progress.advance(elements));
+                written = ranks.push(piece, run.threads, &|elements| run.progress.advance(elements));
             }
         });
     }
@@ -164,7 +164,7 @@ fn in_memory<I: Index>(table: &Table, list: &List, run: &mut Run<'_>) -> Result<
     }
     let seconds = started.elapsed().as_secs_f64();
     let mut ranks = Ranks::begin(run, table.order, list.length)?;
-    ranks.push(successors.iter().map(|rank| rank.wide()), &|elements| run.progress.advance(elements))?;
+    ranks.push(&successors, run.threads, &|elements| run.progress.advance(elements))?;
     let checksum = ranks.end(run)?;
     let found = Found { length: list.length, head: (list.length > 0).then_some(head), checksum };
     outcome(found, how(method, 0, read, seconds), seconds)

@@ -1,12 +1,17 @@
 //! Writes ranks as they come, in the order of elements, and sums them up.
 
 use crate::algo::Run;
+use crate::algo::listrank::index::Index;
 use crate::algo::listrank::task::Order;
+use crate::algo::listrank::team::{Parts, team};
 use crate::error::Result;
+use crate::process::signals;
 use crate::results::Column;
+use std::ops::Range;
+use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 
-/// Elements that are written at a time.
-const PIECE: usize = 1 << 16;
+/// Elements that a thread adds up at a time.
+const PART: usize = 1 << 16;
 
 /// The sum that tells ranks apart: `rank(i) * (i mod 1000003 + 1)` of all elements, modulo 2^64.
 #[derive(Debug, Clone, Copy, Default)]
@@ -43,7 +48,9 @@ pub struct Ranks {
     column: Option<Column<i64>>,
     order: Order,
     length: u64,
-    checksum: Checksum,
+    /// Elements whose ranks were appended, and their checksum.
+    pushed: u64,
+    sum: u64,
 }
 
 impl Ranks {
@@ -54,31 +61,46 @@ impl Ranks {
     pub fn begin(run: &Run<'_>, order: Order, length: u64) -> Result<Ranks> {
         let writes = run.is_last && run.comm.leads();
         let column = writes.then(|| run.columns.begin("rank", length)).transpose()?;
-        Ok(Ranks { column, order, length, checksum: Checksum::at(0) })
+        Ok(Ranks { column, order, length, pushed: 0, sum: 0 })
     }
 
-    /// Appends numbers of successors, those of the next elements; `written` is told how many were.
+    /// Appends numbers of successors, those of the next elements, by `threads` threads; `written` is told how many were.
     ///
     /// # Errors
     /// Those of the disk; a stop.
-    pub fn push(&mut self, mut successors: impl Iterator<Item = u64>, written: &dyn Fn(u64)) -> Result<()> {
-        let Ranks { column, order, length, checksum } = self;
-        let mut piece = Vec::with_capacity(PIECE);
-        loop {
-            piece.clear();
-            piece.extend(successors.by_ref().take(PIECE).map(|behind| {
-                let rank = if *order == Order::Successors { behind } else { *length - 1 - behind };
-                checksum.add(rank);
-                rank as i64
-            }));
-            if piece.is_empty() {
-                return Ok(());
+    pub fn push<I: Index>(&mut self, successors: &[I], threads: usize, written: &(dyn Fn(u64) + Sync)) -> Result<()> {
+        let Ranks { order, length, pushed, .. } = *self;
+        let rank = move |behind: &I| if order == Order::Successors { behind.wide() } else { length - 1 - behind.wide() };
+        let sum = AtomicU64::new(self.sum);
+        let summed = |part: Range<usize>| {
+            let mut checksum = Checksum::at(pushed + part.start as u64);
+            let successors = &successors[part];
+            successors.iter().for_each(|behind| checksum.add(rank(behind)));
+            sum.fetch_add(checksum.sum(), Relaxed);
+            written(successors.len() as u64);
+            successors
+        };
+        match &mut self.column {
+            Some(column) => {
+                let rows = successors.len() as u64;
+                let ranks = |rows: Range<u64>| {
+                    let successors = summed(rows.start as usize..rows.end as usize);
+                    successors.iter().map(move |behind| rank(behind) as i64)
+                };
+                column.push(rows, threads, ranks)?;
             }
-            if let Some(column) = column {
-                column.push(piece.iter().copied())?;
+            None => {
+                let parts = Parts::new(successors.len(), PART);
+                let add = |part| {
+                    summed(part);
+                    signals::check()
+                };
+                team(threads.min(successors.len().div_ceil(PART)), &|_| parts.each(add))?;
             }
-            written(piece.len() as u64);
         }
+        self.sum = sum.into_inner();
+        self.pushed += successors.len() as u64;
+        Ok(())
     }
 
     /// Ends the column; returns the checksum.
@@ -87,7 +109,7 @@ impl Ranks {
     /// Those of the disk.
     pub fn end(self, run: &mut Run<'_>) -> Result<u64> {
         self.column.map(|column| run.columns.end(column)).transpose()?;
-        Ok(self.checksum.sum())
+        Ok(self.sum)
     }
 }
 

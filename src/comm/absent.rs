@@ -1,6 +1,6 @@
 //! Stands for MPI in a build without the feature `mpi`: there are no other ranks, and errors say how to get them.
 
-use super::{Combine, Exchanged, Outbox, RankPosition, Shape};
+use super::{Combine, Exchanged, Outbox, RankPosition, Shape, SharedNumber};
 use crate::error::{Error, Result};
 use std::sync::atomic::AtomicU64;
 use std::time::Duration;
@@ -8,6 +8,25 @@ use std::time::Duration;
 /// The ranks of a job: this build has none.
 #[derive(Debug)]
 pub enum Ranks {}
+
+/// Memory that ranks share: this build has no other ranks.
+pub enum SharedMemory {}
+
+impl SharedMemory {
+    pub(super) fn open(ranks: &Ranks, _bytes: u64) -> Option<SharedMemory> {
+        match *ranks {}
+    }
+
+    /// Is never called.
+    pub fn numbers<T: SharedNumber>(&self, _at: usize, _len: usize) -> &[T] {
+        match *self {}
+    }
+
+    /// Is never called.
+    pub fn counter(&self, _which: usize) -> &AtomicU64 {
+        match *self {}
+    }
+}
 
 /// Numbers that ranks share: this build has no other ranks.
 pub enum SharedCounters {}

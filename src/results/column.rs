@@ -118,7 +118,8 @@ mod tests {
             }
             let (_, output) = column.finish().unwrap();
             assert!(output.is_of(&to));
-            let wrong = values(&to).unwrap().map(Result::unwrap).zip(0..).find(|&(value, row): &(i64, i64)| value != 3 * row);
+            let wrong =
+                values(&to).unwrap().map(Result::unwrap).zip(0..).find(|&(value, row): &(i64, i64)| value != 3 * row);
             assert_eq!(wrong, None);
         }
     }

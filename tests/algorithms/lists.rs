@@ -5,7 +5,7 @@ use serde_json::Value;
 use std::path::Path;
 
 use crate::support::gpu::Gpu;
-use crate::support::mpi::{built, mpirun};
+use crate::support::mpi::{Built, built, mpirun};
 use crate::support::{Place, Ran, number};
 use crate::{outputs, run};
 
@@ -141,18 +141,29 @@ fn ranks_of_every_number() {
     for list in [List::random(0, 1), List::random(1, 1), List::random(40_000, 2), List::of((0..30_000).collect())] {
         let place = Place::new();
         let path = place.write("list.i32", list.i32());
-        for method in ["ruling-set", "wyllie", "serial"] {
+        // With shared memory, without, and with too little of it for the list but enough for messages.
+        for (method, shared) in [("ruling-set", None), ("ruling-set", Some("0")), ("wyllie", None), ("serial", None)] {
             for ranks in [2, 3] {
-                job(&place, &path, &format!("method = '{method}'"));
-                let program = &built.gpugraph;
-                let args = ["run", "job.toml", "--quiet", "--fresh", "--set", "run.device=cpu"];
-                let mut command = mpirun(built.kind, ranks, 120, program, &args);
-                Ran::command(command.current_dir(place.path(""))).expect(0);
-                assert_eq!(number(&place.read_report(), "ranks"), ranks as u64);
-                holds(&format!("{} elements by {method} on {ranks} ranks", list.places.len()), &place, &list, false);
+                holds_on_ranks(&built, &place, &path, &list, (method, shared, ranks));
             }
         }
     }
+    let place = Place::new();
+    let list = List::random(700_000, 4);
+    let path = place.write("list.i32", list.i32());
+    holds_on_ranks(&built, &place, &path, &list, ("ruling-set", Some("2097152"), 2));
+}
+
+/// Checks the ranks by a method, with bytes of shared memory or as many as there are, and by some ranks.
+fn holds_on_ranks(built: &Built, place: &Place, path: &Path, list: &List, how: (&str, Option<&str>, usize)) {
+    let (method, shared, ranks) = how;
+    job(place, path, &format!("method = '{method}'"));
+    let args = ["run", "job.toml", "--quiet", "--fresh", "--set", "run.device=cpu"];
+    let mut command = mpirun(built.kind, ranks, 120, &built.gpugraph, &args);
+    shared.map(|bytes| command.env("GPUGRAPH_SHARED_MEMORY", bytes));
+    Ran::command(command.current_dir(place.path(""))).expect(0);
+    assert_eq!(number(&place.read_report(), "ranks"), ranks as u64);
+    holds(&format!("{} elements by {how:?}", list.places.len()), place, list, false);
 }
 
 #[test]
@@ -185,9 +196,12 @@ fn what_is_no_list_is_refused_with_an_element() {
             assert!(outputs(&place.workdir()).is_empty(), "{method}: {said}");
         }
         let Some(built) = built().into_iter().next() else { continue };
-        let mut command = mpirun(built.kind, 2, 120, &built.gpugraph, &["run", "job.toml", "--quiet", "--fresh"]);
-        let ran = Ran::command(command.current_dir(place.path(""))).expect(3);
-        assert!(ran.err.contains(&said), "{said}: {}", ran.err);
+        for shared in ["0", "999999999"] {
+            let mut command = mpirun(built.kind, 2, 120, &built.gpugraph, &["run", "job.toml", "--quiet", "--fresh"]);
+            command.env("GPUGRAPH_SHARED_MEMORY", shared);
+            let ran = Ran::command(command.current_dir(place.path(""))).expect(3);
+            assert!(ran.err.contains(&said), "{said} with {shared} bytes shared: {}", ran.err);
+        }
     }
 }
 

@@ -60,7 +60,9 @@ pub(super) fn rank<I: Index>(table: &Table, list: &List, run: &mut Run<'_>, size
     };
     let seconds = started.elapsed().as_secs_f64();
     let mut ranks = Ranks::begin(run, table.order, list.length)?;
-    external::hand_over::<I>(sizes, &means, &mut |_, piece| ranks.push(piece, run.threads, &|_| ()))?;
+    external::hand_over::<I>(sizes, &means, &mut |_, piece| {
+        ranks.push(piece, |rank| rank.wide(), run.threads, &|_| ())
+    })?;
     let checksum = ranks.end(run)?;
     let bytes = found.bytes_read + found.bytes_written;
     let how = How { method: METHOD, bytes, phases: Phases { rank: seconds, ..Phases::default() } };

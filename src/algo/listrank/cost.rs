@@ -25,8 +25,11 @@ pub(super) fn of(table: &Table, length: u64, reading: u64, crew: &Crew) -> Cost 
     // Where the ranks from a GPU do not fit, the CPU goes by files.
     let from_gpu = reading + on_gpu::memory(length, table);
     let fits_gpu = crew.on_gpu && from_gpu <= crew.free;
+    let in_shared = reading + ranks::shared::memory(length);
+    let shares = method == Method::RulingSet && crew.ranks > 1 && crew.nodes == 1 && in_shared <= crew.free;
     let (memory, exchange) = match (fits_gpu, crew.ranks > 1 && method != Method::Serial) {
         (true, _) => (from_gpu, 0),
+        (false, true) if shares => (in_shared, 0),
         (false, true) => (reading + ranks::memory(length, crew.ranks, method), sent(length, crew, method)),
         (false, false) => (alone(length, reading, method), 0),
     };

@@ -3,6 +3,7 @@
 use crate::algo::listrank::cost::{self, index_width};
 use crate::algo::listrank::cpu::{self, Ranked};
 use crate::algo::listrank::index::Index;
+use crate::algo::listrank::ranks::shared::SharedList;
 use crate::algo::listrank::ranks::{self, Fault, Part};
 use crate::algo::listrank::read::{self, Loaded};
 use crate::algo::listrank::task::{Found, How, Method, Phases, Table, outcome};
@@ -55,6 +56,16 @@ fn ranked(table: &Table, list: &List, run: &mut Run<'_>) -> Result<Outcome> {
     }
     let method = table.method.on_cpu(length);
     if comm.ranks() > 1 && method != Method::Serial {
+        let in_shared_memory = method == Method::RulingSet && comm.nodes() == 1;
+        if in_shared_memory && has_room(reading + ranks::shared::memory(length)) {
+            let outcome = match ranks::shared::is_narrow(length) {
+                true => by_shared_memory::<u32>(table, list, run)?,
+                false => by_shared_memory::<u64>(table, list, run)?,
+            };
+            if let Some(outcome) = outcome {
+                return Ok(outcome);
+            }
+        }
         let messages = ranks::messages_bytes(comm);
         if method == Method::Wyllie || has_room(reading + messages + ranks::memory(length, comm.ranks(), method)) {
             return match ranks::width(length) {
@@ -100,6 +111,31 @@ fn by_gpu(
     })
 }
 
+/// Ranks a list in memory that ranks share. Returns `None` on all of them if they share none. Collective.
+fn by_shared_memory<I: Index>(table: &Table, list: &List, run: &mut Run<'_>) -> Result<Option<Outcome>> {
+    let comm = run.comm;
+    let read = Instant::now();
+    let Some(loaded) = SharedList::<I>::load(list, comm, run.threads, run.budget, &Stops)? else { return Ok(None) };
+    comm.barrier();
+    let (read, started) = (read.elapsed().as_secs_f64(), Instant::now());
+    let is_list = loaded.rank(comm, run.threads, run.budget)?;
+    let seconds = started.elapsed().as_secs_f64();
+    if !is_list {
+        drop(loaded);
+        // It finds out what is wrong.
+        return alone(table, list, run).map(Some);
+    }
+    let mut ranks = Ranks::begin(run, table.order, list.length)?;
+    let checksum = agreed(comm, || {
+        ranks.push(loaded.cells(), |cell| I::get(cell).wide(), run.threads, &|elements| {
+            run.progress.advance(elements)
+        })?;
+        ranks.end(run)
+    })?;
+    let found = Found { length: list.length, head: Some(loaded.part.head), checksum };
+    outcome(found, how(Method::RulingSet, 0, read, seconds), seconds).map(Some)
+}
+
 /// Ranks a list of which each rank holds a share. Collective.
 fn by_ranks<I: Index + Number>(table: &Table, list: &List, run: &mut Run<'_>) -> Result<Outcome> {
     let comm = run.comm;
@@ -134,7 +170,8 @@ fn by_ranks<I: Index + Number>(table: &Table, list: &List, run: &mut Run<'_>) ->
         let mine: &[I] = if rank == comm.rank() { &cells } else { &[] };
         comm.gather_each(mine, |_, piece| {
             if comm.leads() && written.is_ok() {
-                written = ranks.push(piece, run.threads, &|elements| run.progress.advance(elements));
+                written =
+                    ranks.push(piece, |rank| rank.wide(), run.threads, &|elements| run.progress.advance(elements));
             }
         });
     }
@@ -164,7 +201,7 @@ fn in_memory<I: Index>(table: &Table, list: &List, run: &mut Run<'_>) -> Result<
     }
     let seconds = started.elapsed().as_secs_f64();
     let mut ranks = Ranks::begin(run, table.order, list.length)?;
-    ranks.push(&successors, run.threads, &|elements| run.progress.advance(elements))?;
+    ranks.push(&successors, |rank| rank.wide(), run.threads, &|elements| run.progress.advance(elements))?;
     let checksum = ranks.end(run)?;
     let found = Found { length: list.length, head: (list.length > 0).then_some(head), checksum };
     outcome(found, how(method, 0, read, seconds), seconds)

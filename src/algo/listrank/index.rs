@@ -4,6 +4,7 @@
 use std::fmt::Debug;
 use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
 
+use crate::comm::SharedNumber;
 use crate::memory::Plain;
 
 /// An unsigned integer that stands for an element of a list, a rank or a number of steps.
@@ -13,7 +14,7 @@ pub trait Index: Plain + Copy + Ord + Default + Debug + Send + Sync {
     /// Bits of the type.
     const BITS: u32;
     /// The same integer in memory that several threads write.
-    type Cell: Send + Sync;
+    type Cell: SharedNumber;
 
     /// Converts a number that is known to fit; higher bits are cut off.
     fn of(number: u64) -> Self;

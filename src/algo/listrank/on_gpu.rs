@@ -79,7 +79,7 @@ pub(super) fn rank<I: Index + GpuIndex>(
     on_gpu.fetch(&take, &signals::check)?;
     phases.fetch = started.elapsed().as_secs_f64();
     let mut ranks = Ranks::begin(run, table.order, list.length)?;
-    ranks.push(&memory, run.threads, &|elements| run.progress.advance(elements))?;
+    ranks.push(&memory, |rank| rank.wide(), run.threads, &|elements| run.progress.advance(elements))?;
     let checksum = ranks.end(run)?;
     let seconds = phases.rank;
     let name = if method == gpu::Method::Wyllie { Method::Wyllie } else { Method::RulingSet };

@@ -1,7 +1,7 @@
 //! Threads that do one thing together.
 
 use std::ops::Range;
-use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicU64, Ordering};
 
 use crate::error::{Error, Result};
 
@@ -25,21 +25,36 @@ pub fn team(threads: usize, work: &(dyn Fn(usize) -> Result<()> + Sync)) -> Resu
 }
 
 /// Work that threads take a part at a time.
-pub struct Parts {
-    next: AtomicUsize,
+pub struct Parts<'c> {
+    taken: Taken<'c>,
     total: usize,
     part: usize,
 }
 
-impl Parts {
+/// The number of items that were taken.
+enum Taken<'c> {
+    Own(AtomicU64),
+    Shared(&'c AtomicU64),
+}
+
+impl<'c> Parts<'c> {
     /// Divides `total` items into parts of `part` items.
-    pub fn new(total: usize, part: usize) -> Parts {
-        Parts { next: AtomicUsize::new(0), total, part }
+    pub fn new(total: usize, part: usize) -> Parts<'static> {
+        Parts { taken: Taken::Own(AtomicU64::new(0)), total, part }
+    }
+
+    /// Divides items so for several ranks, which count in `taken` those that were taken; it is zero at first.
+    pub fn shared(taken: &'c AtomicU64, total: usize, part: usize) -> Parts<'c> {
+        Parts { taken: Taken::Shared(taken), total, part }
     }
 
     /// Returns the next part; an empty one if nothing is left.
     pub fn take(&self) -> Range<usize> {
-        let first = self.next.fetch_add(self.part, Ordering::Relaxed).min(self.total);
+        let taken = match &self.taken {
+            Taken::Own(taken) => taken,
+            Taken::Shared(taken) => taken,
+        };
+        let first = (taken.fetch_add(self.part as u64, Ordering::Relaxed) as usize).min(self.total);
         first..(first + self.part).min(self.total)
     }
 

@@ -1,7 +1,6 @@
 //! Writes ranks as they come, in the order of elements, and sums them up.
 
 use crate::algo::Run;
-use crate::algo::listrank::index::Index;
 use crate::algo::listrank::task::Order;
 use crate::algo::listrank::team::{Parts, team};
 use crate::error::Result;
@@ -64,13 +63,21 @@ impl Ranks {
         Ok(Ranks { column, order, length, pushed: 0, sum: 0 })
     }
 
-    /// Appends numbers of successors, those of the next elements, by `threads` threads; `written` is told how many were.
+    /// Appends numbers of successors, those of the next elements, by `threads` threads; `wide` returns one as a number, and `written` is told
+    /// how many were appended.
     ///
     /// # Errors
     /// Those of the disk; a stop.
-    pub fn push<I: Index>(&mut self, successors: &[I], threads: usize, written: &(dyn Fn(u64) + Sync)) -> Result<()> {
+    pub fn push<N: Sync>(
+        &mut self,
+        successors: &[N],
+        wide: impl Fn(&N) -> u64 + Sync,
+        threads: usize,
+        written: &(dyn Fn(u64) + Sync),
+    ) -> Result<()> {
         let Ranks { order, length, pushed, .. } = *self;
-        let rank = move |behind: &I| if order == Order::Successors { behind.wide() } else { length - 1 - behind.wide() };
+        let rank = |behind: &N| if order == Order::Successors { wide(behind) } else { length - 1 - wide(behind) };
+        let rank = &rank;
         let sum = AtomicU64::new(self.sum);
         let summed = |part: Range<usize>| {
             let mut checksum = Checksum::at(pushed + part.start as u64);

@@ -14,6 +14,7 @@ mod queue;
 mod reduce_scatter;
 mod segment;
 mod shared_counters;
+mod shared_memory;
 mod shm_exchange;
 mod shm_reduce;
 
@@ -23,6 +24,7 @@ use crate::store::os;
 use ::mpi::ffi;
 use call::Communicator;
 pub use shared_counters::SharedCounters;
+pub use shared_memory::SharedMemory;
 use std::ffi::c_int;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Mutex, PoisonError};

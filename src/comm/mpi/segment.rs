@@ -106,6 +106,18 @@ impl Segment {
         unsafe { std::slice::from_raw_parts_mut(from, len) }
     }
 
+    /// Returns `len` numbers from byte `at` of all parts, which follow each other.
+    ///
+    /// # Safety
+    /// `T` is atomic, and all views of these bytes are of such.
+    pub(super) unsafe fn whole<T>(&self, at: usize, len: usize) -> &[T] {
+        let fits = len.checked_mul(size_of::<T>()).and_then(|bytes| bytes.checked_add(at));
+        let fits = fits.is_some_and(|end| end <= self.part * self.ranks) && at.is_multiple_of(align_of::<T>());
+        assert!(fits, "no such place in a segment");
+        // SAFETY: within the mapping and aligned; the caller promises the rest.
+        unsafe { std::slice::from_raw_parts(self.base.add(HEAD + at).cast(), len) }
+    }
+
     fn place<T>(&self, rank: usize, at: usize, len: usize) -> *mut T {
         let fits =
             len.checked_mul(size_of::<T>()).and_then(|bytes| bytes.checked_add(at)).is_some_and(|end| end <= self.part);

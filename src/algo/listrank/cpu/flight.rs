@@ -1,6 +1,7 @@
 //! Walking many sublists side by side.
 
 use std::ops::Range;
+use std::sync::atomic::AtomicU64;
 
 use super::rulers::Rulers;
 use crate::algo::listrank::index::Index;
@@ -33,7 +34,8 @@ pub trait Visit<I: Index>: Sync {
 }
 
 /// Visits all elements on sublists: those that begin at a ruler, numbered as its block, and one at `head`. It ends on any list, as a sublist
-/// ends at the next ruler. Elements of cycles without rulers are not visited.
+/// ends at the next ruler. Elements of cycles without rulers are not visited. Ranks that visit a list together
+/// count in `taken` the sublists that were begun.
 ///
 /// # Errors
 /// Those of `go_on`.
@@ -42,10 +44,12 @@ pub fn fly<I: Index, V: Visit<I>>(
     head: I,
     visit: &V,
     threads: usize,
+    taken: Option<&AtomicU64>,
     go_on: &(dyn Fn() -> Result<()> + Sync),
 ) -> Result<()> {
     let own = !rulers.contains(head.at());
-    let parts = Parts::new(rulers.blocks() + usize::from(own), PART);
+    let sublists = rulers.blocks() + usize::from(own);
+    let parts = taken.map_or_else(|| Parts::new(sublists, PART), |taken| Parts::shared(taken, sublists, PART));
     team(threads, &|_| Flight::new(rulers, head, &parts, visit).run(go_on))
 }
 
@@ -53,7 +57,7 @@ pub fn fly<I: Index, V: Visit<I>>(
 struct Flight<'a, I: Index, V: Visit<I>> {
     rulers: Rulers,
     head: I,
-    parts: &'a Parts,
+    parts: &'a Parts<'a>,
     /// Sublists that were taken and have not begun.
     taken: Range<usize>,
     visit: &'a V,
@@ -63,7 +67,7 @@ struct Flight<'a, I: Index, V: Visit<I>> {
 }
 
 impl<'a, I: Index, V: Visit<I>> Flight<'a, I, V> {
-    fn new(rulers: Rulers, head: I, parts: &'a Parts, visit: &'a V) -> Self {
+    fn new(rulers: Rulers, head: I, parts: &'a Parts<'a>, visit: &'a V) -> Self {
         let states = [V::State::default(); IN_FLIGHT];
         Flight { rulers, head, parts, taken: 0..0, visit, at: [0; IN_FLIGHT], states, live: 0 }
     }

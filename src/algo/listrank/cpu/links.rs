@@ -117,9 +117,9 @@ pub fn walk_twice<I: Index, S: Steps<I>>(
 ) -> Result<I> {
     let rulers = Rulers::new(len, shift);
     let mut sublists = budget.zeroed::<I>(2 * (rulers.blocks() + 1), "the links of sublists")?;
-    fly(rulers, head, &Measure { steps, sublists: Links(I::shared(&mut sublists)) }, threads, go_on)?;
+    fly(rulers, head, &Measure { steps, sublists: Links(I::shared(&mut sublists)) }, threads, None, go_on)?;
     let total = rank_links(&mut sublists, I::of(rulers.sublist(head) as u64), threads, budget, go_on)?;
-    fly(rulers, head, &Write { steps, sublists: Links(I::shared(&mut sublists)) }, threads, go_on)?;
+    fly(rulers, head, &Write { steps, sublists: Links(I::shared(&mut sublists)) }, threads, None, go_on)?;
     Ok(total)
 }
 

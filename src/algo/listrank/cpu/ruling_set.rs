@@ -5,7 +5,8 @@
 //! for the sublists' own ranks. What did not pay: 16 or 24 sublists in flight rather than 48 (a fifth slower), prefetching into the first-level
 //! cache (as fast as into the second).
 
-use std::sync::atomic::{AtomicUsize, Ordering};
+use std::ops::Range;
+use std::sync::atomic::{AtomicU64, Ordering};
 
 use super::Ranked;
 use super::flight::{Visit, fly};
@@ -14,7 +15,7 @@ use super::rulers::Rulers;
 use crate::algo::listrank::index::Index;
 use crate::algo::listrank::team::{Parts, team};
 use crate::error::Result;
-use crate::memory::{Budget, Buffer, prefetch};
+use crate::memory::{Budget, prefetch};
 
 /// Binary logarithm of the elements in a block with one ruler.
 const SHIFT: u32 = 9;
@@ -61,10 +62,17 @@ pub(super) fn rank_spaced<I: Index>(
         return Ok(Ranked::Path);
     }
     let rulers = Rulers::new(n, shift);
-    let sublists = rulers.blocks() + 1 + (n >> shift);
-    let reached = if (sublists as u64) <= 1 << (I::BITS - shift) {
-        let links = budget.zeroed::<I>(2 * sublists, "the links of sublists")?;
-        pack(list, head, (rulers, shift), links, threads, budget, go_on)?
+    let reached = if packs::<I>(n, shift) {
+        let mut links = budget.zeroed::<I>(2 * sublists(n, shift), "the links of sublists")?;
+        let (list, taken, fresh) = (I::shared(list), AtomicU64::new(0), AtomicU64::new(0));
+        let walk = Walk::new(WalkMemory { list, links: I::shared(&mut links), taken: &taken, fresh: &fresh }, shift);
+        walk.run(head, threads, go_on)?;
+        let used = walk.used();
+        let reached = rank_sublists(&mut links[..2 * used], rulers.sublist(head), threads, budget, go_on)?;
+        if reached.at() == n {
+            unpack::<I>(list, &links, shift, threads, go_on)?;
+        }
+        reached
     } else {
         // Sublist and offset do not fit a cell.
         walk_twice(&Cells::<I>(I::shared(list)), n, shift, head, threads, budget, go_on)?
@@ -72,41 +80,117 @@ pub(super) fn rank_spaced<I: Index>(
     Ok(if reached.at() == n { Ranked::Path } else { Ranked::Cycle })
 }
 
-/// Ranks by one walk, which replaces successors by sublists and offsets, and one pass, which replaces these by ranks. Returns the length of
-/// the path.
-fn pack<I: Index>(
-    list: &mut [I],
-    head: I,
-    (rulers, shift): (Rulers, u32),
-    mut links: Buffer<I>,
+/// Returns the most sublists of `n` elements, with one ruler in each 2^`shift`: those that grow long go on as others.
+fn sublists(n: usize, shift: u32) -> usize {
+    n.div_ceil(1 << shift) + 1 + (n >> shift)
+}
+
+/// Returns true if the number of a sublist and the offset in it fit a cell.
+fn packs<I: Index>(n: usize, shift: u32) -> bool {
+    sublists(n, shift) as u64 <= 1 << (I::BITS - shift)
+}
+
+/// The memory of a walk, which several ranks may share. All but the list is zero at first.
+pub struct WalkMemory<'a, I: Index> {
+    /// The successors, each of them another; sublist and offset after the walk.
+    pub list: &'a [I::Cell],
+    /// Links of sublists, as pairs.
+    pub links: &'a [I::Cell],
+    /// Sublists that were begun.
+    pub taken: &'a AtomicU64,
+    /// Sublists that went on as others.
+    pub fresh: &'a AtomicU64,
+}
+
+/// The walk over all elements, which leaves sublist and offset in place of successors, and links sublists.
+pub struct Walk<'a, I: Index> {
+    memory: WalkMemory<'a, I>,
+    rulers: Rulers,
+    shift: u32,
+}
+
+impl<'a, I: Index> Walk<'a, I> {
+    fn new(memory: WalkMemory<'a, I>, shift: u32) -> Walk<'a, I> {
+        let rulers = Rulers::new(memory.list.len(), shift);
+        Walk { memory, rulers, shift }
+    }
+
+    /// Returns the length of [`WalkMemory::links`] for `n` elements; `None` where indices of this width do not do.
+    pub fn links(n: usize) -> Option<usize> {
+        packs::<I>(n, SHIFT).then(|| 2 * sublists(n, SHIFT))
+    }
+
+    /// Prepares the walk of ranks that share `memory`, of one element at least.
+    pub fn of_ranks(memory: WalkMemory<'a, I>) -> Walk<'a, I> {
+        Walk::new(memory, SHIFT)
+    }
+
+    /// Walks with `threads` threads what other ranks do not. All is done once all ranks have returned.
+    ///
+    /// # Errors
+    /// Those of `go_on`.
+    pub fn run(&self, head: I, threads: usize, go_on: &(dyn Fn() -> Result<()> + Sync)) -> Result<()> {
+        let WalkMemory { list, links, taken, fresh } = self.memory;
+        let first_fresh = self.rulers.blocks() + 1;
+        let visit = Pack::<I> { list, links: Links(links), first_fresh, fresh, shift: self.shift };
+        fly(self.rulers, head, &visit, threads, Some(taken), go_on)
+    }
+
+    /// Returns the number of sublists after the walk.
+    fn used(&self) -> usize {
+        self.rulers.blocks() + 1 + self.memory.fresh.load(Ordering::Relaxed) as usize
+    }
+
+    /// Ranks the elements of `part` after the walk of all ranks, by sublists in memory of its own. Returns false if the list has a cycle:
+    /// cells mean nothing then.
+    ///
+    /// # Errors
+    /// [`crate::error::Error::Limit`], those of `go_on`.
+    pub fn finish(
+        &self,
+        head: I,
+        part: Range<usize>,
+        threads: usize,
+        budget: &Budget,
+        go_on: &(dyn Fn() -> Result<()> + Sync),
+    ) -> Result<bool> {
+        let WalkMemory { list, links, .. } = self.memory;
+        let mut own = budget.zeroed::<I>(2 * self.used(), "the links of sublists")?;
+        own.iter_mut().zip(links).for_each(|(own, link)| *own = I::get(link));
+        let reached = rank_sublists(&mut own, self.rulers.sublist(head), threads, budget, go_on)?;
+        let is_path = reached.at() == list.len();
+        if is_path {
+            unpack::<I>(&list[part], &own, self.shift, threads, go_on)?;
+        }
+        Ok(is_path)
+    }
+}
+
+/// Ranks sublists by their links, and puts the ranks of their first elements side by side, before all else. Returns the length of the path.
+fn rank_sublists<I: Index>(
+    links: &mut [I],
+    head: usize,
     threads: usize,
     budget: &Budget,
     go_on: &(dyn Fn() -> Result<()> + Sync),
 ) -> Result<I> {
-    let fresh = AtomicUsize::new(rulers.blocks() + 1);
-    let visit = Pack::<I> { list: I::shared(list), links: Links(I::shared(&mut links)), fresh, shift };
-    fly(rulers, head, &visit, threads, go_on)?;
-    let used = visit.fresh.load(Ordering::Relaxed);
-    let reached = rank_links(&mut links[..2 * used], I::of(rulers.sublist(head) as u64), threads, budget, go_on)?;
-    if reached.at() == list.len() {
-        // Side by side the ranks of first elements take half the cache.
-        for sublist in 0..used {
-            links[sublist] = I::of(links[2 * sublist + 1].wide().wrapping_sub(1));
-        }
-        unpack(list, &links[..used], shift, threads, go_on)?;
+    let reached = rank_links(links, I::of(head as u64), threads, budget, go_on)?;
+    // So they take half the cache.
+    for sublist in 0..links.len() / 2 {
+        links[sublist] = I::of(links[2 * sublist + 1].wide().wrapping_sub(1));
     }
     Ok(reached)
 }
 
 /// Replaces sublist and offset by the rank in all cells.
 fn unpack<I: Index>(
-    list: &mut [I],
+    cells: &[I::Cell],
     first: &[I],
     shift: u32,
     threads: usize,
     go_on: &(dyn Fn() -> Result<()> + Sync),
 ) -> Result<()> {
-    let (cells, offset) = (I::shared(list), (1 << shift) - 1);
+    let offset = (1 << shift) - 1;
     let parts = Parts::new(cells.len(), PART);
     team(threads, &|_| {
         loop {
@@ -128,8 +212,9 @@ fn unpack<I: Index>(
 struct Pack<'a, I: Index> {
     list: &'a [I::Cell],
     links: Links<'a, I>,
-    /// The next number for a sublist that goes on for longer than an offset can say.
-    fresh: AtomicUsize,
+    /// The first number of sublists that went on for longer than an offset can say, and how many there are.
+    first_fresh: usize,
+    fresh: &'a AtomicU64,
     shift: u32,
 }
 
@@ -149,7 +234,7 @@ impl<I: Index> Visit<I> for Pack<'_, I> {
     #[inline(always)]
     fn visit(&self, element: usize, (sublist, offset): &mut Self::State) -> I {
         if *offset >> self.shift != 0 {
-            let fresh = self.fresh.fetch_add(1, Ordering::Relaxed);
+            let fresh = self.first_fresh + self.fresh.fetch_add(1, Ordering::Relaxed) as usize;
             self.links.write(*sublist, I::of(fresh as u64), I::of(*offset as u64));
             (*sublist, *offset) = (fresh, 0);
         }

@@ -3,12 +3,14 @@
 //! | file | holds |
 //! |---|---|
 //! | `part` | the share of a rank, read and with its head found by all |
+//! | `shared` | ranks of one machine, in memory that they share |
 //! | `walk` | sublists that are walked from rank to rank |
 //! | `ruling_set` | the method of sparse ruling sets, from the walk to the ranks |
 //! | `wyllie` | pointer jumping, to compare |
 
 mod part;
 mod ruling_set;
+pub mod shared;
 mod walk;
 mod wyllie;
 

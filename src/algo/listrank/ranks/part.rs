@@ -51,18 +51,36 @@ impl Part {
         budget: &Budget,
         watch: &dyn Watch,
     ) -> Result<(Part, Buffer<I>)> {
+        let own = elements(list.length, comm.ranks(), comm.rank());
+        let mut cells = budget.zeroed::<I>((own.end - own.start) as usize, "the successors of a rank's elements")?;
+        let part = Part::fill::<I>(list, comm, I::shared(&mut cells), threads, budget, watch, &|_| ())?;
+        Ok((part, cells))
+    }
+
+    /// Reads the share of this rank into `cells`, and shows all successors to `see`. Collective.
+    ///
+    /// # Errors
+    /// Those of [`Self::load`].
+    pub fn fill<I: Index>(
+        list: &List,
+        comm: &Comm,
+        cells: &[I::Cell],
+        threads: usize,
+        budget: &Budget,
+        watch: &dyn Watch,
+        see: &(impl Fn(u64) + Sync),
+    ) -> Result<Part> {
         let size = share(list.length, comm.ranks());
         let elements = bounds(list.length, size, comm.rank());
         let (first, len) = (elements.start, elements.end - elements.start);
         let _reading = budget.reserve(list.source.scratch_bytes(threads), "reading the list")?;
-        let mut cells = budget.zeroed::<I>(len as usize, "the successors of a rank's elements")?;
         let (sum, tails) = (AtomicU64::new(0), AtomicU64::new(0));
-        let shared = I::shared(&mut cells);
         list.source.scan(elements, threads, watch, &|from, values| {
             let (mut own, mut ends) = (0_u64, 0);
-            for (cell, &value) in shared[(from - first) as usize..].iter().zip(values) {
+            for (cell, &value) in cells[(from - first) as usize..].iter().zip(values) {
                 match u64::try_from(value) {
                     Ok(successor) => {
+                        see(successor);
                         own = own.wrapping_add(successor);
                         I::set(cell, I::of(successor));
                     }
@@ -79,7 +97,7 @@ impl Part {
         let mut sums = [sum.into_inner(), tails.into_inner()];
         comm.all_sum(&mut sums);
         let head = read::head(list.length, sums[0]);
-        Ok((Part { length: list.length, size, reciprocal: reciprocal(size), first, len, head, tails: sums[1] }, cells))
+        Ok(Part { length: list.length, size, reciprocal: reciprocal(size), first, len, head, tails: sums[1] })
     }
 
     /// Returns the elements of this share.
@@ -100,6 +118,11 @@ impl Part {
         // The reciprocal is rounded down.
         (rank + u64::from(element - rank * self.size >= self.size)) as usize
     }
+}
+
+/// Returns the elements of the share of `rank`.
+pub fn elements(length: u64, ranks: usize, rank: usize) -> Range<u64> {
+    bounds(length, share(length, ranks), rank)
 }
 
 fn reciprocal(size: u64) -> u64 {

@@ -1,0 +1,148 @@
+//! Ranks of one machine that rank a list in memory that all of them share, as the threads of one process do.
+//!
+//! They take sublists in turn, and no message is sent. Every rank uses all of the memory, so a system that counts the pages of each process
+//! counts it once for each rank: it is used where the list fits the limit of every one, and otherwise ranks send walkers to each other.
+
+use super::part::{Part, elements};
+use crate::algo::listrank::cpu::ruling_set::{Walk, WalkMemory};
+use crate::algo::listrank::index::Index;
+use crate::comm::{Comm, SharedMemory};
+use crate::error::Result;
+use crate::formats::Watch;
+use crate::list::List;
+use crate::memory::{Budget, Reservation};
+use crate::process::signals;
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering::Relaxed};
+
+/// The counters of the memory: sublists that were begun, and those that went on as others.
+const TAKEN: usize = 0;
+const FRESH: usize = 1;
+
+/// Most elements: more than any memory holds.
+const MOST: usize = 1 << 48;
+/// More bytes than there are.
+const NEVER: u64 = 1 << 60;
+
+/// The places of a list in shared memory, in bytes.
+#[derive(Clone, Copy)]
+struct Layout {
+    links: usize,
+    /// Numbers of links.
+    numbers: usize,
+    marks: usize,
+    /// Words of marks, one bit for each element.
+    words: usize,
+    bytes: usize,
+}
+
+impl Layout {
+    /// Returns the layout of `length` elements; `None` where indices of this width do not do.
+    fn of<I: Index>(length: u64) -> Option<Layout> {
+        let (n, width) = (usize::try_from(length).ok().filter(|n| (1..=MOST).contains(n))?, size_of::<I>());
+        let numbers = Walk::<I>::links(n).filter(|_| length < I::END.wide())?;
+        let links = n * width;
+        let marks = (links + numbers * width).next_multiple_of(8);
+        let words = n.div_ceil(64);
+        Some(Layout { links, numbers, marks, words, bytes: marks + 8 * words })
+    }
+}
+
+/// Returns the bytes of memory that every rank is to have, beside those of reading, for a list of `length` elements: for one without, or
+/// one that no memory holds, more than there are.
+pub fn memory(length: u64) -> u64 {
+    let bytes = |layout: Option<Layout>, width| {
+        let beside = |layout: Layout| 2 * layout.numbers as u64 * width;
+        layout.map(|layout| layout.bytes as u64 + beside(layout))
+    };
+    bytes(Layout::of::<u32>(length), 4).or_else(|| bytes(Layout::of::<u64>(length), 8)).unwrap_or(NEVER)
+}
+
+/// Returns true if indices of 32 bits do for a list of `length` elements.
+pub fn is_narrow(length: u64) -> bool {
+    Layout::of::<u32>(length).is_some()
+}
+
+/// A list in memory that ranks share.
+pub struct SharedList<I: Index> {
+    memory: SharedMemory,
+    _reserved: Reservation,
+    layout: Layout,
+    pub part: Part,
+    is_list: bool,
+    index: std::marker::PhantomData<I>,
+}
+
+impl<I: Index> SharedList<I> {
+    /// Reads the list, each rank its share. Returns `None` on all ranks if they share no memory. Collective.
+    ///
+    /// # Errors
+    /// Those of reading; [`crate::Error::Limit`].
+    pub fn load(
+        list: &List,
+        comm: &Comm,
+        threads: usize,
+        budget: &Budget,
+        watch: &dyn Watch,
+    ) -> Result<Option<SharedList<I>>> {
+        let Some(layout) = Layout::of::<I>(list.length) else { return Ok(None) };
+        let Some(memory) = comm.shared_memory(layout.bytes as u64) else { return Ok(None) };
+        let reserved = budget.reserve(layout.bytes as u64, "the list that ranks share")?;
+        let (twice, own) = (AtomicBool::new(false), elements(list.length, comm.ranks(), comm.rank()));
+        let marks: &[AtomicU64] = memory.numbers(layout.marks, layout.words);
+        let cells = &memory.numbers(0, list.length as usize)[own.start as usize..own.end as usize];
+        let part = Part::fill::<I>(list, comm, cells, threads, budget, watch, &|successor| {
+            let bit = 1 << (successor % 64);
+            if marks[successor as usize / 64].fetch_or(bit, Relaxed) & bit != 0 {
+                twice.store(true, Relaxed);
+            }
+        })?;
+        let is_list = comm.all(!twice.into_inner()) && part.tails == 1;
+        Ok(Some(SharedList { memory, _reserved: reserved, layout, part, is_list, index: std::marker::PhantomData }))
+    }
+
+    /// Returns all cells.
+    pub fn cells(&self) -> &[I::Cell] {
+        self.memory.numbers(0, self.part.length as usize)
+    }
+
+    /// Replaces successors by ranks. Returns false if it is no list; cells mean nothing then. Collective.
+    ///
+    /// # Errors
+    /// [`crate::Error::Limit`], a stop.
+    pub fn rank(&self, comm: &Comm, threads: usize, budget: &Budget) -> Result<bool> {
+        if !self.is_list {
+            return Ok(false);
+        }
+        let Layout { links, numbers, .. } = self.layout;
+        let (taken, fresh) = (self.memory.counter(TAKEN), self.memory.counter(FRESH));
+        let list = self.cells();
+        let walk = Walk::<I>::of_ranks(WalkMemory { list, links: self.memory.numbers(links, numbers), taken, fresh });
+        let head = I::of(self.part.head);
+        walk.run(head, threads, &signals::check)?;
+        comm.barrier();
+        let own = self.part.elements();
+        let is_path = walk.finish(head, own.start as usize..own.end as usize, threads, budget, &signals::check)?;
+        comm.barrier();
+        Ok(is_path)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn places_follow_each_other_and_indices_widen_with_the_list() {
+        for length in [1, 63, 64, 1000, 1 << 20, (1 << 31) - (1 << 22), 1 << 31, 1 << 40] {
+            let narrow = Layout::of::<u32>(length);
+            // Numbers of sublists, of which there are two for each 512 elements and one, take 23 bits beside an offset of 9.
+            assert_eq!(narrow.is_some(), 2 * length.div_ceil(512) < 1 << 23, "{length}");
+            assert!(narrow.is_none_or(|layout| layout.links as u64 == 4 * length));
+            let wide = Layout::of::<u64>(length).expect("64 bits do");
+            let ends = [8 * length as usize, wide.links + 8 * wide.numbers, wide.marks + 8 * wide.words];
+            assert!(ends[0] <= wide.links && ends[1] <= wide.marks && ends[2] == wide.bytes, "{length}");
+            assert!(64 * wide.words as u64 >= length && memory(length) > 4 * length);
+        }
+        assert_eq!((memory(0), memory(u64::MAX >> 1)), (NEVER, NEVER));
+    }
+}

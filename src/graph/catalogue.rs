@@ -1,12 +1,14 @@
 //! A prepared graph: all its blocks, in files, in host memory, or in GPU memory.
 
 use super::csr::Block;
+use super::half::Half;
 use super::host_block::{MemoryBlock, RemoteBlock};
 use super::layout::Layout;
 use super::placement::{BlockSize, Placement};
 use super::stored::{StoredBlock, body_bytes};
 use crate::error::Result;
 use rayon::prelude::*;
+use std::ops::Range;
 use std::path::Path;
 
 /// The blocks of a graph, in order of rows.
@@ -32,12 +34,12 @@ enum Blocks {
 }
 
 impl Catalogue {
-    /// Opens all blocks of the graph `key` in `folder`.
+    /// Opens all blocks of a half of the graph `key` in `folder`.
     ///
     /// # Errors
     /// [`crate::Error::Corrupt`] for the first block that is missing or incomplete, [`crate::Error::Io`].
-    pub fn open(folder: &Path, key: u64, layout: Layout) -> Result<Self> {
-        let blocks = (0..layout.blocks()).map(|b| StoredBlock::open(folder, key, b, &layout.block(b)));
+    pub fn open(folder: &Path, key: u64, half: Half, layout: Layout) -> Result<Self> {
+        let blocks = (0..layout.blocks()).map(|b| StoredBlock::open(folder, key, half, b, &layout.block(b)));
         let blocks = blocks.collect::<Result<Vec<_>>>()?;
         let sizes = blocks.iter().map(|block| size_of(block.block())).collect();
         Ok(Catalogue { first_rows: first_rows(&layout), sizes, blocks: Blocks::InFiles(blocks), layout })
@@ -77,6 +79,23 @@ impl Catalogue {
             BlockLocation::Local(block) => block,
             _ => self.stored()[b].block(),
         }
+    }
+
+    /// Returns the half of the row of vertex `v` that the blocks hold, of a graph that [is local](Self::is_local).
+    #[inline]
+    pub fn row(&self, v: u32) -> &[u32] {
+        let block = self.block(self.layout.block_of(v));
+        block.row((v - block.first_row) as usize)
+    }
+
+    /// Returns these rows of a graph that [is local](Self::is_local), each with its vertex, in order.
+    pub fn rows(&self, rows: Range<u32>) -> impl Iterator<Item = (u32, &[u32])> {
+        let first = self.first_rows.partition_point(|&first| first <= rows.start).saturating_sub(1);
+        let blocks = (first..self.len()).map(|b| self.block(b)).take_while(move |block| block.first_row < rows.end);
+        blocks.flat_map(move |block| {
+            let inside = rows.start.max(block.first_row)..rows.end.min(block.end_row());
+            inside.map(move |v| (v, block.row((v - block.first_row) as usize)))
+        })
     }
 
     /// Returns the location of block `b` of a graph that is not on GPUs.

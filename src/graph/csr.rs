@@ -1,10 +1,11 @@
 //! A block of compressed sparse rows (CSR), borrowed from wherever its bytes lie.
 
-/// Rows `first_row .. first_row + rows()` of the oriented graph. Row `v` holds the neighbours of `v` that are smaller than `v`, ascending
-/// and without repeats. As ids ascend by descending degree, these are its neighbours of higher degree.
+/// Rows `first_row .. first_row + rows()` of one half of the graph. Row `v` of the lower half holds the neighbours of `v` that are smaller
+/// than `v`, ascending and without repeats. As ids ascend by descending degree, these are its neighbours of higher degree. The upper half
+/// holds the others likewise.
 ///
 /// Invariants, checked by `StoredBlock::verify`: `offsets` has one entry for each row and one more, starts at 0, never decreases and ends
-/// at `targets.len()`; every target of row `v` is `< v`.
+/// at `targets.len()`; every target of row `v` is `< v` in the lower half, `> v` in the upper.
 #[derive(Debug, Clone, Copy)]
 pub struct Block<'a> {
     /// Id of the first row.

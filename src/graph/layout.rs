@@ -5,6 +5,7 @@
 //! the input alone, never on limits, threads, device or ranks, and a plan can name them. Cuts lie between granules: ranges of rows whose
 //! width is a small fraction of their ids. So a table of some thousand entries maps rows to blocks and bins at any size of graph.
 
+use super::half::Half;
 use super::order::DegreeRuns;
 use std::ops::Range;
 
@@ -83,6 +84,12 @@ impl Layout {
         Self::with_target(runs, Self::block_target(edges))
     }
 
+    /// Returns the layout of the upper half of such a graph: vertex `v` of degree `d` among `n` has at most `min(d, n - 1 - v)` larger
+    /// neighbours.
+    pub fn upper(runs: &DegreeRuns, edges: u64) -> Self {
+        Self::of_half(runs, Self::block_target(edges), Half::Upper)
+    }
+
     /// Returns the number of entries that blocks of a graph with `edges` edges aim at.
     pub fn block_target(edges: u64) -> u64 {
         let part = edges / if edges < SMALL { 8 } else { 2 };
@@ -91,8 +98,13 @@ impl Layout {
 
     /// Returns the layout with blocks of about `target` entries, or one granule if that has more.
     pub fn with_target(runs: &DegreeRuns, target: u64) -> Self {
+        Self::of_half(runs, target, Half::Lower)
+    }
+
+    /// Returns the layout of a half with blocks of about `target` entries, or one granule if that has more.
+    pub fn of_half(runs: &DegreeRuns, target: u64, half: Half) -> Self {
         let cut = Granules::new(runs.vertices());
-        let granules = granules(runs, cut);
+        let granules = granules(runs, cut, half);
         let blocks = group(&granules, 0..granules.len(), target, u64::MAX);
         Layout { cut, granules, blocks }
     }
@@ -116,6 +128,12 @@ impl Layout {
     /// `n` vertices before it. Half of these have ids of at least `n` / 2, so their bounds sum to at least `n`² / 4.
     pub fn longest_row(&self) -> u64 {
         2 * (self.bound().isqrt() + 1)
+    }
+
+    /// Returns the block of row `v`.
+    pub fn block_of(&self, v: u32) -> usize {
+        let granule = self.cut.of(v);
+        self.blocks.partition_point(|block| block.end <= granule)
     }
 
     /// Returns the rows and the bound of block `b`.
@@ -179,7 +197,7 @@ impl Bins {
     }
 }
 
-fn granules(runs: &DegreeRuns, cut: Granules) -> Vec<RowRange> {
+fn granules(runs: &DegreeRuns, cut: Granules, half: Half) -> Vec<RowRange> {
     let rows = runs.vertices();
     let mut pieces = runs.iter().peekable();
     let mut granules = Vec::new();
@@ -190,7 +208,9 @@ fn granules(runs: &DegreeRuns, cut: Granules) -> Vec<RowRange> {
         while row < end {
             let Some(&(degree, _, run_end)) = pieces.peek() else { break };
             let upto = end.min(run_end);
-            bound += bounds(u64::from(degree), row..upto);
+            // From the other end of the order, the larger vertices are the smaller ones.
+            let below = if half == Half::Lower { row..upto } else { rows - upto..rows - row };
+            bound += bounds(u64::from(degree), below);
             row = upto;
             if upto == run_end {
                 pieces.next();

@@ -5,6 +5,7 @@
 //! graph or of another index is refused.
 
 use super::csr::Block;
+use super::half::Half;
 use super::layout::RowRange;
 use crate::error::{At, Error, Result};
 use crate::memory::bytes_of;
@@ -14,21 +15,29 @@ use std::collections::HashSet;
 use std::ops::Range;
 use std::path::{Path, PathBuf};
 
-/// Blocks of the lower rows: neighbours smaller than the row's vertex.
-const LOWER: Kind = Kind::new(b"LOWR");
-const HEAD: usize = 64;
-
-/// Returns the path of block `index` in the graph's folder.
-pub fn path(folder: &Path, index: usize) -> PathBuf {
-    folder.join(format!("lower.{index:06}.block"))
+/// Returns the kind of the files of a half.
+fn kind(half: Half) -> Kind {
+    match half {
+        Half::Lower => Kind::new(b"LOWR"),
+        Half::Upper => Kind::new(b"UPPR"),
+    }
 }
 
-/// Returns for each of the blocks `0 .. blocks` whether it has a file in `folder`, whatever that contains. The folder is listed: had a name
+const HEAD: usize = 64;
+/// Offsets that are made at a time.
+const OFFSETS: usize = 1 << 16;
+
+/// Returns the path of block `index` of a half in the graph's folder.
+pub fn path(folder: &Path, half: Half, index: usize) -> PathBuf {
+    folder.join(format!("{}.{index:06}.block", half.name()))
+}
+
+/// Returns for each of the blocks `0 .. blocks` of a half whether it has a file in `folder`, whatever that contains. The folder is listed: had a name
 /// been looked up before another node wrote the file, a network file system might report it missing for as long as it caches names.
-pub fn listed(folder: &Path, blocks: usize) -> Vec<bool> {
+pub fn listed(folder: &Path, half: Half, blocks: usize) -> Vec<bool> {
     let entries = std::fs::read_dir(folder).into_iter().flatten().flatten();
     let names: HashSet<_> = entries.map(|entry| entry.file_name()).collect();
-    (0..blocks).map(|b| path(folder, b).file_name().is_some_and(|name| names.contains(name))).collect()
+    (0..blocks).map(|b| path(folder, half, b).file_name().is_some_and(|name| names.contains(name))).collect()
 }
 
 fn salt(key: u64, index: usize) -> u64 {
@@ -44,35 +53,87 @@ fn targets_start(rows: u64) -> u64 {
     (HEAD as u64 + 4 * (rows + 1)).next_multiple_of(64)
 }
 
-/// Writes block `index` of the graph `key`. Its rows come in parts: the lengths of rows, and their targets.
+/// Writes block `index` of the lower half of the graph `key`. Its rows come in parts: the lengths of rows, and their targets.
 ///
 /// # Errors
 /// [`Error::DiskFull`], [`Error::Io`]; [`Error::Input`] if a block would have 2^32 entries.
 pub fn write(folder: &Path, key: u64, index: usize, first_row: u64, parts: &[(&[u32], &[u32])]) -> Result<Pending> {
     let rows: u64 = parts.iter().map(|(lengths, _)| lengths.len() as u64).sum();
     let entries: u64 = parts.iter().map(|(_, targets)| targets.len() as u64).sum();
-    let path = path(folder, index);
-    if u32::try_from(entries).is_err() {
-        return Err(too_many(&path, first_row, entries));
+    let mut block = BlockWriter::create(folder, key, Half::Lower, index, first_row..first_row + rows, entries)?;
+    parts.iter().try_for_each(|(lengths, _)| block.lengths(lengths))?;
+    parts.iter().try_for_each(|(_, targets)| block.targets(targets))?;
+    block.finish()
+}
+
+/// A block that is written piece by piece: all lengths of rows first, then all targets.
+pub struct BlockWriter {
+    file: NewFile,
+    path: PathBuf,
+    rows: u64,
+    entries: u64,
+    /// Sum of the lengths so far.
+    end: u32,
+}
+
+impl BlockWriter {
+    /// Starts block `index` of a half of the graph `key`, with these rows, which have `entries` entries.
+    ///
+    /// # Errors
+    /// [`Error::DiskFull`], [`Error::Io`]; [`Error::Input`] if the block would have 2^32 entries.
+    pub fn create(folder: &Path, key: u64, half: Half, index: usize, rows: Range<u64>, entries: u64) -> Result<Self> {
+        let path = path(folder, half, index);
+        if u32::try_from(entries).is_err() {
+            return Err(too_many(&path, rows.start, entries));
+        }
+        let mut file = NewFile::create(&path, kind(half), salt(key, index))?;
+        let count = rows.end - rows.start;
+        file.write(bytes_of(&[index as u64, rows.start, count, entries, 0, 0, 0, 0]))?;
+        file.write(bytes_of(&[0u32]))?;
+        Ok(BlockWriter { file, path, rows: count, entries, end: 0 })
     }
-    let mut file = NewFile::create(&path, LOWER, salt(key, index))?;
-    file.write(bytes_of(&[index as u64, first_row, rows, entries, 0, 0, 0, 0]))?;
-    let mut offsets = vec![0u32];
-    let mut end = 0;
-    for (lengths, _) in parts {
-        offsets.extend(lengths.iter().map(|&length| {
-            end += length;
-            end
-        }));
-        file.write(bytes_of(&offsets))?;
-        offsets.clear();
+
+    /// Appends the lengths of the next rows.
+    ///
+    /// # Errors
+    /// [`Error::DiskFull`], [`Error::Io`].
+    pub fn lengths(&mut self, lengths: &[u32]) -> Result<()> {
+        let mut offsets = Vec::with_capacity(lengths.len().min(OFFSETS));
+        for some in lengths.chunks(OFFSETS) {
+            offsets.clear();
+            offsets.extend(some.iter().map(|&length| {
+                self.end = self.end.wrapping_add(length);
+                self.end
+            }));
+            self.file.write(bytes_of(&offsets))?;
+        }
+        Ok(())
     }
-    let padding = targets_start(rows) - (HEAD as u64 + 4 * (rows + 1));
-    file.write(&[0; 64][..padding as usize])?;
-    for (_, targets) in parts {
-        file.write(bytes_of(targets))?;
+
+    /// Appends targets, after all lengths.
+    ///
+    /// # Errors
+    /// [`Error::DiskFull`], [`Error::Io`].
+    pub fn targets(&mut self, targets: &[u32]) -> Result<()> {
+        let (start, offsets) = (targets_start(self.rows), HEAD as u64 + 4 * (self.rows + 1));
+        if self.file.len() == offsets {
+            self.file.write(&[0; 64][..(start - offsets) as usize])?;
+        }
+        self.file.write(bytes_of(targets))
     }
-    file.finish_deferred()
+
+    /// Completes the block.
+    ///
+    /// # Errors
+    /// [`Error::Validation`] where its rows are not those that it was begun with; [`Error::DiskFull`], [`Error::Io`].
+    pub fn finish(mut self) -> Result<Pending> {
+        self.targets(&[])?;
+        if (u64::from(self.end), self.file.len()) != (self.entries, body_bytes(self.rows, self.entries)) {
+            let what = format!("{} entries by its rows, {} expected", self.end, self.entries);
+            return Err(Error::Validation(format!("{}: {what}", self.path.display())));
+        }
+        self.file.finish_deferred()
+    }
 }
 
 /// Reports a row that is too long: blocks are cut between rows, so a block of 2^32 entries has one.
@@ -90,20 +151,21 @@ fn too_many(path: &Path, row: u64, entries: u64) -> Error {
 #[derive(Debug)]
 pub struct StoredBlock {
     file: Mapped,
+    half: Half,
     first_row: u32,
     offsets: Range<usize>,
     targets: Range<usize>,
 }
 
 impl StoredBlock {
-    /// Opens block `index` of the graph `key`, which must have the rows of `span`. It checks the sizes; [`Self::verify`] checks the
+    /// Opens block `index` of a half of the graph `key`, which must have the rows of `span`. It checks the sizes; [`Self::verify`] checks the
     /// contents.
     ///
     /// # Errors
     /// [`Error::Corrupt`], [`Error::Io`].
-    pub fn open(folder: &Path, key: u64, index: usize, span: &RowRange) -> Result<Self> {
-        let path = path(folder, index);
-        let file = Mapped::open(&path, LOWER, salt(key, index))?;
+    pub fn open(folder: &Path, key: u64, half: Half, index: usize, span: &RowRange) -> Result<Self> {
+        let path = path(folder, half, index);
+        let file = Mapped::open(&path, kind(half), salt(key, index))?;
         let wrong = |what: String| Error::corrupt(&path, At::File, what);
         let Some(&[i, first_row, rows, entries, ..]) = file
             .body()
@@ -132,6 +194,7 @@ impl StoredBlock {
         }
         let start = targets_start(rows) as usize;
         Ok(StoredBlock {
+            half,
             first_row: first_row as u32,
             offsets: HEAD..HEAD + 4 * (rows as usize + 1),
             targets: start..start + 4 * entries as usize,
@@ -157,15 +220,14 @@ impl StoredBlock {
         let offsets_hold =
             block.offsets.first() == Some(&0) && block.offsets.last() == Some(&entries) && block.offsets.is_sorted();
         let rows_hold = || {
-            (0..block.rows()).all(|r| {
-                let row = block.row(r);
-                row.last().is_none_or(|&last| last < block.first_row + r as u32) && row.is_sorted_by(|a, b| a < b)
-            })
+            (0..block.rows()).all(|r| self.half.holds(block.first_row + r as u32, block.row(r)))
         };
         if offsets_hold && rows_hold() {
             Ok(())
         } else {
-            Err(Error::corrupt(self.file.path(), At::File, "the rows are not ascending neighbours below their vertex"))
+            let side = if self.half == Half::Lower { "below" } else { "above" };
+            let what = format!("the rows are not ascending neighbours {side} their vertex");
+            Err(Error::corrupt(self.file.path(), At::File, what))
         }
     }
 

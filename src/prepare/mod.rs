@@ -29,6 +29,7 @@ pub mod prepared;
 pub mod relabel;
 mod sample;
 pub mod sort;
+pub mod transpose;
 
 /// Reduces what each rank saw of its share of the input to the totals of all. Collective.
 ///

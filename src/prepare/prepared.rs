@@ -5,6 +5,7 @@ use crate::error::{Error, Result};
 use crate::graph::catalogue::Catalogue;
 use crate::graph::degrees;
 use crate::graph::degrees::DegreeSummary;
+use crate::graph::half::Half;
 use crate::graph::layout::Layout;
 use crate::store::map::Mapped;
 use serde::{Deserialize, Serialize};
@@ -101,7 +102,7 @@ impl Graph {
     /// Those of [`Self::open`].
     pub fn with_layout(workdir: &Path, info: InputInfo, stored: StoreInfo, layout: Layout) -> Result<Self> {
         let folder = workdir.join("graph");
-        let catalogue = Catalogue::open(&folder, info.content, layout)?;
+        let catalogue = Catalogue::open(&folder, info.content, Half::Lower, layout)?;
         if catalogue.edges() != stored.edges {
             let found = format!("{} edges in its blocks, where the manifest has {}", catalogue.edges(), stored.edges);
             return Err(Error::corrupt(&folder, crate::error::At::File, found));

@@ -162,6 +162,7 @@ fn largest(start: usize, most: usize, fits: impl Fn(usize) -> bool) -> usize {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::graph::half::Half;
     use crate::graph::layout::Layout;
     use crate::graph::order::DegreeRuns;
     use crate::graph::stored;
@@ -179,7 +180,7 @@ mod tests {
             let _ = stored::write(folder.path(), 1, b, span.start, &[(&lengths, &targets)]).expect("written");
         }
         // The blocks stay mapped.
-        Catalogue::open(folder.path(), 1, layout).expect("whole")
+        Catalogue::open(folder.path(), 1, Half::Lower, layout).expect("whole")
     }
 
     fn row(graph: &Catalogue, block: usize, at: usize) -> Segment {

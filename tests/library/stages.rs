@@ -11,6 +11,7 @@ use gpugraph::formats::{CacheUse, Input, Unwatched};
 use gpugraph::graph::catalogue::Catalogue;
 use gpugraph::graph::degrees::{DegreeSummary, Degrees};
 use gpugraph::graph::ids::{DenseId, InputId};
+use gpugraph::graph::half::Half;
 use gpugraph::graph::layout::Layout;
 use gpugraph::memory::{Budget, own_bytes};
 use gpugraph::prepare::blocks::Builder;
@@ -150,7 +151,7 @@ fn prepare(folder: &Path, input: &Input, how: How) -> (Vec<Vec<u32>>, Vec<u32>, 
     };
     let built = builder.build(sorters(how.threads), &Unwatched).expect("build");
     syncer.wait().expect("synced");
-    let catalogue = Catalogue::open(folder, KEY, layout).expect("open");
+    let catalogue = Catalogue::open(folder, KEY, Half::Lower, layout).expect("open");
     catalogue.verify(|| Ok(())).expect("whole");
     assert_eq!(built.entries, catalogue.edges());
     let mut rows = Vec::new();

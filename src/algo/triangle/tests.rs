@@ -5,6 +5,7 @@ use crate::algo::triangle::turns_tests::Taken;
 use crate::algo::triangle::{Counter, Isa, PairCount, Settings};
 use crate::graph::catalogue::Catalogue;
 use crate::graph::csr::Block;
+use crate::graph::half::Half;
 use crate::graph::layout::Layout;
 use crate::graph::order::DegreeRuns;
 use crate::graph::stored;
@@ -86,7 +87,7 @@ impl OrientedRows {
             let lengths: Vec<u32> = rows.iter().map(|row| row.len() as u32).collect();
             let _ = stored::write(folder.path(), 1, b, span.start, &[(&lengths, &rows.concat())]).expect("written");
         }
-        let graph = Catalogue::open(folder.path(), 1, layout).expect("whole");
+        let graph = Catalogue::open(folder.path(), 1, Half::Lower, layout).expect("whole");
         let cuts = spans.iter().map(|span| span.start as u32..span.end as u32).collect::<Vec<_>>();
         (graph, self.units(&cuts), folder)
     }

@@ -4,6 +4,7 @@ use super::build::{self, Assignment, Edges};
 use super::degree_file;
 use crate::error::{Error, Result};
 use crate::formats::{Input, InputCache};
+use crate::graph::half::Half;
 use crate::graph::layout::Layout;
 use crate::graph::stored::{self, StoredBlock};
 use crate::job::plan::{Plan, limits};
@@ -87,9 +88,9 @@ fn open(session: &mut Session, info: InputInfo, mut stored: StoreInfo, layout: &
 /// Returns true for every block that is not there, or not whole. Collective.
 fn missing(session: &Session, content: u64, layout: &Layout) -> Result<Vec<bool>> {
     let folder = session.graph_folder();
-    let listed = session.agreed(|| Ok(stored::listed(&folder, layout.blocks())))?;
+    let listed = session.agreed(|| Ok(stored::listed(&folder, Half::Lower, layout.blocks())))?;
     let whole = |b: usize| {
-        let block = session.in_sight(|| StoredBlock::open(&folder, content, b, &layout.block(b))).and_then(|block| {
+        let block = session.in_sight(|| StoredBlock::open(&folder, content, Half::Lower, b, &layout.block(b))).and_then(|block| {
             block.verify()?;
             block.release();
             Ok(())

@@ -2,6 +2,7 @@
 
 use crate::error::{Error, Result};
 use crate::graph::degrees::{self, Degrees};
+use crate::graph::half::Half;
 use crate::graph::layout::Layout;
 use crate::graph::stored::StoredBlock;
 use crate::job::session::Session;
@@ -58,7 +59,7 @@ pub(super) fn add_stored(
     let stored = (0..layout.blocks()).filter(|&b| !wanted[b]);
     for b in stored.skip(session.comm.rank()).step_by(session.comm.ranks()) {
         signals::check()?;
-        let block = session.in_sight(|| StoredBlock::open(&folder, content, b, &layout.block(b)))?;
+        let block = session.in_sight(|| StoredBlock::open(&folder, content, Half::Lower, b, &layout.block(b)))?;
         counter.block(block.block());
         block.release();
     }

@@ -3,6 +3,7 @@
 use crate::algo::Verdict;
 use crate::error::{At, Error, Result};
 use crate::graph::degrees::{self, DegreeSummary};
+use crate::graph::half::Half;
 use crate::graph::layout::Layout;
 use crate::graph::stored::StoredBlock;
 use crate::job::state::manifest::Manifest;
@@ -69,7 +70,7 @@ fn blocks(folder: &Path, info: &InputInfo, layout: &Layout, all: bool, verdict: 
     let (mut whole, mut missing, mut bytes) = (0, 0, 0);
     for b in 0..layout.blocks() {
         crate::process::signals::check()?;
-        let block = StoredBlock::open(folder, info.content, b, &layout.block(b));
+        let block = StoredBlock::open(folder, info.content, Half::Lower, b, &layout.block(b));
         let checked = block.and_then(|block| {
             block.verify()?;
             block.release();

@@ -1,0 +1,61 @@
+//! Lengths of upper rows: what a vertex has neighbours beyond those in its lower row.
+
+use crate::error::{At, Error, Result};
+use crate::graph::catalogue::Catalogue;
+use crate::graph::layout::Bins;
+use rayon::prelude::*;
+use std::ops::Range;
+use std::path::Path;
+
+/// Rows whose lengths are computed at a time.
+pub(super) const CHUNK: usize = 1 << 13;
+
+/// The degrees and the lower half.
+pub(super) struct Lengths<'a> {
+    pub(super) lower: &'a Catalogue,
+    pub(super) degrees: &'a [u32],
+}
+
+impl Lengths<'_> {
+    /// Calls `each` with the lengths of these rows, some at a time, in order.
+    pub(super) fn chunks(&self, rows: Range<u64>, mut each: impl FnMut(&[u32]) -> Result<()>) -> Result<()> {
+        let mut lengths = Vec::with_capacity(CHUNK);
+        let mut from = rows.start;
+        while from < rows.end {
+            let block = self.lower.block(self.lower.layout.block_of(from as u32));
+            let end = rows.end.min(block.end_row().into()).min(from + CHUNK as u64);
+            let local = from as usize - block.first_row as usize;
+            let Some(degrees) = self.degrees.get(from as usize..end as usize) else {
+                return Err(self.differ(from as u32));
+            };
+            lengths.clear();
+            for (i, &degree) in degrees.iter().enumerate() {
+                let lower = block.offsets[local + i + 1] - block.offsets[local + i];
+                let Some(upper) = degree.checked_sub(lower) else { return Err(self.differ(from as u32 + i as u32)) };
+                lengths.push(upper);
+            }
+            each(&lengths)?;
+            from = end;
+        }
+        Ok(())
+    }
+
+    /// Returns the entries of each bin.
+    pub(super) fn of_bins(&self, bins: &Bins) -> Result<Vec<u64>> {
+        let of_bin = |rows: Range<u64>| {
+            let mut sum = 0;
+            self.chunks(rows, |lengths| {
+                sum += lengths.iter().map(|&length| u64::from(length)).sum::<u64>();
+                Ok(())
+            })?;
+            Ok(sum)
+        };
+        bins.spans.par_iter().map(|span| of_bin(span.rows.clone())).collect()
+    }
+
+    /// Reports a vertex whose degree is not that of the rows.
+    pub(super) fn differ(&self, v: u32) -> Error {
+        let what = format!("the degree of vertex {v} is not that of its rows");
+        Error::corrupt(Path::new("graph/degrees"), At::File, what)
+    }
+}

@@ -130,13 +130,15 @@ pub trait ListTask: Task {
     fn verify(&self, results: &ListResults<'_>, found: &Value, verdict: &mut Verdict<'_>) -> Result<()>;
 }
 
-/// The parts of a prepared graph that a task reads beside its blocks.
+/// The parts of a prepared graph that a task reads beside the blocks of the lower half of rows.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Needs {
     /// The degrees of the simple graph.
     pub degrees: bool,
     /// The order of vertices: results come by it in the order of the input's ids.
     pub order: bool,
+    /// The upper half of rows.
+    pub upper: bool,
 }
 
 /// The outcome of a trial.

@@ -2,6 +2,7 @@
 //!
 //! `total` is the sum of `d(u)·d(v)` over all edges (the second Zagreb index). With `columns = true` every vertex gets the sum of
 //! its neighbours' degrees, in each type that there is, and every source a folder with those that are next to it. Units are blocks.
+//! With `upper = true`, edges come from the upper half of rows, the rows of a block of the lower half at a time.
 //! Without columns their results go to a journal, as many numbers each as the block has rows; with columns to a checkpoint.
 
 use super::sources::Sources;
@@ -37,13 +38,14 @@ impl Algorithm for Sums {
     }
 
     fn keys(&self) -> &'static [&'static str] {
-        &["columns", "sources"]
+        &["columns", "sources", "upper"]
     }
 
     fn parse(&self, table: &Section<'_>, diagnostics: &mut Diagnostics) -> Option<Arc<dyn Task>> {
         let columns = table.get("columns").map_or(Some(false), |field| field.boolean(diagnostics));
+        let upper = table.get("upper").map_or(Some(false), |field| field.boolean(diagnostics));
         let sources = Sources::parse(table, diagnostics);
-        Some(Arc::new(Spec { columns: columns?, sources: sources? }))
+        Some(Arc::new(Spec { columns: columns?, upper: upper?, sources: sources? }))
     }
 
     fn recall(&self, table: &Value) -> Option<Arc<dyn Task>> {
@@ -56,6 +58,8 @@ impl Algorithm for Sums {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 struct Spec {
     columns: bool,
+    #[serde(default)]
+    upper: bool,
     sources: Sources,
 }
 
@@ -69,19 +73,20 @@ struct Unit {
 }
 
 impl Unit {
-    fn of(graph: &Graph, degrees: &[u32], number: u64) -> Unit {
+    fn of(graph: &Graph, degrees: &[u32], number: u64, upper: bool) -> Result<Unit> {
         let block = graph.catalogue.block(number as usize);
         let mut unit = Unit { number, total: 0, lengths: Vec::new(), at_vertices: Vec::new() };
         for row in 0..block.rows() {
             let u = block.first_row as usize + row;
-            unit.lengths.push(block.row(row).len() as u32);
-            for &v in block.row(row) {
+            let neighbours = if upper { graph.upper()?.row(u as u32) } else { block.row(row) };
+            unit.lengths.push(neighbours.len() as u32);
+            for &v in neighbours {
                 let [a, b] = [degrees[u], degrees[v as usize]].map(u64::from);
                 unit.total += a * b;
                 unit.at_vertices.extend([(u as u64, b), (v.into(), a)]);
             }
         }
-        unit
+        Ok(unit)
     }
 
     fn words(&self) -> Vec<u64> {
@@ -133,7 +138,8 @@ impl Spec {
         let degrees = file.body_as_u32()?;
         let missing: Vec<u64> = (0..graph.catalogue.len() as u64).filter(|unit| !done.contains(unit)).collect();
         for round in missing.chunks(comm.ranks()) {
-            let mine = round.get(comm.rank()).map(|&number| Unit::of(graph, degrees, number).words());
+            let mine = round.get(comm.rank()).map(|&number| Unit::of(graph, degrees, number, self.upper));
+            let mine = mine.transpose()?.map(|unit| unit.words());
             let all = comm.all_gather(bytes_of(&mine.unwrap_or_default()));
             let units: Vec<Unit> = all.iter().filter_map(|words| Unit::read(&numbers_of::<u64>(words))).collect();
             if comm.leads() {
@@ -257,7 +263,7 @@ impl Task for Spec {
 
 impl GraphTask for Spec {
     fn needs(&self) -> Needs {
-        Needs { degrees: true, order: self.columns }
+        Needs { degrees: true, order: self.columns, upper: self.upper }
     }
 
     fn units(&self, blocks: u64) -> u64 {

@@ -46,6 +46,16 @@ impl Job {
         self.tasks.iter().filter_map(|task| if let On::Graph(task) = task.on() { Some(task) } else { None })
     }
 
+    /// Returns true if anybody reads the stored degrees: some tasks, the stage that makes the upper half of rows, and jobs on a kept graph.
+    pub fn needs_degrees(&self) -> bool {
+        self.keep || self.needs_upper() || self.graph_tasks().any(|task| task.needs().degrees)
+    }
+
+    /// Returns true if a task reads the upper half of rows.
+    pub fn needs_upper(&self) -> bool {
+        self.graph_tasks().any(|task| task.needs().upper)
+    }
+
     /// Returns the tasks on a list, in order.
     pub fn list_tasks(&self) -> impl Iterator<Item = &dyn ListTask> {
         self.tasks.iter().filter_map(|task| if let On::List(task) = task.on() { Some(task) } else { None })

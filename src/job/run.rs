@@ -3,7 +3,7 @@
 use crate::comm::{Comm, agreed};
 use crate::config::{InputSpec, Job};
 use crate::error::{Error, Result};
-use crate::job::graph::{self, Prepared};
+use crate::job::graph::{self, Prepared, transpose};
 use crate::job::input::{self, occupied, streams};
 use crate::job::plan::resources::Resources;
 use crate::job::plan::{Plan, limits};
@@ -133,7 +133,7 @@ fn on_graph(session: &mut Session) -> Result<Finished> {
     }
     let finished = match done {
         Some(finished) => {
-            graph::STAGES.into_iter().chain(session.tasks()).for_each(|name| session.skipped(name));
+            graph::stages(&session.job).chain(session.tasks()).for_each(|name| session.skipped(name));
             tracing::info!("this job is done already; --fresh runs it again");
             finished
         }
@@ -157,26 +157,32 @@ fn on_graph(session: &mut Session) -> Result<Finished> {
     session.ordered.take().into_iter().for_each(Storing::give_up);
     // Nobody reads or writes any more.
     session.comm.barrier();
-    if session.comm.leads() && !session.job.keep && !prepared_elsewhere {
-        clean::intermediates(&session.job.workdir)?;
+    if session.comm.leads() && !session.job.keep {
+        match prepared_elsewhere {
+            true => transpose::remove(session)?,
+            false => clean::intermediates(&session.job.workdir)?,
+        }
     }
     Ok(finished)
 }
 
 /// Computes what is to be computed on a graph, unless that is done.
 fn finish(session: &mut Session, prepared: Prepared) -> Result<Finished> {
-    let graph = match prepared {
+    let mut graph = match prepared {
         Prepared::Graph(graph) => graph,
         Prepared::Finished(done) => {
-            ["partition", "sort"].into_iter().chain(session.tasks()).for_each(|name| session.skipped(name));
+            graph::stages(&session.job).skip(2).chain(session.tasks()).for_each(|name| session.skipped(name));
             tracing::info!("the input holds what it did: this job is done already; --fresh runs it again");
             return Ok(done);
         }
     };
+    if session.job.needs_upper() {
+        transpose::ensure(session, &mut graph)?;
+    }
     tasks::compute(session, On::Graph(&graph))?;
-    let Graph { info, stored, catalogue, .. } = graph;
+    let Graph { info, stored, catalogue, upper, .. } = graph;
     // Gigabytes take a while to give back.
-    let _ = std::thread::Builder::new().name("graph".into()).spawn(move || drop(catalogue));
+    let _ = std::thread::Builder::new().name("graph".into()).spawn(move || drop((catalogue, upper)));
     Ok(Finished { info, stored })
 }
 

@@ -250,7 +250,7 @@ impl Session {
 
     /// Returns true if anybody reads the stored degrees: some tasks do, and jobs on a kept graph.
     pub fn needs_degrees(&self) -> bool {
-        self.job.keep || self.job.graph_tasks().any(|task| task.needs().degrees)
+        self.job.needs_degrees()
     }
 
     /// Returns the names of the job's tasks.

@@ -63,6 +63,15 @@ pub struct StoreInfo {
     pub summary: DegreeSummary,
 }
 
+/// Figures of the upper half of rows; kept in the manifest.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct UpperInfo {
+    /// Its entries: one for each distinct edge.
+    pub entries: u64,
+    /// Number of its blocks.
+    pub blocks: u64,
+}
+
 /// A graph that is ready for algorithms.
 #[derive(Debug)]
 pub struct Graph {
@@ -72,8 +81,10 @@ pub struct Graph {
     pub info: InputInfo,
     /// Figures of the stored blocks.
     pub stored: StoreInfo,
-    /// The blocks.
+    /// The blocks of the lower half of rows.
     pub catalogue: Catalogue,
+    /// The blocks of the upper half, if a task needs it.
+    pub(crate) upper: Option<Catalogue>,
 }
 
 impl Graph {
@@ -86,6 +97,27 @@ impl Graph {
         let runs = order::read_runs(&folder, info.content)?;
         let layout = Layout::new(&runs, info.edges - info.loops);
         Self::with_layout(workdir, info, stored, layout)
+    }
+
+    /// Returns the upper half of rows: the neighbours larger than each vertex.
+    ///
+    /// # Errors
+    /// [`Error::Usage`] where no task of the job says that it needs it.
+    pub fn upper(&self) -> Result<&Catalogue> {
+        self.upper.as_ref().ok_or_else(|| Error::internal("read whole rows", "no task needs the upper half"))
+    }
+
+    /// Gives it its upper half.
+    ///
+    /// # Errors
+    /// [`Error::Corrupt`] where that has other edges.
+    pub(crate) fn set_upper(&mut self, upper: Catalogue) -> Result<()> {
+        if upper.edges() != self.stored.edges {
+            let found = format!("{} edges in the upper half, {} in the lower", upper.edges(), self.stored.edges);
+            return Err(Error::corrupt(&self.folder, crate::error::At::File, found));
+        }
+        self.upper = Some(upper);
+        Ok(())
     }
 
     /// Opens the degrees of the simple graph, in the order of vertices.
@@ -107,6 +139,6 @@ impl Graph {
             let found = format!("{} edges in its blocks, where the manifest has {}", catalogue.edges(), stored.edges);
             return Err(Error::corrupt(&folder, crate::error::At::File, found));
         }
-        Ok(Graph { folder, info, stored, catalogue })
+        Ok(Graph { folder, info, stored, catalogue, upper: None })
     }
 }

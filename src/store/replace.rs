@@ -125,6 +125,17 @@ pub fn make_folder(path: &Path) -> Result<()> {
     std::fs::create_dir_all(path).map_err(|e| Error::io("create the folder", path, e))
 }
 
+/// Removes a file, if it is there.
+///
+/// # Errors
+/// [`Error::Io`].
+pub fn remove_file(path: &Path) -> Result<()> {
+    match std::fs::remove_file(path) {
+        Err(e) if e.kind() != std::io::ErrorKind::NotFound => Err(Error::io("remove", path, e)),
+        _ => Ok(()),
+    }
+}
+
 /// Removes a folder with all that is in it, if it is there.
 ///
 /// # Errors

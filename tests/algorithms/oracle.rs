@@ -73,7 +73,7 @@ impl Graph {
         if self.sparse {
             ids.insert("ids".into(), ("<u8", self.rows.iter().flat_map(|id| id.to_le_bytes()).collect::<Vec<u8>>()));
         }
-        [self.triangle(), self.sums()]
+        [self.triangle(), self.sums(""), self.sums("upper = true\n")]
             .into_iter()
             .flat_map(|([plain, columns], found, files)| {
                 let files = files.into_iter().map(|(name, descr, bytes)| (name, (descr, bytes)));
@@ -107,7 +107,8 @@ impl Graph {
         (tables, json!({ "triangles": triangles, "wedges": wedges }), files)
     }
 
-    fn sums(&self) -> Known {
+    /// By the rows of the lower half, or as `half` says by those of the upper.
+    fn sums(&self, half: &str) -> Known {
         let total: u64 = self.edges().map(|(u, v)| self.degree(u) * self.degree(v)).sum();
         let sum = |id: u64| self.of(id).map(|v| self.degree(v)).sum::<u64>();
         let d = |id: u64| self.degree(id);
@@ -128,7 +129,8 @@ impl Graph {
             let next = |id: u64| i32::from(self.of(source).any(|v| v == id)).to_le_bytes();
             files.push((format!("sums/{source}/next"), "<i4", self.column((-1i32).to_le_bytes(), next)));
         }
-        let tables = ["[sums]\n".into(), format!("[sums]\ncolumns = true\nsources = {sources:?}\n")];
+        let tables =
+            [format!("[sums]\n{half}"), format!("[sums]\n{half}columns = true\nsources = {sources:?}\n")];
         (tables, json!({ "total": total }), files)
     }
 }

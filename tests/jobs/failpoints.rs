@@ -57,15 +57,16 @@ fn done(place: &Place) -> Vec<String> {
     manifest["manifest"]["stages"].as_object().expect("stages").keys().cloned().collect()
 }
 
-/// Jobs small enough to be killed a hundred times: with blocks to spare, per vertex, with sparse ids.
+/// Jobs small enough to be killed a hundred times: with blocks to spare, per vertex, with sparse ids, with whole rows.
 fn jobs() -> Vec<(&'static str, Place)> {
     let edges = random_edges(600, 20_000, 3);
     let sparse: Vec<_> = edges.iter().map(|pair| pair.map(|id| id * 0x9e37_79b9_7f4a)).collect();
-    let (plain, corners) = (Place::new(), Place::new());
+    let (plain, corners, rows) = (Place::new(), Place::new(), Place::new());
     plain.job_on(&plain.u32("edges.u32", &edges), "[limits]\nthreads = 2\n");
     let more = "[limits]\nthreads = 2\n[triangle]\nper_vertex = true\n";
     corners.job_on(&corners.u64("edges.u64", &sparse), more);
-    vec![("plain", plain), ("per vertex, sparse", corners)]
+    rows.job_on(&rows.u32("edges.u32", &edges), "[limits]\nthreads = 2\n[sums]\nupper = true\n");
+    vec![("plain", plain), ("per vertex, sparse", corners), ("whole rows", rows)]
 }
 
 #[test]

@@ -7,3 +7,4 @@ mod config;
 mod process;
 mod stages;
 mod store;
+mod transpose;

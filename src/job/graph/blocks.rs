@@ -14,6 +14,7 @@ use crate::prepare::order;
 use crate::prepare::partition::route;
 use crate::prepare::prepared::{Graph, InputInfo, StoreInfo};
 use crate::process::signals;
+use std::path::Path;
 
 /// Opens the graph, or builds what is missing of its blocks. `order` is there if it was just made. Collective.
 ///
@@ -34,7 +35,7 @@ pub(super) fn open_or_build(
         None => session.in_sight(|| order::read_runs(&folder, content))?,
     };
     let layout = Layout::new(&runs, info.edges - info.loops);
-    let wanted = missing(session, content, &layout)?;
+    let wanted = missing(session, &folder, Half::Lower, content, &layout)?;
     if let Some(stored) = session.manifest.found::<StoreInfo>("sort", content)
         && !wanted.contains(&true)
     {
@@ -67,7 +68,7 @@ pub(super) fn open_or_build(
     session.manifest.done("partition", content, session.figures_of("partition"), &())?;
     session.save_manifest()?;
     if let Some(catalogue) = resident {
-        return Ok(Graph { folder, info, stored, catalogue });
+        return Ok(Graph { folder, info, stored, catalogue, upper: None });
     }
     session.in_sight(|| Graph::with_layout(&session.job.workdir, info.clone(), stored.clone(), layout.clone()))
 }
@@ -85,12 +86,17 @@ fn open(session: &mut Session, info: InputInfo, mut stored: StoreInfo, layout: &
     session.in_sight(|| Graph::with_layout(&session.job.workdir, info.clone(), stored.clone(), layout.clone()))
 }
 
-/// Returns true for every block that is not there, or not whole. Collective.
-fn missing(session: &Session, content: u64, layout: &Layout) -> Result<Vec<bool>> {
-    let folder = session.graph_folder();
-    let listed = session.agreed(|| Ok(stored::listed(&folder, Half::Lower, layout.blocks())))?;
+/// Returns true for every block of a half that is not in `folder`, or not whole. Collective.
+pub(super) fn missing(
+    session: &Session,
+    folder: &Path,
+    half: Half,
+    content: u64,
+    layout: &Layout,
+) -> Result<Vec<bool>> {
+    let listed = session.agreed(|| Ok(stored::listed(folder, half, layout.blocks())))?;
     let whole = |b: usize| {
-        let block = session.in_sight(|| StoredBlock::open(&folder, content, Half::Lower, b, &layout.block(b))).and_then(|block| {
+        let block = session.in_sight(|| StoredBlock::open(folder, content, half, b, &layout.block(b))).and_then(|block| {
             block.verify()?;
             block.release();
             Ok(())

@@ -5,7 +5,9 @@ mod build;
 mod degree_file;
 mod residence;
 mod sparse_ids;
+pub(crate) mod transpose;
 
+use crate::config::Job;
 use crate::error::{Error, Result};
 use crate::formats::{CacheUse, Input, InputCache, addresses};
 use crate::job::input::{self, occupied, streams};
@@ -23,8 +25,13 @@ use crate::prepare::relabel::{self, relabel};
 use crate::prepare::{Accelerator, order};
 use crate::process::progress::Unit;
 
-/// Names of the stages in the manifest and the report.
+/// Names of the stages of every graph in the manifest and the report; [`transpose::STAGE`] is one more for tasks that need whole rows.
 pub const STAGES: [&str; 4] = ["ingest", "relabel", "partition", "sort"];
+
+/// Returns the names of the stages that prepare a graph for the tasks of `job`.
+pub(crate) fn stages(job: &Job) -> impl Iterator<Item = &'static str> + use<> {
+    STAGES.into_iter().chain(job.needs_upper().then_some(transpose::STAGE))
+}
 
 /// The outcome of preparation.
 pub(crate) enum Prepared {

@@ -12,6 +12,8 @@ use crate::formats::{Format, Input, Packing};
 const INGEST: Growing = Growing { cached: 8.5, doubling: 1.0, ids: 1 << 19 };
 const PARTITION: Growing = Growing { cached: 18.0, doubling: 5.0, ids: 1 << 18 };
 const SORT: Growing = Growing { cached: 18.0, doubling: 1.5, ids: 1 << 20 };
+/// The upper half of rows, by the CPU alone.
+const TRANSPOSE: Growing = Growing { cached: 12.0, doubling: 1.0, ids: 1 << 20 };
 /// Edges a second and thread.
 const DICTIONARY: f64 = 5e6;
 /// Edges a second and GPU. They go there in 8 bytes each.
@@ -29,6 +31,9 @@ const UNPACKED: f64 = 60e6;
 const SPILL: f64 = 1e9;
 /// Bytes a second that a node sends to others: four fifths of 100 Gbit/s. Not measured.
 const NETWORK: f64 = 10e9;
+
+/// Name of the stage that makes the upper half of rows.
+pub(crate) const TRANSPOSE_STAGE: &str = "transpose";
 
 /// Time that grows with tables as they outgrow caches.
 struct Growing {
@@ -93,6 +98,11 @@ impl Preparers {
     /// Rows from bins.
     pub(crate) fn sort(&self, edges: u64, ids: u64, spill: u64) -> f64 {
         self.preparing(edges, ids, &SORT, SORT_ON_GPU) + self.spilled(spill)
+    }
+
+    /// The upper half of rows of a graph of `edges` edges.
+    pub(crate) fn transpose(&self, edges: u64, vertices: u64) -> f64 {
+        edges as f64 * TRANSPOSE.nanoseconds(vertices as f64) / 1e9 / self.threads()
     }
 
     /// Sending `bytes` bytes, of all ranks together, to other ranks.

@@ -6,7 +6,7 @@ use crate::job::plan::Plan;
 use crate::job::plan::estimate::StageKind;
 use crate::job::state::manifest::Manifest;
 use crate::job::state::record::task_key;
-use crate::prepare::prepared::StoreInfo;
+use crate::prepare::prepared::{StoreInfo, UpperInfo};
 
 /// Marks the stages that earlier runs did on a graph of these contents.
 ///
@@ -24,6 +24,7 @@ pub(crate) fn mark(plan: &mut Plan, job: &Job, manifest: &Manifest, content: u64
         stage.done = match stage.kind {
             StageKind::Order => true,
             StageKind::Blocks => there || nothing_to_do,
+            StageKind::Upper => (there && manifest.found::<UpperInfo>(stage.name, content).is_some()) || nothing_to_do,
             StageKind::Task(place, _) => tasks[place],
         };
     }

@@ -27,7 +27,7 @@ use crate::formats::Input;
 use crate::graph::layout::Layout;
 use crate::graph::order::DegreeRuns;
 use crate::graph::stored;
-use crate::job::plan::estimate::{Estimate, SMALL_FILES, Sized, Stage, TaskCost};
+use crate::job::plan::estimate::{Estimate, SMALL_FILES, Sized, Stage, TaskCost, UpperCost};
 use crate::job::plan::formulas::{PAGE, looking_up, needs, share_of, store_bytes};
 use crate::job::plan::input_estimate::InputEstimate;
 use crate::job::plan::limits::Surely;
@@ -291,7 +291,9 @@ impl Plan {
         };
         let tasks = TaskCost::of_all(job, machine, &size, Some(graph.catalogue.layout.longest_row()));
         let clock = Clock::new(job, machine, machine.preparers(info.ids), None, info.edges);
+        let upper = UpperCost::of(job, machine, &size, true);
         let least = tasks.iter().map(|task| task.cost.least_host_memory).max().unwrap_or(0);
+        let least = least.max(upper.as_ref().map_or(0, |upper| upper.least));
         let mut plan = Plan {
             input: format!("the prepared graph of {}", other.display()),
             basis: Basis::Prepared,
@@ -301,7 +303,11 @@ impl Plan {
             host_memory_needed: machine.smallest(least, 0),
             ..Plan::empty(job, machine, &tasks, blocks)
         };
-        plan.take(TaskCost::stages(&tasks, machine, &clock, SMALL_FILES, 1.0));
+        let mut stages: Vec<Stage> =
+            upper.iter().map(|upper| upper.stage(machine, &clock, SMALL_FILES)).collect();
+        let disk = stages.first().map_or(SMALL_FILES, |stage| stage.disk);
+        stages.extend(TaskCost::stages(&tasks, machine, &clock, disk, 1.0));
+        plan.take(stages);
         let Plan { host_memory_needed: host_memory, gpu_memory_needed: gpu_memory, disk, .. } = plan;
         plan.surely = Surely { host_memory, gpu_memory, disk, scratch: 0 };
         Ok(plan)

@@ -2,16 +2,22 @@
 
 use crate::algo::Verdict;
 use crate::error::{At, Error, Result};
+use crate::graph::catalogue::Catalogue;
 use crate::graph::degrees::{self, DegreeSummary};
 use crate::graph::half::Half;
 use crate::graph::layout::Layout;
-use crate::graph::stored::StoredBlock;
+use crate::graph::order::DegreeRuns;
+use crate::graph::stored::{self, StoredBlock};
+
+use crate::job::graph::transpose;
 use crate::job::state::manifest::Manifest;
 use crate::memory::Budget;
 use crate::prepare::dictionary::{self, Dictionary};
 use crate::prepare::order;
-use crate::prepare::prepared::{Graph, InputInfo, StoreInfo};
+use crate::prepare::prepared::{Graph, InputInfo, StoreInfo, UpperInfo};
+use rayon::prelude::*;
 use std::path::Path;
+use xxhash_rust::xxh3::xxh3_64;
 
 /// The graph that another job kept in `workdir`, if all of it is whole.
 ///
@@ -52,7 +58,7 @@ pub(crate) fn stored_graph(
     verdict.note("graph/order", Ok(found))?;
     let stored: Option<StoreInfo> = manifest.found("sort", info.content);
     let layout = Layout::new(runs, info.edges - info.loops);
-    let whole = blocks(&folder, info, &layout, stored.is_some(), verdict)?;
+    let whole = blocks(&folder, info, Half::Lower, &layout, stored.is_some(), verdict)?;
     let Some(stored) = stored else { return Ok(()) };
     if stored.degrees {
         verdict.note("graph/degrees", degrees_agree(&folder, info, &stored))?;
@@ -62,15 +68,77 @@ pub(crate) fn stored_graph(
     if !whole {
         return Ok(());
     }
-    let graph = Graph::open(workdir, info.clone(), stored);
-    verdict.note("graph", graph.map(|graph| format!("{} edges, as in the manifest", graph.stored.edges)))
+    let graph = match Graph::open(workdir, info.clone(), stored) {
+        Ok(graph) => graph,
+        Err(e) => return verdict.note("graph", Err(e)),
+    };
+    verdict.note("graph", Ok(format!("{} edges, as in the manifest", graph.stored.edges)))?;
+    upper_half(&graph, &folder, runs, manifest, verdict)
 }
 
-fn blocks(folder: &Path, info: &InputInfo, layout: &Layout, all: bool, verdict: &mut Verdict<'_>) -> Result<bool> {
+/// The blocks of the upper half of `graph` in `folder`, as far as they are there.
+///
+/// # Errors
+/// Those of telling.
+pub(crate) fn upper_half(
+    graph: &Graph,
+    folder: &Path,
+    runs: &DegreeRuns,
+    manifest: &Manifest,
+    verdict: &mut Verdict<'_>,
+) -> Result<()> {
+    let info = &graph.info;
+    let is_done = manifest.found::<UpperInfo>(transpose::STAGE, info.content).is_some();
+    let layout = Layout::upper(runs, info.edges - info.loops);
+    if !is_done && !stored::listed(folder, Half::Upper, layout.blocks()).contains(&true) {
+        return Ok(());
+    }
+    if blocks(folder, info, Half::Upper, &layout, is_done, verdict)? {
+        let upper = Catalogue::open(folder, info.content, Half::Upper, layout);
+        verdict.note("upper half of rows", upper.and_then(|upper| halves_agree(&graph.catalogue, &upper)))?;
+    }
+    Ok(())
+}
+
+/// Holds the halves of rows against each other: both must have as many entries, and the same sum of a hash of their edges.
+fn halves_agree(lower: &Catalogue, upper: &Catalogue) -> Result<String> {
+    let sum = |half: &Catalogue, edge: fn(u32, u32) -> u64| -> Result<u64> {
+        let mut sum = 0u64;
+        for b in 0..half.len() {
+            crate::process::signals::check()?;
+            let block = half.block(b);
+            let of_row = |row: usize| {
+                let v = block.first_row + row as u32;
+                block.row(row).iter().fold(0u64, |sum, &w| sum.wrapping_add(xxh3_64(&edge(v, w).to_le_bytes())))
+            };
+            let of_block = (0..block.rows()).into_par_iter().map(of_row).reduce(|| 0, u64::wrapping_add);
+            sum = sum.wrapping_add(of_block);
+            half.release(b);
+        }
+        Ok(sum)
+    };
+    let of_lower = (lower.edges(), sum(lower, |v, w| u64::from(v) << 32 | u64::from(w))?);
+    let of_upper = (upper.edges(), sum(upper, |v, w| u64::from(w) << 32 | u64::from(v))?);
+    if of_lower != of_upper {
+        let [lower, upper] = [of_lower, of_upper].map(|(edges, sum)| format!("{edges} edges of sum {sum:016x}"));
+        return Err(Error::Validation(format!("{upper} in the upper half, {lower} in the lower")));
+    }
+    Ok(format!("{} edges, those of the lower half", upper.edges()))
+}
+
+fn blocks(
+    folder: &Path,
+    info: &InputInfo,
+    half: Half,
+    layout: &Layout,
+    all: bool,
+    verdict: &mut Verdict<'_>,
+) -> Result<bool> {
+    let name = format!("graph/{}.*", half.name());
     let (mut whole, mut missing, mut bytes) = (0, 0, 0);
     for b in 0..layout.blocks() {
         crate::process::signals::check()?;
-        let block = StoredBlock::open(folder, info.content, Half::Lower, b, &layout.block(b));
+        let block = StoredBlock::open(folder, info.content, half, b, &layout.block(b));
         let checked = block.and_then(|block| {
             block.verify()?;
             block.release();
@@ -79,13 +147,13 @@ fn blocks(folder: &Path, info: &InputInfo, layout: &Layout, all: bool, verdict: 
         match checked {
             Ok(n) => (whole, bytes) = (whole + 1, bytes + n),
             Err(e) if e.is_missing() && !all => missing += 1,
-            Err(e) => verdict.note("graph/lower.*", Err(e))?,
+            Err(e) => verdict.note(&name, Err(e))?,
         }
     }
     let of = layout.blocks();
     if whole + missing == of {
         let found = format!("{whole} of {of} blocks there and whole, {bytes} bytes; rows ascend");
-        verdict.note("graph/lower.*", Ok(found))?;
+        verdict.note(&name, Ok(found))?;
     }
     Ok(whole == of)
 }

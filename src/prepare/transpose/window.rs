@@ -1,11 +1,10 @@
 //! Windows: the rows of the upper half that are made in one pass over the lower half.
 
-use super::Transpose;
 use super::batch::{Batch, Batches, Target};
 use super::lengths::Lengths;
 use super::memory::bin_bytes;
+use super::{Transpose, Work};
 use crate::error::Result;
-use crate::formats::Watch;
 use crate::graph::layout::{Bins, Layout};
 use crate::memory::Buffer;
 use rayon::prelude::*;
@@ -53,13 +52,13 @@ pub(super) fn windows(layout: &Layout, bins: &Bins, entries: &[u64], wanted: &[b
         for bin in start..end {
             let of_bin = bytes(bin);
             match all.last_mut() {
-                _ if of_bin > most => (all.push(Window::Row(bin)), sum = most).1,
                 Some(Window::Bins(range)) if range.end == bin && sum + of_bin <= most => {
                     range.end += 1;
                     sum += of_bin;
                 }
                 _ => {
-                    all.push(Window::Bins(bin..bin + 1));
+                    let is_long = of_bin > most && bins.spans[bin].len() == 1;
+                    all.push(if is_long { Window::Row(bin) } else { Window::Bins(bin..bin + 1) });
                     sum = of_bin;
                 }
             }
@@ -73,7 +72,7 @@ pub(super) struct Rows {
     targets: Buffer<u32>,
     /// Entry that each bin of the window begins with, and the end of the last.
     starts: Vec<usize>,
-    first_bin: usize,
+    bins: Range<usize>,
 }
 
 /// A bin in the making.
@@ -108,14 +107,9 @@ impl Growing<'_> {
 
 impl Rows {
     /// Makes the rows of the bins `range` in one pass over the lower half.
-    pub(super) fn make(
-        transpose: &Transpose<'_>,
-        lengths: &Lengths<'_>,
-        entries: &[u64],
-        range: Range<usize>,
-        watch: &dyn Watch,
-    ) -> Result<Rows> {
-        let Transpose { lower, bins, memory, budget, .. } = *transpose;
+    pub(super) fn make(work: Work<'_, '_>, range: Range<usize>) -> Result<Rows> {
+        let Work { transpose, lengths, entries, .. } = work;
+        let Transpose { bins, budget, .. } = *transpose;
         let purpose = "rows of the upper half";
         let mut starts = vec![0];
         let mut sum = 0;
@@ -142,17 +136,22 @@ impl Rows {
                 true
             })
         })?;
-        grow(transpose, &target, &mut growing, watch)?;
+        grow(work, &target, &mut growing)?;
         growing.par_iter().enumerate().try_for_each(|(bin, growing)| {
             each_row(lengths, of_bin(bin), |row, start, length| growing.cursors[row] == start + length)
         })?;
         drop(growing);
-        Ok(Rows { targets, starts, first_bin: range.start })
+        Ok(Rows { targets, starts, bins: range })
+    }
+
+    /// Returns the bins.
+    pub(super) fn bins(&self) -> Range<usize> {
+        self.bins.clone()
     }
 
     /// Returns the targets of some of the window's bins.
     pub(super) fn targets(&self, bins: Range<usize>) -> &[u32] {
-        &self.targets[self.starts[bins.start - self.first_bin]..self.starts[bins.end - self.first_bin]]
+        &self.targets[self.starts[bins.start - self.bins.start]..self.starts[bins.end - self.bins.start]]
     }
 }
 
@@ -175,8 +174,8 @@ fn each_row(lengths: &Lengths<'_>, rows: Range<u64>, mut each: impl FnMut(usize,
 }
 
 /// Lets the rows of all bins grow, round by round: batches are put into the order of bins by all threads, then bins take theirs.
-fn grow(transpose: &Transpose<'_>, target: &Target<'_>, growing: &mut [Growing<'_>], watch: &dyn Watch) -> Result<()> {
-    let Transpose { lower, memory, budget, .. } = *transpose;
+fn grow(work: Work<'_, '_>, target: &Target<'_>, growing: &mut [Growing<'_>]) -> Result<()> {
+    let Transpose { lower, memory, budget, .. } = *work.transpose;
     let purpose = "entries on their way to the upper half";
     let width = target.range.len() + 2;
     let mut placed = budget.zeroed::<u32>(memory.batches * memory.batch, purpose)?;
@@ -186,15 +185,15 @@ fn grow(transpose: &Transpose<'_>, target: &Target<'_>, growing: &mut [Growing<'
     let mut batches = Batches::from(lower, memory.batch, from).peekable();
     while let Some(block) = batches.peek().map(|batch| batch.block) {
         let round: Vec<Batch> = batches.by_ref().take(memory.batches).collect();
-        let work = round.par_iter().zip(placed.par_chunks_mut(memory.batch)).zip(starts.par_chunks_mut(width));
-        let entries: u64 = work.map(|((batch, placed), starts)| batch.place(lower, target, starts, placed)).sum();
+        let places = round.par_iter().zip(placed.par_chunks_mut(memory.batch)).zip(starts.par_chunks_mut(width));
+        let entries: u64 = places.map(|((batch, placed), starts)| batch.place(lower, target, starts, placed)).sum();
         let firsts: Vec<u32> = round.iter().map(|batch| batch.first_vertex(lower)).collect();
         growing.par_iter_mut().enumerate().for_each(|(bin, growing)| {
             for ((&first, placed), starts) in firsts.iter().zip(placed.chunks(memory.batch)).zip(starts.chunks(width)) {
                 growing.append(first, &placed[starts[bin] as usize..starts[bin + 1] as usize]);
             }
         });
-        watch.advance(entries)?;
+        work.watch.advance(entries)?;
         let next = batches.peek().map_or(lower.len(), |batch| batch.block);
         (block..next).for_each(|block| lower.release(block));
     }

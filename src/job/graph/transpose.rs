@@ -1,0 +1,136 @@
+//! The stage `transpose`: the upper half of rows, for tasks that need it.
+
+use super::blocks::missing;
+use crate::error::{Error, Result};
+use crate::graph::catalogue::Catalogue;
+use crate::graph::half::Half;
+use crate::graph::layout::Layout;
+use crate::graph::stored;
+use crate::job::session::{Moved, Session, Watched};
+use crate::memory::at_least;
+use crate::prepare::order;
+use crate::prepare::prepared::{Graph, UpperInfo};
+use crate::prepare::transpose::{Transpose, TransposeMemory, TransposeShape, Transposed};
+use crate::process::progress::Unit;
+use crate::size;
+use crate::store::replace::remove_file;
+use std::path::Path;
+
+/// Name of the stage in the manifest and the report.
+pub const STAGE: &str = crate::job::plan::cost_model::TRANSPOSE_STAGE;
+
+/// Opens the upper half of the graph's rows, or builds what is missing of it. That of a graph which another job kept is taken from there if
+/// it is whole, else made in the job's own workdir. Collective.
+///
+/// # Errors
+/// Those of memory, disk and the graph's blocks; a stop.
+pub(crate) fn ensure(session: &mut Session, graph: &mut Graph) -> Result<()> {
+    let (content, edges) = (graph.info.content, graph.info.edges - graph.info.loops);
+    let runs = session.in_sight(|| order::read_runs(&graph.folder, content))?;
+    let layout = Layout::upper(&runs, edges);
+    let own = session.graph_folder();
+    if own != graph.folder && !missing(session, &graph.folder, Half::Upper, content, &layout)?.contains(&true) {
+        session.skipped(STAGE);
+        return open(session, graph, &graph.folder.clone(), layout);
+    }
+    session.agreed(|| std::fs::create_dir_all(&own).map_err(|e| Error::io("create the folder", &own, e)))?;
+    let wanted = missing(session, &own, Half::Upper, content, &layout)?;
+    if session.manifest.found::<UpperInfo>(STAGE, content).is_some() && !wanted.contains(&true) {
+        session.skipped(STAGE);
+        return open(session, graph, &own, layout);
+    }
+    let stored_already = wanted.iter().filter(|&&wanted| !wanted).count();
+    if stored_already > 0 {
+        tracing::info!(stored = stored_already, blocks = layout.blocks(), "blocks of an earlier run are kept");
+    }
+    session.manifest.forget(STAGE);
+    build(session, graph, &layout, &wanted)?;
+    let stored = UpperInfo { entries: graph.stored.edges, blocks: layout.blocks() as u64 };
+    session.manifest.done(STAGE, content, session.figures_of(STAGE), &stored)?;
+    session.save_manifest()?;
+    open(session, graph, &own, layout)
+}
+
+/// Removes the upper half that this job made of a graph that another job kept.
+///
+/// # Errors
+/// [`Error::Io`].
+pub(crate) fn remove(session: &Session) -> Result<()> {
+    let Some(stored) = session.manifest.last::<UpperInfo>(STAGE) else { return Ok(()) };
+    let folder = session.graph_folder();
+    (0..stored.blocks as usize).try_for_each(|block| remove_file(&stored::path(&folder, Half::Upper, block)))?;
+    // If nothing else is in it, it was made for them.
+    let _ = std::fs::remove_dir(&folder);
+    Ok(())
+}
+
+fn build(session: &mut Session, graph: &Graph, layout: &Layout, wanted: &[bool]) -> Result<()> {
+    let entries = graph.stored.edges;
+    let folder = session.graph_folder();
+    let mine = own_share(layout, wanted, session.comm.rank(), session.comm.ranks());
+    let (shape, bins) = TransposeShape::and_bins(layout);
+    let free = session.budget.free();
+    let memory = TransposeMemory::new(&shape, session.threads, free).map_err(|least| Error::Limit {
+        limit: "host_memory",
+        given: size::show(session.budget.limit()),
+        needed: at_least(session.budget.limit() + least - free),
+        purpose: "the upper half of rows".into(),
+    })?;
+    session.stage(STAGE, entries, Unit::Edges, |s, progress| {
+        let file = graph.degrees()?;
+        let transpose = Transpose {
+            lower: &graph.catalogue,
+            degrees: file.body_as_u32()?,
+            layout,
+            bins: &bins,
+            wanted: &mine,
+            folder: &folder,
+            key: graph.info.content,
+            memory,
+            budget: &s.budget,
+            syncer: &s.syncer,
+        };
+        let Transposed { entries, passes, bytes } = transpose.build(&Watched(progress))?;
+        tracing::debug!(entries, passes, bytes, "upper half written");
+        Ok(((), Moved { read: passes * graph.catalogue.bytes(), written: bytes }))
+    })
+}
+
+/// Returns the blocks that this rank builds: consecutive ones, by the bounds of their entries.
+fn own_share(layout: &Layout, wanted: &[bool], rank: usize, ranks: usize) -> Vec<bool> {
+    let bound = |b: usize| if wanted[b] { layout.block(b).bound + layout.block(b).len() as u64 } else { 0 };
+    let total = (0..wanted.len()).map(bound).sum::<u64>().max(1);
+    let mut before = 0;
+    let builder = |b: usize| {
+        let middle = before + bound(b) / 2;
+        before += bound(b);
+        wanted[b] && (u128::from(middle) * ranks as u128 / u128::from(total)) as usize == rank
+    };
+    (0..wanted.len()).map(builder).collect()
+}
+
+fn open(session: &Session, graph: &mut Graph, folder: &Path, layout: Layout) -> Result<()> {
+    let content = graph.info.content;
+    let upper = session.in_sight(|| Catalogue::open(folder, content, Half::Upper, layout.clone()))?;
+    graph.set_upper(upper)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::graph::order::DegreeRuns;
+
+    #[test]
+    fn every_wanted_block_is_of_one_rank() {
+        let runs = DegreeRuns::new((1..400).rev().map(|degree| (degree, 1000 / degree + 1)).collect());
+        let layout = Layout::of_half(&runs, 5000, Half::Upper);
+        assert!(layout.blocks() > 20);
+        let wanted: Vec<bool> = (0..layout.blocks()).map(|b| b % 3 != 1).collect();
+        for ranks in [1, 2, 7, 64] {
+            let shares: Vec<Vec<bool>> = (0..ranks).map(|rank| own_share(&layout, &wanted, rank, ranks)).collect();
+            for (b, &wanted) in wanted.iter().enumerate() {
+                assert_eq!(shares.iter().filter(|share| share[b]).count(), usize::from(wanted), "block {b} of {ranks}");
+            }
+        }
+    }
+}

@@ -1,0 +1,100 @@
+//! The files of the upper half: blocks that are written side by side where they are in memory as a whole, else bin by bin.
+
+use super::window::Rows;
+use super::{Transposed, Work};
+use crate::error::{Error, Result};
+use crate::failpoint;
+use crate::graph::half::Half;
+use crate::graph::stored::{self, BlockWriter};
+use rayon::prelude::*;
+use std::ops::Range;
+
+/// Writes blocks.
+pub(super) struct Files<'t, 'a> {
+    work: Work<'t, 'a>,
+    /// A block that is begun and not written to its end, with its number.
+    open: Option<(usize, BlockWriter)>,
+    written: Transposed,
+}
+
+impl<'t, 'a> Files<'t, 'a> {
+    pub(super) fn new(work: Work<'t, 'a>) -> Self {
+        Files { work, open: None, written: Transposed::default() }
+    }
+
+    /// Returns what was written so far.
+    pub(super) fn written(&self) -> Transposed {
+        self.written
+    }
+
+    /// Writes the rows of a window.
+    pub(super) fn window(&mut self, rows: &Rows) -> Result<()> {
+        let bins = rows.bins();
+        let block_of = &self.work.transpose.bins.block_of;
+        let blocks = block_of[bins.start]..block_of[bins.end - 1] + 1;
+        if blocks.len() == 1 {
+            self.append(bins.start, rows.targets(bins.clone()))?;
+            return self.end_of_bin(bins.end - 1);
+        }
+        let work = self.work;
+        let write = |block: usize| {
+            let mut files = Files::new(work);
+            let bins = work.bins_of_block(block);
+            files.append(bins.start, rows.targets(bins.clone()))?;
+            files.end_of_bin(bins.end - 1)?;
+            Ok(files.written)
+        };
+        let written = blocks.into_par_iter().map(write).collect::<Result<Vec<Transposed>>>()?;
+        for one in written {
+            self.written.entries += one.entries;
+            self.written.bytes += one.bytes;
+        }
+        Ok(())
+    }
+
+    /// Appends targets from `bin` on, whose block is begun if they are its first.
+    pub(super) fn append(&mut self, bin: usize, targets: &[u32]) -> Result<()> {
+        let block = self.work.transpose.bins.block_of[bin];
+        let mut writer = match self.open.take() {
+            Some((open, writer)) if open == block => writer,
+            _ => self.work.begin(block)?,
+        };
+        writer.targets(targets)?;
+        self.written.entries += targets.len() as u64;
+        self.open = Some((block, writer));
+        Ok(())
+    }
+
+    /// Completes the block if `bin` is its last.
+    pub(super) fn end_of_bin(&mut self, bin: usize) -> Result<()> {
+        let block = self.work.transpose.bins.block_of[bin];
+        if bin + 1 < self.work.bins_of_block(block).end {
+            return Ok(());
+        }
+        let Some((_, writer)) = self.open.take() else { return Ok(()) };
+        let bytes = self.work.transpose.syncer.push(writer.finish()?).bytes;
+        self.written.bytes += bytes;
+        self.work.watch.wrote(bytes);
+        Ok(())
+    }
+}
+
+impl Work<'_, '_> {
+    /// Returns the bins of a block.
+    fn bins_of_block(&self, block: usize) -> Range<usize> {
+        let start = |block: usize| self.transpose.bins.block_of.partition_point(|&b| b < block);
+        start(block)..start(block + 1)
+    }
+
+    /// Begins a block with the lengths of its rows.
+    fn begin(&self, block: usize) -> Result<BlockWriter> {
+        let (folder, key) = (self.transpose.folder, self.transpose.key);
+        let path = || stored::path(folder, Half::Upper, block);
+        failpoint::hit("transpose.block").map_err(|e| Error::io("write", path(), e))?;
+        let rows = self.transpose.layout.block(block).rows;
+        let entries = self.entries[self.bins_of_block(block)].iter().sum();
+        let mut writer = BlockWriter::create(folder, key, Half::Upper, block, rows.clone(), entries)?;
+        self.lengths.chunks(rows, |lengths| writer.lengths(lengths))?;
+        Ok(writer)
+    }
+}

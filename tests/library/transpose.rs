@@ -1,0 +1,240 @@
+//! The upper half of rows against sets, whatever the memory; and its transpose, which is the lower half again.
+
+use std::collections::BTreeSet;
+use std::fs;
+use std::path::Path;
+
+use gpugraph::error::Result;
+use gpugraph::formats::Unwatched;
+use gpugraph::graph::catalogue::Catalogue;
+use gpugraph::graph::half::Half;
+use gpugraph::graph::layout::Layout;
+use gpugraph::graph::order::DegreeRuns;
+use gpugraph::graph::stored;
+use gpugraph::memory::Budget;
+use gpugraph::prepare::transpose::{Transpose, TransposeMemory, TransposeShape, Transposed};
+use gpugraph::store::sync::Syncer;
+use proptest::prelude::*;
+
+const KEY: u64 = 7;
+
+/// Rows of both halves as sets; vertices are in order of degree.
+struct Rows {
+    lower: Vec<BTreeSet<u32>>,
+    upper: Vec<BTreeSet<u32>>,
+    runs: DegreeRuns,
+}
+
+/// Numbers the vertices that have edges by falling degree.
+fn rows(edges: &[[u32; 2]]) -> Rows {
+    let mut neighbours: std::collections::BTreeMap<u32, BTreeSet<u32>> = Default::default();
+    for &[u, v] in edges.iter().filter(|[u, v]| u != v) {
+        neighbours.entry(u).or_default().insert(v);
+        neighbours.entry(v).or_default().insert(u);
+    }
+    let mut order: Vec<u32> = neighbours.keys().copied().collect();
+    order.sort_by_key(|id| (std::cmp::Reverse(neighbours[id].len()), *id));
+    let place: std::collections::BTreeMap<u32, u32> = order.iter().copied().zip(0..).collect();
+    let of = |id: &u32| neighbours[id].iter().map(|v| place[v]).collect::<BTreeSet<u32>>();
+    let all: Vec<BTreeSet<u32>> = order.iter().map(of).collect();
+    let mut runs: Vec<(u32, u32)> = Vec::new();
+    for row in &all {
+        match runs.last_mut() {
+            Some((degree, count)) if *degree == row.len() as u32 => *count += 1,
+            _ => runs.push((row.len() as u32, 1)),
+        }
+    }
+    let half = |keep: fn(u32, u32) -> bool| {
+        let of = |(v, row): (usize, &BTreeSet<u32>)| row.iter().copied().filter(|&w| keep(w, v as u32)).collect();
+        all.iter().enumerate().map(of).collect::<Vec<BTreeSet<u32>>>()
+    };
+    Rows { lower: half(|w, v| w < v), upper: half(|w, v| w > v), runs: DegreeRuns::new(runs) }
+}
+
+impl Rows {
+    fn degrees(&self) -> Vec<u32> {
+        self.lower.iter().zip(&self.upper).map(|(lower, upper)| (lower.len() + upper.len()) as u32).collect()
+    }
+
+    /// The lower half in files of blocks of about `target` entries.
+    fn stored(&self, folder: &Path, target: u64) -> Catalogue {
+        let layout = Layout::with_target(&self.runs, target);
+        for b in 0..layout.blocks() {
+            let span = layout.block(b).rows;
+            let rows = &self.lower[span.start as usize..span.end as usize];
+            let lengths: Vec<u32> = rows.iter().map(|row| row.len() as u32).collect();
+            let targets: Vec<u32> = rows.iter().flatten().copied().collect();
+            let _ = stored::write(folder, KEY, b, span.start, &[(&lengths, &targets)]).expect("written");
+        }
+        Catalogue::open(folder, KEY, Half::Lower, layout).expect("whole")
+    }
+}
+
+/// How it is transposed: entries of a block and of a bin, and the memory.
+#[derive(Debug, Clone, Copy)]
+struct How {
+    target: u64,
+    bin: u64,
+    memory: TransposeMemory,
+}
+
+const ROOMY: How =
+    How { target: 1 << 20, bin: 1 << 12, memory: TransposeMemory { batch: 4096, batches: 4, window: 1 << 24 } };
+
+fn transpose(folder: &Path, lower: &Catalogue, degrees: &[u32], runs: &DegreeRuns, how: How) -> Result<Transposed> {
+    let layout = Layout::of_half(runs, how.target, Half::Upper);
+    let syncer = Syncer::start().expect("a thread");
+    let done = Transpose {
+        lower,
+        degrees,
+        layout: &layout,
+        bins: &layout.bins(how.bin),
+        wanted: &vec![true; layout.blocks()],
+        folder,
+        key: KEY,
+        memory: how.memory,
+        budget: &Budget::new(1 << 30, 2).expect("a budget"),
+        syncer: &syncer,
+    }
+    .build(&Unwatched)?;
+    syncer.wait().expect("synced");
+    Ok(done)
+}
+
+/// The bytes of all blocks of the upper half.
+fn files(folder: &Path) -> Vec<Vec<u8>> {
+    (0..)
+        .map(|b| fs::read(stored::path(folder, Half::Upper, b)))
+        .take_while(|file| file.is_ok())
+        .map(|file| file.expect("read"))
+        .collect()
+}
+
+/// Transposes the graph of `edges`, and holds it against the sets; passes over the lower half.
+#[track_caller]
+fn check(edges: &[[u32; 2]], how: How) -> u64 {
+    let known = rows(edges);
+    let folder = tempfile::tempdir().expect("a folder");
+    let lower = known.stored(folder.path(), how.target);
+    let done = transpose(folder.path(), &lower, &known.degrees(), &known.runs, how).expect("transposed");
+    assert_eq!(done.entries, lower.edges(), "{how:?}");
+    let layout = Layout::of_half(&known.runs, how.target, Half::Upper);
+    let upper = Catalogue::open(folder.path(), KEY, Half::Upper, layout).expect("whole");
+    upper.verify(|| Ok(())).expect("rows ascend");
+    assert_eq!((upper.edges(), done.bytes), (lower.edges(), upper.bytes()), "{how:?}");
+    // At random, and in streams.
+    for (v, row) in known.upper.iter().enumerate() {
+        assert!(upper.row(v as u32).iter().eq(row), "row {v}, {how:?}");
+        assert!(lower.row(v as u32).iter().eq(&known.lower[v]), "row {v}");
+    }
+    let rows = known.upper.len() as u32;
+    for range in [0..rows, rows / 3..rows / 2, rows.saturating_sub(1)..rows, 0..0] {
+        let streamed: Vec<(u32, Vec<u32>)> = upper.rows(range.clone()).map(|(v, row)| (v, row.to_vec())).collect();
+        let expected = range.map(|v| (v, known.upper[v as usize].iter().copied().collect::<Vec<_>>()));
+        assert!(streamed.into_iter().eq(expected), "{how:?}");
+    }
+    let mut again = vec![BTreeSet::new(); known.lower.len()];
+    for (v, row) in upper.rows(0..rows) {
+        row.iter().for_each(|&w| assert!(again[w as usize].insert(v), "{v} {w} twice"));
+    }
+    assert_eq!(again, known.lower, "{how:?}");
+    // Blocks are the same bytes however they were made.
+    let made = files(folder.path());
+    let roomy = How { target: how.target, ..ROOMY };
+    transpose(folder.path(), &lower, &known.degrees(), &known.runs, roomy).expect("transposed");
+    assert!(made == files(folder.path()) && made.len() == upper.len(), "{how:?}");
+    done.passes
+}
+
+fn some_how() -> impl Strategy<Value = How> {
+    (1u64..4000, 1u64..2000, 1usize..3000, 1usize..5, 1u64..60_000).prop_map(|(target, bin, batch, batches, window)| {
+        How { target, bin, memory: TransposeMemory { batch, batches, window } }
+    })
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 64, max_shrink_iters: 200, failure_persistence: None, ..ProptestConfig::default() })]
+    #[test]
+    fn upper_rows_are_those_of_sets(
+        edges in (1u32..500).prop_flat_map(|n| {
+            let end = prop_oneof![2 => 0..n, 1 => 0..n.div_ceil(20)];
+            prop::collection::vec((end.clone(), end).prop_map(|(u, v)| [u, v]), 0..3000)
+        }),
+        how in some_how(),
+    ) {
+        check(&edges, how);
+    }
+}
+
+/// Hubs whose rows are longer than a batch, a bin and a window; rows beyond the first 2^16 of a batch.
+#[test]
+fn rows_of_hubs_may_be_longer_than_anything() {
+    let leaves = 150_000u32;
+    let mut edges: Vec<[u32; 2]> = (3..leaves).map(|v| [v % 3, v]).collect();
+    edges.extend((3..leaves).step_by(2).map(|v| [0, v]));
+    edges.extend((3..20_000).map(|v| [v, v + 1]));
+    for (window, at_least) in [(1 << 20, 2), (100_000, 10), (1 << 30, 1)] {
+        let memory = TransposeMemory { batch: 1000, batches: 3, window };
+        let passes = check(&edges, How { target: 1 << 16, bin: 1 << 12, memory });
+        assert!(passes >= at_least, "{passes} passes with {window} bytes");
+    }
+    let memory = TransposeMemory { batch: 1 << 20, batches: 1, window: 1 << 30 };
+    check(&edges, How { target: 1 << 24, bin: 1 << 20, memory });
+}
+
+/// Degrees that are not those of the rows are found, whichever vertex they are of.
+#[test]
+fn wrong_degrees_are_refused() {
+    let edges: Vec<[u32; 2]> = (1..300).flat_map(|v| [[0, v], [v, v * 7 % 300]]).collect();
+    let known = rows(&edges);
+    let folder = tempfile::tempdir().expect("a folder");
+    let lower = known.stored(folder.path(), 1 << 10);
+    for window in [1 << 24, 400] {
+        let how = How { memory: TransposeMemory { window, ..ROOMY.memory }, bin: 16, ..ROOMY };
+        for v in 0..known.lower.len() {
+            for (more, less) in [(1, 0), (0, 1)] {
+                let mut degrees = known.degrees();
+                degrees[v] = degrees[v] + more - less;
+                let error = transpose(folder.path(), &lower, &degrees, &known.runs, how).expect_err("wrong");
+                assert_eq!(error.exit_code(), 4, "{v}: {error}");
+            }
+        }
+    }
+    let degrees = &known.degrees()[1..];
+    assert_eq!(transpose(folder.path(), &lower, degrees, &known.runs, ROOMY).expect_err("short").exit_code(), 4);
+}
+
+/// The division of memory that a job makes keeps to the budget it was made for, at the least of it, too.
+#[test]
+fn the_least_memory_does() {
+    let edges: Vec<[u32; 2]> = (0..60_000u32).map(|i| [i * 7919 % 9000, i * i % 8999]).collect();
+    let known = rows(&edges);
+    let folder = tempfile::tempdir().expect("a folder");
+    let lower = known.stored(folder.path(), 1 << 14);
+    let layout = Layout::of_half(&known.runs, 1 << 14, Half::Upper);
+    let (shape, bins) = TransposeShape::and_bins(&layout);
+    let own = gpugraph::memory::own_bytes(2);
+    let mut made: Vec<Vec<Vec<u8>>> = Vec::new();
+    for free in [shape.least(), 2 * shape.least(), 1 << 30] {
+        let memory = TransposeMemory::new(&shape, 2, free).expect("this does");
+        let budget = Budget::new(own + free, 2).expect("a budget");
+        let syncer = Syncer::start().expect("a thread");
+        let wanted = vec![true; layout.blocks()];
+        let degrees = known.degrees();
+        let transpose = Transpose {
+            lower: &lower,
+            degrees: &degrees,
+            layout: &layout,
+            bins: &bins,
+            wanted: &wanted,
+            folder: folder.path(),
+            key: KEY,
+            memory,
+            budget: &budget,
+            syncer: &syncer,
+        };
+        transpose.build(&Unwatched).expect("transposed");
+        made.push(files(folder.path()));
+    }
+    assert!(made.windows(2).all(|two| two[0] == two[1]) && made[0].len() == layout.blocks());
+}

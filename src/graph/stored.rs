@@ -219,9 +219,7 @@ impl StoredBlock {
         let entries = block.targets.len() as u32;
         let offsets_hold =
             block.offsets.first() == Some(&0) && block.offsets.last() == Some(&entries) && block.offsets.is_sorted();
-        let rows_hold = || {
-            (0..block.rows()).all(|r| self.half.holds(block.first_row + r as u32, block.row(r)))
-        };
+        let rows_hold = || (0..block.rows()).all(|r| self.half.holds(block.first_row + r as u32, block.row(r)));
         if offsets_hold && rows_hold() {
             Ok(())
         } else {

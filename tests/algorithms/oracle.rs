@@ -129,8 +129,7 @@ impl Graph {
             let next = |id: u64| i32::from(self.of(source).any(|v| v == id)).to_le_bytes();
             files.push((format!("sums/{source}/next"), "<i4", self.column((-1i32).to_le_bytes(), next)));
         }
-        let tables =
-            [format!("[sums]\n{half}"), format!("[sums]\n{half}columns = true\nsources = {sources:?}\n")];
+        let tables = [format!("[sums]\n{half}"), format!("[sums]\n{half}columns = true\nsources = {sources:?}\n")];
         (tables, json!({ "total": total }), files)
     }
 }

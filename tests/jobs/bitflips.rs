@@ -76,7 +76,15 @@ fn two_hundred_flipped_bits_are_found_and_repaired() {
         place.gpugraph(&["verify", "work"]).expect(0);
     }
     let upper = cfg!(feature = "failpoints").then_some("graph/upper");
-    for kind in upper.into_iter().chain(["manifest", "graph/order", "graph/lower", "graph/degrees", "graph/ids", "out/triangles", "report"]) {
+    for kind in upper.into_iter().chain([
+        "manifest",
+        "graph/order",
+        "graph/lower",
+        "graph/degrees",
+        "graph/ids",
+        "out/triangles",
+        "report",
+    ]) {
         assert!(kinds.contains_key(kind), "no bit of {kind} was flipped: {kinds:?}");
     }
 }

@@ -96,11 +96,12 @@ pub(super) fn missing(
 ) -> Result<Vec<bool>> {
     let listed = session.agreed(|| Ok(stored::listed(folder, half, layout.blocks())))?;
     let whole = |b: usize| {
-        let block = session.in_sight(|| StoredBlock::open(folder, content, half, b, &layout.block(b))).and_then(|block| {
-            block.verify()?;
-            block.release();
-            Ok(())
-        });
+        let block =
+            session.in_sight(|| StoredBlock::open(folder, content, half, b, &layout.block(b))).and_then(|block| {
+                block.verify()?;
+                block.release();
+                Ok(())
+            });
         match block {
             Err(e @ Error::Corrupt { .. }) => {
                 tracing::warn!("{e}");

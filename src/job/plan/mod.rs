@@ -303,8 +303,7 @@ impl Plan {
             host_memory_needed: machine.smallest(least, 0),
             ..Plan::empty(job, machine, &tasks, blocks)
         };
-        let mut stages: Vec<Stage> =
-            upper.iter().map(|upper| upper.stage(machine, &clock, SMALL_FILES)).collect();
+        let mut stages: Vec<Stage> = upper.iter().map(|upper| upper.stage(machine, &clock, SMALL_FILES)).collect();
         let disk = stages.first().map_or(SMALL_FILES, |stage| stage.disk);
         stages.extend(TaskCost::stages(&tasks, machine, &clock, disk, 1.0));
         plan.take(stages);

@@ -26,7 +26,9 @@ impl<'a> Batches<'a> {
     /// Returns batches of at most `size` entries, which begin with row `v`.
     pub(super) fn from(lower: &'a Catalogue, size: usize, v: u32) -> Self {
         let block = lower.layout.block_of(v).min(lower.len());
-        let row = |block: Block<'_>| block.offsets[v.clamp(block.first_row, block.end_row()).abs_diff(block.first_row) as usize];
+        let row = |block: Block<'_>| {
+            block.offsets[v.clamp(block.first_row, block.end_row()).abs_diff(block.first_row) as usize]
+        };
         let entry = if block < lower.len() { row(lower.block(block)) as usize } else { 0 };
         Batches { lower, size, block, entry }
     }

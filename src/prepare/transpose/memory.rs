@@ -8,7 +8,7 @@ const BATCH: u64 = 1 << 18;
 const SMALLEST_BATCH: u64 = 1 << 12;
 
 /// Most entries of a round. The more, the longer a bin's rows stay in cache while they grow.
-const ROUND: u64 = 1 << 25;
+const ROUND: u64 = 1 << 23;
 
 /// Entries that a bin aims at, and most bins of a graph for which that holds.
 const BIN: u64 = 1 << 18;

@@ -79,7 +79,10 @@ pub(super) fn plan(
     let unsorted = Unsorted { assignment, bins, most, of_all, longest };
     // A job that was broken off may be again: from now on its blocks are stored.
     // Whole rows are made of blocks in files, by the CPU.
-    let wanted = !session.job.keep && !session.job.needs_upper() && session.manifest.resumes == 0 && !assignment.builders.contains(&NOBODY);
+    let wanted = !session.job.keep
+        && !session.job.needs_upper()
+        && session.manifest.resumes == 0
+        && !assignment.builders.contains(&NOBODY);
     plan_on_gpus(session, &unsorted, wanted, &mut workspace)
         .or_else(|| plan_in_memory(session, &unsorted, wanted, &mut workspace))
 }

@@ -5,6 +5,7 @@
 //! relabel    degrees → order of vertices, in place
 //! partition  input → oriented edges in bins of rows          one pass
 //! sort       bins → sorted rows without repeats → blocks     in cache, bin by bin
+//! transpose  blocks → blocks of the upper half of rows        if a task needs it
 //! ```
 //!
 //! Sparse 64-bit ids take one more pass first (`dictionary`). Preparation takes 4 bytes of memory for each id and what the bins are given;

@@ -39,7 +39,7 @@ impl<'t, 'a> Files<'t, 'a> {
         let work = self.work;
         let write = |block: usize| {
             let mut files = Files::new(work);
-            let bins = work.bins_of_block(block);
+            let bins = bins_of_block(work, block);
             files.append(bins.start, rows.targets(bins.clone()))?;
             files.end_of_bin(bins.end - 1)?;
             Ok(files.written)
@@ -57,7 +57,7 @@ impl<'t, 'a> Files<'t, 'a> {
         let block = self.work.transpose.bins.block_of[bin];
         let mut writer = match self.open.take() {
             Some((open, writer)) if open == block => writer,
-            _ => self.work.begin(block)?,
+            _ => begin(self.work, block)?,
         };
         writer.targets(targets)?;
         self.written.entries += targets.len() as u64;
@@ -68,7 +68,7 @@ impl<'t, 'a> Files<'t, 'a> {
     /// Completes the block if `bin` is its last.
     pub(super) fn end_of_bin(&mut self, bin: usize) -> Result<()> {
         let block = self.work.transpose.bins.block_of[bin];
-        if bin + 1 < self.work.bins_of_block(block).end {
+        if bin + 1 < bins_of_block(self.work, block).end {
             return Ok(());
         }
         let Some((_, writer)) = self.open.take() else { return Ok(()) };
@@ -79,22 +79,20 @@ impl<'t, 'a> Files<'t, 'a> {
     }
 }
 
-impl Work<'_, '_> {
-    /// Returns the bins of a block.
-    fn bins_of_block(&self, block: usize) -> Range<usize> {
-        let start = |block: usize| self.transpose.bins.block_of.partition_point(|&b| b < block);
-        start(block)..start(block + 1)
-    }
+/// Returns the bins of a block.
+fn bins_of_block(work: Work<'_, '_>, block: usize) -> Range<usize> {
+    let start = |block: usize| work.transpose.bins.block_of.partition_point(|&b| b < block);
+    start(block)..start(block + 1)
+}
 
-    /// Begins a block with the lengths of its rows.
-    fn begin(&self, block: usize) -> Result<BlockWriter> {
-        let (folder, key) = (self.transpose.folder, self.transpose.key);
-        let path = || stored::path(folder, Half::Upper, block);
-        failpoint::hit("transpose.block").map_err(|e| Error::io("write", path(), e))?;
-        let rows = self.transpose.layout.block(block).rows;
-        let entries = self.entries[self.bins_of_block(block)].iter().sum();
-        let mut writer = BlockWriter::create(folder, key, Half::Upper, block, rows.clone(), entries)?;
-        self.lengths.chunks(rows, |lengths| writer.lengths(lengths))?;
-        Ok(writer)
-    }
+/// Begins a block with the lengths of its rows.
+fn begin(work: Work<'_, '_>, block: usize) -> Result<BlockWriter> {
+    let (folder, key) = (work.transpose.folder, work.transpose.key);
+    let path = || stored::path(folder, Half::Upper, block);
+    failpoint::hit("transpose.block").map_err(|e| Error::io("write", path(), e))?;
+    let rows = work.transpose.layout.block(block).rows;
+    let entries = work.entries[bins_of_block(work, block)].iter().sum();
+    let mut writer = BlockWriter::create(folder, key, Half::Upper, block, rows.clone(), entries)?;
+    work.lengths.chunks(rows, |lengths| writer.lengths(lengths))?;
+    Ok(writer)
 }

@@ -84,7 +84,7 @@ pub struct Graph {
     /// The blocks of the lower half of rows.
     pub catalogue: Catalogue,
     /// The blocks of the upper half, if a task needs it.
-    pub(crate) upper: Option<Catalogue>,
+    pub(crate) upper: Option<Box<Catalogue>>,
 }
 
 impl Graph {
@@ -104,7 +104,7 @@ impl Graph {
     /// # Errors
     /// [`Error::Usage`] where no task of the job says that it needs it.
     pub fn upper(&self) -> Result<&Catalogue> {
-        self.upper.as_ref().ok_or_else(|| Error::internal("read whole rows", "no task needs the upper half"))
+        self.upper.as_deref().ok_or_else(|| Error::internal("read whole rows", "no task needs the upper half"))
     }
 
     /// Gives it its upper half.
@@ -116,7 +116,7 @@ impl Graph {
             let found = format!("{} edges in the upper half, {} in the lower", upper.edges(), self.stored.edges);
             return Err(Error::corrupt(&self.folder, crate::error::At::File, found));
         }
-        self.upper = Some(upper);
+        self.upper = Some(Box::new(upper));
         Ok(())
     }
 

@@ -25,7 +25,7 @@ use crate::prepare::relabel::{self, relabel};
 use crate::prepare::{Accelerator, order};
 use crate::process::progress::Unit;
 
-/// Names of the stages of every graph in the manifest and the report; [`transpose::STAGE`] is one more for tasks that need whole rows.
+/// Names of the stages of every graph in the manifest and the report; `transpose` is one more, for tasks that need whole rows.
 pub const STAGES: [&str; 4] = ["ingest", "relabel", "partition", "sort"];
 
 /// Returns the names of the stages that prepare a graph for the tasks of `job`.

@@ -10,7 +10,7 @@ use crate::memory::Buffer;
 use rayon::prelude::*;
 use std::ops::Range;
 
-/// What is made in a pass.
+/// The rows that are made in a pass.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) enum Window {
     /// The rows of some bins: those of whole blocks, or of a part of one.

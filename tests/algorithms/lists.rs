@@ -144,14 +144,14 @@ fn ranks_of_every_number() {
         // With shared memory, without, and with too little of it for the list but enough for messages.
         for (method, shared) in [("ruling-set", None), ("ruling-set", Some("0")), ("wyllie", None), ("serial", None)] {
             for ranks in [2, 3] {
-                holds_on_ranks(&built, &place, &path, &list, (method, shared, ranks));
+                holds_on_ranks(built, &place, &path, &list, (method, shared, ranks));
             }
         }
     }
     let place = Place::new();
     let list = List::random(700_000, 4);
     let path = place.write("list.i32", list.i32());
-    holds_on_ranks(&built, &place, &path, &list, ("ruling-set", Some("2097152"), 2));
+    holds_on_ranks(built, &place, &path, &list, ("ruling-set", Some("2097152"), 2));
 }
 
 /// Checks the ranks by a method, with bytes of shared memory or as many as there are, and by some ranks.

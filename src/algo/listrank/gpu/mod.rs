@@ -13,8 +13,8 @@
 //! Every loop ends for any input: the check says before that successors are distinct, and numbers of parts run out. A cycle is noticed by
 //! the rank of the head.
 //!
-//! On one H200, 1e9 elements in random order, ranking alone: 90.8 ms, of which the walk takes 81.5, the sublists 2.0 and the stream 7.3
-//! (Wyllie 530; in order 31.0). 1e8 take 9.1 ms, 1e7 take 1.16. The walk is bound by one random read and write of the same word for each
+//! On one H200, 1e9 elements in random order, ranking alone: 86.8 ms as a job (Wyllie 505), 90.8 on another day, of which the walk takes
+//! 81.5, the sublists 2.0 and the stream 7.3 (in order 31.0). 1e8 take 8.8 ms, 1e7 take 1.12. The walk is bound by one random read and write of the same word for each
 //! element. What did not pay, on the same 1e9:
 //!
 //! * Other spacing: one splitter in 64 92.2 ms, 128 92.1, 512 91.6, 1024 94.1.

@@ -17,6 +17,7 @@ mod agreement;
 mod exchange;
 mod launch;
 mod share;
+mod shared_number;
 mod work_stealing;
 
 pub use abort::{end_with, report_panics};
@@ -24,6 +25,7 @@ pub use agreement::{agreed, reports_for_node};
 pub use exchange::{Exchanged, Outbox, Shape};
 pub use launch::{launched_later, launched_local_rank, launched_local_ranks, shorten_start};
 pub use mpi::{SharedCounters, SharedMemory};
+pub use shared_number::SharedNumber;
 pub use work_stealing::{Pass, WorkStealing};
 
 use crate::error::Result;
@@ -46,25 +48,6 @@ pub enum Comm {
     /// One of several ranks.
     Mpi(Arc<mpi::Ranks>),
 }
-
-/// An atomic number, which several processes may read and write.
-///
-/// # Safety
-/// Any bytes are a value of the type, and all access to it is atomic.
-#[allow(unsafe_code)] // states what a type must be
-pub unsafe trait SharedNumber: Send + Sync {}
-
-macro_rules! shared_number {
-    ($($atomic:ty)*) => {
-        $(
-            // SAFETY: an atomic integer.
-            #[allow(unsafe_code)]
-            unsafe impl SharedNumber for $atomic {}
-        )*
-    };
-}
-
-shared_number!(std::sync::atomic::AtomicU8 std::sync::atomic::AtomicU32 std::sync::atomic::AtomicU64);
 
 /// A rank's position among the others.
 #[derive(Debug, Clone, Copy)]

@@ -67,8 +67,7 @@ pub fn load<I: Index>(list: &List, threads: usize, budget: &Budget, watch: &dyn 
             };
             I::set(&cells[element as usize], I::of(successor));
             sum = sum.wrapping_add(successor);
-            let bit = 1 << (successor % 64);
-            if seen.marks[successor as usize / 64].fetch_or(bit, Relaxed) & bit != 0 {
+            if mark(seen.marks, successor) {
                 seen.twice.fetch_min(successor, Relaxed);
             }
         }
@@ -77,6 +76,13 @@ pub fn load<I: Index>(list: &List, threads: usize, budget: &Budget, watch: &dyn 
     })?;
     let head = seen.head(list, threads)?;
     Ok(Loaded { successors, head })
+}
+
+/// Marks an element as a successor, by its bit. Returns true if it was one before.
+#[inline(always)]
+pub fn mark(marks: &[AtomicU64], successor: u64) -> bool {
+    let bit = 1 << (successor % 64);
+    marks[successor as usize / 64].fetch_or(bit, Relaxed) & bit != 0
 }
 
 impl Seen<'_> {

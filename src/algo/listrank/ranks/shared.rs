@@ -6,6 +6,7 @@
 use super::part::{Part, elements};
 use crate::algo::listrank::cpu::ruling_set::{Walk, WalkMemory};
 use crate::algo::listrank::index::Index;
+use crate::algo::listrank::read::mark;
 use crate::comm::{Comm, SharedMemory};
 use crate::error::Result;
 use crate::formats::Watch;
@@ -91,8 +92,7 @@ impl<I: Index> SharedList<I> {
         let marks: &[AtomicU64] = memory.numbers(layout.marks, layout.words);
         let cells = &memory.numbers(0, list.length as usize)[own.start as usize..own.end as usize];
         let part = Part::fill::<I>(list, comm, cells, threads, budget, watch, &|successor| {
-            let bit = 1 << (successor % 64);
-            if marks[successor as usize / 64].fetch_or(bit, Relaxed) & bit != 0 {
+            if mark(marks, successor) {
                 twice.store(true, Relaxed);
             }
         })?;

@@ -79,7 +79,7 @@ struct How {
 }
 
 const ROOMY: How =
-    How { target: 1 << 20, bin: 1 << 12, memory: TransposeMemory { batch: 4096, batches: 4, window: 1 << 24 } };
+    How { target: 1 << 20, bin: 1 << 12, memory: TransposeMemory { batch: 4096, makers: 2, window: 1 << 24 } };
 
 fn transpose(folder: &Path, lower: &Catalogue, degrees: &[u32], runs: &DegreeRuns, how: How) -> Result<Transposed> {
     let layout = Layout::of_half(runs, how.target, Half::Upper);
@@ -147,8 +147,8 @@ fn check(edges: &[[u32; 2]], how: How) -> u64 {
 }
 
 fn some_how() -> impl Strategy<Value = How> {
-    (1u64..4000, 1u64..2000, 1usize..3000, 1usize..5, 1u64..60_000).prop_map(|(target, bin, batch, batches, window)| {
-        How { target, bin, memory: TransposeMemory { batch, batches, window } }
+    (1u64..4000, 1u64..2000, 1usize..3000, 1usize..5, 1u64..60_000).prop_map(|(target, bin, batch, makers, window)| {
+        How { target, bin, memory: TransposeMemory { batch, makers, window } }
     })
 }
 
@@ -173,12 +173,12 @@ fn rows_of_hubs_may_be_longer_than_anything() {
     let mut edges: Vec<[u32; 2]> = (3..leaves).map(|v| [v % 3, v]).collect();
     edges.extend((3..leaves).step_by(2).map(|v| [0, v]));
     edges.extend((3..20_000).map(|v| [v, v + 1]));
-    for (window, at_least) in [(1 << 20, 2), (100_000, 10), (1 << 30, 1)] {
-        let memory = TransposeMemory { batch: 1000, batches: 3, window };
+    for (window, at_least) in [(1 << 19, 2), (100_000, 10), (1 << 30, 1)] {
+        let memory = TransposeMemory { batch: 1000, makers: 3, window };
         let passes = check(&edges, How { target: 1 << 16, bin: 1 << 12, memory });
         assert!(passes >= at_least, "{passes} passes with {window} bytes");
     }
-    let memory = TransposeMemory { batch: 1 << 20, batches: 1, window: 1 << 30 };
+    let memory = TransposeMemory { batch: 1 << 20, makers: 1, window: 1 << 30 };
     check(&edges, How { target: 1 << 24, bin: 1 << 20, memory });
 }
 
@@ -212,7 +212,7 @@ fn the_least_memory_does() {
     let folder = tempfile::tempdir().expect("a folder");
     let lower = known.stored(folder.path(), 1 << 14);
     let layout = Layout::of_half(&known.runs, 1 << 14, Half::Upper);
-    let (shape, bins) = TransposeShape::and_bins(&layout);
+    let (shape, bins) = TransposeShape::and_bins(&layout, lower.edges(), lower.len() as u64);
     let own = gpugraph::memory::own_bytes(2);
     let mut made: Vec<Vec<Vec<u8>>> = Vec::new();
     for free in [shape.least(), 2 * shape.least(), 1 << 30] {

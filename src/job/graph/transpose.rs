@@ -68,7 +68,7 @@ fn build(session: &mut Session, graph: &Graph, layout: &Layout, wanted: &[bool])
     let entries = graph.stored.edges;
     let folder = session.graph_folder();
     let mine = own_share(layout, wanted, session.comm.rank(), session.comm.ranks());
-    let (shape, bins) = TransposeShape::and_bins(layout);
+    let (shape, bins) = TransposeShape::and_bins(layout, entries, graph.catalogue.len() as u64);
     let free = session.budget.free();
     let memory = TransposeMemory::new(&shape, session.threads, free).map_err(|least| Error::Limit {
         limit: "host_memory",

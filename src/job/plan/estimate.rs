@@ -165,7 +165,7 @@ impl UpperCost {
         }
         let layout = Layout::upper(graph.degrees, graph.edges);
         let (shape, blocks) = match known {
-            true => (TransposeShape::and_bins(&layout).0, layout.blocks() as u64),
+            true => (TransposeShape::and_bins(&layout, graph.edges, graph.blocks).0, layout.blocks() as u64),
             false => (TransposeShape::at_most(graph.edges, graph.vertices), graph.blocks),
         };
         let memory = TransposeMemory::new(&shape, machine.threads, machine.free_for_edges());

@@ -9,51 +9,28 @@ use std::ops::Range;
 #[derive(Debug, Clone)]
 pub(super) struct Batch {
     pub(super) block: usize,
-    /// The row of the first entry, by its place in the block.
-    first: usize,
+    /// The vertices of the first row and of the last.
+    pub(super) vertices: [u32; 2],
     entries: Range<usize>,
 }
 
-/// Cuts the lower half into batches, in order.
-pub(super) struct Batches<'a> {
-    lower: &'a Catalogue,
-    size: usize,
-    block: usize,
-    entry: usize,
-}
-
-impl<'a> Batches<'a> {
-    /// Returns batches of at most `size` entries, which begin with row `v`.
-    pub(super) fn from(lower: &'a Catalogue, size: usize, v: u32) -> Self {
-        let block = lower.layout.block_of(v).min(lower.len());
-        let row = |block: Block<'_>| {
-            block.offsets[v.clamp(block.first_row, block.end_row()).abs_diff(block.first_row) as usize]
-        };
-        let entry = if block < lower.len() { row(lower.block(block)) as usize } else { 0 };
-        Batches { lower, size, block, entry }
-    }
-}
-
-impl Iterator for Batches<'_> {
-    type Item = Batch;
-
-    fn next(&mut self) -> Option<Batch> {
-        loop {
-            if self.block >= self.lower.len() {
-                return None;
-            }
-            let block = self.lower.block(self.block);
-            if self.entry >= block.targets.len() {
-                (self.block, self.entry) = (self.block + 1, 0);
-                continue;
-            }
-            let first = block.offsets.partition_point(|&offset| offset as usize <= self.entry) - 1;
+/// Cuts the lower half into batches of at most `size` entries, in order.
+pub(super) fn batches(lower: &Catalogue, size: usize) -> Vec<Batch> {
+    let mut all = Vec::new();
+    for index in 0..lower.len() {
+        let block = lower.block(index);
+        let mut entry = 0;
+        while entry < block.targets.len() {
+            let row_of = |entry: usize| block.offsets.partition_point(|&offset| offset as usize <= entry) - 1;
+            let first = row_of(entry);
             let last = (first + BIN_ROWS as usize).min(block.rows());
-            let end = (self.entry + self.size).min(block.offsets[last] as usize);
-            let entries = std::mem::replace(&mut self.entry, end)..end;
-            return Some(Batch { block: self.block, first, entries });
+            let end = (entry + size).min(block.offsets[last] as usize);
+            let vertices = [first, row_of(end - 1)].map(|row| block.first_row + row as u32);
+            all.push(Batch { block: index, vertices, entries: entry..end });
+            entry = end;
         }
     }
+    all
 }
 
 /// The rows of the upper half that are made in a pass, and the bins that they are cut into.
@@ -62,7 +39,7 @@ pub(super) struct Target<'a> {
     /// The bins of the pass.
     pub(super) range: Range<usize>,
     /// First row of each of them.
-    pub(super) firsts: Vec<u32>,
+    firsts: Vec<u32>,
     /// True if these are all rows.
     pub(super) is_all: bool,
 }
@@ -91,50 +68,51 @@ impl<'a> Target<'a> {
 }
 
 impl Batch {
-    /// Returns the vertex of its first row.
-    pub(super) fn first_vertex(&self, lower: &Catalogue) -> u32 {
-        lower.block(self.block).first_row + self.first as u32
-    }
-
     /// Calls `each` for all parts of rows, with the row's place behind the first.
     #[inline]
     fn rows(&self, block: Block<'_>, target: &Target<'_>, mut each: impl FnMut(u32, &[u32])) {
         let rows = target.rows();
-        let mut row = self.first;
-        let mut at = self.entries.start;
+        let first = (self.vertices[0] - block.first_row) as usize;
+        let (mut row, mut at) = (first, self.entries.start);
         while at < self.entries.end {
             let end = (block.offsets[row + 1] as usize).min(self.entries.end);
-            each((row - self.first) as u32, target.of(&block.targets[at..end], &rows));
+            each((row - first) as u32, target.of(&block.targets[at..end], &rows));
             (row, at) = (row + 1, end);
         }
     }
 
-    /// Puts the entries of `target` into the order of bins, and within a bin leaves them in that of rows. An entry is the place of its row
-    /// behind the batch's first, and that of its vertex behind its bin's first, 16 bits each. Those of bin `i` come to lie at
-    /// `starts[i]..starts[i + 1]`. Returns their number.
-    pub(super) fn place(&self, lower: &Catalogue, target: &Target<'_>, starts: &mut [u32], out: &mut [u32]) -> u64 {
-        let block = lower.block(self.block);
+    /// Counts the entries of every bin of `target` in `counts`, which are zeros, and returns the number of all.
+    pub(super) fn count(&self, lower: &Catalogue, target: &Target<'_>, counts: &mut [u32]) -> usize {
         let (bins, first_bin) = (target.bins, target.range.start);
-        starts.fill(0);
-        // While entries are placed, the start of bin `i` is at `i + 1`, and becomes its end.
-        self.rows(block, target, |_, row| {
+        let mut sum = 0;
+        self.rows(lower.block(self.block), target, |_, row| {
+            sum += row.len();
             for &v in row {
-                starts[bins.of(v) - first_bin + 2] += 1;
+                counts[bins.of(v) - first_bin] += 1;
             }
         });
+        sum
+    }
+
+    /// Puts the entries of `target` into the order of bins, and within a bin leaves them in that of rows. An entry is the place of its row
+    /// behind the batch's first, and that of its vertex behind its bin's first, 16 bits each. `counts` become where bins begin: those of
+    /// bin `i` come to lie at `counts[i]..counts[i + 1]`.
+    pub(super) fn place(&self, lower: &Catalogue, target: &Target<'_>, counts: &mut [u32], out: &mut [u32]) {
+        let (bins, first_bin) = (target.bins, target.range.start);
         let mut sum = 0;
-        for start in starts.iter_mut() {
-            sum += *start;
-            *start = sum;
+        for count in counts.iter_mut() {
+            sum += std::mem::replace(count, sum);
         }
-        self.rows(block, target, |place, row| {
+        self.rows(lower.block(self.block), target, |place, row| {
             for &v in row {
                 let bin = bins.of(v) - first_bin;
-                let at = &mut starts[bin + 1];
+                let at = &mut counts[bin];
                 out[*at as usize] = place << 16 | (v - target.firsts[bin]);
                 *at += 1;
             }
         });
-        u64::from(sum)
+        // Every bin's start has become its end, which is the start of the next.
+        counts.copy_within(..counts.len() - 1, 1);
+        counts[0] = 0;
     }
 }

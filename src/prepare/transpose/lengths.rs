@@ -58,4 +58,10 @@ impl Lengths<'_> {
         let what = format!("the degree of vertex {v} is not that of its rows");
         Error::corrupt(Path::new("graph/degrees"), At::File, what)
     }
+
+    /// Reports that the degree of some of these vertices is not that of the rows.
+    pub(super) fn differ_among(&self, rows: Range<u64>) -> Error {
+        let what = format!("the degrees of vertices {} to {} are not those of their rows", rows.start, rows.end - 1);
+        Error::corrupt(Path::new("graph/degrees"), At::File, what)
+    }
 }

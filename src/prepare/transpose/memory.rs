@@ -1,44 +1,52 @@
 //! How the transposition divides its memory. The blocks do not depend on it.
 
+use super::rows::PIECE;
 use crate::graph::layout::{BIN_ROWS, Bins, Layout};
 
-/// Entries of a batch: as many as stay in a core's own cache while they are put into the order of their bins. The fewest are for limits
-/// that hold little more than the largest bin.
-const BATCH: u64 = 1 << 18;
-const SMALLEST_BATCH: u64 = 1 << 12;
-
-/// Most entries of a round. The more, the longer a bin's rows stay in cache while they grow.
-const ROUND: u64 = 1 << 23;
+/// Entries of a batch: its own and those that it is put into the order of bins in stay in a core's cache, and of most bins it has some
+/// cache lines.
+const BATCH: u64 = 1 << 17;
 
 /// Entries that a bin aims at, and most bins of a graph for which that holds.
-const BIN: u64 = 1 << 18;
-const MOST_BINS: u64 = 1 << 11;
+const BIN: u64 = 1 << 17;
+const MOST_BINS: u64 = 1 << 12;
+
+/// Bytes in which the list of batches names one.
+const BATCH_BYTES: u64 = 64;
 
 /// The figures of a layout that the division depends on.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct TransposeShape {
     /// Number of bins.
     pub bins: u64,
-    /// Bytes of the largest bin of several rows, with its cursors. A bin of one row need not fit.
+    /// Number of batches.
+    pub batches: u64,
+    /// Bytes of the rows of the largest bin of several rows, with their cursors. A bin of one row need not fit.
     pub largest: u64,
-    /// Bytes of all rows, with their cursors.
-    pub all: u64,
+    /// Number of entries.
+    pub entries: u64,
 }
 
-/// Returns the bytes of rows in memory, with a cursor for each.
-pub(super) fn bin_bytes(rows: u64, entries: u64) -> u64 {
+/// Returns the bytes of rows that are being made, with a cursor for each.
+pub(super) fn rows_bytes(rows: u64, entries: u64) -> u64 {
     4 * (rows + entries)
 }
 
+/// Returns the bytes that the entries of a bin take while they wait in the order of bins, with where they begin in each batch.
+pub(super) fn bin_bytes(entries: u64, batches: u64) -> u64 {
+    4 * (entries + batches)
+}
+
 impl TransposeShape {
-    /// Cuts the layout of the upper half into bins, and returns its shape and these.
-    pub fn and_bins(layout: &Layout) -> (TransposeShape, Bins) {
+    /// Cuts the layout of the upper half of a graph into bins, and returns its shape and these. The graph has at most `edges` edges, and
+    /// `blocks` blocks of its lower half.
+    pub fn and_bins(layout: &Layout, edges: u64, blocks: u64) -> (TransposeShape, Bins) {
         let bins = layout.bins(BIN.max(layout.bound() / MOST_BINS));
         let many = bins.spans.iter().filter(|span| span.len() > 1);
-        let largest = many.map(|span| bin_bytes(span.len() as u64, span.bound)).max().unwrap_or(0);
-        let shape =
-            TransposeShape { bins: bins.spans.len() as u64, largest, all: bin_bytes(layout.rows(), layout.bound()) };
-        (shape, bins)
+        let largest = many.map(|span| rows_bytes(span.len() as u64, span.bound)).max().unwrap_or(0);
+        let entries = layout.bound().min(edges);
+        let batches = most_batches(entries, layout.rows(), blocks);
+        (TransposeShape { bins: bins.spans.len() as u64, batches, largest, entries }, bins)
     }
 
     /// Returns a shape that no layout of a graph of `edges` edges and `rows` connected vertices exceeds, for the reasons that
@@ -48,28 +56,44 @@ impl TransposeShape {
         let bin = target.max(edges / 512 + 2048).min(2 * edges);
         let blocks = 4 * edges / Layout::block_target(edges) + 33;
         let bins = 2 * (2 * edges / target.div_ceil(2) + rows / BIN_ROWS) + 2 * blocks + 1;
-        TransposeShape { bins, largest: bin_bytes(rows.min(BIN_ROWS), bin), all: bin_bytes(rows, 2 * edges) }
+        let batches = most_batches(edges, rows, blocks);
+        TransposeShape { bins, batches, largest: rows_bytes(rows.min(BIN_ROWS), bin), entries: edges }
     }
 
-    /// Returns the bytes of a batch of `entries` entries, with where each bin begins in it.
-    fn batch_bytes(&self, entries: u64) -> u64 {
-        4 * (entries + self.bins + 2)
+    /// Returns the bytes of the list of batches, and of where each of them begins.
+    fn list(&self) -> u64 {
+        (BATCH_BYTES + 4) * self.batches
+    }
+
+    /// Returns the bytes in which the rows of a bin are made.
+    fn maker(&self) -> u64 {
+        self.largest.max(4 * PIECE as u64)
+    }
+
+    /// Returns the bytes of all entries in the order of bins.
+    fn all(&self) -> u64 {
+        4 * self.entries + 4 * self.bins * self.batches
     }
 
     /// Returns the fewest bytes that do.
     pub fn least(&self) -> u64 {
-        self.largest + self.batch_bytes(SMALLEST_BATCH)
+        self.list() + self.maker() + self.largest + bin_bytes(0, self.batches)
     }
 }
 
-/// The division of memory between the rows that are made at a time, and the entries on their way there.
+/// Returns the most batches of a lower half of `blocks` blocks: each ends after so many entries, after so many rows, or with its block.
+fn most_batches(entries: u64, rows: u64, blocks: u64) -> u64 {
+    entries / BATCH + rows / BIN_ROWS + blocks
+}
+
+/// The division of memory between entries that wait in the order of bins, and rows that are made of them.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct TransposeMemory {
     /// Entries of a batch.
     pub batch: usize,
-    /// Batches of a round.
-    pub batches: usize,
-    /// Bytes of rows, with their cursors, that are made in one pass over the lower half.
+    /// Bins whose rows are made at a time.
+    pub makers: usize,
+    /// Bytes of entries, with where those of each bin begin, that are taken from the lower half in one pass.
     pub window: u64,
 }
 
@@ -82,20 +106,18 @@ impl TransposeMemory {
         if free < shape.least() {
             return Err(shape.least());
         }
-        // Every pass over the lower half costs more than short batches do, so these get little where not all fits.
-        let room = (free - shape.largest).min((free / 8).max(free.saturating_sub(shape.all)));
-        let mut batch = BATCH;
-        while batch > SMALLEST_BATCH && threads as u64 * shape.batch_bytes(batch) > room {
-            batch /= 2;
-        }
-        let batches = (room / shape.batch_bytes(batch)).clamp(1, ROUND / batch);
-        let window = (free - batches * shape.batch_bytes(batch)).min(shape.all.max(shape.largest));
-        Ok(TransposeMemory { batch: batch as usize, batches: batches as usize, window })
+        // Every pass over the lower half costs more than a thread that waits does, so rows in the making get little where not all fits.
+        let free = free - shape.list();
+        let most = shape.all().max(shape.largest + bin_bytes(0, shape.batches));
+        let room = (free / 8).max(free.saturating_sub(most));
+        let makers = (room / shape.maker()).clamp(1, threads as u64);
+        let window = (free - makers * shape.maker()).min(most);
+        Ok(TransposeMemory { batch: BATCH as usize, makers: makers as usize, window })
     }
 
     /// Returns the bytes that it takes in all.
     pub fn bytes(&self, shape: &TransposeShape) -> u64 {
-        self.window + self.batches as u64 * shape.batch_bytes(self.batch as u64)
+        self.window + self.makers as u64 * shape.maker() + shape.list()
     }
 }
 
@@ -114,14 +136,16 @@ mod tests {
         ) {
             let runs = DegreeRuns::new(runs.into_iter().rev().collect());
             let edges = runs.iter().map(|(d, from, to)| u64::from(d) * (to - from)).sum::<u64>().div_ceil(2);
-            let (shape, _) = TransposeShape::and_bins(&Layout::upper(&runs, edges));
+            let blocks = Layout::new(&runs, edges).blocks() as u64;
+            let (shape, _) = TransposeShape::and_bins(&Layout::upper(&runs, edges), edges, blocks);
             let most = TransposeShape::at_most(edges, runs.vertices());
-            prop_assert!(shape.bins <= most.bins && shape.largest <= most.largest && shape.all <= most.all, "{shape:?} {most:?}");
+            prop_assert!(shape.bins <= most.bins && shape.largest <= most.largest, "{shape:?} {most:?}");
+            prop_assert!(shape.batches <= most.batches && shape.entries <= most.entries, "{shape:?} {most:?}");
             for free in [free, shape.least()] {
                 match TransposeMemory::new(&shape, threads, free) {
                     Ok(memory) => {
-                        prop_assert!(memory.bytes(&shape) <= free && memory.window >= shape.largest, "{memory:?}");
-                        prop_assert!(memory.batch > 0 && memory.batches > 0, "{memory:?}");
+                        prop_assert!(memory.bytes(&shape) <= free && memory.makers > 0, "{memory:?}");
+                        prop_assert!(memory.window >= shape.largest + bin_bytes(0, shape.batches), "{memory:?}");
                     }
                     Err(least) => prop_assert!(least == shape.least() && free < least),
                 }

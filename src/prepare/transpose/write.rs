@@ -1,6 +1,7 @@
-//! The files of the upper half: blocks that are written side by side where they are in memory as a whole, else bin by bin.
+//! The files of the upper half: blocks that are written side by side where a window has them as a whole.
 
-use super::window::Rows;
+use super::placed::Placed;
+use super::rows::Maker;
 use super::{Transposed, Work};
 use crate::error::{Error, Result};
 use crate::failpoint;
@@ -8,6 +9,7 @@ use crate::graph::half::Half;
 use crate::graph::stored::{self, BlockWriter};
 use rayon::prelude::*;
 use std::ops::Range;
+use std::sync::atomic::{AtomicUsize, Ordering};
 
 /// Writes blocks.
 pub(super) struct Files<'t, 'a> {
@@ -27,29 +29,45 @@ impl<'t, 'a> Files<'t, 'a> {
         self.written
     }
 
-    /// Writes the rows of a window.
-    pub(super) fn window(&mut self, rows: &Rows) -> Result<()> {
-        let bins = rows.bins();
-        let block_of = &self.work.transpose.bins.block_of;
+    /// Makes the rows of a window and writes them: several blocks side by side, each by one of `makers`.
+    pub(super) fn window(&mut self, placed: &Placed<'_>, makers: &mut [Maker]) -> Result<()> {
+        let (bins, work) = (placed.bins(), self.work);
+        let block_of = &work.transpose.bins.block_of;
         let blocks = block_of[bins.start]..block_of[bins.end - 1] + 1;
-        if blocks.len() == 1 {
-            self.append(bins.start, rows.targets(bins.clone()))?;
-            return self.end_of_bin(bins.end - 1);
+        if let ([maker, ..], 1) = (&mut *makers, blocks.len()) {
+            return self.bins(placed, bins, maker);
         }
-        let work = self.work;
-        let write = |block: usize| {
+        let next = AtomicUsize::new(blocks.start);
+        let write = |maker: &mut Maker| {
             let mut files = Files::new(work);
-            let bins = bins_of_block(work, block);
-            files.append(bins.start, rows.targets(bins.clone()))?;
-            files.end_of_bin(bins.end - 1)?;
-            Ok(files.written)
+            loop {
+                let block = next.fetch_add(1, Ordering::Relaxed);
+                if block >= blocks.end {
+                    return Ok(files.written);
+                }
+                let done = files.bins(placed, bins_of_block(work, block), maker);
+                // The others end, too.
+                done.inspect_err(|_| next.store(blocks.end, Ordering::Relaxed))?;
+            }
         };
-        let written = blocks.into_par_iter().map(write).collect::<Result<Vec<Transposed>>>()?;
+        let written = makers.par_iter_mut().with_max_len(1).map(write).collect::<Result<Vec<Transposed>>>()?;
         for one in written {
             self.written.entries += one.entries;
             self.written.bytes += one.bytes;
         }
         Ok(())
+    }
+
+    /// Makes and writes the rows of bins of a block.
+    fn bins(&mut self, placed: &Placed<'_>, bins: Range<usize>, maker: &mut Maker) -> Result<()> {
+        let mut before = self.written.entries;
+        for bin in bins.clone() {
+            maker.append(self.work, placed, bin, self)?;
+            // The other half went by when the entries were placed.
+            self.work.watch.advance((self.written.entries - before) / 2)?;
+            before = self.written.entries;
+        }
+        self.end_of_bin(bins.end - 1)
     }
 
     /// Appends targets from `bin` on, whose block is begun if they are its first.

@@ -1,0 +1,107 @@
+//! The entries of a window in the order of bins, batch by batch.
+
+use super::batch::{Batch, Target};
+use super::{Transpose, Work};
+use crate::error::Result;
+use crate::memory::{Buffer, prefetch};
+use rayon::prelude::*;
+use std::ops::Range;
+use std::sync::{Mutex, PoisonError};
+
+/// Batches that a thread puts into order between two looks at whether to stop.
+const BATCHES: usize = 8;
+
+/// Batches ahead of the current one of which a bin's start is looked up, and its entries are fetched: they lie apart.
+const STARTS_AHEAD: usize = 16;
+const ENTRIES_AHEAD: usize = 6;
+/// Entries of a cache line.
+const LINE: usize = 16;
+
+/// The entries of a window.
+pub(super) struct Placed<'b> {
+    batches: &'b [Batch],
+    bins: Range<usize>,
+    /// The batches' entries, in the order in which they were placed.
+    entries: Buffer<u32>,
+    /// The entries of each batch.
+    bounds: Vec<Range<usize>>,
+    /// Where the entries of each bin begin in each batch, behind its first: as many for each batch as there are bins.
+    starts: Buffer<u32>,
+}
+
+impl<'b> Placed<'b> {
+    /// Takes the entries of the bins `range` from the lower half, by all threads. `watch` advances by half of them.
+    pub(super) fn take(work: Work<'b, '_>, range: Range<usize>) -> Result<Placed<'b>> {
+        let Transpose { lower, bins, budget, .. } = *work.transpose;
+        let target = Target::new(bins, range.clone());
+        // Rows of larger vertices alone list those of the window.
+        let first = target.rows().start;
+        let batches = &work.batches[work.batches.partition_point(|batch| u64::from(batch.vertices[1]) <= first)..];
+        let (round, width) = (BATCHES * rayon::current_num_threads(), range.len());
+        let purpose = "entries on their way to the upper half";
+        let mut starts = budget.zeroed::<u32>(batches.len() * width, purpose)?;
+        let sum: u64 = work.entries[range.clone()].iter().sum();
+        let mut entries = budget.zeroed::<u32>(sum as usize, purpose)?;
+        let mut bounds = Vec::with_capacity(batches.len());
+        let free = Mutex::new((0, &mut entries[..]));
+        for (batches, counts) in batches.chunks(round).zip(starts.chunks_mut(round * width)) {
+            let place = |(batch, counts): (&Batch, &mut [u32])| {
+                // They are counted while they come into the cache, and placed while they are in it.
+                let length = batch.count(lower, &target, counts);
+                let (start, out) = split_off(&free, length)?;
+                batch.place(lower, &target, counts, out);
+                Some(start..start + length)
+            };
+            let before = bounds.len();
+            let counts = counts.par_chunks_mut(width);
+            let places: Option<Vec<Range<usize>>> = batches.par_iter().zip(counts).map(place).collect();
+            bounds.extend(places.ok_or_else(|| work.lengths.differ_among(target.rows()))?);
+            release(work, batches);
+            work.watch.advance(bounds[before..].iter().map(|place| place.len() as u64).sum::<u64>() / 2)?;
+        }
+        if !free.into_inner().unwrap_or_else(PoisonError::into_inner).1.is_empty() {
+            return Err(work.lengths.differ_among(target.rows()));
+        }
+        Ok(Placed { batches, bins: range, entries, bounds, starts })
+    }
+
+    /// Returns the bins.
+    pub(super) fn bins(&self) -> Range<usize> {
+        self.bins.clone()
+    }
+
+    /// Calls `each` for the entries of a bin, batch by batch, with the vertex of the batch's first row.
+    #[inline]
+    pub(super) fn segments(&self, bin: usize, mut each: impl FnMut(u32, &[u32])) {
+        let (bin, width) = (bin - self.bins.start, self.bins.len());
+        for (i, batch) in self.batches.iter().enumerate() {
+            prefetch(&self.starts, (i + STARTS_AHEAD) * width + bin);
+            let ahead = i + ENTRIES_AHEAD;
+            if let Some(&start) = self.starts.get(ahead * width + bin) {
+                let at = self.bounds[ahead].start + start as usize;
+                prefetch(&self.entries, at);
+                prefetch(&self.entries, at + LINE);
+            }
+            let starts = &self.starts[i * width..(i + 1) * width];
+            let entries = &self.entries[self.bounds[i].clone()];
+            let end = starts.get(bin + 1).map_or(entries.len(), |&end| end as usize);
+            each(batch.vertices[0], &entries[starts[bin] as usize..end]);
+        }
+    }
+}
+
+/// Takes `length` words from those that are free. Returns where they begin; `None` if there are fewer, as degrees are wrong then.
+fn split_off<'w>(free: &Mutex<(usize, &'w mut [u32])>, length: usize) -> Option<(usize, &'w mut [u32])> {
+    let mut free = free.lock().unwrap_or_else(PoisonError::into_inner);
+    let (words, rest) = std::mem::take(&mut free.1).split_at_mut_checked(length)?;
+    free.1 = rest;
+    free.0 += length;
+    Some((free.0 - length, words))
+}
+
+/// Frees the pages of the lower half that batches were read from.
+fn release(work: Work<'_, '_>, batches: &[Batch]) {
+    if let [first, .., last] | [first @ last] = batches {
+        (first.block..=last.block).for_each(|block| work.transpose.lower.release(block));
+    }
+}

@@ -1,0 +1,107 @@
+//! The rows of a bin, made in cache of its entries in all batches.
+
+use super::lengths::Lengths;
+use super::memory::rows_bytes;
+use super::placed::Placed;
+use super::write::Files;
+use super::{Transpose, Work};
+use crate::error::Result;
+use crate::memory::Buffer;
+use std::ops::Range;
+
+/// Entries of a row that is a bin of its own that are written at a time.
+pub(super) const PIECE: usize = 1 << 14;
+
+/// Memory in which the rows of one bin after the other are made.
+pub(super) struct Maker {
+    words: Buffer<u32>,
+}
+
+impl Maker {
+    /// Allocates room for the largest bin of several rows.
+    pub(super) fn new(work: Work<'_, '_>) -> Result<Maker> {
+        let Transpose { bins, budget, .. } = *work.transpose;
+        let many = bins.spans.iter().zip(work.entries).filter(|(span, _)| span.len() > 1);
+        let words = many.map(|(span, &entries)| rows_bytes(span.len() as u64, entries) / 4).max().unwrap_or(0);
+        Ok(Maker { words: budget.zeroed(PIECE.max(words as usize), "rows of the upper half")? })
+    }
+
+    /// Makes the rows of a bin and appends them to their block.
+    pub(super) fn append(
+        &mut self,
+        work: Work<'_, '_>,
+        placed: &Placed<'_>,
+        bin: usize,
+        files: &mut Files<'_, '_>,
+    ) -> Result<()> {
+        let rows = work.transpose.bins.spans[bin].rows.clone();
+        let entries = work.entries[bin] as usize;
+        if rows.end - rows.start == 1 {
+            return self.append_row(work, placed, bin, files);
+        }
+        let (cursors, rest) = self.words.split_at_mut((rows.end - rows.start) as usize);
+        let targets = &mut rest[..entries];
+        each_row(work.lengths, rows.clone(), |row, start, _| {
+            cursors[row] = start;
+            true
+        })?;
+        placed.segments(bin, |first, entries| {
+            for &entry in entries {
+                let cursor = &mut cursors[(entry & 0xffff) as usize];
+                // Where degrees are wrong, an entry may lie beyond the end; that is seen when all are there.
+                if let Some(target) = targets.get_mut(*cursor as usize) {
+                    *target = first + (entry >> 16);
+                }
+                *cursor = cursor.wrapping_add(1);
+            }
+        });
+        each_row(work.lengths, rows, |row, start, length| cursors[row] == start.wrapping_add(length))?;
+        files.append(bin, targets)
+    }
+
+    /// Appends the only row of a bin, some entries at a time.
+    fn append_row(
+        &mut self,
+        work: Work<'_, '_>,
+        placed: &Placed<'_>,
+        bin: usize,
+        files: &mut Files<'_, '_>,
+    ) -> Result<()> {
+        let (mut filled, mut sum, mut written) = (0, 0, Ok(()));
+        placed.segments(bin, |first, mut entries| {
+            sum += entries.len() as u64;
+            while !entries.is_empty() && written.is_ok() {
+                let (now, later) = entries.split_at(entries.len().min(self.words.len() - filled));
+                self.words[filled..].iter_mut().zip(now).for_each(|(target, entry)| *target = first + (entry >> 16));
+                (filled, entries) = (filled + now.len(), later);
+                if filled == self.words.len() {
+                    written = files.append(bin, &self.words);
+                    filled = 0;
+                }
+            }
+        });
+        written?;
+        if sum != work.entries[bin] {
+            return Err(work.lengths.differ(work.transpose.bins.spans[bin].rows.start as u32));
+        }
+        files.append(bin, &self.words[..filled])
+    }
+}
+
+/// Calls `each` with the place, the start and the length of every row of a bin.
+///
+/// # Errors
+/// [`crate::Error::Corrupt`] for the first row for which it returns false.
+fn each_row(lengths: &Lengths<'_>, rows: Range<u64>, mut each: impl FnMut(usize, u32, u32) -> bool) -> Result<()> {
+    let (mut row, mut start) = (0, 0);
+    let first = rows.start as u32;
+    lengths.chunks(rows, |chunk| {
+        for &length in chunk {
+            if !each(row, start, length) {
+                return Err(lengths.differ(first + row as u32));
+            }
+            (row, start) = (row + 1, start.wrapping_add(length));
+        }
+        Ok(())
+    })
+}

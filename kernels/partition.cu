@@ -12,6 +12,8 @@ struct Bins {
     // First row of each bin.
     const u32* starts;
     u32 count;
+    // Binary logarithm of the rows of a vertex: with two, an edge out of the larger vertex v is in row 2v, one into it in row 2v + 1.
+    u32 shift;
 };
 static_assert(sizeof(Bins) == 40, "the host has a twin of this size");
 
@@ -53,8 +55,12 @@ gather_edges(const uint2* raw, u32 count, Bins bins, Gathered to) {
             } else {
                 u32 a = bins.map[edge.x], b = bins.map[edge.y];
                 row = max(a, b), low = min(a, b);
-                if (row == NONE) changed = true;
-                else bin = bin_of(bins, row);
+                if (row == NONE) {
+                    changed = true;
+                } else {
+                    row = row << bins.shift | (bins.shift & (u32)(a < b));
+                    bin = bin_of(bins, row);
+                }
             }
         }
         u32 taken = __ballot_sync(ALL_LANES, bin != NONE), first = 0;

@@ -7,6 +7,8 @@ struct Bin {
     u32 line_count;
     u32 rows;
     u32 first_row;
+    // Binary logarithm of the rows of a vertex.
+    u32 shift;
     // Arrays of rows + 1 words: numbers of edges, which become starts and then ends of the rows in `targets`; numbers
     // of distinct neighbours; the same, which become starts of the rows in `out`.
     u32* ends;
@@ -258,7 +260,7 @@ extern "C" __global__ void __launch_bounds__(THREADS) sort_block_rows(Bin bin) {
         u32 row = bin.block_rows[i], start = row_start(bin, row), count = bin.ends[row] - start, kept = 0;
         u32* targets = bin.targets + start;
         if (count > BLOCK_ROW) {
-            kept = mark_in_windows(targets, count, bin.first_row + row, bin.out + start, memory, scratch);
+            kept = mark_in_windows(targets, count, (bin.first_row + row) >> bin.shift, bin.out + start, memory, scratch);
         } else {
             u32 padded = power_of_two(count);
             for (u32 k = threadIdx.x; k < padded; k += THREADS) memory[k] = k < count ? targets[k] : NONE;
@@ -305,7 +307,11 @@ extern "C" __global__ void __launch_bounds__(THREADS) join_rows(Bin bin) {
             if (place < total) {
                 u32 target = bin.targets[source];
                 out[place] = target;
-                if (bin.degrees) atomicAdd(&bin.degrees[target], 1u);
+                if (bin.degrees) {
+                    // The other end has the edge in its row of the other way.
+                    u32 way = (bin.first_row + first + mine + 1) & bin.shift;
+                    atomicAdd(&bin.degrees[target << bin.shift | way], 1u);
+                }
             }
         }
     }

@@ -139,6 +139,8 @@ pub struct Needs {
     pub order: bool,
     /// The upper half of rows.
     pub upper: bool,
+    /// Out-rows and in-rows rather than rows of all neighbours, if the input keeps direction.
+    pub direction: bool,
 }
 
 /// The outcome of a trial.

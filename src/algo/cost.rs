@@ -1,5 +1,6 @@
 //! The cost of a task: memory, disk, exchange, time.
 
+use crate::graph::direction::Direction;
 use crate::graph::order::DegreeRuns;
 use crate::results::OutputFormat;
 
@@ -8,6 +9,8 @@ use crate::results::OutputFormat;
 pub struct GraphSize<'a> {
     /// Vertices that have an edge.
     pub vertices: u64,
+    /// Direction of its edges.
+    pub direction: Direction,
     /// Edges of the simple graph.
     pub edges: u64,
     /// Rows of results.

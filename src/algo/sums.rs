@@ -2,7 +2,8 @@
 //!
 //! `total` is the sum of `d(u)·d(v)` over all edges (the second Zagreb index). With `columns = true` every vertex gets the sum of
 //! its neighbours' degrees, in each type that there is, and every source a folder with those that are next to it. Units are blocks.
-//! With `upper = true`, edges come from the upper half of rows, the rows of a block of the lower half at a time.
+//! With `direction = true` it is the sum of `out(u)·in(v)` over all edges from `u` to `v` if the input keeps direction, and every vertex gets
+//! two sums. With `upper = true`, edges come from the upper half of rows, the rows of a block of the lower half at a time.
 //! Without columns their results go to a journal, as many numbers each as the block has rows; with columns to a checkpoint.
 
 use super::sources::Sources;
@@ -14,6 +15,7 @@ use crate::comm::agreed;
 use crate::error::{Error, Result};
 use crate::failpoint;
 use crate::gpu::ProgramSource;
+use crate::graph::direction::{Direction, Way};
 use crate::graph::ids::Vertex;
 use crate::graph::layout::Layout;
 use crate::graph::placement::BlockSize;
@@ -38,14 +40,15 @@ impl Algorithm for Sums {
     }
 
     fn keys(&self) -> &'static [&'static str] {
-        &["columns", "sources", "upper"]
+        &["columns", "sources", "upper", "direction"]
     }
 
     fn parse(&self, table: &Section<'_>, diagnostics: &mut Diagnostics) -> Option<Arc<dyn Task>> {
         let columns = table.get("columns").map_or(Some(false), |field| field.boolean(diagnostics));
         let upper = table.get("upper").map_or(Some(false), |field| field.boolean(diagnostics));
+        let direction = table.get("direction").map_or(Some(false), |field| field.boolean(diagnostics));
         let sources = Sources::parse(table, diagnostics);
-        Some(Arc::new(Spec { columns: columns?, upper: upper?, sources: sources? }))
+        Some(Arc::new(Spec { columns: columns?, upper: upper?, direction: direction?, sources: sources? }))
     }
 
     fn recall(&self, table: &Value) -> Option<Arc<dyn Task>> {
@@ -60,30 +63,33 @@ struct Spec {
     columns: bool,
     #[serde(default)]
     upper: bool,
+    #[serde(default)]
+    direction: bool,
     sources: Sources,
 }
 
-/// The sums of one unit: for the total, and for the vertices at the ends of its edges.
+/// The sums of one unit: for the total, and for the rows at the ends of its edges.
 struct Unit {
     number: u64,
     total: u64,
     /// Entries of each row.
     lengths: Vec<u32>,
-    at_vertices: Vec<(u64, u64)>,
+    at_rows: Vec<(u64, u64)>,
 }
 
 impl Unit {
     fn of(graph: &Graph, degrees: &[u32], number: u64, upper: bool) -> Result<Unit> {
         let block = graph.catalogue.block(number as usize);
-        let mut unit = Unit { number, total: 0, lengths: Vec::new(), at_vertices: Vec::new() };
-        for row in 0..block.rows() {
-            let u = block.first_row as usize + row;
-            let neighbours = if upper { graph.upper()?.row(u as u32) } else { block.row(row) };
+        let mut unit = Unit { number, total: 0, lengths: Vec::new(), at_rows: Vec::new() };
+        let direction = graph.info.direction;
+        for (row, place) in (block.first_row..).zip(0..block.rows()) {
+            let neighbours = if upper { graph.upper()?.row(row) } else { block.row(place) };
             unit.lengths.push(neighbours.len() as u32);
             for &v in neighbours {
-                let [a, b] = [degrees[u], degrees[v as usize]].map(u64::from);
+                let ends = [row, direction.opposite(row, v)];
+                let [a, b] = ends.map(|row| u64::from(degrees[row as usize]));
                 unit.total += a * b;
-                unit.at_vertices.extend([(u as u64, b), (v.into(), a)]);
+                unit.at_rows.extend([(ends[0].into(), b), (ends[1].into(), a)]);
             }
         }
         Ok(unit)
@@ -92,14 +98,14 @@ impl Unit {
     fn words(&self) -> Vec<u64> {
         let head = [self.number, self.total, self.lengths.len() as u64];
         let lengths = self.lengths.iter().map(|&length| length.into());
-        head.into_iter().chain(lengths).chain(self.at_vertices.iter().flat_map(|&(v, sum)| [v, sum])).collect()
+        head.into_iter().chain(lengths).chain(self.at_rows.iter().flat_map(|&(v, sum)| [v, sum])).collect()
     }
 
     fn read(words: &[u64]) -> Option<Unit> {
         let (&[number, total, rows], rest) = words.split_first_chunk()?;
         let (lengths, rest) = rest.split_at_checked(rows as usize)?;
-        let at_vertices = rest.chunks_exact(2).map(|two| (two[0], two[1])).collect();
-        Some(Unit { number, total, lengths: lengths.iter().map(|&length| length as u32).collect(), at_vertices })
+        let at_rows = rest.chunks_exact(2).map(|two| (two[0], two[1])).collect();
+        Some(Unit { number, total, lengths: lengths.iter().map(|&length| length as u32).collect(), at_rows })
     }
 }
 
@@ -108,7 +114,7 @@ struct Progress {
     total: u64,
     entries: u64,
     done: HashSet<u64>,
-    at_vertices: Vec<u64>,
+    at_rows: Vec<u64>,
 }
 
 impl Progress {
@@ -116,8 +122,8 @@ impl Progress {
         self.total += unit.total;
         self.entries += unit.lengths.iter().map(|&length| u64::from(length)).sum::<u64>();
         self.done.insert(unit.number);
-        if !self.at_vertices.is_empty() {
-            unit.at_vertices.iter().for_each(|&(v, sum)| self.at_vertices[v as usize] += sum);
+        if !self.at_rows.is_empty() {
+            unit.at_rows.iter().for_each(|&(v, sum)| self.at_rows[v as usize] += sum);
         }
     }
 }
@@ -162,7 +168,7 @@ impl Spec {
         records.iter().filter_map(of_record).for_each(|unit| progress.add(&unit));
         self.units(graph, run, progress, |units, _| {
             let record = |unit: &Unit| {
-                let unit = Unit { at_vertices: Vec::new(), lengths: unit.lengths.clone(), ..*unit };
+                let unit = Unit { at_rows: Vec::new(), lengths: unit.lengths.clone(), ..*unit };
                 Record::of_words(unit.number, &unit.words())
             };
             journal.append(&units.iter().map(record).collect::<Vec<_>>())
@@ -171,9 +177,9 @@ impl Spec {
     }
 
     fn checkpointed(&self, graph: &Graph, run: &mut Run<'_>, progress: &mut Progress) -> Result<()> {
-        let vertices = graph.info.connected as usize;
-        let _reserved = run.budget.reserve(8 * vertices as u64, "sums of all vertices (8 bytes each)")?;
-        progress.at_vertices = vec![0; vertices];
+        let rows = graph.catalogue.layout.rows();
+        let _reserved = run.budget.reserve(8 * rows, "sums of all rows (8 bytes each)")?;
+        progress.at_rows = vec![0; rows as usize];
         let mut checkpoint = run.units.checkpoint();
         if run.comm.leads()
             && let Some(saved) = checkpoint.load()?
@@ -181,16 +187,16 @@ impl Spec {
             let (head, done, sums) = (saved.words(0)?, saved.words(1)?, saved.words(2)?);
             (progress.total, progress.entries) = (head[0], head[1]);
             progress.done = done.iter().copied().collect();
-            progress.at_vertices.copy_from_slice(sums);
+            progress.at_rows.copy_from_slice(sums);
         }
         let total = graph.catalogue.len() as u64;
         self.units(graph, run, progress, |_, progress| {
             let done: Vec<u64> = progress.done.iter().copied().collect();
             let head = [progress.total, progress.entries];
-            let sections = [bytes_of(&head), bytes_of(&done), bytes_of(&progress.at_vertices)];
+            let sections = [bytes_of(&head), bytes_of(&done), bytes_of(&progress.at_rows)];
             checkpoint.save(done.len() as u64, total, &sections)
         })?;
-        agreed(run.comm, || if run.is_last { self.write(graph, run, &progress.at_vertices) } else { Ok(()) })
+        agreed(run.comm, || if run.is_last { self.write(graph, run, &progress.at_rows) } else { Ok(()) })
     }
 
     fn write(&self, graph: &Graph, run: &mut Run<'_>, sums: &[u64]) -> Result<()> {
@@ -198,6 +204,12 @@ impl Spec {
         let degrees = file.body_as_u32()?;
         let of = |v: Vertex| sums[v.index()];
         let columns = &mut run.columns;
+        let direction = graph.info.direction;
+        if direction == Direction::Directed {
+            let row = |v: Vertex, way| direction.row(v.0, way) as usize;
+            columns.put("out_u64", 0u64, |v| sums[row(v, Way::Out)])?;
+            return columns.put("in_u64", 0u64, |v| sums[row(v, Way::In)]);
+        }
         columns.put("degree_u32", 0u32, |v| degrees[v.index()])?;
         columns.put("degree_i32", -1i32, |v| degrees[v.index()] as i32)?;
         columns.put("sum_u64", 0u64, of)?;
@@ -263,7 +275,7 @@ impl Task for Spec {
 
 impl GraphTask for Spec {
     fn needs(&self) -> Needs {
-        Needs { degrees: true, order: self.columns, upper: self.upper }
+        Needs { degrees: true, order: self.columns, upper: self.upper, direction: self.direction }
     }
 
     fn units(&self, blocks: u64) -> u64 {
@@ -279,11 +291,12 @@ impl GraphTask for Spec {
     }
 
     fn cost(&self, graph: &GraphSize<'_>, crew: &Crew) -> Cost {
-        let host_memory = if self.columns { 8 * graph.vertices } else { 0 };
+        let rows = graph.direction.rows(graph.vertices);
+        let host_memory = if self.columns { 8 * rows } else { 0 };
         let columns = [4, 4, 8, 8, 4, 8].map(|width| crew.format.row_bytes(width, 24) * graph.rows).iter().sum::<u64>();
         let next = self.sources.0.len() as u64 * crew.format.row_bytes(4, 3) * graph.rows;
         let trials = u64::from(crew.trials);
-        let units = 64 * graph.blocks + 8 * graph.vertices + 4096;
+        let units = 64 * graph.blocks + 8 * rows + 4096;
         Cost {
             host_memory,
             least_host_memory: host_memory,
@@ -296,7 +309,7 @@ impl GraphTask for Spec {
 
     fn run(&self, graph: &Graph, run: &mut Run<'_>) -> Result<Outcome> {
         let started = Instant::now();
-        let mut progress = Progress { total: 0, entries: 0, done: HashSet::new(), at_vertices: Vec::new() };
+        let mut progress = Progress { total: 0, entries: 0, done: HashSet::new(), at_rows: Vec::new() };
         match self.columns {
             true => self.checkpointed(graph, run, &mut progress)?,
             false => self.journalled(graph, run, &mut progress)?,

@@ -10,6 +10,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::algo::{GraphTask, ListTask, On, Task};
 use crate::formats::TextOptions;
+use crate::graph::direction::Direction;
 use crate::list::{Generated, ListFormat};
 use crate::results::OutputFormat;
 
@@ -26,6 +27,8 @@ pub struct Job {
     pub keep: bool,
     /// Source of the edges.
     pub input: InputSpec,
+    /// `[input] directed`: true if tasks that follow edges do so in their direction.
+    pub directed: bool,
     /// `[input] expect`: size that a plan assumes of missing files. A run reads the files.
     pub expect: Option<Expect>,
     /// Limits on the use of the machine. They are never part of a fingerprint.
@@ -49,6 +52,12 @@ impl Job {
     /// Returns true if anybody reads the stored degrees: some tasks, the stage that makes the upper half of rows, and jobs on a kept graph.
     pub fn needs_degrees(&self) -> bool {
         self.keep || self.needs_upper() || self.graph_tasks().any(|task| task.needs().degrees)
+    }
+
+    /// Returns the direction of edges in the graph that is prepared: it is kept if a task, or another job, may read it.
+    pub fn direction(&self) -> Direction {
+        let reads = |task: &dyn GraphTask| task.needs().direction;
+        Direction::of(self.directed && (self.keep || self.graph_tasks().any(reads)))
     }
 
     /// Returns true if a task reads the upper half of rows.

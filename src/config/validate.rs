@@ -41,6 +41,7 @@ pub(super) fn job(
     let scratch = section.get("scratch").and_then(|field| field.path(environment, diagnostics));
     let keep = section.get("keep").and_then(|field| field.boolean(diagnostics)).unwrap_or(false);
     own_workdir(root, input.as_ref(), workdir.as_deref(), diagnostics);
+    let directed = directed(&Section::of(root, "input"), input.as_ref(), diagnostics);
     let expect = expect(&Section::of(root, "input"), diagnostics);
     let limits = limits(&Section::of(root, "limits"), diagnostics);
     let run = run(&Section::of(root, "run"), diagnostics);
@@ -54,6 +55,7 @@ pub(super) fn job(
         scratch,
         keep,
         input: input?,
+        directed,
         expect,
         limits,
         run,
@@ -115,12 +117,6 @@ fn input(root: &Table, environment: Environment<'_>, diagnostics: &mut Diagnosti
     let format_field = section.get("format");
     let format = format_field.as_ref().and_then(|field| field.choice(&formats, diagnostics)).flatten();
     list::refuse(&section, format.as_deref(), diagnostics);
-    if let Some(field) = section.get("directed")
-        && field.boolean(diagnostics) == Some(true)
-    {
-        let message = "true is not in this version, which takes every graph as undirected";
-        field.error(message, diagnostics);
-    }
     let text = text(&section, format.as_deref(), diagnostics);
     let mut sources: Vec<(&str, Field<'_>)> =
         keys::SOURCES.iter().filter_map(|key| Some((*key, section.get(key)?))).collect();
@@ -178,6 +174,21 @@ fn input(root: &Table, environment: Environment<'_>, diagnostics: &mut Diagnosti
         };
     }
     spec
+}
+
+/// Returns true if direction is kept. A list has none, and that of a prepared graph is as its job kept it.
+fn directed(section: &Section<'_>, input: Option<&InputSpec>, diagnostics: &mut Diagnostics) -> bool {
+    let Some(field) = section.get("directed") else { return false };
+    let directed = field.boolean(diagnostics) == Some(true);
+    let why = match input {
+        Some(InputSpec::Prepared(_)) => "a prepared graph keeps direction if the job that prepared it did",
+        Some(input) if input.is_list() => "this job has a list, which is no graph",
+        _ => return directed,
+    };
+    if directed {
+        field.error(&format!("true is for edges: {why}"), diagnostics);
+    }
+    false
 }
 
 /// Reads the options of text, and the columns of tables. They are refused for other formats.

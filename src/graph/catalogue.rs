@@ -39,7 +39,7 @@ impl Catalogue {
     /// # Errors
     /// [`crate::Error::Corrupt`] for the first block that is missing or incomplete, [`crate::Error::Io`].
     pub fn open(folder: &Path, key: u64, half: Half, layout: Layout) -> Result<Self> {
-        let blocks = (0..layout.blocks()).map(|b| StoredBlock::open(folder, key, half, b, &layout.block(b)));
+        let blocks = (0..layout.blocks()).map(|b| StoredBlock::open(folder, key, half, &layout, b));
         let blocks = blocks.collect::<Result<Vec<_>>>()?;
         let sizes = blocks.iter().map(|block| size_of(block.block())).collect();
         Ok(Catalogue { first_rows: first_rows(&layout), sizes, blocks: Blocks::InFiles(blocks), layout })

@@ -1,6 +1,7 @@
 //! Degrees of the simple graph, counted while its rows are built.
 
 use super::csr::Block;
+use super::direction::Direction;
 use crate::comm::Comm;
 use crate::error::Result;
 use crate::memory::{Budget, Buffer, bytes_of, numbers_of};
@@ -13,32 +14,32 @@ use std::sync::atomic::{AtomicU32, Ordering};
 /// Number of hubs. Most targets are among these first vertices, so each thread counts them separately.
 const HUBS: usize = 1 << 15;
 
-/// One counter for each vertex, shared by all threads.
+/// One counter for each row, shared by all threads: the degree of a vertex, or its out-degree and its in-degree.
 #[derive(Debug)]
 pub struct Degrees(Buffer<AtomicU32>);
 
 impl Degrees {
-    /// Makes zero degrees for `vertices` vertices.
+    /// Makes zero degrees for `rows` rows.
     ///
     /// # Errors
-    /// [`crate::error::Error::Limit`]: they take 4 bytes a vertex.
-    pub fn new(vertices: u64, budget: &Budget) -> Result<Self> {
-        Ok(Degrees(budget.zeroed(vertices as usize, "degrees of the simple graph (4 bytes a vertex)")?))
+    /// [`crate::error::Error::Limit`]: they take 4 bytes a row.
+    pub fn new(rows: u64, budget: &Budget) -> Result<Self> {
+        Ok(Degrees(budget.zeroed(rows as usize, "degrees of the simple graph (4 bytes a vertex)")?))
     }
 
-    /// Makes a counter for one thread. Its counts are added when it is dropped.
-    pub fn counter(&self) -> DegreeCounter<'_> {
-        DegreeCounter { shared: self, hubs: vec![0; HUBS.min(self.0.len())] }
+    /// Makes a counter for one thread, for a graph of this direction. Its counts are added when it is dropped.
+    pub fn counter(&self, direction: Direction) -> DegreeCounter<'_> {
+        DegreeCounter { shared: self, direction, hubs: vec![0; HUBS.min(self.0.len())] }
     }
 
-    /// Adds counts of the vertices from `first` on, made elsewhere.
+    /// Adds counts of the rows from `first` on, made elsewhere.
     pub fn add(&self, first: usize, counted: &[u32]) {
         for (degree, &more) in self.0[first..].iter().zip(counted).filter(|&(_, &more)| more > 0) {
             degree.fetch_add(more, Ordering::Relaxed);
         }
     }
 
-    /// Returns the finished degrees, by vertex.
+    /// Returns the finished degrees, by row.
     pub fn finish(self) -> Buffer<u32> {
         self.0.into_plain()
     }
@@ -48,6 +49,7 @@ impl Degrees {
 #[derive(Debug)]
 pub struct DegreeCounter<'a> {
     shared: &'a Degrees,
+    direction: Direction,
     hubs: Vec<u32>,
 }
 
@@ -57,15 +59,26 @@ impl DegreeCounter<'_> {
 
     /// Counts both ends of every edge of the rows from `first_row` on, whose numbers of targets are `lengths`.
     pub fn rows(&mut self, first_row: u32, lengths: impl Iterator<Item = u32>, targets: &[u32]) {
-        for (row, length) in (first_row as usize..).zip(lengths) {
-            self.shared.0[row].fetch_add(length, Ordering::Relaxed);
+        let mut start = 0;
+        for (row, length) in (first_row..).zip(lengths) {
+            self.shared.0[row as usize].fetch_add(length, Ordering::Relaxed);
+            if self.direction == Direction::Directed {
+                let end = start + length as usize;
+                targets[start..end].iter().for_each(|&target| self.count(Direction::Directed.opposite(row, target)));
+                start = end;
+            }
         }
-        for &target in targets {
-            match self.hubs.get_mut(target as usize) {
-                Some(count) => *count += 1,
-                None => {
-                    self.shared.0[target as usize].fetch_add(1, Ordering::Relaxed);
-                }
+        if self.direction == Direction::Undirected {
+            targets.iter().for_each(|&target| self.count(target));
+        }
+    }
+
+    #[inline]
+    fn count(&mut self, row: u32) {
+        match self.hubs.get_mut(row as usize) {
+            Some(count) => *count += 1,
+            None => {
+                self.shared.0[row as usize].fetch_add(1, Ordering::Relaxed);
             }
         }
     }
@@ -96,7 +109,7 @@ pub fn write(folder: &Path, key: u64, degrees: &[u32]) -> Result<Pending> {
     file.finish_deferred()
 }
 
-/// Maps the degrees that [`write()`] wrote; the body is a u32 for each vertex, in order.
+/// Maps the degrees that [`write()`] wrote; the body is a u32 for each row, in order.
 ///
 /// # Errors
 /// [`crate::Error::Corrupt`], [`crate::Error::Io`].
@@ -109,9 +122,10 @@ pub fn open(folder: &Path, key: u64) -> Result<Mapped> {
 /// Summary of the degrees of a graph.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, serde::Serialize, serde::Deserialize)]
 pub struct DegreeSummary {
-    /// Largest degree of the simple graph.
+    /// Largest degree of the simple graph; of one that keeps direction, the largest out-degree or in-degree.
     pub max_degree: u64,
-    /// Number of wedges, pairs of edges that share a vertex: Σ d(d−1)/2.
+    /// Number of wedges, pairs of edges that share a vertex: Σ d(d−1)/2; of one that keeps direction, those that both leave it or both
+    /// enter it.
     pub wedges: u128,
 }
 

@@ -4,7 +4,10 @@
 //! its *bound*. Blocks are cut where the sum of bounds reaches a target that depends on the number of edges. So the boundaries depend on
 //! the input alone, never on limits, threads, device or ranks, and a plan can name them. Cuts lie between granules: ranges of rows whose
 //! width is a small fraction of their ids. So a table of some thousand entries maps rows to blocks and bins at any size of graph.
+//!
+//! A graph that keeps direction has two rows for each vertex, `2v` and `2v + 1`, of at most `min(d, 2v)` entries together.
 
+use super::direction::Direction;
 use super::half::Half;
 use super::order::DegreeRuns;
 use std::ops::Range;
@@ -73,6 +76,7 @@ impl RowRange {
 /// Division of a graph's rows into blocks.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Layout {
+    direction: Direction,
     cut: Granules,
     granules: Vec<RowRange>,
     blocks: Vec<Range<usize>>,
@@ -80,14 +84,14 @@ pub struct Layout {
 
 impl Layout {
     /// Returns the layout of a graph of these degrees, whose input has `edges` edges other than loops.
-    pub fn new(runs: &DegreeRuns, edges: u64) -> Self {
-        Self::with_target(runs, Self::block_target(edges))
+    pub fn new(runs: &DegreeRuns, edges: u64, direction: Direction) -> Self {
+        Self::of_half(runs, Self::block_target(edges), Half::Lower, direction)
     }
 
     /// Returns the layout of the upper half of such a graph: vertex `v` of degree `d` among `n` has at most `min(d, n - 1 - v)` larger
     /// neighbours.
-    pub fn upper(runs: &DegreeRuns, edges: u64) -> Self {
-        Self::of_half(runs, Self::block_target(edges), Half::Upper)
+    pub fn upper(runs: &DegreeRuns, edges: u64, direction: Direction) -> Self {
+        Self::of_half(runs, Self::block_target(edges), Half::Upper, direction)
     }
 
     /// Returns the number of entries that blocks of a graph with `edges` edges aim at.
@@ -98,18 +102,23 @@ impl Layout {
 
     /// Returns the layout with blocks of about `target` entries, or one granule if that has more.
     pub fn with_target(runs: &DegreeRuns, target: u64) -> Self {
-        Self::of_half(runs, target, Half::Lower)
+        Self::of_half(runs, target, Half::Lower, Direction::Undirected)
     }
 
     /// Returns the layout of a half with blocks of about `target` entries, or one granule if that has more.
-    pub fn of_half(runs: &DegreeRuns, target: u64, half: Half) -> Self {
-        let cut = Granules::new(runs.vertices());
-        let granules = granules(runs, cut, half);
+    pub fn of_half(runs: &DegreeRuns, target: u64, half: Half, direction: Direction) -> Self {
+        let cut = Granules::new(direction.rows(runs.vertices()));
+        let granules = granules(runs, cut, half, direction);
         let blocks = group(&granules, 0..granules.len(), target, u64::MAX);
-        Layout { cut, granules, blocks }
+        Layout { direction, cut, granules, blocks }
     }
 
-    /// Returns the number of rows, one for each vertex that is not isolated.
+    /// Returns whether rows are by the direction of edges.
+    pub fn direction(&self) -> Direction {
+        self.direction
+    }
+
+    /// Returns the number of rows, those of every vertex that is not isolated.
     pub fn rows(&self) -> u64 {
         self.granules.last().map_or(0, |g| g.rows.end)
     }
@@ -144,7 +153,8 @@ impl Layout {
     /// Cuts the blocks into bins of at most `target` entries (or one granule) and [`BIN_ROWS`] rows each, in order of rows.
     pub fn bins(&self, target: u64) -> Bins {
         let of_granule = vec![0; self.granules.len()];
-        let mut bins = Bins { cut: self.cut, spans: Vec::new(), block_of: Vec::new(), of_granule };
+        let mut bins =
+            Bins { direction: self.direction, cut: self.cut, spans: Vec::new(), block_of: Vec::new(), of_granule };
         for (b, range) in self.blocks.iter().enumerate() {
             for part in group(&self.granules, range.clone(), target, BIN_ROWS) {
                 bins.of_granule[part.clone()].fill(bins.spans.len() as u32);
@@ -165,6 +175,7 @@ impl Layout {
 /// Bins: blocks cut finer, for sorting in cache and within the memory limit. No file depends on how fine.
 #[derive(Debug, Clone)]
 pub struct Bins {
+    direction: Direction,
     cut: Granules,
     /// The bins in order of rows.
     pub spans: Vec<RowRange>,
@@ -184,6 +195,12 @@ impl Bins {
         self.spans.iter().map(|s| s.len() as u64).max().unwrap_or(0)
     }
 
+    /// Returns whether rows are by the direction of edges.
+    #[inline]
+    pub fn direction(&self) -> Direction {
+        self.direction
+    }
+
     /// Returns `m` and the bin of each granule, by which a device does as [`Self::of`]: row `v`, whose highest set bit is number `h` (at
     /// least `m`), lies in granule `((h - m) << m) + (v >> (h - m))`.
     pub fn table(&self) -> (u32, &[u32]) {
@@ -197,8 +214,8 @@ impl Bins {
     }
 }
 
-fn granules(runs: &DegreeRuns, cut: Granules, half: Half) -> Vec<RowRange> {
-    let rows = runs.vertices();
+fn granules(runs: &DegreeRuns, cut: Granules, half: Half, direction: Direction) -> Vec<RowRange> {
+    let rows = direction.rows(runs.vertices());
     let mut pieces = runs.iter().peekable();
     let mut granules = Vec::new();
     let mut row = 0;
@@ -207,10 +224,14 @@ fn granules(runs: &DegreeRuns, cut: Granules, half: Half) -> Vec<RowRange> {
         let mut bound = 0;
         while row < end {
             let Some(&(degree, _, run_end)) = pieces.peek() else { break };
+            let run_end = direction.rows(run_end);
             let upto = end.min(run_end);
             // From the other end of the order, the larger vertices are the smaller ones.
             let below = if half == Half::Lower { row..upto } else { rows - upto..rows - row };
-            bound += bounds(u64::from(degree), below);
+            bound += match direction {
+                Direction::Undirected => bounds(u64::from(degree), below),
+                Direction::Directed => bounds_of_both(u64::from(degree), below),
+            };
             row = upto;
             if upto == run_end {
                 pieces.next();
@@ -228,6 +249,23 @@ fn bounds(degree: u64, rows: Range<u64>) -> u64 {
     // There are up to 2^32 rows of ids below 2^32: the product fits 64 bits only after it is halved.
     let ids = u128::from(split - rows.start) * u128::from((rows.start + split).saturating_sub(1)) / 2;
     ids as u64 + (rows.end - split) * degree
+}
+
+/// Returns a bound on the entries of rows of one degree in a graph that keeps direction: Σ min(degree, 2v) over vertices of which both rows
+/// are among these, min(degree, v) for one of which a single row is.
+fn bounds_of_both(degree: u64, rows: Range<u64>) -> u64 {
+    let both = rows.start.div_ceil(2)..rows.end / 2;
+    let single = |row: u64| degree.min(row / 2);
+    match rows.start % 2 {
+        _ if rows.is_empty() => 0,
+        1 => single(rows.start) + bounds_of_both(degree, rows.start + 1..rows.end),
+        _ => {
+            let split = degree.div_ceil(2).clamp(both.start, both.end);
+            let below = u128::from(split - both.start) * u128::from((both.start + split).saturating_sub(1));
+            let last = if rows.end % 2 == 1 { single(rows.end - 1) } else { 0 };
+            below as u64 + (both.end - split) * degree + last
+        }
+    }
 }
 
 /// Groups a range of granules into parts of at most `target` entries and `rows` rows, or one granule.
@@ -280,6 +318,33 @@ mod tests {
     }
 
     proptest! {
+        #[test]
+        fn both_rows_of_a_vertex_have_no_more_entries_than_bound(
+            runs in runs(), target in 1u64..100_000, mirrored in any::<bool>(), salt in any::<u64>(),
+        ) {
+            let half = if mirrored { Half::Upper } else { Half::Lower };
+            let layout = Layout::of_half(&runs, target, half, Direction::Directed);
+            let vertices = runs.vertices();
+            prop_assert_eq!(layout.rows(), 2 * vertices);
+            // All neighbours that a vertex may have on this side, as many in its out-row as a hash of it says.
+            let mut entries = vec![0; layout.rows() as usize];
+            for (degree, first, end) in runs.iter() {
+                for v in first..end {
+                    let others = if mirrored { vertices - 1 - v } else { v };
+                    let all = u64::from(degree).min(2 * others);
+                    let out = all.saturating_sub(others) + salt.rotate_left((v % 64) as u32) % (others.min(all) + 1);
+                    let out = out.min(others).min(all);
+                    entries[2 * v as usize] = out;
+                    entries[2 * v as usize + 1] = all - out;
+                }
+            }
+            for b in 0..layout.blocks() {
+                let RowRange { rows, bound } = layout.block(b);
+                let sum: u64 = entries[rows.start as usize..rows.end as usize].iter().sum();
+                prop_assert!(sum <= bound, "{sum} entries in rows {rows:?}, {bound} at most");
+            }
+        }
+
         #[test]
         fn blocks_and_bins_partition_the_rows(runs in runs(), target in 1u64..100_000, fine in 1u64..10_000) {
             let degrees: Vec<u64> = runs.iter().flat_map(|(d, a, b)| (a..b).map(move |_| u64::from(d))).collect();

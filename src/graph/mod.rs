@@ -3,6 +3,7 @@
 pub mod catalogue;
 pub mod csr;
 pub mod degrees;
+pub mod direction;
 pub mod half;
 pub mod host_block;
 pub mod ids;

@@ -1,12 +1,13 @@
 //! A block of rows as a file.
 //!
-//! Its body is eight u64 (index of the block, first row, rows, entries, zeros), one u32 offset for each row and one more, zeros up to a
+//! Its body is eight u64 (index of the block, first row, rows, entries, 1 if rows are by direction, zeros), one u32 offset for each row and one more, zeros up to a
 //! multiple of 64 bytes, and the u32 targets. The salt of the file combines the graph's key and the block's index, so a block of another
 //! graph or of another index is refused.
 
 use super::csr::Block;
+use super::direction::Direction;
 use super::half::Half;
-use super::layout::RowRange;
+use super::layout::Layout;
 use crate::error::{At, Error, Result};
 use crate::memory::bytes_of;
 use crate::store::file::{FRAME_BYTES, Kind, NewFile, Pending};
@@ -53,14 +54,14 @@ fn targets_start(rows: u64) -> u64 {
     (HEAD as u64 + 4 * (rows + 1)).next_multiple_of(64)
 }
 
-/// Writes block `index` of the lower half of the graph `key`. Its rows come in parts: the lengths of rows, and their targets.
+/// Writes block `index` of the lower half of the graph `key`, which has this layout. Its rows come in parts: the lengths of rows, and their
+/// targets.
 ///
 /// # Errors
 /// [`Error::DiskFull`], [`Error::Io`]; [`Error::Input`] if a block would have 2^32 entries.
-pub fn write(folder: &Path, key: u64, index: usize, first_row: u64, parts: &[(&[u32], &[u32])]) -> Result<Pending> {
-    let rows: u64 = parts.iter().map(|(lengths, _)| lengths.len() as u64).sum();
+pub fn write(folder: &Path, key: u64, layout: &Layout, index: usize, parts: &[(&[u32], &[u32])]) -> Result<Pending> {
     let entries: u64 = parts.iter().map(|(_, targets)| targets.len() as u64).sum();
-    let mut block = BlockWriter::create(folder, key, Half::Lower, index, first_row..first_row + rows, entries)?;
+    let mut block = BlockWriter::create(folder, key, Half::Lower, layout, index, entries)?;
     parts.iter().try_for_each(|(lengths, _)| block.lengths(lengths))?;
     parts.iter().try_for_each(|(_, targets)| block.targets(targets))?;
     block.finish()
@@ -77,18 +78,20 @@ pub struct BlockWriter {
 }
 
 impl BlockWriter {
-    /// Starts block `index` of a half of the graph `key`, with these rows, which have `entries` entries.
+    /// Starts block `index` of a half of the graph `key`, which has this layout; the block's rows have `entries` entries.
     ///
     /// # Errors
     /// [`Error::DiskFull`], [`Error::Io`]; [`Error::Input`] if the block would have 2^32 entries.
-    pub fn create(folder: &Path, key: u64, half: Half, index: usize, rows: Range<u64>, entries: u64) -> Result<Self> {
+    pub fn create(folder: &Path, key: u64, half: Half, layout: &Layout, index: usize, entries: u64) -> Result<Self> {
         let path = path(folder, half, index);
+        let rows = layout.block(index).rows;
         if u32::try_from(entries).is_err() {
             return Err(too_many(&path, rows.start, entries));
         }
         let mut file = NewFile::create(&path, kind(half), salt(key, index))?;
         let count = rows.end - rows.start;
-        file.write(bytes_of(&[index as u64, rows.start, count, entries, 0, 0, 0, 0]))?;
+        let shift = u64::from(layout.direction().shift());
+        file.write(bytes_of(&[index as u64, rows.start, count, entries, shift, 0, 0, 0]))?;
         file.write(bytes_of(&[0u32]))?;
         Ok(BlockWriter { file, path, rows: count, entries, end: 0 })
     }
@@ -152,27 +155,29 @@ fn too_many(path: &Path, row: u64, entries: u64) -> Error {
 pub struct StoredBlock {
     file: Mapped,
     half: Half,
+    direction: Direction,
     first_row: u32,
     offsets: Range<usize>,
     targets: Range<usize>,
 }
 
 impl StoredBlock {
-    /// Opens block `index` of a half of the graph `key`, which must have the rows of `span`. It checks the sizes; [`Self::verify`] checks the
+    /// Opens block `index` of a half of the graph `key`, which must have the rows of this layout. It checks the sizes; [`Self::verify`] checks the
     /// contents.
     ///
     /// # Errors
     /// [`Error::Corrupt`], [`Error::Io`].
-    pub fn open(folder: &Path, key: u64, half: Half, index: usize, span: &RowRange) -> Result<Self> {
+    pub fn open(folder: &Path, key: u64, half: Half, layout: &Layout, index: usize) -> Result<Self> {
+        let (span, direction) = (layout.block(index), layout.direction());
         let path = path(folder, half, index);
         let file = Mapped::open(&path, kind(half), salt(key, index))?;
         let wrong = |what: String| Error::corrupt(&path, At::File, what);
-        let Some(&[i, first_row, rows, entries, ..]) = file
+        let Some(&[i, first_row, rows, entries, shift]) = file
             .body()
             .first_chunk::<HEAD>()
             .map(|head| {
                 let word = |k: usize| head[8 * k..8 * k + 8].iter().rev().fold(0u64, |w, &b| (w << 8) | u64::from(b));
-                [word(0), word(1), word(2), word(3)]
+                [word(0), word(1), word(2), word(3), word(4)]
             })
             .as_ref()
         else {
@@ -185,6 +190,10 @@ impl StoredBlock {
                 span.rows.start
             )));
         }
+        if shift != u64::from(direction.shift()) {
+            let kept = if shift == 0 { "without" } else { "with" };
+            return Err(wrong(format!("rows {kept} the direction of edges")));
+        }
         // Both numbers must be below 2^32, so that the sum does not overflow and can be compared with the file's length.
         if rows > u64::from(u32::MAX)
             || entries > u64::from(u32::MAX)
@@ -195,6 +204,7 @@ impl StoredBlock {
         let start = targets_start(rows) as usize;
         Ok(StoredBlock {
             half,
+            direction,
             first_row: first_row as u32,
             offsets: HEAD..HEAD + 4 * (rows as usize + 1),
             targets: start..start + 4 * entries as usize,
@@ -219,7 +229,8 @@ impl StoredBlock {
         let entries = block.targets.len() as u32;
         let offsets_hold =
             block.offsets.first() == Some(&0) && block.offsets.last() == Some(&entries) && block.offsets.is_sorted();
-        let rows_hold = || (0..block.rows()).all(|r| self.half.holds(block.first_row + r as u32, block.row(r)));
+        let vertex = |r: usize| self.direction.vertex(block.first_row + r as u32);
+        let rows_hold = || (0..block.rows()).all(|r| self.half.holds(vertex(r), block.row(r)));
         if offsets_hold && rows_hold() {
             Ok(())
         } else {

@@ -86,7 +86,7 @@ impl<'p> Builder<'_, 'p> {
     }
 
     fn sort_bins(&self, sorter: &mut dyn SortBin, shared: &Shared<'p>, watch: &dyn Watch) -> Result<()> {
-        let mut degrees = self.degrees.counter();
+        let mut degrees = self.degrees.counter(self.layout.direction());
         loop {
             let bin = shared.next.fetch_add(1, Ordering::Relaxed);
             let Some(span) = self.bins.spans.get(bin) else { return Ok(()) };
@@ -155,8 +155,7 @@ impl<'p> Builder<'_, 'p> {
                 SortedBin::StagedRows(rows) => slices.extend(rows.pieces()),
             }
         }
-        let start = self.layout.block(block).rows.start;
-        let pending = stored::write(self.folder, self.key, block, start, &slices)?;
+        let pending = stored::write(self.folder, self.key, self.layout, block, &slices)?;
         let entries = slices.iter().map(|(_, targets)| targets.len() as u64).sum();
         shared.entries.fetch_add(entries, Ordering::Relaxed);
         let bytes = self.syncer.push(pending).bytes;

@@ -5,6 +5,7 @@ use super::partition::{EDGE_BYTES, LINE, Scatter, WORDS};
 use super::sort::Sorter;
 use crate::formats::InputCache;
 use crate::graph::degrees;
+use crate::graph::direction::Direction;
 use crate::graph::layout::{BIN_ROWS, Bins, Layout};
 
 /// Most bins: the lines of a thread (512 bytes a bin) should stay in its core's L2 cache.
@@ -47,23 +48,24 @@ impl LayoutShape {
         (shape, bins)
     }
 
-    /// Returns a shape that no layout of a graph of `edges` edges and `rows` connected vertices exceeds.
+    /// Returns a shape that no layout of a graph of this direction, of `edges` edges and `vertices` connected vertices exceeds.
     ///
     /// Rows are ordered by degree, so vertex `v` has at most `2·edges / v` neighbours, and a granule, which is as wide as a 1024th of its
-    /// ids, holds at most `edges / 512` entries. Every row but the first has an entry, so there are no more rows than entries.
-    pub fn at_most(edges: u64, rows: u64) -> Self {
+    /// ids, holds at most `edges / 512` entries. Every vertex but the first has an entry, so there are no more of them than entries.
+    pub fn at_most(edges: u64, vertices: u64, direction: Direction) -> Self {
+        let rows = direction.rows(vertices);
         let bound = 2 * edges;
         let granule = edges / 512 + 2048;
         let bin = (bound / MAX_BINS).max(CACHED_BIN).max(granule).min(bound);
         let block = Layout::block_target(edges).max(granule).min(bound);
         // A graph of fewer edges may be cut up to an eighth finer.
         let blocks = 2 * bound / Layout::block_target(edges) + 33;
-        let one = 4 * (block + 2 * (block + 1).min(rows));
+        let one = 4 * (block + 2 * direction.rows(block + 1).min(rows));
         LayoutShape {
             // Two consecutive bins hold more entries or rows than one may, unless they belong to different blocks.
             bins: 2 * (bound / (bound / MAX_BINS).max(CACHED_BIN) + rows / BIN_ROWS) + 2 * blocks + 1,
             largest_bin: bin,
-            most_rows: (bin + 1).min(rows).min(BIN_ROWS),
+            most_rows: direction.rows(bin + 1).min(rows).min(BIN_ROWS),
             rows,
             in_flight: IN_FLIGHT.map(|n| (n as u64).min(blocks) * one),
         }
@@ -279,10 +281,11 @@ mod tests {
 
     proptest! {
         #[test]
-        fn no_layout_exceeds_the_bound(runs in runs()) {
+        fn no_layout_exceeds_the_bound(runs in runs(), directed in any::<bool>()) {
+            let direction = Direction::of(directed);
             let edges = runs.iter().map(|(d, from, to)| u64::from(d) * (to - from)).sum::<u64>().div_ceil(2);
-            let layout = Layout::new(&runs, edges);
-            let ((is, _), most) = (LayoutShape::and_bins(&layout), LayoutShape::at_most(edges, layout.rows()));
+            let layout = Layout::new(&runs, edges, direction);
+            let ((is, _), most) = (LayoutShape::and_bins(&layout), LayoutShape::at_most(edges, runs.vertices(), direction));
             prop_assert!(is.bins <= most.bins && is.rows <= most.rows, "{is:?} {most:?}");
             prop_assert!(is.largest_bin <= most.largest_bin && is.most_rows <= most.most_rows, "{is:?} {most:?}");
             prop_assert!(is.in_flight.iter().zip(&most.in_flight).all(|(is, most)| is <= most), "{is:?} {most:?}");
@@ -293,14 +296,14 @@ mod tests {
             edges in 1u64..1 << 33, rows in 1u64..1 << 28, free in 1u64 << 20..1 << 36, messages in 0u64..1 << 27,
         ) {
             let needs = MemoryDemand { edges, ids: rows, reading: 1 << 20, messages, threads: 2 };
-            match Sizes::new(LayoutShape::at_most(edges, rows), needs, free) {
+            match Sizes::new(LayoutShape::at_most(edges, rows, Direction::Undirected), needs, free) {
                 Ok(sizes) => {
                     prop_assert!(sizes.partitioning <= free && sizes.sorting <= free, "{sizes:?}");
                     prop_assert!(sizes.pool as u64 * 4 + sizes.spill >= edges / LINE as u64 * LINE as u64 * EDGE_BYTES, "{sizes:?}");
                 }
                 Err(smallest) => {
                     prop_assert!(smallest > free);
-                    prop_assert!(Sizes::new(LayoutShape::at_most(edges, rows), needs, smallest).is_ok());
+                    prop_assert!(Sizes::new(LayoutShape::at_most(edges, rows, Direction::Undirected), needs, smallest).is_ok());
                 }
             }
         }
@@ -315,7 +318,7 @@ mod tests {
             slab in prop_oneof![Just(8u64 << 20), Just(12_288)],
         ) {
             let needs = MemoryDemand { edges, ids: rows, reading: 1 << 20, messages: 0, threads: 2 };
-            let Ok(sizes) = Sizes::new(LayoutShape::at_most(edges, rows), needs, free) else { return Ok(()) };
+            let Ok(sizes) = Sizes::new(LayoutShape::at_most(edges, rows, Direction::Undirected), needs, free) else { return Ok(()) };
             let held = |slabs: usize| slabs as u64 * slab;
             if let Some(Pooled { own, adopted }) = sizes.pool_of(spare, chunks, 2, slab, free) {
                 let [partitioning, sorting] = sizes.beside;

@@ -5,8 +5,10 @@ use crate::error::{Error, Result};
 use crate::graph::catalogue::Catalogue;
 use crate::graph::degrees;
 use crate::graph::degrees::DegreeSummary;
+use crate::graph::direction::Direction;
 use crate::graph::half::Half;
 use crate::graph::layout::Layout;
+use crate::graph::order::DegreeRuns;
 use crate::store::map::Mapped;
 use serde::{Deserialize, Serialize};
 use std::path::{Path, PathBuf};
@@ -28,6 +30,9 @@ pub struct InputInfo {
     pub connected: u64,
     /// Number of different degrees.
     pub runs: u64,
+    /// Direction of the edges, which is kept if a task reads it.
+    #[serde(default)]
+    pub direction: Direction,
     /// True if ids are sparse, and looked up in `graph/ids`.
     pub sparse: bool,
     /// Checksum of the input's bytes.
@@ -46,6 +51,16 @@ impl InputInfo {
     /// Returns the rows of a column with a value for each vertex: one for each sparse id, else one for each vertex, isolated ones included.
     pub fn rows(&self) -> u64 {
         if self.sparse { self.ids } else { self.vertices }
+    }
+
+    /// Returns the layout of the lower half of rows of vertices of these degrees.
+    pub fn layout(&self, runs: &DegreeRuns) -> Layout {
+        Layout::new(runs, self.edges - self.loops, self.direction)
+    }
+
+    /// Returns the layout of the upper half of rows.
+    pub fn upper_layout(&self, runs: &DegreeRuns) -> Layout {
+        Layout::upper(runs, self.edges - self.loops, self.direction)
     }
 }
 
@@ -95,7 +110,7 @@ impl Graph {
     pub fn open(workdir: &Path, info: InputInfo, stored: StoreInfo) -> Result<Self> {
         let folder = workdir.join("graph");
         let runs = order::read_runs(&folder, info.content)?;
-        let layout = Layout::new(&runs, info.edges - info.loops);
+        let layout = info.layout(&runs);
         Self::with_layout(workdir, info, stored, layout)
     }
 

@@ -177,7 +177,7 @@ mod tests {
             let span = layout.block(b).rows;
             let lengths: Vec<u32> = span.clone().map(|v| rows[v as usize].min(v as u32)).collect();
             let targets: Vec<u32> = lengths.iter().flat_map(|&length| 0..length).collect();
-            let _ = stored::write(folder.path(), 1, b, span.start, &[(&lengths, &targets)]).expect("written");
+            let _ = stored::write(folder.path(), 1, &layout, b, &[(&lengths, &targets)]).expect("written");
         }
         // The blocks stay mapped.
         Catalogue::open(folder.path(), 1, Half::Lower, layout).expect("whole")

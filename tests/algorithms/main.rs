@@ -22,7 +22,7 @@ use support::{Place, Ran};
 /// Both tables, with all that they can write.
 const BOTH: &str = "[triangle]\nper_vertex = true\n[sums]\ncolumns = true\n";
 
-/// Writes a job file of exactly these tables on the edges of `graph`, whose workdir is `work`.
+/// Writes a job file of exactly these tables on the edges of `graph`, whose workdir is `work`; direction is kept if they ask for it.
 fn job(place: &Place, graph: &Graph, tables: &str) {
     let path = place.path("edges.u64");
     let bytes: Vec<u8> = graph.edges.iter().flatten().flat_map(|id| id.to_le_bytes()).collect();
@@ -31,7 +31,8 @@ fn job(place: &Place, graph: &Graph, tables: &str) {
         fs::write(&path, bytes).expect("write");
     }
     let workdir = if tables.contains("[job]") { "" } else { "[job]\nworkdir = 'work'\n" };
-    place.write("job.toml", format!("{workdir}[input]\npath = '{}'\n{tables}", path.display()));
+    let directed = if tables.contains("direction = true") { "directed = true\n" } else { "" };
+    place.write("job.toml", format!("{workdir}[input]\npath = '{}'\n{directed}{tables}", path.display()));
 }
 
 /// Runs the job on the processor, with failpoints.

@@ -73,7 +73,7 @@ impl Graph {
         if self.sparse {
             ids.insert("ids".into(), ("<u8", self.rows.iter().flat_map(|id| id.to_le_bytes()).collect::<Vec<u8>>()));
         }
-        [self.triangle(), self.sums(""), self.sums("upper = true\n")]
+        [self.triangle(), self.sums(""), self.sums("upper = true\n"), self.sums_by_direction("")]
             .into_iter()
             .flat_map(|([plain, columns], found, files)| {
                 let files = files.into_iter().map(|(name, descr, bytes)| (name, (descr, bytes)));
@@ -105,6 +105,27 @@ impl Graph {
             ("clustering".into(), "<f8", self.column([0; 8], |id| clustering(id).to_le_bytes())),
         ];
         (tables, json!({ "triangles": triangles, "wedges": wedges }), files)
+    }
+
+    /// The sums of a graph that keeps direction.
+    fn sums_by_direction(&self, half: &str) -> Known {
+        let mut rows: [BTreeMap<u64, BTreeSet<u64>>; 2] = Default::default();
+        for &[u, v] in self.edges.iter().filter(|[u, v]| u != v) {
+            rows[0].entry(u).or_default().insert(v);
+            rows[1].entry(v).or_default().insert(u);
+        }
+        let [out, into] = rows;
+        let degree = |rows: &BTreeMap<u64, BTreeSet<u64>>, id: u64| rows.get(&id).map_or(0, |row| row.len() as u64);
+        let sum = |rows: &BTreeMap<u64, BTreeSet<u64>>, others: &BTreeMap<u64, BTreeSet<u64>>, id: u64| {
+            rows.get(&id).into_iter().flatten().map(|&v| degree(others, v)).sum::<u64>()
+        };
+        let total: u64 = out.keys().map(|&u| degree(&out, u) * sum(&out, &into, u)).sum();
+        let files = vec![
+            ("out_u64".into(), "<u8", self.column([0; 8], |id| sum(&out, &into, id).to_le_bytes())),
+            ("in_u64".into(), "<u8", self.column([0; 8], |id| sum(&into, &out, id).to_le_bytes())),
+        ];
+        let table = format!("[sums]\ndirection = true\n{half}");
+        ([table.clone(), format!("{table}columns = true\n")], json!({ "total": total }), files)
     }
 
     /// By the rows of the lower half, or as `half` says by those of the upper.

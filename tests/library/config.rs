@@ -85,6 +85,7 @@ fn defaults() {
                 recursive: false,
                 text: TextOptions::default()
             },
+            directed: false,
             expect: None,
             limits: Limits { host_memory: None, gpu_memory: None, threads: 0 },
             run: Run {
@@ -340,8 +341,8 @@ fn each_kind_of_mistake() {
         ),
         (
             "input",
-            "path = 'x'\ndirected = true",
-            "input.directed: true is not in this version, which takes every graph as undirected",
+            "prepared = 'x'\ndirected = true",
+            "input.directed: true is for edges: a prepared graph keeps direction if the job that prepared it did",
         ),
         (
             "input",

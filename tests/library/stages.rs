@@ -10,6 +10,7 @@ use gpugraph::comm::{Comm, Outbox, Shape};
 use gpugraph::formats::{CacheUse, Input, Unwatched};
 use gpugraph::graph::catalogue::Catalogue;
 use gpugraph::graph::degrees::{DegreeSummary, Degrees};
+use gpugraph::graph::direction::Direction;
 use gpugraph::graph::half::Half;
 use gpugraph::graph::ids::{DenseId, InputId};
 use gpugraph::graph::layout::Layout;
@@ -111,7 +112,7 @@ fn prepare(folder: &Path, input: &Input, how: How) -> (Vec<Vec<u32>>, Vec<u32>, 
     let Relabelled { map, runs, .. } = relabel(found.degrees, how.threads, &budget, &Comm::Solo).expect("relabel");
     let layout = match how.target {
         Some(target) => Layout::with_target(&runs, target),
-        None => Layout::new(&runs, edges - loops),
+        None => Layout::new(&runs, edges - loops, Direction::Undirected),
     };
     let needs = MemoryDemand { edges: edges - loops, ids, reading: 0, messages: 0, threads: how.threads };
     let smallest = MemoryPlan::new(&layout, needs, 0).expect_err("nothing does not do");

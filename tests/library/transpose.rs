@@ -7,6 +7,7 @@ use std::path::Path;
 use gpugraph::error::Result;
 use gpugraph::formats::Unwatched;
 use gpugraph::graph::catalogue::Catalogue;
+use gpugraph::graph::direction::Direction;
 use gpugraph::graph::half::Half;
 use gpugraph::graph::layout::Layout;
 use gpugraph::graph::order::DegreeRuns;
@@ -64,7 +65,7 @@ impl Rows {
             let rows = &self.lower[span.start as usize..span.end as usize];
             let lengths: Vec<u32> = rows.iter().map(|row| row.len() as u32).collect();
             let targets: Vec<u32> = rows.iter().flatten().copied().collect();
-            let _ = stored::write(folder, KEY, b, span.start, &[(&lengths, &targets)]).expect("written");
+            let _ = stored::write(folder, KEY, &layout, b, &[(&lengths, &targets)]).expect("written");
         }
         Catalogue::open(folder, KEY, Half::Lower, layout).expect("whole")
     }
@@ -82,7 +83,7 @@ const ROOMY: How =
     How { target: 1 << 20, bin: 1 << 12, memory: TransposeMemory { batch: 4096, makers: 2, window: 1 << 24 } };
 
 fn transpose(folder: &Path, lower: &Catalogue, degrees: &[u32], runs: &DegreeRuns, how: How) -> Result<Transposed> {
-    let layout = Layout::of_half(runs, how.target, Half::Upper);
+    let layout = Layout::of_half(runs, how.target, Half::Upper, Direction::Undirected);
     let syncer = Syncer::start().expect("a thread");
     let done = Transpose {
         lower,
@@ -118,7 +119,7 @@ fn check(edges: &[[u32; 2]], how: How) -> u64 {
     let lower = known.stored(folder.path(), how.target);
     let done = transpose(folder.path(), &lower, &known.degrees(), &known.runs, how).expect("transposed");
     assert_eq!(done.entries, lower.edges(), "{how:?}");
-    let layout = Layout::of_half(&known.runs, how.target, Half::Upper);
+    let layout = Layout::of_half(&known.runs, how.target, Half::Upper, Direction::Undirected);
     let upper = Catalogue::open(folder.path(), KEY, Half::Upper, layout).expect("whole");
     upper.verify(|| Ok(())).expect("rows ascend");
     assert_eq!((upper.edges(), done.bytes), (lower.edges(), upper.bytes()), "{how:?}");
@@ -211,7 +212,7 @@ fn the_least_memory_does() {
     let known = rows(&edges);
     let folder = tempfile::tempdir().expect("a folder");
     let lower = known.stored(folder.path(), 1 << 14);
-    let layout = Layout::of_half(&known.runs, 1 << 14, Half::Upper);
+    let layout = Layout::of_half(&known.runs, 1 << 14, Half::Upper, Direction::Undirected);
     let (shape, bins) = TransposeShape::and_bins(&layout, lower.edges(), lower.len() as u64);
     let own = gpugraph::memory::own_bytes(2);
     let mut made: Vec<Vec<Vec<u8>>> = Vec::new();

@@ -96,6 +96,7 @@ pub(super) fn corners(work: &ExpectedWork, rows: u64, crew: &Crew) -> f64 {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::graph::direction::Direction;
     use crate::graph::likely;
     use crate::results::OutputFormat;
 
@@ -153,6 +154,7 @@ mod tests {
         let degrees = likely::degrees(1 << 20, 1 << 16, likely::GRAPH500);
         let graph = GraphSize {
             vertices: 60_000,
+            direction: Direction::Undirected,
             edges: 900_000,
             rows: 65_536,
             ids: 65_536,

@@ -102,7 +102,7 @@ impl Task for Table {
 impl GraphTask for Table {
     fn needs(&self) -> Needs {
         // Clustering coefficients are by degree.
-        Needs { degrees: self.per_vertex, order: self.per_vertex, upper: false }
+        Needs { degrees: self.per_vertex, order: self.per_vertex, ..Needs::default() }
     }
 
     fn units(&self, blocks: u64) -> u64 {

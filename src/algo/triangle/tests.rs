@@ -85,7 +85,7 @@ impl OrientedRows {
         for (b, span) in spans.iter().enumerate() {
             let rows = &self.0[span.start as usize..span.end as usize];
             let lengths: Vec<u32> = rows.iter().map(|row| row.len() as u32).collect();
-            let _ = stored::write(folder.path(), 1, b, span.start, &[(&lengths, &rows.concat())]).expect("written");
+            let _ = stored::write(folder.path(), 1, &layout, b, &[(&lengths, &rows.concat())]).expect("written");
         }
         let graph = Catalogue::open(folder.path(), 1, Half::Lower, layout).expect("whole");
         let cuts = spans.iter().map(|span| span.start as u32..span.end as u32).collect::<Vec<_>>();

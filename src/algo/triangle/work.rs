@@ -113,6 +113,7 @@ mod tests {
     use crate::algo::triangle::driver;
     use crate::formats::EdgeGenerator;
     use crate::generate::Generator;
+    use crate::graph::direction::Direction;
     use crate::graph::layout::Layout;
     use crate::graph::likely;
 
@@ -176,7 +177,9 @@ mod tests {
             for (generator, zero) in [(kronecker, likely::GRAPH500), (uniform, likely::EVEN)] {
                 let edges = generator.edges();
                 let (is, said) = (counted(&generator, scale), likely::degrees(edges, 1 << scale, zero));
-                let units = |runs: &DegreeRuns, edges| driver::units(Layout::new(runs, edges).blocks()) as f64;
+                let units = |runs: &DegreeRuns, edges| {
+                    driver::units(Layout::new(runs, edges, Direction::Undirected).blocks()) as f64
+                };
                 let within_two = |what: &str, said: f64, is: f64| {
                     assert!(
                         (0.5..=2.0).contains(&(said / is)),

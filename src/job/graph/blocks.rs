@@ -34,7 +34,7 @@ pub(super) fn open_or_build(
         Some(order) => order.order().runs.clone(),
         None => session.in_sight(|| order::read_runs(&folder, content))?,
     };
-    let layout = Layout::new(&runs, info.edges - info.loops);
+    let layout = info.layout(&runs);
     let wanted = missing(session, &folder, Half::Lower, content, &layout)?;
     if let Some(stored) = session.manifest.found::<StoreInfo>("sort", content)
         && !wanted.contains(&true)
@@ -96,12 +96,11 @@ pub(super) fn missing(
 ) -> Result<Vec<bool>> {
     let listed = session.agreed(|| Ok(stored::listed(folder, half, layout.blocks())))?;
     let whole = |b: usize| {
-        let block =
-            session.in_sight(|| StoredBlock::open(folder, content, half, b, &layout.block(b))).and_then(|block| {
-                block.verify()?;
-                block.release();
-                Ok(())
-            });
+        let block = session.in_sight(|| StoredBlock::open(folder, content, half, layout, b)).and_then(|block| {
+            block.verify()?;
+            block.release();
+            Ok(())
+        });
         match block {
             Err(e @ Error::Corrupt { .. }) => {
                 tracing::warn!("{e}");

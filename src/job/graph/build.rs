@@ -89,10 +89,17 @@ pub(super) fn partition_and_sort(
     partition_stage(session, edges, &owners, &partition, &map, &done)?;
     drop(exchanging);
     let residence = residence::plan(session, assignment, &bins, &partition);
-    let vertices = ordered.order().runs.vertices();
     settle_order(session, ordered, residence.is_some(), assignment.layout.rows(), info.content)?;
     let bins = (&bins, &partition);
-    sort_stage(session, info, assignment, bins, Degrees::new(vertices, &session.budget)?, residence, in_flight)
+    sort_stage(
+        session,
+        info,
+        assignment,
+        bins,
+        Degrees::new(assignment.layout.rows(), &session.budget)?,
+        residence,
+        in_flight,
+    )
 }
 
 /// The map from ids to vertices: all of it on the host, or on the GPU in its place.

@@ -55,11 +55,11 @@ pub(super) fn add_stored(
     wanted: &[bool],
 ) -> Result<()> {
     let folder = session.graph_folder();
-    let mut counter = degrees.counter();
+    let mut counter = degrees.counter(layout.direction());
     let stored = (0..layout.blocks()).filter(|&b| !wanted[b]);
     for b in stored.skip(session.comm.rank()).step_by(session.comm.ranks()) {
         signals::check()?;
-        let block = session.in_sight(|| StoredBlock::open(&folder, content, Half::Lower, b, &layout.block(b)))?;
+        let block = session.in_sight(|| StoredBlock::open(&folder, content, Half::Lower, layout, b))?;
         counter.block(block.block());
         block.release();
     }

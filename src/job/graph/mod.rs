@@ -10,6 +10,7 @@ pub(crate) mod transpose;
 use crate::config::Job;
 use crate::error::{Error, Result};
 use crate::formats::{CacheUse, Input, InputCache, addresses};
+use crate::graph::direction::Direction;
 use crate::job::input::{self, occupied, streams};
 use crate::job::plan::{Plan, limits};
 use crate::job::ranks;
@@ -80,6 +81,7 @@ impl Ordering<'_, '_> {
         ranks::check_input(&self.session.comm, &self.input.name(), identity)?;
         self.session.gpu.wait()?;
         if let Some(info) = self.session.manifest.found::<InputInfo>("relabel", identity)
+            && info.direction == self.session.job.direction()
             && self.is_stored(&info)?
         {
             self.session.skipped("ingest");
@@ -121,8 +123,10 @@ impl Ordering<'_, '_> {
         std::fs::create_dir_all(&folder).map_err(|e| Error::io("create the folder", &folder, e))?;
 
         let mut found = self.ingest(CacheUse::For(cache), None)?;
+        let direction = self.session.job.direction();
+        let name = if direction == Direction::Directed { "arcs" } else { "graph" };
         let content_of =
-            |found: &Ingested| key("graph", &(found.checksum, found.edges, found.declared, input::formats_of(input)));
+            |found: &Ingested| key(name, &(found.checksum, found.edges, found.declared, input::formats_of(input)));
         if let Err(e) = occupied::check_content(&self.session.job, &self.session.manifest, content_of(&found)?) {
             // If nothing is in it, it was made above.
             let _ = std::fs::remove_dir(&folder);
@@ -152,6 +156,7 @@ impl Ordering<'_, '_> {
             ids: found.degrees.len() as u64,
             connected: 0,
             runs: 0,
+            direction,
             sparse,
             checksum: found.checksum,
             identity,

@@ -25,9 +25,9 @@ pub const STAGE: &str = crate::job::plan::cost_model::TRANSPOSE_STAGE;
 /// # Errors
 /// Those of memory, disk and the graph's blocks; a stop.
 pub(crate) fn ensure(session: &mut Session, graph: &mut Graph) -> Result<()> {
-    let (content, edges) = (graph.info.content, graph.info.edges - graph.info.loops);
+    let content = graph.info.content;
     let runs = session.in_sight(|| order::read_runs(&graph.folder, content))?;
-    let layout = Layout::upper(&runs, edges);
+    let layout = graph.info.upper_layout(&runs);
     let own = session.graph_folder();
     if own != graph.folder && !missing(session, &graph.folder, Half::Upper, content, &layout)?.contains(&true) {
         session.skipped(STAGE);
@@ -118,12 +118,13 @@ fn open(session: &Session, graph: &mut Graph, folder: &Path, layout: Layout) -> 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::graph::direction::Direction;
     use crate::graph::order::DegreeRuns;
 
     #[test]
     fn every_wanted_block_is_of_one_rank() {
         let runs = DegreeRuns::new((1..400).rev().map(|degree| (degree, 1000 / degree + 1)).collect());
-        let layout = Layout::of_half(&runs, 5000, Half::Upper);
+        let layout = Layout::of_half(&runs, 5000, Half::Upper, Direction::Undirected);
         assert!(layout.blocks() > 20);
         let wanted: Vec<bool> = (0..layout.blocks()).map(|b| b % 3 != 1).collect();
         for ranks in [1, 2, 7, 64] {

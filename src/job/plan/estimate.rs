@@ -163,16 +163,17 @@ impl UpperCost {
         if !job.needs_upper() {
             return None;
         }
-        let layout = Layout::upper(graph.degrees, graph.edges);
+        let layout = Layout::upper(graph.degrees, graph.edges, graph.direction);
         let (shape, blocks) = match known {
             true => (TransposeShape::and_bins(&layout, graph.edges, graph.blocks).0, layout.blocks() as u64),
-            false => (TransposeShape::at_most(graph.edges, graph.vertices), graph.blocks),
+            false => (TransposeShape::at_most(graph.edges, graph.direction.rows(graph.vertices)), graph.blocks),
         };
         let memory = TransposeMemory::new(&shape, machine.threads, machine.free_for_edges());
         Some(UpperCost {
             memory: memory.map_or(shape.least(), |memory| memory.bytes(&shape)),
             least: shape.least(),
-            disk: 4 * (graph.vertices + graph.edges) + (stored::body_bytes(0, 0) + 192 + PAGE) * blocks,
+            disk: 4 * (graph.direction.rows(graph.vertices) + graph.edges)
+                + (stored::body_bytes(0, 0) + 192 + PAGE) * blocks,
             seconds: machine.preparers(graph.ids).transpose(graph.edges, graph.vertices),
         })
     }

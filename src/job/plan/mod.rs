@@ -156,7 +156,7 @@ impl Plan {
         if let Some(info) = manifest.found::<InputInfo>("relabel", identity)
             && let Ok(runs) = order::read_runs(&job.workdir.join("graph"), info.content)
         {
-            let layout = Layout::new(&runs, info.edges - info.loops);
+            let layout = info.layout(&runs);
             let mut plan = Plan::after(job, machine, &input, &info, &runs, &layout)?;
             done::mark(&mut plan, job, &manifest, info.content)?;
             return Ok(plan);
@@ -177,10 +177,11 @@ impl Plan {
         let threads = machine.threads;
         let connected = ids.min(2 * edges);
         let reading = input.scratch_bytes(threads);
-        let shape = LayoutShape::at_most(edges, connected);
+        let direction = job.direction();
+        let shape = LayoutShape::at_most(edges, connected, direction);
         let target = Layout::block_target(edges);
         // A graph without a single loop is rare, and a power of two of edges is a size of its own.
-        let blocks = Layout::new(likely, edges_about.saturating_sub(1)).blocks() as u64;
+        let blocks = Layout::new(likely, edges_about.saturating_sub(1), direction).blocks() as u64;
         // Blocks are not divided, and later ones have more edges than earlier ones.
         let part = 1.0 / machine.ranks as f64 + 1.0 / blocks.max(1) as f64;
         let share = if machine.ranks == 1 { edges } else { share_of(edges, part) };
@@ -196,6 +197,7 @@ impl Plan {
         let longest_row = (2 * edges).isqrt() + 1;
         let graph = GraphSize {
             vertices: connected,
+            direction,
             edges,
             rows,
             ids,
@@ -215,7 +217,9 @@ impl Plan {
             sizes: Sizes::new(shape, needs, machine.free_for_edges()),
             least: needs.least(&shape),
             blocks,
-            block_bytes: (stored::body_bytes(0, 0) + 192 + PAGE) * most_blocks + 4 * connected + 4 * distinct,
+            block_bytes: (stored::body_bytes(0, 0) + 192 + PAGE) * most_blocks
+                + 4 * direction.rows(connected)
+                + 4 * distinct,
             gpu_row: None,
             graph,
         };
@@ -247,6 +251,7 @@ impl Plan {
         let (shape, _) = LayoutShape::and_bins(layout);
         let graph = GraphSize {
             vertices: info.connected,
+            direction: info.direction,
             edges: info.edges - info.loops,
             rows: info.rows(),
             ids: info.ids,
@@ -281,6 +286,7 @@ impl Plan {
         let (info, blocks) = (&graph.info, graph.catalogue.len() as u64);
         let size = GraphSize {
             vertices: info.connected,
+            direction: info.direction,
             edges: graph.stored.edges,
             rows: info.rows(),
             ids: info.ids,

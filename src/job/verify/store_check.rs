@@ -57,7 +57,7 @@ pub(crate) fn stored_graph(
     let found = format!("whole; {} vertices in {} degrees", runs.vertices(), info.runs);
     verdict.note("graph/order", Ok(found))?;
     let stored: Option<StoreInfo> = manifest.found("sort", info.content);
-    let layout = Layout::new(runs, info.edges - info.loops);
+    let layout = info.layout(runs);
     let whole = blocks(&folder, info, Half::Lower, &layout, stored.is_some(), verdict)?;
     let Some(stored) = stored else { return Ok(()) };
     if stored.degrees {
@@ -89,7 +89,7 @@ pub(crate) fn upper_half(
 ) -> Result<()> {
     let info = &graph.info;
     let is_done = manifest.found::<UpperInfo>(transpose::STAGE, info.content).is_some();
-    let layout = Layout::upper(runs, info.edges - info.loops);
+    let layout = info.upper_layout(runs);
     if !is_done && !stored::listed(folder, Half::Upper, layout.blocks()).contains(&true) {
         return Ok(());
     }
@@ -138,7 +138,7 @@ fn blocks(
     let (mut whole, mut missing, mut bytes) = (0, 0, 0);
     for b in 0..layout.blocks() {
         crate::process::signals::check()?;
-        let block = StoredBlock::open(folder, info.content, half, b, &layout.block(b));
+        let block = StoredBlock::open(folder, info.content, half, layout, b);
         let checked = block.and_then(|block| {
             block.verify()?;
             block.release();
@@ -163,7 +163,10 @@ fn degrees_agree(folder: &Path, info: &InputInfo, stored: &StoreInfo) -> Result<
     let degrees = file.body_as_u32()?;
     let summary = DegreeSummary::of(degrees);
     let ends: u64 = degrees.iter().map(|&d| u64::from(d)).sum();
-    if degrees.len() as u64 != info.connected || ends != 2 * stored.edges || summary != stored.summary {
+    if degrees.len() as u64 != info.direction.rows(info.connected)
+        || ends != 2 * stored.edges
+        || summary != stored.summary
+    {
         let what = format!("{} degrees that sum to {ends} don't fit the manifest", degrees.len());
         return Err(Error::corrupt(file.path(), At::File, what));
     }

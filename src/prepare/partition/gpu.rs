@@ -58,6 +58,7 @@ struct Bins {
     of_granule: u64,
     starts: u64,
     count: u32,
+    shift: u32,
 }
 
 const _: () = assert!(size_of::<Bins>() == 40, "the kernels have a static_assert of the same size");
@@ -201,7 +202,8 @@ impl<'w, 'r, 'p> Placers<'w, 'r, 'p> {
         let [of_granule, starts] = tables;
         let count = route.bins().spans.len() as u32;
         let (of_granule, starts) = (of_granule?, starts?);
-        let bins = Bins { map: on_gpu.address(), ids: map.len() as u32, mantissa, of_granule, starts, count };
+        let (ids, shift) = (map.len() as u32, route.bins().direction().shift());
+        let bins = Bins { map: on_gpu.address(), ids, mantissa, of_granule, starts, count, shift };
         let shared = Shared {
             route,
             device_lines: route.device_lines(),

@@ -15,6 +15,7 @@ pub mod staged_rows;
 
 use crate::error::{Error, Result};
 use crate::formats::Visitor;
+use crate::graph::direction::Direction;
 use crate::graph::layout::Bins;
 use device_lines::{DeviceLines, LineRun};
 use pool::Pool;
@@ -192,6 +193,11 @@ impl BinReader<'_, '_> {
     /// Returns the number of lines.
     pub fn lines(&self) -> usize {
         self.part.lines(self.partition.chunk)
+    }
+
+    /// Returns whether rows are by the direction of edges.
+    pub fn direction(&self) -> Direction {
+        self.partition.bins.direction()
     }
 
     /// Returns the runs of lines that lie on a GPU, and the memory they lie in.

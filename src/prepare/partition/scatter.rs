@@ -5,6 +5,7 @@ use super::route::Route;
 use super::{LINE, NONE, Placing, changed};
 use crate::error::Result;
 use crate::formats::{Edges, Visitor};
+use crate::graph::direction::Way;
 use crate::memory::prefetch;
 use crate::prepare::relabel::ISOLATED;
 
@@ -78,7 +79,8 @@ impl<'p, 'r, 'a> Scatter<'p, 'r, 'a> {
 
     #[inline]
     fn push(&mut self, a: u32, b: u32) -> Result<()> {
-        let (row, low) = (a.max(b), a.min(b));
+        let way = if a > b { Way::Out } else { Way::In };
+        let (row, low) = (self.route.bins().direction().row(a.max(b), way), a.min(b));
         let bin = self.route.bins().of(row);
         if !self.route.wants(bin) {
             return Ok(());

@@ -1,7 +1,7 @@
 //! Sorts one bin of edges into rows without repeats.
 //!
 //! A counting sort by row comes first, then each row is sorted by itself: rows are short (tens of entries), and a bin is sized to stay in
-//! the L2 cache. Row `v` has at most `v` entries, since it has no more smaller neighbours. A row that gets more edges than that, because of
+//! the L2 cache. A row of vertex `v` has at most `v` entries, since that has no more smaller neighbours. A row that gets more edges than that, because of
 //! repeats, is a bitmap while it is filled: however often an edge is repeated, a bin takes no more memory than its bound.
 
 pub mod gpu;
@@ -75,6 +75,9 @@ impl Sorter {
     /// # Errors
     /// Those of reading spilled entries back.
     pub fn sort(&mut self, bin: &BinReader<'_, '_>, first_row: u32, rows: usize, out: &mut SortedRows) -> Result<u64> {
+        // Row `r` has no more entries than its vertex has smaller ones.
+        let direction = bin.direction();
+        let most = |r: usize| direction.vertex(first_row + r as u32);
         let ends = &mut self.ends;
         ends.clear();
         ends.resize(rows + 1, 0);
@@ -85,7 +88,7 @@ impl Sorter {
             edges += 1;
         })?;
         for r in 0..rows {
-            ends[r + 1] = ends[r] + ends[r + 1].min(first_row + r as u32);
+            ends[r + 1] = ends[r] + ends[r + 1].min(most(r));
         }
         // Here `ends[r]` is the start of row r, and once all its entries are placed, its end. A row with room for all the entries that it
         // can ever have is a bitmap, and its end stays its start.
@@ -94,7 +97,7 @@ impl Sorter {
         out.targets.resize(room as usize, 0);
         // The length is 1 for a bitmap, until the row's length is known.
         out.lengths.clear();
-        let full = |ends: &[u32], r: usize| ends[r + 1] - ends[r] == first_row + r as u32;
+        let full = |ends: &[u32], r: usize| ends[r + 1] - ends[r] == most(r);
         out.lengths.extend((0..rows).map(|r| u32::from(full(ends, r))));
         let (targets, is_bitmap) = (&mut out.targets, &out.lengths);
         if is_bitmap.contains(&1) {
@@ -129,7 +132,7 @@ impl Sorter {
                 }
                 start = end;
             } else {
-                let end = start + first_row as usize + r;
+                let end = start + most(r) as usize;
                 let set = spread(&mut targets[start..end]);
                 targets.copy_within(end - set..end, kept);
                 kept += set;

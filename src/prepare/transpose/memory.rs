@@ -124,6 +124,7 @@ impl TransposeMemory {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::graph::direction::Direction;
     use crate::graph::order::DegreeRuns;
     use proptest::prelude::*;
 
@@ -136,8 +137,8 @@ mod tests {
         ) {
             let runs = DegreeRuns::new(runs.into_iter().rev().collect());
             let edges = runs.iter().map(|(d, from, to)| u64::from(d) * (to - from)).sum::<u64>().div_ceil(2);
-            let blocks = Layout::new(&runs, edges).blocks() as u64;
-            let (shape, _) = TransposeShape::and_bins(&Layout::upper(&runs, edges), edges, blocks);
+            let blocks = Layout::new(&runs, edges, Direction::Undirected).blocks() as u64;
+            let (shape, _) = TransposeShape::and_bins(&Layout::upper(&runs, edges, Direction::Undirected), edges, blocks);
             let most = TransposeShape::at_most(edges, runs.vertices());
             prop_assert!(shape.bins <= most.bins && shape.largest <= most.largest, "{shape:?} {most:?}");
             prop_assert!(shape.batches <= most.batches && shape.entries <= most.entries, "{shape:?} {most:?}");

@@ -110,7 +110,7 @@ fn begin(work: Work<'_, '_>, block: usize) -> Result<BlockWriter> {
     failpoint::hit("transpose.block").map_err(|e| Error::io("write", path(), e))?;
     let rows = work.transpose.layout.block(block).rows;
     let entries = work.entries[bins_of_block(work, block)].iter().sum();
-    let mut writer = BlockWriter::create(folder, key, Half::Upper, block, rows.clone(), entries)?;
+    let mut writer = BlockWriter::create(folder, key, Half::Upper, work.transpose.layout, block, entries)?;
     work.lengths.chunks(rows, |lengths| writer.lengths(lengths))?;
     Ok(writer)
 }

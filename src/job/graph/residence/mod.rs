@@ -15,6 +15,7 @@ use crate::failpoint;
 use crate::gpu::{DeviceSlice, Workspace};
 use crate::graph::catalogue::Catalogue;
 use crate::graph::degrees::DegreeSummary;
+use crate::graph::direction::Direction;
 use crate::graph::host_block::HostBlock;
 use crate::graph::layout::{Bins, Layout};
 use crate::graph::placement::{BlockSize, Placement};
@@ -81,6 +82,7 @@ pub(super) fn plan(
     // Whole rows are made of blocks in files, by the CPU.
     let wanted = !session.job.keep
         && !session.job.needs_upper()
+        && assignment.layout.direction() == Direction::Undirected
         && session.manifest.resumes == 0
         && !assignment.builders.contains(&NOBODY);
     plan_on_gpus(session, &unsorted, wanted, &mut workspace)

@@ -60,6 +60,11 @@ impl Job {
         Direction::of(self.directed && (self.keep || self.graph_tasks().any(reads)))
     }
 
+    /// Returns true if a task takes edges without direction, of a graph that may keep it.
+    pub fn merges(&self, direction: Direction) -> bool {
+        direction == Direction::Directed && self.graph_tasks().any(|task| !task.needs().direction)
+    }
+
     /// Returns true if a task reads the upper half of rows.
     pub fn needs_upper(&self) -> bool {
         self.graph_tasks().any(|task| task.needs().upper)

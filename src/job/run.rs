@@ -3,7 +3,7 @@
 use crate::comm::{Comm, agreed};
 use crate::config::{InputSpec, Job};
 use crate::error::{Error, Result};
-use crate::job::graph::{self, Prepared, transpose};
+use crate::job::graph::{self, Prepared, merge, transpose};
 use crate::job::input::{self, occupied, streams};
 use crate::job::plan::resources::Resources;
 use crate::job::plan::{Plan, limits};
@@ -144,7 +144,7 @@ fn on_graph(session: &mut Session) -> Result<Finished> {
                     session.agreed(|| kept::check(other))?;
                     let graph = kept::open(other)?;
                     occupied::check_content(&session.job, &session.manifest, graph.info.content)?;
-                    Prepared::Graph(graph)
+                    Prepared::Graph(Box::new(graph))
                 }
                 _ => graph::prepare(session)?,
             };
@@ -159,7 +159,10 @@ fn on_graph(session: &mut Session) -> Result<Finished> {
     session.comm.barrier();
     if session.comm.leads() && !session.job.keep {
         match prepared_elsewhere {
-            true => transpose::remove(session)?,
+            true => {
+                transpose::remove(session)?;
+                merge::remove(session)?;
+            }
             false => clean::intermediates(&session.job.workdir)?,
         }
     }
@@ -179,10 +182,13 @@ fn finish(session: &mut Session, prepared: Prepared) -> Result<Finished> {
     if session.job.needs_upper() {
         transpose::ensure(session, &mut graph)?;
     }
+    if session.job.merges(graph.info.direction) {
+        merge::ensure(session, &mut graph)?;
+    }
     tasks::compute(session, On::Graph(&graph))?;
-    let Graph { info, stored, catalogue, upper, .. } = graph;
+    let Graph { info, stored, catalogue, upper, merged, .. } = *graph;
     // Gigabytes take a while to give back.
-    let _ = std::thread::Builder::new().name("graph".into()).spawn(move || drop((catalogue, upper)));
+    let _ = std::thread::Builder::new().name("graph".into()).spawn(move || drop((catalogue, upper, merged)));
     Ok(Finished { info, stored })
 }
 

@@ -3,7 +3,7 @@
 use crate::algo::run::{Kind, Units as UnitsFile};
 use crate::config::{self, InputSpec, Job};
 use crate::error::{Error, Result};
-use crate::job::graph::{STAGES, transpose};
+use crate::job::graph::{STAGES, merge, transpose};
 use crate::job::results::Results;
 use crate::job::state::lock::{Liveness, Lock, Owner};
 use crate::job::state::manifest::Manifest;
@@ -216,7 +216,9 @@ fn stages(manifest: &Manifest, job: Option<&Job>) -> Vec<StageLook> {
     let prepares = |input: &InputSpec| !input.is_list() && !matches!(input, InputSpec::Prepared(_));
     let prepares = manifest.input.as_ref().is_none_or(prepares);
     let transposes = job.is_some_and(Job::needs_upper) || manifest.stages.contains_key(transpose::STAGE);
-    let preparing = STAGES.into_iter().filter(|_| prepares).chain(transposes.then_some(transpose::STAGE)).map(prepared);
+    let merges = job.is_some_and(|job| job.merges(job.direction())) || manifest.stages.contains_key(merge::STAGE);
+    let parts = transposes.then_some(transpose::STAGE).into_iter().chain(merges.then_some(merge::STAGE));
+    let preparing = STAGES.into_iter().filter(|_| prepares).chain(parts).map(prepared);
     preparing.chain(tasks.into_iter().map(task)).collect()
 }
 

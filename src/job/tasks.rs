@@ -35,7 +35,10 @@ impl On<'_> {
     /// Returns the units of a task, and their unit.
     fn units(self, task: &dyn Task) -> (u64, Unit) {
         match (self, task.on()) {
-            (On::Graph(graph), algo::On::Graph(task)) => (task.units(graph.catalogue.len() as u64), Unit::Units),
+            (On::Graph(graph), algo::On::Graph(task)) => {
+                let graph = graph.for_task(task.needs().direction);
+                (task.units(graph.catalogue.len() as u64), Unit::Units)
+            }
             (On::List(list), algo::On::List(_)) => (list.length, Unit::Elements),
             _ => (0, Unit::Units),
         }
@@ -52,7 +55,7 @@ impl On<'_> {
     /// Computes one trial of a task. Collective.
     fn run(self, task: &dyn Task, run: &mut Run<'_>) -> Result<Outcome> {
         match (self, task.on()) {
-            (On::Graph(graph), algo::On::Graph(task)) => task.run(graph, run),
+            (On::Graph(graph), algo::On::Graph(task)) => task.run(graph.for_task(task.needs().direction), run),
             (On::List(list), algo::On::List(task)) => task.run(list, run),
             _ => Err(Error::internal("compute a task", "its input is of another kind")),
         }

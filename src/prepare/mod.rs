@@ -6,6 +6,7 @@
 //! partition  input → oriented edges in bins of rows          one pass
 //! sort       bins → sorted rows without repeats → blocks     in cache, bin by bin
 //! transpose  blocks → blocks of the upper half of rows        if a task needs it
+//! merge      out-rows and in-rows → rows of all neighbours    if a task does not take the direction of a graph that keeps it
 //! ```
 //!
 //! Sparse 64-bit ids take one more pass first (`dictionary`). Preparation takes 4 bytes of memory for each id and what the bins are given;
@@ -24,6 +25,7 @@ pub mod dictionary;
 pub mod gpu;
 pub mod ingest;
 pub mod memory_plan;
+pub mod merge;
 pub mod order;
 pub mod partition;
 pub mod prepared;

@@ -98,8 +98,21 @@ pub struct Graph {
     pub stored: StoreInfo,
     /// The blocks of the lower half of rows.
     pub catalogue: Catalogue,
+    /// The folder and the key of blocks and degrees.
+    rows: Rows,
     /// The blocks of the upper half, if a task needs it.
     pub(crate) upper: Option<Box<Catalogue>>,
+    /// The same graph without direction, if it keeps that and a task does not take it.
+    pub(crate) merged: Option<Box<Graph>>,
+}
+
+/// The place of rows: blocks and degrees.
+#[derive(Debug, Clone)]
+pub struct Rows {
+    /// Their folder.
+    pub folder: PathBuf,
+    /// The key of their files.
+    pub key: u64,
 }
 
 impl Graph {
@@ -140,7 +153,7 @@ impl Graph {
     /// # Errors
     /// [`Error::Corrupt`], [`Error::Io`] where they are not stored.
     pub fn degrees(&self) -> Result<Mapped> {
-        degrees::open(&self.folder, self.info.content)
+        degrees::open(&self.rows.folder, self.rows.key)
     }
 
     /// Opens the graph with a layout that is known already.
@@ -154,6 +167,30 @@ impl Graph {
             let found = format!("{} edges in its blocks, where the manifest has {}", catalogue.edges(), stored.edges);
             return Err(Error::corrupt(&folder, crate::error::At::File, found));
         }
-        Ok(Graph { folder, info, stored, catalogue, upper: None })
+        Ok(Graph::new(folder, info, stored, catalogue))
+    }
+
+    /// Returns a graph of these blocks, whose files are in `folder`.
+    pub(crate) fn new(folder: PathBuf, info: InputInfo, stored: StoreInfo, catalogue: Catalogue) -> Self {
+        let rows = Rows { folder: folder.clone(), key: info.content };
+        Graph { folder, info, stored, catalogue, rows, upper: None, merged: None }
+    }
+
+    /// Opens the same graph without direction, whose rows are at `rows` in blocks of this layout.
+    ///
+    /// # Errors
+    /// [`Error::Corrupt`], [`Error::Io`].
+    pub(crate) fn without_direction(&self, rows: Rows, layout: Layout) -> Result<Graph> {
+        let blocks = layout.blocks() as u64;
+        let catalogue = Catalogue::open(&rows.folder, rows.key, Half::Lower, layout)?;
+        let summary = DegreeSummary::of(degrees::open(&rows.folder, rows.key)?.body_as_u32()?);
+        let stored = StoreInfo { edges: catalogue.edges(), blocks, degrees: true, summary };
+        let info = InputInfo { direction: Direction::Undirected, ..self.info.clone() };
+        Ok(Graph { rows, ..Graph::new(self.folder.clone(), info, stored, catalogue) })
+    }
+
+    /// Returns the graph that a task computes on which takes direction, or does not.
+    pub(crate) fn for_task(&self, takes_direction: bool) -> &Graph {
+        self.merged.as_deref().filter(|_| !takes_direction).unwrap_or(self)
     }
 }

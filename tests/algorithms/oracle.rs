@@ -7,6 +7,7 @@ use serde_json::{Value, json};
 use crate::support::random_edges;
 
 /// A graph as its edges say.
+#[derive(Clone)]
 pub struct Graph {
     /// Loops and repeats included.
     pub edges: Vec<[u64; 2]>,

@@ -238,8 +238,8 @@ impl Recount<'_> {
                     signals::check()?;
                     let block = graph.catalogue.block(b);
                     for row in 0..block.rows() {
-                        let u = u64::from(block.first_row) + row as u64;
-                        block.row(row).iter().try_for_each(|&v| gatherer.edge(u, v.into()))?;
+                        let u = graph.info.direction.vertex(block.first_row + row as u32);
+                        block.row(row).iter().try_for_each(|&v| gatherer.edge(u.into(), v.into()))?;
                     }
                     graph.catalogue.release(b);
                 }

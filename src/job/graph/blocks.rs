@@ -68,7 +68,7 @@ pub(super) fn open_or_build(
     session.manifest.done("partition", content, session.figures_of("partition"), &())?;
     session.save_manifest()?;
     if let Some(catalogue) = resident {
-        return Ok(Graph { folder, info, stored, catalogue, upper: None });
+        return Ok(Graph::new(folder, info, stored, catalogue));
     }
     session.in_sight(|| Graph::with_layout(&session.job.workdir, info.clone(), stored.clone(), layout.clone()))
 }

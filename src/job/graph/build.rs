@@ -223,7 +223,7 @@ fn sort_stage(
             }
             let bytes = written;
             if s.needs_degrees() {
-                written += degree_file::write(s, &mut degrees, info.content)?;
+                written += degree_file::write(s, &mut degrees, (&s.graph_folder(), info.content))?;
             }
             Ok(((resident, bytes, summary, edges), Moved { read: partition.spilled(), written }))
         })?;
@@ -249,7 +249,7 @@ fn sort_to_blocks(session: &Session, sorting: &Sorting<'_, '_>, key: u64, in_fli
     drop(device);
     residence::clear_device_lines(session);
     let stored_before: Vec<bool> = builders.iter().map(|&rank| rank != NOBODY).collect();
-    degree_file::add_stored(session, degrees, key, layout, &stored_before)?;
+    degree_file::add_stored(session, degrees, (&folder, key), layout, &stored_before)?;
     Ok(written)
 }
 

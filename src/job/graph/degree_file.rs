@@ -25,22 +25,22 @@ pub(super) fn ensure(session: &Session, folder: &Path, content: u64, layout: &La
         return Ok(());
     }
     let degrees = Degrees::new(layout.rows(), &session.budget)?;
-    add_stored(session, &degrees, content, layout, &vec![false; layout.blocks()])?;
+    add_stored(session, &degrees, (folder, content), layout, &vec![false; layout.blocks()])?;
     let mut degrees = degrees.finish();
     session.comm.reduce_scatter(&mut degrees);
-    write(session, &mut degrees, content).map(drop)
+    write(session, &mut degrees, (folder, content)).map(drop)
 }
 
 /// Stores degrees of which each rank knows its share, and returns the bytes written by this rank. Collective.
 ///
 /// # Errors
 /// Those of the disk.
-pub(super) fn write(session: &Session, degrees: &mut [u32], content: u64) -> Result<u64> {
+pub(super) fn write(session: &Session, degrees: &mut [u32], (folder, content): (&Path, u64)) -> Result<u64> {
     session.comm.all_gather_shares(degrees);
     if !session.comm.leads() {
         return Ok(0);
     }
-    Ok(session.syncer.push(degrees::write(&session.graph_folder(), content, degrees)?).bytes)
+    Ok(session.syncer.push(degrees::write(folder, content, degrees)?).bytes)
 }
 
 /// Counts the degrees of the blocks that an earlier run stored, those that are not `wanted`: every rank some of them.
@@ -50,16 +50,15 @@ pub(super) fn write(session: &Session, degrees: &mut [u32], content: u64) -> Res
 pub(super) fn add_stored(
     session: &Session,
     degrees: &Degrees,
-    content: u64,
+    (folder, content): (&Path, u64),
     layout: &Layout,
     wanted: &[bool],
 ) -> Result<()> {
-    let folder = session.graph_folder();
     let mut counter = degrees.counter(layout.direction());
     let stored = (0..layout.blocks()).filter(|&b| !wanted[b]);
     for b in stored.skip(session.comm.rank()).step_by(session.comm.ranks()) {
         signals::check()?;
-        let block = session.in_sight(|| StoredBlock::open(&folder, content, Half::Lower, layout, b))?;
+        let block = session.in_sight(|| StoredBlock::open(folder, content, Half::Lower, layout, b))?;
         counter.block(block.block());
         block.release();
     }

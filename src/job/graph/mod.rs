@@ -3,6 +3,7 @@
 mod blocks;
 mod build;
 mod degree_file;
+pub(crate) mod merge;
 mod residence;
 mod sparse_ids;
 pub(crate) mod transpose;
@@ -26,18 +27,19 @@ use crate::prepare::relabel::{self, relabel};
 use crate::prepare::{Accelerator, order};
 use crate::process::progress::Unit;
 
-/// Names of the stages of every graph in the manifest and the report; `transpose` is one more, for tasks that need whole rows.
+/// Names of the stages of every graph in the manifest and the report; `transpose` and `merge` are more, for tasks that need the parts that these make.
 pub const STAGES: [&str; 4] = ["ingest", "relabel", "partition", "sort"];
 
 /// Returns the names of the stages that prepare a graph for the tasks of `job`.
 pub(crate) fn stages(job: &Job) -> impl Iterator<Item = &'static str> + use<> {
-    STAGES.into_iter().chain(job.needs_upper().then_some(transpose::STAGE))
+    let merges = job.merges(job.direction());
+    STAGES.into_iter().chain(job.needs_upper().then_some(transpose::STAGE)).chain(merges.then_some(merge::STAGE))
 }
 
 /// The outcome of preparation.
 pub(crate) enum Prepared {
     /// A graph to work with.
-    Graph(Graph),
+    Graph(Box<Graph>),
     /// Results that an earlier run found of the same contents.
     Finished(Finished),
 }
@@ -64,7 +66,7 @@ pub(crate) fn prepare(session: &mut Session) -> Result<Prepared> {
             ["ingest", "relabel"].into_iter().for_each(|name| session.manifest.forget(name));
         }
     })?;
-    Ok(Prepared::Graph(graph))
+    Ok(Prepared::Graph(Box::new(graph)))
 }
 
 /// The first pass over the edges, and the order of vertices that follows from it.

@@ -35,6 +35,11 @@ const NETWORK: f64 = 10e9;
 /// Name of the stage that makes the upper half of rows.
 pub(crate) const TRANSPOSE_STAGE: &str = "transpose";
 
+/// Name of the stage that makes rows of all neighbours.
+pub(crate) const MERGE_STAGE: &str = "merge";
+/// Nanoseconds of a thread for each edge that is merged. Not measured yet.
+const MERGE: f64 = 8.0;
+
 /// Time that grows with tables as they outgrow caches.
 struct Growing {
     cached: f64,
@@ -103,6 +108,11 @@ impl Preparers {
     /// The upper half of rows of a graph of `edges` edges.
     pub(crate) fn transpose(&self, edges: u64, vertices: u64) -> f64 {
         edges as f64 * TRANSPOSE.nanoseconds(vertices as f64) / 1e9 / self.threads()
+    }
+
+    /// Rows of all neighbours of a graph of `edges` edges that keeps direction.
+    pub(crate) fn merge(&self, edges: u64) -> f64 {
+        edges as f64 * MERGE / 1e9 / self.threads()
     }
 
     /// Sending `bytes` bytes, of all ranks together, to other ranks.

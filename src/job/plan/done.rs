@@ -2,11 +2,13 @@
 
 use crate::config::Job;
 use crate::error::Result;
+use crate::job::graph::merge;
 use crate::job::plan::Plan;
 use crate::job::plan::estimate::StageKind;
 use crate::job::state::manifest::Manifest;
 use crate::job::state::record::task_key;
-use crate::prepare::prepared::{StoreInfo, UpperInfo};
+use crate::prepare::prepared::StoreInfo;
+use serde_json::Value;
 
 /// Marks the stages that earlier runs did on a graph of these contents.
 ///
@@ -24,7 +26,10 @@ pub(crate) fn mark(plan: &mut Plan, job: &Job, manifest: &Manifest, content: u64
         stage.done = match stage.kind {
             StageKind::Order => true,
             StageKind::Blocks => there || nothing_to_do,
-            StageKind::Upper => (there && manifest.found::<UpperInfo>(stage.name, content).is_some()) || nothing_to_do,
+            StageKind::Part => {
+                let key = if stage.name == merge::STAGE { merge::key_of(content)? } else { content };
+                (there && manifest.found::<Value>(stage.name, key).is_some()) || nothing_to_do
+            }
             StageKind::Task(place, _) => tasks[place],
         };
     }

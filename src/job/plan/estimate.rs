@@ -3,17 +3,14 @@
 use crate::algo::{Cost, Crew, GraphSize, GraphTask, ListTask};
 use crate::config::Job;
 use crate::formats::{Input, InputCache};
-use crate::graph::layout::Layout;
-use crate::graph::stored;
 use crate::job::plan::Basis;
-use crate::job::plan::cost_model::TRANSPOSE_STAGE;
 use crate::job::plan::formulas::{PAGE, kept, looking_up};
+use crate::job::plan::part_cost::PartCost;
 use crate::job::plan::resources::Resources;
 use crate::job::plan::speeds::{Clock, Time};
 use crate::prepare::dictionary::Dictionary;
 use crate::prepare::memory_plan::Sizes;
 use crate::prepare::partition::{EDGE_BYTES, LINE};
-use crate::prepare::transpose::{TransposeMemory, TransposeShape};
 use crate::prepare::{ingest, order, relabel};
 use serde::Serialize;
 
@@ -57,8 +54,8 @@ pub(crate) enum StageKind {
     Order,
     /// They make the blocks.
     Blocks,
-    /// It makes the upper half of rows.
-    Upper,
+    /// It makes a part of the graph for tasks that need it.
+    Part,
     /// One of the job's tasks, by its place: so many trials.
     Task(usize, u32),
 }
@@ -146,57 +143,6 @@ impl TaskCost {
     }
 }
 
-/// The stage `transpose` of a plan.
-pub(crate) struct UpperCost {
-    /// Bytes of host memory beside what is taken before any stage, and the fewest that do.
-    memory: u64,
-    pub(crate) least: u64,
-    /// Bytes of the blocks.
-    disk: u64,
-    seconds: f64,
-}
-
-impl UpperCost {
-    /// Returns what the upper half of rows of `graph` takes, if a task of the job needs it. Degrees are likely ones where they are not
-    /// `known`.
-    pub(crate) fn of(job: &Job, machine: &Resources, graph: &GraphSize<'_>, known: bool) -> Option<UpperCost> {
-        if !job.needs_upper() {
-            return None;
-        }
-        let layout = Layout::upper(graph.degrees, graph.edges, graph.direction);
-        let (shape, blocks) = match known {
-            true => (TransposeShape::and_bins(&layout, graph.edges, graph.blocks).0, layout.blocks() as u64),
-            false => (TransposeShape::at_most(graph.edges, graph.direction.rows(graph.vertices)), graph.blocks),
-        };
-        let memory = TransposeMemory::new(&shape, machine.threads, machine.free_for_edges());
-        Some(UpperCost {
-            memory: memory.map_or(shape.least(), |memory| memory.bytes(&shape)),
-            least: shape.least(),
-            disk: 4 * (graph.direction.rows(graph.vertices) + graph.edges)
-                + (stored::body_bytes(0, 0) + 192 + PAGE) * blocks,
-            seconds: machine.preparers(graph.ids).transpose(graph.edges, graph.vertices),
-        })
-    }
-
-    /// Returns the stage, on a disk that holds `disk` bytes before.
-    pub(crate) fn stage(&self, machine: &Resources, clock: &Clock, disk: u64) -> Stage {
-        let time = clock.of_preparing(TRANSPOSE_STAGE, self.seconds, 0);
-        let Time { seconds, range: seconds_range, .. } = time;
-        Stage {
-            name: TRANSPOSE_STAGE,
-            done: false,
-            host_memory: machine.own() + self.memory,
-            gpu_memory: machine.gpu_memory(),
-            disk: disk + self.disk,
-            exchange: 0,
-            seconds,
-            seconds_range,
-            time,
-            kind: StageKind::Upper,
-        }
-    }
-}
-
 /// All stages.
 pub(crate) struct Estimate {
     /// In order.
@@ -238,10 +184,10 @@ struct Disk {
 impl Sized<'_> {
     /// Returns the stages of `job` on `machine`; `tasks` are those of the job.
     pub(crate) fn estimate(&self, job: &Job, input: &Input, machine: &Resources, tasks: &[TaskCost]) -> Estimate {
-        let upper = UpperCost::of(job, machine, &self.graph, !self.is_bound());
-        let memory = self.memory(input, machine, tasks, upper.as_ref());
+        let parts = PartCost::of_all(job, machine, &self.graph, !self.is_bound());
+        let memory = self.memory(input, machine, tasks, &parts);
         let disk = self.disk(job, machine);
-        let stages = self.stages(job, input, machine, (tasks, upper.as_ref()), &memory, &disk);
+        let stages = self.stages(job, input, machine, (tasks, &parts), &memory, &disk);
         Estimate { stages, needed: memory.needed, kept: memory.kept, scratch: disk.scratch }
     }
 
@@ -250,13 +196,7 @@ impl Sized<'_> {
         matches!(self.basis, Basis::Size | Basis::Expected)
     }
 
-    fn memory(
-        &self,
-        input: &Input,
-        machine: &Resources,
-        tasks: &[TaskCost],
-        upper: Option<&UpperCost>,
-    ) -> MemoryOfStages {
+    fn memory(&self, input: &Input, machine: &Resources, tasks: &[TaskCost], parts: &[PartCost]) -> MemoryOfStages {
         let sparse = self.graph.sparse;
         let (own, threads) = (machine.own(), machine.threads);
         let reading = input.scratch_bytes(threads);
@@ -280,7 +220,7 @@ impl Sized<'_> {
         };
         let [least_partition, least_sort] = self.least;
         let least_tasks = tasks.iter().map(|task| task.cost.least_host_memory).max().unwrap_or(0);
-        let least_tasks = least_tasks.max(upper.map_or(0, |upper| upper.least));
+        let least_tasks = parts.iter().map(|part| part.least).fold(least_tasks, u64::max);
         let mut least = least_ingest.max(least_relabel).max(least_sort).max(least_tasks);
         if sparse {
             least = least.max(reading + Dictionary::least_bytes(threads));
@@ -319,7 +259,7 @@ impl Sized<'_> {
         job: &Job,
         input: &Input,
         machine: &Resources,
-        (tasks, upper): (&[TaskCost], Option<&UpperCost>),
+        (tasks, parts): (&[TaskCost], &[PartCost]),
         memory: &MemoryOfStages,
         disk: &Disk,
     ) -> Vec<Stage> {
@@ -367,8 +307,8 @@ impl Sized<'_> {
         let bytes = disk.blocks + disk.spilled_to_workdir;
         stage("sort", StageKind::Blocks, memory.sort, bytes, stored * shared(self.graph.vertices), seconds);
         let unsure = if self.is_bound() { UNSURE } else { 1.0 };
-        stages.extend(upper.map(|upper| upper.stage(machine, &clock, disk.blocks)));
-        let before = disk.blocks + upper.map_or(0, |upper| upper.disk);
+        let (of_parts, before) = PartCost::stages(parts, machine, &clock, disk.blocks);
+        stages.extend(of_parts);
         stages.extend(TaskCost::stages(tasks, machine, &clock, before, unsure));
         stages
     }

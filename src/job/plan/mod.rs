@@ -14,6 +14,7 @@ pub mod formulas;
 mod input_estimate;
 pub mod limits;
 pub mod list;
+mod part_cost;
 pub mod resources;
 pub mod speeds;
 mod text;
@@ -27,10 +28,11 @@ use crate::formats::Input;
 use crate::graph::layout::Layout;
 use crate::graph::order::DegreeRuns;
 use crate::graph::stored;
-use crate::job::plan::estimate::{Estimate, SMALL_FILES, Sized, Stage, TaskCost, UpperCost};
+use crate::job::plan::estimate::{Estimate, SMALL_FILES, Sized, Stage, TaskCost};
 use crate::job::plan::formulas::{PAGE, looking_up, needs, share_of, store_bytes};
 use crate::job::plan::input_estimate::InputEstimate;
 use crate::job::plan::limits::Surely;
+use crate::job::plan::part_cost::PartCost;
 use crate::job::plan::resources::Resources;
 use crate::job::plan::speeds::Clock;
 use crate::job::state::manifest::Manifest;
@@ -297,9 +299,9 @@ impl Plan {
         };
         let tasks = TaskCost::of_all(job, machine, &size, Some(graph.catalogue.layout.longest_row()));
         let clock = Clock::new(job, machine, machine.preparers(info.ids), None, info.edges);
-        let upper = UpperCost::of(job, machine, &size, true);
+        let parts = PartCost::of_all(job, machine, &size, true);
         let least = tasks.iter().map(|task| task.cost.least_host_memory).max().unwrap_or(0);
-        let least = least.max(upper.as_ref().map_or(0, |upper| upper.least));
+        let least = parts.iter().map(|part| part.least).fold(least, u64::max);
         let mut plan = Plan {
             input: format!("the prepared graph of {}", other.display()),
             basis: Basis::Prepared,
@@ -309,8 +311,7 @@ impl Plan {
             host_memory_needed: machine.smallest(least, 0),
             ..Plan::empty(job, machine, &tasks, blocks)
         };
-        let mut stages: Vec<Stage> = upper.iter().map(|upper| upper.stage(machine, &clock, SMALL_FILES)).collect();
-        let disk = stages.first().map_or(SMALL_FILES, |stage| stage.disk);
+        let (mut stages, disk) = PartCost::stages(&parts, machine, &clock, SMALL_FILES);
         stages.extend(TaskCost::stages(&tasks, machine, &clock, disk, 1.0));
         plan.take(stages);
         let Plan { host_memory_needed: host_memory, gpu_memory_needed: gpu_memory, disk, .. } = plan;

@@ -11,6 +11,8 @@ use crate::algo::{self, EdgeSource, On, Results, StoredUnits, Task, UnitsContent
 use crate::config::InputSpec;
 use crate::error::{At, Error, Result};
 use crate::formats::Input;
+use crate::graph::direction::Direction;
+use crate::job::graph::merge;
 use crate::job::input::streams;
 use crate::job::plan::resources;
 use crate::job::state::lock::{Liveness, Lock};
@@ -99,6 +101,10 @@ pub fn verify(place: &JobPlace, verdict: &mut Verdict<'_>) -> Result<()> {
         (None, None) => Err("the manifest does not name the input: name the job file".to_owned()),
         (None, Some(spec)) => unchanged(spec, info),
     };
+    let merged: Option<StoreInfo> = match info.direction {
+        Direction::Directed => manifest.found(merge::STAGE, merge::key_of(info.content)?),
+        Direction::Undirected => None,
+    };
     for (name, record) in found {
         let edges = match (&prepared, &input) {
             (Some(graph), _) => Ok(EdgeSource::Blocks(graph)),
@@ -106,8 +112,13 @@ pub fn verify(place: &JobPlace, verdict: &mut Verdict<'_>) -> Result<()> {
             (None, Err(why)) => Err(why.clone()),
         };
         let outputs = &record.outputs;
-        let results = Results { workdir, info, stored, outputs, edges, budget: &budget, threads };
         let task = recalled(name, record);
+        let takes_direction = match task.as_ref().map(|task| task.on()) {
+            Some(On::Graph(task)) => task.needs().direction,
+            _ => true,
+        };
+        let stored = merged.as_ref().filter(|_| !takes_direction).unwrap_or(stored);
+        let results = Results { workdir, info, stored, outputs, edges, budget: &budget, threads };
         match (task.as_ref().map(|task| task.on()), &record.found) {
             (Some(On::Graph(task)), Some(found)) => task.verify(&results, found, verdict)?,
             _ => verdict.skip(name, OTHER_VERSION)?,

@@ -4,15 +4,17 @@ use crate::algo::Verdict;
 use crate::error::{At, Error, Result};
 use crate::graph::catalogue::Catalogue;
 use crate::graph::degrees::{self, DegreeSummary};
+use crate::graph::direction::Way;
 use crate::graph::half::Half;
 use crate::graph::layout::Layout;
 use crate::graph::order::DegreeRuns;
 use crate::graph::stored::{self, StoredBlock};
 
-use crate::job::graph::transpose;
+use crate::job::graph::{merge as merged, transpose};
 use crate::job::state::manifest::Manifest;
 use crate::memory::Budget;
 use crate::prepare::dictionary::{self, Dictionary};
+use crate::prepare::merge::merge;
 use crate::prepare::order;
 use crate::prepare::prepared::{Graph, InputInfo, StoreInfo, UpperInfo};
 use rayon::prelude::*;
@@ -58,7 +60,7 @@ pub(crate) fn stored_graph(
     verdict.note("graph/order", Ok(found))?;
     let stored: Option<StoreInfo> = manifest.found("sort", info.content);
     let layout = info.layout(runs);
-    let whole = blocks(&folder, info, Half::Lower, &layout, stored.is_some(), verdict)?;
+    let whole = blocks(&folder, info.content, Half::Lower, &layout, stored.is_some(), verdict)?;
     let Some(stored) = stored else { return Ok(()) };
     if stored.degrees {
         verdict.note("graph/degrees", degrees_agree(&folder, info, &stored))?;
@@ -73,7 +75,52 @@ pub(crate) fn stored_graph(
         Err(e) => return verdict.note("graph", Err(e)),
     };
     verdict.note("graph", Ok(format!("{} edges, as in the manifest", graph.stored.edges)))?;
-    upper_half(&graph, &folder, runs, manifest, verdict)
+    upper_half(&graph, &folder, runs, manifest, verdict)?;
+    merged_rows(&graph, &folder, manifest, verdict)
+}
+
+/// The rows of all neighbours of `graph`, which keeps direction, in `folder`, as far as they are there.
+///
+/// # Errors
+/// Those of telling.
+pub(crate) fn merged_rows(graph: &Graph, folder: &Path, manifest: &Manifest, verdict: &mut Verdict<'_>) -> Result<()> {
+    let (rows, layout) = merged::rows(graph, folder)?;
+    let is_done = manifest.found::<StoreInfo>(merged::STAGE, rows.key).is_some();
+    if !is_done && !rows.folder.is_dir() {
+        return Ok(());
+    }
+    if blocks(&rows.folder, rows.key, Half::Lower, &layout, is_done, verdict)? && is_done {
+        let found = graph.without_direction(rows, layout);
+        verdict.note("rows of all neighbours", found.and_then(|merged| are_merged(graph, &merged)))?;
+    }
+    Ok(())
+}
+
+/// Makes every row of all neighbours again from out-row and in-row, and counts degrees.
+fn are_merged(graph: &Graph, merged: &Graph) -> Result<String> {
+    let (rows, direction) = (&merged.catalogue, graph.info.direction);
+    let of_block = |b: usize| -> Result<()> {
+        crate::process::signals::check()?;
+        let block = rows.block(b);
+        let mut union = Vec::new();
+        for v in block.first_row..block.end_row() {
+            union.clear();
+            let [out, into] = [Way::Out, Way::In].map(|way| graph.catalogue.row(direction.row(v, way)));
+            merge(out, into, &mut union);
+            if union != block.row((v - block.first_row) as usize) {
+                let what = format!("vertex {v}: its row is not its out-row and its in-row together");
+                return Err(Error::Validation(what));
+            }
+        }
+        Ok(())
+    };
+    (0..rows.len()).into_par_iter().try_for_each(of_block)?;
+    let file = merged.degrees()?;
+    let ends: u64 = file.body_as_u32()?.iter().map(|&degree| u64::from(degree)).sum();
+    if ends != 2 * merged.stored.edges {
+        return Err(Error::Validation(format!("{} edges, and degrees that sum to {ends}", merged.stored.edges)));
+    }
+    Ok(format!("{} edges, those of either direction", merged.stored.edges))
 }
 
 /// The blocks of the upper half of `graph` in `folder`, as far as they are there.
@@ -93,7 +140,7 @@ pub(crate) fn upper_half(
     if !is_done && !stored::listed(folder, Half::Upper, layout.blocks()).contains(&true) {
         return Ok(());
     }
-    if blocks(folder, info, Half::Upper, &layout, is_done, verdict)? {
+    if blocks(folder, info.content, Half::Upper, &layout, is_done, verdict)? {
         let upper = Catalogue::open(folder, info.content, Half::Upper, layout);
         verdict.note("upper half of rows", upper.and_then(|upper| halves_agree(&graph.catalogue, &upper)))?;
     }
@@ -102,6 +149,7 @@ pub(crate) fn upper_half(
 
 /// Holds the halves of rows against each other: both must have as many entries, and the same sum of a hash of their edges.
 fn halves_agree(lower: &Catalogue, upper: &Catalogue) -> Result<String> {
+    let direction = lower.layout.direction();
     let sum = |half: &Catalogue, edge: fn(u32, u32) -> u64| -> Result<u64> {
         let mut sum = 0u64;
         for b in 0..half.len() {
@@ -109,7 +157,8 @@ fn halves_agree(lower: &Catalogue, upper: &Catalogue) -> Result<String> {
             let block = half.block(b);
             let of_row = |row: usize| {
                 let v = block.first_row + row as u32;
-                block.row(row).iter().fold(0u64, |sum, &w| sum.wrapping_add(xxh3_64(&edge(v, w).to_le_bytes())))
+                let hash = |w: u32| xxh3_64(&edge(v, direction.opposite(v, w)).to_le_bytes());
+                block.row(row).iter().fold(0u64, |sum, &w| sum.wrapping_add(hash(w)))
             };
             let of_block = (0..block.rows()).into_par_iter().map(of_row).reduce(|| 0, u64::wrapping_add);
             sum = sum.wrapping_add(of_block);
@@ -126,19 +175,12 @@ fn halves_agree(lower: &Catalogue, upper: &Catalogue) -> Result<String> {
     Ok(format!("{} edges, those of the lower half", upper.edges()))
 }
 
-fn blocks(
-    folder: &Path,
-    info: &InputInfo,
-    half: Half,
-    layout: &Layout,
-    all: bool,
-    verdict: &mut Verdict<'_>,
-) -> Result<bool> {
+fn blocks(folder: &Path, key: u64, half: Half, layout: &Layout, all: bool, verdict: &mut Verdict<'_>) -> Result<bool> {
     let name = format!("graph/{}.*", half.name());
     let (mut whole, mut missing, mut bytes) = (0, 0, 0);
     for b in 0..layout.blocks() {
         crate::process::signals::check()?;
-        let block = StoredBlock::open(folder, info.content, half, layout, b);
+        let block = StoredBlock::open(folder, key, half, layout, b);
         let checked = block.and_then(|block| {
             block.verify()?;
             block.release();

@@ -9,8 +9,8 @@ use std::ops::Range;
 #[derive(Debug, Clone)]
 pub(super) struct Batch {
     pub(super) block: usize,
-    /// The vertices of the first row and of the last.
-    pub(super) vertices: [u32; 2],
+    /// The first row and the last.
+    pub(super) rows: [u32; 2],
     entries: Range<usize>,
 }
 
@@ -25,8 +25,8 @@ pub(super) fn batches(lower: &Catalogue, size: usize) -> Vec<Batch> {
             let first = row_of(entry);
             let last = (first + BIN_ROWS as usize).min(block.rows());
             let end = (entry + size).min(block.offsets[last] as usize);
-            let vertices = [first, row_of(end - 1)].map(|row| block.first_row + row as u32);
-            all.push(Batch { block: index, vertices, entries: entry..end });
+            let rows = [first, row_of(end - 1)].map(|row| block.first_row + row as u32);
+            all.push(Batch { block: index, rows, entries: entry..end });
             entry = end;
         }
     }
@@ -55,28 +55,29 @@ impl<'a> Target<'a> {
         self.bins.spans[self.range.start].rows.start..self.bins.spans[self.range.end - 1].rows.end
     }
 
-    /// Returns the entries of `row` that are vertices of these rows.
+    /// Returns the entries of row number `row` that belong to these rows.
     #[inline]
-    fn of<'r>(&self, row: &'r [u32], rows: &Range<u64>) -> &'r [u32] {
+    fn of<'r>(&self, row: u32, entries: &'r [u32], rows: &Range<u64>) -> &'r [u32] {
         if self.is_all {
-            return row;
+            return entries;
         }
-        let from = row.partition_point(|&v| u64::from(v) < rows.start);
-        let row = &row[from..];
-        &row[..row.partition_point(|&v| u64::from(v) < rows.end)]
+        let opposite = |v: u32| u64::from(self.bins.direction().opposite(row, v));
+        let from = entries.partition_point(|&v| opposite(v) < rows.start);
+        let entries = &entries[from..];
+        &entries[..entries.partition_point(|&v| opposite(v) < rows.end)]
     }
 }
 
 impl Batch {
-    /// Calls `each` for all parts of rows, with the row's place behind the first.
+    /// Calls `each` for all parts of rows, with the row's number.
     #[inline]
     fn rows(&self, block: Block<'_>, target: &Target<'_>, mut each: impl FnMut(u32, &[u32])) {
         let rows = target.rows();
-        let first = (self.vertices[0] - block.first_row) as usize;
-        let (mut row, mut at) = (first, self.entries.start);
+        let (mut row, mut at) = ((self.rows[0] - block.first_row) as usize, self.entries.start);
         while at < self.entries.end {
             let end = (block.offsets[row + 1] as usize).min(self.entries.end);
-            each((row - first) as u32, target.of(&block.targets[at..end], &rows));
+            let number = block.first_row + row as u32;
+            each(number, target.of(number, &block.targets[at..end], &rows));
             (row, at) = (row + 1, end);
         }
     }
@@ -84,18 +85,19 @@ impl Batch {
     /// Counts the entries of every bin of `target` in `counts`, which are zeros, and returns the number of all.
     pub(super) fn count(&self, lower: &Catalogue, target: &Target<'_>, counts: &mut [u32]) -> usize {
         let (bins, first_bin) = (target.bins, target.range.start);
+        let direction = bins.direction();
         let mut sum = 0;
-        self.rows(lower.block(self.block), target, |_, row| {
-            sum += row.len();
-            for &v in row {
-                counts[bins.of(v) - first_bin] += 1;
+        self.rows(lower.block(self.block), target, |row, entries| {
+            sum += entries.len();
+            for &v in entries {
+                counts[bins.of(direction.opposite(row, v)) - first_bin] += 1;
             }
         });
         sum
     }
 
     /// Puts the entries of `target` into the order of bins, and within a bin leaves them in that of rows. An entry is the place of its row
-    /// behind the batch's first, and that of its vertex behind its bin's first, 16 bits each. `counts` become where bins begin: those of
+    /// behind the batch's first, and that of the row which it belongs to behind its bin's first, 16 bits each. `counts` become where bins begin: those of
     /// bin `i` come to lie at `counts[i]..counts[i + 1]`.
     pub(super) fn place(&self, lower: &Catalogue, target: &Target<'_>, counts: &mut [u32], out: &mut [u32]) {
         let (bins, first_bin) = (target.bins, target.range.start);
@@ -103,11 +105,14 @@ impl Batch {
         for count in counts.iter_mut() {
             sum += std::mem::replace(count, sum);
         }
-        self.rows(lower.block(self.block), target, |place, row| {
-            for &v in row {
-                let bin = bins.of(v) - first_bin;
+        let direction = bins.direction();
+        self.rows(lower.block(self.block), target, |row, entries| {
+            let place = (row - self.rows[0]) << 16;
+            for &v in entries {
+                let to = direction.opposite(row, v);
+                let bin = bins.of(to) - first_bin;
                 let at = &mut counts[bin];
-                out[*at as usize] = place << 16 | (v - target.firsts[bin]);
+                out[*at as usize] = place | (to - target.firsts[bin]);
                 *at += 1;
             }
         });

@@ -117,18 +117,20 @@ impl Work<'_, '_> {
     /// Finds the entries of a row that is longer than a window, and writes them as they come.
     fn long_row(&self, files: &mut Files<'_, '_>, bin: usize) -> Result<()> {
         let Transpose { lower, memory, budget, bins, .. } = *self.transpose;
-        let v = bins.spans[bin].rows.start as u32;
+        let (row, direction) = (bins.spans[bin].rows.start as u32, bins.direction());
+        let v = direction.vertex(row);
         let at_a_time = (memory.window / 16).max(lengths::CHUNK as u64);
         // What the threads find is joined once it is there.
         let _reserved = budget.reserve(8 * at_a_time, "a long row of the upper half")?;
         let mut found = Vec::new();
         let mut sum = 0;
-        let (mut from, end) = (u64::from(v) + 1, lower.layout.rows());
+        let (mut from, end) = (direction.rows(u64::from(v) + 1), lower.layout.rows());
         while from < end {
             let rows = from..(from + at_a_time).min(end);
             found.clear();
-            let has = |&u: &u64| lower.row(u as u32).binary_search(&v).is_ok();
-            found.par_extend(rows.clone().into_par_iter().filter(has).map(|u| u as u32));
+            let has = |&u: &u32| direction.opposite(u, v) == row && lower.row(u).binary_search(&v).is_ok();
+            let of_rows = rows.clone().into_par_iter().map(|u| u as u32).filter(has);
+            found.par_extend(of_rows.map(|u| direction.vertex(u)));
             sum += found.len() as u64;
             files.append(bin, &found)?;
             self.watch.advance(found.len() as u64)?;
@@ -137,7 +139,7 @@ impl Work<'_, '_> {
             from = rows.end;
         }
         if sum != self.entries[bin] {
-            return Err(self.lengths.differ(v));
+            return Err(self.lengths.differ(row));
         }
         files.end_of_bin(bin)
     }

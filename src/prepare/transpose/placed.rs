@@ -36,7 +36,7 @@ impl<'b> Placed<'b> {
         let target = Target::new(bins, range.clone());
         // Rows of larger vertices alone list those of the window.
         let first = target.rows().start;
-        let batches = &work.batches[work.batches.partition_point(|batch| u64::from(batch.vertices[1]) <= first)..];
+        let batches = &work.batches[work.batches.partition_point(|batch| u64::from(batch.rows[1]) <= first)..];
         let (round, width) = (BATCHES * rayon::current_num_threads(), range.len());
         let purpose = "entries on their way to the upper half";
         let mut starts = budget.zeroed::<u32>(batches.len() * width, purpose)?;
@@ -70,7 +70,7 @@ impl<'b> Placed<'b> {
         self.bins.clone()
     }
 
-    /// Calls `each` for the entries of a bin, batch by batch, with the vertex of the batch's first row.
+    /// Calls `each` for the entries of a bin, batch by batch, with the batch's first row.
     #[inline]
     pub(super) fn segments(&self, bin: usize, mut each: impl FnMut(u32, &[u32])) {
         let (bin, width) = (bin - self.bins.start, self.bins.len());
@@ -85,7 +85,7 @@ impl<'b> Placed<'b> {
             let starts = &self.starts[i * width..(i + 1) * width];
             let entries = &self.entries[self.bounds[i].clone()];
             let end = starts.get(bin + 1).map_or(entries.len(), |&end| end as usize);
-            each(batch.vertices[0], &entries[starts[bin] as usize..end]);
+            each(batch.rows[0], &entries[starts[bin] as usize..end]);
         }
     }
 }

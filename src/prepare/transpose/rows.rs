@@ -45,12 +45,13 @@ impl Maker {
             cursors[row] = start;
             true
         })?;
+        let direction = work.transpose.layout.direction();
         placed.segments(bin, |first, entries| {
             for &entry in entries {
                 let cursor = &mut cursors[(entry & 0xffff) as usize];
                 // Where degrees are wrong, an entry may lie beyond the end; that is seen when all are there.
                 if let Some(target) = targets.get_mut(*cursor as usize) {
-                    *target = first + (entry >> 16);
+                    *target = direction.vertex(first + (entry >> 16));
                 }
                 *cursor = cursor.wrapping_add(1);
             }
@@ -67,12 +68,14 @@ impl Maker {
         bin: usize,
         files: &mut Files<'_, '_>,
     ) -> Result<()> {
+        let direction = work.transpose.layout.direction();
         let (mut filled, mut sum, mut written) = (0, 0, Ok(()));
         placed.segments(bin, |first, mut entries| {
             sum += entries.len() as u64;
             while !entries.is_empty() && written.is_ok() {
                 let (now, later) = entries.split_at(entries.len().min(self.words.len() - filled));
-                self.words[filled..].iter_mut().zip(now).for_each(|(target, entry)| *target = first + (entry >> 16));
+                let words = self.words[filled..].iter_mut();
+                words.zip(now).for_each(|(word, entry)| *word = direction.vertex(first + (entry >> 16)));
                 (filled, entries) = (filled + now.len(), later);
                 if filled == self.words.len() {
                     written = files.append(bin, &self.words);

@@ -1,0 +1,109 @@
+//! What the parts of a graph take that are made of its lower half, for tasks that read them.
+
+use crate::algo::GraphSize;
+use crate::config::Job;
+use crate::graph::direction::Direction;
+use crate::graph::layout::Layout;
+use crate::graph::stored;
+use crate::job::plan::cost_model::{MERGE_STAGE, TRANSPOSE_STAGE};
+use crate::job::plan::estimate::{Stage, StageKind};
+use crate::job::plan::formulas::PAGE;
+use crate::job::plan::resources::Resources;
+use crate::job::plan::speeds::{Clock, Time};
+use crate::prepare::memory_plan::LayoutShape;
+use crate::prepare::merge;
+use crate::prepare::transpose::{TransposeMemory, TransposeShape};
+
+/// The stage of a plan that makes a part of a graph.
+pub(crate) struct PartCost {
+    name: &'static str,
+    /// Bytes of host memory beside what is taken before any stage, and the fewest that do.
+    memory: u64,
+    pub(crate) least: u64,
+    /// Bytes of its files.
+    pub(crate) disk: u64,
+    seconds: f64,
+}
+
+impl PartCost {
+    /// Returns what the parts of `graph` take that tasks of the job need, in the order of their stages. Degrees are likely ones where they are
+    /// not `known`.
+    pub(crate) fn of_all(job: &Job, machine: &Resources, graph: &GraphSize<'_>, known: bool) -> Vec<PartCost> {
+        let upper = job.needs_upper().then(|| PartCost::upper(machine, graph, known));
+        let merged = job.merges(graph.direction).then(|| PartCost::merged(machine, graph, known));
+        upper.into_iter().chain(merged).collect()
+    }
+
+    /// Returns what the upper half of rows takes.
+    fn upper(machine: &Resources, graph: &GraphSize<'_>, known: bool) -> PartCost {
+        let rows = graph.direction.rows(graph.vertices);
+        let layout = Layout::upper(graph.degrees, graph.edges, graph.direction);
+        let (shape, blocks) = match known {
+            true => (TransposeShape::and_bins(&layout, graph.edges, graph.blocks).0, layout.blocks() as u64),
+            false => (TransposeShape::at_most(graph.edges, rows), graph.blocks),
+        };
+        let memory = TransposeMemory::new(&shape, machine.threads, machine.free_for_edges());
+        PartCost {
+            name: TRANSPOSE_STAGE,
+            memory: memory.map_or(shape.least(), |memory| memory.bytes(&shape)),
+            least: shape.least(),
+            disk: 4 * (rows + graph.edges) + files_bytes(blocks),
+            seconds: machine.preparers(graph.ids).transpose(graph.edges, graph.vertices),
+        }
+    }
+
+    /// Returns what rows of all neighbours take, which are merged from out-rows and in-rows.
+    fn merged(machine: &Resources, graph: &GraphSize<'_>, known: bool) -> PartCost {
+        let layout = Layout::new(graph.degrees, graph.edges, Direction::Undirected);
+        let (block, blocks) = match known {
+            true => (merge::largest_block(&layout), layout.blocks() as u64),
+            // One block in flight has the same rows, and as many entries.
+            false => {
+                let shape = LayoutShape::at_most(graph.edges, graph.vertices, Direction::Undirected);
+                (merge::block_bytes(shape.in_flight[0] / 4, 0), graph.blocks)
+            }
+        };
+        let [least, memory] = [1, machine.threads as u64].map(|blocks| blocks * block + 4 * graph.vertices);
+        PartCost {
+            name: MERGE_STAGE,
+            memory: memory.min(machine.free_for_edges()).max(least),
+            least,
+            // Degrees, too.
+            disk: 4 * (2 * graph.vertices + graph.edges) + files_bytes(blocks + 1),
+            seconds: machine.preparers(graph.ids).merge(graph.edges),
+        }
+    }
+
+    /// Returns the stage, on a disk that holds `disk` bytes before.
+    pub(crate) fn stage(&self, machine: &Resources, clock: &Clock, disk: u64) -> Stage {
+        let time = clock.of_preparing(self.name, self.seconds, 0);
+        let Time { seconds, range: seconds_range, .. } = time;
+        Stage {
+            name: self.name,
+            done: false,
+            host_memory: machine.own() + self.memory,
+            gpu_memory: machine.gpu_memory(),
+            disk: disk + self.disk,
+            exchange: 0,
+            seconds,
+            seconds_range,
+            time,
+            kind: StageKind::Part,
+        }
+    }
+
+    /// Returns the stages of all parts, on a disk that holds `disk` bytes before, and the bytes that it holds then.
+    pub(crate) fn stages(parts: &[PartCost], machine: &Resources, clock: &Clock, mut disk: u64) -> (Vec<Stage>, u64) {
+        let mut stages = Vec::new();
+        for part in parts {
+            stages.push(part.stage(machine, clock, disk));
+            disk += part.disk;
+        }
+        (stages, disk)
+    }
+}
+
+/// Returns the bytes of so many files of blocks beside rows and entries.
+fn files_bytes(blocks: u64) -> u64 {
+    (stored::body_bytes(0, 0) + 192 + PAGE) * blocks
+}

@@ -1,0 +1,140 @@
+//! Rows of all neighbours from out-rows and in-rows, for tasks that take edges without direction.
+//!
+//! Both rows of a vertex ascend without repeats, so one pass over them side by side merges them: 4 bytes are read for each edge of the input's
+//! graph, and 4 are written for each edge that is left where edges of both ways are one.
+
+use super::blocks::Built;
+use crate::error::{Error, Result};
+use crate::failpoint;
+use crate::formats::Watch;
+use crate::graph::catalogue::Catalogue;
+use crate::graph::degrees::{DegreeCounter, Degrees};
+use crate::graph::direction::{Direction, Way};
+use crate::graph::half::Half;
+use crate::graph::layout::Layout;
+use crate::graph::stored;
+use crate::memory::Budget;
+use crate::store::sync::Syncer;
+use rayon::prelude::*;
+use std::path::Path;
+
+/// Builds blocks of rows of all neighbours.
+pub struct Merge<'a> {
+    /// The lower half of a graph that keeps direction, which is local.
+    pub arcs: &'a Catalogue,
+    /// The blocks that are made.
+    pub layout: &'a Layout,
+    /// True for each block that has to be built.
+    pub wanted: &'a [bool],
+    /// Receives the degrees of the blocks that are built.
+    pub degrees: &'a Degrees,
+    /// The folder that blocks are written to.
+    pub folder: &'a Path,
+    /// Key of the graph that is made.
+    pub key: u64,
+    /// Host memory.
+    pub budget: &'a Budget,
+    /// Makes the written blocks durable in the background.
+    pub syncer: &'a Syncer,
+}
+
+/// Returns the most bytes that merging a block of `rows` rows of at most `entries` entries takes.
+pub fn block_bytes(rows: u64, entries: u64) -> u64 {
+    4 * (rows + entries) + DegreeCounter::BYTES
+}
+
+/// Returns the most bytes that merging any block of `layout` takes.
+pub fn largest_block(layout: &Layout) -> u64 {
+    let blocks = (0..layout.blocks()).map(|b| layout.block(b));
+    blocks.map(|block| block_bytes(block.len() as u64, block.bound)).max().unwrap_or(0)
+}
+
+impl Merge<'_> {
+    /// Builds all wanted blocks by the threads of the current pool, as many at a time as there is memory for. `watch` advances by the entries
+    /// that are read.
+    ///
+    /// # Errors
+    /// Those of memory and disk, and of a stop that `watch` reports.
+    pub fn build(&self, watch: &dyn Watch) -> Result<Built> {
+        let mut built = Built::default();
+        let bytes_of = |b: usize| {
+            let block = self.layout.block(b);
+            block_bytes(block.len() as u64, block.bound)
+        };
+        let mut blocks = (0..self.layout.blocks()).filter(|&b| self.wanted[b]).peekable();
+        while blocks.peek().is_some() {
+            let (mut round, mut bytes) = (Vec::new(), 0);
+            let free = self.budget.free();
+            while let Some(b) = blocks.next_if(|&b| {
+                let fits = bytes + bytes_of(b) <= free;
+                round.is_empty() || (fits && round.len() < rayon::current_num_threads())
+            }) {
+                bytes += bytes_of(b);
+                round.push(b);
+            }
+            let _reserved = self.budget.reserve(bytes, "rows of all neighbours")?;
+            let done = round.into_par_iter().map(|b| self.block(b, watch)).collect::<Result<Vec<Built>>>()?;
+            for one in done {
+                built.entries += one.entries;
+                built.bytes += one.bytes;
+            }
+        }
+        Ok(built)
+    }
+
+    fn block(&self, b: usize, watch: &dyn Watch) -> Result<Built> {
+        let rows = self.layout.block(b).rows;
+        let path = || stored::path(self.folder, Half::Lower, b);
+        failpoint::hit("merge.block").map_err(|e| Error::io("write", path(), e))?;
+        let mut lengths = Vec::with_capacity((rows.end - rows.start) as usize);
+        let mut targets = Vec::with_capacity(self.layout.block(b).bound as usize);
+        let first = |vertex: u64| Direction::Directed.row(vertex as u32, Way::Out);
+        let mut arcs = self.arcs.rows(first(rows.start)..first(rows.end));
+        let mut read = 0;
+        while let (Some((_, out)), Some((_, into))) = (arcs.next(), arcs.next()) {
+            let before = targets.len();
+            merge(out, into, &mut targets);
+            read += out.len() + into.len();
+            lengths.push((targets.len() - before) as u32);
+        }
+        self.degrees.counter(Direction::Undirected).rows(rows.start as u32, lengths.iter().copied(), &targets);
+        let pending = stored::write(self.folder, self.key, self.layout, b, &[(&lengths, &targets)])?;
+        let bytes = self.syncer.push(pending).bytes;
+        watch.wrote(bytes);
+        watch.advance(read as u64)?;
+        Ok(Built { entries: targets.len() as u64, bytes })
+    }
+}
+
+/// Appends the union of two ascending rows.
+pub fn merge(mut a: &[u32], mut b: &[u32], to: &mut Vec<u32>) {
+    while let ([x, a_rest @ ..], [y, b_rest @ ..]) = (a, b) {
+        to.push(*x.min(y));
+        if x <= y {
+            a = a_rest;
+        }
+        if y <= x {
+            b = b_rest;
+        }
+    }
+    to.extend_from_slice(a);
+    to.extend_from_slice(b);
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+    use std::collections::BTreeSet;
+
+    proptest! {
+        #[test]
+        fn a_merged_row_is_the_union(a in prop::collection::btree_set(0u32..60, 0..40), b in prop::collection::btree_set(0u32..60, 0..40)) {
+            let rows = [&a, &b].map(|row| row.iter().copied().collect::<Vec<u32>>());
+            let mut merged = Vec::new();
+            merge(&rows[0], &rows[1], &mut merged);
+            let union: BTreeSet<u32> = a.union(&b).copied().collect();
+            prop_assert!(merged.into_iter().eq(union));
+        }
+    }
+}

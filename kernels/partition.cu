@@ -1,7 +1,7 @@
 // Distributes edges to bins of rows.
 #include "prepare.cuh"
 
-// The bins that edges go to; partition/gpu.rs declares the same struct.
+// The bins that edges go to; partition/kernel_structs.rs declares the same struct.
 struct Bins {
     // Maps input ids to vertices in degree order.
     const u32* map;
@@ -17,7 +17,7 @@ struct Bins {
 };
 static_assert(sizeof(Bins) == 40, "the host has a twin of this size");
 
-// Edges of one lane; partition/gpu.rs declares the same struct.
+// Edges of one lane; partition/kernel_structs.rs declares the same struct.
 struct Gathered {
     // Renumbered edges {row, smaller neighbour}, and the number of edges of each bin.
     uint2* edges;

@@ -74,16 +74,22 @@ impl Graph {
         if self.sparse {
             ids.insert("ids".into(), ("<u8", self.rows.iter().flat_map(|id| id.to_le_bytes()).collect::<Vec<u8>>()));
         }
-        [self.triangle(), self.sums(""), self.sums("upper = true\n"), self.sums_by_direction("")]
-            .into_iter()
-            .flat_map(|([plain, columns], found, files)| {
-                let files = files.into_iter().map(|(name, descr, bytes)| (name, (descr, bytes)));
-                [
-                    Answer { table: plain, found: found.clone(), columns: BTreeMap::new() },
-                    Answer { table: columns, found, columns: files.chain(ids.clone()).collect() },
-                ]
-            })
-            .collect()
+        [
+            self.triangle(),
+            self.sums(""),
+            self.sums("upper = true\n"),
+            self.sums_by_direction(""),
+            self.sums_by_direction("upper = true\n"),
+        ]
+        .into_iter()
+        .flat_map(|([plain, columns], found, files)| {
+            let files = files.into_iter().map(|(name, descr, bytes)| (name, (descr, bytes)));
+            [
+                Answer { table: plain, found: found.clone(), columns: BTreeMap::new() },
+                Answer { table: columns, found, columns: files.chain(ids.clone()).collect() },
+            ]
+        })
+        .collect()
     }
 
     fn triangle(&self) -> Known {

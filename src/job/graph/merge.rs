@@ -8,7 +8,7 @@ use crate::graph::direction::Direction;
 use crate::graph::half::Half;
 use crate::graph::layout::Layout;
 use crate::job::session::{Moved, Session, Watched};
-use crate::job::state::manifest::key;
+use crate::job::state::manifest::merged_key;
 use crate::prepare::merge::Merge;
 use crate::prepare::order;
 use crate::prepare::prepared::{Graph, Rows, StoreInfo};
@@ -20,14 +20,6 @@ pub const STAGE: &str = crate::job::plan::cost_model::MERGE_STAGE;
 /// Name of its folder in that of the graph.
 const FOLDER: &str = "undirected";
 
-/// Returns the key of the rows of all neighbours of a graph that keeps direction.
-///
-/// # Errors
-/// None in practice.
-pub(crate) fn key_of(content: u64) -> Result<u64> {
-    key("merged", &content)
-}
-
 /// Returns where the rows of all neighbours lie that are made of a graph in `folder` that keeps direction, and their layout.
 ///
 /// # Errors
@@ -35,7 +27,7 @@ pub(crate) fn key_of(content: u64) -> Result<u64> {
 pub(crate) fn rows(graph: &Graph, folder: &Path) -> Result<(Rows, Layout)> {
     let runs = order::read_runs(&graph.folder, graph.info.content)?;
     let layout = Layout::new(&runs, graph.info.edges - graph.info.loops, Direction::Undirected);
-    Ok((Rows { folder: folder.join(FOLDER), key: key_of(graph.info.content)? }, layout))
+    Ok((Rows { folder: folder.join(FOLDER), key: merged_key(graph.info.content)? }, layout))
 }
 
 /// Gives a graph that keeps direction rows of all neighbours, too: those of an earlier run, or new ones where they are missing. Those of a

@@ -2,10 +2,10 @@
 
 use crate::config::Job;
 use crate::error::Result;
-use crate::job::graph::merge;
 use crate::job::plan::Plan;
+use crate::job::plan::cost_model::MERGE_STAGE;
 use crate::job::plan::estimate::StageKind;
-use crate::job::state::manifest::Manifest;
+use crate::job::state::manifest::{Manifest, merged_key};
 use crate::job::state::record::task_key;
 use crate::prepare::prepared::StoreInfo;
 use serde_json::Value;
@@ -27,7 +27,7 @@ pub(crate) fn mark(plan: &mut Plan, job: &Job, manifest: &Manifest, content: u64
             StageKind::Order => true,
             StageKind::Blocks => there || nothing_to_do,
             StageKind::Part => {
-                let key = if stage.name == merge::STAGE { merge::key_of(content)? } else { content };
+                let key = if stage.name == MERGE_STAGE { merged_key(content)? } else { content };
                 (there && manifest.found::<Value>(stage.name, key).is_some()) || nothing_to_do
             }
             StageKind::Task(place, _) => tasks[place],

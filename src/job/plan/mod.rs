@@ -251,21 +251,12 @@ impl Plan {
         let part = route::largest_part(layout, runs, machine.ranks);
         let needs = needs(info, input, &machine.comm_memory, machine.threads, part);
         let (shape, _) = LayoutShape::and_bins(layout);
-        let graph = GraphSize {
-            vertices: info.connected,
-            direction: info.direction,
-            edges: info.edges - info.loops,
-            rows: info.rows(),
-            ids: info.ids,
-            sparse: info.sparse,
-            longest_row: runs.longest_row(),
-            blocks: layout.blocks() as u64,
-            degrees: runs,
-        };
+        let edges = info.edges - info.loops;
+        let graph = size_of(info, edges, runs.longest_row(), layout.blocks() as u64, runs);
         let sized = Sized {
             basis: Basis::Degrees,
             edges: info.edges,
-            kept: info.edges - info.loops,
+            kept: edges,
             share: needs.edges,
             ids: info.ids,
             runs: info.runs,
@@ -286,17 +277,7 @@ impl Plan {
         let graph = kept::open(other)?;
         let runs = order::read_runs(&graph.folder, graph.info.content)?;
         let (info, blocks) = (&graph.info, graph.catalogue.len() as u64);
-        let size = GraphSize {
-            vertices: info.connected,
-            direction: info.direction,
-            edges: graph.stored.edges,
-            rows: info.rows(),
-            ids: info.ids,
-            sparse: info.sparse,
-            longest_row: graph.catalogue.extremes().row,
-            blocks,
-            degrees: &runs,
-        };
+        let size = size_of(info, graph.stored.edges, graph.catalogue.extremes().row, blocks, &runs);
         let tasks = TaskCost::of_all(job, machine, &size, Some(graph.catalogue.layout.longest_row()));
         let clock = Clock::new(job, machine, machine.preparers(info.ids), None, info.edges);
         let parts = PartCost::of_all(job, machine, &size, true);
@@ -402,4 +383,10 @@ impl Plan {
         self.seconds = 0.0 + to_come().map(|stage| stage.seconds).sum::<f64>();
         self.seconds_range = [0, 1].map(|end| 0.0 + to_come().map(|stage| stage.seconds_range[end]).sum::<f64>());
     }
+}
+
+/// Returns the size of a graph whose input is known, of so many edges.
+fn size_of<'r>(info: &InputInfo, edges: u64, longest_row: u64, blocks: u64, degrees: &'r DegreeRuns) -> GraphSize<'r> {
+    let &InputInfo { connected: vertices, direction, ids, sparse, .. } = info;
+    GraphSize { vertices, direction, edges, rows: info.rows(), ids, sparse, longest_row, blocks, degrees }
 }

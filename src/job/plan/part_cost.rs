@@ -1,4 +1,4 @@
-//! What the parts of a graph take that are made of its lower half, for tasks that read them.
+//! Cost of the parts of a graph that are made of its lower half, for tasks that read them.
 
 use crate::algo::GraphSize;
 use crate::config::Job;

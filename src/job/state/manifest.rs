@@ -242,6 +242,14 @@ pub fn key<T: Serialize>(stage: &str, parts: &T) -> Result<u64> {
     Ok(xxh3_64(format!("{stage} {} {text}", crate::graph::layout::FORMAT_VERSION).as_bytes()))
 }
 
+/// Returns the key of the rows of all neighbours of a graph that keeps direction.
+///
+/// # Errors
+/// None in practice.
+pub(crate) fn merged_key(content: u64) -> Result<u64> {
+    key("merged", &content)
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

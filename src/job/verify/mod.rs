@@ -16,7 +16,7 @@ use crate::job::graph::merge;
 use crate::job::input::streams;
 use crate::job::plan::resources;
 use crate::job::state::lock::{Liveness, Lock};
-use crate::job::state::manifest::Manifest;
+use crate::job::state::manifest::{Manifest, merged_key};
 use crate::job::state::record::TaskRecord;
 use crate::job::status::JobPlace;
 use crate::memory::Budget;
@@ -102,7 +102,7 @@ pub fn verify(place: &JobPlace, verdict: &mut Verdict<'_>) -> Result<()> {
         (None, Some(spec)) => unchanged(spec, info),
     };
     let merged: Option<StoreInfo> = match info.direction {
-        Direction::Directed => manifest.found(merge::STAGE, merge::key_of(info.content)?),
+        Direction::Directed => manifest.found(merge::STAGE, merged_key(info.content)?),
         Direction::Undirected => None,
     };
     for (name, record) in found {

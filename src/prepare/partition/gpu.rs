@@ -2,6 +2,7 @@
 #![allow(unsafe_code)] // kernel launches
 
 use super::device_lines::{DeviceLines, LineRun};
+use super::kernel_structs::{Bins, Gathered};
 use super::route::{Group, Route};
 use super::{LINE, Placing, WORDS, changed};
 use crate::error::Result;
@@ -47,37 +48,6 @@ struct Shared<'w, 'r, 'p> {
     keep_rest: Kernel,
     bins: Bins,
 }
-
-/// The kernels' struct `Bins`.
-#[repr(C)]
-#[derive(Clone, Copy)]
-struct Bins {
-    map: u64,
-    ids: u32,
-    mantissa: u32,
-    of_granule: u64,
-    starts: u64,
-    count: u32,
-    shift: u32,
-}
-
-const _: () = assert!(size_of::<Bins>() == 40, "the kernels have a static_assert of the same size");
-
-/// The kernels' struct `Gathered`.
-#[repr(C)]
-#[derive(Clone, Copy)]
-struct Gathered {
-    edges: u64,
-    counts: u64,
-    line_starts: u64,
-    rest_starts: u64,
-    placed: u64,
-    lines: u64,
-    rest: u64,
-    words: u64,
-}
-
-const _: () = assert!(size_of::<Gathered>() == 64, "the kernels have a static_assert of the same size");
 
 /// Fills bins on a GPU, for one thread.
 struct Placer<'w, 'r, 'p> {

@@ -7,6 +7,7 @@
 
 pub mod device_lines;
 pub mod gpu;
+mod kernel_structs;
 mod pool;
 pub mod route;
 mod scatter;

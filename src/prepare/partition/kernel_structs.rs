@@ -1,0 +1,32 @@
+//! The structs that kernels/partition.cu declares as well, with the same fields.
+
+/// The kernels' struct `Bins`.
+#[repr(C)]
+#[derive(Clone, Copy)]
+pub(super) struct Bins {
+    pub(super) map: u64,
+    pub(super) ids: u32,
+    pub(super) mantissa: u32,
+    pub(super) of_granule: u64,
+    pub(super) starts: u64,
+    pub(super) count: u32,
+    pub(super) shift: u32,
+}
+
+const _: () = assert!(size_of::<Bins>() == 40, "the kernels have a static_assert of the same size");
+
+/// The kernels' struct `Gathered`.
+#[repr(C)]
+#[derive(Clone, Copy)]
+pub(super) struct Gathered {
+    pub(super) edges: u64,
+    pub(super) counts: u64,
+    pub(super) line_starts: u64,
+    pub(super) rest_starts: u64,
+    pub(super) placed: u64,
+    pub(super) lines: u64,
+    pub(super) rest: u64,
+    pub(super) words: u64,
+}
+
+const _: () = assert!(size_of::<Gathered>() == 64, "the kernels have a static_assert of the same size");

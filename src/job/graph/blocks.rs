@@ -2,7 +2,7 @@
 
 use super::build::{self, Assignment, Edges};
 use super::degree_file;
-use crate::error::{Error, Result};
+use crate::error::{At, Error, Result};
 use crate::formats::{Input, InputCache};
 use crate::graph::half::Half;
 use crate::graph::layout::Layout;
@@ -34,6 +34,11 @@ pub(super) fn open_or_build(
         Some(order) => order.order().runs.clone(),
         None => session.in_sight(|| order::read_runs(&folder, content))?,
     };
+    if info.direction.rows(runs.vertices()) >= 1 << 32 {
+        let found = format!("{} vertices with edges", runs.vertices());
+        let remedy = "leave direction out (directed = false in [input])";
+        return Err(Error::input(&info.source, At::File, "up to 2^31 - 1 vertices, as direction is kept", found, remedy));
+    }
     let layout = info.layout(&runs);
     let wanted = missing(session, &folder, Half::Lower, content, &layout)?;
     if let Some(stored) = session.manifest.found::<StoreInfo>("sort", content)

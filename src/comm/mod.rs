@@ -16,6 +16,8 @@ mod abort;
 mod agreement;
 mod exchange;
 mod launch;
+mod reduction;
+mod rounds;
 mod share;
 mod shared_number;
 mod work_stealing;
@@ -26,6 +28,8 @@ pub use exchange::{Exchanged, Outbox, Shape};
 pub use launch::{launched_later, launched_local_rank, launched_local_ranks, shorten_start};
 pub use mpi::{SharedCounters, SharedMemory};
 pub use shared_number::SharedNumber;
+pub use reduction::{Min, Operation, Or, Sum};
+pub use rounds::{Round, RoundShape, Rounds};
 pub use work_stealing::{Pass, WorkStealing};
 
 use crate::error::Result;

@@ -16,9 +16,10 @@ pub fn bytes_of_mut<T: Plain>(slice: &mut [T]) -> &mut [u8] {
 }
 
 /// Numbers that [`bytes_of`] and [`numbers_of`] convert to bytes and back.
-pub trait Number: Plain + Copy + Default {}
+pub trait Number: Plain + Copy + Default + Send + Sync {}
 impl Number for u32 {}
 impl Number for u64 {}
+impl Number for f32 {}
 
 /// Returns the numbers with these bytes, which need no alignment. An incomplete number at the end is left out.
 pub fn numbers_of<T: Number>(bytes: &[u8]) -> Vec<T> {

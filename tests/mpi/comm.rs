@@ -93,6 +93,20 @@ fn exchanges_bring_every_message_once() {
 }
 
 #[test]
+fn rounds_bring_every_word_and_reductions_give_what_plain_computation_gives() {
+    for built in built() {
+        // With more ranks than cores, each round takes its time.
+        for ranks in [1, 2, 3] {
+            passed(built, ranks, "rounds");
+        }
+        passed_within(0, built, 2, "rounds");
+        passed_within(0, built, 3, "rounds");
+        // The longest shape goes by messages.
+        passed_within(1 << 20, built, 2, "rounds");
+    }
+}
+
+#[test]
 fn ranks_know_their_place() {
     for built in built() {
         for ranks in [1, 3] {
@@ -115,6 +129,7 @@ fn an_error_on_one_rank_ends_all_with_its_exit_code() {
     for built in built() {
         ends(built, "error", 9, "error: rank 2: the GPU of this rank is gone; finished work is kept");
         ends(built, "failing-take", 6, "error: rank 2: spill: out of disk: no bin has room");
+        ends(built, "failing-take-in-round", 6, "error: rank 2: spill: out of disk: no bin has room");
         ends(built, "failing-work", 4, "error: rank 2: block: corrupt: a checksum");
         // What ranks have alike the leader says; what only one has, that one says in the end.
         ends(built, "alike", 2, "error: rank 0: unknown key");
@@ -139,7 +154,7 @@ fn a_panic_on_one_rank_ends_all_with_9() {
 #[test]
 fn a_killed_rank_ends_all() {
     for built in built() {
-        for case in ["killed", "killed-in-exchange"] {
+        for case in ["killed", "killed-in-exchange", "killed-in-round"] {
             let ran = run(built, 3, case, 30);
             // 137 from Open MPI, 9 from MPICH: it is their launcher that noticed.
             assert!([137, 9].contains(&ran.code), "{:?} {case}: {}: {}", built.kind, ran.code, ran.err);

@@ -3,6 +3,8 @@
 
 mod exchange;
 mod operations;
+mod rounds;
+mod rounds_speed;
 
 use gpugraph::comm::{self, Comm};
 use gpugraph::error::{Error, Result};
@@ -56,6 +58,11 @@ fn run() -> Result<()> {
         }
         "stopped-alone" if comm.rank() == last => return Err(Error::Stopped("SIGUSR1")),
         "exchange-speed" => exchange::speed(&comm)?,
+        "rounds" => rounds::all(&comm)?,
+        "failing-take-in-round" => rounds::failing_take(&comm)?,
+        "killed-in-round" => rounds::killed(&comm)?,
+        "waiting-in-round" => rounds::waiting(&comm)?,
+        "rounds-speed" => rounds_speed::speed(&comm)?,
         "killed-in-exchange" => exchange::killed(&comm)?,
         "killed" if comm.rank() == last => kill_myself(),
         "wait-for-signal" => {

@@ -8,6 +8,8 @@ mod call;
 mod collectives;
 mod exchange;
 mod init_watchdog;
+mod links;
+mod message_links;
 mod point_to_point;
 mod pump;
 mod queue;
@@ -16,13 +18,16 @@ mod segment;
 mod shared_counters;
 mod shared_memory;
 mod shm_exchange;
+mod shm_links;
 mod shm_reduce;
+mod waiting;
 
 use super::{Combine, RankPosition};
 use crate::error::{Error, Result};
 use crate::store::os;
 use ::mpi::ffi;
 use call::Communicator;
+pub(super) use links::Links;
 pub use shared_counters::SharedCounters;
 pub use shared_memory::SharedMemory;
 use std::ffi::c_int;
@@ -47,6 +52,8 @@ pub struct Ranks {
     chunk: AtomicUsize,
     /// Number of exchanges begun, which tells their messages apart.
     exchanges: AtomicUsize,
+    /// Number of times that links of rounds were made, which tells their messages apart.
+    rounds: AtomicUsize,
     /// True if an exchange ended with messages in flight.
     broken: AtomicBool,
     closed: AtomicBool,
@@ -105,6 +112,7 @@ impl Ranks {
             small: Mutex::default(),
             chunk: AtomicUsize::new(CHUNK),
             exchanges: AtomicUsize::new(0),
+            rounds: AtomicUsize::new(0),
             broken: AtomicBool::new(false),
             closed: AtomicBool::new(false),
             taken: 0,

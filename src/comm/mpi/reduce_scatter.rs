@@ -9,7 +9,9 @@
 use super::Ranks;
 use super::call::Nap;
 use super::shm_reduce::ShmReduce;
+use crate::comm::reduction::{Operation, Sum};
 use crate::comm::share;
+use crate::memory::Number;
 use ::mpi::ffi;
 use std::collections::VecDeque;
 use std::ffi::c_int;
@@ -17,23 +19,6 @@ use std::ops::Range;
 
 /// Pieces in flight at once in each direction.
 const WINDOW: usize = 4;
-
-/// An integer type whose sums saturate.
-pub(super) trait Count: Copy + Default + Send + Sync {
-    fn plus(self, other: Self) -> Self;
-}
-
-impl Count for u32 {
-    fn plus(self, other: Self) -> Self {
-        self.saturating_add(other)
-    }
-}
-
-impl Count for u64 {
-    fn plus(self, other: Self) -> Self {
-        self.saturating_add(other)
-    }
-}
 
 /// Elements to send to a rank or to receive from it.
 #[derive(Clone)]
@@ -45,7 +30,7 @@ struct Piece {
 impl Ranks {
     pub(in crate::comm) fn reduce_scatter(&self, values: &mut [u32]) {
         match ShmReduce::open(self, size_of_val(values)) {
-            Some(mut shared) => shared.sum(values),
+            Some(mut shared) => shared.combine(Sum, values),
             None => self.add_shares(values),
         }
     }
@@ -54,15 +39,20 @@ impl Ranks {
         if let Some(mut shared) = ShmReduce::open(self, size_of_val(values)) {
             return shared.gather(values, |_| true);
         }
+        self.gather_by_messages(values);
+    }
+
+    /// Copies every rank's share of an array to all ranks by messages.
+    pub(super) fn gather_by_messages<T: Number>(&self, values: &mut [T]) {
         let (rank, len) = (self.place.rank, values.len());
-        let sends = self.turns(true).flat_map(|peer| self.pieces::<u32>(peer, self.share(rank, len)));
-        let receives = self.turns(false).flat_map(|peer| self.pieces::<u32>(peer, self.share(peer, len)));
-        self.flow(values, sends, receives, None);
+        let sends = self.turns(true).flat_map(|peer| self.pieces::<T>(peer, self.share(rank, len)));
+        let receives = self.turns(false).flat_map(|peer| self.pieces::<T>(peer, self.share(peer, len)));
+        self.flow(values, sends, receives, None, |old, _| old);
     }
 
     pub(in crate::comm) fn reduce_to_root(&self, values: &mut [u64]) {
         if let Some(mut shared) = ShmReduce::open(self, size_of_val(values)) {
-            shared.sum(values);
+            shared.combine(Sum, values);
             return shared.gather(values, |rank| rank == 0);
         }
         self.add_shares(values);
@@ -71,15 +61,18 @@ impl Ranks {
         let from = 1..if rank == 0 { self.place.ranks } else { 1 };
         let sends = to.flat_map(|leader| self.pieces::<u64>(leader, self.share(rank, len)));
         let receives = from.flat_map(|peer| self.pieces::<u64>(peer, self.share(peer, len)));
-        self.flow(values, sends, receives, None);
+        self.flow(values, sends, receives, None, |old, _| old);
     }
 
-    fn add_shares<T: Count>(&self, values: &mut [T]) {
+    fn add_shares<T: Number>(&self, values: &mut [T])
+    where
+        Sum: Operation<T>,
+    {
         let (rank, len) = (self.place.rank, values.len());
         let sends = self.turns(true).flat_map(|peer| self.pieces::<T>(peer, self.share(peer, len)));
         let receives = self.turns(false).flat_map(|peer| self.pieces::<T>(peer, self.share(rank, len)));
         let room = self.piece_len::<T>().min(self.share(rank, len).len());
-        self.flow(values, sends, receives, Some(vec![T::default(); room * WINDOW]));
+        self.flow(values, sends, receives, Some(vec![T::default(); room * WINDOW]), |sum, more| Sum.combine(sum, more));
     }
 
     fn share(&self, rank: usize, len: usize) -> Range<usize> {
@@ -104,12 +97,13 @@ impl Ranks {
 
     /// Moves pieces of `values`, with a window of pieces in flight in each direction. Received pieces are written to their place or, if
     /// there is `scratch` (a window of pieces), added to the values there. No element is both sent and received.
-    fn flow<T: Count>(
+    fn flow<T: Number>(
         &self,
         values: &mut [T],
         mut sends: impl Iterator<Item = Piece>,
         mut receives: impl Iterator<Item = Piece>,
         scratch: Option<Vec<T>>,
+        add: impl Fn(T, T) -> T,
     ) {
         let mut scratch = scratch;
         let room = scratch.as_ref().map_or(0, |scratch| scratch.len() / WINDOW);
@@ -166,7 +160,7 @@ impl Ranks {
                         let sums = std::slice::from_raw_parts_mut(base.add(piece.elements.start), length);
                         (sums, std::slice::from_raw_parts(at.cast_const(), length))
                     };
-                    sums.iter_mut().zip(more).for_each(|(sum, &more)| *sum = sum.plus(more));
+                    sums.iter_mut().zip(more).for_each(|(sum, &more)| *sum = add(*sum, more));
                 }
             }
             while sending.front_mut().is_some_and(|request| self.test(request)) {

@@ -6,9 +6,10 @@
 #![allow(unsafe_code)] // views of shared memory; the rounds settle who uses a half
 
 use super::Ranks;
-use super::reduce_scatter::Count;
 use super::segment::Segment;
+use crate::comm::reduction::{Operation, fold};
 use crate::comm::share::{self, GRAIN};
+use crate::memory::Number;
 use rayon::prelude::*;
 use std::ops::Range;
 
@@ -34,14 +35,20 @@ impl ShmReduce {
         }
         // All areas together stay within the scratch memory, as every rank touches all of them.
         let half = (4 * ranks.chunk() / place.ranks / 2).min(ranks.chunk()) / 64 * 64;
+        ShmReduce::with(ranks, half)
+    }
+
+    /// Opens memory for any number of operations, with halves of at least `half` bytes. Returns `None` if ranks share no memory.
+    pub(super) fn with(ranks: &Ranks, half: usize) -> Option<ShmReduce> {
+        let place = ranks.place();
         // Each of the others needs at least a grain.
-        let half = half.max((place.ranks - 1) * GRAIN * 8);
+        let half = (half / 64 * 64).max((place.ranks - 1) * GRAIN * 8);
         let segment = Segment::open(ranks, 2 * half)?;
         Some(ShmReduce { segment, rank: place.rank, ranks: place.ranks, half, round: 0 })
     }
 
-    /// Adds the other ranks' values of this rank's share, and gives them the values of theirs.
-    pub(super) fn sum<T: Count>(&mut self, values: &mut [T]) {
+    /// Combines all ranks' values of this rank's share, and gives the others the values of theirs.
+    pub(super) fn combine<T: Number, O: Operation<T>>(&mut self, how: O, values: &mut [T]) {
         let (rank, ranks, len) = (self.rank, self.ranks, values.len());
         // A half has a slot for each of the others.
         let slot = self.half / (ranks - 1) / size_of::<T>() / GRAIN * GRAIN;
@@ -62,10 +69,8 @@ impl ShmReduce {
             let others = |from: usize| unsafe { self.segment.view::<T>(from, at(from, rank), mine.len()) };
             let others: Vec<&[T]> = (0..ranks).filter(|&from| from != rank).map(others).collect();
             let add = |(number, sums): (usize, &mut [T])| {
-                for other in &others {
-                    let more = &other[number * GRIP..][..sums.len()];
-                    sums.iter_mut().zip(more).for_each(|(sum, &more)| *sum = sum.plus(more));
-                }
+                let others: Vec<&[T]> = others.iter().map(|other| &other[number * GRIP..][..sums.len()]).collect();
+                fold(how, rank, sums, &others);
             };
             let sums: Vec<_> = values[mine.clone()].chunks_mut(GRIP).enumerate().collect();
             match sums.len() {
@@ -77,7 +82,7 @@ impl ShmReduce {
     }
 
     /// Copies every rank's share to those ranks that want the whole array.
-    pub(super) fn gather<T: Count>(&mut self, values: &mut [T], wants: impl Fn(usize) -> bool) {
+    pub(super) fn gather<T: Number>(&mut self, values: &mut [T], wants: impl Fn(usize) -> bool) {
         let (rank, ranks, len) = (self.rank, self.ranks, values.len());
         let slot = self.half / size_of::<T>() / GRAIN * GRAIN;
         for round in 0..self.longest(len).div_ceil(slot) {
@@ -124,7 +129,7 @@ fn part_of(share: Range<usize>, slot: usize, round: usize) -> Range<usize> {
     start..(start + slot).min(share.end)
 }
 
-fn copy<T: Count>(pairs: Vec<(&mut [T], &[T])>) {
+fn copy<T: Number>(pairs: Vec<(&mut [T], &[T])>) {
     let mut all: Vec<(&mut [T], &[T])> = Vec::new();
     for (to, from) in pairs {
         all.extend(to.chunks_mut(GRIP).zip(from.chunks(GRIP)));

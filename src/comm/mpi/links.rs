@@ -1,0 +1,124 @@
+//! The links of rounds: through shared memory where all ranks have some in common, else by messages.
+
+use super::Ranks;
+use super::message_links::MessageLinks;
+use super::shm_links::ShmLinks;
+use super::shm_reduce::ShmReduce;
+use super::waiting::Waiting;
+use crate::comm::reduction::Operation;
+use crate::comm::rounds::{Line, RoundShape, TakeWords};
+use crate::error::Result;
+use crate::memory::Number;
+use std::sync::Arc;
+
+/// Ways between this rank and each other, and memory for reductions of arrays.
+pub(in crate::comm) struct Links {
+    local_ranks: usize,
+    waiting: Waiting,
+    ways: Ways,
+}
+
+enum Ways {
+    Shm(ShmLinks, ShmReduce),
+    Messages(MessageLinks),
+}
+
+impl Links {
+    /// Opens the links. Collective.
+    pub(in crate::comm) fn open(ranks: &Arc<Ranks>, shape: RoundShape) -> Links {
+        let local_ranks = ranks.place().local_ranks;
+        let shared = ShmLinks::open(ranks, shape).and_then(|links| {
+            let reduce = ShmReduce::with(ranks, shape.reduction / 2)?;
+            Some(Ways::Shm(links, reduce))
+        });
+        let ways = shared.unwrap_or_else(|| Ways::Messages(MessageLinks::open(ranks, shape)));
+        Links { local_ranks, waiting: Waiting::of(local_ranks), ways }
+    }
+
+    /// Writes as many of the words to rank `to` as there is room for. Returns their number.
+    pub(in crate::comm) fn push<T: Number>(&mut self, to: usize, words: &[T]) -> usize {
+        match &mut self.ways {
+            Ways::Shm(links, _) => links.push(to, words),
+            Ways::Messages(links) => links.push(to, words),
+        }
+    }
+
+    /// Ends the round towards rank `to`. Returns false if there is no room yet to say so.
+    pub(in crate::comm) fn end(&mut self, to: usize) -> bool {
+        match &mut self.ways {
+            Ways::Shm(links, _) => {
+                links.end(to);
+                true
+            }
+            Ways::Messages(links) => links.end(to),
+        }
+    }
+
+    /// Hands what has come from rank `from` to `take`. Returns true first if there was progress, and second if the round has ended there.
+    pub(in crate::comm) fn pull<T: Number>(&mut self, from: usize, take: TakeWords<'_, T>) -> Result<(bool, bool)> {
+        match &mut self.ways {
+            Ways::Shm(links, _) => links.pull(from, take),
+            Ways::Messages(links) => links.pull(from, take),
+        }
+    }
+
+    /// Waits for a moment, unless there was progress.
+    pub(in crate::comm) fn wait_unless(&mut self, moved: bool) -> Result<()> {
+        if moved {
+            self.waiting.reset();
+            return Ok(());
+        }
+        self.waiting.take()
+    }
+
+    /// Returns true if nothing that this rank sent needs it any more: it may compute for long after the round.
+    pub(in crate::comm) fn settled(&mut self) -> bool {
+        match &mut self.ways {
+            Ways::Shm(..) => true,
+            Ways::Messages(links) => links.settled(),
+        }
+    }
+
+    /// Begins the next round, once this one has ended from all ranks and towards them.
+    pub(in crate::comm) fn next_round(&mut self) {
+        self.waiting.reset();
+        if let Ways::Shm(links, _) = &mut self.ways {
+            links.next_round();
+        }
+    }
+
+    /// Returns the values of every rank, by rank. Collective.
+    pub(in crate::comm) fn gather_lines(&mut self, mine: Line) -> Result<Vec<Line>> {
+        let waiting = Waiting::of(self.local_ranks);
+        match &mut self.ways {
+            Ways::Shm(links, _) => links.gather_lines(mine, waiting),
+            Ways::Messages(links) => links.gather_lines(mine, waiting),
+        }
+    }
+
+    /// Combines this rank's share of an array over the ranks; with `everywhere`, all shares on all. Collective.
+    pub(in crate::comm) fn reduce<T: Number, O: Operation<T>>(
+        &mut self,
+        how: O,
+        values: &mut [T],
+        everywhere: bool,
+    ) -> Result<()> {
+        match &mut self.ways {
+            Ways::Shm(_, reduce) => {
+                reduce.combine(how, values);
+                if everywhere {
+                    reduce.gather(values, |_| true);
+                }
+                Ok(())
+            }
+            Ways::Messages(links) => links.reduce(how, values, everywhere, Waiting::of(self.local_ranks)),
+        }
+    }
+
+    /// Closes the links, after a failure with messages in flight.
+    pub(in crate::comm) fn close(&mut self, failed: bool) {
+        if let Ways::Messages(links) = &mut self.ways {
+            links.close(failed);
+        }
+    }
+}

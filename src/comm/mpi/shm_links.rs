@@ -1,0 +1,166 @@
+//! Rounds among ranks of one machine: a ring of bytes in shared memory from every rank to every other.
+//!
+//! A ring has one writer and one reader, each with a position that it alone advances. A round ends in a ring where its writer said so. No
+//! writer is more than a round ahead of its reader, as its own round ends only with that of the reader: two ends are kept, by parity.
+//! Positions begin each round at a cache line, so that numbers of any size lie aligned.
+//!
+//! Every rank also has two lines of short values, by parity, for reductions of a few numbers. Who writes a line again has seen all values of
+//! the reduction between, which each rank gave after it had read those before.
+#![allow(unsafe_code)] // views of shared memory; positions settle who uses a part of a ring
+
+use super::Ranks;
+use super::segment::Segment;
+use super::waiting::Waiting;
+use crate::comm::rounds::{LINE, Line, RoundShape, TakeWords};
+use crate::error::Result;
+use crate::memory::Number;
+use std::sync::atomic::{AtomicU64, Ordering};
+
+/// Bytes that are written or taken before the other side is told.
+const GRIP: usize = 32 << 10;
+const CACHE_LINE: usize = 64;
+/// Words of a ring's writer: its position, the number of rounds that it has ended, and the positions of the last two ends.
+const WRITTEN: usize = 0;
+const ENDED: usize = 1;
+const ENDS: usize = 2;
+
+pub(super) struct ShmLinks {
+    segment: Segment,
+    rank: usize,
+    ranks: usize,
+    /// Bytes of a ring.
+    capacity: usize,
+    /// Positions in the rings to and from each rank.
+    written: Vec<u64>,
+    read: Vec<u64>,
+    /// Positions of the readers, as last seen.
+    freed: Vec<u64>,
+    round: u64,
+    reductions: u64,
+}
+
+impl ShmLinks {
+    /// Returns `None` on all ranks if they share no memory. Collective.
+    pub(super) fn open(ranks: &Ranks, shape: RoundShape) -> Option<ShmLinks> {
+        let (rank, count) = (ranks.place().rank, ranks.place().ranks);
+        let capacity = shape.link_bytes();
+        let part = capacity.checked_mul(count - 1)?.checked_add(head(count))?;
+        let segment = Segment::open(ranks, part)?;
+        let none = vec![0; count];
+        let (written, read, freed) = (none.clone(), none.clone(), none);
+        Some(ShmLinks { segment, rank, ranks: count, capacity, written, read, freed, round: 0, reductions: 0 })
+    }
+
+    fn words(&self, rank: usize, line: usize) -> &[AtomicU64] {
+        // SAFETY: the lines before the rings are only used as atomics.
+        unsafe { self.segment.view(rank, line * CACHE_LINE, CACHE_LINE / 8) }
+    }
+
+    /// Returns the words that the writer of the ring `from` -> `to` sets.
+    fn writer(&self, from: usize, to: usize) -> &[AtomicU64] {
+        self.words(from, 2 + 2 * to)
+    }
+
+    /// Returns the position that the reader of the ring `from` -> `to` sets.
+    fn reader(&self, from: usize, to: usize) -> &AtomicU64 {
+        &self.words(to, 2 + 2 * from + 1)[0]
+    }
+
+    /// Returns the place of a position of the ring `from` -> `to` in the part of `from`.
+    fn at(&self, from: usize, to: usize, position: u64) -> usize {
+        let ring = (to + self.ranks - from - 1) % self.ranks;
+        head(self.ranks) + ring * self.capacity + self.offset(position)
+    }
+
+    fn offset(&self, position: u64) -> usize {
+        (position % self.capacity as u64) as usize
+    }
+
+    /// Writes as many of the words to rank `to` as there is room for. Returns their number.
+    pub(super) fn push<T: Number>(&mut self, to: usize, words: &[T]) -> usize {
+        let mut pushed = 0;
+        while pushed < words.len() {
+            let position = self.written[to];
+            let room = |freed: u64| self.capacity.saturating_sub((position - freed) as usize) / size_of::<T>();
+            let mut free = room(self.freed[to]);
+            if free < words.len() - pushed {
+                let freed = self.reader(self.rank, to).load(Ordering::Acquire);
+                free = room(freed);
+                self.freed[to] = freed;
+            }
+            let straight = (self.capacity - self.offset(position)).min(GRIP) / size_of::<T>();
+            let count = free.min(straight).min(words.len() - pushed);
+            if count == 0 {
+                break;
+            }
+            // SAFETY: the reader has left this part of the ring, and enters it when the position below says so.
+            let part = unsafe { self.segment.view_mut(self.rank, self.at(self.rank, to, position), count) };
+            part.copy_from_slice(&words[pushed..pushed + count]);
+            pushed += count;
+            self.written[to] += (count * size_of::<T>()) as u64;
+            self.writer(self.rank, to)[WRITTEN].store(self.written[to], Ordering::Release);
+        }
+        pushed
+    }
+
+    /// Ends the round towards rank `to`.
+    pub(super) fn end(&mut self, to: usize) {
+        let words = self.writer(self.rank, to);
+        words[ENDS + (self.round % 2) as usize].store(self.written[to], Ordering::Relaxed);
+        words[ENDED].store(self.round + 1, Ordering::Release);
+        self.written[to] = self.written[to].next_multiple_of(CACHE_LINE as u64);
+    }
+
+    /// Hands what has come from rank `from` to `take`. Returns true first if there was progress, and second if the round has ended there.
+    pub(super) fn pull<T: Number>(&mut self, from: usize, take: TakeWords<'_, T>) -> Result<(bool, bool)> {
+        let words = self.writer(from, self.rank);
+        // The position is read before the end: otherwise it could be one of the next round.
+        let written = words[WRITTEN].load(Ordering::Acquire);
+        let ended = words[ENDED].load(Ordering::Acquire) > self.round;
+        let until = if ended { words[ENDS + (self.round % 2) as usize].load(Ordering::Relaxed) } else { written };
+        let mut moved = ended;
+        while self.read[from] < until {
+            moved = true;
+            let position = self.read[from];
+            let bytes = ((until - position) as usize).min(self.capacity - self.offset(position)).min(GRIP);
+            let (at, count) = (self.at(from, self.rank, position), bytes / size_of::<T>());
+            // SAFETY: the writer has filled this part, and leaves it alone until the position below says that it was read.
+            take(from, unsafe { self.segment.view(from, at, count) })?;
+            self.read[from] += (count * size_of::<T>()) as u64;
+            self.reader(from, self.rank).store(self.read[from], Ordering::Release);
+        }
+        if ended {
+            self.read[from] = until.next_multiple_of(CACHE_LINE as u64);
+            self.reader(from, self.rank).store(self.read[from], Ordering::Release);
+        }
+        Ok((moved, ended))
+    }
+
+    pub(super) fn next_round(&mut self) {
+        self.round += 1;
+    }
+
+    /// Returns the values of every rank, by rank. Collective.
+    pub(super) fn gather_lines(&mut self, mine: Line, mut waiting: Waiting) -> Result<Vec<Line>> {
+        self.reductions += 1;
+        let line = (self.reductions % 2) as usize;
+        let own = self.words(self.rank, line);
+        own[1..].iter().zip(mine).for_each(|(word, value)| word.store(value, Ordering::Relaxed));
+        own[0].store(self.reductions, Ordering::Release);
+        let mut lines = vec![mine; self.ranks];
+        for from in (0..self.ranks).filter(|&from| from != self.rank) {
+            let words = self.words(from, line);
+            while words[0].load(Ordering::Acquire) != self.reductions {
+                waiting.take()?;
+            }
+            lines[from] = std::array::from_fn(|at| words[1 + at].load(Ordering::Relaxed));
+        }
+        Ok(lines)
+    }
+}
+
+/// Returns the bytes of a part before the rings: two lines of values, and two for each rank.
+pub(in crate::comm) const fn head(ranks: usize) -> usize {
+    const { assert!((LINE + 1) * 8 == CACHE_LINE) };
+    (2 + 2 * ranks) * CACHE_LINE
+}

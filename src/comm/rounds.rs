@@ -1,0 +1,284 @@
+//! Rounds: an exchange that is opened once and used thousands of times, as by a search that goes level by level, and reductions beside it.
+//!
+//! A round is over on a rank when it has taken all that any rank sent it in the round. Ranks are never more than a round apart. Each waits
+//! for the others by polling for some 50 µs, then by offering its core, then by sleeping for up to a millisecond at a time.
+
+use super::reduction::Operation;
+use super::{Comm, mpi, share};
+use crate::error::{Error, Result};
+use crate::memory::{Number, bytes_of, bytes_of_mut};
+use std::marker::PhantomData;
+
+/// Words of 64 bits that ranks tell each other in a short reduction.
+pub(super) const LINE: usize = 7;
+/// Values of a rank in a short reduction.
+pub(super) type Line = [u64; LINE];
+
+/// Function that takes words: the rank that sent them, and some of its words, in order.
+pub(super) type TakeWords<'a, T> = &'a mut dyn FnMut(usize, &[T]) -> Result<()>;
+
+/// Bounds on the memory of [`Rounds`].
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct RoundShape {
+    /// Bytes that may be in flight from one rank to another, from 256 to 2^30. With 256 KiB long messages keep a memory busy.
+    pub link: usize,
+    /// Bytes that a reduction moves at once on one rank.
+    pub reduction: usize,
+}
+
+impl RoundShape {
+    /// Largest useful link and reduction, in bytes.
+    const MOST: u64 = 1 << 20;
+
+    /// Returns the shape that fits into `budget` bytes for each of `ranks` ranks, or the smallest there is: half of it for links, half for
+    /// reductions.
+    pub fn within(budget: u64, ranks: usize) -> RoundShape {
+        let link = (budget / 2 / ranks.max(2) as u64).min(Self::MOST) as usize;
+        RoundShape { link: link.max(256), reduction: (budget / 2).min(4 * Self::MOST) as usize }
+    }
+
+    /// Returns the most bytes that rounds of this shape among `ranks` hold: on one machine in memory that all ranks share; on several,
+    /// those of each rank.
+    pub fn bytes(&self, ranks: usize, nodes: usize) -> u64 {
+        let ranks = ranks as u64;
+        // Each link has two lines of positions or eight headers and requests, and each other rank at least a grain of a reduction.
+        let each = (ranks - 1) * (self.link_bytes() as u64 + 512 + 4 * share::GRAIN as u64 * 8) + self.reduction as u64;
+        match nodes {
+            _ if ranks == 1 => 0,
+            1 => ranks * (each + (12 << 10)) + (8 << 10),
+            _ => each + (4 << 10),
+        }
+    }
+
+    /// Returns the bytes of a link in whole cache lines.
+    pub(super) fn link_bytes(&self) -> usize {
+        self.link.clamp(256, 1 << 30).next_multiple_of(64)
+    }
+}
+
+/// The links of this rank to all others, and its place. [`Comm::rounds`] opens it.
+pub struct Rounds {
+    rank: usize,
+    ranks: usize,
+    /// `None` for a process by itself.
+    links: Option<mpi::Links>,
+    /// Ranks from which the current round has not ended, by number, and those towards which it has not.
+    open_from: Vec<usize>,
+    open_to: Vec<usize>,
+    /// True from the beginning of a round to its end, and for ever if it fails.
+    unfinished: bool,
+}
+
+impl Comm {
+    /// Opens rounds, all ranks with the same shape. They are dropped before [`Comm::close`]. Collective.
+    pub fn rounds(&self, shape: RoundShape) -> Rounds {
+        let links = match self {
+            Comm::Solo => None,
+            Comm::Mpi(ranks) => Some(mpi::Links::open(ranks, shape)),
+        };
+        let (rank, ranks) = (self.rank(), self.ranks());
+        Rounds { rank, ranks, links, open_from: Vec::new(), open_to: Vec::new(), unfinished: false }
+    }
+}
+
+impl Rounds {
+    /// Begins a round of words of 4 or 8 bytes. Dropping it before its end is a failure. Collective.
+    ///
+    /// # Errors
+    /// [`Error::Io`] if an earlier round or reduction failed: the job has to be ended on all ranks.
+    pub fn begin<T: Number>(&mut self) -> Result<Round<'_, T>> {
+        self.enter()?;
+        // Ranks begin with different others, so that not all send to one.
+        let others = (1..self.ranks).map(|turn| (self.rank + turn) % self.ranks);
+        self.open_to = others.collect();
+        self.open_from.clone_from(&self.open_to);
+        Ok(Round { rounds: self, kind: PhantomData })
+    }
+
+    /// Runs a round that sends `to[r]` to each rank `r`, and hands what arrives to `take`, as [`Round::send`] does. Collective.
+    ///
+    /// # Errors
+    /// Those of [`Self::begin`] and [`Round::send`]; [`Error::Io`] if `to` has not one slice for each rank.
+    pub fn exchange<T: Number>(&mut self, to: &[&[T]], mut take: impl FnMut(usize, &[T]) -> Result<()>) -> Result<()> {
+        if to.len() != self.ranks {
+            let why = format!("{} slices for {} ranks", to.len(), self.ranks);
+            return Err(Error::internal("exchange words in a round", why));
+        }
+        let mut round = self.begin()?;
+        round.rounds.keep(&mut take, to[round.rounds.rank])?;
+        round.flow(&mut to.to_vec(), &mut take)
+    }
+
+    /// Returns true on every rank if `flag` is true on any. Collective.
+    ///
+    /// # Errors
+    /// Those of [`Self::all_reduce`].
+    pub fn any(&mut self, flag: bool) -> Result<bool> {
+        Ok(self.lines([u64::from(flag), 0, 0, 0, 0, 0, 0])?.iter().any(|line| line[0] != 0))
+    }
+
+    /// Returns true on every rank if `flag` is true on all. Collective.
+    ///
+    /// # Errors
+    /// Those of [`Self::all_reduce`].
+    pub fn all(&mut self, flag: bool) -> Result<bool> {
+        Ok(!self.any(!flag)?)
+    }
+
+    /// Replaces each element by its combination over the ranks, in their order. All ranks pass as many elements. Collective.
+    ///
+    /// # Errors
+    /// [`Error::Stopped`] if a signal asks to stop while this rank waits, and [`Error::Io`] after any failure. The job has to be ended on all
+    /// ranks then.
+    pub fn all_reduce<T: Number, O: Operation<T>>(&mut self, how: O, values: &mut [T]) -> Result<()> {
+        self.reduce(how, values, true)
+    }
+
+    /// Combines as [`Self::all_reduce`] does, but only `values[comm.share(len)]` of each rank; other elements are undefined afterwards.
+    /// Collective.
+    ///
+    /// # Errors
+    /// Those of [`Self::all_reduce`].
+    pub fn reduce_scatter<T: Number, O: Operation<T>>(&mut self, how: O, values: &mut [T]) -> Result<()> {
+        self.reduce(how, values, false)
+    }
+
+    fn reduce<T: Number, O: Operation<T>>(&mut self, how: O, values: &mut [T], everywhere: bool) -> Result<()> {
+        if size_of_val(values) > size_of::<Line>() {
+            self.enter()?;
+            if let Some(links) = &mut self.links {
+                links.reduce(how, values, everywhere)?;
+            }
+            self.unfinished = false;
+            return Ok(());
+        }
+        let mut mine = Line::default();
+        let bytes = size_of_val(values);
+        bytes_of_mut(&mut mine)[..bytes].copy_from_slice(bytes_of(values));
+        for (rank, line) in self.lines(mine)?.iter().enumerate() {
+            let theirs = crate::memory::numbers_of::<T>(&bytes_of(line)[..bytes]);
+            let combine =
+                |(value, theirs): (&mut T, T)| *value = if rank == 0 { theirs } else { how.combine(*value, theirs) };
+            values.iter_mut().zip(theirs).for_each(combine);
+        }
+        Ok(())
+    }
+
+    fn lines(&mut self, mine: Line) -> Result<Vec<Line>> {
+        self.enter()?;
+        let lines = match &mut self.links {
+            None => vec![mine],
+            Some(links) => links.gather_lines(mine)?,
+        };
+        self.unfinished = false;
+        Ok(lines)
+    }
+
+    fn enter(&mut self) -> Result<()> {
+        if std::mem::replace(&mut self.unfinished, true) {
+            return Err(Error::internal("begin a round between ranks", "an earlier round or reduction failed"));
+        }
+        Ok(())
+    }
+
+    /// Takes words that this rank sends to itself.
+    fn keep<T>(&self, take: TakeWords<'_, T>, words: &[T]) -> Result<()> {
+        if words.is_empty() { Ok(()) } else { take(self.rank, words) }
+    }
+
+    /// Takes what has come. Returns true if there was progress.
+    fn pull<T: Number>(&mut self, take: TakeWords<'_, T>) -> Result<bool> {
+        let (mut moved, mut at) = (false, 0);
+        while let (Some(links), Some(&from)) = (&mut self.links, self.open_from.get(at)) {
+            let (some, ended) = links.pull(from, take)?;
+            moved |= some;
+            if ended {
+                self.open_from.swap_remove(at);
+            } else {
+                at += 1;
+            }
+        }
+        Ok(moved)
+    }
+}
+
+impl Drop for Rounds {
+    fn drop(&mut self) {
+        if let Some(links) = &mut self.links {
+            links.close(self.unfinished);
+        }
+    }
+}
+
+/// A round in progress. Its methods take what arrives meanwhile, so no order of sends deadlocks.
+pub struct Round<'a, T> {
+    rounds: &'a mut Rounds,
+    kind: PhantomData<T>,
+}
+
+impl<T: Number> Round<'_, T> {
+    /// Sends words to rank `to`, possibly this one, waiting while the link to it is full; `take(from, words)` gets what arrives, each rank's
+    /// words in order, in pieces of any length. What is sent arrives by the end of the round at the latest.
+    ///
+    /// # Errors
+    /// That of `take`; [`Error::Stopped`] if a signal asks to stop while this rank waits; [`Error::Io`] for an invalid rank. The round has
+    /// failed then, and the job has to be ended on all ranks.
+    pub fn send(&mut self, to: usize, mut words: &[T], mut take: impl FnMut(usize, &[T]) -> Result<()>) -> Result<()> {
+        if to == self.rounds.rank {
+            return self.rounds.keep(&mut take, words);
+        }
+        if to >= self.rounds.ranks {
+            return Err(Error::internal("send in a round", format!("rank {to} is not one of {}", self.rounds.ranks)));
+        }
+        while let Some(links) = &mut self.rounds.links {
+            let pushed = links.push(to, words);
+            words = &words[pushed..];
+            if words.is_empty() {
+                break;
+            }
+            let moved = self.rounds.pull(&mut take)? || pushed > 0;
+            if let Some(links) = &mut self.rounds.links {
+                links.wait_unless(moved)?;
+            }
+        }
+        Ok(())
+    }
+
+    /// Ends the round: returns once all that any rank sent to this one is taken.
+    ///
+    /// # Errors
+    /// Those of [`Self::send`].
+    pub fn finish(mut self, mut take: impl FnMut(usize, &[T]) -> Result<()>) -> Result<()> {
+        let nothing: &[T] = &[];
+        let mut rest = vec![nothing; self.rounds.ranks];
+        self.flow(&mut rest, &mut take)
+    }
+
+    /// Sends the rest to all ranks in turns, and takes what arrives, until the round is over.
+    fn flow(&mut self, rest: &mut [&[T]], take: TakeWords<'_, T>) -> Result<()> {
+        let rounds = &mut *self.rounds;
+        loop {
+            let (mut moved, mut at) = (false, 0);
+            while let (Some(links), Some(&to)) = (&mut rounds.links, rounds.open_to.get(at)) {
+                let pushed = links.push(to, rest[to]);
+                rest[to] = &rest[to][pushed..];
+                moved |= pushed > 0;
+                if rest[to].is_empty() && links.end(to) {
+                    moved = true;
+                    rounds.open_to.swap_remove(at);
+                } else {
+                    at += 1;
+                }
+            }
+            moved |= rounds.pull(take)?;
+            let Some(links) = &mut rounds.links else { break };
+            if rounds.open_to.is_empty() && rounds.open_from.is_empty() && links.settled() {
+                links.next_round();
+                break;
+            }
+            links.wait_unless(moved)?;
+        }
+        rounds.unfinished = false;
+        Ok(())
+    }
+}

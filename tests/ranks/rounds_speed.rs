@@ -1,5 +1,7 @@
 //! Times of rounds beside those of MPI's own operations and of a copy in memory: for people, on an idle machine; no test asks for it.
-//! `mpirun -n 2 --bind-to none target/mpi/release/examples/ranks rounds-speed`
+//! `mpirun -n 2 --bind-to none target/mpi/release/examples/ranks rounds-speed [KIB]`, KiB of a link
+
+#![allow(unsafe_code)] // calls MPI to compare with it
 
 use gpugraph::comm::{Comm, RoundShape, Sum};
 use gpugraph::error::Result;
@@ -58,7 +60,8 @@ fn allreduce(values: &mut [u64]) {
 
 pub fn speed(comm: &Comm) -> Result<()> {
     let (rank, ranks) = (comm.rank(), comm.ranks());
-    let mut rounds = comm.rounds(RoundShape { link: 256 << 10, reduction: 4 << 20 });
+    let kib: usize = std::env::args().nth(2).and_then(|text| text.parse().ok()).unwrap_or(256);
+    let mut rounds = comm.rounds(RoundShape { link: kib << 10, reduction: 4 << 20 });
     let rounds = std::cell::RefCell::new(&mut rounds);
     let say = |what: &str, times: &[(f64, f64)], names: &[&str]| {
         if rank == 0 {

@@ -3,6 +3,7 @@
 use super::call::Nap;
 use crate::error::Result;
 use crate::process::signals;
+use std::sync::OnceLock;
 use std::time::{Duration, Instant};
 
 /// Polls before the core is offered to others, if every rank of the machine has a core: some 50 µs.
@@ -21,7 +22,9 @@ pub(super) struct Waiting {
 impl Waiting {
     /// Returns the back-off for a machine with so many ranks.
     pub(super) fn of(local_ranks: usize) -> Waiting {
-        let cores = std::thread::available_parallelism().map_or(1, std::num::NonZero::get);
+        // It reads files, which takes longer than a round.
+        static CORES: OnceLock<usize> = OnceLock::new();
+        let cores = *CORES.get_or_init(|| std::thread::available_parallelism().map_or(1, std::num::NonZero::get));
         Waiting { spins: if local_ranks <= cores { SPINS } else { 0 }, polls: 0, nap: Nap::default(), napping: None }
     }
 

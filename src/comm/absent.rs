@@ -94,7 +94,7 @@ impl Links {
         match *self {}
     }
 
-    pub(super) fn wait_unless(&mut self, _moved: bool) -> Result<()> {
+    pub(super) fn wait_unless(&mut self, _moved: bool) {
         match *self {}
     }
 
@@ -102,16 +102,11 @@ impl Links {
         match *self {}
     }
 
-    pub(super) fn gather_lines(&mut self, _mine: Line) -> Result<Vec<Line>> {
+    pub(super) fn gather_lines(&mut self, _mine: Line) -> Vec<Line> {
         match *self {}
     }
 
-    pub(super) fn reduce<T: Number, O: Operation<T>>(
-        &mut self,
-        _how: O,
-        _values: &mut [T],
-        _everywhere: bool,
-    ) -> Result<()> {
+    pub(super) fn reduce<T: Number, O: Operation<T>>(&mut self, _how: O, _values: &mut [T], _everywhere: bool) {
         match *self {}
     }
 

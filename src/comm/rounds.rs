@@ -1,7 +1,8 @@
 //! Rounds: an exchange that is opened once and used thousands of times, as by a search that goes level by level, and reductions beside it.
 //!
 //! A round is over on a rank when it has taken all that any rank sent it in the round. Ranks are never more than a round apart. Each waits
-//! for the others by polling for some 50 µs, then by offering its core, then by sleeping for up to a millisecond at a time.
+//! for the others by polling for some 50 µs, then by offering its core, then by sleeping for up to a millisecond at a time; without memory in
+//! common it polls a few times only, as each poll is a call of MPI. No wait ends by a signal: the rank that notices it ends the job.
 
 use super::reduction::Operation;
 use super::{Comm, mpi, share};
@@ -20,7 +21,7 @@ pub(super) type TakeWords<'a, T> = &'a mut dyn FnMut(usize, &[T]) -> Result<()>;
 /// Bounds on the memory of [`Rounds`].
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct RoundShape {
-    /// Bytes that may be in flight from one rank to another, from 256 to 2^30. With 256 KiB long messages keep a memory busy.
+    /// Bytes that may be in flight from one rank to another, from 256 to 2^30. From 2 MiB on, rounds of long messages get no faster.
     pub link: usize,
     /// Bytes that a reduction moves at once on one rank.
     pub reduction: usize,
@@ -28,13 +29,13 @@ pub struct RoundShape {
 
 impl RoundShape {
     /// Largest useful link and reduction, in bytes.
-    const MOST: u64 = 1 << 20;
+    const MOST: u64 = 4 << 20;
 
     /// Returns the shape that fits into `budget` bytes for each of `ranks` ranks, or the smallest there is: half of it for links, half for
     /// reductions.
     pub fn within(budget: u64, ranks: usize) -> RoundShape {
         let link = (budget / 2 / ranks.max(2) as u64).min(Self::MOST) as usize;
-        RoundShape { link: link.max(256), reduction: (budget / 2).min(4 * Self::MOST) as usize }
+        RoundShape { link: link.max(256), reduction: (budget / 2).min(Self::MOST) as usize }
     }
 
     /// Returns the most bytes that rounds of this shape among `ranks` hold: on one machine in memory that all ranks share; on several,
@@ -128,8 +129,7 @@ impl Rounds {
     /// Replaces each element by its combination over the ranks, in their order. All ranks pass as many elements. Collective.
     ///
     /// # Errors
-    /// [`Error::Stopped`] if a signal asks to stop while this rank waits, and [`Error::Io`] after any failure. The job has to be ended on all
-    /// ranks then.
+    /// [`Error::Io`] if an earlier round or reduction failed: the job has to be ended on all ranks.
     pub fn all_reduce<T: Number, O: Operation<T>>(&mut self, how: O, values: &mut [T]) -> Result<()> {
         self.reduce(how, values, true)
     }
@@ -147,7 +147,7 @@ impl Rounds {
         if size_of_val(values) > size_of::<Line>() {
             self.enter()?;
             if let Some(links) = &mut self.links {
-                links.reduce(how, values, everywhere)?;
+                links.reduce(how, values, everywhere);
             }
             self.unfinished = false;
             return Ok(());
@@ -168,7 +168,7 @@ impl Rounds {
         self.enter()?;
         let lines = match &mut self.links {
             None => vec![mine],
-            Some(links) => links.gather_lines(mine)?,
+            Some(links) => links.gather_lines(mine),
         };
         self.unfinished = false;
         Ok(lines)
@@ -221,8 +221,7 @@ impl<T: Number> Round<'_, T> {
     /// words in order, in pieces of any length. What is sent arrives by the end of the round at the latest.
     ///
     /// # Errors
-    /// That of `take`; [`Error::Stopped`] if a signal asks to stop while this rank waits; [`Error::Io`] for an invalid rank. The round has
-    /// failed then, and the job has to be ended on all ranks.
+    /// That of `take`; [`Error::Io`] for an invalid rank. The round has failed then, and the job has to be ended on all ranks.
     pub fn send(&mut self, to: usize, mut words: &[T], mut take: impl FnMut(usize, &[T]) -> Result<()>) -> Result<()> {
         if to == self.rounds.rank {
             return self.rounds.keep(&mut take, words);
@@ -238,7 +237,7 @@ impl<T: Number> Round<'_, T> {
             }
             let moved = self.rounds.pull(&mut take)? || pushed > 0;
             if let Some(links) = &mut self.rounds.links {
-                links.wait_unless(moved)?;
+                links.wait_unless(moved);
             }
         }
         Ok(())
@@ -276,7 +275,7 @@ impl<T: Number> Round<'_, T> {
                 links.next_round();
                 break;
             }
-            links.wait_unless(moved)?;
+            links.wait_unless(moved);
         }
         rounds.unfinished = false;
         Ok(())

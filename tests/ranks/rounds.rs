@@ -184,7 +184,7 @@ pub fn killed(comm: &Comm) -> Result<()> {
     })
 }
 
-/// The last rank never comes; a signal stops those that wait.
+/// The last rank never comes; a signal stops it, and the job with those that wait.
 pub fn waiting(comm: &Comm) -> Result<()> {
     let mut rounds = comm.rounds(SHAPES[1]);
     println!("waiting {}", comm.rank());

@@ -13,7 +13,6 @@ use std::sync::Arc;
 
 /// Ways between this rank and each other, and memory for reductions of arrays.
 pub(in crate::comm) struct Links {
-    local_ranks: usize,
     waiting: Waiting,
     ways: Ways,
 }
@@ -32,7 +31,11 @@ impl Links {
             Some(Ways::Shm(links, reduce))
         });
         let ways = shared.unwrap_or_else(|| Ways::Messages(MessageLinks::open(ranks, shape)));
-        Links { local_ranks, waiting: Waiting::of(local_ranks), ways }
+        let waiting = match ways {
+            Ways::Shm(..) => Waiting::in_memory(local_ranks),
+            Ways::Messages(_) => Waiting::for_messages(local_ranks),
+        };
+        Links { waiting, ways }
     }
 
     /// Writes as many of the words to rank `to` as there is room for. Returns their number.
@@ -63,12 +66,12 @@ impl Links {
     }
 
     /// Waits for a moment, unless there was progress.
-    pub(in crate::comm) fn wait_unless(&mut self, moved: bool) -> Result<()> {
+    pub(in crate::comm) fn wait_unless(&mut self, moved: bool) {
         if moved {
             self.waiting.reset();
-            return Ok(());
+        } else {
+            self.waiting.take();
         }
-        self.waiting.take()
     }
 
     /// Returns true if nothing that this rank sent needs it any more: it may compute for long after the round.
@@ -88,8 +91,9 @@ impl Links {
     }
 
     /// Returns the values of every rank, by rank. Collective.
-    pub(in crate::comm) fn gather_lines(&mut self, mine: Line) -> Result<Vec<Line>> {
-        let waiting = Waiting::of(self.local_ranks);
+    pub(in crate::comm) fn gather_lines(&mut self, mine: Line) -> Vec<Line> {
+        let waiting = &mut self.waiting;
+        waiting.reset();
         match &mut self.ways {
             Ways::Shm(links, _) => links.gather_lines(mine, waiting),
             Ways::Messages(links) => links.gather_lines(mine, waiting),
@@ -97,21 +101,17 @@ impl Links {
     }
 
     /// Combines this rank's share of an array over the ranks; with `everywhere`, all shares on all. Collective.
-    pub(in crate::comm) fn reduce<T: Number, O: Operation<T>>(
-        &mut self,
-        how: O,
-        values: &mut [T],
-        everywhere: bool,
-    ) -> Result<()> {
+    pub(in crate::comm) fn reduce<T: Number, O: Operation<T>>(&mut self, how: O, values: &mut [T], everywhere: bool) {
+        let waiting = &mut self.waiting;
+        waiting.reset();
         match &mut self.ways {
             Ways::Shm(_, reduce) => {
                 reduce.combine(how, values);
                 if everywhere {
                     reduce.gather(values, |_| true);
                 }
-                Ok(())
             }
-            Ways::Messages(links) => links.reduce(how, values, everywhere, Waiting::of(self.local_ranks)),
+            Ways::Messages(links) => links.reduce(how, values, everywhere, waiting),
         }
     }
 

@@ -165,20 +165,15 @@ impl MessageLinks {
     }
 
     /// Waits until an operation is done.
-    fn wait(&self, mut request: ffi::MPI_Request, waiting: &mut Waiting) -> Result<()> {
+    fn wait(&self, mut request: ffi::MPI_Request, waiting: &mut Waiting) {
         while !self.ranks.test(&mut request) {
-            if let Err(stop) = waiting.take() {
-                // MPI may still write to buffers of the operation, which the caller frees.
-                self.ranks.wait(request);
-                return Err(stop);
-            }
+            waiting.take();
         }
         waiting.reset();
-        Ok(())
     }
 
     /// Returns the values of every rank, by rank. Collective.
-    pub(super) fn gather_lines(&mut self, mine: Line, mut waiting: Waiting) -> Result<Vec<Line>> {
+    pub(super) fn gather_lines(&mut self, mine: Line, waiting: &mut Waiting) -> Vec<Line> {
         let mut lines = vec![Line::default(); self.ranks.place.ranks];
         let to = lines.as_mut_ptr();
         // SAFETY: every rank sends a line and receives one of each; both buffers live until the operation is done.
@@ -186,8 +181,8 @@ impl MessageLinks {
             let (kind, count, comm) = (ffi::RSMPI_UINT64_T, LINE as c_int, self.ranks.collective.0);
             ffi::MPI_Iallgather(mine.as_ptr().cast(), count, kind, to.cast(), count, kind, comm, request)
         });
-        self.wait(request, &mut waiting)?;
-        Ok(lines)
+        self.wait(request, waiting);
+        lines
     }
 
     /// Combines this rank's share of an array over the ranks; with `everywhere`, all shares on all. Collective.
@@ -196,10 +191,11 @@ impl MessageLinks {
         how: O,
         values: &mut [T],
         everywhere: bool,
-        mut waiting: Waiting,
-    ) -> Result<()> {
+        waiting: &mut Waiting,
+    ) {
         let (rank, ranks, len) = (self.ranks.place.rank, self.ranks.place.ranks, values.len());
-        let slot = (self.reduction / size_of::<T>() / ranks).max(1);
+        // A grain at least: one element at a time would take thousands of operations of MPI for a short array.
+        let slot = (self.reduction / size_of::<T>() / ranks).max(share::GRAIN);
         let shares: Vec<_> = (0..ranks).map(|owner| share::of(owner, ranks, len)).collect();
         let longest = shares.iter().map(ExactSizeIterator::len).max().unwrap_or(0);
         let slot = slot.min(longest);
@@ -236,14 +232,13 @@ impl MessageLinks {
                     request,
                 )
             });
-            self.wait(request, &mut waiting)?;
+            self.wait(request, waiting);
             let others = (0..ranks).filter(|&peer| peer != rank).map(|peer| &to[peer * slot..][..own.len()]);
             fold(how, rank, &mut values[own.clone()], &others.collect::<Vec<_>>());
         }
         if everywhere {
             self.ranks.gather_by_messages(values);
         }
-        Ok(())
     }
 
     /// Cancels the receives that no message will match; after a failure, leaves all buffers to MPI until the job ends.

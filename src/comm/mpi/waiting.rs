@@ -1,54 +1,53 @@
 //! Waiting for an answer that mostly comes within microseconds.
+//!
+//! A wait does not ask for a signal to stop, as no collective does: a rank that notices one ends the job, and with it those that wait.
 
 use super::call::Nap;
-use crate::error::Result;
-use crate::process::signals;
 use std::sync::OnceLock;
-use std::time::{Duration, Instant};
 
-/// Polls before the core is offered to others, if every rank of the machine has a core: some 50 µs.
+/// Polls of memory before the core is offered to others, if every rank of the machine has a core: some 50 µs.
 const SPINS: u32 = 1000;
-/// Time after which a request to stop ends a wait: ranks that still work answer sooner.
-const PATIENCE: Duration = Duration::from_millis(100);
+/// Polls of MPI before that. Each runs all of its progress, so that more would keep a core from ranks and threads that share it.
+const CALLS: u32 = 8;
 
 /// Back-off of rounds: polls without pause, then as [`Nap`] does. With more ranks than cores it begins with the latter.
 pub(super) struct Waiting {
     spins: u32,
     polls: u32,
     nap: Nap,
-    napping: Option<Instant>,
 }
 
 impl Waiting {
-    /// Returns the back-off for a machine with so many ranks.
-    pub(super) fn of(local_ranks: usize) -> Waiting {
+    /// Returns the back-off for polls of memory on a machine with so many ranks.
+    pub(super) fn in_memory(local_ranks: usize) -> Waiting {
+        Waiting::after(SPINS, local_ranks)
+    }
+
+    /// Returns the back-off for polls by calls of MPI on a machine with so many ranks.
+    pub(super) fn for_messages(local_ranks: usize) -> Waiting {
+        Waiting::after(CALLS, local_ranks)
+    }
+
+    fn after(spins: u32, local_ranks: usize) -> Waiting {
         // It reads files, which takes longer than a round.
         static CORES: OnceLock<usize> = OnceLock::new();
         let cores = *CORES.get_or_init(|| std::thread::available_parallelism().map_or(1, std::num::NonZero::get));
-        Waiting { spins: if local_ranks <= cores { SPINS } else { 0 }, polls: 0, nap: Nap::default(), napping: None }
+        Waiting { spins: if local_ranks <= cores { spins } else { 0 }, polls: 0, nap: Nap::default() }
     }
 
     /// Restarts the back-off after some progress.
     pub(super) fn reset(&mut self) {
         self.polls = 0;
         self.nap.reset();
-        self.napping = None;
     }
 
     /// Waits for a moment.
-    ///
-    /// # Errors
-    /// [`Error::Stopped`](crate::Error::Stopped) if a signal asks to stop and the wait is long.
-    pub(super) fn take(&mut self) -> Result<()> {
+    pub(super) fn take(&mut self) {
         if self.polls < self.spins {
             self.polls += 1;
             std::hint::spin_loop();
-            return Ok(());
+        } else {
+            self.nap.take();
         }
-        if self.napping.get_or_insert_with(Instant::now).elapsed() > PATIENCE {
-            signals::check()?;
-        }
-        self.nap.take();
-        Ok(())
     }
 }

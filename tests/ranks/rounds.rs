@@ -75,7 +75,7 @@ fn one<T: Number + PartialEq + std::fmt::Debug>(
         taken[from].extend_from_slice(words);
         Ok(())
     };
-    if number % 2 == 0 {
+    if number.is_multiple_of(2) {
         let to: Vec<_> = to.iter().map(Vec::as_slice).collect();
         rounds.exchange(&to, take)?;
     } else {

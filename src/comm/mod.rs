@@ -16,10 +16,13 @@ mod abort;
 mod agreement;
 mod exchange;
 mod launch;
+#[cfg_attr(not(feature = "mpi"), allow(dead_code))] // one process combines nothing
 mod reduction;
 mod rounds;
 mod share;
 mod shared_number;
+#[cfg(test)]
+mod tests;
 mod work_stealing;
 
 pub use abort::{end_with, report_panics};
@@ -27,9 +30,9 @@ pub use agreement::{agreed, reports_for_node};
 pub use exchange::{Exchanged, Outbox, Shape};
 pub use launch::{launched_later, launched_local_rank, launched_local_ranks, shorten_start};
 pub use mpi::{SharedCounters, SharedMemory};
-pub use shared_number::SharedNumber;
 pub use reduction::{Min, Operation, Or, Sum};
 pub use rounds::{Round, RoundShape, Rounds};
+pub use shared_number::SharedNumber;
 pub use work_stealing::{Pass, WorkStealing};
 
 use crate::error::Result;
@@ -308,6 +311,16 @@ impl Comm {
         }
     }
 
+    /// Opens rounds, all ranks with the same shape. They are dropped before [`Comm::close`]. Collective.
+    #[cfg_attr(not(feature = "mpi"), allow(unreachable_code))] // there are no links then
+    pub fn rounds(&self, shape: RoundShape) -> Rounds {
+        let links = match self {
+            Comm::Solo => None,
+            Comm::Mpi(ranks) => Some(mpi::Links::open(ranks, shape)),
+        };
+        Rounds::among(self.rank(), self.ranks(), links)
+    }
+
     /// Makes `numbers` numbers for each rank that all others can read. Returns `None` on all of them if they share no memory. Collective.
     pub fn shared_counters(&self, numbers: usize) -> Option<SharedCounters> {
         match self {
@@ -370,27 +383,3 @@ impl Comm {
 
 /// Messages that a process by itself sent to itself.
 static MESSAGES: Mutex<std::collections::VecDeque<Vec<u8>>> = Mutex::new(std::collections::VecDeque::new());
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn a_process_alone_is_the_case_of_one_rank() {
-        let comm = Comm::Solo;
-        assert_eq!((comm.rank(), comm.ranks(), comm.local_rank(), comm.local_ranks(), comm.nodes()), (0, 1, 0, 1, 1));
-        let mut values = [3, 4];
-        comm.all_sum(&mut values);
-        comm.all_min(&mut values);
-        comm.reduce_to_root(&mut values);
-        assert_eq!(values, [3, 4]);
-        assert_eq!([comm.any(true), comm.any(false), comm.all(true), comm.all(false)], [true, false, true, false]);
-        assert_eq!(comm.all_gather(b"me"), [b"me".to_vec()]);
-        assert_eq!(comm.share(100), 0..100);
-        comm.send(0, b"a");
-        comm.send(0, b"b");
-        assert_eq!(comm.receive(), Some((0, b"a".to_vec())));
-        assert_eq!(comm.receive(), Some((0, b"b".to_vec())));
-        assert_eq!(comm.receive(), None);
-    }
-}

@@ -3,7 +3,6 @@
 use crate::memory::Number;
 
 /// Elements that [`fold`] combines at a time, which stay in the first-level cache.
-#[cfg_attr(not(feature = "mpi"), allow(dead_code))] // one process combines nothing
 const BLOCK: usize = 512;
 
 /// A commutative operation on two elements.
@@ -59,7 +58,6 @@ impl Operation<f32> for Sum {
 
 /// Combines `own`, the elements of rank `rank`, with those of the other ranks, which `others` holds by rank, each as long as `own`. It goes
 /// by rank from 0 on, so that sums of `f32` depend neither on the owner of an element nor on the order of arrival.
-#[cfg_attr(not(feature = "mpi"), allow(dead_code))] // one process combines nothing
 pub(super) fn fold<T: Number, O: Operation<T>>(how: O, rank: usize, own: &mut [T], others: &[&[T]]) {
     let (lower, higher) = others.split_at(rank.min(others.len()));
     let join = |into: &mut [T], more: &[T]| {

@@ -9,7 +9,6 @@ mod collectives;
 mod exchange;
 mod init_watchdog;
 mod links;
-mod message_links;
 mod point_to_point;
 mod pump;
 mod queue;
@@ -18,9 +17,7 @@ mod segment;
 mod shared_counters;
 mod shared_memory;
 mod shm_exchange;
-mod shm_links;
 mod shm_reduce;
-mod waiting;
 
 use super::{Combine, RankPosition};
 use crate::error::{Error, Result};

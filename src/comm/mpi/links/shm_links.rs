@@ -8,9 +8,10 @@
 //! the reduction between, which each rank gave after it had read those before.
 #![allow(unsafe_code)] // views of shared memory; positions settle who uses a part of a ring
 
-use super::Ranks;
-use super::segment::Segment;
+use super::other_words;
 use super::waiting::Waiting;
+use crate::comm::mpi::Ranks;
+use crate::comm::mpi::segment::Segment;
 use crate::comm::rounds::{LINE, Line, RoundShape, TakeWords};
 use crate::error::Result;
 use crate::memory::Number;
@@ -124,6 +125,9 @@ impl ShmLinks {
             let position = self.read[from];
             let bytes = ((until - position) as usize).min(self.capacity - self.offset(position)).min(GRIP);
             let (at, count) = (self.at(from, self.rank, position), bytes / size_of::<T>());
+            if count == 0 {
+                return Err(other_words(from, bytes));
+            }
             // SAFETY: the writer has filled this part, and leaves it alone until the position below says that it was read.
             take(from, unsafe { self.segment.view(from, at, count) })?;
             self.read[from] += (count * size_of::<T>()) as u64;

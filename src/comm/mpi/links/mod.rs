@@ -1,15 +1,19 @@
 //! The links of rounds: through shared memory where all ranks have some in common, else by messages.
 
+mod message_links;
+mod shm_links;
+mod waiting;
+
 use super::Ranks;
-use super::message_links::MessageLinks;
-use super::shm_links::ShmLinks;
 use super::shm_reduce::ShmReduce;
-use super::waiting::Waiting;
 use crate::comm::reduction::Operation;
 use crate::comm::rounds::{Line, RoundShape, TakeWords};
-use crate::error::Result;
+use crate::error::{Error, Result};
 use crate::memory::Number;
+use message_links::MessageLinks;
+use shm_links::ShmLinks;
 use std::sync::Arc;
+use waiting::Waiting;
 
 /// Ways between this rank and each other, and memory for reductions of arrays.
 pub(in crate::comm) struct Links {
@@ -27,7 +31,7 @@ impl Links {
     pub(in crate::comm) fn open(ranks: &Arc<Ranks>, shape: RoundShape) -> Links {
         let local_ranks = ranks.place().local_ranks;
         let shared = ShmLinks::open(ranks, shape).and_then(|links| {
-            let reduce = ShmReduce::with(ranks, shape.reduction / 2)?;
+            let reduce = ShmReduce::with(ranks, shape.reduction_bytes() / 2)?;
             Some(Ways::Shm(links, reduce))
         });
         let ways = shared.unwrap_or_else(|| Ways::Messages(MessageLinks::open(ranks, shape)));
@@ -121,4 +125,10 @@ impl Links {
             links.close(failed);
         }
     }
+}
+
+/// Returns the error of bytes that are not whole words: their sender sent words of another size.
+fn other_words(from: usize, bytes: usize) -> Error {
+    let why = format!("rank {from} sent {bytes} bytes of words of another size");
+    Error::internal("take words in a round", why)
 }

@@ -6,8 +6,9 @@
 //! 1 if the round ends with it, and its bytes.
 #![allow(unsafe_code)] // calls MPI's C interface
 
-use super::Ranks;
+use super::other_words;
 use super::waiting::Waiting;
+use crate::comm::mpi::Ranks;
 use crate::comm::reduction::{Operation, fold};
 use crate::comm::rounds::{LINE, Line, RoundShape, TakeWords};
 use crate::comm::share;
@@ -71,7 +72,7 @@ impl MessageLinks {
         };
         let windows = || (0..count).map(window).collect::<Vec<_>>();
         let (sending, receiving, ranks) = (windows(), windows(), ranks.clone());
-        let reduction = shape.reduction / 2;
+        let reduction = shape.reduction_bytes() / 2;
         let mut links = MessageLinks { ranks, tag, room, reduction, sending, receiving, closed: false };
         for from in (0..count).filter(|&from| from != rank) {
             (0..WINDOW).for_each(|slot| links.post(from, slot));
@@ -149,11 +150,14 @@ impl MessageLinks {
             if !self.ranks.test(&mut slot.request) {
                 return Ok((moved, false));
             }
-            let (ends, count) = (slot.words[0] == 1, slot.words[1] as usize / size_of::<T>());
-            if count > 0 {
+            let (ends, bytes) = (slot.words[0] == 1, slot.words[1] as usize);
+            if bytes > self.room || !bytes.is_multiple_of(size_of::<T>()) {
+                return Err(other_words(from, bytes));
+            }
+            if bytes > 0 {
                 let content = slot.words[HEADER..].as_ptr().cast::<T>();
-                // SAFETY: the message is complete and has so many numbers, which begin at a multiple of 8 bytes; any bytes are valid.
-                take(from, unsafe { std::slice::from_raw_parts(content, count) })?;
+                // SAFETY: the message is complete, and so many bytes fit it; they begin at a multiple of 8, and any are valid numbers.
+                take(from, unsafe { std::slice::from_raw_parts(content, bytes / size_of::<T>()) })?;
             }
             self.receiving[from].next = (number + 1) % WINDOW;
             self.post(from, number);

@@ -2,7 +2,7 @@
 //!
 //! A wait does not ask for a signal to stop, as no collective does: a rank that notices one ends the job, and with it those that wait.
 
-use super::call::Nap;
+use crate::comm::mpi::call::Nap;
 use std::sync::OnceLock;
 
 /// Polls of memory before the core is offered to others, if every rank of the machine has a core: some 50 µs.

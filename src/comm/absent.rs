@@ -1,7 +1,8 @@
 //! Stands for MPI in a build without the feature `mpi`: there are no other ranks, and errors say how to get them.
 
 use super::reduction::Operation;
-use super::rounds::{Line, RoundShape, TakeWords};
+use super::round_shape::RoundShape;
+use super::rounds::{Line, TakeWords};
 use super::{Combine, Exchanged, Outbox, RankPosition, Shape, SharedNumber};
 use crate::error::{Error, Result};
 use crate::memory::Number;

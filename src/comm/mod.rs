@@ -18,6 +18,7 @@ mod exchange;
 mod launch;
 #[cfg_attr(not(feature = "mpi"), allow(dead_code))] // one process combines nothing
 mod reduction;
+mod round_shape;
 mod rounds;
 mod share;
 mod shared_number;
@@ -31,7 +32,8 @@ pub use exchange::{Exchanged, Outbox, Shape};
 pub use launch::{launched_later, launched_local_rank, launched_local_ranks, shorten_start};
 pub use mpi::{SharedCounters, SharedMemory};
 pub use reduction::{Min, Operation, Or, Sum};
-pub use rounds::{Round, RoundShape, Rounds};
+pub use round_shape::RoundShape;
+pub use rounds::{Round, Rounds};
 pub use shared_number::SharedNumber;
 pub use work_stealing::{Pass, WorkStealing};
 

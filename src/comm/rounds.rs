@@ -4,8 +4,8 @@
 //! for the others by polling for some 50 µs, then by offering its core, then by sleeping for up to a millisecond at a time; without memory in
 //! common it polls a few times only, as each poll is a call of MPI. No wait ends by a signal: the rank that notices it ends the job.
 
+use super::mpi;
 use super::reduction::Operation;
-use super::{mpi, share};
 use crate::error::{Error, Result};
 use crate::memory::{Number, bytes_of, bytes_of_mut};
 use std::marker::PhantomData;
@@ -17,62 +17,6 @@ pub(super) type Line = [u64; LINE];
 
 /// Function that takes words: the rank that sent them, and some of its words, in order.
 pub(super) type TakeWords<'a, T> = &'a mut dyn FnMut(usize, &[T]) -> Result<()>;
-
-/// Bounds on the memory of [`Rounds`].
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct RoundShape {
-    /// Bytes that may be in flight from one rank to another, from 256 to 2^30. From 2 MiB on, rounds of long messages get no faster.
-    pub link: usize,
-    /// Bytes that a reduction moves at once on one rank, up to 2^30.
-    pub reduction: usize,
-}
-
-impl RoundShape {
-    /// Largest useful link and reduction, in bytes.
-    const MOST: u64 = 4 << 20;
-    /// Bytes of a pair of links beside their content: two lines of positions, or the headers and requests of messages; and a grain of a
-    /// reduction in each of its buffers.
-    const OF_A_PEER: u64 = 512 + 4 * share::GRAIN as u64 * 8;
-    /// Bytes of a rank beside its links, and of the heads of two segments.
-    const OF_A_RANK: u64 = 12 << 10;
-    const HEADS: u64 = 8 << 10;
-
-    /// Returns the shape of which [`Self::bytes`] are within `budget` bytes for each of `ranks` ranks, or the smallest there is: half of it
-    /// for links, half for reductions.
-    pub fn within(budget: u64, ranks: usize) -> RoundShape {
-        let peers = ranks.max(2) as u64 - 1;
-        let half = budget.saturating_sub(peers * Self::OF_A_PEER + Self::OF_A_RANK + Self::HEADS) / 2;
-        // Links are whole cache lines.
-        let link = (half / peers).min(Self::MOST) / 64 * 64;
-        RoundShape { link: link.max(Self::LEAST as u64) as usize, reduction: half.min(Self::MOST) as usize }
-    }
-
-    /// Returns the most bytes that rounds of this shape among `ranks` ranks on `nodes` machines hold: on one machine those of all ranks
-    /// together, which they share; on several, those of each rank.
-    pub fn bytes(&self, ranks: usize, nodes: usize) -> u64 {
-        let (ranks, link) = (ranks as u64, self.link_bytes() as u64);
-        let each = ranks.saturating_sub(1) * (link + Self::OF_A_PEER) + self.reduction_bytes() as u64;
-        match nodes {
-            _ if ranks <= 1 => 0,
-            1 => ranks * (each + Self::OF_A_RANK) + Self::HEADS,
-            _ => each + Self::OF_A_RANK,
-        }
-    }
-
-    const LEAST: usize = 256;
-    /// MPI counts bytes in 31 bits.
-    const GREATEST: usize = 1 << 30;
-
-    /// Returns the bytes of a link in whole cache lines.
-    pub(super) fn link_bytes(&self) -> usize {
-        self.link.clamp(Self::LEAST, Self::GREATEST).next_multiple_of(64)
-    }
-
-    /// Returns the bytes of the buffers of a reduction.
-    pub(super) fn reduction_bytes(&self) -> usize {
-        self.reduction.min(Self::GREATEST)
-    }
-}
 
 /// The links of this rank to all others, and its place. [`Comm::rounds`](super::Comm::rounds) opens it.
 pub struct Rounds {

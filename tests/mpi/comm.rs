@@ -10,17 +10,21 @@ fn run(built: &Built, ranks: usize, case: &str, limit: u32) -> Ran {
     Ran::command(&mut mpirun(built.kind, ranks, limit, &built.ranks, &[case]))
 }
 
+/// The same where segments of shared memory have at most so many bytes.
+fn run_within(bytes: u64, built: &Built, ranks: usize, case: &str, limit: u32) -> Ran {
+    let mut command = mpirun(built.kind, ranks, limit, &built.ranks, &[case]);
+    Ran::command(command.env("GPUGRAPH_SHARED_MEMORY", bytes.to_string()))
+}
+
 /// Each rank came to its end.
 #[track_caller]
 fn passed(built: &Built, ranks: usize, case: &str) -> Ran {
     all_passed(built, ranks, case, run(built, ranks, case, 300))
 }
 
-/// The same where segments of shared memory have at most so many bytes.
 #[track_caller]
 fn passed_within(bytes: u64, built: &Built, ranks: usize, case: &str) -> Ran {
-    let mut command = mpirun(built.kind, ranks, 300, &built.ranks, &[case]);
-    all_passed(built, ranks, case, Ran::command(command.env("GPUGRAPH_SHARED_MEMORY", bytes.to_string())))
+    all_passed(built, ranks, case, run_within(bytes, built, ranks, case, 300))
 }
 
 #[track_caller]
@@ -107,6 +111,16 @@ fn rounds_bring_every_word_and_reductions_give_what_plain_computation_gives() {
 }
 
 #[test]
+fn rounds_hold_as_much_memory_as_their_shape_tells() {
+    let shared = |ran: Ran| ran.out.lines().filter(|&line| line == "shared true").count();
+    for built in built() {
+        assert_eq!(shared(passed(built, 2, "rounds-memory")), 8, "{:?}", built.kind);
+        assert_eq!(shared(passed(built, 3, "rounds-memory")), 12, "{:?}", built.kind);
+        assert_eq!(shared(passed_within(0, built, 3, "rounds-memory")), 0, "{:?}", built.kind);
+    }
+}
+
+#[test]
 fn ranks_know_their_place() {
     for built in built() {
         for ranks in [1, 3] {
@@ -130,6 +144,7 @@ fn an_error_on_one_rank_ends_all_with_its_exit_code() {
         ends(built, "error", 9, "error: rank 2: the GPU of this rank is gone; finished work is kept");
         ends(built, "failing-take", 6, "error: rank 2: spill: out of disk: no bin has room");
         ends(built, "failing-take-in-round", 6, "error: rank 2: spill: out of disk: no bin has room");
+        ends(built, "other-words-in-round", 10, "error: rank 2: ");
         ends(built, "failing-work", 4, "error: rank 2: block: corrupt: a checksum");
         // What ranks have alike the leader says; what only one has, that one says in the end.
         ends(built, "alike", 2, "error: rank 0: unknown key");
@@ -154,8 +169,9 @@ fn a_panic_on_one_rank_ends_all_with_9() {
 #[test]
 fn a_killed_rank_ends_all() {
     for built in built() {
-        for case in ["killed", "killed-in-exchange", "killed-in-round"] {
-            let ran = run(built, 3, case, 30);
+        let shared = ["killed", "killed-in-exchange", "killed-in-round"].map(|case| (case, u64::MAX));
+        for (case, bytes) in shared.into_iter().chain([("killed-in-round", 0)]) {
+            let ran = run_within(bytes, built, 3, case, 30);
             // 137 from Open MPI, 9 from MPICH: it is their launcher that noticed.
             assert!([137, 9].contains(&ran.code), "{:?} {case}: {}: {}", built.kind, ran.code, ran.err);
             assert!(!ran.out.contains("passed"), "{case}: {}", ran.out);
@@ -170,9 +186,11 @@ fn a_stopped_job_ends_when_the_leader_has_saved() {
         assert!(ran.err.contains("saved\n"), "{}", ran.err);
         ends(built, "stopped-alone", 75, "error: rank 2: stopped by SIGUSR1");
         // SIGUSR1 and SIGTERM to mpirun.
-        for signal in [10, 15] {
+        for (case, signal, says) in
+            [("wait-for-signal", 10, 0), ("wait-for-signal", 15, 0), ("waiting-in-round", 10, 2)]
+        {
             let mut command = Command::new("sh");
-            let inner = mpirun(built.kind, 3, 60, &built.ranks, &["wait-for-signal"]);
+            let inner = mpirun(built.kind, 3, 60, &built.ranks, &[case]);
             // Its lines come on stdout, which is watched here.
             // Without `timeout -k 5 60`, which would die of SIGUSR1 alone.
             command.args(["-c", "exec \"$@\" 1>&2", "sh"]).args(inner.get_args().skip(3));
@@ -185,14 +203,14 @@ fn a_stopped_job_ends_when_the_leader_has_saved() {
             let ran = started.end();
             let expected = if signal == 10 { "SIGUSR1" } else { "SIGTERM" };
             assert!(
-                ran.err.contains(&format!("error: rank 0: stopped by {expected}")),
-                "{:?}: {}",
+                ran.err.contains(&format!("error: rank {says}: stopped by {expected}")),
+                "{:?} {case}: {}",
                 built.kind,
                 ran.err
             );
             // Open MPI's mpirun, itself told to end, ends with 1.
             let code = if built.kind == Kind::OpenMpi && signal == 15 { 1 } else { 75 };
-            assert_eq!(ran.code, code, "{:?} {expected}: {}", built.kind, ran.err);
+            assert_eq!(ran.code, code, "{:?} {case} {expected}: {}", built.kind, ran.err);
         }
     }
 }

@@ -6,7 +6,7 @@ use std::time::{Duration, Instant};
 
 use serde_json::Value;
 
-use crate::support::mpi::{Built, built};
+use crate::support::mpi::{Built, built, mpirun};
 use crate::support::nodes::Nodes;
 use crate::support::{Place, Ran, Started, answer, cuda_on_cpu};
 use crate::{CORNERS, DEATH, KEEP, Ranks, ended, error, files, same_files};
@@ -78,6 +78,25 @@ fn ranks_of_two_nodes_leave_what_one_process_leaves() {
         for slots in [[2, 2], [1, 1], [1, 3]] {
             cluster.job.forget();
             cluster.same(&cluster.run(slots, &[]), &format!("{slots:?}"));
+        }
+    }
+}
+
+#[test]
+fn rounds_between_nodes_bring_what_those_within_one_bring() {
+    for built in built() {
+        let job = Ranks::at(Place::on_disk(), built);
+        let Some(nodes) = Nodes::start(job.place.path("cluster")) else { return };
+        for (slots, case) in [([1, 1], "rounds"), ([2, 1], "rounds"), ([2, 2], "rounds-memory"), ([2, 1], "place")] {
+            let ranks: usize = slots.iter().sum();
+            let inner = mpirun(built.kind, ranks, 300, &built.ranks, &[case]);
+            let ran = Started::new(&mut nodes.spread(built.kind, slots, &inner)).end().expect(0);
+            let count = |what: &str| ran.out.lines().filter(|line| line.starts_with(what)).count();
+            assert_eq!(count("passed "), ranks, "{:?} {slots:?} {case}: {}", built.kind, ran.err);
+            assert_eq!(count("shared true"), 0, "{:?} {slots:?} {case}", built.kind);
+            // The last number is that of nodes.
+            let apart = ran.out.lines().filter(|line| line.starts_with("placed") && line.ends_with(" 2]")).count();
+            assert_eq!(apart, if case == "place" { ranks } else { 0 }, "{:?}: {}", built.kind, ran.out);
         }
     }
 }

@@ -4,6 +4,7 @@
 mod exchange;
 mod operations;
 mod rounds;
+mod rounds_memory;
 mod rounds_speed;
 
 use gpugraph::comm::{self, Comm};
@@ -59,6 +60,8 @@ fn run() -> Result<()> {
         "stopped-alone" if comm.rank() == last => return Err(Error::Stopped("SIGUSR1")),
         "exchange-speed" => exchange::speed(&comm)?,
         "rounds" => rounds::all(&comm)?,
+        "rounds-memory" => rounds_memory::bounded(&comm)?,
+        "other-words-in-round" => rounds::other_words(&comm)?,
         "failing-take-in-round" => rounds::failing_take(&comm)?,
         "killed-in-round" => rounds::killed(&comm)?,
         "waiting-in-round" => rounds::waiting(&comm)?,

@@ -177,6 +177,21 @@ pub fn failing_take(comm: &Comm) -> Result<()> {
     for_long(comm, || Err(Error::DiskFull { path: "spill".into(), what: "no bin has room".into() }))
 }
 
+/// The last rank takes numbers of 8 bytes for those of 4 that rank 0 sends. The others send nothing.
+pub fn other_words(comm: &Comm) -> Result<()> {
+    let (rank, last) = (comm.rank(), comm.ranks() - 1);
+    let mut rounds = comm.rounds(SHAPES[1]);
+    if rank == last {
+        let to: Vec<&[u64]> = vec![&[]; last + 1];
+        return rounds.exchange(&to, |_, _| Ok(()));
+    }
+    let mut to: Vec<&[u32]> = vec![&[]; last + 1];
+    if rank == 0 {
+        to[last] = &[1, 2, 3];
+    }
+    rounds.exchange(&to, |_, _| Ok(()))
+}
+
 pub fn killed(comm: &Comm) -> Result<()> {
     for_long(comm, || {
         kill_myself();

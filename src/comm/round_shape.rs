@@ -1,0 +1,82 @@
+//! The memory of rounds between ranks, for those that open them and for plans.
+
+use super::share;
+
+/// Bounds on the memory of [`Rounds`](super::Rounds).
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct RoundShape {
+    /// Bytes that may be in flight from one rank to another, from 256 to 2^30. From 2 MiB on, rounds of long messages get no faster.
+    pub link: usize,
+    /// Bytes that a reduction moves at once on one rank, up to 2^30.
+    pub reduction: usize,
+}
+
+impl RoundShape {
+    const LEAST: usize = 256;
+    /// MPI counts bytes in 31 bits.
+    const GREATEST: usize = 1 << 30;
+    /// Largest useful link and reduction, in bytes.
+    const MOST: u64 = 4 << 20;
+    /// Bytes of a pair of links beside their content: two lines of positions, or the headers and requests of messages; and a grain of a
+    /// reduction in each of its buffers.
+    const OF_A_PEER: u64 = 512 + 4 * share::GRAIN as u64 * 8;
+    /// Bytes of a rank beside its links, and of the heads of two segments.
+    const OF_A_RANK: u64 = 12 << 10;
+    const HEADS: u64 = 8 << 10;
+
+    /// Returns the shape of which [`Self::bytes`] are within `budget` bytes for each of `ranks` ranks, or the smallest there is: half of it
+    /// for links, half for reductions.
+    pub fn within(budget: u64, ranks: usize) -> RoundShape {
+        let peers = ranks.max(2) as u64 - 1;
+        let half = budget.saturating_sub(peers * Self::OF_A_PEER + Self::OF_A_RANK + Self::HEADS) / 2;
+        // Links are whole cache lines.
+        let link = (half / peers).min(Self::MOST) / 64 * 64;
+        RoundShape { link: link.max(Self::LEAST as u64) as usize, reduction: half.min(Self::MOST) as usize }
+    }
+
+    /// Returns the most bytes that rounds of this shape among `ranks` ranks on `nodes` machines hold: on one machine those of all ranks
+    /// together, which they share; on several, those of each rank.
+    pub fn bytes(&self, ranks: usize, nodes: usize) -> u64 {
+        let (ranks, link) = (ranks as u64, self.link_bytes() as u64);
+        let each = ranks.saturating_sub(1) * (link + Self::OF_A_PEER) + self.reduction_bytes() as u64;
+        match nodes {
+            _ if ranks <= 1 => 0,
+            1 => ranks * (each + Self::OF_A_RANK) + Self::HEADS,
+            _ => each + Self::OF_A_RANK,
+        }
+    }
+
+    /// Returns the bytes of a link in whole cache lines.
+    pub(super) fn link_bytes(&self) -> usize {
+        self.link.clamp(Self::LEAST, Self::GREATEST).next_multiple_of(64)
+    }
+
+    /// Returns the bytes of the buffers of a reduction.
+    pub(super) fn reduction_bytes(&self) -> usize {
+        self.reduction.min(Self::GREATEST)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_shape_takes_no_more_than_its_budget_and_nearly_all_of_a_small_one() {
+        for ranks in [2, 3, 8, 64, 1000] {
+            let least = RoundShape::within(0, ranks).bytes(ranks, 1).div_ceil(ranks as u64);
+            for budget in [least, least + 1000, 1 << 20, 3 << 20, 100 << 20, 40 << 30].map(|some| some.max(least)) {
+                let shape = RoundShape::within(budget, ranks);
+                let (one, several) = (shape.bytes(ranks, 1), shape.bytes(ranks, ranks));
+                assert!(one <= budget * ranks as u64, "{ranks}, {budget}: {shape:?} takes {one}");
+                assert!(several <= budget, "{ranks}, {budget}: {shape:?} takes {several}");
+                // What is left is less than a cache line for each link, and the heads, which ranks of a machine share.
+                let left = budget - several;
+                let most = ranks as u64 * (64 + RoundShape::OF_A_PEER) + RoundShape::HEADS + 1000;
+                assert!(left < most || shape.reduction as u64 == RoundShape::MOST, "{ranks}, {budget}: {left} left");
+            }
+            assert_eq!(RoundShape { link: usize::MAX, reduction: usize::MAX }.link_bytes(), 1 << 30);
+        }
+        assert_eq!(RoundShape::within(1 << 30, 1).bytes(1, 1), 0);
+    }
+}

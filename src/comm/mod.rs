@@ -3,7 +3,7 @@
 //! Ranks are processes that `mpirun`, `mpiexec` or `srun` started together. All of them call the collective operations ([`Comm::barrier`]
 //! to [`Comm::exchange`]) in the same order, each from one thread at a time; [`Comm::send`] and [`Comm::receive`] may be called beside them
 //! from any thread. No operation occupies a core while it waits for ranks that still compute: it polls, and sleeps up to a millisecond in
-//! between. If MPI fails, the job ends: it can't go on with some of the ranks, and the same command line resumes it.
+//! between ([`Rounds`], after some 50 µs). If MPI fails, the job ends: it can't go on with some of the ranks, and the same command line resumes it.
 
 #[cfg(not(feature = "mpi"))]
 #[path = "absent.rs"]

@@ -6,6 +6,8 @@
 use gpugraph::comm::{Comm, RoundShape, Sum};
 use gpugraph::error::Result;
 use std::alloc::{GlobalAlloc, Layout, System};
+use std::fs::File;
+use std::io::{BufRead, BufReader};
 use std::sync::atomic::{AtomicI64, Ordering};
 
 /// Bytes of lists by rank and by piece, which no shape counts.
@@ -36,12 +38,13 @@ static ALLOCATOR: Counting = Counting;
 
 /// Bytes of shared memory of this program that this process has mapped.
 fn mapped() -> u64 {
-    let maps = std::fs::read_to_string("/proc/self/maps").expect("mappings");
-    let of = |line: &str| {
+    // Line by line: the list as a whole is longer than short links.
+    let maps = BufReader::new(File::open("/proc/self/maps").expect("mappings")).lines();
+    let of = |line: String| {
         let (from, to) = line.split(' ').next()?.split_once('-')?;
         Some(u64::from_str_radix(to, 16).ok()? - u64::from_str_radix(from, 16).ok()?)
     };
-    maps.lines().filter(|line| line.contains("/dev/shm/gpugraph-")).filter_map(of).sum()
+    maps.map(|line| line.expect("a line")).filter(|line| line.contains("/dev/shm/gpugraph-")).filter_map(of).sum()
 }
 
 pub fn bounded(comm: &Comm) -> Result<()> {

@@ -18,7 +18,8 @@ use crate::error::Result;
 use crate::memory::Number;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-/// Bytes that are written or taken before the other side is told.
+/// Bytes that are written or taken before the other side is told. Ranks write and take by turns of it: a ring is nearly empty then, and
+/// what is in it lies in cache. Filling the whole ring before taking is slower, the more so the longer it is.
 const GRIP: usize = 32 << 10;
 const CACHE_LINE: usize = 64;
 /// Words of a ring's writer: its position, the number of rounds that it has ended, and the positions of the last two ends.
@@ -78,31 +79,24 @@ impl ShmLinks {
         (position % self.capacity as u64) as usize
     }
 
-    /// Writes as many of the words to rank `to` as there is room for. Returns their number.
+    /// Writes words to rank `to` as far as there is room, a grip at most. Returns their number.
     pub(super) fn push<T: Number>(&mut self, to: usize, words: &[T]) -> usize {
-        let mut pushed = 0;
-        while pushed < words.len() {
-            let position = self.written[to];
-            let room = |freed: u64| self.capacity.saturating_sub((position - freed) as usize) / size_of::<T>();
-            let mut free = room(self.freed[to]);
-            if free < words.len() - pushed {
-                let freed = self.reader(self.rank, to).load(Ordering::Acquire);
-                free = room(freed);
-                self.freed[to] = freed;
-            }
-            let straight = (self.capacity - self.offset(position)).min(GRIP) / size_of::<T>();
-            let count = free.min(straight).min(words.len() - pushed);
-            if count == 0 {
-                break;
-            }
+        let position = self.written[to];
+        let room = |freed: u64| self.capacity.saturating_sub((position - freed) as usize) / size_of::<T>();
+        let straight = (self.capacity - self.offset(position)).min(GRIP) / size_of::<T>();
+        let wanted = straight.min(words.len());
+        if room(self.freed[to]) < wanted {
+            self.freed[to] = self.reader(self.rank, to).load(Ordering::Acquire);
+        }
+        let count = room(self.freed[to]).min(wanted);
+        if count > 0 {
             // SAFETY: the reader has left this part of the ring, and enters it when the position below says so.
             let part = unsafe { self.segment.view_mut(self.rank, self.at(self.rank, to, position), count) };
-            part.copy_from_slice(&words[pushed..pushed + count]);
-            pushed += count;
+            part.copy_from_slice(&words[..count]);
             self.written[to] += (count * size_of::<T>()) as u64;
             self.writer(self.rank, to)[WRITTEN].store(self.written[to], Ordering::Release);
         }
-        pushed
+        count
     }
 
     /// Ends the round towards rank `to`.
@@ -113,18 +107,18 @@ impl ShmLinks {
         self.written[to] = self.written[to].next_multiple_of(CACHE_LINE as u64);
     }
 
-    /// Hands what has come from rank `from` to `take`. Returns true first if there was progress, and second if the round has ended there.
+    /// Hands what has come from rank `from` to `take`, a grip at most. Returns true first if there was progress, and second if the round has
+    /// ended there and all is taken.
     pub(super) fn pull<T: Number>(&mut self, from: usize, take: TakeWords<'_, T>) -> Result<(bool, bool)> {
         let words = self.writer(from, self.rank);
         // The position is read before the end: otherwise it could be one of the next round.
         let written = words[WRITTEN].load(Ordering::Acquire);
         let ended = words[ENDED].load(Ordering::Acquire) > self.round;
         let until = if ended { words[ENDS + (self.round % 2) as usize].load(Ordering::Relaxed) } else { written };
-        let mut moved = ended;
-        while self.read[from] < until {
-            moved = true;
-            let position = self.read[from];
-            let bytes = ((until - position) as usize).min(self.capacity - self.offset(position)).min(GRIP);
+        let position = self.read[from];
+        let bytes = until.saturating_sub(position) as usize;
+        if bytes > 0 {
+            let bytes = bytes.min(self.capacity - self.offset(position)).min(GRIP);
             let (at, count) = (self.at(from, self.rank, position), bytes / size_of::<T>());
             if count == 0 {
                 return Err(other_words(from, bytes));
@@ -134,11 +128,12 @@ impl ShmLinks {
             self.read[from] += (count * size_of::<T>()) as u64;
             self.reader(from, self.rank).store(self.read[from], Ordering::Release);
         }
-        if ended {
+        let over = ended && self.read[from] >= until;
+        if over {
             self.read[from] = until.next_multiple_of(CACHE_LINE as u64);
             self.reader(from, self.rank).store(self.read[from], Ordering::Release);
         }
-        Ok((moved, ended))
+        Ok((bytes > 0 || over, over))
     }
 
     pub(super) fn next_round(&mut self) {

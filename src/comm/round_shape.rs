@@ -28,10 +28,12 @@ impl RoundShape {
     /// for links, half for reductions.
     pub fn within(budget: u64, ranks: usize) -> RoundShape {
         let peers = ranks.max(2) as u64 - 1;
-        let half = budget.saturating_sub(peers * Self::OF_A_PEER + Self::OF_A_RANK + Self::HEADS) / 2;
+        let room = budget.saturating_sub(peers * Self::OF_A_PEER + Self::OF_A_RANK + Self::HEADS);
         // Links are whole cache lines.
-        let link = (half / peers).min(Self::MOST) / 64 * 64;
-        RoundShape { link: link.max(Self::LEAST as u64) as usize, reduction: half.min(Self::MOST) as usize }
+        let link = ((room / 2 / peers).min(Self::MOST) / 64 * 64).max(Self::LEAST as u64);
+        // The shortest links may take more than half.
+        let reduction = room.saturating_sub(link * peers).min(Self::MOST);
+        RoundShape { link: link as usize, reduction: reduction as usize }
     }
 
     /// Returns the most bytes that rounds of this shape among `ranks` ranks on `nodes` machines hold: on one machine those of all ranks

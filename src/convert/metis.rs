@@ -93,7 +93,7 @@ fn degrees(input: &Input, vertices: u64, threads: usize, watch: &dyn Watch) -> R
         degrees: &'a [AtomicU32],
     }
     impl Visitor for Count<'_> {
-        fn visit(&mut self, edges: Edges<'_>) -> Result<()> {
+        fn visit(&mut self, edges: Edges<'_>, _: &[u32]) -> Result<()> {
             both_ways(edges, |u, _| {
                 let degree = self.degrees.get(u as usize).ok_or_else(|| changed(self.input))?;
                 if degree.fetch_add(1, Relaxed) == u32::MAX {
@@ -140,7 +140,7 @@ impl Lists {
             lists: &'a [AtomicU32],
         }
         impl Visitor for Fill<'_> {
-            fn visit(&mut self, edges: Edges<'_>) -> Result<()> {
+            fn visit(&mut self, edges: Edges<'_>, _: &[u32]) -> Result<()> {
                 both_ways(edges, |u, v| {
                     if self.range.contains(&u) {
                         let place = self.next[(u - self.range.start) as usize].fetch_add(1, Relaxed);

@@ -141,7 +141,7 @@ struct Append<'a> {
 }
 
 impl Visitor for Append<'_> {
-    fn visit(&mut self, edges: Edges<'_>) -> Result<()> {
+    fn visit(&mut self, edges: Edges<'_>, _: &[u32]) -> Result<()> {
         self.encoder.edges(edges, &mut self.buffer).map_err(|id| {
             let format = self.encoder.format();
             let expected = format!("ids below 2^{} for {format}", self.encoder.bits());
@@ -176,7 +176,7 @@ struct Counts {
 fn count(input: &Input, threads: usize, watch: &dyn Watch) -> Result<Counts> {
     struct Largest(Option<u64>);
     impl Visitor for Largest {
-        fn visit(&mut self, edges: Edges<'_>) -> Result<()> {
+        fn visit(&mut self, edges: Edges<'_>, _: &[u32]) -> Result<()> {
             let largest = match edges {
                 Edges::Narrow(pairs) => pairs.as_flattened().iter().max().map(|id| u64::from(*id)),
                 Edges::Wide(pairs) => pairs.as_flattened().iter().max().copied(),

@@ -45,5 +45,5 @@ pub(crate) fn head(prefix: &[u8]) -> Result<Head, Fault> {
         expected: format!("\"a FROM TO LENGTH\" with ids from 1 to {nodes}"),
         remedy: |_| REMEDY.into(),
     });
-    Ok(Head { layout, body, vertices: Some(nodes), entries: Some(arcs) })
+    Ok(Head { layout, body, vertices: Some(nodes), entries: Some(arcs), weighted: true })
 }

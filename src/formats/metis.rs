@@ -72,7 +72,7 @@ pub(crate) fn head(prefix: &[u8]) -> Result<Head, Fault> {
     let sizes = sizes && !(flags == "100" && empty_vertex_line(&prefix[body..]));
     let leading = u64::from(sizes) + constraints;
     let layout = Layout::Metis(Adjacency { vertices, leading, weighted });
-    Ok(Head { layout, body, vertices: Some(vertices), entries: Some(edges) })
+    Ok(Head { layout, body, vertices: Some(vertices), entries: Some(edges), weighted })
 }
 
 /// Returns true if there is an empty line before the last one.

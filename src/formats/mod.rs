@@ -16,6 +16,7 @@
 //! | `arrays` | numpy's files, and GAP's serialized graphs |
 //! | `parquet` | Apache Parquet tables |
 //! | `suspect` | recognises pairs of another type than their name tells |
+//! | `weights` | the types of weights, and what makes a number one |
 //! | `packing` | unpacks files |
 
 mod arrays;
@@ -32,6 +33,7 @@ mod parquet;
 mod scan;
 mod suspect;
 mod text;
+pub mod weights;
 
 pub(crate) use format::ending;
 pub use format::{Format, Packing};
@@ -46,6 +48,7 @@ pub use scan::map::unmapped;
 pub(crate) use scan::read::Reader;
 pub use scan::share::{Seen, Share};
 pub use text::{Columns, TextOptions};
+pub use weights::{AskedWeights, WeightType, Weights};
 
 use crate::error::Result;
 
@@ -76,8 +79,10 @@ impl Edges<'_> {
 /// Receives batches. Each thread has its own visitor, so none needs a lock. Which visitor gets which batch is not defined, only that every
 /// edge is handed over once.
 pub trait Visitor: Send {
-    /// Takes a batch in borrowed memory. An error ends the scan, which returns it.
-    fn visit(&mut self, edges: Edges<'_>) -> Result<()>;
+    /// Takes a batch in borrowed memory. An error ends the scan, which returns it. If the scan reads weights ([`Weights::Read`]), `weights`
+    /// holds one for each edge, else none: the whole number, or the bits of an f32 that is not negative, nor -0, so that both are in
+    /// order as whole numbers.
+    fn visit(&mut self, edges: Edges<'_>, weights: &[u32]) -> Result<()>;
 
     /// Called when all edges of chunk `chunk` have been visited, all by this visitor. In [`Input::scan_ordered`] chunks are numbered from 0
     /// without gaps in the order of the input and taken in that order, so a visitor that waits here for its turn can restore the order of
@@ -92,8 +97,8 @@ pub trait Visitor: Send {
 }
 
 impl<V: Visitor + ?Sized> Visitor for &mut V {
-    fn visit(&mut self, edges: Edges<'_>) -> Result<()> {
-        (**self).visit(edges)
+    fn visit(&mut self, edges: Edges<'_>, weights: &[u32]) -> Result<()> {
+        (**self).visit(edges, weights)
     }
 
     fn chunk_done(&mut self, chunk: u64) -> Result<()> {

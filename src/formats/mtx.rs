@@ -73,5 +73,6 @@ pub(crate) fn head(prefix: &[u8]) -> Result<Head, Fault> {
         expected: format!("row and column from 1 to {rows} and {value} behind them"),
         remedy: |_| CORRECT.into(),
     });
-    Ok(Head { layout, body: next_line(prefix, at), vertices: Some(rows), entries: Some(entries) })
+    let (body, weighted) = (next_line(prefix, at), weight != Weight::Never);
+    Ok(Head { layout, body, vertices: Some(rows), entries: Some(entries), weighted })
 }

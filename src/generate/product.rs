@@ -140,7 +140,7 @@ impl Factor {
 struct Gather<'a>(&'a Mutex<Vec<[u64; 2]>>);
 
 impl Visitor for Gather<'_> {
-    fn visit(&mut self, edges: Edges<'_>) -> Result<()> {
+    fn visit(&mut self, edges: Edges<'_>, _: &[u32]) -> Result<()> {
         let mut all = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         match edges {
             Edges::Narrow(pairs) => all.extend(pairs.iter().map(|pair| pair.map(u64::from))),

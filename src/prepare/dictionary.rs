@@ -179,13 +179,13 @@ impl<'d, V> Numbered<'d, V> {
 }
 
 impl<V: Visitor> Visitor for Numbered<'_, V> {
-    fn visit(&mut self, edges: Edges<'_>) -> Result<()> {
-        let Some(dictionary) = self.dictionary else { return self.inner.visit(edges) };
+    fn visit(&mut self, edges: Edges<'_>, weights: &[u32]) -> Result<()> {
+        let Some(dictionary) = self.dictionary else { return self.inner.visit(edges, weights) };
         match edges {
             Edges::Narrow(edges) => self.look_up(dictionary, edges)?,
             Edges::Wide(edges) => self.look_up(dictionary, edges)?,
         }
-        self.inner.visit(Edges::Narrow(&self.batch))
+        self.inner.visit(Edges::Narrow(&self.batch), weights)
     }
 }
 
@@ -220,7 +220,7 @@ impl Gatherer<'_> {
 }
 
 impl Visitor for Gatherer<'_> {
-    fn visit(&mut self, edges: Edges<'_>) -> Result<()> {
+    fn visit(&mut self, edges: Edges<'_>, _: &[u32]) -> Result<()> {
         match edges {
             Edges::Narrow(edges) => edges.iter().flatten().try_for_each(|&id| self.push(id.into())),
             Edges::Wide(edges) => edges.iter().flatten().try_for_each(|&id| self.push(id)),

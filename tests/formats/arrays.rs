@@ -291,7 +291,7 @@ fn edges_are_written_as_an_array_and_read_back() {
 fn pairs_of_32_bits_are_handed_over_where_they_lie() {
     struct Batches(usize);
     impl Visitor for Batches {
-        fn visit(&mut self, edges: Edges<'_>) -> Result<()> {
+        fn visit(&mut self, edges: Edges<'_>, _: &[u32]) -> Result<()> {
             assert!(matches!(edges, Edges::Narrow(_)));
             self.0 += 1;
             Ok(())

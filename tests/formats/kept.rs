@@ -159,7 +159,7 @@ fn a_cold_file_is_kept_and_a_warm_one_is_not() {
 struct Cutter(PathBuf);
 
 impl Visitor for Cutter {
-    fn visit(&mut self, _: Edges<'_>) -> Result<()> {
+    fn visit(&mut self, _: Edges<'_>, _: &[u32]) -> Result<()> {
         File::options().write(true).open(&self.0).unwrap().set_len(5 * CHUNK as u64 + 100).unwrap();
         Ok(())
     }

@@ -16,7 +16,7 @@ struct Gather {
 }
 
 impl Visitor for Gather {
-    fn visit(&mut self, edges: Edges<'_>) -> Result<()> {
+    fn visit(&mut self, edges: Edges<'_>, _: &[u32]) -> Result<()> {
         match edges {
             Edges::Narrow(pairs) => self.edges.extend(pairs.iter().map(|p| p.map(u64::from))),
             Edges::Wide(pairs) => {

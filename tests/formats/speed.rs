@@ -16,7 +16,7 @@ use gpugraph::list::{Generated, Kind, ListFormat, ListSource};
 struct Sum(u64);
 
 impl Visitor for Sum {
-    fn visit(&mut self, edges: Edges<'_>) -> Result<()> {
+    fn visit(&mut self, edges: Edges<'_>, _: &[u32]) -> Result<()> {
         self.0 += edges.len() as u64;
         Ok(())
     }

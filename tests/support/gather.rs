@@ -8,7 +8,7 @@ use gpugraph::formats::{Edges, Visitor};
 pub struct Gather(pub Vec<[u64; 2]>);
 
 impl Visitor for Gather {
-    fn visit(&mut self, edges: Edges<'_>) -> Result<()> {
+    fn visit(&mut self, edges: Edges<'_>, _: &[u32]) -> Result<()> {
         match edges {
             Edges::Narrow(pairs) => self.0.extend(pairs.iter().map(|p| p.map(u64::from))),
             Edges::Wide(pairs) => self.0.extend_from_slice(pairs),

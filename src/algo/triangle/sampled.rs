@@ -100,7 +100,7 @@ impl Gatherer<'_> {
 }
 
 impl Visitor for Gatherer<'_> {
-    fn visit(&mut self, edges: Edges<'_>) -> Result<()> {
+    fn visit(&mut self, edges: Edges<'_>, _: &[u32]) -> Result<()> {
         match edges {
             Edges::Narrow(edges) => edges.iter().try_for_each(|&[u, v]| self.edge(u.into(), v.into())),
             Edges::Wide(edges) => edges.iter().try_for_each(|&[u, v]| self.edge(u, v)),

@@ -118,7 +118,8 @@ pub(super) fn head(part: &Part) -> Result<Head> {
     let table = table(part)?;
     match table.shape {
         Shape::Rows { at, int, .. } => {
-            Ok(Head { layout: Layout::Rows(int), body: at as usize, vertices: None, entries: Some(table.edges) })
+            let (layout, body, entries) = (Layout::Rows(int), at as usize, Some(table.edges));
+            Ok(Head { layout, body, vertices: None, entries, weighted: false })
         }
         _ => {
             let remedy = "leave the file alone while the job runs, and run again";

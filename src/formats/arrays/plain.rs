@@ -31,10 +31,8 @@ impl PlainArrays {
         let reader = Reader::open(part.path())?;
         part.unchanged(reader.length())?;
         let table = super::table(part)?;
-        shared.set_head(
-            index,
-            Head { layout: Layout::Arrays, body: 0, vertices: table.vertices, entries: Some(table.edges) },
-        );
+        let (vertices, entries) = (table.vertices, Some(table.edges));
+        shared.set_head(index, Head { layout: Layout::Arrays, body: 0, vertices, entries, weighted: false })?;
         let plain = PlainArrays { reader, table };
         if let Shape::Adjacency { offsets, rows, .. } = &plain.table.shape {
             for (row, want) in [(0, 0), (*rows, plain.table.edges)] {

@@ -34,7 +34,7 @@ pub(in crate::formats) fn read<V: Visitor>(
     let part = &shared.parts[index];
     let table = super::table(part)?;
     let (vertices, entries) = (table.vertices, Some(table.edges));
-    shared.set_head(index, Head { layout: Layout::Arrays, body: 0, vertices, entries });
+    shared.set_head(index, Head { layout: Layout::Arrays, body: 0, vertices, entries, weighted: false })?;
     if part.packing() == Packing::Zip {
         let mut stored = Stored::open(shared, index, part.path())?;
         part.unchanged(stored.length())?;

@@ -107,13 +107,13 @@ impl Made {
                 Made::Narrow(pairs) => {
                     let n = (last - at).min(pairs.len() as u64);
                     generator.fill_narrow(at, &mut pairs[..n as usize]);
-                    visitor.visit(Edges::Narrow(&pairs[..n as usize]))?;
+                    visitor.visit(Edges::Narrow(&pairs[..n as usize]), &[])?;
                     n
                 }
                 Made::Wide(pairs) => {
                     let n = (last - at).min(pairs.len() as u64);
                     generator.fill(at, &mut pairs[..n as usize]);
-                    visitor.visit(Edges::Wide(&pairs[..n as usize]))?;
+                    visitor.visit(Edges::Wide(&pairs[..n as usize]), &[])?;
                     n
                 }
             };

@@ -15,7 +15,8 @@ use crate::error::{Error, Result};
 use crate::formats::input::generated::EdgeGenerator;
 use crate::formats::scan::{self, input_cache, packed, plain, read, records, sink};
 use crate::formats::{
-    CacheUse, Format, Look, Packing, Part, Scan, Seen, Share, TextOptions, Visitor, Watch, arrays, parquet,
+    CacheUse, Format, Look, Packing, Part, Scan, Seen, Share, TextOptions, Visitor, Watch, Weights, arrays, parquet,
+    weights,
 };
 use crate::memory::{PER_THREAD, addresses_left};
 
@@ -33,6 +34,7 @@ pub struct Input {
     /// The paths that were given.
     named: Vec<PathBuf>,
     chunk: usize,
+    weights: Weights,
 }
 
 #[derive(Debug, Clone)]
@@ -63,7 +65,13 @@ impl Input {
                 parts.push(Part::open(&file, format)?);
             }
         }
-        Ok(Input { source: Source::Files(parts), name: name_of(paths)?, named: paths.to_vec(), chunk: CHUNK })
+        Ok(Input {
+            source: Source::Files(parts),
+            name: name_of(paths)?,
+            named: paths.to_vec(),
+            chunk: CHUNK,
+            weights: Weights::Skip,
+        })
     }
 
     /// Opens a file with the contents of a stream, whose name has no ending; messages call it `name`.
@@ -72,7 +80,13 @@ impl Input {
     /// Bad input for a file that can't be read or is not of the format.
     pub fn spooled(path: &Path, format: Format, packing: Packing, name: String) -> Result<Input> {
         let part = Part::open_as(path, Some(format), Some(packing))?;
-        Ok(Input { source: Source::Files(vec![part]), name, named: vec![path.to_owned()], chunk: CHUNK })
+        Ok(Input {
+            source: Source::Files(vec![part]),
+            name,
+            named: vec![path.to_owned()],
+            chunk: CHUNK,
+            weights: Weights::Skip,
+        })
     }
 
     /// Returns the given path that also names `file`: the same file, or a folder or pattern that would include it once it exists.
@@ -106,13 +120,25 @@ impl Input {
         // A line of text has two numbers and a character after each.
         let record = format.record().unwrap_or(2 * (u64::from(ids.max(1).ilog10()) + 2));
         let part = Part::of(path, format, edges * record, true, None);
-        Ok(Input { source: Source::Files(vec![part]), name, named: paths.to_vec(), chunk: CHUNK })
+        Ok(Input {
+            source: Source::Files(vec![part]),
+            name,
+            named: paths.to_vec(),
+            chunk: CHUNK,
+            weights: Weights::Skip,
+        })
     }
 
     /// Returns a generator as input.
     pub fn generated(generator: impl EdgeGenerator + 'static) -> Input {
         let name = generator.to_string();
-        Input { source: Source::Generated(Arc::new(generator)), name, named: Vec::new(), chunk: CHUNK }
+        Input {
+            source: Source::Generated(Arc::new(generator)),
+            name,
+            named: Vec::new(),
+            chunk: CHUNK,
+            weights: Weights::Skip,
+        }
     }
 
     /// Sets how text and tables are read.
@@ -140,6 +166,17 @@ impl Input {
     pub fn with_chunk(mut self, bytes: usize) -> Input {
         self.chunk = bytes.max(1);
         self
+    }
+
+    /// Sets how scans treat weights; without it they skip them. Checksum and identity depend on it where weights are in files of their own.
+    pub fn with_weights(mut self, weights: Weights) -> Input {
+        self.weights = weights;
+        self
+    }
+
+    /// Returns how scans treat weights.
+    pub fn weights(&self) -> Weights {
+        self.weights
     }
 
     /// Returns the bytes of a chunk.
@@ -277,6 +314,7 @@ impl Input {
         }
         match &self.source {
             Source::Files(parts) => scan::files(self, parts, share, ordered, cache, visitors, watch),
+            Source::Generated(_) if matches!(self.weights, Weights::Read(_)) => Err(weights::missing(&self.name)),
             Source::Generated(generator) => generated::scan(&**generator, share, self.chunk, visitors, watch),
         }
     }
@@ -284,7 +322,8 @@ impl Input {
     /// Returns the most bytes that a scan by `threads` threads allocates. Mapped files are not counted: they are clean pages, populated a
     /// chunk per thread at a time. Cached chunks come on top.
     pub fn scratch_bytes(&self, threads: usize) -> u64 {
-        let sinks = sink::BYTES * threads as u64;
+        let weights = if matches!(self.weights, Weights::Read(_)) { sink::WEIGHT_BYTES } else { 0 };
+        let sinks = (sink::BYTES + weights) * threads as u64;
         match &self.source {
             Source::Generated(generator) => generator.scratch_bytes() + generated::SCRATCH * threads as u64,
             Source::Files(parts) => {

@@ -9,7 +9,7 @@ use super::rows::{BATCH, RowGroupReader};
 use crate::error::Result;
 use crate::formats::scan::map::Map;
 use crate::formats::scan::sink::Sink;
-use crate::formats::{Edges, Part, Visitor};
+use crate::formats::{Edges, Part, Visitor, Weights};
 
 /// Row groups that are sampled if the footer has no statistics.
 const GROUPS: usize = 32;
@@ -38,7 +38,7 @@ pub(crate) fn largest(part: &Part) -> Result<u64> {
     for look in 0..GROUPS.min(table.groups.len()) {
         let number = look * table.groups.len() / GROUPS.min(table.groups.len());
         let places = places(&table, part.path(), &map, number, limits);
-        RowGroupReader::open(&places).step(BATCH, &mut Sink::new(&mut most))?;
+        RowGroupReader::open(&places).step(BATCH, &mut Sink::new(&mut most, Weights::Skip))?;
     }
     Ok(most.0)
 }
@@ -47,7 +47,7 @@ pub(crate) fn largest(part: &Part) -> Result<u64> {
 struct Most(u64);
 
 impl Visitor for Most {
-    fn visit(&mut self, edges: Edges<'_>) -> Result<()> {
+    fn visit(&mut self, edges: Edges<'_>, _: &[u32]) -> Result<()> {
         let largest = match edges {
             Edges::Narrow(pairs) => pairs.as_flattened().iter().max().map(|id| u64::from(*id)),
             Edges::Wide(pairs) => pairs.as_flattened().iter().max().copied(),

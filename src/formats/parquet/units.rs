@@ -48,7 +48,8 @@ impl Units {
         let limits = limits::limits(part, &table)?;
         let map = Arc::new(Map::open(part.path())?);
         part.unchanged(map.bytes().len() as u64)?;
-        shared.set_head(index, Head { layout: Layout::Arrays, body: 0, vertices: None, entries: Some(table.rows) });
+        let entries = Some(table.rows);
+        shared.set_head(index, Head { layout: Layout::Arrays, body: 0, vertices: None, entries, weighted: false })?;
         let (mut units, mut ends) = (Vec::new(), 0);
         let heavy = limits::is_heavy(&table, limits);
         for (number, group) in table.groups.iter().enumerate() {

@@ -34,12 +34,14 @@ pub(crate) struct Head {
     pub body: usize,
     pub vertices: Option<u64>,
     pub entries: Option<u64>,
+    /// True if its edges have weights, or may have some.
+    pub weighted: bool,
 }
 
 /// Reads the header at the start of a file. `prefix` holds at least its first [`HEAD`] bytes, or all of it.
 pub(crate) fn head(part: &Part, prefix: &[u8]) -> Result<Head, Fault> {
     let format = part.format();
-    let plain = |layout| Ok(Head { layout, body: 0, vertices: None, entries: None });
+    let plain = |layout| Ok(Head { layout, body: 0, vertices: None, entries: None, weighted: false });
     if let Some(fault) = another_kind(part, prefix) {
         return Err(fault);
     }

@@ -26,8 +26,8 @@ use crate::formats::scan::layout::{Head, Layout};
 use crate::formats::scan::packed::Packed;
 use crate::formats::scan::plain::PlainFiles;
 use crate::formats::scan::share::{Seen, Share};
-use crate::formats::scan::sink::{Fault, Sink, Stop};
-use crate::formats::{Format, Input, Packing, Part, Visitor, Watch};
+use crate::formats::scan::sink::{Counted, Fault, Sink, Stop};
+use crate::formats::{Format, Input, Packing, Part, Visitor, Watch, WeightType, Weights, weights};
 
 /// The result of a pass.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -39,6 +39,9 @@ pub struct Scan {
     /// xxh3 over the stored bytes in chunks of 8 MiB, each salted with its part and position, combined in order. It does not depend on the
     /// number of threads. For a generator it is a hash of the parameters.
     pub checksum: u64,
+    /// The type of the weights: in a scan that finds it, u32 if all are whole numbers below 2^32; in one that reads weights, the type in
+    /// which they are read; `None` if no edge has one, or weights are skipped.
+    pub weights: Option<WeightType>,
 }
 
 /// The state that all threads of a scan share.
@@ -49,6 +52,7 @@ pub(crate) struct ScanState<'a> {
     /// The share of the input that is read.
     pub share: Share<'a>,
     pub ordered: bool,
+    pub weights: Weights,
     watch: &'a dyn Watch,
     stop: AtomicBool,
     failure: Mutex<Option<(ErrorPlace, Error)>>,
@@ -60,13 +64,18 @@ pub(crate) struct ScanState<'a> {
     entries: Vec<AtomicU64>,
     /// By part: the number of lines of vertices in METIS files.
     pub rows: Vec<AtomicU64>,
+    /// By part: the number of edges that have a weight.
+    weighted: Vec<AtomicU64>,
+    /// The type that holds all weights seen, as [`share::word_of`] has it.
+    found: AtomicU64,
 }
 
 /// Part and chunk, by which errors are ordered.
 pub(crate) type ErrorPlace = (usize, u64);
 
 impl<'a> ScanState<'a> {
-    fn new(parts: &'a [Part], chunk: usize, share: Share<'a>, ordered: bool, watch: &'a dyn Watch) -> Self {
+    fn new(input: &Input, parts: &'a [Part], share: Share<'a>, ordered: bool, watch: &'a dyn Watch) -> Self {
+        let chunk = input.chunk();
         let mut first_hash = vec![0];
         for part in parts {
             first_hash.push(first_hash[first_hash.len() - 1] + part.bytes().div_ceil(chunk as u64) as usize);
@@ -77,6 +86,7 @@ impl<'a> ScanState<'a> {
             chunk,
             share,
             ordered,
+            weights: input.weights(),
             watch,
             stop: AtomicBool::new(false),
             failure: Mutex::new(None),
@@ -85,6 +95,8 @@ impl<'a> ScanState<'a> {
             heads: parts.iter().map(|_| OnceLock::new()).collect(),
             entries: zeros(parts.len()),
             rows: zeros(parts.len()),
+            weighted: zeros(parts.len()),
+            found: AtomicU64::new(0),
         }
     }
 
@@ -105,13 +117,23 @@ impl<'a> ScanState<'a> {
         self.watch.advance(bytes)
     }
 
-    pub fn count(&self, part: usize, edges: u64) {
-        self.entries[part].fetch_add(edges, Relaxed);
+    pub fn count(&self, part: usize, counted: Counted) {
+        self.entries[part].fetch_add(counted.edges, Relaxed);
+        if counted.weighted > 0 {
+            self.weighted[part].fetch_add(counted.weighted, Relaxed);
+            self.found.fetch_max(share::word_of(counted.weights), Relaxed);
+        }
     }
 
     /// Sets the header of a part, which the thread that read it does once.
-    pub fn set_head(&self, part: usize, head: Head) -> &Head {
-        self.heads[part].get_or_init(|| head)
+    ///
+    /// # Errors
+    /// [`Error::Usage`] if weights are read, and the part has none.
+    pub fn set_head(&self, part: usize, head: Head) -> Result<&Head> {
+        if matches!(self.weights, Weights::Read(_)) && !head.weighted {
+            return Err(weights::missing(&self.parts[part].path().display().to_string()));
+        }
+        Ok(self.heads[part].get_or_init(|| head))
     }
 
     /// Returns the header of a part, if it was read.
@@ -138,10 +160,11 @@ impl<'a> ScanState<'a> {
         if let Some((_, error)) = self.failure.into_inner().unwrap_or_else(PoisonError::into_inner) {
             return Err(error);
         }
-        let sums = [&self.entries, &self.rows, &self.hashes].into_iter().flatten();
+        let sums = [&self.entries, &self.rows, &self.weighted, &self.hashes].into_iter().flatten();
         let sums = sums.map(|number| number.load(Relaxed)).collect();
         let heads = self.heads.into_iter().map(OnceLock::into_inner);
-        Ok(Seen::files(self.parts.iter().map(|part| part.path().to_owned()).zip(heads).collect(), sums))
+        let parts = self.parts.iter().map(|part| part.path().to_owned()).zip(heads).collect();
+        Ok(Seen::files(parts, sums, self.found.into_inner(), self.weights))
     }
 }
 
@@ -155,7 +178,7 @@ pub(crate) fn files<V: Visitor>(
     visitors: &mut [V],
     watch: &dyn Watch,
 ) -> Result<Seen> {
-    let shared = ScanState::new(parts, input.chunk(), share, ordered, watch);
+    let shared = ScanState::new(input, parts, share, ordered, watch);
     let plain = PlainFiles::open(&shared, visitors.len())?;
     let packed = Packed::new(&shared, plain.chunks(), visitors.len());
     std::thread::scope(|scope| {
@@ -176,7 +199,7 @@ pub(crate) fn files<V: Visitor>(
             let blocks = blocks.clone();
             let (shared, plain, packed) = (&shared, &plain, &packed);
             scope.spawn(move || {
-                let mut sink = Sink::new(visitor);
+                let mut sink = Sink::new(visitor, shared.weights);
                 let done = plain
                     .work(shared, cache, &mut sink)
                     .and_then(|()| packed.work(blocks, &mut sink))

@@ -209,7 +209,7 @@ impl<'a> Blocks<'a> {
         blocks.line += newlines(&prefix[..head.body]);
         blocks.offset = head.body as u64;
         blocks.carry.extend_from_slice(&prefix[head.body..]);
-        blocks.layout = Some(&shared.set_head(index, head).layout);
+        blocks.layout = Some(&shared.set_head(index, head)?.layout);
         Ok(blocks)
     }
 

@@ -230,7 +230,7 @@ fn records(shared: &ScanState<'_>, index: usize) -> Result<Option<(Kind, u64)>> 
             };
             let warns = shared.share.rank == 0;
             suspect::check(part, warns, &prefix, Some(length as u64), |at, into| reader.read(at, into))?;
-            shared.set_head(index, head)
+            shared.set_head(index, head)?
         }
     };
     let records = Records::new(reader, head).filter(|_| length > 0);
@@ -251,7 +251,7 @@ fn lines(shared: &ScanState<'_>, index: usize, vertices: Arc<[u64]>) -> Result<O
         Some(head) => head,
         None => {
             let head = layout::head(part, data).map_err(|fault| located(fault, part, 0, data, 1))?;
-            shared.set_head(index, head)
+            shared.set_head(index, head)?
         }
     };
     let head = head.clone();

@@ -7,10 +7,11 @@ use xxhash_rust::xxh3::xxh3_64_with_seed;
 
 use crate::comm::{Pass, WorkStealing};
 use crate::error::{At, Error, Result};
-use crate::formats::Scan;
 use crate::formats::scan::Next;
 use crate::formats::scan::layout::{Head, Layout};
 use crate::formats::text::Counts;
+use crate::formats::weights::NONE_LACKING;
+use crate::formats::{Scan, WeightType, Weights};
 
 /// One of `ranks` shares of an input. Plain files and generators are divided by chunks, packed files are not divided.
 #[derive(Debug, Clone, Copy)]
@@ -96,11 +97,12 @@ impl ChunkQueue<'_> {
 #[derive(Debug)]
 pub struct Seen {
     parts: Vec<(PathBuf, Option<Head>)>,
-    /// The entries of each part, the lines of vertices of each part, and the hash of each chunk of the input, which is zero for chunks of
-    /// other shares.
+    /// The entries of each part, the lines of vertices of each part, the weighted edges of each part, and the hash of each chunk of the
+    /// input, which is zero for chunks of other shares.
     sums: Vec<u64>,
-    /// The largest number of vertices that a header declares, plus one.
-    declared: u64,
+    /// The largest number of vertices that a header declares, plus one, and the type of weights as [`word_of`] has it.
+    most: [u64; 2],
+    weights: Weights,
     checksum: Checksum,
 }
 
@@ -113,15 +115,16 @@ enum Checksum {
 }
 
 impl Seen {
-    pub(crate) fn files(parts: Vec<(PathBuf, Option<Head>)>, sums: Vec<u64>) -> Seen {
+    pub(crate) fn files(parts: Vec<(PathBuf, Option<Head>)>, sums: Vec<u64>, found: u64, weights: Weights) -> Seen {
         let declared = parts.iter().filter_map(|(_, head)| head.as_ref()?.vertices).max();
-        Seen { parts, sums, declared: declared.map_or(0, |n| n.saturating_add(1)), checksum: Checksum::Chunks }
+        let most = [declared.map_or(0, |n| n.saturating_add(1)), found];
+        Seen { parts, sums, most, weights, checksum: Checksum::Chunks }
     }
 
     /// Returns the findings of a generator that made `edges` edges.
     pub(crate) fn generated(edges: u64, vertices: u64, checksum: u64) -> Seen {
-        let declared = vertices.saturating_add(1);
-        Seen { parts: Vec::new(), sums: vec![edges], declared, checksum: Checksum::Is(checksum) }
+        let most = [vertices.saturating_add(1), 0];
+        Seen { parts: Vec::new(), sums: vec![edges], most, weights: Weights::Skip, checksum: Checksum::Is(checksum) }
     }
 
     /// Returns the numbers to be added up over all shares.
@@ -131,7 +134,7 @@ impl Seen {
 
     /// Returns the numbers of which the largest of all shares is to be taken.
     pub fn most(&mut self) -> &mut [u64] {
-        std::slice::from_mut(&mut self.declared)
+        &mut self.most
     }
 
     /// Returns the findings of all shares, after their numbers were combined.
@@ -140,18 +143,51 @@ impl Seen {
     /// Bad input where a header of this share declares something else.
     pub fn finish(self) -> Result<Scan> {
         let parts = self.parts.len();
+        let declared_vertices = self.most[0].checked_sub(1);
         let (entries, rest) = self.sums.split_at(parts.max(1).min(self.sums.len()));
         if let Checksum::Is(checksum) = self.checksum {
-            return Ok(Scan { edges: entries.iter().sum(), declared_vertices: self.declared.checked_sub(1), checksum });
+            return Ok(Scan { edges: entries.iter().sum(), declared_vertices, checksum, weights: None });
         }
-        let (rows, hashes) = rest.split_at(parts.min(rest.len()));
+        let (rows, rest) = rest.split_at(parts.min(rest.len()));
+        let (weighted, hashes) = rest.split_at(parts.min(rest.len()));
         for (((path, head), &entries), &rows) in self.parts.iter().zip(entries).zip(rows) {
             head.as_ref().map_or(Ok(()), |head| check_counts(path, head, entries, rows))?;
         }
+        if weighted.iter().any(|weighted| *weighted > 0) {
+            for (((path, _), &entries), &weighted) in self.parts.iter().zip(entries).zip(weighted) {
+                check_weighted(path, entries, weighted)?;
+            }
+        }
+        let weights = match (self.weights, type_of(self.most[1])) {
+            (Weights::Read(read), Some(_)) => Some(read),
+            (_, found) => found,
+        };
         let bytes: Vec<u8> = hashes.iter().flat_map(|hash| hash.to_le_bytes()).collect();
         let checksum = xxh3_64_with_seed(&bytes, parts as u64);
-        Ok(Scan { edges: entries.iter().sum(), declared_vertices: self.declared.checked_sub(1), checksum })
+        Ok(Scan { edges: entries.iter().sum(), declared_vertices, checksum, weights })
     }
+}
+
+/// Returns a number for a type of weights, larger for the type that holds more; 0 for none.
+pub(super) fn word_of(weights: Option<WeightType>) -> u64 {
+    match weights {
+        None => 0,
+        Some(WeightType::U32) => 1,
+        Some(WeightType::F32) => 2,
+    }
+}
+
+fn type_of(word: u64) -> Option<WeightType> {
+    [WeightType::U32, WeightType::F32].into_iter().find(|found| word_of(Some(*found)) == word)
+}
+
+/// Refuses a file with edges that have no weight, if other edges of the input have one.
+fn check_weighted(path: &Path, entries: u64, weighted: u64) -> Result<()> {
+    if weighted == entries {
+        return Ok(());
+    }
+    let found = format!("{} of {entries} without one, and others with", entries - weighted.min(entries));
+    Err(Error::input(path, At::File, "a weight for every edge of the input, or for none", found, NONE_LACKING))
 }
 
 /// Compares the counts in the header with those of the body.

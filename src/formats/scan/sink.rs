@@ -3,7 +3,8 @@
 use std::borrow::Cow;
 
 use crate::error::{At, Error, Result};
-use crate::formats::{Edges, Visitor};
+use crate::formats::weights::{Mistake, Weight};
+use crate::formats::{Edges, Visitor, WeightType, Weights};
 
 /// Edges of a batch of a text format: 64 KiB wide and 32 KiB narrow, which stay in the L2 cache.
 const BATCH: usize = 4096;
@@ -11,17 +12,54 @@ const BATCH: usize = 4096;
 /// Bytes that one sink allocates.
 pub(crate) const BYTES: u64 = (BATCH * (16 + 8)) as u64;
 
+/// Bytes that it allocates for weights.
+pub(crate) const WEIGHT_BYTES: u64 = (BATCH * 4) as u64;
+
 /// Hands the edges of one thread to its visitor.
 pub(crate) struct Sink<'v, V: Visitor> {
     pub visitor: &'v mut V,
     wide: Vec<[u64; 2]>,
     narrow: Vec<[u32; 2]>,
-    edges: u64,
+    /// How weights are treated, and those of the gathered edges.
+    reading: Weights,
+    weights: Vec<u32>,
+    counted: Counted,
+}
+
+/// The edges that were handed over.
+#[derive(Debug, Clone, Copy, Default)]
+pub(crate) struct Counted {
+    pub edges: u64,
+    /// Number of edges that have a weight.
+    pub weighted: u64,
+    /// The type that holds all weights seen.
+    pub weights: Option<WeightType>,
 }
 
 impl<'v, V: Visitor> Sink<'v, V> {
-    pub fn new(visitor: &'v mut V) -> Self {
-        Sink { visitor, wide: Vec::with_capacity(BATCH), narrow: Vec::with_capacity(BATCH), edges: 0 }
+    pub fn new(visitor: &'v mut V, reading: Weights) -> Self {
+        let (wide, narrow) = (Vec::with_capacity(BATCH), Vec::with_capacity(BATCH));
+        Sink { visitor, wide, narrow, reading, weights: Vec::new(), counted: Counted::default() }
+    }
+
+    /// Returns how weights are treated.
+    pub fn reading(&self) -> Weights {
+        self.reading
+    }
+
+    /// Adds one edge with its weight.
+    ///
+    /// # Errors
+    /// The mistake in the weight; the error of the visitor comes within the value.
+    #[inline]
+    pub fn push_weighted(&mut self, u: u64, v: u64, weight: Weight<'_>) -> Result<Result<()>, Mistake> {
+        let (bits, found) = self.reading.take(weight)?;
+        self.counted.weighted += 1;
+        self.counted.weights = self.counted.weights.max(Some(found));
+        if let Weights::Read(_) = self.reading {
+            self.weights.push(bits);
+        }
+        Ok(self.push(u, v))
     }
 
     /// Adds one edge.
@@ -36,28 +74,32 @@ impl<'v, V: Visitor> Sink<'v, V> {
         if self.wide.is_empty() {
             return Ok(());
         }
-        self.edges += self.wide.len() as u64;
+        self.counted.edges += self.wide.len() as u64;
+        if !self.weights.is_empty() && self.weights.len() != self.wide.len() {
+            return Err(Error::internal("hand over weights", "some edges have none"));
+        }
         let all = self.wide.iter().fold(0, |all, [u, v]| all | u | v);
         let result = if all <= u64::from(u32::MAX) {
             self.narrow.clear();
             self.narrow.extend(self.wide.iter().map(|[u, v]| [*u as u32, *v as u32]));
-            self.visitor.visit(Edges::Narrow(&self.narrow))
+            self.visitor.visit(Edges::Narrow(&self.narrow), &self.weights)
         } else {
-            self.visitor.visit(Edges::Wide(&self.wide))
+            self.visitor.visit(Edges::Wide(&self.wide), &self.weights)
         };
         self.wide.clear();
+        self.weights.clear();
         result
     }
 
-    /// Hands over a batch without copying it.
+    /// Hands over a batch without weights, and without copying it.
     pub fn batch(&mut self, edges: Edges<'_>) -> Result<()> {
-        self.edges += edges.len() as u64;
-        self.visitor.visit(edges)
+        self.counted.edges += edges.len() as u64;
+        self.visitor.visit(edges, &[])
     }
 
-    /// Returns the number of edges handed over since the last call.
-    pub fn take_count(&mut self) -> u64 {
-        std::mem::take(&mut self.edges)
+    /// Returns the numbers of edges handed over since the last call.
+    pub fn take_count(&mut self) -> Counted {
+        std::mem::take(&mut self.counted)
     }
 }
 

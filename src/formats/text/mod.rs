@@ -66,7 +66,14 @@ pub(crate) fn head(prefix: &[u8], part: &Part) -> Result<Head, Fault> {
     // Some spreadsheets write a byte order mark.
     let start = if prefix.starts_with(b"\xef\xbb\xbf") { 3 } else { 0 };
     let body = skip(&window, start, options.skip_lines.unwrap_or(0))?;
-    let head = |body, layout| Head { layout, body, vertices: None, entries: None };
+    let head = |body, layout: Layout| {
+        let weighted = match &layout {
+            Layout::Lines(grammar) => grammar.weight != Weight::Never,
+            Layout::Table(table) => table.is_weighted(),
+            _ => false,
+        };
+        Head { layout, body, vertices: None, entries: None, weighted }
+    };
     let (at, behind) = match window.next(body) {
         Next::Line { start, end } => (start, end),
         Next::Beyond if options.columns != Columns::Auto => {

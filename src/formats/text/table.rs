@@ -34,6 +34,11 @@ impl TableGrammar {
         self.counts.as_ref()
     }
 
+    /// Returns true if a column holds weights.
+    pub(super) fn is_weighted(&self) -> bool {
+        self.weight.is_some()
+    }
+
     /// Parses whole lines; the last one may lack its newline.
     pub(crate) fn parse<V: Visitor>(&self, data: &[u8], sink: &mut Sink<'_, V>) -> Result<(), Stop> {
         match self.delimiter {

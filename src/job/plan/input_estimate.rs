@@ -178,7 +178,7 @@ fn text(window: &[u8], inside: bool) -> u64 {
 fn start(input: &Input) -> Result<(u64, u64)> {
     struct Largest<'a>(u64, u64, &'a AtomicBool);
     impl Visitor for Largest<'_> {
-        fn visit(&mut self, edges: Edges<'_>) -> Result<()> {
+        fn visit(&mut self, edges: Edges<'_>, _: &[u32]) -> Result<()> {
             self.0 = match edges {
                 Edges::Narrow(edges) => edges.iter().flatten().map(|&id| u64::from(id) + 1).max(),
                 Edges::Wide(edges) => edges.iter().flatten().map(|&id| id.saturating_add(1)).max(),

@@ -196,7 +196,7 @@ impl<'a> Counter<'a> {
 }
 
 impl Visitor for Counter<'_> {
-    fn visit(&mut self, edges: Edges<'_>) -> Result<()> {
+    fn visit(&mut self, edges: Edges<'_>, _: &[u32]) -> Result<()> {
         match edges {
             Edges::Narrow(edges) => self.edges(edges),
             Edges::Wide(edges) => self.edges(edges),

@@ -322,7 +322,7 @@ impl Counter<'_> {
 }
 
 impl Visitor for Counter<'_> {
-    fn visit(&mut self, edges: Edges<'_>) -> Result<()> {
+    fn visit(&mut self, edges: Edges<'_>, _: &[u32]) -> Result<()> {
         narrow(self, edges, Counter::push, Counter::beyond)
     }
 }

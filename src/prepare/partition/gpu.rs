@@ -366,7 +366,7 @@ impl<'w, 'r, 'p> Placer<'w, 'r, 'p> {
 }
 
 impl Visitor for Placer<'_, '_, '_> {
-    fn visit(&mut self, edges: Edges<'_>) -> Result<()> {
+    fn visit(&mut self, edges: Edges<'_>, _: &[u32]) -> Result<()> {
         narrow(self, edges, Placer::push, Placer::beyond)
     }
 }

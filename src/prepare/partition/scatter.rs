@@ -125,7 +125,7 @@ impl Scatter<'_, '_, '_> {
 }
 
 impl Visitor for Scatter<'_, '_, '_> {
-    fn visit(&mut self, edges: Edges<'_>) -> Result<()> {
+    fn visit(&mut self, edges: Edges<'_>, _: &[u32]) -> Result<()> {
         match edges {
             Edges::Narrow(edges) => self.edges(edges),
             Edges::Wide(edges) => self.edges(edges),

@@ -212,7 +212,7 @@ mod tests {
         let place = |outbox: &Outbox<'_>| {
             let route = Route::new(&partition, &[0], 0, 1, outbox, 1, 0);
             let mut scatter = route.scatter(0, &map, "a test");
-            scatter.visit(Edges::Narrow(&pairs))?;
+            scatter.visit(Edges::Narrow(&pairs), &[])?;
             scatter.finish()
         };
         let shape = Shape { words: 1, outgoing: 1, incoming: 1, takers: 1 };

@@ -1,0 +1,304 @@
+//! Weights of edges: their types, and how a scan treats them.
+//!
+//! A weight is a whole number below 2^32, or a finite f32 from 0 on. Both are handed over as 32 bits that are in the order of the weights.
+
+use std::fmt;
+use std::str::FromStr;
+
+use serde::{Deserialize, Serialize};
+
+use crate::error::{Error, Result};
+use crate::formats::Scan;
+use crate::formats::lines::number;
+use crate::formats::scan::sink::Fault;
+
+/// The type of the weights of an input.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum WeightType {
+    /// Whole numbers below 2^32.
+    U32,
+    /// Numbers from 0 on, rounded to the nearest f32.
+    F32,
+}
+
+/// How a scan treats weights.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
+pub enum Weights {
+    /// The scan does not read them.
+    #[default]
+    Skip,
+    /// The scan checks them and finds their type, and hands over none.
+    Find,
+    /// The scan hands over a weight of this type with each edge.
+    Read(WeightType),
+}
+
+/// Weights as a user asks for them: `[input] weights`, `convert --weights`.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum AskedWeights {
+    /// The type is that of the input, if it has weights.
+    #[default]
+    Auto,
+    /// Weights are not read.
+    None,
+    /// The input must have whole numbers.
+    U32,
+    /// The input must have weights, which become f32.
+    F32,
+}
+
+impl WeightType {
+    /// Returns the name in job files and on the command line.
+    pub fn name(self) -> &'static str {
+        match self {
+            WeightType::U32 => "u32",
+            WeightType::F32 => "f32",
+        }
+    }
+}
+
+impl fmt::Display for WeightType {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.name())
+    }
+}
+
+impl AskedWeights {
+    /// All values, in the order of the documentation.
+    pub const ALL: [AskedWeights; 4] = [AskedWeights::Auto, AskedWeights::None, AskedWeights::U32, AskedWeights::F32];
+
+    /// Returns the name in job files and on the command line.
+    pub fn name(self) -> &'static str {
+        match self {
+            AskedWeights::Auto => "auto",
+            AskedWeights::None => "none",
+            AskedWeights::U32 => "u32",
+            AskedWeights::F32 => "f32",
+        }
+    }
+
+    /// Returns how the first scan treats weights.
+    pub fn first(self) -> Weights {
+        match self {
+            AskedWeights::Auto => Weights::Find,
+            AskedWeights::None => Weights::Skip,
+            AskedWeights::U32 => Weights::Read(WeightType::U32),
+            AskedWeights::F32 => Weights::Read(WeightType::F32),
+        }
+    }
+
+    /// Returns the type in which weights are read after the first scan, `scan`, of the input `name`; `None` if it has none, or none are
+    /// asked for.
+    ///
+    /// # Errors
+    /// [`Error::Usage`] if weights of a type are asked for and the input, even one without edges, has none.
+    pub fn decide(self, scan: &Scan, name: &str) -> Result<Option<WeightType>> {
+        match (self, scan.weights) {
+            (AskedWeights::None, _) => Ok(None),
+            (AskedWeights::Auto, found) => Ok(found),
+            (AskedWeights::U32 | AskedWeights::F32, None) if scan.edges > 0 => Err(missing(name)),
+            (AskedWeights::U32, _) => Ok(Some(WeightType::U32)),
+            (AskedWeights::F32, _) => Ok(Some(WeightType::F32)),
+        }
+    }
+}
+
+impl FromStr for AskedWeights {
+    type Err = String;
+
+    fn from_str(name: &str) -> Result<Self, String> {
+        let named = AskedWeights::ALL.into_iter().find(|asked| asked.name() == name);
+        named.ok_or_else(|| format!("unknown weights {name:?}: one of auto, none, u32, f32"))
+    }
+}
+
+impl fmt::Display for AskedWeights {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.name())
+    }
+}
+
+/// Returns the error of a file or input without weights where weights are asked for.
+pub fn missing(name: &str) -> Error {
+    Error::Usage(format!(
+        "{name}: expected weights, as asked for, found none that are read; name a file that has them, or ask for \
+         none: [input] weights = \"none\", convert --weights none"
+    ))
+}
+
+/// A weight as a file has it.
+#[derive(Debug, Clone, Copy)]
+pub(crate) enum Weight<'a> {
+    Whole(u64),
+    Signed(i64),
+    Float(f64),
+    /// A number as text, perhaps in quotes.
+    Text(&'a [u8]),
+}
+
+/// The reason why a weight can't be taken.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Mistake {
+    Negative,
+    NotFinite,
+    /// It is a number past the largest f32.
+    TooLarge,
+    /// It is a decimal, or 2^32 or more, where u32 is asked for.
+    NotU32,
+    NoNumber,
+}
+
+impl Mistake {
+    /// Returns the text after "expected" in a message.
+    pub fn expected(self) -> &'static str {
+        match self {
+            Mistake::Negative => "weights from 0 on",
+            Mistake::NotFinite | Mistake::NoNumber => "weights that are finite numbers",
+            Mistake::TooLarge => "weights up to 3.4028235e38, the largest of f32",
+            Mistake::NotU32 => "whole weights below 2^32, as u32 is asked for",
+        }
+    }
+
+    /// Returns the remedy.
+    pub fn remedy(self) -> &'static str {
+        match self {
+            Mistake::NotU32 => "read them as f32: [input] weights = \"f32\", convert --weights f32",
+            _ => {
+                "correct the weight, or read the edges without weights: [input] weights = \"none\", convert --weights none"
+            }
+        }
+    }
+
+    /// Returns the fault at offset `at`, where `found` stands.
+    pub fn fault(self, at: usize, found: impl Into<String>) -> Fault {
+        Fault::new(at, self.expected(), found, self.remedy())
+    }
+}
+
+/// Returns the fault of an edge without a weight, at offset `at`, where others have one.
+pub(crate) fn lacking(at: usize, found: impl Into<String>) -> Fault {
+    Fault::new(at, "a weight for every edge", found, NONE_LACKING)
+}
+
+/// The remedy for edges without a weight beside others that have one.
+pub(crate) const NONE_LACKING: &str =
+    "give every edge one, or read the edges without: [input] weights = \"none\", convert --weights none";
+
+impl Weights {
+    /// Returns true if weights are looked at.
+    pub fn is_wanted(self) -> bool {
+        self != Weights::Skip
+    }
+
+    /// Returns the bits of a weight and the narrowest type that holds it; the bits are 0 unless weights are handed over.
+    #[inline]
+    pub(crate) fn take(self, weight: Weight<'_>) -> Result<(u32, WeightType), Mistake> {
+        let whole = match weight {
+            Weight::Whole(value) => value,
+            Weight::Signed(value) => u64::try_from(value).map_err(|_| Mistake::Negative)?,
+            Weight::Text(text) => match number(text, 0) {
+                Some((value, end)) if end == text.len() => value,
+                _ => return self.take_text(text),
+            },
+            Weight::Float(value) => return self.take_float(value, value as f32),
+        };
+        match (self, u32::try_from(whole)) {
+            (Weights::Read(WeightType::F32), narrow) => {
+                Ok(((whole as f32).to_bits(), narrow.map_or(WeightType::F32, |_| WeightType::U32)))
+            }
+            (_, Ok(narrow)) => Ok((narrow, WeightType::U32)),
+            (Weights::Read(WeightType::U32), Err(_)) => Err(Mistake::NotU32),
+            (_, Err(_)) => Ok((0, WeightType::F32)),
+        }
+    }
+
+    #[cold]
+    fn take_text(self, text: &[u8]) -> Result<(u32, WeightType), Mistake> {
+        let text = text.trim_ascii();
+        let text = text.strip_prefix(b"\"").and_then(|text| text.strip_suffix(b"\"")).unwrap_or(text).trim_ascii();
+        let text = std::str::from_utf8(text).map_err(|_| Mistake::NoNumber)?;
+        let value = text.parse::<f64>().map_err(|_| Mistake::NoNumber)?;
+        // Rounding twice, by way of f64, would sometimes miss the nearest f32.
+        let nearest = text.parse::<f32>().map_err(|_| Mistake::NoNumber)?;
+        if value.is_infinite() && text.bytes().any(|c| c.is_ascii_digit()) {
+            return Err(if value < 0.0 { Mistake::Negative } else { Mistake::TooLarge });
+        }
+        self.take_float(value, nearest)
+    }
+
+    /// Takes a number whose nearest f32 is `nearest`.
+    fn take_float(self, value: f64, nearest: f32) -> Result<(u32, WeightType), Mistake> {
+        if !value.is_finite() {
+            return Err(if value < 0.0 { Mistake::Negative } else { Mistake::NotFinite });
+        }
+        if value < 0.0 {
+            return Err(Mistake::Negative);
+        }
+        let is_u32 = value.fract() == 0.0 && value <= f64::from(u32::MAX);
+        let found = if is_u32 { WeightType::U32 } else { WeightType::F32 };
+        match self {
+            Weights::Read(WeightType::U32) if is_u32 => Ok((value as u32, found)),
+            Weights::Read(WeightType::U32) => Err(Mistake::NotU32),
+            _ if nearest.is_infinite() => Err(Mistake::TooLarge),
+            // Adding 0 makes 0 of -0.
+            Weights::Read(WeightType::F32) => Ok(((nearest + 0.0).to_bits(), found)),
+            Weights::Skip | Weights::Find => Ok((0, found)),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const U32: Weights = Weights::Read(WeightType::U32);
+    const F32: Weights = Weights::Read(WeightType::F32);
+
+    fn found(text: &str) -> Result<WeightType, Mistake> {
+        Weights::Find.take(Weight::Text(text.as_bytes())).map(|(_, found)| found)
+    }
+
+    #[test]
+    fn texts() {
+        let bits = |mode: Weights, text: &str| mode.take(Weight::Text(text.as_bytes())).map(|(bits, _)| bits);
+        for (text, whole) in
+            [("0", 0), ("-0", 0), ("-0.0", 0), ("+3", 3), ("\"7\"", 7), ("1e3", 1000), ("5.", 5), ("4294967295.0", !0)]
+        {
+            assert_eq!((bits(U32, text), found(text)), (Ok(whole), Ok(WeightType::U32)), "{text}");
+            assert_eq!(bits(F32, text), Ok((whole as f32).to_bits()), "{text}");
+        }
+        for text in ["0.5", "1e-60", "4294967296", "18446744073709551616", ".1", "16777217.5", "3.4028235e38"] {
+            let nearest: f32 = text.parse().expect("a number");
+            assert_eq!((bits(F32, text), found(text)), (Ok(nearest.to_bits()), Ok(WeightType::F32)), "{text}");
+            assert_eq!(bits(U32, text), Err(Mistake::NotU32), "{text}");
+        }
+        for (text, mistake) in [
+            ("-1", Mistake::Negative),
+            ("-1e-300", Mistake::Negative),
+            ("-inf", Mistake::Negative),
+            ("-1e999", Mistake::Negative),
+            ("nan", Mistake::NotFinite),
+            ("-NaN", Mistake::NotFinite),
+            ("inf", Mistake::NotFinite),
+            ("1e39", Mistake::TooLarge),
+            ("1e999", Mistake::TooLarge),
+            ("", Mistake::NoNumber),
+        ] {
+            assert_eq!((bits(F32, text), found(text)), (Err(mistake), Err(mistake)), "{text}");
+        }
+        // The f64 next to it is halfway between two f32.
+        assert_eq!(bits(F32, "1.00000017881393432617187499"), Ok(0x3f80_0001));
+    }
+
+    #[test]
+    fn numbers() {
+        assert_eq!(U32.take(Weight::Signed(-1)), Err(Mistake::Negative));
+        assert_eq!(U32.take(Weight::Whole(1 << 32)), Err(Mistake::NotU32));
+        assert_eq!(F32.take(Weight::Whole(1 << 32)), Ok((0x4f80_0000, WeightType::F32)));
+        assert_eq!(F32.take(Weight::Float(-0.0)), Ok((0, WeightType::U32)));
+        assert_eq!(F32.take(Weight::Float(f64::NAN)), Err(Mistake::NotFinite));
+        assert_eq!(Weights::Find.take(Weight::Float(1e300)), Err(Mistake::TooLarge));
+    }
+}

@@ -1,5 +1,5 @@
-//! Reads DIMACS shortest path files: `c` comments, `p sp NODES ARCS`, then `a FROM TO LENGTH` with ids from 1. Lengths must be numbers and
-//! are not read yet.
+//! Reads DIMACS shortest path files: `c` comments, `p sp NODES ARCS`, then `a FROM TO LENGTH` with ids from 1. Lengths must be numbers:
+//! they are the weights.
 
 use crate::formats::lines::{Grammar, Weight, blanks, excerpt, next_line};
 use crate::formats::scan::layout::{Head, Layout};

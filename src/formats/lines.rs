@@ -4,10 +4,11 @@
 //! branch at its end. Everything else (comments, weights, carriage returns, errors) is off the fast path.
 
 use std::borrow::Cow;
+use std::ops::Range;
 
-use crate::formats::Visitor;
 use crate::formats::scan::sink::{Fault, Sink, Stop};
-use crate::formats::text::{Counts, TableGrammar, attributes_end};
+use crate::formats::text::{Counts, TableGrammar, attributes};
+use crate::formats::{Visitor, Weights, weights};
 
 /// Longest line of an edge in bytes; a longer one is not of the format that was named.
 pub(crate) const LONGEST: usize = 1 << 20;
@@ -50,6 +51,20 @@ pub(crate) struct Grammar {
 
 /// Parses whole lines; the last one may lack its newline.
 pub(crate) fn parse<V: Visitor>(data: &[u8], grammar: &Grammar, sink: &mut Sink<'_, V>) -> Result<(), Stop> {
+    // Lines are parsed by code of their own where weights are skipped, which is as fast as without any.
+    if sink.reading().is_wanted() && grammar.weight != Weight::Never {
+        parse_as::<true, V>(data, grammar, sink)
+    } else {
+        parse_as::<false, V>(data, grammar, sink)
+    }
+}
+
+/// Parses lines; with their weights if `WEIGHTED`.
+fn parse_as<const WEIGHTED: bool, V: Visitor>(
+    data: &[u8],
+    grammar: &Grammar,
+    sink: &mut Sink<'_, V>,
+) -> Result<(), Stop> {
     let span = grammar.largest.saturating_sub(grammar.base);
     let mut at = 0;
     while at < data.len() {
@@ -99,19 +114,42 @@ pub(crate) fn parse<V: Visitor>(data: &[u8], grammar: &Grammar, sink: &mut Sink<
         if u.wrapping_sub(grammar.base) > span || v.wrapping_sub(grammar.base) > span {
             return Err(wrong(data, line, grammar));
         }
-        at = match data.get(end) {
-            Some(b'\n') if grammar.weight != Weight::Required => end + 1,
+        let weight;
+        (at, weight) = match data.get(end) {
+            Some(b'\n') if grammar.weight != Weight::Required => (end + 1, 0..0),
             _ => match rest(data, end, grammar) {
-                Some(next) => next,
+                Some(rest) => rest,
                 None => {
                     at = quoted(data, line, grammar, sink)?;
                     continue;
                 }
             },
         };
-        sink.push(u - grammar.base, v - grammar.base)?;
+        let (u, v) = (u - grammar.base, v - grammar.base);
+        if WEIGHTED { push(data, line, (u, v), weight, sink)? } else { sink.push(u, v)? }
     }
     Ok(())
+}
+
+/// Adds the edge of the line at `line`, whose weight is at `weight`, an empty range if it has none.
+#[inline]
+pub(crate) fn push<V: Visitor>(
+    data: &[u8],
+    line: usize,
+    (u, v): (u64, u64),
+    weight: Range<usize>,
+    sink: &mut Sink<'_, V>,
+) -> Result<(), Stop> {
+    if weight.is_empty() {
+        return match sink.reading() {
+            Weights::Read(_) => Err(weights::lacking(line, excerpt(data, line)).into()),
+            Weights::Skip | Weights::Find => Ok(sink.push(u, v)?),
+        };
+    }
+    match sink.push_weighted(u, v, weights::Weight::Text(&data[weight])) {
+        Ok(pushed) => Ok(pushed?),
+        Err(mistake) => Err(mistake.fault(line, excerpt(data, line)).into()),
+    }
 }
 
 /// Parses a line with quotes by the parser of tables. Returns the start of the next line.
@@ -119,9 +157,13 @@ pub(crate) fn parse<V: Visitor>(data: &[u8], grammar: &Grammar, sink: &mut Sink<
 fn quoted<V: Visitor>(data: &[u8], line: usize, grammar: &Grammar, sink: &mut Sink<'_, V>) -> Result<usize, Stop> {
     let has_quotes = || data[line..next_line(data, line)].contains(&b'"');
     let edge = grammar.quoted.as_ref().filter(|_| has_quotes()).and_then(|table| table.edge_at(data, line));
-    let Some((u, v, next)) = edge else { return Err(wrong(data, line, grammar)) };
-    sink.push(u, v)?;
-    Ok(next)
+    let Some(edge) = edge else { return Err(wrong(data, line, grammar)) };
+    if sink.reading().is_wanted() {
+        push(data, line, (edge.u, edge.v), edge.weight, sink)?;
+    } else {
+        sink.push(edge.u, edge.v)?;
+    }
+    Ok(edge.next)
 }
 
 /// Returns the byte after the tag of an edge; `Err` is the start of the next line if this one is a comment or blank.
@@ -204,28 +246,29 @@ fn is_comment(data: &[u8], first: usize, grammar: &Grammar) -> bool {
     grammar.comments.contains(&c) && (c != b'/' || data.get(first + 1) == Some(&c))
 }
 
-/// Checks what follows the second id. Returns the start of the next line, or `None` if it is wrong.
-fn rest(data: &[u8], at: usize, grammar: &Grammar) -> Option<usize> {
+/// Checks what follows the second id. Returns the start of the next line and the place of the weight, which is empty if there is none;
+/// `None` if it is wrong.
+fn rest(data: &[u8], at: usize, grammar: &Grammar) -> Option<(usize, Range<usize>)> {
     let line_end = |at: usize| match data.get(at) {
         None => Some(at),
         Some(b'\n') => Some(at + 1),
         Some(_) => None,
     };
     if let Some(next) = line_end(blanks(data, at)) {
-        return (grammar.weight != Weight::Required).then_some(next);
+        return (grammar.weight != Weight::Required).then_some((next, 0..0));
     }
     let weight = gap(data, at, grammar)?;
     if let (Some(next), true) = (line_end(weight), grammar.weight != Weight::Required) {
-        return Some(next); // a comma after the last column, as some spreadsheets write
+        return Some((next, 0..0)); // a comma after the last column, as some spreadsheets write
     }
     if grammar.weight == Weight::Never {
         return None;
     }
-    let end = match data.get(weight) {
-        Some(b'{') if grammar.attributes => attributes_end(data, weight)?,
-        _ => weight_end(data, weight)?,
+    let (end, weight) = match data.get(weight) {
+        Some(b'{') if grammar.attributes => attributes::read(data, weight)?,
+        _ => weight_end(data, weight).map(|end| (end, weight..end))?,
     };
-    line_end(blanks(data, end))
+    line_end(blanks(data, end)).map(|next| (next, weight))
 }
 
 /// Returns the end of the number (whole, decimal, with an exponent, `nan` or `inf`) at `at`; `None` if there is none.

@@ -1,8 +1,9 @@
 //! Reads METIS graph files (the METIS manual, 4.1): a header `VERTICES EDGES [FMT [NCON]]`, then a line for every vertex with its
 //! neighbours, ids from 1. `%` starts a comment line. FMT has up to three digits: vertex sizes, vertex weights (NCON of them), edge
-//! weights; sizes and weights must be numbers and are not read.
+//! weights; sizes and weights of vertices must be numbers and are not read.
 //!
-//! Such a file lists each undirected edge twice, once in the line of either end, and it is handed over twice. Files that list each edge
+//! Such a file lists each undirected edge twice, once in the line of either end, and it is handed over twice, with the weight of either
+//! entry: should these differ, the smaller one counts, as of repeated edges. Files that list each edge
 //! once, such as those of the GAP suite, are read as well: the lists must hold EDGES or 2 EDGES ids. GAP also writes FMT 100 for graphs
 //! without vertex sizes. Since a size is never missing, an empty line of a vertex reveals such a file (in a packed file, if it is within
 //! the first MiB).
@@ -11,6 +12,7 @@ use crate::formats::Visitor;
 use crate::formats::lines::{blanks, excerpt, next_line, number, weight_end};
 use crate::formats::scan::layout::{Head, Layout};
 use crate::formats::scan::sink::{Fault, Sink, Stop};
+use crate::formats::weights::Weight;
 
 const REMEDY: &str = "correct the line or the header, or name the format that the file is in";
 
@@ -31,6 +33,8 @@ pub(crate) struct Cursor {
     pub vertex: u64,
     /// Number of entries of the current line that are done.
     column: u64,
+    /// The neighbour whose weight comes next.
+    neighbour: u64,
     in_line: bool,
     in_comment: bool,
 }
@@ -92,6 +96,11 @@ pub(crate) fn vertex_lines(data: &[u8]) -> u64 {
     let lines = crate::formats::lines::newlines(data) + u64::from(data.last().is_some_and(|c| *c != b'\n'));
     let after_newline = data.windows(2).filter(|pair| *pair == b"\n%").count() as u64;
     lines - after_newline - u64::from(data.first() == Some(&b'%'))
+}
+
+/// Returns a weight as messages show it.
+fn shown(text: &[u8]) -> String {
+    format!("\"{}\"", text[..text.len().min(60)].escape_ascii())
 }
 
 impl Adjacency {
@@ -157,12 +166,23 @@ impl Adjacency {
         let column = cursor.column;
         cursor.column += 1;
         let is_weight = column < self.leading || (self.weighted && (column - self.leading) % 2 == 1);
+        let wanted = self.weighted && sink.reading().is_wanted();
         let end = if is_weight {
-            weight_end(data, at)
+            let end = weight_end(data, at);
+            if let (Some(end), true) = (end, wanted && column >= self.leading) {
+                let weight = Weight::Text(&data[at..end]);
+                let pushed = sink.push_weighted(cursor.vertex, cursor.neighbour, weight);
+                pushed.map_err(|mistake| mistake.fault(at, shown(&data[at..end])))??;
+            }
+            end
         } else {
             match number(data, at) {
                 Some((id, end)) if id >= 1 && id <= self.vertices => {
-                    sink.push(cursor.vertex, id - 1)?;
+                    if wanted {
+                        cursor.neighbour = id - 1;
+                    } else {
+                        sink.push(cursor.vertex, id - 1)?;
+                    }
                     Some(end)
                 }
                 _ => None,

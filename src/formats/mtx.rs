@@ -1,6 +1,6 @@
 //! Reads Matrix Market coordinate files (<https://math.nist.gov/MatrixMarket/formats.html>): square, pattern, integer or real, general or
 //! symmetric, ids from 1. Entries are handed over as stored: of a symmetric matrix one half, which is the same undirected graph. Values
-//! must be numbers (or `nan`) and are not read yet.
+//! must be numbers: they are the weights. Where weights are skipped, a value may be `nan`.
 
 use crate::formats::lines::{Grammar, Weight, blanks, excerpt, next_line, number};
 use crate::formats::scan::layout::{Head, Layout};

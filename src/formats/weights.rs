@@ -214,7 +214,7 @@ impl Weights {
         }
     }
 
-    #[cold]
+    #[inline(never)]
     fn take_text(self, text: &[u8]) -> Result<(u32, WeightType), Mistake> {
         let text = text.trim_ascii();
         let text = text.strip_prefix(b"\"").and_then(|text| text.strip_suffix(b"\"")).unwrap_or(text).trim_ascii();

@@ -1,26 +1,29 @@
 //! Reads the attributes that NetworkX writes after an edge: a Python dictionary, `{}` or `{'weight': 3}`.
 
+use std::ops::Range;
+
 use crate::formats::lines::weight_end;
 
-/// Returns the first byte after the dictionary at `at`; `None` if it does not end in its line, or its weight is not a number.
-pub(crate) fn end(data: &[u8], at: usize) -> Option<usize> {
+/// Returns the first byte after the dictionary at `at`, and the place of the number of `'weight'`, which is empty if it has none; `None`
+/// if it does not end in its line, or its weight is not a number.
+pub(crate) fn read(data: &[u8], at: usize) -> Option<(usize, Range<usize>)> {
     if data.get(at + 1) == Some(&b'}') {
-        return Some(at + 2);
+        return Some((at + 2, 0..0));
     }
-    let (mut at, mut depth) = (at, 0usize);
+    let (mut at, mut depth, mut found) = (at, 0usize, 0..0);
     loop {
         match *data.get(at)? {
             b'{' | b'[' | b'(' => depth += 1,
             b'}' | b']' | b')' => {
                 depth -= 1;
                 if depth == 0 {
-                    return Some(at + 1);
+                    return Some((at + 1, found));
                 }
             }
             quote @ (b'\'' | b'"') => {
                 let end = string(data, at, quote)?;
                 if depth == 1 && &data[at + 1..end] == b"weight" {
-                    at = weight(data, end + 1)?;
+                    (at, found) = weight(data, end + 1)?;
                     continue;
                 }
                 at = end;
@@ -45,8 +48,8 @@ fn string(data: &[u8], at: usize, quote: u8) -> Option<usize> {
     }
 }
 
-/// Returns the first byte after the number of `'weight'`; `at` itself if the key is another.
-fn weight(data: &[u8], at: usize) -> Option<usize> {
+/// Returns the first byte after the number of `'weight'` and its place; `at` itself and an empty place if the word is no key.
+fn weight(data: &[u8], at: usize) -> Option<(usize, Range<usize>)> {
     let blanks = |mut at: usize| {
         while data.get(at) == Some(&b' ') {
             at += 1;
@@ -55,17 +58,18 @@ fn weight(data: &[u8], at: usize) -> Option<usize> {
     };
     let colon = blanks(at);
     if data.get(colon) != Some(&b':') {
-        return Some(at);
+        return Some((at, 0..0));
     }
     let start = blanks(colon + 1);
     let rest = &data[start..];
     let length = rest.iter().position(|c| matches!(c, b',' | b'}' | b'\n' | b' ' | b'\r')).unwrap_or(rest.len());
-    let mut value = &rest[..length];
+    let (mut value, mut from) = (&rest[..length], start);
     // Numbers of numpy are written so: np.float64(0.5).
     if let (Some(open), true) = (value.iter().position(|c| *c == b'('), value.starts_with(b"np.")) {
         value = value[open + 1..].strip_suffix(b")")?;
+        from += open + 1;
     }
-    (weight_end(value, 0) == Some(value.len())).then_some(start + length)
+    (weight_end(value, 0) == Some(value.len())).then_some((start + length, from..from + value.len()))
 }
 
 #[cfg(test)]
@@ -74,18 +78,20 @@ mod tests {
 
     #[test]
     fn dictionaries() {
-        for good in [
-            "{}",
-            "{'weight': 3}",
-            "{'weight': -0.5e3, 'label': 'a}b', \"x\": [1, {2: (3, 4)}]}",
-            "{'label': 'it\\'s', 'weight':nan}",
-            "{'weight': np.float64(0.5)}",
-            "{'x': {'weight': 'heavy'}}",
-            "{'x': 'weight'}",
-            "{'weights': 'heavy'}",
+        for (good, weight) in [
+            ("{}", ""),
+            ("{'weight': 3}", "3"),
+            ("{'weight': -0.5e3, 'label': 'a}b', \"x\": [1, {2: (3, 4)}]}", "-0.5e3"),
+            ("{'label': 'it\\'s', 'weight':nan}", "nan"),
+            ("{'weight': np.float64(0.5)}", "0.5"),
+            ("{'x': {'weight': 'heavy'}}", ""),
+            ("{'x': 'weight'}", ""),
+            ("{'weights': 'heavy'}", ""),
         ] {
             for behind in ["", "\n", " \n1 2", "}"] {
-                assert_eq!(end(format!("  {good}{behind}").as_bytes(), 2), Some(2 + good.len()), "{good}{behind}");
+                let line = format!("  {good}{behind}");
+                let (end, place) = read(line.as_bytes(), 2).expect("a dictionary");
+                assert_eq!((end, &line[place]), (2 + good.len(), weight), "{line}");
             }
         }
         for bad in [
@@ -102,7 +108,7 @@ mod tests {
             "{\r}",
             "{'\r'}",
         ] {
-            assert_eq!(end(bad.as_bytes(), 0), None, "{bad}");
+            assert_eq!(read(bad.as_bytes(), 0), None, "{bad}");
         }
     }
 }

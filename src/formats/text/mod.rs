@@ -9,7 +9,7 @@
 //! another graph.
 
 mod advice;
-mod attributes;
+pub(crate) mod attributes;
 mod counts;
 mod fields;
 mod index;
@@ -26,7 +26,6 @@ use crate::formats::lines::{Grammar, Weight, excerpt, lone_return};
 use crate::formats::scan::layout::{HEAD, Head, Layout};
 use crate::formats::scan::sink::Fault;
 use advice::{ANOTHER, COLUMNS, SKIP, advice, advice_of_two, chosen};
-pub(crate) use attributes::end as attributes_end;
 pub(crate) use counts::Counts;
 use fields::{Delimiter, Field, split};
 use names::Ends;

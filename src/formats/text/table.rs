@@ -3,11 +3,13 @@
 //! Lists of two columns have a faster parser, `lines`. All lines must have as many columns as the first, since a missing or surplus one
 //! moves the others, which would be another graph.
 
+use std::ops::Range;
+
 use super::counts::Counts;
 use super::fields::Delimiter;
 use super::{advice, attributes};
 use crate::formats::Visitor;
-use crate::formats::lines::{blanks, excerpt, has_lone_return, lone_return, next_line, number, weight_end};
+use crate::formats::lines::{blanks, excerpt, has_lone_return, lone_return, next_line, number, push, weight_end};
 use crate::formats::scan::sink::{Fault, Sink, Stop};
 
 /// The format of a file's lines. Columns are counted from 0.
@@ -17,12 +19,22 @@ pub(crate) struct TableGrammar {
     /// The columns of both ids.
     pub(super) u: usize,
     pub(super) v: usize,
-    /// The column of the weight, which must hold numbers. They are not read yet.
+    /// The column of the weight, which must hold numbers.
     pub(super) weight: Option<usize>,
     /// Number of columns of every line.
     pub(super) columns: usize,
     /// The counts in the first line, if it may hold these rather than an edge.
     pub(super) counts: Option<Counts>,
+}
+
+/// The edge of a line.
+pub(crate) struct Row {
+    pub u: u64,
+    pub v: u64,
+    /// The place of its weight, which is empty if it has none.
+    pub weight: Range<usize>,
+    /// The start of the next line.
+    pub next: usize,
 }
 
 /// Stands for runs of blanks in place of a delimiter byte.
@@ -50,10 +62,15 @@ impl TableGrammar {
     }
 
     fn lines<const D: u8, V: Visitor>(&self, data: &[u8], sink: &mut Sink<'_, V>) -> Result<(), Stop> {
+        let wanted = sink.reading().is_wanted() && self.weight.is_some();
         let mut at = 0;
         while at < data.len() {
-            if let Some((u, v, next)) = self.edge::<D>(data, at) {
-                sink.push(u, v)?;
+            if let Some(Row { u, v, weight, next }) = self.edge::<D>(data, at) {
+                if wanted {
+                    push(data, at, (u, v), weight, sink)?
+                } else {
+                    sink.push(u, v)?
+                }
                 at = next;
             } else {
                 at = passed_over::<D>(data, at).ok_or_else(|| self.wrong(data, at))?;
@@ -67,13 +84,13 @@ impl TableGrammar {
         window
             .split(|c| *c == b'\n')
             .filter_map(|line| self.edge_at(line, 0))
-            .map(|(u, v, _)| u.max(v))
+            .map(|edge| edge.u.max(edge.v))
             .max()
             .unwrap_or(0)
     }
 
-    /// Returns the ids of the line at `at` and the start of the next; `None` if it is not an edge.
-    pub(crate) fn edge_at(&self, data: &[u8], at: usize) -> Option<(u64, u64, usize)> {
+    /// Returns the edge of the line at `at`; `None` if it is not one.
+    pub(crate) fn edge_at(&self, data: &[u8], at: usize) -> Option<Row> {
         match self.delimiter {
             Delimiter::Comma => self.edge::<b','>(data, at),
             Delimiter::Semicolon => self.edge::<b';'>(data, at),
@@ -82,10 +99,10 @@ impl TableGrammar {
         }
     }
 
-    /// Returns the ids of the line at `at` and the start of the next; `None` if it is not an edge.
+    /// Returns the edge of the line at `at`; `None` if it is not one.
     #[inline]
-    fn edge<const D: u8>(&self, data: &[u8], mut at: usize) -> Option<(u64, u64, usize)> {
-        let (mut u, mut v, mut column) = (0, 0, 0);
+    fn edge<const D: u8>(&self, data: &[u8], mut at: usize) -> Option<Row> {
+        let (mut u, mut v, mut column, mut weight) = (0, 0, 0, 0..0);
         if self.u.min(self.v) > 0 && is_comment::<D>(&data[trim::<D>(data, at)..]) {
             return None;
         }
@@ -97,9 +114,14 @@ impl TableGrammar {
             } else if column == self.v {
                 (v, at) = id(data, at)?;
             } else {
-                at = skip::<D>(data, at, column >= 2)?;
-                if self.weight == Some(column) && !is_weight(&data[start..at]) {
-                    return None;
+                let attribute;
+                (at, attribute) = skip::<D>(data, at, column >= 2)?;
+                if self.weight == Some(column) {
+                    let is_attributes = data.get(start) == Some(&b'{');
+                    if !is_attributes && !is_weight(&data[start..at]) {
+                        return None;
+                    }
+                    weight = if is_attributes { attribute } else { start..at };
                 }
             }
             let behind = trim::<D>(data, at);
@@ -124,7 +146,12 @@ impl TableGrammar {
             };
             // Some spreadsheets write a delimiter after the last column.
             let empty = at == start && D != BLANKS;
-            return (column == self.columns || (empty && column == self.columns + 1)).then_some((u, v, next));
+            return (column == self.columns || (empty && column == self.columns + 1)).then_some(Row {
+                u,
+                v,
+                weight,
+                next,
+            });
         }
     }
 
@@ -185,12 +212,13 @@ fn id(data: &[u8], at: usize) -> Option<(u64, usize)> {
     (data.get(end) == Some(&b'"')).then_some((id, end + 1))
 }
 
-/// Returns the first byte after the field at `at`; `None` if its quotes do not end in its line.
+/// Returns the first byte after the field at `at`, and the place of the weight in it if it holds attributes; `None` if its quotes do not
+/// end in its line.
 #[inline(always)]
-fn skip<const D: u8>(data: &[u8], mut at: usize, braces: bool) -> Option<usize> {
+fn skip<const D: u8>(data: &[u8], mut at: usize, braces: bool) -> Option<(usize, Range<usize>)> {
     match data.get(at) {
-        Some(b'"') => return quoted(data, at),
-        Some(b'{') if braces => return attributes::end(data, at),
+        Some(b'"') => return quoted(data, at).map(|end| (end, 0..0)),
+        Some(b'{') if braces => return attributes::read(data, at),
         _ => {}
     }
     while let Some(&c) = data.get(at) {
@@ -202,7 +230,7 @@ fn skip<const D: u8>(data: &[u8], mut at: usize, braces: bool) -> Option<usize> 
         }
         at += 1;
     }
-    Some(at)
+    Some((at, 0..0))
 }
 
 /// Returns the first byte after the quotes that begin at `at`, in which two quotes stand for one.
@@ -218,9 +246,9 @@ fn quoted(data: &[u8], at: usize) -> Option<usize> {
     }
 }
 
-/// Returns true if a field is a number, with or without quotes, or the attributes of an edge (which were checked).
+/// Returns true if a field is a number, with or without quotes.
 fn is_weight(field: &[u8]) -> bool {
     let field = field.trim_ascii_end();
     let field = field.strip_prefix(b"\"").and_then(|field| field.strip_suffix(b"\"")).unwrap_or(field).trim_ascii();
-    field.first() == Some(&b'{') || weight_end(field, 0) == Some(field.len())
+    weight_end(field, 0) == Some(field.len())
 }

@@ -1,5 +1,4 @@
-//! Parses the formats of fixed records: pairs of `u32`, of `u64` and of other whole numbers, and the packed edges of the Graph500
-//! reference.
+//! Parses pairs of `u32`, of `u64` and of other whole numbers.
 
 use crate::formats::arrays::Int;
 use crate::formats::scan::map::{as_pairs32, as_pairs64};
@@ -25,22 +24,6 @@ pub(crate) fn parse64<V: Visitor>(data: &[u8], sink: &mut Sink<'_, V>) -> Result
     let word = |half: &[u8; 8]| u64::from_le_bytes(*half);
     for pair in data.as_chunks::<8>().0.as_chunks::<2>().0 {
         sink.push(word(&pair[0]), word(&pair[1]))?;
-    }
-    Ok(())
-}
-
-/// Parses packed edges: the low 32 bits of both ids, then the 16 bits above them, those of the first id in the low half (`packed_edge` of
-/// the Graph500 reference, where the halves are signed and a negative id marks the absence of an edge).
-pub(crate) fn parse_packed<V: Visitor>(data: &[u8], sink: &mut Sink<'_, V>) -> Result<(), Stop> {
-    for (index, record) in data.as_chunks::<12>().0.iter().enumerate() {
-        let word = |n: usize| u64::from(u32::from_le_bytes([record[n], record[n + 1], record[n + 2], record[n + 3]]));
-        let high = word(8);
-        if high & 0x8000_8000 != 0 {
-            let remedy = "name the format that the file is in, or write it again";
-            let found = format!("{:#x} as the high halves", high);
-            return Err(Fault::new(index * 12, "ids of at most 47 bits", found, remedy).into());
-        }
-        sink.push(word(0) | (high & 0xffff) << 32, word(4) | (high >> 16) << 32)?;
     }
     Ok(())
 }

@@ -6,9 +6,10 @@
 use std::borrow::Cow;
 use std::ops::Range;
 
+use crate::formats::Visitor;
 use crate::formats::scan::sink::{Fault, Sink, Stop};
 use crate::formats::text::{Counts, TableGrammar, attributes};
-use crate::formats::{Visitor, Weights, weights};
+use crate::formats::weights::push;
 
 /// Longest line of an edge in bytes; a longer one is not of the format that was named.
 pub(crate) const LONGEST: usize = 1 << 20;
@@ -129,27 +130,6 @@ fn parse_as<const WEIGHTED: bool, V: Visitor>(
         if WEIGHTED { push(data, line, (u, v), weight, sink)? } else { sink.push(u, v)? }
     }
     Ok(())
-}
-
-/// Adds the edge of the line at `line`, whose weight is at `weight`, an empty range if it has none.
-#[inline]
-pub(crate) fn push<V: Visitor>(
-    data: &[u8],
-    line: usize,
-    (u, v): (u64, u64),
-    weight: Range<usize>,
-    sink: &mut Sink<'_, V>,
-) -> Result<(), Stop> {
-    if weight.is_empty() {
-        return match sink.reading() {
-            Weights::Read(_) => Err(weights::lacking(line, excerpt(data, line)).into()),
-            Weights::Skip | Weights::Find => Ok(sink.push(u, v)?),
-        };
-    }
-    match sink.push_weighted(u, v, weights::Weight::Text(&data[weight])) {
-        Ok(pushed) => Ok(pushed?),
-        Err(mistake) => Err(mistake.fault(line, excerpt(data, line)).into()),
-    }
 }
 
 /// Parses a line with quotes by the parser of tables. Returns the start of the next line.

@@ -12,7 +12,7 @@
 //! | `scan` | the pass: chunks of plain files, blocks of packed ones; the cache for the next pass; the share of a rank |
 //! | `lines` | the parser of lines of one edge, which `text`, `mtx` and `gr` set up |
 //! | `text` | finds out how the lines of a text file are parsed; the parser of lines with more columns, or quotes |
-//! | `binary`, `metis` | the other parsers |
+//! | `binary`, `graph500`, `metis` | the other parsers |
 //! | `arrays` | numpy's files, and GAP's serialized graphs |
 //! | `parquet` | Apache Parquet tables |
 //! | `suspect` | recognises pairs of another type than their name tells |
@@ -24,6 +24,7 @@ mod binary;
 mod foreign;
 mod format;
 mod gr;
+pub(crate) mod graph500;
 pub mod input;
 mod lines;
 mod metis;

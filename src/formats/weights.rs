@@ -3,14 +3,15 @@
 //! A weight is a whole number below 2^32, or a finite f32 from 0 on. Both are handed over as 32 bits that are in the order of the weights.
 
 use std::fmt;
+use std::ops::Range;
 use std::str::FromStr;
 
 use serde::{Deserialize, Serialize};
 
 use crate::error::{Error, Result};
-use crate::formats::Scan;
-use crate::formats::lines::number;
-use crate::formats::scan::sink::Fault;
+use crate::formats::lines::{excerpt, number};
+use crate::formats::scan::sink::{Fault, Sink, Stop};
+use crate::formats::{Scan, Visitor};
 
 /// The type of the weights of an input.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
@@ -180,6 +181,27 @@ impl Mistake {
 /// Returns the fault of an edge without a weight, at offset `at`, where others have one.
 pub(crate) fn lacking(at: usize, found: impl Into<String>) -> Fault {
     Fault::new(at, "a weight for every edge", found, NONE_LACKING)
+}
+
+/// Adds the edge of the line at `line`, whose weight is at `weight`, an empty range if it has none.
+#[inline]
+pub(crate) fn push<V: Visitor>(
+    data: &[u8],
+    line: usize,
+    (u, v): (u64, u64),
+    weight: Range<usize>,
+    sink: &mut Sink<'_, V>,
+) -> Result<(), Stop> {
+    if weight.is_empty() {
+        return match sink.reading() {
+            Weights::Read(_) => Err(lacking(line, excerpt(data, line)).into()),
+            Weights::Skip | Weights::Find => Ok(sink.push(u, v)?),
+        };
+    }
+    match sink.push_weighted(u, v, Weight::Text(&data[weight])) {
+        Ok(pushed) => Ok(pushed?),
+        Err(mistake) => Err(mistake.fault(line, excerpt(data, line)).into()),
+    }
 }
 
 /// The remedy for edges without a weight beside others that have one.

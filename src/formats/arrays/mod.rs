@@ -11,6 +11,7 @@ mod plain;
 mod sample;
 mod stream;
 mod walk;
+mod weights;
 
 use std::io::{BufReader, Read};
 use std::sync::Arc;

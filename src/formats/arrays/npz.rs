@@ -12,6 +12,7 @@ use flate2::bufread::DeflateDecoder;
 use rawzip::{CompressionMethod, FileReader, RECOMMENDED_BUFFER_SIZE, RangeReader, ZipArchive};
 
 use super::npy::{Array, Wrong};
+use super::weights::WeightColumn;
 use super::{ArrayPlace, EdgeArrays, Shape, refused};
 use crate::error::{At, Error, Result};
 
@@ -110,6 +111,26 @@ pub(super) fn table(path: &Path) -> Result<EdgeArrays> {
             Err(Error::input(path, At::File, "a sparse matrix as csr, csc or coo", found, remedy))
         }
     }
+}
+
+/// Returns the weights of `edges` edges, which are `data` of a sparse matrix; `None` if the archive has another kind of edges.
+///
+/// # Errors
+/// Bad input for an array of another length, or of a type that is no weight.
+pub(super) fn weights(path: &Path, edges: u64) -> Result<Option<WeightColumn>> {
+    let members = directory(path)?;
+    let find = |name: &str| members.iter().find(|member| member.name == name);
+    let (None, Some(_), Some(member)) = (find("edge_index"), find("format"), find("data")) else { return Ok(None) };
+    let (array, _) = array(path, member)?;
+    let weights = WeightColumn::of(&array, ArrayPlace::Member(member.clone()));
+    let Some(weights) = weights.filter(|_| array.shape == [edges]) else {
+        let expected = format!("{edges} weights, whole numbers or floats of 4 or 8 bytes");
+        let found = format!("the type {:?} and the shape {:?} in the member data", array.kind, array.shape);
+        let remedy = "save the matrix with such values, or read the edges without weights: [input] weights = \"none\", convert --weights none";
+        return Err(Error::input(path, At::File, expected, found, remedy));
+    };
+    whole(path, member, weights.column.at + edges * weights.column.step as u64)?;
+    Ok(Some(weights))
 }
 
 /// Opens a member. Its size and checksum are compared with the directory's when its end is read.

@@ -4,6 +4,7 @@
 use std::io::{BufReader, Read};
 
 use super::walk::{BATCH, Ends, Lists, Numbers, Walk};
+use super::weights::{self, WeightColumn};
 use super::{Column, EdgeArrays, Shape};
 use crate::error::{At, Error, Result};
 use crate::formats::scan::ScanState;
@@ -19,6 +20,8 @@ const STRIDE: usize = 64 << 10;
 pub(in crate::formats) struct PlainArrays {
     reader: Reader,
     table: EdgeArrays,
+    /// The weights of its edges, if these are wanted.
+    weights: Option<WeightColumn>,
 }
 
 impl PlainArrays {
@@ -31,9 +34,10 @@ impl PlainArrays {
         let reader = Reader::open(part.path())?;
         part.unchanged(reader.length())?;
         let table = super::table(part)?;
-        let (vertices, entries) = (table.vertices, Some(table.edges));
-        shared.set_head(index, Head { layout: Layout::Arrays, body: 0, vertices, entries, weighted: false })?;
-        let plain = PlainArrays { reader, table };
+        let weights = if shared.weights.is_wanted() { weights::of(part, &table)? } else { None };
+        let (vertices, entries, weighted) = (table.vertices, Some(table.edges), weights.is_some());
+        shared.set_head(index, Head { layout: Layout::Arrays, body: 0, vertices, entries, weighted })?;
+        let plain = PlainArrays { reader, table, weights };
         if let Shape::Adjacency { offsets, rows, .. } = &plain.table.shape {
             for (row, want) in [(0, 0), (*rows, plain.table.edges)] {
                 let found = plain.number(part, offsets, row)?;
@@ -89,7 +93,8 @@ impl PlainArrays {
                 Ends::Lists(Lists::at(offsets, neighbours, (row, start), *rows, self.table.edges))
             }
         };
-        let mut walk = Walk::new(ends, first, end, self.table.vertices);
+        let weights = weights::open(self.weights.as_ref(), first, |all, next| Ok(column(all, next)))?;
+        let mut walk = Walk::new((ends, weights), first, end, self.table.vertices);
         while walk.step(sink)? {}
         self.done(shared, index, (from, to), sink)
     }

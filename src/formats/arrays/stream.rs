@@ -1,11 +1,11 @@
 //! Reads arrays in packed files and archives, from the first number to the last, by one thread. If the ends of edges are in separate
-//! arrays, the file is unpacked twice at the same time, so that memory does not grow with the file.
+//! arrays, the file is unpacked twice at the same time, and a third time for weights, so that memory does not grow with the file.
 
 use std::io::Read;
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 
 use super::walk::{BATCH, Ends, Lists, Numbers, Walk};
-use super::{ArrayPlace, Column, Shape, npz};
+use super::{ArrayPlace, Column, Shape, npz, weights};
 use crate::error::{At, Error, Result};
 use crate::formats::packing::Stored;
 use crate::formats::scan::layout::{Head, Layout};
@@ -13,7 +13,7 @@ use crate::formats::scan::sink::Sink;
 use crate::formats::scan::{ScanState, packed};
 use crate::formats::{Packing, Visitor};
 
-/// Most bytes that reading one file takes, beside those of unpacking it twice.
+/// Most bytes that reading one file takes, beside those of unpacking it for each array.
 pub(in crate::formats) const MEMORY: u64 = 1 << 20;
 
 /// Batches between two calls of the watch.
@@ -33,8 +33,9 @@ pub(in crate::formats) fn read<V: Visitor>(
 ) -> Result<()> {
     let part = &shared.parts[index];
     let table = super::table(part)?;
-    let (vertices, entries) = (table.vertices, Some(table.edges));
-    shared.set_head(index, Head { layout: Layout::Arrays, body: 0, vertices, entries, weighted: false })?;
+    let weights = if shared.weights.is_wanted() { weights::of(part, &table)? } else { None };
+    let (vertices, entries, weighted) = (table.vertices, Some(table.edges), weights.is_some());
+    shared.set_head(index, Head { layout: Layout::Arrays, body: 0, vertices, entries, weighted })?;
     if part.packing() == Packing::Zip {
         let mut stored = Stored::open(shared, index, part.path())?;
         part.unchanged(stored.length())?;
@@ -58,7 +59,8 @@ pub(in crate::formats) fn read<V: Visitor>(
             Ends::Lists(Lists::begin(open(offsets, 0)?, open(neighbours, 0)?, *rows, table.edges)?)
         }
     };
-    let mut walk = Walk::new(ends, 0, table.edges, table.vertices);
+    let weights = weights::open(weights.as_ref(), 0, open)?;
+    let mut walk = Walk::new((ends, weights), 0, table.edges, table.vertices);
     let mut reported = 0;
     loop {
         let mut more = true;
@@ -100,6 +102,9 @@ pub(in crate::formats) fn read<V: Visitor>(
             lists.neighbours.finish(length, || shared.advance(0))?;
         }
         _ => unreachable!("the ends are those of the shape"),
+    }
+    if let (Some(weights), Packing::Zip) = (&mut walk.weights, part.packing()) {
+        weights.numbers.finish(None, || shared.advance(0))?;
     }
     shared.advance(part.bytes() - reported)
 }

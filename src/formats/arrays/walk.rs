@@ -3,7 +3,8 @@
 use std::io::Read;
 use std::path::Path;
 
-use super::{ArrayPlace, Column};
+use super::weights::WeightNumbers;
+use super::{ArrayPlace, Column, Int};
 use crate::error::{At, Error, Result};
 use crate::formats::Visitor;
 use crate::formats::scan::sink::Sink;
@@ -19,12 +20,14 @@ pub(super) struct Numbers<'a> {
     /// Index of the next number.
     next: u64,
     bytes: Vec<u8>,
+    /// Bytes that lie before the next number.
+    gap: usize,
 }
 
 impl<'a> Numbers<'a> {
     /// Reads the numbers of `column` from index `next` on, which is where `from` stands.
     pub fn new(path: &'a Path, column: &Column, next: u64, from: Box<dyn Read + 'a>) -> Numbers<'a> {
-        Numbers { path, column: column.clone(), from, next, bytes: Vec::new() }
+        Numbers { path, column: column.clone(), from, next, bytes: Vec::new(), gap: 0 }
     }
 
     /// Reads the next `count` numbers into `into`.
@@ -34,10 +37,8 @@ impl<'a> Numbers<'a> {
     pub fn read(&mut self, count: usize, into: &mut Vec<u64>) -> Result<()> {
         let (int, step) = (self.column.int, self.column.step);
         into.clear();
-        self.bytes.resize(count * step, 0);
-        self.from.read_exact(&mut self.bytes).map_err(|e| self.unreadable(&e))?;
-        self.next += count as u64;
-        let numbers = self.bytes.chunks_exact(step).map(|bytes| int.of(&bytes[..int.bytes]));
+        self.read_bytes(count)?;
+        let numbers = self.bytes.chunks(step).map(|bytes| int.of(&bytes[..int.bytes]));
         into.extend(numbers.map_while(|number| number));
         if into.len() < count {
             let bytes = &self.bytes[into.len() * step..][..int.bytes];
@@ -47,10 +48,48 @@ impl<'a> Numbers<'a> {
         Ok(())
     }
 
+    /// Reads the bytes of the next `count` numbers.
+    ///
+    /// # Errors
+    /// Bad input if there are fewer.
+    pub fn read_bytes(&mut self, count: usize) -> Result<()> {
+        let bytes = match count {
+            0 => 0,
+            // Behind the last number there need be nothing.
+            count => (count - 1) * self.column.step + self.column.int.bytes,
+        };
+        self.pass()?;
+        self.bytes.resize(bytes, 0);
+        self.from.read_exact(&mut self.bytes).map_err(|e| self.unreadable(&e))?;
+        self.next += count as u64;
+        self.gap = if count > 0 { self.column.step - self.column.int.bytes } else { self.gap };
+        Ok(())
+    }
+
+    /// Passes what lies between the last number and the next.
+    fn pass(&mut self) -> Result<()> {
+        self.bytes.resize(std::mem::take(&mut self.gap), 0);
+        self.from.read_exact(&mut self.bytes).map_err(|e| self.unreadable(&e))
+    }
+
+    /// Returns the type of the numbers.
+    pub fn int(&self) -> Int {
+        self.column.int
+    }
+
+    /// Returns the bytes of the `nth` number of those read last.
+    pub fn bytes_of(&self, nth: usize) -> &[u8] {
+        &self.bytes[nth * self.column.step..][..self.column.int.bytes]
+    }
+
     /// Returns the error of the `nth` of the last `read` numbers.
     pub fn wrong(&self, nth: usize, read: usize, expected: String, found: String) -> Error {
+        self.wrong_for(nth, read, expected, found, "correct the numbers and save them again")
+    }
+
+    /// Does the same as [`Self::wrong`] with another remedy.
+    pub fn wrong_for(&self, nth: usize, read: usize, expected: String, found: String, remedy: &'static str) -> Error {
         let index = self.next - read as u64 + nth as u64;
-        let remedy = "correct the numbers and save them again";
         match &self.column.place {
             ArrayPlace::File => {
                 let at = self.column.at + index * self.column.step as u64;
@@ -69,7 +108,7 @@ impl<'a> Numbers<'a> {
     /// # Errors
     /// Bad input for a damaged or longer stream; those of `look`.
     pub fn finish(&mut self, length: Option<u64>, look: impl Fn() -> Result<()>) -> Result<()> {
-        let mut at = self.column.at + self.next * self.column.step as u64;
+        let mut at = self.column.at + self.next * self.column.step as u64 - self.gap as u64;
         self.bytes.resize(1 << 16, 0);
         loop {
             match self.from.read(&mut self.bytes) {
@@ -136,11 +175,18 @@ pub(super) struct Walk<'a> {
     pub vertices: Option<u64>,
     pub first: Vec<u64>,
     pub second: Vec<u64>,
+    /// The weights of the edges, if these are wanted and there are some.
+    pub weights: Option<WeightNumbers<'a>>,
 }
 
 impl<'a> Walk<'a> {
-    pub fn new(ends: Ends<'a>, next: u64, end: u64, vertices: Option<u64>) -> Walk<'a> {
-        Walk { ends, next, end, vertices, first: Vec::new(), second: Vec::new() }
+    pub fn new(
+        (ends, weights): (Ends<'a>, Option<WeightNumbers<'a>>),
+        next: u64,
+        end: u64,
+        vertices: Option<u64>,
+    ) -> Walk<'a> {
+        Walk { ends, next, end, vertices, first: Vec::new(), second: Vec::new(), weights }
     }
 
     /// Hands the next batch to `sink`. Returns false if there is none.
@@ -160,27 +206,35 @@ impl<'a> Walk<'a> {
             _ => Ok(()),
         };
         let (first, second) = (&mut self.first, &mut self.second);
+        let weights = &mut self.weights;
+        weights.iter_mut().try_for_each(|weights| weights.read(count))?;
+        let mut push = |nth: usize, u: u64, v: u64| match weights {
+            Some(weights) => weights.push(nth, (u, v), sink),
+            None => sink.push(u, v),
+        };
         match &mut self.ends {
             Ends::Rows(numbers) => {
                 numbers.read(2 * count, first)?;
                 check(numbers, first)?;
-                first.as_chunks::<2>().0.iter().try_for_each(|[u, v]| sink.push(*u, *v))?;
+                let mut pairs = first.as_chunks::<2>().0.iter().enumerate();
+                pairs.try_for_each(|(nth, [u, v])| push(nth, *u, *v))?;
             }
             Ends::Columns(from, to) => {
                 from.read(count, first)?;
                 to.read(count, second)?;
                 check(from, first)?;
                 check(to, second)?;
-                first.iter().zip(second.iter()).try_for_each(|(u, v)| sink.push(*u, *v))?;
+                let mut pairs = first.iter().zip(second.iter()).enumerate();
+                pairs.try_for_each(|(nth, (u, v))| push(nth, *u, *v))?;
             }
             Ends::Lists(lists) => {
                 lists.neighbours.read(count, second)?;
                 check(&lists.neighbours, second)?;
-                for (edge, v) in (self.next..).zip(second.iter()) {
-                    while edge >= lists.end {
+                for (nth, v) in second.iter().enumerate() {
+                    while self.next + nth as u64 >= lists.end {
                         lists.advance()?;
                     }
-                    sink.push(lists.row, *v)?;
+                    push(nth, lists.row, *v)?;
                 }
             }
         }

@@ -13,11 +13,15 @@ use crate::formats::Part;
 const SAMPLES: u64 = 32;
 const SAMPLE: usize = 4096;
 
-/// Returns a hash of size, mtime and ctime in nanoseconds, inode and samples of every part, and of their formats.
-pub(crate) fn of_files(parts: &[Part]) -> Result<u64> {
+/// Returns a hash of size, mtime and ctime in nanoseconds, inode and samples of every part, and of their formats; of files of weights,
+/// too, if weights are `wanted`.
+pub(crate) fn of_files(parts: &[Part], wanted: bool) -> Result<u64> {
     let mut hasher = Xxh3::new();
     for part in parts {
         add_file(&mut hasher, part.path(), part.format().name())?;
+        if let Some(path) = part.weights_path().filter(|_| wanted) {
+            add_file(&mut hasher, &path, "weights")?;
+        }
     }
     Ok(hasher.digest())
 }

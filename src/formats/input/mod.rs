@@ -233,7 +233,7 @@ impl Input {
     /// Bad input for a file that is gone or can't be read.
     pub fn identity(&self) -> Result<u64> {
         match &self.source {
-            Source::Files(parts) => identity::of_files(parts),
+            Source::Files(parts) => identity::of_files(parts, self.weights.is_wanted()),
             Source::Generated(generator) => Ok(generator.identity()),
         }
     }
@@ -327,7 +327,7 @@ impl Input {
         match &self.source {
             Source::Generated(generator) => generator.scratch_bytes() + generated::SCRATCH * threads as u64,
             Source::Files(parts) => {
-                let unpacking = parts.iter().map(|part| packed::bytes(part, threads)).max().unwrap_or(0);
+                let unpacking = parts.iter().map(|part| packed::bytes(part, threads, self.weights)).max().unwrap_or(0);
                 let at_once = parts.iter().filter(|part| part.packing != Packing::Plain).count().min(threads);
                 let hashes: u64 = parts.iter().map(|part| 8 * (1 + part.bytes / self.chunk as u64)).sum();
                 let pieces = if parts.iter().any(Part::is_records) { records::BYTES * threads as u64 } else { 0 };

@@ -7,7 +7,7 @@ use std::sync::{Arc, OnceLock};
 
 use crate::error::{At, Error, Result};
 use crate::formats::format::ending;
-use crate::formats::{Format, Packing, TextOptions, arrays, parquet};
+use crate::formats::{Format, Packing, TextOptions, arrays, graph500, parquet};
 
 /// A file of an input.
 #[derive(Debug, Clone)]
@@ -128,6 +128,12 @@ impl Part {
         let text = self.text.columns.has_weight() || ending(&self.path).as_deref() == Some("wel");
         let columns = self.format == Format::Parquet && self.text.columns.has_weight();
         self.format == Format::Gr || columns || (self.format == Format::Text && text)
+    }
+
+    /// Returns the file beside it that holds the weights of its edges, if its format has such files and there is one.
+    pub fn weights_path(&self) -> Option<PathBuf> {
+        let path = graph500::weights_path(&self.path, self.packing);
+        (self.format == Format::Graph500 && path.exists()).then_some(path)
     }
 
     /// Returns how its lines are read if it is text.

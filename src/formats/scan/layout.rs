@@ -6,7 +6,7 @@ use crate::formats::lines::{self, Grammar, next_line};
 use crate::formats::metis::{self, Cursor};
 use crate::formats::scan::sink::{Fault, Sink, Stop};
 use crate::formats::text::{self, Counts, TableGrammar};
-use crate::formats::{Format, Part, Visitor, binary, gr, mtx, parquet};
+use crate::formats::{Format, Part, Visitor, binary, gr, graph500, mtx, parquet};
 
 /// Headers, with their comments, end within this many bytes.
 pub(crate) const HEAD: usize = 1 << 20;
@@ -48,7 +48,10 @@ pub(crate) fn head(part: &Part, prefix: &[u8]) -> Result<Head, Fault> {
     let head = match format {
         Format::U32 => plain(Layout::Pairs32),
         Format::U64 => plain(Layout::Pairs64),
-        Format::Graph500 => plain(Layout::Packed),
+        Format::Graph500 => {
+            let weighted = part.weights_path().is_some();
+            plain(Layout::Packed).map(|head| Head { weighted, ..head })
+        }
         Format::Text => text::head(prefix, part),
         Format::Mtx => mtx::head(prefix),
         Format::Metis => metis::head(prefix),
@@ -105,7 +108,7 @@ impl Layout {
         match self {
             Layout::Pairs32 => Some(8),
             Layout::Pairs64 => Some(16),
-            Layout::Packed => Some(12),
+            Layout::Packed => Some(graph500::EDGE),
             Layout::Rows(int) => Some(2 * int.bytes),
             _ => None,
         }
@@ -163,7 +166,7 @@ impl Layout {
         match self {
             Layout::Pairs32 => binary::parse32(data, sink),
             Layout::Pairs64 => binary::parse64(data, sink),
-            Layout::Packed => binary::parse_packed(data, sink),
+            Layout::Packed => graph500::parse(data, sink),
             Layout::Rows(int) => binary::parse_rows(data, *int, sink),
             Layout::Arrays => unreachable!("arrays are no pieces of bytes"),
             Layout::Lines(grammar) => lines::parse(data, grammar, sink),

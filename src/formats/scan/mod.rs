@@ -78,7 +78,9 @@ impl<'a> ScanState<'a> {
         let chunk = input.chunk();
         let mut first_hash = vec![0];
         for part in parts {
-            first_hash.push(first_hash[first_hash.len() - 1] + part.bytes().div_ceil(chunk as u64) as usize);
+            let chunks = part.bytes().div_ceil(chunk as u64) as usize;
+            let weights = usize::from(Self::hashes_weights(input, part));
+            first_hash.push(first_hash[first_hash.len() - 1] + chunks + weights);
         }
         let zeros = |n: usize| (0..n).map(|_| AtomicU64::new(0)).collect::<Vec<_>>();
         ScanState {
@@ -98,6 +100,17 @@ impl<'a> ScanState<'a> {
             weighted: zeros(parts.len()),
             found: AtomicU64::new(0),
         }
+    }
+
+    /// Returns true for a packed file with weights beside it, whose blocks are parsed in any order: the sum of their hashes comes behind
+    /// those of chunks.
+    fn hashes_weights(input: &Input, part: &Part) -> bool {
+        input.weights().is_wanted() && part.packing() != Packing::Plain && part.weights_path().is_some()
+    }
+
+    /// Adds the hash of some weights of a part for which [`Self::hashes_weights`] holds.
+    pub fn add_hash(&self, part: usize, hash: u64) {
+        self.hashes[self.first_hash[part + 1] - 1].fetch_add(hash, Relaxed);
     }
 
     pub fn stopped(&self) -> bool {

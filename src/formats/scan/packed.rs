@@ -6,18 +6,20 @@
 
 use std::io::Read;
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
-use std::sync::{Mutex, PoisonError};
+use std::sync::{Arc, Mutex, PoisonError};
 
 use crossbeam::channel::{Receiver, Sender};
+use xxhash_rust::xxh3::Xxh3;
 
 use crate::error::{At, Error, Result};
+use crate::formats::graph500::{self, WeightsFile};
 use crate::formats::lines::newlines;
 use crate::formats::metis::Cursor;
 use crate::formats::packing::{self, Decoder, Stored};
 use crate::formats::scan::layout::{self, Layout};
 use crate::formats::scan::sink::Sink;
 use crate::formats::scan::{Next, ScanState, Worked, locate, located, of_kind, refuse_empty};
-use crate::formats::{Format, Packing, Part, Visitor, arrays, suspect};
+use crate::formats::{Format, Packing, Part, Visitor, Weights, arrays, suspect};
 
 /// Blocks that may wait between an unpacking thread and the parsers.
 pub(crate) const QUEUE: usize = 4;
@@ -25,13 +27,14 @@ pub(crate) const QUEUE: usize = 4;
 const BLOCK: usize = 1 << 20;
 
 /// Returns the most bytes that unpacking one file takes.
-pub(crate) fn bytes(part: &Part, threads: usize) -> u64 {
+pub(crate) fn bytes(part: &Part, threads: usize, weights: Weights) -> u64 {
     if part.packing() == Packing::Plain {
         return 0;
     }
     let unpacking = packing::memory(part.packing(), part.path());
     if part.format().is_arrays() {
-        return 2 * (unpacking + Stored::BYTES) + arrays::MEMORY;
+        let times = if weights.is_wanted() { 3 } else { 2 };
+        return times * (unpacking + Stored::BYTES) + arrays::MEMORY;
     }
     // A block, and the rest carried into the next, may hold a longest line each, and vectors double.
     let block = 2 * (BLOCK + layout::HEAD) as u64;
@@ -61,6 +64,8 @@ pub(crate) struct Block {
     /// Stored bytes that it was unpacked from.
     stored: u64,
     number: u64,
+    /// The weights of its edges, if these are wanted and in a file of their own.
+    weights: Option<Arc<WeightsFile>>,
 }
 
 impl<'a> Packed<'a> {
@@ -151,9 +156,17 @@ impl<'a> Packed<'a> {
 
     fn block<V: Visitor>(&self, block: &Block, cursor: &mut Cursor, sink: &mut Sink<'_, V>) -> Result<()> {
         let Some(layout) = self.shared.layout(block.part) else { return Ok(()) };
-        layout
-            .parse(&block.data, cursor, sink)
-            .map_err(|stop| locate(stop, &self.shared.parts[block.part], block.offset, &block.data, block.line))?;
+        let parsed = match &block.weights {
+            Some(weights) => {
+                let mut hasher = Xxh3::with_seed(block.offset);
+                let edge = block.offset / graph500::EDGE as u64;
+                let parsed = weights.parse(&block.data, edge, sink, |weights| hasher.update(weights));
+                self.shared.add_hash(block.part, hasher.digest());
+                parsed
+            }
+            None => layout.parse(&block.data, cursor, sink),
+        };
+        parsed.map_err(|stop| locate(stop, &self.shared.parts[block.part], block.offset, &block.data, block.line))?;
         sink.flush()?;
         self.shared.count(block.part, sink.take_count());
         sink.visitor.chunk_done(block.number)?;
@@ -168,6 +181,7 @@ struct Blocks<'a> {
     part: &'a Part,
     decoder: Decoder<Stored<'a>>,
     layout: Option<&'a Layout>,
+    weights: Option<Arc<WeightsFile>>,
     /// Bytes that were unpacked after the end of the last block.
     carry: Vec<u8>,
     /// A buffer for reuse.
@@ -188,6 +202,7 @@ impl<'a> Blocks<'a> {
             part,
             decoder: open(shared, index)?,
             layout: None,
+            weights: None,
             carry: Vec::new(),
             spare: Vec::new(),
             line: 1,
@@ -209,6 +224,9 @@ impl<'a> Blocks<'a> {
         blocks.line += newlines(&prefix[..head.body]);
         blocks.offset = head.body as u64;
         blocks.carry.extend_from_slice(&prefix[head.body..]);
+        if part.format() == Format::Graph500 && shared.weights.is_wanted() {
+            blocks.weights = WeightsFile::open(part)?.map(Arc::new);
+        }
         blocks.layout = Some(&shared.set_head(index, head)?.layout);
         Ok(blocks)
     }
@@ -240,9 +258,13 @@ impl<'a> Blocks<'a> {
             stored: stored - self.stored,
             number: 0,
             data,
+            weights: self.weights.clone(),
         };
         self.stored = stored;
         self.offset += block.data.len() as u64;
+        if let (Some(weights), true) = (&self.weights, self.done) {
+            weights.check(self.offset / graph500::EDGE as u64)?;
+        }
         if layout.record().is_none() {
             self.line += newlines(&block.data);
         }

@@ -2,6 +2,7 @@
 //! ([`crate::formats::records`]).
 
 use crate::error::{Error, Result};
+use crate::formats::graph500::WeightsFile;
 use crate::formats::metis::{self, Cursor};
 use crate::formats::scan::input_cache::{CacheUse, InputCache};
 use crate::formats::scan::layout::{self, Head, Layout};
@@ -233,7 +234,8 @@ fn records(shared: &ScanState<'_>, index: usize) -> Result<Option<(Kind, u64)>> 
             shared.set_head(index, head)?
         }
     };
-    let records = Records::new(reader, head).filter(|_| length > 0);
+    let weights = if shared.weights.is_wanted() { WeightsFile::open_checked(part)? } else { None };
+    let records = Records::new(reader, head, weights).filter(|_| length > 0);
     Ok(records.map(|records| (records.chunks(shared.chunk), Kind::Records(records))).map(|(n, kind)| (kind, n)))
 }
 

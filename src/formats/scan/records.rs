@@ -1,6 +1,7 @@
 //! The chunks of a plain file of fixed records, which are read piece by piece, or taken from the cache.
 
 use crate::error::Result;
+use crate::formats::graph500::WeightsFile;
 use crate::formats::metis::Cursor;
 use crate::formats::scan::input_cache::{self, CacheUse, InputCache};
 use crate::formats::scan::layout::{Head, Layout};
@@ -35,13 +36,15 @@ pub(crate) struct Records {
     /// Offset of the first record.
     body: usize,
     length: usize,
+    /// The weights of the edges, if these are wanted and in a file of their own.
+    weights: Option<WeightsFile>,
 }
 
 impl Records {
     /// Returns the records of the file that `reader` reads; `None` if these are not of fixed length.
-    pub fn new(reader: Reader, head: &Head) -> Option<Records> {
+    pub fn new(reader: Reader, head: &Head, weights: Option<WeightsFile>) -> Option<Records> {
         let (layout, length) = (head.layout.clone(), reader.length() as usize);
-        Some(Records { record: layout.record()?, body: head.body, reader, layout, length })
+        Some(Records { record: layout.record()?, body: head.body, reader, layout, length, weights })
     }
 
     /// Returns the number of chunks of `bytes` bytes.
@@ -155,7 +158,14 @@ impl Whole<'_> {
                 if start == end || first == until {
                     return Ok(());
                 }
-                let parsed = records.layout.parse(&bytes[first - at..], &mut cursor, sink);
+                let bytes = &bytes[first - at..];
+                let parsed = match &records.weights {
+                    Some(weights) => {
+                        let edge = ((first - records.body) / records.record) as u64;
+                        weights.parse(bytes, edge, sink, |weights| hasher.update(weights))
+                    }
+                    None => records.layout.parse(bytes, &mut cursor, sink),
+                };
                 parsed.map_err(|stop: Stop| locate(stop, part, first as u64, &[], 1))
             })?;
             at = until;

@@ -9,8 +9,9 @@ use super::counts::Counts;
 use super::fields::Delimiter;
 use super::{advice, attributes};
 use crate::formats::Visitor;
-use crate::formats::lines::{blanks, excerpt, has_lone_return, lone_return, next_line, number, push, weight_end};
+use crate::formats::lines::{blanks, excerpt, has_lone_return, lone_return, next_line, number, weight_end};
 use crate::formats::scan::sink::{Fault, Sink, Stop};
+use crate::formats::weights::push;
 
 /// The format of a file's lines. Columns are counted from 0.
 #[derive(Debug, Clone)]

@@ -1,0 +1,115 @@
+//! Reads the weights of edges in arrays: those between the neighbours of a `.wsg`, and `data` of a sparse matrix of scipy.
+
+use super::npy::Array;
+use super::walk::Numbers;
+use super::{ArrayPlace, Column, EdgeArrays, Int, Shape, npz};
+use crate::error::{Error, Result};
+use crate::formats::scan::sink::Sink;
+use crate::formats::weights::{Mistake, Weight};
+use crate::formats::{Format, Part, Visitor};
+
+/// An array with a weight for each edge.
+#[derive(Debug, Clone)]
+pub(super) struct WeightColumn {
+    /// Its place, and the size and order of its numbers.
+    pub column: Column,
+    /// True if the numbers are floats.
+    pub float: bool,
+}
+
+/// Returns the weights of a file whose edges are in `table`; `None` if it has none.
+///
+/// # Errors
+/// Bad input for an array of another length or type, or a file that can't be read.
+pub(super) fn of(part: &Part, table: &EdgeArrays) -> Result<Option<WeightColumn>> {
+    match (part.format(), &table.shape) {
+        (Format::Wsg, Shape::Adjacency { neighbours, .. }) => {
+            let int = Int { signed: true, ..neighbours.int };
+            let column = Column { at: neighbours.at + int.bytes as u64, int, ..neighbours.clone() };
+            Ok(Some(WeightColumn { column, float: false }))
+        }
+        (Format::Npz, _) => npz::weights(part.path(), table.edges),
+        _ => Ok(None),
+    }
+}
+
+impl WeightColumn {
+    /// Returns the array behind the header `array`; `None` if its numbers can't be weights.
+    pub fn of(array: &Array, place: ArrayPlace) -> Option<WeightColumn> {
+        let letters = array.kind.as_bytes();
+        let bytes: usize = array.kind.get(2..)?.parse().ok()?;
+        let (signed, float) = match letters.get(1)? {
+            b'i' => (true, false),
+            b'u' | b'b' => (false, false),
+            b'f' if bytes >= 4 => (true, true),
+            _ => return None,
+        };
+        let int = Int { bytes, signed, big: letters.first() == Some(&b'>') };
+        let column = Column { place, at: array.body, int, step: bytes };
+        matches!(bytes, 1 | 2 | 4 | 8).then_some(WeightColumn { column, float })
+    }
+}
+
+/// Reads weights in order.
+pub(super) struct WeightNumbers<'a> {
+    pub numbers: Numbers<'a>,
+    float: bool,
+    /// Number of weights of the batch.
+    count: usize,
+}
+
+impl<'a> WeightNumbers<'a> {
+    /// Reads the weights from the one on where `numbers` stands.
+    pub fn new(numbers: Numbers<'a>, float: bool) -> WeightNumbers<'a> {
+        WeightNumbers { numbers, float, count: 0 }
+    }
+
+    /// Reads the next `count` weights.
+    ///
+    /// # Errors
+    /// Bad input if there are fewer.
+    pub fn read(&mut self, count: usize) -> Result<()> {
+        self.count = count;
+        self.numbers.read_bytes(count)
+    }
+
+    /// Adds an edge with the `nth` weight of the batch.
+    ///
+    /// # Errors
+    /// Bad input for what is not a weight; those of the visitor.
+    pub fn push<V: Visitor>(&self, nth: usize, (u, v): (u64, u64), sink: &mut Sink<'_, V>) -> Result<()> {
+        let weight = self.weight(nth);
+        sink.push_weighted(u, v, weight).map_err(|mistake| self.wrong(nth, weight, mistake))?
+    }
+
+    fn weight(&self, nth: usize) -> Weight<'static> {
+        let (int, bytes) = (self.numbers.int(), self.numbers.bytes_of(nth));
+        // Its bits are those of a float, too.
+        let unsigned = Int { signed: false, ..int }.of(bytes).unwrap_or_default();
+        match (self.float, int.bytes) {
+            (true, 4) => Weight::Float(f32::from_bits(unsigned as u32).into()),
+            (true, _) => Weight::Float(f64::from_bits(unsigned)),
+            (false, _) => int.of(bytes).map_or_else(|| Weight::Signed(int.negative(bytes)), Weight::Whole),
+        }
+    }
+
+    #[cold]
+    fn wrong(&self, nth: usize, weight: Weight<'_>, mistake: Mistake) -> Error {
+        let found = match weight {
+            Weight::Whole(value) => value.to_string(),
+            Weight::Signed(value) => value.to_string(),
+            Weight::Float(value) => value.to_string(),
+            Weight::Text(text) => text.escape_ascii().to_string(),
+        };
+        self.numbers.wrong_for(nth, self.count, mistake.expected().into(), found, mistake.remedy())
+    }
+}
+
+/// Opens what reads a column from an index on.
+pub(super) fn open<'a>(
+    weights: Option<&WeightColumn>,
+    from: u64,
+    numbers: impl FnOnce(&Column, u64) -> Result<Numbers<'a>>,
+) -> Result<Option<WeightNumbers<'a>>> {
+    weights.map(|weights| Ok(WeightNumbers::new(numbers(&weights.column, from)?, weights.float))).transpose()
+}

@@ -1,0 +1,159 @@
+//! Reads the packed edges of the Graph500 reference, and their weights, which are in a file of their own.
+//!
+//! The reference writes the weights of edges in `FILE` to `FILE.weights`: a little-endian f32 for each edge, in the same order. The edges
+//! may be packed (`FILE.gz`); the weights are `FILE.weights` then, too, and are never packed, since threads read them at any place.
+
+use std::path::{Path, PathBuf};
+
+use crate::error::{At, Error, Result};
+use crate::formats::scan::read::Reader;
+use crate::formats::scan::sink::{Fault, Sink, Stop};
+use crate::formats::weights::Weight;
+use crate::formats::{Format, Packing, Part, Visitor};
+
+/// Bytes of an edge.
+pub(crate) const EDGE: usize = 12;
+/// Bytes of a weight.
+const WEIGHT: usize = 4;
+/// Weights that are read at once.
+const BATCH: usize = 4096;
+
+/// Parses packed edges: the low 32 bits of both ids, then the 16 bits above them, those of the first id in the low half (`packed_edge` of
+/// the Graph500 reference, where the halves are signed and a negative id marks the absence of an edge).
+pub(crate) fn parse<V: Visitor>(data: &[u8], sink: &mut Sink<'_, V>) -> Result<(), Stop> {
+    for (index, record) in data.as_chunks::<EDGE>().0.iter().enumerate() {
+        let (u, v) = ends(record).map_err(|high| negative(index, high))?;
+        sink.push(u, v)?;
+    }
+    Ok(())
+}
+
+/// Returns both ids of an edge; the high halves are the error if one is negative.
+#[inline]
+fn ends(record: &[u8; EDGE]) -> Result<(u64, u64), u64> {
+    let word = |n: usize| u64::from(u32::from_le_bytes([record[n], record[n + 1], record[n + 2], record[n + 3]]));
+    let high = word(8);
+    if high & 0x8000_8000 != 0 {
+        Err(high)
+    } else {
+        Ok((word(0) | (high & 0xffff) << 32, word(4) | (high >> 16) << 32))
+    }
+}
+
+fn negative(index: usize, high: u64) -> Fault {
+    let remedy = "name the format that the file is in, or write it again";
+    Fault::new(index * EDGE, "ids of at most 47 bits", format!("{high:#x} as the high halves"), remedy)
+}
+
+/// Returns the name of the file with the weights of the edges in `path`, which is packed as `packing` says.
+pub(crate) fn weights_path(path: &Path, packing: Packing) -> PathBuf {
+    let mut path = if packing == Packing::of(path) && packing != Packing::Plain {
+        path.with_extension("")
+    } else {
+        path.to_owned()
+    };
+    path.as_mut_os_string().push(".weights");
+    path
+}
+
+/// The weights of a part.
+pub(crate) struct WeightsFile {
+    path: PathBuf,
+    reader: Reader,
+}
+
+impl WeightsFile {
+    /// Opens the weights of a part; `None` if it has none.
+    ///
+    /// # Errors
+    /// Bad input for a file that can't be read, or is packed.
+    pub fn open(part: &Part) -> Result<Option<WeightsFile>> {
+        if let Some(path) = part.weights_path() {
+            return Ok(Some(WeightsFile { reader: Reader::open(&path)?, path }));
+        }
+        let path = weights_path(part.path(), part.packing());
+        for packing in [Packing::Gzip, Packing::Zstd, Packing::Bzip2, Packing::Xz] {
+            let mut packed = path.clone();
+            packed.as_mut_os_string().push(packing.ending());
+            if packed.exists() {
+                let remedy = "unpack it: weights are read at any place";
+                return Err(Error::input(&packed, At::File, "weights as a plain file", "a packed one", remedy));
+            }
+        }
+        Ok(None)
+    }
+
+    /// Opens the weights of a plain part; `None` if it has none.
+    ///
+    /// # Errors
+    /// Those of [`Self::open`] and [`Self::check`].
+    pub fn open_checked(part: &Part) -> Result<Option<WeightsFile>> {
+        if part.format() != Format::Graph500 {
+            return Ok(None);
+        }
+        let weights = WeightsFile::open(part)?;
+        weights.iter().try_for_each(|weights| weights.check(part.bytes() / EDGE as u64))?;
+        Ok(weights)
+    }
+
+    /// Checks that there is a weight for each of `edges` edges.
+    ///
+    /// # Errors
+    /// Bad input for another length.
+    pub fn check(&self, edges: u64) -> Result<()> {
+        let bytes = edges.saturating_mul(WEIGHT as u64);
+        if self.reader.length() == bytes { Ok(()) } else { Err(self.length(&format!("{edges} edges"), bytes)) }
+    }
+
+    fn length(&self, edges: &str, bytes: u64) -> Error {
+        let expected = format!("{bytes} bytes, {WEIGHT} for each of {edges}");
+        let found = format!("{} bytes", self.reader.length());
+        let remedy = "fetch or make both files again, or read the edges without weights: [input] weights = \"none\", convert --weights none";
+        Error::input(&self.path, At::File, expected, found, remedy)
+    }
+
+    /// Parses packed edges, of which the first is number `first` of the file, with their weights; `hash` is called with the bytes of these.
+    pub fn parse<V: Visitor>(
+        &self,
+        data: &[u8],
+        first: u64,
+        sink: &mut Sink<'_, V>,
+        mut hash: impl FnMut(&[u8]),
+    ) -> Result<(), Stop> {
+        let mut buffer = [0; BATCH * WEIGHT];
+        let (records, _) = data.as_chunks::<EDGE>();
+        for (nth, batch) in records.chunks(BATCH).enumerate() {
+            let (from, bytes) = (first + (nth * BATCH) as u64, &mut buffer[..batch.len() * WEIGHT]);
+            let end = (from + batch.len() as u64) * WEIGHT as u64;
+            if end > self.reader.length() {
+                return Err(self.length("the edges, of which there are more", end).into());
+            }
+            self.reader.read(from * WEIGHT as u64, bytes)?;
+            hash(bytes);
+            for (index, (record, weight)) in batch.iter().zip(bytes.as_chunks::<WEIGHT>().0).enumerate() {
+                let (u, v) = ends(record).map_err(|high| negative(nth * BATCH + index, high))?;
+                let weight = f32::from_le_bytes(*weight);
+                let pushed = sink.push_weighted(u, v, Weight::Float(weight.into()));
+                pushed.map_err(|mistake| {
+                    let at = At::Byte((from + index as u64) * WEIGHT as u64);
+                    Error::input(&self.path, at, mistake.expected(), weight.to_string(), mistake.remedy())
+                })??;
+            }
+        }
+        Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn weights_stand_beside_the_edges() {
+        let of = |path: &str| weights_path(Path::new(path), Packing::of(Path::new(path))).display().to_string();
+        assert_eq!(of("a/b.graph500"), "a/b.graph500.weights");
+        assert_eq!(of("a/b.graph500.zst"), "a/b.graph500.weights");
+        assert_eq!(of("edges"), "edges.weights");
+        assert_eq!(weights_path(Path::new("a.part"), Packing::Gzip), Path::new("a.part.weights"));
+    }
+}

@@ -2,7 +2,7 @@
 
 use super::submit::{Scheduler, walltime};
 use crate::config::MAX_THREADS;
-use crate::formats::Columns;
+use crate::formats::{AskedWeights, Columns};
 use crate::list::Kind;
 use crate::process::log::Format as LogFormat;
 use clap::{Args, Parser, Subcommand};
@@ -50,8 +50,8 @@ pub enum Command {
     Generate(GenerateArgs),
     /// Convert an edge list, or a linked list, between formats, in fixed memory
     #[command(
-        after_help = "Weights are not converted: the output has edges alone, and where the format needs lengths (gr) \
-        they are 1.\n\nExamples:\n  gpugraph convert email-Eu-core.txt.gz email.u32\n  \
+        after_help = "Weights are kept by text, mtx, metis, gr and graph500 (in FILE.weights); the other formats hold \
+        none. Where the input has none, and the format needs lengths (gr), they are 1.\n\nExamples:\n  gpugraph convert email-Eu-core.txt.gz email.u32\n  \
         gpugraph convert table.csv edges.u32 --columns 2,3\n  \
         gpugraph convert successors.list successors.i32"
     )]
@@ -275,6 +275,9 @@ pub struct ConvertArgs {
     /// so, else, of text, the first two
     #[arg(long, value_parser = Columns::from_str)]
     pub columns: Option<Columns>,
+    /// Weights: auto (whole numbers or f32, as the input has them), none, u32 or f32
+    #[arg(long, default_value = "auto", value_parser = AskedWeights::from_str)]
+    pub weights: AskedWeights,
     /// Lines to skip at the top of each file of text, comments not counted
     #[arg(long, value_name = "LINES")]
     pub skip_lines: Option<u64>,

@@ -7,10 +7,10 @@ mod lists;
 pub mod submit;
 
 use self::cli::{ConvertArgs, GenerateArgs, GenerateKind, OutputArgs, ProductArgs};
-use crate::convert::{self, Converted, StreamCopy};
+use crate::convert::{self, Converted, StreamCopy, Target};
 use crate::error::{Error, Result};
 use crate::formats::input::stream::Stream;
-use crate::formats::{Format, Input, TextOptions, Watch};
+use crate::formats::{AskedWeights, Format, Input, TextOptions, Watch};
 use crate::generate::{self, Generator, Product};
 use crate::job::plan::resources::threads;
 use crate::job::session::Watched;
@@ -75,8 +75,9 @@ pub fn convert(args: &ConvertArgs) -> Result<()> {
     };
     let input = input.with_text(text)?;
     let done = shown("convert", input.bytes(), |watch, _| {
-        warn_of_weights(&input, format);
-        convert::convert(&input, &args.output, format, threads(args.threads), watch)
+        let target = Target { format, weights: args.weights, memory: convert::MEMORY };
+        warn_of_weights(&input, target);
+        convert::convert_as(&input, &args.output, target, threads(args.threads), watch)
     });
     let done = done.map_err(|e| match &copy {
         Some(copy) => copy.blame(e),
@@ -95,11 +96,12 @@ fn copied(stream: &Stream, from: Option<Format>, output: &Path) -> Result<Stream
     shown("reading", 0, |watch, _| StreamCopy::of(stream, format, output, watch))
 }
 
-/// Warns that the weights of the input are lost, if it is known before reading that it has some.
-fn warn_of_weights(input: &Input, format: Format) {
-    if let Some(part) = input.parts().iter().find(|part| part.is_weighted()) {
-        let instead = if format == Format::Gr { "every arc gets length 1" } else { "the output has edges alone" };
-        tracing::warn!("{}: its weights are not converted; {instead}", part.path().display());
+/// Warns that the weights of the input are lost in a format that holds none.
+fn warn_of_weights(input: &Input, target: Target) {
+    let Target { format, weights, .. } = target;
+    // The scan reports what is wrong with a file.
+    if !format.writes_weights() && weights == AskedWeights::Auto && input.may_have_weights().unwrap_or(false) {
+        tracing::warn!("{}: has weights, which {format} does not hold; they are left out", input.name());
     }
 }
 

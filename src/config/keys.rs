@@ -21,6 +21,7 @@ const OF_JOBS: [(&str, &[&str]); 5] = [
         &[
             "path",
             "format",
+            "weights",
             "columns",
             "skip_lines",
             "prepared",

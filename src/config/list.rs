@@ -44,7 +44,7 @@ pub(super) fn input(root: &Table, environment: Environment<'_>, diagnostics: &mu
     formats.extend(ListFormat::ALL.map(|format| (format.name(), Some(format))));
     let format_field = section.get("format");
     let format = format_field.as_ref().and_then(|field| field.choice(&formats, diagnostics)).flatten();
-    for field in OF_GRAPHS.into_iter().chain(["skip_lines"]).filter_map(|key| section.get(key)) {
+    for field in OF_GRAPHS.into_iter().chain(["skip_lines", "weights"]).filter_map(|key| section.get(key)) {
         let message = format!("{} is for graphs, and this job ranks a list", field.name);
         diagnostics.error(&field.entry.place, message);
     }

@@ -98,6 +98,7 @@ mod tests {
             format: None,
             recursive: false,
             text: Default::default(),
+            weights: Default::default(),
         })
     }
 

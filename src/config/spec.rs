@@ -9,7 +9,7 @@ use std::time::Duration;
 use serde::{Deserialize, Serialize};
 
 use crate::algo::{GraphTask, ListTask, On, Task};
-use crate::formats::TextOptions;
+use crate::formats::{AskedWeights, TextOptions};
 use crate::graph::direction::Direction;
 use crate::list::{Generated, ListFormat};
 use crate::results::OutputFormat;
@@ -92,6 +92,9 @@ pub enum InputSpec {
         /// `columns` and `skip_lines`: options for reading text.
         #[serde(default)]
         text: TextOptions,
+        /// `weights`: the weights that tasks get which need some.
+        #[serde(default)]
+        weights: AskedWeights,
     },
     /// `prepared`: the workdir of a job that kept its graph.
     Prepared(PathBuf),

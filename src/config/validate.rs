@@ -7,7 +7,7 @@ use std::time::Duration;
 use super::spec::{Device, Expect, GpuSharing, InputSpec, Job, Limits, Output, Random, Run};
 use super::{FORMATS, keys, list, name};
 use crate::algo::{ALGORITHMS, InputKind, Task};
-use crate::formats::{Columns, Format, TextOptions};
+use crate::formats::{AskedWeights, Columns, Format, TextOptions};
 use crate::generate::{MAX_EDGE_FACTOR, SCALES};
 use crate::jobfile::diagnostics::Diagnostics;
 use crate::jobfile::expand::Environment;
@@ -118,6 +118,9 @@ fn input(root: &Table, environment: Environment<'_>, diagnostics: &mut Diagnosti
     let format = format_field.as_ref().and_then(|field| field.choice(&formats, diagnostics)).flatten();
     list::refuse(&section, format.as_deref(), diagnostics);
     let text = text(&section, format.as_deref(), diagnostics);
+    let weights_field = section.get("weights");
+    let known = AskedWeights::ALL.map(|asked| (asked.name(), asked));
+    let weights = weights_field.as_ref().and_then(|field| field.choice(&known, diagnostics)).unwrap_or_default();
     let mut sources: Vec<(&str, Field<'_>)> =
         keys::SOURCES.iter().filter_map(|key| Some((*key, section.get(key)?))).collect();
     sources.sort_by(|(_, a), (_, b)| a.entry.place.cmp(&b.entry.place));
@@ -137,7 +140,8 @@ fn input(root: &Table, environment: Environment<'_>, diagnostics: &mut Diagnosti
             let message = format!("{} beside {first_name} ({at}): a job has one of them", other.name);
             diagnostics.error(&other.entry.place, message);
         }
-        let of_files = ["columns", "skip_lines"].into_iter().filter_map(|key| section.get(key)).chain(format_field);
+        let of_files = ["columns", "skip_lines"].into_iter().filter_map(|key| section.get(key));
+        let of_files = of_files.chain(format_field).chain(weights_field);
         for field in of_files.filter(|_| sources.iter().all(|(key, _)| *key != "path")) {
             let message = format!("{} is for input.path, and this job has {}", field.name, first.name);
             diagnostics.error(&field.entry.place, message);
@@ -157,7 +161,7 @@ fn input(root: &Table, environment: Environment<'_>, diagnostics: &mut Diagnosti
         spec = match key {
             "path" => {
                 let (format, text) = (format.clone(), text.clone());
-                let files = |paths| InputSpec::Files { paths, format, recursive, text };
+                let files = |paths| InputSpec::Files { paths, format, recursive, text, weights };
                 field.paths(environment, diagnostics).map(files)
             }
             "prepared" => field.path(environment, diagnostics).map(InputSpec::Prepared),

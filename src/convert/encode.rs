@@ -1,16 +1,33 @@
 //! Encodes edges as bytes of a format.
 
-use crate::formats::{Edges, Format};
+use crate::formats::{Edges, Format, WeightType};
 
 /// Appends edges to a buffer.
 #[derive(Debug, Clone)]
 pub(super) struct Encoder {
     format: Format,
+    /// The type of the weights, if there are some.
+    weights: Option<WeightType>,
+}
+
+/// A value that a format can't hold.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Unfit {
+    Id(u64),
+    /// A whole weight that no f32 equals.
+    Weight(u32),
+}
+
+/// The bytes of edges, and those of a file of weights.
+#[derive(Debug, Default)]
+pub(super) struct Buffers {
+    pub edges: Vec<u8>,
+    pub weights: Vec<u8>,
 }
 
 impl Encoder {
-    pub fn new(format: Format) -> Self {
-        Encoder { format }
+    pub fn new(format: Format, weights: Option<WeightType>) -> Self {
+        Encoder { format, weights }
     }
 
     pub fn format(&self) -> Format {
@@ -27,8 +44,33 @@ impl Encoder {
         }
     }
 
-    /// Appends `edges`. Returns an id that does not fit the format as the error.
-    pub fn edges(&self, edges: Edges<'_>, out: &mut Vec<u8>) -> Result<(), u64> {
+    /// Appends `edges`, with `weights` if there are some. Returns what does not fit the format as the error.
+    pub fn edges(&self, edges: Edges<'_>, weights: &[u32], out: &mut Buffers) -> Result<(), Unfit> {
+        let Some(kind) = self.weights else { return self.unweighted(edges, &mut out.edges) };
+        let mut edge = |u: u64, v: u64, weight: u32| {
+            if self.format == Format::Graph500 {
+                out.weights.extend_from_slice(&as_f32(weight, kind)?.to_le_bytes());
+                return self.edge(u, v, &mut out.edges);
+            }
+            let (before, first): (&[u8], _) = match self.format {
+                Format::Gr => (b"a ", 1),
+                Format::Mtx => (b"", 1),
+                _ => (b"", 0),
+            };
+            line(&mut out.edges, before, u128::from(u) + first, b' ', u128::from(v) + first, b" ");
+            append_weight(&mut out.edges, weight, kind);
+            out.edges.push(b'\n');
+            Ok(())
+        };
+        match edges {
+            Edges::Narrow(pairs) => {
+                pairs.iter().zip(weights).try_for_each(|([u, v], weight)| edge((*u).into(), (*v).into(), *weight))
+            }
+            Edges::Wide(pairs) => pairs.iter().zip(weights).try_for_each(|([u, v], weight)| edge(*u, *v, *weight)),
+        }
+    }
+
+    fn unweighted(&self, edges: Edges<'_>, out: &mut Vec<u8>) -> Result<(), Unfit> {
         match edges {
             Edges::Narrow(pairs) if self.format == Format::U32 => {
                 // The loop below does the same at half the speed.
@@ -45,10 +87,10 @@ impl Encoder {
     }
 
     #[inline]
-    fn edge(&self, u: u64, v: u64, out: &mut Vec<u8>) -> Result<(), u64> {
+    fn edge(&self, u: u64, v: u64, out: &mut Vec<u8>) -> Result<(), Unfit> {
         let bits = self.bits();
         if bits < 64 && (u | v) >> bits != 0 {
-            return Err(u.max(v));
+            return Err(Unfit::Id(u.max(v)));
         }
         match self.format {
             Format::U32 => out.extend_from_slice(&(u | v << 32).to_le_bytes()),
@@ -72,11 +114,18 @@ impl Encoder {
 }
 
 /// Returns the header of a format that has one.
-pub(super) fn header(format: Format, vertices: u64, edges: u64) -> String {
+pub(super) fn header(format: Format, vertices: u64, edges: u64, weights: Option<WeightType>) -> String {
     match format {
-        Format::Mtx => format!("%%MatrixMarket matrix coordinate pattern general\n{vertices} {vertices} {edges}\n"),
+        Format::Mtx => {
+            let field = match weights {
+                None => "pattern",
+                Some(WeightType::U32) => "integer",
+                Some(WeightType::F32) => "real",
+            };
+            format!("%%MatrixMarket matrix coordinate {field} general\n{vertices} {vertices} {edges}\n")
+        }
         Format::Gr => format!("p sp {vertices} {edges}\n"),
-        Format::Metis => format!("{vertices} {edges}\n"),
+        Format::Metis => format!("{vertices} {edges}{}\n", if weights.is_some() { " 001" } else { "" }),
         _ => String::new(),
     }
 }
@@ -98,6 +147,25 @@ fn line(out: &mut Vec<u8>, before: &[u8], u: u128, between: u8, v: u128, after: 
     out.push(between);
     number(out, v);
     out.extend_from_slice(after);
+}
+
+/// Returns a weight as an f32; a whole number that is none is the error.
+fn as_f32(weight: u32, kind: WeightType) -> Result<f32, Unfit> {
+    match kind {
+        WeightType::F32 => Ok(f32::from_bits(weight)),
+        // A conversion to u32 saturates, and 2^32 is what u32::MAX rounds to.
+        WeightType::U32 if f64::from(weight as f32) == f64::from(weight) => Ok(weight as f32),
+        WeightType::U32 => Err(Unfit::Weight(weight)),
+    }
+}
+
+/// Appends a weight in decimal; an f32 with as few digits as tell it from others.
+#[inline]
+pub(super) fn append_weight(out: &mut Vec<u8>, weight: u32, kind: WeightType) {
+    match kind {
+        WeightType::U32 => number(out, weight.into()),
+        WeightType::F32 => out.extend_from_slice(format!("{:?}", f32::from_bits(weight)).as_bytes()),
+    }
 }
 
 /// Appends a number in decimal.
@@ -145,10 +213,28 @@ mod tests {
 
     #[test]
     fn ids_that_do_not_fit() {
-        let mut out = Vec::new();
-        assert_eq!(Encoder::new(Format::U32).edges(Edges::Wide(&[[1, 1 << 32]]), &mut out), Err(1 << 32));
-        assert_eq!(Encoder::new(Format::Graph500).edges(Edges::Wide(&[[1 << 47, 1]]), &mut out), Err(1 << 47));
-        assert_eq!(Encoder::new(Format::Graph500).edges(Edges::Wide(&[[(1 << 47) - 1, 1]]), &mut out), Ok(()));
-        assert_eq!(out.len(), 12);
+        let mut out = Buffers::default();
+        let mut put = |format, edge| Encoder::new(format, None).edges(Edges::Wide(&[edge]), &[], &mut out);
+        assert_eq!(put(Format::U32, [1, 1 << 32]), Err(Unfit::Id(1 << 32)));
+        assert_eq!(put(Format::Graph500, [1 << 47, 1]), Err(Unfit::Id(1 << 47)));
+        assert_eq!(put(Format::Graph500, [(1 << 47) - 1, 1]), Ok(()));
+        assert_eq!(out.edges.len(), 12);
+    }
+
+    #[test]
+    fn weights() {
+        let text = |bits: u32, kind| {
+            let mut out = Vec::new();
+            append_weight(&mut out, bits, kind);
+            String::from_utf8(out).expect("text")
+        };
+        assert_eq!(text(u32::MAX, WeightType::U32), "4294967295");
+        for value in [0.0f32, 1.0, 0.1, 1e-45, f32::MIN_POSITIVE, 16_777_217.0, f32::MAX] {
+            assert_eq!(text(value.to_bits(), WeightType::F32).parse(), Ok(value));
+        }
+        assert_eq!(as_f32(1 << 31, WeightType::U32), Ok(2_147_483_648.0));
+        for inexact in [16_777_217, u32::MAX] {
+            assert_eq!(as_f32(inexact, WeightType::U32), Err(Unfit::Weight(inexact)));
+        }
     }
 }

@@ -1,64 +1,137 @@
 //! Writes METIS files, which list the neighbours of one vertex after the other, out of core.
 //!
 //! The format demands a simple, symmetric graph with dense ids: edges are written in the lists of both ends, loops and repeats are dropped,
-//! and every id up to the largest gets a line. One pass finds the largest id, and one counts the neighbours of every vertex (4 bytes each);
+//! and every id up to the largest gets a line. Of weights the smallest of repeats stays, in both lists. One pass finds the largest id, and one counts the neighbours of every vertex (4 bytes each);
 //! then vertices are taken in ranges whose lists fit the memory, with a pass for each range. The header holds the number of edges without
 //! repeats, so several ranges take two rounds, the first only to count.
 
 use std::ops::Range;
 use std::sync::atomic::{AtomicU32, AtomicU64, Ordering::Relaxed};
 
-use super::output::{Output, Turns};
-use super::{count, encode};
+use super::output::Turns;
+use super::{Counts, Writing, encode};
 use crate::error::{At, Error, Result};
-use crate::formats::{Edges, Format, Input, Visitor, Watch};
+use crate::formats::{Edges, Format, Input, Visitor, WeightType, Weights};
 
 /// Bytes of lines that are packed and written at once.
 const PIECE: usize = 4 << 20;
 
 /// Writes all lists. Returns the edges read and written.
-pub(super) fn write(
-    input: &Input,
-    output: &Output,
-    threads: usize,
-    memory: u64,
-    watch: &dyn Watch,
-) -> Result<(u64, u64)> {
-    let counts = count(input, threads, watch)?;
+pub(super) fn write(writing: &Writing<'_>, counts: Counts, memory: u64) -> Result<(u64, u64)> {
+    match writing.weights {
+        None => write_as::<u32>(writing, counts, memory),
+        Some(_) => write_as::<u64>(writing, counts, memory),
+    }
+}
+
+fn write_as<E: Entry>(writing: &Writing<'_>, counts: Counts, memory: u64) -> Result<(u64, u64)> {
+    let Writing { input, output, weights, .. } = *writing;
     if counts.vertices > 1 << 32 {
         let found = format!("{} vertices", counts.vertices);
         let remedy = "metis lists every id up to the largest: choose another format";
         return Err(Error::input(input.name(), At::File, "at most 2^32 vertices for metis", found, remedy));
     }
-    let degrees = degrees(input, counts.vertices, threads, watch)?;
-    let ranges = ranges(&degrees, memory);
+    let degrees = degrees(writing, counts.vertices)?;
+    let ranges = ranges(&degrees, size_of::<E>() as u64, memory);
     let turns = Turns::new(output);
+    let header =
+        |entries: u64| output.header(encode::header(Format::Metis, counts.vertices, entries / 2, weights).as_bytes());
     let mut next = 0;
     let mut entries = 0;
     if let [range] = ranges.as_slice() {
-        let lists = Lists::read(input, range.clone(), &degrees, threads, watch)?;
+        let lists = Lists::<E>::read(writing, range.clone(), &degrees)?;
         entries = lists.entries();
-        output.header(encode::header(Format::Metis, counts.vertices, entries / 2).as_bytes())?;
-        lists.write(&turns, &mut next)?;
+        header(entries)?;
+        lists.write(weights, &turns, &mut next)?;
     } else {
         for range in &ranges {
-            entries += Lists::read(input, range.clone(), &degrees, threads, watch)?.entries();
+            entries += Lists::<E>::read(writing, range.clone(), &degrees)?.entries();
         }
-        output.header(encode::header(Format::Metis, counts.vertices, entries / 2).as_bytes())?;
+        header(entries)?;
         for range in ranges {
-            Lists::read(input, range, &degrees, threads, watch)?.write(&turns, &mut next)?;
+            Lists::<E>::read(writing, range, &degrees)?.write(weights, &turns, &mut next)?;
         }
     }
     Ok((counts.edges, entries / 2))
 }
 
-/// Cuts the vertices into ranges whose lists take at most `memory` bytes, or consist of one vertex.
-fn ranges(degrees: &[AtomicU32], memory: u64) -> Vec<Range<u64>> {
+/// A neighbour, perhaps with a weight: of those of one neighbour the smallest comes first in order.
+trait Entry: Copy + Ord + Send {
+    /// The entry as threads write it.
+    type Slot: Send + Sync;
+
+    fn new(neighbour: u32, weight: u32) -> Self;
+    fn neighbour(self) -> u32;
+    /// Returns the weight; 0 if it has none.
+    fn weight(self) -> u32;
+    fn slot() -> Self::Slot;
+    fn store(self, slot: &Self::Slot);
+    fn stored(slot: Self::Slot) -> Self;
+}
+
+impl Entry for u32 {
+    type Slot = AtomicU32;
+
+    fn new(neighbour: u32, _: u32) -> u32 {
+        neighbour
+    }
+
+    fn neighbour(self) -> u32 {
+        self
+    }
+
+    fn weight(self) -> u32 {
+        0
+    }
+
+    fn slot() -> AtomicU32 {
+        AtomicU32::new(0)
+    }
+
+    fn store(self, slot: &AtomicU32) {
+        slot.store(self, Relaxed);
+    }
+
+    fn stored(slot: AtomicU32) -> u32 {
+        slot.into_inner()
+    }
+}
+
+impl Entry for u64 {
+    type Slot = AtomicU64;
+
+    fn new(neighbour: u32, weight: u32) -> u64 {
+        u64::from(neighbour) << 32 | u64::from(weight)
+    }
+
+    fn neighbour(self) -> u32 {
+        (self >> 32) as u32
+    }
+
+    fn weight(self) -> u32 {
+        self as u32
+    }
+
+    fn slot() -> AtomicU64 {
+        AtomicU64::new(0)
+    }
+
+    fn store(self, slot: &AtomicU64) {
+        slot.store(self, Relaxed);
+    }
+
+    fn stored(slot: AtomicU64) -> u64 {
+        slot.into_inner()
+    }
+}
+
+/// Cuts the vertices into ranges whose lists, of `entry` bytes a neighbour, take at most `memory` bytes, or consist of one vertex.
+fn ranges(degrees: &[AtomicU32], entry: u64, memory: u64) -> Vec<Range<u64>> {
     let mut ranges = Vec::new();
     let (mut start, mut taken) = (0, 0);
     for (vertex, degree) in (0..).zip(degrees) {
         // A vertex takes an entry in the list of offsets, and its neighbours.
-        let bytes = 8 + 4 * u64::from(degree.load(Relaxed));
+        let bytes = 8 + entry * u64::from(degree.load(Relaxed));
         if taken + bytes > memory && vertex > start {
             ranges.push(start..vertex);
             (start, taken) = (vertex, 0);
@@ -71,9 +144,13 @@ fn ranges(degrees: &[AtomicU32], memory: u64) -> Vec<Range<u64>> {
     ranges
 }
 
-/// Calls `each` with the ends of every edge that is not a loop, in both directions.
-fn both_ways(edges: Edges<'_>, mut each: impl FnMut(u64, u64) -> Result<()>) -> Result<()> {
-    let mut edge = |u, v| if u == v { Ok(()) } else { each(u, v).and_then(|()| each(v, u)) };
+/// Calls `each` with the ends and the weight (0 if it has none) of every edge that is not a loop, in both directions.
+fn both_ways(edges: Edges<'_>, weights: &[u32], mut each: impl FnMut(u64, u64, u32) -> Result<()>) -> Result<()> {
+    let mut weights = weights.iter();
+    let mut edge = |u, v| {
+        let weight = weights.next().copied().unwrap_or(0);
+        if u == v { Ok(()) } else { each(u, v, weight).and_then(|()| each(v, u, weight)) }
+    };
     match edges {
         Edges::Narrow(pairs) => pairs.iter().try_for_each(|[u, v]| edge((*u).into(), (*v).into())),
         Edges::Wide(pairs) => pairs.iter().try_for_each(|[u, v]| edge(*u, *v)),
@@ -87,14 +164,14 @@ fn changed(input: &Input) -> Error {
 }
 
 /// Counts the neighbours of every vertex, repeats included.
-fn degrees(input: &Input, vertices: u64, threads: usize, watch: &dyn Watch) -> Result<Vec<AtomicU32>> {
+fn degrees(writing: &Writing<'_>, vertices: u64) -> Result<Vec<AtomicU32>> {
     struct Count<'a> {
         input: &'a Input,
         degrees: &'a [AtomicU32],
     }
     impl Visitor for Count<'_> {
         fn visit(&mut self, edges: Edges<'_>, _: &[u32]) -> Result<()> {
-            both_ways(edges, |u, _| {
+            both_ways(edges, &[], |u, _, _| {
                 let degree = self.degrees.get(u as usize).ok_or_else(|| changed(self.input))?;
                 if degree.fetch_add(1, Relaxed) == u32::MAX {
                     let remedy = "choose another format than metis, or drop repeated edges first";
@@ -112,40 +189,35 @@ fn degrees(input: &Input, vertices: u64, threads: usize, watch: &dyn Watch) -> R
         }
     }
     let degrees: Vec<AtomicU32> = (0..vertices).map(|_| AtomicU32::new(0)).collect();
+    let Writing { input, threads, watch, .. } = *writing;
     let mut visitors: Vec<Count<'_>> = (0..threads).map(|_| Count { input, degrees: &degrees }).collect();
-    input.scan(&mut visitors, watch)?;
+    input.clone().with_weights(Weights::Skip).scan(&mut visitors, watch)?;
     drop(visitors);
     Ok(degrees)
 }
 
 /// The sorted neighbours of a range of vertices.
-struct Lists {
+struct Lists<E> {
     /// The list of vertex i of the range ends here, and begins where the previous one ends.
     ends: Vec<u64>,
-    neighbours: Vec<u32>,
+    entries: Vec<E>,
 }
 
-impl Lists {
-    fn read(
-        input: &Input,
-        range: Range<u64>,
-        degrees: &[AtomicU32],
-        threads: usize,
-        watch: &dyn Watch,
-    ) -> Result<Lists> {
-        struct Fill<'a> {
+impl<E: Entry> Lists<E> {
+    fn read(writing: &Writing<'_>, range: Range<u64>, degrees: &[AtomicU32]) -> Result<Lists<E>> {
+        struct Fill<'a, E: Entry> {
             input: &'a Input,
             range: Range<u64>,
             next: &'a [AtomicU64],
-            lists: &'a [AtomicU32],
+            lists: &'a [E::Slot],
         }
-        impl Visitor for Fill<'_> {
-            fn visit(&mut self, edges: Edges<'_>, _: &[u32]) -> Result<()> {
-                both_ways(edges, |u, v| {
+        impl<E: Entry> Visitor for Fill<'_, E> {
+            fn visit(&mut self, edges: Edges<'_>, weights: &[u32]) -> Result<()> {
+                both_ways(edges, weights, |u, v, weight| {
                     if self.range.contains(&u) {
                         let place = self.next[(u - self.range.start) as usize].fetch_add(1, Relaxed);
                         let slot = self.lists.get(place as usize).ok_or_else(|| changed(self.input))?;
-                        slot.store(v as u32, Relaxed);
+                        E::new(v as u32, weight).store(slot);
                     }
                     Ok(())
                 })
@@ -160,50 +232,55 @@ impl Lists {
                 start
             })
             .collect();
-        let lists: Vec<AtomicU32> = (0..total).map(|_| AtomicU32::new(0)).collect();
-        let mut visitors: Vec<Fill<'_>> =
+        let lists: Vec<E::Slot> = (0..total).map(|_| E::slot()).collect();
+        let Writing { input, threads, watch, .. } = *writing;
+        let mut visitors: Vec<Fill<'_, E>> =
             (0..threads).map(|_| Fill { input, range: range.clone(), next: &next, lists: &lists }).collect();
         input.scan(&mut visitors, watch)?;
         drop(visitors);
         // Size and alignment are the same, so these collect in place.
         let ends = next.into_iter().map(AtomicU64::into_inner).collect();
-        let neighbours = lists.into_iter().map(AtomicU32::into_inner).collect();
-        let mut lists = Lists { ends, neighbours };
+        let entries = lists.into_iter().map(E::stored).collect();
+        let mut lists = Lists { ends, entries };
         lists.tidy();
         Ok(lists)
     }
 
-    /// Sorts every list and drops repeats, closing the gaps.
+    /// Sorts every list and drops repeats but the one of smallest weight, closing the gaps.
     fn tidy(&mut self) {
         let (mut from, mut kept) = (0, 0);
         for end in &mut self.ends {
             let to = *end as usize;
-            self.neighbours[from..to].sort_unstable();
+            self.entries[from..to].sort_unstable();
             let start = kept;
             for index in from..to {
-                let neighbour = self.neighbours[index];
-                if kept == start || self.neighbours[kept - 1] != neighbour {
-                    self.neighbours[kept] = neighbour;
+                let entry = self.entries[index];
+                if kept == start || self.entries[kept - 1].neighbour() != entry.neighbour() {
+                    self.entries[kept] = entry;
                     kept += 1;
                 }
             }
             from = to;
             *end = kept as u64;
         }
-        self.neighbours.truncate(kept);
+        self.entries.truncate(kept);
     }
 
     fn entries(&self) -> u64 {
-        self.neighbours.len() as u64
+        self.entries.len() as u64
     }
 
-    fn write(&self, turns: &Turns<'_>, next: &mut u64) -> Result<()> {
+    fn write(&self, weights: Option<WeightType>, turns: &Turns<'_>, next: &mut u64) -> Result<()> {
         let mut lines = Vec::new();
         let mut start = 0;
         for end in &self.ends {
-            let list = &self.neighbours[start..*end as usize];
-            for neighbour in list {
-                encode::number(&mut lines, u128::from(*neighbour) + 1);
+            let list = &self.entries[start..*end as usize];
+            for entry in list {
+                encode::number(&mut lines, u128::from(entry.neighbour()) + 1);
+                if let Some(kind) = weights {
+                    lines.push(b' ');
+                    encode::append_weight(&mut lines, entry.weight(), kind);
+                }
                 // A blank follows the last number, too: the reader of GAP misses a number at the end of a line.
                 lines.push(b' ');
                 if lines.len() >= PIECE {

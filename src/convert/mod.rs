@@ -3,7 +3,7 @@
 //! | to | passes | what is written |
 //! |---|---|---|
 //! | `u32`, `u64`, `graph500`, `text` | 1 | the edges of the input, in its order |
-//! | `mtx`, `gr` | 2 (for the header) | the same, ids from 1; `mtx` as pattern general, `gr` with lengths of 1 |
+//! | `mtx`, `gr` | 2 (for the header) | the same, ids from 1; without weights `mtx` as pattern general, `gr` with lengths of 1 |
 //! | `npy` | 2 (for the header) | the edges of the input, with 32 bits an id where these fit, else 64 |
 //! | `metis` | 3 and more | the simple graph: see `convert/metis.rs` |
 //!
@@ -11,7 +11,8 @@
 //!
 //! Lists are converted between their own formats: `convert/list.rs`.
 //!
-//! Weights are dropped. A file named `.gz`, `.zst`, `.bz2` or `.xz` is packed, with a member or frame for each chunk, so that all threads
+//! Weights are kept where input and format have some: a pass finds their type, which is that for the header where there is one
+//! (`convert/weights.rs`). Those of `graph500` are in a file beside it. A file named `.gz`, `.zst`, `.bz2` or `.xz` is packed, with a member or frame for each chunk, so that all threads
 //! pack. The file is written under a temporary name beside its own, synced and renamed: it is whole or absent. Its bytes do not depend on
 //! the number of threads.
 
@@ -21,12 +22,13 @@ mod metis;
 mod output;
 mod part;
 mod spool;
+mod weights;
 
 use std::path::Path;
 
 use crate::error::{At, Error, Result};
-use crate::formats::{Edges, Format, Input, Visitor, Watch};
-use encode::Encoder;
+use crate::formats::{AskedWeights, Edges, Format, Input, Visitor, Watch, WeightType, Weights};
+use encode::{Buffers, Encoder, Unfit};
 pub use list::{WrittenList, write_list};
 use output::{Output, Turns};
 pub use spool::StreamCopy;
@@ -44,7 +46,7 @@ pub struct Converted {
     pub read: u64,
     /// Edges of the file; for METIS, of the simple graph.
     pub written: u64,
-    /// Bytes of the file.
+    /// Bytes of the file, without those of a file of weights beside it.
     pub bytes: u64,
 }
 
@@ -72,104 +74,156 @@ pub fn apart(input: &Input, out: &Path) -> Result<()> {
     }
 }
 
-/// Writes the edges of `input` to `out` in `format`, by `threads` threads. It takes a few megabytes a thread beside
-/// [`Input::scratch_bytes`] (and as much as the longest line of a METIS input); for METIS see [`convert_within`]. `watch` advances by
-/// [`Input::bytes`] in each pass.
-///
-/// # Errors
-/// Bad input, also ids that the format can't hold; a file that can't be written; those of the watch.
-pub fn convert(input: &Input, out: &Path, format: Format, threads: usize, watch: &dyn Watch) -> Result<Converted> {
-    convert_within(input, out, format, threads, MEMORY, watch)
+/// The kind of file to write.
+#[derive(Debug, Clone, Copy)]
+pub struct Target {
+    /// Its format.
+    pub format: Format,
+    /// The weights that it gets, if its format holds some: with [`AskedWeights::Auto`] those of the input.
+    pub weights: AskedWeights,
+    /// Bytes of memory for the lists of METIS, see [`MEMORY`].
+    pub memory: u64,
 }
 
-/// Does the same as [`convert`], with `memory` bytes for the lists of METIS: less memory makes more passes. It also takes 4 bytes a vertex,
-/// and the list of one vertex even if that alone is larger than `memory`.
+/// Writes the edges of `input` to `out` in `format`, by `threads` threads, with their weights where input and format have some. It takes a
+/// few megabytes a thread beside [`Input::scratch_bytes`] (and as much as the longest line of a METIS input); for METIS see
+/// [`convert_as`]. `watch` advances by [`Input::bytes`] in each pass.
 ///
 /// # Errors
-/// Those of [`convert`].
-pub fn convert_within(
-    input: &Input,
-    out: &Path,
-    format: Format,
-    threads: usize,
-    memory: u64,
-    watch: &dyn Watch,
-) -> Result<Converted> {
-    let threads = threads.max(1);
+/// Bad input, also ids and weights that the format can't hold; a file that can't be written; those of the watch.
+pub fn convert(input: &Input, out: &Path, format: Format, threads: usize, watch: &dyn Watch) -> Result<Converted> {
+    convert_as(input, out, Target { format, weights: AskedWeights::Auto, memory: MEMORY }, threads, watch)
+}
+
+/// Does the same as [`convert`], with chosen weights, and with `memory` bytes for the lists of METIS: less memory makes more passes. It
+/// also takes 4 bytes a vertex, and the list of one vertex even if that alone is larger than `memory`.
+///
+/// # Errors
+/// Those of [`convert`]; [`Error::Usage`] where weights are asked for that the input has not, or that the format does not hold.
+pub fn convert_as(input: &Input, out: &Path, target: Target, threads: usize, watch: &dyn Watch) -> Result<Converted> {
+    let (threads, format) = (threads.max(1), target.format);
     if !format.is_written() {
         let out = out.display();
         return Err(Error::Usage(format!("{out}: {format} is read, not written; choose npy, or another format")));
     }
     apart(input, out)?;
-    let output = Output::create(out)?;
     let input = &input.clone().with_chunk(CHUNK);
+    let (weights, counts) = weights::decide(input, out, target, threads, watch)?;
+    if weights == Some(WeightType::F32) && matches!(format, Format::Gr | Format::Metis) {
+        tracing::warn!("{}: has weights with fractions, which {format} has not by its definition", out.display());
+    }
+    let beside = weights::file_beside(input, out, format, weights.is_some())?;
+    let beside = beside.map(|path| Output::create(&path)).transpose()?;
+    let output = Output::create(out)?;
+    let input = &input.clone().with_weights(weights.map_or(Weights::Skip, Weights::Read));
+    let counts = || counts.map_or_else(|| count(input, threads, watch), Ok);
+    let writing = Writing { input, output: &output, beside: beside.as_ref(), weights, threads, watch };
     let (read, written) = match format {
-        Format::Metis => metis::write(input, &output, threads, memory, watch)?,
+        Format::Metis => metis::write(&writing, counts()?, target.memory)?,
         Format::Mtx | Format::Gr => {
-            let counts = count(input, threads, watch)?;
-            output.header(encode::header(format, counts.vertices, counts.edges).as_bytes())?;
-            stream(input, &output, format, threads, watch)?
+            let counts = counts()?;
+            output.header(encode::header(format, counts.vertices, counts.edges, weights).as_bytes())?;
+            writing.stream(format)?
         }
         Format::Npy => {
-            let counts = count(input, threads, watch)?;
+            let counts = counts()?;
             let (pairs, bytes) = if counts.vertices <= 1 << 32 { (Format::U32, 4) } else { (Format::U64, 8) };
             output.header(&encode::npy_header(counts.edges, bytes))?;
-            stream(input, &output, pairs, threads, watch)?
+            writing.stream(pairs)?
         }
-        _ => stream(input, &output, format, threads, watch)?,
+        _ => writing.stream(format)?,
     };
+    // A kill between both leaves weights without edges, which nobody takes for a graph.
+    beside.map(Output::finish).transpose()?;
     let bytes = output.finish()?;
     Ok(Converted { read, written, bytes })
 }
 
-/// Encodes and appends all edges, in the order of the input. Returns the edges read and written.
-fn stream(input: &Input, output: &Output, format: Format, threads: usize, watch: &dyn Watch) -> Result<(u64, u64)> {
-    let turns = Turns::new(output);
-    let mut visitors: Vec<Append<'_>> = (0..threads)
-        .map(|_| Append { turns: &turns, input, encoder: Encoder::new(format), buffer: Vec::new() })
-        .collect();
-    let scan = input.scan_ordered(&mut visitors, watch)?;
-    Ok((scan.edges, scan.edges))
+/// What all writers of files take.
+struct Writing<'a> {
+    input: &'a Input,
+    output: &'a Output,
+    /// The file of weights, if these have one of their own.
+    beside: Option<&'a Output>,
+    weights: Option<WeightType>,
+    threads: usize,
+    watch: &'a dyn Watch,
+}
+
+impl Writing<'_> {
+    /// Encodes and appends all edges, in the order of the input. Returns the edges read and written.
+    fn stream(&self, format: Format) -> Result<(u64, u64)> {
+        let turns = Turns::new(self.output);
+        let beside = self.beside.map(Turns::new);
+        let append = |_| Append {
+            turns: &turns,
+            beside: beside.as_ref(),
+            input: self.input,
+            encoder: Encoder::new(format, self.weights),
+            buffers: Buffers::default(),
+        };
+        let mut visitors: Vec<Append<'_>> = (0..self.threads).map(append).collect();
+        let scan = self.input.scan_ordered(&mut visitors, self.watch)?;
+        Ok((scan.edges, scan.edges))
+    }
 }
 
 /// Encodes the edges of a chunk, and appends them when all chunks before it have their place.
 struct Append<'a> {
     turns: &'a Turns<'a>,
+    beside: Option<&'a Turns<'a>>,
     input: &'a Input,
     encoder: Encoder,
-    buffer: Vec<u8>,
+    buffers: Buffers,
+}
+
+impl Append<'_> {
+    fn unfit(&self, unfit: Unfit) -> Error {
+        let (format, name) = (self.encoder.format(), self.input.name());
+        match unfit {
+            Unfit::Id(id) => {
+                let expected = format!("ids below 2^{} for {format}", self.encoder.bits());
+                let remedy = "choose a format of wider ids, such as u64";
+                Error::input(name, At::File, expected, format!("id {id}"), remedy)
+            }
+            Unfit::Weight(weight) => {
+                let expected = format!("weights that an f32 equals for {format}");
+                let remedy = "have them rounded with --weights f32, or choose a format of whole weights, such as text";
+                Error::input(name, At::File, expected, format!("weight {weight}"), remedy)
+            }
+        }
+    }
 }
 
 impl Visitor for Append<'_> {
-    fn visit(&mut self, edges: Edges<'_>, _: &[u32]) -> Result<()> {
-        self.encoder.edges(edges, &mut self.buffer).map_err(|id| {
-            let format = self.encoder.format();
-            let expected = format!("ids below 2^{} for {format}", self.encoder.bits());
-            Error::input(
-                self.input.name(),
-                At::File,
-                expected,
-                format!("id {id}"),
-                "choose a format of wider ids, such as u64",
-            )
-        })
+    fn visit(&mut self, edges: Edges<'_>, weights: &[u32]) -> Result<()> {
+        self.encoder.edges(edges, weights, &mut self.buffers).map_err(|unfit| self.unfit(unfit))
     }
 
     fn chunk_done(&mut self, chunk: u64) -> Result<()> {
-        self.turns.append(chunk, &self.buffer)?;
-        self.buffer.clear();
+        let Buffers { edges, weights } = &mut self.buffers;
+        self.turns.append(chunk, edges)?;
+        edges.clear();
+        if let Some(beside) = self.beside {
+            beside.append(chunk, weights)?;
+            weights.clear();
+        }
         Ok(())
     }
 
     fn stopped(&mut self) {
         self.turns.stop();
+        self.beside.iter().for_each(|beside| beside.stop());
     }
 }
 
 /// The figures in headers.
+#[derive(Clone, Copy)]
 struct Counts {
     vertices: u64,
     edges: u64,
+    /// The type of the weights, if the pass looked for it.
+    weights: Option<WeightType>,
 }
 
 /// Counts the edges and finds the largest id, in one pass.
@@ -196,5 +250,6 @@ fn count(input: &Input, threads: usize, watch: &dyn Watch) -> Result<Counts> {
             return Err(Error::input(input.name(), At::File, "ids below 2^64 - 1", "that id", remedy));
         }
     };
-    Ok(Counts { vertices: counted.max(scan.declared_vertices.unwrap_or(0)), edges: scan.edges })
+    let vertices = counted.max(scan.declared_vertices.unwrap_or(0));
+    Ok(Counts { vertices, edges: scan.edges, weights: scan.weights })
 }

@@ -153,6 +153,11 @@ impl Format {
         !matches!(self, Format::Npz | Format::Sg | Format::Wsg | Format::Parquet)
     }
 
+    /// Returns true for formats that hold weights and are written.
+    pub fn writes_weights(self) -> bool {
+        matches!(self, Format::Text | Format::Mtx | Format::Metis | Format::Gr | Format::Graph500)
+    }
+
     /// Returns the bytes of an edge, for formats where these are fixed.
     pub fn record(self) -> Option<u64> {
         match self {

@@ -6,9 +6,9 @@ use std::os::unix::fs::symlink;
 use std::os::unix::net::UnixListener;
 use std::path::{Path, PathBuf};
 
-use gpugraph::convert::{Converted, convert, convert_within};
+use gpugraph::convert::{Converted, Target, convert, convert_as};
 use gpugraph::error::{Error, Result};
-use gpugraph::formats::{Format, Input, Unwatched, Watch};
+use gpugraph::formats::{AskedWeights, Format, Input, Unwatched, Watch};
 use proptest::prelude::*;
 
 fn open(path: &Path) -> Input {
@@ -25,6 +25,11 @@ fn edges(path: &Path) -> Vec<[u64; 2]> {
 
 fn to(input: &Path, out: &Path) -> Result<Converted> {
     convert(&open(input), out, Format::of(out, None)?, 3, &Unwatched)
+}
+
+/// METIS with this memory for its lists.
+fn metis(memory: u64) -> Target {
+    Target { format: Format::Metis, weights: AskedWeights::Auto, memory }
 }
 
 fn both_ways(edges: &[[u64; 2]]) -> Vec<[u64; 2]> {
@@ -97,13 +102,13 @@ fn metis_out_of_core_is_the_same_file() {
     let mut files: Vec<Vec<u8>> = Vec::new();
     for (memory, threads) in [(1 << 30, 1), (1 << 30, 7), (20_000, 2), (5_000, 3), (1, 2)] {
         let out = folder.path().join("a.graph");
-        let done = convert_within(&input, &out, Format::Metis, threads, memory, &Unwatched).unwrap();
+        let done = convert_as(&input, &out, metis(memory), threads, &Unwatched).unwrap();
         assert_eq!(done.read, 8 << 10);
         files.push(std::fs::read(&out).unwrap());
     }
     assert!(files.iter().all(|file| *file == files[0]));
     let packed = folder.path().join("a.graph.zst");
-    convert_within(&input, &packed, Format::Metis, 2, 9_000, &Unwatched).unwrap();
+    convert_as(&input, &packed, metis(9_000), 2, &Unwatched).unwrap();
     assert_eq!(edges(&packed), edges(&folder.path().join("a.graph")));
 }
 

@@ -66,13 +66,16 @@ fn weights_that_get_lost_are_told_of() {
         let said = place.gpugraph(line).expect(0).err;
         said.lines().filter_map(|line| Some(line.split_once("WARN ")?.1.to_owned())).collect::<Vec<_>>()
     };
-    let said = warned(&["convert", "a.gr", "b.gr"]);
-    assert_eq!(said, ["a.gr: its weights are not converted; every arc gets length 1"]);
-    assert!(fs::read_to_string(place.path("b.gr")).unwrap().ends_with("a 1 2 1\n"));
+    assert!(warned(&["convert", "a.gr", "b.gr"]).is_empty());
+    assert!(fs::read_to_string(place.path("b.gr")).unwrap().ends_with("a 1 2 7\n"));
     let said = warned(&["convert", "a.wel", "b.u32"]);
-    assert_eq!(said, ["a.wel: its weights are not converted; the output has edges alone"]);
+    assert_eq!(said, ["a.wel: has weights, which u32 does not hold; they are left out"]);
+    assert!(warned(&["convert", "a.wel", "b.u64", "--weights", "none"]).is_empty());
+    place.write("f.txt", "0 1 0.5\n");
+    let said = warned(&["convert", "f.txt", "b.gr"]);
+    assert_eq!(said, ["b.gr: has weights with fractions, which gr has not by its definition"]);
     assert!(warned(&["convert", "a.txt", "b.u32"]).is_empty());
-    assert!(place.gpugraph(&["convert", "--help"]).expect(0).out.contains("Weights are not converted"));
+    assert!(place.gpugraph(&["convert", "--help"]).expect(0).out.contains("Weights are kept by text"));
 }
 
 #[test]

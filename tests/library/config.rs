@@ -8,7 +8,7 @@ use gpugraph::algo::Task;
 use gpugraph::algo::triangle::Table;
 use gpugraph::config::{self, Device, Expect, GpuSharing, InputSpec, Job, Limits, OutputFormat, Random, Run};
 use gpugraph::error::Error;
-use gpugraph::formats::TextOptions;
+use gpugraph::formats::{AskedWeights, TextOptions};
 use proptest::prelude::*;
 
 /// The task of a table `[triangle]`.
@@ -83,7 +83,8 @@ fn defaults() {
                 paths: vec!["a.txt".into()],
                 format: None,
                 recursive: false,
-                text: TextOptions::default()
+                text: TextOptions::default(),
+                weights: AskedWeights::Auto,
             },
             directed: false,
             expect: None,
@@ -141,7 +142,8 @@ fn every_key() {
             paths: vec!["a".into(), "b*".into()],
             format: Some("u64".into()),
             recursive: false,
-            text: TextOptions::default()
+            text: TextOptions::default(),
+            weights: AskedWeights::Auto,
         }
     );
     assert_eq!(job.expect, Some(Expect { edges: 7000, ids: 90 }));
@@ -494,7 +496,8 @@ fn overrides() {
             paths: vec!["/data/my graph.txt".into()],
             format: None,
             recursive: false,
-            text: TextOptions::default()
+            text: TextOptions::default(),
+            weights: AskedWeights::Auto,
         }
     );
     assert_eq!(job.limits, Limits { host_memory: Some(512 << 20), gpu_memory: None, threads: 2 });
@@ -504,12 +507,42 @@ fn overrides() {
 }
 
 #[test]
+fn weights_are_asked_for_of_files() {
+    let of = |weights: &str| match job(&format!("[input]\npath = 'a'\n{weights}\n[triangle]"), &[]).input {
+        InputSpec::Files { weights, .. } => weights,
+        other => panic!("{other:?}"),
+    };
+    assert_eq!(of(""), AskedWeights::Auto);
+    for asked in AskedWeights::ALL {
+        assert_eq!(of(&format!("weights = '{asked}'")), asked);
+    }
+    assert_eq!(
+        messages("[input]\npath = 'a'\nweights = 'f64'\n[triangle]", &[]),
+        ["input.weights unknown value \"f64\"; did you mean \"f32\"?"]
+    );
+    assert_eq!(
+        messages("[input]\nkronecker = { scale = 4 }\nweights = 'u32'\n[triangle]", &[]),
+        ["input.weights is for input.path, and this job has input.kronecker"]
+    );
+    assert_eq!(
+        messages("[input]\npath = 'a'\nweights = 'u32'\n[listrank]", &[]),
+        ["input.weights is for graphs, and this job ranks a list"]
+    );
+}
+
+#[test]
 fn an_override_names_another_source_of_edges() {
     let kronecker = "[input]\nkronecker = { scale = 18, seed = 5 }\n[triangle]";
     let random = |scale, seed| Random { scale, edge_factor: 16.0, seed };
     assert_eq!(
         job(kronecker, &["input.path=['a']"]).input,
-        InputSpec::Files { paths: vec!["a".into()], format: None, recursive: false, text: TextOptions::default() }
+        InputSpec::Files {
+            paths: vec!["a".into()],
+            format: None,
+            recursive: false,
+            text: TextOptions::default(),
+            weights: AskedWeights::Auto
+        }
     );
     assert_eq!(job(kronecker, &["input.kronecker.scale=9"]).input, InputSpec::Kronecker(random(9, 5)));
     let file = "[input]\npath = 'a'\nformat = 'u32'\n[triangle]";
@@ -520,7 +553,8 @@ fn an_override_names_another_source_of_edges() {
             paths: vec!["b".into()],
             format: Some("u32".into()),
             recursive: false,
-            text: TextOptions::default()
+            text: TextOptions::default(),
+            weights: AskedWeights::Auto,
         }
     );
     assert_eq!(

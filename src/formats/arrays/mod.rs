@@ -129,6 +129,11 @@ pub(super) fn head(part: &Part) -> Result<Head> {
     }
 }
 
+/// Returns true if the edges of an archive have weights, or something is wrong with it.
+pub(super) fn have_weights(part: &Part) -> bool {
+    table(part).and_then(|table| weights::of(part, &table)).map_or(true, |weights| weights.is_some())
+}
+
 /// Reads the header of a file, packed or not.
 ///
 /// # Errors

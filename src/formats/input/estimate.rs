@@ -30,13 +30,7 @@ pub(crate) fn edges(part: &Part) -> Result<u64> {
     }
     let file = std::fs::File::open(part.path()).map_err(unreadable)?;
     let mut prefix = Vec::new();
-    let (stored, unpacked) = match part.packing() {
-        Packing::Plain => {
-            (&file).take(layout::HEAD as u64).read_to_end(&mut prefix).map_err(unreadable)?;
-            (prefix.len() as u64, prefix.len() as u64)
-        }
-        packing => unpack(&file, packing, part, &mut prefix).map_err(unreadable)?,
-    };
+    let (stored, unpacked) = prefix_of(&file, part, &mut prefix).map_err(unreadable)?;
     if prefix.is_empty() || stored == 0 {
         return Ok(0);
     }
@@ -91,6 +85,17 @@ pub fn largest_in(part: &Part) -> Result<Option<impl Fn(&[u8]) -> u64>> {
 /// Counts the lines of a text, also a last one without a newline.
 fn lines(data: &[u8]) -> f64 {
     newlines(data) as f64 + if data.last().is_some_and(|c| *c != b'\n') { 1.0 } else { 0.0 }
+}
+
+/// Reads the first [`layout::HEAD`] bytes of a part, unpacked. Returns the bytes read and the bytes unpacked.
+pub(super) fn prefix_of(file: &std::fs::File, part: &Part, into: &mut Vec<u8>) -> std::io::Result<(u64, u64)> {
+    match part.packing() {
+        Packing::Plain => {
+            file.take(layout::HEAD as u64).read_to_end(into)?;
+            Ok((into.len() as u64, into.len() as u64))
+        }
+        packing => unpack(file, packing, part, into),
+    }
 }
 
 /// Unpacks the first bytes of a file. Returns the bytes read and the bytes unpacked.

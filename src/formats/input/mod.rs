@@ -6,6 +6,7 @@ pub mod generated;
 pub mod identity;
 pub mod part;
 pub mod stream;
+mod weighted;
 
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
@@ -256,6 +257,19 @@ impl Input {
             Source::Files(parts) => parts.iter().map(crate::formats::input::estimate::edges).sum(),
             Source::Generated(generator) => Ok(generator.edges()),
         }
+    }
+
+    /// Returns true if edges may have weights, as far as the beginning of each file tells.
+    ///
+    /// # Errors
+    /// Bad input for a file that can't be read or unpacked.
+    pub fn may_have_weights(&self) -> Result<bool> {
+        for part in self.parts() {
+            if weighted::may_have(part)? {
+                return Ok(true);
+            }
+        }
+        Ok(false)
     }
 
     /// Hands all edges to `visitors`, with a thread for each (and one for every packed file that is unpacked, if these are fewer than the

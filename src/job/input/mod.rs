@@ -20,7 +20,7 @@ use std::path::{Path, PathBuf};
 /// [`Error::Input`] for files that are missing or of unknown format.
 pub fn open(spec: &InputSpec) -> Result<Input> {
     match spec {
-        InputSpec::Files { paths, format, recursive, text } => {
+        InputSpec::Files { paths, format, recursive, text, .. } => {
             find(paths, named(format.as_deref())?, *recursive)?.with_text(text.clone())
         }
         InputSpec::Kronecker(random) => {

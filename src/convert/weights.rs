@@ -1,0 +1,72 @@
+//! Decides which weights are written, and where those of Graph500 go.
+
+use std::os::unix::fs::MetadataExt;
+use std::path::{Path, PathBuf};
+
+use super::{Counts, Target, count};
+use crate::error::{Error, Result};
+use crate::formats::weights::missing;
+use crate::formats::{AskedWeights, Format, Input, Packing, Watch, WeightType, Weights, graph500};
+
+/// Returns the type of the weights to write, and the counts of a pass over the edges if one was made for it.
+///
+/// # Errors
+/// [`Error::Usage`] where weights are asked for that the input has not, or that the format does not hold; those of the scan.
+pub(super) fn decide(
+    input: &Input,
+    out: &Path,
+    target: Target,
+    threads: usize,
+    watch: &dyn Watch,
+) -> Result<(Option<WeightType>, Option<Counts>)> {
+    let Target { format, weights: asked, .. } = target;
+    if !format.writes_weights() {
+        return match asked {
+            AskedWeights::Auto | AskedWeights::None => Ok((None, None)),
+            AskedWeights::U32 | AskedWeights::F32 => {
+                let out = out.display();
+                Err(Error::Usage(format!(
+                    "{out}: {format} holds no weights; choose text, mtx, metis, gr or graph500, or --weights none"
+                )))
+            }
+        };
+    }
+    let may_have = asked != AskedWeights::None && input.may_have_weights()?;
+    match (asked, asked.first()) {
+        (AskedWeights::U32 | AskedWeights::F32, Weights::Read(kind)) if may_have => Ok((Some(kind), None)),
+        (AskedWeights::U32 | AskedWeights::F32, _) => Err(missing(&input.name())),
+        (AskedWeights::Auto, first) if may_have => {
+            let counts = count(&input.clone().with_weights(first), threads, watch)?;
+            Ok((counts.weights, Some(counts)))
+        }
+        _ => Ok((None, None)),
+    }
+}
+
+/// Returns the file of weights to write beside `out`, if the format has such files and there are `weights`.
+///
+/// # Errors
+/// [`Error::Usage`] if there are none, and a file at that place would be taken for them; if that file belongs to the input.
+pub(super) fn file_beside(input: &Input, out: &Path, format: Format, weights: bool) -> Result<Option<PathBuf>> {
+    if format != Format::Graph500 {
+        return Ok(None);
+    }
+    let path = graph500::weights_path(out, Packing::of(out));
+    let id = |path: &Path| path.metadata().ok().map(|meta| (meta.dev(), meta.ino()));
+    let there = id(&path);
+    let is_read = |beside: PathBuf| there.is_some() && id(&beside) == there;
+    if input.parts().iter().filter_map(|part| part.weights_path()).any(is_read) {
+        return Err(Error::Usage(format!(
+            "{}: has the weights of the input; write to a file of another name",
+            path.display()
+        )));
+    }
+    if !weights && there.is_some() {
+        return Err(Error::Usage(format!(
+            "{}: would be taken for the weights of {}, which has none; remove it, or write to a file of another name",
+            path.display(),
+            out.display()
+        )));
+    }
+    Ok(weights.then_some(path))
+}

@@ -1,0 +1,101 @@
+//! Weights in every format that has them: read, refused, converted.
+
+mod converted;
+mod reading;
+mod refused;
+mod written;
+
+use std::path::{Path, PathBuf};
+
+use gpugraph::error::Result;
+use gpugraph::formats::{Edges, Input, Scan, Unwatched, Visitor, WeightType, Weights};
+
+const U32: Weights = Weights::Read(WeightType::U32);
+const F32: Weights = Weights::Read(WeightType::F32);
+
+/// An edge with its weight, which is a whole number below 2^32 or equals an f32.
+type Edge = (u64, u64, f64);
+
+/// Returns the bits in which a weight is handed over.
+fn bits(weights: Weights, weight: f64) -> u32 {
+    if weights == U32 { weight as u32 } else { (weight as f32).to_bits() }
+}
+
+/// Keeps edges with the bits of their weights; 0 where none are handed over.
+#[derive(Default)]
+struct Weighted {
+    edges: Vec<(u64, u64, u32)>,
+    /// True if weights are to be handed over.
+    read: bool,
+}
+
+impl Visitor for Weighted {
+    fn visit(&mut self, edges: Edges<'_>, weights: &[u32]) -> Result<()> {
+        assert_eq!(weights.len(), if self.read { edges.len() } else { 0 });
+        let pairs: Vec<[u64; 2]> = match edges {
+            Edges::Narrow(pairs) => pairs.iter().map(|pair| pair.map(u64::from)).collect(),
+            Edges::Wide(pairs) => pairs.to_vec(),
+        };
+        let weights = weights.iter().copied().chain(std::iter::repeat(0));
+        self.edges.extend(pairs.into_iter().zip(weights).map(|([u, v], weight)| (u, v, weight)));
+        Ok(())
+    }
+}
+
+fn open(path: &Path) -> Input {
+    Input::open(&[path.to_owned()], None).expect("an input")
+}
+
+/// Returns all edges, sorted.
+fn scan(input: &Input, threads: usize) -> Result<(Vec<(u64, u64, u32)>, Scan)> {
+    let read = matches!(input.weights(), Weights::Read(_));
+    let mut visitors: Vec<_> = (0..threads).map(|_| Weighted { read, ..Weighted::default() }).collect();
+    let scan = input.scan(&mut visitors, &Unwatched)?;
+    let mut edges: Vec<_> = visitors.into_iter().flat_map(|visitor| visitor.edges).collect();
+    edges.sort_unstable();
+    Ok((edges, scan))
+}
+
+/// Returns the edges as a scan should hand them over, sorted.
+fn wanted(list: &[Edge], weights: Weights) -> Vec<(u64, u64, u32)> {
+    let of = |weight| if matches!(weights, Weights::Read(_)) { bits(weights, weight) } else { 0 };
+    let mut edges: Vec<_> = list.iter().map(|&(u, v, weight)| (u, v, of(weight))).collect();
+    edges.sort_unstable();
+    edges
+}
+
+/// Returns every edge that is not a loop, from both of its ends.
+fn both_ways(list: &[Edge]) -> Vec<Edge> {
+    list.iter().filter(|(u, v, _)| u != v).flat_map(|&(u, v, weight)| [(u, v, weight), (v, u, weight)]).collect()
+}
+
+/// Returns a list of edges whose weights are whole numbers, or multiples of an eighth. Some are 0, loops and repeats.
+fn some(edges: u64, ids: u64, whole: bool) -> Vec<Edge> {
+    let mut state = 88_172_645_463_325_252u64;
+    let mut next = move || {
+        state ^= state << 13;
+        state ^= state >> 7;
+        state ^= state << 17;
+        state
+    };
+    let step = if whole { 1.0 } else { 0.125 };
+    (0..edges).map(|_| (next() % ids, next() % ids, (next() % 5000) as f64 * step)).collect()
+}
+
+/// A folder with files of the test.
+struct Folder(tempfile::TempDir);
+
+impl Folder {
+    fn new() -> Folder {
+        Folder(tempfile::tempdir().expect("a folder"))
+    }
+
+    fn path(&self, name: &str) -> PathBuf {
+        self.0.path().join(name)
+    }
+
+    fn write(&self, name: &str, contents: impl AsRef<[u8]>) -> PathBuf {
+        std::fs::write(self.path(name), contents).expect("written");
+        self.path(name)
+    }
+}

@@ -90,7 +90,8 @@ fn the_ending_of_a_generated_file_says_its_format() {
     assert_eq!(text.lines().filter(|line| line.split('\t').all(|id| id.parse::<u32>().unwrap() < 16)).count(), 32);
     for name in ["e.mtx", "e.txt.gz", "e.u64.zst", "e.gr", "e.graph500"] {
         generate(name, &[]).expect(0);
-        place.gpugraph(&["convert", name, "back.txt"]).expect(0);
+        // The lengths of arcs are no part of what was generated.
+        place.gpugraph(&["convert", name, "back.txt", "--weights", "none"]).expect(0);
         assert_eq!(fs::read_to_string(place.path("back.txt")).unwrap(), text, "{name}");
     }
     // What is named overrides.

@@ -7,7 +7,7 @@ use crate::support::Place;
 
 /// The edges that `convert` makes of a file, without direction, in order; ids as they come.
 fn edges(place: &Place, args: &[&str]) -> Vec<[u64; 2]> {
-    place.gpugraph(&[&["convert"], args, &["edges.out", "--to", "text"]].concat()).expect(0);
+    place.gpugraph(&[&["convert"], args, &["edges.out", "--to", "text", "--weights", "none"]].concat()).expect(0);
     let text = fs::read_to_string(place.path("edges.out")).unwrap();
     let edge = |line: &str| {
         let mut ids = line.split_whitespace().map(|id| id.parse().unwrap());

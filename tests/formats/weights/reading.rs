@@ -133,7 +133,6 @@ fn columns_of_text_that_hold_the_weight() {
         ("a.csv", "id,source,target,Weight\n9,1,2,7\n9,3,4,-0.0\n", "auto"),
         ("a.csv", "a,b,c\n1,7,2\n3,0,4\n", "a,c,b"),
         ("a.csv", "\"1\",\"2\",\"7\"\n3,4,0e9\n", "auto"),
-        ("a.csv", "1,2,7,\n3,4,0,\n", "auto"),
         ("a.tsv", "1\t2\t7\t99\n3\t4\t0\t98\n", "auto"),
         ("a.txt", "# 1 2 3\n1 2 7.0\r\n\n3 4 0\r\n", "auto"),
         ("a.txt", "1 2 {'weight': 7}\n3 4 {'color': 'red', 'weight': np.float64(0.0)}\n", "auto"),

@@ -10,6 +10,7 @@ use crate::gather::Gather;
 use crate::mutate;
 use crate::reader::{self, Edge};
 use crate::support::Dice;
+use crate::weights;
 
 /// A file as it is read.
 #[derive(Debug, Clone)]
@@ -126,6 +127,8 @@ impl Case {
                 return Err(format!("in chunks of {chunk} by {threads} threads {again:?}, as a whole {first:?}"));
             }
         }
+        let way = corpus::one(&mut dice, &[(1, 2), (3, 1), (7, 3), (64, 2), (999, 3)]);
+        weights::check(path, format, first.as_ref().ok().map(|(edges, _)| edges.as_slice()), way)?;
         Ok(first)
     }
 

@@ -16,6 +16,7 @@ mod mutate;
 mod program;
 mod reader;
 mod watch;
+mod weights;
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 

@@ -1,0 +1,84 @@
+//! Reads mutated files with their weights: the edges are those read without, and the weights the same however the file is cut.
+
+use std::path::Path;
+
+use gpugraph::error::{Error, Result};
+use gpugraph::formats::{Edges, Format, Input, Scan, Unwatched, Visitor, WeightType, Weights};
+
+/// Edges with the bits of their weights, which are 0 where none are handed over.
+#[derive(Default)]
+struct Weighted(Vec<(u64, u64, u32)>);
+
+impl Visitor for Weighted {
+    fn visit(&mut self, edges: Edges<'_>, weights: &[u32]) -> Result<()> {
+        assert!(weights.is_empty() || weights.len() == edges.len());
+        let weights = weights.iter().copied().chain(std::iter::repeat(0));
+        match edges {
+            Edges::Narrow(pairs) => {
+                self.0.extend(pairs.iter().zip(weights).map(|([u, v], w)| (u64::from(*u), u64::from(*v), w)))
+            }
+            Edges::Wide(pairs) => self.0.extend(pairs.iter().zip(weights).map(|([u, v], w)| (*u, *v, w))),
+        }
+        Ok(())
+    }
+}
+
+type Scanned = Result<(Vec<(u64, u64, u32)>, Scan)>;
+
+fn scan(path: &Path, format: Option<Format>, weights: Weights, (chunk, threads): (usize, usize)) -> Scanned {
+    let input = Input::open(&[path.to_owned()], format)?.with_chunk(chunk).with_weights(weights);
+    let mut visitors: Vec<_> = (0..threads).map(|_| Weighted::default()).collect();
+    let scan = input.scan(&mut visitors, &Unwatched)?;
+    let mut edges: Vec<_> = visitors.into_iter().flat_map(|visitor| visitor.0).collect();
+    edges.sort_unstable();
+    Ok((edges, scan))
+}
+
+/// Reads a file whose edges are `edges` without weights, or which is refused then.
+///
+/// # Errors
+/// Says what does not agree.
+pub fn check(
+    path: &Path,
+    format: Option<Format>,
+    edges: Option<&[[u64; 2]]>,
+    way: (usize, usize),
+) -> Result<(), String> {
+    let whole = (8 << 20, 1);
+    let code = |error: &Error| error.exit_code();
+    let bare = |found: &[(u64, u64, u32)]| found.iter().map(|&(u, v, _)| [u, v]).collect::<Vec<_>>();
+    let f32 = Weights::Read(WeightType::F32);
+    let found = scan(path, format, Weights::Find, whole);
+    let again = scan(path, format, Weights::Find, way);
+    let Some(edges) = edges else {
+        return match (found, again, scan(path, format, f32, way)) {
+            (Err(_), Err(_), Err(_)) => Ok(()),
+            _ => Err("edges are refused, but not with weights".into()),
+        };
+    };
+    let kinds = [&found, &again].map(|found| found.as_ref().map(|(_, scan)| scan.weights).map_err(code));
+    if kinds[0] != kinds[1] {
+        return Err(format!("weights are {:?} as a whole, {:?} in pieces", kinds[0], kinds[1]));
+    }
+    match found {
+        Ok((list, _)) if bare(&list) != edges => Err("other edges where weights are looked for".into()),
+        Ok((_, Scan { weights: Some(kind), .. })) => {
+            let one = scan(path, format, Weights::Read(kind), whole).map_err(|e| format!("found, but: {e}"))?;
+            let other = scan(path, format, Weights::Read(kind), way).map_err(|e| format!("found, but: {e}"))?;
+            match bare(&one.0) == edges && one.0 == other.0 && one.1.weights == Some(kind) {
+                true => Ok(()),
+                false => Err(format!("weights are {:?} as a whole, {:?} in pieces", one.0, other.0)),
+            }
+        }
+        Ok(_) => match scan(path, format, f32, way) {
+            Ok((list, _)) if list.is_empty() => Ok(()),
+            Err(error) if [2, 3].contains(&code(&error)) => Ok(()),
+            _ => Err("no weights are found, but read".into()),
+        },
+        Err(error) if code(&error) != 3 => Err(format!("exit code {}: {error}", code(&error))),
+        Err(_) => match scan(path, format, f32, way) {
+            Err(error) if code(&error) == 3 => Ok(()),
+            _ => Err("weights are refused, but read".into()),
+        },
+    }
+}

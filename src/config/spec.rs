@@ -119,6 +119,14 @@ impl InputSpec {
         matches!(self, InputSpec::ListFile { .. } | InputSpec::List(_))
     }
 
+    /// Returns the weights that tasks get which need some; as a file has them where the input is no file.
+    pub fn weights(&self) -> AskedWeights {
+        match self {
+            InputSpec::Files { weights, .. } => *weights,
+            _ => AskedWeights::Auto,
+        }
+    }
+
     /// Returns the paths of its files, as they are written.
     pub fn paths(&self) -> &[PathBuf] {
         match self {

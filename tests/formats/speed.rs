@@ -8,7 +8,7 @@ use std::time::Instant;
 
 use gpugraph::convert::write_list;
 use gpugraph::error::Result;
-use gpugraph::formats::{EdgeGenerator, Edges, Format, Input, Unwatched, Visitor};
+use gpugraph::formats::{EdgeGenerator, Edges, Format, Input, Unwatched, Visitor, WeightType, Weights};
 use gpugraph::generate::Generator;
 use gpugraph::list::{Generated, Kind, ListFormat, ListSource};
 
@@ -45,7 +45,11 @@ fn median(name: &str, amount: f64, unit: &str, mut run: impl FnMut()) {
 }
 
 fn scan(name: &str, path: &Path, bytes: u64, threads: usize) {
-    let input = Input::open(&[path.to_owned()], None).unwrap();
+    scan_as(name, path, bytes, threads, Weights::Skip);
+}
+
+fn scan_as(name: &str, path: &Path, bytes: u64, threads: usize, weights: Weights) {
+    let input = Input::open(&[path.to_owned()], None).unwrap().with_weights(weights);
     median(name, bytes as f64 / 1e6, "MB/s", || {
         let mut visitors: Vec<Sum> = (0..threads).map(|_| Sum(0)).collect();
         input.scan(&mut visitors, &Unwatched).unwrap();
@@ -115,6 +119,10 @@ fn formats() {
     scan("u32", &path("a.u32"), binary.len() as u64, 1);
     scan("text", &path("a.txt"), text.len() as u64, 1);
     scan("csv with weights", &path("a.csv"), weighted.len() as u64, 1);
+    let ways = [Weights::Find, Weights::Read(WeightType::F32)];
+    for weights in ways {
+        scan_as(&format!("csv with weights, {weights:?}"), &path("a.csv"), weighted.len() as u64, 1, weights);
+    }
     scan("text.gz, of text", &path("a.txt.gz"), text.len() as u64, 1);
     scan("text.zst, of text", &path("a.txt.zst"), text.len() as u64, 1);
     scan("text.gz, of text, 2 threads", &path("a.txt.gz"), text.len() as u64, 2);

@@ -2,7 +2,11 @@
 
 use super::written::{bytes, npz};
 use super::{Edge, F32, Folder, U32, both_ways, open, scan, some, wanted};
+use std::collections::{BTreeMap, BTreeSet};
+
 use gpugraph::formats::{AskedWeights, CacheUse, Input, Seen, Share, TextOptions, Unwatched, WeightType, Weights};
+use gpugraph::memory::Budget;
+use gpugraph::prepare::dictionary::{Dictionary, Numbered};
 
 const NAMES: [&str; 17] = [
     "a.txt",
@@ -219,4 +223,23 @@ fn what_was_asked_for_is_decided_by_what_was_found() {
     let made = Input::generated(gpugraph::generate::Generator::uniform(4, 2.0, 1).expect("a generator"));
     assert_eq!(scan(&made.clone().with_weights(Weights::Find), 1).expect("edges").1.weights, None);
     assert_eq!(scan(&made.with_weights(U32), 1).expect_err("no weights").exit_code(), 2);
+}
+
+#[test]
+fn sparse_ids_are_numbered_with_their_weights() {
+    let folder = Folder::new();
+    let sparse: Vec<Edge> = some(9000, 400, false).into_iter().map(|(u, v, w)| (u << 40, v << 40 | 5, w)).collect();
+    let (input, _) = made(&folder, "a.txt", &sparse);
+    let (path, budget) = (folder.path("ids"), Budget::new(1 << 30, 2).expect("room"));
+    Dictionary::build(&input, &path, 7, 2, &budget, &Unwatched).expect("built");
+    let dictionary = Dictionary::open(&path, 7, &budget).expect("opened");
+    let visitor = |_| Numbered::new(Some(&dictionary), "a test", super::Weighted { edges: vec![], read: true });
+    let mut visitors: Vec<_> = (0..2).map(visitor).collect();
+    input.with_weights(F32).with_chunk(5000).scan(&mut visitors, &Unwatched).expect("scanned");
+    let mut found: Vec<_> = visitors.into_iter().flat_map(|visitor| visitor.inner.edges).collect();
+    found.sort_unstable();
+    let ids: BTreeSet<u64> = sparse.iter().flat_map(|(u, v, _)| [*u, *v]).collect();
+    let numbers: BTreeMap<u64, u64> = ids.into_iter().zip(0..).collect();
+    let dense: Vec<Edge> = sparse.iter().map(|(u, v, w)| (numbers[u], numbers[v], *w)).collect();
+    assert!(found == wanted(&dense, F32));
 }

@@ -139,7 +139,7 @@ pub fn convert_as(input: &Input, out: &Path, target: Target, threads: usize, wat
     Ok(Converted { read, written, bytes })
 }
 
-/// What all writers of files take.
+/// A file that is being written, and the edges that it gets.
 struct Writing<'a> {
     input: &'a Input,
     output: &'a Output,

@@ -169,17 +169,6 @@ impl Input {
         self
     }
 
-    /// Sets how scans treat weights; without it they skip them. Checksum and identity depend on it where weights are in files of their own.
-    pub fn with_weights(mut self, weights: Weights) -> Input {
-        self.weights = weights;
-        self
-    }
-
-    /// Returns how scans treat weights.
-    pub fn weights(&self) -> Weights {
-        self.weights
-    }
-
     /// Returns the bytes of a chunk.
     pub(crate) fn chunk(&self) -> usize {
         self.chunk
@@ -257,19 +246,6 @@ impl Input {
             Source::Files(parts) => parts.iter().map(crate::formats::input::estimate::edges).sum(),
             Source::Generated(generator) => Ok(generator.edges()),
         }
-    }
-
-    /// Returns true if edges may have weights, as far as the beginning of each file tells.
-    ///
-    /// # Errors
-    /// Bad input for a file that can't be read or unpacked.
-    pub fn may_have_weights(&self) -> Result<bool> {
-        for part in self.parts() {
-            if weighted::may_have(part)? {
-                return Ok(true);
-            }
-        }
-        Ok(false)
     }
 
     /// Hands all edges to `visitors`, with a thread for each (and one for every packed file that is unpacked, if these are fewer than the

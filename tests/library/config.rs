@@ -518,7 +518,7 @@ fn weights_are_asked_for_of_files() {
     }
     assert_eq!(
         messages("[input]\npath = 'a'\nweights = 'f64'\n[triangle]", &[]),
-        ["input.weights unknown value \"f64\"; did you mean \"f32\"?"]
+        ["input.weights: unknown value \"f64\"; there are \"auto\", \"none\", \"u32\", \"f32\""]
     );
     assert_eq!(
         messages("[input]\nkronecker = { scale = 4 }\nweights = 'u32'\n[triangle]", &[]),

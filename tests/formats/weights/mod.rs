@@ -21,10 +21,10 @@ fn bits(weights: Weights, weight: f64) -> u32 {
     if weights == U32 { weight as u32 } else { (weight as f32).to_bits() }
 }
 
-/// Keeps edges with the bits of their weights; 0 where none are handed over.
+/// Keeps edges with the bits of their weights, which are 0 where none are handed over.
 #[derive(Default)]
 struct Weighted {
-    edges: Vec<(u64, u64, u32)>,
+    edges: Bits,
     /// True if weights are to be handed over.
     read: bool,
 }
@@ -46,8 +46,11 @@ fn open(path: &Path) -> Input {
     Input::open(&[path.to_owned()], None).expect("an input")
 }
 
+/// Edges with the bits of their weights.
+type Bits = Vec<(u64, u64, u32)>;
+
 /// Returns all edges, sorted.
-fn scan(input: &Input, threads: usize) -> Result<(Vec<(u64, u64, u32)>, Scan)> {
+fn scan(input: &Input, threads: usize) -> Result<(Bits, Scan)> {
     let read = matches!(input.weights(), Weights::Read(_));
     let mut visitors: Vec<_> = (0..threads).map(|_| Weighted { read, ..Weighted::default() }).collect();
     let scan = input.scan(&mut visitors, &Unwatched)?;
@@ -57,7 +60,7 @@ fn scan(input: &Input, threads: usize) -> Result<(Vec<(u64, u64, u32)>, Scan)> {
 }
 
 /// Returns the edges as a scan should hand them over, sorted.
-fn wanted(list: &[Edge], weights: Weights) -> Vec<(u64, u64, u32)> {
+fn wanted(list: &[Edge], weights: Weights) -> Bits {
     let of = |weight| if matches!(weights, Weights::Read(_)) { bits(weights, weight) } else { 0 };
     let mut edges: Vec<_> = list.iter().map(|&(u, v, weight)| (u, v, of(weight))).collect();
     edges.sort_unstable();

@@ -115,19 +115,22 @@ fn parse_as<const WEIGHTED: bool, V: Visitor>(
         if u.wrapping_sub(grammar.base) > span || v.wrapping_sub(grammar.base) > span {
             return Err(wrong(data, line, grammar));
         }
-        let weight;
-        (at, weight) = match data.get(end) {
-            Some(b'\n') if grammar.weight != Weight::Required => (end + 1, 0..0),
-            _ => match rest(data, end, grammar) {
-                Some(rest) => rest,
+        let mut weight = 0..0;
+        at = match data.get(end) {
+            Some(b'\n') if grammar.weight != Weight::Required => end + 1,
+            _ => match rest::<WEIGHTED>(data, end, grammar, &mut weight) {
+                Some(next) => next,
                 None => {
                     at = quoted(data, line, grammar, sink)?;
                     continue;
                 }
             },
         };
-        let (u, v) = (u - grammar.base, v - grammar.base);
-        if WEIGHTED { push(data, line, (u, v), weight, sink)? } else { sink.push(u, v)? }
+        if WEIGHTED {
+            push(data, line, (u - grammar.base, v - grammar.base), weight, sink)?;
+        } else {
+            sink.push(u - grammar.base, v - grammar.base)?;
+        }
     }
     Ok(())
 }
@@ -226,29 +229,41 @@ fn is_comment(data: &[u8], first: usize, grammar: &Grammar) -> bool {
     grammar.comments.contains(&c) && (c != b'/' || data.get(first + 1) == Some(&c))
 }
 
-/// Checks what follows the second id. Returns the start of the next line and the place of the weight, which is empty if there is none;
-/// `None` if it is wrong.
-fn rest(data: &[u8], at: usize, grammar: &Grammar) -> Option<(usize, Range<usize>)> {
+/// Checks what follows the second id. Returns the start of the next line, or `None` if it is wrong. If `WEIGHTED`, `place` is set to where
+/// the weight is, if there is one.
+fn rest<const WEIGHTED: bool>(data: &[u8], at: usize, grammar: &Grammar, place: &mut Range<usize>) -> Option<usize> {
     let line_end = |at: usize| match data.get(at) {
         None => Some(at),
         Some(b'\n') => Some(at + 1),
         Some(_) => None,
     };
     if let Some(next) = line_end(blanks(data, at)) {
-        return (grammar.weight != Weight::Required).then_some((next, 0..0));
+        return (grammar.weight != Weight::Required).then_some(next);
     }
     let weight = gap(data, at, grammar)?;
     if let (Some(next), true) = (line_end(weight), grammar.weight != Weight::Required) {
-        return Some((next, 0..0)); // a comma after the last column, as some spreadsheets write
+        return Some(next); // a comma after the last column, as some spreadsheets write
     }
     if grammar.weight == Weight::Never {
         return None;
     }
-    let (end, weight) = match data.get(weight) {
-        Some(b'{') if grammar.attributes => attributes::read(data, weight)?,
-        _ => weight_end(data, weight).map(|end| (end, weight..end))?,
+    let end = match data.get(weight) {
+        Some(b'{') if grammar.attributes => {
+            let (end, attribute) = attributes::read(data, weight)?;
+            if WEIGHTED {
+                *place = attribute;
+            }
+            end
+        }
+        _ => {
+            let end = weight_end(data, weight)?;
+            if WEIGHTED {
+                *place = weight..end;
+            }
+            end
+        }
     };
-    line_end(blanks(data, end)).map(|next| (next, weight))
+    line_end(blanks(data, end))
 }
 
 /// Returns the end of the number (whole, decimal, with an exponent, `nan` or `inf`) at `at`; `None` if there is none.

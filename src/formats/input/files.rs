@@ -216,3 +216,32 @@ fn all_below(folder: &Path, last: bool, look: Look<'_>) -> Result<Vec<PathBuf>> 
     }
     Ok(paths)
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::formats::Input;
+
+    #[test]
+    fn folders_patterns_and_lists() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = |name: &str| folder.path().join(name);
+        for name in ["b.txt", "a.txt", ".hidden", "_SUCCESS", "c.txt.gz", "d.graph500.weights"] {
+            std::fs::write(path(name), "1 2\n").unwrap();
+        }
+        let names = |paths: &[PathBuf]| -> Vec<String> {
+            let input = Input::open(paths, None).unwrap();
+            input.parts().iter().map(|p| p.path().file_name().unwrap().to_str().unwrap().to_owned()).collect()
+        };
+        assert_eq!(names(&[folder.path().to_owned()]), ["a.txt", "b.txt", "c.txt.gz"]);
+        assert_eq!(names(&[path("?.txt")]), ["a.txt", "b.txt"]);
+        assert_eq!(names(&[path("b.txt"), path("a*")]), ["b.txt", "a.txt"]);
+        std::fs::create_dir(path("within")).unwrap();
+        for bad in ["none.txt", "x*.txt", "within", "b.dat"] {
+            let error = Input::open(&[path(bad)], None).unwrap_err();
+            assert_eq!(error.exit_code(), 3, "{error}");
+            assert!(error.to_string().contains(bad), "{error}");
+        }
+        assert_eq!(Input::open(&[path("a.txt")], None).unwrap().bytes(), 4);
+    }
+}

@@ -169,6 +169,30 @@ impl Input {
         self
     }
 
+    /// Sets how scans treat weights; without it they skip them. Checksum and identity depend on it where weights are in files of their own.
+    pub fn with_weights(mut self, weights: Weights) -> Input {
+        self.weights = weights;
+        self
+    }
+
+    /// Returns how scans treat weights.
+    pub fn weights(&self) -> Weights {
+        self.weights
+    }
+
+    /// Returns true if edges may have weights, as far as the beginning of each file tells.
+    ///
+    /// # Errors
+    /// Bad input for a file that can't be read or unpacked.
+    pub fn may_have_weights(&self) -> Result<bool> {
+        for part in self.parts() {
+            if weighted::may_have(part)? {
+                return Ok(true);
+            }
+        }
+        Ok(false)
+    }
+
     /// Returns the bytes of a chunk.
     pub(crate) fn chunk(&self) -> usize {
         self.chunk
@@ -347,33 +371,5 @@ fn name_of(paths: &[PathBuf]) -> Result<String> {
         [] => Err(Error::Usage("an input needs at least one path".into())),
         [one] => Ok(one.display().to_string()),
         [first, more @ ..] => Ok(format!("{} and {} more", first.display(), more.len())),
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn folders_patterns_and_lists() {
-        let folder = tempfile::tempdir().unwrap();
-        let path = |name: &str| folder.path().join(name);
-        for name in ["b.txt", "a.txt", ".hidden", "_SUCCESS", "c.txt.gz", "d.graph500.weights"] {
-            std::fs::write(path(name), "1 2\n").unwrap();
-        }
-        let names = |paths: &[PathBuf]| -> Vec<String> {
-            let input = Input::open(paths, None).unwrap();
-            input.parts().iter().map(|p| p.path().file_name().unwrap().to_str().unwrap().to_owned()).collect()
-        };
-        assert_eq!(names(&[folder.path().to_owned()]), ["a.txt", "b.txt", "c.txt.gz"]);
-        assert_eq!(names(&[path("?.txt")]), ["a.txt", "b.txt"]);
-        assert_eq!(names(&[path("b.txt"), path("a*")]), ["b.txt", "a.txt"]);
-        std::fs::create_dir(path("within")).unwrap();
-        for bad in ["none.txt", "x*.txt", "within", "b.dat"] {
-            let error = Input::open(&[path(bad)], None).unwrap_err();
-            assert_eq!(error.exit_code(), 3, "{error}");
-            assert!(error.to_string().contains(bad), "{error}");
-        }
-        assert_eq!(Input::open(&[path("a.txt")], None).unwrap().bytes(), 4);
     }
 }

@@ -1,42 +1,16 @@
-//! The weights of an input: how scans treat them, and whether its edges may have some.
+//! Tells from the beginning of a file whether its edges may have weights.
 
 use crate::error::{Error, Result};
 use crate::formats::input::estimate;
 use crate::formats::scan::layout;
-use crate::formats::{Format, Input, Part, Weights, arrays};
-
-impl Input {
-    /// Sets how scans treat weights; without it they skip them. Checksum and identity depend on it where weights are in files of their own.
-    pub fn with_weights(mut self, weights: Weights) -> Input {
-        self.weights = weights;
-        self
-    }
-
-    /// Returns how scans treat weights.
-    pub fn weights(&self) -> Weights {
-        self.weights
-    }
-
-    /// Returns true if edges may have weights, as far as the beginning of each file tells.
-    ///
-    /// # Errors
-    /// Bad input for a file that can't be read or unpacked.
-    pub fn may_have_weights(&self) -> Result<bool> {
-        for part in self.parts() {
-            if may_have(part)? {
-                return Ok(true);
-            }
-        }
-        Ok(false)
-    }
-}
+use crate::formats::{Format, Part, arrays};
 
 /// Returns true if the edges of a part may have weights: its header or its first line has some, or there is a file of weights beside it.
 /// Whatever is wrong with the file is left to the scan, and counts as weights.
 ///
 /// # Errors
 /// Bad input for a file that can't be read or unpacked.
-fn may_have(part: &Part) -> Result<bool> {
+pub(crate) fn may_have(part: &Part) -> Result<bool> {
     match part.format() {
         Format::Gr | Format::Wsg => Ok(true),
         Format::Graph500 => Ok(part.weights_path().is_some()),

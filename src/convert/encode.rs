@@ -1,5 +1,7 @@
 //! Encodes edges as bytes of a format.
 
+use std::io::Write;
+
 use crate::formats::{Edges, Format, WeightType};
 
 /// Appends edges to a buffer.
@@ -164,7 +166,8 @@ fn as_f32(weight: u32, kind: WeightType) -> Result<f32, Unfit> {
 pub(super) fn append_weight(out: &mut Vec<u8>, weight: u32, kind: WeightType) {
     match kind {
         WeightType::U32 => number(out, weight.into()),
-        WeightType::F32 => out.extend_from_slice(format!("{:?}", f32::from_bits(weight)).as_bytes()),
+        // Writing to memory does not fail.
+        WeightType::F32 => drop(write!(out, "{:?}", f32::from_bits(weight))),
     }
 }
 

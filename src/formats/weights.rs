@@ -222,7 +222,10 @@ impl Weights {
             Weight::Signed(value) => u64::try_from(value).map_err(|_| Mistake::Negative)?,
             Weight::Text(text) => match number(text, 0) {
                 Some((value, end)) if end == text.len() => value,
-                _ => return self.take_text(text),
+                _ => match decimal(text) {
+                    Some((value, nearest)) => return self.take_float(value, nearest),
+                    None => return self.take_text(text),
+                },
             },
             Weight::Float(value) => return self.take_float(value, value as f32),
         };
@@ -271,6 +274,24 @@ impl Weights {
     }
 }
 
+/// Returns the nearest f64 and f32 of digits, a point and digits; `None` for other texts, and where an exact result takes more than this.
+///
+/// Up to 15 digits and powers of ten up to 10^22 are exact as f64, so their quotient is rounded once (Clinger, How to Read Floating Point
+/// Numbers Accurately, 1990). Rounding it again, to f32, is wrong only if it lies halfway between two of these.
+#[inline]
+fn decimal(text: &[u8]) -> Option<(f64, f32)> {
+    const DIGITS: usize = 15;
+    const HALFWAY: u64 = 1 << 28;
+    let (whole, point) = number(text, 0)?;
+    if text.len() > DIGITS + 1 || text.get(point) != Some(&b'.') {
+        return None;
+    }
+    let (fraction, end) = number(text, point + 1)?;
+    let power = 10u64.pow((end - point - 1) as u32);
+    let value = (whole * power + fraction) as f64 / power as f64;
+    (end == text.len() && value.to_bits() & (2 * HALFWAY - 1) != HALFWAY).then_some((value, value as f32))
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -310,7 +331,25 @@ mod tests {
         ] {
             assert_eq!((bits(F32, text), found(text)), (Err(mistake), Err(mistake)), "{text}");
         }
-        // The f64 next to it is halfway between two f32.
+        let mut state = 1u64;
+        for digits in 1..14usize {
+            for point in 0..20_000 {
+                state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+                let number = format!("{:0>2}", (state >> 12) % 10u64.pow(digits as u32));
+                let (whole, fraction) = number.split_at(1 + point % (number.len() - 1));
+                let text = format!("{whole}.{fraction}");
+                let nearest: f32 = text.parse().expect("a number");
+                assert_eq!(bits(F32, &text), Ok(nearest.to_bits()), "{text}");
+                let is_whole = fraction.bytes().all(|c| c == b'0') && nearest < 4e9;
+                assert!(found(&text) == Ok(if is_whole { WeightType::U32 } else { WeightType::F32 }) || nearest > 4e9);
+            }
+        }
+        // Each is halfway between two f32, or the f64 next to it is.
+        for (text, want) in
+            [("16777217.0", 0x4b80_0000), ("16777219.0", 0x4b80_0002), ("0.50000002980232238769531250", 0x3f00_0000)]
+        {
+            assert_eq!(bits(F32, text), Ok(want), "{text}");
+        }
         assert_eq!(bits(F32, "1.00000017881393432617187499"), Ok(0x3f80_0001));
     }
 

@@ -153,7 +153,11 @@ impl<'s> CopySource<'s> {
         }
     }
 
-    fn read(self, to: &mut [u8]) -> Result<()> {
+    /// Copies all of it, which is in memory or in a file, to `to`, which is as long.
+    ///
+    /// # Errors
+    /// [`Error::Io`]; [`Error::Lost`] if another process is gone.
+    pub fn read(self, to: &mut [u8]) -> Result<()> {
         match self {
             CopySource::Memory(bytes) => to.copy_from_slice(bytes),
             CopySource::File { path, start, .. } => {

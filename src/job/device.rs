@@ -84,9 +84,11 @@ fn begin(job: &Job, threads: usize, budget: &Budget, comm: &Comm) -> Result<Opti
 fn programs(job: &Job) -> Vec<&'static ProgramSource> {
     let prepares = !matches!(job.input, InputSpec::Prepared(_)) && !job.input.is_list();
     let preparing = prepare::gpu::PROGRAMS.into_iter().filter(|_| prepares);
+    // That of a prepared graph may lack whole rows.
+    let whole_rows = job.needs_upper().then_some(&prepare::gpu::TRANSPOSE);
     let computing = job.tasks.iter().flat_map(|task| task.programs()).copied();
     let mut all: Vec<&'static ProgramSource> = Vec::new();
-    for program in preparing.chain(computing) {
+    for program in preparing.chain(whole_rows).chain(computing) {
         if all.iter().all(|other| other.name != program.name) {
             all.push(program);
         }

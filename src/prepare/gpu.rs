@@ -7,8 +7,9 @@ use super::Accelerator;
 use super::ingest::{Counting, gpu::Counters};
 use super::partition::{Placing, gpu::Placers, route::Route};
 use super::sort::{Sorting, gpu::Sorters};
+use super::transpose::{self, Transpose, Transposed};
 use crate::error::Result;
-use crate::formats::Edges;
+use crate::formats::{Edges, Watch};
 use crate::gpu::{COMMON, DeviceSlice, Peers, ProgramSource, SCAN, Workspace};
 use crate::graph::layout::Bins;
 use crate::memory::Budget;
@@ -28,7 +29,10 @@ pub static PARTITION: ProgramSource = program("partition.cu", include_str!("../.
 /// The kernels that make rows of bins.
 pub static SORT: ProgramSource = program("sort.cu", include_str!("../../kernels/sort.cu"));
 
-/// All programs that preparation launches.
+/// The kernels that make the upper half of rows.
+pub static TRANSPOSE: ProgramSource = program("transpose.cu", include_str!("../../kernels/transpose.cu"));
+
+/// All programs that every preparation launches.
 pub static PROGRAMS: [&ProgramSource; 4] = [&SCAN, &INGEST, &PARTITION, &SORT];
 
 /// Words that a lane copies to the GPU at once. The batches in flight of all lanes should stay in the CPU's cache, from where the GPU reads
@@ -112,6 +116,15 @@ impl<W: DerefMut<Target = Workspace>> Accelerator for Gpu<'_, W> {
             return Ok(None);
         };
         Ok(Some(Box::new(Sorters::new(workspace, plan)?)))
+    }
+
+    fn transposing(&mut self, transpose: &Transpose<'_>, watch: &dyn Watch) -> Result<Option<Transposed>> {
+        let workspace = self.ready();
+        let done = transpose::gpu::build(transpose, workspace, watch)?;
+        if done.is_none() {
+            left("transpose", self.ready());
+        }
+        Ok(done)
     }
 }
 

@@ -15,7 +15,7 @@
 
 use crate::comm::Comm;
 use crate::error::Result;
-use crate::formats::{Scan, Seen};
+use crate::formats::{Scan, Seen, Watch};
 use crate::gpu::DeviceSlice;
 use crate::graph::layout::Bins;
 use crate::memory::Budget;
@@ -83,4 +83,14 @@ pub trait Accelerator {
         threads: usize,
         most: u64,
     ) -> Result<Option<Box<dyn sort::Sorting + 's>>>;
+
+    /// Makes the wanted blocks of the upper half of rows. `watch` advances by entries.
+    ///
+    /// # Errors
+    /// Those of [`transpose::Transpose::build`], [`crate::Error::Lost`].
+    fn transposing(
+        &mut self,
+        transpose: &transpose::Transpose<'_>,
+        watch: &dyn Watch,
+    ) -> Result<Option<transpose::Transposed>>;
 }

@@ -17,3 +17,4 @@ mod resident;
 mod resume;
 mod stand_in;
 mod stand_in_driver;
+mod transpose;

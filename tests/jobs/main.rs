@@ -16,4 +16,5 @@ mod printing;
 mod readme;
 mod resume;
 mod streams;
+mod whole_rows;
 mod workdir;

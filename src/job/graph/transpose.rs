@@ -8,9 +8,9 @@ use crate::graph::layout::Layout;
 use crate::graph::stored;
 use crate::job::session::{Moved, Session, Watched};
 use crate::memory::at_least;
-use crate::prepare::order;
 use crate::prepare::prepared::{Graph, UpperInfo};
 use crate::prepare::transpose::{Transpose, TransposeMemory, TransposeShape, Transposed};
+use crate::prepare::{Accelerator, order};
 use crate::process::progress::Unit;
 use crate::size;
 use crate::store::replace::remove_file;
@@ -90,7 +90,11 @@ fn build(session: &mut Session, graph: &Graph, layout: &Layout, wanted: &[bool])
             budget: &s.budget,
             syncer: &s.syncer,
         };
-        let Transposed { entries, passes, bytes } = transpose.build(&Watched(progress))?;
+        let watch = Watched(progress);
+        let mut device = s.gpu.accelerator();
+        let on_gpu = device.as_mut().map(|device| device.transposing(&transpose, &watch)).transpose()?.flatten();
+        drop(device);
+        let Transposed { entries, passes, bytes } = on_gpu.map_or_else(|| transpose.build(&watch), Ok)?;
         tracing::debug!(entries, passes, bytes, "upper half written");
         Ok(((), Moved { read: passes * graph.catalogue.bytes(), written: bytes }))
     })

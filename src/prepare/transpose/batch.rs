@@ -2,20 +2,23 @@
 
 use crate::graph::catalogue::Catalogue;
 use crate::graph::csr::Block;
-use crate::graph::layout::{BIN_ROWS, Bins};
+use crate::graph::layout::Bins;
 use std::ops::Range;
 
-/// Entries of a block of the lower half that follow each other, also within a row, and belong to at most [`BIN_ROWS`] rows.
+/// Entries of a block of the lower half that follow each other, also within a row.
 #[derive(Debug, Clone)]
 pub(super) struct Batch {
     pub(super) block: usize,
     /// The first row and the last.
     pub(super) rows: [u32; 2],
-    entries: Range<usize>,
+    pub(super) entries: Range<usize>,
 }
 
-/// Cuts the lower half into batches of at most `size` entries, in order.
-pub(super) fn batches(lower: &Catalogue, size: usize) -> Vec<Batch> {
+/// No batch has rows on both sides of a multiple of 2^`GROUP_BITS`, by which a GPU sorts.
+pub(super) const GROUP_BITS: u32 = 17;
+
+/// Cuts the lower half into batches of at most `size` entries and `rows` rows, in order.
+pub(super) fn batches(lower: &Catalogue, size: usize, rows: u64) -> Vec<Batch> {
     let mut all = Vec::new();
     for index in 0..lower.len() {
         let block = lower.block(index);
@@ -23,7 +26,9 @@ pub(super) fn batches(lower: &Catalogue, size: usize) -> Vec<Batch> {
         while entry < block.targets.len() {
             let row_of = |entry: usize| block.offsets.partition_point(|&offset| offset as usize <= entry) - 1;
             let first = row_of(entry);
-            let last = (first + BIN_ROWS as usize).min(block.rows());
+            let u = u64::from(block.first_row) + first as u64;
+            let after = rows.min((1 << GROUP_BITS) - u % (1 << GROUP_BITS));
+            let last = (first + after as usize).min(block.rows());
             let end = (entry + size).min(block.offsets[last] as usize);
             let rows = [first, row_of(end - 1)].map(|row| block.first_row + row as u32);
             all.push(Batch { block: index, rows, entries: entry..end });
@@ -69,6 +74,16 @@ impl<'a> Target<'a> {
 }
 
 impl Batch {
+    /// Returns the number of its entries.
+    pub(super) fn len(&self) -> usize {
+        self.entries.len()
+    }
+
+    /// Returns the number of its rows.
+    pub(super) fn rows_len(&self) -> usize {
+        self.rows[1].abs_diff(self.rows[0]) as usize + 1
+    }
+
     /// Calls `each` for all parts of rows, with the row's number.
     #[inline]
     fn rows(&self, block: Block<'_>, target: &Target<'_>, mut each: impl FnMut(u32, &[u32])) {

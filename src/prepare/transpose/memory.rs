@@ -1,5 +1,6 @@
 //! How the transposition divides its memory. The blocks do not depend on it.
 
+use super::batch::GROUP_BITS;
 use super::rows::PIECE;
 use crate::graph::layout::{BIN_ROWS, Bins, Layout};
 
@@ -81,9 +82,10 @@ impl TransposeShape {
     }
 }
 
-/// Returns the most batches of a lower half of `blocks` blocks: each ends after so many entries, after so many rows, or with its block.
+/// Returns the most batches of a lower half of `blocks` blocks: each ends after so many entries, after so many rows, with its group, or with
+/// its block.
 fn most_batches(entries: u64, rows: u64, blocks: u64) -> u64 {
-    entries / BATCH + rows / BIN_ROWS + blocks
+    entries / BATCH + rows / BIN_ROWS + (rows >> GROUP_BITS) + blocks
 }
 
 /// The division of memory between entries that wait in the order of bins, and rows that are made of them.

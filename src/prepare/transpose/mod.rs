@@ -18,6 +18,7 @@
 //! goes to its file as it is found.
 
 mod batch;
+pub(super) mod gpu;
 mod lengths;
 mod memory;
 mod placed;
@@ -29,6 +30,7 @@ pub use self::memory::{TransposeMemory, TransposeShape};
 
 use self::batch::{Batch, batches};
 use self::lengths::Lengths;
+use self::memory::bin_bytes;
 use self::placed::Placed;
 use self::rows::Maker;
 use self::window::{Window, windows};
@@ -36,7 +38,7 @@ use self::write::Files;
 use crate::error::Result;
 use crate::formats::Watch;
 use crate::graph::catalogue::Catalogue;
-use crate::graph::layout::{Bins, Layout};
+use crate::graph::layout::{BIN_ROWS, Bins, Layout};
 use crate::memory::Budget;
 use crate::store::sync::Syncer;
 use rayon::prelude::*;
@@ -77,6 +79,13 @@ pub struct Transposed {
     pub bytes: u64,
 }
 
+impl Transposed {
+    fn add(&mut self, other: Transposed) {
+        self.entries += other.entries;
+        self.bytes += other.bytes;
+    }
+}
+
 /// A transposition at work.
 #[derive(Clone, Copy)]
 struct Work<'t, 'a> {
@@ -97,9 +106,10 @@ impl Transpose<'_> {
     pub fn build(&self, watch: &dyn Watch) -> Result<Transposed> {
         let lengths = Lengths { lower: self.lower, degrees: self.degrees };
         let entries = lengths.of_bins(self.bins)?;
-        let batches = batches(self.lower, self.memory.batch);
+        let batches = batches(self.lower, self.memory.batch, BIN_ROWS);
         let work = Work { transpose: self, lengths: &lengths, entries: &entries, batches: &batches, watch };
-        let windows = windows(self.layout, self.bins, &entries, self.wanted, batches.len(), self.memory.window);
+        let bytes = |bin: usize| bin_bytes(entries[bin], batches.len() as u64);
+        let windows = windows(self.layout, self.bins, bytes, self.wanted, self.memory.window);
         let passes = windows.len() as u64;
         let mut makers = (0..self.memory.makers).map(|_| Maker::new(work)).collect::<Result<Vec<Maker>>>()?;
         let mut files = Files::new(work);

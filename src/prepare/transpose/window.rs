@@ -1,6 +1,5 @@
 //! Windows: the rows of the upper half whose entries are taken from the lower half in one pass.
 
-use super::memory::bin_bytes;
 use crate::graph::layout::{Bins, Layout};
 use std::ops::Range;
 
@@ -13,16 +12,14 @@ pub(super) enum Window {
     Row(usize),
 }
 
-/// Divides the wanted blocks into windows of at most `most` bytes, where the lower half has `batches` batches.
+/// Divides the wanted blocks into windows of at most `most` bytes, where each bin takes `bytes`.
 pub(super) fn windows(
     layout: &Layout,
     bins: &Bins,
-    entries: &[u64],
+    bytes: impl Fn(usize) -> u64,
     wanted: &[bool],
-    batches: usize,
     most: u64,
 ) -> Vec<Window> {
-    let bytes = |bin: usize| bin_bytes(entries[bin], batches as u64);
     let mut all: Vec<Window> = Vec::new();
     let (mut sum, mut last_is_whole) = (0, false);
     let mut end = 0;
@@ -32,7 +29,7 @@ pub(super) fn windows(
         if !wanted {
             continue;
         }
-        let of_block: u64 = (start..end).map(bytes).sum();
+        let of_block: u64 = (start..end).map(&bytes).sum();
         if of_block <= most {
             match all.last_mut() {
                 Some(Window::Bins(range)) if last_is_whole && range.end == start && sum + of_block <= most => {

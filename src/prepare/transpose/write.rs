@@ -51,11 +51,13 @@ impl<'t, 'a> Files<'t, 'a> {
             }
         };
         let written = makers.par_iter_mut().with_max_len(1).map(write).collect::<Result<Vec<Transposed>>>()?;
-        for one in written {
-            self.written.entries += one.entries;
-            self.written.bytes += one.bytes;
-        }
+        written.into_iter().for_each(|one| self.add(one));
         Ok(())
+    }
+
+    /// Adds blocks that were written beside.
+    pub(super) fn add(&mut self, written: Transposed) {
+        self.written.add(written);
     }
 
     /// Makes and writes the rows of bins of a block.
@@ -98,7 +100,7 @@ impl<'t, 'a> Files<'t, 'a> {
 }
 
 /// Returns the bins of a block.
-fn bins_of_block(work: Work<'_, '_>, block: usize) -> Range<usize> {
+pub(super) fn bins_of_block(work: Work<'_, '_>, block: usize) -> Range<usize> {
     let start = |block: usize| work.transpose.bins.block_of.partition_point(|&b| b < block);
     start(block)..start(block + 1)
 }

@@ -1,0 +1,172 @@
+// Makes rows of the upper half from the lower half. Batches of the lower half are appended one after another, each in any order; so the
+// entries of a row ascend but for those of a batch, and of a batch's rows all have the same id but for its last GROUP_BITS bits. A row's
+// entries that agree in the others are a group, which is sorted where it lies.
+#include "prepare.cuh"
+
+// Rows that are made in a pass; transpose/gpu.rs declares the same struct.
+struct Window {
+    // Entries of all rows, one row after another.
+    u32* entries;
+    // For each row, where its next entry goes; its end, once all are there.
+    u32* ends;
+    u32 first_row;
+    u32 rows;
+    // Number of entries.
+    u32 count;
+    // The first row that has too many entries or too few, else NONE.
+    u32* differs;
+};
+static_assert(sizeof(Window) == 40, "the host has a twin of this size");
+
+// No batch has rows on both sides of a multiple of 2^GROUP_BITS.
+constexpr u32 GROUP_BITS = 17;
+constexpr u32 GROUP_WORDS = 1u << (GROUP_BITS - 5);
+static_assert(GROUP_WORDS % THREADS == 0, "every thread has words of the bitmap");
+// Entries of a tile: a block of threads sorts the groups that begin in one. Together they are sorted in shared memory up to MOST entries;
+// else the last of them is longer than MOST - TILE and its ids are marked in a bitmap.
+#ifdef CUDA_ON_CPU
+constexpr u32 TILE = 64;
+constexpr u32 MOST = 128;
+#else
+constexpr u32 TILE = 1024;
+constexpr u32 MOST = 2048;
+#endif
+static_assert(GROUP_WORDS >= 2 * MOST, "a bitmap takes more room than keys");
+// Entries of a batch that a block of threads appends at a time.
+constexpr u32 PIECE = 2048;
+
+// Appends the entries of a batch to the rows of the window that they name. A batch is where its rows begin among its entries, with the
+// end of the last, and then these; `first` is the vertex of the first row.
+extern "C" __global__ void __launch_bounds__(THREADS) append_entries(Window window, const u32* starts, u32 rows, u32 first) {
+    __shared__ u32 bounds[2];
+    const u32* targets = starts + rows + 1;
+    u32 count = starts[rows];
+    for (u32 base = blockIdx.x * PIECE; base < count; base += gridDim.x * PIECE) {
+        u32 end = min(base + PIECE, count);
+        if (threadIdx.x == 0) bounds[0] = last_start_upto(starts, rows, base);
+        if (threadIdx.x == 32) bounds[1] = last_start_upto(starts, rows, end - 1);
+        __syncthreads();
+        u32 low = bounds[0], span = bounds[1] - low + 1;
+        for (u32 k = base + threadIdx.x; k < end; k += THREADS) {
+            u32 row = targets[k] - window.first_row;
+            if (row >= window.rows) continue;
+            u32 at = atomicAdd(&window.ends[row], 1u);
+            // Where degrees are wrong, there may be too many.
+            if (at < window.count) window.entries[at] = first + low + last_start_upto(starts + low, span, k);
+        }
+        __syncthreads();
+    }
+}
+
+// Compares the ends of `count` rows from `row` on with where they should be.
+extern "C" __global__ void __launch_bounds__(THREADS) check_ends(Window window, u32 row, const u32* ends, u32 count) {
+    for (u32 i = blockIdx.x * THREADS + threadIdx.x; i < count; i += gridDim.x * THREADS)
+        if (window.ends[row + i] != ends[i]) atomicMin(window.differs, row + i);
+}
+
+// Returns the row of the entry at `place`.
+__device__ inline u32 row_of(const Window& window, u32 first, u32 rows, u32 place) {
+    u32 low = first, high = first + rows - 1;
+    while (low < high) {
+        u32 middle = low + (high - low) / 2;
+        if (window.ends[middle] > place) high = middle;
+        else low = middle + 1;
+    }
+    return low;
+}
+
+__device__ inline u32 start_of(const Window& window, u32 row) { return row > 0 ? window.ends[row - 1] : 0; }
+
+// Returns the first place in [from, to) whose group is at least `group`, else `to`. The places are of one row. Other blocks may be sorting
+// there: they leave every place its group.
+__device__ inline u32 first_of_group(const Window& window, u32 from, u32 to, u32 group) {
+    while (from < to) {
+        u32 middle = from + (to - from) / 2;
+        if (window.entries[middle] >> GROUP_BITS < group) from = middle + 1;
+        else to = middle;
+    }
+    return from;
+}
+
+// Returns the first place at or behind `place` where a group begins.
+__device__ inline u32 next_group(const Window& window, u32 place) {
+    if (place >= window.count) return window.count;
+    u32 row = row_of(window, 0, window.rows, place);
+    if (start_of(window, row) == place) return place;
+    return first_of_group(window, place, window.ends[row], (window.entries[place - 1] >> GROUP_BITS) + 1);
+}
+
+// Sorts the groups of the entries from..end, at most MOST, by row and then by id.
+__device__ inline void sort_groups(const Window& window, u32 from, u32 end, u64* keys, u32* bounds) {
+    u32 count = end - from, padded = 2;
+    while (padded < count) padded *= 2;
+    if (threadIdx.x == 0) bounds[0] = row_of(window, 0, window.rows, from);
+    if (threadIdx.x == 32) bounds[1] = row_of(window, 0, window.rows, end - 1);
+    __syncthreads();
+    u32 first = bounds[0], rows = bounds[1] - first + 1;
+    for (u32 k = threadIdx.x; k < padded; k += THREADS) {
+        u64 row = k < count ? row_of(window, first, rows, from + k) - first : NONE;
+        keys[k] = row << 32 | (k < count ? window.entries[from + k] : NONE);
+    }
+    __syncthreads();
+    // A bitonic network (Batcher 1968).
+    for (u32 size = 2; size <= padded; size *= 2) {
+        for (u32 step = size / 2; step > 0; step /= 2) {
+            for (u32 i = threadIdx.x; i < padded / 2; i += THREADS) {
+                u32 low = 2 * i - (i & (step - 1)), high = low + step;
+                u64 a = keys[low], b = keys[high];
+                if ((a > b) == ((low & size) == 0)) {
+                    keys[low] = b;
+                    keys[high] = a;
+                }
+            }
+            __syncthreads();
+        }
+    }
+    for (u32 k = threadIdx.x; k < count; k += THREADS) window.entries[from + k] = (u32)keys[k];
+    __syncthreads();
+}
+
+// Sorts the group from..end by marking its ids, which are distinct.
+__device__ inline void mark_group(const Window& window, u32 from, u32 end, u32* bits, u32* scratch) {
+    u32 first = window.entries[from] >> GROUP_BITS << GROUP_BITS;
+    for (u32 k = threadIdx.x; k < GROUP_WORDS; k += THREADS) bits[k] = 0;
+    __syncthreads();
+    for (u32 k = from + threadIdx.x; k < end; k += THREADS) {
+        u32 id = window.entries[k] - first;
+        if (id < 1u << GROUP_BITS) atomicOr(&bits[id / 32], 1u << (id % 32));
+    }
+    __syncthreads();
+    for (u32 base = 0; base < GROUP_WORDS; base += THREADS) {
+        u32 word = bits[base + threadIdx.x], total;
+        u32 at = from + block_scan_before(__popc(word), scratch, total);
+        for (; word != 0; word &= word - 1) window.entries[at++] = first + (base + threadIdx.x) * 32 + __ffs((int)word) - 1;
+        from += total;
+    }
+    __syncthreads();
+}
+
+// Sorts all rows once all their entries are there.
+extern "C" __global__ void __launch_bounds__(THREADS) sort_rows(Window window) {
+    __shared__ u64 memory[GROUP_WORDS / 2];
+    __shared__ u32 scratch[32];
+    __shared__ u32 bounds[3];
+    for (u64 tile = (u64)blockIdx.x * TILE; tile < window.count; tile += (u64)gridDim.x * TILE) {
+        u32 end = (u32)min(tile + TILE, (u64)window.count);
+        if (threadIdx.x == 0) bounds[0] = next_group(window, (u32)tile);
+        if (threadIdx.x == 32) bounds[1] = next_group(window, end);
+        if (threadIdx.x == 64) {
+            u32 row = row_of(window, 0, window.rows, end - 1);
+            bounds[2] = first_of_group(window, start_of(window, row), end - 1, window.entries[end - 1] >> GROUP_BITS);
+        }
+        __syncthreads();
+        u32 from = bounds[0], to = bounds[1], last = bounds[2];
+        __syncthreads();
+        // Where no group begins, both bounds are where the next does.
+        if (from >= to) continue;
+        bool is_long = to - from > MOST;
+        u32 sorted = is_long ? last : to;
+        if (sorted - from > 1) sort_groups(window, from, sorted, memory, bounds);
+        if (is_long) mark_group(window, last, to, reinterpret_cast<u32*>(memory), scratch);
+    }
+}

@@ -1,0 +1,392 @@
+//! The upper half made on a GPU: batches of the lower half pass through its memory and are appended to the rows of a window there, which
+//! are sorted and come back as a whole.
+//!
+//! A GPU moves entries in its own memory a hundred times faster than they come to it. So the rows of a window are as many as fit, for each
+//! window takes the lower half to the GPU once more: of E edges 4·E bytes come there for each, and 4·E go back in all.
+#![allow(unsafe_code)] // kernel launches
+
+use super::batch::{Batch, batches};
+use super::lengths::Lengths;
+use super::window::{Window, windows};
+use super::write::{Files, bins_of_block};
+use super::{Transpose, Transposed, Work};
+use crate::error::{Error, Result};
+use crate::formats::Watch;
+use crate::gpu::{CopySource, DeviceSlice, Event, Kernel, Lane, Workspace, slice_bytes};
+use crate::graph::catalogue::{BlockLocation, Catalogue};
+use crate::graph::layout::BIN_ROWS;
+use crate::memory::{bytes_of, bytes_of_mut};
+use crate::prepare::gpu::TRANSPOSE;
+use std::ops::Range;
+use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
+use std::sync::{Condvar, Mutex, PoisonError};
+
+/// Slots for batches may take this part of the GPU's memory.
+const PART: u64 = 8;
+
+/// Fewest words of a slot that are worth a lane.
+const LEAST_SLOT: u64 = 1 << 10;
+
+/// Most words of rows: a place among them is a u32.
+const MOST_WORDS: u64 = u32::MAX as u64;
+
+/// The kernels' struct `Window`.
+#[repr(C)]
+#[derive(Clone, Copy)]
+struct Rows {
+    entries: u64,
+    ends: u64,
+    first_row: u32,
+    rows: u32,
+    count: u32,
+    differs: u64,
+}
+
+const _: () = assert!(size_of::<Rows>() == 40, "the kernels have a static_assert of the same size");
+
+struct Kernels {
+    append_entries: Kernel,
+    check_ends: Kernel,
+    sort_rows: Kernel,
+}
+
+/// A thread's lane, with a slot of GPU memory for each of its own.
+struct OnGpu<'w> {
+    lane: Lane<'w>,
+    slots: Vec<DeviceSlice<u32>>,
+}
+
+/// The lanes and the memory for rows.
+struct Transposer<'w> {
+    kernels: Kernels,
+    lanes: Vec<OnGpu<'w>>,
+    /// Words of a slot that are used.
+    slot: usize,
+    rows: DeviceSlice<u32>,
+    differs: DeviceSlice<u32>,
+}
+
+/// Builds the wanted blocks on the GPU. Returns `None` if its memory does not hold the largest bin of several rows.
+///
+/// # Errors
+/// Those of [`Transpose::build`], [`Error::Lost`].
+pub(in crate::prepare) fn build(
+    transpose: &Transpose<'_>,
+    workspace: &mut Workspace,
+    watch: &dyn Watch,
+) -> Result<Option<Transposed>> {
+    let lengths = Lengths { lower: transpose.lower, degrees: transpose.degrees };
+    let entries = lengths.of_bins(transpose.bins)?;
+    let Some(mut on_gpu) = Transposer::new(workspace)? else { return Ok(None) };
+    let rows = on_gpu.slot.min(4 * BIN_ROWS as usize) / 4;
+    let batches = batches(transpose.lower, on_gpu.slot - rows - 1, rows as u64);
+    let work = Work { transpose, lengths: &lengths, entries: &entries, batches: &batches, watch };
+    let bytes = |bin: usize| 4 * (transpose.bins.spans[bin].len() as u64 + entries[bin]);
+    let most = on_gpu.rows.bytes();
+    let of_several_rows = |&bin: &usize| transpose.bins.spans[bin].len() > 1;
+    if (0..entries.len()).filter(of_several_rows).any(|bin| bytes(bin) > most) {
+        return Ok(None);
+    }
+    let windows = windows(transpose.layout, transpose.bins, bytes, transpose.wanted, most);
+    let passes = windows.len() as u64;
+    let mut files = Files::new(work);
+    for window in windows {
+        match window {
+            Window::Bins(range) => on_gpu.window(work, range, &mut files)?,
+            Window::Row(bin) => work.long_row(&mut files, bin)?,
+        }
+    }
+    Ok(Some(Transposed { passes, ..files.written() }))
+}
+
+impl<'w> Transposer<'w> {
+    /// Shares out the GPU's memory. Returns `None` where that is too little for anything.
+    fn new(workspace: &'w mut Workspace) -> Result<Option<Self>> {
+        let kernel = |name| workspace.kernel(&TRANSPOSE, name);
+        let kernels = Kernels {
+            append_entries: kernel("append_entries")?,
+            check_ends: kernel("check_ends")?,
+            sort_rows: kernel("sort_rows")?,
+        };
+        let Workspace { uploader, arena, .. } = workspace;
+        let mut lanes = uploader.lanes()?;
+        let room = arena.free() / PART;
+        let slots = lanes.first().map_or(1, Lane::slots) as u64;
+        let slot = lanes.first().map_or(0, Lane::slot_words) as u64;
+        // Shorter slots rather than none, and fewer lanes rather than short ones.
+        let slot = slot.min(room / slots / 4);
+        if slot < LEAST_SLOT {
+            return Ok(None);
+        }
+        lanes.truncate(((room / slots / slice_bytes::<u32>(slot)) as usize).max(1));
+        let differs = arena.take_planned(1)?;
+        let lanes = lanes.into_iter().map(|lane| {
+            let slots = (0..slots).map(|_| arena.take_planned(slot)).collect::<Result<Vec<_>>>()?;
+            Ok(OnGpu { lane, slots })
+        });
+        let lanes = lanes.collect::<Result<Vec<_>>>()?;
+        let words = arena.free() / 4;
+        let rows = arena.take_planned(words.min(MOST_WORDS))?;
+        Ok(Some(Transposer { kernels, lanes, slot: slot as usize, rows, differs }))
+    }
+
+    /// Makes the rows of bins and writes them.
+    fn window(&mut self, work: Work<'_, '_>, bins: Range<usize>, files: &mut Files<'_, '_>) -> Result<()> {
+        let spans = &work.transpose.bins.spans;
+        let (first, end) = (spans[bins.start].rows.start, spans[bins.end - 1].rows.end);
+        let count: u64 = work.entries[bins.clone()].iter().sum();
+        // Alignment takes no room: what is in front are words, too.
+        let ends = self.rows.part(0..end - first);
+        let entries = self.rows.part(end - first..end - first + count);
+        let rows = Rows {
+            entries: entries.address(),
+            ends: ends.address(),
+            first_row: first as u32,
+            rows: (end - first) as u32,
+            count: count as u32,
+            differs: self.differs.address(),
+        };
+        let nobody = || Error::internal("transpose on the GPU", "no lane");
+        let kernels = &self.kernels;
+        let at = Position { work, bins: bins.clone(), first, slot: self.slot };
+        side_by_side(&mut self.lanes, |on_gpu, next| {
+            at.bounds(on_gpu, next, 0, |OnGpu { lane, .. }, row, _| lane.send(ends.part(row..u64::MAX)))
+        })?;
+        append(&mut self.lanes, kernels, work, rows)?;
+        let queue = self.lanes.first().ok_or_else(nobody)?.lane.queue();
+        queue.fill(self.differs, 0xff)?;
+        queue.finish()?;
+        side_by_side(&mut self.lanes, |on_gpu, next| {
+            at.bounds(on_gpu, next, 1, |OnGpu { lane, slots }, row, count| {
+                let slot = slots[lane.turn()];
+                lane.send(slot)?;
+                let (grid, row, count) = (lane.queue().grid(count), row as u32, count as u32);
+                // SAFETY: the arguments are as the kernel declares them; the slot is used by this queue alone.
+                unsafe { lane.queue().launch(&kernels.check_ends, grid, (rows, row, slot.address(), count)) }
+            })
+        })?;
+        let queue = self.lanes.first().ok_or_else(nobody)?.lane.queue();
+        let mut differs = [0];
+        queue.read(self.differs, &mut differs)?;
+        if differs[0] != u32::MAX {
+            return Err(work.lengths.differ(first as u32 + differs[0]));
+        }
+        // SAFETY: the arguments are as the kernel declares them, and every row has its entries.
+        unsafe { queue.launch(&kernels.sort_rows, queue.grid(count.div_ceil(4)), (rows,))? };
+        queue.finish()?;
+        self.write(work, bins, entries, files)
+    }
+
+    /// Brings the entries of a window to their files: several blocks side by side, each by one lane.
+    fn write(
+        &mut self,
+        work: Work<'_, '_>,
+        bins: Range<usize>,
+        entries: DeviceSlice<u32>,
+        files: &mut Files<'_, '_>,
+    ) -> Result<()> {
+        let block_of = &work.transpose.bins.block_of;
+        let blocks = block_of[bins.start]..block_of[bins.end - 1] + 1;
+        let sum = |bins: Range<usize>| work.entries[bins].iter().sum::<u64>();
+        let bring = |on_gpu: &mut OnGpu<'_>, files: &mut Files<'_, '_>, of: Range<usize>| {
+            let start = sum(bins.start..of.start);
+            let part = entries.part(start..start + sum(of.clone()));
+            // A row that is not there yet is begun by no words, too.
+            files.append(of.start, &[])?;
+            on_gpu.lane.receive(part, 1, |words| {
+                files.append(of.start, words)?;
+                work.watch.advance(words.len() as u64 / 2)
+            })?;
+            files.end_of_bin(of.end - 1)
+        };
+        if let ([lane, ..], 1) = (&mut self.lanes[..], blocks.len()) {
+            return bring(lane, files, bins.clone());
+        }
+        let written = Mutex::new(Transposed::default());
+        side_by_side(&mut self.lanes, |on_gpu, next| {
+            let mut files = Files::new(work);
+            while let Some(block) = blocks.clone().nth(next.fetch_add(1, Relaxed)) {
+                bring(on_gpu, &mut files, bins_of_block(work, block))?;
+            }
+            written.lock().unwrap_or_else(PoisonError::into_inner).add(files.written());
+            Ok(())
+        })?;
+        files.add(written.into_inner().unwrap_or_else(PoisonError::into_inner));
+        Ok(())
+    }
+}
+
+/// The rows of a window, as their bounds are computed.
+struct Position<'t, 'a> {
+    work: Work<'t, 'a>,
+    bins: Range<usize>,
+    first: u64,
+    slot: usize,
+}
+
+impl Position<'_, '_> {
+    /// Computes where rows begin among the entries of the window, or where they end if `ends` is 1: those of the `next` bin, and so on.
+    /// When a slot is full, `send` is called with the first row in it, counted from the window's first, and their number.
+    fn bounds(
+        &self,
+        on_gpu: &mut OnGpu<'_>,
+        next: &AtomicUsize,
+        ends: usize,
+        send: impl Fn(&mut OnGpu<'_>, u64, u64) -> Result<()>,
+    ) -> Result<()> {
+        let Work { transpose, lengths, entries, .. } = self.work;
+        let (mut known, mut start) = (self.bins.start, 0u32);
+        while let Some(bin) = self.bins.clone().nth(next.fetch_add(1, Relaxed)) {
+            start += entries[known..bin].iter().sum::<u64>() as u32;
+            known = bin;
+            let rows = transpose.bins.spans[bin].rows.clone();
+            let (mut row, mut at) = (rows.start - self.first, start);
+            let mut send_slot = |on_gpu: &mut OnGpu<'_>| {
+                let filled = on_gpu.lane.filled() as u64;
+                send(on_gpu, row, filled)?;
+                row += filled;
+                on_gpu.lane.pass()
+            };
+            let mut bounds = Vec::new();
+            lengths.chunks(rows, |lengths| {
+                bounds.clear();
+                bounds.extend(lengths.iter().map(|&length| {
+                    let of = [at, at.wrapping_add(length)];
+                    at = of[1];
+                    of[ends]
+                }));
+                let mut words = &bounds[..];
+                while !words.is_empty() {
+                    if on_gpu.lane.put(&mut words, self.slot)? {
+                        send_slot(on_gpu)?;
+                    }
+                }
+                Ok(())
+            })?;
+            if on_gpu.lane.filled() > 0 {
+                send_slot(on_gpu)?;
+            }
+        }
+        Ok(())
+    }
+}
+
+/// Has every lane do `work` on a thread, with a number that they count up together. All that they queued is done then.
+fn side_by_side(
+    lanes: &mut [OnGpu<'_>],
+    work: impl Fn(&mut OnGpu<'_>, &AtomicUsize) -> Result<()> + Sync,
+) -> Result<()> {
+    let next = AtomicUsize::new(0);
+    let (next, work) = (&next, &work);
+    std::thread::scope(|scope| {
+        let lanes = lanes.iter_mut().map(|lane| {
+            scope.spawn(move || {
+                // Where one fails, the others find nothing left to do. The number stays far from its largest.
+                work(lane, next).inspect_err(|_| next.store(usize::MAX / 2, Relaxed))?;
+                lane.lane.finish()
+            })
+        });
+        let lanes: Vec<_> = lanes.collect();
+        lanes.into_iter().try_for_each(|lane| lane.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic)))
+    })
+}
+
+/// The order in which batches are appended.
+#[derive(Default)]
+struct Turn {
+    next: usize,
+    /// Done when the batches before are appended.
+    last: Option<Event>,
+    failed: bool,
+}
+
+/// Appends the batches that may have entries of the window, in their order.
+fn append(lanes: &mut [OnGpu<'_>], kernels: &Kernels, work: Work<'_, '_>, rows: Rows) -> Result<()> {
+    let lower = work.transpose.lower;
+    // Rows of larger vertices alone list those of the window.
+    let batches = &work.batches[work.batches.partition_point(|batch| batch.vertices[1] <= rows.first_row)..];
+    let all: u64 = batches.iter().map(|batch| batch.len() as u64).sum();
+    let (turn, moved) = (Mutex::new(Turn::default()), Condvar::new());
+    let lock = || turn.lock().unwrap_or_else(PoisonError::into_inner);
+    let one = |on_gpu: &mut OnGpu<'_>, number: usize, batch: &Batch| {
+        let words = copy(lower, batch, on_gpu.lane.slot()?)?;
+        let slot = on_gpu.slots[on_gpu.lane.turn()];
+        on_gpu.lane.send_slot(slot.part(0..words as u64))?;
+        let queue = on_gpu.lane.queue();
+        let mut turn = lock();
+        while !turn.failed && turn.next != number {
+            turn = moved.wait(turn).unwrap_or_else(PoisonError::into_inner);
+        }
+        if turn.failed {
+            return Ok(());
+        }
+        if let Some(last) = turn.last.take() {
+            queue.after(&last)?;
+        }
+        let first = batch.vertices[0];
+        let arguments = (rows, slot.address(), batch.rows_len() as u32, first);
+        // SAFETY: the arguments are as the kernel declares them. The slot is this queue's; other queues use the window's rows before or after.
+        unsafe { queue.launch(&kernels.append_entries, queue.grid(batch.len() as u64 / 4 + 1), arguments)? };
+        (turn.last, turn.next) = (Some(queue.record()?), number + 1);
+        drop(turn);
+        moved.notify_all();
+        on_gpu.lane.pass()?;
+        let share = u128::from(rows.count) * batch.len() as u128 / u128::from(2 * all.max(1));
+        work.watch.advance(share as u64)
+    };
+    side_by_side(lanes, |on_gpu, next| {
+        let mut all = || {
+            loop {
+                let number = next.fetch_add(1, Relaxed);
+                let Some(batch) = batches.get(number) else { return Ok(()) };
+                one(on_gpu, number, batch)?;
+            }
+        };
+        let alarm = Alarm(&turn, &moved);
+        all()?;
+        std::mem::forget(alarm);
+        Ok(())
+    })?;
+    (0..lower.len()).for_each(|block| lower.release(block));
+    Ok(())
+}
+
+/// Copies to `out` where each row of a batch begins among its entries, and the end of the last, then the entries. Returns the number of
+/// words.
+fn copy(lower: &Catalogue, batch: &Batch, out: &mut [u32]) -> Result<usize> {
+    let (block, entries) = (lower.block(batch.block), &batch.entries);
+    let (starts, rest) = out.split_at_mut(batch.rows_len() + 1);
+    let offsets = &block.offsets[batch.vertices[0].abs_diff(block.first_row) as usize..];
+    let here = |offset: u32| (offset as usize).clamp(entries.start, entries.end) - entries.start;
+    starts.iter_mut().zip(offsets).for_each(|(start, &offset)| *start = here(offset) as u32);
+    let source = match lower.location(batch.block) {
+        BlockLocation::InFile(file) => {
+            let (path, _, first) = file.place();
+            CopySource::File { path, start: first + 4 * entries.start as u64, bytes: 4 * entries.len() as u64 }
+        }
+        _ => CopySource::Memory(bytes_of(&block.targets[entries.clone()])),
+    };
+    source.read(bytes_of_mut(&mut rest[..batch.len()]))?;
+    Ok(starts.len() + batch.len())
+}
+
+/// Wakes the lanes that wait for this one when an error or a panic drops it.
+struct Alarm<'t>(&'t Mutex<Turn>, &'t Condvar);
+
+impl Drop for Alarm<'_> {
+    fn drop(&mut self) {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner).failed = true;
+        self.1.notify_all();
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::batch::GROUP_BITS;
+    use super::TRANSPOSE;
+
+    #[test]
+    fn constants_are_those_of_the_kernels() {
+        assert_eq!(TRANSPOSE.constant("GROUP_BITS"), u64::from(GROUP_BITS));
+    }
+}

@@ -3,7 +3,7 @@
 // entries that agree in the others are a group, which is sorted where it lies.
 #include "prepare.cuh"
 
-// Rows that are made in a pass; transpose/gpu.rs declares the same struct.
+// Rows that are made in a pass; transpose/gpu declares the same struct.
 struct Window {
     // Entries of all rows, one row after another.
     u32* entries;

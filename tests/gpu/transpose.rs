@@ -8,8 +8,11 @@ use crate::support::{Ran, random_edges};
 
 const JOB: &str = "[job]\nworkdir = 'work'\nkeep = true\n[limits]\nthreads = 3\n[sums]\nupper = true\n";
 
+/// Names and bytes of files.
+type Files = Vec<(String, Vec<u8>)>;
+
 /// The files of the upper half, in order.
-fn upper(gpu: &Gpu) -> Vec<(String, Vec<u8>)> {
+fn upper(gpu: &Gpu) -> Files {
     let files = fs::read_dir(gpu.place.workdir().join("graph")).expect("a folder").flatten();
     let names = files.filter_map(|file| file.file_name().into_string().ok());
     let mut names: Vec<String> = names.filter(|name| name.starts_with("upper.")).collect();
@@ -40,7 +43,7 @@ fn passes(ran: &Ran) -> u64 {
 }
 
 /// A graph whose upper half a processor made.
-fn made(edges: &[[u64; 2]]) -> Option<(Gpu, Vec<(String, Vec<u8>)>)> {
+fn made(edges: &[[u64; 2]]) -> Option<(Gpu, Files)> {
     if !cfg!(feature = "failpoints") {
         return None;
     }

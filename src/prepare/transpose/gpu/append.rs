@@ -1,0 +1,101 @@
+//! Batches of the lower half, appended in their order to the rows of a window.
+#![allow(unsafe_code)] // kernel launches
+
+use super::super::Work;
+use super::super::batch::Batch;
+use super::{Kernels, OnGpu, Rows, side_by_side};
+use crate::error::Result;
+use crate::gpu::{CopySource, Event};
+use crate::graph::catalogue::{BlockLocation, Catalogue};
+use crate::memory::{bytes_of, bytes_of_mut};
+use std::sync::atomic::Ordering::Relaxed;
+use std::sync::{Condvar, Mutex, PoisonError};
+
+/// The order in which batches are appended.
+#[derive(Default)]
+struct Turn {
+    next: usize,
+    /// Done when the batches before are appended.
+    last: Option<Event>,
+    failed: bool,
+}
+
+/// Appends the batches that may have entries of the window, in their order.
+pub(super) fn append(lanes: &mut [OnGpu<'_>], kernels: &Kernels, work: Work<'_, '_>, rows: Rows) -> Result<()> {
+    let lower = work.transpose.lower;
+    // Rows of larger vertices alone list those of the window.
+    let batches = &work.batches[work.batches.partition_point(|batch| batch.vertices[1] <= rows.first_row)..];
+    let all: u64 = batches.iter().map(|batch| batch.len() as u64).sum();
+    let (turn, moved) = (Mutex::new(Turn::default()), Condvar::new());
+    let lock = || turn.lock().unwrap_or_else(PoisonError::into_inner);
+    let one = |on_gpu: &mut OnGpu<'_>, number: usize, batch: &Batch| {
+        let words = copy(lower, batch, on_gpu.lane.slot()?)?;
+        let slot = on_gpu.slots[on_gpu.lane.turn()];
+        on_gpu.lane.send_slot(slot.part(0..words as u64))?;
+        let queue = on_gpu.lane.queue();
+        let mut turn = lock();
+        while !turn.failed && turn.next != number {
+            turn = moved.wait(turn).unwrap_or_else(PoisonError::into_inner);
+        }
+        if turn.failed {
+            return Ok(());
+        }
+        if let Some(last) = turn.last.take() {
+            queue.after(&last)?;
+        }
+        let first = batch.vertices[0];
+        let arguments = (rows, slot.address(), batch.rows_len() as u32, first);
+        // SAFETY: the arguments are as the kernel declares them. The slot is this queue's; other queues use the window's rows before or after.
+        unsafe { queue.launch(&kernels.append_entries, queue.grid(batch.len() as u64 / 4 + 1), arguments)? };
+        (turn.last, turn.next) = (Some(queue.record()?), number + 1);
+        drop(turn);
+        moved.notify_all();
+        on_gpu.lane.pass()?;
+        let share = u128::from(rows.count) * batch.len() as u128 / u128::from(2 * all.max(1));
+        work.watch.advance(share as u64)
+    };
+    side_by_side(lanes, |on_gpu, next| {
+        let mut all = || {
+            loop {
+                let number = next.fetch_add(1, Relaxed);
+                let Some(batch) = batches.get(number) else { return Ok(()) };
+                one(on_gpu, number, batch)?;
+            }
+        };
+        let alarm = Alarm(&turn, &moved);
+        all()?;
+        std::mem::forget(alarm);
+        Ok(())
+    })?;
+    (0..lower.len()).for_each(|block| lower.release(block));
+    Ok(())
+}
+
+/// Copies to `out` where each row of a batch begins among its entries, and the end of the last, then the entries. Returns the number of
+/// words.
+fn copy(lower: &Catalogue, batch: &Batch, out: &mut [u32]) -> Result<usize> {
+    let (block, entries) = (lower.block(batch.block), &batch.entries);
+    let (starts, rest) = out.split_at_mut(batch.rows_len() + 1);
+    let offsets = &block.offsets[batch.vertices[0].abs_diff(block.first_row) as usize..];
+    let here = |offset: u32| (offset as usize).clamp(entries.start, entries.end) - entries.start;
+    starts.iter_mut().zip(offsets).for_each(|(start, &offset)| *start = here(offset) as u32);
+    let source = match lower.location(batch.block) {
+        BlockLocation::InFile(file) => {
+            let (path, _, first) = file.place();
+            CopySource::File { path, start: first + 4 * entries.start as u64, bytes: 4 * entries.len() as u64 }
+        }
+        _ => CopySource::Memory(bytes_of(&block.targets[entries.clone()])),
+    };
+    source.read(bytes_of_mut(&mut rest[..batch.len()]))?;
+    Ok(starts.len() + batch.len())
+}
+
+/// Wakes the lanes that wait for this one when an error or a panic drops it.
+struct Alarm<'t>(&'t Mutex<Turn>, &'t Condvar);
+
+impl Drop for Alarm<'_> {
+    fn drop(&mut self) {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner).failed = true;
+        self.1.notify_all();
+    }
+}

@@ -1,0 +1,64 @@
+//! Where rows begin and end among the entries of a window, computed from their lengths by all lanes.
+
+use super::super::Work;
+use super::OnGpu;
+use crate::error::Result;
+use std::ops::Range;
+use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
+
+/// The rows of a window, as their bounds are computed.
+pub(super) struct Position<'t, 'a> {
+    pub(super) work: Work<'t, 'a>,
+    pub(super) bins: Range<usize>,
+    /// The window's first row.
+    pub(super) first: u64,
+    /// Words of a slot.
+    pub(super) slot: usize,
+}
+
+impl Position<'_, '_> {
+    /// Computes where rows begin among the entries of the window, or where they end if `ends` is 1: those of the `next` bin, and so on.
+    /// When a slot is full, `send` is called with the first row in it, counted from the window's first, and their number.
+    pub(super) fn bounds(
+        &self,
+        on_gpu: &mut OnGpu<'_>,
+        next: &AtomicUsize,
+        ends: usize,
+        send: impl Fn(&mut OnGpu<'_>, u64, u64) -> Result<()>,
+    ) -> Result<()> {
+        let Work { transpose, lengths, entries, .. } = self.work;
+        let (mut known, mut start) = (self.bins.start, 0u32);
+        while let Some(bin) = self.bins.clone().nth(next.fetch_add(1, Relaxed)) {
+            start += entries[known..bin].iter().sum::<u64>() as u32;
+            known = bin;
+            let rows = transpose.bins.spans[bin].rows.clone();
+            let (mut row, mut at) = (rows.start - self.first, start);
+            let mut send_slot = |on_gpu: &mut OnGpu<'_>| {
+                let filled = on_gpu.lane.filled() as u64;
+                send(on_gpu, row, filled)?;
+                row += filled;
+                on_gpu.lane.pass()
+            };
+            let mut bounds = Vec::new();
+            lengths.chunks(rows, |lengths| {
+                bounds.clear();
+                bounds.extend(lengths.iter().map(|&length| {
+                    let of = [at, at.wrapping_add(length)];
+                    at = of[1];
+                    of[ends]
+                }));
+                let mut words = &bounds[..];
+                while !words.is_empty() {
+                    if on_gpu.lane.put(&mut words, self.slot)? {
+                        send_slot(on_gpu)?;
+                    }
+                }
+                Ok(())
+            })?;
+            if on_gpu.lane.filled() > 0 {
+                send_slot(on_gpu)?;
+            }
+        }
+        Ok(())
+    }
+}

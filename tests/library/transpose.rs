@@ -3,9 +3,10 @@
 use std::collections::BTreeSet;
 use std::fs;
 use std::path::Path;
+use std::sync::atomic::{AtomicU64, Ordering};
 
 use gpugraph::error::Result;
-use gpugraph::formats::Unwatched;
+use gpugraph::formats::{Unwatched, Watch};
 use gpugraph::graph::catalogue::Catalogue;
 use gpugraph::graph::direction::Direction;
 use gpugraph::graph::half::Half;
@@ -18,6 +19,16 @@ use gpugraph::store::sync::Syncer;
 use proptest::prelude::*;
 
 const KEY: u64 = 7;
+
+/// Adds up what it is told of.
+struct Counted(AtomicU64);
+
+impl Watch for Counted {
+    fn advance(&self, entries: u64) -> Result<()> {
+        self.0.fetch_add(entries, Ordering::Relaxed);
+        Ok(())
+    }
+}
 
 /// Rows of both halves as sets; vertices are in order of degree.
 struct Rows {
@@ -91,6 +102,7 @@ const ROOMY: How =
 fn transpose(folder: &Path, lower: &Catalogue, degrees: &[u32], runs: &DegreeRuns, how: How) -> Result<Transposed> {
     let layout = Layout::of_half(runs, how.target, Half::Upper, lower.layout.direction());
     let syncer = Syncer::start().expect("a thread");
+    let watch = Counted(AtomicU64::new(0));
     let done = Transpose {
         lower,
         degrees,
@@ -103,7 +115,8 @@ fn transpose(folder: &Path, lower: &Catalogue, degrees: &[u32], runs: &DegreeRun
         budget: &Budget::new(1 << 30, 2).expect("a budget"),
         syncer: &syncer,
     }
-    .build(&Unwatched)?;
+    .build(&watch)?;
+    assert_eq!(watch.0.into_inner(), done.entries, "progress ends where the work does");
     syncer.wait().expect("synced");
     Ok(done)
 }

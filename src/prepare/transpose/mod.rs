@@ -43,6 +43,7 @@ use crate::memory::Budget;
 use crate::store::sync::Syncer;
 use rayon::prelude::*;
 use std::path::Path;
+use std::sync::atomic::{AtomicU64, Ordering};
 
 /// Builds blocks of the upper half.
 pub struct Transpose<'a> {
@@ -96,6 +97,8 @@ struct Work<'t, 'a> {
     /// The batches of the lower half.
     batches: &'t [Batch],
     watch: &'t dyn Watch,
+    /// Entries that it was told of.
+    advanced: &'t AtomicU64,
 }
 
 impl Transpose<'_> {
@@ -107,7 +110,14 @@ impl Transpose<'_> {
         let lengths = Lengths { lower: self.lower, degrees: self.degrees };
         let entries = lengths.of_bins(self.bins)?;
         let batches = batches(self.lower, self.memory.batch, BIN_ROWS);
-        let work = Work { transpose: self, lengths: &lengths, entries: &entries, batches: &batches, watch };
+        let work = Work {
+            transpose: self,
+            lengths: &lengths,
+            entries: &entries,
+            batches: &batches,
+            watch,
+            advanced: &AtomicU64::new(0),
+        };
         let bytes = |bin: usize| bin_bytes(entries[bin], batches.len() as u64);
         let windows = windows(self.layout, self.bins, bytes, self.wanted, self.memory.window);
         let passes = windows.len() as u64;
@@ -119,11 +129,23 @@ impl Transpose<'_> {
                 Window::Row(bin) => work.long_row(&mut files, bin)?,
             }
         }
-        Ok(Transposed { passes, ..files.written() })
+        work.end(Transposed { passes, ..files.written() })
     }
 }
 
 impl Work<'_, '_> {
+    /// Advances `watch` by entries: about half of them when they are taken from the lower half, and half when they are written.
+    fn advance(&self, entries: u64) -> Result<()> {
+        self.advanced.fetch_add(entries, Ordering::Relaxed);
+        self.watch.advance(entries)
+    }
+
+    /// Advances by what halves left over, and returns what was built.
+    fn end(&self, built: Transposed) -> Result<Transposed> {
+        self.advance(built.entries - self.advanced.load(Ordering::Relaxed).min(built.entries))?;
+        Ok(built)
+    }
+
     /// Finds the entries of a row that is longer than a window, and writes them as they come.
     fn long_row(&self, files: &mut Files<'_, '_>, bin: usize) -> Result<()> {
         let Transpose { lower, memory, budget, bins, .. } = *self.transpose;
@@ -143,7 +165,7 @@ impl Work<'_, '_> {
             found.par_extend(of_rows.map(|u| direction.vertex(u)));
             sum += found.len() as u64;
             files.append(bin, &found)?;
-            self.watch.advance(found.len() as u64)?;
+            self.advance(found.len() as u64)?;
             let [first, last] = [from, rows.end - 1].map(|u| lower.layout.block_of(u as u32));
             (first..last).for_each(|block| lower.release(block));
             from = rows.end;

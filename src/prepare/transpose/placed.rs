@@ -57,7 +57,7 @@ impl<'b> Placed<'b> {
             let places: Option<Vec<Range<usize>>> = batches.par_iter().zip(counts).map(place).collect();
             bounds.extend(places.ok_or_else(|| work.lengths.differ_among(target.rows()))?);
             release(work, batches);
-            work.watch.advance(bounds[before..].iter().map(|place| place.len() as u64).sum::<u64>() / 2)?;
+            work.advance(bounds[before..].iter().map(|place| place.len() as u64).sum::<u64>() / 2)?;
         }
         if !free.into_inner().unwrap_or_else(PoisonError::into_inner).1.is_empty() {
             return Err(work.lengths.differ_among(target.rows()));

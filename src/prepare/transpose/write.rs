@@ -66,7 +66,7 @@ impl<'t, 'a> Files<'t, 'a> {
         for bin in bins.clone() {
             maker.append(self.work, placed, bin, self)?;
             // The other half went by when the entries were placed.
-            self.work.watch.advance((self.written.entries - before) / 2)?;
+            self.work.advance((self.written.entries - before) / 2)?;
             before = self.written.entries;
         }
         self.end_of_bin(bins.end - 1)

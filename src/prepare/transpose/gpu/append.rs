@@ -52,7 +52,7 @@ pub(super) fn append(lanes: &mut [OnGpu<'_>], kernels: &Kernels, work: Work<'_, 
         moved.notify_all();
         on_gpu.lane.pass()?;
         let share = u128::from(rows.count) * batch.len() as u128 / u128::from(2 * all.max(1));
-        work.watch.advance(share as u64)
+        work.advance(share as u64)
     };
     side_by_side(lanes, |on_gpu, next| {
         let mut all = || {

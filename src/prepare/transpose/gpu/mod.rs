@@ -21,7 +21,7 @@ use crate::gpu::{DeviceSlice, Kernel, Lane, Workspace, slice_bytes};
 use crate::graph::layout::BIN_ROWS;
 use crate::prepare::gpu::TRANSPOSE;
 use std::ops::Range;
-use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
+use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering::Relaxed};
 use std::sync::{Mutex, PoisonError};
 
 /// Slots for batches may take this part of the GPU's memory.
@@ -83,7 +83,14 @@ pub(in crate::prepare) fn build(
     let Some(mut on_gpu) = Transposer::new(workspace)? else { return Ok(None) };
     let rows = on_gpu.slot.min(4 * BIN_ROWS as usize) / 4;
     let batches = batches(transpose.lower, on_gpu.slot - rows - 1, rows as u64);
-    let work = Work { transpose, lengths: &lengths, entries: &entries, batches: &batches, watch };
+    let work = Work {
+        transpose,
+        lengths: &lengths,
+        entries: &entries,
+        batches: &batches,
+        watch,
+        advanced: &AtomicU64::new(0),
+    };
     let bytes = |bin: usize| 4 * (transpose.bins.spans[bin].len() as u64 + entries[bin]);
     let most = on_gpu.rows.bytes();
     let of_several_rows = |&bin: &usize| transpose.bins.spans[bin].len() > 1;
@@ -99,7 +106,7 @@ pub(in crate::prepare) fn build(
             Window::Row(bin) => work.long_row(&mut files, bin)?,
         }
     }
-    Ok(Some(Transposed { passes, ..files.written() }))
+    Ok(Some(work.end(Transposed { passes, ..files.written() })?))
 }
 
 impl<'w> Transposer<'w> {
@@ -198,7 +205,7 @@ impl<'w> Transposer<'w> {
             files.append(of.start, &[])?;
             on_gpu.lane.receive(part, 1, |words| {
                 files.append(of.start, words)?;
-                work.watch.advance(words.len() as u64 / 2)
+                work.advance(words.len() as u64 / 2)
             })?;
             files.end_of_bin(of.end - 1)
         };

@@ -13,6 +13,8 @@ struct Window {
     u32 rows;
     // Number of entries.
     u32 count;
+    // Binary logarithm of the rows of a vertex: with two, an entry belongs to the row of the other way.
+    u32 shift;
     // The first row that has too many entries or too few, else NONE.
     u32* differs;
 };
@@ -36,7 +38,7 @@ static_assert(GROUP_WORDS >= 2 * MOST, "a bitmap takes more room than keys");
 constexpr u32 PIECE = 2048;
 
 // Appends the entries of a batch to the rows of the window that they name. A batch is where its rows begin among its entries, with the
-// end of the last, and then these; `first` is the vertex of the first row.
+// end of the last, and then these; `first` is the number of the first row.
 extern "C" __global__ void __launch_bounds__(THREADS) append_entries(Window window, const u32* starts, u32 rows, u32 first) {
     __shared__ u32 bounds[2];
     const u32* targets = starts + rows + 1;
@@ -48,11 +50,13 @@ extern "C" __global__ void __launch_bounds__(THREADS) append_entries(Window wind
         __syncthreads();
         u32 low = bounds[0], span = bounds[1] - low + 1;
         for (u32 k = base + threadIdx.x; k < end; k += THREADS) {
-            u32 row = targets[k] - window.first_row;
+            u32 from = window.shift ? first + low + last_start_upto(starts + low, span, k) : 0;
+            u32 row = (targets[k] << window.shift | (~from & window.shift)) - window.first_row;
             if (row >= window.rows) continue;
             u32 at = atomicAdd(&window.ends[row], 1u);
+            if (!window.shift) from = first + low + last_start_upto(starts + low, span, k);
             // Where degrees are wrong, there may be too many.
-            if (at < window.count) window.entries[at] = first + low + last_start_upto(starts + low, span, k);
+            if (at < window.count) window.entries[at] = from >> window.shift;
         }
         __syncthreads();
     }

@@ -37,7 +37,13 @@ pub(super) fn open_or_build(
     if info.direction.rows(runs.vertices()) >= 1 << 32 {
         let found = format!("{} vertices with edges", runs.vertices());
         let remedy = "leave direction out (directed = false in [input])";
-        return Err(Error::input(&info.source, At::File, "up to 2^31 - 1 vertices, as direction is kept", found, remedy));
+        return Err(Error::input(
+            &info.source,
+            At::File,
+            "up to 2^31 - 1 vertices, as direction is kept",
+            found,
+            remedy,
+        ));
     }
     let layout = info.layout(&runs);
     let wanted = missing(session, &folder, Half::Lower, content, &layout)?;

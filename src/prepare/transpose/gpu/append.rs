@@ -24,7 +24,7 @@ struct Turn {
 pub(super) fn append(lanes: &mut [OnGpu<'_>], kernels: &Kernels, work: Work<'_, '_>, rows: Rows) -> Result<()> {
     let lower = work.transpose.lower;
     // Rows of larger vertices alone list those of the window.
-    let batches = &work.batches[work.batches.partition_point(|batch| batch.vertices[1] <= rows.first_row)..];
+    let batches = &work.batches[work.batches.partition_point(|batch| batch.rows[1] <= rows.first_row)..];
     let all: u64 = batches.iter().map(|batch| batch.len() as u64).sum();
     let (turn, moved) = (Mutex::new(Turn::default()), Condvar::new());
     let lock = || turn.lock().unwrap_or_else(PoisonError::into_inner);
@@ -43,7 +43,7 @@ pub(super) fn append(lanes: &mut [OnGpu<'_>], kernels: &Kernels, work: Work<'_, 
         if let Some(last) = turn.last.take() {
             queue.after(&last)?;
         }
-        let first = batch.vertices[0];
+        let first = batch.rows[0];
         let arguments = (rows, slot.address(), batch.rows_len() as u32, first);
         // SAFETY: the arguments are as the kernel declares them. The slot is this queue's; other queues use the window's rows before or after.
         unsafe { queue.launch(&kernels.append_entries, queue.grid(batch.len() as u64 / 4 + 1), arguments)? };
@@ -76,7 +76,7 @@ pub(super) fn append(lanes: &mut [OnGpu<'_>], kernels: &Kernels, work: Work<'_, 
 fn copy(lower: &Catalogue, batch: &Batch, out: &mut [u32]) -> Result<usize> {
     let (block, entries) = (lower.block(batch.block), &batch.entries);
     let (starts, rest) = out.split_at_mut(batch.rows_len() + 1);
-    let offsets = &block.offsets[batch.vertices[0].abs_diff(block.first_row) as usize..];
+    let offsets = &block.offsets[batch.rows[0].abs_diff(block.first_row) as usize..];
     let here = |offset: u32| (offset as usize).clamp(entries.start, entries.end) - entries.start;
     starts.iter_mut().zip(offsets).for_each(|(start, &offset)| *start = here(offset) as u32);
     let source = match lower.location(batch.block) {

@@ -42,6 +42,7 @@ struct Rows {
     first_row: u32,
     rows: u32,
     count: u32,
+    shift: u32,
     differs: u64,
 }
 
@@ -154,6 +155,7 @@ impl<'w> Transposer<'w> {
             first_row: first as u32,
             rows: (end - first) as u32,
             count: count as u32,
+            shift: work.transpose.layout.direction().shift(),
             differs: self.differs.address(),
         };
         let nobody = || Error::internal("transpose on the GPU", "no lane");

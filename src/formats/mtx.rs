@@ -9,8 +9,8 @@ use crate::formats::scan::sink::Fault;
 const REMEDY: &str = "only square coordinate matrices (pattern, integer or real; general or symmetric) are graphs";
 const CORRECT: &str = "correct the line, or the header";
 
-/// Reads banner, comments and size line.
-pub(crate) fn head(prefix: &[u8]) -> Result<Head, Fault> {
+/// Reads banner, comments and size line. Where direction is kept, a symmetric matrix is refused: its other half is not there to be read.
+pub(crate) fn head(prefix: &[u8], keeps_direction: bool) -> Result<Head, Fault> {
     let end = next_line(prefix, 0).min(1024);
     let banner = String::from_utf8_lossy(&prefix[..end]).to_ascii_lowercase();
     let words: Vec<&str> = banner.split_ascii_whitespace().collect();
@@ -31,6 +31,10 @@ pub(crate) fn head(prefix: &[u8]) -> Result<Head, Fault> {
     };
     if symmetry != "general" && symmetry != "symmetric" {
         return Err(bad("general or symmetric as the last word"));
+    }
+    if keeps_direction && symmetry == "symmetric" {
+        let remedy = "write both halves of the matrix as general, or leave direction out (directed = false in [input])";
+        return Err(Fault::new(0, "general as the last word, as direction is kept", excerpt(prefix, 0), remedy));
     }
 
     let mut at = next_line(prefix, 0);

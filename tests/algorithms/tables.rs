@@ -205,3 +205,21 @@ fn a_workdir_of_another_version_is_refused_and_fresh_begins_anew() {
     place.gpugraph(&["run", "job.toml", "--quiet", "--fresh", "--set", "run.device=cpu"]).expect(0);
     assert_eq!(triangles(&place.read_report()), triangles(&first));
 }
+
+/// A symmetric matrix holds one half of its entries: as edges with direction these would be other edges.
+#[test]
+fn a_symmetric_matrix_is_refused_where_direction_is_kept() {
+    let place = Place::new();
+    let matrix = |symmetry: &str| format!("%%MatrixMarket matrix coordinate pattern {symmetry}\n3 3 2\n2 1\n3 1\n");
+    let table = "[sums]\ndirection = true\ncolumns = true\n";
+    place.write("job.toml", format!("[job]\nworkdir = 'work'\n[input]\npath = 'a.mtx'\ndirected = true\n{table}"));
+    place.write("a.mtx", matrix("symmetric"));
+    let refused = run(&place, "", &[]).expect(3);
+    assert!(refused.err.contains("a.mtx:1") && refused.err.contains("directed = false"), "{}", refused.err);
+    run(&place, "", &["input.directed=false"]).expect(0);
+    place.write("a.mtx", matrix("general"));
+    std::fs::remove_dir_all(place.workdir()).expect("removed");
+    let report = report(&place, &[]);
+    // Vertex 0 has two edges that enter it, from a vertex each that one leaves.
+    assert_eq!(report["results"]["sums"]["total"], 4);
+}

@@ -175,6 +175,14 @@ impl Input {
         self
     }
 
+    /// Says that the direction of edges is kept: scans then refuse files that hold one of both directions of each edge.
+    pub fn with_direction(mut self) -> Input {
+        if let Source::Files(parts) = &mut self.source {
+            parts.iter_mut().for_each(|part| part.keeps_direction = true);
+        }
+        self
+    }
+
     /// Returns how scans treat weights.
     pub fn weights(&self) -> Weights {
         self.weights

@@ -22,6 +22,8 @@ pub struct Part {
     pub(crate) narrow: bool,
     /// True if the user named the format.
     pub(crate) named: bool,
+    /// True if the direction of its edges is kept.
+    pub(crate) keeps_direction: bool,
     /// True once the user was warned that its contents look like another type.
     pub(crate) warned: Arc<AtomicBool>,
     /// How its lines are read if it is text, and its columns if it is a table.
@@ -87,6 +89,7 @@ impl Part {
             records,
             narrow,
             named,
+            keeps_direction: false,
             warned: Arc::default(),
             text: Arc::default(),
             summary: Arc::default(),

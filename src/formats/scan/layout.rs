@@ -53,7 +53,7 @@ pub(crate) fn head(part: &Part, prefix: &[u8]) -> Result<Head, Fault> {
             plain(Layout::Packed).map(|head| Head { weighted, ..head })
         }
         Format::Text => text::head(prefix, part),
-        Format::Mtx => mtx::head(prefix),
+        Format::Mtx => mtx::head(prefix, part.keeps_direction),
         Format::Metis => metis::head(prefix),
         Format::Gr => gr::head(prefix),
         Format::Npy | Format::Npz | Format::Sg | Format::Wsg | Format::Parquet => plain(Layout::Arrays),

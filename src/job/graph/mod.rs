@@ -51,6 +51,7 @@ pub(crate) enum Prepared {
 /// Those of every stage.
 pub(crate) fn prepare(session: &mut Session) -> Result<Prepared> {
     let input = input::open(&session.job.input)?;
+    let input = if session.job.direction() == Direction::Directed { input.with_direction() } else { input };
     let mut memory = addresses(&input, &session.budget)?;
     let cache = InputCache::new(&mut memory, &input, &session.budget)?;
     let (info, order) = Ordering { session, input: &input, cache: &cache }.open_or_run()?;

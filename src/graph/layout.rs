@@ -113,7 +113,7 @@ impl Layout {
         Layout { direction, cut, granules, blocks }
     }
 
-    /// Returns whether rows are by the direction of edges.
+    /// Returns the direction of the graph's edges, by which a vertex has one row or two.
     pub fn direction(&self) -> Direction {
         self.direction
     }
@@ -195,7 +195,7 @@ impl Bins {
         self.spans.iter().map(|s| s.len() as u64).max().unwrap_or(0)
     }
 
-    /// Returns whether rows are by the direction of edges.
+    /// Returns the direction of the graph's edges, by which a vertex has one row or two.
     #[inline]
     pub fn direction(&self) -> Direction {
         self.direction

@@ -1,8 +1,8 @@
 //! A block of rows as a file.
 //!
-//! Its body is eight u64 (index of the block, first row, rows, entries, 1 if rows are by direction, zeros), one u32 offset for each row and one more, zeros up to a
-//! multiple of 64 bytes, and the u32 targets. The salt of the file combines the graph's key and the block's index, so a block of another
-//! graph or of another index is refused.
+//! Its body is eight u64 (index of the block, first row, rows, entries, 1 if rows are by direction, zeros), one u32 offset for each row and
+//! one more, zeros up to a multiple of 64 bytes, and the u32 targets. The salt of the file combines the graph's key and the block's index,
+//! so a block of another graph or of another index is refused.
 
 use super::csr::Block;
 use super::direction::Direction;

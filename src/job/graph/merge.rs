@@ -38,23 +38,24 @@ pub(crate) fn rows(graph: &Graph, folder: &Path) -> Result<(Rows, Layout)> {
 pub(crate) fn ensure(session: &mut Session, graph: &mut Graph) -> Result<()> {
     let own = session.graph_folder();
     let (theirs, layout) = session.in_sight(|| rows(graph, &graph.folder))?;
-    let are_done = |session: &Session, rows: &Rows| -> Result<bool> {
-        let some_missing = missing(session, &rows.folder, Half::Lower, rows.key, &layout)?.contains(&true);
-        Ok(!some_missing && session.agreed(|| Ok(degrees::open(&rows.folder, rows.key).is_ok()))?)
+    let wanted = |session: &Session, rows: &Rows| missing(session, &rows.folder, Half::Lower, rows.key, &layout);
+    let are_done = |session: &Session, rows: &Rows, wanted: &[bool]| -> Result<bool> {
+        Ok(!wanted.contains(&true) && session.agreed(|| Ok(degrees::open(&rows.folder, rows.key).is_ok()))?)
     };
-    if own != graph.folder && are_done(session, &theirs)? {
+    if own != graph.folder && are_done(session, &theirs, &wanted(session, &theirs)?)? {
         session.skipped(STAGE);
         return open(session, graph, theirs, layout);
     }
-    let (rows, _) = session.in_sight(|| rows(graph, &own))?;
+    let rows = Rows { folder: own.join(FOLDER), key: theirs.key };
     let folder = &rows.folder;
     session.agreed(|| std::fs::create_dir_all(folder).map_err(|e| Error::io("create the folder", folder, e)))?;
-    if session.manifest.found::<StoreInfo>(STAGE, rows.key).is_some() && are_done(session, &rows)? {
+    let wanted = wanted(session, &rows)?;
+    if session.manifest.found::<StoreInfo>(STAGE, rows.key).is_some() && are_done(session, &rows, &wanted)? {
         session.skipped(STAGE);
         return open(session, graph, rows, layout);
     }
     session.manifest.forget(STAGE);
-    build(session, graph, &rows, &layout)?;
+    build(session, graph, &rows, &layout, &wanted)?;
     let (key, figures) = (rows.key, session.figures_of(STAGE));
     open(session, graph, rows, layout)?;
     let stored = graph.for_task(false).stored.clone();
@@ -77,8 +78,7 @@ pub(crate) fn remove(session: &Session) -> Result<()> {
     Ok(())
 }
 
-fn build(session: &mut Session, graph: &Graph, rows: &Rows, layout: &Layout) -> Result<()> {
-    let wanted = missing(session, &rows.folder, Half::Lower, rows.key, layout)?;
+fn build(session: &mut Session, graph: &Graph, rows: &Rows, layout: &Layout, wanted: &[bool]) -> Result<()> {
     let (rank, ranks) = (session.comm.rank(), session.comm.ranks());
     let mine: Vec<bool> = wanted.iter().enumerate().map(|(b, &wanted)| wanted && b % ranks == rank).collect();
     session.stage(STAGE, graph.stored.edges, Unit::Edges, |s, progress| {
@@ -94,7 +94,7 @@ fn build(session: &mut Session, graph: &Graph, rows: &Rows, layout: &Layout) -> 
             syncer: &s.syncer,
         };
         let mut written = merge.build(&Watched(progress))?.bytes;
-        degree_file::add_stored(s, &degrees, (&rows.folder, rows.key), layout, &wanted)?;
+        degree_file::add_stored(s, &degrees, (&rows.folder, rows.key), layout, wanted)?;
         let mut degrees = degrees.finish();
         s.comm.reduce_scatter(&mut degrees);
         written += degree_file::write(s, &mut degrees, (&rows.folder, rows.key))?;

@@ -196,7 +196,7 @@ impl BinReader<'_, '_> {
         self.part.lines(self.partition.chunk)
     }
 
-    /// Returns whether rows are by the direction of edges.
+    /// Returns the direction of the graph's edges.
     pub fn direction(&self) -> Direction {
         self.partition.bins.direction()
     }

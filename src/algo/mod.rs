@@ -4,6 +4,7 @@
 //! it is lent by [`Run`]. A new one is a folder here, its kernels, a job file under `configs/` and a line in the registry.
 
 mod algorithm;
+pub mod bfs;
 pub mod cost;
 pub mod device;
 pub mod listrank;

@@ -1,0 +1,71 @@
+//! A search, whatever computes it.
+
+use crate::error::Result;
+use crate::graph::ids::Vertex;
+use serde::{Deserialize, Serialize};
+
+/// The parent of a vertex that was not reached.
+pub const NONE: u32 = u32::MAX;
+
+/// A graph that is ready to be searched on some device.
+pub trait Search {
+    /// Searches from `root`, and writes the parent of every vertex to `parents`: the smallest neighbour in the level before, itself for the
+    /// root, [`NONE`] for a vertex that is not reached. All ranks call it together; `parents` has an element for each vertex on rank 0 and none
+    /// on the others. The seconds told are those of the search alone: without copying parents from a device or other ranks to `parents`.
+    ///
+    /// # Errors
+    /// Those of the device and of other ranks, and a stop.
+    fn search(&mut self, root: Vertex, parents: &mut [u32]) -> Result<Searched>;
+}
+
+/// Switches between the directions of a search (Beamer, Asanović and Patterson 2012).
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Switch {
+    /// Bottom-up begins where the edges of the frontier exceed one in `alpha` of those that are not looked at yet.
+    pub alpha: f64,
+    /// Top-down begins again where the frontier has less than one in `beta` of the vertices.
+    pub beta: f64,
+}
+
+/// One search: its levels and what it took.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+pub struct Searched {
+    /// Vertices reached, the root included.
+    pub reached: u64,
+    /// Seconds of the search.
+    pub seconds: f64,
+    /// The levels in order; the first has the root alone as its frontier. The last finds nothing new.
+    pub levels: Vec<Level>,
+}
+
+impl Searched {
+    /// Returns the level of the vertices that are farthest from the root.
+    pub fn depth(&self) -> u64 {
+        (self.levels.len() as u64).saturating_sub(1)
+    }
+}
+
+/// One step of a search, from the vertices of a level to those of the next.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+pub struct Level {
+    /// Vertices of the level.
+    pub frontier: u64,
+    /// Entries of rows that were looked at.
+    pub edges_checked: u64,
+    /// The way the step went.
+    pub direction: Way,
+    /// Seconds of the step.
+    pub seconds: f64,
+    /// Bytes of rows that were read from the disk for it.
+    pub bytes: u64,
+}
+
+/// The way of a step.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Way {
+    /// From the frontier along its edges.
+    TopDown,
+    /// From vertices that are not reached yet to any neighbour in the frontier.
+    BottomUp,
+}

@@ -55,8 +55,8 @@ pub trait Task: Debug + Send + Sync {
     /// A sentence with what is wrong.
     fn verify_units(&self, units: &StoredUnits<'_>, found: Option<&Value>) -> Result<String>;
 
-    /// Returns the answer as people read it.
-    fn answer(&self, found: &Value) -> Answer;
+    /// Returns the answer as people read it; `found` and `how` are those of an [`Outcome`].
+    fn answer(&self, found: &Value, how: &Value) -> Answer;
 }
 
 /// A task by the kind of its input.
@@ -148,7 +148,7 @@ pub struct Needs {
 pub struct Outcome {
     /// Fields of the algorithm's object among the results: every trial has to find the same.
     pub found: Value,
-    /// More fields, which tell how it was found: the last trial's stay.
+    /// More fields, which tell how it was found: the last trial's stay. The report has them among the others, also those of objects in lists.
     pub how: Value,
     /// Seconds of the algorithm alone, those of earlier runs included.
     pub seconds: f64,
@@ -161,6 +161,8 @@ pub struct Answer {
     pub main: String,
     /// The rest of the line, ending in a verb for the time, such as `transitivity 0.25  counted`.
     pub more: String,
+    /// Lines that are printed behind those of all tasks, where others expect their own format.
+    pub block: Option<String>,
 }
 
 impl PartialEq for dyn Task {

@@ -12,6 +12,7 @@ pub mod run;
 pub mod sources;
 #[cfg(feature = "failpoints")]
 pub mod sums;
+mod team;
 pub mod triangle;
 pub mod verify;
 
@@ -25,6 +26,7 @@ pub use verify::{EdgeSource, ListResults, Results, StoredUnits, UnitsContent, Ve
 /// All algorithms, in the order of the documentation, which is that of running.
 pub static ALGORITHMS: &[&dyn Algorithm] = &[
     &triangle::Triangle,
+    &bfs::Bfs,
     &listrank::ListRank,
     #[cfg(feature = "failpoints")]
     &sums::Sums,

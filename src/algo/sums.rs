@@ -227,7 +227,7 @@ impl Spec {
                 };
                 i32::from((0..graph.catalogue.len()).any(of_block))
             };
-            run.columns.put_of_source(id, "next", -1i32, next)?;
+            run.columns.put_of_source(id, "next", -1i32, None, next)?;
         }
         Ok(())
     }
@@ -268,8 +268,8 @@ impl Task for Spec {
         }
     }
 
-    fn answer(&self, found: &Value) -> Answer {
-        Answer { main: format!("sums {}", found["total"]), more: "summed".into() }
+    fn answer(&self, found: &Value, _: &Value) -> Answer {
+        Answer { main: format!("sums {}", found["total"]), more: "summed".into(), block: None }
     }
 }
 

@@ -41,8 +41,7 @@ const OF_JOBS: [(&str, &[&str]); 5] = [
 ];
 
 /// Tables of algorithms of later versions, with a description.
-pub(super) const LATER: [(&str, &str); 4] = [
-    ("bfs", "breadth-first search"),
+pub(super) const LATER: [(&str, &str); 3] = [
     ("traverse", "distributed traversal"),
     ("dfs", "depth-first search"),
     ("sssp", "shortest paths"),

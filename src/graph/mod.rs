@@ -1,5 +1,6 @@
 //! The graph: the order of vertices, and blocks of rows with their layout and storage.
 
+pub mod adjacency;
 pub mod catalogue;
 pub mod csr;
 pub mod degrees;

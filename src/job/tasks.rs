@@ -152,6 +152,7 @@ impl TaskRunner<'_> {
             let workspace = s.gpu.workspace();
             let devices = Devices::new(&s.comm, workspace, s.gpu.peers(), s.job.run.device == Device::Auto);
             let folder = s.job.workdir.join("units");
+            let construction = s.seconds_of_stages();
             let mut run = Run {
                 comm: &s.comm,
                 threads: s.threads,
@@ -161,6 +162,7 @@ impl TaskRunner<'_> {
                 columns: Columns::new(&s.job.workdir, s.job.output.format, graph, name),
                 is_last,
                 units: Units { folder: &folder, algorithm: name, trial, key },
+                construction,
             };
             let outcome = on.run(task, &mut run)?;
             let outputs = run.columns.into_written();

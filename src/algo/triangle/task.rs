@@ -90,12 +90,13 @@ impl Task for Table {
         units::hold(units, found.as_ref())
     }
 
-    fn answer(&self, found: &Value) -> Answer {
+    fn answer(&self, found: &Value, _: &Value) -> Answer {
         let (triangles, transitivity) = match Found::of(found) {
             Ok(found) => (found.triangles.to_string(), format!("{:.6}", found.transitivity)),
             Err(_) => ("?".into(), "?".into()),
         };
-        Answer { main: format!("triangles {triangles}"), more: format!("transitivity {transitivity}  counted") }
+        let more = format!("transitivity {transitivity}  counted");
+        Answer { main: format!("triangles {triangles}"), more, block: None }
     }
 }
 

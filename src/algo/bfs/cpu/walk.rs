@@ -1,0 +1,242 @@
+//! A search from level to level, by threads that all decide alike.
+
+use crate::algo::bfs::cpu::bottom_up;
+use crate::algo::bfs::cpu::meeting::Meeting;
+use crate::algo::bfs::cpu::shared::{Arrays, Graph};
+use crate::algo::bfs::cpu::top_down::{self, Claims, Collector};
+use crate::algo::bfs::cpu::vector::Lookup;
+use crate::algo::bfs::search::{Level, Searched, Step, Switch};
+use crate::error::Result;
+use crate::process::signals;
+use std::sync::atomic::Ordering::Relaxed;
+use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, AtomicUsize};
+use std::sync::{Mutex, PoisonError};
+use std::time::Instant;
+
+/// Edges of a frontier below which one thread takes the step alone: waking the others for it takes longer.
+const NARROW: u64 = 1 << 11;
+
+/// One search.
+pub struct Walk<'s> {
+    graph: &'s Graph<'s>,
+    arrays: &'s Arrays,
+    switch: Switch,
+    entries: u64,
+    threads: usize,
+    lookup: Lookup,
+    meeting: Meeting,
+    /// Parts of the step that were taken.
+    parts: [AtomicUsize; 2],
+    /// Rows of the frontier that threads share.
+    long: Mutex<Vec<u32>>,
+    /// Sums of a step, of this one and of the next.
+    sums: [Sums; 2],
+    stopped: AtomicBool,
+    /// The levels, and the bits that hold all that were reached: kept by the first thread.
+    told: Mutex<(Searched, usize)>,
+}
+
+/// Sums over what threads did in a step.
+#[derive(Default)]
+struct Sums {
+    vertices: AtomicU64,
+    edges: AtomicU64,
+    checked: AtomicU64,
+}
+
+/// The last level, as every thread knows it.
+#[derive(Clone, Copy)]
+struct Frontier {
+    vertices: u64,
+    /// Edges that leave it; after a step bottom-up they are not known.
+    edges: u64,
+    /// Edges that leave vertices which no step top-down has come to.
+    unexplored: u64,
+    grows: bool,
+    step: Step,
+    /// The bits that are reached without the frontier; those with it are the other ones.
+    known: usize,
+    /// The list of the frontier; it is filled after steps top-down.
+    queue: usize,
+}
+
+impl<'s> Walk<'s> {
+    /// Begins a search of `arrays`, in which the root is the frontier, by `threads` threads. `entries` are those of all rows.
+    pub fn new(
+        graph: &'s Graph<'s>,
+        arrays: &'s Arrays,
+        (switch, entries): (Switch, u64),
+        threads: usize,
+        lookup: Lookup,
+    ) -> Walk<'s> {
+        Walk {
+            graph,
+            arrays,
+            switch,
+            entries,
+            threads,
+            lookup,
+            meeting: Meeting::new(threads),
+            parts: Default::default(),
+            long: Mutex::default(),
+            sums: Default::default(),
+            stopped: AtomicBool::new(false),
+            told: Mutex::default(),
+        }
+    }
+
+    /// Returns the levels and the number of the bits that hold all that were reached.
+    pub fn into_searched(self) -> (Searched, usize) {
+        self.told.into_inner().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Takes the part of one thread in the search.
+    ///
+    /// # Errors
+    /// A stop.
+    pub fn go(&self, thread: usize, root: u32, parents: &[AtomicU32]) -> Result<()> {
+        let _here = self.meeting.attend();
+        let edges = self.graph.degree(root);
+        let unexplored = self.entries - edges;
+        let mut frontier =
+            Frontier { vertices: 1, edges, unexplored, grows: true, step: Step::TopDown, known: 0, queue: 0 };
+        let mut round = 0;
+        while frontier.vertices > 0 {
+            let started = Instant::now();
+            let step = self.direction(&frontier);
+            let sums = &self.sums[round & 1];
+            match step {
+                Step::TopDown => {
+                    self.list(&mut frontier);
+                    self.top_down(thread, &frontier, sums, parents);
+                }
+                Step::BottomUp => self.bottom_up(&frontier, sums, parents),
+            }
+            if thread == 0 && signals::check().is_err() {
+                self.stopped.store(true, Relaxed);
+            }
+            self.meeting.wait();
+            if self.stopped.load(Relaxed) {
+                return signals::check();
+            }
+            let [vertices, edges, checked] = [&sums.vertices, &sums.edges, &sums.checked].map(|sum| sum.load(Relaxed));
+            if thread == 0 {
+                let seconds = started.elapsed().as_secs_f64();
+                let level =
+                    Level { frontier: frontier.vertices, edges_checked: checked, direction: step, seconds, bytes: 0 };
+                let mut told = self.told.lock().unwrap_or_else(PoisonError::into_inner);
+                told.0.note(level);
+                told.1 = frontier.known;
+                // Nobody adds to these before the next meeting.
+                let next = &self.sums[(round + 1) & 1];
+                [&next.vertices, &next.edges, &next.checked].iter().for_each(|sum| sum.store(0, Relaxed));
+                self.parts.iter().for_each(|taken| taken.store(0, Relaxed));
+                self.long.lock().unwrap_or_else(PoisonError::into_inner).clear();
+                self.arrays.queue(frontier.queue).clear();
+            }
+            self.meeting.wait();
+            frontier = Frontier {
+                vertices,
+                edges,
+                unexplored: frontier.unexplored.saturating_sub(edges),
+                grows: vertices > frontier.vertices,
+                step,
+                known: frontier.known ^ usize::from(step == Step::BottomUp),
+                queue: frontier.queue ^ 1,
+            };
+            round += 1;
+        }
+        Ok(())
+    }
+
+    /// Chooses the direction of the next step.
+    fn direction(&self, frontier: &Frontier) -> Step {
+        let Switch { alpha, beta } = self.switch;
+        let many = frontier.edges as f64 > frontier.unexplored as f64 / alpha;
+        let few = (frontier.vertices as f64) < self.graph.vertices as f64 / beta;
+        match frontier.step {
+            Step::TopDown if many && frontier.grows && frontier.edges > NARROW => Step::BottomUp,
+            Step::BottomUp if few && !frontier.grows => Step::TopDown,
+            stays => stays,
+        }
+    }
+
+    /// Lists the frontier, if the last step was bottom-up.
+    fn list(&self, frontier: &mut Frontier) {
+        if frontier.step == Step::TopDown {
+            return;
+        }
+        let (before, reached) = (self.arrays.bits(frontier.known), self.arrays.bits(frontier.known + 1));
+        let mut found = Collector::new(self.arrays.queue(frontier.queue));
+        loop {
+            let first = self.parts[1].fetch_add(bottom_up::PART, Relaxed);
+            if first >= before.len() {
+                break;
+            }
+            for at in first..(first + bottom_up::PART).min(before.len()) {
+                let mut new = reached[at].load(Relaxed) & !before[at].load(Relaxed);
+                while new != 0 {
+                    found.push(at as u32 * 64 + new.trailing_zeros());
+                    new &= new - 1;
+                }
+            }
+        }
+        drop(found);
+        self.meeting.wait();
+        frontier.edges = u64::MAX;
+        self.parts[1].store(0, Relaxed);
+        self.meeting.wait();
+    }
+
+    fn top_down(&self, thread: usize, frontier: &Frontier, sums: &Sums, parents: &[AtomicU32]) {
+        let queues = [0, 1].map(|which| self.arrays.queue(frontier.queue + which));
+        let (known, claimed) = (self.arrays.bits(frontier.known), self.arrays.bits(frontier.known + 1));
+        let claims = Claims { graph: self.graph, known, claimed, next: queues[1] };
+        let is_narrow = frontier.edges < NARROW || self.threads == 1;
+        if is_narrow && thread != 0 {
+            return;
+        }
+        let threads = if is_narrow { 1 } else { self.threads };
+        let meet = || (!is_narrow).then(|| self.meeting.wait());
+        let mut checked = claims.short_rows(queues[0].vertices(), &self.parts[0], &self.long);
+        meet();
+        let long = self.long.lock().unwrap_or_else(PoisonError::into_inner).clone();
+        checked += long.into_iter().map(|v| claims.long_row(v, thread, threads)).sum::<u64>();
+        meet();
+        let next = queues[1].vertices();
+        let mut edges = 0;
+        loop {
+            let first = self.parts[1].fetch_add(top_down::PART, Relaxed);
+            let Some(part) = next.get(first..(first + top_down::PART).min(next.len())).filter(|part| !part.is_empty())
+            else {
+                break;
+            };
+            let [looked_at, leave] = top_down::parents_of(self.graph, known, part, parents);
+            checked += looked_at;
+            edges += leave;
+        }
+        if thread == 0 {
+            sums.vertices.store(next.len() as u64, Relaxed);
+        }
+        sums.edges.fetch_add(edges, Relaxed);
+        sums.checked.fetch_add(checked, Relaxed);
+    }
+
+    fn bottom_up(&self, frontier: &Frontier, sums: &Sums, parents: &[AtomicU32]) {
+        // What the frontier is part of is known now; the other bits are written anew.
+        let (all, known) = (self.arrays.bits(frontier.known), self.arrays.bits(frontier.known + 1));
+        let mut found = bottom_up::Found::default();
+        loop {
+            let first = self.parts[0].fetch_add(bottom_up::PART, Relaxed);
+            if first >= known.len() {
+                break;
+            }
+            let words = first..(first + bottom_up::PART).min(known.len());
+            let part = bottom_up::part(self.graph, self.lookup, known, words, all, parents);
+            found.vertices += part.vertices;
+            found.checked += part.checked;
+        }
+        sums.vertices.fetch_add(found.vertices, Relaxed);
+        sums.checked.fetch_add(found.checked, Relaxed);
+    }
+}

@@ -9,6 +9,7 @@ mod answers;
 mod killed;
 mod lists;
 mod oracle;
+mod searches;
 mod tables;
 
 use std::collections::BTreeMap;

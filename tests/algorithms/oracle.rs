@@ -80,6 +80,8 @@ impl Graph {
             self.sums("upper = true\n"),
             self.sums_by_direction(""),
             self.sums_by_direction("upper = true\n"),
+            self.searches(false),
+            self.searches(true),
         ]
         .into_iter()
         .flat_map(|([plain, columns], found, files)| {
@@ -163,4 +165,4 @@ impl Graph {
 }
 
 /// Tables without and with columns, fields of results, columns.
-type Known = ([String; 2], Value, Vec<(String, &'static str, Vec<u8>)>);
+pub type Known = ([String; 2], Value, Vec<(String, &'static str, Vec<u8>)>);

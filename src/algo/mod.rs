@@ -12,6 +12,7 @@ pub mod run;
 pub mod sources;
 #[cfg(feature = "failpoints")]
 pub mod sums;
+mod team;
 pub mod triangle;
 pub mod verify;
 

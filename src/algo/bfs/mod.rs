@@ -7,4 +7,7 @@
 //! The parent of a vertex is its smallest neighbour, in the order of vertices, in the level before: the tree is the same on any device, with
 //! any number of threads and ranks.
 
+mod fault;
+pub mod levels;
 pub mod search;
+pub mod validate;

@@ -41,11 +41,8 @@ const OF_JOBS: [(&str, &[&str]); 5] = [
 ];
 
 /// Tables of algorithms of later versions, with a description.
-pub(super) const LATER: [(&str, &str); 3] = [
-    ("traverse", "distributed traversal"),
-    ("dfs", "depth-first search"),
-    ("sssp", "shortest paths"),
-];
+pub(super) const LATER: [(&str, &str); 3] =
+    [("traverse", "distributed traversal"), ("dfs", "depth-first search"), ("sssp", "shortest paths")];
 
 /// Returns all tables: those of every job, of algorithms, and of later versions.
 pub(super) fn tables() -> impl Iterator<Item = Known> {

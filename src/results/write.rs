@@ -147,15 +147,13 @@ impl<'a> Columns<'a> {
                 let stored = if zero { rows.min(map.len() as u64) } else { rows };
                 npy(&to, rows, (0..stored).map(value), rows - stored)?
             }
-            OutputFormat::Csv => {
-                make(&to, 0, |out| {
-                    writeln!(out, "id,{name}")?;
-                    (0..rows).try_for_each(|id| {
-                        let shown = sparse.and_then(|ids| ids.get(id as usize)).copied().unwrap_or(id);
-                        writeln!(out, "{shown},{}", value(id))
-                    })
-                })?
-            }
+            OutputFormat::Csv => make(&to, 0, |out| {
+                writeln!(out, "id,{name}")?;
+                (0..rows).try_for_each(|id| {
+                    let shown = sparse.and_then(|ids| ids.get(id as usize)).copied().unwrap_or(id);
+                    writeln!(out, "{shown},{}", value(id))
+                })
+            })?,
         };
         self.written.insert(file, output);
         Ok(())

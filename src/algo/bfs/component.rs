@@ -47,9 +47,14 @@ impl<'a> Components<'a> {
             return Ok(edges);
         }
         let reached = |first: u64, end: u64| {
-            parents[first as usize..end as usize].par_iter().with_min_len(1 << 14).filter(|&&parent| parent != NONE).count()
+            parents[first as usize..end as usize]
+                .par_iter()
+                .with_min_len(1 << 14)
+                .filter(|&&parent| parent != NONE)
+                .count()
         };
-        let ends: u64 = self.runs.iter().map(|(degree, first, end)| u64::from(degree) * reached(first, end) as u64).sum();
+        let ends: u64 =
+            self.runs.iter().map(|(degree, first, end)| u64::from(degree) * reached(first, end) as u64).sum();
         self.counted.push((root, ends / 2));
         Ok(ends / 2)
     }

@@ -47,7 +47,9 @@ impl Fault {
             Fault::LostParent { vertex, parent } => {
                 (1, format!("the parent of vertex {} is {}, which was not reached", name(vertex), name(parent)))
             }
-            Fault::Half { vertex, has_level: true } => (1, format!("vertex {} has a level and no parent", name(vertex))),
+            Fault::Half { vertex, has_level: true } => {
+                (1, format!("vertex {} has a level and no parent", name(vertex)))
+            }
             Fault::Half { vertex, has_level: false } => {
                 (1, format!("vertex {} has a parent and no level", name(vertex)))
             }
@@ -58,10 +60,9 @@ impl Fault {
             Fault::Apart { from, level, to, other } => {
                 (3, format!("an edge leads from {}, level {level}, to {}, level {other}", name(from), name(to)))
             }
-            Fault::NotReached { from, to } => (
-                4,
-                format!("an edge leads from {}, which was reached, to {}, which was not", name(from), name(to)),
-            ),
+            Fault::NotReached { from, to } => {
+                (4, format!("an edge leads from {}, which was reached, to {}, which was not", name(from), name(to)))
+            }
             Fault::NoEdge { vertex, parent } => {
                 (5, format!("no edge leads to vertex {} from its parent {}", name(vertex), name(parent)))
             }

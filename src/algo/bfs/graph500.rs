@@ -255,7 +255,10 @@ mod tests {
         let text = block.to_string();
         let again = Block::of(&json!({ "graph500": block.fields() })).unwrap();
         assert_eq!(again.to_string(), text);
-        assert!(text.starts_with("SCALE:                          20\nedgefactor:                     16\nNBFS:"), "{text}");
+        assert!(
+            text.starts_with("SCALE:                          20\nedgefactor:                     16\nNBFS:"),
+            "{text}"
+        );
         assert!(text.contains("\nbfs  harmonic_mean_TEPS:     !  2666.67\n"), "{text}");
         assert!(text.contains("\nconstruction_time:              1.25\n"), "{text}");
         assert!((harmonic_mean_teps(&samples) - 2000.0 / 0.75).abs() < 1e-9);

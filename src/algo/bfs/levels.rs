@@ -171,7 +171,8 @@ impl<M: Mark> Marking<'_, M> {
             }
             // The root is marked.
             let root = tree.root.index();
-            let others = if part.contains(&root) { [part.start..root, root + 1..part.end] } else { [part.clone(), 0..0] };
+            let others =
+                if part.contains(&root) { [part.start..root, root + 1..part.end] } else { [part.clone(), 0..0] };
             for vertices in others {
                 match self.mark(number, tree, vertices) {
                     Ok(()) => {}

@@ -72,7 +72,8 @@ pub fn verify(records: &[Record], found: Option<&Found>) -> Result<String> {
         let Some(source) = found.and_then(|found| found.sources.get(unit as usize)) else { continue };
         let said = (done.searched.reached, done.searched.depth, done.edges);
         if said != (source.reached, source.depth, source.edges) {
-            let what = format!("unit {unit} has (reached, depth, edges) {said:?}, the result of {} others", source.source);
+            let what =
+                format!("unit {unit} has (reached, depth, edges) {said:?}, the result of {} others", source.source);
             return Err(Error::Validation(what));
         }
     }

@@ -42,8 +42,7 @@ pub fn of(table: &Table, graph: &Graph) -> Result<Vec<Root>> {
     };
     let list = list.as_ref().map(|list| as_u64(list.body()).unwrap_or_default());
     let places: HashMap<u32, usize> = drawn.iter().copied().zip(0..).collect();
-    let mut roots: Vec<Root> =
-        drawn.iter().map(|&vertex| Root { id: InputId(0), vertex: Some(vertex) }).collect();
+    let mut roots: Vec<Root> = drawn.iter().map(|&vertex| Root { id: InputId(0), vertex: Some(vertex) }).collect();
     for (dense, vertex) in order.ids()?.iter().enumerate() {
         if let Some(&place) = places.get(vertex) {
             roots[place].id = InputId(list.map_or(dense as u64, |list| list[dense]));

@@ -30,7 +30,13 @@ impl Heads {
     ///
     /// # Errors
     /// [`crate::Error::Limit`] where not even the first fit.
-    pub fn of(rows: &Adjacency<'_>, direction: Direction, vertices: usize, spare: u64, budget: &Budget) -> Result<Heads> {
+    pub fn of(
+        rows: &Adjacency<'_>,
+        direction: Direction,
+        vertices: usize,
+        spare: u64,
+        budget: &Budget,
+    ) -> Result<Heads> {
         let mut first: Buffer<u32> =
             budget.zeroed(vertices.next_multiple_of(64), "the first neighbour of each vertex (4 bytes)")?;
         let fits = bytes(vertices as u64)[1].saturating_add(spare) <= budget.free();

@@ -106,4 +106,3 @@ impl Search for CpuSearch<'_> {
         Ok(searched)
     }
 }
-

@@ -3,9 +3,9 @@
 use crate::algo::bfs::cpu::shared::{Graph, Queue, set};
 use crate::graph::direction::Way;
 use crate::memory::prefetch;
-use std::sync::{Mutex, PoisonError};
 use std::sync::atomic::Ordering::Relaxed;
 use std::sync::atomic::{AtomicU32, AtomicU64, AtomicUsize};
+use std::sync::{Mutex, PoisonError};
 
 /// Vertices of the frontier that a thread takes at a time.
 pub const PART: usize = 64;

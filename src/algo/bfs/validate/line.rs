@@ -19,12 +19,7 @@ pub(super) enum Edges {
 /// Raises `gap` to how far the levels at the ends of an edge are apart: more than 1 breaks rule 3 or rule 4. The edge may lead down any
 /// number of levels, or from a vertex that is not reached, if it has a direction.
 #[inline(always)]
-pub(super) fn widen<M: Mark, const W: usize>(
-    gap: &mut Line<M, W>,
-    edges: Edges,
-    own: &Line<M, W>,
-    other: &Line<M, W>,
-) {
+pub(super) fn widen<M: Mark, const W: usize>(gap: &mut Line<M, W>, edges: Edges, own: &Line<M, W>, other: &Line<M, W>) {
     for place in 0..W {
         let (own, other) = (own[place], other[place]);
         let apart = match edges {

@@ -76,7 +76,8 @@ impl<'a, M: Mark, const W: usize> Pass<'a, M, W> {
 
     /// Goes through all rows; returns the figures of each tree, or what is wrong with one.
     pub fn run(self, threads: usize) -> Result<Result<Vec<Figures>, Wrong>> {
-        let parts = self.left.iter().enumerate().flat_map(|(b, left)| (0..left.load(Relaxed)).map(move |part| (b, part)));
+        let parts =
+            self.left.iter().enumerate().flat_map(|(b, left)| (0..left.load(Relaxed)).map(move |part| (b, part)));
         let parts: Vec<(usize, usize)> = parts.collect();
         let next = Parts::new(parts.len(), 1);
         let all = Mutex::new(Sums::new());

@@ -1,20 +1,20 @@
-//! What searches: the GPU of a rank, the threads of one process, or those of all ranks.
+//! What searches: the threads of one process, or those of all ranks.
 
 use crate::algo::Run;
 use crate::algo::bfs::cpu::{self, CpuSearch};
-use crate::algo::bfs::search::{Search, Searched, Switch};
+use crate::algo::bfs::ranks::RankedSearch;
+use crate::algo::bfs::search::{Search, Switch};
 use crate::algo::bfs::task::Table;
-use crate::comm::{Comm, agreed};
-use crate::error::{Error, Result};
+use crate::error::Result;
 use crate::graph::adjacency::Adjacency;
-use crate::graph::ids::Vertex;
+use crate::prepare::order;
 use crate::prepare::prepared::Graph;
 use crate::store::map::Mapped;
 
 /// Gets what searches ready on the device that the job and all ranks choose. `spare` bytes of host memory stay free. Collective.
 ///
 /// # Errors
-/// [`Error::Limit`], [`Error::Lost`], those of the graph.
+/// [`crate::Error::Limit`], [`crate::Error::Lost`], those of the graph.
 pub(super) fn choose<'a>(
     table: &Table,
     graph: &'a Graph,
@@ -23,43 +23,16 @@ pub(super) fn choose<'a>(
     spare: u64,
 ) -> Result<Box<dyn Search + 'a>> {
     let comm = run.comm;
-    let search = match comm.leads() {
-        true => Some(on_cpu(table, graph, degrees, run, spare)?),
-        false => None,
-    };
-    match search {
-        Some(search) if comm.ranks() == 1 => Ok(Box::new(search)),
-        search => Ok(Box::new(OnRank0 { comm, search })),
-    }
-}
-
-fn on_cpu<'a>(
-    table: &Table,
-    graph: &'a Graph,
-    degrees: &'a Mapped,
-    run: &Run<'a>,
-    spare: u64,
-) -> Result<CpuSearch<'a>> {
     let upper = graph.upper()?;
-    let bytes = graph.catalogue.bytes() + upper.bytes();
-    let otherwise = if bytes <= run.budget.free() { cpu::IN_MEMORY } else { cpu::ON_DISK };
+    let bytes = (graph.catalogue.bytes() + upper.bytes()) / comm.ranks() as u64;
+    let otherwise = if comm.all(bytes <= run.budget.free()) { cpu::IN_MEMORY } else { cpu::ON_DISK };
     let switch = Switch { alpha: table.alpha.unwrap_or(otherwise.alpha), beta: table.beta.unwrap_or(otherwise.beta) };
-    let rows = Adjacency::new(&graph.catalogue, upper);
-    let vertices = graph.info.connected as usize;
-    CpuSearch::new(rows, graph.info.direction, vertices, degrees, switch, (run.threads, spare, run.budget))
-}
-
-/// A search by rank 0, which all others wait for.
-struct OnRank0<'a, S> {
-    comm: &'a Comm,
-    search: Option<S>,
-}
-
-impl<S: Search> Search for OnRank0<'_, S> {
-    fn search(&mut self, root: Vertex, parents: &mut [u32]) -> Result<Searched> {
-        agreed(self.comm, || match &mut self.search {
-            Some(search) => search.search(root, parents),
-            None => Err(Error::internal("search on rank 0", "this is another one")),
-        })
+    let means = (run.threads, spare, run.budget);
+    if comm.ranks() > 1 {
+        let runs = order::read_runs(&graph.folder, graph.info.content)?;
+        return Ok(Box::new(RankedSearch::new(comm, graph, &runs, degrees, switch, means)?));
     }
+    let rows = Adjacency::new(&graph.catalogue, upper);
+    let vertices = (graph.info.connected as usize, 0..graph.info.connected as u32);
+    Ok(Box::new(CpuSearch::new(rows, graph.info.direction, vertices, degrees, switch, means)?))
 }

@@ -15,6 +15,7 @@ mod engine;
 mod fault;
 pub mod graph500;
 pub mod levels;
+mod ranks;
 mod record;
 mod roots;
 pub mod search;

@@ -17,8 +17,8 @@ pub struct Found {
     pub checked: u64,
 }
 
-/// Searches the vertices of the words from `first` on: `known` are those reached before, in `all` come those reached now as well. Only the words of
-/// `all` are this thread's.
+/// Searches the own vertices of these words: `known` are those reached before, in `all` come those reached now as well. Only the words of `all` are
+/// this thread's.
 pub fn part(
     graph: &Graph<'_>,
     lookup: Lookup,
@@ -35,9 +35,10 @@ pub fn part(
             all[at].store(word, Relaxed);
             continue;
         }
-        let begin = at * 64;
-        let first = &graph.heads.first[begin..begin + 64];
-        let parents = &parents[begin..(begin + 64).min(graph.vertices)];
+        let begin = at as u32 * 64;
+        let place = graph.place(begin);
+        let first = &graph.heads.first[place..place + 64];
+        let parents = &parents[place..(place + 64).min(parents.len())];
         let mut hits = lookup.known(known, first, missing) & missing;
         found.checked += u64::from(missing.count_ones());
         write(parents, first, hits);
@@ -45,7 +46,7 @@ pub fn part(
         while left != 0 {
             let bit = left.trailing_zeros();
             left &= left - 1;
-            let v = begin as u32 + bit;
+            let v = begin + bit;
             let (parent, checked) = graph.next_known(v, known, 0);
             found.checked += checked;
             if let Some(parent) = parent {

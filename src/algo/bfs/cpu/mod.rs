@@ -6,22 +6,28 @@
 //! | `top_down`, `bottom_up` | a step in either direction |
 //! | `heads` | the first neighbours of all vertices, side by side |
 //! | `shared` | the arrays that all threads use |
+//! | `peers` | other ranks, if there are any: what a search has them do |
 //! | `vector` | bits of 64 vertices at once |
 //! | `meeting` | where threads wait for each other |
 //!
 //! Two sets of bits hold the vertices that are reached: before the last step and after it. In a step bottom-up no word of either is written by
 //! two threads. In a step top-down neighbours are claimed in the second, and parents looked for in the first, so that who claims first
 //! makes no difference.
+//!
+//! A rank of several finds the parents of the vertices that it owns, and has bits of all. In a step top-down its frontier claims neighbours
+//! wherever they are owned.
 
 mod bottom_up;
 mod heads;
 mod meeting;
-mod shared;
-mod top_down;
+pub(super) mod peers;
+pub(super) mod shared;
+pub(super) mod top_down;
 mod vector;
 mod walk;
 
 use self::heads::Heads;
+use self::peers::Peers;
 use self::shared::{Arrays, Graph};
 use self::vector::Lookup;
 use self::walk::Walk;
@@ -33,10 +39,11 @@ use crate::graph::direction::Direction;
 use crate::graph::ids::Vertex;
 use crate::memory::{Budget, cells};
 use crate::store::map::Mapped;
+use std::ops::Range;
 use std::sync::atomic::Ordering::Relaxed;
 use std::time::Instant;
 
-/// A graph that the threads of this process search.
+/// A graph that the threads of this process search, or their part of it.
 pub struct CpuSearch<'a> {
     graph: Graph<'a>,
     arrays: Arrays,
@@ -52,37 +59,66 @@ pub const IN_MEMORY: Switch = Switch { alpha: 30.0, beta: 1000.0 };
 /// The switches where rows are on a disk: a step top-down reads rows whole, one bottom-up hardly any.
 pub const ON_DISK: Switch = Switch { alpha: 8.0, beta: 1000.0 };
 
-/// Returns the bytes that searches take beside parents, and the fewest that do.
-pub fn bytes(vertices: u64) -> [u64; 2] {
-    let [first, more] = heads::bytes(vertices);
-    let fewest = first + shared::bytes(vertices);
+/// Returns the bytes that searches take beside parents, and the fewest that do, on a rank that owns `own` of `vertices` vertices.
+pub fn bytes(vertices: u64, own: u64) -> [u64; 2] {
+    let [first, more] = heads::bytes(own);
+    let fewest = first + shared::bytes(vertices, own);
     [fewest + more, fewest]
 }
 
 impl<'a> CpuSearch<'a> {
-    /// Gets ready to search a graph of `vertices` vertices, of these rows and degrees. `spare` bytes of `budget` stay free.
+    /// Gets ready to search a graph of `vertices` vertices, of these rows and degrees, by a rank that owns the vertices `own`. `spare` bytes of
+    /// `budget` stay free.
     ///
     /// # Errors
     /// [`crate::Error::Limit`] where [`bytes()`] do not fit; [`crate::Error::Corrupt`] of the degrees.
     pub fn new(
         rows: Adjacency<'a>,
         direction: Direction,
-        vertices: usize,
+        (vertices, own): (usize, Range<u32>),
         degrees: &'a Mapped,
         switch: Switch,
         (threads, spare, budget): (usize, u64, &Budget),
     ) -> Result<CpuSearch<'a>> {
-        let arrays = Arrays::new(vertices, budget)?;
-        let heads = Heads::of(&rows, direction, vertices, spare, budget)?;
+        let arrays = Arrays::new(vertices, &own, budget)?;
+        let heads = Heads::of(&rows, direction, &own, spare, budget)?;
         let degrees = degrees.body_as_u32()?;
         let entries = degrees.iter().map(|&degree| u64::from(degree)).sum::<u64>() >> direction.shift();
-        let graph = Graph { rows, direction, vertices, heads, degrees };
+        let graph = Graph { rows, direction, vertices, own, heads, degrees };
         Ok(CpuSearch { graph, arrays, switch, threads, lookup: Lookup::detect(), entries })
     }
 
-    /// Marks the vertices that were not reached.
+    /// Searches together with the other ranks, if there are any. `parents` are those of the own vertices. Collective.
+    ///
+    /// # Errors
+    /// Those of the exchange, and a stop.
+    pub fn search_with(
+        &mut self,
+        Vertex(root): Vertex,
+        peers: Option<&dyn Peers>,
+        parents: &mut [u32],
+    ) -> Result<Searched> {
+        self.arrays.begin(self.graph.vertices, &self.graph.own, root);
+        if self.graph.own.contains(&root) {
+            parents[self.graph.place(root)] = root;
+        }
+        let walk = Walk::new(&self.graph, &self.arrays, peers, (self.switch, self.entries), self.threads, self.lookup);
+        let cells = cells(parents);
+        team(self.threads, &|thread| walk.go(thread, root, cells))?;
+        let (searched, bits) = walk.into_searched();
+        self.mark_unreached(bits, parents);
+        Ok(searched)
+    }
+
+    /// Returns the number of own vertices.
+    pub fn own(&self) -> usize {
+        self.graph.own.len()
+    }
+
+    /// Marks the own vertices that were not reached.
     fn mark_unreached(&self, bits: usize, parents: &mut [u32]) {
-        for (word, parents) in self.arrays.bits(bits).iter().zip(parents.chunks_mut(64)) {
+        let own = &self.arrays.bits(bits)[self.graph.own_words()];
+        for (word, parents) in own.iter().zip(parents.chunks_mut(64)) {
             let mut missing = !word.load(Relaxed);
             while missing != 0 {
                 parents[missing.trailing_zeros() as usize] = NONE;
@@ -93,15 +129,9 @@ impl<'a> CpuSearch<'a> {
 }
 
 impl Search for CpuSearch<'_> {
-    fn search(&mut self, Vertex(root): Vertex, parents: &mut [u32]) -> Result<Searched> {
+    fn search(&mut self, root: Vertex, parents: &mut [u32]) -> Result<Searched> {
         let started = Instant::now();
-        self.arrays.begin(self.graph.vertices, root);
-        parents[root as usize] = root;
-        let walk = Walk::new(&self.graph, &self.arrays, (self.switch, self.entries), self.threads, self.lookup);
-        let cells = cells(parents);
-        team(self.threads, &|thread| walk.go(thread, root, cells))?;
-        let (mut searched, bits) = walk.into_searched();
-        self.mark_unreached(bits, parents);
+        let mut searched = self.search_with(root, None, parents)?;
         searched.seconds = started.elapsed().as_secs_f64();
         Ok(searched)
     }

@@ -5,6 +5,7 @@ use crate::error::Result;
 use crate::graph::adjacency::Adjacency;
 use crate::graph::direction::{Direction, Way};
 use crate::memory::{Budget, Buffer};
+use std::ops::Range;
 use std::sync::atomic::Ordering::Relaxed;
 use std::sync::atomic::{AtomicU32, AtomicU64, AtomicUsize};
 
@@ -16,30 +17,43 @@ pub struct Graph<'a> {
     pub direction: Direction,
     /// Its vertices.
     pub vertices: usize,
-    /// First neighbours.
+    /// The vertices whose parents are found here: all, or those that this rank owns. They begin at a multiple of 64.
+    pub own: Range<u32>,
+    /// First neighbours of these.
     pub heads: Heads,
     /// Lengths of rows.
     pub degrees: &'a [u32],
 }
 
 impl Graph<'_> {
+    /// Returns the words of bits that the own vertices have.
+    pub fn own_words(&self) -> Range<usize> {
+        words_of(&self.own)
+    }
+
+    /// Returns the place of an own vertex among these.
+    #[inline(always)]
+    pub fn place(&self, v: u32) -> usize {
+        (v - self.own.start) as usize
+    }
+
     /// Returns the number of edges that leave a vertex.
     #[inline]
     pub fn degree(&self, v: u32) -> u64 {
         self.degrees[self.direction.row(v, Way::Out) as usize].into()
     }
 
-    /// Returns the smallest neighbour of `v` in `known`, and how many entries were looked at.
+    /// Returns the smallest neighbour of the own vertex `v` in `known`, and how many entries were looked at.
     #[inline]
     pub fn first_known(&self, v: u32, known: &[AtomicU64]) -> (Option<u32>, u64) {
-        let first = self.heads.first[v as usize];
+        let first = self.heads.first[self.place(v)];
         if is_set(known, first) { (Some(first), 1) } else { self.next_known(v, known, 1) }
     }
 
-    /// Returns the smallest neighbour of `v` in `known` behind the first, and `checked` with the entries that were looked at.
+    /// Returns the smallest neighbour of the own vertex `v` in `known` behind the first, and `checked` with the entries that were looked at.
     #[inline]
     pub fn next_known(&self, v: u32, known: &[AtomicU64], mut checked: u64) -> (Option<u32>, u64) {
-        let (more, skip) = self.heads.more(v);
+        let (more, skip) = self.heads.more(self.place(v));
         for &neighbour in more {
             if neighbour == v {
                 return (None, checked);
@@ -74,39 +88,54 @@ pub fn set(bits: &[AtomicU64], v: u32) -> bool {
     word.load(Relaxed) & bit == 0 && word.fetch_or(bit, Relaxed) & bit == 0
 }
 
-/// The vertices that are reached, twice, and the frontier as a list, twice.
+/// Returns the words of bits that these vertices have, the first of which is a multiple of 64 unless there are none.
+pub fn words_of(vertices: &Range<u32>) -> Range<usize> {
+    vertices.start.div_ceil(64) as usize..vertices.end.div_ceil(64) as usize
+}
+
+/// The vertices that are reached, twice, and the own ones of the frontier as a list, twice.
 pub struct Arrays {
     bits: [Buffer<AtomicU64>; 2],
     queues: [Queue; 2],
+    /// The vertices of other ranks that are claimed here.
+    pub away: Queue,
 }
 
-/// A list of vertices that threads append to.
+/// A list of vertices that threads append to. Those that it has no room for are counted.
 pub struct Queue {
     vertices: Buffer<AtomicU32>,
     length: AtomicUsize,
 }
 
-/// Returns the bytes of the arrays.
-pub fn bytes(vertices: u64) -> u64 {
-    2 * (vertices.div_ceil(64) * 8 + 4 * vertices)
+/// Vertices of other ranks that are listed for each word that these have: as many as take the bytes of the word.
+const LISTED: u64 = 2;
+
+/// Returns the bytes of the arrays of a rank that owns `own` of `vertices` vertices.
+pub fn bytes(vertices: u64, own: u64) -> u64 {
+    let words = vertices.div_ceil(64);
+    2 * (words * 8 + 4 * own) + 4 * LISTED * (words - own / 64)
 }
 
 impl Arrays {
-    /// Makes them for a graph of `vertices` vertices.
+    /// Makes them for a graph of `vertices` vertices, of which `own` are this rank's.
     ///
     /// # Errors
     /// [`crate::Error::Limit`].
-    pub fn new(vertices: usize, budget: &Budget) -> Result<Arrays> {
-        let bits = || budget.zeroed(vertices.div_ceil(64), "the vertices that are reached (a bit each)");
-        let queue = || {
-            let vertices = budget.zeroed(vertices, "the frontier (4 bytes a vertex)")?;
+    pub fn new(vertices: usize, own: &Range<u32>, budget: &Budget) -> Result<Arrays> {
+        let words = vertices.div_ceil(64);
+        let bits = || budget.zeroed(words, "the vertices that are reached (a bit each)");
+        let queue = |vertices: usize, purpose: &str| {
+            let vertices = budget.zeroed(vertices, purpose)?;
             Ok::<_, crate::Error>(Queue { vertices, length: AtomicUsize::new(0) })
         };
-        Ok(Arrays { bits: [bits()?, bits()?], queues: [queue()?, queue()?] })
+        let frontier = || queue(own.len(), "the frontier (4 bytes a vertex)");
+        let away = LISTED as usize * (words - words_of(own).len());
+        let away = queue(away, "vertices that other ranks own (a bit each)")?;
+        Ok(Arrays { bits: [bits()?, bits()?], queues: [frontier()?, frontier()?], away })
     }
 
     /// Begins a search: nothing but the root is reached. Bits behind the last vertex count as reached.
-    pub fn begin(&mut self, vertices: usize, root: u32) {
+    pub fn begin(&mut self, vertices: usize, own: &Range<u32>, root: u32) {
         for bits in &mut self.bits {
             bits.iter_mut().for_each(|word| *word.get_mut() = 0);
             if let Some(last) = bits.last_mut().filter(|_| !vertices.is_multiple_of(64)) {
@@ -115,7 +144,11 @@ impl Arrays {
         }
         set(&self.bits[1], root);
         self.queues.iter().for_each(Queue::clear);
-        self.queues[0].append(&[root]);
+        match own.contains(&root) {
+            true => self.queues[0].append(&[root]),
+            // Vertices of other ranks are in both.
+            false => _ = set(&self.bits[0], root),
+        }
     }
 
     /// Returns the bits and the list number `which`.
@@ -130,9 +163,14 @@ impl Arrays {
 }
 
 impl Queue {
-    /// Returns the list.
+    /// Returns the list, as far as there was room.
     pub fn vertices(&self) -> &[AtomicU32] {
-        &self.vertices[..self.length.load(Relaxed)]
+        &self.vertices[..self.length.load(Relaxed).min(self.vertices.len())]
+    }
+
+    /// Returns true if there was room for all that were appended.
+    pub fn is_whole(&self) -> bool {
+        self.length.load(Relaxed) <= self.vertices.len()
     }
 
     /// Forgets the list.
@@ -143,6 +181,7 @@ impl Queue {
     /// Appends vertices, each of which is appended once in a level.
     pub fn append(&self, vertices: &[u32]) {
         let first = self.length.fetch_add(vertices.len(), Relaxed);
-        self.vertices[first..].iter().zip(vertices).for_each(|(place, &v)| place.store(v, Relaxed));
+        let places = self.vertices.get(first..).unwrap_or_default();
+        places.iter().zip(vertices).for_each(|(place, &v)| place.store(v, Relaxed));
     }
 }

@@ -28,6 +28,11 @@ impl<'q> Collector<'q> {
         Collector { queue, vertices: Vec::with_capacity(COLLECTED) }
     }
 
+    /// Begins without any, where hardly any will come.
+    fn of_few(queue: &'q Queue) -> Self {
+        Collector { queue, vertices: Vec::new() }
+    }
+
     /// Adds a vertex.
     #[inline]
     pub fn push(&mut self, v: u32) {
@@ -57,14 +62,26 @@ pub struct Claims<'s> {
     pub known: &'s [AtomicU64],
     /// The vertices reached so far, and those claimed.
     pub claimed: &'s [AtomicU64],
-    /// The list of those claimed.
+    /// The list of the own ones claimed.
     pub next: &'s Queue,
+    /// The list of those claimed that other ranks own.
+    pub away: &'s Queue,
+}
+
+/// Vertices that a thread claimed.
+struct Claimed<'q> {
+    own: Collector<'q>,
+    away: Collector<'q>,
 }
 
 impl Claims<'_> {
+    fn none(&self) -> Claimed<'_> {
+        Claimed { own: Collector::new(self.next), away: Collector::of_few(self.away) }
+    }
+
     /// Claims the neighbours of the frontier, part by part; rows that are shared are put into `long`. Returns the entries looked at.
     pub fn short_rows(&self, frontier: &[AtomicU32], parts: &AtomicUsize, long: &Mutex<Vec<u32>>) -> u64 {
-        let (mut checked, mut found) = (0, Collector::new(self.next));
+        let (mut checked, mut found) = (0, self.none());
         loop {
             let first = parts.fetch_add(PART, Relaxed);
             let Some(part) = frontier.get(first..(first + PART).min(frontier.len())).filter(|part| !part.is_empty())
@@ -89,20 +106,21 @@ impl Claims<'_> {
     pub fn long_row(&self, v: u32, thread: usize, threads: usize) -> u64 {
         let length = self.graph.degree(v) as usize;
         let part = length * thread / threads..length * (thread + 1) / threads;
-        let mut found = Collector::new(self.next);
+        let mut found = self.none();
         self.claim(self.graph.rows.part(self.graph.direction.row(v, Way::Out), part.clone()), &mut found);
         part.len() as u64
     }
 
     #[inline]
-    fn claim(&self, halves: [&[u32]; 2], found: &mut Collector<'_>) {
+    fn claim(&self, halves: [&[u32]; 2], found: &mut Claimed<'_>) {
         for row in halves {
             for (at, &neighbour) in row.iter().enumerate() {
                 if let Some(&ahead) = row.get(at + AHEAD) {
                     prefetch(self.claimed, (ahead >> 6) as usize);
                 }
                 if set(self.claimed, neighbour) {
-                    found.push(neighbour);
+                    let is_own = self.graph.own.contains(&neighbour);
+                    if is_own { &mut found.own } else { &mut found.away }.push(neighbour);
                 }
             }
         }
@@ -114,12 +132,12 @@ pub fn parents_of(graph: &Graph<'_>, known: &[AtomicU64], part: &[AtomicU32], pa
     let (mut checked, mut edges) = (0, 0);
     for (at, v) in part.iter().enumerate() {
         if let Some(ahead) = part.get(at + AHEAD) {
-            prefetch(&graph.heads.first, ahead.load(Relaxed) as usize);
+            prefetch(&graph.heads.first, graph.place(ahead.load(Relaxed)));
         }
         let v = v.load(Relaxed);
         let (parent, looked_at) = graph.first_known(v, known);
         debug_assert!(parent.is_some(), "{v} was claimed by a neighbour");
-        parents[v as usize].store(parent.unwrap_or(v), Relaxed);
+        parents[graph.place(v)].store(parent.unwrap_or(v), Relaxed);
         checked += looked_at;
         edges += graph.degree(v);
     }

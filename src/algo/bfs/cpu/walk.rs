@@ -2,12 +2,14 @@
 
 use crate::algo::bfs::cpu::bottom_up;
 use crate::algo::bfs::cpu::meeting::Meeting;
+use crate::algo::bfs::cpu::peers::{Peers, Reached, Sums};
 use crate::algo::bfs::cpu::shared::{Arrays, Graph};
 use crate::algo::bfs::cpu::top_down::{self, Claims, Collector};
 use crate::algo::bfs::cpu::vector::Lookup;
 use crate::algo::bfs::search::{Level, Searched, Step, Switch};
 use crate::error::Result;
 use crate::process::signals;
+use std::ops::Range;
 use std::sync::atomic::Ordering::Relaxed;
 use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, AtomicUsize};
 use std::sync::{Mutex, PoisonError};
@@ -20,6 +22,7 @@ const NARROW: u64 = 1 << 11;
 pub struct Walk<'s> {
     graph: &'s Graph<'s>,
     arrays: &'s Arrays,
+    peers: Option<&'s dyn Peers>,
     switch: Switch,
     entries: u64,
     threads: usize,
@@ -30,7 +33,7 @@ pub struct Walk<'s> {
     /// Rows of the frontier that threads share.
     long: Mutex<Vec<u32>>,
     /// Sums of a step, of this one and of the next.
-    sums: [Sums; 2],
+    sums: [SharedSums; 2],
     stopped: AtomicBool,
     /// The levels, and the bits that hold all that were reached: kept by the first thread.
     told: Mutex<(Searched, usize)>,
@@ -38,10 +41,23 @@ pub struct Walk<'s> {
 
 /// Sums over what threads did in a step.
 #[derive(Default)]
-struct Sums {
+struct SharedSums {
     vertices: AtomicU64,
     edges: AtomicU64,
     checked: AtomicU64,
+}
+
+impl SharedSums {
+    fn get(&self) -> Sums {
+        let [vertices, edges, checked] = [&self.vertices, &self.edges, &self.checked].map(|sum| sum.load(Relaxed));
+        Sums { vertices, edges, checked }
+    }
+
+    fn set(&self, Sums { vertices, edges, checked }: Sums) {
+        self.vertices.store(vertices, Relaxed);
+        self.edges.store(edges, Relaxed);
+        self.checked.store(checked, Relaxed);
+    }
 }
 
 /// The last level, as every thread knows it.
@@ -56,15 +72,16 @@ struct Frontier {
     step: Step,
     /// The bits that are reached without the frontier; those with it are the other ones.
     known: usize,
-    /// The list of the frontier; it is filled after steps top-down.
+    /// The list of the own vertices of the frontier; it is filled after steps top-down.
     queue: usize,
 }
 
 impl<'s> Walk<'s> {
-    /// Begins a search of `arrays`, in which the root is the frontier, by `threads` threads. `entries` are those of all rows.
+    /// Begins a search of `arrays`, in which the root is the frontier, by `threads` threads of each rank. `entries` are those of all rows.
     pub fn new(
         graph: &'s Graph<'s>,
         arrays: &'s Arrays,
+        peers: Option<&'s dyn Peers>,
         (switch, entries): (Switch, u64),
         threads: usize,
         lookup: Lookup,
@@ -72,6 +89,7 @@ impl<'s> Walk<'s> {
         Walk {
             graph,
             arrays,
+            peers,
             switch,
             entries,
             threads,
@@ -90,10 +108,10 @@ impl<'s> Walk<'s> {
         self.told.into_inner().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Takes the part of one thread in the search.
+    /// Takes the part of one thread in the search. `parents` are those of the own vertices.
     ///
     /// # Errors
-    /// A stop.
+    /// A stop; those of other ranks.
     pub fn go(&self, thread: usize, root: u32, parents: &[AtomicU32]) -> Result<()> {
         let _here = self.meeting.attend();
         let edges = self.graph.degree(root);
@@ -105,21 +123,32 @@ impl<'s> Walk<'s> {
             let started = Instant::now();
             let step = self.direction(&frontier);
             let sums = &self.sums[round & 1];
-            match step {
+            let mut outcome = match step {
                 Step::TopDown => {
                     self.list(&mut frontier);
-                    self.top_down(thread, &frontier, sums, parents);
+                    self.top_down(thread, &frontier, sums, parents)
                 }
-                Step::BottomUp => self.bottom_up(&frontier, sums, parents),
-            }
-            if thread == 0 && signals::check().is_err() {
-                self.stopped.store(true, Relaxed);
+                Step::BottomUp => {
+                    self.bottom_up(&frontier, sums, parents);
+                    Ok(())
+                }
+            };
+            if thread == 0 {
+                outcome = outcome.and_then(|()| signals::check());
+                self.stopped.store(outcome.is_err(), Relaxed);
             }
             self.meeting.wait();
-            if self.stopped.load(Relaxed) {
-                return signals::check();
+            if let Some(peers) = self.peers {
+                if thread == 0 && outcome.is_ok() {
+                    outcome = self.tell_reached(peers, &frontier, step, sums);
+                    self.stopped.store(outcome.is_err(), Relaxed);
+                }
+                self.meeting.wait();
             }
-            let [vertices, edges, checked] = [&sums.vertices, &sums.edges, &sums.checked].map(|sum| sum.load(Relaxed));
+            if self.stopped.load(Relaxed) {
+                return outcome.and_then(|()| signals::check());
+            }
+            let Sums { vertices, edges, checked } = sums.get();
             if thread == 0 {
                 let seconds = started.elapsed().as_secs_f64();
                 let level =
@@ -128,11 +157,11 @@ impl<'s> Walk<'s> {
                 told.0.note(level);
                 told.1 = frontier.known;
                 // Nobody adds to these before the next meeting.
-                let next = &self.sums[(round + 1) & 1];
-                [&next.vertices, &next.edges, &next.checked].iter().for_each(|sum| sum.store(0, Relaxed));
+                self.sums[(round + 1) & 1].set(Sums::default());
                 self.parts.iter().for_each(|taken| taken.store(0, Relaxed));
                 self.long.lock().unwrap_or_else(PoisonError::into_inner).clear();
                 self.arrays.queue(frontier.queue).clear();
+                self.arrays.away.clear();
             }
             self.meeting.wait();
             frontier = Frontier {
@@ -168,12 +197,8 @@ impl<'s> Walk<'s> {
         }
         let (before, reached) = (self.arrays.bits(frontier.known), self.arrays.bits(frontier.known + 1));
         let mut found = Collector::new(self.arrays.queue(frontier.queue));
-        loop {
-            let first = self.parts[1].fetch_add(bottom_up::PART, Relaxed);
-            if first >= before.len() {
-                break;
-            }
-            for at in first..(first + bottom_up::PART).min(before.len()) {
+        while let Some(words) = self.words(1) {
+            for at in words {
                 let mut new = reached[at].load(Relaxed) & !before[at].load(Relaxed);
                 while new != 0 {
                     found.push(at as u32 * 64 + new.trailing_zeros());
@@ -188,13 +213,34 @@ impl<'s> Walk<'s> {
         self.meeting.wait();
     }
 
-    fn top_down(&self, thread: usize, frontier: &Frontier, sums: &Sums, parents: &[AtomicU32]) {
+    /// Returns the next part of the words of own vertices, of those that are counted in `parts[which]`.
+    fn words(&self, which: usize) -> Option<Range<usize>> {
+        let own = self.graph.own_words();
+        let first = own.start + self.parts[which].fetch_add(bottom_up::PART, Relaxed);
+        (first < own.end).then(|| first..(first + bottom_up::PART).min(own.end))
+    }
+
+    /// Tells all ranks what a step reached, and keeps the sums over all of them.
+    fn tell_reached(&self, peers: &dyn Peers, frontier: &Frontier, step: Step, sums: &SharedSums) -> Result<()> {
+        let bits = |which: usize| self.arrays.bits(frontier.known + which);
+        let reached = match step {
+            Step::TopDown => {
+                let list = Some(self.arrays.queue(frontier.queue + 1));
+                Reached { sums: sums.get(), before: bits(0), now: bits(1), list }
+            }
+            Step::BottomUp => Reached { sums: sums.get(), before: bits(1), now: bits(0), list: None },
+        };
+        sums.set(peers.tell_reached(&reached)?);
+        Ok(())
+    }
+
+    fn top_down(&self, thread: usize, frontier: &Frontier, sums: &SharedSums, parents: &[AtomicU32]) -> Result<()> {
         let queues = [0, 1].map(|which| self.arrays.queue(frontier.queue + which));
         let (known, claimed) = (self.arrays.bits(frontier.known), self.arrays.bits(frontier.known + 1));
-        let claims = Claims { graph: self.graph, known, claimed, next: queues[1] };
+        let claims = Claims { graph: self.graph, known, claimed, next: queues[1], away: &self.arrays.away };
         let is_narrow = frontier.edges < NARROW || self.threads == 1;
         if is_narrow && thread != 0 {
-            return;
+            return Ok(());
         }
         let threads = if is_narrow { 1 } else { self.threads };
         let meet = || (!is_narrow).then(|| self.meeting.wait());
@@ -203,6 +249,13 @@ impl<'s> Walk<'s> {
         let long = self.long.lock().unwrap_or_else(PoisonError::into_inner).clone();
         checked += long.into_iter().map(|v| claims.long_row(v, thread, threads)).sum::<u64>();
         meet();
+        let mut told = Ok(());
+        if let Some(peers) = self.peers {
+            if thread == 0 {
+                told = peers.tell_claims(&claims);
+            }
+            meet();
+        }
         let next = queues[1].vertices();
         let mut edges = 0;
         loop {
@@ -220,18 +273,14 @@ impl<'s> Walk<'s> {
         }
         sums.edges.fetch_add(edges, Relaxed);
         sums.checked.fetch_add(checked, Relaxed);
+        told
     }
 
-    fn bottom_up(&self, frontier: &Frontier, sums: &Sums, parents: &[AtomicU32]) {
+    fn bottom_up(&self, frontier: &Frontier, sums: &SharedSums, parents: &[AtomicU32]) {
         // What the frontier is part of is known now; the other bits are written anew.
         let (all, known) = (self.arrays.bits(frontier.known), self.arrays.bits(frontier.known + 1));
         let mut found = bottom_up::Found::default();
-        loop {
-            let first = self.parts[0].fetch_add(bottom_up::PART, Relaxed);
-            if first >= known.len() {
-                break;
-            }
-            let words = first..(first + bottom_up::PART).min(known.len());
+        while let Some(words) = self.words(0) {
             let part = bottom_up::part(self.graph, self.lookup, known, words, all, parents);
             found.vertices += part.vertices;
             found.checked += part.checked;

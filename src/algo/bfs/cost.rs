@@ -1,5 +1,6 @@
 //! The cost of searches: memory by the functions that size their arrays, time by rates.
 
+use crate::algo::bfs::cpu::own::Own;
 use crate::algo::bfs::driver::tree_bytes;
 use crate::algo::bfs::task::Table;
 use crate::algo::bfs::{cpu, driver, ranks};
@@ -20,8 +21,8 @@ const PAGE: u64 = 4096;
 pub(super) fn of(table: &Table, graph: &GraphSize<'_>, crew: &Crew) -> Cost {
     let vertices = graph.vertices;
     let [most, fewest] = match crew.ranks {
-        1 => cpu::bytes(vertices, vertices),
-        ranks => ranks::bytes(graph.degrees, ranks, crew.nodes),
+        1 => cpu::bytes(Own::all(vertices as usize)),
+        ranks => ranks::bytes(vertices as usize, ranks, crew.nodes),
     };
     let fewest = fewest + tree_bytes(table, vertices, 1);
     let trees = if table.validate { driver::BATCH.min(table.sources().max(1) as usize) } else { 1 };

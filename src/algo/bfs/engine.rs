@@ -1,13 +1,13 @@
 //! What searches: the threads of one process, or those of all ranks.
 
 use crate::algo::Run;
+use crate::algo::bfs::cpu::own::Own;
 use crate::algo::bfs::cpu::{self, CpuSearch};
 use crate::algo::bfs::ranks::RankedSearch;
 use crate::algo::bfs::search::{Search, Switch};
 use crate::algo::bfs::task::Table;
 use crate::error::Result;
 use crate::graph::adjacency::Adjacency;
-use crate::prepare::order;
 use crate::prepare::prepared::Graph;
 use crate::store::map::Mapped;
 
@@ -29,10 +29,9 @@ pub(super) fn choose<'a>(
     let switch = Switch { alpha: table.alpha.unwrap_or(otherwise.alpha), beta: table.beta.unwrap_or(otherwise.beta) };
     let means = (run.threads, spare, run.budget);
     if comm.ranks() > 1 {
-        let runs = order::read_runs(&graph.folder, graph.info.content)?;
-        return Ok(Box::new(RankedSearch::new(comm, graph, &runs, degrees, switch, means)?));
+        return Ok(Box::new(RankedSearch::new(comm, graph, degrees, switch, means)?));
     }
     let rows = Adjacency::new(&graph.catalogue, upper);
-    let vertices = (graph.info.connected as usize, 0..graph.info.connected as u32);
-    Ok(Box::new(CpuSearch::new(rows, graph.info.direction, vertices, degrees, switch, means)?))
+    let own = Own::all(graph.info.connected as usize);
+    Ok(Box::new(CpuSearch::new(rows, graph.info.direction, own, degrees, switch, means)?))
 }

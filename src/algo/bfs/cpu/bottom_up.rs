@@ -17,7 +17,7 @@ pub struct Found {
     pub checked: u64,
 }
 
-/// Searches the own vertices of these words: `known` are those reached before, in `all` come those reached now as well. Only the words of `all` are
+/// Searches the vertices of these own words: `known` are those reached before, in `all` come those reached now as well. Only the words of `all` are
 /// this thread's.
 pub fn part(
     graph: &Graph<'_>,
@@ -28,7 +28,8 @@ pub fn part(
     parents: &[AtomicU32],
 ) -> Found {
     let mut found = Found::default();
-    for at in words {
+    for own in words {
+        let at = graph.own.word(own);
         let word = known[at].load(Relaxed);
         let missing = !word;
         if missing == 0 {
@@ -36,7 +37,7 @@ pub fn part(
             continue;
         }
         let begin = at as u32 * 64;
-        let place = graph.place(begin);
+        let place = own * 64;
         let first = &graph.heads.first[place..place + 64];
         let parents = &parents[place..(place + 64).min(parents.len())];
         let mut hits = lookup.known(known, first, missing) & missing;

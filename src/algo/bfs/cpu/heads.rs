@@ -1,11 +1,11 @@
 //! The first neighbours of every vertex, side by side: most vertices find their parent among these, and never look at their row.
 
+use crate::algo::bfs::cpu::own::Own;
 use crate::error::Result;
 use crate::graph::adjacency::Adjacency;
 use crate::graph::direction::{Direction, Way};
 use crate::memory::{Budget, Buffer};
 use rayon::prelude::*;
-use std::ops::Range;
 
 /// Neighbours beside the first.
 pub const MORE: usize = 4;
@@ -27,30 +27,25 @@ pub fn bytes(own: u64) -> [u64; 2] {
 }
 
 impl Heads {
-    /// Collects the heads of the rows of the vertices `own`; without those behind the first where `budget` has no room beside `spare` bytes.
+    /// Collects the heads of the rows of the own vertices; without those behind the first where `budget` has no room beside `spare` bytes.
     ///
     /// # Errors
     /// [`crate::Error::Limit`] where not even the first fit.
-    pub fn of(
-        rows: &Adjacency<'_>,
-        direction: Direction,
-        own: &Range<u32>,
-        spare: u64,
-        budget: &Budget,
-    ) -> Result<Heads> {
+    pub fn of(rows: &Adjacency<'_>, direction: Direction, own: Own, spare: u64, budget: &Budget) -> Result<Heads> {
         let mut first: Buffer<u32> =
             budget.zeroed(own.len().next_multiple_of(64), "the first neighbour of each vertex (4 bytes)")?;
         let fits = bytes(own.len() as u64)[1].saturating_add(spare) <= budget.free();
         let mut more: Buffer<u32> = budget.zeroed(if fits { MORE * own.len() } else { 0 }, "first neighbours")?;
         let row_of = |v: u32| rows.halves(direction.row(v, Way::In));
         let fill = |part: usize, first: &mut [u32], more: &mut [u32]| {
-            let begin = own.start + (part * PART) as u32;
-            for (v, first) in (begin..).zip(first) {
+            let begin = part * PART;
+            for (place, first) in first.iter_mut().enumerate() {
+                let v = (own.word((begin + place) / 64) * 64 + place % 64) as u32;
                 // Those that fill the last 64 stand for themselves.
-                let [lower, upper] = if v < own.end { row_of(v) } else { [[].as_slice(); 2] };
+                let [lower, upper] = if (v as usize) < own.vertices() { row_of(v) } else { [[].as_slice(); 2] };
                 let mut row = lower.iter().chain(upper).copied();
                 *first = row.next().unwrap_or(v);
-                if let Some(more) = more.get_mut(MORE * (v - begin) as usize..).filter(|more| more.len() >= MORE) {
+                if let Some(more) = more.get_mut(MORE * place..).filter(|more| more.len() >= MORE) {
                     more[..MORE].iter_mut().for_each(|next| *next = row.next().unwrap_or(v));
                 }
             }

@@ -5,6 +5,7 @@
 //! | `walk` | a search from level to level |
 //! | `top_down`, `bottom_up` | a step in either direction |
 //! | `heads` | the first neighbours of all vertices, side by side |
+//! | `own` | the vertices that a rank owns |
 //! | `shared` | the arrays that all threads use |
 //! | `peers` | other ranks, if there are any: what a search has them do |
 //! | `vector` | bits of 64 vertices at once |
@@ -20,6 +21,7 @@
 mod bottom_up;
 mod heads;
 mod meeting;
+pub(super) mod own;
 pub(super) mod peers;
 pub(super) mod shared;
 pub(super) mod top_down;
@@ -27,6 +29,7 @@ mod vector;
 mod walk;
 
 use self::heads::Heads;
+use self::own::Own;
 use self::peers::Peers;
 use self::shared::{Arrays, Graph};
 use self::vector::Lookup;
@@ -39,7 +42,6 @@ use crate::graph::direction::Direction;
 use crate::graph::ids::Vertex;
 use crate::memory::{Budget, cells};
 use crate::store::map::Mapped;
-use std::ops::Range;
 use std::sync::atomic::Ordering::Relaxed;
 use std::time::Instant;
 
@@ -59,32 +61,32 @@ pub const IN_MEMORY: Switch = Switch { alpha: 30.0, beta: 1000.0 };
 /// The switches where rows are on a disk: a step top-down reads rows whole, one bottom-up hardly any.
 pub const ON_DISK: Switch = Switch { alpha: 8.0, beta: 1000.0 };
 
-/// Returns the bytes that searches take beside parents, and the fewest that do, on a rank that owns `own` of `vertices` vertices.
-pub fn bytes(vertices: u64, own: u64) -> [u64; 2] {
-    let [first, more] = heads::bytes(own);
-    let fewest = first + shared::bytes(vertices, own);
+/// Returns the bytes that searches take beside parents, and the fewest that do, on a rank that owns these vertices.
+pub fn bytes(own: Own) -> [u64; 2] {
+    let [first, more] = heads::bytes(own.len() as u64);
+    let fewest = first + shared::bytes(own);
     [fewest + more, fewest]
 }
 
 impl<'a> CpuSearch<'a> {
-    /// Gets ready to search a graph of `vertices` vertices, of these rows and degrees, by a rank that owns the vertices `own`. `spare` bytes of
-    /// `budget` stay free.
+    /// Gets ready to search a graph of these rows and degrees, of which this rank owns the vertices `own`. `spare` bytes of `budget` stay free.
     ///
     /// # Errors
     /// [`crate::Error::Limit`] where [`bytes()`] do not fit; [`crate::Error::Corrupt`] of the degrees.
     pub fn new(
         rows: Adjacency<'a>,
         direction: Direction,
-        (vertices, own): (usize, Range<u32>),
+        own: Own,
         degrees: &'a Mapped,
         switch: Switch,
         (threads, spare, budget): (usize, u64, &Budget),
     ) -> Result<CpuSearch<'a>> {
-        let arrays = Arrays::new(vertices, &own, budget)?;
-        let heads = Heads::of(&rows, direction, &own, spare, budget)?;
+        let arrays = Arrays::new(own, budget)?;
+        let heads = Heads::of(&rows, direction, own, spare, budget)?;
         let degrees = degrees.body_as_u32()?;
         let entries = degrees.iter().map(|&degree| u64::from(degree)).sum::<u64>() >> direction.shift();
-        let graph = Graph { rows, direction, vertices, own, heads, degrees };
+        let hubs = shared::hubs(degrees, direction);
+        let graph = Graph { rows, direction, own, heads, degrees, hubs };
         Ok(CpuSearch { graph, arrays, switch, threads, lookup: Lookup::detect(), entries })
     }
 
@@ -98,9 +100,9 @@ impl<'a> CpuSearch<'a> {
         peers: Option<&dyn Peers>,
         parents: &mut [u32],
     ) -> Result<Searched> {
-        self.arrays.begin(self.graph.vertices, &self.graph.own, root);
-        if self.graph.own.contains(&root) {
-            parents[self.graph.place(root)] = root;
+        self.arrays.begin(self.graph.own, root);
+        if self.graph.own.has(root) {
+            parents[self.graph.own.place(root)] = root;
         }
         let walk = Walk::new(&self.graph, &self.arrays, peers, (self.switch, self.entries), self.threads, self.lookup);
         let cells = cells(parents);
@@ -110,16 +112,10 @@ impl<'a> CpuSearch<'a> {
         Ok(searched)
     }
 
-    /// Returns the number of own vertices.
-    pub fn own(&self) -> usize {
-        self.graph.own.len()
-    }
-
     /// Marks the own vertices that were not reached.
     fn mark_unreached(&self, bits: usize, parents: &mut [u32]) {
-        let own = &self.arrays.bits(bits)[self.graph.own_words()];
-        for (word, parents) in own.iter().zip(parents.chunks_mut(64)) {
-            let mut missing = !word.load(Relaxed);
+        for (own, parents) in parents.chunks_mut(64).enumerate() {
+            let mut missing = !self.arrays.bits(bits)[self.graph.own.word(own)].load(Relaxed);
             while missing != 0 {
                 parents[missing.trailing_zeros() as usize] = NONE;
                 missing &= missing - 1;

@@ -1,6 +1,6 @@
 //! The other ranks of a search, as the threads of one know them.
 
-use crate::algo::bfs::cpu::shared::Queue;
+use crate::algo::bfs::cpu::shared::{Graph, Queue};
 use crate::algo::bfs::cpu::top_down::Claims;
 use crate::error::Result;
 use std::sync::atomic::AtomicU64;
@@ -15,12 +15,12 @@ pub trait Peers: Sync {
     /// Those of the exchange: the search has failed on all ranks.
     fn tell_claims(&self, claims: &Claims<'_>) -> Result<()>;
 
-    /// Tells all ranks which vertices a step reached, and sets the bits of those that other ranks reached. Returns the sums over all ranks.
-    /// Collective.
+    /// Tells all ranks which vertices a step reached, and sets the bits of those that other ranks reached; `long` gets those of them whose rows
+    /// are shared. Returns the sums over all ranks. Collective.
     ///
     /// # Errors
     /// Those of the exchange: the search has failed on all ranks.
-    fn tell_reached(&self, reached: &Reached<'_>) -> Result<Sums>;
+    fn tell_reached(&self, reached: &Reached<'_>, long: &mut Vec<u32>) -> Result<Sums>;
 }
 
 /// Sums over the vertices of a step.
@@ -36,6 +36,8 @@ pub struct Sums {
 
 /// The own vertices that a step reached.
 pub struct Reached<'s> {
+    /// The graph.
+    pub graph: &'s Graph<'s>,
     /// Their sums.
     pub sums: Sums,
     /// The bits of the vertices that were reached before it.

@@ -1,11 +1,11 @@
 //! The arrays of a search, which all threads read and write.
 
 use crate::algo::bfs::cpu::heads::Heads;
+use crate::algo::bfs::cpu::own::Own;
 use crate::error::Result;
 use crate::graph::adjacency::Adjacency;
 use crate::graph::direction::{Direction, Way};
 use crate::memory::{Budget, Buffer};
-use std::ops::Range;
 use std::sync::atomic::Ordering::Relaxed;
 use std::sync::atomic::{AtomicU32, AtomicU64, AtomicUsize};
 
@@ -15,45 +15,49 @@ pub struct Graph<'a> {
     pub rows: Adjacency<'a>,
     /// Direction of its edges.
     pub direction: Direction,
-    /// Its vertices.
-    pub vertices: usize,
-    /// The vertices whose parents are found here: all, or those that this rank owns. They begin at a multiple of 64.
-    pub own: Range<u32>,
+    /// The vertices whose parents are found here: all, or those that this rank owns.
+    pub own: Own,
     /// First neighbours of these.
     pub heads: Heads,
     /// Lengths of rows.
     pub degrees: &'a [u32],
+    /// The vertices before this one have among them all whose rows threads and ranks share.
+    pub hubs: u32,
+}
+
+/// Entries of a row beyond which threads and ranks share it.
+pub const LONG: usize = 1 << 13;
+
+/// Returns [`Graph::hubs`] for rows of these lengths.
+pub fn hubs(degrees: &[u32], direction: Direction) -> u32 {
+    let last = degrees.iter().rposition(|&degree| degree as usize > LONG);
+    last.map_or(0, |row| direction.vertex(row as u32) + 1)
 }
 
 impl Graph<'_> {
-    /// Returns the words of bits that the own vertices have.
-    pub fn own_words(&self) -> Range<usize> {
-        words_of(&self.own)
-    }
-
-    /// Returns the place of an own vertex among these.
-    #[inline(always)]
-    pub fn place(&self, v: u32) -> usize {
-        (v - self.own.start) as usize
-    }
-
     /// Returns the number of edges that leave a vertex.
     #[inline]
     pub fn degree(&self, v: u32) -> u64 {
         self.degrees[self.direction.row(v, Way::Out) as usize].into()
     }
 
+    /// Returns true if threads and ranks share the row of a vertex.
+    #[inline]
+    pub fn is_long(&self, v: u32) -> bool {
+        v < self.hubs && self.degree(v) as usize > LONG
+    }
+
     /// Returns the smallest neighbour of the own vertex `v` in `known`, and how many entries were looked at.
     #[inline]
     pub fn first_known(&self, v: u32, known: &[AtomicU64]) -> (Option<u32>, u64) {
-        let first = self.heads.first[self.place(v)];
+        let first = self.heads.first[self.own.place(v)];
         if is_set(known, first) { (Some(first), 1) } else { self.next_known(v, known, 1) }
     }
 
     /// Returns the smallest neighbour of the own vertex `v` in `known` behind the first, and `checked` with the entries that were looked at.
     #[inline]
     pub fn next_known(&self, v: u32, known: &[AtomicU64], mut checked: u64) -> (Option<u32>, u64) {
-        let (more, skip) = self.heads.more(self.place(v));
+        let (more, skip) = self.heads.more(self.own.place(v));
         for &neighbour in more {
             if neighbour == v {
                 return (None, checked);
@@ -88,11 +92,6 @@ pub fn set(bits: &[AtomicU64], v: u32) -> bool {
     word.load(Relaxed) & bit == 0 && word.fetch_or(bit, Relaxed) & bit == 0
 }
 
-/// Returns the words of bits that these vertices have, the first of which is a multiple of 64 unless there are none.
-pub fn words_of(vertices: &Range<u32>) -> Range<usize> {
-    vertices.start.div_ceil(64) as usize..vertices.end.div_ceil(64) as usize
-}
-
 /// The vertices that are reached, twice, and the own ones of the frontier as a list, twice.
 pub struct Arrays {
     bits: [Buffer<AtomicU64>; 2],
@@ -108,34 +107,39 @@ pub struct Queue {
 }
 
 /// Vertices of other ranks that are listed for each word that these have: as many as take the bytes of the word.
-const LISTED: u64 = 2;
+const LISTED: usize = 2;
 
-/// Returns the bytes of the arrays of a rank that owns `own` of `vertices` vertices.
-pub fn bytes(vertices: u64, own: u64) -> u64 {
-    let words = vertices.div_ceil(64);
-    2 * (words * 8 + 4 * own) + 4 * LISTED * (words - own / 64)
+/// Returns the bytes of the arrays of a rank.
+pub fn bytes(own: Own) -> u64 {
+    let words = own.vertices().div_ceil(64);
+    (8 * 2 * words + 4 * (2 * own.len() + listed(own))) as u64
+}
+
+/// Returns how many vertices of other ranks are listed.
+fn listed(own: Own) -> usize {
+    LISTED * (own.vertices().div_ceil(64) - own.words())
 }
 
 impl Arrays {
-    /// Makes them for a graph of `vertices` vertices, of which `own` are this rank's.
+    /// Makes them for a rank.
     ///
     /// # Errors
     /// [`crate::Error::Limit`].
-    pub fn new(vertices: usize, own: &Range<u32>, budget: &Budget) -> Result<Arrays> {
-        let words = vertices.div_ceil(64);
+    pub fn new(own: Own, budget: &Budget) -> Result<Arrays> {
+        let words = own.vertices().div_ceil(64);
         let bits = || budget.zeroed(words, "the vertices that are reached (a bit each)");
         let queue = |vertices: usize, purpose: &str| {
             let vertices = budget.zeroed(vertices, purpose)?;
             Ok::<_, crate::Error>(Queue { vertices, length: AtomicUsize::new(0) })
         };
         let frontier = || queue(own.len(), "the frontier (4 bytes a vertex)");
-        let away = LISTED as usize * (words - words_of(own).len());
-        let away = queue(away, "vertices that other ranks own (a bit each)")?;
+        let away = queue(listed(own), "vertices that other ranks own (a bit each)")?;
         Ok(Arrays { bits: [bits()?, bits()?], queues: [frontier()?, frontier()?], away })
     }
 
     /// Begins a search: nothing but the root is reached. Bits behind the last vertex count as reached.
-    pub fn begin(&mut self, vertices: usize, own: &Range<u32>, root: u32) {
+    pub fn begin(&mut self, own: Own, root: u32) {
+        let vertices = own.vertices();
         for bits in &mut self.bits {
             bits.iter_mut().for_each(|word| *word.get_mut() = 0);
             if let Some(last) = bits.last_mut().filter(|_| !vertices.is_multiple_of(64)) {
@@ -144,7 +148,7 @@ impl Arrays {
         }
         set(&self.bits[1], root);
         self.queues.iter().for_each(Queue::clear);
-        match own.contains(&root) {
+        match own.has(root) {
             true => self.queues[0].append(&[root]),
             // Vertices of other ranks are in both.
             false => _ = set(&self.bits[0], root),

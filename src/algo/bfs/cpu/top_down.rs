@@ -1,6 +1,6 @@
 //! A step top-down: neighbours of the frontier are claimed in any order, and then each looks for its smallest neighbour that was reached before.
 
-use crate::algo::bfs::cpu::shared::{Graph, Queue, set};
+use crate::algo::bfs::cpu::shared::{Graph, LONG, Queue, set};
 use crate::graph::direction::Way;
 use crate::memory::prefetch;
 use std::sync::atomic::Ordering::Relaxed;
@@ -9,8 +9,6 @@ use std::sync::{Mutex, PoisonError};
 
 /// Vertices of the frontier that a thread takes at a time.
 pub const PART: usize = 64;
-/// Entries of a row beyond which threads share it.
-const LONG: usize = 1 << 13;
 /// Vertices that a thread collects before it appends them to the list.
 const COLLECTED: usize = 1 << 10;
 /// Entries ahead that are prefetched.
@@ -102,10 +100,13 @@ impl Claims<'_> {
         }
     }
 
-    /// Claims the part that one of `threads` threads has of the neighbours of a vertex whose row is shared. Returns the entries looked at.
+    /// Claims the part that one of `threads` threads of this rank has of the neighbours of a vertex whose row is shared. Returns the entries
+    /// looked at.
     pub fn long_row(&self, v: u32, thread: usize, threads: usize) -> u64 {
-        let length = self.graph.degree(v) as usize;
-        let part = length * thread / threads..length * (thread + 1) / threads;
+        let (length, own) = (self.graph.degree(v) as usize, self.graph.own);
+        let [from, to] = [own.rank(), own.rank() + 1].map(|rank| length * rank / own.ranks());
+        let [from, to] = [thread, thread + 1].map(|thread| from + (to - from) * thread / threads);
+        let part = from..to;
         let mut found = self.none();
         self.claim(self.graph.rows.part(self.graph.direction.row(v, Way::Out), part.clone()), &mut found);
         part.len() as u64
@@ -119,7 +120,7 @@ impl Claims<'_> {
                     prefetch(self.claimed, (ahead >> 6) as usize);
                 }
                 if set(self.claimed, neighbour) {
-                    let is_own = self.graph.own.contains(&neighbour);
+                    let is_own = self.graph.own.has(neighbour);
                     if is_own { &mut found.own } else { &mut found.away }.push(neighbour);
                 }
             }
@@ -132,12 +133,12 @@ pub fn parents_of(graph: &Graph<'_>, known: &[AtomicU64], part: &[AtomicU32], pa
     let (mut checked, mut edges) = (0, 0);
     for (at, v) in part.iter().enumerate() {
         if let Some(ahead) = part.get(at + AHEAD) {
-            prefetch(&graph.heads.first, graph.place(ahead.load(Relaxed)));
+            prefetch(&graph.heads.first, graph.own.place(ahead.load(Relaxed)));
         }
         let v = v.load(Relaxed);
         let (parent, looked_at) = graph.first_known(v, known);
         debug_assert!(parent.is_some(), "{v} was claimed by a neighbour");
-        parents[graph.place(v)].store(parent.unwrap_or(v), Relaxed);
+        parents[graph.own.place(v)].store(parent.unwrap_or(v), Relaxed);
         checked += looked_at;
         edges += graph.degree(v);
     }

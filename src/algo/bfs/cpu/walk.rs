@@ -12,7 +12,7 @@ use crate::process::signals;
 use std::ops::Range;
 use std::sync::atomic::Ordering::Relaxed;
 use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, AtomicUsize};
-use std::sync::{Mutex, PoisonError};
+use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::Instant;
 
 /// Edges of a frontier below which one thread takes the step alone: waking the others for it takes longer.
@@ -30,7 +30,7 @@ pub struct Walk<'s> {
     meeting: Meeting,
     /// Parts of the step that were taken.
     parts: [AtomicUsize; 2],
-    /// Rows of the frontier that threads share.
+    /// Vertices of the frontier whose rows threads and ranks share: from the beginning of a step those of other ranks.
     long: Mutex<Vec<u32>>,
     /// Sums of a step, of this one and of the next.
     sums: [SharedSums; 2],
@@ -118,6 +118,9 @@ impl<'s> Walk<'s> {
         let unexplored = self.entries - edges;
         let mut frontier =
             Frontier { vertices: 1, edges, unexplored, grows: true, step: Step::TopDown, known: 0, queue: 0 };
+        if thread == 0 && !self.graph.own.has(root) && self.graph.is_long(root) {
+            self.long().push(root);
+        }
         let mut round = 0;
         while frontier.vertices > 0 {
             let started = Instant::now();
@@ -138,6 +141,9 @@ impl<'s> Walk<'s> {
                 self.stopped.store(outcome.is_err(), Relaxed);
             }
             self.meeting.wait();
+            if thread == 0 {
+                self.long().clear();
+            }
             if let Some(peers) = self.peers {
                 if thread == 0 && outcome.is_ok() {
                     outcome = self.tell_reached(peers, &frontier, step, sums);
@@ -159,7 +165,6 @@ impl<'s> Walk<'s> {
                 // Nobody adds to these before the next meeting.
                 self.sums[(round + 1) & 1].set(Sums::default());
                 self.parts.iter().for_each(|taken| taken.store(0, Relaxed));
-                self.long.lock().unwrap_or_else(PoisonError::into_inner).clear();
                 self.arrays.queue(frontier.queue).clear();
                 self.arrays.away.clear();
             }
@@ -178,11 +183,15 @@ impl<'s> Walk<'s> {
         Ok(())
     }
 
+    fn long(&self) -> MutexGuard<'_, Vec<u32>> {
+        self.long.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
     /// Chooses the direction of the next step.
     fn direction(&self, frontier: &Frontier) -> Step {
         let Switch { alpha, beta } = self.switch;
         let many = frontier.edges as f64 > frontier.unexplored as f64 / alpha;
-        let few = (frontier.vertices as f64) < self.graph.vertices as f64 / beta;
+        let few = (frontier.vertices as f64) < self.graph.own.vertices() as f64 / beta;
         match frontier.step {
             Step::TopDown if many && frontier.grows && frontier.edges > NARROW => Step::BottomUp,
             Step::BottomUp if few && !frontier.grows => Step::TopDown,
@@ -198,7 +207,7 @@ impl<'s> Walk<'s> {
         let (before, reached) = (self.arrays.bits(frontier.known), self.arrays.bits(frontier.known + 1));
         let mut found = Collector::new(self.arrays.queue(frontier.queue));
         while let Some(words) = self.words(1) {
-            for at in words {
+            for at in words.map(|own| self.graph.own.word(own)) {
                 let mut new = reached[at].load(Relaxed) & !before[at].load(Relaxed);
                 while new != 0 {
                     found.push(at as u32 * 64 + new.trailing_zeros());
@@ -213,24 +222,22 @@ impl<'s> Walk<'s> {
         self.meeting.wait();
     }
 
-    /// Returns the next part of the words of own vertices, of those that are counted in `parts[which]`.
+    /// Returns the next part of the own words, of those that are counted in `parts[which]`.
     fn words(&self, which: usize) -> Option<Range<usize>> {
-        let own = self.graph.own_words();
-        let first = own.start + self.parts[which].fetch_add(bottom_up::PART, Relaxed);
-        (first < own.end).then(|| first..(first + bottom_up::PART).min(own.end))
+        let own = self.graph.own.words();
+        let first = self.parts[which].fetch_add(bottom_up::PART, Relaxed);
+        (first < own).then(|| first..(first + bottom_up::PART).min(own))
     }
 
     /// Tells all ranks what a step reached, and keeps the sums over all of them.
     fn tell_reached(&self, peers: &dyn Peers, frontier: &Frontier, step: Step, sums: &SharedSums) -> Result<()> {
         let bits = |which: usize| self.arrays.bits(frontier.known + which);
-        let reached = match step {
-            Step::TopDown => {
-                let list = Some(self.arrays.queue(frontier.queue + 1));
-                Reached { sums: sums.get(), before: bits(0), now: bits(1), list }
-            }
-            Step::BottomUp => Reached { sums: sums.get(), before: bits(1), now: bits(0), list: None },
+        let (before, now, list) = match step {
+            Step::TopDown => (bits(0), bits(1), Some(self.arrays.queue(frontier.queue + 1))),
+            Step::BottomUp => (bits(1), bits(0), None),
         };
-        sums.set(peers.tell_reached(&reached)?);
+        let reached = Reached { graph: self.graph, sums: sums.get(), before, now, list };
+        sums.set(peers.tell_reached(&reached, &mut self.long())?);
         Ok(())
     }
 
@@ -246,7 +253,7 @@ impl<'s> Walk<'s> {
         let meet = || (!is_narrow).then(|| self.meeting.wait());
         let mut checked = claims.short_rows(queues[0].vertices(), &self.parts[0], &self.long);
         meet();
-        let long = self.long.lock().unwrap_or_else(PoisonError::into_inner).clone();
+        let long = self.long().clone();
         checked += long.into_iter().map(|v| claims.long_row(v, thread, threads)).sum::<u64>();
         meet();
         let mut told = Ok(());

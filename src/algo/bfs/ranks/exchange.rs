@@ -3,15 +3,14 @@
 //! Both go as words of 64 bits. A message begins with its kind: a list of vertices, two in a word, or the bits of all vertices of one owner,
 //! whichever is shorter.
 
-use super::shares::Shares;
+use crate::algo::bfs::cpu::own::Own;
 use crate::algo::bfs::cpu::peers::{Peers, Reached, Sums};
-use crate::algo::bfs::cpu::shared::{set, words_of};
+use crate::algo::bfs::cpu::shared::set;
 use crate::algo::bfs::cpu::top_down::{Claims, Collector};
 use crate::algo::bfs::search::NONE;
 use crate::comm::{Comm, Round, RoundShape, Rounds};
 use crate::error::{Error, Result};
 use crate::memory::{Budget, Buffer, Reservation};
-use std::ops::Range;
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
@@ -29,8 +28,7 @@ const LINK: [usize; 2] = [16 << 10, 1 << 20];
 
 /// The links between ranks, and who owns which vertices.
 pub struct Exchange {
-    rank: usize,
-    shares: Shares,
+    own: Own,
     links: Mutex<Links>,
     _reserved: Reservation,
 }
@@ -46,20 +44,17 @@ fn shape(ranks: usize) -> RoundShape {
     RoundShape { link: (LINKS / (ranks.max(2) - 1)).clamp(LINK[0], LINK[1]), reduction: 0 }
 }
 
-/// Returns the bytes of links among `ranks` ranks, `local` of them on this one's machine.
+/// Returns the bytes of links among `ranks` ranks for one of them, of which there are `local` on its machine.
 fn links_bytes(ranks: usize, nodes: usize, local: usize) -> u64 {
     let shared = if nodes == 1 { local.max(1) as u64 } else { 1 };
     let pieces = 8 * (PIECE * ranks) as u64;
     shape(ranks).bytes(ranks, nodes).div_ceil(shared) + pieces
 }
 
-fn message_words(own: usize) -> usize {
-    HEADER + own.div_ceil(64)
-}
-
-/// Returns the bytes of an exchange on a rank that owns `own` vertices.
-pub fn bytes(own: u64, ranks: usize, nodes: usize) -> u64 {
-    links_bytes(ranks, nodes, ranks.div_ceil(nodes.max(1))) + 8 * message_words(own as usize) as u64
+/// Returns the bytes of an exchange on a rank that owns these vertices.
+pub fn bytes(own: Own, nodes: usize) -> u64 {
+    let ranks = own.ranks();
+    links_bytes(ranks, nodes, ranks.div_ceil(nodes.max(1))) + 8 * (HEADER + own.words()) as u64
 }
 
 impl Exchange {
@@ -67,13 +62,12 @@ impl Exchange {
     ///
     /// # Errors
     /// [`Error::Limit`].
-    pub fn open(comm: &Comm, shares: Shares, budget: &Budget) -> Result<Exchange> {
+    pub fn open(comm: &Comm, own: Own, budget: &Budget) -> Result<Exchange> {
         let links = links_bytes(comm.ranks(), comm.nodes(), comm.local_ranks());
         let reserved = budget.reserve(links, "messages of ranks")?;
-        let own = shares.of(comm.rank()).len();
-        let message = budget.zeroed(message_words(own), "what a rank has reached (a bit a vertex)")?;
+        let message = budget.zeroed(HEADER + own.words(), "what a rank has reached (a bit a vertex)")?;
         let links = Links { rounds: comm.rounds(shape(comm.ranks())), message };
-        Ok(Exchange { rank: comm.rank(), shares, links: Mutex::new(links), _reserved: reserved })
+        Ok(Exchange { own, links: Mutex::new(links), _reserved: reserved })
     }
 
     /// Waits for all ranks. Collective.
@@ -84,22 +78,28 @@ impl Exchange {
         self.links().rounds.any(false).map(drop)
     }
 
-    /// Gathers the parents of all vertices on rank 0, which has those of its own already. `own` are those of the own vertices of another rank,
-    /// `parents` those of all vertices on rank 0. Collective.
+    /// Gathers the parents of all vertices on rank 0 in `parents`, of which other ranks have none. `own` are those of the own vertices.
+    /// Collective.
     ///
     /// # Errors
     /// Those of the exchange.
     pub fn gather(&self, own: &[u32], parents: &mut [u32]) -> Result<()> {
-        let ranks = self.shares.ranks();
+        let ranks = self.own.ranks();
         let mut to: Vec<&[u32]> = vec![&[]; ranks];
-        if self.rank != 0 {
-            to[0] = own;
-        }
-        let mut next: Vec<usize> = (0..ranks).map(|rank| self.shares.of(rank).start as usize).collect();
-        self.links().rounds.exchange(&to, |from, words| {
-            let place = next[from]..next[from] + words.len();
-            next[from] = place.end;
-            parents.get_mut(place).ok_or_else(|| misplaced(from))?.copy_from_slice(words);
+        to[0] = own;
+        let mut next = vec![0; ranks];
+        self.links().rounds.exchange(&to, |from, mut words| {
+            let owner = self.own.of_rank(from);
+            while !words.is_empty() {
+                // As far as vertices follow each other.
+                let place: usize = next[from];
+                let first = owner.word(place / 64) * 64 + place % 64;
+                let (some, rest) = words.split_at(words.len().min(64 - place % 64));
+                let to = parents.get_mut(first..first + some.len());
+                to.ok_or_else(|| misplaced(from))?.copy_from_slice(some);
+                next[from] += some.len();
+                words = rest;
+            }
             Ok(())
         })
     }
@@ -108,16 +108,12 @@ impl Exchange {
         self.links.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    fn own_words(&self) -> Range<usize> {
-        words_of(&self.shares.of(self.rank))
-    }
-
     /// Sends claims to the other ranks as lists, in pieces.
     fn send_lists(&self, claims: &Claims<'_>, round: &mut Round<'_, u64>, take: Take<'_>) -> Result<()> {
-        let mut pieces = vec![Piece::default(); self.shares.ranks()];
+        let mut pieces = vec![Piece::default(); self.own.ranks()];
         for v in claims.away.vertices() {
             let v = v.load(Relaxed);
-            let owner = self.shares.owner(v);
+            let owner = self.own.owner(v);
             let piece = &mut pieces[owner];
             if piece.words.is_empty() && !piece.begun {
                 *piece = Piece { words: Vec::with_capacity(PIECE), begun: true, half: None };
@@ -139,9 +135,10 @@ impl Exchange {
     /// Sends claims to the other ranks as bits, in pieces.
     fn send_bits(&self, claims: &Claims<'_>, round: &mut Round<'_, u64>, take: Take<'_>) -> Result<()> {
         let mut piece = Vec::with_capacity(PIECE);
-        for owner in (0..self.shares.ranks()).filter(|&owner| owner != self.rank) {
+        for owner in (0..self.own.ranks()).filter(|&owner| owner != self.own.rank()) {
             piece.push(BITS);
-            for at in words_of(&self.shares.of(owner)) {
+            let its = self.own.of_rank(owner);
+            for at in (0..its.words()).map(|word| its.word(word)) {
                 piece.push(claims.claimed[at].load(Relaxed) & !claims.known[at].load(Relaxed));
                 if piece.len() == PIECE {
                     round.send(owner, &piece, &mut *take)?;
@@ -234,8 +231,7 @@ impl Incoming {
 impl Peers for Exchange {
     fn tell_claims(&self, claims: &Claims<'_>) -> Result<()> {
         let mut links = self.links();
-        let own = self.own_words();
-        let mut incoming = vec![Incoming::default(); self.shares.ranks()];
+        let mut incoming = vec![Incoming::default(); self.own.ranks()];
         let mut found = Collector::new(claims.next);
         let mut take = |from: usize, words: &[u64]| {
             let (place, words) = incoming[from].rest(1, words, |_, _| {});
@@ -244,7 +240,8 @@ impl Peers for Exchange {
                 claimed.for_each(|v| found.push(v));
                 return Ok(());
             }
-            for (at, &word) in (own.start + place..).zip(words) {
+            for (own, &word) in (place..).zip(words) {
+                let at = self.own.word(own);
                 let all = claims.claimed.get(at).ok_or_else(|| misplaced(from))?;
                 let before = all.load(Relaxed);
                 all.store(before | word, Relaxed);
@@ -260,44 +257,51 @@ impl Peers for Exchange {
         round.finish(take)
     }
 
-    fn tell_reached(&self, reached: &Reached<'_>) -> Result<Sums> {
+    fn tell_reached(&self, reached: &Reached<'_>, long: &mut Vec<u32>) -> Result<Sums> {
         let mut links = self.links();
         let Links { rounds, message } = &mut *links;
-        let own = self.own_words();
+        let own = self.own.words();
         let Sums { vertices: count, edges, checked } = reached.sums;
-        let is_list = count <= 2 * own.len() as u64;
+        let is_list = count <= 2 * own as u64;
         message[..HEADER].copy_from_slice(&[if is_list { LIST } else { BITS }, count, edges, checked]);
         let content = &mut message[HEADER..];
         let words = match (is_list, reached.list) {
             (false, _) => {
-                let now = &reached.now[own.clone()];
-                content.iter_mut().zip(now).for_each(|(word, now)| *word = now.load(Relaxed));
-                own.len()
+                let now = |own: usize| reached.now[self.own.word(own)].load(Relaxed);
+                content.iter_mut().enumerate().for_each(|(own, word)| *word = now(own));
+                own
             }
             (true, Some(list)) => put_list(list.vertices().iter().map(|v| v.load(Relaxed)), content),
             (true, None) => {
                 let new = |at: usize| reached.now[at].load(Relaxed) & !reached.before[at].load(Relaxed);
-                put_list(own.flat_map(|at| set_bits(at, new(at))), content)
+                let at = (0..own).map(|own| self.own.word(own));
+                put_list(at.flat_map(|at| set_bits(at, new(at))), content)
             }
         };
         let message: &[u64] = &message[..HEADER + words];
         let to: Vec<&[u64]> =
-            (0..self.shares.ranks()).map(|rank| if rank == self.rank { &[] } else { message }).collect();
+            (0..self.own.ranks()).map(|rank| if rank == self.own.rank() { &[] } else { message }).collect();
         let mut sums = [0, count, edges, checked];
-        let mut incoming = vec![Incoming::default(); self.shares.ranks()];
+        let mut incoming = vec![Incoming::default(); self.own.ranks()];
         rounds.exchange(&to, |from, words| {
             let (place, words) = incoming[from].rest(HEADER, words, |number, word| sums[number] += word);
             if incoming[from].kind == LIST {
-                let vertices = words.iter().flat_map(|&word| vertices(word));
-                vertices.for_each(|v| [reached.before, reached.now].iter().for_each(|bits| _ = set(bits, v)));
+                for v in words.iter().flat_map(|&word| vertices(word)) {
+                    [reached.before, reached.now].iter().for_each(|bits| _ = set(bits, v));
+                    long.extend(reached.graph.is_long(v).then_some(v));
+                }
                 return Ok(());
             }
-            let first = words_of(&self.shares.of(from)).start + place;
-            [reached.before, reached.now].iter().try_for_each(|bits| {
-                let bits = bits.get(first..first + words.len()).ok_or_else(|| misplaced(from))?;
-                bits.iter().zip(words).for_each(|(bits, word)| add(bits, *word));
-                Ok(())
-            })
+            let owner = self.own.of_rank(from);
+            for (own, &word) in (place..).zip(words) {
+                let at = owner.word(own);
+                let before = reached.before.get(at).ok_or_else(|| misplaced(from))?;
+                if at * 64 < reached.graph.hubs as usize {
+                    long.extend(set_bits(at, word & !before.load(Relaxed)).filter(|&v| reached.graph.is_long(v)));
+                }
+                [before, &reached.now[at]].iter().for_each(|bits| add(bits, word));
+            }
+            Ok(())
         })?;
         let [_, vertices, edges, checked] = sums;
         Ok(Sums { vertices, edges, checked })

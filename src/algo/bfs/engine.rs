@@ -42,11 +42,12 @@ fn on_cpu<'a>(
 ) -> Result<CpuSearch<'a>> {
     let upper = graph.upper()?;
     let bytes = graph.catalogue.bytes() + upper.bytes();
-    let otherwise = if bytes <= run.budget.free() { cpu::IN_MEMORY } else { cpu::ON_DISK };
+    let on_disk = bytes > run.budget.free();
+    let otherwise = if on_disk { cpu::ON_DISK } else { cpu::IN_MEMORY };
     let switch = Switch { alpha: table.alpha.unwrap_or(otherwise.alpha), beta: table.beta.unwrap_or(otherwise.beta) };
     let rows = Adjacency::new(&graph.catalogue, upper);
     let vertices = graph.info.connected as usize;
-    CpuSearch::new(rows, graph.info.direction, vertices, degrees, switch, (run.threads, spare, run.budget))
+    CpuSearch::new(rows, graph.info.direction, vertices, degrees, (switch, on_disk), (run.threads, spare, run.budget))
 }
 
 /// A search by rank 0, which all others wait for.

@@ -1,6 +1,7 @@
 //! The arrays of a search, which all threads read and write.
 
 use crate::algo::bfs::cpu::heads::Heads;
+use crate::algo::bfs::cpu::top_down::{self, Claims};
 use crate::error::Result;
 use crate::graph::adjacency::Adjacency;
 use crate::graph::direction::{Direction, Way};
@@ -20,6 +21,8 @@ pub struct Graph<'a> {
     pub heads: Heads,
     /// Lengths of rows.
     pub degrees: &'a [u32],
+    /// True if rows are read from a disk as they are looked at.
+    pub on_disk: bool,
 }
 
 impl Graph<'_> {
@@ -29,36 +32,50 @@ impl Graph<'_> {
         self.degrees[self.direction.row(v, Way::Out) as usize].into()
     }
 
-    /// Returns the smallest neighbour of `v` in `known`, and how many entries were looked at.
+    /// Looks for a neighbour of `v` in `known` among the heads behind the first.
     #[inline]
-    pub fn first_known(&self, v: u32, known: &[AtomicU64]) -> (Option<u32>, u64) {
-        let first = self.heads.first[v as usize];
-        if is_set(known, first) { (Some(first), 1) } else { self.next_known(v, known, 1) }
+    pub fn among_heads(&self, v: u32, known: &[AtomicU64]) -> Looked {
+        let (more, _) = self.heads.more(v);
+        for (checked, &neighbour) in (0..).zip(more) {
+            if neighbour == v {
+                return Looked { parent: None, checked, goes_on: false };
+            }
+            if is_set(known, neighbour) {
+                return Looked { parent: Some(neighbour), checked: checked + 1, goes_on: false };
+            }
+        }
+        Looked { parent: None, checked: more.len() as u64, goes_on: true }
     }
 
-    /// Returns the smallest neighbour of `v` in `known` behind the first, and `checked` with the entries that were looked at.
+    /// Returns what is behind the heads in the row of `v`.
     #[inline]
-    pub fn next_known(&self, v: u32, known: &[AtomicU64], mut checked: u64) -> (Option<u32>, u64) {
-        let (more, skip) = self.heads.more(v);
-        for &neighbour in more {
-            if neighbour == v {
-                return (None, checked);
-            }
+    pub fn behind_heads(&self, v: u32) -> [&[u32]; 2] {
+        let (_, skip) = self.heads.more(v);
+        self.rows.row_from(self.direction.row(v, Way::In), skip)
+    }
+
+    /// Looks for a neighbour of `v` in `known` behind the heads.
+    #[inline]
+    pub fn in_row(&self, v: u32, known: &[AtomicU64]) -> Looked {
+        let mut checked = 0;
+        for &neighbour in self.behind_heads(v).into_iter().flatten() {
             checked += 1;
             if is_set(known, neighbour) {
-                return (Some(neighbour), checked);
+                return Looked { parent: Some(neighbour), checked, goes_on: false };
             }
         }
-        for part in self.rows.row_from(self.direction.row(v, Way::In), skip) {
-            for &neighbour in part {
-                checked += 1;
-                if is_set(known, neighbour) {
-                    return (Some(neighbour), checked);
-                }
-            }
-        }
-        (None, checked)
+        Looked { parent: None, checked, goes_on: false }
     }
+}
+
+/// The outcome of a look for a parent.
+pub struct Looked {
+    /// The first neighbour that is known.
+    pub parent: Option<u32>,
+    /// Entries looked at.
+    pub checked: u64,
+    /// True if there may be more entries.
+    pub goes_on: bool,
 }
 
 /// Returns true if the bit of `v` is set.
@@ -74,21 +91,19 @@ pub fn set(bits: &[AtomicU64], v: u32) -> bool {
     word.load(Relaxed) & bit == 0 && word.fetch_or(bit, Relaxed) & bit == 0
 }
 
-/// The vertices that are reached, twice, and the frontier as a list, twice.
+/// The vertices that are reached, twice, the frontier as a list, and the claims of each thread.
 pub struct Arrays {
     bits: [Buffer<AtomicU64>; 2],
-    queues: [Queue; 2],
+    list: Buffer<AtomicU32>,
+    listed: AtomicUsize,
+    /// The claims of each thread; without any where one is alone.
+    pub claims: Vec<Claims>,
 }
 
-/// A list of vertices that threads append to.
-pub struct Queue {
-    vertices: Buffer<AtomicU32>,
-    length: AtomicUsize,
-}
-
-/// Returns the bytes of the arrays.
-pub fn bytes(vertices: u64) -> u64 {
-    2 * (vertices.div_ceil(64) * 8 + 4 * vertices)
+/// Returns the bytes of the arrays for searches by `threads` threads.
+pub fn bytes(vertices: u64, threads: usize) -> u64 {
+    let claims = if threads > 1 { threads as u64 * top_down::bytes(vertices) } else { 0 };
+    2 * 8 * vertices.div_ceil(64) + 4 * vertices + claims
 }
 
 impl Arrays {
@@ -96,53 +111,44 @@ impl Arrays {
     ///
     /// # Errors
     /// [`crate::Error::Limit`].
-    pub fn new(vertices: usize, budget: &Budget) -> Result<Arrays> {
+    pub fn new(vertices: usize, threads: usize, budget: &Budget) -> Result<Arrays> {
         let bits = || budget.zeroed(vertices.div_ceil(64), "the vertices that are reached (a bit each)");
-        let queue = || {
-            let vertices = budget.zeroed(vertices, "the frontier (4 bytes a vertex)")?;
-            Ok::<_, crate::Error>(Queue { vertices, length: AtomicUsize::new(0) })
-        };
-        Ok(Arrays { bits: [bits()?, bits()?], queues: [queue()?, queue()?] })
+        let list = budget.zeroed(vertices, "the frontier (4 bytes a vertex)")?;
+        let several = if threads > 1 { threads } else { 0 };
+        let claims = (0..several).map(|_| Claims::new(vertices, budget)).collect::<Result<_>>()?;
+        Ok(Arrays { bits: [bits()?, bits()?], list, listed: AtomicUsize::new(0), claims })
     }
 
-    /// Begins a search: nothing but the root is reached. Bits behind the last vertex count as reached.
+    /// Begins a search: nothing but the root is reached, which is the frontier. Bits behind the last vertex count as reached.
     pub fn begin(&mut self, vertices: usize, root: u32) {
         for bits in &mut self.bits {
             bits.iter_mut().for_each(|word| *word.get_mut() = 0);
             if let Some(last) = bits.last_mut().filter(|_| !vertices.is_multiple_of(64)) {
                 *last.get_mut() = u64::MAX << (vertices % 64);
             }
+            set(bits, root);
         }
-        set(&self.bits[1], root);
-        self.queues.iter().for_each(Queue::clear);
-        self.queues[0].append(&[root]);
+        self.write_list(&[root]);
     }
 
-    /// Returns the bits and the list number `which`.
+    /// Returns the bits number `which`.
     pub fn bits(&self, which: usize) -> &[AtomicU64] {
         &self.bits[which & 1]
     }
 
-    /// Returns the list number `which`.
-    pub fn queue(&self, which: usize) -> &Queue {
-        &self.queues[which & 1]
-    }
-}
-
-impl Queue {
-    /// Returns the list.
-    pub fn vertices(&self) -> &[AtomicU32] {
-        &self.vertices[..self.length.load(Relaxed)]
+    /// Returns the list of the frontier, ascending.
+    pub fn list(&self) -> &[AtomicU32] {
+        &self.list[..self.listed.load(Relaxed)]
     }
 
-    /// Forgets the list.
-    pub fn clear(&self) {
-        self.length.store(0, Relaxed);
+    /// Returns the room for a list of `length` vertices, which is the list from now on.
+    pub fn new_list(&self, length: usize) -> &[AtomicU32] {
+        self.listed.store(length, Relaxed);
+        &self.list[..length]
     }
 
-    /// Appends vertices, each of which is appended once in a level.
-    pub fn append(&self, vertices: &[u32]) {
-        let first = self.length.fetch_add(vertices.len(), Relaxed);
-        self.vertices[first..].iter().zip(vertices).for_each(|(place, &v)| place.store(v, Relaxed));
+    /// Replaces the list.
+    pub fn write_list(&self, vertices: &[u32]) {
+        self.new_list(vertices.len()).iter().zip(vertices).for_each(|(place, &v)| place.store(v, Relaxed));
     }
 }

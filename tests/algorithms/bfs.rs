@@ -9,7 +9,7 @@ use crate::support::{Place, number};
 use crate::{job, outputs, report, run};
 
 fn graph() -> Graph {
-    Graph::new(2000, 9000, 3)
+    Graph::new(2000, 9000, 1 << 40)
 }
 
 /// The sources of a report without what depends on how they were searched from.

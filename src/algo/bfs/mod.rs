@@ -7,4 +7,5 @@
 //! The parent of a vertex is its smallest neighbour, in the order of vertices, in the level before: the tree is the same on any device, with
 //! any number of threads and ranks.
 
+pub mod gpu;
 pub mod search;

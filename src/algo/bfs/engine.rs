@@ -1,14 +1,16 @@
 //! What searches: the GPU of a rank, the threads of one process, or those of all ranks.
 
-use crate::algo::Run;
 use crate::algo::bfs::cpu::{self, CpuSearch};
+use crate::algo::bfs::gpu::{self, GpuSearch};
 use crate::algo::bfs::search::{Search, Searched, Switch};
 use crate::algo::bfs::task::Table;
+use crate::algo::{Chosen, Run};
 use crate::comm::{Comm, agreed};
 use crate::error::{Error, Result};
 use crate::graph::adjacency::Adjacency;
 use crate::graph::ids::Vertex;
 use crate::prepare::prepared::Graph;
+use crate::process::signals;
 use crate::store::map::Mapped;
 
 /// Gets what searches ready on the device that the job and all ranks choose. `spare` bytes of host memory stay free. Collective.
@@ -23,14 +25,26 @@ pub(super) fn choose<'a>(
     spare: u64,
 ) -> Result<Box<dyn Search + 'a>> {
     let comm = run.comm;
-    let search = match comm.leads() {
-        true => Some(on_cpu(table, graph, degrees, run, spare)?),
-        false => None,
+    let leads = comm.leads();
+    // One GPU is faster than the CPUs of many ranks: the others only have to agree.
+    let on_gpu = |lease| {
+        let switch = switch(table, gpu::SWITCH);
+        let search = leads.then(|| GpuSearch::new(graph, lease, switch, run.budget, &signals::check));
+        search.transpose()
     };
-    match search {
-        Some(search) if comm.ranks() == 1 => Ok(Box::new(search)),
-        search => Ok(Box::new(OnRank0 { comm, search })),
+    let on_cpu = || leads.then(|| on_cpu(table, graph, degrees, run, spare)).transpose();
+    match run.devices.choose(true, on_gpu, on_cpu)? {
+        Chosen::Gpu(Some(search)) if comm.ranks() == 1 => Ok(Box::new(search)),
+        Chosen::Gpu(search) => Ok(Box::new(OnRank0 { comm, search })),
+        Chosen::Nothing => Ok(Box::new(OnRank0::<GpuSearch<'_>> { comm, search: None })),
+        Chosen::Cpu(Some(search)) if comm.ranks() == 1 => Ok(Box::new(search)),
+        Chosen::Cpu(search) => Ok(Box::new(OnRank0 { comm, search })),
     }
+}
+
+/// Returns the switch of a table, with that of the device for what it leaves open.
+fn switch(table: &Table, otherwise: Switch) -> Switch {
+    Switch { alpha: table.alpha.unwrap_or(otherwise.alpha), beta: table.beta.unwrap_or(otherwise.beta) }
 }
 
 fn on_cpu<'a>(
@@ -44,7 +58,7 @@ fn on_cpu<'a>(
     let bytes = graph.catalogue.bytes() + upper.bytes();
     let on_disk = bytes > run.budget.free();
     let otherwise = if on_disk { cpu::ON_DISK } else { cpu::IN_MEMORY };
-    let switch = Switch { alpha: table.alpha.unwrap_or(otherwise.alpha), beta: table.beta.unwrap_or(otherwise.beta) };
+    let switch = switch(table, otherwise);
     let rows = Adjacency::new(&graph.catalogue, upper);
     let vertices = graph.info.connected as usize;
     CpuSearch::new(rows, graph.info.direction, vertices, degrees, (switch, on_disk), (run.threads, spare, run.budget))

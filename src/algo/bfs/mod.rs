@@ -13,6 +13,7 @@ pub mod cpu;
 mod driver;
 mod engine;
 mod fault;
+pub mod gpu;
 pub mod graph500;
 pub mod levels;
 mod record;

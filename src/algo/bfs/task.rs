@@ -1,6 +1,6 @@
 //! The table `[bfs]`: what a job may ask for, and what it is told.
 
-use crate::algo::bfs::{cost, driver, graph500};
+use crate::algo::bfs::{cost, driver, gpu, graph500};
 use crate::algo::{
     Algorithm, Answer, Cost, Crew, GraphSize, GraphTask, Needs, On, Outcome, Results, Run, Sources, StoredUnits, Task,
     UnitsContent, Verdict,
@@ -141,7 +141,7 @@ impl Task for Table {
     }
 
     fn programs(&self) -> &'static [&'static ProgramSource] {
-        &[]
+        &gpu::PROGRAMS
     }
 
     fn verify_units(&self, units: &StoredUnits<'_>, found: Option<&Value>) -> Result<String> {
@@ -177,8 +177,8 @@ impl GraphTask for Table {
         self.sources()
     }
 
-    fn least_gpu_memory(&self, _: u64, _: u64) -> Option<u64> {
-        None
+    fn least_gpu_memory(&self, _: u64, graph: &GraphSize<'_>) -> Option<u64> {
+        Some(gpu::least_bytes(graph.vertices, graph.edges, graph.direction))
     }
 
     fn beside_rows(&self, _: &Layout, _: &[BlockSize], _: u64) -> Option<u64> {

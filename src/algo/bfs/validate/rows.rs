@@ -20,6 +20,8 @@ use std::sync::{Mutex, PoisonError};
 const PART: usize = 2048;
 /// Entries that lines are fetched ahead of their use.
 const AHEAD: usize = 16;
+/// Parents in a line of the cache.
+const PARENTS: u32 = 16;
 
 /// One pass.
 pub(super) struct Pass<'a, M, const W: usize> {
@@ -115,7 +117,18 @@ impl<'a, M: Mark, const W: usize> Pass<'a, M, W> {
 
     fn part(&self, b: usize, first: usize, sums: &mut Sums<M, W>) -> Result<(), Wrong> {
         let block = self.lower.block(b);
-        (first..block.rows().min(first + PART)).try_for_each(|local| self.row(&block, local, sums))
+        let mut fetched = 0;
+        for local in first..block.rows().min(first + PART) {
+            let v = self.direction.vertex(block.first_row + local as u32);
+            // Parents of 64 trees are more streams than a processor foresees.
+            let ahead = v / PARENTS + 2;
+            if ahead != fetched {
+                fetched = ahead;
+                self.trees.iter().for_each(|tree| prefetch(tree.parents, (ahead * PARENTS) as usize));
+            }
+            self.row(&block, local, sums)?;
+        }
+        Ok(())
     }
 
     fn row(&self, block: &Block<'_>, local: usize, sums: &mut Sums<M, W>) -> Result<(), Wrong> {

@@ -11,3 +11,4 @@ mod fault;
 pub mod levels;
 pub mod search;
 pub mod validate;
+pub mod verify;

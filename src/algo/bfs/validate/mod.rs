@@ -12,6 +12,7 @@
 mod line;
 mod names;
 mod rows;
+mod sums;
 #[cfg(test)]
 mod tests;
 

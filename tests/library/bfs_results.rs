@@ -55,7 +55,7 @@ impl Case {
         let mut degrees: BTreeMap<u64, u32> = BTreeMap::new();
         let (mut heads, mut tails) = (BTreeMap::<_, BTreeSet<u64>>::new(), BTreeMap::<_, BTreeSet<u64>>::new());
         for &[u, v] in edges.iter().filter(|[u, v]| u != v) {
-            [u, v].map(|end| *degrees.entry(end).or_default() += 1);
+            [u, v].into_iter().for_each(|end| *degrees.entry(end).or_default() += 1);
             for (u, v) in if direction == Direction::Directed { vec![(u, v)] } else { vec![(u, v), (v, u)] } {
                 heads.entry(u).or_default().insert(v);
                 tails.entry(v).or_default().insert(u);

@@ -1,4 +1,4 @@
-//! What may be wrong with a tree, by Graph500's five rules and by our own.
+//! Faults of trees, by Graph500's five rules and by our own.
 //!
 //! Rule 1: the tree has no cycle, and leads to its root. Rule 2: an edge of the tree joins two levels that follow each other. Rule 3: so does
 //! every edge of the graph, or its ends have the same level, or neither was reached. Rule 4: the tree has all that can be reached. Rule 5: a

@@ -5,7 +5,7 @@ use super::line::{Line, meet};
 use crate::algo::bfs::levels::Mark;
 use crate::graph::direction::Direction;
 
-/// What a thread adds up.
+/// Sums over the vertices that a thread has seen.
 pub(super) struct Sums<M, const W: usize> {
     reached: [u64; W],
     entries: [u64; W],
@@ -22,15 +22,14 @@ impl<M: Mark, const W: usize> Sums<M, W> {
     /// Counts a vertex whose row has this many entries, in the trees that reach it.
     #[inline]
     pub fn count(&mut self, own: &Line<M, W>, entries: u64) {
-        for place in 0..W {
-            let reached = if own[place] == M::UNREACHED { M::default() } else { own[place] };
-            self.deepest[place] = self.deepest[place].max(reached);
+        for (deepest, &own) in self.deepest.iter_mut().zip(own) {
+            *deepest = (*deepest).max(if own == M::UNREACHED { M::default() } else { own });
         }
         if meet(own, &[M::UNREACHED; W]) {
-            for place in 0..W {
-                let reached = u64::from(own[place] != M::UNREACHED);
-                self.reached[place] += reached;
-                self.entries[place] += entries * reached;
+            for ((sum, sum_of_entries), &own) in self.reached.iter_mut().zip(&mut self.entries).zip(own) {
+                let reached = u64::from(own != M::UNREACHED);
+                *sum += reached;
+                *sum_of_entries += entries * reached;
             }
         } else {
             self.by_all.0 += 1;

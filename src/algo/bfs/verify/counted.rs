@@ -1,4 +1,4 @@
-//! What is left to be said when all edges were seen: whether each parent was met, and whether the figures of the job are those of its columns.
+//! The last checks of trees, after a pass over all edges: each parent was met, and the figures of the job are those of its columns.
 
 use super::columns::{Columns, UNREACHED};
 use super::edges::Seen;

@@ -5,7 +5,7 @@ use super::places::{Places, Signals};
 use crate::algo::bfs::fault::Fault;
 use crate::algo::team::{Parts, team};
 use crate::algo::{EdgeSource, Results};
-use crate::error::{Error, Result};
+use crate::error::Result;
 use crate::formats::{Edges, Visitor};
 use crate::graph::direction::{Direction, Way};
 use crate::memory::{Buffer, prefetch};
@@ -18,7 +18,7 @@ use std::sync::{Mutex, PoisonError};
 /// Edges whose places are looked up before the first is held against trees.
 const AT_ONCE: usize = 32;
 
-/// What a pass saw.
+/// Findings of a pass.
 pub(super) struct Seen {
     /// A bit for each tree: set where an edge leads to the vertex from its parent.
     parents: Buffer<AtomicU64>,
@@ -49,7 +49,7 @@ pub(super) fn pass(
 ) -> Result<Seen> {
     let vertices = places.vertices() as usize;
     let parents = results.budget.zeroed(vertices, "parents whose edges were seen (8 bytes a vertex)")?;
-    let new = || Ok::<_, Error>(Holder::new(places, columns, &parents, results.info.direction)?);
+    let new = || Holder::new(places, columns, &parents, results.info.direction);
     let mut holders = (0..results.threads.max(1)).map(|_| new()).collect::<Result<Vec<_>>>()?;
     let mut repeats = 0;
     match edges {

@@ -18,7 +18,7 @@ use crate::graph::ids::InputId;
 use columns::Columns;
 use places::Places;
 
-/// What a job tells of the search from one source.
+/// Figures of the search from one source, as a job tells them.
 #[derive(Debug, Clone, PartialEq)]
 pub struct SourceChecked {
     /// The source.

@@ -119,3 +119,24 @@ fn a_source_that_is_not_there_is_refused() {
         ran.err
     );
 }
+
+/// A wrong parent that is written, and whole by its checksum, is found by who reads the edges again.
+#[test]
+fn a_tree_that_was_changed_is_noticed_by_verify() {
+    let (place, graph) = (Place::new(), Graph::new(300, 1200, 1));
+    job(&place, &graph, "[bfs]\nsources = [5]\nwrite = true\n");
+    report(&place, &[]);
+    let said = place.gpugraph(&["verify", "job.toml"]).expect(0).out;
+    assert!(said.contains("by the five rules of Graph500"), "{said}");
+    let path = place.workdir().join("out/bfs/5/parent.npy");
+    let mut bytes = std::fs::read(&path).expect("read");
+    let row = (0..graph.rows.len()).rev().find(|row| bytes[128 + 8 * row] != 0xff && *row != 5).expect("a vertex");
+    bytes[128 + 8 * row..136 + 8 * row].copy_from_slice(&(row as i64).to_le_bytes());
+    std::fs::write(&path, &bytes).expect("written");
+    let mut loaded = gpugraph::job::state::manifest::Manifest::load(&place.workdir()).expect("read").expect("there");
+    let outputs = &mut loaded.tasks.get_mut("bfs").expect("a task").outputs;
+    *outputs.get_mut("out/bfs/5/parent.npy").expect("a file") = gpugraph::results::Output::of(&bytes);
+    loaded.save(&place.workdir()).expect("written");
+    let said = place.gpugraph(&["verify", "job.toml"]).expect(8);
+    assert!(said.out.contains("rule 1 of Graph500"), "{}", said.out);
+}

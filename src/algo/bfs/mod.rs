@@ -21,6 +21,7 @@ mod roots;
 pub mod search;
 mod task;
 pub mod validate;
+pub mod verify;
 mod write;
 
 pub use task::Bfs;

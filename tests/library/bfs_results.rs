@@ -233,6 +233,7 @@ impl Case {
         let budget = Budget::new(own_bytes(how.threads) + reading + room, how.threads).expect("a budget");
         let stored = StoreInfo { edges: 0, blocks: 0, degrees: false, summary: DegreeSummary::default() };
         let results = Results {
+            how: &serde_json::Value::Null,
             workdir: self.folder.path(),
             info: &self.info,
             stored: &stored,
@@ -450,6 +451,7 @@ fn without_columns_or_edges_the_figures_are_checked_alone() {
         let (workdir, outputs) = (case.folder.path(), BTreeMap::new());
         let edges = Err("it is gone".to_owned());
         let results = Results {
+            how: &serde_json::Value::Null,
             workdir,
             info: &case.info,
             stored: &stored,

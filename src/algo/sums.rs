@@ -282,7 +282,7 @@ impl GraphTask for Spec {
         blocks
     }
 
-    fn least_gpu_memory(&self, _: u64, _: u64) -> Option<u64> {
+    fn least_gpu_memory(&self, _: u64, _: &GraphSize<'_>) -> Option<u64> {
         None
     }
 

@@ -103,6 +103,26 @@ impl Queue {
         .map_err(|e| self.device.lost(kernel.name(), e))
     }
 
+    /// Queues a kernel all blocks of which run at the same time, so that they may wait for each other: at most as many as
+    /// [`Kernel::blocks_at_once`] says.
+    ///
+    /// # Safety
+    /// As for [`Self::launch`].
+    ///
+    /// # Errors
+    /// [`crate::Error::Lost`], also if there are more blocks.
+    pub unsafe fn launch_together(&self, kernel: &Kernel, grid: Grid, arguments: impl Arguments) -> Result<()> {
+        self.bind()?;
+        let (blocks, threads) = ((grid.blocks, 1, 1), (grid.threads, 1, 1));
+        // SAFETY: as in `launch`.
+        unsafe {
+            let (function, stream) = (kernel.function(), self.stream.cu_stream());
+            let arguments = &mut arguments.pointers();
+            result::launch_cooperative_kernel(function, blocks, threads, grid.shared, stream, arguments)
+        }
+        .map_err(|e| self.device.lost(kernel.name(), e))
+    }
+
     /// Queues a fill of every byte of `span` with `byte`.
     ///
     /// # Errors

@@ -2,6 +2,7 @@
 
 use super::catalogue::Catalogue;
 use super::csr::Block;
+use crate::memory::random_access;
 use std::ops::Range;
 
 /// Entries of the table that leads to blocks.
@@ -27,6 +28,12 @@ impl<'a> Adjacency<'a> {
     /// Returns the rows of these two halves.
     pub fn new(lower: &'a Catalogue, upper: &'a Catalogue) -> Adjacency<'a> {
         Adjacency { lower: HalfRows::new(lower), upper: HalfRows::new(upper) }
+    }
+
+    /// Tells the system that rows are read here and there, if they are in mapped files.
+    pub fn expect_random_access(&self) {
+        let blocks = self.lower.blocks.iter().chain(&self.upper.blocks);
+        blocks.for_each(|block| random_access(block.targets));
     }
 
     /// Returns the smaller and the larger neighbours of a row's vertex: one after the other they ascend.

@@ -39,7 +39,7 @@ impl SegmentPlace {
 
 /// Returns the copies of a block's offsets from row `row` on, and of its targets from entry `entry` on, to their destinations. The block is
 /// in a file, in this process or in another of this machine.
-pub(super) fn copies_from_host<'g>(
+pub fn copies_from_host<'g>(
     graph: &'g Catalogue,
     block: usize,
     (row, offsets): (u64, DeviceSlice<u32>),

@@ -20,6 +20,7 @@ pub mod spread;
 
 pub use batch::{Cut, RowBatch, Segment, batches};
 pub use loader::{Arrival, Loader, ResidentRows};
+pub use location::copies_from_host;
 pub use relay::Relay;
 
 /// Callback made regularly while copying or waiting: an error ends the work.

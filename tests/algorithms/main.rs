@@ -6,6 +6,7 @@
 mod support;
 
 mod answers;
+mod bfs;
 mod killed;
 mod lists;
 mod oracle;

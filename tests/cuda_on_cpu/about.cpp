@@ -28,6 +28,7 @@ static const Name NAMES[] = {
     {713, "CUDA_ERROR_HOST_MEMORY_NOT_REGISTERED", "pointer does not correspond to a registered memory region"},
     {716, "CUDA_ERROR_MISALIGNED_ADDRESS", "misaligned address"},
     {719, "CUDA_ERROR_LAUNCH_FAILED", "unspecified launch failure"},
+    {720, "CUDA_ERROR_COOPERATIVE_LAUNCH_TOO_LARGE", "too many blocks in cooperative launch"},
     {801, "CUDA_ERROR_NOT_SUPPORTED", "operation not supported"},
 };
 
@@ -203,7 +204,6 @@ LACKS(cuGraphInstantiateWithFlags)
 LACKS(cuGraphLaunch)
 LACKS(cuGraphUpload)
 LACKS(cuImportExternalMemory)
-LACKS(cuLaunchCooperativeKernel)
 LACKS(cuMemAdvise_v2)
 LACKS(cuMemAllocManaged)
 LACKS(cuMemPoolCreate)

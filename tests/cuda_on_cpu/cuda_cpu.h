@@ -37,6 +37,10 @@
 #define __shared__ static __attribute__((section(CUDA_ON_CPU_SHARED)))
 // On a GPU: extern __shared__ type name[];
 #define DYNAMIC_SHARED(type, name) type* const name = static_cast<type*>(cpu::dynamic_shared())
+// In a loop that waits for other blocks: on a GPU, nothing.
+#define YIELD() cpu::yield(cpu::Where::current())
+// On a GPU: the register %globaltimer.
+#define GLOBAL_TIMER() static_cast<unsigned long long>(clock64())
 
 #define threadIdx (cpu::self->index)
 #define blockIdx (cpu::block_index)

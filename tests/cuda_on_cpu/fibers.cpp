@@ -2,11 +2,13 @@
 #include "fibers.h"
 #include "switch.h"
 
+#include <algorithm>
 #include <csignal>
 #include <cstdarg>
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
+#include <memory>
 #include <pthread.h>
 #include <sys/mman.h>
 #include <vector>
@@ -16,6 +18,8 @@ namespace cpu {
 constexpr size_t PAGE = 4096, STACK = 64 << 10;
 // So many atomics without a thread that ends or meets others: they spin for ever.
 constexpr long MOST_SPINS = 4'000'000'000;
+// A turn that a block gives away counts as so many.
+constexpr long YIELD_COST = 200'000;
 
 static uint64_t number_from(const char* name) {
     const char* text = getenv(name);
@@ -39,29 +43,38 @@ uint3 block_index;
 dim3 block_size, grid_size;
 int patience;
 
-// The block that runs.
+// A block: its threads and what they wait for.
+struct Block {
+    uint3 index;
+    Thread threads[MOST_THREADS];
+    struct {
+        unsigned live, waiting;
+    } warps[MOST_THREADS / WARP];
+    unsigned alive;
+    unsigned order[MOST_THREADS];
+    // The barrier that fills.
+    struct {
+        unsigned arrived;
+        const char* what;
+        Where where;
+        int sum, result;
+    } gate;
+    // Threads that can run, first come first served.
+    Thread* ready[MOST_THREADS];
+    unsigned ready_begin, ready_count;
+    // What its shared memory held when another block took its place.
+    std::vector<char> shared;
+};
+
 static const Launch* job;
-static Thread threads[MOST_THREADS];
-static struct {
-    unsigned live, waiting;
-} warps[MOST_THREADS / WARP];
-static unsigned count, alive;
-static unsigned order[MOST_THREADS];
+static unsigned count;
 static long spins;
+// The block that runs, and all that are there at the same time: one, or those of a cooperative launch.
+static Block* block;
+static std::vector<std::unique_ptr<Block>> present;
 
-// The barrier that fills.
-static struct {
-    unsigned arrived;
-    const char* what;
-    Where where;
-    int sum, result;
-} gate;
-
-// Threads that can run, first come first served.
-static Thread* ready[MOST_THREADS];
-static unsigned ready_begin, ready_count;
-
-static Fiber fibers[MOST_THREADS], host;
+static Fiber host;
+static std::vector<Fiber> fibers;
 static std::vector<Fiber*> idle;
 static char *stacks, *shared_guard;
 static size_t shared_size;
@@ -70,10 +83,11 @@ static bool running;
 static pthread_t runner;
 static int fault;
 
+// Makes a thread of the block that runs ready.
 static void queue(Thread& thread) {
     if (thread.queued) return;
     thread.queued = true;
-    ready[(ready_begin + ready_count++) % MOST_THREADS] = &thread;
+    block->ready[(block->ready_begin + block->ready_count++) % MOST_THREADS] = &thread;
 }
 
 __attribute__((format(printf, 2, 3))) static void tell(Fault code, const char* format, ...) {
@@ -100,29 +114,69 @@ void fail(Fault code, const char* message, Where where) {
     abandon();
 }
 
-// Nobody can run and some have not ended.
+// Nobody can run and some have not ended: it is told of one block.
 [[noreturn]] static void stuck() {
+    for (auto& other : present) {
+        if (!block->alive) block = other.get(), block_index = block->index;
+    }
     unsigned at_barrier = 0;
     const Thread *first = nullptr, *lane = nullptr;
     for (unsigned i = 0; i < count; i++) {
-        const Thread& t = threads[i];
+        const Thread& t = block->threads[i];
         if (t.state == Thread::AT_BARRIER) at_barrier++, first = first ? first : &t;
         if (t.state == Thread::AT_MEETING && !lane) lane = &t;
     }
     char gate_text[160] = "", lane_text[160] = "";
     if (first) snprintf(gate_text, 160, "; %u wait in %s at line %u", at_barrier, first->what, first->where.line());
     if (lane) {
-        snprintf(lane_text, 160, "; %u wait for lanes, as thread %u in %s(0x%08x) at line %u", alive - at_barrier,
+        snprintf(lane_text, 160, "; %u wait for lanes, as thread %u in %s(0x%08x) at line %u", block->alive - at_barrier,
                  lane->number, lane->what, lane->mask, lane->where.line());
     }
-    tell(LAUNCH_FAILED, "deadlock of %u threads%s%s", alive, gate_text, lane_text);
+    tell(LAUNCH_FAILED, "deadlock of %u threads%s%s", block->alive, gate_text, lane_text);
     abandon();
 }
 
+// What shared memory holds at first is nobody's business, so it is garbage.
+static void spoil_shared() {
+    const int garbage = seed ? static_cast<int>(random_below(256)) : 0xa5;
+    memset(dynamic_shared(), garbage, static_cast<size_t>(shared_guard - static_cast<char*>(dynamic_shared())));
+    const Kernel& kernel = *job->kernel;
+    memset(kernel.shared, garbage, static_cast<size_t>(kernel.shared_end - kernel.shared));
+}
+
+// Exchanges shared memory, of which there is one, for that of another block.
+static void change_to(Block& other) {
+    const Kernel& kernel = *job->kernel;
+    const auto fixed = static_cast<size_t>(kernel.shared_end - kernel.shared);
+    const auto dynamic = static_cast<size_t>(shared_guard - static_cast<char*>(dynamic_shared()));
+    if (block && block->alive) {
+        block->shared.resize(fixed + dynamic);
+        memcpy(block->shared.data(), kernel.shared, fixed);
+        memcpy(block->shared.data() + fixed, dynamic_shared(), dynamic);
+    }
+    block = &other, block_index = other.index;
+    if (other.shared.empty()) return spoil_shared();
+    memcpy(kernel.shared, other.shared.data(), fixed);
+    memcpy(dynamic_shared(), other.shared.data() + fixed, dynamic);
+}
+
+// Goes on with another block, if one can run.
+static bool change_block() {
+    const auto blocks = static_cast<unsigned>(present.size());
+    if (blocks < 2) return false;
+    static unsigned turn;
+    if (seed) turn = random_below(blocks);
+    for (unsigned i = 0; i < blocks; i++) {
+        Block& other = *present[++turn % blocks];
+        if (&other != block && other.ready_count) return change_to(other), true;
+    }
+    return false;
+}
+
 static Thread& take() {
-    if (!ready_count) stuck();
-    Thread& next = *ready[ready_begin];
-    ready_begin = (ready_begin + 1) % MOST_THREADS, ready_count--;
+    if (!block->ready_count && !change_block()) stuck();
+    Thread& next = *block->ready[block->ready_begin];
+    block->ready_begin = (block->ready_begin + 1) % MOST_THREADS, block->ready_count--;
     next.queued = false;
     return next;
 }
@@ -140,54 +194,64 @@ void preempt(int cost) {
     patience = seed ? static_cast<int>(random_below(16)) : 4096;
     spins += patience + 1 + cost;
     if (spins > MOST_SPINS) fail(LAUNCH_FAILED, "threads spin for ever", Where::current());
-    if (!ready_count) return;
+    const bool leaves = present.size() > 1 && seed && random_below(64) == 0;
+    if (!block->ready_count && !leaves) return;
     queue(*self);
+    if (leaves) change_block();
+    wait();
+}
+
+void yield(Where where) {
+    spins += YIELD_COST;
+    if (spins > MOST_SPINS) fail(LAUNCH_FAILED, "a block waits for others for ever", where);
+    queue(*self);
+    change_block();
     wait();
 }
 
 static void open_gate() {
-    gate.result = gate.sum;
-    gate.arrived = 0;
+    block->gate.result = block->gate.sum;
+    block->gate.arrived = 0;
     spins = 0;
     // Another one first, and in the other direction, than at the last barrier.
     const unsigned from = seed ? random_below(count) : 0, back = seed ? random_below(2) : 0;
     for (unsigned i = 0; i < count; i++) {
         const unsigned at = from + (back ? count - i : i);
-        Thread& t = threads[order[at >= count ? at - count : at]];
+        Thread& t = block->threads[block->order[at >= count ? at - count : at]];
         if (t.state == Thread::AT_BARRIER) t.state = Thread::RUNS, queue(t);
     }
 }
 
 int barrier(const char* what, Join join, int value, Where where) {
-    if (!gate.arrived) {
-        gate.what = what, gate.where = where, gate.sum = join == AND;
-    } else if (gate.what != what || gate.where.line() != where.line() || gate.where.column() != where.column()) {
+    if (!block->gate.arrived) {
+        block->gate.what = what, block->gate.where = where, block->gate.sum = join == AND;
+    } else if (block->gate.what != what || block->gate.where.line() != where.line() || block->gate.where.column() != where.column()) {
         char text[200];
-        snprintf(text, sizeof text, "divergent barrier: it reaches %s, others wait in %s at line %u", what, gate.what,
-                 gate.where.line());
+        snprintf(text, sizeof text, "divergent barrier: it reaches %s, others wait in %s at line %u", what, block->gate.what,
+                 block->gate.where.line());
         fail(LAUNCH_FAILED, text, where);
     }
     switch (join) {
-        case COUNT: gate.sum += value != 0; break;
-        case AND: gate.sum &= value != 0; break;
-        case OR: gate.sum |= value != 0; break;
+        case COUNT: block->gate.sum += value != 0; break;
+        case AND: block->gate.sum &= value != 0; break;
+        case OR: block->gate.sum |= value != 0; break;
     }
     Thread& me = *self;
     me.state = Thread::AT_BARRIER, me.what = what, me.where = where;
-    if (++gate.arrived == alive) open_gate();
+    if (++block->gate.arrived == block->alive) open_gate();
     wait();
-    return gate.result;
+    return block->gate.result;
 }
 
 unsigned living() {
-    return warps[self->number / WARP].live;
+    return block->warps[self->number / WARP].live;
 }
 
 // Whether all that `one` waits for are there. It is the last who asks, so that there is no second answer.
 static bool complete(const Thread& one) {
-    const auto& warp = warps[one.number / WARP];
+    const auto& warp = block->warps[one.number / WARP];
     if (one.mask & warp.live & ~warp.waiting) return false;
-    const Thread* lanes = threads + one.number / WARP * WARP;
+    const Thread* lanes = block->threads + one.number / WARP * WARP;
     for (unsigned rest = one.mask & warp.live; rest; rest &= rest - 1) {
         const Thread& other = lanes[__builtin_ctz(rest)];
         if (other.mask != one.mask || other.what != one.what) return false;
@@ -197,7 +261,7 @@ static bool complete(const Thread& one) {
 
 Thread* arrive(unsigned mask, const char* what, Word value, unsigned argument, Where where) {
     Thread& me = *self;
-    auto& warp = warps[me.number / WARP];
+    auto& warp = block->warps[me.number / WARP];
     if (!(mask >> lane() & 1)) fail(LAUNCH_FAILED, "a lane calls a _sync function whose mask leaves it out", where);
     me.mask = mask, me.what = what, me.where = where, me.value = value, me.argument = argument;
     me.state = Thread::AT_MEETING;
@@ -206,12 +270,12 @@ Thread* arrive(unsigned mask, const char* what, Word value, unsigned argument, W
         wait();
         if (me.state == Thread::RUNS) return nullptr;
     }
-    return threads + me.number / WARP * WARP;
+    return block->threads + me.number / WARP * WARP;
 }
 
 void release(unsigned mask) {
-    auto& warp = warps[self->number / WARP];
-    Thread* lanes = threads + self->number / WARP * WARP;
+    auto& warp = block->warps[self->number / WARP];
+    Thread* lanes = block->threads + self->number / WARP * WARP;
     spins = 0;
     warp.waiting &= ~mask;
     for (unsigned rest = mask & warp.live; rest; rest &= rest - 1) {
@@ -227,19 +291,22 @@ static void end_thread() {
     Thread& me = *self;
     Fiber* mine = me.fiber;
     me.state = Thread::ENDED, me.fiber = nullptr;
-    alive--, spins = 0;
-    auto& warp = warps[me.number / WARP];
+    block->alive--, spins = 0;
+    auto& warp = block->warps[me.number / WARP];
     warp.live &= ~(1u << lane());
     // Those who waited for it may go on: one of them is woken to find that out.
     for (unsigned rest = warp.waiting; rest; rest &= rest - 1) {
-        Thread& t = threads[me.number / WARP * WARP + static_cast<unsigned>(__builtin_ctz(rest))];
+        Thread& t = block->threads[me.number / WARP * WARP + static_cast<unsigned>(__builtin_ctz(rest))];
         if (complete(t)) {
             queue(t);
             break;
         }
     }
-    if (alive && gate.arrived == alive) open_gate();
-    if (!alive) {
+    if (block->alive && block->gate.arrived == block->alive) open_gate();
+    if (!block->alive && !change_block()) {
+        for (auto& other : present) {
+            if (other->alive) stuck();
+        }
         idle.push_back(mine);
         mine->change_to(host);
         return;
@@ -274,7 +341,7 @@ static struct {
 
 static void tell_trap() {
     const char* at = trap.address;
-    const bool in_stack = at >= stacks && at < stacks + MOST_THREADS * (STACK + PAGE);
+    const bool in_stack = at >= stacks && at < stacks + fibers.size() * (STACK + PAGE);
     const bool in_shared = at >= shared_guard && at < shared_guard + PAGE;
     const char* what = trap.number == SIGFPE ? "division by zero"
                        : in_stack            ? "its stack is full"
@@ -307,7 +374,7 @@ static void on_signal(int number, siginfo_t* info, void* context) {
 
 static void begin_fibers() {
     idle.clear();
-    for (unsigned i = MOST_THREADS; i-- > 0;) {
+    for (size_t i = fibers.size(); i-- > 0;) {
         // Tops at different cache sets, or a thousand stacks would share a few lines of the cache.
         const size_t colour = i % 32 * 128;
         fibers[i].begin(stacks + i * (STACK + PAGE) + PAGE, STACK - colour, fiber_entry);
@@ -315,19 +382,28 @@ static void begin_fibers() {
     }
 }
 
-static void prepare() {
-    const int flags = MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE;
-    const size_t shared = (MOST_SHARED + PAGE - 1) / PAGE * PAGE;
-    stacks = static_cast<char*>(mmap(nullptr, MOST_THREADS * (STACK + PAGE), PROT_READ | PROT_WRITE, flags, -1, 0));
-    char* buffer = static_cast<char*>(mmap(nullptr, shared + PAGE, PROT_READ | PROT_WRITE, flags, -1, 0));
-    if (stacks == MAP_FAILED || buffer == MAP_FAILED) {
+static char* map(size_t size) {
+    void* made = mmap(nullptr, size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+    if (made == MAP_FAILED) {
         fprintf(stderr, "cuda_on_cpu: no memory for stacks\n");
         abort();
     }
-    for (unsigned i = 0; i < MOST_THREADS; i++) mprotect(stacks + i * (STACK + PAGE), PAGE, PROT_NONE);
-    shared_guard = buffer + shared;
-    mprotect(shared_guard, PAGE, PROT_NONE);
+    return static_cast<char*>(made);
+}
+
+// Makes stacks for as many threads as are there at the same time.
+static void make_fibers(size_t threads) {
+    if (stacks) munmap(stacks, fibers.size() * (STACK + PAGE));
+    stacks = map(threads * (STACK + PAGE));
+    for (size_t i = 0; i < threads; i++) mprotect(stacks + i * (STACK + PAGE), PAGE, PROT_NONE);
+    fibers.resize(threads);
     begin_fibers();
+}
+
+static void prepare() {
+    const size_t shared = (MOST_SHARED + PAGE - 1) / PAGE * PAGE;
+    shared_guard = map(shared + PAGE) + shared;
+    mprotect(shared_guard, PAGE, PROT_NONE);
     for (int number : {SIGSEGV, SIGBUS, SIGFPE}) {
         struct sigaction action = {};
         action.sa_sigaction = on_signal;
@@ -336,28 +412,36 @@ static void prepare() {
     }
 }
 
-static void run_block() {
-    // What shared memory holds at first is nobody's business, so it is garbage.
-    const int garbage = seed ? static_cast<int>(random_below(256)) : 0xa5;
-    memset(dynamic_shared(), garbage, static_cast<size_t>(shared_guard - static_cast<char*>(dynamic_shared())));
-    const Kernel& kernel = *job->kernel;
-    memset(kernel.shared, garbage, static_cast<size_t>(kernel.shared_end - kernel.shared));
-    alive = count;
-    gate.arrived = 0;
-    ready_begin = ready_count = 0;
-    spins = 0;
+// Makes the threads of a block, all of them ready.
+static void begin_block(Block& made, uint64_t number) {
+    block = &made;
+    const uint64_t row = number / grid_size.x;
+    block->index = {unsigned(number % grid_size.x), unsigned(row % grid_size.y), unsigned(row / grid_size.y)};
+    block->shared.clear();
+    block->alive = count;
+    block->gate.arrived = 0;
+    block->ready_begin = block->ready_count = 0;
+    unsigned* order = block->order;
     for (unsigned i = 0; i < count; i++) {
         order[i] = i;
         if (seed) {
             const unsigned other = random_below(i + 1);
             order[i] = order[other], order[other] = i;
         }
-        Thread& t = threads[i];
+        Thread& t = block->threads[i];
         t.index = {i % block_size.x, i / block_size.x % block_size.y, i / (block_size.x * block_size.y)};
         t.number = i, t.fiber = nullptr, t.state = Thread::RUNS, t.queued = false;
-        if (i % WARP == 0) warps[i / WARP] = {count - i >= WARP ? ~0u : (1u << (count - i)) - 1, 0};
+        if (i % WARP == 0) block->warps[i / WARP] = {count - i >= WARP ? ~0u : (1u << (count - i)) - 1, 0};
     }
-    for (unsigned i = 0; i < count; i++) queue(threads[order[i]]);
+    for (unsigned i = 0; i < count; i++) queue(block->threads[order[i]]);
+}
+
+// Runs all blocks that are present to their end.
+static void run_blocks() {
+    Block& first = *present.front();
+    block = nullptr;
+    change_to(first);
+    spins = 0;
     patience = seed ? 0 : 4096;
     self = &take();
     self->fiber = idle.back(), idle.pop_back();
@@ -366,7 +450,7 @@ static void run_block() {
 }
 
 int run(const Launch& launch) {
-    if (!stacks) prepare();
+    if (!shared_guard) prepare();
     job = &launch;
     grid_size = launch.grid, block_size = launch.block, shared_size = launch.shared;
     count = block_size.x * block_size.y * block_size.z;
@@ -374,6 +458,10 @@ int run(const Launch& launch) {
     runner = pthread_self();
     running = true;
     const uint64_t blocks = uint64_t(grid_size.x) * grid_size.y * grid_size.z;
+    const uint64_t at_once = launch.together ? blocks : 1;
+    while (present.size() < at_once) present.push_back(std::make_unique<Block>());
+    present.resize(at_once);
+    if (fibers.size() < at_once * count) make_fibers(std::max<size_t>(at_once * count, MOST_THREADS));
     // A shuffle that takes no memory: steps of a size without common divisor, from anywhere.
     uint64_t step = 1, at = 0;
     if (seed && blocks > 1) {
@@ -388,9 +476,8 @@ int run(const Launch& launch) {
         } while (common(step, blocks) != 1);
     }
     for (uint64_t i = 0; i < blocks && !fault; i++, at = (at + step) % blocks) {
-        const uint64_t row = at / grid_size.x;
-        block_index = {unsigned(at % grid_size.x), unsigned(row % grid_size.y), unsigned(row / grid_size.y)};
-        run_block();
+        begin_block(*present[i % at_once], at);
+        if (i % at_once == at_once - 1) run_blocks();
     }
     running = false;
     if (fault) begin_fibers();

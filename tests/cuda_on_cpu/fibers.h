@@ -2,11 +2,14 @@
 //
 // Every CUDA thread is a fiber with a stack of its own. Fibers take turns on one core: one runs until it waits for
 // others (a barrier, a meeting of lanes) or reaches an atomic at which chance takes its turn away. Blocks run one
-// after another, so shared memory is an ordinary static of the kernel. With a seed, threads and blocks run in a
+// after another, so shared memory is an ordinary static of the kernel. Those of a cooperative launch are all there from the
+// beginning: one runs until none of its threads can, or yields in a loop that waits for others, or loses its turn by chance;
+// then shared memory is exchanged for that of the next. With a seed, threads and blocks run in a
 // shuffled order: what is right only in one order comes out wrong.
 //
-// What this cannot find: races between blocks, and races between threads that have no barrier, shuffle or atomic
-// between them; a block that waits for a later block, or a loop that waits for a `volatile`, hangs. Kernels may touch host
+// What this cannot find: races between blocks and between threads that have no barrier, shuffle or atomic
+// between them; memory that another block wrote and a cache holds as it was. A loop that waits for a `volatile` and does
+// not yield hangs; one that waits for a block which was not launched together with it, or never comes, is an error. Kernels may touch host
 // memory that no GPU could. Of a file with several kernels static shared memory is not counted against limits.
 #pragma once
 #include <cstddef>
@@ -72,6 +75,9 @@ unsigned living();
 // Gives the turn to another thread that could run, if there is one. `cost` counts against threads that only spin.
 void preempt(int cost);
 
+// Gives the turn to another block, or thread: in loops that wait for others.
+void yield(Where where);
+
 // Ends the kernel with an error that stays.
 [[noreturn]] void fail(Fault fault, const char* message, Where where);
 
@@ -103,6 +109,8 @@ struct Launch {
     const Kernel* kernel;
     dim3 grid, block;
     size_t shared;
+    // All blocks are there at the same time.
+    bool together;
     std::function<void()> body;
 };
 

@@ -29,6 +29,13 @@ static bool alone(const cpu::Kernel& kernel) {
     return std::count_if(kernels().begin(), kernels().end(), same) == 1;
 }
 
+// Blocks of a kernel that a multiprocessor has room for.
+static int blocks_of(const Function& function, int threads, size_t dynamic) {
+    const bool possible = static_cast<unsigned>(threads) <= function.kernel->most_threads && dynamic <= function.most_dynamic;
+    const size_t by_shared = (228 << 10) / (function.shared + dynamic + 1024);
+    return possible ? std::min({2048 / threads, 32, static_cast<int>(by_shared)}) : 0;
+}
+
 void cpu::add(const Kernel& kernel) {
     kernels().push_back(kernel);
 }
@@ -101,9 +108,7 @@ int cuFuncSetAttribute(Function* function, int attribute, int value) {
 int cuOccupancyMaxActiveBlocksPerMultiprocessor(int* blocks, Function* function, int threads, size_t dynamic) {
     return in_context([&](Device&, Held&) {
         if (threads < 1) return INVALID_VALUE;
-        const bool possible = static_cast<unsigned>(threads) <= function->kernel->most_threads && dynamic <= function->most_dynamic;
-        const size_t by_shared = (228 << 10) / (function->shared + dynamic + 1024);
-        *blocks = possible ? std::min({2048 / threads, 32, static_cast<int>(by_shared)}) : 0;
+        *blocks = blocks_of(*function, threads, dynamic);
         return SUCCESS;
     });
 }
@@ -130,22 +135,27 @@ int cuOccupancyAvailableDynamicSMemPerBlock(size_t* size, Function* function, in
         return SUCCESS;
     });
 }
-int cuLaunchKernel(Function* function, unsigned gx, unsigned gy, unsigned gz, unsigned bx, unsigned by, unsigned bz,
-                   unsigned shared, Stream* stream, void** arguments, void**) {
+static int launch(Function* function, dim3 grid, dim3 block, unsigned shared, Stream* stream, void** arguments, bool together) {
     return on_stream(stream, [&](Stream& stream, Held&) {
         const cpu::Kernel& kernel = *function->kernel;
-        const uint64_t threads = uint64_t(bx) * by * bz;
-        const bool grid_fits = gx && gy && gz && gx <= INT32_MAX && gy <= 65535 && gz <= 65535;
-        if (!grid_fits || !threads || threads > kernel.most_threads || bz > 64 || shared > function->most_dynamic) {
+        const uint64_t threads = uint64_t(block.x) * block.y * block.z;
+        const bool grid_fits = grid.x && grid.y && grid.z && grid.x <= INT32_MAX && grid.y <= 65535 && grid.z <= 65535;
+        if (!grid_fits || !threads || threads > kernel.most_threads || block.z > 64 || shared > function->most_dynamic) {
             note("launch of %s refused: %u x %u x %u blocks of %u x %u x %u threads with %u bytes; at most %u threads, %zu bytes",
-                 kernel.name, gx, gy, gz, bx, by, bz, shared, kernel.most_threads, function->most_dynamic);
+                 kernel.name, grid.x, grid.y, grid.z, block.x, block.y, block.z, shared, kernel.most_threads, function->most_dynamic);
             return INVALID_VALUE;
+        }
+        const uint64_t blocks = uint64_t(grid.x) * grid.y * grid.z;
+        const auto most = static_cast<uint64_t>(MULTIPROCESSORS * blocks_of(*function, static_cast<int>(threads), shared));
+        if (together && blocks > most) {
+            note("launch of %s refused: %llu blocks do not run at the same time, %llu do", kernel.name, Address(blocks), Address(most));
+            return COOPERATIVE_LAUNCH_TOO_LARGE;
         }
         static const uint64_t failing = number("CUDA_ON_CPU_FAIL_LAUNCH", 0);
         static uint64_t count = 0;
         const bool fails = ++count == failing;
         const auto launch = std::make_shared<cpu::Launch>(
-            cpu::Launch{&kernel, {gx, gy, gz}, {bx, by, bz}, shared, kernel.bind(arguments)});
+            cpu::Launch{&kernel, grid, block, shared, together, kernel.bind(arguments)});
         enqueue(stream, {.run = [=] {
             if (fails) return fault("this launch fails by CUDA_ON_CPU_FAIL_LAUNCH");
             const int error = cpu::run(*launch);
@@ -153,6 +163,14 @@ int cuLaunchKernel(Function* function, unsigned gx, unsigned gy, unsigned gz, un
         }});
         return SUCCESS;
     });
+}
+int cuLaunchKernel(Function* function, unsigned gx, unsigned gy, unsigned gz, unsigned bx, unsigned by, unsigned bz,
+                   unsigned shared, Stream* stream, void** arguments, void**) {
+    return launch(function, {gx, gy, gz}, {bx, by, bz}, shared, stream, arguments, false);
+}
+int cuLaunchCooperativeKernel(Function* function, unsigned gx, unsigned gy, unsigned gz, unsigned bx, unsigned by, unsigned bz,
+                              unsigned shared, Stream* stream, void** arguments) {
+    return launch(function, {gx, gy, gz}, {bx, by, bz}, shared, stream, arguments, true);
 }
 
 }  // extern "C"

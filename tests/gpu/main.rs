@@ -8,6 +8,7 @@ mod support;
 mod workspace;
 
 mod answers;
+mod bfs;
 mod faults;
 mod kernels;
 mod listrank;

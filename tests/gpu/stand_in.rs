@@ -159,6 +159,54 @@ fn atomics() {
     assert_eq!(stream.clone_dtoh(&narrow), Ok(expected));
 }
 
+/// Rounds in which blocks pass words on; from block `skips` on they leave before the last.
+fn pass_on(shape: LaunchConfig, together: bool, skips: u32) -> Result<Vec<u32>, CUresult> {
+    let (context, stream) = start();
+    let function = kernel(&context, "together.cu", "pass_on");
+    let words: Vec<u32> = (0..shape.grid_dim.0 * shape.block_dim.0).collect();
+    let (mut words, mut arrived) =
+        (stream.clone_htod(&words).expect("memory"), stream.alloc_zeros::<u64>(1).expect("memory"));
+    let rounds = 3u32;
+    let mut arguments = stream.launch_builder(&function);
+    let arguments = arguments.arg(&mut words).arg(&mut arrived).arg(&rounds).arg(&skips);
+    // SAFETY: the arguments are those of the kernel.
+    unsafe { if together { arguments.launch_cooperative(shape) } else { arguments.launch(shape) } }.map_err(|e| e.0)?;
+    stream.synchronize().map_err(|e| e.0)?;
+    Ok(stream.clone_dtoh(&words).expect("a copy"))
+}
+
+/// Sums of the words that each thread passed on.
+fn passed_on(blocks: u32, threads: u32) -> Vec<u32> {
+    let mut words: Vec<u32> = (0..blocks * threads).collect();
+    let mut sums = vec![0; words.len()];
+    for _ in 0..3 {
+        let from = |at: u32| words[((at / threads + 1) % blocks * threads + (at + 1) % threads) as usize];
+        words = (0..blocks * threads).map(from).collect();
+        sums.iter_mut().zip(&words).for_each(|(sum, word)| *sum += word);
+    }
+    sums
+}
+
+#[test]
+fn blocks_of_a_cooperative_launch_wait_for_each_other() {
+    for seed in ["0", "1", "2", "77"] {
+        let name = "stand_in::blocks_of_a_cooperative_launch_wait_for_each_other";
+        let said = on_cpu(name, &[("CUDA_ON_CPU_SEED", seed)], || {
+            for (blocks, threads) in [(1, 32), (2, 256), (5, 100), (32, 256), (4, 1)] {
+                let shape = shape(blocks, threads, 4 * threads);
+                assert_eq!(pass_on(shape, true, u32::MAX), Ok(passed_on(blocks, threads)), "{blocks} x {threads}");
+            }
+            assert_eq!(pass_on(shape(33, 256, 1024), true, u32::MAX), Err(CUDA_ERROR_COOPERATIVE_LAUNCH_TOO_LARGE));
+            assert_eq!(pass_on(shape(3, 64, 256), true, 2), Err(CUDA_ERROR_LAUNCH_FAILED), "one leaves early");
+            assert_eq!(pass_on(shape(2, 64, 256), false, u32::MAX), Err(CUDA_ERROR_LAUNCH_FAILED), "one by one");
+            assert_eq!(pass_on(shape(1, 64, 256), false, u32::MAX), Ok(passed_on(1, 64)));
+        });
+        let Some(said) = said else { return };
+        assert!(said.contains("a block waits for others for ever"), "{said}");
+        assert!(said.contains("33 blocks do not run at the same time, 32 do"), "{said}");
+    }
+}
+
 #[test]
 fn barriers_and_threads_that_never_wait_are_cheap() {
     on_cpu("stand_in::barriers_and_threads_that_never_wait_are_cheap", &[], || {

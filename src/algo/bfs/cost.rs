@@ -20,10 +20,7 @@ const PAGE: u64 = 4096;
 /// Returns what `table` takes on a graph of this size.
 pub(super) fn of(table: &Table, graph: &GraphSize<'_>, crew: &Crew) -> Cost {
     let vertices = graph.vertices;
-    let [most, fewest] = match crew.ranks {
-        1 => cpu::bytes(Own::all(vertices as usize)),
-        ranks => ranks::bytes(vertices as usize, ranks, crew.nodes),
-    };
+    let [most, fewest] = cpu::bytes(vertices, crew.threads);
     let fewest = fewest + tree_bytes(table, vertices, 1);
     let trees = if table.validate { driver::BATCH.min(table.sources().max(1) as usize) } else { 1 };
     let wanted = most + tree_bytes(table, vertices, trees);

@@ -1,4 +1,4 @@
-//! What may be wrong with a tree, by Graph500's five rules and by our own.
+//! Faults of trees, by Graph500's five rules and by our own.
 //!
 //! Rule 1: the tree has no cycle, and leads to its root. Rule 2: an edge of the tree joins two levels that follow each other. Rule 3: so does
 //! every edge of the graph, or its ends have the same level, or neither was reached. Rule 4: the tree has all that can be reached. Rule 5: a
@@ -7,8 +7,8 @@
 
 use crate::error::Error;
 
-/// A rule that a tree breaks, and the place where it does. Vertices are numbers that whoever looks for faults chose.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+/// A rule that a tree breaks, and the place where it does. Vertices are named by their places in the order of vertices.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) enum Fault {
     /// Rule 1: the parent of the root is not the root.
     Root { parent: Option<u32> },
@@ -18,10 +18,8 @@ pub(super) enum Fault {
     Cycle { vertex: u32 },
     /// Rule 1: who follows parents comes to a vertex that was not reached.
     LostParent { vertex: u32, parent: u32 },
-    /// Rule 1: one of level and parent is there without the other.
-    Half { vertex: u32, has_level: bool },
-    /// Rule 2: the level is not one more than that of the parent, or not 0 at the root, or 0 elsewhere.
-    Level { vertex: u32, level: i64, parent: u32, above: i64 },
+    /// Rule 2: the level is not one more than that of the parent.
+    Level { vertex: u32, level: u32, parent: u32, above: u32 },
     /// Rule 3: the ends of an edge have levels too far apart.
     Apart { from: u32, level: u32, to: u32, other: u32 },
     /// Rule 4: an edge leads from a vertex that was reached to one that was not.
@@ -47,12 +45,6 @@ impl Fault {
             Fault::LostParent { vertex, parent } => {
                 (1, format!("the parent of vertex {} is {}, which was not reached", name(vertex), name(parent)))
             }
-            Fault::Half { vertex, has_level: true } => {
-                (1, format!("vertex {} has a level and no parent", name(vertex)))
-            }
-            Fault::Half { vertex, has_level: false } => {
-                (1, format!("vertex {} has a parent and no level", name(vertex)))
-            }
             Fault::Level { vertex, level, parent, above } => {
                 let (vertex, parent) = (name(vertex), name(parent));
                 (2, format!("vertex {vertex} has level {level}, its parent {parent} has {above}"))
@@ -73,6 +65,11 @@ impl Fault {
                 ));
             }
         };
-        Error::Validation(format!("source {source}: {found} (rule {rule} of Graph500)"))
+        breaks(source, rule, &found)
     }
+}
+
+/// Returns the error of a tree that breaks a rule of Graph500.
+pub(super) fn breaks(source: &str, rule: u32, found: &str) -> Error {
+    Error::Validation(format!("source {source}: {found} (rule {rule} of Graph500)"))
 }

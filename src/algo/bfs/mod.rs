@@ -13,6 +13,7 @@ pub mod cpu;
 mod driver;
 mod engine;
 mod fault;
+pub mod gpu;
 pub mod graph500;
 pub mod levels;
 mod ranks;
@@ -21,6 +22,7 @@ mod roots;
 pub mod search;
 mod task;
 pub mod validate;
+pub mod verify;
 mod write;
 
 pub use task::Bfs;

@@ -1,6 +1,7 @@
 //! The table `[bfs]`: what a job may ask for, and what it is told.
 
-use crate::algo::bfs::{cost, driver, graph500};
+use crate::algo::bfs::verify::{self, SourceChecked};
+use crate::algo::bfs::{cost, driver, gpu, graph500};
 use crate::algo::{
     Algorithm, Answer, Cost, Crew, GraphSize, GraphTask, Needs, On, Outcome, Results, Run, Sources, StoredUnits, Task,
     UnitsContent, Verdict,
@@ -141,7 +142,7 @@ impl Task for Table {
     }
 
     fn programs(&self) -> &'static [&'static ProgramSource] {
-        &[]
+        &gpu::PROGRAMS
     }
 
     fn verify_units(&self, units: &StoredUnits<'_>, found: Option<&Value>) -> Result<String> {
@@ -177,8 +178,8 @@ impl GraphTask for Table {
         self.sources()
     }
 
-    fn least_gpu_memory(&self, _: u64, _: u64) -> Option<u64> {
-        None
+    fn least_gpu_memory(&self, _: u64, graph: &GraphSize<'_>) -> Option<u64> {
+        Some(gpu::least_bytes(graph.vertices, graph.edges, graph.direction))
     }
 
     fn beside_rows(&self, _: &Layout, _: &[BlockSize], _: u64) -> Option<u64> {
@@ -193,7 +194,33 @@ impl GraphTask for Table {
         driver::search(self, graph, run)
     }
 
-    fn verify(&self, _: &Results<'_>, found: &Value, verdict: &mut Verdict<'_>) -> Result<()> {
-        verdict.note("bfs", Found::of(found).map(|found| format!("{} sources", found.sources.len())))
+    fn verify(&self, results: &Results<'_>, found: &Value, verdict: &mut Verdict<'_>) -> Result<()> {
+        match Found::of(found).and_then(|found| told(&found, results.how)) {
+            Ok(sources) => verify::verify(self.write, results, &sources, verdict),
+            Err(e) => verdict.note("searches", Err(e)),
+        }
     }
+}
+
+/// Returns the figures of all sources that a job tells.
+fn told(found: &Found, how: &Value) -> Result<Vec<SourceChecked>> {
+    let none = || Error::Validation("the manifest does not tell how searches went".into());
+    let sources = how["sources"].as_array().filter(|how| how.len() == found.sources.len()).ok_or_else(none)?;
+    let source = |(found, how): (&SourceFound, &Value)| {
+        let number = |key: &str| how[key].as_f64().ok_or_else(none);
+        let levels = how["levels"].as_array().ok_or_else(none)?;
+        let frontiers =
+            levels.iter().map(|level| level["frontier"].as_u64().ok_or_else(none)).collect::<Result<_>>()?;
+        let SourceFound { source, reached, depth, edges } = *found;
+        Ok(SourceChecked {
+            source,
+            reached,
+            depth,
+            edges,
+            seconds: number("seconds")?,
+            teps: number("teps")?,
+            frontiers,
+        })
+    };
+    found.sources.iter().zip(sources).map(source).collect()
 }

@@ -110,8 +110,8 @@ impl GraphTask for Table {
         driver::units(blocks as usize)
     }
 
-    fn least_gpu_memory(&self, row: u64, vertices: u64) -> Option<u64> {
-        Some(Gpu::least_bytes(row, vertices, self.per_vertex))
+    fn least_gpu_memory(&self, row: u64, graph: &GraphSize<'_>) -> Option<u64> {
+        Some(Gpu::least_bytes(row, graph.vertices, self.per_vertex))
     }
 
     fn beside_rows(&self, layout: &Layout, sizes: &[BlockSize], bytes: u64) -> Option<u64> {

@@ -231,7 +231,8 @@ impl Plan {
         let ingest = ingest::scratch_bytes(0, threads) + reading + least_ids;
         let disk = 2 * edges_about.min(distinct);
         plan.surely = Surely { host_memory: machine.own() + ingest, disk, ..Surely::default() };
-        let gpu_memory = job.graph_tasks().filter_map(|task| task.least_gpu_memory(2 * (edges.isqrt() + 1), connected));
+        let row = 2 * (edges.isqrt() + 1);
+        let gpu_memory = job.graph_tasks().filter_map(|task| task.least_gpu_memory(row, &sized.graph));
         limits::say_maybe(&mut plan, gpu_memory.max().unwrap_or(0));
         Ok(plan)
     }

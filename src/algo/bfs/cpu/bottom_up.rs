@@ -2,11 +2,14 @@
 
 use crate::algo::bfs::cpu::shared::Graph;
 use crate::algo::bfs::cpu::vector::Lookup;
+use crate::memory::will_need;
 use std::sync::atomic::Ordering::Relaxed;
 use std::sync::atomic::{AtomicU32, AtomicU64};
 
 /// Words of bits that a thread takes at a time: 32,768 vertices.
 pub const PART: usize = 1 << 9;
+/// Entries of a row that are asked of the disk before they are looked at; the parent is mostly among them.
+const ASKED: usize = 1 << 12;
 
 /// What a thread found in a step.
 #[derive(Debug, Clone, Copy, Default)]
@@ -43,14 +46,25 @@ pub fn part(
         let mut hits = lookup.known(known, first, missing) & missing;
         found.checked += u64::from(missing.count_ones());
         write(parents, first, hits);
-        let mut left = missing & !hits;
-        while left != 0 {
-            let bit = left.trailing_zeros();
-            left &= left - 1;
-            let v = begin + bit;
-            let (parent, checked) = graph.next_known(v, known, 0);
-            found.checked += checked;
-            if let Some(parent) = parent {
+        let mut rest = 0;
+        for bit in ones(missing & !hits) {
+            let looked = graph.among_heads(begin as u32 + bit, known);
+            found.checked += looked.checked;
+            rest |= u64::from(looked.goes_on) << bit;
+            if let Some(parent) = looked.parent {
+                parents[bit as usize].store(parent, Relaxed);
+                hits |= 1 << bit;
+            }
+        }
+        if graph.on_disk {
+            // All that is needed of the disk is asked for before any of it is waited for.
+            let ahead = |row: &[u32]| will_need(&row[..row.len().min(ASKED)]);
+            ones(rest).for_each(|bit| graph.behind_heads(begin as u32 + bit).into_iter().for_each(ahead));
+        }
+        for bit in ones(rest) {
+            let looked = graph.in_row(begin as u32 + bit, known);
+            found.checked += looked.checked;
+            if let Some(parent) = looked.parent {
                 parents[bit as usize].store(parent, Relaxed);
                 hits |= 1 << bit;
             }
@@ -61,16 +75,22 @@ pub fn part(
     found
 }
 
+/// Returns the places of the bits that are set.
+#[inline]
+fn ones(mut bits: u64) -> impl Iterator<Item = u32> {
+    std::iter::from_fn(move || {
+        let bit = bits.trailing_zeros();
+        bits &= bits.wrapping_sub(1);
+        (bit < 64).then_some(bit)
+    })
+}
+
 /// Writes the first neighbours of those that were hit.
 #[inline]
-fn write(parents: &[AtomicU32], first: &[u32], mut hits: u64) {
+fn write(parents: &[AtomicU32], first: &[u32], hits: u64) {
     if hits == u64::MAX && parents.len() == 64 {
         parents.iter().zip(first).for_each(|(parent, &first)| parent.store(first, Relaxed));
         return;
     }
-    while hits != 0 {
-        let bit = hits.trailing_zeros() as usize;
-        hits &= hits - 1;
-        parents[bit].store(first[bit], Relaxed);
-    }
+    ones(hits).for_each(|bit| parents[bit as usize].store(first[bit as usize], Relaxed));
 }

@@ -11,12 +11,8 @@
 //! | `vector` | bits of 64 vertices at once |
 //! | `meeting` | where threads wait for each other |
 //!
-//! Two sets of bits hold the vertices that are reached: before the last step and after it. In a step bottom-up no word of either is written by
-//! two threads. In a step top-down neighbours are claimed in the second, and parents looked for in the first, so that who claims first
-//! makes no difference.
-//!
-//! A rank of several finds the parents of the vertices that it owns, and has bits of all. In a step top-down its frontier claims neighbours
-//! wherever they are owned.
+//! Two sets of bits hold the vertices that are reached: before the last step and after it. The frontier is what the second has more; for a
+//! step top-down it is listed.
 
 mod bottom_up;
 mod heads;
@@ -61,10 +57,10 @@ pub const IN_MEMORY: Switch = Switch { alpha: 30.0, beta: 1000.0 };
 /// The switches where rows are on a disk: a step top-down reads rows whole, one bottom-up hardly any.
 pub const ON_DISK: Switch = Switch { alpha: 8.0, beta: 1000.0 };
 
-/// Returns the bytes that searches take beside parents, and the fewest that do, on a rank that owns these vertices.
-pub fn bytes(own: Own) -> [u64; 2] {
-    let [first, more] = heads::bytes(own.len() as u64);
-    let fewest = first + shared::bytes(own);
+/// Returns the bytes that searches by `threads` threads take beside parents, and the fewest that do.
+pub fn bytes(vertices: u64, threads: usize) -> [u64; 2] {
+    let [first, more] = heads::bytes(vertices);
+    let fewest = first + shared::bytes(vertices, threads);
     [fewest + more, fewest]
 }
 
@@ -78,15 +74,17 @@ impl<'a> CpuSearch<'a> {
         direction: Direction,
         own: Own,
         degrees: &'a Mapped,
-        switch: Switch,
+        (switch, on_disk): (Switch, bool),
         (threads, spare, budget): (usize, u64, &Budget),
     ) -> Result<CpuSearch<'a>> {
-        let arrays = Arrays::new(own, budget)?;
-        let heads = Heads::of(&rows, direction, own, spare, budget)?;
+        let arrays = Arrays::new(vertices, threads, budget)?;
+        let heads = Heads::of(&rows, direction, vertices, spare, budget)?;
+        if on_disk {
+            rows.expect_random_access();
+        }
         let degrees = degrees.body_as_u32()?;
         let entries = degrees.iter().map(|&degree| u64::from(degree)).sum::<u64>() >> direction.shift();
-        let hubs = shared::hubs(degrees, direction);
-        let graph = Graph { rows, direction, own, heads, degrees, hubs };
+        let graph = Graph { rows, direction, vertices, heads, degrees, on_disk };
         Ok(CpuSearch { graph, arrays, switch, threads, lookup: Lookup::detect(), entries })
     }
 

@@ -1,7 +1,7 @@
 //! The arrays of a search, which all threads read and write.
 
 use crate::algo::bfs::cpu::heads::Heads;
-use crate::algo::bfs::cpu::own::Own;
+use crate::algo::bfs::cpu::top_down::{self, Claims};
 use crate::error::Result;
 use crate::graph::adjacency::Adjacency;
 use crate::graph::direction::{Direction, Way};
@@ -21,17 +21,8 @@ pub struct Graph<'a> {
     pub heads: Heads,
     /// Lengths of rows.
     pub degrees: &'a [u32],
-    /// The vertices before this one have among them all whose rows threads and ranks share.
-    pub hubs: u32,
-}
-
-/// Entries of a row beyond which threads and ranks share it.
-pub const LONG: usize = 1 << 13;
-
-/// Returns [`Graph::hubs`] for rows of these lengths.
-pub fn hubs(degrees: &[u32], direction: Direction) -> u32 {
-    let last = degrees.iter().rposition(|&degree| degree as usize > LONG);
-    last.map_or(0, |row| direction.vertex(row as u32) + 1)
+    /// True if rows are read from a disk as they are looked at.
+    pub on_disk: bool,
 }
 
 impl Graph<'_> {
@@ -41,42 +32,50 @@ impl Graph<'_> {
         self.degrees[self.direction.row(v, Way::Out) as usize].into()
     }
 
-    /// Returns true if threads and ranks share the row of a vertex.
+    /// Looks for a neighbour of `v` in `known` among the heads behind the first.
     #[inline]
-    pub fn is_long(&self, v: u32) -> bool {
-        v < self.hubs && self.degree(v) as usize > LONG
-    }
-
-    /// Returns the smallest neighbour of the own vertex `v` in `known`, and how many entries were looked at.
-    #[inline]
-    pub fn first_known(&self, v: u32, known: &[AtomicU64]) -> (Option<u32>, u64) {
-        let first = self.heads.first[self.own.place(v)];
-        if is_set(known, first) { (Some(first), 1) } else { self.next_known(v, known, 1) }
-    }
-
-    /// Returns the smallest neighbour of the own vertex `v` in `known` behind the first, and `checked` with the entries that were looked at.
-    #[inline]
-    pub fn next_known(&self, v: u32, known: &[AtomicU64], mut checked: u64) -> (Option<u32>, u64) {
-        let (more, skip) = self.heads.more(self.own.place(v));
-        for &neighbour in more {
+    pub fn among_heads(&self, v: u32, known: &[AtomicU64]) -> Looked {
+        let (more, _) = self.heads.more(v);
+        for (checked, &neighbour) in (0..).zip(more) {
             if neighbour == v {
-                return (None, checked);
+                return Looked { parent: None, checked, goes_on: false };
             }
+            if is_set(known, neighbour) {
+                return Looked { parent: Some(neighbour), checked: checked + 1, goes_on: false };
+            }
+        }
+        Looked { parent: None, checked: more.len() as u64, goes_on: true }
+    }
+
+    /// Returns what is behind the heads in the row of `v`.
+    #[inline]
+    pub fn behind_heads(&self, v: u32) -> [&[u32]; 2] {
+        let (_, skip) = self.heads.more(v);
+        self.rows.row_from(self.direction.row(v, Way::In), skip)
+    }
+
+    /// Looks for a neighbour of `v` in `known` behind the heads.
+    #[inline]
+    pub fn in_row(&self, v: u32, known: &[AtomicU64]) -> Looked {
+        let mut checked = 0;
+        for &neighbour in self.behind_heads(v).into_iter().flatten() {
             checked += 1;
             if is_set(known, neighbour) {
-                return (Some(neighbour), checked);
+                return Looked { parent: Some(neighbour), checked, goes_on: false };
             }
         }
-        for part in self.rows.row_from(self.direction.row(v, Way::In), skip) {
-            for &neighbour in part {
-                checked += 1;
-                if is_set(known, neighbour) {
-                    return (Some(neighbour), checked);
-                }
-            }
-        }
-        (None, checked)
+        Looked { parent: None, checked, goes_on: false }
     }
+}
+
+/// The outcome of a look for a parent.
+pub struct Looked {
+    /// The first neighbour that is known.
+    pub parent: Option<u32>,
+    /// Entries looked at.
+    pub checked: u64,
+    /// True if there may be more entries.
+    pub goes_on: bool,
 }
 
 /// Returns true if the bit of `v` is set.
@@ -92,32 +91,19 @@ pub fn set(bits: &[AtomicU64], v: u32) -> bool {
     word.load(Relaxed) & bit == 0 && word.fetch_or(bit, Relaxed) & bit == 0
 }
 
-/// The vertices that are reached, twice, and the own ones of the frontier as a list, twice.
+/// The vertices that are reached, twice, the frontier as a list, and the claims of each thread.
 pub struct Arrays {
     bits: [Buffer<AtomicU64>; 2],
-    queues: [Queue; 2],
-    /// The vertices of other ranks that are claimed here.
-    pub away: Queue,
+    list: Buffer<AtomicU32>,
+    listed: AtomicUsize,
+    /// The claims of each thread; without any where one is alone.
+    pub claims: Vec<Claims>,
 }
 
-/// A list of vertices that threads append to. Those that it has no room for are counted.
-pub struct Queue {
-    vertices: Buffer<AtomicU32>,
-    length: AtomicUsize,
-}
-
-/// Vertices of other ranks that are listed for each word that these have: as many as take the bytes of the word.
-const LISTED: usize = 2;
-
-/// Returns the bytes of the arrays of a rank.
-pub fn bytes(own: Own) -> u64 {
-    let words = own.vertices().div_ceil(64);
-    (8 * 2 * words + 4 * (2 * own.len() + listed(own))) as u64
-}
-
-/// Returns how many vertices of other ranks are listed.
-fn listed(own: Own) -> usize {
-    LISTED * (own.vertices().div_ceil(64) - own.words())
+/// Returns the bytes of the arrays for searches by `threads` threads.
+pub fn bytes(vertices: u64, threads: usize) -> u64 {
+    let claims = if threads > 1 { threads as u64 * top_down::bytes(vertices) } else { 0 };
+    2 * 8 * vertices.div_ceil(64) + 4 * vertices + claims
 }
 
 impl Arrays {
@@ -125,67 +111,44 @@ impl Arrays {
     ///
     /// # Errors
     /// [`crate::Error::Limit`].
-    pub fn new(own: Own, budget: &Budget) -> Result<Arrays> {
-        let words = own.vertices().div_ceil(64);
-        let bits = || budget.zeroed(words, "the vertices that are reached (a bit each)");
-        let queue = |vertices: usize, purpose: &str| {
-            let vertices = budget.zeroed(vertices, purpose)?;
-            Ok::<_, crate::Error>(Queue { vertices, length: AtomicUsize::new(0) })
-        };
-        let frontier = || queue(own.len(), "the frontier (4 bytes a vertex)");
-        let away = queue(listed(own), "vertices that other ranks own (a bit each)")?;
-        Ok(Arrays { bits: [bits()?, bits()?], queues: [frontier()?, frontier()?], away })
+    pub fn new(vertices: usize, threads: usize, budget: &Budget) -> Result<Arrays> {
+        let bits = || budget.zeroed(vertices.div_ceil(64), "the vertices that are reached (a bit each)");
+        let list = budget.zeroed(vertices, "the frontier (4 bytes a vertex)")?;
+        let several = if threads > 1 { threads } else { 0 };
+        let claims = (0..several).map(|_| Claims::new(vertices, budget)).collect::<Result<_>>()?;
+        Ok(Arrays { bits: [bits()?, bits()?], list, listed: AtomicUsize::new(0), claims })
     }
 
-    /// Begins a search: nothing but the root is reached. Bits behind the last vertex count as reached.
-    pub fn begin(&mut self, own: Own, root: u32) {
-        let vertices = own.vertices();
+    /// Begins a search: nothing but the root is reached, which is the frontier. Bits behind the last vertex count as reached.
+    pub fn begin(&mut self, vertices: usize, root: u32) {
         for bits in &mut self.bits {
             bits.iter_mut().for_each(|word| *word.get_mut() = 0);
             if let Some(last) = bits.last_mut().filter(|_| !vertices.is_multiple_of(64)) {
                 *last.get_mut() = u64::MAX << (vertices % 64);
             }
+            set(bits, root);
         }
-        set(&self.bits[1], root);
-        self.queues.iter().for_each(Queue::clear);
-        match own.has(root) {
-            true => self.queues[0].append(&[root]),
-            // Vertices of other ranks are in both.
-            false => _ = set(&self.bits[0], root),
-        }
+        self.write_list(&[root]);
     }
 
-    /// Returns the bits and the list number `which`.
+    /// Returns the bits number `which`.
     pub fn bits(&self, which: usize) -> &[AtomicU64] {
         &self.bits[which & 1]
     }
 
-    /// Returns the list number `which`.
-    pub fn queue(&self, which: usize) -> &Queue {
-        &self.queues[which & 1]
-    }
-}
-
-impl Queue {
-    /// Returns the list, as far as there was room.
-    pub fn vertices(&self) -> &[AtomicU32] {
-        &self.vertices[..self.length.load(Relaxed).min(self.vertices.len())]
+    /// Returns the list of the frontier, ascending.
+    pub fn list(&self) -> &[AtomicU32] {
+        &self.list[..self.listed.load(Relaxed)]
     }
 
-    /// Returns true if there was room for all that were appended.
-    pub fn is_whole(&self) -> bool {
-        self.length.load(Relaxed) <= self.vertices.len()
+    /// Returns the room for a list of `length` vertices, which is the list from now on.
+    pub fn new_list(&self, length: usize) -> &[AtomicU32] {
+        self.listed.store(length, Relaxed);
+        &self.list[..length]
     }
 
-    /// Forgets the list.
-    pub fn clear(&self) {
-        self.length.store(0, Relaxed);
-    }
-
-    /// Appends vertices, each of which is appended once in a level.
-    pub fn append(&self, vertices: &[u32]) {
-        let first = self.length.fetch_add(vertices.len(), Relaxed);
-        let places = self.vertices.get(first..).unwrap_or_default();
-        places.iter().zip(vertices).for_each(|(place, &v)| place.store(v, Relaxed));
+    /// Replaces the list.
+    pub fn write_list(&self, vertices: &[u32]) {
+        self.new_list(vertices.len()).iter().zip(vertices).for_each(|(place, &v)| place.store(v, Relaxed));
     }
 }

@@ -1,146 +1,198 @@
-//! A step top-down: neighbours of the frontier are claimed in any order, and then each looks for its smallest neighbour that was reached before.
+//! A step top-down: from the vertices of the frontier, in order, along their edges.
+//!
+//! Who comes first is the parent. One thread takes the frontier in order and needs no more than that. Several threads each take a part of its edges,
+//! the first thread the first ones, and claim vertices in bits of their own: a vertex is its whose number is smallest. So nothing depends
+//! on who is faster, and no two threads write the same memory while they look at edges.
 
-use crate::algo::bfs::cpu::shared::{Graph, LONG, Queue, set};
+use crate::algo::bfs::cpu::shared::{Graph, is_set, set};
+use crate::error::Result;
 use crate::graph::direction::Way;
-use crate::memory::prefetch;
+use crate::memory::{Budget, Buffer, prefetch, will_need};
+use std::ops::Range;
 use std::sync::atomic::Ordering::Relaxed;
-use std::sync::atomic::{AtomicU32, AtomicU64, AtomicUsize};
-use std::sync::{Mutex, PoisonError};
+use std::sync::atomic::{AtomicU32, AtomicU64};
 
-/// Vertices of the frontier that a thread takes at a time.
-pub const PART: usize = 64;
-/// Vertices that a thread collects before it appends them to the list.
-const COLLECTED: usize = 1 << 10;
+/// Edges that a thread looks at before threads compare their claims.
+pub const ROUND: u64 = 1 << 18;
 /// Entries ahead that are prefetched.
 const AHEAD: usize = 16;
 
-/// Vertices that a thread found, on their way to a list.
-pub struct Collector<'q> {
-    queue: &'q Queue,
-    vertices: Vec<u32>,
+/// The claims of one thread.
+pub struct Claims {
+    bits: Buffer<AtomicU64>,
+    /// Vertices and their parents, one after the other.
+    pairs: Buffer<AtomicU32>,
 }
 
-impl<'q> Collector<'q> {
-    /// Begins without any.
-    pub fn new(queue: &'q Queue) -> Self {
-        Collector { queue, vertices: Vec::with_capacity(COLLECTED) }
-    }
-
-    /// Begins without any, where hardly any will come.
-    fn of_few(queue: &'q Queue) -> Self {
-        Collector { queue, vertices: Vec::new() }
-    }
-
-    /// Adds a vertex.
-    #[inline]
-    pub fn push(&mut self, v: u32) {
-        self.vertices.push(v);
-        if self.vertices.len() == COLLECTED {
-            self.flush();
-        }
-    }
-
-    fn flush(&mut self) {
-        self.queue.append(&self.vertices);
-        self.vertices.clear();
-    }
+/// Returns the bytes of the claims of a thread.
+pub fn bytes(vertices: u64) -> u64 {
+    8 * vertices.div_ceil(64) + 8 * ROUND
 }
 
-impl Drop for Collector<'_> {
-    fn drop(&mut self) {
-        self.flush();
-    }
+/// Sums over some edges.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct Found {
+    /// Vertices that are reached now.
+    pub vertices: u64,
+    /// Edges that leave them.
+    pub edges: u64,
+    /// Entries looked at.
+    pub checked: u64,
 }
 
-/// The claims of a step.
-pub struct Claims<'s> {
-    /// The graph.
-    pub graph: &'s Graph<'s>,
-    /// The vertices reached before the frontier; it is added to them now.
-    pub known: &'s [AtomicU64],
-    /// The vertices reached so far, and those claimed.
-    pub claimed: &'s [AtomicU64],
-    /// The list of the own ones claimed.
-    pub next: &'s Queue,
-    /// The list of those claimed that other ranks own.
-    pub away: &'s Queue,
-}
-
-/// Vertices that a thread claimed.
-struct Claimed<'q> {
-    own: Collector<'q>,
-    away: Collector<'q>,
-}
-
-impl Claims<'_> {
-    fn none(&self) -> Claimed<'_> {
-        Claimed { own: Collector::new(self.next), away: Collector::of_few(self.away) }
-    }
-
-    /// Claims the neighbours of the frontier, part by part; rows that are shared are put into `long`. Returns the entries looked at.
-    pub fn short_rows(&self, frontier: &[AtomicU32], parts: &AtomicUsize, long: &Mutex<Vec<u32>>) -> u64 {
-        let (mut checked, mut found) = (0, self.none());
-        loop {
-            let first = parts.fetch_add(PART, Relaxed);
-            let Some(part) = frontier.get(first..(first + PART).min(frontier.len())).filter(|part| !part.is_empty())
-            else {
-                return checked;
-            };
-            for v in part.iter().map(|v| v.load(Relaxed)) {
-                set(self.known, v);
-                let halves = self.graph.rows.halves(self.graph.direction.row(v, Way::Out));
-                let length = halves[0].len() + halves[1].len();
-                if length > LONG {
-                    long.lock().unwrap_or_else(PoisonError::into_inner).push(v);
-                    continue;
-                }
-                checked += length as u64;
-                self.claim(halves, &mut found);
-            }
-        }
-    }
-
-    /// Claims the part that one of `threads` threads of this rank has of the neighbours of a vertex whose row is shared. Returns the entries
-    /// looked at.
-    pub fn long_row(&self, v: u32, thread: usize, threads: usize) -> u64 {
-        let (length, own) = (self.graph.degree(v) as usize, self.graph.own);
-        let [from, to] = [own.rank(), own.rank() + 1].map(|rank| length * rank / own.ranks());
-        let [from, to] = [thread, thread + 1].map(|thread| from + (to - from) * thread / threads);
-        let part = from..to;
-        let mut found = self.none();
-        self.claim(self.graph.rows.part(self.graph.direction.row(v, Way::Out), part.clone()), &mut found);
-        part.len() as u64
-    }
-
-    #[inline]
-    fn claim(&self, halves: [&[u32]; 2], found: &mut Claimed<'_>) {
-        for row in halves {
+/// Takes all of a frontier, in order, by one thread; what is found is set in `reached`, and listed in `new` if there is a list. `listed` are the
+/// vertices of the frontier.
+pub fn alone(
+    graph: &Graph<'_>,
+    listed: &[AtomicU32],
+    reached: &[AtomicU64],
+    parents: &[AtomicU32],
+    mut new: Option<&mut Vec<u32>>,
+) -> Found {
+    let mut found = Found::default();
+    for (at, v) in listed.iter().enumerate() {
+        look_ahead(graph, listed, at);
+        let v = v.load(Relaxed);
+        for row in graph.rows.halves(graph.direction.row(v, Way::Out)) {
+            found.checked += row.len() as u64;
             for (at, &neighbour) in row.iter().enumerate() {
                 if let Some(&ahead) = row.get(at + AHEAD) {
-                    prefetch(self.claimed, (ahead >> 6) as usize);
+                    prefetch(reached, (ahead >> 6) as usize);
                 }
-                if set(self.claimed, neighbour) {
-                    let is_own = self.graph.own.has(neighbour);
-                    if is_own { &mut found.own } else { &mut found.away }.push(neighbour);
+                if is_set(reached, neighbour) {
+                    continue;
+                }
+                set(reached, neighbour);
+                parents[neighbour as usize].store(v, Relaxed);
+                found.vertices += 1;
+                found.edges += graph.degree(neighbour);
+                if let Some(new) = &mut new {
+                    new.push(neighbour);
                 }
             }
         }
     }
+    found
 }
 
-/// Gives the claimed vertices of a part of the list their parents. Returns the entries looked at, and the edges that leave the vertices.
-pub fn parents_of(graph: &Graph<'_>, known: &[AtomicU64], part: &[AtomicU32], parents: &[AtomicU32]) -> [u64; 2] {
-    let (mut checked, mut edges) = (0, 0);
-    for (at, v) in part.iter().enumerate() {
-        if let Some(ahead) = part.get(at + AHEAD) {
-            prefetch(&graph.heads.first, graph.own.place(ahead.load(Relaxed)));
-        }
-        let v = v.load(Relaxed);
-        let (parent, looked_at) = graph.first_known(v, known);
-        debug_assert!(parent.is_some(), "{v} was claimed by a neighbour");
-        parents[graph.own.place(v)].store(parent.unwrap_or(v), Relaxed);
-        checked += looked_at;
-        edges += graph.degree(v);
+impl Claims {
+    /// Makes room for the claims of a thread.
+    ///
+    /// # Errors
+    /// [`crate::Error::Limit`].
+    pub fn new(vertices: usize, budget: &Budget) -> Result<Claims> {
+        let bits = budget.zeroed(vertices.div_ceil(64), "claims of a thread (a bit a vertex)")?;
+        Ok(Claims { bits, pairs: budget.zeroed(2 * ROUND as usize, "claims of a thread")? })
     }
-    [checked, edges]
+
+    /// Claims what the edges number `edges` of the frontier lead to and is not reached; `listed` are its vertices from the one on, and `skip` the
+    /// edges of that which come before. Returns how many there are.
+    pub fn claim(
+        &self,
+        graph: &Graph<'_>,
+        listed: &[AtomicU32],
+        (mut skip, edges): (u64, u64),
+        reached: &[AtomicU64],
+    ) -> usize {
+        let (mut left, mut claimed) = (edges, 0);
+        for (at, v) in listed.iter().enumerate() {
+            if left == 0 {
+                break;
+            }
+            look_ahead(graph, listed, at);
+            let v = v.load(Relaxed);
+            let places = skip as usize..skip.saturating_add(left) as usize;
+            skip = 0;
+            for row in graph.rows.part(graph.direction.row(v, Way::Out), places) {
+                left -= row.len() as u64;
+                for (at, &neighbour) in row.iter().enumerate() {
+                    if let Some(&ahead) = row.get(at + AHEAD) {
+                        prefetch(reached, (ahead >> 6) as usize);
+                    }
+                    let (word, bit) = ((neighbour >> 6) as usize, 1 << (neighbour & 63));
+                    let mine = self.bits[word].load(Relaxed);
+                    if (reached[word].load(Relaxed) | mine) & bit == 0 {
+                        self.bits[word].store(mine | bit, Relaxed);
+                        self.pairs[2 * claimed].store(neighbour, Relaxed);
+                        self.pairs[2 * claimed + 1].store(v, Relaxed);
+                        claimed += 1;
+                    }
+                }
+            }
+        }
+        claimed
+    }
+
+    /// Reaches what this thread claimed and none of `before`.
+    pub fn reach(
+        &self,
+        graph: &Graph<'_>,
+        claimed: usize,
+        before: &[Claims],
+        reached: &[AtomicU64],
+        parents: &[AtomicU32],
+    ) -> Found {
+        let mut found = Found::default();
+        let pairs = &self.pairs[..2 * claimed];
+        for (at, pair) in pairs.chunks_exact(2).enumerate() {
+            if let Some(ahead) = pairs.get(2 * (at + AHEAD)) {
+                prefetch(parents, ahead.load(Relaxed) as usize);
+                prefetch(graph.degrees, graph.direction.row(ahead.load(Relaxed), Way::Out) as usize);
+            }
+            let v = pair[0].load(Relaxed);
+            if before.iter().any(|claims| is_set(&claims.bits, v)) {
+                continue;
+            }
+            set(reached, v);
+            parents[v as usize].store(pair[1].load(Relaxed), Relaxed);
+            found.vertices += 1;
+            found.edges += graph.degree(v);
+        }
+        found
+    }
+
+    /// Forgets its claims.
+    pub fn forget(&self, claimed: usize) {
+        let pairs = &self.pairs[..2 * claimed];
+        pairs.chunks_exact(2).for_each(|pair| self.bits[(pair[0].load(Relaxed) >> 6) as usize].store(0, Relaxed));
+    }
+}
+
+/// Lets the rows of vertices that come soon be read from the disk, if they are there.
+#[inline]
+fn look_ahead(graph: &Graph<'_>, listed: &[AtomicU32], at: usize) {
+    if graph.on_disk
+        && let Some(v) = listed.get(at + AHEAD)
+    {
+        graph.rows.halves(graph.direction.row(v.load(Relaxed), Way::Out)).into_iter().for_each(will_need);
+    }
+}
+
+/// The edges of a frontier, by sums over slices of its list.
+pub struct Slices<'s> {
+    /// Edges before each slice, and those of all.
+    pub before: &'s [AtomicU64],
+    /// Vertices of a slice.
+    pub width: usize,
+}
+
+impl Slices<'_> {
+    /// Returns the vertices of slice `slice` of a list of `length`.
+    pub fn range(&self, slice: usize, length: usize) -> Range<usize> {
+        (slice * self.width).min(length)..((slice + 1) * self.width).min(length)
+    }
+
+    /// Returns the place in the list of the vertex that has edge number `edge` of the frontier, and how many of its edges come before.
+    pub fn find(&self, edge: u64, graph: &Graph<'_>, listed: &[AtomicU32]) -> (usize, u64) {
+        let slice = self.before.partition_point(|before| before.load(Relaxed) <= edge).saturating_sub(1);
+        let mut skip = edge - self.before[slice].load(Relaxed);
+        for at in self.range(slice, listed.len()) {
+            let degree = graph.degree(listed[at].load(Relaxed));
+            if skip < degree {
+                return (at, skip);
+            }
+            skip -= degree;
+        }
+        (listed.len(), 0)
+    }
 }

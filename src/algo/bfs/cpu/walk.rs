@@ -2,9 +2,8 @@
 
 use crate::algo::bfs::cpu::bottom_up;
 use crate::algo::bfs::cpu::meeting::Meeting;
-use crate::algo::bfs::cpu::peers::{Peers, Reached, Sums};
-use crate::algo::bfs::cpu::shared::{Arrays, Graph};
-use crate::algo::bfs::cpu::top_down::{self, Claims, Collector};
+use crate::algo::bfs::cpu::shared::{Arrays, Graph, set};
+use crate::algo::bfs::cpu::top_down::{self, Slices};
 use crate::algo::bfs::cpu::vector::Lookup;
 use crate::algo::bfs::search::{Level, Searched, Step, Switch};
 use crate::error::Result;
@@ -17,6 +16,8 @@ use std::time::Instant;
 
 /// Edges of a frontier below which one thread takes the step alone: waking the others for it takes longer.
 const NARROW: u64 = 1 << 11;
+/// Slices of the frontier for each thread, of which the edges are added up.
+const SLICES: usize = 64;
 
 /// One search.
 pub struct Walk<'s> {
@@ -28,10 +29,12 @@ pub struct Walk<'s> {
     threads: usize,
     lookup: Lookup,
     meeting: Meeting,
-    /// Parts of the step that were taken.
-    parts: [AtomicUsize; 2],
-    /// Vertices of the frontier whose rows threads and ranks share: from the beginning of a step those of other ranks.
-    long: Mutex<Vec<u32>>,
+    /// Words of bits that were taken in a step bottom-up.
+    parts: AtomicUsize,
+    /// What each thread counted.
+    marks: Vec<AtomicU64>,
+    /// Edges of the frontier before each slice of it.
+    sums_of_slices: Vec<AtomicU64>,
     /// Sums of a step, of this one and of the next.
     sums: [SharedSums; 2],
     stopped: AtomicBool,
@@ -47,16 +50,11 @@ struct SharedSums {
     checked: AtomicU64,
 }
 
-impl SharedSums {
-    fn get(&self) -> Sums {
-        let [vertices, edges, checked] = [&self.vertices, &self.edges, &self.checked].map(|sum| sum.load(Relaxed));
-        Sums { vertices, edges, checked }
-    }
-
-    fn set(&self, Sums { vertices, edges, checked }: Sums) {
-        self.vertices.store(vertices, Relaxed);
-        self.edges.store(edges, Relaxed);
-        self.checked.store(checked, Relaxed);
+impl Sums {
+    fn add(&self, found: top_down::Found) {
+        self.vertices.fetch_add(found.vertices, Relaxed);
+        self.edges.fetch_add(found.edges, Relaxed);
+        self.checked.fetch_add(found.checked, Relaxed);
     }
 }
 
@@ -64,7 +62,7 @@ impl SharedSums {
 #[derive(Clone, Copy)]
 struct Frontier {
     vertices: u64,
-    /// Edges that leave it; after a step bottom-up they are not known.
+    /// Edges that leave it; as many as can be where they are not known.
     edges: u64,
     /// Edges that leave vertices which no step top-down has come to.
     unexplored: u64,
@@ -72,8 +70,8 @@ struct Frontier {
     step: Step,
     /// The bits that are reached without the frontier; those with it are the other ones.
     known: usize,
-    /// The list of the own vertices of the frontier; it is filled after steps top-down.
-    queue: usize,
+    /// True if it is listed, and all that is reached known.
+    is_listed: bool,
 }
 
 impl<'s> Walk<'s> {
@@ -95,8 +93,9 @@ impl<'s> Walk<'s> {
             threads,
             lookup,
             meeting: Meeting::new(threads),
-            parts: Default::default(),
-            long: Mutex::default(),
+            parts: AtomicUsize::new(0),
+            marks: (0..threads).map(|_| AtomicU64::new(0)).collect(),
+            sums_of_slices: (0..=SLICES * threads).map(|_| AtomicU64::new(0)).collect(),
             sums: Default::default(),
             stopped: AtomicBool::new(false),
             told: Mutex::default(),
@@ -117,28 +116,18 @@ impl<'s> Walk<'s> {
         let edges = self.graph.degree(root);
         let unexplored = self.entries - edges;
         let mut frontier =
-            Frontier { vertices: 1, edges, unexplored, grows: true, step: Step::TopDown, known: 0, queue: 0 };
-        if thread == 0 && !self.graph.own.has(root) && self.graph.is_long(root) {
-            self.long().push(root);
-        }
+            Frontier { vertices: 1, edges, unexplored, grows: true, step: Step::TopDown, known: 0, is_listed: true };
         let mut round = 0;
         while frontier.vertices > 0 {
             let started = Instant::now();
             let step = self.direction(&frontier);
             let sums = &self.sums[round & 1];
-            let mut outcome = match step {
-                Step::TopDown => {
-                    self.list(&mut frontier);
-                    self.top_down(thread, &frontier, sums, parents)
-                }
-                Step::BottomUp => {
-                    self.bottom_up(&frontier, sums, parents);
-                    Ok(())
-                }
+            let is_listed = match step {
+                Step::TopDown => self.top_down(thread, &mut frontier, sums, parents),
+                Step::BottomUp => self.bottom_up(&frontier, sums, parents),
             };
-            if thread == 0 {
-                outcome = outcome.and_then(|()| signals::check());
-                self.stopped.store(outcome.is_err(), Relaxed);
+            if thread == 0 && signals::check().is_err() {
+                self.stopped.store(true, Relaxed);
             }
             self.meeting.wait();
             if thread == 0 {
@@ -163,20 +152,20 @@ impl<'s> Walk<'s> {
                 told.0.note(level);
                 told.1 = frontier.known;
                 // Nobody adds to these before the next meeting.
-                self.sums[(round + 1) & 1].set(Sums::default());
-                self.parts.iter().for_each(|taken| taken.store(0, Relaxed));
-                self.arrays.queue(frontier.queue).clear();
-                self.arrays.away.clear();
+                let next = &self.sums[(round + 1) & 1];
+                [&next.vertices, &next.edges, &next.checked].iter().for_each(|sum| sum.store(0, Relaxed));
+                self.parts.store(0, Relaxed);
             }
             self.meeting.wait();
             frontier = Frontier {
                 vertices,
-                edges,
+                // After a step bottom-up nobody knows.
+                edges: if step == Step::TopDown { edges } else { u64::MAX },
                 unexplored: frontier.unexplored.saturating_sub(edges),
                 grows: vertices > frontier.vertices,
                 step,
                 known: frontier.known ^ usize::from(step == Step::BottomUp),
-                queue: frontier.queue ^ 1,
+                is_listed,
             };
             round += 1;
         }
@@ -199,100 +188,119 @@ impl<'s> Walk<'s> {
         }
     }
 
-    /// Lists the frontier, if the last step was bottom-up.
-    fn list(&self, frontier: &mut Frontier) {
-        if frontier.step == Step::TopDown {
+    /// Lists the frontier in order, if it is not; all that is reached is known from then on. Collective.
+    fn list(&self, thread: usize, frontier: &mut Frontier) {
+        if frontier.is_listed {
             return;
         }
-        let (before, reached) = (self.arrays.bits(frontier.known), self.arrays.bits(frontier.known + 1));
-        let mut found = Collector::new(self.arrays.queue(frontier.queue));
-        while let Some(words) = self.words(1) {
-            for at in words.map(|own| self.graph.own.word(own)) {
-                let mut new = reached[at].load(Relaxed) & !before[at].load(Relaxed);
-                while new != 0 {
-                    found.push(at as u32 * 64 + new.trailing_zeros());
-                    new &= new - 1;
+        let (known, reached) = (self.arrays.bits(frontier.known), self.arrays.bits(frontier.known + 1));
+        let words = share(known.len(), thread, self.threads);
+        let new = |at: usize| reached[at].load(Relaxed) & !known[at].load(Relaxed);
+        let mine: u64 = words.clone().map(|at| u64::from(new(at).count_ones())).sum();
+        self.marks[thread].store(mine, Relaxed);
+        self.meeting.wait();
+        let before: u64 = self.marks[..thread].iter().map(|mark| mark.load(Relaxed)).sum();
+        let mut places = self.arrays.new_list(frontier.vertices as usize)[before as usize..].iter();
+        for at in words {
+            let mut left = new(at);
+            if left != 0 {
+                known[at].store(reached[at].load(Relaxed), Relaxed);
+            }
+            while left != 0 {
+                if let Some(place) = places.next() {
+                    place.store(at as u32 * 64 + left.trailing_zeros(), Relaxed);
+                }
+                left &= left - 1;
+            }
+        }
+        self.meeting.wait();
+        frontier.is_listed = true;
+    }
+
+    /// Adds up the edges of the frontier by slices of its list. Collective.
+    fn slice(&self, thread: usize, frontier: &mut Frontier) -> Slices<'_> {
+        let list = self.arrays.list();
+        let slices = self.sums_of_slices.len() - 1;
+        let slices = Slices { before: &self.sums_of_slices, width: list.len().div_ceil(slices).max(1) };
+        for slice in share(slices.before.len() - 1, thread, self.threads) {
+            let vertices = &list[slices.range(slice, list.len())];
+            let edges: u64 = vertices.iter().map(|v| self.graph.degree(v.load(Relaxed))).sum();
+            slices.before[slice].store(edges, Relaxed);
+        }
+        self.meeting.wait();
+        if thread == 0 {
+            let mut before = 0;
+            for sum in slices.before {
+                before += sum.swap(before, Relaxed);
+            }
+        }
+        self.meeting.wait();
+        frontier.edges = slices.before.last().map_or(0, |all| all.load(Relaxed));
+        slices
+    }
+
+    /// Takes a step top-down. Returns true if the next frontier is listed. Collective.
+    fn top_down(&self, thread: usize, frontier: &mut Frontier, sums: &Sums, parents: &[AtomicU32]) -> bool {
+        self.list(thread, frontier);
+        let is_narrow = frontier.vertices < NARROW && frontier.edges < NARROW;
+        let reached = self.arrays.bits(frontier.known + 1);
+        if is_narrow || self.threads == 1 {
+            if thread == 0 {
+                let mut new = Vec::new();
+                let list = is_narrow.then_some(&mut new);
+                let found = top_down::alone(self.graph, self.arrays.list(), reached, parents, list);
+                sums.add(found);
+                if is_narrow {
+                    new.sort_unstable();
+                    for &v in &new {
+                        set(self.arrays.bits(frontier.known), v);
+                    }
+                    self.arrays.write_list(&new);
                 }
             }
+            return is_narrow;
         }
-        drop(found);
-        self.meeting.wait();
-        frontier.edges = u64::MAX;
-        self.parts[1].store(0, Relaxed);
-        self.meeting.wait();
+        let slices = self.slice(thread, frontier);
+        let (list, claims) = (self.arrays.list(), &self.arrays.claims[thread]);
+        let round = self.threads as u64 * top_down::ROUND;
+        let mut first = 0;
+        while first < frontier.edges {
+            let edges = round.min(frontier.edges - first);
+            let [from, to] = [thread, thread + 1].map(|thread| first + edges * thread as u64 / self.threads as u64);
+            let (at, skip) = slices.find(from, self.graph, list);
+            let claimed = claims.claim(self.graph, &list[at..], (skip, to - from), reached);
+            self.meeting.wait();
+            let found = claims.reach(self.graph, claimed, &self.arrays.claims[..thread], reached, parents);
+            sums.add(top_down::Found { checked: to - from, ..found });
+            self.meeting.wait();
+            claims.forget(claimed);
+            first += edges;
+        }
+        false
     }
 
-    /// Returns the next part of the own words, of those that are counted in `parts[which]`.
-    fn words(&self, which: usize) -> Option<Range<usize>> {
-        let own = self.graph.own.words();
-        let first = self.parts[which].fetch_add(bottom_up::PART, Relaxed);
-        (first < own).then(|| first..(first + bottom_up::PART).min(own))
-    }
-
-    /// Tells all ranks what a step reached, and keeps the sums over all of them.
-    fn tell_reached(&self, peers: &dyn Peers, frontier: &Frontier, step: Step, sums: &SharedSums) -> Result<()> {
-        let bits = |which: usize| self.arrays.bits(frontier.known + which);
-        let (before, now, list) = match step {
-            Step::TopDown => (bits(0), bits(1), Some(self.arrays.queue(frontier.queue + 1))),
-            Step::BottomUp => (bits(1), bits(0), None),
-        };
-        let reached = Reached { graph: self.graph, sums: sums.get(), before, now, list };
-        sums.set(peers.tell_reached(&reached, &mut self.long())?);
-        Ok(())
-    }
-
-    fn top_down(&self, thread: usize, frontier: &Frontier, sums: &SharedSums, parents: &[AtomicU32]) -> Result<()> {
-        let queues = [0, 1].map(|which| self.arrays.queue(frontier.queue + which));
-        let (known, claimed) = (self.arrays.bits(frontier.known), self.arrays.bits(frontier.known + 1));
-        let claims = Claims { graph: self.graph, known, claimed, next: queues[1], away: &self.arrays.away };
-        let is_narrow = frontier.edges < NARROW || self.threads == 1;
-        if is_narrow && thread != 0 {
-            return Ok(());
-        }
-        let threads = if is_narrow { 1 } else { self.threads };
-        let meet = || (!is_narrow).then(|| self.meeting.wait());
-        let mut checked = claims.short_rows(queues[0].vertices(), &self.parts[0], &self.long);
-        meet();
-        let long = self.long().clone();
-        checked += long.into_iter().map(|v| claims.long_row(v, thread, threads)).sum::<u64>();
-        meet();
-        let mut told = Ok(());
-        if let Some(peers) = self.peers {
-            if thread == 0 {
-                told = peers.tell_claims(&claims);
-            }
-            meet();
-        }
-        let next = queues[1].vertices();
-        let mut edges = 0;
-        loop {
-            let first = self.parts[1].fetch_add(top_down::PART, Relaxed);
-            let Some(part) = next.get(first..(first + top_down::PART).min(next.len())).filter(|part| !part.is_empty())
-            else {
-                break;
-            };
-            let [looked_at, leave] = top_down::parents_of(self.graph, known, part, parents);
-            checked += looked_at;
-            edges += leave;
-        }
-        if thread == 0 {
-            sums.vertices.store(next.len() as u64, Relaxed);
-        }
-        sums.edges.fetch_add(edges, Relaxed);
-        sums.checked.fetch_add(checked, Relaxed);
-        told
-    }
-
-    fn bottom_up(&self, frontier: &Frontier, sums: &SharedSums, parents: &[AtomicU32]) {
+    /// Takes a step bottom-up. Returns false, as the next frontier is not listed.
+    fn bottom_up(&self, frontier: &Frontier, sums: &Sums, parents: &[AtomicU32]) -> bool {
         // What the frontier is part of is known now; the other bits are written anew.
         let (all, known) = (self.arrays.bits(frontier.known), self.arrays.bits(frontier.known + 1));
         let mut found = bottom_up::Found::default();
-        while let Some(words) = self.words(0) {
+        loop {
+            let first = self.parts.fetch_add(bottom_up::PART, Relaxed);
+            if first >= known.len() {
+                break;
+            }
+            let words = first..(first + bottom_up::PART).min(known.len());
             let part = bottom_up::part(self.graph, self.lookup, known, words, all, parents);
             found.vertices += part.vertices;
             found.checked += part.checked;
         }
         sums.vertices.fetch_add(found.vertices, Relaxed);
         sums.checked.fetch_add(found.checked, Relaxed);
+        false
     }
+}
+
+/// Returns the part that a thread has of `all` items.
+fn share(all: usize, thread: usize, threads: usize) -> Range<usize> {
+    all * thread / threads..all * (thread + 1) / threads
 }

@@ -12,6 +12,7 @@
 mod line;
 mod names;
 mod rows;
+mod sums;
 #[cfg(test)]
 mod tests;
 
@@ -25,7 +26,7 @@ use crate::prepare::prepared::Graph;
 use names::told;
 use rows::Pass;
 
-/// What a tree has that passed.
+/// Figures of a tree that passed.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Figures {
     /// Vertices reached, the root included.

@@ -1,6 +1,7 @@
 //! The pass over rows: every edge against the levels of its ends, every parent against the row of its child.
 
 use super::line::{Edges, Line, above, any, meet, meeting, too_wide, widen};
+use super::sums::Sums;
 use super::{Figures, Tree};
 use crate::algo::bfs::fault::Fault;
 use crate::algo::bfs::levels::Mark;
@@ -20,6 +21,8 @@ use std::sync::{Mutex, PoisonError};
 const PART: usize = 2048;
 /// Entries that lines are fetched ahead of their use.
 const AHEAD: usize = 16;
+/// Parents in a line of the cache.
+const PARENTS: u32 = 16;
 
 /// One pass.
 pub(super) struct Pass<'a, M, const W: usize> {
@@ -37,15 +40,6 @@ pub(super) struct Pass<'a, M, const W: usize> {
 
 /// A fault and the number of its tree.
 type Wrong = (usize, Fault);
-
-/// What a thread adds up.
-struct Sums<M, const W: usize> {
-    reached: [u64; W],
-    entries: [u64; W],
-    deepest: Line<M, W>,
-    /// Vertices, and entries of their rows, that all trees reach.
-    by_all: (u64, u64),
-}
 
 /// The vertex of a row, while the row is gone through.
 struct Vertex<'l, M, const W: usize> {
@@ -115,7 +109,18 @@ impl<'a, M: Mark, const W: usize> Pass<'a, M, W> {
 
     fn part(&self, b: usize, first: usize, sums: &mut Sums<M, W>) -> Result<(), Wrong> {
         let block = self.lower.block(b);
-        (first..block.rows().min(first + PART)).try_for_each(|local| self.row(&block, local, sums))
+        let mut fetched = 0;
+        for local in first..block.rows().min(first + PART) {
+            let v = self.direction.vertex(block.first_row + local as u32);
+            // Parents of 64 trees are more streams than a processor foresees.
+            let ahead = v / PARENTS + 2;
+            if ahead != fetched {
+                fetched = ahead;
+                self.trees.iter().for_each(|tree| prefetch(tree.parents, (ahead * PARENTS) as usize));
+            }
+            self.row(&block, local, sums)?;
+        }
+        Ok(())
     }
 
     fn row(&self, block: &Block<'_>, local: usize, sums: &mut Sums<M, W>) -> Result<(), Wrong> {
@@ -251,47 +256,5 @@ impl<'a, M: Mark, const W: usize> Pass<'a, M, W> {
             })
         });
         faults.next().unwrap_or(Fault::NotReached { from: vertex.v, to: vertex.v })
-    }
-}
-
-impl<M: Mark, const W: usize> Sums<M, W> {
-    fn new() -> Self {
-        Sums { reached: [0; W], entries: [0; W], deepest: [M::default(); W], by_all: (0, 0) }
-    }
-
-    /// Counts a vertex whose row has this many entries, in the trees that reach it.
-    #[inline]
-    fn count(&mut self, own: &Line<M, W>, entries: u64) {
-        for place in 0..W {
-            let reached = if own[place] == M::UNREACHED { M::default() } else { own[place] };
-            self.deepest[place] = self.deepest[place].max(reached);
-        }
-        if meet(own, &[M::UNREACHED; W]) {
-            for place in 0..W {
-                let reached = u64::from(own[place] != M::UNREACHED);
-                self.reached[place] += reached;
-                self.entries[place] += entries * reached;
-            }
-        } else {
-            self.by_all.0 += 1;
-            self.by_all.1 += entries;
-        }
-    }
-
-    fn add(&mut self, other: &Self) {
-        for place in 0..W {
-            self.reached[place] += other.reached[place] + other.by_all.0;
-            self.entries[place] += other.entries[place] + other.by_all.1;
-            self.deepest[place] = self.deepest[place].max(other.deepest[place]);
-        }
-    }
-
-    fn of(&self, tree: usize, direction: Direction) -> Figures {
-        let ends = if direction == Direction::Undirected { 2 } else { 1 };
-        Figures {
-            reached: self.reached[tree],
-            depth: u64::from(self.deepest[tree].level()),
-            entries: ends * self.entries[tree],
-        }
     }
 }

@@ -1,0 +1,255 @@
+// What the parts of breadth-first search share: the graph, the state of a search, and queues.
+//
+// Structs have twins in src/algo/bfs/gpu/twins.rs.
+#pragma once
+#include "grid_barrier.cuh"
+
+constexpr u32 BFS_THREADS = 1024;
+constexpr u32 BFS_WARPS = BFS_THREADS / 32;
+// Vertices whose bits a warp looks at together when it goes bottom-up.
+constexpr u32 BFS_CHUNK = 256;
+constexpr u32 BFS_CHUNK_WORDS = BFS_CHUNK / 32;
+// Neighbours of a vertex after its first that lie in an array of their own.
+constexpr u32 BFS_HEAD = 4;
+// A queue's counter: entries in the low bits, slots above.
+constexpr u32 BFS_ENTRY_BITS = 34;
+// Edges from which on a frontier's slots would not fit there.
+constexpr u32 BFS_MOST_SLOTS = 1 << 30;
+// Most slots of a frontier that one warp expands.
+constexpr u32 BFS_NARROW = 256;
+// Most starts of rows beyond 2^32 entries that a half knows of.
+constexpr u32 BFS_MOST_CROSSINGS = 13;
+// The number that stands for no vertex.
+constexpr u32 NONE = 0xffffffff;
+
+// One half of all rows.
+struct Half {
+    // The low 32 bits of the place of each row's first entry, and the end of the last row.
+    const u32* starts;
+    const u32* targets;
+    u32 crossings;
+    // The first row that begins at or after entry 2^32, 2^33, 3 * 2^32, ...
+    u32 crossing[BFS_MOST_CROSSINGS];
+};
+
+struct Graph {
+    Half halves[2];
+    // The first entry of each vertex's in-row, or NONE.
+    const u32* first;
+    // The next entries of vertices below `wide`, NONE where there are fewer; null if there is no room.
+    const uint4* next;
+    // Numbers of neighbours from `tail` on: in a byte each, and in a word each for vertices below `many`.
+    const u8* few_leaves;
+    const u32* many_leaves;
+    u32 vertices;
+    // 1 if vertex v has an out-row 2v and an in-row 2v + 1, 0 if it has one row, v.
+    u32 shift;
+    // Vertices from there on have one edge. A multiple of BFS_CHUNK, or the number of vertices.
+    u32 tail;
+    // In-rows of vertices from there on have at most one entry, and at most 1 + BFS_HEAD.
+    u32 wide, deep;
+    // Vertices from there on have fewer than 256 edges.
+    u32 many;
+};
+static_assert(sizeof(Half) == 72 && sizeof(Graph) == 200, "as its twin");
+
+// The entries of some rows. Entry i covers the slots from starts[i] to starts[i + 1], one for each element. Vertices without rows are listed
+// from the end of the room on.
+struct Queue {
+    u32* starts;
+    u32* vertices;
+    // The address of the row, less 4 bytes for each slot before.
+    u64* rows;
+};
+
+// What is known of a frontier.
+struct Counts {
+    u64 vertices;
+    // Entries of their out-rows.
+    u64 edges;
+    // Their neighbours from `tail` on, which belong to the next frontier.
+    u64 leaves;
+    // Entries that were looked at to find it.
+    u64 checked;
+    // Entries and slots of its queue.
+    u64 queued;
+    // Vertices without out-rows, at the end of the queue.
+    u64 sinks;
+    // Pieces of long rows that are left over.
+    u64 pieces;
+};
+
+struct Progress {
+    u64 level;
+    // Steps that all blocks have taken: each finds a level, or several narrow ones.
+    u64 step;
+    // Entries of out-rows of vertices that are in no frontier up to now.
+    u64 left;
+    // The bitmap of vertices up to this level.
+    u32 current;
+    // 1 if this level was found bottom-up, so that there is no queue of it.
+    u32 up;
+};
+
+struct State {
+    GridBarrier barrier;
+    // Counts by steps modulo 3: of this step's frontier, of the one that it finds, and one that it clears.
+    Counts counts[3];
+    Progress progress;
+    // Levels that this launch has told of.
+    u32 records;
+    u32 finished;
+};
+
+// What is told of a level.
+struct Record {
+    u64 vertices, leaves, checked, nanoseconds, up;
+};
+
+struct Search {
+    // Two bitmaps of vertices that are reached.
+    u32* reached[2];
+    u32* parents;
+    // Of levels with even and odd numbers.
+    Queue queues[2];
+    State* state;
+    Record* records;
+    // Bottom-up begins where edges * alpha exceed those left, and ends where vertices * beta are below all.
+    double alpha, beta;
+    // Entries of all out-rows.
+    u64 entries;
+    u32 root;
+    // Entries that a queue has room for.
+    u32 capacity;
+    u32 most_records;
+    // 1 in the first launch of a search.
+    u32 begins;
+};
+
+static_assert(sizeof(State) == 224 && sizeof(Record) == 40 && sizeof(Search) == 128, "as their twins");
+
+// Memory that a block shares.
+struct Scratch {
+    union {
+        u32 tile[4 * BFS_THREADS + 1];
+        // Vertices of each warp's chunk for which more neighbours are needed.
+        u32 open[BFS_WARPS][BFS_CHUNK];
+    };
+    // Bits of those found among them.
+    u32 found[BFS_WARPS][BFS_CHUNK_WORDS];
+    u64 sums[4][BFS_WARPS];
+    u64 place;
+};
+
+// Reads what another block may have written, past the multiprocessor's own cache.
+template <class T> __device__ inline T fresh(const T* at) { return __ldcg(at); }
+
+__device__ inline u32 bit_of(u32 vertex) { return 1u << (vertex & 31); }
+
+__device__ inline bool is_in(const u32* bits, u32 vertex) { return bits[vertex >> 5] >> (vertex & 31) & 1; }
+
+// Returns the place of a row's first entry.
+__device__ inline u64 start_of(const Half& half, u32 row) {
+    u64 high = 0;
+    for (u32 k = 0; k < half.crossings; k++) high += row >= half.crossing[k];
+    return high << 32 | __ldg(half.starts + row);
+}
+
+// The entries of a row in one half.
+struct Segment {
+    const u32* begin;
+    u32 length;
+};
+
+__device__ inline Segment segment_of(const Half& half, u32 row) {
+    u64 begin = start_of(half, row);
+    // A row has fewer entries than there are vertices, so that low bits tell its length.
+    return {half.targets + begin, __ldg(half.starts + row + 1) - u32(begin)};
+}
+
+__device__ inline u32 out_row(const Graph& g, u32 vertex) { return vertex << g.shift; }
+__device__ inline u32 in_row(const Graph& g, u32 vertex) { return (vertex << g.shift) | g.shift; }
+
+// Returns the number of a vertex's neighbours from `tail` on.
+__device__ inline u32 leaves_of(const Graph& g, u32 vertex) {
+    return vertex < g.many ? __ldg(g.many_leaves + vertex) : __ldg(g.few_leaves + vertex);
+}
+
+__device__ inline u64 packed(u64 entries, u64 slots) { return slots << BFS_ENTRY_BITS | entries; }
+__device__ inline u64 entries_of(u64 queued) { return queued & ((1ull << BFS_ENTRY_BITS) - 1); }
+__device__ inline u32 slots_of(u64 queued) { return u32(queued >> BFS_ENTRY_BITS); }
+
+// Returns what a vertex with these segments adds to a queue: empty ones have no entry.
+__device__ inline u64 packed(const Segment& lower, const Segment& upper) {
+    return packed((lower.length > 0) + (upper.length > 0), u64(lower.length) + upper.length);
+}
+
+// Lists a vertex without rows, unless the queue is full.
+__device__ inline void put_sink(const Queue& queue, u32 capacity, u64 number, u32 vertex) {
+    if (number < capacity) queue.vertices[capacity - 1 - number] = vertex;
+}
+
+// Writes the entries of a vertex's row at a place of the queue, unless that is full.
+__device__ inline void put(const Queue& queue, u32 capacity, u64 place, u32 vertex, const Segment& lower, const Segment& upper) {
+    u64 at = entries_of(place);
+    u32 slot = slots_of(place);
+    for (u32 half = 0; half < 2; half++) {
+        const Segment& one = half == 0 ? lower : upper;
+        if (one.length == 0) continue;
+        if (at < capacity) {
+            queue.starts[at] = slot;
+            queue.vertices[at] = vertex;
+            queue.rows[at] = u64(one.begin) - 4 * u64(slot);
+        }
+        at++;
+        slot += one.length;
+    }
+}
+
+// Returns the sum of the threads before this one, and in `total` that of all.
+__device__ inline u64 scan_before(u64 x, Scratch& scratch, u64& total) {
+    u64 sum = x;
+    for (u32 step = 1; step < 32; step *= 2) {
+        u64 below = __shfl_up_sync(ALL_LANES, sum, step);
+        if (lane_id() >= step) sum += below;
+    }
+    u64* sums = scratch.sums[0];
+    if (lane_id() == 31) sums[warp_id()] = sum;
+    __syncthreads();
+    if (warp_id() == 0) {
+        u64 all = sums[lane_id()];
+        for (u32 step = 1; step < 32; step *= 2) {
+            u64 below = __shfl_up_sync(ALL_LANES, all, step);
+            if (lane_id() >= step) all += below;
+        }
+        sums[lane_id()] = all;
+    }
+    __syncthreads();
+    total = sums[BFS_WARPS - 1];
+    u64 before = sum - x + (warp_id() > 0 ? sums[warp_id() - 1] : 0);
+    __syncthreads();
+    return before;
+}
+
+// A thread's part of the counts of the next frontier.
+struct Found {
+    u32 vertices, leaves, checked;
+    u64 edges;
+};
+
+// Adds what all threads of a block found.
+__device__ inline void add(Counts* counts, const Found& found, Scratch& scratch) {
+    u64 parts[4] = {found.vertices, found.edges, found.leaves, found.checked};
+    for (u32 k = 0; k < 4; k++) {
+        for (int step = 16; step > 0; step /= 2) parts[k] += __shfl_xor_sync(ALL_LANES, parts[k], step);
+        if (lane_id() == 0) scratch.sums[k][warp_id()] = parts[k];
+    }
+    __syncthreads();
+    if (warp_id() < 4) {
+        u64 sum = scratch.sums[warp_id()][lane_id()];
+        for (int step = 16; step > 0; step /= 2) sum += __shfl_xor_sync(ALL_LANES, sum, step);
+        u64* to = warp_id() == 0 ? &counts->vertices : warp_id() == 1 ? &counts->edges : warp_id() == 2 ? &counts->leaves : &counts->checked;
+        if (lane_id() == 0 && sum > 0) atomicAdd(to, sum);
+    }
+    __syncthreads();
+}

@@ -1,0 +1,212 @@
+// Bottom-up steps: every vertex that is not reached looks for a neighbour that is (Beamer, Asanovic and Patterson, SC 2012).
+//
+// A warp takes 256 vertices at a time. Their first neighbours lie side by side and are the largest hubs they know, which ends the search of
+// most. Those left over are put together, so that lanes stay busy: the next four neighbours come in one load, then eight lanes read a
+// row. Rows ascend, so the first hit is the smallest neighbour; the bits that are tested do not change during a step.
+//
+// A row that goes on for long is cut into pieces, which all warps share after a barrier: one hub that the search does not reach would
+// otherwise keep a few lanes busy for as long as all the rest takes.
+#pragma once
+#include "bfs.cuh"
+
+// Lanes that read a row together.
+constexpr u32 BFS_GROUP = 8;
+constexpr u32 BFS_GROUPS = 32 / BFS_GROUP;
+// Loads of a group after which the rest of a row is left to all warps, and the entries of a piece.
+constexpr u32 BFS_LONG = 32;
+constexpr u32 BFS_PIECE = 4096;
+
+// What is left of a row.
+struct Rest {
+    const u32 *at, *end;
+    // The upper half, once the lower is through.
+    const u32 *later, *later_end;
+};
+
+__device__ inline Rest rest_of(const Graph& g, u32 vertex, u32 skipped) {
+    u32 row = in_row(g, vertex);
+    Segment lower = segment_of(g.halves[0], row), upper = segment_of(g.halves[1], row);
+    u32 below = min(skipped, lower.length), above = min(skipped - below, upper.length);
+    Rest rest = {lower.begin + below, lower.begin + lower.length, upper.begin + above, upper.begin + upper.length};
+    if (rest.at == rest.end) rest.at = rest.later, rest.end = rest.later_end, rest.later = rest.later_end;
+    return rest;
+}
+
+__device__ inline u32 pieces_of(const u32* at, const u32* end) { return u32((u64(end - at) + BFS_PIECE - 1) / BFS_PIECE); }
+
+// Leaves the rest of a row to all warps, in a queue that no step uses now. Returns false if it is full.
+__device__ inline bool leave(const Search& s, const Queue& queue, Counts* counts, u32 vertex, const Rest& rest) {
+    u32 first = pieces_of(rest.at, rest.end), all = first + pieces_of(rest.later, rest.later_end);
+    u64 place = atomicAdd(&counts->pieces, u64(all));
+    bool fits = place + all <= s.capacity;
+    for (u32 k = 0; k < all && place + k < s.capacity; k++) {
+        const u32* at = k < first ? rest.at + u64(k) * BFS_PIECE : rest.later + u64(k - first) * BFS_PIECE;
+        const u32* end = k < first ? rest.end : rest.later_end;
+        queue.starts[place + k] = fits ? u32(min(u64(end - at), u64(BFS_PIECE))) : 0;
+        queue.vertices[place + k] = vertex;
+        queue.rows[place + k] = u64(at);
+    }
+    if (fits) s.parents[vertex] = NONE;
+    return fits;
+}
+
+// Tests the first neighbours of a chunk whose words of the bitmap are `word`, one in each of the first lanes. Vertices that need more are put to
+// `open`, their number in `left`. Returns the bits of those found, in the lane of their word.
+__device__ inline u32 test_first(const Graph& g, const Search& s, const u32* reached, u32 first_vertex, u32 word, u32* open, u32& left, Found& found) {
+    u32 near[BFS_CHUNK_WORDS];
+#pragma unroll
+    for (u32 k = 0; k < BFS_CHUNK_WORDS; k++) {
+        bool is_open = !(__shfl_sync(ALL_LANES, word, k) >> lane_id() & 1);
+        near[k] = is_open ? __ldcs(g.first + first_vertex + 32 * k + lane_id()) : NONE;
+    }
+    u32 bits = 0;
+    left = 0;
+#pragma unroll
+    for (u32 k = 0; k < BFS_CHUNK_WORDS; k++) {
+        u32 vertex = first_vertex + 32 * k + lane_id();
+        bool is_open = near[k] != NONE, hit = is_open && is_in(reached, near[k]);
+        if (hit) {
+            s.parents[vertex] = near[k];
+            found.leaves += leaves_of(g, vertex);
+        }
+        found.checked += is_open;
+        u32 hits = __ballot_sync(ALL_LANES, hit);
+        if (lane_id() == k) bits = hits;
+        bool more = is_open && !hit && vertex < g.wide;
+        u32 all = __ballot_sync(ALL_LANES, more);
+        if (more) open[left + __popc(all & ((1u << lane_id()) - 1))] = vertex;
+        left += __popc(all);
+    }
+    __syncwarp();
+    return bits;
+}
+
+// Tests the next neighbours of the vertices in `open`. Returns the number of those that stay there.
+__device__ inline u32 test_next(const Graph& g, const Search& s, const u32* reached, u32* open, u32 count, u32* bits, Found& found) {
+    u32 left = 0;
+    for (u32 base = 0; base < count; base += 32) {
+        bool is_open = base + lane_id() < count;
+        u32 vertex = is_open ? open[base + lane_id()] : NONE, parent = NONE;
+        if (is_open) {
+            uint4 near = __ldcs(g.next + vertex);
+            u32 tested = (near.x != NONE) + (near.y != NONE) + (near.z != NONE) + (near.w != NONE);
+            bool x = near.x != NONE && is_in(reached, near.x), y = near.y != NONE && is_in(reached, near.y);
+            bool z = near.z != NONE && is_in(reached, near.z), w = near.w != NONE && is_in(reached, near.w);
+            parent = x ? near.x : y ? near.y : z ? near.z : w ? near.w : NONE;
+            found.checked += x ? 1 : y ? 2 : z ? 3 : tested;
+            if (parent != NONE) {
+                s.parents[vertex] = parent;
+                found.leaves += leaves_of(g, vertex);
+                atomicOr(bits + (vertex % BFS_CHUNK >> 5), bit_of(vertex));
+            }
+        }
+        bool more = is_open && parent == NONE && vertex < g.deep;
+        u32 all = __ballot_sync(ALL_LANES, more);
+        // Lanes have read their vertices before they lose their places.
+        if (more) open[left + __popc(all & ((1u << lane_id()) - 1))] = vertex;
+        left += __popc(all);
+        __syncwarp();
+    }
+    return left;
+}
+
+// Tests the rest of rows of the vertices in `open`, eight lanes for each.
+__device__ inline void test_rows(const Graph& g, const Search& s, const u32* reached, const u32* open, u32 count, const Queue& queue, Counts* counts, u32* bits, Found& found) {
+    u32 group = lane_id() / BFS_GROUP, lane = lane_id() % BFS_GROUP;
+    u32 skipped = 1 + (g.next != nullptr ? BFS_HEAD : 0);
+    for (u32 base = 0; base < count; base += BFS_GROUPS) {
+        bool done = base + group >= count;
+        u32 vertex = done ? NONE : open[base + group];
+        Rest rest = {};
+        if (!done) rest = rest_of(g, vertex, skipped);
+        done = done || rest.at == rest.end;
+        for (u32 turn = 1; __any_sync(ALL_LANES, !done); turn++) {
+            bool inside = !done && rest.at + lane < rest.end;
+            u32 near = inside ? __ldg(rest.at + lane) : NONE;
+            bool hit = inside && is_in(reached, near);
+            u32 hits = __ballot_sync(ALL_LANES, hit) >> (group * BFS_GROUP) & ((1u << BFS_GROUP) - 1);
+            if (done) continue;
+            u32 tested = hits != 0 ? __ffs(hits) : u32(min(u64(rest.end - rest.at), u64(BFS_GROUP)));
+            found.checked += lane == 0 ? tested : 0;
+            if (hits != 0) {
+                if (lane + 1 == tested) {
+                    s.parents[vertex] = near;
+                    found.leaves += leaves_of(g, vertex);
+                    atomicOr(bits + (vertex % BFS_CHUNK >> 5), bit_of(vertex));
+                }
+                done = true;
+                continue;
+            }
+            rest.at += tested;
+            if (rest.at == rest.end) rest.at = rest.later, rest.end = rest.later_end, rest.later = rest.later_end;
+            done = rest.at == rest.end;
+            if (turn == BFS_LONG && !done) {
+                u32 others = ((1u << BFS_GROUP) - 1) << (group * BFS_GROUP);
+                bool left = lane == 0 && leave(s, queue, counts, vertex, rest);
+                done = __any_sync(others, left);
+            }
+        }
+    }
+}
+
+// Finds the next frontier: its bits and all that are reached become the other bitmap.
+__device__ inline void find_next(const Graph& g, const Search& s, const Progress& at, Scratch& scratch) {
+    const u32* reached = s.reached[at.current];
+    u32* after = s.reached[at.current ^ 1];
+    Counts* counts = s.state->counts + (at.step + 1) % 3;
+    u32 *open = scratch.open[warp_id()], *bits = scratch.found[warp_id()];
+    Found found = {};
+    if (lane_id() < BFS_CHUNK_WORDS) bits[lane_id()] = 0;
+    __syncwarp();
+    u32 chunks = (g.tail + BFS_CHUNK - 1) / BFS_CHUNK;
+    for (u32 chunk = blockIdx.x * BFS_WARPS + warp_id(); chunk < chunks; chunk += gridDim.x * BFS_WARPS) {
+        bool has_word = lane_id() < BFS_CHUNK_WORDS;
+        u32 word = has_word ? fresh(reached + chunk * BFS_CHUNK_WORDS + lane_id()) : NONE;
+        u32 now = 0;
+        if (!__all_sync(ALL_LANES, word == NONE)) {
+            u32 left;
+            now = test_first(g, s, reached, chunk * BFS_CHUNK, word, open, left, found);
+            if (left > 0 && g.next != nullptr) left = test_next(g, s, reached, open, left, bits, found);
+            if (left > 0) test_rows(g, s, reached, open, left, s.queues[0], counts, bits, found);
+            __syncwarp();
+        }
+        if (has_word) {
+            now |= bits[lane_id()];
+            bits[lane_id()] = 0;
+            found.vertices += __popc(now);
+            after[chunk * BFS_CHUNK_WORDS + lane_id()] = word | now;
+        }
+        __syncwarp();
+    }
+    add(counts, found, scratch);
+}
+
+// Tests the pieces of rows that were left over.
+__device__ inline void test_pieces(const Graph& g, const Search& s, const Progress& at, Scratch& scratch) {
+    const u32* reached = s.reached[at.current];
+    u32* after = s.reached[at.current ^ 1];
+    Counts* counts = s.state->counts + (at.step + 1) % 3;
+    const Queue& queue = s.queues[0];
+    u64 count = min(fresh(&counts->pieces), u64(s.capacity));
+    Found found = {};
+    for (u64 i = blockIdx.x * BFS_WARPS + warp_id(); i < count; i += gridDim.x * BFS_WARPS) {
+        u32 vertex = queue.vertices[i], length = queue.starts[i];
+        const u32* row = reinterpret_cast<const u32*>(queue.rows[i]);
+        for (u32 base = 0; base < length; base += 32) {
+            u32 near = base + lane_id() < length ? __ldg(row + base + lane_id()) : NONE;
+            u32 hits = __ballot_sync(ALL_LANES, near != NONE && is_in(reached, near));
+            u32 tested = hits != 0 ? __ffs(hits) : min(length - base, 32u);
+            found.checked += lane_id() == 0 ? tested : 0;
+            if (hits == 0) continue;
+            if (lane_id() + 1 == tested) {
+                atomicMin(s.parents + vertex, near);
+                if (!(atomicOr(after + (vertex >> 5), bit_of(vertex)) & bit_of(vertex))) {
+                    found.vertices++;
+                    found.leaves += leaves_of(g, vertex);
+                }
+            }
+            break;
+        }
+    }
+    add(counts, found, scratch);
+}

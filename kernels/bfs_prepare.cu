@@ -1,0 +1,59 @@
+// What breadth-first search knows of a graph beforehand: places of rows, first neighbours, leaves.
+#include "bfs.cuh"
+
+// Adds to the starts of a block's rows the entries before the block.
+extern "C" __global__ void bfs_rebase(u32* starts, u32 count, u32 before) {
+    for (u64 i = u64(blockIdx.x) * blockDim.x + threadIdx.x; i < count; i += u64(gridDim.x) * blockDim.x) starts[i] += before;
+}
+
+__device__ inline void raise(u32* bound, u32 to) {
+    if (fresh(bound) < to) atomicMax(bound, to);
+}
+
+__device__ inline u32 length_of(const Half& half, u32 row) { return __ldg(half.starts + row + 1) - __ldg(half.starts + row); }
+
+// Raises bounds[0] to the vertices up to the last that has more than one edge, bounds[1] and [2] up to the last whose in-row has more than
+// one entry, and more than 1 + BFS_HEAD, and bounds[3] up to the last that has 256 edges.
+extern "C" __global__ void bfs_bounds(const __grid_constant__ Graph g, u32* bounds) {
+    for (u64 v = u64(blockIdx.x) * blockDim.x + threadIdx.x; v < g.vertices; v += u64(gridDim.x) * blockDim.x) {
+        u64 in = length_of(g.halves[0], in_row(g, v)), all = in + length_of(g.halves[0], out_row(g, v)) * g.shift;
+        u64 above = length_of(g.halves[1], in_row(g, v));
+        in += above;
+        all += above + length_of(g.halves[1], out_row(g, v)) * g.shift;
+        if (all > 1) raise(bounds, u32(v) + 1);
+        if (in > 1) raise(bounds + 1, u32(v) + 1);
+        if (in > 1 + BFS_HEAD) raise(bounds + 2, u32(v) + 1);
+        if (all >= 256) raise(bounds + 3, u32(v) + 1);
+    }
+}
+
+// Copies the first entries of in-rows to `first`, and the next ones of vertices below `wide` to `next`, if that is not null.
+extern "C" __global__ void bfs_heads(const __grid_constant__ Graph g, u32* first, uint4* next) {
+    for (u64 v = u64(blockIdx.x) * blockDim.x + threadIdx.x; v < g.vertices; v += u64(gridDim.x) * blockDim.x) {
+        Segment lower = segment_of(g.halves[0], in_row(g, v)), upper = segment_of(g.halves[1], in_row(g, v));
+        u32 head[1 + BFS_HEAD];
+        u32 wanted = next != nullptr && v < g.wide ? 1 + BFS_HEAD : 1;
+#pragma unroll
+        for (u32 k = 0; k < 1 + BFS_HEAD; k++) {
+            head[k] = NONE;
+            if (k >= wanted) continue;
+            if (k < lower.length) head[k] = __ldg(lower.begin + k);
+            else if (k - lower.length < upper.length) head[k] = __ldg(upper.begin + (k - lower.length));
+        }
+        first[v] = head[0];
+        if (wanted > 1) next[v] = make_uint4(head[1], head[2], head[3], head[4]);
+    }
+}
+
+// Counts for each vertex its neighbours from `tail` on. Counts are zero before.
+extern "C" __global__ void bfs_leaves(const __grid_constant__ Graph g, u32* counts) {
+    for (u64 v = u64(g.tail) + blockIdx.x * blockDim.x + threadIdx.x; v < g.vertices; v += u64(gridDim.x) * blockDim.x) {
+        u32 near = __ldg(g.first + v);
+        if (near != NONE) atomicAdd(counts + near, 1u);
+    }
+}
+
+// Copies counts of vertices to a byte each; those that do not fit are read elsewhere.
+extern "C" __global__ void bfs_few_leaves(const u32* counts, u32 vertices, u8* few) {
+    for (u64 v = u64(blockIdx.x) * blockDim.x + threadIdx.x; v < vertices; v += u64(gridDim.x) * blockDim.x) few[v] = u8(counts[v]);
+}

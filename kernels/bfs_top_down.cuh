@@ -1,0 +1,177 @@
+// Top-down steps: the frontier's edges are followed from a queue of rows.
+//
+// Slots, one for each edge, are divided evenly among blocks and threads, however long rows are (Merrill, Garland and Grimshaw, PPoPP 2012).
+// A vertex is claimed by an atomic OR of its bit. The claim that came first also writes the parent; where the frontier has more than one
+// vertex, a second pass over the same slots lowers it to the smallest. The bitmap of vertices up to this level tells that pass which
+// vertices are of the next one, so it lags behind the claims.
+#pragma once
+#include "bfs.cuh"
+
+constexpr u32 BFS_EACH = 4;
+constexpr u32 BFS_TILE = BFS_EACH * BFS_THREADS;
+
+// Returns the entry of a queue that has this slot. All threads of the block search together.
+__device__ inline u32 entry_of(const Queue& queue, u32 entries, u32 slot) {
+    u32 low = 0, high = entries;
+    while (high - low > 1) {
+        u32 step = (high - low + BFS_THREADS - 1) / BFS_THREADS;
+        u64 at = low + u64(step) * threadIdx.x;
+        u32 upto = __syncthreads_count(at < high && queue.starts[at] <= slot);
+        low += (upto - 1) * step;
+        high = min(high, low + step);
+    }
+    return low;
+}
+
+// Copies starts of entries from `entry` on to the tile, those of slots before `last`. Returns their number.
+__device__ inline u32 load_starts(const Queue& queue, u32 entries, u32 entry, u32 last, Scratch& scratch) {
+    u32 count = 0, more;
+    do {
+        u32 at = count + threadIdx.x;
+        u32 start = entry + u64(at) < entries ? queue.starts[entry + at] : NONE;
+        if (start < last) scratch.tile[at] = start;
+        more = __syncthreads_count(start < last);
+        count += more;
+    } while (more == BFS_THREADS);
+    return count;
+}
+
+// Follows this block's share of a queue's slots, a tile after the other. `visit` gets a vertex of the frontier and a neighbour, `end` is
+// called by all threads after each tile.
+template <class Visit, class End> __device__ void expand(const Queue& queue, u64 queued, Scratch& scratch, Visit visit, End end) {
+    u32 entries = u32(entries_of(queued)), slots = slots_of(queued);
+    u32 share = ((slots + gridDim.x - 1) / gridDim.x + 31) / 32 * 32;
+    u64 begin = u64(share) * blockIdx.x;
+    if (begin >= slots) return;
+    u32 stop = u32(min(begin + share, u64(slots)));
+    u32 entry = entry_of(queue, entries, u32(begin));
+    for (u32 first = u32(begin); first < stop; first += BFS_TILE) {
+        u32 last = min(first + BFS_TILE, stop);
+        u32 count = load_starts(queue, entries, entry, last, scratch);
+        u32 from[BFS_EACH], to[BFS_EACH];
+#pragma unroll
+        for (u32 k = 0; k < BFS_EACH; k++) {
+            u32 slot = first + k * BFS_THREADS + threadIdx.x;
+            from[k] = to[k] = NONE;
+            if (slot < last) {
+                u32 at = entry + last_start_upto(scratch.tile, count, slot);
+                from[k] = queue.vertices[at];
+                to[k] = __ldg(reinterpret_cast<const u32*>(queue.rows[at]) + slot);
+            }
+        }
+#pragma unroll
+        for (u32 k = 0; k < BFS_EACH; k++) {
+            if (to[k] != NONE) visit(k, from[k], to[k]);
+        }
+        __syncthreads();
+        end();
+        // The last entry may have slots in the next tile, too.
+        entry += count - 1;
+    }
+}
+
+// Appends the rows of up to N vertices of each thread to a queue, NONE standing for none.
+template <u32 N> __device__ void append(const Graph& g, const Search& s, const Queue& queue, Counts* counts, const u32 (&vertices)[N], Found& found, Scratch& scratch) {
+    u64 mine = 0;
+#pragma unroll
+    for (u32 k = 0; k < N; k++) {
+        if (vertices[k] == NONE) continue;
+        u32 row = out_row(g, vertices[k]);
+        Segment lower = segment_of(g.halves[0], row), upper = segment_of(g.halves[1], row);
+        u64 more = packed(lower, upper);
+        if (more == 0) put_sink(queue, s.capacity, atomicAdd(&counts->sinks, 1ull), vertices[k]);
+        mine += more;
+        found.vertices++;
+        found.edges += u64(lower.length) + upper.length;
+        found.leaves += leaves_of(g, vertices[k]);
+    }
+    u64 total;
+    u64 place = scan_before(mine, scratch, total);
+    if (total == 0) return;
+    if (threadIdx.x == 0) scratch.place = atomicAdd(&counts->queued, total);
+    __syncthreads();
+    place += scratch.place;
+#pragma unroll
+    for (u32 k = 0; k < N; k++) {
+        if (vertices[k] == NONE) continue;
+        u32 row = out_row(g, vertices[k]);
+        Segment lower = segment_of(g.halves[0], row), upper = segment_of(g.halves[1], row);
+        put(queue, s.capacity, place, vertices[k], lower, upper);
+        place += packed(lower, upper);
+    }
+}
+
+// Claims a neighbour that is not reached yet. Returns false if it is, or someone else has it, or it is searched last.
+__device__ inline bool claim(const Graph& g, const Search& s, u32* claimed, u32 from, u32 to) {
+    u32* word = claimed + (to >> 5);
+    u32 bit = bit_of(to);
+    if (to >= g.tail || (fresh(word) & bit)) return false;
+    if (atomicOr(word, bit) & bit) return false;
+    s.parents[to] = from;
+    return true;
+}
+
+// Lowers the parent of a vertex that was claimed from this frontier.
+__device__ inline void lower_parent(const Graph& g, const Search& s, const u32* before, u32 from, u32 to) {
+    if (to >= g.tail || (fresh(before + (to >> 5)) & bit_of(to))) return;
+    if (fresh(s.parents + to) > from) atomicMin(s.parents + to, from);
+}
+
+// Adds the vertices of a queue to a bitmap, each of `threads` threads some of them.
+__device__ inline void mark(const Search& s, const Queue& queue, const Counts& frontier, u32* bits, u64 thread, u64 threads) {
+    u64 entries = entries_of(frontier.queued);
+    for (u64 i = thread; i < entries + frontier.sinks; i += threads) {
+        u32 v = queue.vertices[i < entries ? i : s.capacity - 1 - (i - entries)];
+        atomicOr(bits + (v >> 5), bit_of(v));
+    }
+}
+
+// The first pass: claims the next frontier and queues its rows. Meanwhile the lagging bitmap gets this frontier.
+__device__ inline void claim_next(const Graph& g, const Search& s, const Progress& at, const Counts& frontier, Scratch& scratch) {
+    const Queue queue = s.queues[at.level & 1], next = s.queues[~at.level & 1];
+    Counts* counts = s.state->counts + (at.step + 1) % 3;
+    u32 *claimed = s.reached[at.current], *before = s.reached[at.current ^ 1];
+    mark(s, queue, frontier, before, u64(blockIdx.x) * BFS_THREADS + threadIdx.x, u64(gridDim.x) * BFS_THREADS);
+    Found found = {};
+    u32 mine[BFS_EACH];
+#pragma unroll
+    for (u32 k = 0; k < BFS_EACH; k++) mine[k] = NONE;
+    expand(
+        queue, frontier.queued, scratch, [&](u32 k, u32 from, u32 to) { mine[k] = claim(g, s, claimed, from, to) ? to : NONE; },
+        [&] {
+            append(g, s, next, counts, mine, found, scratch);
+#pragma unroll
+            for (u32 k = 0; k < BFS_EACH; k++) mine[k] = NONE;
+        });
+    add(counts, found, scratch);
+}
+
+// The second pass: lowers the parents of the next frontier.
+__device__ inline void lower_parents(const Graph& g, const Search& s, const Progress& at, const Counts& frontier, Scratch& scratch) {
+    const u32* before = s.reached[at.current ^ 1];
+    expand(
+        s.queues[at.level & 1], frontier.queued, scratch, [&](u32, u32 from, u32 to) { lower_parent(g, s, before, from, to); }, [] {});
+}
+
+// Queues the rows of a frontier that was found bottom-up, whose bits are new in the current bitmap; the other bitmap gets them, too.
+__device__ inline void queue_frontier(const Graph& g, const Search& s, const Progress& at, Scratch& scratch) {
+    Counts* counts = s.state->counts + at.step % 3;
+    const u32* current = s.reached[at.current];
+    u32* before = s.reached[at.current ^ 1];
+    u32 words = (g.tail + 31) / 32;
+    Found found = {};
+    for (u64 base = u64(blockIdx.x) * BFS_THREADS; base < words; base += u64(gridDim.x) * BFS_THREADS) {
+        u32 word = u32(base) + threadIdx.x, bits = 0;
+        if (word < words) {
+            bits = fresh(current + word) & ~before[word];
+            before[word] |= bits;
+        }
+        while (__syncthreads_or(bits != 0)) {
+            u32 mine[1] = {bits != 0 ? word * 32 + __ffs(bits) - 1 : NONE};
+            bits &= bits - 1;
+            append(g, s, s.queues[at.level & 1], counts, mine, found, scratch);
+        }
+    }
+    // Vertices and leaves were counted when they were found.
+    add(counts, Found{0, 0, 0, found.edges}, scratch);
+}

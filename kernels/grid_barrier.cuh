@@ -1,0 +1,66 @@
+// A barrier of all blocks of a grid. They have to be on the GPU at the same time, which a cooperative launch sees to.
+#pragma once
+#include "common.cuh"
+
+// The GPU's clock in nanoseconds, the same on all multiprocessors.
+#ifndef GLOBAL_TIMER
+#define GLOBAL_TIMER() global_timer()
+__device__ inline u64 global_timer() {
+    u64 now;
+    asm volatile("mov.u64 %0, %%globaltimer;" : "=l"(now));
+    return now;
+}
+#endif
+
+// Stands in loops that wait for other blocks, which on a GPU run beside this one.
+#ifndef YIELD
+#define YIELD()
+#endif
+
+// Nanoseconds after which a block that waits gives up. Nothing that blocks do between two barriers takes a tenth of it.
+constexpr u64 LONGEST_WAIT = 30ull * 1000 * 1000 * 1000;
+
+// The state of a grid's barriers in GPU memory, all zero when the grid is launched.
+struct GridBarrier {
+    // Blocks that have come to a barrier, over all barriers.
+    u64 arrived;
+    // 1 once a block has given up.
+    u32 broken;
+    u32 unused;
+};
+
+// Waits until `target` arrivals, as one thread of a block. Returns false if some block gave up.
+__device__ inline bool wait_for_blocks(GridBarrier* barrier, u64 target) {
+    volatile u64* arrived = &barrier->arrived;
+    volatile u32* broken = &barrier->broken;
+    u64 begun = 0;
+    for (u32 turn = 1; *arrived < target; turn++) {
+        YIELD();
+        if (turn % 4096 != 0) continue;
+        u64 now = GLOBAL_TIMER();
+        if (begun == 0) begun = now;
+        if (*broken != 0) return false;
+        if (now - begun > LONGEST_WAIT) {
+            *broken = 1;
+            return false;
+        }
+    }
+    return true;
+}
+
+// Waits until all blocks of the grid are here, as all threads of each. What any of them wrote before is what all of them read after it, by
+// loads other than those of the read-only cache. `target` is each thread's own, zero at the launch. Returns false, to all threads of a
+// block, if a block waited too long: the block must leave, and so will all others.
+__device__ inline bool grid_barrier(GridBarrier* barrier, u64& target) {
+    target += gridDim.x;
+    bool whole = true;
+    __syncthreads();
+    if (threadIdx.x == 0) {
+        // The first fence lets others see what this block wrote; the second drops what this multiprocessor's cache holds of old values.
+        __threadfence();
+        atomicAdd(&barrier->arrived, 1ull);
+        whole = wait_for_blocks(barrier, target);
+        __threadfence();
+    }
+    return __syncthreads_and(whole);
+}

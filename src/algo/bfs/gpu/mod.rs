@@ -1,0 +1,278 @@
+//! Breadth-first search on a GPU. `kernels/bfs.cu` has the method; here is what lies where, and how a search goes on and ends.
+//!
+//! In GPU memory lie the places of rows, the first neighbours of all vertices, bitmaps, parents and queues: 17 bytes a vertex and queues at
+//! least, [`least_bytes`]. Rows lie there, too, where they fit; else they stay in pinned host memory, and kernels read them over the bus. The four
+//! neighbours after the first, which end most searches of a row, are put side by side where there is room.
+//!
+//! One launch goes through all levels of a search, up to [`room::RECORDS`] of them; then the host looks whether to stop, and launches
+//! it again.
+#![allow(unsafe_code)] // kernel launches
+
+mod fetch;
+mod place;
+mod room;
+mod twins;
+
+pub use room::{host_bytes, least_bytes};
+
+use super::search::{Level, Search, Searched, Step, Switch};
+use crate::algo::Lease;
+use crate::error::{Error, Result};
+use crate::gpu::{COMMON, DeviceSlice, Event, Grid, Kernel, ProgramSource};
+use crate::graph::catalogue::Catalogue;
+use crate::graph::direction::Direction;
+use crate::graph::ids::Vertex;
+use crate::memory::Budget;
+use crate::prepare::prepared::Graph;
+use place::Placed;
+use room::{Room, THREADS};
+use twins::{BARRIER_BYTES, Queue, Record, State};
+
+const BFS: (&str, &str) = ("bfs.cuh", include_str!("../../../../kernels/bfs.cuh"));
+const GRID_BARRIER: (&str, &str) = ("grid_barrier.cuh", include_str!("../../../../kernels/grid_barrier.cuh"));
+
+/// The program of the search.
+static PROGRAM: ProgramSource = ProgramSource {
+    name: "bfs.cu",
+    text: include_str!("../../../../kernels/bfs.cu"),
+    headers: &[
+        COMMON,
+        GRID_BARRIER,
+        BFS,
+        ("bfs_bottom_up.cuh", include_str!("../../../../kernels/bfs_bottom_up.cuh")),
+        ("bfs_narrow.cuh", include_str!("../../../../kernels/bfs_narrow.cuh")),
+        ("bfs_top_down.cuh", include_str!("../../../../kernels/bfs_top_down.cuh")),
+    ],
+};
+
+/// The program of what is known beforehand.
+static PREPARE: ProgramSource = ProgramSource {
+    name: "bfs_prepare.cu",
+    text: include_str!("../../../../kernels/bfs_prepare.cu"),
+    headers: &[COMMON, GRID_BARRIER, BFS],
+};
+
+/// All programs that a search launches.
+pub static PROGRAMS: [&ProgramSource; 2] = [&PROGRAM, &PREPARE];
+
+/// The purpose of its memory, in errors.
+const PURPOSE: &str = "[bfs] on this graph";
+
+/// When a GPU changes its direction, unless said. A step bottom-up takes little more than to look at every vertex, so it pays early and
+/// stays worth while long.
+pub const SWITCH: Switch = Switch { alpha: 32.0, beta: 1024.0 };
+
+/// Is asked while rows are copied and between launches: an error ends the work.
+pub type GoOn<'a> = &'a (dyn Fn() -> Result<()> + Sync);
+
+/// Choices on which no answer depends. Tests reach what large graphs do in small ones by them.
+#[derive(Debug, Clone, Copy)]
+pub struct Tuning {
+    /// When the direction changes.
+    pub switch: Switch,
+    /// Most blocks of threads.
+    pub blocks: u32,
+    /// Most levels of a launch.
+    pub records: u32,
+    /// Most entries of a queue; at least [`room::LEAST_QUEUED`] are taken.
+    pub queued: u64,
+    /// True if neighbours after the first are put side by side, where there is room.
+    pub heads: bool,
+    /// True if rows stay in host memory, although there may be room.
+    pub rows_on_host: bool,
+}
+
+impl Default for Tuning {
+    fn default() -> Tuning {
+        Tuning {
+            switch: SWITCH,
+            blocks: u32::MAX,
+            records: room::RECORDS,
+            queued: u64::MAX,
+            heads: true,
+            rows_on_host: false,
+        }
+    }
+}
+
+/// A graph that is searched on a GPU.
+pub struct GpuSearch<'a> {
+    gpu: Lease<'a>,
+    go_on: GoOn<'a>,
+    kernel: Kernel,
+    blocks: u32,
+    placed: Placed,
+    room: Room,
+    direction: Direction,
+    search: twins::Search,
+    parents: DeviceSlice<u32>,
+    state: DeviceSlice<State>,
+    records: DeviceSlice<Record>,
+    /// Between what marks the ends of a search.
+    clock: [Event; 2],
+}
+
+impl<'a> GpuSearch<'a> {
+    /// Brings `graph`, both halves of whose rows are there, within reach of the GPU of `lease`.
+    ///
+    /// # Errors
+    /// [`Error::Limit`] naming the fewest bytes where GPU or host memory does not do; [`Error::Usage`] for more edges than a GPU takes;
+    /// [`Error::Lost`], those of reading blocks and of `go_on`.
+    pub fn new(graph: &Graph, lease: Lease<'a>, switch: Switch, budget: &Budget, go_on: GoOn<'a>) -> Result<Self> {
+        let tuning = Tuning { switch, ..Tuning::default() };
+        Self::with_tuning([&graph.catalogue, graph.upper()?], lease, tuning, budget, go_on)
+    }
+
+    /// Brings a graph within reach as [`Self::new`] does, from the lower and the upper half of its rows.
+    ///
+    /// # Errors
+    /// Those of [`Self::new`].
+    pub fn with_tuning(
+        halves: [&Catalogue; 2],
+        mut lease: Lease<'a>,
+        tuning: Tuning,
+        budget: &Budget,
+        go_on: GoOn<'a>,
+    ) -> Result<Self> {
+        if !halves.iter().all(|half| half.is_local()) {
+            return Err(Error::internal("search on the GPU", "rows that are not here"));
+        }
+        let layout = &halves[0].layout;
+        let direction = layout.direction();
+        let vertices = layout.rows() >> direction.shift();
+        let mut room = Room::of(vertices, direction);
+        room.capacity = tuning.queued.clamp(room::LEAST_QUEUED, room.capacity);
+        room.records = tuning.records.clamp(1, room.records);
+        let workspace = &mut *lease.workspace;
+        workspace.arena.reset(0);
+        workspace.arena.holds(room.bytes(0), PURPOSE)?;
+        let arena = &mut workspace.arena;
+        let (state, records) = (arena.take_planned(1)?, arena.take_planned(room.records.into())?);
+        let parents = arena.take_planned(vertices)?;
+        let mut bitmap = || arena.take_planned::<u32>(room.words()).map(DeviceSlice::address);
+        let reached = [bitmap()?, bitmap()?];
+        let mut queue = || -> Result<Queue> {
+            let [starts, vertices] = [arena.take_planned::<u32>(room.capacity)?, arena.take_planned(room.capacity)?];
+            let rows = arena.take_planned::<u64>(room.capacity)?.address();
+            Ok(Queue { starts: starts.address(), vertices: vertices.address(), rows })
+        };
+        let queues = [queue()?, queue()?];
+        let placed = place::place(workspace, halves, &room, parents, &tuning, budget, go_on)?;
+        let kernel = workspace.kernel(&PROGRAM, "bfs_search")?;
+        let blocks = kernel.blocks_at_once(THREADS, 0)?.min(tuning.blocks).max(1);
+        let search = twins::Search {
+            reached,
+            parents: parents.address(),
+            queues,
+            state: state.address(),
+            records: records.address(),
+            alpha: tuning.switch.alpha,
+            beta: tuning.switch.beta,
+            entries: placed.entries,
+            root: 0,
+            capacity: room.capacity as u32,
+            most_records: room.records,
+            begins: 0,
+        };
+        let clock = [workspace.queue.record_timed()?, workspace.queue.record_timed()?];
+        let (on_host, bytes) = (placed.on_host.len(), workspace.arena.mark());
+        tracing::debug!(
+            blocks,
+            on_host,
+            bytes,
+            tail = placed.graph.tail,
+            next = placed.graph.next > 0,
+            "a graph on the GPU"
+        );
+        Ok(GpuSearch {
+            gpu: lease,
+            go_on,
+            kernel,
+            blocks,
+            placed,
+            room,
+            direction,
+            search,
+            parents,
+            state,
+            records,
+            clock,
+        })
+    }
+
+    /// Launches the search until it is through, and returns the records of all levels.
+    fn launch_all(&mut self, root: Vertex) -> Result<Vec<Record>> {
+        let queue = &self.gpu.workspace.queue;
+        let mut records = Vec::new();
+        let barrier = self.state.as_bytes().part(0..BARRIER_BYTES);
+        for launch in 0u64.. {
+            (self.go_on)()?;
+            queue.fill(barrier, 0)?;
+            if launch == 0 {
+                queue.mark(&self.clock[0])?;
+            }
+            let search = twins::Search { root: root.0, begins: u32::from(launch == 0), ..self.search };
+            let grid = Grid { blocks: self.blocks, threads: THREADS, shared: 0 };
+            // SAFETY: the arguments match the kernel's; all memory that they name is this search's alone, and its sizes are those of `room`.
+            unsafe { queue.launch_together(&self.kernel, grid, (self.placed.graph, search))? };
+            queue.mark(&self.clock[1])?;
+            let mut state = [State::default()];
+            queue.read(self.state, &mut state)?;
+            let [state] = state;
+            if state.broken != 0 {
+                return Err(Error::Lost("blocks of threads on the GPU waited for each other in vain".into()));
+            }
+            let done = records.len();
+            records.resize(done + state.records.min(self.room.records) as usize, Record::default());
+            queue.read(self.records, &mut records[done..])?;
+            if state.finished != 0 {
+                break;
+            }
+        }
+        Ok(records)
+    }
+
+    /// Returns the levels by the records of a search from `root`: leaves belong to the level after that in which they were counted.
+    fn levels(&self, root: Vertex, mut records: Vec<Record>, seconds: f64) -> Vec<Level> {
+        let graph = &self.placed.graph;
+        // The root is among the leaves of its neighbour.
+        if root.0 >= graph.tail && self.direction == Direction::Undirected && records.len() > 1 {
+            records[1].leaves = records[1].leaves.saturating_sub(1);
+        }
+        let mut leaves = 0;
+        let level = |record: &Record| {
+            let frontier = record.vertices + std::mem::replace(&mut leaves, record.leaves);
+            let direction = if record.up == 0 { Step::TopDown } else { Step::BottomUp };
+            Level {
+                frontier,
+                edges_checked: record.checked,
+                direction,
+                seconds: record.nanoseconds as f64 / 1e9,
+                bytes: 0,
+            }
+        };
+        let mut levels: Vec<Level> = records.iter().map(level).collect();
+        if leaves > 0 {
+            let spent: f64 = levels.iter().map(|level| level.seconds).sum();
+            let edges_checked = u64::from(graph.vertices - graph.tail);
+            let seconds = (seconds - spent).max(0.0);
+            levels.push(Level { frontier: leaves, edges_checked, direction: Step::BottomUp, seconds, bytes: 0 });
+        }
+        levels
+    }
+}
+
+impl Search for GpuSearch<'_> {
+    fn search(&mut self, root: Vertex, parents: &mut [u32]) -> Result<Searched> {
+        if u64::from(root.0) >= self.room.vertices || parents.len() as u64 != self.room.vertices {
+            return Err(Error::internal("search on the GPU", "another graph's root or parents"));
+        }
+        let records = self.launch_all(root)?;
+        let seconds = self.clock[0].until(&self.clock[1])?.as_secs_f64();
+        fetch::fetch(&mut self.gpu.workspace.uploader, self.parents, parents)?;
+        let levels = self.levels(root, records, seconds);
+        let mut searched = Searched { seconds, ..Searched::default() };
+        levels.into_iter().for_each(|level| searched.note(level));
+        Ok(searched)
+    }
+}

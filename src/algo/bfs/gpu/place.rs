@@ -1,0 +1,214 @@
+//! Brings a graph to a GPU: places of rows, rows, first neighbours.
+#![allow(unsafe_code)] // kernel launches
+
+use super::room::{BOUNDS, Room};
+use super::twins::{Graph, Half, MOST_CROSSINGS};
+use super::{GoOn, PREPARE, Tuning, room};
+use crate::error::{Error, Result};
+use crate::gpu::{CopySource, DeviceSlice, Kernel, Pinned, Workspace, slice_bytes};
+use crate::graph::catalogue::Catalogue;
+use crate::graph::direction::Direction;
+use crate::memory::Budget;
+use crate::stream::copies_from_host;
+use rayon::prelude::*;
+
+/// Bytes that a thread copies at a time where rows stay in host memory.
+const PIECE: usize = 4 << 20;
+
+/// A graph in reach of a GPU.
+#[derive(Debug)]
+pub(super) struct Placed {
+    /// What kernels know of it.
+    pub graph: Graph,
+    /// Entries of all out-rows.
+    pub entries: u64,
+    /// Rows that stay in host memory, for kernels to read over the bus.
+    pub on_host: Vec<Pinned>,
+}
+
+/// Brings the rows of `halves` within reach of the GPU of `workspace`, and as much of them as there is room for into its memory. `scratch`
+/// has a word for each vertex.
+pub(super) fn place(
+    workspace: &mut Workspace,
+    halves: [&Catalogue; 2],
+    room: &Room,
+    scratch: DeviceSlice<u32>,
+    tuning: &Tuning,
+    budget: &Budget,
+    go_on: GoOn<'_>,
+) -> Result<Placed> {
+    let direction = halves[0].layout.direction();
+    let entries = halves.map(Catalogue::edges);
+    let mut graph = Graph { vertices: room.vertices as u32, shift: direction.shift(), ..Graph::default() };
+    let mut starts = [DeviceSlice::default(); 2];
+    for half in 0..2 {
+        starts[half] = workspace.arena.take_planned(room.rows + 1)?;
+        graph.halves[half] = place_starts(workspace, halves[half], starts[half], go_on)?;
+    }
+    bound(workspace, &mut graph)?;
+    let many: DeviceSlice<u32> =
+        workspace.arena.take(graph.many.into()).ok_or_else(|| too_small(workspace, room, &graph))?;
+    let first: DeviceSlice<u32> = workspace.arena.take_planned(room.vertices)?;
+    let few: DeviceSlice<u8> = workspace.arena.take_planned(room.vertices)?;
+    let mut placed = Placed {
+        graph,
+        entries: entries[0] * if direction == Direction::Directed { 1 } else { 2 },
+        on_host: Vec::new(),
+    };
+
+    // Rows come first where all of them fit, else the next neighbours do, which save most reads over the bus.
+    let bytes = entries.map(slice_bytes::<u32>);
+    let all_fit = bytes[0] + bytes[1] <= workspace.arena.free();
+    let take_next = |workspace: &mut Workspace| match tuning.heads {
+        true => workspace.arena.take::<[u32; 4]>(placed.graph.wide.into()).unwrap_or_default(),
+        false => DeviceSlice::default(),
+    };
+    let before = if all_fit { DeviceSlice::default() } else { take_next(workspace) };
+    for half in 0..2 {
+        let targets = if tuning.rows_on_host { None } else { workspace.arena.take::<u32>(entries[half]) };
+        placed.graph.halves[half].targets = match targets {
+            Some(targets) => {
+                upload(workspace, halves[half], targets, go_on)?;
+                targets.address()
+            }
+            None => {
+                let rows = pin(workspace, halves[half], budget, go_on)?;
+                let address = rows.address();
+                placed.on_host.push(rows);
+                address
+            }
+        };
+    }
+    let next = if all_fit { take_next(workspace) } else { before };
+    (placed.graph.first, placed.graph.next) = (first.address(), next.address());
+    (placed.graph.few_leaves, placed.graph.many_leaves) = (few.address(), many.address());
+    look_ahead(workspace, &placed.graph, scratch.part(0..room.vertices), many)?;
+    Ok(placed)
+}
+
+/// Brings the starts of all rows of a half to the GPU, and adds to those of each block the entries before it.
+fn place_starts(
+    workspace: &mut Workspace,
+    graph: &Catalogue,
+    starts: DeviceSlice<u32>,
+    go_on: GoOn<'_>,
+) -> Result<Half> {
+    let mut half = Half { starts: starts.address(), ..Half::default() };
+    let mut parts = Vec::new();
+    let mut places = Vec::new();
+    let mut before = 0u64;
+    for b in 0..graph.len() {
+        let (size, first) = (graph.size(b), u64::from(graph.first_row(b)));
+        // The end of a block's last row is the start of the next block's first.
+        let words = size.rows + u64::from(b + 1 == graph.len());
+        let part = starts.part(first..first + words);
+        let [offsets, _] = copies_from_host(graph, b, (0, part), (0, DeviceSlice::default()));
+        parts.push(offsets);
+        places.push((part, before));
+        let after = before + size.entries;
+        for crossed in (before >> 32) + 1..=after >> 32 {
+            let local = graph.block(b).offsets.partition_point(|&offset| before + u64::from(offset) < crossed << 32);
+            let Some(crossing) = half.crossing.get_mut(half.crossings as usize) else {
+                let most = MOST_CROSSINGS as u64 + 1;
+                let most = format!("a GPU searches graphs of up to {most} * 2^32 edges: set run.device = \"cpu\"");
+                return Err(Error::Usage(most));
+            };
+            *crossing = (first + local as u64) as u32;
+            half.crossings += 1;
+        }
+        before = after;
+    }
+    if parts.is_empty() {
+        workspace.queue.fill(starts, 0)?;
+    }
+    let copied = workspace.uploader.upload(&parts, go_on)?;
+    workspace.queue.after(&copied)?;
+    let kernel = workspace.kernel(&PREPARE, "bfs_rebase")?;
+    for (part, before) in places.into_iter().filter(|&(_, before)| before as u32 > 0) {
+        let arguments = (part.address(), part.len() as u32, before as u32);
+        // SAFETY: the arguments match the kernel's, and the part is this block's alone.
+        unsafe { workspace.queue.launch(&kernel, workspace.queue.grid(part.len()), arguments)? };
+    }
+    workspace.queue.finish()?;
+    Ok(half)
+}
+
+/// Finds out up to where vertices have more than one edge, and in-rows more entries than fit the arrays of first neighbours.
+fn bound(workspace: &mut Workspace, graph: &mut Graph) -> Result<()> {
+    let bounds: DeviceSlice<u32> = workspace.arena.take_planned(BOUNDS)?;
+    let queue = &workspace.queue;
+    queue.fill(bounds, 0)?;
+    let kernel = workspace.kernel(&PREPARE, "bfs_bounds")?;
+    let vertices = u64::from(graph.vertices);
+    // SAFETY: the arguments match the kernel's; starts of rows are in place.
+    unsafe { queue.launch(&kernel, queue.grid(vertices), (*graph, bounds.address()))? };
+    let mut found = [0; BOUNDS as usize];
+    queue.read(bounds, &mut found)?;
+    let [tail, wide, deep, many] = found;
+    graph.tail = u64::from(tail).next_multiple_of(room::CHUNK).min(vertices) as u32;
+    (graph.wide, graph.deep, graph.many) = (wide, deep, many);
+    Ok(())
+}
+
+/// Copies the targets of a half to the GPU.
+fn upload(workspace: &mut Workspace, graph: &Catalogue, to: DeviceSlice<u32>, go_on: GoOn<'_>) -> Result<()> {
+    let parts = targets(graph).map(|(b, before, entries)| {
+        let part = to.part(before..before + entries);
+        let [_, targets] = copies_from_host(graph, b, (0, DeviceSlice::default()), (0, part));
+        targets
+    });
+    let parts: Vec<(CopySource<'_>, DeviceSlice<u8>)> = parts.collect();
+    workspace.uploader.upload(&parts, go_on)?.wait()
+}
+
+/// Copies the targets of a half to pinned memory.
+fn pin(workspace: &Workspace, graph: &Catalogue, budget: &Budget, go_on: GoOn<'_>) -> Result<Pinned> {
+    let mut pinned = Pinned::new(&workspace.device, (4 * graph.edges() as usize).max(4), budget)?;
+    let mut rest = pinned.bytes_mut();
+    let mut pieces = Vec::new();
+    for (b, _, entries) in targets(graph) {
+        let (here, later) = rest.split_at_mut(4 * entries as usize);
+        rest = later;
+        let whole = DeviceSlice::at(0, entries);
+        let [_, (from, _)] = copies_from_host(graph, b, (0, DeviceSlice::default()), (0, whole));
+        let parts = here.chunks_mut(PIECE).enumerate();
+        pieces.extend(parts.map(|(i, part)| (from.piece((i * PIECE) as u64, part.len() as u64), part)));
+    }
+    pieces.into_par_iter().try_for_each(|(from, to)| go_on().and_then(|()| from.read(to)))?;
+    Ok(pinned)
+}
+
+/// Returns the blocks of a half that have entries: number, entries before, entries.
+fn targets(graph: &Catalogue) -> impl Iterator<Item = (usize, u64, u64)> {
+    let before = (0..graph.len()).scan(0, |end, b| {
+        let before = *end;
+        *end += graph.size(b).entries;
+        Some((b, before, graph.size(b).entries))
+    });
+    before.filter(|&(_, _, entries)| entries > 0)
+}
+
+/// Fills the arrays of first neighbours, and counts leaves.
+fn look_ahead(workspace: &Workspace, graph: &Graph, scratch: DeviceSlice<u32>, many: DeviceSlice<u32>) -> Result<()> {
+    let queue = &workspace.queue;
+    let kernel = |name| -> Result<Kernel> { workspace.kernel(&PREPARE, name) };
+    let grid = queue.grid(graph.vertices.into());
+    queue.fill(scratch, 0)?;
+    // SAFETY: the arguments match the kernels'; rows are in place, and arrays have an element for each vertex that is written.
+    unsafe {
+        queue.launch(&kernel("bfs_heads")?, grid, (*graph, graph.first, graph.next))?;
+        queue.launch(&kernel("bfs_leaves")?, grid, (*graph, scratch.address()))?;
+        queue.launch(&kernel("bfs_few_leaves")?, grid, (scratch.address(), graph.vertices, graph.few_leaves))?;
+    }
+    queue.copy(scratch.part(0..many.len()), many)?;
+    queue.finish()
+}
+
+/// Returns the error of a graph with so many large vertices that their counts have no room.
+fn too_small(workspace: &Workspace, room: &Room, graph: &Graph) -> Error {
+    let needed = room.bytes(graph.many.into());
+    match workspace.arena.holds(needed, super::PURPOSE) {
+        Err(e) => e,
+        Ok(()) => Error::internal("place a graph on the GPU", "less room than planned"),
+    }
+}

@@ -1,0 +1,96 @@
+//! Sizes of what a search keeps in GPU memory. Plans and runs call the same functions.
+
+use super::twins::{Record, State};
+use crate::gpu::slice_bytes;
+use crate::graph::direction::Direction;
+
+// These have the values of the kernels' constants.
+/// Vertices that a warp looks at together.
+pub(super) const CHUNK: u64 = 256;
+/// Threads of a block of a search.
+pub(super) const THREADS: u32 = 1024;
+/// Edges of a vertex from which on its leaves are counted in a word.
+pub(super) const MANY: u64 = 256;
+
+/// Levels that a launch may go through before the host reads of them, and looks whether to stop.
+pub(super) const RECORDS: u32 = 1 << 14;
+/// Most entries of a queue. A larger frontier is expanded bottom-up.
+const MOST_QUEUED: u64 = 1 << 21;
+/// Fewest entries of a queue: twice the slots that a warp expands, and more.
+pub(super) const LEAST_QUEUED: u64 = 1 << 10;
+
+/// What a search needs in GPU memory, whatever else there is room for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct Room {
+    pub vertices: u64,
+    /// Rows in a half.
+    pub rows: u64,
+    /// Entries of a queue.
+    pub capacity: u64,
+    pub records: u32,
+}
+
+impl Room {
+    /// Plans the room for a graph.
+    pub fn of(vertices: u64, direction: Direction) -> Room {
+        let capacity = (vertices / 8).clamp(LEAST_QUEUED, MOST_QUEUED);
+        Room { vertices, rows: direction.rows(vertices), capacity, records: RECORDS }
+    }
+
+    /// Returns the words of a bitmap of vertices.
+    pub fn words(&self) -> u64 {
+        self.vertices.div_ceil(CHUNK) * CHUNK / 32
+    }
+
+    /// Returns the bytes of all that [`super::place`] and a search take, if `many` vertices have many edges.
+    pub fn bytes(&self, many: u64) -> u64 {
+        let queue = 2 * slice_bytes::<u32>(self.capacity) + slice_bytes::<u64>(self.capacity);
+        let rows = 2 * slice_bytes::<u32>(self.rows + 1);
+        let vertices = 2 * slice_bytes::<u32>(self.vertices) + slice_bytes::<u8>(self.vertices);
+        let small = slice_bytes::<State>(1) + slice_bytes::<Record>(self.records.into()) + slice_bytes::<u32>(BOUNDS);
+        small + 2 * queue + rows + vertices + 2 * slice_bytes::<u32>(self.words()) + slice_bytes::<u32>(many)
+    }
+}
+
+/// Words in which bounds of degrees are found.
+pub(super) const BOUNDS: u64 = 4;
+
+/// Returns the fewest bytes of GPU memory with which a graph of `vertices` vertices is searched whose rows have `entries` entries in either
+/// half. Rows stay in host memory then.
+pub fn least_bytes(vertices: u64, entries: u64, direction: Direction) -> u64 {
+    Room::of(vertices, direction).bytes(vertices.min(2 * entries / MANY))
+}
+
+/// Returns the bytes of host memory that rows take which have no room in `gpu_memory` bytes: `entries` entries in either half.
+pub fn host_bytes(vertices: u64, entries: u64, direction: Direction, gpu_memory: u64) -> u64 {
+    let free = gpu_memory.saturating_sub(least_bytes(vertices, entries, direction));
+    let half = slice_bytes::<u32>(entries);
+    if 2 * half <= free { 0 } else { 2 * half.next_multiple_of(4096) }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::algo::bfs::gpu::PROGRAM;
+    use crate::algo::bfs::gpu::twins::MOST_CROSSINGS;
+
+    #[test]
+    fn constants_are_those_of_the_kernels() {
+        let names = ["BFS_CHUNK", "BFS_THREADS", "BFS_MOST_CROSSINGS"];
+        assert_eq!(names.map(|name| PROGRAM.constant(name)), [CHUNK, THREADS.into(), MOST_CROSSINGS as u64]);
+        assert!(LEAST_QUEUED >= 2 * PROGRAM.constant("BFS_NARROW"));
+    }
+
+    #[test]
+    fn a_graph_takes_little_more_than_two_numbers_a_vertex_and_its_rows_ends() {
+        // Scale 26 of Graph500 in 2 GiB, scale 30 in 16 GiB.
+        for (vertices, entries, most) in [(32_800_000, 1_050_000_000, 1 << 30), (460_000_000, 17_000_000_000, 10 << 30)]
+        {
+            let least = least_bytes(vertices, entries, Direction::Undirected);
+            assert!(17 * vertices < least && least < most, "{least}");
+            assert_eq!(host_bytes(vertices, entries, Direction::Undirected, least + 9 * entries), 0);
+            assert!(host_bytes(vertices, entries, Direction::Undirected, least) >= 8 * entries);
+        }
+        assert!(least_bytes(0, 0, Direction::Directed) < 2 << 20);
+    }
+}

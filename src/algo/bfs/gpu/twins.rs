@@ -1,0 +1,100 @@
+//! Twins of the structs in `kernels/bfs.cuh`.
+#![allow(unsafe_code)] // structs of numbers that are copied from the GPU
+
+use crate::memory::Plain;
+
+/// Most multiples of 2^32 entries that a half may hold.
+pub(super) const MOST_CROSSINGS: usize = 13;
+
+/// One half of all rows.
+#[derive(Debug, Clone, Copy, Default)]
+#[repr(C)]
+pub(super) struct Half {
+    pub starts: u64,
+    pub targets: u64,
+    pub crossings: u32,
+    pub crossing: [u32; MOST_CROSSINGS],
+}
+
+/// A graph in GPU memory.
+#[derive(Debug, Clone, Copy, Default)]
+#[repr(C)]
+pub(super) struct Graph {
+    pub halves: [Half; 2],
+    pub first: u64,
+    pub next: u64,
+    pub few_leaves: u64,
+    pub many_leaves: u64,
+    pub vertices: u32,
+    pub shift: u32,
+    pub tail: u32,
+    pub wide: u32,
+    pub deep: u32,
+    pub many: u32,
+}
+
+/// A queue of rows.
+#[derive(Debug, Clone, Copy, Default)]
+#[repr(C)]
+pub(super) struct Queue {
+    pub starts: u64,
+    pub vertices: u64,
+    pub rows: u64,
+}
+
+/// Memory and settings of a search.
+#[derive(Debug, Clone, Copy)]
+#[repr(C)]
+pub(super) struct Search {
+    pub reached: [u64; 2],
+    pub parents: u64,
+    pub queues: [Queue; 2],
+    pub state: u64,
+    pub records: u64,
+    pub alpha: f64,
+    pub beta: f64,
+    pub entries: u64,
+    pub root: u32,
+    pub capacity: u32,
+    pub most_records: u32,
+    pub begins: u32,
+}
+
+/// The state of a search between launches.
+#[derive(Debug, Clone, Copy, Default)]
+#[repr(C)]
+pub(super) struct State {
+    pub arrived: u64,
+    pub broken: u32,
+    pub unused: u32,
+    pub counts: [[u64; 7]; 3],
+    pub level: u64,
+    pub step: u64,
+    pub left: u64,
+    pub current: u32,
+    pub up: u32,
+    pub records: u32,
+    pub finished: u32,
+}
+
+/// A level that a launch went through.
+#[derive(Debug, Clone, Copy, Default)]
+#[repr(C)]
+pub(super) struct Record {
+    pub vertices: u64,
+    pub leaves: u64,
+    pub checked: u64,
+    pub nanoseconds: u64,
+    pub up: u64,
+}
+
+/// Bytes of the state that are zero at each launch: its barrier.
+pub(super) const BARRIER_BYTES: u64 = 16;
+
+// SAFETY: numbers without padding between them, as the sizes below say.
+unsafe impl Plain for State {}
+// SAFETY: as above.
+unsafe impl Plain for Record {}
+
+const _: () = assert!(size_of::<Half>() == 72 && size_of::<Graph>() == 200 && size_of::<Search>() == 128);
+const _: () = assert!(size_of::<State>() == 224 && size_of::<Record>() == 40);

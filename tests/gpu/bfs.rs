@@ -1,0 +1,263 @@
+//! Breadth-first search on a GPU, held against a plain queue: on the stand-in for CUDA, which shuffles what a GPU leaves open.
+
+use std::collections::{BTreeMap, BTreeSet, VecDeque};
+use std::sync::Mutex;
+
+use gpugraph::Error;
+use gpugraph::algo::Lease;
+use gpugraph::algo::bfs::gpu::{GpuSearch, PROGRAMS, Tuning};
+use gpugraph::algo::bfs::search::{NONE, Search, Searched, Step, Switch};
+use gpugraph::gpu::Workspace;
+use gpugraph::graph::catalogue::Catalogue;
+use gpugraph::graph::direction::{self, Direction};
+use gpugraph::graph::half::Half;
+use gpugraph::graph::ids::Vertex;
+use gpugraph::graph::layout::Layout;
+use gpugraph::graph::order::DegreeRuns;
+use gpugraph::graph::stored::BlockWriter;
+use gpugraph::memory::Budget;
+
+use crate::support::{Dice, random_edges};
+use crate::workspace;
+
+const KEY: u64 = 7;
+
+/// A graph whose vertices are in order of degree: its rows as sets, and in files.
+struct Rows {
+    direction: Direction,
+    all: Vec<BTreeSet<u32>>,
+    /// Vertices by the numbers of the edges.
+    place: BTreeMap<u32, u32>,
+    halves: [Catalogue; 2],
+    _folder: tempfile::TempDir,
+}
+
+impl Rows {
+    fn new(edges: &[[u32; 2]], direction: Direction) -> Rows {
+        let mut neighbours: BTreeMap<u32, [BTreeSet<u32>; 2]> = BTreeMap::new();
+        let into = usize::from(direction == Direction::Directed);
+        for &[u, v] in edges.iter().filter(|[u, v]| u != v) {
+            neighbours.entry(u).or_default()[0].insert(v);
+            neighbours.entry(v).or_default()[into].insert(u);
+        }
+        let degree = |id: &u32| neighbours[id].iter().map(BTreeSet::len).sum::<usize>() as u32;
+        let mut order: Vec<u32> = neighbours.keys().copied().collect();
+        order.sort_by_key(|id| (std::cmp::Reverse(degree(id)), *id));
+        let place: BTreeMap<u32, u32> = order.iter().copied().zip(0..).collect();
+        let of = |row: &BTreeSet<u32>| row.iter().map(|v| place[v]).collect::<BTreeSet<u32>>();
+        let all: Vec<BTreeSet<u32>> = order.iter().flat_map(|id| neighbours[id][..=into].iter().map(of)).collect();
+        let mut runs: Vec<(u32, u32)> = Vec::new();
+        for degree in order.iter().map(degree) {
+            match runs.last_mut() {
+                Some((last, count)) if *last == degree => *count += 1,
+                _ => runs.push((degree, 1)),
+            }
+        }
+        let (runs, folder) = (DegreeRuns::new(runs), tempfile::tempdir().expect("a folder"));
+        let half = |half: Half| {
+            // Many blocks, of about a ninth of all edges.
+            let target = edges.len() as u64 / 9 + 1;
+            let layout = Layout::of_half(&runs, target, half, direction);
+            for b in 0..layout.blocks() {
+                let rows = layout.block(b).rows;
+                let cut = rows.map(|row| {
+                    let v = direction.vertex(row as u32);
+                    let keep = |w: &&u32| if half == Half::Lower { **w < v } else { **w > v };
+                    all[row as usize].iter().filter(keep).copied().collect::<Vec<u32>>()
+                });
+                let cut: Vec<Vec<u32>> = cut.collect();
+                let lengths: Vec<u32> = cut.iter().map(|row| row.len() as u32).collect();
+                let entries = lengths.iter().map(|&length| u64::from(length)).sum();
+                let block = BlockWriter::create(folder.path(), KEY, half, &layout, b, entries);
+                let mut block = block.expect("a block");
+                block.lengths(&lengths).expect("written");
+                block.targets(&cut.concat()).expect("written");
+                let _ = block.finish().expect("written");
+            }
+            Catalogue::open(folder.path(), KEY, half, layout).expect("whole")
+        };
+        let halves = [half(Half::Lower), half(Half::Upper)];
+        Rows { direction, all, place, halves, _folder: folder }
+    }
+
+    fn vertices(&self) -> usize {
+        self.place.len()
+    }
+
+    fn row(&self, v: u32, way: direction::Way) -> &BTreeSet<u32> {
+        &self.all[self.direction.row(v, way) as usize]
+    }
+
+    /// Levels and parents, by a plain queue.
+    fn search(&self, root: u32) -> (Vec<Option<usize>>, Vec<u32>) {
+        let mut levels = vec![None; self.vertices()];
+        levels[root as usize] = Some(0);
+        let mut queue = VecDeque::from([root]);
+        while let Some(v) = queue.pop_front() {
+            for &w in self.row(v, direction::Way::Out) {
+                if levels[w as usize].is_none() {
+                    levels[w as usize] = levels[v as usize].map(|level| level + 1);
+                    queue.push_back(w);
+                }
+            }
+        }
+        let parent = |v: u32| match levels[v as usize] {
+            None => NONE,
+            Some(0) => v,
+            Some(level) => {
+                let above = |w: &&u32| levels[**w as usize] == Some(level - 1);
+                *self.row(v, direction::Way::In).iter().find(above).expect("a parent")
+            }
+        };
+        let parents = (0..self.vertices() as u32).map(parent).collect();
+        (levels, parents)
+    }
+
+    /// Holds what a GPU found against the plain search.
+    #[track_caller]
+    fn check(&self, root: u32, found: &Searched, parents: &[u32], what: &str) {
+        let (levels, known) = self.search(root);
+        for (v, (found, known)) in parents.iter().zip(&known).enumerate() {
+            assert_eq!(found, known, "{what}: parent of {v} in a search from {root}");
+        }
+        let depth = levels.iter().flatten().max().copied().unwrap_or(0);
+        assert_eq!(found.depth, depth as u64, "{what}");
+        assert_eq!(found.reached, levels.iter().flatten().count() as u64, "{what}");
+        assert!(found.seconds > 0.0);
+        let length = |v: usize, way| self.row(v as u32, way).len() as u64;
+        for (level, told) in found.levels.iter().enumerate() {
+            let frontier: Vec<usize> = (0..levels.len()).filter(|&v| levels[v] == Some(level)).collect();
+            assert_eq!(told.frontier, frontier.len() as u64, "{what}: level {level}");
+            // Vertices of one edge are left out until the end.
+            let edges: u64 = frontier.iter().map(|&v| length(v, direction::Way::Out)).sum();
+            let single = frontier.iter().filter(|&&v| level > 0 && length(v, direction::Way::Out) == 1).count() as u64;
+            let unreached = (0..levels.len()).filter(|&v| levels[v].is_none_or(|l| l > level));
+            let most: u64 = unreached.map(|v| length(v, direction::Way::In)).sum();
+            match told.direction {
+                Step::TopDown => assert!((edges - single..=edges).contains(&told.edges_checked), "{what}: {told:?}"),
+                Step::BottomUp => {
+                    assert!(told.edges_checked <= most + levels.len() as u64, "{what}: {told:?} of {most}")
+                }
+            }
+        }
+    }
+}
+
+fn go_on() -> Result<(), Error> {
+    Ok(())
+}
+
+/// Runs `body` with 32 MiB of the stand-in's memory: this test, which is `name`, once for each order.
+fn on_gpu(name: &str, body: impl Fn(&Mutex<Workspace>)) {
+    for seed in ["0", "1", "29"] {
+        let open = || {
+            let budget = Budget::new(64 << 20, 3).expect("room");
+            Workspace::open(None, Some(32 << 20), 3, &PROGRAMS, &budget, &()).expect("a GPU")
+        };
+        let Some(gpu) = workspace::with(name, &[("CUDA_ON_CPU_SEED", seed)], open) else { continue };
+        body(&Mutex::new(gpu));
+        return;
+    }
+}
+
+const DOWN: Switch = Switch { alpha: 0.0, beta: 1e18 };
+const UP: Switch = Switch { alpha: 1e18, beta: f64::INFINITY };
+const EITHER: Switch = Switch { alpha: 3.0, beta: 3.0 };
+
+fn tunings() -> Vec<(&'static str, Tuning)> {
+    let small = Tuning { blocks: 2, ..Tuning::default() };
+    vec![
+        ("as on a GPU", Tuning::default()),
+        ("down", Tuning { switch: DOWN, ..small }),
+        ("up", Tuning { switch: UP, ..small }),
+        ("either", Tuning { switch: EITHER, blocks: 3, ..small }),
+        ("a launch for each level", Tuning { switch: EITHER, records: 1, ..small }),
+        ("two levels a launch, one block", Tuning { switch: DOWN, records: 2, blocks: 1, ..small }),
+        ("no heads", Tuning { switch: EITHER, heads: false, ..small }),
+        ("rows on the host", Tuning { switch: EITHER, rows_on_host: true, ..small }),
+        ("short queues", Tuning { switch: DOWN, queued: 0, ..small }),
+    ]
+}
+
+#[track_caller]
+fn check(gpu: &Mutex<Workspace>, rows: &Rows, roots: &[u32], tunings: &[(&str, Tuning)]) -> Vec<Vec<Step>> {
+    let mut ways = Vec::new();
+    for (what, tuning) in tunings {
+        let budget = Budget::new(64 << 20, 1).expect("room");
+        let lease = Lease { workspace: gpu.lock().expect("no panic"), cache: 0 };
+        let halves = [&rows.halves[0], &rows.halves[1]];
+        let mut search = GpuSearch::with_tuning(halves, lease, *tuning, &budget, &go_on).expect("room");
+        for &root in roots {
+            let mut parents = vec![7; rows.vertices()];
+            let found = search.search(Vertex(root), &mut parents).expect("searched");
+            rows.check(root, &found, &parents, what);
+            ways.push(found.levels.iter().map(|level| level.direction).collect());
+        }
+    }
+    ways
+}
+
+fn narrow(edges: Vec<[u64; 2]>) -> Vec<[u32; 2]> {
+    edges.into_iter().map(|[u, v]| [u as u32, v as u32]).collect()
+}
+
+const DIRECTIONS: [Direction; 2] = [Direction::Undirected, Direction::Directed];
+
+#[test]
+fn random_graphs() {
+    on_gpu("bfs::random_graphs", |gpu| {
+        let tunings = tunings();
+        for (seed, vertices, edges) in [(1, 3000, 20_000), (2, 200, 3000), (3, 5000, 5000), (4, 40, 30), (5, 2, 1)] {
+            let edges = narrow(random_edges(vertices, edges, seed));
+            for direction in DIRECTIONS {
+                let rows = Rows::new(&edges, direction);
+                if rows.vertices() == 0 {
+                    continue;
+                }
+                let last = rows.vertices() as u32 - 1;
+                let any = Dice(seed).below(last.into()) as u32;
+                check(gpu, &rows, &[0, any, last], &tunings);
+            }
+        }
+    });
+}
+
+/// Hubs, leaves of hubs, pairs, paths, and several of each apart.
+fn shapes() -> Vec<(&'static str, Vec<[u32; 2]>)> {
+    let path = |from: u32, length: u32| (from..from + length).map(|v| [v, v + 1]).collect::<Vec<_>>();
+    let star = |hub: u32, leaves: u32| (hub + 1..=hub + leaves).map(|v| [hub, v]).collect::<Vec<_>>();
+    let grid = |side: u32| {
+        let cells = (0..side).flat_map(move |x| (0..side).map(move |y| (x, y)));
+        let right = cells.clone().filter(move |c| c.0 + 1 < side).map(move |(x, y)| [x * side + y, (x + 1) * side + y]);
+        let down = cells.filter(move |c| c.1 + 1 < side).map(move |(x, y)| [x * side + y, x * side + y + 1]);
+        right.chain(down).collect::<Vec<_>>()
+    };
+    let tree = (1..2000u32).map(|v| [(v - 1) / 2, v]).collect();
+    let complete = (0..60u32).flat_map(|u| (0..u).map(move |v| [v, u])).collect();
+    let comb = (0..500u32).flat_map(|v| [[v, v + 1], [v, 1000 + v]]).collect();
+    vec![
+        ("a pair", vec![[0, 1]]),
+        ("pairs", (0..400).map(|v| [2 * v, 2 * v + 1]).collect()),
+        ("a path", path(0, 700)),
+        ("a star", star(0, 3000)),
+        ("stars and a path", [star(0, 700), star(1000, 5), path(3000, 30), vec![[1, 1001]]].concat()),
+        ("a grid", grid(40)),
+        ("a tree", tree),
+        ("a complete graph", complete),
+        ("a comb", comb),
+    ]
+}
+
+#[test]
+fn shapes_of_all_kinds() {
+    on_gpu("bfs::shapes_of_all_kinds", |gpu| {
+        let tunings = tunings();
+        for (_, edges) in shapes() {
+            for direction in DIRECTIONS {
+                let rows = Rows::new(&edges, direction);
+                let last = rows.vertices() as u32 - 1;
+                check(gpu, &rows, &[0, last / 2, last], &tunings);
+            }
+        }
+    });
+}

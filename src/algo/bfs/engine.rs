@@ -1,13 +1,16 @@
-//! What searches: the threads of one process, or those of all ranks.
+//! What searches: the GPU of a rank, the threads of one process, or those of all ranks.
 
+use crate::algo::bfs::cpu::own::Own;
 use crate::algo::bfs::cpu::{self, CpuSearch};
 use crate::algo::bfs::gpu::{self, GpuSearch};
+use crate::algo::bfs::ranks::RankedSearch;
 use crate::algo::bfs::search::{Search, Searched, Switch};
 use crate::algo::bfs::task::Table;
 use crate::algo::{Chosen, Run};
 use crate::comm::{Comm, agreed};
 use crate::error::{Error, Result};
 use crate::graph::adjacency::Adjacency;
+use crate::graph::ids::Vertex;
 use crate::prepare::prepared::Graph;
 use crate::process::signals;
 use crate::store::map::Mapped;
@@ -15,7 +18,7 @@ use crate::store::map::Mapped;
 /// Gets what searches ready on the device that the job and all ranks choose. `spare` bytes of host memory stay free. Collective.
 ///
 /// # Errors
-/// [`crate::Error::Limit`], [`crate::Error::Lost`], those of the graph.
+/// [`Error::Limit`], [`Error::Lost`], those of the graph.
 pub(super) fn choose<'a>(
     table: &Table,
     graph: &'a Graph,
@@ -31,13 +34,12 @@ pub(super) fn choose<'a>(
         let search = leads.then(|| GpuSearch::new(graph, lease, switch, run.budget, &signals::check));
         search.transpose()
     };
-    let on_cpu = || leads.then(|| on_cpu(table, graph, degrees, run, spare)).transpose();
+    let on_cpu = || on_cpu(table, graph, degrees, run, spare);
     match run.devices.choose(true, on_gpu, on_cpu)? {
         Chosen::Gpu(Some(search)) if comm.ranks() == 1 => Ok(Box::new(search)),
         Chosen::Gpu(search) => Ok(Box::new(OnRank0 { comm, search })),
         Chosen::Nothing => Ok(Box::new(OnRank0::<GpuSearch<'_>> { comm, search: None })),
-        Chosen::Cpu(Some(search)) if comm.ranks() == 1 => Ok(Box::new(search)),
-        Chosen::Cpu(search) => Ok(Box::new(OnRank0 { comm, search })),
+        Chosen::Cpu(search) => Ok(search),
     }
 }
 
@@ -46,21 +48,26 @@ fn switch(table: &Table, otherwise: Switch) -> Switch {
     Switch { alpha: table.alpha.unwrap_or(otherwise.alpha), beta: table.beta.unwrap_or(otherwise.beta) }
 }
 
+/// Gets ready what searches on the CPUs of all ranks. Collective.
 fn on_cpu<'a>(
     table: &Table,
     graph: &'a Graph,
     degrees: &'a Mapped,
     run: &Run<'a>,
     spare: u64,
-) -> Result<CpuSearch<'a>> {
-    let upper = graph.upper()?;
-    let bytes = graph.catalogue.bytes() + upper.bytes();
-    let on_disk = bytes > run.budget.free();
+) -> Result<Box<dyn Search + 'a>> {
+    let (comm, upper) = (run.comm, graph.upper()?);
+    let bytes = (graph.catalogue.bytes() + upper.bytes()) / comm.ranks() as u64;
+    // All ranks walk alike.
+    let on_disk = comm.any(bytes > run.budget.free());
     let otherwise = if on_disk { cpu::ON_DISK } else { cpu::IN_MEMORY };
-    let switch = switch(table, otherwise);
-    let rows = Adjacency::new(&graph.catalogue, upper);
-    let vertices = graph.info.connected as usize;
-    CpuSearch::new(rows, graph.info.direction, vertices, degrees, (switch, on_disk), (run.threads, spare, run.budget))
+    let how = (switch(table, otherwise), on_disk);
+    let means = (run.threads, spare, run.budget);
+    if comm.ranks() > 1 {
+        return Ok(Box::new(RankedSearch::new(comm, graph, degrees, how, means)?));
+    }
+    let (rows, own) = (Adjacency::new(&graph.catalogue, upper), Own::all(graph.info.connected as usize));
+    Ok(Box::new(CpuSearch::new(rows, graph.info.direction, own, degrees, how, means)?))
 }
 
 /// A search by rank 0, which all others wait for.
@@ -76,7 +83,4 @@ impl<S: Search> Search for OnRank0<'_, S> {
             None => Err(Error::internal("search on rank 0", "this is another one")),
         })
     }
-    let rows = Adjacency::new(&graph.catalogue, upper);
-    let own = Own::all(graph.info.connected as usize);
-    Ok(Box::new(CpuSearch::new(rows, graph.info.direction, own, degrees, switch, means)?))
 }

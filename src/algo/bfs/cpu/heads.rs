@@ -27,7 +27,7 @@ pub fn bytes(own: u64) -> [u64; 2] {
 }
 
 impl Heads {
-    /// Collects the heads of the rows of the own vertices; without those behind the first where `budget` has no room beside `spare` bytes.
+    /// Collects the heads of the rows of own vertices; without those behind the first where `budget` has no room beside `spare` bytes.
     ///
     /// # Errors
     /// [`crate::Error::Limit`] where not even the first fit.

@@ -1,35 +1,36 @@
-//! Searches by the threads of one process, of rows in memory or in mapped files.
+//! Searches by the threads of a process, of rows in memory or in mapped files.
 //!
 //! | file | holds |
 //! |---|---|
 //! | `walk` | a search from level to level |
 //! | `top_down`, `bottom_up` | a step in either direction |
-//! | `heads` | the first neighbours of all vertices, side by side |
 //! | `own` | the vertices that a rank owns |
+//! | `heads` | the first neighbours of own vertices, side by side |
 //! | `shared` | the arrays that all threads use |
-//! | `peers` | other ranks, if there are any: what a search has them do |
 //! | `vector` | bits of 64 vertices at once |
 //! | `meeting` | where threads wait for each other |
 //!
 //! Two sets of bits hold the vertices that are reached: before the last step and after it. The frontier is what the second has more; for a
 //! step top-down it is listed.
+//!
+//! A process by itself owns all vertices. A rank of several finds the parents of its own ones, and has the bits of all; what it and others
+//! reached is told after each step ([`super::ranks`]).
 
 mod bottom_up;
 mod heads;
 mod meeting;
 pub(super) mod own;
-pub(super) mod peers;
 pub(super) mod shared;
 pub(super) mod top_down;
 mod vector;
-mod walk;
+pub(super) mod walk;
 
 use self::heads::Heads;
 use self::own::Own;
-use self::peers::Peers;
-use self::shared::{Arrays, Graph};
+use self::shared::{Arrays, Graph, Hubs, ones};
 use self::vector::Lookup;
 use self::walk::Walk;
+use super::ranks::exchange::Exchange;
 use super::search::{NONE, Search, Searched, Switch};
 use crate::algo::team::team;
 use crate::error::Result;
@@ -57,15 +58,16 @@ pub const IN_MEMORY: Switch = Switch { alpha: 30.0, beta: 1000.0 };
 /// The switches where rows are on a disk: a step top-down reads rows whole, one bottom-up hardly any.
 pub const ON_DISK: Switch = Switch { alpha: 8.0, beta: 1000.0 };
 
-/// Returns the bytes that searches by `threads` threads take beside parents, and the fewest that do.
-pub fn bytes(vertices: u64, threads: usize) -> [u64; 2] {
-    let [first, more] = heads::bytes(vertices);
-    let fewest = first + shared::bytes(vertices, threads);
+/// Returns the bytes that searches by `threads` threads of a rank take beside parents, and the fewest that do, of a graph with so many entries in
+/// all rows.
+pub fn bytes(own: Own, entries: u64, threads: usize) -> [u64; 2] {
+    let [first, more] = heads::bytes(own.len() as u64);
+    let fewest = first + shared::bytes(own, entries, threads);
     [fewest + more, fewest]
 }
 
 impl<'a> CpuSearch<'a> {
-    /// Gets ready to search a graph of these rows and degrees, of which this rank owns the vertices `own`. `spare` bytes of `budget` stay free.
+    /// Gets ready to search a graph of these rows and degrees, of whose vertices this rank owns `own`. `spare` bytes of `budget` stay free.
     ///
     /// # Errors
     /// [`crate::Error::Limit`] where [`bytes()`] do not fit; [`crate::Error::Corrupt`] of the degrees.
@@ -77,14 +79,15 @@ impl<'a> CpuSearch<'a> {
         (switch, on_disk): (Switch, bool),
         (threads, spare, budget): (usize, u64, &Budget),
     ) -> Result<CpuSearch<'a>> {
-        let arrays = Arrays::new(vertices, threads, budget)?;
-        let heads = Heads::of(&rows, direction, vertices, spare, budget)?;
+        let degrees = degrees.body_as_u32()?;
+        let hubs = Hubs::of(degrees, direction, own);
+        let arrays = Arrays::new(own, hubs, threads, budget)?;
+        let heads = Heads::of(&rows, direction, own, spare, budget)?;
         if on_disk {
             rows.expect_random_access();
         }
-        let degrees = degrees.body_as_u32()?;
         let entries = degrees.iter().map(|&degree| u64::from(degree)).sum::<u64>() >> direction.shift();
-        let graph = Graph { rows, direction, vertices, heads, degrees, on_disk };
+        let graph = Graph { rows, direction, own, heads, degrees, on_disk, hubs };
         Ok(CpuSearch { graph, arrays, switch, threads, lookup: Lookup::detect(), entries })
     }
 
@@ -95,14 +98,16 @@ impl<'a> CpuSearch<'a> {
     pub fn search_with(
         &mut self,
         Vertex(root): Vertex,
-        peers: Option<&dyn Peers>,
+        exchange: Option<&mut Exchange>,
         parents: &mut [u32],
     ) -> Result<Searched> {
-        self.arrays.begin(self.graph.own, root);
-        if self.graph.own.has(root) {
-            parents[self.graph.own.place(root)] = root;
+        let own = self.graph.own;
+        self.arrays.begin(&self.graph, root);
+        if own.has(root) {
+            parents[own.place(root)] = root;
         }
-        let walk = Walk::new(&self.graph, &self.arrays, peers, (self.switch, self.entries), self.threads, self.lookup);
+        let how = (self.switch, self.entries);
+        let walk = Walk::new(&self.graph, &self.arrays, exchange, how, self.threads, self.lookup);
         let cells = cells(parents);
         team(self.threads, &|thread| walk.go(thread, root, cells))?;
         let (searched, bits) = walk.into_searched();
@@ -112,12 +117,10 @@ impl<'a> CpuSearch<'a> {
 
     /// Marks the own vertices that were not reached.
     fn mark_unreached(&self, bits: usize, parents: &mut [u32]) {
-        for (own, parents) in parents.chunks_mut(64).enumerate() {
-            let mut missing = !self.arrays.bits(bits)[self.graph.own.word(own)].load(Relaxed);
-            while missing != 0 {
-                parents[missing.trailing_zeros() as usize] = NONE;
-                missing &= missing - 1;
-            }
+        let bits = self.arrays.bits(bits);
+        for (at, parents) in parents.chunks_mut(64).enumerate() {
+            let missing = !bits[self.graph.own.word(at)].load(Relaxed);
+            ones(missing).for_each(|bit| parents[bit as usize] = NONE);
         }
     }
 }

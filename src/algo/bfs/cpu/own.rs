@@ -65,6 +65,12 @@ impl Own {
         (own / CHUNK * self.ranks + self.rank) * CHUNK + own % CHUNK
     }
 
+    /// Returns true for an own word, of all words.
+    #[inline(always)]
+    pub fn has_word(&self, at: usize) -> bool {
+        self.ranks == 1 || at / CHUNK % self.ranks == self.rank
+    }
+
     /// Returns the rank that owns a vertex.
     #[inline(always)]
     pub fn owner(&self, v: u32) -> usize {

@@ -1,42 +1,39 @@
 //! The exchange of a search by ranks: claims of vertices to their owners, and to all the vertices that were reached.
 //!
-//! Both go as words of 64 bits. A message begins with its kind: a list of vertices, two in a word, or the bits of all vertices of one owner,
-//! whichever is shorter.
+//! All goes as words of 64 bits. A claim is a vertex and its parent. A message about what was reached has the sums of its rank, and then a
+//! list of vertices, two in a word, or the bits of all its own vertices, whichever is shorter.
 
 use crate::algo::bfs::cpu::own::Own;
-use crate::algo::bfs::cpu::peers::{Peers, Reached, Sums};
-use crate::algo::bfs::cpu::shared::set;
-use crate::algo::bfs::cpu::top_down::{Claims, Collector};
+use crate::algo::bfs::cpu::shared::{Graph, is_set, ones, set};
+use crate::algo::bfs::cpu::top_down::{Found, Parents};
+use crate::algo::bfs::cpu::walk::NARROW;
 use crate::algo::bfs::search::NONE;
 use crate::comm::{Comm, Round, RoundShape, Rounds};
 use crate::error::{Error, Result};
 use crate::memory::{Budget, Buffer, Reservation};
-use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
-use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::sync::atomic::{AtomicU32, AtomicU64, Ordering::Relaxed};
 
-/// Kinds of messages.
+/// Forms of what was reached.
 const LIST: u64 = 0;
 const BITS: u64 = 1;
-/// Words before the vertices of a message about what was reached: the kind and three sums.
+/// Words of a message about what was reached before its vertices: the form and three sums.
 const HEADER: usize = 4;
-/// Words that are put together before they are sent.
+/// Claims to one rank that are put together before they are sent.
 const PIECE: usize = 1 << 8;
 
 /// Bytes of all links of a rank, and of a link at least and at most.
 const LINKS: usize = 4 << 20;
 const LINK: [usize; 2] = [16 << 10, 1 << 20];
 
-/// The links between ranks, and who owns which vertices.
+/// The links of a rank to the others.
 pub struct Exchange {
     own: Own,
-    links: Mutex<Links>,
-    _reserved: Reservation,
-}
-
-struct Links {
     rounds: Rounds,
+    /// Claims that go to each rank.
+    pieces: Vec<Vec<u64>>,
     /// A message to all ranks.
     message: Buffer<u64>,
+    _reserved: Reservation,
 }
 
 fn shape(ranks: usize) -> RoundShape {
@@ -44,17 +41,21 @@ fn shape(ranks: usize) -> RoundShape {
     RoundShape { link: (LINKS / (ranks.max(2) - 1)).clamp(LINK[0], LINK[1]), reduction: 0 }
 }
 
-/// Returns the bytes of links among `ranks` ranks for one of them, of which there are `local` on its machine.
+/// Returns the bytes of links and pieces of a rank, of which there are `local` on its machine.
 fn links_bytes(ranks: usize, nodes: usize, local: usize) -> u64 {
     let shared = if nodes == 1 { local.max(1) as u64 } else { 1 };
-    let pieces = 8 * (PIECE * ranks) as u64;
-    shape(ranks).bytes(ranks, nodes).div_ceil(shared) + pieces
+    shape(ranks).bytes(ranks, nodes).div_ceil(shared) + 8 * (PIECE * ranks) as u64
+}
+
+/// Returns the words of the longest message. A narrow step is told by a list.
+fn message_words(own: Own) -> usize {
+    HEADER + own.words().max(NARROW as usize / 2)
 }
 
 /// Returns the bytes of an exchange on a rank that owns these vertices.
 pub fn bytes(own: Own, nodes: usize) -> u64 {
     let ranks = own.ranks();
-    links_bytes(ranks, nodes, ranks.div_ceil(nodes.max(1))) + 8 * (HEADER + own.words()) as u64
+    links_bytes(ranks, nodes, ranks.div_ceil(nodes.max(1))) + 8 * message_words(own) as u64
 }
 
 impl Exchange {
@@ -65,17 +66,17 @@ impl Exchange {
     pub fn open(comm: &Comm, own: Own, budget: &Budget) -> Result<Exchange> {
         let links = links_bytes(comm.ranks(), comm.nodes(), comm.local_ranks());
         let reserved = budget.reserve(links, "messages of ranks")?;
-        let message = budget.zeroed(HEADER + own.words(), "what a rank has reached (a bit a vertex)")?;
-        let links = Links { rounds: comm.rounds(shape(comm.ranks())), message };
-        Ok(Exchange { own, links: Mutex::new(links), _reserved: reserved })
+        let message = budget.zeroed(message_words(own), "what a rank has reached (a bit a vertex)")?;
+        let pieces = vec![Vec::new(); comm.ranks()];
+        Ok(Exchange { own, rounds: comm.rounds(shape(comm.ranks())), pieces, message, _reserved: reserved })
     }
 
     /// Waits for all ranks. Collective.
     ///
     /// # Errors
     /// Those of the exchange.
-    pub fn meet(&self) -> Result<()> {
-        self.links().rounds.any(false).map(drop)
+    pub fn meet(&mut self) -> Result<()> {
+        self.rounds.any(false).map(drop)
     }
 
     /// Gathers the parents of all vertices on rank 0 in `parents`, of which other ranks have none. `own` are those of the own vertices.
@@ -83,13 +84,14 @@ impl Exchange {
     ///
     /// # Errors
     /// Those of the exchange.
-    pub fn gather(&self, own: &[u32], parents: &mut [u32]) -> Result<()> {
+    pub fn gather(&mut self, own: &[u32], parents: &mut [u32]) -> Result<()> {
         let ranks = self.own.ranks();
         let mut to: Vec<&[u32]> = vec![&[]; ranks];
         to[0] = own;
         let mut next = vec![0; ranks];
-        self.links().rounds.exchange(&to, |from, mut words| {
-            let owner = self.own.of_rank(from);
+        let owner = self.own;
+        self.rounds.exchange(&to, |from, mut words| {
+            let owner = owner.of_rank(from);
             while !words.is_empty() {
                 // As far as vertices follow each other.
                 let place: usize = next[from];
@@ -104,100 +106,158 @@ impl Exchange {
         })
     }
 
-    fn links(&self) -> MutexGuard<'_, Links> {
-        self.links.lock().unwrap_or_else(PoisonError::into_inner)
+    /// Begins the claims of a step, in which own vertices get `parents` and are set in `reached` by those who claim them here; they are listed if
+    /// the step is narrow. Collective.
+    ///
+    /// # Errors
+    /// Those of the exchange.
+    pub fn claims<'x>(
+        &'x mut self,
+        graph: &'x Graph<'x>,
+        reached: &'x [AtomicU64],
+        parents: Parents<'x>,
+        is_narrow: bool,
+    ) -> Result<ClaimRound<'x>> {
+        let list = is_narrow.then(Vec::new);
+        let arriving = Arriving { graph, reached, parents, found: Found::default(), list };
+        Ok(ClaimRound { round: self.rounds.begin()?, pieces: &mut self.pieces, arriving })
     }
 
-    /// Sends claims to the other ranks as lists, in pieces.
-    fn send_lists(&self, claims: &Claims<'_>, round: &mut Round<'_, u64>, take: Take<'_>) -> Result<()> {
-        let mut pieces = vec![Piece::default(); self.own.ranks()];
-        for v in claims.away.vertices() {
-            let v = v.load(Relaxed);
-            let owner = self.own.owner(v);
-            let piece = &mut pieces[owner];
-            if piece.words.is_empty() && !piece.begun {
-                *piece = Piece { words: Vec::with_capacity(PIECE), begun: true, half: None };
-                piece.words.push(LIST);
+    /// Tells all ranks which own vertices a step reached, and sets the bits of those that others reached. Returns the sums over all ranks, and
+    /// after a narrow step those of other ranks whose rows are shared. Collective.
+    ///
+    /// # Errors
+    /// Those of the exchange.
+    pub fn tell_reached(&mut self, reached: &Reached<'_>) -> Result<(Found, Vec<u32>)> {
+        let (own, words) = (self.own, self.own.words());
+        let Found { vertices: count, edges, checked } = reached.sums;
+        let is_list = reached.list.is_some() || count <= 2 * words as u64;
+        self.message[..HEADER].copy_from_slice(&[if is_list { LIST } else { BITS }, count, edges, checked]);
+        let content = &mut self.message[HEADER..];
+        let length = match (is_list, reached.list) {
+            (true, Some(list)) => put_list(list.iter().map(|v| v.load(Relaxed)), content),
+            (true, None) => {
+                let new = |at: usize| reached.now[at].load(Relaxed) & !reached.before[at].load(Relaxed);
+                let bits = |at: usize| ones(new(at)).map(move |bit| at as u32 * 64 + bit);
+                put_list((0..words).flat_map(|at| bits(own.word(at))), content)
             }
-            piece.push(v);
-            if piece.words.len() == PIECE {
-                round.send(owner, &piece.words, &mut *take)?;
-                piece.words.clear();
+            (false, _) => {
+                let now = |at: usize| reached.now[own.word(at)].load(Relaxed);
+                content.iter_mut().zip(0..words).for_each(|(word, at)| *word = now(at));
+                words
             }
-        }
-        for (owner, piece) in pieces.iter_mut().enumerate() {
-            piece.end();
-            round.send(owner, &piece.words, &mut *take)?;
-        }
-        Ok(())
-    }
-
-    /// Sends claims to the other ranks as bits, in pieces.
-    fn send_bits(&self, claims: &Claims<'_>, round: &mut Round<'_, u64>, take: Take<'_>) -> Result<()> {
-        let mut piece = Vec::with_capacity(PIECE);
-        for owner in (0..self.own.ranks()).filter(|&owner| owner != self.own.rank()) {
-            piece.push(BITS);
-            let its = self.own.of_rank(owner);
-            for at in (0..its.words()).map(|word| its.word(word)) {
-                piece.push(claims.claimed[at].load(Relaxed) & !claims.known[at].load(Relaxed));
-                if piece.len() == PIECE {
-                    round.send(owner, &piece, &mut *take)?;
-                    piece.clear();
+        };
+        let message: &[u64] = &self.message[..HEADER + length];
+        let to: Vec<&[u64]> = (0..own.ranks()).map(|rank| if rank == own.rank() { &[][..] } else { message }).collect();
+        let mut sums = [0, count, edges, checked];
+        let mut incoming = vec![Incoming::default(); own.ranks()];
+        let mut shared = Vec::new();
+        self.rounds.exchange(&to, |from, words| {
+            let (place, words) = incoming[from].rest(words, |number, word| sums[number] += word);
+            if incoming[from].form == LIST {
+                for v in words.iter().flat_map(|&word| [word as u32, (word >> 32) as u32]).filter(|&v| v != NONE) {
+                    set(reached.now, v);
+                    if reached.list.is_some() {
+                        set(reached.before, v);
+                        shared.extend(reached.graph.is_shared(v).then_some(v));
+                    }
                 }
+                return Ok(());
             }
-            round.send(owner, &piece, &mut *take)?;
-            piece.clear();
-        }
+            let owner = own.of_rank(from);
+            for (at, &word) in (place..).zip(words) {
+                let bits = reached.now.get(owner.word(at)).ok_or_else(|| misplaced(from))?;
+                // Nobody else writes meanwhile.
+                bits.store(bits.load(Relaxed) | word, Relaxed);
+            }
+            Ok(())
+        })?;
+        let [_, vertices, edges, checked] = sums;
+        Ok((Found { vertices, edges, checked }, shared))
+    }
+}
+
+/// The outcome of a step on this rank.
+pub struct Reached<'s> {
+    /// The graph.
+    pub graph: &'s Graph<'s>,
+    /// Its sums.
+    pub sums: Found,
+    /// The bits of the vertices that were reached before it, or of all if they are listed.
+    pub before: &'s [AtomicU64],
+    /// The bits of all that are reached now.
+    pub now: &'s [AtomicU64],
+    /// The list of the vertices that it reached, after a narrow step.
+    pub list: Option<&'s [AtomicU32]>,
+}
+
+/// The claims of a step, in progress: it takes what arrives while it sends.
+pub struct ClaimRound<'x> {
+    round: Round<'x, u64>,
+    pieces: &'x mut [Vec<u64>],
+    arriving: Arriving<'x>,
+}
+
+impl ClaimRound<'_> {
+    /// Sends the claim of a vertex to its owner.
+    ///
+    /// # Errors
+    /// Those of the exchange.
+    #[inline]
+    pub fn send(&mut self, v: u32, parent: u32) -> Result<()> {
+        let owner = self.arriving.graph.own.owner(v);
+        self.pieces[owner].push(pair(v, parent));
+        if self.pieces[owner].len() < PIECE { Ok(()) } else { self.flush(owner) }
+    }
+
+    fn flush(&mut self, owner: usize) -> Result<()> {
+        let arriving = &mut self.arriving;
+        self.round.send(owner, &self.pieces[owner], |_, claims| arriving.take(claims))?;
+        self.pieces[owner].clear();
         Ok(())
     }
-}
 
-type Take<'a> = &'a mut dyn FnMut(usize, &[u64]) -> Result<()>;
-
-/// A part of a list of vertices on its way.
-#[derive(Clone, Default)]
-struct Piece {
-    words: Vec<u64>,
-    begun: bool,
-    /// A vertex that has no word yet.
-    half: Option<u32>,
-}
-
-impl Piece {
-    #[inline]
-    fn push(&mut self, v: u32) {
-        match self.half.take() {
-            None => self.half = Some(v),
-            Some(first) => self.words.push(pair(first, v)),
-        }
+    /// Ends the claims of all ranks. Returns what others claimed here first, and the vertices that others claimed, if the step is narrow.
+    ///
+    /// # Errors
+    /// Those of the exchange.
+    pub fn finish(mut self) -> Result<(Found, Option<Vec<u32>>)> {
+        (0..self.pieces.len()).try_for_each(|owner| self.flush(owner))?;
+        let mut arriving = self.arriving;
+        self.round.finish(|_, claims| arriving.take(claims))?;
+        Ok((arriving.found, arriving.list))
     }
+}
 
-    fn end(&mut self) {
-        if let Some(last) = self.half.take() {
-            self.words.push(pair(last, NONE));
+/// Claims of own vertices by other ranks.
+struct Arriving<'x> {
+    graph: &'x Graph<'x>,
+    reached: &'x [AtomicU64],
+    parents: Parents<'x>,
+    found: Found,
+    list: Option<Vec<u32>>,
+}
+
+impl Arriving<'_> {
+    fn take(&mut self, claims: &[u64]) -> Result<()> {
+        for &claim in claims {
+            let (v, parent) = (claim as u32, (claim >> 32) as u32);
+            let place = self.graph.own.place(v);
+            if let Some(list) = self.list.as_mut().filter(|_| !is_set(self.parents.arrived, place as u32)) {
+                list.push(v);
+            }
+            if self.parents.arrive(place, parent, is_set(self.reached, v)) {
+                self.found.vertices += 1;
+                self.found.edges += self.graph.degree(v);
+            }
         }
+        Ok(())
     }
 }
 
 #[inline]
 fn pair(first: u32, second: u32) -> u64 {
     u64::from(first) | u64::from(second) << 32
-}
-
-/// Returns the vertices of a word of a list.
-#[inline]
-fn vertices(word: u64) -> impl Iterator<Item = u32> {
-    [word as u32, (word >> 32) as u32].into_iter().filter(|&v| v != NONE)
-}
-
-/// Returns the vertices whose bits are set in word `at`.
-#[inline]
-fn set_bits(at: usize, mut word: u64) -> impl Iterator<Item = u32> {
-    std::iter::from_fn(move || {
-        let bit = (word != 0).then(|| word.trailing_zeros())?;
-        word &= word - 1;
-        Some(at as u32 * 64 + bit)
-    })
 }
 
 fn misplaced(from: usize) -> Error {
@@ -208,110 +268,21 @@ fn misplaced(from: usize) -> Error {
 #[derive(Clone, Default)]
 struct Incoming {
     words: usize,
-    kind: u64,
+    form: u64,
 }
 
 impl Incoming {
-    /// Takes the next words of a message: the kind and `header` words behind it go to `first` with their number, and the rest is returned with
-    /// its place.
-    fn rest<'w>(&mut self, header: usize, words: &'w [u64], mut first: impl FnMut(usize, u64)) -> (usize, &'w [u64]) {
-        let head = header.saturating_sub(self.words).min(words.len());
+    /// Takes the next words of a message: those of the header go to `header` with their number, but for the form; the rest is returned with its
+    /// place.
+    fn rest<'w>(&mut self, words: &'w [u64], mut header: impl FnMut(usize, u64)) -> (usize, &'w [u64]) {
+        let head = HEADER.saturating_sub(self.words).min(words.len());
         for (number, &word) in (self.words..).zip(&words[..head]) {
-            if number == 0 {
-                self.kind = word;
-            }
-            first(number, word);
+            if number == 0 { self.form = word } else { header(number, word) }
         }
-        let place = (self.words + head).saturating_sub(header);
+        let place = (self.words + head).saturating_sub(HEADER);
         self.words += words.len();
         (place, &words[head..])
     }
-}
-
-impl Peers for Exchange {
-    fn tell_claims(&self, claims: &Claims<'_>) -> Result<()> {
-        let mut links = self.links();
-        let mut incoming = vec![Incoming::default(); self.own.ranks()];
-        let mut found = Collector::new(claims.next);
-        let mut take = |from: usize, words: &[u64]| {
-            let (place, words) = incoming[from].rest(1, words, |_, _| {});
-            if incoming[from].kind == LIST {
-                let claimed = words.iter().flat_map(|&word| vertices(word)).filter(|&v| set(claims.claimed, v));
-                claimed.for_each(|v| found.push(v));
-                return Ok(());
-            }
-            for (own, &word) in (place..).zip(words) {
-                let at = self.own.word(own);
-                let all = claims.claimed.get(at).ok_or_else(|| misplaced(from))?;
-                let before = all.load(Relaxed);
-                all.store(before | word, Relaxed);
-                set_bits(at, word & !before).for_each(|v| found.push(v));
-            }
-            Ok(())
-        };
-        let mut round = links.rounds.begin::<u64>()?;
-        match claims.away.is_whole() {
-            true => self.send_lists(claims, &mut round, &mut take)?,
-            false => self.send_bits(claims, &mut round, &mut take)?,
-        }
-        round.finish(take)
-    }
-
-    fn tell_reached(&self, reached: &Reached<'_>, long: &mut Vec<u32>) -> Result<Sums> {
-        let mut links = self.links();
-        let Links { rounds, message } = &mut *links;
-        let own = self.own.words();
-        let Sums { vertices: count, edges, checked } = reached.sums;
-        let is_list = count <= 2 * own as u64;
-        message[..HEADER].copy_from_slice(&[if is_list { LIST } else { BITS }, count, edges, checked]);
-        let content = &mut message[HEADER..];
-        let words = match (is_list, reached.list) {
-            (false, _) => {
-                let now = |own: usize| reached.now[self.own.word(own)].load(Relaxed);
-                content.iter_mut().enumerate().for_each(|(own, word)| *word = now(own));
-                own
-            }
-            (true, Some(list)) => put_list(list.vertices().iter().map(|v| v.load(Relaxed)), content),
-            (true, None) => {
-                let new = |at: usize| reached.now[at].load(Relaxed) & !reached.before[at].load(Relaxed);
-                let at = (0..own).map(|own| self.own.word(own));
-                put_list(at.flat_map(|at| set_bits(at, new(at))), content)
-            }
-        };
-        let message: &[u64] = &message[..HEADER + words];
-        let to: Vec<&[u64]> =
-            (0..self.own.ranks()).map(|rank| if rank == self.own.rank() { &[] } else { message }).collect();
-        let mut sums = [0, count, edges, checked];
-        let mut incoming = vec![Incoming::default(); self.own.ranks()];
-        rounds.exchange(&to, |from, words| {
-            let (place, words) = incoming[from].rest(HEADER, words, |number, word| sums[number] += word);
-            if incoming[from].kind == LIST {
-                for v in words.iter().flat_map(|&word| vertices(word)) {
-                    [reached.before, reached.now].iter().for_each(|bits| _ = set(bits, v));
-                    long.extend(reached.graph.is_long(v).then_some(v));
-                }
-                return Ok(());
-            }
-            let owner = self.own.of_rank(from);
-            for (own, &word) in (place..).zip(words) {
-                let at = owner.word(own);
-                let before = reached.before.get(at).ok_or_else(|| misplaced(from))?;
-                if at * 64 < reached.graph.hubs as usize {
-                    long.extend(set_bits(at, word & !before.load(Relaxed)).filter(|&v| reached.graph.is_long(v)));
-                }
-                [before, &reached.now[at]].iter().for_each(|bits| add(bits, word));
-            }
-            Ok(())
-        })?;
-        let [_, vertices, edges, checked] = sums;
-        Ok(Sums { vertices, edges, checked })
-    }
-}
-
-/// Adds bits to a word that nobody else writes meanwhile.
-#[inline]
-fn add(bits: &AtomicU64, word: u64) {
-    bits.store(bits.load(Relaxed) | word, Relaxed);
 }
 
 /// Writes vertices to `words` as a list, and returns the number of words.

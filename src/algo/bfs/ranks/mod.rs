@@ -2,10 +2,13 @@
 //!
 //! A rank walks as a process by itself does ([`super::cpu`]), over the vertices that it owns, and has the bits of all vertices that were
 //! reached. Bottom-up, it looks for parents of its own vertices, and then all ranks tell all which they reached (`exchange`). Top-down, it
-//! claims the neighbours of its part of the frontier; who owns a claimed vertex is told so, and finds its parent. Rows of hubs are shared
-//! by all ranks as by the threads of one.
+//! claims the neighbours of its part of the frontier, and who owns a claimed vertex is told so. Long rows are shared by all ranks.
+//!
+//! Chunks of vertices have owners in turn, as vertices are in the order of degree: of consecutive shares, each as long as the others, the first
+//! of two would have 97 % of all entries of a Kronecker graph, and all would wait for it in steps top-down; shares with as many entries
+//! would leave 4 % of the vertices to the first, for which all would wait bottom-up.
 
-mod exchange;
+pub(super) mod exchange;
 
 use self::exchange::Exchange;
 use super::cpu::own::Own;
@@ -28,15 +31,14 @@ pub struct RankedSearch<'a> {
     parents: Buffer<u32>,
 }
 
-/// Returns the most bytes that searches take on a rank beside the parents of all vertices, and the fewest that do.
-pub fn bytes(vertices: usize, ranks: usize, nodes: usize) -> [u64; 2] {
-    // Nobody has more.
-    let own = Own::of(vertices, 0, ranks);
-    cpu::bytes(own).map(|bytes| bytes + 4 * own.len() as u64 + exchange::bytes(own, nodes))
+/// Returns the most bytes that searches by `threads` threads of a rank take beside the parents of all vertices, and the fewest that do, of a graph
+/// with so many entries in all rows. `own` are the vertices of rank 0, which has the most.
+pub fn bytes(own: Own, entries: u64, threads: usize, nodes: usize) -> [u64; 2] {
+    cpu::bytes(own, entries, threads).map(|bytes| bytes + 4 * own.len() as u64 + exchange::bytes(own, nodes))
 }
 
 impl<'a> RankedSearch<'a> {
-    /// Gets ready to search a graph. `spare` bytes of `budget` stay free. Collective.
+    /// Gets ready to search a graph. `spare` bytes of `budget` stay free. `how` is the switch, and whether rows are on a disk. Collective.
     ///
     /// # Errors
     /// [`crate::Error::Limit`] where the fewest of [`bytes()`] do not fit; those of the graph.
@@ -44,7 +46,7 @@ impl<'a> RankedSearch<'a> {
         comm: &Comm,
         graph: &'a Graph,
         degrees: &'a Mapped,
-        switch: Switch,
+        how: (Switch, bool),
         (threads, spare, budget): (usize, u64, &Budget),
     ) -> Result<RankedSearch<'a>> {
         let own = Own::of(graph.info.connected as usize, comm.rank(), comm.ranks());
@@ -52,7 +54,7 @@ impl<'a> RankedSearch<'a> {
         let mut parents = budget.zeroed(own.len(), "the parents of a rank's vertices (4 bytes each)")?;
         populate(&mut parents);
         let rows = Adjacency::new(&graph.catalogue, graph.upper()?);
-        let search = CpuSearch::new(rows, graph.info.direction, own, degrees, switch, (threads, spare, budget))?;
+        let search = CpuSearch::new(rows, graph.info.direction, own, degrees, how, (threads, spare, budget))?;
         Ok(RankedSearch { search, exchange, parents })
     }
 }
@@ -61,7 +63,7 @@ impl Search for RankedSearch<'_> {
     fn search(&mut self, root: Vertex, parents: &mut [u32]) -> Result<Searched> {
         self.exchange.meet()?;
         let started = Instant::now();
-        let mut searched = self.search.search_with(root, Some(&self.exchange), &mut self.parents)?;
+        let mut searched = self.search.search_with(root, Some(&mut self.exchange), &mut self.parents)?;
         self.exchange.meet()?;
         searched.seconds = started.elapsed().as_secs_f64();
         self.exchange.gather(&self.parents, parents)?;

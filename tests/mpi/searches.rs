@@ -149,8 +149,9 @@ fn ranks_that_die_or_stop_in_a_search_lose_one() {
         return;
     }
     let sources: Vec<u64> = (1..10).collect();
-    let input = "kronecker = { scale = 12, edge_factor = 16, seed = 1 }";
-    job.place.job(input, &table(&sources, ""));
+    // No vertex is without an edge.
+    job.place.u32("edges.u32", &random_edges(3000, 60_000, 4));
+    job.place.job("path = 'edges.u32'", &table(&sources, ""));
     job.forget();
     let alone = job.report(0, &[]);
     let known = columns(&job.place.workdir());

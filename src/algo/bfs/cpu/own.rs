@@ -10,7 +10,12 @@ pub struct Own {
     vertices: usize,
     rank: usize,
     ranks: usize,
+    /// The reciprocal of the number of ranks, by which chunks are divided: division takes several times as long.
+    reciprocal: u64,
 }
+
+/// Bits of the reciprocal behind the point. Chunks have 23 bits, so that quotients are exact for up to 2^17 ranks.
+const POINT: u32 = 40;
 
 impl Own {
     /// Returns those of a process by itself, which owns all.
@@ -20,7 +25,7 @@ impl Own {
 
     /// Returns those of a rank among `ranks`. Those of a small graph may be none.
     pub fn of(vertices: usize, rank: usize, ranks: usize) -> Own {
-        Own { vertices, rank, ranks }
+        Own { vertices, rank, ranks, reciprocal: (1u64 << POINT).div_ceil(ranks.max(1) as u64) }
     }
 
     /// Returns the vertices of another rank.
@@ -71,10 +76,17 @@ impl Own {
         self.ranks == 1 || at / CHUNK % self.ranks == self.rank
     }
 
+    /// Returns how many chunks the owner of a chunk has before it.
+    #[inline(always)]
+    fn turn(&self, chunk: u32) -> u32 {
+        ((u64::from(chunk) * self.reciprocal) >> POINT) as u32
+    }
+
     /// Returns the rank that owns a vertex.
     #[inline(always)]
     pub fn owner(&self, v: u32) -> usize {
-        if self.ranks == 1 { 0 } else { (v / (CHUNK * WORD) as u32 % self.ranks as u32) as usize }
+        let chunk = v / (CHUNK * WORD) as u32;
+        (chunk - self.turn(chunk) * self.ranks as u32) as usize
     }
 
     /// Returns true for an own vertex.
@@ -87,13 +99,22 @@ impl Own {
     #[inline(always)]
     pub fn place(&self, v: u32) -> usize {
         let chunk = (CHUNK * WORD) as u32;
-        if self.ranks == 1 { v as usize } else { (v / chunk / self.ranks as u32 * chunk + v % chunk) as usize }
+        (self.turn(v / chunk) * chunk + v % chunk) as usize
     }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn division_by_the_reciprocal_is_exact() {
+        for ranks in [1, 2, 3, 5, 7, 64, 641, 1000, 65_535, 65_537, 131_071] {
+            let own = Own::of(1 << 32, 0, ranks);
+            let ends = (0..1 << 23u32).step_by(ranks).flat_map(|chunk: u32| [chunk.saturating_sub(1), chunk]);
+            assert!(ends.chain([(1 << 23) - 1u32]).all(|chunk| own.turn(chunk) == chunk / ranks as u32), "{ranks}");
+        }
+    }
 
     #[test]
     fn every_vertex_has_one_owner_and_a_place_there() {

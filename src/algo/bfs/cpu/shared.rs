@@ -39,7 +39,7 @@ pub struct Hubs {
 }
 
 /// Entries of a row beyond which ranks share it.
-const LONG: u64 = 1 << 12;
+const LONG: u64 = 1 << 10;
 
 impl Hubs {
     /// Returns those of a graph whose rows have these lengths, if there are several ranks.
@@ -167,6 +167,15 @@ pub fn ones(mut bits: u64) -> impl Iterator<Item = u32> {
         bits &= bits.wrapping_sub(1);
         (bit < 64).then_some(bit)
     })
+}
+
+/// Sets the bit of `v` while no other thread sets any; returns true if it was not set.
+#[inline(always)]
+pub fn set_alone(bits: &[AtomicU64], v: u32) -> bool {
+    let (word, bit) = (&bits[(v >> 6) as usize], 1 << (v & 63));
+    let before = word.load(Relaxed);
+    word.store(before | bit, Relaxed);
+    before & bit == 0
 }
 
 /// The vertices that are reached, twice, the frontier as a list, and the claims of each thread and of other ranks.

@@ -8,7 +8,7 @@
 //! it does not own to who does. Of the parents that come in this way the smallest stays.
 
 use crate::algo::bfs::cpu::own::Own;
-use crate::algo::bfs::cpu::shared::{Graph, is_set, set};
+use crate::algo::bfs::cpu::shared::{Graph, is_set, set, set_alone};
 use crate::algo::bfs::search::NONE;
 use crate::error::Result;
 use crate::graph::direction::Way;
@@ -70,18 +70,18 @@ impl Parents<'_> {
     #[inline]
     pub fn arrive(self, place: usize, parent: u32, is_reached: bool) -> bool {
         let cell = &self.cells[place];
-        let is_first = set(self.arrived, place as u32) && !is_reached;
+        let is_first = set_alone(self.arrived, place as u32) && !is_reached;
         cell.store(if is_first { parent } else { parent.min(cell.load(Relaxed)) }, Relaxed);
         is_first
     }
 }
 
 /// Takes all of a frontier, in order, by one thread; what is found is set in `reached`, and own vertices are listed in `new` if there is a list.
-/// `listed` are the vertices of the frontier. Vertices of other ranks go to `away`, with their parents.
+/// `listed` are the vertices of the frontier. If there are several ranks, vertices of others go to `away`, with their parents.
 ///
 /// # Errors
 /// Those of `away`.
-pub fn alone(
+pub fn alone<const RANKS: bool>(
     graph: &Graph<'_>,
     listed: &[AtomicU32],
     reached: &[AtomicU64],
@@ -107,12 +107,13 @@ pub fn alone(
                 if is_set(reached, neighbour) {
                     continue;
                 }
-                set(reached, neighbour);
-                if !graph.own.has(neighbour) {
+                set_alone(reached, neighbour);
+                if !RANKS {
+                    parents.cells[neighbour as usize].store(v, Relaxed);
+                } else if !graph.own.has(neighbour) {
                     away(neighbour, v)?;
                     continue;
-                }
-                if !parents.write(graph.own.place(neighbour), v) {
+                } else if !parents.write(graph.own.place(neighbour), v) {
                     continue;
                 }
                 found.vertices += 1;
@@ -177,7 +178,7 @@ impl Claims {
     }
 
     /// Reaches what this thread claimed and none of `before`.
-    pub fn reach(
+    pub fn reach<const RANKS: bool>(
         &self,
         graph: &Graph<'_>,
         claimed: usize,
@@ -190,30 +191,36 @@ impl Claims {
         for (at, pair) in pairs.chunks_exact(2).enumerate() {
             if let Some(ahead) = pairs.get(2 * (at + AHEAD)) {
                 let ahead = ahead.load(Relaxed);
-                prefetch(parents.cells, graph.own.place(ahead));
+                prefetch(parents.cells, if RANKS { graph.own.place(ahead) } else { ahead as usize });
                 prefetch(graph.degrees, graph.direction.row(ahead, Way::Out) as usize);
             }
             let v = pair[0].load(Relaxed);
             if before.iter().any(|claims| is_set(&claims.bits, v)) {
-                pair[1].store(NONE, Relaxed);
+                if RANKS {
+                    pair[1].store(NONE, Relaxed);
+                }
                 continue;
             }
             set(reached, v);
-            if graph.own.has(v) && parents.write(graph.own.place(v), pair[1].load(Relaxed)) {
-                found.vertices += 1;
-                found.edges += graph.degree(v);
+            let parent = pair[1].load(Relaxed);
+            if !RANKS {
+                parents.cells[v as usize].store(parent, Relaxed);
+            } else if !graph.own.has(v) || !parents.write(graph.own.place(v), parent) {
+                continue;
             }
+            found.vertices += 1;
+            found.edges += graph.degree(v);
         }
         found
     }
 
     /// Forgets its claims, but for those that other ranks are to be told of: returns how many these are.
-    pub fn forget(&self, claimed: usize, own: Own) -> usize {
+    pub fn forget<const RANKS: bool>(&self, claimed: usize, own: Own) -> usize {
         let mut away = 0;
         for pair in self.pairs[..2 * claimed].chunks_exact(2) {
             let [v, parent] = [&pair[0], &pair[1]].map(|number| number.load(Relaxed));
             self.bits[(v >> 6) as usize].store(0, Relaxed);
-            if !own.has(v) && parent != NONE {
+            if RANKS && !own.has(v) && parent != NONE {
                 self.pairs[2 * away].store(v, Relaxed);
                 self.pairs[2 * away + 1].store(parent, Relaxed);
                 away += 1;

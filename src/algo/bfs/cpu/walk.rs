@@ -3,7 +3,7 @@
 use crate::algo::bfs::cpu::bottom_up;
 use crate::algo::bfs::cpu::frontier::{Frontier, Sums};
 use crate::algo::bfs::cpu::meeting::Meeting;
-use crate::algo::bfs::cpu::shared::{Arrays, Graph, ones, set};
+use crate::algo::bfs::cpu::shared::{Arrays, Graph, ones, set_alone};
 use crate::algo::bfs::cpu::top_down::{self, Found, Parents, Slices};
 use crate::algo::bfs::cpu::vector::Lookup;
 use crate::algo::bfs::ranks::exchange::{ClaimRound, Exchange, Reached};
@@ -230,7 +230,8 @@ impl<'s> Walk<'s> {
         match is_narrow || self.threads == 1 {
             true if thread > 0 => {}
             true => self.alone(is_narrow, frontier, sums, parents, claims?)?,
-            false => self.together(thread, reached, sums, parents, claims)?,
+            false if self.exchange.is_some() => self.together::<true>(thread, reached, sums, parents, claims)?,
+            false => self.together::<false>(thread, reached, sums, parents, claims)?,
         }
         Ok(is_narrow)
     }
@@ -248,10 +249,10 @@ impl<'s> Walk<'s> {
         let mut new = Vec::new();
         let listed = is_narrow.then_some(&mut new);
         match claims {
-            None => sums.add(top_down::alone(self.graph, list, reached, parents, listed, |_, _| Ok(()))?),
+            None => sums.add(top_down::alone::<false>(self.graph, list, reached, parents, listed, |_, _| Ok(()))?),
             Some(mut claims) => {
                 let away = |v, parent| claims.send(v, parent);
-                sums.add(top_down::alone(self.graph, list, reached, parents, listed, away)?);
+                sums.add(top_down::alone::<true>(self.graph, list, reached, parents, listed, away)?);
                 let (arrived, vertices) = claims.finish()?;
                 sums.add(arrived);
                 match vertices {
@@ -259,7 +260,7 @@ impl<'s> Walk<'s> {
                     Some(vertices) => {
                         let place = |v: &u32| self.graph.own.place(*v) / 64;
                         vertices.iter().for_each(|v| parents.arrived[place(v)].store(0, Relaxed));
-                        new.extend(vertices.into_iter().filter(|&v| set(reached, v)));
+                        new.extend(vertices.into_iter().filter(|&v| set_alone(reached, v)));
                     }
                 }
             }
@@ -267,7 +268,7 @@ impl<'s> Walk<'s> {
         if is_narrow {
             new.sort_unstable();
             for &v in &new {
-                set(self.arrays.bits(frontier.known), v);
+                set_alone(self.arrays.bits(frontier.known), v);
             }
             self.arrays.write_list(&new);
         }
@@ -275,7 +276,7 @@ impl<'s> Walk<'s> {
     }
 
     /// Takes a step top-down by all threads. Collective.
-    fn together(
+    fn together<const RANKS: bool>(
         &self,
         thread: usize,
         reached: &[AtomicU64],
@@ -296,11 +297,11 @@ impl<'s> Walk<'s> {
             let (at, skip) = slices.find(from, self.graph, list);
             let claimed = claims.claim(self.graph, &list[at..], (skip, to - from), reached);
             self.meeting.wait();
-            let found = claims.reach(self.graph, claimed, &self.arrays.claims[..thread], reached, parents);
+            let found = claims.reach::<RANKS>(self.graph, claimed, &self.arrays.claims[..thread], reached, parents);
             sums.add(Found { checked: to - from, ..found });
             self.meeting.wait();
-            let away = claims.forget(claimed, self.graph.own);
-            if self.exchange.is_some() {
+            let away = claims.forget::<RANKS>(claimed, self.graph.own);
+            if RANKS {
                 self.marks[thread].store(away as u64, Relaxed);
                 self.meeting.wait();
                 if let Some(others) = others.as_mut().filter(|_| outcome.is_ok()) {
@@ -310,7 +311,7 @@ impl<'s> Walk<'s> {
             }
             first += edges;
         }
-        if self.exchange.is_some() {
+        if RANKS {
             if let Some(others) = others.filter(|_| outcome.is_ok()) {
                 outcome = others.finish().map(|(arrived, _)| sums.add(arrived));
             }

@@ -5,12 +5,13 @@
 
 use crate::algo::bfs::cpu::frontier::NARROW;
 use crate::algo::bfs::cpu::own::Own;
-use crate::algo::bfs::cpu::shared::{Graph, is_set, ones, set};
+use crate::algo::bfs::cpu::shared::{Graph, is_set, ones, set_alone};
 use crate::algo::bfs::cpu::top_down::{Found, Parents};
 use crate::algo::bfs::search::NONE;
 use crate::comm::{Comm, Round, RoundShape, Rounds};
 use crate::error::{Error, Result};
-use crate::memory::{Budget, Buffer, Reservation};
+use crate::graph::direction::Way;
+use crate::memory::{Budget, Buffer, Reservation, prefetch};
 use std::sync::atomic::{AtomicU32, AtomicU64, Ordering::Relaxed};
 
 /// Forms of what was reached.
@@ -18,6 +19,8 @@ const LIST: u64 = 0;
 const BITS: u64 = 1;
 /// Words of a message about what was reached before its vertices: the form and three sums.
 const HEADER: usize = 4;
+/// Claims ahead whose memory is prefetched.
+const AHEAD: usize = 16;
 /// Claims to one rank that are put together before they are sent.
 const PIECE: usize = 1 << 8;
 
@@ -156,9 +159,9 @@ impl Exchange {
             let (place, words) = incoming[from].rest(words, |number, word| sums[number] += word);
             if incoming[from].form == LIST {
                 for v in words.iter().flat_map(|&word| [word as u32, (word >> 32) as u32]).filter(|&v| v != NONE) {
-                    set(reached.now, v);
+                    set_alone(reached.now, v);
                     if reached.list.is_some() {
-                        set(reached.before, v);
+                        set_alone(reached.before, v);
                         shared.extend(reached.graph.is_shared(v).then_some(v));
                     }
                 }
@@ -240,9 +243,14 @@ struct Arriving<'x> {
 
 impl Arriving<'_> {
     fn take(&mut self, claims: &[u64]) -> Result<()> {
-        for &claim in claims {
+        let Graph { own, direction, degrees, .. } = self.graph;
+        for (at, &claim) in claims.iter().enumerate() {
+            if let Some(&ahead) = claims.get(at + AHEAD) {
+                prefetch(self.parents.cells, own.place(ahead as u32));
+                prefetch(degrees, direction.row(ahead as u32, Way::Out) as usize);
+            }
             let (v, parent) = (claim as u32, (claim >> 32) as u32);
-            let place = self.graph.own.place(v);
+            let place = own.place(v);
             if let Some(list) = self.list.as_mut().filter(|_| !is_set(self.parents.arrived, place as u32)) {
                 list.push(v);
             }

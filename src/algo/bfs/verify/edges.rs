@@ -24,9 +24,9 @@ pub(super) struct Seen {
     parents: Buffer<AtomicU64>,
     /// The first fault by number of the tree, then by rule.
     pub wrong: Option<(usize, Fault)>,
-    /// Edges with an end that each tree reaches, if edges have a direction.
+    /// Edges that leave what each tree reaches, if edges have a direction.
     pub edges: Vec<u64>,
-    /// Repeats of edges that the pass did not see.
+    /// Repeats among the edges of the pass, at most.
     pub repeats: u64,
 }
 
@@ -51,16 +51,16 @@ pub(super) fn pass(
     let parents = results.budget.zeroed(vertices, "parents whose edges were seen (8 bytes a vertex)")?;
     let new = || Holder::new(places, columns, &parents, results.info.direction);
     let mut holders = (0..results.threads.max(1)).map(|_| new()).collect::<Result<Vec<_>>>()?;
-    let mut repeats = 0;
-    match edges {
+    let repeats = match edges {
         EdgeSource::Input(input) => {
             input.scan(&mut holders, &Signals)?;
+            (results.info.edges - results.info.loops).saturating_sub(results.stored.edges)
         }
         EdgeSource::Blocks(graph) => {
-            repeats = graph.info.edges - graph.info.loops - graph.stored.edges;
             blocks(graph, &mut holders)?;
+            0
         }
-    }
+    };
     let wrong = holders.iter().filter_map(|holder| holder.wrong).min();
     let sum = |tree: usize| holders.iter().map(|holder| holder.edges[tree]).sum();
     let edges = (0..columns.sources.len()).map(sum).collect();
@@ -147,9 +147,8 @@ impl<'a> Holder<'a> {
         match self.direction {
             Direction::Undirected => self.lead(to, from),
             Direction::Directed => {
-                let ends = self.columns.levels(from).iter().zip(self.columns.levels(to));
-                for (edges, (&from, &to)) in self.edges.iter_mut().zip(ends) {
-                    *edges += u64::from(from.min(to) < UNREACHED);
+                for (edges, &level) in self.edges.iter_mut().zip(self.columns.levels(from)) {
+                    *edges += u64::from(level < UNREACHED);
                 }
             }
         }

@@ -27,7 +27,7 @@ pub struct SourceChecked {
     pub reached: u64,
     /// The level of the vertices that are farthest from it.
     pub depth: u64,
-    /// Edges of the input with an end that is reached: repeats count, loops don't.
+    /// Edges of the input with an end that is reached: repeats count, loops don't. Of a directed graph, the distinct edges that leave what is reached.
     pub edges: u64,
     /// Seconds of the search.
     pub seconds: f64,

@@ -139,6 +139,13 @@ struct Scratch {
     u32 found[BFS_WARPS][BFS_CHUNK_WORDS];
     u64 sums[4][BFS_WARPS];
     u64 place;
+    // What all threads know of this step, and when the level before was done. In registers it would drive out what steps work with.
+    Progress at;
+    Counts frontier;
+    u32 records;
+    u64 clock, target;
+    // What a warp finds that is alone.
+    Counts found_by_warp;
 };
 
 // Reads what another block may have written, past the multiprocessor's own cache.

@@ -16,35 +16,42 @@ constexpr u32 BFS_GROUPS = 32 / BFS_GROUP;
 constexpr u32 BFS_LONG = 32;
 constexpr u32 BFS_PIECE = 4096;
 
-// What is left of a row.
+// The rest of a row: of the lower half, and what of the upper half comes later.
 struct Rest {
-    const u32 *at, *end;
-    // The upper half, once the lower is through.
-    const u32 *later, *later_end;
+    const u32* at;
+    u32 length;
+    u32 later_length;
+    const u32* later;
 };
+
+// Goes on to the upper half if the lower is through.
+__device__ inline void turn_page(Rest& rest) {
+    if (rest.length > 0) return;
+    rest = {rest.later, rest.later_length, 0, nullptr};
+}
 
 __device__ inline Rest rest_of(const Graph& g, u32 vertex, u32 skipped) {
     u32 row = in_row(g, vertex);
     Segment lower = segment_of(g.halves[0], row), upper = segment_of(g.halves[1], row);
     u32 below = min(skipped, lower.length), above = min(skipped - below, upper.length);
-    Rest rest = {lower.begin + below, lower.begin + lower.length, upper.begin + above, upper.begin + upper.length};
-    if (rest.at == rest.end) rest.at = rest.later, rest.end = rest.later_end, rest.later = rest.later_end;
+    Rest rest = {lower.begin + below, lower.length - below, upper.length - above, upper.begin + above};
+    turn_page(rest);
     return rest;
 }
 
-__device__ inline u32 pieces_of(const u32* at, const u32* end) { return u32((u64(end - at) + BFS_PIECE - 1) / BFS_PIECE); }
+__device__ inline u32 pieces_of(u32 length) { return length / BFS_PIECE + (length % BFS_PIECE > 0); }
 
 // Leaves the rest of a row to all warps, in a queue that no step uses now. Returns false if it is full.
 __device__ inline bool leave(const Search& s, const Queue& queue, Counts* counts, u32 vertex, const Rest& rest) {
-    u32 first = pieces_of(rest.at, rest.end), all = first + pieces_of(rest.later, rest.later_end);
+    u32 first = pieces_of(rest.length), all = first + pieces_of(rest.later_length);
     u64 place = atomicAdd(&counts->pieces, u64(all));
     bool fits = place + all <= s.capacity;
     for (u32 k = 0; k < all && place + k < s.capacity; k++) {
-        const u32* at = k < first ? rest.at + u64(k) * BFS_PIECE : rest.later + u64(k - first) * BFS_PIECE;
-        const u32* end = k < first ? rest.end : rest.later_end;
-        queue.starts[place + k] = fits ? u32(min(u64(end - at), u64(BFS_PIECE))) : 0;
+        u32 before = (k < first ? k : k - first) * BFS_PIECE;
+        u32 length = (k < first ? rest.length : rest.later_length) - before;
+        queue.starts[place + k] = fits ? min(length, BFS_PIECE) : 0;
         queue.vertices[place + k] = vertex;
-        queue.rows[place + k] = u64(at);
+        queue.rows[place + k] = u64((k < first ? rest.at : rest.later) + before);
     }
     if (fits) s.parents[vertex] = NONE;
     return fits;
@@ -119,14 +126,14 @@ __device__ inline void test_rows(const Graph& g, const Search& s, const u32* rea
         u32 vertex = done ? NONE : open[base + group];
         Rest rest = {};
         if (!done) rest = rest_of(g, vertex, skipped);
-        done = done || rest.at == rest.end;
+        done = done || rest.length == 0;
         for (u32 turn = 1; __any_sync(ALL_LANES, !done); turn++) {
-            bool inside = !done && rest.at + lane < rest.end;
+            bool inside = !done && lane < rest.length;
             u32 near = inside ? __ldg(rest.at + lane) : NONE;
             bool hit = inside && is_in(reached, near);
             u32 hits = __ballot_sync(ALL_LANES, hit) >> (group * BFS_GROUP) & ((1u << BFS_GROUP) - 1);
             if (done) continue;
-            u32 tested = hits != 0 ? __ffs(hits) : u32(min(u64(rest.end - rest.at), u64(BFS_GROUP)));
+            u32 tested = hits != 0 ? __ffs(hits) : min(rest.length, BFS_GROUP);
             found.checked += lane == 0 ? tested : 0;
             if (hits != 0) {
                 if (lane + 1 == tested) {
@@ -138,8 +145,9 @@ __device__ inline void test_rows(const Graph& g, const Search& s, const u32* rea
                 continue;
             }
             rest.at += tested;
-            if (rest.at == rest.end) rest.at = rest.later, rest.end = rest.later_end, rest.later = rest.later_end;
-            done = rest.at == rest.end;
+            rest.length -= tested;
+            turn_page(rest);
+            done = rest.length == 0;
             if (turn == BFS_LONG && !done) {
                 u32 others = ((1u << BFS_GROUP) - 1) << (group * BFS_GROUP);
                 bool left = lane == 0 && leave(s, queue, counts, vertex, rest);
@@ -150,10 +158,10 @@ __device__ inline void test_rows(const Graph& g, const Search& s, const u32* rea
 }
 
 // Finds the next frontier: its bits and all that are reached become the other bitmap.
-__device__ inline void find_next(const Graph& g, const Search& s, const Progress& at, Scratch& scratch) {
-    const u32* reached = s.reached[at.current];
-    u32* after = s.reached[at.current ^ 1];
-    Counts* counts = s.state->counts + (at.step + 1) % 3;
+__device__ inline void find_next(const Graph& g, const Search& s, Scratch& scratch) {
+    const u32* reached = s.reached[scratch.at.current];
+    u32* after = s.reached[scratch.at.current ^ 1];
+    Counts* counts = s.state->counts + (scratch.at.step + 1) % 3;
     u32 *open = scratch.open[warp_id()], *bits = scratch.found[warp_id()];
     Found found = {};
     if (lane_id() < BFS_CHUNK_WORDS) bits[lane_id()] = 0;
@@ -182,10 +190,10 @@ __device__ inline void find_next(const Graph& g, const Search& s, const Progress
 }
 
 // Tests the pieces of rows that were left over.
-__device__ inline void test_pieces(const Graph& g, const Search& s, const Progress& at, Scratch& scratch) {
-    const u32* reached = s.reached[at.current];
-    u32* after = s.reached[at.current ^ 1];
-    Counts* counts = s.state->counts + (at.step + 1) % 3;
+__device__ inline void test_pieces(const Graph& g, const Search& s, Scratch& scratch) {
+    const u32* reached = s.reached[scratch.at.current];
+    u32* after = s.reached[scratch.at.current ^ 1];
+    Counts* counts = s.state->counts + (scratch.at.step + 1) % 3;
     const Queue& queue = s.queues[0];
     u64 count = min(fresh(&counts->pieces), u64(s.capacity));
     Found found = {};

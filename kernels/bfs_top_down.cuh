@@ -127,17 +127,17 @@ __device__ inline void mark(const Search& s, const Queue& queue, const Counts& f
 }
 
 // The first pass: claims the next frontier and queues its rows. Meanwhile the lagging bitmap gets this frontier.
-__device__ inline void claim_next(const Graph& g, const Search& s, const Progress& at, const Counts& frontier, Scratch& scratch) {
-    const Queue queue = s.queues[at.level & 1], next = s.queues[~at.level & 1];
-    Counts* counts = s.state->counts + (at.step + 1) % 3;
-    u32 *claimed = s.reached[at.current], *before = s.reached[at.current ^ 1];
-    mark(s, queue, frontier, before, u64(blockIdx.x) * BFS_THREADS + threadIdx.x, u64(gridDim.x) * BFS_THREADS);
+__device__ inline void claim_next(const Graph& g, const Search& s, Scratch& scratch) {
+    const Queue queue = s.queues[scratch.at.level & 1], next = s.queues[~scratch.at.level & 1];
+    Counts* counts = s.state->counts + (scratch.at.step + 1) % 3;
+    u32 *claimed = s.reached[scratch.at.current], *before = s.reached[scratch.at.current ^ 1];
+    mark(s, queue, scratch.frontier, before, u64(blockIdx.x) * BFS_THREADS + threadIdx.x, u64(gridDim.x) * BFS_THREADS);
     Found found = {};
     u32 mine[BFS_EACH];
 #pragma unroll
     for (u32 k = 0; k < BFS_EACH; k++) mine[k] = NONE;
     expand(
-        queue, frontier.queued, scratch, [&](u32 k, u32 from, u32 to) { mine[k] = claim(g, s, claimed, from, to) ? to : NONE; },
+        queue, scratch.frontier.queued, scratch, [&](u32 k, u32 from, u32 to) { mine[k] = claim(g, s, claimed, from, to) ? to : NONE; },
         [&] {
             append(g, s, next, counts, mine, found, scratch);
 #pragma unroll
@@ -147,17 +147,17 @@ __device__ inline void claim_next(const Graph& g, const Search& s, const Progres
 }
 
 // The second pass: lowers the parents of the next frontier.
-__device__ inline void lower_parents(const Graph& g, const Search& s, const Progress& at, const Counts& frontier, Scratch& scratch) {
-    const u32* before = s.reached[at.current ^ 1];
+__device__ inline void lower_parents(const Graph& g, const Search& s, Scratch& scratch) {
+    const u32* before = s.reached[scratch.at.current ^ 1];
     expand(
-        s.queues[at.level & 1], frontier.queued, scratch, [&](u32, u32 from, u32 to) { lower_parent(g, s, before, from, to); }, [] {});
+        s.queues[scratch.at.level & 1], scratch.frontier.queued, scratch, [&](u32, u32 from, u32 to) { lower_parent(g, s, before, from, to); }, [] {});
 }
 
 // Queues the rows of a frontier that was found bottom-up, whose bits are new in the current bitmap; the other bitmap gets them, too.
-__device__ inline void queue_frontier(const Graph& g, const Search& s, const Progress& at, Scratch& scratch) {
-    Counts* counts = s.state->counts + at.step % 3;
-    const u32* current = s.reached[at.current];
-    u32* before = s.reached[at.current ^ 1];
+__device__ inline void queue_frontier(const Graph& g, const Search& s, Scratch& scratch) {
+    Counts* counts = s.state->counts + scratch.at.step % 3;
+    const u32* current = s.reached[scratch.at.current];
+    u32* before = s.reached[scratch.at.current ^ 1];
     u32 words = (g.tail + 31) / 32;
     Found found = {};
     for (u64 base = u64(blockIdx.x) * BFS_THREADS; base < words; base += u64(gridDim.x) * BFS_THREADS) {
@@ -169,7 +169,7 @@ __device__ inline void queue_frontier(const Graph& g, const Search& s, const Pro
         while (__syncthreads_or(bits != 0)) {
             u32 mine[1] = {bits != 0 ? word * 32 + __ffs(bits) - 1 : NONE};
             bits &= bits - 1;
-            append(g, s, s.queues[at.level & 1], counts, mine, found, scratch);
+            append(g, s, s.queues[scratch.at.level & 1], counts, mine, found, scratch);
         }
     }
     // Vertices and leaves were counted when they were found.

@@ -44,9 +44,20 @@ __device__ inline void finish(const Graph& g, const Search& s, u32 current) {
             if (is_open) s.parents[(base + k) * 32 + lane_id()] = NONE;
         }
     }
-    for (u64 v = u64(g.tail) + blockIdx.x * BFS_THREADS + threadIdx.x; v < g.vertices; v += u64(gridDim.x) * BFS_THREADS) {
-        u32 near = __ldcs(g.first + v);
-        if (v != s.root) s.parents[v] = near != NONE && is_in(reached, near) ? near : NONE;
+    // By fours, so that loads overlap. `tail` is a multiple of four, or all vertices.
+    u64 step = u64(gridDim.x) * BFS_THREADS * 4;
+    for (u64 v = u64(g.tail) + (u64(blockIdx.x) * BFS_THREADS + threadIdx.x) * 4; v < g.vertices; v += step) {
+        u32 near[4];
+#pragma unroll
+        for (u32 k = 0; k < 4; k++) near[k] = v + k < g.vertices ? __ldcs(g.first + v + k) : NONE;
+#pragma unroll
+        for (u32 k = 0; k < 4; k++) {
+            if (near[k] != NONE && !is_in(reached, near[k])) near[k] = NONE;
+        }
+#pragma unroll
+        for (u32 k = 0; k < 4; k++) {
+            if (v + k < g.vertices && v + k != s.root) s.parents[v + k] = near[k];
+        }
     }
 }
 

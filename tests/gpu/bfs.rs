@@ -173,7 +173,8 @@ fn tunings() -> Vec<(&'static str, Tuning)> {
         ("either", Tuning { switch: EITHER, blocks: 3, ..small }),
         ("a launch for each level", Tuning { switch: EITHER, records: 1, ..small }),
         ("two levels a launch, one block", Tuning { switch: DOWN, records: 2, blocks: 1, ..small }),
-        ("no heads", Tuning { switch: EITHER, heads: false, ..small }),
+        ("no heads", Tuning { switch: EITHER, heads: 0, ..small }),
+        ("two arrays of heads", Tuning { switch: EITHER, heads: 2, rows_on_host: true, ..small }),
         ("rows on the host", Tuning { switch: EITHER, rows_on_host: true, ..small }),
         ("short queues", Tuning { switch: DOWN, queued: 0, ..small }),
     ]

@@ -1,6 +1,6 @@
 //! Sizes of what a search keeps in GPU memory. Plans and runs call the same functions.
 
-use super::twins::{Record, State};
+use super::twins::{MOST_HEADS, Record, State};
 use crate::gpu::slice_bytes;
 use crate::graph::direction::Direction;
 
@@ -53,7 +53,7 @@ impl Room {
 }
 
 /// Words in which bounds of degrees are found.
-pub(super) const BOUNDS: u64 = 4;
+pub(super) const BOUNDS: u64 = MOST_HEADS as u64 + 3;
 
 /// Returns the fewest bytes of GPU memory with which a graph of `vertices` vertices is searched whose rows have `entries` entries in either
 /// half. Rows stay in host memory then.
@@ -76,8 +76,9 @@ mod tests {
 
     #[test]
     fn constants_are_those_of_the_kernels() {
-        let names = ["BFS_CHUNK", "BFS_THREADS", "BFS_MOST_CROSSINGS"];
-        assert_eq!(names.map(|name| PROGRAM.constant(name)), [CHUNK, THREADS.into(), MOST_CROSSINGS as u64]);
+        let names = ["BFS_CHUNK", "BFS_THREADS", "BFS_MOST_CROSSINGS", "BFS_MOST_HEADS"];
+        let known = [CHUNK, THREADS.into(), MOST_CROSSINGS as u64, MOST_HEADS as u64];
+        assert_eq!(names.map(|name| PROGRAM.constant(name)), known);
         assert!(LEAST_QUEUED >= 2 * PROGRAM.constant("BFS_NARROW"));
     }
 

@@ -36,7 +36,7 @@ __device__ inline void finish(const Graph& g, const Search& s, u32 current) {
     const u32* reached = s.reached[current];
     u32 words = (g.tail + 31) / 32;
     u32 warp = blockIdx.x * BFS_WARPS + warp_id(), warps = gridDim.x * BFS_WARPS;
-    for (u64 base = u64(warp) * 32; base < words; base += u64(warps) * 32) {
+    for (u32 base = warp * 32; base < words; base += warps * 32) {
         u32 word = base + lane_id() < words ? fresh(reached + base + lane_id()) : NONE;
         for (u32 rest = __ballot_sync(ALL_LANES, word != NONE); rest != 0; rest &= rest - 1) {
             u32 k = __ffs(rest) - 1;
@@ -44,9 +44,10 @@ __device__ inline void finish(const Graph& g, const Search& s, u32 current) {
             if (is_open) s.parents[(base + k) * 32 + lane_id()] = NONE;
         }
     }
-    // By fours, so that loads overlap. `tail` is a multiple of four, or all vertices.
-    u64 step = u64(gridDim.x) * BFS_THREADS * 4;
-    for (u64 v = u64(g.tail) + (u64(blockIdx.x) * BFS_THREADS + threadIdx.x) * 4; v < g.vertices; v += step) {
+    // By fours, so that loads overlap.
+    u32 fours = (g.vertices - g.tail) / 4 + ((g.vertices - g.tail) % 4 > 0);
+    for (u32 i = blockIdx.x * BFS_THREADS + threadIdx.x; i < fours; i += gridDim.x * BFS_THREADS) {
+        u64 v = u64(g.tail) + 4 * u64(i);
         u32 near[4];
 #pragma unroll
         for (u32 k = 0; k < 4; k++) near[k] = v + k < g.vertices ? __ldcs(g.first + v + k) : NONE;

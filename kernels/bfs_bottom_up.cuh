@@ -171,6 +171,7 @@ __device__ inline void find_next(const Graph& g, const Search& s, Scratch& scrat
         if (!__all_sync(ALL_LANES, word == NONE)) {
             u32 left, first_vertex = i * BFS_CHUNK;
             now = test_first(g, s, reached, first_vertex, word, chunk, left, found);
+#pragma unroll 1
             for (u32 k = 0; k < g.head_arrays && left > 0; k++) left = test_heads(g, s, k, reached, first_vertex, chunk, left, found);
             if (left > 0) test_rows(g, s, reached, first_vertex, chunk, left, counts, found);
             __syncwarp();

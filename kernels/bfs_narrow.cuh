@@ -13,6 +13,8 @@ __device__ inline void claim_by_warp(const Graph& g, const Search& s, u32* claim
         edges = u64(lower.length) + upper.length;
         own = packed(lower, upper);
     }
+    for (int step = 16; step > 0; step /= 2) edges += __shfl_xor_sync(ALL_LANES, edges, step);
+    if (lane_id() == 0) found.edges += edges;
     u32 sinks = __ballot_sync(ALL_LANES, mine && own == 0);
     u64 upto = own;
     for (u32 step = 1; step < 32; step *= 2) {
@@ -20,18 +22,15 @@ __device__ inline void claim_by_warp(const Graph& g, const Search& s, u32* claim
         if (lane_id() >= step) upto += below;
     }
     if (own > 0) {
-        Segment lower = segment_of(g.halves[0], out_row(g, to)), upper = segment_of(g.halves[1], out_row(g, to));
-        put(next, s.capacity, found.queued + upto - own, to, lower, upper);
+        put(next, s.capacity, found.queued + upto - own, to, segment_of(g.halves[0], out_row(g, to)), segment_of(g.halves[1], out_row(g, to)));
     } else if (mine) {
         put_sink(next, s.capacity, found.sinks + __popc(sinks & ((1u << lane_id()) - 1)), to);
     }
-    for (int step = 16; step > 0; step /= 2) edges += __shfl_xor_sync(ALL_LANES, edges, step);
     u32 leaves = warp_sum(mine ? leaves_of(g, to) : 0);
     u64 queued = __shfl_sync(ALL_LANES, upto, 31);
     __syncwarp();
     if (lane_id() == 0) {
         found.vertices += __popc(claims);
-        found.edges += edges;
         found.leaves += leaves;
         found.queued += queued;
         found.sinks += __popc(sinks);
@@ -63,7 +62,9 @@ __device__ inline void narrow_level(const Graph& g, const Search& s, Scratch& sc
     if (lane_id() == 0) scratch.found_by_warp = Counts{};
     __syncwarp();
     const u32 passes = scratch.frontier.vertices > 1 ? 2 : 1;
+#pragma unroll 1
     for (u32 pass = 0; pass < passes; pass++) {
+#pragma unroll 1
         for (u32 base = 0; base < slots; base += 32) {
             u32 slot = base + lane_id(), from = NONE, to = NONE;
             if (slot < slots) {

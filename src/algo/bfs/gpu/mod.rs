@@ -81,6 +81,8 @@ pub struct Tuning {
     pub heads: usize,
     /// True if rows stay in host memory, although there may be room.
     pub rows_on_host: bool,
+    /// The place that the first entry of each half is taken to have. Places of entries that do not fit 32 bits are reached by it.
+    pub first_entry: u64,
 }
 
 impl Default for Tuning {
@@ -92,6 +94,7 @@ impl Default for Tuning {
             queued: u64::MAX,
             heads: twins::MOST_HEADS,
             rows_on_host: false,
+            first_entry: 0,
         }
     }
 }

@@ -43,7 +43,7 @@ pub(super) fn place(
     let mut starts = [DeviceSlice::default(); 2];
     for half in 0..2 {
         starts[half] = workspace.arena.take_planned(room.rows + 1)?;
-        graph.halves[half] = place_starts(workspace, halves[half], starts[half], go_on)?;
+        graph.halves[half] = place_starts(workspace, halves[half], starts[half], tuning.first_entry, go_on)?;
     }
     bound(workspace, &mut graph)?;
     let many: DeviceSlice<u32> =
@@ -64,7 +64,7 @@ pub(super) fn place(
     }
     for half in 0..2 {
         let targets = if tuning.rows_on_host { None } else { workspace.arena.take::<u32>(entries[half]) };
-        placed.graph.halves[half].targets = match targets {
+        let address = match targets {
             Some(targets) => {
                 upload(workspace, halves[half], targets, go_on)?;
                 targets.address()
@@ -76,6 +76,7 @@ pub(super) fn place(
                 address
             }
         };
+        placed.graph.halves[half].targets = address.wrapping_sub(4 * tuning.first_entry);
     }
     if all_fit {
         take_heads(workspace, &mut placed.graph, tuning.heads.min(1));
@@ -95,17 +96,17 @@ fn take_heads(workspace: &mut Workspace, graph: &mut Graph, most: usize) {
     }
 }
 
-/// Brings the starts of all rows of a half to the GPU, and adds to those of each block the entries before it.
+/// Brings the starts of all rows of a half to the GPU, and adds to those of each block the entries before it, where `before` are before all.
 fn place_starts(
     workspace: &mut Workspace,
     graph: &Catalogue,
     starts: DeviceSlice<u32>,
+    mut before: u64,
     go_on: GoOn<'_>,
 ) -> Result<Half> {
-    let mut half = Half { starts: starts.address(), ..Half::default() };
+    let mut half = Half { starts: starts.address(), crossings: (before >> 32) as u32, ..Half::default() };
     let mut parts = Vec::new();
     let mut places = Vec::new();
-    let mut before = 0u64;
     for b in 0..graph.len() {
         let (size, first) = (graph.size(b), u64::from(graph.first_row(b)));
         // The end of a block's last row is the start of the next block's first.

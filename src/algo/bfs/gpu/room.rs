@@ -16,6 +16,8 @@ pub(super) const MANY: u64 = 256;
 pub(super) const RECORDS: u32 = 1 << 14;
 /// Most entries of a queue. A larger frontier is expanded bottom-up.
 const MOST_QUEUED: u64 = 1 << 21;
+/// Entries of a queue in small graphs, of which every frontier fits.
+const SMALL_QUEUED: u64 = 1 << 14;
 /// Fewest entries of a queue: twice the slots that a warp expands, and more.
 pub(super) const LEAST_QUEUED: u64 = 1 << 10;
 
@@ -33,7 +35,7 @@ pub(super) struct Room {
 impl Room {
     /// Plans the room for a graph.
     pub fn of(vertices: u64, direction: Direction) -> Room {
-        let capacity = (vertices / 8).clamp(LEAST_QUEUED, MOST_QUEUED);
+        let capacity = (vertices / 8).max(SMALL_QUEUED.min(2 * vertices)).clamp(LEAST_QUEUED, MOST_QUEUED);
         Room { vertices, rows: direction.rows(vertices), capacity, records: RECORDS }
     }
 

@@ -49,13 +49,13 @@ __device__ inline bool wait_for_blocks(GridBarrier* barrier, u64 target) {
 }
 
 // Waits until all blocks of the grid are here, as all threads of each. What any of them wrote before is what all of them read after it, by
-// loads other than those of the read-only cache. `target` is each thread's own, zero at the launch. Returns false, to all threads of a
+// loads other than those of the read-only cache. `target` is shared by the block, and zero at the launch. Returns false, to all threads of a
 // block, if a block waited too long: the block must leave, and so will all others.
 __device__ inline bool grid_barrier(GridBarrier* barrier, u64& target) {
-    target += gridDim.x;
     bool whole = true;
     __syncthreads();
     if (threadIdx.x == 0) {
+        target += gridDim.x;
         // The first fence lets others see what this block wrote; the second drops what this multiprocessor's cache holds of old values.
         __threadfence();
         atomicAdd(&barrier->arrived, 1ull);

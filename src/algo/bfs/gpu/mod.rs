@@ -1,8 +1,9 @@
 //! Breadth-first search on a GPU. `kernels/bfs.cu` has the method; here is what lies where, and how a search goes on and ends.
 //!
 //! In GPU memory lie the places of rows, the first neighbours of all vertices, bitmaps, parents and queues: 17 bytes a vertex and queues at
-//! least, [`least_bytes`]. Rows lie there, too, where they fit; else they stay in pinned host memory, and kernels read them over the bus. The four
-//! neighbours after the first, which end most searches of a row, are put side by side where there is room.
+//! least, [`least_bytes`]. Rows lie there, too, where they fit; else they stay in pinned host memory, and kernels read them over the bus. The
+//! neighbours after the first, which end most searches of a row, lie by fours in arrays of heads: one of these where rows are in GPU memory,
+//! else as many as there is room for.
 //!
 //! One launch goes through all levels of a search, up to [`room::RECORDS`] of them; then the host looks whether to stop, and launches
 //! it again.
@@ -76,10 +77,12 @@ pub struct Tuning {
     pub records: u32,
     /// Most entries of a queue; at least [`room::LEAST_QUEUED`] are taken.
     pub queued: u64,
-    /// True if neighbours after the first are put side by side, where there is room.
-    pub heads: bool,
+    /// Most arrays of heads: four neighbours of each vertex that has so many. Where rows lie in GPU memory, one is made at most.
+    pub heads: usize,
     /// True if rows stay in host memory, although there may be room.
     pub rows_on_host: bool,
+    /// The place that the first entry of each half is taken to have. Places of entries that do not fit 32 bits are reached by it.
+    pub first_entry: u64,
 }
 
 impl Default for Tuning {
@@ -89,8 +92,9 @@ impl Default for Tuning {
             blocks: u32::MAX,
             records: room::RECORDS,
             queued: u64::MAX,
-            heads: true,
+            heads: twins::MOST_HEADS,
             rows_on_host: false,
+            first_entry: 0,
         }
     }
 }
@@ -181,7 +185,7 @@ impl<'a> GpuSearch<'a> {
             on_host,
             bytes,
             tail = placed.graph.tail,
-            next = placed.graph.next > 0,
+            heads = placed.graph.head_arrays,
             "a graph on the GPU"
         );
         Ok(GpuSearch {

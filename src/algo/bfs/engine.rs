@@ -1,7 +1,9 @@
 //! What searches: the GPU of a rank, the threads of one process, or those of all ranks.
 
+use crate::algo::bfs::cpu::own::Own;
 use crate::algo::bfs::cpu::{self, CpuSearch};
 use crate::algo::bfs::gpu::{self, GpuSearch};
+use crate::algo::bfs::ranks::RankedSearch;
 use crate::algo::bfs::search::{Search, Searched, Switch};
 use crate::algo::bfs::task::Table;
 use crate::algo::{Chosen, Run};
@@ -32,13 +34,12 @@ pub(super) fn choose<'a>(
         let search = leads.then(|| GpuSearch::new(graph, lease, switch, run.budget, &signals::check));
         search.transpose()
     };
-    let on_cpu = || leads.then(|| on_cpu(table, graph, degrees, run, spare)).transpose();
+    let on_cpu = || on_cpu(table, graph, degrees, run, spare);
     match run.devices.choose(true, on_gpu, on_cpu)? {
         Chosen::Gpu(Some(search)) if comm.ranks() == 1 => Ok(Box::new(search)),
         Chosen::Gpu(search) => Ok(Box::new(OnRank0 { comm, search })),
         Chosen::Nothing => Ok(Box::new(OnRank0::<GpuSearch<'_>> { comm, search: None })),
-        Chosen::Cpu(Some(search)) if comm.ranks() == 1 => Ok(Box::new(search)),
-        Chosen::Cpu(search) => Ok(Box::new(OnRank0 { comm, search })),
+        Chosen::Cpu(search) => Ok(search),
     }
 }
 
@@ -47,21 +48,26 @@ fn switch(table: &Table, otherwise: Switch) -> Switch {
     Switch { alpha: table.alpha.unwrap_or(otherwise.alpha), beta: table.beta.unwrap_or(otherwise.beta) }
 }
 
+/// Gets ready what searches on the CPUs of all ranks. Collective.
 fn on_cpu<'a>(
     table: &Table,
     graph: &'a Graph,
     degrees: &'a Mapped,
     run: &Run<'a>,
     spare: u64,
-) -> Result<CpuSearch<'a>> {
-    let upper = graph.upper()?;
-    let bytes = graph.catalogue.bytes() + upper.bytes();
-    let on_disk = bytes > run.budget.free();
+) -> Result<Box<dyn Search + 'a>> {
+    let (comm, upper) = (run.comm, graph.upper()?);
+    let bytes = (graph.catalogue.bytes() + upper.bytes()) / comm.ranks() as u64;
+    // All ranks walk alike.
+    let on_disk = comm.any(bytes > run.budget.free());
     let otherwise = if on_disk { cpu::ON_DISK } else { cpu::IN_MEMORY };
-    let switch = switch(table, otherwise);
-    let rows = Adjacency::new(&graph.catalogue, upper);
-    let vertices = graph.info.connected as usize;
-    CpuSearch::new(rows, graph.info.direction, vertices, degrees, (switch, on_disk), (run.threads, spare, run.budget))
+    let how = (switch(table, otherwise), on_disk);
+    let means = (run.threads, spare, run.budget);
+    if comm.ranks() > 1 {
+        return Ok(Box::new(RankedSearch::new(comm, graph, degrees, how, means)?));
+    }
+    let (rows, own) = (Adjacency::new(&graph.catalogue, upper), Own::all(graph.info.connected as usize));
+    Ok(Box::new(CpuSearch::new(rows, graph.info.direction, own, degrees, how, means)?))
 }
 
 /// A search by rank 0, which all others wait for.

@@ -16,6 +16,7 @@ mod fault;
 pub mod gpu;
 pub mod graph500;
 pub mod levels;
+mod ranks;
 mod record;
 mod roots;
 pub mod search;

@@ -1,6 +1,6 @@
 //! A step bottom-up: every vertex that is not reached looks through its neighbours in order, up to the first that is.
 
-use crate::algo::bfs::cpu::shared::Graph;
+use crate::algo::bfs::cpu::shared::{Graph, ones};
 use crate::algo::bfs::cpu::vector::Lookup;
 use crate::memory::will_need;
 use std::sync::atomic::Ordering::Relaxed;
@@ -20,8 +20,8 @@ pub struct Found {
     pub checked: u64,
 }
 
-/// Searches the vertices of the words from `first` on: `known` are those reached before, in `all` come those reached now as well. Only the words of
-/// `all` are this thread's.
+/// Searches the vertices of these own words: `known` are those reached before, in `all` come those reached now as well. Only the words of `all`
+/// are this thread's.
 pub fn part(
     graph: &Graph<'_>,
     lookup: Lookup,
@@ -31,22 +31,23 @@ pub fn part(
     parents: &[AtomicU32],
 ) -> Found {
     let mut found = Found::default();
-    for at in words {
+    for own in words {
+        let at = graph.own.word(own);
         let word = known[at].load(Relaxed);
         let missing = !word;
         if missing == 0 {
             all[at].store(word, Relaxed);
             continue;
         }
-        let begin = at * 64;
-        let first = &graph.heads.first[begin..begin + 64];
-        let parents = &parents[begin..(begin + 64).min(graph.vertices)];
+        let (begin, place) = (at as u32 * 64, own * 64);
+        let first = &graph.heads.first[place..place + 64];
+        let parents = &parents[place..(place + 64).min(parents.len())];
         let mut hits = lookup.known(known, first, missing) & missing;
         found.checked += u64::from(missing.count_ones());
         write(parents, first, hits);
         let mut rest = 0;
         for bit in ones(missing & !hits) {
-            let looked = graph.among_heads(begin as u32 + bit, known);
+            let looked = graph.among_heads(begin + bit, known);
             found.checked += looked.checked;
             rest |= u64::from(looked.goes_on) << bit;
             if let Some(parent) = looked.parent {
@@ -57,10 +58,10 @@ pub fn part(
         if graph.on_disk {
             // All that is needed of the disk is asked for before any of it is waited for.
             let ahead = |row: &[u32]| will_need(&row[..row.len().min(ASKED)]);
-            ones(rest).for_each(|bit| graph.behind_heads(begin as u32 + bit).into_iter().for_each(ahead));
+            ones(rest).for_each(|bit| graph.behind_heads(begin + bit).into_iter().for_each(ahead));
         }
         for bit in ones(rest) {
-            let looked = graph.in_row(begin as u32 + bit, known);
+            let looked = graph.in_row(begin + bit, known);
             found.checked += looked.checked;
             if let Some(parent) = looked.parent {
                 parents[bit as usize].store(parent, Relaxed);
@@ -71,16 +72,6 @@ pub fn part(
         all[at].store(word | hits, Relaxed);
     }
     found
-}
-
-/// Returns the places of the bits that are set.
-#[inline]
-fn ones(mut bits: u64) -> impl Iterator<Item = u32> {
-    std::iter::from_fn(move || {
-        let bit = bits.trailing_zeros();
-        bits &= bits.wrapping_sub(1);
-        (bit < 64).then_some(bit)
-    })
 }
 
 /// Writes the first neighbours of those that were hit.

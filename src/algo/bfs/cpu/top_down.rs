@@ -3,8 +3,13 @@
 //! Who comes first is the parent. One thread takes the frontier in order and needs no more than that. Several threads each take a part of its edges,
 //! the first thread the first ones, and claim vertices in bits of their own: a vertex is its whose number is smallest. So nothing depends
 //! on who is faster, and no two threads write the same memory while they look at edges.
+//!
+//! Of several ranks each takes the rows of its own part of the frontier, and its part of rows that ranks share, and sends claims of vertices that
+//! it does not own to who does. Of the parents that come in this way the smallest stays.
 
+use crate::algo::bfs::cpu::own::Own;
 use crate::algo::bfs::cpu::shared::{Graph, is_set, set};
+use crate::algo::bfs::search::NONE;
 use crate::error::Result;
 use crate::graph::direction::Way;
 use crate::memory::{Budget, Buffer, prefetch, will_need};
@@ -40,20 +45,60 @@ pub struct Found {
     pub checked: u64,
 }
 
-/// Takes all of a frontier, in order, by one thread; what is found is set in `reached`, and listed in `new` if there is a list. `listed` are the
-/// vertices of the frontier.
+/// Parents of own vertices in a step.
+#[derive(Clone, Copy)]
+pub struct Parents<'s> {
+    /// By their places.
+    pub cells: &'s [AtomicU32],
+    /// By their places, those that other ranks claimed; of a process by itself it is empty.
+    pub arrived: &'s [AtomicU64],
+}
+
+impl Parents<'_> {
+    /// Writes the parent of the own vertex at `place`, the smallest of this rank. Returns false if another rank has claimed the vertex: then the
+    /// smaller of both stays.
+    #[inline]
+    fn write(self, place: usize, parent: u32) -> bool {
+        let cell = &self.cells[place];
+        let is_first = self.arrived.is_empty() || !is_set(self.arrived, place as u32);
+        cell.store(if is_first { parent } else { parent.min(cell.load(Relaxed)) }, Relaxed);
+        is_first
+    }
+
+    /// Writes the parent that another rank has for the own vertex at `place`, unless a smaller is there; `is_reached` says that this rank has
+    /// reached it in this step. Returns true if nobody claimed the vertex before.
+    #[inline]
+    pub fn arrive(self, place: usize, parent: u32, is_reached: bool) -> bool {
+        let cell = &self.cells[place];
+        let is_first = set(self.arrived, place as u32) && !is_reached;
+        cell.store(if is_first { parent } else { parent.min(cell.load(Relaxed)) }, Relaxed);
+        is_first
+    }
+}
+
+/// Takes all of a frontier, in order, by one thread; what is found is set in `reached`, and own vertices are listed in `new` if there is a list.
+/// `listed` are the vertices of the frontier. Vertices of other ranks go to `away`, with their parents.
+///
+/// # Errors
+/// Those of `away`.
 pub fn alone(
     graph: &Graph<'_>,
     listed: &[AtomicU32],
     reached: &[AtomicU64],
-    parents: &[AtomicU32],
+    parents: Parents<'_>,
     mut new: Option<&mut Vec<u32>>,
-) -> Found {
+    mut away: impl FnMut(u32, u32) -> Result<()>,
+) -> Result<Found> {
     let mut found = Found::default();
     for (at, v) in listed.iter().enumerate() {
         look_ahead(graph, listed, at);
         let v = v.load(Relaxed);
-        for row in graph.rows.halves(graph.direction.row(v, Way::Out)) {
+        let row = graph.direction.row(v, Way::Out);
+        let rows = match graph.shared_part(v) {
+            None => graph.rows.halves(row),
+            Some(part) => graph.rows.part(row, part.start as usize..part.end as usize),
+        };
+        for row in rows {
             found.checked += row.len() as u64;
             for (at, &neighbour) in row.iter().enumerate() {
                 if let Some(&ahead) = row.get(at + AHEAD) {
@@ -63,7 +108,13 @@ pub fn alone(
                     continue;
                 }
                 set(reached, neighbour);
-                parents[neighbour as usize].store(v, Relaxed);
+                if !graph.own.has(neighbour) {
+                    away(neighbour, v)?;
+                    continue;
+                }
+                if !parents.write(graph.own.place(neighbour), v) {
+                    continue;
+                }
                 found.vertices += 1;
                 found.edges += graph.degree(neighbour);
                 if let Some(new) = &mut new {
@@ -72,7 +123,7 @@ pub fn alone(
             }
         }
     }
-    found
+    Ok(found)
 }
 
 impl Claims {
@@ -101,7 +152,9 @@ impl Claims {
             }
             look_ahead(graph, listed, at);
             let v = v.load(Relaxed);
-            let places = skip as usize..skip.saturating_add(left) as usize;
+            let whole = graph.shared_part(v).unwrap_or(0..u64::MAX);
+            let first = whole.start + skip;
+            let places = first as usize..first.saturating_add(left).min(whole.end) as usize;
             skip = 0;
             for row in graph.rows.part(graph.direction.row(v, Way::Out), places) {
                 left -= row.len() as u64;
@@ -130,31 +183,48 @@ impl Claims {
         claimed: usize,
         before: &[Claims],
         reached: &[AtomicU64],
-        parents: &[AtomicU32],
+        parents: Parents<'_>,
     ) -> Found {
         let mut found = Found::default();
         let pairs = &self.pairs[..2 * claimed];
         for (at, pair) in pairs.chunks_exact(2).enumerate() {
             if let Some(ahead) = pairs.get(2 * (at + AHEAD)) {
-                prefetch(parents, ahead.load(Relaxed) as usize);
-                prefetch(graph.degrees, graph.direction.row(ahead.load(Relaxed), Way::Out) as usize);
+                let ahead = ahead.load(Relaxed);
+                prefetch(parents.cells, graph.own.place(ahead));
+                prefetch(graph.degrees, graph.direction.row(ahead, Way::Out) as usize);
             }
             let v = pair[0].load(Relaxed);
             if before.iter().any(|claims| is_set(&claims.bits, v)) {
+                pair[1].store(NONE, Relaxed);
                 continue;
             }
             set(reached, v);
-            parents[v as usize].store(pair[1].load(Relaxed), Relaxed);
-            found.vertices += 1;
-            found.edges += graph.degree(v);
+            if graph.own.has(v) && parents.write(graph.own.place(v), pair[1].load(Relaxed)) {
+                found.vertices += 1;
+                found.edges += graph.degree(v);
+            }
         }
         found
     }
 
-    /// Forgets its claims.
-    pub fn forget(&self, claimed: usize) {
-        let pairs = &self.pairs[..2 * claimed];
-        pairs.chunks_exact(2).for_each(|pair| self.bits[(pair[0].load(Relaxed) >> 6) as usize].store(0, Relaxed));
+    /// Forgets its claims, but for those that other ranks are to be told of: returns how many these are.
+    pub fn forget(&self, claimed: usize, own: Own) -> usize {
+        let mut away = 0;
+        for pair in self.pairs[..2 * claimed].chunks_exact(2) {
+            let [v, parent] = [&pair[0], &pair[1]].map(|number| number.load(Relaxed));
+            self.bits[(v >> 6) as usize].store(0, Relaxed);
+            if !own.has(v) && parent != NONE {
+                self.pairs[2 * away].store(v, Relaxed);
+                self.pairs[2 * away + 1].store(parent, Relaxed);
+                away += 1;
+            }
+        }
+        away
+    }
+
+    /// Returns the first `count` claims that [`Self::forget`] left: vertices with their parents.
+    pub fn away(&self, count: usize) -> impl Iterator<Item = (u32, u32)> {
+        self.pairs[..2 * count].chunks_exact(2).map(|pair| (pair[0].load(Relaxed), pair[1].load(Relaxed)))
     }
 }
 
@@ -187,7 +257,7 @@ impl Slices<'_> {
         let slice = self.before.partition_point(|before| before.load(Relaxed) <= edge).saturating_sub(1);
         let mut skip = edge - self.before[slice].load(Relaxed);
         for at in self.range(slice, listed.len()) {
-            let degree = graph.degree(listed[at].load(Relaxed));
+            let degree = graph.taken(listed[at].load(Relaxed));
             if skip < degree {
                 return (at, skip);
             }

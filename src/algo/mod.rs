@@ -13,6 +13,7 @@ pub mod sources;
 pub mod sums;
 pub mod triangle;
 pub mod verify;
+pub mod weights;
 
 pub use algorithm::{Algorithm, Answer, GraphTask, InputKind, ListTask, Needs, On, Outcome, Task};
 pub use cost::{Cost, Crew, GraphSize};
@@ -20,6 +21,7 @@ pub use device::{Chosen, Devices, Lease};
 pub use run::Run;
 pub use sources::Sources;
 pub use verify::{EdgeSource, ListResults, Results, StoredUnits, UnitsContent, Verdict};
+pub use weights::WeightSource;
 
 /// All algorithms, in the order of the documentation, which is that of running.
 pub static ALGORITHMS: &[&dyn Algorithm] = &[

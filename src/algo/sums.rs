@@ -4,23 +4,27 @@
 //! its neighbours' degrees, in each type that there is, and every source a folder with those that are next to it. Units are blocks.
 //! With `direction = true` it is the sum of `out(u)·in(v)` over all edges from `u` to `v` if the input keeps direction, and every vertex gets
 //! two sums. With `upper = true`, edges come from the upper half of rows, the rows of a block of the lower half at a time.
+//! With `weights`, every product is multiplied by the weight of its edge, whole or as the bits of its f32, modulo 2^64; and with
+//! `upper = true`, too, edges of both halves are added up, those of the lower half twice.
 //! Without columns their results go to a journal, as many numbers each as the block has rows; with columns to a checkpoint.
 
 use super::sources::Sources;
 use super::{
     Algorithm, Answer, Cost, Crew, GraphSize, GraphTask, Needs, On, Outcome, Results, Run, StoredUnits, Task,
-    UnitsContent, Verdict,
+    UnitsContent, Verdict, WeightSource,
 };
 use crate::comm::agreed;
 use crate::error::{Error, Result};
 use crate::failpoint;
 use crate::gpu::ProgramSource;
+use crate::graph::catalogue::Catalogue;
 use crate::graph::direction::{Direction, Way};
 use crate::graph::ids::Vertex;
 use crate::graph::layout::Layout;
 use crate::graph::placement::BlockSize;
 use crate::jobfile::{Diagnostics, Section};
 use crate::memory::{bytes_of, numbers_of};
+use crate::prepare::input_ids::InputIds;
 use crate::prepare::prepared::Graph;
 use crate::process::signals;
 use crate::results::values;
@@ -40,7 +44,7 @@ impl Algorithm for Sums {
     }
 
     fn keys(&self) -> &'static [&'static str] {
-        &["columns", "sources", "upper", "direction"]
+        &["columns", "sources", "upper", "direction", "weights"]
     }
 
     fn parse(&self, table: &Section<'_>, diagnostics: &mut Diagnostics) -> Option<Arc<dyn Task>> {
@@ -48,7 +52,15 @@ impl Algorithm for Sums {
         let upper = table.get("upper").map_or(Some(false), |field| field.boolean(diagnostics));
         let direction = table.get("direction").map_or(Some(false), |field| field.boolean(diagnostics));
         let sources = Sources::parse(table, diagnostics);
-        Some(Arc::new(Spec { columns: columns?, upper: upper?, direction: direction?, sources: sources? }))
+        let weights = table.get("weights").map_or(Some(None), |field| WeightSource::parse(&field, diagnostics).map(Some));
+        let spec = Spec {
+            columns: columns?,
+            upper: upper?,
+            direction: direction?,
+            sources: sources?,
+            weights: weights?,
+        };
+        Some(Arc::new(spec))
     }
 
     fn recall(&self, table: &Value) -> Option<Arc<dyn Task>> {
@@ -58,7 +70,7 @@ impl Algorithm for Sums {
 }
 
 /// `[sums]`.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 struct Spec {
     columns: bool,
     #[serde(default)]
@@ -66,6 +78,67 @@ struct Spec {
     #[serde(default)]
     direction: bool,
     sources: Sources,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    weights: Option<WeightSource>,
+}
+
+/// What the sums are made of.
+struct Source<'a> {
+    graph: &'a Graph,
+    degrees: &'a [u32],
+    upper: bool,
+    weights: Option<WeightSource>,
+    /// The ids of vertices, by which weights are drawn.
+    ids: Option<InputIds>,
+}
+
+impl Source<'_> {
+    /// Calls `each` for all edges of a row in a half, with the other end and the weight; without weights this is 1.
+    fn edges(&self, half: &Catalogue, row: u32, mut each: impl FnMut(u32, u64)) {
+        let direction = self.graph.info.direction;
+        match (self.weights, &self.ids) {
+            (None, _) => half.row(row).iter().for_each(|&v| each(v, 1)),
+            (Some(WeightSource::Drawn(drawn)), Some(ids)) => {
+                let is_out = direction == Direction::Undirected || direction.row(direction.vertex(row), Way::Out) == row;
+                let id = |vertex: u32| ids.of(Vertex(vertex));
+                for &v in half.row(row) {
+                    let [a, b] = if is_out { [direction.vertex(row), v] } else { [v, direction.vertex(row)] };
+                    each(v, drawn.of(direction, id(a), id(b)).into());
+                }
+            }
+            (Some(_), _) => {
+                let (targets, weights) = half.weighted_row(row);
+                targets.iter().zip(weights).for_each(|(&v, &weight)| each(v, weight.into()));
+            }
+        }
+    }
+
+    /// Returns the sums of unit `number`.
+    fn unit(&self, number: u64) -> Result<Unit> {
+        let block = self.graph.catalogue.block(number as usize);
+        let mut unit = Unit { number, total: 0, lengths: Vec::new(), at_rows: Vec::new() };
+        let direction = self.graph.info.direction;
+        let upper = if self.upper { Some(self.graph.upper()?) } else { None };
+        let lower = Some(&self.graph.catalogue).filter(|_| upper.is_none() || self.weights.is_some());
+        for row in block.first_row..block.end_row() {
+            let mut length = 0;
+            for (half, times) in upper.map(|half| (half, 1)).into_iter().chain(lower.map(|half| (half, 2))) {
+                let times = if upper.is_none() { 1 } else { times };
+                length = 0;
+                self.edges(half, row, |v, weight| {
+                    let weight = weight.wrapping_mul(times);
+                    let ends = [row, direction.opposite(row, v)];
+                    let [a, b] = ends.map(|row| u64::from(self.degrees[row as usize]));
+                    unit.total = unit.total.wrapping_add((a * b).wrapping_mul(weight));
+                    let sums = [(ends[0], b), (ends[1], a)];
+                    unit.at_rows.extend(sums.map(|(row, degree)| (row.into(), degree.wrapping_mul(weight))));
+                    length += 1;
+                });
+            }
+            unit.lengths.push(length);
+        }
+        Ok(unit)
+    }
 }
 
 /// The sums of one unit: for the total, and for the rows at the ends of its edges.
@@ -78,23 +151,6 @@ struct Unit {
 }
 
 impl Unit {
-    fn of(graph: &Graph, degrees: &[u32], number: u64, upper: bool) -> Result<Unit> {
-        let block = graph.catalogue.block(number as usize);
-        let mut unit = Unit { number, total: 0, lengths: Vec::new(), at_rows: Vec::new() };
-        let direction = graph.info.direction;
-        for (row, place) in (block.first_row..).zip(0..block.rows()) {
-            let neighbours = if upper { graph.upper()?.row(row) } else { block.row(place) };
-            unit.lengths.push(neighbours.len() as u32);
-            for &v in neighbours {
-                let ends = [row, direction.opposite(row, v)];
-                let [a, b] = ends.map(|row| u64::from(degrees[row as usize]));
-                unit.total += a * b;
-                unit.at_rows.extend([(ends[0].into(), b), (ends[1].into(), a)]);
-            }
-        }
-        Ok(unit)
-    }
-
     fn words(&self) -> Vec<u64> {
         let head = [self.number, self.total, self.lengths.len() as u64];
         let lengths = self.lengths.iter().map(|&length| length.into());
@@ -119,11 +175,14 @@ struct Progress {
 
 impl Progress {
     fn add(&mut self, unit: &Unit) {
-        self.total += unit.total;
+        self.total = self.total.wrapping_add(unit.total);
         self.entries += unit.lengths.iter().map(|&length| u64::from(length)).sum::<u64>();
         self.done.insert(unit.number);
         if !self.at_rows.is_empty() {
-            unit.at_rows.iter().for_each(|&(v, sum)| self.at_rows[v as usize] += sum);
+            for &(row, sum) in &unit.at_rows {
+                let of_row = &mut self.at_rows[row as usize];
+                *of_row = of_row.wrapping_add(sum);
+            }
         }
     }
 }
@@ -141,10 +200,15 @@ impl Spec {
         let done = agreed(comm, || Ok(progress.done.clone()))?;
         run.progress.resume_at(done.len() as u64);
         let file = graph.degrees()?;
-        let degrees = file.body_as_u32()?;
+        let ids = match self.weights {
+            Some(WeightSource::Drawn(_)) => Some(InputIds::open(graph, run.budget)?),
+            _ => None,
+        };
+        let source =
+            Source { graph, degrees: file.body_as_u32()?, upper: self.upper, weights: self.weights, ids };
         let missing: Vec<u64> = (0..graph.catalogue.len() as u64).filter(|unit| !done.contains(unit)).collect();
         for round in missing.chunks(comm.ranks()) {
-            let mine = round.get(comm.rank()).map(|&number| Unit::of(graph, degrees, number, self.upper));
+            let mine = round.get(comm.rank()).map(|&number| source.unit(number));
             let mine = mine.transpose()?.map(|unit| unit.words());
             let all = comm.all_gather(bytes_of(&mine.unwrap_or_default()));
             let units: Vec<Unit> = all.iter().filter_map(|words| Unit::read(&numbers_of::<u64>(words))).collect();
@@ -256,7 +320,7 @@ impl Task for Spec {
                 let read = |record: &Record| Unit::read(&numbers_of::<u64>(&record.result)).map(|unit| unit.total);
                 let totals: Option<Vec<u64>> = records.iter().map(read).collect();
                 let none = || Error::Validation(format!("{}: a record that is no sum", units.path.display()));
-                (records.len() as u64, totals.ok_or_else(none)?.iter().sum::<u64>())
+                (records.len() as u64, totals.ok_or_else(none)?.into_iter().fold(0, u64::wrapping_add))
             }
             UnitsContent::Checkpoint(saved) => (saved.done(), saved.words(0)?[0]),
         };
@@ -275,7 +339,13 @@ impl Task for Spec {
 
 impl GraphTask for Spec {
     fn needs(&self) -> Needs {
-        Needs { degrees: true, order: self.columns, upper: self.upper, direction: self.direction }
+        Needs {
+            degrees: true,
+            order: self.columns || matches!(self.weights, Some(WeightSource::Drawn(_))),
+            upper: self.upper,
+            direction: self.direction,
+            weights: self.weights == Some(WeightSource::File),
+        }
     }
 
     fn units(&self, blocks: u64) -> u64 {
@@ -292,7 +362,8 @@ impl GraphTask for Spec {
 
     fn cost(&self, graph: &GraphSize<'_>, crew: &Crew) -> Cost {
         let rows = graph.direction.rows(graph.vertices);
-        let host_memory = if self.columns { 8 * rows } else { 0 };
+        let ids = if matches!(self.weights, Some(WeightSource::Drawn(_))) { InputIds::bytes(graph.vertices) } else { 0 };
+        let host_memory = ids + if self.columns { 8 * rows } else { 0 };
         let columns = [4, 4, 8, 8, 4, 8].map(|width| crew.format.row_bytes(width, 24) * graph.rows).iter().sum::<u64>();
         let next = self.sources.0.len() as u64 * crew.format.row_bytes(4, 3) * graph.rows;
         let trials = u64::from(crew.trials);
@@ -323,20 +394,20 @@ impl GraphTask for Spec {
     }
 
     fn verify(&self, results: &Results<'_>, found: &Value, verdict: &mut Verdict<'_>) -> Result<()> {
-        // Twice the total is the sum over vertices of the degree by that of the neighbours.
+        // Twice the total is the sum over vertices of the degree by that of the neighbours, modulo 2^64.
         let path =
             |name: &str| results.outputs.keys().find(|file| file.contains(name)).map(|file| results.workdir.join(file));
         let (Some(degrees), Some(sums)) = (path("degree_u32"), path("sum_u64")) else {
             return verdict.skip("sums", "without columns there is nothing to hold the total against");
         };
         let agree = || -> Result<String> {
-            let mut twice = 0;
+            let mut twice = 0u64;
             for (degree, sum) in values::<u32>(&degrees)?.zip(values::<u64>(&sums)?) {
-                twice += u64::from(degree?) * sum?;
+                twice = twice.wrapping_add(u64::from(degree?).wrapping_mul(sum?));
             }
-            match found["total"] == json!(twice / 2) {
-                true => Ok(format!("{} by the columns, too", twice / 2)),
-                false => Err(Error::Validation(format!("{} by the columns, {found}", twice / 2))),
+            match found["total"].as_u64().map(|total| total.wrapping_mul(2)) == Some(twice) {
+                true => Ok(format!("{twice} by the columns, too, at both ends of edges")),
+                false => Err(Error::Validation(format!("{twice} by the columns at both ends of edges, {found}"))),
             }
         };
         verdict.note("sums", agree())

@@ -96,10 +96,18 @@ impl AskedWeights {
     /// # Errors
     /// [`Error::Usage`] if weights of a type are asked for and the input, even one without edges, has none.
     pub fn decide(self, scan: &Scan, name: &str) -> Result<Option<WeightType>> {
-        match (self, scan.weights) {
+        self.decide_by(scan.weights, scan.edges, name)
+    }
+
+    /// Does the same by what the first scan found: the type of the weights, and the number of edges.
+    ///
+    /// # Errors
+    /// Those of [`Self::decide`].
+    pub fn decide_by(self, found: Option<WeightType>, edges: u64, name: &str) -> Result<Option<WeightType>> {
+        match (self, found) {
             (AskedWeights::None, _) => Ok(None),
             (AskedWeights::Auto, found) => Ok(found),
-            (AskedWeights::U32 | AskedWeights::F32, None) if scan.edges > 0 => Err(missing(name)),
+            (AskedWeights::U32 | AskedWeights::F32, None) if edges > 0 => Err(missing(name)),
             (AskedWeights::U32, _) => Ok(Some(WeightType::U32)),
             (AskedWeights::F32, _) => Ok(Some(WeightType::F32)),
         }

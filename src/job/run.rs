@@ -143,6 +143,7 @@ fn on_graph(session: &mut Session) -> Result<Finished> {
                     // One rank for all makes sure that it is whole.
                     session.agreed(|| kept::check(other))?;
                     let graph = kept::open(other)?;
+                    kept::check_weights(&graph, &session.job, other)?;
                     occupied::check_content(&session.job, &session.manifest, graph.info.content)?;
                     Prepared::Graph(Box::new(graph))
                 }
@@ -202,7 +203,7 @@ fn finished(session: &Session) -> Result<Option<Finished>> {
             return done.map(Some).ok_or_else(|| streams::nothing_came(manifest));
         }
     }
-    let input = input::open(&job.input)?;
+    let input = input::of_job(job)?;
     let identity = input::version_key(&input)?;
     manifest.found::<InputInfo>("relabel", identity).map_or(Ok(None), |info| Finished::of(job, manifest, info))
 }

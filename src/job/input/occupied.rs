@@ -17,7 +17,7 @@ pub(crate) fn check(job: &Job, input: &InputSpec, manifest: &Manifest) -> Result
     let InputSpec::Files { paths, .. } = input else { return if before == input { Ok(()) } else { refuse() } };
     let same_place = matches!(before, InputSpec::Files { paths: others, .. } if others == paths);
     let Some(info) = manifest.last::<InputInfo>("relabel") else { return if same_place { Ok(()) } else { refuse() } };
-    let found = crate::job::input::open(input)?;
+    let found = crate::job::input::of_job(&Job { input: input.clone(), ..job.clone() })?;
     // Of as many bytes it may be what was read, touched or moved: its contents will tell.
     if crate::job::input::version_key(&found)? == info.identity || found.bytes() == info.bytes {
         return Ok(());

@@ -10,7 +10,7 @@ use crate::job::plan::resources::Resources;
 use crate::job::plan::speeds::{Clock, Time};
 use crate::prepare::dictionary::Dictionary;
 use crate::prepare::memory_plan::Sizes;
-use crate::prepare::partition::{EDGE_BYTES, LINE};
+use crate::prepare::partition::{LINE, edge_bytes};
 use crate::prepare::{ingest, order, relabel};
 use serde::Serialize;
 
@@ -75,6 +75,8 @@ pub(crate) struct Sized<'a> {
     /// Blocks, or about as many.
     pub(crate) blocks: u64,
     pub(crate) block_bytes: u64,
+    /// True if edges have weights.
+    pub(crate) weighted: bool,
     /// Entries of the longest row for a GPU, once they are known.
     pub(crate) gpu_row: Option<u64>,
     /// The graph that tasks are computed on.
@@ -234,7 +236,7 @@ impl Sized<'_> {
         match self.sizes {
             Ok(sizes) => sizes.spill,
             // All edges may have to be spilled then.
-            Err(_) => EDGE_BYTES * (self.share + LINE as u64),
+            Err(_) => edge_bytes(self.weighted) * (self.share + LINE as u64),
         }
     }
 
@@ -266,7 +268,7 @@ impl Sized<'_> {
         // An array of which every rank gets its share from all others, or gives its own to all others.
         let others = machine.ranks as u64 - 1;
         let shared = |entries: u64| others * 4 * entries;
-        let moved = EDGE_BYTES * self.kept / machine.ranks as u64 * others;
+        let moved = edge_bytes(self.weighted) * self.kept / machine.ranks as u64 * others;
         let stored = if job.needs_degrees() { 2 } else { 1 };
         let gpu_memory = machine.gpu_memory();
         let mut stages = Vec::new();

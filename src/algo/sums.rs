@@ -52,14 +52,10 @@ impl Algorithm for Sums {
         let upper = table.get("upper").map_or(Some(false), |field| field.boolean(diagnostics));
         let direction = table.get("direction").map_or(Some(false), |field| field.boolean(diagnostics));
         let sources = Sources::parse(table, diagnostics);
-        let weights = table.get("weights").map_or(Some(None), |field| WeightSource::parse(&field, diagnostics).map(Some));
-        let spec = Spec {
-            columns: columns?,
-            upper: upper?,
-            direction: direction?,
-            sources: sources?,
-            weights: weights?,
-        };
+        let weights =
+            table.get("weights").map_or(Some(None), |field| WeightSource::parse(&field, diagnostics).map(Some));
+        let spec =
+            Spec { columns: columns?, upper: upper?, direction: direction?, sources: sources?, weights: weights? };
         Some(Arc::new(spec))
     }
 
@@ -99,7 +95,8 @@ impl Source<'_> {
         match (self.weights, &self.ids) {
             (None, _) => half.row(row).iter().for_each(|&v| each(v, 1)),
             (Some(WeightSource::Drawn(drawn)), Some(ids)) => {
-                let is_out = direction == Direction::Undirected || direction.row(direction.vertex(row), Way::Out) == row;
+                let is_out =
+                    direction == Direction::Undirected || direction.row(direction.vertex(row), Way::Out) == row;
                 let id = |vertex: u32| ids.of(Vertex(vertex));
                 for &v in half.row(row) {
                     let [a, b] = if is_out { [direction.vertex(row), v] } else { [v, direction.vertex(row)] };
@@ -204,8 +201,7 @@ impl Spec {
             Some(WeightSource::Drawn(_)) => Some(InputIds::open(graph, run.budget)?),
             _ => None,
         };
-        let source =
-            Source { graph, degrees: file.body_as_u32()?, upper: self.upper, weights: self.weights, ids };
+        let source = Source { graph, degrees: file.body_as_u32()?, upper: self.upper, weights: self.weights, ids };
         let missing: Vec<u64> = (0..graph.catalogue.len() as u64).filter(|unit| !done.contains(unit)).collect();
         for round in missing.chunks(comm.ranks()) {
             let mine = round.get(comm.rank()).map(|&number| source.unit(number));
@@ -362,7 +358,8 @@ impl GraphTask for Spec {
 
     fn cost(&self, graph: &GraphSize<'_>, crew: &Crew) -> Cost {
         let rows = graph.direction.rows(graph.vertices);
-        let ids = if matches!(self.weights, Some(WeightSource::Drawn(_))) { InputIds::bytes(graph.vertices) } else { 0 };
+        let ids =
+            if matches!(self.weights, Some(WeightSource::Drawn(_))) { InputIds::bytes(graph.vertices) } else { 0 };
         let host_memory = ids + if self.columns { 8 * rows } else { 0 };
         let columns = [4, 4, 8, 8, 4, 8].map(|width| crew.format.row_bytes(width, 24) * graph.rows).iter().sum::<u64>();
         let next = self.sources.0.len() as u64 * crew.format.row_bytes(4, 3) * graph.rows;

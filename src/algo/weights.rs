@@ -6,7 +6,8 @@ use serde::{Deserialize, Serialize};
 
 /// Keys of the table form.
 const KEYS: [&str; 3] = ["uniform", "seed", "unit"];
-const FORMS: &str = "expected \"file\", { uniform = [1, 1000], seed = 1 }, { uniform = [0.0, 1.0], seed = 1 } or { unit = true }";
+const FORMS: &str =
+    "expected \"file\", { uniform = [1, 1000], seed = 1 }, { uniform = [0.0, 1.0], seed = 1 } or { unit = true }";
 
 /// The weights that a task takes.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Serialize, Deserialize)]
@@ -63,7 +64,8 @@ fn drawn(field: &Field<'_>, diagnostics: &mut Diagnostics) -> Option<DrawnWeight
 }
 
 fn uniform_of(uniform: &Field<'_>, seed: u64, diagnostics: &mut Diagnostics) -> Option<DrawnWeights> {
-    let wrong = "expected the least and the most of weights, both from 0 on, whole numbers below 2^32 or decimals of f32";
+    let wrong =
+        "expected the least and the most of weights, both from 0 on, whole numbers below 2^32 or decimals of f32";
     let drawn = match uniform.pair(diagnostics)? {
         [(least, true), (most, true)] => {
             let number = |number: f64| (0.0..=f64::from(u32::MAX)).contains(&number).then_some(number as u32);

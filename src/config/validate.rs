@@ -197,12 +197,7 @@ fn directed(section: &Section<'_>, input: Option<&InputSpec>, diagnostics: &mut 
 }
 
 /// Refuses `weights = "none"` where a task reads weights of the input.
-fn weights_are_read(
-    root: &Table,
-    input: Option<&InputSpec>,
-    tasks: &[Arc<dyn Task>],
-    diagnostics: &mut Diagnostics,
-) {
+fn weights_are_read(root: &Table, input: Option<&InputSpec>, tasks: &[Arc<dyn Task>], diagnostics: &mut Diagnostics) {
     let reads = |task: &&Arc<dyn Task>| matches!(task.on(), On::Graph(task) if task.needs().weights);
     if let Some(field) = Section::of(root, "input").get("weights")
         && input.is_some_and(|input| input.weights() == AskedWeights::None)

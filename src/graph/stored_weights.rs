@@ -23,6 +23,8 @@ const NOT_FINITE: u32 = 0x7f80_0000;
 pub struct GraphWeights {
     /// Their type.
     pub kind: WeightType,
+    /// Checksum of the files that the input has them in, if these are files of their own.
+    pub checksum: u64,
     /// The key of their files: the hash of all that they depend on.
     pub key: u64,
 }
@@ -194,7 +196,7 @@ mod tests {
     use super::*;
     use crate::graph::order::DegreeRuns;
 
-    const F32: GraphWeights = GraphWeights { kind: WeightType::F32, key: 3 };
+    const F32: GraphWeights = GraphWeights { kind: WeightType::F32, checksum: 0, key: 3 };
 
     #[test]
     fn weights_of_another_block_graph_or_type_are_refused() {
@@ -228,7 +230,8 @@ mod tests {
             let file = StoredWeights::open(folder.path(), F32, Half::Lower, &layout, 0, 2).expect("whole");
             assert_eq!(file.verify().is_ok(), holds, "{weight}");
         }
-        let fewer = WeightsWriter::create(folder.path(), F32, Half::Lower, &layout, 0, 2).and_then(WeightsWriter::finish);
+        let fewer =
+            WeightsWriter::create(folder.path(), F32, Half::Lower, &layout, 0, 2).and_then(WeightsWriter::finish);
         assert_eq!(fewer.map(drop).expect_err("two are missing").exit_code(), 8);
     }
 }

@@ -144,7 +144,9 @@ fn on_graph(session: &mut Session) -> Result<Finished> {
                     session.agreed(|| kept::check(other))?;
                     let graph = kept::open(other)?;
                     kept::check_weights(&graph, &session.job, other)?;
-                    occupied::check_content(&session.job, &session.manifest, graph.info.content)?;
+                    let Graph { info, stored, .. } = &graph;
+                    occupied::check_content(&session.job, &session.manifest, info.content)?;
+                    occupied::check_weights(&session.job, &session.manifest, info.content, stored.weights)?;
                     Prepared::Graph(Box::new(graph))
                 }
                 _ => graph::prepare(session)?,

@@ -186,7 +186,8 @@ impl<'p> Builder<'_, 'p> {
         let mut bytes = self.syncer.push(pending).bytes;
         if let Some(weights) = self.weights {
             let parts: Vec<&[u32]> = parts.iter().map(|&[_, _, weights]| weights).collect();
-            failpoint::hit("weights.block").map_err(|e| Error::io("write", stored_weights::path(self.folder, Half::Lower, block), e))?;
+            failpoint::hit("weights.block")
+                .map_err(|e| Error::io("write", stored_weights::path(self.folder, Half::Lower, block), e))?;
             let pending = stored_weights::write(self.folder, weights, Half::Lower, self.layout, block, &parts)?;
             bytes += self.syncer.push(pending).bytes;
         }

@@ -192,7 +192,10 @@ mod tests {
             let (mut targets, mut weights) = (Vec::new(), Vec::new());
             merge_weighted((&a_row.0, &a_row.1), (&b_row.0, &b_row.1), &mut targets, &mut weights);
             let mut known: BTreeMap<u32, u32> = a;
-            b.into_iter().for_each(|(v, w)| drop(known.entry(v).and_modify(|least| *least = w.min(*least)).or_insert(w)));
+            for (v, w) in b {
+                let least = known.entry(v).or_insert(w);
+                *least = w.min(*least);
+            }
             prop_assert!(targets.into_iter().zip(weights).eq(known));
         }
     }

@@ -198,12 +198,7 @@ impl Graph {
     ///
     /// # Errors
     /// [`Error::Corrupt`], [`Error::Io`].
-    pub(crate) fn without_direction(
-        &self,
-        rows: Rows,
-        layout: Layout,
-        weights: Option<GraphWeights>,
-    ) -> Result<Graph> {
+    pub(crate) fn without_direction(&self, rows: Rows, layout: Layout, weights: Option<GraphWeights>) -> Result<Graph> {
         let blocks = layout.blocks() as u64;
         let catalogue = Catalogue::open(&rows.folder, rows.key, Half::Lower, layout)?;
         let catalogue = catalogue.with_weights(&rows.folder, Half::Lower, weights)?;

@@ -117,7 +117,8 @@ impl<'a> ScanState<'a> {
     /// began counts as none: it is not what others read.
     pub fn add_weights_hash(&self, part: usize, chunk: u64, hash: u64) {
         let places = &self.weights_hashes[self.first_weights_hash[part]..self.first_weights_hash[part + 1]];
-        let place = if self.parts[part].packing() == Packing::Plain { places.get(chunk as usize) } else { places.first() };
+        let place =
+            if self.parts[part].packing() == Packing::Plain { places.get(chunk as usize) } else { places.first() };
         if let Some(place) = place {
             place.fetch_add(hash, Relaxed);
         }
@@ -184,7 +185,8 @@ impl<'a> ScanState<'a> {
             return Err(error);
         }
         let of_weights = self.weights_hashes.len();
-        let sums = [&self.entries, &self.rows, &self.weighted, &self.hashes, &self.weights_hashes].into_iter().flatten();
+        let sums =
+            [&self.entries, &self.rows, &self.weighted, &self.hashes, &self.weights_hashes].into_iter().flatten();
         let sums = sums.map(|number| number.load(Relaxed)).collect();
         let heads = self.heads.into_iter().map(OnceLock::into_inner);
         let parts = self.parts.iter().map(|part| part.path().to_owned()).zip(heads).collect();

@@ -12,7 +12,6 @@ use crate::graph::layout::{Bins, Layout};
 use crate::graph::stored_weights::GraphWeights;
 use crate::job::plan::formulas;
 use crate::job::session::{Moved, Session, Watched};
-use crate::job::state::manifest::weights_of;
 use crate::job::state::order_writer::Ordered;
 use crate::memory::at_least;
 use crate::prepare::blocks::Builder;
@@ -80,8 +79,15 @@ pub(super) fn partition_and_sort(
     let Sizes { chunk, in_flight, .. } = sizes;
     let mut memory = session.budget.zeroed(pooled.own, "edges between partition and sort")?;
     let map = residence::map_on_gpus(session, &mut ordered, &bins, info)?;
-    let partition =
-        Partition::new(&bins, &wanted_bins, weighted, &mut memory, chunk, &spill_file(session)?, device_lines.as_ref())?;
+    let partition = Partition::new(
+        &bins,
+        &wanted_bins,
+        weighted,
+        &mut memory,
+        chunk,
+        &spill_file(session)?,
+        device_lines.as_ref(),
+    )?;
     partition.expect(pooled.adopted);
     // Chunks of the input that are done make room for bins.
     let done = |slab| partition.adopt(slab).into_iter().for_each(|slab| cache.release(slab));
@@ -139,10 +145,9 @@ fn partition_stage<'m>(
         }
         let (scan, mut loops) = (joined(seen, &s.comm)?, [loops]);
         s.comm.all_sum(&mut loops);
-        let of_weights = |weights: GraphWeights| weights_of(info.content, weights.kind, scan.weights_checksum);
-        if (scan.checksum, scan.edges, loops) != (info.checksum, info.edges, [info.loops])
-            || info.weights.map(of_weights).transpose()? != info.weights
-        {
+        let of_weights = info.weights.map_or(0, |weights| weights.checksum);
+        let found = (scan.checksum, scan.weights_checksum, scan.edges, loops);
+        if found != (info.checksum, of_weights, info.edges, [info.loops]) {
             return Err(changed(&input.name()));
         }
         Ok(((), Moved { read: progress.done(), written: partition.spilled() }))
@@ -260,7 +265,8 @@ fn sort_to_blocks(
     let Assignment { layout, builders, mine: wanted, .. } = assignment;
     let folder = session.graph_folder();
     let syncer = &session.syncer;
-    let builder = Builder { partition, bins, layout, wanted, degrees, folder: &folder, key, weights, in_flight, syncer };
+    let builder =
+        Builder { partition, bins, layout, wanted, degrees, folder: &folder, key, weights, in_flight, syncer };
     let mut device = accelerator(session, "sort", weights);
     let most = partition.lines().into_iter().max().unwrap_or(0);
     let by_device = device.as_mut().map(|device| device.sorting(bins, layout.rows(), session.threads, most));

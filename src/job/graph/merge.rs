@@ -115,13 +115,7 @@ fn build(
     })
 }
 
-fn open(
-    session: &Session,
-    graph: &mut Graph,
-    rows: Rows,
-    layout: Layout,
-    weights: Option<GraphWeights>,
-) -> Result<()> {
+fn open(session: &Session, graph: &mut Graph, rows: Rows, layout: Layout, weights: Option<GraphWeights>) -> Result<()> {
     let merged = session.in_sight(|| graph.without_direction(rows.clone(), layout.clone(), weights))?;
     graph.merged = Some(Box::new(merged));
     Ok(())

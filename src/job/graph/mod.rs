@@ -153,6 +153,7 @@ impl Ordering<'_, '_> {
         }
         let content = content_of(&found)?;
         let weights = self.weights(content, &found)?;
+        occupied::check_weights(&self.session.job, &self.session.manifest, content, weights)?;
         let mut info = InputInfo {
             edges: found.edges,
             loops: found.loops,

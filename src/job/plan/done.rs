@@ -33,9 +33,7 @@ pub(crate) fn mark(plan: &mut Plan, job: &Job, manifest: &Manifest, contents: Co
         stage.done = match stage.kind {
             StageKind::Order => true,
             StageKind::Blocks => there || nothing_to_do,
-            StageKind::Part => {
-                (there && if stage.name == MERGE_STAGE { merged } else { upper }) || nothing_to_do
-            }
+            StageKind::Part => (there && if stage.name == MERGE_STAGE { merged } else { upper }) || nothing_to_do,
             StageKind::Task(place, _) => tasks[place],
         };
     }

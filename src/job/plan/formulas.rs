@@ -23,7 +23,14 @@ pub(crate) fn needs(
 ) -> MemoryDemand {
     let reading = input.scratch_bytes(threads) + looking_up(info.sparse, info.ids);
     let edges = share_of(info.edges - info.loops, part);
-    MemoryDemand { edges, ids: info.ids, reading, messages: comm_memory.messages(), threads, weighted: info.weights.is_some() }
+    MemoryDemand {
+        edges,
+        ids: info.ids,
+        reading,
+        messages: comm_memory.messages(),
+        threads,
+        weighted: info.weights.is_some(),
+    }
 }
 
 /// Edges of a rank that gets about this `part` of `edges`: an eighth more than it should be; what is beyond that spills.

@@ -257,7 +257,7 @@ pub(crate) fn merged_key(content: u64) -> Result<u64> {
 /// # Errors
 /// None in practice.
 pub(crate) fn weights_of(content: u64, kind: WeightType, checksum: u64) -> Result<GraphWeights> {
-    Ok(GraphWeights { kind, key: key("weights", &(content, kind, checksum))? })
+    Ok(GraphWeights { kind, checksum, key: key("weights", &(content, kind, checksum))? })
 }
 
 /// Returns what the rows of all neighbours carry of a graph that keeps direction and has these weights.

@@ -3,8 +3,9 @@
 use crate::algo::{On, Outcome, Task};
 use crate::config::Job;
 use crate::error::{Error, Result};
-use crate::job::state::manifest::{hex, key};
+use crate::formats::WeightType;
 use crate::graph::stored_weights::GraphWeights;
+use crate::job::state::manifest::{hex, key, weights_of};
 use crate::prepare::prepared::InputInfo;
 use crate::process::figures::Figures;
 use crate::results::{Output, OutputFormat};
@@ -97,6 +98,13 @@ impl TaskRecord {
         key_of(name, edges, self.weights, &self.table).is_ok_and(|key| self.is_of(key))
     }
 
+    /// Returns true if this has results of a graph of these contents with other weights than it has, of either type.
+    pub fn is_of_other_weights(&self, name: &str, edges: u64, weights: GraphWeights) -> bool {
+        let of = |kind| weights_of(edges, kind, weights.checksum).ok().map(|weights| weights.key);
+        let same = [WeightType::U32, WeightType::F32].map(of).contains(&self.weights);
+        self.weights.is_some() && !same && self.found.is_some() && self.is_on(name, edges)
+    }
+
     /// Returns the key, which the files of its units have too.
     pub fn key(&self) -> Option<u64> {
         u64::from_str_radix(&self.key, 16).ok()
@@ -115,14 +123,7 @@ impl TaskRecord {
     }
 
     /// Begins the work of this key: what is noted of other work goes, trials of the same stay. Its files are removed by now.
-    pub(crate) fn begin(
-        &mut self,
-        key: u64,
-        task: &dyn Task,
-        contents: Contents,
-        units: u64,
-        format: OutputFormat,
-    ) {
+    pub(crate) fn begin(&mut self, key: u64, task: &dyn Task, contents: Contents, units: u64, format: OutputFormat) {
         if !self.is_of(key) {
             *self = TaskRecord { key: hex(key), ..TaskRecord::default() };
         }

@@ -121,8 +121,7 @@ impl<'a> Partition<'a> {
 
     /// Returns the number of lines of each bin so far.
     pub fn lines(&self) -> Vec<u64> {
-        let part =
-            |part: &Mutex<BinLines<'_>>| part.lock().unwrap_or_else(PoisonError::into_inner).lines(self) as u64;
+        let part = |part: &Mutex<BinLines<'_>>| part.lock().unwrap_or_else(PoisonError::into_inner).lines(self) as u64;
         self.parts.iter().map(part).collect()
     }
 
@@ -194,7 +193,8 @@ impl BinLines<'_> {
     /// Returns the number of lines.
     fn lines(&self, partition: &Partition<'_>) -> usize {
         let full = self.chunks.len().saturating_sub(1) + self.spilled.len();
-        (full * partition.chunk + self.last) / partition.words + self.runs.iter().map(|run| run.lines as usize).sum::<usize>()
+        (full * partition.chunk + self.last) / partition.words
+            + self.runs.iter().map(|run| run.lines as usize).sum::<usize>()
     }
 }
 

@@ -208,7 +208,7 @@ fn sort_row(row: &mut [u32]) {
 mod tests {
     use super::*;
     use crate::comm::{Comm, Outbox, Shape};
-    use crate::formats::{Edges, Visitor};
+    use crate::formats::Edges;
     use crate::graph::layout::Layout;
     use crate::graph::order::DegreeRuns;
     use crate::prepare::partition::route::Route;
@@ -221,7 +221,8 @@ mod tests {
         let (vertices, edges) = (70u32, 1_000_000u32);
         let pairs: Vec<[u32; 2]> = (0..edges).map(|i| [i % vertices, i / vertices * 31 % vertices]).collect();
         let pairs: Vec<[u32; 2]> = pairs.into_iter().filter(|[u, v]| u != v && u + v != 2 * vertices - 3).collect();
-        let weights: Vec<u32> = (0..pairs.len() as u32).map(|i| u32::MAX - i.wrapping_mul(0x9e37_79b9) % 5000).collect();
+        let weights: Vec<u32> =
+            (0..pairs.len() as u32).map(|i| u32::MAX - i.wrapping_mul(0x9e37_79b9) % 5000).collect();
         let mut least: BTreeMap<(u32, u32), u32> = BTreeMap::new();
         for (&[u, v], &weight) in pairs.iter().zip(&weights) {
             let smallest = least.entry((u.max(v), u.min(v))).or_insert(weight);

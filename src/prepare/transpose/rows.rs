@@ -23,7 +23,8 @@ impl Maker {
         let Transpose { bins, budget, weights, .. } = *work.transpose;
         let weighted = weights.is_some();
         let many = bins.spans.iter().zip(work.entries).filter(|(span, _)| span.len() > 1);
-        let words = many.map(|(span, &entries)| rows_bytes(span.len() as u64, entries, weighted) / 4).max().unwrap_or(0);
+        let words =
+            many.map(|(span, &entries)| rows_bytes(span.len() as u64, entries, weighted) / 4).max().unwrap_or(0);
         let least = PIECE * entry_words(weighted) as usize;
         Ok(Maker { words: budget.zeroed(least.max(words as usize), "rows of the upper half")? })
     }

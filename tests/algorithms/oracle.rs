@@ -143,11 +143,13 @@ impl Graph {
             let weight = |u: u64, v: u64| of(drawn_hash(7, if directed || u < v { [u, v] } else { [v, u] }));
             self.sums_of(&format!("weights = {{ uniform = {range}, seed = 7 }}\n"), directed, &weight)
         };
-        let mut known = vec![
-            drawn("[3, 1000]", |hash| 3 + ((hash >> 32) * 998 >> 32)),
-            drawn("[0.5, 2]", |hash| (0.5 + (hash >> 40) as f32 / 16_777_216.0 * 1.5).to_bits().into()),
-            self.sums_of("weights = { unit = true }\nupper = true\n", directed, &|_, _| 3),
-        ];
+        let mut known = match directed {
+            false => vec![drawn("[3, 1000]", |hash| 3 + (((hash >> 32) * 998) >> 32))],
+            true => vec![
+                drawn("[0.5, 2]", |hash| (0.5 + (hash >> 40) as f32 / 16_777_216.0 * 1.5).to_bits().into()),
+                self.sums_of("weights = { unit = true }\nupper = true\n", directed, &|_, _| 3),
+            ],
+        };
         known.push(self.sums_of("weights = \"file\"\n", directed, &file));
         let thrice = |u: u64, v: u64| file(u, v).wrapping_mul(3);
         known.push(self.sums_of("weights = \"file\"\nupper = true\n", directed, &thrice));

@@ -269,7 +269,8 @@ impl Weights {
         if value < 0.0 {
             return Err(Mistake::Negative);
         }
-        let is_u32 = value.fract() == 0.0 && value <= f64::from(u32::MAX);
+        // Larger ones become the largest u32, which they do not equal.
+        let is_u32 = f64::from(value as u32) == value;
         let found = if is_u32 { WeightType::U32 } else { WeightType::F32 };
         match self {
             Weights::Read(WeightType::U32) if is_u32 => Ok((value as u32, found)),

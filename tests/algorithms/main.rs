@@ -1,6 +1,6 @@
 //! Every algorithm of the registry as a job: its answers against an oracle however it is run, and the jobs of several tables.
 //!
-//! `oracle` knows the answers; a new algorithm is a function there. `sums` is an algorithm of the tests (src/algo/sums.rs).
+//! `oracle` knows the answers; a new algorithm is a function there. `sums` is an algorithm of the tests (src/algo/sums).
 
 #[path = "../support/mod.rs"]
 mod support;

@@ -5,7 +5,8 @@ use std::fs;
 use serde_json::Value;
 
 use crate::oracle::{Graph, Known};
-use crate::support::{Place, resumed};
+use crate::support::gpu::Gpu;
+use crate::support::{Place, number, resumed};
 use crate::{job, outputs, report, run};
 
 const KEEP: &str = "[job]\nworkdir = 'work'\nkeep = true\n";
@@ -283,4 +284,55 @@ fn drawn_weights_are_refused_where_their_table_is_wrong() {
     };
     assert_eq!(total_of("{ uniform = [1, 9] }"), total_of("{ uniform = [1, 9], seed = 1 }"));
     assert_ne!(total_of("{ uniform = [1, 9] }"), total_of("{ uniform = [1, 9], seed = 2 }"));
+}
+
+#[test]
+fn a_plan_bounds_what_weights_take() {
+    let graph = Graph::new(2000, 60_000, 1);
+    let place = Place::new();
+    let plan = || -> Value {
+        let plan = place.gpugraph(&["plan", "job.toml", "--json", "--set", "run.device=cpu"]).expect(0);
+        serde_json::from_str(&plan.out).expect("JSON")
+    };
+    directed_job(&place, &graph, "[sums]\n");
+    let plain = plan();
+    for table in ["[sums]\nweights = 'file'\n", "[sums]\nweights = 'file'\nupper = true\ndirection = true\n"] {
+        directed_job(&place, &graph, table);
+        let before = plan();
+        let limit = number(&before, "host_memory_needed").next_multiple_of(1 << 20);
+        let report = report(&place, &[&format!("limits.host_memory={limit}")]);
+        let after = plan();
+        let taken = number(&report, "limits.host_memory_peak");
+        assert!(taken <= limit, "{taken} bytes of memory within {limit}");
+        let graph = place.workdir().join("graph");
+        let bytes = |folder: &std::path::Path| -> u64 {
+            let entries = fs::read_dir(folder).into_iter().flatten().flatten();
+            entries.filter_map(|entry| entry.metadata().ok()).filter(fs::Metadata::is_file).map(|file| file.len()).sum()
+        };
+        let stored = bytes(&graph) + bytes(&graph.join("undirected"));
+        for plan in [&before, &after] {
+            assert!(number(plan, "disk") >= stored, "{table}: {stored} bytes, {plan:#}");
+        }
+        // Blocks and their weights: 4 bytes more an edge.
+        let disk = |plan: &Value| {
+            plan["stages"].as_array().expect("stages").iter().find(|s| s["name"] == "sort").expect("sort")["disk"]
+                .clone()
+        };
+        assert!(disk(&before).as_u64().expect("bytes") >= disk(&plain).as_u64().expect("bytes") + 4 * 60_000);
+        fs::remove_dir_all(place.workdir()).expect("removed");
+    }
+}
+
+#[test]
+fn a_gpu_leaves_weights_to_the_processor_and_says_so() {
+    let Some(gpu) = Gpu::new() else { return };
+    let graph = Graph::new(300, 4000, 1);
+    let ([table, _], found, _) = of_file(&graph, false).swap_remove(1);
+    job(&gpu.place, &graph, &table);
+    let ran =
+        gpu.with(&[], &["run", "job.toml", "--set", "run.device=gpu", "--set", "limits.gpu_memory=64MiB"]).expect(0);
+    for stage in ["partition", "sort", "transpose"] {
+        assert!(ran.err.contains(&format!("{stage} on the CPU: edges have weights")), "{}", ran.err);
+    }
+    assert_eq!(*total(&gpu.place.read_report()), found["total"]);
 }

@@ -57,7 +57,7 @@ impl DrawnWeights {
             DrawnWeights::Unit => 1,
             DrawnWeights::Whole { least, most, seed } => {
                 let numbers = u64::from(most - least) + 1;
-                least + ((hash(seed, first, second) >> 32) * numbers >> 32) as u32
+                least + (((hash(seed, first, second) >> 32) * numbers) >> 32) as u32
             }
             DrawnWeights::Decimal { least, most, seed } => {
                 let part = (hash(seed, first, second) >> 40) as f32 / (1 << 24) as f32;

@@ -179,7 +179,7 @@ fn finish(session: &mut Session, prepared: Prepared) -> Result<Finished> {
         Prepared::Finished(done) => {
             graph::stages(&session.job).skip(2).chain(session.tasks()).for_each(|name| session.skipped(name));
             tracing::info!("the input holds what it did: this job is done already; --fresh runs it again");
-            return Ok(done);
+            return Ok(*done);
         }
     };
     if session.job.needs_upper() {

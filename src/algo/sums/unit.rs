@@ -8,7 +8,7 @@ use crate::graph::ids::Vertex;
 use crate::prepare::input_ids::InputIds;
 use crate::prepare::prepared::Graph;
 
-/// What the sums are made of.
+/// The graph, and how its edges are weighed.
 pub(super) struct Source<'a> {
     pub(super) graph: &'a Graph,
     pub(super) degrees: &'a [u32],

@@ -42,7 +42,7 @@ pub(crate) enum Prepared {
     /// A graph to work with.
     Graph(Box<Graph>),
     /// Results that an earlier run found of the same contents.
-    Finished(Finished),
+    Finished(Box<Finished>),
 }
 
 /// Prepares the graph of the job, or opens it where that is done. An input that only looks changed may turn out to be one of which
@@ -60,7 +60,7 @@ pub(crate) fn prepare(session: &mut Session) -> Result<Prepared> {
         && let Some(done) = session.agreed(|| Finished::of(&session.job, &session.manifest, info.clone()))?
     {
         session.ordered = order.and_then(Ordered::let_go_on);
-        return Ok(Prepared::Finished(done));
+        return Ok(Prepared::Finished(Box::new(done)));
     }
     let graph = blocks::open_or_build(session, &input, &cache, info, order).inspect_err(|e| {
         // The first pass took it as it was, so what it found holds no more: the next run makes it anew.

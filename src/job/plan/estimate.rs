@@ -4,6 +4,7 @@ use crate::algo::{Cost, Crew, GraphSize, GraphTask, ListTask};
 use crate::config::Job;
 use crate::formats::{Input, InputCache};
 use crate::job::plan::Basis;
+use crate::job::plan::cost_model::{Preparers, WEIGHTED};
 use crate::job::plan::formulas::{PAGE, kept, looking_up};
 use crate::job::plan::part_cost::PartCost;
 use crate::job::plan::resources::Resources;
@@ -302,10 +303,13 @@ impl Sized<'_> {
         stage("ingest", StageKind::Order, memory.ingest, disk.ids + SMALL_FILES, shared(self.ids), seconds);
         let seconds = crew.relabel(self.ids);
         stage("relabel", StageKind::Order, memory.relabel, disk.order, shared(self.ids), seconds);
-        let seconds = crew.partition(self.edges, self.ids, input.bytes(), disk.spilled, input);
+        // A GPU does not carry weights.
+        let crew = Preparers { on_gpu: crew.on_gpu && !self.weighted, ..crew };
+        let times = if self.weighted { WEIGHTED } else { 1.0 };
+        let seconds = times * crew.partition(self.edges, self.ids, input.bytes(), disk.spilled, input);
         let bytes = disk.order + disk.spilled_to_workdir;
         stage("partition", StageKind::Blocks, memory.partition, bytes, moved, seconds);
-        let seconds = crew.sort(self.kept, self.ids, disk.spilled);
+        let seconds = times * crew.sort(self.kept, self.ids, disk.spilled);
         let bytes = disk.blocks + disk.spilled_to_workdir;
         stage("sort", StageKind::Blocks, memory.sort, bytes, stored * shared(self.graph.vertices), seconds);
         let unsure = if self.is_bound() { UNSURE } else { 1.0 };

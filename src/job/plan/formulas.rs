@@ -1,6 +1,7 @@
 //! Bytes of memory and disk for parts of a job, by the functions that size its buffers.
 
-use crate::formats::Input;
+use crate::config::Job;
+use crate::formats::{Input, WeightType, Weights};
 use crate::graph::layout::Layout;
 use crate::graph::stored;
 use crate::job::plan::comm_memory::CommMemory;
@@ -60,4 +61,10 @@ pub(crate) fn store_bytes(info: &InputInfo, layout: &Layout) -> u64 {
     let blocks = layout.blocks() as u64;
     let weights = weights_bytes(info.distinct_at_most, blocks, info.weights.is_some());
     bodies + (128 + PAGE) * blocks + 4 * info.distinct_at_most + weights
+}
+
+/// Returns the input as its second pass reads it, which takes the most memory: with weights, if the job's graph carries some.
+pub(crate) fn as_read(job: &Job, input: &Input) -> Input {
+    let weights = if job.carries_weights() { Weights::Read(WeightType::U32) } else { Weights::Skip };
+    input.clone().with_weights(weights)
 }

@@ -24,20 +24,19 @@ pub use basis::Basis;
 use crate::algo::GraphSize;
 use crate::config::{InputSpec, Job};
 use crate::error::Result;
-use crate::formats::{Input, WeightType, Weights};
+use crate::formats::{Input, Weights};
 use crate::graph::layout::Layout;
 use crate::graph::order::DegreeRuns;
 use crate::graph::stored;
 use crate::job::plan::estimate::{Estimate, SMALL_FILES, Sized, Stage, TaskCost};
-use crate::job::plan::formulas::{PAGE, looking_up, needs, share_of, store_bytes};
+use crate::job::plan::formulas::{PAGE, as_read, looking_up, needs, share_of, store_bytes};
 use crate::job::plan::input_estimate::InputEstimate;
 use crate::job::plan::limits::Surely;
 use crate::job::plan::part_cost::PartCost;
 use crate::job::plan::resources::Resources;
 use crate::job::plan::speeds::Clock;
 use crate::job::state::manifest::Manifest;
-use crate::job::state::record::Contents;
-use crate::job::state::{kept, workdir};
+use crate::job::state::{kept, record::Contents, workdir};
 use crate::prepare::memory_plan::{LayoutShape, MemoryDemand, Sizes};
 use crate::prepare::partition::route;
 use crate::prepare::prepared::InputInfo;
@@ -392,12 +391,6 @@ impl Plan {
         self.seconds = 0.0 + to_come().map(|stage| stage.seconds).sum::<f64>();
         self.seconds_range = [0, 1].map(|end| 0.0 + to_come().map(|stage| stage.seconds_range[end]).sum::<f64>());
     }
-}
-
-/// Returns the input as its second pass reads it, which takes the most memory: with weights, if the job's graph carries some.
-fn as_read(job: &Job, input: &Input) -> Input {
-    let weights = if job.carries_weights() { Weights::Read(WeightType::U32) } else { Weights::Skip };
-    input.clone().with_weights(weights)
 }
 
 /// Returns the size of a graph whose input is known, of so many edges.

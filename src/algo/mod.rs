@@ -15,6 +15,7 @@ pub mod sums;
 mod team;
 pub mod triangle;
 pub mod verify;
+pub mod weights;
 
 pub use algorithm::{Algorithm, Answer, GraphTask, InputKind, ListTask, Needs, On, Outcome, Task};
 pub use cost::{Cost, Crew, GraphSize};
@@ -22,6 +23,7 @@ pub use device::{Chosen, Devices, Lease};
 pub use run::Run;
 pub use sources::Sources;
 pub use verify::{EdgeSource, ListResults, Results, StoredUnits, UnitsContent, Verdict};
+pub use weights::WeightSource;
 
 /// All algorithms, in the order of the documentation, which is that of running.
 pub static ALGORITHMS: &[&dyn Algorithm] = &[

@@ -171,7 +171,7 @@ impl Task for Table {
 
 impl GraphTask for Table {
     fn needs(&self) -> Needs {
-        Needs { degrees: true, order: true, upper: true, direction: true }
+        Needs { degrees: true, order: true, upper: true, direction: true, ..Needs::default() }
     }
 
     fn units(&self, _: u64) -> u64 {

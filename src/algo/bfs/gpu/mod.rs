@@ -77,7 +77,7 @@ pub struct Tuning {
     pub records: u32,
     /// Most entries of a queue; at least [`room::LEAST_QUEUED`] are taken.
     pub queued: u64,
-    /// Most arrays of heads: four neighbours of each vertex that has so many. Where rows lie in GPU memory, one is made at most.
+    /// Most arrays of heads: four neighbours of each vertex that has so many.
     pub heads: usize,
     /// True if rows stay in host memory, although there may be room.
     pub rows_on_host: bool,

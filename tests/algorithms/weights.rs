@@ -336,3 +336,17 @@ fn a_gpu_leaves_weights_to_the_processor_and_says_so() {
     }
     assert_eq!(*total(&gpu.place.read_report()), found["total"]);
 }
+
+#[test]
+fn a_graph_without_edges_has_weights_of_any_type() {
+    for (text, vertices) in [("", 0), ("0 0 1.5\n1 1 2\n", 2)] {
+        let place = Place::new();
+        let path = place.write("edges.wel", text);
+        for table in ["weights = 'file'", "weights = 'file'\nupper = true", "weights = { unit = true }"] {
+            place.write("job.toml", format!("{KEEP}[input]\npath = '{}'\n[sums]\n{table}\n", path.display()));
+            let report = report(&place, &[]);
+            assert_eq!((total(&report), number(&report, "graph.vertices")), (&Value::from(0), vertices), "{table}");
+            place.gpugraph(&["verify", "job.toml"]).expect(0);
+        }
+    }
+}

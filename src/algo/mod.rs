@@ -7,6 +7,7 @@ mod algorithm;
 pub mod bfs;
 pub mod cost;
 pub mod device;
+pub mod energy;
 pub mod listrank;
 pub mod run;
 pub mod sources;

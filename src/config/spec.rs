@@ -201,6 +201,9 @@ pub struct Run {
     pub log_interval: Duration,
     /// True if a run is refused whose plan does not fit the disk.
     pub disk_check: bool,
+    /// True if the energy of algorithms is measured, by those that can repeat their work for that.
+    #[serde(default)]
+    pub energy: bool,
 }
 
 impl Default for Run {
@@ -212,6 +215,7 @@ impl Default for Run {
             trials: 1,
             log_interval: Duration::from_secs(30),
             disk_check: true,
+            energy: false,
         }
     }
 }

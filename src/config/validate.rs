@@ -321,6 +321,7 @@ fn run(section: &Section<'_>, diagnostics: &mut Diagnostics) -> Run {
             .get("disk_check")
             .and_then(|field| field.boolean(diagnostics))
             .unwrap_or(default.disk_check),
+        energy: section.get("energy").and_then(|field| field.boolean(diagnostics)).unwrap_or(default.energy),
     }
 }
 

@@ -17,6 +17,10 @@ use std::sync::{Mutex, PoisonError};
 
 /// Edges whose places are looked up before the first is held against trees.
 const AT_ONCE: usize = 32;
+/// Entries of a row whose levels are fetched ahead of their use.
+const AHEAD: usize = 8;
+/// Numbers in a line of the cache.
+const LINE: usize = 16;
 
 /// Findings of a pass.
 pub(super) struct Seen {
@@ -84,7 +88,9 @@ fn blocks(graph: &Graph, holders: &mut [Holder<'_>]) -> Result<()> {
                 let row = block.first_row + local as u32;
                 let v = direction.vertex(row);
                 let enters = direction == Direction::Directed && row == direction.row(v, Way::In);
-                for &w in block.row(local) {
+                let neighbours = block.row(local);
+                for (entry, &w) in neighbours.iter().enumerate() {
+                    neighbours.get(entry + AHEAD).iter().for_each(|&&ahead| holder.fetch(ahead));
                     holder.hold(if enters { [w, v] } else { [v, w] });
                 }
             }
@@ -126,10 +132,7 @@ impl<'a> Holder<'a> {
                 // Edges are those whose ends were counted: this one is not among them only if the input changes while it is read.
                 continue;
             }
-            ends.iter().for_each(|&end| {
-                prefetch(self.columns.levels(end), 0);
-                prefetch(self.columns.parents(end), 0);
-            });
+            ends.iter().for_each(|&end| self.fetch(end));
             found[number] = ends;
             number += 1;
             if number == AT_ONCE {
@@ -138,6 +141,16 @@ impl<'a> Holder<'a> {
             }
         }
         found[..number].iter().for_each(|&ends| self.hold(ends));
+    }
+
+    /// Has the levels and the parents of a vertex fetched into the cache.
+    #[inline]
+    fn fetch(&self, place: u32) {
+        let (levels, parents) = (self.columns.levels(place), self.columns.parents(place));
+        for at in (0..levels.len()).step_by(LINE) {
+            prefetch(levels, at);
+            prefetch(parents, at);
+        }
     }
 
     /// Holds an edge between places against the trees.

@@ -71,7 +71,9 @@ template <class Visit, class End> __device__ void expand(const Queue& queue, u64
 }
 
 // Appends the rows of up to N vertices of each thread to a queue, NONE standing for none.
-template <u32 N> __device__ void append(const Graph& g, const Search& s, const Queue& queue, Counts* counts, const u32 (&vertices)[N], Found& found, Scratch& scratch) {
+template <u32 N>
+__device__ void append(const Graph& g, const Search& s, const Queue& queue, Counts* counts, const u32 (&vertices)[N], Found& found,
+                       Scratch& scratch) {
     u64 mine = 0;
 #pragma unroll
     for (u32 k = 0; k < N; k++) {
@@ -149,8 +151,9 @@ __device__ inline void claim_next(const Graph& g, const Search& s, Scratch& scra
 // The second pass: lowers the parents of the next frontier.
 __device__ inline void lower_parents(const Graph& g, const Search& s, Scratch& scratch) {
     const u32* before = s.reached[scratch.at.current ^ 1];
+    const Queue queue = s.queues[scratch.at.level & 1];
     expand(
-        s.queues[scratch.at.level & 1], scratch.frontier.queued, scratch, [&](u32, u32 from, u32 to) { lower_parent(g, s, before, from, to); }, [] {});
+        queue, scratch.frontier.queued, scratch, [&](u32, u32 from, u32 to) { lower_parent(g, s, before, from, to); }, [] {});
 }
 
 // Writes the vertices of bits in four words from `first` on to the tile, those whose places are in it. `place` is that of the first.

@@ -77,8 +77,10 @@ pub struct Tuning {
     pub records: u32,
     /// Most entries of a queue; at least [`room::LEAST_QUEUED`] are taken.
     pub queued: u64,
-    /// Most arrays of heads: four neighbours of each vertex that has so many. Where rows lie in GPU memory, one is made at most.
+    /// Most arrays of heads, each of four neighbours of every vertex that has so many, where rows stay in host memory.
     pub heads: usize,
+    /// Most of these where rows lie in GPU memory.
+    pub heads_beside_rows: usize,
     /// True if rows stay in host memory, although there may be room.
     pub rows_on_host: bool,
     /// The place that the first entry of each half is taken to have. Places of entries that do not fit 32 bits are reached by it.
@@ -93,6 +95,7 @@ impl Default for Tuning {
             records: room::RECORDS,
             queued: u64::MAX,
             heads: twins::MOST_HEADS,
+            heads_beside_rows: 1,
             rows_on_host: false,
             first_entry: 0,
         }

@@ -283,7 +283,8 @@ fn shapes_of_all_kinds() {
     });
 }
 
-/// Two hubs that are joined by their last neighbours: the search from one has to go through all of the other's row.
+/// Two hubs that are joined by their last neighbours: the search from one has to go through all of the other's row. From 95,000 the first hub
+/// has parents in two pieces of its row.
 #[test]
 fn rows_that_go_on_for_long_without_a_hit() {
     on_gpu("bfs::rows_that_go_on_for_long_without_a_hit", |gpu| {
@@ -293,7 +294,11 @@ fn rows_that_go_on_for_long_without_a_hit() {
         };
         // Of all vertices of two edges, those that join them come last.
         let joined = vec![[0, 90_000], [1, 90_000], [0, 90_001], [90_001, 1]];
-        let edges = [around(0, 10, 11_000), around(1, 20_000, 12_000), joined].concat();
+        let mut edges = [around(0, 10, 11_000), around(1, 20_000, 12_000), joined].concat();
+        for pair in [25_000, 31_000] {
+            edges.retain(|&edge| edge != [pair, pair + 1]);
+            edges.extend([[95_000, pair], [95_000, pair + 1], [pair, 95_000], [pair + 1, 95_000]]);
+        }
         let up = |records| Tuning { switch: UP, records, ..small() };
         let tunings = [
             ("up", up(100)),
@@ -303,7 +308,7 @@ fn rows_that_go_on_for_long_without_a_hit() {
         ];
         for direction in DIRECTIONS {
             let rows = Rows::new(&edges, direction);
-            let ways = check(gpu, &rows, &[rows.place[&0], rows.place[&90_000]], &tunings);
+            let ways = check(gpu, &rows, &[rows.place[&0], rows.place[&90_000], rows.place[&95_000]], &tunings);
             assert!(ways[0].iter().all(|&way| way == Way::BottomUp), "{ways:?}");
         }
     });

@@ -5,6 +5,7 @@
 // 3, the step adds to the next slot and clears the third.
 //
 // The parent of a vertex is its smallest neighbour in the level before, so that the answer depends on nothing but the graph and the root.
+// Before the launch all parents are NONE.
 // Vertices from `tail` on have one edge: they lead nowhere, so they are left out until the end, and then looked up.
 //
 // A launch ends when all is found, or when its records of levels are full: the host reads these, and launches it again to go on.
@@ -31,19 +32,9 @@ __device__ inline void begin(const Graph& g, const Search& s) {
     s.parents[s.root] = s.root;
 }
 
-// Ends a search: vertices that are not reached have no parent, and those left out get theirs.
+// Ends a search: the vertices left out get their parents. No other vertex that is not reached has one.
 __device__ inline void finish(const Graph& g, const Search& s, u32 current) {
     const u32* reached = s.reached[current];
-    u32 words = (g.tail + 31) / 32;
-    u32 warp = blockIdx.x * BFS_WARPS + warp_id(), warps = gridDim.x * BFS_WARPS;
-    for (u32 base = warp * 32; base < words; base += warps * 32) {
-        u32 word = base + lane_id() < words ? fresh(reached + base + lane_id()) : NONE;
-        for (u32 rest = __ballot_sync(ALL_LANES, word != NONE); rest != 0; rest &= rest - 1) {
-            u32 k = __ffs(rest) - 1;
-            bool is_open = !(__shfl_sync(ALL_LANES, word, k) >> lane_id() & 1);
-            if (is_open) s.parents[(base + k) * 32 + lane_id()] = NONE;
-        }
-    }
     // By fours, so that loads overlap.
     u32 fours = (g.vertices - g.tail) / 4 + ((g.vertices - g.tail) % 4 > 0);
     for (u32 i = blockIdx.x * BFS_THREADS + threadIdx.x; i < fours; i += gridDim.x * BFS_THREADS) {
@@ -71,7 +62,12 @@ __device__ inline Counts counts_of(const Search& s, u64 step) {
 
 __device__ inline Progress progress_of(const Search& s) {
     const Progress* from = &s.state->progress;
-    return {fresh(&from->level), fresh(&from->step), fresh(&from->left), fresh(&from->current), fresh(&from->up)};
+    return {fresh(&from->level), fresh(&from->step), fresh(&from->left), fresh(&from->current), fresh(&from->up), fresh(&from->few)};
+}
+
+// Returns true if the frontier is so small that its rows are few.
+__device__ inline bool is_few(const Graph& g, const Search& s, const Scratch& scratch) {
+    return double(scratch.frontier.vertices) * s.beta < double(g.vertices);
 }
 
 // Takes one step from the frontier in `scratch`, alike in all blocks. Returns false if the block has to leave.
@@ -79,7 +75,7 @@ __device__ inline bool take_step(const Graph& g, const Search& s, Scratch& scrat
     GridBarrier* barrier = &s.state->barrier;
     const bool tells = blockIdx.x == 0 && threadIdx.x == 0;
     bool has_queue = !scratch.at.up;
-    if (!has_queue && double(scratch.frontier.vertices) * s.beta < double(g.vertices)) {
+    if (!has_queue && is_few(g, s, scratch) && scratch.at.few >= BFS_PATIENCE) {
         queue_frontier(g, s, scratch);
         if (!grid_barrier(barrier, scratch.target)) return false;
         if (threadIdx.x == 0) scratch.frontier = counts_of(s, scratch.at.step);
@@ -102,10 +98,6 @@ __device__ inline bool take_step(const Graph& g, const Search& s, Scratch& scrat
     if (down) {
         claim_next(g, s, scratch);
         if (!grid_barrier(barrier, scratch.target)) return false;
-        if (scratch.frontier.vertices > 1) {
-            lower_parents(g, s, scratch);
-            if (!grid_barrier(barrier, scratch.target)) return false;
-        }
     } else {
         find_next(g, s, scratch);
         if (!grid_barrier(barrier, scratch.target)) return false;
@@ -121,7 +113,8 @@ __device__ inline bool take_step(const Graph& g, const Search& s, Scratch& scrat
         if (tells) tell(s, scratch, checked, !down);
         Progress& at = scratch.at;
         if (has_queue) at.left -= min(at.left, scratch.frontier.edges);
-        if (!down) at.current ^= 1;
+        at.current ^= 1;
+        at.few = down ? 0 : at.few + is_few(g, s, scratch);
         at.up = !down;
         at.level++;
         at.step++;
@@ -134,7 +127,7 @@ extern "C" __global__ void __launch_bounds__(BFS_THREADS, 1)
     bfs_search(const __grid_constant__ Graph g, const __grid_constant__ Search s) {
     __shared__ Scratch scratch;
     if (threadIdx.x == 0) {
-        scratch.at = s.begins ? Progress{0, 0, s.entries, 0, 0} : progress_of(s);
+        scratch.at = s.begins ? Progress{0, 0, s.entries, 0, 0, 0} : progress_of(s);
         scratch.records = 0;
         scratch.clock = GLOBAL_TIMER();
         scratch.target = 0;

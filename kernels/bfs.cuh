@@ -20,6 +20,8 @@ constexpr u32 BFS_MOST_SLOTS = 1 << 30;
 constexpr u32 BFS_NARROW = 256;
 // Most starts of rows beyond 2^32 entries that a half knows of.
 constexpr u32 BFS_MOST_CROSSINGS = 13;
+// Levels of few vertices in a row that are found bottom-up before a queue is made of the next: the end of a search mostly comes sooner.
+constexpr u32 BFS_PATIENCE = 3;
 // The number that stands for no vertex.
 constexpr u32 NONE = 0xffffffff;
 
@@ -92,6 +94,8 @@ struct Progress {
     u32 current;
     // 1 if this level was found bottom-up, so that there is no queue of it.
     u32 up;
+    // Levels in a row that were few and found bottom-up.
+    u64 few;
 };
 
 struct State {
@@ -129,7 +133,7 @@ struct Search {
     u32 begins;
 };
 
-static_assert(sizeof(State) == 224 && sizeof(Record) == 40 && sizeof(Search) == 128, "as their twins");
+static_assert(sizeof(State) == 232 && sizeof(Record) == 40 && sizeof(Search) == 128, "as their twins");
 
 // The rest of a row: of the lower half, and what of the upper half comes later.
 struct Rest {

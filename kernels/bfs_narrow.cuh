@@ -3,9 +3,9 @@
 #include "bfs_top_down.cuh"
 
 // Claims the next frontier from a slot of each lane, and queues its rows. `found` is what the warp has found so far.
-__device__ inline void claim_by_warp(const Graph& g, const Search& s, u32* claimed, const Queue& next, u32 from, u32 to,
+__device__ inline void claim_by_warp(const Graph& g, const Search& s, const u32* reached, u32* after, const Queue& next, u32 from, u32 to,
                                      Counts& found) {
-    bool mine = to != NONE && claim(g, s, claimed, from, to);
+    bool mine = to != NONE && claim(g, s, reached, after, from, to);
     u32 claims = __ballot_sync(ALL_LANES, mine);
     if (claims == 0) return;
     u64 edges = 0, own = 0;
@@ -57,28 +57,24 @@ __device__ inline bool goes_down(const Search& s, const Scratch& scratch) {
 // Goes from one level to the next, by a frontier of at most BFS_NARROW slots, and counts that in `scratch.found_by_warp`.
 __device__ inline void narrow_level(const Graph& g, const Search& s, Scratch& scratch) {
     const Queue queue = s.queues[scratch.at.level & 1], next = s.queues[~scratch.at.level & 1];
-    u32 *claimed = s.reached[scratch.at.current], *before = s.reached[scratch.at.current ^ 1], *starts = scratch.tile;
+    const u32* reached = s.reached[scratch.at.current];
+    u32 *after = s.reached[scratch.at.current ^ 1], *starts = scratch.tile;
     u32 entries = u32(entries_of(scratch.frontier.queued)), slots = slots_of(scratch.frontier.queued);
     for (u32 i = lane_id(); i < entries; i += 32) starts[i] = queue.starts[i];
-    mark(s, queue, scratch.frontier, before, lane_id(), 32);
+    mark(s, queue, scratch.frontier, after, lane_id(), 32);
     if (lane_id() == 0) scratch.found_by_warp = Counts{};
     __syncwarp();
-    const u32 passes = scratch.frontier.vertices > 1 ? 2 : 1;
 #pragma unroll 1
-    for (u32 pass = 0; pass < passes; pass++) {
-#pragma unroll 1
-        for (u32 base = 0; base < slots; base += 32) {
-            u32 slot = base + lane_id(), from = NONE, to = NONE;
-            if (slot < slots) {
-                u32 i = last_start_upto(starts, entries, slot);
-                from = queue.vertices[i];
-                to = __ldg(reinterpret_cast<const u32*>(queue.rows[i]) + slot);
-            }
-            if (pass == 0) claim_by_warp(g, s, claimed, next, from, to, scratch.found_by_warp);
-            else if (to != NONE) lower_parent(g, s, before, from, to);
+    for (u32 base = 0; base < slots; base += 32) {
+        u32 slot = base + lane_id(), from = NONE, to = NONE;
+        if (slot < slots) {
+            u32 i = last_start_upto(starts, entries, slot);
+            from = queue.vertices[i];
+            to = __ldg(reinterpret_cast<const u32*>(queue.rows[i]) + slot);
         }
-        __syncwarp();
+        claim_by_warp(g, s, reached, after, next, from, to, scratch.found_by_warp);
     }
+    __syncwarp();
 }
 
 // Goes on from level to level as long as they are narrow and are found top-down. One warp calls this, while the others of its block wait, and
@@ -91,6 +87,7 @@ __device__ inline void narrow_levels(const Graph& g, const Search& s, Scratch& s
             tell(s, scratch, edges, false);
             scratch.at.left -= min(scratch.at.left, edges);
             scratch.at.level++;
+            scratch.at.current ^= 1;
             scratch.records++;
             scratch.frontier = scratch.found_by_warp;
         }

@@ -1,9 +1,8 @@
 // Top-down steps: the frontier's edges are followed from a queue of rows.
 //
 // Slots, one for each edge, are divided evenly among blocks and threads, however long rows are (Merrill, Garland and Grimshaw, PPoPP 2012).
-// A vertex is claimed by an atomic OR of its bit. The claim that came first also writes the parent; where the frontier has more than one
-// vertex, a second pass over the same slots lowers it to the smallest. The bitmap of vertices up to this level tells that pass which
-// vertices are of the next one, so it lags behind the claims.
+// A vertex is claimed by an atomic minimum of its parent, which is none before, so that the smallest neighbour stays whoever comes first. The
+// bitmap of vertices up to this level does not change during the step; claims go to the other one, which gets this level's, too.
 #pragma once
 #include "bfs.cuh"
 
@@ -103,20 +102,12 @@ __device__ void append(const Graph& g, const Search& s, const Queue& queue, Coun
     }
 }
 
-// Claims a neighbour that is not reached yet. Returns false if it is, or someone else has it, or it is searched last.
-__device__ inline bool claim(const Graph& g, const Search& s, u32* claimed, u32 from, u32 to) {
-    u32* word = claimed + (to >> 5);
-    u32 bit = bit_of(to);
-    if (to >= g.tail || (fresh(word) & bit)) return false;
-    if (atomicOr(word, bit) & bit) return false;
-    s.parents[to] = from;
+// Claims a neighbour that is not reached yet. Returns false if it is, or someone else was first, or it is searched last.
+__device__ inline bool claim(const Graph& g, const Search& s, const u32* reached, u32* after, u32 from, u32 to) {
+    if (to >= g.tail || (fresh(reached + (to >> 5)) & bit_of(to))) return false;
+    if (atomicMin(s.parents + to, from) != NONE) return false;
+    atomicOr(after + (to >> 5), bit_of(to));
     return true;
-}
-
-// Lowers the parent of a vertex that was claimed from this frontier.
-__device__ inline void lower_parent(const Graph& g, const Search& s, const u32* before, u32 from, u32 to) {
-    if (to >= g.tail || (fresh(before + (to >> 5)) & bit_of(to))) return;
-    if (fresh(s.parents + to) > from) atomicMin(s.parents + to, from);
 }
 
 // Adds the vertices of a queue to a bitmap, each of `threads` threads some of them.
@@ -128,32 +119,25 @@ __device__ inline void mark(const Search& s, const Queue& queue, const Counts& f
     }
 }
 
-// The first pass: claims the next frontier and queues its rows. Meanwhile the lagging bitmap gets this frontier.
+// Claims the next frontier and queues its rows. Meanwhile the bitmap that these go to gets this frontier.
 __device__ inline void claim_next(const Graph& g, const Search& s, Scratch& scratch) {
     const Queue queue = s.queues[scratch.at.level & 1], next = s.queues[~scratch.at.level & 1];
     Counts* counts = s.state->counts + (scratch.at.step + 1) % 3;
-    u32 *claimed = s.reached[scratch.at.current], *before = s.reached[scratch.at.current ^ 1];
-    mark(s, queue, scratch.frontier, before, blockIdx.x * BFS_THREADS + threadIdx.x, gridDim.x * BFS_THREADS);
+    const u32* reached = s.reached[scratch.at.current];
+    u32* after = s.reached[scratch.at.current ^ 1];
+    mark(s, queue, scratch.frontier, after, blockIdx.x * BFS_THREADS + threadIdx.x, gridDim.x * BFS_THREADS);
     Found found = {};
     u32 mine[BFS_EACH];
 #pragma unroll
     for (u32 k = 0; k < BFS_EACH; k++) mine[k] = NONE;
     expand(
-        queue, scratch.frontier.queued, scratch, [&](u32 k, u32 from, u32 to) { mine[k] = claim(g, s, claimed, from, to) ? to : NONE; },
+        queue, scratch.frontier.queued, scratch, [&](u32 k, u32 from, u32 to) { mine[k] = claim(g, s, reached, after, from, to) ? to : NONE; },
         [&] {
             append(g, s, next, counts, mine, found, scratch);
 #pragma unroll
             for (u32 k = 0; k < BFS_EACH; k++) mine[k] = NONE;
         });
     add(counts, found, scratch);
-}
-
-// The second pass: lowers the parents of the next frontier.
-__device__ inline void lower_parents(const Graph& g, const Search& s, Scratch& scratch) {
-    const u32* before = s.reached[scratch.at.current ^ 1];
-    const Queue queue = s.queues[scratch.at.level & 1];
-    expand(
-        queue, scratch.frontier.queued, scratch, [&](u32, u32 from, u32 to) { lower_parent(g, s, before, from, to); }, [] {});
 }
 
 // Writes the vertices of bits in four words from `first` on to the tile, those whose places are in it. `place` is that of the first.

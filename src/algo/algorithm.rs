@@ -55,8 +55,8 @@ pub trait Task: Debug + Send + Sync {
     /// A sentence with what is wrong.
     fn verify_units(&self, units: &StoredUnits<'_>, found: Option<&Value>) -> Result<String>;
 
-    /// Returns the answer as people read it.
-    fn answer(&self, found: &Value) -> Answer;
+    /// Returns the answer as people read it; `found` and `how` are those of an [`Outcome`].
+    fn answer(&self, found: &Value, how: &Value) -> Answer;
 }
 
 /// A task by the kind of its input.
@@ -85,9 +85,8 @@ pub trait GraphTask: Task {
     /// Returns the number of units in a graph of so many blocks, for progress.
     fn units(&self, blocks: u64) -> u64;
 
-    /// Fewest bytes of GPU memory on a graph whose longest row has `row` entries, with `vertices` vertices; `None` where it does
-    /// not use one.
-    fn least_gpu_memory(&self, row: u64, vertices: u64) -> Option<u64>;
+    /// Fewest bytes of GPU memory on a graph of this size whose longest row has `row` entries; `None` where it does not use one.
+    fn least_gpu_memory(&self, row: u64, graph: &GraphSize<'_>) -> Option<u64>;
 
     /// Returns the bytes of host memory that it takes beside rows that stay in memory and never become files, if a GPU computes it on
     /// such rows: blocks of `sizes` at most, where `bytes` bytes of GPU memory are left beside them.
@@ -141,6 +140,8 @@ pub struct Needs {
     pub upper: bool,
     /// Out-rows and in-rows rather than rows of all neighbours, if the input keeps direction.
     pub direction: bool,
+    /// The weights of edges, as the input has them: beside the rows that it reads.
+    pub weights: bool,
 }
 
 /// The outcome of a trial.
@@ -148,7 +149,7 @@ pub struct Needs {
 pub struct Outcome {
     /// Fields of the algorithm's object among the results: every trial has to find the same.
     pub found: Value,
-    /// More fields, which tell how it was found: the last trial's stay.
+    /// More fields, which tell how it was found: the last trial's stay. The report has them among the others, also those of objects in lists.
     pub how: Value,
     /// Seconds of the algorithm alone, those of earlier runs included.
     pub seconds: f64,
@@ -161,6 +162,8 @@ pub struct Answer {
     pub main: String,
     /// The rest of the line, ending in a verb for the time, such as `transitivity 0.25  counted`.
     pub more: String,
+    /// Lines that are printed behind those of all tasks, where others expect their own format.
+    pub block: Option<String>,
 }
 
 impl PartialEq for dyn Task {

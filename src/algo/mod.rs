@@ -12,8 +12,10 @@ pub mod run;
 pub mod sources;
 #[cfg(feature = "failpoints")]
 pub mod sums;
+mod team;
 pub mod triangle;
 pub mod verify;
+pub mod weights;
 
 pub use algorithm::{Algorithm, Answer, GraphTask, InputKind, ListTask, Needs, On, Outcome, Task};
 pub use cost::{Cost, Crew, GraphSize};
@@ -21,10 +23,12 @@ pub use device::{Chosen, Devices, Lease};
 pub use run::Run;
 pub use sources::Sources;
 pub use verify::{EdgeSource, ListResults, Results, StoredUnits, UnitsContent, Verdict};
+pub use weights::WeightSource;
 
 /// All algorithms, in the order of the documentation, which is that of running.
 pub static ALGORITHMS: &[&dyn Algorithm] = &[
     &triangle::Triangle,
+    &bfs::Bfs,
     &listrank::ListRank,
     #[cfg(feature = "failpoints")]
     &sums::Sums,

@@ -29,6 +29,8 @@ pub struct Run<'a> {
     pub is_last: bool,
     /// The place of its journals and checkpoints.
     pub units: Units<'a>,
+    /// Seconds that this job took to prepare the graph.
+    pub construction: f64,
 }
 
 /// The journal and the checkpoint of a trial: both are of the graph, the table and the number of the trial.

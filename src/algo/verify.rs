@@ -9,6 +9,7 @@ use crate::results::Output;
 use crate::store::checkpoint::Saved;
 use crate::store::journal::Record;
 use serde::Serialize;
+use serde_json::Value;
 use std::collections::BTreeMap;
 use std::fmt;
 use std::path::Path;
@@ -29,6 +30,8 @@ pub struct Results<'a> {
     pub info: &'a InputInfo,
     /// The facts about the blocks.
     pub stored: &'a StoreInfo,
+    /// How the result was found, as the manifest has it.
+    pub how: &'a Value,
     /// The files of the task, by their paths in the workdir.
     pub outputs: &'a BTreeMap<String, Output>,
     /// The edges; otherwise why they are not to be had, in words.

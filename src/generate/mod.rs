@@ -5,7 +5,7 @@
 
 mod kronecker;
 mod product;
-mod random;
+pub(crate) mod random;
 mod uniform;
 
 pub use product::Product;

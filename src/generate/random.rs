@@ -10,7 +10,7 @@ const GAMMA: u64 = 0x9e37_79b9_7f4a_7c15;
 
 /// Mixes a number by the finaliser of SplitMix64, a bijection of 64 bits.
 #[inline(always)]
-pub(super) fn mix(mut z: u64) -> u64 {
+pub(crate) fn mix(mut z: u64) -> u64 {
     z = (z ^ (z >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
     z = (z ^ (z >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
     z ^ (z >> 31)
@@ -18,12 +18,12 @@ pub(super) fn mix(mut z: u64) -> u64 {
 
 /// Returns number `counter` of `key`.
 #[inline(always)]
-pub(super) fn number(key: u64, counter: u64) -> u64 {
+pub(crate) fn number(key: u64, counter: u64) -> u64 {
     mix(key.wrapping_add(counter.wrapping_mul(GAMMA)))
 }
 
 /// Returns the key for one purpose of a seed.
-pub(super) fn key(seed: u64, purpose: u64) -> u64 {
+pub(crate) fn key(seed: u64, purpose: u64) -> u64 {
     mix(mix(seed.wrapping_add(GAMMA)) ^ purpose.wrapping_mul(GAMMA))
 }
 

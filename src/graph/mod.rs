@@ -1,9 +1,11 @@
 //! The graph: the order of vertices, and blocks of rows with their layout and storage.
 
+pub mod adjacency;
 pub mod catalogue;
 pub mod csr;
 pub mod degrees;
 pub mod direction;
+pub mod drawn_weights;
 pub mod half;
 pub mod host_block;
 pub mod ids;
@@ -12,3 +14,4 @@ pub mod likely;
 pub mod order;
 pub mod placement;
 pub mod stored;
+pub mod stored_weights;

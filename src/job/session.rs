@@ -1,5 +1,6 @@
 //! One run of a job: what all its stages share.
 
+use crate::algo;
 use crate::comm::{Comm, WorkStealing, agreed};
 use crate::config::{Device, InputSpec, Job};
 use crate::error::{Error, Result};
@@ -193,6 +194,12 @@ impl Session {
         let figures = stages.get(name).map(|stage| &stage.figures).or(tasks.get(name).map(|task| &task.figures));
         let figures = figures.cloned().unwrap_or_default();
         self.stages.push(StageReport { name, figures, resumed: true });
+    }
+
+    /// Returns the seconds of all stages that prepared the graph.
+    pub fn seconds_of_stages(&self) -> f64 {
+        let prepare = self.stages.iter().filter(|stage| algo::find(stage.name).is_none());
+        prepare.map(|stage| stage.figures.seconds).sum()
     }
 
     /// Returns the figures of the last stage of this name that ran.

@@ -2,6 +2,7 @@
 #![allow(unsafe_code)] // a slice seen as its bytes has no safe form
 
 use super::Plain;
+use std::sync::atomic::{AtomicU8, AtomicU32};
 
 /// Returns the bytes of a slice, as they lie in memory.
 pub fn bytes_of<T: Plain>(slice: &[T]) -> &[u8] {
@@ -13,6 +14,19 @@ pub fn bytes_of<T: Plain>(slice: &[T]) -> &[u8] {
 pub fn bytes_of_mut<T: Plain>(slice: &mut [T]) -> &mut [u8] {
     // SAFETY: as above, and any bytes are a valid value of a Plain type.
     unsafe { std::slice::from_raw_parts_mut(slice.as_mut_ptr().cast(), size_of_val(slice)) }
+}
+
+/// Lends numbers to several threads, each of which reads and writes them without order.
+pub fn cells(slice: &mut [u32]) -> &[AtomicU32] {
+    // SAFETY: an atomic integer has the size, the alignment and the values of the plain one, and the exclusive borrow keeps plain
+    // accesses away for as long as the result lives.
+    unsafe { std::slice::from_raw_parts(slice.as_ptr().cast(), slice.len()) }
+}
+
+/// Lends bytes to several threads, each of which reads and writes them without order.
+pub fn byte_cells(slice: &mut [u8]) -> &[AtomicU8] {
+    // SAFETY: as above.
+    unsafe { std::slice::from_raw_parts(slice.as_ptr().cast(), slice.len()) }
 }
 
 /// Numbers that [`bytes_of`] and [`numbers_of`] convert to bytes and back.

@@ -17,8 +17,8 @@ use std::ops::{Deref, DerefMut};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
 
-pub use bytes::{Number, bytes_of, bytes_of_mut, numbers_of};
-pub use pages::{discard, populate};
+pub use bytes::{Number, byte_cells, bytes_of, bytes_of_mut, cells, numbers_of};
+pub use pages::{discard, populate, random_access, will_need};
 pub use process::Process;
 pub use space::{addresses_left, share_arena};
 

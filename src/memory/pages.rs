@@ -23,6 +23,25 @@ pub fn discard(mut pieces: Vec<&mut [u32]>) {
     }
 }
 
+/// Asks the system to read the pages of a mapped file that `piece` lies in ahead. It is a hint.
+pub fn will_need(piece: &[u32]) {
+    advise(piece, libc::MADV_WILLNEED);
+}
+
+/// Tells the system that a mapped file is read here and there within `piece`: it then reads no more than is asked for. It is a hint.
+pub fn random_access(piece: &[u32]) {
+    advise(piece, libc::MADV_RANDOM);
+}
+
+fn advise(piece: &[u32], advice: libc::c_int) {
+    let range = piece.as_ptr_range();
+    let (from, to) = (range.start.addr() / PAGE * PAGE, range.end.addr().next_multiple_of(PAGE));
+    if !piece.is_empty() {
+        // SAFETY: neither of the two pieces of advice above changes what is read from memory.
+        unsafe { libc::madvise(range.start.with_addr(from).cast_mut().cast(), to - from, advice) };
+    }
+}
+
 /// Lets the system allocate the pages of `piece` now, which takes longer than writing to them afterwards. It is a hint: systems before
 /// Linux 5.14 allocate pages when they are written.
 pub fn populate<T>(piece: &mut [T]) {

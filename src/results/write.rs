@@ -44,10 +44,11 @@ impl<'a> Columns<'a> {
     /// # Errors
     /// [`Error::DiskFull`], [`Error::Io`], [`Error::Corrupt`] of the order or the ids, [`Error::Stopped`].
     pub fn put<T: Value>(&mut self, name: &str, isolated: T, of: impl Fn(Vertex) -> T) -> Result<()> {
-        self.column(&format!("out/{name}"), name, isolated, of)
+        self.column(&format!("out/{name}"), name, (isolated, None), of)
     }
 
-    /// Writes `out/ALGORITHM/SOURCE/NAME.npy` or `.csv`, for an algorithm that has sources.
+    /// Writes `out/ALGORITHM/SOURCE/NAME.npy` or `.csv`, for an algorithm that has sources. A source without an edge has the value `own`
+    /// if there is one, and other vertices without an edge have `isolated`.
     ///
     /// # Errors
     /// Those of [`Self::put`].
@@ -56,9 +57,37 @@ impl<'a> Columns<'a> {
         source: InputId,
         name: &str,
         isolated: T,
+        own: Option<T>,
         of: impl Fn(Vertex) -> T,
     ) -> Result<()> {
-        self.column(&format!("out/{}/{source}/{name}", self.algorithm), name, isolated, of)
+        let path = format!("{}/{name}", self.folder_of(source));
+        self.column(&path, name, (isolated, own.map(|own| (source, own))), of)
+    }
+
+    /// Returns the files that were written of a source, by their paths in the workdir.
+    pub fn of_source(&self, source: InputId) -> BTreeMap<String, Output> {
+        let folder = format!("{}/", self.folder_of(source));
+        let of_it = self.written.iter().filter(|(path, _)| path.starts_with(&folder));
+        of_it.map(|(path, output)| (path.clone(), *output)).collect()
+    }
+
+    /// Takes files over that an earlier run wrote, as if they had been written now. Returns false if any is not as it was.
+    ///
+    /// # Errors
+    /// Those of [`Self::put`].
+    pub fn take_over(&mut self, files: &BTreeMap<String, Output>) -> Result<bool> {
+        if !files.iter().all(|(path, output)| output.is_of(&self.workdir.join(path))) {
+            return Ok(false);
+        }
+        if !files.is_empty() {
+            self.open()?;
+        }
+        self.written.extend(files.iter().map(|(path, output)| (path.clone(), *output)));
+        Ok(true)
+    }
+
+    fn folder_of(&self, source: InputId) -> String {
+        format!("out/{}/{source}", self.algorithm)
     }
 
     /// Begins `out/NAME.npy` or `.csv` of a list's `rows` elements, whose values are then appended in the order of their indices.
@@ -87,34 +116,44 @@ impl<'a> Columns<'a> {
         self.written
     }
 
-    fn column<T: Value>(&mut self, path: &str, name: &str, isolated: T, of: impl Fn(Vertex) -> T) -> Result<()> {
+    /// Writes a column; of the values without a vertex, one is that of all but the source that the other is of.
+    fn column<T: Value>(
+        &mut self,
+        path: &str,
+        name: &str,
+        (isolated, own): (T, Option<(InputId, T)>),
+        of: impl Fn(Vertex) -> T,
+    ) -> Result<()> {
         let graph = self.open()?;
         let Some(order) = &self.order else { return Err(Error::internal("write results", "no order of vertices")) };
         let map = order.ids()?;
         let rows = self.format.rows(graph.info.rows(), map.len() as u64);
         // Rows beyond all ids have no vertex.
         let dense = |row: u64| u32::try_from(row).ok().map(DenseId);
-        let value = |row: u64| dense(row).and_then(|id| relabel::vertex(map, id)).map_or(isolated, &of);
+        let sparse = self.ids.as_ref().map(|file| as_u64(file.body()).unwrap_or_default());
+        let row_of = |InputId(id)| sparse.map_or(Some(id), |ids| ids.binary_search(&id).ok().map(|row| row as u64));
+        let own = own.and_then(|(source, value)| Some((row_of(source)?, value)));
+        let value = |row: u64| match dense(row).and_then(|id| relabel::vertex(map, id)) {
+            Some(vertex) => of(vertex),
+            None => own.filter(|&(source, _)| source == row).map_or(isolated, |(_, value)| value),
+        };
         let file = format!("{path}.{}", self.format.ending());
         let to = self.workdir.join(&file);
         make_folder_of(&to)?;
         let output = match self.format {
             OutputFormat::Npy => {
                 // A header may declare many more vertices than have edges.
-                let zero = is_zero(isolated);
+                let zero = is_zero(isolated) && own.is_none();
                 let stored = if zero { rows.min(map.len() as u64) } else { rows };
                 npy(&to, rows, (0..stored).map(value), rows - stored)?
             }
-            OutputFormat::Csv => {
-                let sparse = self.ids.as_ref().map(|file| as_u64(file.body()).unwrap_or_default());
-                make(&to, 0, |out| {
-                    writeln!(out, "id,{name}")?;
-                    (0..rows).try_for_each(|id| {
-                        let shown = sparse.and_then(|ids| ids.get(id as usize)).copied().unwrap_or(id);
-                        writeln!(out, "{shown},{}", value(id))
-                    })
-                })?
-            }
+            OutputFormat::Csv => make(&to, 0, |out| {
+                writeln!(out, "id,{name}")?;
+                (0..rows).try_for_each(|id| {
+                    let shown = sparse.and_then(|ids| ids.get(id as usize)).copied().unwrap_or(id);
+                    writeln!(out, "{shown},{}", value(id))
+                })
+            })?,
         };
         self.written.insert(file, output);
         Ok(())

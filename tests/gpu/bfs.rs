@@ -7,7 +7,7 @@ use std::sync::atomic::{AtomicI64, Ordering};
 use gpugraph::Error;
 use gpugraph::algo::Lease;
 use gpugraph::algo::bfs::gpu::{GpuSearch, PROGRAMS, Tuning, host_bytes, least_bytes};
-use gpugraph::algo::bfs::search::{NONE, Search, Searched, Switch, Way};
+use gpugraph::algo::bfs::search::{NONE, Search, Searched, Step, Switch};
 use gpugraph::gpu::Workspace;
 use gpugraph::graph::catalogue::Catalogue;
 use gpugraph::graph::direction::{self, Direction};
@@ -122,7 +122,7 @@ impl Rows {
             assert_eq!(found, known, "{what}: parent of {v} in a search from {root}");
         }
         let depth = levels.iter().flatten().max().copied().unwrap_or(0);
-        assert_eq!(found.depth(), depth as u64, "{what}");
+        assert_eq!(found.depth, depth as u64, "{what}");
         assert_eq!(found.reached, levels.iter().flatten().count() as u64, "{what}");
         assert!(found.seconds > 0.0);
         let length = |v: usize, way| self.row(v as u32, way).len() as u64;
@@ -135,8 +135,8 @@ impl Rows {
             let unreached = (0..levels.len()).filter(|&v| levels[v].is_none_or(|l| l > level));
             let most: u64 = unreached.map(|v| length(v, direction::Way::In)).sum();
             match told.direction {
-                Way::TopDown => assert!((edges - single..=edges).contains(&told.edges_checked), "{what}: {told:?}"),
-                Way::BottomUp => {
+                Step::TopDown => assert!((edges - single..=edges).contains(&told.edges_checked), "{what}: {told:?}"),
+                Step::BottomUp => {
                     assert!(told.edges_checked <= most + levels.len() as u64, "{what}: {told:?} of {most}")
                 }
             }
@@ -201,7 +201,7 @@ fn open<'a>(gpu: &'a Mutex<Workspace>, rows: &Rows, tuning: Tuning) -> Result<Gp
 
 /// Searches from all roots by each of these; the ways that levels went.
 #[track_caller]
-fn check(gpu: &Mutex<Workspace>, rows: &Rows, roots: &[u32], tunings: &[(&str, Tuning)]) -> Vec<Vec<Way>> {
+fn check(gpu: &Mutex<Workspace>, rows: &Rows, roots: &[u32], tunings: &[(&str, Tuning)]) -> Vec<Vec<Step>> {
     let mut ways = Vec::new();
     for (what, tuning) in tunings {
         let mut search = open(gpu, rows, *tuning).expect("room");
@@ -309,7 +309,7 @@ fn rows_that_go_on_for_long_without_a_hit() {
         for direction in DIRECTIONS {
             let rows = Rows::new(&edges, direction);
             let ways = check(gpu, &rows, &[rows.place[&0], rows.place[&90_000], rows.place[&95_000]], &tunings);
-            assert!(ways[0].iter().all(|&way| way == Way::BottomUp), "{ways:?}");
+            assert!(ways[0].iter().all(|&way| way == Step::BottomUp), "{ways:?}");
         }
     });
 }
@@ -340,17 +340,20 @@ fn deep_graphs_take_several_launches() {
 #[test]
 fn the_switch_decides_which_way_a_level_goes() {
     on_gpu("bfs::the_switch_decides_which_way_a_level_goes", |gpu| {
-        let edges = narrow(random_edges(4000, 60_000, 11));
+        // A dense part, from which a path leads to a triangle: levels of few vertices in a row.
+        let path = (0..30).map(|v| if v == 0 { [0, 5000] } else { [4999 + v, 5000 + v] });
+        let triangle = [[5029, 5030], [5030, 5031], [5031, 5029]];
+        let edges = narrow(random_edges(4000, 60_000, 11)).into_iter().chain(path).chain(triangle).collect::<Vec<_>>();
         let rows = Rows::new(&edges, Direction::Undirected);
-        let of =
-            |switch| check(gpu, &rows, &[rows.vertices() as u32 - 1], &[("", Tuning { switch, ..small() })]).remove(0);
+        let root = (0..4000).filter_map(|v| rows.place.get(&v)).max().expect("a vertex");
+        let of = |switch| check(gpu, &rows, &[*root], &[("", Tuning { switch, ..small() })]).remove(0);
         // The last level may be that of leaves, which are looked up.
         let down = of(DOWN);
-        assert!(down[..down.len() - 1].iter().all(|&way| way == Way::TopDown), "{down:?}");
-        assert!(of(UP).iter().all(|&way| way == Way::BottomUp));
+        assert!(down[..down.len() - 1].iter().all(|&way| way == Step::TopDown), "{down:?}");
+        assert!(of(UP).iter().all(|&way| way == Step::BottomUp));
         let back = of(Switch { alpha: 20.0, beta: 2.0 });
         let turns = back.windows(2).filter(|pair| pair[0] != pair[1]).count();
-        assert!(turns == 2 && back[0] == Way::TopDown, "{back:?}");
+        assert!(turns == 2 && back[0] == Step::TopDown, "{back:?}");
     });
 }
 

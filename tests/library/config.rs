@@ -427,8 +427,13 @@ fn each_kind_of_mistake() {
         (
             "dfs",
             "source = 1",
-            "[dfs] (depth-first search) is not in this version, which runs [triangle], [listrank], [sums]; take it out",
+            "[dfs] (depth-first search) is not in this version, which runs [triangle], [bfs], [listrank], [sums]; take it out",
         ),
+        ("bfs", "roots = 0", "bfs.roots: expected a whole number from 1 to 65536, found 0"),
+        ("bfs", "roots = 3\nsources = [1]", "bfs.roots: a table has roots or sources, not both"),
+        ("bfs", "sources = [7, 7]", "bfs.sources: 7 is there twice"),
+        ("bfs", "alpha = 0", "bfs.alpha: expected a number above 0 and at most 1000000000, found 0"),
+        ("bfs", "root = 1", "unknown key 'root' in [bfs]; did you mean 'roots'?"),
     ] {
         assert_eq!(complaint(table, line), said);
     }
@@ -437,10 +442,10 @@ fn each_kind_of_mistake() {
 #[test]
 fn a_job_of_later_algorithms_is_not_asked_for_another_too() {
     assert_eq!(
-        messages("[input]\npath = 'x'\n[bfs]\nroots = 64\nseeds = 1\n[dfs]", &[]),
+        messages("[input]\npath = 'x'\n[sssp]\nroots = 64\nseeds = 1\n[dfs]", &[]),
         [
-            "[bfs] (breadth-first search) is not in this version, which runs [triangle], [listrank], [sums]; take it out",
-            "[dfs] (depth-first search) is not in this version, which runs [triangle], [listrank], [sums]; take it out",
+            "[sssp] (shortest paths) is not in this version, which runs [triangle], [bfs], [listrank], [sums]; take it out",
+            "[dfs] (depth-first search) is not in this version, which runs [triangle], [bfs], [listrank], [sums]; take it out",
         ]
     );
 }

@@ -3,6 +3,7 @@
 #[path = "../support/mod.rs"]
 mod support;
 
+mod bfs_results;
 mod config;
 mod process;
 mod stages;

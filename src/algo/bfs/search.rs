@@ -27,21 +27,30 @@ pub struct Switch {
     pub beta: f64,
 }
 
+/// Levels that are told of a search: a graph that is a path has one for every vertex.
+const LEVELS: u64 = 1000;
+
 /// One search: its levels and what it took.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 pub struct Searched {
     /// Vertices reached, the root included.
     pub reached: u64,
+    /// The level of the vertices that are farthest from the root.
+    pub depth: u64,
     /// Seconds of the search.
     pub seconds: f64,
-    /// The levels in order; the first has the root alone as its frontier. The last finds nothing new.
+    /// The first 1000 levels in order; the first has the root alone as its frontier, the last finds nothing new.
     pub levels: Vec<Level>,
 }
 
 impl Searched {
-    /// Returns the level of the vertices that are farthest from the root.
-    pub fn depth(&self) -> u64 {
-        (self.levels.len() as u64).saturating_sub(1)
+    /// Notes the next level.
+    pub fn note(&mut self, level: Level) {
+        self.depth += u64::from(self.reached > 0);
+        self.reached += level.frontier;
+        if self.depth < LEVELS {
+            self.levels.push(level);
+        }
     }
 }
 
@@ -52,18 +61,18 @@ pub struct Level {
     pub frontier: u64,
     /// Entries of rows that were looked at.
     pub edges_checked: u64,
-    /// The way the step went.
-    pub direction: Way,
+    /// The direction of the step.
+    pub direction: Step,
     /// Seconds of the step.
     pub seconds: f64,
     /// Bytes of rows that were read from the disk for it.
     pub bytes: u64,
 }
 
-/// The way of a step.
+/// The direction of a step.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
-pub enum Way {
+pub enum Step {
     /// From the frontier along its edges.
     TopDown,
     /// From vertices that are not reached yet to any neighbour in the frontier.

@@ -9,7 +9,6 @@
 //! | `gpu`, `on_gpu` | the engines of GPUs; a trial there |
 //! | `ranks` | pointer jumping and ruling sets by several ranks, each with a share of the list |
 //! | `external`, `by_files` | lists that fit no memory: contraction by files; a trial of it |
-//! | `team` | work that threads share |
 //! | `index` | indices of 32 and 64 bits |
 //! | `verify` | the check of ranks, by another path |
 
@@ -25,7 +24,6 @@ mod on_gpu;
 mod ranks;
 mod read;
 mod task;
-mod team;
 mod verify;
 mod write;
 

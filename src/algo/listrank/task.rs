@@ -182,14 +182,14 @@ impl Task for Table {
         Ok(format!("{} elements", units.total))
     }
 
-    fn answer(&self, found: &Value) -> Answer {
+    fn answer(&self, found: &Value, _: &Value) -> Answer {
         let (head, checksum) = match Found::of(found) {
             Ok(found) => {
                 (found.head.map_or_else(|| "none".into(), |head| head.to_string()), found.checksum.to_string())
             }
             Err(_) => ("?".into(), "?".into()),
         };
-        Answer { main: format!("head {head}"), more: format!("checksum {checksum}  ranked") }
+        Answer { main: format!("head {head}"), more: format!("checksum {checksum}  ranked"), block: None }
     }
 }
 

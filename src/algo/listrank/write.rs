@@ -2,7 +2,7 @@
 
 use crate::algo::Run;
 use crate::algo::listrank::task::Order;
-use crate::algo::listrank::team::{Parts, team};
+use crate::algo::team::{Parts, team};
 use crate::error::Result;
 use crate::process::signals;
 use crate::results::Column;

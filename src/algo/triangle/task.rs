@@ -90,12 +90,13 @@ impl Task for Table {
         units::hold(units, found.as_ref())
     }
 
-    fn answer(&self, found: &Value) -> Answer {
+    fn answer(&self, found: &Value, _: &Value) -> Answer {
         let (triangles, transitivity) = match Found::of(found) {
             Ok(found) => (found.triangles.to_string(), format!("{:.6}", found.transitivity)),
             Err(_) => ("?".into(), "?".into()),
         };
-        Answer { main: format!("triangles {triangles}"), more: format!("transitivity {transitivity}  counted") }
+        let more = format!("transitivity {transitivity}  counted");
+        Answer { main: format!("triangles {triangles}"), more, block: None }
     }
 }
 
@@ -109,8 +110,8 @@ impl GraphTask for Table {
         driver::units(blocks as usize)
     }
 
-    fn least_gpu_memory(&self, row: u64, vertices: u64) -> Option<u64> {
-        Some(Gpu::least_bytes(row, vertices, self.per_vertex))
+    fn least_gpu_memory(&self, row: u64, graph: &GraphSize<'_>) -> Option<u64> {
+        Some(Gpu::least_bytes(row, graph.vertices, self.per_vertex))
     }
 
     fn beside_rows(&self, layout: &Layout, sizes: &[BlockSize], bytes: u64) -> Option<u64> {

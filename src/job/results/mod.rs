@@ -19,12 +19,9 @@ pub struct TaskResult {
     /// Name of the algorithm.
     #[serde(skip)]
     pub name: String,
-    /// The result, field by field.
+    /// The result and how it was found, field by field.
     #[serde(flatten)]
-    pub found: Value,
-    /// How it was found.
-    #[serde(flatten, skip_serializing_if = "Value::is_null")]
-    pub how: Value,
+    pub fields: Value,
     /// The median of `trials`.
     pub seconds: f64,
     /// Seconds of every trial.
@@ -42,11 +39,29 @@ impl Results {
             let mut seconds = record.seconds.clone();
             seconds.truncate(trials);
             let task = algo::find(name).and_then(|algorithm| algorithm.recall(&record.table));
-            let answer = task.map(|task| task.answer(&found));
-            let how = record.how.clone();
-            Some(TaskResult { name: name.to_owned(), found, how, seconds: median(&seconds), trials: seconds, answer })
+            let answer = task.map(|task| task.answer(&found, &record.how));
+            let fields = joined(found, record.how.clone());
+            Some(TaskResult { name: name.to_owned(), fields, seconds: median(&seconds), trials: seconds, answer })
         };
         Results(tasks.filter_map(result).collect())
+    }
+}
+
+/// Returns the fields of both values, where they are objects; lists of objects are joined one by one.
+fn joined(found: Value, how: Value) -> Value {
+    match (found, how) {
+        (Value::Object(mut found), Value::Object(how)) => {
+            for (key, value) in how {
+                let there = found.remove(&key).unwrap_or(Value::Null);
+                found.insert(key, joined(there, value));
+            }
+            Value::Object(found)
+        }
+        (Value::Array(found), Value::Array(how)) if found.len() == how.len() => {
+            Value::Array(found.into_iter().zip(how).map(|(found, how)| joined(found, how)).collect())
+        }
+        (found, Value::Null) => found,
+        (_, how) => how,
     }
 }
 
@@ -69,7 +84,7 @@ impl TaskResult {
             _ => String::new(),
         };
         let (main, more) = match &self.answer {
-            Some(Answer { main, more }) => (main.as_str(), more.as_str()),
+            Some(Answer { main, more, .. }) => (main.as_str(), more.as_str()),
             None => (self.name.as_str(), "done"),
         };
         format!("{main}  {size}  {more} in {:.3} s{spread}", self.seconds)

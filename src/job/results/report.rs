@@ -166,7 +166,9 @@ impl Report {
             _ => "",
         };
         let report = workdir.join("report.json");
-        format!("{answer} {:.1} s in all{ids}  {}", self.seconds_total, report.display())
+        let line = format!("{answer} {:.1} s in all{ids}  {}", self.seconds_total, report.display());
+        let blocks = self.results.0.iter().filter_map(|result| result.answer.as_ref()?.block.as_deref());
+        [line.as_str()].into_iter().chain(blocks).collect::<Vec<_>>().join("\n").trim_end().to_owned()
     }
 }
 

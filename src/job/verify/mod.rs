@@ -118,7 +118,7 @@ pub fn verify(place: &JobPlace, verdict: &mut Verdict<'_>) -> Result<()> {
             _ => true,
         };
         let stored = merged.as_ref().filter(|_| !takes_direction).unwrap_or(stored);
-        let results = Results { workdir, info, stored, outputs, edges, budget: &budget, threads };
+        let results = Results { workdir, info, stored, how: &record.how, outputs, edges, budget: &budget, threads };
         match (task.as_ref().map(|task| task.on()), &record.found) {
             (Some(On::Graph(task)), Some(found)) => task.verify(&results, found, verdict)?,
             _ => verdict.skip(name, OTHER_VERSION)?,

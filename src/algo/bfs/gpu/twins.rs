@@ -76,6 +76,7 @@ pub(super) struct State {
     pub left: u64,
     pub current: u32,
     pub up: u32,
+    pub few: u64,
     pub records: u32,
     pub finished: u32,
 }
@@ -100,4 +101,4 @@ unsafe impl Plain for State {}
 unsafe impl Plain for Record {}
 
 const _: () = assert!(size_of::<Half>() == 72 && size_of::<Graph>() == 288 && size_of::<Search>() == 128);
-const _: () = assert!(size_of::<State>() == 224 && size_of::<Record>() == 40);
+const _: () = assert!(size_of::<State>() == 232 && size_of::<Record>() == 40);

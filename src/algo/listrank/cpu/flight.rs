@@ -5,7 +5,7 @@ use std::sync::atomic::AtomicU64;
 
 use super::rulers::Rulers;
 use crate::algo::listrank::index::Index;
-use crate::algo::listrank::team::{Parts, team};
+use crate::algo::team::{Parts, team};
 use crate::error::Result;
 
 /// Sublists that a thread walks at a time. Each waits for one cache miss.

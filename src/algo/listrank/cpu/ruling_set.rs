@@ -13,7 +13,7 @@ use super::flight::{Visit, fly};
 use super::links::{Links, Steps, links_bytes, rank_links, walk_twice};
 use super::rulers::Rulers;
 use crate::algo::listrank::index::Index;
-use crate::algo::listrank::team::{Parts, team};
+use crate::algo::team::{Parts, team};
 use crate::error::Result;
 use crate::memory::{Budget, prefetch};
 

@@ -2,7 +2,7 @@
 
 use super::Ranked;
 use crate::algo::listrank::index::Index;
-use crate::algo::listrank::team::team;
+use crate::algo::team::team;
 use crate::error::Result;
 use crate::memory::Budget;
 

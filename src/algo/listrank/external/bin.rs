@@ -7,7 +7,7 @@ use super::files::{path, read};
 use super::state::State;
 use super::work::Work;
 use crate::algo::listrank::index::Index;
-use crate::algo::listrank::team::{Parts, team};
+use crate::algo::team::{Parts, team};
 use crate::error::Result;
 use crate::memory::Buffer;
 use crate::store::placed::Placed;

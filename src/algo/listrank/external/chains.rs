@@ -9,7 +9,7 @@ use super::files::{Appended, Lines, path, write_all};
 use super::state::{Kept, State};
 use super::work::Work;
 use crate::algo::listrank::index::Index;
-use crate::algo::listrank::team::{Parts, team};
+use crate::algo::team::{Parts, team};
 use crate::error::Result;
 use crate::store::placed::Placed;
 

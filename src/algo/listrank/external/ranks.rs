@@ -7,7 +7,7 @@ use super::work::Work;
 use super::{Bad, Sink};
 use crate::algo::listrank::cpu::rank_links;
 use crate::algo::listrank::index::Index;
-use crate::algo::listrank::team::{Parts, team};
+use crate::algo::team::{Parts, team};
 use crate::error::Result;
 use crate::store::placed::Placed;
 

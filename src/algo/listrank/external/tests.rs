@@ -32,7 +32,7 @@ fn attempt<I: Index>(
 ) -> Result<Outcome> {
     let scan = |take: &(dyn Fn(u64, &[i64]) -> Result<()> + Sync)| {
         let pieces: Vec<(u64, &[i64])> = (0..).step_by(7).zip(list.chunks(7)).collect();
-        crate::algo::listrank::team::team(3, &|t| {
+        crate::algo::team::team(3, &|t| {
             pieces.iter().skip(t).step_by(3).try_for_each(|&(first, piece)| take(first, piece))
         })
     };

@@ -5,7 +5,7 @@ use super::part::{Part, width};
 use super::walk::{Failure, Sublist, Walk};
 use crate::algo::listrank::cpu::{Links, links_bytes, rank_links};
 use crate::algo::listrank::index::Index;
-use crate::algo::listrank::team::{Parts, team};
+use crate::algo::team::{Parts, team};
 use crate::comm::Comm;
 use crate::error::Result;
 use crate::memory::{Budget, Buffer};

@@ -8,7 +8,7 @@ use super::part::Part;
 use super::{WORDS, lock, shape};
 use crate::algo::listrank::cpu::Rulers;
 use crate::algo::listrank::index::Index;
-use crate::algo::listrank::team::team;
+use crate::algo::team::team;
 use crate::comm::{Comm, Outbox};
 use crate::error::Result;
 use crate::memory::prefetch;

@@ -1,0 +1,85 @@
+//! A step bottom-up: every vertex that is not reached looks through its neighbours in order, up to the first that is.
+
+use crate::algo::bfs::cpu::shared::{Graph, ones};
+use crate::algo::bfs::cpu::vector::Lookup;
+use crate::memory::will_need;
+use std::sync::atomic::Ordering::Relaxed;
+use std::sync::atomic::{AtomicU32, AtomicU64};
+
+/// Words of bits that a thread takes at a time: 32,768 vertices.
+pub const PART: usize = 1 << 9;
+/// Entries of a row that are asked of the disk before they are looked at; the parent is mostly among them.
+const ASKED: usize = 1 << 12;
+
+/// What a thread found in a step.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct Found {
+    /// Vertices that are reached now.
+    pub vertices: u64,
+    /// Entries looked at.
+    pub checked: u64,
+}
+
+/// Searches the vertices of these own words: `known` are those reached before, in `all` come those reached now as well. Only the words of `all`
+/// are this thread's.
+pub fn part(
+    graph: &Graph<'_>,
+    lookup: Lookup,
+    known: &[AtomicU64],
+    words: std::ops::Range<usize>,
+    all: &[AtomicU64],
+    parents: &[AtomicU32],
+) -> Found {
+    let mut found = Found::default();
+    for own in words {
+        let at = graph.own.word(own);
+        let word = known[at].load(Relaxed);
+        let missing = !word;
+        if missing == 0 {
+            all[at].store(word, Relaxed);
+            continue;
+        }
+        let (begin, place) = (at as u32 * 64, own * 64);
+        let first = &graph.heads.first[place..place + 64];
+        let parents = &parents[place..(place + 64).min(parents.len())];
+        let mut hits = lookup.known(known, first, missing) & missing;
+        found.checked += u64::from(missing.count_ones());
+        write(parents, first, hits);
+        let mut rest = 0;
+        for bit in ones(missing & !hits) {
+            let looked = graph.among_heads(begin + bit, known);
+            found.checked += looked.checked;
+            rest |= u64::from(looked.goes_on) << bit;
+            if let Some(parent) = looked.parent {
+                parents[bit as usize].store(parent, Relaxed);
+                hits |= 1 << bit;
+            }
+        }
+        if graph.on_disk {
+            // All that is needed of the disk is asked for before any of it is waited for.
+            let ahead = |row: &[u32]| will_need(&row[..row.len().min(ASKED)]);
+            ones(rest).for_each(|bit| graph.behind_heads(begin + bit).into_iter().for_each(ahead));
+        }
+        for bit in ones(rest) {
+            let looked = graph.in_row(begin + bit, known);
+            found.checked += looked.checked;
+            if let Some(parent) = looked.parent {
+                parents[bit as usize].store(parent, Relaxed);
+                hits |= 1 << bit;
+            }
+        }
+        found.vertices += u64::from(hits.count_ones());
+        all[at].store(word | hits, Relaxed);
+    }
+    found
+}
+
+/// Writes the first neighbours of those that were hit.
+#[inline]
+fn write(parents: &[AtomicU32], first: &[u32], hits: u64) {
+    if hits == u64::MAX && parents.len() == 64 {
+        parents.iter().zip(first).for_each(|(parent, &first)| parent.store(first, Relaxed));
+        return;
+    }
+    ones(hits).for_each(|bit| parents[bit as usize].store(first[bit as usize], Relaxed));
+}

@@ -1,0 +1,71 @@
+//! The first neighbours of every vertex, side by side: most vertices find their parent among these, and never look at their row.
+
+use crate::algo::bfs::cpu::own::Own;
+use crate::error::Result;
+use crate::graph::adjacency::Adjacency;
+use crate::graph::direction::{Direction, Way};
+use crate::memory::{Budget, Buffer};
+use rayon::prelude::*;
+
+/// Neighbours beside the first.
+pub const MORE: usize = 4;
+/// Vertices that a thread takes at a time; a multiple of 64.
+const PART: usize = 1 << 14;
+
+/// The smallest neighbour of each own vertex and the [`MORE`] behind it, of those that an edge leads from to the vertex. Where a row is shorter,
+/// the vertex itself stands: it is never reached while it looks for a parent.
+pub struct Heads {
+    /// The first neighbour of each own vertex; padded to a multiple of 64.
+    pub first: Buffer<u32>,
+    /// [`MORE`] for each vertex; empty where memory has no room for them.
+    pub more: Buffer<u32>,
+}
+
+/// Returns the bytes of the first neighbours of `own` vertices, and of those behind them.
+pub fn bytes(own: u64) -> [u64; 2] {
+    [4 * own.next_multiple_of(64), 4 * MORE as u64 * own]
+}
+
+impl Heads {
+    /// Collects the heads of the rows of own vertices; without those behind the first where `budget` has no room beside `spare` bytes.
+    ///
+    /// # Errors
+    /// [`crate::Error::Limit`] where not even the first fit.
+    pub fn of(rows: &Adjacency<'_>, direction: Direction, own: Own, spare: u64, budget: &Budget) -> Result<Heads> {
+        let mut first: Buffer<u32> =
+            budget.zeroed(own.len().next_multiple_of(64), "the first neighbour of each vertex (4 bytes)")?;
+        let fits = bytes(own.len() as u64)[1].saturating_add(spare) <= budget.free();
+        let mut more: Buffer<u32> = budget.zeroed(if fits { MORE * own.len() } else { 0 }, "first neighbours")?;
+        let row_of = |v: u32| rows.halves(direction.row(v, Way::In));
+        let fill = |part: usize, first: &mut [u32], more: &mut [u32]| {
+            let begin = part * PART;
+            for (place, first) in first.iter_mut().enumerate() {
+                let v = (own.word((begin + place) / 64) * 64 + place % 64) as u32;
+                // Those that fill the last 64 stand for themselves.
+                let [lower, upper] = if (v as usize) < own.vertices() { row_of(v) } else { [[].as_slice(); 2] };
+                let mut row = lower.iter().chain(upper).copied();
+                *first = row.next().unwrap_or(v);
+                if let Some(more) = more.get_mut(MORE * place..).filter(|more| more.len() >= MORE) {
+                    more[..MORE].iter_mut().for_each(|next| *next = row.next().unwrap_or(v));
+                }
+            }
+        };
+        match fits {
+            true => {
+                let parts = first.par_chunks_mut(PART).zip(more.par_chunks_mut(MORE * PART)).enumerate();
+                parts.for_each(|(part, (first, more))| fill(part, first, more));
+            }
+            false => first.par_chunks_mut(PART).enumerate().for_each(|(part, first)| fill(part, first, &mut [])),
+        }
+        Ok(Heads { first, more })
+    }
+
+    /// Returns the neighbours behind the first of the own vertex at this place, and how many of its row all these are.
+    #[inline]
+    pub fn more(&self, place: usize) -> (&[u32], usize) {
+        match self.more.get(MORE * place..MORE * place + MORE) {
+            Some(more) => (more, 1 + MORE),
+            None => (&[], 1),
+        }
+    }
+}

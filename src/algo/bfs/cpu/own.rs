@@ -1,0 +1,117 @@
+//! The vertices that a rank owns: chunks in turn, so that each rank has as many hubs, and as many vertices of any other degree, as the others.
+
+/// Words of 64 vertices that a chunk has: its bits fill a cache line, and the rows of the smallest vertices about a page.
+const CHUNK: usize = 8;
+const WORD: usize = 64;
+
+/// The vertices of one rank, and how many there are in all.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Own {
+    vertices: usize,
+    rank: usize,
+    ranks: usize,
+}
+
+impl Own {
+    /// Returns those of a process by itself, which owns all.
+    pub fn all(vertices: usize) -> Own {
+        Own::of(vertices, 0, 1)
+    }
+
+    /// Returns those of a rank among `ranks`. Those of a small graph may be none.
+    pub fn of(vertices: usize, rank: usize, ranks: usize) -> Own {
+        Own { vertices, rank, ranks }
+    }
+
+    /// Returns the vertices of another rank.
+    pub fn of_rank(&self, rank: usize) -> Own {
+        Own { rank, ..*self }
+    }
+
+    /// Returns the number of vertices of all ranks.
+    pub fn vertices(&self) -> usize {
+        self.vertices
+    }
+
+    /// Returns the number of the rank.
+    pub fn rank(&self) -> usize {
+        self.rank
+    }
+
+    /// Returns the number of ranks.
+    pub fn ranks(&self) -> usize {
+        self.ranks
+    }
+
+    /// Returns the number of own words.
+    pub fn words(&self) -> usize {
+        let (words, turn) = (self.vertices.div_ceil(WORD), CHUNK * self.ranks);
+        words / turn * CHUNK + (words % turn).saturating_sub(CHUNK * self.rank).min(CHUNK)
+    }
+
+    /// Returns the number of own vertices: those of the last word may be fewer than 64.
+    pub fn len(&self) -> usize {
+        let words = self.words();
+        let beyond = match words {
+            0 => 0,
+            _ => ((self.word(words - 1) + 1) * WORD).saturating_sub(self.vertices),
+        };
+        words * WORD - beyond
+    }
+
+    /// Returns the number that an own word has among all words.
+    #[inline(always)]
+    pub fn word(&self, own: usize) -> usize {
+        (own / CHUNK * self.ranks + self.rank) * CHUNK + own % CHUNK
+    }
+
+    /// Returns true for an own word, of all words.
+    #[inline(always)]
+    pub fn has_word(&self, at: usize) -> bool {
+        self.ranks == 1 || at / CHUNK % self.ranks == self.rank
+    }
+
+    /// Returns the rank that owns a vertex.
+    #[inline(always)]
+    pub fn owner(&self, v: u32) -> usize {
+        if self.ranks == 1 { 0 } else { (v / (CHUNK * WORD) as u32 % self.ranks as u32) as usize }
+    }
+
+    /// Returns true for an own vertex.
+    #[inline(always)]
+    pub fn has(&self, v: u32) -> bool {
+        self.owner(v) == self.rank
+    }
+
+    /// Returns the place of an own vertex among them.
+    #[inline(always)]
+    pub fn place(&self, v: u32) -> usize {
+        let chunk = (CHUNK * WORD) as u32;
+        if self.ranks == 1 { v as usize } else { (v / chunk / self.ranks as u32 * chunk + v % chunk) as usize }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_vertex_has_one_owner_and_a_place_there() {
+        for vertices in [0, 1, 63, 64, 65, 511, 512, 513, 5000, 12_345] {
+            for ranks in [1, 2, 3, 8] {
+                let mut places: Vec<Vec<bool>> =
+                    (0..ranks).map(|rank| vec![false; Own::of(vertices, rank, ranks).len()]).collect();
+                for v in 0..vertices as u32 {
+                    let owner = Own::all(vertices).owner(v).max(Own::of(vertices, 0, ranks).owner(v));
+                    let own = Own::of(vertices, owner, ranks);
+                    let place = own.place(v);
+                    assert!(own.has(v) && !std::mem::replace(&mut places[owner][place], true), "{v} of {vertices}");
+                    assert_eq!(own.word(place / WORD), v as usize / WORD, "{v} of {vertices}, {ranks} ranks");
+                }
+                assert!(places.iter().flatten().all(|&taken| taken), "{vertices} vertices, {ranks} ranks");
+                let most = Own::of(vertices, 0, ranks).len();
+                assert!(places.iter().all(|places| places.len() <= most), "rank 0 has most");
+            }
+        }
+    }
+}

@@ -1,0 +1,427 @@
+//! A search from level to level, by threads that all decide alike.
+
+use crate::algo::bfs::cpu::bottom_up;
+use crate::algo::bfs::cpu::meeting::Meeting;
+use crate::algo::bfs::cpu::shared::{Arrays, Graph, ones, set};
+use crate::algo::bfs::cpu::top_down::{self, Found, Parents, Slices};
+use crate::algo::bfs::cpu::vector::Lookup;
+use crate::algo::bfs::ranks::exchange::{ClaimRound, Exchange, Reached};
+use crate::algo::bfs::search::{Level, Searched, Step, Switch};
+use crate::error::Result;
+use crate::process::signals;
+use std::ops::Range;
+use std::sync::atomic::Ordering::Relaxed;
+use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, AtomicUsize};
+use std::sync::{Mutex, PoisonError};
+use std::time::Instant;
+
+/// Edges of a frontier below which one thread takes the step alone: waking the others for it takes longer.
+pub const NARROW: u64 = 1 << 11;
+/// Slices of the frontier for each thread, of which the edges are added up.
+const SLICES: usize = 64;
+
+/// One search.
+pub struct Walk<'s> {
+    graph: &'s Graph<'s>,
+    arrays: &'s Arrays,
+    /// The other ranks, if there are any: the first thread speaks with them.
+    exchange: Option<Mutex<&'s mut Exchange>>,
+    switch: Switch,
+    entries: u64,
+    threads: usize,
+    lookup: Lookup,
+    meeting: Meeting,
+    /// Words of bits that were taken in a step bottom-up.
+    parts: AtomicUsize,
+    /// What each thread counted.
+    marks: Vec<AtomicU64>,
+    /// Edges of the frontier before each slice of it.
+    sums_of_slices: Vec<AtomicU64>,
+    /// Sums of a step, of this one and of the next.
+    sums: [Sums; 2],
+    stopped: AtomicBool,
+    /// The levels, and the bits that hold all that were reached: kept by the first thread.
+    told: Mutex<(Searched, usize)>,
+}
+
+/// Sums over what threads did in a step.
+#[derive(Default)]
+struct Sums {
+    vertices: AtomicU64,
+    edges: AtomicU64,
+    checked: AtomicU64,
+}
+
+impl Sums {
+    fn get(&self) -> Found {
+        let [vertices, edges, checked] = [&self.vertices, &self.edges, &self.checked].map(|sum| sum.load(Relaxed));
+        Found { vertices, edges, checked }
+    }
+
+    fn set(&self, found: Found) {
+        self.vertices.store(found.vertices, Relaxed);
+        self.edges.store(found.edges, Relaxed);
+        self.checked.store(found.checked, Relaxed);
+    }
+
+    fn add(&self, found: Found) {
+        self.vertices.fetch_add(found.vertices, Relaxed);
+        self.edges.fetch_add(found.edges, Relaxed);
+        self.checked.fetch_add(found.checked, Relaxed);
+    }
+}
+
+/// The last level, as every thread knows it.
+#[derive(Clone, Copy)]
+struct Frontier {
+    vertices: u64,
+    /// Edges that leave it; as many as can be where they are not known.
+    edges: u64,
+    /// Edges that leave vertices which no step top-down has come to.
+    unexplored: u64,
+    grows: bool,
+    step: Step,
+    /// The bits that are reached without the frontier; those with it are the other ones.
+    known: usize,
+    /// True if it is listed, and all that is reached known.
+    is_listed: bool,
+}
+
+impl<'s> Walk<'s> {
+    /// Begins a search of `arrays`, in which the root is the frontier, by `threads` threads of this rank. `entries` are those of all rows.
+    pub fn new(
+        graph: &'s Graph<'s>,
+        arrays: &'s Arrays,
+        exchange: Option<&'s mut Exchange>,
+        (switch, entries): (Switch, u64),
+        threads: usize,
+        lookup: Lookup,
+    ) -> Walk<'s> {
+        Walk {
+            graph,
+            arrays,
+            exchange: exchange.map(Mutex::new),
+            switch,
+            entries,
+            threads,
+            lookup,
+            meeting: Meeting::new(threads),
+            parts: AtomicUsize::new(0),
+            marks: (0..threads).map(|_| AtomicU64::new(0)).collect(),
+            sums_of_slices: (0..=SLICES * threads).map(|_| AtomicU64::new(0)).collect(),
+            sums: Default::default(),
+            stopped: AtomicBool::new(false),
+            told: Mutex::default(),
+        }
+    }
+
+    /// Returns the levels and the number of the bits that hold all that were reached.
+    pub fn into_searched(self) -> (Searched, usize) {
+        self.told.into_inner().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Takes the part of one thread in the search. `parents` are those of own vertices.
+    ///
+    /// # Errors
+    /// A stop; those of other ranks.
+    pub fn go(&self, thread: usize, root: u32, parents: &[AtomicU32]) -> Result<()> {
+        let _here = self.meeting.attend();
+        let exchange = self.exchange.as_ref().filter(|_| thread == 0);
+        let mut exchange = exchange.map(|exchange| exchange.lock().unwrap_or_else(PoisonError::into_inner));
+        let mut exchange = exchange.as_mut().map(|exchange| &mut ***exchange);
+        let edges = self.graph.degree(root);
+        let unexplored = self.entries - edges;
+        let mut frontier =
+            Frontier { vertices: 1, edges, unexplored, grows: true, step: Step::TopDown, known: 0, is_listed: true };
+        let mut round = 0;
+        while frontier.vertices > 0 {
+            let started = Instant::now();
+            let step = self.direction(&frontier);
+            let sums = &self.sums[round & 1];
+            let stepped = match step {
+                Step::TopDown => self.top_down(thread, &mut frontier, sums, parents, exchange.as_deref_mut()),
+                Step::BottomUp => Ok(self.bottom_up(thread, &frontier, sums, parents)),
+            };
+            let (is_listed, mut outcome) = stepped.map_or_else(|e| (false, Err(e)), |is_listed| (is_listed, Ok(())));
+            if thread == 0 {
+                outcome = outcome.and_then(|()| signals::check());
+                self.stopped.store(outcome.is_err(), Relaxed);
+            }
+            self.meeting.wait();
+            if self.exchange.is_some() {
+                if let Some(exchange) = exchange.as_deref_mut().filter(|_| outcome.is_ok()) {
+                    outcome = self.tell_reached(&frontier, step, is_listed, sums, exchange);
+                    self.stopped.store(outcome.is_err(), Relaxed);
+                }
+                self.meeting.wait();
+            }
+            if self.stopped.load(Relaxed) {
+                return outcome.and_then(|()| signals::check());
+            }
+            let Found { vertices, edges, checked } = sums.get();
+            if thread == 0 {
+                let seconds = started.elapsed().as_secs_f64();
+                let level =
+                    Level { frontier: frontier.vertices, edges_checked: checked, direction: step, seconds, bytes: 0 };
+                let mut told = self.told.lock().unwrap_or_else(PoisonError::into_inner);
+                told.0.note(level);
+                told.1 = frontier.known;
+                // Nobody adds to these before the next meeting.
+                self.sums[(round + 1) & 1].set(Found::default());
+                self.parts.store(0, Relaxed);
+            }
+            self.meeting.wait();
+            frontier = Frontier {
+                vertices,
+                // After a step bottom-up nobody knows.
+                edges: if step == Step::TopDown { edges } else { u64::MAX },
+                unexplored: frontier.unexplored.saturating_sub(edges),
+                grows: vertices > frontier.vertices,
+                step,
+                known: frontier.known ^ usize::from(step == Step::BottomUp),
+                is_listed,
+            };
+            round += 1;
+        }
+        Ok(())
+    }
+
+    /// Chooses the direction of the next step.
+    fn direction(&self, frontier: &Frontier) -> Step {
+        let Switch { alpha, beta } = self.switch;
+        let many = frontier.edges as f64 > frontier.unexplored as f64 / alpha;
+        let few = (frontier.vertices as f64) < self.graph.own.vertices() as f64 / beta;
+        match frontier.step {
+            Step::TopDown if many && frontier.grows && frontier.edges > NARROW => Step::BottomUp,
+            Step::BottomUp if few && !frontier.grows => Step::TopDown,
+            stays => stays,
+        }
+    }
+
+    /// Tells the other ranks what this one reached, and adds what they did.
+    fn tell_reached(
+        &self,
+        frontier: &Frontier,
+        step: Step,
+        is_listed: bool,
+        sums: &Sums,
+        exchange: &mut Exchange,
+    ) -> Result<()> {
+        let bits = |which: usize| self.arrays.bits(frontier.known + which);
+        let (before, now) = if step == Step::TopDown { (bits(0), bits(1)) } else { (bits(1), bits(0)) };
+        let list = is_listed.then(|| self.arrays.list());
+        let (all, shared) =
+            exchange.tell_reached(&Reached { graph: self.graph, sums: sums.get(), before, now, list })?;
+        sums.set(all);
+        if let Some(list) = list.filter(|_| !shared.is_empty()) {
+            let mut list: Vec<u32> = list.iter().map(|v| v.load(Relaxed)).chain(shared).collect();
+            list.sort_unstable();
+            self.arrays.write_list(&list);
+        }
+        Ok(())
+    }
+
+    /// Lists the frontier in order, if it is not; all that is reached is known from then on. Collective.
+    fn list(&self, thread: usize, frontier: &mut Frontier) {
+        if frontier.is_listed {
+            return;
+        }
+        let (known, reached) = (self.arrays.bits(frontier.known), self.arrays.bits(frontier.known + 1));
+        let words = share(known.len(), thread, self.threads);
+        let new = |at: usize| reached[at].load(Relaxed) & !known[at].load(Relaxed);
+        let mine: u64 = words.clone().map(|at| u64::from(self.graph.listed(at, new(at)).count_ones())).sum();
+        self.marks[thread].store(mine, Relaxed);
+        self.meeting.wait();
+        let sum = |marks: &[AtomicU64]| marks.iter().map(|mark| mark.load(Relaxed)).sum::<u64>() as usize;
+        let mut places = self.arrays.new_list(sum(&self.marks))[sum(&self.marks[..thread])..].iter();
+        for at in words {
+            let new = new(at);
+            if new != 0 {
+                known[at].store(reached[at].load(Relaxed), Relaxed);
+            }
+            for (bit, place) in ones(self.graph.listed(at, new)).zip(&mut places) {
+                place.store(at as u32 * 64 + bit, Relaxed);
+            }
+        }
+        self.meeting.wait();
+        frontier.is_listed = true;
+    }
+
+    /// Adds up the edges that this rank takes by slices of its list. Collective.
+    fn slice(&self, thread: usize) -> Slices<'_> {
+        let list = self.arrays.list();
+        let slices = self.sums_of_slices.len() - 1;
+        let slices = Slices { before: &self.sums_of_slices, width: list.len().div_ceil(slices).max(1) };
+        for slice in share(slices.before.len() - 1, thread, self.threads) {
+            let vertices = &list[slices.range(slice, list.len())];
+            let edges: u64 = vertices.iter().map(|v| self.graph.taken(v.load(Relaxed))).sum();
+            slices.before[slice].store(edges, Relaxed);
+        }
+        self.meeting.wait();
+        if thread == 0 {
+            let mut before = 0;
+            for sum in slices.before {
+                before += sum.swap(before, Relaxed);
+            }
+        }
+        self.meeting.wait();
+        slices
+    }
+
+    /// Takes a step top-down. Returns true if the next frontier is listed. Collective.
+    fn top_down(
+        &self,
+        thread: usize,
+        frontier: &mut Frontier,
+        sums: &Sums,
+        cells: &[AtomicU32],
+        exchange: Option<&mut Exchange>,
+    ) -> Result<bool> {
+        self.list(thread, frontier);
+        // All ranks find the same.
+        let is_narrow = frontier.vertices < NARROW && frontier.edges < NARROW;
+        let reached = self.arrays.bits(frontier.known + 1);
+        let parents = Parents { cells, arrived: &self.arrays.arrived };
+        let claims = exchange.map(|exchange| exchange.claims(self.graph, reached, parents, is_narrow)).transpose();
+        match is_narrow || self.threads == 1 {
+            true if thread > 0 => {}
+            true => self.alone(is_narrow, frontier, sums, parents, claims?)?,
+            false => self.together(thread, reached, sums, parents, claims)?,
+        }
+        Ok(is_narrow)
+    }
+
+    /// Takes a step top-down by one thread, which lists the next frontier if it is narrow.
+    fn alone(
+        &self,
+        is_narrow: bool,
+        frontier: &Frontier,
+        sums: &Sums,
+        parents: Parents<'_>,
+        claims: Option<ClaimRound<'_>>,
+    ) -> Result<()> {
+        let (list, reached) = (self.arrays.list(), self.arrays.bits(frontier.known + 1));
+        let mut new = Vec::new();
+        let listed = is_narrow.then_some(&mut new);
+        match claims {
+            None => sums.add(top_down::alone(self.graph, list, reached, parents, listed, |_, _| Ok(()))?),
+            Some(mut claims) => {
+                let away = |v, parent| claims.send(v, parent);
+                sums.add(top_down::alone(self.graph, list, reached, parents, listed, away)?);
+                let (arrived, vertices) = claims.finish()?;
+                sums.add(arrived);
+                match vertices {
+                    None => self.keep_arrived(0, 1, reached),
+                    Some(vertices) => {
+                        let place = |v: &u32| self.graph.own.place(*v) / 64;
+                        vertices.iter().for_each(|v| parents.arrived[place(v)].store(0, Relaxed));
+                        new.extend(vertices.into_iter().filter(|&v| set(reached, v)));
+                    }
+                }
+            }
+        }
+        if is_narrow {
+            new.sort_unstable();
+            for &v in &new {
+                set(self.arrays.bits(frontier.known), v);
+            }
+            self.arrays.write_list(&new);
+        }
+        Ok(())
+    }
+
+    /// Takes a step top-down by all threads. Collective.
+    fn together(
+        &self,
+        thread: usize,
+        reached: &[AtomicU64],
+        sums: &Sums,
+        parents: Parents<'_>,
+        claims: Result<Option<ClaimRound<'_>>>,
+    ) -> Result<()> {
+        // Who fails goes to all meetings, so that nobody waits.
+        let (mut others, mut outcome) = claims.map_or_else(|e| (None, Err(e)), |claims| (claims, Ok(())));
+        let slices = self.slice(thread);
+        let (list, claims) = (self.arrays.list(), &self.arrays.claims[thread]);
+        let all = slices.before.last().map_or(0, |all| all.load(Relaxed));
+        let round = self.threads as u64 * top_down::ROUND;
+        let mut first = 0;
+        while first < all {
+            let edges = round.min(all - first);
+            let [from, to] = [thread, thread + 1].map(|thread| first + edges * thread as u64 / self.threads as u64);
+            let (at, skip) = slices.find(from, self.graph, list);
+            let claimed = claims.claim(self.graph, &list[at..], (skip, to - from), reached);
+            self.meeting.wait();
+            let found = claims.reach(self.graph, claimed, &self.arrays.claims[..thread], reached, parents);
+            sums.add(Found { checked: to - from, ..found });
+            self.meeting.wait();
+            let away = claims.forget(claimed, self.graph.own);
+            if self.exchange.is_some() {
+                self.marks[thread].store(away as u64, Relaxed);
+                self.meeting.wait();
+                if let Some(others) = others.as_mut().filter(|_| outcome.is_ok()) {
+                    outcome = self.send_claims(others);
+                }
+                self.meeting.wait();
+            }
+            first += edges;
+        }
+        if self.exchange.is_some() {
+            if let Some(others) = others.filter(|_| outcome.is_ok()) {
+                outcome = others.finish().map(|(arrived, _)| sums.add(arrived));
+            }
+            self.meeting.wait();
+            self.keep_arrived(thread, self.threads, reached);
+        }
+        outcome
+    }
+
+    /// Sends the claims that all threads have for other ranks.
+    fn send_claims(&self, others: &mut ClaimRound<'_>) -> Result<()> {
+        for (claims, away) in self.arrays.claims.iter().zip(&self.marks) {
+            claims.away(away.load(Relaxed) as usize).try_for_each(|(v, parent)| others.send(v, parent))?;
+        }
+        Ok(())
+    }
+
+    /// Reaches the own vertices that other ranks claimed, of a share of all words.
+    fn keep_arrived(&self, thread: usize, threads: usize, reached: &[AtomicU64]) {
+        for at in share(self.arrays.arrived.len(), thread, threads) {
+            let arrived = &self.arrays.arrived[at];
+            let bits = arrived.load(Relaxed);
+            if bits != 0 {
+                reached[self.graph.own.word(at)].fetch_or(bits, Relaxed);
+                arrived.store(0, Relaxed);
+            }
+        }
+    }
+
+    /// Takes a step bottom-up. Returns false, as the next frontier is not listed.
+    fn bottom_up(&self, thread: usize, frontier: &Frontier, sums: &Sums, parents: &[AtomicU32]) -> bool {
+        // What the frontier is part of is known now; the other bits are written anew.
+        let (all, known) = (self.arrays.bits(frontier.known), self.arrays.bits(frontier.known + 1));
+        let own = self.graph.own;
+        for at in share(known.len(), thread, self.threads).filter(|&at| !own.has_word(at)) {
+            all[at].store(known[at].load(Relaxed), Relaxed);
+        }
+        let mut found = bottom_up::Found::default();
+        loop {
+            let first = self.parts.fetch_add(bottom_up::PART, Relaxed);
+            if first >= own.words() {
+                break;
+            }
+            let words = first..(first + bottom_up::PART).min(own.words());
+            let part = bottom_up::part(self.graph, self.lookup, known, words, all, parents);
+            found.vertices += part.vertices;
+            found.checked += part.checked;
+        }
+        sums.vertices.fetch_add(found.vertices, Relaxed);
+        sums.checked.fetch_add(found.checked, Relaxed);
+        false
+    }
+}
+
+/// Returns the part that a thread has of `all` items.
+fn share(all: usize, thread: usize, threads: usize) -> Range<usize> {
+    all * thread / threads..all * (thread + 1) / threads
+}

@@ -1,0 +1,86 @@
+//! What searches: the GPU of a rank, the threads of one process, or those of all ranks.
+
+use crate::algo::bfs::cpu::own::Own;
+use crate::algo::bfs::cpu::{self, CpuSearch};
+use crate::algo::bfs::gpu::{self, GpuSearch};
+use crate::algo::bfs::ranks::RankedSearch;
+use crate::algo::bfs::search::{Search, Searched, Switch};
+use crate::algo::bfs::task::Table;
+use crate::algo::{Chosen, Run};
+use crate::comm::{Comm, agreed};
+use crate::error::{Error, Result};
+use crate::graph::adjacency::Adjacency;
+use crate::graph::ids::Vertex;
+use crate::prepare::prepared::Graph;
+use crate::process::signals;
+use crate::store::map::Mapped;
+
+/// Gets what searches ready on the device that the job and all ranks choose. `spare` bytes of host memory stay free. Collective.
+///
+/// # Errors
+/// [`Error::Limit`], [`Error::Lost`], those of the graph.
+pub(super) fn choose<'a>(
+    table: &Table,
+    graph: &'a Graph,
+    degrees: &'a Mapped,
+    run: &Run<'a>,
+    spare: u64,
+) -> Result<Box<dyn Search + 'a>> {
+    let comm = run.comm;
+    let leads = comm.leads();
+    // One GPU is faster than the CPUs of many ranks: the others only have to agree.
+    let on_gpu = |lease| {
+        let switch = switch(table, gpu::SWITCH);
+        let search = leads.then(|| GpuSearch::new(graph, lease, switch, run.budget, &signals::check));
+        search.transpose()
+    };
+    let on_cpu = || on_cpu(table, graph, degrees, run, spare);
+    match run.devices.choose(true, on_gpu, on_cpu)? {
+        Chosen::Gpu(Some(search)) if comm.ranks() == 1 => Ok(Box::new(search)),
+        Chosen::Gpu(search) => Ok(Box::new(OnRank0 { comm, search })),
+        Chosen::Nothing => Ok(Box::new(OnRank0::<GpuSearch<'_>> { comm, search: None })),
+        Chosen::Cpu(search) => Ok(search),
+    }
+}
+
+/// Returns the switch of a table, with that of the device for what it leaves open.
+fn switch(table: &Table, otherwise: Switch) -> Switch {
+    Switch { alpha: table.alpha.unwrap_or(otherwise.alpha), beta: table.beta.unwrap_or(otherwise.beta) }
+}
+
+/// Gets ready what searches on the CPUs of all ranks. Collective.
+fn on_cpu<'a>(
+    table: &Table,
+    graph: &'a Graph,
+    degrees: &'a Mapped,
+    run: &Run<'a>,
+    spare: u64,
+) -> Result<Box<dyn Search + 'a>> {
+    let (comm, upper) = (run.comm, graph.upper()?);
+    let bytes = (graph.catalogue.bytes() + upper.bytes()) / comm.ranks() as u64;
+    // All ranks walk alike.
+    let on_disk = comm.any(bytes > run.budget.free());
+    let otherwise = if on_disk { cpu::ON_DISK } else { cpu::IN_MEMORY };
+    let how = (switch(table, otherwise), on_disk);
+    let means = (run.threads, spare, run.budget);
+    if comm.ranks() > 1 {
+        return Ok(Box::new(RankedSearch::new(comm, graph, degrees, how, means)?));
+    }
+    let (rows, own) = (Adjacency::new(&graph.catalogue, upper), Own::all(graph.info.connected as usize));
+    Ok(Box::new(CpuSearch::new(rows, graph.info.direction, own, degrees, how, means)?))
+}
+
+/// A search by rank 0, which all others wait for.
+struct OnRank0<'a, S> {
+    comm: &'a Comm,
+    search: Option<S>,
+}
+
+impl<S: Search> Search for OnRank0<'_, S> {
+    fn search(&mut self, root: Vertex, parents: &mut [u32]) -> Result<Searched> {
+        agreed(self.comm, || match &mut self.search {
+            Some(search) => search.search(root, parents),
+            None => Err(Error::internal("search on rank 0", "this is another one")),
+        })
+    }
+}

@@ -1,0 +1,75 @@
+//! Faults of trees, by Graph500's five rules and by our own.
+//!
+//! Rule 1: the tree has no cycle, and leads to its root. Rule 2: an edge of the tree joins two levels that follow each other. Rule 3: so does
+//! every edge of the graph, or its ends have the same level, or neither was reached. Rule 4: the tree has all that can be reached. Rule 5: a
+//! vertex and its parent are joined by an edge of the graph. Of an edge with a direction, the head may have any level up to one more than that
+//! of the tail, and only its tail may be without one; a parent is the tail of the edge to its child.
+
+use crate::error::Error;
+
+/// A rule that a tree breaks, and the place where it does. Vertices are named by their places in the order of vertices.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) enum Fault {
+    /// Rule 1: the parent of the root is not the root.
+    Root { parent: Option<u32> },
+    /// Rule 1: the parent is no vertex.
+    NoVertex { vertex: u32, parent: u64 },
+    /// Rule 1: who follows parents from this vertex comes round and round.
+    Cycle { vertex: u32 },
+    /// Rule 1: who follows parents comes to a vertex that was not reached.
+    LostParent { vertex: u32, parent: u32 },
+    /// Rule 2: the level is not one more than that of the parent.
+    Level { vertex: u32, level: u32, parent: u32, above: u32 },
+    /// Rule 3: the ends of an edge have levels too far apart.
+    Apart { from: u32, level: u32, to: u32, other: u32 },
+    /// Rule 4: an edge leads from a vertex that was reached to one that was not.
+    NotReached { from: u32, to: u32 },
+    /// Rule 5: there is no such edge.
+    NoEdge { vertex: u32, parent: u32 },
+    /// The promise of this program: the parent is the first of the neighbours in the level before.
+    NotFirst { vertex: u32, parent: u32, first: u32 },
+}
+
+impl Fault {
+    /// Returns the fault in the tree of `source` as an error, with vertices as `name` calls them.
+    pub fn of_source(self, source: &str, name: &dyn Fn(u32) -> String) -> Error {
+        let (rule, found) = match self {
+            Fault::Root { parent: None } => (1, "the root was not reached".to_owned()),
+            Fault::Root { parent: Some(parent) } => {
+                (1, format!("the parent of the root is {} and not the root", name(parent)))
+            }
+            Fault::NoVertex { vertex, parent } => {
+                (1, format!("the parent of vertex {} is {parent}, which is no vertex", name(vertex)))
+            }
+            Fault::Cycle { vertex } => (1, format!("the parents of vertex {} go round in a cycle", name(vertex))),
+            Fault::LostParent { vertex, parent } => {
+                (1, format!("the parent of vertex {} is {}, which was not reached", name(vertex), name(parent)))
+            }
+            Fault::Level { vertex, level, parent, above } => {
+                let (vertex, parent) = (name(vertex), name(parent));
+                (2, format!("vertex {vertex} has level {level}, its parent {parent} has {above}"))
+            }
+            Fault::Apart { from, level, to, other } => {
+                (3, format!("an edge leads from {}, level {level}, to {}, level {other}", name(from), name(to)))
+            }
+            Fault::NotReached { from, to } => {
+                (4, format!("an edge leads from {}, which was reached, to {}, which was not", name(from), name(to)))
+            }
+            Fault::NoEdge { vertex, parent } => {
+                (5, format!("no edge leads to vertex {} from its parent {}", name(vertex), name(parent)))
+            }
+            Fault::NotFirst { vertex, parent, first } => {
+                let (vertex, parent, first) = (name(vertex), name(parent), name(first));
+                return Error::Validation(format!(
+                    "source {source}: the parent of vertex {vertex} is {parent}, where {first} is in the same level and comes first"
+                ));
+            }
+        };
+        breaks(source, rule, &found)
+    }
+}
+
+/// Returns the error of a tree that breaks a rule of Graph500.
+pub(super) fn breaks(source: &str, rule: u32, found: &str) -> Error {
+    Error::Validation(format!("source {source}: {found} (rule {rule} of Graph500)"))
+}

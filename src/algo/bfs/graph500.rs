@@ -1,0 +1,268 @@
+//! The block of results that Graph500's reference code prints, in its words, order and format.
+
+use serde::{Deserialize, Serialize};
+use serde_json::{Map, Value, json};
+use std::fmt;
+
+/// The key of `results.bfs` that has the fields.
+const KEY: &str = "graph500";
+
+/// The fields, in the reference's order: each with its name as it is printed and its value.
+pub struct Block(Vec<(&'static str, f64, Digits)>);
+
+/// The size of a graph, and what building it took.
+#[derive(Debug, Clone, Copy, Serialize, Deserialize)]
+pub struct Size {
+    /// Binary logarithm of the vertices, rounded up.
+    pub scale: u32,
+    /// Edges of the input for each vertex.
+    pub edge_factor: u64,
+    /// Ranks.
+    pub ranks: u64,
+    /// Seconds from the first edge to rows that can be searched. Edges that are generated are so while they are read: that is in it.
+    pub construction: f64,
+}
+
+/// One search.
+#[derive(Debug, Clone, Copy)]
+pub struct Sample {
+    /// Its seconds.
+    pub seconds: f64,
+    /// Edges of the component.
+    pub edges: u64,
+    /// Seconds that checking its tree took.
+    pub validate: f64,
+}
+
+/// Digits that C's `%g` is given.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Digits {
+    Six,
+    Eleven,
+}
+
+/// Order statistics, mean and standard deviation as the reference computes them.
+struct Statistics {
+    minimum: f64,
+    first_quartile: f64,
+    median: f64,
+    third_quartile: f64,
+    maximum: f64,
+    mean: f64,
+    deviation: f64,
+}
+
+impl Statistics {
+    fn of(values: impl Iterator<Item = f64>) -> Statistics {
+        let mut sorted: Vec<f64> = values.collect();
+        let n = sorted.len();
+        let mean = sorted.iter().sum::<f64>() / n as f64;
+        let squares: f64 = sorted.iter().map(|x| (x - mean).powi(2)).sum();
+        // The reference divides by zero where there is one search alone.
+        let deviation = if n > 1 { (squares / (n - 1) as f64).sqrt() } else { 0.0 };
+        sorted.sort_by(f64::total_cmp);
+        let between = |a: usize, b: usize| (sorted[a] + sorted[b]) * 0.5;
+        Statistics {
+            minimum: sorted[0],
+            first_quartile: between((n - 1) / 4, n / 4),
+            median: between((n - 1) / 2, n / 2),
+            third_quartile: between(n - 1 - (n - 1) / 4, n - 1 - n / 4),
+            maximum: sorted[n - 1],
+            mean,
+            deviation,
+        }
+    }
+
+    fn values(&self) -> [f64; 7] {
+        let Statistics { minimum, first_quartile, median, third_quartile, maximum, mean, deviation } = *self;
+        [minimum, first_quartile, median, third_quartile, maximum, mean, deviation]
+    }
+}
+
+const TIMES: [&str; 7] = [
+    "bfs  min_time",
+    "bfs  firstquartile_time",
+    "bfs  median_time",
+    "bfs  thirdquartile_time",
+    "bfs  max_time",
+    "bfs  mean_time",
+    "bfs  stddev_time",
+];
+const EDGES: [&str; 7] = [
+    "min_nedge",
+    "firstquartile_nedge",
+    "median_nedge",
+    "thirdquartile_nedge",
+    "max_nedge",
+    "mean_nedge",
+    "stddev_nedge",
+];
+const TEPS: [&str; 7] = [
+    "bfs  min_TEPS",
+    "bfs  firstquartile_TEPS",
+    "bfs  median_TEPS",
+    "bfs  thirdquartile_TEPS",
+    "bfs  max_TEPS",
+    "bfs  harmonic_mean_TEPS",
+    "bfs  harmonic_stddev_TEPS",
+];
+const VALIDATE: [&str; 7] = [
+    "bfs  min_validate",
+    "bfs  firstquartile_validate",
+    "bfs  median_validate",
+    "bfs  thirdquartile_validate",
+    "bfs  max_validate",
+    "bfs  mean_validate",
+    "bfs  stddev_validate",
+];
+
+/// Returns the harmonic mean of the searches' traversed edges a second; 0 without any.
+pub fn harmonic_mean_teps(samples: &[Sample]) -> f64 {
+    let seconds: f64 = samples.iter().map(|sample| sample.seconds / sample.edges as f64).sum();
+    if seconds > 0.0 { samples.len() as f64 / seconds } else { 0.0 }
+}
+
+impl Block {
+    /// Returns the block of these searches, each of which traversed an edge; `None` without any.
+    pub fn new(size: Size, samples: &[Sample]) -> Option<Block> {
+        if samples.is_empty() {
+            return None;
+        }
+        let mut fields = vec![
+            ("SCALE", f64::from(size.scale), Digits::Six),
+            ("edgefactor", size.edge_factor as f64, Digits::Six),
+            ("NBFS", samples.len() as f64, Digits::Six),
+            ("graph_generation", 0.0, Digits::Six),
+            ("num_mpi_processes", size.ranks as f64, Digits::Six),
+            ("construction_time", size.construction, Digits::Six),
+        ];
+        let mut add = |names: [&'static str; 7], values: [f64; 7], digits| {
+            fields.extend(names.into_iter().zip(values).map(|(name, value)| (name, value, digits)));
+        };
+        add(TIMES, Statistics::of(samples.iter().map(|sample| sample.seconds)).values(), Digits::Six);
+        add(EDGES, Statistics::of(samples.iter().map(|sample| sample.edges as f64)).values(), Digits::Eleven);
+        let per_edge = Statistics::of(samples.iter().map(|sample| sample.seconds / sample.edges as f64));
+        // The standard error of a harmonic mean: Norris, Annals of Mathematical Statistics 11 (1940).
+        let error = match samples.len() {
+            1 => 0.0,
+            n => per_edge.deviation / (per_edge.mean * per_edge.mean * ((n - 1) as f64).sqrt()),
+        };
+        let [min, first, median, third, max, mean, _] = per_edge.values();
+        add(TEPS, [1.0 / max, 1.0 / third, 1.0 / median, 1.0 / first, 1.0 / min, 1.0 / mean, error], Digits::Six);
+        add(VALIDATE, Statistics::of(samples.iter().map(|sample| sample.validate)).values(), Digits::Six);
+        Some(Block(fields))
+    }
+
+    /// Returns the fields by name, for the report; names with several blanks have one.
+    pub fn fields(&self) -> Value {
+        let name = |name: &str| name.split_whitespace().collect::<Vec<_>>().join(" ");
+        let number = |value: f64, name: &str| match name {
+            "SCALE" | "edgefactor" | "NBFS" | "num_mpi_processes" => json!(value as u64),
+            _ => json!(value),
+        };
+        Value::Object(self.0.iter().map(|&(key, value, _)| (name(key), number(value, key))).collect::<Map<_, _>>())
+    }
+
+    /// Reads the block from how searches went, as the report has it.
+    pub fn of(how: &Value) -> Option<Block> {
+        let fields = how.get(KEY)?.as_object()?;
+        let head = ["SCALE", "edgefactor", "NBFS", "graph_generation", "num_mpi_processes", "construction_time"];
+        let names = head.into_iter().chain(TIMES).chain(EDGES).chain(TEPS).chain(VALIDATE);
+        let field = |name: &'static str| {
+            let key = name.split_whitespace().collect::<Vec<_>>().join(" ");
+            let digits = if EDGES.contains(&name) { Digits::Eleven } else { Digits::Six };
+            Some((name, fields.get(&key)?.as_f64()?, digits))
+        };
+        names.map(field).collect::<Option<Vec<_>>>().map(Block)
+    }
+}
+
+impl fmt::Display for Block {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        for &(name, value, digits) in &self.0 {
+            let colon = format!("{name}:");
+            // The reference marks the figure that lists are ordered by.
+            let mark = if name == "bfs  harmonic_mean_TEPS" { "!" } else { "" };
+            let width = if mark.is_empty() { 32 } else { 29 };
+            let gap = if mark.is_empty() { "" } else { "  " };
+            writeln!(f, "{colon:<width$}{mark}{gap}{}", general(value, if digits == Digits::Six { 6 } else { 11 }))?;
+        }
+        Ok(())
+    }
+}
+
+/// Formats a number as C's `%.{digits}g`.
+fn general(value: f64, digits: usize) -> String {
+    if value == 0.0 || !value.is_finite() {
+        return if value == 0.0 { "0".into() } else { value.to_string() };
+    }
+    let scientific = format!("{value:.*e}", digits - 1);
+    let (mantissa, exponent) = scientific.split_once('e').unwrap_or((&scientific, "0"));
+    let exponent: i32 = exponent.parse().unwrap_or(0);
+    let trim = |text: &str| match text.contains('.') {
+        true => text.trim_end_matches('0').trim_end_matches('.').to_owned(),
+        false => text.to_owned(),
+    };
+    if exponent < -4 || exponent >= digits as i32 {
+        let sign = if exponent < 0 { '-' } else { '+' };
+        return format!("{}e{sign}{:02}", trim(mantissa), exponent.abs());
+    }
+    trim(&format!("{value:.*}", (digits as i32 - 1 - exponent).max(0) as usize))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Each expected text is what C's printf gives.
+    #[test]
+    fn numbers_are_formatted_as_c_does() {
+        for (value, digits, text) in [
+            (0.0, 6, "0"),
+            (1.0, 6, "1"),
+            (0.0001, 6, "0.0001"),
+            (0.000_012_345_678, 6, "1.23457e-05"),
+            (123_456.0, 6, "123456"),
+            (1_234_567.0, 6, "1.23457e+06"),
+            (999_999.5, 6, "1e+06"),
+            (67_108_863.5, 11, "67108863.5"),
+            (1_073_741_824.0, 11, "1073741824"),
+            (123_456_789_012.0, 11, "1.2345678901e+11"),
+            (1.913e12, 6, "1.913e+12"),
+        ] {
+            assert_eq!(general(value, digits), text);
+        }
+    }
+
+    #[test]
+    fn statistics_are_those_of_the_reference() {
+        let of = |values: &[f64]| Statistics::of(values.iter().copied());
+        let five = of(&[5.0, 1.0, 4.0, 2.0, 3.0]);
+        assert_eq!(five.values()[..6], [1.0, 2.0, 3.0, 4.0, 5.0, 3.0]);
+        assert!((five.deviation - 2.5f64.sqrt()).abs() < 1e-12);
+        let four = of(&[4.0, 3.0, 2.0, 1.0]);
+        // (n - 1) / 4 = 0 and n / 4 = 1; n - 1 - 0 = 3 and n - 1 - 1 = 2.
+        assert_eq!(four.values()[..6], [1.0, 1.5, 2.5, 3.5, 4.0, 2.5]);
+        assert_eq!(of(&[7.0]).values(), [7.0, 7.0, 7.0, 7.0, 7.0, 7.0, 0.0]);
+    }
+
+    #[test]
+    fn the_block_is_the_same_after_it_was_in_the_report() {
+        let size = Size { scale: 20, edge_factor: 16, ranks: 1, construction: 1.25 };
+        let sample = |seconds| Sample { seconds, edges: 1000, validate: 0.5 };
+        let samples = [0.5, 0.25].map(sample);
+        let block = Block::new(size, &samples).unwrap();
+        let text = block.to_string();
+        let again = Block::of(&json!({ "graph500": block.fields() })).unwrap();
+        assert_eq!(again.to_string(), text);
+        assert!(
+            text.starts_with("SCALE:                          20\nedgefactor:                     16\nNBFS:"),
+            "{text}"
+        );
+        assert!(text.contains("\nbfs  harmonic_mean_TEPS:     !  2666.67\n"), "{text}");
+        assert!(text.contains("\nconstruction_time:              1.25\n"), "{text}");
+        assert!((harmonic_mean_teps(&samples) - 2000.0 / 0.75).abs() < 1e-9);
+        assert_eq!(text.lines().count(), 6 + 4 * 7);
+        assert!(Block::new(size, &[]).is_none());
+    }
+}

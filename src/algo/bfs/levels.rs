@@ -1,0 +1,278 @@
+//! Levels of vertices, worked out from the parents in trees and from nothing else.
+//!
+//! Vertices are taken in their order, in which parents mostly come before their children: then the level is one more than that of the
+//! parent. Where that is not known yet, parents are followed to a vertex whose level is, and all on the way get theirs, so that long paths
+//! are followed once. Several threads do so at once; where they meet, they write the same.
+//!
+//! Levels of several trees lie side by side, a *line* for each vertex, because whoever holds them against edges needs those of all trees at
+//! both ends.
+
+use super::fault::Fault;
+use super::search::NONE;
+use crate::algo::team::{Parts, team};
+use crate::error::{Error, Result};
+use crate::graph::ids::Vertex;
+use crate::memory::{Budget, Buffer, Plain, byte_cells, cells};
+use crate::process::signals;
+use std::ops::Range;
+use std::sync::atomic::{AtomicBool, AtomicU8, AtomicU32, AtomicUsize, Ordering::Relaxed};
+use std::sync::{Mutex, PoisonError};
+
+/// The parents of one search, as [`super::search::Search`] has them.
+#[derive(Debug, Clone, Copy)]
+pub struct Tree<'a> {
+    /// The vertex that was searched from.
+    pub root: Vertex,
+    /// The parent of every vertex; [`NONE`] for one that was not reached.
+    pub parents: &'a [u32],
+}
+
+/// A level plus one; 0 where it is not known yet. No level comes so near to [`Mark::UNREACHED`] that their difference is one.
+pub(super) trait Mark: Plain + Copy + Ord + Default + Send + Sync {
+    /// The mark of a vertex that is not reached.
+    const UNREACHED: Self;
+    /// The largest level that can be marked.
+    const DEEPEST: u32;
+    /// The same, to be written by several threads.
+    type Cell: Sync;
+    fn cells(marks: &mut [Self]) -> &[Self::Cell];
+    fn read(cell: &Self::Cell) -> Self;
+    fn write(self, cell: &Self::Cell);
+    fn of_level(level: u32) -> Self;
+    /// Returns the level. The mark is that of one.
+    fn level(self) -> u32;
+    fn less(self, other: Self) -> Self;
+}
+
+macro_rules! mark {
+    ($($number:ty, $cell:ty, $cells:path;)*) => {$(
+        impl Mark for $number {
+            const UNREACHED: Self = Self::MAX;
+            const DEEPEST: u32 = Self::MAX as u32 - 3;
+            type Cell = $cell;
+
+            fn cells(marks: &mut [Self]) -> &[$cell] {
+                $cells(marks)
+            }
+
+            #[inline]
+            fn read(cell: &$cell) -> Self {
+                cell.load(Relaxed)
+            }
+
+            #[inline]
+            fn write(self, cell: &$cell) {
+                cell.store(self, Relaxed);
+            }
+
+            #[inline]
+            fn of_level(level: u32) -> Self {
+                level as Self + 1
+            }
+
+            #[inline]
+            fn level(self) -> u32 {
+                u32::from(self) - 1
+            }
+
+            /// Returns the difference, 0 if `other` is the larger.
+            #[inline]
+            fn less(self, other: Self) -> Self {
+                self.saturating_sub(other)
+            }
+        }
+    )*};
+}
+
+mark! {
+    u8, AtomicU8, byte_cells;
+    u32, AtomicU32, cells;
+}
+
+/// The outcome of marking.
+#[derive(Debug, PartialEq, Eq)]
+pub(super) enum Marked {
+    /// Every vertex of every tree has its mark.
+    All,
+    /// These trees have levels larger than marks can be.
+    Deep(Vec<bool>),
+    /// A tree is none.
+    Wrong {
+        /// The number of the tree.
+        tree: usize,
+        /// A reason.
+        fault: Fault,
+    },
+}
+
+/// Vertices that a thread takes at a time: their lines fit its first-level cache, unless they are of many deep trees.
+const PART: usize = 256;
+
+/// Marks levels in `lines`, all zero at first, of up to `W` trees. Places of a line that have no tree become unreached.
+///
+/// # Errors
+/// [`Error::Stopped`]; [`Error::Addresses`] without threads.
+pub(super) fn mark<M: Mark, const W: usize>(
+    lines: &mut [[M; W]],
+    trees: &[Tree<'_>],
+    threads: usize,
+) -> Result<Marked> {
+    let vertices = lines.len();
+    for (tree, of) in trees.iter().enumerate() {
+        let parent = of.parents.get(of.root.index()).copied();
+        if parent != Some(of.root.0) {
+            return Ok(Marked::Wrong { tree, fault: Fault::Root { parent: parent.filter(|&parent| parent != NONE) } });
+        }
+        lines[of.root.index()][tree] = M::of_level(0);
+    }
+    let marking = Marking::<M> {
+        cells: M::cells(lines.as_flattened_mut()),
+        width: W,
+        trees,
+        deep: trees.iter().map(|_| AtomicBool::new(false)).collect(),
+        wrong: Mutex::default(),
+        wrong_part: AtomicUsize::new(usize::MAX),
+    };
+    let parts = Parts::new(vertices, PART);
+    team(threads, &|_| parts.each(|part| marking.part(part)))?;
+    if let Some((_, tree, fault)) = marking.wrong.into_inner().unwrap_or_else(PoisonError::into_inner) {
+        return Ok(Marked::Wrong { tree, fault });
+    }
+    let deep: Vec<bool> = marking.deep.into_iter().map(AtomicBool::into_inner).collect();
+    Ok(if deep.contains(&true) { Marked::Deep(deep) } else { Marked::All })
+}
+
+/// The work of all threads.
+struct Marking<'a, M: Mark> {
+    cells: &'a [M::Cell],
+    width: usize,
+    trees: &'a [Tree<'a>],
+    deep: Vec<AtomicBool>,
+    /// The fault in the first part that has one, with the part's first vertex and the tree.
+    wrong: Mutex<Option<(usize, usize, Fault)>>,
+    wrong_part: AtomicUsize,
+}
+
+/// A reason why a vertex has no mark.
+enum Unmarked {
+    Deep,
+    Wrong(Fault),
+}
+
+impl<M: Mark> Marking<'_, M> {
+    fn part(&self, part: Range<usize>) -> Result<()> {
+        signals::check()?;
+        if self.wrong_part.load(Relaxed) < part.start {
+            return Ok(());
+        }
+        for (number, tree) in self.trees.iter().enumerate() {
+            if self.deep[number].load(Relaxed) {
+                continue;
+            }
+            // The root is marked.
+            let root = tree.root.index();
+            let others =
+                if part.contains(&root) { [part.start..root, root + 1..part.end] } else { [part.clone(), 0..0] };
+            for vertices in others {
+                match self.mark(number, tree, vertices) {
+                    Ok(()) => {}
+                    Err(Unmarked::Deep) => self.deep[number].store(true, Relaxed),
+                    Err(Unmarked::Wrong(fault)) => {
+                        // Parts before this one are carried through, so that the fault that is told does not depend on threads.
+                        let mut wrong = self.wrong.lock().unwrap_or_else(PoisonError::into_inner);
+                        if wrong.is_none_or(|(first, _, _)| part.start < first) {
+                            *wrong = Some((part.start, number, fault));
+                        }
+                        self.wrong_part.fetch_min(part.start, Relaxed);
+                        return Ok(());
+                    }
+                }
+            }
+        }
+        for v in part {
+            for place in self.trees.len()..self.width {
+                M::UNREACHED.write(&self.cells[v * self.width + place]);
+            }
+        }
+        Ok(())
+    }
+
+    fn cell(&self, number: usize, v: usize) -> Option<&M::Cell> {
+        self.cells.get(v * self.width + number)
+    }
+
+    #[inline]
+    fn mark(&self, number: usize, tree: &Tree<'_>, vertices: Range<usize>) -> Result<(), Unmarked> {
+        let (known, last) = (M::of_level(0), M::of_level(M::DEEPEST));
+        for (v, &parent) in vertices.clone().zip(&tree.parents[vertices]) {
+            let mark = match self.cell(number, parent as usize).map(M::read) {
+                _ if parent == NONE => M::UNREACHED,
+                Some(above) if above >= known && above < last => M::of_level(above.level() + 1),
+                _ => self.follow(number, tree, v)?,
+            };
+            mark.write(&self.cells[v * self.width + number]);
+        }
+        Ok(())
+    }
+
+    /// Follows parents from `v`, which has one, to a vertex with a mark, and marks all between.
+    #[cold]
+    fn follow(&self, number: usize, tree: &Tree<'_>, v: usize) -> Result<M, Unmarked> {
+        let (mut at, mut steps) = (v, 0u64);
+        // One who walks in a cycle meets who waits there, once it waits on the cycle for as many steps as that has (Brent 1980).
+        let (mut waiting, mut until) = (v, 1);
+        let above = loop {
+            let (vertex, parent) = (at as u32, tree.parents[at]);
+            let read = match self.cell(number, parent as usize) {
+                None => return Err(Unmarked::Wrong(Fault::NoVertex { vertex, parent: parent.into() })),
+                Some(cell) => M::read(cell),
+            };
+            steps += 1;
+            if read == M::UNREACHED || tree.parents[parent as usize] == NONE {
+                return Err(Unmarked::Wrong(Fault::LostParent { vertex, parent }));
+            }
+            if read != M::default() {
+                break u64::from(read.level());
+            }
+            if parent as usize == waiting {
+                return Err(Unmarked::Wrong(Fault::Cycle { vertex: v as u32 }));
+            }
+            if steps == until {
+                (waiting, until) = (parent as usize, 2 * until);
+            }
+            at = parent as usize;
+        };
+        if above + steps > u64::from(M::DEEPEST) {
+            return Err(Unmarked::Deep);
+        }
+        let mark = |steps: u64| M::of_level((above + steps) as u32);
+        let mut at = v;
+        for steps in (1..=steps).rev() {
+            mark(steps).write(&self.cells[at * self.width + number]);
+            at = tree.parents[at] as usize;
+        }
+        Ok(mark(steps))
+    }
+}
+
+/// Returns the level of every vertex of a tree, [`NONE`] for one that is not reached.
+///
+/// # Errors
+/// [`Error::Validation`] where parents make no tree; [`Error::Limit`] where 4 bytes a vertex don't fit; [`Error::Stopped`].
+pub fn levels(tree: Tree<'_>, threads: usize, budget: &Budget) -> Result<Buffer<u32>> {
+    let mut levels: Buffer<u32> = budget.zeroed(tree.parents.len(), "levels of vertices (4 bytes each)")?;
+    let (lines, _) = levels.as_chunks_mut::<1>();
+    match mark(lines, &[tree], threads)? {
+        Marked::All => {}
+        // There are fewer vertices than that.
+        Marked::Deep(_) => return Err(Error::internal("work out levels", "a tree deeper than it has vertices")),
+        Marked::Wrong { fault, .. } => {
+            let name = |v: u32| format!("{v} in the order of vertices");
+            return Err(fault.of_source(&name(tree.root.0), &name));
+        }
+    }
+    for level in levels.iter_mut() {
+        *level = if *level == u32::UNREACHED { NONE } else { level.level() };
+    }
+    Ok(levels)
+}

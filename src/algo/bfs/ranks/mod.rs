@@ -1,0 +1,72 @@
+//! Searches by the ranks of a job, each of which owns some of the vertices.
+//!
+//! A rank walks as a process by itself does ([`super::cpu`]), over the vertices that it owns, and has the bits of all vertices that were
+//! reached. Bottom-up, it looks for parents of its own vertices, and then all ranks tell all which they reached (`exchange`). Top-down, it
+//! claims the neighbours of its part of the frontier, and who owns a claimed vertex is told so. Long rows are shared by all ranks.
+//!
+//! Chunks of vertices have owners in turn, as vertices are in the order of degree: of consecutive shares, each as long as the others, the first
+//! of two would have 97 % of all entries of a Kronecker graph, and all would wait for it in steps top-down; shares with as many entries
+//! would leave 4 % of the vertices to the first, for which all would wait bottom-up.
+
+pub(super) mod exchange;
+
+use self::exchange::Exchange;
+use super::cpu::own::Own;
+use super::cpu::{self, CpuSearch};
+use super::search::{Search, Searched, Switch};
+use crate::comm::Comm;
+use crate::error::Result;
+use crate::graph::adjacency::Adjacency;
+use crate::graph::ids::Vertex;
+use crate::memory::{Budget, Buffer, populate};
+use crate::prepare::prepared::Graph;
+use crate::store::map::Mapped;
+use std::time::Instant;
+
+/// A graph that all ranks search together.
+pub struct RankedSearch<'a> {
+    search: CpuSearch<'a>,
+    exchange: Exchange,
+    /// The parents of the own vertices.
+    parents: Buffer<u32>,
+}
+
+/// Returns the most bytes that searches by `threads` threads of a rank take beside the parents of all vertices, and the fewest that do, of a graph
+/// with so many entries in all rows. `own` are the vertices of rank 0, which has the most.
+pub fn bytes(own: Own, entries: u64, threads: usize, nodes: usize) -> [u64; 2] {
+    cpu::bytes(own, entries, threads).map(|bytes| bytes + 4 * own.len() as u64 + exchange::bytes(own, nodes))
+}
+
+impl<'a> RankedSearch<'a> {
+    /// Gets ready to search a graph. `spare` bytes of `budget` stay free. `how` is the switch, and whether rows are on a disk. Collective.
+    ///
+    /// # Errors
+    /// [`crate::Error::Limit`] where the fewest of [`bytes()`] do not fit; those of the graph.
+    pub fn new(
+        comm: &Comm,
+        graph: &'a Graph,
+        degrees: &'a Mapped,
+        how: (Switch, bool),
+        (threads, spare, budget): (usize, u64, &Budget),
+    ) -> Result<RankedSearch<'a>> {
+        let own = Own::of(graph.info.connected as usize, comm.rank(), comm.ranks());
+        let exchange = Exchange::open(comm, own, budget)?;
+        let mut parents = budget.zeroed(own.len(), "the parents of a rank's vertices (4 bytes each)")?;
+        populate(&mut parents);
+        let rows = Adjacency::new(&graph.catalogue, graph.upper()?);
+        let search = CpuSearch::new(rows, graph.info.direction, own, degrees, how, (threads, spare, budget))?;
+        Ok(RankedSearch { search, exchange, parents })
+    }
+}
+
+impl Search for RankedSearch<'_> {
+    fn search(&mut self, root: Vertex, parents: &mut [u32]) -> Result<Searched> {
+        self.exchange.meet()?;
+        let started = Instant::now();
+        let mut searched = self.search.search_with(root, Some(&mut self.exchange), &mut self.parents)?;
+        self.exchange.meet()?;
+        searched.seconds = started.elapsed().as_secs_f64();
+        self.exchange.gather(&self.parents, parents)?;
+        Ok(searched)
+    }
+}

@@ -1,0 +1,93 @@
+//! The vertices that searches begin at: those of the table, or some that are drawn among all that have an edge.
+
+use crate::algo::bfs::task::Table;
+use crate::error::Result;
+use crate::generate::random;
+use crate::graph::ids::{InputId, Vertex};
+use crate::prepare::dictionary::{self, Dictionary};
+use crate::prepare::order;
+use crate::prepare::prepared::Graph;
+use crate::store::map::as_u64;
+use serde::{Deserialize, Serialize};
+use std::collections::{HashMap, HashSet};
+
+/// The purpose of the random numbers.
+const PURPOSE: u64 = 0x0062_6673;
+
+/// A vertex to search from.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Root {
+    /// Its id in the input.
+    pub id: InputId,
+    /// Its number; `None` for a vertex without an edge, which reaches itself alone.
+    pub vertex: Option<u32>,
+}
+
+/// Returns the roots of a table: its sources, or as many as it says of the vertices that have an edge other than a loop, each once. A graph
+/// with fewer of these has them all as roots.
+///
+/// # Errors
+/// [`crate::Error::Input`] for a source that the graph does not have; [`crate::Error::Corrupt`], [`crate::Error::Io`] of the order and the ids.
+pub fn of(table: &Table, graph: &Graph) -> Result<Vec<Root>> {
+    if table.roots == 0 {
+        let vertices = table.sources.vertices(graph)?;
+        let root = |(&id, vertex): (&InputId, Option<Vertex>)| Root { id, vertex: vertex.map(|vertex| vertex.0) };
+        return Ok(table.sources.0.iter().zip(vertices).map(root).collect());
+    }
+    let drawn = draw(table.seed, graph.info.connected, u64::from(table.roots));
+    let order = order::map(&graph.folder, graph.info.content)?;
+    let list = match graph.info.sparse {
+        true => Some(Dictionary::list(&dictionary::path(&graph.folder), graph.info.identity)?),
+        false => None,
+    };
+    let list = list.as_ref().map(|list| as_u64(list.body()).unwrap_or_default());
+    let places: HashMap<u32, usize> = drawn.iter().copied().zip(0..).collect();
+    let mut roots: Vec<Root> = drawn.iter().map(|&vertex| Root { id: InputId(0), vertex: Some(vertex) }).collect();
+    for (dense, vertex) in order.ids()?.iter().enumerate() {
+        if let Some(&place) = places.get(vertex) {
+            roots[place].id = InputId(list.map_or(dense as u64, |list| list[dense]));
+        }
+    }
+    Ok(roots)
+}
+
+/// Draws `wanted` of `vertices` vertices, each once, in an order that depends on `seed` alone.
+fn draw(seed: u64, vertices: u64, wanted: u64) -> Vec<u32> {
+    let key = random::key(seed, PURPOSE);
+    let wanted = wanted.min(vertices);
+    // A number of 64 bits, scaled: the bias is 2^-32 at most.
+    let number = |counter| ((u128::from(random::number(key, counter)) * u128::from(vertices)) >> 64) as u32;
+    if wanted * 2 > vertices {
+        let mut all: Vec<u32> = (0..vertices as u32).collect();
+        all.sort_by_key(|&vertex| random::number(key, vertex.into()));
+        all.truncate(wanted as usize);
+        return all;
+    }
+    let mut seen = HashSet::new();
+    (0..).map(number).filter(|&vertex| seen.insert(vertex)).take(wanted as usize).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::draw;
+    use std::collections::HashSet;
+
+    #[test]
+    fn roots_are_distinct_and_follow_from_the_seed() {
+        for (vertices, wanted) in [(0, 64), (1, 64), (64, 64), (100, 64), (1000, 64), (u64::from(u32::MAX), 1000)] {
+            let roots = draw(1, vertices, wanted);
+            assert_eq!(roots.len() as u64, wanted.min(vertices));
+            assert_eq!(roots.iter().collect::<HashSet<_>>().len(), roots.len());
+            assert!(roots.iter().all(|&root| u64::from(root) < vertices));
+            assert_eq!(roots, draw(1, vertices, wanted));
+            assert!(vertices < 2 || roots != draw(2, vertices, wanted));
+        }
+    }
+
+    #[test]
+    fn every_vertex_is_as_likely_as_any_other() {
+        let mut drawn = [0; 10];
+        (0..2000).for_each(|seed| draw(seed, 10, 3).into_iter().for_each(|root| drawn[root as usize] += 1));
+        assert!(drawn.iter().all(|count| (480..720).contains(count)), "{drawn:?}");
+    }
+}

@@ -1,0 +1,226 @@
+//! The table `[bfs]`: what a job may ask for, and what it is told.
+
+use crate::algo::bfs::verify::{self, SourceChecked};
+use crate::algo::bfs::{cost, driver, gpu, graph500};
+use crate::algo::{
+    Algorithm, Answer, Cost, Crew, GraphSize, GraphTask, Needs, On, Outcome, Results, Run, Sources, StoredUnits, Task,
+    UnitsContent, Verdict,
+};
+use crate::error::{Error, Result};
+use crate::gpu::ProgramSource;
+use crate::graph::ids::InputId;
+use crate::graph::layout::Layout;
+use crate::graph::placement::BlockSize;
+use crate::jobfile::{Diagnostics, Section};
+use crate::prepare::prepared::Graph;
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+use std::sync::Arc;
+
+/// Roots where a table names neither these nor sources, as Graph500 has them.
+const ROOTS: u32 = 64;
+/// Most roots: each has results of its own.
+const MOST_ROOTS: u32 = 1 << 16;
+/// Largest alpha and beta.
+const MOST_SWITCH: u32 = 1_000_000_000;
+
+/// Breadth-first search, as the registry has it.
+pub struct Bfs;
+
+impl Algorithm for Bfs {
+    fn name(&self) -> &'static str {
+        "bfs"
+    }
+
+    fn keys(&self) -> &'static [&'static str] {
+        &["roots", "seed", "sources", "validate", "write", "alpha", "beta"]
+    }
+
+    fn parse(&self, table: &Section<'_>, diagnostics: &mut Diagnostics) -> Option<Arc<dyn Task>> {
+        let flag = |key: &str, otherwise: bool, diagnostics: &mut Diagnostics| {
+            table.get(key).map_or(Some(otherwise), |field| field.boolean(diagnostics))
+        };
+        let validate = flag("validate", true, diagnostics);
+        let write = flag("write", false, diagnostics);
+        let switch = |key: &str, diagnostics: &mut Diagnostics| match table.get(key) {
+            Some(field) => field.positive(MOST_SWITCH, diagnostics).map(Some),
+            None => Some(None),
+        };
+        let (alpha, beta) = (switch("alpha", diagnostics), switch("beta", diagnostics));
+        let seed = table.get("seed").map_or(Some(1), |field| field.integer::<u64>(0..=u64::MAX, diagnostics));
+        let roots = match table.get("roots") {
+            Some(field) if table.get("sources").is_some() => {
+                field.error("a table has roots or sources, not both", diagnostics);
+                None
+            }
+            Some(field) => field.integer::<u32>(1..=MOST_ROOTS, diagnostics),
+            None => Some(if table.get("sources").is_some() { 0 } else { ROOTS }),
+        };
+        let sources = Sources::parse(table, diagnostics);
+        let (validate, write, alpha, beta) = (validate?, write?, alpha?, beta?);
+        Some(Arc::new(Table { roots: roots?, seed: seed?, sources: sources?, validate, write, alpha, beta }))
+    }
+
+    fn recall(&self, table: &Value) -> Option<Arc<dyn Task>> {
+        let table: Table = serde_json::from_value(table.clone()).ok()?;
+        Some(Arc::new(table))
+    }
+}
+
+/// `[bfs]`: where to search from, and what to do with the trees.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Table {
+    /// Number of roots that are drawn; 0 if there are sources.
+    pub roots: u32,
+    /// The seed that they are drawn by.
+    pub seed: u64,
+    /// Sources by the input's ids.
+    pub sources: Sources,
+    /// Check every tree by Graph500's rules.
+    pub validate: bool,
+    /// Write the columns `parent` and `level` of every source.
+    pub write: bool,
+    /// Turns bottom-up; by device if it is not given.
+    pub alpha: Option<f64>,
+    /// Turns top-down again.
+    pub beta: Option<f64>,
+}
+
+impl Table {
+    /// Returns the most sources that it searches from.
+    pub fn sources(&self) -> u64 {
+        u64::from(self.roots) + self.sources.0.len() as u64
+    }
+}
+
+/// The result: the fields of `results.bfs` that are the same for every trial.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Found {
+    /// What was found from each source.
+    pub sources: Vec<SourceFound>,
+    /// True if every tree was checked.
+    pub validated: bool,
+}
+
+/// The result of one source.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+pub struct SourceFound {
+    /// Its id in the input.
+    pub source: InputId,
+    /// Vertices reached, the source included.
+    pub reached: u64,
+    /// The level of those farthest from it.
+    pub depth: u64,
+    /// Edges of the input between vertices that are reached: repeats count, loops do not. Of a directed graph, the distinct edges that leave
+    /// vertices that are reached.
+    pub edges: u64,
+}
+
+impl Found {
+    /// Reads a result as the manifest has it.
+    ///
+    /// # Errors
+    /// [`Error::Validation`] for another one.
+    pub fn of(value: &Value) -> Result<Found> {
+        serde_json::from_value(value.clone())
+            .map_err(|e| Error::Validation(format!("the manifest's result is none of breadth-first search: {e}")))
+    }
+}
+
+impl Task for Table {
+    fn algorithm(&self) -> &'static dyn Algorithm {
+        &Bfs
+    }
+
+    fn table(&self) -> Value {
+        serde_json::to_value(self).unwrap_or_default()
+    }
+
+    fn on(&self) -> On<'_> {
+        On::Graph(self)
+    }
+
+    fn programs(&self) -> &'static [&'static ProgramSource] {
+        &gpu::PROGRAMS
+    }
+
+    fn verify_units(&self, units: &StoredUnits<'_>, found: Option<&Value>) -> Result<String> {
+        let UnitsContent::Records(records) = units.content else {
+            return Err(Error::Validation(format!("{}: a checkpoint, where searches have none", units.path.display())));
+        };
+        let found = found.map(Found::of).transpose()?;
+        super::record::verify(records, found.as_ref()).map_err(|e| match e {
+            Error::Validation(what) => Error::Validation(format!("{}: {what}", units.path.display())),
+            other => other,
+        })
+    }
+
+    fn answer(&self, found: &Value, how: &Value) -> Answer {
+        let sources = found["sources"].as_array().map_or(0, Vec::len);
+        let teps = how["harmonic_mean_teps"].as_f64().unwrap_or(0.0);
+        let validated = if found["validated"] == true { "validated" } else { "not validated" };
+        let of_sources = if sources == 1 { "source" } else { "sources" };
+        Answer {
+            main: format!("bfs {sources} {of_sources}"),
+            more: format!("{:.6} GTEPS by harmonic mean  {validated}  searched", teps / 1e9),
+            block: graph500::Block::of(how).map(|block| block.to_string()),
+        }
+    }
+}
+
+impl GraphTask for Table {
+    fn needs(&self) -> Needs {
+        Needs { degrees: true, order: true, upper: true, direction: true, ..Needs::default() }
+    }
+
+    fn units(&self, _: u64) -> u64 {
+        self.sources()
+    }
+
+    fn least_gpu_memory(&self, _: u64, graph: &GraphSize<'_>) -> Option<u64> {
+        Some(gpu::least_bytes(graph.vertices, graph.edges, graph.direction))
+    }
+
+    fn beside_rows(&self, _: &Layout, _: &[BlockSize], _: u64) -> Option<u64> {
+        None
+    }
+
+    fn cost(&self, graph: &GraphSize<'_>, crew: &Crew) -> Cost {
+        cost::of(self, graph, crew)
+    }
+
+    fn run(&self, graph: &Graph, run: &mut Run<'_>) -> Result<Outcome> {
+        driver::search(self, graph, run)
+    }
+
+    fn verify(&self, results: &Results<'_>, found: &Value, verdict: &mut Verdict<'_>) -> Result<()> {
+        match Found::of(found).and_then(|found| told(&found, results.how)) {
+            Ok(sources) => verify::verify(self.write, results, &sources, verdict),
+            Err(e) => verdict.note("searches", Err(e)),
+        }
+    }
+}
+
+/// Returns the figures of all sources that a job tells.
+fn told(found: &Found, how: &Value) -> Result<Vec<SourceChecked>> {
+    let none = || Error::Validation("the manifest does not tell how searches went".into());
+    let sources = how["sources"].as_array().filter(|how| how.len() == found.sources.len()).ok_or_else(none)?;
+    let source = |(found, how): (&SourceFound, &Value)| {
+        let number = |key: &str| how[key].as_f64().ok_or_else(none);
+        let levels = how["levels"].as_array().ok_or_else(none)?;
+        let frontiers =
+            levels.iter().map(|level| level["frontier"].as_u64().ok_or_else(none)).collect::<Result<_>>()?;
+        let SourceFound { source, reached, depth, edges } = *found;
+        Ok(SourceChecked {
+            source,
+            reached,
+            depth,
+            edges,
+            seconds: number("seconds")?,
+            teps: number("teps")?,
+            frontiers,
+        })
+    };
+    found.sources.iter().zip(sources).map(source).collect()
+}

@@ -1,0 +1,139 @@
+//! Checks of the trees of searches against the rows of the graph, by the five rules of Graph500 ([`super::fault`]), for up to 64 trees in
+//! one pass over the rows.
+//!
+//! Nothing is believed but the parents: levels are worked out from them ([`super::levels`]). Then one pass over the lower half of all rows
+//! sees each edge once, with the levels that both of its ends have in all trees, a line of at most 64 bytes for each end, and compares them
+//! as vectors. The first neighbour of a vertex, in the order of its row, in the level before it has to be its parent. Nearly all parents come
+//! before their children in the order of vertices, so that the upper half of rows is read for few vertices.
+//!
+//! A tree that passes is that of a breadth-first search: by rule 3 no level is larger than the distance from the root, as the tree leads
+//! there by edges of the graph none is smaller, and by rule 4 none is missing.
+
+mod line;
+mod names;
+mod rows;
+mod sums;
+#[cfg(test)]
+mod tests;
+
+pub use super::levels::Tree;
+
+use super::fault::Fault;
+use super::levels::{Mark, Marked, mark};
+use crate::error::{Error, Result};
+use crate::memory::{Budget, Buffer};
+use crate::prepare::prepared::Graph;
+use names::told;
+use rows::Pass;
+
+/// Figures of a tree that passed.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct Figures {
+    /// Vertices reached, the root included.
+    pub reached: u64,
+    /// The level of the vertices that are farthest from the root.
+    pub depth: u64,
+    /// Entries in the rows of the vertices reached: each edge among them at both of its ends; if edges have a direction, at its tail.
+    pub entries: u64,
+}
+
+/// Most trees of one pass, if levels are marked by one byte each.
+pub const MOST: usize = 64;
+
+/// Bytes of a vertex's line, from the smallest.
+const LINES: [usize; 3] = [4, 16, 64];
+
+/// Returns the bytes of host memory in which `trees` trees of this depth are checked at once, on a graph of `vertices` vertices that have an
+/// edge. With less, down to those for one tree, they are checked in several passes.
+pub fn bytes(vertices: u64, trees: usize, depth: u64) -> u64 {
+    let mark = if depth <= u64::from(u8::DEEPEST) { 1 } else { 4 };
+    vertices * line_bytes(trees.saturating_mul(mark)) as u64
+}
+
+/// Returns the bytes of a line with this many bytes of marks, or of the largest.
+fn line_bytes(marks: usize) -> usize {
+    LINES.into_iter().find(|&bytes| bytes >= marks).unwrap_or(LINES[2])
+}
+
+/// Checks trees by `threads` threads; returns the figures of each in order. The graph has both halves of its rows.
+///
+/// # Errors
+/// [`Error::Validation`] for a tree that breaks a rule; [`Error::Limit`] where the lines of one tree don't fit; [`Error::Stopped`].
+pub fn validate(graph: &Graph, trees: &[Tree<'_>], threads: usize, budget: &Budget) -> Result<Vec<Figures>> {
+    let checks = Checks { graph, trees, threads, budget };
+    let mut figures = vec![Figures::default(); trees.len()];
+    let all: Vec<usize> = (0..trees.len()).collect();
+    let deep = checks.all::<1>(all, &mut figures)?;
+    checks.all::<4>(deep, &mut figures)?;
+    Ok(figures)
+}
+
+/// A batch of trees to check.
+struct Checks<'a> {
+    graph: &'a Graph,
+    trees: &'a [Tree<'a>],
+    threads: usize,
+    budget: &'a Budget,
+}
+
+/// The outcome of a pass.
+enum Checked {
+    Passed(Vec<Figures>),
+    /// No tree was checked, as these are too deep for their marks.
+    Deep(Vec<bool>),
+}
+
+impl Checks<'_> {
+    /// Checks the trees of these numbers with marks of `BYTES` bytes; returns those that are too deep for that.
+    fn all<const BYTES: usize>(&self, mut numbers: Vec<usize>, figures: &mut [Figures]) -> Result<Vec<usize>> {
+        let mut deep = Vec::new();
+        while !numbers.is_empty() {
+            let line = self.line(numbers.len() * BYTES);
+            let some: Vec<usize> = numbers.drain(..numbers.len().min(line / BYTES)).collect();
+            let checked = match (BYTES, line) {
+                (1, 64) => self.pass::<u8, 64>(&some),
+                (1, 16) => self.pass::<u8, 16>(&some),
+                (1, _) => self.pass::<u8, 4>(&some),
+                (_, 64) => self.pass::<u32, 16>(&some),
+                (_, 16) => self.pass::<u32, 4>(&some),
+                (_, _) => self.pass::<u32, 1>(&some),
+            };
+            match checked? {
+                Checked::Passed(found) => some.iter().zip(found).for_each(|(&number, found)| figures[number] = found),
+                Checked::Deep(too_deep) => {
+                    let (those, others): (Vec<_>, Vec<_>) = some.into_iter().zip(too_deep).partition(|(_, deep)| *deep);
+                    deep.extend(those.into_iter().map(|(number, _)| number));
+                    numbers.splice(..0, others.into_iter().map(|(number, _)| number));
+                }
+            }
+        }
+        Ok(deep)
+    }
+
+    /// Returns the bytes of a line: enough for this many bytes of marks, or as many as fit the memory.
+    fn line(&self, marks: usize) -> usize {
+        let wanted = line_bytes(marks);
+        let fits = |bytes: usize| self.graph.info.connected * bytes as u64 <= self.budget.free();
+        LINES.into_iter().rev().find(|&bytes| bytes <= wanted && fits(bytes)).unwrap_or(LINES[0])
+    }
+
+    fn pass<M: Mark, const W: usize>(&self, numbers: &[usize]) -> Result<Checked> {
+        let trees: Vec<_> = numbers.iter().map(|&number| self.trees[number]).collect();
+        let vertices = self.graph.info.connected as usize;
+        if trees.iter().any(|tree| tree.parents.len() != vertices) {
+            return Err(Error::internal("check trees", "parents of other vertices than the graph has"));
+        }
+        let mut marks: Buffer<M> = self.budget.zeroed(vertices * W, "levels of trees that are checked")?;
+        let (lines, _) = marks.as_chunks_mut::<W>();
+        let wrong = |tree: usize, fault: Fault| Err(told(self.graph, trees[tree].root, fault));
+        match mark(lines, &trees, self.threads)? {
+            Marked::All => {}
+            Marked::Deep(deep) => return Ok(Checked::Deep(deep)),
+            Marked::Wrong { tree, fault } => return wrong(tree, fault),
+        }
+        match Pass::new(self.graph, &trees, lines)?.run(self.threads)? {
+            Ok(found) => Ok(Checked::Passed(found)),
+            Err((tree, fault)) => wrong(tree, fault),
+        }
+    }
+}

@@ -1,0 +1,260 @@
+//! The pass over rows: every edge against the levels of its ends, every parent against the row of its child.
+
+use super::line::{Edges, Line, above, any, meet, meeting, too_wide, widen};
+use super::sums::Sums;
+use super::{Figures, Tree};
+use crate::algo::bfs::fault::Fault;
+use crate::algo::bfs::levels::Mark;
+use crate::algo::team::{Parts, team};
+use crate::error::Result;
+use crate::graph::catalogue::Catalogue;
+use crate::graph::csr::Block;
+use crate::graph::direction::{Direction, Way};
+use crate::memory::prefetch;
+use crate::prepare::prepared::Graph;
+use crate::process::signals;
+use std::ops::Range;
+use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
+use std::sync::{Mutex, PoisonError};
+
+/// Rows that a thread takes at a time.
+const PART: usize = 2048;
+/// Entries that lines are fetched ahead of their use.
+const AHEAD: usize = 16;
+/// Parents in a line of the cache.
+const PARENTS: u32 = 16;
+
+/// One pass.
+pub(super) struct Pass<'a, M, const W: usize> {
+    direction: Direction,
+    lower: &'a Catalogue,
+    upper: &'a Catalogue,
+    trees: &'a [Tree<'a>],
+    lines: &'a [Line<M, W>],
+    /// Parts of blocks that are not done.
+    left: Vec<AtomicUsize>,
+    /// The fault in the first part that has one, with the part's number and the tree.
+    wrong: Mutex<Option<(usize, Wrong)>>,
+    wrong_part: AtomicUsize,
+}
+
+/// A fault and the number of its tree.
+type Wrong = (usize, Fault);
+
+/// The vertex of a row, while the row is gone through.
+struct Vertex<'l, M, const W: usize> {
+    v: u32,
+    row: u32,
+    edges: Edges,
+    own: &'l Line<M, W>,
+    /// Marks of the parents that were not met yet; 0 where there is none to come.
+    wanted: Line<M, W>,
+    gap: Line<M, W>,
+}
+
+impl<'a, M: Mark, const W: usize> Pass<'a, M, W> {
+    pub fn new(graph: &'a Graph, trees: &'a [Tree<'a>], lines: &'a [Line<M, W>]) -> Result<Self> {
+        let lower = &graph.catalogue;
+        let parts = |b: usize| AtomicUsize::new((lower.size(b).rows as usize).div_ceil(PART));
+        Ok(Pass {
+            direction: graph.info.direction,
+            lower,
+            upper: graph.upper()?,
+            trees,
+            lines,
+            left: (0..lower.len()).map(parts).collect(),
+            wrong: Mutex::default(),
+            wrong_part: AtomicUsize::new(usize::MAX),
+        })
+    }
+
+    /// Goes through all rows; returns the figures of each tree, or what is wrong with one.
+    pub fn run(self, threads: usize) -> Result<Result<Vec<Figures>, Wrong>> {
+        let parts =
+            self.left.iter().enumerate().flat_map(|(b, left)| (0..left.load(Relaxed)).map(move |part| (b, part)));
+        let parts: Vec<(usize, usize)> = parts.collect();
+        let next = Parts::new(parts.len(), 1);
+        let all = Mutex::new(Sums::new());
+        team(threads, &|_| {
+            let mut sums = Sums::new();
+            next.each(|part| {
+                let number = part.start;
+                signals::check()?;
+                if self.wrong_part.load(Relaxed) < number {
+                    return Ok(());
+                }
+                let (b, part) = parts[number];
+                if let Err(found) = self.part(b, part * PART, &mut sums) {
+                    // Parts before this one are carried through, so that the fault that is told does not depend on threads.
+                    let mut wrong = self.wrong.lock().unwrap_or_else(PoisonError::into_inner);
+                    if wrong.is_none_or(|(first, _)| number < first) {
+                        *wrong = Some((number, found));
+                    }
+                    self.wrong_part.fetch_min(number, Relaxed);
+                }
+                if self.left[b].fetch_sub(1, Relaxed) == 1 {
+                    self.lower.release(b);
+                }
+                Ok(())
+            })?;
+            all.lock().unwrap_or_else(PoisonError::into_inner).add(&sums);
+            Ok(())
+        })?;
+        if let Some((_, wrong)) = self.wrong.into_inner().unwrap_or_else(PoisonError::into_inner) {
+            return Ok(Err(wrong));
+        }
+        let all = all.into_inner().unwrap_or_else(PoisonError::into_inner);
+        Ok(Ok((0..self.trees.len()).map(|tree| all.of(tree, self.direction)).collect()))
+    }
+
+    fn part(&self, b: usize, first: usize, sums: &mut Sums<M, W>) -> Result<(), Wrong> {
+        let block = self.lower.block(b);
+        let mut fetched = 0;
+        for local in first..block.rows().min(first + PART) {
+            let v = self.direction.vertex(block.first_row + local as u32);
+            // Parents of 64 trees are more streams than a processor foresees.
+            let ahead = v / PARENTS + 2;
+            if ahead != fetched {
+                fetched = ahead;
+                self.trees.iter().for_each(|tree| prefetch(tree.parents, (ahead * PARENTS) as usize));
+            }
+            self.row(&block, local, sums)?;
+        }
+        Ok(())
+    }
+
+    fn row(&self, block: &Block<'_>, local: usize, sums: &mut Sums<M, W>) -> Result<(), Wrong> {
+        let row = block.first_row + local as u32;
+        let v = self.direction.vertex(row);
+        let edges = match self.direction {
+            Direction::Undirected => Edges::Both,
+            Direction::Directed if row == self.direction.row(v, Way::Out) => Edges::Leave,
+            Direction::Directed => Edges::Enter,
+        };
+        let own = &self.lines[v as usize];
+        let wanted = if edges == Edges::Leave { [M::default(); W] } else { above(own) };
+        let mut vertex = Vertex { v, row, edges, own, wanted, gap: [M::default(); W] };
+        let entries = block.offsets[local] as usize..block.offsets[local + 1] as usize;
+        if edges != Edges::Enter {
+            let above = if edges == Edges::Leave { self.upper.row(row).len() } else { 0 };
+            sums.count(own, (entries.len() + above) as u64);
+        }
+        match edges {
+            Edges::Both => self.lower_half(&mut vertex, Edges::Both, block.targets, entries.clone())?,
+            Edges::Leave => self.lower_half(&mut vertex, Edges::Leave, block.targets, entries.clone())?,
+            Edges::Enter => self.lower_half(&mut vertex, Edges::Enter, block.targets, entries.clone())?,
+        }
+        if let Some(tree) = too_wide(&vertex.gap) {
+            return Err((tree, self.apart(&vertex, tree, &block.targets[entries])));
+        }
+        if any(&vertex.wanted) { self.upper_half(&mut vertex) } else { Ok(()) }
+    }
+
+    /// Holds the line of a vertex against those of its smaller neighbours, which are these of `targets`. `edges` is that of the vertex, known
+    /// to the compiler.
+    #[inline(always)]
+    fn lower_half(
+        &self,
+        vertex: &mut Vertex<'_, M, W>,
+        edges: Edges,
+        targets: &[u32],
+        entries: Range<usize>,
+    ) -> Result<(), Wrong> {
+        let (mut gap, mut next) = (vertex.gap, entries.start);
+        let line = |entry: usize| {
+            prefetch(self.lines, targets.get(entry + AHEAD).map_or(0, |&ahead| ahead as usize));
+            &self.lines[targets[entry] as usize]
+        };
+        if any(&vertex.wanted) {
+            for entry in entries.clone() {
+                let other = line(entry);
+                widen(&mut gap, edges, vertex.own, other);
+                if meet(other, &vertex.wanted) {
+                    self.met(vertex, targets[entry], other)?;
+                    if !any(&vertex.wanted) {
+                        next = entry + 1;
+                        break;
+                    }
+                }
+                next = entry + 1;
+            }
+        }
+        for entry in next..entries.end {
+            widen(&mut gap, edges, vertex.own, line(entry));
+        }
+        vertex.gap = gap;
+        Ok(())
+    }
+
+    /// Looks for parents that no smaller neighbour is among the larger ones. The level of those was compared in their rows.
+    #[cold]
+    fn upper_half(&self, vertex: &mut Vertex<'_, M, W>) -> Result<(), Wrong> {
+        let row = self.upper.row(vertex.row);
+        for (tree, of) in self.trees.iter().enumerate() {
+            if vertex.wanted[tree] == M::default() {
+                continue;
+            }
+            let parent = of.parents[vertex.v as usize];
+            if parent < vertex.v || row.binary_search(&parent).is_err() {
+                return Err((tree, Fault::NoEdge { vertex: vertex.v, parent }));
+            }
+            // The root has no other vertex in its level.
+            if parent == of.root.0 {
+                vertex.wanted[tree] = M::default();
+            }
+        }
+        for (entry, &w) in row.iter().enumerate() {
+            if !any(&vertex.wanted) {
+                break;
+            }
+            prefetch(self.lines, row.get(entry + AHEAD).map_or(0, |&ahead| ahead as usize));
+            let other = &self.lines[w as usize];
+            if meet(other, &vertex.wanted) {
+                self.met(vertex, w, other)?;
+            }
+        }
+        Ok(())
+    }
+
+    /// Takes note of a neighbour that is the first in the level before, in some trees: it is the parent there.
+    #[inline]
+    fn met(&self, vertex: &mut Vertex<'_, M, W>, w: u32, other: &Line<M, W>) -> Result<(), Wrong> {
+        let mut trees = meeting(other, &vertex.wanted);
+        while trees != 0 {
+            let tree = trees.trailing_zeros() as usize;
+            if self.trees[tree].parents[vertex.v as usize] != w {
+                return Err((tree, self.not_first(vertex, tree, w)));
+            }
+            vertex.wanted[tree] = M::default();
+            trees &= trees - 1;
+        }
+        Ok(())
+    }
+
+    #[cold]
+    fn not_first(&self, vertex: &Vertex<'_, M, W>, tree: usize, first: u32) -> Fault {
+        let (v, parent) = (vertex.v, self.trees[tree].parents[vertex.v as usize]);
+        let half = if parent < v { self.lower } else { self.upper };
+        match half.row(vertex.row).binary_search(&parent) {
+            Ok(_) => Fault::NotFirst { vertex: v, parent, first },
+            Err(_) => Fault::NoEdge { vertex: v, parent },
+        }
+    }
+
+    /// Returns the fault at the first edge whose ends have levels too far apart in a tree.
+    #[cold]
+    fn apart(&self, vertex: &Vertex<'_, M, W>, tree: usize, targets: &[u32]) -> Fault {
+        let own = (vertex.v, vertex.own[tree]);
+        let mut faults = targets.iter().filter_map(|&w| {
+            let other = (w, self.lines[w as usize][tree]);
+            let goes_up = if vertex.edges == Edges::Both { own.1 < other.1 } else { vertex.edges == Edges::Leave };
+            let [(from, level), (to, other)] = if goes_up { [own, other] } else { [other, own] };
+            let is_apart = other.less(level) > M::of_level(0);
+            is_apart.then(|| match other == M::UNREACHED {
+                true => Fault::NotReached { from, to },
+                false => Fault::Apart { from, level: level.level(), to, other: other.level() },
+            })
+        });
+        faults.next().unwrap_or(Fault::NotReached { from: vertex.v, to: vertex.v })
+    }
+}

@@ -1,0 +1,374 @@
+use super::*;
+use crate::algo::bfs::levels::levels;
+use crate::algo::bfs::search::NONE;
+use crate::graph::catalogue::Catalogue;
+use crate::graph::degrees::DegreeSummary;
+use crate::graph::direction::{Direction, Way};
+use crate::graph::half::Half;
+use crate::graph::host_block::{HostBlock, MemoryBlock};
+use crate::graph::ids::Vertex;
+use crate::graph::layout::Layout;
+use crate::graph::order::DegreeRuns;
+use crate::graph::placement::BlockSize;
+use crate::prepare::order;
+use crate::prepare::prepared::{InputInfo, StoreInfo};
+use crate::prepare::relabel::{ISOLATED, Relabelled};
+use proptest::prelude::*;
+use std::collections::{BTreeMap, BTreeSet, VecDeque};
+use std::path::Path;
+
+fn budget(free: u64) -> Budget {
+    Budget::new(crate::memory::own_bytes(4) + free, 4).unwrap()
+}
+
+/// A graph as sets, in the order of vertices: heads and tails of the edges of each vertex.
+struct Model {
+    direction: Direction,
+    heads: Vec<BTreeSet<u32>>,
+    tails: Vec<BTreeSet<u32>>,
+    runs: DegreeRuns,
+    /// The vertex of each id.
+    map: Vec<u32>,
+}
+
+impl Model {
+    fn new(edges: &[[u32; 2]], direction: Direction) -> Model {
+        let mut ends: BTreeMap<u32, [BTreeSet<u32>; 2]> = BTreeMap::new();
+        for &[u, v] in edges.iter().filter(|[u, v]| u != v) {
+            for (u, v) in if direction == Direction::Directed { vec![(u, v)] } else { vec![(u, v), (v, u)] } {
+                ends.entry(u).or_default()[0].insert(v);
+                ends.entry(v).or_default()[1].insert(u);
+            }
+        }
+        let sides = 1 + usize::from(direction == Direction::Directed);
+        let degree = |id: &u32| ends[id][..sides].iter().map(BTreeSet::len).sum::<usize>() as u32;
+        let mut ids: Vec<u32> = ends.keys().copied().collect();
+        ids.sort_by_key(|id| (std::cmp::Reverse(degree(id)), *id));
+        let mut map = vec![ISOLATED; ids.iter().max().map_or(0, |&most| most as usize + 1)];
+        ids.iter().zip(0..).for_each(|(&id, v)| map[id as usize] = v);
+        let mut runs: Vec<(u32, u32)> = Vec::new();
+        for degree in ids.iter().map(degree) {
+            match runs.last_mut() {
+                Some((last, count)) if *last == degree => *count += 1,
+                _ => runs.push((degree, 1)),
+            }
+        }
+        let side = |side: usize| {
+            let of = |id: &u32| ends[id][side].iter().map(|&other| map[other as usize]).collect();
+            ids.iter().map(of).collect::<Vec<BTreeSet<u32>>>()
+        };
+        Model { direction, heads: side(0), tails: side(1), runs: DegreeRuns::new(runs), map }
+    }
+
+    fn vertices(&self) -> u32 {
+        self.heads.len() as u32
+    }
+
+    /// The rows of a half in memory, in blocks of about `target` entries.
+    fn half(&self, half: Half, target: u64) -> Catalogue {
+        let layout = Layout::of_half(&self.runs, target, half, self.direction);
+        let row = |row: u64| {
+            let v = self.direction.vertex(row as u32);
+            let all = if row as u32 == self.direction.row(v, Way::Out) { &self.heads } else { &self.tails };
+            let keeps = move |w: &&u32| if half == Half::Lower { **w < v } else { **w > v };
+            all[v as usize].iter().filter(keeps).copied().collect::<Vec<u32>>()
+        };
+        let (mut sizes, mut blocks) = (Vec::new(), Vec::new());
+        for b in 0..layout.blocks() {
+            let span = layout.block(b);
+            let rows: Vec<Vec<u32>> = span.rows.clone().map(row).collect();
+            let entries = rows.iter().map(Vec::len).sum::<usize>() as u64;
+            let mut block = HostBlock::new(&span, entries, &budget(1 << 20)).unwrap();
+            let (offsets, targets) = block.parts();
+            let mut at = 0;
+            for (row, offset) in rows.iter().zip(&mut offsets[1..]) {
+                targets[at..at + row.len()].copy_from_slice(row);
+                at += row.len();
+                *offset = at as u32;
+            }
+            sizes.push(BlockSize { rows: rows.len() as u64, entries });
+            blocks.push(MemoryBlock::Local(block));
+        }
+        Catalogue::in_memory(layout, sizes, blocks, true)
+    }
+
+    fn graph(&self, folder: &Path, target: u64) -> Graph {
+        let catalogue = self.half(Half::Lower, target);
+        let ids = self.map.len() as u64;
+        let info = InputInfo {
+            weights: None,
+            edges: catalogue.edges(),
+            loops: 0,
+            distinct_at_most: catalogue.edges(),
+            vertices: ids,
+            ids,
+            connected: self.vertices().into(),
+            runs: self.runs.iter().count() as u64,
+            direction: self.direction,
+            sparse: false,
+            checksum: 0,
+            identity: 0,
+            content: 7,
+            bytes: 0,
+            source: "a test".into(),
+        };
+        let blocks = catalogue.len() as u64;
+        let stored = StoreInfo {
+            edges: catalogue.edges(),
+            blocks,
+            degrees: false,
+            summary: DegreeSummary::default(),
+            weights: None,
+        };
+        let mut graph = Graph::new(folder.to_owned(), info, stored, catalogue);
+        graph.set_upper(self.half(Half::Upper, target)).unwrap();
+        graph
+    }
+
+    /// Levels and parents by a plain queue.
+    fn search(&self, root: u32) -> (Vec<Option<u32>>, Vec<u32>) {
+        let mut levels = vec![None; self.heads.len()];
+        let mut queue = VecDeque::from([root]);
+        levels[root as usize] = Some(0);
+        while let Some(u) = queue.pop_front() {
+            for &v in &self.heads[u as usize] {
+                if levels[v as usize].is_none() {
+                    levels[v as usize] = levels[u as usize].map(|level: u32| level + 1);
+                    queue.push_back(v);
+                }
+            }
+        }
+        let parent = |v: usize| match levels[v] {
+            None => NONE,
+            Some(0) => root,
+            Some(level) => *self.tails[v].iter().find(|&&w| levels[w as usize] == Some(level - 1)).unwrap(),
+        };
+        let parents = (0..levels.len()).map(parent).collect();
+        (levels, parents)
+    }
+
+    fn figures(&self, levels: &[Option<u32>]) -> Figures {
+        let reached = levels.iter().zip(&self.heads).filter(|(level, _)| level.is_some());
+        Figures {
+            reached: reached.clone().count() as u64,
+            depth: levels.iter().flatten().max().copied().unwrap_or(0).into(),
+            entries: reached.map(|(_, heads)| heads.len() as u64).sum(),
+        }
+    }
+}
+
+#[track_caller]
+fn check(edges: &[[u32; 2]], direction: Direction, roots: &[u32], target: u64, threads: usize, free: u64) {
+    let model = Model::new(edges, direction);
+    if model.vertices() == 0 {
+        return;
+    }
+    let folder = tempfile::tempdir().unwrap();
+    let graph = model.graph(folder.path(), target);
+    let roots: Vec<u32> = roots.iter().map(|root| root % model.vertices()).collect();
+    let known: Vec<_> = roots.iter().map(|&root| model.search(root)).collect();
+    let trees: Vec<_> =
+        roots.iter().zip(&known).map(|(&root, (_, parents))| Tree { root: Vertex(root), parents }).collect();
+    let expected: Vec<_> = known.iter().map(|(levels, _)| model.figures(levels)).collect();
+    assert_eq!(validate(&graph, &trees, threads, &budget(free)).unwrap(), expected);
+    for (tree, (known, _)) in trees.iter().zip(&known) {
+        let found = levels(*tree, threads, &budget(1 << 24)).unwrap();
+        let known = known.iter().map(|level| level.unwrap_or(NONE));
+        assert!(found.iter().copied().eq(known));
+    }
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 96, max_shrink_iters: 200, failure_persistence: None, ..ProptestConfig::default() })]
+    #[test]
+    fn trees_of_a_plain_queue_pass(
+        edges in (2u32..400, 0usize..1500).prop_flat_map(|(n, m)| {
+            let end = prop_oneof![2 => 0..n, 1 => 0..n.div_ceil(20)];
+            prop::collection::vec((end.clone(), end).prop_map(|(u, v)| [u, v]), 0..=m)
+        }),
+        directed in any::<bool>(),
+        roots in prop::collection::vec(any::<u32>(), 0..90),
+        target in 1u64..3000,
+        threads in 1usize..4,
+        free in prop_oneof![Just(1u64 << 24), Just(1 << 12)],
+    ) {
+        check(&edges, Direction::of(directed), &roots, target, threads, free);
+    }
+}
+
+/// A number that looks drawn.
+fn mixed(i: u32) -> u32 {
+    (i.wrapping_mul(0x9e37_79b9) >> 7) ^ i.wrapping_mul(0x85eb_ca6b)
+}
+
+/// Levels at, below and above those that a byte holds, of paths numbered along and across, forward and back.
+#[test]
+fn paths_may_be_deep() {
+    for length in [1u32, 251, 252, 253, 254, 255, 256, 257, 3000, 70_000] {
+        let along: Vec<[u32; 2]> = (0..length).map(|i| [i, i + 1]).collect();
+        let mut places: Vec<u32> = (0..=length).collect();
+        places.sort_by_key(|&i| mixed(i));
+        let across: Vec<[u32; 2]> = along.iter().map(|edge| edge.map(|i| places[i as usize])).collect();
+        for edges in [along, across] {
+            for direction in [Direction::Undirected, Direction::Directed] {
+                check(&edges, direction, &[0, length, length / 2, length / 3], 1 << 12, 3, 1 << 24);
+            }
+        }
+    }
+}
+
+/// Trees that need marks of one byte and of four in one batch, and memory for some of them at a time.
+#[test]
+fn deep_and_shallow_trees_are_checked_together() {
+    let mut edges: Vec<[u32; 2]> = (0..900).map(|i| [i, i + 1]).collect();
+    edges.extend((2000..2400).map(|i| [2000 + mixed(i) % 50, i]));
+    let roots: Vec<u32> = (0..80).map(mixed).collect();
+    for direction in [Direction::Undirected, Direction::Directed] {
+        for free in [1 << 24, 17 * 1400, 4 * 1400] {
+            check(&edges, direction, &roots, 500, 2, free);
+        }
+    }
+    let model = Model::new(&edges, Direction::Undirected);
+    let folder = tempfile::tempdir().unwrap();
+    let (_, parents) = model.search(0);
+    let tree = Tree { root: Vertex(0), parents: &parents };
+    let failed = validate(&model.graph(folder.path(), 500), &[tree], 1, &budget(1000)).unwrap_err();
+    assert_eq!(failed.exit_code(), 7, "{failed}");
+}
+
+#[test]
+fn bytes_are_those_of_whole_lines() {
+    assert_eq!(bytes(100, 1, 3), 400);
+    assert_eq!(bytes(100, 1, 252), 400);
+    assert_eq!(bytes(100, 5, 252), 1600);
+    assert_eq!(bytes(100, 64, 252), 6400);
+    assert_eq!(bytes(100, 1, 253), 400);
+    assert_eq!(bytes(100, 2, 253), 1600);
+    assert_eq!(bytes(100, 64, 1000), 6400);
+}
+
+/// Breaks the tree of a root in a graph, and returns what is said about it. The other trees of the batch are right.
+struct Broken {
+    model: Model,
+    graph: Graph,
+    _folder: tempfile::TempDir,
+}
+
+impl Broken {
+    fn of(edges: &[[u32; 2]], direction: Direction) -> Broken {
+        let model = Model::new(edges, direction);
+        let folder = tempfile::tempdir().unwrap();
+        let mut map = budget(1 << 20).zeroed::<u32>(model.map.len(), "a test").unwrap();
+        map.copy_from_slice(&model.map);
+        let _ = order::write(folder.path(), 7, &Relabelled { map, runs: model.runs.clone(), whole: true }, &|| true);
+        Broken { graph: model.graph(folder.path(), 64), model, _folder: folder }
+    }
+
+    fn vertex(&self, id: u32) -> u32 {
+        self.model.map[id as usize]
+    }
+
+    /// `changes` gives vertices, by their ids, other parents.
+    #[track_caller]
+    fn said(&self, root: u32, changes: &[(u32, Option<u32>)]) -> String {
+        let root = self.vertex(root);
+        let (_, mut parents) = self.model.search(root);
+        for &(id, parent) in changes {
+            parents[self.vertex(id) as usize] =
+                parent.map_or(NONE, |id| self.model.map.get(id as usize).copied().unwrap_or(id));
+        }
+        let right: Vec<_> = (0..self.model.vertices().min(40)).map(|root| (root, self.model.search(root).1)).collect();
+        let mut trees: Vec<_> = right.iter().map(|(root, parents)| Tree { root: Vertex(*root), parents }).collect();
+        trees.insert(trees.len() / 2, Tree { root: Vertex(root), parents: &parents });
+        let said = [1, 3].map(|threads| {
+            let failed = validate(&self.graph, &trees, threads, &budget(1 << 24)).unwrap_err();
+            assert_eq!(failed.exit_code(), 8, "{failed}");
+            failed.to_string()
+        });
+        assert_eq!(said[0], said[1]);
+        said[0].strip_prefix("validation failed: ").unwrap().to_owned()
+    }
+}
+
+/// 0 - 1 - 2 - 3 - 4 - 5, 1 - 6 - 3, and 7 - 8 apart from it.
+const EDGES: [[u32; 2]; 8] = [[0, 1], [1, 2], [2, 3], [3, 4], [4, 5], [1, 6], [6, 3], [7, 8]];
+
+#[test]
+fn each_kind_of_wrong_parent_is_caught_by_its_rule() {
+    let broken = Broken::of(&EDGES, Direction::Undirected);
+    let rule = |rule: u32, found: &str| format!("source 0: {found} (rule {rule} of Graph500)");
+    assert_eq!(broken.said(0, &[(0, Some(1))]), rule(1, "the parent of the root is 1 and not the root"));
+    assert_eq!(broken.said(0, &[(0, None)]), rule(1, "the root was not reached"));
+    assert_eq!(broken.said(0, &[(4, Some(5))]), rule(1, "the parents of vertex 4 go round in a cycle"));
+    assert_eq!(broken.said(0, &[(5, Some(5))]), rule(1, "the parents of vertex 5 go round in a cycle"));
+    assert_eq!(broken.said(0, &[(5, Some(77))]), rule(1, "the parent of vertex 5 is 77, which is no vertex"));
+    assert_eq!(broken.said(0, &[(4, None)]), rule(1, "the parent of vertex 5 is 4, which was not reached"));
+    // A root of another component, and a vertex there that hangs on this one.
+    assert_eq!(broken.said(0, &[(7, Some(7)), (8, Some(7))]), rule(1, "the parents of vertex 7 go round in a cycle"));
+    assert_eq!(broken.said(0, &[(7, Some(0)), (8, Some(7))]), rule(5, "no edge leads to vertex 7 from its parent 0"));
+    assert_eq!(broken.said(0, &[(5, None)]), rule(4, "an edge leads from 4, which was reached, to 5, which was not"));
+    assert_eq!(broken.said(0, &[(5, Some(3))]), rule(5, "no edge leads to vertex 5 from its parent 3"));
+    // 2 and 6 are both one before 3, and of one degree.
+    assert_eq!(
+        broken.said(0, &[(3, Some(6))]),
+        "source 0: the parent of vertex 3 is 6, where 2 is in the same level and comes first"
+    );
+}
+
+/// A cycle of six: from the hub 10 both ways, so that one way may be taken too far.
+#[test]
+fn a_level_that_is_skipped_is_caught_by_rule_3() {
+    let cycle = [[10, 11], [11, 12], [12, 13], [13, 14], [14, 15], [15, 10]];
+    let broken = Broken::of(&cycle, Direction::Undirected);
+    // Hung on 14, 15 has level 5, next to the root.
+    let said = broken.said(10, &[(13, Some(12)), (14, Some(13)), (15, Some(14))]);
+    assert_eq!(said, "source 10: an edge leads from 10, level 0, to 15, level 5 (rule 3 of Graph500)");
+}
+
+#[test]
+fn direction_counts() {
+    // 0 -> 1 -> 2 -> 3, back from 3 to 0, and 4 -> 0 that nobody reaches.
+    let broken = Broken::of(&[[0, 1], [1, 2], [2, 3], [3, 0], [4, 0]], Direction::Directed);
+    assert_eq!(
+        broken.said(0, &[(4, Some(0))]),
+        "source 0: no edge leads to vertex 4 from its parent 0 (rule 5 of Graph500)"
+    );
+    assert_eq!(
+        broken.said(0, &[(3, Some(0))]),
+        "source 0: no edge leads to vertex 3 from its parent 0 (rule 5 of Graph500)"
+    );
+    assert_eq!(
+        broken.said(0, &[(3, None)]),
+        "source 0: an edge leads from 2, which was reached, to 3, which was not (rule 4 of Graph500)"
+    );
+    let detour = Broken::of(&[[0, 1], [1, 2], [0, 2], [2, 3]], Direction::Directed);
+    assert_eq!(
+        detour.said(0, &[(2, Some(1))]),
+        "source 0: an edge leads from 0, level 0, to 2, level 2 (rule 3 of Graph500)"
+    );
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 64, max_shrink_iters: 200, failure_persistence: None, ..ProptestConfig::default() })]
+    /// There is one right tree: whatever else stands at some vertex is refused.
+    #[test]
+    fn any_other_parent_is_refused(
+        edges in prop::collection::vec((0u32..60, 0u32..60).prop_map(|(u, v)| [u, v]), 1..200),
+        directed in any::<bool>(),
+        root in any::<u32>(),
+        v in any::<u32>(),
+        parent in prop_oneof![6 => any::<u32>(), 1 => Just(NONE)],
+    ) {
+        let model = Model::new(&edges, Direction::of(directed));
+        prop_assume!(model.vertices() > 0);
+        let (root, v) = (root % model.vertices(), (v % model.vertices()) as usize);
+        let (_, mut parents) = model.search(root);
+        let parent = if parent == NONE { NONE } else { parent % model.vertices() };
+        prop_assume!(parents[v] != parent);
+        parents[v] = parent;
+        let folder = tempfile::tempdir().unwrap();
+        let graph = model.graph(folder.path(), 50);
+        let failed = validate(&graph, &[Tree { root: Vertex(root), parents: &parents }], 2, &budget(1 << 20));
+        prop_assert_eq!(failed.map_err(|e| e.exit_code()).err(), Some(8));
+    }
+}

@@ -1,0 +1,95 @@
+//! The last checks of trees, after a pass over all edges: each parent was met, and the figures of the job are those of its columns.
+
+use super::columns::{Columns, UNREACHED};
+use super::edges::Seen;
+use super::{SourceChecked, differs};
+use crate::algo::Results;
+use crate::algo::bfs::fault::Fault;
+use crate::error::Result;
+use crate::graph::direction::Direction;
+use crate::process::signals;
+use std::ops::RangeInclusive;
+
+/// Checks that an edge was seen to every vertex from its parent, and the figures that were told.
+///
+/// # Errors
+/// [`Error::Validation`].
+pub(super) fn agree(columns: &Columns<'_>, results: &Results<'_>, seen: &Seen) -> Result<()> {
+    let mut wrong = seen.wrong;
+    let mut figures: Vec<Figures> = columns.sources.iter().map(Figures::new).collect();
+    let mut vertices = 0..columns.places.vertices() as u32;
+    for (degree, first, end) in columns.places.degrees().iter() {
+        for vertex in vertices.by_ref().take((end - first) as usize) {
+            for (number, &level) in columns.levels(vertex).iter().enumerate().filter(|(_, level)| **level != UNREACHED)
+            {
+                figures[number].add(level, degree);
+                if columns.roots[number] != Some(vertex) && !seen.parent(vertex, number) {
+                    let found = (number, Fault::NoEdge { vertex, parent: columns.parents(vertex)[number] });
+                    wrong = Some(wrong.map_or(found, |wrong| wrong.min(found)));
+                }
+            }
+        }
+        signals::check()?;
+    }
+    if let Some((number, fault)) = wrong {
+        return Err(columns.wrong(number, fault));
+    }
+    for (number, (figures, told)) in figures.iter().zip(columns.sources).enumerate() {
+        let edges = match results.info.direction {
+            // Both ends of an edge are reached, or neither.
+            Direction::Undirected => figures.degrees / 2..=figures.degrees / 2,
+            // Those that the job tells are distinct.
+            Direction::Directed => seen.edges[number].saturating_sub(seen.repeats)..=seen.edges[number],
+        };
+        figures.hold(told, columns.roots[number].is_some(), &edges)?;
+    }
+    Ok(())
+}
+
+/// Figures of a tree, counted in its columns.
+struct Figures {
+    reached: u64,
+    depth: u64,
+    degrees: u64,
+    frontiers: Vec<u64>,
+}
+
+impl Figures {
+    fn new(told: &SourceChecked) -> Figures {
+        Figures { reached: 0, depth: 0, degrees: 0, frontiers: vec![0; told.frontiers.len()] }
+    }
+
+    fn add(&mut self, level: u32, degree: u32) {
+        self.reached += 1;
+        self.depth = self.depth.max(level.into());
+        self.degrees += u64::from(degree);
+        if let Some(frontier) = self.frontiers.get_mut(level as usize) {
+            *frontier += 1;
+        }
+    }
+
+    fn hold(&self, told: &SourceChecked, has_edges: bool, edges: &RangeInclusive<u64>) -> Result<()> {
+        let Figures { reached, depth, .. } = *self;
+        if !has_edges {
+            // A root without an edge is at no place.
+            let alone = told.reached == 1 && told.depth == 0 && told.edges == 0 && reached == 0;
+            return if alone { Ok(()) } else { Err(differs(told.source, "it has no edge, and reached others")) };
+        }
+        if (reached, depth) != (told.reached, told.depth) {
+            let (told_reached, told_depth) = (told.reached, told.depth);
+            let what = format!(
+                "{reached} vertices and depth {depth} by its columns, the job tells {told_reached} and {told_depth}"
+            );
+            return Err(differs(told.source, &what));
+        }
+        if !edges.contains(&told.edges) {
+            let what = format!("{} edges have an end that is reached, the job tells {}", edges.start(), told.edges);
+            return Err(differs(told.source, &what));
+        }
+        let differing = self.frontiers.iter().zip(&told.frontiers).position(|(mine, told)| mine != told);
+        differing.map_or(Ok(()), |level| {
+            let (mine, job) = (self.frontiers[level], told.frontiers[level]);
+            Err(differs(told.source, &format!("{mine} vertices have level {level}, the job tells {job}")))
+        })
+    }
+}

@@ -1,0 +1,206 @@
+//! One pass over all edges, each held against several trees.
+
+use super::columns::{Columns, UNREACHED};
+use super::places::{Places, Signals};
+use crate::algo::bfs::fault::Fault;
+use crate::algo::team::{Parts, team};
+use crate::algo::{EdgeSource, Results};
+use crate::error::Result;
+use crate::formats::{Edges, Visitor};
+use crate::graph::direction::{Direction, Way};
+use crate::memory::{Buffer, prefetch};
+use crate::prepare::prepared::Graph;
+use crate::prepare::relabel::ISOLATED;
+use crate::process::signals;
+use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
+use std::sync::{Mutex, PoisonError};
+
+/// Edges whose places are looked up before the first is held against trees.
+const AT_ONCE: usize = 32;
+
+/// Findings of a pass.
+pub(super) struct Seen {
+    /// A bit for each tree: set where an edge leads to the vertex from its parent.
+    parents: Buffer<AtomicU64>,
+    /// The first fault by number of the tree, then by rule.
+    pub wrong: Option<(usize, Fault)>,
+    /// Edges that leave what each tree reaches, if edges have a direction.
+    pub edges: Vec<u64>,
+    /// Repeats among the edges of the pass, at most.
+    pub repeats: u64,
+}
+
+impl Seen {
+    /// Returns true if an edge leads to a vertex from its parent in a tree.
+    pub fn parent(&self, vertex: u32, tree: usize) -> bool {
+        self.parents[vertex as usize].load(Relaxed) >> tree & 1 == 1
+    }
+}
+
+/// Holds all edges against the trees of `columns`.
+///
+/// # Errors
+/// Those of reading; [`Error::Limit`]; [`Error::Stopped`].
+pub(super) fn pass(
+    edges: &EdgeSource<'_>,
+    places: &Places,
+    columns: &Columns<'_>,
+    results: &Results<'_>,
+) -> Result<Seen> {
+    let vertices = places.vertices() as usize;
+    let parents = results.budget.zeroed(vertices, "parents whose edges were seen (8 bytes a vertex)")?;
+    let new = || Holder::new(places, columns, &parents, results.info.direction);
+    let mut holders = (0..results.threads.max(1)).map(|_| new()).collect::<Result<Vec<_>>>()?;
+    let repeats = match edges {
+        EdgeSource::Input(input) => {
+            input.scan(&mut holders, &Signals)?;
+            (results.info.edges - results.info.loops).saturating_sub(results.stored.edges)
+        }
+        EdgeSource::Blocks(graph) => {
+            blocks(graph, &mut holders)?;
+            0
+        }
+    };
+    let wrong = holders.iter().filter_map(|holder| holder.wrong).min();
+    let sum = |tree: usize| holders.iter().map(|holder| holder.edges[tree]).sum();
+    let edges = (0..columns.sources.len()).map(sum).collect();
+    drop(holders);
+    Ok(Seen { parents, wrong, edges, repeats })
+}
+
+/// Hands the edges of all blocks to holders, a block at a time to each.
+fn blocks(graph: &Graph, holders: &mut [Holder<'_>]) -> Result<()> {
+    let (parts, direction) = (Parts::new(graph.catalogue.len(), 1), graph.info.direction);
+    let threads = holders.len();
+    let holders: Vec<_> = holders.iter_mut().map(Mutex::new).collect();
+    team(threads, &|thread| {
+        let mut holder = holders[thread].lock().unwrap_or_else(PoisonError::into_inner);
+        parts.each(|part| {
+            let block = graph.catalogue.block(part.start);
+            for local in 0..block.rows() {
+                if local % (1 << 16) == 0 {
+                    signals::check()?;
+                }
+                let row = block.first_row + local as u32;
+                let v = direction.vertex(row);
+                let enters = direction == Direction::Directed && row == direction.row(v, Way::In);
+                for &w in block.row(local) {
+                    holder.hold(if enters { [w, v] } else { [v, w] });
+                }
+            }
+            graph.catalogue.release(part.start);
+            Ok(())
+        })
+    })
+}
+
+/// Holds edges against trees, in one thread.
+struct Holder<'a> {
+    places: &'a Places,
+    of_rows: &'a [u32],
+    columns: &'a Columns<'a>,
+    parents: &'a [AtomicU64],
+    direction: Direction,
+    wrong: Option<(usize, Fault)>,
+    edges: Vec<u64>,
+}
+
+impl<'a> Holder<'a> {
+    fn new(
+        places: &'a Places,
+        columns: &'a Columns<'a>,
+        parents: &'a [AtomicU64],
+        direction: Direction,
+    ) -> Result<Holder<'a>> {
+        let edges = vec![0; columns.sources.len()];
+        Ok(Holder { places, of_rows: places.of_rows()?, columns, parents, direction, wrong: None, edges })
+    }
+
+    /// Looks up the places of edges, then holds them against the trees.
+    fn of_ids(&mut self, edges: impl Iterator<Item = [u64; 2]>) {
+        let (mut found, mut number) = ([[0; 2]; AT_ONCE], 0);
+        for [u, v] in edges.filter(|[u, v]| u != v) {
+            let place = |id| self.places.ids.row(id).and_then(|row| self.of_rows.get(row as usize)).copied();
+            let ends = [place(u).unwrap_or(ISOLATED), place(v).unwrap_or(ISOLATED)];
+            if ends.contains(&ISOLATED) {
+                // Edges are those whose ends were counted: this one is not among them only if the input changes while it is read.
+                continue;
+            }
+            ends.iter().for_each(|&end| {
+                prefetch(self.columns.levels(end), 0);
+                prefetch(self.columns.parents(end), 0);
+            });
+            found[number] = ends;
+            number += 1;
+            if number == AT_ONCE {
+                found.iter().for_each(|&ends| self.hold(ends));
+                number = 0;
+            }
+        }
+        found[..number].iter().for_each(|&ends| self.hold(ends));
+    }
+
+    /// Holds an edge between places against the trees.
+    #[inline]
+    fn hold(&mut self, [from, to]: [u32; 2]) {
+        self.lead(from, to);
+        match self.direction {
+            Direction::Undirected => self.lead(to, from),
+            Direction::Directed => {
+                for (edges, &level) in self.edges.iter_mut().zip(self.columns.levels(from)) {
+                    *edges += u64::from(level < UNREACHED);
+                }
+            }
+        }
+    }
+
+    /// Holds an edge against the trees in the direction in which it leads `from` one vertex `to` another.
+    #[inline]
+    fn lead(&mut self, from: u32, to: u32) {
+        let (levels, heads, parents) = (self.columns.levels(from), self.columns.levels(to), self.columns.parents(to));
+        let (mut is_wrong, mut is_parent) = (false, false);
+        for ((&level, &head), &parent) in levels.iter().zip(heads).zip(parents) {
+            let next = level + 1;
+            is_wrong |= (head > next) | ((head == next) & (from < parent));
+            is_parent |= (head == next) & (from == parent);
+        }
+        if is_parent {
+            let trees = levels.iter().zip(heads).zip(parents).enumerate();
+            let bits = trees.fold(0, |bits, (tree, ((&level, &head), &parent))| {
+                bits | u64::from(head == level + 1 && from == parent) << tree
+            });
+            let word = &self.parents[to as usize];
+            if word.load(Relaxed) & bits != bits {
+                word.fetch_or(bits, Relaxed);
+            }
+        }
+        if is_wrong {
+            self.note(from, to);
+        }
+    }
+
+    /// Takes note of the first fault that an edge shows.
+    #[cold]
+    fn note(&mut self, from: u32, to: u32) {
+        let (levels, heads, parents) = (self.columns.levels(from), self.columns.levels(to), self.columns.parents(to));
+        for (tree, ((&level, &head), &parent)) in levels.iter().zip(heads).zip(parents).enumerate() {
+            let fault = match head {
+                UNREACHED if level != UNREACHED => Fault::NotReached { from, to },
+                _ if head > level + 1 => Fault::Apart { from, level, to, other: head },
+                _ if head == level + 1 && from < parent => Fault::NotFirst { vertex: to, parent, first: from },
+                _ => continue,
+            };
+            self.wrong = Some(self.wrong.map_or((tree, fault), |wrong| wrong.min((tree, fault))));
+        }
+    }
+}
+
+impl Visitor for Holder<'_> {
+    fn visit(&mut self, edges: Edges<'_>, _: &[u32]) -> Result<()> {
+        match edges {
+            Edges::Narrow(edges) => self.of_ids(edges.iter().map(|edge| edge.map(u64::from))),
+            Edges::Wide(edges) => self.of_ids(edges.iter().copied()),
+        }
+        Ok(())
+    }
+}

@@ -1,0 +1,49 @@
+//! Figures of searches against each other, which takes neither columns nor edges.
+
+use super::{SourceChecked, differs};
+use crate::error::Result;
+use crate::graph::ids::InputId;
+use crate::prepare::prepared::InputInfo;
+
+/// Relative difference of quotients that are the same.
+const TOLERANCE: f64 = 1e-9;
+
+/// Checks the figures of all sources.
+///
+/// # Errors
+/// [`crate::Error::Validation`] for the first that can't be.
+pub(super) fn agree(info: &InputInfo, found: &[SourceChecked]) -> Result<String> {
+    found.iter().try_for_each(|source| of_source(info, source))?;
+    let edges = found.iter().map(|source| u128::from(source.edges)).sum::<u128>();
+    Ok(format!("the figures of {} agree: {edges} edges in all", found.len()))
+}
+
+fn of_source(info: &InputInfo, found: &SourceChecked) -> Result<()> {
+    let SourceChecked { source, reached, depth, edges, seconds, teps, ref frontiers } = *found;
+    let vertices = info.connected.max(1);
+    holds(source, (1..=vertices).contains(&reached), || {
+        format!("{reached} vertices reached, of {vertices} that have edges")
+    })?;
+    holds(source, depth < reached, || format!("depth {depth} with {reached} vertices"))?;
+    let all = info.edges - info.loops;
+    holds(source, (reached - 1..=all).contains(&edges), || {
+        format!("{edges} edges, where {reached} vertices were reached and the input has {all}")
+    })?;
+    let expected = edges as f64 / seconds;
+    holds(source, !expected.is_finite() || (teps - expected).abs() <= TOLERANCE * expected, || {
+        format!("{teps} edges a second, {edges} in {seconds} s are {expected}")
+    })?;
+    let levels = frontiers.len() as u64;
+    holds(source, levels <= depth + 1, || format!("{levels} levels, and depth {depth}"))?;
+    holds(source, frontiers.first().is_none_or(|&first| first == 1) && !frontiers.contains(&0), || {
+        "a level without vertices, or a first one that is not the source alone".to_owned()
+    })?;
+    let sum = frontiers.iter().sum::<u64>();
+    // Of a deep tree only the first levels are told.
+    let is_sum = if levels == depth + 1 { sum == reached } else { sum <= reached };
+    holds(source, is_sum, || format!("{sum} vertices in its levels, {reached} reached"))
+}
+
+fn holds(source: InputId, holds: bool, otherwise: impl Fn() -> String) -> Result<()> {
+    if holds { Ok(()) } else { Err(differs(source, &otherwise())) }
+}

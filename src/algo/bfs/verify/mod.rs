@@ -1,0 +1,88 @@
+//! Checks of results: parents and levels as they were written, against the edges of the input once more.
+//!
+//! Nothing of the search is believed, nor of the graph that was prepared for it, if the input is still there. The order of vertices, in which
+//! a parent is the first of its kind, is worked out from degrees that are counted anew ([`places`]). Columns are read for as many sources as
+//! memory has room for ([`columns`]), and each pass over the edges holds all of these trees against them ([`edges`]), by the rules of
+//! [`super::fault`].
+
+mod columns;
+mod counted;
+mod edges;
+mod figures;
+mod places;
+mod reader;
+
+use crate::algo::{EdgeSource, Results, Verdict};
+use crate::error::{Error, Result};
+use crate::graph::ids::InputId;
+use columns::Columns;
+use places::Places;
+
+/// Figures of the search from one source, as a job tells them.
+#[derive(Debug, Clone, PartialEq)]
+pub struct SourceChecked {
+    /// The source.
+    pub source: InputId,
+    /// Vertices reached, the source included.
+    pub reached: u64,
+    /// The level of the vertices that are farthest from it.
+    pub depth: u64,
+    /// Edges of the input with an end that is reached: repeats count, loops don't. Of a directed graph, the distinct edges that leave what is reached.
+    pub edges: u64,
+    /// Seconds of the search.
+    pub seconds: f64,
+    /// Edges by seconds.
+    pub teps: f64,
+    /// Vertices of each level, from the source's on; of a deep tree those of the first levels alone.
+    pub frontiers: Vec<u64>,
+}
+
+/// Most sources of one pass: a bit for each, in a word for each vertex, says whose parent was met.
+const MOST: usize = 64;
+
+/// Bytes of the buffers in which a thread reads the columns of a source.
+const READING: u64 = 2 << 20;
+
+/// Checks what a job found, by the columns that it wrote (if `write`), and by itself.
+///
+/// # Errors
+/// Those of telling, and a stop; what is wrong goes to `verdict`.
+pub fn verify(write: bool, results: &Results<'_>, found: &[SourceChecked], verdict: &mut Verdict<'_>) -> Result<()> {
+    verdict.note("searches", figures::agree(results.info, found))?;
+    match &results.edges {
+        _ if !write => verdict
+            .skip("trees", "none was written, as [bfs] write = false: the run itself is what checked them (validate)"),
+        Err(why) => verdict.skip("trees", format!("{why}; so they were not checked")),
+        Ok(edges) => verdict.note("trees", trees(edges, results, found)),
+    }
+}
+
+fn trees(edges: &EdgeSource<'_>, results: &Results<'_>, found: &[SourceChecked]) -> Result<String> {
+    let (budget, threads) = (results.budget, results.threads);
+    let (reading, what) = match edges {
+        EdgeSource::Input(input) => (input.scratch_bytes(threads), "the input"),
+        EdgeSource::Blocks(_) => (0, "the blocks"),
+    };
+    let _reading = budget.reserve(reading.max(READING * threads as u64), "reading edges and results again")?;
+    let places = Places::new(edges, results)?;
+    // A level and a parent of each source for each vertex, and a word of bits.
+    let of_source = 8 * places.vertices().max(1);
+    let room = budget.free().saturating_sub(of_source) / of_source;
+    let batch = room.clamp(1, MOST as u64) as usize;
+    for sources in found.chunks(batch) {
+        let columns = Columns::read(&places, results, sources)?;
+        columns.lead_to_roots(threads)?;
+        let seen = edges::pass(edges, &places, &columns, results)?;
+        counted::agree(&columns, results, &seen)?;
+    }
+    let reached = found.iter().map(|source| source.reached).sum::<u64>();
+    Ok(format!(
+        "{} hold against the edges of {what}, by the five rules of Graph500: {reached} vertices, each with its first parent",
+        found.len()
+    ))
+}
+
+/// Returns the error of something that a source tells and that is not so.
+fn differs(source: InputId, what: &str) -> Error {
+    Error::Validation(format!("source {source}: {what}"))
+}

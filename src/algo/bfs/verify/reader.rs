@@ -1,0 +1,101 @@
+//! Reads the columns of one source, and refuses what no search leaves.
+
+use super::columns::{NOBODY, UNREACHED};
+use super::differs;
+use super::places::Places;
+use crate::algo::Results;
+use crate::algo::bfs::fault::{Fault, breaks};
+use crate::error::Result;
+use crate::graph::ids::InputId;
+use crate::prepare::relabel::ISOLATED;
+use crate::process::signals;
+use crate::results::{OutputFormat, values};
+use std::path::PathBuf;
+
+/// Rows between two looks at signals.
+const STRIDE: u64 = 1 << 20;
+
+/// Reads the columns of one source.
+pub(super) struct Reader<'a> {
+    pub places: &'a Places,
+    pub results: &'a Results<'a>,
+    pub source: InputId,
+}
+
+impl Reader<'_> {
+    /// Calls `put` with level and parent of every vertex at a place; returns the place of the root.
+    pub fn read(&self, put: impl Fn(u32, u32, u32)) -> Result<Option<u32>> {
+        let (places, source, of_rows) = (self.places, self.source, self.places.of_rows()?);
+        let place = |row: u64| of_rows.get(row as usize).copied().filter(|&place| place != ISOLATED);
+        let wrong = |fault: Fault| fault.of_source(&source.to_string(), &|place| places.name(place));
+        let root = places.ids.row(source.0).ok_or_else(|| differs(source, "no vertex of the input"))?;
+        let (parents, levels) = (self.path("parent")?, self.path("level")?);
+        let (mut parents, mut levels) = (values::<i64>(&parents)?, values::<i32>(&levels)?);
+        let mut row = 0;
+        loop {
+            let (parent, level) = match (parents.next().transpose()?, levels.next().transpose()?) {
+                (Some(parent), Some(level)) => (parent, level),
+                (None, None) => break,
+                _ => return Err(differs(source, "its columns of parents and levels are not of one length")),
+            };
+            let (name, vertex) = (places.ids.id(row), place(row));
+            let told = |rule: u32, what: &str| Err(breaks(&source.to_string(), rule, what));
+            if row == root {
+                match (u64::try_from(parent), level) {
+                    (Err(_), _) => return Err(wrong(Fault::Root { parent: None })),
+                    (Ok(parent), _) if parent != source.0 => {
+                        return told(1, &format!("the parent of the root is {parent} and not the root"));
+                    }
+                    (Ok(_), 0) => vertex.into_iter().for_each(|vertex| put(vertex, 0, NOBODY)),
+                    (Ok(_), level) => return told(2, &format!("the root has level {level}")),
+                }
+            } else {
+                match (u64::try_from(parent), u32::try_from(level)) {
+                    (Err(_), Err(_)) if (parent, level) == (-1, -1) => {
+                        vertex.into_iter().for_each(|vertex| put(vertex, UNREACHED, NOBODY));
+                    }
+                    (Err(_), Err(_)) => {
+                        return told(1, &format!("vertex {name} has parent {parent} and level {level}"));
+                    }
+                    (Err(_), Ok(level)) => return told(1, &format!("vertex {name} has level {level} and no parent")),
+                    (Ok(parent), Err(_)) => return told(1, &format!("vertex {name} has parent {parent} and no level")),
+                    (Ok(_), Ok(0)) => return told(2, &format!("vertex {name} has level 0, and is not the root")),
+                    (Ok(parent), Ok(level)) => match (vertex, places.ids.row(parent).map(place)) {
+                        (_, None) => {
+                            return told(1, &format!("the parent of vertex {name} is {parent}, which is no vertex"));
+                        }
+                        (Some(vertex), Some(Some(at))) => put(vertex, level, at),
+                        _ => return told(5, &format!("no edge leads to vertex {name} from its parent {parent}")),
+                    },
+                }
+            }
+            row += 1;
+            if row % STRIDE == 0 {
+                signals::check()?;
+            }
+        }
+        let expected = self.format().rows(self.results.info.rows(), self.results.info.ids);
+        if row != expected {
+            return Err(differs(source, &format!("columns of {row} rows for {expected} vertices")));
+        }
+        Ok(place(root))
+    }
+
+    fn named(&self, column: &str) -> Option<&String> {
+        let beginning = format!("out/bfs/{}/{column}.", self.source);
+        self.results.outputs.keys().find(|name| name.starts_with(&beginning))
+    }
+
+    fn format(&self) -> OutputFormat {
+        match self.named("parent").is_some_and(|name| name.ends_with("csv")) {
+            true => OutputFormat::Csv,
+            false => OutputFormat::Npy,
+        }
+    }
+
+    fn path(&self, column: &str) -> Result<PathBuf> {
+        let name = self.named(column);
+        let name = name.ok_or_else(|| differs(self.source, &format!("no file of its column {column}")))?;
+        Ok(self.results.workdir.join(name))
+    }
+}

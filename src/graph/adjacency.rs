@@ -1,0 +1,83 @@
+//! Whole rows at random: a table leads to the block of a row at once.
+
+use super::catalogue::Catalogue;
+use super::csr::Block;
+use crate::memory::random_access;
+use std::ops::Range;
+
+/// Entries of the table that leads to blocks.
+const HINTS: u32 = 1 << 12;
+
+/// The rows of a graph of which both halves [are local](Catalogue::is_local).
+pub struct Adjacency<'a> {
+    lower: HalfRows<'a>,
+    upper: HalfRows<'a>,
+}
+
+/// One half of all rows.
+struct HalfRows<'a> {
+    blocks: Vec<Block<'a>>,
+    /// The row behind the last of each block.
+    ends: Vec<u32>,
+    /// For each range of 2^`shift` rows the block of the first.
+    hints: Vec<u32>,
+    shift: u32,
+}
+
+impl<'a> Adjacency<'a> {
+    /// Returns the rows of these two halves.
+    pub fn new(lower: &'a Catalogue, upper: &'a Catalogue) -> Adjacency<'a> {
+        Adjacency { lower: HalfRows::new(lower), upper: HalfRows::new(upper) }
+    }
+
+    /// Tells the system that rows are read here and there, if they are in mapped files.
+    pub fn expect_random_access(&self) {
+        let blocks = self.lower.blocks.iter().chain(&self.upper.blocks);
+        blocks.for_each(|block| random_access(block.targets));
+    }
+
+    /// Returns the smaller and the larger neighbours of a row's vertex: one after the other they ascend.
+    #[inline]
+    pub fn halves(&self, row: u32) -> [&'a [u32]; 2] {
+        [self.lower.row(row), self.upper.row(row)]
+    }
+
+    /// Returns the neighbours in a row from its `skip`-th on.
+    #[inline]
+    pub fn row_from(&self, row: u32, skip: usize) -> [&'a [u32]; 2] {
+        let [lower, upper] = self.halves(row);
+        let above = skip.saturating_sub(lower.len()).min(upper.len());
+        [&lower[skip.min(lower.len())..], &upper[above..]]
+    }
+
+    /// Returns these neighbours of a row.
+    #[inline]
+    pub fn part(&self, row: u32, places: Range<usize>) -> [&'a [u32]; 2] {
+        let [lower, upper] = self.halves(row);
+        let at = |place: usize| (place.min(lower.len()), place.saturating_sub(lower.len()).min(upper.len()));
+        let ((from, upper_from), (to, upper_to)) = (at(places.start), at(places.end));
+        [&lower[from..to], &upper[upper_from..upper_to]]
+    }
+}
+
+impl<'a> HalfRows<'a> {
+    fn new(catalogue: &'a Catalogue) -> HalfRows<'a> {
+        let blocks: Vec<Block<'a>> = (0..catalogue.len()).map(|b| catalogue.block(b)).collect();
+        let ends: Vec<u32> = blocks.iter().map(Block::end_row).collect();
+        let rows = ends.last().copied().unwrap_or(0);
+        let shift = rows.div_ceil(HINTS).next_power_of_two().ilog2();
+        let firsts = (0..=rows >> shift).map(|hint| hint << shift);
+        let hints = firsts.map(|row| ends.partition_point(|&end| end <= row) as u32).collect();
+        HalfRows { blocks, ends, hints, shift }
+    }
+
+    #[inline]
+    fn row(&self, row: u32) -> &'a [u32] {
+        let mut b = self.hints[(row >> self.shift) as usize] as usize;
+        while self.ends[b] <= row {
+            b += 1;
+        }
+        let block = self.blocks[b];
+        block.row((row - block.first_row) as usize)
+    }
+}

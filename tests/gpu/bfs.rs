@@ -184,8 +184,8 @@ fn tunings() -> Vec<(&'static str, Tuning)> {
         ("either", Tuning { switch: EITHER, blocks: 3, ..small }),
         ("a launch for each level", Tuning { switch: EITHER, records: 1, ..small }),
         ("two levels a launch, one block", Tuning { switch: DOWN, records: 2, blocks: 1, ..small }),
-        ("no heads", Tuning { switch: EITHER, heads_beside_rows: 0, ..small }),
-        ("many heads", Tuning { switch: EITHER, heads_beside_rows: 8, ..small }),
+        ("no heads", Tuning { switch: EITHER, heads: 0, ..small }),
+        ("one array of heads", Tuning { switch: EITHER, heads: 1, ..small }),
         ("two arrays of heads", Tuning { switch: EITHER, heads: 2, rows_on_host: true, ..small }),
         ("rows on the host", Tuning { switch: EITHER, rows_on_host: true, ..small }),
         ("short queues", Tuning { switch: DOWN, queued: 0, ..small }),
@@ -304,7 +304,7 @@ fn rows_that_go_on_for_long_without_a_hit() {
             ("up", up(100)),
             ("up, a launch for each level", up(1)),
             ("no room for pieces", Tuning { queued: 0, rows_on_host: true, ..up(100) }),
-            ("either", Tuning { switch: EITHER, heads_beside_rows: 0, ..small() }),
+            ("either", Tuning { switch: EITHER, heads: 0, ..small() }),
         ];
         for direction in DIRECTIONS {
             let rows = Rows::new(&edges, direction);

@@ -2,8 +2,7 @@
 //!
 //! In GPU memory lie the places of rows, the first neighbours of all vertices, bitmaps, parents and queues: 17 bytes a vertex and queues at
 //! least, [`least_bytes`]. Rows lie there, too, where they fit; else they stay in pinned host memory, and kernels read them over the bus. The
-//! neighbours after the first, which end most searches of a row, lie by fours in arrays of heads: one of these where rows are in GPU memory,
-//! else as many as there is room for.
+//! neighbours after the first, which end most searches of a row, lie by fours in arrays of heads, up to eight of these as far as there is room.
 //!
 //! One launch goes through all levels of a search, up to [`room::RECORDS`] of them; then the host looks whether to stop, and launches
 //! it again.
@@ -77,10 +76,8 @@ pub struct Tuning {
     pub records: u32,
     /// Most entries of a queue; at least [`room::LEAST_QUEUED`] are taken.
     pub queued: u64,
-    /// Most arrays of heads, each of four neighbours of every vertex that has so many, where rows stay in host memory.
+    /// Most arrays of heads: four neighbours of each vertex that has so many.
     pub heads: usize,
-    /// Most of these where rows lie in GPU memory.
-    pub heads_beside_rows: usize,
     /// True if rows stay in host memory, although there may be room.
     pub rows_on_host: bool,
     /// The place that the first entry of each half is taken to have. Places of entries that do not fit 32 bits are reached by it.
@@ -95,7 +92,6 @@ impl Default for Tuning {
             records: room::RECORDS,
             queued: u64::MAX,
             heads: twins::MOST_HEADS,
-            heads_beside_rows: 1,
             rows_on_host: false,
             first_entry: 0,
         }

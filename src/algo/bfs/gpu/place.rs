@@ -79,7 +79,7 @@ pub(super) fn place(
         placed.graph.halves[half].targets = address.wrapping_sub(4 * tuning.first_entry);
     }
     if all_fit {
-        take_heads(workspace, &mut placed.graph, tuning.heads_beside_rows);
+        take_heads(workspace, &mut placed.graph, tuning.heads);
     }
     placed.graph.first = first.address();
     (placed.graph.few_leaves, placed.graph.many_leaves) = (few.address(), many.address());

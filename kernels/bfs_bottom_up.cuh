@@ -51,7 +51,8 @@ __device__ inline bool leave(const Search& s, const Queue& queue, Counts* counts
 
 // Tests the first neighbours of a chunk whose words of the bitmap are `word`, one in each of the first lanes. Returns the bits of those found,
 // in the lane of their word; the number of those that need more is `left`.
-__device__ inline u32 test_first(const Graph& g, const Search& s, const u32* reached, u32 first_vertex, u32 word, Chunk& chunk, u32& left, Found& found) {
+__device__ inline u32 test_first(const Graph& g, const Search& s, const u32* reached, u32 first_vertex, u32 word, Chunk& chunk, u32& left,
+                                 Found& found) {
     u32 near[BFS_CHUNK_WORDS];
 #pragma unroll
     for (u32 k = 0; k < BFS_CHUNK_WORDS; k++) {
@@ -88,7 +89,8 @@ __device__ inline void find(const Graph& g, const Search& s, Chunk& chunk, u32 v
 }
 
 // Tests the neighbours in an array of heads of the first `count` vertices that need more. Returns the number of those that still do.
-__device__ inline u32 test_heads(const Graph& g, const Search& s, u32 array, const u32* reached, u32 first_vertex, Chunk& chunk, u32 count, Found& found) {
+__device__ inline u32 test_heads(const Graph& g, const Search& s, u32 array, const u32* reached, u32 first_vertex, Chunk& chunk, u32 count,
+                                 Found& found) {
     const uint4* heads = g.heads[array] + first_vertex;
     const u32 wide = g.wide[array + 1];
     u32 left = 0;
@@ -116,11 +118,15 @@ __device__ inline u32 test_heads(const Graph& g, const Search& s, u32 array, con
 
 // Tests the rest of rows of the first `count` vertices that need more, eight lanes for each. Each lane looks up where one row lies; a group
 // that is through with its row goes on to the next without waiting for others.
-__device__ inline void test_rows(const Graph& g, const Search& s, const u32* reached, u32 first_vertex, Chunk& chunk, u32 count, Counts* counts, Found& found) {
+__device__ inline void test_rows(const Graph& g, const Search& s, const u32* reached, u32 first_vertex, Chunk& chunk, u32 count, Counts* counts,
+                                 Found& found) {
     const u32 group = lane_id() / BFS_GROUP, lane = lane_id() % BFS_GROUP;
     for (u32 base = 0; base < count; base += 32) {
         u32 rows = min(count - base, 32u), next = group, vertex = NONE, turn = 0;
-        if (lane_id() < rows) chunk.rests[lane_id()] = rest_of(g, first_vertex + chunk.open[base + lane_id()], 1 + BFS_HEAD * g.head_arrays);
+        if (lane_id() < rows) {
+            u32 mine = first_vertex + chunk.open[base + lane_id()];
+            chunk.rests[lane_id()] = rest_of(g, mine, 1 + BFS_HEAD * g.head_arrays);
+        }
         __syncwarp();
         Rest rest = {};
         while (__any_sync(ALL_LANES, rest.length > 0 || next < rows)) {
@@ -172,7 +178,9 @@ __device__ inline void find_next(const Graph& g, const Search& s, Scratch& scrat
             u32 left, first_vertex = i * BFS_CHUNK;
             now = test_first(g, s, reached, first_vertex, word, chunk, left, found);
 #pragma unroll 1
-            for (u32 k = 0; k < g.head_arrays && left > 0; k++) left = test_heads(g, s, k, reached, first_vertex, chunk, left, found);
+            for (u32 k = 0; k < g.head_arrays && left > 0; k++) {
+                left = test_heads(g, s, k, reached, first_vertex, chunk, left, found);
+            }
             if (left > 0) test_rows(g, s, reached, first_vertex, chunk, left, counts, found);
             __syncwarp();
         }

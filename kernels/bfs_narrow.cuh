@@ -3,7 +3,8 @@
 #include "bfs_top_down.cuh"
 
 // Claims the next frontier from a slot of each lane, and queues its rows. `found` is what the warp has found so far.
-__device__ inline void claim_by_warp(const Graph& g, const Search& s, const u32* reached, u32* after, const Queue& next, u32 from, u32 to, Counts& found) {
+__device__ inline void claim_by_warp(const Graph& g, const Search& s, const u32* reached, u32* after, const Queue& next, u32 from, u32 to,
+                                     Counts& found) {
     bool mine = to != NONE && claim(g, s, reached, after, from, to);
     u32 claims = __ballot_sync(ALL_LANES, mine);
     if (claims == 0) return;
@@ -22,7 +23,8 @@ __device__ inline void claim_by_warp(const Graph& g, const Search& s, const u32*
         if (lane_id() >= step) upto += below;
     }
     if (own > 0) {
-        put(next, s.capacity, found.queued + upto - own, to, segment_of(g.halves[0], out_row(g, to)), segment_of(g.halves[1], out_row(g, to)));
+        Segment lower = segment_of(g.halves[0], out_row(g, to)), upper = segment_of(g.halves[1], out_row(g, to));
+        put(next, s.capacity, found.queued + upto - own, to, lower, upper);
     } else if (mine) {
         put_sink(next, s.capacity, found.sinks + __popc(sinks & ((1u << lane_id()) - 1)), to);
     }
@@ -90,7 +92,8 @@ __device__ inline void narrow_levels(const Graph& g, const Search& s, Scratch& s
             scratch.frontier = scratch.found_by_warp;
         }
         __syncwarp();
-    } while (scratch.frontier.vertices > 0 && scratch.records < s.most_records && slots_of(scratch.frontier.queued) <= BFS_NARROW && goes_down(s, scratch));
+    } while (scratch.frontier.vertices > 0 && scratch.records < s.most_records && slots_of(scratch.frontier.queued) <= BFS_NARROW &&
+             goes_down(s, scratch));
     if (lane_id() != 0) return;
     s.state->counts[(scratch.at.step + 1) % 3] = scratch.frontier;
     scratch.at.step++;

@@ -70,7 +70,9 @@ template <class Visit, class End> __device__ void expand(const Queue& queue, u64
 }
 
 // Appends the rows of up to N vertices of each thread to a queue, NONE standing for none.
-template <u32 N> __device__ void append(const Graph& g, const Search& s, const Queue& queue, Counts* counts, const u32 (&vertices)[N], Found& found, Scratch& scratch) {
+template <u32 N>
+__device__ void append(const Graph& g, const Search& s, const Queue& queue, Counts* counts, const u32 (&vertices)[N], Found& found,
+                       Scratch& scratch) {
     u64 mine = 0;
 #pragma unroll
     for (u32 k = 0; k < N; k++) {

@@ -17,7 +17,8 @@ __device__ inline u64 global_timer() {
 #define YIELD()
 #endif
 
-// Nanoseconds after which a block that waits gives up. Nothing that blocks do between two barriers takes a tenth of it.
+// Nanoseconds after which a block that waits gives up. Between two barriers the longest that blocks do is to read all rows of a large host's
+// memory over the bus.
 constexpr u64 LONGEST_WAIT = 30ull * 1000 * 1000 * 1000;
 
 // The state of a grid's barriers in GPU memory, all zero when the grid is launched.

@@ -185,6 +185,7 @@ fn tunings() -> Vec<(&'static str, Tuning)> {
         ("a launch for each level", Tuning { switch: EITHER, records: 1, ..small }),
         ("two levels a launch, one block", Tuning { switch: DOWN, records: 2, blocks: 1, ..small }),
         ("no heads", Tuning { switch: EITHER, heads: 0, ..small }),
+        ("one array of heads", Tuning { switch: EITHER, heads: 1, ..small }),
         ("two arrays of heads", Tuning { switch: EITHER, heads: 2, rows_on_host: true, ..small }),
         ("rows on the host", Tuning { switch: EITHER, rows_on_host: true, ..small }),
         ("short queues", Tuning { switch: DOWN, queued: 0, ..small }),
@@ -282,7 +283,8 @@ fn shapes_of_all_kinds() {
     });
 }
 
-/// Two hubs that are joined by their last neighbours: the search from one has to go through all of the other's row.
+/// Two hubs that are joined by their last neighbours: the search from one has to go through all of the other's row. From 95,000 the first hub
+/// has parents in two pieces of its row.
 #[test]
 fn rows_that_go_on_for_long_without_a_hit() {
     on_gpu("bfs::rows_that_go_on_for_long_without_a_hit", |gpu| {
@@ -292,7 +294,11 @@ fn rows_that_go_on_for_long_without_a_hit() {
         };
         // Of all vertices of two edges, those that join them come last.
         let joined = vec![[0, 90_000], [1, 90_000], [0, 90_001], [90_001, 1]];
-        let edges = [around(0, 10, 11_000), around(1, 20_000, 12_000), joined].concat();
+        let mut edges = [around(0, 10, 11_000), around(1, 20_000, 12_000), joined].concat();
+        for pair in [25_000, 31_000] {
+            edges.retain(|&edge| edge != [pair, pair + 1]);
+            edges.extend([[95_000, pair], [95_000, pair + 1], [pair, 95_000], [pair + 1, 95_000]]);
+        }
         let up = |records| Tuning { switch: UP, records, ..small() };
         let tunings = [
             ("up", up(100)),
@@ -302,7 +308,7 @@ fn rows_that_go_on_for_long_without_a_hit() {
         ];
         for direction in DIRECTIONS {
             let rows = Rows::new(&edges, direction);
-            let ways = check(gpu, &rows, &[rows.place[&0], rows.place[&90_000]], &tunings);
+            let ways = check(gpu, &rows, &[rows.place[&0], rows.place[&90_000], rows.place[&95_000]], &tunings);
             assert!(ways[0].iter().all(|&way| way == Step::BottomUp), "{ways:?}");
         }
     });
@@ -334,10 +340,13 @@ fn deep_graphs_take_several_launches() {
 #[test]
 fn the_switch_decides_which_way_a_level_goes() {
     on_gpu("bfs::the_switch_decides_which_way_a_level_goes", |gpu| {
-        let edges = narrow(random_edges(4000, 60_000, 11));
+        // A dense part, from which a path leads to a triangle: levels of few vertices in a row.
+        let path = (0..30).map(|v| if v == 0 { [0, 5000] } else { [4999 + v, 5000 + v] });
+        let triangle = [[5029, 5030], [5030, 5031], [5031, 5029]];
+        let edges = narrow(random_edges(4000, 60_000, 11)).into_iter().chain(path).chain(triangle).collect::<Vec<_>>();
         let rows = Rows::new(&edges, Direction::Undirected);
-        let of =
-            |switch| check(gpu, &rows, &[rows.vertices() as u32 - 1], &[("", Tuning { switch, ..small() })]).remove(0);
+        let root = (0..4000).filter_map(|v| rows.place.get(&v)).max().expect("a vertex");
+        let of = |switch| check(gpu, &rows, &[*root], &[("", Tuning { switch, ..small() })]).remove(0);
         // The last level may be that of leaves, which are looked up.
         let down = of(DOWN);
         assert!(down[..down.len() - 1].iter().all(|&way| way == Step::TopDown), "{down:?}");

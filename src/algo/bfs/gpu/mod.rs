@@ -2,8 +2,7 @@
 //!
 //! In GPU memory lie the places of rows, the first neighbours of all vertices, bitmaps, parents and queues: 17 bytes a vertex and queues at
 //! least, [`least_bytes`]. Rows lie there, too, where they fit; else they stay in pinned host memory, and kernels read them over the bus. The
-//! neighbours after the first, which end most searches of a row, lie by fours in arrays of heads, as many of these as
-//! there is room for.
+//! neighbours after the first, which end most searches of a row, lie by fours in arrays of heads, up to eight of these as far as there is room.
 //!
 //! One launch goes through all levels of a search, up to [`room::RECORDS`] of them; then the host looks whether to stop, and launches
 //! it again.

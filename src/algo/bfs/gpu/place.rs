@@ -18,7 +18,7 @@ const PIECE: usize = 4 << 20;
 /// A graph in reach of a GPU.
 #[derive(Debug)]
 pub(super) struct Placed {
-    /// What kernels know of it.
+    /// The graph as kernels know it.
     pub graph: Graph,
     /// Entries of all out-rows.
     pub entries: u64,

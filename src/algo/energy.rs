@@ -14,7 +14,7 @@ pub struct Meters {
     cpu: Result<CpuMeter, String>,
 }
 
-/// What the meters showed.
+/// A reading of the meters.
 pub struct Begun<'m> {
     meters: &'m Meters,
     gpu: Result<f64, String>,

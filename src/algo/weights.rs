@@ -1,6 +1,6 @@
 //! `weights` in the table of an algorithm: those that the input has, or some that are drawn.
 
-use crate::graph::drawn_weights::DrawnWeights;
+use crate::graph::weights::drawn::DrawnWeights;
 use crate::jobfile::{Diagnostics, Field};
 use serde::{Deserialize, Serialize};
 

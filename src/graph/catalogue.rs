@@ -6,7 +6,7 @@ use super::host_block::{MemoryBlock, RemoteBlock};
 use super::layout::Layout;
 use super::placement::{BlockSize, Placement};
 use super::stored::{StoredBlock, body_bytes};
-use super::stored_weights::{GraphWeights, StoredWeights};
+use super::weights::stored::{GraphWeights, StoredWeights};
 use crate::error::Result;
 use rayon::prelude::*;
 use std::ops::Range;

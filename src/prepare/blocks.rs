@@ -11,7 +11,7 @@ use crate::graph::degrees::Degrees;
 use crate::graph::half::Half;
 use crate::graph::layout::{Bins, Layout};
 use crate::graph::stored;
-use crate::graph::stored_weights::{self, GraphWeights};
+use crate::graph::weights::stored::{self as stored_weights, GraphWeights};
 use crate::store::sync::Syncer;
 use std::path::Path;
 use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};

@@ -14,7 +14,7 @@ use crate::graph::direction::{Direction, Way};
 use crate::graph::half::Half;
 use crate::graph::layout::Layout;
 use crate::graph::stored;
-use crate::graph::stored_weights::{self, GraphWeights};
+use crate::graph::weights::stored::{self as stored_weights, GraphWeights};
 use crate::memory::Budget;
 use crate::store::sync::Syncer;
 use rayon::prelude::*;

@@ -9,7 +9,7 @@ use crate::graph::direction::Direction;
 use crate::graph::half::Half;
 use crate::graph::layout::Layout;
 use crate::graph::order::DegreeRuns;
-use crate::graph::stored_weights::GraphWeights;
+use crate::graph::weights::stored::GraphWeights;
 use crate::store::map::Mapped;
 use serde::{Deserialize, Serialize};
 use std::path::{Path, PathBuf};

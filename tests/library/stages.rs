@@ -14,7 +14,7 @@ use gpugraph::graph::direction::Direction;
 use gpugraph::graph::half::Half;
 use gpugraph::graph::ids::{DenseId, InputId};
 use gpugraph::graph::layout::Layout;
-use gpugraph::graph::stored_weights::GraphWeights;
+use gpugraph::graph::weights::stored::GraphWeights;
 use gpugraph::memory::{Budget, own_bytes};
 use gpugraph::prepare::blocks::Builder;
 use gpugraph::prepare::dictionary::Dictionary;

@@ -13,7 +13,7 @@ use gpugraph::graph::half::Half;
 use gpugraph::graph::layout::Layout;
 use gpugraph::graph::order::DegreeRuns;
 use gpugraph::graph::stored;
-use gpugraph::graph::stored_weights::{self, GraphWeights};
+use gpugraph::graph::weights::stored::{self as stored_weights, GraphWeights};
 use gpugraph::memory::Budget;
 use gpugraph::prepare::transpose::{Transpose, TransposeMemory, TransposeShape, Transposed};
 use gpugraph::store::sync::Syncer;

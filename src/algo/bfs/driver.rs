@@ -141,7 +141,7 @@ fn repeat(engine: &mut dyn Search, roots: &[Root], parents: &mut [u32], run: &Ru
     }
 }
 
-/// What is known of every source, on rank 0.
+/// The results of every source, on rank 0.
 struct Ledger<'a> {
     table: &'a Table,
     graph: &'a Graph,

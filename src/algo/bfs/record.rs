@@ -26,7 +26,7 @@ pub struct SourceDone {
     pub outputs: BTreeMap<String, Output>,
 }
 
-/// What a journal says of a source.
+/// The records of a source in a journal.
 #[derive(Debug, Clone, Default)]
 pub struct SourceState {
     /// The search, if it is done.

@@ -97,7 +97,7 @@ impl Table {
 /// The result: the fields of `results.bfs` that are the same for every trial.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Found {
-    /// What was found from each source.
+    /// The result of each source.
     pub sources: Vec<SourceFound>,
     /// True if every tree was checked.
     pub validated: bool,

@@ -7,7 +7,7 @@ use crate::formats::{Input, InputCache, Weights};
 use crate::graph::half::Half;
 use crate::graph::layout::Layout;
 use crate::graph::stored::{self, StoredBlock};
-use crate::graph::stored_weights::{self, GraphWeights, StoredWeights};
+use crate::graph::weights::stored::{self as stored_weights, GraphWeights, StoredWeights};
 use crate::job::plan::{Plan, limits};
 use crate::job::session::Session;
 use crate::job::state::order_writer::Ordered;

@@ -9,7 +9,7 @@ use crate::gpu::DeviceSlice;
 use crate::graph::catalogue::Catalogue;
 use crate::graph::degrees::{DegreeSummary, Degrees};
 use crate::graph::layout::{Bins, Layout};
-use crate::graph::stored_weights::GraphWeights;
+use crate::graph::weights::stored::GraphWeights;
 use crate::job::plan::formulas;
 use crate::job::session::{Moved, Session, Watched};
 use crate::job::state::order_writer::Ordered;

@@ -7,7 +7,7 @@ use crate::graph::degrees::{self, Degrees};
 use crate::graph::direction::Direction;
 use crate::graph::half::Half;
 use crate::graph::layout::Layout;
-use crate::graph::stored_weights::GraphWeights;
+use crate::graph::weights::stored::GraphWeights;
 use crate::job::session::{Moved, Session, Watched};
 use crate::job::state::manifest::{merged_key, merged_weights};
 use crate::prepare::merge::Merge;

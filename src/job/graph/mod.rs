@@ -12,7 +12,7 @@ use crate::config::Job;
 use crate::error::{Error, Result};
 use crate::formats::{CacheUse, Input, InputCache, WeightType, addresses};
 use crate::graph::direction::Direction;
-use crate::graph::stored_weights::GraphWeights;
+use crate::graph::weights::stored::GraphWeights;
 use crate::job::input::{self, occupied, streams};
 use crate::job::plan::{Plan, limits};
 use crate::job::ranks;

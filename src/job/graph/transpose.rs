@@ -7,7 +7,7 @@ use crate::graph::catalogue::Catalogue;
 use crate::graph::half::Half;
 use crate::graph::layout::Layout;
 use crate::graph::stored;
-use crate::graph::stored_weights::{self, GraphWeights};
+use crate::graph::weights::stored::{self as stored_weights, GraphWeights};
 use crate::job::session::{Moved, Session, Watched};
 use crate::memory::at_least;
 use crate::prepare::prepared::{Graph, UpperInfo};

@@ -2,7 +2,7 @@
 
 use crate::config::{InputSpec, Job};
 use crate::error::{Error, Result};
-use crate::graph::stored_weights::GraphWeights;
+use crate::graph::weights::stored::GraphWeights;
 use crate::job::state::manifest::Manifest;
 use crate::prepare::prepared::InputInfo;
 

@@ -4,7 +4,7 @@ use crate::algo::{ALGORITHMS, Task};
 use crate::config::{InputSpec, Job};
 use crate::error::{At, Error, Result};
 use crate::formats::WeightType;
-use crate::graph::stored_weights::GraphWeights;
+use crate::graph::weights::stored::GraphWeights;
 use crate::job::state::record::TaskRecord;
 use crate::job::state::spooled::Spool;
 use crate::prepare::prepared::InputInfo;

@@ -4,7 +4,7 @@ use crate::algo::{On, Outcome, Task};
 use crate::config::Job;
 use crate::error::{Error, Result};
 use crate::formats::WeightType;
-use crate::graph::stored_weights::GraphWeights;
+use crate::graph::weights::stored::GraphWeights;
 use crate::job::state::manifest::{hex, key, weights_of};
 use crate::prepare::prepared::InputInfo;
 use crate::process::figures::Figures;

@@ -9,7 +9,7 @@ use crate::graph::half::Half;
 use crate::graph::layout::Layout;
 use crate::graph::order::DegreeRuns;
 use crate::graph::stored::{self, StoredBlock};
-use crate::graph::stored_weights::{GraphWeights, StoredWeights};
+use crate::graph::weights::stored::{GraphWeights, StoredWeights};
 use crate::job::graph::{merge as merged, transpose};
 use crate::job::state::manifest::Manifest;
 use crate::memory::Budget;

@@ -39,7 +39,7 @@ use crate::error::Result;
 use crate::formats::Watch;
 use crate::graph::catalogue::Catalogue;
 use crate::graph::layout::{BIN_ROWS, Bins, Layout};
-use crate::graph::stored_weights::GraphWeights;
+use crate::graph::weights::stored::GraphWeights;
 use crate::memory::Budget;
 use crate::store::sync::Syncer;
 use rayon::prelude::*;

@@ -7,7 +7,7 @@ use crate::error::{Error, Result};
 use crate::failpoint;
 use crate::graph::half::Half;
 use crate::graph::stored::{self, BlockWriter};
-use crate::graph::stored_weights::{self, WeightsWriter};
+use crate::graph::weights::stored::{self as stored_weights, WeightsWriter};
 use rayon::prelude::*;
 use std::ops::Range;
 use std::sync::atomic::{AtomicUsize, Ordering};

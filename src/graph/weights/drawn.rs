@@ -5,9 +5,9 @@
 //! multiplications and shifts, which a kernel does likewise. A decimal is rounded after the multiplication and after the addition; a
 //! kernel must not fuse them.
 
-use super::direction::Direction;
-use super::ids::InputId;
 use crate::formats::WeightType;
+use crate::graph::direction::Direction;
+use crate::graph::ids::InputId;
 use serde::{Deserialize, Serialize};
 
 /// How weights are drawn.

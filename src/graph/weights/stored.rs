@@ -3,11 +3,11 @@
 //! Its body is eight u64 (index of the block, first row, entries, 1 for whole numbers or 2 for f32, zeros) and a weight of 32 bits for each
 //! target of the block, in the same order. The salt of the file combines the key of the graph's weights and the block's index.
 
-use super::half::Half;
-use super::layout::Layout;
-use super::stored::{listed_by, salt};
 use crate::error::{At, Error, Result};
 use crate::formats::WeightType;
+use crate::graph::half::Half;
+use crate::graph::layout::Layout;
+use crate::graph::stored::{listed_by, salt};
 use crate::memory::bytes_of;
 use crate::store::file::{Kind, NewFile, Pending};
 use crate::store::map::{Mapped, as_u32};

@@ -13,6 +13,7 @@ mod nodes;
 mod plan;
 mod refused;
 mod resume;
+mod searches;
 
 use std::collections::BTreeMap;
 use std::fs;

@@ -3,6 +3,7 @@
 //! | file | holds |
 //! |---|---|
 //! | `walk` | a search from level to level |
+//! | `frontier` | the last level, and how to go on |
 //! | `top_down`, `bottom_up` | a step in either direction |
 //! | `own` | the vertices that a rank owns |
 //! | `heads` | the first neighbours of own vertices, side by side |
@@ -17,13 +18,14 @@
 //! reached is told after each step ([`super::ranks`]).
 
 mod bottom_up;
+pub(super) mod frontier;
 mod heads;
 mod meeting;
 pub(super) mod own;
 pub(super) mod shared;
 pub(super) mod top_down;
 mod vector;
-pub(super) mod walk;
+mod walk;
 
 use self::heads::Heads;
 use self::own::Own;

@@ -1,6 +1,7 @@
 //! A search from level to level, by threads that all decide alike.
 
 use crate::algo::bfs::cpu::bottom_up;
+use crate::algo::bfs::cpu::frontier::{Frontier, Sums};
 use crate::algo::bfs::cpu::meeting::Meeting;
 use crate::algo::bfs::cpu::shared::{Arrays, Graph, ones, set};
 use crate::algo::bfs::cpu::top_down::{self, Found, Parents, Slices};
@@ -15,8 +16,6 @@ use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, AtomicUsize};
 use std::sync::{Mutex, PoisonError};
 use std::time::Instant;
 
-/// Edges of a frontier below which one thread takes the step alone: waking the others for it takes longer.
-pub const NARROW: u64 = 1 << 11;
 /// Slices of the frontier for each thread, of which the edges are added up.
 const SLICES: usize = 64;
 
@@ -42,49 +41,6 @@ pub struct Walk<'s> {
     stopped: AtomicBool,
     /// The levels, and the bits that hold all that were reached: kept by the first thread.
     told: Mutex<(Searched, usize)>,
-}
-
-/// Sums over what threads did in a step.
-#[derive(Default)]
-struct Sums {
-    vertices: AtomicU64,
-    edges: AtomicU64,
-    checked: AtomicU64,
-}
-
-impl Sums {
-    fn get(&self) -> Found {
-        let [vertices, edges, checked] = [&self.vertices, &self.edges, &self.checked].map(|sum| sum.load(Relaxed));
-        Found { vertices, edges, checked }
-    }
-
-    fn set(&self, found: Found) {
-        self.vertices.store(found.vertices, Relaxed);
-        self.edges.store(found.edges, Relaxed);
-        self.checked.store(found.checked, Relaxed);
-    }
-
-    fn add(&self, found: Found) {
-        self.vertices.fetch_add(found.vertices, Relaxed);
-        self.edges.fetch_add(found.edges, Relaxed);
-        self.checked.fetch_add(found.checked, Relaxed);
-    }
-}
-
-/// The last level, as every thread knows it.
-#[derive(Clone, Copy)]
-struct Frontier {
-    vertices: u64,
-    /// Edges that leave it; as many as can be where they are not known.
-    edges: u64,
-    /// Edges that leave vertices which no step top-down has come to.
-    unexplored: u64,
-    grows: bool,
-    step: Step,
-    /// The bits that are reached without the frontier; those with it are the other ones.
-    known: usize,
-    /// True if it is listed, and all that is reached known.
-    is_listed: bool,
 }
 
 impl<'s> Walk<'s> {
@@ -136,7 +92,7 @@ impl<'s> Walk<'s> {
         let mut round = 0;
         while frontier.vertices > 0 {
             let started = Instant::now();
-            let step = self.direction(&frontier);
+            let step = frontier.next_step(self.switch, self.graph.own.vertices());
             let sums = &self.sums[round & 1];
             let stepped = match step {
                 Step::TopDown => self.top_down(thread, &mut frontier, sums, parents, exchange.as_deref_mut()),
@@ -184,18 +140,6 @@ impl<'s> Walk<'s> {
             round += 1;
         }
         Ok(())
-    }
-
-    /// Chooses the direction of the next step.
-    fn direction(&self, frontier: &Frontier) -> Step {
-        let Switch { alpha, beta } = self.switch;
-        let many = frontier.edges as f64 > frontier.unexplored as f64 / alpha;
-        let few = (frontier.vertices as f64) < self.graph.own.vertices() as f64 / beta;
-        match frontier.step {
-            Step::TopDown if many && frontier.grows && frontier.edges > NARROW => Step::BottomUp,
-            Step::BottomUp if few && !frontier.grows => Step::TopDown,
-            stays => stays,
-        }
     }
 
     /// Tells the other ranks what this one reached, and adds what they did.
@@ -279,7 +223,7 @@ impl<'s> Walk<'s> {
     ) -> Result<bool> {
         self.list(thread, frontier);
         // All ranks find the same.
-        let is_narrow = frontier.vertices < NARROW && frontier.edges < NARROW;
+        let is_narrow = frontier.is_narrow();
         let reached = self.arrays.bits(frontier.known + 1);
         let parents = Parents { cells, arrived: &self.arrays.arrived };
         let claims = exchange.map(|exchange| exchange.claims(self.graph, reached, parents, is_narrow)).transpose();
@@ -415,8 +359,7 @@ impl<'s> Walk<'s> {
             found.vertices += part.vertices;
             found.checked += part.checked;
         }
-        sums.vertices.fetch_add(found.vertices, Relaxed);
-        sums.checked.fetch_add(found.checked, Relaxed);
+        sums.add(Found { vertices: found.vertices, edges: 0, checked: found.checked });
         false
     }
 }

@@ -3,10 +3,10 @@
 //! All goes as words of 64 bits. A claim is a vertex and its parent. A message about what was reached has the sums of its rank, and then a
 //! list of vertices, two in a word, or the bits of all its own vertices, whichever is shorter.
 
+use crate::algo::bfs::cpu::frontier::NARROW;
 use crate::algo::bfs::cpu::own::Own;
 use crate::algo::bfs::cpu::shared::{Graph, is_set, ones, set};
 use crate::algo::bfs::cpu::top_down::{Found, Parents};
-use crate::algo::bfs::cpu::walk::NARROW;
 use crate::algo::bfs::search::NONE;
 use crate::comm::{Comm, Round, RoundShape, Rounds};
 use crate::error::{Error, Result};

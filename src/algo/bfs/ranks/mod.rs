@@ -15,7 +15,8 @@ use super::cpu::own::Own;
 use super::cpu::{self, CpuSearch};
 use super::search::{Search, Searched, Switch};
 use crate::comm::Comm;
-use crate::error::Result;
+use crate::error::{Error, Result};
+use crate::failpoint;
 use crate::graph::adjacency::Adjacency;
 use crate::graph::ids::Vertex;
 use crate::memory::{Budget, Buffer, populate};
@@ -61,6 +62,7 @@ impl<'a> RankedSearch<'a> {
 
 impl Search for RankedSearch<'_> {
     fn search(&mut self, root: Vertex, parents: &mut [u32]) -> Result<Searched> {
+        failpoint::hit("bfs.ranks").map_err(|e| Error::internal("search by ranks", e))?;
         self.exchange.meet()?;
         let started = Instant::now();
         let mut searched = self.search.search_with(root, Some(&mut self.exchange), &mut self.parents)?;

@@ -1,0 +1,76 @@
+//! The last level of a search, from which every thread of every rank decides alike how to go on.
+
+use crate::algo::bfs::cpu::top_down::Found;
+use crate::algo::bfs::search::{Step, Switch};
+use std::sync::atomic::AtomicU64;
+use std::sync::atomic::Ordering::Relaxed;
+
+/// Edges of a frontier below which one thread takes the step alone: waking the others for it takes longer.
+pub const NARROW: u64 = 1 << 11;
+
+/// The last level, as every thread knows it.
+#[derive(Clone, Copy)]
+pub struct Frontier {
+    /// Its vertices.
+    pub vertices: u64,
+    /// Edges that leave it; as many as can be where they are not known.
+    pub edges: u64,
+    /// Edges that leave vertices which no step top-down has come to.
+    pub unexplored: u64,
+    /// True if it has more vertices than the one before.
+    pub grows: bool,
+    /// The step that reached it.
+    pub step: Step,
+    /// The bits that are reached without the frontier; those with it are the other ones.
+    pub known: usize,
+    /// True if it is listed, and all that is reached known.
+    pub is_listed: bool,
+}
+
+impl Frontier {
+    /// Returns the direction of the next step, in a graph of `vertices` vertices.
+    pub fn next_step(&self, Switch { alpha, beta }: Switch, vertices: usize) -> Step {
+        let many = self.edges as f64 > self.unexplored as f64 / alpha;
+        let few = (self.vertices as f64) < vertices as f64 / beta;
+        match self.step {
+            Step::TopDown if many && self.grows && self.edges > NARROW => Step::BottomUp,
+            Step::BottomUp if few && !self.grows => Step::TopDown,
+            stays => stays,
+        }
+    }
+
+    /// Returns true if one thread takes a step top-down alone, and lists the next frontier.
+    pub fn is_narrow(&self) -> bool {
+        self.vertices < NARROW && self.edges < NARROW
+    }
+}
+
+/// Sums over what threads did in a step.
+#[derive(Default)]
+pub struct Sums {
+    vertices: AtomicU64,
+    edges: AtomicU64,
+    checked: AtomicU64,
+}
+
+impl Sums {
+    /// Returns the sums.
+    pub fn get(&self) -> Found {
+        let [vertices, edges, checked] = [&self.vertices, &self.edges, &self.checked].map(|sum| sum.load(Relaxed));
+        Found { vertices, edges, checked }
+    }
+
+    /// Replaces the sums.
+    pub fn set(&self, found: Found) {
+        self.vertices.store(found.vertices, Relaxed);
+        self.edges.store(found.edges, Relaxed);
+        self.checked.store(found.checked, Relaxed);
+    }
+
+    /// Adds what a thread found.
+    pub fn add(&self, found: Found) {
+        self.vertices.fetch_add(found.vertices, Relaxed);
+        self.edges.fetch_add(found.edges, Relaxed);
+        self.checked.fetch_add(found.checked, Relaxed);
+    }
+}

@@ -109,6 +109,7 @@ __device__ inline u32 test_heads(const Graph& g, const Search& s, u32 array, con
         }
         u32 all = __ballot_sync(ALL_LANES, more);
         // Lanes have read their vertices before these lose their places.
+        __syncwarp();
         if (more) chunk.open[left + __popc(all & ((1u << lane_id()) - 1))] = u8(open);
         left += __popc(all);
         __syncwarp();

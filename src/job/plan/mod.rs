@@ -232,12 +232,11 @@ impl Plan {
         };
         let mut plan = Plan::made(job, machine, input, &sized);
         // Blocks may come out half as large where every edge is listed from both ends.
-        let least_ids = 4 * ids_at_least;
-        let ingest = ingest::scratch_bytes(0, threads) + reading + least_ids;
+        let ingest = ingest::scratch_bytes(0, threads) + reading + 4 * ids_at_least;
         let disk = edges_about.min(distinct) * if weighted { 4 } else { 2 };
         plan.surely = Surely { host_memory: machine.own() + ingest, disk, ..Surely::default() };
-        let row = 2 * (edges.isqrt() + 1);
-        let gpu_memory = job.graph_tasks().filter_map(|task| task.least_gpu_memory(row, &sized.graph));
+        let (row, graph) = (2 * (edges.isqrt() + 1), &sized.graph);
+        let gpu_memory = job.graph_tasks().filter_map(|task| task.least_gpu_memory(row, graph));
         limits::say_maybe(&mut plan, gpu_memory.max().unwrap_or(0));
         Ok(plan)
     }

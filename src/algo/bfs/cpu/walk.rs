@@ -32,7 +32,7 @@ pub struct Walk<'s> {
     meeting: Meeting,
     /// Words of bits that were taken in a step bottom-up.
     parts: AtomicUsize,
-    /// What each thread counted.
+    /// The count of each thread.
     marks: Vec<AtomicU64>,
     /// Edges of the frontier before each slice of it.
     sums_of_slices: Vec<AtomicU64>,

@@ -1,4 +1,4 @@
-//! What searches: the GPU of a rank, the threads of one process, or those of all ranks.
+//! The choice of a search: by the GPU of a rank, the threads of one process, or those of all ranks.
 
 use crate::algo::bfs::cpu::own::Own;
 use crate::algo::bfs::cpu::{self, CpuSearch};

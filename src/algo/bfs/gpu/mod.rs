@@ -4,7 +4,7 @@
 //! least, [`least_bytes`]. Rows lie there, too, where they fit; else they stay in pinned host memory, and kernels read them over the bus. The
 //! neighbours after the first, which end most searches of a row, lie by fours in arrays of heads, up to eight of these as far as there is room.
 //!
-//! One launch goes through all levels of a search, up to [`room::RECORDS`] of them; then the host looks whether to stop, and launches
+//! One launch goes through all levels of a search, up to `room::RECORDS` of them; then the host looks whether to stop, and launches
 //! it again.
 #![allow(unsafe_code)] // kernel launches
 
@@ -75,7 +75,7 @@ pub struct Tuning {
     pub blocks: u32,
     /// Most levels of a launch.
     pub records: u32,
-    /// Most entries of a queue; at least [`room::LEAST_QUEUED`] are taken.
+    /// Most entries of a queue; at least `room::LEAST_QUEUED` are taken.
     pub queued: u64,
     /// Most arrays of heads: four neighbours of each vertex that has so many.
     pub heads: usize,

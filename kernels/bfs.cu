@@ -5,6 +5,7 @@
 // 3, the step adds to the next slot and clears the third.
 //
 // The parent of a vertex is its smallest neighbour in the level before, so that the answer depends on nothing but the graph and the root.
+// Before the launch all parents are NONE.
 // Vertices from `tail` on have one edge: they lead nowhere, so they are left out until the end, and then looked up.
 //
 // A launch ends when all is found, or when its records of levels are full: the host reads these, and launches it again to go on.
@@ -31,100 +32,119 @@ __device__ inline void begin(const Graph& g, const Search& s) {
     s.parents[s.root] = s.root;
 }
 
-// Ends a search: vertices that are not reached have no parent, and those left out get theirs.
+// Ends a search: the vertices left out get their parents. No other vertex that is not reached has one.
 __device__ inline void finish(const Graph& g, const Search& s, u32 current) {
     const u32* reached = s.reached[current];
-    u32 words = (g.tail + 31) / 32;
-    u32 warp = blockIdx.x * BFS_WARPS + warp_id(), warps = gridDim.x * BFS_WARPS;
-    for (u64 base = u64(warp) * 32; base < words; base += u64(warps) * 32) {
-        u32 word = base + lane_id() < words ? fresh(reached + base + lane_id()) : NONE;
-        for (u32 rest = __ballot_sync(ALL_LANES, word != NONE); rest != 0; rest &= rest - 1) {
-            u32 k = __ffs(rest) - 1;
-            bool is_open = !(__shfl_sync(ALL_LANES, word, k) >> lane_id() & 1);
-            if (is_open) s.parents[(base + k) * 32 + lane_id()] = NONE;
+    // By fours, so that loads overlap.
+    u32 fours = (g.vertices - g.tail) / 4 + ((g.vertices - g.tail) % 4 > 0);
+    for (u32 i = blockIdx.x * BFS_THREADS + threadIdx.x; i < fours; i += gridDim.x * BFS_THREADS) {
+        u64 v = u64(g.tail) + 4 * u64(i);
+        u32 near[4];
+#pragma unroll
+        for (u32 k = 0; k < 4; k++) near[k] = v + k < g.vertices ? __ldcs(g.first + v + k) : NONE;
+#pragma unroll
+        for (u32 k = 0; k < 4; k++) {
+            if (near[k] != NONE && !is_in(reached, near[k])) near[k] = NONE;
         }
-    }
-    for (u64 v = u64(g.tail) + blockIdx.x * BFS_THREADS + threadIdx.x; v < g.vertices; v += u64(gridDim.x) * BFS_THREADS) {
-        u32 near = __ldcs(g.first + v);
-        if (v != s.root) s.parents[v] = near != NONE && is_in(reached, near) ? near : NONE;
+#pragma unroll
+        for (u32 k = 0; k < 4; k++) {
+            if (v + k < g.vertices && v + k != s.root) s.parents[v + k] = near[k];
+        }
     }
 }
 
-// Copies counts that other blocks made.
+// Copies what other blocks wrote of a frontier.
 __device__ inline Counts counts_of(const Search& s, u64 step) {
     const Counts* from = s.state->counts + step % 3;
-    return {fresh(&from->vertices), fresh(&from->edges),  fresh(&from->leaves),
-            fresh(&from->checked),  fresh(&from->queued), fresh(&from->sinks),
-            fresh(&from->pieces)};
+    return {fresh(&from->vertices), fresh(&from->edges), fresh(&from->leaves), fresh(&from->checked),
+            fresh(&from->queued),   fresh(&from->sinks), fresh(&from->pieces)};
 }
 
 __device__ inline Progress progress_of(const Search& s) {
     const Progress* from = &s.state->progress;
-    return {fresh(&from->level), fresh(&from->step), fresh(&from->left), fresh(&from->current), fresh(&from->up)};
+    return {fresh(&from->level), fresh(&from->step), fresh(&from->left), fresh(&from->current), fresh(&from->up), fresh(&from->few)};
+}
+
+// Returns true if the frontier is so small that its rows are few.
+__device__ inline bool is_few(const Graph& g, const Search& s, const Scratch& scratch) {
+    return double(scratch.frontier.vertices) * s.beta < double(g.vertices);
+}
+
+// Takes one step from the frontier in `scratch`, alike in all blocks. Returns false if the block has to leave.
+__device__ inline bool take_step(const Graph& g, const Search& s, Scratch& scratch) {
+    GridBarrier* barrier = &s.state->barrier;
+    const bool tells = blockIdx.x == 0 && threadIdx.x == 0;
+    bool has_queue = !scratch.at.up;
+    if (!has_queue && is_few(g, s, scratch) && scratch.at.few >= BFS_PATIENCE) {
+        queue_frontier(g, s, scratch);
+        if (!grid_barrier(barrier, scratch.target)) return false;
+        if (threadIdx.x == 0) scratch.frontier = counts_of(s, scratch.at.step);
+        __syncthreads();
+        has_queue = true;
+    }
+    bool down = has_queue && goes_down(s, scratch);
+    if (tells) s.state->counts[(scratch.at.step + 2) % 3] = Counts{};
+    if (down && slots_of(scratch.frontier.queued) <= BFS_NARROW) {
+        // All have read what the warp changes.
+        __syncthreads();
+        if (blockIdx.x == 0 && warp_id() == 0) narrow_levels(g, s, scratch);
+        if (!grid_barrier(barrier, scratch.target)) return false;
+        if (threadIdx.x == 0) {
+            scratch.at = progress_of(s);
+            scratch.records = fresh(&s.state->records);
+        }
+        return true;
+    }
+    if (down) {
+        claim_next(g, s, scratch);
+        if (!grid_barrier(barrier, scratch.target)) return false;
+    } else {
+        find_next(g, s, scratch);
+        if (!grid_barrier(barrier, scratch.target)) return false;
+        if (fresh(&s.state->counts[(scratch.at.step + 1) % 3].pieces) > 0) {
+            test_pieces(g, s, scratch);
+            if (!grid_barrier(barrier, scratch.target)) return false;
+        }
+    }
+    // All have read what changes now.
+    __syncthreads();
+    if (threadIdx.x == 0) {
+        u64 checked = down ? scratch.frontier.edges : fresh(&s.state->counts[(scratch.at.step + 1) % 3].checked);
+        if (tells) tell(s, scratch, checked, !down);
+        Progress& at = scratch.at;
+        if (has_queue) at.left -= min(at.left, scratch.frontier.edges);
+        at.current ^= 1;
+        at.few = down ? 0 : at.few + is_few(g, s, scratch);
+        at.up = !down;
+        at.level++;
+        at.step++;
+        scratch.records++;
+    }
+    return true;
 }
 
 extern "C" __global__ void __launch_bounds__(BFS_THREADS, 1)
     bfs_search(const __grid_constant__ Graph g, const __grid_constant__ Search s) {
     __shared__ Scratch scratch;
-    const bool tells = blockIdx.x == 0 && threadIdx.x == 0;
-    GridBarrier* barrier = &s.state->barrier;
-    u64 target = 0, clock = GLOBAL_TIMER();
-    u32 records = 0;
-    Progress at = {0, 0, s.entries, 0, 0};
-    if (s.begins) begin(g, s);
-    else at = progress_of(s);
-    if (!grid_barrier(barrier, target)) return;
-    while (true) {
-        Counts frontier = counts_of(s, at.step);
-        if (frontier.vertices == 0 || records == s.most_records) break;
-        bool has_queue = !at.up;
-        if (at.up && double(frontier.vertices) * s.beta < double(g.vertices)) {
-            queue_frontier(g, s, at, scratch);
-            if (!grid_barrier(barrier, target)) return;
-            frontier = counts_of(s, at.step);
-            has_queue = true;
-        }
-        bool down = has_queue && goes_down(s, frontier, at.left);
-        if (tells) s.state->counts[(at.step + 2) % 3] = Counts{};
-        if (down && slots_of(frontier.queued) <= BFS_NARROW) {
-            if (blockIdx.x == 0 && warp_id() == 0) narrow_levels(g, s, at, frontier, records, clock, scratch.tile);
-            if (!grid_barrier(barrier, target)) return;
-            at = progress_of(s);
-            records = fresh(&s.state->records);
-            continue;
-        }
-        if (down) {
-            claim_next(g, s, at, frontier, scratch);
-            if (!grid_barrier(barrier, target)) return;
-            if (frontier.vertices > 1) {
-                lower_parents(g, s, at, frontier, scratch);
-                if (!grid_barrier(barrier, target)) return;
-            }
-        } else {
-            find_next(g, s, at, scratch);
-            if (!grid_barrier(barrier, target)) return;
-            if (counts_of(s, at.step + 1).pieces > 0) {
-                test_pieces(g, s, at, scratch);
-                if (!grid_barrier(barrier, target)) return;
-            }
-            at.current ^= 1;
-        }
-        if (tells) {
-            u64 now = GLOBAL_TIMER(), checked = down ? frontier.edges : fresh(&s.state->counts[(at.step + 1) % 3].checked);
-            s.records[records] = {frontier.vertices, frontier.leaves, checked, now - clock, !down};
-            clock = now;
-        }
-        if (has_queue) at.left -= min(at.left, frontier.edges);
-        at.up = !down;
-        at.level++;
-        at.step++;
-        records++;
+    if (threadIdx.x == 0) {
+        scratch.at = s.begins ? Progress{0, 0, s.entries, 0, 0, 0} : progress_of(s);
+        scratch.records = 0;
+        scratch.clock = GLOBAL_TIMER();
+        scratch.target = 0;
     }
-    bool ends = counts_of(s, at.step).vertices == 0;
-    if (ends) finish(g, s, at.current);
-    if (tells) {
-        s.state->progress = at;
-        s.state->records = records;
+    if (s.begins) begin(g, s);
+    if (!grid_barrier(&s.state->barrier, scratch.target)) return;
+    while (true) {
+        if (threadIdx.x == 0) scratch.frontier = counts_of(s, scratch.at.step);
+        __syncthreads();
+        if (scratch.frontier.vertices == 0 || scratch.records == s.most_records) break;
+        if (!take_step(g, s, scratch)) return;
+    }
+    bool ends = scratch.frontier.vertices == 0;
+    if (ends) finish(g, s, scratch.at.current);
+    if (blockIdx.x == 0 && threadIdx.x == 0) {
+        s.state->progress = scratch.at;
+        s.state->records = scratch.records;
         s.state->finished = ends;
     }
 }

@@ -9,8 +9,9 @@ constexpr u32 BFS_WARPS = BFS_THREADS / 32;
 // Vertices whose bits a warp looks at together when it goes bottom-up.
 constexpr u32 BFS_CHUNK = 256;
 constexpr u32 BFS_CHUNK_WORDS = BFS_CHUNK / 32;
-// Neighbours of a vertex after its first that lie in an array of their own.
+// Neighbours of a vertex in an array of heads, and most of these.
 constexpr u32 BFS_HEAD = 4;
+constexpr u32 BFS_MOST_HEADS = 8;
 // A queue's counter: entries in the low bits, slots above.
 constexpr u32 BFS_ENTRY_BITS = 34;
 // Edges from which on a frontier's slots would not fit there.
@@ -19,6 +20,8 @@ constexpr u32 BFS_MOST_SLOTS = 1 << 30;
 constexpr u32 BFS_NARROW = 256;
 // Most starts of rows beyond 2^32 entries that a half knows of.
 constexpr u32 BFS_MOST_CROSSINGS = 13;
+// Levels of few vertices in a row that are found bottom-up before a queue is made of the next: the end of a search mostly comes sooner.
+constexpr u32 BFS_PATIENCE = 3;
 // The number that stands for no vertex.
 constexpr u32 NONE = 0xffffffff;
 
@@ -36,8 +39,8 @@ struct Graph {
     Half halves[2];
     // The first entry of each vertex's in-row, or NONE.
     const u32* first;
-    // The next entries of vertices below `wide`, NONE where there are fewer; null if there is no room.
-    const uint4* next;
+    // Heads of in-rows: array k has the entries from 1 + 4k on of vertices below wide[k], NONE where there are fewer.
+    const uint4* heads[BFS_MOST_HEADS];
     // Numbers of neighbours from `tail` on: in a byte each, and in a word each for vertices below `many`.
     const u8* few_leaves;
     const u32* many_leaves;
@@ -46,12 +49,14 @@ struct Graph {
     u32 shift;
     // Vertices from there on have one edge. A multiple of BFS_CHUNK, or the number of vertices.
     u32 tail;
-    // In-rows of vertices from there on have at most one entry, and at most 1 + BFS_HEAD.
-    u32 wide, deep;
     // Vertices from there on have fewer than 256 edges.
     u32 many;
+    // Arrays of heads that there was room for.
+    u32 head_arrays;
+    // In-rows of vertices from wide[k] on have at most 1 + 4k entries.
+    u32 wide[BFS_MOST_HEADS + 1];
 };
-static_assert(sizeof(Half) == 72 && sizeof(Graph) == 200, "as its twin");
+static_assert(sizeof(Half) == 72 && sizeof(Graph) == 288, "as its twin");
 
 // The entries of some rows. Entry i covers the slots from starts[i] to starts[i + 1], one for each element. Vertices without rows are listed
 // from the end of the room on.
@@ -89,6 +94,8 @@ struct Progress {
     u32 current;
     // 1 if this level was found bottom-up, so that there is no queue of it.
     u32 up;
+    // Levels in a row that were few and found bottom-up.
+    u64 few;
 };
 
 struct State {
@@ -126,19 +133,39 @@ struct Search {
     u32 begins;
 };
 
-static_assert(sizeof(State) == 224 && sizeof(Record) == 40 && sizeof(Search) == 128, "as their twins");
+static_assert(sizeof(State) == 232 && sizeof(Record) == 40 && sizeof(Search) == 128, "as their twins");
+
+// The rest of a row: of the lower half, and what of the upper half comes later.
+struct Rest {
+    const u32* at;
+    const u32* later;
+    u32 length, later_length;
+};
+
+// What a warp keeps of the vertices that it looks at bottom-up.
+struct Chunk {
+    // Those of which more neighbours are needed, by their numbers in the chunk, and the rest of the rows of some.
+    u8 open[BFS_CHUNK];
+    Rest rests[32];
+    // Bits of those found among them.
+    u32 found[BFS_CHUNK_WORDS];
+};
 
 // Memory that a block shares.
 struct Scratch {
     union {
         u32 tile[4 * BFS_THREADS + 1];
-        // Vertices of each warp's chunk for which more neighbours are needed.
-        u32 open[BFS_WARPS][BFS_CHUNK];
+        Chunk chunks[BFS_WARPS];
     };
-    // Bits of those found among them.
-    u32 found[BFS_WARPS][BFS_CHUNK_WORDS];
     u64 sums[4][BFS_WARPS];
     u64 place;
+    // What all threads know of this step, and when the level before was done. In registers it would drive out what steps work with.
+    Progress at;
+    Counts frontier;
+    u32 records;
+    u64 clock, target;
+    // What a warp finds that is alone.
+    Counts found_by_warp;
 };
 
 // Reads what another block may have written, past the multiprocessor's own cache.

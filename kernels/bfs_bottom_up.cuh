@@ -1,8 +1,8 @@
 // Bottom-up steps: every vertex that is not reached looks for a neighbour that is (Beamer, Asanovic and Patterson, SC 2012).
 //
 // A warp takes 256 vertices at a time. Their first neighbours lie side by side and are the largest hubs they know, which ends the search of
-// most. Those left over are put together, so that lanes stay busy: the next four neighbours come in one load, then eight lanes read a
-// row. Rows ascend, so the first hit is the smallest neighbour; the bits that are tested do not change during a step.
+// most. Those left over are put together, so that lanes stay busy: the next neighbours come by fours from arrays of heads, then eight lanes
+// read a row. Rows ascend, so the first hit is the smallest neighbour; the bits that are tested do not change during a step.
 //
 // A row that goes on for long is cut into pieces, which all warps share after a barrier: one hub that the search does not reach would
 // otherwise keep a few lanes busy for as long as all the rest takes.
@@ -16,43 +16,43 @@ constexpr u32 BFS_GROUPS = 32 / BFS_GROUP;
 constexpr u32 BFS_LONG = 32;
 constexpr u32 BFS_PIECE = 4096;
 
-// What is left of a row.
-struct Rest {
-    const u32 *at, *end;
-    // The upper half, once the lower is through.
-    const u32 *later, *later_end;
-};
+// Goes on to the upper half if the lower is through.
+__device__ inline void turn_page(Rest& rest) {
+    if (rest.length > 0) return;
+    rest = {rest.later, nullptr, rest.later_length, 0};
+}
 
 __device__ inline Rest rest_of(const Graph& g, u32 vertex, u32 skipped) {
     u32 row = in_row(g, vertex);
     Segment lower = segment_of(g.halves[0], row), upper = segment_of(g.halves[1], row);
     u32 below = min(skipped, lower.length), above = min(skipped - below, upper.length);
-    Rest rest = {lower.begin + below, lower.begin + lower.length, upper.begin + above, upper.begin + upper.length};
-    if (rest.at == rest.end) rest.at = rest.later, rest.end = rest.later_end, rest.later = rest.later_end;
+    Rest rest = {lower.begin + below, upper.begin + above, lower.length - below, upper.length - above};
+    turn_page(rest);
     return rest;
 }
 
-__device__ inline u32 pieces_of(const u32* at, const u32* end) { return u32((u64(end - at) + BFS_PIECE - 1) / BFS_PIECE); }
+__device__ inline u32 pieces_of(u32 length) { return length / BFS_PIECE + (length % BFS_PIECE > 0); }
 
 // Leaves the rest of a row to all warps, in a queue that no step uses now. Returns false if it is full.
 __device__ inline bool leave(const Search& s, const Queue& queue, Counts* counts, u32 vertex, const Rest& rest) {
-    u32 first = pieces_of(rest.at, rest.end), all = first + pieces_of(rest.later, rest.later_end);
+    u32 first = pieces_of(rest.length), all = first + pieces_of(rest.later_length);
     u64 place = atomicAdd(&counts->pieces, u64(all));
     bool fits = place + all <= s.capacity;
     for (u32 k = 0; k < all && place + k < s.capacity; k++) {
-        const u32* at = k < first ? rest.at + u64(k) * BFS_PIECE : rest.later + u64(k - first) * BFS_PIECE;
-        const u32* end = k < first ? rest.end : rest.later_end;
-        queue.starts[place + k] = fits ? u32(min(u64(end - at), u64(BFS_PIECE))) : 0;
+        u32 before = (k < first ? k : k - first) * BFS_PIECE;
+        u32 length = (k < first ? rest.length : rest.later_length) - before;
+        queue.starts[place + k] = fits ? min(length, BFS_PIECE) : 0;
         queue.vertices[place + k] = vertex;
-        queue.rows[place + k] = u64(at);
+        queue.rows[place + k] = u64((k < first ? rest.at : rest.later) + before);
     }
     if (fits) s.parents[vertex] = NONE;
     return fits;
 }
 
-// Tests the first neighbours of a chunk whose words of the bitmap are `word`, one in each of the first lanes. Vertices that need more are put to
-// `open`, their number in `left`. Returns the bits of those found, in the lane of their word.
-__device__ inline u32 test_first(const Graph& g, const Search& s, const u32* reached, u32 first_vertex, u32 word, u32* open, u32& left, Found& found) {
+// Tests the first neighbours of a chunk whose words of the bitmap are `word`, one in each of the first lanes. Returns the bits of those found,
+// in the lane of their word; the number of those that need more is `left`.
+__device__ inline u32 test_first(const Graph& g, const Search& s, const u32* reached, u32 first_vertex, u32 word, Chunk& chunk, u32& left,
+                                 Found& found) {
     u32 near[BFS_CHUNK_WORDS];
 #pragma unroll
     for (u32 k = 0; k < BFS_CHUNK_WORDS; k++) {
@@ -72,120 +72,137 @@ __device__ inline u32 test_first(const Graph& g, const Search& s, const u32* rea
         found.checked += is_open;
         u32 hits = __ballot_sync(ALL_LANES, hit);
         if (lane_id() == k) bits = hits;
-        bool more = is_open && !hit && vertex < g.wide;
+        bool more = is_open && !hit && vertex < g.wide[0];
         u32 all = __ballot_sync(ALL_LANES, more);
-        if (more) open[left + __popc(all & ((1u << lane_id()) - 1))] = vertex;
+        if (more) chunk.open[left + __popc(all & ((1u << lane_id()) - 1))] = u8(32 * k + lane_id());
         left += __popc(all);
     }
     __syncwarp();
     return bits;
 }
 
-// Tests the next neighbours of the vertices in `open`. Returns the number of those that stay there.
-__device__ inline u32 test_next(const Graph& g, const Search& s, const u32* reached, u32* open, u32 count, u32* bits, Found& found) {
+// Writes the parent of a vertex of a chunk that was found late.
+__device__ inline void find(const Graph& g, const Search& s, Chunk& chunk, u32 vertex, u32 parent, Found& found) {
+    s.parents[vertex] = parent;
+    found.leaves += leaves_of(g, vertex);
+    atomicOr(chunk.found + (vertex % BFS_CHUNK >> 5), bit_of(vertex));
+}
+
+// Tests the neighbours in an array of heads of the first `count` vertices that need more. Returns the number of those that still do.
+__device__ inline u32 test_heads(const Graph& g, const Search& s, u32 array, const u32* reached, u32 first_vertex, Chunk& chunk, u32 count,
+                                 Found& found) {
+    const uint4* heads = g.heads[array] + first_vertex;
+    const u32 wide = g.wide[array + 1];
     u32 left = 0;
     for (u32 base = 0; base < count; base += 32) {
-        bool is_open = base + lane_id() < count;
-        u32 vertex = is_open ? open[base + lane_id()] : NONE, parent = NONE;
-        if (is_open) {
-            uint4 near = __ldcs(g.next + vertex);
+        bool more = base + lane_id() < count;
+        u32 open = more ? chunk.open[base + lane_id()] : 0;
+        if (more) {
+            uint4 near = __ldcs(heads + open);
             u32 tested = (near.x != NONE) + (near.y != NONE) + (near.z != NONE) + (near.w != NONE);
             bool x = near.x != NONE && is_in(reached, near.x), y = near.y != NONE && is_in(reached, near.y);
             bool z = near.z != NONE && is_in(reached, near.z), w = near.w != NONE && is_in(reached, near.w);
-            parent = x ? near.x : y ? near.y : z ? near.z : w ? near.w : NONE;
+            u32 parent = x ? near.x : y ? near.y : z ? near.z : w ? near.w : NONE;
             found.checked += x ? 1 : y ? 2 : z ? 3 : tested;
-            if (parent != NONE) {
-                s.parents[vertex] = parent;
-                found.leaves += leaves_of(g, vertex);
-                atomicOr(bits + (vertex % BFS_CHUNK >> 5), bit_of(vertex));
-            }
+            if (parent != NONE) find(g, s, chunk, first_vertex + open, parent, found);
+            more = parent == NONE && first_vertex + open < wide;
         }
-        bool more = is_open && parent == NONE && vertex < g.deep;
         u32 all = __ballot_sync(ALL_LANES, more);
-        // Lanes have read their vertices before they lose their places.
-        if (more) open[left + __popc(all & ((1u << lane_id()) - 1))] = vertex;
+        // Lanes have read their vertices before these lose their places.
+        __syncwarp();
+        if (more) chunk.open[left + __popc(all & ((1u << lane_id()) - 1))] = u8(open);
         left += __popc(all);
         __syncwarp();
     }
     return left;
 }
 
-// Tests the rest of rows of the vertices in `open`, eight lanes for each.
-__device__ inline void test_rows(const Graph& g, const Search& s, const u32* reached, const u32* open, u32 count, const Queue& queue, Counts* counts, u32* bits, Found& found) {
-    u32 group = lane_id() / BFS_GROUP, lane = lane_id() % BFS_GROUP;
-    u32 skipped = 1 + (g.next != nullptr ? BFS_HEAD : 0);
-    for (u32 base = 0; base < count; base += BFS_GROUPS) {
-        bool done = base + group >= count;
-        u32 vertex = done ? NONE : open[base + group];
+// Tests the rest of rows of the first `count` vertices that need more, eight lanes for each. Each lane looks up where one row lies; a group
+// that is through with its row goes on to the next without waiting for others.
+__device__ inline void test_rows(const Graph& g, const Search& s, const u32* reached, u32 first_vertex, Chunk& chunk, u32 count, Counts* counts,
+                                 Found& found) {
+    const u32 group = lane_id() / BFS_GROUP, lane = lane_id() % BFS_GROUP;
+    for (u32 base = 0; base < count; base += 32) {
+        u32 rows = min(count - base, 32u), next = group, vertex = NONE, turn = 0;
+        if (lane_id() < rows) {
+            u32 mine = first_vertex + chunk.open[base + lane_id()];
+            chunk.rests[lane_id()] = rest_of(g, mine, 1 + BFS_HEAD * g.head_arrays);
+        }
+        __syncwarp();
         Rest rest = {};
-        if (!done) rest = rest_of(g, vertex, skipped);
-        done = done || rest.at == rest.end;
-        for (u32 turn = 1; __any_sync(ALL_LANES, !done); turn++) {
-            bool inside = !done && rest.at + lane < rest.end;
-            u32 near = inside ? __ldg(rest.at + lane) : NONE;
-            bool hit = inside && is_in(reached, near);
+        while (__any_sync(ALL_LANES, rest.length > 0 || next < rows)) {
+            if (rest.length == 0 && next < rows) {
+                rest = chunk.rests[next];
+                vertex = first_vertex + chunk.open[base + next];
+                next += BFS_GROUPS;
+                turn = 0;
+            }
+            u32 near = lane < rest.length ? __ldg(rest.at + lane) : NONE;
+            bool hit = near != NONE && is_in(reached, near);
             u32 hits = __ballot_sync(ALL_LANES, hit) >> (group * BFS_GROUP) & ((1u << BFS_GROUP) - 1);
-            if (done) continue;
-            u32 tested = hits != 0 ? __ffs(hits) : u32(min(u64(rest.end - rest.at), u64(BFS_GROUP)));
+            if (rest.length == 0) continue;
+            u32 tested = hits != 0 ? __ffs(hits) : min(rest.length, BFS_GROUP);
             found.checked += lane == 0 ? tested : 0;
             if (hits != 0) {
-                if (lane + 1 == tested) {
-                    s.parents[vertex] = near;
-                    found.leaves += leaves_of(g, vertex);
-                    atomicOr(bits + (vertex % BFS_CHUNK >> 5), bit_of(vertex));
-                }
-                done = true;
+                if (lane + 1 == tested) find(g, s, chunk, vertex, near, found);
+                rest.length = 0;
                 continue;
             }
             rest.at += tested;
-            if (rest.at == rest.end) rest.at = rest.later, rest.end = rest.later_end, rest.later = rest.later_end;
-            done = rest.at == rest.end;
-            if (turn == BFS_LONG && !done) {
+            rest.length -= tested;
+            turn_page(rest);
+            turn++;
+            if (turn == BFS_LONG && rest.length > 0) {
                 u32 others = ((1u << BFS_GROUP) - 1) << (group * BFS_GROUP);
-                bool left = lane == 0 && leave(s, queue, counts, vertex, rest);
-                done = __any_sync(others, left);
+                bool left = lane == 0 && leave(s, s.queues[0], counts, vertex, rest);
+                if (__any_sync(others, left)) rest.length = 0;
             }
         }
+        __syncwarp();
     }
 }
 
 // Finds the next frontier: its bits and all that are reached become the other bitmap.
-__device__ inline void find_next(const Graph& g, const Search& s, const Progress& at, Scratch& scratch) {
-    const u32* reached = s.reached[at.current];
-    u32* after = s.reached[at.current ^ 1];
-    Counts* counts = s.state->counts + (at.step + 1) % 3;
-    u32 *open = scratch.open[warp_id()], *bits = scratch.found[warp_id()];
+__device__ inline void find_next(const Graph& g, const Search& s, Scratch& scratch) {
+    const u32* reached = s.reached[scratch.at.current];
+    u32* after = s.reached[scratch.at.current ^ 1];
+    Counts* counts = s.state->counts + (scratch.at.step + 1) % 3;
+    Chunk& chunk = scratch.chunks[warp_id()];
     Found found = {};
-    if (lane_id() < BFS_CHUNK_WORDS) bits[lane_id()] = 0;
+    const bool has_word = lane_id() < BFS_CHUNK_WORDS;
+    if (has_word) chunk.found[lane_id()] = 0;
     __syncwarp();
-    u32 chunks = (g.tail + BFS_CHUNK - 1) / BFS_CHUNK;
-    for (u32 chunk = blockIdx.x * BFS_WARPS + warp_id(); chunk < chunks; chunk += gridDim.x * BFS_WARPS) {
-        bool has_word = lane_id() < BFS_CHUNK_WORDS;
-        u32 word = has_word ? fresh(reached + chunk * BFS_CHUNK_WORDS + lane_id()) : NONE;
-        u32 now = 0;
+    const u32 chunks = (g.tail + BFS_CHUNK - 1) / BFS_CHUNK;
+    for (u32 i = blockIdx.x * BFS_WARPS + warp_id(); i < chunks; i += gridDim.x * BFS_WARPS) {
+        u32 word = has_word ? fresh(reached + i * BFS_CHUNK_WORDS + lane_id()) : NONE, now = 0;
         if (!__all_sync(ALL_LANES, word == NONE)) {
-            u32 left;
-            now = test_first(g, s, reached, chunk * BFS_CHUNK, word, open, left, found);
-            if (left > 0 && g.next != nullptr) left = test_next(g, s, reached, open, left, bits, found);
-            if (left > 0) test_rows(g, s, reached, open, left, s.queues[0], counts, bits, found);
+            u32 left, first_vertex = i * BFS_CHUNK;
+            now = test_first(g, s, reached, first_vertex, word, chunk, left, found);
+#pragma unroll 1
+            for (u32 k = 0; k < g.head_arrays && left > 0; k++) {
+                left = test_heads(g, s, k, reached, first_vertex, chunk, left, found);
+            }
+            if (left > 0) test_rows(g, s, reached, first_vertex, chunk, left, counts, found);
             __syncwarp();
         }
         if (has_word) {
-            now |= bits[lane_id()];
-            bits[lane_id()] = 0;
+            now |= chunk.found[lane_id()];
+            chunk.found[lane_id()] = 0;
             found.vertices += __popc(now);
-            after[chunk * BFS_CHUNK_WORDS + lane_id()] = word | now;
+            after[i * BFS_CHUNK_WORDS + lane_id()] = word | now;
         }
         __syncwarp();
     }
+    // The chunk's memory is used otherwise from here on.
+    __syncthreads();
     add(counts, found, scratch);
 }
 
 // Tests the pieces of rows that were left over.
-__device__ inline void test_pieces(const Graph& g, const Search& s, const Progress& at, Scratch& scratch) {
-    const u32* reached = s.reached[at.current];
-    u32* after = s.reached[at.current ^ 1];
-    Counts* counts = s.state->counts + (at.step + 1) % 3;
+__device__ inline void test_pieces(const Graph& g, const Search& s, Scratch& scratch) {
+    const u32* reached = s.reached[scratch.at.current];
+    u32* after = s.reached[scratch.at.current ^ 1];
+    Counts* counts = s.state->counts + (scratch.at.step + 1) % 3;
     const Queue& queue = s.queues[0];
     u64 count = min(fresh(&counts->pieces), u64(s.capacity));
     Found found = {};

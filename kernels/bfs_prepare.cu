@@ -12,36 +12,31 @@ __device__ inline void raise(u32* bound, u32 to) {
 
 __device__ inline u32 length_of(const Half& half, u32 row) { return __ldg(half.starts + row + 1) - __ldg(half.starts + row); }
 
-// Raises bounds[0] to the vertices up to the last that has more than one edge, bounds[1] and [2] up to the last whose in-row has more than
-// one entry, and more than 1 + BFS_HEAD, and bounds[3] up to the last that has 256 edges.
+// Raises bounds[0] to the vertices up to the last that has more than one edge, bounds[1] up to the last that has 256, and bounds[2 + k] up to the
+// last whose in-row has more than 1 + 4k entries.
 extern "C" __global__ void bfs_bounds(const __grid_constant__ Graph g, u32* bounds) {
     for (u64 v = u64(blockIdx.x) * blockDim.x + threadIdx.x; v < g.vertices; v += u64(gridDim.x) * blockDim.x) {
-        u64 in = length_of(g.halves[0], in_row(g, v)), all = in + length_of(g.halves[0], out_row(g, v)) * g.shift;
-        u64 above = length_of(g.halves[1], in_row(g, v));
-        in += above;
-        all += above + length_of(g.halves[1], out_row(g, v)) * g.shift;
+        u64 in = u64(length_of(g.halves[0], in_row(g, v))) + length_of(g.halves[1], in_row(g, v)), all = in;
+        if (g.shift) all += u64(length_of(g.halves[0], out_row(g, v))) + length_of(g.halves[1], out_row(g, v));
         if (all > 1) raise(bounds, u32(v) + 1);
-        if (in > 1) raise(bounds + 1, u32(v) + 1);
-        if (in > 1 + BFS_HEAD) raise(bounds + 2, u32(v) + 1);
-        if (all >= 256) raise(bounds + 3, u32(v) + 1);
+        if (all >= 256) raise(bounds + 1, u32(v) + 1);
+        for (u32 k = 0; k <= BFS_MOST_HEADS && in > 1 + BFS_HEAD * k; k++) raise(bounds + 2 + k, u32(v) + 1);
     }
 }
 
-// Copies the first entries of in-rows to `first`, and the next ones of vertices below `wide` to `next`, if that is not null.
-extern "C" __global__ void bfs_heads(const __grid_constant__ Graph g, u32* first, uint4* next) {
+// Copies the first entries of in-rows to `first`, and the next ones to arrays of heads.
+extern "C" __global__ void bfs_heads(const __grid_constant__ Graph g, u32* first) {
     for (u64 v = u64(blockIdx.x) * blockDim.x + threadIdx.x; v < g.vertices; v += u64(gridDim.x) * blockDim.x) {
         Segment lower = segment_of(g.halves[0], in_row(g, v)), upper = segment_of(g.halves[1], in_row(g, v));
-        u32 head[1 + BFS_HEAD];
-        u32 wanted = next != nullptr && v < g.wide ? 1 + BFS_HEAD : 1;
-#pragma unroll
-        for (u32 k = 0; k < 1 + BFS_HEAD; k++) {
-            head[k] = NONE;
-            if (k >= wanted) continue;
-            if (k < lower.length) head[k] = __ldg(lower.begin + k);
-            else if (k - lower.length < upper.length) head[k] = __ldg(upper.begin + (k - lower.length));
+        auto entry = [&](u32 k) -> u32 {
+            if (k < lower.length) return __ldg(lower.begin + k);
+            return k - lower.length < upper.length ? __ldg(upper.begin + (k - lower.length)) : NONE;
+        };
+        first[v] = entry(0);
+        for (u32 k = 0; k < g.head_arrays && v < g.wide[k]; k++) {
+            u32 at = 1 + BFS_HEAD * k;
+            const_cast<uint4*>(g.heads[k])[v] = make_uint4(entry(at), entry(at + 1), entry(at + 2), entry(at + 3));
         }
-        first[v] = head[0];
-        if (wanted > 1) next[v] = make_uint4(head[1], head[2], head[3], head[4]);
     }
 }
 

@@ -1,9 +1,8 @@
 // Top-down steps: the frontier's edges are followed from a queue of rows.
 //
 // Slots, one for each edge, are divided evenly among blocks and threads, however long rows are (Merrill, Garland and Grimshaw, PPoPP 2012).
-// A vertex is claimed by an atomic OR of its bit. The claim that came first also writes the parent; where the frontier has more than one
-// vertex, a second pass over the same slots lowers it to the smallest. The bitmap of vertices up to this level tells that pass which
-// vertices are of the next one, so it lags behind the claims.
+// A vertex is claimed by an atomic minimum of its parent, which is none before, so that the smallest neighbour stays whoever comes first. The
+// bitmap of vertices up to this level does not change during the step; claims go to the other one, which gets this level's, too.
 #pragma once
 #include "bfs.cuh"
 
@@ -71,7 +70,9 @@ template <class Visit, class End> __device__ void expand(const Queue& queue, u64
 }
 
 // Appends the rows of up to N vertices of each thread to a queue, NONE standing for none.
-template <u32 N> __device__ void append(const Graph& g, const Search& s, const Queue& queue, Counts* counts, const u32 (&vertices)[N], Found& found, Scratch& scratch) {
+template <u32 N>
+__device__ void append(const Graph& g, const Search& s, const Queue& queue, Counts* counts, const u32 (&vertices)[N], Found& found,
+                       Scratch& scratch) {
     u64 mine = 0;
 #pragma unroll
     for (u32 k = 0; k < N; k++) {
@@ -101,43 +102,36 @@ template <u32 N> __device__ void append(const Graph& g, const Search& s, const Q
     }
 }
 
-// Claims a neighbour that is not reached yet. Returns false if it is, or someone else has it, or it is searched last.
-__device__ inline bool claim(const Graph& g, const Search& s, u32* claimed, u32 from, u32 to) {
-    u32* word = claimed + (to >> 5);
-    u32 bit = bit_of(to);
-    if (to >= g.tail || (fresh(word) & bit)) return false;
-    if (atomicOr(word, bit) & bit) return false;
-    s.parents[to] = from;
+// Claims a neighbour that is not reached yet. Returns false if it is, or someone else was first, or it is searched last.
+__device__ inline bool claim(const Graph& g, const Search& s, const u32* reached, u32* after, u32 from, u32 to) {
+    if (to >= g.tail || (fresh(reached + (to >> 5)) & bit_of(to))) return false;
+    if (atomicMin(s.parents + to, from) != NONE) return false;
+    atomicOr(after + (to >> 5), bit_of(to));
     return true;
 }
 
-// Lowers the parent of a vertex that was claimed from this frontier.
-__device__ inline void lower_parent(const Graph& g, const Search& s, const u32* before, u32 from, u32 to) {
-    if (to >= g.tail || (fresh(before + (to >> 5)) & bit_of(to))) return;
-    if (fresh(s.parents + to) > from) atomicMin(s.parents + to, from);
-}
-
 // Adds the vertices of a queue to a bitmap, each of `threads` threads some of them.
-__device__ inline void mark(const Search& s, const Queue& queue, const Counts& frontier, u32* bits, u64 thread, u64 threads) {
-    u64 entries = entries_of(frontier.queued);
-    for (u64 i = thread; i < entries + frontier.sinks; i += threads) {
+__device__ inline void mark(const Search& s, const Queue& queue, const Counts& frontier, u32* bits, u32 thread, u32 threads) {
+    u32 entries = u32(entries_of(frontier.queued)), all = entries + u32(frontier.sinks);
+    for (u32 i = thread; i < all; i += threads) {
         u32 v = queue.vertices[i < entries ? i : s.capacity - 1 - (i - entries)];
         atomicOr(bits + (v >> 5), bit_of(v));
     }
 }
 
-// The first pass: claims the next frontier and queues its rows. Meanwhile the lagging bitmap gets this frontier.
-__device__ inline void claim_next(const Graph& g, const Search& s, const Progress& at, const Counts& frontier, Scratch& scratch) {
-    const Queue queue = s.queues[at.level & 1], next = s.queues[~at.level & 1];
-    Counts* counts = s.state->counts + (at.step + 1) % 3;
-    u32 *claimed = s.reached[at.current], *before = s.reached[at.current ^ 1];
-    mark(s, queue, frontier, before, u64(blockIdx.x) * BFS_THREADS + threadIdx.x, u64(gridDim.x) * BFS_THREADS);
+// Claims the next frontier and queues its rows. Meanwhile the bitmap that these go to gets this frontier.
+__device__ inline void claim_next(const Graph& g, const Search& s, Scratch& scratch) {
+    const Queue queue = s.queues[scratch.at.level & 1], next = s.queues[~scratch.at.level & 1];
+    Counts* counts = s.state->counts + (scratch.at.step + 1) % 3;
+    const u32* reached = s.reached[scratch.at.current];
+    u32* after = s.reached[scratch.at.current ^ 1];
+    mark(s, queue, scratch.frontier, after, blockIdx.x * BFS_THREADS + threadIdx.x, gridDim.x * BFS_THREADS);
     Found found = {};
     u32 mine[BFS_EACH];
 #pragma unroll
     for (u32 k = 0; k < BFS_EACH; k++) mine[k] = NONE;
     expand(
-        queue, frontier.queued, scratch, [&](u32 k, u32 from, u32 to) { mine[k] = claim(g, s, claimed, from, to) ? to : NONE; },
+        queue, scratch.frontier.queued, scratch, [&](u32 k, u32 from, u32 to) { mine[k] = claim(g, s, reached, after, from, to) ? to : NONE; },
         [&] {
             append(g, s, next, counts, mine, found, scratch);
 #pragma unroll
@@ -146,30 +140,46 @@ __device__ inline void claim_next(const Graph& g, const Search& s, const Progres
     add(counts, found, scratch);
 }
 
-// The second pass: lowers the parents of the next frontier.
-__device__ inline void lower_parents(const Graph& g, const Search& s, const Progress& at, const Counts& frontier, Scratch& scratch) {
-    const u32* before = s.reached[at.current ^ 1];
-    expand(
-        s.queues[at.level & 1], frontier.queued, scratch, [&](u32, u32 from, u32 to) { lower_parent(g, s, before, from, to); }, [] {});
+// Writes the vertices of bits in four words from `first` on to the tile, those whose places are in it. `place` is that of the first.
+__device__ inline void write_tile(uint4 bits, u32 first, u32 place, Scratch& scratch) {
+    for (u32 k = 0; k < 4; k++) {
+        u32 word = k == 0 ? bits.x : k == 1 ? bits.y : k == 2 ? bits.z : bits.w;
+        for (; word != 0; word &= word - 1, place++) {
+            if (place < BFS_TILE) scratch.tile[place] = first + 32 * k + __ffs(word) - 1;
+        }
+    }
 }
 
 // Queues the rows of a frontier that was found bottom-up, whose bits are new in the current bitmap; the other bitmap gets them, too.
-__device__ inline void queue_frontier(const Graph& g, const Search& s, const Progress& at, Scratch& scratch) {
-    Counts* counts = s.state->counts + at.step % 3;
-    const u32* current = s.reached[at.current];
-    u32* before = s.reached[at.current ^ 1];
-    u32 words = (g.tail + 31) / 32;
+__device__ inline void queue_frontier(const Graph& g, const Search& s, Scratch& scratch) {
+    const Queue queue = s.queues[scratch.at.level & 1];
+    Counts* counts = s.state->counts + scratch.at.step % 3;
+    const uint4* current = reinterpret_cast<const uint4*>(s.reached[scratch.at.current]);
+    uint4* before = reinterpret_cast<uint4*>(s.reached[scratch.at.current ^ 1]);
+    const u32 fours = (g.tail + BFS_CHUNK - 1) / BFS_CHUNK * (BFS_CHUNK_WORDS / 4);
     Found found = {};
-    for (u64 base = u64(blockIdx.x) * BFS_THREADS; base < words; base += u64(gridDim.x) * BFS_THREADS) {
-        u32 word = u32(base) + threadIdx.x, bits = 0;
-        if (word < words) {
-            bits = fresh(current + word) & ~before[word];
-            before[word] |= bits;
+    for (u32 base = blockIdx.x * BFS_THREADS; base < fours; base += gridDim.x * BFS_THREADS) {
+        u32 at = base + threadIdx.x;
+        uint4 bits = {};
+        if (at < fours) {
+            uint4 now = fresh(current + at), old = fresh(before + at);
+            bits = make_uint4(now.x & ~old.x, now.y & ~old.y, now.z & ~old.z, now.w & ~old.w);
+            if ((bits.x | bits.y | bits.z | bits.w) != 0) before[at] = now;
         }
-        while (__syncthreads_or(bits != 0)) {
-            u32 mine[1] = {bits != 0 ? word * 32 + __ffs(bits) - 1 : NONE};
-            bits &= bits - 1;
-            append(g, s, s.queues[at.level & 1], counts, mine, found, scratch);
+        u64 total;
+        u32 place = u32(scan_before(__popc(bits.x) + __popc(bits.y) + __popc(bits.z) + __popc(bits.w), scratch, total));
+        for (u32 round = 0; round < u32(total); round += BFS_TILE) {
+            // Places before the tile's are large numbers.
+            write_tile(bits, at * 128, place - round, scratch);
+            __syncthreads();
+            u32 mine[BFS_EACH];
+#pragma unroll
+            for (u32 k = 0; k < BFS_EACH; k++) {
+                u32 slot = k * BFS_THREADS + threadIdx.x;
+                mine[k] = round + slot < u32(total) ? scratch.tile[slot] : NONE;
+            }
+            __syncthreads();
+            append(g, s, queue, counts, mine, found, scratch);
         }
     }
     // Vertices and leaves were counted when they were found.

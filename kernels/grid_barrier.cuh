@@ -17,7 +17,8 @@ __device__ inline u64 global_timer() {
 #define YIELD()
 #endif
 
-// Nanoseconds after which a block that waits gives up. Nothing that blocks do between two barriers takes a tenth of it.
+// Nanoseconds after which a block that waits gives up. Between two barriers the longest that blocks do is to read all rows of a large host's
+// memory over the bus.
 constexpr u64 LONGEST_WAIT = 30ull * 1000 * 1000 * 1000;
 
 // The state of a grid's barriers in GPU memory, all zero when the grid is launched.
@@ -49,13 +50,13 @@ __device__ inline bool wait_for_blocks(GridBarrier* barrier, u64 target) {
 }
 
 // Waits until all blocks of the grid are here, as all threads of each. What any of them wrote before is what all of them read after it, by
-// loads other than those of the read-only cache. `target` is each thread's own, zero at the launch. Returns false, to all threads of a
+// loads other than those of the read-only cache. `target` is shared by the block, and zero at the launch. Returns false, to all threads of a
 // block, if a block waited too long: the block must leave, and so will all others.
 __device__ inline bool grid_barrier(GridBarrier* barrier, u64& target) {
-    target += gridDim.x;
     bool whole = true;
     __syncthreads();
     if (threadIdx.x == 0) {
+        target += gridDim.x;
         // The first fence lets others see what this block wrote; the second drops what this multiprocessor's cache holds of old values.
         __threadfence();
         atomicAdd(&barrier->arrived, 1ull);

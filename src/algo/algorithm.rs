@@ -140,6 +140,8 @@ pub struct Needs {
     pub upper: bool,
     /// Out-rows and in-rows rather than rows of all neighbours, if the input keeps direction.
     pub direction: bool,
+    /// The weights of edges, as the input has them: beside the rows that it reads.
+    pub weights: bool,
 }
 
 /// The outcome of a trial.

@@ -7,6 +7,7 @@ mod algorithm;
 pub mod bfs;
 pub mod cost;
 pub mod device;
+pub mod energy;
 pub mod listrank;
 pub mod run;
 pub mod sources;
@@ -15,6 +16,7 @@ pub mod sums;
 mod team;
 pub mod triangle;
 pub mod verify;
+pub mod weights;
 
 pub use algorithm::{Algorithm, Answer, GraphTask, InputKind, ListTask, Needs, On, Outcome, Task};
 pub use cost::{Cost, Crew, GraphSize};
@@ -22,6 +24,7 @@ pub use device::{Chosen, Devices, Lease};
 pub use run::Run;
 pub use sources::Sources;
 pub use verify::{EdgeSource, ListResults, Results, StoredUnits, UnitsContent, Verdict};
+pub use weights::WeightSource;
 
 /// All algorithms, in the order of the documentation, which is that of running.
 pub static ALGORITHMS: &[&dyn Algorithm] = &[

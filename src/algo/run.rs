@@ -1,6 +1,7 @@
 //! The means that a job lends a task for one trial. An algorithm opens no file of its own.
 
 use super::device::Devices;
+use super::energy::Meters;
 use crate::comm::Comm;
 use crate::error::Result;
 use crate::memory::Budget;
@@ -31,6 +32,10 @@ pub struct Run<'a> {
     pub units: Units<'a>,
     /// Seconds that this job took to prepare the graph.
     pub construction: f64,
+    /// Meters of energy on rank 0, if the job asks for that.
+    pub meters: Option<&'a Meters>,
+    /// True if the job asks for energy: the same on all ranks.
+    pub measures_energy: bool,
 }
 
 /// The journal and the checkpoint of a trial: both are of the graph, the table and the number of the trial.

@@ -36,7 +36,7 @@ const OF_JOBS: [(&str, &[&str]); 5] = [
         ],
     ),
     ("limits", &["host_memory", "gpu_memory", "threads"]),
-    ("run", &["device", "gpu", "gpu_sharing", "trials", "log_interval", "disk_check"]),
+    ("run", &["device", "gpu", "gpu_sharing", "trials", "log_interval", "disk_check", "energy"]),
     ("output", &["format"]),
 ];
 

@@ -70,6 +70,23 @@ impl Job {
         self.graph_tasks().any(|task| task.needs().upper)
     }
 
+    /// Returns true if the graph carries the weights of its edges: a task reads them, or they are kept for another job that may, as `weights`
+    /// in `[input]` names their type.
+    pub fn carries_weights(&self) -> bool {
+        let is_named = matches!(self.input.weights(), AskedWeights::U32 | AskedWeights::F32);
+        self.graph_tasks().any(|task| task.needs().weights) || (self.keep && is_named)
+    }
+
+    /// Returns true if a task reads weights of the upper half of rows.
+    pub fn upper_has_weights(&self) -> bool {
+        self.graph_tasks().any(|task| task.needs().upper && task.needs().weights)
+    }
+
+    /// Returns true if a task reads weights of rows of all neighbours, in a graph that keeps direction.
+    pub fn merged_has_weights(&self) -> bool {
+        self.graph_tasks().any(|task| !task.needs().direction && task.needs().weights)
+    }
+
     /// Returns the tasks on a list, in order.
     pub fn list_tasks(&self) -> impl Iterator<Item = &dyn ListTask> {
         self.tasks.iter().filter_map(|task| if let On::List(task) = task.on() { Some(task) } else { None })
@@ -184,6 +201,9 @@ pub struct Run {
     pub log_interval: Duration,
     /// True if a run is refused whose plan does not fit the disk.
     pub disk_check: bool,
+    /// True if the energy of algorithms is measured, by those that can repeat their work for that.
+    #[serde(default)]
+    pub energy: bool,
 }
 
 impl Default for Run {
@@ -195,6 +215,7 @@ impl Default for Run {
             trials: 1,
             log_interval: Duration::from_secs(30),
             disk_check: true,
+            energy: false,
         }
     }
 }

@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use super::spec::{Device, Expect, GpuSharing, InputSpec, Job, Limits, Output, Random, Run};
 use super::{FORMATS, keys, list, name};
-use crate::algo::{ALGORITHMS, InputKind, Task};
+use crate::algo::{ALGORITHMS, InputKind, On, Task};
 use crate::formats::{AskedWeights, Columns, Format, TextOptions};
 use crate::generate::{MAX_EDGE_FACTOR, SCALES};
 use crate::jobfile::diagnostics::Diagnostics;
@@ -47,6 +47,7 @@ pub(super) fn job(
     let run = run(&Section::of(root, "run"), diagnostics);
     let output = output(&Section::of(root, "output"), diagnostics);
     let tasks = tasks(root, diagnostics);
+    weights_are_read(root, input.as_ref(), &tasks, diagnostics);
     // A job without tasks prepares its graph for other jobs; of a list there is nothing to keep.
     let keep = kind == InputKind::Graph && (keep || tasks.is_empty());
     Some(Job {
@@ -195,6 +196,18 @@ fn directed(section: &Section<'_>, input: Option<&InputSpec>, diagnostics: &mut 
     false
 }
 
+/// Refuses `weights = "none"` where a task reads weights of the input.
+fn weights_are_read(root: &Table, input: Option<&InputSpec>, tasks: &[Arc<dyn Task>], diagnostics: &mut Diagnostics) {
+    let reads = |task: &&Arc<dyn Task>| matches!(task.on(), On::Graph(task) if task.needs().weights);
+    if let Some(field) = Section::of(root, "input").get("weights")
+        && input.is_some_and(|input| input.weights() == AskedWeights::None)
+        && let Some(task) = tasks.iter().find(reads)
+    {
+        let name = task.algorithm().name();
+        field.error(&format!("\"none\" leaves weights out, and [{name}] reads those of the input"), diagnostics);
+    }
+}
+
 /// Reads the options of text, and the columns of tables. They are refused for other formats.
 fn text(section: &Section<'_>, format: Option<&str>, diagnostics: &mut Diagnostics) -> TextOptions {
     let (columns, skip_lines) = (section.get("columns"), section.get("skip_lines"));
@@ -308,6 +321,7 @@ fn run(section: &Section<'_>, diagnostics: &mut Diagnostics) -> Run {
             .get("disk_check")
             .and_then(|field| field.boolean(diagnostics))
             .unwrap_or(default.disk_check),
+        energy: section.get("energy").and_then(|field| field.boolean(diagnostics)).unwrap_or(default.energy),
     }
 }
 

@@ -96,10 +96,18 @@ impl AskedWeights {
     /// # Errors
     /// [`Error::Usage`] if weights of a type are asked for and the input, even one without edges, has none.
     pub fn decide(self, scan: &Scan, name: &str) -> Result<Option<WeightType>> {
-        match (self, scan.weights) {
+        self.decide_by(scan.weights, scan.edges, name)
+    }
+
+    /// Does the same by what the first scan found: the type of the weights, and the number of edges.
+    ///
+    /// # Errors
+    /// Those of [`Self::decide`].
+    pub fn decide_by(self, found: Option<WeightType>, edges: u64, name: &str) -> Result<Option<WeightType>> {
+        match (self, found) {
             (AskedWeights::None, _) => Ok(None),
             (AskedWeights::Auto, found) => Ok(found),
-            (AskedWeights::U32 | AskedWeights::F32, None) if scan.edges > 0 => Err(missing(name)),
+            (AskedWeights::U32 | AskedWeights::F32, None) if edges > 0 => Err(missing(name)),
             (AskedWeights::U32, _) => Ok(Some(WeightType::U32)),
             (AskedWeights::F32, _) => Ok(Some(WeightType::F32)),
         }
@@ -261,7 +269,8 @@ impl Weights {
         if value < 0.0 {
             return Err(Mistake::Negative);
         }
-        let is_u32 = value.fract() == 0.0 && value <= f64::from(u32::MAX);
+        // Larger ones become the largest u32, which they do not equal.
+        let is_u32 = f64::from(value as u32) == value;
         let found = if is_u32 { WeightType::U32 } else { WeightType::F32 };
         match self {
             Weights::Read(WeightType::U32) if is_u32 => Ok((value as u32, found)),

@@ -5,6 +5,7 @@
 mod arena;
 mod device;
 mod driver;
+mod energy;
 mod lane;
 mod peer;
 mod program;
@@ -17,6 +18,7 @@ mod workspace;
 
 pub use arena::{Arena, DeviceSlice, at_least, slice_bytes, whole_pieces};
 pub use device::Device;
+pub use energy::GpuMeter;
 pub use lane::Lane;
 pub use peer::{ArenaName, Peer, PeerMemory, Peers, arena_name};
 pub use program::{Kernel, Program, cache};

@@ -6,6 +6,7 @@ use super::host_block::{MemoryBlock, RemoteBlock};
 use super::layout::Layout;
 use super::placement::{BlockSize, Placement};
 use super::stored::{StoredBlock, body_bytes};
+use super::weights::stored::{GraphWeights, StoredWeights};
 use crate::error::Result;
 use rayon::prelude::*;
 use std::ops::Range;
@@ -20,6 +21,8 @@ pub struct Catalogue {
     sizes: Vec<BlockSize>,
     first_rows: Vec<u32>,
     blocks: Blocks,
+    /// The weights of each block, if edges have weights that somebody reads.
+    weights: Vec<StoredWeights>,
 }
 
 #[derive(Debug)]
@@ -42,18 +45,33 @@ impl Catalogue {
         let blocks = (0..layout.blocks()).map(|b| StoredBlock::open(folder, key, half, &layout, b));
         let blocks = blocks.collect::<Result<Vec<_>>>()?;
         let sizes = blocks.iter().map(|block| size_of(block.block())).collect();
-        Ok(Catalogue { first_rows: first_rows(&layout), sizes, blocks: Blocks::InFiles(blocks), layout })
+        Ok(Catalogue::of(layout, sizes, Blocks::InFiles(blocks)))
+    }
+
+    fn of(layout: Layout, sizes: Vec<BlockSize>, blocks: Blocks) -> Self {
+        Catalogue { first_rows: first_rows(&layout), sizes, blocks, layout, weights: Vec::new() }
+    }
+
+    /// Opens the weights of all blocks of a half that is in files in `folder`, if there are `weights`.
+    ///
+    /// # Errors
+    /// [`crate::Error::Corrupt`] for the first file that is missing or incomplete, [`crate::Error::Io`].
+    pub fn with_weights(mut self, folder: &Path, half: Half, weights: Option<GraphWeights>) -> Result<Self> {
+        let open = |(weights, b)| StoredWeights::open(folder, weights, half, &self.layout, b, self.sizes[b].entries);
+        let of_all = weights.into_iter().flat_map(|weights| (0..self.len()).map(move |b| (weights, b)));
+        self.weights = of_all.map(open).collect::<Result<Vec<_>>>()?;
+        Ok(self)
     }
 
     /// Returns a graph whose blocks, of these sizes, are only in host memory: that of this process if `alone`, else also that of other
     /// processes of this machine.
     pub fn in_memory(layout: Layout, sizes: Vec<BlockSize>, blocks: Vec<MemoryBlock>, alone: bool) -> Self {
-        Catalogue { first_rows: first_rows(&layout), sizes, blocks: Blocks::InMemory { blocks, alone }, layout }
+        Catalogue::of(layout, sizes, Blocks::InMemory { blocks, alone })
     }
 
     /// Returns a graph whose blocks, of these sizes, are only in GPU memory.
     pub fn on_gpus(layout: Layout, sizes: Vec<BlockSize>, placement: Placement) -> Self {
-        Catalogue { first_rows: first_rows(&layout), sizes, blocks: Blocks::OnGpus(placement), layout }
+        Catalogue::of(layout, sizes, Blocks::OnGpus(placement))
     }
 
     /// Returns the placement of the blocks, if they are in GPU memory.
@@ -90,12 +108,43 @@ impl Catalogue {
 
     /// Returns these rows of a graph that [is local](Self::is_local), each with its vertex, in order.
     pub fn rows(&self, rows: Range<u32>) -> impl Iterator<Item = (u32, &[u32])> {
-        let first = self.first_rows.partition_point(|&first| first <= rows.start).saturating_sub(1);
-        let blocks = (first..self.len()).map(|b| self.block(b)).take_while(move |block| block.first_row < rows.end);
-        blocks.flat_map(move |block| {
+        self.blocks_of(rows.clone()).map(|b| self.block(b)).flat_map(move |block| {
             let inside = rows.start.max(block.first_row)..rows.end.min(block.end_row());
             inside.map(move |v| (v, block.row((v - block.first_row) as usize)))
         })
+    }
+
+    /// Returns the weights of all targets of block `b`, in their order: whole numbers, or the bits of f32. It is empty if the graph has no
+    /// weights, or was opened without.
+    pub fn weights(&self, b: usize) -> &[u32] {
+        self.weights.get(b).map_or(&[], StoredWeights::weights)
+    }
+
+    /// Returns the row of vertex `v` as [`Self::row`] does, and the weight of the edge to each neighbour, of a graph with weights.
+    #[inline]
+    pub fn weighted_row(&self, v: u32) -> (&[u32], &[u32]) {
+        let b = self.layout.block_of(v);
+        let (block, weights) = (self.block(b), self.weights(b));
+        let entries = block.entries((v - block.first_row) as usize);
+        (&block.targets[entries.clone()], &weights[entries])
+    }
+
+    /// Returns these rows as [`Self::rows`] does, each with the weight of the edge to each neighbour, of a graph with weights.
+    pub fn weighted_rows(&self, rows: Range<u32>) -> impl Iterator<Item = (u32, &[u32], &[u32])> {
+        self.blocks_of(rows.clone()).flat_map(move |b| {
+            let (block, weights) = (self.block(b), self.weights(b));
+            let inside = rows.start.max(block.first_row)..rows.end.min(block.end_row());
+            inside.map(move |v| {
+                let entries = block.entries((v - block.first_row) as usize);
+                (v, &block.targets[entries.clone()], &weights[entries])
+            })
+        })
+    }
+
+    /// Returns the blocks that have any of these rows.
+    fn blocks_of(&self, rows: Range<u32>) -> impl Iterator<Item = usize> {
+        let first = self.first_rows.partition_point(|&first| first <= rows.start).saturating_sub(1);
+        (first..self.len()).take_while(move |&b| self.first_rows[b] < rows.end)
     }
 
     /// Returns the location of block `b` of a graph that is not on GPUs.
@@ -112,6 +161,7 @@ impl Catalogue {
     /// Frees the pages of block `b` that were read, if it is in a file.
     pub fn release(&self, b: usize) {
         self.stored().get(b).into_iter().for_each(StoredBlock::release);
+        self.weights.get(b).into_iter().for_each(StoredWeights::release);
     }
 
     /// Returns the numbers of rows and entries of block `b`.
@@ -144,6 +194,11 @@ impl Catalogue {
         (0..self.len()).map(|b| self.bytes_of(b)).sum()
     }
 
+    /// Returns the bytes of all weights that are read.
+    pub fn weights_bytes(&self) -> u64 {
+        self.weights.iter().map(StoredWeights::bytes).sum()
+    }
+
     /// Returns the bytes of block `b`.
     pub fn bytes_of(&self, b: usize) -> u64 {
         body_bytes(self.sizes[b].rows, self.sizes[b].entries)
@@ -166,7 +221,7 @@ impl Catalogue {
         })
     }
 
-    /// Checks every block against its checksum and its invariants, calling `next` before each.
+    /// Checks every block, and its weights, against checksums and invariants, calling `next` before each.
     ///
     /// # Errors
     /// [`crate::Error::Corrupt`] for the first block that fails, that of `next`.
@@ -175,6 +230,11 @@ impl Catalogue {
             next()?;
             block.verify()?;
             block.release();
+        }
+        for weights in &self.weights {
+            next()?;
+            weights.verify()?;
+            weights.release();
         }
         Ok(())
     }

@@ -1,5 +1,7 @@
 //! A block of compressed sparse rows (CSR), borrowed from wherever its bytes lie.
 
+use std::ops::Range;
+
 /// Rows `first_row .. first_row + rows()` of one half of the graph. Row `v` of the lower half holds the neighbours of `v` that are smaller
 /// than `v`, ascending and without repeats. As ids ascend by descending degree, these are its neighbours of higher degree. The upper half
 /// holds the others likewise.
@@ -30,6 +32,12 @@ impl<'a> Block<'a> {
     /// Returns the neighbours of the `local`-th row, which is vertex `first_row + local`.
     #[inline]
     pub fn row(&self, local: usize) -> &'a [u32] {
-        &self.targets[self.offsets[local] as usize..self.offsets[local + 1] as usize]
+        &self.targets[self.entries(local)]
+    }
+
+    /// Returns the places of these neighbours among the targets.
+    #[inline]
+    pub fn entries(&self, local: usize) -> Range<usize> {
+        self.offsets[local] as usize..self.offsets[local + 1] as usize
     }
 }

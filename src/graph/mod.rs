@@ -13,3 +13,4 @@ pub mod likely;
 pub mod order;
 pub mod placement;
 pub mod stored;
+pub mod weights;

@@ -36,12 +36,16 @@ pub fn path(folder: &Path, half: Half, index: usize) -> PathBuf {
 /// Returns for each of the blocks `0 .. blocks` of a half whether it has a file in `folder`, whatever that contains. The folder is listed: had a name
 /// been looked up before another node wrote the file, a network file system might report it missing for as long as it caches names.
 pub fn listed(folder: &Path, half: Half, blocks: usize) -> Vec<bool> {
-    let entries = std::fs::read_dir(folder).into_iter().flatten().flatten();
-    let names: HashSet<_> = entries.map(|entry| entry.file_name()).collect();
-    (0..blocks).map(|b| path(folder, half, b).file_name().is_some_and(|name| names.contains(name))).collect()
+    listed_by(folder, blocks, |b| path(folder, half, b))
 }
 
-fn salt(key: u64, index: usize) -> u64 {
+pub(super) fn listed_by(folder: &Path, blocks: usize, path: impl Fn(usize) -> PathBuf) -> Vec<bool> {
+    let entries = std::fs::read_dir(folder).into_iter().flatten().flatten();
+    let names: HashSet<_> = entries.map(|entry| entry.file_name()).collect();
+    (0..blocks).map(|b| path(b).file_name().is_some_and(|name| names.contains(name))).collect()
+}
+
+pub(super) fn salt(key: u64, index: usize) -> u64 {
     key ^ (index as u64 + 1).wrapping_mul(0xd6e8_feb8_6659_fd93)
 }
 

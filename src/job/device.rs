@@ -1,5 +1,6 @@
 //! The device of a run: the GPU that the job asks for or that is there, else the CPU.
 
+use crate::algo::energy::Meters;
 use crate::comm::{Comm, SharedCounters, reports_for_node};
 use crate::config::{Device as Asked, GpuSharing, InputSpec, Job};
 use crate::error::{Error, Result};
@@ -226,6 +227,11 @@ impl GpuSession {
     /// The GPU's memory, queues and kernels, which stages and tasks lock; `None` without a GPU.
     pub fn workspace(&self) -> Option<&Mutex<Workspace>> {
         self.opened.as_ref().map(|used| &used.workspace)
+    }
+
+    /// Opens the meters of energy of this machine, and of the GPU if one is in use.
+    pub fn meters(&self) -> Meters {
+        Meters::open(self.lock().as_ref().map(|workspace| &workspace.device))
     }
 
     /// Locks the GPU for what computes on it.

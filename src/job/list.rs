@@ -6,6 +6,7 @@ use crate::job::plan::{self, limits};
 use crate::job::ranks;
 use crate::job::session::Session;
 use crate::job::state::finished::{Subject, tasks_are_done};
+use crate::job::state::record::Contents;
 use crate::job::tasks::{self, On};
 use crate::list::List;
 
@@ -17,7 +18,7 @@ pub(crate) fn run(session: &mut Session) -> Result<Subject> {
     let list = List::open(input::list(&session.job.input)?, session.threads)?;
     ranks::check_input(&session.comm, &list.source.name(), list.identity)?;
     let subject = Subject::List { source: list.source.name(), bytes: list.source.bytes(), length: list.length };
-    if session.agreed(|| tasks_are_done(&session.job, &session.manifest, list.identity))? {
+    if session.agreed(|| tasks_are_done(&session.job, &session.manifest, Contents::of_list(list.identity)))? {
         session.tasks().into_iter().for_each(|name| session.skipped(name));
         tracing::info!("this job is done already; --fresh runs it again");
         return Ok(subject);

@@ -143,7 +143,10 @@ fn on_graph(session: &mut Session) -> Result<Finished> {
                     // One rank for all makes sure that it is whole.
                     session.agreed(|| kept::check(other))?;
                     let graph = kept::open(other)?;
-                    occupied::check_content(&session.job, &session.manifest, graph.info.content)?;
+                    kept::check_weights(&graph, &session.job, other)?;
+                    let Graph { info, stored, .. } = &graph;
+                    occupied::check_content(&session.job, &session.manifest, info.content)?;
+                    occupied::check_weights(&session.job, &session.manifest, info.content, stored.weights)?;
                     Prepared::Graph(Box::new(graph))
                 }
                 _ => graph::prepare(session)?,
@@ -176,7 +179,7 @@ fn finish(session: &mut Session, prepared: Prepared) -> Result<Finished> {
         Prepared::Finished(done) => {
             graph::stages(&session.job).skip(2).chain(session.tasks()).for_each(|name| session.skipped(name));
             tracing::info!("the input holds what it did: this job is done already; --fresh runs it again");
-            return Ok(done);
+            return Ok(*done);
         }
     };
     if session.job.needs_upper() {
@@ -202,7 +205,7 @@ fn finished(session: &Session) -> Result<Option<Finished>> {
             return done.map(Some).ok_or_else(|| streams::nothing_came(manifest));
         }
     }
-    let input = input::open(&job.input)?;
+    let input = input::of_job(job)?;
     let identity = input::version_key(&input)?;
     manifest.found::<InputInfo>("relabel", identity).map_or(Ok(None), |info| Finished::of(job, manifest, info))
 }

@@ -5,7 +5,7 @@ use crate::algo::{self, Devices, Outcome, Run, Task};
 use crate::config::Device;
 use crate::error::{Error, Result};
 use crate::job::session::{Moved, Session};
-use crate::job::state::record::{TaskRecord, task_key};
+use crate::job::state::record::{Contents, task_key};
 use crate::list::List;
 use crate::prepare::prepared::Graph;
 use crate::process::progress::Unit;
@@ -24,11 +24,11 @@ pub(crate) enum On<'a> {
 }
 
 impl On<'_> {
-    /// Returns the key of its contents.
-    fn content(self) -> u64 {
+    /// Returns its contents.
+    fn contents(self) -> Contents {
         match self {
-            On::Graph(graph) => graph.info.content,
-            On::List(list) => list.identity,
+            On::Graph(graph) => Contents::of(&graph.info),
+            On::List(list) => Contents::of_list(list.identity),
         }
     }
 
@@ -47,7 +47,7 @@ impl On<'_> {
     /// Returns the bytes that a trial reads of it.
     fn bytes(self) -> u64 {
         match self {
-            On::Graph(graph) => graph.catalogue.bytes(),
+            On::Graph(graph) => graph.catalogue.bytes() + graph.catalogue.weights_bytes(),
             On::List(list) => list.source.bytes(),
         }
     }
@@ -90,7 +90,7 @@ impl TaskRunner<'_> {
         self.forget_others()?;
         for task in self.session.job.tasks.clone() {
             let (task, name) = (&*task, task.algorithm().name());
-            let key = task_key(task, self.on.content())?;
+            let key = task_key(task, self.on.contents())?;
             if self.session.agreed(|| Ok(self.session.manifest.is_done(&self.session.job, task, key)))? {
                 if self.session.comm.leads() {
                     self.forget_units(name)?;
@@ -112,7 +112,7 @@ impl TaskRunner<'_> {
             // What was spent on another table or graph is not of it.
             self.session.manifest.spent.stages.remove(name);
         }
-        record.begin(key, task, units, self.session.job.output.format);
+        record.begin(key, task, self.on.contents(), units, self.session.job.output.format);
         let trials = self.session.job.run.trials;
         let first = (record.seconds.len() as u32).min(trials - 1);
         self.session.save_manifest()?;
@@ -128,7 +128,7 @@ impl TaskRunner<'_> {
             record.outputs.extend(outputs);
             (record.device, record.figures) = (device.into(), figures);
             if is_last {
-                self.session.manifest.are_of(self.on.content());
+                self.session.manifest.are_of(self.on.contents().edges);
             }
             self.session.save_manifest()?;
         }
@@ -153,6 +153,8 @@ impl TaskRunner<'_> {
             let devices = Devices::new(&s.comm, workspace, s.gpu.peers(), s.job.run.device == Device::Auto);
             let folder = s.job.workdir.join("units");
             let construction = s.seconds_of_stages();
+            let measures_energy = s.job.run.energy;
+            let meters = (measures_energy && s.comm.leads()).then(|| s.gpu.meters());
             let mut run = Run {
                 comm: &s.comm,
                 threads: s.threads,
@@ -163,6 +165,8 @@ impl TaskRunner<'_> {
                 is_last,
                 units: Units { folder: &folder, algorithm: name, trial, key },
                 construction,
+                meters: meters.as_ref(),
+                measures_energy,
             };
             let outcome = on.run(task, &mut run)?;
             let outputs = run.columns.into_written();
@@ -185,12 +189,9 @@ impl TaskRunner<'_> {
 
     /// Forgets tasks of another graph, with their files: what is there of another table is replaced when it is its turn.
     fn forget_others(&mut self) -> Result<()> {
-        let is_of = |(name, record): (&String, &TaskRecord)| {
-            let key = crate::job::state::manifest::key(name, &(self.on.content(), &record.table));
-            key.is_ok_and(|key| record.is_of(key))
-        };
-        let others: Vec<String> =
-            self.session.manifest.tasks.iter().filter(|one| !is_of(*one)).map(|(name, _)| name.clone()).collect();
+        let edges = self.on.contents().edges;
+        let others = self.session.manifest.tasks.iter().filter(|(name, record)| !record.is_on(name, edges));
+        let others: Vec<String> = others.map(|(name, _)| name.clone()).collect();
         for name in others {
             self.forget_files(&name)?;
             self.session.manifest.tasks.remove(&name);

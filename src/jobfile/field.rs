@@ -102,6 +102,32 @@ impl<'t> Field<'t> {
         numbers.or_else(|| self.expected(&expected(), diagnostics))
     }
 
+    /// Returns true if the value is a table.
+    pub fn is_table(&self) -> bool {
+        self.entry.node.as_table().is_some()
+    }
+
+    /// Returns true if the value is a string.
+    pub fn is_string(&self) -> bool {
+        string(&self.entry.node).is_some()
+    }
+
+    /// Reads two numbers; each comes with true if it is written as a whole number.
+    pub fn pair(&self, diagnostics: &mut Diagnostics) -> Option<[(f64, bool); 2]> {
+        let number = |node: &Node| match node.value {
+            Value::Integer(integer) => Some((integer as f64, true)),
+            Value::Float(float) => Some((float, false)),
+            _ => None,
+        };
+        if let Value::Array(nodes) = &self.entry.node.value
+            && let [first, second] = nodes.as_slice()
+            && let (Some(first), Some(second)) = (number(first), number(second))
+        {
+            return Some([first, second]);
+        }
+        self.expected("two numbers, such as [1, 1000] or [0.0, 1.0]", diagnostics)
+    }
+
     /// Reads a number above 0 and at most `most`.
     pub fn positive(&self, most: u32, diagnostics: &mut Diagnostics) -> Option<f64> {
         let number = match self.entry.node.value {

@@ -4,11 +4,14 @@
 use super::partition::Partition;
 use super::partition::staged_rows::StagedRows;
 use super::sort::{SortBin, SortedRows};
-use crate::error::Result;
+use crate::error::{Error, Result};
+use crate::failpoint;
 use crate::formats::Watch;
 use crate::graph::degrees::Degrees;
+use crate::graph::half::Half;
 use crate::graph::layout::{Bins, Layout};
 use crate::graph::stored;
+use crate::graph::weights::stored::{self as stored_weights, GraphWeights};
 use crate::store::sync::Syncer;
 use std::path::Path;
 use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
@@ -30,6 +33,8 @@ pub struct Builder<'a, 'p> {
     pub folder: &'a Path,
     /// Key of the graph.
     pub key: u64,
+    /// The weights that edges have.
+    pub weights: Option<GraphWeights>,
     /// Blocks whose sorted bins may be in memory at once: with two, one is sorted while another is written.
     pub in_flight: usize,
     /// Makes the written blocks durable in the background.
@@ -109,7 +114,7 @@ impl<'p> Builder<'_, 'p> {
             // A device delivers rows at the speed of memory; whether copying them once more would pay was not measured.
             let staged = match sorted.counted {
                 true => None,
-                false => self.partition.stage(block, &rows.lengths, &rows.targets),
+                false => self.partition.stage(block, rows.slices()),
             };
             let part = match staged {
                 Some(staged) => {
@@ -148,17 +153,15 @@ impl<'p> Builder<'_, 'p> {
             // The file is then written from pages that were in use a moment ago, and the kernel need not find new ones.
             self.partition.release(block, Vec::new());
         }
-        let mut slices: Vec<(&[u32], &[u32])> = Vec::new();
+        let mut slices: Vec<[&[u32]; 3]> = Vec::new();
         for part in &parts {
             match part {
-                SortedBin::Rows(rows) => slices.push((&rows.lengths, &rows.targets)),
+                SortedBin::Rows(rows) => slices.push(rows.slices()),
                 SortedBin::StagedRows(rows) => slices.extend(rows.pieces()),
             }
         }
-        let pending = stored::write(self.folder, self.key, self.layout, block, &slices)?;
-        let entries = slices.iter().map(|(_, targets)| targets.len() as u64).sum();
+        let (bytes, entries) = self.write(block, &slices)?;
         shared.entries.fetch_add(entries, Ordering::Relaxed);
-        let bytes = self.syncer.push(pending).bytes;
         shared.bytes.fetch_add(bytes, Ordering::Relaxed);
         watch.wrote(bytes);
         let (mut staged, mut spare) = (Vec::new(), Vec::new());
@@ -173,6 +176,22 @@ impl<'p> Builder<'_, 'p> {
         shared.slots[block].lock().unwrap_or_else(PoisonError::into_inner).written = true;
         self.pass_stored(shared);
         Ok(())
+    }
+
+    /// Writes a block, and the weights beside it, from parts: lengths, targets, weights. Returns the bytes and the number of entries.
+    fn write(&self, block: usize, parts: &[[&[u32]; 3]]) -> Result<(u64, u64)> {
+        let rows: Vec<(&[u32], &[u32])> = parts.iter().map(|&[lengths, targets, _]| (lengths, targets)).collect();
+        let pending = stored::write(self.folder, self.key, self.layout, block, &rows)?;
+        let entries = rows.iter().map(|(_, targets)| targets.len() as u64).sum();
+        let mut bytes = self.syncer.push(pending).bytes;
+        if let Some(weights) = self.weights {
+            let parts: Vec<&[u32]> = parts.iter().map(|&[_, _, weights]| weights).collect();
+            failpoint::hit("weights.block")
+                .map_err(|e| Error::io("write", stored_weights::path(self.folder, Half::Lower, block), e))?;
+            let pending = stored_weights::write(self.folder, weights, Half::Lower, self.layout, block, &parts)?;
+            bytes += self.syncer.push(pending).bytes;
+        }
+        Ok((bytes, entries))
     }
 
     /// Moves the front past blocks that are stored.

@@ -1,8 +1,8 @@
 //! Divides the memory limit among the map, the bins and sorting. A plan and a run call the same functions.
 
 use super::blocks::Builder;
-use super::partition::{EDGE_BYTES, LINE, Scatter, WORDS};
-use super::sort::Sorter;
+use super::partition::{LINE, Scatter, edge_bytes, line_words};
+use super::sort;
 use crate::formats::InputCache;
 use crate::graph::degrees;
 use crate::graph::direction::Direction;
@@ -106,11 +106,15 @@ pub struct MemoryDemand {
     pub messages: u64,
     /// Number of threads.
     pub threads: usize,
+    /// True if edges have weights.
+    pub weighted: bool,
 }
 
 /// How memory is divided, in numbers.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Sizes {
+    /// Words of a line.
+    pub line: usize,
     /// Lines of a chunk.
     pub chunk: usize,
     /// Words of all chunks together: the pool that bins grow from.
@@ -129,26 +133,35 @@ pub struct Sizes {
     pub sorting: u64,
 }
 
-/// Returns the bytes of a chunk of `lines` lines with its bookkeeping.
-fn chunk_bytes(lines: u64) -> u64 {
-    lines * LINE as u64 * EDGE_BYTES + PER_CHUNK
-}
-
 impl MemoryDemand {
+    /// Returns the bytes of a line of edges.
+    fn line_bytes(&self) -> u64 {
+        LINE as u64 * edge_bytes(self.weighted)
+    }
+
+    /// Returns the bytes of a chunk of `lines` lines with its bookkeeping.
+    fn chunk_bytes(&self, lines: u64) -> u64 {
+        lines * self.line_bytes() + PER_CHUNK
+    }
+
     /// Returns the bytes that partitioning takes beside bins and messages in flight.
     fn partitioning(&self, shape: &LayoutShape) -> u64 {
-        4 * self.ids + self.threads as u64 * Scatter::bytes(shape.bins as usize) + self.reading
+        let bins = shape.bins as usize;
+        let placing = if self.weighted { Scatter::<true>::bytes(bins) } else { Scatter::<false>::bytes(bins) };
+        4 * self.ids + self.threads as u64 * placing + self.reading
     }
 
     /// Returns the bytes that sorting takes beside bins in chunks of `chunk` lines, with `IN_FLIGHT[in_flight]` blocks in flight.
     fn sorting(&self, shape: &LayoutShape, in_flight: usize, chunk: u64) -> u64 {
-        let scratch = Sorter::bytes(shape.largest_bin, shape.most_rows, chunk as usize);
-        4 * shape.rows + shape.in_flight[in_flight] + self.threads as u64 * (scratch + degrees::DegreeCounter::BYTES)
+        let chunk = chunk * self.line_bytes();
+        let scratch = sort::bytes(shape.largest_bin, shape.most_rows, chunk, self.weighted);
+        let in_flight = shape.in_flight[in_flight] * if self.weighted { 2 } else { 1 };
+        4 * shape.rows + in_flight + self.threads as u64 * (scratch + degrees::DegreeCounter::BYTES)
     }
 
     /// Returns the fewest free bytes that suffice for partitioning, beside messages in flight, and for sorting.
     pub fn least(&self, shape: &LayoutShape) -> [u64; 2] {
-        let bins = shape.bins * chunk_bytes(*CHUNK.start());
+        let bins = shape.bins * self.chunk_bytes(*CHUNK.start());
         [self.partitioning(shape), self.sorting(shape, 0, *CHUNK.start())].map(|beside| beside + bins)
     }
 }
@@ -164,8 +177,8 @@ impl Sizes {
         let partitioning = needs.partitioning(&shape) + needs.messages;
         let sorting = |in_flight: usize, chunk: u64| needs.sorting(&shape, in_flight, chunk);
         let beside = |in_flight, chunk| partitioning.max(sorting(in_flight, chunk));
-        let line = LINE as u64 * EDGE_BYTES;
-        let bytes_of = chunk_bytes;
+        let (line, words) = (needs.line_bytes(), line_words(needs.weighted));
+        let bytes_of = |lines: u64| needs.chunk_bytes(lines);
         let [partition, sort] = needs.least(&shape);
         let smallest = (partition + needs.messages).max(sort);
         if smallest > free {
@@ -195,11 +208,12 @@ impl Sizes {
         let spill = if pool == wanted { 0 } else { (lines - (pool - count * chunk).min(lines)) * line };
         let memory = pool / chunk * bytes_of(chunk);
         Ok(Sizes {
+            line: words,
             chunk: chunk as usize,
-            pool: pool as usize * WORDS,
+            pool: pool as usize * words,
             in_flight: IN_FLIGHT[in_flight],
             spill,
-            start: (count * chunk) as usize * WORDS,
+            start: (count * chunk) as usize * words,
             beside: [partitioning, sorting(in_flight, chunk)].map(|bytes| bytes + pool / chunk * PER_CHUNK),
             partitioning: partitioning + memory,
             sorting: sorting(in_flight, chunk) + memory,
@@ -220,7 +234,7 @@ pub struct Pooled {
 impl Sizes {
     /// Takes up to `words` words from the pool, which lines stored elsewhere do not need, as far as that causes no spill.
     pub fn spare(&mut self, words: usize) {
-        let (chunk, lacking) = (self.chunk * WORDS, (self.spill / 4) as usize);
+        let (chunk, lacking) = (self.chunk * self.line, (self.spill / 4) as usize);
         self.pool -= words.saturating_sub(lacking).min(self.pool - self.start) / chunk * chunk;
     }
 
@@ -232,7 +246,7 @@ impl Sizes {
 
     /// Returns the most bytes that partitioning and sorting take with `cached` bytes of the input in slabs of `slab` bytes.
     pub fn with_cached(&self, cached: u64, threads: usize, slab: u64) -> u64 {
-        let chunk = (4 * self.chunk * WORDS) as u64;
+        let chunk = (4 * self.chunk * self.line) as u64;
         let pool = 4 * self.pool as u64 + cached / slab.max(1) * (slab % chunk) + slab;
         let [partitioning, sorting] = self.beside;
         (partitioning + pool.max(cached + self.at_start(threads, slab) + slab)).max(sorting + pool)
@@ -254,7 +268,7 @@ impl Sizes {
     /// Returns the pool where `chunks` slabs of `slab` bytes hold input and `spare` ones are empty; `None` if these don't fit.
     fn pool_of(&self, spare: usize, chunks: usize, threads: usize, slab: u64, free: u64) -> Option<Pooled> {
         let [partitioning, sorting] = self.beside.map(|beside| free.saturating_sub(beside));
-        let (chunk, start) = (self.chunk * WORDS, (self.at_start(threads, slab) / 4) as usize);
+        let (chunk, start) = (self.chunk * self.line, (self.at_start(threads, slab) / 4) as usize);
         let usable = slab as usize / 4 / chunk * chunk;
         let rest = start.saturating_sub(spare * usable).max(self.pool.saturating_sub((spare + chunks) * usable));
         let own = rest.next_multiple_of(chunk);
@@ -294,12 +308,13 @@ mod tests {
         #[test]
         fn shares_keep_within_what_is_free(
             edges in 1u64..1 << 33, rows in 1u64..1 << 28, free in 1u64 << 20..1 << 36, messages in 0u64..1 << 27,
+            weighted in any::<bool>(),
         ) {
-            let needs = MemoryDemand { edges, ids: rows, reading: 1 << 20, messages, threads: 2 };
+            let needs = MemoryDemand { edges, ids: rows, reading: 1 << 20, messages, threads: 2, weighted };
             match Sizes::new(LayoutShape::at_most(edges, rows, Direction::Undirected), needs, free) {
                 Ok(sizes) => {
                     prop_assert!(sizes.partitioning <= free && sizes.sorting <= free, "{sizes:?}");
-                    prop_assert!(sizes.pool as u64 * 4 + sizes.spill >= edges / LINE as u64 * LINE as u64 * EDGE_BYTES, "{sizes:?}");
+                    prop_assert!(sizes.pool as u64 * 4 + sizes.spill >= edges / LINE as u64 * needs.line_bytes(), "{sizes:?}");
                 }
                 Err(smallest) => {
                     prop_assert!(smallest > free);
@@ -316,8 +331,9 @@ mod tests {
             spare in 0usize..100,
             chunks in 1usize..6000,
             slab in prop_oneof![Just(8u64 << 20), Just(12_288)],
+            weighted in any::<bool>(),
         ) {
-            let needs = MemoryDemand { edges, ids: rows, reading: 1 << 20, messages: 0, threads: 2 };
+            let needs = MemoryDemand { edges, ids: rows, reading: 1 << 20, messages: 0, threads: 2, weighted };
             let Ok(sizes) = Sizes::new(LayoutShape::at_most(edges, rows, Direction::Undirected), needs, free) else { return Ok(()) };
             let held = |slabs: usize| slabs as u64 * slab;
             if let Some(Pooled { own, adopted }) = sizes.pool_of(spare, chunks, 2, slab, free) {
@@ -325,7 +341,7 @@ mod tests {
                 prop_assert!(partitioning + 4 * own as u64 + held(spare + chunks) <= free, "{sizes:?}");
                 prop_assert!(sorting + 4 * (own + adopted) as u64 <= free, "{sizes:?}");
                 prop_assert!(partitioning + 4 * own as u64 + held(spare + chunks) <= sizes.with_cached(held(spare + chunks), 2, slab));
-                let (words, chunk) = (slab as usize / 4, sizes.chunk * WORDS);
+                let (words, chunk) = (slab as usize / 4, sizes.chunk * sizes.line);
                 let usable = words / chunk * chunk;
                 // A chunk for every bin from the start, and the whole pool at the end unless sorting has no room.
                 prop_assert!(own + spare * usable >= sizes.start.min(sizes.pool), "{sizes:?}");

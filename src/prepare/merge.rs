@@ -1,7 +1,8 @@
 //! Rows of all neighbours from out-rows and in-rows, for tasks that take edges without direction.
 //!
 //! Both rows of a vertex ascend without repeats, so one pass over them side by side merges them: 4 bytes are read for each edge of the input's
-//! graph, and 4 are written for each edge that is left where edges of both ways are one.
+//! graph, and 4 are written for each edge that is left where edges of both ways are one;
+//! twice as many where edges have weights.
 
 use super::blocks::Built;
 use crate::error::{Error, Result};
@@ -13,9 +14,11 @@ use crate::graph::direction::{Direction, Way};
 use crate::graph::half::Half;
 use crate::graph::layout::Layout;
 use crate::graph::stored;
+use crate::graph::weights::stored::{self as stored_weights, GraphWeights};
 use crate::memory::Budget;
 use crate::store::sync::Syncer;
 use rayon::prelude::*;
+use std::cmp::Ordering::{Equal, Greater, Less};
 use std::path::Path;
 
 /// Builds blocks of rows of all neighbours.
@@ -32,21 +35,24 @@ pub struct Merge<'a> {
     pub folder: &'a Path,
     /// Key of the graph that is made.
     pub key: u64,
+    /// The weights that it gets, if edges have some: of two edges between two vertices, the smaller.
+    pub weights: Option<GraphWeights>,
     /// Host memory.
     pub budget: &'a Budget,
     /// Makes the written blocks durable in the background.
     pub syncer: &'a Syncer,
 }
 
-/// Returns the most bytes that merging a block of `rows` rows of at most `entries` entries takes.
-pub fn block_bytes(rows: u64, entries: u64) -> u64 {
-    4 * (rows + entries) + DegreeCounter::BYTES
+/// Returns the most bytes that merging a block of `rows` rows of at most `entries` entries takes, whose edges have weights or have none.
+pub fn block_bytes(rows: u64, entries: u64, weighted: bool) -> u64 {
+    let words = if weighted { 2 } else { 1 };
+    4 * (rows + words * entries) + DegreeCounter::BYTES
 }
 
 /// Returns the most bytes that merging any block of `layout` takes.
-pub fn largest_block(layout: &Layout) -> u64 {
+pub fn largest_block(layout: &Layout, weighted: bool) -> u64 {
     let blocks = (0..layout.blocks()).map(|b| layout.block(b));
-    blocks.map(|block| block_bytes(block.len() as u64, block.bound)).max().unwrap_or(0)
+    blocks.map(|block| block_bytes(block.len() as u64, block.bound, weighted)).max().unwrap_or(0)
 }
 
 impl Merge<'_> {
@@ -59,7 +65,7 @@ impl Merge<'_> {
         let mut built = Built::default();
         let bytes_of = |b: usize| {
             let block = self.layout.block(b);
-            block_bytes(block.len() as u64, block.bound)
+            block_bytes(block.len() as u64, block.bound, self.weights.is_some())
         };
         let mut blocks = (0..self.layout.blocks()).filter(|&b| self.wanted[b]).peekable();
         while blocks.peek().is_some() {
@@ -87,19 +93,40 @@ impl Merge<'_> {
         let path = || stored::path(self.folder, Half::Lower, b);
         failpoint::hit("merge.block").map_err(|e| Error::io("write", path(), e))?;
         let mut lengths = Vec::with_capacity((rows.end - rows.start) as usize);
-        let mut targets = Vec::with_capacity(self.layout.block(b).bound as usize);
+        let most = self.layout.block(b).bound as usize;
+        let mut targets = Vec::with_capacity(most);
+        let mut weights = Vec::with_capacity(if self.weights.is_some() { most } else { 0 });
         let first = |vertex: u64| Direction::Directed.row(vertex as u32, Way::Out);
-        let mut arcs = self.arcs.rows(first(rows.start)..first(rows.end));
+        let arcs = first(rows.start)..first(rows.end);
         let mut read = 0;
-        while let (Some((_, out)), Some((_, into))) = (arcs.next(), arcs.next()) {
-            let before = targets.len();
-            merge(out, into, &mut targets);
-            read += out.len() + into.len();
-            lengths.push((targets.len() - before) as u32);
+        let mut ends = |of: [&[u32]; 2], length: usize| {
+            read += of[0].len() + of[1].len();
+            lengths.push(length as u32);
+        };
+        if self.weights.is_some() {
+            let mut arcs = self.arcs.weighted_rows(arcs);
+            while let (Some((_, out, of_out)), Some((_, into, of_into))) = (arcs.next(), arcs.next()) {
+                let before = targets.len();
+                merge_weighted((out, of_out), (into, of_into), &mut targets, &mut weights);
+                ends([out, into], targets.len() - before);
+            }
+        } else {
+            let mut arcs = self.arcs.rows(arcs);
+            while let (Some((_, out)), Some((_, into))) = (arcs.next(), arcs.next()) {
+                let before = targets.len();
+                merge(out, into, &mut targets);
+                ends([out, into], targets.len() - before);
+            }
         }
         self.degrees.counter(Direction::Undirected).rows(rows.start as u32, lengths.iter().copied(), &targets);
         let pending = stored::write(self.folder, self.key, self.layout, b, &[(&lengths, &targets)])?;
-        let bytes = self.syncer.push(pending).bytes;
+        let mut bytes = self.syncer.push(pending).bytes;
+        if let Some(of_graph) = self.weights {
+            let path = || stored_weights::path(self.folder, Half::Lower, b);
+            failpoint::hit("weights.block").map_err(|e| Error::io("write", path(), e))?;
+            let pending = stored_weights::write(self.folder, of_graph, Half::Lower, self.layout, b, &[&weights])?;
+            bytes += self.syncer.push(pending).bytes;
+        }
         watch.wrote(bytes);
         watch.advance(read as u64)?;
         Ok(Built { entries: targets.len() as u64, bytes })
@@ -121,11 +148,30 @@ pub fn merge(mut a: &[u32], mut b: &[u32], to: &mut Vec<u32>) {
     to.extend_from_slice(b);
 }
 
+/// Appends the union of two ascending rows and its weights: of a neighbour in both rows, the smaller.
+pub fn merge_weighted(a: (&[u32], &[u32]), b: (&[u32], &[u32]), targets: &mut Vec<u32>, weights: &mut Vec<u32>) {
+    let (mut i, mut j) = (0, 0);
+    while let (Some(&x), Some(&y)) = (a.0.get(i), b.0.get(j)) {
+        targets.push(x.min(y));
+        weights.push(match x.cmp(&y) {
+            Less => a.1[i],
+            Equal => a.1[i].min(b.1[j]),
+            Greater => b.1[j],
+        });
+        i += usize::from(x <= y);
+        j += usize::from(y <= x);
+    }
+    targets.extend_from_slice(&a.0[i..]);
+    targets.extend_from_slice(&b.0[j..]);
+    weights.extend_from_slice(&a.1[i..]);
+    weights.extend_from_slice(&b.1[j..]);
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
     use proptest::prelude::*;
-    use std::collections::BTreeSet;
+    use std::collections::{BTreeMap, BTreeSet};
 
     proptest! {
         #[test]
@@ -135,6 +181,22 @@ mod tests {
             merge(&rows[0], &rows[1], &mut merged);
             let union: BTreeSet<u32> = a.union(&b).copied().collect();
             prop_assert!(merged.into_iter().eq(union));
+        }
+
+        #[test]
+        fn of_a_neighbour_in_both_rows_the_smaller_weight_stays(
+            a in prop::collection::btree_map(0u32..60, any::<u32>(), 0..40),
+            b in prop::collection::btree_map(0u32..60, any::<u32>(), 0..40),
+        ) {
+            let [a_row, b_row] = [&a, &b].map(|row| row.iter().map(|(&v, &w)| (v, w)).unzip::<u32, u32, Vec<_>, Vec<_>>());
+            let (mut targets, mut weights) = (Vec::new(), Vec::new());
+            merge_weighted((&a_row.0, &a_row.1), (&b_row.0, &b_row.1), &mut targets, &mut weights);
+            let mut known: BTreeMap<u32, u32> = a;
+            for (v, w) in b {
+                let least = known.entry(v).or_insert(w);
+                *least = w.min(*least);
+            }
+            prop_assert!(targets.into_iter().zip(weights).eq(known));
         }
     }
 }

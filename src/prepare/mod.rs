@@ -24,6 +24,7 @@ pub mod blocks;
 pub mod dictionary;
 pub mod gpu;
 pub mod ingest;
+pub mod input_ids;
 pub mod memory_plan;
 pub mod merge;
 pub mod order;

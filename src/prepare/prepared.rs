@@ -9,6 +9,7 @@ use crate::graph::direction::Direction;
 use crate::graph::half::Half;
 use crate::graph::layout::Layout;
 use crate::graph::order::DegreeRuns;
+use crate::graph::weights::stored::GraphWeights;
 use crate::store::map::Mapped;
 use serde::{Deserialize, Serialize};
 use std::path::{Path, PathBuf};
@@ -33,6 +34,9 @@ pub struct InputInfo {
     /// Direction of the edges, which is kept if a task reads it.
     #[serde(default)]
     pub direction: Direction,
+    /// The weights of the edges, if a task reads them.
+    #[serde(default)]
+    pub weights: Option<GraphWeights>,
     /// True if ids are sparse, and looked up in `graph/ids`.
     pub sparse: bool,
     /// Checksum of the input's bytes.
@@ -74,6 +78,9 @@ pub struct StoreInfo {
     /// True if the degrees of the simple graph are stored as well.
     #[serde(default)]
     pub degrees: bool,
+    /// The weights that are stored beside the blocks.
+    #[serde(default)]
+    pub weights: Option<GraphWeights>,
     /// Largest degree and wedges of the simple graph.
     pub summary: DegreeSummary,
 }
@@ -85,6 +92,9 @@ pub struct UpperInfo {
     pub entries: u64,
     /// Number of its blocks.
     pub blocks: u64,
+    /// The weights that are stored beside them.
+    #[serde(default)]
+    pub weights: Option<GraphWeights>,
 }
 
 /// A graph that is ready for algorithms.
@@ -124,7 +134,8 @@ impl Graph {
         let folder = workdir.join("graph");
         let runs = order::read_runs(&folder, info.content)?;
         let layout = info.layout(&runs);
-        Self::with_layout(workdir, info, stored, layout)
+        let weights = stored.weights;
+        Self::with_layout(workdir, info, stored, layout, weights)
     }
 
     /// Returns the upper half of rows: the neighbours larger than each vertex.
@@ -156,13 +167,20 @@ impl Graph {
         degrees::open(&self.rows.folder, self.rows.key)
     }
 
-    /// Opens the graph with a layout that is known already.
+    /// Opens the graph with a layout that is known already, and with `weights`, if somebody reads them.
     ///
     /// # Errors
     /// Those of [`Self::open`].
-    pub fn with_layout(workdir: &Path, info: InputInfo, stored: StoreInfo, layout: Layout) -> Result<Self> {
+    pub fn with_layout(
+        workdir: &Path,
+        info: InputInfo,
+        stored: StoreInfo,
+        layout: Layout,
+        weights: Option<GraphWeights>,
+    ) -> Result<Self> {
         let folder = workdir.join("graph");
         let catalogue = Catalogue::open(&folder, info.content, Half::Lower, layout)?;
+        let catalogue = catalogue.with_weights(&folder, Half::Lower, weights)?;
         if catalogue.edges() != stored.edges {
             let found = format!("{} edges in its blocks, where the manifest has {}", catalogue.edges(), stored.edges);
             return Err(Error::corrupt(&folder, crate::error::At::File, found));
@@ -176,15 +194,16 @@ impl Graph {
         Graph { folder, info, stored, catalogue, rows, upper: None, merged: None }
     }
 
-    /// Opens the same graph without direction, whose rows are at `rows` in blocks of this layout.
+    /// Opens the same graph without direction, whose rows are at `rows` in blocks of this layout, with `weights` if somebody reads them.
     ///
     /// # Errors
     /// [`Error::Corrupt`], [`Error::Io`].
-    pub(crate) fn without_direction(&self, rows: Rows, layout: Layout) -> Result<Graph> {
+    pub(crate) fn without_direction(&self, rows: Rows, layout: Layout, weights: Option<GraphWeights>) -> Result<Graph> {
         let blocks = layout.blocks() as u64;
         let catalogue = Catalogue::open(&rows.folder, rows.key, Half::Lower, layout)?;
+        let catalogue = catalogue.with_weights(&rows.folder, Half::Lower, weights)?;
         let summary = DegreeSummary::of(degrees::open(&rows.folder, rows.key)?.body_as_u32()?);
-        let stored = StoreInfo { edges: catalogue.edges(), blocks, degrees: true, summary };
+        let stored = StoreInfo { edges: catalogue.edges(), blocks, degrees: true, weights, summary };
         let info = InputInfo { direction: Direction::Undirected, ..self.info.clone() };
         Ok(Graph { rows, ..Graph::new(self.folder.clone(), info, stored, catalogue) })
     }

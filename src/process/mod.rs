@@ -1,6 +1,8 @@
 //! The process and its surroundings: signals, log, progress, status file, and the host.
 
 pub mod bars;
+pub mod disk;
+pub mod energy;
 pub mod figures;
 pub mod formatting;
 pub mod host;

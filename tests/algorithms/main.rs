@@ -1,6 +1,6 @@
 //! Every algorithm of the registry as a job: its answers against an oracle however it is run, and the jobs of several tables.
 //!
-//! `oracle` knows the answers; a new algorithm is a function there. `sums` is an algorithm of the tests (src/algo/sums.rs).
+//! `oracle` knows the answers; a new algorithm is a function there. `sums` is an algorithm of the tests (src/algo/sums).
 
 #[path = "../support/mod.rs"]
 mod support;
@@ -12,6 +12,7 @@ mod lists;
 mod oracle;
 mod searches;
 mod tables;
+mod weights;
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -24,10 +25,15 @@ use support::{Place, Ran};
 /// Both tables, with all that they can write.
 const BOTH: &str = "[triangle]\nper_vertex = true\n[sums]\ncolumns = true\n";
 
-/// Writes a job file of exactly these tables on the edges of `graph`, whose workdir is `work`; direction is kept if they ask for it.
+/// Writes a job file of exactly these tables on the edges of `graph`, whose workdir is `work`; direction is kept if they ask for it, and
+/// edges come with weights if they read these.
 fn job(place: &Place, graph: &Graph, tables: &str) {
-    let path = place.path("edges.u64");
-    let bytes: Vec<u8> = graph.edges.iter().flatten().flat_map(|id| id.to_le_bytes()).collect();
+    let weighted = tables.contains("\"file\"");
+    let path = place.path(if weighted { "edges.wel" } else { "edges.u64" });
+    let bytes: Vec<u8> = match weighted {
+        true => graph.text().into_bytes(),
+        false => graph.edges.iter().flatten().flat_map(|id| id.to_le_bytes()).collect(),
+    };
     if fs::read(&path).ok().as_ref() != Some(&bytes) {
         // A file that is written again is another input until it is read.
         fs::write(&path, bytes).expect("write");

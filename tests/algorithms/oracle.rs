@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use serde_json::{Value, json};
 
-use crate::support::random_edges;
+use crate::support::{Dice, random_edges};
 
 /// A graph as its edges say.
 #[derive(Clone)]
@@ -16,7 +16,15 @@ pub struct Graph {
     /// True if results come in the order of `out/ids.npy`.
     pub sparse: bool,
     neighbours: BTreeMap<u64, BTreeSet<u64>>,
+    /// The weight of each edge: whole, or decimal where ids are sparse.
+    weights: Vec<Weight>,
 }
+
+/// A weight as text has it, and as 32 bits.
+type Weight = (String, u32);
+
+/// The weights of edges, from tail to head.
+type WeightOf<'a> = &'a dyn Fn(u64, u64) -> u64;
 
 /// What one task must leave: fields of its results, and files below `out`.
 pub struct Answer {
@@ -43,7 +51,38 @@ impl Graph {
         let sparse = step > 1;
         let last = neighbours.keys().copied().max().unwrap_or(0);
         let rows = if sparse { neighbours.keys().copied().collect() } else { (0..=last).collect() };
-        Graph { edges, rows, sparse, neighbours }
+        let mut dice = Dice(edges.len() as u64);
+        // Few different ones, so that some of a pair's are equal; the smallest and the largest that every format has are among them.
+        let whole = |number: u64| [0, 7, 1 << 24, u32::MAX - 255][number as usize];
+        let weight = |number: u64| match sparse {
+            true => (format!("{}.{}", number, 125 * number), (number as f32 + number as f32 / 8.0).to_bits()),
+            false => (whole(number).to_string(), whole(number)),
+        };
+        let weights = edges.iter().map(|_| weight(dice.below(4))).collect();
+        Graph { edges, rows, sparse, neighbours, weights }
+    }
+
+    /// The edges as text with weights.
+    pub fn text(&self) -> String {
+        self.edges.iter().zip(&self.weights).map(|([u, v], (weight, _))| format!("{u} {v} {weight}\n")).collect()
+    }
+
+    /// The smallest of the whole weights of a pair.
+    pub fn smallest(&self, u: u64, v: u64) -> u64 {
+        self.least(false)[&(u, v)]
+    }
+
+    /// The bits of the smallest weight of each pair of vertices, in order if edges have direction, else both ways.
+    fn least(&self, directed: bool) -> BTreeMap<(u64, u64), u64> {
+        let mut least = BTreeMap::new();
+        for (&[u, v], &(_, bits)) in self.edges.iter().zip(&self.weights) {
+            let ways = if directed { vec![(u, v)] } else { vec![(u, v), (v, u)] };
+            for way in ways {
+                let smallest = least.entry(way).or_insert(u64::from(bits));
+                *smallest = (*smallest).min(bits.into());
+            }
+        }
+        least
     }
 
     /// Two ids: one with edges, one with a loop alone.
@@ -55,11 +94,11 @@ impl Graph {
         self.neighbours.get(&id).into_iter().flatten().copied()
     }
 
-    fn degree(&self, id: u64) -> u64 {
+    pub fn degree(&self, id: u64) -> u64 {
         self.of(id).count() as u64
     }
 
-    fn edges(&self) -> impl Iterator<Item = (u64, u64)> {
+    pub fn edges(&self) -> impl Iterator<Item = (u64, u64)> {
         self.neighbours.iter().flat_map(|(&u, all)| all.range(u..).map(move |&v| (u, v)))
     }
 
@@ -74,24 +113,48 @@ impl Graph {
         if self.sparse {
             ids.insert("ids".into(), ("<u8", self.rows.iter().flat_map(|id| id.to_le_bytes()).collect::<Vec<u8>>()));
         }
-        [
-            self.triangle(),
-            self.sums(""),
-            self.sums("upper = true\n"),
-            self.sums_by_direction(""),
-            self.sums_by_direction("upper = true\n"),
-            self.searches(false),
-            self.searches(true),
-        ]
-        .into_iter()
-        .flat_map(|([plain, columns], found, files)| {
-            let files = files.into_iter().map(|(name, descr, bytes)| (name, (descr, bytes)));
-            [
-                Answer { table: plain, found: found.clone(), columns: BTreeMap::new() },
-                Answer { table: columns, found, columns: files.chain(ids.clone()).collect() },
-            ]
-        })
-        .collect()
+        let mut known = vec![self.triangle()];
+        for directed in [false, true] {
+            known.push(self.sums_of("", directed, &|_, _| 1));
+            known.push(self.sums_of("upper = true\n", directed, &|_, _| 1));
+            known.extend(self.weighted_sums(directed));
+            known.push(self.searches(directed));
+        }
+        known
+            .into_iter()
+            .flat_map(|([plain, columns], found, files)| {
+                let files = files.into_iter().map(|(name, descr, bytes)| (name, (descr, bytes)));
+                [
+                    Answer { table: plain, found: found.clone(), columns: BTreeMap::new() },
+                    Answer { table: columns, found, columns: files.chain(ids.clone()).collect() },
+                ]
+            })
+            .collect()
+    }
+
+    fn sums_of(&self, keys: &str, directed: bool, weight: WeightOf<'_>) -> Known {
+        if directed { self.sums_by_direction(keys, weight) } else { self.sums(keys, weight) }
+    }
+
+    /// Sums of weighted edges. With the upper half of rows, those of the lower half count twice beside it.
+    pub fn weighted_sums(&self, directed: bool) -> Vec<Known> {
+        let least = self.least(directed);
+        let file = |u: u64, v: u64| least[&(u, v)];
+        let drawn = |range: &str, of: fn(u64) -> u64| {
+            let weight = |u: u64, v: u64| of(drawn_hash(7, if directed || u < v { [u, v] } else { [v, u] }));
+            self.sums_of(&format!("weights = {{ uniform = {range}, seed = 7 }}\n"), directed, &weight)
+        };
+        let mut known = match directed {
+            false => vec![drawn("[3, 1000]", |hash| 3 + (((hash >> 32) * 998) >> 32))],
+            true => vec![
+                drawn("[0.5, 2]", |hash| (0.5 + (hash >> 40) as f32 / 16_777_216.0 * 1.5).to_bits().into()),
+                self.sums_of("weights = { unit = true }\nupper = true\n", directed, &|_, _| 3),
+            ],
+        };
+        known.push(self.sums_of("weights = \"file\"\n", directed, &file));
+        let thrice = |u: u64, v: u64| file(u, v).wrapping_mul(3);
+        known.push(self.sums_of("weights = \"file\"\nupper = true\n", directed, &thrice));
+        known
     }
 
     fn triangle(&self) -> Known {
@@ -117,7 +180,7 @@ impl Graph {
     }
 
     /// The sums of a graph that keeps direction.
-    fn sums_by_direction(&self, half: &str) -> Known {
+    fn sums_by_direction(&self, keys: &str, weight: WeightOf<'_>) -> Known {
         let mut rows: [BTreeMap<u64, BTreeSet<u64>>; 2] = Default::default();
         for &[u, v] in self.edges.iter().filter(|[u, v]| u != v) {
             rows[0].entry(u).or_default().insert(v);
@@ -125,22 +188,28 @@ impl Graph {
         }
         let [out, into] = rows;
         let degree = |rows: &BTreeMap<u64, BTreeSet<u64>>, id: u64| rows.get(&id).map_or(0, |row| row.len() as u64);
-        let sum = |rows: &BTreeMap<u64, BTreeSet<u64>>, others: &BTreeMap<u64, BTreeSet<u64>>, id: u64| {
-            rows.get(&id).into_iter().flatten().map(|&v| degree(others, v)).sum::<u64>()
+        let out_sum = |u: u64| {
+            let of = out.get(&u).into_iter().flatten();
+            sum_up(of.map(|&v| degree(&into, v).wrapping_mul(weight(u, v))))
         };
-        let total: u64 = out.keys().map(|&u| degree(&out, u) * sum(&out, &into, u)).sum();
+        let in_sum = |v: u64| {
+            let of = into.get(&v).into_iter().flatten();
+            sum_up(of.map(|&u| degree(&out, u).wrapping_mul(weight(u, v))))
+        };
+        let total = sum_up(out.keys().map(|&u| degree(&out, u).wrapping_mul(out_sum(u))));
         let files = vec![
-            ("out_u64".into(), "<u8", self.column([0; 8], |id| sum(&out, &into, id).to_le_bytes())),
-            ("in_u64".into(), "<u8", self.column([0; 8], |id| sum(&into, &out, id).to_le_bytes())),
+            ("out_u64".into(), "<u8", self.column([0; 8], |id| out_sum(id).to_le_bytes())),
+            ("in_u64".into(), "<u8", self.column([0; 8], |id| in_sum(id).to_le_bytes())),
         ];
-        let table = format!("[sums]\ndirection = true\n{half}");
+        let table = format!("[sums]\ndirection = true\n{keys}");
         ([table.clone(), format!("{table}columns = true\n")], json!({ "total": total }), files)
     }
 
-    /// By the rows of the lower half, or as `half` says by those of the upper.
-    fn sums(&self, half: &str) -> Known {
-        let total: u64 = self.edges().map(|(u, v)| self.degree(u) * self.degree(v)).sum();
-        let sum = |id: u64| self.of(id).map(|v| self.degree(v)).sum::<u64>();
+    /// By the rows of the lower half, or as `keys` say by those of the upper, or by both.
+    fn sums(&self, keys: &str, weight: WeightOf<'_>) -> Known {
+        let product = |(u, v): (u64, u64)| (self.degree(u) * self.degree(v)).wrapping_mul(weight(u, v));
+        let total = sum_up(self.edges().map(product));
+        let sum = |id: u64| sum_up(self.of(id).map(|v| self.degree(v).wrapping_mul(weight(id, v))));
         let d = |id: u64| self.degree(id);
         let mut files = vec![
             ("degree_u32".into(), "<u4", self.column([0; 4], |id| (d(id) as u32).to_le_bytes())),
@@ -159,9 +228,26 @@ impl Graph {
             let next = |id: u64| i32::from(self.of(source).any(|v| v == id)).to_le_bytes();
             files.push((format!("sums/{source}/next"), "<i4", self.column((-1i32).to_le_bytes(), next)));
         }
-        let tables = [format!("[sums]\n{half}"), format!("[sums]\n{half}columns = true\nsources = {sources:?}\n")];
+        let tables = [format!("[sums]\n{keys}"), format!("[sums]\n{keys}columns = true\nsources = {sources:?}\n")];
         (tables, json!({ "total": total }), files)
     }
+}
+
+/// A sum modulo 2^64.
+fn sum_up(numbers: impl Iterator<Item = u64>) -> u64 {
+    numbers.fold(0, u64::wrapping_add)
+}
+
+/// The hash by which weights are drawn, as the documentation has it: SplitMix64 over the seed and both ids.
+fn drawn_hash(seed: u64, ids: [u64; 2]) -> u64 {
+    let mut state = 0u64;
+    for word in [seed].into_iter().chain(ids) {
+        let mut x = state.wrapping_add(word).wrapping_add(0x9e37_79b9_7f4a_7c15);
+        x = (x ^ (x >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+        x = (x ^ (x >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
+        state = x ^ (x >> 31);
+    }
+    state
 }
 
 /// Tables without and with columns, fields of results, columns.

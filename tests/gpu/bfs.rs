@@ -2,10 +2,11 @@
 
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::sync::Mutex;
+use std::sync::atomic::{AtomicI64, Ordering};
 
 use gpugraph::Error;
 use gpugraph::algo::Lease;
-use gpugraph::algo::bfs::gpu::{GpuSearch, PROGRAMS, Tuning};
+use gpugraph::algo::bfs::gpu::{GpuSearch, PROGRAMS, Tuning, host_bytes, least_bytes};
 use gpugraph::algo::bfs::search::{NONE, Search, Searched, Step, Switch};
 use gpugraph::gpu::Workspace;
 use gpugraph::graph::catalogue::Catalogue;
@@ -147,46 +148,63 @@ fn go_on() -> Result<(), Error> {
     Ok(())
 }
 
-/// Runs `body` with 32 MiB of the stand-in's memory: this test, which is `name`, once for each order.
-fn on_gpu(name: &str, body: impl Fn(&Mutex<Workspace>)) {
-    for seed in ["0", "1", "29"] {
-        let open = || {
-            let budget = Budget::new(64 << 20, 3).expect("room");
-            Workspace::open(None, Some(32 << 20), 3, &PROGRAMS, &budget, &()).expect("a GPU")
-        };
-        let Some(gpu) = workspace::with(name, &[("CUDA_ON_CPU_SEED", seed)], open) else { continue };
+fn budget() -> Budget {
+    Budget::new(64 << 20, 1).expect("room")
+}
+
+/// Runs `body` with 32 MiB of the stand-in's memory: this test, which is `name`, once for each of these settings.
+fn with_each(name: &str, settings: &[&[(&str, &str)]], body: impl Fn(&Mutex<Workspace>)) {
+    for settings in settings {
+        let open = || Workspace::open(None, Some(32 << 20), 3, &PROGRAMS, &budget(), &()).expect("a GPU");
+        let Some(gpu) = workspace::with(name, settings, open) else { continue };
         body(&Mutex::new(gpu));
         return;
     }
+}
+
+/// Runs `body` in the natural order of threads and in others.
+fn on_gpu(name: &str, body: impl Fn(&Mutex<Workspace>)) {
+    with_each(name, &["0", "1", "29"].map(|seed| [("CUDA_ON_CPU_SEED", seed)]).each_ref().map(|one| &one[..]), body);
 }
 
 const DOWN: Switch = Switch { alpha: 0.0, beta: 1e18 };
 const UP: Switch = Switch { alpha: 1e18, beta: f64::INFINITY };
 const EITHER: Switch = Switch { alpha: 3.0, beta: 3.0 };
 
+/// As on a GPU, but for a small grid.
+fn small() -> Tuning {
+    Tuning { blocks: 2, ..Tuning::default() }
+}
+
 fn tunings() -> Vec<(&'static str, Tuning)> {
-    let small = Tuning { blocks: 2, ..Tuning::default() };
+    let small = small();
     vec![
-        ("as on a GPU", Tuning::default()),
         ("down", Tuning { switch: DOWN, ..small }),
         ("up", Tuning { switch: UP, ..small }),
         ("either", Tuning { switch: EITHER, blocks: 3, ..small }),
         ("a launch for each level", Tuning { switch: EITHER, records: 1, ..small }),
         ("two levels a launch, one block", Tuning { switch: DOWN, records: 2, blocks: 1, ..small }),
-        ("no heads", Tuning { switch: EITHER, heads: false, ..small }),
+        ("no heads", Tuning { switch: EITHER, heads: 0, ..small }),
+        ("one array of heads", Tuning { switch: EITHER, heads: 1, ..small }),
+        ("two arrays of heads", Tuning { switch: EITHER, heads: 2, rows_on_host: true, ..small }),
         ("rows on the host", Tuning { switch: EITHER, rows_on_host: true, ..small }),
         ("short queues", Tuning { switch: DOWN, queued: 0, ..small }),
+        ("entries around 2^32", Tuning { switch: EITHER, first_entry: (1 << 32) - 30, ..small }),
+        ("entries around 2^33", Tuning { switch: DOWN, first_entry: (2 << 32) - 900, rows_on_host: true, ..small }),
     ]
 }
 
+fn open<'a>(gpu: &'a Mutex<Workspace>, rows: &Rows, tuning: Tuning) -> Result<GpuSearch<'a>, Error> {
+    let lease = Lease { workspace: gpu.lock().expect("no panic"), cache: 0 };
+    GpuSearch::with_tuning([&rows.halves[0], &rows.halves[1]], lease, tuning, &budget(), &go_on)
+}
+
+/// Searches from all roots by each of these; the ways that levels went.
 #[track_caller]
 fn check(gpu: &Mutex<Workspace>, rows: &Rows, roots: &[u32], tunings: &[(&str, Tuning)]) -> Vec<Vec<Step>> {
     let mut ways = Vec::new();
     for (what, tuning) in tunings {
-        let budget = Budget::new(64 << 20, 1).expect("room");
-        let lease = Lease { workspace: gpu.lock().expect("no panic"), cache: 0 };
-        let halves = [&rows.halves[0], &rows.halves[1]];
-        let mut search = GpuSearch::with_tuning(halves, lease, *tuning, &budget, &go_on).expect("room");
+        let mut search = open(gpu, rows, *tuning).expect("room");
         for &root in roots {
             let mut parents = vec![7; rows.vertices()];
             let found = search.search(Vertex(root), &mut parents).expect("searched");
@@ -217,6 +235,9 @@ fn random_graphs() {
                 let last = rows.vertices() as u32 - 1;
                 let any = Dice(seed).below(last.into()) as u32;
                 check(gpu, &rows, &[0, any, last], &tunings);
+                if seed == 1 {
+                    check(gpu, &rows, &[any], &[("a whole GPU", Tuning::default())]);
+                }
             }
         }
     });
@@ -234,14 +255,14 @@ fn shapes() -> Vec<(&'static str, Vec<[u32; 2]>)> {
     };
     let tree = (1..2000u32).map(|v| [(v - 1) / 2, v]).collect();
     let complete = (0..60u32).flat_map(|u| (0..u).map(move |v| [v, u])).collect();
-    let comb = (0..500u32).flat_map(|v| [[v, v + 1], [v, 1000 + v]]).collect();
+    let comb = (0..150u32).flat_map(|v| [[v, v + 1], [v, 1000 + v]]).collect();
     vec![
         ("a pair", vec![[0, 1]]),
         ("pairs", (0..400).map(|v| [2 * v, 2 * v + 1]).collect()),
-        ("a path", path(0, 700)),
+        ("a path", path(0, 150)),
         ("a star", star(0, 3000)),
         ("stars and a path", [star(0, 700), star(1000, 5), path(3000, 30), vec![[1, 1001]]].concat()),
-        ("a grid", grid(40)),
+        ("a grid", grid(25)),
         ("a tree", tree),
         ("a complete graph", complete),
         ("a comb", comb),
@@ -259,5 +280,157 @@ fn shapes_of_all_kinds() {
                 check(gpu, &rows, &[0, last / 2, last], &tunings);
             }
         }
+    });
+}
+
+/// Two hubs that are joined by their last neighbours: the search from one has to go through all of the other's row. From 95,000 the first hub
+/// has parents in two pieces of its row.
+#[test]
+fn rows_that_go_on_for_long_without_a_hit() {
+    on_gpu("bfs::rows_that_go_on_for_long_without_a_hit", |gpu| {
+        let around = |hub: u32, from: u32, count: u32| {
+            let spokes = (from..from + count).map(move |v| [hub, v]);
+            spokes.chain((from..from + count).step_by(2).map(|v| [v, v + 1])).collect::<Vec<_>>()
+        };
+        // Of all vertices of two edges, those that join them come last.
+        let joined = vec![[0, 90_000], [1, 90_000], [0, 90_001], [90_001, 1]];
+        let mut edges = [around(0, 10, 11_000), around(1, 20_000, 12_000), joined].concat();
+        for pair in [25_000, 31_000] {
+            edges.retain(|&edge| edge != [pair, pair + 1]);
+            edges.extend([[95_000, pair], [95_000, pair + 1], [pair, 95_000], [pair + 1, 95_000]]);
+        }
+        let up = |records| Tuning { switch: UP, records, ..small() };
+        let tunings = [
+            ("up", up(100)),
+            ("up, a launch for each level", up(1)),
+            ("no room for pieces", Tuning { queued: 0, rows_on_host: true, ..up(100) }),
+            ("either", Tuning { switch: EITHER, heads: 0, ..small() }),
+        ];
+        for direction in DIRECTIONS {
+            let rows = Rows::new(&edges, direction);
+            let ways = check(gpu, &rows, &[rows.place[&0], rows.place[&90_000], rows.place[&95_000]], &tunings);
+            assert!(ways[0].iter().all(|&way| way == Step::BottomUp), "{ways:?}");
+        }
+    });
+}
+
+/// Many hubs that a search does not reach, whose rows are more pieces than a short queue holds.
+#[test]
+fn rows_of_an_unreached_part() {
+    on_gpu("bfs::rows_of_an_unreached_part", |gpu| {
+        let apart = (0..60u32).flat_map(|hub| (0..900).map(move |v| [100 + hub, 1000 + v])).collect::<Vec<_>>();
+        let edges = [apart, (5000..5020).map(|v| [v, v + 1]).collect()].concat();
+        let rows = Rows::new(&edges, Direction::Undirected);
+        let tunings =
+            [("up", Tuning { switch: UP, ..small() }), ("short", Tuning { switch: UP, queued: 0, ..small() })];
+        check(gpu, &rows, &[rows.place[&5000], rows.place[&5010]], &tunings);
+    });
+}
+
+#[test]
+fn deep_graphs_take_several_launches() {
+    on_gpu("bfs::deep_graphs_take_several_launches", |gpu| {
+        let path: Vec<[u32; 2]> = (0..40_000).map(|v| [v, v + 1]).collect();
+        let rows = Rows::new(&path, Direction::Directed);
+        check(gpu, &rows, &[rows.place[&0]], &[("a path", small())]);
+    });
+}
+
+/// The ways are chosen by the edges of frontiers.
+#[test]
+fn the_switch_decides_which_way_a_level_goes() {
+    on_gpu("bfs::the_switch_decides_which_way_a_level_goes", |gpu| {
+        // A dense part, from which a path leads to a triangle: levels of few vertices in a row.
+        let path = (0..30).map(|v| if v == 0 { [0, 5000] } else { [4999 + v, 5000 + v] });
+        let triangle = [[5029, 5030], [5030, 5031], [5031, 5029]];
+        let edges = narrow(random_edges(4000, 60_000, 11)).into_iter().chain(path).chain(triangle).collect::<Vec<_>>();
+        let rows = Rows::new(&edges, Direction::Undirected);
+        let root = (0..4000).filter_map(|v| rows.place.get(&v)).max().expect("a vertex");
+        let of = |switch| check(gpu, &rows, &[*root], &[("", Tuning { switch, ..small() })]).remove(0);
+        // The last level may be that of leaves, which are looked up.
+        let down = of(DOWN);
+        assert!(down[..down.len() - 1].iter().all(|&way| way == Step::TopDown), "{down:?}");
+        assert!(of(UP).iter().all(|&way| way == Step::BottomUp));
+        let back = of(Switch { alpha: 20.0, beta: 2.0 });
+        assert_eq!(back[..3], [Step::TopDown, Step::TopDown, Step::BottomUp], "{back:?}");
+        // A long path hangs on it: few vertices, level after level, are worth a queue.
+        let tail = |edges: &mut Vec<[u32; 2]>| (5000..5040).for_each(|v| edges.push([v, v + 1]));
+        let mut edges = edges;
+        tail(&mut edges);
+        edges.push([0, 5000]);
+        let rows = Rows::new(&edges, Direction::Undirected);
+        let tuning = Tuning { switch: Switch { alpha: 20.0, beta: 2.0 }, ..small() };
+        let back = check(gpu, &rows, &[0], &[("a path behind", tuning)]).remove(0);
+        let turns = back.windows(2).filter(|pair| pair[0] != pair[1]).count();
+        assert!(turns >= 2 && back[back.len() - 3] == Step::TopDown, "{back:?}");
+    });
+}
+
+#[test]
+fn the_least_memory_does_and_less_is_refused() {
+    on_gpu("bfs::the_least_memory_does_and_less_is_refused", |gpu| {
+        let trim = |bytes| {
+            let arena = &mut gpu.lock().expect("no panic").arena;
+            arena.reset(0);
+            arena.trim(bytes);
+        };
+        for direction in [Direction::Directed, Direction::Undirected] {
+            let rows = Rows::new(&narrow(random_edges(20_000, 200_000, 12)), direction);
+            let (vertices, entries) = (rows.vertices() as u64, rows.halves[0].edges());
+            let least = least_bytes(vertices, entries, direction);
+            assert!(host_bytes(vertices, entries, direction, least) >= 8 * entries);
+            trim(least);
+            check(gpu, &rows, &[3], &[("the least", small())]);
+            let lease = Lease { workspace: gpu.lock().expect("no panic"), cache: 0 };
+            let halves = [&rows.halves[0], &rows.halves[1]];
+            let scarce = Budget::new(gpugraph::memory::own_bytes(1) + 4 * entries, 1).expect("room");
+            let error = GpuSearch::with_tuning(halves, lease, small(), &scarce, &go_on).err().expect("too little");
+            assert!(matches!(error, Error::Limit { limit: "host_memory", .. }), "{error}");
+            if direction == Direction::Undirected {
+                trim(least / 2);
+                let error = open(gpu, &rows, small()).err().expect("too little");
+                assert!(matches!(error, Error::Limit { limit: "gpu_memory", .. }), "{error}");
+            }
+        }
+    });
+}
+
+#[test]
+fn a_search_is_stopped_between_launches_and_begun_again() {
+    on_gpu("bfs::a_search_is_stopped_between_launches_and_begun_again", |gpu| {
+        let rows = Rows::new(&(0..50).map(|v| [v, v + 1]).collect::<Vec<_>>(), Direction::Undirected);
+        let left = AtomicI64::new(i64::MAX);
+        let go_on = || match left.fetch_sub(1, Ordering::Relaxed) {
+            1.. => Ok(()),
+            _ => Err(Error::Stopped("SIGTERM")),
+        };
+        let lease = Lease { workspace: gpu.lock().expect("no panic"), cache: 0 };
+        let tuning = Tuning { records: 3, ..small() };
+        let halves = [&rows.halves[0], &rows.halves[1]];
+        let mut search = GpuSearch::with_tuning(halves, lease, tuning, &budget(), &go_on).expect("room");
+        let mut parents = vec![0; rows.vertices()];
+        let root = rows.place[&0];
+        for launches in [0, 1, 4] {
+            left.store(launches, Ordering::Relaxed);
+            let error = search.search(Vertex(root), &mut parents).expect_err("stopped");
+            assert_eq!(error.exit_code(), 75, "{error}");
+        }
+        left.store(i64::MAX, Ordering::Relaxed);
+        let found = search.search(Vertex(root), &mut parents).expect("searched");
+        rows.check(root, &found, &parents, "begun again");
+    });
+}
+
+#[test]
+fn any_launch_may_fail() {
+    let numbers: Vec<String> = (1..9).map(|k: u32| k.to_string()).collect();
+    let settings: Vec<_> = numbers.iter().map(|k| [("CUDA_ON_CPU_FAIL_LAUNCH", k.as_str())]).collect();
+    let settings: Vec<_> = settings.iter().map(|one| &one[..]).collect();
+    with_each("bfs::any_launch_may_fail", &settings, |gpu| {
+        let rows = Rows::new(&narrow(random_edges(300, 2000, 13)), Direction::Undirected);
+        let mut parents = vec![0; rows.vertices()];
+        let tuning = Tuning { records: 1, ..small() };
+        let found = open(gpu, &rows, tuning).and_then(|mut search| search.search(Vertex(0), &mut parents));
+        assert_eq!(found.expect_err("a failed launch").exit_code(), 9);
     });
 }

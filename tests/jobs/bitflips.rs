@@ -18,8 +18,9 @@ fn files(folder: &Path) -> Vec<PathBuf> {
     found
 }
 
-/// Two finished jobs with everything kept: one journals units, the other has checkpoints, columns and sparse ids.
-fn jobs() -> [(Place, u64, Option<Vec<u64>>); 2] {
+/// Finished jobs with everything kept: one journals units, the next has checkpoints, columns and sparse ids, the last direction, and weights
+/// beside rows by direction and beside those of all neighbours.
+fn jobs() -> Vec<(Place, u64, Option<Vec<u64>>)> {
     let edges = random_edges(500, 20_000, 12);
     let (total, corners) = oracle(500, &edges);
     let keep = "[job]\nworkdir = 'work'\nkeep = true\n";
@@ -31,11 +32,20 @@ fn jobs() -> [(Place, u64, Option<Vec<u64>>); 2] {
     sparse.job_on(&sparse.u64("edges.u64", &wide), &format!("{keep}[triangle]\nper_vertex = true\n"));
     let occurring: std::collections::BTreeSet<u64> = edges.iter().flatten().copied().collect();
     let corners = occurring.iter().map(|&id| corners[id as usize]).collect();
-    [(plain, total, None), (sparse, total, Some(corners))]
+    let mut jobs = vec![(plain, total, None), (sparse, total, Some(corners))];
+    if cfg!(feature = "failpoints") {
+        let weights = Place::new();
+        let line = |(i, [u, v]): (usize, &[u64; 2])| format!("{u} {v} {}.5\n", i % 7);
+        let path = weights.write("edges.wel", edges.iter().enumerate().map(line).collect::<String>());
+        let tables = format!("{keep}[sums]\nweights = \"file\"\n");
+        weights.job(&format!("path = '{}'\ndirected = true", path.display()), &tables);
+        jobs.push((weights, total, None));
+    }
+    jobs
 }
 
 #[test]
-fn two_hundred_flipped_bits_are_found_and_repaired() {
+fn three_hundred_flipped_bits_are_found_and_repaired() {
     let seed = std::process::id();
     let mut dice = Dice(seed.into());
     let mut kinds = std::collections::BTreeMap::<String, usize>::new();
@@ -58,7 +68,8 @@ fn two_hundred_flipped_bits_are_found_and_repaired() {
             let bit = dice.below(bytes.len() as u64 * 8) as usize;
             bytes[bit / 8] ^= 1 << (bit % 8);
             fs::write(path, &bytes).expect("write");
-            *kinds.entry(name.split('.').next().unwrap_or_default().to_owned()).or_default() += 1;
+            let ending = if name.ends_with(".weights") { ".weights" } else { "" };
+            *kinds.entry(format!("{}{ending}", name.split('.').next().unwrap_or_default())).or_default() += 1;
             let ran = place.gpugraph(&["verify", "work"]);
             if ran.code != 4 {
                 missed.push(format!("verify exits {} with bit {bit} of {name} flipped: {}", ran.code, ran.err));
@@ -75,8 +86,15 @@ fn two_hundred_flipped_bits_are_found_and_repaired() {
         // Everything was made good.
         place.gpugraph(&["verify", "work"]).expect(0);
     }
-    let upper = cfg!(feature = "failpoints").then_some("graph/upper");
-    for kind in upper.into_iter().chain([
+    let of_tests = [
+        "graph/upper",
+        "graph/undirected/lower",
+        "graph/undirected/degrees",
+        "graph/lower.weights",
+        "graph/undirected/lower.weights",
+    ];
+    let of_tests = of_tests.into_iter().filter(|_| cfg!(feature = "failpoints"));
+    for kind in of_tests.chain([
         "manifest",
         "graph/order",
         "graph/lower",

@@ -57,7 +57,8 @@ fn done(place: &Place) -> Vec<String> {
     manifest["manifest"]["stages"].as_object().expect("stages").keys().cloned().collect()
 }
 
-/// Jobs small enough to be killed a hundred times: with blocks to spare, per vertex, with sparse ids, with whole rows.
+/// Jobs small enough to be killed a hundred times: with blocks to spare, per vertex, with sparse ids, with whole rows, and with weights of a
+/// graph that keeps direction, whose rows of all neighbours are merged for triangles.
 fn jobs() -> Vec<(&'static str, Place)> {
     let edges = random_edges(600, 20_000, 3);
     let sparse: Vec<_> = edges.iter().map(|pair| pair.map(|id| id * 0x9e37_79b9_7f4a)).collect();
@@ -66,7 +67,13 @@ fn jobs() -> Vec<(&'static str, Place)> {
     let more = "[limits]\nthreads = 2\n[triangle]\nper_vertex = true\n";
     corners.job_on(&corners.u64("edges.u64", &sparse), more);
     rows.job_on(&rows.u32("edges.u32", &edges), "[limits]\nthreads = 2\n[sums]\nupper = true\n");
-    vec![("plain", plain), ("per vertex, sparse", corners), ("whole rows", rows)]
+    let weights = Place::new();
+    let line = |(i, [u, v]): (usize, &[u64; 2])| format!("{u} {v} {}\n", i % 7);
+    let text: String = edges.iter().enumerate().map(line).collect();
+    let path = weights.write("edges.wel", text);
+    let sums = "[limits]\nthreads = 2\n[sums]\nupper = true\ndirection = true\nweights = \"file\"\n";
+    weights.job(&format!("path = '{}'\ndirected = true", path.display()), sums);
+    vec![("plain", plain), ("per vertex, sparse", corners), ("whole rows", rows), ("weights", weights)]
 }
 
 #[test]
@@ -257,8 +264,12 @@ fn a_stop_is_obeyed_with_75_and_limits_and_threads_may_change() {
             let found = place.read_report();
             assert_eq!(answer(&found), answer(&report), "{name}: {how:?}");
             let kept: Vec<_> = resumed(&found).into_iter().filter(|stage| *stage != "dictionary").collect();
-            let upper = (name == "whole rows").then_some("transpose");
-            let prepared: Vec<_> = PREPARED.into_iter().chain(upper).collect();
+            let parts: &[&str] = match name {
+                "whole rows" => &["transpose"],
+                "weights" => &["transpose", "merge"],
+                _ => &[],
+            };
+            let prepared = [&PREPARED, parts].concat();
             assert_eq!(kept, prepared, "{name}: {how:?}");
             // The unit at which the stop came was saved; the one begun behind it may have been, too.
             assert!(hits_of(&file, "unit.done") <= units - 2, "{name}: {how:?}");

@@ -67,6 +67,7 @@ impl Case {
         let largest = occurring.last().map_or(0, |&id| id + 1);
         let ids: Vec<u64> = if sparse { occurring.into_iter().collect() } else { (0..largest.max(declared)).collect() };
         let mut info = InputInfo {
+            weights: None,
             edges: edges.len() as u64,
             loops: edges.iter().filter(|[u, v]| u == v).count() as u64,
             distinct_at_most: edges.len() as u64,
@@ -211,6 +212,7 @@ impl Case {
             let _ = stored::write(&folder, 9, &layout, b, &[(&lengths, &targets)]).expect("written");
         }
         let stored = StoreInfo {
+            weights: None,
             edges: entries,
             blocks: layout.blocks() as u64,
             degrees: false,
@@ -231,7 +233,8 @@ impl Case {
         // Room for columns of this many sources at a time.
         let room = 16 * self.info.ids + 8 * self.info.connected * (how.batch + 1);
         let budget = Budget::new(own_bytes(how.threads) + reading + room, how.threads).expect("a budget");
-        let stored = StoreInfo { edges: 0, blocks: 0, degrees: false, summary: DegreeSummary::default() };
+        let stored =
+            StoreInfo { edges: 0, blocks: 0, degrees: false, summary: DegreeSummary::default(), weights: None };
         let results = Results {
             how: &serde_json::Value::Null,
             workdir: self.folder.path(),
@@ -446,7 +449,7 @@ fn without_columns_or_edges_the_figures_are_checked_alone() {
     let case = Case::new(&EDGES, Direction::Undirected, false, 12);
     let right = [case.told(0, &case.search(0))];
     let budget = Budget::new(1 << 30, 1).expect("a budget");
-    let stored = StoreInfo { edges: 0, blocks: 0, degrees: false, summary: DegreeSummary::default() };
+    let stored = StoreInfo { edges: 0, blocks: 0, degrees: false, summary: DegreeSummary::default(), weights: None };
     for (write, why) in [(false, "write = false"), (true, "it is gone")] {
         let (workdir, outputs) = (case.folder.path(), BTreeMap::new());
         let edges = Err("it is gone".to_owned());

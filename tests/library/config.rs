@@ -96,6 +96,7 @@ fn defaults() {
                 trials: 1,
                 log_interval: Duration::from_secs(30),
                 disk_check: true,
+                energy: false,
             },
             output: Default::default(),
             tasks: triangle(false),
@@ -126,6 +127,7 @@ fn every_key() {
         trials = 5
         log_interval = "1m30s"
         disk_check = false
+        energy = true
         [output]
         format = "csv"
         [triangle]
@@ -155,6 +157,7 @@ fn every_key() {
         trials: 5,
         log_interval: Duration::from_secs(90),
         disk_check: false,
+        energy: true,
     };
     assert_eq!(job.run, run);
     assert_eq!(job.output.format, OutputFormat::Csv);

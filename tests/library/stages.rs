@@ -7,13 +7,14 @@ use std::fs;
 use std::path::Path;
 
 use gpugraph::comm::{Comm, Outbox, Shape};
-use gpugraph::formats::{CacheUse, Input, Unwatched};
+use gpugraph::formats::{CacheUse, Input, Unwatched, WeightType, Weights};
 use gpugraph::graph::catalogue::Catalogue;
 use gpugraph::graph::degrees::{DegreeSummary, Degrees};
 use gpugraph::graph::direction::Direction;
 use gpugraph::graph::half::Half;
 use gpugraph::graph::ids::{DenseId, InputId};
 use gpugraph::graph::layout::Layout;
+use gpugraph::graph::weights::stored::GraphWeights;
 use gpugraph::memory::{Budget, own_bytes};
 use gpugraph::prepare::blocks::Builder;
 use gpugraph::prepare::dictionary::Dictionary;
@@ -38,6 +39,20 @@ fn input(folder: &Path, edges: &[[u64; 2]]) -> Input {
     let path = folder.join("edges.u64");
     fs::write(&path, edges.iter().flatten().flat_map(|id| id.to_le_bytes()).collect::<Vec<u8>>()).expect("write");
     Input::open(&[path], None).expect("open").with_chunk(512)
+}
+
+/// The same as text, with weights, which are read.
+fn weighted(folder: &Path, edges: &[[u64; 2]]) -> Input {
+    let path = folder.join("edges.wel");
+    let line = |(i, [u, v]): (usize, &[u64; 2])| format!("{u} {v} {}\n", weight(i));
+    fs::write(&path, edges.iter().enumerate().map(line).collect::<String>()).expect("write");
+    let input = Input::open(&[path], None).expect("open").with_chunk(512);
+    if edges.is_empty() { input } else { input.with_weights(Weights::Read(WeightType::U32)) }
+}
+
+/// The weight of the edge at this place: the smallest and the largest often.
+fn weight(place: usize) -> u32 {
+    (place as u32).wrapping_mul(0x9e37_79b9) % 6 * 858_993_459
 }
 
 fn first(input: &Input, threads: usize, budget: &Budget) -> gpugraph::error::Result<Ingested> {
@@ -72,8 +87,8 @@ struct Oracle {
     degrees: BTreeMap<u64, u32>,
     /// Old ids in their new order.
     order: Vec<u64>,
-    /// For each vertex in the new order, its smaller neighbours.
-    rows: Vec<BTreeSet<u32>>,
+    /// For each vertex in the new order, its smaller neighbours, each with the smallest weight.
+    rows: Vec<BTreeMap<u32, u32>>,
 }
 
 fn oracle(edges: &[[u64; 2]]) -> Oracle {
@@ -85,10 +100,11 @@ fn oracle(edges: &[[u64; 2]]) -> Oracle {
     let mut order: Vec<u64> = degrees.keys().copied().collect();
     order.sort_by_key(|id| (std::cmp::Reverse(degrees[id]), *id));
     let place: BTreeMap<u64, u32> = order.iter().copied().zip(0..).collect();
-    let mut rows = vec![BTreeSet::new(); order.len()];
-    for [u, v] in simple() {
+    let mut rows = vec![BTreeMap::new(); order.len()];
+    for (i, [u, v]) in edges.iter().enumerate().filter(|(_, [u, v])| u != v) {
         let (a, b) = (place[u], place[v]);
-        rows[a.max(b) as usize].insert(a.min(b));
+        let least = rows[a.max(b) as usize].entry(a.min(b)).or_insert(u32::MAX);
+        *least = weight(i).min(*least);
     }
     Oracle { degrees, order, rows }
 }
@@ -101,10 +117,17 @@ struct How {
     spare: u64,
     /// Entries of a block; `None` for what a job takes.
     target: Option<u64>,
+    /// Whether weights are carried.
+    weighted: bool,
 }
 
+const WEIGHTS: GraphWeights = GraphWeights { kind: WeightType::U32, checksum: 0, key: KEY + 1 };
+
+/// A row: neighbours with weights, which are 0 if none are carried.
+type Row = Vec<(u32, u32)>;
+
 /// Rows and the simple graph's degrees; whether it spilled.
-fn prepare(folder: &Path, input: &Input, how: How) -> (Vec<Vec<u32>>, Vec<u32>, bool) {
+fn prepare(folder: &Path, input: &Input, how: How) -> (Vec<Row>, Vec<u32>, bool) {
     let found = first_pass(input, how.threads);
     let budget = roomy(how.threads);
     let (edges, loops) = (found.edges, found.loops);
@@ -114,21 +137,22 @@ fn prepare(folder: &Path, input: &Input, how: How) -> (Vec<Vec<u32>>, Vec<u32>, 
         Some(target) => Layout::with_target(&runs, target),
         None => Layout::new(&runs, edges - loops, Direction::Undirected),
     };
-    let needs = MemoryDemand { edges: edges - loops, ids, reading: 0, messages: 0, threads: how.threads };
+    let How { threads, weighted, .. } = how;
+    let needs = MemoryDemand { edges: edges - loops, ids, reading: 0, messages: 0, threads, weighted };
     let smallest = MemoryPlan::new(&layout, needs, 0).expect_err("nothing does not do");
     assert!(MemoryPlan::new(&layout, needs, smallest - 1).is_err(), "{smallest} should be the smallest");
     let shares = MemoryPlan::new(&layout, needs, smallest + how.spare).expect("this does");
     assert!(shares.sizes.partitioning.max(shares.sizes.sorting) <= smallest + how.spare, "{shares:?}");
     let wanted = vec![true; shares.bins.spans.len()];
     let mut memory = budget.zeroed(shares.sizes.pool, "chunks").expect("memory");
-    let partition = Partition::new(&shares.bins, &wanted, &mut memory, shares.sizes.chunk, &folder.join("spill"), None)
-        .expect("bins");
+    let (chunk, spill) = (shares.sizes.chunk, folder.join("spill"));
+    let partition = Partition::new(&shares.bins, &wanted, weighted, &mut memory, chunk, &spill, None).expect("bins");
     let owners = vec![0; shares.bins.spans.len()];
     let place = |outbox: &Outbox<'_>| {
         let route = Route::new(&partition, &owners, 0, 1, outbox, how.threads, 0);
-        let mut scatters: Vec<_> = (0..how.threads).map(|lane| route.scatter(lane, &map, "edges")).collect();
-        input.scan(&mut scatters, &Unwatched)?;
-        scatters.into_iter().map(|scatter| scatter.finish()).sum()
+        let mut placing = route.placing(threads, &map, "edges");
+        input.scan(&mut placing.visitors(), &Unwatched)?;
+        placing.finish()
     };
     let shape = Shape { words: 1, outgoing: 1, incoming: 1, takers: 1 };
     let (met, _): (u64, _) = Comm::Solo.exchange(shape, place, |_, _| Ok(())).expect("scatter");
@@ -147,19 +171,35 @@ fn prepare(folder: &Path, input: &Input, how: How) -> (Vec<Vec<u32>>, Vec<u32>, 
         degrees: &degrees,
         folder,
         key: KEY,
+        weights: weighted.then_some(WEIGHTS),
         in_flight: shares.sizes.in_flight,
         syncer: &syncer,
     };
-    let built = builder.build(sorters(how.threads), &Unwatched).expect("build");
+    let built = builder.build(sorters(threads, weighted), &Unwatched).expect("build");
     syncer.wait().expect("synced");
     let catalogue = Catalogue::open(folder, KEY, Half::Lower, layout).expect("open");
+    let catalogue = catalogue.with_weights(folder, Half::Lower, weighted.then_some(WEIGHTS)).expect("open");
     catalogue.verify(|| Ok(())).expect("whole");
     assert_eq!(built.entries, catalogue.edges());
     let mut rows = Vec::new();
     for b in 0..catalogue.len() {
         let block = catalogue.block(b);
         assert_eq!(block.first_row as usize, rows.len());
-        rows.extend((0..block.rows()).map(|r| block.row(r).to_vec()));
+        rows.extend((0..block.rows()).map(|r| block.row(r).iter().map(|&v| (v, 0)).collect::<Row>()));
+    }
+    if weighted {
+        let all: Vec<(u32, Row)> = catalogue
+            .weighted_rows(0..rows.len() as u32)
+            .map(|(v, targets, weights)| (v, targets.iter().copied().zip(weights.iter().copied()).collect()))
+            .collect();
+        assert!(
+            all.iter().zip(&rows).all(|((_, with), row)| with.iter().map(|(v, _)| v).eq(row.iter().map(|(v, _)| v)))
+        );
+        for (v, row) in &all {
+            let (targets, weights) = catalogue.weighted_row(*v);
+            assert!(targets.iter().copied().zip(weights.iter().copied()).eq(row.iter().copied()));
+        }
+        rows = all.into_iter().map(|(_, row)| row).collect();
     }
     (rows, degrees.finish().to_vec(), spilled > 0)
 }
@@ -167,13 +207,15 @@ fn prepare(folder: &Path, input: &Input, how: How) -> (Vec<Vec<u32>>, Vec<u32>, 
 fn check(edges: &[[u64; 2]], how: How) -> bool {
     let folder = tempfile::tempdir().expect("a folder");
     let known = oracle(edges);
-    let (rows, degrees, spilled) = prepare(folder.path(), &input(folder.path(), edges), how);
-    let expected: Vec<Vec<u32>> = known.rows.iter().map(|row| row.iter().copied().collect()).collect();
+    let input = if how.weighted { weighted(folder.path(), edges) } else { input(folder.path(), edges) };
+    let (rows, degrees, spilled) = prepare(folder.path(), &input, how);
+    let of = |(&v, &weight): (&u32, &u32)| (v, if how.weighted { weight } else { 0 });
+    let expected: Vec<Row> = known.rows.iter().map(|row| row.iter().map(of).collect()).collect();
     assert_eq!(rows, expected, "{how:?}");
     let mut simple = vec![0u32; rows.len()];
     for (v, row) in rows.iter().enumerate() {
         simple[v] += row.len() as u32;
-        row.iter().for_each(|&u| simple[u as usize] += 1);
+        row.iter().for_each(|&(u, _)| simple[u as usize] += 1);
     }
     assert_eq!(degrees, simple, "{how:?}");
     let summary = DegreeSummary::of(&degrees);
@@ -194,11 +236,9 @@ fn multigraph(edges: usize) -> impl Strategy<Value = Vec<[u64; 2]>> {
 fn some_how() -> impl Strategy<Value = How> {
     let threads = prop_oneof![Just(1), Just(2), Just(7)];
     let target = prop_oneof![Just(None), (1u64..3000).prop_map(Some)];
-    (threads, prop_oneof![Just(0), 0u64..100_000, Just(1 << 28)], target).prop_map(|(threads, spare, target)| How {
-        threads,
-        spare,
-        target,
-    })
+    let spare = prop_oneof![Just(0), 0u64..100_000, Just(1 << 28)];
+    let how = (threads, spare, target, any::<bool>());
+    how.prop_map(|(threads, spare, target, weighted)| How { threads, spare, target, weighted })
 }
 
 proptest! {
@@ -289,14 +329,19 @@ fn memory_threads_and_spills_do_not_show_in_the_bytes_of_blocks() {
     // 200,000 edges: more chunks than the smallest pool has, so that the tight ones must spill.
     let edges = support::random_edges(5000, 200_000, 77);
     let folder = tempfile::tempdir().expect("a folder");
-    let input = input(folder.path(), &edges).with_chunk(1 << 14);
+    let inputs = [input(folder.path(), &edges), weighted(folder.path(), &edges)].map(|input| input.with_chunk(1 << 14));
     let mut first: Option<Vec<(String, Vec<u8>)>> = None;
+    // Of graphs with weights.
+    let mut weights: Option<Vec<(String, Vec<u8>)>> = None;
     let mut spills = BTreeSet::new();
-    for threads in [1, 2, 7] {
+    for (threads, weighted) in
+        [1, 2, 7].into_iter().flat_map(|threads| [false, true].map(|weighted| (threads, weighted)))
+    {
         for spare in [0, 4096, 300_000, 1 << 28] {
             let out = tempfile::tempdir().expect("a folder");
-            let (_, _, spilled) = prepare(out.path(), &input, How { threads, spare, target: None });
-            spills.insert(spilled);
+            let (_, _, spilled) =
+                prepare(out.path(), &inputs[usize::from(weighted)], How { threads, spare, target: None, weighted });
+            spills.insert((weighted, spilled));
             let mut blocks: Vec<_> = fs::read_dir(out.path())
                 .expect("a folder")
                 .map(|entry| entry.expect("an entry").path())
@@ -306,15 +351,26 @@ fn memory_threads_and_spills_do_not_show_in_the_bytes_of_blocks() {
                 .collect();
             blocks.sort();
             assert!(blocks.len() > 3);
-            match &first {
-                None => first = Some(blocks),
-                Some(first) => assert!(*first == blocks, "threads {threads}, {spare} bytes to spare: other bytes"),
+            let (of_weights, blocks) = blocks.into_iter().partition(|(name, _)| name.ends_with(".weights"));
+            let files = if weighted {
+                vec![(&mut first, blocks), (&mut weights, of_weights)]
+            } else {
+                vec![(&mut first, blocks)]
+            };
+            for (known, files) in files {
+                match known {
+                    None => *known = Some(files),
+                    Some(known) => assert!(*known == files, "threads {threads}, {spare} bytes to spare: other bytes"),
+                }
             }
         }
     }
-    assert_eq!(spills.len(), 2, "some should spill and some not: {spills:?}");
-    for target in [1, 100, 1 << 14, 1 << 20] {
-        check(&edges, How { threads: 2, spare: 10_000, target: Some(target) });
+    assert_eq!(spills.len(), 4, "some should spill and some not: {spills:?}");
+    assert!(weights.map(|files| files.len()) == first.map(|files| files.len()));
+    for (target, weighted) in
+        [1, 100, 1 << 14, 1 << 20].into_iter().flat_map(|target| [false, true].map(|w| (target, w)))
+    {
+        check(&edges, How { threads: 2, spare: 10_000, target: Some(target), weighted });
     }
 }
 

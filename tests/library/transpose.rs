@@ -2,23 +2,30 @@
 
 use std::collections::BTreeSet;
 use std::fs;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use gpugraph::error::Result;
-use gpugraph::formats::{Unwatched, Watch};
+use gpugraph::formats::{Unwatched, Watch, WeightType};
 use gpugraph::graph::catalogue::Catalogue;
 use gpugraph::graph::direction::Direction;
 use gpugraph::graph::half::Half;
 use gpugraph::graph::layout::Layout;
 use gpugraph::graph::order::DegreeRuns;
 use gpugraph::graph::stored;
+use gpugraph::graph::weights::stored::{self as stored_weights, GraphWeights};
 use gpugraph::memory::Budget;
 use gpugraph::prepare::transpose::{Transpose, TransposeMemory, TransposeShape, Transposed};
 use gpugraph::store::sync::Syncer;
 use proptest::prelude::*;
 
 const KEY: u64 = 7;
+const WEIGHTS: GraphWeights = GraphWeights { kind: WeightType::U32, checksum: 0, key: 8 };
+
+/// The weight of the edge that a row of the lower half lists with this entry.
+fn weight(row: u32, entry: u32) -> u32 {
+    row.wrapping_mul(0x9e37_79b9) ^ entry.wrapping_mul(0x85eb_ca6b)
+}
 
 /// Adds up what it is told of.
 struct Counted(AtomicU64);
@@ -74,7 +81,7 @@ impl Rows {
         self.lower.iter().zip(&self.upper).map(|(lower, upper)| (lower.len() + upper.len()) as u32).collect()
     }
 
-    /// The lower half in files of blocks of about `target` entries.
+    /// The lower half in files of blocks of about `target` entries, with weights.
     fn stored(&self, folder: &Path, target: u64) -> Catalogue {
         let layout = Layout::of_half(&self.runs, target, Half::Lower, self.direction);
         for b in 0..layout.blocks() {
@@ -82,9 +89,14 @@ impl Rows {
             let rows = &self.lower[span.start as usize..span.end as usize];
             let lengths: Vec<u32> = rows.iter().map(|row| row.len() as u32).collect();
             let targets: Vec<u32> = rows.iter().flatten().copied().collect();
+            let of_row =
+                |(row, entries): (u32, &BTreeSet<u32>)| entries.iter().map(|&v| weight(row, v)).collect::<Vec<_>>();
+            let weights: Vec<u32> = (span.start as u32..).zip(rows).flat_map(of_row).collect();
             let _ = stored::write(folder, KEY, &layout, b, &[(&lengths, &targets)]).expect("written");
+            let _ = stored_weights::write(folder, WEIGHTS, Half::Lower, &layout, b, &[&weights]).expect("written");
         }
-        Catalogue::open(folder, KEY, Half::Lower, layout).expect("whole")
+        let lower = Catalogue::open(folder, KEY, Half::Lower, layout).expect("whole");
+        lower.with_weights(folder, Half::Lower, Some(WEIGHTS)).expect("whole")
     }
 }
 
@@ -99,7 +111,14 @@ struct How {
 const ROOMY: How =
     How { target: 1 << 20, bin: 1 << 12, memory: TransposeMemory { batch: 4096, makers: 2, window: 1 << 24 } };
 
-fn transpose(folder: &Path, lower: &Catalogue, degrees: &[u32], runs: &DegreeRuns, how: How) -> Result<Transposed> {
+fn transpose(
+    folder: &Path,
+    lower: &Catalogue,
+    degrees: &[u32],
+    runs: &DegreeRuns,
+    how: How,
+    weighted: bool,
+) -> Result<Transposed> {
     let layout = Layout::of_half(runs, how.target, Half::Upper, lower.layout.direction());
     let syncer = Syncer::start().expect("a thread");
     let watch = Counted(AtomicU64::new(0));
@@ -111,6 +130,7 @@ fn transpose(folder: &Path, lower: &Catalogue, degrees: &[u32], runs: &DegreeRun
         wanted: &vec![true; layout.blocks()],
         folder,
         key: KEY,
+        weights: weighted.then_some(WEIGHTS),
         memory: how.memory,
         budget: &Budget::new(1 << 30, 2).expect("a budget"),
         syncer: &syncer,
@@ -121,32 +141,36 @@ fn transpose(folder: &Path, lower: &Catalogue, degrees: &[u32], runs: &DegreeRun
     Ok(done)
 }
 
-/// The bytes of all blocks of the upper half.
-fn files(folder: &Path) -> Vec<Vec<u8>> {
-    (0..)
-        .map(|b| fs::read(stored::path(folder, Half::Upper, b)))
-        .take_while(|file| file.is_ok())
-        .map(|file| file.expect("read"))
-        .collect()
+/// The bytes of all blocks of the upper half, and those of their weights.
+fn files(folder: &Path, weighted: bool) -> Vec<Vec<u8>> {
+    let all = |path: &dyn Fn(usize) -> PathBuf| (0..).map_while(|b| fs::read(path(b)).ok()).collect::<Vec<_>>();
+    let mut files = all(&|b| stored::path(folder, Half::Upper, b));
+    let of_weights = all(&|b| stored_weights::path(folder, Half::Upper, b));
+    assert_eq!(of_weights.len(), if weighted { files.len() } else { 0 });
+    files.extend(of_weights);
+    files
 }
 
 /// Transposes the graph of `edges`, and holds it against the sets; passes over the lower half.
 #[track_caller]
 fn check(edges: &[[u32; 2]], how: How) -> u64 {
-    let passes = [Direction::Directed, Direction::Undirected].map(|direction| check_rows(&rows(edges, direction), how));
-    passes[1]
+    // Of those with direction and those without, one has weights.
+    let weighted = how.target % 2 == 1;
+    check_rows(&rows(edges, Direction::Directed), how, weighted);
+    check_rows(&rows(edges, Direction::Undirected), how, !weighted)
 }
 
 #[track_caller]
-fn check_rows(known: &Rows, how: How) -> u64 {
+fn check_rows(known: &Rows, how: How, weighted: bool) -> u64 {
     let folder = tempfile::tempdir().expect("a folder");
     let lower = known.stored(folder.path(), how.target);
-    let done = transpose(folder.path(), &lower, &known.degrees(), &known.runs, how).expect("transposed");
+    let done = transpose(folder.path(), &lower, &known.degrees(), &known.runs, how, weighted).expect("transposed");
     assert_eq!(done.entries, lower.edges(), "{how:?}");
     let layout = Layout::of_half(&known.runs, how.target, Half::Upper, known.direction);
     let upper = Catalogue::open(folder.path(), KEY, Half::Upper, layout).expect("whole");
+    let upper = upper.with_weights(folder.path(), Half::Upper, weighted.then_some(WEIGHTS)).expect("whole");
     upper.verify(|| Ok(())).expect("rows ascend");
-    assert_eq!((upper.edges(), done.bytes), (lower.edges(), upper.bytes()), "{how:?}");
+    assert_eq!((upper.edges(), done.bytes), (lower.edges(), upper.bytes() + upper.weights_bytes()), "{how:?}");
     // At random, and in streams.
     for (v, row) in known.upper.iter().enumerate() {
         assert!(upper.row(v as u32).iter().eq(row), "row {v}, {how:?}");
@@ -158,6 +182,11 @@ fn check_rows(known: &Rows, how: How) -> u64 {
         let expected = range.map(|v| (v, known.upper[v as usize].iter().copied().collect::<Vec<_>>()));
         assert!(streamed.into_iter().eq(expected), "{how:?}");
     }
+    for (v, row, weights) in upper.weighted_rows(0..if weighted { rows } else { 0 }) {
+        let known = row.iter().map(|&w| weight(known.direction.opposite(v, w), known.direction.vertex(v)));
+        assert!(weights.iter().copied().eq(known), "row {v}, {how:?}");
+        assert_eq!(upper.weighted_row(v), (row, weights));
+    }
     let mut again = vec![BTreeSet::new(); known.lower.len()];
     for (v, row) in upper.rows(0..rows) {
         let (direction, entry) = (known.direction, known.direction.vertex(v));
@@ -166,10 +195,11 @@ fn check_rows(known: &Rows, how: How) -> u64 {
     }
     assert_eq!(again, known.lower, "{how:?}");
     // Blocks are the same bytes however they were made.
-    let made = files(folder.path());
+    let made = files(folder.path(), weighted);
     let roomy = How { target: how.target, ..ROOMY };
-    transpose(folder.path(), &lower, &known.degrees(), &known.runs, roomy).expect("transposed");
-    assert!(made == files(folder.path()) && made.len() == upper.len(), "{how:?}");
+    transpose(folder.path(), &lower, &known.degrees(), &known.runs, roomy, weighted).expect("transposed");
+    let blocks = upper.len() * if weighted { 2 } else { 1 };
+    assert!(made == files(folder.path(), weighted) && made.len() == blocks, "{how:?}");
     done.passes
 }
 
@@ -219,16 +249,16 @@ fn wrong_degrees_are_refused() {
     for window in [1 << 24, 400] {
         let how = How { memory: TransposeMemory { window, ..ROOMY.memory }, bin: 16, ..ROOMY };
         for v in 0..known.lower.len() {
-            for (more, less) in [(1, 0), (0, 1)] {
+            for (more, less, weighted) in [(1, 0, false), (0, 1, false), (1, 0, true), (0, 1, true)] {
                 let mut degrees = known.degrees();
                 degrees[v] = degrees[v] + more - less;
-                let error = transpose(folder.path(), &lower, &degrees, &known.runs, how).expect_err("wrong");
+                let error = transpose(folder.path(), &lower, &degrees, &known.runs, how, weighted).expect_err("wrong");
                 assert_eq!(error.exit_code(), 4, "{v}: {error}");
             }
         }
     }
     let degrees = &known.degrees()[1..];
-    assert_eq!(transpose(folder.path(), &lower, degrees, &known.runs, ROOMY).expect_err("short").exit_code(), 4);
+    assert_eq!(transpose(folder.path(), &lower, degrees, &known.runs, ROOMY, false).expect_err("short").exit_code(), 4);
 }
 
 /// The division of memory that a job makes keeps to the budget it was made for, at the least of it, too.
@@ -239,10 +269,15 @@ fn the_least_memory_does() {
     let folder = tempfile::tempdir().expect("a folder");
     let lower = known.stored(folder.path(), 1 << 14);
     let layout = Layout::of_half(&known.runs, 1 << 14, Half::Upper, Direction::Undirected);
-    let (shape, bins) = TransposeShape::and_bins(&layout, lower.edges(), lower.len() as u64);
+    let shape = |weighted| TransposeShape::and_bins(&layout, lower.edges(), lower.len() as u64, weighted);
     let own = gpugraph::memory::own_bytes(2);
     let mut made: Vec<Vec<Vec<u8>>> = Vec::new();
-    for free in [shape.least(), 2 * shape.least(), 1 << 30] {
+    // Those of graphs without weights come first: files of weights stay.
+    for (times, weighted) in
+        [false, true].into_iter().flat_map(|weighted| [1, 2, 1 << 12].map(|times| (times, weighted)))
+    {
+        let (shape, bins) = shape(weighted);
+        let free = times * shape.least();
         let memory = TransposeMemory::new(&shape, 2, free).expect("this does");
         let budget = Budget::new(own + free, 2).expect("a budget");
         let syncer = Syncer::start().expect("a thread");
@@ -256,12 +291,14 @@ fn the_least_memory_does() {
             wanted: &wanted,
             folder: folder.path(),
             key: KEY,
+            weights: weighted.then_some(WEIGHTS),
             memory,
             budget: &budget,
             syncer: &syncer,
         };
         transpose.build(&Unwatched).expect("transposed");
-        made.push(files(folder.path()));
+        made.push(files(folder.path(), weighted));
     }
-    assert!(made.windows(2).all(|two| two[0] == two[1]) && made[0].len() == layout.blocks());
+    assert!(made[..3].windows(2).all(|two| two[0] == two[1]) && made[0].len() == layout.blocks());
+    assert!(made[3..].windows(2).all(|two| two[0] == two[1]) && made[3].len() == 2 * layout.blocks());
 }

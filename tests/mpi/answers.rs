@@ -66,6 +66,29 @@ fn binary_packed_sparse_and_several_files() {
     agree("a list", &job, "path = ['parts/c.txt.zst', 'parts/a.txt', 'parts/b.txt.gz']", &[2], known);
 }
 
+/// Weights of a graph that is kept for others, in a file of lines, beside packed edges, and with sparse ids; kept with direction, too.
+#[test]
+fn weights() {
+    let Some(job) = Ranks::new() else { return };
+    let edges = random_edges(900, 30_000, 5);
+    let known = Some(oracle(900, &edges).0);
+    let text = |step: u64, ending: &str| -> String {
+        let line = |(i, [u, v]): (usize, &[u64; 2])| format!("{} {} {}{ending}\n", u * step, v * step, i % 100);
+        edges.iter().enumerate().map(line).collect()
+    };
+    job.place.write("edges.wel", text(1, ""));
+    agree("text", &job, "path = 'edges.wel'\nweights = 'u32'", &[2, 8], known);
+    let stored = files(&job.place.workdir(), &ALL);
+    assert!(stored.keys().any(|name| name.ends_with(".weights")), "{:?}", stored.keys());
+    agree("with direction", &job, "path = 'edges.wel'\nweights = 'f32'\ndirected = true", &[3], known);
+    job.place.write("sparse.wel", text(1 << 40, ".5"));
+    agree("sparse ids", &job, "path = 'sparse.wel'\nweights = 'f32'", &[3], known);
+    for name in ["edges.graph500", "edges.graph500.zst"] {
+        job.place.gpugraph(&["convert", "edges.wel", name]).expect(0);
+        agree(name, &job, &format!("path = '{name}'\nweights = 'u32'"), &[2, 3], known);
+    }
+}
+
 fn pack_gz(path: &Path, text: &str) {
     let file = fs::File::create(path).expect("create");
     let mut gz = flate2::write::GzEncoder::new(file, flate2::Compression::fast());

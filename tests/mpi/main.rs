@@ -162,14 +162,18 @@ fn ended(ran: &Ran, code: i32, words: &[&str]) {
     words.iter().for_each(|word| assert!(line.contains(word), "{word} is not in {line}"));
 }
 
-/// The files that a job leaves in these folders of its workdir, by name.
+/// The files that a job leaves in these folders of its workdir and below, by name.
 fn files(workdir: &Path, folders: &[&str]) -> BTreeMap<String, Vec<u8>> {
     let mut found = BTreeMap::new();
-    for folder in folders {
-        for entry in fs::read_dir(workdir.join(folder)).into_iter().flatten() {
+    let mut folders: Vec<PathBuf> = folders.iter().map(|folder| workdir.join(folder)).collect();
+    while let Some(folder) = folders.pop() {
+        for entry in fs::read_dir(folder).into_iter().flatten() {
             let path = entry.expect("an entry").path();
             let name = path.strip_prefix(workdir).expect("inside").display().to_string();
-            found.insert(name, fs::read(&path).expect("read"));
+            match path.is_dir() {
+                true => folders.push(path),
+                false => drop(found.insert(name, fs::read(&path).expect("read"))),
+            }
         }
     }
     found

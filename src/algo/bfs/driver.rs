@@ -6,10 +6,11 @@ use crate::algo::bfs::graph500::{Block, Sample, Size, harmonic_mean_teps};
 use crate::algo::bfs::levels::Tree;
 use crate::algo::bfs::record::{self, SourceDone, SourceState};
 use crate::algo::bfs::roots::{self, Root};
-use crate::algo::bfs::search::{NONE, Searched};
+use crate::algo::bfs::search::{NONE, Search, Searched};
 use crate::algo::bfs::task::{Found, SourceFound, Table};
 use crate::algo::bfs::validate;
 use crate::algo::bfs::write::{self, TreeWriter};
+use crate::algo::energy::{self, Begun, Meters};
 use crate::algo::{Outcome, Run};
 use crate::comm::agreed;
 use crate::error::{Error, Result};
@@ -52,8 +53,9 @@ pub(super) fn search(table: &Table, graph: &Graph, run: &mut Run<'_>) -> Result<
     })?;
     let mut ledger = ledger.transpose()?;
     run.progress.resume_at((roots.len() - todo.len()) as u64);
-    if !todo.is_empty() {
-        search_all(table, graph, run, &roots, &todo, ledger.as_mut())?;
+    let measures = run.measures_energy && agreed(comm, || Ok(ledger.as_ref().is_some_and(|l| l.energy.is_none())))?;
+    if !todo.is_empty() || measures && roots.iter().any(|root| root.vertex.is_some()) {
+        search_all(table, graph, run, (&roots, &todo), ledger.as_mut(), measures)?;
     }
     agreed(comm, || match ledger {
         Some(ledger) => ledger.outcome(run),
@@ -61,14 +63,14 @@ pub(super) fn search(table: &Table, graph: &Graph, run: &mut Run<'_>) -> Result<
     })
 }
 
-/// Searches from the sources `todo`, whose results go to the ledger of rank 0. Collective.
+/// Searches from the sources `todo`, whose results go to the ledger of rank 0, and measures the energy of all searches if asked to. Collective.
 fn search_all(
     table: &Table,
     graph: &Graph,
     run: &mut Run<'_>,
-    roots: &[Root],
-    todo: &[usize],
+    (roots, todo): (&[Root], &[usize]),
     mut ledger: Option<&mut Ledger<'_>>,
+    measures_energy: bool,
 ) -> Result<()> {
     let comm = run.comm;
     let vertices = graph.info.connected;
@@ -113,10 +115,33 @@ fn search_all(
         })?;
         run.progress.advance(some.len() as u64);
     }
+    if measures_energy && let Some(parents) = batch.first_mut() {
+        let (energy, searches) = repeat(&mut *engine, roots, parents, run)?;
+        agreed(comm, || ledger.map_or(Ok(()), |ledger| ledger.note_energy(energy, searches)))?;
+    }
     Ok(())
 }
 
-/// What is known of every source, on rank 0.
+/// Searches from all sources again and again, as the energy loop of Graph500's reference does, and returns what the meters of rank 0 say with the
+/// number of searches. Collective.
+fn repeat(engine: &mut dyn Search, roots: &[Root], parents: &mut [u32], run: &Run<'_>) -> Result<(Value, u64)> {
+    let begun = run.meters.map(Meters::begin);
+    let mut rounds = 0;
+    let vertices: Vec<u32> = roots.iter().filter_map(|root| root.vertex).collect();
+    loop {
+        for &vertex in &vertices {
+            engine.repeat(Vertex(vertex), parents)?;
+        }
+        rounds += 1;
+        signals::check()?;
+        let goes_on = || Ok(begun.as_ref().is_some_and(|begun| begun.seconds() < energy::SECONDS));
+        if !agreed(run.comm, goes_on)? {
+            return Ok((begun.map_or(Value::Null, Begun::end), rounds));
+        }
+    }
+}
+
+/// The results of every source, on rank 0.
 struct Ledger<'a> {
     table: &'a Table,
     graph: &'a Graph,
@@ -124,6 +149,7 @@ struct Ledger<'a> {
     journal: Journal,
     states: Vec<SourceState>,
     components: Components<'a>,
+    energy: Option<Value>,
 }
 
 impl<'a> Ledger<'a> {
@@ -139,7 +165,7 @@ impl<'a> Ledger<'a> {
             }
         }
         let components = Components::new(graph)?;
-        Ok(Ledger { table, graph, roots, journal, states, components })
+        Ok(Ledger { table, graph, roots, journal, states, components, energy: record::energy(&records) })
     }
 
     /// Returns the sources that are not searched from yet, or whose trees were not checked: these are gone.
@@ -199,6 +225,19 @@ impl<'a> Ledger<'a> {
         failpoint::hit("bfs.check").map_err(|e| Error::io("note checks of trees", run.units.folder, e))
     }
 
+    /// Notes the energy of `rounds` searches from every source: with the edges that they traversed for each joule, in MTEPS for each watt.
+    fn note_energy(&mut self, mut energy: Value, rounds: u64) -> Result<()> {
+        let edges: u64 = self.states.iter().filter_map(|state| Some(state.done.as_ref()?.edges)).sum();
+        energy["rounds"] = json!(rounds);
+        if let Some(joules) = energy["joules"].as_f64().filter(|&joules| joules > 0.0) {
+            energy["joules_per_round"] = json!(joules / rounds as f64);
+            energy["mteps_per_watt"] = json!((edges * rounds) as f64 / 1e6 / joules);
+        }
+        self.journal.append(&[record::of_energy(&energy)])?;
+        self.energy = Some(energy);
+        Ok(())
+    }
+
     /// Returns the outcome of the trial.
     fn outcome(mut self, run: &Run<'_>) -> Result<Outcome> {
         self.journal.sync()?;
@@ -224,6 +263,9 @@ impl<'a> Ledger<'a> {
         let size = Size { scale, edge_factor, ranks: run.comm.ranks() as u64, construction: run.construction };
         if let Some(block) = Block::new(size, &samples).filter(|_| self.table.roots > 0) {
             how["graph500"] = block.fields();
+        }
+        if let Some(energy) = self.energy.filter(|_| run.measures_energy) {
+            how["energy"] = energy;
         }
         let found = Found { sources, validated: self.table.validate };
         let found = serde_json::to_value(found).map_err(|e| Error::internal("note the results of searches", e))?;

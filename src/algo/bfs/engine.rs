@@ -1,4 +1,4 @@
-//! What searches: the GPU of a rank, the threads of one process, or those of all ranks.
+//! The choice of a search: by the GPU of a rank, the threads of one process, or those of all ranks.
 
 use crate::algo::bfs::cpu::own::Own;
 use crate::algo::bfs::cpu::{self, CpuSearch};
@@ -77,6 +77,10 @@ struct OnRank0<'a, S> {
 }
 
 impl<S: Search> Search for OnRank0<'_, S> {
+    fn repeat(&mut self, root: Vertex, parents: &mut [u32]) -> Result<()> {
+        agreed(self.comm, || self.search.as_mut().map_or(Ok(()), |search| search.repeat(root, parents)))
+    }
+
     fn search(&mut self, root: Vertex, parents: &mut [u32]) -> Result<Searched> {
         agreed(self.comm, || match &mut self.search {
             Some(search) => search.search(root, parents),

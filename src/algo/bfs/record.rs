@@ -6,10 +6,14 @@ use crate::error::{Error, Result};
 use crate::results::Output;
 use crate::store::journal::Record;
 use serde::{Deserialize, Serialize};
+use serde_json::Value;
 use std::collections::BTreeMap;
 
 /// Units of the second kind begin here: they say that the tree of a source was checked.
 const CHECKED: u64 = 1 << 32;
+
+/// The unit of what the energy of all searches was.
+const ENERGY: u64 = u64::MAX;
 
 /// A source that was searched from.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
@@ -22,7 +26,7 @@ pub struct SourceDone {
     pub outputs: BTreeMap<String, Output>,
 }
 
-/// What a journal says of a source.
+/// The records of a source in a journal.
 #[derive(Debug, Clone, Default)]
 pub struct SourceState {
     /// The search, if it is done.
@@ -45,10 +49,21 @@ pub fn of_check(source: usize, seconds: f64) -> Record {
     Record::of_words(CHECKED + source as u64, &[seconds.to_bits()])
 }
 
+/// Returns the record of the energy of all searches, as the report has it.
+pub fn of_energy(energy: &Value) -> Record {
+    Record { unit: ENERGY, result: energy.to_string().into_bytes().into_boxed_slice() }
+}
+
+/// Reads the record of energy.
+pub fn energy(records: &[Record]) -> Option<Value> {
+    let record = records.iter().find(|record| record.unit == ENERGY)?;
+    serde_json::from_slice(&record.result).ok()
+}
+
 /// Reads the records of `sources` sources. What can't be read is done anew.
 pub fn read(records: &[Record], sources: usize) -> Vec<SourceState> {
     let mut states = vec![SourceState::default(); sources];
-    for record in records {
+    for record in records.iter().filter(|record| record.unit != ENERGY) {
         let place = (record.unit % CHECKED) as usize;
         let Some(state) = states.get_mut(place) else { continue };
         match record.unit < CHECKED {
@@ -77,5 +92,6 @@ pub fn verify(records: &[Record], found: Option<&Found>) -> Result<String> {
             return Err(Error::Validation(what));
         }
     }
-    Ok(format!("{} searches, {} trees checked", searches.len(), records.len() - searches.len()))
+    let checks = records.iter().filter(|record| (CHECKED..ENERGY).contains(&record.unit)).count();
+    Ok(format!("{} searches, {checks} trees checked", searches.len()))
 }

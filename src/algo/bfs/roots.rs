@@ -8,6 +8,7 @@ use crate::prepare::dictionary::{self, Dictionary};
 use crate::prepare::order;
 use crate::prepare::prepared::Graph;
 use crate::store::map::as_u64;
+use rayon::prelude::*;
 use serde::{Deserialize, Serialize};
 use std::collections::{HashMap, HashSet};
 
@@ -42,9 +43,15 @@ pub fn of(table: &Table, graph: &Graph) -> Result<Vec<Root>> {
     };
     let list = list.as_ref().map(|list| as_u64(list.body()).unwrap_or_default());
     let places: HashMap<u32, usize> = drawn.iter().copied().zip(0..).collect();
+    // A bit for each vertex answers for nearly all ids.
+    let mut bits = vec![0u64; graph.info.connected.div_ceil(64) as usize];
+    drawn.iter().for_each(|&vertex| bits[vertex as usize / 64] |= 1 << (vertex % 64));
+    let is_drawn = |vertex: u32| bits.get(vertex as usize / 64).is_some_and(|word| word >> (vertex % 64) & 1 == 1);
+    let ids = order.ids()?.par_iter().with_min_len(1 << 16).enumerate().filter(|&(_, &vertex)| is_drawn(vertex));
+    let ids: Vec<(usize, u32)> = ids.map(|(dense, &vertex)| (dense, vertex)).collect();
     let mut roots: Vec<Root> = drawn.iter().map(|&vertex| Root { id: InputId(0), vertex: Some(vertex) }).collect();
-    for (dense, vertex) in order.ids()?.iter().enumerate() {
-        if let Some(&place) = places.get(vertex) {
+    for (dense, vertex) in ids {
+        if let Some(&place) = places.get(&vertex) {
             roots[place].id = InputId(list.map_or(dense as u64, |list| list[dense]));
         }
     }

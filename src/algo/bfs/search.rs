@@ -16,6 +16,14 @@ pub trait Search {
     /// # Errors
     /// Those of the device and of other ranks, and a stop.
     fn search(&mut self, root: Vertex, parents: &mut [u32]) -> Result<Searched>;
+
+    /// Searches once more for its own sake: `parents` may be left as they are. Collective.
+    ///
+    /// # Errors
+    /// Those of [`Self::search`].
+    fn repeat(&mut self, root: Vertex, parents: &mut [u32]) -> Result<()> {
+        self.search(root, parents).map(drop)
+    }
 }
 
 /// Switches between the directions of a search (Beamer, Asanović and Patterson 2012).

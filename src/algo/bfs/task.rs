@@ -97,7 +97,7 @@ impl Table {
 /// The result: the fields of `results.bfs` that are the same for every trial.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Found {
-    /// What was found from each source.
+    /// The result of each source.
     pub sources: Vec<SourceFound>,
     /// True if every tree was checked.
     pub validated: bool,
@@ -164,14 +164,14 @@ impl Task for Table {
         Answer {
             main: format!("bfs {sources} {of_sources}"),
             more: format!("{:.6} GTEPS by harmonic mean  {validated}  searched", teps / 1e9),
-            block: graph500::Block::of(how).map(|block| block.to_string()),
+            block: graph500::Block::of(how).map(|block| block.to_string() + &energy(how)),
         }
     }
 }
 
 impl GraphTask for Table {
     fn needs(&self) -> Needs {
-        Needs { degrees: true, order: true, upper: true, direction: true }
+        Needs { degrees: true, order: true, upper: true, direction: true, ..Needs::default() }
     }
 
     fn units(&self, _: u64) -> u64 {
@@ -223,4 +223,15 @@ fn told(found: &Found, how: &Value) -> Result<Vec<SourceChecked>> {
         })
     };
     found.sources.iter().zip(sources).map(source).collect()
+}
+
+/// Returns lines for the energy of searches, which Graph500's reference has none for, in the form of its others.
+fn energy(how: &Value) -> String {
+    let Some(energy) = how.get("energy") else { return String::new() };
+    match (energy["joules_per_round"].as_f64(), energy["mteps_per_watt"].as_f64()) {
+        (Some(joules), Some(mteps)) => {
+            format!("{:<32}{joules:.6}\n{:<32}{mteps:.6}\n", "bfs  joules_of_all:", "bfs  MTEPS_per_W:")
+        }
+        _ => format!("{:<32}{}\n", "bfs  joules_of_all:", energy["note"].as_str().unwrap_or("not read")),
+    }
 }

@@ -39,6 +39,8 @@ pub struct Scan {
     /// xxh3 over the stored bytes in chunks of 8 MiB, each salted with its part and position, combined in order. It does not depend on the
     /// number of threads. For a generator it is a hash of the parameters.
     pub checksum: u64,
+    /// The same of the weights that are in a file of their own, if these are wanted; 0 where there are none.
+    pub weights_checksum: u64,
     /// The type of the weights: in a scan that finds it, u32 if all are whole numbers below 2^32; in one that reads weights, the type in
     /// which they are read; `None` if no edge has one, or weights are skipped.
     pub weights: Option<WeightType>,
@@ -59,6 +61,10 @@ pub(crate) struct ScanState<'a> {
     /// A hash for every chunk of every part, in the order of the parts.
     hashes: Vec<AtomicU64>,
     first_hash: Vec<usize>,
+    /// The same of the weights that are in files of their own and wanted: a hash for every chunk of a plain file; for a packed one, whose
+    /// blocks are parsed in any order, the sum of their hashes.
+    weights_hashes: Vec<AtomicU64>,
+    first_weights_hash: Vec<usize>,
     /// By part: the header once it is read, and the number of edges seen.
     heads: Vec<OnceLock<Head>>,
     entries: Vec<AtomicU64>,
@@ -76,11 +82,14 @@ pub(crate) type ErrorPlace = (usize, u64);
 impl<'a> ScanState<'a> {
     fn new(input: &Input, parts: &'a [Part], share: Share<'a>, ordered: bool, watch: &'a dyn Watch) -> Self {
         let chunk = input.chunk();
-        let mut first_hash = vec![0];
+        let (mut first_hash, mut first_weights_hash) = (vec![0], vec![0]);
         for part in parts {
             let chunks = part.bytes().div_ceil(chunk as u64) as usize;
-            let weights = usize::from(Self::hashes_weights(input, part));
-            first_hash.push(first_hash[first_hash.len() - 1] + chunks + weights);
+            first_hash.push(first_hash[first_hash.len() - 1] + chunks);
+            let has_weights = input.weights().is_wanted() && part.weights_path().is_some();
+            let of_weights = if part.packing() == Packing::Plain { chunks } else { 1 };
+            let before = first_weights_hash[first_weights_hash.len() - 1];
+            first_weights_hash.push(before + if has_weights { of_weights } else { 0 });
         }
         let zeros = |n: usize| (0..n).map(|_| AtomicU64::new(0)).collect::<Vec<_>>();
         ScanState {
@@ -94,6 +103,8 @@ impl<'a> ScanState<'a> {
             failure: Mutex::new(None),
             hashes: zeros(first_hash[parts.len()]),
             first_hash,
+            weights_hashes: zeros(first_weights_hash[parts.len()]),
+            first_weights_hash,
             heads: parts.iter().map(|_| OnceLock::new()).collect(),
             entries: zeros(parts.len()),
             rows: zeros(parts.len()),
@@ -102,15 +113,15 @@ impl<'a> ScanState<'a> {
         }
     }
 
-    /// Returns true for a packed file with weights beside it, whose blocks are parsed in any order: the sum of their hashes comes behind
-    /// those of chunks.
-    fn hashes_weights(input: &Input, part: &Part) -> bool {
-        input.weights().is_wanted() && part.packing() != Packing::Plain && part.weights_path().is_some()
-    }
-
-    /// Adds the hash of some weights of a part for which [`Self::hashes_weights`] holds.
-    pub fn add_hash(&self, part: usize, hash: u64) {
-        self.hashes[self.first_hash[part + 1] - 1].fetch_add(hash, Relaxed);
+    /// Adds the hash of the weights of a chunk, or of those of a block of a packed file. A file of weights that was not there when the scan
+    /// began counts as none: it is not what others read.
+    pub fn add_weights_hash(&self, part: usize, chunk: u64, hash: u64) {
+        let places = &self.weights_hashes[self.first_weights_hash[part]..self.first_weights_hash[part + 1]];
+        let place =
+            if self.parts[part].packing() == Packing::Plain { places.get(chunk as usize) } else { places.first() };
+        if let Some(place) = place {
+            place.fetch_add(hash, Relaxed);
+        }
     }
 
     pub fn stopped(&self) -> bool {
@@ -173,11 +184,13 @@ impl<'a> ScanState<'a> {
         if let Some((_, error)) = self.failure.into_inner().unwrap_or_else(PoisonError::into_inner) {
             return Err(error);
         }
-        let sums = [&self.entries, &self.rows, &self.weighted, &self.hashes].into_iter().flatten();
+        let of_weights = self.weights_hashes.len();
+        let sums =
+            [&self.entries, &self.rows, &self.weighted, &self.hashes, &self.weights_hashes].into_iter().flatten();
         let sums = sums.map(|number| number.load(Relaxed)).collect();
         let heads = self.heads.into_iter().map(OnceLock::into_inner);
         let parts = self.parts.iter().map(|part| part.path().to_owned()).zip(heads).collect();
-        Ok(Seen::files(parts, sums, self.found.into_inner(), self.weights))
+        Ok(Seen::files(parts, sums, of_weights, self.found.into_inner(), self.weights))
     }
 }
 

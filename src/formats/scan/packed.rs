@@ -161,7 +161,7 @@ impl<'a> Packed<'a> {
                 let mut hasher = Xxh3::with_seed(block.offset);
                 let edge = block.offset / graph500::EDGE as u64;
                 let parsed = weights.parse(&block.data, edge, sink, |weights| hasher.update(weights));
-                self.shared.add_hash(block.part, hasher.digest());
+                self.shared.add_weights_hash(block.part, 0, hasher.digest());
                 parsed
             }
             None => layout.parse(&block.data, cursor, sink),

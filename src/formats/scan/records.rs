@@ -148,6 +148,7 @@ impl Whole<'_> {
         let last = if start < end { end } else { to };
         let part: &Part = &self.shared.parts[self.part];
         let mut hasher = ScanState::hasher(self.part, self.chunk);
+        let mut of_weights = records.weights.is_some().then(|| ScanState::hasher(self.part, self.chunk));
         let (mut at, mut cursor) = (from, Cursor::default());
         while at < last {
             // The bytes before the chunk's first record are a piece of their own: the end of a record, or a header.
@@ -162,7 +163,10 @@ impl Whole<'_> {
                 let parsed = match &records.weights {
                     Some(weights) => {
                         let edge = ((first - records.body) / records.record) as u64;
-                        weights.parse(bytes, edge, sink, |weights| hasher.update(weights))
+                        let of_weights = &mut of_weights;
+                        weights.parse(bytes, edge, sink, |weights| {
+                            of_weights.iter_mut().for_each(|hasher| hasher.update(weights));
+                        })
                     }
                     None => records.layout.parse(bytes, &mut cursor, sink),
                 };
@@ -172,6 +176,9 @@ impl Whole<'_> {
         }
         sink.flush()?;
         self.shared.set_hash(self.part, self.chunk, hasher.digest());
+        if let Some(hasher) = of_weights {
+            self.shared.add_weights_hash(self.part, self.chunk, hasher.digest());
+        }
         Ok(())
     }
 }

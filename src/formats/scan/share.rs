@@ -98,8 +98,10 @@ impl ChunkQueue<'_> {
 pub struct Seen {
     parts: Vec<(PathBuf, Option<Head>)>,
     /// The entries of each part, the lines of vertices of each part, the weighted edges of each part, and the hash of each chunk of the
-    /// input, which is zero for chunks of other shares.
+    /// input, which is zero for chunks of other shares; then hashes of weights.
     sums: Vec<u64>,
+    /// The number of hashes of weights.
+    weights_hashes: usize,
     /// The largest number of vertices that a header declares, plus one, and the type of weights as [`word_of`] has it.
     most: [u64; 2],
     weights: Weights,
@@ -115,16 +117,23 @@ enum Checksum {
 }
 
 impl Seen {
-    pub(crate) fn files(parts: Vec<(PathBuf, Option<Head>)>, sums: Vec<u64>, found: u64, weights: Weights) -> Seen {
+    pub(crate) fn files(
+        parts: Vec<(PathBuf, Option<Head>)>,
+        sums: Vec<u64>,
+        weights_hashes: usize,
+        found: u64,
+        weights: Weights,
+    ) -> Seen {
         let declared = parts.iter().filter_map(|(_, head)| head.as_ref()?.vertices).max();
         let most = [declared.map_or(0, |n| n.saturating_add(1)), found];
-        Seen { parts, sums, most, weights, checksum: Checksum::Chunks }
+        Seen { parts, sums, weights_hashes, most, weights, checksum: Checksum::Chunks }
     }
 
     /// Returns the findings of a generator that made `edges` edges.
     pub(crate) fn generated(edges: u64, vertices: u64, checksum: u64) -> Seen {
         let most = [vertices.saturating_add(1), 0];
-        Seen { parts: Vec::new(), sums: vec![edges], most, weights: Weights::Skip, checksum: Checksum::Is(checksum) }
+        let (parts, checksum) = (Vec::new(), Checksum::Is(checksum));
+        Seen { parts, sums: vec![edges], weights_hashes: 0, most, weights: Weights::Skip, checksum }
     }
 
     /// Returns the numbers to be added up over all shares.
@@ -146,7 +155,8 @@ impl Seen {
         let declared_vertices = self.most[0].checked_sub(1);
         let (entries, rest) = self.sums.split_at(parts.max(1).min(self.sums.len()));
         if let Checksum::Is(checksum) = self.checksum {
-            return Ok(Scan { edges: entries.iter().sum(), declared_vertices, checksum, weights: None });
+            let edges = entries.iter().sum();
+            return Ok(Scan { edges, declared_vertices, checksum, weights_checksum: 0, weights: None });
         }
         let (rows, rest) = rest.split_at(parts.min(rest.len()));
         let (weighted, hashes) = rest.split_at(parts.min(rest.len()));
@@ -162,9 +172,14 @@ impl Seen {
             (Weights::Read(read), Some(_)) => Some(read),
             (_, found) => found,
         };
-        let bytes: Vec<u8> = hashes.iter().flat_map(|hash| hash.to_le_bytes()).collect();
-        let checksum = xxh3_64_with_seed(&bytes, parts as u64);
-        Ok(Scan { edges: entries.iter().sum(), declared_vertices, checksum, weights })
+        let combined = |hashes: &[u64]| {
+            let bytes: Vec<u8> = hashes.iter().flat_map(|hash| hash.to_le_bytes()).collect();
+            xxh3_64_with_seed(&bytes, parts as u64)
+        };
+        let (hashes, of_weights) = hashes.split_at(hashes.len() - self.weights_hashes);
+        let weights_checksum = if of_weights.is_empty() { 0 } else { combined(of_weights) };
+        let edges = entries.iter().sum();
+        Ok(Scan { edges, declared_vertices, checksum: combined(hashes), weights_checksum, weights })
     }
 }
 

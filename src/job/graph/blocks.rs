@@ -3,10 +3,11 @@
 use super::build::{self, Assignment, Edges};
 use super::degree_file;
 use crate::error::{At, Error, Result};
-use crate::formats::{Input, InputCache};
+use crate::formats::{Input, InputCache, Weights};
 use crate::graph::half::Half;
 use crate::graph::layout::Layout;
 use crate::graph::stored::{self, StoredBlock};
+use crate::graph::weights::stored::{self as stored_weights, GraphWeights, StoredWeights};
 use crate::job::plan::{Plan, limits};
 use crate::job::session::Session;
 use crate::job::state::order_writer::Ordered;
@@ -46,12 +47,17 @@ pub(super) fn open_or_build(
         ));
     }
     let layout = info.layout(&runs);
-    let wanted = missing(session, &folder, Half::Lower, content, &layout)?;
-    if let Some(stored) = session.manifest.found::<StoreInfo>("sort", content)
+    let wanted = missing(session, &folder, (Half::Lower, content), &layout, info.weights)?;
+    let stored = session.manifest.found::<StoreInfo>("sort", content);
+    if let Some(stored) = stored.filter(|stored| info.weights.is_none() || stored.weights == info.weights)
         && !wanted.contains(&true)
     {
         return open(session, info, stored, &layout);
     }
+    let input = &match info.weights {
+        Some(GraphWeights { kind, .. }) => input.clone().with_weights(Weights::Read(kind)),
+        None => input.clone(),
+    };
     let stored_already = wanted.iter().filter(|&&w| !w).count();
     if stored_already > 0 {
         tracing::info!(stored = stored_already, blocks = layout.blocks(), "blocks of an earlier run are kept");
@@ -81,7 +87,8 @@ pub(super) fn open_or_build(
     if let Some(catalogue) = resident {
         return Ok(Graph::new(folder, info, stored, catalogue));
     }
-    session.in_sight(|| Graph::with_layout(&session.job.workdir, info.clone(), stored.clone(), layout.clone()))
+    let weights = info.weights;
+    session.in_sight(|| Graph::with_layout(&session.job.workdir, info.clone(), stored.clone(), layout.clone(), weights))
 }
 
 /// Opens a graph of which an earlier run stored all blocks.
@@ -94,23 +101,39 @@ fn open(session: &mut Session, info: InputInfo, mut stored: StoreInfo, layout: &
     }
     session.skipped("partition");
     session.skipped("sort");
-    session.in_sight(|| Graph::with_layout(&session.job.workdir, info.clone(), stored.clone(), layout.clone()))
+    let weights = info.weights;
+    session.in_sight(|| Graph::with_layout(&session.job.workdir, info.clone(), stored.clone(), layout.clone(), weights))
 }
 
-/// Returns true for every block of a half that is not in `folder`, or not whole. Collective.
+/// Returns true for every block of a half of the graph `key` that is not in `folder`, or not whole, or lacks its weights if there are
+/// some. Collective.
 pub(super) fn missing(
     session: &Session,
     folder: &Path,
-    half: Half,
-    content: u64,
+    (half, key): (Half, u64),
     layout: &Layout,
+    weights: Option<GraphWeights>,
 ) -> Result<Vec<bool>> {
-    let listed = session.agreed(|| Ok(stored::listed(folder, half, layout.blocks())))?;
+    let listed = session.agreed(|| {
+        let mut listed = stored::listed(folder, half, layout.blocks());
+        if weights.is_some() {
+            let with_weights = stored_weights::listed(folder, half, layout.blocks());
+            listed.iter_mut().zip(with_weights).for_each(|(listed, with_weights)| *listed &= with_weights);
+        }
+        Ok(listed)
+    })?;
     let whole = |b: usize| {
-        let block = session.in_sight(|| StoredBlock::open(folder, content, half, layout, b)).and_then(|block| {
+        let block = session.in_sight(|| StoredBlock::open(folder, key, half, layout, b)).and_then(|block| {
             block.verify()?;
             block.release();
-            Ok(())
+            let entries = block.block().targets.len() as u64;
+            weights.map_or(Ok(()), |weights| {
+                let open = || StoredWeights::open(folder, weights, half, layout, b, entries);
+                let weights = session.in_sight(open)?;
+                weights.verify()?;
+                weights.release();
+                Ok(())
+            })
         });
         match block {
             Err(e @ Error::Corrupt { .. }) => {

@@ -9,6 +9,7 @@ use crate::gpu::DeviceSlice;
 use crate::graph::catalogue::Catalogue;
 use crate::graph::degrees::{DegreeSummary, Degrees};
 use crate::graph::layout::{Bins, Layout};
+use crate::graph::weights::stored::GraphWeights;
 use crate::job::plan::formulas;
 use crate::job::session::{Moved, Session, Watched};
 use crate::job::state::order_writer::Ordered;
@@ -62,6 +63,7 @@ pub(super) fn partition_and_sort(
     assignment: &Assignment<'_>,
 ) -> Result<(StoreInfo, Option<Catalogue>)> {
     let Edges { cache, info, .. } = *edges;
+    let weighted = info.weights.is_some();
     let ranks = session.comm.ranks();
     let messages = session.comm_memory.messages();
     cache.make_room(&session.budget, messages);
@@ -77,8 +79,15 @@ pub(super) fn partition_and_sort(
     let Sizes { chunk, in_flight, .. } = sizes;
     let mut memory = session.budget.zeroed(pooled.own, "edges between partition and sort")?;
     let map = residence::map_on_gpus(session, &mut ordered, &bins, info)?;
-    let partition =
-        Partition::new(&bins, &wanted_bins, &mut memory, chunk, &spill_file(session)?, device_lines.as_ref())?;
+    let partition = Partition::new(
+        &bins,
+        &wanted_bins,
+        weighted,
+        &mut memory,
+        chunk,
+        &spill_file(session)?,
+        device_lines.as_ref(),
+    )?;
     partition.expect(pooled.adopted);
     // Chunks of the input that are done make room for bins.
     let done = |slab| partition.adopt(slab).into_iter().for_each(|slab| cache.release(slab));
@@ -136,7 +145,9 @@ fn partition_stage<'m>(
         }
         let (scan, mut loops) = (joined(seen, &s.comm)?, [loops]);
         s.comm.all_sum(&mut loops);
-        if (scan.checksum, scan.edges, loops) != (info.checksum, info.edges, [info.loops]) {
+        let of_weights = info.weights.map_or(0, |weights| weights.checksum);
+        let found = (scan.checksum, scan.weights_checksum, scan.edges, loops);
+        if found != (info.checksum, of_weights, info.edges, [info.loops]) {
             return Err(changed(&input.name()));
         }
         Ok(((), Moved { read: progress.done(), written: partition.spilled() }))
@@ -157,11 +168,9 @@ fn place_edges(
         true => Some(sparse_ids::open(session, info.identity)?),
         false => None,
     };
-    let mut device = session.gpu.accelerator();
+    let mut device = accelerator(session, "partition", info.weights);
     let by_device = device.as_mut().map(|device| device.placing(route, map.host, map.device, name)).transpose()?;
-    let mut placing = by_device.flatten().unwrap_or_else(|| {
-        Box::new((0..session.threads).map(|lane| route.scatter(lane, map.host, name)).collect::<Vec<_>>())
-    });
+    let mut placing = by_device.flatten().unwrap_or_else(|| route.placing(session.threads, map.host, name));
     let visitors = placing.visitors().into_iter();
     let mut visitors: Vec<_> =
         visitors.map(|visitor| dictionary::Numbered::new(dictionary.as_ref(), name, visitor)).collect();
@@ -171,6 +180,18 @@ fn place_edges(
     let loops = placing.finish()?;
     route.flush()?;
     Ok((seen, loops))
+}
+
+/// Returns the GPU for a stage, unless edges have weights, which it does not carry.
+pub(super) fn accelerator<'s>(
+    session: &'s Session,
+    stage: &str,
+    weights: Option<GraphWeights>,
+) -> Option<impl Accelerator + 's> {
+    if weights.is_some() && session.gpu.held().is_some() {
+        tracing::info!("{stage} on the CPU: edges have weights, which a GPU does not carry yet");
+    }
+    if weights.is_some() { None } else { session.gpu.accelerator() }
 }
 
 /// Waits for the file of the order of vertices, or lets it be written on behind what follows. Collective.
@@ -207,7 +228,7 @@ fn sort_stage(
                 Some(residence) => {
                     residence::sort(s, residence, &sorting).map(|(graph, found)| (Some(graph), 0, found))?
                 }
-                None => (None, sort_to_blocks(s, &sorting, info.content, in_flight)?, None),
+                None => (None, sort_to_blocks(s, &sorting, info, in_flight)?, None),
             };
             let mut degrees = degrees.finish();
             let (summary, ends) = found.unwrap_or_else(|| {
@@ -229,21 +250,29 @@ fn sort_stage(
         })?;
     tracing::debug!(bytes, "blocks written");
     let blocks = assignment.layout.blocks() as u64;
-    Ok((StoreInfo { edges, blocks, degrees: session.needs_degrees(), summary }, resident))
+    let (degrees, weights) = (session.needs_degrees(), info.weights);
+    Ok((StoreInfo { edges, blocks, degrees, weights, summary }, resident))
 }
 
 /// Sorts bins into stored blocks; returns the bytes of these.
-fn sort_to_blocks(session: &Session, sorting: &Sorting<'_, '_>, key: u64, in_flight: usize) -> Result<u64> {
+fn sort_to_blocks(
+    session: &Session,
+    sorting: &Sorting<'_, '_>,
+    &InputInfo { content: key, weights, .. }: &InputInfo,
+    in_flight: usize,
+) -> Result<u64> {
     let Sorting { assignment, bins, partition, degrees, progress } = *sorting;
     let Assignment { layout, builders, mine: wanted, .. } = assignment;
     let folder = session.graph_folder();
     let syncer = &session.syncer;
-    let builder = Builder { partition, bins, layout, wanted, degrees, folder: &folder, key, in_flight, syncer };
-    let mut device = session.gpu.accelerator();
+    let builder =
+        Builder { partition, bins, layout, wanted, degrees, folder: &folder, key, weights, in_flight, syncer };
+    let mut device = accelerator(session, "sort", weights);
     let most = partition.lines().into_iter().max().unwrap_or(0);
     let by_device = device.as_mut().map(|device| device.sorting(bins, layout.rows(), session.threads, most));
     let mut by_device = by_device.transpose()?.flatten();
-    let sorters = by_device.as_mut().map_or_else(|| sort::sorters(session.threads), |sorting| sorting.sorters());
+    let on_cpu = || sort::sorters(session.threads, weights.is_some());
+    let sorters = by_device.as_mut().map_or_else(on_cpu, |sorting| sorting.sorters());
     let written = builder.build(sorters, &Watched(progress))?.bytes;
     by_device.map_or(Ok(()), |mut sorting| sorting.finish(degrees))?;
     drop(device);

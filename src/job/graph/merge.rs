@@ -7,8 +7,9 @@ use crate::graph::degrees::{self, Degrees};
 use crate::graph::direction::Direction;
 use crate::graph::half::Half;
 use crate::graph::layout::Layout;
+use crate::graph::weights::stored::GraphWeights;
 use crate::job::session::{Moved, Session, Watched};
-use crate::job::state::manifest::merged_key;
+use crate::job::state::manifest::{merged_key, merged_weights};
 use crate::prepare::merge::Merge;
 use crate::prepare::order;
 use crate::prepare::prepared::{Graph, Rows, StoreInfo};
@@ -38,26 +39,30 @@ pub(crate) fn rows(graph: &Graph, folder: &Path) -> Result<(Rows, Layout)> {
 pub(crate) fn ensure(session: &mut Session, graph: &mut Graph) -> Result<()> {
     let own = session.graph_folder();
     let (theirs, layout) = session.in_sight(|| rows(graph, &graph.folder))?;
-    let wanted = |session: &Session, rows: &Rows| missing(session, &rows.folder, Half::Lower, rows.key, &layout);
+    let weights = graph.stored.weights.filter(|_| session.job.merged_has_weights()).map(merged_weights).transpose()?;
+    let wanted =
+        |session: &Session, rows: &Rows| missing(session, &rows.folder, (Half::Lower, rows.key), &layout, weights);
     let are_done = |session: &Session, rows: &Rows, wanted: &[bool]| -> Result<bool> {
         Ok(!wanted.contains(&true) && session.agreed(|| Ok(degrees::open(&rows.folder, rows.key).is_ok()))?)
     };
     if own != graph.folder && are_done(session, &theirs, &wanted(session, &theirs)?)? {
         session.skipped(STAGE);
-        return open(session, graph, theirs, layout);
+        return open(session, graph, theirs, layout, weights);
     }
     let rows = Rows { folder: own.join(FOLDER), key: theirs.key };
     let folder = &rows.folder;
     session.agreed(|| std::fs::create_dir_all(folder).map_err(|e| Error::io("create the folder", folder, e)))?;
     let wanted = wanted(session, &rows)?;
-    if session.manifest.found::<StoreInfo>(STAGE, rows.key).is_some() && are_done(session, &rows, &wanted)? {
+    let done = session.manifest.found::<StoreInfo>(STAGE, rows.key);
+    let is_noted = done.is_some_and(|done| weights.is_none() || done.weights == weights);
+    if is_noted && are_done(session, &rows, &wanted)? {
         session.skipped(STAGE);
-        return open(session, graph, rows, layout);
+        return open(session, graph, rows, layout, weights);
     }
     session.manifest.forget(STAGE);
-    build(session, graph, &rows, &layout, &wanted)?;
+    build(session, graph, &rows, &layout, (&wanted, weights))?;
     let (key, figures) = (rows.key, session.figures_of(STAGE));
-    open(session, graph, rows, layout)?;
+    open(session, graph, rows, layout, weights)?;
     let stored = graph.for_task(false).stored.clone();
     session.manifest.done(STAGE, key, figures, &stored)?;
     session.save_manifest()
@@ -78,7 +83,13 @@ pub(crate) fn remove(session: &Session) -> Result<()> {
     Ok(())
 }
 
-fn build(session: &mut Session, graph: &Graph, rows: &Rows, layout: &Layout, wanted: &[bool]) -> Result<()> {
+fn build(
+    session: &mut Session,
+    graph: &Graph,
+    rows: &Rows,
+    layout: &Layout,
+    (wanted, weights): (&[bool], Option<GraphWeights>),
+) -> Result<()> {
     let (rank, ranks) = (session.comm.rank(), session.comm.ranks());
     let mine: Vec<bool> = wanted.iter().enumerate().map(|(b, &wanted)| wanted && b % ranks == rank).collect();
     session.stage(STAGE, graph.stored.edges, Unit::Edges, |s, progress| {
@@ -90,6 +101,7 @@ fn build(session: &mut Session, graph: &Graph, rows: &Rows, layout: &Layout, wan
             degrees: &degrees,
             folder: &rows.folder,
             key: rows.key,
+            weights,
             budget: &s.budget,
             syncer: &s.syncer,
         };
@@ -98,12 +110,13 @@ fn build(session: &mut Session, graph: &Graph, rows: &Rows, layout: &Layout, wan
         let mut degrees = degrees.finish();
         s.comm.reduce_scatter(&mut degrees);
         written += degree_file::write(s, &mut degrees, (&rows.folder, rows.key))?;
-        Ok(((), Moved { read: graph.catalogue.bytes() / ranks as u64, written }))
+        let read = graph.catalogue.bytes() + if weights.is_some() { graph.catalogue.weights_bytes() } else { 0 };
+        Ok(((), Moved { read: read / ranks as u64, written }))
     })
 }
 
-fn open(session: &Session, graph: &mut Graph, rows: Rows, layout: Layout) -> Result<()> {
-    let merged = session.in_sight(|| graph.without_direction(rows.clone(), layout.clone()))?;
+fn open(session: &Session, graph: &mut Graph, rows: Rows, layout: Layout, weights: Option<GraphWeights>) -> Result<()> {
+    let merged = session.in_sight(|| graph.without_direction(rows.clone(), layout.clone(), weights))?;
     graph.merged = Some(Box::new(merged));
     Ok(())
 }

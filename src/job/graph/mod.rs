@@ -10,14 +10,15 @@ pub(crate) mod transpose;
 
 use crate::config::Job;
 use crate::error::{Error, Result};
-use crate::formats::{CacheUse, Input, InputCache, addresses};
+use crate::formats::{CacheUse, Input, InputCache, WeightType, addresses};
 use crate::graph::direction::Direction;
+use crate::graph::weights::stored::GraphWeights;
 use crate::job::input::{self, occupied, streams};
 use crate::job::plan::{Plan, limits};
 use crate::job::ranks;
 use crate::job::session::{Moved, Session, Watched};
 use crate::job::state::finished::Finished;
-use crate::job::state::manifest::key;
+use crate::job::state::manifest::{key, weights_of};
 use crate::job::state::order_writer::Ordered;
 use crate::memory::Buffer;
 use crate::prepare::dictionary::Dictionary;
@@ -41,7 +42,7 @@ pub(crate) enum Prepared {
     /// A graph to work with.
     Graph(Box<Graph>),
     /// Results that an earlier run found of the same contents.
-    Finished(Finished),
+    Finished(Box<Finished>),
 }
 
 /// Prepares the graph of the job, or opens it where that is done. An input that only looks changed may turn out to be one of which
@@ -50,7 +51,7 @@ pub(crate) enum Prepared {
 /// # Errors
 /// Those of every stage.
 pub(crate) fn prepare(session: &mut Session) -> Result<Prepared> {
-    let input = input::open(&session.job.input)?;
+    let input = input::of_job(&session.job)?;
     let input = if session.job.direction() == Direction::Directed { input.with_direction() } else { input };
     let mut memory = addresses(&input, &session.budget)?;
     let cache = InputCache::new(&mut memory, &input, &session.budget)?;
@@ -59,7 +60,7 @@ pub(crate) fn prepare(session: &mut Session) -> Result<Prepared> {
         && let Some(done) = session.agreed(|| Finished::of(&session.job, &session.manifest, info.clone()))?
     {
         session.ordered = order.and_then(Ordered::let_go_on);
-        return Ok(Prepared::Finished(done));
+        return Ok(Prepared::Finished(Box::new(done)));
     }
     let graph = blocks::open_or_build(session, &input, &cache, info, order).inspect_err(|e| {
         // The first pass took it as it was, so what it found holds no more: the next run makes it anew.
@@ -151,6 +152,8 @@ impl Ordering<'_, '_> {
             found = self.ingest(CacheUse::Nothing, Some(&dictionary))?;
         }
         let content = content_of(&found)?;
+        let weights = self.weights(content, &found)?;
+        occupied::check_weights(&self.session.job, &self.session.manifest, content, weights)?;
         let mut info = InputInfo {
             edges: found.edges,
             loops: found.loops,
@@ -160,6 +163,7 @@ impl Ordering<'_, '_> {
             connected: 0,
             runs: 0,
             direction,
+            weights,
             sparse,
             checksum: found.checksum,
             identity,
@@ -172,6 +176,27 @@ impl Ordering<'_, '_> {
             self.session.store_order(&mut order, content)?;
         }
         Ok((info, order))
+    }
+
+    /// Returns the weights that the graph of these contents carries, if it carries some.
+    fn weights(&self, content: u64, found: &Ingested) -> Result<Option<GraphWeights>> {
+        let job = &self.session.job;
+        if !job.carries_weights() {
+            return Ok(None);
+        }
+        let name = self.input.name();
+        match job.input.weights().decide_by(found.weights, found.edges, &name)? {
+            Some(kind) => weights_of(content, kind, found.weights_checksum).map(Some),
+            // A graph without edges has weights of any type.
+            None if found.edges == 0 => weights_of(content, WeightType::U32, found.weights_checksum).map(Some),
+            None => {
+                let reads = job.graph_tasks().find(|task| task.needs().weights);
+                let reads = reads.map_or("a task", |task| task.algorithm().name());
+                Err(Error::Usage(format!(
+                    "{name}: expected weights, which [{reads}] reads, found none; name a file that has them, or leave [{reads}] out"
+                )))
+            }
+        }
     }
 
     /// Reads all edges once, and counts the degrees of their ids.

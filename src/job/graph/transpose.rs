@@ -1,16 +1,18 @@
 //! The stage `transpose`: the upper half of rows, for tasks that need it.
 
 use super::blocks::missing;
+use super::build::accelerator;
 use crate::error::{Error, Result};
 use crate::graph::catalogue::Catalogue;
 use crate::graph::half::Half;
 use crate::graph::layout::Layout;
 use crate::graph::stored;
+use crate::graph::weights::stored::{self as stored_weights, GraphWeights};
 use crate::job::session::{Moved, Session, Watched};
 use crate::memory::at_least;
 use crate::prepare::prepared::{Graph, UpperInfo};
 use crate::prepare::transpose::{Transpose, TransposeMemory, TransposeShape, Transposed};
-use crate::prepare::{Accelerator, order};
+use crate::prepare::{Accelerator as _, order};
 use crate::process::progress::Unit;
 use crate::size;
 use crate::store::replace::remove_file;
@@ -28,27 +30,30 @@ pub(crate) fn ensure(session: &mut Session, graph: &mut Graph) -> Result<()> {
     let content = graph.info.content;
     let runs = session.in_sight(|| order::read_runs(&graph.folder, content))?;
     let layout = graph.info.upper_layout(&runs);
+    let weights = graph.stored.weights.filter(|_| session.job.upper_has_weights());
     let own = session.graph_folder();
-    if own != graph.folder && !missing(session, &graph.folder, Half::Upper, content, &layout)?.contains(&true) {
+    let lacking = |session: &Session, folder: &Path| missing(session, folder, (Half::Upper, content), &layout, weights);
+    if own != graph.folder && !lacking(session, &graph.folder)?.contains(&true) {
         session.skipped(STAGE);
-        return open(session, graph, &graph.folder.clone(), layout);
+        return open(session, graph, &graph.folder.clone(), layout, weights);
     }
     session.agreed(|| std::fs::create_dir_all(&own).map_err(|e| Error::io("create the folder", &own, e)))?;
-    let wanted = missing(session, &own, Half::Upper, content, &layout)?;
-    if session.manifest.found::<UpperInfo>(STAGE, content).is_some() && !wanted.contains(&true) {
+    let wanted = lacking(session, &own)?;
+    let done = session.manifest.found::<UpperInfo>(STAGE, content);
+    if done.is_some_and(|done| weights.is_none() || done.weights == weights) && !wanted.contains(&true) {
         session.skipped(STAGE);
-        return open(session, graph, &own, layout);
+        return open(session, graph, &own, layout, weights);
     }
     let stored_already = wanted.iter().filter(|&&wanted| !wanted).count();
     if stored_already > 0 {
         tracing::info!(stored = stored_already, blocks = layout.blocks(), "blocks of an earlier run are kept");
     }
     session.manifest.forget(STAGE);
-    build(session, graph, &layout, &wanted)?;
-    let stored = UpperInfo { entries: graph.stored.edges, blocks: layout.blocks() as u64 };
+    build(session, graph, &layout, &wanted, weights)?;
+    let stored = UpperInfo { entries: graph.stored.edges, blocks: layout.blocks() as u64, weights };
     session.manifest.done(STAGE, content, session.figures_of(STAGE), &stored)?;
     session.save_manifest()?;
-    open(session, graph, &own, layout)
+    open(session, graph, &own, layout, weights)
 }
 
 /// Removes the upper half that this job made of a graph that another job kept.
@@ -58,17 +63,26 @@ pub(crate) fn ensure(session: &mut Session, graph: &mut Graph) -> Result<()> {
 pub(crate) fn remove(session: &Session) -> Result<()> {
     let Some(stored) = session.manifest.last::<UpperInfo>(STAGE) else { return Ok(()) };
     let folder = session.graph_folder();
-    (0..stored.blocks as usize).try_for_each(|block| remove_file(&stored::path(&folder, Half::Upper, block)))?;
+    for block in 0..stored.blocks as usize {
+        remove_file(&stored::path(&folder, Half::Upper, block))?;
+        stored.weights.map_or(Ok(()), |_| remove_file(&stored_weights::path(&folder, Half::Upper, block)))?;
+    }
     // If nothing else is in it, it was made for them.
     let _ = std::fs::remove_dir(&folder);
     Ok(())
 }
 
-fn build(session: &mut Session, graph: &Graph, layout: &Layout, wanted: &[bool]) -> Result<()> {
+fn build(
+    session: &mut Session,
+    graph: &Graph,
+    layout: &Layout,
+    wanted: &[bool],
+    weights: Option<GraphWeights>,
+) -> Result<()> {
     let entries = graph.stored.edges;
     let folder = session.graph_folder();
     let mine = own_share(layout, wanted, session.comm.rank(), session.comm.ranks());
-    let (shape, bins) = TransposeShape::and_bins(layout, entries, graph.catalogue.len() as u64);
+    let (shape, bins) = TransposeShape::and_bins(layout, entries, graph.catalogue.len() as u64, weights.is_some());
     let free = session.budget.free();
     let memory = TransposeMemory::new(&shape, session.threads, free).map_err(|least| Error::Limit {
         limit: "host_memory",
@@ -86,17 +100,19 @@ fn build(session: &mut Session, graph: &Graph, layout: &Layout, wanted: &[bool])
             wanted: &mine,
             folder: &folder,
             key: graph.info.content,
+            weights,
             memory,
             budget: &s.budget,
             syncer: &s.syncer,
         };
         let watch = Watched(progress);
-        let mut device = s.gpu.accelerator();
+        let mut device = accelerator(s, STAGE, weights);
         let on_gpu = device.as_mut().map(|device| device.transposing(&transpose, &watch)).transpose()?.flatten();
         drop(device);
         let Transposed { entries, passes, bytes } = on_gpu.map_or_else(|| transpose.build(&watch), Ok)?;
         tracing::debug!(entries, passes, bytes, "upper half written");
-        Ok(((), Moved { read: passes * graph.catalogue.bytes(), written: bytes }))
+        let read = graph.catalogue.bytes() + if weights.is_some() { graph.catalogue.weights_bytes() } else { 0 };
+        Ok(((), Moved { read: passes * read, written: bytes }))
     })
 }
 
@@ -113,10 +129,19 @@ fn own_share(layout: &Layout, wanted: &[bool], rank: usize, ranks: usize) -> Vec
     (0..wanted.len()).map(builder).collect()
 }
 
-fn open(session: &Session, graph: &mut Graph, folder: &Path, layout: Layout) -> Result<()> {
+fn open(
+    session: &Session,
+    graph: &mut Graph,
+    folder: &Path,
+    layout: Layout,
+    weights: Option<GraphWeights>,
+) -> Result<()> {
     let content = graph.info.content;
-    let upper = session.in_sight(|| Catalogue::open(folder, content, Half::Upper, layout.clone()))?;
-    graph.set_upper(upper)
+    let open = || {
+        let upper = Catalogue::open(folder, content, Half::Upper, layout.clone())?;
+        upper.with_weights(folder, Half::Upper, weights)
+    };
+    graph.set_upper(session.in_sight(open)?)
 }
 
 #[cfg(test)]

@@ -7,7 +7,7 @@ pub mod streams;
 use crate::config::{Expect, InputSpec, Job};
 use crate::error::{Error, Result};
 use crate::formats::input::stream::Stream;
-use crate::formats::{Format, Input, Look, Part};
+use crate::formats::{Format, Input, Look, Part, Weights};
 use crate::generate::Generator;
 use crate::job::state::manifest::key;
 use crate::job::state::workdir;
@@ -37,6 +37,15 @@ pub fn open(spec: &InputSpec) -> Result<Input> {
             Err(Error::Usage(format!("{}: a prepared graph is not read as edges", workdir.display())))
         }
     }
+}
+
+/// Opens the edges that a job names, with their weights if its graph carries these.
+///
+/// # Errors
+/// Those of [`open`].
+pub fn of_job(job: &Job) -> Result<Input> {
+    let input = open(&job.input)?;
+    Ok(if job.carries_weights() { input.with_weights(job.input.weights().first()) } else { input })
 }
 
 /// Opens the list that a job names.
@@ -118,12 +127,17 @@ pub(crate) fn absolute(input: &InputSpec) -> InputSpec {
     }
 }
 
-/// Returns the key of the stage `ingest`: it differs for another input, another version of it, and another way to read it.
+/// Returns the key of the stage `ingest`: it differs for another input, another version of it, and another way to read it and its weights.
 ///
 /// # Errors
 /// [`Error::Input`] where it can't be read.
 pub fn version_key(input: &Input) -> Result<u64> {
-    key("ingest", &(input.identity()?, formats_of(input)))
+    let (identity, formats) = (input.identity()?, formats_of(input));
+    match input.weights() {
+        Weights::Skip => key("ingest", &(identity, formats)),
+        Weights::Find => key("ingest", &(identity, formats, "weights")),
+        Weights::Read(kind) => key("ingest", &(identity, formats, kind)),
+    }
 }
 
 /// Returns how bytes are read: the format of every file, named or known by its ending, and the columns of text, as runs of the

@@ -2,6 +2,7 @@
 
 use crate::config::{InputSpec, Job};
 use crate::error::{Error, Result};
+use crate::graph::weights::stored::GraphWeights;
 use crate::job::state::manifest::Manifest;
 use crate::prepare::prepared::InputInfo;
 
@@ -17,7 +18,7 @@ pub(crate) fn check(job: &Job, input: &InputSpec, manifest: &Manifest) -> Result
     let InputSpec::Files { paths, .. } = input else { return if before == input { Ok(()) } else { refuse() } };
     let same_place = matches!(before, InputSpec::Files { paths: others, .. } if others == paths);
     let Some(info) = manifest.last::<InputInfo>("relabel") else { return if same_place { Ok(()) } else { refuse() } };
-    let found = crate::job::input::open(input)?;
+    let found = crate::job::input::of_job(&Job { input: input.clone(), ..job.clone() })?;
     // Of as many bytes it may be what was read, touched or moved: its contents will tell.
     if crate::job::input::version_key(&found)? == info.identity || found.bytes() == info.bytes {
         return Ok(());
@@ -37,6 +38,18 @@ pub(crate) fn check_content(job: &Job, manifest: &Manifest, content: u64) -> Res
             Err(refusal(job, source, &job.input))
         }
         _ => Ok(()),
+    }
+}
+
+/// The same for weights that are in a file of their own, of a graph of these contents.
+///
+/// # Errors
+/// [`Error::Occupied`].
+pub(crate) fn check_weights(job: &Job, manifest: &Manifest, content: u64, weights: Option<GraphWeights>) -> Result<()> {
+    let Some(weights) = weights else { return Ok(()) };
+    match manifest.tasks.iter().any(|(name, record)| record.is_of_other_weights(name, content, weights)) {
+        true => Err(refusal(job, None, &job.input)),
+        false => Ok(()),
     }
 }
 

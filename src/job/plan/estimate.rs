@@ -4,13 +4,14 @@ use crate::algo::{Cost, Crew, GraphSize, GraphTask, ListTask};
 use crate::config::Job;
 use crate::formats::{Input, InputCache};
 use crate::job::plan::Basis;
+use crate::job::plan::cost_model::{Preparers, WEIGHTED};
 use crate::job::plan::formulas::{PAGE, kept, looking_up};
 use crate::job::plan::part_cost::PartCost;
 use crate::job::plan::resources::Resources;
 use crate::job::plan::speeds::{Clock, Time};
 use crate::prepare::dictionary::Dictionary;
 use crate::prepare::memory_plan::Sizes;
-use crate::prepare::partition::{EDGE_BYTES, LINE};
+use crate::prepare::partition::{LINE, edge_bytes};
 use crate::prepare::{ingest, order, relabel};
 use serde::Serialize;
 
@@ -75,6 +76,8 @@ pub(crate) struct Sized<'a> {
     /// Blocks, or about as many.
     pub(crate) blocks: u64,
     pub(crate) block_bytes: u64,
+    /// True if edges have weights.
+    pub(crate) weighted: bool,
     /// Entries of the longest row for a GPU, once they are known.
     pub(crate) gpu_row: Option<u64>,
     /// The graph that tasks are computed on.
@@ -234,7 +237,7 @@ impl Sized<'_> {
         match self.sizes {
             Ok(sizes) => sizes.spill,
             // All edges may have to be spilled then.
-            Err(_) => EDGE_BYTES * (self.share + LINE as u64),
+            Err(_) => edge_bytes(self.weighted) * (self.share + LINE as u64),
         }
     }
 
@@ -266,7 +269,7 @@ impl Sized<'_> {
         // An array of which every rank gets its share from all others, or gives its own to all others.
         let others = machine.ranks as u64 - 1;
         let shared = |entries: u64| others * 4 * entries;
-        let moved = EDGE_BYTES * self.kept / machine.ranks as u64 * others;
+        let moved = edge_bytes(self.weighted) * self.kept / machine.ranks as u64 * others;
         let stored = if job.needs_degrees() { 2 } else { 1 };
         let gpu_memory = machine.gpu_memory();
         let mut stages = Vec::new();
@@ -300,10 +303,13 @@ impl Sized<'_> {
         stage("ingest", StageKind::Order, memory.ingest, disk.ids + SMALL_FILES, shared(self.ids), seconds);
         let seconds = crew.relabel(self.ids);
         stage("relabel", StageKind::Order, memory.relabel, disk.order, shared(self.ids), seconds);
-        let seconds = crew.partition(self.edges, self.ids, input.bytes(), disk.spilled, input);
+        // A GPU does not carry weights.
+        let crew = Preparers { on_gpu: crew.on_gpu && !self.weighted, ..crew };
+        let times = if self.weighted { WEIGHTED } else { 1.0 };
+        let seconds = times * crew.partition(self.edges, self.ids, input.bytes(), disk.spilled, input);
         let bytes = disk.order + disk.spilled_to_workdir;
         stage("partition", StageKind::Blocks, memory.partition, bytes, moved, seconds);
-        let seconds = crew.sort(self.kept, self.ids, disk.spilled);
+        let seconds = times * crew.sort(self.kept, self.ids, disk.spilled);
         let bytes = disk.blocks + disk.spilled_to_workdir;
         stage("sort", StageKind::Blocks, memory.sort, bytes, stored * shared(self.graph.vertices), seconds);
         let unsure = if self.is_bound() { UNSURE } else { 1.0 };

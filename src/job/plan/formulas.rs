@@ -1,9 +1,11 @@
 //! Bytes of memory and disk for parts of a job, by the functions that size its buffers.
 
-use crate::formats::Input;
+use crate::config::Job;
+use crate::formats::{Input, WeightType, Weights};
 use crate::graph::layout::Layout;
 use crate::graph::stored;
 use crate::job::plan::comm_memory::CommMemory;
+use crate::job::plan::part_cost::weights_bytes;
 use crate::job::plan::resources::Resources;
 use crate::prepare::dictionary::Dictionary;
 use crate::prepare::memory_plan::{MemoryDemand, Sizes};
@@ -22,7 +24,14 @@ pub(crate) fn needs(
 ) -> MemoryDemand {
     let reading = input.scratch_bytes(threads) + looking_up(info.sparse, info.ids);
     let edges = share_of(info.edges - info.loops, part);
-    MemoryDemand { edges, ids: info.ids, reading, messages: comm_memory.messages(), threads }
+    MemoryDemand {
+        edges,
+        ids: info.ids,
+        reading,
+        messages: comm_memory.messages(),
+        threads,
+        weighted: info.weights.is_some(),
+    }
 }
 
 /// Edges of a rank that gets about this `part` of `edges`: an eighth more than it should be; what is beyond that spills.
@@ -46,8 +55,16 @@ pub(crate) fn looking_up(sparse: bool, ids: u64) -> u64 {
     if sparse { Dictionary::index_bytes(ids) } else { 0 }
 }
 
-/// Bytes of the files of a prepared graph, without order and degrees.
+/// Bytes of the files of a prepared graph, with its weights, without order and degrees.
 pub(crate) fn store_bytes(info: &InputInfo, layout: &Layout) -> u64 {
     let bodies: u64 = (0..layout.blocks()).map(|b| stored::body_bytes(layout.block(b).len() as u64, 0)).sum();
-    bodies + (128 + PAGE) * layout.blocks() as u64 + 4 * info.distinct_at_most
+    let blocks = layout.blocks() as u64;
+    let weights = weights_bytes(info.distinct_at_most, blocks, info.weights.is_some());
+    bodies + (128 + PAGE) * blocks + 4 * info.distinct_at_most + weights
+}
+
+/// Returns the input as its second pass reads it, which takes the most memory: with weights, if the job's graph carries some.
+pub(crate) fn as_read(job: &Job, input: &Input) -> Input {
+    let weights = if job.carries_weights() { Weights::Read(WeightType::U32) } else { Weights::Skip };
+    input.clone().with_weights(weights)
 }

@@ -8,6 +8,7 @@ use crate::job::plan::resources::Resources;
 use crate::job::plan::speeds::Clock;
 use crate::job::plan::{Basis, Plan, done};
 use crate::job::state::manifest::Manifest;
+use crate::job::state::record::Contents;
 use crate::list::List;
 use crate::size;
 
@@ -18,7 +19,7 @@ use crate::size;
 pub(super) fn open(job: &Job, machine: &Resources, manifest: &Manifest) -> Result<Plan> {
     let list = List::open(crate::job::input::list(&job.input)?, machine.threads)?;
     let mut plan = plan(job, machine, &list);
-    done::mark(&mut plan, job, manifest, list.identity)?;
+    done::mark(&mut plan, job, manifest, Contents::of_list(list.identity))?;
     Ok(plan)
 }
 

@@ -24,19 +24,19 @@ pub use basis::Basis;
 use crate::algo::GraphSize;
 use crate::config::{InputSpec, Job};
 use crate::error::Result;
-use crate::formats::Input;
+use crate::formats::{Input, Weights};
 use crate::graph::layout::Layout;
 use crate::graph::order::DegreeRuns;
 use crate::graph::stored;
 use crate::job::plan::estimate::{Estimate, SMALL_FILES, Sized, Stage, TaskCost};
-use crate::job::plan::formulas::{PAGE, looking_up, needs, share_of, store_bytes};
+use crate::job::plan::formulas::{PAGE, as_read, looking_up, needs, share_of, store_bytes};
 use crate::job::plan::input_estimate::InputEstimate;
 use crate::job::plan::limits::Surely;
 use crate::job::plan::part_cost::PartCost;
 use crate::job::plan::resources::Resources;
 use crate::job::plan::speeds::Clock;
 use crate::job::state::manifest::Manifest;
-use crate::job::state::{kept, workdir};
+use crate::job::state::{kept, record::Contents, workdir};
 use crate::prepare::memory_plan::{LayoutShape, MemoryDemand, Sizes};
 use crate::prepare::partition::route;
 use crate::prepare::prepared::InputInfo;
@@ -153,14 +153,14 @@ impl Plan {
             plan.maybe.push(format!("{} is not here: figures are for input.expect", input.name()));
             return Ok(plan);
         }
-        let input = crate::job::input::open(&job.input)?;
+        let input = crate::job::input::of_job(job)?;
         let identity = crate::job::input::version_key(&input)?;
         if let Some(info) = manifest.found::<InputInfo>("relabel", identity)
             && let Ok(runs) = order::read_runs(&job.workdir.join("graph"), info.content)
         {
             let layout = info.layout(&runs);
             let mut plan = Plan::after(job, machine, &input, &info, &runs, &layout)?;
-            done::mark(&mut plan, job, &manifest, info.content)?;
+            done::mark(&mut plan, job, &manifest, Contents::of(&info))?;
             return Ok(plan);
         }
         Plan::before(job, machine, &input)
@@ -171,12 +171,14 @@ impl Plan {
     /// # Errors
     /// [`crate::Error::Input`], [`crate::Error::Io`].
     pub fn before(job: &Job, machine: &Resources, input: &Input) -> Result<Plan> {
-        Plan::bounds(job, machine, input, input_estimate::estimate(input, &job.input)?, Basis::Size)
+        let guess = input_estimate::estimate(&input.clone().with_weights(Weights::Skip), &job.input)?;
+        Plan::bounds(job, machine, input, guess, Basis::Size)
     }
 
     fn bounds(job: &Job, machine: &Resources, input: &Input, guess: InputEstimate, basis: Basis) -> Result<Plan> {
         let InputEstimate { edges, edges_about, distinct, ids, ids_at_least, rows, sparse, ref likely } = guess;
-        let threads = machine.threads;
+        let (threads, weighted) = (machine.threads, job.carries_weights());
+        let input = &as_read(job, input);
         let connected = ids.min(2 * edges);
         let reading = input.scratch_bytes(threads);
         let direction = job.direction();
@@ -194,6 +196,7 @@ impl Plan {
             reading: reading_in_all,
             messages: machine.comm_memory.messages(),
             threads,
+            weighted,
         };
         let most_blocks = 4 * edges / target + 2;
         let longest_row = (2 * edges).isqrt() + 1;
@@ -221,18 +224,19 @@ impl Plan {
             blocks,
             block_bytes: (stored::body_bytes(0, 0) + 192 + PAGE) * most_blocks
                 + 4 * direction.rows(connected)
-                + 4 * distinct,
+                + 4 * distinct
+                + part_cost::weights_bytes(distinct, most_blocks, weighted),
+            weighted,
             gpu_row: None,
             graph,
         };
         let mut plan = Plan::made(job, machine, input, &sized);
         // Blocks may come out half as large where every edge is listed from both ends.
-        let least_ids = 4 * ids_at_least;
-        let ingest = ingest::scratch_bytes(0, threads) + reading + least_ids;
-        let disk = 2 * edges_about.min(distinct);
+        let ingest = ingest::scratch_bytes(0, threads) + reading + 4 * ids_at_least;
+        let disk = edges_about.min(distinct) * if weighted { 4 } else { 2 };
         plan.surely = Surely { host_memory: machine.own() + ingest, disk, ..Surely::default() };
-        let row = 2 * (edges.isqrt() + 1);
-        let gpu_memory = job.graph_tasks().filter_map(|task| task.least_gpu_memory(row, &sized.graph));
+        let (row, graph) = (2 * (edges.isqrt() + 1), &sized.graph);
+        let gpu_memory = job.graph_tasks().filter_map(|task| task.least_gpu_memory(row, graph));
         limits::say_maybe(&mut plan, gpu_memory.max().unwrap_or(0));
         Ok(plan)
     }
@@ -250,6 +254,7 @@ impl Plan {
         layout: &Layout,
     ) -> Result<Plan> {
         let part = route::largest_part(layout, runs, machine.ranks);
+        let input = &as_read(job, input);
         let needs = needs(info, input, &machine.comm_memory, machine.threads, part);
         let (shape, _) = LayoutShape::and_bins(layout);
         let edges = info.edges - info.loops;
@@ -265,6 +270,7 @@ impl Plan {
             least: needs.least(&shape),
             blocks: layout.blocks() as u64,
             block_bytes: store_bytes(info, layout),
+            weighted: info.weights.is_some(),
             gpu_row: Some(layout.longest_row()),
             graph,
         };
@@ -276,6 +282,7 @@ impl Plan {
 
     fn prepared(job: &Job, machine: &Resources, other: &std::path::Path) -> Result<Plan> {
         let graph = kept::open(other)?;
+        kept::check_weights(&graph, job, other)?;
         let runs = order::read_runs(&graph.folder, graph.info.content)?;
         let (info, blocks) = (&graph.info, graph.catalogue.len() as u64);
         let size = size_of(info, graph.stored.edges, graph.catalogue.extremes().row, blocks, &runs);

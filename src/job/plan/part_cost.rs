@@ -5,6 +5,7 @@ use crate::config::Job;
 use crate::graph::direction::Direction;
 use crate::graph::layout::Layout;
 use crate::graph::stored;
+use crate::graph::weights::stored as stored_weights;
 use crate::job::plan::cost_model::{MERGE_STAGE, TRANSPOSE_STAGE};
 use crate::job::plan::estimate::{Stage, StageKind};
 use crate::job::plan::formulas::PAGE;
@@ -29,38 +30,40 @@ impl PartCost {
     /// Returns what the parts of `graph` take that tasks of the job need, in the order of their stages. Degrees are likely ones where they are
     /// not `known`.
     pub(crate) fn of_all(job: &Job, machine: &Resources, graph: &GraphSize<'_>, known: bool) -> Vec<PartCost> {
-        let upper = job.needs_upper().then(|| PartCost::upper(machine, graph, known));
-        let merged = job.merges(graph.direction).then(|| PartCost::merged(machine, graph, known));
+        let upper = job.needs_upper().then(|| PartCost::upper(job, machine, graph, known));
+        let merged = job.merges(graph.direction).then(|| PartCost::merged(job, machine, graph, known));
         upper.into_iter().chain(merged).collect()
     }
 
     /// Returns what the upper half of rows takes.
-    fn upper(machine: &Resources, graph: &GraphSize<'_>, known: bool) -> PartCost {
+    fn upper(job: &Job, machine: &Resources, graph: &GraphSize<'_>, known: bool) -> PartCost {
         let rows = graph.direction.rows(graph.vertices);
+        let weighted = job.upper_has_weights();
         let layout = Layout::upper(graph.degrees, graph.edges, graph.direction);
         let (shape, blocks) = match known {
-            true => (TransposeShape::and_bins(&layout, graph.edges, graph.blocks).0, layout.blocks() as u64),
-            false => (TransposeShape::at_most(graph.edges, rows), graph.blocks),
+            true => (TransposeShape::and_bins(&layout, graph.edges, graph.blocks, weighted).0, layout.blocks() as u64),
+            false => (TransposeShape::at_most(graph.edges, rows, weighted), graph.blocks),
         };
         let memory = TransposeMemory::new(&shape, machine.threads, machine.free_for_edges());
         PartCost {
             name: TRANSPOSE_STAGE,
             memory: memory.map_or(shape.least(), |memory| memory.bytes(&shape)),
             least: shape.least(),
-            disk: 4 * (rows + graph.edges) + files_bytes(blocks),
+            disk: 4 * (rows + graph.edges) + files_bytes(blocks) + weights_bytes(graph.edges, blocks, weighted),
             seconds: machine.preparers(graph.ids).transpose(graph.edges, graph.vertices),
         }
     }
 
     /// Returns what rows of all neighbours take, which are merged from out-rows and in-rows.
-    fn merged(machine: &Resources, graph: &GraphSize<'_>, known: bool) -> PartCost {
+    fn merged(job: &Job, machine: &Resources, graph: &GraphSize<'_>, known: bool) -> PartCost {
+        let weighted = job.merged_has_weights();
         let layout = Layout::new(graph.degrees, graph.edges, Direction::Undirected);
         let (block, blocks) = match known {
-            true => (merge::largest_block(&layout), layout.blocks() as u64),
+            true => (merge::largest_block(&layout, weighted), layout.blocks() as u64),
             // One block in flight has the same rows, and as many entries.
             false => {
                 let shape = LayoutShape::at_most(graph.edges, graph.vertices, Direction::Undirected);
-                (merge::block_bytes(shape.in_flight[0] / 4, 0), graph.blocks)
+                (merge::block_bytes(0, shape.in_flight[0] / 4, weighted), graph.blocks)
             }
         };
         let [least, memory] = [1, machine.threads as u64].map(|blocks| blocks * block + 4 * graph.vertices);
@@ -69,7 +72,9 @@ impl PartCost {
             memory: memory.min(machine.free_for_edges()).max(least),
             least,
             // Degrees, too.
-            disk: 4 * (2 * graph.vertices + graph.edges) + files_bytes(blocks + 1),
+            disk: 4 * (2 * graph.vertices + graph.edges)
+                + files_bytes(blocks + 1)
+                + weights_bytes(graph.edges, blocks, weighted),
             seconds: machine.preparers(graph.ids).merge(graph.edges),
         }
     }
@@ -101,6 +106,11 @@ impl PartCost {
         }
         (stages, disk)
     }
+}
+
+/// Returns the bytes of the weights of `edges` edges, if these have some, in a file beside each of so many blocks.
+pub(crate) fn weights_bytes(edges: u64, blocks: u64, weighted: bool) -> u64 {
+    if weighted { 4 * edges + (stored_weights::body_bytes(0) + 128 + PAGE) * blocks } else { 0 }
 }
 
 /// Returns the bytes of so many files of blocks beside rows and entries.

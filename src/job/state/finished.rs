@@ -3,7 +3,7 @@
 use crate::config::Job;
 use crate::error::Result;
 use crate::job::state::manifest::Manifest;
-use crate::job::state::record::task_key;
+use crate::job::state::record::{Contents, task_key};
 use crate::prepare::prepared::{InputInfo, StoreInfo};
 use serde::{Deserialize, Serialize};
 
@@ -39,7 +39,7 @@ impl Finished {
     /// None in practice; see [`task_key`].
     pub fn of(job: &Job, manifest: &Manifest, info: InputInfo) -> Result<Option<Finished>> {
         let Some(stored) = manifest.found::<StoreInfo>("sort", info.content) else { return Ok(None) };
-        Ok(tasks_are_done(job, manifest, info.content)?.then_some(Finished { info, stored }))
+        Ok(tasks_are_done(job, manifest, Contents::of(&info))?.then_some(Finished { info, stored }))
     }
 }
 
@@ -47,8 +47,8 @@ impl Finished {
 ///
 /// # Errors
 /// None in practice; see [`task_key`].
-pub fn tasks_are_done(job: &Job, manifest: &Manifest, content: u64) -> Result<bool> {
-    let mut keys = job.tasks.iter().map(|task| task_key(&**task, content).map(|key| (task, key)));
+pub fn tasks_are_done(job: &Job, manifest: &Manifest, contents: Contents) -> Result<bool> {
+    let mut keys = job.tasks.iter().map(|task| task_key(&**task, contents).map(|key| (task, key)));
     let done = keys.try_fold(true, |done, one| one.map(|(task, key)| done && manifest.is_done(job, &**task, key)))?;
     Ok(done && !job.tasks.is_empty())
 }

@@ -1,5 +1,6 @@
 //! A graph that another job kept, as `[input] prepared` names it.
 
+use crate::config::Job;
 use crate::error::{Error, Result};
 use crate::job::state::lock::{Liveness, Lock};
 use crate::job::state::manifest::Manifest;
@@ -23,6 +24,23 @@ pub(crate) fn check(workdir: &Path) -> Result<()> {
     }
     let graph = open(workdir)?;
     graph.catalogue.verify(crate::process::signals::check)
+}
+
+/// Refuses a kept graph without weights if a task of `job` reads some: they would have to be read from its input.
+///
+/// # Errors
+/// [`Error::Usage`].
+pub(crate) fn check_weights(graph: &Graph, job: &Job, workdir: &Path) -> Result<()> {
+    let reads = job.graph_tasks().find(|task| task.needs().weights);
+    match reads.filter(|_| graph.stored.weights.is_none()) {
+        None => Ok(()),
+        Some(task) => Err(Error::Usage(format!(
+            "{}: [{}] reads weights, and this graph was kept without; run the job that kept it with weights = \"u32\" or \"f32\" in \
+             [input] and keep = true, or name the input itself",
+            workdir.display(),
+            task.algorithm().name()
+        ))),
+    }
 }
 
 /// Opens the graph that the job of `workdir` kept, without reading all of it.

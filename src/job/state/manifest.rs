@@ -3,6 +3,8 @@
 use crate::algo::{ALGORITHMS, Task};
 use crate::config::{InputSpec, Job};
 use crate::error::{At, Error, Result};
+use crate::formats::WeightType;
+use crate::graph::weights::stored::GraphWeights;
 use crate::job::state::record::TaskRecord;
 use crate::job::state::spooled::Spool;
 use crate::prepare::prepared::InputInfo;
@@ -248,6 +250,22 @@ pub fn key<T: Serialize>(stage: &str, parts: &T) -> Result<u64> {
 /// None in practice.
 pub(crate) fn merged_key(content: u64) -> Result<u64> {
     key("merged", &content)
+}
+
+/// Returns what a graph of these contents carries if its edges have weights of this type; those in a file of their own have this checksum.
+///
+/// # Errors
+/// None in practice.
+pub(crate) fn weights_of(content: u64, kind: WeightType, checksum: u64) -> Result<GraphWeights> {
+    Ok(GraphWeights { kind, checksum, key: key("weights", &(content, kind, checksum))? })
+}
+
+/// Returns what the rows of all neighbours carry of a graph that keeps direction and has these weights.
+///
+/// # Errors
+/// None in practice.
+pub(crate) fn merged_weights(weights: GraphWeights) -> Result<GraphWeights> {
+    Ok(GraphWeights { key: key("merged weights", &weights.key)?, ..weights })
 }
 
 #[cfg(test)]

@@ -1,9 +1,12 @@
 //! The manifest's record of a task: which trials are done, what they found, which files it left.
 
-use crate::algo::{Outcome, Task};
+use crate::algo::{On, Outcome, Task};
 use crate::config::Job;
 use crate::error::{Error, Result};
-use crate::job::state::manifest::{hex, key};
+use crate::formats::WeightType;
+use crate::graph::weights::stored::GraphWeights;
+use crate::job::state::manifest::{hex, key, weights_of};
+use crate::prepare::prepared::InputInfo;
 use crate::process::figures::Figures;
 use crate::results::{Output, OutputFormat};
 use serde::{Deserialize, Serialize};
@@ -16,6 +19,9 @@ use std::path::Path;
 pub struct TaskRecord {
     /// Hash of the graph's contents and of the table.
     key: String,
+    /// Key of the weights that are among these contents, if the task reads them.
+    #[serde(default)]
+    weights: Option<u64>,
     /// The table with every default filled in.
     pub table: Value,
     /// Units of a trial.
@@ -39,18 +45,64 @@ pub struct TaskRecord {
     pub outputs: BTreeMap<String, Output>,
 }
 
-/// Returns the key of a task on a graph of these contents. It is bound to neither limits nor device.
+/// The contents that tasks are computed on.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Contents {
+    /// Hash of the edges, or of the list.
+    pub edges: u64,
+    /// The weights, if the graph carries some.
+    pub weights: Option<GraphWeights>,
+}
+
+impl Contents {
+    /// Returns those of a graph.
+    pub fn of(info: &InputInfo) -> Contents {
+        Contents { edges: info.content, weights: info.weights }
+    }
+
+    /// Returns the contents of a list.
+    pub fn of_list(identity: u64) -> Contents {
+        Contents { edges: identity, weights: None }
+    }
+
+    /// Returns the key of the weights if `task` reads them.
+    pub fn weights_for(self, task: &dyn Task) -> Option<u64> {
+        let weights = self.weights.filter(|_| matches!(task.on(), On::Graph(task) if task.needs().weights));
+        weights.map(|weights| weights.key)
+    }
+}
+
+/// Returns the key of a task on these contents. It is bound to neither limits nor device.
 ///
 /// # Errors
 /// None in practice; see [`key`].
-pub fn task_key(task: &dyn Task, content: u64) -> Result<u64> {
-    key(task.algorithm().name(), &(content, task.table()))
+pub fn task_key(task: &dyn Task, contents: Contents) -> Result<u64> {
+    key_of(task.algorithm().name(), contents.edges, contents.weights_for(task), &task.table())
+}
+
+fn key_of(name: &str, edges: u64, weights: Option<u64>, table: &Value) -> Result<u64> {
+    match weights {
+        None => key(name, &(edges, table)),
+        Some(weights) => key(name, &(edges, weights, table)),
+    }
 }
 
 impl TaskRecord {
     /// Returns true if this is of the work of that key.
     pub fn is_of(&self, key: u64) -> bool {
         self.key == hex(key)
+    }
+
+    /// Returns true if this is of a task `name` on a graph or a list of these edges, with whatever weights they had.
+    pub fn is_on(&self, name: &str, edges: u64) -> bool {
+        key_of(name, edges, self.weights, &self.table).is_ok_and(|key| self.is_of(key))
+    }
+
+    /// Returns true if this has results of a graph of these contents with other weights than it has, of either type.
+    pub fn is_of_other_weights(&self, name: &str, edges: u64, weights: GraphWeights) -> bool {
+        let of = |kind| weights_of(edges, kind, weights.checksum).ok().map(|weights| weights.key);
+        let same = [WeightType::U32, WeightType::F32].map(of).contains(&self.weights);
+        self.weights.is_some() && !same && self.found.is_some() && self.is_on(name, edges)
     }
 
     /// Returns the key, which the files of its units have too.
@@ -71,10 +123,11 @@ impl TaskRecord {
     }
 
     /// Begins the work of this key: what is noted of other work goes, trials of the same stay. Its files are removed by now.
-    pub(crate) fn begin(&mut self, key: u64, task: &dyn Task, units: u64, format: OutputFormat) {
+    pub(crate) fn begin(&mut self, key: u64, task: &dyn Task, contents: Contents, units: u64, format: OutputFormat) {
         if !self.is_of(key) {
             *self = TaskRecord { key: hex(key), ..TaskRecord::default() };
         }
+        self.weights = contents.weights_for(task);
         (self.table, self.units, self.format, self.done) = (task.table(), units, format, false);
     }
 

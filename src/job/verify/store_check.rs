@@ -9,17 +9,17 @@ use crate::graph::half::Half;
 use crate::graph::layout::Layout;
 use crate::graph::order::DegreeRuns;
 use crate::graph::stored::{self, StoredBlock};
-
+use crate::graph::weights::stored::{GraphWeights, StoredWeights};
 use crate::job::graph::{merge as merged, transpose};
 use crate::job::state::manifest::Manifest;
 use crate::memory::Budget;
 use crate::prepare::dictionary::{self, Dictionary};
-use crate::prepare::merge::merge;
+use crate::prepare::merge::{merge, merge_weighted};
 use crate::prepare::order;
 use crate::prepare::prepared::{Graph, InputInfo, StoreInfo, UpperInfo};
 use rayon::prelude::*;
 use std::path::Path;
-use xxhash_rust::xxh3::xxh3_64;
+use xxhash_rust::xxh3::xxh3_64_with_seed;
 
 /// The graph that another job kept in `workdir`, if all of it is whole.
 ///
@@ -60,7 +60,9 @@ pub(crate) fn stored_graph(
     verdict.note("graph/order", Ok(found))?;
     let stored: Option<StoreInfo> = manifest.found("sort", info.content);
     let layout = info.layout(runs);
-    let whole = blocks(&folder, info.content, Half::Lower, &layout, stored.is_some(), verdict)?;
+    let weights = stored.as_ref().and_then(|stored| stored.weights);
+    let of = Stored { folder: &folder, key: info.content, half: Half::Lower, layout: &layout, weights };
+    let whole = of.note(stored.is_some(), verdict)?;
     let Some(stored) = stored else { return Ok(()) };
     if stored.degrees {
         verdict.note("graph/degrees", degrees_agree(&folder, info, &stored))?;
@@ -85,12 +87,14 @@ pub(crate) fn stored_graph(
 /// Those of telling.
 pub(crate) fn merged_rows(graph: &Graph, folder: &Path, manifest: &Manifest, verdict: &mut Verdict<'_>) -> Result<()> {
     let (rows, layout) = merged::rows(graph, folder)?;
-    let is_done = manifest.found::<StoreInfo>(merged::STAGE, rows.key).is_some();
+    let stored = manifest.found::<StoreInfo>(merged::STAGE, rows.key);
+    let (is_done, weights) = (stored.is_some(), stored.and_then(|stored| stored.weights));
     if !is_done && !rows.folder.is_dir() {
         return Ok(());
     }
-    if blocks(&rows.folder, rows.key, Half::Lower, &layout, is_done, verdict)? && is_done {
-        let found = graph.without_direction(rows, layout);
+    let of = Stored { folder: &rows.folder, key: rows.key, half: Half::Lower, layout: &layout, weights };
+    if of.note(is_done, verdict)? && is_done {
+        let found = graph.without_direction(rows, layout, weights);
         verdict.note("rows of all neighbours", found.and_then(|merged| are_merged(graph, &merged)))?;
     }
     Ok(())
@@ -102,12 +106,21 @@ fn are_merged(graph: &Graph, merged: &Graph) -> Result<String> {
     let of_block = |b: usize| -> Result<()> {
         crate::process::signals::check()?;
         let block = rows.block(b);
-        let mut union = Vec::new();
+        let (mut union, mut of_union) = (Vec::new(), Vec::new());
         for v in block.first_row..block.end_row() {
             union.clear();
-            let [out, into] = [Way::Out, Way::In].map(|way| graph.catalogue.row(direction.row(v, way)));
-            merge(out, into, &mut union);
-            if union != block.row((v - block.first_row) as usize) {
+            of_union.clear();
+            let ways = [Way::Out, Way::In].map(|way| direction.row(v, way));
+            let is_union = if merged.stored.weights.is_some() {
+                let [out, into] = ways.map(|row| graph.catalogue.weighted_row(row));
+                merge_weighted(out, into, &mut union, &mut of_union);
+                rows.weighted_row(v) == (&union[..], &of_union[..])
+            } else {
+                let [out, into] = ways.map(|row| graph.catalogue.row(row));
+                merge(out, into, &mut union);
+                rows.row(v) == union
+            };
+            if !is_union {
                 let what = format!("vertex {v}: its row is not its out-row and its in-row together");
                 return Err(Error::Validation(what));
             }
@@ -135,30 +148,38 @@ pub(crate) fn upper_half(
     verdict: &mut Verdict<'_>,
 ) -> Result<()> {
     let info = &graph.info;
-    let is_done = manifest.found::<UpperInfo>(transpose::STAGE, info.content).is_some();
+    let stored = manifest.found::<UpperInfo>(transpose::STAGE, info.content);
+    let (is_done, weights) = (stored.is_some(), stored.and_then(|stored| stored.weights));
     let layout = info.upper_layout(runs);
     if !is_done && !stored::listed(folder, Half::Upper, layout.blocks()).contains(&true) {
         return Ok(());
     }
-    if blocks(folder, info.content, Half::Upper, &layout, is_done, verdict)? {
-        let upper = Catalogue::open(folder, info.content, Half::Upper, layout);
-        verdict.note("upper half of rows", upper.and_then(|upper| halves_agree(&graph.catalogue, &upper)))?;
+    let of = Stored { folder, key: info.content, half: Half::Upper, layout: &layout, weights };
+    if of.note(is_done, verdict)? {
+        let upper = Catalogue::open(folder, info.content, Half::Upper, layout.clone());
+        let upper = upper.and_then(|upper| upper.with_weights(folder, Half::Upper, weights));
+        let agree = upper.and_then(|upper| halves_agree(&graph.catalogue, &upper, weights.is_some()));
+        verdict.note("upper half of rows", agree)?;
     }
     Ok(())
 }
 
-/// Holds the halves of rows against each other: both must have as many entries, and the same sum of a hash of their edges.
-fn halves_agree(lower: &Catalogue, upper: &Catalogue) -> Result<String> {
+/// Holds the halves of rows against each other: both must have as many entries, and the same sum of a hash of their edges, with weights
+/// if both have some.
+fn halves_agree(lower: &Catalogue, upper: &Catalogue, weighted: bool) -> Result<String> {
     let direction = lower.layout.direction();
     let sum = |half: &Catalogue, edge: fn(u32, u32) -> u64| -> Result<u64> {
         let mut sum = 0u64;
         for b in 0..half.len() {
             crate::process::signals::check()?;
-            let block = half.block(b);
+            let (block, weights) = (half.block(b), if weighted { half.weights(b) } else { &[] });
             let of_row = |row: usize| {
                 let v = block.first_row + row as u32;
-                let hash = |w: u32| xxh3_64(&edge(v, direction.opposite(v, w)).to_le_bytes());
-                block.row(row).iter().fold(0u64, |sum, &w| sum.wrapping_add(hash(w)))
+                let hash = |w: u32, weight: u32| {
+                    xxh3_64_with_seed(&edge(v, direction.opposite(v, w)).to_le_bytes(), weight.into())
+                };
+                let entries = block.entries(row).map(|at| (block.targets[at], weights.get(at).copied().unwrap_or(0)));
+                entries.fold(0u64, |sum, (w, weight)| sum.wrapping_add(hash(w, weight)))
             };
             let of_block = (0..block.rows()).into_par_iter().map(of_row).reduce(|| 0, u64::wrapping_add);
             sum = sum.wrapping_add(of_block);
@@ -175,29 +196,51 @@ fn halves_agree(lower: &Catalogue, upper: &Catalogue) -> Result<String> {
     Ok(format!("{} edges, those of the lower half", upper.edges()))
 }
 
-fn blocks(folder: &Path, key: u64, half: Half, layout: &Layout, all: bool, verdict: &mut Verdict<'_>) -> Result<bool> {
-    let name = format!("graph/{}.*", half.name());
-    let (mut whole, mut missing, mut bytes) = (0, 0, 0);
-    for b in 0..layout.blocks() {
-        crate::process::signals::check()?;
-        let block = StoredBlock::open(folder, key, half, layout, b);
-        let checked = block.and_then(|block| {
-            block.verify()?;
-            block.release();
-            Ok(block.bytes())
-        });
-        match checked {
-            Ok(n) => (whole, bytes) = (whole + 1, bytes + n),
-            Err(e) if e.is_missing() && !all => missing += 1,
-            Err(e) => verdict.note(&name, Err(e))?,
+/// The files of a half of a graph.
+struct Stored<'a> {
+    folder: &'a Path,
+    key: u64,
+    half: Half,
+    layout: &'a Layout,
+    weights: Option<GraphWeights>,
+}
+
+impl Stored<'_> {
+    /// Checks all blocks, and their weights if there are some; with `all`, none may be missing. Returns true if all are whole.
+    fn note(&self, all: bool, verdict: &mut Verdict<'_>) -> Result<bool> {
+        let name = format!("graph/{}.*", self.half.name());
+        let (mut whole, mut missing, mut bytes) = (0, 0, 0);
+        for b in 0..self.layout.blocks() {
+            crate::process::signals::check()?;
+            match self.check(b) {
+                Ok(n) => (whole, bytes) = (whole + 1, bytes + n),
+                Err(e) if e.is_missing() && !all => missing += 1,
+                Err(e) => verdict.note(&name, Err(e))?,
+            }
         }
+        let of = self.layout.blocks();
+        if whole + missing == of {
+            let weights = self.weights.map(|weights| format!("; weights of type {} beside them", weights.kind));
+            let weights = weights.unwrap_or_default();
+            let found = format!("{whole} of {of} blocks there and whole, {bytes} bytes; rows ascend{weights}");
+            verdict.note(&name, Ok(found))?;
+        }
+        Ok(whole == of)
     }
-    let of = layout.blocks();
-    if whole + missing == of {
-        let found = format!("{whole} of {of} blocks there and whole, {bytes} bytes; rows ascend");
-        verdict.note(&name, Ok(found))?;
+
+    /// Checks a block and its weights. Returns their bytes.
+    fn check(&self, b: usize) -> Result<u64> {
+        let Stored { folder, key, half, layout, weights } = *self;
+        let block = StoredBlock::open(folder, key, half, layout, b)?;
+        block.verify()?;
+        block.release();
+        let Some(weights) = weights else { return Ok(block.bytes()) };
+        let entries = block.block().targets.len() as u64;
+        let weights = StoredWeights::open(folder, weights, half, layout, b, entries)?;
+        weights.verify()?;
+        weights.release();
+        Ok(block.bytes() + weights.bytes())
     }
-    Ok(whole == of)
 }
 
 fn degrees_agree(folder: &Path, info: &InputInfo, stored: &StoreInfo) -> Result<String> {

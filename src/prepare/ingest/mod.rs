@@ -9,7 +9,7 @@ use super::sample::Sample;
 use super::{Accelerator, joined};
 use crate::comm::{Comm, WorkStealing};
 use crate::error::{Error, Result};
-use crate::formats::{CacheUse, Input, Share, Visitor, Watch};
+use crate::formats::{CacheUse, Input, Share, Visitor, Watch, WeightType};
 use crate::memory::{Budget, Buffer};
 use cpu::{CpuCounters, Degrees};
 use std::ops::Range;
@@ -35,6 +35,10 @@ pub struct Ingested {
     pub declared: Option<u64>,
     /// Checksum of the input's bytes.
     pub checksum: u64,
+    /// The same of weights in a file of their own, if the input's weights are wanted.
+    pub weights_checksum: u64,
+    /// The type of the weights, if they are wanted and there are some.
+    pub weights: Option<WeightType>,
     /// Estimate of the edges without loops and repeats, rounded up by six standard deviations.
     pub distinct_at_most: u64,
 }
@@ -217,6 +221,8 @@ impl Ingest<'_, '_> {
             largest: found.largest,
             declared: scan.declared_vertices,
             checksum: scan.checksum,
+            weights_checksum: scan.weights_checksum,
+            weights: scan.weights,
             distinct_at_most: found.sample.distinct_at_most().min(scan.edges - found.loops),
         };
         let Some(id) = total.largest else { return Ok(Pass::Whole(total)) };

@@ -32,10 +32,20 @@ pub const LINE: usize = 64;
 /// Words of a line: the smaller neighbours of its edges, then the offsets of their rows in the bin. Word `k` of these has the offset of
 /// edge `k` in its low half, and that of edge `k` + 32 in its high half.
 pub const WORDS: usize = LINE + LINE / 2;
-/// Bytes of an edge in its bin.
-pub const EDGE_BYTES: u64 = (WORDS * 4 / LINE) as u64;
+/// Words of a line of edges that have weights: these follow the offsets of rows.
+pub const WEIGHTED_WORDS: usize = WORDS + LINE;
 /// The smaller neighbour of an unused entry in a thread's last line.
 const NONE: u32 = u32::MAX;
+
+/// Returns the words of a line, whose edges have weights or have none.
+pub const fn line_words(weighted: bool) -> usize {
+    if weighted { WEIGHTED_WORDS } else { WORDS }
+}
+
+/// Returns the bytes of an edge in its bin.
+pub const fn edge_bytes(weighted: bool) -> u64 {
+    (line_words(weighted) * 4 / LINE) as u64
+}
 
 /// The bins that all threads fill.
 #[derive(Debug)]
@@ -45,6 +55,8 @@ pub struct Partition<'a> {
     wanted: &'a [bool],
     parts: Vec<Mutex<BinLines<'a>>>,
     pool: Mutex<Pool<'a>>,
+    /// Words of a line.
+    words: usize,
     /// Words of a chunk.
     chunk: usize,
     spill: Spill,
@@ -66,8 +78,8 @@ struct BinLines<'a> {
 }
 
 impl<'a> Partition<'a> {
-    /// Makes empty bins that take chunks of `lines` lines from `memory`, then from the disk at `spill`. Lines made on a GPU go to
-    /// `device_lines` first, if given.
+    /// Makes empty bins of edges that have weights or have none. They take chunks of `lines` lines from `memory`, then from the disk at
+    /// `spill`. Lines made on a GPU, which carries no weights, go to `device_lines` first, if given.
     ///
     /// `memory` must hold a chunk for every wanted bin.
     ///
@@ -76,17 +88,20 @@ impl<'a> Partition<'a> {
     pub fn new(
         bins: &'a Bins,
         wanted: &'a [bool],
+        weighted: bool,
         memory: &'a mut [u32],
         lines: usize,
         spill: &Path,
         device_lines: Option<&'a DeviceLines>,
     ) -> Result<Self> {
-        let chunk = lines * WORDS;
+        let words = line_words(weighted);
+        let chunk = lines * words;
         let waiting = wanted.iter().filter(|&&wanted| wanted).count();
         let blocks = bins.block_of.last().map_or(0, |last| last + 1);
         let pool = Pool::new(memory, chunk, blocks, waiting);
         let parts = bins.spans.iter().map(|_| Mutex::default()).collect();
-        Ok(Partition { bins, wanted, parts, pool: Mutex::new(pool), chunk, spill: Spill::create(spill)?, device_lines })
+        let (pool, spill) = (Mutex::new(pool), Spill::create(spill)?);
+        Ok(Partition { bins, wanted, parts, pool, words, chunk, spill, device_lines })
     }
 
     /// Announces that [`Self::adopt`] will add up to `words` words of memory while the bins are filled.
@@ -106,8 +121,7 @@ impl<'a> Partition<'a> {
 
     /// Returns the number of lines of each bin so far.
     pub fn lines(&self) -> Vec<u64> {
-        let part =
-            |part: &Mutex<BinLines<'_>>| part.lock().unwrap_or_else(PoisonError::into_inner).lines(self.chunk) as u64;
+        let part = |part: &Mutex<BinLines<'_>>| part.lock().unwrap_or_else(PoisonError::into_inner).lines(self) as u64;
         self.parts.iter().map(part).collect()
     }
 
@@ -127,14 +141,15 @@ impl<'a> Partition<'a> {
         BinReader { partition: self, part, block: self.bins.block_of[b] }
     }
 
-    fn append(&self, bin: usize, line: &Line) -> Result<()> {
+    /// Appends a line to a bin, with the weights of its edges if they have some.
+    fn append(&self, bin: usize, line: &Line, weights: &[u32]) -> Result<()> {
         let part = &mut *self.parts[bin].lock().unwrap_or_else(PoisonError::into_inner);
         if part.chunks.is_empty() || part.last == self.chunk {
             self.next_chunk(part, self.bins.block_of[bin])?;
         }
         if let Some(chunk) = part.chunks.last_mut() {
-            line.write(&mut chunk[part.last..part.last + WORDS]);
-            part.last += WORDS;
+            line.write(weights, &mut chunk[part.last..part.last + self.words]);
+            part.last += self.words;
         }
         Ok(())
     }
@@ -175,10 +190,11 @@ impl<'a> Partition<'a> {
 }
 
 impl BinLines<'_> {
-    /// Returns the number of lines, in chunks of `chunk` words.
-    fn lines(&self, chunk: usize) -> usize {
+    /// Returns the number of lines.
+    fn lines(&self, partition: &Partition<'_>) -> usize {
         let full = self.chunks.len().saturating_sub(1) + self.spilled.len();
-        (full * chunk + self.last) / WORDS + self.runs.iter().map(|run| run.lines as usize).sum::<usize>()
+        (full * partition.chunk + self.last) / partition.words
+            + self.runs.iter().map(|run| run.lines as usize).sum::<usize>()
     }
 }
 
@@ -193,7 +209,7 @@ pub struct BinReader<'p, 'a> {
 impl BinReader<'_, '_> {
     /// Returns the number of lines.
     pub fn lines(&self) -> usize {
-        self.part.lines(self.partition.chunk)
+        self.part.lines(self.partition)
     }
 
     /// Returns the direction of the graph's edges.
@@ -213,12 +229,37 @@ impl BinReader<'_, '_> {
     /// Those of the spill file.
     pub fn for_each(&self, scratch: &mut Vec<u32>, mut each: impl FnMut(u16, u32)) -> Result<()> {
         self.for_each_chunk(scratch, |words| {
-            for line in words.chunks_exact(WORDS) {
-                let (lows, places) = line.split_at(LINE);
+            // Weights, if there are some, are passed over.
+            for line in words.chunks_exact(self.partition.words) {
+                let (lows, places) = line[..WORDS].split_at(LINE);
                 let (below, above) = lows.split_at(LINE / 2);
                 let below = below.iter().zip(places).map(|(&low, &word)| (word as u16, low));
                 let above = above.iter().zip(places).map(|(&low, &word)| ((word >> 16) as u16, low));
                 below.chain(above).filter(|&(_, low)| low != NONE).for_each(|(place, low)| each(place, low));
+            }
+            Ok(())
+        })
+    }
+
+    /// Hands all edges to `each` as [`Self::for_each`] does, each with its weight; they must have some.
+    ///
+    /// # Errors
+    /// Those of the spill file; [`Error::Usage`] if they have no weights.
+    pub fn for_each_weighted(&self, scratch: &mut Vec<u32>, mut each: impl FnMut(u16, u32, u32)) -> Result<()> {
+        if self.partition.words != WEIGHTED_WORDS {
+            return Err(Error::internal("sort edges by weight", "bins without weights"));
+        }
+        self.for_each_chunk(scratch, |words| {
+            for line in words.chunks_exact(WEIGHTED_WORDS) {
+                let (edges, weights) = line.split_at(WORDS);
+                let (lows, places) = edges.split_at(LINE);
+                for half in [0, 1] {
+                    let edges = half * LINE / 2..(half + 1) * LINE / 2;
+                    let edges = lows[edges.clone()].iter().zip(&weights[edges]).zip(places);
+                    for ((&low, &weight), &place) in edges.filter(|((low, _), _)| **low != NONE) {
+                        each((place >> (16 * half)) as u16, low, weight);
+                    }
+                }
             }
             Ok(())
         })

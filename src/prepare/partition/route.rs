@@ -2,7 +2,7 @@
 
 use super::device_lines::{DeviceLines, LineRun};
 use super::scatter::{Line, Scatter};
-use super::{Partition, WORDS};
+use super::{Partition, Placing, WEIGHTED_WORDS, WORDS};
 use crate::comm::Outbox;
 use crate::error::{Error, Result};
 use crate::graph::layout::{Bins, Layout};
@@ -17,7 +17,7 @@ const RUN: usize = 2;
 /// The bit set in the first word of a run whose lines are on a GPU; their position then stands in place of the lines.
 const ON_DEVICE: u32 = 1 << 31;
 /// Words of the smallest message.
-pub const LEAST_MESSAGE: usize = RUN + WORDS;
+pub const LEAST_MESSAGE: usize = RUN + WEIGHTED_WORDS;
 
 /// Returns about which part of all edges goes to `rank`.
 pub fn part(layout: &Layout, runs: &DegreeRuns, builders: &[u32], rank: usize) -> f64 {
@@ -110,9 +110,21 @@ impl<'r, 'a> Route<'r, 'a> {
         if ranks == 1 { 0 } else { (4 * most.max(LEAST_MESSAGE) * ranks * lanes) as u64 }
     }
 
-    /// Returns a visitor for one thread, which looks ids up in `map`.
-    pub fn scatter<'p>(&'p self, lane: usize, map: &'p [u32], source: &'p str) -> Scatter<'p, 'r, 'a> {
-        Scatter::new(self, lane, map, source)
+    /// Returns what places the edges that `threads` threads read, on the CPU; ids are looked up in `map`.
+    pub fn placing<'p>(&'p self, threads: usize, map: &'p [u32], source: &'p str) -> Box<dyn Placing + 'p> {
+        match self.partition.words {
+            WORDS => Box::new(self.scatters::<false>(threads, map, source)),
+            _ => Box::new(self.scatters::<true>(threads, map, source)),
+        }
+    }
+
+    fn scatters<'p, const WEIGHTED: bool>(
+        &'p self,
+        threads: usize,
+        map: &'p [u32],
+        source: &'p str,
+    ) -> Vec<Scatter<'p, 'r, 'a, WEIGHTED>> {
+        (0..threads).map(|lane| Scatter::new(self, lane, map, source)).collect()
     }
 
     pub(super) fn bins(&self) -> &Bins {
@@ -125,13 +137,15 @@ impl<'r, 'a> Route<'r, 'a> {
         self.owners[bin] != NOBODY
     }
 
-    pub(super) fn line(&self, lane: usize, bin: usize, line: &Line) -> Result<()> {
+    /// Sends a line, with the weights of its edges if they have some.
+    pub(super) fn line(&self, lane: usize, bin: usize, line: &Line, weights: &[u32]) -> Result<()> {
         if self.owners[bin] == self.rank {
-            return self.partition.append(bin, line);
+            return self.partition.append(bin, line, weights);
         }
-        let mut words = [0; WORDS];
-        line.write(&mut words);
-        self.send(lane, bin, &words)
+        let mut words = [0; WEIGHTED_WORDS];
+        let words = &mut words[..self.partition.words];
+        line.write(weights, words);
+        self.send(lane, bin, words)
     }
 
     /// Sends whole lines, laid out as in a chunk.
@@ -168,7 +182,7 @@ impl<'r, 'a> Route<'r, 'a> {
 
     /// Sends a message that has no room for another line.
     fn make_room(&self, to: usize, message: &mut Vec<u32>) -> Result<()> {
-        if message.len() + LEAST_MESSAGE > self.most {
+        if message.len() + RUN + self.partition.words > self.most {
             self.outbox.send(to, std::mem::take(message))?;
         }
         if message.capacity() == 0 {
@@ -182,9 +196,10 @@ impl<'r, 'a> Route<'r, 'a> {
         let mut message = self.messages[to * self.lanes + lane].lock().unwrap_or_else(PoisonError::into_inner);
         while !words.is_empty() {
             self.make_room(to, &mut message)?;
-            let room = (self.most - message.len() - RUN) / WORDS * WORDS;
+            let line = self.partition.words;
+            let room = (self.most - message.len() - RUN) / line * line;
             let (now, later) = words.split_at(room.min(words.len()));
-            message.extend([bin as u32, (now.len() / WORDS) as u32]);
+            message.extend([bin as u32, (now.len() / line) as u32]);
             message.extend_from_slice(now);
             words = later;
         }
@@ -215,7 +230,7 @@ impl Partition<'_> {
         let torn = || Error::internal("take edges of another rank", "a message that is no run of lines");
         while let [bin, lines, rest @ ..] = message {
             let on_device = bin & ON_DEVICE != 0;
-            let words = rest.get(..if on_device { 1 } else { *lines as usize * WORDS }).ok_or_else(torn)?;
+            let words = rest.get(..if on_device { 1 } else { *lines as usize * self.words }).ok_or_else(torn)?;
             let bin = Some((bin & !ON_DEVICE) as usize);
             let bin = bin.filter(|&bin| self.wanted.get(bin) == Some(&true)).ok_or_else(torn)?;
             match on_device {

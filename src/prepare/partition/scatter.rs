@@ -2,14 +2,14 @@
 //! memory is written sequentially: software-managed write combining (Satish et al., SIGMOD 2010; Wassenberg & Sanders, Euro-Par 2011).
 
 use super::route::Route;
-use super::{LINE, NONE, Placing, changed};
-use crate::error::Result;
+use super::{LINE, NONE, Placing, WORDS, changed};
+use crate::error::{Error, Result};
 use crate::formats::{Edges, Visitor};
 use crate::graph::direction::Way;
 use crate::memory::prefetch;
 use crate::prepare::relabel::ISOLATED;
 
-impl Placing for Vec<Scatter<'_, '_, '_>> {
+impl<const WEIGHTED: bool> Placing for Vec<Scatter<'_, '_, '_, WEIGHTED>> {
     fn visitors(&mut self) -> Vec<&mut dyn Visitor> {
         self.iter_mut().map(|scatter| scatter as &mut dyn Visitor).collect()
     }
@@ -27,9 +27,11 @@ pub(super) struct Line {
 }
 
 impl Line {
-    /// Writes the line as it lies in a chunk.
-    pub(super) fn write(&self, words: &mut [u32]) {
-        let (lows, places) = words.split_at_mut(LINE);
+    /// Writes the line as it lies in a chunk, with the weights of its edges if they have some.
+    pub(super) fn write(&self, weights: &[u32], words: &mut [u32]) {
+        let (edges, after) = words.split_at_mut(WORDS);
+        after.copy_from_slice(weights);
+        let (lows, places) = edges.split_at_mut(LINE);
         lows.copy_from_slice(&self.lows);
         let (below, above) = self.places.split_at(LINE / 2);
         for ((word, &below), &above) in places.iter_mut().zip(below).zip(above) {
@@ -38,8 +40,8 @@ impl Line {
     }
 }
 
-/// Puts edges into bins, for one thread, with a line for each bin.
-pub struct Scatter<'p, 'r, 'a> {
+/// Puts edges into bins, for one thread, with a line for each bin; with their weights if they are `WEIGHTED`.
+pub struct Scatter<'p, 'r, 'a, const WEIGHTED: bool> {
     route: &'p Route<'r, 'a>,
     lane: usize,
     map: &'p [u32],
@@ -47,21 +49,25 @@ pub struct Scatter<'p, 'r, 'a> {
     /// First row of each bin.
     starts: Vec<u32>,
     lines: Vec<Line>,
+    /// The weights of the edges in each line, if these have some.
+    weights: Vec<[u32; LINE]>,
     filled: Vec<u32>,
     loops: u64,
 }
 
-impl<'p, 'r, 'a> Scatter<'p, 'r, 'a> {
+impl<'p, 'r, 'a, const WEIGHTED: bool> Scatter<'p, 'r, 'a, WEIGHTED> {
     pub(super) fn new(route: &'p Route<'r, 'a>, lane: usize, map: &'p [u32], source: &'p str) -> Self {
         let spans = &route.bins().spans;
         let starts = spans.iter().map(|span| span.rows.start as u32).collect();
         let lines = vec![Line { lows: [NONE; LINE], places: [0; LINE] }; spans.len()];
-        Scatter { route, lane, map, source, starts, lines, filled: vec![0; spans.len()], loops: 0 }
+        let weights = vec![[0; LINE]; if WEIGHTED { spans.len() } else { 0 }];
+        Scatter { route, lane, map, source, starts, lines, weights, filled: vec![0; spans.len()], loops: 0 }
     }
 
     /// Returns the bytes of one over `bins` bins.
     pub fn bytes(bins: usize) -> u64 {
-        (bins * (size_of::<Line>() + 8)) as u64
+        let weights = if WEIGHTED { size_of::<[u32; LINE]>() } else { 0 };
+        (bins * (size_of::<Line>() + weights + 8)) as u64
     }
 
     /// Stores the lines that are left. Returns the number of loops met.
@@ -72,13 +78,13 @@ impl<'p, 'r, 'a> Scatter<'p, 'r, 'a> {
         for (bin, &filled) in self.filled.iter().enumerate().filter(|&(_, &filled)| filled > 0) {
             let line = &mut self.lines[bin];
             line.lows[filled as usize..].fill(NONE);
-            self.route.line(self.lane, bin, line)?;
+            self.route.line(self.lane, bin, line, self.weights.get(bin).map_or(&[], |weights| weights))?;
         }
         Ok(self.loops)
     }
 
     #[inline]
-    fn push(&mut self, a: u32, b: u32) -> Result<()> {
+    fn push(&mut self, a: u32, b: u32, weight: u32) -> Result<()> {
         let way = if a > b { Way::Out } else { Way::In };
         let (row, low) = (self.route.bins().direction().row(a.max(b), way), a.min(b));
         let bin = self.route.bins().of(row);
@@ -88,47 +94,52 @@ impl<'p, 'r, 'a> Scatter<'p, 'r, 'a> {
         let (line, at) = (&mut self.lines[bin], self.filled[bin] as usize % LINE);
         line.lows[at] = low;
         line.places[at] = (row - self.starts[bin]) as u16;
+        if WEIGHTED {
+            self.weights[bin][at] = weight;
+        }
         self.filled[bin] = (at as u32 + 1) % LINE as u32;
         if at + 1 == LINE {
-            self.route.line(self.lane, bin, line)?;
+            let weights: &[u32] = if WEIGHTED { &self.weights[bin] } else { &[] };
+            self.route.line(self.lane, bin, line, weights)?;
         }
         Ok(())
     }
 
     #[inline]
-    fn edge(&mut self, u: u64, v: u64) -> Result<()> {
+    fn edge(&mut self, u: u64, v: u64, weight: u32) -> Result<()> {
         if u == v {
             self.loops += 1;
             return Ok(());
         }
         match (self.map.get(u as usize), self.map.get(v as usize)) {
-            (Some(&a), Some(&b)) if a.max(b) != ISOLATED => self.push(a, b),
+            (Some(&a), Some(&b)) if a.max(b) != ISOLATED => self.push(a, b, weight),
             _ => Err(changed(self.source)),
         }
     }
-}
 
-impl Scatter<'_, '_, '_> {
     /// Places edges. The look-ups are random, so those of later edges are prefetched while these are placed.
-    fn edges<T: Copy + Into<u64>>(&mut self, edges: &[[T; 2]]) -> Result<()> {
+    fn edges<T: Copy + Into<u64>>(&mut self, edges: &[[T; 2]], weights: &[u32]) -> Result<()> {
         const AHEAD: usize = 32;
+        if WEIGHTED && weights.len() != edges.len() {
+            return Err(Error::internal("place edges", "fewer weights than edges"));
+        }
         for (i, &[u, v]) in edges.iter().enumerate() {
             if let Some(&[u, v]) = edges.get(i + AHEAD) {
                 let (u, v): (u64, u64) = (u.into(), v.into());
                 prefetch(self.map, u as usize);
                 prefetch(self.map, v as usize);
             }
-            self.edge(u.into(), v.into())?;
+            self.edge(u.into(), v.into(), if WEIGHTED { weights[i] } else { 0 })?;
         }
         Ok(())
     }
 }
 
-impl Visitor for Scatter<'_, '_, '_> {
-    fn visit(&mut self, edges: Edges<'_>, _: &[u32]) -> Result<()> {
+impl<const WEIGHTED: bool> Visitor for Scatter<'_, '_, '_, WEIGHTED> {
+    fn visit(&mut self, edges: Edges<'_>, weights: &[u32]) -> Result<()> {
         match edges {
-            Edges::Narrow(edges) => self.edges(edges),
-            Edges::Wide(edges) => self.edges(edges),
+            Edges::Narrow(edges) => self.edges(edges, weights),
+            Edges::Wide(edges) => self.edges(edges, weights),
         }
     }
 }

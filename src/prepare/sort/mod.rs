@@ -5,8 +5,10 @@
 //! repeats, is a bitmap while it is filled: however often an edge is repeated, a bin takes no more memory than its bound.
 
 pub mod gpu;
+mod weighted;
 
-use super::partition::{BinReader, EDGE_BYTES, LINE};
+use self::weighted::WeightedSorter;
+use super::partition::BinReader;
 use crate::error::Result;
 use crate::graph::degrees::Degrees;
 
@@ -20,6 +22,15 @@ pub struct SortedRows {
     pub lengths: Vec<u32>,
     /// Neighbours of all rows, one after the other, each row ascending.
     pub targets: Vec<u32>,
+    /// The weight of the edge to each neighbour, if edges have weights: of an edge that is repeated, the smallest.
+    pub weights: Vec<u32>,
+}
+
+impl SortedRows {
+    /// Returns lengths, targets and weights.
+    pub fn slices(&self) -> [&[u32]; 3] {
+        [&self.lengths, &self.targets, &self.weights]
+    }
 }
 
 /// Sorts bins for one thread.
@@ -52,9 +63,20 @@ pub trait Sorting {
     fn finish(&mut self, degrees: &Degrees) -> Result<()>;
 }
 
-/// Returns sorters for `threads` threads on the CPU.
-pub fn sorters<'s>(threads: usize) -> Vec<Box<dyn SortBin + 's>> {
-    (0..threads).map(|_| Box::new(Sorter::default()) as Box<dyn SortBin>).collect()
+/// Returns sorters for `threads` threads on the CPU, of edges that have weights or have none.
+pub fn sorters<'s>(threads: usize, weighted: bool) -> Vec<Box<dyn SortBin + 's>> {
+    let sorter = |_| match weighted {
+        true => Box::new(WeightedSorter::default()) as Box<dyn SortBin>,
+        false => Box::new(Sorter::default()),
+    };
+    (0..threads).map(sorter).collect()
+}
+
+/// Returns the bytes in which a thread sorts bins of at most `entries` entries over `rows` rows, which it reads back in chunks of `chunk`
+/// bytes, with the result.
+pub fn bytes(entries: u64, rows: u64, chunk: u64, weighted: bool) -> u64 {
+    let entry = if weighted { WeightedSorter::ENTRY } else { Sorter::ENTRY };
+    entry * entries + 8 * (rows + 1) + chunk
 }
 
 /// Sorts bins on the CPU, for one thread; its buffers are reused for each bin.
@@ -65,10 +87,8 @@ pub struct Sorter {
 }
 
 impl Sorter {
-    /// Returns the bytes for bins of at most `entries` entries over `rows` rows in chunks of `lines` lines, with the result.
-    pub fn bytes(entries: u64, rows: u64, lines: usize) -> u64 {
-        4 * entries + 8 * (rows + 1) + (lines * LINE) as u64 * EDGE_BYTES
-    }
+    /// Bytes of an entry.
+    const ENTRY: u64 = 4;
 
     /// Sorts a bin of `rows` rows from `first_row` on into `out`, whose memory is reused. Returns the number of edges, repeats included.
     ///
@@ -188,41 +208,55 @@ fn sort_row(row: &mut [u32]) {
 mod tests {
     use super::*;
     use crate::comm::{Comm, Outbox, Shape};
-    use crate::formats::{Edges, Visitor};
+    use crate::formats::Edges;
     use crate::graph::layout::Layout;
     use crate::graph::order::DegreeRuns;
     use crate::prepare::partition::route::Route;
-    use crate::prepare::partition::{Partition, WORDS};
+    use crate::prepare::partition::{LINE, Partition, WEIGHTED_WORDS};
+    use std::collections::BTreeMap;
 
     /// Few vertices and a million edges, of which every pair but one is there often.
     #[test]
-    fn repeats_take_no_memory_beyond_the_bound() {
+    fn repeats_take_no_memory_beyond_the_bound_and_of_their_weights_the_smallest_stays() {
         let (vertices, edges) = (70u32, 1_000_000u32);
         let pairs: Vec<[u32; 2]> = (0..edges).map(|i| [i % vertices, i / vertices * 31 % vertices]).collect();
         let pairs: Vec<[u32; 2]> = pairs.into_iter().filter(|[u, v]| u != v && u + v != 2 * vertices - 3).collect();
+        let weights: Vec<u32> =
+            (0..pairs.len() as u32).map(|i| u32::MAX - i.wrapping_mul(0x9e37_79b9) % 5000).collect();
+        let mut least: BTreeMap<(u32, u32), u32> = BTreeMap::new();
+        for (&[u, v], &weight) in pairs.iter().zip(&weights) {
+            let smallest = least.entry((u.max(v), u.min(v))).or_insert(weight);
+            *smallest = weight.min(*smallest);
+        }
         let runs = DegreeRuns::new(vec![(edges, vertices)]);
         let layout = Layout::with_target(&runs, u64::MAX);
         let bins = layout.bins(u64::MAX);
         assert_eq!(bins.spans.len(), 1);
         let folder = tempfile::tempdir().expect("a folder");
-        let mut memory = vec![0; 2 * WORDS * (pairs.len() / LINE + 16)];
-        let partition =
-            Partition::new(&bins, &[true], &mut memory, 8, &folder.path().join("spill"), None).expect("made");
         let map: Vec<u32> = (0..vertices).collect();
-        let place = |outbox: &Outbox<'_>| {
-            let route = Route::new(&partition, &[0], 0, 1, outbox, 1, 0);
-            let mut scatter = route.scatter(0, &map, "a test");
-            scatter.visit(Edges::Narrow(&pairs), &[])?;
-            scatter.finish()
-        };
-        let shape = Shape { words: 1, outgoing: 1, incoming: 1, takers: 1 };
-        Comm::Solo.exchange(shape, place, |_, _| Ok(())).expect("placed");
-        let mut out = SortedRows::default();
-        let sorted = Sorter::default().sort(&partition.part(0), 0, vertices as usize, &mut out).expect("sorted");
-        assert_eq!(sorted, pairs.len() as u64);
-        let row = |v: u32| (0..v).filter(move |u| u + v != 2 * vertices - 3);
-        assert_eq!(out.targets, (0..vertices).flat_map(row).collect::<Vec<_>>());
-        assert_eq!(out.lengths, (0..vertices).map(|v| row(v).count() as u32).collect::<Vec<_>>());
-        assert!(out.targets.capacity() as u64 <= layout.bound(), "{} entries of room", out.targets.capacity());
+        for weighted in [false, true] {
+            let mut memory = vec![0; 2 * WEIGHTED_WORDS * (pairs.len() / LINE + 16)];
+            let spill = folder.path().join("spill");
+            let partition = Partition::new(&bins, &[true], weighted, &mut memory, 8, &spill, None).expect("made");
+            let place = |outbox: &Outbox<'_>| {
+                let route = Route::new(&partition, &[0], 0, 1, outbox, 1, 0);
+                let mut placing = route.placing(1, &map, "a test");
+                placing.visitors()[0].visit(Edges::Narrow(&pairs), if weighted { &weights } else { &[] })?;
+                placing.finish()
+            };
+            let shape = Shape { words: 1, outgoing: 1, incoming: 1, takers: 1 };
+            Comm::Solo.exchange(shape, place, |_, _| Ok(())).expect("placed");
+            let mut out = SortedRows::default();
+            let mut sorter = sorters(1, weighted).remove(0);
+            let sorted = sorter.sort(&partition.part(0), 0, vertices as usize, &mut out).expect("sorted");
+            assert_eq!(sorted, Sorted { edges: pairs.len() as u64, counted: false });
+            assert_eq!(out.targets, least.keys().map(|&(_, low)| low).collect::<Vec<_>>());
+            let length = |v: u32| least.range((v, 0)..(v + 1, 0)).count() as u32;
+            assert_eq!(out.lengths, (0..vertices).map(length).collect::<Vec<_>>());
+            let known = least.values().copied().filter(|_| weighted);
+            assert_eq!(out.weights, known.collect::<Vec<_>>());
+            let most = [&out.targets, &out.weights].map(|of| of.capacity() as u64 <= layout.bound());
+            assert_eq!(most, [true; 2], "{} entries of room", out.targets.capacity());
+        }
     }
 }

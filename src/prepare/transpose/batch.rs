@@ -60,16 +60,15 @@ impl<'a> Target<'a> {
         self.bins.spans[self.range.start].rows.start..self.bins.spans[self.range.end - 1].rows.end
     }
 
-    /// Returns the entries of row number `row` that belong to these rows.
+    /// Returns which of the entries of row number `row` belong to these rows.
     #[inline]
-    fn of<'r>(&self, row: u32, entries: &'r [u32], rows: &Range<u64>) -> &'r [u32] {
+    fn of(&self, row: u32, entries: &[u32], rows: &Range<u64>) -> Range<usize> {
         if self.is_all {
-            return entries;
+            return 0..entries.len();
         }
         let opposite = |v: u32| u64::from(self.bins.direction().opposite(row, v));
         let from = entries.partition_point(|&v| opposite(v) < rows.start);
-        let entries = &entries[from..];
-        &entries[..entries.partition_point(|&v| opposite(v) < rows.end)]
+        from..from + entries[from..].partition_point(|&v| opposite(v) < rows.end)
     }
 }
 
@@ -84,15 +83,16 @@ impl Batch {
         self.rows[1].abs_diff(self.rows[0]) as usize + 1
     }
 
-    /// Calls `each` for all parts of rows, with the row's number.
+    /// Calls `each` for all parts of rows, with the row's number and the places of its entries in the block.
     #[inline]
-    fn rows(&self, block: Block<'_>, target: &Target<'_>, mut each: impl FnMut(u32, &[u32])) {
+    fn rows(&self, block: Block<'_>, target: &Target<'_>, mut each: impl FnMut(u32, Range<usize>)) {
         let rows = target.rows();
         let (mut row, mut at) = ((self.rows[0] - block.first_row) as usize, self.entries.start);
         while at < self.entries.end {
             let end = (block.offsets[row + 1] as usize).min(self.entries.end);
             let number = block.first_row + row as u32;
-            each(number, target.of(number, &block.targets[at..end], &rows));
+            let of = target.of(number, &block.targets[at..end], &rows);
+            each(number, at + of.start..at + of.end);
             (row, at) = (row + 1, end);
         }
     }
@@ -102,9 +102,10 @@ impl Batch {
         let (bins, first_bin) = (target.bins, target.range.start);
         let direction = bins.direction();
         let mut sum = 0;
-        self.rows(lower.block(self.block), target, |row, entries| {
+        let block = lower.block(self.block);
+        self.rows(block, target, |row, entries| {
             sum += entries.len();
-            for &v in entries {
+            for &v in &block.targets[entries] {
                 counts[bins.of(direction.opposite(row, v)) - first_bin] += 1;
             }
         });
@@ -113,21 +114,33 @@ impl Batch {
 
     /// Puts the entries of `target` into the order of bins, and within a bin leaves them in that of rows. An entry is the place of its row
     /// behind the batch's first, and that of the row which it belongs to behind its bin's first, 16 bits each. `counts` become where bins begin: those of
-    /// bin `i` come to lie at `counts[i]..counts[i + 1]`.
-    pub(super) fn place(&self, lower: &Catalogue, target: &Target<'_>, counts: &mut [u32], out: &mut [u32]) {
+    /// bin `i` come to lie at `counts[i]..counts[i + 1]`. Weights, if edges are `WEIGHTED`, go to the same places of `weights`.
+    pub(super) fn place<const WEIGHTED: bool>(
+        &self,
+        lower: &Catalogue,
+        target: &Target<'_>,
+        counts: &mut [u32],
+        out: &mut [u32],
+        weights: &mut [u32],
+    ) {
         let (bins, first_bin) = (target.bins, target.range.start);
         let mut sum = 0;
         for count in counts.iter_mut() {
             sum += std::mem::replace(count, sum);
         }
         let direction = bins.direction();
-        self.rows(lower.block(self.block), target, |row, entries| {
+        let (block, of_block) = (lower.block(self.block), lower.weights(self.block));
+        self.rows(block, target, |row, entries| {
             let place = (row - self.rows[0]) << 16;
-            for &v in entries {
+            let of_row = if WEIGHTED { &of_block[entries.clone()] } else { &[] };
+            for (nth, &v) in block.targets[entries].iter().enumerate() {
                 let to = direction.opposite(row, v);
                 let bin = bins.of(to) - first_bin;
                 let at = &mut counts[bin];
                 out[*at as usize] = place | (to - target.firsts[bin]);
+                if WEIGHTED {
+                    weights[*at as usize] = of_row[nth];
+                }
                 *at += 1;
             }
         });

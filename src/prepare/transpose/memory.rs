@@ -26,39 +26,47 @@ pub struct TransposeShape {
     pub largest: u64,
     /// Number of entries.
     pub entries: u64,
+    /// True if they have weights.
+    pub weighted: bool,
+}
+
+/// Returns the words of an entry, whose edge has a weight or has none.
+pub(super) fn entry_words(weighted: bool) -> u64 {
+    if weighted { 2 } else { 1 }
 }
 
 /// Returns the bytes of rows that are being made, with a cursor for each.
-pub(super) fn rows_bytes(rows: u64, entries: u64) -> u64 {
-    4 * (rows + entries)
+pub(super) fn rows_bytes(rows: u64, entries: u64, weighted: bool) -> u64 {
+    4 * (rows + entry_words(weighted) * entries)
 }
 
 /// Returns the bytes that the entries of a bin take while they wait in the order of bins, with where they begin in each batch.
-pub(super) fn bin_bytes(entries: u64, batches: u64) -> u64 {
-    4 * (entries + batches)
+pub(super) fn bin_bytes(entries: u64, batches: u64, weighted: bool) -> u64 {
+    4 * (entry_words(weighted) * entries + batches)
 }
 
 impl TransposeShape {
-    /// Cuts the layout of the upper half of a graph into bins, and returns its shape and these. The graph has at most `edges` edges, and
-    /// `blocks` blocks of its lower half.
-    pub fn and_bins(layout: &Layout, edges: u64, blocks: u64) -> (TransposeShape, Bins) {
+    /// Cuts the layout of the upper half of a graph into bins, and returns its shape and these. The graph has at most `edges` edges, which
+    /// have weights or have none, and `blocks` blocks of its lower half.
+    pub fn and_bins(layout: &Layout, edges: u64, blocks: u64, weighted: bool) -> (TransposeShape, Bins) {
         let bins = layout.bins(BIN.max(layout.bound() / MOST_BINS));
         let many = bins.spans.iter().filter(|span| span.len() > 1);
-        let largest = many.map(|span| rows_bytes(span.len() as u64, span.bound)).max().unwrap_or(0);
+        let largest = many.map(|span| rows_bytes(span.len() as u64, span.bound, weighted)).max().unwrap_or(0);
         let entries = layout.bound().min(edges);
         let batches = most_batches(entries, layout.rows(), blocks);
-        (TransposeShape { bins: bins.spans.len() as u64, batches, largest, entries }, bins)
+        (TransposeShape { bins: bins.spans.len() as u64, batches, largest, entries, weighted }, bins)
     }
 
     /// Returns a shape that no layout of a graph of `edges` edges and `rows` connected vertices exceeds, for the reasons that
     /// [`super::super::memory_plan::LayoutShape::at_most`] has. Of both ends of an edge, one is in the upper half.
-    pub fn at_most(edges: u64, rows: u64) -> TransposeShape {
+    pub fn at_most(edges: u64, rows: u64, weighted: bool) -> TransposeShape {
         let target = BIN.max(2 * edges / MOST_BINS);
         let bin = target.max(edges / 512 + 2048).min(2 * edges);
         let blocks = 4 * edges / Layout::block_target(edges) + 33;
         let bins = 2 * (2 * edges / target.div_ceil(2) + rows / BIN_ROWS) + 2 * blocks + 1;
         let batches = most_batches(edges, rows, blocks);
-        TransposeShape { bins, batches, largest: rows_bytes(rows.min(BIN_ROWS), bin), entries: edges }
+        let largest = rows_bytes(rows.min(BIN_ROWS), bin, weighted);
+        TransposeShape { bins, batches, largest, entries: edges, weighted }
     }
 
     /// Returns the bytes of the list of batches, and of where each of them begins.
@@ -68,17 +76,17 @@ impl TransposeShape {
 
     /// Returns the bytes in which the rows of a bin are made.
     fn maker(&self) -> u64 {
-        self.largest.max(4 * PIECE as u64)
+        self.largest.max(4 * entry_words(self.weighted) * PIECE as u64)
     }
 
     /// Returns the bytes of all entries in the order of bins.
     fn all(&self) -> u64 {
-        4 * self.entries + 4 * self.bins * self.batches
+        4 * entry_words(self.weighted) * self.entries + 4 * self.bins * self.batches
     }
 
     /// Returns the fewest bytes that do.
     pub fn least(&self) -> u64 {
-        self.list() + self.maker() + self.largest + bin_bytes(0, self.batches)
+        self.list() + self.maker() + self.largest + bin_bytes(0, self.batches, self.weighted)
     }
 }
 
@@ -110,7 +118,7 @@ impl TransposeMemory {
         }
         // Every pass over the lower half costs more than a thread that waits does, so rows in the making get little where not all fits.
         let free = free - shape.list();
-        let most = shape.all().max(shape.largest + bin_bytes(0, shape.batches));
+        let most = shape.all().max(shape.largest + bin_bytes(0, shape.batches, shape.weighted));
         let room = (free / 8).max(free.saturating_sub(most));
         let makers = (room / shape.maker()).clamp(1, threads as u64);
         let window = (free - makers * shape.maker()).min(most);
@@ -136,19 +144,21 @@ mod tests {
             runs in prop::collection::btree_map(1u32..50_000, 1u32..300_000, 1..40),
             free in 1u64 << 12..1 << 34,
             threads in 1usize..64,
+            weighted in any::<bool>(),
         ) {
             let runs = DegreeRuns::new(runs.into_iter().rev().collect());
             let edges = runs.iter().map(|(d, from, to)| u64::from(d) * (to - from)).sum::<u64>().div_ceil(2);
             let blocks = Layout::new(&runs, edges, Direction::Undirected).blocks() as u64;
-            let (shape, _) = TransposeShape::and_bins(&Layout::upper(&runs, edges, Direction::Undirected), edges, blocks);
-            let most = TransposeShape::at_most(edges, runs.vertices());
+            let layout = Layout::upper(&runs, edges, Direction::Undirected);
+            let (shape, _) = TransposeShape::and_bins(&layout, edges, blocks, weighted);
+            let most = TransposeShape::at_most(edges, runs.vertices(), weighted);
             prop_assert!(shape.bins <= most.bins && shape.largest <= most.largest, "{shape:?} {most:?}");
             prop_assert!(shape.batches <= most.batches && shape.entries <= most.entries, "{shape:?} {most:?}");
             for free in [free, shape.least()] {
                 match TransposeMemory::new(&shape, threads, free) {
                     Ok(memory) => {
                         prop_assert!(memory.bytes(&shape) <= free && memory.makers > 0, "{memory:?}");
-                        prop_assert!(memory.window >= shape.largest + bin_bytes(0, shape.batches), "{memory:?}");
+                        prop_assert!(memory.window >= shape.largest + bin_bytes(0, shape.batches, shape.weighted), "{memory:?}");
                     }
                     Err(least) => prop_assert!(least == shape.least() && free < least),
                 }

@@ -9,7 +9,7 @@
 //! ```
 //!
 //! Bytes moved for E edges: 4·E of the lower half are read, 4·E of batches are written to memory and read from there, and 4·E of rows go from
-//! the cache to files. Every bin takes its entries from all batches at once: if rows grew in memory round by round, each of them would touch
+//! the cache to files; weights, if edges have some, are 4 bytes more each time. Every bin takes its entries from all batches at once: if rows grew in memory round by round, each of them would touch
 //! most rows' ends again (with rounds of 2^23 entries, 28 to 65 M entries/s at scale 24 where 88 M/s were reached at 22).
 //!
 //! Entries that do not fit memory together are taken in several passes, *windows* of consecutive bins, each of which
@@ -30,7 +30,7 @@ pub use self::memory::{TransposeMemory, TransposeShape};
 
 use self::batch::{Batch, batches};
 use self::lengths::Lengths;
-use self::memory::bin_bytes;
+use self::memory::{bin_bytes, entry_words};
 use self::placed::Placed;
 use self::rows::Maker;
 use self::window::{Window, windows};
@@ -39,6 +39,7 @@ use crate::error::Result;
 use crate::formats::Watch;
 use crate::graph::catalogue::Catalogue;
 use crate::graph::layout::{BIN_ROWS, Bins, Layout};
+use crate::graph::weights::stored::GraphWeights;
 use crate::memory::Budget;
 use crate::store::sync::Syncer;
 use rayon::prelude::*;
@@ -61,6 +62,8 @@ pub struct Transpose<'a> {
     pub folder: &'a Path,
     /// Key of the graph.
     pub key: u64,
+    /// The weights that its edges have, which then are beside the lower half, if the upper half gets them, too.
+    pub weights: Option<GraphWeights>,
     /// The division of memory.
     pub memory: TransposeMemory,
     /// Host memory.
@@ -118,7 +121,7 @@ impl Transpose<'_> {
             watch,
             advanced: &AtomicU64::new(0),
         };
-        let bytes = |bin: usize| bin_bytes(entries[bin], batches.len() as u64);
+        let bytes = |bin: usize| bin_bytes(entries[bin], batches.len() as u64, self.weights.is_some());
         let windows = windows(self.layout, self.bins, bytes, self.wanted, self.memory.window);
         let passes = windows.len() as u64;
         let mut makers = (0..self.memory.makers).map(|_| Maker::new(work)).collect::<Result<Vec<Maker>>>()?;
@@ -153,19 +156,30 @@ impl Work<'_, '_> {
         let v = direction.vertex(row);
         let at_a_time = (memory.window / 16).max(lengths::CHUNK as u64);
         // What the threads find is joined once it is there.
-        let _reserved = budget.reserve(8 * at_a_time, "a long row of the upper half")?;
-        let mut found = Vec::new();
+        let entry = 8 * entry_words(self.transpose.weights.is_some());
+        let _reserved = budget.reserve(entry * at_a_time, "a long row of the upper half")?;
+        let mut found = (Vec::new(), Vec::new());
         let mut sum = 0;
         let (mut from, end) = (direction.rows(u64::from(v) + 1), lower.layout.rows());
         while from < end {
             let rows = from..(from + at_a_time).min(end);
-            found.clear();
-            let has = |&u: &u32| direction.opposite(u, v) == row && lower.row(u).binary_search(&v).is_ok();
-            let of_rows = rows.clone().into_par_iter().map(|u| u as u32).filter(has);
-            found.par_extend(of_rows.map(|u| direction.vertex(u)));
-            sum += found.len() as u64;
-            files.append(bin, &found)?;
-            self.advance(found.len() as u64)?;
+            found.0.clear();
+            found.1.clear();
+            let of_rows = rows.clone().into_par_iter().map(|u| u as u32).filter(|&u| direction.opposite(u, v) == row);
+            match self.transpose.weights {
+                None => {
+                    let listing = of_rows.filter(|&u| lower.row(u).binary_search(&v).is_ok());
+                    found.0.par_extend(listing.map(|u| direction.vertex(u)));
+                }
+                Some(_) => found.par_extend(of_rows.filter_map(|u| {
+                    let (row, weights) = lower.weighted_row(u);
+                    row.binary_search(&v).ok().map(|place| (direction.vertex(u), weights[place]))
+                })),
+            }
+            let (targets, weights) = &found;
+            sum += targets.len() as u64;
+            files.append(bin, targets, weights)?;
+            self.advance(targets.len() as u64)?;
             let [first, last] = [from, rows.end - 1].map(|u| lower.layout.block_of(u as u32));
             (first..last).for_each(|block| lower.release(block));
             from = rows.end;

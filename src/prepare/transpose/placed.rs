@@ -23,6 +23,8 @@ pub(super) struct Placed<'b> {
     bins: Range<usize>,
     /// The batches' entries, in the order in which they were placed.
     entries: Buffer<u32>,
+    /// Their weights, if edges have some.
+    weights: Buffer<u32>,
     /// The entries of each batch.
     bounds: Vec<Range<usize>>,
     /// Where the entries of each bin begin in each batch, behind its first: as many for each batch as there are bins.
@@ -43,13 +45,18 @@ impl<'b> Placed<'b> {
         let sum: u64 = work.entries[range.clone()].iter().sum();
         let mut entries = budget.zeroed::<u32>(sum as usize, purpose)?;
         let mut bounds = Vec::with_capacity(batches.len());
-        let free = Mutex::new((0, &mut entries[..]));
+        let weighted = work.transpose.weights.is_some();
+        let mut weights = budget.zeroed::<u32>(if weighted { sum as usize } else { 0 }, purpose)?;
+        let free = Mutex::new((0, [&mut entries[..], &mut weights[..]]));
         for (batches, counts) in batches.chunks(round).zip(starts.chunks_mut(round * width)) {
             let place = |(batch, counts): (&Batch, &mut [u32])| {
                 // They are counted while they come into the cache, and placed while they are in it.
                 let length = batch.count(lower, &target, counts);
-                let (start, out) = split_off(&free, length)?;
-                batch.place(lower, &target, counts, out);
+                let (start, [out, weights]) = split_off(&free, length)?;
+                match weighted {
+                    true => batch.place::<true>(lower, &target, counts, out, weights),
+                    false => batch.place::<false>(lower, &target, counts, out, weights),
+                }
                 Some(start..start + length)
             };
             let before = bounds.len();
@@ -59,10 +66,10 @@ impl<'b> Placed<'b> {
             release(work, batches);
             work.advance(bounds[before..].iter().map(|place| place.len() as u64).sum::<u64>() / 2)?;
         }
-        if !free.into_inner().unwrap_or_else(PoisonError::into_inner).1.is_empty() {
+        if !free.into_inner().unwrap_or_else(PoisonError::into_inner).1[0].is_empty() {
             return Err(work.lengths.differ_among(target.rows()));
         }
-        Ok(Placed { batches, bins: range, entries, bounds, starts })
+        Ok(Placed { batches, bins: range, entries, weights, bounds, starts })
     }
 
     /// Returns the bins.
@@ -70,9 +77,9 @@ impl<'b> Placed<'b> {
         self.bins.clone()
     }
 
-    /// Calls `each` for the entries of a bin, batch by batch, with the batch's first row.
+    /// Calls `each` for the entries of a bin, batch by batch, with the batch's first row; and with their weights, if edges are `WEIGHTED`.
     #[inline]
-    pub(super) fn segments(&self, bin: usize, mut each: impl FnMut(u32, &[u32])) {
+    pub(super) fn segments<const WEIGHTED: bool>(&self, bin: usize, mut each: impl FnMut(u32, &[u32], &[u32])) {
         let (bin, width) = (bin - self.bins.start, self.bins.len());
         for (i, batch) in self.batches.iter().enumerate() {
             prefetch(&self.starts, (i + STARTS_AHEAD) * width + bin);
@@ -81,22 +88,33 @@ impl<'b> Placed<'b> {
                 let at = self.bounds[ahead].start + start as usize;
                 prefetch(&self.entries, at);
                 prefetch(&self.entries, at + LINE);
+                if WEIGHTED {
+                    prefetch(&self.weights, at);
+                    prefetch(&self.weights, at + LINE);
+                }
             }
             let starts = &self.starts[i * width..(i + 1) * width];
             let entries = &self.entries[self.bounds[i].clone()];
             let end = starts.get(bin + 1).map_or(entries.len(), |&end| end as usize);
-            each(batch.rows[0], &entries[starts[bin] as usize..end]);
+            let here = starts[bin] as usize..end;
+            let weights = if WEIGHTED { &self.weights[self.bounds[i].clone()][here.clone()] } else { &[] };
+            each(batch.rows[0], &entries[here], weights);
         }
     }
 }
 
-/// Takes `length` words from those that are free. Returns where they begin; `None` if there are fewer, as degrees are wrong then.
-fn split_off<'w>(free: &Mutex<(usize, &'w mut [u32])>, length: usize) -> Option<(usize, &'w mut [u32])> {
+/// Room for entries, and for their weights if edges have some.
+type Room<'w> = [&'w mut [u32]; 2];
+
+/// Takes room for `length` entries from what is free. Returns where it begins; `None` if there is less, as degrees are wrong then.
+fn split_off<'w>(free: &Mutex<(usize, Room<'w>)>, length: usize) -> Option<(usize, Room<'w>)> {
     let mut free = free.lock().unwrap_or_else(PoisonError::into_inner);
-    let (words, rest) = std::mem::take(&mut free.1).split_at_mut_checked(length)?;
-    free.1 = rest;
+    let [entries, weights] = std::mem::take(&mut free.1);
+    let of_weights = length.min(weights.len());
+    let (entries, weights) = (entries.split_at_mut_checked(length)?, weights.split_at_mut(of_weights));
+    free.1 = [entries.1, weights.1];
     free.0 += length;
-    Some((free.0 - length, words))
+    Some((free.0 - length, [entries.0, weights.0]))
 }
 
 /// Frees the pages of the lower half that batches were read from.

@@ -1,7 +1,7 @@
 //! The rows of a bin, made in cache of its entries in all batches.
 
 use super::lengths::Lengths;
-use super::memory::rows_bytes;
+use super::memory::{entry_words, rows_bytes};
 use super::placed::Placed;
 use super::write::Files;
 use super::{Transpose, Work};
@@ -20,10 +20,13 @@ pub(super) struct Maker {
 impl Maker {
     /// Allocates room for the largest bin of several rows.
     pub(super) fn new(work: Work<'_, '_>) -> Result<Maker> {
-        let Transpose { bins, budget, .. } = *work.transpose;
+        let Transpose { bins, budget, weights, .. } = *work.transpose;
+        let weighted = weights.is_some();
         let many = bins.spans.iter().zip(work.entries).filter(|(span, _)| span.len() > 1);
-        let words = many.map(|(span, &entries)| rows_bytes(span.len() as u64, entries) / 4).max().unwrap_or(0);
-        Ok(Maker { words: budget.zeroed(PIECE.max(words as usize), "rows of the upper half")? })
+        let words =
+            many.map(|(span, &entries)| rows_bytes(span.len() as u64, entries, weighted) / 4).max().unwrap_or(0);
+        let least = PIECE * entry_words(weighted) as usize;
+        Ok(Maker { words: budget.zeroed(least.max(words as usize), "rows of the upper half")? })
     }
 
     /// Makes the rows of a bin and appends them to their block.
@@ -34,34 +37,52 @@ impl Maker {
         bin: usize,
         files: &mut Files<'_, '_>,
     ) -> Result<()> {
+        let is_one = work.transpose.bins.spans[bin].len() == 1;
+        match (is_one, work.transpose.weights.is_some()) {
+            (true, true) => self.append_row::<true>(work, placed, bin, files),
+            (true, false) => self.append_row::<false>(work, placed, bin, files),
+            (false, true) => self.append_rows::<true>(work, placed, bin, files),
+            (false, false) => self.append_rows::<false>(work, placed, bin, files),
+        }
+    }
+
+    /// Appends the rows of a bin of several.
+    fn append_rows<const WEIGHTED: bool>(
+        &mut self,
+        work: Work<'_, '_>,
+        placed: &Placed<'_>,
+        bin: usize,
+        files: &mut Files<'_, '_>,
+    ) -> Result<()> {
         let rows = work.transpose.bins.spans[bin].rows.clone();
         let entries = work.entries[bin] as usize;
-        if rows.end - rows.start == 1 {
-            return self.append_row(work, placed, bin, files);
-        }
         let (cursors, rest) = self.words.split_at_mut((rows.end - rows.start) as usize);
-        let targets = &mut rest[..entries];
+        let (targets, rest) = rest.split_at_mut(entries);
+        let weights = &mut rest[..if WEIGHTED { entries } else { 0 }];
         each_row(work.lengths, rows.clone(), |row, start, _| {
             cursors[row] = start;
             true
         })?;
         let direction = work.transpose.layout.direction();
-        placed.segments(bin, |first, entries| {
-            for &entry in entries {
+        placed.segments::<WEIGHTED>(bin, |first, entries, of_entries| {
+            for (nth, &entry) in entries.iter().enumerate() {
                 let cursor = &mut cursors[(entry & 0xffff) as usize];
                 // Where degrees are wrong, an entry may lie beyond the end; that is seen when all are there.
                 if let Some(target) = targets.get_mut(*cursor as usize) {
                     *target = direction.vertex(first + (entry >> 16));
+                    if WEIGHTED {
+                        weights[*cursor as usize] = of_entries[nth];
+                    }
                 }
                 *cursor = cursor.wrapping_add(1);
             }
         });
         each_row(work.lengths, rows, |row, start, length| cursors[row] == start.wrapping_add(length))?;
-        files.append(bin, targets)
+        files.append(bin, targets, weights)
     }
 
     /// Appends the only row of a bin, some entries at a time.
-    fn append_row(
+    fn append_row<const WEIGHTED: bool>(
         &mut self,
         work: Work<'_, '_>,
         placed: &Placed<'_>,
@@ -70,15 +91,22 @@ impl Maker {
     ) -> Result<()> {
         let direction = work.transpose.layout.direction();
         let (mut filled, mut sum, mut written) = (0, 0, Ok(()));
-        placed.segments(bin, |first, mut entries| {
+        let all = self.words.len();
+        let (targets, weights) = self.words.split_at_mut(if WEIGHTED { all / 2 } else { all });
+        placed.segments::<WEIGHTED>(bin, |first, mut entries, mut of_entries| {
             sum += entries.len() as u64;
             while !entries.is_empty() && written.is_ok() {
-                let (now, later) = entries.split_at(entries.len().min(self.words.len() - filled));
-                let words = self.words[filled..].iter_mut();
+                let (now, later) = entries.split_at(entries.len().min(targets.len() - filled));
+                let words = targets[filled..].iter_mut();
                 words.zip(now).for_each(|(word, entry)| *word = direction.vertex(first + (entry >> 16)));
+                if WEIGHTED {
+                    let (of_now, of_later) = of_entries.split_at(now.len());
+                    weights[filled..filled + now.len()].copy_from_slice(of_now);
+                    of_entries = of_later;
+                }
                 (filled, entries) = (filled + now.len(), later);
-                if filled == self.words.len() {
-                    written = files.append(bin, &self.words);
+                if filled == targets.len() {
+                    written = files.append(bin, targets, if WEIGHTED { &weights[..filled] } else { &[] });
                     filled = 0;
                 }
             }
@@ -87,7 +115,7 @@ impl Maker {
         if sum != work.entries[bin] {
             return Err(work.lengths.differ(work.transpose.bins.spans[bin].rows.start as u32));
         }
-        files.append(bin, &self.words[..filled])
+        files.append(bin, &targets[..filled], if WEIGHTED { &weights[..filled] } else { &[] })
     }
 }
 

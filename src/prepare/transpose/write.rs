@@ -2,20 +2,28 @@
 
 use super::placed::Placed;
 use super::rows::Maker;
-use super::{Transposed, Work};
+use super::{Transpose, Transposed, Work};
 use crate::error::{Error, Result};
 use crate::failpoint;
 use crate::graph::half::Half;
 use crate::graph::stored::{self, BlockWriter};
+use crate::graph::weights::stored::{self as stored_weights, WeightsWriter};
 use rayon::prelude::*;
 use std::ops::Range;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
+/// A block that is begun, with its weights if edges have some.
+struct OpenBlock {
+    index: usize,
+    rows: BlockWriter,
+    weights: Option<WeightsWriter>,
+}
+
 /// Writes blocks.
 pub(super) struct Files<'t, 'a> {
     work: Work<'t, 'a>,
-    /// A block that is begun and not written to its end, with its number.
-    open: Option<(usize, BlockWriter)>,
+    /// A block that is begun and not written to its end.
+    open: Option<OpenBlock>,
     written: Transposed,
 }
 
@@ -72,16 +80,17 @@ impl<'t, 'a> Files<'t, 'a> {
         self.end_of_bin(bins.end - 1)
     }
 
-    /// Appends targets from `bin` on, whose block is begun if they are its first.
-    pub(super) fn append(&mut self, bin: usize, targets: &[u32]) -> Result<()> {
+    /// Appends targets, and their weights if edges have some, from `bin` on, whose block is begun if they are its first.
+    pub(super) fn append(&mut self, bin: usize, targets: &[u32], weights: &[u32]) -> Result<()> {
         let block = self.work.transpose.bins.block_of[bin];
-        let mut writer = match self.open.take() {
-            Some((open, writer)) if open == block => writer,
+        let mut open = match self.open.take() {
+            Some(open) if open.index == block => open,
             _ => begin(self.work, block)?,
         };
-        writer.targets(targets)?;
+        open.rows.targets(targets)?;
+        open.weights.as_mut().map_or(Ok(()), |of_targets| of_targets.append(weights))?;
         self.written.entries += targets.len() as u64;
-        self.open = Some((block, writer));
+        self.open = Some(open);
         Ok(())
     }
 
@@ -91,8 +100,14 @@ impl<'t, 'a> Files<'t, 'a> {
         if bin + 1 < bins_of_block(self.work, block).end {
             return Ok(());
         }
-        let Some((_, writer)) = self.open.take() else { return Ok(()) };
-        let bytes = self.work.transpose.syncer.push(writer.finish()?).bytes;
+        let Some(open) = self.open.take() else { return Ok(()) };
+        let syncer = self.work.transpose.syncer;
+        let mut bytes = syncer.push(open.rows.finish()?).bytes;
+        if let Some(weights) = open.weights {
+            let path = || stored_weights::path(self.work.transpose.folder, Half::Upper, block);
+            failpoint::hit("weights.block").map_err(|e| Error::io("write", path(), e))?;
+            bytes += syncer.push(weights.finish()?).bytes;
+        }
         self.written.bytes += bytes;
         self.work.watch.wrote(bytes);
         Ok(())
@@ -106,13 +121,14 @@ pub(super) fn bins_of_block(work: Work<'_, '_>, block: usize) -> Range<usize> {
 }
 
 /// Begins a block with the lengths of its rows.
-fn begin(work: Work<'_, '_>, block: usize) -> Result<BlockWriter> {
-    let (folder, key) = (work.transpose.folder, work.transpose.key);
+fn begin(work: Work<'_, '_>, block: usize) -> Result<OpenBlock> {
+    let Transpose { folder, key, layout, weights, .. } = *work.transpose;
     let path = || stored::path(folder, Half::Upper, block);
     failpoint::hit("transpose.block").map_err(|e| Error::io("write", path(), e))?;
-    let rows = work.transpose.layout.block(block).rows;
+    let rows = layout.block(block).rows;
     let entries = work.entries[bins_of_block(work, block)].iter().sum();
-    let mut writer = BlockWriter::create(folder, key, Half::Upper, work.transpose.layout, block, entries)?;
+    let mut writer = BlockWriter::create(folder, key, Half::Upper, layout, block, entries)?;
     work.lengths.chunks(rows, |lengths| writer.lengths(lengths))?;
-    Ok(writer)
+    let create = |weights| WeightsWriter::create(folder, weights, Half::Upper, layout, block, entries);
+    Ok(OpenBlock { index: block, rows: writer, weights: weights.map(create).transpose()? })
 }

@@ -175,24 +175,27 @@ fn matrices_of_every_shape_and_type() {
 }
 
 #[test]
-fn checksum_and_identity_depend_on_a_file_of_weights_only_where_weights_are_wanted() {
+fn a_file_of_weights_has_a_checksum_of_its_own_and_counts_in_identity_only_where_weights_are_wanted() {
     let folder = Folder::new();
     let list = some(5000, 50, false);
     for name in ["a.graph500", "b.graph500.gz"] {
         let (input, _) = made(&folder, name, &list);
         let of = |weights: Weights| {
             let input = input.clone().with_weights(weights).with_chunk(5000);
-            (scan(&input, 2).expect(name).1.checksum, input.identity().expect(name))
+            let found = scan(&input, 2).expect(name).1;
+            (found.checksum, found.weights_checksum, input.identity().expect(name))
         };
         let (skipped, found) = (of(Weights::Skip), of(Weights::Find));
         assert_eq!(of(F32), found);
+        assert!(skipped.1 == 0 && found.1 != 0 && found.0 == skipped.0, "{name}");
         let weights = folder.path(&format!("{}.weights", name.trim_end_matches(".gz")));
         let mut bytes = std::fs::read(&weights).expect("weights");
         bytes[4 * 4000] ^= 1;
         std::fs::write(&weights, &bytes).expect("written");
         assert_eq!(of(Weights::Skip), skipped, "{name}");
-        assert_ne!(of(Weights::Find).0, found.0, "{name}");
+        assert_eq!(of(Weights::Find).0, found.0, "{name}");
         assert_ne!(of(Weights::Find).1, found.1, "{name}");
+        assert_ne!(of(Weights::Find).2, found.2, "{name}");
         std::fs::remove_file(&weights).expect("removed");
         assert_eq!(scan(&input.with_weights(Weights::Find), 1).expect(name).1.weights, None);
     }

@@ -11,7 +11,7 @@ pub const PART: usize = 1 << 9;
 /// Entries of a row that are asked of the disk before they are looked at; the parent is mostly among them.
 const ASKED: usize = 1 << 12;
 
-/// What a thread found in a step.
+/// The findings of a thread in a step.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct Found {
     /// Vertices that are reached now.

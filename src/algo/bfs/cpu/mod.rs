@@ -15,7 +15,7 @@
 //! step top-down it is listed.
 //!
 //! A process by itself owns all vertices. A rank of several finds the parents of its own ones, and has the bits of all; what it and others
-//! reached is told after each step ([`super::ranks`]).
+//! reached is told after each step (`super::ranks`).
 
 mod bottom_up;
 pub(super) mod frontier;

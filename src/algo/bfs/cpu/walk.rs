@@ -9,7 +9,7 @@ use crate::algo::bfs::cpu::vector::Lookup;
 use crate::algo::bfs::ranks::exchange::{ClaimRound, Exchange, Reached};
 use crate::algo::bfs::search::{Level, Searched, Step, Switch};
 use crate::error::Result;
-use crate::process::signals;
+use crate::process::{disk, signals};
 use std::ops::Range;
 use std::sync::atomic::Ordering::Relaxed;
 use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, AtomicUsize};
@@ -32,7 +32,7 @@ pub struct Walk<'s> {
     meeting: Meeting,
     /// Words of bits that were taken in a step bottom-up.
     parts: AtomicUsize,
-    /// What each thread counted.
+    /// The count of each thread.
     marks: Vec<AtomicU64>,
     /// Edges of the frontier before each slice of it.
     sums_of_slices: Vec<AtomicU64>,
@@ -92,6 +92,8 @@ impl<'s> Walk<'s> {
         let mut round = 0;
         while frontier.vertices > 0 {
             let started = Instant::now();
+            let read = || if self.graph.on_disk { disk::bytes_read() } else { 0 };
+            let read_before = if thread == 0 { read() } else { 0 };
             let step = frontier.next_step(self.switch, self.graph.own.vertices());
             let sums = &self.sums[round & 1];
             let stepped = match step {
@@ -117,8 +119,9 @@ impl<'s> Walk<'s> {
             let Found { vertices, edges, checked } = sums.get();
             if thread == 0 {
                 let seconds = started.elapsed().as_secs_f64();
+                let bytes = read() - read_before;
                 let level =
-                    Level { frontier: frontier.vertices, edges_checked: checked, direction: step, seconds, bytes: 0 };
+                    Level { frontier: frontier.vertices, edges_checked: checked, direction: step, seconds, bytes };
                 let mut told = self.told.lock().unwrap_or_else(PoisonError::into_inner);
                 told.0.note(level);
                 told.1 = frontier.known;

@@ -2,7 +2,7 @@
 #![allow(unsafe_code)] // kernel launches
 
 use super::room::{BOUNDS, Room};
-use super::twins::{Graph, Half, MOST_CROSSINGS};
+use super::twins::{Graph, Half, MOST_CROSSINGS, MOST_HEADS};
 use super::{GoOn, PREPARE, Tuning, room};
 use crate::error::{Error, Result};
 use crate::gpu::{CopySource, DeviceSlice, Kernel, Pinned, Workspace, slice_bytes};
@@ -18,7 +18,7 @@ const PIECE: usize = 4 << 20;
 /// A graph in reach of a GPU.
 #[derive(Debug)]
 pub(super) struct Placed {
-    /// What kernels know of it.
+    /// The graph as kernels know it.
     pub graph: Graph,
     /// Entries of all out-rows.
     pub entries: u64,
@@ -43,7 +43,7 @@ pub(super) fn place(
     let mut starts = [DeviceSlice::default(); 2];
     for half in 0..2 {
         starts[half] = workspace.arena.take_planned(room.rows + 1)?;
-        graph.halves[half] = place_starts(workspace, halves[half], starts[half], go_on)?;
+        graph.halves[half] = place_starts(workspace, halves[half], starts[half], tuning.first_entry, go_on)?;
     }
     bound(workspace, &mut graph)?;
     let many: DeviceSlice<u32> =
@@ -56,17 +56,15 @@ pub(super) fn place(
         on_host: Vec::new(),
     };
 
-    // Rows come first where all of them fit, else the next neighbours do, which save most reads over the bus.
+    // Rows come first where all of them fit, else heads do, which save most reads over the bus.
     let bytes = entries.map(slice_bytes::<u32>);
-    let all_fit = bytes[0] + bytes[1] <= workspace.arena.free();
-    let take_next = |workspace: &mut Workspace| match tuning.heads {
-        true => workspace.arena.take::<[u32; 4]>(placed.graph.wide.into()).unwrap_or_default(),
-        false => DeviceSlice::default(),
-    };
-    let before = if all_fit { DeviceSlice::default() } else { take_next(workspace) };
+    let all_fit = bytes[0] + bytes[1] <= workspace.arena.free() && !tuning.rows_on_host;
+    if !all_fit {
+        take_heads(workspace, &mut placed.graph, tuning.heads);
+    }
     for half in 0..2 {
         let targets = if tuning.rows_on_host { None } else { workspace.arena.take::<u32>(entries[half]) };
-        placed.graph.halves[half].targets = match targets {
+        let address = match targets {
             Some(targets) => {
                 upload(workspace, halves[half], targets, go_on)?;
                 targets.address()
@@ -78,25 +76,37 @@ pub(super) fn place(
                 address
             }
         };
+        placed.graph.halves[half].targets = address.wrapping_sub(4 * tuning.first_entry);
     }
-    let next = if all_fit { take_next(workspace) } else { before };
-    (placed.graph.first, placed.graph.next) = (first.address(), next.address());
+    if all_fit {
+        take_heads(workspace, &mut placed.graph, tuning.heads);
+    }
+    placed.graph.first = first.address();
     (placed.graph.few_leaves, placed.graph.many_leaves) = (few.address(), many.address());
     look_ahead(workspace, &placed.graph, scratch.part(0..room.vertices), many)?;
     Ok(placed)
 }
 
-/// Brings the starts of all rows of a half to the GPU, and adds to those of each block the entries before it.
+/// Takes room for up to `most` arrays of heads.
+fn take_heads(workspace: &mut Workspace, graph: &mut Graph, most: usize) {
+    for k in 0..most.min(MOST_HEADS) {
+        let Some(heads) = workspace.arena.take::<[u32; 4]>(graph.wide[k].into()) else { break };
+        graph.heads[k] = heads.address();
+        graph.head_arrays = k as u32 + 1;
+    }
+}
+
+/// Brings the starts of all rows of a half to the GPU, and adds to those of each block the entries before it, where `before` are before all.
 fn place_starts(
     workspace: &mut Workspace,
     graph: &Catalogue,
     starts: DeviceSlice<u32>,
+    mut before: u64,
     go_on: GoOn<'_>,
 ) -> Result<Half> {
-    let mut half = Half { starts: starts.address(), ..Half::default() };
+    let mut half = Half { starts: starts.address(), crossings: (before >> 32) as u32, ..Half::default() };
     let mut parts = Vec::new();
     let mut places = Vec::new();
-    let mut before = 0u64;
     for b in 0..graph.len() {
         let (size, first) = (graph.size(b), u64::from(graph.first_row(b)));
         // The end of a block's last row is the start of the next block's first.
@@ -144,9 +154,9 @@ fn bound(workspace: &mut Workspace, graph: &mut Graph) -> Result<()> {
     unsafe { queue.launch(&kernel, queue.grid(vertices), (*graph, bounds.address()))? };
     let mut found = [0; BOUNDS as usize];
     queue.read(bounds, &mut found)?;
-    let [tail, wide, deep, many] = found;
-    graph.tail = u64::from(tail).next_multiple_of(room::CHUNK).min(vertices) as u32;
-    (graph.wide, graph.deep, graph.many) = (wide, deep, many);
+    graph.tail = u64::from(found[0]).next_multiple_of(room::CHUNK).min(vertices) as u32;
+    graph.many = found[1];
+    graph.wide.copy_from_slice(&found[2..]);
     Ok(())
 }
 
@@ -196,7 +206,7 @@ fn look_ahead(workspace: &Workspace, graph: &Graph, scratch: DeviceSlice<u32>, m
     queue.fill(scratch, 0)?;
     // SAFETY: the arguments match the kernels'; rows are in place, and arrays have an element for each vertex that is written.
     unsafe {
-        queue.launch(&kernel("bfs_heads")?, grid, (*graph, graph.first, graph.next))?;
+        queue.launch(&kernel("bfs_heads")?, grid, (*graph, graph.first))?;
         queue.launch(&kernel("bfs_leaves")?, grid, (*graph, scratch.address()))?;
         queue.launch(&kernel("bfs_few_leaves")?, grid, (scratch.address(), graph.vertices, graph.few_leaves))?;
     }

@@ -1,6 +1,6 @@
 //! Sizes of what a search keeps in GPU memory. Plans and runs call the same functions.
 
-use super::twins::{Record, State};
+use super::twins::{MOST_HEADS, Record, State};
 use crate::gpu::slice_bytes;
 use crate::graph::direction::Direction;
 
@@ -13,13 +13,15 @@ pub(super) const THREADS: u32 = 1024;
 pub(super) const MANY: u64 = 256;
 
 /// Levels that a launch may go through before the host reads of them, and looks whether to stop.
-pub(super) const RECORDS: u32 = 1 << 14;
+pub(super) const RECORDS: u32 = 1 << 12;
 /// Most entries of a queue. A larger frontier is expanded bottom-up.
 const MOST_QUEUED: u64 = 1 << 21;
+/// Entries of a queue in small graphs, of which every frontier fits.
+const SMALL_QUEUED: u64 = 1 << 14;
 /// Fewest entries of a queue: twice the slots that a warp expands, and more.
 pub(super) const LEAST_QUEUED: u64 = 1 << 10;
 
-/// What a search needs in GPU memory, whatever else there is room for.
+/// Sizes of all that a search needs in GPU memory, whatever else there is room for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Room {
     pub vertices: u64,
@@ -33,7 +35,7 @@ pub(super) struct Room {
 impl Room {
     /// Plans the room for a graph.
     pub fn of(vertices: u64, direction: Direction) -> Room {
-        let capacity = (vertices / 8).clamp(LEAST_QUEUED, MOST_QUEUED);
+        let capacity = (vertices / 8).max(SMALL_QUEUED.min(2 * vertices)).clamp(LEAST_QUEUED, MOST_QUEUED);
         Room { vertices, rows: direction.rows(vertices), capacity, records: RECORDS }
     }
 
@@ -53,7 +55,7 @@ impl Room {
 }
 
 /// Words in which bounds of degrees are found.
-pub(super) const BOUNDS: u64 = 4;
+pub(super) const BOUNDS: u64 = MOST_HEADS as u64 + 3;
 
 /// Returns the fewest bytes of GPU memory with which a graph of `vertices` vertices is searched whose rows have `entries` entries in either
 /// half. Rows stay in host memory then.
@@ -76,8 +78,9 @@ mod tests {
 
     #[test]
     fn constants_are_those_of_the_kernels() {
-        let names = ["BFS_CHUNK", "BFS_THREADS", "BFS_MOST_CROSSINGS"];
-        assert_eq!(names.map(|name| PROGRAM.constant(name)), [CHUNK, THREADS.into(), MOST_CROSSINGS as u64]);
+        let names = ["BFS_CHUNK", "BFS_THREADS", "BFS_MOST_CROSSINGS", "BFS_MOST_HEADS"];
+        let known = [CHUNK, THREADS.into(), MOST_CROSSINGS as u64, MOST_HEADS as u64];
+        assert_eq!(names.map(|name| PROGRAM.constant(name)), known);
         assert!(LEAST_QUEUED >= 2 * PROGRAM.constant("BFS_NARROW"));
     }
 
@@ -91,6 +94,6 @@ mod tests {
             assert_eq!(host_bytes(vertices, entries, Direction::Undirected, least + 9 * entries), 0);
             assert!(host_bytes(vertices, entries, Direction::Undirected, least) >= 8 * entries);
         }
-        assert!(least_bytes(0, 0, Direction::Directed) < 2 << 20);
+        assert!(least_bytes(10_000, 80_000, Direction::Directed) < 1 << 20, "small jobs have an arena of this size");
     }
 }

@@ -6,6 +6,9 @@ use crate::memory::Plain;
 /// Most multiples of 2^32 entries that a half may hold.
 pub(super) const MOST_CROSSINGS: usize = 13;
 
+/// Most arrays of heads.
+pub(super) const MOST_HEADS: usize = 8;
+
 /// One half of all rows.
 #[derive(Debug, Clone, Copy, Default)]
 #[repr(C)]
@@ -22,15 +25,15 @@ pub(super) struct Half {
 pub(super) struct Graph {
     pub halves: [Half; 2],
     pub first: u64,
-    pub next: u64,
+    pub heads: [u64; MOST_HEADS],
     pub few_leaves: u64,
     pub many_leaves: u64,
     pub vertices: u32,
     pub shift: u32,
     pub tail: u32,
-    pub wide: u32,
-    pub deep: u32,
     pub many: u32,
+    pub head_arrays: u32,
+    pub wide: [u32; MOST_HEADS + 1],
 }
 
 /// A queue of rows.
@@ -73,6 +76,7 @@ pub(super) struct State {
     pub left: u64,
     pub current: u32,
     pub up: u32,
+    pub few: u64,
     pub records: u32,
     pub finished: u32,
 }
@@ -96,5 +100,5 @@ unsafe impl Plain for State {}
 // SAFETY: as above.
 unsafe impl Plain for Record {}
 
-const _: () = assert!(size_of::<Half>() == 72 && size_of::<Graph>() == 200 && size_of::<Search>() == 128);
-const _: () = assert!(size_of::<State>() == 224 && size_of::<Record>() == 40);
+const _: () = assert!(size_of::<Half>() == 72 && size_of::<Graph>() == 288 && size_of::<Search>() == 128);
+const _: () = assert!(size_of::<State>() == 232 && size_of::<Record>() == 40);

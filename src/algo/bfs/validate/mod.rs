@@ -1,4 +1,4 @@
-//! Checks of the trees of searches against the rows of the graph, by the five rules of Graph500 ([`super::fault`]), for up to 64 trees in
+//! Checks of the trees of searches against the rows of the graph, by the five rules of Graph500 (`super::fault`), for up to 64 trees in
 //! one pass over the rows.
 //!
 //! Nothing is believed but the parents: levels are worked out from them ([`super::levels`]). Then one pass over the lower half of all rows

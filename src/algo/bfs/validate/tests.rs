@@ -96,6 +96,7 @@ impl Model {
         let catalogue = self.half(Half::Lower, target);
         let ids = self.map.len() as u64;
         let info = InputInfo {
+            weights: None,
             edges: catalogue.edges(),
             loops: 0,
             distinct_at_most: catalogue.edges(),
@@ -112,7 +113,13 @@ impl Model {
             source: "a test".into(),
         };
         let blocks = catalogue.len() as u64;
-        let stored = StoreInfo { edges: catalogue.edges(), blocks, degrees: false, summary: DegreeSummary::default() };
+        let stored = StoreInfo {
+            edges: catalogue.edges(),
+            blocks,
+            degrees: false,
+            summary: DegreeSummary::default(),
+            weights: None,
+        };
         let mut graph = Graph::new(folder.to_owned(), info, stored, catalogue);
         graph.set_upper(self.half(Half::Upper, target)).unwrap();
         graph

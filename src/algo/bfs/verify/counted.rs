@@ -38,7 +38,8 @@ pub(super) fn agree(columns: &Columns<'_>, results: &Results<'_>, seen: &Seen) -
         let edges = match results.info.direction {
             // Both ends of an edge are reached, or neither.
             Direction::Undirected => figures.degrees / 2..=figures.degrees / 2,
-            Direction::Directed => seen.edges[number]..=seen.edges[number] + seen.repeats,
+            // Those that the job tells are distinct.
+            Direction::Directed => seen.edges[number].saturating_sub(seen.repeats)..=seen.edges[number],
         };
         figures.hold(told, columns.roots[number].is_some(), &edges)?;
     }

@@ -17,6 +17,10 @@ use std::sync::{Mutex, PoisonError};
 
 /// Edges whose places are looked up before the first is held against trees.
 const AT_ONCE: usize = 32;
+/// Entries of a row whose levels are fetched ahead of their use.
+const AHEAD: usize = 8;
+/// Numbers in a line of the cache.
+const LINE: usize = 16;
 
 /// Findings of a pass.
 pub(super) struct Seen {
@@ -24,9 +28,9 @@ pub(super) struct Seen {
     parents: Buffer<AtomicU64>,
     /// The first fault by number of the tree, then by rule.
     pub wrong: Option<(usize, Fault)>,
-    /// Edges with an end that each tree reaches, if edges have a direction.
+    /// Edges that leave what each tree reaches, if edges have a direction.
     pub edges: Vec<u64>,
-    /// Repeats of edges that the pass did not see.
+    /// Repeats among the edges of the pass, at most.
     pub repeats: u64,
 }
 
@@ -51,16 +55,16 @@ pub(super) fn pass(
     let parents = results.budget.zeroed(vertices, "parents whose edges were seen (8 bytes a vertex)")?;
     let new = || Holder::new(places, columns, &parents, results.info.direction);
     let mut holders = (0..results.threads.max(1)).map(|_| new()).collect::<Result<Vec<_>>>()?;
-    let mut repeats = 0;
-    match edges {
+    let repeats = match edges {
         EdgeSource::Input(input) => {
             input.scan(&mut holders, &Signals)?;
+            (results.info.edges - results.info.loops).saturating_sub(results.stored.edges)
         }
         EdgeSource::Blocks(graph) => {
-            repeats = graph.info.edges - graph.info.loops - graph.stored.edges;
             blocks(graph, &mut holders)?;
+            0
         }
-    }
+    };
     let wrong = holders.iter().filter_map(|holder| holder.wrong).min();
     let sum = |tree: usize| holders.iter().map(|holder| holder.edges[tree]).sum();
     let edges = (0..columns.sources.len()).map(sum).collect();
@@ -84,7 +88,9 @@ fn blocks(graph: &Graph, holders: &mut [Holder<'_>]) -> Result<()> {
                 let row = block.first_row + local as u32;
                 let v = direction.vertex(row);
                 let enters = direction == Direction::Directed && row == direction.row(v, Way::In);
-                for &w in block.row(local) {
+                let neighbours = block.row(local);
+                for (entry, &w) in neighbours.iter().enumerate() {
+                    neighbours.get(entry + AHEAD).iter().for_each(|&&ahead| holder.fetch(ahead));
                     holder.hold(if enters { [w, v] } else { [v, w] });
                 }
             }
@@ -126,10 +132,7 @@ impl<'a> Holder<'a> {
                 // Edges are those whose ends were counted: this one is not among them only if the input changes while it is read.
                 continue;
             }
-            ends.iter().for_each(|&end| {
-                prefetch(self.columns.levels(end), 0);
-                prefetch(self.columns.parents(end), 0);
-            });
+            ends.iter().for_each(|&end| self.fetch(end));
             found[number] = ends;
             number += 1;
             if number == AT_ONCE {
@@ -140,6 +143,16 @@ impl<'a> Holder<'a> {
         found[..number].iter().for_each(|&ends| self.hold(ends));
     }
 
+    /// Has the levels and the parents of a vertex fetched into the cache.
+    #[inline]
+    fn fetch(&self, place: u32) {
+        let (levels, parents) = (self.columns.levels(place), self.columns.parents(place));
+        for at in (0..levels.len()).step_by(LINE) {
+            prefetch(levels, at);
+            prefetch(parents, at);
+        }
+    }
+
     /// Holds an edge between places against the trees.
     #[inline]
     fn hold(&mut self, [from, to]: [u32; 2]) {
@@ -147,9 +160,8 @@ impl<'a> Holder<'a> {
         match self.direction {
             Direction::Undirected => self.lead(to, from),
             Direction::Directed => {
-                let ends = self.columns.levels(from).iter().zip(self.columns.levels(to));
-                for (edges, (&from, &to)) in self.edges.iter_mut().zip(ends) {
-                    *edges += u64::from(from.min(to) < UNREACHED);
+                for (edges, &level) in self.edges.iter_mut().zip(self.columns.levels(from)) {
+                    *edges += u64::from(level < UNREACHED);
                 }
             }
         }

@@ -1,9 +1,9 @@
 //! Checks of results: parents and levels as they were written, against the edges of the input once more.
 //!
 //! Nothing of the search is believed, nor of the graph that was prepared for it, if the input is still there. The order of vertices, in which
-//! a parent is the first of its kind, is worked out from degrees that are counted anew ([`places`]). Columns are read for as many sources as
-//! memory has room for ([`columns`]), and each pass over the edges holds all of these trees against them ([`edges`]), by the rules of
-//! [`super::fault`].
+//! a parent is the first of its kind, is worked out from degrees that are counted anew (`places`). Columns are read for as many sources as
+//! memory has room for (`columns`), and each pass over the edges holds all of these trees against them (`edges`), by the rules of
+//! `super::fault`.
 
 mod columns;
 mod counted;
@@ -27,7 +27,7 @@ pub struct SourceChecked {
     pub reached: u64,
     /// The level of the vertices that are farthest from it.
     pub depth: u64,
-    /// Edges of the input with an end that is reached: repeats count, loops don't.
+    /// Edges of the input with an end that is reached: repeats count, loops don't. Of a directed graph, the distinct edges that leave what is reached.
     pub edges: u64,
     /// Seconds of the search.
     pub seconds: f64,

@@ -33,9 +33,9 @@ impl Arenas<'_> {
     }
 }
 
-/// Locks the GPU, if all ranks have one and reach those of the others.
+/// Locks the GPU, if all ranks have one and reach those of the others, and edges have no weights, which GPUs do not carry.
 pub(super) fn gpus(session: &Session) -> Option<(MutexGuard<'_, Workspace>, Arenas<'_>)> {
-    session.gpu.workspace()?;
+    session.gpu.workspace().filter(|_| !session.job.carries_weights())?;
     let beside = session.gpu.peers().reachable();
     if beside.is_none() && session.comm.ranks() > 1 {
         return None;
@@ -97,6 +97,7 @@ pub(in crate::job::graph) fn device_lines(
 /// neither graph nor results by vertex need it nowhere else.
 pub(in crate::job::graph) fn maps_on_gpus(session: &Session) -> bool {
     session.gpu.peers().reachable().is_some()
+        && !session.job.carries_weights()
         && !session.job.keep
         && !session.job.tasks.is_empty()
         && !session.needs_order()

@@ -230,7 +230,7 @@ impl<'w> Sorters<'w> {
 impl Sorting for Sorters<'_> {
     fn sorters(&mut self) -> Vec<Box<dyn SortBin + '_>> {
         let lanes = self.lanes.iter_mut().map(|lane| Box::new(lane) as Box<dyn SortBin + '_>);
-        lanes.chain(super::sorters(self.others)).collect()
+        lanes.chain(super::sorters(self.others, false)).collect()
     }
 
     fn finish(&mut self, degrees: &Degrees) -> Result<()> {
@@ -264,7 +264,7 @@ impl SortBin for &mut OnGpu<'_> {
         };
         let (room, row_count) = (self.room, rows as u64);
         let sorted = started.elapsed();
-        let SortedRows { lengths, targets } = out;
+        let SortedRows { lengths, targets, .. } = out;
         lengths.clear();
         targets.clear();
         lengths.reserve_exact(rows);

@@ -204,9 +204,9 @@ impl<'w> Transposer<'w> {
             let start = sum(bins.start..of.start);
             let part = entries.part(start..start + sum(of.clone()));
             // A row that is not there yet is begun by no words, too.
-            files.append(of.start, &[])?;
+            files.append(of.start, &[], &[])?;
             on_gpu.lane.receive(part, 1, |words| {
-                files.append(of.start, words)?;
+                files.append(of.start, words, &[])?;
                 work.advance(words.len() as u64 / 2)
             })?;
             files.end_of_bin(of.end - 1)

@@ -4,12 +4,17 @@
 //! its neighbours' degrees, in each type that there is, and every source a folder with those that are next to it. Units are blocks.
 //! With `direction = true` it is the sum of `out(u)·in(v)` over all edges from `u` to `v` if the input keeps direction, and every vertex gets
 //! two sums. With `upper = true`, edges come from the upper half of rows, the rows of a block of the lower half at a time.
-//! Without columns their results go to a journal, as many numbers each as the block has rows; with columns to a checkpoint.
+//! With `weights`, every product is multiplied by the weight of its edge, whole or as the bits of its f32, modulo 2^64; and with
+//! `upper = true`, too, edges of both halves are added up, those of the lower half twice.
+//! Without columns the results of units go to a journal, as many numbers each as the block has rows; with columns to a checkpoint.
 
+mod unit;
+
+use self::unit::{Source, Unit};
 use super::sources::Sources;
 use super::{
     Algorithm, Answer, Cost, Crew, GraphSize, GraphTask, Needs, On, Outcome, Results, Run, StoredUnits, Task,
-    UnitsContent, Verdict,
+    UnitsContent, Verdict, WeightSource,
 };
 use crate::comm::agreed;
 use crate::error::{Error, Result};
@@ -21,6 +26,7 @@ use crate::graph::layout::Layout;
 use crate::graph::placement::BlockSize;
 use crate::jobfile::{Diagnostics, Section};
 use crate::memory::{bytes_of, numbers_of};
+use crate::prepare::input_ids::InputIds;
 use crate::prepare::prepared::Graph;
 use crate::process::signals;
 use crate::results::values;
@@ -40,7 +46,7 @@ impl Algorithm for Sums {
     }
 
     fn keys(&self) -> &'static [&'static str] {
-        &["columns", "sources", "upper", "direction"]
+        &["columns", "sources", "upper", "direction", "weights"]
     }
 
     fn parse(&self, table: &Section<'_>, diagnostics: &mut Diagnostics) -> Option<Arc<dyn Task>> {
@@ -48,7 +54,11 @@ impl Algorithm for Sums {
         let upper = table.get("upper").map_or(Some(false), |field| field.boolean(diagnostics));
         let direction = table.get("direction").map_or(Some(false), |field| field.boolean(diagnostics));
         let sources = Sources::parse(table, diagnostics);
-        Some(Arc::new(Spec { columns: columns?, upper: upper?, direction: direction?, sources: sources? }))
+        let weights =
+            table.get("weights").map_or(Some(None), |field| WeightSource::parse(&field, diagnostics).map(Some));
+        let spec =
+            Spec { columns: columns?, upper: upper?, direction: direction?, sources: sources?, weights: weights? };
+        Some(Arc::new(spec))
     }
 
     fn recall(&self, table: &Value) -> Option<Arc<dyn Task>> {
@@ -58,7 +68,7 @@ impl Algorithm for Sums {
 }
 
 /// `[sums]`.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 struct Spec {
     columns: bool,
     #[serde(default)]
@@ -66,47 +76,8 @@ struct Spec {
     #[serde(default)]
     direction: bool,
     sources: Sources,
-}
-
-/// The sums of one unit: for the total, and for the rows at the ends of its edges.
-struct Unit {
-    number: u64,
-    total: u64,
-    /// Entries of each row.
-    lengths: Vec<u32>,
-    at_rows: Vec<(u64, u64)>,
-}
-
-impl Unit {
-    fn of(graph: &Graph, degrees: &[u32], number: u64, upper: bool) -> Result<Unit> {
-        let block = graph.catalogue.block(number as usize);
-        let mut unit = Unit { number, total: 0, lengths: Vec::new(), at_rows: Vec::new() };
-        let direction = graph.info.direction;
-        for (row, place) in (block.first_row..).zip(0..block.rows()) {
-            let neighbours = if upper { graph.upper()?.row(row) } else { block.row(place) };
-            unit.lengths.push(neighbours.len() as u32);
-            for &v in neighbours {
-                let ends = [row, direction.opposite(row, v)];
-                let [a, b] = ends.map(|row| u64::from(degrees[row as usize]));
-                unit.total += a * b;
-                unit.at_rows.extend([(ends[0].into(), b), (ends[1].into(), a)]);
-            }
-        }
-        Ok(unit)
-    }
-
-    fn words(&self) -> Vec<u64> {
-        let head = [self.number, self.total, self.lengths.len() as u64];
-        let lengths = self.lengths.iter().map(|&length| length.into());
-        head.into_iter().chain(lengths).chain(self.at_rows.iter().flat_map(|&(v, sum)| [v, sum])).collect()
-    }
-
-    fn read(words: &[u64]) -> Option<Unit> {
-        let (&[number, total, rows], rest) = words.split_first_chunk()?;
-        let (lengths, rest) = rest.split_at_checked(rows as usize)?;
-        let at_rows = rest.chunks_exact(2).map(|two| (two[0], two[1])).collect();
-        Some(Unit { number, total, lengths: lengths.iter().map(|&length| length as u32).collect(), at_rows })
-    }
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    weights: Option<WeightSource>,
 }
 
 /// The sums so far, on rank 0.
@@ -119,11 +90,14 @@ struct Progress {
 
 impl Progress {
     fn add(&mut self, unit: &Unit) {
-        self.total += unit.total;
+        self.total = self.total.wrapping_add(unit.total);
         self.entries += unit.lengths.iter().map(|&length| u64::from(length)).sum::<u64>();
         self.done.insert(unit.number);
         if !self.at_rows.is_empty() {
-            unit.at_rows.iter().for_each(|&(v, sum)| self.at_rows[v as usize] += sum);
+            for &(row, sum) in &unit.at_rows {
+                let of_row = &mut self.at_rows[row as usize];
+                *of_row = of_row.wrapping_add(sum);
+            }
         }
     }
 }
@@ -141,10 +115,14 @@ impl Spec {
         let done = agreed(comm, || Ok(progress.done.clone()))?;
         run.progress.resume_at(done.len() as u64);
         let file = graph.degrees()?;
-        let degrees = file.body_as_u32()?;
+        let ids = match self.weights {
+            Some(WeightSource::Drawn(_)) => Some(InputIds::open(graph, run.budget)?),
+            _ => None,
+        };
+        let source = Source { graph, degrees: file.body_as_u32()?, upper: self.upper, weights: self.weights, ids };
         let missing: Vec<u64> = (0..graph.catalogue.len() as u64).filter(|unit| !done.contains(unit)).collect();
         for round in missing.chunks(comm.ranks()) {
-            let mine = round.get(comm.rank()).map(|&number| Unit::of(graph, degrees, number, self.upper));
+            let mine = round.get(comm.rank()).map(|&number| source.unit(number));
             let mine = mine.transpose()?.map(|unit| unit.words());
             let all = comm.all_gather(bytes_of(&mine.unwrap_or_default()));
             let units: Vec<Unit> = all.iter().filter_map(|words| Unit::read(&numbers_of::<u64>(words))).collect();
@@ -256,7 +234,7 @@ impl Task for Spec {
                 let read = |record: &Record| Unit::read(&numbers_of::<u64>(&record.result)).map(|unit| unit.total);
                 let totals: Option<Vec<u64>> = records.iter().map(read).collect();
                 let none = || Error::Validation(format!("{}: a record that is no sum", units.path.display()));
-                (records.len() as u64, totals.ok_or_else(none)?.iter().sum::<u64>())
+                (records.len() as u64, totals.ok_or_else(none)?.into_iter().fold(0, u64::wrapping_add))
             }
             UnitsContent::Checkpoint(saved) => (saved.done(), saved.words(0)?[0]),
         };
@@ -275,7 +253,13 @@ impl Task for Spec {
 
 impl GraphTask for Spec {
     fn needs(&self) -> Needs {
-        Needs { degrees: true, order: self.columns, upper: self.upper, direction: self.direction }
+        Needs {
+            degrees: true,
+            order: self.columns || matches!(self.weights, Some(WeightSource::Drawn(_))),
+            upper: self.upper,
+            direction: self.direction,
+            weights: self.weights == Some(WeightSource::File),
+        }
     }
 
     fn units(&self, blocks: u64) -> u64 {
@@ -292,7 +276,9 @@ impl GraphTask for Spec {
 
     fn cost(&self, graph: &GraphSize<'_>, crew: &Crew) -> Cost {
         let rows = graph.direction.rows(graph.vertices);
-        let host_memory = if self.columns { 8 * rows } else { 0 };
+        let ids =
+            if matches!(self.weights, Some(WeightSource::Drawn(_))) { InputIds::bytes(graph.vertices) } else { 0 };
+        let host_memory = ids + if self.columns { 8 * rows } else { 0 };
         let columns = [4, 4, 8, 8, 4, 8].map(|width| crew.format.row_bytes(width, 24) * graph.rows).iter().sum::<u64>();
         let next = self.sources.0.len() as u64 * crew.format.row_bytes(4, 3) * graph.rows;
         let trials = u64::from(crew.trials);
@@ -323,20 +309,20 @@ impl GraphTask for Spec {
     }
 
     fn verify(&self, results: &Results<'_>, found: &Value, verdict: &mut Verdict<'_>) -> Result<()> {
-        // Twice the total is the sum over vertices of the degree by that of the neighbours.
+        // Twice the total is the sum over vertices of the degree by that of the neighbours, modulo 2^64.
         let path =
             |name: &str| results.outputs.keys().find(|file| file.contains(name)).map(|file| results.workdir.join(file));
         let (Some(degrees), Some(sums)) = (path("degree_u32"), path("sum_u64")) else {
             return verdict.skip("sums", "without columns there is nothing to hold the total against");
         };
         let agree = || -> Result<String> {
-            let mut twice = 0;
+            let mut twice = 0u64;
             for (degree, sum) in values::<u32>(&degrees)?.zip(values::<u64>(&sums)?) {
-                twice += u64::from(degree?) * sum?;
+                twice = twice.wrapping_add(u64::from(degree?).wrapping_mul(sum?));
             }
-            match found["total"] == json!(twice / 2) {
-                true => Ok(format!("{} by the columns, too", twice / 2)),
-                false => Err(Error::Validation(format!("{} by the columns, {found}", twice / 2))),
+            match found["total"].as_u64().map(|total| total.wrapping_mul(2)) == Some(twice) {
+                true => Ok(format!("{twice} by the columns, too, at both ends of edges")),
+                false => Err(Error::Validation(format!("{twice} by the columns at both ends of edges, {found}"))),
             }
         };
         verdict.note("sums", agree())

@@ -1,0 +1,96 @@
+//! The sums of a unit, from edges and their weights.
+
+use crate::algo::WeightSource;
+use crate::error::Result;
+use crate::graph::catalogue::Catalogue;
+use crate::graph::direction::{Direction, Way};
+use crate::graph::ids::Vertex;
+use crate::prepare::input_ids::InputIds;
+use crate::prepare::prepared::Graph;
+
+/// The graph, and how its edges are weighed.
+pub(super) struct Source<'a> {
+    pub(super) graph: &'a Graph,
+    pub(super) degrees: &'a [u32],
+    pub(super) upper: bool,
+    pub(super) weights: Option<WeightSource>,
+    /// The ids of vertices, by which weights are drawn.
+    pub(super) ids: Option<InputIds>,
+}
+
+impl Source<'_> {
+    /// Calls `each` for all edges of a row in a half, with the other end and the weight; without weights this is 1.
+    fn edges(&self, half: &Catalogue, row: u32, mut each: impl FnMut(u32, u64)) {
+        let direction = self.graph.info.direction;
+        match (self.weights, &self.ids) {
+            (None, _) => half.row(row).iter().for_each(|&v| each(v, 1)),
+            (Some(WeightSource::Drawn(drawn)), Some(ids)) => {
+                let is_out =
+                    direction == Direction::Undirected || direction.row(direction.vertex(row), Way::Out) == row;
+                let id = |vertex: u32| ids.of(Vertex(vertex));
+                for &v in half.row(row) {
+                    let [a, b] = if is_out { [direction.vertex(row), v] } else { [v, direction.vertex(row)] };
+                    each(v, drawn.of(direction, id(a), id(b)).into());
+                }
+            }
+            (Some(_), _) => {
+                let (targets, weights) = half.weighted_row(row);
+                targets.iter().zip(weights).for_each(|(&v, &weight)| each(v, weight.into()));
+            }
+        }
+    }
+
+    /// Returns the sums of unit `number`.
+    pub(super) fn unit(&self, number: u64) -> Result<Unit> {
+        let block = self.graph.catalogue.block(number as usize);
+        let mut unit = Unit { number, total: 0, lengths: Vec::new(), at_rows: Vec::new() };
+        let direction = self.graph.info.direction;
+        let upper = if self.upper { Some(self.graph.upper()?) } else { None };
+        let lower = Some(&self.graph.catalogue).filter(|_| upper.is_none() || self.weights.is_some());
+        let lower = lower.map(|half| (half, if upper.is_some() { 2 } else { 1 }));
+        let halves: Vec<(&Catalogue, u64)> = upper.map(|half| (half, 1)).into_iter().chain(lower).collect();
+        for row in block.first_row..block.end_row() {
+            let mut length = 0;
+            for &(half, times) in &halves {
+                length = 0;
+                self.edges(half, row, |v, weight| {
+                    let weight = weight.wrapping_mul(times);
+                    let ends = [row, direction.opposite(row, v)];
+                    let [a, b] = ends.map(|row| u64::from(self.degrees[row as usize]));
+                    unit.total = unit.total.wrapping_add((a * b).wrapping_mul(weight));
+                    let sums = [(ends[0], b), (ends[1], a)];
+                    unit.at_rows.extend(sums.map(|(row, degree)| (row.into(), degree.wrapping_mul(weight))));
+                    length += 1;
+                });
+            }
+            unit.lengths.push(length);
+        }
+        Ok(unit)
+    }
+}
+
+/// The sums of one unit: for the total, and for the rows at the ends of its edges.
+pub(super) struct Unit {
+    pub(super) number: u64,
+    pub(super) total: u64,
+    /// Entries of each row.
+    pub(super) lengths: Vec<u32>,
+    pub(super) at_rows: Vec<(u64, u64)>,
+}
+
+impl Unit {
+    /// Returns it as words.
+    pub(super) fn words(&self) -> Vec<u64> {
+        let head = [self.number, self.total, self.lengths.len() as u64];
+        let lengths = self.lengths.iter().map(|&length| length.into());
+        head.into_iter().chain(lengths).chain(self.at_rows.iter().flat_map(|&(v, sum)| [v, sum])).collect()
+    }
+
+    /// Returns the unit of these words; `None` if they are none.
+    pub(super) fn read(words: &[u64]) -> Option<Unit> {
+        let (&[number, total, rows], rest) = words.split_first_chunk()?;
+        let (lengths, rest) = rest.split_at_checked(rows as usize)?;
+        let at_rows = rest.chunks_exact(2).map(|two| (two[0], two[1])).collect();
+        Some(Unit { number, total, lengths: lengths.iter().map(|&length| length as u32).collect(), at_rows })
+    }
+}

@@ -1,0 +1,88 @@
+//! `weights` in the table of an algorithm: those that the input has, or some that are drawn.
+
+use crate::graph::weights::drawn::DrawnWeights;
+use crate::jobfile::{Diagnostics, Field};
+use serde::{Deserialize, Serialize};
+
+/// Keys of the table form.
+const KEYS: [&str; 3] = ["uniform", "seed", "unit"];
+const FORMS: &str =
+    "expected \"file\", { uniform = [1, 1000], seed = 1 }, { uniform = [0.0, 1.0], seed = 1 } or { unit = true }";
+
+/// The weights that a task takes.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum WeightSource {
+    /// Those of the input.
+    #[default]
+    File,
+    /// Drawn ones.
+    Drawn(DrawnWeights),
+}
+
+impl WeightSource {
+    /// Reads the key `weights` of an algorithm's table: `"file"` or a table. Returns `None` where something is wrong, which `diagnostics`
+    /// then has.
+    pub fn parse(field: &Field<'_>, diagnostics: &mut Diagnostics) -> Option<WeightSource> {
+        if field.is_table() {
+            return drawn(field, diagnostics).map(WeightSource::Drawn);
+        }
+        if field.is_string() {
+            return field.choice(&[("file", WeightSource::File)], diagnostics);
+        }
+        field.error(FORMS, diagnostics);
+        None
+    }
+}
+
+fn drawn(field: &Field<'_>, diagnostics: &mut Diagnostics) -> Option<DrawnWeights> {
+    let (table, section) = field.section(diagnostics)?;
+    let mut known = true;
+    for entry in table.entries.iter().filter(|entry| !KEYS.contains(&entry.key.as_str())) {
+        diagnostics.error(&entry.place, format!("{}: unknown key {:?}; {FORMS}", field.name, entry.key));
+        known = false;
+    }
+    let (uniform, seed, unit) = (section.get("uniform"), section.get("seed"), section.get("unit"));
+    match (uniform, unit) {
+        (Some(uniform), None) => {
+            let seed = seed.map_or(Some(1), |seed| seed.integer(0..=u64::MAX, diagnostics));
+            uniform_of(&uniform, seed?, diagnostics).filter(|_| known)
+        }
+        (None, Some(unit)) => {
+            let is_on = unit.boolean(diagnostics)?;
+            if !is_on || seed.is_some() {
+                field.error(FORMS, diagnostics);
+                return None;
+            }
+            known.then_some(DrawnWeights::Unit)
+        }
+        _ => {
+            field.error(FORMS, diagnostics);
+            None
+        }
+    }
+}
+
+fn uniform_of(uniform: &Field<'_>, seed: u64, diagnostics: &mut Diagnostics) -> Option<DrawnWeights> {
+    let wrong =
+        "expected the least and the most of weights, both from 0 on, whole numbers below 2^32 or decimals of f32";
+    let drawn = match uniform.pair(diagnostics)? {
+        [(least, true), (most, true)] => {
+            let number = |number: f64| (0.0..=f64::from(u32::MAX)).contains(&number).then_some(number as u32);
+            number(least).zip(number(most)).map(|(least, most)| DrawnWeights::Whole { least, most, seed })
+        }
+        [(least, _), (most, _)] => {
+            let number = |number: f64| (number >= 0.0 && (number as f32).is_finite()).then_some(number as f32 + 0.0);
+            number(least).zip(number(most)).map(|(least, most)| DrawnWeights::Decimal { least, most, seed })
+        }
+    };
+    let in_order = match drawn {
+        Some(DrawnWeights::Whole { least, most, .. }) => least <= most,
+        Some(DrawnWeights::Decimal { least, most, .. }) => least <= most,
+        _ => false,
+    };
+    if !in_order {
+        uniform.error(wrong, diagnostics);
+    }
+    drawn.filter(|_| in_order)
+}

@@ -1,0 +1,36 @@
+//! Energy that a GPU takes, by NVIDIA's management library, which is loaded where there is one.
+
+use super::device::Device;
+use nvml_wrapper::Nvml;
+
+/// The meter of one GPU.
+pub struct GpuMeter {
+    library: Nvml,
+    uuid: String,
+}
+
+impl GpuMeter {
+    /// Opens the meter of a GPU, or says why there is none.
+    ///
+    /// # Errors
+    /// The reason, in words.
+    pub fn open(device: &Device) -> Result<GpuMeter, String> {
+        let library = Nvml::init().map_err(|e| format!("NVML: {e}"))?;
+        let bytes = device.context().uuid().map_err(|e| format!("the GPU's number: {e}"))?.bytes;
+        let hex: String = bytes.iter().map(|byte| format!("{:02x}", *byte as u8)).collect();
+        let part = |range: std::ops::Range<usize>| &hex[range];
+        let uuid = format!("GPU-{}-{}-{}-{}-{}", part(0..8), part(8..12), part(12..16), part(16..20), part(20..32));
+        let meter = GpuMeter { library, uuid };
+        meter.joules().map(|_| meter)
+    }
+
+    /// Returns the joules since the driver was loaded.
+    ///
+    /// # Errors
+    /// Why they can't be read, in words.
+    pub fn joules(&self) -> Result<f64, String> {
+        let device = self.library.device_by_uuid(self.uuid.as_str());
+        let millijoules = device.and_then(|device| device.total_energy_consumption());
+        millijoules.map(|millijoules| millijoules as f64 / 1e3).map_err(|e| format!("NVML: {e}"))
+    }
+}

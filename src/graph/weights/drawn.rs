@@ -1,0 +1,156 @@
+//! Weights that are drawn rather than read: a hash of a seed and the ids of both ends, so that nothing is stored, and any process, thread
+//! and device draws the same.
+//!
+//! The hash is the finalizer of SplitMix64 (Steele, Lea & Flood, OOPSLA 2014) over the seed and one id after the other: 64-bit additions,
+//! multiplications and shifts, which a kernel does likewise. A decimal is rounded after the multiplication and after the addition; a
+//! kernel must not fuse them.
+
+use crate::formats::WeightType;
+use crate::graph::direction::Direction;
+use crate::graph::ids::InputId;
+use serde::{Deserialize, Serialize};
+
+/// How weights are drawn.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum DrawnWeights {
+    /// Every weight is 1.
+    Unit,
+    /// Whole numbers, each as likely.
+    Whole {
+        /// The smallest.
+        least: u32,
+        /// The largest.
+        most: u32,
+        /// The seed.
+        seed: u64,
+    },
+    /// Decimals, 2^24 of them at equal distances.
+    Decimal {
+        /// The smallest.
+        least: f32,
+        /// None is larger.
+        most: f32,
+        /// The seed.
+        seed: u64,
+    },
+}
+
+impl DrawnWeights {
+    /// Returns the type of the weights.
+    pub fn kind(self) -> WeightType {
+        match self {
+            DrawnWeights::Unit | DrawnWeights::Whole { .. } => WeightType::U32,
+            DrawnWeights::Decimal { .. } => WeightType::F32,
+        }
+    }
+
+    /// Returns the weight of the edge from `tail` to `head`: a whole number, or the bits of an f32. Without direction it is the same from
+    /// either end.
+    #[inline]
+    pub fn of(self, direction: Direction, tail: InputId, head: InputId) -> u32 {
+        let (first, second) = match direction {
+            Direction::Undirected => (tail.min(head), tail.max(head)),
+            Direction::Directed => (tail, head),
+        };
+        match self {
+            DrawnWeights::Unit => 1,
+            DrawnWeights::Whole { least, most, seed } => {
+                let numbers = u64::from(most - least) + 1;
+                least + (((hash(seed, first, second) >> 32) * numbers) >> 32) as u32
+            }
+            DrawnWeights::Decimal { least, most, seed } => {
+                let part = (hash(seed, first, second) >> 40) as f32 / (1 << 24) as f32;
+                (least + part * (most - least)).min(most).to_bits()
+            }
+        }
+    }
+}
+
+#[inline]
+fn hash(seed: u64, first: InputId, second: InputId) -> u64 {
+    mixed(mixed(mixed(seed).wrapping_add(first.0)).wrapping_add(second.0))
+}
+
+/// Returns the output of SplitMix64 in this state.
+#[inline]
+fn mixed(state: u64) -> u64 {
+    let x = state.wrapping_add(0x9e37_79b9_7f4a_7c15);
+    let x = (x ^ x >> 30).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+    let x = (x ^ x >> 27).wrapping_mul(0x94d0_49bb_1331_11eb);
+    x ^ x >> 31
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    /// The first outputs of SplitMix64 from the seed 1234567, as its reference implementation prints them.
+    #[test]
+    fn the_hash_is_that_of_the_reference() {
+        let known = [6_457_827_717_110_365_317, 3_203_168_211_198_807_973, 9_817_491_932_198_370_423u64];
+        for (nth, known) in (0u64..).zip(known) {
+            assert_eq!(mixed(1_234_567u64.wrapping_add(nth.wrapping_mul(0x9e37_79b9_7f4a_7c15))), known);
+        }
+    }
+
+    proptest! {
+        #[test]
+        fn weights_keep_within_their_bounds_and_are_the_same_from_either_end(
+            u in any::<u64>(), v in any::<u64>(), seed in any::<u64>(), ends in any::<[u32; 2]>(), decimals in any::<[u16; 2]>(),
+        ) {
+            let (least, most) = (ends[0].min(ends[1]), ends[0].max(ends[1]));
+            let [low, high] = [decimals[0].min(decimals[1]), decimals[0].max(decimals[1])].map(|n| f32::from(n) / 7.0);
+            let (u, v) = (InputId(u), InputId(v));
+            for drawn in [
+                DrawnWeights::Unit,
+                DrawnWeights::Whole { least, most, seed },
+                DrawnWeights::Decimal { least: low, most: high, seed },
+            ] {
+                let weight = drawn.of(Direction::Undirected, u, v);
+                prop_assert_eq!(weight, drawn.of(Direction::Undirected, v, u));
+                prop_assert!([drawn.of(Direction::Directed, u, v), drawn.of(Direction::Directed, v, u)].contains(&weight));
+                match drawn {
+                    DrawnWeights::Unit => prop_assert_eq!(weight, 1),
+                    DrawnWeights::Whole { .. } => prop_assert!((least..=most).contains(&weight)),
+                    DrawnWeights::Decimal { .. } => prop_assert!((low..=high).contains(&f32::from_bits(weight))),
+                }
+            }
+        }
+    }
+
+    /// Of many edges, each number comes about as often, whatever the seed; another seed or the other way draws others.
+    #[test]
+    fn weights_are_uniform_and_depend_on_the_seed_and_on_direction() {
+        let draw = |seed, direction, (u, v): (u64, u64)| {
+            DrawnWeights::Whole { least: 1, most: 10, seed }.of(direction, InputId(u), InputId(v))
+        };
+        let edges = || (0..300u64).flat_map(|u| (0..u).map(move |v| (u, v)));
+        for seed in [0, 1, u64::MAX] {
+            let mut counts = [0u32; 11];
+            edges().for_each(|edge| counts[draw(seed, Direction::Undirected, edge) as usize] += 1);
+            assert_eq!(counts[0], 0);
+            // 44850 edges: 4485 of each, with a standard deviation of 64.
+            assert!(counts[1..].iter().all(|&count| count.abs_diff(4485) < 320), "{counts:?}");
+        }
+        let others = |a: &dyn Fn((u64, u64)) -> u32, b: &dyn Fn((u64, u64)) -> u32| {
+            edges().filter(|&edge| a(edge) != b(edge)).count() > 39_000
+        };
+        assert!(others(&|e| draw(1, Direction::Directed, e), &|e| draw(2, Direction::Directed, e)));
+        assert!(others(&|e| draw(1, Direction::Directed, e), &|(u, v)| draw(1, Direction::Directed, (v, u))));
+    }
+
+    /// Weights of earlier versions stay: results of jobs depend on them.
+    #[test]
+    fn known_weights() {
+        let (u, v) = (InputId(5), InputId(1 << 40));
+        let whole = DrawnWeights::Whole { least: 1, most: 1000, seed: 1 };
+        let decimal = DrawnWeights::Decimal { least: 0.0, most: 1.0, seed: 1 };
+        let all = DrawnWeights::Whole { least: 0, most: u32::MAX, seed: 1 };
+        // By the same formula in Python.
+        assert_eq!(whole.of(Direction::Undirected, v, u), 168);
+        assert_eq!(f32::from_bits(decimal.of(Direction::Undirected, v, u)), 2802663.0 / 16_777_216.0);
+        assert_eq!(all.of(Direction::Directed, v, u), 3_839_282_959);
+    }
+}

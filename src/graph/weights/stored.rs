@@ -1,0 +1,237 @@
+//! The weights of a block's edges as a file beside the block.
+//!
+//! Its body is eight u64 (index of the block, first row, entries, 1 for whole numbers or 2 for f32, zeros) and a weight of 32 bits for each
+//! target of the block, in the same order. The salt of the file combines the key of the graph's weights and the block's index.
+
+use crate::error::{At, Error, Result};
+use crate::formats::WeightType;
+use crate::graph::half::Half;
+use crate::graph::layout::Layout;
+use crate::graph::stored::{listed_by, salt};
+use crate::memory::bytes_of;
+use crate::store::file::{Kind, NewFile, Pending};
+use crate::store::map::{Mapped, as_u32};
+use serde::{Deserialize, Serialize};
+use std::path::{Path, PathBuf};
+
+const HEAD: usize = 64;
+/// Bits from which on an f32 is infinite, or no number, or negative.
+const NOT_FINITE: u32 = 0x7f80_0000;
+
+/// The weights that a graph carries.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+pub struct GraphWeights {
+    /// Their type.
+    pub kind: WeightType,
+    /// Checksum of the files that the input has them in, if these are files of their own.
+    pub checksum: u64,
+    /// The key of their files: the hash of all that they depend on.
+    pub key: u64,
+}
+
+fn kind(half: Half) -> Kind {
+    match half {
+        Half::Lower => Kind::new(b"LOWW"),
+        Half::Upper => Kind::new(b"UPPW"),
+    }
+}
+
+fn head(weights: GraphWeights, layout: &Layout, index: usize, entries: u64) -> [u64; HEAD / 8] {
+    let type_of_them = match weights.kind {
+        WeightType::U32 => 1,
+        WeightType::F32 => 2,
+    };
+    [index as u64, layout.block(index).rows.start, entries, type_of_them, 0, 0, 0, 0]
+}
+
+/// Returns the path of the weights of block `index` of a half in the graph's folder.
+pub fn path(folder: &Path, half: Half, index: usize) -> PathBuf {
+    folder.join(format!("{}.{index:06}.weights", half.name()))
+}
+
+/// Returns for each of the blocks `0 .. blocks` of a half whether `folder` has a file of its weights, as [`super::stored::listed`] does.
+pub fn listed(folder: &Path, half: Half, blocks: usize) -> Vec<bool> {
+    listed_by(folder, blocks, |b| path(folder, half, b))
+}
+
+/// Returns the bytes of the body for `entries` entries.
+pub fn body_bytes(entries: u64) -> u64 {
+    HEAD as u64 + 4 * entries
+}
+
+/// Writes the weights of block `index` of a half of a graph, which has this layout. They come in parts.
+///
+/// # Errors
+/// [`Error::DiskFull`], [`Error::Io`].
+pub fn write(
+    folder: &Path,
+    weights: GraphWeights,
+    half: Half,
+    layout: &Layout,
+    index: usize,
+    parts: &[&[u32]],
+) -> Result<Pending> {
+    let entries = parts.iter().map(|part| part.len() as u64).sum();
+    let mut file = WeightsWriter::create(folder, weights, half, layout, index, entries)?;
+    parts.iter().try_for_each(|part| file.append(part))?;
+    file.finish()
+}
+
+/// The weights of a block that are written piece by piece.
+pub struct WeightsWriter {
+    file: NewFile,
+    path: PathBuf,
+    entries: u64,
+}
+
+impl WeightsWriter {
+    /// Starts the weights of block `index` of a half of a graph, which has this layout; the block has `entries` entries.
+    ///
+    /// # Errors
+    /// [`Error::DiskFull`], [`Error::Io`].
+    pub fn create(
+        folder: &Path,
+        weights: GraphWeights,
+        half: Half,
+        layout: &Layout,
+        index: usize,
+        entries: u64,
+    ) -> Result<Self> {
+        let path = path(folder, half, index);
+        let mut file = NewFile::create(&path, kind(half), salt(weights.key, index))?;
+        file.write(bytes_of(&head(weights, layout, index, entries)))?;
+        Ok(WeightsWriter { file, path, entries })
+    }
+
+    /// Appends the weights of the next targets.
+    ///
+    /// # Errors
+    /// [`Error::DiskFull`], [`Error::Io`].
+    pub fn append(&mut self, weights: &[u32]) -> Result<()> {
+        self.file.write(bytes_of(weights))
+    }
+
+    /// Completes the file.
+    ///
+    /// # Errors
+    /// [`Error::Validation`] where there are more or fewer weights than were announced; [`Error::DiskFull`], [`Error::Io`].
+    pub fn finish(self) -> Result<Pending> {
+        if self.file.len() != body_bytes(self.entries) {
+            let what = format!("{} bytes for the weights of {} entries", self.file.len(), self.entries);
+            return Err(Error::Validation(format!("{}: {what}", self.path.display())));
+        }
+        self.file.finish_deferred()
+    }
+}
+
+/// The stored weights of a block, mapped to memory.
+#[derive(Debug)]
+pub struct StoredWeights {
+    file: Mapped,
+    kind: WeightType,
+}
+
+impl StoredWeights {
+    /// Opens the weights of block `index`, which has `entries` entries, of a half of a graph. It checks the sizes; [`Self::verify`] checks
+    /// the contents.
+    ///
+    /// # Errors
+    /// [`Error::Corrupt`], [`Error::Io`].
+    pub fn open(
+        folder: &Path,
+        weights: GraphWeights,
+        half: Half,
+        layout: &Layout,
+        index: usize,
+        entries: u64,
+    ) -> Result<Self> {
+        let path = path(folder, half, index);
+        let file = Mapped::open(&path, kind(half), salt(weights.key, index))?;
+        let bytes = file.body().len() as u64;
+        if bytes != body_bytes(entries) {
+            let what = format!("{bytes} bytes for the weights of {entries} entries");
+            return Err(Error::corrupt(&path, At::File, what));
+        }
+        if file.body()[..HEAD] != *bytes_of(&head(weights, layout, index, entries)) {
+            let what = format!("its head is not that of {} weights of block {index}", weights.kind);
+            return Err(Error::corrupt(&path, At::File, what));
+        }
+        Ok(StoredWeights { file, kind: weights.kind })
+    }
+
+    /// Returns the weights, in the order of the block's targets: whole numbers, or the bits of f32.
+    #[inline]
+    pub fn weights(&self) -> &[u32] {
+        // `open` checked the length; the body starts at a multiple of 64.
+        as_u32(&self.file.body()[HEAD..]).unwrap_or_default()
+    }
+
+    /// Reads the whole file, and checks its checksum, and that every f32 is finite and not negative.
+    ///
+    /// # Errors
+    /// [`Error::Corrupt`].
+    pub fn verify(&self) -> Result<()> {
+        self.file.verify_checksum()?;
+        match self.kind {
+            WeightType::F32 if self.weights().iter().any(|&bits| bits >= NOT_FINITE) => {
+                Err(Error::corrupt(self.file.path(), At::File, "a weight that is no finite number from 0 on"))
+            }
+            _ => Ok(()),
+        }
+    }
+
+    /// Returns the bytes of the file's body.
+    pub fn bytes(&self) -> u64 {
+        self.file.body().len() as u64
+    }
+
+    /// Frees the pages that were read.
+    pub fn release(&self) {
+        self.file.drop_range(0..self.file.body().len());
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::graph::order::DegreeRuns;
+
+    const F32: GraphWeights = GraphWeights { kind: WeightType::F32, checksum: 0, key: 3 };
+
+    #[test]
+    fn weights_of_another_block_graph_or_type_are_refused() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let layout = Layout::with_target(&DegreeRuns::new(vec![(3, 100)]), 50);
+        assert!(layout.blocks() > 2);
+        let bits = [1.5f32, 0.0].map(f32::to_bits);
+        let _ = write(folder.path(), F32, Half::Lower, &layout, 1, &[&bits[..1], &[], &bits[1..]]).expect("written");
+        let open = |weights: GraphWeights, half, entries| {
+            StoredWeights::open(folder.path(), weights, half, &layout, 1, entries).map(|file| file.weights().to_vec())
+        };
+        assert_eq!(open(F32, Half::Lower, 2).expect("whole"), bits);
+        let refused = |found: Result<Vec<u32>>| assert_eq!(found.expect_err("refused").exit_code(), 4);
+        refused(open(F32, Half::Lower, 3));
+        refused(open(GraphWeights { kind: WeightType::U32, ..F32 }, Half::Lower, 2));
+        refused(open(GraphWeights { key: 4, ..F32 }, Half::Lower, 2));
+        for (half, index) in [(Half::Upper, 1), (Half::Lower, 0)] {
+            std::fs::copy(path(folder.path(), Half::Lower, 1), path(folder.path(), half, index)).expect("a copy");
+            refused(StoredWeights::open(folder.path(), F32, half, &layout, index, 2).map(|_| Vec::new()));
+        }
+        assert_eq!(listed(folder.path(), Half::Lower, 3), [true, true, false]);
+    }
+
+    #[test]
+    fn a_weight_that_is_no_number_is_damage() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let layout = Layout::with_target(&DegreeRuns::new(vec![(3, 100)]), u64::MAX);
+        for (weight, holds) in [(f32::MAX, true), (f32::INFINITY, false), (f32::NAN, false), (-1.0, false)] {
+            let bits = [1.0, weight].map(f32::to_bits);
+            let _ = write(folder.path(), F32, Half::Lower, &layout, 0, &[&bits]).expect("written");
+            let file = StoredWeights::open(folder.path(), F32, Half::Lower, &layout, 0, 2).expect("whole");
+            assert_eq!(file.verify().is_ok(), holds, "{weight}");
+        }
+        let fewer =
+            WeightsWriter::create(folder.path(), F32, Half::Lower, &layout, 0, 2).and_then(WeightsWriter::finish);
+        assert_eq!(fewer.map(drop).expect_err("two are missing").exit_code(), 8);
+    }
+}

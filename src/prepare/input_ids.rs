@@ -1,0 +1,62 @@
+//! The input's ids of vertices, for what depends on them.
+
+use super::dictionary::{self, Dictionary};
+use super::order;
+use super::prepared::Graph;
+use crate::error::{At, Error, Result};
+use crate::graph::ids::{InputId, Vertex};
+use crate::memory::{Budget, Buffer};
+use crate::store::map::{Mapped, as_u64};
+
+/// The id of every vertex.
+pub struct InputIds {
+    /// The dense id of each.
+    dense: Buffer<u32>,
+    /// The sorted ids, if they are sparse.
+    list: Option<Mapped>,
+}
+
+impl InputIds {
+    /// Returns the bytes that those of `vertices` vertices take.
+    pub fn bytes(vertices: u64) -> u64 {
+        4 * vertices
+    }
+
+    /// Opens the order of vertices, and turns it round.
+    ///
+    /// # Errors
+    /// [`Error::Corrupt`], [`Error::Io`] of the order and of the list of ids; [`Error::Limit`].
+    pub fn open(graph: &Graph, budget: &Budget) -> Result<InputIds> {
+        let Graph { folder, info, .. } = graph;
+        let order = order::map(folder, info.content)?;
+        let map = order.ids()?;
+        let mut dense = budget.zeroed(info.connected as usize, "ids of vertices (4 bytes for each)")?;
+        for (id, &vertex) in (0u32..).zip(map) {
+            // Others have no edge.
+            if let Some(of_vertex) = dense.get_mut(vertex as usize) {
+                *of_vertex = id;
+            }
+        }
+        let list = match info.sparse {
+            true => Some(Dictionary::list(&dictionary::path(folder), info.identity)?),
+            false => None,
+        };
+        if let Some(list) = &list
+            && list.body().len() != 8 * map.len()
+        {
+            let what = format!("{} bytes, where {} ids are ordered", list.body().len(), map.len());
+            return Err(Error::corrupt(list.path(), At::File, what));
+        }
+        Ok(InputIds { dense, list })
+    }
+
+    /// Returns the id of a vertex.
+    #[inline]
+    pub fn of(&self, vertex: Vertex) -> InputId {
+        let dense = self.dense[vertex.index()];
+        match &self.list {
+            Some(list) => InputId(as_u64(list.body()).unwrap_or_default()[dense as usize]),
+            None => InputId(dense.into()),
+        }
+    }
+}

@@ -1,0 +1,113 @@
+//! Sorts one bin of edges with weights into rows, where of an edge that is repeated the smallest weight stays.
+//!
+//! An entry is a neighbour in the high half of a word and its weight, which is in the order of its bits, in the low half: in a row of sorted
+//! entries, the first of each neighbour has its smallest weight. A row that gets more edges than its vertex has smaller neighbours
+//! is an array with a place for each of these, which keeps the smallest entry.
+
+use super::{SHORT, SortBin, Sorted, SortedRows};
+use crate::error::Result;
+use crate::prepare::partition::BinReader;
+
+/// An empty place of an array: no vertex has that neighbour.
+const NOTHING: u64 = u64::MAX;
+
+/// Sorts bins of edges with weights on the CPU, for one thread; its buffers are reused for each bin.
+#[derive(Debug, Default)]
+pub(super) struct WeightedSorter {
+    chunk: Vec<u32>,
+    ends: Vec<u32>,
+    entries: Vec<u64>,
+}
+
+impl WeightedSorter {
+    /// Bytes of an entry: one in the making, and a neighbour and a weight of the result.
+    pub(super) const ENTRY: u64 = 16;
+}
+
+impl SortBin for WeightedSorter {
+    fn sort(&mut self, bin: &BinReader<'_, '_>, first_row: u32, rows: usize, out: &mut SortedRows) -> Result<Sorted> {
+        let direction = bin.direction();
+        let most = |r: usize| direction.vertex(first_row + r as u32);
+        let WeightedSorter { chunk, ends, entries } = self;
+        ends.clear();
+        ends.resize(rows + 1, 0);
+        let mut edges = 0;
+        bin.for_each(chunk, |place, _| {
+            let end = &mut ends[usize::from(place) + 1];
+            *end = end.saturating_add(1);
+            edges += 1;
+        })?;
+        for r in 0..rows {
+            ends[r + 1] = ends[r] + ends[r + 1].min(most(r));
+        }
+        // Here `ends[r]` is the start of row r, and once all its entries are placed, its end. That of an array stays its start.
+        entries.clear();
+        entries.resize(ends[rows] as usize, NOTHING);
+        let SortedRows { lengths, targets, weights } = out;
+        // The length is 1 for an array, until the row's length is known.
+        lengths.clear();
+        lengths.extend((0..rows).map(|r| u32::from(ends[r + 1] - ends[r] == most(r))));
+        if lengths.contains(&1) {
+            bin.for_each_weighted(chunk, |place, low, weight| {
+                let (at, entry) = (&mut ends[usize::from(place)], entry(low, weight));
+                if lengths[usize::from(place)] == 0 {
+                    entries[*at as usize] = entry;
+                    *at += 1;
+                } else {
+                    let smallest = &mut entries[(*at + low) as usize];
+                    *smallest = entry.min(*smallest);
+                }
+            })?;
+        } else {
+            bin.for_each_weighted(chunk, |place, low, weight| {
+                let at = &mut ends[usize::from(place)];
+                entries[*at as usize] = entry(low, weight);
+                *at += 1;
+            })?;
+        }
+        for of in [&mut *targets, &mut *weights] {
+            of.clear();
+            of.resize(entries.len(), 0);
+        }
+        let (mut start, mut kept) = (0, 0);
+        for (r, length) in lengths.iter_mut().enumerate() {
+            let (before, is_array) = (kept, *length > 0);
+            let end = if is_array { start + most(r) as usize } else { ends[r] as usize };
+            if !is_array {
+                sort_row(&mut entries[start..end]);
+            }
+            let mut last = None;
+            for &entry in &entries[start..end] {
+                let target = (entry >> 32) as u32;
+                (targets[kept], weights[kept]) = (target, entry as u32);
+                kept += usize::from(last != Some(target) && entry != NOTHING);
+                last = Some(target);
+            }
+            start = end;
+            *length = (kept - before) as u32;
+        }
+        targets.truncate(kept);
+        weights.truncate(kept);
+        Ok(Sorted { edges, counted: false })
+    }
+}
+
+fn entry(low: u32, weight: u32) -> u64 {
+    u64::from(low) << 32 | u64::from(weight)
+}
+
+fn sort_row(row: &mut [u64]) {
+    if row.len() > SHORT {
+        row.sort_unstable();
+        return;
+    }
+    for i in 1..row.len() {
+        let x = row[i];
+        let mut j = i;
+        while j > 0 && row[j - 1] > x {
+            row[j] = row[j - 1];
+            j -= 1;
+        }
+        row[j] = x;
+    }
+}

@@ -44,6 +44,9 @@ use crate::store::map::Mapped;
 use std::sync::atomic::Ordering::Relaxed;
 use std::time::Instant;
 
+/// Entries of all rows below which one thread searches alone: others would hardly have begun when it is done.
+const FEW: u64 = 1 << 12;
+
 /// A graph that the threads of this process search, or their part of it.
 pub struct CpuSearch<'a> {
     graph: Graph<'a>,
@@ -82,13 +85,14 @@ impl<'a> CpuSearch<'a> {
         (threads, spare, budget): (usize, u64, &Budget),
     ) -> Result<CpuSearch<'a>> {
         let degrees = degrees.body_as_u32()?;
+        let entries = degrees.iter().map(|&degree| u64::from(degree)).sum::<u64>() >> direction.shift();
+        let threads = if entries < FEW { 1 } else { threads };
         let hubs = Hubs::of(degrees, direction, own);
         let arrays = Arrays::new(own, hubs, threads, budget)?;
         let heads = Heads::of(&rows, direction, own, spare, budget)?;
         if on_disk {
             rows.expect_random_access();
         }
-        let entries = degrees.iter().map(|&degree| u64::from(degree)).sum::<u64>() >> direction.shift();
         let graph = Graph { rows, direction, own, heads, degrees, on_disk, hubs };
         Ok(CpuSearch { graph, arrays, switch, threads, lookup: Lookup::detect(), entries })
     }

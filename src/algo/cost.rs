@@ -38,6 +38,8 @@ pub struct Crew {
     pub threads: usize,
     /// True if every rank has a GPU that does the work.
     pub on_gpu: bool,
+    /// Bytes of that GPU's memory that may be taken; 0 where they are not known, or no GPU does it.
+    pub gpu_memory: u64,
     /// Bytes of host memory that a rank has left for it.
     pub free: u64,
     /// Trials.

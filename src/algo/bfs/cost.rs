@@ -3,14 +3,16 @@
 use crate::algo::bfs::cpu::own::Own;
 use crate::algo::bfs::driver::tree_bytes;
 use crate::algo::bfs::task::Table;
-use crate::algo::bfs::{cpu, driver, ranks};
+use crate::algo::bfs::{cpu, driver, gpu, ranks};
 use crate::algo::{Cost, Crew, GraphSize};
 use crate::graph::direction::Direction;
 
 /// Nanoseconds of a thread for each vertex of a search, for each entry of all rows while its tree is checked, and for each row of a column.
 const SEARCH: f64 = 5.0;
-const CHECK: f64 = 0.4;
+const CHECK: f64 = 0.15;
 const COLUMN: f64 = 20.0;
+/// Nanoseconds of a GPU for each vertex of a search, its parents' way to the host included.
+const SEARCH_ON_GPU: f64 = 0.2;
 /// Bytes of the journal for each source: some tens of levels.
 const RECORD: u64 = 8192;
 /// Steps of a search that reach so many vertices that their bits are sent rather than a list, and one in how many vertices is claimed top-down.
@@ -26,6 +28,7 @@ pub(super) fn of(table: &Table, graph: &GraphSize<'_>, crew: &Crew) -> Cost {
     let entries = if graph.direction == Direction::Directed { graph.edges } else { 2 * graph.edges };
     let own = Own::of(vertices as usize, 0, crew.ranks);
     let [most, fewest] = match crew.ranks {
+        _ if crew.on_gpu => [on_gpu(graph, crew); 2],
         1 => cpu::bytes(own, entries, crew.threads),
         _ => ranks::bytes(own, entries, crew.threads, crew.nodes),
     };
@@ -39,7 +42,10 @@ pub(super) fn of(table: &Table, graph: &GraphSize<'_>, crew: &Crew) -> Cost {
     let trials = u64::from(crew.trials);
     let searches = table.sources() as f64;
     let check = if table.validate { CHECK * 2.0 * graph.edges as f64 } else { 0.0 };
-    let each = (SEARCH * vertices as f64 + check) / crew.all_threads();
+    let search =
+        if crew.on_gpu { SEARCH_ON_GPU * vertices as f64 } else { SEARCH * vertices as f64 / crew.all_threads() };
+    // Rank 0 checks trees.
+    let each = search + check / crew.threads as f64;
     let columns = if table.write { searches * COLUMN * 2.0 * rows as f64 } else { 0.0 };
     Cost {
         host_memory: wanted.min(crew.free.max(fewest)),
@@ -48,6 +54,14 @@ pub(super) fn of(table: &Table, graph: &GraphSize<'_>, crew: &Crew) -> Cost {
         exchange: trials * table.sources() * sent(vertices, crew.ranks as u64),
         seconds: (f64::from(crew.trials) * searches * each + columns) / 1e9,
         label: if table.validate { "bfs validated" } else { "bfs" }.into(),
+    }
+}
+
+/// Returns the bytes of host memory of the rows that a GPU of known memory has no room for.
+fn on_gpu(graph: &GraphSize<'_>, crew: &Crew) -> u64 {
+    match crew.gpu_memory {
+        0 => 0,
+        bytes => gpu::host_bytes(graph.vertices, graph.edges, graph.direction, bytes),
     }
 }
 

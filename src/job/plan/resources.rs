@@ -110,11 +110,13 @@ impl Resources {
 
     /// Returns who computes a task that takes `least` bytes of GPU memory, `None` if it does not use one.
     pub(crate) fn crew(&self, job: &Job, least: Option<u64>) -> Crew {
+        let on_gpu = least.is_some_and(|least| self.computes(job, least));
         Crew {
             ranks: self.ranks,
             nodes: self.nodes(),
             threads: self.threads,
-            on_gpu: least.is_some_and(|least| self.computes(job, least)),
+            on_gpu,
+            gpu_memory: if on_gpu { self.gpu_memory() } else { 0 },
             free: self.free_for_edges(),
             trials: job.run.trials,
             format: job.output.format,

@@ -73,7 +73,8 @@ fn the_block_of_graph500_is_printed_and_says_what_the_report_says() {
         assert_eq!(frontiers.sum::<u64>(), number(source, "reached"));
     }
     // Told once more, it is the same; sources that are named are no benchmark.
-    assert_eq!(run(&place, "", &["run.trials=2"]).expect(0).out, ran.out);
+    let again = run(&place, "", &["run.trials=2"]).expect(0).out;
+    assert_eq!(again.lines().skip(1).collect::<Vec<_>>(), lines[1..]);
     let named = run(&place, "", &["bfs.sources=[5]"]).expect(0);
     assert_eq!(named.out.lines().count(), 1, "{}", named.out);
 }

@@ -141,3 +141,24 @@ fn a_tree_that_was_changed_is_noticed_by_verify() {
     let said = place.gpugraph(&["verify", "job.toml"]).expect(8);
     assert!(said.out.contains("(rule 2 of Graph500)"), "{}", said.out);
 }
+
+/// A path hangs on a graph of many edges: levels of one vertex behind levels of many, and the other way around.
+#[test]
+fn searches_go_on_through_thousands_of_narrow_levels() {
+    let (place, mut graph) = (Place::new(), Graph::new(700, 9000, 1));
+    let (first, long) = (10_000, 3000);
+    graph.edges.extend((first..first + long).map(|id| [id, id + 1]));
+    graph.edges.push([5, first]);
+    let depth_of_5 = |report: &Value, source: usize| number(&report["results"]["bfs"]["sources"][source], "depth");
+    for threads in [1, 3] {
+        job(&place, &graph, &format!("[bfs]\nsources = [5, {}]\nwrite = true\n", first + long));
+        let report = report(&place, &[&format!("limits.threads={threads}"), "run.trials=1"]);
+        assert_eq!(depth_of_5(&report, 0), long + 1);
+        assert!(depth_of_5(&report, 1) > long + 1);
+        let levels = report["results"]["bfs"]["sources"][1]["levels"].as_array().expect("levels");
+        assert_eq!(levels.len(), 1000, "the first thousand are told");
+        let said = place.gpugraph(&["verify", "job.toml"]).expect(0).out;
+        assert!(said.contains("by the five rules of Graph500"), "{said}");
+        std::fs::remove_dir_all(place.workdir()).expect("removed");
+    }
+}

@@ -2,6 +2,7 @@
 
 use crate::algo::bfs::cpu::top_down::Found;
 use crate::algo::bfs::search::{Step, Switch};
+use std::ops::Range;
 use std::sync::atomic::AtomicU64;
 use std::sync::atomic::Ordering::Relaxed;
 
@@ -28,6 +29,20 @@ pub struct Frontier {
 }
 
 impl Frontier {
+    /// Returns the frontier that a step from this one found.
+    pub fn after(self, step: Step, found: Found, is_listed: bool) -> Frontier {
+        Frontier {
+            vertices: found.vertices,
+            // After a step bottom-up nobody knows.
+            edges: if step == Step::TopDown { found.edges } else { u64::MAX },
+            unexplored: self.unexplored.saturating_sub(found.edges),
+            grows: found.vertices > self.vertices,
+            step,
+            known: self.known ^ usize::from(step == Step::BottomUp),
+            is_listed,
+        }
+    }
+
     /// Returns the direction of the next step, in a graph of `vertices` vertices.
     pub fn next_step(&self, Switch { alpha, beta }: Switch, vertices: usize) -> Step {
         let many = self.edges as f64 > self.unexplored as f64 / alpha;
@@ -73,4 +88,9 @@ impl Sums {
         self.edges.fetch_add(found.edges, Relaxed);
         self.checked.fetch_add(found.checked, Relaxed);
     }
+}
+
+/// Returns the part that a thread has of `all` items.
+pub fn share(all: usize, thread: usize, threads: usize) -> Range<usize> {
+    all * thread / threads..all * (thread + 1) / threads
 }

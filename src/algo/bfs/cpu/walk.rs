@@ -1,7 +1,7 @@
 //! A search from level to level, by threads that all decide alike.
 
 use crate::algo::bfs::cpu::bottom_up;
-use crate::algo::bfs::cpu::frontier::{Frontier, Sums};
+use crate::algo::bfs::cpu::frontier::{Frontier, Sums, share};
 use crate::algo::bfs::cpu::meeting::Meeting;
 use crate::algo::bfs::cpu::shared::{Arrays, Graph, ones, set_alone};
 use crate::algo::bfs::cpu::top_down::{self, Found, Parents, Slices};
@@ -10,7 +10,6 @@ use crate::algo::bfs::ranks::exchange::{ClaimRound, Exchange, Reached};
 use crate::algo::bfs::search::{Level, Searched, Step, Switch};
 use crate::error::Result;
 use crate::process::{disk, signals};
-use std::ops::Range;
 use std::sync::atomic::Ordering::Relaxed;
 use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, AtomicUsize};
 use std::sync::{Mutex, PoisonError};
@@ -39,6 +38,8 @@ pub struct Walk<'s> {
     /// Sums of a step, of this one and of the next.
     sums: [Sums; 2],
     stopped: AtomicBool,
+    /// The frontier after narrow levels.
+    agreed: Mutex<Option<Frontier>>,
     /// The levels, and the bits that hold all that were reached: kept by the first thread.
     told: Mutex<(Searched, usize)>,
 }
@@ -67,6 +68,7 @@ impl<'s> Walk<'s> {
             sums_of_slices: (0..=SLICES * threads).map(|_| AtomicU64::new(0)).collect(),
             sums: Default::default(),
             stopped: AtomicBool::new(false),
+            agreed: Mutex::default(),
             told: Mutex::default(),
         }
     }
@@ -95,6 +97,11 @@ impl<'s> Walk<'s> {
             let read = || if self.graph.on_disk { disk::bytes_read() } else { 0 };
             let read_before = if thread == 0 { read() } else { 0 };
             let step = frontier.next_step(self.switch, self.graph.own.vertices());
+            // Ranks have to tell each other after every level.
+            if step == Step::TopDown && frontier.is_listed && frontier.is_narrow() && self.exchange.is_none() {
+                frontier = self.narrow(thread, frontier, parents)?;
+                continue;
+            }
             let sums = &self.sums[round & 1];
             let stepped = match step {
                 Step::TopDown => self.top_down(thread, &mut frontier, sums, parents, exchange.as_deref_mut()),
@@ -116,33 +123,56 @@ impl<'s> Walk<'s> {
             if self.stopped.load(Relaxed) {
                 return outcome.and_then(|()| signals::check());
             }
-            let Found { vertices, edges, checked } = sums.get();
+            let found = sums.get();
             if thread == 0 {
-                let seconds = started.elapsed().as_secs_f64();
-                let bytes = read() - read_before;
-                let level =
-                    Level { frontier: frontier.vertices, edges_checked: checked, direction: step, seconds, bytes };
-                let mut told = self.told.lock().unwrap_or_else(PoisonError::into_inner);
-                told.0.note(level);
-                told.1 = frontier.known;
+                self.tell(&frontier, step, found.checked, started, read() - read_before);
                 // Nobody adds to these before the next meeting.
                 self.sums[(round + 1) & 1].set(Found::default());
                 self.parts.store(0, Relaxed);
             }
             self.meeting.wait();
-            frontier = Frontier {
-                vertices,
-                // After a step bottom-up nobody knows.
-                edges: if step == Step::TopDown { edges } else { u64::MAX },
-                unexplored: frontier.unexplored.saturating_sub(edges),
-                grows: vertices > frontier.vertices,
-                step,
-                known: frontier.known ^ usize::from(step == Step::BottomUp),
-                is_listed,
-            };
+            frontier = frontier.after(step, found, is_listed);
             round += 1;
         }
         Ok(())
+    }
+
+    /// Notes a level, as the first thread.
+    fn tell(&self, frontier: &Frontier, step: Step, checked: u64, started: Instant, bytes: u64) {
+        let seconds = started.elapsed().as_secs_f64();
+        let level = Level { frontier: frontier.vertices, edges_checked: checked, direction: step, seconds, bytes };
+        let mut told = self.told.lock().unwrap_or_else(PoisonError::into_inner);
+        told.0.note(level);
+        told.1 = frontier.known;
+    }
+
+    /// Goes on from level to level by the first thread as long as these are narrow, while the others wait once. Returns the frontier after
+    /// them. Collective.
+    fn narrow(&self, thread: usize, mut frontier: Frontier, cells: &[AtomicU32]) -> Result<Frontier> {
+        let mut outcome = Ok(());
+        if thread == 0 {
+            let parents = Parents { cells, arrived: &self.arrays.arrived };
+            let goes_on = |frontier: &Frontier| {
+                let step = frontier.next_step(self.switch, self.graph.own.vertices());
+                frontier.vertices > 0 && frontier.is_narrow() && step == Step::TopDown
+            };
+            while outcome.is_ok() && goes_on(&frontier) {
+                let (started, sums) = (Instant::now(), Sums::default());
+                outcome = self.alone(true, &frontier, &sums, parents, None).and_then(|()| signals::check());
+                let found = sums.get();
+                self.tell(&frontier, Step::TopDown, found.checked, started, 0);
+                frontier = frontier.after(Step::TopDown, found, true);
+            }
+            self.stopped.store(outcome.is_err(), Relaxed);
+            *self.agreed.lock().unwrap_or_else(PoisonError::into_inner) = Some(frontier);
+        }
+        self.meeting.wait();
+        let agreed = *self.agreed.lock().unwrap_or_else(PoisonError::into_inner);
+        self.meeting.wait();
+        match self.stopped.load(Relaxed) {
+            true => outcome.and_then(|()| signals::check()).map(|()| frontier),
+            false => Ok(agreed.unwrap_or(frontier)),
+        }
     }
 
     /// Tells the other ranks what this one reached, and adds what they did.
@@ -366,9 +396,4 @@ impl<'s> Walk<'s> {
         sums.add(Found { vertices: found.vertices, edges: 0, checked: found.checked });
         false
     }
-}
-
-/// Returns the part that a thread has of `all` items.
-fn share(all: usize, thread: usize, threads: usize) -> Range<usize> {
-    all * thread / threads..all * (thread + 1) / threads
 }

@@ -72,7 +72,7 @@ mod tests {
     #[test]
     fn both_ways_look_up_the_same_bits() {
         let bits: Vec<AtomicU64> = (1..50u64).map(|i| AtomicU64::new(i.wrapping_mul(0x9e37_79b9_7f4a_7c15))).collect();
-        let vertices: Vec<u32> = (0..64u32).map(|i| i * 1_103_515_245 % (49 * 64)).collect();
+        let vertices: Vec<u32> = (0..64u32).map(|i| i.wrapping_mul(1_103_515_245) % (49 * 64)).collect();
         let expected = each(&bits, &vertices, u64::MAX);
         assert!(expected != 0 && expected != u64::MAX);
         for lookup in [Lookup::detect(), Lookup { avx2: false }] {

@@ -106,6 +106,9 @@ impl<'s> Walk<'s> {
                 self.stopped.store(outcome.is_err(), Relaxed);
             }
             self.meeting.wait();
+            if thread == 0 {
+                sums.add(Found { bytes: read() - read_before, ..Found::default() });
+            }
             if self.exchange.is_some() {
                 if let Some(exchange) = exchange.as_deref_mut().filter(|_| outcome.is_ok()) {
                     outcome = self.tell_reached(&frontier, step, is_listed, sums, exchange);
@@ -116,10 +119,9 @@ impl<'s> Walk<'s> {
             if self.stopped.load(Relaxed) {
                 return outcome.and_then(|()| signals::check());
             }
-            let Found { vertices, edges, checked } = sums.get();
+            let Found { vertices, edges, checked, bytes } = sums.get();
             if thread == 0 {
                 let seconds = started.elapsed().as_secs_f64();
-                let bytes = read() - read_before;
                 let level =
                     Level { frontier: frontier.vertices, edges_checked: checked, direction: step, seconds, bytes };
                 let mut told = self.told.lock().unwrap_or_else(PoisonError::into_inner);
@@ -363,7 +365,7 @@ impl<'s> Walk<'s> {
             found.vertices += part.vertices;
             found.checked += part.checked;
         }
-        sums.add(Found { vertices: found.vertices, edges: 0, checked: found.checked });
+        sums.add(Found { vertices: found.vertices, checked: found.checked, ..Found::default() });
         false
     }
 }

@@ -66,13 +66,15 @@ pub struct Sums {
     vertices: AtomicU64,
     edges: AtomicU64,
     checked: AtomicU64,
+    bytes: AtomicU64,
 }
 
 impl Sums {
     /// Returns the sums.
     pub fn get(&self) -> Found {
-        let [vertices, edges, checked] = [&self.vertices, &self.edges, &self.checked].map(|sum| sum.load(Relaxed));
-        Found { vertices, edges, checked }
+        let all = [&self.vertices, &self.edges, &self.checked, &self.bytes];
+        let [vertices, edges, checked, bytes] = all.map(|sum| sum.load(Relaxed));
+        Found { vertices, edges, checked, bytes }
     }
 
     /// Replaces the sums.
@@ -80,6 +82,7 @@ impl Sums {
         self.vertices.store(found.vertices, Relaxed);
         self.edges.store(found.edges, Relaxed);
         self.checked.store(found.checked, Relaxed);
+        self.bytes.store(found.bytes, Relaxed);
     }
 
     /// Adds what a thread found.
@@ -87,6 +90,7 @@ impl Sums {
         self.vertices.fetch_add(found.vertices, Relaxed);
         self.edges.fetch_add(found.edges, Relaxed);
         self.checked.fetch_add(found.checked, Relaxed);
+        self.bytes.fetch_add(found.bytes, Relaxed);
     }
 }
 

@@ -43,6 +43,8 @@ pub struct Found {
     pub edges: u64,
     /// Entries looked at.
     pub checked: u64,
+    /// Bytes read from the disk for it.
+    pub bytes: u64,
 }
 
 /// Parents of own vertices in a step.

@@ -113,6 +113,9 @@ impl<'s> Walk<'s> {
                 self.stopped.store(outcome.is_err(), Relaxed);
             }
             self.meeting.wait();
+            if thread == 0 {
+                sums.add(Found { bytes: read() - read_before, ..Found::default() });
+            }
             if self.exchange.is_some() {
                 if let Some(exchange) = exchange.as_deref_mut().filter(|_| outcome.is_ok()) {
                     outcome = self.tell_reached(&frontier, step, is_listed, sums, exchange);
@@ -125,7 +128,7 @@ impl<'s> Walk<'s> {
             }
             let found = sums.get();
             if thread == 0 {
-                self.tell(&frontier, step, found.checked, started, read() - read_before);
+                self.tell(&frontier, step, found, started);
                 // Nobody adds to these before the next meeting.
                 self.sums[(round + 1) & 1].set(Found::default());
                 self.parts.store(0, Relaxed);
@@ -138,7 +141,7 @@ impl<'s> Walk<'s> {
     }
 
     /// Notes a level, as the first thread.
-    fn tell(&self, frontier: &Frontier, step: Step, checked: u64, started: Instant, bytes: u64) {
+    fn tell(&self, frontier: &Frontier, step: Step, Found { checked, bytes, .. }: Found, started: Instant) {
         let seconds = started.elapsed().as_secs_f64();
         let level = Level { frontier: frontier.vertices, edges_checked: checked, direction: step, seconds, bytes };
         let mut told = self.told.lock().unwrap_or_else(PoisonError::into_inner);
@@ -160,7 +163,7 @@ impl<'s> Walk<'s> {
                 let (started, sums) = (Instant::now(), Sums::default());
                 outcome = self.alone(true, &frontier, &sums, parents, None).and_then(|()| signals::check());
                 let found = sums.get();
-                self.tell(&frontier, Step::TopDown, found.checked, started, 0);
+                self.tell(&frontier, Step::TopDown, found, started);
                 frontier = frontier.after(Step::TopDown, found, true);
             }
             self.stopped.store(outcome.is_err(), Relaxed);
@@ -393,7 +396,7 @@ impl<'s> Walk<'s> {
             found.vertices += part.vertices;
             found.checked += part.checked;
         }
-        sums.add(Found { vertices: found.vertices, edges: 0, checked: found.checked });
+        sums.add(Found { vertices: found.vertices, checked: found.checked, ..Found::default() });
         false
     }
 }

@@ -17,8 +17,8 @@ use std::sync::atomic::{AtomicU32, AtomicU64, Ordering::Relaxed};
 /// Forms of what was reached.
 const LIST: u64 = 0;
 const BITS: u64 = 1;
-/// Words of a message about what was reached before its vertices: the form and three sums.
-const HEADER: usize = 4;
+/// Words of a message about what was reached before its vertices: the form and four sums.
+const HEADER: usize = 5;
 /// Claims ahead whose memory is prefetched.
 const AHEAD: usize = 16;
 /// Claims to one rank that are put together before they are sent.
@@ -133,9 +133,9 @@ impl Exchange {
     /// Those of the exchange.
     pub fn tell_reached(&mut self, reached: &Reached<'_>) -> Result<(Found, Vec<u32>)> {
         let (own, words) = (self.own, self.own.words());
-        let Found { vertices: count, edges, checked } = reached.sums;
+        let Found { vertices: count, edges, checked, bytes } = reached.sums;
         let is_list = reached.list.is_some() || count <= 2 * words as u64;
-        self.message[..HEADER].copy_from_slice(&[if is_list { LIST } else { BITS }, count, edges, checked]);
+        self.message[..HEADER].copy_from_slice(&[if is_list { LIST } else { BITS }, count, edges, checked, bytes]);
         let content = &mut self.message[HEADER..];
         let length = match (is_list, reached.list) {
             (true, Some(list)) => put_list(list.iter().map(|v| v.load(Relaxed)), content),
@@ -152,7 +152,7 @@ impl Exchange {
         };
         let message: &[u64] = &self.message[..HEADER + length];
         let to: Vec<&[u64]> = (0..own.ranks()).map(|rank| if rank == own.rank() { &[][..] } else { message }).collect();
-        let mut sums = [0, count, edges, checked];
+        let mut sums = [0, count, edges, checked, bytes];
         let mut incoming = vec![Incoming::default(); own.ranks()];
         let mut shared = Vec::new();
         self.rounds.exchange(&to, |from, words| {
@@ -175,8 +175,8 @@ impl Exchange {
             }
             Ok(())
         })?;
-        let [_, vertices, edges, checked] = sums;
-        Ok((Found { vertices, edges, checked }, shared))
+        let [_, vertices, edges, checked, bytes] = sums;
+        Ok((Found { vertices, edges, checked, bytes }, shared))
     }
 }
 

@@ -97,7 +97,7 @@ impl<'s> Walk<'s> {
             let read = || if self.graph.on_disk { disk::bytes_read() } else { 0 };
             let read_before = if thread == 0 { read() } else { 0 };
             let step = frontier.next_step(self.switch, self.graph.own.vertices());
-            // Ranks have to tell each other after every level.
+            // Ranks tell each other after every level.
             if step == Step::TopDown && frontier.is_listed && frontier.is_narrow() && self.exchange.is_none() {
                 frontier = self.narrow(thread, frontier, parents)?;
                 continue;
@@ -149,8 +149,7 @@ impl<'s> Walk<'s> {
         told.1 = frontier.known;
     }
 
-    /// Goes on from level to level by the first thread as long as these are narrow, while the others wait once. Returns the frontier after
-    /// them. Collective.
+    /// Goes through narrow levels by the first thread, while the others wait once; returns the frontier after them. Collective.
     fn narrow(&self, thread: usize, mut frontier: Frontier, cells: &[AtomicU32]) -> Result<Frontier> {
         let mut outcome = Ok(());
         if thread == 0 {
@@ -162,9 +161,8 @@ impl<'s> Walk<'s> {
             while outcome.is_ok() && goes_on(&frontier) {
                 let (started, sums) = (Instant::now(), Sums::default());
                 outcome = self.alone(true, &frontier, &sums, parents, None).and_then(|()| signals::check());
-                let found = sums.get();
-                self.tell(&frontier, Step::TopDown, found, started);
-                frontier = frontier.after(Step::TopDown, found, true);
+                self.tell(&frontier, Step::TopDown, sums.get(), started);
+                frontier = frontier.after(Step::TopDown, sums.get(), true);
             }
             self.stopped.store(outcome.is_err(), Relaxed);
             *self.agreed.lock().unwrap_or_else(PoisonError::into_inner) = Some(frontier);

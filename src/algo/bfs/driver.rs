@@ -41,17 +41,9 @@ pub(super) fn tree_bytes(table: &Table, vertices: u64, trees: usize) -> u64 {
 pub(super) fn search(table: &Table, graph: &Graph, run: &mut Run<'_>) -> Result<Outcome> {
     let comm = run.comm;
     let roots = agreed(comm, || roots::of(table, graph))?;
-    let mut ledger = match comm.leads() {
-        true => Some(Ledger::open(table, graph, &roots, run)),
-        false => None,
-    };
-    let leading = "keep the results of a rank that does not lead";
-    let todo = agreed(comm, || match ledger.as_mut() {
-        Some(Ok(ledger)) => Ok(ledger.todo()),
-        Some(Err(_)) => ledger.take().map_or(Ok(Vec::new()), |ledger| ledger.map(|_| Vec::new())),
-        None => Err(Error::internal(leading, "todo")),
-    })?;
-    let mut ledger = ledger.transpose()?;
+    // That of rank 0, where alone such a decision is made.
+    let mut ledger = None;
+    let todo = agreed(comm, || Ok(ledger.insert(Ledger::open(table, graph, &roots, run)?).todo()))?;
     run.progress.resume_at((roots.len() - todo.len()) as u64);
     let measures = run.measures_energy && agreed(comm, || Ok(ledger.as_ref().is_some_and(|l| l.energy.is_none())))?;
     if !todo.is_empty() || measures && roots.iter().any(|root| root.vertex.is_some()) {
@@ -59,7 +51,7 @@ pub(super) fn search(table: &Table, graph: &Graph, run: &mut Run<'_>) -> Result<
     }
     agreed(comm, || match ledger {
         Some(ledger) => ledger.outcome(run),
-        None => Err(Error::internal(leading, "the outcome")),
+        None => Err(Error::internal("sum up searches", "this rank does not lead")),
     })
 }
 

@@ -146,7 +146,13 @@ impl Case {
         let depth = *levels.iter().max().expect("a level");
         let frontier = |level| levels.iter().filter(|other| **other == level).count() as u64;
         let is_reached = |id: u64| levels[self.row(id)] >= 0;
-        let edges = self.edges.iter().filter(|&&[u, v]| u != v && (is_reached(u) || is_reached(v))).count() as u64;
+        let mut edges: Vec<&[u64; 2]> = self.edges.iter().filter(|&&[u, v]| u != v && is_reached(u)).collect();
+        if self.info.direction == Direction::Directed {
+            // A job tells those that are distinct.
+            edges.sort_unstable();
+            edges.dedup();
+        }
+        let edges = edges.len() as u64;
         SourceChecked {
             source: InputId(source),
             reached: levels.iter().filter(|level| **level >= 0).count() as u64,

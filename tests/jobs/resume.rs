@@ -152,7 +152,8 @@ fn status_counts_units_says_a_stop_once_and_how_long_a_run_is_silent() {
 
     let place = Place::new();
     place.job(BIG, BIG_LIMITS);
-    let mut job = place.start(&[]);
+    // So many trials that it is still at work when it is held.
+    let mut job = place.start(&["--set", "run.trials=40"]);
     assert!(job.until("partition begins"));
     // What never wrote is not silent: it has begun just now.
     std::thread::sleep(Duration::from_millis(1500));

@@ -31,6 +31,8 @@ pub fn part(
     parents: &[AtomicU32],
 ) -> Found {
     let mut found = Found::default();
+    // Where rows are on a disk, all that the part needs of them is asked for before any of it is waited for.
+    let mut later = if graph.on_disk { Some(Vec::with_capacity(words.len())) } else { None };
     for own in words {
         let at = graph.own.word(own);
         let word = known[at].load(Relaxed);
@@ -41,37 +43,62 @@ pub fn part(
         }
         let (begin, place) = (at as u32 * 64, own * 64);
         let first = &graph.heads.first[place..place + 64];
-        let parents = &parents[place..(place + 64).min(parents.len())];
+        let own_parents = &parents[place..(place + 64).min(parents.len())];
         let mut hits = lookup.known(known, first, missing) & missing;
         found.checked += u64::from(missing.count_ones());
-        write(parents, first, hits);
+        write(own_parents, first, hits);
         let mut rest = 0;
         for bit in ones(missing & !hits) {
             let looked = graph.among_heads(begin + bit, known);
             found.checked += looked.checked;
             rest |= u64::from(looked.goes_on) << bit;
             if let Some(parent) = looked.parent {
-                parents[bit as usize].store(parent, Relaxed);
+                own_parents[bit as usize].store(parent, Relaxed);
                 hits |= 1 << bit;
             }
         }
-        if graph.on_disk {
-            // All that is needed of the disk is asked for before any of it is waited for.
-            let ahead = |row: &[u32]| will_need(&row[..row.len().min(ASKED)]);
-            ones(rest).for_each(|bit| graph.behind_heads(begin + bit).into_iter().for_each(ahead));
-        }
-        for bit in ones(rest) {
-            let looked = graph.in_row(begin + bit, known);
-            found.checked += looked.checked;
-            if let Some(parent) = looked.parent {
-                parents[bit as usize].store(parent, Relaxed);
-                hits |= 1 << bit;
+        match &mut later {
+            Some(later) if rest != 0 => {
+                let ahead = |row: &[u32]| will_need(&row[..row.len().min(ASKED)]);
+                ones(rest).for_each(|bit| graph.behind_heads(begin + bit).into_iter().for_each(ahead));
+                later.push((own, hits, rest));
+                continue;
             }
+            _ => hits |= in_rows(graph, known, begin, rest, own_parents, &mut found),
         }
         found.vertices += u64::from(hits.count_ones());
         all[at].store(word | hits, Relaxed);
     }
+    for (own, hits, rest) in later.into_iter().flatten() {
+        let (at, place) = (graph.own.word(own), own * 64);
+        let own_parents = &parents[place..(place + 64).min(parents.len())];
+        let hits = hits | in_rows(graph, known, at as u32 * 64, rest, own_parents, &mut found);
+        found.vertices += u64::from(hits.count_ones());
+        all[at].store(known[at].load(Relaxed) | hits, Relaxed);
+    }
     found
+}
+
+/// Searches the rest of the rows of these of 64 vertices from `begin` on. Returns the bits of those that are reached.
+#[inline]
+fn in_rows(
+    graph: &Graph<'_>,
+    known: &[AtomicU64],
+    begin: u32,
+    rest: u64,
+    parents: &[AtomicU32],
+    found: &mut Found,
+) -> u64 {
+    let mut hits = 0;
+    for bit in ones(rest) {
+        let looked = graph.in_row(begin + bit, known);
+        found.checked += looked.checked;
+        if let Some(parent) = looked.parent {
+            parents[bit as usize].store(parent, Relaxed);
+            hits |= 1 << bit;
+        }
+    }
+    hits
 }
 
 /// Writes the first neighbours of those that were hit.

@@ -188,7 +188,7 @@ fn spread(row: &mut [u32]) -> usize {
     row.len() - at
 }
 
-fn sort_row(row: &mut [u32]) {
+fn sort_row<T: Copy + Ord>(row: &mut [T]) {
     if row.len() > SHORT {
         row.sort_unstable();
         return;

@@ -4,7 +4,7 @@
 //! entries, the first of each neighbour has its smallest weight. A row that gets more edges than its vertex has smaller neighbours
 //! is an array with a place for each of these, which keeps the smallest entry.
 
-use super::{SHORT, SortBin, Sorted, SortedRows};
+use super::{SortBin, Sorted, SortedRows, sort_row};
 use crate::error::Result;
 use crate::prepare::partition::BinReader;
 
@@ -94,20 +94,4 @@ impl SortBin for WeightedSorter {
 
 fn entry(low: u32, weight: u32) -> u64 {
     u64::from(low) << 32 | u64::from(weight)
-}
-
-fn sort_row(row: &mut [u64]) {
-    if row.len() > SHORT {
-        row.sort_unstable();
-        return;
-    }
-    for i in 1..row.len() {
-        let x = row[i];
-        let mut j = i;
-        while j > 0 && row[j - 1] > x {
-            row[j] = row[j - 1];
-            j -= 1;
-        }
-        row[j] = x;
-    }
 }

@@ -3,7 +3,6 @@
 use crate::error::{At, Error, Result};
 use crate::graph::ids::{DenseId, InputId, Vertex};
 use crate::jobfile::{Diagnostics, Section};
-use crate::prepare::dictionary::{self, Dictionary};
 use crate::prepare::order;
 use crate::prepare::prepared::Graph;
 use crate::prepare::relabel;
@@ -46,10 +45,7 @@ impl Sources {
         let Graph { folder, info, .. } = graph;
         let order = order::map(folder, info.content)?;
         let map = order.ids()?;
-        let list = match info.sparse {
-            true => Some(Dictionary::list(&dictionary::path(folder), info.identity)?),
-            false => None,
-        };
+        let list = graph.sparse_ids()?;
         let list = list.as_ref().map(|list| as_u64(list.body()).unwrap_or_default());
         let dense = |InputId(id)| match list {
             Some(list) => list.binary_search(&id).ok().map(|place| DenseId(place as u32)),

@@ -1,6 +1,5 @@
 //! The input's ids of vertices, for what depends on them.
 
-use super::dictionary::{self, Dictionary};
 use super::order;
 use super::prepared::Graph;
 use crate::error::{At, Error, Result};
@@ -37,10 +36,7 @@ impl InputIds {
                 *of_vertex = id;
             }
         }
-        let list = match info.sparse {
-            true => Some(Dictionary::list(&dictionary::path(folder), info.identity)?),
-            false => None,
-        };
+        let list = graph.sparse_ids()?;
         if let Some(list) = &list
             && list.body().len() != 8 * map.len()
         {

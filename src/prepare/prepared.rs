@@ -1,5 +1,6 @@
 //! A prepared graph, with figures of its input and of what is stored.
 
+use super::dictionary::{self, Dictionary};
 use super::order;
 use crate::error::{Error, Result};
 use crate::graph::catalogue::Catalogue;
@@ -157,6 +158,15 @@ impl Graph {
         }
         self.upper = Some(Box::new(upper));
         Ok(())
+    }
+
+    /// Maps the sorted ids of the input, where these are sparse: u64s, one for each dense id.
+    ///
+    /// # Errors
+    /// [`Error::Corrupt`], [`Error::Io`].
+    pub fn sparse_ids(&self) -> Result<Option<Mapped>> {
+        let list = || Dictionary::list(&dictionary::path(&self.folder), self.info.identity);
+        self.info.sparse.then(list).transpose()
     }
 
     /// Opens the degrees of the simple graph, in the order of vertices.

@@ -8,7 +8,6 @@ use super::file::{Output, make};
 use super::{IDS, OutputFormat, Value};
 use crate::error::{Error, Result};
 use crate::graph::ids::{DenseId, InputId, Vertex};
-use crate::prepare::dictionary::{self, Dictionary};
 use crate::prepare::order::{self, MappedOrder};
 use crate::prepare::prepared::Graph;
 use crate::prepare::relabel;
@@ -167,8 +166,7 @@ impl<'a> Columns<'a> {
         }
         let Graph { folder, info, .. } = graph;
         self.order = Some(order::map(folder, info.content)?);
-        if info.sparse {
-            let file = Dictionary::list(&dictionary::path(folder), info.identity)?;
+        if let Some(file) = graph.sparse_ids()? {
             let ids = as_u64(file.body()).unwrap_or_default();
             let to = self.workdir.join(IDS);
             make_folder_of(&to)?;

@@ -4,7 +4,6 @@ use crate::algo::bfs::task::Table;
 use crate::error::Result;
 use crate::generate::random;
 use crate::graph::ids::{InputId, Vertex};
-use crate::prepare::dictionary::{self, Dictionary};
 use crate::prepare::order;
 use crate::prepare::prepared::Graph;
 use crate::store::map::as_u64;
@@ -37,10 +36,7 @@ pub fn of(table: &Table, graph: &Graph) -> Result<Vec<Root>> {
     }
     let drawn = draw(table.seed, graph.info.connected, u64::from(table.roots));
     let order = order::map(&graph.folder, graph.info.content)?;
-    let list = match graph.info.sparse {
-        true => Some(Dictionary::list(&dictionary::path(&graph.folder), graph.info.identity)?),
-        false => None,
-    };
+    let list = graph.sparse_ids()?;
     let list = list.as_ref().map(|list| as_u64(list.body()).unwrap_or_default());
     let places: HashMap<u32, usize> = drawn.iter().copied().zip(0..).collect();
     // A bit for each vertex answers for nearly all ids.

@@ -3,7 +3,6 @@
 use crate::algo::bfs::fault::Fault;
 use crate::error::{Error, Result};
 use crate::graph::ids::Vertex;
-use crate::prepare::dictionary::{self, Dictionary};
 use crate::prepare::order;
 use crate::prepare::prepared::Graph;
 use crate::store::map::as_u64;
@@ -21,10 +20,7 @@ fn input_id(graph: &Graph, v: u32) -> Result<String> {
     let order = order::map(folder, info.content)?;
     let row = order.ids()?.iter().position(|&vertex| vertex == v);
     let row = row.ok_or_else(|| Error::internal("name a vertex", "it has no id"))?;
-    if !info.sparse {
-        return Ok(row.to_string());
-    }
-    let list = Dictionary::list(&dictionary::path(folder), info.identity)?;
+    let Some(list) = graph.sparse_ids()? else { return Ok(row.to_string()) };
     let id = as_u64(list.body()).and_then(|ids| ids.get(row));
     id.map(u64::to_string).ok_or_else(|| Error::internal("name a vertex", "it has no id"))
 }

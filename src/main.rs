@@ -61,7 +61,7 @@ fn dispatch(command: Command) -> Result<()> {
             clap_complete::generate(shell, &mut Cli::command(), "gpugraph", &mut script);
             stdout::print(script)
         }
-        Command::Generate(args) => gpugraph::commands::generate(&args),
+        Command::Generate(args) => gpugraph::commands::generate::generate(&args),
         Command::Convert(args) => gpugraph::commands::convert(&args),
         Command::Plan(args) => gpugraph::commands::inspect::plan(&args),
         Command::Submit(args) => gpugraph::commands::submit::submit(&args),

@@ -1,9 +1,9 @@
 //! The command line: all commands and options, with an example for each command.
 
+use super::generate::GenerateArgs;
 use super::submit::{Scheduler, walltime};
 use crate::config::MAX_THREADS;
 use crate::formats::{AskedWeights, Columns};
-use crate::list::Kind;
 use crate::process::log::Format as LogFormat;
 use clap::{Args, Parser, Subcommand};
 use std::path::PathBuf;
@@ -159,101 +159,6 @@ pub struct LookArgs {
     pub json: bool,
 }
 
-/// Arguments of `gpugraph generate`.
-#[derive(Debug, Args)]
-#[command(after_help = "Examples:\n  gpugraph generate kronecker --scale 20 --edge-factor 16 --seed 1 -o s20.u32\n  \
-    gpugraph generate product a.txt b.txt -o product.u64\n  \
-    gpugraph generate list --length 10000000 --kind swapped -o swapped.list")]
-pub struct GenerateArgs {
-    /// The kind of graph, or a list
-    #[command(subcommand)]
-    pub kind: GenerateKind,
-}
-
-/// The kinds of graphs that can be generated.
-#[derive(Debug, Subcommand)]
-pub enum GenerateKind {
-    /// R-MAT by the Graph500 parameters, ids permuted
-    #[command(after_help = "Example:\n  gpugraph generate kronecker --scale 20 --edge-factor 16 --seed 1 -o s20.u32")]
-    Kronecker(RandomArgs),
-    /// Both ends of every edge drawn uniformly
-    #[command(after_help = "Example:\n  gpugraph generate uniform --scale 20 --edge-factor 2.5 --seed 7 -o u20.u32")]
-    Uniform(RandomArgs),
-    /// The product of two graphs, whose triangles are 6 times the product of theirs
-    #[command(after_help = "Example:\n  gpugraph generate product a.txt b.txt -o product.u64")]
-    Product(ProductArgs),
-    /// A linked list, as the successor of each element
-    #[command(
-        after_help = "Formats: list (.list .lst .txt: the length, then the successors, -1 for none), i32 and i64 \
-        (little-endian), also packed (.gz .zst .bz2 .xz).\n\nExample:\n  \
-        gpugraph generate list --length 10000000 --kind swapped -o swapped.list"
-    )]
-    List(ListArgs),
-}
-
-/// Parameters of a random graph.
-#[derive(Debug, Args)]
-pub struct RandomArgs {
-    /// Binary logarithm of the number of vertices, from 1 to 40
-    #[arg(long)]
-    pub scale: u32,
-    /// Edges per vertex, above 0, may be fractional
-    #[arg(long, default_value_t = 16.0)]
-    pub edge_factor: f64,
-    /// Seed of the random numbers
-    #[arg(long, default_value_t = 1)]
-    pub seed: u64,
-    #[command(flatten)]
-    /// The output
-    pub output: OutputArgs,
-}
-
-/// Parameters of a product of two graphs.
-#[derive(Debug, Args)]
-pub struct ProductArgs {
-    /// First edge list
-    pub a: PathBuf,
-    /// Second edge list
-    pub b: PathBuf,
-    /// Format of both; by default that of their endings
-    #[arg(long)]
-    pub input_format: Option<String>,
-    #[command(flatten)]
-    /// The output
-    pub output: OutputArgs,
-}
-
-/// Parameters of a list.
-#[derive(Debug, Args)]
-pub struct ListArgs {
-    /// Number of elements
-    #[arg(long)]
-    pub length: u64,
-    /// The order: swapped (the list of the published experiment), random, ordered, or runs (of 64 elements, in random order)
-    #[arg(long, value_parser = Kind::from_str)]
-    pub kind: Kind,
-    /// Seed of the random orders
-    #[arg(long, default_value_t = 1)]
-    pub seed: u64,
-    #[command(flatten)]
-    /// The output
-    pub output: OutputArgs,
-}
-
-/// The output of `gpugraph generate`.
-#[derive(Debug, Args)]
-pub struct OutputArgs {
-    /// The file to write
-    #[arg(short = 'o', long = "output", value_name = "FILE")]
-    pub output: PathBuf,
-    /// Its format; by default that of its ending. A .gz or .zst at the end packs the file
-    #[arg(long)]
-    pub format: Option<String>,
-    /// Threads; 0 for all cores of this process
-    #[arg(long, default_value_t = 0, value_parser = threads)]
-    pub threads: usize,
-}
-
 /// Arguments of `gpugraph convert`.
 #[derive(Debug, Args)]
 pub struct ConvertArgs {
@@ -305,7 +210,7 @@ pub struct DevicesArgs {
 }
 
 /// Parses a number of threads, with the same bound as `limits.threads` of a job file.
-fn threads(text: &str) -> Result<usize, String> {
+pub(super) fn threads(text: &str) -> Result<usize, String> {
     match text.parse() {
         Ok(threads) if threads <= MAX_THREADS => Ok(threads),
         _ => Err(format!("a whole number from 0 to {MAX_THREADS}")),

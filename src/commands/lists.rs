@@ -1,6 +1,7 @@
 //! The commands that make and convert linked lists.
 
-use super::cli::{ConvertArgs, ListArgs};
+use super::cli::ConvertArgs;
+use super::generate::ListArgs;
 use super::shown;
 use crate::convert::{self, WrittenList, write_list};
 use crate::error::{Error, Result};

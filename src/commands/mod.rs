@@ -2,59 +2,22 @@
 
 pub mod cli;
 pub mod devices;
+pub mod generate;
 pub mod inspect;
 mod lists;
 pub mod submit;
 
-use self::cli::{ConvertArgs, GenerateArgs, GenerateKind, OutputArgs, ProductArgs};
+use self::cli::ConvertArgs;
 use crate::convert::{self, Converted, StreamCopy, Target};
 use crate::error::{Error, Result};
 use crate::formats::input::stream::Stream;
 use crate::formats::{AskedWeights, Format, Input, TextOptions, Watch};
-use crate::generate::{self, Generator, Product};
 use crate::job::plan::resources::threads;
 use crate::job::session::Watched;
 use crate::process::progress::{Progress, StageProgress, Unit};
 use crate::{job, stdout};
 use std::path::Path;
 use std::time::Duration;
-
-/// `gpugraph generate`: writes the file that the arguments name.
-///
-/// # Errors
-/// [`Error::Usage`] for parameters out of range, [`Error::Input`] for factors that can't be read, those of the disk.
-pub fn generate(args: &GenerateArgs) -> Result<()> {
-    match &args.kind {
-        GenerateKind::Kronecker(r) => write(&r.output, || Generator::kronecker(r.scale, r.edge_factor, r.seed)),
-        GenerateKind::Uniform(r) => write(&r.output, || Generator::uniform(r.scale, r.edge_factor, r.seed)),
-        GenerateKind::Product(product) => write(&product.output, || product_of(product)),
-        GenerateKind::List(list) => lists::generate(list),
-    }
-}
-
-fn product_of(args: &ProductArgs) -> Result<Generator> {
-    let format = format_named(args.input_format.as_deref(), "--input-format")?;
-    let factor = |path: &Path| {
-        let factor = job::input::find(&[path.to_owned()], format, false)?;
-        convert::apart(&factor, &args.output.output).map(|()| factor)
-    };
-    let (a, b) = (factor(&args.a)?, factor(&args.b)?);
-    let product = shown("reading", 0, |watch, _| Product::read(&a, &b, watch))?;
-    Ok(Generator::Product(product))
-}
-
-/// Writes the edges of the generator that `make` makes, once it is known that they can be written.
-fn write(output: &OutputArgs, make: impl FnOnce() -> Result<Generator>) -> Result<()> {
-    convert::writable(&output.output)?;
-    let format = output_format(&output.output, output.format.as_deref(), "--format")?;
-    let generator = make()?;
-    let total = Input::generated(generator.clone()).bytes();
-    let done = shown("generate", total, |watch, _| {
-        generate::write(generator, &output.output, format, threads(output.threads), watch)
-    })?;
-    tell(&output.output, done);
-    Ok(())
-}
 
 /// `gpugraph convert`: converts from any format of edges to any other, or between those of lists.
 ///

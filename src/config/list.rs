@@ -2,6 +2,7 @@
 
 use super::keys;
 use super::spec::InputSpec;
+use super::weighted;
 use crate::algo::{ALGORITHMS, Algorithm, InputKind};
 use crate::jobfile::diagnostics::Diagnostics;
 use crate::jobfile::expand::Environment;
@@ -10,8 +11,7 @@ use crate::jobfile::tree::Table;
 use crate::list::{Generated, Kind, ListFormat, MAX_LENGTH};
 
 /// Keys of `[input]` that say something of edges.
-const OF_GRAPHS: [&str; 9] =
-    ["prepared", "kronecker", "uniform", "ssca2", "grid", "expect", "directed", "recursive", "columns"];
+const OF_GRAPHS: [&str; 7] = ["prepared", "kronecker", "uniform", "expect", "directed", "recursive", "columns"];
 
 /// Keys of a generated list.
 const LIST: [&str; 3] = ["length", "kind", "seed"];
@@ -44,7 +44,8 @@ pub(super) fn input(root: &Table, environment: Environment<'_>, diagnostics: &mu
     formats.extend(ListFormat::ALL.map(|format| (format.name(), Some(format))));
     let format_field = section.get("format");
     let format = format_field.as_ref().and_then(|field| field.choice(&formats, diagnostics)).flatten();
-    for field in OF_GRAPHS.into_iter().chain(["skip_lines", "weights"]).filter_map(|key| section.get(key)) {
+    let of_graphs = OF_GRAPHS.into_iter().chain(weighted::KINDS).chain(["skip_lines", "weights"]);
+    for field in of_graphs.filter_map(|key| section.get(key)) {
         let message = format!("{} is for graphs, and this job ranks a list", field.name);
         diagnostics.error(&field.entry.place, message);
     }

@@ -10,6 +10,7 @@ mod name;
 mod overrides;
 mod spec;
 mod validate;
+mod weighted;
 
 use std::fs::File;
 use std::io::Read as _;

@@ -23,6 +23,7 @@ pub(super) fn of_input(input: &InputSpec) -> Option<String> {
         InputSpec::Kronecker(random) => format!("kronecker-{}-{}-{}", random.scale, random.edge_factor, random.seed),
         InputSpec::ListFile { path, .. } => of_path(path)?,
         InputSpec::List(list) => format!("list-{}-{}-{}", list.kind.name(), list.length, list.seed),
+        InputSpec::Weighted(spec) => spec.to_string().replace(' ', "-"),
         InputSpec::Uniform(random) => format!("uniform-{}-{}-{}", random.scale, random.edge_factor, random.seed),
     };
     let name: String = name.chars().map(|c| if c.is_control() || "/\\".contains(c) { '_' } else { c }).collect();

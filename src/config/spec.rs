@@ -10,6 +10,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::algo::{GraphTask, ListTask, On, Task};
 use crate::formats::{AskedWeights, TextOptions};
+use crate::generate::WeightedSpec;
 use crate::graph::direction::Direction;
 use crate::list::{Generated, ListFormat};
 use crate::results::OutputFormat;
@@ -119,6 +120,8 @@ pub enum InputSpec {
     Kronecker(Random),
     /// `uniform`: both ends of every edge are drawn uniformly.
     Uniform(Random),
+    /// `random`, `rmat`, `ssca2` or `grid`: a graph with weights.
+    Weighted(WeightedSpec),
     /// `path` of a job that ranks a list: one file, which has not been looked up yet.
     ListFile {
         /// The path, variables expanded.
@@ -149,7 +152,11 @@ impl InputSpec {
         match self {
             InputSpec::Files { paths, .. } => paths,
             InputSpec::ListFile { path, .. } => std::slice::from_ref(path),
-            InputSpec::Prepared(_) | InputSpec::Kronecker(_) | InputSpec::Uniform(_) | InputSpec::List(_) => &[],
+            InputSpec::Prepared(_)
+            | InputSpec::Kronecker(_)
+            | InputSpec::Uniform(_)
+            | InputSpec::Weighted(_)
+            | InputSpec::List(_) => &[],
         }
     }
 }

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use super::spec::{Device, Expect, GpuSharing, InputSpec, Job, Limits, Output, Random, Run};
-use super::{FORMATS, keys, list, name};
+use super::{FORMATS, keys, list, name, weighted};
 use crate::algo::{ALGORITHMS, InputKind, On, Task};
 use crate::formats::{AskedWeights, Columns, Format, TextOptions};
 use crate::generate::{MAX_EDGE_FACTOR, SCALES};
@@ -126,7 +126,7 @@ fn input(root: &Table, environment: Environment<'_>, diagnostics: &mut Diagnosti
         keys::SOURCES.iter().filter_map(|key| Some((*key, section.get(key)?))).collect();
     sources.sort_by(|(_, a), (_, b)| a.entry.place.cmp(&b.entry.place));
     if sources.is_empty() {
-        let remedy = "add path = \"FILE\", prepared = \"WORKDIR\", kronecker or uniform";
+        let remedy = "add path = \"FILE\", prepared = \"WORKDIR\", kronecker, uniform, random, rmat, ssca2 or grid";
         match root.get("input") {
             Some(entry) if entry.node.as_table().is_some() => {
                 diagnostics.error(&entry.place, format!("[input] names no edges: {remedy}"));
@@ -170,12 +170,7 @@ fn input(root: &Table, environment: Environment<'_>, diagnostics: &mut Diagnosti
             "uniform" => random(&field, diagnostics).map(InputSpec::Uniform),
             // It is refused already.
             "list" => None,
-            _ => {
-                let message =
-                    format!("{} is not in this version, which makes kronecker and uniform graphs", field.name);
-                diagnostics.error(&field.entry.place, message);
-                None
-            }
+            kind => weighted::read(kind, &field, diagnostics).map(InputSpec::Weighted),
         };
     }
     spec

@@ -222,6 +222,11 @@ impl Weights {
         self != Weights::Skip
     }
 
+    /// Returns true if weights are handed over.
+    pub fn is_read(self) -> bool {
+        matches!(self, Weights::Read(_))
+    }
+
     /// Returns the bits of a weight and the narrowest type that holds it; the bits are 0 unless weights are handed over.
     #[inline]
     pub(crate) fn take(self, weight: Weight<'_>) -> Result<(u32, WeightType), Mistake> {

@@ -11,33 +11,36 @@
 
 use std::sync::LazyLock;
 
+use super::permutation::Permutation;
 use super::random::{key, number};
 
 /// Number of columns of the alias table.
 const COLUMNS: usize = 256;
 
 /// The alias table. An outcome has four bits of the first id in its low half, and of the second in its high half.
-struct Table {
+#[derive(Debug, PartialEq)]
+pub(super) struct Table {
     /// A column's first outcome is taken for draws below this, of 2^24.
     first_below: [u32; COLUMNS],
     /// The two outcomes of each column.
     outcomes: [u64; 2 * COLUMNS],
 }
 
-static TABLE: LazyLock<Table> = LazyLock::new(Table::new);
+/// That of Graph500, whose parameters are A, B, C and D of 100.
+static TABLE: LazyLock<Table> = LazyLock::new(|| Table::new([57, 19, 19, 5]));
 
 impl Table {
-    fn new() -> Table {
+    /// Returns the table of quadrants with these shares, whose sum is not 0 and at most [`super::PARTS`].
+    pub fn new(quadrants: [u32; 4]) -> Table {
         // Probabilities are in units of 2^-32, rounded by the largest remainder, so that they sum to exactly one.
-        let quadrant = [57u64, 19, 19, 5];
         let scaled = |outcome: usize| {
-            let ways: u64 = (0..4).map(|level| quadrant[outcome >> (2 * level) & 3]).product();
-            u128::from(ways) << 32
+            let ways: u128 = (0..4).map(|level| u128::from(quadrants[outcome >> (2 * level) & 3])).product();
+            ways << 32
         };
-        const TOTAL: u128 = 100 * 100 * 100 * 100;
-        let mut mass: Vec<u64> = (0..COLUMNS).map(|outcome| (scaled(outcome) / TOTAL) as u64).collect();
+        let total = quadrants.iter().map(|&share| u128::from(share)).sum::<u128>().pow(4);
+        let mut mass: Vec<u64> = (0..COLUMNS).map(|outcome| (scaled(outcome) / total) as u64).collect();
         let mut by_remainder: Vec<usize> = (0..COLUMNS).collect();
-        by_remainder.sort_by_key(|outcome| (std::cmp::Reverse(scaled(*outcome) % TOTAL), *outcome));
+        by_remainder.sort_by_key(|outcome| (std::cmp::Reverse(scaled(*outcome) % total), *outcome));
         let missing = (1u64 << 32) - mass.iter().sum::<u64>();
         for outcome in by_remainder.into_iter().take(missing as usize) {
             mass[outcome] += 1;
@@ -79,39 +82,23 @@ impl Table {
     }
 }
 
-/// A bijection of `scale` bits: odd multiples carry low bits up, shifts carry high bits down.
-struct Permutation {
-    mask: u64,
-    shift: u32,
-    add: u64,
-    multiply: [u64; 3],
-}
-
-impl Permutation {
-    fn new(scale: u32, seed: u64) -> Self {
-        let secret = |n| number(key(seed, 2), n);
-        let mask = (1u64 << scale) - 1;
-        let multiply = [1, 2, 3].map(|n| (secret(n) & mask) | 1);
-        Permutation { mask, shift: scale.div_ceil(2).max(1), add: secret(0) & mask, multiply }
-    }
-
-    #[inline(always)]
-    fn apply(&self, id: u64) -> u64 {
-        let mut x = id.wrapping_add(self.add) & self.mask;
-        for odd in self.multiply {
-            x = x.wrapping_mul(odd) & self.mask;
-            x ^= x >> self.shift;
-        }
-        x
-    }
-}
-
-/// Makes the edges from `first_edge` on; `narrow` converts ids to their type.
+/// Makes the edges of Graph500's graph from `first_edge` on; `narrow` converts ids to their type.
 #[inline(always)]
 pub(super) fn fill<T>(scale: u32, seed: u64, first_edge: u64, out: &mut [[T; 2]], narrow: impl Fn(u64) -> T + Copy) {
+    fill_by(&TABLE, (scale, seed), first_edge, out, narrow);
+}
+
+/// Makes the edges of a graph with another table.
+#[inline(always)]
+pub(super) fn fill_by<T>(
+    table: &Table,
+    (scale, seed): (u32, u64),
+    first_edge: u64,
+    out: &mut [[T; 2]],
+    narrow: impl Fn(u64) -> T + Copy,
+) {
     let stream = key(seed, 1);
     let permutation = Permutation::new(scale, seed);
-    let table: &Table = &TABLE;
     // Each arm is a loop whose number of draws is a constant, so that it is unrolled.
     let fill = Fill { scale, stream, first_edge, table, permutation: &permutation };
     match scale.div_ceil(4) {
@@ -194,18 +181,6 @@ mod tests {
             let p: f64 =
                 (0..4).map(|b| [[0.57, 0.19], [0.19, 0.05]][(u >> b & 1) as usize][(v >> b & 1) as usize]).product();
             assert!((mass as f64 - p * (1u64 << 32) as f64).abs() <= 1.0, "{outcome:x}");
-        }
-    }
-
-    #[test]
-    fn the_permutation_is_one() {
-        for scale in 0..=14 {
-            let permutation = Permutation::new(scale, 7);
-            let mut seen = vec![false; 1 << scale];
-            for id in 0..1u64 << scale {
-                let image = permutation.apply(id) as usize;
-                assert!(!std::mem::replace(&mut seen[image], true), "scale {scale}");
-            }
         }
     }
 }

@@ -4,11 +4,14 @@
 //! edges on any machine, device and number of threads, in any order and from any starting point.
 
 mod kronecker;
+mod permutation;
 mod product;
 pub(crate) mod random;
 mod uniform;
+mod weighted;
 
 pub use product::Product;
+pub use weighted::{Shape, Ssca2, Weighted, WeightedSpec};
 
 use std::fmt;
 use std::ops::RangeInclusive;
@@ -18,7 +21,7 @@ use xxhash_rust::xxh3::xxh3_64;
 
 use crate::convert::{self, Converted};
 use crate::error::{Error, Result};
-use crate::formats::{EdgeGenerator, Format, Input, Watch};
+use crate::formats::{EdgeGenerator, Format, Input, Watch, WeightType};
 
 /// The kinds of generated graphs. [`Generator::kronecker`] and [`Generator::uniform`] check their parameters; a scale over [`MAX_SCALE`] in
 /// a generator made without them counts as [`MAX_SCALE`].
@@ -44,6 +47,8 @@ pub enum Generator {
     },
     /// The tensor product of two graphs.
     Product(Product),
+    /// A graph with weights.
+    Weighted(Weighted),
 }
 
 /// The largest scale.
@@ -52,6 +57,15 @@ pub const MAX_SCALE: u32 = 40;
 pub const SCALES: RangeInclusive<u32> = 1..=MAX_SCALE;
 /// Largest edge factor; the smallest is above 0.
 pub const MAX_EDGE_FACTOR: u32 = 1 << 20;
+/// Weights of generated graphs that have some, unless others are asked for.
+pub const WEIGHTS: RangeInclusive<u32> = 1..=1000;
+/// Probabilities of the quadrants of R-MAT are whole multiples of one part of these.
+const PARTS: u32 = 1_000_000;
+
+/// Returns the number of edges of a random graph with weights, unless another is asked for: ten a vertex.
+pub fn edges_of(vertices: u64) -> u64 {
+    vertices.saturating_mul(10)
+}
 
 impl Generator {
     /// Returns a Kronecker (R-MAT) graph with A = 0.57, B = C = 0.19, D = 0.05.
@@ -81,6 +95,7 @@ impl EdgeGenerator for Generator {
                 (edge_factor * (1u64 << (*scale).min(MAX_SCALE)) as f64).round() as u64
             }
             Generator::Product(product) => product.edges(),
+            Generator::Weighted(weighted) => weighted.edges(),
         }
     }
 
@@ -88,6 +103,7 @@ impl EdgeGenerator for Generator {
         match self {
             Generator::Kronecker { scale, .. } | Generator::Uniform { scale, .. } => 1 << (*scale).min(MAX_SCALE),
             Generator::Product(product) => product.vertices(),
+            Generator::Weighted(weighted) => weighted.vertices(),
         }
     }
 
@@ -100,6 +116,7 @@ impl EdgeGenerator for Generator {
                 uniform::fill((*scale).min(MAX_SCALE), *seed, first_edge, out, |id| id)
             }
             Generator::Product(product) => product.fill(first_edge, out, |id| id),
+            Generator::Weighted(weighted) => weighted.fill(first_edge, out, |id| id),
         }
     }
 
@@ -113,6 +130,17 @@ impl EdgeGenerator for Generator {
                 uniform::fill((*scale).min(MAX_SCALE), *seed, first_edge, out, |id| id as u32)
             }
             Generator::Product(product) => product.fill(first_edge, out, |id| id as u32),
+            Generator::Weighted(weighted) => weighted.fill(first_edge, out, |id| id as u32),
+        }
+    }
+
+    fn weights(&self) -> Option<WeightType> {
+        matches!(self, Generator::Weighted(_)).then_some(WeightType::U32)
+    }
+
+    fn fill_weights(&self, first_edge: u64, kind: WeightType, out: &mut [u32]) {
+        if let Generator::Weighted(weighted) = self {
+            weighted.fill_weights(first_edge, kind, out);
         }
     }
 
@@ -126,6 +154,7 @@ impl EdgeGenerator for Generator {
                 words.extend([2, u64::from(*scale), edge_factor.to_bits(), *seed]);
             }
             Generator::Product(product) => words.extend([3, product.hash()]),
+            Generator::Weighted(weighted) => words.extend(weighted.words()),
         }
         xxh3_64(&words.iter().flat_map(|word| word.to_le_bytes()).collect::<Vec<u8>>())
     }
@@ -133,7 +162,8 @@ impl EdgeGenerator for Generator {
     fn scratch_bytes(&self) -> u64 {
         match self {
             Generator::Product(product) => product.bytes(),
-            _ => 0,
+            Generator::Weighted(weighted) => weighted.bytes(),
+            Generator::Kronecker { .. } | Generator::Uniform { .. } => 0,
         }
     }
 }
@@ -176,6 +206,7 @@ impl fmt::Display for Generator {
                 write!(f, "uniform scale {scale} edge factor {edge_factor} seed {seed}")
             }
             Generator::Product(product) => product.fmt(f),
+            Generator::Weighted(weighted) => weighted.fmt(f),
         }
     }
 }

@@ -141,6 +141,15 @@ impl<'t> Field<'t> {
         self.expected(&format!("a number above 0 and at most {most}"), diagnostics)
     }
 
+    /// Reads a number from 0 to 1.
+    pub fn probability(&self, diagnostics: &mut Diagnostics) -> Option<f64> {
+        match self.entry.node.value {
+            Value::Integer(integer @ (0 | 1)) => Some(integer as f64),
+            Value::Float(float) if (0.0..=1.0).contains(&float) => Some(float),
+            _ => self.expected("a number from 0 to 1", diagnostics),
+        }
+    }
+
     /// Reads one of the words of `known`, and returns the value next to it.
     pub fn choice<T: Clone>(&self, known: &[(&str, T)], diagnostics: &mut Diagnostics) -> Option<T> {
         let names: Vec<&str> = known.iter().map(|(name, _)| *name).collect();

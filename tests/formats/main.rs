@@ -21,6 +21,7 @@ mod shares;
 mod speed;
 mod suspect;
 mod text;
+mod weighted;
 mod weights;
 
 use std::path::{Path, PathBuf};

@@ -9,6 +9,7 @@ use gpugraph::algo::triangle::Table;
 use gpugraph::config::{self, Device, Expect, GpuSharing, InputSpec, Job, Limits, OutputFormat, Random, Run};
 use gpugraph::error::Error;
 use gpugraph::formats::{AskedWeights, TextOptions};
+use gpugraph::generate::{Shape, Ssca2, WeightedSpec};
 use proptest::prelude::*;
 
 /// The task of a table `[triangle]`.
@@ -173,6 +174,20 @@ fn sources_of_edges() {
     assert_eq!(
         input("[input.uniform]\nscale = 40\nedge_factor = 0.5\nseed = 18446744073709551615"),
         InputSpec::Uniform(random(40, 0.5, u64::MAX))
+    );
+    let weighted = |shape, least, most, seed| InputSpec::Weighted(WeightedSpec { shape, least, most, seed });
+    assert_eq!(input("random = { vertices = 30 }"), weighted(Shape::Random { vertices: 30, edges: 300 }, 1, 1000, 1));
+    assert_eq!(
+        input("rmat = { scale = 4, edges = 9, a = 1, b = 0.0, c = 0.0, d = 0.0, seed = 5 }"),
+        weighted(Shape::Rmat { scale: 4, edges: 9, quadrants: [1_000_000, 0, 0, 0] }, 1, 1000, 5)
+    );
+    assert_eq!(
+        input("ssca2 = { vertices = 1000, one_way = 0.5, min_weight = 0 }"),
+        weighted(Shape::Ssca2(Ssca2 { one_way: 0.5, ..Ssca2::of(1000) }), 0, 1000, 1)
+    );
+    assert_eq!(
+        input("grid = { rows = 3, columns = 4, max_weight = 7 }"),
+        weighted(Shape::Grid { rows: 3, columns: 4 }, 1, 7, 1)
     );
 }
 
@@ -375,19 +390,35 @@ fn each_kind_of_mistake() {
         ),
         (
             "input",
-            "grid = { width = 3 }",
-            "input.grid is not in this version, which makes kronecker and uniform graphs",
+            "grid = { rows = 2, columns = 2, width = 3 }",
+            "unknown key 'width' in input.grid; there are rows, columns, min_weight, max_weight, seed",
         ),
         (
             "input",
             "format = 'u32'",
-            "[input] names no edges: add path = \"FILE\", prepared = \"WORKDIR\", kronecker or uniform",
+            "[input] names no edges: add path = \"FILE\", prepared = \"WORKDIR\", kronecker, uniform, random, rmat, ssca2 or grid",
         ),
         ("input", "prepared = 'x'\nformat = 'u32'", "input.format is for input.path, and this job has input.prepared"),
         (
             "input",
             "prepared = 'gpugraph.work/job'\n[job]\nname = 'job'",
             "input.prepared: is this job's own workdir: name that of the job that kept the graph",
+        ),
+        ("input", "grid = { rows = 2 }", "input.grid: columns is missing: add it"),
+        (
+            "input",
+            "random = { vertices = 1 }",
+            "input.random: random: expected a number of vertices from 2 to 1099511627776, found 1",
+        ),
+        (
+            "input",
+            "rmat = { scale = 3, a = 0.5 }",
+            "input.rmat: rmat: expected four probabilities whose sum is 1, found a 0.5, b 0.15, c 0.15, d 0.25",
+        ),
+        (
+            "input",
+            "ssca2 = { vertices = 9, between = 2 }",
+            "input.ssca2.between: expected a number from 0 to 1, found 2",
         ),
         ("input", "kronecker = 20", "input.kronecker: expected a table, found 20"),
         ("input", "uniform = {}", "input.uniform: scale is missing: add it, for a graph of 2^scale vertices"),

@@ -5,7 +5,7 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering::Relaxed};
 use std::sync::{Mutex, PoisonError};
 
 use crate::error::{Error, Result};
-use crate::formats::{Edges, Seen, Share, Visitor, Watch};
+use crate::formats::{Edges, Seen, Share, Visitor, Watch, WeightType, Weights};
 
 /// A generator, whose edge `i` depends on its parameters and `i` alone. Its `Display` names the parameters.
 pub trait EdgeGenerator: Debug + Display + Send + Sync {
@@ -21,6 +21,12 @@ pub trait EdgeGenerator: Debug + Display + Send + Sync {
     /// Does the same as [`Self::fill`] with 32-bit ids, for at most 2^32 vertices: higher bits are cut off.
     fn fill_narrow(&self, first_edge: u64, out: &mut [[u32; 2]]);
 
+    /// Returns the type of the weights of edges, if they have some.
+    fn weights(&self) -> Option<WeightType>;
+
+    /// Writes the weights of the edges from `first_edge` on to `out`, as [`WeightType`] says; edges without weights leave it as it is.
+    fn fill_weights(&self, first_edge: u64, kind: WeightType, out: &mut [u32]);
+
     /// Returns a hash of the parameters.
     fn identity(&self) -> u64;
 
@@ -31,14 +37,14 @@ pub trait EdgeGenerator: Debug + Display + Send + Sync {
 /// Edges of a batch: 128 KiB of narrow pairs.
 const BATCH: u64 = 16 << 10;
 
-/// Bytes that a thread allocates.
-pub(crate) const SCRATCH: u64 = BATCH * 16;
+/// Bytes that a thread allocates: pairs and weights.
+pub(crate) const SCRATCH: u64 = BATCH * (16 + 4);
 
-/// Hands the edges of a share to the visitors, in chunks of `chunk` bytes of pairs.
+/// Hands the edges of a share to the visitors, in chunks of `chunk` bytes of pairs, with their weights if these are read.
 pub(crate) fn scan<V: Visitor>(
     generator: &dyn EdgeGenerator,
     share: Share<'_>,
-    chunk: usize,
+    (chunk, weights): (usize, Weights),
     visitors: &mut [V],
     watch: &dyn Watch,
 ) -> Result<Seen> {
@@ -52,7 +58,7 @@ pub(crate) fn scan<V: Visitor>(
     std::thread::scope(|scope| {
         for visitor in visitors {
             scope.spawn(|| {
-                let mut made = Made::new(generator, per_chunk);
+                let mut made = Made::new(generator, per_chunk, weights);
                 let visitor = visitor;
                 while !stop.load(Relaxed) {
                     let Some(number) = queue.take().or_else(|| queue.help(|_| true)) else { break };
@@ -79,19 +85,33 @@ pub(crate) fn scan<V: Visitor>(
     if let Some((_, error)) = failure.into_inner().unwrap_or_else(PoisonError::into_inner) {
         return Err(error);
     }
-    Ok(Seen::generated(all_made.into_inner(), generator.vertices(), generator.identity()))
+    let made = all_made.into_inner();
+    let found = generator.weights().filter(|_| made > 0);
+    Ok(Seen::generated(made, generator.vertices(), generator.identity(), (weights, found)))
 }
 
-/// The buffer of a thread.
-enum Made {
+/// The buffers of a thread.
+struct Made {
+    pairs: Pairs,
+    /// The type of weights that are handed over, and these.
+    weights: Option<(WeightType, Vec<u32>)>,
+}
+
+enum Pairs {
     Narrow(Vec<[u32; 2]>),
     Wide(Vec<[u64; 2]>),
 }
 
 impl Made {
-    fn new(generator: &dyn EdgeGenerator, per_chunk: u64) -> Made {
+    fn new(generator: &dyn EdgeGenerator, per_chunk: u64, weights: Weights) -> Made {
         let batch = BATCH.min(per_chunk) as usize;
-        if record(generator) == 8 { Made::Narrow(vec![[0; 2]; batch]) } else { Made::Wide(vec![[0; 2]; batch]) }
+        let is_narrow = record(generator) == 8;
+        let pairs = if is_narrow { Pairs::Narrow(vec![[0; 2]; batch]) } else { Pairs::Wide(vec![[0; 2]; batch]) };
+        let weights = match weights {
+            Weights::Read(kind) => Some((kind, vec![0; batch])),
+            Weights::Skip | Weights::Find => None,
+        };
+        Made { pairs, weights }
     }
 
     fn visit<V: Visitor>(
@@ -103,20 +123,29 @@ impl Made {
     ) -> Result<()> {
         let mut at = first;
         while at < last {
-            at += match self {
-                Made::Narrow(pairs) => {
-                    let n = (last - at).min(pairs.len() as u64);
-                    generator.fill_narrow(at, &mut pairs[..n as usize]);
-                    visitor.visit(Edges::Narrow(&pairs[..n as usize]), &[])?;
-                    n
-                }
-                Made::Wide(pairs) => {
-                    let n = (last - at).min(pairs.len() as u64);
-                    generator.fill(at, &mut pairs[..n as usize]);
-                    visitor.visit(Edges::Wide(&pairs[..n as usize]), &[])?;
-                    n
-                }
+            let batch = match &self.pairs {
+                Pairs::Narrow(pairs) => pairs.len(),
+                Pairs::Wide(pairs) => pairs.len(),
             };
+            let n = (last - at).min(batch as u64) as usize;
+            let weights: &[u32] = match &mut self.weights {
+                Some((kind, weights)) => {
+                    generator.fill_weights(at, *kind, &mut weights[..n]);
+                    &weights[..n]
+                }
+                None => &[],
+            };
+            match &mut self.pairs {
+                Pairs::Narrow(pairs) => {
+                    generator.fill_narrow(at, &mut pairs[..n]);
+                    visitor.visit(Edges::Narrow(&pairs[..n]), weights)?;
+                }
+                Pairs::Wide(pairs) => {
+                    generator.fill(at, &mut pairs[..n]);
+                    visitor.visit(Edges::Wide(&pairs[..n]), weights)?;
+                }
+            }
+            at += n as u64;
         }
         Ok(())
     }

@@ -193,6 +193,9 @@ impl Input {
     /// # Errors
     /// Bad input for a file that can't be read or unpacked.
     pub fn may_have_weights(&self) -> Result<bool> {
+        if let Source::Generated(generator) = &self.source {
+            return Ok(generator.weights().is_some());
+        }
         for part in self.parts() {
             if weighted::may_have(part)? {
                 return Ok(true);
@@ -336,15 +339,19 @@ impl Input {
         }
         match &self.source {
             Source::Files(parts) => scan::files(self, parts, share, ordered, cache, visitors, watch),
-            Source::Generated(_) if matches!(self.weights, Weights::Read(_)) => Err(weights::missing(&self.name)),
-            Source::Generated(generator) => generated::scan(&**generator, share, self.chunk, visitors, watch),
+            Source::Generated(generator) if self.weights.is_read() && generator.weights().is_none() => {
+                Err(weights::missing(&self.name))
+            }
+            Source::Generated(generator) => {
+                generated::scan(&**generator, share, (self.chunk, self.weights), visitors, watch)
+            }
         }
     }
 
     /// Returns the most bytes that a scan by `threads` threads allocates. Mapped files are not counted: they are clean pages, populated a
     /// chunk per thread at a time. Cached chunks come on top.
     pub fn scratch_bytes(&self, threads: usize) -> u64 {
-        let weights = if matches!(self.weights, Weights::Read(_)) { sink::WEIGHT_BYTES } else { 0 };
+        let weights = if self.weights.is_read() { sink::WEIGHT_BYTES } else { 0 };
         let sinks = (sink::BYTES + weights) * threads as u64;
         match &self.source {
             Source::Generated(generator) => generator.scratch_bytes() + generated::SCRATCH * threads as u64,

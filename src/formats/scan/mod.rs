@@ -154,7 +154,7 @@ impl<'a> ScanState<'a> {
     /// # Errors
     /// [`Error::Usage`] if weights are read, and the part has none.
     pub fn set_head(&self, part: usize, head: Head) -> Result<&Head> {
-        if matches!(self.weights, Weights::Read(_)) && !head.weighted {
+        if self.weights.is_read() && !head.weighted {
             return Err(weights::missing(&self.parts[part].path().display().to_string()));
         }
         Ok(self.heads[part].get_or_init(|| head))

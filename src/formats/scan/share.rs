@@ -129,11 +129,17 @@ impl Seen {
         Seen { parts, sums, weights_hashes, most, weights, checksum: Checksum::Chunks }
     }
 
-    /// Returns the findings of a generator that made `edges` edges.
-    pub(crate) fn generated(edges: u64, vertices: u64, checksum: u64) -> Seen {
-        let most = [vertices.saturating_add(1), 0];
+    /// Returns the findings of a generator that made `edges` edges, with weights of this type if `weights` were wanted.
+    pub(crate) fn generated(
+        edges: u64,
+        vertices: u64,
+        checksum: u64,
+        (weights, found): (Weights, Option<WeightType>),
+    ) -> Seen {
+        let found = found.filter(|_| weights.is_wanted());
+        let most = [vertices.saturating_add(1), word_of(found)];
         let (parts, checksum) = (Vec::new(), Checksum::Is(checksum));
-        Seen { parts, sums: vec![edges], weights_hashes: 0, most, weights: Weights::Skip, checksum }
+        Seen { parts, sums: vec![edges], weights_hashes: 0, most, weights, checksum }
     }
 
     /// Returns the numbers to be added up over all shares.
@@ -154,9 +160,13 @@ impl Seen {
         let parts = self.parts.len();
         let declared_vertices = self.most[0].checked_sub(1);
         let (entries, rest) = self.sums.split_at(parts.max(1).min(self.sums.len()));
+        let weights = match (self.weights, type_of(self.most[1])) {
+            (Weights::Read(read), Some(_)) => Some(read),
+            (_, found) => found,
+        };
         if let Checksum::Is(checksum) = self.checksum {
             let edges = entries.iter().sum();
-            return Ok(Scan { edges, declared_vertices, checksum, weights_checksum: 0, weights: None });
+            return Ok(Scan { edges, declared_vertices, checksum, weights_checksum: 0, weights });
         }
         let (rows, rest) = rest.split_at(parts.min(rest.len()));
         let (weighted, hashes) = rest.split_at(parts.min(rest.len()));
@@ -168,10 +178,6 @@ impl Seen {
                 check_weighted(path, entries, weighted)?;
             }
         }
-        let weights = match (self.weights, type_of(self.most[1])) {
-            (Weights::Read(read), Some(_)) => Some(read),
-            (_, found) => found,
-        };
         let combined = |hashes: &[u64]| {
             let bytes: Vec<u8> = hashes.iter().flat_map(|hash| hash.to_le_bytes()).collect();
             xxh3_64_with_seed(&bytes, parts as u64)

@@ -193,7 +193,8 @@ impl Ordering<'_, '_> {
                 let reads = job.graph_tasks().find(|task| task.needs().weights);
                 let reads = reads.map_or("a task", |task| task.algorithm().name());
                 Err(Error::Usage(format!(
-                    "{name}: expected weights, which [{reads}] reads, found none; name a file that has them, or leave [{reads}] out"
+                    "{name}: expected weights, which [{reads}] reads, found none; name a file that has them, or draw some: in [{reads}] \
+                     weights = {{ uniform = [1, 1000], seed = 1 }} or {{ unit = true }}"
                 )))
             }
         }

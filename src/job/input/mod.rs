@@ -8,7 +8,7 @@ use crate::config::{Expect, InputSpec, Job};
 use crate::error::{Error, Result};
 use crate::formats::input::stream::Stream;
 use crate::formats::{Format, Input, Look, Part, Weights};
-use crate::generate::Generator;
+use crate::generate::{Generator, Weighted};
 use crate::job::state::manifest::key;
 use crate::job::state::workdir;
 use crate::list::ListSource;
@@ -29,6 +29,7 @@ pub fn open(spec: &InputSpec) -> Result<Input> {
         InputSpec::Uniform(random) => {
             Ok(Input::generated(Generator::uniform(random.scale, random.edge_factor, random.seed)?))
         }
+        InputSpec::Weighted(spec) => Ok(Input::generated(Generator::Weighted(Weighted::new(*spec)?))),
         InputSpec::ListFile { path, .. } => {
             Err(Error::Usage(format!("{}: a list is not read as edges", path.display())))
         }

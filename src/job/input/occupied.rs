@@ -70,6 +70,7 @@ fn told(input: &InputSpec) -> String {
         InputSpec::List(list) => format!("{} list of {}, seed {}", list.kind.name(), list.length, list.seed),
         InputSpec::Prepared(workdir) => format!("the graph of {}", workdir.display()),
         InputSpec::Kronecker(r) => format!("kronecker {} x {}, seed {}", r.scale, r.edge_factor, r.seed),
+        InputSpec::Weighted(spec) => spec.to_string(),
         InputSpec::Uniform(r) => format!("uniform {} x {}, seed {}", r.scale, r.edge_factor, r.seed),
     }
 }

@@ -3,6 +3,7 @@
 use crate::config::{Expect, InputSpec};
 use crate::error::{Error, Result};
 use crate::formats::{Edges, Format, Input, Packing, Part, Visitor, Watch, largest_in};
+use crate::generate::Shape;
 use crate::graph::likely;
 use crate::graph::order::DegreeRuns;
 use crate::prepare::ingest;
@@ -58,15 +59,25 @@ pub fn estimate(input: &Input, spec: &InputSpec) -> Result<InputEstimate> {
             // With a few edges a vertex the largest id is close to the last.
             Ids { at_most: all, at_least: if r.edge_factor >= 1.0 { all / 2 } else { 0 }, declared: 0 }
         }
+        InputSpec::Weighted(spec) => {
+            let all = spec.shape.vertices();
+            // Vertices of R-MAT may be without an edge, and so may those of a random graph with few edges.
+            let is_full = matches!(spec.shape, Shape::Ssca2(_) | Shape::Grid { .. });
+            Ids { at_most: all, at_least: if is_full || about >= all { all / 2 } else { 0 }, declared: 0 }
+        }
         _ => ids(input, packed, about)?,
     };
     let sparse = ingest::sparse(found.at_least.max(1) - 1, edges, input.wide());
     let dense = edges.saturating_mul(8).max(1 << 20).min(u64::from(u32::MAX));
     let ends = edges.saturating_mul(2).min(u64::from(u32::MAX));
     let ids = if sparse { ends } else { found.at_most.min(dense.max(ends)) };
-    let zero = if matches!(spec, InputSpec::Uniform(_)) { likely::EVEN } else { likely::GRAPH500 };
+    let zero = match spec {
+        InputSpec::Uniform(_) => likely::EVEN,
+        InputSpec::Weighted(spec) if !matches!(spec.shape, Shape::Rmat { .. }) => likely::EVEN,
+        _ => likely::GRAPH500,
+    };
     let about_ids = match spec {
-        InputSpec::Kronecker(_) | InputSpec::Uniform(_) => found.at_most,
+        InputSpec::Kronecker(_) | InputSpec::Uniform(_) | InputSpec::Weighted(_) => found.at_most,
         _ if sparse => ids,
         _ => found.at_least,
     };

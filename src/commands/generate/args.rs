@@ -1,0 +1,212 @@
+//! Arguments of `gpugraph generate`.
+
+use crate::commands::cli::threads;
+use crate::generate::{Shape, WEIGHTS};
+use crate::list::Kind;
+use clap::{Args, Subcommand};
+use std::path::PathBuf;
+use std::str::FromStr;
+
+/// Arguments of `gpugraph generate`.
+#[derive(Debug, Args)]
+#[command(after_help = "Examples:\n  gpugraph generate kronecker --scale 20 --edge-factor 16 --seed 1 -o s20.u32\n  \
+    gpugraph generate product a.txt b.txt -o product.u64\n  \
+    gpugraph generate list --length 10000000 --kind swapped -o swapped.list")]
+pub struct GenerateArgs {
+    /// The kind of graph, or a list
+    #[command(subcommand)]
+    pub kind: GenerateKind,
+}
+
+/// The kinds of graphs that can be generated.
+#[derive(Debug, Subcommand)]
+pub enum GenerateKind {
+    /// R-MAT by the Graph500 parameters, ids permuted
+    #[command(after_help = "Example:\n  gpugraph generate kronecker --scale 20 --edge-factor 16 --seed 1 -o s20.u32")]
+    Kronecker(RandomArgs),
+    /// Both ends of every edge drawn uniformly
+    #[command(after_help = "Example:\n  gpugraph generate uniform --scale 20 --edge-factor 2.5 --seed 7 -o u20.u32")]
+    Uniform(RandomArgs),
+    /// Both ends of every edge drawn uniformly, without loops, with weights (GTgraph's random graph)
+    #[command(
+        after_help = "Weights are written where the format holds some: text (.wel .txt), mtx, gr, metis, graph500.\n\n\
+        Example:\n  gpugraph generate random --vertices 16384 --edges 163840 -o random.gr"
+    )]
+    Random(PairsArgs),
+    /// R-MAT by given probabilities of quadrants (GTgraph's unless said), with weights
+    #[command(after_help = "Example:\n  gpugraph generate rmat --scale 14 -a 0.45 -b 0.15 -c 0.15 -d 0.25 -o rmat.gr")]
+    Rmat(RmatArgs),
+    /// Cliques of random size, with fewer edges between them the farther they are apart, and weights (SSCA#2)
+    #[command(after_help = "Example:\n  gpugraph generate ssca2 --vertices 16384 --largest-clique 8 -o ssca2.gr")]
+    Ssca2(Ssca2Args),
+    /// A grid whose cells have edges to those on all four sides, with weights: long paths, as roads have
+    #[command(after_help = "Example:\n  gpugraph generate grid --rows 1024 --columns 1024 -o grid.gr")]
+    Grid(GridArgs),
+    /// The product of two graphs, whose triangles are 6 times the product of theirs
+    #[command(after_help = "Example:\n  gpugraph generate product a.txt b.txt -o product.u64")]
+    Product(ProductArgs),
+    /// A linked list, as the successor of each element
+    #[command(
+        after_help = "Formats: list (.list .lst .txt: the length, then the successors, -1 for none), i32 and i64 \
+        (little-endian), also packed (.gz .zst .bz2 .xz).\n\nExample:\n  \
+        gpugraph generate list --length 10000000 --kind swapped -o swapped.list"
+    )]
+    List(ListArgs),
+}
+
+/// Parameters of a random graph.
+#[derive(Debug, Args)]
+pub struct RandomArgs {
+    /// Binary logarithm of the number of vertices, from 1 to 40
+    #[arg(long)]
+    pub scale: u32,
+    /// Edges per vertex, above 0, may be fractional
+    #[arg(long, default_value_t = 16.0)]
+    pub edge_factor: f64,
+    /// Seed of the random numbers
+    #[arg(long, default_value_t = 1)]
+    pub seed: u64,
+    #[command(flatten)]
+    /// The output
+    pub output: OutputArgs,
+}
+
+/// Weights of a generated graph, its seed and its output.
+#[derive(Debug, Args)]
+pub struct WeightedArgs {
+    /// The smallest weight
+    #[arg(long, default_value_t = *WEIGHTS.start())]
+    pub min_weight: u32,
+    /// The largest weight; each from the smallest on is as likely
+    #[arg(long, default_value_t = *WEIGHTS.end())]
+    pub max_weight: u32,
+    /// Seed of the random numbers
+    #[arg(long, default_value_t = 1)]
+    pub seed: u64,
+    #[command(flatten)]
+    /// The output
+    pub output: OutputArgs,
+}
+
+/// Parameters of a random graph with weights.
+#[derive(Debug, Args)]
+pub struct PairsArgs {
+    /// Number of vertices
+    #[arg(long)]
+    pub vertices: u64,
+    /// Number of edges; by default ten a vertex
+    #[arg(long)]
+    pub edges: Option<u64>,
+    #[command(flatten)]
+    /// Weights, seed and output
+    pub more: WeightedArgs,
+}
+
+/// Parameters of an R-MAT graph with weights.
+#[derive(Debug, Args)]
+pub struct RmatArgs {
+    /// Binary logarithm of the number of vertices, from 1 to 40
+    #[arg(long)]
+    pub scale: u32,
+    /// Number of edges; by default ten a vertex
+    #[arg(long)]
+    pub edges: Option<u64>,
+    /// Probability of the quadrant of both lower halves of ids
+    #[arg(short, default_value_t = Shape::QUADRANTS[0])]
+    pub a: f64,
+    /// Probability of the quadrant of the lower half of tails and the upper of heads
+    #[arg(short, default_value_t = Shape::QUADRANTS[1])]
+    pub b: f64,
+    /// Probability of the quadrant of the upper half of tails and the lower of heads
+    #[arg(short, default_value_t = Shape::QUADRANTS[2])]
+    pub c: f64,
+    /// Probability of the quadrant of both upper halves
+    #[arg(short, default_value_t = Shape::QUADRANTS[3])]
+    pub d: f64,
+    #[command(flatten)]
+    /// Weights, seed and output
+    pub more: WeightedArgs,
+}
+
+/// Parameters of a graph of cliques with weights.
+#[derive(Debug, Args)]
+pub struct Ssca2Args {
+    /// Number of vertices
+    #[arg(long)]
+    pub vertices: u64,
+    /// Largest size of a clique (GTgraph's MaxCliqueSize); by default the third root of the number of vertices
+    #[arg(long)]
+    pub largest_clique: Option<u64>,
+    /// Probability that two vertices of a clique are joined in one direction alone (ProbUnidirectional) [default: 0.2]
+    #[arg(long)]
+    pub one_way: Option<f64>,
+    /// Most edges from one vertex to another (MaxParallelEdges) [default: 3]
+    #[arg(long)]
+    pub parallel: Option<u32>,
+    /// Probability of an edge to the next clique, halved with each doubling of the distance (ProbIntercliqueEdges) [default: 0.5]
+    #[arg(long)]
+    pub between: Option<f64>,
+    #[command(flatten)]
+    /// Weights, seed and output
+    pub more: WeightedArgs,
+}
+
+/// Parameters of a grid with weights.
+#[derive(Debug, Args)]
+pub struct GridArgs {
+    /// Number of rows
+    #[arg(long)]
+    pub rows: u64,
+    /// Number of columns
+    #[arg(long)]
+    pub columns: u64,
+    #[command(flatten)]
+    /// Weights, seed and output
+    pub more: WeightedArgs,
+}
+
+/// Parameters of a product of two graphs.
+#[derive(Debug, Args)]
+pub struct ProductArgs {
+    /// First edge list
+    pub a: PathBuf,
+    /// Second edge list
+    pub b: PathBuf,
+    /// Format of both; by default that of their endings
+    #[arg(long)]
+    pub input_format: Option<String>,
+    #[command(flatten)]
+    /// The output
+    pub output: OutputArgs,
+}
+
+/// Parameters of a list.
+#[derive(Debug, Args)]
+pub struct ListArgs {
+    /// Number of elements
+    #[arg(long)]
+    pub length: u64,
+    /// The order: swapped (the list of the published experiment), random, ordered, or runs (of 64 elements, in random order)
+    #[arg(long, value_parser = Kind::from_str)]
+    pub kind: Kind,
+    /// Seed of the random orders
+    #[arg(long, default_value_t = 1)]
+    pub seed: u64,
+    #[command(flatten)]
+    /// The output
+    pub output: OutputArgs,
+}
+
+/// The output of `gpugraph generate`.
+#[derive(Debug, Args)]
+pub struct OutputArgs {
+    /// The file to write
+    #[arg(short = 'o', long = "output", value_name = "FILE")]
+    pub output: PathBuf,
+    /// Its format; by default that of its ending. A .gz or .zst at the end packs the file
+    #[arg(long)]
+    pub format: Option<String>,
+    /// Threads; 0 for all cores of this process
+    #[arg(long, default_value_t = 0, value_parser = threads)]
+    pub threads: usize,
+}

@@ -1,0 +1,56 @@
+//! `gpugraph generate`: files of generated graphs and lists.
+
+mod args;
+mod weighted;
+
+pub use args::*;
+
+use super::{format_named, lists, output_format, shown, tell};
+use crate::convert;
+use crate::error::Result;
+use crate::formats::Input;
+use crate::generate::{self, Generator, Product};
+use crate::job;
+use crate::job::plan::resources::threads;
+use std::path::Path;
+
+/// `gpugraph generate`: writes the file that the arguments name.
+///
+/// # Errors
+/// [`Error::Usage`] for parameters out of range, [`Error::Input`] for factors that can't be read, those of the disk.
+pub fn generate(args: &GenerateArgs) -> Result<()> {
+    match &args.kind {
+        GenerateKind::Kronecker(r) => write(&r.output, || Generator::kronecker(r.scale, r.edge_factor, r.seed)),
+        GenerateKind::Uniform(r) => write(&r.output, || Generator::uniform(r.scale, r.edge_factor, r.seed)),
+        GenerateKind::Random(args) => weighted::random(args),
+        GenerateKind::Rmat(args) => weighted::rmat(args),
+        GenerateKind::Ssca2(args) => weighted::ssca2(args),
+        GenerateKind::Grid(args) => weighted::grid(args),
+        GenerateKind::Product(product) => write(&product.output, || product_of(product)),
+        GenerateKind::List(list) => lists::generate(list),
+    }
+}
+
+fn product_of(args: &ProductArgs) -> Result<Generator> {
+    let format = format_named(args.input_format.as_deref(), "--input-format")?;
+    let factor = |path: &Path| {
+        let factor = job::input::find(&[path.to_owned()], format, false)?;
+        convert::apart(&factor, &args.output.output).map(|()| factor)
+    };
+    let (a, b) = (factor(&args.a)?, factor(&args.b)?);
+    let product = shown("reading", 0, |watch, _| Product::read(&a, &b, watch))?;
+    Ok(Generator::Product(product))
+}
+
+/// Writes the edges of the generator that `make` makes, once it is known that they can be written.
+fn write(output: &OutputArgs, make: impl FnOnce() -> Result<Generator>) -> Result<()> {
+    convert::writable(&output.output)?;
+    let format = output_format(&output.output, output.format.as_deref(), "--format")?;
+    let generator = make()?;
+    let total = Input::generated(generator.clone()).bytes();
+    let done = shown("generate", total, |watch, _| {
+        generate::write(generator, &output.output, format, threads(output.threads), watch)
+    })?;
+    tell(&output.output, done);
+    Ok(())
+}

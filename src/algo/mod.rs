@@ -9,8 +9,11 @@ pub mod cost;
 pub mod device;
 pub mod energy;
 pub mod listrank;
+mod meeting;
 pub mod run;
+pub mod searches;
 pub mod sources;
+pub mod sssp;
 #[cfg(feature = "failpoints")]
 pub mod sums;
 mod team;
@@ -30,6 +33,7 @@ pub use weights::WeightSource;
 pub static ALGORITHMS: &[&dyn Algorithm] = &[
     &triangle::Triangle,
     &bfs::Bfs,
+    &sssp::Sssp,
     &listrank::ListRank,
     #[cfg(feature = "failpoints")]
     &sums::Sums,

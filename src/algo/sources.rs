@@ -36,30 +36,38 @@ impl Sources {
         Some(Sources(ids))
     }
 
-    /// Returns the vertex of each source; `None` for one without an edge. On a sparse graph an id is looked
-    /// up in the list of those that occur.
+    /// Returns the vertex of each source, as [`vertices`] does.
     ///
     /// # Errors
-    /// [`Error::Input`] for an id that the graph does not have; [`Error::Corrupt`], [`Error::Io`] of the order and the list.
+    /// Those of [`vertices`].
     pub fn vertices(&self, graph: &Graph) -> Result<Vec<Option<Vertex>>> {
-        let Graph { folder, info, .. } = graph;
-        let order = order::map(folder, info.content)?;
-        let map = order.ids()?;
-        let list = graph.sparse_ids()?;
-        let list = list.as_ref().map(|list| as_u64(list.body()).unwrap_or_default());
-        let dense = |InputId(id)| match list {
-            Some(list) => list.binary_search(&id).ok().map(|place| DenseId(place as u32)),
-            // A header may declare more vertices than ids: those have no edge.
-            None => (id < info.vertices).then(|| DenseId(u32::try_from(id).unwrap_or(u32::MAX))),
-        };
-        let vertex = |&id: &InputId| {
-            let dense = dense(id).ok_or_else(|| {
-                let (expected, found) = (format!("a vertex of {}", info.source), format!("the source {id}"));
-                let remedy = "sources are ids as the input has them";
-                Error::input(&info.source, At::File, expected, found, remedy)
-            })?;
-            Ok(relabel::vertex(map, dense))
-        };
-        self.0.iter().map(vertex).collect()
+        vertices(&self.0, "source", graph)
     }
+}
+
+/// Returns the vertex of each id that a table names as a `what`; `None` for one without an edge. On a sparse graph an id is looked
+/// up in the list of those that occur.
+///
+/// # Errors
+/// [`Error::Input`] for an id that the graph does not have; [`Error::Corrupt`], [`Error::Io`] of the order and the list.
+pub fn vertices(ids: &[InputId], what: &str, graph: &Graph) -> Result<Vec<Option<Vertex>>> {
+    let Graph { folder, info, .. } = graph;
+    let order = order::map(folder, info.content)?;
+    let map = order.ids()?;
+    let list = graph.sparse_ids()?;
+    let list = list.as_ref().map(|list| as_u64(list.body()).unwrap_or_default());
+    let dense = |InputId(id)| match list {
+        Some(list) => list.binary_search(&id).ok().map(|place| DenseId(place as u32)),
+        // A header may declare more vertices than ids: those have no edge.
+        None => (id < info.vertices).then(|| DenseId(u32::try_from(id).unwrap_or(u32::MAX))),
+    };
+    let vertex = |&id: &InputId| {
+        let dense = dense(id).ok_or_else(|| {
+            let (expected, found) = (format!("a vertex of {}", info.source), format!("the {what} {id}"));
+            let remedy = format!("{what}s are ids as the input has them");
+            Error::input(&info.source, At::File, expected, found, remedy)
+        })?;
+        Ok(relabel::vertex(map, dense))
+    };
+    ids.iter().map(vertex).collect()
 }

@@ -1,9 +1,9 @@
 //! The cost of searches: memory by the functions that size their arrays, time by rates.
 
 use crate::algo::bfs::cpu::own::Own;
-use crate::algo::bfs::driver::tree_bytes;
 use crate::algo::bfs::task::Table;
 use crate::algo::bfs::{cpu, driver, gpu, ranks};
+use crate::algo::searches::SearchTask;
 use crate::algo::{Cost, Crew, GraphSize};
 use crate::graph::direction::Direction;
 
@@ -32,9 +32,9 @@ pub(super) fn of(table: &Table, graph: &GraphSize<'_>, crew: &Crew) -> Cost {
         1 => cpu::bytes(own, entries, crew.threads),
         _ => ranks::bytes(own, entries, crew.threads, crew.nodes),
     };
-    let fewest = fewest + tree_bytes(table, vertices, 1);
+    let fewest = fewest + table.tree_bytes(vertices, 1);
     let trees = if table.validate { driver::BATCH.min(table.sources().max(1) as usize) } else { 1 };
-    let wanted = most + tree_bytes(table, vertices, trees);
+    let wanted = most + table.tree_bytes(vertices, trees);
     let rows = crew.format.rows(graph.rows, graph.ids);
     let columns = crew.format.row_bytes(8, 20) + crew.format.row_bytes(4, 11);
     let ids = if graph.sparse { 8 * rows + PAGE } else { 0 };

@@ -7,18 +7,14 @@
 //! The parent of a vertex is its smallest neighbour, in the order of vertices, in the level before: the tree is the same on any device, with
 //! any number of threads and ranks.
 
-mod component;
 mod cost;
 pub mod cpu;
 mod driver;
 mod engine;
 mod fault;
 pub mod gpu;
-pub mod graph500;
 pub mod levels;
 mod ranks;
-mod record;
-mod roots;
 pub mod search;
 mod task;
 pub mod validate;

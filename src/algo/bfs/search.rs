@@ -4,8 +4,7 @@ use crate::error::Result;
 use crate::graph::ids::Vertex;
 use serde::{Deserialize, Serialize};
 
-/// The parent of a vertex that was not reached.
-pub const NONE: u32 = u32::MAX;
+pub use crate::algo::searches::NONE;
 
 /// A graph that is ready to be searched on some device.
 pub trait Search {

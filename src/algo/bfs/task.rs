@@ -1,10 +1,13 @@
 //! The table `[bfs]`: what a job may ask for, and what it is told.
 
+use crate::algo::bfs::search::Searched;
 use crate::algo::bfs::verify::{self, SourceChecked};
-use crate::algo::bfs::{cost, driver, gpu, graph500};
+use crate::algo::bfs::{cost, gpu};
+use crate::algo::searches::graph500::{Block, Kernel, energy_lines};
+use crate::algo::searches::{self, Options};
 use crate::algo::{
     Algorithm, Answer, Cost, Crew, GraphSize, GraphTask, Needs, On, Outcome, Results, Run, Sources, StoredUnits, Task,
-    UnitsContent, Verdict,
+    Verdict,
 };
 use crate::error::{Error, Result};
 use crate::gpu::ProgramSource;
@@ -17,10 +20,6 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use std::sync::Arc;
 
-/// Roots where a table names neither these nor sources, as Graph500 has them.
-const ROOTS: u32 = 64;
-/// Most roots: each has results of its own.
-const MOST_ROOTS: u32 = 1 << 16;
 /// Largest alpha and beta.
 const MOST_SWITCH: u32 = 1_000_000_000;
 
@@ -37,28 +36,14 @@ impl Algorithm for Bfs {
     }
 
     fn parse(&self, table: &Section<'_>, diagnostics: &mut Diagnostics) -> Option<Arc<dyn Task>> {
-        let flag = |key: &str, otherwise: bool, diagnostics: &mut Diagnostics| {
-            table.get(key).map_or(Some(otherwise), |field| field.boolean(diagnostics))
-        };
-        let validate = flag("validate", true, diagnostics);
-        let write = flag("write", false, diagnostics);
+        let options = Options::parse(table, diagnostics);
         let switch = |key: &str, diagnostics: &mut Diagnostics| match table.get(key) {
             Some(field) => field.positive(MOST_SWITCH, diagnostics).map(Some),
             None => Some(None),
         };
         let (alpha, beta) = (switch("alpha", diagnostics), switch("beta", diagnostics));
-        let seed = table.get("seed").map_or(Some(1), |field| field.integer::<u64>(0..=u64::MAX, diagnostics));
-        let roots = match table.get("roots") {
-            Some(field) if table.get("sources").is_some() => {
-                field.error("a table has roots or sources, not both", diagnostics);
-                None
-            }
-            Some(field) => field.integer::<u32>(1..=MOST_ROOTS, diagnostics),
-            None => Some(if table.get("sources").is_some() { 0 } else { ROOTS }),
-        };
-        let sources = Sources::parse(table, diagnostics);
-        let (validate, write, alpha, beta) = (validate?, write?, alpha?, beta?);
-        Some(Arc::new(Table { roots: roots?, seed: seed?, sources: sources?, validate, write, alpha, beta }))
+        let Options { roots, seed, sources, validate, write } = options?;
+        Some(Arc::new(Table { roots, seed, sources, validate, write, alpha: alpha?, beta: beta? }))
     }
 
     fn recall(&self, table: &Value) -> Option<Arc<dyn Task>> {
@@ -146,13 +131,16 @@ impl Task for Table {
     }
 
     fn verify_units(&self, units: &StoredUnits<'_>, found: Option<&Value>) -> Result<String> {
-        let UnitsContent::Records(records) = units.content else {
-            return Err(Error::Validation(format!("{}: a checkpoint, where searches have none", units.path.display())));
-        };
-        let found = found.map(Found::of).transpose()?;
-        super::record::verify(records, found.as_ref()).map_err(|e| match e {
-            Error::Validation(what) => Error::Validation(format!("{}: {what}", units.path.display())),
-            other => other,
+        let sources = found.and_then(|found| found["sources"].as_array());
+        searches::verify_units(units, sources.map(Vec::as_slice), |searched: &Searched, edges, source| {
+            let found: SourceFound = serde_json::from_value(source.clone())
+                .map_err(|e| Error::Validation(format!("no result of breadth-first search: {e}")))?;
+            let said = (searched.reached, searched.depth, edges);
+            if said != (found.reached, found.depth, found.edges) {
+                let what = format!("(reached, depth, edges) {said:?}, the result of {} others", found.source);
+                return Err(Error::Validation(what));
+            }
+            Ok(())
         })
     }
 
@@ -164,7 +152,7 @@ impl Task for Table {
         Answer {
             main: format!("bfs {sources} {of_sources}"),
             more: format!("{:.6} GTEPS by harmonic mean  {validated}  searched", teps / 1e9),
-            block: graph500::Block::of(how).map(|block| block.to_string() + &energy(how)),
+            block: Block::of(Kernel::Bfs, how).map(|block| block.to_string() + &energy_lines(Kernel::Bfs, how)),
         }
     }
 }
@@ -191,7 +179,7 @@ impl GraphTask for Table {
     }
 
     fn run(&self, graph: &Graph, run: &mut Run<'_>) -> Result<Outcome> {
-        driver::search(self, graph, run)
+        searches::drive(self, graph, run)
     }
 
     fn verify(&self, results: &Results<'_>, found: &Value, verdict: &mut Verdict<'_>) -> Result<()> {
@@ -223,15 +211,4 @@ fn told(found: &Found, how: &Value) -> Result<Vec<SourceChecked>> {
         })
     };
     found.sources.iter().zip(sources).map(source).collect()
-}
-
-/// Returns lines for the energy of searches, which Graph500's reference has none for, in the form of its others.
-fn energy(how: &Value) -> String {
-    let Some(energy) = how.get("energy") else { return String::new() };
-    match (energy["joules_per_round"].as_f64(), energy["mteps_per_watt"].as_f64()) {
-        (Some(joules), Some(mteps)) => {
-            format!("{:<32}{joules:.6}\n{:<32}{mteps:.6}\n", "bfs  joules_of_all:", "bfs  MTEPS_per_W:")
-        }
-        _ => format!("{:<32}{}\n", "bfs  joules_of_all:", energy["note"].as_str().unwrap_or("not read")),
-    }
 }

@@ -9,7 +9,6 @@
 //! | `heads` | the first neighbours of own vertices, side by side |
 //! | `shared` | the arrays that all threads use |
 //! | `vector` | bits of 64 vertices at once |
-//! | `meeting` | where threads wait for each other |
 //!
 //! Two sets of bits hold the vertices that are reached: before the last step and after it. The frontier is what the second has more; for a
 //! step top-down it is listed.
@@ -20,7 +19,6 @@
 mod bottom_up;
 pub(super) mod frontier;
 mod heads;
-mod meeting;
 pub(super) mod own;
 pub(super) mod shared;
 pub(super) mod top_down;

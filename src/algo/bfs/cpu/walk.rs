@@ -2,12 +2,12 @@
 
 use crate::algo::bfs::cpu::bottom_up;
 use crate::algo::bfs::cpu::frontier::{Frontier, Sums, share};
-use crate::algo::bfs::cpu::meeting::Meeting;
 use crate::algo::bfs::cpu::shared::{Arrays, Graph, ones, set_alone};
 use crate::algo::bfs::cpu::top_down::{self, Found, Parents, Slices};
 use crate::algo::bfs::cpu::vector::Lookup;
 use crate::algo::bfs::ranks::exchange::{ClaimRound, Exchange, Reached};
 use crate::algo::bfs::search::{Level, Searched, Step, Switch};
+use crate::algo::meeting::Meeting;
 use crate::error::Result;
 use crate::process::{disk, signals};
 use std::sync::atomic::Ordering::Relaxed;

@@ -1,10 +1,10 @@
 //! Records of the journal: what was found from each source, and which trees were checked.
 
-use crate::algo::bfs::search::Searched;
-use crate::algo::bfs::task::Found;
+use crate::algo::{StoredUnits, UnitsContent};
 use crate::error::{Error, Result};
 use crate::results::Output;
 use crate::store::journal::Record;
+use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use std::collections::BTreeMap;
@@ -16,30 +16,36 @@ const CHECKED: u64 = 1 << 32;
 const ENERGY: u64 = u64::MAX;
 
 /// A source that was searched from.
-#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
-pub struct SourceDone {
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct SourceDone<S> {
     /// The search.
-    pub searched: Searched,
-    /// Edges of what it reached; see [`crate::algo::bfs::task::SourceFound::edges`].
+    pub searched: S,
+    /// Edges of what it reached, by which it is measured.
     pub edges: u64,
     /// The columns that were written of it, by their paths in the workdir.
     pub outputs: BTreeMap<String, Output>,
 }
 
 /// The records of a source in a journal.
-#[derive(Debug, Clone, Default)]
-pub struct SourceState {
+#[derive(Debug, Clone)]
+pub struct SourceState<S> {
     /// The search, if it is done.
-    pub done: Option<SourceDone>,
+    pub done: Option<SourceDone<S>>,
     /// Seconds that checking the tree took, if that is done.
     pub checked: Option<f64>,
+}
+
+impl<S> Default for SourceState<S> {
+    fn default() -> SourceState<S> {
+        SourceState { done: None, checked: None }
+    }
 }
 
 /// Returns the record of a search from source number `source`.
 ///
 /// # Errors
 /// None in practice: numbers and names can be written as JSON.
-pub fn of_search(source: usize, done: &SourceDone) -> Result<Record> {
+pub fn of_search<S: Serialize>(source: usize, done: &SourceDone<S>) -> Result<Record> {
     let result = serde_json::to_vec(done).map_err(|e| Error::internal("note a search", e))?;
     Ok(Record { unit: source as u64, result: result.into_boxed_slice() })
 }
@@ -61,8 +67,8 @@ pub fn energy(records: &[Record]) -> Option<Value> {
 }
 
 /// Reads the records of `sources` sources. What can't be read is done anew.
-pub fn read(records: &[Record], sources: usize) -> Vec<SourceState> {
-    let mut states = vec![SourceState::default(); sources];
+pub fn read<S: DeserializeOwned>(records: &[Record], sources: usize) -> Vec<SourceState<S>> {
+    let mut states: Vec<_> = (0..sources).map(|_| SourceState::default()).collect();
     for record in records.iter().filter(|record| record.unit != ENERGY) {
         let place = (record.unit % CHECKED) as usize;
         let Some(state) = states.get_mut(place) else { continue };
@@ -74,23 +80,30 @@ pub fn read(records: &[Record], sources: usize) -> Vec<SourceState> {
     states
 }
 
-/// Checks the records of a journal against the result, if there is one; says what it found.
+/// Checks the records of a journal against the results, if there are any: `agrees` compares a search, with its edges, to the result of its source,
+/// and says what differs. Says what it found.
 ///
 /// # Errors
 /// [`Error::Validation`] with what is wrong.
-pub fn verify(records: &[Record], found: Option<&Found>) -> Result<String> {
+pub fn verify_units<S: DeserializeOwned>(
+    units: &StoredUnits<'_>,
+    sources: Option<&[Value]>,
+    agrees: impl Fn(&S, u64, &Value) -> Result<()>,
+) -> Result<String> {
+    let UnitsContent::Records(records) = units.content else {
+        return Err(Error::Validation(format!("{}: a checkpoint, where searches have none", units.path.display())));
+    };
+    let wrong = |what: String| Error::Validation(format!("{}: {what}", units.path.display()));
     let searches: Vec<&Record> = records.iter().filter(|record| record.unit < CHECKED).collect();
     for record in &searches {
         let unit = record.unit;
-        let done: SourceDone = serde_json::from_slice(&record.result)
-            .map_err(|e| Error::Validation(format!("unit {unit} is the record of no search: {e}")))?;
-        let Some(source) = found.and_then(|found| found.sources.get(unit as usize)) else { continue };
-        let said = (done.searched.reached, done.searched.depth, done.edges);
-        if said != (source.reached, source.depth, source.edges) {
-            let what =
-                format!("unit {unit} has (reached, depth, edges) {said:?}, the result of {} others", source.source);
-            return Err(Error::Validation(what));
-        }
+        let done: SourceDone<S> = serde_json::from_slice(&record.result)
+            .map_err(|e| wrong(format!("unit {unit} is the record of no search: {e}")))?;
+        let Some(source) = sources.and_then(|sources| sources.get(unit as usize)) else { continue };
+        agrees(&done.searched, done.edges, source).map_err(|e| match e {
+            Error::Validation(what) => wrong(format!("unit {unit} has {what}")),
+            other => other,
+        })?;
     }
     let checks = records.iter().filter(|record| (CHECKED..ENERGY).contains(&record.unit)).count();
     Ok(format!("{} searches, {checks} trees checked", searches.len()))

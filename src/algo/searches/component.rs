@@ -3,7 +3,7 @@
 //! Graph500 counts the edges of the input that lie in the component: the reference (version 3) adds up the lengths of the rows of what
 //! was reached, which keep repeats and drop loops, and takes half of that. Input degrees count alike.
 
-use crate::algo::bfs::search::NONE;
+use super::NONE;
 use crate::error::Result;
 use crate::graph::direction::{Direction, Way};
 use crate::graph::order::DegreeRuns;
@@ -28,7 +28,8 @@ impl<'a> Components<'a> {
         Ok(Components { graph, runs: order::read_runs(&graph.folder, graph.info.content)?, counted: Vec::new() })
     }
 
-    /// Returns the edges of what was reached from `root` by these parents; see [`crate::algo::bfs::task::SourceFound::edges`].
+    /// Returns the edges of what was reached from `root` by these parents; those of the input between vertices that are reached, where repeats count and loops do not; of a
+    /// directed graph, the distinct edges that leave vertices that are reached.
     ///
     /// # Errors
     /// [`crate::Error::Corrupt`], [`crate::Error::Io`] of the degrees.

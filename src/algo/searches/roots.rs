@@ -1,6 +1,6 @@
 //! The vertices that searches begin at: those of the table, or some that are drawn among all that have an edge.
 
-use crate::algo::bfs::task::Table;
+use super::Options;
 use crate::error::Result;
 use crate::generate::random;
 use crate::graph::ids::{InputId, Vertex};
@@ -11,7 +11,7 @@ use rayon::prelude::*;
 use serde::{Deserialize, Serialize};
 use std::collections::{HashMap, HashSet};
 
-/// The purpose of the random numbers.
+/// The purpose of the random numbers. It is the same for all kinds of searches: Graph500 has the same roots for both of its kernels.
 const PURPOSE: u64 = 0x0062_6673;
 
 /// A vertex to search from.
@@ -23,18 +23,18 @@ pub struct Root {
     pub vertex: Option<u32>,
 }
 
-/// Returns the roots of a table: its sources, or as many as it says of the vertices that have an edge other than a loop, each once. A graph
+/// Returns the roots that a table's keys name: its sources, or as many as it says of the vertices that have an edge other than a loop, each once. A graph
 /// with fewer of these has them all as roots.
 ///
 /// # Errors
 /// [`crate::Error::Input`] for a source that the graph does not have; [`crate::Error::Corrupt`], [`crate::Error::Io`] of the order and the ids.
-pub fn of(table: &Table, graph: &Graph) -> Result<Vec<Root>> {
-    if table.roots == 0 {
-        let vertices = table.sources.vertices(graph)?;
+pub fn of(options: &Options, graph: &Graph) -> Result<Vec<Root>> {
+    if options.roots == 0 {
+        let vertices = options.sources.vertices(graph)?;
         let root = |(&id, vertex): (&InputId, Option<Vertex>)| Root { id, vertex: vertex.map(|vertex| vertex.0) };
-        return Ok(table.sources.0.iter().zip(vertices).map(root).collect());
+        return Ok(options.sources.0.iter().zip(vertices).map(root).collect());
     }
-    let drawn = draw(table.seed, graph.info.connected, u64::from(table.roots));
+    let drawn = draw(options.seed, graph.info.connected, u64::from(options.roots));
     let order = order::map(&graph.folder, graph.info.content)?;
     let list = graph.sparse_ids()?;
     let list = list.as_ref().map(|list| as_u64(list.body()).unwrap_or_default());

@@ -4,11 +4,11 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value, json};
 use std::fmt;
 
-/// The key of `results.bfs` that has the fields.
+/// The key of results that has the fields.
 const KEY: &str = "graph500";
 
 /// The fields, in the reference's order: each with its name as it is printed and its value.
-pub struct Block(Vec<(&'static str, f64, Digits)>);
+pub struct Block(Vec<(String, f64, Digits)>);
 
 /// The size of a graph, and what building it took.
 #[derive(Debug, Clone, Copy, Serialize, Deserialize)]
@@ -79,42 +79,45 @@ impl Statistics {
     }
 }
 
-const TIMES: [&str; 7] = [
-    "bfs  min_time",
-    "bfs  firstquartile_time",
-    "bfs  median_time",
-    "bfs  thirdquartile_time",
-    "bfs  max_time",
-    "bfs  mean_time",
-    "bfs  stddev_time",
-];
-const EDGES: [&str; 7] = [
-    "min_nedge",
-    "firstquartile_nedge",
-    "median_nedge",
-    "thirdquartile_nedge",
-    "max_nedge",
-    "mean_nedge",
-    "stddev_nedge",
-];
-const TEPS: [&str; 7] = [
-    "bfs  min_TEPS",
-    "bfs  firstquartile_TEPS",
-    "bfs  median_TEPS",
-    "bfs  thirdquartile_TEPS",
-    "bfs  max_TEPS",
-    "bfs  harmonic_mean_TEPS",
-    "bfs  harmonic_stddev_TEPS",
-];
-const VALIDATE: [&str; 7] = [
-    "bfs  min_validate",
-    "bfs  firstquartile_validate",
-    "bfs  median_validate",
-    "bfs  thirdquartile_validate",
-    "bfs  max_validate",
-    "bfs  mean_validate",
-    "bfs  stddev_validate",
-];
+/// A kernel of Graph500 that searches.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Kernel {
+    /// The second: breadth-first search.
+    Bfs,
+    /// The third: shortest paths.
+    Sssp,
+}
+
+impl Kernel {
+    /// Returns what the names of its fields begin with.
+    fn prefix(self) -> &'static str {
+        match self {
+            Kernel::Bfs => "bfs  ",
+            Kernel::Sssp => "sssp ",
+        }
+    }
+}
+
+/// Names of statistics, in the reference's order.
+const STATISTICS: [&str; 7] = ["min", "firstquartile", "median", "thirdquartile", "max", "mean", "stddev"];
+const OF_TEPS: [&str; 7] =
+    ["min", "firstquartile", "median", "thirdquartile", "max", "harmonic_mean", "harmonic_stddev"];
+/// Fields before the statistics.
+const HEAD: [&str; 6] = ["SCALE", "edgefactor", "NBFS", "graph_generation", "num_mpi_processes", "construction_time"];
+
+/// Returns the names of all fields, with the digits of each.
+fn names(kernel: Kernel) -> impl Iterator<Item = (String, Digits)> {
+    let of = move |prefix: &'static str, statistics: [&'static str; 7], of: &'static str, digits: Digits| {
+        statistics.into_iter().map(move |statistic| (format!("{prefix}{statistic}_{of}"), digits))
+    };
+    let prefix = kernel.prefix();
+    HEAD.into_iter()
+        .map(|name| (name.to_owned(), Digits::Six))
+        .chain(of(prefix, STATISTICS, "time", Digits::Six))
+        .chain(of("", STATISTICS, "nedge", Digits::Eleven))
+        .chain(of(prefix, OF_TEPS, "TEPS", Digits::Six))
+        .chain(of(prefix, STATISTICS, "validate", Digits::Six))
+}
 
 /// Returns the harmonic mean of the searches' traversed edges a second; 0 without any.
 pub fn harmonic_mean_teps(samples: &[Sample]) -> f64 {
@@ -124,23 +127,14 @@ pub fn harmonic_mean_teps(samples: &[Sample]) -> f64 {
 
 impl Block {
     /// Returns the block of these searches, each of which traversed an edge; `None` without any.
-    pub fn new(size: Size, samples: &[Sample]) -> Option<Block> {
+    pub fn new(kernel: Kernel, size: Size, samples: &[Sample]) -> Option<Block> {
         if samples.is_empty() {
             return None;
         }
-        let mut fields = vec![
-            ("SCALE", f64::from(size.scale), Digits::Six),
-            ("edgefactor", size.edge_factor as f64, Digits::Six),
-            ("NBFS", samples.len() as f64, Digits::Six),
-            ("graph_generation", 0.0, Digits::Six),
-            ("num_mpi_processes", size.ranks as f64, Digits::Six),
-            ("construction_time", size.construction, Digits::Six),
-        ];
-        let mut add = |names: [&'static str; 7], values: [f64; 7], digits| {
-            fields.extend(names.into_iter().zip(values).map(|(name, value)| (name, value, digits)));
-        };
-        add(TIMES, Statistics::of(samples.iter().map(|sample| sample.seconds)).values(), Digits::Six);
-        add(EDGES, Statistics::of(samples.iter().map(|sample| sample.edges as f64)).values(), Digits::Eleven);
+        let (scale, count) = (f64::from(size.scale), samples.len() as f64);
+        let head = [scale, size.edge_factor as f64, count, 0.0, size.ranks as f64, size.construction];
+        let times = Statistics::of(samples.iter().map(|sample| sample.seconds)).values();
+        let edges = Statistics::of(samples.iter().map(|sample| sample.edges as f64)).values();
         let per_edge = Statistics::of(samples.iter().map(|sample| sample.seconds / sample.edges as f64));
         // The standard error of a harmonic mean: Norris, Annals of Mathematical Statistics 11 (1940).
         let error = match samples.len() {
@@ -148,9 +142,10 @@ impl Block {
             n => per_edge.deviation / (per_edge.mean * per_edge.mean * ((n - 1) as f64).sqrt()),
         };
         let [min, first, median, third, max, mean, _] = per_edge.values();
-        add(TEPS, [1.0 / max, 1.0 / third, 1.0 / median, 1.0 / first, 1.0 / min, 1.0 / mean, error], Digits::Six);
-        add(VALIDATE, Statistics::of(samples.iter().map(|sample| sample.validate)).values(), Digits::Six);
-        Some(Block(fields))
+        let teps = [1.0 / max, 1.0 / third, 1.0 / median, 1.0 / first, 1.0 / min, 1.0 / mean, error];
+        let checks = Statistics::of(samples.iter().map(|sample| sample.validate)).values();
+        let values = head.into_iter().chain(times).chain(edges).chain(teps).chain(checks);
+        Some(Block(names(kernel).zip(values).map(|((name, digits), value)| (name, value, digits)).collect()))
     }
 
     /// Returns the fields by name, for the report; names with several blanks have one.
@@ -160,34 +155,46 @@ impl Block {
             "SCALE" | "edgefactor" | "NBFS" | "num_mpi_processes" => json!(value as u64),
             _ => json!(value),
         };
-        Value::Object(self.0.iter().map(|&(key, value, _)| (name(key), number(value, key))).collect::<Map<_, _>>())
+        Value::Object(self.0.iter().map(|(key, value, _)| (name(key), number(*value, key))).collect::<Map<_, _>>())
     }
 
     /// Reads the block from how searches went, as the report has it.
-    pub fn of(how: &Value) -> Option<Block> {
+    pub fn of(kernel: Kernel, how: &Value) -> Option<Block> {
         let fields = how.get(KEY)?.as_object()?;
-        let head = ["SCALE", "edgefactor", "NBFS", "graph_generation", "num_mpi_processes", "construction_time"];
-        let names = head.into_iter().chain(TIMES).chain(EDGES).chain(TEPS).chain(VALIDATE);
-        let field = |name: &'static str| {
+        let field = |(name, digits): (String, Digits)| {
             let key = name.split_whitespace().collect::<Vec<_>>().join(" ");
-            let digits = if EDGES.contains(&name) { Digits::Eleven } else { Digits::Six };
-            Some((name, fields.get(&key)?.as_f64()?, digits))
+            let value = fields.get(&key)?.as_f64()?;
+            Some((name, value, digits))
         };
-        names.map(field).collect::<Option<Vec<_>>>().map(Block)
+        names(kernel).map(field).collect::<Option<Vec<_>>>().map(Block)
     }
 }
 
 impl fmt::Display for Block {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        for &(name, value, digits) in &self.0 {
+        for (name, value, digits) in &self.0 {
             let colon = format!("{name}:");
             // The reference marks the figure that lists are ordered by.
-            let mark = if name == "bfs  harmonic_mean_TEPS" { "!" } else { "" };
+            let mark = if name.ends_with(" harmonic_mean_TEPS") { "!" } else { "" };
             let width = if mark.is_empty() { 32 } else { 29 };
             let gap = if mark.is_empty() { "" } else { "  " };
-            writeln!(f, "{colon:<width$}{mark}{gap}{}", general(value, if digits == Digits::Six { 6 } else { 11 }))?;
+            writeln!(f, "{colon:<width$}{mark}{gap}{}", general(*value, if *digits == Digits::Six { 6 } else { 11 }))?;
         }
         Ok(())
+    }
+}
+
+/// Returns lines for the energy of searches, which the reference has none for, in the form of its others.
+pub fn energy_lines(kernel: Kernel, how: &Value) -> String {
+    let Some(energy) = how.get("energy") else { return String::new() };
+    let prefix = kernel.prefix();
+    let all = format!("{prefix}joules_of_all:");
+    match (energy["joules_per_round"].as_f64(), energy["mteps_per_watt"].as_f64()) {
+        (Some(joules), Some(mteps)) => {
+            let watt = format!("{prefix}MTEPS_per_W:");
+            format!("{all:<32}{joules:.6}\n{watt:<32}{mteps:.6}\n")
+        }
+        _ => format!("{all:<32}{}\n", energy["note"].as_str().unwrap_or("not read")),
     }
 }
 
@@ -251,9 +258,9 @@ mod tests {
         let size = Size { scale: 20, edge_factor: 16, ranks: 1, construction: 1.25 };
         let sample = |seconds| Sample { seconds, edges: 1000, validate: 0.5 };
         let samples = [0.5, 0.25].map(sample);
-        let block = Block::new(size, &samples).unwrap();
+        let block = Block::new(Kernel::Bfs, size, &samples).unwrap();
         let text = block.to_string();
-        let again = Block::of(&json!({ "graph500": block.fields() })).unwrap();
+        let again = Block::of(Kernel::Bfs, &json!({ "graph500": block.fields() })).unwrap();
         assert_eq!(again.to_string(), text);
         assert!(
             text.starts_with("SCALE:                          20\nedgefactor:                     16\nNBFS:"),
@@ -263,6 +270,8 @@ mod tests {
         assert!(text.contains("\nconstruction_time:              1.25\n"), "{text}");
         assert!((harmonic_mean_teps(&samples) - 2000.0 / 0.75).abs() < 1e-9);
         assert_eq!(text.lines().count(), 6 + 4 * 7);
-        assert!(Block::new(size, &[]).is_none());
+        assert!(Block::new(Kernel::Bfs, size, &[]).is_none());
+        let text = Block::new(Kernel::Sssp, size, &samples).unwrap().to_string();
+        assert!(text.contains("\nsssp harmonic_mean_TEPS:     !  2666.67\nsssp harmonic_stddev_TEPS:      "), "{text}");
     }
 }

@@ -1,0 +1,112 @@
+//! One trial: a search from every source, whose results last as soon as they are known, and checks of the trees in batches.
+
+use super::ledger::Ledger;
+use super::roots::{self, Root};
+use super::task::SearchTask;
+use crate::algo::energy::{self, Begun, Meters};
+use crate::algo::{Outcome, Run};
+use crate::comm::agreed;
+use crate::error::{Error, Result};
+use crate::graph::ids::Vertex;
+use crate::prepare::prepared::Graph;
+use crate::process::signals;
+use serde_json::Value;
+
+/// Runs one trial. Collective.
+///
+/// # Errors
+/// [`Error::Input`] for a source that is not there, [`Error::Validation`] for a tree that is wrong, [`Error::Limit`], those of the disk and of
+/// devices, a stop.
+pub fn drive<T: SearchTask>(table: &T, graph: &Graph, run: &mut Run<'_>) -> Result<Outcome> {
+    let comm = run.comm;
+    let options = table.options();
+    let roots = agreed(comm, || roots::of(&options, graph))?;
+    // That of rank 0, where alone such a decision is made.
+    let mut ledger = None;
+    let todo = agreed(comm, || Ok(ledger.insert(Ledger::open(table, graph, &roots, run)?).todo()))?;
+    run.progress.resume_at((roots.len() - todo.len()) as u64);
+    let measures = run.measures_energy && agreed(comm, || Ok(ledger.as_ref().is_some_and(|l| l.energy.is_none())))?;
+    if !todo.is_empty() || measures && roots.iter().any(|root| root.vertex.is_some()) {
+        search_all(table, graph, run, (&roots, &todo), ledger.as_mut(), measures)?;
+    }
+    agreed(comm, || match ledger {
+        Some(ledger) => ledger.outcome(run),
+        None => Err(Error::internal("sum up searches", "this rank does not lead")),
+    })
+}
+
+/// Searches from the sources `todo`, whose results go to the ledger of rank 0, and measures the energy of all searches if asked to. Collective.
+fn search_all<T: SearchTask>(
+    table: &T,
+    graph: &Graph,
+    run: &mut Run<'_>,
+    (roots, todo): (&[Root], &[usize]),
+    mut ledger: Option<&mut Ledger<'_, T>>,
+    measures_energy: bool,
+) -> Result<()> {
+    let comm = run.comm;
+    let options = table.options();
+    let vertices = graph.info.connected;
+    let spare = if comm.leads() { table.tree_bytes(vertices, 1) } else { 0 };
+    // What searches need of the graph lives as long as they do.
+    let degrees = graph.degrees()?;
+    let mut engine = table.engine(graph, &degrees, run, spare)?;
+    let trees = agreed(comm, || {
+        let fits = |trees: &usize| table.tree_bytes(vertices, *trees) <= run.budget.free();
+        let most = if options.validate { T::CHECKED.min(todo.len()) } else { 1 };
+        Ok((1..=most).rev().find(fits).unwrap_or(1))
+    })?;
+    let writer = match ledger.is_some() {
+        true => table.writer(graph, options.write && run.is_last, run.budget)?,
+        false => None,
+    };
+    let rows = if comm.leads() { vertices as usize } else { 0 };
+    let mut batch = (0..trees).map(|_| table.tree(graph, rows, run.budget)).collect::<Result<Vec<_>>>()?;
+    for some in todo.chunks(trees) {
+        for (&source, tree) in some.iter().zip(&mut batch) {
+            let searched = match roots[source].vertex {
+                Some(vertex) => T::search(&mut engine, Vertex(vertex), tree)?,
+                None => table.alone(graph, tree),
+            };
+            agreed(comm, || match ledger.as_mut() {
+                Some(ledger) => ledger.note(source, searched, tree, writer.as_ref(), run),
+                None => Ok(()),
+            })?;
+            signals::check()?;
+        }
+        agreed(comm, || match ledger.as_mut().filter(|_| options.validate) {
+            Some(ledger) => ledger.check(some, &batch, run),
+            None => Ok(()),
+        })?;
+        run.progress.advance(some.len() as u64);
+    }
+    if measures_energy && let Some(tree) = batch.first_mut() {
+        let (energy, searches) = repeat::<T>(&mut engine, roots, tree, run)?;
+        agreed(comm, || ledger.map_or(Ok(()), |ledger| ledger.note_energy(energy, searches)))?;
+    }
+    Ok(())
+}
+
+/// Searches from all sources again and again, as the energy loop of Graph500's reference does, and returns what the meters of rank 0 say with the
+/// number of searches. Collective.
+fn repeat<T: SearchTask>(
+    engine: &mut T::Engine<'_>,
+    roots: &[Root],
+    tree: &mut T::Tree,
+    run: &Run<'_>,
+) -> Result<(Value, u64)> {
+    let begun = run.meters.map(Meters::begin);
+    let mut rounds = 0;
+    let vertices: Vec<u32> = roots.iter().filter_map(|root| root.vertex).collect();
+    loop {
+        for &vertex in &vertices {
+            T::repeat(engine, Vertex(vertex), tree)?;
+        }
+        rounds += 1;
+        signals::check()?;
+        let goes_on = || Ok(begun.as_ref().is_some_and(|begun| begun.seconds() < energy::SECONDS));
+        if !agreed(run.comm, goes_on)? {
+            return Ok((begun.map_or(Value::Null, Begun::end), rounds));
+        }
+    }
+}

@@ -1,0 +1,167 @@
+//! The results of every source, on rank 0: a journal of searches and checks.
+
+use super::Options;
+use super::component::Components;
+use super::graph500::{Block, Sample, Size, harmonic_mean_teps};
+use super::record::{self, SourceDone, SourceState};
+use super::roots::Root;
+use super::task::{Kept, SearchTask, Told};
+use crate::algo::{Outcome, Run};
+use crate::error::{Error, Result};
+use crate::failpoint;
+use crate::graph::ids::Vertex;
+use crate::prepare::prepared::Graph;
+use crate::store::journal::Journal;
+use serde_json::{Value, json};
+use std::time::Instant;
+
+/// The results of every source.
+pub struct Ledger<'a, T: SearchTask> {
+    table: &'a T,
+    options: Options,
+    graph: &'a Graph,
+    roots: &'a [Root],
+    journal: Journal,
+    states: Vec<SourceState<T::Searched>>,
+    components: Components<'a>,
+    /// The energy of all searches, if it was measured.
+    pub energy: Option<Value>,
+}
+
+impl<'a, T: SearchTask> Ledger<'a, T> {
+    /// Reads what earlier runs found. Files that they wrote are taken over; a source whose files are not whole is searched from again.
+    ///
+    /// # Errors
+    /// Those of the disk.
+    pub fn open(table: &'a T, graph: &'a Graph, roots: &'a [Root], run: &mut Run<'_>) -> Result<Ledger<'a, T>> {
+        let options = table.options();
+        let (journal, records) = run.units.journal()?;
+        let mut states: Vec<SourceState<T::Searched>> = record::read(&records, roots.len());
+        for state in &mut states {
+            let Some(done) = &state.done else { continue };
+            let writes = options.write && run.is_last;
+            if writes && (done.outputs.is_empty() || !run.columns.take_over(&done.outputs)?) {
+                *state = SourceState::default();
+            }
+        }
+        let components = Components::new(graph)?;
+        let energy = record::energy(&records);
+        Ok(Ledger { table, options, graph, roots, journal, states, components, energy })
+    }
+
+    /// Returns the sources that are not searched from yet, or whose trees were not checked: these are gone.
+    pub fn todo(&self) -> Vec<usize> {
+        let is_open =
+            |state: &SourceState<T::Searched>| state.done.is_none() || self.options.validate && state.checked.is_none();
+        (0..self.states.len()).filter(|&source| is_open(&self.states[source])).collect()
+    }
+
+    /// Passes the failpoint `what` of this algorithm.
+    fn hit(&self, what: &str, run: &Run<'_>) -> Result<()> {
+        let name = format!("{}.{what}", self.table.algorithm().name());
+        failpoint::hit(&name).map_err(|e| Error::io("note searches", run.units.folder, e))
+    }
+
+    /// Notes a search, after its columns are written. A search that an earlier run noted keeps its figures.
+    ///
+    /// # Errors
+    /// Those of the disk, a stop.
+    pub fn note(
+        &mut self,
+        source: usize,
+        mut searched: T::Searched,
+        tree: &T::Tree,
+        writer: Option<&T::Writer>,
+        run: &mut Run<'_>,
+    ) -> Result<()> {
+        if self.states[source].done.is_some() {
+            return Ok(());
+        }
+        let root = self.roots[source];
+        let edges = match root.vertex {
+            Some(vertex) => self.components.edges(vertex, T::parents(tree))?,
+            None => 0,
+        };
+        let kept = Kept { root, tree, writes: self.options.write && run.is_last };
+        let outputs = match writer {
+            Some(writer) => self.table.keep(writer, kept, &mut searched, run)?,
+            None => Default::default(),
+        };
+        let done = SourceDone { searched, edges, outputs };
+        self.journal.append(&[record::of_search(source, &done)?])?;
+        self.states[source].done = Some(done);
+        self.hit("source", run)
+    }
+
+    /// Checks the trees of these sources together.
+    ///
+    /// # Errors
+    /// [`Error::Validation`] for one that is wrong; those of the disk.
+    pub fn check(&mut self, sources: &[usize], batch: &[T::Tree], run: &Run<'_>) -> Result<()> {
+        let started = Instant::now();
+        let trees = sources.iter().zip(batch).filter_map(|(&source, tree)| {
+            let (root, done) = (self.roots[source], self.states[source].done.as_ref()?);
+            Some(Told { source: root.id, root: Vertex(root.vertex?), searched: &done.searched, tree })
+        });
+        self.table.check(self.graph, &trees.collect::<Vec<_>>(), run)?;
+        let seconds = started.elapsed().as_secs_f64() / sources.len() as f64;
+        let records: Vec<_> = sources.iter().map(|&source| record::of_check(source, seconds)).collect();
+        self.journal.append(&records)?;
+        sources.iter().for_each(|&source| self.states[source].checked = Some(seconds));
+        self.hit("check", run)
+    }
+
+    /// Notes the energy of `rounds` searches from every source: with the edges that they traversed for each joule, in MTEPS for each watt.
+    ///
+    /// # Errors
+    /// Those of the disk.
+    pub fn note_energy(&mut self, mut energy: Value, rounds: u64) -> Result<()> {
+        let edges: u64 = self.states.iter().filter_map(|state| Some(state.done.as_ref()?.edges)).sum();
+        energy["rounds"] = json!(rounds);
+        if let Some(joules) = energy["joules"].as_f64().filter(|&joules| joules > 0.0) {
+            energy["joules_per_round"] = json!(joules / rounds as f64);
+            energy["mteps_per_watt"] = json!((edges * rounds) as f64 / 1e6 / joules);
+        }
+        self.journal.append(&[record::of_energy(&energy)])?;
+        self.energy = Some(energy);
+        Ok(())
+    }
+
+    /// Returns the outcome of the trial.
+    ///
+    /// # Errors
+    /// Those of the disk.
+    pub fn outcome(mut self, run: &Run<'_>) -> Result<Outcome> {
+        self.journal.sync()?;
+        let (mut sources, mut how, mut samples) = (Vec::new(), Vec::new(), Vec::new());
+        let mut seconds = 0.0;
+        for (root, state) in self.roots.iter().zip(self.states) {
+            let missing = || Error::internal("sum up searches", "one is missing");
+            let SourceDone { searched, edges, .. } = state.done.ok_or_else(missing)?;
+            let own = T::seconds(&searched);
+            let (found, mut told) = T::results(root.id, edges, searched);
+            sources.push(found);
+            told["seconds"] = json!(own);
+            told["teps"] = json!(if own > 0.0 { edges as f64 / own } else { 0.0 });
+            how.push(told);
+            seconds += own;
+            if edges > 0 {
+                // The reference prints -1 where nothing was checked.
+                samples.push(Sample { seconds: own, edges, validate: state.checked.unwrap_or(-1.0) });
+            }
+        }
+        let mut how = json!({ "sources": how, "harmonic_mean_teps": harmonic_mean_teps(&samples) });
+        let info = &self.graph.info;
+        let scale = info.vertices.max(1).next_power_of_two().ilog2();
+        let edge_factor = (info.edges as f64 / f64::from(scale).exp2()).round() as u64;
+        let size = Size { scale, edge_factor, ranks: run.comm.ranks() as u64, construction: run.construction };
+        if let Some(block) = Block::new(T::KERNEL, size, &samples).filter(|_| self.options.roots > 0) {
+            how["graph500"] = block.fields();
+        }
+        if let Some(energy) = self.energy.filter(|_| run.measures_energy) {
+            how["energy"] = energy;
+        }
+        let found = json!({ "sources": sources, "validated": self.options.validate });
+        Ok(Outcome { found, how: Value::take(&mut how), seconds })
+    }
+}

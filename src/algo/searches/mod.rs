@@ -1,0 +1,22 @@
+//! Searches from many sources, whatever they look for: which vertices they begin at, a journal of sources, checks in batches, columns, energy,
+//! and the figures of Graph500.
+//!
+//! An algorithm says by [`SearchTask`] what its searches are; [`drive`] does what all have in common.
+
+mod component;
+mod driver;
+pub mod graph500;
+mod ledger;
+mod options;
+mod record;
+mod roots;
+mod task;
+
+pub use driver::drive;
+pub use options::{MOST_ROOTS, Options};
+pub use record::verify_units;
+pub use roots::Root;
+pub use task::{Kept, SearchTask, Told};
+
+/// The parent of a vertex that was not reached.
+pub const NONE: u32 = u32::MAX;

@@ -1,0 +1,51 @@
+//! The keys that tables of searches share: where to search from, and what to do with what was found.
+
+use crate::algo::Sources;
+use crate::jobfile::{Diagnostics, Section};
+
+/// Roots where a table names neither these nor sources, as Graph500 has them.
+const ROOTS: u32 = 64;
+/// Most roots: each has results of its own.
+pub const MOST_ROOTS: u32 = 1 << 16;
+
+/// The values of these keys.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Options {
+    /// Number of roots that are drawn; 0 if there are sources.
+    pub roots: u32,
+    /// The seed that they are drawn by.
+    pub seed: u64,
+    /// Sources by the input's ids.
+    pub sources: Sources,
+    /// Check what was found.
+    pub validate: bool,
+    /// Write columns of every source.
+    pub write: bool,
+}
+
+impl Options {
+    /// Reads them from a table. Returns `None` where something is wrong, which `diagnostics` then has.
+    pub fn parse(table: &Section<'_>, diagnostics: &mut Diagnostics) -> Option<Options> {
+        let flag = |key: &str, otherwise: bool, diagnostics: &mut Diagnostics| {
+            table.get(key).map_or(Some(otherwise), |field| field.boolean(diagnostics))
+        };
+        let validate = flag("validate", true, diagnostics);
+        let write = flag("write", false, diagnostics);
+        let seed = table.get("seed").map_or(Some(1), |field| field.integer::<u64>(0..=u64::MAX, diagnostics));
+        let roots = match table.get("roots") {
+            Some(field) if table.get("sources").is_some() => {
+                field.error("a table has roots or sources, not both", diagnostics);
+                None
+            }
+            Some(field) => field.integer::<u32>(1..=MOST_ROOTS, diagnostics),
+            None => Some(if table.get("sources").is_some() { 0 } else { ROOTS }),
+        };
+        let sources = Sources::parse(table, diagnostics);
+        Some(Options { roots: roots?, seed: seed?, sources: sources?, validate: validate?, write: write? })
+    }
+
+    /// Returns the most sources that a table with these searches from.
+    pub fn count(&self) -> u64 {
+        u64::from(self.roots) + self.sources.0.len() as u64
+    }
+}

@@ -1,0 +1,44 @@
+//! The cost of searches: memory by the functions that size their arrays, time by rates.
+
+use super::cpu;
+use super::task::Table;
+use crate::algo::searches::SearchTask;
+use crate::algo::{Cost, Crew, GraphSize};
+use crate::graph::direction::Direction;
+
+/// Nanoseconds of a thread for each vertex of a search, for each entry of all rows that are sorted by weight before the first, and for each row of
+/// a column.
+const SEARCH: f64 = 60.0;
+const SORT: f64 = 30.0;
+const COLUMN: f64 = 20.0;
+/// Bytes of the journal for each source.
+const RECORD: u64 = 1024;
+/// Files take whole pages on the disk.
+const PAGE: u64 = 4096;
+
+/// Returns what `table` takes on a graph of this size.
+pub(super) fn of(table: &Table, graph: &GraphSize<'_>, crew: &Crew) -> Cost {
+    let vertices = graph.vertices;
+    // Undirected edges are in the rows of both ends.
+    let entries = if graph.direction == Direction::Directed { graph.edges } else { 2 * graph.edges };
+    let [most, fewest] = cpu::bytes(vertices, entries, graph.direction, crew.threads);
+    let trees = table.tree_bytes(vertices, 1) + table.weights_bytes(vertices);
+    let (most, fewest) = (most + trees, fewest + trees);
+    let sources = table.options().count();
+    let rows = crew.format.rows(graph.rows, graph.ids);
+    let columns = crew.format.row_bytes(8, 20) + crew.format.row_bytes(8, 20);
+    let ids = if graph.sparse { 8 * rows + PAGE } else { 0 };
+    let written = if table.write { sources * (columns * rows + 2 * PAGE) + ids } else { 0 };
+    let trials = u64::from(crew.trials);
+    let search = SEARCH * vertices as f64 / crew.all_threads();
+    let sort = SORT * 2.0 * graph.edges as f64 / crew.all_threads();
+    let columns = if table.write { sources as f64 * COLUMN * 2.0 * rows as f64 } else { 0.0 };
+    Cost {
+        host_memory: most.min(crew.free.max(fewest)),
+        least_host_memory: fewest,
+        disk: written + trials * sources * RECORD + PAGE,
+        exchange: 0,
+        seconds: (f64::from(crew.trials) * (sources as f64 * search + sort) + columns) / 1e9,
+        label: if table.validate { "sssp validated" } else { "sssp" }.into(),
+    }
+}

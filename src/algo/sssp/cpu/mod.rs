@@ -1,0 +1,172 @@
+//! Searches by the threads of a process.
+//!
+//! | file | holds |
+//! |---|---|
+//! | `rows` | rows sorted by weight, which are made before the first search |
+//! | `arithmetic` | sums of whole numbers and of decimals |
+//! | `search` | a search: its phases, and what all threads know of them |
+//! | `push` | along the edges of vertices that became nearer, bucket after bucket |
+//! | `bins` | the buckets of a thread |
+//! | `rounds` | along the edges of all vertices, round after round: the baseline |
+//! | `parents` | the parents of vertices, once distances are known |
+//! | `plateau` | those of vertices that edges lead to which add nothing |
+
+mod arithmetic;
+mod bins;
+mod parents;
+mod plateau;
+mod push;
+mod rounds;
+mod rows;
+mod search;
+
+use self::arithmetic::{Arithmetic, Decimal, Long, Short, Width};
+use self::bins::Bins;
+use self::rows::Rows;
+use self::search::Walk;
+use super::distances::Distances;
+use super::edges::Edges;
+use super::search::{Search, Searched};
+use super::task::Method;
+use crate::algo::WeightSource;
+use crate::error::Result;
+use crate::formats::WeightType;
+use crate::graph::direction::{Direction, Way};
+use crate::graph::ids::Vertex;
+use crate::memory::{Budget, Buffer};
+use crate::prepare::prepared::Graph;
+use crate::store::map::Mapped;
+use std::sync::Mutex;
+
+/// Entries of all rows below which one thread searches alone: others would hardly have begun when it is done.
+const FEW: u64 = 1 << 12;
+
+/// A graph that the threads of this process search.
+pub struct CpuSearch {
+    graph: Sorted,
+    sums: Sums,
+    method: Method,
+    threads: usize,
+}
+
+/// A graph whose rows are sorted by weight.
+pub struct Sorted {
+    /// Rows of edges that leave vertices.
+    out: Rows,
+    /// Rows of edges that lead to them, if these are others.
+    into: Option<Rows>,
+    /// Its vertices.
+    vertices: u32,
+    /// Vertices from this one on have one edge each, which has no direction: no shortest path leads through them.
+    tails: u32,
+    /// The width of buckets.
+    width: Width,
+}
+
+impl Sorted {
+    /// Returns the rows of edges that lead to vertices.
+    fn into(&self) -> &Rows {
+        self.into.as_ref().unwrap_or(&self.out)
+    }
+}
+
+/// The distances of vertices while they are looked for.
+enum Sums {
+    Short(State<Short>),
+    Long(State<Long>),
+    Decimal(State<Decimal>),
+}
+
+/// The arrays of searches in one arithmetic.
+struct State<A: Arithmetic> {
+    cells: Buffer<A::Cell>,
+    /// The buckets of each thread.
+    bins: Vec<Mutex<Bins<A::Sum>>>,
+}
+
+impl<A: Arithmetic> State<A> {
+    fn new(vertices: u32, threads: usize, budget: &Budget) -> Result<State<A>> {
+        let cells = budget.zeroed(vertices as usize, "distances while they are looked for")?;
+        let bins = (0..threads).map(|_| Bins::new(budget).map(Mutex::new)).collect::<Result<_>>()?;
+        Ok(State { cells, bins })
+    }
+}
+
+/// Returns the bytes that searches by `threads` threads take beside distances and parents of a graph with so many entries in all rows of one way, and
+/// the fewest that do.
+pub fn bytes(vertices: u64, entries: u64, direction: Direction, threads: usize) -> [u64; 2] {
+    let rows = rows::bytes(vertices, entries) << direction.shift();
+    let bytes = rows + 8 * vertices + threads as u64 * bins::bytes();
+    [bytes; 2]
+}
+
+impl CpuSearch {
+    /// Gets ready to search a graph by these weights. `spare` bytes of `budget` stay free.
+    ///
+    /// # Errors
+    /// [`crate::Error::Limit`] where [`bytes()`] do not fit; those of the graph; a stop.
+    pub fn new(
+        graph: &Graph,
+        (weights, method): (WeightSource, Method),
+        degrees: &Mapped,
+        (threads, budget): (usize, &Budget),
+    ) -> Result<CpuSearch> {
+        let edges = Edges::new(graph, weights, budget)?;
+        let (direction, vertices) = (edges.direction(), graph.info.connected as u32);
+        let degrees = degrees.body_as_u32()?;
+        let rows = |way: Way| {
+            let lengths = (0..vertices).map(|v| degrees[direction.row(v, way) as usize]);
+            Rows::of(&edges, way, lengths, budget)
+        };
+        let out = rows(Way::Out)?;
+        let into = if direction == Direction::Directed { Some(rows(Way::In)?) } else { None };
+        let is_tail = |v: &u32| direction == Direction::Undirected && degrees[*v as usize] == 1;
+        let tails = vertices - (0..vertices).rev().take_while(is_tail).count() as u32;
+        let number = |weight: u32| match edges.kind() {
+            WeightType::U32 => f64::from(weight),
+            WeightType::F32 => f64::from(f32::from_bits(weight)),
+        };
+        let (largest, mean) = out.weights(number);
+        let width = width(mean, out.entries() as f64 / f64::from(vertices.max(1)));
+        // No path is longer than one over all vertices.
+        let is_short = u64::from(largest).saturating_mul(vertices.into()) < u64::from(u32::MAX);
+        let threads = if out.entries() < FEW { 1 } else { threads };
+        let sums = match edges.kind() {
+            WeightType::F32 => Sums::Decimal(State::new(vertices, threads, budget)?),
+            WeightType::U32 if is_short => Sums::Short(State::new(vertices, threads, budget)?),
+            WeightType::U32 => Sums::Long(State::new(vertices, threads, budget)?),
+        };
+        let graph = Sorted { out, into, vertices, tails, width };
+        Ok(CpuSearch { graph, sums, method, threads })
+    }
+
+    fn go<A: Arithmetic>(
+        &self,
+        state: &State<A>,
+        root: Vertex,
+        distances: &mut Distances,
+        parents: &mut [u32],
+    ) -> Result<Searched> {
+        let walk = Walk::<A>::new(&self.graph, &state.cells, root, self.method, self.threads);
+        let searched = walk.run(&state.bins, parents)?;
+        A::copy(&state.cells, distances);
+        Ok(searched)
+    }
+}
+
+/// Returns the width of buckets for weights of this mean, in a graph whose vertices have so many edges.
+fn width(mean: f64, degree: f64) -> Width {
+    let wanted = (2.0 * mean / degree.max(1.0)).max(f64::MIN_POSITIVE);
+    let reciprocal = (1.0 / wanted).min(f64::from(f32::MAX)) as f32;
+    Width { shift: wanted.max(1.0).log2().round() as u32, reciprocal }
+}
+
+impl Search for CpuSearch {
+    fn search(&mut self, root: Vertex, distances: &mut Distances, parents: &mut [u32]) -> Result<Searched> {
+        match &self.sums {
+            Sums::Short(state) => self.go(state, root, distances, parents),
+            Sums::Long(state) => self.go(state, root, distances, parents),
+            Sums::Decimal(state) => self.go(state, root, distances, parents),
+        }
+    }
+}

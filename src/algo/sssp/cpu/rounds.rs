@@ -1,0 +1,35 @@
+//! Rounds over all vertices, along all their edges, as long as any vertex becomes nearer: the baseline of other methods (Bellman and Ford).
+
+use super::arithmetic::Arithmetic;
+use super::rows::{neighbour, weight};
+use super::search::{Here, Walk};
+
+/// Searches so. Returns false where threads stop. Collective.
+pub fn relax_all<A: Arithmetic>(walk: &Walk<'_, A>, here: &mut Here) -> bool {
+    let (graph, sums) = (walk.graph, walk.sums);
+    let (mut rounds, mut relaxed) = (0, 0);
+    loop {
+        let changed = walk.round(here, 0..graph.vertices, |part| {
+            let mut changed = 0;
+            for v in part {
+                let sum = A::load(&sums[v as usize]);
+                if sum == A::UNREACHED {
+                    continue;
+                }
+                let row = graph.out.row(v);
+                relaxed += row.len() as u64;
+                for &entry in row {
+                    let (to, nearer) = (&sums[neighbour(entry) as usize], A::add(sum, weight(entry)));
+                    changed += u64::from(nearer < A::load(to) && A::lower(to, nearer));
+                }
+            }
+            changed
+        });
+        rounds += 1;
+        match changed {
+            None => return false,
+            Some(0) => return walk.end_phase(here, "push", rounds, relaxed),
+            Some(_) => {}
+        }
+    }
+}

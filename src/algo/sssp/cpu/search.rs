@@ -1,0 +1,250 @@
+//! One search: its phases, in which all threads take part, and what they found.
+
+use super::Sorted;
+use super::arithmetic::Arithmetic;
+use super::bins::{Bins, Entry};
+use super::parents::{self, Reached};
+use super::{plateau, push, rounds};
+use crate::algo::meeting::Meeting;
+use crate::algo::sssp::search::{Phase, Searched};
+use crate::algo::sssp::task::Method;
+use crate::algo::team::team;
+use crate::error::Result;
+use crate::graph::ids::Vertex;
+use crate::memory::cells;
+use crate::process::signals;
+use std::ops::Range;
+use std::sync::atomic::Ordering::Relaxed;
+use std::sync::atomic::{AtomicU32, AtomicU64, AtomicUsize};
+use std::sync::{Mutex, PoisonError, RwLock};
+use std::time::Instant;
+
+/// Vertices that a thread takes at a time.
+const PART: usize = 1 << 10;
+
+/// A search in progress.
+pub struct Walk<'s, A: Arithmetic> {
+    /// The graph.
+    pub graph: &'s Sorted,
+    /// The distance of every vertex.
+    pub sums: &'s [A::Cell],
+    /// The vertex that is searched from.
+    pub root: u32,
+    /// The number of threads.
+    pub threads: usize,
+    /// The entries of the bucket that each thread has in this round.
+    pub lists: Vec<List<A::Sum>>,
+    /// The first bucket that has an entry, of a round and of the next.
+    pub next: [AtomicU64; 2],
+    method: Method,
+    meeting: Meeting,
+    /// The first meeting after which threads stop.
+    stop: AtomicUsize,
+    /// Vertices that were taken in a round, and in the next.
+    parts: [AtomicUsize; 2],
+    /// Vertices that became nearer in a round, and in the next.
+    changed: [AtomicU64; 2],
+    relaxations: AtomicU64,
+    told: Mutex<Told<A::Sum>>,
+}
+
+/// The entries of a thread in one bucket, of which all threads take parts.
+pub struct List<S> {
+    /// The entries.
+    pub entries: RwLock<Vec<Entry<S>>>,
+    /// The number of those that are taken.
+    pub taken: AtomicUsize,
+}
+
+/// The findings that threads tell of a search.
+struct Told<S> {
+    phases: Vec<Phase>,
+    begun: Instant,
+    relaxations: u64,
+    reached: Reached<S>,
+}
+
+/// The place of a thread in a search: all are at the same one.
+pub struct Here {
+    /// Its number.
+    pub thread: usize,
+    /// Rounds that began.
+    pub round: usize,
+    meetings: usize,
+    outcome: Result<()>,
+}
+
+impl Here {
+    /// Notes what went wrong, if anything did: all threads stop at the next meeting.
+    pub fn note(&mut self, outcome: Result<()>) {
+        if self.outcome.is_ok() {
+            self.outcome = outcome;
+        }
+    }
+}
+
+impl<'s, A: Arithmetic> Walk<'s, A> {
+    /// Begins a search.
+    pub fn new(
+        graph: &'s Sorted,
+        sums: &'s [A::Cell],
+        Vertex(root): Vertex,
+        method: Method,
+        threads: usize,
+    ) -> Walk<'s, A> {
+        let told = Told { phases: Vec::new(), begun: Instant::now(), relaxations: 0, reached: Reached::default() };
+        Walk {
+            graph,
+            sums,
+            root,
+            threads,
+            lists: (0..threads).map(|_| List { entries: RwLock::default(), taken: AtomicUsize::new(0) }).collect(),
+            next: [AtomicU64::new(u64::MAX), AtomicU64::new(u64::MAX)],
+            method,
+            meeting: Meeting::new(threads),
+            stop: AtomicUsize::new(usize::MAX),
+            parts: Default::default(),
+            changed: Default::default(),
+            relaxations: AtomicU64::new(0),
+            told: Mutex::new(told),
+        }
+    }
+
+    /// Searches, with the bins of each thread, and writes the parents.
+    ///
+    /// # Errors
+    /// A stop; [`crate::Error::Limit`] where bins take more memory than there is.
+    pub fn run(self, bins: &[Mutex<Bins<A::Sum>>], parents: &mut [u32]) -> Result<Searched> {
+        let begun = Instant::now();
+        let cells = cells(parents);
+        team(self.threads, &|thread| {
+            let _attends = self.meeting.attend();
+            let mut here = Here { thread, round: 0, meetings: 0, outcome: Ok(()) };
+            let mut bins = bins[thread].lock().unwrap_or_else(PoisonError::into_inner);
+            self.go(&mut here, &mut bins, cells);
+            here.outcome
+        })?;
+        let told = self.told.into_inner().unwrap_or_else(PoisonError::into_inner);
+        let mut phases = told.phases;
+        let mut reached = told.reached;
+        if !reached.without.is_empty() {
+            let begun = Instant::now();
+            plateau::settle::<A>(self.graph, self.sums, std::mem::take(&mut reached.without), parents);
+            let seconds = begun.elapsed().as_secs_f64();
+            phases.push(Phase { kind: "plateau".into(), rounds: 1, relaxations: 0, seconds });
+        }
+        Ok(Searched {
+            reached: reached.vertices,
+            max_distance: A::distance(reached.farthest.unwrap_or(A::ZERO)),
+            relaxations: phases.iter().map(|phase| phase.relaxations).sum(),
+            seconds: begun.elapsed().as_secs_f64(),
+            phases,
+            path: None,
+        })
+    }
+
+    /// Takes the part of one thread in all phases.
+    fn go(&self, here: &mut Here, bins: &mut Bins<A::Sum>, parents: &[AtomicU32]) {
+        let all = self.sums.len();
+        let own = all * here.thread / self.threads..all * (here.thread + 1) / self.threads;
+        for v in own {
+            A::store(&self.sums[v], if v as u32 == self.root { A::ZERO } else { A::UNREACHED });
+        }
+        bins.clear();
+        if !self.meet(here) {
+            return;
+        }
+        if here.thread == 0 {
+            bins.push(0, Entry { sum: A::ZERO, vertex: self.root });
+        }
+        let found = match self.method {
+            Method::BellmanFord => rounds::relax_all(self, here),
+            Method::Moore | Method::DeltaStepping | Method::Auto => push::push(self, here, bins, self.method),
+        };
+        if found && self.leaves(here) {
+            parents::find(self, here, parents);
+        }
+    }
+
+    /// Waits for all threads. Returns false if one of them stops, and so do all.
+    pub fn meet(&self, here: &mut Here) -> bool {
+        here.meetings += 1;
+        if here.thread == 0 {
+            here.note(signals::check());
+        }
+        if here.outcome.is_err() {
+            self.stop.fetch_min(here.meetings, Relaxed);
+        }
+        self.meeting.wait();
+        self.stop.load(Relaxed) > here.meetings
+    }
+
+    /// Takes parts of the vertices `all` by all threads, with those of a round before being over. Returns the number of vertices that `work`
+    /// says of its parts, of all threads; `None` where threads stop. Collective.
+    pub fn round(&self, here: &mut Here, all: Range<u32>, mut work: impl FnMut(Range<u32>) -> u64) -> Option<u64> {
+        let (parts, changed) = (&self.parts[here.round & 1], &self.changed[here.round & 1]);
+        let mut sum = 0;
+        loop {
+            let first = all.start as usize + parts.fetch_add(PART, Relaxed);
+            if first >= all.end as usize {
+                break;
+            }
+            sum += work(first as u32..(first + PART).min(all.end as usize) as u32);
+        }
+        changed.fetch_add(sum, Relaxed);
+        if !self.meet(here) {
+            return None;
+        }
+        let sum = changed.load(Relaxed);
+        if here.thread == 0 {
+            // Nobody is at the round before any more.
+            self.parts[(here.round + 1) & 1].store(0, Relaxed);
+            self.changed[(here.round + 1) & 1].store(0, Relaxed);
+        }
+        here.round += 1;
+        // The next round begins once its counts are zero.
+        self.meet(here).then_some(sum)
+    }
+
+    /// Notes the end of a phase, in which this thread looked along `relaxed` edges. Returns false where threads stop. Collective.
+    pub fn end_phase(&self, here: &mut Here, kind: &str, rounds: u64, relaxed: u64) -> bool {
+        self.relaxations.fetch_add(relaxed, Relaxed);
+        if !self.meet(here) {
+            return false;
+        }
+        if here.thread == 0 {
+            let mut told = self.told.lock().unwrap_or_else(PoisonError::into_inner);
+            let all = self.relaxations.load(Relaxed);
+            let relaxations = all - std::mem::replace(&mut told.relaxations, all);
+            let seconds = std::mem::replace(&mut told.begun, Instant::now()).elapsed().as_secs_f64();
+            told.phases.push(Phase { kind: kind.into(), rounds, relaxations, seconds });
+        }
+        self.meet(here)
+    }
+
+    /// Adds what a thread found when it looked for parents.
+    pub fn add(&self, reached: Reached<A::Sum>) {
+        let mut told = self.told.lock().unwrap_or_else(PoisonError::into_inner);
+        told.reached.add(reached);
+    }
+
+    /// Settles the vertices that have one edge each, by their neighbours. Collective.
+    fn leaves(&self, here: &mut Here) -> bool {
+        let graph = self.graph;
+        let mut relaxed = 0;
+        let all = graph.tails..graph.vertices;
+        let done = self.round(here, all, |part| {
+            relaxed += part.len() as u64;
+            for v in part.filter(|&v| v != self.root) {
+                if let &[entry] = graph.out.row(v) {
+                    let sum = A::load(&self.sums[super::rows::neighbour(entry) as usize]);
+                    if sum != A::UNREACHED {
+                        A::store(&self.sums[v as usize], A::add(sum, super::rows::weight(entry)));
+                    }
+                }
+            }
+            0
+        });
+        done.is_some() && self.end_phase(here, "leaves", 1, relaxed)
+    }
+}

@@ -1,0 +1,142 @@
+//! Shortest paths as the driver of searches knows them.
+
+use super::distances::{Distance, Distances};
+use super::edges;
+use super::engine;
+use super::path::Path;
+use super::search::{NONE, Phase, Search, Searched};
+use super::task::{SourceFound, Table};
+use super::write;
+use crate::algo::Run;
+use crate::algo::searches::graph500::Kernel;
+use crate::algo::searches::{Kept, Options, SearchTask, Told};
+use crate::algo::sources;
+use crate::error::Result;
+use crate::graph::ids::{InputId, Vertex};
+use crate::memory::{Budget, Buffer, populate};
+use crate::prepare::input_ids::InputIds;
+use crate::prepare::prepared::Graph;
+use crate::results::Output;
+use crate::store::map::Mapped;
+use serde_json::{Value, json};
+use std::collections::BTreeMap;
+
+/// The distances and the parents that a search found.
+pub struct Tree {
+    /// The distance of each vertex.
+    pub distances: Distances,
+    /// The parent of each.
+    pub parents: Buffer<u32>,
+}
+
+/// The ids of vertices, and the target with its vertex, if it has an edge.
+pub struct Writer {
+    ids: InputIds,
+    target: Option<(InputId, Option<Vertex>)>,
+}
+
+impl Writer {
+    /// Returns the path from a root to the target, if there is a target.
+    fn path(&self, kept: &Kept<'_, Tree>, own: Distance) -> Option<Path> {
+        let (target, vertex) = self.target?;
+        Some(match vertex {
+            Some(Vertex(v)) => Path::follow(target, v, &kept.tree.distances, &kept.tree.parents, &self.ids),
+            None if target == kept.root.id => Path { target, length: Some(own), edges: 0, vertices: vec![target] },
+            None => Path::none(target),
+        })
+    }
+}
+
+impl SearchTask for Table {
+    type Searched = Searched;
+    type Tree = Tree;
+    type Engine<'a> = Box<dyn Search + 'a>;
+    type Writer = Writer;
+
+    const CHECKED: usize = 1;
+    const KERNEL: Kernel = Kernel::Sssp;
+
+    fn options(&self) -> Options {
+        let Table { roots, seed, ref sources, validate, write, .. } = *self;
+        Options { roots, seed, sources: sources.clone(), validate, write }
+    }
+
+    fn engine<'a>(&self, graph: &'a Graph, degrees: &'a Mapped, run: &Run<'a>, spare: u64) -> Result<Self::Engine<'a>> {
+        engine::choose(self, graph, degrees, run, spare)
+    }
+
+    fn search(engine: &mut Self::Engine<'_>, root: Vertex, tree: &mut Tree) -> Result<Searched> {
+        engine.search(root, &mut tree.distances, &mut tree.parents)
+    }
+
+    fn repeat(engine: &mut Self::Engine<'_>, root: Vertex, tree: &mut Tree) -> Result<()> {
+        engine.repeat(root, &mut tree.distances, &mut tree.parents)
+    }
+
+    fn alone(&self, graph: &Graph, tree: &mut Tree) -> Searched {
+        tree.distances.forget();
+        tree.parents.fill(NONE);
+        let max_distance = Distance::zero(edges::kind(self.weights, graph));
+        Searched { reached: 1, max_distance, relaxations: 0, seconds: 0.0, phases: Vec::new(), path: None }
+    }
+
+    fn tree(&self, graph: &Graph, vertices: usize, budget: &Budget) -> Result<Tree> {
+        let distances = Distances::new(edges::kind(self.weights, graph), vertices, budget)?;
+        let mut parents = budget.zeroed(vertices, "the parents of vertices (4 bytes each)")?;
+        populate(&mut parents);
+        Ok(Tree { distances, parents })
+    }
+
+    fn tree_bytes(&self, vertices: u64, trees: usize) -> u64 {
+        let kept = if self.write || self.target.is_some() { InputIds::bytes(vertices) } else { 0 };
+        (self.distances_bytes(vertices) + 4 * vertices) * trees as u64 + kept
+    }
+
+    fn parents(tree: &Tree) -> &[u32] {
+        &tree.parents
+    }
+
+    fn seconds(searched: &Searched) -> f64 {
+        searched.seconds
+    }
+
+    fn writer(&self, graph: &Graph, writes: bool, budget: &Budget) -> Result<Option<Writer>> {
+        if !writes && self.target.is_none() {
+            return Ok(None);
+        }
+        let target = match self.target {
+            Some(target) => sources::vertices(&[target], "target", graph)?.first().map(|&vertex| (target, vertex)),
+            None => None,
+        };
+        Ok(Some(Writer { ids: InputIds::open(graph, budget)?, target }))
+    }
+
+    fn keep(
+        &self,
+        writer: &Writer,
+        kept: Kept<'_, Tree>,
+        searched: &mut Searched,
+        run: &mut Run<'_>,
+    ) -> Result<BTreeMap<String, Output>> {
+        let zero = match kept.tree.distances {
+            Distances::Whole(_) => Distance::Whole(0),
+            Distances::Decimal(_) => Distance::Decimal(0.0),
+        };
+        searched.path = writer.path(&kept, zero);
+        match kept.writes {
+            true => write::write(&mut run.columns, kept.root, (&kept.tree.distances, &kept.tree.parents), &writer.ids),
+            false => Ok(BTreeMap::new()),
+        }
+    }
+
+    fn check(&self, _: &Graph, _: &[Told<'_, Searched, Tree>], _: &Run<'_>) -> Result<()> {
+        Ok(())
+    }
+
+    fn results(source: InputId, edges: u64, searched: Searched) -> (Value, Value) {
+        let Searched { reached, max_distance, relaxations, phases, path, .. } = searched;
+        let told = |phase: Phase| json!(phase);
+        let how = json!({ "relaxations": relaxations, "phases": phases.into_iter().map(told).collect::<Vec<_>>() });
+        (json!(SourceFound { source, reached, max_distance, edges, path }), how)
+    }
+}

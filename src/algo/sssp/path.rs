@@ -1,0 +1,62 @@
+//! The path to the target of a table.
+
+use super::distances::{Distance, Distances};
+use super::search::NONE;
+use crate::graph::ids::{InputId, Vertex};
+use crate::prepare::input_ids::InputIds;
+use serde::{Deserialize, Serialize};
+use std::fmt;
+
+/// Most vertices of a path that are told.
+const TOLD: usize = 1000;
+
+/// The shortest path to a target.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Path {
+    /// The target's id in the input.
+    pub target: InputId,
+    /// The length of the path; `None` if there is none.
+    pub length: Option<Distance>,
+    /// Edges of the path.
+    pub edges: u64,
+    /// Its vertices, from the source on: the first thousand.
+    pub vertices: Vec<InputId>,
+}
+
+impl Path {
+    /// Returns the path of a vertex that nothing leads to.
+    pub fn none(target: InputId) -> Path {
+        Path { target, length: None, edges: 0, vertices: Vec::new() }
+    }
+
+    /// Follows parents from `vertex`, the target, to the source.
+    pub fn follow(target: InputId, vertex: u32, distances: &Distances, parents: &[u32], ids: &InputIds) -> Path {
+        let mut vertices = Vec::new();
+        let mut at = vertex;
+        // Parents are a tree, which is checked elsewhere: a wrong one must not keep this from ending.
+        while at != NONE && vertices.len() < parents.len() {
+            vertices.push(at);
+            match parents[at as usize] {
+                parent if parent == at => break,
+                parent => at = parent,
+            }
+        }
+        let told = vertices.iter().rev().take(TOLD).map(|&v| ids.of(Vertex(v))).collect();
+        match distances.of(vertex) {
+            Some(length) => Path { target, length: Some(length), edges: vertices.len() as u64 - 1, vertices: told },
+            None => Path::none(target),
+        }
+    }
+}
+
+impl fmt::Display for Path {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Some(length) = self.length else { return write!(f, "none, {} is not reached", self.target) };
+        write!(f, "length {length}  edges {}  vertices", self.edges)?;
+        self.vertices.iter().try_for_each(|vertex| write!(f, " {vertex}"))?;
+        match (self.edges + 1).saturating_sub(self.vertices.len() as u64) {
+            0 => Ok(()),
+            more => write!(f, " and {more} more"),
+        }
+    }
+}

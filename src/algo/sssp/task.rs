@@ -1,0 +1,242 @@
+//! The table `[sssp]`: what a job may ask for, and what it is told.
+
+use super::distances::{Distance, Distances};
+use super::path::Path;
+use super::search::Searched;
+use super::{cost, edges};
+use crate::algo::searches::graph500::{Block, Kernel, energy_lines};
+use crate::algo::searches::{self, Options};
+use crate::algo::{
+    Algorithm, Answer, Cost, Crew, GraphSize, GraphTask, Needs, On, Outcome, Results, Run, Sources, StoredUnits, Task,
+    Verdict, WeightSource,
+};
+use crate::error::{Error, Result};
+use crate::formats::WeightType;
+use crate::gpu::ProgramSource;
+use crate::graph::ids::InputId;
+use crate::graph::layout::Layout;
+use crate::graph::placement::BlockSize;
+use crate::jobfile::{Diagnostics, Section};
+use crate::prepare::prepared::Graph;
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+use std::fmt::Write;
+use std::sync::Arc;
+
+/// Shortest paths, as the registry has them.
+pub struct Sssp;
+
+impl Algorithm for Sssp {
+    fn name(&self) -> &'static str {
+        "sssp"
+    }
+
+    fn keys(&self) -> &'static [&'static str] {
+        &["roots", "seed", "sources", "method", "weights", "target", "validate", "write"]
+    }
+
+    fn parse(&self, table: &Section<'_>, diagnostics: &mut Diagnostics) -> Option<Arc<dyn Task>> {
+        let options = Options::parse(table, diagnostics);
+        let method = table.get("method").map_or(Some(Method::Auto), |field| field.choice(&METHODS, diagnostics));
+        let weights =
+            table.get("weights").map_or(Some(WeightSource::File), |field| WeightSource::parse(&field, diagnostics));
+        let target = table
+            .get("target")
+            .map_or(Some(None), |field| field.integer::<u64>(0..=u64::MAX, diagnostics).map(|id| Some(InputId(id))));
+        let Options { roots, seed, sources, validate, write } = options?;
+        let (method, weights, target) = (method?, weights?, target?);
+        Some(Arc::new(Table { roots, seed, sources, method, weights, target, validate, write }))
+    }
+
+    fn recall(&self, table: &Value) -> Option<Arc<dyn Task>> {
+        let table: Table = serde_json::from_value(table.clone()).ok()?;
+        Some(Arc::new(table))
+    }
+}
+
+/// The method of a search. All find the same.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Method {
+    /// The fastest for the graph and the device.
+    Auto,
+    /// Queues of vertices that became nearer (Moore 1959).
+    Moore,
+    /// Buckets of distances (Meyer and Sanders 2003).
+    DeltaStepping,
+    /// Rounds over all vertices, as long as any becomes nearer: the baseline.
+    BellmanFord,
+}
+
+const METHODS: [(&str, Method); 4] = [
+    ("auto", Method::Auto),
+    ("moore", Method::Moore),
+    ("delta-stepping", Method::DeltaStepping),
+    ("bellman-ford", Method::BellmanFord),
+];
+
+/// `[sssp]`: where to search from, by which weights, and what to do with distances and parents.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Table {
+    /// Number of roots that are drawn; 0 if there are sources.
+    pub roots: u32,
+    /// The seed that they are drawn by.
+    pub seed: u64,
+    /// Sources by the input's ids.
+    pub sources: Sources,
+    /// The method.
+    pub method: Method,
+    /// The weights of edges.
+    pub weights: WeightSource,
+    /// The end of the path that is told, by the input's id.
+    pub target: Option<InputId>,
+    /// Check distances and parents.
+    pub validate: bool,
+    /// Write the columns `distance` and `parent` of every source.
+    pub write: bool,
+}
+
+impl Table {
+    /// Returns the most bytes that the distances of `vertices` vertices take: the type of an input's weights is known late.
+    pub fn distances_bytes(&self, vertices: u64) -> u64 {
+        let kind = match self.weights {
+            WeightSource::Drawn(drawn) => drawn.kind(),
+            WeightSource::File => WeightType::U32,
+        };
+        Distances::bytes(kind, vertices)
+    }
+
+    /// Returns the bytes that looking up the weights of `vertices` vertices takes.
+    pub fn weights_bytes(&self, vertices: u64) -> u64 {
+        edges::bytes(self.weights, vertices)
+    }
+}
+
+/// The result: the fields of `results.sssp` that are the same for every trial.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Found {
+    /// The result of each source.
+    pub sources: Vec<SourceFound>,
+    /// True if distances and parents were checked.
+    pub validated: bool,
+}
+
+/// The result of one source.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct SourceFound {
+    /// Its id in the input.
+    pub source: InputId,
+    /// Vertices reached, the source included.
+    pub reached: u64,
+    /// The distance of the vertex that is farthest from it.
+    pub max_distance: Distance,
+    /// Edges of the input between vertices that are reached: repeats count, loops do not. Of a directed graph, the distinct edges that leave
+    /// vertices that are reached.
+    pub edges: u64,
+    /// The path to the target, if the table names one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub path: Option<Path>,
+}
+
+impl Found {
+    /// Reads a result as the manifest has it.
+    ///
+    /// # Errors
+    /// [`Error::Validation`] for another one.
+    pub fn of(value: &Value) -> Result<Found> {
+        serde_json::from_value(value.clone())
+            .map_err(|e| Error::Validation(format!("the manifest's result is none of shortest paths: {e}")))
+    }
+}
+
+impl Task for Table {
+    fn algorithm(&self) -> &'static dyn Algorithm {
+        &Sssp
+    }
+
+    fn table(&self) -> Value {
+        serde_json::to_value(self).unwrap_or_default()
+    }
+
+    fn on(&self) -> On<'_> {
+        On::Graph(self)
+    }
+
+    fn programs(&self) -> &'static [&'static ProgramSource] {
+        &[]
+    }
+
+    fn verify_units(&self, units: &StoredUnits<'_>, found: Option<&Value>) -> Result<String> {
+        let sources = found.and_then(|found| found["sources"].as_array());
+        searches::verify_units(units, sources.map(Vec::as_slice), |searched: &Searched, edges, source| {
+            let found: SourceFound = serde_json::from_value(source.clone())
+                .map_err(|e| Error::Validation(format!("no result of shortest paths: {e}")))?;
+            let said = (searched.reached, searched.max_distance, edges);
+            if said != (found.reached, found.max_distance, found.edges) {
+                let what = format!("(reached, max_distance, edges) {said:?}, the result of {} others", found.source);
+                return Err(Error::Validation(what));
+            }
+            Ok(())
+        })
+    }
+
+    fn answer(&self, found: &Value, how: &Value) -> Answer {
+        let sources = found["sources"].as_array().map_or(0, Vec::len);
+        let teps = how["harmonic_mean_teps"].as_f64().unwrap_or(0.0);
+        let validated = if found["validated"] == true { "validated" } else { "not validated" };
+        let of_sources = if sources == 1 { "source" } else { "sources" };
+        let block = paths(found)
+            + &Block::of(Kernel::Sssp, how)
+                .map_or_else(String::new, |block| block.to_string() + &energy_lines(Kernel::Sssp, how));
+        Answer {
+            main: format!("sssp {sources} {of_sources}"),
+            more: format!("{:.6} GTEPS by harmonic mean  {validated}  searched", teps / 1e9),
+            block: Some(block).filter(|block| !block.is_empty()),
+        }
+    }
+}
+
+impl GraphTask for Table {
+    fn needs(&self) -> Needs {
+        let weights = self.weights == WeightSource::File;
+        Needs { degrees: true, order: true, upper: true, direction: true, weights }
+    }
+
+    fn units(&self, _: u64) -> u64 {
+        u64::from(self.roots) + self.sources.0.len() as u64
+    }
+
+    fn least_gpu_memory(&self, _: u64, _: &GraphSize<'_>) -> Option<u64> {
+        None
+    }
+
+    fn beside_rows(&self, _: &Layout, _: &[BlockSize], _: u64) -> Option<u64> {
+        None
+    }
+
+    fn cost(&self, graph: &GraphSize<'_>, crew: &Crew) -> Cost {
+        cost::of(self, graph, crew)
+    }
+
+    fn run(&self, graph: &Graph, run: &mut Run<'_>) -> Result<Outcome> {
+        searches::drive(self, graph, run)
+    }
+
+    fn verify(&self, _: &Results<'_>, found: &Value, verdict: &mut Verdict<'_>) -> Result<()> {
+        let sources = Found::of(found).map(|found| format!("{} sources", found.sources.len()));
+        verdict.note("searches", sources)
+    }
+}
+
+/// Returns a line for the path of each source to the target.
+fn paths(found: &Value) -> String {
+    let mut lines = String::new();
+    for source in Found::of(found).into_iter().flat_map(|found| found.sources) {
+        if let Some(path) = source.path {
+            // Text can be written to a string without fail.
+            let _ = writeln!(lines, "path {} to {}: {path}", source.source, path.target);
+        }
+    }
+    lines
+}

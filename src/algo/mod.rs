@@ -10,6 +10,9 @@ pub mod device;
 pub mod energy;
 pub mod listrank;
 mod meeting;
+#[cfg(test)]
+mod model_tests;
+mod row_parts;
 pub mod run;
 pub mod searches;
 pub mod sources;

@@ -56,3 +56,17 @@ impl InputIds {
         }
     }
 }
+
+/// Returns the id of one vertex, for messages: it looks for it in the map of all ids, as this is wanted twice or three times.
+///
+/// # Errors
+/// [`Error::Corrupt`], [`Error::Io`] of the order and of the list of ids.
+pub fn name(graph: &Graph, v: u32) -> Result<String> {
+    let Graph { folder, info, .. } = graph;
+    let order = order::map(folder, info.content)?;
+    let row = order.ids()?.iter().position(|&vertex| vertex == v);
+    let row = row.ok_or_else(|| Error::internal("name a vertex", "it has no id"))?;
+    let Some(list) = graph.sparse_ids()? else { return Ok(row.to_string()) };
+    let id = as_u64(list.body()).and_then(|ids| ids.get(row));
+    id.map(u64::to_string).ok_or_else(|| Error::internal("name a vertex", "it has no id"))
+}

@@ -8,6 +8,7 @@ mod driver;
 pub mod graph500;
 mod ledger;
 mod options;
+pub mod places;
 mod record;
 mod roots;
 mod task;

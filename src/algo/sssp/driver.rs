@@ -6,12 +6,13 @@ use super::engine;
 use super::path::Path;
 use super::search::{NONE, Phase, Search, Searched};
 use super::task::{SourceFound, Table};
+use super::validate;
 use super::write;
 use crate::algo::Run;
 use crate::algo::searches::graph500::Kernel;
 use crate::algo::searches::{Kept, Options, SearchTask, Told};
 use crate::algo::sources;
-use crate::error::Result;
+use crate::error::{Error, Result};
 use crate::graph::ids::{InputId, Vertex};
 use crate::memory::{Budget, Buffer, populate};
 use crate::prepare::input_ids::InputIds;
@@ -53,7 +54,7 @@ impl SearchTask for Table {
     type Engine<'a> = Box<dyn Search + 'a>;
     type Writer = Writer;
 
-    const CHECKED: usize = 1;
+    const CHECKED: usize = validate::MOST;
     const KERNEL: Kernel = Kernel::Sssp;
 
     fn options(&self) -> Options {
@@ -89,7 +90,8 @@ impl SearchTask for Table {
 
     fn tree_bytes(&self, vertices: u64, trees: usize) -> u64 {
         let kept = if self.write || self.target.is_some() { InputIds::bytes(vertices) } else { 0 };
-        (self.distances_bytes(vertices) + 4 * vertices) * trees as u64 + kept
+        let checks = if self.validate { validate::bytes(vertices, trees, self.weights) } else { 0 };
+        (self.distances_bytes(vertices) + 4 * vertices) * trees as u64 + kept + checks
     }
 
     fn parents(tree: &Tree) -> &[u32] {
@@ -129,7 +131,21 @@ impl SearchTask for Table {
         }
     }
 
-    fn check(&self, _: &Graph, _: &[Told<'_, Searched, Tree>], _: &Run<'_>) -> Result<()> {
+    fn check(&self, graph: &Graph, trees: &[Told<'_, Searched, Tree>], run: &Run<'_>) -> Result<()> {
+        let of = trees.iter().map(|told| validate::Tree {
+            root: told.root,
+            distances: &told.tree.distances,
+            parents: &told.tree.parents,
+        });
+        let of: Vec<_> = of.collect();
+        let checked = validate::validate(graph, self.weights, &of, run.threads, run.budget)?;
+        for (told, checked) in trees.iter().zip(checked) {
+            let said = (told.searched.reached, told.searched.max_distance);
+            if said != (checked.reached, checked.max_distance) {
+                let what = format!("source {}: the search says {said:?}, its tree {checked:?}", told.source);
+                return Err(Error::Validation(what));
+            }
+        }
         Ok(())
     }
 

@@ -15,9 +15,12 @@ mod distances;
 mod driver;
 mod edges;
 mod engine;
+mod fault;
 mod path;
 pub mod search;
 mod task;
+pub mod validate;
+mod verify;
 mod write;
 
 pub use distances::{Distance, Distances};

@@ -3,7 +3,8 @@
 use super::distances::{Distance, Distances};
 use super::path::Path;
 use super::search::Searched;
-use super::{cost, edges};
+use super::verify::SourceChecked;
+use super::{cost, edges, verify};
 use crate::algo::searches::graph500::{Block, Kernel, energy_lines};
 use crate::algo::searches::{self, Options};
 use crate::algo::{
@@ -223,10 +224,23 @@ impl GraphTask for Table {
         searches::drive(self, graph, run)
     }
 
-    fn verify(&self, _: &Results<'_>, found: &Value, verdict: &mut Verdict<'_>) -> Result<()> {
-        let sources = Found::of(found).map(|found| format!("{} sources", found.sources.len()));
-        verdict.note("searches", sources)
+    fn verify(&self, results: &Results<'_>, found: &Value, verdict: &mut Verdict<'_>) -> Result<()> {
+        match Found::of(found).and_then(|found| told(found, results.how)) {
+            Ok(sources) => verify::verify((self.write, self.weights), results, &sources, verdict),
+            Err(e) => verdict.note("searches", Err(e)),
+        }
     }
+}
+
+/// Returns the figures of all sources that a job tells.
+fn told(found: Found, how: &Value) -> Result<Vec<SourceChecked>> {
+    let none = || Error::Validation("the manifest does not tell how searches went".into());
+    let sources = how["sources"].as_array().filter(|how| how.len() == found.sources.len()).ok_or_else(none)?;
+    let source = |(found, how): (SourceFound, &Value)| {
+        let number = |key: &str| how[key].as_f64().ok_or_else(none);
+        Ok(SourceChecked { found, seconds: number("seconds")?, teps: number("teps")? })
+    };
+    found.sources.into_iter().zip(sources).map(source).collect()
 }
 
 /// Returns a line for the path of each source to the target.

@@ -5,20 +5,15 @@ use super::sums::Sums;
 use super::{Figures, Tree};
 use crate::algo::bfs::fault::Fault;
 use crate::algo::bfs::levels::Mark;
-use crate::algo::team::{Parts, team};
+use crate::algo::row_parts::{RowPart, check_rows};
 use crate::error::Result;
 use crate::graph::catalogue::Catalogue;
 use crate::graph::csr::Block;
 use crate::graph::direction::{Direction, Way};
 use crate::memory::prefetch;
 use crate::prepare::prepared::Graph;
-use crate::process::signals;
 use std::ops::Range;
-use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
-use std::sync::{Mutex, PoisonError};
 
-/// Rows that a thread takes at a time.
-const PART: usize = 2048;
 /// Entries that lines are fetched ahead of their use.
 const AHEAD: usize = 16;
 /// Parents in a line of the cache.
@@ -31,11 +26,6 @@ pub(super) struct Pass<'a, M, const W: usize> {
     upper: &'a Catalogue,
     trees: &'a [Tree<'a>],
     lines: &'a [Line<M, W>],
-    /// Parts of blocks that are not done.
-    left: Vec<AtomicUsize>,
-    /// The fault in the first part that has one, with the part's number and the tree.
-    wrong: Mutex<Option<(usize, Wrong)>>,
-    wrong_part: AtomicUsize,
 }
 
 /// A fault and the number of its tree.
@@ -54,71 +44,31 @@ struct Vertex<'l, M, const W: usize> {
 
 impl<'a, M: Mark, const W: usize> Pass<'a, M, W> {
     pub fn new(graph: &'a Graph, trees: &'a [Tree<'a>], lines: &'a [Line<M, W>]) -> Result<Self> {
-        let lower = &graph.catalogue;
-        let parts = |b: usize| AtomicUsize::new((lower.size(b).rows as usize).div_ceil(PART));
-        Ok(Pass {
-            direction: graph.info.direction,
-            lower,
-            upper: graph.upper()?,
-            trees,
-            lines,
-            left: (0..lower.len()).map(parts).collect(),
-            wrong: Mutex::default(),
-            wrong_part: AtomicUsize::new(usize::MAX),
-        })
+        let (direction, lower) = (graph.info.direction, &graph.catalogue);
+        Ok(Pass { direction, lower, upper: graph.upper()?, trees, lines })
     }
 
     /// Goes through all rows; returns the figures of each tree, or what is wrong with one.
     pub fn run(self, threads: usize) -> Result<Result<Vec<Figures>, Wrong>> {
-        let parts =
-            self.left.iter().enumerate().flat_map(|(b, left)| (0..left.load(Relaxed)).map(move |part| (b, part)));
-        let parts: Vec<(usize, usize)> = parts.collect();
-        let next = Parts::new(parts.len(), 1);
-        let all = Mutex::new(Sums::new());
-        team(threads, &|_| {
-            let mut sums = Sums::new();
-            next.each(|part| {
-                let number = part.start;
-                signals::check()?;
-                if self.wrong_part.load(Relaxed) < number {
-                    return Ok(());
-                }
-                let (b, part) = parts[number];
-                if let Err(found) = self.part(b, part * PART, &mut sums) {
-                    // Parts before this one are carried through, so that the fault that is told does not depend on threads.
-                    let mut wrong = self.wrong.lock().unwrap_or_else(PoisonError::into_inner);
-                    if wrong.is_none_or(|(first, _)| number < first) {
-                        *wrong = Some((number, found));
-                    }
-                    self.wrong_part.fetch_min(number, Relaxed);
-                }
-                if self.left[b].fetch_sub(1, Relaxed) == 1 {
-                    self.lower.release(b);
-                }
-                Ok(())
-            })?;
-            all.lock().unwrap_or_else(PoisonError::into_inner).add(&sums);
-            Ok(())
-        })?;
-        if let Some((_, wrong)) = self.wrong.into_inner().unwrap_or_else(PoisonError::into_inner) {
-            return Ok(Err(wrong));
-        }
-        let all = all.into_inner().unwrap_or_else(PoisonError::into_inner);
-        Ok(Ok((0..self.trees.len()).map(|tree| all.of(tree, self.direction)).collect()))
+        let found = check_rows(self.lower, threads, Sums::new, |part, sums| self.part(part, sums))?;
+        Ok(found.map(|of_threads| {
+            let mut all = Sums::<M, W>::new();
+            of_threads.iter().for_each(|sums| all.add(sums));
+            (0..self.trees.len()).map(|tree| all.of(tree, self.direction)).collect()
+        }))
     }
 
-    fn part(&self, b: usize, first: usize, sums: &mut Sums<M, W>) -> Result<(), Wrong> {
-        let block = self.lower.block(b);
+    fn part(&self, part: &RowPart<'_>, sums: &mut Sums<M, W>) -> Result<(), Wrong> {
         let mut fetched = 0;
-        for local in first..block.rows().min(first + PART) {
-            let v = self.direction.vertex(block.first_row + local as u32);
+        for local in part.rows.clone() {
+            let v = self.direction.vertex(part.block.first_row + local as u32);
             // Parents of 64 trees are more streams than a processor foresees.
             let ahead = v / PARENTS + 2;
             if ahead != fetched {
                 fetched = ahead;
                 self.trees.iter().for_each(|tree| prefetch(tree.parents, (ahead * PARENTS) as usize));
             }
-            self.row(&block, local, sums)?;
+            self.row(&part.block, local, sums)?;
         }
         Ok(())
     }

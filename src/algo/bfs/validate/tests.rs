@@ -1,130 +1,18 @@
 use super::*;
 use crate::algo::bfs::levels::levels;
 use crate::algo::bfs::search::NONE;
-use crate::graph::catalogue::Catalogue;
-use crate::graph::degrees::DegreeSummary;
-use crate::graph::direction::{Direction, Way};
-use crate::graph::half::Half;
-use crate::graph::host_block::{HostBlock, MemoryBlock};
+use crate::algo::model_tests::{Model, budget};
+use crate::graph::direction::Direction;
 use crate::graph::ids::Vertex;
-use crate::graph::layout::Layout;
-use crate::graph::order::DegreeRuns;
-use crate::graph::placement::BlockSize;
-use crate::prepare::order;
-use crate::prepare::prepared::{InputInfo, StoreInfo};
-use crate::prepare::relabel::{ISOLATED, Relabelled};
 use proptest::prelude::*;
-use std::collections::{BTreeMap, BTreeSet, VecDeque};
-use std::path::Path;
+use std::collections::VecDeque;
 
-fn budget(free: u64) -> Budget {
-    Budget::new(crate::memory::own_bytes(4) + free, 4).unwrap()
+trait Searches {
+    fn search(&self, root: u32) -> (Vec<Option<u32>>, Vec<u32>);
+    fn figures(&self, levels: &[Option<u32>]) -> Figures;
 }
 
-/// A graph as sets, in the order of vertices: heads and tails of the edges of each vertex.
-struct Model {
-    direction: Direction,
-    heads: Vec<BTreeSet<u32>>,
-    tails: Vec<BTreeSet<u32>>,
-    runs: DegreeRuns,
-    /// The vertex of each id.
-    map: Vec<u32>,
-}
-
-impl Model {
-    fn new(edges: &[[u32; 2]], direction: Direction) -> Model {
-        let mut ends: BTreeMap<u32, [BTreeSet<u32>; 2]> = BTreeMap::new();
-        for &[u, v] in edges.iter().filter(|[u, v]| u != v) {
-            for (u, v) in if direction == Direction::Directed { vec![(u, v)] } else { vec![(u, v), (v, u)] } {
-                ends.entry(u).or_default()[0].insert(v);
-                ends.entry(v).or_default()[1].insert(u);
-            }
-        }
-        let sides = 1 + usize::from(direction == Direction::Directed);
-        let degree = |id: &u32| ends[id][..sides].iter().map(BTreeSet::len).sum::<usize>() as u32;
-        let mut ids: Vec<u32> = ends.keys().copied().collect();
-        ids.sort_by_key(|id| (std::cmp::Reverse(degree(id)), *id));
-        let mut map = vec![ISOLATED; ids.iter().max().map_or(0, |&most| most as usize + 1)];
-        ids.iter().zip(0..).for_each(|(&id, v)| map[id as usize] = v);
-        let mut runs: Vec<(u32, u32)> = Vec::new();
-        for degree in ids.iter().map(degree) {
-            match runs.last_mut() {
-                Some((last, count)) if *last == degree => *count += 1,
-                _ => runs.push((degree, 1)),
-            }
-        }
-        let side = |side: usize| {
-            let of = |id: &u32| ends[id][side].iter().map(|&other| map[other as usize]).collect();
-            ids.iter().map(of).collect::<Vec<BTreeSet<u32>>>()
-        };
-        Model { direction, heads: side(0), tails: side(1), runs: DegreeRuns::new(runs), map }
-    }
-
-    fn vertices(&self) -> u32 {
-        self.heads.len() as u32
-    }
-
-    /// The rows of a half in memory, in blocks of about `target` entries.
-    fn half(&self, half: Half, target: u64) -> Catalogue {
-        let layout = Layout::of_half(&self.runs, target, half, self.direction);
-        let row = |row: u64| {
-            let v = self.direction.vertex(row as u32);
-            let all = if row as u32 == self.direction.row(v, Way::Out) { &self.heads } else { &self.tails };
-            let keeps = move |w: &&u32| if half == Half::Lower { **w < v } else { **w > v };
-            all[v as usize].iter().filter(keeps).copied().collect::<Vec<u32>>()
-        };
-        let (mut sizes, mut blocks) = (Vec::new(), Vec::new());
-        for b in 0..layout.blocks() {
-            let span = layout.block(b);
-            let rows: Vec<Vec<u32>> = span.rows.clone().map(row).collect();
-            let entries = rows.iter().map(Vec::len).sum::<usize>() as u64;
-            let mut block = HostBlock::new(&span, entries, &budget(1 << 20)).unwrap();
-            let (offsets, targets) = block.parts();
-            let mut at = 0;
-            for (row, offset) in rows.iter().zip(&mut offsets[1..]) {
-                targets[at..at + row.len()].copy_from_slice(row);
-                at += row.len();
-                *offset = at as u32;
-            }
-            sizes.push(BlockSize { rows: rows.len() as u64, entries });
-            blocks.push(MemoryBlock::Local(block));
-        }
-        Catalogue::in_memory(layout, sizes, blocks, true)
-    }
-
-    fn graph(&self, folder: &Path, target: u64) -> Graph {
-        let catalogue = self.half(Half::Lower, target);
-        let ids = self.map.len() as u64;
-        let info = InputInfo {
-            weights: None,
-            edges: catalogue.edges(),
-            loops: 0,
-            distinct_at_most: catalogue.edges(),
-            vertices: ids,
-            ids,
-            connected: self.vertices().into(),
-            runs: self.runs.iter().count() as u64,
-            direction: self.direction,
-            sparse: false,
-            checksum: 0,
-            identity: 0,
-            content: 7,
-            bytes: 0,
-            source: "a test".into(),
-        };
-        let blocks = catalogue.len() as u64;
-        let stored = StoreInfo {
-            edges: catalogue.edges(),
-            blocks,
-            degrees: false,
-            summary: DegreeSummary::default(),
-            weights: None,
-        };
-        let mut graph = Graph::new(folder.to_owned(), info, stored, catalogue);
-        graph.set_upper(self.half(Half::Upper, target)).unwrap();
-        graph
-    }
-
+impl Searches for Model {
     /// Levels and parents by a plain queue.
     fn search(&self, root: u32) -> (Vec<Option<u32>>, Vec<u32>) {
         let mut levels = vec![None; self.heads.len()];
@@ -258,9 +146,7 @@ impl Broken {
     fn of(edges: &[[u32; 2]], direction: Direction) -> Broken {
         let model = Model::new(edges, direction);
         let folder = tempfile::tempdir().unwrap();
-        let mut map = budget(1 << 20).zeroed::<u32>(model.map.len(), "a test").unwrap();
-        map.copy_from_slice(&model.map);
-        let _ = order::write(folder.path(), 7, &Relabelled { map, runs: model.runs.clone(), whole: true }, &|| true);
+        model.write_order(folder.path());
         Broken { graph: model.graph(folder.path(), 64), model, _folder: folder }
     }
 

@@ -1,10 +1,10 @@
 //! Columns of parents and levels, read for several sources: all of a vertex side by side, at its place.
 
 use super::SourceChecked;
-use super::places::Places;
 use super::reader::Reader;
 use crate::algo::Results;
 use crate::algo::bfs::fault::Fault;
+use crate::algo::searches::places::Places;
 use crate::algo::team::{Parts, team};
 use crate::error::{Error, Result};
 use crate::memory::{Buffer, cells};

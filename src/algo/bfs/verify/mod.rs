@@ -1,7 +1,7 @@
 //! Checks of results: parents and levels as they were written, against the edges of the input once more.
 //!
 //! Nothing of the search is believed, nor of the graph that was prepared for it, if the input is still there. The order of vertices, in which
-//! a parent is the first of its kind, is worked out from degrees that are counted anew (`places`). Columns are read for as many sources as
+//! a parent is the first of its kind, is worked out from degrees that are counted anew (`searches::places`). Columns are read for as many sources as
 //! memory has room for (`columns`), and each pass over the edges holds all of these trees against them (`edges`), by the rules of
 //! `super::fault`.
 
@@ -9,14 +9,13 @@ mod columns;
 mod counted;
 mod edges;
 mod figures;
-mod places;
 mod reader;
 
+use crate::algo::searches::places::Places;
 use crate::algo::{EdgeSource, Results, Verdict};
 use crate::error::{Error, Result};
 use crate::graph::ids::InputId;
 use columns::Columns;
-use places::Places;
 
 /// Figures of the search from one source, as a job tells them.
 #[derive(Debug, Clone, PartialEq)]

@@ -2,9 +2,9 @@
 
 use super::columns::{NOBODY, UNREACHED};
 use super::differs;
-use super::places::Places;
 use crate::algo::Results;
 use crate::algo::bfs::fault::{Fault, breaks};
+use crate::algo::searches::places::Places;
 use crate::error::Result;
 use crate::graph::ids::InputId;
 use crate::prepare::relabel::ISOLATED;

@@ -1,4 +1,4 @@
-//! Places of vertices in their order: by descending degree, ties by ascending id.
+//! Places of vertices for checks of results, in their order: by descending degree, ties by ascending id.
 //!
 //! Where edges come from the input, degrees are counted in it, and the order is made of them, apart from how preparation does it. Blocks
 //! number vertices by their places already; the stored order leads from ids to these.
@@ -17,7 +17,7 @@ use rayon::prelude::*;
 use std::sync::atomic::{AtomicU32, Ordering::Relaxed};
 
 /// The input's ids, and the rows that columns have for them.
-pub(super) struct Ids {
+pub struct Ids {
     /// Sparse ids, ascending.
     sparse: Option<Buffer<u64>>,
     /// Rows that a column may have.
@@ -25,7 +25,7 @@ pub(super) struct Ids {
 }
 
 /// The place of every vertex.
-pub(super) struct Places {
+pub struct Places {
     /// Ids and rows.
     pub ids: Ids,
     of_rows: OfRows,
@@ -198,7 +198,7 @@ impl Visitor for Counter<'_> {
 }
 
 /// Stops a scan when a signal asks for it.
-pub(super) struct Signals;
+pub struct Signals;
 
 impl Watch for Signals {
     fn advance(&self, _: u64) -> Result<()> {

@@ -1,0 +1,86 @@
+//! Faults of trees of shortest paths.
+//!
+//! A tree is right if no edge makes a path shorter, every parent has an edge that adds up to the distance of its child, parents lead to the
+//! root, and no edge leads from what was reached to what was not. That parents are the first of their kind is the promise of this program.
+
+use super::distances::Distance;
+use crate::error::Error;
+
+/// A rule that a tree breaks, and the place where it does. Vertices are named by their places in the order of vertices.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub enum Fault {
+    /// The parent of the root is not the root.
+    Root { parent: Option<u32> },
+    /// The root is not at distance 0.
+    RootDistance { distance: Distance },
+    /// The parent is no vertex.
+    NoVertex { vertex: u32, parent: u64 },
+    /// A vertex has a distance and no parent.
+    NoParent { vertex: u32, distance: Distance },
+    /// A vertex has a parent and no distance.
+    NoDistance { vertex: u32, parent: u32 },
+    /// The parent was not reached.
+    LostParent { vertex: u32, parent: u32 },
+    /// Who follows parents from this vertex comes round and round.
+    Cycle { vertex: u32 },
+    /// The parent is farther from the root than its child.
+    Farther { vertex: u32, distance: Distance, parent: u32, above: Distance },
+    /// An edge makes a path shorter.
+    Shorter { from: u32, above: Distance, weight: Distance, to: u32, distance: Distance },
+    /// An edge leads from a vertex that was reached to one that was not.
+    NotReached { from: u32, to: u32 },
+    /// No edge from the parent adds up to the distance.
+    NotTight { vertex: u32, distance: Distance, parent: u32, above: Distance },
+    /// The promise of this program: the parent is the first of its kind.
+    NotFirst { vertex: u32, parent: u32, first: u32 },
+}
+
+impl Fault {
+    /// Returns the fault in the tree of `source` as an error, with vertices as `name` calls them.
+    pub fn of_source(self, source: &str, name: &dyn Fn(u32) -> String) -> Error {
+        let found = match self {
+            Fault::Root { parent: None } => "the root was not reached".to_owned(),
+            Fault::Root { parent: Some(parent) } => {
+                format!("the parent of the root is {} and not the root", name(parent))
+            }
+            Fault::RootDistance { distance } => format!("the root is at distance {distance} and not 0"),
+            Fault::NoVertex { vertex, parent } => {
+                format!("the parent of vertex {} is {parent}, which is no vertex", name(vertex))
+            }
+            Fault::NoParent { vertex, distance } => {
+                format!("vertex {} is at distance {distance} and has no parent", name(vertex))
+            }
+            Fault::NoDistance { vertex, parent } => {
+                format!("vertex {} has parent {} and no distance", name(vertex), name(parent))
+            }
+            Fault::LostParent { vertex, parent } => {
+                format!("the parent of vertex {} is {}, which was not reached", name(vertex), name(parent))
+            }
+            Fault::Cycle { vertex } => format!("the parents of vertex {} go round in a cycle", name(vertex)),
+            Fault::Farther { vertex, distance, parent, above } => {
+                let (vertex, parent) = (name(vertex), name(parent));
+                format!("vertex {vertex} is at distance {distance}, its parent {parent} at {above}")
+            }
+            Fault::Shorter { from, above, weight, to, distance } => {
+                let (from, to) = (name(from), name(to));
+                format!(
+                    "an edge of weight {weight} leads from {from}, distance {above}, to {to}, distance {distance}, which is shorter by it"
+                )
+            }
+            Fault::NotReached { from, to } => {
+                format!("an edge leads from {}, which was reached, to {}, which was not", name(from), name(to))
+            }
+            Fault::NotTight { vertex, distance, parent, above } => {
+                let (vertex, parent) = (name(vertex), name(parent));
+                format!(
+                    "no edge from {parent}, distance {above}, to its child {vertex}, distance {distance}, adds up to that"
+                )
+            }
+            Fault::NotFirst { vertex, parent, first } => {
+                let (vertex, parent, first) = (name(vertex), name(parent), name(first));
+                format!("the parent of vertex {vertex} is {parent}, where {first} would do and comes first")
+            }
+        };
+        Error::Validation(format!("source {source}: {found}"))
+    }
+}

@@ -1,0 +1,106 @@
+//! The pass over the rows of a graph.
+
+use super::EdgePass;
+use super::held::{Held, Wrong};
+use super::sum::Sum;
+use super::weights::{Piece, Weights};
+use crate::algo::WeightSource;
+use crate::algo::row_parts::{RowPart, check_rows};
+use crate::error::Result;
+use crate::graph::direction::{Direction, Way};
+use crate::memory::Budget;
+use crate::prepare::input_ids;
+use crate::prepare::prepared::Graph;
+
+/// Entries that distances are fetched ahead of their use.
+const AHEAD: usize = 16;
+/// Entries whose weights are made at once.
+const MADE: usize = 1024;
+
+/// The edges of a graph, from the lower half of its rows.
+pub struct Rows<'a> {
+    graph: &'a Graph,
+    weights: Weights,
+}
+
+impl<'a> Rows<'a> {
+    /// Opens what weights are drawn by.
+    ///
+    /// # Errors
+    /// [`crate::Error::Limit`], [`crate::Error::Corrupt`], [`crate::Error::Io`].
+    pub fn new(graph: &'a Graph, weights: WeightSource, budget: &Budget) -> Result<Rows<'a>> {
+        Ok(Rows { graph, weights: Weights::new(graph, weights, budget)? })
+    }
+
+    fn part<S: Sum, const W: usize>(
+        &self,
+        held: &Held<'_, S, W>,
+        part: &RowPart<'_>,
+        made: &mut [u32],
+    ) -> Result<(), Wrong> {
+        let direction = self.graph.info.direction;
+        for local in part.rows.clone() {
+            let row = part.block.first_row + local as u32;
+            let v = direction.vertex(row);
+            let way = if row == direction.row(v, Way::Out) { Way::Out } else { Way::In };
+            let all = part.block.entries(local);
+            let (mut first, mut met) = (all.start, 0);
+            while first < all.end {
+                let entries = first..all.end.min(first + MADE);
+                first = entries.end;
+                let neighbours = &part.block.targets[entries.clone()];
+                let piece = Piece { v, way, entries, number: part.number, neighbours };
+                let weights = self.weights.of(&self.graph.catalogue, &piece, made);
+                met |= match (direction, way) {
+                    (Direction::Undirected, _) => hold::<S, W, true, true>(held, v, neighbours, weights),
+                    (Direction::Directed, Way::Out) => hold::<S, W, true, false>(held, v, neighbours, weights),
+                    (Direction::Directed, Way::In) => hold::<S, W, false, true>(held, v, neighbours, weights),
+                }?;
+            }
+            held.note(v, met);
+        }
+        Ok(())
+    }
+}
+
+impl EdgePass for Rows<'_> {
+    fn vertices(&self) -> usize {
+        self.graph.info.connected as usize
+    }
+
+    fn pass<S: Sum, const W: usize>(&self, held: &Held<'_, S, W>, threads: usize) -> Result<Result<(), Wrong>> {
+        let made = || vec![0u32; MADE];
+        let found = check_rows(&self.graph.catalogue, threads, made, |part, made| self.part(held, part, made))?;
+        Ok(found.map(drop))
+    }
+
+    fn name(&self, v: u32) -> String {
+        // The fault is told, too, where the order can't be read.
+        input_ids::name(self.graph, v).unwrap_or_else(|_| format!("{v} in the order of vertices"))
+    }
+}
+
+/// Holds edges of vertex `v` against all trees, in the direction in which they leave it, or enter it, or both. Returns a bit for each tree in
+/// which its parent is met.
+#[inline(always)]
+fn hold<S: Sum, const W: usize, const LEAVE: bool, const ENTER: bool>(
+    held: &Held<'_, S, W>,
+    v: u32,
+    neighbours: &[u32],
+    weights: &[u32],
+) -> Result<u32, Wrong> {
+    let mut met = 0;
+    for (entry, (&w, &weight)) in neighbours.iter().zip(weights).enumerate() {
+        held.fetch(neighbours.get(entry + AHEAD).map_or(0, |&ahead| ahead));
+        if LEAVE {
+            let of_other = held.edge(v, w, weight)?;
+            if of_other != 0 {
+                held.note(w, of_other);
+            }
+        }
+        if ENTER {
+            met |= held.edge(w, v, weight)?;
+        }
+    }
+    Ok(met)
+}

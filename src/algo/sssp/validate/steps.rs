@@ -1,0 +1,81 @@
+//! Steps of vertices on plateaus.
+//!
+//! Edges that add nothing join vertices of one distance. A vertex whose parent is nearer to the root is at step 0, and so is the root; any other
+//! is one step behind its parent, which has the same distance. Parents lead to the root exactly if every vertex has a step.
+
+use super::claims::Of;
+use super::sum::Sum;
+use crate::algo::sssp::fault::Fault;
+use crate::algo::team::{Parts, team};
+use crate::error::Result;
+use crate::memory::{Budget, Buffer};
+use crate::process::signals;
+use std::sync::Mutex;
+use std::sync::PoisonError;
+use std::sync::atomic::{AtomicU32, Ordering::Relaxed};
+
+/// Vertices that a thread takes at a time.
+const PART: usize = 1 << 14;
+
+/// The step of every vertex of a tree, plus one.
+pub struct Steps(Buffer<AtomicU32>);
+
+/// Returns the step of every vertex of a tree whose distances never fall from child to parent, or one from which parents go round in a cycle.
+///
+/// # Errors
+/// [`crate::Error::Limit`], [`crate::Error::Stopped`].
+pub(super) fn steps<S: Sum>(tree: Of<'_, S>, threads: usize, budget: &Budget) -> Result<Result<Steps, Fault>> {
+    let purpose = "steps of vertices at one distance (4 bytes each)";
+    let steps: Buffer<AtomicU32> = budget.zeroed(tree.parents.len(), purpose)?;
+    let wrong = Mutex::new(None);
+    let parts = Parts::new(tree.parents.len(), PART);
+    team(threads, &|_| {
+        parts.each(|part| {
+            signals::check()?;
+            if let Some(v) = part.map(|v| v as u32).find(|&v| !step(tree, v, &steps)) {
+                let mut wrong = wrong.lock().unwrap_or_else(PoisonError::into_inner);
+                *wrong = Some(wrong.map_or(v, |first: u32| first.min(v)));
+            }
+            Ok(())
+        })
+    })?;
+    Ok(match wrong.into_inner().unwrap_or_else(PoisonError::into_inner) {
+        Some(vertex) => Err(Fault::Cycle { vertex }),
+        None => Ok(Steps(steps)),
+    })
+}
+
+/// Follows parents of the same distance to a vertex whose step is known or 0, and marks all on the way. Returns false if it comes round.
+fn step<S: Sum>(tree: Of<'_, S>, v: u32, steps: &[AtomicU32]) -> bool {
+    let known = |v: u32| steps[v as usize].load(Relaxed);
+    let (mut at, mut behind) = (v, 0u32);
+    // One who walks in a cycle meets who waits there, once it waits on the cycle for as many steps as that has (Brent 1980).
+    let (mut waiting, mut until) = (v, 1u32);
+    let first = loop {
+        if known(at) != 0 {
+            break known(at);
+        }
+        let Some(parent) = tree.level_parent(at) else { break 1 };
+        at = parent;
+        behind += 1;
+        if at == waiting {
+            return false;
+        }
+        if behind == until {
+            (waiting, until) = (at, until.saturating_mul(2));
+        }
+    };
+    let mut at = v;
+    for behind in (0..=behind).rev() {
+        steps[at as usize].store(first + behind, Relaxed);
+        at = tree.parents.get(at as usize).copied().unwrap_or(at);
+    }
+    true
+}
+
+impl Steps {
+    /// Returns the step of a vertex.
+    pub fn of(&self, v: u32) -> u32 {
+        self.0[v as usize].load(Relaxed) - 1
+    }
+}

@@ -1,0 +1,61 @@
+//! Sums of weights, as they are held against each other: wide and narrow whole numbers, and f32.
+
+use crate::algo::sssp::distances::Distance;
+use crate::memory::Plain;
+
+/// The distance of a vertex, to which weights are added.
+pub trait Sum: Plain + Copy + PartialOrd + Default + Send + Sync {
+    /// That of a vertex that is not reached: no sum is larger.
+    const UNREACHED: Self;
+
+    /// Returns the sum with a weight, as its bits are stored. Only what is not reached stays so.
+    fn plus(self, weight: u32) -> Self;
+
+    /// Returns the distance that it is.
+    fn distance(self) -> Distance;
+
+    /// Returns the distance that a weight alone is.
+    fn weight(weight: u32) -> Distance;
+}
+
+macro_rules! whole {
+    ($($number:ty),*) => {$(
+        impl Sum for $number {
+            const UNREACHED: Self = Self::MAX;
+
+            #[inline(always)]
+            fn plus(self, weight: u32) -> Self {
+                let sum = self.saturating_add(weight.into()).min(Self::MAX - 1);
+                if self == Self::MAX { self } else { sum }
+            }
+
+            fn distance(self) -> Distance {
+                Distance::Whole(self.into())
+            }
+
+            fn weight(weight: u32) -> Distance {
+                Distance::Whole(weight.into())
+            }
+        }
+    )*};
+}
+
+whole!(u32, u64);
+
+impl Sum for f32 {
+    const UNREACHED: Self = f32::INFINITY;
+
+    #[inline(always)]
+    fn plus(self, weight: u32) -> Self {
+        let sum = (self + f32::from_bits(weight)).min(f32::MAX);
+        if self == f32::INFINITY { self } else { sum }
+    }
+
+    fn distance(self) -> Distance {
+        Distance::Decimal(self)
+    }
+
+    fn weight(weight: u32) -> Distance {
+        Distance::Decimal(f32::from_bits(weight))
+    }
+}

@@ -1,0 +1,131 @@
+//! Columns of distances and parents of a source, read to the places of vertices, and what no search leaves refused.
+
+use super::differs;
+use crate::algo::Results;
+use crate::algo::searches::places::Places;
+use crate::algo::sssp::distances::Distances;
+use crate::algo::sssp::search::NONE;
+use crate::error::Result;
+use crate::formats::WeightType;
+use crate::graph::ids::InputId;
+use crate::memory::Buffer;
+use crate::prepare::relabel::ISOLATED;
+use crate::process::signals;
+use crate::results::{OutputFormat, Value, values};
+use std::path::PathBuf;
+
+/// Rows between two looks at signals.
+const STRIDE: u64 = 1 << 20;
+
+/// The columns of a source.
+pub(super) struct Columns {
+    /// The place of the source; `None` if it has no edge.
+    pub root: Option<u32>,
+    pub distances: Distances,
+    /// The place of each parent.
+    pub parents: Buffer<u32>,
+}
+
+impl Columns {
+    /// Reads the columns of a source.
+    ///
+    /// # Errors
+    /// [`crate::Error::Validation`] for columns that no search leaves; [`crate::Error::Limit`]; those of reading.
+    pub fn read(places: &Places, results: &Results<'_>, source: InputId, kind: WeightType) -> Result<Columns> {
+        let vertices = places.vertices() as usize;
+        let mut distances = Distances::new(kind, vertices, results.budget)?;
+        let mut parents = results.budget.zeroed(vertices, "parents to verify (4 bytes a vertex and source)")?;
+        let reader = Reader { places, results, source };
+        let root = match &mut distances {
+            Distances::Whole(of) => reader.read((u64::MAX, 0), of, &mut parents)?,
+            Distances::Decimal(of) => reader.read((f32::INFINITY, 0.0), of, &mut parents)?,
+        };
+        Ok(Columns { root, distances, parents })
+    }
+}
+
+/// Reads the columns of one source.
+struct Reader<'a> {
+    places: &'a Places,
+    results: &'a Results<'a>,
+    source: InputId,
+}
+
+impl Reader<'_> {
+    /// Reads both columns to places; returns the place of the root.
+    fn read<T: Value + PartialEq + Copy>(
+        &self,
+        (unreached, zero): (T, T),
+        distances: &mut [T],
+        parents: &mut [u32],
+    ) -> Result<Option<u32>> {
+        let (places, source, of_rows) = (self.places, self.source, self.places.of_rows()?);
+        let place = |row: u64| of_rows.get(row as usize).copied().filter(|&place| place != ISOLATED);
+        let root = places.ids.row(source.0).ok_or_else(|| differs(source, "no vertex of the input"))?;
+        let paths = (self.path("parent")?, self.path("distance")?);
+        let (mut of_parents, mut of_distances) = (values::<i64>(&paths.0)?, values::<T>(&paths.1)?);
+        let mut row = 0;
+        loop {
+            let (parent, distance) = match (of_parents.next().transpose()?, of_distances.next().transpose()?) {
+                (Some(parent), Some(distance)) => (parent, distance),
+                (None, None) => break,
+                _ => return Err(differs(source, "its columns of parents and distances are not of one length")),
+            };
+            let name = places.ids.id(row);
+            let told = |what: String| Err(differs(source, &what));
+            let above = match u64::try_from(parent) {
+                Err(_) if parent == -1 => NONE,
+                Err(_) => return told(format!("vertex {name} has parent {parent}")),
+                Ok(parent) => match places.ids.row(parent) {
+                    None => return told(format!("the parent of vertex {name} is {parent}, which is no vertex")),
+                    Some(_) if place(row).is_none() && parent == name.0 && row == root => NONE,
+                    Some(of) => match place(of) {
+                        Some(above) => above,
+                        None => return told(format!("the parent of vertex {name} is {parent}, which has no edge")),
+                    },
+                },
+            };
+            match place(row) {
+                Some(vertex) => {
+                    distances[vertex as usize] = distance;
+                    parents[vertex as usize] = above;
+                }
+                None if row == root && parent != source.0 as i64 => {
+                    return told(format!("the parent of the root is {parent} and not the root"));
+                }
+                None if row == root && distance != zero => return told("the root is not at distance 0".into()),
+                None if row != root && (above != NONE || distance != unreached) => {
+                    return told(format!("vertex {name} was reached and has no edge"));
+                }
+                None => {}
+            }
+            row += 1;
+            if row % STRIDE == 0 {
+                signals::check()?;
+            }
+        }
+        let expected = self.format().rows(self.results.info.rows(), self.results.info.ids);
+        if row != expected {
+            return Err(differs(source, &format!("columns of {row} rows for {expected} vertices")));
+        }
+        Ok(place(root))
+    }
+
+    fn named(&self, column: &str) -> Option<&String> {
+        let beginning = format!("out/sssp/{}/{column}.", self.source);
+        self.results.outputs.keys().find(|name| name.starts_with(&beginning))
+    }
+
+    fn format(&self) -> OutputFormat {
+        match self.named("parent").is_some_and(|name| name.ends_with("csv")) {
+            true => OutputFormat::Csv,
+            false => OutputFormat::Npy,
+        }
+    }
+
+    fn path(&self, column: &str) -> Result<PathBuf> {
+        let name = self.named(column);
+        let name = name.ok_or_else(|| differs(self.source, &format!("no file of its column {column}")))?;
+        Ok(self.results.workdir.join(name))
+    }
+}

@@ -1,0 +1,144 @@
+//! The edges of the input with their weights, each as often as it is there, between places of vertices.
+
+use crate::algo::WeightSource;
+use crate::algo::searches::places::{Places, Signals};
+use crate::algo::sssp::validate::{EdgePass, Held, Sum, Wrong};
+use crate::error::Result;
+use crate::formats::{Edges, Input, Visitor, WeightType, Weights};
+use crate::graph::direction::Direction;
+use crate::graph::ids::InputId;
+use crate::prepare::relabel::ISOLATED;
+use std::sync::{Mutex, PoisonError};
+
+/// Edges whose places are looked up before the first is held against trees.
+const AT_ONCE: usize = 32;
+
+/// The edges of an input.
+pub(super) struct InputEdges<'a> {
+    input: Input,
+    weights: WeightSource,
+    places: &'a Places,
+    of_rows: &'a [u32],
+    direction: Direction,
+    /// Edges that leave what each tree reaches, if edges have a direction: of all trees so far.
+    leaving: Mutex<Vec<u64>>,
+}
+
+impl<'a> InputEdges<'a> {
+    /// Returns the edges of an input whose weights, if they come from there, are of this type.
+    ///
+    /// # Errors
+    /// None in practice.
+    pub fn new(
+        input: &Input,
+        weights: WeightSource,
+        kind: WeightType,
+        places: &'a Places,
+        direction: Direction,
+    ) -> Result<InputEdges<'a>> {
+        let reads = if weights == WeightSource::File { Weights::Read(kind) } else { Weights::Skip };
+        let (input, of_rows) = (input.clone().with_weights(reads), places.of_rows()?);
+        Ok(InputEdges { input, weights, places, of_rows, direction, leaving: Mutex::default() })
+    }
+
+    /// Returns how many edges leave what each tree reaches; nothing if they have no direction.
+    pub fn leaving(self) -> Vec<u64> {
+        self.leaving.into_inner().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl EdgePass for InputEdges<'_> {
+    fn vertices(&self) -> usize {
+        self.places.vertices() as usize
+    }
+
+    fn pass<S: Sum, const W: usize>(&self, held: &Held<'_, S, W>, threads: usize) -> Result<Result<(), Wrong>> {
+        let trees = held.trees.len();
+        let new = || Holder { edges: self, held, leaving: vec![0; trees], wrong: None };
+        let mut holders: Vec<_> = (0..threads.max(1)).map(|_| new()).collect();
+        self.input.scan(&mut holders, &Signals)?;
+        if self.direction == Direction::Directed {
+            let sums = (0..trees).map(|tree| holders.iter().map(|holder| holder.leaving[tree]).sum());
+            self.leaving.lock().unwrap_or_else(PoisonError::into_inner).extend(sums.collect::<Vec<u64>>());
+        }
+        let wrong = holders.into_iter().filter_map(|holder| holder.wrong);
+        let first = wrong.min_by_key(|&((number, _), ends)| (number, ends));
+        Ok(first.map_or(Ok(()), |(wrong, _)| Err(wrong)))
+    }
+
+    fn name(&self, v: u32) -> String {
+        self.places.name(v)
+    }
+}
+
+/// Holds edges against trees, in one thread.
+struct Holder<'a, 'h, S, const W: usize> {
+    edges: &'a InputEdges<'a>,
+    held: &'a Held<'h, S, W>,
+    leaving: Vec<u64>,
+    /// The fault in the first tree, at the first edge by its ends.
+    wrong: Option<(Wrong, [u32; 2])>,
+}
+
+impl<S: Sum, const W: usize> Holder<'_, '_, S, W> {
+    fn all(&mut self, edges: impl Iterator<Item = [u64; 2]>, weights: &[u32]) {
+        let (mut found, mut number) = ([([0; 2], 0); AT_ONCE], 0);
+        for (entry, [u, v]) in edges.enumerate().filter(|(_, [u, v])| u != v) {
+            let place =
+                |id| self.edges.places.ids.row(id).and_then(|row| self.edges.of_rows.get(row as usize)).copied();
+            let ends = [place(u).unwrap_or(ISOLATED), place(v).unwrap_or(ISOLATED)];
+            if ends.contains(&ISOLATED) {
+                // Edges are those whose ends were counted: this one is not among them only if the input changes while it is read.
+                continue;
+            }
+            let weight = match self.edges.weights {
+                WeightSource::File => weights.get(entry).copied().unwrap_or(0),
+                WeightSource::Drawn(drawn) => drawn.of(self.edges.direction, InputId(u), InputId(v)),
+            };
+            ends.iter().for_each(|&end| self.held.fetch(end));
+            found[number] = (ends, weight);
+            number += 1;
+            if number == AT_ONCE {
+                found.iter().for_each(|&(ends, weight)| self.hold(ends, weight));
+                number = 0;
+            }
+        }
+        found[..number].iter().for_each(|&(ends, weight)| self.hold(ends, weight));
+    }
+
+    fn hold(&mut self, [from, to]: [u32; 2], weight: u32) {
+        self.lead(from, to, weight);
+        match self.edges.direction {
+            Direction::Undirected => self.lead(to, from, weight),
+            Direction::Directed => {
+                let reached = self.held.reached(from);
+                for (number, leaving) in self.leaving.iter_mut().enumerate() {
+                    *leaving += u64::from(reached >> number & 1);
+                }
+            }
+        }
+    }
+
+    #[inline]
+    fn lead(&mut self, from: u32, to: u32, weight: u32) {
+        match self.held.edge(from, to, weight) {
+            Ok(0) => {}
+            Ok(met) => self.held.note(to, met),
+            Err(wrong) => {
+                let found = (wrong, [from, to]);
+                let is_first = self.wrong.is_none_or(|((number, _), ends)| (found.0.0, found.1) < (number, ends));
+                self.wrong = if is_first { Some(found) } else { self.wrong };
+            }
+        }
+    }
+}
+
+impl<S: Sum, const W: usize> Visitor for Holder<'_, '_, S, W> {
+    fn visit(&mut self, edges: Edges<'_>, weights: &[u32]) -> Result<()> {
+        match edges {
+            Edges::Narrow(edges) => self.all(edges.iter().map(|edge| edge.map(u64::from)), weights),
+            Edges::Wide(edges) => self.all(edges.iter().copied(), weights),
+        }
+        Ok(())
+    }
+}

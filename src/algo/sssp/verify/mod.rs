@@ -1,0 +1,125 @@
+//! Checks of results: distances and parents as they were written, against the edges of the input once more.
+//!
+//! Nothing of the search is believed, nor of the graph that was prepared for it, if the input is still there: places of vertices are worked out
+//! anew (`searches::places`), columns are read to these places (`columns`), and all edges of the input with their weights (`input`) are held
+//! against them by the rules that the run checks by (`super::validate`).
+
+mod columns;
+mod counted;
+mod figures;
+mod input;
+
+use super::task::SourceFound;
+use super::validate::{self, Figures, Tree};
+use crate::algo::searches::places::Places;
+use crate::algo::{EdgeSource, Results, Verdict, WeightSource};
+use crate::error::{Error, Result};
+use crate::formats::WeightType;
+use crate::graph::ids::{InputId, Vertex};
+use columns::Columns;
+use input::InputEdges;
+
+/// Figures of the search from one source, as a job tells them.
+#[derive(Debug, Clone, PartialEq)]
+pub struct SourceChecked {
+    /// What was found.
+    pub found: SourceFound,
+    /// Seconds of the search.
+    pub seconds: f64,
+    /// Edges by seconds.
+    pub teps: f64,
+}
+
+/// Bytes of the buffers in which columns are read.
+const READING: u64 = 2 << 20;
+
+/// Checks what a job found, by the columns that it wrote (if `write`), and by itself.
+///
+/// # Errors
+/// Those of telling, and a stop; what is wrong goes to `verdict`.
+pub fn verify(
+    (write, weights): (bool, WeightSource),
+    results: &Results<'_>,
+    found: &[SourceChecked],
+    verdict: &mut Verdict<'_>,
+) -> Result<()> {
+    verdict.note("searches", figures::agree(results.info, found))?;
+    match &results.edges {
+        _ if !write => verdict
+            .skip("trees", "none was written, as [sssp] write = false: the run itself is what checked them (validate)"),
+        Err(why) => verdict.skip("trees", format!("{why}; so they were not checked")),
+        Ok(edges) => verdict.note("trees", trees(edges, weights, results, found)),
+    }
+}
+
+fn trees(
+    edges: &EdgeSource<'_>,
+    weights: WeightSource,
+    results: &Results<'_>,
+    found: &[SourceChecked],
+) -> Result<String> {
+    let (budget, threads) = (results.budget, results.threads);
+    let kind = match weights {
+        WeightSource::Drawn(drawn) => drawn.kind(),
+        WeightSource::File => results.stored.weights.map_or(WeightType::U32, |weights| weights.kind),
+    };
+    let (reading, what) = match edges {
+        EdgeSource::Input(input) => (input.scratch_bytes(threads), "the input"),
+        EdgeSource::Blocks(_) => (0, "the blocks"),
+    };
+    let _reading = budget.reserve(reading.max(READING), "reading edges and results again")?;
+    let places = Places::new(edges, results)?;
+    let vertices = places.vertices();
+    // Columns and the lines that they are checked in.
+    let of_source = super::distances::Distances::bytes(kind, vertices) + 4 * vertices;
+    let fits = |&trees: &usize| of_source * trees as u64 + validate::bytes(vertices, trees, weights) <= budget.free();
+    let batch = (1..=validate::MOST).rev().find(fits).unwrap_or(1);
+    for sources in found.chunks(batch) {
+        let read = |told: &SourceChecked| Columns::read(&places, results, told.found.source, kind);
+        let columns = sources.iter().map(read).collect::<Result<Vec<Columns>>>()?;
+        let (mut told, mut of) = (Vec::new(), Vec::new());
+        for (columns, source) in columns.iter().zip(sources) {
+            match columns.root {
+                Some(root) => {
+                    told.push(source);
+                    of.push(Tree { root: Vertex(root), distances: &columns.distances, parents: &columns.parents });
+                }
+                None => counted::alone(source)?,
+            }
+        }
+        let (figures, leaving) = hold(edges, weights, kind, &places, &of, results)?;
+        for (number, (told, figures)) in told.into_iter().zip(figures).enumerate() {
+            counted::agree(told, of[number], figures, leaving.get(number).copied(), &places, results)?;
+        }
+    }
+    let reached = found.iter().map(|told| told.found.reached).sum::<u64>();
+    Ok(format!(
+        "{} hold against the edges of {what} and their weights: {reached} vertices, each at its distance, with its first parent",
+        found.len()
+    ))
+}
+
+/// Holds trees against all edges. Returns their figures and, of a graph whose edges have direction, how many edges leave what each reaches.
+fn hold(
+    edges: &EdgeSource<'_>,
+    weights: WeightSource,
+    kind: WeightType,
+    places: &Places,
+    trees: &[Tree<'_>],
+    results: &Results<'_>,
+) -> Result<(Vec<Figures>, Vec<u64>)> {
+    let (budget, threads) = (results.budget, results.threads);
+    match edges {
+        EdgeSource::Blocks(graph) => Ok((validate::validate(graph, weights, trees, threads, budget)?, Vec::new())),
+        EdgeSource::Input(input) => {
+            let edges = InputEdges::new(input, weights, kind, places, results.info.direction)?;
+            let figures = validate::hold(&edges, trees, threads, budget)?;
+            Ok((figures, edges.leaving()))
+        }
+    }
+}
+
+/// Returns the error of something that a source tells and that is not so.
+fn differs(source: InputId, what: &str) -> Error {
+    Error::Validation(format!("source {source}: {what}"))
+}

@@ -19,6 +19,8 @@ pub trait Arithmetic: Send + Sync + 'static {
 
     /// Returns the sum with one more weight. It is never smaller, and in the order of sums and of weights.
     fn add(sum: Self::Sum, weight: u32) -> Self::Sum;
+    /// Makes a cell with this sum.
+    fn cell(sum: Self::Sum) -> Self::Cell;
     /// Returns the sum in a cell.
     fn load(cell: &Self::Cell) -> Self::Sum;
     /// Replaces the sum in a cell.
@@ -27,6 +29,8 @@ pub trait Arithmetic: Send + Sync + 'static {
     fn lower(cell: &Self::Cell, sum: Self::Sum) -> bool;
     /// Returns the bucket of a sum.
     fn bucket(sum: Self::Sum, width: Width) -> u64;
+    /// Returns the least sum that is in this bucket or behind it.
+    fn least(bucket: u64, width: Width) -> Self::Sum;
     /// Returns the sum as a distance.
     fn distance(sum: Self::Sum) -> Distance;
     /// Copies sums to distances, from that of vertex `first` on.
@@ -58,6 +62,10 @@ macro_rules! whole {
                 sum.saturating_add(weight.into())
             }
 
+            fn cell(sum: $sum) -> $cell {
+                <$cell>::new(sum)
+            }
+
             #[inline(always)]
             fn load(cell: &$cell) -> $sum {
                 cell.load(Relaxed)
@@ -76,6 +84,11 @@ macro_rules! whole {
             #[inline(always)]
             fn bucket(sum: $sum, width: Width) -> u64 {
                 u64::from(sum) >> width.shift
+            }
+
+            fn least(bucket: u64, width: Width) -> $sum {
+                let least = u128::from(bucket) << width.shift;
+                <$sum>::try_from(least).unwrap_or(<$sum>::MAX)
             }
 
             fn distance(sum: $sum) -> Distance {
@@ -111,6 +124,10 @@ impl Arithmetic for Decimal {
         (f32::from_bits(sum) + f32::from_bits(weight)).to_bits()
     }
 
+    fn cell(sum: u32) -> AtomicU32 {
+        AtomicU32::new(sum)
+    }
+
     #[inline(always)]
     fn load(cell: &AtomicU32) -> u32 {
         cell.load(Relaxed)
@@ -129,6 +146,15 @@ impl Arithmetic for Decimal {
     #[inline(always)]
     fn bucket(sum: u32, width: Width) -> u64 {
         (f32::from_bits(sum) * width.reciprocal) as u64
+    }
+
+    fn least(bucket: u64, width: Width) -> u32 {
+        // Rounding may put it into the bucket before.
+        let mut least = (bucket as f32 / width.reciprocal).to_bits();
+        while Self::bucket(least, width) < bucket && least < Self::UNREACHED {
+            least += 1;
+        }
+        least
     }
 
     fn distance(sum: u32) -> Distance {

@@ -6,6 +6,7 @@
 //! | `arithmetic` | sums of whole numbers and of decimals |
 //! | `search` | a search: its phases, and what all threads know of them |
 //! | `push` | along the edges of vertices that became nearer, bucket after bucket |
+//! | `pull` | by vertices along the edges that lead to them, where most become nearer at once |
 //! | `bins` | the buckets of a thread |
 //! | `rounds` | along the edges of all vertices, round after round: the baseline |
 //! | `parents` | the parents of vertices, once distances are known |
@@ -15,6 +16,7 @@ mod arithmetic;
 mod bins;
 mod parents;
 mod plateau;
+mod pull;
 mod push;
 mod rounds;
 mod rows;
@@ -33,13 +35,17 @@ use crate::error::Result;
 use crate::formats::WeightType;
 use crate::graph::direction::{Direction, Way};
 use crate::graph::ids::Vertex;
-use crate::memory::{Budget, Buffer};
+use crate::memory::{Budget, Buffer, Reservation};
 use crate::prepare::prepared::Graph;
 use crate::store::map::Mapped;
 use std::sync::Mutex;
 
 /// Entries of all rows below which one thread searches alone: others would hardly have begun when it is done.
 const FEW: u64 = 1 << 12;
+/// Bytes of a vertex that becomes nearer in a round.
+const NEARER: u64 = 16;
+/// Edges of a hub, by those that vertices have in the mean.
+const HUB: f64 = 32.0;
 
 /// A graph that the threads of this process search.
 pub struct CpuSearch {
@@ -61,6 +67,8 @@ pub struct Sorted {
     tails: u32,
     /// The width of buckets.
     width: Width,
+    /// True if some vertices have many more edges than most.
+    has_hubs: bool,
 }
 
 impl Sorted {
@@ -82,13 +90,16 @@ struct State<A: Arithmetic> {
     cells: Buffer<A::Cell>,
     /// The buckets of each thread.
     bins: Vec<Mutex<Bins<A::Sum>>>,
+    /// Memory for vertices that became nearer in a round.
+    _nearer: Reservation,
 }
 
 impl<A: Arithmetic> State<A> {
     fn new(vertices: u32, threads: usize, budget: &Budget) -> Result<State<A>> {
         let cells = budget.zeroed(vertices as usize, "distances while they are looked for")?;
         let bins = (0..threads).map(|_| Bins::new(budget).map(Mutex::new)).collect::<Result<_>>()?;
-        Ok(State { cells, bins })
+        let nearer = budget.reserve(NEARER * u64::from(vertices), "vertices that become nearer in a round")?;
+        Ok(State { cells, bins, _nearer: nearer })
     }
 }
 
@@ -96,7 +107,7 @@ impl<A: Arithmetic> State<A> {
 /// the fewest that do.
 pub fn bytes(vertices: u64, entries: u64, direction: Direction, threads: usize) -> [u64; 2] {
     let rows = rows::bytes(vertices, entries) << direction.shift();
-    let bytes = rows + 8 * vertices + threads as u64 * bins::bytes();
+    let bytes = rows + (8 + NEARER) * vertices + threads as u64 * bins::bytes();
     [bytes; 2]
 }
 
@@ -127,7 +138,11 @@ impl CpuSearch {
             WeightType::F32 => f64::from(f32::from_bits(weight)),
         };
         let (largest, mean) = out.weights(number);
-        let width = width(mean, out.entries() as f64 / f64::from(vertices.max(1)));
+        let degree = out.entries() as f64 / f64::from(vertices.max(1));
+        // Vertices are in the order of degree.
+        let has_hubs =
+            vertices > 0 && out.degree(0).max(into.as_ref().map_or(0, |into| into.degree(0))) as f64 > HUB * degree;
+        let width = width(mean, degree, has_hubs);
         // No path is longer than one over all vertices.
         let is_short = u64::from(largest).saturating_mul(vertices.into()) < u64::from(u32::MAX);
         let threads = if out.entries() < FEW { 1 } else { threads };
@@ -136,7 +151,7 @@ impl CpuSearch {
             WeightType::U32 if is_short => Sums::Short(State::new(vertices, threads, budget)?),
             WeightType::U32 => Sums::Long(State::new(vertices, threads, budget)?),
         };
-        let graph = Sorted { out, into, vertices, tails, width };
+        let graph = Sorted { out, into, vertices, tails, width, has_hubs };
         Ok(CpuSearch { graph, sums, method, threads })
     }
 
@@ -154,10 +169,12 @@ impl CpuSearch {
     }
 }
 
-/// Returns the width of buckets for weights of this mean, in a graph whose vertices have so many edges.
-fn width(mean: f64, degree: f64) -> Width {
-    let wanted = (2.0 * mean / degree.max(1.0)).max(f64::MIN_POSITIVE);
-    let reciprocal = (1.0 / wanted).min(f64::from(f32::MAX)) as f32;
+/// Returns the width of buckets for weights of this mean, in a graph whose vertices have so many edges. With hubs, narrow ones show where these are
+/// met; without, buckets have to be so wide that their vertices are worth a meeting of threads, and few of them become nearer twice: a grid looked
+/// along 1.2 times its edges.
+fn width(mean: f64, degree: f64, has_hubs: bool) -> Width {
+    let wanted = if has_hubs { mean } else { 16.0 * mean } / degree.max(1.0);
+    let reciprocal = (1.0 / wanted.max(f64::MIN_POSITIVE)).min(f64::from(f32::MAX)) as f32;
     Width { shift: wanted.max(1.0).log2().round() as u32, reciprocal }
 }
 

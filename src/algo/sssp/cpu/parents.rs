@@ -25,6 +25,15 @@ impl<S> Default for Reached<S> {
 }
 
 impl<S: Ord> Reached<S> {
+    /// Notes a vertex at this distance.
+    #[inline]
+    pub fn note(&mut self, sum: S) {
+        self.vertices += 1;
+        if self.farthest.as_ref().is_none_or(|farthest| *farthest < sum) {
+            self.farthest = Some(sum);
+        }
+    }
+
     /// Adds the findings of another thread.
     pub fn add(&mut self, other: Reached<S>) {
         self.vertices += other.vertices;
@@ -35,44 +44,84 @@ impl<S: Ord> Reached<S> {
     }
 }
 
-/// Finds the parents of all vertices, but for those that only edges lead to which add nothing. Returns false where threads stop. Collective.
+/// Finds the parents of all vertices that have more than one edge, but for those that only edges lead to which add nothing. Returns false where threads
+/// stop. Collective.
 pub fn find<A: Arithmetic>(walk: &Walk<'_, A>, here: &mut Here, parents: &[AtomicU32]) -> bool {
     let (graph, sums) = (walk.graph, walk.sums);
     let into = graph.into();
+    // Vertices nearer than this are few, and claim their children.
+    let nearest = match A::load(&walk.least) {
+        sum if sum == A::UNREACHED => A::ZERO,
+        sum => sum,
+    };
     let (mut reached, mut relaxed) = (Reached::default(), 0);
-    let done = walk.round(here, 0..graph.vertices, |part| {
-        for v in part {
-            let sum = A::load(&sums[v as usize]);
-            let parent = &parents[v as usize];
-            if sum == A::UNREACHED {
-                parent.store(NONE, Relaxed);
-                continue;
-            }
-            reached.vertices += 1;
-            reached.farthest = reached.farthest.max(Some(sum));
-            if v == walk.root {
-                parent.store(v, Relaxed);
-                continue;
-            }
-            let mut first = NONE;
-            for &entry in into.row(v) {
-                // No edge behind is as short as the way to v.
-                if A::add(A::ZERO, weight(entry)) > sum {
-                    break;
-                }
-                relaxed += 1;
-                let before = A::load(&sums[neighbour(entry) as usize]);
-                if before < sum && A::add(before, weight(entry)) == sum {
-                    first = first.min(neighbour(entry));
-                }
-            }
-            parent.store(first, Relaxed);
-            if first == NONE {
-                reached.without.push(v);
-            }
+    let mut done = Some(0);
+    if nearest > A::ZERO {
+        let all = graph.tails as usize;
+        let own = all * here.thread / walk.threads..all * (here.thread + 1) / walk.threads;
+        parents[own].iter().for_each(|parent| parent.store(NONE, Relaxed));
+        if !walk.meet(here) {
+            return false;
         }
-        0
+        done = walk.round(here, 0..graph.vertices, |part| {
+            for v in part.filter(|&v| A::load(&sums[v as usize]) < nearest) {
+                relaxed += claim(walk, v, parents);
+            }
+            0
+        });
+    }
+    let done = done.and_then(|_| {
+        walk.round(here, 0..graph.tails, |part| {
+            for v in part {
+                let sum = A::load(&sums[v as usize]);
+                let parent = &parents[v as usize];
+                if sum == A::UNREACHED {
+                    parent.store(NONE, Relaxed);
+                    continue;
+                }
+                reached.note(sum);
+                if v == walk.root {
+                    parent.store(v, Relaxed);
+                    continue;
+                }
+                let mut first = if nearest > A::ZERO { parent.load(Relaxed) } else { NONE };
+                if A::add(nearest, into.lightest(v)) <= sum {
+                    for &entry in into.row(v) {
+                        // No edge behind is as short as the way to v.
+                        if A::add(nearest, weight(entry)) > sum {
+                            break;
+                        }
+                        relaxed += 1;
+                        let before = A::load(&sums[neighbour(entry) as usize]);
+                        if before < sum && A::add(before, weight(entry)) == sum {
+                            first = first.min(neighbour(entry));
+                        }
+                    }
+                }
+                parent.store(first, Relaxed);
+                if first == NONE {
+                    reached.without.push(v);
+                }
+            }
+            0
+        })
     });
     walk.add(reached);
     done.is_some() && walk.end_phase(here, "parents", 1, relaxed)
+}
+
+/// Makes `v` the parent of the vertices that a tight edge leads to from it, unless a smaller one is. Returns the number of edges.
+fn claim<A: Arithmetic>(walk: &Walk<'_, A>, v: u32, parents: &[AtomicU32]) -> u64 {
+    let row = walk.graph.out.row(v);
+    let own = A::load(&walk.sums[v as usize]);
+    for &entry in row {
+        let to = neighbour(entry);
+        if to < walk.graph.tails {
+            let sum = A::load(&walk.sums[to as usize]);
+            if own < sum && A::add(own, weight(entry)) == sum && parents[to as usize].load(Relaxed) > v {
+                parents[to as usize].fetch_min(v, Relaxed);
+            }
+        }
+    }
+    row.len() as u64
 }

@@ -16,7 +16,9 @@ pub fn settle<A: Arithmetic>(graph: &Sorted, sums: &[A::Cell], without: Vec<u32>
     let mut found: Vec<(u32, u32)> = Vec::new();
     for &v in &without {
         let (sum, row) = (sum_of(v), graph.into().row(v));
-        let on_it = |u: &u32| sum_of(*u) == sum && parents[*u as usize] != NONE;
+        // Who has one edge has its parent at the other end, and leads nowhere, unless it is the root.
+        let leads = |u: u32| u < graph.tails || parents[u as usize] == u;
+        let on_it = |u: &u32| sum_of(*u) == sum && leads(*u) && parents[*u as usize] != NONE;
         let first = row[..flat(row, sum)].iter().map(|&entry| neighbour(entry)).filter(on_it).min();
         found.extend(first.map(|parent| (v, parent)));
     }

@@ -8,7 +8,6 @@ use super::arithmetic::Arithmetic;
 use super::bins::{Bins, Entry};
 use super::rows::{neighbour, weight};
 use super::search::{Here, Walk};
-use crate::algo::sssp::task::Method;
 use crate::memory::prefetch;
 use std::sync::PoisonError;
 use std::sync::atomic::Ordering::Relaxed;
@@ -20,32 +19,79 @@ const FUSED: usize = 1 << 12;
 /// Entries ahead whose rows are asked for.
 const AHEAD: usize = 8;
 
-/// Pushes until no vertex becomes nearer. Returns false where threads stop. Collective.
-pub fn push<A: Arithmetic>(walk: &Walk<'_, A>, here: &mut Here, bins: &mut Bins<A::Sum>, method: Method) -> bool {
+/// The way in which to push.
+#[derive(Debug, Clone, Copy)]
+pub struct How<S> {
+    /// True if all distances are in one bucket, and vertices come in the order in which they came nearer.
+    pub is_moore: bool,
+    /// No vertex becomes as far as this, where something else is done about farther ones.
+    pub cap: Option<S>,
+    /// Edges of a bucket beyond which something else is done.
+    pub wide: u64,
+}
+
+impl<S> How<S> {
+    /// Returns the way that goes to the end.
+    pub fn whole() -> How<S> {
+        How { is_moore: false, cap: None, wide: u64::MAX }
+    }
+}
+
+/// The end of pushing.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Pushed {
+    /// No vertex becomes nearer.
+    Done,
+    /// The vertices of this bucket have many edges, and were not pushed along.
+    Wide(u64),
+}
+
+/// Pushes from what is in bins, as a phase of this kind. Returns `None` where threads stop. Collective.
+pub fn push<A: Arithmetic>(
+    walk: &Walk<'_, A>,
+    here: &mut Here,
+    bins: &mut Bins<A::Sum>,
+    kind: &str,
+    how: How<A::Sum>,
+) -> Option<Pushed> {
     let (mut rounds, mut relaxed, mut list) = (0, 0, Vec::new());
-    let is_moore = method == Method::Moore;
-    let bucket_of = |sum: A::Sum| if is_moore { 0 } else { A::bucket(sum, walk.graph.width) };
+    let cap = how.cap.unwrap_or(A::UNREACHED);
+    let bucket_of = |sum: A::Sum| if how.is_moore { 0 } else { A::bucket(sum, walk.graph.width) };
+    let last = how.cap.map_or(u64::MAX, bucket_of);
     loop {
-        let (next, after) = (&walk.next[here.round & 1], &walk.next[(here.round + 1) & 1]);
-        next.fetch_min(bins.first().unwrap_or(u64::MAX), Relaxed);
+        let (now, after) = (here.round & 1, (here.round + 1) & 1);
+        walk.next[now].fetch_min(bins.first().unwrap_or(u64::MAX), Relaxed);
         if !walk.meet(here) {
-            return false;
+            return None;
         }
-        let bucket = next.load(Relaxed);
-        if bucket == u64::MAX {
-            return walk.end_phase(here, "push", rounds, relaxed);
-        }
+        let bucket = walk.next[now].load(Relaxed);
+        let is_over = bucket == u64::MAX || bucket > last;
         let own = &walk.lists[here.thread];
-        here.note(bins.take(bucket, &mut own.entries.write().unwrap_or_else(PoisonError::into_inner)));
+        if !is_over {
+            let mut entries = own.entries.write().unwrap_or_else(PoisonError::into_inner);
+            here.note(bins.take(bucket, &mut entries));
+            if how.wide < u64::MAX {
+                let edges = entries.iter().map(|entry| walk.graph.out.degree(entry.vertex)).sum();
+                walk.edges[now].fetch_add(edges, Relaxed);
+            }
+        }
         own.taken.store(0, Relaxed);
         if here.thread == 0 {
-            // All have read it, and nobody writes it before the next meeting.
-            after.store(u64::MAX, Relaxed);
-        }
-        if !walk.meet(here) {
-            return false;
+            // All have read these, and nobody writes them before the next meeting.
+            walk.next[after].store(u64::MAX, Relaxed);
+            walk.edges[after].store(0, Relaxed);
         }
         here.round += 1;
+        if !walk.meet(here) {
+            return None;
+        }
+        if is_over {
+            return walk.end_phase(here, kind, rounds, relaxed).then_some(Pushed::Done);
+        }
+        if walk.edges[now].load(Relaxed) > how.wide {
+            put_back(walk, own.entries.read().unwrap_or_else(PoisonError::into_inner).as_slice(), bins, bucket);
+            return walk.end_phase(here, kind, rounds, relaxed).then_some(Pushed::Wide(bucket));
+        }
         rounds += 1;
         for turn in 0..walk.threads {
             let listed = &walk.lists[(here.thread + turn) % walk.threads];
@@ -55,21 +101,33 @@ pub fn push<A: Arithmetic>(walk: &Walk<'_, A>, here: &mut Here, bins: &mut Bins<
                 if first >= list.len() {
                     break;
                 }
-                relaxed += settle(walk, bins, &list[first..(first + CHUNK).min(list.len())], bucket_of);
+                let some = &list[first..(first + CHUNK).min(list.len())];
+                relaxed += settle(walk, bins, some, cap, bucket_of);
             }
         }
-        while !is_moore && (1..=FUSED).contains(&bins.again()) {
+        while !how.is_moore && (1..=FUSED).contains(&bins.again()) {
             here.note(bins.take(bucket, &mut list));
-            relaxed += settle(walk, bins, &list, bucket_of);
+            relaxed += settle(walk, bins, &list, cap, bucket_of);
         }
     }
 }
 
-/// Pushes along the edges of these vertices, but for those that came nearer since. Returns the number of edges.
+/// Puts entries back to their bucket, and notes the smallest distance among them.
+fn put_back<A: Arithmetic>(walk: &Walk<'_, A>, list: &[Entry<A::Sum>], bins: &mut Bins<A::Sum>, bucket: u64) {
+    let sum_of = |entry: &Entry<A::Sum>| A::load(&walk.sums[entry.vertex as usize]);
+    for &entry in list.iter().filter(|entry| sum_of(entry) == entry.sum) {
+        A::lower(&walk.least, entry.sum);
+        bins.push(bucket, entry);
+    }
+}
+
+/// Pushes along the edges of these vertices that make a shorter way than `cap`, but for those vertices that came nearer since. Returns the number of
+/// edges.
 fn settle<A: Arithmetic>(
     walk: &Walk<'_, A>,
     bins: &mut Bins<A::Sum>,
     list: &[Entry<A::Sum>],
+    cap: A::Sum,
     bucket_of: impl Fn(A::Sum) -> u64,
 ) -> u64 {
     let (graph, sums) = (walk.graph, walk.sums);
@@ -85,10 +143,12 @@ fn settle<A: Arithmetic>(
         if A::load(&sums[vertex as usize]) != sum {
             continue;
         }
-        let row = graph.out.row(vertex);
-        relaxed += row.len() as u64;
-        for &entry in row {
+        for &entry in graph.out.row(vertex) {
             let (to, nearer) = (neighbour(entry), A::add(sum, weight(entry)));
+            if nearer >= cap {
+                break;
+            }
+            relaxed += 1;
             let cell = &sums[to as usize];
             if to < graph.tails && nearer < A::load(cell) && A::lower(cell, nearer) {
                 bins.push(bucket_of(nearer), Entry { sum: nearer, vertex: to });

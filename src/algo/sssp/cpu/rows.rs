@@ -17,6 +17,8 @@ pub struct Rows {
     starts: Buffer<u64>,
     /// A weight in the upper 32 bits and a neighbour in the lower, row after row, each in ascending order.
     entries: Buffer<u64>,
+    /// The smallest weight of each row, and the largest of all where a row is empty: most rows need not be looked at.
+    lightest: Buffer<u32>,
 }
 
 /// Returns the neighbour of an entry.
@@ -33,7 +35,7 @@ pub fn weight(entry: u64) -> u32 {
 
 /// Returns the bytes of the rows of `vertices` vertices with so many entries in all.
 pub fn bytes(vertices: u64, entries: u64) -> u64 {
-    8 * (vertices + 1) + 8 * entries
+    12 * (vertices + 1) + 8 * entries
 }
 
 impl Rows {
@@ -61,6 +63,7 @@ impl Rows {
                 (rest, first) = (behind, v + 1);
             }
         }
+        let mut lightest: Buffer<u32> = budget.zeroed(lengths.len(), "the lightest edge of each vertex (4 bytes)")?;
         parts.into_par_iter().try_for_each(|(vertices, part)| {
             signals::check()?;
             let mut rest = part;
@@ -80,13 +83,29 @@ impl Rows {
             }
             Ok(())
         })?;
-        Ok(Rows { starts, entries })
+        lightest.par_iter_mut().with_min_len(1 << 14).enumerate().for_each(|(v, lightest)| {
+            let first = entries.get(starts[v] as usize).filter(|_| lengths[v] > 0);
+            *lightest = first.map_or(u32::MAX, |&entry| weight(entry));
+        });
+        Ok(Rows { starts, entries, lightest })
     }
 
     /// Returns the row of a vertex.
     #[inline(always)]
     pub fn row(&self, v: u32) -> &[u64] {
         &self.entries[self.starts[v as usize] as usize..self.starts[v as usize + 1] as usize]
+    }
+
+    /// Returns the smallest weight in the row of a vertex.
+    #[inline(always)]
+    pub fn lightest(&self, v: u32) -> u32 {
+        self.lightest[v as usize]
+    }
+
+    /// Returns the number of entries of a vertex.
+    #[inline(always)]
+    pub fn degree(&self, v: u32) -> u64 {
+        self.starts[v as usize + 1] - self.starts[v as usize]
     }
 
     /// Returns the number of all entries.

@@ -4,9 +4,11 @@ use super::Sorted;
 use super::arithmetic::Arithmetic;
 use super::bins::{Bins, Entry};
 use super::parents::{self, Reached};
-use super::{plateau, push, rounds};
+use super::push::How;
+use super::rows::{neighbour, weight};
+use super::{plateau, pull, push, rounds};
 use crate::algo::meeting::Meeting;
-use crate::algo::sssp::search::{Phase, Searched};
+use crate::algo::sssp::search::{NONE, Phase, Searched};
 use crate::algo::sssp::task::Method;
 use crate::algo::team::team;
 use crate::error::Result;
@@ -36,6 +38,10 @@ pub struct Walk<'s, A: Arithmetic> {
     pub lists: Vec<List<A::Sum>>,
     /// The first bucket that has an entry, of a round and of the next.
     pub next: [AtomicU64; 2],
+    /// The edges that the vertices of a bucket have, of a round and of the next.
+    pub edges: [AtomicU64; 2],
+    /// The smallest distance among these.
+    pub least: A::Cell,
     method: Method,
     meeting: Meeting,
     /// The first meeting after which threads stop.
@@ -68,8 +74,10 @@ struct Told<S> {
 pub struct Here {
     /// Its number.
     pub thread: usize,
-    /// Rounds that began.
+    /// Rounds of buckets that began.
     pub round: usize,
+    /// Rounds over vertices that began.
+    sweeps: usize,
     meetings: usize,
     outcome: Result<()>,
 }
@@ -100,6 +108,8 @@ impl<'s, A: Arithmetic> Walk<'s, A> {
             threads,
             lists: (0..threads).map(|_| List { entries: RwLock::default(), taken: AtomicUsize::new(0) }).collect(),
             next: [AtomicU64::new(u64::MAX), AtomicU64::new(u64::MAX)],
+            edges: Default::default(),
+            least: A::cell(A::UNREACHED),
             method,
             meeting: Meeting::new(threads),
             stop: AtomicUsize::new(usize::MAX),
@@ -119,7 +129,7 @@ impl<'s, A: Arithmetic> Walk<'s, A> {
         let cells = cells(parents);
         team(self.threads, &|thread| {
             let _attends = self.meeting.attend();
-            let mut here = Here { thread, round: 0, meetings: 0, outcome: Ok(()) };
+            let mut here = Here { thread, round: 0, sweeps: 0, meetings: 0, outcome: Ok(()) };
             let mut bins = bins[thread].lock().unwrap_or_else(PoisonError::into_inner);
             self.go(&mut here, &mut bins, cells);
             here.outcome
@@ -159,9 +169,13 @@ impl<'s, A: Arithmetic> Walk<'s, A> {
         }
         let found = match self.method {
             Method::BellmanFord => rounds::relax_all(self, here),
-            Method::Moore | Method::DeltaStepping | Method::Auto => push::push(self, here, bins, self.method),
+            Method::Auto => pull::cap_and_pull(self, here, bins),
+            Method::Moore | Method::DeltaStepping => {
+                let how = How { is_moore: self.method == Method::Moore, ..How::whole() };
+                push::push(self, here, bins, "push", how).is_some()
+            }
         };
-        if found && self.leaves(here) {
+        if found && self.leaves(here, parents) {
             parents::find(self, here, parents);
         }
     }
@@ -182,7 +196,7 @@ impl<'s, A: Arithmetic> Walk<'s, A> {
     /// Takes parts of the vertices `all` by all threads, with those of a round before being over. Returns the number of vertices that `work`
     /// says of its parts, of all threads; `None` where threads stop. Collective.
     pub fn round(&self, here: &mut Here, all: Range<u32>, mut work: impl FnMut(Range<u32>) -> u64) -> Option<u64> {
-        let (parts, changed) = (&self.parts[here.round & 1], &self.changed[here.round & 1]);
+        let (parts, changed) = (&self.parts[here.sweeps & 1], &self.changed[here.sweeps & 1]);
         let mut sum = 0;
         loop {
             let first = all.start as usize + parts.fetch_add(PART, Relaxed);
@@ -198,10 +212,10 @@ impl<'s, A: Arithmetic> Walk<'s, A> {
         let sum = changed.load(Relaxed);
         if here.thread == 0 {
             // Nobody is at the round before any more.
-            self.parts[(here.round + 1) & 1].store(0, Relaxed);
-            self.changed[(here.round + 1) & 1].store(0, Relaxed);
+            self.parts[(here.sweeps + 1) & 1].store(0, Relaxed);
+            self.changed[(here.sweeps + 1) & 1].store(0, Relaxed);
         }
-        here.round += 1;
+        here.sweeps += 1;
         // The next round begins once its counts are zero.
         self.meet(here).then_some(sum)
     }
@@ -228,23 +242,34 @@ impl<'s, A: Arithmetic> Walk<'s, A> {
         told.reached.add(reached);
     }
 
-    /// Settles the vertices that have one edge each, by their neighbours. Collective.
-    fn leaves(&self, here: &mut Here) -> bool {
+    /// Settles the vertices that have one edge each, by their neighbours, which are their parents. Collective.
+    fn leaves(&self, here: &mut Here, parents: &[AtomicU32]) -> bool {
         let graph = self.graph;
-        let mut relaxed = 0;
+        let (mut relaxed, mut reached) = (0, Reached::default());
         let all = graph.tails..graph.vertices;
         let done = self.round(here, all, |part| {
             relaxed += part.len() as u64;
-            for v in part.filter(|&v| v != self.root) {
-                if let &[entry] = graph.out.row(v) {
-                    let sum = A::load(&self.sums[super::rows::neighbour(entry) as usize]);
-                    if sum != A::UNREACHED {
-                        A::store(&self.sums[v as usize], A::add(sum, super::rows::weight(entry)));
-                    }
+            for v in part {
+                let parent = &parents[v as usize];
+                if v == self.root {
+                    parent.store(v, Relaxed);
+                    reached.note(A::ZERO);
+                    continue;
                 }
+                let entry = graph.out.row(v).first().copied().unwrap_or_default();
+                let sum = A::load(&self.sums[neighbour(entry) as usize]);
+                if sum == A::UNREACHED {
+                    parent.store(NONE, Relaxed);
+                    continue;
+                }
+                let sum = A::add(sum, weight(entry));
+                A::store(&self.sums[v as usize], sum);
+                parent.store(neighbour(entry), Relaxed);
+                reached.note(sum);
             }
             0
         });
+        self.add(reached);
         done.is_some() && self.end_phase(here, "leaves", 1, relaxed)
     }
 }

@@ -3,6 +3,7 @@
 // Structs have twins in src/algo/bfs/gpu/twins.rs.
 #pragma once
 #include "grid_barrier.cuh"
+#include "rows.cuh"
 
 constexpr u32 BFS_THREADS = 1024;
 constexpr u32 BFS_WARPS = BFS_THREADS / 32;
@@ -18,22 +19,12 @@ constexpr u32 BFS_ENTRY_BITS = 34;
 constexpr u32 BFS_MOST_SLOTS = 1 << 30;
 // Most slots of a frontier that one warp expands.
 constexpr u32 BFS_NARROW = 256;
-// Most starts of rows beyond 2^32 entries that a half knows of.
-constexpr u32 BFS_MOST_CROSSINGS = 13;
 // Levels of few vertices in a row that are found bottom-up before a queue is made of the next: the end of a search mostly comes sooner.
 constexpr u32 BFS_PATIENCE = 3;
-// The number that stands for no vertex.
-constexpr u32 NONE = 0xffffffff;
 
-// One half of all rows.
-struct Half {
-    // The low 32 bits of the place of each row's first entry, and the end of the last row.
-    const u32* starts;
-    const u32* targets;
-    u32 crossings;
-    // The first row that begins at or after entry 2^32, 2^33, 3 * 2^32, ...
-    u32 crossing[BFS_MOST_CROSSINGS];
-};
+// One half of all rows, and the entries of a row there.
+typedef RowsOf<u32> Half;
+typedef SegmentOf<u32> Segment;
 
 struct Graph {
     Half halves[2];
@@ -56,7 +47,7 @@ struct Graph {
     // In-rows of vertices from wide[k] on have at most 1 + 4k entries.
     u32 wide[BFS_MOST_HEADS + 1];
 };
-static_assert(sizeof(Half) == 72 && sizeof(Graph) == 288, "as its twin");
+static_assert(sizeof(Graph) == 288, "as its twin");
 
 // The entries of some rows. Entry i covers the slots from starts[i] to starts[i + 1], one for each element. Vertices without rows are listed
 // from the end of the room on.
@@ -168,31 +159,9 @@ struct Scratch {
     Counts found_by_warp;
 };
 
-// Reads what another block may have written, past the multiprocessor's own cache.
-template <class T> __device__ inline T fresh(const T* at) { return __ldcg(at); }
-
 __device__ inline u32 bit_of(u32 vertex) { return 1u << (vertex & 31); }
 
 __device__ inline bool is_in(const u32* bits, u32 vertex) { return bits[vertex >> 5] >> (vertex & 31) & 1; }
-
-// Returns the place of a row's first entry.
-__device__ inline u64 start_of(const Half& half, u32 row) {
-    u64 high = 0;
-    for (u32 k = 0; k < half.crossings; k++) high += row >= half.crossing[k];
-    return high << 32 | __ldg(half.starts + row);
-}
-
-// The entries of a row in one half.
-struct Segment {
-    const u32* begin;
-    u32 length;
-};
-
-__device__ inline Segment segment_of(const Half& half, u32 row) {
-    u64 begin = start_of(half, row);
-    // A row has fewer entries than there are vertices, so that low bits tell its length.
-    return {half.targets + begin, __ldg(half.starts + row + 1) - u32(begin)};
-}
 
 __device__ inline u32 out_row(const Graph& g, u32 vertex) { return vertex << g.shift; }
 __device__ inline u32 in_row(const Graph& g, u32 vertex) { return (vertex << g.shift) | g.shift; }

@@ -1,11 +1,6 @@
 // What breadth-first search knows of a graph beforehand: places of rows, first neighbours, leaves.
 #include "bfs.cuh"
 
-// Adds to the starts of a block's rows the entries before the block.
-extern "C" __global__ void bfs_rebase(u32* starts, u32 count, u32 before) {
-    for (u64 i = u64(blockIdx.x) * blockDim.x + threadIdx.x; i < count; i += u64(gridDim.x) * blockDim.x) starts[i] += before;
-}
-
 __device__ inline void raise(u32* bound, u32 to) {
     if (fresh(bound) < to) atomicMax(bound, to);
 }

@@ -120,6 +120,20 @@ inline unsigned long long __umul64hi(unsigned long long a, unsigned long long b)
     return static_cast<unsigned long long>(static_cast<unsigned __int128>(a) * b >> 64);
 }
 
+// Numbers of f32, rounded after each operation.
+inline float __uint_as_float(unsigned bits) {
+    float v;
+    memcpy(&v, &bits, sizeof v);
+    return v;
+}
+inline unsigned __float_as_uint(float v) {
+    unsigned bits;
+    memcpy(&bits, &v, sizeof bits);
+    return bits;
+}
+inline float __fadd_rn(float a, float b) { return a + b; }
+inline float __fmul_rn(float a, float b) { return a * b; }
+
 // Memory. Fibers of one core see each other's writes; a fence is a place to lose the turn.
 template <class T> T __ldg(const T* p) { return *p; }
 template <class T> T __ldca(const T* p) { return *p; }

@@ -1,6 +1,6 @@
 //! Breadth-first search on a GPU, held against a plain queue: on the stand-in for CUDA, which shuffles what a GPU leaves open.
 
-use std::collections::{BTreeMap, BTreeSet, VecDeque};
+use std::collections::VecDeque;
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicI64, Ordering};
 
@@ -9,86 +9,15 @@ use gpugraph::algo::Lease;
 use gpugraph::algo::bfs::gpu::{GpuSearch, PROGRAMS, Tuning, host_bytes, least_bytes};
 use gpugraph::algo::bfs::search::{NONE, Search, Searched, Step, Switch};
 use gpugraph::gpu::Workspace;
-use gpugraph::graph::catalogue::Catalogue;
 use gpugraph::graph::direction::{self, Direction};
-use gpugraph::graph::half::Half;
 use gpugraph::graph::ids::Vertex;
-use gpugraph::graph::layout::Layout;
-use gpugraph::graph::order::DegreeRuns;
-use gpugraph::graph::stored::BlockWriter;
 use gpugraph::memory::Budget;
 
+use crate::rows::Rows;
 use crate::support::{Dice, random_edges};
 use crate::workspace;
 
-const KEY: u64 = 7;
-
-/// A graph whose vertices are in order of degree: its rows as sets, and in files.
-struct Rows {
-    direction: Direction,
-    all: Vec<BTreeSet<u32>>,
-    /// Vertices by the numbers of the edges.
-    place: BTreeMap<u32, u32>,
-    halves: [Catalogue; 2],
-    _folder: tempfile::TempDir,
-}
-
 impl Rows {
-    fn new(edges: &[[u32; 2]], direction: Direction) -> Rows {
-        let mut neighbours: BTreeMap<u32, [BTreeSet<u32>; 2]> = BTreeMap::new();
-        let into = usize::from(direction == Direction::Directed);
-        for &[u, v] in edges.iter().filter(|[u, v]| u != v) {
-            neighbours.entry(u).or_default()[0].insert(v);
-            neighbours.entry(v).or_default()[into].insert(u);
-        }
-        let degree = |id: &u32| neighbours[id].iter().map(BTreeSet::len).sum::<usize>() as u32;
-        let mut order: Vec<u32> = neighbours.keys().copied().collect();
-        order.sort_by_key(|id| (std::cmp::Reverse(degree(id)), *id));
-        let place: BTreeMap<u32, u32> = order.iter().copied().zip(0..).collect();
-        let of = |row: &BTreeSet<u32>| row.iter().map(|v| place[v]).collect::<BTreeSet<u32>>();
-        let all: Vec<BTreeSet<u32>> = order.iter().flat_map(|id| neighbours[id][..=into].iter().map(of)).collect();
-        let mut runs: Vec<(u32, u32)> = Vec::new();
-        for degree in order.iter().map(degree) {
-            match runs.last_mut() {
-                Some((last, count)) if *last == degree => *count += 1,
-                _ => runs.push((degree, 1)),
-            }
-        }
-        let (runs, folder) = (DegreeRuns::new(runs), tempfile::tempdir().expect("a folder"));
-        let half = |half: Half| {
-            // Many blocks, of about a ninth of all edges.
-            let target = edges.len() as u64 / 9 + 1;
-            let layout = Layout::of_half(&runs, target, half, direction);
-            for b in 0..layout.blocks() {
-                let rows = layout.block(b).rows;
-                let cut = rows.map(|row| {
-                    let v = direction.vertex(row as u32);
-                    let keep = |w: &&u32| if half == Half::Lower { **w < v } else { **w > v };
-                    all[row as usize].iter().filter(keep).copied().collect::<Vec<u32>>()
-                });
-                let cut: Vec<Vec<u32>> = cut.collect();
-                let lengths: Vec<u32> = cut.iter().map(|row| row.len() as u32).collect();
-                let entries = lengths.iter().map(|&length| u64::from(length)).sum();
-                let block = BlockWriter::create(folder.path(), KEY, half, &layout, b, entries);
-                let mut block = block.expect("a block");
-                block.lengths(&lengths).expect("written");
-                block.targets(&cut.concat()).expect("written");
-                let _ = block.finish().expect("written");
-            }
-            Catalogue::open(folder.path(), KEY, half, layout).expect("whole")
-        };
-        let halves = [half(Half::Lower), half(Half::Upper)];
-        Rows { direction, all, place, halves, _folder: folder }
-    }
-
-    fn vertices(&self) -> usize {
-        self.place.len()
-    }
-
-    fn row(&self, v: u32, way: direction::Way) -> &BTreeSet<u32> {
-        &self.all[self.direction.row(v, way) as usize]
-    }
-
     /// Levels and parents, by a plain queue.
     fn search(&self, root: u32) -> (Vec<Option<usize>>, Vec<u32>) {
         let mut levels = vec![None; self.vertices()];

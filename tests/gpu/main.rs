@@ -16,6 +16,8 @@ mod memory;
 mod prepare;
 mod resident;
 mod resume;
+mod rows;
+mod sssp;
 mod stand_in;
 mod stand_in_driver;
 mod transpose;

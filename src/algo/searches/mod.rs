@@ -5,6 +5,7 @@
 
 mod component;
 mod driver;
+pub mod gpu;
 pub mod graph500;
 mod ledger;
 mod options;

@@ -11,6 +11,9 @@ use crate::graph::direction::Direction;
 const SEARCH: f64 = 60.0;
 const SORT: f64 = 30.0;
 const COLUMN: f64 = 20.0;
+/// Those of a GPU, the way of results to the host and of rows to the GPU included.
+const SEARCH_ON_GPU: f64 = 0.5;
+const SORT_ON_GPU: f64 = 0.5;
 /// Bytes of the journal for each source.
 const RECORD: u64 = 1024;
 /// Files take whole pages on the disk.
@@ -21,7 +24,8 @@ pub(super) fn of(table: &Table, graph: &GraphSize<'_>, crew: &Crew) -> Cost {
     let vertices = graph.vertices;
     // Undirected edges are in the rows of both ends.
     let entries = if graph.direction == Direction::Directed { graph.edges } else { 2 * graph.edges };
-    let [most, fewest] = cpu::bytes(vertices, entries, graph.direction, crew.threads);
+    let [most, fewest] =
+        if crew.on_gpu { [0; 2] } else { cpu::bytes(vertices, entries, graph.direction, crew.threads) };
     let trees = table.tree_bytes(vertices, 1) + table.weights_bytes(vertices);
     let (most, fewest) = (most + trees, fewest + trees);
     let sources = table.options().count();
@@ -30,8 +34,9 @@ pub(super) fn of(table: &Table, graph: &GraphSize<'_>, crew: &Crew) -> Cost {
     let ids = if graph.sparse { 8 * rows + PAGE } else { 0 };
     let written = if table.write { sources * (columns * rows + 2 * PAGE) + ids } else { 0 };
     let trials = u64::from(crew.trials);
-    let search = SEARCH * vertices as f64 / crew.all_threads();
-    let sort = SORT * 2.0 * graph.edges as f64 / crew.all_threads();
+    let [search, sort] =
+        if crew.on_gpu { [SEARCH_ON_GPU, SORT_ON_GPU] } else { [SEARCH, SORT].map(|time| time / crew.all_threads()) };
+    let (search, sort) = (search * vertices as f64, sort * 2.0 * graph.edges as f64);
     let columns = if table.write { sources as f64 * COLUMN * 2.0 * rows as f64 } else { 0.0 };
     Cost {
         host_memory: most.min(crew.free.max(fewest)),

@@ -55,6 +55,11 @@ impl<'a> Edges<'a> {
         self.kind
     }
 
+    /// Returns how weights are drawn, with the ids by which they are.
+    pub fn drawn(&self) -> Option<&(DrawnWeights, InputIds)> {
+        self.drawn.as_ref()
+    }
+
     /// Returns the direction of the edges.
     pub fn direction(&self) -> Direction {
         self.direction

@@ -1,20 +1,23 @@
-//! The choice of what searches: the threads of one process, or those of rank 0 while others wait.
+//! The choice of what searches: a GPU, the threads of one process, or those of rank 0 while others wait.
 
 use super::Distances;
 use super::cpu::CpuSearch;
+use super::edges::Edges;
+use super::gpu::GpuSearch;
 use super::search::{Search, Searched};
 use super::task::Table;
-use crate::algo::Run;
+use crate::algo::{Chosen, Run};
 use crate::comm::{Comm, agreed};
 use crate::error::{Error, Result};
 use crate::graph::ids::Vertex;
 use crate::prepare::prepared::Graph;
+use crate::process::signals;
 use crate::store::map::Mapped;
 
 /// Gets what searches ready on the device that the job and all ranks choose. `spare` bytes of host memory stay free. Collective.
 ///
 /// # Errors
-/// [`Error::Limit`], those of the graph.
+/// [`Error::Limit`], [`Error::Lost`], those of the graph.
 pub(super) fn choose<'a>(
     table: &Table,
     graph: &'a Graph,
@@ -23,15 +26,32 @@ pub(super) fn choose<'a>(
     spare: u64,
 ) -> Result<Box<dyn Search + 'a>> {
     let comm = run.comm;
+    let leads = comm.leads();
+    // One GPU is faster than the CPUs of many ranks: the others only have to agree.
+    let on_gpu = |lease| {
+        let search = leads.then(|| {
+            let edges = Edges::new(graph, table.weights, run.budget)?;
+            GpuSearch::new(graph, &edges, lease, table.method, &signals::check)
+        });
+        search.transpose()
+    };
     let on_cpu = || {
         let _spare = run.budget.reserve(spare, "distances and parents")?;
         CpuSearch::new(graph, (table.weights, table.method), degrees, (run.threads, run.budget))
     };
-    if comm.ranks() == 1 {
-        return Ok(Box::new(on_cpu()?));
+    let on_cpus = || -> Result<Box<dyn Search + 'a>> {
+        if comm.ranks() == 1 {
+            return Ok(Box::new(on_cpu()?));
+        }
+        let search = if leads { Some(on_cpu()?) } else { None };
+        Ok(Box::new(OnRank0 { comm, search }))
+    };
+    match run.devices.choose(true, on_gpu, on_cpus)? {
+        Chosen::Gpu(Some(search)) if comm.ranks() == 1 => Ok(Box::new(search)),
+        Chosen::Gpu(search) => Ok(Box::new(OnRank0 { comm, search })),
+        Chosen::Nothing => Ok(Box::new(OnRank0::<GpuSearch<'_>> { comm, search: None })),
+        Chosen::Cpu(search) => Ok(search),
     }
-    let search = if comm.leads() { Some(on_cpu()?) } else { None };
-    Ok(Box::new(OnRank0 { comm, search }))
 }
 
 /// A search by rank 0, which all others wait for.

@@ -16,6 +16,7 @@ mod driver;
 mod edges;
 mod engine;
 mod fault;
+pub mod gpu;
 mod path;
 pub mod search;
 mod task;

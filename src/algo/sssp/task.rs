@@ -4,7 +4,7 @@ use super::distances::{Distance, Distances};
 use super::path::Path;
 use super::search::Searched;
 use super::verify::SourceChecked;
-use super::{cost, edges, verify};
+use super::{cost, edges, gpu, verify};
 use crate::algo::searches::graph500::{Block, Kernel, energy_lines};
 use crate::algo::searches::{self, Options};
 use crate::algo::{
@@ -165,7 +165,7 @@ impl Task for Table {
     }
 
     fn programs(&self) -> &'static [&'static ProgramSource] {
-        &[]
+        &gpu::PROGRAMS
     }
 
     fn verify_units(&self, units: &StoredUnits<'_>, found: Option<&Value>) -> Result<String> {
@@ -208,8 +208,8 @@ impl GraphTask for Table {
         u64::from(self.roots) + self.sources.0.len() as u64
     }
 
-    fn least_gpu_memory(&self, _: u64, _: &GraphSize<'_>) -> Option<u64> {
-        None
+    fn least_gpu_memory(&self, _: u64, graph: &GraphSize<'_>) -> Option<u64> {
+        Some(gpu::least_bytes(graph.vertices, graph.edges, graph.direction))
     }
 
     fn beside_rows(&self, _: &Layout, _: &[BlockSize], _: u64) -> Option<u64> {

@@ -8,7 +8,6 @@
 //! it again.
 #![allow(unsafe_code)] // kernel launches
 
-mod fetch;
 mod place;
 mod room;
 mod twins;
@@ -17,6 +16,8 @@ pub use room::{host_bytes, least_bytes};
 
 use super::search::{Level, Search, Searched, Step, Switch};
 use crate::algo::Lease;
+use crate::algo::searches;
+use crate::algo::searches::gpu::{GRID_BARRIER, GoOn, ROWS, fetch};
 use crate::error::{Error, Result};
 use crate::gpu::{COMMON, DeviceSlice, Event, Grid, Kernel, ProgramSource};
 use crate::graph::catalogue::Catalogue;
@@ -29,7 +30,6 @@ use room::{Room, THREADS};
 use twins::{BARRIER_BYTES, Queue, Record, State};
 
 const BFS: (&str, &str) = ("bfs.cuh", include_str!("../../../../kernels/bfs.cuh"));
-const GRID_BARRIER: (&str, &str) = ("grid_barrier.cuh", include_str!("../../../../kernels/grid_barrier.cuh"));
 
 /// The program of the search.
 static PROGRAM: ProgramSource = ProgramSource {
@@ -38,6 +38,7 @@ static PROGRAM: ProgramSource = ProgramSource {
     headers: &[
         COMMON,
         GRID_BARRIER,
+        ROWS,
         BFS,
         ("bfs_bottom_up.cuh", include_str!("../../../../kernels/bfs_bottom_up.cuh")),
         ("bfs_narrow.cuh", include_str!("../../../../kernels/bfs_narrow.cuh")),
@@ -49,11 +50,11 @@ static PROGRAM: ProgramSource = ProgramSource {
 static PREPARE: ProgramSource = ProgramSource {
     name: "bfs_prepare.cu",
     text: include_str!("../../../../kernels/bfs_prepare.cu"),
-    headers: &[COMMON, GRID_BARRIER, BFS],
+    headers: &[COMMON, GRID_BARRIER, ROWS, BFS],
 };
 
 /// All programs that a search launches.
-pub static PROGRAMS: [&ProgramSource; 2] = [&PROGRAM, &PREPARE];
+pub static PROGRAMS: [&ProgramSource; 3] = [&PROGRAM, &PREPARE, &searches::gpu::PROGRAM];
 
 /// The purpose of its memory, in errors.
 const PURPOSE: &str = "[bfs] on this graph";
@@ -62,9 +63,6 @@ const PURPOSE: &str = "[bfs] on this graph";
 /// stays worth while long: scales 22, 24 and 26 of Graph500 took 0.086, 0.186 and 0.62 ms a root on an H200 with this alpha, 0.086, 0.19
 /// and 0.69 with 32, and 0.095, 0.20 and 0.63 with 128.
 pub const SWITCH: Switch = Switch { alpha: 64.0, beta: 1024.0 };
-
-/// Is asked while rows are copied and between launches: an error ends the work.
-pub type GoOn<'a> = &'a (dyn Fn() -> Result<()> + Sync);
 
 /// Choices on which no answer depends. Tests reach what large graphs do in small ones by them.
 #[derive(Debug, Clone, Copy)]
@@ -284,7 +282,7 @@ impl Search for GpuSearch<'_> {
         }
         let records = self.launch_all(root)?;
         let seconds = self.clock[0].until(&self.clock[1])?.as_secs_f64();
-        fetch::fetch(&mut self.gpu.workspace.uploader, self.parents, parents)?;
+        fetch(&mut self.gpu.workspace.uploader, self.parents, 1, parents, |words, to| to.copy_from_slice(words))?;
         let levels = self.levels(root, records, seconds);
         let mut searched = Searched { seconds, ..Searched::default() };
         levels.into_iter().for_each(|level| searched.note(level));

@@ -2,18 +2,15 @@
 #![allow(unsafe_code)] // kernel launches
 
 use super::room::{BOUNDS, Room};
-use super::twins::{Graph, Half, MOST_CROSSINGS, MOST_HEADS};
-use super::{GoOn, PREPARE, Tuning, room};
+use super::twins::{Graph, MOST_HEADS};
+use super::{PREPARE, Tuning, room};
+use crate::algo::searches::gpu::{GoOn, pin, place_starts, targets};
 use crate::error::{Error, Result};
 use crate::gpu::{CopySource, DeviceSlice, Kernel, Pinned, Workspace, slice_bytes};
 use crate::graph::catalogue::Catalogue;
 use crate::graph::direction::Direction;
 use crate::memory::Budget;
 use crate::stream::copies_from_host;
-use rayon::prelude::*;
-
-/// Bytes that a thread copies at a time where rows stay in host memory.
-const PIECE: usize = 4 << 20;
 
 /// A graph in reach of a GPU.
 #[derive(Debug)]
@@ -76,7 +73,7 @@ pub(super) fn place(
                 address
             }
         };
-        placed.graph.halves[half].targets = address.wrapping_sub(4 * tuning.first_entry);
+        placed.graph.halves[half].entries = address.wrapping_sub(4 * tuning.first_entry);
     }
     if all_fit {
         take_heads(workspace, &mut placed.graph, tuning.heads);
@@ -94,53 +91,6 @@ fn take_heads(workspace: &mut Workspace, graph: &mut Graph, most: usize) {
         graph.heads[k] = heads.address();
         graph.head_arrays = k as u32 + 1;
     }
-}
-
-/// Brings the starts of all rows of a half to the GPU, and adds to those of each block the entries before it, where `before` are before all.
-fn place_starts(
-    workspace: &mut Workspace,
-    graph: &Catalogue,
-    starts: DeviceSlice<u32>,
-    mut before: u64,
-    go_on: GoOn<'_>,
-) -> Result<Half> {
-    let mut half = Half { starts: starts.address(), crossings: (before >> 32) as u32, ..Half::default() };
-    let mut parts = Vec::new();
-    let mut places = Vec::new();
-    for b in 0..graph.len() {
-        let (size, first) = (graph.size(b), u64::from(graph.first_row(b)));
-        // The end of a block's last row is the start of the next block's first.
-        let words = size.rows + u64::from(b + 1 == graph.len());
-        let part = starts.part(first..first + words);
-        let [offsets, _] = copies_from_host(graph, b, (0, part), (0, DeviceSlice::default()));
-        parts.push(offsets);
-        places.push((part, before));
-        let after = before + size.entries;
-        for crossed in (before >> 32) + 1..=after >> 32 {
-            let local = graph.block(b).offsets.partition_point(|&offset| before + u64::from(offset) < crossed << 32);
-            let Some(crossing) = half.crossing.get_mut(half.crossings as usize) else {
-                let most = MOST_CROSSINGS as u64 + 1;
-                let most = format!("a GPU searches graphs of up to {most} * 2^32 edges: set run.device = \"cpu\"");
-                return Err(Error::Usage(most));
-            };
-            *crossing = (first + local as u64) as u32;
-            half.crossings += 1;
-        }
-        before = after;
-    }
-    if parts.is_empty() {
-        workspace.queue.fill(starts, 0)?;
-    }
-    let copied = workspace.uploader.upload(&parts, go_on)?;
-    workspace.queue.after(&copied)?;
-    let kernel = workspace.kernel(&PREPARE, "bfs_rebase")?;
-    for (part, before) in places.into_iter().filter(|&(_, before)| before as u32 > 0) {
-        let arguments = (part.address(), part.len() as u32, before as u32);
-        // SAFETY: the arguments match the kernel's, and the part is this block's alone.
-        unsafe { workspace.queue.launch(&kernel, workspace.queue.grid(part.len()), arguments)? };
-    }
-    workspace.queue.finish()?;
-    Ok(half)
 }
 
 /// Finds out up to where vertices have more than one edge, and in-rows more entries than fit the arrays of first neighbours.
@@ -169,33 +119,6 @@ fn upload(workspace: &mut Workspace, graph: &Catalogue, to: DeviceSlice<u32>, go
     });
     let parts: Vec<(CopySource<'_>, DeviceSlice<u8>)> = parts.collect();
     workspace.uploader.upload(&parts, go_on)?.wait()
-}
-
-/// Copies the targets of a half to pinned memory.
-fn pin(workspace: &Workspace, graph: &Catalogue, budget: &Budget, go_on: GoOn<'_>) -> Result<Pinned> {
-    let mut pinned = Pinned::new(&workspace.device, (4 * graph.edges() as usize).max(4), budget)?;
-    let mut rest = pinned.bytes_mut();
-    let mut pieces = Vec::new();
-    for (b, _, entries) in targets(graph) {
-        let (here, later) = rest.split_at_mut(4 * entries as usize);
-        rest = later;
-        let whole = DeviceSlice::at(0, entries);
-        let [_, (from, _)] = copies_from_host(graph, b, (0, DeviceSlice::default()), (0, whole));
-        let parts = here.chunks_mut(PIECE).enumerate();
-        pieces.extend(parts.map(|(i, part)| (from.piece((i * PIECE) as u64, part.len() as u64), part)));
-    }
-    pieces.into_par_iter().try_for_each(|(from, to)| go_on().and_then(|()| from.read(to)))?;
-    Ok(pinned)
-}
-
-/// Returns the blocks of a half that have entries: number, entries before, entries.
-fn targets(graph: &Catalogue) -> impl Iterator<Item = (usize, u64, u64)> {
-    let before = (0..graph.len()).scan(0, |end, b| {
-        let before = *end;
-        *end += graph.size(b).entries;
-        Some((b, before, graph.size(b).entries))
-    });
-    before.filter(|&(_, _, entries)| entries > 0)
 }
 
 /// Fills the arrays of first neighbours, and counts leaves.

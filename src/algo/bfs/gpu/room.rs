@@ -74,12 +74,11 @@ pub fn host_bytes(vertices: u64, entries: u64, direction: Direction, gpu_memory:
 mod tests {
     use super::*;
     use crate::algo::bfs::gpu::PROGRAM;
-    use crate::algo::bfs::gpu::twins::MOST_CROSSINGS;
 
     #[test]
     fn constants_are_those_of_the_kernels() {
-        let names = ["BFS_CHUNK", "BFS_THREADS", "BFS_MOST_CROSSINGS", "BFS_MOST_HEADS"];
-        let known = [CHUNK, THREADS.into(), MOST_CROSSINGS as u64, MOST_HEADS as u64];
+        let names = ["BFS_CHUNK", "BFS_THREADS", "BFS_MOST_HEADS"];
+        let known = [CHUNK, THREADS.into(), MOST_HEADS as u64];
         assert_eq!(names.map(|name| PROGRAM.constant(name)), known);
         assert!(LEAST_QUEUED >= 2 * PROGRAM.constant("BFS_NARROW"));
     }

@@ -1,29 +1,17 @@
 //! Twins of the structs in `kernels/bfs.cuh`.
 #![allow(unsafe_code)] // structs of numbers that are copied from the GPU
 
+use crate::algo::searches::gpu::Rows;
 use crate::memory::Plain;
-
-/// Most multiples of 2^32 entries that a half may hold.
-pub(super) const MOST_CROSSINGS: usize = 13;
 
 /// Most arrays of heads.
 pub(super) const MOST_HEADS: usize = 8;
-
-/// One half of all rows.
-#[derive(Debug, Clone, Copy, Default)]
-#[repr(C)]
-pub(super) struct Half {
-    pub starts: u64,
-    pub targets: u64,
-    pub crossings: u32,
-    pub crossing: [u32; MOST_CROSSINGS],
-}
 
 /// A graph in GPU memory.
 #[derive(Debug, Clone, Copy, Default)]
 #[repr(C)]
 pub(super) struct Graph {
-    pub halves: [Half; 2],
+    pub halves: [Rows; 2],
     pub first: u64,
     pub heads: [u64; MOST_HEADS],
     pub few_leaves: u64,
@@ -100,5 +88,5 @@ unsafe impl Plain for State {}
 // SAFETY: as above.
 unsafe impl Plain for Record {}
 
-const _: () = assert!(size_of::<Half>() == 72 && size_of::<Graph>() == 288 && size_of::<Search>() == 128);
+const _: () = assert!(size_of::<Graph>() == 288 && size_of::<Search>() == 128);
 const _: () = assert!(size_of::<State>() == 232 && size_of::<Record>() == 40);

@@ -1,0 +1,99 @@
+// Shortest paths from one root in a graph whose vertices are in order of degree and whose rows ascend by weight, in one cooperative launch.
+//
+// Distances are pushed in buckets while few edges lead on (sssp_walk.cuh). Once a bucket's edges are many, the core of the graph is met: buckets go on
+// up to a cap a little farther, and only along edges that remain below it; everything beyond the cap is pulled (sssp_pull.cuh), which ends early
+// where rows ascend by weight. Graphs without such a core are pushed through to their end. Then parents are found (sssp_parents.cuh).
+//
+// A distance only ever becomes smaller, to a sum along some path, until no edge makes any smaller: so answers depend on nothing but the graph and the root.
+// Before the launch all distances and parents are NEVER and NONE, and the state is zero.
+// Vertices from `tail` on have one edge: they are left out until the end.
+#include "sssp.cuh"
+#include "sssp_walk.cuh"
+#include "sssp_pull.cuh"
+#include "sssp_parents.cuh"
+
+// What is done first: the search begins, or distances are known and parents are to be found.
+constexpr u32 KNOWN = 2;
+
+// Begins a search, as one thread: only the root is reached.
+template <class K> __device__ inline void begin(const Graph& g, const Search<typename K::Distance>& s) {
+    State* state = s.state;
+    for (u32 k = 0; k < 3; k++) state->limit[k] = state->least[k] = ~0ull;
+    s.distances[s.root] = 0;
+    s.parents[s.root] = s.root;
+    Range row = range_of(g, out_row(g, s.root));
+    if (row.length == 0) return;
+    const auto& queue = s.queues[0];
+    queue.slots[0] = 0;
+    queue.vertices[0] = s.root;
+    queue.bases[0] = row.start;
+    queue.distances[0] = 0;
+    state->queued[0] = packed(s.hops ? 1 : row.length);
+}
+
+template <class T> __device__ inline void mark(const Search<T>& s, u32 which) {
+    if (blockIdx.x == 0 && threadIdx.x == 0) s.state->marks[which] = GLOBAL_TIMER();
+}
+
+template <class K> __device__ inline void search(const Graph& g, const Search<typename K::Distance>& s, Scratch<typename K::Distance>& scratch) {
+    typedef typename K::Distance T;
+    Walk<T>& walk = scratch.walk;
+    const bool leads = blockIdx.x == 0 && threadIdx.x == 0;
+    if (threadIdx.x == 0) {
+        scratch.target = 0;
+        if (s.begins) walk = Walk<T>{wider<K>(0, s.coarse), 0, K::NEVER, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0};
+        else take_walk(s, walk);
+    }
+    if (s.begins == KNOWN) {
+        if (leads) {
+            begin<K>(g, s);
+            s.state->queued[0] = 0;
+        }
+        if (!grid_barrier(&s.state->barrier, scratch.target)) return;
+    } else if (s.begins) {
+        if (leads) begin<K>(g, s);
+        mark(s, 0);
+        if (!grid_barrier(&s.state->barrier, scratch.target)) return;
+    }
+    __syncthreads();
+    u64 last = walk.step + s.most_steps;
+    if (!walk_on<K>(g, s, scratch, last)) return;
+    if (scratch.action == END && walk.phase == 0 && walk.capped) {
+        mark(s, 1);
+        // All have found that nothing is left.
+        if (!grid_barrier(&s.state->barrier, scratch.target)) return;
+        if (!pull<K>(g, s, scratch)) return;
+        mark(s, 5);
+        if (!walk_on<K>(g, s, scratch, last)) return;
+    }
+    bool ends = scratch.action == END;
+    if (ends) {
+        mark(s, 6);
+        if (!grid_barrier(&s.state->barrier, scratch.target)) return;
+        if (!nearer_parents<K>(g, s, scratch)) return;
+        if (s.plateaus && !equal_parents<K>(g, s, scratch)) return;
+    }
+    if (leads) {
+        *reinterpret_cast<Walk<T>*>(s.state->walk) = walk;
+        s.state->pushed = walk.pushed;
+        s.state->steps = walk.step;
+        s.state->rounds = walk.rounds;
+        s.state->finished = ends;
+    }
+    mark(s, 7);
+}
+
+extern "C" __global__ void __launch_bounds__(SSSP_THREADS, 1) sssp_whole(const __grid_constant__ Graph g, const __grid_constant__ Search<u32> s) {
+    __shared__ Scratch<u32> scratch;
+    search<Whole>(g, s, scratch);
+}
+
+extern "C" __global__ void __launch_bounds__(SSSP_THREADS, 1) sssp_wide(const __grid_constant__ Graph g, const __grid_constant__ Search<u64> s) {
+    __shared__ Scratch<u64> scratch;
+    search<Wide>(g, s, scratch);
+}
+
+extern "C" __global__ void __launch_bounds__(SSSP_THREADS, 1) sssp_decimal(const __grid_constant__ Graph g, const __grid_constant__ Search<u32> s) {
+    __shared__ Scratch<u32> scratch;
+    search<Decimal>(g, s, scratch);
+}

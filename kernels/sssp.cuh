@@ -1,0 +1,420 @@
+// What the parts of a search for shortest paths share: kinds of distances, the graph, the state of a search, queues.
+//
+// Structs have twins in src/algo/sssp/gpu/twins.rs.
+#pragma once
+#include "grid_barrier.cuh"
+#include "rows.cuh"
+
+constexpr u32 SSSP_THREADS = 1024;
+constexpr u32 SSSP_WARPS = SSSP_THREADS / 32;
+// Slots of a queue that a thread takes at a time: as many as registers hold; and most that a block takes.
+template <class T> constexpr u32 SSSP_EACH = sizeof(T) > 4 ? 2 : 4;
+constexpr u32 SSSP_CHUNK = SSSP_THREADS * 4;
+// Entries of a row from which on several threads share it.
+constexpr u32 SSSP_MANY = 256;
+// Most slots that one block expands while the others wait, and most entries of a pile that it goes through.
+constexpr u32 SSSP_NARROW = 2048;
+constexpr u32 SSSP_NARROW_PILE = 8192;
+// A queue's counter: slots in the low bits, entries above.
+constexpr u32 SSSP_SLOT_BITS = 40;
+// Slots from which on a queue takes no more.
+constexpr u64 SSSP_MOST_SLOTS = 1ull << 31;
+// Marks the base of an entry whose row is read from its far ends: of an in-row.
+constexpr u64 SSSP_INWARD = 1ull << 63;
+// Clock readings that a search leaves.
+constexpr u32 SSSP_MARKS = 8;
+
+// Sums of whole numbers that fit 32 bits; a sum that does not is noticed.
+struct Whole {
+    typedef u32 Distance;
+    static constexpr u32 NEVER = NONE;
+    static constexpr bool OVERFLOWS = true;
+    // Returns the sum, or NEVER where that is none or the sum does not fit.
+    static __device__ inline u32 add(u32 distance, u32 weight) {
+        u32 sum = distance + weight;
+        return sum < distance ? NEVER : sum;
+    }
+};
+
+// Sums of whole numbers in 64 bits.
+struct Wide {
+    typedef u64 Distance;
+    static constexpr u64 NEVER = ~0ull;
+    static constexpr bool OVERFLOWS = false;
+    static __device__ inline u64 add(u64 distance, u32 weight) {
+        u64 sum = distance + weight;
+        return sum < distance ? NEVER : sum;
+    }
+};
+
+// Sums of f32 by their bits, which are in the same order.
+struct Decimal {
+    typedef u32 Distance;
+    static constexpr u32 NEVER = NONE;
+    static constexpr bool OVERFLOWS = false;
+    // An infinite sum leads nowhere.
+    static __device__ inline u32 add(u32 distance, u32 weight) {
+        u32 sum = __float_as_uint(__fadd_rn(__uint_as_float(distance), __uint_as_float(weight)));
+        return sum >= 0x7f800000 ? NEVER : sum;
+    }
+};
+
+// Returns the sum of two distances.
+template <class K> __device__ inline typename K::Distance sum_of(typename K::Distance a, typename K::Distance b) {
+    return K::add(a, u32(b));
+}
+template <> __device__ inline u64 sum_of<Wide>(u64 a, u64 b) { return a + b < a ? Wide::NEVER : a + b; }
+
+// A neighbour x and the weight y of the edge, read together.
+typedef uint2 Edge;
+
+struct Graph {
+    // Whole rows, each by ascending weight.
+    RowsOf<Edge> rows;
+    u32 vertices;
+    // 1 if vertex v has an out-row 2v and an in-row 2v + 1, 0 if it has one row, v.
+    u32 shift;
+    // Vertices from there on have one edge: they lead nowhere.
+    u32 tail;
+    // Vertices from there on have fewer than SSSP_MANY edges.
+    u32 many;
+};
+static_assert(sizeof(Graph) == 88, "as its twin");
+
+// The rows of some vertices. Entry i covers the slots from slots[i] to slots[i + 1], one for each edge.
+template <class T> struct Queue {
+    u32* slots;
+    u32* vertices;
+    // The place of the row's first edge, less the slots before.
+    u64* bases;
+    // The distance that the vertex had; where it has a smaller one by now, another entry has that.
+    T* distances;
+};
+
+// Vertices that are to be queued once their distance is in turn.
+template <class T> struct Pile {
+    u32* vertices;
+    T* distances;
+};
+
+// How far a search is, the same in all blocks.
+template <class T> struct Walk {
+    // Vertices of distances below are queued, others are piled up. Below `lowest` nothing is left to do.
+    T below, lowest;
+    // Once capped: rows of vertices nearer than `led` are gone through wholly, those of others as far as distances remain below `cap`, which is NEVER
+    // without and once distances are pulled.
+    T cap, led;
+    // Slots that were expanded.
+    u64 pushed;
+    // Steps between two barriers, and times that the pile was gone through.
+    u64 step, sift;
+    u32 capped;
+    // 1 if vertices had no room, so that they are to be looked for, and 1 if they were since something was queued.
+    u32 owed, tried;
+    // 0 before, 1 after distances are pulled.
+    u32 phase;
+    u32 rounds, unused;
+};
+static_assert(sizeof(Walk<u64>) == 80, "fits the state");
+
+struct State {
+    GridBarrier barrier;
+    // Entries and slots queued, and the place of the first entry for which there was no room, by steps modulo 3: of this step's queue, of the
+    // next one's, and one that is cleared.
+    u64 queued[3], limit[3];
+    // Entries of the pile and the least of their distances, by sifts modulo 3.
+    u64 piled[3], least[3];
+    // Vertices that a round of pulling changed, by rounds modulo 3.
+    u64 changed[3];
+    // The step before which a vertex found no room in a queue or pile, and left a bit: by steps modulo 3.
+    u64 pending[3];
+    // Edges that were looked at, vertices reached, the largest distance.
+    u64 relaxations, reached, farthest;
+    // Vertices that a round over equal distances gave a parent, by rounds modulo 3.
+    u64 adopted[3];
+    // 1 if a sum did not fit.
+    u32 overflowed;
+    u32 finished;
+    // Slots that were expanded, steps, and rounds of pulling, once it is finished.
+    u64 pushed, steps, rounds;
+    u64 marks[SSSP_MARKS];
+    u64 walk[10];
+};
+static_assert(sizeof(State) == 384, "as its twin");
+
+template <class T> struct Search {
+    T* distances;
+    u32* parents;
+    // Bits of vertices that had no room in a queue or pile; none before and after a search.
+    u32* pending;
+    Queue<T> queues[2];
+    Pile<T> piles[2];
+    State* state;
+    // Edges that are pushed before a cap is set.
+    u64 threshold;
+    // Widths of buckets while little is queued and else, and the width of all buckets that are pushed once there is a cap, as distances.
+    u64 coarse, fine, reach;
+    u32 root;
+    // Entries that a queue and a pile have room for.
+    u32 queue_room, pile_room;
+    // Steps after which a launch ends.
+    u32 most_steps;
+    // 1 in the first launch of a search, 2 where distances are known and parents are not.
+    u32 begins;
+    // 1 if an edge may add nothing.
+    u32 plateaus;
+    // Edges that a step of a deep graph leads on by, one after the other; 0 if rows are long.
+    u32 hops, unused;
+};
+static_assert(sizeof(Search<u32>) == 192, "as its twin");
+
+// Reads how far a search is.
+template <class T> __device__ inline void take_walk(const Search<T>& s, Walk<T>& walk) {
+    u32* to = reinterpret_cast<u32*>(&walk);
+    const u32* from = reinterpret_cast<const u32*>(s.state->walk);
+    for (u32 i = 0; i < sizeof(Walk<T>) / sizeof(u32); i++) to[i] = fresh(from + i);
+}
+
+// Memory that a block shares.
+template <class T> struct Scratch {
+    u32 tile[SSSP_CHUNK + 2 * SSSP_THREADS];
+    u64 sums[SSSP_WARPS];
+    u32 words[SSSP_WARPS];
+    u64 place, pile_place;
+    T least;
+    u32 found;
+    Walk<T> walk;
+    u64 queued, piled;
+    u32 action;
+    u64 target;
+};
+
+// The blocks that work together: all, or one while the others wait.
+struct Team {
+    u32 rank, size;
+};
+
+// Waits for the team. Returns false if the block must leave.
+template <class T> __device__ inline bool meet(const Search<T>& s, Scratch<T>& scratch, Team team) {
+    if (team.size > 1) return grid_barrier(&s.state->barrier, scratch.target);
+    __syncthreads();
+    return true;
+}
+
+__device__ inline u64 packed(u32 slots) { return 1ull << SSSP_SLOT_BITS | slots; }
+__device__ inline u32 entries_of(u64 queued) { return u32(queued >> SSSP_SLOT_BITS); }
+__device__ inline u64 slots_of(u64 queued) { return queued & ((1ull << SSSP_SLOT_BITS) - 1); }
+
+__device__ inline u32 out_row(const Graph& g, u32 vertex) { return vertex << g.shift; }
+__device__ inline u32 in_row(const Graph& g, u32 vertex) { return (vertex << g.shift) | g.shift; }
+
+// A row: the place of its first edge, and how many there are.
+struct Range {
+    u64 start;
+    u32 length;
+};
+
+__device__ inline Range range_of(const Graph& g, u32 row) {
+    u64 start = start_of(g.rows, row);
+    return {start, __ldg(g.rows.starts + row + 1) - u32(start)};
+}
+
+// Returns how many edges of a row come before the first whose weight is not `few`; rows ascend.
+template <class F> __device__ inline u32 edges_while(const Graph& g, const Range& row, F few) {
+    u32 low = 0, high = row.length;
+    while (low < high) {
+        u32 middle = (low + high) / 2;
+        if (few(__ldg(&g.rows.entries[row.start + middle].y))) low = middle + 1;
+        else high = middle;
+    }
+    return low;
+}
+
+// Returns what is to be pushed of a vertex's row.
+template <class K> __device__ inline Range pushed_of(const Graph& g, const Walk<typename K::Distance>& walk, u32 vertex, typename K::Distance distance) {
+    Range row = range_of(g, out_row(g, vertex));
+    typename K::Distance cap = walk.cap;
+    if (cap != K::NEVER) {
+        row.length = edges_while(g, row, [=](u32 weight) { return K::add(distance, weight) < cap; });
+    }
+    return row;
+}
+
+// Returns the sum of the threads before this one, and in `total` that of all.
+template <class T> __device__ inline u64 scan_before(u64 x, Scratch<T>& scratch, u64& total) {
+    u64 sum = x;
+    for (u32 step = 1; step < 32; step *= 2) {
+        u64 below = __shfl_up_sync(ALL_LANES, sum, step);
+        if (lane_id() >= step) sum += below;
+    }
+    if (lane_id() == 31) scratch.sums[warp_id()] = sum;
+    __syncthreads();
+    if (warp_id() == 0) {
+        u64 all = scratch.sums[lane_id()];
+        for (u32 step = 1; step < 32; step *= 2) {
+            u64 below = __shfl_up_sync(ALL_LANES, all, step);
+            if (lane_id() >= step) all += below;
+        }
+        scratch.sums[lane_id()] = all;
+    }
+    __syncthreads();
+    total = scratch.sums[SSSP_WARPS - 1];
+    u64 before = sum - x + (warp_id() > 0 ? scratch.sums[warp_id() - 1] : 0);
+    __syncthreads();
+    return before;
+}
+
+__device__ inline u64 sum_of_warp(u64 x) {
+    for (int step = 16; step > 0; step /= 2) x += __shfl_xor_sync(ALL_LANES, x, step);
+    return x;
+}
+
+// Counts edges that were looked at, as all lanes of a warp.
+template <class T> __device__ inline void count_looked(const Search<T>& s, u32 looked) {
+    u64 all = sum_of_warp(looked);
+    if (lane_id() == 0 && all > 0) atomicAdd(&s.state->relaxations, all);
+}
+
+template <class T> __device__ inline T least_of_warp(T x) {
+    for (int step = 16; step > 0; step /= 2) x = min(x, __shfl_xor_sync(ALL_LANES, x, step));
+    return x;
+}
+
+// Notes a sum that does not fit.
+template <class K> __device__ inline void check_sum(const Search<typename K::Distance>& s, typename K::Distance sum) {
+    if (K::OVERFLOWS && sum == K::NEVER) s.state->overflowed = 1;
+}
+
+// Leaves a vertex that has no room to be found by its bit.
+template <class T> __device__ inline void leave(const Search<T>& s, const Scratch<T>& scratch, u32 vertex) {
+    atomicOr(s.pending + vertex / 32, 1u << (vertex % 32));
+    u64 next = scratch.walk.step + 1;
+    s.state->pending[next % 3] = next;
+}
+
+// Queues what each thread of a block has for the next step: up to N rows, those of length 0 being none. Returns a bit for each row that
+// has no room.
+template <class T, u32 N>
+__device__ inline u32 enqueue(const Search<T>& s, Scratch<T>& scratch, const u32 (&vertex)[N], const T (&distance)[N], const Range (&row)[N]) {
+    u64 mine = 0, total;
+#pragma unroll
+    for (u32 r = 0; r < N; r++) mine += row[r].length > 0 ? packed(row[r].length) : 0;
+    if (!__syncthreads_or(mine > 0)) return 0;
+    u64 place = scan_before(mine, scratch, total);
+    u64 next = (scratch.walk.step + 1) % 3;
+    if (threadIdx.x == 0) scratch.place = atomicAdd(s.state->queued + next, total);
+    __syncthreads();
+    place += scratch.place;
+    const Queue<T>& queue = s.queues[(scratch.walk.step + 1) & 1];
+    u32 without = 0;
+#pragma unroll
+    for (u32 r = 0; r < N; r++) {
+        if (row[r].length == 0) continue;
+        u32 at = entries_of(place);
+        u64 slot = slots_of(place);
+        if (at < s.queue_room && slot + row[r].length <= SSSP_MOST_SLOTS) {
+            queue.slots[at] = u32(slot);
+            queue.vertices[at] = vertex[r];
+            queue.bases[at] = row[r].start - slot;
+            queue.distances[at] = distance[r];
+        } else {
+            // All places behind have none, either.
+            atomicMin(s.state->limit + next, place);
+            without |= 1u << r;
+        }
+        place += packed(row[r].length);
+    }
+    return without;
+}
+
+// Piles up what each thread of a block has, up to N vertices whose bits are in `which`. `ahead` is 1 for the pile that takes the place of the one that
+// is gone through, 0 for that one.
+template <class T, u32 N>
+__device__ inline void pile_up(const Search<T>& s, Scratch<T>& scratch, const u32 (&vertex)[N], const T (&distance)[N], u32 which, u32 ahead) {
+    if (!__syncthreads_or(which != 0)) return;
+    u64 sift = scratch.walk.sift + ahead;
+    u32 all, at = block_scan_before(__popc(which), scratch.words, all);
+    if (threadIdx.x == 0) scratch.pile_place = atomicAdd(s.state->piled + sift % 3, u64(all));
+    __syncthreads();
+    u64 place = scratch.pile_place + at;
+    const Pile<T>& pile = s.piles[sift & 1];
+    T least = ~T(0);
+#pragma unroll
+    for (u32 r = 0; r < N; r++) {
+        if (!(which >> r & 1)) continue;
+        least = min(least, distance[r]);
+        if (place < s.pile_room) {
+            pile.vertices[place] = vertex[r];
+            pile.distances[place] = distance[r];
+        } else {
+            leave(s, scratch, vertex[r]);
+        }
+        place++;
+    }
+    least = least_of_warp(least);
+    if (lane_id() == 0 && u64(least) < fresh(s.state->least + sift % 3)) atomicMin(s.state->least + sift % 3, u64(least));
+}
+
+// Piles up vertices that few threads have, as all lanes of a warp.
+template <class T> __device__ inline void pile_up_few(const Search<T>& s, const Scratch<T>& scratch, u32 vertex, T distance, bool has) {
+    u32 lanes = __ballot_sync(ALL_LANES, has);
+    if (lanes == 0) return;
+    u64 sift = scratch.walk.sift, place = 0;
+    T least = least_of_warp(has ? distance : ~T(0));
+    if (lane_id() == 0) {
+        place = atomicAdd(s.state->piled + sift % 3, u64(__popc(lanes)));
+        if (u64(least) < fresh(s.state->least + sift % 3)) atomicMin(s.state->least + sift % 3, u64(least));
+    }
+    place = __shfl_sync(ALL_LANES, place, 0) + __popc(lanes & ((1u << lane_id()) - 1));
+    if (!has) return;
+    const Pile<T>& pile = s.piles[sift & 1];
+    if (place < s.pile_room) {
+        pile.vertices[place] = vertex;
+        pile.distances[place] = distance;
+    } else {
+        leave(s, scratch, vertex);
+    }
+}
+
+// Goes through the slots of this step's queue, the same number in all blocks of the team: `each(r, vertex, distance, place)` has a slot as the
+// thread's r-th, and `then(slots)` follows a block's chunk, as all its threads.
+template <class T, class F, class G>
+__device__ inline void for_slots(const Search<T>& s, Scratch<T>& scratch, Team team, F each, G then) {
+    const Queue<T>& queue = s.queues[scratch.walk.step & 1];
+    u32 count = entries_of(scratch.queued), slots = u32(slots_of(scratch.queued));
+    u32 share = u32((u64(slots) + team.size - 1) / team.size + 255) / 256 * 256;
+    u64 begin = u64(share) * team.rank, end = min(u64(slots), begin + share);
+    if (begin >= end) return;
+    u32* tile = scratch.tile;
+    // The last entry that begins at or before the first slot.
+    u32 low = 0, high = count;
+    while (high - low > 1) {
+        u32 stride = (high - low + SSSP_THREADS - 1) / SSSP_THREADS;
+        u64 at = u64(low) + u64(stride) * threadIdx.x;
+        u32 before = __syncthreads_count(at < high && fresh(queue.slots + at) <= u32(begin));
+        low += (before - 1) * stride;
+        high = min(high, low + stride);
+    }
+    u32 first = low;
+    for (u64 from = begin; from < end; from += SSSP_THREADS * SSSP_EACH<T>) {
+        u32 to = u32(min(end, from + SSSP_THREADS * SSSP_EACH<T>)), loaded = 0;
+        __syncthreads();
+        while (true) {
+            u64 at = u64(first) + loaded + threadIdx.x;
+            tile[loaded + threadIdx.x] = at < count ? fresh(queue.slots + at) : NONE;
+            loaded += SSSP_THREADS;
+            __syncthreads();
+            if (tile[loaded - 1] >= to) break;
+        }
+#pragma unroll
+        for (u32 r = 0; r < SSSP_EACH<T>; r++) {
+            u32 slot = u32(from) + r * SSSP_THREADS + threadIdx.x;
+            if (slot >= to) continue;
+            u32 entry = first + last_start_upto(tile, loaded, slot);
+            each(r, fresh(queue.vertices + entry), fresh(queue.distances + entry), fresh(queue.bases + entry) + slot);
+        }
+        u32 on = last_start_upto(tile, loaded, to);
+        then(to - u32(from));
+        first += on;
+    }
+}

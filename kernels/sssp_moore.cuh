@@ -1,0 +1,239 @@
+// Moore's algorithm with queues in three tiers, and the baseline that it is compared with.
+//
+// A task is a vertex whose distance became smaller in the round before; a round goes along the edges of all tasks. What a round finds is queued by each
+// warp in shared memory, moves on to the block's queue there when that fills, and at the end of a round to the grid's in global memory. A launch
+// is of one of three kinds: one block that goes through many rounds, and keeps its queue in shared memory from one to the next; several blocks
+// with a barrier in global memory between rounds; any number of blocks for one round. The host chooses by the number of tasks.
+//
+// The baseline (Harish and Narayanan 2007) looks at every vertex in every round: a mask says whose distances became smaller.
+//
+// Structs have twins in src/algo/sssp/gpu/twins.rs.
+#pragma once
+#include "sssp.cuh"
+
+constexpr u32 MOORE_THREADS = 512;
+constexpr u32 MOORE_WARPS = MOORE_THREADS / 32;
+// Lanes that share the edges of a task, and edges from which on all lanes of a warp do.
+constexpr u32 MOORE_LANES = 8;
+constexpr u32 MOORE_LONG = 64;
+// Tasks that a warp's and a block's queue hold.
+constexpr u32 MOORE_OF_WARP = 64;
+constexpr u32 MOORE_OF_BLOCK = 2048;
+// Tasks beyond which a launch of one block, and of several, ends.
+constexpr u32 MOORE_MOST_OF_ONE = 1024;
+constexpr u32 MOORE_MOST_OF_SEVERAL = 1 << 20;
+
+struct MooreState {
+    GridBarrier barrier;
+    // Tasks of rounds modulo 3.
+    u32 tasks[3];
+    u32 overflowed;
+    // Rounds done, and edges that were gone along.
+    u64 rounds, relaxations;
+};
+static_assert(sizeof(MooreState) == 48, "as its twin");
+
+struct Moore {
+    void* distances;
+    // For each vertex the last round that found it, and one more.
+    u32* found;
+    u32* queues[2];
+    MooreState* state;
+    u32 most_rounds;
+    u32 unused;
+};
+static_assert(sizeof(Moore) == 48, "as its twin");
+
+struct MooreScratch {
+    // Of this round and the next, where one block has them to itself.
+    u32 tasks[2][MOORE_OF_BLOCK];
+    u32 of_warp[MOORE_WARPS][MOORE_OF_WARP];
+    u32 count, place;
+    u64 target;
+};
+
+// Moves tasks of a warp on to the block's queue, or where that is full to the grid's, as all its lanes.
+__device__ inline void pass_on(const Moore& m, MooreScratch& scratch, u32 round, u32 count) {
+    __syncwarp();
+    u32 place = lane_id() == 0 ? atomicAdd(&scratch.count, count) : 0;
+    place = __shfl_sync(ALL_LANES, place, 0);
+    u32 beyond = place + count > MOORE_OF_BLOCK ? place + count - max(place, MOORE_OF_BLOCK) : 0, at = 0;
+    if (beyond > 0) {
+        if (lane_id() == 0) at = atomicAdd(m.state->tasks + (round + 1) % 3, beyond);
+        at = __shfl_sync(ALL_LANES, at, 0);
+    }
+    for (u32 k = lane_id(); k < count; k += 32) {
+        u32 task = scratch.of_warp[warp_id()][k];
+        if (place + k < MOORE_OF_BLOCK) scratch.tasks[(round + 1) & 1][place + k] = task;
+        else m.queues[(round + 1) & 1][at + k - (count - beyond)] = task;
+    }
+    __syncwarp();
+}
+
+// Goes along the edges of `count` tasks, `rank` being the block's number among `blocks`. `task(i)` is the i-th.
+template <class K, class F>
+__device__ inline void moore_round(const Graph& g, const Moore& m, MooreScratch& scratch, u32 round, u32 count, u32 rank, u32 blocks, F task) {
+    typedef typename K::Distance T;
+    T* distances = static_cast<T*>(m.distances);
+    constexpr u32 TASKS = 32 / MOORE_LANES;
+    u32 warp = rank * MOORE_WARPS + warp_id(), stride = blocks * MOORE_WARPS * TASKS, queued = 0, looked = 0;
+    bool overflowed = false;
+    for (u32 from = warp * TASKS; from < count; from += stride) {
+        u32 nth = from + lane_id() / MOORE_LANES, lane = lane_id() % MOORE_LANES;
+        Range row = {0, 0};
+        T distance = 0;
+        if (nth < count) {
+            u32 vertex = task(nth);
+            row = range_of(g, out_row(g, vertex));
+            distance = fresh(distances + vertex);
+            if (lane == 0) looked += row.length;
+        }
+        auto along = [&](const Range& row, T distance, u32 k) {
+            u32 next = NONE;
+            if (k < row.length) {
+                Edge edge = __ldg(g.rows.entries + row.start + k);
+                T sum = K::add(distance, edge.y);
+                overflowed |= K::OVERFLOWS && sum == K::NEVER;
+                if (sum < fresh(distances + edge.x) && sum < atomicMin(distances + edge.x, sum) &&
+                    atomicExch(m.found + edge.x, round + 1) != round + 1) {
+                    next = edge.x;
+                }
+            }
+            u32 lanes = __ballot_sync(ALL_LANES, next != NONE);
+            if (next != NONE) scratch.of_warp[warp_id()][queued + __popc(lanes & ((1u << lane_id()) - 1))] = next;
+            queued += __popc(lanes);
+            if (queued > MOORE_OF_WARP - 32) {
+                pass_on(m, scratch, round, queued);
+                queued = 0;
+            }
+        };
+        u32 is_long = __ballot_sync(ALL_LANES, lane == 0 && row.length >= MOORE_LONG);
+        for (; is_long != 0; is_long &= is_long - 1) {
+            u32 from_lane = __ffs((int)is_long) - 1;
+            Range whole = {__shfl_sync(ALL_LANES, row.start, from_lane), __shfl_sync(ALL_LANES, row.length, from_lane)};
+            T had = __shfl_sync(ALL_LANES, distance, from_lane);
+            for (u32 k = 0; k < whole.length; k += 32) along(whole, had, k + lane_id());
+        }
+        if (row.length >= MOORE_LONG) row.length = 0;
+        for (u32 k = lane; __any_sync(ALL_LANES, k < row.length); k += MOORE_LANES) along(row, distance, k);
+    }
+    if (queued > 0) pass_on(m, scratch, round, queued);
+    u64 all = sum_of_warp(looked);
+    if (lane_id() == 0 && all > 0) atomicAdd(&m.state->relaxations, all);
+    if (overflowed) m.state->overflowed = 1;
+}
+
+// Moves the block's queue on to the grid's, as all its threads. Returns the number of tasks moved.
+__device__ inline void pass_on_all(const Moore& m, MooreScratch& scratch, u32 round) {
+    __syncthreads();
+    u32 count = min(scratch.count, MOORE_OF_BLOCK);
+    if (threadIdx.x == 0 && count > 0) scratch.place = atomicAdd(m.state->tasks + (round + 1) % 3, count);
+    __syncthreads();
+    for (u32 k = threadIdx.x; k < count; k += MOORE_THREADS) m.queues[(round + 1) & 1][scratch.place + k] = scratch.tasks[(round + 1) & 1][k];
+    __syncthreads();
+    if (threadIdx.x == 0) scratch.count = 0;
+    __syncthreads();
+}
+
+// Rounds by one block, until there are no tasks or too many.
+template <class K> __device__ inline void moore_one(const Graph& g, const Moore& m, MooreScratch& scratch) {
+    u32 round = u32(m.state->rounds), count = m.state->tasks[round % 3], done = 0;
+    if (threadIdx.x == 0) scratch.count = 0;
+    for (u32 k = threadIdx.x; k < count; k += MOORE_THREADS) scratch.tasks[round & 1][k] = fresh(m.queues[round & 1] + k);
+    __syncthreads();
+    for (; count > 0 && count <= MOORE_MOST_OF_ONE && done < m.most_rounds; done++) {
+        const u32* tasks = scratch.tasks[round & 1];
+        moore_round<K>(g, m, scratch, round, count, 0, 1, [=](u32 i) { return tasks[i]; });
+        __syncthreads();
+        count = scratch.count;
+        __syncthreads();
+        if (threadIdx.x == 0) scratch.count = 0;
+        round++;
+        __syncthreads();
+    }
+    // What did not fit has been queued in global memory before.
+    u32 own = min(count, MOORE_OF_BLOCK), before = count - own;
+    for (u32 k = threadIdx.x; k < own; k += MOORE_THREADS) m.queues[round & 1][before + k] = scratch.tasks[round & 1][k];
+    if (threadIdx.x != 0) return;
+    m.state->tasks[round % 3] = count;
+    m.state->tasks[(round + 1) % 3] = m.state->tasks[(round + 2) % 3] = 0;
+    m.state->rounds = round;
+}
+
+// Rounds by several blocks, until there are no tasks or too many.
+template <class K> __device__ inline void moore_several(const Graph& g, const Moore& m, MooreScratch& scratch) {
+    u32 round = u32(fresh(&m.state->rounds)), done = 0;
+    if (threadIdx.x == 0) {
+        scratch.count = 0;
+        scratch.target = 0;
+    }
+    __syncthreads();
+    u32 count = fresh(m.state->tasks + round % 3);
+    for (; count > 0 && count <= MOORE_MOST_OF_SEVERAL && done < m.most_rounds; done++) {
+        const u32* tasks = m.queues[round & 1];
+        if (blockIdx.x == 0 && threadIdx.x == 0) m.state->tasks[(round + 2) % 3] = 0;
+        moore_round<K>(g, m, scratch, round, count, blockIdx.x, gridDim.x, [=](u32 i) { return fresh(tasks + i); });
+        pass_on_all(m, scratch, round);
+        if (!grid_barrier(&m.state->barrier, scratch.target)) return;
+        round++;
+        count = fresh(m.state->tasks + round % 3);
+    }
+    // Each round has cleared the count of the next but one.
+    if (!grid_barrier(&m.state->barrier, scratch.target)) return;
+    if (blockIdx.x != 0 || threadIdx.x != 0) return;
+    m.state->tasks[(round + 1) % 3] = m.state->tasks[(round + 2) % 3] = 0;
+    m.state->rounds = round;
+}
+
+// One round by any number of blocks.
+template <class K> __device__ inline void moore_any(const Graph& g, const Moore& m, MooreScratch& scratch) {
+    u32 round = u32(m.state->rounds), count = m.state->tasks[round % 3];
+    const u32* tasks = m.queues[round & 1];
+    if (threadIdx.x == 0) scratch.count = 0;
+    __syncthreads();
+    moore_round<K>(g, m, scratch, round, count, blockIdx.x, gridDim.x, [=](u32 i) { return fresh(tasks + i); });
+    pass_on_all(m, scratch, round);
+}
+
+// The baseline's arrays.
+struct Masked {
+    void* distances;
+    // The smallest distances found up to now.
+    void* found;
+    u8* mask;
+    // 1 once a distance became smaller in this round, and once a sum did not fit.
+    u32* again;
+    u64* relaxations;
+};
+static_assert(sizeof(Masked) == 40, "as its twin");
+
+// Goes along the edges of all vertices in the mask.
+template <class K> __device__ inline void masked_round(const Graph& g, const Masked& m) {
+    typedef typename K::Distance T;
+    u32 vertex = blockIdx.x * blockDim.x + threadIdx.x;
+    bool has = vertex < g.vertices && m.mask[vertex];
+    u64 all = sum_of_warp(has ? range_of(g, out_row(g, vertex)).length : 0);
+    if (lane_id() == 0 && all > 0) atomicAdd(m.relaxations, all);
+    if (!has) return;
+    m.mask[vertex] = 0;
+    T distance = static_cast<T*>(m.distances)[vertex];
+    Range row = range_of(g, out_row(g, vertex));
+    for (u32 k = 0; k < row.length; k++) {
+        Edge edge = __ldg(g.rows.entries + row.start + k);
+        T sum = K::add(distance, edge.y);
+        if (K::OVERFLOWS && sum == K::NEVER) m.again[1] = 1;
+        atomicMin(static_cast<T*>(m.found) + edge.x, sum);
+    }
+}
+
+// Puts vertices whose distances became smaller into the mask.
+template <class K> __device__ inline void masked_next(const Graph& g, const Masked& m) {
+    typedef typename K::Distance T;
+    u32 vertex = blockIdx.x * blockDim.x + threadIdx.x;
+    if (vertex >= g.vertices) return;
+    T found = static_cast<T*>(m.found)[vertex];
+    if (found >= static_cast<T*>(m.distances)[vertex]) return;
+    static_cast<T*>(m.distances)[vertex] = found;
+    m.mask[vertex] = 1;
+    m.again[0] = 1;
+}

@@ -1,0 +1,187 @@
+// Finds parents once distances are known. The parent of a vertex is its smallest neighbour that is nearer to the root and whose edge is tight:
+// the distance there and the weight make the distance here.
+//
+// Where distances were capped, vertices nearer than `led` are few: they tell their neighbours of themselves, and others look for parents at least as far
+// away, in the part of their rows where weights are small enough.
+//
+// Edges that add nothing join vertices of equal distance. Of these, some have a parent by the rule above or are the root; any other's parent is its smallest
+// neighbour by such an edge that is one step nearer to these.
+#pragma once
+#include "sssp_pull.cuh"
+
+// Looks for a parent in a row as one thread: the smallest neighbour that is nearer, by a tight edge.
+template <class K>
+__device__ inline u32 parent_in(const Graph& g, const Search<typename K::Distance>& s, const Range& row, typename K::Distance distance,
+                                typename K::Distance least, u32& looked) {
+    typedef typename K::Distance T;
+    u32 parent = NONE;
+    for (u32 from = 0; from < row.length; from += SSSP_AHEAD) {
+        Edge edge[SSSP_AHEAD];
+        T near[SSSP_AHEAD];
+#pragma unroll
+        for (u32 k = 0; k < SSSP_AHEAD; k++) edge[k] = from + k < row.length ? __ldg(g.rows.entries + row.start + from + k) : Edge{NONE, 0};
+        if (K::add(least, edge[0].y) > distance) break;
+#pragma unroll
+        for (u32 k = 0; k < SSSP_AHEAD; k++) {
+            near[k] = edge[k].x < parent && K::add(least, edge[k].y) <= distance ? fresh(s.distances + edge[k].x) : K::NEVER;
+        }
+#pragma unroll
+        for (u32 k = 0; k < SSSP_AHEAD; k++) {
+            if (near[k] < distance && K::add(near[k], edge[k].y) == distance) parent = min(parent, edge[k].x);
+        }
+        looked += SSSP_AHEAD;
+    }
+    return parent;
+}
+
+template <class T> __device__ inline void offer(const Search<T>& s, u32 vertex, u32 parent) {
+    if (parent < fresh(s.parents + vertex)) atomicMin(s.parents + vertex, parent);
+}
+
+// Tells the neighbours in a row of a vertex that is nearer than they are, as one thread.
+template <class K>
+__device__ inline void tell(const Graph& g, const Search<typename K::Distance>& s, u32 vertex, typename K::Distance distance, const Range& row) {
+    for (u32 k = 0; k < row.length; k++) {
+        Edge edge = __ldg(g.rows.entries + row.start + k);
+        typename K::Distance sum = K::add(distance, edge.y);
+        if (edge.x < g.tail && sum > distance && sum == fresh(s.distances + edge.x)) offer(s, edge.x, vertex);
+    }
+}
+
+// Gives vertices of one edge their distance and parent.
+template <class K>
+__device__ inline void end_tails(const Graph& g, const Search<typename K::Distance>& s, u32& reached, typename K::Distance& farthest) {
+    typedef typename K::Distance T;
+    for (u32 at = blockIdx.x * SSSP_THREADS + threadIdx.x; at < g.vertices - g.tail; at += gridDim.x * SSSP_THREADS) {
+        u32 vertex = g.tail + at;
+        if (vertex == s.root) continue;
+        Range row = range_of(g, in_row(g, vertex));
+        if (row.length == 0) continue;
+        Edge edge = __ldg(g.rows.entries + row.start);
+        // Two vertices that have each other alone are reached from the root alone.
+        T near = edge.x < g.tail || edge.x == s.root ? fresh(s.distances + edge.x) : K::NEVER;
+        if (near == K::NEVER) continue;
+        T sum = K::add(near, edge.y);
+        check_sum<K>(s, sum);
+        if (sum == K::NEVER) continue;
+        s.distances[vertex] = sum;
+        s.parents[vertex] = edge.x;
+        reached++;
+        farthest = max(farthest, sum);
+    }
+}
+
+// Finds the parents of all vertices that have a nearer one. Returns false if the block must leave.
+template <class K>
+__device__ inline bool nearer_parents(const Graph& g, const Search<typename K::Distance>& s, Scratch<typename K::Distance>& scratch) {
+    typedef typename K::Distance T;
+    Walk<T>& walk = scratch.walk;
+    const Team all = {blockIdx.x, gridDim.x};
+    const T led = walk.capped ? walk.led : T(0);
+    u32 mine = 0, reached = 0;
+    T farthest = 0;
+    if (blockIdx.x == 0 && threadIdx.x == 0) clear_counts(s, walk);
+    for (u32 base = blockIdx.x * SSSP_THREADS; base < g.tail; base += gridDim.x * SSSP_THREADS) {
+        u32 vertex = base + threadIdx.x;
+        T distance = vertex < g.tail ? fresh(s.distances + vertex) : K::NEVER;
+        bool is_reached = distance != K::NEVER, tells = is_reached && distance < led, looks = is_reached && !tells && vertex != s.root;
+        reached += is_reached;
+        if (is_reached) farthest = max(farthest, distance);
+        Range row = tells ? range_of(g, out_row(g, vertex)) : looks ? range_of(g, in_row(g, vertex)) : Range{0, 0};
+        u32 vertices[1] = {vertex};
+        T distances[1] = {distance};
+        Range rows[1] = {row};
+        if (looks) {
+            rows[0].start |= SSSP_INWARD;
+            rows[0].length = row.length < SSSP_MANY ? 0 : edges_while(g, row, [=](u32 weight) { return K::add(led, weight) <= distance; });
+        }
+        u32 without = enqueue<T, 1>(s, scratch, vertices, distances, rows);
+        if (looks && (row.length < SSSP_MANY || without)) {
+            u32 parent = parent_in<K>(g, s, row, distance, led, mine);
+            if (parent != NONE) offer(s, vertex, parent);
+        }
+        if (tells && without) tell<K>(g, s, vertex, distance, row);
+    }
+    end_tails<K>(g, s, reached, farthest);
+    if (blockIdx.x == 0 && threadIdx.x == 0 && s.root >= g.tail) {
+        reached++;
+        tell<K>(g, s, s.root, T(0), range_of(g, out_row(g, s.root)));
+    }
+    count_looked(s, mine);
+    u64 all_reached = sum_of_warp(reached);
+    for (int step = 16; step > 0; step /= 2) farthest = max(farthest, __shfl_xor_sync(ALL_LANES, farthest, step));
+    if (lane_id() == 0 && all_reached > 0) {
+        atomicAdd(&s.state->reached, all_reached);
+        atomicMax(&s.state->farthest, u64(farthest));
+    }
+    if (!grid_barrier(&s.state->barrier, scratch.target)) return false;
+    if (threadIdx.x == 0) {
+        walk.step++;
+        scratch.queued = min(fresh(s.state->queued + walk.step % 3), fresh(s.state->limit + walk.step % 3));
+    }
+    __syncthreads();
+    if (entries_of(scratch.queued) == 0) return true;
+    for_slots(
+        s, scratch, all,
+        [&](u32, u32 vertex, T distance, u64 place) {
+            Edge edge = __ldg(g.rows.entries + (place & ~SSSP_INWARD));
+            if (place & SSSP_INWARD) {
+                T near = fresh(s.distances + edge.x);
+                if (near < distance && K::add(near, edge.y) == distance) offer(s, vertex, edge.x);
+            } else if (edge.x < g.tail) {
+                T sum = K::add(distance, edge.y);
+                if (sum > distance && sum == fresh(s.distances + edge.x)) offer(s, edge.x, vertex);
+            }
+        },
+        [](u32) {});
+    if (blockIdx.x == 0 && threadIdx.x == 0) atomicAdd(&s.state->relaxations, slots_of(scratch.queued));
+    return true;
+}
+
+// Sets a bit for each vertex that needs no parent any more, and counts the others.
+template <class K> __device__ inline u32 settle(const Graph& g, const Search<typename K::Distance>& s) {
+    u32 words = (g.tail + 31) / 32, open = 0;
+    for (u32 word = blockIdx.x * SSSP_WARPS + warp_id(); word < words; word += gridDim.x * SSSP_WARPS) {
+        u32 vertex = word * 32 + lane_id();
+        bool is_open = vertex < g.tail && vertex != s.root && fresh(s.parents + vertex) == NONE && fresh(s.distances + vertex) != K::NEVER;
+        u32 bits = __ballot_sync(ALL_LANES, is_open);
+        open += __popc(bits);
+        if (lane_id() == 0) s.pending[word] = bits;
+    }
+    return open;
+}
+
+// Gives parents to vertices that no nearer one leads to, step by step. Returns false if the block must leave.
+template <class K> __device__ inline bool equal_parents(const Graph& g, const Search<typename K::Distance>& s, Scratch<typename K::Distance>& scratch) {
+    typedef typename K::Distance T;
+    if (!grid_barrier(&s.state->barrier, scratch.target)) return false;
+    u32 words = (g.tail + 31) / 32;
+    for (u64 round = 0;; round++) {
+        u32 open = settle<K>(g, s);
+        // At the end of a round that gave a parent to none, nobody reads bits any more.
+        u64* left = s.state->adopted + round % 3;
+        if (lane_id() == 0 && open > 0) atomicAdd(left, u64(open));
+        if (blockIdx.x == 0 && threadIdx.x == 0) s.state->adopted[(round + 1) % 3] = 0;
+        if (!grid_barrier(&s.state->barrier, scratch.target)) return false;
+        if (fresh(left) == 0) return true;
+        for (u32 word = blockIdx.x * SSSP_WARPS + warp_id(); word < words; word += gridDim.x * SSSP_WARPS) {
+            for (u32 bits = fresh(s.pending + word); bits != 0; bits &= bits - 1) {
+                u32 vertex = word * 32 + __ffs((int)bits) - 1, parent = NONE;
+                T distance = fresh(s.distances + vertex);
+                Range row = range_of(g, in_row(g, vertex));
+                for (u32 from = 0; from < row.length; from += 32) {
+                    Edge edge = from + lane_id() < row.length ? __ldg(g.rows.entries + row.start + from + lane_id()) : Edge{NONE, 0};
+                    bool adds_nothing = edge.x != NONE && K::add(distance, edge.y) == distance;
+                    if (adds_nothing && fresh(s.distances + edge.x) == distance &&
+                        (edge.x < g.tail ? !(fresh(s.pending + edge.x / 32) >> (edge.x % 32) & 1) : edge.x == s.root)) {
+                        parent = min(parent, edge.x);
+                    }
+                    if (!__any_sync(ALL_LANES, adds_nothing)) break;
+                }
+                parent = least_of_warp(parent);
+                if (lane_id() == 0 && parent != NONE) s.parents[vertex] = parent;
+            }
+        }
+        if (!grid_barrier(&s.state->barrier, scratch.target)) return false;
+    }
+}

@@ -1,0 +1,231 @@
+// Brings weighted rows into place for shortest paths: neighbours of both halves side by side, each with its weight, by ascending weight.
+#include "sssp.cuh"
+
+// Entries up to which a warp sorts a row, and a block of threads in shared memory; entries of a longer row that it sorts there at a time.
+constexpr u32 SORT_FEW = 32;
+#ifdef CUDA_ON_CPU
+constexpr u32 SORT_MIDDLE = 64;
+constexpr u32 SORT_TILE = 128;
+#else
+constexpr u32 SORT_MIDDLE = 2048;
+constexpr u32 SORT_TILE = 4096;
+#endif
+constexpr u32 SORT_THREADS = 256;
+
+// Raises bounds[0] to the vertices up to the last that has more than one edge, bounds[1], [2] and [3] up to the last with SSSP_MANY, more than SORT_FEW and
+// more than SORT_MIDDLE edges, and bounds[4] to the entries of the longest row.
+extern "C" __global__ void sssp_bounds(const __grid_constant__ Graph g, u32* bounds) {
+    for (u64 v = u64(blockIdx.x) * blockDim.x + threadIdx.x; v < g.vertices; v += u64(gridDim.x) * blockDim.x) {
+        u32 in = range_of(g, in_row(g, v)).length, out = g.shift ? range_of(g, out_row(g, v)).length : 0;
+        u64 all = u64(in) + out;
+        const u64 least[4] = {2, SSSP_MANY, SORT_FEW + 1, SORT_MIDDLE + 1};
+        for (u32 k = 0; k < 4; k++) {
+            if (all >= least[k] && fresh(bounds + k) < v + 1) atomicMax(bounds + k, u32(v) + 1);
+        }
+        if (fresh(bounds + 4) < max(in, out)) atomicMax(bounds + 4, max(in, out));
+    }
+}
+
+// How weights come about: a kind of src/graph/weights/drawn.rs, or as they are stored.
+enum Weights : u32 { STORED, UNIT, DRAWN_WHOLE, DRAWN_DECIMAL };
+
+struct Placing {
+    Edge* edges;
+    // Starts of the rows of the half that is brought, and of the lower half if that is not the one.
+    const u32* own;
+    const u32* lower;
+    // Of every vertex the input's id.
+    const u64* ids;
+    u64 seed;
+    u32 weights;
+    // Bounds of those that are drawn.
+    u32 least, most;
+    u32 unused;
+};
+static_assert(sizeof(Placing) == 56, "as its twin");
+
+// Returns the output of SplitMix64 in this state.
+__device__ inline u64 mixed(u64 state) {
+    u64 x = state + 0x9e3779b97f4a7c15ull;
+    x = (x ^ x >> 30) * 0xbf58476d1ce4e5b9ull;
+    x = (x ^ x >> 27) * 0x94d049bb133111ebull;
+    return x ^ x >> 31;
+}
+
+__device__ inline u32 drawn(const Placing& p, u64 first, u64 second) {
+    if (p.weights == UNIT) return 1;
+    u64 hash = mixed(mixed(mixed(p.seed) + first) + second);
+    if (p.weights == DRAWN_WHOLE) return p.least + u32((hash >> 32) * (u64(p.most - p.least) + 1) >> 32);
+    // Rounded after each operation, as the host does.
+    float least = __uint_as_float(p.least), most = __uint_as_float(p.most);
+    float part = float(u32(hash >> 40)) * (1.0f / (1 << 24));
+    return __float_as_uint(min(__fadd_rn(least, __fmul_rn(part, __fadd_rn(most, -least))), most));
+}
+
+// Puts a piece of a half's neighbours, which begins at entry `begin` (its low 32 bits), into whole rows. They belong to `rows` rows from `first` on.
+extern "C" __global__ void sssp_place(const __grid_constant__ Graph g, const __grid_constant__ Placing p, const u32* targets, const u32* weights,
+                                      u32 count, u32 first, u32 rows, u32 begin) {
+    const u32* starts = p.own + first;
+    u32 base = __ldg(starts);
+    for (u32 i = blockIdx.x * blockDim.x + threadIdx.x; i < count; i += gridDim.x * blockDim.x) {
+        u32 at = begin + i - base, low = 0, high = rows;
+        while (high - low > 1) {
+            u32 middle = (low + high) / 2;
+            if (__ldg(starts + middle) - base <= at) low = middle;
+            else high = middle;
+        }
+        u32 row = first + low, target = targets[i];
+        u64 place = start_of(g.rows, row) + (at - (__ldg(starts + low) - base));
+        if (p.lower != nullptr) place += __ldg(p.lower + row + 1) - __ldg(p.lower + row);
+        u32 weight;
+        if (p.weights == STORED) {
+            weight = weights[i];
+        } else {
+            u64 own = 0, other = 0;
+            if (p.weights != UNIT) {
+                own = __ldg(p.ids + (row >> g.shift));
+                other = __ldg(p.ids + target);
+            }
+            // An in-row has the tails of its edges; without direction the smaller id comes first.
+            bool turns = g.shift ? (row & 1) != 0 : other < own;
+            weight = drawn(p, turns ? other : own, turns ? own : other);
+        }
+        p.edges[place] = Edge{target, weight};
+    }
+}
+
+// Finds the least and the largest weight, and adds all. Decimals are numbers of f32.
+extern "C" __global__ void sssp_weights(const Edge* edges, u64 count, u32 decimals, u32* bounds, double* sum) {
+    u32 least = NONE, most = 0;
+    double all = 0;
+    for (u64 i = u64(blockIdx.x) * blockDim.x + threadIdx.x; i < count; i += u64(gridDim.x) * blockDim.x) {
+        u32 weight = __ldg(&edges[i].y);
+        least = min(least, weight);
+        most = max(most, weight);
+        all += decimals ? double(__uint_as_float(weight)) : double(weight);
+    }
+    for (int step = 16; step > 0; step /= 2) {
+        least = min(least, __shfl_xor_sync(ALL_LANES, least, step));
+        most = max(most, __shfl_xor_sync(ALL_LANES, most, step));
+        all += __shfl_xor_sync(ALL_LANES, all, step);
+    }
+    if (lane_id() != 0) return;
+    atomicMin(bounds, least);
+    atomicMax(bounds + 1, most);
+    atomicAdd(sum, all);
+}
+
+// By weight, then by neighbour.
+__device__ inline u64 key_of(const Edge& edge) { return u64(edge.y) << 32 | edge.x; }
+__device__ inline Edge edge_of(u64 key) { return Edge{u32(key), u32(key >> 32)}; }
+
+// Sorts rows of up to SORT_FEW entries, each by a warp.
+extern "C" __global__ void sssp_sort_few(const __grid_constant__ Graph g, Edge* edges, u64 rows) {
+    u64 warp = (u64(blockIdx.x) * blockDim.x + threadIdx.x) / 32, warps = u64(gridDim.x) * blockDim.x / 32;
+    for (u64 row = warp; row < rows; row += warps) {
+        Range range = range_of(g, u32(row));
+        if (range.length < 2 || range.length > SORT_FEW) continue;
+        u64 key = lane_id() < range.length ? key_of(edges[range.start + lane_id()]) : ~0ull;
+        // A bitonic network (Batcher 1968).
+        for (u32 size = 2; size <= 32; size *= 2) {
+            for (u32 step = size / 2; step > 0; step /= 2) {
+                u64 other = __shfl_xor_sync(ALL_LANES, key, step);
+                bool takes_less = ((lane_id() & step) == 0) == ((lane_id() & size) == 0);
+                key = takes_less ? min(key, other) : max(key, other);
+            }
+            if (size >= range.length) break;
+        }
+        // The first lanes are in ascending order after each size.
+        if (lane_id() < range.length) edges[range.start + lane_id()] = edge_of(key);
+    }
+}
+
+// Sorts or merges up to SORT_TILE keys in shared memory: from blocks of `size` keys on, which are merged already if `merged`.
+__device__ inline void sort_tile(u64* keys, u32 length, u32 size, bool merged, u32 padded) {
+    for (; size <= padded; size *= 2) {
+        for (u32 step = merged ? size / 2 : size; step > 0; step /= 2) {
+            bool flips = step == size;
+            for (u32 i = threadIdx.x; i < padded / 2; i += blockDim.x) {
+                u32 low, high;
+                if (flips) {
+                    u32 half = size / 2, within = i % half;
+                    low = i / half * size + within;
+                    high = low - within + size - 1 - within;
+                } else {
+                    low = 2 * i - (i & (step - 1));
+                    high = low + step;
+                }
+                if (high < length && keys[low] > keys[high]) {
+                    u64 larger = keys[low];
+                    keys[low] = keys[high];
+                    keys[high] = larger;
+                }
+            }
+            __syncthreads();
+            if (flips) step = size / 2;
+        }
+        merged = false;
+    }
+}
+
+// Sorts rows of more than SORT_FEW and up to SORT_MIDDLE entries among the first `rows`, each by a block.
+extern "C" __global__ void __launch_bounds__(SORT_THREADS) sssp_sort_middle(const __grid_constant__ Graph g, Edge* edges, u64 rows) {
+    __shared__ u64 keys[SORT_MIDDLE];
+    for (u64 row = blockIdx.x; row < rows; row += gridDim.x) {
+        Range range = range_of(g, u32(row));
+        if (range.length <= SORT_FEW || range.length > SORT_MIDDLE) continue;
+        u32 padded = 2 * SORT_FEW;
+        while (padded < range.length) padded *= 2;
+        __syncthreads();
+        for (u32 i = threadIdx.x; i < range.length; i += blockDim.x) keys[i] = key_of(edges[range.start + i]);
+        __syncthreads();
+        sort_tile(keys, range.length, 2, false, padded);
+        for (u32 i = threadIdx.x; i < range.length; i += blockDim.x) edges[range.start + i] = edge_of(keys[i]);
+    }
+}
+
+// Sorts rows of more than SORT_MIDDLE entries among the first `rows`, each by a block where it lies. `next` is 0 before.
+extern "C" __global__ void __launch_bounds__(SSSP_THREADS, 1) sssp_sort_many(const __grid_constant__ Graph g, Edge* edges, u64 rows, u32* next) {
+    __shared__ u64 keys[SORT_TILE];
+    __shared__ u32 mine;
+    while (true) {
+        __syncthreads();
+        if (threadIdx.x == 0) mine = atomicAdd(next, 1u);
+        __syncthreads();
+        u32 row = mine;
+        if (row >= rows) return;
+        Range range = range_of(g, row);
+        if (range.length <= SORT_MIDDLE) continue;
+        Edge* of_row = edges + range.start;
+        auto by_tiles = [&](u32 size, bool merged) {
+            for (u32 from = 0; from < range.length; from += SORT_TILE) {
+                u32 length = min(SORT_TILE, range.length - from);
+                for (u32 i = threadIdx.x; i < length; i += SSSP_THREADS) keys[i] = key_of(of_row[from + i]);
+                __syncthreads();
+                sort_tile(keys, length, size, merged, SORT_TILE);
+                for (u32 i = threadIdx.x; i < length; i += SSSP_THREADS) of_row[from + i] = edge_of(keys[i]);
+                __syncthreads();
+            }
+        };
+        by_tiles(2, false);
+        for (u64 size = 2 * SORT_TILE; size / 2 < range.length; size *= 2) {
+            for (u64 step = size; step >= SORT_TILE; step /= 2) {
+                bool flips = step == size;
+                u64 half = flips ? size / 2 : step;
+                u64 pairs = (range.length + 2 * half - 1) / (2 * half) * half;
+                for (u64 i = threadIdx.x; i < pairs; i += SSSP_THREADS) {
+                    u64 within = i % half, low = i / half * (2 * half) + within, high = flips ? low - within + size - 1 - within : low + half;
+                    if (high >= range.length) continue;
+                    Edge a = of_row[low], b = of_row[high];
+                    if (key_of(a) > key_of(b)) {
+                        of_row[low] = b;
+                        of_row[high] = a;
+                    }
+                }
+                __syncthreads();
+                if (flips) step = size / 2;
+            }
+            by_tiles(SORT_TILE, true);
+        }
+    }
+}

@@ -1,0 +1,157 @@
+// Pulls distances from neighbours once those below a cap are known: a vertex beyond goes through its in-row, which ascends by weight, until no
+// edge can make its distance smaller.
+//
+// In the first round all neighbours nearer than `led` have told it their distances before, so that others are at least that far; in later rounds
+// only those change that are beyond the cap. Rows of many edges are shared by all threads, by way of a queue.
+#pragma once
+#include "sssp_walk.cuh"
+
+// Edges that a thread reads at a time.
+constexpr u32 SSSP_AHEAD = 4;
+
+// Notes vertices that became nearer, as all lanes of a warp: their number, and themselves if they are to be pushed from.
+template <class T> __device__ inline void note_changed(const Search<T>& s, Scratch<T>& scratch, u32 vertex, T distance, bool has) {
+    u32 lanes = __ballot_sync(ALL_LANES, has);
+    if (lanes == 0) return;
+    if (lane_id() == 0) atomicAdd(&scratch.found, u32(__popc(lanes)));
+    if (scratch.walk.rounds > 0) pile_up_few(s, scratch, vertex, distance, has);
+}
+
+// Adds what a block noted to the number of all.
+template <class T> __device__ inline void tell_changed(const Search<T>& s, Scratch<T>& scratch) {
+    __syncthreads();
+    if (threadIdx.x != 0) return;
+    if (scratch.found > 0) atomicAdd(s.state->changed + scratch.walk.rounds % 3, u64(scratch.found));
+    scratch.found = 0;
+}
+
+// Goes through a row as one thread; returns the smallest distance by it, or `had`.
+template <class K>
+__device__ inline typename K::Distance pulled(const Graph& g, const Search<typename K::Distance>& s, const Range& row, typename K::Distance had,
+                                              typename K::Distance least, u32& looked) {
+    typedef typename K::Distance T;
+    T best = had;
+    for (u32 from = 0; from < row.length; from += SSSP_AHEAD) {
+        Edge edge[SSSP_AHEAD];
+        T near[SSSP_AHEAD];
+#pragma unroll
+        for (u32 k = 0; k < SSSP_AHEAD; k++) edge[k] = from + k < row.length ? __ldg(g.rows.entries + row.start + from + k) : Edge{NONE, 0};
+        if (K::add(least, edge[0].y) >= best) {
+            if (best == K::NEVER) check_sum<K>(s, best);
+            break;
+        }
+#pragma unroll
+        for (u32 k = 0; k < SSSP_AHEAD; k++) near[k] = edge[k].x == NONE ? K::NEVER : fresh(s.distances + edge[k].x);
+#pragma unroll
+        for (u32 k = 0; k < SSSP_AHEAD; k++) {
+            if (near[k] == K::NEVER) continue;
+            T sum = K::add(near[k], edge[k].y);
+            check_sum<K>(s, sum);
+            best = min(best, sum);
+        }
+        looked += SSSP_AHEAD;
+    }
+    return best;
+}
+
+// One round over all vertices beyond the cap. Returns false if the block must leave.
+template <class K> __device__ inline bool pull_round(const Graph& g, const Search<typename K::Distance>& s, Scratch<typename K::Distance>& scratch) {
+    typedef typename K::Distance T;
+    Walk<T>& walk = scratch.walk;
+    const Team all = {blockIdx.x, gridDim.x};
+    const T cap = walk.cap, least = walk.rounds == 0 ? walk.led : walk.cap;
+    u32 mine = 0;
+    if (threadIdx.x == 0) scratch.found = 0;
+    if (blockIdx.x == 0 && threadIdx.x == 0) {
+        clear_counts(s, walk);
+        s.state->changed[(walk.rounds + 1) % 3] = 0;
+    }
+    __syncthreads();
+    for (u32 base = blockIdx.x * SSSP_THREADS; base < g.tail; base += gridDim.x * SSSP_THREADS) {
+        u32 vertex = base + threadIdx.x;
+        T had = vertex < g.tail ? fresh(s.distances + vertex) : T(0), now = had;
+        bool beyond = had >= cap && vertex < g.tail && vertex != s.root;
+        Range row = beyond ? range_of(g, in_row(g, vertex)) : Range{0, 0};
+        if (base < g.many) {
+            u32 vertices[1] = {vertex};
+            T distances[1] = {had};
+            Range rows[1] = {{row.start | SSSP_INWARD, 0}};
+            if (row.length >= SSSP_MANY) {
+                rows[0].length = edges_while(g, row, [=](u32 weight) { return K::add(least, weight) < had; });
+                if (rows[0].length < row.length) check_sum<K>(s, had);
+            }
+            // A row that finds no room is gone through by its thread.
+            if (!enqueue<T, 1>(s, scratch, vertices, distances, rows) && row.length >= SSSP_MANY) row.length = 0;
+        }
+        if (row.length > 0) now = pulled<K>(g, s, row, had, least, mine);
+        bool changes = now < had;
+        if (changes) s.distances[vertex] = now;
+        note_changed(s, scratch, vertex, now, changes);
+    }
+    count_looked(s, mine);
+    tell_changed(s, scratch);
+    if (!grid_barrier(&s.state->barrier, scratch.target)) return false;
+    if (threadIdx.x == 0) {
+        next_step(s, walk);
+        scratch.queued = min(fresh(s.state->queued + walk.step % 3), fresh(s.state->limit + walk.step % 3));
+    }
+    __syncthreads();
+    if (entries_of(scratch.queued) > 0) {
+        if (blockIdx.x == 0 && threadIdx.x == 0) clear_counts(s, walk);
+        u32 vertex[SSSP_EACH<T>];
+        T distance[SSSP_EACH<T>];
+        u32 changed = 0;
+        for_slots(
+            s, scratch, all,
+            [&](u32 r, u32 to, T, u64 place) {
+                Edge edge = __ldg(g.rows.entries + (place & ~SSSP_INWARD));
+                T near = fresh(s.distances + edge.x);
+                if (near == K::NEVER) return;
+                T sum = K::add(near, edge.y);
+                check_sum<K>(s, sum);
+                if (sum >= fresh(s.distances + to) || sum >= atomicMin(s.distances + to, sum)) return;
+                vertex[r] = to;
+                distance[r] = sum;
+                changed |= 1u << r;
+            },
+            [&](u32) {
+#pragma unroll
+                for (u32 r = 0; r < SSSP_EACH<T>; r++) note_changed(s, scratch, vertex[r], distance[r], changed >> r & 1);
+                changed = 0;
+            });
+        if (blockIdx.x == 0 && threadIdx.x == 0) atomicAdd(&s.state->relaxations, slots_of(scratch.queued));
+        tell_changed(s, scratch);
+        if (!grid_barrier(&s.state->barrier, scratch.target)) return false;
+        if (threadIdx.x == 0) next_step(s, walk);
+    }
+    return true;
+}
+
+// Pulls until nothing changes, or so little that it is pushed on from what changed, which is piled up then. Returns false if the block must leave.
+template <class K> __device__ inline bool pull(const Graph& g, const Search<typename K::Distance>& s, Scratch<typename K::Distance>& scratch) {
+    Walk<typename K::Distance>& walk = scratch.walk;
+    while (true) {
+        // What was piled up is forgotten.
+        __syncthreads();
+        if (blockIdx.x == 0 && threadIdx.x == 0) clear_counts(s, walk);
+        __syncthreads();
+        if (threadIdx.x == 0) walk.sift++;
+        __syncthreads();
+        if (!pull_round<K>(g, s, scratch)) return false;
+        if (threadIdx.x == 0) scratch.queued = fresh(s.state->changed + walk.rounds % 3);
+        __syncthreads();
+        u64 changed = scratch.queued;
+        if (blockIdx.x == 0 && threadIdx.x == 0 && walk.rounds + 4 < SSSP_MARKS) s.state->marks[walk.rounds + 2] = GLOBAL_TIMER();
+        bool few = walk.rounds > 0 && changed < g.tail / 16;
+        __syncthreads();
+        if (threadIdx.x == 0) walk.rounds++;
+        if (changed == 0 || few) break;
+    }
+    __syncthreads();
+    if (threadIdx.x == 0) {
+        walk.phase = 1;
+        walk.cap = K::NEVER;
+    }
+    __syncthreads();
+    return true;
+}

@@ -1,0 +1,250 @@
+// Pushes distances along edges, bucket by bucket: vertices of distances below a bound are queued, those beyond are piled up until the queue is
+// empty, and then those below the next bound are queued (Davidson, Baxter, Garland and Owens 2014, near and far pile).
+//
+// A vertex enters by an improvement of its distance, and counts while it has that distance: of several entries one is expanded. A vertex for which
+// there is no room leaves a bit, and is looked for when the queue is empty.
+#pragma once
+#include "sssp_deep.cuh"
+
+enum Action : u32 {
+    // Go along the edges of the queue.
+    PUSH,
+    // Queue again what is queued, for a lower bound or a cap.
+    REQUEUE,
+    // Go through the pile.
+    SIFT,
+    // Look for vertices that had no room.
+    RESCAN,
+    // The launch has to end.
+    PAUSE,
+    // Nothing is left.
+    END
+};
+
+// Returns a distance beyond this one by `width`, or by the least there is.
+template <class K> __device__ inline typename K::Distance wider(typename K::Distance distance, u64 width) {
+    typedef typename K::Distance T;
+    if (width >= u64(K::NEVER) || distance == K::NEVER) return K::NEVER;
+    return max(sum_of<K>(distance, T(width)), T(distance + 1));
+}
+
+// Goes on to the next step, behind a meeting.
+template <class T> __device__ inline void next_step(const Search<T>& s, Walk<T>& walk) {
+    walk.step++;
+    walk.owed |= fresh(s.state->pending + walk.step % 3) == walk.step;
+}
+
+// Returns the next action, and changes the walk for it. Called by one thread of each block, which all find the same: what they read of the state does not
+// change while the action is carried out.
+template <class K> __device__ inline u32 choose(const Search<typename K::Distance>& s, Scratch<typename K::Distance>& scratch) {
+    typedef typename K::Distance T;
+    const State* state = s.state;
+    Walk<T>& walk = scratch.walk;
+    u64 queued = min(fresh(state->queued + walk.step % 3), fresh(state->limit + walk.step % 3));
+    scratch.queued = queued;
+    scratch.piled = fresh(state->piled + walk.sift % 3);
+    if (entries_of(queued) > 0) {
+        walk.tried = 0;
+        u64 slots = slots_of(queued);
+        if (walk.capped || walk.phase > 0) return PUSH;
+        bool many = walk.pushed + slots > s.threshold;
+        T narrow = wider<K>(walk.lowest, s.fine);
+        if ((many || slots > SSSP_NARROW) && narrow < walk.below) {
+            walk.below = narrow;
+            return REQUEUE;
+        }
+        if (!many) return PUSH;
+        walk.capped = 1;
+        walk.led = walk.lowest;
+        walk.cap = wider<K>(walk.lowest, s.reach);
+        walk.below = min(walk.below, walk.cap);
+        return REQUEUE;
+    }
+    if (walk.owed && !walk.tried) {
+        walk.tried = 1;
+        walk.owed = 0;
+        return RESCAN;
+    }
+    u64 least = fresh(state->least + walk.sift % 3);
+    bool is_capped = walk.capped && walk.phase == 0;
+    if (scratch.piled == 0 && !walk.owed) return END;
+    if (is_capped && least >= walk.cap && !walk.owed) return END;
+    walk.tried = 0;
+    // Where the least is none, vertices without room have it: the bound rises all the same.
+    T from = least == ~0ull || T(least) == K::NEVER ? walk.below : T(least);
+    walk.lowest = max(walk.lowest, from);
+    walk.below = walk.phase > 0 ? K::NEVER : wider<K>(walk.lowest, is_capped ? s.fine : s.coarse);
+    if (is_capped) walk.below = min(walk.below, walk.cap);
+    return SIFT;
+}
+
+// Goes along the edges of the queue, and queues or piles up vertices whose distances become smaller.
+template <class K>
+__device__ inline void push(const Graph& g, const Search<typename K::Distance>& s, Scratch<typename K::Distance>& scratch, Team team) {
+    typedef typename K::Distance T;
+    const Walk<T>& walk = scratch.walk;
+    u32 vertex[SSSP_EACH<T>], far = 0, near = 0;
+    T distance[SSSP_EACH<T>];
+    for_slots(
+        s, scratch, team,
+        [&](u32 r, u32 from, T had, u64 place) {
+            if (fresh(s.distances + from) != had) return;
+            Edge edge = __ldg(g.rows.entries + place);
+            if (edge.x >= g.tail) return;
+            T sum = K::add(had, edge.y);
+            check_sum<K>(s, sum);
+            if (sum >= fresh(s.distances + edge.x) || sum >= walk.cap) return;
+            if (sum >= atomicMin(s.distances + edge.x, sum)) return;
+            vertex[r] = edge.x;
+            distance[r] = sum;
+            if (sum < walk.below) near |= 1u << r;
+            else far |= 1u << r;
+        },
+        [&](u32) {
+            Range row[SSSP_EACH<T>];
+#pragma unroll
+            for (u32 r = 0; r < SSSP_EACH<T>; r++) row[r] = near >> r & 1 ? pushed_of<K>(g, walk, vertex[r], distance[r]) : Range{0, 0};
+            u32 without = enqueue<T, SSSP_EACH<T>>(s, scratch, vertex, distance, row);
+#pragma unroll
+            for (u32 r = 0; r < SSSP_EACH<T>; r++) {
+                if (without >> r & 1) leave(s, scratch, vertex[r]);
+            }
+            pile_up<T, SSSP_EACH<T>>(s, scratch, vertex, distance, far, 0);
+            near = far = 0;
+        });
+}
+
+// Queues a vertex of each thread whose distance is below the bound, and piles up others.
+template <class K>
+__device__ inline void put(const Graph& g, const Search<typename K::Distance>& s, Scratch<typename K::Distance>& scratch, u32 vertex,
+                           typename K::Distance distance, bool has, u32 ahead) {
+    typedef typename K::Distance T;
+    const Walk<T>& walk = scratch.walk;
+    u32 vertices[1] = {vertex};
+    T distances[1] = {distance};
+    Range rows[1] = {{0, 0}};
+    u32 far = 0;
+    if (has && distance < walk.below) rows[0] = s.hops ? Range{0, 1} : pushed_of<K>(g, walk, vertex, distance);
+    else far = has && distance < walk.cap;
+    if (enqueue<T, 1>(s, scratch, vertices, distances, rows)) leave(s, scratch, vertex);
+    pile_up<T, 1>(s, scratch, vertices, distances, far, ahead);
+}
+
+// Goes through a queue or pile of `count` vertices.
+template <class K>
+__device__ inline void sift(const Graph& g, const Search<typename K::Distance>& s, Scratch<typename K::Distance>& scratch, Team team,
+                            const u32* vertices, const typename K::Distance* distances, u64 count, u32 ahead) {
+    typedef typename K::Distance T;
+    u64 stride = u64(team.size) * SSSP_THREADS;
+    for (u64 base = u64(team.rank) * SSSP_THREADS; base < count; base += stride) {
+        u64 at = base + threadIdx.x;
+        u32 vertex = 0;
+        T distance = 0;
+        bool has = at < count;
+        if (has) {
+            vertex = fresh(vertices + at);
+            distance = fresh(distances + at);
+            has = fresh(s.distances + vertex) == distance;
+        }
+        put<K>(g, s, scratch, vertex, distance, has, ahead);
+    }
+}
+
+// Looks for vertices that left a bit.
+template <class K>
+__device__ inline void rescan(const Graph& g, const Search<typename K::Distance>& s, Scratch<typename K::Distance>& scratch, Team team) {
+    typedef typename K::Distance T;
+    u32 words = (g.tail + 31) / 32;
+    for (u32 base = team.rank * SSSP_THREADS; base < words; base += team.size * SSSP_THREADS) {
+        u32 word = base + threadIdx.x, bits = word < words ? fresh(s.pending + word) : 0;
+        if (bits != 0) bits = atomicExch(s.pending + word, 0u);
+        while (__syncthreads_or(bits != 0)) {
+            bool has = bits != 0;
+            u32 vertex = has ? word * 32 + __ffs((int)bits) - 1 : 0;
+            bits &= bits - 1;
+            put<K>(g, s, scratch, vertex, has ? fresh(s.distances + vertex) : T(0), has, 0);
+        }
+    }
+}
+
+// Carries out an action.
+template <class K>
+__device__ inline void act(const Graph& g, const Search<typename K::Distance>& s, Scratch<typename K::Distance>& scratch, Team team, u32 action) {
+    typedef typename K::Distance T;
+    const Walk<T>& walk = scratch.walk;
+    if (action == PUSH && s.hops) {
+        push_deep<K>(g, s, scratch, team, s.hops);
+    } else if (action == PUSH) {
+        push<K>(g, s, scratch, team);
+    } else if (action == RESCAN) {
+        rescan<K>(g, s, scratch, team);
+    } else {
+        // What is queued stays beside the pile, what is piled up goes to the other one.
+        const Queue<T>& queue = s.queues[walk.step & 1];
+        const Pile<T>& pile = s.piles[walk.sift & 1];
+        bool again = action == REQUEUE;
+        u64 count = again ? entries_of(scratch.queued) : min(scratch.piled, u64(s.pile_room));
+        sift<K>(g, s, scratch, team, again ? queue.vertices : pile.vertices, again ? queue.distances : pile.distances, count, !again);
+    }
+}
+
+// Clears the counts of the step and of the sift after the next, as one thread.
+template <class T> __device__ inline void clear_counts(const Search<T>& s, const Walk<T>& walk) {
+    s.state->queued[(walk.step + 2) % 3] = 0;
+    s.state->limit[(walk.step + 2) % 3] = ~0ull;
+    s.state->piled[(walk.sift + 2) % 3] = 0;
+    s.state->least[(walk.sift + 2) % 3] = ~0ull;
+}
+
+// True if one block does the action as fast as all do.
+template <class T> __device__ inline bool is_narrow(const Search<T>& s, const Scratch<T>& scratch, u32 action) {
+    // The pile grows while others still look at it, but for what goes through it.
+    if (action == SIFT) return scratch.piled <= SSSP_NARROW_PILE;
+    return action < SIFT && slots_of(scratch.queued) <= (s.hops ? DEEP_NARROW : SSSP_NARROW);
+}
+
+// Takes steps until nothing is left, or the launch has to end. Returns false if the block must leave.
+template <class K> __device__ inline bool walk_on(const Graph& g, const Search<typename K::Distance>& s, Scratch<typename K::Distance>& scratch, u64 last) {
+    typedef typename K::Distance T;
+    const Team all = {blockIdx.x, gridDim.x}, one = {0, 1};
+    while (true) {
+        // The block has read what its threads change now.
+        __syncthreads();
+        if (threadIdx.x == 0) scratch.action = scratch.walk.step < last ? choose<K>(s, scratch) : PAUSE;
+        __syncthreads();
+        if (scratch.action == END || scratch.action == PAUSE) return true;
+        if (gridDim.x > 1 && is_narrow(s, scratch, scratch.action)) {
+            // All have chosen before one goes on from there.
+            if (!grid_barrier(&s.state->barrier, scratch.target)) return false;
+            if (blockIdx.x == 0) {
+                do {
+                    if (threadIdx.x == 0) clear_counts(s, scratch.walk);
+                    u32 action = scratch.action;
+                    act<K>(g, s, scratch, one, action);
+                    __syncthreads();
+                    if (threadIdx.x == 0) {
+                        if (action == PUSH) scratch.walk.pushed += slots_of(scratch.queued);
+                        next_step(s, scratch.walk);
+                        scratch.walk.sift += action == SIFT;
+                        // The others choose for themselves by the walk as it was before.
+                        *reinterpret_cast<Walk<T>*>(s.state->walk) = scratch.walk;
+                        scratch.action = scratch.walk.step < last ? choose<K>(s, scratch) : PAUSE;
+                    }
+                    __syncthreads();
+                } while (is_narrow(s, scratch, scratch.action));
+            }
+            if (!grid_barrier(&s.state->barrier, scratch.target)) return false;
+            if (threadIdx.x == 0) take_walk(s, scratch.walk);
+            continue;
+        }
+        u32 action = scratch.action;
+        if (blockIdx.x == 0 && threadIdx.x == 0) clear_counts(s, scratch.walk);
+        act<K>(g, s, scratch, all, action);
+        if (!grid_barrier(&s.state->barrier, scratch.target)) return false;
+        if (threadIdx.x == 0) {
+            if (action == PUSH) scratch.walk.pushed += slots_of(scratch.queued);
+            next_step(s, scratch.walk);
+            scratch.walk.sift += action == SIFT;
+        }
+    }
+}

@@ -1,0 +1,161 @@
+//! Places of rows on a GPU, and rows in pinned host memory that kernels read over the bus.
+#![allow(unsafe_code)] // kernel launches
+
+use super::{GoOn, PROGRAM};
+use crate::error::{Error, Result};
+use crate::gpu::{CopySource, DeviceSlice, Pinned, Workspace};
+use crate::graph::catalogue::Catalogue;
+use crate::memory::Budget;
+use crate::stream::copies_from_host;
+use rayon::prelude::*;
+
+/// Most multiples of 2^32 entries that rows may hold.
+const MOST_CROSSINGS: usize = 13;
+
+/// Bytes that a thread copies at a time where rows stay in host memory.
+const PIECE: usize = 4 << 20;
+
+/// The twin of the kernels' `RowsOf`: rows in reach of a GPU.
+#[derive(Debug, Clone, Copy, Default)]
+#[repr(C)]
+pub struct Rows {
+    /// The address of the low 32 bits of each row's start, and of the end of the last.
+    pub starts: u64,
+    /// The address of the entries.
+    pub entries: u64,
+    crossings: u32,
+    crossing: [u32; MOST_CROSSINGS],
+}
+
+const _: () = assert!(size_of::<Rows>() == 72);
+
+impl Rows {
+    /// Notes the first row that begins at or after the next multiple of 2^32 entries.
+    fn cross(&mut self, row: u32) -> Result<()> {
+        let Some(crossing) = self.crossing.get_mut(self.crossings as usize) else {
+            let most = MOST_CROSSINGS as u64 + 1;
+            let most = format!("a GPU searches graphs of up to {most} * 2^32 edges: set run.device = \"cpu\"");
+            return Err(Error::Usage(most));
+        };
+        *crossing = row;
+        self.crossings += 1;
+        Ok(())
+    }
+}
+
+/// Brings the starts of all rows of a half to the GPU, and adds to those of each block the entries before it, where `before` are before all.
+///
+/// # Errors
+/// [`Error::Usage`] for more entries than a GPU takes; [`Error::Lost`], those of reading blocks and of `go_on`.
+pub fn place_starts(
+    workspace: &mut Workspace,
+    graph: &Catalogue,
+    starts: DeviceSlice<u32>,
+    mut before: u64,
+    go_on: GoOn<'_>,
+) -> Result<Rows> {
+    let mut half = Rows { starts: starts.address(), crossings: (before >> 32) as u32, ..Rows::default() };
+    let mut parts = Vec::new();
+    let mut places = Vec::new();
+    for b in 0..graph.len() {
+        let (size, first) = (graph.size(b), u64::from(graph.first_row(b)));
+        // The end of a block's last row is the start of the next block's first.
+        let words = size.rows + u64::from(b + 1 == graph.len());
+        let part = starts.part(first..first + words);
+        let [offsets, _] = copies_from_host(graph, b, (0, part), (0, DeviceSlice::default()));
+        parts.push(offsets);
+        places.push((part, before));
+        let after = before + size.entries;
+        for crossed in (before >> 32) + 1..=after >> 32 {
+            let local = graph.block(b).offsets.partition_point(|&offset| before + u64::from(offset) < crossed << 32);
+            half.cross((first + local as u64) as u32)?;
+        }
+        before = after;
+    }
+    if parts.is_empty() {
+        workspace.queue.fill(starts, 0)?;
+    }
+    let copied = workspace.uploader.upload(&parts, go_on)?;
+    workspace.queue.after(&copied)?;
+    let kernel = workspace.kernel(&PROGRAM, "rows_rebase")?;
+    for (part, before) in places.into_iter().filter(|&(_, before)| before as u32 > 0) {
+        let arguments = (part.address(), part.len() as u32, before as u32);
+        // SAFETY: the arguments match the kernel's, and the part is this block's alone.
+        unsafe { workspace.queue.launch(&kernel, workspace.queue.grid(part.len()), arguments)? };
+    }
+    workspace.queue.finish()?;
+    Ok(half)
+}
+
+/// Makes the starts of whole rows from those of both halves, which are as many; `before` entries are before all.
+///
+/// # Errors
+/// [`Error::Usage`] for more entries than a GPU takes; [`Error::Lost`].
+pub fn join_starts(
+    workspace: &mut Workspace,
+    halves: [DeviceSlice<u32>; 2],
+    starts: DeviceSlice<u32>,
+    before: u64,
+) -> Result<Rows> {
+    let found: DeviceSlice<u32> = workspace.arena.take_planned(1 + MOST_CROSSINGS as u64)?;
+    let queue = &workspace.queue;
+    queue.fill(found, 0)?;
+    let kernel = workspace.kernel(&PROGRAM, "rows_join")?;
+    let [lower, upper] = halves.map(DeviceSlice::address);
+    let arguments = (lower, upper, starts.len(), starts.address(), found.address());
+    // SAFETY: the arguments match the kernel's; all three have a word for each row and one more.
+    unsafe { queue.launch(&kernel, queue.grid(starts.len()), arguments)? };
+    let mut crossing = [0; 1 + MOST_CROSSINGS];
+    queue.read(found, &mut crossing)?;
+    let [count, rows @ ..] = &mut crossing;
+    let mut joined = Rows { starts: starts.address(), crossings: (before >> 32) as u32, ..Rows::default() };
+    let known = (*count as usize).min(MOST_CROSSINGS);
+    rows[..known].sort_unstable();
+    rows[..known].iter().try_for_each(|&row| joined.cross(row))?;
+    if *count as usize > known {
+        joined.cross(u32::MAX)?;
+    }
+    Ok(joined)
+}
+
+/// Copies the targets of a half to pinned memory.
+///
+/// # Errors
+/// [`Error::Limit`]; [`Error::Lost`], those of reading blocks and of `go_on`.
+pub fn pin(workspace: &Workspace, graph: &Catalogue, budget: &Budget, go_on: GoOn<'_>) -> Result<Pinned> {
+    let mut pinned = Pinned::new(&workspace.device, (4 * graph.edges() as usize).max(4), budget)?;
+    let mut rest = pinned.bytes_mut();
+    let mut pieces = Vec::new();
+    for (b, _, entries) in targets(graph) {
+        let (here, later) = rest.split_at_mut(4 * entries as usize);
+        rest = later;
+        let whole = DeviceSlice::at(0, entries);
+        let [_, (from, _)] = copies_from_host(graph, b, (0, DeviceSlice::default()), (0, whole));
+        let parts = here.chunks_mut(PIECE).enumerate();
+        pieces.extend(parts.map(|(i, part)| (from.piece((i * PIECE) as u64, part.len() as u64), part)));
+    }
+    pieces
+        .into_par_iter()
+        .try_for_each(|(from, to): (CopySource<'_>, &mut [u8])| go_on().and_then(|()| from.read(to)))?;
+    Ok(pinned)
+}
+
+/// Returns the blocks of a half that have entries: number, entries before, entries.
+pub fn targets(graph: &Catalogue) -> impl Iterator<Item = (usize, u64, u64)> {
+    let before = (0..graph.len()).scan(0, |end, b| {
+        let before = *end;
+        *end += graph.size(b).entries;
+        Some((b, before, graph.size(b).entries))
+    });
+    before.filter(|&(_, _, entries)| entries > 0)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn constants_are_those_of_the_kernels() {
+        assert_eq!(PROGRAM.constant("MOST_CROSSINGS"), MOST_CROSSINGS as u64);
+    }
+}

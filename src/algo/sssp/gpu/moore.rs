@@ -1,0 +1,190 @@
+//! Moore's algorithm with queues in three tiers, and the baseline with masks: `kernels/sssp_moore.cuh` has both. The host decides after each launch what
+//! kind the next one is.
+#![allow(unsafe_code)] // kernel launches
+
+use super::twins::{BARRIER_BYTES, Graph, Masked, Moore, MooreState};
+use super::{GoOn, MOORE};
+use crate::error::{Error, Result};
+use crate::formats::WeightType;
+use crate::gpu::{DeviceSlice, Grid, Workspace};
+use crate::graph::ids::Vertex;
+
+// These have the values of the kernels' constants.
+/// Threads of a block.
+const THREADS: u32 = 512;
+/// Tasks that a block goes through at a time: a warp's lanes share four.
+const TASKS: u32 = THREADS / 8;
+/// Tasks beyond which a launch of one block, and of several, ends.
+const MOST_OF_ONE: u32 = 1024;
+const MOST_OF_SEVERAL: u32 = 1 << 20;
+/// Rounds after which a launch ends.
+const ROUNDS: u32 = 1 << 14;
+/// Threads of a block of the baseline.
+const MASKED_THREADS: u32 = 256;
+
+/// How a search went.
+#[derive(Debug, Clone, Copy, Default)]
+pub(super) struct Rounds {
+    /// Rounds between which all threads met.
+    pub rounds: u64,
+    /// Edges that were gone along.
+    pub relaxations: u64,
+    /// True if a sum did not fit.
+    pub overflowed: bool,
+}
+
+/// Memory that both methods work in.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Arrays {
+    pub graph: Graph,
+    /// Distances, which are all unreached before.
+    pub distances: DeviceSlice<u64>,
+    /// Words for `3 * vertices` and 64 more.
+    pub words: DeviceSlice<u32>,
+    /// Most blocks of threads.
+    pub blocks: u32,
+}
+
+/// Returns the names of kernels by the kind of sums: one block, several blocks, any number; the baseline's two.
+fn kernels(kind: WeightType, wide: bool) -> [&'static str; 5] {
+    match kind {
+        WeightType::F32 => [
+            "moore_one_decimal",
+            "moore_several_decimal",
+            "moore_any_decimal",
+            "masked_round_decimal",
+            "masked_next_decimal",
+        ],
+        WeightType::U32 if wide => {
+            ["moore_one_wide", "moore_several_wide", "moore_any_wide", "masked_round_wide", "masked_next_wide"]
+        }
+        WeightType::U32 => {
+            ["moore_one_whole", "moore_several_whole", "moore_any_whole", "masked_round_whole", "masked_next_whole"]
+        }
+    }
+}
+
+/// Finds distances from `root` by queues of vertices.
+pub(super) fn queued(
+    workspace: &Workspace,
+    arrays: &Arrays,
+    (kind, wide): (WeightType, bool),
+    root: Vertex,
+    go_on: GoOn<'_>,
+) -> Result<Rounds> {
+    let queue = &workspace.queue;
+    let vertices = u64::from(arrays.graph.vertices);
+    let part = |nth: u64| arrays.words.part(64 + nth * vertices..64 + (nth + 1) * vertices);
+    let state: DeviceSlice<MooreState> = DeviceSlice::at(arrays.words.address(), 1);
+    queue.fill(arrays.words.part(0..64 + vertices), 0)?;
+    let moore = Moore {
+        distances: arrays.distances.address(),
+        found: part(0).address(),
+        queues: [part(1).address(), part(2).address()],
+        state: state.address(),
+        most_rounds: ROUNDS,
+        unused: 0,
+    };
+    let [one, several, any, ..] = kernels(kind, wide);
+    let kernel = |name| workspace.kernel(&MOORE, name);
+    let (one, several, any) = (kernel(one)?, kernel(several)?, kernel(any)?);
+    let (begin, end) = (kernel("moore_begin")?, kernel("moore_end")?);
+    let together = several.blocks_at_once(THREADS, 0)?.min(arrays.blocks).max(1);
+    let grid = |blocks| Grid { blocks, threads: THREADS, shared: 0 };
+    let alone = Grid { blocks: 1, threads: 1, shared: 0 };
+    // SAFETY: the arguments match the kernels'; every array has an element for each vertex, and a queue has each vertex once.
+    unsafe { queue.launch(&begin, alone, (moore, root.0, u32::from(wide)))? };
+    let mut found = [MooreState { tasks: [1, 0, 0], ..MooreState::default() }];
+    loop {
+        let [state_now] = found;
+        let tasks = state_now.tasks[(state_now.rounds % 3) as usize];
+        if state_now.broken != 0 {
+            return Err(Error::Lost("blocks of threads on the GPU waited for each other in vain".into()));
+        }
+        if tasks == 0 || state_now.overflowed != 0 {
+            let MooreState { rounds, relaxations, overflowed, .. } = state_now;
+            return Ok(Rounds { rounds, relaxations, overflowed: overflowed != 0 });
+        }
+        go_on()?;
+        let arguments = (arrays.graph, moore);
+        // SAFETY: as above.
+        unsafe {
+            if tasks <= MOST_OF_ONE {
+                queue.launch(&one, grid(1), arguments)?;
+            } else if tasks <= MOST_OF_SEVERAL {
+                queue.fill(state.as_bytes().part(0..BARRIER_BYTES), 0)?;
+                queue.launch_together(&several, grid(together), arguments)?;
+            } else {
+                queue.launch(&any, grid(tasks.div_ceil(TASKS).min(MOST_OF_SEVERAL / TASKS)), arguments)?;
+                queue.launch(&end, alone, (moore,))?;
+            }
+        }
+        queue.read(state, &mut found)?;
+    }
+}
+
+/// Finds distances from `root` by rounds over all vertices.
+pub(super) fn masked(
+    workspace: &Workspace,
+    arrays: &Arrays,
+    (kind, wide): (WeightType, bool),
+    root: Vertex,
+    go_on: GoOn<'_>,
+) -> Result<Rounds> {
+    let queue = &workspace.queue;
+    let vertices = u64::from(arrays.graph.vertices);
+    let of_each = if wide { 2 } else { 1 };
+    let found = arrays.words.part(64..64 + of_each * vertices);
+    let mask = arrays.words.part(64 + of_each * vertices..u64::MAX).as_bytes().part(0..vertices);
+    let flags = arrays.words.part(0..4);
+    queue.fill(found, 0xff)?;
+    queue.fill(mask, 0)?;
+    queue.fill(flags, 0)?;
+    // The root alone is in the mask, at distance 0.
+    let at = u64::from(root.0);
+    queue.fill(found.part(at * of_each..(at + 1) * of_each), 0)?;
+    let distances = DeviceSlice::<u32>::at(arrays.distances.address(), of_each * vertices);
+    queue.fill(distances.part(at * of_each..(at + 1) * of_each), 0)?;
+    queue.fill(mask.part(at..at + 1), 1)?;
+    let masked = Masked {
+        distances: distances.address(),
+        found: found.address(),
+        mask: mask.address(),
+        again: flags.address(),
+        relaxations: flags.part(2..4).address(),
+    };
+    let [.., round, next] = kernels(kind, wide);
+    let (round, next) = (workspace.kernel(&MOORE, round)?, workspace.kernel(&MOORE, next)?);
+    let grid = Grid { blocks: vertices.div_ceil(MASKED_THREADS.into()) as u32, threads: MASKED_THREADS, shared: 0 };
+    let mut told = Rounds::default();
+    loop {
+        go_on()?;
+        queue.fill(flags.part(0..1), 0)?;
+        // SAFETY: the arguments match the kernels'; every array has an element for each vertex.
+        unsafe {
+            queue.launch(&round, grid, (arrays.graph, masked))?;
+            queue.launch(&next, grid, (arrays.graph, masked))?;
+        }
+        let mut now = [0; 4];
+        queue.read(flags, &mut now)?;
+        told.rounds += 1;
+        told.relaxations = u64::from(now[2]) | u64::from(now[3]) << 32;
+        told.overflowed = now[1] != 0;
+        if now[0] == 0 || told.overflowed {
+            return Ok(told);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn constants_are_those_of_the_kernels() {
+        let names = ["MOORE_THREADS", "MOORE_MOST_OF_ONE", "MOORE_MOST_OF_SEVERAL"];
+        let known = [THREADS, MOST_OF_ONE, MOST_OF_SEVERAL].map(u64::from);
+        assert_eq!(names.map(|name| MOORE.constant(name)), known);
+        assert_eq!(u64::from(THREADS / TASKS), MOORE.constant("MOORE_LANES"));
+    }
+}

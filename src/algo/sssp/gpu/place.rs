@@ -1,0 +1,224 @@
+//! Brings weighted rows to a GPU: places, neighbours with weights, each row by ascending weight.
+#![allow(unsafe_code)] // kernel launches
+
+use super::room::{BOUNDS, Room, THREADS};
+use super::twins::{Graph, Placing};
+use super::{PREPARE, PURPOSE, Tuning, Weights};
+use crate::algo::searches::gpu::{GoOn, join_starts, place_starts, targets};
+use crate::error::Result;
+use crate::formats::WeightType;
+use crate::gpu::{CopySource, DeviceSlice, Grid, Workspace, slice_bytes};
+use crate::graph::catalogue::Catalogue;
+use crate::graph::ids::Vertex;
+use crate::graph::weights::drawn::DrawnWeights;
+use crate::memory::bytes_of;
+use crate::stream::copies_from_host;
+
+/// A graph in reach of a GPU.
+#[derive(Debug)]
+pub(super) struct Placed {
+    /// The graph as kernels know it.
+    pub graph: Graph,
+    /// Entries of all rows.
+    pub entries: u64,
+    /// The least weight: a whole number, or the bits of an f32.
+    pub least: u32,
+    /// The mean weight.
+    pub mean: f64,
+    /// Entries of the longest row.
+    pub longest: u32,
+}
+
+/// Brings whole rows of both halves to the GPU of `workspace`. What it takes beside them is free again behind the arena's mark.
+pub(super) fn place(
+    workspace: &mut Workspace,
+    halves: [&Catalogue; 2],
+    room: &Room,
+    weights: &Weights<'_>,
+    tuning: &Tuning,
+    go_on: GoOn<'_>,
+) -> Result<Placed> {
+    let direction = halves[0].layout.direction();
+    let entries: u64 = halves.iter().map(|half| half.edges()).sum();
+    let starts: DeviceSlice<u32> = workspace.arena.take_planned(room.rows + 1)?;
+    let bounds: DeviceSlice<u64> = workspace.arena.take_planned(BOUNDS)?;
+    workspace.arena.holds(room.bytes() + slice_bytes::<u64>(entries), PURPOSE)?;
+    let edges: DeviceSlice<u64> = workspace.arena.take_planned(entries)?;
+    let mark = workspace.arena.mark();
+    let own = [workspace.arena.take_planned(room.rows + 1)?, workspace.arena.take_planned(room.rows + 1)?];
+    // The places of both halves' entries add up to those of whole rows.
+    place_starts(workspace, halves[0], own[0], tuning.first_entry, go_on)?;
+    place_starts(workspace, halves[1], own[1], 0, go_on)?;
+    let mut graph = Graph { vertices: room.vertices as u32, shift: direction.shift(), ..Graph::default() };
+    graph.rows = join_starts(workspace, own, starts, tuning.first_entry)?;
+    graph.rows.entries = edges.address().wrapping_sub(8 * tuning.first_entry);
+    let [tail, many, over_few, over_middle, longest] = bound(workspace, &graph, bounds)?;
+    (graph.tail, graph.many) = (tail, many);
+    fill(workspace, halves, own, &graph, weights, tuning, go_on)?;
+    let kind = weights.kind();
+    let (least, most, mean) = summarize(workspace, edges, kind, bounds)?;
+    let rows = |vertices: u32| u64::from(vertices) << graph.shift;
+    if least != most {
+        sort(workspace, &graph, [room.rows, rows(over_few), rows(over_middle)], bounds)?;
+    }
+    workspace.queue.finish()?;
+    workspace.arena.reset(mark);
+    Ok(Placed { graph, entries, least, mean, longest })
+}
+
+/// Finds out up to where vertices have more than one edge, many, and more than are sorted in one way or another; and the longest row.
+fn bound(workspace: &Workspace, graph: &Graph, bounds: DeviceSlice<u64>) -> Result<[u32; 5]> {
+    let queue = &workspace.queue;
+    queue.fill(bounds, 0)?;
+    let kernel = workspace.kernel(&PREPARE, "sssp_bounds")?;
+    // SAFETY: the arguments match the kernel's; starts of rows are in place.
+    unsafe { queue.launch(&kernel, queue.grid(graph.vertices.into()), (*graph, bounds.address()))? };
+    let mut found = [0u64; 3];
+    queue.read(bounds.part(0..3), &mut found)?;
+    Ok([found[0] as u32, (found[0] >> 32) as u32, found[1] as u32, (found[1] >> 32) as u32, found[2] as u32])
+}
+
+/// Brings the neighbours of both halves into whole rows, with their weights.
+fn fill(
+    workspace: &mut Workspace,
+    halves: [&Catalogue; 2],
+    own: [DeviceSlice<u32>; 2],
+    graph: &Graph,
+    weights: &Weights<'_>,
+    tuning: &Tuning,
+    go_on: GoOn<'_>,
+) -> Result<()> {
+    let vertices = u64::from(graph.vertices);
+    let ids: DeviceSlice<u64> = workspace.arena.take_planned(vertices)?;
+    let mut placing = Placing { edges: graph.rows.entries, ids: ids.address(), ..Placing::default() };
+    match weights {
+        Weights::Stored(_) => {}
+        Weights::Drawn(drawn, of) => {
+            let (kind, least, most, seed) = match *drawn {
+                DrawnWeights::Unit => (1, 1, 1, 0),
+                DrawnWeights::Whole { least, most, seed } => (2, least, most, seed),
+                DrawnWeights::Decimal { least, most, seed } => (3, least.to_bits(), most.to_bits(), seed),
+            };
+            (placing.weights, placing.least, placing.most, placing.seed) = (kind, least, most, seed);
+            if kind > 1 {
+                upload_ids(workspace, ids, *of, go_on)?;
+            }
+        }
+    }
+    // Half of what is free, as weights come beside neighbours.
+    let piece = (workspace.arena.free() / 8).saturating_sub(128).clamp(1, tuning.piece);
+    let (words, of_words) = (workspace.arena.take_planned::<u32>(piece)?, workspace.arena.take_planned::<u32>(piece)?);
+    let kernel = workspace.kernel(&PREPARE, "sssp_place")?;
+    for (half, graph_half) in halves.into_iter().enumerate() {
+        let first_entry = if half == 0 { tuning.first_entry } else { 0 };
+        let placing =
+            Placing { own: own[half].address(), lower: if half == 1 { own[0].address() } else { 0 }, ..placing };
+        for (b, before, entries) in targets(graph_half) {
+            let (first, rows) = (graph_half.first_row(b), graph_half.size(b).rows as u32);
+            for from in (0..entries).step_by(piece as usize) {
+                let count = piece.min(entries - from);
+                let [_, copy] =
+                    copies_from_host(graph_half, b, (0, DeviceSlice::default()), (from, words.part(0..count)));
+                let mut parts = vec![copy];
+                if placing.weights == 0 {
+                    let some = &graph_half.weights(b)[from as usize..][..count as usize];
+                    parts.push((CopySource::Memory(bytes_of(some)), of_words.part(0..count).as_bytes()));
+                }
+                let copied = workspace.uploader.upload(&parts, go_on)?;
+                let queue = &workspace.queue;
+                queue.after(&copied)?;
+                let (words, of_words) = (words.address(), of_words.address());
+                let arguments =
+                    (*graph, placing, words, of_words, count as u32, first, rows, (first_entry + before + from) as u32);
+                // SAFETY: the arguments match the kernel's; rows have places for all entries of both halves, and these are of that block.
+                unsafe { queue.launch(&kernel, queue.grid(count), arguments)? };
+                // The piece's memory is used again.
+                queue.finish()?;
+            }
+        }
+    }
+    Ok(())
+}
+
+/// Brings the input's ids of all vertices to the GPU.
+fn upload_ids(
+    workspace: &mut Workspace,
+    to: DeviceSlice<u64>,
+    of: &(dyn Fn(Vertex) -> u64 + Sync),
+    go_on: GoOn<'_>,
+) -> Result<()> {
+    let mut lanes = workspace.uploader.lanes()?;
+    let share = to.len().div_ceil(lanes.len() as u64).max(1);
+    std::thread::scope(|scope| {
+        let threads = lanes.iter_mut().zip((0..to.len()).step_by(share as usize)).map(|(lane, from)| {
+            scope.spawn(move || {
+                let end = (from + share).min(to.len());
+                let step = (lane.slot_words() / 2) as u64;
+                for first in (from..end).step_by(step as usize) {
+                    go_on()?;
+                    let part = to.part(first..(first + step).min(end));
+                    let slot = lane.slot()?;
+                    for (pair, v) in slot.chunks_exact_mut(2).zip(first as u32..).take(part.len() as usize) {
+                        let id = of(Vertex(v));
+                        pair.copy_from_slice(&[id as u32, (id >> 32) as u32]);
+                    }
+                    lane.send_slot(DeviceSlice::at(part.address(), 2 * part.len()))?;
+                    lane.pass()?;
+                }
+                lane.finish()
+            })
+        });
+        let threads: Vec<_> = threads.collect();
+        // All are waited for before the first error is returned.
+        let ends = threads.into_iter().map(|it| it.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic)));
+        let ends: Vec<Result<()>> = ends.collect();
+        ends.into_iter().collect()
+    })
+}
+
+/// Returns the least and the largest weight, as 32 bits, and the mean.
+fn summarize(
+    workspace: &Workspace,
+    edges: DeviceSlice<u64>,
+    kind: WeightType,
+    bounds: DeviceSlice<u64>,
+) -> Result<(u32, u32, f64)> {
+    let queue = &workspace.queue;
+    let least_most = bounds.part(0..2);
+    queue.write(&[u64::from(u32::MAX), 0], least_most)?;
+    let kernel = workspace.kernel(&PREPARE, "sssp_weights")?;
+    let sum = bounds.part(1..2).address();
+    let decimals = u32::from(kind == WeightType::F32);
+    // SAFETY: the arguments match the kernel's; edges are in place.
+    unsafe {
+        let arguments = (edges.address(), edges.len(), decimals, bounds.address(), sum);
+        queue.launch(&kernel, queue.grid(edges.len()), arguments)?;
+    }
+    let mut found = [0u64; 2];
+    queue.read(least_most, &mut found)?;
+    let mean = f64::from_bits(found[1]) / edges.len().max(1) as f64;
+    Ok((found[0] as u32, (found[0] >> 32) as u32, mean))
+}
+
+/// Sorts rows by weight: all short ones, those of middle length, and long ones, which are among the first so many.
+fn sort(
+    workspace: &Workspace,
+    graph: &Graph,
+    [rows, over_few, over_middle]: [u64; 3],
+    bounds: DeviceSlice<u64>,
+) -> Result<()> {
+    let queue = &workspace.queue;
+    let next = bounds.part(0..1);
+    queue.fill(next, 0)?;
+    let kernel = |name| workspace.kernel(&PREPARE, name);
+    let many = kernel("sssp_sort_many")?;
+    let most = many.blocks_at_once(THREADS, 0)?;
+    let blocks = |rows: u64, threads, most: u32| Grid { blocks: rows.min(most.into()) as u32, threads, shared: 0 };
+    // SAFETY: the arguments match the kernels'; edges are in place, and each row is sorted by one kernel.
+    unsafe {
+        let (on, at) = (*graph, graph.rows.entries);
+        queue.launch(&many, blocks(over_middle, THREADS, most), (on, at, over_middle, next.address()))?;
+        queue.launch(&kernel("sssp_sort_middle")?, blocks(over_few, 256, 16 * most), (on, at, over_few))?;
+        queue.launch(&kernel("sssp_sort_few")?, queue.grid(rows.saturating_mul(32)), (on, at, rows))
+    }
+}

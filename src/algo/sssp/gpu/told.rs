@@ -1,0 +1,43 @@
+//! What is told of a search, by the state that it left.
+
+use super::twins::State;
+use crate::algo::sssp::distances::Distance;
+use crate::algo::sssp::search::{Phase, Searched};
+use crate::formats::WeightType;
+
+// Clock readings, in the order of `kernels/sssp.cu`.
+const BEGUN: usize = 0;
+const CAPPED: usize = 1;
+const PULLED: usize = 5;
+const KNOWN: usize = 6;
+const ENDED: usize = 7;
+
+/// Returns what is told of a search by weights of this kind.
+pub(super) fn of(state: &State, kind: WeightType, seconds: f64) -> Searched {
+    let max_distance = match kind {
+        WeightType::U32 => Distance::Whole(state.farthest),
+        WeightType::F32 => Distance::Decimal(f32::from_bits(state.farthest as u32)),
+    };
+    let between = |from: usize, to: usize| state.marks[to].saturating_sub(state.marks[from]) as f64 / 1e9;
+    let phase = |kind: &str, rounds, relaxations, seconds| Phase { kind: kind.into(), rounds, relaxations, seconds };
+    let others = state.relaxations;
+    let steps = state.steps.saturating_sub(2 * state.rounds);
+    let mut phases = Vec::new();
+    if state.rounds > 0 {
+        phases.push(phase("push", steps, state.pushed, between(BEGUN, CAPPED)));
+        phases.push(phase("pull", state.rounds, others, between(CAPPED, PULLED)));
+        phases.push(phase("push", 0, 0, between(PULLED, KNOWN)));
+        phases.push(phase("parents", 1, 0, between(KNOWN, ENDED)));
+    } else {
+        phases.push(phase("push", steps, state.pushed, between(BEGUN, KNOWN)));
+        phases.push(phase("parents", 1, others, between(KNOWN, ENDED)));
+    }
+    Searched {
+        reached: state.reached,
+        max_distance,
+        relaxations: state.pushed + state.relaxations,
+        seconds,
+        phases,
+        path: None,
+    }
+}

@@ -1,0 +1,151 @@
+//! Twins of the structs in `kernels/sssp.cuh` and `kernels/sssp_prepare.cu`.
+#![allow(unsafe_code)] // structs of numbers that are copied from the GPU
+
+use crate::algo::searches::gpu::Rows;
+use crate::memory::Plain;
+
+/// Clock readings that a search leaves.
+pub(super) const MARKS: usize = 8;
+
+/// A graph in reach of a GPU.
+#[derive(Debug, Clone, Copy, Default)]
+#[repr(C)]
+pub(super) struct Graph {
+    pub rows: Rows,
+    pub vertices: u32,
+    pub shift: u32,
+    pub tail: u32,
+    pub many: u32,
+}
+
+/// A queue of rows.
+#[derive(Debug, Clone, Copy, Default)]
+#[repr(C)]
+pub(super) struct Queue {
+    pub slots: u64,
+    pub vertices: u64,
+    pub bases: u64,
+    pub distances: u64,
+}
+
+/// A pile of vertices.
+#[derive(Debug, Clone, Copy, Default)]
+#[repr(C)]
+pub(super) struct Pile {
+    pub vertices: u64,
+    pub distances: u64,
+}
+
+/// Memory and settings of a search.
+#[derive(Debug, Clone, Copy, Default)]
+#[repr(C)]
+pub(super) struct Search {
+    pub distances: u64,
+    pub parents: u64,
+    pub pending: u64,
+    pub queues: [Queue; 2],
+    pub piles: [Pile; 2],
+    pub state: u64,
+    pub threshold: u64,
+    pub coarse: u64,
+    pub fine: u64,
+    pub reach: u64,
+    pub root: u32,
+    pub queue_room: u32,
+    pub pile_room: u32,
+    pub most_steps: u32,
+    pub begins: u32,
+    pub plateaus: u32,
+    pub hops: u32,
+    pub unused: u32,
+}
+
+/// The state of a search between launches.
+#[derive(Debug, Clone, Copy, Default)]
+#[repr(C)]
+pub(super) struct State {
+    pub arrived: u64,
+    pub broken: u32,
+    pub unused: u32,
+    pub queued: [u64; 3],
+    pub limit: [u64; 3],
+    pub piled: [u64; 3],
+    pub least: [u64; 3],
+    pub changed: [u64; 3],
+    pub pending: [u64; 3],
+    pub relaxations: u64,
+    pub reached: u64,
+    pub farthest: u64,
+    pub adopted: [u64; 3],
+    pub overflowed: u32,
+    pub finished: u32,
+    pub pushed: u64,
+    pub steps: u64,
+    pub rounds: u64,
+    pub marks: [u64; MARKS],
+    pub walk: [u64; 10],
+}
+
+/// Memory of Moore's algorithm.
+#[derive(Debug, Clone, Copy, Default)]
+#[repr(C)]
+pub(super) struct Moore {
+    pub distances: u64,
+    pub found: u64,
+    pub queues: [u64; 2],
+    pub state: u64,
+    pub most_rounds: u32,
+    pub unused: u32,
+}
+
+/// Its state between launches.
+#[derive(Debug, Clone, Copy, Default)]
+#[repr(C)]
+pub(super) struct MooreState {
+    pub arrived: u64,
+    pub broken: u32,
+    pub unused: u32,
+    pub tasks: [u32; 3],
+    pub overflowed: u32,
+    pub rounds: u64,
+    pub relaxations: u64,
+}
+
+/// Memory of the baseline.
+#[derive(Debug, Clone, Copy, Default)]
+#[repr(C)]
+pub(super) struct Masked {
+    pub distances: u64,
+    pub found: u64,
+    pub mask: u64,
+    pub again: u64,
+    pub relaxations: u64,
+}
+
+/// How a half's neighbours get their weights and their places in whole rows.
+#[derive(Debug, Clone, Copy, Default)]
+#[repr(C)]
+pub(super) struct Placing {
+    pub edges: u64,
+    pub own: u64,
+    pub lower: u64,
+    pub ids: u64,
+    pub seed: u64,
+    pub weights: u32,
+    pub least: u32,
+    pub most: u32,
+    pub unused: u32,
+}
+
+/// Bytes of the state that are zero at each launch: its barrier.
+pub(super) const BARRIER_BYTES: u64 = 16;
+
+// SAFETY: numbers without padding between them, as the sizes below say.
+unsafe impl Plain for State {}
+// SAFETY: as above.
+unsafe impl Plain for MooreState {}
+
+const _: () = assert!(size_of::<Graph>() == 88 && size_of::<Search>() == 192 && size_of::<Placing>() == 56);
+const _: () = assert!(
+    size_of::<State>() == 384 && size_of::<Moore>() == 48 && size_of::<MooreState>() == 48 && size_of::<Masked>() == 40
+);

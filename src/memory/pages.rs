@@ -24,16 +24,16 @@ pub fn discard(mut pieces: Vec<&mut [u32]>) {
 }
 
 /// Asks the system to read the pages of a mapped file that `piece` lies in ahead. It is a hint.
-pub fn will_need(piece: &[u32]) {
+pub fn will_need<T>(piece: &[T]) {
     advise(piece, libc::MADV_WILLNEED);
 }
 
 /// Tells the system that a mapped file is read here and there within `piece`: it then reads no more than is asked for. It is a hint.
-pub fn random_access(piece: &[u32]) {
+pub fn random_access<T>(piece: &[T]) {
     advise(piece, libc::MADV_RANDOM);
 }
 
-fn advise(piece: &[u32], advice: libc::c_int) {
+fn advise<T>(piece: &[T], advice: libc::c_int) {
     let range = piece.as_ptr_range();
     let (from, to) = (range.start.addr() / PAGE * PAGE, range.end.addr().next_multiple_of(PAGE));
     if !piece.is_empty() {

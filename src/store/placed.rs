@@ -53,6 +53,16 @@ impl Placed {
         }
     }
 
+    /// Returns the file.
+    pub(super) fn file(&self) -> &File {
+        &self.file
+    }
+
+    /// Returns its path.
+    pub fn path(&self) -> &Path {
+        &self.path
+    }
+
     /// Returns the bytes of the file.
     ///
     /// # Errors

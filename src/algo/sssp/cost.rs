@@ -24,10 +24,13 @@ pub(super) fn of(table: &Table, graph: &GraphSize<'_>, crew: &Crew) -> Cost {
     let vertices = graph.vertices;
     // Undirected edges are in the rows of both ends.
     let entries = if graph.direction == Direction::Directed { graph.edges } else { 2 * graph.edges };
-    let [most, fewest] =
-        if crew.on_gpu { [0; 2] } else { cpu::bytes(vertices, entries, graph.direction, crew.threads) };
+    let [most, fewest] = match crew.on_gpu {
+        true => [0; 2],
+        false => cpu::bytes(vertices, entries, graph.longest_row, graph.direction, crew.threads),
+    };
     let trees = table.tree_bytes(vertices, 1) + table.weights_bytes(vertices);
     let (most, fewest) = (most + trees, fewest + trees);
+    let file = if most > crew.free { cpu::file_bytes(entries, graph.direction) } else { 0 };
     let sources = table.options().count();
     let rows = crew.format.rows(graph.rows, graph.ids);
     let columns = crew.format.row_bytes(8, 20) + crew.format.row_bytes(8, 20);
@@ -41,7 +44,7 @@ pub(super) fn of(table: &Table, graph: &GraphSize<'_>, crew: &Crew) -> Cost {
     Cost {
         host_memory: most.min(crew.free.max(fewest)),
         least_host_memory: fewest,
-        disk: written + trials * sources * RECORD + PAGE,
+        disk: written + file + trials * sources * RECORD + PAGE,
         exchange: 0,
         seconds: (f64::from(crew.trials) * (sources as f64 * search + sort) + columns) / 1e9,
         label: if table.validate { "sssp validated" } else { "sssp" }.into(),

@@ -1,7 +1,7 @@
 //! The choice of what searches: a GPU, the threads of one process, or those of rank 0 while others wait.
 
 use super::Distances;
-use super::cpu::CpuSearch;
+use super::cpu::{CpuSearch, Means};
 use super::edges::Edges;
 use super::gpu::GpuSearch;
 use super::search::{Search, Searched};
@@ -37,7 +37,8 @@ pub(super) fn choose<'a>(
     };
     let on_cpu = || {
         let _spare = run.budget.reserve(spare, "distances and parents")?;
-        CpuSearch::new(graph, (table.weights, table.method), degrees, (run.threads, run.budget))
+        let means = Means { threads: run.threads, budget: run.budget, units: run.units };
+        CpuSearch::new(graph, (table.weights, table.method), degrees, &means)
     };
     let on_cpus = || -> Result<Box<dyn Search + 'a>> {
         if comm.ranks() == 1 {

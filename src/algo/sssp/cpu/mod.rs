@@ -3,6 +3,7 @@
 //! | file | holds |
 //! |---|---|
 //! | `rows` | rows sorted by weight, which are made before the first search |
+//! | `sort` | how they are made, in memory or, where that is too small, in a file |
 //! | `arithmetic` | sums of whole numbers and of decimals |
 //! | `search` | a search: its phases, and what all threads know of them |
 //! | `push` | along the edges of vertices that became nearer, bucket after bucket |
@@ -21,6 +22,7 @@ mod push;
 mod rounds;
 mod rows;
 mod search;
+mod sort;
 
 use self::arithmetic::{Arithmetic, Decimal, Long, Short, Width};
 use self::bins::Bins;
@@ -31,6 +33,7 @@ use super::edges::Edges;
 use super::search::{Search, Searched};
 use super::task::Method;
 use crate::algo::WeightSource;
+use crate::algo::run::Units;
 use crate::error::Result;
 use crate::formats::WeightType;
 use crate::graph::direction::{Direction, Way};
@@ -42,8 +45,8 @@ use std::sync::Mutex;
 
 /// Entries of all rows below which one thread searches alone: others would hardly have begun when it is done.
 const FEW: u64 = 1 << 12;
-/// Bytes of a vertex that becomes nearer in a round.
-const NEARER: u64 = 16;
+/// Bytes for each vertex of those that became nearer in a round, if these are few.
+const NEARER: u64 = 2;
 /// Edges of a hub, by those that vertices have in the mean.
 const HUB: f64 = 32.0;
 
@@ -103,50 +106,69 @@ impl<A: Arithmetic> State<A> {
     }
 }
 
-/// Returns the bytes that searches by `threads` threads take beside distances and parents of a graph with so many entries in all rows of one way, and
-/// the fewest that do.
-pub fn bytes(vertices: u64, entries: u64, direction: Direction, threads: usize) -> [u64; 2] {
-    let rows = rows::bytes(vertices, entries) << direction.shift();
-    let bytes = rows + (8 + NEARER) * vertices + threads as u64 * bins::bytes();
-    [bytes; 2]
+/// Returns the bytes that searches by `threads` threads take beside distances and parents of a graph with so many entries in all rows of one way, of
+/// which none has more than `longest`, and the fewest that do if sorted rows go to a file.
+pub fn bytes(vertices: u64, entries: u64, longest: u64, direction: Direction, threads: usize) -> [u64; 2] {
+    let others = (8 + NEARER) * vertices + threads as u64 * bins::bytes();
+    sort::bytes(vertices, entries, longest).map(|rows| (rows << direction.shift()) + others)
+}
+
+/// Returns the bytes of the file of sorted rows.
+pub fn file_bytes(entries: u64, direction: Direction) -> u64 {
+    (8 * entries) << direction.shift()
+}
+
+/// The means of searches on CPUs.
+pub struct Means<'a> {
+    /// Threads.
+    pub threads: usize,
+    /// Host memory that is left.
+    pub budget: &'a Budget,
+    /// The place of a file, where memory is too small for sorted rows.
+    pub units: Units<'a>,
 }
 
 impl CpuSearch {
-    /// Gets ready to search a graph by these weights. `spare` bytes of `budget` stay free.
+    /// Gets ready to search a graph by these weights.
     ///
     /// # Errors
-    /// [`crate::Error::Limit`] where [`bytes()`] do not fit; those of the graph; a stop.
+    /// [`crate::Error::Limit`] where [`bytes()`] do not fit; those of the graph and of the disk; a stop.
     pub fn new(
         graph: &Graph,
         (weights, method): (WeightSource, Method),
         degrees: &Mapped,
-        (threads, budget): (usize, &Budget),
+        means: &Means<'_>,
     ) -> Result<CpuSearch> {
+        let budget = means.budget;
         let edges = Edges::new(graph, weights, budget)?;
-        let (direction, vertices) = (edges.direction(), graph.info.connected as u32);
+        let (kind, direction, vertices) = (edges.kind(), edges.direction(), graph.info.connected as u32);
         let degrees = degrees.body_as_u32()?;
+        let entries = degrees.iter().map(|&degree| u64::from(degree)).sum::<u64>() >> direction.shift();
+        let [in_memory, _] = bytes(vertices.into(), entries, 0, direction, means.threads);
+        let file = (in_memory > budget.free()).then_some(&means.units);
         let rows = |way: Way| {
             let lengths = (0..vertices).map(|v| degrees[direction.row(v, way) as usize]);
-            Rows::of(&edges, way, lengths, budget)
+            sort::sorted(&edges, way, lengths, file, budget)
         };
         let out = rows(Way::Out)?;
         let into = if direction == Direction::Directed { Some(rows(Way::In)?) } else { None };
+        drop(edges);
+        if file.is_some() {
+            tracing::info!("rows sorted by weight are in a file: memory is too small for them");
+            means.units.remove_files()?;
+        }
         let is_tail = |v: &u32| direction == Direction::Undirected && degrees[*v as usize] == 1;
         let tails = vertices - (0..vertices).rev().take_while(is_tail).count() as u32;
-        let number = |weight: u32| match edges.kind() {
-            WeightType::U32 => f64::from(weight),
-            WeightType::F32 => f64::from(f32::from_bits(weight)),
-        };
-        let (largest, mean) = out.weights(number);
-        let degree = out.entries() as f64 / f64::from(vertices.max(1));
+        let weights = out.weights();
+        let degree = entries as f64 / f64::from(vertices.max(1));
         // Vertices are in the order of degree.
-        let has_hubs =
-            vertices > 0 && out.degree(0).max(into.as_ref().map_or(0, |into| into.degree(0))) as f64 > HUB * degree;
-        let width = width(mean, degree, has_hubs);
+        let longest = if vertices > 0 { out.degree(0).max(into.as_ref().map_or(0, |into| into.degree(0))) } else { 0 };
+        let has_hubs = longest as f64 > HUB * degree;
+        let width = width(weights.sum / entries.max(1) as f64, degree, has_hubs);
         // No path is longer than one over all vertices.
-        let is_short = u64::from(largest).saturating_mul(vertices.into()) < u64::from(u32::MAX);
-        let threads = if out.entries() < FEW { 1 } else { threads };
-        let sums = match edges.kind() {
+        let is_short = u64::from(weights.largest).saturating_mul(vertices.into()) < u64::from(u32::MAX);
+        let threads = if entries < FEW { 1 } else { means.threads };
+        let sums = match kind {
             WeightType::F32 => Sums::Decimal(State::new(vertices, threads, budget)?),
             WeightType::U32 if is_short => Sums::Short(State::new(vertices, threads, budget)?),
             WeightType::U32 => Sums::Long(State::new(vertices, threads, budget)?),

@@ -72,6 +72,10 @@ pub fn find<A: Arithmetic>(walk: &Walk<'_, A>, here: &mut Here, parents: &[Atomi
     }
     let done = done.and_then(|_| {
         walk.round(here, 0..graph.tails, |part| {
+            into.ask(part.clone(), |v| {
+                let sum = A::load(&sums[v as usize]);
+                sum != A::UNREACHED && A::add(nearest, into.lightest(v)) <= sum
+            });
             for v in part {
                 let sum = A::load(&sums[v as usize]);
                 let parent = &parents[v as usize];

@@ -20,7 +20,7 @@ const WIDE: u64 = 512;
 /// Buckets behind the wide one that are settled before vertices pull: with four, vertices push longer than pulling takes less.
 const CAPPED: u64 = 1;
 /// Vertices push again where fewer than one in so many became nearer.
-const FEW: u64 = 16;
+const FEW: usize = 16;
 
 /// Searches so. Returns false where threads stop. Collective.
 pub fn cap_and_pull<A: Arithmetic>(walk: &Walk<'_, A>, here: &mut Here, bins: &mut Bins<A::Sum>) -> bool {
@@ -36,21 +36,35 @@ pub fn cap_and_pull<A: Arithmetic>(walk: &Walk<'_, A>, here: &mut Here, bins: &m
         return false;
     }
     bins.clear();
+    let few = graph.vertices as usize / FEW;
     let mut nearest = A::load(&walk.least);
     let (mut rounds, mut relaxed, mut nearer) = (0, 0, Vec::new());
     loop {
         nearer.clear();
         let changed = walk.round(here, 0..graph.tails, |part| {
-            let before = nearer.len();
-            part.for_each(|v| relaxed += pull(walk, v, cap, nearest, &mut nearer));
-            (nearer.len() - before) as u64
+            graph.into().ask(part.clone(), |v| needs_row(walk, v, cap, nearest));
+            let mut changed = 0;
+            for v in part.filter(|&v| needs_row(walk, v, cap, nearest)) {
+                let own = A::load(&walk.sums[v as usize]);
+                let (sum, looked) = pull(walk, v, own, nearest);
+                relaxed += looked;
+                if sum < own {
+                    A::store(&walk.sums[v as usize], sum);
+                    changed += 1;
+                    // More than few need not be known.
+                    if rounds > 0 && nearer.len() < few {
+                        nearer.push(Entry { sum, vertex: v });
+                    }
+                }
+            }
+            changed
         });
         rounds += 1;
         match changed {
             None => return false,
             Some(0) => return walk.end_phase(here, "pull", rounds, relaxed),
             // The first round finds the distance of everybody.
-            Some(few) if rounds > 1 && few < u64::from(graph.vertices) / FEW => break,
+            Some(changed) if rounds > 1 && changed <= few as u64 => break,
             Some(_) => nearest = cap,
         }
     }
@@ -60,33 +74,24 @@ pub fn cap_and_pull<A: Arithmetic>(walk: &Walk<'_, A>, here: &mut Here, bins: &m
     walk.end_phase(here, "pull", rounds, relaxed) && push(walk, here, bins, "push", How::whole()).is_some()
 }
 
-/// Looks for a shorter way to `v`, if it is not nearer than `cap`, along edges from vertices that are at least at the distance `nearest`. Returns the
-/// number of edges.
-#[inline]
-fn pull<A: Arithmetic>(
-    walk: &Walk<'_, A>,
-    v: u32,
-    cap: A::Sum,
-    nearest: A::Sum,
-    nearer: &mut Vec<Entry<A::Sum>>,
-) -> u64 {
-    let sums = walk.sums;
-    let own = A::load(&sums[v as usize]);
-    let rows = walk.graph.into();
-    if own < cap || A::add(nearest, rows.lightest(v)) >= own {
-        return 0;
-    }
+/// Returns true if a vertex may become nearer along its lightest edge, from a vertex at the distance `nearest`.
+#[inline(always)]
+fn needs_row<A: Arithmetic>(walk: &Walk<'_, A>, v: u32, cap: A::Sum, nearest: A::Sum) -> bool {
+    let own = A::load(&walk.sums[v as usize]);
+    own >= cap && A::add(nearest, walk.graph.into().lightest(v)) < own
+}
+
+/// Returns the shortest way to `v`, which is at the distance `own`, along edges from vertices that are at least at the distance `nearest`, and the number
+/// of edges that it looked along.
+#[inline(always)]
+fn pull<A: Arithmetic>(walk: &Walk<'_, A>, v: u32, own: A::Sum, nearest: A::Sum) -> (A::Sum, u64) {
     let (mut best, mut relaxed) = (own, 0);
-    for &entry in rows.row(v) {
+    for &entry in walk.graph.into().row(v) {
         if A::add(nearest, weight(entry)) >= best {
             break;
         }
         relaxed += 1;
-        best = best.min(A::add(A::load(&sums[neighbour(entry) as usize]), weight(entry)));
+        best = best.min(A::add(A::load(&walk.sums[neighbour(entry) as usize]), weight(entry)));
     }
-    if best < own {
-        A::store(&sums[v as usize], best);
-        nearer.push(Entry { sum: best, vertex: v });
-    }
-    relaxed
+    (best, relaxed)
 }

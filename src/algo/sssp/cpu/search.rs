@@ -21,8 +21,9 @@ use std::sync::atomic::{AtomicU32, AtomicU64, AtomicUsize};
 use std::sync::{Mutex, PoisonError, RwLock};
 use std::time::Instant;
 
-/// Vertices that a thread takes at a time.
+/// Vertices that a thread takes at a time, and where their rows are on a disk: those of all are asked for before any is waited for.
 const PART: usize = 1 << 10;
+const PART_ON_DISK: usize = 1 << 14;
 
 /// A search in progress.
 pub struct Walk<'s, A: Arithmetic> {
@@ -198,12 +199,13 @@ impl<'s, A: Arithmetic> Walk<'s, A> {
     pub fn round(&self, here: &mut Here, all: Range<u32>, mut work: impl FnMut(Range<u32>) -> u64) -> Option<u64> {
         let (parts, changed) = (&self.parts[here.sweeps & 1], &self.changed[here.sweeps & 1]);
         let mut sum = 0;
+        let size = if self.graph.out.is_on_disk() { PART_ON_DISK } else { PART };
         loop {
-            let first = all.start as usize + parts.fetch_add(PART, Relaxed);
+            let first = all.start as usize + parts.fetch_add(size, Relaxed);
             if first >= all.end as usize {
                 break;
             }
-            sum += work(first as u32..(first + PART).min(all.end as usize) as u32);
+            sum += work(first as u32..(first + size).min(all.end as usize) as u32);
         }
         changed.fetch_add(sum, Relaxed);
         if !self.meet(here) {
@@ -249,6 +251,7 @@ impl<'s, A: Arithmetic> Walk<'s, A> {
         let all = graph.tails..graph.vertices;
         let done = self.round(here, all, |part| {
             relaxed += part.len() as u64;
+            graph.out.ask(part.clone(), |_| true);
             for v in part {
                 let parent = &parents[v as usize];
                 if v == self.root {

@@ -1,0 +1,136 @@
+//! Sorting the rows of a graph by weight, into memory or, where that is too small, into a file.
+
+use super::rows::{Entries, Rows, Weights, weight};
+use crate::algo::run::Units;
+use crate::algo::sssp::Edges;
+use crate::error::{Error, Result};
+use crate::formats::WeightType;
+use crate::graph::direction::Way;
+use crate::memory::{Budget, Buffer, bytes_of};
+use crate::process::signals;
+use crate::store::placed::{self, Placed};
+use crate::store::words::Words;
+use rayon::prelude::*;
+use std::ops::Range;
+
+/// Entries that a thread sorts at a time, about.
+const PART: u64 = 1 << 16;
+/// Entries that are sorted before they are written to a file, at least; the longest row is, too.
+const WINDOW: u64 = 1 << 21;
+
+/// Returns the bytes of the rows of `vertices` vertices with so many entries in all, and the fewest that do with a file, if no row has more entries than
+/// `longest`.
+pub fn bytes(vertices: u64, entries: u64, longest: u64) -> [u64; 2] {
+    let places = 12 * (vertices + 1);
+    [places + 8 * entries, places + 8 * (WINDOW + longest).min(entries)]
+}
+
+/// Sorts the rows of all vertices of one way. They go to a file of `file` where that is given.
+///
+/// # Errors
+/// [`Error::Limit`] where [`bytes`] do not fit; those of the disk; a stop.
+pub fn sorted(
+    edges: &Edges<'_>,
+    way: Way,
+    lengths: impl Iterator<Item = u32>,
+    file: Option<&Units<'_>>,
+    budget: &Budget,
+) -> Result<Rows> {
+    let lengths: Vec<u32> = lengths.collect();
+    let mut starts: Buffer<u64> = budget.zeroed(lengths.len() + 1, "places of rows (8 bytes a vertex)")?;
+    let (mut sum, mut longest) = (0, 0);
+    for (start, &length) in starts.iter_mut().zip(&lengths) {
+        *start = sum;
+        sum += u64::from(length);
+        longest = longest.max(u64::from(length));
+    }
+    starts[lengths.len()] = sum;
+    let mut lightest: Buffer<u32> = budget.zeroed(lengths.len(), "the lightest edge of each vertex (4 bytes)")?;
+    let all = 0..lengths.len() as u32;
+    let mut weights = Weights::default();
+    let entries = match file {
+        None => {
+            let mut entries: Buffer<u64> = budget.zeroed(sum as usize, "rows sorted by weight (8 bytes an entry)")?;
+            weights = sort(edges, way, &starts, all, &mut entries, &mut lightest)?;
+            Entries::Here(entries)
+        }
+        Some(units) => {
+            let path = units.files()?.join(if way == Way::Out { "out" } else { "in" });
+            let placed = Placed::create(path.clone(), 8 * sum)?;
+            let room = (WINDOW + longest).min(sum) as usize;
+            let mut window: Buffer<u64> = budget.zeroed(room, "rows that are sorted by weight for a file")?;
+            let mut first = 0;
+            while first < all.end {
+                // As many rows as fit.
+                let begin = starts[first as usize];
+                let fit = starts[first as usize + 1..].partition_point(|&end| end - begin <= room as u64);
+                let vertices = first..first + fit as u32;
+                let some = &mut window[..(starts[vertices.end as usize] - begin) as usize];
+                let light = &mut lightest[first as usize..vertices.end as usize];
+                weights = weights.and(sort(edges, way, &starts, vertices.clone(), some, light)?);
+                placed.write(bytes_of(some), 8 * begin)?;
+                first = vertices.end;
+            }
+            let words = Words::map(&placed)?;
+            // It has a name only while it is written: nobody goes on with it.
+            placed::remove(&path)?;
+            Entries::OnDisk(words)
+        }
+    };
+    let rows = Rows { starts, entries, lightest, weights };
+    rows.expect_random_access();
+    Ok(rows)
+}
+
+/// Sorts the rows of these vertices into `entries`, and notes the lightest edge of each; returns figures of the weights.
+fn sort(
+    edges: &Edges<'_>,
+    way: Way,
+    starts: &[u64],
+    vertices: Range<u32>,
+    entries: &mut [u64],
+    lightest: &mut [u32],
+) -> Result<Weights> {
+    let number = |weight: u32| match edges.kind() {
+        WeightType::U32 => f64::from(weight),
+        WeightType::F32 => f64::from(f32::from_bits(weight)),
+    };
+    let mut parts = Vec::new();
+    let (mut rest, mut light, mut first) = (entries, lightest, vertices.start);
+    for v in vertices.clone() {
+        let (begin, end) = (starts[first as usize], starts[v as usize + 1]);
+        if end - begin >= PART || v + 1 == vertices.end {
+            let (part, behind) = rest.split_at_mut((end - begin) as usize);
+            let (lightest, light_behind) = light.split_at_mut((v + 1 - first) as usize);
+            parts.push((first, part, lightest));
+            (rest, light, first) = (behind, light_behind, v + 1);
+        }
+    }
+    let of_parts = parts.into_par_iter().map(|(first, part, lightest)| {
+        signals::check()?;
+        let mut weights = Weights::default();
+        let mut rest = part;
+        for (v, lightest) in (first..).zip(lightest) {
+            let length = starts[v as usize + 1] - starts[v as usize];
+            let (row, behind) = rest.split_at_mut(length as usize);
+            let mut places = row.iter_mut();
+            let mut missing = false;
+            edges.each(v, way, |u, weight| match places.next() {
+                Some(place) => {
+                    *place = u64::from(weight) << 32 | u64::from(u);
+                    weights.sum += number(weight);
+                }
+                None => missing = true,
+            });
+            if missing || places.next().is_some() {
+                return Err(Error::internal("sort rows by weight", "rows of other lengths than degrees say"));
+            }
+            row.sort_unstable();
+            *lightest = row.first().map_or(u32::MAX, |&entry| weight(entry));
+            weights.largest = weights.largest.max(row.last().map_or(0, |&entry| weight(entry)));
+            rest = behind;
+        }
+        Ok(weights)
+    });
+    of_parts.try_reduce(Weights::default, |some, others| Ok(some.and(others)))
+}

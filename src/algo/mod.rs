@@ -7,6 +7,7 @@ mod algorithm;
 pub mod bfs;
 pub mod cost;
 pub mod device;
+pub mod dfs;
 pub mod energy;
 pub mod listrank;
 mod meeting;
@@ -36,6 +37,7 @@ pub use weights::WeightSource;
 pub static ALGORITHMS: &[&dyn Algorithm] = &[
     &triangle::Triangle,
     &bfs::Bfs,
+    &dfs::Dfs,
     &sssp::Sssp,
     &listrank::ListRank,
     #[cfg(feature = "failpoints")]

@@ -43,7 +43,7 @@ const OF_JOBS: [(&str, &[&str]); 5] = [
 ];
 
 /// Tables of algorithms of later versions, with a description.
-pub(super) const LATER: [(&str, &str); 2] = [("traverse", "distributed traversal"), ("dfs", "depth-first search")];
+pub(super) const LATER: [(&str, &str); 1] = [("traverse", "distributed traversal")];
 
 /// Returns all tables: those of every job, of algorithms, and of later versions.
 pub(super) fn tables() -> impl Iterator<Item = Known> {
@@ -114,6 +114,7 @@ mod tests {
     const LISTRANK: &str = include_str!("../../configs/listrank.toml");
     const BFS: &str = include_str!("../../configs/bfs.toml");
     const SSSP: &str = include_str!("../../configs/sssp.toml");
+    const DFS: &str = include_str!("../../configs/dfs.toml");
 
     /// True if the job file that ships has the key in the table, set or as a comment.
     fn names(shipped: &str, table: &str, key: &str) -> bool {
@@ -131,8 +132,9 @@ mod tests {
                 "listrank" => &[LISTRANK][..],
                 "bfs" => &[BFS],
                 "sssp" => &[SSSP],
+                "dfs" => &[DFS],
                 "triangle" => &[TRIANGLE],
-                _ => &[TRIANGLE, BFS, SSSP],
+                _ => &[TRIANGLE, BFS, SSSP, DFS],
             };
             for key in table.keys.unwrap_or_default() {
                 let shipped = if *key == "list" { &[LISTRANK] } else { shipped };

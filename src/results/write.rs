@@ -46,6 +46,20 @@ impl<'a> Columns<'a> {
         self.column(&format!("out/{name}"), name, (isolated, None), of)
     }
 
+    /// Does the same where a vertex that may have no edge, `own`, has a value then.
+    ///
+    /// # Errors
+    /// Those of [`Self::put`].
+    pub fn put_with_own<T: Value>(
+        &mut self,
+        name: &str,
+        isolated: T,
+        own: Option<(InputId, T)>,
+        of: impl Fn(Vertex) -> T,
+    ) -> Result<()> {
+        self.column(&format!("out/{name}"), name, (isolated, own), of)
+    }
+
     /// Writes `out/ALGORITHM/SOURCE/NAME.npy` or `.csv`, for an algorithm that has sources. A source without an edge has the value `own`
     /// if there is one, and other vertices without an edge have `isolated`.
     ///

@@ -7,10 +7,13 @@ mod support;
 
 mod answers;
 mod bfs;
+mod dfs;
+mod dijkstra;
 mod killed;
 mod lists;
 mod oracle;
 mod searches;
+mod sssp;
 mod tables;
 mod weights;
 

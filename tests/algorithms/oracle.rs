@@ -67,6 +67,11 @@ impl Graph {
         self.edges.iter().zip(&self.weights).map(|([u, v], (weight, _))| format!("{u} {v} {weight}\n")).collect()
     }
 
+    /// The edges with the bits of their weights.
+    pub fn weighted(&self) -> Vec<([u64; 2], u32)> {
+        self.edges.iter().copied().zip(self.weights.iter().map(|(_, bits)| *bits)).collect()
+    }
+
     /// The smallest of the whole weights of a pair.
     pub fn smallest(&self, u: u64, v: u64) -> u64 {
         self.least(false)[&(u, v)]
@@ -119,6 +124,7 @@ impl Graph {
             known.push(self.sums_of("upper = true\n", directed, &|_, _| 1));
             known.extend(self.weighted_sums(directed));
             known.push(self.searches(directed));
+            known.extend(self.paths(directed));
         }
         known
             .into_iter()
@@ -129,6 +135,7 @@ impl Graph {
                     Answer { table: columns, found, columns: files.chain(ids.clone()).collect() },
                 ]
             })
+            .chain([false, true].map(|directed| self.depth_first(directed)))
             .collect()
     }
 
@@ -239,7 +246,7 @@ fn sum_up(numbers: impl Iterator<Item = u64>) -> u64 {
 }
 
 /// The hash by which weights are drawn, as the documentation has it: SplitMix64 over the seed and both ids.
-fn drawn_hash(seed: u64, ids: [u64; 2]) -> u64 {
+pub fn drawn_hash(seed: u64, ids: [u64; 2]) -> u64 {
     let mut state = 0u64;
     for word in [seed].into_iter().chain(ids) {
         let mut x = state.wrapping_add(word).wrapping_add(0x9e37_79b9_7f4a_7c15);

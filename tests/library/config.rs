@@ -206,8 +206,19 @@ fn shipped_jobs_load() {
         names.push(job.name);
     }
     names.sort();
-    let shipped =
-        ["graph500", "hyperlink2012", "karate", "karate", "list-swapped-10000000-1", "quickstart", "s28", "s29"];
+    let shipped = [
+        "graph500",
+        "graph500-sssp",
+        "hyperlink2012",
+        "karate",
+        "karate",
+        "karate",
+        "karate",
+        "list-swapped-10000000-1",
+        "quickstart",
+        "s28",
+        "s29",
+    ];
     assert_eq!(names, shipped);
 }
 
@@ -462,9 +473,9 @@ fn each_kind_of_mistake() {
         ("output", "format = ['npy']", "output.format: expected one of \"npy\", \"csv\", found an array"),
         ("triangle", "per_vertex = 1", "triangle.per_vertex: expected true or false, found 1"),
         (
-            "dfs",
-            "source = 1",
-            "[dfs] (depth-first search) is not in this version, which runs [triangle], [bfs], [listrank], [sums]; take it out",
+            "traverse",
+            "sources = [1]",
+            "[traverse] (distributed traversal) is not in this version, which runs [triangle], [bfs], [dfs], [sssp], [listrank], [sums]; take it out",
         ),
         ("bfs", "roots = 0", "bfs.roots: expected a whole number from 1 to 65536, found 0"),
         ("bfs", "roots = 3\nsources = [1]", "bfs.roots: a table has roots or sources, not both"),
@@ -479,10 +490,9 @@ fn each_kind_of_mistake() {
 #[test]
 fn a_job_of_later_algorithms_is_not_asked_for_another_too() {
     assert_eq!(
-        messages("[input]\npath = 'x'\n[sssp]\nroots = 64\nseeds = 1\n[dfs]", &[]),
+        messages("[input]\npath = 'x'\n[traverse]\nroots = 64\nseeds = 1", &[]),
         [
-            "[sssp] (shortest paths) is not in this version, which runs [triangle], [bfs], [listrank], [sums]; take it out",
-            "[dfs] (depth-first search) is not in this version, which runs [triangle], [bfs], [listrank], [sums]; take it out",
+            "[traverse] (distributed traversal) is not in this version, which runs [triangle], [bfs], [dfs], [sssp], [listrank], [sums]; take it out",
         ]
     );
 }

@@ -10,6 +10,7 @@ mod deaths;
 mod devices;
 mod kinds;
 mod nodes;
+mod paths;
 mod plan;
 mod refused;
 mod resume;

@@ -294,21 +294,28 @@ pub fn resumed(report: &Value) -> Vec<&str> {
 
 pub trait Number: Copy {
     const DESCR: &'static str;
-    fn from_le(bytes: [u8; 8]) -> Self;
+    const BYTES: usize;
+    fn from_le(bytes: &[u8]) -> Self;
 }
 
-impl Number for u64 {
-    const DESCR: &'static str = "<u8";
-    fn from_le(bytes: [u8; 8]) -> u64 {
-        u64::from_le_bytes(bytes)
-    }
+macro_rules! number {
+    ($($number:ty, $descr:literal;)*) => {$(
+        impl Number for $number {
+            const DESCR: &'static str = $descr;
+            const BYTES: usize = size_of::<$number>();
+            fn from_le(bytes: &[u8]) -> $number {
+                <$number>::from_le_bytes(bytes.try_into().expect("its bytes"))
+            }
+        }
+    )*};
 }
 
-impl Number for f64 {
-    const DESCR: &'static str = "<f8";
-    fn from_le(bytes: [u8; 8]) -> f64 {
-        f64::from_le_bytes(bytes)
-    }
+number! {
+    u64, "<u8";
+    f64, "<f8";
+    i64, "<i8";
+    i32, "<i4";
+    f32, "<f4";
 }
 
 /// Reads a one-dimensional numpy file as numpy does: by its header.
@@ -319,8 +326,7 @@ pub fn npy<T: Number>(path: &Path) -> Vec<T> {
     let header = std::str::from_utf8(&bytes[10..10 + length]).expect("text");
     assert!(header.ends_with('\n') && (10 + length) % 64 == 0, "{header:?}");
     assert!(header.contains(&format!("'descr': '{}', 'fortran_order': False", T::DESCR)), "{header:?}");
-    let values: Vec<T> =
-        bytes[10 + length..].chunks_exact(8).map(|word| T::from_le(word.try_into().expect("eight"))).collect();
+    let values: Vec<T> = bytes[10 + length..].chunks_exact(T::BYTES).map(T::from_le).collect();
     assert!(header.contains(&format!("'shape': ({},)", values.len())), "{header:?}");
     values
 }

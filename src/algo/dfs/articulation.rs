@@ -1,0 +1,113 @@
+//! Articulation points and bridges of a graph without direction, from its depth-first forest (Hopcroft and Tarjan: Efficient algorithms for graph
+//! manipulation, CACM 1973).
+//!
+//! The low point of a vertex is the smallest preorder that an edge leads to from its subtree, that of its parent left out. First every vertex gets
+//! that of its own row, by all threads; then low points go up the tree, from the last vertex in preorder to the first.
+
+use super::record::{NONE, Tree};
+use super::rows::Rows;
+use crate::algo::team::{Parts, team};
+use crate::error::Result;
+use crate::memory::{Budget, Buffer, cells, prefetch};
+use crate::process::signals;
+use std::sync::atomic::Ordering::Relaxed;
+
+/// Vertices that a thread takes at a time.
+const PART: usize = 2048;
+/// Entries of a row whose numbers are fetched ahead of their use.
+const AHEAD: usize = 16;
+
+/// A vertex whose removal parts what was one component.
+const POINT: u32 = 1;
+/// The edge to a vertex from its parent, whose removal does.
+const BRIDGE: u32 = 2;
+
+/// The articulation points and bridges of a graph.
+pub(super) struct Articulation {
+    marks: Buffer<u32>,
+    /// Number of articulation points.
+    pub points: u64,
+    /// Number of bridges.
+    pub bridges: u64,
+}
+
+impl Articulation {
+    /// Returns the bytes that finding them takes among `vertices` vertices.
+    pub fn bytes(vertices: u64) -> u64 {
+        16 * vertices
+    }
+
+    /// Finds them by the tree or forest.
+    ///
+    /// # Errors
+    /// [`crate::Error::Limit`], [`crate::Error::Stopped`].
+    pub fn new(tree: &Tree, rows: &Rows<'_>, threads: usize, budget: &Budget) -> Result<Articulation> {
+        let vertices = tree.vertices() as usize;
+        let mut pre: Buffer<u32> = budget.zeroed(vertices, "preorder for low points (4 bytes a vertex)")?;
+        let mut order: Buffer<u32> = budget.zeroed(tree.reached as usize, "vertices by preorder (4 bytes each)")?;
+        let mut low: Buffer<u32> = budget.zeroed(vertices, "low points (4 bytes a vertex)")?;
+        let mut marks: Buffer<u32> = budget.zeroed(vertices, "articulation points (4 bytes a vertex)")?;
+        for v in 0..tree.vertices() {
+            pre[v as usize] = tree.pre(v);
+            if let Some(place) = order.get_mut(tree.pre(v) as usize) {
+                *place = v;
+            }
+        }
+        let (lows, parts) = (cells(&mut low), Parts::new(vertices, PART));
+        team(threads, &|_| {
+            parts.each(|part| {
+                signals::check()?;
+                for v in part.map(|v| v as u32).filter(|&v| pre[v as usize] != NONE) {
+                    lows[v as usize].store(own_low(tree, rows, &pre, v), Relaxed);
+                }
+                Ok(())
+            })
+        })?;
+        let (mut points, mut bridges) = (0, 0);
+        for &v in order.iter().rev() {
+            let (parent, lowest) = (tree.parent(v), low[v as usize]);
+            if parent == v {
+                continue;
+            }
+            low[parent as usize] = low[parent as usize].min(lowest);
+            if lowest > pre[parent as usize] {
+                marks[v as usize] |= BRIDGE;
+                bridges += 1;
+            }
+            let is_root = tree.parent(parent) == parent;
+            // A root is one if it has a second child: the first is right behind it in preorder.
+            let parts =
+                if is_root { pre[v as usize] != pre[parent as usize] + 1 } else { lowest >= pre[parent as usize] };
+            if parts && marks[parent as usize] & POINT == 0 {
+                marks[parent as usize] |= POINT;
+                points += 1;
+            }
+        }
+        Ok(Articulation { marks, points, bridges })
+    }
+
+    /// Returns true if a vertex is an articulation point.
+    pub fn is_point(&self, v: u32) -> bool {
+        self.marks[v as usize] & POINT != 0
+    }
+
+    /// Returns true if the edge to a vertex from its parent is a bridge.
+    pub fn is_bridge(&self, v: u32) -> bool {
+        self.marks[v as usize] & BRIDGE != 0
+    }
+}
+
+/// Returns the smallest preorder in the row of a vertex and its own, that of its parent left out.
+fn own_low(tree: &Tree, rows: &Rows<'_>, pre: &[u32], v: u32) -> u32 {
+    let parent = tree.parent(v);
+    let mut low = pre[v as usize];
+    for half in rows.of(v).0 {
+        for (entry, &w) in half.iter().enumerate() {
+            prefetch(pre, half.get(entry + AHEAD).map_or(0, |&ahead| ahead as usize));
+            if w != parent {
+                low = low.min(pre[w as usize]);
+            }
+        }
+    }
+    low
+}

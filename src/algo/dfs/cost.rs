@@ -1,0 +1,48 @@
+//! The cost of a depth-first search: memory by the functions that size its arrays, time by rates.
+
+use super::articulation::Articulation;
+use super::strong::Strong;
+use super::task::Table;
+use super::validate;
+use super::walk::Walk;
+use crate::algo::{Cost, Crew, GraphSize};
+use crate::graph::direction::Direction;
+use crate::prepare::input_ids::InputIds;
+
+/// Nanoseconds of the search for each entry of a row, of a thread for each while the tree is checked, and for each row of a column.
+const ENTRY: f64 = 5.0;
+const CHECK: f64 = 5.0;
+const COLUMN: f64 = 20.0;
+/// Columns, and the most digits of a number of theirs.
+const COLUMNS: u64 = 4;
+const DIGITS: u64 = 20;
+/// Files take whole pages on the disk.
+const PAGE: u64 = 4096;
+
+/// Returns what `table` takes on a graph of this size.
+pub(super) fn of(table: &Table, graph: &GraphSize<'_>, crew: &Crew) -> Cost {
+    let vertices = graph.vertices;
+    let entries = if graph.direction == Direction::Directed { graph.edges } else { 2 * graph.edges };
+    let checks = if table.validate { validate::bytes(vertices) } else { 0 };
+    let articulation = if table.articulation { Articulation::bytes(vertices) } else { 0 };
+    let strong = if table.components.is_some() { Strong::bytes(vertices) } else { 0 };
+    let after = checks.max(articulation + strong + InputIds::bytes(vertices));
+    let host_memory = Walk::bytes(vertices) + after + PAGE;
+    let rows = crew.format.rows(graph.rows, graph.ids);
+    let more = 2 * (u64::from(table.articulation) + u64::from(table.components.is_some()));
+    let columns = (COLUMNS + more) * (crew.format.row_bytes(8, DIGITS) * rows + 2 * PAGE);
+    let ids = if graph.sparse { 8 * rows + PAGE } else { 0 };
+    // A checkpoint replaces the one before.
+    let checkpoints = (u64::from(crew.trials) + 1) * (24 * vertices + PAGE);
+    let check = if table.validate { CHECK * entries as f64 / crew.threads as f64 } else { 0.0 };
+    let passes = ENTRY / 2.0 * more as f64 * entries as f64;
+    let each = ENTRY * entries as f64 + passes + check;
+    Cost {
+        host_memory,
+        least_host_memory: host_memory,
+        disk: columns + ids + checkpoints,
+        exchange: 0,
+        seconds: (f64::from(crew.trials) * each + COLUMN * ((COLUMNS + more) * rows) as f64) / 1e9,
+        label: if table.validate { "dfs validated" } else { "dfs" }.into(),
+    }
+}

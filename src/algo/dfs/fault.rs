@@ -1,0 +1,62 @@
+//! Faults of depth-first trees.
+
+use crate::error::Error;
+
+/// A rule that a tree breaks, and the place where it does. Vertices are named by their places in the order of vertices.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Fault {
+    /// The preorder of reached vertices is not 0, 1, 2 and so on.
+    Preorder { vertex: u32 },
+    /// The parent is no vertex that was reached before.
+    Parent { vertex: u32 },
+    /// The subtree of the parent ended before the vertex was reached.
+    NotNested { vertex: u32, parent: u32 },
+    /// The depth is not one more than that of the parent.
+    Depth { vertex: u32 },
+    /// The vertex was not left when its subtree ended.
+    Postorder { vertex: u32 },
+    /// A tree begins at another vertex than it should.
+    Root { vertex: u32 },
+    /// An edge leads from a vertex that was reached to one that was not.
+    NotReached { from: u32, to: u32 },
+    /// An edge leads to a later vertex that is in another subtree.
+    Cross { from: u32, to: u32 },
+    /// The search went on to a neighbour although another comes first.
+    NotFirst { vertex: u32, to: u32 },
+    /// There is no edge from the parent.
+    NoEdge { vertex: u32, parent: u32 },
+}
+
+impl Fault {
+    /// Returns the fault as an error, with vertices as `name` calls them.
+    pub fn error(self, name: &dyn Fn(u32) -> String) -> Error {
+        Error::Validation(match self {
+            Fault::Preorder { vertex } => {
+                format!("the preorder of vertex {} is that of another, or of none", name(vertex))
+            }
+            Fault::Parent { vertex } => format!("the parent of vertex {} was not reached before it", name(vertex)),
+            Fault::NotNested { vertex, parent } => {
+                format!("vertex {} was reached after its parent {} was left", name(vertex), name(parent))
+            }
+            Fault::Depth { vertex } => {
+                format!("the depth of vertex {} is not one more than its parent's", name(vertex))
+            }
+            Fault::Postorder { vertex } => {
+                format!("the postorder of vertex {} is not that of its subtree", name(vertex))
+            }
+            Fault::Root { vertex } => format!("no tree should begin, or one should, at vertex {}", name(vertex)),
+            Fault::NotReached { from, to } => {
+                format!("an edge leads from {}, which was reached, to {}, which was not", name(from), name(to))
+            }
+            Fault::Cross { from, to } => {
+                format!("an edge leads from {} to {}, which was reached later and not below it", name(from), name(to))
+            }
+            Fault::NotFirst { vertex, to } => {
+                format!("the search went from {} to {}, where another neighbour comes first", name(vertex), name(to))
+            }
+            Fault::NoEdge { vertex, parent } => {
+                format!("no edge leads to vertex {} from its parent {}", name(vertex), name(parent))
+            }
+        })
+    }
+}

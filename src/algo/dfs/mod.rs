@@ -1,0 +1,25 @@
+//! Depth-first search: the lexicographic tree of a source, or the forest of all vertices.
+//!
+//! From each vertex the search goes on to the first neighbour, in the order of vertices, that it has not been at; where there is none it goes
+//! back. So there is one tree, whatever computes it. It has for each vertex its parent, the number of vertices that were reached before it
+//! (preorder), the number that were left before it (postorder), and its depth. In a forest, each tree begins at the first vertex that is in no
+//! tree yet. Edges that have a direction are followed in it; then a forest is that of out-edges.
+//!
+//! A lexicographic search is one chain of decisions: no method is known that is fast on several threads (it is P-complete: Reif, Depth-first
+//! search is inherently sequential, IPL 1985). It runs on one core of the host, also where there is a GPU.
+
+mod articulation;
+mod cost;
+mod driver;
+mod fault;
+mod record;
+mod rows;
+mod saved;
+mod strong;
+mod task;
+#[cfg(test)]
+mod tests;
+mod validate;
+mod walk;
+
+pub use task::Dfs;

@@ -1,0 +1,100 @@
+//! The records of vertices, and the counters of a search.
+
+use crate::error::Result;
+use crate::memory::{Budget, Buffer, prefetch};
+
+/// No vertex; no number.
+pub(super) const NONE: u32 = u32::MAX;
+
+/// Numbers of a record.
+const NUMBERS: usize = 4;
+const PARENT: usize = 0;
+const PRE: usize = 1;
+const POST: usize = 2;
+const DEPTH: usize = 3;
+
+/// A record for each vertex: parent, preorder, postorder and depth side by side, so that reaching a vertex touches one line of the cache.
+pub(super) struct Tree {
+    records: Buffer<u32>,
+    /// Vertices that were reached.
+    pub reached: u32,
+    /// Vertices that were left.
+    pub left: u32,
+}
+
+impl Tree {
+    /// Returns the bytes of `vertices` records.
+    pub fn bytes(vertices: u64) -> u64 {
+        4 * NUMBERS as u64 * vertices
+    }
+
+    /// Makes records of vertices that were not reached.
+    ///
+    /// # Errors
+    /// [`crate::Error::Limit`].
+    pub fn new(vertices: usize, budget: &Budget) -> Result<Tree> {
+        let mut records: Buffer<u32> = budget.zeroed(NUMBERS * vertices, "records of vertices (16 bytes each)")?;
+        records.fill(NONE);
+        Ok(Tree { records, reached: 0, left: 0 })
+    }
+
+    /// Returns the number of vertices.
+    pub fn vertices(&self) -> u32 {
+        (self.records.len() / NUMBERS) as u32
+    }
+
+    /// Returns all numbers, record after record.
+    pub fn numbers(&self) -> &[u32] {
+        &self.records
+    }
+
+    /// Returns all numbers, to be read from a checkpoint.
+    pub fn numbers_mut(&mut self) -> &mut [u32] {
+        &mut self.records
+    }
+
+    /// Has the record of a vertex fetched into the cache.
+    #[inline]
+    pub fn fetch(&self, v: u32) {
+        prefetch(&self.records, NUMBERS * v as usize);
+    }
+
+    /// Notes that a vertex is reached.
+    #[inline]
+    pub fn reach(&mut self, v: u32, parent: u32, depth: u32) {
+        let record = &mut self.records[NUMBERS * v as usize..][..NUMBERS];
+        (record[PARENT], record[PRE], record[DEPTH]) = (parent, self.reached, depth);
+        self.reached += 1;
+    }
+
+    /// Notes that a vertex is left.
+    #[inline]
+    pub fn leave(&mut self, v: u32) {
+        self.records[NUMBERS * v as usize + POST] = self.left;
+        self.left += 1;
+    }
+
+    /// Returns the parent of a vertex: that of a root is the root, and [`NONE`] that of a vertex that was not reached.
+    #[inline]
+    pub fn parent(&self, v: u32) -> u32 {
+        self.records[NUMBERS * v as usize + PARENT]
+    }
+
+    /// Returns the number of vertices that were reached before this one.
+    #[inline]
+    pub fn pre(&self, v: u32) -> u32 {
+        self.records[NUMBERS * v as usize + PRE]
+    }
+
+    /// Returns the number of vertices that were left before this one.
+    #[inline]
+    pub fn post(&self, v: u32) -> u32 {
+        self.records[NUMBERS * v as usize + POST]
+    }
+
+    /// Returns the number of edges from the root.
+    #[inline]
+    pub fn depth(&self, v: u32) -> u32 {
+        self.records[NUMBERS * v as usize + DEPTH]
+    }
+}

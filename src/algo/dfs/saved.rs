@@ -1,0 +1,70 @@
+//! A search as a checkpoint has it: counters, records, and the stack.
+
+use super::walk::Walk;
+use crate::error::Result;
+use crate::memory::bytes_of;
+use crate::store::checkpoint::{Checkpoint, Saved};
+
+/// Units of a search, for progress.
+pub(super) const UNITS: u64 = 1000;
+
+/// Counters of a search that are in neither records nor stack.
+#[derive(Debug, Clone, Copy, Default)]
+pub(super) struct Counters {
+    /// Vertices before this one are in a tree, if a forest is made.
+    pub next_root: u32,
+    /// Trees so far.
+    pub trees: u32,
+    /// Seconds so far.
+    pub seconds: f64,
+}
+
+/// Saves a search between two steps.
+///
+/// # Errors
+/// [`crate::Error::DiskFull`], [`crate::Error::Io`].
+pub(super) fn save(checkpoint: &mut Checkpoint, walk: &Walk<'_>, counters: Counters) -> Result<()> {
+    let Counters { next_root, trees, seconds } = counters;
+    let head = [walk.tree.reached, walk.tree.left, next_root, trees].map(u64::from);
+    let head = [&head[..], &[seconds.to_bits()]].concat();
+    let sections = [bytes_of(&head), bytes_of(walk.tree.numbers()), bytes_of(walk.stack())];
+    checkpoint.save(done(walk), UNITS, &sections)
+}
+
+/// Returns the units that a search has done.
+pub(super) fn done(walk: &Walk<'_>) -> u64 {
+    u64::from(walk.tree.left) * UNITS / u64::from(walk.tree.vertices()).max(1)
+}
+
+/// Reads a search; returns its counters.
+///
+/// # Errors
+/// [`crate::Error::Corrupt`] for a checkpoint of something else.
+pub(super) fn load(saved: &Saved, walk: &mut Walk<'_>) -> Result<Counters> {
+    let wrong = || saved.other("no depth-first search of this graph");
+    let &[reached, left, next_root, trees, seconds] = saved.words(0)? else { return Err(wrong()) };
+    let (records, stack) = (saved.words(1)?, saved.words(2)?);
+    let numbers = walk.tree.numbers_mut();
+    if records.len() * 2 != numbers.len() {
+        return Err(wrong());
+    }
+    for (pair, &word) in numbers.as_chunks_mut::<2>().0.iter_mut().zip(records) {
+        *pair = [word as u32, (word >> 32) as u32];
+    }
+    (walk.tree.reached, walk.tree.left) = (reached as u32, left as u32);
+    if !walk.resume(stack) {
+        return Err(wrong());
+    }
+    Ok(Counters { next_root: next_root as u32, trees: trees as u32, seconds: f64::from_bits(seconds) })
+}
+
+/// Returns the figures of a checkpoint in words.
+///
+/// # Errors
+/// [`crate::Error::Corrupt`] for a checkpoint of something else.
+pub(super) fn told(saved: &Saved) -> Result<String> {
+    match saved.words(0)? {
+        [reached, left, ..] => Ok(format!("{reached} vertices reached, {left} left")),
+        _ => Err(saved.other("no depth-first search")),
+    }
+}

@@ -1,0 +1,106 @@
+//! Strong components of a graph with direction, from its depth-first forest (Tarjan: Depth-first search and linear graph algorithms, SIAM Journal on
+//! Computing 1972), a topological order where it has no cycle, and a cycle where it has one.
+//!
+//! Vertices are gone through as they were left. Each edge from a vertex leads to one that was reached before it was left; the smallest preorder of those
+//! that are in no component yet, and of what its children lead to, is its low point. If that is its own, it and all below it that are in no component
+//! make one. As the order is known, rows are fetched ahead.
+
+use super::record::{NONE, Tree};
+use super::rows::Rows;
+use crate::error::Result;
+use crate::memory::{Budget, Buffer};
+use crate::process::signals;
+
+/// Vertices that rows are fetched ahead of their use, and their places before.
+const AHEAD: usize = 4;
+const PLACES_AHEAD: usize = 8;
+/// Vertices between two looks at signals.
+const STRIDE: usize = 1 << 16;
+
+/// The strong components of a graph.
+pub(super) struct Strong {
+    /// The vertex of each component that was reached first; [`NONE`] for what was not reached.
+    component: Buffer<u32>,
+    /// Number of components.
+    pub components: u64,
+    /// Vertices of the largest.
+    pub largest: u64,
+    /// An edge that leads from the first vertex back to the second, which is above it, if there is one.
+    back: Option<[u32; 2]>,
+}
+
+impl Strong {
+    /// Returns the bytes that finding them takes among `vertices` vertices.
+    pub fn bytes(vertices: u64) -> u64 {
+        16 * vertices
+    }
+
+    /// Finds them by the tree or forest.
+    ///
+    /// # Errors
+    /// [`crate::Error::Limit`], [`crate::Error::Stopped`].
+    pub fn new(tree: &Tree, rows: &Rows<'_>, budget: &Budget) -> Result<Strong> {
+        let vertices = tree.vertices() as usize;
+        let mut component: Buffer<u32> = budget.zeroed(vertices, "components (4 bytes a vertex)")?;
+        let mut low: Buffer<u32> = budget.zeroed(vertices, "low points (4 bytes a vertex)")?;
+        let mut order: Buffer<u32> = budget.zeroed(tree.left as usize, "vertices by postorder (4 bytes each)")?;
+        let mut open: Buffer<u32> = budget.zeroed(tree.left as usize, "vertices of no component yet (4 bytes each)")?;
+        component.fill(NONE);
+        for v in 0..tree.vertices() {
+            if let Some(place) = order.get_mut(tree.post(v) as usize) {
+                *place = v;
+            }
+        }
+        let (mut components, mut largest, mut back, mut height) = (0, 0, None, 0);
+        for (number, &v) in order.iter().enumerate() {
+            if number % STRIDE == 0 {
+                signals::check()?;
+            }
+            order.get(number + PLACES_AHEAD).iter().for_each(|&&ahead| rows.fetch_place(ahead));
+            order.get(number + AHEAD).iter().for_each(|&&ahead| rows.fetch(ahead));
+            let mut lowest = tree.pre(v);
+            for &w in rows.of(v).0.into_iter().flatten().filter(|&&w| component[w as usize] == NONE) {
+                if tree.parent(w) == v {
+                    lowest = lowest.min(low[w as usize]);
+                } else {
+                    lowest = lowest.min(tree.pre(w));
+                    if back.is_none() && tree.pre(w) < tree.pre(v) && tree.post(w) > tree.post(v) {
+                        back = Some([v, w]);
+                    }
+                }
+            }
+            low[v as usize] = lowest;
+            open[height] = v;
+            height += 1;
+            if lowest == tree.pre(v) {
+                let below = open[..height].iter().rev().take_while(|&&w| tree.pre(w) >= tree.pre(v)).count();
+                open[height - below..height].iter().for_each(|&w| component[w as usize] = v);
+                height -= below;
+                components += 1;
+                largest = largest.max(below as u64);
+            }
+        }
+        Ok(Strong { component, components, largest, back })
+    }
+
+    /// Returns the vertex that names the component of one.
+    pub fn of(&self, v: u32) -> u32 {
+        self.component[v as usize]
+    }
+
+    /// Returns true if the graph has no cycle, as far as it was reached.
+    pub fn is_acyclic(&self) -> bool {
+        self.back.is_none()
+    }
+
+    /// Returns the vertices of a cycle, as edges lead, if there is one.
+    pub fn cycle(&self, tree: &Tree) -> Vec<u32> {
+        let Some([from, to]) = self.back else { return Vec::new() };
+        let mut cycle = vec![from];
+        while let Some(&last) = cycle.last().filter(|&&last| last != to) {
+            cycle.push(tree.parent(last));
+        }
+        cycle.reverse();
+        cycle
+    }
+}

@@ -1,0 +1,234 @@
+//! The table `[dfs]`: what a job may ask for, and what it is told.
+
+use super::{cost, driver, saved};
+use crate::algo::{
+    Algorithm, Answer, Cost, Crew, GraphSize, GraphTask, Needs, On, Outcome, Results, Run, StoredUnits, Task,
+    UnitsContent, Verdict,
+};
+use crate::error::{Error, Result};
+use crate::gpu::ProgramSource;
+use crate::graph::ids::InputId;
+use crate::graph::layout::Layout;
+use crate::graph::placement::BlockSize;
+use crate::jobfile::{Diagnostics, Section};
+use crate::prepare::prepared::Graph;
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+use std::sync::Arc;
+
+/// Depth-first search, as the registry has it.
+pub struct Dfs;
+
+impl Algorithm for Dfs {
+    fn name(&self) -> &'static str {
+        "dfs"
+    }
+
+    fn keys(&self) -> &'static [&'static str] {
+        &["source", "forest", "order", "articulation", "components", "validate"]
+    }
+
+    fn parse(&self, table: &Section<'_>, diagnostics: &mut Diagnostics) -> Option<Arc<dyn Task>> {
+        let source = table.get("source");
+        let forest_field = table.get("forest");
+        let forest = forest_field.as_ref().map_or(Some(false), |field| field.boolean(diagnostics));
+        let order = table.get("order").map_or(Some(Order::Lexicographic), |field| field.choice(&ORDERS, diagnostics));
+        let articulation = table.get("articulation").map_or(Some(false), |field| field.boolean(diagnostics));
+        let kinds = [("strong", Some(Components::Strong))];
+        let components = table.get("components").map_or(Some(None), |field| field.choice(&kinds, diagnostics));
+        let validate = table.get("validate").map_or(Some(true), |field| field.boolean(diagnostics));
+        let source = match (source, forest?) {
+            (Some(source), false) => Some(InputId(source.integer(0..=u64::MAX, diagnostics)?)),
+            (None, true) => None,
+            (Some(source), true) => {
+                source.error("a table has source or forest, not both", diagnostics);
+                return None;
+            }
+            (None, false) => {
+                let message = "[dfs] names no vertex to begin at: add source = ID, or forest = true for all trees";
+                diagnostics.missing(message);
+                return None;
+            }
+        };
+        let (articulation, components) = (articulation?, components?);
+        Some(Arc::new(Table { source, order: order?, articulation, components, validate: validate? }))
+    }
+
+    fn recall(&self, table: &Value) -> Option<Arc<dyn Task>> {
+        let table: Table = serde_json::from_value(table.clone()).ok()?;
+        Some(Arc::new(table))
+    }
+}
+
+/// Which of all depth-first trees is asked for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Order {
+    /// The one that goes on to the first neighbour.
+    Lexicographic,
+    /// Any: that one is made.
+    Any,
+}
+
+const ORDERS: [(&str, Order); 2] = [("lexicographic", Order::Lexicographic), ("any", Order::Any)];
+
+/// Which components are asked for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Components {
+    /// Those within which every vertex leads to every other.
+    Strong,
+}
+
+/// `[dfs]`.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Table {
+    /// The source by the input's id; `None` for a forest.
+    pub source: Option<InputId>,
+    /// The tree that is asked for.
+    pub order: Order,
+    /// Find articulation points and bridges.
+    pub articulation: bool,
+    /// Find components.
+    pub components: Option<Components>,
+    /// Check the tree.
+    pub validate: bool,
+}
+
+/// The result: the fields of `results.dfs`.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Found {
+    /// The source; `None` for a forest.
+    pub source: Option<InputId>,
+    /// Trees: of a forest, of vertices that have an edge.
+    pub trees: u64,
+    /// Vertices reached, roots included.
+    pub reached: u64,
+    /// The depth of the deepest vertex.
+    pub max_depth: u64,
+    /// True if the tree was checked.
+    pub validated: bool,
+    /// Articulation points and bridges, if they are asked for.
+    #[serde(default, flatten, skip_serializing_if = "Option::is_none")]
+    pub articulation: Option<ArticulationFound>,
+    /// Strong components, if they are asked for.
+    #[serde(default, flatten, skip_serializing_if = "Option::is_none")]
+    pub strong: Option<StrongFound>,
+}
+
+/// Articulation points and bridges of what was reached.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct ArticulationFound {
+    /// Number of articulation points.
+    pub articulation_points: u64,
+    /// Number of bridges.
+    pub bridges: u64,
+}
+
+/// Strong components of what was reached.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct StrongFound {
+    /// Number of components.
+    pub components: u64,
+    /// Vertices of the largest.
+    pub largest_component: u64,
+    /// The vertices of a cycle, as edges lead: the first thousand; nothing if there is none.
+    pub cycle: Vec<InputId>,
+}
+
+impl Task for Table {
+    fn algorithm(&self) -> &'static dyn Algorithm {
+        &Dfs
+    }
+
+    fn table(&self) -> Value {
+        serde_json::to_value(self).unwrap_or_default()
+    }
+
+    fn on(&self) -> On<'_> {
+        On::Graph(self)
+    }
+
+    fn programs(&self) -> &'static [&'static ProgramSource] {
+        &[]
+    }
+
+    fn verify_units(&self, units: &StoredUnits<'_>, _: Option<&Value>) -> Result<String> {
+        match &units.content {
+            UnitsContent::Checkpoint(saved) => saved::told(saved),
+            UnitsContent::Records(_) => Err(Error::Validation(format!("{}: a journal", units.path.display()))),
+        }
+    }
+
+    fn answer(&self, found: &Value, _: &Value) -> Answer {
+        let validated = if found["validated"] == true { "validated" } else { "not validated" };
+        let tree = match found["trees"].as_u64() {
+            Some(1) | None => "1 tree".to_owned(),
+            Some(trees) => format!("{trees} trees"),
+        };
+        let number =
+            |key: &str, name: &str| found[key].as_u64().map_or_else(String::new, |number| format!("{name} {number}  "));
+        let of_tree = [
+            number("articulation_points", "articulation points"),
+            number("bridges", "bridges"),
+            number("components", "strong components"),
+        ];
+        let cycle = match found["cycle"].as_array().map(Vec::len) {
+            Some(0) => "no cycle  ".to_owned(),
+            Some(edges) => format!("a cycle of {edges}  "),
+            None => String::new(),
+        };
+        let of_tree = of_tree.concat() + &cycle;
+        Answer {
+            main: format!("dfs {tree}"),
+            more: format!(
+                "reached {}  max_depth {}  {of_tree}{validated}  searched on one core",
+                found["reached"], found["max_depth"]
+            ),
+            block: None,
+        }
+    }
+}
+
+impl GraphTask for Table {
+    fn needs(&self) -> Needs {
+        Needs { degrees: true, order: true, upper: true, direction: true, weights: false }
+    }
+
+    fn units(&self, _: u64) -> u64 {
+        saved::UNITS
+    }
+
+    fn least_gpu_memory(&self, _: u64, _: &GraphSize<'_>) -> Option<u64> {
+        None
+    }
+
+    fn beside_rows(&self, _: &Layout, _: &[BlockSize], _: u64) -> Option<u64> {
+        None
+    }
+
+    fn cost(&self, graph: &GraphSize<'_>, crew: &Crew) -> Cost {
+        cost::of(self, graph, crew)
+    }
+
+    fn run(&self, graph: &Graph, run: &mut Run<'_>) -> Result<Outcome> {
+        driver::search(self, graph, run)
+    }
+
+    fn verify(&self, results: &Results<'_>, found: &Value, verdict: &mut Verdict<'_>) -> Result<()> {
+        let agree = || -> Result<String> {
+            let wrong = |e: &dyn std::fmt::Display| Error::Validation(format!("no result of depth-first search: {e}"));
+            let found: Found = serde_json::from_value(found.clone()).map_err(|e| wrong(&e))?;
+            let vertices = results.info.connected.max(1);
+            let Found { trees, reached, max_depth, .. } = found;
+            let fits = trees >= 1 && reached >= trees && max_depth <= reached - trees && reached <= vertices;
+            let fits = fits || results.info.connected == 0;
+            match fits {
+                true => Ok(format!("{reached} vertices in {trees} trees")),
+                false => Err(wrong(&format!("{found:?} of {vertices} vertices"))),
+            }
+        };
+        verdict.note("search", agree())
+    }
+}

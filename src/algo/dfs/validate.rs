@@ -1,0 +1,191 @@
+//! Checks of depth-first trees, which share nothing with the search but the rows.
+//!
+//! First numbers are held against each other (`nested`): in the order of preorder, every vertex hangs on one that is not left yet, and vertices
+//! are left when their subtrees end. Then every row is (`row`): an edge leads to a vertex that was reached before, or to one below. So no
+//! vertex was left before its neighbours were reached, which makes it a depth-first tree; and a child is the first in the row that was not
+//! reached before it, which makes it the lexicographic one.
+
+use super::fault::Fault;
+use super::record::{NONE, Tree};
+use super::rows::Rows;
+use crate::algo::team::{Parts, team};
+use crate::error::Result;
+use crate::memory::{Budget, Buffer, prefetch};
+use crate::process::signals;
+use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
+use std::sync::{Mutex, PoisonError};
+
+/// Vertices that a thread takes at a time.
+const PART: usize = 2048;
+/// Entries of a row whose numbers are fetched ahead of their use.
+const AHEAD: usize = 16;
+
+/// Returns the bytes that checks of `vertices` vertices take.
+pub(super) fn bytes(vertices: u64) -> u64 {
+    12 * vertices
+}
+
+/// The preorder of every vertex, and where subtrees end.
+struct Numbers {
+    /// The preorder; [`NONE`] for a vertex that was not reached.
+    pre: Buffer<u32>,
+    /// By preorder: the number of vertices that were reached before the vertex was left.
+    end: Buffer<u32>,
+}
+
+/// Checks a tree from `source`, or a forest. Returns the fault, if there is one, and the number of trees.
+///
+/// # Errors
+/// [`crate::Error::Limit`], [`crate::Error::Stopped`].
+pub(super) fn validate(
+    tree: &Tree,
+    rows: &Rows<'_>,
+    source: Option<u32>,
+    threads: usize,
+    budget: &Budget,
+) -> Result<Result<u32, Fault>> {
+    let (numbers, trees) = match nested(tree, source, budget)? {
+        Ok(found) => found,
+        Err(fault) => return Ok(Err(fault)),
+    };
+    let (wrong, children) = (Mutex::new(None), AtomicU64::new(0));
+    let parts = Parts::new(tree.vertices() as usize, PART);
+    team(threads, &|_| {
+        parts.each(|part| {
+            signals::check()?;
+            let mut found = 0;
+            for v in part.map(|v| v as u32).filter(|&v| numbers.pre[v as usize] != NONE) {
+                match row(tree, rows, &numbers, v) {
+                    Ok(of_row) => found += of_row,
+                    Err(fault) => {
+                        let mut wrong = wrong.lock().unwrap_or_else(PoisonError::into_inner);
+                        *wrong = Some(wrong.map_or((v, fault), |first: (u32, Fault)| first.min((v, fault))));
+                        break;
+                    }
+                }
+            }
+            children.fetch_add(found, Relaxed);
+            Ok(())
+        })
+    })?;
+    if let Some((_, fault)) = wrong.into_inner().unwrap_or_else(PoisonError::into_inner) {
+        return Ok(Err(fault));
+    }
+    if children.into_inner() == u64::from(tree.reached - trees) {
+        return Ok(Ok(trees));
+    }
+    let lacks = |&v: &u32| {
+        let parent = tree.parent(v);
+        parent != NONE && parent != v && rows.of(parent).0.iter().all(|half| half.binary_search(&v).is_err())
+    };
+    let vertex = (0..tree.vertices()).find(lacks).unwrap_or(0);
+    Ok(Err(Fault::NoEdge { vertex, parent: tree.parent(vertex) }))
+}
+
+/// Holds the numbers of vertices against each other; returns them and the number of trees.
+fn nested(tree: &Tree, source: Option<u32>, budget: &Budget) -> Result<Result<(Numbers, u32), Fault>> {
+    let vertices = tree.vertices() as usize;
+    let mut pre: Buffer<u32> = budget.zeroed(vertices, "preorder to validate (4 bytes a vertex)")?;
+    let mut order: Buffer<u32> = budget.zeroed(vertices, "vertices by preorder (4 bytes each)")?;
+    let mut end: Buffer<u32> = budget.zeroed(vertices, "ends of subtrees (4 bytes a vertex)")?;
+    order.fill(NONE);
+    let reached = tree.reached as usize;
+    for v in 0..tree.vertices() {
+        pre[v as usize] = tree.pre(v);
+        if (tree.parent(v) == NONE) != (tree.pre(v) == NONE) {
+            return Ok(Err(Fault::Parent { vertex: v }));
+        }
+        if tree.pre(v) == NONE {
+            continue;
+        }
+        match order.get_mut(tree.pre(v) as usize) {
+            Some(place) if *place == NONE && (tree.pre(v) as usize) < reached => *place = v,
+            _ => return Ok(Err(Fault::Preorder { vertex: v })),
+        }
+    }
+    if let Some(vertex) = order[..reached].iter().position(|&v| v == NONE) {
+        return Ok(Err(Fault::Preorder { vertex: vertex as u32 }));
+    }
+    let (mut trees, mut left, mut at) = (0, 0, NONE);
+    let mut leave = |v: u32, number: usize| {
+        end[tree.pre(v) as usize] = number as u32;
+        left += 1;
+        if tree.post(v) == left - 1 { Ok(()) } else { Err(Fault::Postorder { vertex: v }) }
+    };
+    for (number, &v) in order[..reached].iter().enumerate() {
+        let parent = tree.parent(v);
+        // Whoever is not above the vertex was left before it was reached.
+        while at != NONE && at != parent {
+            if let Err(fault) = leave(at, number) {
+                return Ok(Err(fault));
+            }
+            at = if tree.parent(at) == at { NONE } else { tree.parent(at) };
+        }
+        let depth =
+            if parent == v { Some(0) } else { Some(parent).filter(|_| at == parent).map(|p| tree.depth(p) + 1) };
+        match depth {
+            None if parent < tree.vertices() && tree.pre(parent) < tree.pre(v) => {
+                return Ok(Err(Fault::NotNested { vertex: v, parent }));
+            }
+            None => return Ok(Err(Fault::Parent { vertex: v })),
+            Some(depth) if depth != tree.depth(v) => return Ok(Err(Fault::Depth { vertex: v })),
+            Some(_) => {}
+        }
+        trees += u32::from(parent == v);
+        at = v;
+    }
+    while at != NONE {
+        if let Err(fault) = leave(at, reached) {
+            return Ok(Err(fault));
+        }
+        at = if tree.parent(at) == at { NONE } else { tree.parent(at) };
+    }
+    let numbers = Numbers { pre, end };
+    Ok(match wrong_root(tree, source, trees) {
+        Some(vertex) => Err(Fault::Root { vertex }),
+        None => Ok((numbers, trees)),
+    })
+}
+
+/// Returns a vertex at which a tree begins and should not, or should and does not.
+fn wrong_root(tree: &Tree, source: Option<u32>, trees: u32) -> Option<u32> {
+    if let Some(source) = source {
+        let is_root = tree.parent(source) == source && trees == 1;
+        return (!is_root).then_some(source);
+    }
+    let mut latest = None;
+    (0..tree.vertices()).find(|&v| {
+        let pre = Some(tree.pre(v)).filter(|&pre| pre != NONE);
+        // All vertices before a root were reached before it.
+        let is_wrong = pre.is_none() || tree.parent(v) == v && pre < latest;
+        latest = latest.max(pre);
+        is_wrong
+    })
+}
+
+/// Holds the row of a vertex that was reached against the numbers of its neighbours. Returns how many of these are its children.
+fn row(tree: &Tree, rows: &Rows<'_>, numbers: &Numbers, v: u32) -> Result<u64, Fault> {
+    let own = numbers.pre[v as usize];
+    let end = numbers.end[own as usize];
+    let (mut latest, mut children) = (0, 0);
+    for half in rows.of(v).0 {
+        for (entry, &w) in half.iter().enumerate() {
+            prefetch(&numbers.pre, half.get(entry + AHEAD).map_or(0, |&ahead| ahead as usize));
+            let pre = numbers.pre[w as usize];
+            if pre > own {
+                if pre >= end {
+                    let (from, to) = (v, w);
+                    return Err(if pre == NONE { Fault::NotReached { from, to } } else { Fault::Cross { from, to } });
+                }
+                if tree.parent(w) == v {
+                    children += 1;
+                    if pre < latest {
+                        return Err(Fault::NotFirst { vertex: v, to: w });
+                    }
+                }
+            }
+            latest = latest.max(pre);
+        }
+    }
+    Ok(children)
+}

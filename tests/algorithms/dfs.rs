@@ -1,0 +1,206 @@
+//! Depth-first search: the oracle, which is a plain recursion without a stack of its own kind, deep graphs, and searches that are broken off.
+
+use std::cmp::Reverse;
+use std::collections::{BTreeMap, BTreeSet};
+use std::fs;
+
+use serde_json::{Value, json};
+
+use crate::oracle::{Answer, Graph};
+use crate::support::{Place, number, random_edges};
+use crate::{job, outputs, report, run};
+
+/// The four numbers of a vertex: parent, preorder, postorder and depth.
+type Numbers = [i64; 4];
+
+/// Searches from a source, or from all vertices; returns the numbers of what was reached and how many trees there are.
+fn searched(edges: &[[u64; 2]], directed: bool, source: Option<u64>) -> (BTreeMap<u64, Numbers>, u64) {
+    let mut degrees: BTreeMap<u64, u64> = BTreeMap::new();
+    let mut out: BTreeMap<u64, BTreeSet<u64>> = BTreeMap::new();
+    for &[u, v] in edges.iter().filter(|[u, v]| u != v) {
+        out.entry(u).or_default().insert(v);
+        if !directed {
+            out.entry(v).or_default().insert(u);
+        }
+        [u, v].iter().for_each(|id| *degrees.entry(*id).or_default() += 1);
+    }
+    let place = |id: &u64| (Reverse(degrees[id]), *id);
+    let row = |id: u64| {
+        let mut row: Vec<u64> = out.get(&id).into_iter().flatten().copied().collect();
+        row.sort_by_key(place);
+        row.into_iter()
+    };
+    let mut order: Vec<u64> = degrees.keys().copied().collect();
+    order.sort_by_key(place);
+    let mut found: BTreeMap<u64, Numbers> = BTreeMap::new();
+    let (mut left, mut trees) = (0, 0);
+    for root in source.map_or(order, |source| vec![source]) {
+        if found.contains_key(&root) {
+            continue;
+        }
+        trees += 1;
+        found.insert(root, [root as i64, found.len() as i64, 0, 0]);
+        let mut way = vec![(root, row(root))];
+        while let Some((u, neighbours)) = way.last_mut() {
+            let u = *u;
+            match neighbours.find(|v| !found.contains_key(v)) {
+                Some(v) => {
+                    let numbers = [u as i64, found.len() as i64, 0, way.len() as i64];
+                    found.insert(v, numbers);
+                    way.push((v, row(v)));
+                }
+                None => {
+                    found.entry(u).and_modify(|numbers| numbers[2] = left);
+                    left += 1;
+                    way.pop();
+                }
+            }
+        }
+    }
+    (found, trees)
+}
+
+const NAMES: [&str; 4] = ["parent", "preorder", "postorder", "depth"];
+
+/// The columns of a search, by their names below `out`.
+fn columns(found: &BTreeMap<u64, Numbers>, rows: &[u64]) -> Vec<(String, Vec<u8>)> {
+    let column = |number: usize| -> Vec<u8> {
+        rows.iter().flat_map(|id| found.get(id).map_or(-1, |numbers| numbers[number]).to_le_bytes()).collect()
+    };
+    NAMES.iter().enumerate().map(|(number, name)| (format!("dfs/{name}"), column(number))).collect()
+}
+
+impl Graph {
+    /// Depth-first search: from a source, and where direction is kept, the forest.
+    pub fn depth_first(&self, directed: bool) -> Answer {
+        let source = (!directed).then_some(self.rows[5]);
+        let (found, trees) = searched(&self.edges, directed, source);
+        let table = match source {
+            Some(source) => format!("[dfs]\nsource = {source}\n"),
+            None => "[dfs]\n# direction = true\nforest = true\n".into(),
+        };
+        let depth = found.values().map(|numbers| numbers[3]).max();
+        let known =
+            json!({ "source": source, "trees": trees, "reached": found.len(), "max_depth": depth, "validated": true });
+        let mut columns: BTreeMap<_, _> =
+            columns(&found, &self.rows).into_iter().map(|(name, bytes)| (name, ("<i8", bytes))).collect();
+        if self.sparse {
+            columns.insert("ids".into(), ("<u8", self.rows.iter().flat_map(|id| id.to_le_bytes()).collect()));
+        }
+        Answer { table, found: known, columns }
+    }
+}
+
+/// Runs a job on these edges and compares all columns.
+#[track_caller]
+fn holds(edges: &[[u64; 2]], directed: bool, source: Option<u64>) -> Value {
+    let place = Place::new();
+    let path = place.u64("edges.u64", edges);
+    let table = source.map_or("forest = true".into(), |source| format!("source = {source}"));
+    let input = format!("path = '{}'\ndirected = {directed}", path.display());
+    place.write("job.toml", format!("[job]\nworkdir = 'work'\n[input]\n{input}\n[dfs]\n{table}\n"));
+    let report = report(&place, &[]);
+    let (found, trees) = searched(edges, directed, source);
+    let rows: Vec<u64> = (0..=edges.iter().flatten().max().copied().unwrap_or(0)).collect();
+    let files = outputs(&place.workdir());
+    for (name, bytes) in columns(&found, &rows) {
+        assert!(files[&format!("{name}.npy")][128..] == bytes[..], "{name} of {source:?}, directed {directed}");
+    }
+    assert_eq!(number(&report["results"]["dfs"], "trees"), trees);
+    let said = place.gpugraph(&["verify", "job.toml"]).expect(0).out;
+    assert!(!said.contains("FAILED"), "{said}");
+    report
+}
+
+#[test]
+fn shapes() {
+    let path: Vec<[u64; 2]> = (0..300_000).map(|v| [v, v + 1]).collect();
+    let report = holds(&path, false, Some(0));
+    assert_eq!(number(&report["results"]["dfs"], "max_depth"), 300_000);
+    let complete: Vec<[u64; 2]> = (0..90).flat_map(|u| (0..u).map(move |v| [u, v])).collect();
+    let cycle: Vec<[u64; 2]> = (0..500).map(|v| [v, (v + 1) % 500]).collect();
+    let bipartite: Vec<[u64; 2]> = (0..40).flat_map(|u| (0..30).map(move |v| [u, 40 + v])).collect();
+    let tree: Vec<[u64; 2]> = (1..2000).map(|v| [v, (v - 1) / 3]).collect();
+    let acyclic: Vec<[u64; 2]> = random_edges(400, 3000, 5).into_iter().map(|[u, v]| [u.min(v), u.max(v)]).collect();
+    let mut two = random_edges(300, 1500, 6);
+    two.extend(random_edges(200, 400, 7).iter().map(|edge| edge.map(|id| id + 400)));
+    for edges in [complete, cycle, bipartite, tree, acyclic, two, vec![[3, 3], [5, 5]], vec![[4, 2]]] {
+        for directed in [false, true] {
+            holds(&edges, directed, Some(edges[0][0]));
+            holds(&edges, directed, None);
+        }
+    }
+}
+
+#[test]
+fn a_search_that_is_stopped_goes_on_where_it_was() {
+    let (place, graph) = (Place::new(), Graph::new(60_000, 200_000, 1 << 40));
+    for table in [format!("[dfs]\nsource = {}\n", graph.rows[5]), "[dfs]\nforest = true\n".into()] {
+        let _ = fs::remove_dir_all(place.workdir());
+        job(&place, &graph, &table);
+        report(&place, &[]);
+        let files = outputs(&place.workdir());
+        assert_eq!(files.len(), 5);
+        fs::remove_dir_all(place.workdir()).expect("removed");
+        // A stop between two steps saves the search, and the run goes on with what was saved.
+        run(&place, "dfs.step=3:stop", &[]).expect(75);
+        assert!(place.workdir().join("units/dfs.0.checkpoint").is_file());
+        place.gpugraph(&["verify", "job.toml"]).expect(0);
+        report(&place, &[]);
+        assert_eq!(outputs(&place.workdir()), files);
+    }
+}
+
+/// Two triangles that a bridge joins, by which both its ends are articulation points; and a cycle behind which a path goes on.
+#[test]
+fn what_a_search_shows_beside_the_tree() {
+    let place = Place::new();
+    let text = |input: &str, table: &str| {
+        place.write(
+            "job.toml",
+            format!("[job]\nworkdir = 'work'\n[input]\npath = 'edges.txt'\n{input}\n[dfs]\n{table}"),
+        );
+    };
+    place.write("edges.txt", "0 1\n1 2\n2 0\n2 3\n3 4\n4 5\n5 3\n");
+    text("", "source = 0\narticulation = true\n");
+    let ran = run(&place, "", &[]).expect(0);
+    assert!(ran.out.contains("articulation points 2  bridges 1"), "{}", ran.out);
+    assert_eq!(place.npy::<i64>("dfs/articulation"), [0, 0, 1, 1, 0, 0]);
+    assert_eq!(place.npy::<i64>("dfs/bridge").iter().sum::<i64>(), 1);
+    text("", "source = 0\ncomponents = 'strong'\n");
+    assert!(run(&place, "", &["job.workdir=other"]).expect(2).err.contains("add directed = true"));
+    text("directed = true", "forest = true\ncomponents = 'strong'\n");
+    let report = report(&place, &[]);
+    let found = &report["results"]["dfs"];
+    assert_eq!((number(found, "components"), number(found, "largest_component")), (2, 3));
+    let cycle: Vec<u64> = found["cycle"].as_array().expect("a cycle").iter().filter_map(Value::as_u64).collect();
+    assert!(cycle.len() == 3 && (cycle.contains(&0) || cycle.contains(&3)), "{cycle:?}");
+    let components: Vec<i64> = place.npy("dfs/component");
+    assert!(components[0] == components[2] && components[3] == components[5] && components[0] != components[3]);
+    text("directed = true", "source = 0\narticulation = true\n");
+    assert!(run(&place, "", &["job.workdir=other"]).expect(2).err.contains("leave out [input] directed"));
+    place.write("edges.txt", "0 1\n1 2\n0 2\n2 3\n5 1\n");
+    text("directed = true", "forest = true\ncomponents = 'strong'\n");
+    let ran = run(&place, "", &["job.workdir=third"]).expect(0);
+    assert!(ran.out.contains("strong components 5  no cycle"), "{}", ran.out);
+    let order: Vec<i64> = crate::support::npy(&place.path("third/out/dfs/topological.npy"));
+    assert!([[0, 1], [1, 2], [0, 2], [2, 3], [5, 1]].iter().all(|&[u, v]| order[u as usize] < order[v as usize]));
+}
+
+#[test]
+fn tables_that_are_wrong() {
+    let place = Place::new();
+    place.u32("edges.u32", &[[0, 1], [1, 2]]);
+    for (table, said) in [
+        ("", "[dfs] names no vertex to begin at: add source = ID, or forest = true for all trees"),
+        ("source = 1\nforest = true\n", "a table has source or forest, not both"),
+        ("source = 1\norder = 'first'\n", "dfs.order"),
+    ] {
+        place.write("job.toml", format!("[job]\nworkdir = 'work'\n[input]\npath = 'edges.u32'\n[dfs]\n{table}"));
+        let ran = run(&place, "", &[]).expect(2);
+        assert!(ran.err.contains(said), "{}", ran.err);
+    }
+    place.write("job.toml", "[job]\nworkdir = 'work'\n[input]\npath = 'edges.u32'\n[dfs]\nsource = 9\n");
+    let ran = run(&place, "", &[]).expect(3);
+    assert!(ran.err.contains("the source 9"), "{}", ran.err);
+}

@@ -1,0 +1,75 @@
+//! Shortest paths and depth-first trees by ranks: they leave what one process leaves.
+
+use std::collections::BTreeMap;
+use std::fs;
+use std::path::Path;
+
+use crate::support::mpi::built;
+use crate::support::{number, random_edges};
+use crate::{KEEP, Ranks, same_files};
+
+/// The files of all sources, by their paths below `out`.
+fn columns(folder: &Path, name: &str, found: &mut BTreeMap<String, Vec<u8>>) {
+    for entry in fs::read_dir(folder).into_iter().flatten().flatten() {
+        let name = format!("{name}/{}", entry.file_name().display());
+        match entry.path().is_dir() {
+            true => columns(&entry.path(), &name, found),
+            false => drop(found.insert(name, fs::read(entry.path()).expect("a column"))),
+        }
+    }
+}
+
+fn left(job: &Ranks) -> BTreeMap<String, Vec<u8>> {
+    let mut found = BTreeMap::new();
+    columns(&job.place.workdir().join("out"), "", &mut found);
+    found
+}
+
+/// A grid, whose paths are long.
+fn grid(rows: u64, columns: u64) -> Vec<[u64; 2]> {
+    let cell = |v: u64| {
+        [(v % columns + 1 < columns).then_some([v, v + 1]), (v / columns + 1 < rows).then_some([v, v + columns])]
+    };
+    (0..rows * columns).flat_map(cell).flatten().collect()
+}
+
+#[test]
+fn by_any_number_of_ranks() {
+    for built in built() {
+        let job = Ranks::of(built);
+        let mut star: Vec<[u64; 2]> = (1..5000).map(|leaf| [0, leaf]).collect();
+        star.extend((5000..5600).map(|v| [v - 1, v]));
+        job.place.u32("star.u32", &star);
+        job.place.u32("grid.u32", &grid(60, 70));
+        job.place.u32("random.u32", &random_edges(4000, 30_000, 3));
+        for (input, sources) in [
+            ("path = 'star.u32'", [0, 5599]),
+            ("path = 'grid.u32'", [0, 2100]),
+            ("path = 'random.u32'\ndirected = true", [1, 3999]),
+            ("rmat = { scale = 12, edges = 60000 }", [1, 77]),
+        ] {
+            let drawn =
+                ["{ uniform = [1, 255], seed = 1 }", "{ uniform = [0.0, 1.0], seed = 2 }", "{ uniform = [0, 1] }"];
+            let weights = drawn.iter().copied().chain(input.contains("rmat").then_some("\"file\""));
+            let mut tables: Vec<String> = weights
+                .map(|weights| format!("[sssp]\nsources = {sources:?}\nweights = {weights}\nwrite = true\n"))
+                .collect();
+            tables.push("[dfs]\nforest = true\n".into());
+            for table in tables {
+                let run = "[run]\ndevice = 'cpu'\n";
+                job.place.write("job.toml", format!("{KEEP}[input]\n{input}\n{table}{run}"));
+                job.forget();
+                job.report(0, &["--set", "limits.threads=1"]);
+                let known = left(&job);
+                assert!(known.len() >= 4, "{table}");
+                for (ranks, threads) in [(1, 2), (2, 1), (3, 2), (8, 1)] {
+                    let what = format!("{input}, {table} by {ranks} ranks");
+                    job.forget();
+                    let report = job.report(ranks, &["--set", &format!("limits.threads={threads}")]);
+                    assert_eq!(number(&report, "ranks"), ranks as u64, "{what}");
+                    same_files(&what, &left(&job), &known);
+                }
+            }
+        }
+    }
+}

@@ -21,10 +21,18 @@ constexpr u32 BFS_MOST_SLOTS = 1 << 30;
 constexpr u32 BFS_NARROW = 256;
 // Levels of few vertices in a row that are found bottom-up before a queue is made of the next: the end of a search mostly comes sooner.
 constexpr u32 BFS_PATIENCE = 3;
+// True in the programs for packed rows. A slot of a row is an entry, or a chunk of packed ones.
+#ifdef BFS_PACKED
+constexpr bool PACKED = true;
+typedef uint4 RowSlot;
+#else
+constexpr bool PACKED = false;
+typedef u32 RowSlot;
+#endif
 
-// One half of all rows, and the entries of a row there.
-typedef RowsOf<u32> Half;
-typedef SegmentOf<u32> Segment;
+// One half of all rows, and the slots of a row there.
+typedef RowsOf<RowSlot> Half;
+typedef SegmentOf<RowSlot> Segment;
 
 struct Graph {
     Half halves[2];
@@ -49,19 +57,19 @@ struct Graph {
 };
 static_assert(sizeof(Graph) == 288, "as its twin");
 
-// The entries of some rows. Entry i covers the slots from starts[i] to starts[i + 1], one for each element. Vertices without rows are listed
-// from the end of the room on.
+// The entries of some rows. Entry i covers the slots from starts[i] to starts[i + 1]. Vertices without rows are listed from the end of the room
+// on.
 struct Queue {
     u32* starts;
     u32* vertices;
-    // The address of the row, less 4 bytes for each slot before.
+    // The address of the row, less the bytes of all slots before.
     u64* rows;
 };
 
 // What is known of a frontier.
 struct Counts {
     u64 vertices;
-    // Entries of their out-rows.
+    // Slots of their out-rows.
     u64 edges;
     // Their neighbours from `tail` on, which belong to the next frontier.
     u64 leaves;
@@ -79,7 +87,7 @@ struct Progress {
     u64 level;
     // Steps that all blocks have taken: each finds a level, or several narrow ones.
     u64 step;
-    // Entries of out-rows of vertices that are in no frontier up to now.
+    // Slots of out-rows of vertices that are in no frontier up to now.
     u64 left;
     // The bitmap of vertices up to this level.
     u32 current;
@@ -114,8 +122,8 @@ struct Search {
     Record* records;
     // Bottom-up begins where edges * alpha exceed those left, and ends where vertices * beta are below all.
     double alpha, beta;
-    // Entries of all out-rows.
-    u64 entries;
+    // Slots of all out-rows.
+    u64 slots;
     u32 root;
     // Entries that a queue has room for.
     u32 capacity;
@@ -126,10 +134,10 @@ struct Search {
 
 static_assert(sizeof(State) == 232 && sizeof(Record) == 40 && sizeof(Search) == 128, "as their twins");
 
-// The rest of a row: of the lower half, and what of the upper half comes later.
+// The slots of the rest of a row: of the lower half, and what of the upper half comes later.
 struct Rest {
-    const u32* at;
-    const u32* later;
+    const RowSlot* at;
+    const RowSlot* later;
     u32 length, later_length;
 };
 
@@ -166,6 +174,31 @@ __device__ inline bool is_in(const u32* bits, u32 vertex) { return bits[vertex >
 __device__ inline u32 out_row(const Graph& g, u32 vertex) { return vertex << g.shift; }
 __device__ inline u32 in_row(const Graph& g, u32 vertex) { return (vertex << g.shift) | g.shift; }
 
+// The neighbours in a slot, one after the other; src/graph/packed/chunk.rs says how they are packed. Without packing there is one.
+struct Slot {
+    // The next one, or NONE.
+    u32 next;
+    // What the later ones add, each to the one before, and the bits of such a number.
+    u32 low, middle, high, width;
+};
+
+__device__ inline Slot no_slot() { return {NONE, 0, 0, 0, 0}; }
+
+__device__ inline void go_on(Slot& slot) {
+    u32 more = PACKED ? slot.low & ((1u << slot.width) - 1) : 0;
+    slot.next = more == 0 ? NONE : slot.next + more;
+    slot.low = __funnelshift_r(slot.low, slot.middle, slot.width);
+    slot.middle = __funnelshift_r(slot.middle, slot.high, slot.width);
+    slot.high >>= slot.width;
+}
+
+// Reads a slot of the row that has this address.
+__device__ inline Slot read_slot(u64 row, u64 slot) {
+    if (!PACKED) return {__ldg(reinterpret_cast<const u32*>(row) + slot), 0, 0, 0, 0};
+    uint4 chunk = __ldg(reinterpret_cast<const uint4*>(row) + slot);
+    return {chunk.x, __funnelshift_r(chunk.y, chunk.z, 5), __funnelshift_r(chunk.z, chunk.w, 5), chunk.w >> 5, chunk.y & 31};
+}
+
 // Returns the number of a vertex's neighbours from `tail` on.
 __device__ inline u32 leaves_of(const Graph& g, u32 vertex) {
     return vertex < g.many ? __ldg(g.many_leaves + vertex) : __ldg(g.few_leaves + vertex);
@@ -195,7 +228,7 @@ __device__ inline void put(const Queue& queue, u32 capacity, u64 place, u32 vert
         if (at < capacity) {
             queue.starts[at] = slot;
             queue.vertices[at] = vertex;
-            queue.rows[at] = u64(one.begin) - 4 * u64(slot);
+            queue.rows[at] = u64(one.begin) - sizeof(RowSlot) * u64(slot);
         }
         at++;
         slot += one.length;

@@ -12,7 +12,7 @@
 // Lanes that read a row together.
 constexpr u32 BFS_GROUP = 8;
 constexpr u32 BFS_GROUPS = 32 / BFS_GROUP;
-// Loads of a group after which the rest of a row is left to all warps, and the entries of a piece.
+// Loads of a group after which the rest of a row is left to all warps, and the slots of a piece.
 constexpr u32 BFS_LONG = 32;
 constexpr u32 BFS_PIECE = 4096;
 
@@ -22,9 +22,11 @@ __device__ inline void turn_page(Rest& rest) {
     rest = {rest.later, nullptr, rest.later_length, 0};
 }
 
+// Returns what of a vertex's in-row comes behind `skipped` entries; all of it, if it is packed.
 __device__ inline Rest rest_of(const Graph& g, u32 vertex, u32 skipped) {
     u32 row = in_row(g, vertex);
     Segment lower = segment_of(g.halves[0], row), upper = segment_of(g.halves[1], row);
+    if (PACKED) skipped = 0;
     u32 below = min(skipped, lower.length), above = min(skipped - below, upper.length);
     Rest rest = {lower.begin + below, upper.begin + above, lower.length - below, upper.length - above};
     turn_page(rest);
@@ -47,6 +49,16 @@ __device__ inline bool leave(const Search& s, const Queue& queue, Counts* counts
     }
     if (fits) s.parents[vertex] = NONE;
     return fits;
+}
+
+// Looks in a slot for the first neighbour that is reached, and counts those that it tests. Returns NONE if there is none.
+__device__ inline u32 test_slot(const u32* reached, Slot slot, u32& tested) {
+    while (slot.next != NONE) {
+        tested++;
+        if (is_in(reached, slot.next)) return slot.next;
+        go_on(slot);
+    }
+    return NONE;
 }
 
 // Tests the first neighbours of a chunk whose words of the bitmap are `word`, one in each of the first lanes. Returns the bits of those found,
@@ -137,12 +149,11 @@ __device__ inline void test_rows(const Graph& g, const Search& s, const u32* rea
                 next += BFS_GROUPS;
                 turn = 0;
             }
-            u32 near = lane < rest.length ? __ldg(rest.at + lane) : NONE;
-            bool hit = near != NONE && is_in(reached, near);
-            u32 hits = __ballot_sync(ALL_LANES, hit) >> (group * BFS_GROUP) & ((1u << BFS_GROUP) - 1);
+            u32 looked = 0, near = test_slot(reached, lane < rest.length ? read_slot(u64(rest.at), lane) : no_slot(), looked);
+            u32 hits = __ballot_sync(ALL_LANES, near != NONE) >> (group * BFS_GROUP) & ((1u << BFS_GROUP) - 1);
             if (rest.length == 0) continue;
             u32 tested = hits != 0 ? __ffs(hits) : min(rest.length, BFS_GROUP);
-            found.checked += lane == 0 ? tested : 0;
+            found.checked += PACKED ? looked : lane == 0 ? tested : 0;
             if (hits != 0) {
                 if (lane + 1 == tested) find(g, s, chunk, vertex, near, found);
                 rest.length = 0;
@@ -208,12 +219,12 @@ __device__ inline void test_pieces(const Graph& g, const Search& s, Scratch& scr
     Found found = {};
     for (u64 i = blockIdx.x * BFS_WARPS + warp_id(); i < count; i += gridDim.x * BFS_WARPS) {
         u32 vertex = queue.vertices[i], length = queue.starts[i];
-        const u32* row = reinterpret_cast<const u32*>(queue.rows[i]);
         for (u32 base = 0; base < length; base += 32) {
-            u32 near = base + lane_id() < length ? __ldg(row + base + lane_id()) : NONE;
-            u32 hits = __ballot_sync(ALL_LANES, near != NONE && is_in(reached, near));
+            bool has_slot = base + lane_id() < length;
+            u32 looked = 0, near = test_slot(reached, has_slot ? read_slot(queue.rows[i], base + lane_id()) : no_slot(), looked);
+            u32 hits = __ballot_sync(ALL_LANES, near != NONE);
             u32 tested = hits != 0 ? __ffs(hits) : min(length - base, 32u);
-            found.checked += lane_id() == 0 ? tested : 0;
+            found.checked += PACKED ? looked : lane_id() == 0 ? tested : 0;
             if (hits == 0) continue;
             if (lane_id() + 1 == tested) {
                 atomicMin(s.parents + vertex, near);

@@ -54,6 +54,9 @@ __device__ inline bool goes_down(const Search& s, const Scratch& scratch) {
     return fits && double(frontier.edges) * s.alpha <= double(scratch.at.left);
 }
 
+// Returns true if one warp is to expand a frontier from its queue. A packed slot has many neighbours.
+__device__ inline bool is_narrow(const Counts& frontier) { return slots_of(frontier.queued) <= (PACKED ? BFS_NARROW / 4 : BFS_NARROW); }
+
 // Goes from one level to the next, by a frontier of at most BFS_NARROW slots, and counts that in `scratch.found_by_warp`.
 __device__ inline void narrow_level(const Graph& g, const Search& s, Scratch& scratch) {
     const Queue queue = s.queues[scratch.at.level & 1], next = s.queues[~scratch.at.level & 1];
@@ -66,13 +69,21 @@ __device__ inline void narrow_level(const Graph& g, const Search& s, Scratch& sc
     __syncwarp();
 #pragma unroll 1
     for (u32 base = 0; base < slots; base += 32) {
-        u32 slot = base + lane_id(), from = NONE, to = NONE;
+        u32 slot = base + lane_id(), from = NONE, checked = 0;
+        Slot near = no_slot();
         if (slot < slots) {
             u32 i = last_start_upto(starts, entries, slot);
             from = queue.vertices[i];
-            to = __ldg(reinterpret_cast<const u32*>(queue.rows[i]) + slot);
+            near = read_slot(queue.rows[i], slot);
         }
-        claim_by_warp(g, s, reached, after, next, from, to, scratch.found_by_warp);
+        do {
+            claim_by_warp(g, s, reached, after, next, from, near.next, scratch.found_by_warp);
+            checked += near.next != NONE;
+            go_on(near);
+        } while (PACKED && __any_sync(ALL_LANES, near.next != NONE));
+        checked = warp_sum(checked);
+        if (lane_id() == 0) scratch.found_by_warp.checked += checked;
+        __syncwarp();
     }
     __syncwarp();
 }
@@ -83,17 +94,15 @@ __device__ inline void narrow_levels(const Graph& g, const Search& s, Scratch& s
     do {
         narrow_level(g, s, scratch);
         if (lane_id() == 0) {
-            u64 edges = scratch.frontier.edges;
-            tell(s, scratch, edges, false);
-            scratch.at.left -= min(scratch.at.left, edges);
+            tell(s, scratch, scratch.found_by_warp.checked, false);
+            scratch.at.left -= min(scratch.at.left, scratch.frontier.edges);
             scratch.at.level++;
             scratch.at.current ^= 1;
             scratch.records++;
             scratch.frontier = scratch.found_by_warp;
         }
         __syncwarp();
-    } while (scratch.frontier.vertices > 0 && scratch.records < s.most_records && slots_of(scratch.frontier.queued) <= BFS_NARROW &&
-             goes_down(s, scratch));
+    } while (scratch.frontier.vertices > 0 && scratch.records < s.most_records && is_narrow(scratch.frontier) && goes_down(s, scratch));
     if (lane_id() != 0) return;
     s.state->counts[(scratch.at.step + 1) % 3] = scratch.frontier;
     scratch.at.step++;

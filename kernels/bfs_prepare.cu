@@ -1,5 +1,5 @@
 // What breadth-first search knows of a graph beforehand: places of rows, first neighbours, leaves.
-#include "bfs.cuh"
+#include "bfs_heads.cuh"
 
 __device__ inline void raise(u32* bound, u32 to) {
     if (fresh(bound) < to) atomicMax(bound, to);
@@ -19,21 +19,7 @@ extern "C" __global__ void bfs_bounds(const __grid_constant__ Graph g, u32* boun
     }
 }
 
-// Copies the first entries of in-rows to `first`, and the next ones to arrays of heads.
-extern "C" __global__ void bfs_heads(const __grid_constant__ Graph g, u32* first) {
-    for (u64 v = u64(blockIdx.x) * blockDim.x + threadIdx.x; v < g.vertices; v += u64(gridDim.x) * blockDim.x) {
-        Segment lower = segment_of(g.halves[0], in_row(g, v)), upper = segment_of(g.halves[1], in_row(g, v));
-        auto entry = [&](u32 k) -> u32 {
-            if (k < lower.length) return __ldg(lower.begin + k);
-            return k - lower.length < upper.length ? __ldg(upper.begin + (k - lower.length)) : NONE;
-        };
-        first[v] = entry(0);
-        for (u32 k = 0; k < g.head_arrays && v < g.wide[k]; k++) {
-            u32 at = 1 + BFS_HEAD * k;
-            const_cast<uint4*>(g.heads[k])[v] = make_uint4(entry(at), entry(at + 1), entry(at + 2), entry(at + 3));
-        }
-    }
-}
+extern "C" __global__ void bfs_heads(const __grid_constant__ Graph g, u32* first) { copy_heads(g, first); }
 
 // Counts for each vertex its neighbours from `tail` on. Counts are zero before.
 extern "C" __global__ void bfs_leaves(const __grid_constant__ Graph g, u32* counts) {

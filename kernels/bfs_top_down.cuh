@@ -35,8 +35,31 @@ __device__ inline u32 load_starts(const Queue& queue, u32 entries, u32 entry, u3
     return count;
 }
 
+// Follows the packed slots of a tile, whose `count` starts are those of the queue's entries from `entry` on.
+template <class Visit, class End>
+__device__ void expand_tile(const Queue& queue, u32 entry, u32 count, u32 first, u32 last, Scratch& scratch, Visit visit, End end) {
+    for (u32 base = first; base < last; base += BFS_THREADS) {
+        u32 slot = base + threadIdx.x, from = NONE;
+        Slot near = no_slot();
+        if (slot < last) {
+            u32 at = entry + last_start_upto(scratch.tile, count, slot);
+            from = queue.vertices[at];
+            near = read_slot(queue.rows[at], slot);
+        }
+        while (__syncthreads_or(near.next != NONE)) {
+#pragma unroll
+            for (u32 k = 0; k < BFS_EACH; k++) {
+                if (near.next == NONE) continue;
+                visit(k, from, near.next);
+                go_on(near);
+            }
+            end();
+        }
+    }
+}
+
 // Follows this block's share of a queue's slots, a tile after the other. `visit` gets a vertex of the frontier and a neighbour, `end` is
-// called by all threads after each tile.
+// called by all threads after each tile, or after BFS_EACH neighbours of each thread.
 template <class Visit, class End> __device__ void expand(const Queue& queue, u64 queued, Scratch& scratch, Visit visit, End end) {
     u32 entries = u32(entries_of(queued)), slots = slots_of(queued);
     u32 share = ((slots + gridDim.x - 1) / gridDim.x + 31) / 32 * 32;
@@ -47,6 +70,11 @@ template <class Visit, class End> __device__ void expand(const Queue& queue, u64
     for (u32 first = u32(begin); first < stop; first += BFS_TILE) {
         u32 last = min(first + BFS_TILE, stop);
         u32 count = load_starts(queue, entries, entry, last, scratch);
+        if (PACKED) {
+            expand_tile(queue, entry, count, first, last, scratch, visit, end);
+            entry += count - 1;
+            continue;
+        }
         u32 from[BFS_EACH], to[BFS_EACH];
 #pragma unroll
         for (u32 k = 0; k < BFS_EACH; k++) {
@@ -131,7 +159,11 @@ __device__ inline void claim_next(const Graph& g, const Search& s, Scratch& scra
 #pragma unroll
     for (u32 k = 0; k < BFS_EACH; k++) mine[k] = NONE;
     expand(
-        queue, scratch.frontier.queued, scratch, [&](u32 k, u32 from, u32 to) { mine[k] = claim(g, s, reached, after, from, to) ? to : NONE; },
+        queue, scratch.frontier.queued, scratch,
+        [&](u32 k, u32 from, u32 to) {
+            mine[k] = claim(g, s, reached, after, from, to) ? to : NONE;
+            found.checked += PACKED;
+        },
         [&] {
             append(g, s, next, counts, mine, found, scratch);
 #pragma unroll

@@ -92,6 +92,12 @@ pub trait GraphTask: Task {
     /// such rows: blocks of `sizes` at most, where `bytes` bytes of GPU memory are left beside them.
     fn beside_rows(&self, layout: &Layout, sizes: &[BlockSize], bytes: u64) -> Option<u64>;
 
+    /// Returns true if a GPU of `bytes` bytes of memory computes it on rows that are packed in host memory, of a graph without direction of so
+    /// many vertices and edges.
+    fn takes_packed(&self, _vertices: u64, _edges: u64, _bytes: u64) -> bool {
+        false
+    }
+
     /// Returns what it takes on a graph of this size, bounds or truth, by these ranks.
     fn cost(&self, graph: &GraphSize<'_>, crew: &Crew) -> Cost;
 

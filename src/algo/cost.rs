@@ -40,6 +40,8 @@ pub struct Crew {
     pub on_gpu: bool,
     /// Bytes of that GPU's memory that may be taken; 0 where they are not known, or no GPU does it.
     pub gpu_memory: u64,
+    /// Bytes of host memory that rows take which are packed there for the GPU, if they are.
+    pub packed: Option<u64>,
     /// Bytes of host memory that a rank has left for it.
     pub free: u64,
     /// Trials.

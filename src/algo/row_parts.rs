@@ -2,7 +2,7 @@
 
 use super::team::{Parts, team};
 use crate::error::Result;
-use crate::graph::catalogue::Catalogue;
+use crate::graph::catalogue::{Catalogue, Unpacked};
 use crate::graph::csr::Block;
 use crate::process::signals;
 use std::ops::Range;
@@ -16,7 +16,7 @@ const PART: usize = 2048;
 pub struct RowPart<'a> {
     /// The number of the block.
     pub number: usize,
-    /// The block.
+    /// The block; if rows are packed, these rows of it alone.
     pub block: Block<'a>,
     /// The rows, counted from the block's first.
     pub rows: Range<usize>,
@@ -42,7 +42,7 @@ pub fn check_rows<S: Send, F: Send>(
     let wrong_part = AtomicUsize::new(usize::MAX);
     let states = Mutex::new(Vec::new());
     team(threads, &|_| {
-        let mut state = state();
+        let (mut state, mut unpacked) = (state(), Unpacked::default());
         next.each(|part| {
             let number = part.start;
             signals::check()?;
@@ -50,8 +50,15 @@ pub fn check_rows<S: Send, F: Send>(
                 return Ok(());
             }
             let (b, part) = parts[number];
-            let block = rows.block(b);
-            let part = RowPart { number: b, block, rows: part * PART..block.rows().min((part + 1) * PART) };
+            let of_part = part * PART..(rows.size(b).rows as usize).min((part + 1) * PART);
+            let part = match rows.packed() {
+                // Those that are unpacked are a block of their own.
+                Some(_) => {
+                    let block = rows.part(b, of_part, &mut unpacked);
+                    RowPart { number: b, block, rows: 0..block.rows() }
+                }
+                None => RowPart { number: b, block: rows.block(b), rows: of_part },
+            };
             if let Err(found) = work(&part, &mut state) {
                 // Parts before this one are carried through, so that the fault that is told does not depend on threads.
                 let mut wrong = wrong.lock().unwrap_or_else(PoisonError::into_inner);

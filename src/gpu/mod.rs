@@ -25,7 +25,7 @@ pub use program::{Kernel, Program, cache};
 pub use queue::{Arguments, Event, Grid, Queue, THREADS};
 pub use scan::{PROGRAM as SCAN, Scan};
 pub use source::{COMMON, ProgramSource};
-pub use staging::{CopySource, Pinned, StopFlag, Uploader};
+pub use staging::{CopySource, Pinned, Registered, StopFlag, Uploader};
 pub use visible::{see_one, shorten_start, visible_gpu};
 pub use workspace::{StartTurn, Workspace};
 

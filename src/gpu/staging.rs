@@ -35,20 +35,8 @@ impl Pinned {
     }
 
     /// Pins `memory`, which is whole pages of `budget`.
-    fn of(device: &Device, mut memory: Buffer<u8>, budget: &Budget) -> Result<Pinned> {
-        device.context().bind_to_thread().map_err(|e| device.lost("take a thread", e))?;
-        let flags = sys::CU_MEMHOSTREGISTER_PORTABLE | sys::CU_MEMHOSTREGISTER_DEVICEMAP;
-        // SAFETY: the buffer belongs to this struct and is unregistered before it is unmapped.
-        let done = unsafe { sys::cuMemHostRegister_v2(memory.as_mut_ptr().cast(), memory.len(), flags) };
-        done.result().map_err(|e| match e.0 {
-            sys::CUresult::CUDA_ERROR_OUT_OF_MEMORY => Error::Limit {
-                limit: "host_memory",
-                given: crate::size::show(budget.limit()),
-                needed: format!("{} that the system lets the GPU pin", crate::size::show(memory.len() as u64)),
-                purpose: "copies to and from the GPU".into(),
-            },
-            _ => device.lost("pin memory", e),
-        })?;
+    fn of(device: &Device, memory: Buffer<u8>, budget: &Budget) -> Result<Pinned> {
+        register(device, &memory, budget)?;
         Ok(Pinned { device: device.clone(), memory })
     }
 
@@ -65,11 +53,66 @@ impl Pinned {
 
 impl Drop for Pinned {
     fn drop(&mut self) {
-        if self.device.context().bind_to_thread().is_ok() {
-            // A failure means that the context is lost, and the registration with it.
-            // SAFETY: registered in `of`; the pages are unmapped after this.
-            let _ = unsafe { sys::cuMemHostUnregister(self.memory.as_mut_ptr().cast()) };
+        unregister(&self.device, &self.memory);
+    }
+}
+
+/// Lets kernels read memory that stays where it is.
+#[derive(Debug)]
+pub struct Registered<'m> {
+    device: Device,
+    memory: &'m [u8],
+}
+
+impl<'m> Registered<'m> {
+    /// Pins `memory`, which begins with a page, for kernels that read it; a part of a page at its end is pinned as a whole.
+    ///
+    /// # Errors
+    /// Those of [`Pinned::new`].
+    pub fn new(device: &Device, memory: &'m [u8], budget: &Budget) -> Result<Registered<'m>> {
+        if !memory.is_empty() {
+            register(device, memory, budget)?;
         }
+        Ok(Registered { device: device.clone(), memory })
+    }
+
+    /// Returns the address by which kernels read it.
+    pub fn address(&self) -> u64 {
+        self.memory.as_ptr() as u64
+    }
+}
+
+impl Drop for Registered<'_> {
+    fn drop(&mut self) {
+        if !self.memory.is_empty() {
+            unregister(&self.device, self.memory);
+        }
+    }
+}
+
+/// Pins memory that begins with a page. It has to be unregistered before it is unmapped.
+fn register(device: &Device, memory: &[u8], budget: &Budget) -> Result<()> {
+    device.context().bind_to_thread().map_err(|e| device.lost("take a thread", e))?;
+    let flags = sys::CU_MEMHOSTREGISTER_PORTABLE | sys::CU_MEMHOSTREGISTER_DEVICEMAP;
+    let bytes = memory.len().next_multiple_of(4096);
+    // SAFETY: whole pages of a mapping, which outlives the registration, as its borrower or owner unregisters it.
+    let done = unsafe { sys::cuMemHostRegister_v2(memory.as_ptr().cast_mut().cast(), bytes, flags) };
+    done.result().map_err(|e| match e.0 {
+        sys::CUresult::CUDA_ERROR_OUT_OF_MEMORY => Error::Limit {
+            limit: "host_memory",
+            given: crate::size::show(budget.limit()),
+            needed: format!("{} that the system lets the GPU pin", crate::size::show(memory.len() as u64)),
+            purpose: "copies to and from the GPU".into(),
+        },
+        _ => device.lost("pin memory", e),
+    })
+}
+
+fn unregister(device: &Device, memory: &[u8]) {
+    if device.context().bind_to_thread().is_ok() {
+        // A failure means that the context is lost, and the registration with it.
+        // SAFETY: it was registered; the pages are unmapped after this.
+        let _ = unsafe { sys::cuMemHostUnregister(memory.as_ptr().cast_mut().cast()) };
     }
 }
 

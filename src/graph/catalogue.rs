@@ -1,13 +1,15 @@
-//! A prepared graph: all its blocks, in files, in host memory, or in GPU memory.
+//! A prepared graph: all its blocks, in files, in host memory, packed or not, or in GPU memory.
 
 use super::csr::Block;
 use super::half::Half;
-use super::host_block::{MemoryBlock, RemoteBlock};
+use super::host_block::{HostBlock, MemoryBlock, RemoteBlock};
 use super::layout::Layout;
+use super::packed::PackedRows;
 use super::placement::{BlockSize, Placement};
 use super::stored::{StoredBlock, body_bytes};
 use super::weights::stored::{GraphWeights, StoredWeights};
 use crate::error::Result;
+use crate::memory::{Budget, Reservation};
 use rayon::prelude::*;
 use std::ops::Range;
 use std::path::Path;
@@ -32,8 +34,11 @@ enum Blocks {
         blocks: Vec<MemoryBlock>,
         /// True if no other process has any block.
         alone: bool,
+        /// The memory of blocks that were made without reserving any.
+        reserved: Option<Reservation>,
     },
     OnGpus(Placement),
+    Packed(PackedRows),
 }
 
 impl Catalogue {
@@ -66,7 +71,24 @@ impl Catalogue {
     /// Returns a graph whose blocks, of these sizes, are only in host memory: that of this process if `alone`, else also that of other
     /// processes of this machine.
     pub fn in_memory(layout: Layout, sizes: Vec<BlockSize>, blocks: Vec<MemoryBlock>, alone: bool) -> Self {
-        Catalogue::of(layout, sizes, Blocks::InMemory { blocks, alone })
+        Catalogue::of(layout, sizes, Blocks::InMemory { blocks, alone, reserved: None })
+    }
+
+    /// Reserves the memory of blocks that were made without reserving it.
+    ///
+    /// # Errors
+    /// [`crate::Error::Limit`].
+    pub fn reserve(&mut self, budget: &Budget) -> Result<()> {
+        let bytes = self.sizes.iter().map(|size| HostBlock::bytes(size.rows, size.entries)).sum();
+        if let Blocks::InMemory { reserved, .. } = &mut self.blocks {
+            *reserved = Some(budget.reserve(bytes, "rows that stay in memory")?);
+        }
+        Ok(())
+    }
+
+    /// Returns true if the blocks are in memory of this process or others, and not packed.
+    pub fn is_in_memory(&self) -> bool {
+        matches!(self.blocks, Blocks::InMemory { .. })
     }
 
     /// Returns a graph whose blocks, of these sizes, are only in GPU memory.
@@ -74,20 +96,45 @@ impl Catalogue {
         Catalogue::of(layout, sizes, Blocks::OnGpus(placement))
     }
 
+    /// Returns a half of a graph whose rows are only packed in host memory.
+    pub fn of_packed(layout: Layout, rows: PackedRows) -> Self {
+        Catalogue::of(layout, rows.sizes(), Blocks::Packed(rows))
+    }
+
+    /// Takes the blocks that are in memory of this process out, and what is reserved for them beside their own reservations. Nothing can be read
+    /// from the catalogue then but sizes.
+    pub fn take_blocks(&mut self) -> (Vec<HostBlock>, Option<Reservation>) {
+        let Blocks::InMemory { blocks, reserved, .. } = &mut self.blocks else { return Default::default() };
+        let local = |block| match block {
+            MemoryBlock::Local(block) => Some(block),
+            MemoryBlock::Remote(_) => None,
+        };
+        (std::mem::take(blocks).into_iter().filter_map(local).collect(), reserved.take())
+    }
+
+    /// Returns the packed rows, if they are packed.
+    pub fn packed(&self) -> Option<&PackedRows> {
+        match &self.blocks {
+            Blocks::Packed(rows) => Some(rows),
+            _ => None,
+        }
+    }
+
     /// Returns the placement of the blocks, if they are in GPU memory.
     pub fn placement(&self) -> Option<&Placement> {
         match &self.blocks {
             Blocks::OnGpus(placement) => Some(placement),
-            Blocks::InFiles(_) | Blocks::InMemory { .. } => None,
+            _ => None,
         }
     }
 
-    /// Returns true if every process that works on the graph has all blocks, in files or in host memory; it is the same on all ranks.
+    /// Returns true if every process that works on the graph has all blocks, in files or in host memory, and not packed; it is the same on all
+    /// ranks.
     pub fn is_local(&self) -> bool {
         match self.blocks {
             Blocks::InFiles(_) => true,
             Blocks::InMemory { alone, .. } => alone,
-            Blocks::OnGpus(_) => false,
+            Blocks::OnGpus(_) | Blocks::Packed(_) => false,
         }
     }
 
@@ -158,6 +205,43 @@ impl Catalogue {
         }
     }
 
+    /// Returns these rows of block `b`, counted from its first, of a graph that is local or packed. Packed ones are put into `unpacked`.
+    pub fn part<'u>(&'u self, b: usize, rows: Range<usize>, unpacked: &'u mut Unpacked) -> Block<'u> {
+        let Blocks::Packed(packed) = &self.blocks else {
+            let block = self.block(b);
+            let first_row = block.first_row + rows.start as u32;
+            return Block { first_row, offsets: &block.offsets[rows.start..=rows.end], ..block };
+        };
+        let block = packed.block(b);
+        let Unpacked { offsets, targets } = unpacked;
+        targets.clear();
+        offsets.clear();
+        offsets.push(0);
+        for local in rows.clone() {
+            block.unpack(local, targets);
+            offsets.push(targets.len() as u32);
+        }
+        Block { first_row: self.first_rows[b] + rows.start as u32, offsets, targets }
+    }
+
+    /// Returns this row of a graph that is local or packed. A packed one is put into `unpacked`.
+    pub fn unpacked_row<'u>(&'u self, row: u32, unpacked: &'u mut Unpacked) -> &'u [u32] {
+        let b = self.layout.block_of(row);
+        let local = (row - self.first_rows[b]) as usize;
+        self.part(b, local..local + 1, unpacked).row(0)
+    }
+
+    /// Returns true if this row of a graph that is local or packed lists this neighbour.
+    pub fn lists(&self, row: u32, neighbour: u32) -> bool {
+        match &self.blocks {
+            Blocks::Packed(packed) => {
+                let b = self.layout.block_of(row);
+                packed.block(b).contains((row - self.first_rows[b]) as usize, neighbour)
+            }
+            _ => self.row(row).binary_search(&neighbour).is_ok(),
+        }
+    }
+
     /// Frees the pages of block `b` that were read, if it is in a file.
     pub fn release(&self, b: usize) {
         self.stored().get(b).into_iter().for_each(StoredBlock::release);
@@ -207,7 +291,7 @@ impl Catalogue {
     fn stored(&self) -> &[StoredBlock] {
         match &self.blocks {
             Blocks::InFiles(blocks) => blocks,
-            Blocks::OnGpus(_) | Blocks::InMemory { .. } => &[],
+            _ => &[],
         }
     }
 
@@ -255,6 +339,13 @@ fn size_of(block: Block<'_>) -> BlockSize {
 
 fn first_rows(layout: &Layout) -> Vec<u32> {
     (0..layout.blocks()).map(|b| layout.block(b).rows.start as u32).collect()
+}
+
+/// Memory for rows that are unpacked.
+#[derive(Debug, Default)]
+pub struct Unpacked {
+    offsets: Vec<u32>,
+    targets: Vec<u32>,
 }
 
 /// Location of the rows of a block.

@@ -46,6 +46,15 @@ impl HostBlock {
         Ok(HostBlock { first_row: span.rows.start as u32, rows: span.len(), words })
     }
 
+    /// Makes the same room without reserving memory for it: the caller does, or has reserved what is freed meanwhile.
+    ///
+    /// # Errors
+    /// [`crate::Error::Limit`] if the system gives no more addresses.
+    pub fn unreserved(span: &RowRange, entries: u64, budget: &Budget) -> Result<HostBlock> {
+        let words = budget.addresses(span.len() + 1 + entries as usize, "rows that stay in memory")?;
+        Ok(HostBlock { first_row: span.rows.start as u32, rows: span.len(), words })
+    }
+
     /// Returns the offsets and the targets, to be written.
     pub fn parts(&mut self) -> (&mut [u32], &mut [u32]) {
         self.words.split_at_mut(self.rows + 1)

@@ -11,6 +11,7 @@ pub mod ids;
 pub mod layout;
 pub mod likely;
 pub mod order;
+pub mod packed;
 pub mod placement;
 pub mod stored;
 pub mod weights;

@@ -10,7 +10,10 @@ use crate::graph::direction::Direction;
 use crate::graph::half::Half;
 use crate::graph::layout::Layout;
 use crate::graph::order::DegreeRuns;
+use crate::graph::packed::pack_half;
 use crate::graph::weights::stored::GraphWeights;
+use crate::memory::Budget;
+use crate::process::signals;
 use crate::store::map::Mapped;
 use serde::{Deserialize, Serialize};
 use std::path::{Path, PathBuf};
@@ -158,6 +161,17 @@ impl Graph {
         }
         self.upper = Some(Box::new(upper));
         Ok(())
+    }
+
+    /// Packs the lower half of its rows, whose memory is freed block by block, and gives it its upper half, which is packed already.
+    ///
+    /// # Errors
+    /// [`Error::Limit`], a stop; the graph has no rows any more then.
+    pub(crate) fn pack(&mut self, upper: Catalogue, budget: &Budget) -> Result<()> {
+        let layout = self.catalogue.layout.clone();
+        let lower = std::mem::replace(&mut self.catalogue, Catalogue::in_memory(layout, Vec::new(), Vec::new(), true));
+        self.catalogue = pack_half(lower, budget, signals::check)?;
+        self.set_upper(upper)
     }
 
     /// Maps the sorted ids of the input, where these are sparse: u64s, one for each dense id.

@@ -13,6 +13,7 @@ mod faults;
 mod kernels;
 mod listrank;
 mod memory;
+mod packed;
 mod prepare;
 mod resident;
 mod resume;

@@ -8,8 +8,10 @@ use gpugraph::graph::direction::{self, Direction};
 use gpugraph::graph::half::Half;
 use gpugraph::graph::layout::Layout;
 use gpugraph::graph::order::DegreeRuns;
+use gpugraph::graph::packed::pack_half;
 use gpugraph::graph::stored::BlockWriter;
 use gpugraph::graph::weights::stored::{self, GraphWeights};
+use gpugraph::memory::Budget;
 
 const KEY: u64 = 7;
 
@@ -23,6 +25,8 @@ pub struct Rows {
     /// Vertices by the numbers of the edges.
     pub place: BTreeMap<u32, u32>,
     pub halves: [Catalogue; 2],
+    /// The same packed, without direction and weights.
+    pub packed: Option<[Catalogue; 2]>,
     _folder: tempfile::TempDir,
 }
 
@@ -39,7 +43,8 @@ impl Rows {
             neighbours.entry(u).or_default()[0].insert(v);
             neighbours.entry(v).or_default()[into].insert(u);
         }
-        let degree = |id: &u32| neighbours[id].iter().map(BTreeSet::len).sum::<usize>() as u32;
+        // As if the input repeated some edges, which count where vertices are put in order.
+        let degree = |id: &u32| neighbours[id].iter().map(BTreeSet::len).sum::<usize>() as u32 + u32::from(id % 7 == 3);
         let mut order: Vec<u32> = neighbours.keys().copied().collect();
         order.sort_by_key(|id| (std::cmp::Reverse(degree(id)), *id));
         let place: BTreeMap<u32, u32> = order.iter().copied().zip(0..).collect();
@@ -85,8 +90,12 @@ impl Rows {
             let open = Catalogue::open(folder.path(), KEY, half, layout).expect("whole");
             open.with_weights(folder.path(), half, weights).expect("whole")
         };
-        let halves = [half(Half::Lower), half(Half::Upper)];
-        Rows { direction, all, place, halves, _folder: folder }
+        let halves = || [half(Half::Lower), half(Half::Upper)];
+        let budget = Budget::new(64 << 20, 1).expect("room");
+        let packed = |half: Catalogue| pack_half(half, &budget, || Ok(())).expect("room");
+        let packs = direction == Direction::Undirected && weights.is_none();
+        let packed = packs.then(|| halves().map(packed));
+        Rows { direction, halves: halves(), packed, all, place, _folder: folder }
     }
 
     pub fn vertices(&self) -> usize {

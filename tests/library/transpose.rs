@@ -15,7 +15,7 @@ use gpugraph::graph::order::DegreeRuns;
 use gpugraph::graph::stored;
 use gpugraph::graph::weights::stored::{self as stored_weights, GraphWeights};
 use gpugraph::memory::Budget;
-use gpugraph::prepare::transpose::{Transpose, TransposeMemory, TransposeShape, Transposed};
+use gpugraph::prepare::transpose::{Destination, Transpose, TransposeMemory, TransposeShape, Transposed};
 use gpugraph::store::sync::Syncer;
 use proptest::prelude::*;
 
@@ -128,12 +128,10 @@ fn transpose(
         layout: &layout,
         bins: &layout.bins(how.bin),
         wanted: &vec![true; layout.blocks()],
-        folder,
-        key: KEY,
+        to: Destination::Files { folder, key: KEY, syncer: &syncer },
         weights: weighted.then_some(WEIGHTS),
         memory: how.memory,
         budget: &Budget::new(1 << 30, 2).expect("a budget"),
-        syncer: &syncer,
     }
     .build(&watch)?;
     assert_eq!(watch.0.into_inner(), done.entries, "progress ends where the work does");
@@ -289,12 +287,10 @@ fn the_least_memory_does() {
             layout: &layout,
             bins: &bins,
             wanted: &wanted,
-            folder: folder.path(),
-            key: KEY,
+            to: Destination::Files { folder: folder.path(), key: KEY, syncer: &syncer },
             weights: weighted.then_some(WEIGHTS),
             memory,
             budget: &budget,
-            syncer: &syncer,
         };
         transpose.build(&Unwatched).expect("transposed");
         made.push(files(folder.path(), weighted));

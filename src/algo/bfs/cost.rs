@@ -59,9 +59,10 @@ pub(super) fn of(table: &Table, graph: &GraphSize<'_>, crew: &Crew) -> Cost {
 
 /// Returns the bytes of host memory of the rows that a GPU of known memory has no room for.
 fn on_gpu(graph: &GraphSize<'_>, crew: &Crew) -> u64 {
-    match crew.gpu_memory {
-        0 => 0,
-        bytes => gpu::host_bytes(graph.vertices, graph.edges, graph.direction, bytes),
+    match (crew.gpu_memory, crew.packed) {
+        (0, _) => 0,
+        (_, Some(packed)) => packed,
+        (bytes, None) => gpu::host_bytes(graph.vertices, graph.edges, graph.direction, bytes),
     }
 }
 

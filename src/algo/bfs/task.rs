@@ -11,6 +11,7 @@ use crate::algo::{
 };
 use crate::error::{Error, Result};
 use crate::gpu::ProgramSource;
+use crate::graph::direction::Direction;
 use crate::graph::ids::InputId;
 use crate::graph::layout::Layout;
 use crate::graph::placement::BlockSize;
@@ -172,6 +173,10 @@ impl GraphTask for Table {
 
     fn beside_rows(&self, _: &Layout, _: &[BlockSize], _: u64) -> Option<u64> {
         None
+    }
+
+    fn takes_packed(&self, vertices: u64, edges: u64, bytes: u64) -> bool {
+        gpu::least_bytes(vertices, edges, Direction::Undirected) <= bytes
     }
 
     fn cost(&self, graph: &GraphSize<'_>, crew: &Crew) -> Cost {

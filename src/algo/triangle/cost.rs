@@ -105,7 +105,17 @@ mod tests {
     }
 
     fn crew(ranks: usize, threads: usize, on_gpu: bool) -> Crew {
-        Crew { ranks, nodes: 1, threads, on_gpu, gpu_memory: 0, free: 1 << 40, trials: 1, format: OutputFormat::Npy }
+        Crew {
+            ranks,
+            nodes: 1,
+            threads,
+            on_gpu,
+            gpu_memory: 0,
+            packed: None,
+            free: 1 << 40,
+            trials: 1,
+            format: OutputFormat::Npy,
+        }
     }
 
     /// Processor time of one thread that README.md's machine took, within what its cores differ by.

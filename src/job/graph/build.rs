@@ -97,18 +97,18 @@ pub(super) fn partition_and_sort(
     let map = Map { host: &ordered.order().map[..], device: map };
     partition_stage(session, edges, &owners, &partition, &map, &done)?;
     drop(exchanging);
-    let residence = residence::plan(session, assignment, &bins, &partition);
+    let filled = (&bins, &partition, 4 * pooled.own as u64);
+    let residence = residence::plan(session, info.edges - info.loops, assignment, filled);
     settle_order(session, ordered, residence.is_some(), assignment.layout.rows(), info.content)?;
-    let bins = (&bins, &partition);
-    sort_stage(
-        session,
-        info,
-        assignment,
-        bins,
-        Degrees::new(assignment.layout.rows(), &session.budget)?,
-        residence,
-        in_flight,
-    )
+    let degrees = Degrees::new(assignment.layout.rows(), &session.budget)?;
+    let (stored, mut graph) =
+        sort_stage(session, info, assignment, (&bins, &partition), degrees, residence, in_flight)?;
+    drop(partition);
+    drop(memory);
+    if let Some(graph) = graph.as_mut().filter(|graph| graph.is_in_memory() && session.job.needs_upper()) {
+        graph.reserve(&session.budget)?;
+    }
+    Ok((stored, graph))
 }
 
 /// The map from ids to vertices: all of it on the host, or on the GPU in its place.

@@ -4,6 +4,7 @@ mod blocks;
 mod build;
 mod degree_file;
 pub(crate) mod merge;
+mod packing;
 mod residence;
 mod sparse_ids;
 pub(crate) mod transpose;

@@ -2,6 +2,7 @@
 
 use super::blocks::missing;
 use super::build::accelerator;
+use super::packing;
 use crate::error::{Error, Result};
 use crate::graph::catalogue::Catalogue;
 use crate::graph::half::Half;
@@ -11,9 +12,9 @@ use crate::graph::weights::stored::{self as stored_weights, GraphWeights};
 use crate::job::session::{Moved, Session, Watched};
 use crate::memory::at_least;
 use crate::prepare::prepared::{Graph, UpperInfo};
-use crate::prepare::transpose::{Transpose, TransposeMemory, TransposeShape, Transposed};
+use crate::prepare::transpose::{Destination, Transpose, TransposeMemory, TransposeShape, Transposed};
 use crate::prepare::{Accelerator as _, order};
-use crate::process::progress::Unit;
+use crate::process::progress::{StageProgress, Unit};
 use crate::size;
 use crate::store::replace::remove_file;
 use std::path::Path;
@@ -21,7 +22,7 @@ use std::path::Path;
 /// Name of the stage in the manifest and the report.
 pub const STAGE: &str = crate::job::plan::cost_model::TRANSPOSE_STAGE;
 
-/// Opens the upper half of the graph's rows, or builds what is missing of it. That of a graph which another job kept is taken from there if
+/// Opens the upper half of the graph's rows, or builds what is missing of it; rows that are in memory are packed there. That of a graph which another job kept is taken from there if
 /// it is whole, else made in the job's own workdir. Collective.
 ///
 /// # Errors
@@ -31,6 +32,9 @@ pub(crate) fn ensure(session: &mut Session, graph: &mut Graph) -> Result<()> {
     let runs = session.in_sight(|| order::read_runs(&graph.folder, content))?;
     let layout = graph.info.upper_layout(&runs);
     let weights = graph.stored.weights.filter(|_| session.job.upper_has_weights());
+    if graph.catalogue.is_in_memory() && packing::pack_or_store(session, graph, &layout)? {
+        return Ok(());
+    }
     let own = session.graph_folder();
     let lacking = |session: &Session, folder: &Path| missing(session, folder, (Half::Upper, content), &layout, weights);
     if own != graph.folder && !lacking(session, &graph.folder)?.contains(&true) {
@@ -79,41 +83,58 @@ fn build(
     wanted: &[bool],
     weights: Option<GraphWeights>,
 ) -> Result<()> {
-    let entries = graph.stored.edges;
     let folder = session.graph_folder();
     let mine = own_share(layout, wanted, session.comm.rank(), session.comm.ranks());
-    let (shape, bins) = TransposeShape::and_bins(layout, entries, graph.catalogue.len() as u64, weights.is_some());
     let free = session.budget.free();
-    let memory = TransposeMemory::new(&shape, session.threads, free).map_err(|least| Error::Limit {
-        limit: "host_memory",
-        given: size::show(session.budget.limit()),
-        needed: at_least(session.budget.limit() + least - free),
-        purpose: "the upper half of rows".into(),
-    })?;
-    session.stage(STAGE, entries, Unit::Edges, |s, progress| {
-        let file = graph.degrees()?;
-        let transpose = Transpose {
-            lower: &graph.catalogue,
-            degrees: file.body_as_u32()?,
-            layout,
-            bins: &bins,
-            wanted: &mine,
-            folder: &folder,
-            key: graph.info.content,
-            weights,
-            memory,
-            budget: &s.budget,
-            syncer: &s.syncer,
-        };
-        let watch = Watched(progress);
-        let mut device = accelerator(s, STAGE, weights);
-        let on_gpu = device.as_mut().map(|device| device.transposing(&transpose, &watch)).transpose()?.flatten();
-        drop(device);
-        let Transposed { entries, passes, bytes } = on_gpu.map_or_else(|| transpose.build(&watch), Ok)?;
+    session.stage(STAGE, graph.stored.edges, Unit::Edges, |s, progress| {
+        let to = Destination::Files { folder: &folder, key: graph.info.content, syncer: &s.syncer };
+        let of = Upper { graph, layout, wanted: &mine, weights, to };
+        let Transposed { entries, passes, bytes } = of.make(s, free, progress)?;
         tracing::debug!(entries, passes, bytes, "upper half written");
         let read = graph.catalogue.bytes() + if weights.is_some() { graph.catalogue.weights_bytes() } else { 0 };
         Ok(((), Moved { read: passes * read, written: bytes }))
     })
+}
+
+/// The upper half of the rows of a graph, to be made.
+pub(super) struct Upper<'a> {
+    pub(super) graph: &'a Graph,
+    pub(super) layout: &'a Layout,
+    pub(super) wanted: &'a [bool],
+    pub(super) weights: Option<GraphWeights>,
+    pub(super) to: Destination<'a>,
+}
+
+impl Upper<'_> {
+    /// Makes it on the GPU, or in `free` bytes of host memory.
+    pub(super) fn make(&self, session: &Session, free: u64, progress: &StageProgress) -> Result<Transposed> {
+        let Upper { graph, layout, wanted, weights, to } = *self;
+        let (lower, entries) = (&graph.catalogue, graph.stored.edges);
+        let (shape, bins) = TransposeShape::and_bins(layout, entries, lower.len() as u64, weights.is_some());
+        let memory = TransposeMemory::new(&shape, session.threads, free).map_err(|least| Error::Limit {
+            limit: "host_memory",
+            given: size::show(session.budget.limit()),
+            needed: at_least(session.budget.limit() + least - free),
+            purpose: "the upper half of rows".into(),
+        })?;
+        let file = graph.degrees()?;
+        let transpose = Transpose {
+            lower,
+            degrees: file.body_as_u32()?,
+            layout,
+            bins: &bins,
+            wanted,
+            to,
+            weights,
+            memory,
+            budget: &session.budget,
+        };
+        let watch = Watched(progress);
+        let mut device = accelerator(session, STAGE, weights);
+        let on_gpu = device.as_mut().map(|device| device.transposing(&transpose, &watch)).transpose()?.flatten();
+        drop(device);
+        on_gpu.map_or_else(|| transpose.build(&watch), Ok)
+    }
 }
 
 /// Returns the blocks that this rank builds: consecutive ones, by the bounds of their entries.

@@ -6,6 +6,7 @@ use crate::formats::{Input, InputCache};
 use crate::job::plan::Basis;
 use crate::job::plan::cost_model::{Preparers, WEIGHTED};
 use crate::job::plan::formulas::{PAGE, kept, looking_up};
+use crate::job::plan::packing::Packing;
 use crate::job::plan::part_cost::PartCost;
 use crate::job::plan::resources::Resources;
 use crate::job::plan::speeds::{Clock, Time};
@@ -99,7 +100,8 @@ impl TaskCost {
         let one = |task: &dyn GraphTask| {
             let gpu_memory = task.least_gpu_memory(gpu_row.unwrap_or(0), graph);
             let gpu_memory = gpu_memory.map(|least| if gpu_row.is_some() { least } else { 0 });
-            let crew = machine.crew(job, gpu_memory);
+            let packing = Packing::of(machine, job, (graph.edges, graph.vertices, graph.direction));
+            let crew = Crew { packed: packing.map(|packing| packing.packed), ..machine.crew(job, gpu_memory) };
             TaskCost { name: task.algorithm().name(), crew, cost: task.cost(graph, &crew), gpu_memory }
         };
         job.graph_tasks().map(one).collect()
@@ -245,6 +247,8 @@ impl Sized<'_> {
         let ids = if self.graph.sparse { Dictionary::body_bytes(self.ids) + 2 * PAGE } else { 0 };
         let order = order::body_bytes(self.ids, self.runs) + 2 * PAGE + ids + SMALL_FILES;
         let degrees = 4 * self.graph.vertices + PAGE;
+        let packing = Packing::of(machine, job, (self.graph.edges, self.graph.vertices, self.graph.direction));
+        let blocks = if packing.is_some() { 0 } else { self.block_bytes };
         // Each rank spills to a file of its own. Together they have room for an eighth more than there is, and those with
         // fewer edges than the one with most spill a smaller part of them, too.
         let full_ranks = 1.125 * self.kept as f64 / self.share.max(1) as f64;
@@ -254,7 +258,7 @@ impl Sized<'_> {
             Some(_) => (0, spilled_by(machine.local_ranks)),
             None => (spilled, 0),
         };
-        Disk { ids, order, blocks: order + self.block_bytes + degrees, spilled, spilled_to_workdir, scratch }
+        Disk { ids, order, blocks: order + blocks + degrees, spilled, spilled_to_workdir, scratch }
     }
 
     fn stages(

@@ -14,6 +14,7 @@ pub mod formulas;
 mod input_estimate;
 pub mod limits;
 pub mod list;
+pub(crate) mod packing;
 mod part_cost;
 pub mod resources;
 pub mod speeds;

@@ -9,6 +9,7 @@ use crate::graph::weights::stored as stored_weights;
 use crate::job::plan::cost_model::{MERGE_STAGE, TRANSPOSE_STAGE};
 use crate::job::plan::estimate::{Stage, StageKind};
 use crate::job::plan::formulas::PAGE;
+use crate::job::plan::packing::Packing;
 use crate::job::plan::resources::Resources;
 use crate::job::plan::speeds::{Clock, Time};
 use crate::prepare::memory_plan::LayoutShape;
@@ -44,13 +45,18 @@ impl PartCost {
             true => (TransposeShape::and_bins(&layout, graph.edges, graph.blocks, weighted).0, layout.blocks() as u64),
             false => (TransposeShape::at_most(graph.edges, rows, weighted), graph.blocks),
         };
+        let seconds = machine.preparers(graph.ids).transpose(graph.edges, graph.vertices);
+        if let Some(packing) = Packing::of(machine, job, (graph.edges, graph.vertices, graph.direction)) {
+            let memory = packing.peak + shape.least();
+            return PartCost { name: TRANSPOSE_STAGE, memory, least: memory, disk: 0, seconds };
+        }
         let memory = TransposeMemory::new(&shape, machine.threads, machine.free_for_edges());
         PartCost {
             name: TRANSPOSE_STAGE,
             memory: memory.map_or(shape.least(), |memory| memory.bytes(&shape)),
             least: shape.least(),
             disk: 4 * (rows + graph.edges) + files_bytes(blocks) + weights_bytes(graph.edges, blocks, weighted),
-            seconds: machine.preparers(graph.ids).transpose(graph.edges, graph.vertices),
+            seconds,
         }
     }
 

@@ -117,6 +117,7 @@ impl Resources {
             threads: self.threads,
             on_gpu,
             gpu_memory: if on_gpu { self.gpu_memory() } else { 0 },
+            packed: None,
             free: self.free_for_edges(),
             trials: job.run.trials,
             format: job.output.format,

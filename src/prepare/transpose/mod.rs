@@ -39,6 +39,7 @@ use crate::error::Result;
 use crate::formats::Watch;
 use crate::graph::catalogue::Catalogue;
 use crate::graph::layout::{BIN_ROWS, Bins, Layout};
+use crate::graph::packed::Packer;
 use crate::graph::weights::stored::GraphWeights;
 use crate::memory::Budget;
 use crate::store::sync::Syncer;
@@ -58,18 +59,30 @@ pub struct Transpose<'a> {
     pub bins: &'a Bins,
     /// True for each block that has to be built.
     pub wanted: &'a [bool],
-    /// The folder that blocks are written to.
-    pub folder: &'a Path,
-    /// Key of the graph.
-    pub key: u64,
+    /// The place for the blocks.
+    pub to: Destination<'a>,
     /// The weights that its edges have, which then are beside the lower half, if the upper half gets them, too.
     pub weights: Option<GraphWeights>,
     /// The division of memory.
     pub memory: TransposeMemory,
     /// Host memory.
     pub budget: &'a Budget,
-    /// Makes the written blocks durable in the background.
-    pub syncer: &'a Syncer,
+}
+
+/// The place for blocks of the upper half.
+#[derive(Clone, Copy)]
+pub enum Destination<'a> {
+    /// Files.
+    Files {
+        /// Their folder.
+        folder: &'a Path,
+        /// Key of the graph.
+        key: u64,
+        /// Makes them durable in the background.
+        syncer: &'a Syncer,
+    },
+    /// Packed rows in memory, of edges without weights.
+    Packed(&'a Packer),
 }
 
 /// The blocks that were built.

@@ -1,29 +1,78 @@
-//! The files of the upper half: blocks that are written side by side where a window has them as a whole.
+//! The blocks of the upper half, in files or packed: they are written side by side where a window has them as a whole.
 
 use super::placed::Placed;
 use super::rows::Maker;
-use super::{Transpose, Transposed, Work};
+use super::{Destination, Transpose, Transposed, Work};
 use crate::error::{Error, Result};
 use crate::failpoint;
 use crate::graph::half::Half;
+use crate::graph::packed::{BlockPacker, Packer};
 use crate::graph::stored::{self, BlockWriter};
 use crate::graph::weights::stored::{self as stored_weights, WeightsWriter};
+use crate::store::sync::Syncer;
 use rayon::prelude::*;
 use std::ops::Range;
+use std::path::Path;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
-/// A block that is begun, with its weights if edges have some.
-struct OpenBlock {
+/// A block that is begun.
+struct OpenBlock<'a> {
     index: usize,
+    rows: OpenRows<'a>,
+}
+
+/// The rows of a block, as far as they are there.
+enum OpenRows<'a> {
+    Stored(Box<BlockFiles<'a>>),
+    Packed { rows: BlockPacker, packer: &'a Packer },
+}
+
+/// The file of a block, and that of its weights if edges have some.
+struct BlockFiles<'a> {
     rows: BlockWriter,
     weights: Option<WeightsWriter>,
+    folder: &'a Path,
+    syncer: &'a Syncer,
+}
+
+impl BlockFiles<'_> {
+    /// Completes the files of block `index`, and returns their bytes.
+    fn finish(self, index: usize) -> Result<u64> {
+        let mut bytes = self.syncer.push(self.rows.finish()?).bytes;
+        if let Some(weights) = self.weights {
+            let path = || stored_weights::path(self.folder, Half::Upper, index);
+            failpoint::hit("weights.block").map_err(|e| Error::io("write", path(), e))?;
+            bytes += self.syncer.push(weights.finish()?).bytes;
+        }
+        Ok(bytes)
+    }
+}
+
+impl OpenRows<'_> {
+    fn append(&mut self, targets: &[u32], of_targets: &[u32]) -> Result<()> {
+        match self {
+            OpenRows::Stored(files) => {
+                files.rows.targets(targets)?;
+                files.weights.as_mut().map_or(Ok(()), |weights| weights.append(of_targets))
+            }
+            OpenRows::Packed { rows, .. } => rows.append(targets),
+        }
+    }
+
+    /// Completes block `index`, and returns the bytes that are written of it to files.
+    fn finish(self, index: usize) -> Result<u64> {
+        match self {
+            OpenRows::Stored(files) => files.finish(index),
+            OpenRows::Packed { rows, packer } => packer.take(index, rows).map(|()| 0),
+        }
+    }
 }
 
 /// Writes blocks.
 pub(super) struct Files<'t, 'a> {
     work: Work<'t, 'a>,
     /// A block that is begun and not written to its end.
-    open: Option<OpenBlock>,
+    open: Option<OpenBlock<'a>>,
     written: Transposed,
 }
 
@@ -87,8 +136,7 @@ impl<'t, 'a> Files<'t, 'a> {
             Some(open) if open.index == block => open,
             _ => begin(self.work, block)?,
         };
-        open.rows.targets(targets)?;
-        open.weights.as_mut().map_or(Ok(()), |of_targets| of_targets.append(weights))?;
+        open.rows.append(targets, weights)?;
         self.written.entries += targets.len() as u64;
         self.open = Some(open);
         Ok(())
@@ -101,13 +149,7 @@ impl<'t, 'a> Files<'t, 'a> {
             return Ok(());
         }
         let Some(open) = self.open.take() else { return Ok(()) };
-        let syncer = self.work.transpose.syncer;
-        let mut bytes = syncer.push(open.rows.finish()?).bytes;
-        if let Some(weights) = open.weights {
-            let path = || stored_weights::path(self.work.transpose.folder, Half::Upper, block);
-            failpoint::hit("weights.block").map_err(|e| Error::io("write", path(), e))?;
-            bytes += syncer.push(weights.finish()?).bytes;
-        }
+        let bytes = open.rows.finish(block)?;
         self.written.bytes += bytes;
         self.work.watch.wrote(bytes);
         Ok(())
@@ -121,14 +163,28 @@ pub(super) fn bins_of_block(work: Work<'_, '_>, block: usize) -> Range<usize> {
 }
 
 /// Begins a block with the lengths of its rows.
-fn begin(work: Work<'_, '_>, block: usize) -> Result<OpenBlock> {
-    let Transpose { folder, key, layout, weights, .. } = *work.transpose;
-    let path = || stored::path(folder, Half::Upper, block);
-    failpoint::hit("transpose.block").map_err(|e| Error::io("write", path(), e))?;
+fn begin<'a>(work: Work<'_, 'a>, block: usize) -> Result<OpenBlock<'a>> {
+    let Transpose { to, layout, weights, .. } = *work.transpose;
     let rows = layout.block(block).rows;
-    let entries = work.entries[bins_of_block(work, block)].iter().sum();
-    let mut writer = BlockWriter::create(folder, key, Half::Upper, layout, block, entries)?;
-    work.lengths.chunks(rows, |lengths| writer.lengths(lengths))?;
-    let create = |weights| WeightsWriter::create(folder, weights, Half::Upper, layout, block, entries);
-    Ok(OpenBlock { index: block, rows: writer, weights: weights.map(create).transpose()? })
+    let rows = match to {
+        Destination::Files { folder, key, syncer } => {
+            let path = || stored::path(folder, Half::Upper, block);
+            failpoint::hit("transpose.block").map_err(|e| Error::io("write", path(), e))?;
+            let entries = work.entries[bins_of_block(work, block)].iter().sum();
+            let mut writer = BlockWriter::create(folder, key, Half::Upper, layout, block, entries)?;
+            work.lengths.chunks(rows, |lengths| writer.lengths(lengths))?;
+            let create = |weights| WeightsWriter::create(folder, weights, Half::Upper, layout, block, entries);
+            let weights = weights.map(create).transpose()?;
+            OpenRows::Stored(Box::new(BlockFiles { rows: writer, weights, folder, syncer }))
+        }
+        Destination::Packed(packer) => {
+            let mut all = Vec::with_capacity((rows.end - rows.start) as usize);
+            work.lengths.chunks(rows, |lengths| {
+                all.extend_from_slice(lengths);
+                Ok(())
+            })?;
+            OpenRows::Packed { rows: BlockPacker::new(all), packer }
+        }
+    };
+    Ok(OpenBlock { index: block, rows })
 }

@@ -1,4 +1,4 @@
-//! Breadth-first search on a GPU. `kernels/bfs.cu` has the method; here is what lies where, and how a search goes on and ends.
+//! Breadth-first search on a GPU. `kernels/bfs_search.cuh` has the method; here is what lies where, and how a search goes on and ends.
 //!
 //! In GPU memory lie the places of rows, the first neighbours of all vertices, bitmaps, parents and queues: 17 bytes a vertex and queues at
 //! least, [`least_bytes`]. Rows lie there, too, where they fit; else they stay in pinned host memory, and kernels read them over the bus. The
@@ -31,30 +31,35 @@ use twins::{BARRIER_BYTES, Queue, Record, State};
 
 const BFS: (&str, &str) = ("bfs.cuh", include_str!("../../../../kernels/bfs.cuh"));
 
+const HEADS: (&str, &str) = ("bfs_heads.cuh", include_str!("../../../../kernels/bfs_heads.cuh"));
+const SEARCH: (&str, &str) = ("bfs_search.cuh", include_str!("../../../../kernels/bfs_search.cuh"));
+const BOTTOM_UP: (&str, &str) = ("bfs_bottom_up.cuh", include_str!("../../../../kernels/bfs_bottom_up.cuh"));
+const NARROW: (&str, &str) = ("bfs_narrow.cuh", include_str!("../../../../kernels/bfs_narrow.cuh"));
+const TOP_DOWN: (&str, &str) = ("bfs_top_down.cuh", include_str!("../../../../kernels/bfs_top_down.cuh"));
+
 /// The program of the search.
 static PROGRAM: ProgramSource = ProgramSource {
     name: "bfs.cu",
     text: include_str!("../../../../kernels/bfs.cu"),
-    headers: &[
-        COMMON,
-        GRID_BARRIER,
-        ROWS,
-        BFS,
-        ("bfs_bottom_up.cuh", include_str!("../../../../kernels/bfs_bottom_up.cuh")),
-        ("bfs_narrow.cuh", include_str!("../../../../kernels/bfs_narrow.cuh")),
-        ("bfs_top_down.cuh", include_str!("../../../../kernels/bfs_top_down.cuh")),
-    ],
+    headers: &[COMMON, GRID_BARRIER, ROWS, BFS, BOTTOM_UP, NARROW, TOP_DOWN, SEARCH],
 };
 
 /// The program of what is known beforehand.
 static PREPARE: ProgramSource = ProgramSource {
     name: "bfs_prepare.cu",
     text: include_str!("../../../../kernels/bfs_prepare.cu"),
-    headers: &[COMMON, GRID_BARRIER, ROWS, BFS],
+    headers: &[COMMON, GRID_BARRIER, ROWS, BFS, HEADS],
 };
 
-/// All programs that a search launches.
-pub static PROGRAMS: [&ProgramSource; 3] = [&PROGRAM, &PREPARE, &searches::gpu::PROGRAM];
+/// The programs of the search and of heads where rows are packed.
+static PACKED: ProgramSource = ProgramSource {
+    name: "bfs_packed.cu",
+    text: include_str!("../../../../kernels/bfs_packed.cu"),
+    headers: &[COMMON, GRID_BARRIER, ROWS, BFS, BOTTOM_UP, NARROW, TOP_DOWN, SEARCH, HEADS],
+};
+
+/// All programs that a search launches, in the order in which it needs them.
+pub static PROGRAMS: [&ProgramSource; 4] = [&searches::gpu::PROGRAM, &PREPARE, &PROGRAM, &PACKED];
 
 /// The purpose of its memory, in errors.
 const PURPOSE: &str = "[bfs] on this graph";
@@ -103,7 +108,7 @@ pub struct GpuSearch<'a> {
     go_on: GoOn<'a>,
     kernel: Kernel,
     blocks: u32,
-    placed: Placed,
+    placed: Placed<'a>,
     room: Room,
     direction: Direction,
     search: twins::Search,
@@ -120,9 +125,11 @@ impl<'a> GpuSearch<'a> {
     /// # Errors
     /// [`Error::Limit`] naming the fewest bytes where GPU or host memory does not do; [`Error::Usage`] for more edges than a GPU takes;
     /// [`Error::Lost`], those of reading blocks and of `go_on`.
-    pub fn new(graph: &Graph, lease: Lease<'a>, switch: Switch, budget: &Budget, go_on: GoOn<'a>) -> Result<Self> {
+    pub fn new(graph: &'a Graph, lease: Lease<'a>, switch: Switch, budget: &Budget, go_on: GoOn<'a>) -> Result<Self> {
         let tuning = Tuning { switch, ..Tuning::default() };
-        let mut search = Self::with_tuning([&graph.catalogue, graph.upper()?], lease, tuning, budget, go_on)?;
+        let degrees = graph.degrees()?;
+        let of = ([&graph.catalogue, graph.upper()?], degrees.body_as_u32()?);
+        let mut search = Self::with_tuning(of, lease, tuning, budget, go_on)?;
         // The first launch of a kernel takes longer; the reference searches once before its clock runs, too.
         if search.room.vertices > 0 {
             search.launch_all(Vertex(0))?;
@@ -130,18 +137,19 @@ impl<'a> GpuSearch<'a> {
         Ok(search)
     }
 
-    /// Brings a graph within reach as [`Self::new`] does, from the lower and the upper half of its rows.
+    /// Brings a graph within reach as [`Self::new`] does, from the lower and the upper half of its rows and the degrees of its vertices, or of its
+    /// rows if it has direction.
     ///
     /// # Errors
     /// Those of [`Self::new`].
     pub fn with_tuning(
-        halves: [&Catalogue; 2],
+        (halves, degrees): ([&'a Catalogue; 2], &[u32]),
         mut lease: Lease<'a>,
         tuning: Tuning,
         budget: &Budget,
         go_on: GoOn<'a>,
     ) -> Result<Self> {
-        if !halves.iter().all(|half| half.is_local()) {
+        if !halves.iter().all(|half| half.is_local()) && !halves.iter().all(|half| half.packed().is_some()) {
             return Err(Error::internal("search on the GPU", "rows that are not here"));
         }
         let layout = &halves[0].layout;
@@ -164,8 +172,9 @@ impl<'a> GpuSearch<'a> {
             Ok(Queue { starts: starts.address(), vertices: vertices.address(), rows })
         };
         let queues = [queue()?, queue()?];
-        let placed = place::place(workspace, halves, &room, parents, &tuning, budget, go_on)?;
-        let kernel = workspace.kernel(&PROGRAM, "bfs_search")?;
+        let placed = place::place(workspace, (halves, degrees), &room, parents, &tuning, budget, go_on)?;
+        let program = if placed.is_packed { &PACKED } else { &PROGRAM };
+        let kernel = workspace.kernel(program, "bfs_search")?;
         let blocks = kernel.blocks_at_once(THREADS, 0)?.min(tuning.blocks).max(1);
         let search = twins::Search {
             reached,
@@ -175,7 +184,7 @@ impl<'a> GpuSearch<'a> {
             records: records.address(),
             alpha: tuning.switch.alpha,
             beta: tuning.switch.beta,
-            entries: placed.entries,
+            slots: placed.slots,
             root: 0,
             capacity: room.capacity as u32,
             most_records: room.records,

@@ -3,38 +3,54 @@
 
 use super::room::{BOUNDS, Room};
 use super::twins::{Graph, MOST_HEADS};
-use super::{PREPARE, Tuning, room};
+use super::{PACKED, PREPARE, Tuning, room};
 use crate::algo::searches::gpu::{GoOn, pin, place_starts, targets};
 use crate::error::{Error, Result};
-use crate::gpu::{CopySource, DeviceSlice, Kernel, Pinned, Workspace, slice_bytes};
+use crate::gpu::{CopySource, DeviceSlice, Kernel, Pinned, Registered, Workspace, slice_bytes};
 use crate::graph::catalogue::Catalogue;
 use crate::graph::direction::Direction;
-use crate::memory::Budget;
+use crate::graph::packed::chunk::WORDS;
+use crate::memory::{Budget, bytes_of};
 use crate::stream::copies_from_host;
+use rayon::prelude::*;
 
 /// A graph in reach of a GPU.
 #[derive(Debug)]
-pub(super) struct Placed {
+pub(super) struct Placed<'a> {
     /// The graph as kernels know it.
     pub graph: Graph,
-    /// Entries of all out-rows.
-    pub entries: u64,
+    /// Slots of all out-rows: entries, or chunks of packed ones.
+    pub slots: u64,
     /// Rows that stay in host memory, for kernels to read over the bus.
-    pub on_host: Vec<Pinned>,
+    pub on_host: Vec<HostRows<'a>>,
+    /// True if rows are packed.
+    pub is_packed: bool,
+}
+
+/// The rows of a half in host memory.
+#[derive(Debug)]
+#[expect(dead_code, reason = "it keeps what kernels read")]
+pub(super) enum HostRows<'a> {
+    /// A copy.
+    Pinned(Pinned),
+    /// The packed rows themselves.
+    Packed(Registered<'a>),
 }
 
 /// Brings the rows of `halves` within reach of the GPU of `workspace`, and as much of them as there is room for into its memory. `scratch`
-/// has a word for each vertex.
-pub(super) fn place(
+/// has a word for each vertex. `degrees` are those of all vertices, in their order; only packed rows need them.
+pub(super) fn place<'a>(
     workspace: &mut Workspace,
-    halves: [&Catalogue; 2],
+    (halves, degrees): ([&'a Catalogue; 2], &[u32]),
     room: &Room,
     scratch: DeviceSlice<u32>,
     tuning: &Tuning,
     budget: &Budget,
     go_on: GoOn<'_>,
-) -> Result<Placed> {
+) -> Result<Placed<'a>> {
     let direction = halves[0].layout.direction();
+    let packed = [halves[0].packed(), halves[1].packed()];
+    let is_packed = packed.iter().all(Option::is_some);
     let entries = halves.map(Catalogue::edges);
     let mut graph = Graph { vertices: room.vertices as u32, shift: direction.shift(), ..Graph::default() };
     let mut starts = [DeviceSlice::default(); 2];
@@ -42,25 +58,40 @@ pub(super) fn place(
         starts[half] = workspace.arena.take_planned(room.rows + 1)?;
         graph.halves[half] = place_starts(workspace, halves[half], starts[half], tuning.first_entry, go_on)?;
     }
-    bound(workspace, &mut graph)?;
+    if is_packed {
+        bound_packed(degrees, &mut graph)
+    } else {
+        bound(workspace, &mut graph)?
+    }
     let many: DeviceSlice<u32> =
         workspace.arena.take(graph.many.into()).ok_or_else(|| too_small(workspace, room, &graph))?;
     let first: DeviceSlice<u32> = workspace.arena.take_planned(room.vertices)?;
     let few: DeviceSlice<u8> = workspace.arena.take_planned(room.vertices)?;
     let mut placed = Placed {
         graph,
-        entries: entries[0] * if direction == Direction::Directed { 1 } else { 2 },
+        slots: match packed {
+            [Some(lower), Some(upper)] => lower.chunks() + upper.chunks(),
+            _ => entries[0] * if direction == Direction::Directed { 1 } else { 2 },
+        },
         on_host: Vec::new(),
+        is_packed,
     };
 
     // Rows come first where all of them fit, else heads do, which save most reads over the bus.
     let bytes = entries.map(slice_bytes::<u32>);
-    let all_fit = bytes[0] + bytes[1] <= workspace.arena.free() && !tuning.rows_on_host;
+    let stay = tuning.rows_on_host || is_packed;
+    let all_fit = bytes[0] + bytes[1] <= workspace.arena.free() && !stay;
     if !all_fit {
         take_heads(workspace, &mut placed.graph, tuning.heads);
     }
     for half in 0..2 {
-        let targets = if tuning.rows_on_host { None } else { workspace.arena.take::<u32>(entries[half]) };
+        if let Some(rows) = packed[half] {
+            let rows = Registered::new(&workspace.device, bytes_of(rows.words()), budget)?;
+            placed.graph.halves[half].entries = rows.address().wrapping_sub(4 * WORDS as u64 * tuning.first_entry);
+            placed.on_host.push(HostRows::Packed(rows));
+            continue;
+        }
+        let targets = if stay { None } else { workspace.arena.take::<u32>(entries[half]) };
         let address = match targets {
             Some(targets) => {
                 upload(workspace, halves[half], targets, go_on)?;
@@ -69,7 +100,7 @@ pub(super) fn place(
             None => {
                 let rows = pin(workspace, halves[half], budget, go_on)?;
                 let address = rows.address();
-                placed.on_host.push(rows);
+                placed.on_host.push(HostRows::Pinned(rows));
                 address
             }
         };
@@ -80,7 +111,7 @@ pub(super) fn place(
     }
     placed.graph.first = first.address();
     (placed.graph.few_leaves, placed.graph.many_leaves) = (few.address(), many.address());
-    look_ahead(workspace, &placed.graph, scratch.part(0..room.vertices), many)?;
+    look_ahead(workspace, &placed, scratch.part(0..room.vertices), many)?;
     Ok(placed)
 }
 
@@ -90,6 +121,19 @@ fn take_heads(workspace: &mut Workspace, graph: &mut Graph, most: usize) {
         let Some(heads) = workspace.arena.take::<[u32; 4]>(graph.wide[k].into()) else { break };
         graph.heads[k] = heads.address();
         graph.head_arrays = k as u32 + 1;
+    }
+}
+
+/// Finds the same bounds as [`bound`] for packed rows of a graph without direction, whose vertices have these degrees.
+fn bound_packed(degrees: &[u32], graph: &mut Graph) {
+    let upto = |least: u64| {
+        let last = degrees.par_iter().with_min_len(1 << 16).position_last(|&degree| u64::from(degree) >= least);
+        last.map_or(0, |last| last as u32 + 1)
+    };
+    graph.tail = u64::from(upto(2)).next_multiple_of(room::CHUNK).min(graph.vertices.into()) as u32;
+    graph.many = upto(room::MANY);
+    for (k, wide) in (0u64..).zip(&mut graph.wide) {
+        *wide = upto(2 + 4 * k);
     }
 }
 
@@ -122,14 +166,21 @@ fn upload(workspace: &mut Workspace, graph: &Catalogue, to: DeviceSlice<u32>, go
 }
 
 /// Fills the arrays of first neighbours, and counts leaves.
-fn look_ahead(workspace: &Workspace, graph: &Graph, scratch: DeviceSlice<u32>, many: DeviceSlice<u32>) -> Result<()> {
+fn look_ahead(
+    workspace: &Workspace,
+    placed: &Placed<'_>,
+    scratch: DeviceSlice<u32>,
+    many: DeviceSlice<u32>,
+) -> Result<()> {
+    let graph = &placed.graph;
+    let of_rows = if placed.is_packed { &PACKED } else { &PREPARE };
     let queue = &workspace.queue;
     let kernel = |name| -> Result<Kernel> { workspace.kernel(&PREPARE, name) };
     let grid = queue.grid(graph.vertices.into());
     queue.fill(scratch, 0)?;
     // SAFETY: the arguments match the kernels'; rows are in place, and arrays have an element for each vertex that is written.
     unsafe {
-        queue.launch(&kernel("bfs_heads")?, grid, (*graph, graph.first))?;
+        queue.launch(&workspace.kernel(of_rows, "bfs_heads")?, grid, (*graph, graph.first))?;
         queue.launch(&kernel("bfs_leaves")?, grid, (*graph, scratch.address()))?;
         queue.launch(&kernel("bfs_few_leaves")?, grid, (scratch.address(), graph.vertices, graph.few_leaves))?;
     }

@@ -44,7 +44,7 @@ pub(super) struct Search {
     pub records: u64,
     pub alpha: f64,
     pub beta: f64,
-    pub entries: u64,
+    pub slots: u64,
     pub root: u32,
     pub capacity: u32,
     pub most_records: u32,

@@ -7,7 +7,7 @@ use crate::algo::bfs::fault::Fault;
 use crate::algo::bfs::levels::Mark;
 use crate::algo::row_parts::{RowPart, check_rows};
 use crate::error::Result;
-use crate::graph::catalogue::Catalogue;
+use crate::graph::catalogue::{Catalogue, Unpacked};
 use crate::graph::csr::Block;
 use crate::graph::direction::{Direction, Way};
 use crate::memory::prefetch;
@@ -139,13 +139,12 @@ impl<'a, M: Mark, const W: usize> Pass<'a, M, W> {
     /// Looks for parents that no smaller neighbour is among the larger ones. The level of those was compared in their rows.
     #[cold]
     fn upper_half(&self, vertex: &mut Vertex<'_, M, W>) -> Result<(), Wrong> {
-        let row = self.upper.row(vertex.row);
         for (tree, of) in self.trees.iter().enumerate() {
             if vertex.wanted[tree] == M::default() {
                 continue;
             }
             let parent = of.parents[vertex.v as usize];
-            if parent < vertex.v || row.binary_search(&parent).is_err() {
+            if parent < vertex.v || !self.upper.lists(vertex.row, parent) {
                 return Err((tree, Fault::NoEdge { vertex: vertex.v, parent }));
             }
             // The root has no other vertex in its level.
@@ -153,6 +152,8 @@ impl<'a, M: Mark, const W: usize> Pass<'a, M, W> {
                 vertex.wanted[tree] = M::default();
             }
         }
+        let mut unpacked = Unpacked::default();
+        let row = self.upper.unpacked_row(vertex.row, &mut unpacked);
         for (entry, &w) in row.iter().enumerate() {
             if !any(&vertex.wanted) {
                 break;
@@ -185,9 +186,9 @@ impl<'a, M: Mark, const W: usize> Pass<'a, M, W> {
     fn not_first(&self, vertex: &Vertex<'_, M, W>, tree: usize, first: u32) -> Fault {
         let (v, parent) = (vertex.v, self.trees[tree].parents[vertex.v as usize]);
         let half = if parent < v { self.lower } else { self.upper };
-        match half.row(vertex.row).binary_search(&parent) {
-            Ok(_) => Fault::NotFirst { vertex: v, parent, first },
-            Err(_) => Fault::NoEdge { vertex: v, parent },
+        match half.lists(vertex.row, parent) {
+            true => Fault::NotFirst { vertex: v, parent, first },
+            false => Fault::NoEdge { vertex: v, parent },
         }
     }
 

@@ -5,7 +5,7 @@ use super::{GoOn, PROGRAM};
 use crate::error::{Error, Result};
 use crate::gpu::{CopySource, DeviceSlice, Pinned, Workspace};
 use crate::graph::catalogue::Catalogue;
-use crate::memory::Budget;
+use crate::memory::{Budget, bytes_of};
 use crate::stream::copies_from_host;
 use rayon::prelude::*;
 
@@ -43,7 +43,8 @@ impl Rows {
     }
 }
 
-/// Brings the starts of all rows of a half to the GPU, and adds to those of each block the entries before it, where `before` are before all.
+/// Brings the starts of all rows of a half to the GPU, and adds to those of each block the entries before it, where `before` are before all; the chunks, if
+/// rows are packed.
 ///
 /// # Errors
 /// [`Error::Usage`] for more entries than a GPU takes; [`Error::Lost`], those of reading blocks and of `go_on`.
@@ -62,12 +63,22 @@ pub fn place_starts(
         // The end of a block's last row is the start of the next block's first.
         let words = size.rows + u64::from(b + 1 == graph.len());
         let part = starts.part(first..first + words);
-        let [offsets, _] = copies_from_host(graph, b, (0, part), (0, DeviceSlice::default()));
-        parts.push(offsets);
+        let offsets = match graph.packed() {
+            Some(rows) => {
+                let offsets = rows.block(b).starts;
+                parts.push((CopySource::Memory(bytes_of(&offsets[..words as usize])), part.as_bytes()));
+                offsets
+            }
+            None => {
+                let [offsets, _] = copies_from_host(graph, b, (0, part), (0, DeviceSlice::default()));
+                parts.push(offsets);
+                graph.block(b).offsets
+            }
+        };
         places.push((part, before));
-        let after = before + size.entries;
+        let after = before + u64::from(offsets.last().copied().unwrap_or(0));
         for crossed in (before >> 32) + 1..=after >> 32 {
-            let local = graph.block(b).offsets.partition_point(|&offset| before + u64::from(offset) < crossed << 32);
+            let local = offsets.partition_point(|&offset| before + u64::from(offset) < crossed << 32);
             half.cross((first + local as u64) as u32)?;
         }
         before = after;

@@ -19,6 +19,7 @@ use crate::graph::direction::Direction;
 use crate::graph::host_block::HostBlock;
 use crate::graph::layout::{Bins, Layout};
 use crate::graph::placement::{BlockSize, Placement};
+use crate::job::plan::packing::Packing;
 use crate::job::session::{Session, Watched};
 use crate::memory::{Process, bytes_of, numbers_of};
 use crate::prepare::partition::Partition;
@@ -61,13 +62,13 @@ struct Unsorted<'a> {
     longest: u64,
 }
 
-/// Finds out where all rows fit so that GPUs compute on them without files: on the GPUs, else in memory of the host, else nowhere.
-/// Collective.
+/// Finds out where all rows fit so that GPUs compute on them without files: on the GPUs, else in memory of the host, else nowhere. Bins hold `pool`
+/// bytes of the host's. Collective.
 pub(super) fn plan(
     session: &Session,
+    edges: u64,
     assignment: &Assignment<'_>,
-    bins: &Bins,
-    partition: &Partition<'_>,
+    (bins, partition, pool): (&Bins, &Partition<'_>, u64),
 ) -> Option<Residence> {
     let (mut workspace, _) = gpus(session)?;
     let lines = partition.lines();
@@ -78,13 +79,17 @@ pub(super) fn plan(
     let of_all = most.iter().zip(largest).map(|(size, entries)| BlockSize { entries, ..*size }).collect();
     let longest = lines.iter().copied().max().unwrap_or(0);
     let unsorted = Unsorted { assignment, bins, most, of_all, longest };
+    let all_are_new = !assignment.builders.contains(&NOBODY);
+    if packs(session, edges, assignment.layout) && all_are_new {
+        return plan_for_packing(session, &unsorted, pool, &mut workspace);
+    }
     // A job that was broken off may be again: from now on its blocks are stored.
-    // Whole rows are made of blocks in files, by the CPU.
+    // Whole rows are made of blocks in files.
     let wanted = !session.job.keep
         && !session.job.needs_upper()
         && assignment.layout.direction() == Direction::Undirected
         && session.manifest.resumes == 0
-        && !assignment.builders.contains(&NOBODY);
+        && all_are_new;
     plan_on_gpus(session, &unsorted, wanted, &mut workspace)
         .or_else(|| plan_in_memory(session, &unsorted, wanted, &mut workspace))
 }
@@ -109,6 +114,30 @@ fn plan_on_gpus(
     let stays = session.comm.all(plan.is_some() && computed && wanted);
     tracing::debug!(bytes, longest, room = plan.is_some(), computed, stays, "rows on the GPU");
     plan.zip(memory).filter(|_| stays).map(|(plan, memory)| Residence { plan, place: Place::OnGpus(memory) })
+}
+
+/// Returns true if the whole rows of a graph of `edges` edges are to be packed in host memory.
+pub(super) fn packs(session: &Session, edges: u64, layout: &Layout) -> bool {
+    Packing::of(&session.machine(), &session.job, (edges, layout.rows(), layout.direction())).is_some()
+}
+
+/// Plans for rows that stay in memory of the host until they are packed there. They take the place of bins that are sorted, block by block, so
+/// that the memory of these does for both, or nearly.
+fn plan_for_packing(
+    session: &Session,
+    Unsorted { assignment, bins, most, longest, .. }: &Unsorted<'_>,
+    pool: u64,
+    workspace: &mut Workspace,
+) -> Option<Residence> {
+    let layout = assignment.layout;
+    workspace.arena.reset(0);
+    let plan = Sorters::plan_all(workspace, bins, layout.rows(), session.threads, *longest)?;
+    let bytes: u64 = most.iter().map(|size| HostBlock::bytes(size.rows, size.entries)).sum();
+    let fits = session.budget.free() + pool >= bytes + 4 * layout.rows();
+    tracing::debug!(bytes, pool, fits, "rows in memory until they are packed");
+    let block = |(b, size): (usize, &BlockSize)| HostBlock::unreserved(&layout.block(b), size.entries, &session.budget);
+    let blocks = most.iter().enumerate().filter(|_| fits).map(block).collect::<Result<Vec<HostBlock>>>().ok()?;
+    fits.then_some(Residence { plan, place: Place::InMemory(blocks, Vec::new()) })
 }
 
 /// Plans for rows that stay in memory of the host, if there is room beside what sorting and tasks take, and ranks can read each

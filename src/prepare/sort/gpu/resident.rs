@@ -87,7 +87,9 @@ impl Sorters<'_> {
         let mut blocks = blocks.iter_mut();
         let part = |&wanted: &bool| if wanted { blocks.next() } else { None }.map(HostBlock::parts).unwrap_or_default();
         let mut left: Vec<_> = wanted.iter().map(part).collect();
-        let room = |&Placed { bin, block, before, .. }: &Placed, entries: &[u64]| {
+        let room = |&Placed { bin, block, before, done }: &Placed, entries: &[u64]| {
+            // Rows take the place of bins.
+            done.into_iter().for_each(|done| build.partition.release(done, Vec::new()));
             let (offsets, targets) = &mut left[block];
             let rows = bins.spans[bin].rows.clone();
             // The last bin also writes the end of the last row.

@@ -1,0 +1,150 @@
+// Breadth-first search of a graph whose vertices are in order of degree, from one root, in one cooperative launch for all levels.
+//
+// The grid goes from level to level by itself, with a barrier or two for each: launches from the host take longer than most levels. All
+// blocks decide alike what a step does, by counts that do not change while any of them may read these: those of step i lie in slot i modulo
+// 3, the step adds to the next slot and clears the third.
+//
+// The parent of a vertex is its smallest neighbour in the level before, so that the answer depends on nothing but the graph and the root.
+// Before the launch all parents are NONE.
+// Vertices from `tail` on have one edge: they lead nowhere, so they are left out until the end, and then looked up.
+//
+// A launch ends when all is found, or when its records of levels are full: the host reads these, and launches it again to go on.
+#pragma once
+#include "bfs.cuh"
+#include "bfs_bottom_up.cuh"
+#include "bfs_narrow.cuh"
+#include "bfs_top_down.cuh"
+
+// Begins a search: no vertex but the root is reached.
+__device__ inline void begin(const Graph& g, const Search& s) {
+    u32 words = (g.vertices + BFS_CHUNK - 1) / BFS_CHUNK * BFS_CHUNK_WORDS;
+    for (u32 i = blockIdx.x * BFS_THREADS + threadIdx.x; i < words; i += gridDim.x * BFS_THREADS) {
+        // Bits past the end count as reached.
+        u32 inside = i < g.vertices / 32 ? 32 : i == g.vertices / 32 ? g.vertices % 32 : 0;
+        u32 bits = inside == 32 ? 0 : NONE << inside;
+        if (s.root >> 5 == i) bits |= bit_of(s.root);
+        s.reached[0][i] = s.reached[1][i] = bits;
+    }
+    if (blockIdx.x != 0 || threadIdx.x != 0) return;
+    Segment lower = segment_of(g.halves[0], out_row(g, s.root)), upper = segment_of(g.halves[1], out_row(g, s.root));
+    put(s.queues[0], s.capacity, 0, s.root, lower, upper);
+    s.state->counts[0] = {1, u64(lower.length) + upper.length, leaves_of(g, s.root), 0, packed(lower, upper), 0, 0};
+    s.state->counts[1] = s.state->counts[2] = Counts{};
+    s.parents[s.root] = s.root;
+}
+
+// Ends a search: the vertices left out get their parents. No other vertex that is not reached has one.
+__device__ inline void finish(const Graph& g, const Search& s, u32 current) {
+    const u32* reached = s.reached[current];
+    // By fours, so that loads overlap.
+    u32 fours = (g.vertices - g.tail) / 4 + ((g.vertices - g.tail) % 4 > 0);
+    for (u32 i = blockIdx.x * BFS_THREADS + threadIdx.x; i < fours; i += gridDim.x * BFS_THREADS) {
+        u64 v = u64(g.tail) + 4 * u64(i);
+        u32 near[4];
+#pragma unroll
+        for (u32 k = 0; k < 4; k++) near[k] = v + k < g.vertices ? __ldcs(g.first + v + k) : NONE;
+#pragma unroll
+        for (u32 k = 0; k < 4; k++) {
+            if (near[k] != NONE && !is_in(reached, near[k])) near[k] = NONE;
+        }
+#pragma unroll
+        for (u32 k = 0; k < 4; k++) {
+            if (v + k < g.vertices && v + k != s.root) s.parents[v + k] = near[k];
+        }
+    }
+}
+
+// Copies what other blocks wrote of a frontier.
+__device__ inline Counts counts_of(const Search& s, u64 step) {
+    const Counts* from = s.state->counts + step % 3;
+    return {fresh(&from->vertices), fresh(&from->edges), fresh(&from->leaves), fresh(&from->checked),
+            fresh(&from->queued),   fresh(&from->sinks), fresh(&from->pieces)};
+}
+
+__device__ inline Progress progress_of(const Search& s) {
+    const Progress* from = &s.state->progress;
+    return {fresh(&from->level), fresh(&from->step), fresh(&from->left), fresh(&from->current), fresh(&from->up), fresh(&from->few)};
+}
+
+// Returns true if the frontier is so small that its rows are few.
+__device__ inline bool is_few(const Graph& g, const Search& s, const Scratch& scratch) {
+    return double(scratch.frontier.vertices) * s.beta < double(g.vertices);
+}
+
+// Takes one step from the frontier in `scratch`, alike in all blocks. Returns false if the block has to leave.
+__device__ inline bool take_step(const Graph& g, const Search& s, Scratch& scratch) {
+    GridBarrier* barrier = &s.state->barrier;
+    const bool tells = blockIdx.x == 0 && threadIdx.x == 0;
+    bool has_queue = !scratch.at.up;
+    if (!has_queue && is_few(g, s, scratch) && scratch.at.few >= BFS_PATIENCE) {
+        queue_frontier(g, s, scratch);
+        if (!grid_barrier(barrier, scratch.target)) return false;
+        if (threadIdx.x == 0) scratch.frontier = counts_of(s, scratch.at.step);
+        __syncthreads();
+        has_queue = true;
+    }
+    bool down = has_queue && goes_down(s, scratch);
+    if (tells) s.state->counts[(scratch.at.step + 2) % 3] = Counts{};
+    if (down && is_narrow(scratch.frontier)) {
+        // All have read what the warp changes.
+        __syncthreads();
+        if (blockIdx.x == 0 && warp_id() == 0) narrow_levels(g, s, scratch);
+        if (!grid_barrier(barrier, scratch.target)) return false;
+        if (threadIdx.x == 0) {
+            scratch.at = progress_of(s);
+            scratch.records = fresh(&s.state->records);
+        }
+        return true;
+    }
+    if (down) {
+        claim_next(g, s, scratch);
+        if (!grid_barrier(barrier, scratch.target)) return false;
+    } else {
+        find_next(g, s, scratch);
+        if (!grid_barrier(barrier, scratch.target)) return false;
+        if (fresh(&s.state->counts[(scratch.at.step + 1) % 3].pieces) > 0) {
+            test_pieces(g, s, scratch);
+            if (!grid_barrier(barrier, scratch.target)) return false;
+        }
+    }
+    // All have read what changes now.
+    __syncthreads();
+    if (threadIdx.x == 0) {
+        u64 checked = down && !PACKED ? scratch.frontier.edges : fresh(&s.state->counts[(scratch.at.step + 1) % 3].checked);
+        if (tells) tell(s, scratch, checked, !down);
+        Progress& at = scratch.at;
+        if (has_queue) at.left -= min(at.left, scratch.frontier.edges);
+        at.current ^= 1;
+        at.few = down ? 0 : at.few + is_few(g, s, scratch);
+        at.up = !down;
+        at.level++;
+        at.step++;
+        scratch.records++;
+    }
+    return true;
+}
+
+// Goes through the levels of a search, by all threads of the grid.
+__device__ inline void search_levels(const Graph& g, const Search& s, Scratch& scratch) {
+    if (threadIdx.x == 0) {
+        scratch.at = s.begins ? Progress{0, 0, s.slots, 0, 0, 0} : progress_of(s);
+        scratch.records = 0;
+        scratch.clock = GLOBAL_TIMER();
+        scratch.target = 0;
+    }
+    if (s.begins) begin(g, s);
+    if (!grid_barrier(&s.state->barrier, scratch.target)) return;
+    while (true) {
+        if (threadIdx.x == 0) scratch.frontier = counts_of(s, scratch.at.step);
+        __syncthreads();
+        if (scratch.frontier.vertices == 0 || scratch.records == s.most_records) break;
+        if (!take_step(g, s, scratch)) return;
+    }
+    bool ends = scratch.frontier.vertices == 0;
+    if (ends) finish(g, s, scratch.at.current);
+    if (blockIdx.x == 0 && threadIdx.x == 0) {
+        s.state->progress = scratch.at;
+        s.state->records = scratch.records;
+        s.state->finished = ends;
+    }
+}

@@ -1,0 +1,95 @@
+//! Rows packed in host memory, for graphs whose whole rows have no room there otherwise.
+//!
+//! They are searched by a GPU, which reads them over the bus: half the bytes are half the time, too. Nothing of them is stored.
+
+pub mod chunk;
+mod half;
+mod packer;
+
+pub use self::half::pack_half;
+pub use self::packer::{BlockPacker, Packer};
+
+use self::chunk::{WORDS, unpack, unpack_row};
+use crate::graph::placement::BlockSize;
+use crate::memory::{Buffer, Reservation};
+
+/// The packed rows of one half of a graph, block after block.
+#[derive(Debug)]
+pub struct PackedRows {
+    blocks: Vec<Offsets>,
+    /// The chunks of all rows, [`WORDS`] words each.
+    chunks: Buffer<u32>,
+    _reserved: Reservation,
+}
+
+/// Where the rows of a block lie.
+#[derive(Debug)]
+struct Offsets {
+    /// Chunks of the blocks before.
+    before: u64,
+    /// Start of each row among the block's chunks, and the end of the last.
+    starts: Buffer<u32>,
+    entries: u64,
+}
+
+/// A block of packed rows.
+#[derive(Debug, Clone, Copy)]
+pub struct PackedBlock<'a> {
+    /// Chunks of the blocks before.
+    pub before: u64,
+    /// Start of each row among the block's chunks, and the end of the last.
+    pub starts: &'a [u32],
+    /// The words of its chunks.
+    pub chunks: &'a [u32],
+}
+
+impl PackedRows {
+    /// Returns block `b`.
+    pub fn block(&self, b: usize) -> PackedBlock<'_> {
+        let Offsets { before, starts, .. } = &self.blocks[b];
+        let chunks = starts.last().map_or(0, |&end| end as usize);
+        let from = *before as usize * WORDS;
+        PackedBlock { before: *before, starts, chunks: &self.chunks[from..from + chunks * WORDS] }
+    }
+
+    /// Returns the numbers of rows and entries of every block.
+    pub fn sizes(&self) -> Vec<BlockSize> {
+        let size = |block: &Offsets| BlockSize { rows: block.starts.len() as u64 - 1, entries: block.entries };
+        self.blocks.iter().map(size).collect()
+    }
+
+    /// Returns the words of all chunks.
+    pub fn words(&self) -> &[u32] {
+        &self.chunks
+    }
+
+    /// Returns the bytes of all chunks and of where rows begin.
+    pub fn bytes(&self) -> u64 {
+        let starts: usize = self.blocks.iter().map(|block| block.starts.len()).sum();
+        4 * (starts + self.chunks.len()) as u64
+    }
+
+    /// Returns the number of chunks.
+    pub fn chunks(&self) -> u64 {
+        (self.chunks.len() / WORDS) as u64
+    }
+}
+
+impl<'a> PackedBlock<'a> {
+    /// Returns the words of the `local`-th row.
+    pub fn row(&self, local: usize) -> &'a [u32] {
+        &self.chunks[self.starts[local] as usize * WORDS..self.starts[local + 1] as usize * WORDS]
+    }
+
+    /// Appends the neighbours of the `local`-th row to `row`.
+    pub fn unpack(&self, local: usize, row: &mut Vec<u32>) {
+        row.extend(unpack_row(self.row(local)));
+    }
+
+    /// Returns true if the `local`-th row has this neighbour.
+    pub fn contains(&self, local: usize, neighbour: u32) -> bool {
+        let (chunks, _) = self.row(local).as_chunks::<WORDS>();
+        let after = chunks.partition_point(|chunk| chunk[0] <= neighbour);
+        after > 0 && unpack(chunks[after - 1]).any(|other| other == neighbour)
+    }
+}

@@ -1,0 +1,78 @@
+//! Rows of both halves packed in memory, where they find no room otherwise (`job/plan/packing.rs` says when).
+
+use super::transpose::{STAGE, Upper};
+use crate::error::{Error, Result};
+use crate::graph::catalogue::Catalogue;
+use crate::graph::half::Half;
+use crate::graph::layout::Layout;
+use crate::graph::packed::{PackedRows, Packer};
+use crate::graph::stored::BlockWriter;
+use crate::job::session::{Moved, Session};
+use crate::prepare::prepared::Graph;
+use crate::prepare::transpose::{Destination, Transposed};
+use crate::process::progress::Unit;
+use crate::process::signals;
+use crate::{failpoint, size};
+use rayon::prelude::*;
+
+/// A window of rows takes this part of free memory at most, if no GPU makes them.
+const WINDOW_PART: u64 = 8;
+
+/// Packs the rows of a graph whose lower half is in memory. If they take more than was expected, its blocks are stored instead, and it returns
+/// false.
+///
+/// # Errors
+/// Those of [`super::transpose::ensure`].
+pub(super) fn pack_or_store(session: &mut Session, graph: &mut Graph, layout: &Layout) -> Result<bool> {
+    match pack(session, graph, layout) {
+        Err(why @ Error::Limit { .. }) if graph.catalogue.is_in_memory() && !graph.catalogue.is_empty() => {
+            tracing::info!("rows do not fit when they are packed, either, so they are stored: {why}");
+            store(session, graph)?;
+            Ok(false)
+        }
+        packed => packed.map(|()| true),
+    }
+}
+
+/// Packs both halves, the upper as it is made of the lower.
+fn pack(session: &mut Session, graph: &mut Graph, layout: &Layout) -> Result<()> {
+    session.stage(STAGE, graph.stored.edges, Unit::Edges, |s, progress| {
+        let wanted = vec![true; layout.blocks()];
+        let packer = Packer::new(layout.blocks(), &s.budget)?;
+        // A test may take memory away.
+        if failpoint::hit("packed.rows").is_err() {
+            s.budget.reserve(u64::MAX / 2, "packed rows")?;
+        }
+        let of = Upper { graph, layout, wanted: &wanted, weights: None, to: Destination::Packed(&packer) };
+        // A window for the case that no GPU does it: what is packed has the rest.
+        let Transposed { passes, .. } = of.make(s, s.budget.free() / WINDOW_PART, progress)?;
+        let read = passes * graph.catalogue.bytes();
+        let (upper, edges) = (packer.finish()?, graph.stored.edges.max(1) as f64);
+        let of_upper = upper.bytes();
+        graph.pack(Catalogue::of_packed(layout.clone(), upper), &s.budget)?;
+        let of_lower = graph.catalogue.packed().map_or(0, PackedRows::bytes);
+        let [lower, upper] = [of_lower, of_upper].map(|bytes| bytes as f64 / edges);
+        tracing::info!(
+            memory = size::show(of_lower + of_upper),
+            "rows are packed in memory: {lower:.2} bytes an entry in the lower half, {upper:.2} in the upper"
+        );
+        Ok(((), Moved { read, written: 0 }))
+    })
+}
+
+/// Writes the blocks of the lower half to files.
+fn store(session: &Session, graph: &mut Graph) -> Result<()> {
+    let (folder, key, layout) = (session.graph_folder(), graph.info.content, graph.catalogue.layout.clone());
+    (0..graph.catalogue.len()).into_par_iter().try_for_each(|b| {
+        signals::check()?;
+        let block = graph.catalogue.block(b);
+        let mut file = BlockWriter::create(&folder, key, Half::Lower, &layout, b, block.targets.len() as u64)?;
+        let lengths: Vec<u32> = block.offsets.windows(2).map(|ends| ends[1] - ends[0]).collect();
+        file.lengths(&lengths)?;
+        file.targets(block.targets)?;
+        session.syncer.push(file.finish()?);
+        Ok(())
+    })?;
+    graph.catalogue = Catalogue::open(&folder, key, Half::Lower, layout)?;
+    Ok(())
+}

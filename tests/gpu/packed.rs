@@ -1,0 +1,106 @@
+//! Searches by jobs whose rows are packed in host memory, because whole rows find no room.
+
+use crate::support::gpu::Gpu;
+use crate::support::{Ran, random_edges, resumed};
+use serde_json::Value;
+
+const GPU: &str = "run.device=gpu";
+
+/// A job of searches on these edges, and of nothing else.
+fn job(gpu: &Gpu, edges: &[[u64; 2]]) {
+    let path = gpu.place.u32("edges.u32", edges);
+    let input = format!("[input]\npath = '{}'\n", path.display());
+    let tables = "[job]\nworkdir = 'work'\n[bfs]\nroots = 5\nwrite = true\n[limits]\nthreads = 3\n";
+    gpu.place.write("job.toml", input + tables);
+}
+
+/// As if whole rows did not fit, whenever a job asks, and more.
+fn no_room(more: &str) -> String {
+    let asked = (1..200).map(|time| format!("rows.unpacked={time}:enospc"));
+    asked.chain((!more.is_empty()).then(|| more.to_owned())).collect::<Vec<_>>().join(";")
+}
+
+/// The searches in a report: what they found, without how.
+fn found(gpu: &Gpu) -> Value {
+    let mut report = gpu.place.read_report();
+    let mut bfs = report["results"]["bfs"].take();
+    assert_eq!(bfs["validated"], true);
+    let sources = bfs["sources"].as_array_mut().expect("sources");
+    for source in sources {
+        ["seconds", "teps", "levels"].into_iter().for_each(|how| source[how] = Value::Null);
+    }
+    bfs["sources"].take()
+}
+
+/// All columns, by path.
+fn columns(gpu: &Gpu) -> Vec<(String, Vec<u8>)> {
+    let out = gpu.place.workdir().join("out/bfs");
+    let sources = std::fs::read_dir(out).expect("columns").map(|source| source.expect("a folder").path());
+    let files = sources.flat_map(|source| std::fs::read_dir(source).expect("files")).map(|file| {
+        let path = file.expect("a file").path();
+        (path.display().to_string(), std::fs::read(path).expect("read"))
+    });
+    let mut all: Vec<_> = files.collect();
+    all.sort();
+    all
+}
+
+fn is_packed(ran: &Ran) -> bool {
+    ran.err.contains("rows are packed in memory")
+}
+
+fn blocks(gpu: &Gpu) -> usize {
+    let files = std::fs::read_dir(gpu.place.workdir().join("graph")).into_iter().flatten().flatten();
+    files.filter(|file| file.file_name().to_string_lossy().ends_with(".block")).count()
+}
+
+#[test]
+fn gpu_searches_on_packed_rows_find_the_same_and_nothing_is_stored() {
+    if !cfg!(feature = "failpoints") {
+        println!("SKIPPED: built without the feature failpoints");
+        return;
+    }
+    let Some(gpu) = Gpu::new() else { return };
+    for (seed, vertices, edges) in [(7, 2000, 30_000), (1, 900, 30_000), (2, 20_000, 15_000), (3, 40, 2000), (4, 3, 1)]
+    {
+        job(&gpu, &random_edges(vertices, edges, seed));
+        gpu.fresh(&["run.device=cpu"]);
+        let known = (found(&gpu), columns(&gpu));
+        gpu.forget();
+        let log = ("GPUGRAPH_LOG", "info");
+        let ran = gpu.run(&[log, ("GPUGRAPH_FAILPOINTS", &no_room(""))], &[GPU]).expect(0);
+        assert!(is_packed(&ran), "{}", ran.err);
+        assert_eq!(blocks(&gpu), 0);
+        assert!((found(&gpu), columns(&gpu)) == known, "seed {seed}");
+        gpu.with(&[], &["verify", "job.toml"]).expect(0);
+        // Where they take more than was expected, they are stored after all.
+        gpu.forget();
+        let ran = gpu.run(&[log, ("GPUGRAPH_FAILPOINTS", &no_room("packed.rows=1:enospc"))], &[GPU]).expect(0);
+        assert!(!is_packed(&ran) && ran.err.contains("so they are stored"), "{}", ran.err);
+        assert!((found(&gpu), columns(&gpu)) == known, "seed {seed}");
+    }
+}
+
+/// What was found before a kill is not searched for again, on either device; rows are packed anew, or stored.
+#[test]
+fn gpu_a_killed_job_packs_anew_and_goes_on() {
+    if !cfg!(feature = "failpoints") {
+        println!("SKIPPED: built without the feature failpoints");
+        return;
+    }
+    let Some(gpu) = Gpu::new() else { return };
+    job(&gpu, &random_edges(2000, 30_000, 7));
+    gpu.fresh(&["run.device=cpu"]);
+    let known = (found(&gpu), columns(&gpu));
+    for (second, packs) in [(GPU, true), (GPU, false), ("run.device=cpu", true)] {
+        gpu.forget();
+        gpu.run(&[("GPUGRAPH_FAILPOINTS", &no_room("bfs.source=3:kill"))], &[GPU]).expect(137);
+        let log = ("GPUGRAPH_LOG", "info");
+        let rule = no_room("");
+        let env = [log, ("GPUGRAPH_FAILPOINTS", if packs { &rule } else { "" })];
+        let ran = gpu.run(&env, &[second]).expect(0);
+        assert_eq!(is_packed(&ran), packs && second == GPU, "{}", ran.err);
+        assert!((found(&gpu), columns(&gpu)) == known, "on {second}");
+        assert!(!resumed(&gpu.place.read_report()).contains(&"sort"));
+    }
+}

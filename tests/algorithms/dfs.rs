@@ -4,6 +4,8 @@ use std::cmp::Reverse;
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 
+use gpugraph::job::state::manifest::Manifest;
+use gpugraph::results::Output;
 use serde_json::{Value, json};
 
 use crate::oracle::{Answer, Graph};
@@ -108,7 +110,8 @@ fn holds(edges: &[[u64; 2]], directed: bool, source: Option<u64>) -> Value {
     }
     assert_eq!(number(&report["results"]["dfs"], "trees"), trees);
     let said = place.gpugraph(&["verify", "job.toml"]).expect(0).out;
-    assert!(!said.contains("FAILED"), "{said}");
+    let checked = ["holds against the edges of the input", "the source has no edge"];
+    assert!(!said.contains("FAILED") && checked.iter().any(|checked| said.contains(checked)), "{said}");
     report
 }
 
@@ -151,6 +154,59 @@ fn a_search_that_is_stopped_goes_on_where_it_was() {
     }
 }
 
+/// Wrong numbers that are written, and whole by their checksums, are found by who reads the edges again.
+#[test]
+fn trees_that_were_changed_are_noticed_by_verify() {
+    let place = Place::new();
+    // 1 and 2 have most edges: 1 - 2 - 0, 2 - 3 - 4, and 1 - 5.
+    let edges = [[1, 2], [2, 0], [0, 1], [2, 3], [3, 4], [1, 5], [7, 7]];
+    let path = place.u64("edges.u64", &edges);
+    place.write(
+        "job.toml",
+        format!("[job]\nworkdir = 'work'\n[input]\npath = '{}'\n[dfs]\nsource = 1\n", path.display()),
+    );
+    report(&place, &[]);
+    let columns = NAMES.map(|name| format!("out/dfs/{name}.npy"));
+    let before = columns.clone().map(|name| fs::read(place.workdir().join(name)).expect("read"));
+    let put = |number: usize, bytes: &[u8]| {
+        fs::write(place.workdir().join(&columns[number]), bytes).expect("written");
+        let mut manifest = Manifest::load(&place.workdir()).expect("read").expect("there");
+        let outputs = &mut manifest.tasks.get_mut("dfs").expect("a task").outputs;
+        *outputs.get_mut(&columns[number]).expect("a file") = Output::of(bytes);
+        manifest.save(&place.workdir()).expect("written");
+    };
+    for (number, row, value, said) in [
+        (0, 4, 2i64, "the postorder of vertex 3 is not that of its subtree"),
+        (0, 1, 2, "was not reached before it"),
+        (0, 7, 1, "vertex 7 has no edge, and parent 1"),
+        (0, 4, 77, "vertex 4 has parent 77"),
+        (1, 4, 0, "the preorder of vertex"),
+        (2, 4, 5, "the postorder of vertex"),
+        (3, 4, 1, "the depth of vertex 4"),
+        (3, 0, -1, "the depth of vertex 0"),
+    ] {
+        let mut bytes = before[number].clone();
+        bytes[128 + 8 * row..][..8].copy_from_slice(&value.to_le_bytes());
+        put(number, &bytes);
+        let ran = place.gpugraph(&["verify", "job.toml"]).expect(8);
+        assert!(ran.out.contains(said), "{number} {row}: {}", ran.out);
+        put(number, &before[number]);
+    }
+    // A whole tree that is depth-first and goes on to 5 before 2: parent, preorder, postorder, depth of 0, 1, 2, 3, 4 and 5.
+    let other = [[2, 3, 1, 2], [1, 0, 5, 0], [1, 2, 4, 1], [2, 4, 3, 2], [3, 5, 2, 3], [1, 1, 0, 1]];
+    for (number, before) in before.iter().enumerate() {
+        let mut bytes = before.clone();
+        for (row, numbers) in other.iter().enumerate() {
+            bytes[128 + 8 * row..][..8].copy_from_slice(&i64::to_le_bytes(numbers[number]));
+        }
+        put(number, &bytes);
+    }
+    let ran = place.gpugraph(&["verify", "job.toml"]).expect(8);
+    assert!(ran.out.contains("the search went from 1 to 5, where another neighbour comes first"), "{}", ran.out);
+    before.iter().enumerate().for_each(|(number, before)| put(number, before));
+    place.gpugraph(&["verify", "job.toml"]).expect(0);
+}
+
 /// Two triangles that a bridge joins, by which both its ends are articulation points; and a cycle behind which a path goes on.
 #[test]
 fn what_a_search_shows_beside_the_tree() {
@@ -169,6 +225,7 @@ fn what_a_search_shows_beside_the_tree() {
     assert_eq!(place.npy::<i64>("dfs/bridge").iter().sum::<i64>(), 1);
     text("", "source = 0\ncomponents = 'strong'\n");
     assert!(run(&place, "", &["job.workdir=other"]).expect(2).err.contains("add directed = true"));
+    fs::remove_dir_all(place.workdir()).expect("removed");
     text("directed = true", "forest = true\ncomponents = 'strong'\n");
     let report = report(&place, &[]);
     let found = &report["results"]["dfs"];

@@ -1,7 +1,7 @@
 //! Shortest paths by the oracle: Dijkstra with a heap for distances, and for parents the rule that the documentation gives.
 
 use std::cmp::{Ordering, Reverse};
-use std::collections::{BinaryHeap, VecDeque};
+use std::collections::{BTreeSet, BinaryHeap, VecDeque};
 use std::fmt::Debug;
 use std::path::Path;
 
@@ -104,7 +104,7 @@ impl Taken {
 #[derive(Clone, Default)]
 pub struct Weighted {
     pub edges: Vec<([u64; 2], u32)>,
-    /// Vertices that are declared, or the largest id + 1; 0 if ids are sparse.
+    /// Vertices that are declared, or the largest id + 1.
     pub declared: u64,
 }
 
@@ -143,6 +143,15 @@ impl Weighted {
         let largest = all.edges.iter().flat_map(|(ends, _)| ends).max().map_or(0, |most| most + 1);
         all.declared = scan.expect("read").declared_vertices.unwrap_or(0).max(largest);
         (all, kind)
+    }
+
+    /// The id of each row of results: all up to the largest, or of sparse ids those that occur.
+    pub fn rows(&self) -> Vec<u64> {
+        if self.declared <= 8 * self.edges.len() as u64 + 1 {
+            return (0..self.declared).collect();
+        }
+        let ids: BTreeSet<u64> = self.edges.iter().flat_map(|(ends, _)| *ends).collect();
+        ids.into_iter().collect()
     }
 
     /// The edges as text with whole weights.

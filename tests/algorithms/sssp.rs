@@ -62,7 +62,7 @@ impl Checked {
     /// Runs the job with each of these settings, and compares what it leaves with what the oracle finds.
     #[track_caller]
     fn holds(&self, taken: Taken, sources: &[u64], sets: &[&[&str]]) {
-        let rows: Vec<u64> = (0..self.weighted.declared).collect();
+        let rows = self.weighted.rows();
         let paths = Paths::new(&self.weighted.edges, rows, self.directed, taken);
         let known: Vec<Found> = sources.iter().map(|&source| paths.from(source, taken)).collect();
         for set in sets {

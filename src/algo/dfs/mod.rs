@@ -20,6 +20,7 @@ mod task;
 #[cfg(test)]
 mod tests;
 mod validate;
+mod verify;
 mod walk;
 
 pub use task::Dfs;

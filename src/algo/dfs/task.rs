@@ -1,6 +1,6 @@
 //! The table `[dfs]`: what a job may ask for, and what it is told.
 
-use super::{cost, driver, saved};
+use super::{cost, driver, saved, verify};
 use crate::algo::{
     Algorithm, Answer, Cost, Crew, GraphSize, GraphTask, Needs, On, Outcome, Results, Run, StoredUnits, Task,
     UnitsContent, Verdict,
@@ -137,6 +137,24 @@ pub struct StrongFound {
     pub cycle: Vec<InputId>,
 }
 
+impl Found {
+    /// Reads a result as the manifest has it.
+    fn of(value: &Value) -> Result<Found> {
+        serde_json::from_value(value.clone())
+            .map_err(|e| Error::Validation(format!("the manifest's result is none of depth-first search: {e}")))
+    }
+
+    /// Checks the figures against each other, in a graph with so many vertices that have an edge.
+    fn agrees(&self, connected: u64) -> Result<String> {
+        let Found { source, trees, reached, max_depth, .. } = *self;
+        let fits = trees <= reached && reached <= connected.max(1) && max_depth <= reached - trees;
+        if fits && (source.is_none() || trees == 1) && (trees > 0 || connected == 0) {
+            return Ok(format!("{reached} vertices in {trees} trees"));
+        }
+        Err(Error::Validation(format!("no result of a graph of {connected} vertices with edges: {self:?}")))
+    }
+}
+
 impl Task for Table {
     fn algorithm(&self) -> &'static dyn Algorithm {
         &Dfs
@@ -217,18 +235,14 @@ impl GraphTask for Table {
     }
 
     fn verify(&self, results: &Results<'_>, found: &Value, verdict: &mut Verdict<'_>) -> Result<()> {
-        let agree = || -> Result<String> {
-            let wrong = |e: &dyn std::fmt::Display| Error::Validation(format!("no result of depth-first search: {e}"));
-            let found: Found = serde_json::from_value(found.clone()).map_err(|e| wrong(&e))?;
-            let vertices = results.info.connected.max(1);
-            let Found { trees, reached, max_depth, .. } = found;
-            let fits = trees >= 1 && reached >= trees && max_depth <= reached - trees && reached <= vertices;
-            let fits = fits || results.info.connected == 0;
-            match fits {
-                true => Ok(format!("{reached} vertices in {trees} trees")),
-                false => Err(wrong(&format!("{found:?} of {vertices} vertices"))),
-            }
+        let found = match Found::of(found) {
+            Ok(found) => found,
+            Err(e) => return verdict.note("search", Err(e)),
         };
-        verdict.note("search", agree())
+        verdict.note("search", found.agrees(results.info.connected))?;
+        match &results.edges {
+            Err(why) => verdict.skip("tree", format!("{why}; so it was not checked")),
+            Ok(edges) => verdict.note("tree", verify::verify(self, &found, edges, results)),
+        }
     }
 }

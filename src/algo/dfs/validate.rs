@@ -26,11 +26,13 @@ pub(super) fn bytes(vertices: u64) -> u64 {
 }
 
 /// The preorder of every vertex, and where subtrees end.
-struct Numbers {
+pub(super) struct Numbers {
     /// The preorder; [`NONE`] for a vertex that was not reached.
-    pre: Buffer<u32>,
+    pub pre: Buffer<u32>,
+    /// By preorder: the vertex; [`NONE`] behind all that were reached.
+    pub order: Buffer<u32>,
     /// By preorder: the number of vertices that were reached before the vertex was left.
-    end: Buffer<u32>,
+    pub end: Buffer<u32>,
 }
 
 /// Checks a tree from `source`, or a forest. Returns the fault, if there is one, and the number of trees.
@@ -83,7 +85,10 @@ pub(super) fn validate(
 }
 
 /// Holds the numbers of vertices against each other; returns them and the number of trees.
-fn nested(tree: &Tree, source: Option<u32>, budget: &Budget) -> Result<Result<(Numbers, u32), Fault>> {
+///
+/// # Errors
+/// [`crate::Error::Limit`].
+pub(super) fn nested(tree: &Tree, source: Option<u32>, budget: &Budget) -> Result<Result<(Numbers, u32), Fault>> {
     let vertices = tree.vertices() as usize;
     let mut pre: Buffer<u32> = budget.zeroed(vertices, "preorder to validate (4 bytes a vertex)")?;
     let mut order: Buffer<u32> = budget.zeroed(vertices, "vertices by preorder (4 bytes each)")?;
@@ -140,7 +145,7 @@ fn nested(tree: &Tree, source: Option<u32>, budget: &Budget) -> Result<Result<(N
         }
         at = if tree.parent(at) == at { NONE } else { tree.parent(at) };
     }
-    let numbers = Numbers { pre, end };
+    let numbers = Numbers { pre, order, end };
     Ok(match wrong_root(tree, source, trees) {
         Some(vertex) => Err(Fault::Root { vertex }),
         None => Ok((numbers, trees)),

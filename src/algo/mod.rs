@@ -13,6 +13,7 @@ pub mod listrank;
 mod meeting;
 #[cfg(test)]
 mod model_tests;
+mod own;
 mod row_parts;
 pub mod run;
 pub mod searches;

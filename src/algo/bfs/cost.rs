@@ -1,8 +1,8 @@
 //! The cost of searches: memory by the functions that size their arrays, time by rates.
 
-use crate::algo::bfs::cpu::own::Own;
 use crate::algo::bfs::task::Table;
 use crate::algo::bfs::{cpu, driver, gpu, ranks};
+use crate::algo::own::Own;
 use crate::algo::searches::SearchTask;
 use crate::algo::{Cost, Crew, GraphSize};
 use crate::graph::direction::Direction;

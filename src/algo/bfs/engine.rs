@@ -1,11 +1,11 @@
 //! The choice of a search: by the GPU of a rank, the threads of one process, or those of all ranks.
 
-use crate::algo::bfs::cpu::own::Own;
 use crate::algo::bfs::cpu::{self, CpuSearch};
 use crate::algo::bfs::gpu::{self, GpuSearch};
 use crate::algo::bfs::ranks::RankedSearch;
 use crate::algo::bfs::search::{Search, Searched, Switch};
 use crate::algo::bfs::task::Table;
+use crate::algo::own::Own;
 use crate::algo::{Chosen, Run};
 use crate::comm::{Comm, agreed};
 use crate::error::{Error, Result};

@@ -1,7 +1,9 @@
 //! The cost of searches: memory by the functions that size their arrays, time by rates.
 
 use super::cpu;
+use super::ranks;
 use super::task::Table;
+use crate::algo::own::Own;
 use crate::algo::searches::SearchTask;
 use crate::algo::{Cost, Crew, GraphSize};
 use crate::graph::direction::Direction;
@@ -14,6 +16,8 @@ const COLUMN: f64 = 20.0;
 /// Those of a GPU, the way of results to the host and of rows to the GPU included.
 const SEARCH_ON_GPU: f64 = 0.5;
 const SORT_ON_GPU: f64 = 0.5;
+/// Bytes of a vertex that ranks tell each other: it becomes nearer two or three times, and has a parent.
+const TOLD: u64 = 48;
 /// Bytes of the journal for each source.
 const RECORD: u64 = 1024;
 /// Files take whole pages on the disk.
@@ -26,7 +30,14 @@ pub(super) fn of(table: &Table, graph: &GraphSize<'_>, crew: &Crew) -> Cost {
     let entries = if graph.direction == Direction::Directed { graph.edges } else { 2 * graph.edges };
     let [most, fewest] = match crew.on_gpu {
         true => [0; 2],
-        false => cpu::bytes(vertices, entries, graph.longest_row, graph.direction, crew.threads),
+        false => {
+            let own = Own::of(vertices as usize, 0, crew.ranks);
+            // The longest rows may be of one rank.
+            let here = entries.div_ceil(crew.ranks.max(1) as u64) + graph.longest_row;
+            let here = if crew.ranks > 1 { here.min(entries) } else { entries };
+            let others = if crew.ranks > 1 { ranks::bytes(vertices, own, crew.nodes) } else { 0 };
+            cpu::bytes(vertices, here, graph.longest_row, graph.direction, crew.threads).map(|bytes| bytes + others)
+        }
     };
     let trees = table.tree_bytes(vertices, 1) + table.weights_bytes(vertices);
     let (most, fewest) = (most + trees, fewest + trees);
@@ -45,7 +56,7 @@ pub(super) fn of(table: &Table, graph: &GraphSize<'_>, crew: &Crew) -> Cost {
         host_memory: most.min(crew.free.max(fewest)),
         least_host_memory: fewest,
         disk: written + file + trials * sources * RECORD + PAGE,
-        exchange: 0,
+        exchange: trials * sources * TOLD * vertices * (crew.ranks as u64 - 1),
         seconds: (f64::from(crew.trials) * (sources as f64 * search + sort) + columns) / 1e9,
         label: if table.validate { "sssp validated" } else { "sssp" }.into(),
     }

@@ -1,9 +1,10 @@
-//! The choice of what searches: a GPU, the threads of one process, or those of rank 0 while others wait.
+//! The choice of what searches: the GPU of a rank, the threads of one process, or those of all ranks.
 
 use super::Distances;
 use super::cpu::{CpuSearch, Means};
 use super::edges::Edges;
 use super::gpu::GpuSearch;
+use super::ranks::RankedSearch;
 use super::search::{Search, Searched};
 use super::task::Table;
 use crate::algo::{Chosen, Run};
@@ -35,17 +36,14 @@ pub(super) fn choose<'a>(
         });
         search.transpose()
     };
-    let on_cpu = || {
+    let on_cpus = || -> Result<Box<dyn Search + 'a>> {
         let _spare = run.budget.reserve(spare, "distances and parents")?;
         let means = Means { threads: run.threads, budget: run.budget, units: run.units };
-        CpuSearch::new(graph, (table.weights, table.method), degrees, &means)
-    };
-    let on_cpus = || -> Result<Box<dyn Search + 'a>> {
-        if comm.ranks() == 1 {
-            return Ok(Box::new(on_cpu()?));
+        let how = (table.weights, table.method);
+        match comm.ranks() {
+            1 => Ok(Box::new(CpuSearch::new(graph, how, degrees, &means)?)),
+            _ => Ok(Box::new(RankedSearch::new(comm, graph, how, degrees, &means)?)),
         }
-        let search = if leads { Some(on_cpu()?) } else { None };
-        Ok(Box::new(OnRank0 { comm, search }))
     };
     match run.devices.choose(true, on_gpu, on_cpus)? {
         Chosen::Gpu(Some(search)) if comm.ranks() == 1 => Ok(Box::new(search)),

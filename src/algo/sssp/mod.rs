@@ -18,6 +18,7 @@ mod engine;
 mod fault;
 pub mod gpu;
 mod path;
+mod ranks;
 pub mod search;
 mod task;
 pub mod validate;

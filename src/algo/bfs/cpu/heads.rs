@@ -1,6 +1,6 @@
 //! The first neighbours of every vertex, side by side: most vertices find their parent among these, and never look at their row.
 
-use crate::algo::bfs::cpu::own::Own;
+use crate::algo::own::Own;
 use crate::error::Result;
 use crate::graph::adjacency::Adjacency;
 use crate::graph::direction::{Direction, Way};

@@ -5,7 +5,6 @@
 //! | `walk` | a search from level to level |
 //! | `frontier` | the last level, and how to go on |
 //! | `top_down`, `bottom_up` | a step in either direction |
-//! | `own` | the vertices that a rank owns |
 //! | `heads` | the first neighbours of own vertices, side by side |
 //! | `shared` | the arrays that all threads use |
 //! | `vector` | bits of 64 vertices at once |
@@ -19,19 +18,18 @@
 mod bottom_up;
 pub(super) mod frontier;
 mod heads;
-pub(super) mod own;
 pub(super) mod shared;
 pub(super) mod top_down;
 mod vector;
 mod walk;
 
 use self::heads::Heads;
-use self::own::Own;
 use self::shared::{Arrays, Graph, Hubs, ones};
 use self::vector::Lookup;
 use self::walk::Walk;
 use super::ranks::exchange::Exchange;
 use super::search::{NONE, Search, Searched, Switch};
+use crate::algo::own::Own;
 use crate::algo::team::team;
 use crate::error::Result;
 use crate::graph::adjacency::Adjacency;

@@ -1,8 +1,8 @@
 //! The arrays of a search, which all threads read and write.
 
 use crate::algo::bfs::cpu::heads::Heads;
-use crate::algo::bfs::cpu::own::Own;
 use crate::algo::bfs::cpu::top_down::{self, Claims};
+use crate::algo::own::Own;
 use crate::error::Result;
 use crate::graph::adjacency::Adjacency;
 use crate::graph::direction::{Direction, Way};

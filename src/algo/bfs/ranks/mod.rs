@@ -11,9 +11,9 @@
 pub(super) mod exchange;
 
 use self::exchange::Exchange;
-use super::cpu::own::Own;
 use super::cpu::{self, CpuSearch};
 use super::search::{Search, Searched, Switch};
+use crate::algo::own::Own;
 use crate::comm::Comm;
 use crate::error::{Error, Result};
 use crate::failpoint;

@@ -31,6 +31,10 @@ pub trait Arithmetic: Send + Sync + 'static {
     fn bucket(sum: Self::Sum, width: Width) -> u64;
     /// Returns the least sum that is in this bucket or behind it.
     fn least(bucket: u64, width: Width) -> Self::Sum;
+    /// Returns the sum as a number, in the order of sums.
+    fn to_word(sum: Self::Sum) -> u64;
+    /// Returns the sum of a number.
+    fn of_word(word: u64) -> Self::Sum;
     /// Returns the sum as a distance.
     fn distance(sum: Self::Sum) -> Distance;
     /// Copies sums to distances, from that of vertex `first` on.
@@ -89,6 +93,16 @@ macro_rules! whole {
             fn least(bucket: u64, width: Width) -> $sum {
                 let least = u128::from(bucket) << width.shift;
                 <$sum>::try_from(least).unwrap_or(<$sum>::MAX)
+            }
+
+            #[inline]
+            fn to_word(sum: $sum) -> u64 {
+                sum.into()
+            }
+
+            #[inline]
+            fn of_word(word: u64) -> $sum {
+                word as $sum
             }
 
             fn distance(sum: $sum) -> Distance {
@@ -155,6 +169,16 @@ impl Arithmetic for Decimal {
             least += 1;
         }
         least
+    }
+
+    #[inline]
+    fn to_word(sum: u32) -> u64 {
+        sum.into()
+    }
+
+    #[inline]
+    fn of_word(word: u64) -> u32 {
+        word as u32
     }
 
     fn distance(sum: u32) -> Distance {

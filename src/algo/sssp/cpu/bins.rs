@@ -26,6 +26,8 @@ pub struct Bins<S> {
     /// The first bucket of `far`.
     far_first: u64,
     pending: usize,
+    /// Entries that other ranks are told before they come into a bucket.
+    told: Vec<Entry<S>>,
     reserved: Reservation,
 }
 
@@ -37,13 +39,14 @@ impl<S: Copy> Bins<S> {
     pub fn new(budget: &Budget) -> Result<Bins<S>> {
         let ring = (0..RING).map(|_| Vec::new()).collect();
         let reserved = budget.reserve(bytes(), PURPOSE)?;
-        Ok(Bins { ring, base: 0, far: Vec::new(), far_first: u64::MAX, pending: 0, reserved })
+        Ok(Bins { ring, base: 0, far: Vec::new(), far_first: u64::MAX, pending: 0, told: Vec::new(), reserved })
     }
 
     /// Forgets all entries.
     pub fn clear(&mut self) {
         self.ring.iter_mut().for_each(Vec::clear);
         self.far.clear();
+        self.told.clear();
         (self.base, self.far_first, self.pending) = (0, u64::MAX, 0);
     }
 
@@ -57,6 +60,17 @@ impl<S: Copy> Bins<S> {
             self.far_first = self.far_first.min(bucket);
             self.far.push((bucket, entry));
         }
+    }
+
+    /// Adds an entry that other ranks have to be told.
+    #[inline(always)]
+    pub fn tell(&mut self, entry: Entry<S>) {
+        self.told.push(entry);
+    }
+
+    /// Takes the entries that other ranks have to be told.
+    pub fn take_told(&mut self) -> Vec<Entry<S>> {
+        std::mem::take(&mut self.told)
     }
 
     /// Returns the first bucket that has an entry.

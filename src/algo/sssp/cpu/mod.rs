@@ -13,8 +13,8 @@
 //! | `parents` | the parents of vertices, once distances are known |
 //! | `plateau` | those of vertices that edges lead to which add nothing |
 
-mod arithmetic;
-mod bins;
+pub(super) mod arithmetic;
+pub(super) mod bins;
 mod parents;
 mod plateau;
 mod pull;
@@ -30,9 +30,11 @@ use self::rows::Rows;
 use self::search::Walk;
 use super::distances::Distances;
 use super::edges::Edges;
+use super::ranks::exchange::Exchange;
 use super::search::{Search, Searched};
 use super::task::Method;
 use crate::algo::WeightSource;
+use crate::algo::own::Own;
 use crate::algo::run::Units;
 use crate::error::Result;
 use crate::formats::WeightType;
@@ -68,6 +70,10 @@ pub struct Sorted {
     vertices: u32,
     /// Vertices from this one on have one edge each, which has no direction: no shortest path leads through them.
     tails: u32,
+    /// The vertices whose rows are here: all, or those that this rank owns. Rows of others are empty.
+    own: Own,
+    /// The entries of all rows, those of other ranks among them.
+    entries: u64,
     /// The width of buckets.
     width: Width,
     /// True if some vertices have many more edges than most.
@@ -133,37 +139,53 @@ impl CpuSearch {
     ///
     /// # Errors
     /// [`crate::Error::Limit`] where [`bytes()`] do not fit; those of the graph and of the disk; a stop.
-    pub fn new(
+    pub fn new(graph: &Graph, how: (WeightSource, Method), degrees: &Mapped, means: &Means<'_>) -> Result<CpuSearch> {
+        Self::of(graph, how, degrees, means, (Own::all(graph.info.connected as usize), None))
+    }
+
+    /// Gets ready to search the part of a graph that a rank owns, with the others if there are any. Collective.
+    ///
+    /// # Errors
+    /// Those of [`Self::new`] and of the exchange.
+    pub fn of(
         graph: &Graph,
         (weights, method): (WeightSource, Method),
         degrees: &Mapped,
         means: &Means<'_>,
+        (own, exchange): (Own, Option<&mut Exchange>),
     ) -> Result<CpuSearch> {
         let budget = means.budget;
         let edges = Edges::new(graph, weights, budget)?;
         let (kind, direction, vertices) = (edges.kind(), edges.direction(), graph.info.connected as u32);
         let degrees = degrees.body_as_u32()?;
         let entries = degrees.iter().map(|&degree| u64::from(degree)).sum::<u64>() >> direction.shift();
-        let [in_memory, _] = bytes(vertices.into(), entries, 0, direction, means.threads);
+        let here =
+            (0..vertices).filter(|&v| own.has(v)).map(|v| u64::from(degrees[direction.row(v, Way::Out) as usize]));
+        let [in_memory, _] = bytes(vertices.into(), here.sum(), 0, direction, means.threads);
         let file = (in_memory > budget.free()).then_some(&means.units);
         let rows = |way: Way| {
-            let lengths = (0..vertices).map(|v| degrees[direction.row(v, way) as usize]);
-            sort::sorted(&edges, way, lengths, file, budget)
+            let lengths = (0..vertices).map(|v| if own.has(v) { degrees[direction.row(v, way) as usize] } else { 0 });
+            sort::sorted(&edges, way, lengths, file.map(|units| (units, own.rank())), budget)
         };
         let out = rows(Way::Out)?;
         let into = if direction == Direction::Directed { Some(rows(Way::In)?) } else { None };
         drop(edges);
         if file.is_some() {
             tracing::info!("rows sorted by weight are in a file: memory is too small for them");
-            means.units.remove_files()?;
+            if own.ranks() == 1 {
+                means.units.remove_files()?;
+            }
         }
         let is_tail = |v: &u32| direction == Direction::Undirected && degrees[*v as usize] == 1;
         let tails = vertices - (0..vertices).rev().take_while(is_tail).count() as u32;
-        let weights = out.weights();
+        let mut weights = out.weights();
+        if let Some(exchange) = exchange {
+            weights = weights.of_all(exchange)?;
+        }
         let degree = entries as f64 / f64::from(vertices.max(1));
         // Vertices are in the order of degree.
-        let longest = if vertices > 0 { out.degree(0).max(into.as_ref().map_or(0, |into| into.degree(0))) } else { 0 };
-        let has_hubs = longest as f64 > HUB * degree;
+        let longest = degrees.iter().take(1 << direction.shift()).max().copied().unwrap_or(0);
+        let has_hubs = f64::from(longest) > HUB * degree;
         let width = width(weights.sum / entries.max(1) as f64, degree, has_hubs);
         // No path is longer than one over all vertices.
         let is_short = u64::from(weights.largest).saturating_mul(vertices.into()) < u64::from(u32::MAX);
@@ -173,18 +195,37 @@ impl CpuSearch {
             WeightType::U32 if is_short => Sums::Short(State::new(vertices, threads, budget)?),
             WeightType::U32 => Sums::Long(State::new(vertices, threads, budget)?),
         };
-        let graph = Sorted { out, into, vertices, tails, width, has_hubs };
+        let graph = Sorted { out, into, vertices, tails, own, entries, width, has_hubs };
         Ok(CpuSearch { graph, sums, method, threads })
+    }
+
+    /// Searches together with the other ranks, if there are any. Collective.
+    ///
+    /// # Errors
+    /// Those of the exchange, and a stop.
+    pub fn search_with(
+        &mut self,
+        root: Vertex,
+        ranks: Option<(&mut Exchange, &Edges<'_>)>,
+        distances: &mut Distances,
+        parents: &mut [u32],
+    ) -> Result<Searched> {
+        match &self.sums {
+            Sums::Short(state) => self.go(state, root, ranks, distances, parents),
+            Sums::Long(state) => self.go(state, root, ranks, distances, parents),
+            Sums::Decimal(state) => self.go(state, root, ranks, distances, parents),
+        }
     }
 
     fn go<A: Arithmetic>(
         &self,
         state: &State<A>,
         root: Vertex,
+        ranks: Option<(&mut Exchange, &Edges<'_>)>,
         distances: &mut Distances,
         parents: &mut [u32],
     ) -> Result<Searched> {
-        let walk = Walk::<A>::new(&self.graph, &state.cells, root, self.method, self.threads);
+        let walk = Walk::<A>::new(&self.graph, &state.cells, root, self.method, self.threads, ranks);
         let searched = walk.run(&state.bins, parents)?;
         A::copy(&state.cells, distances);
         Ok(searched)
@@ -202,10 +243,6 @@ fn width(mean: f64, degree: f64, has_hubs: bool) -> Width {
 
 impl Search for CpuSearch {
     fn search(&mut self, root: Vertex, distances: &mut Distances, parents: &mut [u32]) -> Result<Searched> {
-        match &self.sums {
-            Sums::Short(state) => self.go(state, root, distances, parents),
-            Sums::Long(state) => self.go(state, root, distances, parents),
-            Sums::Decimal(state) => self.go(state, root, distances, parents),
-        }
+        self.search_with(root, None, distances, parents)
     }
 }

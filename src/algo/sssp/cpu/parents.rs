@@ -3,7 +3,9 @@
 use super::arithmetic::Arithmetic;
 use super::rows::{neighbour, weight};
 use super::search::{Here, Walk};
-use crate::algo::sssp::search::NONE;
+use crate::algo::sssp::ranks::exchange::Exchange;
+use crate::algo::sssp::search::{NONE, Phase};
+use crate::error::Result;
 use std::sync::atomic::AtomicU32;
 use std::sync::atomic::Ordering::Relaxed;
 
@@ -34,6 +36,23 @@ impl<S: Ord> Reached<S> {
         }
     }
 
+    /// Adds the findings of other ranks, and the edges that they looked along. Collective.
+    ///
+    /// # Errors
+    /// Those of the exchange.
+    pub fn of_all<A: Arithmetic<Sum = S>>(&mut self, exchange: &mut Exchange, phases: &mut [Phase]) -> Result<()>
+    where
+        S: Copy,
+    {
+        self.vertices = exchange.sum(self.vertices)?;
+        let nearer = u64::MAX - A::to_word(self.farthest.unwrap_or(A::ZERO));
+        self.farthest = Some(A::of_word(u64::MAX - exchange.least(nearer)?));
+        phases.iter_mut().try_for_each(|phase| {
+            phase.relaxations = exchange.sum(phase.relaxations)?;
+            Ok(())
+        })
+    }
+
     /// Adds the findings of another thread.
     pub fn add(&mut self, other: Reached<S>) {
         self.vertices += other.vertices;
@@ -51,7 +70,8 @@ pub fn find<A: Arithmetic>(walk: &Walk<'_, A>, here: &mut Here, parents: &[Atomi
     let into = graph.into();
     // Vertices nearer than this are few, and claim their children.
     let nearest = match A::load(&walk.least) {
-        sum if sum == A::UNREACHED => A::ZERO,
+        // Only their owners know their edges, where there are several ranks.
+        sum if sum == A::UNREACHED || walk.is_shared() => A::ZERO,
         sum => sum,
     };
     let (mut reached, mut relaxed) = (Reached::default(), 0);
@@ -76,7 +96,7 @@ pub fn find<A: Arithmetic>(walk: &Walk<'_, A>, here: &mut Here, parents: &[Atomi
                 let sum = A::load(&sums[v as usize]);
                 sum != A::UNREACHED && A::add(nearest, into.lightest(v)) <= sum
             });
-            for v in part {
+            for v in part.filter(|&v| graph.own.has(v)) {
                 let sum = A::load(&sums[v as usize]);
                 let parent = &parents[v as usize];
                 if sum == A::UNREACHED {

@@ -25,12 +25,15 @@ const FEW: usize = 16;
 /// Searches so. Returns false where threads stop. Collective.
 pub fn cap_and_pull<A: Arithmetic>(walk: &Walk<'_, A>, here: &mut Here, bins: &mut Bins<A::Sum>) -> bool {
     let graph = walk.graph;
-    let how = How { wide: if graph.has_hubs { graph.out.entries() / WIDE } else { u64::MAX }, ..How::whole() };
+    let how = How { wide: if graph.has_hubs { graph.entries / WIDE } else { u64::MAX }, ..How::whole() };
     let bucket = match push(walk, here, bins, "push", how) {
         None => return false,
         Some(Pushed::Done) => return true,
         Some(Pushed::Wide(bucket)) => bucket,
     };
+    if !walk.agree_on_least(here) {
+        return false;
+    }
     let cap = A::least(bucket + 1 + CAPPED, graph.width);
     if push(walk, here, bins, "cap", How { cap: Some(cap), ..How::whole() }).is_none() {
         return false;
@@ -51,8 +54,8 @@ pub fn cap_and_pull<A: Arithmetic>(walk: &Walk<'_, A>, here: &mut Here, bins: &m
                 if sum < own {
                     A::store(&walk.sums[v as usize], sum);
                     changed += 1;
-                    // More than few need not be known.
-                    if rounds > 0 && nearer.len() < few {
+                    // More than few need not be known, but to other ranks.
+                    if rounds > 0 && nearer.len() < few || walk.is_shared() {
                         nearer.push(Entry { sum, vertex: v });
                     }
                 }
@@ -60,6 +63,9 @@ pub fn cap_and_pull<A: Arithmetic>(walk: &Walk<'_, A>, here: &mut Here, bins: &m
             changed
         });
         rounds += 1;
+        if !walk.share(here, &mut nearer, |_| ()) {
+            return false;
+        }
         match changed {
             None => return false,
             Some(0) => return walk.end_phase(here, "pull", rounds, relaxed),

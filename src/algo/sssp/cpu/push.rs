@@ -8,6 +8,7 @@ use super::arithmetic::Arithmetic;
 use super::bins::{Bins, Entry};
 use super::rows::{neighbour, weight};
 use super::search::{Here, Walk};
+use crate::algo::sssp::ranks::exchange::Exchange;
 use crate::memory::prefetch;
 use std::sync::PoisonError;
 use std::sync::atomic::Ordering::Relaxed;
@@ -61,7 +62,7 @@ pub fn push<A: Arithmetic>(
     loop {
         let (now, after) = (here.round & 1, (here.round + 1) & 1);
         walk.next[now].fetch_min(bins.first().unwrap_or(u64::MAX), Relaxed);
-        if !walk.meet(here) {
+        if !walk.meet(here) || !walk.agree(here, &walk.next[now], Exchange::least) {
             return None;
         }
         let bucket = walk.next[now].load(Relaxed);
@@ -88,6 +89,9 @@ pub fn push<A: Arithmetic>(
         if is_over {
             return walk.end_phase(here, kind, rounds, relaxed).then_some(Pushed::Done);
         }
+        if how.wide < u64::MAX && !walk.agree(here, &walk.edges[now], Exchange::sum) {
+            return None;
+        }
         if walk.edges[now].load(Relaxed) > how.wide {
             put_back(walk, own.entries.read().unwrap_or_else(PoisonError::into_inner).as_slice(), bins, bucket);
             return walk.end_phase(here, kind, rounds, relaxed).then_some(Pushed::Wide(bucket));
@@ -104,6 +108,13 @@ pub fn push<A: Arithmetic>(
                 let some = &list[first..(first + CHUNK).min(list.len())];
                 relaxed += settle(walk, bins, some, cap, bucket_of);
             }
+        }
+        if walk.is_shared() {
+            let mut nearer = bins.take_told();
+            if !walk.share(here, &mut nearer, |entry| bins.push(bucket_of(entry.sum), entry)) {
+                return None;
+            }
+            continue;
         }
         while !how.is_moore && (1..=FUSED).contains(&bins.again()) {
             here.note(bins.take(bucket, &mut list));
@@ -151,7 +162,9 @@ fn settle<A: Arithmetic>(
             relaxed += 1;
             let cell = &sums[to as usize];
             if to < graph.tails && nearer < A::load(cell) && A::lower(cell, nearer) {
-                bins.push(bucket_of(nearer), Entry { sum: nearer, vertex: to });
+                let entry = Entry { sum: nearer, vertex: to };
+                // What other ranks have to know comes into a bucket when they do.
+                if walk.is_shared() { bins.tell(entry) } else { bins.push(bucket_of(nearer), entry) }
             }
         }
     }

@@ -1,13 +1,14 @@
 //! Rounds over all vertices, along all their edges, as long as any vertex becomes nearer: the baseline of other methods (Bellman and Ford).
 
 use super::arithmetic::Arithmetic;
+use super::bins::Entry;
 use super::rows::{neighbour, weight};
 use super::search::{Here, Walk};
 
 /// Searches so. Returns false where threads stop. Collective.
 pub fn relax_all<A: Arithmetic>(walk: &Walk<'_, A>, here: &mut Here) -> bool {
     let (graph, sums) = (walk.graph, walk.sums);
-    let (mut rounds, mut relaxed) = (0, 0);
+    let (mut rounds, mut relaxed, mut nearer) = (0, 0, Vec::new());
     loop {
         let changed = walk.round(here, 0..graph.vertices, |part| {
             let mut changed = 0;
@@ -19,13 +20,23 @@ pub fn relax_all<A: Arithmetic>(walk: &Walk<'_, A>, here: &mut Here) -> bool {
                 let row = graph.out.row(v);
                 relaxed += row.len() as u64;
                 for &entry in row {
-                    let (to, nearer) = (&sums[neighbour(entry) as usize], A::add(sum, weight(entry)));
-                    changed += u64::from(nearer < A::load(to) && A::lower(to, nearer));
+                    let (vertex, sum) = (neighbour(entry), A::add(sum, weight(entry)));
+                    let to = &sums[vertex as usize];
+                    if sum < A::load(to) && A::lower(to, sum) {
+                        changed += 1;
+                        if walk.is_shared() {
+                            nearer.push(Entry { sum, vertex });
+                        }
+                    }
                 }
             }
             changed
         });
         rounds += 1;
+        if !walk.share(here, &mut nearer, |_| ()) {
+            return false;
+        }
+        nearer.clear();
         match changed {
             None => return false,
             Some(0) => return walk.end_phase(here, "push", rounds, relaxed),

@@ -1,5 +1,7 @@
 //! Rows sorted by weight, with neighbours and weights side by side: who looks for a shorter way along them can stop where no edge behind makes one.
 
+use crate::algo::sssp::ranks::exchange::Exchange;
+use crate::error::Result;
 use crate::memory::{Buffer, prefetch, random_access, will_need};
 use crate::store::words::Words;
 use std::ops::Range;
@@ -10,6 +12,9 @@ const ASKED: u64 = 1 << 9;
 const MOST_ASKED: u64 = 1 << 17;
 /// Entries between those that are asked for which are read as well.
 const GAP: u64 = 1 << 9;
+
+/// The parts of one that sums of decimals are told in.
+const POINT: f64 = 1e9;
 
 /// The rows of all vertices of one way.
 pub struct Rows {
@@ -36,6 +41,18 @@ impl Weights {
     /// Returns the figures of these and others.
     pub fn and(self, other: Weights) -> Weights {
         Weights { largest: self.largest.max(other.largest), sum: self.sum + other.sum }
+    }
+
+    /// Returns the figures of those of all ranks. Collective.
+    ///
+    /// # Errors
+    /// Those of the exchange.
+    pub fn of_all(self, exchange: &mut Exchange) -> Result<Weights> {
+        let largest = u32::MAX - exchange.least(u64::from(u32::MAX - self.largest))? as u32;
+        // In fixed point, so that all ranks have the same.
+        let mut sums = [self.sum as u64, (self.sum.fract() * POINT) as u64];
+        exchange.add(&mut sums)?;
+        Ok(Weights { largest, sum: sums[0] as f64 + sums[1] as f64 / POINT })
     }
 }
 
@@ -86,11 +103,6 @@ impl Rows {
     #[inline(always)]
     pub fn degree(&self, v: u32) -> u64 {
         self.starts[v as usize + 1] - self.starts[v as usize]
-    }
-
-    /// Returns the number of all entries.
-    pub fn entries(&self) -> u64 {
-        self.entries.all().len() as u64
     }
 
     /// Returns the figures of all weights.

@@ -8,10 +8,13 @@ use super::push::How;
 use super::rows::{neighbour, weight};
 use super::{plateau, pull, push, rounds};
 use crate::algo::meeting::Meeting;
+use crate::algo::sssp::Edges;
+use crate::algo::sssp::ranks::exchange::Exchange;
 use crate::algo::sssp::search::{NONE, Phase, Searched};
 use crate::algo::sssp::task::Method;
 use crate::algo::team::team;
 use crate::error::Result;
+use crate::graph::direction::Way;
 use crate::graph::ids::Vertex;
 use crate::memory::cells;
 use crate::process::signals;
@@ -53,6 +56,15 @@ pub struct Walk<'s, A: Arithmetic> {
     changed: [AtomicU64; 2],
     relaxations: AtomicU64,
     told: Mutex<Told<A::Sum>>,
+    ranks: Option<Ranks<'s, A::Sum>>,
+}
+
+/// The other ranks, with which the first thread speaks.
+struct Ranks<'s, S> {
+    exchange: Mutex<&'s mut Exchange>,
+    edges: &'s Edges<'s>,
+    /// The vertices that became nearer by each thread.
+    nearer: Mutex<Vec<Vec<Entry<S>>>>,
 }
 
 /// The entries of a thread in one bucket, of which all threads take parts.
@@ -100,7 +112,13 @@ impl<'s, A: Arithmetic> Walk<'s, A> {
         Vertex(root): Vertex,
         method: Method,
         threads: usize,
+        ranks: Option<(&'s mut Exchange, &'s Edges<'s>)>,
     ) -> Walk<'s, A> {
+        let ranks = ranks.map(|(exchange, edges)| Ranks {
+            exchange: Mutex::new(exchange),
+            edges,
+            nearer: Mutex::new((0..threads).map(|_| Vec::new()).collect()),
+        });
         let told = Told { phases: Vec::new(), begun: Instant::now(), relaxations: 0, reached: Reached::default() };
         Walk {
             graph,
@@ -118,6 +136,7 @@ impl<'s, A: Arithmetic> Walk<'s, A> {
             changed: Default::default(),
             relaxations: AtomicU64::new(0),
             told: Mutex::new(told),
+            ranks,
         }
     }
 
@@ -135,13 +154,23 @@ impl<'s, A: Arithmetic> Walk<'s, A> {
             self.go(&mut here, &mut bins, cells);
             here.outcome
         })?;
-        let told = self.told.into_inner().unwrap_or_else(PoisonError::into_inner);
-        let mut phases = told.phases;
-        let mut reached = told.reached;
+        let (mut phases, mut reached) = {
+            let mut told = self.told.lock().unwrap_or_else(PoisonError::into_inner);
+            (std::mem::take(&mut told.phases), std::mem::take(&mut told.reached))
+        };
+        let begun_after = Instant::now();
+        if let Some(Ranks { exchange, .. }) = &self.ranks {
+            let mut exchange = exchange.lock().unwrap_or_else(PoisonError::into_inner);
+            reached.of_all::<A>(&mut exchange, &mut phases)?;
+            exchange.gather(parents)?;
+            let lacks = |&v: &u32| A::load(&self.sums[v as usize]) != A::UNREACHED && parents[v as usize] == NONE;
+            let is_first = self.graph.own.rank() == 0;
+            reached.without = (0..self.graph.vertices).filter(|_| is_first).filter(lacks).collect();
+        }
         if !reached.without.is_empty() {
-            let begun = Instant::now();
-            plateau::settle::<A>(self.graph, self.sums, std::mem::take(&mut reached.without), parents);
-            let seconds = begun.elapsed().as_secs_f64();
+            let leads = |v: u32| v < self.graph.tails;
+            plateau::settle::<A>(self.sums, &reached.without, parents, &|v, way| self.flat(v, way), &leads);
+            let seconds = begun_after.elapsed().as_secs_f64();
             phases.push(Phase { kind: "plateau".into(), rounds: 1, relaxations: 0, seconds });
         }
         Ok(Searched {
@@ -152,6 +181,20 @@ impl<'s, A: Arithmetic> Walk<'s, A> {
             phases,
             path: None,
         })
+    }
+
+    /// Returns the vertices at the other ends of those edges of a vertex that add nothing to its distance.
+    fn flat(&self, v: u32, way: Way) -> Vec<u32> {
+        let sum = A::load(&self.sums[v as usize]);
+        let adds_nothing = |weight: u32| A::add(sum, weight) == sum;
+        if let Some(ranks) = &self.ranks {
+            let mut found = Vec::new();
+            ranks.edges.each(v, way, |u, weight| found.extend(Some(u).filter(|_| adds_nothing(weight))));
+            return found;
+        }
+        // They come first in a row.
+        let rows = if way == Way::Out { &self.graph.out } else { self.graph.into() };
+        rows.row(v).iter().take_while(|&&entry| adds_nothing(weight(entry))).map(|&entry| neighbour(entry)).collect()
     }
 
     /// Takes the part of one thread in all phases.
@@ -165,7 +208,7 @@ impl<'s, A: Arithmetic> Walk<'s, A> {
         if !self.meet(here) {
             return;
         }
-        if here.thread == 0 {
+        if here.thread == 0 && self.graph.own.has(self.root) {
             bins.push(0, Entry { sum: A::ZERO, vertex: self.root });
         }
         let found = match self.method {
@@ -194,6 +237,50 @@ impl<'s, A: Arithmetic> Walk<'s, A> {
         self.stop.load(Relaxed) > here.meetings
     }
 
+    /// Returns true if there are other ranks.
+    #[inline(always)]
+    pub fn is_shared(&self) -> bool {
+        self.ranks.is_some()
+    }
+
+    /// Replaces a number by what all ranks make of theirs by `how`. Returns false where threads stop. Collective.
+    pub fn agree(&self, here: &mut Here, number: &AtomicU64, how: impl Fn(&mut Exchange, u64) -> Result<u64>) -> bool {
+        let Some(ranks) = &self.ranks else { return true };
+        if here.thread == 0 {
+            let mut exchange = ranks.exchange.lock().unwrap_or_else(PoisonError::into_inner);
+            here.note(
+                how(&mut exchange, number.load(Relaxed)).map(|number_of_all| number.store(number_of_all, Relaxed)),
+            );
+        }
+        self.meet(here)
+    }
+
+    /// Makes `least` that of all ranks. Returns false where threads stop. Collective.
+    pub fn agree_on_least(&self, here: &mut Here) -> bool {
+        let word = AtomicU64::new(A::to_word(A::load(&self.least)));
+        let agreed = self.agree(here, &word, Exchange::least);
+        if here.thread == 0 && self.is_shared() {
+            A::lower(&self.least, A::of_word(word.load(Relaxed)));
+        }
+        agreed && self.meet(here)
+    }
+
+    /// Tells the other ranks, if there are any, which vertices became nearer by this thread, and hears which did elsewhere: on the first thread
+    /// `current` gets the own ones of all these. Returns false where threads stop. Collective.
+    pub fn share(&self, here: &mut Here, nearer: &mut Vec<Entry<A::Sum>>, current: impl FnMut(Entry<A::Sum>)) -> bool {
+        let Some(ranks) = &self.ranks else { return true };
+        let lock = || ranks.nearer.lock().unwrap_or_else(PoisonError::into_inner);
+        lock()[here.thread].clone_from(nearer);
+        if !self.meet(here) {
+            return false;
+        }
+        if here.thread == 0 {
+            let mut exchange = ranks.exchange.lock().unwrap_or_else(PoisonError::into_inner);
+            here.note(exchange.tell::<A>(self.sums, &lock(), current));
+        }
+        self.meet(here)
+    }
+
     /// Takes parts of the vertices `all` by all threads, with those of a round before being over. Returns the number of vertices that `work`
     /// says of its parts, of all threads; `None` where threads stop. Collective.
     pub fn round(&self, here: &mut Here, all: Range<u32>, mut work: impl FnMut(Range<u32>) -> u64) -> Option<u64> {
@@ -209,6 +296,9 @@ impl<'s, A: Arithmetic> Walk<'s, A> {
         }
         changed.fetch_add(sum, Relaxed);
         if !self.meet(here) {
+            return None;
+        }
+        if !self.agree(here, changed, Exchange::sum) {
             return None;
         }
         let sum = changed.load(Relaxed);
@@ -247,12 +337,12 @@ impl<'s, A: Arithmetic> Walk<'s, A> {
     /// Settles the vertices that have one edge each, by their neighbours, which are their parents. Collective.
     fn leaves(&self, here: &mut Here, parents: &[AtomicU32]) -> bool {
         let graph = self.graph;
-        let (mut relaxed, mut reached) = (0, Reached::default());
+        let (mut relaxed, mut reached, mut nearer) = (0, Reached::default(), Vec::new());
         let all = graph.tails..graph.vertices;
         let done = self.round(here, all, |part| {
             relaxed += part.len() as u64;
             graph.out.ask(part.clone(), |_| true);
-            for v in part {
+            for v in part.filter(|&v| graph.own.has(v)) {
                 let parent = &parents[v as usize];
                 if v == self.root {
                     parent.store(v, Relaxed);
@@ -269,10 +359,13 @@ impl<'s, A: Arithmetic> Walk<'s, A> {
                 A::store(&self.sums[v as usize], sum);
                 parent.store(neighbour(entry), Relaxed);
                 reached.note(sum);
+                if self.is_shared() {
+                    nearer.push(Entry { sum, vertex: v });
+                }
             }
             0
         });
         self.add(reached);
-        done.is_some() && self.end_phase(here, "leaves", 1, relaxed)
+        done.is_some() && self.share(here, &mut nearer, |_| ()) && self.end_phase(here, "leaves", 1, relaxed)
     }
 }

@@ -25,7 +25,7 @@ pub fn bytes(vertices: u64, entries: u64, longest: u64) -> [u64; 2] {
     [places + 8 * entries, places + 8 * (WINDOW + longest).min(entries)]
 }
 
-/// Sorts the rows of all vertices of one way. They go to a file of `file` where that is given.
+/// Sorts the rows of all vertices of one way. They go to a file where one is given, by the rank that it is of.
 ///
 /// # Errors
 /// [`Error::Limit`] where [`bytes`] do not fit; those of the disk; a stop.
@@ -33,7 +33,7 @@ pub fn sorted(
     edges: &Edges<'_>,
     way: Way,
     lengths: impl Iterator<Item = u32>,
-    file: Option<&Units<'_>>,
+    file: Option<(&Units<'_>, usize)>,
     budget: &Budget,
 ) -> Result<Rows> {
     let lengths: Vec<u32> = lengths.collect();
@@ -54,8 +54,9 @@ pub fn sorted(
             weights = sort(edges, way, &starts, all, &mut entries, &mut lightest)?;
             Entries::Here(entries)
         }
-        Some(units) => {
-            let path = units.files()?.join(if way == Way::Out { "out" } else { "in" });
+        Some((units, rank)) => {
+            let name = if way == Way::Out { "out" } else { "in" };
+            let path = units.files()?.join(format!("{name}.{rank}"));
             let placed = Placed::create(path.clone(), 8 * sum)?;
             let room = (WINDOW + longest).min(sum) as usize;
             let mut window: Buffer<u64> = budget.zeroed(room, "rows that are sorted by weight for a file")?;
@@ -112,6 +113,11 @@ fn sort(
         let mut rest = part;
         for (v, lightest) in (first..).zip(lightest) {
             let length = starts[v as usize + 1] - starts[v as usize];
+            // Rows of vertices that other ranks own are empty here.
+            if length == 0 {
+                *lightest = u32::MAX;
+                continue;
+            }
             let (row, behind) = rest.split_at_mut(length as usize);
             let mut places = row.iter_mut();
             let mut missing = false;
@@ -126,8 +132,8 @@ fn sort(
                 return Err(Error::internal("sort rows by weight", "rows of other lengths than degrees say"));
             }
             row.sort_unstable();
-            *lightest = row.first().map_or(u32::MAX, |&entry| weight(entry));
-            weights.largest = weights.largest.max(row.last().map_or(0, |&entry| weight(entry)));
+            *lightest = weight(row[0]);
+            weights.largest = weights.largest.max(weight(row[row.len() - 1]));
             rest = behind;
         }
         Ok(weights)

@@ -1,0 +1,70 @@
+//! Searches by the ranks of a job, each of which owns some of the vertices.
+//!
+//! A rank has sorted rows of its own vertices ([`super::cpu`]), and the distances of all. It pushes along the edges of its own vertices, and pulls for
+//! them; after each round all ranks tell all which vertices became nearer, so that they have the same distances again, and go on alike. Chunks of
+//! vertices have owners in turn, as in breadth-first search. Parents go to rank 0 in the end.
+
+pub(super) mod exchange;
+
+use self::exchange::Exchange;
+use super::Distances;
+use super::cpu::{CpuSearch, Means};
+use super::edges::Edges;
+use super::search::{Search, Searched};
+use super::task::Method;
+use crate::algo::WeightSource;
+use crate::algo::own::Own;
+use crate::comm::Comm;
+use crate::error::{Error, Result};
+use crate::failpoint;
+use crate::graph::ids::Vertex;
+use crate::memory::Buffer;
+use crate::prepare::prepared::Graph;
+use crate::store::map::Mapped;
+
+/// A graph that all ranks search together.
+pub struct RankedSearch<'a> {
+    search: CpuSearch,
+    exchange: Exchange,
+    /// The edges of all vertices, for those that rank 0 gives parents to in the end.
+    edges: Edges<'a>,
+    /// The parents of vertices on ranks that nobody wants them of.
+    parents: Buffer<u32>,
+}
+
+/// Returns the bytes that searches take on a rank beside those of its own rows, on a graph with so many vertices.
+pub fn bytes(vertices: u64, own: Own, nodes: usize) -> u64 {
+    4 * vertices + exchange::bytes(own, nodes)
+}
+
+impl<'a> RankedSearch<'a> {
+    /// Gets ready to search a graph by these weights. Collective.
+    ///
+    /// # Errors
+    /// Those of [`CpuSearch::new`].
+    pub fn new(
+        comm: &Comm,
+        graph: &'a Graph,
+        how: (WeightSource, Method),
+        degrees: &Mapped,
+        means: &Means<'_>,
+    ) -> Result<RankedSearch<'a>> {
+        let vertices = graph.info.connected as usize;
+        let own = Own::of(vertices, comm.rank(), comm.ranks());
+        let mut exchange = Exchange::open(comm, own, means.budget)?;
+        let parents = if comm.leads() { 0 } else { vertices };
+        let parents = means.budget.zeroed(parents, "the parents of vertices (4 bytes each)")?;
+        let search = CpuSearch::of(graph, how, degrees, means, (own, Some(&mut exchange)))?;
+        let edges = Edges::new(graph, how.0, means.budget)?;
+        Ok(RankedSearch { search, exchange, edges, parents })
+    }
+}
+
+impl Search for RankedSearch<'_> {
+    fn search(&mut self, root: Vertex, distances: &mut Distances, parents: &mut [u32]) -> Result<Searched> {
+        failpoint::hit("sssp.ranks").map_err(|e| Error::internal("search by ranks", e))?;
+        self.exchange.meet()?;
+        let parents = if parents.is_empty() { &mut self.parents[..] } else { parents };
+        self.search.search_with(root, Some((&mut self.exchange, &self.edges)), distances, parents)
+    }
+}

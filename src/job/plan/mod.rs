@@ -40,8 +40,7 @@ use crate::job::state::manifest::Manifest;
 use crate::job::state::{kept, record::Contents, workdir};
 use crate::prepare::memory_plan::{LayoutShape, MemoryDemand, Sizes};
 use crate::prepare::partition::route;
-use crate::prepare::prepared::InputInfo;
-use crate::prepare::{ingest, order};
+use crate::prepare::{ingest, order, prepared::InputInfo};
 use crate::process::host;
 use crate::size;
 use serde::Serialize;
@@ -387,8 +386,8 @@ impl Plan {
     }
 
     pub(crate) fn sum_seconds(&mut self) {
-        let to_come = || self.stages.iter().filter(|stage| !stage.done);
         // The sum of nothing would be -0.
+        let to_come = || self.stages.iter().filter(|stage| !stage.done);
         self.seconds = 0.0 + to_come().map(|stage| stage.seconds).sum::<f64>();
         self.seconds_range = [0, 1].map(|end| 0.0 + to_come().map(|stage| stage.seconds_range[end]).sum::<f64>());
     }

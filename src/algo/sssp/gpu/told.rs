@@ -1,4 +1,4 @@
-//! What is told of a search, by the state that it left.
+//! The report of a search, by the state that it left.
 
 use super::twins::State;
 use crate::algo::sssp::distances::Distance;

@@ -22,7 +22,7 @@ use input::InputEdges;
 /// Figures of the search from one source, as a job tells them.
 #[derive(Debug, Clone, PartialEq)]
 pub struct SourceChecked {
-    /// What was found.
+    /// The figures that do not depend on how it went.
     pub found: SourceFound,
     /// Seconds of the search.
     pub seconds: f64,

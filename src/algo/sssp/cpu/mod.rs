@@ -234,9 +234,9 @@ impl CpuSearch {
 
 /// Returns the width of buckets for weights of this mean, in a graph whose vertices have so many edges. With hubs, narrow ones show where these are
 /// met; without, buckets have to be so wide that their vertices are worth a meeting of threads, and few of them become nearer twice: a grid looked
-/// along 1.2 times its edges.
+/// along 1.1 times its edges.
 fn width(mean: f64, degree: f64, has_hubs: bool) -> Width {
-    let wanted = if has_hubs { mean } else { 16.0 * mean } / degree.max(1.0);
+    let wanted = if has_hubs { mean } else { 8.0 * mean } / degree.max(1.0);
     let reciprocal = (1.0 / wanted.max(f64::MIN_POSITIVE)).min(f64::from(f32::MAX)) as f32;
     Width { shift: wanted.max(1.0).log2().round() as u32, reciprocal }
 }

@@ -9,6 +9,9 @@ use crate::error::Result;
 use std::sync::atomic::AtomicU32;
 use std::sync::atomic::Ordering::Relaxed;
 
+/// Entries of a row that is looked at as a whole.
+const SHORT: usize = 8;
+
 /// The findings of a thread among its vertices.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Reached<S> {
@@ -110,16 +113,16 @@ pub fn find<A: Arithmetic>(walk: &Walk<'_, A>, here: &mut Here, parents: &[Atomi
                 }
                 let mut first = if nearest > A::ZERO { parent.load(Relaxed) } else { NONE };
                 if A::add(nearest, into.lightest(v)) <= sum {
-                    for &entry in into.row(v) {
-                        // No edge behind is as short as the way to v.
-                        if A::add(nearest, weight(entry)) > sum {
-                            break;
-                        }
-                        relaxed += 1;
+                    let row = into.row(v);
+                    // No edge behind is as short as the way to v. Of a short row it is not worth a branch.
+                    let is_longer = |&entry: &u64| A::add(nearest, weight(entry)) > sum;
+                    let looked =
+                        if row.len() <= SHORT { row.len() } else { row.iter().take_while(|e| !is_longer(e)).count() };
+                    relaxed += looked as u64;
+                    for &entry in &row[..looked] {
                         let before = A::load(&sums[neighbour(entry) as usize]);
-                        if before < sum && A::add(before, weight(entry)) == sum {
-                            first = first.min(neighbour(entry));
-                        }
+                        let is_tight = (before < sum) & (A::add(before, weight(entry)) == sum);
+                        first = first.min(if is_tight { neighbour(entry) } else { NONE });
                     }
                 }
                 parent.store(first, Relaxed);

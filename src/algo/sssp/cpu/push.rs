@@ -18,7 +18,7 @@ const CHUNK: usize = 64;
 /// Most entries of the same bucket that a thread goes on with at once.
 const FUSED: usize = 1 << 12;
 /// Entries ahead whose rows are asked for.
-const AHEAD: usize = 8;
+const AHEAD: usize = 16;
 
 /// The way in which to push.
 #[derive(Debug, Clone, Copy)]
@@ -154,12 +154,14 @@ fn settle<A: Arithmetic>(
         if A::load(&sums[vertex as usize]) != sum {
             continue;
         }
-        for &entry in graph.out.row(vertex) {
+        let row = graph.out.row(vertex);
+        let mut looked = row.len();
+        for (place, &entry) in row.iter().enumerate() {
             let (to, nearer) = (neighbour(entry), A::add(sum, weight(entry)));
             if nearer >= cap {
+                looked = place;
                 break;
             }
-            relaxed += 1;
             let cell = &sums[to as usize];
             if to < graph.tails && nearer < A::load(cell) && A::lower(cell, nearer) {
                 let entry = Entry { sum: nearer, vertex: to };
@@ -167,6 +169,7 @@ fn settle<A: Arithmetic>(
                 if walk.is_shared() { bins.tell(entry) } else { bins.push(bucket_of(nearer), entry) }
             }
         }
+        relaxed += looked as u64;
     }
     relaxed
 }

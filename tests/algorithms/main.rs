@@ -13,6 +13,7 @@ mod killed;
 mod lists;
 mod oracle;
 mod searches;
+mod sorted_rows;
 mod sssp;
 mod tables;
 mod weights;

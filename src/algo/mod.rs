@@ -5,6 +5,7 @@
 
 mod algorithm;
 pub mod bfs;
+mod bits;
 pub mod cost;
 pub mod device;
 pub mod dfs;

@@ -33,7 +33,7 @@ pub(super) fn of(table: &Table, graph: &GraphSize<'_>, crew: &Crew) -> Cost {
     let columns = (COLUMNS + more) * (crew.format.row_bytes(8, DIGITS) * rows + 2 * PAGE);
     let ids = if graph.sparse { 8 * rows + PAGE } else { 0 };
     // A checkpoint replaces the one before.
-    let checkpoints = (u64::from(crew.trials) + 1) * (24 * vertices + PAGE);
+    let checkpoints = (u64::from(crew.trials) + 1) * (32 * vertices + PAGE);
     let check = if table.validate { CHECK * entries as f64 / crew.threads as f64 } else { 0.0 };
     let passes = ENTRY / 2.0 * more as f64 * entries as f64;
     let each = ENTRY * entries as f64 + passes + check;

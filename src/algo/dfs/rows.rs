@@ -71,8 +71,27 @@ pub(super) struct Rows<'a> {
 }
 
 /// The row of a vertex: neighbours smaller than it, and those that are larger.
-#[derive(Clone, Copy)]
+#[derive(Clone, Copy, Default)]
 pub(super) struct Row<'a>(pub [&'a [u32]; 2]);
+
+/// Neighbours of a chunk.
+const CHUNK: usize = 64;
+
+impl<'a> Row<'a> {
+    /// Returns the number of chunks: those of each half by themselves.
+    #[inline]
+    pub fn chunks(&self) -> usize {
+        self.0[0].len().div_ceil(CHUNK) + self.0[1].len().div_ceil(CHUNK)
+    }
+
+    /// Returns the neighbours of a chunk: 64 of them, but for the last of each half.
+    #[inline]
+    pub fn chunk(&self, number: usize) -> &'a [u32] {
+        let of_lower = self.0[0].len().div_ceil(CHUNK);
+        let (half, number) = if number < of_lower { (self.0[0], number) } else { (self.0[1], number - of_lower) };
+        &half[CHUNK * number..half.len().min(CHUNK * (number + 1))]
+    }
+}
 
 impl<'a> Rows<'a> {
     /// Opens the rows of a graph both halves of which are there.

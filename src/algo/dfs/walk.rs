@@ -1,25 +1,32 @@
 //! The search.
 //!
-//! A bit for each vertex says whether it was reached; of 16 million vertices they fit the second-level cache. A row is looked through 32
-//! neighbours at a time: their bits are read at once and become a mask of those that are new, whose records and rows are fetched then, as most
-//! of them come next: most subtrees are small. A vertex with one edge has no row to look at, as that edge led to it; a vertex without a new
-//! neighbour is left at once, without a place on the stack.
+//! A bit for each vertex says whether it was reached; of 16 million vertices they fit the second-level cache. A row is looked through 64
+//! neighbours at a time: their bits are read at once, by vector instructions, and become a mask of those that were new, which the stack keeps while
+//! the search is below. So no bit is read twice but of neighbours that were new. The next few of them are fetched ahead, records and
+//! rows, as most subtrees are small. A vertex with one edge has no row to look at, as that edge led to it; a vertex without a new neighbour
+//! is left at once, without a place on the stack.
 
 use super::record::{NONE, Tree};
 use super::rows::{Row, Rows};
+use crate::algo::bits::{Lookup, is_set};
 use crate::error::Result;
 use crate::memory::{Budget, Buffer};
+use std::sync::atomic::AtomicU64;
+use std::sync::atomic::Ordering::Relaxed;
 
-/// Neighbours that are looked at together.
-const CHUNK: usize = 32;
+/// New neighbours that are fetched ahead of their use.
+const AHEAD: usize = 3;
+/// Words of a place on the stack: the vertex, with the number of a chunk of its row in the upper half; new neighbours in that chunk.
+const WORDS: usize = 2;
 
 /// The state of a search between two steps.
 pub(super) struct Walk<'a> {
     pub tree: Tree,
     rows: &'a Rows<'a>,
     /// Bits of vertices that were reached.
-    seen: Buffer<u64>,
-    /// The vertices from the root to the current one, which is the last, each with the number of the next neighbour to look at in its upper half.
+    seen: Buffer<AtomicU64>,
+    lookup: Lookup,
+    /// The places of the vertices from the root to the current one, which is the last.
     stack: Buffer<u64>,
     /// Vertices on the stack.
     height: usize,
@@ -30,7 +37,7 @@ pub(super) struct Walk<'a> {
 impl<'a> Walk<'a> {
     /// Returns the bytes for so many vertices.
     pub fn bytes(vertices: u64) -> u64 {
-        Tree::bytes(vertices) + 8 * vertices + vertices / 8 + 8
+        Tree::bytes(vertices) + 8 * WORDS as u64 * vertices + vertices / 8 + 8
     }
 
     /// Begins at no vertex. Those from `leaves` on have one edge.
@@ -42,7 +49,8 @@ impl<'a> Walk<'a> {
             tree: Tree::new(vertices, budget)?,
             rows,
             seen: budget.zeroed(vertices / 64 + 1, "bits of vertices")?,
-            stack: budget.zeroed(vertices, "the vertices on the way (8 bytes each)")?,
+            lookup: Lookup::detect(),
+            stack: budget.zeroed(WORDS * vertices, "the vertices on the way (16 bytes each)")?,
             height: 0,
             leaves,
         })
@@ -51,134 +59,138 @@ impl<'a> Walk<'a> {
     /// Returns true if a vertex was reached.
     #[inline]
     pub fn is_seen(&self, v: u32) -> bool {
-        self.seen[v as usize / 64] >> (v % 64) & 1 == 1
+        is_set(&self.seen, v)
     }
 
     /// Returns the vertices from the root to the current one, with their places.
     pub fn stack(&self) -> &[u64] {
-        &self.stack[..self.height]
+        &self.stack[..WORDS * self.height]
     }
 
     /// Takes up a search where it was: with records as they are now, and this stack. Returns false if that can't be one.
     pub fn resume(&mut self, stack: &[u64]) -> bool {
         let vertices = self.tree.vertices();
-        if stack.len() > self.stack.len() || stack.iter().any(|&entry| entry as u32 >= vertices) {
+        let (places, rest) = stack.as_chunks::<WORDS>();
+        if stack.len() > self.stack.len() || !rest.is_empty() || places.iter().any(|place| place[0] as u32 >= vertices)
+        {
             return false;
         }
         self.stack[..stack.len()].copy_from_slice(stack);
-        self.height = stack.len();
-        (0..vertices).filter(|&v| self.tree.parent(v) != NONE).for_each(|v| see(&mut self.seen, v));
+        self.height = places.len();
+        for v in (0..vertices).filter(|&v| self.tree.parent(v) != NONE) {
+            see(&self.seen, v);
+        }
         true
-    }
-
-    #[inline]
-    fn see(&mut self, v: u32) {
-        see(&mut self.seen, v);
     }
 
     /// Begins a tree at a vertex that was not reached.
     pub fn begin(&mut self, root: u32) {
-        self.see(root);
+        see(&self.seen, root);
         self.tree.reach(root, root, 0);
-        self.stack[0] = root.into();
+        let first = self.next_new(self.rows.of(root), 0);
+        let Some((chunk, new)) = first else { return self.tree.leave(root) };
         self.height = 1;
+        self.put((root, chunk, new));
     }
 
     /// Goes on until about `steps` vertices more were reached, or the tree is whole. Returns true if it is.
     pub fn go(&mut self, steps: u32) -> bool {
         let until = self.tree.reached.saturating_add(steps);
-        while self.height > 0 {
-            let top = self.height - 1;
-            let u = self.stack[top] as u32;
-            match self.scan(u, self.rows.of(u), (self.stack[top] >> 32) as usize) {
-                Some((v, next)) => {
-                    self.stack[top] = u64::from(u) | (next as u64) << 32;
-                    self.stack[top + 1] = v.into();
-                    self.height += 1;
-                    if self.tree.reached >= until {
-                        return false;
-                    }
-                }
-                None => {
-                    self.tree.leave(u);
-                    self.height -= 1;
-                }
-            }
+        if self.height == 0 {
+            return true;
         }
-        true
-    }
-
-    /// Reaches new neighbours of `u` from a place of its row on, those that lead nowhere at once. Returns the first that leads on, with the
-    /// place behind it.
-    #[inline]
-    fn scan(&mut self, u: u32, row: Row<'_>, from: usize) -> Option<(u32, usize)> {
-        let depth = self.height as u32;
-        let mut before = 0;
-        for half in row.0 {
-            let mut at = from.saturating_sub(before);
-            while at < half.len() {
-                let chunk = &half[at..half.len().min(at + CHUNK)];
-                let mut new = self.new_ones(chunk);
-                self.fetch(chunk, new);
-                while new != 0 {
-                    let place = new.trailing_zeros() as usize;
-                    new &= new - 1;
-                    let v = chunk[place];
-                    self.fetch_next(chunk, new);
-                    self.see(v);
-                    self.tree.reach(v, u, depth);
-                    if v < self.leaves && self.leads_on(v) {
-                        return Some((v, before + at + place + 1));
-                    }
+        let (mut u, mut number, mut new) = self.top();
+        let mut row = self.rows.of(u);
+        loop {
+            let chunk = row.chunk(number);
+            while new != 0 {
+                let v = chunk[new.trailing_zeros() as usize];
+                new &= new - 1;
+                if self.is_seen(v) {
+                    continue;
+                }
+                see(&self.seen, v);
+                self.tree.reach(v, u, self.height as u32);
+                self.fetch_ahead(chunk, new);
+                let of_v = if v < self.leaves { self.rows.of(v) } else { Row::default() };
+                let Some((first, of_first)) = self.next_new(of_v, 0) else {
                     self.tree.leave(v);
-                }
-                at += chunk.len();
+                    continue;
+                };
+                self.put((u, number, new));
+                self.height += 1;
+                (u, number, new, row) = (v, first, of_first, of_v);
+                break;
             }
-            before += half.len();
+            if self.tree.reached >= until {
+                self.put((u, number, new));
+                return false;
+            }
+            if new != 0 {
+                continue;
+            }
+            if let Some((next, of_next)) = self.next_new(row, number + 1) {
+                (number, new) = (next, of_next);
+                continue;
+            }
+            self.tree.leave(u);
+            self.height -= 1;
+            if self.height == 0 {
+                return true;
+            }
+            (u, number, new) = self.top();
+            row = self.rows.of(u);
         }
-        None
     }
 
-    /// Returns a bit for each vertex that was not reached.
+    /// Returns the last place on the stack.
     #[inline]
-    fn new_ones(&self, chunk: &[u32]) -> u32 {
-        let bit = |v: u32| !(self.seen[v as usize / 64] >> (v % 64)) & 1;
-        chunk.iter().enumerate().fold(0, |new, (place, &v)| new | (bit(v) as u32) << place)
+    fn top(&self) -> (u32, usize, u64) {
+        let place = &self.stack[WORDS * (self.height - 1)..][..WORDS];
+        (place[0] as u32, (place[0] >> 32) as usize, place[1])
     }
 
-    /// Has records and places of rows fetched.
+    /// Replaces the last place on the stack.
     #[inline]
-    fn fetch(&self, chunk: &[u32], mut new: u32) {
-        while new != 0 {
-            let v = chunk[new.trailing_zeros() as usize];
-            self.tree.fetch(v);
-            if v < self.leaves {
-                self.rows.fetch_place(v);
+    fn put(&mut self, (v, chunk, new): (u32, usize, u64)) {
+        let place = &mut self.stack[WORDS * (self.height - 1)..][..WORDS];
+        (place[0], place[1]) = (u64::from(v) | (chunk as u64) << 32, new);
+    }
+
+    /// Returns the first chunk of a row, from one on, that has new vertices, and a bit for each of these.
+    #[inline]
+    fn next_new(&self, row: Row<'_>, from: usize) -> Option<(usize, u64)> {
+        (from..row.chunks()).find_map(|number| {
+            let new = self.lookup.lacking(&self.seen, row.chunk(number));
+            (new != 0).then_some((number, new))
+        })
+    }
+
+    /// Has fetched what is needed of the next new vertices: the record and the place of the row of one, and the row of one before that.
+    #[inline]
+    fn fetch_ahead(&self, chunk: &[u32], mut new: u64) {
+        for ahead in 0..AHEAD {
+            if new == 0 {
+                return;
             }
+            let v = chunk[new.trailing_zeros() as usize];
             new &= new - 1;
-        }
-    }
-
-    /// Has the row of the next vertex fetched.
-    #[inline]
-    fn fetch_next(&self, chunk: &[u32], new: u32) {
-        if new != 0 {
-            let v = chunk[new.trailing_zeros() as usize];
-            if v < self.leaves {
+            if ahead == 0 && v < self.leaves {
                 self.rows.fetch(v);
             }
+            if ahead + 1 == AHEAD {
+                self.tree.fetch(v);
+                if v < self.leaves {
+                    self.rows.fetch_place(v);
+                }
+            }
         }
-    }
-
-    /// Returns true if a vertex has a new neighbour.
-    #[inline]
-    fn leads_on(&self, v: u32) -> bool {
-        let row = self.rows.of(v);
-        row.0.iter().any(|half| half.chunks(CHUNK).any(|chunk| self.new_ones(chunk) != 0))
     }
 }
 
+/// Marks a vertex as reached. No other thread does so.
 #[inline]
-fn see(seen: &mut [u64], v: u32) {
-    seen[v as usize / 64] |= 1 << (v % 64);
+fn see(seen: &[AtomicU64], v: u32) {
+    let word = &seen[v as usize / 64];
+    word.store(word.load(Relaxed) | 1 << (v % 64), Relaxed);
 }

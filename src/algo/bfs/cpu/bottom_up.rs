@@ -1,7 +1,7 @@
 //! A step bottom-up: every vertex that is not reached looks through its neighbours in order, up to the first that is.
 
 use crate::algo::bfs::cpu::shared::{Graph, ones};
-use crate::algo::bfs::cpu::vector::Lookup;
+use crate::algo::bits::Lookup;
 use crate::memory::will_need;
 use std::sync::atomic::Ordering::Relaxed;
 use std::sync::atomic::{AtomicU32, AtomicU64};

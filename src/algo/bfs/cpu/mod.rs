@@ -20,15 +20,14 @@ pub(super) mod frontier;
 mod heads;
 pub(super) mod shared;
 pub(super) mod top_down;
-mod vector;
 mod walk;
 
 use self::heads::Heads;
 use self::shared::{Arrays, Graph, Hubs, ones};
-use self::vector::Lookup;
 use self::walk::Walk;
 use super::ranks::exchange::Exchange;
 use super::search::{NONE, Search, Searched, Switch};
+use crate::algo::bits::Lookup;
 use crate::algo::own::Own;
 use crate::algo::team::team;
 use crate::error::Result;

@@ -2,6 +2,7 @@
 
 use crate::algo::bfs::cpu::heads::Heads;
 use crate::algo::bfs::cpu::top_down::{self, Claims};
+use crate::algo::bits::is_set;
 use crate::algo::own::Own;
 use crate::error::Result;
 use crate::graph::adjacency::Adjacency;
@@ -144,12 +145,6 @@ pub struct Looked {
     pub checked: u64,
     /// True if there may be more entries.
     pub goes_on: bool,
-}
-
-/// Returns true if the bit of `v` is set.
-#[inline(always)]
-pub fn is_set(bits: &[AtomicU64], v: u32) -> bool {
-    bits[(v >> 6) as usize].load(Relaxed) >> (v & 63) & 1 == 1
 }
 
 /// Sets the bit of `v`; returns true if it was not set.

@@ -7,8 +7,9 @@
 //! Of several ranks each takes the rows of its own part of the frontier, and its part of rows that ranks share, and sends claims of vertices that
 //! it does not own to who does. Of the parents that come in this way the smallest stays.
 
-use crate::algo::bfs::cpu::shared::{Graph, is_set, set, set_alone};
+use crate::algo::bfs::cpu::shared::{Graph, set, set_alone};
 use crate::algo::bfs::search::NONE;
+use crate::algo::bits::is_set;
 use crate::algo::own::Own;
 use crate::error::Result;
 use crate::graph::direction::Way;

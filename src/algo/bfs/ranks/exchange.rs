@@ -4,9 +4,10 @@
 //! list of vertices, two in a word, or the bits of all its own vertices, whichever is shorter.
 
 use crate::algo::bfs::cpu::frontier::NARROW;
-use crate::algo::bfs::cpu::shared::{Graph, is_set, ones, set_alone};
+use crate::algo::bfs::cpu::shared::{Graph, ones, set_alone};
 use crate::algo::bfs::cpu::top_down::{Found, Parents};
 use crate::algo::bfs::search::NONE;
+use crate::algo::bits::is_set;
 use crate::algo::own::Own;
 use crate::comm::{Comm, Round, RoundShape, Rounds};
 use crate::error::{Error, Result};

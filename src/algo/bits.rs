@@ -1,0 +1,150 @@
+//! Bits of vertices, looked up one at a time or 64 at once.
+#![allow(unsafe_code)] // vector instructions, behind a check that the processor has them
+
+use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
+
+/// The way to look bits up that this processor has: the proof that its instructions may be used.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Lookup {
+    avx2: bool,
+}
+
+impl Lookup {
+    /// Returns the fastest way that this processor has.
+    pub fn detect() -> Lookup {
+        #[cfg(target_arch = "x86_64")]
+        return Lookup { avx2: is_x86_feature_detected!("avx2") };
+        #[cfg(not(target_arch = "x86_64"))]
+        Lookup { avx2: false }
+    }
+
+    /// Returns a bit for each of 64 vertices: whether its bit in `bits` is set. Those that `wanted` has no bit of may come out either way.
+    #[inline]
+    pub fn known(self, bits: &[AtomicU64], vertices: &[u32], wanted: u64) -> u64 {
+        debug_assert!(vertices.len() == 64 && vertices.iter().all(|&v| (v as usize) < 64 * bits.len()));
+        #[cfg(target_arch = "x86_64")]
+        if self.avx2 && wanted.count_ones() > 4 {
+            // SAFETY: `detect` found the instructions; callers give 64 vertices that all have a bit, as is checked where tests run.
+            return unsafe { known_avx2(bits, vertices) };
+        }
+        each(bits, vertices, wanted)
+    }
+}
+
+/// Returns true if the bit of `v` is set.
+#[inline(always)]
+pub fn is_set(bits: &[AtomicU64], v: u32) -> bool {
+    bits[(v >> 6) as usize].load(Relaxed) >> (v & 63) & 1 == 1
+}
+
+impl Lookup {
+    /// Returns a bit for each of up to 64 vertices: whether its bit in `bits` is not set.
+    #[inline]
+    pub fn lacking(self, bits: &[AtomicU64], vertices: &[u32]) -> u64 {
+        debug_assert!(vertices.len() <= 64 && vertices.iter().all(|&v| (v as usize) < 64 * bits.len()));
+        #[cfg(target_arch = "x86_64")]
+        if self.avx2 && vertices.len() > 4 && vertices.len() <= 64 {
+            // SAFETY: `detect` found the instructions; callers give vertices that have a bit, as is checked where tests run.
+            return unsafe { lacking_avx2(bits, vertices) };
+        }
+        vertices.iter().enumerate().fold(0, |lacking, (lane, &v)| lacking | u64::from(!is_set(bits, v)) << lane)
+    }
+}
+
+#[cfg(target_arch = "x86_64")]
+#[target_feature(enable = "avx2")]
+fn lacking_avx2(bits: &[AtomicU64], vertices: &[u32]) -> u64 {
+    use std::arch::x86_64::{
+        __m256i, _mm256_andnot_si256, _mm256_castsi256_ps, _mm256_cmpgt_epi32, _mm256_i32gather_epi32,
+        _mm256_loadu_si256, _mm256_maskload_epi32, _mm256_movemask_ps, _mm256_set1_epi32, _mm256_setr_epi32,
+        _mm256_sllv_epi32, _mm256_srli_epi32,
+    };
+    let eight_of = |vertices: __m256i| {
+        // SAFETY: each vertex has a bit, so its word of 32 bits lies within `bits`, which no other thread writes.
+        let words = unsafe { _mm256_i32gather_epi32::<4>(bits.as_ptr().cast(), _mm256_srli_epi32::<5>(vertices)) };
+        // The bit of each vertex becomes the sign.
+        let words = _mm256_sllv_epi32(words, _mm256_andnot_si256(vertices, _mm256_set1_epi32(31)));
+        !_mm256_movemask_ps(_mm256_castsi256_ps(words)) as u8
+    };
+    let (eights, rest) = vertices.as_chunks::<8>();
+    let mut lacking = 0;
+    for (number, eight) in eights.iter().enumerate() {
+        // SAFETY: these are 32 bytes.
+        let eight = unsafe { _mm256_loadu_si256(eight.as_ptr().cast::<__m256i>()) };
+        lacking |= u64::from(eight_of(eight)) << (8 * number);
+    }
+    if !rest.is_empty() {
+        let lanes = _mm256_setr_epi32(0, 1, 2, 3, 4, 5, 6, 7);
+        let is_there = _mm256_cmpgt_epi32(_mm256_set1_epi32(rest.len() as i32), lanes);
+        // SAFETY: lanes beyond the rest are not read, and become vertex 0, which has a bit.
+        let some = unsafe { _mm256_maskload_epi32(rest.as_ptr().cast::<i32>(), is_there) };
+        let known = u64::from(eight_of(some)) & ((1 << rest.len()) - 1);
+        lacking |= known << (8 * eights.len());
+    }
+    lacking
+}
+
+#[inline]
+fn each(bits: &[AtomicU64], vertices: &[u32], mut wanted: u64) -> u64 {
+    let mut known = 0;
+    while wanted != 0 {
+        let lane = wanted.trailing_zeros();
+        wanted &= wanted - 1;
+        known |= u64::from(is_set(bits, vertices[lane as usize])) << lane;
+    }
+    known
+}
+
+#[cfg(target_arch = "x86_64")]
+#[target_feature(enable = "avx2")]
+fn known_avx2(bits: &[AtomicU64], vertices: &[u32]) -> u64 {
+    use std::arch::x86_64::{
+        __m256i, _mm256_andnot_si256, _mm256_castsi256_ps, _mm256_i32gather_epi32, _mm256_loadu_si256,
+        _mm256_movemask_ps, _mm256_set1_epi32, _mm256_sllv_epi32, _mm256_srli_epi32,
+    };
+    let mut known = 0;
+    for eight in 0..8 {
+        // SAFETY: there are 64 vertices, and each has a bit, so its word of 32 bits lies within `bits`. Other threads write none of
+        // these words during the step.
+        let words = unsafe {
+            let vertices = _mm256_loadu_si256(vertices.as_ptr().add(8 * eight).cast::<__m256i>());
+            let words = _mm256_i32gather_epi32::<4>(bits.as_ptr().cast(), _mm256_srli_epi32::<5>(vertices));
+            // The bit of each vertex becomes the sign.
+            _mm256_sllv_epi32(words, _mm256_andnot_si256(vertices, _mm256_set1_epi32(31)))
+        };
+        known |= u64::from(_mm256_movemask_ps(_mm256_castsi256_ps(words)) as u32) << (8 * eight);
+    }
+    known
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn both_ways_find_the_same_that_lack() {
+        let bits: Vec<AtomicU64> = (1..50u64).map(|i| AtomicU64::new(i.wrapping_mul(0x9e37_79b9_7f4a_7c15))).collect();
+        let vertices: Vec<u32> = (0..64u32).map(|i| i.wrapping_mul(1_103_515_245) % (49 * 64)).collect();
+        for length in 0..=64 {
+            let some = &vertices[..length];
+            let expected =
+                some.iter().enumerate().fold(0, |lacking, (lane, &v)| lacking | u64::from(!is_set(&bits, v)) << lane);
+            for lookup in [Lookup::detect(), Lookup { avx2: false }] {
+                assert_eq!(lookup.lacking(&bits, some), expected, "{length}");
+            }
+        }
+    }
+
+    #[test]
+    fn both_ways_look_up_the_same_bits() {
+        let bits: Vec<AtomicU64> = (1..50u64).map(|i| AtomicU64::new(i.wrapping_mul(0x9e37_79b9_7f4a_7c15))).collect();
+        let vertices: Vec<u32> = (0..64u32).map(|i| i.wrapping_mul(1_103_515_245) % (49 * 64)).collect();
+        let expected = each(&bits, &vertices, u64::MAX);
+        assert!(expected != 0 && expected != u64::MAX);
+        for lookup in [Lookup::detect(), Lookup { avx2: false }] {
+            for wanted in [u64::MAX, 0xf0f0_0000_1234_5678, 1 << 63, 0] {
+                assert_eq!(lookup.known(&bits, &vertices, wanted) & wanted, expected & wanted);
+            }
+        }
+    }
+}

@@ -4,7 +4,8 @@
 //! neighbours at a time: their bits are read at once, by vector instructions, and become a mask of those that were new, which the stack keeps while
 //! the search is below. So no bit is read twice but of neighbours that were new. The next few of them are fetched ahead, records and
 //! rows, as most subtrees are small. A vertex with one edge has no row to look at, as that edge led to it; a vertex without a new neighbour
-//! is left at once, without a place on the stack.
+//! is left at once, without a place on the stack. Rows begin with hubs, which are reached early: a chunk that ends before the first vertex that was not
+//! reached has none to look for.
 
 use super::record::{NONE, Tree};
 use super::rows::{Row, Rows};
@@ -32,6 +33,8 @@ pub(super) struct Walk<'a> {
     height: usize,
     /// Vertices from this on have one edge.
     leaves: u32,
+    /// All vertices before this one were reached.
+    whole: u32,
 }
 
 impl<'a> Walk<'a> {
@@ -53,6 +56,7 @@ impl<'a> Walk<'a> {
             stack: budget.zeroed(WORDS * vertices, "the vertices on the way (16 bytes each)")?,
             height: 0,
             leaves,
+            whole: 0,
         })
     }
 
@@ -77,15 +81,17 @@ impl<'a> Walk<'a> {
         }
         self.stack[..stack.len()].copy_from_slice(stack);
         self.height = places.len();
-        for v in (0..vertices).filter(|&v| self.tree.parent(v) != NONE) {
-            see(&self.seen, v);
+        for v in 0..vertices {
+            if self.tree.parent(v) != NONE {
+                self.see(v);
+            }
         }
         true
     }
 
     /// Begins a tree at a vertex that was not reached.
     pub fn begin(&mut self, root: u32) {
-        see(&self.seen, root);
+        self.see(root);
         self.tree.reach(root, root, 0);
         let first = self.next_new(self.rows.of(root), 0);
         let Some((chunk, new)) = first else { return self.tree.leave(root) };
@@ -109,7 +115,7 @@ impl<'a> Walk<'a> {
                 if self.is_seen(v) {
                     continue;
                 }
-                see(&self.seen, v);
+                self.see(v);
                 self.tree.reach(v, u, self.height as u32);
                 self.fetch_ahead(chunk, new);
                 let of_v = if v < self.leaves { self.rows.of(v) } else { Row::default() };
@@ -161,7 +167,12 @@ impl<'a> Walk<'a> {
     #[inline]
     fn next_new(&self, row: Row<'_>, from: usize) -> Option<(usize, u64)> {
         (from..row.chunks()).find_map(|number| {
-            let new = self.lookup.lacking(&self.seen, row.chunk(number));
+            let chunk = row.chunk(number);
+            // Hubs come first in rows, and are reached early.
+            if chunk.last().is_some_and(|&last| last < self.whole) {
+                return None;
+            }
+            let new = self.lookup.lacking(&self.seen, chunk);
             (new != 0).then_some((number, new))
         })
     }
@@ -186,11 +197,17 @@ impl<'a> Walk<'a> {
             }
         }
     }
-}
 
-/// Marks a vertex as reached. No other thread does so.
-#[inline]
-fn see(seen: &[AtomicU64], v: u32) {
-    let word = &seen[v as usize / 64];
-    word.store(word.load(Relaxed) | 1 << (v % 64), Relaxed);
+    /// Marks a vertex as reached. No other thread does so.
+    #[inline]
+    fn see(&mut self, v: u32) {
+        let word = &self.seen[v as usize / 64];
+        word.store(word.load(Relaxed) | 1 << (v % 64), Relaxed);
+        if v == self.whole {
+            // Beyond the last vertex, bits stay unset.
+            while is_set(&self.seen, self.whole) {
+                self.whole += 1;
+            }
+        }
+    }
 }

@@ -19,6 +19,8 @@ constexpr u32 SSSP_NARROW_PILE = 8192;
 constexpr u32 SSSP_SLOT_BITS = 40;
 // Slots from which on a queue takes no more.
 constexpr u64 SSSP_MOST_SLOTS = 1ull << 31;
+// Edges that a thread reads at a time.
+constexpr u32 SSSP_AHEAD = 4;
 // Marks the base of an entry whose row is read from its far ends: of an in-row.
 constexpr u64 SSSP_INWARD = 1ull << 63;
 // Clock readings that a search leaves.
@@ -78,8 +80,11 @@ struct Graph {
     u32 tail;
     // Vertices from there on have fewer than SSSP_MANY edges.
     u32 many;
+    // The first SSSP_AHEAD edges of in-rows of vertices below `headed`, without neighbours where there are fewer. Rows may lie behind the bus.
+    const Edge* heads;
+    u32 headed, unused;
 };
-static_assert(sizeof(Graph) == 88, "as its twin");
+static_assert(sizeof(Graph) == 104, "as its twin");
 
 // The rows of some vertices. Entry i covers the slots from slots[i] to slots[i + 1], one for each edge.
 template <class T> struct Queue {
@@ -219,24 +224,48 @@ __device__ inline Range range_of(const Graph& g, u32 row) {
     return {start, __ldg(g.rows.starts + row + 1) - u32(start)};
 }
 
+// True if the first edges of a vertex's out-row lie beside: without direction it is the in-row.
+__device__ inline bool has_head(const Graph& g, u32 vertex) { return vertex < g.headed && g.shift == 0; }
+
+// Reads the next edges of a vertex's in-row, as one thread; those behind its end have no neighbour.
+__device__ inline void read_ahead(const Graph& g, u32 vertex, const Range& row, u32 from, Edge (&edge)[SSSP_AHEAD]) {
+    bool is_head = from == 0 && vertex < g.headed;
+    const Edge* at = is_head ? g.heads + u64(vertex) * SSSP_AHEAD : g.rows.entries + row.start + from;
+#pragma unroll
+    for (u32 k = 0; k < SSSP_AHEAD; k++) edge[k] = is_head || from + k < row.length ? __ldg(at + k) : Edge{NONE, 0};
+}
+
 // Returns how many edges of a row come before the first whose weight is not `few`; rows ascend.
-template <class F> __device__ inline u32 edges_while(const Graph& g, const Range& row, F few) {
-    u32 low = 0, high = row.length;
+template <class F> __device__ inline u32 edges_while(const Edge* edges, u32 count, F few) {
+    u32 low = 0, high = count;
+#pragma unroll 1
     while (low < high) {
         u32 middle = (low + high) / 2;
-        if (few(__ldg(&g.rows.entries[row.start + middle].y))) low = middle + 1;
+        if (few(__ldg(&edges[middle].y))) low = middle + 1;
         else high = middle;
     }
     return low;
 }
 
-// Returns what is to be pushed of a vertex's row.
-template <class K> __device__ inline Range pushed_of(const Graph& g, const Walk<typename K::Distance>& walk, u32 vertex, typename K::Distance distance) {
+template <class F> __device__ inline u32 edges_while(const Graph& g, const Range& row, F few) {
+    return edges_while(g.rows.entries + row.start, row.length, few);
+}
+
+// Returns what is to be pushed of a vertex's row. A call, as its registers would drive out those of who asks.
+template <class K> __device__ __noinline__ Range pushed_of(const Graph& g, const Walk<typename K::Distance>& walk, u32 vertex, typename K::Distance distance) {
     Range row = range_of(g, out_row(g, vertex));
     typename K::Distance cap = walk.cap;
-    if (cap != K::NEVER) {
-        row.length = edges_while(g, row, [=](u32 weight) { return K::add(distance, weight) < cap; });
+    if (cap == K::NEVER) return row;
+    const Edge* edges = g.rows.entries + row.start;
+    if (has_head(g, vertex)) {
+        // Of most rows the first edges tell, which lie beside.
+        const Edge* head = g.heads + u64(vertex) * SSSP_AHEAD;
+        if (row.length < SSSP_AHEAD || K::add(distance, __ldg(&head[SSSP_AHEAD - 1].y)) >= cap) {
+            edges = head;
+            row.length = min(row.length, SSSP_AHEAD);
+        }
     }
+    row.length = edges_while(edges, row.length, [=](u32 weight) { return K::add(distance, weight) < cap; });
     return row;
 }
 

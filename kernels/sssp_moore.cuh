@@ -16,12 +16,11 @@ constexpr u32 MOORE_WARPS = MOORE_THREADS / 32;
 // Lanes that share the edges of a task, and edges from which on all lanes of a warp do.
 constexpr u32 MOORE_LANES = 8;
 constexpr u32 MOORE_LONG = 64;
+// Edges that a lane looks at at a time.
+constexpr u32 MOORE_EACH = 4;
 // Tasks that a warp's and a block's queue hold.
 constexpr u32 MOORE_OF_WARP = 64;
-constexpr u32 MOORE_OF_BLOCK = 2048;
-// Tasks beyond which a launch of one block, and of several, ends.
-constexpr u32 MOORE_MOST_OF_ONE = 1024;
-constexpr u32 MOORE_MOST_OF_SEVERAL = 1 << 20;
+constexpr u32 MOORE_OF_BLOCK = 1024;
 
 struct MooreState {
     GridBarrier barrier;
@@ -39,10 +38,28 @@ struct Moore {
     u32* found;
     u32* queues[2];
     MooreState* state;
-    u32 most_rounds;
-    u32 unused;
+    // Rounds after which a launch ends, and tasks beyond which it does: at most MOORE_OF_BLOCK where one block has them to itself.
+    u32 most_rounds, most_tasks;
+    // 1 if one block has distances and rounds in shared memory.
+    u32 is_small, unused;
 };
-static_assert(sizeof(Moore) == 48, "as its twin");
+static_assert(sizeof(Moore) == 56, "as its twin");
+
+// Distances and rounds in global memory.
+template <class K> struct InGlobal {
+    typedef typename K::Distance T;
+    T* distances;
+    u32* found;
+    __device__ inline T of(u32 vertex) const { return fresh(distances + vertex); }
+};
+
+// Those of a small graph, in the shared memory of one block.
+template <class K> struct InShared {
+    typedef typename K::Distance T;
+    T* distances;
+    u32* found;
+    __device__ inline T of(u32 vertex) const { return const_cast<const volatile T*>(distances)[vertex]; }
+};
 
 struct MooreScratch {
     // Of this round and the next, where one block has them to itself.
@@ -71,10 +88,9 @@ __device__ inline void pass_on(const Moore& m, MooreScratch& scratch, u32 round,
 }
 
 // Goes along the edges of `count` tasks, `rank` being the block's number among `blocks`. `task(i)` is the i-th.
-template <class K, class F>
-__device__ inline void moore_round(const Graph& g, const Moore& m, MooreScratch& scratch, u32 round, u32 count, u32 rank, u32 blocks, F task) {
+template <class K, class Known, class F>
+__device__ inline void moore_round(const Graph& g, const Moore& m, MooreScratch& scratch, const Known& known, u32 round, u32 count, u32 rank, u32 blocks, F task) {
     typedef typename K::Distance T;
-    T* distances = static_cast<T*>(m.distances);
     constexpr u32 TASKS = 32 / MOORE_LANES;
     u32 warp = rank * MOORE_WARPS + warp_id(), stride = blocks * MOORE_WARPS * TASKS, queued = 0, looked = 0;
     bool overflowed = false;
@@ -85,26 +101,37 @@ __device__ inline void moore_round(const Graph& g, const Moore& m, MooreScratch&
         if (nth < count) {
             u32 vertex = task(nth);
             row = range_of(g, out_row(g, vertex));
-            distance = fresh(distances + vertex);
+            distance = known.of(vertex);
             if (lane == 0) looked += row.length;
         }
-        auto along = [&](const Range& row, T distance, u32 k) {
-            u32 next = NONE;
-            if (k < row.length) {
-                Edge edge = __ldg(g.rows.entries + row.start + k);
-                T sum = K::add(distance, edge.y);
-                overflowed |= K::OVERFLOWS && sum == K::NEVER;
-                if (sum < fresh(distances + edge.x) && sum < atomicMin(distances + edge.x, sum) &&
-                    atomicExch(m.found + edge.x, round + 1) != round + 1) {
-                    next = edge.x;
-                }
+        // MOORE_EACH edges of a row from the k-th on, `stride` apart.
+        auto along = [&](const Range& row, T distance, u32 k, u32 stride) {
+            Edge edge[MOORE_EACH];
+            T near[MOORE_EACH], sum[MOORE_EACH];
+#pragma unroll
+            for (u32 j = 0; j < MOORE_EACH; j++) {
+                edge[j] = k + j * stride < row.length ? __ldg(g.rows.entries + row.start + k + j * stride) : Edge{NONE, 0};
             }
-            u32 lanes = __ballot_sync(ALL_LANES, next != NONE);
-            if (next != NONE) scratch.of_warp[warp_id()][queued + __popc(lanes & ((1u << lane_id()) - 1))] = next;
-            queued += __popc(lanes);
-            if (queued > MOORE_OF_WARP - 32) {
-                pass_on(m, scratch, round, queued);
-                queued = 0;
+#pragma unroll
+            for (u32 j = 0; j < MOORE_EACH; j++) {
+                near[j] = edge[j].x == NONE ? T(0) : known.of(edge[j].x);
+                sum[j] = K::add(distance, edge[j].y);
+                if (edge[j].x != NONE) overflowed |= K::OVERFLOWS && sum[j] == K::NEVER;
+            }
+#pragma unroll
+            for (u32 j = 0; j < MOORE_EACH; j++) {
+                if (sum[j] < near[j]) near[j] = atomicMin(known.distances + edge[j].x, sum[j]);
+            }
+#pragma unroll
+            for (u32 j = 0; j < MOORE_EACH; j++) {
+                bool is_next = sum[j] < near[j] && atomicExch(known.found + edge[j].x, round + 1) != round + 1;
+                u32 lanes = __ballot_sync(ALL_LANES, is_next);
+                if (is_next) scratch.of_warp[warp_id()][queued + __popc(lanes & ((1u << lane_id()) - 1))] = edge[j].x;
+                queued += __popc(lanes);
+                if (queued > MOORE_OF_WARP - 32) {
+                    pass_on(m, scratch, round, queued);
+                    queued = 0;
+                }
             }
         };
         u32 is_long = __ballot_sync(ALL_LANES, lane == 0 && row.length >= MOORE_LONG);
@@ -112,10 +139,10 @@ __device__ inline void moore_round(const Graph& g, const Moore& m, MooreScratch&
             u32 from_lane = __ffs((int)is_long) - 1;
             Range whole = {__shfl_sync(ALL_LANES, row.start, from_lane), __shfl_sync(ALL_LANES, row.length, from_lane)};
             T had = __shfl_sync(ALL_LANES, distance, from_lane);
-            for (u32 k = 0; k < whole.length; k += 32) along(whole, had, k + lane_id());
+            for (u32 k = lane_id(); k - lane_id() < whole.length; k += 32 * MOORE_EACH) along(whole, had, k, 32);
         }
         if (row.length >= MOORE_LONG) row.length = 0;
-        for (u32 k = lane; __any_sync(ALL_LANES, k < row.length); k += MOORE_LANES) along(row, distance, k);
+        for (u32 k = lane; __any_sync(ALL_LANES, k < row.length); k += MOORE_LANES * MOORE_EACH) along(row, distance, k, MOORE_LANES);
     }
     if (queued > 0) pass_on(m, scratch, round, queued);
     u64 all = sum_of_warp(looked);
@@ -137,19 +164,32 @@ __device__ inline void pass_on_all(const Moore& m, MooreScratch& scratch, u32 ro
 
 // Rounds by one block, until there are no tasks or too many.
 template <class K> __device__ inline void moore_one(const Graph& g, const Moore& m, MooreScratch& scratch) {
+    typedef typename K::Distance T;
+    DYNAMIC_SHARED(u64, memory);
+    const InGlobal<K> global = {static_cast<T*>(m.distances), m.found};
+    const InShared<K> shared = {reinterpret_cast<T*>(memory), reinterpret_cast<u32*>(reinterpret_cast<T*>(memory) + g.vertices)};
     u32 round = u32(m.state->rounds), count = m.state->tasks[round % 3], done = 0;
     if (threadIdx.x == 0) scratch.count = 0;
+    for (u32 v = threadIdx.x; m.is_small && v < g.vertices; v += MOORE_THREADS) {
+        shared.distances[v] = global.of(v);
+        shared.found[v] = fresh(m.found + v);
+    }
     for (u32 k = threadIdx.x; k < count; k += MOORE_THREADS) scratch.tasks[round & 1][k] = fresh(m.queues[round & 1] + k);
     __syncthreads();
-    for (; count > 0 && count <= MOORE_MOST_OF_ONE && done < m.most_rounds; done++) {
+    for (; count > 0 && count <= m.most_tasks && done < m.most_rounds; done++) {
         const u32* tasks = scratch.tasks[round & 1];
-        moore_round<K>(g, m, scratch, round, count, 0, 1, [=](u32 i) { return tasks[i]; });
+        if (m.is_small) moore_round<K>(g, m, scratch, shared, round, count, 0, 1, [=](u32 i) { return tasks[i]; });
+        else moore_round<K>(g, m, scratch, global, round, count, 0, 1, [=](u32 i) { return tasks[i]; });
         __syncthreads();
         count = scratch.count;
         __syncthreads();
         if (threadIdx.x == 0) scratch.count = 0;
         round++;
         __syncthreads();
+    }
+    for (u32 v = threadIdx.x; m.is_small && v < g.vertices; v += MOORE_THREADS) {
+        global.distances[v] = shared.distances[v];
+        m.found[v] = shared.found[v];
     }
     // What did not fit has been queued in global memory before.
     u32 own = min(count, MOORE_OF_BLOCK), before = count - own;
@@ -169,10 +209,10 @@ template <class K> __device__ inline void moore_several(const Graph& g, const Mo
     }
     __syncthreads();
     u32 count = fresh(m.state->tasks + round % 3);
-    for (; count > 0 && count <= MOORE_MOST_OF_SEVERAL && done < m.most_rounds; done++) {
+    for (; count > 0 && count <= m.most_tasks && done < m.most_rounds; done++) {
         const u32* tasks = m.queues[round & 1];
         if (blockIdx.x == 0 && threadIdx.x == 0) m.state->tasks[(round + 2) % 3] = 0;
-        moore_round<K>(g, m, scratch, round, count, blockIdx.x, gridDim.x, [=](u32 i) { return fresh(tasks + i); });
+        moore_round<K>(g, m, scratch, InGlobal<K>{static_cast<typename K::Distance*>(m.distances), m.found}, round, count, blockIdx.x, gridDim.x, [=](u32 i) { return fresh(tasks + i); });
         pass_on_all(m, scratch, round);
         if (!grid_barrier(&m.state->barrier, scratch.target)) return;
         round++;
@@ -191,7 +231,7 @@ template <class K> __device__ inline void moore_any(const Graph& g, const Moore&
     const u32* tasks = m.queues[round & 1];
     if (threadIdx.x == 0) scratch.count = 0;
     __syncthreads();
-    moore_round<K>(g, m, scratch, round, count, blockIdx.x, gridDim.x, [=](u32 i) { return fresh(tasks + i); });
+    moore_round<K>(g, m, scratch, InGlobal<K>{static_cast<typename K::Distance*>(m.distances), m.found}, round, count, blockIdx.x, gridDim.x, [=](u32 i) { return fresh(tasks + i); });
     pass_on_all(m, scratch, round);
 }
 

@@ -11,15 +11,14 @@
 
 // Looks for a parent in a row as one thread: the smallest neighbour that is nearer, by a tight edge.
 template <class K>
-__device__ inline u32 parent_in(const Graph& g, const Search<typename K::Distance>& s, const Range& row, typename K::Distance distance,
+__device__ inline u32 parent_in(const Graph& g, const Search<typename K::Distance>& s, u32 vertex, const Range& row, typename K::Distance distance,
                                 typename K::Distance least, u32& looked) {
     typedef typename K::Distance T;
     u32 parent = NONE;
     for (u32 from = 0; from < row.length; from += SSSP_AHEAD) {
         Edge edge[SSSP_AHEAD];
         T near[SSSP_AHEAD];
-#pragma unroll
-        for (u32 k = 0; k < SSSP_AHEAD; k++) edge[k] = from + k < row.length ? __ldg(g.rows.entries + row.start + from + k) : Edge{NONE, 0};
+        read_ahead(g, vertex, row, from, edge);
         if (K::add(least, edge[0].y) > distance) break;
 #pragma unroll
         for (u32 k = 0; k < SSSP_AHEAD; k++) {
@@ -97,8 +96,10 @@ __device__ inline bool nearer_parents(const Graph& g, const Search<typename K::D
         }
         u32 without = enqueue<T, 1>(s, scratch, vertices, distances, rows);
         if (looks && (row.length < SSSP_MANY || without)) {
-            u32 parent = parent_in<K>(g, s, row, distance, led, mine);
-            if (parent != NONE) offer(s, vertex, parent);
+            u32 parent = parent_in<K>(g, s, vertex, row, distance, led, mine);
+            // Where nearer vertices tell of themselves, others offer parents at the same time.
+            if (parent != NONE && walk.capped) atomicMin(s.parents + vertex, parent);
+            else if (parent != NONE) s.parents[vertex] = parent;
         }
         if (tells && without) tell<K>(g, s, vertex, distance, row);
     }

@@ -115,6 +115,16 @@ extern "C" __global__ void sssp_weights(const Edge* edges, u64 count, u32 decima
     atomicAdd(sum, all);
 }
 
+// Copies the first edges of in-rows to `heads`.
+extern "C" __global__ void sssp_heads(const __grid_constant__ Graph g, Edge* heads) {
+    u64 count = u64(g.headed) * SSSP_AHEAD;
+    for (u64 i = u64(blockIdx.x) * blockDim.x + threadIdx.x; i < count; i += u64(gridDim.x) * blockDim.x) {
+        Range row = range_of(g, in_row(g, u32(i / SSSP_AHEAD)));
+        u32 k = u32(i % SSSP_AHEAD);
+        heads[i] = k < row.length ? __ldg(g.rows.entries + row.start + k) : Edge{NONE, 0};
+    }
+}
+
 // By weight, then by neighbour.
 __device__ inline u64 key_of(const Edge& edge) { return u64(edge.y) << 32 | edge.x; }
 __device__ inline Edge edge_of(u64 key) { return Edge{u32(key), u32(key >> 32)}; }

@@ -6,9 +6,6 @@
 #pragma once
 #include "sssp_walk.cuh"
 
-// Edges that a thread reads at a time.
-constexpr u32 SSSP_AHEAD = 4;
-
 // Notes vertices that became nearer, as all lanes of a warp: their number, and themselves if they are to be pushed from.
 template <class T> __device__ inline void note_changed(const Search<T>& s, Scratch<T>& scratch, u32 vertex, T distance, bool has) {
     u32 lanes = __ballot_sync(ALL_LANES, has);
@@ -25,30 +22,36 @@ template <class T> __device__ inline void tell_changed(const Search<T>& s, Scrat
     scratch.found = 0;
 }
 
+// Returns the distance by an edge from a neighbour that has `near`.
+template <class K> __device__ inline typename K::Distance sum_by(const Search<typename K::Distance>& s, const Edge& edge, typename K::Distance near) {
+    if (near == K::NEVER) return K::NEVER;
+    typename K::Distance sum = K::add(near, edge.y);
+    check_sum<K>(s, sum);
+    return sum;
+}
+
 // Goes through a row as one thread; returns the smallest distance by it, or `had`.
 template <class K>
-__device__ inline typename K::Distance pulled(const Graph& g, const Search<typename K::Distance>& s, const Range& row, typename K::Distance had,
+__device__ inline typename K::Distance pulled(const Graph& g, const Search<typename K::Distance>& s, u32 vertex, const Range& row, typename K::Distance had,
                                               typename K::Distance least, u32& looked) {
     typedef typename K::Distance T;
     T best = had;
     for (u32 from = 0; from < row.length; from += SSSP_AHEAD) {
         Edge edge[SSSP_AHEAD];
         T near[SSSP_AHEAD];
-#pragma unroll
-        for (u32 k = 0; k < SSSP_AHEAD; k++) edge[k] = from + k < row.length ? __ldg(g.rows.entries + row.start + from + k) : Edge{NONE, 0};
+        read_ahead(g, vertex, row, from, edge);
         if (K::add(least, edge[0].y) >= best) {
             if (best == K::NEVER) check_sum<K>(s, best);
             break;
         }
+        // By the first, most others are known to be no shorter.
+        best = min(best, sum_by<K>(s, edge[0], fresh(s.distances + edge[0].x)));
 #pragma unroll
-        for (u32 k = 0; k < SSSP_AHEAD; k++) near[k] = edge[k].x == NONE ? K::NEVER : fresh(s.distances + edge[k].x);
-#pragma unroll
-        for (u32 k = 0; k < SSSP_AHEAD; k++) {
-            if (near[k] == K::NEVER) continue;
-            T sum = K::add(near[k], edge[k].y);
-            check_sum<K>(s, sum);
-            best = min(best, sum);
+        for (u32 k = 1; k < SSSP_AHEAD; k++) {
+            near[k] = edge[k].x != NONE && K::add(least, edge[k].y) < best ? fresh(s.distances + edge[k].x) : K::NEVER;
         }
+#pragma unroll
+        for (u32 k = 1; k < SSSP_AHEAD; k++) best = min(best, sum_by<K>(s, edge[k], near[k]));
         looked += SSSP_AHEAD;
     }
     return best;
@@ -83,7 +86,7 @@ template <class K> __device__ inline bool pull_round(const Graph& g, const Searc
             // A row that finds no room is gone through by its thread.
             if (!enqueue<T, 1>(s, scratch, vertices, distances, rows) && row.length >= SSSP_MANY) row.length = 0;
         }
-        if (row.length > 0) now = pulled<K>(g, s, row, had, least, mine);
+        if (row.length > 0) now = pulled<K>(g, s, vertex, row, had, least, mine);
         bool changes = now < had;
         if (changes) s.distances[vertex] = now;
         note_changed(s, scratch, vertex, now, changes);

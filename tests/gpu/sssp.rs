@@ -152,10 +152,12 @@ impl Weighted {
         let lease = Lease { workspace: gpu.lock().expect("no panic"), cache: 0 };
         let halves = [&self.rows.halves[0], &self.rows.halves[1]];
         match &self.drawn {
-            None => GpuSearch::with_tuning(halves, Weights::Stored(self.kind), lease, method, tuning, &go_on),
+            None => {
+                GpuSearch::with_tuning(halves, Weights::Stored(self.kind), lease, method, tuning, &budget(), &go_on)
+            }
             Some((drawn, ids)) => {
                 let id = |v: Vertex| ids[v.0 as usize];
-                GpuSearch::with_tuning(halves, Weights::Drawn(*drawn, &id), lease, method, tuning, &go_on)
+                GpuSearch::with_tuning(halves, Weights::Drawn(*drawn, &id), lease, method, tuning, &budget(), &go_on)
             }
         }
     }
@@ -222,6 +224,7 @@ fn tunings() -> Vec<(&'static str, Method, Tuning)> {
         ),
         ("moore", Method::Moore, small()),
         ("bellman-ford", Method::BellmanFord, small()),
+        ("rows on the host", Method::Auto, Tuning { rows_on_host: true, ..capped(0.05, 0.02, 0.1) }),
         ("short queues", Method::Auto, Tuning { queued: 0, ..capped(0.1, 0.02, 0.3) }),
         ("short queues without a cap", Method::DeltaStepping, Tuning { queued: 40, ..small() }),
         (

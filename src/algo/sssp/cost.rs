@@ -1,8 +1,7 @@
 //! The cost of searches: memory by the functions that size their arrays, time by rates.
 
-use super::cpu;
-use super::ranks;
 use super::task::Table;
+use super::{cpu, gpu, ranks};
 use crate::algo::own::Own;
 use crate::algo::searches::SearchTask;
 use crate::algo::{Cost, Crew, GraphSize};
@@ -29,6 +28,8 @@ pub(super) fn of(table: &Table, graph: &GraphSize<'_>, crew: &Crew) -> Cost {
     // Undirected edges are in the rows of both ends.
     let entries = if graph.direction == Direction::Directed { graph.edges } else { 2 * graph.edges };
     let [most, fewest] = match crew.on_gpu {
+        // Of a GPU of known memory, rows that it has no room for.
+        true if crew.gpu_memory > 0 => [gpu::host_bytes(vertices, graph.edges, graph.direction, crew.gpu_memory); 2],
         true => [0; 2],
         false => {
             let own = Own::of(vertices as usize, 0, crew.ranks);

@@ -32,7 +32,7 @@ pub(super) fn choose<'a>(
     let on_gpu = |lease| {
         let search = leads.then(|| {
             let edges = Edges::new(graph, table.weights, run.budget)?;
-            GpuSearch::new(graph, &edges, lease, table.method, &signals::check)
+            GpuSearch::new(graph, &edges, lease, table.method, run.budget, &signals::check)
         });
         search.transpose()
     };

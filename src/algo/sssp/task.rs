@@ -209,7 +209,7 @@ impl GraphTask for Table {
     }
 
     fn least_gpu_memory(&self, _: u64, graph: &GraphSize<'_>) -> Option<u64> {
-        Some(gpu::least_bytes(graph.vertices, graph.edges, graph.direction))
+        Some(gpu::least_bytes(graph.vertices, graph.direction))
     }
 
     fn beside_rows(&self, _: &Layout, _: &[BlockSize], _: u64) -> Option<u64> {

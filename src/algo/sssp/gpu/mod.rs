@@ -1,12 +1,14 @@
 //! Shortest paths on a GPU. `kernels/sssp.cu` has the method; here is what lies where, and how a search goes on and ends.
 //!
-//! In GPU memory lie whole rows of neighbours with their weights, each row by ascending weight, 8 bytes an entry; and for each vertex its distance,
+//! In GPU memory lie whole rows of neighbours with their weights, each row by ascending weight, 8 bytes an entry, or in pinned host memory where they
+//! have no room, with the first four edges of vertices beside; and for each vertex its distance,
 //! its parent, the place of its row and room in queues. Weights that are drawn are computed there, by the hash that
 //! [the host has](crate::graph::weights::drawn).
 //!
 //! Distances are sums of 32 bits, until one does not fit: then the search, and those after it, are done with 64.
 #![allow(unsafe_code)] // kernel launches
 
+mod host_rows;
 mod moore;
 mod place;
 mod programs;
@@ -16,7 +18,7 @@ mod tuning;
 mod twins;
 
 pub use programs::PROGRAMS;
-pub use room::least_bytes;
+pub use room::{host_bytes, least_bytes};
 pub use tuning::Tuning;
 
 use super::distances::Distances;
@@ -31,6 +33,7 @@ use crate::gpu::{DeviceSlice, Event, Grid, Kernel};
 use crate::graph::catalogue::Catalogue;
 use crate::graph::ids::Vertex;
 use crate::graph::weights::drawn::DrawnWeights;
+use crate::memory::Budget;
 use crate::prepare::prepared::Graph;
 use moore::Arrays;
 use place::Placed;
@@ -85,7 +88,14 @@ impl<'a> GpuSearch<'a> {
     /// # Errors
     /// [`Error::Limit`] naming the fewest bytes where GPU memory does not do; [`Error::Usage`] for more edges than a GPU takes; [`Error::Lost`], those
     /// of reading blocks and of `go_on`.
-    pub fn new(graph: &Graph, edges: &Edges<'_>, lease: Lease<'a>, method: Method, go_on: GoOn<'a>) -> Result<Self> {
+    pub fn new(
+        graph: &Graph,
+        edges: &Edges<'_>,
+        lease: Lease<'a>,
+        method: Method,
+        budget: &Budget,
+        go_on: GoOn<'a>,
+    ) -> Result<Self> {
         let halves = [&graph.catalogue, graph.upper()?];
         let id;
         let weights = match edges.drawn() {
@@ -95,7 +105,7 @@ impl<'a> GpuSearch<'a> {
                 Weights::Drawn(*drawn, &id)
             }
         };
-        let mut search = Self::with_tuning(halves, weights, lease, method, Tuning::default(), go_on)?;
+        let mut search = Self::with_tuning(halves, weights, lease, method, Tuning::default(), budget, go_on)?;
         // The first launch of a kernel takes longer; the reference searches once before its clock runs, too.
         if search.placed.graph.vertices > 0 {
             search.search_all(Vertex(0))?;
@@ -113,6 +123,7 @@ impl<'a> GpuSearch<'a> {
         mut lease: Lease<'a>,
         method: Method,
         tuning: Tuning,
+        budget: &Budget,
         go_on: GoOn<'a>,
     ) -> Result<Self> {
         if !halves.iter().all(|half| half.is_local()) {
@@ -127,7 +138,7 @@ impl<'a> GpuSearch<'a> {
         workspace.arena.reset(0);
         workspace.arena.holds(room.bytes(), PURPOSE)?;
         let state = workspace.arena.take_planned(1)?;
-        let placed = place::place(workspace, halves, &room, &weights, &tuning, go_on)?;
+        let placed = place::place(workspace, halves, &room, &weights, &tuning, budget, go_on)?;
         let arena = &mut workspace.arena;
         let distances: DeviceSlice<u64> = arena.take_planned(vertices)?;
         let (parents, pending) = (arena.take_planned(vertices)?, arena.take_planned::<u32>(room.words())?);
@@ -177,7 +188,8 @@ impl<'a> GpuSearch<'a> {
         let timed = || workspace.queue.record_timed();
         let clock = [timed()?, timed()?, timed()?];
         let bytes = workspace.arena.mark();
-        tracing::debug!(blocks, bytes, ?placed, ?widths, "a weighted graph on the GPU");
+        let on_host = placed.on_host.is_some();
+        tracing::debug!(blocks, bytes, on_host, ?placed, ?widths, "a weighted graph on the GPU");
         Ok(GpuSearch {
             gpu: lease,
             go_on,
@@ -215,8 +227,8 @@ impl<'a> GpuSearch<'a> {
         }
         let workspace = &*self.gpu.workspace;
         let how = if self.method == Method::Moore { moore::queued } else { moore::masked };
-        let found = how(workspace, &self.arrays, (self.kind, self.wide), root, self.go_on)?;
-        workspace.queue.mark(&self.clock[2])?;
+        let found =
+            how(workspace, &self.arrays, (self.kind, self.wide), root, [&self.clock[0], &self.clock[2]], self.go_on)?;
         if found.overflowed {
             return Ok(State { overflowed: 1, ..State::default() });
         }

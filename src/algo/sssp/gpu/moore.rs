@@ -6,7 +6,7 @@ use super::twins::{BARRIER_BYTES, Graph, Masked, Moore, MooreState};
 use super::{GoOn, MOORE};
 use crate::error::{Error, Result};
 use crate::formats::WeightType;
-use crate::gpu::{DeviceSlice, Grid, Workspace};
+use crate::gpu::{DeviceSlice, Event, Grid, Workspace};
 use crate::graph::ids::Vertex;
 
 // These have the values of the kernels' constants.
@@ -15,8 +15,10 @@ const THREADS: u32 = 512;
 /// Tasks that a block goes through at a time: a warp's lanes share four.
 const TASKS: u32 = THREADS / 8;
 /// Tasks beyond which a launch of one block, and of several, ends.
-const MOST_OF_ONE: u32 = 1024;
+const MOST_OF_ONE: u32 = 512;
 const MOST_OF_SEVERAL: u32 = 1 << 20;
+/// Most bytes that distances and rounds take in shared memory: beside queues, as much as any GPU has for a block.
+const SMALL: u64 = 32 << 10;
 /// Rounds after which a launch ends.
 const ROUNDS: u32 = 1 << 14;
 /// Threads of a block of the baseline.
@@ -64,12 +66,13 @@ fn kernels(kind: WeightType, wide: bool) -> [&'static str; 5] {
     }
 }
 
-/// Finds distances from `root` by queues of vertices.
+/// Finds distances from `root` by queues of vertices. The events are marked once arrays are cleared, and once distances are known.
 pub(super) fn queued(
     workspace: &Workspace,
     arrays: &Arrays,
     (kind, wide): (WeightType, bool),
     root: Vertex,
+    [begun, known]: [&Event; 2],
     go_on: GoOn<'_>,
 ) -> Result<Rounds> {
     let queue = &workspace.queue;
@@ -77,23 +80,30 @@ pub(super) fn queued(
     let part = |nth: u64| arrays.words.part(64 + nth * vertices..64 + (nth + 1) * vertices);
     let state: DeviceSlice<MooreState> = DeviceSlice::at(arrays.words.address(), 1);
     queue.fill(arrays.words.part(0..64 + vertices), 0)?;
+    // Distances and rounds of a small graph lie in the shared memory of one block.
+    let small = vertices * if wide { 12 } else { 8 };
     let moore = Moore {
         distances: arrays.distances.address(),
         found: part(0).address(),
         queues: [part(1).address(), part(2).address()],
         state: state.address(),
         most_rounds: ROUNDS,
+        most_tasks: 0,
+        is_small: u32::from(small <= SMALL),
         unused: 0,
     };
     let [one, several, any, ..] = kernels(kind, wide);
     let kernel = |name| workspace.kernel(&MOORE, name);
     let (one, several, any) = (kernel(one)?, kernel(several)?, kernel(any)?);
     let (begin, end) = (kernel("moore_begin")?, kernel("moore_end")?);
-    let together = several.blocks_at_once(THREADS, 0)?.min(arrays.blocks).max(1);
+    // More blocks than there are tasks for would only wait for each other.
+    let most = vertices.div_ceil(TASKS.into()) as u32;
+    let together = several.blocks_at_once(THREADS, 0)?.min(arrays.blocks).min(most).max(1);
     let grid = |blocks| Grid { blocks, threads: THREADS, shared: 0 };
     let alone = Grid { blocks: 1, threads: 1, shared: 0 };
     // SAFETY: the arguments match the kernels'; every array has an element for each vertex, and a queue has each vertex once.
     unsafe { queue.launch(&begin, alone, (moore, root.0, u32::from(wide)))? };
+    queue.mark(begun)?;
     let mut found = [MooreState { tasks: [1, 0, 0], ..MooreState::default() }];
     loop {
         let [state_now] = found;
@@ -106,11 +116,13 @@ pub(super) fn queued(
             return Ok(Rounds { rounds, relaxations, overflowed: overflowed != 0 });
         }
         go_on()?;
-        let arguments = (arrays.graph, moore);
+        let most_tasks = if tasks <= MOST_OF_ONE { MOST_OF_ONE } else { MOST_OF_SEVERAL };
+        let arguments = (arrays.graph, Moore { most_tasks, ..moore });
         // SAFETY: as above.
         unsafe {
             if tasks <= MOST_OF_ONE {
-                queue.launch(&one, grid(1), arguments)?;
+                let shared = if small <= SMALL { small as u32 } else { 0 };
+                queue.launch(&one, Grid { shared, ..grid(1) }, arguments)?;
             } else if tasks <= MOST_OF_SEVERAL {
                 queue.fill(state.as_bytes().part(0..BARRIER_BYTES), 0)?;
                 queue.launch_together(&several, grid(together), arguments)?;
@@ -119,16 +131,18 @@ pub(super) fn queued(
                 queue.launch(&end, alone, (moore,))?;
             }
         }
+        queue.mark(known)?;
         queue.read(state, &mut found)?;
     }
 }
 
-/// Finds distances from `root` by rounds over all vertices.
+/// Finds distances from `root` by rounds over all vertices, as [`queued`] does.
 pub(super) fn masked(
     workspace: &Workspace,
     arrays: &Arrays,
     (kind, wide): (WeightType, bool),
     root: Vertex,
+    [begun, known]: [&Event; 2],
     go_on: GoOn<'_>,
 ) -> Result<Rounds> {
     let queue = &workspace.queue;
@@ -156,6 +170,7 @@ pub(super) fn masked(
     let [.., round, next] = kernels(kind, wide);
     let (round, next) = (workspace.kernel(&MOORE, round)?, workspace.kernel(&MOORE, next)?);
     let grid = Grid { blocks: vertices.div_ceil(MASKED_THREADS.into()) as u32, threads: MASKED_THREADS, shared: 0 };
+    queue.mark(begun)?;
     let mut told = Rounds::default();
     loop {
         go_on()?;
@@ -165,6 +180,7 @@ pub(super) fn masked(
             queue.launch(&round, grid, (arrays.graph, masked))?;
             queue.launch(&next, grid, (arrays.graph, masked))?;
         }
+        queue.mark(known)?;
         let mut now = [0; 4];
         queue.read(flags, &mut now)?;
         told.rounds += 1;
@@ -182,9 +198,8 @@ mod tests {
 
     #[test]
     fn constants_are_those_of_the_kernels() {
-        let names = ["MOORE_THREADS", "MOORE_MOST_OF_ONE", "MOORE_MOST_OF_SEVERAL"];
-        let known = [THREADS, MOST_OF_ONE, MOST_OF_SEVERAL].map(u64::from);
-        assert_eq!(names.map(|name| MOORE.constant(name)), known);
+        assert_eq!(u64::from(THREADS), MOORE.constant("MOORE_THREADS"));
+        assert!(u64::from(MOST_OF_ONE) <= MOORE.constant("MOORE_OF_BLOCK"));
         assert_eq!(u64::from(THREADS / TASKS), MOORE.constant("MOORE_LANES"));
     }
 }

@@ -1,17 +1,19 @@
 //! Brings weighted rows to a GPU: places, neighbours with weights, each row by ascending weight.
 #![allow(unsafe_code)] // kernel launches
 
+use super::host_rows::{self, HostRows};
 use super::room::{BOUNDS, Room, THREADS};
+use super::room::{HEAD_BYTES, LEAST_PIECE};
 use super::twins::{Graph, Placing};
-use super::{PREPARE, PURPOSE, Tuning, Weights};
+use super::{PREPARE, Tuning, Weights};
 use crate::algo::searches::gpu::{GoOn, join_starts, place_starts, targets};
 use crate::error::Result;
 use crate::formats::WeightType;
-use crate::gpu::{CopySource, DeviceSlice, Grid, Workspace, slice_bytes};
+use crate::gpu::{CopySource, DeviceSlice, Grid, Pinned, Workspace, slice_bytes};
 use crate::graph::catalogue::Catalogue;
 use crate::graph::ids::Vertex;
 use crate::graph::weights::drawn::DrawnWeights;
-use crate::memory::bytes_of;
+use crate::memory::{Budget, bytes_of};
 use crate::stream::copies_from_host;
 
 /// A graph in reach of a GPU.
@@ -27,6 +29,8 @@ pub(super) struct Placed {
     pub mean: f64,
     /// Entries of the longest row.
     pub longest: u32,
+    /// Rows that stay in host memory, for kernels to read over the bus.
+    pub on_host: Option<Pinned>,
 }
 
 /// Brings whole rows of both halves to the GPU of `workspace`. What it takes beside them is free again behind the arena's mark.
@@ -36,24 +40,24 @@ pub(super) fn place(
     room: &Room,
     weights: &Weights<'_>,
     tuning: &Tuning,
+    budget: &Budget,
     go_on: GoOn<'_>,
 ) -> Result<Placed> {
-    let direction = halves[0].layout.direction();
     let entries: u64 = halves.iter().map(|half| half.edges()).sum();
     let starts: DeviceSlice<u32> = workspace.arena.take_planned(room.rows + 1)?;
     let bounds: DeviceSlice<u64> = workspace.arena.take_planned(BOUNDS)?;
-    workspace.arena.holds(room.bytes() + slice_bytes::<u64>(entries), PURPOSE)?;
+    // What searches work in, and bringing rows into place, takes the rest.
+    let rest = room.working().max(room.placing(LEAST_PIECE));
+    let fits = slice_bytes::<u64>(entries) + rest <= workspace.arena.free() && !tuning.rows_on_host;
+    if !fits {
+        return place_on_host(workspace, (halves, starts, bounds), room, weights, tuning, (budget, go_on));
+    }
     let edges: DeviceSlice<u64> = workspace.arena.take_planned(entries)?;
     let mark = workspace.arena.mark();
     let own = [workspace.arena.take_planned(room.rows + 1)?, workspace.arena.take_planned(room.rows + 1)?];
-    // The places of both halves' entries add up to those of whole rows.
-    place_starts(workspace, halves[0], own[0], tuning.first_entry, go_on)?;
-    place_starts(workspace, halves[1], own[1], 0, go_on)?;
-    let mut graph = Graph { vertices: room.vertices as u32, shift: direction.shift(), ..Graph::default() };
-    graph.rows = join_starts(workspace, own, starts, tuning.first_entry)?;
+    let (mut graph, [over_few, over_middle, longest]) =
+        outline(workspace, halves, (own, starts), bounds, room, tuning, go_on)?;
     graph.rows.entries = edges.address().wrapping_sub(8 * tuning.first_entry);
-    let [tail, many, over_few, over_middle, longest] = bound(workspace, &graph, bounds)?;
-    (graph.tail, graph.many) = (tail, many);
     fill(workspace, halves, own, &graph, weights, tuning, go_on)?;
     let kind = weights.kind();
     let (least, most, mean) = summarize(workspace, edges, kind, bounds)?;
@@ -63,7 +67,57 @@ pub(super) fn place(
     }
     workspace.queue.finish()?;
     workspace.arena.reset(mark);
-    Ok(Placed { graph, entries, least, mean, longest })
+    Ok(Placed { graph, entries, least, mean, longest, on_host: None })
+}
+
+/// Brings places of rows to the GPU. Returns the graph without its rows; up to where vertices have so many edges that rows are sorted otherwise, and
+/// the entries of the longest row.
+fn outline(
+    workspace: &mut Workspace,
+    halves: [&Catalogue; 2],
+    (own, starts): ([DeviceSlice<u32>; 2], DeviceSlice<u32>),
+    bounds: DeviceSlice<u64>,
+    room: &Room,
+    tuning: &Tuning,
+    go_on: GoOn<'_>,
+) -> Result<(Graph, [u32; 3])> {
+    // The places of both halves' entries add up to those of whole rows.
+    place_starts(workspace, halves[0], own[0], tuning.first_entry, go_on)?;
+    place_starts(workspace, halves[1], own[1], 0, go_on)?;
+    let shift = halves[0].layout.direction().shift();
+    let mut graph = Graph { vertices: room.vertices as u32, shift, ..Graph::default() };
+    graph.rows = join_starts(workspace, own, starts, tuning.first_entry)?;
+    let [tail, many, others @ ..] = bound(workspace, &graph, bounds)?;
+    (graph.tail, graph.many) = (tail, many);
+    Ok((graph, others))
+}
+
+/// Brings rows to pinned host memory, and the first edges of as many vertices as there is room for to the GPU.
+fn place_on_host(
+    workspace: &mut Workspace,
+    (halves, starts, bounds): ([&Catalogue; 2], DeviceSlice<u32>, DeviceSlice<u64>),
+    room: &Room,
+    weights: &Weights<'_>,
+    tuning: &Tuning,
+    (budget, go_on): (&Budget, GoOn<'_>),
+) -> Result<Placed> {
+    let rest = room.working().max(room.placing(LEAST_PIECE));
+    let headed = (workspace.arena.free().saturating_sub(rest) / HEAD_BYTES).saturating_sub(8).min(room.vertices);
+    let heads: DeviceSlice<u64> = workspace.arena.take_planned(headed * HEAD_BYTES / 8)?;
+    let mark = workspace.arena.mark();
+    let own = [workspace.arena.take_planned(room.rows + 1)?, workspace.arena.take_planned(room.rows + 1)?];
+    let (mut graph, [_, _, longest]) = outline(workspace, halves, (own, starts), bounds, room, tuning, go_on)?;
+    workspace.arena.reset(mark);
+    let HostRows { rows, weights: (least, _, sum) } = host_rows::place(workspace, halves, weights, budget, go_on)?;
+    graph.rows.entries = rows.address().wrapping_sub(8 * tuning.first_entry);
+    (graph.heads, graph.headed) = (heads.address(), (headed as u32).min(graph.tail));
+    let queue = &workspace.queue;
+    let kernel = workspace.kernel(&PREPARE, "sssp_heads")?;
+    // SAFETY: the arguments match the kernel's; rows are in place, and there is room for four edges of each vertex that is written.
+    unsafe { queue.launch(&kernel, queue.grid(4 * u64::from(graph.headed)), (graph, heads.address()))? };
+    queue.finish()?;
+    let entries: u64 = halves.iter().map(|half| half.edges()).sum();
+    Ok(Placed { graph, entries, least, mean: sum / entries.max(1) as f64, longest, on_host: Some(rows) })
 }
 
 /// Finds out up to where vertices have more than one edge, many, and more than are sorted in one way or another; and the longest row.

@@ -11,7 +11,9 @@ pub(super) const THREADS: u32 = 1024;
 /// Fewest entries of a queue and of a pile.
 const LEAST_QUEUED: u64 = 1 << 12;
 /// Fewest words of a piece of a half's neighbours on the way into rows.
-const LEAST_PIECE: u64 = 1 << 12;
+pub(super) const LEAST_PIECE: u64 = 1 << 12;
+/// Bytes of a vertex's first edges.
+pub(super) const HEAD_BYTES: u64 = 32;
 /// Words for bounds of degrees, bounds and the sum of weights, and a counter.
 pub(super) const BOUNDS: u64 = 16;
 /// Words for the rows that begin beyond 2^32 entries.
@@ -65,9 +67,15 @@ impl Room {
     }
 }
 
-/// Returns the fewest bytes of GPU memory with which a graph of `vertices` vertices and `edges` edges is searched.
-pub fn least_bytes(vertices: u64, edges: u64, direction: Direction) -> u64 {
-    Room::of(vertices, direction).bytes() + slice_bytes::<u64>(2 * edges)
+/// Returns the fewest bytes of GPU memory with which a graph of `vertices` vertices is searched. Rows stay in host memory then.
+pub fn least_bytes(vertices: u64, direction: Direction) -> u64 {
+    Room::of(vertices, direction).bytes()
+}
+
+/// Returns the bytes of host memory that rows of `edges` edges take which have no room in `gpu_memory` bytes.
+pub fn host_bytes(vertices: u64, edges: u64, direction: Direction, gpu_memory: u64) -> u64 {
+    let rows = slice_bytes::<u64>(2 * edges);
+    if least_bytes(vertices, direction) + rows <= gpu_memory { 0 } else { rows.next_multiple_of(4096) }
 }
 
 #[cfg(test)]

@@ -16,6 +16,9 @@ pub(super) struct Graph {
     pub shift: u32,
     pub tail: u32,
     pub many: u32,
+    pub heads: u64,
+    pub headed: u32,
+    pub unused: u32,
 }
 
 /// A queue of rows.
@@ -95,6 +98,8 @@ pub(super) struct Moore {
     pub queues: [u64; 2],
     pub state: u64,
     pub most_rounds: u32,
+    pub most_tasks: u32,
+    pub is_small: u32,
     pub unused: u32,
 }
 
@@ -145,7 +150,7 @@ unsafe impl Plain for State {}
 // SAFETY: as above.
 unsafe impl Plain for MooreState {}
 
-const _: () = assert!(size_of::<Graph>() == 88 && size_of::<Search>() == 192 && size_of::<Placing>() == 56);
+const _: () = assert!(size_of::<Graph>() == 104 && size_of::<Search>() == 192 && size_of::<Placing>() == 56);
 const _: () = assert!(
-    size_of::<State>() == 384 && size_of::<Moore>() == 48 && size_of::<MooreState>() == 48 && size_of::<Masked>() == 40
+    size_of::<State>() == 384 && size_of::<Moore>() == 56 && size_of::<MooreState>() == 48 && size_of::<Masked>() == 40
 );

@@ -1,0 +1,137 @@
+//! Weighted rows in pinned host memory, which kernels read over the bus: where GPU memory has no room for them.
+#![allow(unsafe_code)] // bytes that are seen as words
+
+use super::Weights;
+use crate::algo::searches::gpu::GoOn;
+use crate::error::Result;
+use crate::formats::WeightType;
+use crate::gpu::{Pinned, Workspace};
+use crate::graph::catalogue::Catalogue;
+use crate::graph::direction::{Direction, Way};
+use crate::graph::ids::{InputId, Vertex};
+use crate::memory::Budget;
+use rayon::prelude::*;
+use std::ops::Range;
+
+/// Entries of a piece that a thread fills at a time; a longer row is one piece.
+const PIECE: u64 = 1 << 20;
+
+/// Rows, and what is known of their weights.
+pub(super) struct HostRows {
+    /// Edges of one row after the other: each a neighbour, and the weight in the upper half.
+    pub rows: Pinned,
+    /// The least weight, the largest, and the sum of all.
+    pub weights: (u32, u32, f64),
+}
+
+/// Returns how many entries of a half come before a row.
+fn entries_before(half: &Catalogue, firsts: &[u64], row: u64) -> u64 {
+    if half.is_empty() {
+        return 0;
+    }
+    if row >= half.layout.rows() {
+        return half.edges();
+    }
+    let b = half.layout.block_of(row as u32);
+    let block = half.block(b);
+    firsts[b] + u64::from(block.offsets[(row as u32 - block.first_row) as usize])
+}
+
+/// Cuts all rows into pieces: the rows of each, and its entries.
+fn pieces(halves: [&Catalogue; 2], rows: u64) -> Vec<(Range<u32>, u64)> {
+    let firsts = halves.map(|half| {
+        let mut before = 0;
+        let firsts = (0..half.len()).map(|b| {
+            let first = before;
+            before += half.size(b).entries;
+            first
+        });
+        firsts.collect::<Vec<u64>>()
+    });
+    let start =
+        |row: u64| halves.iter().zip(&firsts).map(|(half, firsts)| entries_before(half, firsts, row)).sum::<u64>();
+    let (mut pieces, mut from, mut begin) = (Vec::new(), 0, 0);
+    while from < rows {
+        // The last row whose end is within the piece, but one at least.
+        let (mut low, mut high) = (from + 1, rows);
+        while low < high {
+            let middle = (low + high).div_ceil(2);
+            if start(middle) - begin <= PIECE { low = middle } else { high = middle - 1 }
+        }
+        let end = start(low);
+        pieces.push((from as u32..low as u32, end - begin));
+        (from, begin) = (low, end);
+    }
+    pieces
+}
+
+/// Brings whole rows of both halves to pinned memory, each by ascending weight.
+///
+/// # Errors
+/// [`crate::Error::Limit`], [`crate::Error::Lost`], those of `go_on`.
+pub(super) fn place(
+    workspace: &Workspace,
+    halves: [&Catalogue; 2],
+    weights: &Weights<'_>,
+    budget: &Budget,
+    go_on: GoOn<'_>,
+) -> Result<HostRows> {
+    let layout = &halves[0].layout;
+    let direction = layout.direction();
+    let entries: u64 = halves.iter().map(|half| half.edges()).sum();
+    let mut pinned = Pinned::new(&workspace.device, (8 * entries as usize).max(8), budget)?;
+    // SAFETY: any bytes are valid numbers; pinned memory starts at a page.
+    let (_, mut rest, _) = unsafe { pinned.bytes_mut().align_to_mut::<u64>() };
+    let mut parts = Vec::new();
+    for (rows, entries) in pieces(halves, layout.rows()) {
+        let (here, later) = rest.split_at_mut(entries as usize);
+        rest = later;
+        parts.push((rows, here));
+    }
+    let kind = weights.kind();
+    let fill = |(rows, mut to): (Range<u32>, &mut [u64])| -> Result<(u32, u32, f64)> {
+        go_on()?;
+        let (mut least, mut most, mut sum) = (u32::MAX, 0, 0.0);
+        for row in rows {
+            let mut filled = 0;
+            each(halves, direction, weights, row, |neighbour, weight| {
+                (least, most) = (least.min(weight), most.max(weight));
+                sum += match kind {
+                    WeightType::U32 => f64::from(weight),
+                    WeightType::F32 => f64::from(f32::from_bits(weight)),
+                };
+                to[filled] = u64::from(weight) << 32 | u64::from(neighbour);
+                filled += 1;
+            });
+            let (own, later) = to.split_at_mut(filled);
+            own.sort_unstable();
+            to = later;
+        }
+        Ok((least, most, sum))
+    };
+    let join = |a: (u32, u32, f64), b: (u32, u32, f64)| Ok((a.0.min(b.0), a.1.max(b.1), a.2 + b.2));
+    let weights = parts.into_par_iter().map(fill).try_reduce(|| (u32::MAX, 0, 0.0), join)?;
+    Ok(HostRows { rows: pinned, weights })
+}
+
+/// Calls `put` with each neighbour in a row and the weight of the edge.
+fn each(halves: [&Catalogue; 2], direction: Direction, weights: &Weights<'_>, row: u32, mut put: impl FnMut(u32, u32)) {
+    match weights {
+        Weights::Stored(_) => {
+            for half in halves.iter().filter(|half| !half.is_empty()) {
+                let (neighbours, weights) = half.weighted_row(row);
+                neighbours.iter().zip(weights).for_each(|(&u, &weight)| put(u, weight));
+            }
+        }
+        Weights::Drawn(drawn, id) => {
+            let v = direction.vertex(row);
+            let own = InputId(id(Vertex(v)));
+            let inward = direction == Direction::Directed && row == direction.row(v, Way::In);
+            for &u in halves.iter().filter(|half| !half.is_empty()).flat_map(|half| half.row(row)) {
+                let other = InputId(id(Vertex(u)));
+                let (tail, head) = if inward { (other, own) } else { (own, other) };
+                put(u, drawn.of(direction, tail, head));
+            }
+        }
+    }
+}

@@ -82,7 +82,15 @@ macro_rules! whole {
 
             #[inline(always)]
             fn lower(cell: &$cell, sum: $sum) -> bool {
-                cell.fetch_min(sum, Relaxed) > sum
+                let mut before = cell.load(Relaxed);
+                // Another thread is rarely in between: the first try does.
+                while sum < before {
+                    match cell.compare_exchange_weak(before, sum, Relaxed, Relaxed) {
+                        Ok(_) => return true,
+                        Err(now) => before = now,
+                    }
+                }
+                false
             }
 
             #[inline(always)]

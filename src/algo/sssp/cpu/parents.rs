@@ -112,12 +112,15 @@ pub fn find<A: Arithmetic>(walk: &Walk<'_, A>, here: &mut Here, parents: &[Atomi
                     continue;
                 }
                 let mut first = if nearest > A::ZERO { parent.load(Relaxed) } else { NONE };
-                if A::add(nearest, into.lightest(v)) <= sum {
+                if nearest == A::ZERO || A::add(nearest, into.lightest(v)) <= sum {
                     let row = into.row(v);
                     // No edge behind is as short as the way to v. Of a short row it is not worth a branch.
                     let is_longer = |&entry: &u64| A::add(nearest, weight(entry)) > sum;
-                    let looked =
-                        if row.len() <= SHORT { row.len() } else { row.iter().take_while(|e| !is_longer(e)).count() };
+                    let looked = if row.len() <= SHORT && nearest == A::ZERO {
+                        row.len()
+                    } else {
+                        row.iter().take_while(|e| !is_longer(e)).count()
+                    };
                     relaxed += looked as u64;
                     for &entry in &row[..looked] {
                         let before = A::load(&sums[neighbour(entry) as usize]);

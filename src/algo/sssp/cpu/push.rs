@@ -9,14 +9,17 @@ use super::bins::{Bins, Entry};
 use super::rows::{neighbour, weight};
 use super::search::{Here, Walk};
 use crate::algo::sssp::ranks::exchange::Exchange;
-use crate::memory::prefetch;
+use crate::memory::prefetch_near;
 use std::sync::PoisonError;
 use std::sync::atomic::Ordering::Relaxed;
 
 /// Entries that a thread takes at a time.
-const CHUNK: usize = 64;
+const CHUNK: usize = 128;
 /// Most entries of the same bucket that a thread goes on with at once.
 const FUSED: usize = 1 << 12;
+/// Entries of a row whose shorter ways are put together with others, and how many of these at a time.
+const SHORT: usize = 32;
+const PUT_TOGETHER: usize = 32;
 /// Entries ahead whose rows are asked for.
 const AHEAD: usize = 16;
 
@@ -143,10 +146,27 @@ fn settle<A: Arithmetic>(
 ) -> u64 {
     let (graph, sums) = (walk.graph, walk.sums);
     let mut relaxed = 0;
+    let mut lower = |entry: Entry<A::Sum>| {
+        let cell = &sums[entry.vertex as usize];
+        if entry.sum < A::load(cell) && A::lower(cell, entry.sum) {
+            // What other ranks have to know comes into a bucket when they do.
+            if walk.is_shared() { bins.tell(entry) } else { bins.push(bucket_of(entry.sum), entry) }
+        }
+    };
+    // Shorter ways of some vertices are put together before any distance is lowered: an atomic operation lets no load pass, and who writes all down
+    // and counts those that are shorter need not guess which are.
+    let mut shorter = [Entry { sum: A::ZERO, vertex: 0 }; PUT_TOGETHER + SHORT];
+    let mut count = 0;
+    let expect = |entry: &Entry<A::Sum>| {
+        prefetch_near(sums, entry.vertex as usize);
+        graph.out.expect(entry.vertex);
+    };
+    // Lists are short, so that the first entries count.
+    list.iter().take(AHEAD).for_each(expect);
+    list.iter().take(AHEAD / 2).for_each(|entry| graph.out.expect_row(entry.vertex));
     for (at, &Entry { sum, vertex }) in list.iter().enumerate() {
         if let Some(ahead) = list.get(at + AHEAD) {
-            prefetch(sums, ahead.vertex as usize);
-            graph.out.expect(ahead.vertex);
+            expect(ahead);
         }
         if let Some(ahead) = list.get(at + AHEAD / 2) {
             graph.out.expect_row(ahead.vertex);
@@ -155,21 +175,29 @@ fn settle<A: Arithmetic>(
             continue;
         }
         let row = graph.out.row(vertex);
-        let mut looked = row.len();
-        for (place, &entry) in row.iter().enumerate() {
-            let (to, nearer) = (neighbour(entry), A::add(sum, weight(entry)));
-            if nearer >= cap {
-                looked = place;
-                break;
+        // With a cap, most entries of a row are too long.
+        if row.len() > SHORT || cap < A::UNREACHED {
+            let ways = row.iter().map(|&entry| Entry { sum: A::add(sum, weight(entry)), vertex: neighbour(entry) });
+            for way in ways.take_while(|way| way.sum < cap) {
+                relaxed += 1;
+                if way.vertex < graph.tails {
+                    lower(way);
+                }
             }
-            let cell = &sums[to as usize];
-            if to < graph.tails && nearer < A::load(cell) && A::lower(cell, nearer) {
-                let entry = Entry { sum: nearer, vertex: to };
-                // What other ranks have to know comes into a bucket when they do.
-                if walk.is_shared() { bins.tell(entry) } else { bins.push(bucket_of(nearer), entry) }
-            }
+            continue;
         }
-        relaxed += looked as u64;
+        relaxed += row.len() as u64;
+        for &entry in row {
+            let way = Entry { sum: A::add(sum, weight(entry)), vertex: neighbour(entry) };
+            shorter[count] = way;
+            let is_shorter = way.sum < A::load(&sums[way.vertex as usize]);
+            count += usize::from(is_shorter & (way.vertex < graph.tails));
+        }
+        if count >= PUT_TOGETHER {
+            shorter[..count].iter().for_each(|&way| lower(way));
+            count = 0;
+        }
     }
+    shorter[..count].iter().for_each(|&way| lower(way));
     relaxed
 }

@@ -2,7 +2,7 @@
 
 use crate::algo::sssp::ranks::exchange::Exchange;
 use crate::error::Result;
-use crate::memory::{Buffer, prefetch, random_access, will_need};
+use crate::memory::{Buffer, prefetch_near, random_access, will_need};
 use crate::store::words::Words;
 use std::ops::Range;
 
@@ -145,12 +145,12 @@ impl Rows {
     /// Asks memory for the place of a row ahead of its use.
     #[inline(always)]
     pub fn expect(&self, v: u32) {
-        prefetch(&self.starts, v as usize);
+        prefetch_near(&self.starts, v as usize);
     }
 
     /// Asks memory for the first entries of a row whose place is known.
     #[inline(always)]
     pub fn expect_row(&self, v: u32) {
-        prefetch(self.entries.all(), self.starts[v as usize] as usize);
+        prefetch_near(self.entries.all(), self.starts[v as usize] as usize);
     }
 }

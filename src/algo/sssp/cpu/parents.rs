@@ -9,6 +9,8 @@ use crate::error::Result;
 use std::sync::atomic::AtomicU32;
 use std::sync::atomic::Ordering::Relaxed;
 
+/// Vertices ahead whose rows are asked for.
+const AHEAD: u32 = 12;
 /// Entries of a row that is looked at as a whole.
 const SHORT: usize = 8;
 
@@ -95,11 +97,16 @@ pub fn find<A: Arithmetic>(walk: &Walk<'_, A>, here: &mut Here, parents: &[Atomi
     }
     let done = done.and_then(|_| {
         walk.round(here, 0..graph.tails, |part| {
-            into.ask(part.clone(), |v| {
+            let needs_row = |v: u32| {
                 let sum = A::load(&sums[v as usize]);
                 sum != A::UNREACHED && A::add(nearest, into.lightest(v)) <= sum
-            });
+            };
+            into.ask(part.clone(), needs_row);
+            let end = part.end;
             for v in part.filter(|&v| graph.own.has(v)) {
+                if nearest > A::ZERO && v + AHEAD < end && needs_row(v + AHEAD) {
+                    into.expect_row(v + AHEAD);
+                }
                 let sum = A::load(&sums[v as usize]);
                 let parent = &parents[v as usize];
                 if sum == A::UNREACHED {

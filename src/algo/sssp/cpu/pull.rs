@@ -19,6 +19,8 @@ use super::search::{Here, Walk};
 const WIDE: u64 = 512;
 /// Buckets behind the wide one that are settled before vertices pull: with four, vertices push longer than pulling takes less.
 const CAPPED: u64 = 1;
+/// Vertices ahead whose rows are asked for.
+const AHEAD: u32 = 12;
 /// Vertices push again where fewer than one in so many became nearer.
 const FEW: usize = 16;
 
@@ -46,8 +48,14 @@ pub fn cap_and_pull<A: Arithmetic>(walk: &Walk<'_, A>, here: &mut Here, bins: &m
         nearer.clear();
         let changed = walk.round(here, 0..graph.tails, |part| {
             graph.into().ask(part.clone(), |v| needs_row(walk, v, cap, nearest));
-            let mut changed = 0;
-            for v in part.filter(|&v| needs_row(walk, v, cap, nearest)) {
+            let (mut changed, end) = (0, part.end);
+            for v in part {
+                if v + AHEAD < end && needs_row(walk, v + AHEAD, cap, nearest) {
+                    graph.into().expect_row(v + AHEAD);
+                }
+                if !needs_row(walk, v, cap, nearest) {
+                    continue;
+                }
                 let own = A::load(&walk.sums[v as usize]);
                 let (sum, looked) = pull(walk, v, own, nearest);
                 relaxed += looked;

@@ -11,12 +11,14 @@ use super::record::{NONE, Tree};
 use super::rows::{Row, Rows};
 use crate::algo::bits::{Lookup, is_set};
 use crate::error::Result;
-use crate::memory::{Budget, Buffer};
+use crate::memory::{Budget, Buffer, prefetch};
 use std::sync::atomic::AtomicU64;
 use std::sync::atomic::Ordering::Relaxed;
 
 /// New neighbours that are fetched ahead of their use.
 const AHEAD: usize = 3;
+/// Places below the top of the stack that are fetched ahead of going back.
+const BELOW: usize = 6;
 /// Words of a place on the stack: the vertex, with the number of a chunk of its row in the upper half; new neighbours in that chunk.
 const WORDS: usize = 2;
 
@@ -144,8 +146,28 @@ impl<'a> Walk<'a> {
             if self.height == 0 {
                 return true;
             }
+            self.fetch_below();
             (u, number, new) = self.top();
             row = self.rows.of(u);
+        }
+    }
+
+    /// Has fetched what going back needs soon: the record of a vertex some way below the top of the stack and the place of its row, and the next chunk of
+    /// one nearer to the top.
+    #[inline]
+    fn fetch_below(&self) {
+        let place = |below: usize| self.stack[..WORDS * self.height].as_chunks::<WORDS>().0.iter().nth_back(below);
+        if let Some(&[place, _]) = place(BELOW) {
+            self.tree.fetch(place as u32);
+            self.rows.fetch_place(place as u32);
+        }
+        if let Some(&[place, _]) = place(BELOW / 2) {
+            let (row, next) = (self.rows.of(place as u32), (place >> 32) as usize + 1);
+            if next < row.chunks() {
+                let chunk = row.chunk(next);
+                prefetch(chunk, 0);
+                prefetch(chunk, chunk.len().saturating_sub(1));
+            }
         }
     }
 

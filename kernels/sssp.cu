@@ -55,16 +55,19 @@ template <class K> __device__ inline void search(const Graph& g, const Search<ty
         mark(s, 0);
         if (!grid_barrier(&s.state->barrier, scratch.target)) return;
     }
+    if (threadIdx.x == 0) {
+        scratch.alone = 0;
+        scratch.last = walk.step + s.most_steps;
+    }
     __syncthreads();
-    u64 last = walk.step + s.most_steps;
-    if (!walk_on<K>(g, s, scratch, last)) return;
-    if (scratch.action == END && walk.phase == 0 && walk.capped) {
+    while (true) {
+        if (!walk_on<K>(g, s, scratch)) return;
+        if (scratch.action != END || walk.phase > 0 || !walk.capped) break;
         mark(s, 1);
         // All have found that nothing is left.
         if (!grid_barrier(&s.state->barrier, scratch.target)) return;
         if (!pull<K>(g, s, scratch)) return;
         mark(s, 5);
-        if (!walk_on<K>(g, s, scratch, last)) return;
     }
     bool ends = scratch.action == END;
     if (ends) {

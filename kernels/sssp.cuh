@@ -7,8 +7,8 @@
 
 constexpr u32 SSSP_THREADS = 1024;
 constexpr u32 SSSP_WARPS = SSSP_THREADS / 32;
-// Slots of a queue that a thread takes at a time: as many as registers hold; and most that a block takes.
-template <class T> constexpr u32 SSSP_EACH = sizeof(T) > 4 ? 2 : 4;
+// Slots of a queue that a thread takes at a time, as many as registers hold, and most that a block takes.
+template <class T> constexpr u32 SSSP_EACH = sizeof(T) > 4 ? 2 : 3;
 constexpr u32 SSSP_CHUNK = SSSP_THREADS * 4;
 // Entries of a row from which on several threads share it.
 constexpr u32 SSSP_MANY = 256;
@@ -191,7 +191,9 @@ template <class T> struct Scratch {
     Walk<T> walk;
     u64 queued, piled;
     u32 action;
-    u64 target;
+    // 1 in the one block that takes small steps while the others wait, and the step at which the launch ends.
+    u32 alone;
+    u64 last, target;
 };
 
 // The blocks that work together: all, or one while the others wait.

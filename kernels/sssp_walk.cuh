@@ -204,47 +204,38 @@ template <class T> __device__ inline bool is_narrow(const Search<T>& s, const Sc
 }
 
 // Takes steps until nothing is left, or the launch has to end. Returns false if the block must leave.
-template <class K> __device__ inline bool walk_on(const Graph& g, const Search<typename K::Distance>& s, Scratch<typename K::Distance>& scratch, u64 last) {
+template <class K> __device__ inline bool walk_on(const Graph& g, const Search<typename K::Distance>& s, Scratch<typename K::Distance>& scratch) {
     typedef typename K::Distance T;
-    const Team all = {blockIdx.x, gridDim.x}, one = {0, 1};
     while (true) {
         // The block has read what its threads change now.
         __syncthreads();
-        if (threadIdx.x == 0) scratch.action = scratch.walk.step < last ? choose<K>(s, scratch) : PAUSE;
-        __syncthreads();
-        if (scratch.action == END || scratch.action == PAUSE) return true;
-        if (gridDim.x > 1 && is_narrow(s, scratch, scratch.action)) {
-            // All have chosen before one goes on from there.
-            if (!grid_barrier(&s.state->barrier, scratch.target)) return false;
-            if (blockIdx.x == 0) {
-                do {
-                    if (threadIdx.x == 0) clear_counts(s, scratch.walk);
-                    u32 action = scratch.action;
-                    act<K>(g, s, scratch, one, action);
-                    __syncthreads();
-                    if (threadIdx.x == 0) {
-                        if (action == PUSH) scratch.walk.pushed += slots_of(scratch.queued);
-                        next_step(s, scratch.walk);
-                        scratch.walk.sift += action == SIFT;
-                        // The others choose for themselves by the walk as it was before.
-                        *reinterpret_cast<Walk<T>*>(s.state->walk) = scratch.walk;
-                        scratch.action = scratch.walk.step < last ? choose<K>(s, scratch) : PAUSE;
-                    }
-                    __syncthreads();
-                } while (is_narrow(s, scratch, scratch.action));
-            }
-            if (!grid_barrier(&s.state->barrier, scratch.target)) return false;
-            if (threadIdx.x == 0) take_walk(s, scratch.walk);
-            continue;
-        }
-        u32 action = scratch.action;
-        if (blockIdx.x == 0 && threadIdx.x == 0) clear_counts(s, scratch.walk);
-        act<K>(g, s, scratch, all, action);
-        if (!grid_barrier(&s.state->barrier, scratch.target)) return false;
         if (threadIdx.x == 0) {
-            if (action == PUSH) scratch.walk.pushed += slots_of(scratch.queued);
+            // The others choose for themselves by the walk as it was before.
+            if (scratch.alone) *reinterpret_cast<Walk<T>*>(s.state->walk) = scratch.walk;
+            scratch.action = scratch.walk.step < scratch.last ? choose<K>(s, scratch) : PAUSE;
+        }
+        __syncthreads();
+        bool narrow = gridDim.x > 1 && is_narrow(s, scratch, scratch.action);
+        if (narrow != scratch.alone) {
+            // All have chosen before one goes on from there, and wait until it is done.
+            if (!grid_barrier(&s.state->barrier, scratch.target)) return false;
+            if (narrow && blockIdx.x != 0 && !grid_barrier(&s.state->barrier, scratch.target)) return false;
+            if (threadIdx.x == 0) {
+                scratch.alone = narrow && blockIdx.x == 0;
+                if (!scratch.alone) take_walk(s, scratch.walk);
+            }
+            __syncthreads();
+            if (!scratch.alone) continue;
+        }
+        if (scratch.action >= PAUSE) return true;
+        if (blockIdx.x == 0 && threadIdx.x == 0) clear_counts(s, scratch.walk);
+        act<K>(g, s, scratch, scratch.alone ? Team{0, 1} : Team{blockIdx.x, gridDim.x}, scratch.action);
+        if (scratch.alone) __syncthreads();
+        else if (!grid_barrier(&s.state->barrier, scratch.target)) return false;
+        if (threadIdx.x == 0) {
+            if (scratch.action == PUSH) scratch.walk.pushed += slots_of(scratch.queued);
             next_step(s, scratch.walk);
-            scratch.walk.sift += action == SIFT;
+            scratch.walk.sift += scratch.action == SIFT;
         }
     }
 }

@@ -34,7 +34,8 @@ impl Packer {
     /// # Errors
     /// [`Error::Limit`].
     pub fn new(blocks: usize, budget: &Budget) -> Result<Packer> {
-        let chunks = budget.addresses(budget.free() as usize / 4, PURPOSE)?;
+        // What is free now is less than what may be, as blocks are freed when they are packed.
+        let chunks = budget.addresses(budget.limit() as usize / 4, PURPOSE)?;
         let (done, waiting) = (Vec::with_capacity(blocks), BTreeMap::new());
         let state = State { done, words: 0, reserved: budget.reserve(0, PURPOSE)?, waiting };
         Ok(Packer { budget: budget.clone(), blocks, chunks, state: Mutex::new(state) })
@@ -208,6 +209,27 @@ mod tests {
             prop_assert_eq!(rows.chunks(), before);
             drop(rows);
         }
+    }
+
+    /// What other memory takes when packing begins may be freed for it.
+    #[test]
+    fn memory_that_is_freed_meanwhile_is_used() {
+        let budget = Budget::new(crate::memory::own_bytes(1) + (1 << 20), 1).expect("room");
+        let mut taken = budget.reserve(budget.free() - 64, "other blocks").expect("room");
+        let packer = Packer::new(2, &budget).expect("addresses");
+        let row: Vec<u32> = (0..1000).map(|i| 1000 * i).collect();
+        let block = || {
+            let mut block = BlockPacker::new(vec![1000]);
+            block.append(&row).map(|()| block)
+        };
+        assert_eq!(packer.take(0, block().expect("a row")).expect_err("too little").exit_code(), 7);
+        let packer = Packer::new(2, &budget).expect("addresses");
+        taken.shrink(1 << 19);
+        [1, 0].map(|b| packer.take(b, block().expect("a row")).expect("room"));
+        let rows = packer.finish().expect("all");
+        let mut found = Vec::new();
+        rows.block(1).unpack(0, &mut found);
+        assert_eq!(found, row);
     }
 
     #[test]

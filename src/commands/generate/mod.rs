@@ -17,7 +17,7 @@ use std::path::Path;
 /// `gpugraph generate`: writes the file that the arguments name.
 ///
 /// # Errors
-/// [`Error::Usage`] for parameters out of range, [`Error::Input`] for factors that can't be read, those of the disk.
+/// [`crate::Error::Usage`] for parameters out of range, [`crate::Error::Input`] for factors that can't be read, those of the disk.
 pub fn generate(args: &GenerateArgs) -> Result<()> {
     match &args.kind {
         GenerateKind::Kronecker(r) => write(&r.output, || Generator::kronecker(r.scale, r.edge_factor, r.seed)),

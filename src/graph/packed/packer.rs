@@ -225,7 +225,7 @@ mod tests {
         assert_eq!(packer.take(0, block().expect("a row")).expect_err("too little").exit_code(), 7);
         let packer = Packer::new(2, &budget).expect("addresses");
         taken.shrink(1 << 19);
-        [1, 0].map(|b| packer.take(b, block().expect("a row")).expect("room"));
+        [1, 0].into_iter().for_each(|b| packer.take(b, block().expect("a row")).expect("room"));
         let rows = packer.finish().expect("all");
         let mut found = Vec::new();
         rows.block(1).unpack(0, &mut found);

@@ -13,6 +13,10 @@ const LIBRARIES: [(&str, &str, &[&str]); 2] = [
     ("nvidia/cuda_nvrtc/lib", "libnvrtc.so.12", &["sm_70"]),
 ];
 
+/// Files of kernels that may spill so many bytes on an architecture: a chunk of packed rows takes five registers where an entry takes one, and
+/// what waits for rows over the bus does not wait for these.
+const MAY_SPILL: [(&str, &str, u32); 1] = [("bfs_packed.cu", "sm_70", 256)];
+
 /// What ptxas says of one kernel.
 #[derive(Debug, Default, PartialEq)]
 struct Usage {
@@ -173,7 +177,8 @@ fn compile_all(folder: &str) {
                     println!(
                         "{folder}/{name} {kernel} {architecture}: {registers} registers, {spilled} bytes spilled, {shared} bytes shared"
                     );
-                    if *spilled > 0 {
+                    let may = MAY_SPILL.iter().find(|(file, on, _)| (*file, on) == (&name, architecture));
+                    if *spilled > may.map_or(0, |&(_, _, bytes)| bytes) {
                         spills.push(format!("{folder}/{name} {kernel} {architecture}: {spilled} bytes"));
                     }
                 }

@@ -215,6 +215,7 @@ fn shipped_jobs_load() {
         "karate",
         "karate",
         "list-swapped-10000000-1",
+        "moore",
         "quickstart",
         "s28",
         "s29",

@@ -211,7 +211,7 @@ mod tests {
         }
     }
 
-    /// What other memory takes when packing begins may be freed for it.
+    /// Memory that is taken when packing begins may be freed for it.
     #[test]
     fn memory_that_is_freed_meanwhile_is_used() {
         let budget = Budget::new(crate::memory::own_bytes(1) + (1 << 20), 1).expect("room");

@@ -29,6 +29,11 @@ impl<'a> Block<'a> {
         self.first_row + self.rows() as u32
     }
 
+    /// Returns the lengths of its rows.
+    pub fn lengths(&self) -> Vec<u32> {
+        self.offsets.windows(2).map(|ends| ends[1] - ends[0]).collect()
+    }
+
     /// Returns the neighbours of the `local`-th row, which is vertex `first_row + local`.
     #[inline]
     pub fn row(&self, local: usize) -> &'a [u32] {

@@ -6,9 +6,9 @@ use crate::algo::bfs::ranks::RankedSearch;
 use crate::algo::bfs::search::{Search, Searched, Switch};
 use crate::algo::bfs::task::Table;
 use crate::algo::own::Own;
+use crate::algo::searches::OnRank0;
 use crate::algo::{Chosen, Run};
-use crate::comm::{Comm, agreed};
-use crate::error::{Error, Result};
+use crate::error::Result;
 use crate::graph::adjacency::Adjacency;
 use crate::graph::ids::Vertex;
 use crate::prepare::prepared::Graph;
@@ -18,7 +18,7 @@ use crate::store::map::Mapped;
 /// Gets what searches ready on the device that the job and all ranks choose. `spare` bytes of host memory stay free. Collective.
 ///
 /// # Errors
-/// [`Error::Limit`], [`Error::Lost`], those of the graph.
+/// [`crate::Error::Limit`], [`crate::Error::Lost`], those of the graph.
 pub(super) fn choose<'a>(
     table: &Table,
     graph: &'a Graph,
@@ -70,21 +70,12 @@ fn on_cpu<'a>(
     Ok(Box::new(CpuSearch::new(rows, graph.info.direction, own, degrees, how, means)?))
 }
 
-/// A search by rank 0, which all others wait for.
-struct OnRank0<'a, S> {
-    comm: &'a Comm,
-    search: Option<S>,
-}
-
 impl<S: Search> Search for OnRank0<'_, S> {
     fn repeat(&mut self, root: Vertex, parents: &mut [u32]) -> Result<()> {
-        agreed(self.comm, || self.search.as_mut().map_or(Ok(()), |search| search.repeat(root, parents)))
+        self.agreed(|search| search.repeat(root, parents))
     }
 
     fn search(&mut self, root: Vertex, parents: &mut [u32]) -> Result<Searched> {
-        agreed(self.comm, || match &mut self.search {
-            Some(search) => search.search(root, parents),
-            None => Err(Error::internal("search on rank 0", "this is another one")),
-        })
+        self.agreed(|search| search.search(root, parents))
     }
 }

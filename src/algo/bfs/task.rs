@@ -146,15 +146,8 @@ impl Task for Table {
     }
 
     fn answer(&self, found: &Value, how: &Value) -> Answer {
-        let sources = found["sources"].as_array().map_or(0, Vec::len);
-        let teps = how["harmonic_mean_teps"].as_f64().unwrap_or(0.0);
-        let validated = if found["validated"] == true { "validated" } else { "not validated" };
-        let of_sources = if sources == 1 { "source" } else { "sources" };
-        Answer {
-            main: format!("bfs {sources} {of_sources}"),
-            more: format!("{:.6} GTEPS by harmonic mean  {validated}  searched", teps / 1e9),
-            block: Block::of(Kernel::Bfs, how).map(|block| block.to_string() + &energy_lines(Kernel::Bfs, how)),
-        }
+        let block = Block::of(Kernel::Bfs, how).map(|block| block.to_string() + &energy_lines(Kernel::Bfs, how));
+        Answer { block, ..searches::answer("bfs", found, how) }
     }
 }
 

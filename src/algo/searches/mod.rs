@@ -3,21 +3,27 @@
 //!
 //! An algorithm says by [`SearchTask`] what its searches are; [`drive`] does what all have in common.
 
+mod answer;
 mod component;
 mod driver;
 pub mod gpu;
 pub mod graph500;
 mod ledger;
+mod on_rank0;
 mod options;
 pub mod places;
 mod record;
 mod roots;
+mod source_files;
 mod task;
 
+pub use answer::answer;
 pub use driver::drive;
+pub use on_rank0::OnRank0;
 pub use options::{MOST_ROOTS, Options};
 pub use record::verify_units;
 pub use roots::Root;
+pub use source_files::{SourceFiles, differs};
 pub use task::{Kept, SearchTask, Told};
 
 /// The parent of a vertex that was not reached.

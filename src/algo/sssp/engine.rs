@@ -7,9 +7,9 @@ use super::gpu::GpuSearch;
 use super::ranks::RankedSearch;
 use super::search::{Search, Searched};
 use super::task::Table;
+use crate::algo::searches::OnRank0;
 use crate::algo::{Chosen, Run};
-use crate::comm::{Comm, agreed};
-use crate::error::{Error, Result};
+use crate::error::Result;
 use crate::graph::ids::Vertex;
 use crate::prepare::prepared::Graph;
 use crate::process::signals;
@@ -18,7 +18,7 @@ use crate::store::map::Mapped;
 /// Gets what searches ready on the device that the job and all ranks choose. `spare` bytes of host memory stay free. Collective.
 ///
 /// # Errors
-/// [`Error::Limit`], [`Error::Lost`], those of the graph.
+/// [`crate::Error::Limit`], [`crate::Error::Lost`], those of the graph.
 pub(super) fn choose<'a>(
     table: &Table,
     graph: &'a Graph,
@@ -53,24 +53,12 @@ pub(super) fn choose<'a>(
     }
 }
 
-/// A search by rank 0, which all others wait for.
-struct OnRank0<'a, S> {
-    comm: &'a Comm,
-    search: Option<S>,
-}
-
 impl<S: Search> Search for OnRank0<'_, S> {
     fn search(&mut self, root: Vertex, distances: &mut Distances, parents: &mut [u32]) -> Result<Searched> {
-        agreed(self.comm, || match &mut self.search {
-            Some(search) => search.search(root, distances, parents),
-            None => Err(Error::internal("search on rank 0", "this is another one")),
-        })
+        self.agreed(|search| search.search(root, distances, parents))
     }
 
     fn repeat(&mut self, root: Vertex, distances: &mut Distances, parents: &mut [u32]) -> Result<()> {
-        agreed(self.comm, || match &mut self.search {
-            Some(search) => search.repeat(root, distances, parents),
-            None => Err(Error::internal("search on rank 0", "this is another one")),
-        })
+        self.agreed(|search| search.repeat(root, distances, parents))
     }
 }

@@ -183,18 +183,10 @@ impl Task for Table {
     }
 
     fn answer(&self, found: &Value, how: &Value) -> Answer {
-        let sources = found["sources"].as_array().map_or(0, Vec::len);
-        let teps = how["harmonic_mean_teps"].as_f64().unwrap_or(0.0);
-        let validated = if found["validated"] == true { "validated" } else { "not validated" };
-        let of_sources = if sources == 1 { "source" } else { "sources" };
         let block = paths(found)
             + &Block::of(Kernel::Sssp, how)
                 .map_or_else(String::new, |block| block.to_string() + &energy_lines(Kernel::Sssp, how));
-        Answer {
-            main: format!("sssp {sources} {of_sources}"),
-            more: format!("{:.6} GTEPS by harmonic mean  {validated}  searched", teps / 1e9),
-            block: Some(block).filter(|block| !block.is_empty()),
-        }
+        Answer { block: Some(block).filter(|block| !block.is_empty()), ..searches::answer("sssp", found, how) }
     }
 }
 

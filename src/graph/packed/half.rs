@@ -25,7 +25,7 @@ pub fn pack_half(mut half: Catalogue, budget: &Budget, next: impl Fn() -> Result
         next()?;
         let held = in_memory.get(b).and_then(|block| block.lock().unwrap_or_else(PoisonError::into_inner).take());
         let block = held.as_ref().map_or_else(|| half.block(b), HostBlock::block);
-        let mut rows = BlockPacker::new(block.offsets.windows(2).map(|ends| ends[1] - ends[0]).collect());
+        let mut rows = BlockPacker::new(block.lengths());
         rows.append(block.targets)?;
         half.release(b);
         if held.is_some() {

@@ -6,7 +6,7 @@ use crate::graph::catalogue::Catalogue;
 use crate::graph::half::Half;
 use crate::graph::layout::Layout;
 use crate::graph::packed::{PackedRows, Packer};
-use crate::graph::stored::BlockWriter;
+use crate::graph::stored;
 use crate::job::session::{Moved, Session};
 use crate::prepare::prepared::Graph;
 use crate::prepare::transpose::{Destination, Transposed};
@@ -66,11 +66,7 @@ fn store(session: &Session, graph: &mut Graph) -> Result<()> {
     (0..graph.catalogue.len()).into_par_iter().try_for_each(|b| {
         signals::check()?;
         let block = graph.catalogue.block(b);
-        let mut file = BlockWriter::create(&folder, key, Half::Lower, &layout, b, block.targets.len() as u64)?;
-        let lengths: Vec<u32> = block.offsets.windows(2).map(|ends| ends[1] - ends[0]).collect();
-        file.lengths(&lengths)?;
-        file.targets(block.targets)?;
-        session.syncer.push(file.finish()?);
+        session.syncer.push(stored::write(&folder, key, &layout, b, &[(&block.lengths(), block.targets)])?);
         Ok(())
     })?;
     graph.catalogue = Catalogue::open(&folder, key, Half::Lower, layout)?;

@@ -1,10 +1,11 @@
 //! The last checks of trees, after a pass over all edges: each parent was met, and the figures of the job are those of its columns.
 
+use super::SourceChecked;
 use super::columns::{Columns, UNREACHED};
 use super::edges::Seen;
-use super::{SourceChecked, differs};
 use crate::algo::Results;
 use crate::algo::bfs::fault::Fault;
+use crate::algo::searches::differs;
 use crate::error::Result;
 use crate::graph::direction::Direction;
 use crate::process::signals;

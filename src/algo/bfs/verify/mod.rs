@@ -13,7 +13,7 @@ mod reader;
 
 use crate::algo::searches::places::Places;
 use crate::algo::{EdgeSource, Results, Verdict};
-use crate::error::{Error, Result};
+use crate::error::Result;
 use crate::graph::ids::InputId;
 use columns::Columns;
 
@@ -79,9 +79,4 @@ fn trees(edges: &EdgeSource<'_>, results: &Results<'_>, found: &[SourceChecked])
         "{} hold against the edges of {what}, by the five rules of Graph500: {reached} vertices, each with its first parent",
         found.len()
     ))
-}
-
-/// Returns the error of something that a source tells and that is not so.
-fn differs(source: InputId, what: &str) -> Error {
-    Error::Validation(format!("source {source}: {what}"))
 }

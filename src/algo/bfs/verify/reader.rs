@@ -1,16 +1,15 @@
 //! Reads the columns of one source, and refuses what no search leaves.
 
 use super::columns::{NOBODY, UNREACHED};
-use super::differs;
 use crate::algo::Results;
 use crate::algo::bfs::fault::{Fault, breaks};
 use crate::algo::searches::places::Places;
+use crate::algo::searches::{SourceFiles, differs};
 use crate::error::Result;
 use crate::graph::ids::InputId;
 use crate::prepare::relabel::ISOLATED;
 use crate::process::signals;
-use crate::results::{OutputFormat, values};
-use std::path::PathBuf;
+use crate::results::values;
 
 /// Rows between two looks at signals.
 const STRIDE: u64 = 1 << 20;
@@ -29,7 +28,8 @@ impl Reader<'_> {
         let place = |row: u64| of_rows.get(row as usize).copied().filter(|&place| place != ISOLATED);
         let wrong = |fault: Fault| fault.of_source(&source.to_string(), &|place| places.name(place));
         let root = places.ids.row(source.0).ok_or_else(|| differs(source, "no vertex of the input"))?;
-        let (parents, levels) = (self.path("parent")?, self.path("level")?);
+        let files = SourceFiles { algorithm: "bfs", results: self.results, source };
+        let (parents, levels) = (files.path("parent")?, files.path("level")?);
         let (mut parents, mut levels) = (values::<i64>(&parents)?, values::<i32>(&levels)?);
         let mut row = 0;
         loop {
@@ -74,28 +74,7 @@ impl Reader<'_> {
                 signals::check()?;
             }
         }
-        let expected = self.format().rows(self.results.info.rows(), self.results.info.ids);
-        if row != expected {
-            return Err(differs(source, &format!("columns of {row} rows for {expected} vertices")));
-        }
+        files.check_rows(row)?;
         Ok(place(root))
-    }
-
-    fn named(&self, column: &str) -> Option<&String> {
-        let beginning = format!("out/bfs/{}/{column}.", self.source);
-        self.results.outputs.keys().find(|name| name.starts_with(&beginning))
-    }
-
-    fn format(&self) -> OutputFormat {
-        match self.named("parent").is_some_and(|name| name.ends_with("csv")) {
-            true => OutputFormat::Csv,
-            false => OutputFormat::Npy,
-        }
-    }
-
-    fn path(&self, column: &str) -> Result<PathBuf> {
-        let name = self.named(column);
-        let name = name.ok_or_else(|| differs(self.source, &format!("no file of its column {column}")))?;
-        Ok(self.results.workdir.join(name))
     }
 }

@@ -1,8 +1,8 @@
 //! Columns of distances and parents of a source, read to the places of vertices, and what no search leaves refused.
 
-use super::differs;
 use crate::algo::Results;
 use crate::algo::searches::places::Places;
+use crate::algo::searches::{SourceFiles, differs};
 use crate::algo::sssp::distances::Distances;
 use crate::algo::sssp::search::NONE;
 use crate::error::Result;
@@ -11,8 +11,7 @@ use crate::graph::ids::InputId;
 use crate::memory::Buffer;
 use crate::prepare::relabel::ISOLATED;
 use crate::process::signals;
-use crate::results::{OutputFormat, Value, values};
-use std::path::PathBuf;
+use crate::results::{Value, values};
 
 /// Rows between two looks at signals.
 const STRIDE: u64 = 1 << 20;
@@ -62,7 +61,8 @@ impl Reader<'_> {
         let (places, source, of_rows) = (self.places, self.source, self.places.of_rows()?);
         let place = |row: u64| of_rows.get(row as usize).copied().filter(|&place| place != ISOLATED);
         let root = places.ids.row(source.0).ok_or_else(|| differs(source, "no vertex of the input"))?;
-        let paths = (self.path("parent")?, self.path("distance")?);
+        let files = SourceFiles { algorithm: "sssp", results: self.results, source };
+        let paths = (files.path("parent")?, files.path("distance")?);
         let (mut of_parents, mut of_distances) = (values::<i64>(&paths.0)?, values::<T>(&paths.1)?);
         let mut row = 0;
         loop {
@@ -104,28 +104,7 @@ impl Reader<'_> {
                 signals::check()?;
             }
         }
-        let expected = self.format().rows(self.results.info.rows(), self.results.info.ids);
-        if row != expected {
-            return Err(differs(source, &format!("columns of {row} rows for {expected} vertices")));
-        }
+        files.check_rows(row)?;
         Ok(place(root))
-    }
-
-    fn named(&self, column: &str) -> Option<&String> {
-        let beginning = format!("out/sssp/{}/{column}.", self.source);
-        self.results.outputs.keys().find(|name| name.starts_with(&beginning))
-    }
-
-    fn format(&self) -> OutputFormat {
-        match self.named("parent").is_some_and(|name| name.ends_with("csv")) {
-            true => OutputFormat::Csv,
-            false => OutputFormat::Npy,
-        }
-    }
-
-    fn path(&self, column: &str) -> Result<PathBuf> {
-        let name = self.named(column);
-        let name = name.ok_or_else(|| differs(self.source, &format!("no file of its column {column}")))?;
-        Ok(self.results.workdir.join(name))
     }
 }

@@ -1,7 +1,8 @@
 //! The figures of a job against those of its columns.
 
-use super::{SourceChecked, differs};
+use super::SourceChecked;
 use crate::algo::Results;
+use crate::algo::searches::differs;
 use crate::algo::searches::places::Places;
 use crate::algo::sssp::search::NONE;
 use crate::algo::sssp::validate::{Figures, Tree};

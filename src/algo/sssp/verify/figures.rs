@@ -1,6 +1,7 @@
 //! Figures of searches against each other, which takes neither columns nor edges.
 
-use super::{SourceChecked, differs};
+use super::SourceChecked;
+use crate::algo::searches::differs;
 use crate::algo::sssp::distances::Distance;
 use crate::error::Result;
 use crate::graph::ids::InputId;

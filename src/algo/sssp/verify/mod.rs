@@ -13,9 +13,9 @@ use super::task::SourceFound;
 use super::validate::{self, Figures, Tree};
 use crate::algo::searches::places::Places;
 use crate::algo::{EdgeSource, Results, Verdict, WeightSource};
-use crate::error::{Error, Result};
+use crate::error::Result;
 use crate::formats::WeightType;
-use crate::graph::ids::{InputId, Vertex};
+use crate::graph::ids::Vertex;
 use columns::Columns;
 use input::InputEdges;
 
@@ -117,9 +117,4 @@ fn hold(
             Ok((figures, edges.leaving()))
         }
     }
-}
-
-/// Returns the error of something that a source tells and that is not so.
-fn differs(source: InputId, what: &str) -> Error {
-    Error::Validation(format!("source {source}: {what}"))
 }

@@ -46,7 +46,11 @@ impl Checked {
         Checked { input: format!("path = '{}'", path.display()), place, weighted, directed }
     }
 
+    /// On a file of edges, with direction if it is asked for and the file has one: a symmetric matrix has none.
     fn on(path: &Path, directed: bool) -> (Checked, Option<WeightType>) {
+        let head = fs::read(path).expect("a graph");
+        let head = String::from_utf8_lossy(&head[..head.len().min(100)]);
+        let directed = directed && !head.lines().next().is_some_and(|line| line.ends_with("symmetric"));
         let (weighted, kind) = Weighted::read(path);
         let input = format!("path = '{}'", path.display());
         (Checked { place: Place::new(), input, weighted, directed }, kind)

@@ -1,5 +1,5 @@
-//! What README.md shows runs as it is written there: every `sh` line, in a folder that holds what a clone does, and
-//! every job file.
+//! What README.md and the pages of docs show runs as it is written there: every `sh` line, in a folder that holds what a clone does, and
+//! every job file. Their links lead somewhere.
 
 use std::fs;
 use std::path::Path;
@@ -11,17 +11,32 @@ fn root() -> &'static Path {
     Path::new(env!("CARGO_MANIFEST_DIR"))
 }
 
-/// The blocks of one language in README.md, with the line each starts at.
-fn blocks(language: &str) -> Vec<(usize, String)> {
-    let text = fs::read_to_string(root().join("README.md")).expect("README.md");
+/// README.md and the pages of docs, by their paths, with their texts.
+fn pages() -> Vec<(String, String)> {
+    let folder = fs::read_dir(root().join("docs")).expect("docs").map(|entry| entry.expect("an entry").file_name());
+    let mut names: Vec<_> = folder.map(|name| format!("docs/{}", name.to_str().expect("text"))).collect();
+    names.retain(|name| name.ends_with(".md"));
+    names.sort();
+    names.insert(0, "README.md".into());
+    let read = |name: String| {
+        let text = fs::read_to_string(root().join(&name)).expect("a page");
+        (name, text)
+    };
+    names.into_iter().map(read).collect()
+}
+
+/// The blocks of one language in all pages, with the place where each starts.
+fn blocks(language: &str) -> Vec<(String, String)> {
     let mut found = Vec::new();
-    let mut lines = text.lines().enumerate();
-    while let Some((number, line)) = lines.next() {
-        let Some(tag) = line.strip_prefix("```") else { continue };
-        let block: Vec<&str> =
-            lines.by_ref().map(|(_, line)| line).take_while(|line| !line.starts_with("```")).collect();
-        if tag == language {
-            found.push((number + 2, block.join("\n")));
+    for (name, text) in pages() {
+        let mut lines = text.lines().enumerate();
+        while let Some((number, line)) = lines.next() {
+            let Some(tag) = line.strip_prefix("```") else { continue };
+            let block: Vec<&str> =
+                lines.by_ref().map(|(_, line)| line).take_while(|line| !line.starts_with("```")).collect();
+            if tag == language {
+                found.push((format!("{name}:{}", number + 2), block.join("\n")));
+            }
         }
     }
     found
@@ -46,12 +61,12 @@ fn every_command_line_runs_as_written() {
     let path = format!("{}:{}", folder.display(), std::env::var("PATH").unwrap_or_default());
     let mut seen = 0;
     for (start, block) in blocks("sh") {
-        for (number, line) in block.replace("\\\n", " ").lines().enumerate() {
+        for line in block.replace("\\\n", " ").lines() {
             let line = line.trim();
             if line.is_empty() || line.starts_with('#') {
                 continue;
             }
-            let at = format!("README.md:{}: {line}", start + number);
+            let at = format!("the block at {start}: {line}");
             // A test that runs all tests would run itself; a line that says it is big takes hours.
             if line.starts_with("bash tests/run") {
                 assert!(root().join("tests/run").is_file(), "{at}");
@@ -78,7 +93,7 @@ fn every_command_line_runs_as_written() {
             seen += 1;
         }
     }
-    assert!(seen >= 2, "README.md shows {seen} commands");
+    assert!(seen >= 2, "{seen} commands are shown");
     assert!(place.path("gpugraph.work/quickstart/report.json").is_file(), "the quickstart leaves its report");
 }
 
@@ -89,8 +104,33 @@ fn every_job_file_shown_is_one() {
     for (start, block) in blocks("toml") {
         // A variable that a test machine may lack.
         let file = place.write("job.toml", block.replace("$USER", "me"));
-        gpugraph::config::load(&file, &[]).unwrap_or_else(|e| panic!("README.md:{start}: {e}"));
+        gpugraph::config::load(&file, &[]).unwrap_or_else(|e| panic!("{start}: {e}"));
         seen += 1;
     }
-    assert!(seen > 0, "README.md shows no job file");
+    assert!(seen > 0, "no job file is shown");
+}
+
+/// A heading's anchor, as the pages' hosts make it.
+fn anchor(heading: &str) -> String {
+    let kept = heading.trim_start_matches('#').trim().chars().filter(|c| c.is_alphanumeric() || " -_".contains(*c));
+    kept.collect::<String>().to_lowercase().replace(' ', "-")
+}
+
+#[test]
+fn links_lead_somewhere() {
+    let (pages, mut seen) = (pages(), 0);
+    for (name, text) in &pages {
+        let links = text.split("](").skip(1).filter_map(|rest| rest.split(')').next());
+        for link in links.filter(|link| !link.starts_with("http")) {
+            seen += 1;
+            let (file, heading) = link.split_once('#').unwrap_or((link, ""));
+            let folder = Path::new(name).parent().expect("a folder");
+            let path = if file.is_empty() { root().join(name) } else { root().join(folder).join(file) };
+            assert!(path.exists(), "{name} links to {link}, which is not there");
+            let there = || fs::read_to_string(&path).expect("text");
+            let has = || there().lines().any(|line| line.starts_with('#') && anchor(line) == heading);
+            assert!(heading.is_empty() || has(), "{name} links to {link}, where there is no such heading");
+        }
+    }
+    assert!(seen > 20, "links were not found: {seen}");
 }

@@ -118,7 +118,7 @@ mod tests {
         }
     }
 
-    /// Processor time of one thread that README.md's machine took, within what its cores differ by.
+    /// Processor time of one thread that the machine of docs/performance.md took, within what its cores differ by.
     #[test]
     fn a_cpu_takes_as_long_as_was_measured_within_a_factor_of_two() {
         let one = crew(1, 1, false);
@@ -140,7 +140,7 @@ mod tests {
         }
     }
 
-    /// README.md's figures of an H200, in seconds.
+    /// Figures of an H200 in docs/performance.md, in seconds.
     #[test]
     fn a_gpu_takes_as_long_as_was_measured_within_a_factor_of_two() {
         for (scale, edge_factor, seconds) in [(29, 10, 2.64), (26, 16, 0.34), (22, 16, 0.0146)] {

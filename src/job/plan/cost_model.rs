@@ -146,7 +146,7 @@ mod tests {
     use super::*;
     use std::path::PathBuf;
 
-    /// README.md's figures of an H200, in seconds.
+    /// Figures of an H200 in docs/performance.md, in seconds.
     #[test]
     fn a_gpu_takes_as_long_as_was_measured_within_a_factor_of_two() {
         let gpu = Preparers { ranks: 1, nodes: 1, threads: 16, on_gpu: true };

@@ -64,13 +64,19 @@ __device__ inline u32 last_start_upto(const u32* starts, u32 count, u32 at) {
     return low;
 }
 
-// Returns true if `id` is one of the `count` ascending ids.
-__device__ inline bool contains(const u32* ids, u32 count, u32 id) {
+// Returns how many of the `count` ascending ids are smaller than `id`.
+__device__ inline u32 lower_bound(const u32* ids, u32 count, u32 id) {
     u32 low = 0, high = count;
     while (low < high) {
         u32 middle = (low + high) / 2;
         if (ids[middle] < id) low = middle + 1;
         else high = middle;
     }
-    return low < count && ids[low] == id;
+    return low;
+}
+
+// Returns true if `id` is one of the `count` ascending ids.
+__device__ inline bool contains(const u32* ids, u32 count, u32 id) {
+    u32 place = lower_bound(ids, count, id);
+    return place < count && ids[place] == id;
 }

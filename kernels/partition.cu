@@ -1,6 +1,15 @@
 // Distributes edges to bins of rows.
 #include "prepare.cuh"
 
+// Two words of an edge, and its weight if it has one.
+#ifdef WEIGHTED
+typedef uint3 Edge;
+__device__ inline Edge renumbered(Edge edge, u32 row, u32 low) { return make_uint3(row, low, edge.z); }
+#else
+typedef uint2 Edge;
+__device__ inline Edge renumbered(Edge, u32 row, u32 low) { return make_uint2(row, low); }
+#endif
+
 // The bins that edges go to; partition/kernel_structs.rs declares the same struct.
 struct Bins {
     // Maps input ids to vertices in degree order.
@@ -20,14 +29,14 @@ static_assert(sizeof(Bins) == 40, "the host has a twin of this size");
 // Edges of one lane; partition/kernel_structs.rs declares the same struct.
 struct Gathered {
     // Renumbered edges {row, smaller neighbour}, and the number of edges of each bin.
-    uint2* edges;
+    Edge* edges;
     u32* counts;
     // First line of each bin, and one past the last; start of each bin's edges that fill no line; edges placed in each bin.
     u32* line_starts;
     u32* rest_starts;
     u32* placed;
     u32* lines;
-    uint2* rest;
+    Edge* rest;
     // [0] edges, [1] 1 if the input has changed, [2] and [3] loops in 64 bits, [4] edges that fill no line.
     u32* words;
 };
@@ -40,14 +49,15 @@ __device__ inline u32 bin_of(const Bins& bins, u32 row) {
 
 // Renumbers and orients edges, and gathers those whose bin takes edges.
 extern "C" __global__ void __launch_bounds__(THREADS)
-gather_edges(const uint2* raw, u32 count, Bins bins, Gathered to) {
+gather_edges(const Edge* raw, u32 count, Bins bins, Gathered to) {
     u32 loops = 0;
     bool changed = false;
     // All lanes of a warp do the same number of rounds.
     for (u32 start = blockIdx.x * THREADS + warp_id() * 32; start < count; start += gridDim.x * THREADS) {
         u32 i = start + lane_id(), row = 0, low = 0, bin = NONE;
+        Edge edge = {};
         if (i < count) {
-            uint2 edge = raw[i];
+            edge = raw[i];
             if (edge.x == edge.y) {
                 loops++;
             } else if (max(edge.x, edge.y) >= bins.ids) {
@@ -67,7 +77,7 @@ gather_edges(const uint2* raw, u32 count, Bins bins, Gathered to) {
         if (lane_id() == 0 && taken != 0) first = atomicAdd(&to.words[0], (u32)__popc(taken));
         first = __shfl_sync(ALL_LANES, first, 0);
         if (bin != NONE) {
-            to.edges[first + __popc(taken & ((1u << lane_id()) - 1))] = make_uint2(row, low);
+            to.edges[first + __popc(taken & ((1u << lane_id()) - 1))] = renumbered(edge, row, low);
             atomicAdd(&to.counts[bin], 1u);
         }
     }
@@ -108,7 +118,7 @@ extern "C" __global__ void __launch_bounds__(1024) plan_lines(u32 bins, u32 last
 extern "C" __global__ void __launch_bounds__(THREADS) fill_lines(Bins bins, Gathered to) {
     u32 count = to.words[0];
     for (u32 i = blockIdx.x * THREADS + threadIdx.x; i < count; i += gridDim.x * THREADS) {
-        uint2 edge = to.edges[i];
+        Edge edge = to.edges[i];
         u32 bin = bin_of(bins, edge.x), at = atomicAdd(&to.placed[bin], 1u);
         u32 first = to.line_starts[bin], room = (to.line_starts[bin + 1] - first) * LINE;
         if (at < room) {
@@ -116,6 +126,9 @@ extern "C" __global__ void __launch_bounds__(THREADS) fill_lines(Bins bins, Gath
             u32 k = at % LINE;
             line[k] = edge.y;
             reinterpret_cast<u16*>(line + LINE)[2 * (k % 32) + k / 32] = (u16)(edge.x - bins.starts[bin]);
+#ifdef WEIGHTED
+            line[PLAIN_WORDS + k] = edge.z;
+#endif
         } else {
             to.rest[to.rest_starts[bin] + at - room] = edge;
         }

@@ -1,6 +1,21 @@
 // Sorts the edges of bins into rows without repeats.
 #include "prepare.cuh"
 
+// The end of an edge in its row: the neighbour, and if edges have weights its weight below it, so that of an edge that is repeated the
+// smallest weight comes first.
+#ifdef WEIGHTED
+typedef u64 Entry;
+constexpr Entry NO_ENTRY = ~0ull;
+__device__ inline Entry entry_of(u32 low, const u32* line, u32 k) { return (u64)low << 32 | line[PLAIN_WORDS + k]; }
+__device__ inline u32 neighbour(Entry entry) { return (u32)(entry >> 32); }
+#else
+typedef u32 Entry;
+constexpr Entry NO_ENTRY = NONE;
+__device__ inline Entry entry_of(u32 low, const u32*, u32) { return low; }
+__device__ inline u32 neighbour(Entry entry) { return entry; }
+#endif
+constexpr u32 ENTRY_WORDS = sizeof(Entry) / 4;
+
 // A bin while it is sorted; sort/gpu.rs declares the same struct.
 struct Bin {
     const u32* lines;
@@ -14,8 +29,9 @@ struct Bin {
     u32* ends;
     u32* lengths;
     u32* starts;
-    // Neighbours in order of arrival, then each row sorted at its start; the result without gaps, and before that scratch.
-    u32* targets;
+    // Entries in order of arrival, then each row sorted at its start; the neighbours without gaps, and then their weights, and before that
+    // scratch, with ENTRY_WORDS for an entry.
+    Entry* targets;
     u32* out;
     // Rows that warps sort, and rows that blocks sort.
     u32* warp_rows;
@@ -42,12 +58,14 @@ constexpr u32 FEW_ROWS = 64;
 constexpr u32 LINES_AT_ONCE = 8;
 #else
 constexpr u32 BLOCK_ROW = 2048;
-constexpr u32 WINDOW = 1u << 18;
+constexpr u32 WINDOW = (1u << 18) / ENTRY_WORDS;
 constexpr u32 FEW_ROWS = 2048;
 constexpr u32 LINES_AT_ONCE = 128;
 #endif
 static_assert(WINDOW / 32 % THREADS == 0 && WINDOW / 32 >= THREADS, "every thread has words of the bitmap");
-constexpr u32 BLOCK_WORDS = WINDOW / 32 > BLOCK_ROW ? WINDOW / 32 : BLOCK_ROW;
+// A window's words of the bitmap, and if edges have weights as many counts of ids before them; or a row.
+constexpr u32 WINDOW_ENTRIES = WINDOW / 32;
+constexpr u32 BLOCK_ENTRIES = WINDOW_ENTRIES > BLOCK_ROW ? WINDOW_ENTRIES : BLOCK_ROW;
 
 // Copies runs of lines {first resident line, first line of the bin, lines} from device-resident lines to the bin being sorted, a run by a
 // block.
@@ -68,13 +86,13 @@ extern "C" __global__ void __launch_bounds__(THREADS) place_rows(Bin bin, u32 be
         offsets[row] = before + bin.starts[row];
 }
 
-// Calls each(index of the row, smaller neighbour) for the two edges of every `step`th pair of edges; a line has 32 pairs.
+// Calls each(index of the row, entry) for the two edges of every `step`th pair of edges; a line has 32 pairs.
 template <class F> __device__ inline void each_edge(const Bin& bin, u32 first, u32 end, u32 step, F each) {
     for (u32 i = first; i < end; i += step) {
         const u32* line = bin.lines + i / 32 * LINE_WORDS;
         u32 k = i % 32, below = line[k], above = line[k + 32], places = line[k + LINE];
-        if (below != NONE) each(places & 0xffffu, below);
-        if (above != NONE) each(places >> 16, above);
+        if (below != NONE) each(places & 0xffffu, entry_of(below, line, k));
+        if (above != NONE) each(places >> 16, entry_of(above, line, k + 32));
     }
 }
 
@@ -90,7 +108,7 @@ template <class Each, class Then> __device__ inline void by_parts(const Bin& bin
         u32 end = min(line + LINES_AT_ONCE, bin.line_count);
         for (u32 row = threadIdx.x; row < bin.rows; row += THREADS) counts[row] = 0;
         __syncthreads();
-        each_edge(bin, line * 32 + threadIdx.x, end * 32, THREADS, [&](u32 place, u32) { atomicAdd(&counts[place], 1u); });
+        each_edge(bin, line * 32 + threadIdx.x, end * 32, THREADS, [&](u32 place, Entry) { atomicAdd(&counts[place], 1u); });
         __syncthreads();
         for (u32 row = threadIdx.x; row < bin.rows; row += THREADS)
             if (counts[row] > 0) each(row, counts[row]);
@@ -105,7 +123,7 @@ extern "C" __global__ void __launch_bounds__(THREADS) count_rows(Bin bin) {
     if (bin.rows <= FEW_ROWS) {
         by_parts(bin, counts, [&](u32 row, u32 count) { atomicAdd(&bin.ends[row], count); }, [](u32, u32) {});
     } else {
-        each_edge(bin, [&](u32 place, u32) { atomicAdd(&bin.ends[place], 1u); });
+        each_edge(bin, [&](u32 place, Entry) { atomicAdd(&bin.ends[place], 1u); });
     }
 }
 
@@ -114,10 +132,10 @@ extern "C" __global__ void __launch_bounds__(THREADS) fill_rows(Bin bin) {
     if (bin.rows <= FEW_ROWS) {
         by_parts(bin, cursors, [&](u32 row, u32 count) { cursors[row] = atomicAdd(&bin.ends[row], count); }, [&](u32 line, u32 end) {
             each_edge(bin, line * 32 + threadIdx.x, end * 32, THREADS,
-                      [&](u32 place, u32 low) { bin.targets[atomicAdd(&cursors[place], 1u)] = low; });
+                      [&](u32 place, Entry entry) { bin.targets[atomicAdd(&cursors[place], 1u)] = entry; });
         });
     } else {
-        each_edge(bin, [&](u32 place, u32 low) { bin.targets[atomicAdd(&bin.ends[place], 1u)] = low; });
+        each_edge(bin, [&](u32 place, Entry entry) { bin.targets[atomicAdd(&bin.ends[place], 1u)] = entry; });
     }
 }
 
@@ -126,12 +144,17 @@ __device__ inline u32 row_start(const Bin& bin, u32 row) { return row > 0 ? bin.
 __device__ inline void set_length(const Bin& bin, u32 row, u32 length) { bin.lengths[row] = bin.starts[row] = length; }
 
 // Sorts a short row by insertion. Returns the number of its distinct neighbours, which are then at its start.
-__device__ inline u32 sort_by_thread(u32* row, u32 count) {
+__device__ inline u32 sort_by_thread(Entry* row, u32 count) {
     u32 kept = 0;
     for (u32 i = 0; i < count; i++) {
-        u32 x = row[i], at = kept;
+        Entry x = row[i];
+        u32 at = kept;
         while (at > 0 && row[at - 1] > x) at--;
-        if (at > 0 && row[at - 1] == x) continue;
+        if (at > 0 && neighbour(row[at - 1]) == neighbour(x)) continue;
+        if (at < kept && neighbour(row[at]) == neighbour(x)) {
+            row[at] = x;
+            continue;
+        }
         for (u32 j = kept; j > at; j--) row[j] = row[j - 1];
         row[at] = x;
         kept++;
@@ -140,10 +163,10 @@ __device__ inline u32 sort_by_thread(u32* row, u32 count) {
 }
 
 // Sorts the values of a warp's lanes by a bitonic network (Batcher 1968).
-__device__ inline u32 sort_by_lanes(u32 x) {
+__device__ inline Entry sort_by_lanes(Entry x) {
     for (u32 size = 2; size <= 32; size *= 2) {
         for (u32 step = size / 2; step > 0; step /= 2) {
-            u32 other = __shfl_xor_sync(ALL_LANES, x, step);
+            Entry other = __shfl_xor_sync(ALL_LANES, x, step);
             bool ascends = (lane_id() & size) == 0, is_lower = (lane_id() & step) == 0;
             x = ascends == is_lower ? min(x, other) : max(x, other);
         }
@@ -152,10 +175,10 @@ __device__ inline u32 sort_by_lanes(u32 x) {
 }
 
 // Does one step of a bitonic sort by `threads` threads, of which this is `thread`.
-__device__ inline void exchange(u32* values, u32 count, u32 size, u32 step, u32 thread, u32 threads) {
+__device__ inline void exchange(Entry* values, u32 count, u32 size, u32 step, u32 thread, u32 threads) {
     for (u32 i = thread; i < count / 2; i += threads) {
         u32 low = 2 * i - (i & (step - 1)), high = low + step;
-        u32 a = values[low], b = values[high];
+        Entry a = values[low], b = values[high];
         if ((a > b) == ((low & size) == 0)) {
             values[low] = b;
             values[high] = a;
@@ -185,9 +208,9 @@ extern "C" __global__ void __launch_bounds__(THREADS) sort_short_rows(Bin bin) {
         for (; left != 0; left &= left - 1) {
             u32 owner = __ffs((int)left) - 1;
             u32 from = __shfl_sync(ALL_LANES, start, owner), length = __shfl_sync(ALL_LANES, count, owner);
-            u32 x = sort_by_lanes(lane < length ? bin.targets[from + lane] : NONE);
-            u32 before = __shfl_up_sync(ALL_LANES, x, 1);
-            bool is_new = lane < length && (lane == 0 || x != before);
+            Entry x = sort_by_lanes(lane < length ? bin.targets[from + lane] : NO_ENTRY);
+            u32 before = __shfl_up_sync(ALL_LANES, neighbour(x), 1);
+            bool is_new = lane < length && (lane == 0 || neighbour(x) != before);
             u32 kept = __ballot_sync(ALL_LANES, is_new);
             if (is_new) bin.targets[from + __popc(kept & ((1u << lane) - 1))] = x;
             if (lane == 0) set_length(bin, first + owner, __popc(kept));
@@ -197,14 +220,14 @@ extern "C" __global__ void __launch_bounds__(THREADS) sort_short_rows(Bin bin) {
 
 // Sorts the rows listed for warps.
 extern "C" __global__ void __launch_bounds__(THREADS) sort_warp_rows(Bin bin) {
-    __shared__ u32 tiles[WARPS * WARP_ROW];
-    u32* tile = tiles + warp_id() * WARP_ROW;
+    __shared__ Entry tiles[WARPS * WARP_ROW];
+    Entry* tile = tiles + warp_id() * WARP_ROW;
     u32 lane = lane_id(), rows = bin.words[0];
     for (u32 i = blockIdx.x * WARPS + warp_id(); i < rows; i += gridDim.x * WARPS) {
         u32 row = bin.warp_rows[i], start = row_start(bin, row), count = bin.ends[row] - start;
-        u32* targets = bin.targets + start;
+        Entry* targets = bin.targets + start;
         u32 padded = power_of_two(count);
-        for (u32 k = lane; k < padded; k += 32) tile[k] = k < count ? targets[k] : NONE;
+        for (u32 k = lane; k < padded; k += 32) tile[k] = k < count ? targets[k] : NO_ENTRY;
         __syncwarp();
         for (u32 size = 2; size <= padded; size *= 2) {
             for (u32 step = size / 2; step > 0; step /= 2) {
@@ -215,7 +238,7 @@ extern "C" __global__ void __launch_bounds__(THREADS) sort_warp_rows(Bin bin) {
         u32 kept = 0;
         for (u32 base = 0; base < count; base += 32) {
             u32 k = base + lane;
-            bool is_new = k < count && (k == 0 || tile[k] != tile[k - 1]);
+            bool is_new = k < count && (k == 0 || neighbour(tile[k]) != neighbour(tile[k - 1]));
             u32 votes = __ballot_sync(ALL_LANES, is_new);
             if (is_new) targets[kept + __popc(votes & ((1u << lane) - 1))] = tile[k];
             kept += __popc(votes);
@@ -225,45 +248,67 @@ extern "C" __global__ void __launch_bounds__(THREADS) sort_warp_rows(Bin bin) {
     }
 }
 
-// Marks the ids of a row in a bitmap, a window at a time, and reads them back in order; into `spare` first, so that no id is
-// overwritten before it is read.
-__device__ inline u32 mark_in_windows(u32* targets, u32 count, u32 end, u32* spare, u32* bits, u32* scratch) {
+// Marks the ids of a row in a bitmap, a window at a time, and reads them back in order; into `spare` first, so that no entry is
+// overwritten before it is read. The smallest weight of each id comes to lie behind the ids.
+__device__ inline u32 mark_in_windows(Entry* targets, u32 count, u32 end, u32* spare, u32* bits, u32* scratch) {
     u32 kept = 0;
     for (u32 window = 0; window < end; window += WINDOW) {
         for (u32 k = threadIdx.x; k < WINDOW / 32; k += THREADS) bits[k] = 0;
         __syncthreads();
         for (u32 k = threadIdx.x; k < count; k += THREADS) {
-            u32 id = targets[k] - window;
+            u32 id = neighbour(targets[k]) - window;
             if (id < WINDOW) atomicOr(&bits[id / 32], 1u << (id % 32));
         }
         __syncthreads();
         for (u32 base = 0; base < WINDOW / 32; base += THREADS) {
             u32 word = bits[base + threadIdx.x], total;
             u32 at = kept + block_scan_before(__popc(word), scratch, total);
+#ifdef WEIGHTED
+            bits[WINDOW / 32 + base + threadIdx.x] = at;
+            for (u32 k = 0; k < __popc(word); k++) spare[count + at + k] = NONE;
+#endif
             for (; word != 0; word &= word - 1)
                 spare[at++] = window + (base + threadIdx.x) * 32 + __ffs((int)word) - 1;
             kept += total;
         }
+#ifdef WEIGHTED
+        __syncthreads();
+        for (u32 k = threadIdx.x; k < count; k += THREADS) {
+            u32 id = neighbour(targets[k]) - window;
+            if (id >= WINDOW) continue;
+            u32 below = bits[id / 32] & ((1u << (id % 32)) - 1);
+            atomicMin(&spare[count + bits[WINDOW / 32 + id / 32] + __popc(below)], (u32)targets[k]);
+        }
+        __syncthreads();
+#endif
         if (window + WINDOW < window) break;
     }
     __syncthreads();
-    for (u32 k = threadIdx.x; k < kept; k += THREADS) targets[k] = spare[k];
+    for (u32 k = threadIdx.x; k < kept; k += THREADS) {
+#ifdef WEIGHTED
+        targets[k] = (u64)spare[k] << 32 | spare[count + k];
+#else
+        targets[k] = spare[k];
+#endif
+    }
     return kept;
 }
 
 // Sorts the rows listed for blocks.
 extern "C" __global__ void __launch_bounds__(THREADS) sort_block_rows(Bin bin) {
-    __shared__ u32 memory[BLOCK_WORDS];
+    __shared__ Entry memory[BLOCK_ENTRIES];
     __shared__ u32 scratch[32];
     u32 rows = bin.words[1];
     for (u32 i = blockIdx.x; i < rows; i += gridDim.x) {
         u32 row = bin.block_rows[i], start = row_start(bin, row), count = bin.ends[row] - start, kept = 0;
-        u32* targets = bin.targets + start;
+        Entry* targets = bin.targets + start;
         if (count > BLOCK_ROW) {
-            kept = mark_in_windows(targets, count, (bin.first_row + row) >> bin.shift, bin.out + start, memory, scratch);
+            u32* spare = bin.out + (u64)start * ENTRY_WORDS;
+            u32 end = (bin.first_row + row) >> bin.shift;
+            kept = mark_in_windows(targets, count, end, spare, reinterpret_cast<u32*>(memory), scratch);
         } else {
             u32 padded = power_of_two(count);
-            for (u32 k = threadIdx.x; k < padded; k += THREADS) memory[k] = k < count ? targets[k] : NONE;
+            for (u32 k = threadIdx.x; k < padded; k += THREADS) memory[k] = k < count ? targets[k] : NO_ENTRY;
             __syncthreads();
             for (u32 size = 2; size <= padded; size *= 2) {
                 for (u32 step = size / 2; step > 0; step /= 2) {
@@ -273,7 +318,7 @@ extern "C" __global__ void __launch_bounds__(THREADS) sort_block_rows(Bin bin) {
             }
             for (u32 base = 0; base < count; base += THREADS) {
                 u32 k = base + threadIdx.x, total;
-                bool is_new = k < count && (k == 0 || memory[k] != memory[k - 1]);
+                bool is_new = k < count && (k == 0 || neighbour(memory[k]) != neighbour(memory[k - 1]));
                 u32 at = kept + block_scan_before(is_new, scratch, total);
                 if (is_new) targets[at] = memory[k];
                 kept += total;
@@ -305,8 +350,11 @@ extern "C" __global__ void __launch_bounds__(THREADS) join_rows(Bin bin) {
             }
             u32 source = __shfl_sync(ALL_LANES, from - before, mine) + place;
             if (place < total) {
-                u32 target = bin.targets[source];
+                u32 target = neighbour(bin.targets[source]);
                 out[place] = target;
+#ifdef WEIGHTED
+                out[bin.starts[bin.rows] + place] = (u32)bin.targets[source];
+#endif
                 if (bin.degrees) {
                     // The other end has the edge in its row of the other way.
                     u32 way = (bin.first_row + first + mine + 1) & bin.shift;

@@ -62,6 +62,22 @@ extern "C" __global__ void __launch_bounds__(THREADS) append_entries(Window wind
     }
 }
 
+// Puts the weights of a batch's entries, which follow these, where the rows of the window list them; the rows are sorted.
+extern "C" __global__ void __launch_bounds__(THREADS)
+place_weights(Window window, u32* weights, const u32* starts, u32 rows, u32 first) {
+    const u32* targets = starts + rows + 1;
+    u32 count = starts[rows];
+    const u32* of_targets = targets + count;
+    for (u32 k = blockIdx.x * THREADS + threadIdx.x; k < count; k += gridDim.x * THREADS) {
+        u32 from = first + last_start_upto(starts, rows, k);
+        u32 row = (targets[k] << window.shift | (~from & window.shift)) - window.first_row;
+        if (row >= window.rows) continue;
+        u32 start = row > 0 ? window.ends[row - 1] : 0, id = from >> window.shift;
+        u32 place = start + lower_bound(window.entries + start, window.ends[row] - start, id);
+        if (place < window.count) weights[place] = of_targets[k];
+    }
+}
+
 // Compares the ends of `count` rows from `row` on with where they should be.
 extern "C" __global__ void __launch_bounds__(THREADS) check_ends(Window window, u32 row, const u32* ends, u32 count) {
     for (u32 i = blockIdx.x * THREADS + threadIdx.x; i < count; i += gridDim.x * THREADS)

@@ -144,16 +144,32 @@ impl<'u> Lane<'u> {
         step: usize,
         mut take: impl FnMut(&[u32]) -> Result<()>,
     ) -> Result<()> {
-        let piece = (self.slot_words() / step * step) as u64;
+        self.receive_beside([from], step, |[words]| take(words))
+    }
+
+    /// Copies several slices of one length as [`Self::receive`] does one, and hands over the same part of each at a time.
+    ///
+    /// # Errors
+    /// Those of [`Self::receive`].
+    pub fn receive_beside<const N: usize>(
+        &mut self,
+        from: [DeviceSlice<u32>; N],
+        step: usize,
+        mut take: impl FnMut([&[u32]; N]) -> Result<()>,
+    ) -> Result<()> {
+        let piece = (self.slot_words() / N / step * step) as u64;
         let mut in_flight = VecDeque::new();
-        for start in (0..from.len()).step_by(piece.max(1) as usize) {
+        for start in (0..from[0].len()).step_by(piece.max(1) as usize) {
             if in_flight.len() == self.slots.len() {
                 self.hand_over(in_flight.pop_front(), &mut take)?;
             }
-            let part = from.part(start..start + piece);
+            let parts = from.map(|from| from.part(start..start + piece));
+            let words = parts[0].len() as usize;
             self.slot()?;
-            self.fetch(part, 0)?;
-            in_flight.push_back((self.turn, part.len() as usize));
+            for (number, part) in parts.into_iter().enumerate() {
+                self.fetch(part, number * words)?;
+            }
+            in_flight.push_back((self.turn, words));
             self.pass()?;
         }
         while !in_flight.is_empty() {
@@ -162,10 +178,15 @@ impl<'u> Lane<'u> {
         Ok(())
     }
 
-    fn hand_over(&mut self, slot: Option<(usize, usize)>, take: impl FnOnce(&[u32]) -> Result<()>) -> Result<()> {
+    fn hand_over<const N: usize>(
+        &mut self,
+        slot: Option<(usize, usize)>,
+        take: impl FnOnce([&[u32]; N]) -> Result<()>,
+    ) -> Result<()> {
         let Some((turn, words)) = slot else { return Ok(()) };
         self.waited += self.slots[turn].wait()?;
-        take(&self.slots[turn].words[..words])
+        let slot = &*self.slots[turn].words;
+        take(std::array::from_fn(|number| &slot[number * words..(number + 1) * words]))
     }
 
     /// Waits until all that is queued is done.

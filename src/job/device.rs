@@ -84,7 +84,7 @@ fn begin(job: &Job, threads: usize, budget: &Budget, comm: &Comm) -> Result<Opti
 /// Returns the programs that the job's stages launch, each once.
 fn programs(job: &Job) -> Vec<&'static ProgramSource> {
     let prepares = !matches!(job.input, InputSpec::Prepared(_)) && !job.input.is_list();
-    let preparing = prepare::gpu::PROGRAMS.into_iter().filter(|_| prepares);
+    let preparing = prepare::gpu::programs(job.carries_weights()).into_iter().filter(|_| prepares);
     // That of a prepared graph may lack whole rows.
     let whole_rows = job.needs_upper().then_some(&prepare::gpu::TRANSPOSE);
     let computing = job.tasks.iter().flat_map(|task| task.programs()).copied();

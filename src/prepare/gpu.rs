@@ -1,11 +1,12 @@
-//! Preparation on a GPU, which does the units of `ingest`, `partition` and `sort`. The kernels are in `kernels/{ingest,partition,sort}.cu`.
+//! Preparation on a GPU, which does the units of `ingest`, `partition`, `sort` and `transpose`. The kernels are in the files of these names in `kernels`;
+//! those of edges with weights are programs of their own, made of the same text.
 //!
 //! The host's threads read, copy and store; each has a lane: a queue of work and pinned memory. A stage takes its GPU memory from the
 //! workspace's arena and gives all of it back at its end.
 
 use super::Accelerator;
 use super::ingest::{Counting, gpu::Counters};
-use super::partition::{Placing, gpu::Placers, route::Route};
+use super::partition::{Placing, gpu::Placers, gpu_plan::PlacerPlan, route::Route};
 use super::sort::{Sorting, gpu::Sorters};
 use super::transpose::{self, Transpose, Transposed};
 use crate::error::Result;
@@ -18,22 +19,46 @@ use std::ops::DerefMut;
 
 const HEADERS: &[(&str, &str)] = &[COMMON, ("prepare.cuh", include_str!("../../kernels/prepare.cuh"))];
 
+const PARTITION_TEXT: &str = include_str!("../../kernels/partition.cu");
+const SORT_TEXT: &str = include_str!("../../kernels/sort.cu");
+const HEADERS_OF_WEIGHTED: &[(&str, &str)] =
+    &[HEADERS[0], HEADERS[1], ("partition.cu", PARTITION_TEXT), ("sort.cu", SORT_TEXT)];
+
 const fn program(name: &'static str, text: &'static str) -> ProgramSource {
     ProgramSource { name, text, headers: HEADERS }
+}
+
+const fn weighted(name: &'static str, text: &'static str) -> ProgramSource {
+    ProgramSource { name, text, headers: HEADERS_OF_WEIGHTED }
 }
 
 /// The kernels that count degrees.
 pub static INGEST: ProgramSource = program("ingest.cu", include_str!("../../kernels/ingest.cu"));
 /// The kernels that put edges into bins of rows.
-pub static PARTITION: ProgramSource = program("partition.cu", include_str!("../../kernels/partition.cu"));
+pub static PARTITION: ProgramSource = program("partition.cu", PARTITION_TEXT);
+static WEIGHTED_PARTITION: ProgramSource =
+    weighted("partition_weighted.cu", include_str!("../../kernels/partition_weighted.cu"));
 /// The kernels that make rows of bins.
-pub static SORT: ProgramSource = program("sort.cu", include_str!("../../kernels/sort.cu"));
+pub static SORT: ProgramSource = program("sort.cu", SORT_TEXT);
+static WEIGHTED_SORT: ProgramSource = weighted("sort_weighted.cu", include_str!("../../kernels/sort_weighted.cu"));
 
 /// The kernels that make the upper half of rows.
 pub static TRANSPOSE: ProgramSource = program("transpose.cu", include_str!("../../kernels/transpose.cu"));
 
-/// All programs that every preparation launches.
-pub static PROGRAMS: [&ProgramSource; 4] = [&SCAN, &INGEST, &PARTITION, &SORT];
+/// Returns the program that puts edges into bins, which have weights or have none.
+pub(super) fn partition_program(weighted: bool) -> &'static ProgramSource {
+    if weighted { &WEIGHTED_PARTITION } else { &PARTITION }
+}
+
+/// Returns the program that makes rows of bins of such edges.
+pub(super) fn sort_program(weighted: bool) -> &'static ProgramSource {
+    if weighted { &WEIGHTED_SORT } else { &SORT }
+}
+
+/// Returns all programs that every preparation launches, of edges that have weights or have none.
+pub fn programs(weighted: bool) -> [&'static ProgramSource; 4] {
+    [&SCAN, &INGEST, partition_program(weighted), sort_program(weighted)]
+}
 
 /// Words that a lane copies to the GPU at once. The batches in flight of all lanes should stay in the CPU's cache, from where the GPU reads
 /// them. (Batches of 4 MiB took a seventh longer to partition 43 GB, those of 256 KiB a third longer to ingest.)
@@ -96,7 +121,7 @@ impl<W: DerefMut<Target = Workspace>> Accelerator for Gpu<'_, W> {
     ) -> Result<Option<Box<dyn Placing + 's>>> {
         let batch = self.largest_batch();
         let workspace = self.ready();
-        let Some(plan) = Placers::plan(workspace, route, map, device_map.is_some(), batch) else {
+        let Some(plan) = PlacerPlan::new(workspace, route, map, device_map.is_some(), batch) else {
             left("partition", workspace);
             return Ok(None);
         };
@@ -109,9 +134,10 @@ impl<W: DerefMut<Target = Workspace>> Accelerator for Gpu<'_, W> {
         rows: u64,
         threads: usize,
         most: u64,
+        weighted: bool,
     ) -> Result<Option<Box<dyn Sorting + 's>>> {
         let workspace = self.ready();
-        let Some(plan) = Sorters::plan(workspace, bins, rows, threads, most) else {
+        let Some(plan) = Sorters::plan(workspace, bins, rows, threads, most, weighted) else {
             left("sort", workspace);
             return Ok(None);
         };
@@ -163,10 +189,14 @@ mod tests {
 
     #[test]
     fn constants_are_those_of_the_kernels() {
-        for program in PROGRAMS.into_iter().filter(|program| program.name != "scan.cu") {
+        let all = [false, true].into_iter().flat_map(programs).chain([&TRANSPOSE]);
+        for program in all.filter(|program| program.name != "scan.cu") {
             let of = |name| program.constant(name);
             assert_eq!(of("THREADS"), u64::from(crate::gpu::THREADS));
-            assert_eq!([of("LINE"), of("LINE_WORDS")], [partition::LINE, partition::WORDS].map(|number| number as u64));
+            assert_eq!(
+                [of("LINE"), of("PLAIN_WORDS")],
+                [partition::LINE, partition::WORDS].map(|number| number as u64)
+            );
             assert_eq!(of("NONE"), u64::from(u32::MAX));
         }
     }

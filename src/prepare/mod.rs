@@ -73,7 +73,8 @@ pub trait Accelerator {
         source: &'s str,
     ) -> Result<Option<Box<dyn partition::Placing + 's>>>;
 
-    /// Starts sorting `bins` of a graph of `rows` rows with up to `threads` threads; the largest bin has `most` lines.
+    /// Starts sorting `bins` of a graph of `rows` rows, whose edges have weights or have none, with up to `threads` threads; the largest bin
+    /// has `most` lines.
     ///
     /// # Errors
     /// [`crate::Error::Lost`].
@@ -83,6 +84,7 @@ pub trait Accelerator {
         rows: u64,
         threads: usize,
         most: u64,
+        weighted: bool,
     ) -> Result<Option<Box<dyn sort::Sorting + 's>>>;
 
     /// Makes the wanted blocks of the upper half of rows. `watch` advances by entries.

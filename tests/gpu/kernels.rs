@@ -101,7 +101,7 @@ impl Nvrtc {
         type Destroy = unsafe extern "C" fn(*mut Program) -> c_int;
 
         let text = |text: &str| CString::new(text).expect("text without zeros");
-        let headers = files(folder, "cuh");
+        let headers = [files(folder, "cuh"), files(folder, "cu")].concat();
         let names: Vec<_> = headers.iter().map(|(name, _)| text(name)).collect();
         let contents: Vec<_> = headers.iter().map(|(_, content)| text(content)).collect();
         let architecture = format!("--gpu-architecture={architecture}");

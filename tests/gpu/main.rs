@@ -22,3 +22,4 @@ mod sssp;
 mod stand_in;
 mod stand_in_driver;
 mod transpose;
+mod weights;

@@ -136,13 +136,13 @@ fn a_shelf_takes_the_lines_that_fit_its_parts() {
     with_memory("memory::a_shelf_takes_the_lines_that_fit_its_parts", |mut gpu| {
         // Two ranks' shelves, of ten lines and of five, of which the last is nobody's.
         let shelves = [10, 5].map(|lines| {
-            let (_, span) = gpu.arena.take_last(DeviceLines::bytes(lines)).expect("room");
+            let (_, span) = gpu.arena.take_last(4 * WORDS as u64 * lines).expect("room");
             let words = gpu.arena.words();
             let at = (span.address() - words.address()) / 4;
             words.part(at..at + span.len() / 4)
         });
         shelves.iter().for_each(|&shelf| gpu.queue.fill(shelf, 0xff).expect("a fill"));
-        let of = |rank| DeviceLines::new(&shelves, rank, gpu.device.queue().expect("a queue"));
+        let of = |rank| DeviceLines::new(&shelves, WORDS, rank, gpu.device.queue().expect("a queue"));
         let [zero, one] = [0, 1].map(of);
         let run = |first, lines| LineRun { first, lines };
         let queue = gpu.device.queue().expect("a queue");
@@ -175,10 +175,11 @@ fn a_shelf_takes_the_lines_that_fit_its_parts() {
 #[test]
 fn threads_share_a_shelf() {
     with_memory("memory::threads_share_a_shelf", |mut gpu| {
-        let (_, span) = gpu.arena.take_last(DeviceLines::bytes(100)).expect("room");
+        let (_, span) = gpu.arena.take_last(4 * WORDS as u64 * 100).expect("room");
         let words = gpu.arena.words();
         let at = (span.address() - words.address()) / 4;
-        let shelf = DeviceLines::new(&[words.part(at..at + span.len() / 4)], 0, gpu.device.queue().expect("a queue"));
+        let shelf =
+            DeviceLines::new(&[words.part(at..at + span.len() / 4)], WORDS, 0, gpu.device.queue().expect("a queue"));
         // 2 + 3 + 2 + 3 + ... lines, 125 in all, by one thread each.
         let wanted: Vec<_> = (0..50).map(|i| 3 * i..3 * i + 2 + i % 2).collect();
         let from: Vec<_> = wanted.iter().map(|numbers| lines(&mut gpu, numbers.clone())).collect();

@@ -42,7 +42,7 @@ fn start(place: &Place, name: &str, input: &Path, device: &str, limits: &str) {
 }
 
 /// Names and contents of the files of a prepared graph.
-fn files(place: &Place, name: &str) -> BTreeMap<PathBuf, Vec<u8>> {
+pub fn files(place: &Place, name: &str) -> BTreeMap<PathBuf, Vec<u8>> {
     fn walk(folder: &Path, base: &Path, found: &mut BTreeMap<PathBuf, Vec<u8>>) {
         for entry in fs::read_dir(folder).expect("a folder").flatten() {
             let path = entry.path();

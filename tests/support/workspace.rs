@@ -12,7 +12,7 @@ use crate::support::{Place, cuda_on_cpu};
 pub fn workspace(name: &str, settings: &[(&str, &str)]) -> Option<Workspace> {
     with(name, settings, || {
         let budget = Budget::new(1 << 30, 1).expect("room");
-        Workspace::open(None, Some(1 << 20), 1, &gpugraph::prepare::gpu::PROGRAMS, &budget, &()).expect("a GPU")
+        Workspace::open(None, Some(1 << 20), 1, &gpugraph::prepare::gpu::programs(false), &budget, &()).expect("a GPU")
     })
 }
 

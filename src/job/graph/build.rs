@@ -9,7 +9,6 @@ use crate::gpu::DeviceSlice;
 use crate::graph::catalogue::Catalogue;
 use crate::graph::degrees::{DegreeSummary, Degrees};
 use crate::graph::layout::{Bins, Layout};
-use crate::graph::weights::stored::GraphWeights;
 use crate::job::plan::formulas;
 use crate::job::session::{Moved, Session, Watched};
 use crate::job::state::order_writer::Ordered;
@@ -168,7 +167,7 @@ fn place_edges(
         true => Some(sparse_ids::open(session, info.identity)?),
         false => None,
     };
-    let mut device = accelerator(session, "partition", info.weights);
+    let mut device = session.gpu.accelerator();
     let by_device = device.as_mut().map(|device| device.placing(route, map.host, map.device, name)).transpose()?;
     let mut placing = by_device.flatten().unwrap_or_else(|| route.placing(session.threads, map.host, name));
     let visitors = placing.visitors().into_iter();
@@ -180,18 +179,6 @@ fn place_edges(
     let loops = placing.finish()?;
     route.flush()?;
     Ok((seen, loops))
-}
-
-/// Returns the GPU for a stage, unless edges have weights, which it does not carry.
-pub(super) fn accelerator<'s>(
-    session: &'s Session,
-    stage: &str,
-    weights: Option<GraphWeights>,
-) -> Option<impl Accelerator + 's> {
-    if weights.is_some() && session.gpu.held().is_some() {
-        tracing::info!("{stage} on the CPU: edges have weights, which a GPU does not carry yet");
-    }
-    if weights.is_some() { None } else { session.gpu.accelerator() }
 }
 
 /// Waits for the file of the order of vertices, or lets it be written on behind what follows. Collective.
@@ -267,9 +254,10 @@ fn sort_to_blocks(
     let syncer = &session.syncer;
     let builder =
         Builder { partition, bins, layout, wanted, degrees, folder: &folder, key, weights, in_flight, syncer };
-    let mut device = accelerator(session, "sort", weights);
+    let mut device = session.gpu.accelerator();
     let most = partition.lines().into_iter().max().unwrap_or(0);
-    let by_device = device.as_mut().map(|device| device.sorting(bins, layout.rows(), session.threads, most));
+    let by_device =
+        device.as_mut().map(|device| device.sorting(bins, layout.rows(), session.threads, most, weights.is_some()));
     let mut by_device = by_device.transpose()?.flatten();
     let on_cpu = || sort::sorters(session.threads, weights.is_some());
     let sorters = by_device.as_mut().map_or_else(on_cpu, |sorting| sorting.sorters());

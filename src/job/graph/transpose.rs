@@ -1,7 +1,6 @@
 //! The stage `transpose`: the upper half of rows, for tasks that need it.
 
 use super::blocks::missing;
-use super::build::accelerator;
 use super::packing;
 use crate::error::{Error, Result};
 use crate::graph::catalogue::Catalogue;
@@ -130,7 +129,7 @@ impl Upper<'_> {
             budget: &session.budget,
         };
         let watch = Watched(progress);
-        let mut device = accelerator(session, STAGE, weights);
+        let mut device = session.gpu.accelerator();
         let on_gpu = device.as_mut().map(|device| device.transposing(&transpose, &watch)).transpose()?.flatten();
         drop(device);
         on_gpu.map_or_else(|| transpose.build(&watch), Ok)

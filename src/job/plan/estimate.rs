@@ -4,7 +4,7 @@ use crate::algo::{Cost, Crew, GraphSize, GraphTask, ListTask};
 use crate::config::Job;
 use crate::formats::{Input, InputCache};
 use crate::job::plan::Basis;
-use crate::job::plan::cost_model::{Preparers, WEIGHTED};
+use crate::job::plan::cost_model::WEIGHTED;
 use crate::job::plan::formulas::{PAGE, kept, looking_up};
 use crate::job::plan::packing::Packing;
 use crate::job::plan::part_cost::PartCost;
@@ -307,8 +307,6 @@ impl Sized<'_> {
         stage("ingest", StageKind::Order, memory.ingest, disk.ids + SMALL_FILES, shared(self.ids), seconds);
         let seconds = crew.relabel(self.ids);
         stage("relabel", StageKind::Order, memory.relabel, disk.order, shared(self.ids), seconds);
-        // A GPU does not carry weights.
-        let crew = Preparers { on_gpu: crew.on_gpu && !self.weighted, ..crew };
         let times = if self.weighted { WEIGHTED } else { 1.0 };
         let seconds = times * crew.partition(self.edges, self.ids, input.bytes(), disk.spilled, input);
         let bytes = disk.order + disk.spilled_to_workdir;

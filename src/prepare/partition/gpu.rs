@@ -2,35 +2,19 @@
 #![allow(unsafe_code)] // kernel launches
 
 use super::device_lines::{DeviceLines, LineRun};
+use super::gpu_plan::{COUNTS, PlacerPlan, edge_words, most_lines};
 use super::kernel_structs::{Bins, Gathered};
 use super::route::{Group, Route};
-use super::{LINE, Placing, WORDS, changed};
-use crate::error::Result;
+use super::{LINE, Placing, changed, line_words};
+use crate::error::{Error, Result};
 use crate::formats::{Edges, Visitor};
-use crate::gpu::{Arena, CopySource, DeviceSlice, Grid, Kernel, Lane, Workspace, slice_bytes};
-use crate::graph;
+use crate::gpu::{Arena, CopySource, DeviceSlice, Grid, Kernel, Lane, Workspace};
 use crate::memory::bytes_of;
-use crate::prepare::gpu::{LARGEST_BATCH, PARTITION, narrow};
+use crate::prepare::gpu::{narrow, partition_program};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-/// Words of the smallest batch that is worth a launch.
-const LEAST_BATCH: u64 = 4096;
-/// Most edges that a lane gathers before it makes lines of them. More make longer runs of lines, but the thread waits longer.
-const MOST_GATHERED: u64 = 8 << 20;
-/// Words that kernels return counts in.
-const COUNTS: u64 = 8;
 const NO_BIN: u32 = u32::MAX;
-
-/// How partitioning divides the GPU's memory.
-#[derive(Debug, Clone, Copy)]
-pub struct PlacerPlan {
-    lanes: usize,
-    /// Words of a batch.
-    batch: u64,
-    /// Most edges that a lane gathers.
-    gathered: u64,
-}
 
 /// Fills bins on a GPU.
 pub struct Placers<'w, 'r, 'p> {
@@ -59,7 +43,9 @@ struct Placer<'w, 'r, 'p> {
     /// The counts of the kernels, then the start of each bin's lines.
     results: DeviceSlice<u32>,
     unit: Gathered,
-    /// Words of a batch.
+    /// Words of an edge, of a line and of a batch.
+    edge: usize,
+    line: usize,
     batch: usize,
     /// Edges that are gathered now, and at most.
     gathered: u64,
@@ -72,72 +58,7 @@ struct Placer<'w, 'r, 'p> {
     storing: Duration,
 }
 
-/// Returns the most lines that `gathered` edges of `bins` bins make.
-fn most_lines(gathered: u64, bins: u64) -> u64 {
-    gathered / LINE as u64 + bins
-}
-
-fn lane_bytes(batch: u64, gathered: u64, bins: u64) -> u64 {
-    let by_bin = 4 * slice_bytes::<u32>(bins + 1 + COUNTS);
-    let rest = slice_bytes::<u32>(2 * LINE as u64 * bins);
-    let lines = slice_bytes::<u32>(most_lines(gathered, bins) * WORDS as u64);
-    slice_bytes::<u32>(batch) + slice_bytes::<u32>(2 * gathered) + lines + by_bin + rest
-}
-
-/// Returns the most edges that partly filled lines of `bins` bins hold, which should be few of those gathered; the words of the largest
-/// batch, at most `batch`; and the edges that are worth gathering.
-fn largest(slot: u64, bins: u64, batch: u64) -> (u64, u64, u64) {
-    let left = LINE as u64 * bins;
-    let batch = (slot / 4).min(batch) & !63;
-    (left, batch, MOST_GATHERED.max(4 * left + batch))
-}
-
-/// Returns the bytes of GPU memory with which all lanes place `edges` edges at full speed.
-pub fn ample_bytes(workspace: &Workspace, bins: &graph::layout::Bins, ids: u64, edges: u64) -> u64 {
-    let (lanes, slot) = workspace.uploader.shape();
-    let (count, (_, of_granule)) = (bins.spans.len() as u64, bins.table());
-    let (left, batch, gathered) = largest(slot, count, LARGEST_BATCH);
-    let each = edges / lanes as u64 + LEAST_BATCH;
-    let (batch, gathered) = (batch.min(2 * each), gathered.min(2 * (left + each)));
-    let tables = slice_bytes::<u32>(of_granule.len() as u64) + slice_bytes::<u32>(count);
-    slice_bytes::<u32>(ids) + tables + lanes as u64 * lane_bytes(batch, gathered, count)
-}
-
 impl<'w, 'r, 'p> Placers<'w, 'r, 'p> {
-    /// Plans memory for the map, unless it is on the GPU, and for lanes with batches of at most `batch` words. Returns `None` if it does
-    /// not fit.
-    pub fn plan(
-        workspace: &Workspace,
-        route: &Route<'_, '_>,
-        map: &[u32],
-        map_on_gpu: bool,
-        batch: u64,
-    ) -> Option<PlacerPlan> {
-        let (most_lanes, slot) = workspace.uploader.shape();
-        let bins = route.bins().spans.len() as u64;
-        let (_, of_granule) = route.bins().table();
-        let tables = slice_bytes::<u32>(of_granule.len() as u64) + slice_bytes::<u32>(bins);
-        let map_bytes = if map_on_gpu { 0 } else { slice_bytes::<u32>(map.len() as u64) };
-        let free = workspace.arena.free().checked_sub(map_bytes + tables)?;
-        if map.len() as u64 >= u64::from(u32::MAX) {
-            return None;
-        }
-        let (left, largest_batch, most) = largest(slot, bins, batch);
-        let fits = |batch: u64, gathered: u64| {
-            let lanes = (free / lane_bytes(batch, gathered, bins)).min(most_lanes as u64) as usize;
-            (lanes > 0).then_some(PlacerPlan { lanes, batch, gathered })
-        };
-        let halves = std::iter::successors(Some(most), |gathered| Some(gathered / 2));
-        let mut plans: Vec<PlacerPlan> = Vec::new();
-        for gathered in halves.take_while(|&gathered| gathered >= left + LEAST_BATCH) {
-            let batch = largest_batch.min((gathered / 2).min((gathered - left) * 2) & !63).max(LEAST_BATCH);
-            plans.extend(fits(batch, gathered));
-        }
-        // The largest plan that has all lanes is best, else the one with most lanes.
-        let full = plans.iter().find(|plan| plan.lanes == most_lanes);
-        full.or(plans.iter().max_by_key(|plan| plan.lanes)).copied()
-    }
-
     /// Takes memory of `workspace` as planned.
     ///
     /// # Errors
@@ -149,7 +70,7 @@ impl<'w, 'r, 'p> Placers<'w, 'r, 'p> {
         (map, device_map): (&[u32], Option<DeviceSlice<u32>>),
         source: &'w str,
     ) -> Result<Self> {
-        let kernel = |name| workspace.kernel(&PARTITION, name);
+        let kernel = |name| workspace.kernel(partition_program(plan.weighted), name);
         let (gather, plan_lines) = (kernel("gather_edges")?, kernel("plan_lines")?);
         let (fill_lines, keep_rest) = (kernel("fill_lines")?, kernel("keep_rest")?);
         let Workspace { queue, uploader, arena, .. } = workspace;
@@ -215,23 +136,24 @@ impl<'w, 'r, 'p> Placer<'w, 'r, 'p> {
     ) -> Result<Self> {
         let mut take = |len| arena.take_planned::<u32>(len);
         let bins = u64::from(shared.bins.count);
-        let lines = take(most_lines(plan.gathered, bins) * WORDS as u64)?;
+        let (edge, line) = (edge_words(plan.weighted), line_words(plan.weighted));
+        let lines = take(most_lines(plan.gathered, bins) * line as u64)?;
         let results = take(COUNTS + bins + 1)?;
         let counts = take(bins)?;
         let unit = Gathered {
-            edges: take(2 * plan.gathered)?.address(),
+            edges: take(edge * plan.gathered)?.address(),
             counts: counts.address(),
             line_starts: results.part(COUNTS..u64::MAX).address(),
             rest_starts: take(bins)?.address(),
             placed: take(bins)?.address(),
             lines: lines.address(),
-            rest: take(2 * LINE as u64 * bins)?.address(),
+            rest: take(edge * LINE as u64 * bins)?.address(),
             words: results.address(),
         };
-        let raw = take(plan.batch)?;
+        let raw = take(edge * plan.batch)?;
         lane.queue().fill(counts, 0)?;
         lane.queue().fill(results, 0)?;
-        let (batch, most) = (plan.batch as usize, plan.gathered);
+        let (edge, batch, most) = (edge as usize, (edge * plan.batch) as usize, plan.gathered);
         let (turns, making, storing) = (0, Duration::ZERO, Duration::ZERO);
         let (gathered, loops) = (0, 0);
         Ok(Placer {
@@ -242,6 +164,8 @@ impl<'w, 'r, 'p> Placer<'w, 'r, 'p> {
             lines,
             results,
             unit,
+            edge,
+            line,
             batch,
             gathered,
             most,
@@ -252,10 +176,10 @@ impl<'w, 'r, 'p> Placer<'w, 'r, 'p> {
         })
     }
 
-    /// Adds pairs of ids.
-    fn push(&mut self, mut ids: &[u32]) -> Result<()> {
-        while !ids.is_empty() {
-            if self.lane.put(&mut ids, self.batch)? {
+    /// Adds edges: pairs of ids, or with their weights.
+    fn push(&mut self, mut words: &[u32]) -> Result<()> {
+        while !words.is_empty() {
+            if self.lane.put(&mut words, self.batch)? {
                 self.gather()?;
             }
         }
@@ -264,25 +188,30 @@ impl<'w, 'r, 'p> Placer<'w, 'r, 'p> {
 
     /// Gathers the edges of the slot on the GPU.
     fn gather(&mut self) -> Result<()> {
-        let Placer { shared, lane, raw, unit, .. } = self;
-        let pairs = lane.filled() as u64 / 2;
-        if pairs == 0 {
+        let Placer { shared, lane, raw, unit, edge, .. } = self;
+        let edges = (lane.filled() / *edge) as u64;
+        if edges == 0 {
             return Ok(());
         }
         lane.send(*raw)?;
-        let arguments = (raw.address(), pairs as u32, shared.bins, *unit);
+        let arguments = (raw.address(), edges as u32, shared.bins, *unit);
         // SAFETY: the arguments are as the kernel declares them; there is room for `most` edges, which `gathered` does not exceed.
-        unsafe { lane.queue().launch(&shared.gather, lane.queue().grid(pairs), arguments)? };
+        unsafe { lane.queue().launch(&shared.gather, lane.queue().grid(edges), arguments)? };
         lane.pass()?;
-        self.gathered += pairs;
+        self.gathered += edges;
         // The next batch must find room.
-        if self.gathered + self.batch as u64 / 2 > self.most { self.hand_over(false).map(drop) } else { Ok(()) }
+        if self.gathered + (self.batch / self.edge) as u64 > self.most {
+            self.hand_over(false).map(drop)
+        } else {
+            Ok(())
+        }
     }
 
     /// Makes lines of the gathered edges and puts them into the bins. Edges that fill no line stay for the next time, except at the `last`.
     /// Returns the number of loops met so far.
     fn hand_over(&mut self, last: bool) -> Result<u64> {
-        let Placer { shared, lane, number, lines, results, unit, gathered, .. } = self;
+        let Placer { shared, lane, number, lines, results, unit, gathered, line: line_words, .. } = self;
+        let line_words = *line_words;
         let started = Instant::now();
         let bins = shared.bins.count;
         let (queue, by_edge) = (lane.queue(), lane.queue().grid(*gathered));
@@ -304,7 +233,7 @@ impl<'w, 'r, 'p> Placer<'w, 'r, 'p> {
         if counts[1] != 0 {
             return Err(changed(shared.source));
         }
-        let line = |line: u32| u64::from(line) * WORDS as u64;
+        let line = |line: u32| u64::from(line) * line_words as u64;
         // Lines that find no room on a GPU come to the host.
         let everything = [(usize::MAX, 0..bins as usize)];
         let groups = shared.device_lines.as_ref().map_or(&everything[..], |(_, groups)| groups);
@@ -323,13 +252,13 @@ impl<'w, 'r, 'p> Placer<'w, 'r, 'p> {
                 }
             }
             let (mut bin, mut at) = (group.start, stays);
-            lane.receive(lines.part(line(stays)..line(end)), WORDS, |mut words| {
+            lane.receive(lines.part(line(stays)..line(end)), line_words, |mut words| {
                 while !words.is_empty() {
                     while starts[bin + 1] <= at {
                         bin += 1;
                     }
-                    let lines = ((starts[bin + 1] - at) as usize).min(words.len() / WORDS);
-                    let (now, later) = words.split_at(lines * WORDS);
+                    let lines = ((starts[bin + 1] - at) as usize).min(words.len() / line_words);
+                    let (now, later) = words.split_at(lines * line_words);
                     shared.route.lines(*number, bin, now)?;
                     at += lines as u32;
                     words = later;
@@ -342,6 +271,29 @@ impl<'w, 'r, 'p> Placer<'w, 'r, 'p> {
         self.making += made;
         self.storing += started.elapsed() - made;
         Ok(u64::from(counts[2]) | (u64::from(counts[3]) << 32))
+    }
+
+    /// Adds edges with their weights.
+    fn weighted<T: Copy + Into<u64>>(&mut self, edges: &[[T; 2]], weights: &[u32]) -> Result<()> {
+        if weights.len() != edges.len() {
+            return Err(Error::internal("place edges", "fewer weights than edges"));
+        }
+        let mut words = [[0u32; 3]; 512];
+        for (edges, weights) in edges.chunks(words.len()).zip(weights.chunks(words.len())) {
+            let mut filled = 0;
+            for (&[u, v], &weight) in edges.iter().zip(weights) {
+                let (u, v): (u64, u64) = (u.into(), v.into());
+                match (u32::try_from(u), u32::try_from(v)) {
+                    (Ok(u), Ok(v)) => {
+                        words[filled] = [u, v, weight];
+                        filled += 1;
+                    }
+                    _ => self.beyond(u, v)?,
+                }
+            }
+            self.push(words[..filled].as_flattened())?;
+        }
+        Ok(())
     }
 
     /// Handles an edge with an id that the GPU's 32 bits can't hold. Ingest has met no such edge except loops.
@@ -366,7 +318,13 @@ impl<'w, 'r, 'p> Placer<'w, 'r, 'p> {
 }
 
 impl Visitor for Placer<'_, '_, '_> {
-    fn visit(&mut self, edges: Edges<'_>, _: &[u32]) -> Result<()> {
-        narrow(self, edges, Placer::push, Placer::beyond)
+    fn visit(&mut self, edges: Edges<'_>, weights: &[u32]) -> Result<()> {
+        if self.edge == 2 {
+            return narrow(self, edges, Placer::push, Placer::beyond);
+        }
+        match edges {
+            Edges::Narrow(edges) => self.weighted(edges, weights),
+            Edges::Wide(edges) => self.weighted(edges, weights),
+        }
     }
 }

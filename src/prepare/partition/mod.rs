@@ -7,6 +7,7 @@
 
 pub mod device_lines;
 pub mod gpu;
+pub mod gpu_plan;
 mod kernel_structs;
 mod pool;
 pub mod route;
@@ -79,7 +80,7 @@ struct BinLines<'a> {
 
 impl<'a> Partition<'a> {
     /// Makes empty bins of edges that have weights or have none. They take chunks of `lines` lines from `memory`, then from the disk at
-    /// `spill`. Lines made on a GPU, which carries no weights, go to `device_lines` first, if given.
+    /// `spill`. Lines made on a GPU go to `device_lines` first, if given.
     ///
     /// `memory` must hold a chunk for every wanted bin.
     ///
@@ -270,7 +271,7 @@ impl BinReader<'_, '_> {
     /// # Errors
     /// Those of `chunk`, those of the spill file, [`Error::Lost`].
     pub fn for_each_chunk(&self, scratch: &mut Vec<u32>, mut chunk: impl FnMut(&[u32]) -> Result<()>) -> Result<()> {
-        let most = self.partition.chunk / WORDS;
+        let most = self.partition.chunk / self.partition.words;
         if let Some(device_lines) = self.partition.device_lines {
             self.part.runs.iter().try_for_each(|&run| device_lines.read(run, most, scratch, &mut chunk))?;
         }

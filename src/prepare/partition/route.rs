@@ -2,7 +2,7 @@
 
 use super::device_lines::{DeviceLines, LineRun};
 use super::scatter::{Line, Scatter};
-use super::{Partition, Placing, WEIGHTED_WORDS, WORDS};
+use super::{Partition, Placing, WEIGHTED_WORDS};
 use crate::comm::Outbox;
 use crate::error::{Error, Result};
 use crate::graph::layout::{Bins, Layout};
@@ -112,9 +112,9 @@ impl<'r, 'a> Route<'r, 'a> {
 
     /// Returns what places the edges that `threads` threads read, on the CPU; ids are looked up in `map`.
     pub fn placing<'p>(&'p self, threads: usize, map: &'p [u32], source: &'p str) -> Box<dyn Placing + 'p> {
-        match self.partition.words {
-            WORDS => Box::new(self.scatters::<false>(threads, map, source)),
-            _ => Box::new(self.scatters::<true>(threads, map, source)),
+        match self.weighted() {
+            false => Box::new(self.scatters::<false>(threads, map, source)),
+            true => Box::new(self.scatters::<true>(threads, map, source)),
         }
     }
 
@@ -125,6 +125,11 @@ impl<'r, 'a> Route<'r, 'a> {
         source: &'p str,
     ) -> Vec<Scatter<'p, 'r, 'a, WEIGHTED>> {
         (0..threads).map(|lane| Scatter::new(self, lane, map, source)).collect()
+    }
+
+    /// Returns true if edges have weights.
+    pub(super) fn weighted(&self) -> bool {
+        self.partition.words == WEIGHTED_WORDS
     }
 
     pub(super) fn bins(&self) -> &Bins {

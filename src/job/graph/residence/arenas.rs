@@ -10,7 +10,7 @@ use crate::job::session::Session;
 use crate::job::state::order_writer::Ordered;
 use crate::memory::{bytes_of, numbers_of};
 use crate::prepare::partition::device_lines::DeviceLines;
-use crate::prepare::partition::{LINE, gpu};
+use crate::prepare::partition::{LINE, gpu_plan, line_words};
 use crate::prepare::prepared::InputInfo;
 use crate::prepare::sort::gpu::Sorters;
 use std::ops::Range;
@@ -33,9 +33,9 @@ impl Arenas<'_> {
     }
 }
 
-/// Locks the GPU, if all ranks have one and reach those of the others, and edges have no weights, which GPUs do not carry.
+/// Locks the GPU, if all ranks have one and reach those of the others.
 pub(super) fn gpus(session: &Session) -> Option<(MutexGuard<'_, Workspace>, Arenas<'_>)> {
-    session.gpu.workspace().filter(|_| !session.job.carries_weights())?;
+    session.gpu.workspace()?;
     let beside = session.gpu.peers().reachable();
     if beside.is_none() && session.comm.ranks() > 1 {
         return None;
@@ -59,11 +59,13 @@ pub(in crate::job::graph) fn device_lines(
     // A GPU names ids by 32 bits, and only its own lines stay there.
     let Some((mut workspace, arenas)) = gpus(session).filter(|_| ids < u32::MAX.into()) else { return Ok(None) };
     let (rank, ranks) = (session.comm.rank(), session.comm.ranks());
+    let weighted = info.weights.is_some();
+    let line_bytes = 4 * line_words(weighted) as u64;
     workspace.arena.reset(0);
     let arena = &workspace.arena;
     let each = edges / ranks as u64;
     let Assignment { layout, ref mine, .. } = *assignment;
-    let (placing, rows) = (gpu::ample_bytes(&workspace, bins, ids, each), layout.rows());
+    let (placing, rows) = (gpu_plan::ample_bytes(&workspace, bins, ids, each, weighted), layout.rows());
     let bins_here = bins.block_of.iter().filter(|&&block| mine[block]).count();
     // Every lane of every rank ends with a line that is not full for each bin; and no part is quite what was expected.
     let lanes = workspace.uploader.shape().0;
@@ -75,22 +77,22 @@ pub(in crate::job::graph) fn device_lines(
     let sizes = here.map(|b| BlockSize { rows: layout.block(b).len() as u64, entries: 0 });
     let home = Placement::bytes(sizes) + 4 * LINE as u64 * expected;
     let largest = bins.largest().div_ceil(LINE as u64) + (lanes * ranks) as u64;
-    let sorting = |lanes| Sorters::ample_bytes(bins, rows, largest, lanes);
+    let sorting = |lanes| Sorters::ample_bytes(bins, rows, largest, lanes, weighted);
     let (sorting, sorting_home) = (sorting(lanes), sorting(lanes.min(LANES)) + home);
-    let stays = !session.job.keep && !session.job.tasks.is_empty();
+    let stays = !session.job.keep && !session.job.tasks.is_empty() && !weighted;
     let stays = stays && home <= arena.bytes() / PART && sorting_home <= arena.free();
     let room = arena.free().saturating_sub(placing.max(if stays { sorting_home } else { sorting }));
-    let lines = expected.min(room / DeviceLines::bytes(1));
-    let taken = workspace.arena.take_last(DeviceLines::bytes(lines)).map_or(0, |(at, _)| at);
+    let lines = expected.min(room / line_bytes);
+    let taken = workspace.arena.take_last(lines * line_bytes).map_or(0, |(at, _)| at);
     let all = session.comm.all_gather(bytes_of(&[taken, lines]));
     let lines_of = |rank: usize| {
         let place: Vec<u64> = numbers_of(&all[rank]);
-        arenas.words(rank, place[0], DeviceLines::bytes(place[1]) / 4)
+        arenas.words(rank, place[0], place[1] * line_bytes / 4)
     };
     let of_all: Vec<DeviceSlice<u32>> = (0..ranks).map(lines_of).collect();
     tracing::debug!(lines, expected, "room for edges on the GPU");
     let queue = workspace.device.queue()?;
-    Ok(Some(DeviceLines::new(&of_all, rank, queue)))
+    Ok(Some(DeviceLines::new(&of_all, line_words(weighted), rank, queue)))
 }
 
 /// Returns true if ranks gather the map from ids on their GPUs, where it is used, and not in the memory of each: jobs that store
@@ -119,7 +121,8 @@ pub(in crate::job::graph) fn map_on_gpus(
     }
     let each = (info.edges - info.loops) / session.comm.ranks() as u64;
     let fits = gpus(session).is_some_and(|(workspace, _)| {
-        gpu::ample_bytes(&workspace, bins, info.ids, each) <= workspace.arena.bytes() && info.ids < u32::MAX.into()
+        gpu_plan::ample_bytes(&workspace, bins, info.ids, each, info.weights.is_some()) <= workspace.arena.bytes()
+            && info.ids < u32::MAX.into()
     });
     if !session.comm.all(fits) {
         ordered.complete(&session.comm);

@@ -70,7 +70,8 @@ pub(super) fn plan(
     assignment: &Assignment<'_>,
     (bins, partition, pool): (&Bins, &Partition<'_>, u64),
 ) -> Option<Residence> {
-    let (mut workspace, _) = gpus(session)?;
+    // Weights lie in files beside blocks.
+    let (mut workspace, _) = gpus(session).filter(|_| !session.job.carries_weights())?;
     let lines = partition.lines();
     let most = resident::most_sizes(assignment.layout, bins, &lines);
     // Any block may be needed on any GPU.

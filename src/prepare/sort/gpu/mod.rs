@@ -3,22 +3,21 @@
 #![allow(unsafe_code)] // kernel launches
 
 pub mod resident;
+mod room;
 
-use super::{BinReader, SortBin, Sorted, SortedRows, Sorter, Sorting};
+use self::room::Room;
+use super::{BinReader, SortBin, Sorted, SortedRows, Sorting, sorters};
 use crate::error::Result;
-use crate::gpu::{Arena, DeviceSlice, Kernel, Lane, Scan, THREADS, Workspace, slice_bytes};
+use crate::gpu::{DeviceSlice, Kernel, Lane, Scan, THREADS, Workspace, slice_bytes};
 use crate::graph::degrees::Degrees;
 use crate::graph::layout::Bins;
-use crate::prepare::gpu::{INGEST, SORT};
-use crate::prepare::partition::{LINE, WORDS};
+use crate::prepare::gpu::{INGEST, sort_program};
+use crate::prepare::partition::LINE;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 // These words are as in the kernels.
 const RESULT_WORDS: usize = 4;
-/// Words for results, which must hold a summary of degrees.
-const WORDS_OF_ROOM: u64 = 2 * resident::SUMS;
-
 /// How sorting divides the GPU's memory.
 #[derive(Debug, Clone, Copy)]
 pub struct SortPlan {
@@ -29,6 +28,8 @@ pub struct SortPlan {
     rows: u64,
     /// Rows of the graph if their degrees are counted on the GPU, else 0.
     degrees: u64,
+    /// True if edges have weights.
+    weighted: bool,
 }
 
 impl SortPlan {
@@ -44,6 +45,7 @@ pub struct Sorters<'w> {
     /// Number of threads without a lane, which sort on the CPU.
     others: usize,
     degrees: DeviceSlice<u32>,
+    weighted: bool,
 }
 
 struct Kernels {
@@ -82,46 +84,6 @@ struct Bin {
 
 const _: () = assert!(size_of::<Bin>() == 96, "the kernels have a static_assert of the same size");
 
-/// Device memory of one lane.
-#[derive(Clone, Copy)]
-struct Room {
-    lines: DeviceSlice<u32>,
-    targets: DeviceSlice<u32>,
-    out: DeviceSlice<u32>,
-    /// These have an element for each row.
-    ends: DeviceSlice<u32>,
-    lengths: DeviceSlice<u32>,
-    starts: DeviceSlice<u32>,
-    warp_rows: DeviceSlice<u32>,
-    block_rows: DeviceSlice<u32>,
-    sums: DeviceSlice<u32>,
-    words: DeviceSlice<u32>,
-}
-
-impl Room {
-    fn bytes(lines: u64, rows: u64) -> u64 {
-        let entries = 2 * slice_bytes::<u32>(lines * LINE as u64);
-        let by_row = 5 * slice_bytes::<u32>(rows + 1) + slice_bytes::<u32>(Scan::scratch(rows + 1));
-        slice_bytes::<u32>(lines * WORDS as u64) + entries + by_row + slice_bytes::<u32>(WORDS_OF_ROOM)
-    }
-
-    fn take(arena: &mut Arena, lines: u64, rows: u64) -> Result<Room> {
-        let mut take = |len| arena.take_planned(len);
-        Ok(Room {
-            lines: take(lines * WORDS as u64)?,
-            targets: take(lines * LINE as u64)?,
-            out: take(lines * LINE as u64)?,
-            ends: take(rows + 1)?,
-            lengths: take(rows + 1)?,
-            starts: take(rows + 1)?,
-            warp_rows: take(rows + 1)?,
-            block_rows: take(rows + 1)?,
-            sums: take(Scan::scratch(rows + 1))?,
-            words: take(WORDS_OF_ROOM)?,
-        })
-    }
-}
-
 /// The result of sorting a bin on the GPU.
 struct SortedBin {
     unit: Bin,
@@ -140,7 +102,8 @@ struct OnGpu<'w> {
     degrees: DeviceSlice<u32>,
     scratch: Vec<u32>,
     /// Sorts bins that do not fit.
-    cpu: Sorter,
+    cpu: Box<dyn SortBin>,
+    weighted: bool,
     /// Bins sorted, bins left to the CPU, and the times of copying lines, sorting, and copying rows back.
     bins: u32,
     left: u32,
@@ -149,33 +112,43 @@ struct OnGpu<'w> {
 
 impl<'w> Sorters<'w> {
     /// Returns the bytes of GPU memory with which each of `lanes` lanes has room for any of `bins`, of up to `lines` lines.
-    pub fn ample_bytes(bins: &Bins, rows: u64, lines: u64, lanes: usize) -> u64 {
-        slice_bytes::<u32>(rows) + lanes as u64 * Room::bytes(lines, bins.most_rows())
+    pub fn ample_bytes(bins: &Bins, rows: u64, lines: u64, lanes: usize, weighted: bool) -> u64 {
+        slice_bytes::<u32>(rows) + lanes as u64 * Room::bytes(lines, bins.most_rows(), weighted)
     }
 
-    /// Plans memory for bins of up to `most` lines and for degrees, with one lane or more. Returns `None` if that does not fit.
+    /// Plans memory for bins of up to `most` lines, of edges without weights, and for degrees, with one lane or more. Returns `None` if that does
+    /// not fit.
     pub fn plan_all(workspace: &Workspace, bins: &Bins, rows: u64, threads: usize, most: u64) -> Option<SortPlan> {
         let free = workspace.arena.free().saturating_sub(slice_bytes::<u32>(rows));
-        let lanes = free / Room::bytes(most.max(1), bins.most_rows());
+        let lanes = free / Room::bytes(most.max(1), bins.most_rows(), false);
         let lanes = lanes.min(workspace.uploader.shape().0.min(threads) as u64) as usize;
-        let plan = SortPlan { lanes, threads, lines: most.max(1), rows: bins.most_rows(), degrees: rows };
+        let (lines, weighted) = (most.max(1), false);
+        let plan = SortPlan { lanes, threads, lines, rows: bins.most_rows(), degrees: rows, weighted };
         (lanes > 0 && most < 1 << 24).then_some(plan)
     }
 
     /// Plans memory for bins of up to `most` lines, or else for the lines of any of `bins` without repeats. Returns `None` if that does not
     /// fit.
-    pub fn plan(workspace: &Workspace, bins: &Bins, rows: u64, threads: usize, most: u64) -> Option<SortPlan> {
+    pub fn plan(
+        workspace: &Workspace,
+        bins: &Bins,
+        rows: u64,
+        threads: usize,
+        most: u64,
+        weighted: bool,
+    ) -> Option<SortPlan> {
         let most_lanes = workspace.uploader.shape().0.min(threads);
         // Every thread that filled bins ended with a partly filled line.
         let least = most.min(bins.largest().div_ceil(LINE as u64) + threads as u64);
         let most_rows = bins.most_rows();
         let free = workspace.arena.free();
-        let fit = |lines: u64, free: u64| (free / Room::bytes(lines, most_rows)).min(most_lanes as u64) as usize;
+        let bytes = |lines| Room::bytes(lines, most_rows, weighted);
+        let fit = |lines: u64, free: u64| (free / bytes(lines)).min(most_lanes as u64) as usize;
         let with_degrees = free.saturating_sub(slice_bytes::<u32>(rows));
         let choices = [(most, rows, with_degrees), (least, rows, with_degrees), (least, 0, free)];
         let plan = |&(lines, degrees, free): &(u64, u64, u64)| {
             let lanes = fit(lines, free);
-            SortPlan { lanes, threads, lines, rows: most_rows, degrees }
+            SortPlan { lanes, threads, lines, rows: most_rows, degrees, weighted }
         };
         let plans: Vec<SortPlan> = choices.iter().map(plan).filter(|plan| plan.lanes > 0).collect();
         // A lane for every thread is best. Counting degrees on the GPU is worth more than lanes beyond the fourth.
@@ -191,7 +164,7 @@ impl<'w> Sorters<'w> {
     /// # Errors
     /// [`crate::Error::Lost`].
     pub fn new(workspace: &'w mut Workspace, plan: SortPlan) -> Result<Self> {
-        let kernel = |name| workspace.kernel(&SORT, name);
+        let kernel = |name| workspace.kernel(sort_program(plan.weighted), name);
         let kernels = Arc::new(Kernels {
             bring_lines: kernel("bring_lines")?,
             place_rows: kernel("place_rows")?,
@@ -213,24 +186,25 @@ impl<'w> Sorters<'w> {
             Ok(OnGpu {
                 kernels: kernels.clone(),
                 lane,
-                room: Room::take(arena, plan.lines, plan.rows)?,
+                room: Room::take(arena, plan.lines, plan.rows, plan.weighted)?,
                 degrees,
                 scratch: Vec::new(),
-                cpu: Sorter::default(),
+                cpu: sorters(1, plan.weighted).remove(0),
+                weighted: plan.weighted,
                 bins: 0,
                 left: 0,
                 times: [Duration::ZERO; 3],
             })
         });
         let lanes = lanes.collect::<Result<Vec<_>>>()?;
-        Ok(Sorters { others: plan.threads - lanes.len(), lanes, degrees })
+        Ok(Sorters { others: plan.threads - lanes.len(), lanes, degrees, weighted: plan.weighted })
     }
 }
 
 impl Sorting for Sorters<'_> {
     fn sorters(&mut self) -> Vec<Box<dyn SortBin + '_>> {
         let lanes = self.lanes.iter_mut().map(|lane| Box::new(lane) as Box<dyn SortBin + '_>);
-        lanes.chain(super::sorters(self.others, false)).collect()
+        lanes.chain(sorters(self.others, self.weighted)).collect()
     }
 
     fn finish(&mut self, degrees: &Degrees) -> Result<()> {
@@ -260,23 +234,34 @@ impl SortBin for &mut OnGpu<'_> {
         let started = Instant::now();
         let Some(SortedBin { edges, distinct, uploaded, .. }) = self.sort_on_gpu(bin, first_row, rows)? else {
             self.left += 1;
-            return SortBin::sort(&mut self.cpu, bin, first_row, rows, out);
+            return self.cpu.sort(bin, first_row, rows, out);
         };
         let (room, row_count) = (self.room, rows as u64);
         let sorted = started.elapsed();
-        let SortedRows { lengths, targets, .. } = out;
-        lengths.clear();
-        targets.clear();
-        lengths.reserve_exact(rows);
-        targets.reserve_exact(distinct as usize);
+        let SortedRows { lengths, targets, weights } = out;
+        let of_weights = if self.weighted { distinct as usize } else { 0 };
+        for (of, len) in [(&mut *lengths, rows), (&mut *targets, distinct as usize), (&mut *weights, of_weights)] {
+            of.clear();
+            of.reserve_exact(len);
+        }
         self.lane.receive(room.lengths.part(0..row_count), 1, |words| {
             lengths.extend_from_slice(words);
             Ok(())
         })?;
-        self.lane.receive(room.out.part(0..distinct.into()), 1, |words| {
-            targets.extend_from_slice(words);
-            Ok(())
-        })?;
+        let distinct = u64::from(distinct);
+        let neighbours = room.out.part(0..distinct);
+        if self.weighted {
+            self.lane.receive_beside([neighbours, room.out.part(distinct..2 * distinct)], 1, |[some, of_them]| {
+                targets.extend_from_slice(some);
+                weights.extend_from_slice(of_them);
+                Ok(())
+            })?;
+        } else {
+            self.lane.receive(neighbours, 1, |words| {
+                targets.extend_from_slice(words);
+                Ok(())
+            })?;
+        }
         let times = [uploaded, sorted - uploaded, started.elapsed() - sorted];
         self.times.iter_mut().zip(times).for_each(|(sum, time)| *sum += time);
         self.bins += 1;
@@ -288,7 +273,7 @@ impl OnGpu<'_> {
     /// Sorts a bin and leaves its rows in the lane's memory. Returns `None` if it is too large.
     fn sort_on_gpu(&mut self, bin: &BinReader<'_, '_>, first_row: u32, rows: usize) -> Result<Option<SortedBin>> {
         let (lines, room) = (bin.lines(), self.room);
-        if (lines * WORDS) as u64 > room.lines.len() || rows as u64 + 1 > room.ends.len() {
+        if (lines * room.line_words) as u64 > room.lines.len() || rows as u64 + 1 > room.ends.len() {
             return Ok(None);
         }
         let started = Instant::now();
@@ -337,7 +322,7 @@ impl OnGpu<'_> {
         if lane.filled() > 0 {
             send(lane)?;
         }
-        self.bring(bin, (sent / WORDS as u64) as u32)
+        self.bring(bin, (sent / self.room.line_words as u64) as u32)
     }
 
     /// Copies a bin's lines that lie on GPUs to the lane's memory, from line `at` on.

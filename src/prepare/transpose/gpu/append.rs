@@ -22,9 +22,7 @@ struct Turn {
 
 /// Appends the batches that may have entries of the window, in their order.
 pub(super) fn append(lanes: &mut [OnGpu<'_>], kernels: &Kernels, work: Work<'_, '_>, rows: Rows) -> Result<()> {
-    let lower = work.transpose.lower;
-    // Rows of larger vertices alone list those of the window.
-    let batches = &work.batches[work.batches.partition_point(|batch| batch.rows[1] <= rows.first_row)..];
+    let (lower, batches) = (work.transpose.lower, batches_of(work, rows));
     let all: u64 = batches.iter().map(|batch| batch.len() as u64).sum();
     let (turn, moved) = (Mutex::new(Turn::default()), Condvar::new());
     let lock = || turn.lock().unwrap_or_else(PoisonError::into_inner);
@@ -66,14 +64,17 @@ pub(super) fn append(lanes: &mut [OnGpu<'_>], kernels: &Kernels, work: Work<'_, 
         all()?;
         std::mem::forget(alarm);
         Ok(())
-    })?;
-    (0..lower.len()).for_each(|block| lower.release(block));
-    Ok(())
+    })
+}
+
+/// Returns the batches that may have entries of the window: rows of larger vertices alone list those.
+pub(super) fn batches_of<'t>(work: Work<'t, '_>, rows: Rows) -> &'t [Batch] {
+    &work.batches[work.batches.partition_point(|batch| batch.rows[1] <= rows.first_row)..]
 }
 
 /// Copies to `out` where each row of a batch begins among its entries, and the end of the last, then the entries. Returns the number of
 /// words.
-fn copy(lower: &Catalogue, batch: &Batch, out: &mut [u32]) -> Result<usize> {
+pub(super) fn copy(lower: &Catalogue, batch: &Batch, out: &mut [u32]) -> Result<usize> {
     let (block, entries) = (lower.block(batch.block), &batch.entries);
     let (starts, rest) = out.split_at_mut(batch.rows_len() + 1);
     let offsets = &block.offsets[batch.rows[0].abs_diff(block.first_row) as usize..];

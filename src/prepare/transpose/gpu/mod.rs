@@ -2,14 +2,17 @@
 //! are sorted and come back as a whole.
 //!
 //! A GPU moves entries in its own memory a hundred times faster than they come to it. So the rows of a window are as many as fit, for each
-//! window takes the lower half to the GPU once more: of E edges 4·E bytes come there for each, and 4·E go back in all.
+//! window takes the lower half to the GPU once more: of E edges 4·E bytes come there for each, and 4·E go back in all. If edges have weights,
+//! the lower half comes there again with these once rows are sorted, and each weight is put where its entry is found: 8·E bytes more, and 4·E back.
 #![allow(unsafe_code)] // kernel launches
 
 mod append;
 mod bounds;
+mod weights;
 
 use self::append::append;
 use self::bounds::Position;
+use self::weights::place_weights;
 use super::batch::batches;
 use super::lengths::Lengths;
 use super::window::{Window, windows};
@@ -50,6 +53,7 @@ const _: () = assert!(size_of::<Rows>() == 40, "the kernels have a static_assert
 
 struct Kernels {
     append_entries: Kernel,
+    place_weights: Kernel,
     check_ends: Kernel,
     sort_rows: Kernel,
 }
@@ -83,7 +87,8 @@ pub(in crate::prepare) fn build(
     let entries = lengths.of_bins(transpose.bins)?;
     let Some(mut on_gpu) = Transposer::new(workspace)? else { return Ok(None) };
     let rows = on_gpu.slot.min(4 * BIN_ROWS as usize) / 4;
-    let batches = batches(transpose.lower, on_gpu.slot - rows - 1, rows as u64);
+    let entry_words = if transpose.weights.is_some() { 2 } else { 1 };
+    let batches = batches(transpose.lower, (on_gpu.slot - rows - 1) / entry_words, rows as u64);
     let work = Work {
         transpose,
         lengths: &lengths,
@@ -92,7 +97,7 @@ pub(in crate::prepare) fn build(
         watch,
         advanced: &AtomicU64::new(0),
     };
-    let bytes = |bin: usize| 4 * (transpose.bins.spans[bin].len() as u64 + entries[bin]);
+    let bytes = |bin: usize| 4 * (transpose.bins.spans[bin].len() as u64 + entry_words as u64 * entries[bin]);
     let most = on_gpu.rows.bytes();
     let of_several_rows = |&bin: &usize| transpose.bins.spans[bin].len() > 1;
     if (0..entries.len()).filter(of_several_rows).any(|bin| bytes(bin) > most) {
@@ -116,6 +121,7 @@ impl<'w> Transposer<'w> {
         let kernel = |name| workspace.kernel(&TRANSPOSE, name);
         let kernels = Kernels {
             append_entries: kernel("append_entries")?,
+            place_weights: kernel("place_weights")?,
             check_ends: kernel("check_ends")?,
             sort_rows: kernel("sort_rows")?,
         };
@@ -149,6 +155,8 @@ impl<'w> Transposer<'w> {
         // Alignment takes no room: what is in front are words, too.
         let ends = self.rows.part(0..end - first);
         let entries = self.rows.part(end - first..end - first + count);
+        let weights = self.rows.part(end - first + count..end - first + 2 * count);
+        let weights = work.transpose.weights.map(|_| weights);
         let rows = Rows {
             entries: entries.address(),
             ends: ends.address(),
@@ -186,15 +194,21 @@ impl<'w> Transposer<'w> {
         // SAFETY: the arguments are as the kernel declares them, and every row has its entries.
         unsafe { queue.launch(&kernels.sort_rows, queue.grid(count.div_ceil(4)), (rows,))? };
         queue.finish()?;
-        self.write(work, bins, entries, files)
+        if let Some(weights) = weights {
+            place_weights(&mut self.lanes, &self.kernels, work, rows, weights)?;
+        }
+        let lower = work.transpose.lower;
+        (0..lower.len()).for_each(|block| lower.release(block));
+        self.write(work, bins, entries, weights, files)
     }
 
-    /// Brings the entries of a window to their files: several blocks side by side, each by one lane.
+    /// Brings the entries of a window, and their weights if they have some, to their files: several blocks side by side, each by one lane.
     fn write(
         &mut self,
         work: Work<'_, '_>,
         bins: Range<usize>,
         entries: DeviceSlice<u32>,
+        weights: Option<DeviceSlice<u32>>,
         files: &mut Files<'_, '_>,
     ) -> Result<()> {
         let block_of = &work.transpose.bins.block_of;
@@ -202,13 +216,21 @@ impl<'w> Transposer<'w> {
         let sum = |bins: Range<usize>| work.entries[bins].iter().sum::<u64>();
         let bring = |on_gpu: &mut OnGpu<'_>, files: &mut Files<'_, '_>, of: Range<usize>| {
             let start = sum(bins.start..of.start);
-            let part = entries.part(start..start + sum(of.clone()));
+            let range = start..start + sum(of.clone());
+            let part = entries.part(range.clone());
             // A row that is not there yet is begun by no words, too.
             files.append(of.start, &[], &[])?;
-            on_gpu.lane.receive(part, 1, |words| {
-                files.append(of.start, words, &[])?;
-                work.advance(words.len() as u64 / 2)
-            })?;
+            let mut append = |targets: &[u32], weights: &[u32]| {
+                files.append(of.start, targets, weights)?;
+                work.advance(targets.len() as u64 / 2)
+            };
+            match weights {
+                None => on_gpu.lane.receive(part, 1, |targets| append(targets, &[]))?,
+                Some(weights) => {
+                    let parts = [part, weights.part(range)];
+                    on_gpu.lane.receive_beside(parts, 1, |[targets, weights]| append(targets, weights))?;
+                }
+            }
             files.end_of_bin(of.end - 1)
         };
         if let ([lane, ..], 1) = (&mut self.lanes[..], blocks.len()) {

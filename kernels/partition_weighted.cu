@@ -1,0 +1,3 @@
+// Distributes edges with weights to bins of rows.
+#define WEIGHTED
+#include "partition.cu"

@@ -1,0 +1,3 @@
+// Sorts the edges of bins into rows without repeats, with the smallest weight of each edge.
+#define WEIGHTED
+#include "sort.cu"

@@ -1,0 +1,100 @@
+//! How partitioning divides a GPU's memory: each lane has room for a batch of edges, for those that it gathers of several batches, and for the lines
+//! of bins that become of these.
+
+use super::route::Route;
+use super::{LINE, line_words};
+use crate::gpu::{Workspace, slice_bytes};
+use crate::graph::layout::Bins;
+use crate::prepare::gpu::LARGEST_BATCH;
+
+/// Edges of the smallest batch that is worth a launch.
+const LEAST_BATCH: u64 = 2048;
+/// Most edges that a lane gathers before it makes lines of them. More make longer runs of lines, but the thread waits longer.
+const MOST_GATHERED: u64 = 8 << 20;
+/// Words that kernels return counts in.
+pub(super) const COUNTS: u64 = 8;
+
+/// How partitioning divides the GPU's memory.
+#[derive(Debug, Clone, Copy)]
+pub struct PlacerPlan {
+    pub(super) lanes: usize,
+    /// Edges of a batch.
+    pub(super) batch: u64,
+    /// Most edges that a lane gathers.
+    pub(super) gathered: u64,
+    /// True if edges have weights.
+    pub(super) weighted: bool,
+}
+
+impl PlacerPlan {
+    /// Plans memory for the map, unless it is on the GPU, and for lanes with batches of at most `batch` words. Returns `None` if it does
+    /// not fit.
+    pub fn new(
+        workspace: &Workspace,
+        route: &Route<'_, '_>,
+        map: &[u32],
+        map_on_gpu: bool,
+        batch: u64,
+    ) -> Option<PlacerPlan> {
+        let (most_lanes, slot) = workspace.uploader.shape();
+        let bins = route.bins().spans.len() as u64;
+        let (_, of_granule) = route.bins().table();
+        let tables = slice_bytes::<u32>(of_granule.len() as u64) + slice_bytes::<u32>(bins);
+        let map_bytes = if map_on_gpu { 0 } else { slice_bytes::<u32>(map.len() as u64) };
+        let free = workspace.arena.free().checked_sub(map_bytes + tables)?;
+        if map.len() as u64 >= u64::from(u32::MAX) {
+            return None;
+        }
+        let weighted = route.weighted();
+        let (left, largest_batch, most) = largest(slot, bins, batch, weighted);
+        let fits = |batch: u64, gathered: u64| {
+            let lanes = (free / lane_bytes(batch, gathered, bins, weighted)).min(most_lanes as u64) as usize;
+            (lanes > 0).then_some(PlacerPlan { lanes, batch, gathered, weighted })
+        };
+        let halves = std::iter::successors(Some(most), |gathered| Some(gathered / 2));
+        let mut plans: Vec<PlacerPlan> = Vec::new();
+        for gathered in halves.take_while(|&gathered| gathered >= left + 2 * LEAST_BATCH) {
+            let batch = largest_batch.min((gathered / 4).min(gathered - left) & !31).max(LEAST_BATCH);
+            plans.extend(fits(batch, gathered));
+        }
+        // The largest plan that has all lanes is best, else the one with most lanes.
+        let full = plans.iter().find(|plan| plan.lanes == most_lanes);
+        full.or(plans.iter().max_by_key(|plan| plan.lanes)).copied()
+    }
+}
+
+/// Returns the most lines that `gathered` edges of `bins` bins make.
+pub(super) fn most_lines(gathered: u64, bins: u64) -> u64 {
+    gathered / LINE as u64 + bins
+}
+
+/// Returns the words of an edge: both ends, and its weight if it has one.
+pub(super) fn edge_words(weighted: bool) -> u64 {
+    if weighted { 3 } else { 2 }
+}
+
+fn lane_bytes(batch: u64, gathered: u64, bins: u64, weighted: bool) -> u64 {
+    let edges = |count: u64| slice_bytes::<u32>(edge_words(weighted) * count);
+    let by_bin = 4 * slice_bytes::<u32>(bins + 1 + COUNTS);
+    let lines = slice_bytes::<u32>(most_lines(gathered, bins) * line_words(weighted) as u64);
+    edges(batch) + edges(gathered) + lines + by_bin + edges(LINE as u64 * bins)
+}
+
+/// Returns the most edges that partly filled lines of `bins` bins hold, which should be few of those gathered; the edges of the largest
+/// batch, of at most `batch` words; and the edges that are worth gathering.
+fn largest(slot: u64, bins: u64, batch: u64, weighted: bool) -> (u64, u64, u64) {
+    let left = LINE as u64 * bins;
+    let batch = ((slot / 4).min(batch) / edge_words(weighted)) & !31;
+    (left, batch, MOST_GATHERED.max(4 * left + batch))
+}
+
+/// Returns the bytes of GPU memory with which all lanes place `edges` edges, which have weights or have none, at full speed.
+pub fn ample_bytes(workspace: &Workspace, bins: &Bins, ids: u64, edges: u64, weighted: bool) -> u64 {
+    let (lanes, slot) = workspace.uploader.shape();
+    let (count, (_, of_granule)) = (bins.spans.len() as u64, bins.table());
+    let (left, batch, gathered) = largest(slot, count, LARGEST_BATCH, weighted);
+    let each = edges / lanes as u64 + 2 * LEAST_BATCH;
+    let (batch, gathered) = (batch.min(each), gathered.min(2 * (left + each)));
+    let tables = slice_bytes::<u32>(of_granule.len() as u64) + slice_bytes::<u32>(count);
+    slice_bytes::<u32>(ids) + tables + lanes as u64 * lane_bytes(batch, gathered, count, weighted)
+}

@@ -1,0 +1,36 @@
+//! The weights of a window's entries, put beside these once they are sorted.
+#![allow(unsafe_code)] // kernel launches
+
+use super::super::Work;
+use super::append::{batches_of, copy};
+use super::{Kernels, OnGpu, Rows, side_by_side};
+use crate::error::Result;
+use crate::gpu::DeviceSlice;
+use std::sync::atomic::Ordering::Relaxed;
+
+/// Brings the lower half to the GPU again, with its weights, and puts each where the window lists its edge.
+pub(super) fn place_weights(
+    lanes: &mut [OnGpu<'_>],
+    kernels: &Kernels,
+    work: Work<'_, '_>,
+    rows: Rows,
+    weights: DeviceSlice<u32>,
+) -> Result<()> {
+    let (lower, batches) = (work.transpose.lower, batches_of(work, rows));
+    side_by_side(lanes, |OnGpu { lane, slots }, next| {
+        while let Some(batch) = batches.get(next.fetch_add(1, Relaxed)) {
+            let out = lane.slot()?;
+            let words = copy(lower, batch, out)?;
+            let of_batch = &lower.weights(batch.block)[batch.entries.clone()];
+            out[words..words + of_batch.len()].copy_from_slice(of_batch);
+            let slot = slots[lane.turn()];
+            lane.send_slot(slot.part(0..(words + of_batch.len()) as u64))?;
+            let arguments = (rows, weights.address(), slot.address(), batch.rows_len() as u32, batch.rows[0]);
+            // SAFETY: the arguments are as the kernel declares them. The slot is this queue's, and no two entries have one place.
+            unsafe { lane.queue().launch(&kernels.place_weights, lane.queue().grid(batch.len() as u64), arguments)? };
+            lane.pass()?;
+            work.watch.advance(0)?;
+        }
+        Ok(())
+    })
+}

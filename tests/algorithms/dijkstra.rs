@@ -248,7 +248,9 @@ impl Paths {
     /// The smallest nearer vertex with an edge that adds up; on a plateau, the smallest that is a step nearer.
     fn parents<S: Sum>(&self, root: usize, distances: &[S]) -> Vec<Option<usize>> {
         let of = |v: usize| distances[v];
-        let tight = |&(u, weight): &(usize, u32), v: usize| of(u) < S::UNREACHED && of(u).plus(weight) == of(v);
+        let is_reached = |v: usize| of(v) < S::UNREACHED;
+        let tight =
+            |&(u, weight): &(usize, u32), v: usize| is_reached(u) && is_reached(v) && of(u).plus(weight) == of(v);
         let first = |v: usize, fits: &dyn Fn(usize) -> bool| {
             let before = self.into[v].iter().filter(|edge| tight(edge, v) && fits(edge.0));
             before.map(|&(u, _)| u).min_by_key(|&u| self.places[u])

@@ -166,6 +166,22 @@ fn decimals_are_sums_along_paths_and_ties_are_broken_by_the_order_of_vertices() 
     }
 }
 
+/// As f32 has it, such a sum is infinite, and so is the distance of who is not reached.
+#[test]
+fn nobody_is_reached_by_a_sum_beyond_the_largest_f32() {
+    // By a leaf, by a vertex with more edges behind it, and by two ways, one of which is short enough.
+    let text = "0 1 3e38\n1 2 3e38\n1 3 3e38\n3 4 0.5\n4 5 0.5\n3 5 1\n1 6 1e38\n6 7 1e38\n0 7 2e38\n7 4 1.4e38\n";
+    for directed in [false, true] {
+        let place = Place::new();
+        let path = place.write("edges.wel", text);
+        let (mut checked, kind) = Checked::on(&path, directed);
+        assert_eq!(kind, Some(WeightType::F32));
+        checked.place = Place::new();
+        by_every_method(&checked, Taken::File(WeightType::F32), &[0, 1, 2, 5]);
+        checked.verifies();
+    }
+}
+
 #[test]
 fn unit_weights_have_the_levels_of_breadth_first_search() {
     let (place, graph) = (Place::new(), Graph::new(700, 9000, 1));

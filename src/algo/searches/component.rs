@@ -29,11 +29,11 @@ impl<'a> Components<'a> {
     }
 
     /// Returns the edges of what was reached from `root` by these parents; those of the input between vertices that are reached, where repeats count and loops do not; of a
-    /// directed graph, the distinct edges that leave vertices that are reached.
+    /// directed graph, the distinct edges that leave vertices that are reached. `is_whole` says that the search reached all that edges lead to.
     ///
     /// # Errors
     /// [`crate::Error::Corrupt`], [`crate::Error::Io`] of the degrees.
-    pub fn edges(&mut self, root: u32, parents: &[u32]) -> Result<u64> {
+    pub fn edges(&mut self, root: u32, parents: &[u32], is_whole: bool) -> Result<u64> {
         let direction = self.graph.info.direction;
         if direction == Direction::Directed {
             let degrees = self.graph.degrees()?;
@@ -43,7 +43,7 @@ impl<'a> Components<'a> {
             return Ok(reached.map(|(v, _)| leave(v)).sum());
         }
         // Without direction, who reaches the root of another search reaches all that it did.
-        let known = self.counted.iter().find(|&&(other, _)| parents[other as usize] != NONE);
+        let known = self.counted.iter().find(|&&(other, _)| is_whole && parents[other as usize] != NONE);
         if let Some(&(_, edges)) = known {
             return Ok(edges);
         }

@@ -79,7 +79,7 @@ impl<'a, T: SearchTask> Ledger<'a, T> {
         }
         let root = self.roots[source];
         let edges = match root.vertex {
-            Some(vertex) => self.components.edges(vertex, T::parents(tree))?,
+            Some(vertex) => self.components.edges(vertex, T::parents(tree), T::reaches_all(tree))?,
             None => 0,
         };
         let kept = Kept { root, tree, writes: self.options.write && run.is_last };

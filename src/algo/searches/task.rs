@@ -66,6 +66,9 @@ pub trait SearchTask: Task {
     /// Returns the parents in a tree.
     fn parents(tree: &Self::Tree) -> &[u32];
 
+    /// Returns true if a search reaches all that edges lead to: a sum of decimals may be infinite before.
+    fn reaches_all(tree: &Self::Tree) -> bool;
+
     /// Returns the seconds of a search.
     fn seconds(searched: &Self::Searched) -> f64;
 

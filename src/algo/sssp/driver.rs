@@ -98,6 +98,10 @@ impl SearchTask for Table {
         &tree.parents
     }
 
+    fn reaches_all(tree: &Tree) -> bool {
+        matches!(tree.distances, Distances::Whole(_))
+    }
+
     fn seconds(searched: &Searched) -> f64 {
         searched.seconds
     }

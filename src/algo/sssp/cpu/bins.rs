@@ -99,7 +99,14 @@ impl<S: Copy> Bins<S> {
 
     /// Reserves memory for entries, of which `taken` are elsewhere. Vectors grow by doubling.
     fn account(&mut self, taken: usize) -> Result<()> {
-        let needed = 2 * ((self.pending + taken) * size_of::<(u64, Entry<S>)>()) as u64;
+        self.reserve(2 * ((self.pending + taken) * size_of::<(u64, Entry<S>)>()) as u64)
+    }
+
+    /// Reserves so many bytes, if it did not before.
+    ///
+    /// # Errors
+    /// [`crate::Error::Limit`].
+    pub fn reserve(&mut self, needed: u64) -> Result<()> {
         match needed > self.reserved.bytes() {
             true => {
                 let step = (2 * STEP * size_of::<(u64, Entry<S>)>()) as u64;

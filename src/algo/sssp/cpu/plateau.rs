@@ -5,13 +5,18 @@ use super::arithmetic::Arithmetic;
 use crate::algo::sssp::search::NONE;
 use crate::graph::direction::Way;
 
-/// Gives parents to the vertices `without`. `flat` returns the vertices at the other ends of those edges of a vertex of one way that add nothing to its
-/// distance, and `leads` is true for a vertex that a shortest path may lead through.
+/// Calls the last argument with the vertices at the other ends of those edges of a vertex of one way that add nothing to its distance.
+pub type Flat<'f> = &'f dyn Fn(u32, Way, &mut dyn FnMut(u32));
+
+/// Bytes for each vertex that gets a parent here: itself, with its parent, and in the step after.
+pub const BYTES: u64 = 24;
+
+/// Gives parents to the vertices `without`. `leads` is true for a vertex that a shortest path may lead through.
 pub fn settle<A: Arithmetic>(
     sums: &[A::Cell],
     without: &[u32],
     parents: &mut [u32],
-    flat: &dyn Fn(u32, Way) -> Vec<u32>,
+    flat: Flat<'_>,
     leads: &dyn Fn(u32) -> bool,
 ) {
     let sum_of = |v: u32| A::load(&sums[v as usize]);
@@ -20,21 +25,28 @@ pub fn settle<A: Arithmetic>(
     for &v in without {
         // Who has one edge has its parent at the other end, and leads nowhere, unless it is the root.
         let leads = |u: u32| leads(u) || parents[u as usize] == u;
-        let on_it = |u: &u32| sum_of(*u) == sum_of(v) && leads(*u) && parents[*u as usize] != NONE;
-        let first = flat(v, Way::In).into_iter().filter(on_it).min();
-        found.extend(first.map(|parent| (v, parent)));
+        let mut first = NONE;
+        flat(v, Way::In, &mut |u| {
+            if u < first && sum_of(u) == sum_of(v) && leads(u) && parents[u as usize] != NONE {
+                first = u;
+            }
+        });
+        found.extend((first != NONE).then_some((v, first)));
     }
-    while !found.is_empty() {
-        let step: Vec<u32> = found.iter().map(|&(v, _)| v).collect();
-        found.drain(..).for_each(|(v, parent)| parents[v as usize] = parent);
-        let mut claims: Vec<(u32, u32)> = Vec::new();
-        for &u in &step {
-            let waits = |v: &u32| sum_of(*v) == sum_of(u) && parents[*v as usize] == NONE;
-            claims.extend(flat(u, Way::Out).into_iter().filter(waits).map(|v| (v, u)));
-        }
+    let mut step: Vec<u32> = found.iter().map(|&(v, _)| v).collect();
+    found.into_iter().for_each(|(v, parent)| parents[v as usize] = parent);
+    while !step.is_empty() {
         // The smallest of those who claim a vertex comes first.
-        claims.sort_unstable();
-        claims.dedup_by_key(|&mut (v, _)| v);
-        found = claims;
+        step.sort_unstable();
+        let mut next = Vec::new();
+        for &u in &step {
+            flat(u, Way::Out, &mut |v| {
+                if sum_of(v) == sum_of(u) && parents[v as usize] == NONE {
+                    parents[v as usize] = u;
+                    next.push(v);
+                }
+            });
+        }
+        step = next;
     }
 }

@@ -169,7 +169,11 @@ impl<'s, A: Arithmetic> Walk<'s, A> {
         }
         if !reached.without.is_empty() {
             let leads = |v: u32| v < self.graph.tails;
-            plateau::settle::<A>(self.sums, &reached.without, parents, &|v, way| self.flat(v, way), &leads);
+            if let Some(bins) = bins.first() {
+                let mut bins = bins.lock().unwrap_or_else(PoisonError::into_inner);
+                bins.reserve(plateau::BYTES * reached.without.len() as u64)?;
+            }
+            plateau::settle::<A>(self.sums, &reached.without, parents, &|v, way, each| self.flat(v, way, each), &leads);
             let seconds = begun_after.elapsed().as_secs_f64();
             phases.push(Phase { kind: "plateau".into(), rounds: 1, relaxations: 0, seconds });
         }
@@ -183,18 +187,20 @@ impl<'s, A: Arithmetic> Walk<'s, A> {
         })
     }
 
-    /// Returns the vertices at the other ends of those edges of a vertex that add nothing to its distance.
-    fn flat(&self, v: u32, way: Way) -> Vec<u32> {
+    /// Calls `each` with the vertices at the other ends of those edges of a vertex that add nothing to its distance.
+    fn flat(&self, v: u32, way: Way, each: &mut dyn FnMut(u32)) {
         let sum = A::load(&self.sums[v as usize]);
         let adds_nothing = |weight: u32| A::add(sum, weight) == sum;
         if let Some(ranks) = &self.ranks {
-            let mut found = Vec::new();
-            ranks.edges.each(v, way, |u, weight| found.extend(Some(u).filter(|_| adds_nothing(weight))));
-            return found;
+            return ranks.edges.each(v, way, |u, weight| {
+                if adds_nothing(weight) {
+                    each(u);
+                }
+            });
         }
         // They come first in a row.
         let rows = if way == Way::Out { &self.graph.out } else { self.graph.into() };
-        rows.row(v).iter().take_while(|&&entry| adds_nothing(weight(entry))).map(|&entry| neighbour(entry)).collect()
+        rows.row(v).iter().take_while(|&&entry| adds_nothing(weight(entry))).for_each(|&entry| each(neighbour(entry)));
     }
 
     /// Takes the part of one thread in all phases.
@@ -350,12 +356,12 @@ impl<'s, A: Arithmetic> Walk<'s, A> {
                     continue;
                 }
                 let entry = graph.out.row(v).first().copied().unwrap_or_default();
-                let sum = A::load(&self.sums[neighbour(entry) as usize]);
+                // A sum of decimals may be the first that is infinite.
+                let sum = A::add(A::load(&self.sums[neighbour(entry) as usize]), weight(entry));
                 if sum == A::UNREACHED {
                     parent.store(NONE, Relaxed);
                     continue;
                 }
-                let sum = A::add(sum, weight(entry));
                 A::store(&self.sums[v as usize], sum);
                 parent.store(neighbour(entry), Relaxed);
                 reached.note(sum);

@@ -8,7 +8,7 @@ pub trait Sum: Plain + Copy + PartialOrd + Default + Send + Sync {
     /// That of a vertex that is not reached: no sum is larger.
     const UNREACHED: Self;
 
-    /// Returns the sum with a weight, as its bits are stored. Only what is not reached stays so.
+    /// Returns the sum with a weight, as its bits are stored. What is not reached stays so, and beyond the largest f32 nothing is reached.
     fn plus(self, weight: u32) -> Self;
 
     /// Returns the distance that it is.
@@ -47,8 +47,7 @@ impl Sum for f32 {
 
     #[inline(always)]
     fn plus(self, weight: u32) -> Self {
-        let sum = (self + f32::from_bits(weight)).min(f32::MAX);
-        if self == f32::INFINITY { self } else { sum }
+        self + f32::from_bits(weight)
     }
 
     fn distance(self) -> Distance {

@@ -49,6 +49,8 @@ use std::sync::Mutex;
 const FEW: u64 = 1 << 12;
 /// Bytes for each vertex of those that became nearer in a round, if these are few.
 const NEARER: u64 = 2;
+/// Most buckets that have numbers.
+const MOST_BUCKETS: f64 = (1u64 << 62) as f64;
 /// Edges of a hub, by those that vertices have in the mean.
 const HUB: f64 = 32.0;
 
@@ -180,14 +182,15 @@ impl CpuSearch {
         let tails = vertices - (0..vertices).rev().take_while(is_tail).count() as u32;
         let mut weights = out.weights();
         if let Some(exchange) = exchange {
-            weights = weights.of_all(exchange)?;
+            weights = weights.of_all(kind, exchange)?;
         }
         let degree = entries as f64 / f64::from(vertices.max(1));
         // Vertices are in the order of degree.
         let longest = degrees.iter().take(1 << direction.shift()).max().copied().unwrap_or(0);
         let has_hubs = f64::from(longest) > HUB * degree;
-        let width = width(weights.sum / entries.max(1) as f64, degree, has_hubs);
         // No path is longer than one over all vertices.
+        let farthest = rows::number(kind, weights.largest) * f64::from(vertices);
+        let width = width(weights.sum / entries.max(1) as f64, degree, has_hubs, farthest);
         let is_short = u64::from(weights.largest).saturating_mul(vertices.into()) < u64::from(u32::MAX);
         let threads = if entries < FEW { 1 } else { means.threads };
         let sums = match kind {
@@ -234,9 +237,10 @@ impl CpuSearch {
 
 /// Returns the width of buckets for weights of this mean, in a graph whose vertices have so many edges. With hubs, narrow ones show where these are
 /// met; without, buckets have to be so wide that their vertices are worth a meeting of threads, and few of them become nearer twice: a grid looked
-/// along 1.1 times its edges.
-fn width(mean: f64, degree: f64, has_hubs: bool) -> Width {
+/// along 1.1 times its edges. The bucket of `farthest` has a number, too.
+fn width(mean: f64, degree: f64, has_hubs: bool, farthest: f64) -> Width {
     let wanted = if has_hubs { mean } else { 8.0 * mean } / degree.max(1.0);
+    let wanted = wanted.max(farthest / MOST_BUCKETS);
     let reciprocal = (1.0 / wanted.max(f64::MIN_POSITIVE)).min(f64::from(f32::MAX)) as f32;
     Width { shift: wanted.max(1.0).log2().round() as u32, reciprocal }
 }

@@ -2,6 +2,7 @@
 
 use crate::algo::sssp::ranks::exchange::Exchange;
 use crate::error::Result;
+use crate::formats::WeightType;
 use crate::memory::{Buffer, prefetch_near, random_access, will_need};
 use crate::store::words::Words;
 use std::ops::Range;
@@ -13,8 +14,8 @@ const MOST_ASKED: u64 = 1 << 17;
 /// Entries between those that are asked for which are read as well.
 const GAP: u64 = 1 << 9;
 
-/// The parts of one that sums of decimals are told in.
-const POINT: f64 = 1e9;
+/// Parts of the largest weight in which ranks tell each other sums: those of 2^40 entries fit 64 bits.
+const PARTS: f64 = (1u64 << 23) as f64;
 
 /// The rows of all vertices of one way.
 pub struct Rows {
@@ -43,16 +44,35 @@ impl Weights {
         Weights { largest: self.largest.max(other.largest), sum: self.sum + other.sum }
     }
 
-    /// Returns the figures of those of all ranks. Collective.
+    /// Returns the figures of those of all ranks, whose weights are of this type. Collective.
     ///
     /// # Errors
     /// Those of the exchange.
-    pub fn of_all(self, exchange: &mut Exchange) -> Result<Weights> {
+    pub fn of_all(self, kind: WeightType, exchange: &mut Exchange) -> Result<Weights> {
         let largest = u32::MAX - exchange.least(u64::from(u32::MAX - self.largest))? as u32;
-        // In fixed point, so that all ranks have the same.
-        let mut sums = [self.sum as u64, (self.sum.fract() * POINT) as u64];
-        exchange.add(&mut sums)?;
-        Ok(Weights { largest, sum: sums[0] as f64 + sums[1] as f64 / POINT })
+        let sum = exchange.sum(self.in_parts_of(kind, largest))?;
+        Ok(Weights { largest, sum: of_parts(kind, largest, sum) })
+    }
+
+    /// Returns the sum in parts of a weight that none is larger than: whole numbers, so that ranks that add them up all have the same, and as exact for
+    /// small weights as for large ones.
+    fn in_parts_of(self, kind: WeightType, largest: u32) -> u64 {
+        // Where all weights are 0, this is no number, and becomes 0.
+        (self.sum / number(kind, largest) * PARTS) as u64
+    }
+}
+
+/// Returns the sum that is so many parts of the largest weight.
+fn of_parts(kind: WeightType, largest: u32, parts: u64) -> f64 {
+    parts as f64 / PARTS * number(kind, largest)
+}
+
+/// Returns a weight as a number.
+#[inline]
+pub(super) fn number(kind: WeightType, weight: u32) -> f64 {
+    match kind {
+        WeightType::U32 => weight.into(),
+        WeightType::F32 => f32::from_bits(weight).into(),
     }
 }
 
@@ -152,5 +172,34 @@ impl Rows {
     #[inline(always)]
     pub fn expect_row(&self, v: u32) {
         prefetch_near(self.entries.all(), self.starts[v as usize] as usize);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Buckets are as wide as the mean weight says: a sum that is lost would make one bucket of all distances, or more buckets than can be counted.
+    #[test]
+    fn sums_of_small_and_large_weights_are_told_to_ranks() {
+        let of = |kind, weights: &[u32]| Weights {
+            largest: weights.iter().copied().max().unwrap_or(0),
+            sum: weights.iter().map(|&weight| number(kind, weight)).sum(),
+        };
+        let decimals = |decimals: [f32; 3]| (WeightType::F32, decimals.map(f32::to_bits));
+        for (kind, weights) in [
+            decimals([1e-12, 3e-12, 0.0]),
+            decimals([1e-44, 3e-45, 1e-45]),
+            decimals([3e38, 1e38, 2e38]),
+            decimals([0.0, 0.25, 0.5]),
+            (WeightType::U32, [u32::MAX, 1, 7]),
+            (WeightType::U32, [1; 3]),
+        ] {
+            let all = of(kind, &weights);
+            let parts = weights.map(|weight| of(kind, &[weight]).in_parts_of(kind, all.largest)).iter().sum();
+            let told = of_parts(kind, all.largest, parts);
+            assert!((told - all.sum).abs() <= 1e-6 * all.sum, "{weights:?}: {told}, not {}", all.sum);
+        }
+        assert_eq!(of_parts(WeightType::F32, 0, of(WeightType::F32, &[0]).in_parts_of(WeightType::F32, 0)), 0.0);
     }
 }

@@ -1,10 +1,9 @@
 //! Sorting the rows of a graph by weight, into memory or, where that is too small, into a file.
 
-use super::rows::{Entries, Rows, Weights, weight};
+use super::rows::{Entries, Rows, Weights, number, weight};
 use crate::algo::run::Units;
 use crate::algo::sssp::Edges;
 use crate::error::{Error, Result};
-use crate::formats::WeightType;
 use crate::graph::direction::Way;
 use crate::memory::{Budget, Buffer, bytes_of};
 use crate::process::signals;
@@ -92,10 +91,7 @@ fn sort(
     entries: &mut [u64],
     lightest: &mut [u32],
 ) -> Result<Weights> {
-    let number = |weight: u32| match edges.kind() {
-        WeightType::U32 => f64::from(weight),
-        WeightType::F32 => f64::from(f32::from_bits(weight)),
-    };
+    let kind = edges.kind();
     let mut parts = Vec::new();
     let (mut rest, mut light, mut first) = (entries, lightest, vertices.start);
     for v in vertices.clone() {
@@ -124,7 +120,7 @@ fn sort(
             edges.each(v, way, |u, weight| match places.next() {
                 Some(place) => {
                     *place = u64::from(weight) << 32 | u64::from(u);
-                    weights.sum += number(weight);
+                    weights.sum += number(kind, weight);
                 }
                 None => missing = true,
             });

@@ -40,7 +40,7 @@ template <class K> __device__ inline void search(const Graph& g, const Search<ty
     Walk<T>& walk = scratch.walk;
     const bool leads = blockIdx.x == 0 && threadIdx.x == 0;
     if (threadIdx.x == 0) {
-        scratch.target = 0;
+        scratch.target = scratch.full = 0;
         if (s.begins) walk = Walk<T>{wider<K>(0, s.coarse), 0, K::NEVER, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0};
         else take_walk(s, walk);
     }

@@ -3,7 +3,7 @@
 // A block takes its part of the queue into shared memory, and what becomes nearer there, below the bound of the bucket, is gone on from in the same
 // block. Vertices that another block makes nearer still are gone on from by that one: a vertex counts only while it has the distance of its entry.
 #pragma once
-#include "sssp.cuh"
+#include "sssp_queue.cuh"
 
 // Lanes that share the edges of a vertex.
 constexpr u32 DEEP_LANES = 4;
@@ -15,20 +15,22 @@ constexpr u32 DEEP_NARROW = 192;
 constexpr u32 DEEP_LEAST = 32;
 
 // Queues vertices for the next step, as all lanes of a warp.
-template <class T> __device__ inline void enqueue_few(const Search<T>& s, const Scratch<T>& scratch, u32 vertex, T distance, bool has) {
+template <class T> __device__ inline void enqueue_few(const Search<T>& s, Scratch<T>& scratch, u32 vertex, T distance, bool has) {
     u32 lanes = __ballot_sync(ALL_LANES, has);
     if (lanes == 0) return;
     u64 next = (scratch.walk.step + 1) % 3, place = 0;
-    if (lane_id() == 0) place = atomicAdd(s.state->queued + next, packed(1) * u64(__popc(lanes)));
-    place = __shfl_sync(ALL_LANES, place, 0) + packed(1) * u64(__popc(lanes & ((1u << lane_id()) - 1)));
+    if (lane_id() == 0) place = take_places(s, scratch, packed(1) * u64(__popc(lanes)));
+    place = __shfl_sync(ALL_LANES, place, 0);
+    const bool is_full = place == SSSP_NO_PLACE;
+    place += packed(1) * u64(__popc(lanes & ((1u << lane_id()) - 1)));
     if (!has) return;
     u32 at = entries_of(place);
-    if (at < s.queue_room) {
+    if (!is_full && at < s.queue_room) {
         const Queue<T>& queue = s.queues[(scratch.walk.step + 1) & 1];
         queue.vertices[at] = vertex;
         queue.distances[at] = distance;
     } else {
-        atomicMin(s.state->limit + next, place);
+        if (!is_full) atomicMin(s.state->limit + next, place);
         leave(s, scratch, vertex);
     }
 }

@@ -377,6 +377,24 @@ fn sums_that_are_infinite() {
     });
 }
 
+/// More vertices become nearer in a step than a queue's counter has bits for: 2^13 on the stand-in, 2^24 on a GPU.
+#[test]
+fn more_vertices_at_once_than_are_counted() {
+    on_gpu("sssp::more_vertices_at_once_than_are_counted", |gpu| {
+        // Spokes, a vertex behind each, and a rim around these: behind a vertex that is lost one is reached by the rim alone, which is longer.
+        let spokes = 9000;
+        let edges: Vec<[u32; 2]> =
+            (1..=spokes).flat_map(|v| [[0, v], [v, spokes + v], [spokes + v, spokes + v % spokes + 1]]).collect();
+        let weight = |u: u32, v: u32| if u == 0 || v == u + spokes { 1 } else { 9 };
+        let graph = Weighted::stored(&edges, Direction::Undirected, WeightType::U32, weight);
+        let wide = Tuning { coarse: Some(1e6), fine: Some(1e6), queued: 64, ..small() };
+        for short in [0, u32::MAX] {
+            let hub = graph.rows.place[&0];
+            graph.check(gpu, &[hub], &[("one bucket", Method::DeltaStepping, Tuning { short, ..wide })]);
+        }
+    });
+}
+
 /// Rows of all lengths are sorted, whatever sorts them.
 #[test]
 fn rows_of_all_lengths() {

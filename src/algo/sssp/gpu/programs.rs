@@ -14,6 +14,7 @@ pub(super) static PROGRAM: ProgramSource = ProgramSource {
         GRID_BARRIER,
         ROWS,
         SSSP,
+        ("sssp_queue.cuh", include_str!("../../../../kernels/sssp_queue.cuh")),
         ("sssp_deep.cuh", include_str!("../../../../kernels/sssp_deep.cuh")),
         ("sssp_walk.cuh", include_str!("../../../../kernels/sssp_walk.cuh")),
         ("sssp_pull.cuh", include_str!("../../../../kernels/sssp_pull.cuh")),

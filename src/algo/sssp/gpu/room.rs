@@ -10,6 +10,8 @@ pub(super) const THREADS: u32 = 1024;
 
 /// Fewest entries of a queue and of a pile.
 const LEAST_QUEUED: u64 = 1 << 12;
+/// Most entries of a queue: the blocks that find it full at the same time count no more than as many again.
+const MOST_QUEUED: u64 = 1 << 23;
 /// Fewest words of a piece of a half's neighbours on the way into rows.
 pub(super) const LEAST_PIECE: u64 = 1 << 12;
 /// Bytes of a vertex's first edges.
@@ -33,8 +35,10 @@ pub(super) struct Room {
 impl Room {
     /// Plans the room for a graph.
     pub fn of(vertices: u64, direction: Direction) -> Room {
-        let queued = (vertices / 8).max(LEAST_QUEUED.min(2 * vertices)).max(32);
-        Room { vertices, rows: direction.rows(vertices), queued, piled: 2 * queued }
+        let wanted = (vertices / 8 + 8).max(LEAST_QUEUED.min(2 * vertices)).max(32);
+        let queued = wanted.min(MOST_QUEUED);
+        // A queue's entry takes as much as two of a pile. Both together are memory of other methods, which need three words for each vertex and 64.
+        Room { vertices, rows: direction.rows(vertices), queued, piled: 2 * wanted + 2 * (wanted - queued) }
     }
 
     /// Returns the bytes that stay while a graph is searched: places of rows and bounds.
@@ -87,5 +91,19 @@ mod tests {
     #[test]
     fn constants_are_those_of_the_kernels() {
         assert_eq!(["SSSP_THREADS", "SSSP_MARKS"].map(|name| PROGRAM.constant(name)), [THREADS.into(), MARKS as u64]);
+        // The first is that of the stand-in for tests.
+        let all = PROGRAM.everything();
+        let bits = all.split("constexpr u32 SSSP_SLOT_BITS = ").nth(2).and_then(|rest| rest.split(';').next());
+        let bits: u64 = bits.expect("a constant").parse().expect("a number");
+        assert!(2 * MOST_QUEUED <= 1 << (64 - bits), "{bits}");
+    }
+
+    #[test]
+    fn queues_and_piles_are_memory_of_other_methods() {
+        for vertices in [1, 100, 1 << 15, 1 << 26, (1 << 26) + 9, u64::from(u32::MAX)] {
+            let Room { queued, piled, .. } = Room::of(vertices, Direction::Undirected);
+            assert!(2 * (24 * queued + 12 * piled) >= 4 * (3 * vertices + 64), "{vertices}");
+            assert!(queued <= MOST_QUEUED && piled <= u64::from(u32::MAX), "{vertices}");
+        }
     }
 }

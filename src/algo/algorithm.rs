@@ -5,6 +5,7 @@ use super::run::Run;
 use super::verify::{ListResults, Results, StoredUnits, Verdict};
 use crate::error::Result;
 use crate::gpu::ProgramSource;
+use crate::graph::direction::Direction;
 use crate::graph::layout::Layout;
 use crate::graph::placement::BlockSize;
 use crate::jobfile::{Diagnostics, Section};
@@ -81,6 +82,11 @@ pub enum InputKind {
 pub trait GraphTask: Task {
     /// Returns what of the prepared graph it reads beside the blocks.
     fn needs(&self) -> Needs;
+
+    /// Returns why it computes nothing on edges that have a direction, or on those that have none; nothing if it does.
+    fn refuses(&self, _direction: Direction) -> Option<&'static str> {
+        None
+    }
 
     /// Returns the number of units in a graph of so many blocks, for progress.
     fn units(&self, blocks: u64) -> u64;

@@ -9,6 +9,7 @@ use super::{FORMATS, keys, list, name, weighted};
 use crate::algo::{ALGORITHMS, InputKind, On, Task};
 use crate::formats::{AskedWeights, Columns, Format, TextOptions};
 use crate::generate::{MAX_EDGE_FACTOR, SCALES};
+use crate::graph::direction::Direction;
 use crate::jobfile::diagnostics::Diagnostics;
 use crate::jobfile::expand::Environment;
 use crate::jobfile::field::{Field, Section};
@@ -48,6 +49,7 @@ pub(super) fn job(
     let output = output(&Section::of(root, "output"), diagnostics);
     let tasks = tasks(root, diagnostics);
     weights_are_read(root, input.as_ref(), &tasks, diagnostics);
+    direction_fits(input.as_ref(), directed, &tasks, diagnostics);
     // A job without tasks prepares its graph for other jobs; of a list there is nothing to keep.
     let keep = kind == InputKind::Graph && (keep || tasks.is_empty());
     Some(Job {
@@ -174,6 +176,20 @@ fn input(root: &Table, environment: Environment<'_>, diagnostics: &mut Diagnosti
         };
     }
     spec
+}
+
+/// Refuses tasks on edges of another direction than they compute on. That of a prepared graph is not known yet.
+fn direction_fits(input: Option<&InputSpec>, directed: bool, tasks: &[Arc<dyn Task>], diagnostics: &mut Diagnostics) {
+    if matches!(input, None | Some(InputSpec::Prepared(_))) {
+        return;
+    }
+    for task in tasks {
+        if let On::Graph(task) = task.on()
+            && let Some(why) = task.refuses(Direction::of(directed))
+        {
+            diagnostics.missing(why);
+        }
+    }
 }
 
 /// Returns true if direction is kept. A list has none, and that of a prepared graph is as its job kept it.

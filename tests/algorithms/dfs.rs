@@ -154,6 +154,15 @@ fn a_search_that_is_stopped_goes_on_where_it_was() {
     }
 }
 
+/// Replaces a column by one that is whole by its checksum.
+fn put(place: &Place, column: &str, bytes: &[u8]) {
+    fs::write(place.workdir().join(column), bytes).expect("written");
+    let mut manifest = Manifest::load(&place.workdir()).expect("read").expect("there");
+    let outputs = &mut manifest.tasks.get_mut("dfs").expect("a task").outputs;
+    *outputs.get_mut(column).expect("a file") = Output::of(bytes);
+    manifest.save(&place.workdir()).expect("written");
+}
+
 /// Wrong numbers that are written, and whole by their checksums, are found by who reads the edges again.
 #[test]
 fn trees_that_were_changed_are_noticed_by_verify() {
@@ -168,13 +177,7 @@ fn trees_that_were_changed_are_noticed_by_verify() {
     report(&place, &[]);
     let columns = NAMES.map(|name| format!("out/dfs/{name}.npy"));
     let before = columns.clone().map(|name| fs::read(place.workdir().join(name)).expect("read"));
-    let put = |number: usize, bytes: &[u8]| {
-        fs::write(place.workdir().join(&columns[number]), bytes).expect("written");
-        let mut manifest = Manifest::load(&place.workdir()).expect("read").expect("there");
-        let outputs = &mut manifest.tasks.get_mut("dfs").expect("a task").outputs;
-        *outputs.get_mut(&columns[number]).expect("a file") = Output::of(bytes);
-        manifest.save(&place.workdir()).expect("written");
-    };
+    let put = |number: usize, bytes: &[u8]| put(&place, &columns[number], bytes);
     for (number, row, value, said) in [
         (0, 4, 2i64, "the postorder of vertex 3 is not that of its subtree"),
         (0, 1, 2, "was not reached before it"),
@@ -205,6 +208,85 @@ fn trees_that_were_changed_are_noticed_by_verify() {
     assert!(ran.out.contains("the search went from 1 to 5, where another neighbour comes first"), "{}", ran.out);
     before.iter().enumerate().for_each(|(number, before)| put(number, before));
     place.gpugraph(&["verify", "job.toml"]).expect(0);
+}
+
+/// A column, rows of it with other numbers, and what is said of them.
+type Change<'c> = (&'c str, &'c [(usize, i64)], &'c str);
+
+/// So is what was found by a tree: articulation points and bridges, components and a topological order.
+#[test]
+fn findings_that_were_changed_are_noticed_by_verify() {
+    let place = Place::new();
+    let verified = |edges: &[[u64; 2]], table: &str, said: &str, changes: &[Change<'_>]| {
+        let _ = fs::remove_dir_all(place.workdir());
+        let path = place.u64("edges.u64", edges);
+        place.write("job.toml", format!("[job]\nworkdir = 'work'\n[input]\npath = '{}'\n{table}", path.display()));
+        report(&place, &[]);
+        let ran = place.gpugraph(&["verify", "job.toml"]).expect(0);
+        assert!(ran.out.contains(said), "{}", ran.out);
+        for &(name, values, said) in changes {
+            let column = format!("out/dfs/{name}.npy");
+            let before = fs::read(place.workdir().join(&column)).expect("read");
+            let mut bytes = before.clone();
+            for &(row, value) in values {
+                bytes[128 + 8 * row..][..8].copy_from_slice(&value.to_le_bytes());
+            }
+            put(&place, &column, &bytes);
+            let ran = place.gpugraph(&["verify", "job.toml"]).expect(8);
+            assert!(ran.out.contains(said), "{name} {values:?}: {}", ran.out);
+            put(&place, &column, &before);
+        }
+    };
+    // Two triangles that an edge joins, twice, and a path.
+    let edges = [[0, 1], [1, 2], [2, 0], [2, 3], [3, 4], [4, 5], [5, 3], [3, 2], [7, 8], [8, 9]];
+    verified(
+        &edges,
+        "[dfs]\nforest = true\narticulation = true\n",
+        "3 articulation points, 3 bridges",
+        &[
+            ("articulation", &[(2, 0)], "vertex 2 is an articulation point, its column says otherwise"),
+            ("articulation", &[(4, 1)], "vertex 4 is not an articulation point, its column says otherwise"),
+            ("articulation", &[(6, 0)], "vertex 6 has no edge, and articulation 0"),
+            ("articulation", &[(1, 2)], "vertex 1 has articulation 2"),
+            ("bridge", &[(5, 1)], "vertex 5 is not below a bridge, its column says otherwise"),
+            ("bridge", &[(9, 0)], "vertex 9 is below a bridge, its column says otherwise"),
+        ],
+    );
+    // A cycle of three, one of two behind it, and a vertex behind that.
+    let edges = [[0, 1], [1, 2], [2, 0], [2, 3], [3, 4], [4, 3], [4, 5], [3, 4]];
+    verified(
+        &edges,
+        "directed = true\n[dfs]\nsource = 0\ncomponents = 'strong'\n",
+        "3 strong components",
+        &[
+            ("component", &[(5, 3)], "vertex 5 is not of the component of 3"),
+            ("component", &[(1, 1)], "an edge leads from 1 to 2, the component of which should come first"),
+            ("component", &[(4, 0)], "an edge leads from 3 to 4, the component of which should come first"),
+            ("component", &[(4, 99)], "vertex 4 has component 99"),
+        ],
+    );
+    let edges = [[0, 1], [1, 2], [0, 2], [3, 1], [5, 5]];
+    verified(
+        &edges,
+        "directed = true\n[dfs]\nforest = true\ncomponents = 'strong'\n",
+        "4 strong components",
+        &[
+            ("topological", &[(2, 1)], "vertex 2 has topological 1"),
+            ("topological", &[(1, 3), (2, 2)], "an edge leads from 1 to 2, which is before it in topological order"),
+            ("topological", &[(5, 4)], "vertex 5 has no edge, and topological 4"),
+            ("topological", &[(0, 77)], "vertex 0 has topological 77"),
+        ],
+    );
+    // Of a source without an edge, too.
+    verified(
+        &edges,
+        "directed = true\n[dfs]\nsource = 5\ncomponents = 'strong'\n",
+        "the source has no edge",
+        &[
+            ("depth", &[(5, 1)], "vertex 5 has no edge, and depth 1"),
+            ("component", &[(0, 0)], "vertex 0 has component 0"),
+        ],
+    );
 }
 
 /// Two triangles that a bridge joins, by which both its ends are articulation points; and a cycle behind which a path goes on.
@@ -252,10 +334,12 @@ fn tables_that_are_wrong() {
         ("", "[dfs] names no vertex to begin at: add source = ID, or forest = true for all trees"),
         ("source = 1\nforest = true\n", "a table has source or forest, not both"),
         ("source = 1\norder = 'first'\n", "dfs.order"),
+        ("source = 1\ncomponents = 'strong'\n", "add directed = true to [input]"),
     ] {
         place.write("job.toml", format!("[job]\nworkdir = 'work'\n[input]\npath = 'edges.u32'\n[dfs]\n{table}"));
         let ran = run(&place, "", &[]).expect(2);
         assert!(ran.err.contains(said), "{}", ran.err);
+        assert!(!place.workdir().exists(), "nothing is prepared before");
     }
     place.write("job.toml", "[job]\nworkdir = 'work'\n[input]\npath = 'edges.u32'\n[dfs]\nsource = 9\n");
     let ran = run(&place, "", &[]).expect(3);

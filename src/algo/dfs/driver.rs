@@ -8,11 +8,10 @@ use super::strong::Strong;
 use super::task::{ArticulationFound, Found, StrongFound, Table};
 use super::validate::validate;
 use super::walk::Walk;
-use crate::algo::{Outcome, Run, sources};
+use crate::algo::{GraphTask, Outcome, Run, sources};
 use crate::comm::agreed;
 use crate::error::{Error, Result};
 use crate::failpoint;
-use crate::graph::direction::Direction;
 use crate::graph::ids::{InputId, Vertex};
 use crate::prepare::input_ids::{self, InputIds};
 use crate::prepare::order;
@@ -22,7 +21,7 @@ use serde_json::{Value, json};
 use std::time::Instant;
 
 /// Most vertices of a cycle that are told.
-const TOLD: usize = 1000;
+pub(super) const TOLD: usize = 1000;
 /// Vertices that are reached between two looks at signals.
 const STEPS: u32 = 1 << 14;
 
@@ -36,7 +35,9 @@ pub(super) fn search(table: &Table, graph: &Graph, run: &mut Run<'_>) -> Result<
 }
 
 fn on_rank_0(table: &Table, graph: &Graph, run: &mut Run<'_>) -> Result<Outcome> {
-    fits(table, graph.info.direction)?;
+    if let Some(why) = table.refuses(graph.info.direction) {
+        return Err(Error::Usage(why.into()));
+    }
     let source = match table.source {
         Some(source) => {
             let of = sources::vertices(&[source], "source", graph)?;
@@ -137,20 +138,6 @@ fn walk_all(walk: &mut Walk<'_>, source: Option<u32>, run: &Run<'_>) -> Result<C
         saved::save(&mut checkpoint, walk, counters)?;
     }
     Ok(counters)
-}
-
-/// Refuses what a graph has only with direction, or only without.
-fn fits(table: &Table, direction: Direction) -> Result<()> {
-    match direction {
-        Direction::Directed if table.articulation => Err(Error::Usage(
-            "[dfs] articulation is of edges without direction; leave out [input] directed, or articulation".into(),
-        )),
-        Direction::Undirected if table.components.is_some() => Err(Error::Usage(
-            "[dfs] components = \"strong\" is of edges with direction; add directed = true to [input], or leave it out"
-                .into(),
-        )),
-        _ => Ok(()),
-    }
 }
 
 /// All that was found of vertices.

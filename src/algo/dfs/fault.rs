@@ -25,6 +25,10 @@ pub enum Fault {
     NotFirst { vertex: u32, to: u32 },
     /// There is no edge from the parent.
     NoEdge { vertex: u32, parent: u32 },
+    /// An edge leads to another strong component that was left later.
+    Component { from: u32, to: u32 },
+    /// An edge leads back in the topological order.
+    Topological { from: u32, to: u32 },
 }
 
 impl Fault {
@@ -53,6 +57,13 @@ impl Fault {
             }
             Fault::NotFirst { vertex, to } => {
                 format!("the search went from {} to {}, where another neighbour comes first", name(vertex), name(to))
+            }
+            Fault::Component { from, to } => {
+                let [from, to] = [name(from), name(to)];
+                format!("an edge leads from {from} to {to}, the component of which should come first")
+            }
+            Fault::Topological { from, to } => {
+                format!("an edge leads from {} to {}, which is before it in topological order", name(from), name(to))
             }
             Fault::NoEdge { vertex, parent } => {
                 format!("no edge leads to vertex {} from its parent {}", name(vertex), name(parent))

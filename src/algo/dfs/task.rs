@@ -7,6 +7,7 @@ use crate::algo::{
 };
 use crate::error::{Error, Result};
 use crate::gpu::ProgramSource;
+use crate::graph::direction::Direction;
 use crate::graph::ids::InputId;
 use crate::graph::layout::Layout;
 use crate::graph::placement::BlockSize;
@@ -212,6 +213,18 @@ impl Task for Table {
 impl GraphTask for Table {
     fn needs(&self) -> Needs {
         Needs { degrees: true, order: true, upper: true, direction: true, weights: false }
+    }
+
+    fn refuses(&self, direction: Direction) -> Option<&'static str> {
+        match direction {
+            Direction::Directed if self.articulation => {
+                Some("[dfs] articulation is of edges without direction; leave out [input] directed, or articulation")
+            }
+            Direction::Undirected if self.components.is_some() => Some(
+                "[dfs] components = \"strong\" is of edges with direction; add directed = true to [input], or leave it out",
+            ),
+            _ => None,
+        }
     }
 
     fn units(&self, _: u64) -> u64 {

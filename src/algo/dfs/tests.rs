@@ -129,6 +129,25 @@ proptest! {
     }
 }
 
+/// A signal is looked for between steps: going back may take as long as going on did.
+#[test]
+fn going_back_is_done_in_steps() {
+    let path: Vec<[u32; 2]> = (0..1000).map(|v| [v, v + 1]).collect();
+    let model = Model::new(&path, Direction::Undirected);
+    let folder = tempfile::tempdir().unwrap();
+    let graph = model.graph(folder.path(), 100);
+    let rows = Rows::new(&graph).unwrap();
+    let mut walk = Walk::new(&rows, 1001, model.vertices(), &budget(1 << 20)).unwrap();
+    walk.begin(model.map[0]);
+    let mut before = 0;
+    while !walk.go(50) {
+        let now = walk.tree.reached + walk.tree.left;
+        assert!((1..=100).contains(&(now - before)), "{now} after {before}");
+        before = now;
+    }
+    assert!(before > 1900, "{before}");
+}
+
 /// A tree of another order of neighbours is a depth-first tree and not the lexicographic one; one of a breadth-first search is none.
 #[test]
 fn trees_of_other_searches_are_refused() {

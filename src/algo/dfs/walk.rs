@@ -101,9 +101,10 @@ impl<'a> Walk<'a> {
         self.put((root, chunk, new));
     }
 
-    /// Goes on until about `steps` vertices more were reached, or the tree is whole. Returns true if it is.
+    /// Goes on until about `steps` vertices more were reached or left, or the tree is whole. Returns true if it is.
     pub fn go(&mut self, steps: u32) -> bool {
-        let until = self.tree.reached.saturating_add(steps);
+        // Going back takes as long as going on: rows are looked through to their ends.
+        let until = self.steps() + u64::from(steps);
         if self.height == 0 {
             return true;
         }
@@ -130,7 +131,7 @@ impl<'a> Walk<'a> {
                 (u, number, new, row) = (v, first, of_first, of_v);
                 break;
             }
-            if self.tree.reached >= until {
+            if self.steps() >= until {
                 self.put((u, number, new));
                 return false;
             }
@@ -150,6 +151,12 @@ impl<'a> Walk<'a> {
             (u, number, new) = self.top();
             row = self.rows.of(u);
         }
+    }
+
+    /// Returns how often a vertex was reached or left.
+    #[inline]
+    fn steps(&self) -> u64 {
+        u64::from(self.tree.reached) + u64::from(self.tree.left)
     }
 
     /// Has fetched what going back needs soon: the record of a vertex some way below the top of the stack and the place of its row, and the next chunk of

@@ -1,113 +1,27 @@
-//! Checks of results: columns as they were written, against the edges of the input once more.
-//!
-//! Places of vertices are worked out anew (`searches::places`), and columns read to them. Numbers are held against each other as in the run. Then
-//! every edge is, in whatever order they come: it leads to a vertex that was reached before, or to one below; and the child above
-//! that, or of a child the one before it, comes first in order, as it was taken although both were new.
+//! A tree, and what was found by it, held against every edge in whatever order they come.
 
-use super::fault::Fault;
-use super::record::{NONE, Tree};
-use super::task::{Found, Table};
-use super::validate::{Numbers, nested};
+use super::blocks::Blocks;
+use super::components::Components;
+use crate::algo::EdgeSource;
+use crate::algo::dfs::fault::Fault;
+use crate::algo::dfs::record::{NONE, Tree};
+use crate::algo::dfs::validate::Numbers;
 use crate::algo::row_parts::check_rows;
 use crate::algo::searches::places::{Places, Signals};
 use crate::algo::team::{Parts, team};
-use crate::algo::{EdgeSource, Results};
-use crate::error::{Error, Result};
+use crate::error::Result;
 use crate::formats::{Edges, Visitor};
 use crate::graph::direction::{Direction, Way};
 use crate::memory::{Budget, Buffer};
 use crate::prepare::relabel::ISOLATED;
-use crate::results::values;
 use std::sync::atomic::{AtomicU32, Ordering::Relaxed};
 use std::sync::{Mutex, PoisonError};
 
 /// Vertices that a thread takes at a time.
 const PART: usize = 1 << 14;
-/// Bytes of the buffer in which a column is read.
-const READING: u64 = 1 << 20;
-
-/// Holds the columns of a search against the edges; says what was found.
-///
-/// # Errors
-/// [`Error::Validation`] for columns that no such search leaves; [`Error::Limit`]; those of reading; [`Error::Stopped`].
-pub(super) fn verify(table: &Table, found: &Found, edges: &EdgeSource<'_>, results: &Results<'_>) -> Result<String> {
-    let (budget, threads) = (results.budget, results.threads);
-    let (reading, what) = match edges {
-        EdgeSource::Input(input) => (input.scratch_bytes(threads), "the input"),
-        EdgeSource::Blocks(_) => (0, "the blocks"),
-    };
-    let _reading = budget.reserve(reading.max(READING), "reading edges and results again")?;
-    let places = Places::new(edges, results)?;
-    let mut tree = Tree::new(places.vertices() as usize, budget)?;
-    let source = match table.source {
-        None => None,
-        Some(source) => {
-            let row = places.ids.row(source.0).ok_or_else(|| wrong("the source is no vertex of the input"))?;
-            let place = places.of_rows()?.get(row as usize).copied().filter(|&place| place != ISOLATED);
-            match place {
-                None => return Ok("the source has no edge".into()),
-                place => place,
-            }
-        }
-    };
-    read(&mut tree, &places, results)?;
-    let told = |fault: Fault| fault.error(&|v| places.name(v));
-    let (numbers, trees) = nested(&tree, source, budget)?.map_err(told)?;
-    if (u64::from(tree.reached), u64::from(trees)) != (found.reached, found.trees) {
-        let (reached, job) = (tree.reached, (found.reached, found.trees));
-        return Err(wrong(&format!("{reached} vertices in {trees} trees by the columns, the job tells {job:?}")));
-    }
-    let held = Held::new(&tree, &numbers, results.info.direction, budget)?;
-    held.all(edges, &places, threads)?.map_err(told)?;
-    held.all_met(threads)?.map_err(told)?;
-    Ok(format!("holds against the edges of {what}: {} vertices, each reached from the first that could", tree.reached))
-}
-
-fn wrong(what: &str) -> Error {
-    Error::Validation(format!("depth-first search: {what}"))
-}
-
-/// Reads all columns to places.
-fn read(tree: &mut Tree, places: &Places, results: &Results<'_>) -> Result<()> {
-    let of_rows = places.of_rows()?;
-    let mut reached = 0;
-    for (number, name) in ["parent", "preorder", "postorder", "depth"].into_iter().enumerate() {
-        let beginning = format!("out/dfs/{name}.");
-        let file = results.outputs.keys().find(|file| file.starts_with(&beginning));
-        let path = results.workdir.join(file.ok_or_else(|| wrong(&format!("no file of its column {name}")))?);
-        let mut rows = 0;
-        for (value, row) in values::<i64>(&path)?.zip(0u64..) {
-            let (value, id) = (value?, places.ids.id(row));
-            rows += 1;
-            let Some(place) = of_rows.get(row as usize).copied().filter(|&place| place != ISOLATED) else {
-                if value != -1 {
-                    return Err(wrong(&format!("vertex {id} has no edge, and {name} {value}")));
-                }
-                continue;
-            };
-            let number_of = match u64::try_from(value) {
-                Err(_) if value == -1 => Some(NONE),
-                Err(_) => None,
-                Ok(parent) if number == 0 => {
-                    let row = places.ids.row(parent).and_then(|row| of_rows.get(row as usize).copied());
-                    row.filter(|&place| place != ISOLATED)
-                }
-                Ok(number_of) => u32::try_from(number_of).ok().filter(|&number_of| number_of != NONE),
-            };
-            let number_of = number_of.ok_or_else(|| wrong(&format!("vertex {id} has {name} {value}")))?;
-            reached += u32::from(number == 0 && number_of != NONE);
-            tree.numbers_mut()[4 * place as usize + number] = number_of;
-        }
-        if rows < of_rows.len() {
-            return Err(wrong(&format!("{rows} rows of {name} for {} vertices", of_rows.len())));
-        }
-    }
-    (tree.reached, tree.left) = (reached, reached);
-    Ok(())
-}
 
 /// A tree that edges are held against.
-struct Held<'a> {
+pub(super) struct Held<'a> {
     tree: &'a Tree,
     numbers: &'a Numbers,
     direction: Direction,
@@ -117,10 +31,18 @@ struct Held<'a> {
     children: Buffer<u32>,
     /// A bit for each vertex: set where an edge from its parent was seen.
     met: Buffer<AtomicU32>,
+    /// Parts that hang together, if articulation points and bridges were found.
+    pub blocks: Option<Blocks>,
+    /// Strong components, if they were found.
+    pub components: Option<Components>,
 }
 
 impl<'a> Held<'a> {
-    fn new(tree: &'a Tree, numbers: &'a Numbers, direction: Direction, budget: &Budget) -> Result<Held<'a>> {
+    /// Begins with no edge seen.
+    ///
+    /// # Errors
+    /// [`crate::Error::Limit`].
+    pub fn new(tree: &'a Tree, numbers: &'a Numbers, direction: Direction, budget: &Budget) -> Result<Held<'a>> {
         let vertices = tree.vertices() as usize;
         let mut first: Buffer<u32> = budget.zeroed(vertices + 1, "children of vertices (4 bytes each)")?;
         let mut children: Buffer<u32> = budget.zeroed(tree.reached as usize, "children (4 bytes each)")?;
@@ -145,11 +67,16 @@ impl<'a> Held<'a> {
             first,
             children,
             met: budget.zeroed(vertices / 32 + 1, "bits of parents")?,
+            blocks: None,
+            components: None,
         })
     }
 
     /// Holds all edges against the tree; returns the first fault by the ends of its edge.
-    fn all(&self, edges: &EdgeSource<'_>, places: &Places, threads: usize) -> Result<Result<(), Fault>> {
+    ///
+    /// # Errors
+    /// Those of reading; [`crate::Error::Stopped`].
+    pub fn all(&self, edges: &EdgeSource<'_>, places: &Places, threads: usize) -> Result<Result<(), Fault>> {
         match edges {
             EdgeSource::Input(input) => {
                 let of_rows = places.of_rows()?;
@@ -188,6 +115,9 @@ impl<'a> Held<'a> {
     #[inline]
     fn lead(&self, from: u32, to: u32) -> Result<(), Fault> {
         let [own, pre] = [from, to].map(|v| self.numbers.pre[v as usize]);
+        if let Some(components) = self.components.as_ref().filter(|_| own != NONE && pre != NONE) {
+            components.edge(self.tree, from, to)?;
+        }
         if own == NONE || pre <= own {
             return Ok(());
         }
@@ -203,6 +133,8 @@ impl<'a> Held<'a> {
         if self.tree.parent(to) == from {
             self.met[to as usize / 32].fetch_or(1 << (to % 32), Relaxed);
             before = before.wrapping_sub(1);
+        } else if let Some(blocks) = &self.blocks {
+            blocks.join(self.tree, from, to);
         }
         match children.get(before) {
             Some(&child) if child > to => Err(Fault::NotFirst { vertex: from, to: child }),
@@ -211,7 +143,10 @@ impl<'a> Held<'a> {
     }
 
     /// Checks that an edge from the parent of every vertex was seen.
-    fn all_met(&self, threads: usize) -> Result<Result<(), Fault>> {
+    ///
+    /// # Errors
+    /// [`crate::Error::Stopped`]; [`crate::Error::Addresses`] without threads.
+    pub fn all_met(&self, threads: usize) -> Result<Result<(), Fault>> {
         let wrong: Mutex<Option<u32>> = Mutex::default();
         let parts = Parts::new(self.tree.vertices() as usize, PART);
         team(threads, &|_| {

@@ -1,0 +1,111 @@
+//! Articulation points and bridges, found anew: by joining edges that lie on a common cycle.
+//!
+//! An edge from a vertex to one further up makes a cycle with the edges of the tree between them, and all edges of cycles that share one are a *block*.
+//! An edge of the tree is named by its lower end, and joined to the one above it. An edge in a block of its own is a bridge, and a
+//! vertex at which two blocks meet is an articulation point. Edges may come in any order, several times, and from several threads.
+
+use super::columns::Columns;
+use super::wrong;
+use crate::algo::dfs::record::{NONE, Tree};
+use crate::algo::dfs::task::ArticulationFound;
+use crate::error::Result;
+use crate::memory::{Budget, Buffer};
+use std::sync::atomic::{AtomicU32, Ordering::Relaxed};
+
+/// Marks of a vertex, as columns claim them.
+const POINT: u8 = 1;
+const BRIDGE: u8 = 2;
+/// One block begins below a vertex, and a second.
+const BLOCK: u8 = 4;
+const SECOND: u8 = 8;
+/// The edge above a vertex is joined to one below.
+const JOINED: u8 = 16;
+
+/// The blocks of a forest.
+pub(super) struct Blocks {
+    /// For each vertex one further up whose edge is in the same block, or itself.
+    up: Buffer<AtomicU32>,
+    marks: Buffer<u8>,
+}
+
+impl Blocks {
+    /// Reads what columns claim. All edges are in blocks of their own.
+    ///
+    /// # Errors
+    /// [`crate::Error::Validation`] for numbers that are none of a mark; [`crate::Error::Limit`]; those of reading.
+    pub fn read(columns: &Columns<'_>, tree: &Tree, budget: &Budget) -> Result<Blocks> {
+        let vertices = tree.vertices() as usize;
+        let up: Buffer<AtomicU32> = budget.zeroed(vertices, "blocks of edges (4 bytes a vertex)")?;
+        up.iter().zip(0..).for_each(|(up, v)| up.store(v, Relaxed));
+        let mut marks: Buffer<u8> = budget.zeroed(vertices, "articulation points to verify (a byte a vertex)")?;
+        for (name, mark) in [("articulation", POINT), ("bridge", BRIDGE)] {
+            columns.each(name, 0, |v, value| {
+                marks[v as usize] |= if value == 1 { mark } else { 0 };
+                (value == -1) == (tree.parent(v) == NONE) && (-1..=1).contains(&value)
+            })?;
+        }
+        Ok(Blocks { up, marks })
+    }
+
+    /// Joins the edges of the tree on the way from a vertex up to another one.
+    pub fn join(&self, tree: &Tree, above: u32, below: u32) {
+        let mut v = self.top(below);
+        while tree.depth(v) > tree.depth(above) + 1 {
+            let parent = tree.parent(v);
+            self.up[v as usize].store(parent, Relaxed);
+            v = self.top(parent);
+        }
+    }
+
+    /// Returns the lower end of the uppermost edge of a block. Who is asked next goes there by fewer steps.
+    fn top(&self, mut v: u32) -> u32 {
+        loop {
+            let up = self.up[v as usize].load(Relaxed);
+            if up == v {
+                return v;
+            }
+            self.up[v as usize].store(self.up[up as usize].load(Relaxed), Relaxed);
+            v = up;
+        }
+    }
+
+    /// Compares what was claimed, and how many there are, once all edges were seen.
+    ///
+    /// # Errors
+    /// [`crate::Error::Validation`].
+    pub fn agree(mut self, tree: &Tree, told: &ArticulationFound, name: &dyn Fn(u32) -> String) -> Result<String> {
+        for v in 0..tree.vertices() {
+            let (parent, up) = (tree.parent(v), self.up[v as usize].load(Relaxed));
+            if parent != NONE && parent != v {
+                let marks = &mut self.marks[parent as usize];
+                *marks |= match (up == v, *marks & BLOCK) {
+                    (false, _) => JOINED,
+                    (true, 0) => BLOCK,
+                    (true, _) => SECOND,
+                };
+            }
+        }
+        let (mut points, mut bridges) = (0, 0);
+        for v in (0..tree.vertices()).filter(|&v| tree.parent(v) != NONE) {
+            let (marks, is_root) = (self.marks[v as usize], tree.parent(v) == v);
+            let is_point = marks & if is_root { SECOND } else { BLOCK } != 0;
+            let is_bridge = !is_root && marks & JOINED == 0 && self.up[v as usize].load(Relaxed) == v;
+            for (what, is_so, mark) in
+                [("an articulation point", is_point, POINT), ("below a bridge", is_bridge, BRIDGE)]
+            {
+                if is_so != (marks & mark != 0) {
+                    let not = if is_so { "" } else { "not " };
+                    return Err(wrong(&format!("vertex {} is {not}{what}, its column says otherwise", name(v))));
+                }
+            }
+            points += u64::from(is_point);
+            bridges += u64::from(is_bridge);
+        }
+        if (points, bridges) != (told.articulation_points, told.bridges) {
+            let what =
+                format!("{points} articulation points and {bridges} bridges by the edges, the job tells {told:?}");
+            return Err(wrong(&what));
+        }
+        Ok(format!(", {points} articulation points, {bridges} bridges"))
+    }
+}

@@ -1,0 +1,62 @@
+//! The columns of a search, read to the places of vertices.
+
+use super::wrong;
+use crate::algo::Results;
+use crate::algo::searches::places::Places;
+use crate::error::Result;
+use crate::prepare::relabel::ISOLATED;
+use crate::process::signals;
+use crate::results::values;
+
+/// Rows between two looks at signals.
+const STRIDE: u64 = 1 << 20;
+
+/// The columns that a search wrote.
+pub(super) struct Columns<'a> {
+    pub places: &'a Places,
+    pub results: &'a Results<'a>,
+    /// The row of the source, if it has no edge.
+    pub own: Option<u64>,
+}
+
+impl Columns<'_> {
+    /// Calls `each` with the place of every vertex that has an edge and its number in a column. Others have -1, and the source `own` if it is one of
+    /// them.
+    ///
+    /// # Errors
+    /// [`crate::Error::Validation`] for a column of another length, for other numbers, and for those of which `each` returns false; those of reading.
+    pub fn each(&self, name: &str, own: i64, mut each: impl FnMut(u32, i64) -> bool) -> Result<()> {
+        let (results, of_rows) = (self.results, self.places.of_rows()?);
+        let beginning = format!("out/dfs/{name}.");
+        let file = results.outputs.keys().find(|file| file.starts_with(&beginning));
+        let path = results.workdir.join(file.ok_or_else(|| wrong(&format!("no file of its column {name}")))?);
+        let mut rows = 0;
+        for (value, row) in values::<i64>(&path)?.zip(0u64..) {
+            let value = value?;
+            let place = of_rows.get(row as usize).copied().filter(|&place| place != ISOLATED);
+            let fits = match place {
+                Some(place) => each(place, value),
+                None => value == if self.own == Some(row) { own } else { -1 },
+            };
+            if !fits {
+                let but = if place.is_none() { "no edge, and " } else { "" };
+                return Err(wrong(&format!("vertex {} has {but}{name} {value}", self.places.ids.id(row))));
+            }
+            rows += 1;
+            if rows % STRIDE == 0 {
+                signals::check()?;
+            }
+        }
+        match rows < of_rows.len() as u64 || rows <= self.own.unwrap_or(0) {
+            true => Err(wrong(&format!("{rows} rows of {name} for {} vertices", of_rows.len()))),
+            false => Ok(()),
+        }
+    }
+
+    /// Returns the place of a vertex that a column names, if it has an edge.
+    pub fn place(&self, id: i64) -> Option<u32> {
+        let row = self.places.ids.row(u64::try_from(id).ok()?)?;
+        let place = self.places.of_rows().ok()?.get(row as usize).copied();
+        place.filter(|&place| place != ISOLATED)
+    }
+}

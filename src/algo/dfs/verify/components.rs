@@ -1,0 +1,152 @@
+//! Strong components, a topological order and a cycle, held against edges.
+//!
+//! Components are right if no two of them lead to each other, and all vertices of one do. An edge to another component leads to one that was
+//! left earlier, so that they are in an order. The first vertex of a component leads to all others by the tree, whose paths stay inside; and each of the
+//! others leads to one of its component that was reached before it, by edges below it, and so at last to the first.
+
+use super::columns::Columns;
+use super::wrong;
+use crate::algo::dfs::fault::Fault;
+use crate::algo::dfs::record::{NONE, Tree};
+use crate::algo::dfs::task::{Found, StrongFound};
+use crate::algo::dfs::validate::Numbers;
+use crate::error::Result;
+use crate::memory::{Budget, Buffer};
+use std::collections::HashMap;
+use std::sync::atomic::{AtomicBool, AtomicU32, Ordering::Relaxed};
+
+/// The components that columns claim.
+pub(super) struct Components {
+    /// The first vertex of that of each vertex.
+    first: Buffer<u32>,
+    /// The place of each vertex in the topological order, if there is one.
+    places: Option<Buffer<u32>>,
+    /// The smallest preorder in the component of a vertex that an edge leads to from it.
+    low: Buffer<AtomicU32>,
+    /// The edges of the cycle that is told, and whether they were seen.
+    cycle: HashMap<[u32; 2], AtomicBool>,
+}
+
+impl Components {
+    /// Reads what columns claim, and the cycle that is told, of whose vertices there are `most` at most.
+    ///
+    /// # Errors
+    /// [`crate::Error::Validation`] for what can't be; [`crate::Error::Limit`]; those of reading.
+    pub fn read(
+        columns: &Columns<'_>,
+        tree: &Tree,
+        strong: &StrongFound,
+        most: usize,
+        budget: &Budget,
+    ) -> Result<Self> {
+        let vertices = tree.vertices() as usize;
+        let mut first: Buffer<u32> = budget.zeroed(vertices, "components to verify (4 bytes a vertex)")?;
+        first.fill(NONE);
+        columns.each("component", columns.own.map_or(-1, |row| columns.places.ids.id(row).0 as i64), |v, value| {
+            first[v as usize] = columns.place(value).unwrap_or(NONE);
+            (value == -1) == (tree.parent(v) == NONE) && (first[v as usize] == NONE) == (value == -1)
+        })?;
+        let low: Buffer<AtomicU32> = budget.zeroed(vertices, "what vertices lead to (4 bytes each)")?;
+        low.iter().for_each(|low| low.store(NONE, Relaxed));
+        let places = match strong.cycle.is_empty() {
+            true => Some(topological(columns, tree, budget)?),
+            false => None,
+        };
+        let told: Option<Vec<u32>> = strong.cycle.iter().map(|id| columns.place(id.0 as i64)).collect();
+        let told = told.ok_or_else(|| wrong("a vertex of the cycle has no edge"))?;
+        let mut cycle: HashMap<_, _> = told.windows(2).map(|two| ([two[0], two[1]], AtomicBool::default())).collect();
+        if let (Some(&begin), Some(&end)) = (told.first(), told.last())
+            && told.len() < most
+        {
+            cycle.insert([end, begin], AtomicBool::default());
+        }
+        Ok(Components { first, places, low, cycle })
+    }
+
+    /// Holds an edge between vertices that were reached against components and order.
+    #[inline]
+    pub fn edge(&self, tree: &Tree, from: u32, to: u32) -> std::result::Result<(), Fault> {
+        let [own, other] = [from, to].map(|v| self.first[v as usize]);
+        if own == other {
+            let low = &self.low[from as usize];
+            if tree.pre(to) < low.load(Relaxed) {
+                low.fetch_min(tree.pre(to), Relaxed);
+            }
+        } else if tree.post(other) > tree.post(own) {
+            return Err(Fault::Component { from, to });
+        }
+        if self.places.as_ref().is_some_and(|places| places[from as usize] >= places[to as usize]) {
+            return Err(Fault::Topological { from, to });
+        }
+        if let Some(is_seen) = self.cycle.get(&[from, to]) {
+            is_seen.store(true, Relaxed);
+        }
+        Ok(())
+    }
+
+    /// Compares the figures, and checks that the vertices of each component lead to each other, once all edges were seen.
+    ///
+    /// # Errors
+    /// [`crate::Error::Validation`].
+    pub fn agree(
+        self,
+        tree: &Tree,
+        numbers: &Numbers,
+        (found, strong): (&Found, &StrongFound),
+        name: &dyn Fn(u32) -> String,
+        budget: &Budget,
+    ) -> Result<String> {
+        let mut sizes: Buffer<u32> =
+            budget.zeroed(tree.vertices() as usize, "sizes of components (4 bytes a vertex)")?;
+        let order = &numbers.order[..tree.reached as usize];
+        for &v in order.iter().rev() {
+            let (first, parent, low) = (self.first[v as usize], tree.parent(v), self.low[v as usize].load(Relaxed));
+            sizes[first as usize] += 1;
+            if first == v {
+                continue;
+            }
+            if parent == v || self.first[parent as usize] != first || low >= tree.pre(v) {
+                let what = format!("vertex {} is not of the component of {}, as its column says", name(v), name(first));
+                return Err(wrong(&what));
+            }
+            self.low[parent as usize].fetch_min(low, Relaxed);
+        }
+        let (mut components, mut largest) = (0, 0);
+        for &size in sizes.iter().filter(|&&size| size > 0) {
+            components += 1;
+            largest = largest.max(u64::from(size));
+        }
+        if (components, largest) != (strong.components, strong.largest_component) {
+            let told = (strong.components, strong.largest_component);
+            let what = format!("{components} components, the largest of {largest}, the job tells {told:?}");
+            return Err(wrong(&what));
+        }
+        if strong.cycle.is_empty() != (components == found.reached) {
+            return Err(wrong("a cycle is told where there is none, or none where there is one"));
+        }
+        let unseen = self.cycle.iter().filter(|(_, is_seen)| !is_seen.load(Relaxed)).map(|(&ends, _)| ends).min();
+        if let Some([from, to]) = unseen {
+            let what = format!("no edge leads from {} to {}, which a cycle is told of", name(from), name(to));
+            return Err(wrong(&what));
+        }
+        Ok(format!(", {components} strong components"))
+    }
+}
+
+/// Reads a topological order: every vertex that was reached has a place of its own.
+fn topological(columns: &Columns<'_>, tree: &Tree, budget: &Budget) -> Result<Buffer<u32>> {
+    let vertices = tree.vertices() as usize;
+    let mut places: Buffer<u32> = budget.zeroed(vertices, "the topological order (4 bytes a vertex)")?;
+    let mut taken: Buffer<u32> = budget.zeroed(vertices / 32 + 1, "bits of the topological order")?;
+    columns.each("topological", 0, |v, value| {
+        if tree.parent(v) == NONE || value < 0 || value >= i64::from(tree.reached) {
+            return value == -1 && tree.parent(v) == NONE;
+        }
+        places[v as usize] = value as u32;
+        let (word, bit) = (&mut taken[value as usize / 32], 1 << (value % 32));
+        let is_free = *word & bit == 0;
+        *word |= bit;
+        is_free
+    })?;
+    Ok(places)
+}

@@ -1,0 +1,127 @@
+//! Checks of results: columns as they were written, against the edges of the input once more.
+//!
+//! Places of vertices are worked out anew (`searches::places`), and columns read to them (`columns`). Numbers are held against each other as in the run.
+//! Then every edge is, in whatever order they come (`held`): it leads to a vertex that was reached before, or to one below; and the child above
+//! that, or of a child the one before it, comes first in order, as it was taken although both were new. Of what was found by the tree,
+//! articulation points and bridges are found in another way (`blocks`), and strong components are shown to be such (`components`).
+
+mod blocks;
+mod columns;
+mod components;
+mod held;
+
+use super::driver::TOLD;
+use super::fault::Fault;
+use super::record::{NONE, Tree};
+use super::task::{ArticulationFound, Found, StrongFound, Table};
+use super::validate::nested;
+use crate::algo::searches::places::Places;
+use crate::algo::{EdgeSource, Results};
+use crate::error::{Error, Result};
+use blocks::Blocks;
+use columns::Columns;
+use components::Components;
+use held::Held;
+
+/// Bytes of the buffer in which a column is read.
+const READING: u64 = 1 << 20;
+
+/// Holds the columns of a search against the edges; says what was found.
+///
+/// # Errors
+/// [`Error::Validation`] for columns that no such search leaves; [`Error::Limit`]; those of reading; [`Error::Stopped`].
+pub(super) fn verify(table: &Table, found: &Found, edges: &EdgeSource<'_>, results: &Results<'_>) -> Result<String> {
+    let (budget, threads) = (results.budget, results.threads);
+    let (reading, what) = match edges {
+        EdgeSource::Input(input) => (input.scratch_bytes(threads), "the input"),
+        EdgeSource::Blocks(_) => (0, "the blocks"),
+    };
+    let _reading = budget.reserve(reading.max(READING), "reading edges and results again")?;
+    let places = Places::new(edges, results)?;
+    let mut columns = Columns { places: &places, results, own: None };
+    let source = match table.source {
+        None => None,
+        Some(source) => {
+            let row = places.ids.row(source.0).ok_or_else(|| wrong("the source is no vertex of the input"))?;
+            match columns.place(source.0 as i64) {
+                None => {
+                    columns.own = Some(row);
+                    return alone(&columns, source.0 as i64, found);
+                }
+                place => place,
+            }
+        }
+    };
+    let tree = read(&columns, results)?;
+    let name = |v: u32| places.name(v);
+    let told = |fault: Fault| fault.error(&name);
+    let (numbers, trees) = nested(&tree, source, budget)?.map_err(told)?;
+    let depth = numbers.order[..tree.reached as usize].iter().map(|&v| tree.depth(v)).max().unwrap_or(0);
+    let figures = (u64::from(tree.reached), u64::from(trees), u64::from(depth));
+    if figures != (found.reached, found.trees, found.max_depth) {
+        let job = (found.reached, found.trees, found.max_depth);
+        return Err(wrong(&format!("(reached, trees, max_depth) {figures:?} by the columns, the job tells {job:?}")));
+    }
+    let mut held = Held::new(&tree, &numbers, results.info.direction, budget)?;
+    held.blocks = found.articulation.as_ref().map(|_| Blocks::read(&columns, &tree, budget)).transpose()?;
+    let components = found.strong.as_ref().map(|strong| Components::read(&columns, &tree, strong, TOLD, budget));
+    held.components = components.transpose()?;
+    held.all(edges, &places, threads)?.map_err(told)?;
+    held.all_met(threads)?.map_err(told)?;
+    let mut more = String::new();
+    if let (Some(blocks), Some(articulation)) = (held.blocks.take(), &found.articulation) {
+        more += &blocks.agree(&tree, articulation, &name)?;
+    }
+    if let (Some(components), Some(strong)) = (held.components.take(), &found.strong) {
+        more += &components.agree(&tree, &numbers, (found, strong), &name, budget)?;
+    }
+    let reached = tree.reached;
+    Ok(format!("holds against the edges of {what}: {reached} vertices, each reached from the first that could{more}"))
+}
+
+fn wrong(what: &str) -> Error {
+    Error::Validation(format!("depth-first search: {what}"))
+}
+
+/// Checks the columns of a source without an edge, which reaches itself alone.
+fn alone(columns: &Columns<'_>, source: i64, found: &Found) -> Result<String> {
+    let mut names = vec![("parent", source), ("preorder", 0), ("postorder", 0), ("depth", 0)];
+    if found.articulation.is_some() {
+        names.extend([("articulation", 0), ("bridge", 0)]);
+    }
+    if found.strong.is_some() {
+        names.extend([("component", source), ("topological", 0)]);
+    }
+    names.into_iter().try_for_each(|(name, own)| columns.each(name, own, |_, value| value == -1))?;
+    let no_point = ArticulationFound { articulation_points: 0, bridges: 0 };
+    let one = StrongFound { components: 1, largest_component: 1, cycle: Vec::new() };
+    let is_alone = (found.trees, found.reached, found.max_depth) == (1, 1, 0)
+        && found.articulation.as_ref().is_none_or(|found| *found == no_point)
+        && found.strong.as_ref().is_none_or(|found| *found == one);
+    if is_alone {
+        Ok("the source has no edge".into())
+    } else {
+        Err(wrong("the source has no edge, and reached others"))
+    }
+}
+
+/// Reads the columns of a tree to places.
+fn read(columns: &Columns<'_>, results: &Results<'_>) -> Result<Tree> {
+    let mut tree = Tree::new(columns.places.vertices() as usize, results.budget)?;
+    let mut reached = 0;
+    for (number, name) in ["parent", "preorder", "postorder", "depth"].into_iter().enumerate() {
+        let numbers = tree.numbers_mut();
+        columns.each(name, -1, |v, value| {
+            let number_of = match value {
+                -1 => Some(NONE),
+                parent if number == 0 => columns.place(parent),
+                number_of => u32::try_from(number_of).ok().filter(|&number_of| number_of != NONE),
+            };
+            reached += u32::from(number == 0 && number_of != Some(NONE));
+            numbers[4 * v as usize + number] = number_of.unwrap_or(NONE);
+            number_of.is_some()
+        })?;
+    }
+    (tree.reached, tree.left) = (reached, reached);
+    Ok(tree)
+}

@@ -41,6 +41,21 @@ fn roots_are_vertices_with_edges_each_once_and_follow_from_the_seed() {
 }
 
 #[test]
+fn fewer_roots_than_are_asked_for_are_told() {
+    let place = Place::new();
+    place.write("job.toml", "[job]\nworkdir = 'work'\n[input]\npath = 'edges.el'\n[bfs]\nroots = 3\n");
+    for (edges, said) in [
+        ("1 1\n4 4\n", "[bfs] searches from no root: no vertex has an edge that is not a loop"),
+        ("5 7\n4 4\n", "[bfs] searches from 2 roots, not 3: no more vertices have an edge"),
+    ] {
+        let _ = std::fs::remove_dir_all(place.workdir());
+        place.write("edges.el", edges);
+        let ran = run(&place, "", &[]).expect(0);
+        assert!(ran.err.contains(said), "{}", ran.err);
+    }
+}
+
+#[test]
 fn the_block_of_graph500_is_printed_and_says_what_the_report_says() {
     let place = Place::new();
     place.write("job.toml", "[job]\nworkdir = 'work'\n[input]\nkronecker = { scale = 10, edge_factor = 8 }\n[bfs]\n");

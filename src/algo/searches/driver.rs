@@ -21,6 +21,13 @@ pub fn drive<T: SearchTask>(table: &T, graph: &Graph, run: &mut Run<'_>) -> Resu
     let comm = run.comm;
     let options = table.options();
     let roots = agreed(comm, || roots::of(&options, graph))?;
+    if comm.leads() && run.is_last && roots.len() < options.roots as usize {
+        let (name, wanted) = (table.algorithm().name(), options.roots);
+        match roots.len() {
+            0 => tracing::warn!("[{name}] searches from no root: no vertex has an edge that is not a loop"),
+            all => tracing::warn!("[{name}] searches from {all} roots, not {wanted}: no more vertices have an edge"),
+        }
+    }
     // That of rank 0, where alone such a decision is made.
     let mut ledger = None;
     let todo = agreed(comm, || Ok(ledger.insert(Ledger::open(table, graph, &roots, run)?).todo()))?;

@@ -1,6 +1,7 @@
 //! Threads that do one thing together.
 
 use std::ops::Range;
+use std::sync::OnceLock;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use crate::error::{Error, Result};
@@ -10,14 +11,19 @@ use crate::error::{Error, Result};
 /// # Errors
 /// [`Error::Addresses`] if the system starts no more threads, and the first of `work`.
 pub fn team(threads: usize, work: &(dyn Fn(usize) -> Result<()> + Sync)) -> Result<()> {
+    // Threads may wait for each other: none begins before all are there, or they would wait for one that never comes.
+    let begins = OnceLock::new();
     std::thread::scope(|scope| {
+        let begins = &begins;
         let others = (1..threads.max(1)).map(|number| {
-            std::thread::Builder::new().spawn_scoped(scope, move || work(number)).map_err(|_| Error::thread())
+            let begin = move || if *begins.wait() { work(number) } else { Ok(()) };
+            std::thread::Builder::new().spawn_scoped(scope, begin).map_err(|_| Error::thread())
         });
-        let others: Vec<_> = others.collect();
-        let mut outcome = work(0);
-        for thread in others {
-            let ended = thread.and_then(|t| t.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic)));
+        let others: Result<Vec<_>> = others.collect();
+        begins.get_or_init(|| others.is_ok());
+        let mut outcome = others.as_ref().map_or(Ok(()), |_| work(0));
+        for thread in others? {
+            let ended = thread.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic));
             outcome = outcome.and(ended);
         }
         outcome

@@ -47,13 +47,13 @@ impl Weighted {
     /// Returns the generator of a graph; the cliques of SSCA#2 are drawn here.
     ///
     /// # Errors
-    /// [`crate::Error::Usage`] for parameters out of range.
+    /// [`crate::Error::Usage`] for parameters out of range; a stop, as cliques are counted.
     pub fn new(spec: WeightedSpec) -> Result<Weighted> {
         spec.check()?;
         let shape = match spec.shape {
             Shape::Random { vertices, .. } => Built::Random { vertices },
             Shape::Rmat { scale, quadrants, .. } => Built::Rmat { scale, table: Arc::new(Table::new(quadrants)) },
-            Shape::Ssca2(parameters) => Built::Ssca2(Arc::new(Cliques::new(parameters, spec.seed))),
+            Shape::Ssca2(parameters) => Built::Ssca2(Arc::new(Cliques::new(parameters, spec.seed)?)),
             Shape::Grid { columns, .. } => Built::Grid { columns },
         };
         Ok(Weighted { spec, shape })

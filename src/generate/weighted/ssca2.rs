@@ -5,15 +5,18 @@
 //! 2, a quarter for 4 and so on, each vertex is joined to a random vertex of the clique that the vertex at this distance is of, if that is
 //! another. Ids are permuted at the end.
 //!
-//! Everything is drawn by the numbers of vertices, so that a clique's edges can be made by themselves. Two numbers are kept for each: its
-//! first vertex and its first edge.
+//! Everything is drawn by the numbers of vertices, so that a clique's edges can be made by themselves. Two numbers are kept for each, or for each group
+//! of several where there are many: its first vertex and its first edge.
 
 use super::below;
+use crate::error::Result;
 use crate::generate::permutation::Permutation;
 use crate::generate::random::{key, number};
+use crate::process::signals;
 use rayon::prelude::*;
 use serde::{Deserialize, Serialize};
 use std::fmt;
+use std::ops::Range;
 
 /// Most vertices.
 pub(super) const MOST_VERTICES: u64 = 1 << 36;
@@ -27,6 +30,8 @@ const SIZES: u64 = 6;
 const PAIRS: u64 = 7;
 const LINKS: u64 = 8;
 const HEADS: u64 = 9;
+/// Groups of cliques that there are about, at most: 16 bytes each.
+const GROUPS: u64 = 1 << 21;
 /// Distances of links that a vertex may have.
 const DISTANCES: u64 = 64;
 
@@ -76,7 +81,10 @@ pub(super) struct Cliques {
     links: u64,
     heads: u64,
     permutation: Permutation,
-    /// The first vertex of each, and the number of vertices.
+    sizes: u64,
+    /// Binary logarithm of the cliques of a group.
+    shift: u32,
+    /// The first vertex of each group.
     first: Vec<u64>,
     /// The first edge of each, and the number of edges.
     edges: Vec<u64>,
@@ -84,34 +92,66 @@ pub(super) struct Cliques {
 
 impl Cliques {
     /// Draws the sizes of cliques, and counts their edges.
-    pub fn new(parameters: Parameters, seed: u64) -> Cliques {
+    ///
+    /// # Errors
+    /// [`crate::Error::Stopped`].
+    pub fn new(parameters: Parameters, seed: u64) -> Result<Cliques> {
+        Self::in_groups(parameters, seed, GROUPS)
+    }
+
+    fn in_groups(parameters: Parameters, seed: u64, most: u64) -> Result<Cliques> {
         let Parameters { vertices, largest_clique, .. } = parameters;
+        let cliques = vertices / largest_clique.div_ceil(2);
+        let shift = cliques.div_ceil(most).max(1).next_power_of_two().ilog2();
         let sizes = key(seed, SIZES);
-        let mut first = vec![0];
+        let mut first = Vec::new();
         let mut end = 0;
         for clique in 0.. {
+            if clique % (1 << shift) == 0 {
+                signals::check()?;
+                first.push(end);
+            }
             if end >= vertices {
                 break;
             }
             end = vertices.min(end + 1 + below(largest_clique, number(sizes, clique)));
-            first.push(end);
         }
         let [pairs, links, heads] = [PAIRS, LINKS, HEADS].map(|purpose| key(seed, purpose));
         let permutation = Permutation::below(vertices, seed);
-        let mut cliques = Cliques { parameters, pairs, links, heads, permutation, first, edges: Vec::new() };
-        let count = |clique| {
+        let mut cliques =
+            Cliques { parameters, pairs, links, heads, permutation, sizes, shift, first, edges: Vec::new() };
+        let count = |group| {
+            signals::check()?;
             let mut edges = 0;
-            cliques.each(clique, |_, _, copies| edges += copies);
-            edges
+            cliques.each(group, |_, _, copies| edges += copies);
+            Ok(edges)
         };
-        let mut edges: Vec<u64> = (0..cliques.first.len() - 1).into_par_iter().map(count).collect();
+        let mut edges: Vec<u64> = (0..cliques.first.len()).into_par_iter().map(count).collect::<Result<_>>()?;
         let mut before = 0;
         for edges in &mut edges {
             (*edges, before) = (before, before + *edges);
         }
         edges.push(before);
         cliques.edges = edges;
-        cliques
+        Ok(cliques)
+    }
+
+    /// Returns the vertices of each clique of a group.
+    fn members(&self, group: usize) -> impl Iterator<Item = Range<u64>> {
+        let Parameters { vertices, largest_clique, .. } = self.parameters;
+        let (mut end, first) = (self.first[group], (group as u64) << self.shift);
+        (first..first + (1 << self.shift)).map_while(move |clique| {
+            let begin = end;
+            end = vertices.min(begin + 1 + below(largest_clique, number(self.sizes, clique)));
+            (begin < vertices).then_some(begin..end)
+        })
+    }
+
+    /// Returns the vertices of the clique that a vertex is of.
+    fn around(&self, vertex: u64) -> Range<u64> {
+        let group = self.first.partition_point(|&first| first <= vertex) - 1;
+        // A vertex is of a clique of its group.
+        self.members(group).find(|members| members.contains(&vertex)).unwrap_or(vertex..vertex + 1)
     }
 
     pub fn edges(&self) -> u64 {
@@ -122,10 +162,14 @@ impl Cliques {
         8 * (self.first.len() + self.edges.len()) as u64
     }
 
-    /// Calls `put` with tail, head and number of the edges that begin in a clique, in order.
-    fn each(&self, clique: usize, mut put: impl FnMut(u64, u64, u64)) {
+    /// Calls `put` with tail, head and number of the edges that begin in a group of cliques, in order.
+    fn each(&self, group: usize, mut put: impl FnMut(u64, u64, u64)) {
+        self.members(group).for_each(|own| self.within(own, &mut put));
+    }
+
+    /// Calls `put` so with the edges that begin in a clique.
+    fn within(&self, own: Range<u64>, put: &mut impl FnMut(u64, u64, u64)) {
         let Parameters { vertices, one_way, between, parallel, .. } = self.parameters;
-        let own = self.first[clique]..self.first[clique + 1];
         // A probability is compared with the upper half of a random number, and numbers of copies follow from pieces of the lower.
         let chance = |probability: f64| (probability * (1u64 << 32) as f64) as u64;
         let copies = |random: u64| 1 + (((random & 0x7fff) * u64::from(parallel)) >> 15);
@@ -151,8 +195,7 @@ impl Cliques {
                 }
                 let at = (u + (1 << power)) % vertices;
                 if !own.contains(&at) {
-                    let other = self.first.partition_point(|&first| first <= at) - 1;
-                    let (first, end) = (self.first[other], self.first[other + 1]);
+                    let Range { start: first, end } = self.around(at);
                     put(u, first + below(end - first, number(self.heads, place)), copies(random));
                 }
             }
@@ -162,10 +205,10 @@ impl Cliques {
     /// Makes the edges from `first_edge` on; `narrow` converts ids to their type.
     pub fn fill<T>(&self, first_edge: u64, out: &mut [[T; 2]], narrow: impl Fn(u64) -> T + Copy) {
         let end_edge = first_edge + out.len() as u64;
-        let mut clique = self.edges.partition_point(|&first| first <= first_edge) - 1;
-        while clique + 1 < self.edges.len() && self.edges[clique] < end_edge {
-            let mut edge = self.edges[clique];
-            self.each(clique, |tail, head, copies| {
+        let mut group = self.edges.partition_point(|&first| first <= first_edge) - 1;
+        while group + 1 < self.edges.len() && self.edges[group] < end_edge {
+            let mut edge = self.edges[group];
+            self.each(group, |tail, head, copies| {
                 let wanted = edge.max(first_edge)..(edge + copies).min(end_edge);
                 for number in wanted {
                     let ends = [tail, head].map(|vertex| narrow(self.permutation.within(vertex)));
@@ -175,7 +218,44 @@ impl Cliques {
                 }
                 edge += copies;
             });
-            clique += 1;
+            group += 1;
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Edges are the same, however many cliques a group has.
+    #[test]
+    fn groups_change_nothing() {
+        for (vertices, largest_clique) in [(1, 1), (7, 1), (500, 1), (500, 9), (1000, 40)] {
+            let parameters = Parameters { largest_clique, ..Parameters::of(vertices) };
+            let edges = |groups: u64, from: usize| {
+                let cliques = Cliques::in_groups(parameters, 3, groups).expect("not stopped");
+                assert!(cliques.first.len() as u64 <= 2 * groups + 1, "{groups} groups are {}", cliques.first.len());
+                let mut all = vec![[0u64; 2]; cliques.edges() as usize];
+                let (before, behind) = all.split_at_mut(from.min(cliques.edges() as usize));
+                cliques.fill(0, before, |id| id);
+                if !behind.is_empty() {
+                    cliques.fill(before.len() as u64, behind, |id| id);
+                }
+                all
+            };
+            let known = edges(vertices, 0);
+            assert!(vertices < 500 || known.len() > 300);
+            for groups in [1, 3, 20] {
+                assert_eq!(edges(groups, 177), known, "{vertices} vertices, {groups} groups");
+            }
+        }
+    }
+
+    /// A table of each clique would take more than a node has.
+    #[test]
+    fn many_cliques_take_little_memory() {
+        let parameters = Parameters { largest_clique: 1, between: 0.0, ..Parameters::of(1 << 24) };
+        let cliques = Cliques::new(parameters, 1).expect("not stopped");
+        assert!(cliques.bytes() <= 17 * GROUPS, "{}", cliques.bytes());
     }
 }

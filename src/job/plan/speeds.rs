@@ -28,8 +28,10 @@ const NEAREST: usize = 5;
 const MOST_STAGES: usize = 3;
 /// Bytes of a file that is not looked at.
 const TOO_LARGE: u64 = 1 << 20;
-/// Seconds that tell no speed: starting threads takes a part of them.
+/// Seconds that tell no speed: starting threads takes a part of them. So do few that the rates say, of whatever was waited for
+/// then: a file that is synced takes as long on a graph of ten edges, which would be slow beyond all measure.
 const TOO_SHORT: f64 = 0.03;
+const TOO_LITTLE: f64 = 0.003;
 
 /// The machine and device that a stage ran on.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
@@ -238,6 +240,11 @@ fn formats(input: &Input) -> String {
     names.join(", ")
 }
 
+/// Returns how many times as long a stage took as the rates say, if that tells a speed.
+fn ratio(seconds: f64, modelled: f64) -> Option<f64> {
+    (seconds >= TOO_SHORT && modelled >= TOO_LITTLE).then_some(seconds / modelled)
+}
+
 /// Notes how long stages took that ran from their begin to their end, beside what was planned. Whether it can makes no difference.
 pub(crate) fn remember(planned: Vec<Stage>, ran: &[StageReport]) {
     let mut speeds = None;
@@ -246,9 +253,9 @@ pub(crate) fn remember(planned: Vec<Stage>, ran: &[StageReport]) {
             ran.iter().filter(|ran| ran.name == name && !ran.resumed).map(|ran| ran.figures.seconds).collect();
         let trials = if let StageKind::Task(_, trials) = kind { f64::from(trials) } else { 1.0 };
         let (seconds, modelled) = (report::median(&each), time.modelled / trials);
-        if seconds >= TOO_SHORT && modelled > 0.0 {
+        if let Some(ratio) = ratio(seconds, modelled) {
             let Time { stage, bench, edges, .. } = time;
-            let record = Record { stage, bench, edges, ratio: seconds / modelled };
+            let record = Record { stage, bench, edges, ratio };
             speeds.get_or_insert_with(Speeds::load).add(record);
         }
     }
@@ -296,6 +303,13 @@ mod tests {
         let told = of(&records).tell("sort", &records[0].bench, 1 << 23);
         assert_eq!(told.ratio, 1.1);
         assert_eq!(told.within, 2.0, "they are far apart");
+    }
+
+    /// A search of a graph of ten edges takes as long as it takes to sync its columns.
+    #[test]
+    fn small_graphs_tell_no_speed() {
+        assert_eq!(ratio(0.6, 0.3), Some(2.0));
+        assert_eq!([ratio(0.2, 1e-7), ratio(0.01, 0.3)], [None; 2]);
     }
 
     #[test]

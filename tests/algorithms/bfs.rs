@@ -45,7 +45,7 @@ fn fewer_roots_than_are_asked_for_are_told() {
     let place = Place::new();
     place.write("job.toml", "[job]\nworkdir = 'work'\n[input]\npath = 'edges.el'\n[bfs]\nroots = 3\n");
     for (edges, said) in [
-        ("1 1\n4 4\n", "[bfs] searches from no root: no vertex has an edge that is not a loop"),
+        ("5 5\n4 4\n", "[bfs] searches from no root: no vertex has an edge that is not a loop"),
         ("5 7\n4 4\n", "[bfs] searches from 2 roots, not 3: no more vertices have an edge"),
     ] {
         let _ = std::fs::remove_dir_all(place.workdir());

@@ -182,6 +182,29 @@ fn nobody_is_reached_by_a_sum_beyond_the_largest_f32() {
     }
 }
 
+/// Vertices that became nearer and have no place in a bucket are found by rounds over all.
+#[test]
+fn buckets_that_memory_has_no_room_for() {
+    let mut edges = random_edges(900, 5000, 7);
+    edges.extend((0..900).map(|v| [900, v]));
+    let checked = Checked::new(&weighed(&edges, |edge| [1, 9, 0, 30, 2][edge % 5]), true);
+    checked.holds(Taken::File(WeightType::U32), &[3, 900], &[&["limits.threads=2"]]);
+    let known = outputs(&checked.place.workdir());
+    for (nth, method) in ["auto", "moore", "delta-stepping", "auto", "auto"].iter().enumerate() {
+        for threads in [1, 3] {
+            let _ = fs::remove_dir_all(checked.place.workdir());
+            let rule = format!("sssp.buckets={}:enospc", 1 + nth * nth * 4);
+            let sets = [format!("sssp.method={method}"), format!("limits.threads={threads}")];
+            let ran = run(&checked.place, &rule, &sets.each_ref().map(String::as_str)).expect(0);
+            assert!(outputs(&checked.place.workdir()) == known, "{rule}, {sets:?}: {}", ran.out);
+            if nth < 2 {
+                let log = fs::read_to_string(checked.place.workdir().join("run.log")).expect("a log");
+                assert!(log.contains("rounds over all take longer"), "{rule}, {sets:?}");
+            }
+        }
+    }
+}
+
 #[test]
 fn unit_weights_have_the_levels_of_breadth_first_search() {
     let (place, graph) = (Place::new(), Graph::new(700, 9000, 1));

@@ -1,12 +1,14 @@
 //! The vertices that a thread has to push along, in buckets by their distances.
 
 use crate::error::Result;
+use crate::failpoint;
 use crate::memory::{Budget, Reservation};
 
 /// Buckets that are apart; entries behind them lie together until their turn comes near.
 const RING: u64 = 1 << 10;
-/// Entries for which memory is reserved at a time.
-const STEP: usize = 1 << 16;
+/// Bytes that are reserved at a time, and fewest entries of a list.
+const STEP: u64 = 1 << 20;
+const LEAST: usize = 32;
 
 /// A vertex that became nearer, with the distance that it had then: another one came later if that of the vertex is smaller.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -25,10 +27,43 @@ pub struct Bins<S> {
     far: Vec<(u64, Entry<S>)>,
     /// The first bucket of `far`.
     far_first: u64,
-    pending: usize,
     /// Entries that other ranks are told before they come into a bucket.
     told: Vec<Entry<S>>,
+    memory: Room,
+}
+
+/// The memory of entries.
+struct Room {
     reserved: Reservation,
+    /// Bytes of it that vectors have.
+    taken: u64,
+    /// True if there was none for some entry, which then is in no bucket.
+    is_lacking: bool,
+}
+
+impl Room {
+    /// Makes room for twice as many entries. Returns false where memory has none.
+    #[cold]
+    fn grow<T>(&mut self, entries: &mut Vec<T>) -> bool {
+        let more = entries.capacity().max(LEAST);
+        let taken = self.taken + (more * size_of::<T>()) as u64;
+        // A test may take it away.
+        let fits = failpoint::hit("sssp.buckets").is_ok() && self.reserve(taken).is_ok();
+        if fits {
+            self.taken = taken;
+            entries.reserve_exact(more);
+        }
+        self.is_lacking |= !fits;
+        fits
+    }
+
+    /// Reserves so many bytes in all, if it did not before.
+    fn reserve(&mut self, bytes: u64) -> Result<()> {
+        match bytes > self.reserved.bytes() {
+            true => self.reserved.grow((bytes - self.reserved.bytes()).next_multiple_of(STEP), PURPOSE),
+            false => Ok(()),
+        }
+    }
 }
 
 impl<S: Copy> Bins<S> {
@@ -38,8 +73,8 @@ impl<S: Copy> Bins<S> {
     /// [`crate::Error::Limit`].
     pub fn new(budget: &Budget) -> Result<Bins<S>> {
         let ring = (0..RING).map(|_| Vec::new()).collect();
-        let reserved = budget.reserve(bytes(), PURPOSE)?;
-        Ok(Bins { ring, base: 0, far: Vec::new(), far_first: u64::MAX, pending: 0, told: Vec::new(), reserved })
+        let memory = Room { reserved: budget.reserve(bytes(), PURPOSE)?, taken: 0, is_lacking: false };
+        Ok(Bins { ring, base: 0, far: Vec::new(), far_first: u64::MAX, told: Vec::new(), memory })
     }
 
     /// Forgets all entries.
@@ -47,16 +82,43 @@ impl<S: Copy> Bins<S> {
         self.ring.iter_mut().for_each(Vec::clear);
         self.far.clear();
         self.told.clear();
-        (self.base, self.far_first, self.pending) = (0, u64::MAX, 0);
+        (self.base, self.far_first) = (0, u64::MAX);
+        self.memory.is_lacking = false;
+        // Lists that were taken are gone by now.
+        let near: usize = self.ring.iter().map(|list| list.capacity() * size_of::<Entry<S>>()).sum();
+        self.memory.taken = (near + self.far.capacity() * size_of::<(u64, Entry<S>)>()) as u64;
+    }
+
+    /// Forgets all entries, and frees their memory.
+    pub fn free(&mut self) {
+        self.ring.iter_mut().for_each(|list| *list = Vec::new());
+        self.far = Vec::new();
+        self.clear();
+    }
+
+    /// Gives back memory beyond [`bytes`], of which checks of trees may need some. No list that was taken is left.
+    pub fn give_back(&mut self) {
+        let more = self.memory.reserved.bytes().saturating_sub(bytes());
+        if more > 0 {
+            self.free();
+            self.memory.reserved.shrink(more);
+        }
+    }
+
+    /// Returns true if there was no memory for some entry, so that a vertex which became nearer is in no bucket.
+    pub fn is_lacking(&self) -> bool {
+        self.memory.is_lacking
     }
 
     /// Adds an entry to a bucket, which is not before the one that was taken last.
     #[inline(always)]
     pub fn push(&mut self, bucket: u64, entry: Entry<S>) {
-        self.pending += 1;
         if bucket - self.base < RING {
-            self.ring[(bucket % RING) as usize].push(entry);
-        } else {
+            let list = &mut self.ring[(bucket % RING) as usize];
+            if list.len() < list.capacity() || self.memory.grow(list) {
+                list.push(entry);
+            }
+        } else if self.far.len() < self.far.capacity() || self.memory.grow(&mut self.far) {
             self.far_first = self.far_first.min(bucket);
             self.far.push((bucket, entry));
         }
@@ -80,41 +142,28 @@ impl<S: Copy> Bins<S> {
     }
 
     /// Takes the entries of a bucket before which there are none, and leaves the memory of `list` in their place.
-    ///
-    /// # Errors
-    /// [`crate::Error::Limit`] where entries take more memory than there is.
-    pub fn take(&mut self, bucket: u64, list: &mut Vec<Entry<S>>) -> Result<()> {
+    pub fn take(&mut self, bucket: u64, list: &mut Vec<Entry<S>>) {
         self.base = bucket;
         if self.far_first <= bucket {
-            self.far_first = u64::MAX;
-            let far = std::mem::take(&mut self.far);
-            self.pending -= far.len();
-            far.into_iter().for_each(|(bucket, entry)| self.push(bucket, entry));
+            let mut far = std::mem::take(&mut self.far);
+            let base = self.base;
+            let is_near = |&(bucket, _): &(u64, Entry<S>)| bucket - base < RING;
+            far.iter().filter(|far| is_near(far)).for_each(|&(bucket, entry)| self.push(bucket, entry));
+            far.retain(|far| !is_near(far));
+            self.far_first = far.iter().map(|&(bucket, _)| bucket).min().unwrap_or(u64::MAX);
+            self.far = far;
         }
         list.clear();
         std::mem::swap(&mut self.ring[(bucket % RING) as usize], list);
-        self.pending -= list.len();
-        self.account(list.len())
     }
 
-    /// Reserves memory for entries, of which `taken` are elsewhere. Vectors grow by doubling.
-    fn account(&mut self, taken: usize) -> Result<()> {
-        self.reserve(2 * ((self.pending + taken) * size_of::<(u64, Entry<S>)>()) as u64)
-    }
-
-    /// Reserves so many bytes, if it did not before.
+    /// Reserves so many bytes, if it did not before: nobody needs buckets any more.
     ///
     /// # Errors
     /// [`crate::Error::Limit`].
-    pub fn reserve(&mut self, needed: u64) -> Result<()> {
-        match needed > self.reserved.bytes() {
-            true => {
-                let step = (2 * STEP * size_of::<(u64, Entry<S>)>()) as u64;
-                let more = (needed - self.reserved.bytes()).next_multiple_of(step);
-                self.reserved.grow(more, PURPOSE)
-            }
-            false => Ok(()),
-        }
+    pub fn reserve(&mut self, bytes: u64) -> Result<()> {
+        self.free();
+        self.memory.reserve(bytes)
     }
 
     /// Returns the number of entries in the bucket that was taken last.
@@ -126,9 +175,9 @@ impl<S: Copy> Bins<S> {
 
 const PURPOSE: &str = "vertices in buckets (up to 16 bytes for each that became nearer)";
 
-/// Returns the bytes that empty ones reserve.
+/// Returns the bytes that empty ones reserve: for a few entries in each bucket.
 pub fn bytes() -> u64 {
-    (2 * STEP * size_of::<(u64, Entry<u64>)>()) as u64
+    3 * STEP
 }
 
 #[cfg(test)]
@@ -145,13 +194,45 @@ mod tests {
         }
         let (mut found, mut list) = (Vec::new(), Vec::new());
         while let Some(bucket) = bins.first() {
-            bins.take(bucket, &mut list).unwrap();
+            bins.take(bucket, &mut list);
             assert!(list.iter().all(|entry| entry.sum == bucket));
             found.extend(list.iter().map(|entry| entry.sum));
         }
         let mut sorted = buckets;
         sorted.sort_unstable();
         assert_eq!(found, sorted);
-        assert_eq!(bins.pending, 0);
+        assert!(!bins.is_lacking());
+    }
+
+    #[test]
+    fn where_memory_has_no_room_entries_are_lacking() {
+        let budget = Budget::new(crate::memory::own_bytes(1) + bytes(), 1).unwrap();
+        let mut bins = Bins::new(&budget).unwrap();
+        let fill = |bins: &mut Bins<u64>| {
+            (0..)
+                .take_while(|&vertex| {
+                    bins.push(u64::from(vertex) * 100 % 5000, Entry { sum: 0, vertex });
+                    !bins.is_lacking()
+                })
+                .count() as u64
+        };
+        let first = fill(&mut bins);
+        assert!(first * 16 <= bytes() && first * 96 > bytes(), "{first}");
+        // Memory that is there stays, also that of lists which were taken.
+        let mut list = Vec::new();
+        bins.take(0, &mut list);
+        bins.clear();
+        assert!(!bins.is_lacking());
+        drop(list);
+        bins.free();
+        assert_eq!(fill(&mut bins), first);
+        assert!(bins.reserve(bytes()).is_ok() && bins.reserve(bytes() + 1).is_err());
+        let budget = Budget::new(1 << 30, 1).unwrap();
+        let (mut bins, free) = (Bins::new(&budget).unwrap(), budget.free());
+        (0..1 << 20).for_each(|vertex| bins.push(7, Entry { sum: 7u64, vertex }));
+        assert!(!bins.is_lacking());
+        assert_eq!(free - budget.free(), (16 << 20) - bytes());
+        bins.give_back();
+        assert_eq!((budget.free(), bins.first()), (free, None));
     }
 }

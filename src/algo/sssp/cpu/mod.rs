@@ -43,7 +43,7 @@ use crate::graph::ids::Vertex;
 use crate::memory::{Budget, Buffer, Reservation};
 use crate::prepare::prepared::Graph;
 use crate::store::map::Mapped;
-use std::sync::Mutex;
+use std::sync::{Mutex, PoisonError};
 
 /// Entries of all rows below which one thread searches alone: others would hardly have begun when it is done.
 const FEW: u64 = 1 << 12;
@@ -230,6 +230,7 @@ impl CpuSearch {
     ) -> Result<Searched> {
         let walk = Walk::<A>::new(&self.graph, &state.cells, root, self.method, self.threads, ranks);
         let searched = walk.run(&state.bins, parents)?;
+        state.bins.iter().for_each(|bins| bins.lock().unwrap_or_else(PoisonError::into_inner).give_back());
         A::copy(&state.cells, distances);
         Ok(searched)
     }

@@ -3,7 +3,12 @@
 
 use super::arithmetic::Arithmetic;
 use crate::algo::sssp::search::NONE;
+use crate::error::Result;
 use crate::graph::direction::Way;
+use crate::process::signals;
+
+/// Vertices between two looks at signals.
+const STRIDE: usize = 1 << 12;
 
 /// Calls the last argument with the vertices at the other ends of those edges of a vertex of one way that add nothing to its distance.
 pub type Flat<'f> = &'f dyn Fn(u32, Way, &mut dyn FnMut(u32));
@@ -12,17 +17,23 @@ pub type Flat<'f> = &'f dyn Fn(u32, Way, &mut dyn FnMut(u32));
 pub const BYTES: u64 = 24;
 
 /// Gives parents to the vertices `without`. `leads` is true for a vertex that a shortest path may lead through.
+///
+/// # Errors
+/// [`crate::Error::Stopped`].
 pub fn settle<A: Arithmetic>(
     sums: &[A::Cell],
     without: &[u32],
     parents: &mut [u32],
     flat: Flat<'_>,
     leads: &dyn Fn(u32) -> bool,
-) {
+) -> Result<()> {
     let sum_of = |v: u32| A::load(&sums[v as usize]);
     // The first step is from whoever had a parent before.
     let mut found: Vec<(u32, u32)> = Vec::new();
-    for &v in without {
+    for (number, &v) in without.iter().enumerate() {
+        if number.is_multiple_of(STRIDE) {
+            signals::check()?;
+        }
         // Who has one edge has its parent at the other end, and leads nowhere, unless it is the root.
         let leads = |u: u32| leads(u) || parents[u as usize] == u;
         let mut first = NONE;
@@ -39,7 +50,10 @@ pub fn settle<A: Arithmetic>(
         // The smallest of those who claim a vertex comes first.
         step.sort_unstable();
         let mut next = Vec::new();
-        for &u in &step {
+        for (number, &u) in step.iter().enumerate() {
+            if number.is_multiple_of(STRIDE) {
+                signals::check()?;
+            }
             flat(u, Way::Out, &mut |v| {
                 if sum_of(v) == sum_of(u) && parents[v as usize] == NONE {
                     parents[v as usize] = u;
@@ -49,4 +63,5 @@ pub fn settle<A: Arithmetic>(
         }
         step = next;
     }
+    Ok(())
 }

@@ -6,6 +6,7 @@
 
 use super::arithmetic::Arithmetic;
 use super::bins::{Bins, Entry};
+use super::rounds::relax_all;
 use super::rows::{neighbour, weight};
 use super::search::{Here, Walk};
 use crate::algo::sssp::ranks::exchange::Exchange;
@@ -64,16 +65,20 @@ pub fn push<A: Arithmetic>(
     let last = how.cap.map_or(u64::MAX, bucket_of);
     loop {
         let (now, after) = (here.round & 1, (here.round + 1) & 1);
-        walk.next[now].fetch_min(bins.first().unwrap_or(u64::MAX), Relaxed);
+        // The number of the bucket and one, or 0 where there is no memory for buckets.
+        let first = if bins.is_lacking() { 0 } else { bins.first().map_or(u64::MAX, |bucket| bucket + 1) };
+        walk.next[now].fetch_min(first, Relaxed);
         if !walk.meet(here) || !walk.agree(here, &walk.next[now], Exchange::least) {
             return None;
         }
-        let bucket = walk.next[now].load(Relaxed);
-        let is_over = bucket == u64::MAX || bucket > last;
+        let (bucket, is_over) = match walk.next[now].load(Relaxed) {
+            0 => return without(walk, here, bins),
+            first => (first - 1, first == u64::MAX || first - 1 > last),
+        };
         let own = &walk.lists[here.thread];
         if !is_over {
             let mut entries = own.entries.write().unwrap_or_else(PoisonError::into_inner);
-            here.note(bins.take(bucket, &mut entries));
+            bins.take(bucket, &mut entries);
             if how.wide < u64::MAX {
                 let edges = entries.iter().map(|entry| walk.graph.out.degree(entry.vertex)).sum();
                 walk.edges[now].fetch_add(edges, Relaxed);
@@ -120,10 +125,20 @@ pub fn push<A: Arithmetic>(
             continue;
         }
         while !how.is_moore && (1..=FUSED).contains(&bins.again()) {
-            here.note(bins.take(bucket, &mut list));
+            bins.take(bucket, &mut list);
             relaxed += settle(walk, bins, &list, cap, bucket_of);
         }
     }
+}
+
+/// Goes on without buckets, for which there is no memory, to the end: by rounds over all vertices. Returns `None` where threads stop. Collective.
+fn without<A: Arithmetic>(walk: &Walk<'_, A>, here: &mut Here, bins: &mut Bins<A::Sum>) -> Option<Pushed> {
+    if here.thread == 0 {
+        tracing::info!("memory is too small for the vertices that become nearer at once: rounds over all take longer");
+    }
+    bins.free();
+    *walk.lists[here.thread].entries.write().unwrap_or_else(PoisonError::into_inner) = Vec::new();
+    relax_all(walk, here).then_some(Pushed::Done)
 }
 
 /// Puts entries back to their bucket, and notes the smallest distance among them.

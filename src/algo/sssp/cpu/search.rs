@@ -40,7 +40,7 @@ pub struct Walk<'s, A: Arithmetic> {
     pub threads: usize,
     /// The entries of the bucket that each thread has in this round.
     pub lists: Vec<List<A::Sum>>,
-    /// The first bucket that has an entry, of a round and of the next.
+    /// The first bucket that has an entry, and one more, of a round and of the next.
     pub next: [AtomicU64; 2],
     /// The edges that the vertices of a bucket have, of a round and of the next.
     pub edges: [AtomicU64; 2],
@@ -143,7 +143,7 @@ impl<'s, A: Arithmetic> Walk<'s, A> {
     /// Searches, with the bins of each thread, and writes the parents.
     ///
     /// # Errors
-    /// A stop; [`crate::Error::Limit`] where bins take more memory than there is.
+    /// A stop; [`crate::Error::Limit`] where parents on plateaus take more memory than there is.
     pub fn run(self, bins: &[Mutex<Bins<A::Sum>>], parents: &mut [u32]) -> Result<Searched> {
         let begun = Instant::now();
         let cells = cells(parents);
@@ -173,7 +173,13 @@ impl<'s, A: Arithmetic> Walk<'s, A> {
                 let mut bins = bins.lock().unwrap_or_else(PoisonError::into_inner);
                 bins.reserve(plateau::BYTES * reached.without.len() as u64)?;
             }
-            plateau::settle::<A>(self.sums, &reached.without, parents, &|v, way, each| self.flat(v, way, each), &leads);
+            plateau::settle::<A>(
+                self.sums,
+                &reached.without,
+                parents,
+                &|v, way, each| self.flat(v, way, each),
+                &leads,
+            )?;
             let seconds = begun_after.elapsed().as_secs_f64();
             phases.push(Phase { kind: "plateau".into(), rounds: 1, relaxations: 0, seconds });
         }

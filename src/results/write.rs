@@ -46,7 +46,7 @@ impl<'a> Columns<'a> {
         self.column(&format!("out/{name}"), name, (isolated, None), of)
     }
 
-    /// Does the same where a vertex that may have no edge, `own`, has a value then.
+    /// Writes `out/ALGORITHM/NAME.npy` or `.csv` likewise, where a vertex that may have no edge, `own`, has a value then.
     ///
     /// # Errors
     /// Those of [`Self::put`].
@@ -57,7 +57,7 @@ impl<'a> Columns<'a> {
         own: Option<(InputId, T)>,
         of: impl Fn(Vertex) -> T,
     ) -> Result<()> {
-        self.column(&format!("out/{name}"), name, (isolated, own), of)
+        self.column(&format!("out/{}/{name}", self.algorithm), name, (isolated, own), of)
     }
 
     /// Writes `out/ALGORITHM/SOURCE/NAME.npy` or `.csv`, for an algorithm that has sources. A source without an edge has the value `own`

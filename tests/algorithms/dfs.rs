@@ -305,6 +305,8 @@ fn what_a_search_shows_beside_the_tree() {
     assert!(ran.out.contains("articulation points 2  bridges 1"), "{}", ran.out);
     assert_eq!(place.npy::<i64>("dfs/articulation"), [0, 0, 1, 1, 0, 0]);
     assert_eq!(place.npy::<i64>("dfs/bridge").iter().sum::<i64>(), 1);
+    run(&place, "", &["job.workdir=text", "output.format=csv"]).expect(0);
+    assert!(fs::read_to_string(place.path("text/out/dfs/bridge.csv")).expect("read").starts_with("id,bridge\n0,0\n"));
     text("", "source = 0\ncomponents = 'strong'\n");
     assert!(run(&place, "", &["job.workdir=other"]).expect(2).err.contains("add directed = true"));
     fs::remove_dir_all(place.workdir()).expect("removed");

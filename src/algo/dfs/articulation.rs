@@ -16,6 +16,8 @@ use std::sync::atomic::Ordering::Relaxed;
 const PART: usize = 2048;
 /// Entries of a row whose numbers are fetched ahead of their use.
 const AHEAD: usize = 16;
+/// Vertices between two looks at signals, where one thread goes through all.
+const STRIDE: usize = 1 << 20;
 
 /// A vertex whose removal parts what was one component.
 const POINT: u32 = 1;
@@ -64,7 +66,10 @@ impl Articulation {
             })
         })?;
         let (mut points, mut bridges) = (0, 0);
-        for &v in order.iter().rev() {
+        for (number, &v) in order.iter().rev().enumerate() {
+            if number.is_multiple_of(STRIDE) {
+                signals::check()?;
+            }
             let (parent, lowest) = (tree.parent(v), low[v as usize]);
             if parent == v {
                 continue;

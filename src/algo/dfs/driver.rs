@@ -154,7 +154,7 @@ impl Parts<'_> {
         let number = |number: u32| if number == NONE { -1 } else { i64::from(number) };
         let id = |v: u32| if v == NONE { -1 } else { ids.of(Vertex(v)).0 as i64 };
         let mut put = |name: &str, own: Option<(InputId, i64)>, of: &dyn Fn(u32) -> i64| {
-            run.columns.put_with_own(&format!("dfs/{name}"), -1, own, |v| of(v.0))
+            run.columns.put_with_own(name, -1, own, |v| of(v.0))
         };
         let itself = own.map(|own| (own, own.0 as i64));
         let zero = own.map(|own| (own, 0));

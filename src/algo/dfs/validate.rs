@@ -19,6 +19,8 @@ use std::sync::{Mutex, PoisonError};
 const PART: usize = 2048;
 /// Entries of a row whose numbers are fetched ahead of their use.
 const AHEAD: usize = 16;
+/// Vertices between two looks at signals, where one thread goes through all.
+const STRIDE: usize = 1 << 20;
 
 /// Returns the bytes that checks of `vertices` vertices take.
 pub(super) fn bytes(vertices: u64) -> u64 {
@@ -87,7 +89,7 @@ pub(super) fn validate(
 /// Holds the numbers of vertices against each other; returns them and the number of trees.
 ///
 /// # Errors
-/// [`crate::Error::Limit`].
+/// [`crate::Error::Limit`], [`crate::Error::Stopped`].
 pub(super) fn nested(tree: &Tree, source: Option<u32>, budget: &Budget) -> Result<Result<(Numbers, u32), Fault>> {
     let vertices = tree.vertices() as usize;
     let mut pre: Buffer<u32> = budget.zeroed(vertices, "preorder to validate (4 bytes a vertex)")?;
@@ -96,6 +98,9 @@ pub(super) fn nested(tree: &Tree, source: Option<u32>, budget: &Budget) -> Resul
     order.fill(NONE);
     let reached = tree.reached as usize;
     for v in 0..tree.vertices() {
+        if (v as usize).is_multiple_of(STRIDE) {
+            signals::check()?;
+        }
         pre[v as usize] = tree.pre(v);
         if (tree.parent(v) == NONE) != (tree.pre(v) == NONE) {
             return Ok(Err(Fault::Parent { vertex: v }));
@@ -118,6 +123,9 @@ pub(super) fn nested(tree: &Tree, source: Option<u32>, budget: &Budget) -> Resul
         if tree.post(v) == left - 1 { Ok(()) } else { Err(Fault::Postorder { vertex: v }) }
     };
     for (number, &v) in order[..reached].iter().enumerate() {
+        if number.is_multiple_of(STRIDE) {
+            signals::check()?;
+        }
         let parent = tree.parent(v);
         // Whoever is not above the vertex was left before it was reached.
         while at != NONE && at != parent {

@@ -68,10 +68,6 @@ impl SearchTask for Table {
         parents
     }
 
-    fn reaches_all(_: &Self::Tree) -> bool {
-        true
-    }
-
     fn seconds(searched: &Searched) -> f64 {
         searched.seconds
     }

@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::fs;
 use std::path::PathBuf;
 
-use gpugraph::algo::bfs::verify::{SourceChecked, verify};
+use gpugraph::algo::searches::tree::verify::{SourceChecked, verify};
 use gpugraph::algo::verify::{Check, Outcome};
 use gpugraph::algo::{EdgeSource, Results, Verdict};
 use gpugraph::error::Result;
@@ -252,7 +252,7 @@ impl Case {
             threads: how.threads,
         };
         let mut verdict = Verdict::new(|_| Ok(()));
-        verify(true, &results, told, &mut verdict).expect("no stop");
+        verify("bfs", true, &results, told, &mut verdict).expect("no stop");
         verdict.checks
     }
 }
@@ -470,7 +470,7 @@ fn without_columns_or_edges_the_figures_are_checked_alone() {
             threads: 1,
         };
         let mut verdict = Verdict::new(|_| Ok(()));
-        verify(write, &results, &right, &mut verdict).expect("no stop");
+        verify("bfs", write, &results, &right, &mut verdict).expect("no stop");
         let outcomes: Vec<_> = verdict.checks.iter().map(|check| check.outcome).collect();
         assert_eq!(outcomes, [Outcome::Ok, Outcome::Skipped]);
         assert!(verdict.checks[1].found.contains(why), "{}", verdict.checks[1]);

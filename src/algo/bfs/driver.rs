@@ -2,24 +2,19 @@
 
 use crate::algo::Run;
 use crate::algo::bfs::engine;
-use crate::algo::bfs::levels::Tree;
 use crate::algo::bfs::search::{NONE, Search, Searched};
-use crate::algo::bfs::task::{SourceFound, Table};
-use crate::algo::bfs::validate;
-use crate::algo::bfs::write::{self, TreeWriter};
+use crate::algo::bfs::task::Table;
 use crate::algo::searches::graph500::Kernel;
+use crate::algo::searches::tree::{self, SourceFound, TreeWriter};
 use crate::algo::searches::{Kept, Options, SearchTask, Told};
-use crate::error::{Error, Result};
+use crate::error::Result;
 use crate::graph::ids::{InputId, Vertex};
-use crate::memory::{Budget, Buffer, populate};
+use crate::memory::{Budget, Buffer};
 use crate::prepare::prepared::Graph;
 use crate::results::Output;
 use crate::store::map::Mapped;
 use serde_json::{Value, json};
 use std::collections::BTreeMap;
-
-/// Most trees that are checked together: the levels of so many lie in a cache line.
-pub(super) const BATCH: usize = 64;
 
 impl SearchTask for Table {
     type Searched = Searched;
@@ -27,7 +22,7 @@ impl SearchTask for Table {
     type Engine<'a> = Box<dyn Search + 'a>;
     type Writer = TreeWriter;
 
-    const CHECKED: usize = BATCH;
+    const CHECKED: usize = tree::BATCH;
     const KERNEL: Kernel = Kernel::Bfs;
 
     fn options(&self) -> Options {
@@ -36,7 +31,7 @@ impl SearchTask for Table {
     }
 
     fn engine<'a>(&self, graph: &'a Graph, degrees: &'a Mapped, run: &Run<'a>, spare: u64) -> Result<Self::Engine<'a>> {
-        engine::choose(self, graph, degrees, run, spare)
+        engine::choose([self.alpha, self.beta], graph, degrees, run, spare)
     }
 
     fn search(engine: &mut Self::Engine<'_>, root: Vertex, parents: &mut Buffer<u32>) -> Result<Searched> {
@@ -53,15 +48,11 @@ impl SearchTask for Table {
     }
 
     fn tree(&self, _: &Graph, vertices: usize, budget: &Budget) -> Result<Buffer<u32>> {
-        let mut parents = budget.zeroed(vertices, "the parents of a tree (4 bytes a vertex)")?;
-        populate(&mut parents);
-        Ok(parents)
+        tree::parents(vertices, budget)
     }
 
     fn tree_bytes(&self, vertices: u64, trees: usize) -> u64 {
-        let checks = if self.validate { validate::bytes(vertices, trees, 0) } else { 0 };
-        let writes = if self.write { write::bytes(vertices) } else { 0 };
-        4 * vertices * trees as u64 + checks + writes
+        tree::bytes(&self.options(), vertices, trees)
     }
 
     fn parents(parents: &Buffer<u32>) -> &[u32] {
@@ -83,20 +74,11 @@ impl SearchTask for Table {
         _: &mut Searched,
         run: &mut Run<'_>,
     ) -> Result<BTreeMap<String, Output>> {
-        writer.write(&mut run.columns, kept.root, kept.tree, (run.threads, run.budget))
+        tree::keep(writer, &kept, run)
     }
 
     fn check(&self, graph: &Graph, trees: &[Told<'_, Searched, Buffer<u32>>], run: &Run<'_>) -> Result<()> {
-        let of: Vec<_> = trees.iter().map(|told| Tree { root: told.root, parents: told.tree }).collect();
-        let checked = validate::validate(graph, &of, run.threads, run.budget)?;
-        for (told, checked) in trees.iter().zip(checked) {
-            let said = (told.searched.reached, told.searched.depth);
-            if said != (checked.reached, checked.depth) {
-                let what = format!("source {}: the search says {said:?}, its tree {checked:?}", told.source);
-                return Err(Error::Validation(what));
-            }
-        }
-        Ok(())
+        tree::check(graph, trees, |searched| (searched.reached, searched.depth), run)
     }
 
     fn results(source: InputId, edges: u64, searched: Searched) -> (Value, Value) {

@@ -4,7 +4,6 @@ use crate::algo::bfs::cpu::{self, CpuSearch};
 use crate::algo::bfs::gpu::{self, GpuSearch};
 use crate::algo::bfs::ranks::RankedSearch;
 use crate::algo::bfs::search::{Search, Searched, Switch};
-use crate::algo::bfs::task::Table;
 use crate::algo::own::Own;
 use crate::algo::searches::OnRank0;
 use crate::algo::{Chosen, Run};
@@ -19,8 +18,8 @@ use crate::store::map::Mapped;
 ///
 /// # Errors
 /// [`crate::Error::Limit`], [`crate::Error::Lost`], those of the graph.
-pub(super) fn choose<'a>(
-    table: &Table,
+pub fn choose<'a>(
+    switches: Switches,
     graph: &'a Graph,
     degrees: &'a Mapped,
     run: &Run<'a>,
@@ -30,11 +29,11 @@ pub(super) fn choose<'a>(
     let leads = comm.leads();
     // One GPU is faster than the CPUs of many ranks: the others only have to agree.
     let on_gpu = |lease| {
-        let switch = switch(table, gpu::SWITCH);
+        let switch = switch(switches, gpu::SWITCH);
         let search = leads.then(|| GpuSearch::new(graph, lease, switch, run.budget, &signals::check));
         search.transpose()
     };
-    let on_cpu = || on_cpu(table, graph, degrees, run, spare);
+    let on_cpu = || on_cpu(switches, graph, degrees, run, spare);
     match run.devices.choose(true, on_gpu, on_cpu)? {
         Chosen::Gpu(Some(search)) if comm.ranks() == 1 => Ok(Box::new(search)),
         Chosen::Gpu(search) => Ok(Box::new(OnRank0 { comm, search })),
@@ -43,14 +42,17 @@ pub(super) fn choose<'a>(
     }
 }
 
+/// Alpha and beta, where they are given.
+pub type Switches = [Option<f64>; 2];
+
 /// Returns the switch of a table, with that of the device for what it leaves open.
-fn switch(table: &Table, otherwise: Switch) -> Switch {
-    Switch { alpha: table.alpha.unwrap_or(otherwise.alpha), beta: table.beta.unwrap_or(otherwise.beta) }
+fn switch([alpha, beta]: Switches, otherwise: Switch) -> Switch {
+    Switch { alpha: alpha.unwrap_or(otherwise.alpha), beta: beta.unwrap_or(otherwise.beta) }
 }
 
 /// Gets ready what searches on the CPUs of all ranks. Collective.
 fn on_cpu<'a>(
-    table: &Table,
+    switches: Switches,
     graph: &'a Graph,
     degrees: &'a Mapped,
     run: &Run<'a>,
@@ -61,7 +63,7 @@ fn on_cpu<'a>(
     // All ranks walk alike.
     let on_disk = comm.any(bytes > run.budget.free());
     let otherwise = if on_disk { cpu::ON_DISK } else { cpu::IN_MEMORY };
-    let how = (switch(table, otherwise), on_disk);
+    let how = (switch(switches, otherwise), on_disk);
     let means = (run.threads, spare, run.budget);
     if comm.ranks() > 1 {
         return Ok(Box::new(RankedSearch::new(comm, graph, degrees, how, means)?));

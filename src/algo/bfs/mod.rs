@@ -7,18 +7,13 @@
 //! The parent of a vertex is its smallest neighbour, in the order of vertices, in the level before: the tree is the same on any device, with
 //! any number of threads and ranks.
 
-mod cost;
+pub mod cost;
 pub mod cpu;
 mod driver;
-mod engine;
-mod fault;
+pub mod engine;
 pub mod gpu;
-pub mod levels;
 mod ranks;
 pub mod search;
 mod task;
-pub mod validate;
-pub mod verify;
-mod write;
 
 pub use task::Bfs;

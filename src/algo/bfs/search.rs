@@ -46,8 +46,20 @@ pub struct Searched {
     pub depth: u64,
     /// Seconds of the search.
     pub seconds: f64,
+    /// The exchange of this rank with others.
+    #[serde(default)]
+    pub exchanged: Exchanged,
     /// The first 1000 levels in order; the first has the root alone as its frontier, the last finds nothing new.
     pub levels: Vec<Level>,
+}
+
+/// The exchange of a rank with others in a search.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Serialize, Deserialize)]
+pub struct Exchanged {
+    /// Seconds, with those of waiting for others.
+    pub seconds: f64,
+    /// Bytes that were sent.
+    pub sent_bytes: u64,
 }
 
 impl Searched {

@@ -1,18 +1,16 @@
 //! The table `[bfs]`: what a job may ask for, and what it is told.
 
 use crate::algo::bfs::search::Searched;
-use crate::algo::bfs::verify::{self, SourceChecked};
 use crate::algo::bfs::{cost, gpu};
 use crate::algo::searches::graph500::{Block, Kernel, energy_lines};
-use crate::algo::searches::{self, Options};
+use crate::algo::searches::{self, Options, SearchTask, tree};
 use crate::algo::{
     Algorithm, Answer, Cost, Crew, GraphSize, GraphTask, Needs, On, Outcome, Results, Run, Sources, StoredUnits, Task,
     Verdict,
 };
-use crate::error::{Error, Result};
+use crate::error::Result;
 use crate::gpu::ProgramSource;
 use crate::graph::direction::Direction;
-use crate::graph::ids::InputId;
 use crate::graph::layout::Layout;
 use crate::graph::placement::BlockSize;
 use crate::jobfile::{Diagnostics, Section};
@@ -73,47 +71,6 @@ pub struct Table {
     pub beta: Option<f64>,
 }
 
-impl Table {
-    /// Returns the most sources that it searches from.
-    pub fn sources(&self) -> u64 {
-        u64::from(self.roots) + self.sources.0.len() as u64
-    }
-}
-
-/// The result: the fields of `results.bfs` that are the same for every trial.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-pub struct Found {
-    /// The result of each source.
-    pub sources: Vec<SourceFound>,
-    /// True if every tree was checked.
-    pub validated: bool,
-}
-
-/// The result of one source.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-pub struct SourceFound {
-    /// Its id in the input.
-    pub source: InputId,
-    /// Vertices reached, the source included.
-    pub reached: u64,
-    /// The level of those farthest from it.
-    pub depth: u64,
-    /// Edges of the input between vertices that are reached: repeats count, loops do not. Of a directed graph, the distinct edges that leave
-    /// vertices that are reached.
-    pub edges: u64,
-}
-
-impl Found {
-    /// Reads a result as the manifest has it.
-    ///
-    /// # Errors
-    /// [`Error::Validation`] for another one.
-    pub fn of(value: &Value) -> Result<Found> {
-        serde_json::from_value(value.clone())
-            .map_err(|e| Error::Validation(format!("the manifest's result is none of breadth-first search: {e}")))
-    }
-}
-
 impl Task for Table {
     fn algorithm(&self) -> &'static dyn Algorithm {
         &Bfs
@@ -132,17 +89,7 @@ impl Task for Table {
     }
 
     fn verify_units(&self, units: &StoredUnits<'_>, found: Option<&Value>) -> Result<String> {
-        let sources = found.and_then(|found| found["sources"].as_array());
-        searches::verify_units(units, sources.map(Vec::as_slice), |searched: &Searched, edges, source| {
-            let found: SourceFound = serde_json::from_value(source.clone())
-                .map_err(|e| Error::Validation(format!("no result of breadth-first search: {e}")))?;
-            let said = (searched.reached, searched.depth, edges);
-            if said != (found.reached, found.depth, found.edges) {
-                let what = format!("(reached, depth, edges) {said:?}, the result of {} others", found.source);
-                return Err(Error::Validation(what));
-            }
-            Ok(())
-        })
+        tree::agree_units(units, found, |searched: &Searched| (searched.reached, searched.depth))
     }
 
     fn answer(&self, found: &Value, how: &Value) -> Answer {
@@ -157,10 +104,10 @@ impl GraphTask for Table {
     }
 
     fn units(&self, _: u64) -> u64 {
-        self.sources()
+        self.options().count()
     }
 
-    fn least_gpu_memory(&self, _: u64, graph: &GraphSize<'_>) -> Option<u64> {
+    fn least_gpu_memory(&self, _: u64, graph: &GraphSize<'_>, _: usize) -> Option<u64> {
         Some(gpu::least_bytes(graph.vertices, graph.edges, graph.direction))
     }
 
@@ -181,32 +128,6 @@ impl GraphTask for Table {
     }
 
     fn verify(&self, results: &Results<'_>, found: &Value, verdict: &mut Verdict<'_>) -> Result<()> {
-        match Found::of(found).and_then(|found| told(&found, results.how)) {
-            Ok(sources) => verify::verify(self.write, results, &sources, verdict),
-            Err(e) => verdict.note("searches", Err(e)),
-        }
+        tree::verify_found("bfs", self.write, results, found, verdict)
     }
-}
-
-/// Returns the figures of all sources that a job tells.
-fn told(found: &Found, how: &Value) -> Result<Vec<SourceChecked>> {
-    let none = || Error::Validation("the manifest does not tell how searches went".into());
-    let sources = how["sources"].as_array().filter(|how| how.len() == found.sources.len()).ok_or_else(none)?;
-    let source = |(found, how): (&SourceFound, &Value)| {
-        let number = |key: &str| how[key].as_f64().ok_or_else(none);
-        let levels = how["levels"].as_array().ok_or_else(none)?;
-        let frontiers =
-            levels.iter().map(|level| level["frontier"].as_u64().ok_or_else(none)).collect::<Result<_>>()?;
-        let SourceFound { source, reached, depth, edges } = *found;
-        Ok(SourceChecked {
-            source,
-            reached,
-            depth,
-            edges,
-            seconds: number("seconds")?,
-            teps: number("teps")?,
-            frontiers,
-        })
-    };
-    found.sources.iter().zip(sources).map(source).collect()
 }

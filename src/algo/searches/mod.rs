@@ -16,6 +16,7 @@ mod record;
 mod roots;
 mod source_files;
 mod task;
+pub mod tree;
 
 pub use answer::answer;
 pub use driver::drive;

@@ -6,7 +6,7 @@
 use crate::algo::bfs::cpu::frontier::NARROW;
 use crate::algo::bfs::cpu::shared::{Graph, ones, set_alone};
 use crate::algo::bfs::cpu::top_down::{Found, Parents};
-use crate::algo::bfs::search::NONE;
+use crate::algo::bfs::search::{Exchanged, NONE};
 use crate::algo::bits::is_set;
 use crate::algo::own::Own;
 use crate::comm::{Comm, Round, RoundShape, Rounds};
@@ -14,6 +14,7 @@ use crate::error::{Error, Result};
 use crate::graph::direction::Way;
 use crate::memory::{Budget, Buffer, Reservation, prefetch};
 use std::sync::atomic::{AtomicU32, AtomicU64, Ordering::Relaxed};
+use std::time::Instant;
 
 /// Forms of what was reached.
 const LIST: u64 = 0;
@@ -37,6 +38,7 @@ pub struct Exchange {
     pieces: Vec<Vec<u64>>,
     /// A message to all ranks.
     message: Buffer<u64>,
+    exchanged: Exchanged,
     _reserved: Reservation,
 }
 
@@ -72,7 +74,19 @@ impl Exchange {
         let reserved = budget.reserve(links, "messages of ranks")?;
         let message = budget.zeroed(message_words(own), "what a rank has reached (a bit a vertex)")?;
         let pieces = vec![Vec::new(); comm.ranks()];
-        Ok(Exchange { own, rounds: comm.rounds(shape(comm.ranks())), pieces, message, _reserved: reserved })
+        Ok(Exchange {
+            own,
+            rounds: comm.rounds(shape(comm.ranks())),
+            pieces,
+            message,
+            exchanged: Exchanged::default(),
+            _reserved: reserved,
+        })
+    }
+
+    /// Returns what was exchanged since this was asked for the last time.
+    pub fn take_exchanged(&mut self) -> Exchanged {
+        std::mem::take(&mut self.exchanged)
     }
 
     /// Waits for all ranks. Collective.
@@ -124,7 +138,8 @@ impl Exchange {
     ) -> Result<ClaimRound<'x>> {
         let list = is_narrow.then(Vec::new);
         let arriving = Arriving { graph, reached, parents, found: Found::default(), list };
-        Ok(ClaimRound { round: self.rounds.begin()?, pieces: &mut self.pieces, arriving })
+        let (pieces, exchanged) = (&mut self.pieces, &mut self.exchanged);
+        Ok(ClaimRound { round: self.rounds.begin()?, pieces, arriving, exchanged })
     }
 
     /// Tells all ranks which own vertices a step reached, and sets the bits of those that others reached. Returns the sums over all ranks, and
@@ -156,6 +171,8 @@ impl Exchange {
         let mut sums = [0, count, edges, checked, bytes];
         let mut incoming = vec![Incoming::default(); own.ranks()];
         let mut shared = Vec::new();
+        let started = Instant::now();
+        self.exchanged.sent_bytes += to.iter().map(|words| size_of_val(*words) as u64).sum::<u64>();
         self.rounds.exchange(&to, |from, words| {
             let (place, words) = incoming[from].rest(words, |number, word| sums[number] += word);
             if incoming[from].form == LIST {
@@ -176,6 +193,7 @@ impl Exchange {
             }
             Ok(())
         })?;
+        self.exchanged.seconds += started.elapsed().as_secs_f64();
         let [_, vertices, edges, checked, bytes] = sums;
         Ok((Found { vertices, edges, checked, bytes }, shared))
     }
@@ -200,6 +218,7 @@ pub struct ClaimRound<'x> {
     round: Round<'x, u64>,
     pieces: &'x mut [Vec<u64>],
     arriving: Arriving<'x>,
+    exchanged: &'x mut Exchanged,
 }
 
 impl ClaimRound<'_> {
@@ -215,8 +234,11 @@ impl ClaimRound<'_> {
     }
 
     fn flush(&mut self, owner: usize) -> Result<()> {
+        let started = Instant::now();
         let arriving = &mut self.arriving;
         self.round.send(owner, &self.pieces[owner], |_, claims| arriving.take(claims))?;
+        self.exchanged.sent_bytes += size_of_val(self.pieces[owner].as_slice()) as u64;
+        self.exchanged.seconds += started.elapsed().as_secs_f64();
         self.pieces[owner].clear();
         Ok(())
     }
@@ -227,8 +249,10 @@ impl ClaimRound<'_> {
     /// Those of the exchange.
     pub fn finish(mut self) -> Result<(Found, Option<Vec<u32>>)> {
         (0..self.pieces.len()).try_for_each(|owner| self.flush(owner))?;
+        let started = Instant::now();
         let mut arriving = self.arriving;
         self.round.finish(|_, claims| arriving.take(claims))?;
+        self.exchanged.seconds += started.elapsed().as_secs_f64();
         Ok((arriving.found, arriving.list))
     }
 }

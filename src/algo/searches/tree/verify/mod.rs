@@ -42,21 +42,34 @@ const MOST: usize = 64;
 /// Bytes of the buffers in which a thread reads the columns of a source.
 const READING: u64 = 2 << 20;
 
-/// Checks what a job found, by the columns that it wrote (if `write`), and by itself.
+/// Checks what a job found, by the columns that it wrote (if `write`), and by itself. `algorithm` is the name of the table.
 ///
 /// # Errors
 /// Those of telling, and a stop; what is wrong goes to `verdict`.
-pub fn verify(write: bool, results: &Results<'_>, found: &[SourceChecked], verdict: &mut Verdict<'_>) -> Result<()> {
+pub fn verify(
+    algorithm: &'static str,
+    write: bool,
+    results: &Results<'_>,
+    found: &[SourceChecked],
+    verdict: &mut Verdict<'_>,
+) -> Result<()> {
     verdict.note("searches", figures::agree(results.info, found))?;
     match &results.edges {
-        _ if !write => verdict
-            .skip("trees", "none was written, as [bfs] write = false: the run itself is what checked them (validate)"),
+        _ if !write => verdict.skip(
+            "trees",
+            format!("none was written, as [{algorithm}] write = false: the run itself is what checked them (validate)"),
+        ),
         Err(why) => verdict.skip("trees", format!("{why}; so they were not checked")),
-        Ok(edges) => verdict.note("trees", trees(edges, results, found)),
+        Ok(edges) => verdict.note("trees", trees(algorithm, edges, results, found)),
     }
 }
 
-fn trees(edges: &EdgeSource<'_>, results: &Results<'_>, found: &[SourceChecked]) -> Result<String> {
+fn trees(
+    algorithm: &'static str,
+    edges: &EdgeSource<'_>,
+    results: &Results<'_>,
+    found: &[SourceChecked],
+) -> Result<String> {
     let (budget, threads) = (results.budget, results.threads);
     let (reading, what) = match edges {
         EdgeSource::Input(input) => (input.scratch_bytes(threads), "the input"),
@@ -69,7 +82,7 @@ fn trees(edges: &EdgeSource<'_>, results: &Results<'_>, found: &[SourceChecked])
     let room = budget.free().saturating_sub(of_source) / of_source;
     let batch = room.clamp(1, MOST as u64) as usize;
     for sources in found.chunks(batch) {
-        let columns = Columns::read(&places, results, sources)?;
+        let columns = Columns::read(&places, results, sources, algorithm)?;
         columns.lead_to_roots(threads)?;
         let seen = edges::pass(edges, &places, &columns, results)?;
         counted::agree(&columns, results, &seen)?;

@@ -3,9 +3,9 @@
 use super::line::{Edges, Line, above, any, meet, meeting, too_wide, widen};
 use super::sums::Sums;
 use super::{Figures, Tree};
-use crate::algo::bfs::fault::Fault;
-use crate::algo::bfs::levels::Mark;
 use crate::algo::row_parts::{RowPart, check_rows};
+use crate::algo::searches::tree::fault::Fault;
+use crate::algo::searches::tree::levels::Mark;
 use crate::error::Result;
 use crate::graph::catalogue::{Catalogue, Unpacked};
 use crate::graph::csr::Block;

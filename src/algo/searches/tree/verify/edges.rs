@@ -1,8 +1,8 @@
 //! One pass over all edges, each held against several trees.
 
 use super::columns::{Columns, UNREACHED};
-use crate::algo::bfs::fault::Fault;
 use crate::algo::searches::places::{Places, Signals};
+use crate::algo::searches::tree::fault::Fault;
 use crate::algo::team::{Parts, team};
 use crate::algo::{EdgeSource, Results};
 use crate::error::Result;

@@ -1,6 +1,6 @@
 //! Lines of marks, compared as vectors: loops of constant length over plain arrays, which the compiler turns into vector instructions.
 
-use crate::algo::bfs::levels::Mark;
+use crate::algo::searches::tree::levels::Mark;
 
 /// The marks of one vertex, a place for each tree.
 pub(super) type Line<M, const W: usize> = [M; W];

@@ -3,8 +3,8 @@
 use super::SourceChecked;
 use super::reader::Reader;
 use crate::algo::Results;
-use crate::algo::bfs::fault::Fault;
 use crate::algo::searches::places::Places;
+use crate::algo::searches::tree::fault::Fault;
 use crate::algo::team::{Parts, team};
 use crate::error::{Error, Result};
 use crate::memory::{Buffer, cells};
@@ -38,7 +38,12 @@ impl<'a> Columns<'a> {
     ///
     /// # Errors
     /// [`Error::Validation`] for columns that no search leaves; [`Error::Limit`]; those of reading.
-    pub fn read(places: &'a Places, results: &Results<'_>, sources: &'a [SourceChecked]) -> Result<Columns<'a>> {
+    pub fn read(
+        places: &'a Places,
+        results: &Results<'_>,
+        sources: &'a [SourceChecked],
+        algorithm: &'static str,
+    ) -> Result<Columns<'a>> {
         let length = places.vertices() as usize * sources.len();
         let budget = results.budget;
         let mut levels: Buffer<u32> = budget.zeroed(length, "levels to verify (4 bytes a vertex and source)")?;
@@ -54,7 +59,7 @@ impl<'a> Columns<'a> {
                     level_cells[cell(place)].store(level, Relaxed);
                     parent_cells[cell(place)].store(parent, Relaxed);
                 };
-                let root = Reader { places, results, source: sources[number].source }.read(put)?;
+                let root = Reader { places, results, source: sources[number].source, algorithm }.read(put)?;
                 roots.lock().unwrap_or_else(PoisonError::into_inner)[number] = root;
                 Ok(())
             })

@@ -1,6 +1,6 @@
 //! Names of vertices in messages: the input's ids.
 
-use crate::algo::bfs::fault::Fault;
+use crate::algo::searches::tree::fault::Fault;
 use crate::error::Error;
 use crate::graph::ids::Vertex;
 use crate::prepare::input_ids;

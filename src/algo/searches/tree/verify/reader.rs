@@ -2,8 +2,8 @@
 
 use super::columns::{NOBODY, UNREACHED};
 use crate::algo::Results;
-use crate::algo::bfs::fault::{Fault, breaks};
 use crate::algo::searches::places::Places;
+use crate::algo::searches::tree::fault::{Fault, breaks};
 use crate::algo::searches::{SourceFiles, differs};
 use crate::error::Result;
 use crate::graph::ids::InputId;
@@ -19,6 +19,7 @@ pub(super) struct Reader<'a> {
     pub places: &'a Places,
     pub results: &'a Results<'a>,
     pub source: InputId,
+    pub algorithm: &'static str,
 }
 
 impl Reader<'_> {
@@ -28,7 +29,7 @@ impl Reader<'_> {
         let place = |row: u64| of_rows.get(row as usize).copied().filter(|&place| place != ISOLATED);
         let wrong = |fault: Fault| fault.of_source(&source.to_string(), &|place| places.name(place));
         let root = places.ids.row(source.0).ok_or_else(|| differs(source, "no vertex of the input"))?;
-        let files = SourceFiles { algorithm: "bfs", results: self.results, source };
+        let files = SourceFiles { algorithm: self.algorithm, results: self.results, source };
         let (parents, levels) = (files.path("parent")?, files.path("level")?);
         let (mut parents, mut levels) = (values::<i64>(&parents)?, values::<i32>(&levels)?);
         let mut row = 0;

@@ -2,7 +2,7 @@
 
 use super::Figures;
 use super::line::{Line, meet};
-use crate::algo::bfs::levels::Mark;
+use crate::algo::searches::tree::levels::Mark;
 use crate::graph::direction::Direction;
 
 /// Sums over the vertices that a thread has seen.

@@ -8,7 +8,7 @@
 //! both ends.
 
 use super::fault::Fault;
-use super::search::NONE;
+use crate::algo::searches::NONE;
 use crate::algo::team::{Parts, team};
 use crate::error::{Error, Result};
 use crate::graph::ids::Vertex;
@@ -18,7 +18,7 @@ use std::ops::Range;
 use std::sync::atomic::{AtomicBool, AtomicU8, AtomicU32, AtomicUsize, Ordering::Relaxed};
 use std::sync::{Mutex, PoisonError};
 
-/// The parents of one search, as [`super::search::Search`] has them.
+/// The parents of one search, as searches leave them.
 #[derive(Debug, Clone, Copy)]
 pub struct Tree<'a> {
     /// The vertex that was searched from.

@@ -1,8 +1,8 @@
 //! The columns of a source: `parent` and `level`, by the input's ids.
 
-use crate::algo::bfs::levels::{Tree, levels};
-use crate::algo::bfs::search::NONE;
+use crate::algo::searches::NONE;
 use crate::algo::searches::Root;
+use crate::algo::searches::tree::levels::{Tree, levels};
 use crate::error::Result;
 use crate::graph::ids::Vertex;
 use crate::memory::Budget;

@@ -1,7 +1,7 @@
 use super::*;
-use crate::algo::bfs::levels::levels;
-use crate::algo::bfs::search::NONE;
 use crate::algo::model_tests::{Model, budget};
+use crate::algo::searches::NONE;
+use crate::algo::searches::tree::levels::levels;
 use crate::graph::direction::Direction;
 use crate::graph::ids::Vertex;
 use proptest::prelude::*;

@@ -1,0 +1,118 @@
+//! Trees of searches that go level by level, whatever searches: the parents that a search leaves, levels worked out from them, columns, and checks.
+
+mod fault;
+mod found;
+pub mod levels;
+pub mod validate;
+pub mod verify;
+mod write;
+
+pub use found::{Found, SourceFound, agree_units, verify_found};
+pub use write::TreeWriter;
+
+use super::{Kept, Options, Told};
+use crate::algo::{Cost, Crew, GraphSize, Run};
+use crate::error::{Error, Result};
+use crate::memory::{Budget, Buffer, populate};
+use crate::prepare::prepared::Graph;
+use crate::results::Output;
+use levels::Tree;
+use std::collections::BTreeMap;
+
+/// Most trees that are checked together: the levels of so many lie in a cache line.
+pub const BATCH: usize = 64;
+
+/// Nanoseconds of a thread for each entry of all rows while a tree is checked, and for each row of a column.
+const CHECK: f64 = 0.15;
+const COLUMN: f64 = 20.0;
+/// Bytes of the journal for each source: some tens of levels.
+const RECORD: u64 = 8192;
+/// Files take whole pages on the disk.
+const PAGE: u64 = 4096;
+
+/// Makes the parents of a tree, whose memory was touched.
+///
+/// # Errors
+/// [`Error::Limit`].
+pub fn parents(vertices: usize, budget: &Budget) -> Result<Buffer<u32>> {
+    let mut parents = budget.zeroed(vertices, "the parents of a tree (4 bytes a vertex)")?;
+    populate(&mut parents);
+    Ok(parents)
+}
+
+/// Returns the bytes that `trees` trees take until they are checked and written.
+pub fn bytes(options: &Options, vertices: u64, trees: usize) -> u64 {
+    let checks = if options.validate { validate::bytes(vertices, trees, 0) } else { 0 };
+    let writes = if options.write { write::bytes(vertices) } else { 0 };
+    4 * vertices * trees as u64 + checks + writes
+}
+
+/// Writes the columns of a tree; returns the files by their paths in the workdir.
+///
+/// # Errors
+/// Those of [`TreeWriter::write`].
+pub fn keep(writer: &TreeWriter, kept: &Kept<'_, Buffer<u32>>, run: &mut Run<'_>) -> Result<BTreeMap<String, Output>> {
+    writer.write(&mut run.columns, kept.root, kept.tree, (run.threads, run.budget))
+}
+
+/// Checks trees against the graph, and against the vertices reached and the depth that `figures` returns of each search.
+///
+/// # Errors
+/// [`Error::Validation`] for one that is wrong; those of [`validate::validate`].
+pub fn check<S>(
+    graph: &Graph,
+    trees: &[Told<'_, S, Buffer<u32>>],
+    figures: impl Fn(&S) -> (u64, u64),
+    run: &Run<'_>,
+) -> Result<()> {
+    let of: Vec<_> = trees.iter().map(|told| Tree { root: told.root, parents: told.tree }).collect();
+    let checked = validate::validate(graph, &of, run.threads, run.budget)?;
+    for (told, checked) in trees.iter().zip(checked) {
+        let said = figures(told.searched);
+        if said != (checked.reached, checked.depth) {
+            let what = format!("source {}: the search says {said:?}, its tree {checked:?}", told.source);
+            return Err(Error::Validation(what));
+        }
+    }
+    Ok(())
+}
+
+/// The cost of what searches: bytes of host memory of a rank, at most and at least, bytes that ranks send in a search, nanoseconds of a search, and the
+/// label of its kind.
+pub struct SearchCost {
+    /// The most bytes that it makes use of, and the fewest that do.
+    pub bytes: [u64; 2],
+    /// Bytes that all ranks send to others in a search.
+    pub sent: u64,
+    /// Nanoseconds of a search.
+    pub nanoseconds: f64,
+    /// The kind of work.
+    pub label: String,
+}
+
+/// Returns the cost of a table with these keys, with its checks and columns, where searches take `search`.
+pub fn cost(options: &Options, graph: &GraphSize<'_>, crew: &Crew, search: SearchCost) -> Cost {
+    let (vertices, sources) = (graph.vertices, options.count());
+    let [most, fewest] = search.bytes;
+    let fewest = fewest + bytes(options, vertices, 1);
+    let trees = if options.validate { BATCH.min(sources.max(1) as usize) } else { 1 };
+    let wanted = most + bytes(options, vertices, trees);
+    let rows = crew.format.rows(graph.rows, graph.ids);
+    let columns = crew.format.row_bytes(8, 20) + crew.format.row_bytes(4, 11);
+    let ids = if graph.sparse { 8 * rows + PAGE } else { 0 };
+    let written = if options.write { sources * (columns * rows + 2 * PAGE) + ids } else { 0 };
+    let trials = u64::from(crew.trials);
+    let check = if options.validate { CHECK * 2.0 * graph.edges as f64 } else { 0.0 };
+    // Rank 0 checks trees.
+    let each = search.nanoseconds + check / crew.threads as f64;
+    let columns = if options.write { sources as f64 * COLUMN * 2.0 * rows as f64 } else { 0.0 };
+    let label = if options.validate { format!("{} validated", search.label) } else { search.label };
+    Cost {
+        host_memory: wanted.min(crew.free.max(fewest)),
+        least_host_memory: fewest,
+        disk: written + trials * sources * RECORD + PAGE,
+        exchange: trials * sources * search.sent,
+        seconds: (f64::from(crew.trials) * sources as f64 * each + columns) / 1e9,
+        label,
+    }
+}

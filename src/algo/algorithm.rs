@@ -91,8 +91,8 @@ pub trait GraphTask: Task {
     /// Returns the number of units in a graph of so many blocks, for progress.
     fn units(&self, blocks: u64) -> u64;
 
-    /// Fewest bytes of GPU memory on a graph of this size whose longest row has `row` entries; `None` where it does not use one.
-    fn least_gpu_memory(&self, row: u64, graph: &GraphSize<'_>) -> Option<u64>;
+    /// Fewest bytes of GPU memory of one of `ranks` ranks on a graph of this size whose longest row has `row` entries; `None` where it does not use one.
+    fn least_gpu_memory(&self, row: u64, graph: &GraphSize<'_>, ranks: usize) -> Option<u64>;
 
     /// Returns the bytes of host memory that it takes beside rows that stay in memory and never become files, if a GPU computes it on
     /// such rows: blocks of `sizes` at most, where `bytes` bytes of GPU memory are left beside them.

@@ -23,6 +23,7 @@ pub mod sssp;
 #[cfg(feature = "failpoints")]
 pub mod sums;
 mod team;
+pub mod traverse;
 pub mod triangle;
 pub mod verify;
 pub mod weights;
@@ -39,6 +40,7 @@ pub use weights::WeightSource;
 pub static ALGORITHMS: &[&dyn Algorithm] = &[
     &triangle::Triangle,
     &bfs::Bfs,
+    &traverse::Traverse,
     &dfs::Dfs,
     &sssp::Sssp,
     &listrank::ListRank,

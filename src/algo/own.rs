@@ -18,6 +18,9 @@ pub struct Own {
 const POINT: u32 = 40;
 
 impl Own {
+    /// Vertices of a chunk.
+    pub const CHUNK_VERTICES: usize = CHUNK * WORD;
+
     /// Returns those of a process by itself, which owns all.
     pub fn all(vertices: usize) -> Own {
         Own::of(vertices, 0, 1)
@@ -85,7 +88,7 @@ impl Own {
     /// Returns the rank that owns a vertex.
     #[inline(always)]
     pub fn owner(&self, v: u32) -> usize {
-        let chunk = v / (CHUNK * WORD) as u32;
+        let chunk = v / Own::CHUNK_VERTICES as u32;
         (chunk - self.turn(chunk) * self.ranks as u32) as usize
     }
 
@@ -98,7 +101,7 @@ impl Own {
     /// Returns the place of an own vertex among them.
     #[inline(always)]
     pub fn place(&self, v: u32) -> usize {
-        let chunk = (CHUNK * WORD) as u32;
+        let chunk = Own::CHUNK_VERTICES as u32;
         (self.turn(v / chunk) * chunk + v % chunk) as usize
     }
 }

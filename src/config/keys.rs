@@ -9,8 +9,8 @@ use crate::quote::clip;
 /// A table of the job file.
 pub(super) struct Known {
     pub(super) name: &'static str,
-    /// Its keys; `None` for a table of a later version.
-    pub(super) keys: Option<&'static [&'static str]>,
+    /// Its keys.
+    pub(super) keys: &'static [&'static str],
 }
 
 /// The tables of every job, with their keys, in the order of the documentation.
@@ -42,14 +42,11 @@ const OF_JOBS: [(&str, &[&str]); 5] = [
     ("output", &["format"]),
 ];
 
-/// Tables of algorithms of later versions, with a description.
-pub(super) const LATER: [(&str, &str); 1] = [("traverse", "distributed traversal")];
-
-/// Returns all tables: those of every job, of algorithms, and of later versions.
+/// Returns all tables: those of every job, and of algorithms.
 pub(super) fn tables() -> impl Iterator<Item = Known> {
-    let of_jobs = OF_JOBS.iter().map(|&(name, keys)| Known { name, keys: Some(keys) });
-    let algorithms = ALGORITHMS.iter().map(|algorithm| Known { name: algorithm.name(), keys: Some(algorithm.keys()) });
-    of_jobs.chain(algorithms).chain(LATER.iter().map(|&(name, _)| Known { name, keys: None }))
+    let of_jobs = OF_JOBS.iter().map(|&(name, keys)| Known { name, keys });
+    let algorithms = ALGORITHMS.iter().map(|algorithm| Known { name: algorithm.name(), keys: algorithm.keys() });
+    of_jobs.chain(algorithms)
 }
 
 /// Keys of `[input]` of which a job has exactly one.
@@ -72,10 +69,9 @@ pub(super) fn check(root: &Table, diagnostics: &mut Diagnostics) {
     for entry in &root.entries {
         let known = tables().find(|table| table.name == entry.key);
         match (known, entry.node.as_table()) {
-            (Some(Known { name, keys: Some(keys) }), Some(table)) => {
+            (Some(Known { name, keys }), Some(table)) => {
                 check_keys(table, &format!("[{name}]"), keys, diagnostics);
             }
-            (Some(Known { keys: None, .. }), Some(_)) => {}
             (Some(Known { name, .. }), None) => {
                 diagnostics.error(&entry.place, format!("'{name}' is a table: write [{name}] once, its keys below it"));
             }
@@ -96,7 +92,7 @@ pub(super) fn check_keys(table: &Table, place: &str, known: &[&str], diagnostics
 }
 
 fn unknown(key: &str, at: &TextSpan, place: &str, known: &[&str], diagnostics: &mut Diagnostics) {
-    let owner = tables().find(|table| table.keys.is_some_and(|keys| keys.contains(&key)));
+    let owner = tables().find(|table| table.keys.contains(&key));
     let advice = match (owner, nearest(key, known)) {
         (_, Some(near)) => format!("did you mean '{near}'?"),
         (Some(owner), None) => format!("it belongs in [{}]", owner.name),
@@ -115,6 +111,7 @@ mod tests {
     const BFS: &str = include_str!("../../configs/bfs.toml");
     const SSSP: &str = include_str!("../../configs/sssp.toml");
     const DFS: &str = include_str!("../../configs/dfs.toml");
+    const TRAVERSE: &str = include_str!("../../configs/traverse.toml");
 
     /// True if the job file that ships has the key in the table, set or as a comment.
     fn names(shipped: &str, table: &str, key: &str) -> bool {
@@ -133,10 +130,11 @@ mod tests {
                 "bfs" => &[BFS],
                 "sssp" => &[SSSP],
                 "dfs" => &[DFS],
+                "traverse" => &[TRAVERSE],
                 "triangle" => &[TRIANGLE],
-                _ => &[TRIANGLE, BFS, SSSP, DFS],
+                _ => &[TRIANGLE, BFS, SSSP, DFS, TRAVERSE],
             };
-            for key in table.keys.unwrap_or_default() {
+            for key in table.keys {
                 let shipped = if *key == "list" { &[LISTRANK] } else { shipped };
                 let all = shipped.iter().all(|shipped| names(shipped, table.name, key));
                 assert!(all, "{}.{key}", table.name);
@@ -153,7 +151,7 @@ mod tests {
                 "input" => !["path", "format", "list"].contains(&key),
                 _ => false,
             };
-            for key in table.keys.unwrap_or_default() {
+            for key in table.keys {
                 assert_eq!(names(LISTRANK, table.name, key), !of_graphs(key), "{}.{key}", table.name);
             }
         }

@@ -341,16 +341,8 @@ fn output(section: &Section<'_>, diagnostics: &mut Diagnostics) -> Output {
     Output { format: section.get("format").and_then(|field| field.choice(&formats, diagnostics)).unwrap_or_default() }
 }
 
-/// Reads the tables of algorithms in the registry's order; those of later versions are refused.
+/// Reads the tables of algorithms in the registry's order.
 fn tasks(root: &Table, diagnostics: &mut Diagnostics) -> Vec<Arc<dyn Task>> {
-    let available: Vec<String> = ALGORITHMS.iter().map(|algorithm| format!("[{}]", algorithm.name())).collect();
-    for (name, what) in keys::LATER {
-        if let Some(entry) = root.get(name) {
-            let available = available.join(", ");
-            let message = format!("[{name}] ({what}) is not in this version, which runs {available}; take it out");
-            diagnostics.error(&entry.place, message);
-        }
-    }
     let given = ALGORITHMS.iter().filter(|algorithm| root.get(algorithm.name()).is_some());
     given.filter_map(|algorithm| algorithm.parse(&Section::of(root, algorithm.name()), diagnostics)).collect()
 }

@@ -2,7 +2,7 @@
 #![allow(unsafe_code)] // a slice seen as its bytes has no safe form
 
 use super::Plain;
-use std::sync::atomic::{AtomicU8, AtomicU32};
+use std::sync::atomic::{AtomicU8, AtomicU32, AtomicU64};
 
 /// Returns the bytes of a slice, as they lie in memory.
 pub fn bytes_of<T: Plain>(slice: &[T]) -> &[u8] {
@@ -20,6 +20,12 @@ pub fn bytes_of_mut<T: Plain>(slice: &mut [T]) -> &mut [u8] {
 pub fn cells(slice: &mut [u32]) -> &[AtomicU32] {
     // SAFETY: an atomic integer has the size, the alignment and the values of the plain one, and the exclusive borrow keeps plain
     // accesses away for as long as the result lives.
+    unsafe { std::slice::from_raw_parts(slice.as_ptr().cast(), slice.len()) }
+}
+
+/// Lends words to several threads, each of which reads and writes them without order.
+pub fn word_cells(slice: &mut [u64]) -> &[AtomicU64] {
+    // SAFETY: as above.
     unsafe { std::slice::from_raw_parts(slice.as_ptr().cast(), slice.len()) }
 }
 

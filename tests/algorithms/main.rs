@@ -16,6 +16,7 @@ mod searches;
 mod sorted_rows;
 mod sssp;
 mod tables;
+mod traverse;
 mod weights;
 
 use std::collections::BTreeMap;

@@ -136,6 +136,7 @@ impl Graph {
                 ]
             })
             .chain([false, true].map(|directed| self.depth_first(directed)))
+            .chain([false, true].map(|directed| self.traversals(directed)))
             .collect()
     }
 

@@ -5,11 +5,30 @@ use std::collections::{BTreeMap, BTreeSet, VecDeque};
 
 use serde_json::json;
 
-use crate::oracle::{Graph, Known};
+use crate::oracle::{Answer, Graph, Known};
 
 impl Graph {
     /// Searches from three sources: a vertex, one with a loop alone, and one more.
     pub fn searches(&self, keeps_direction: bool) -> Known {
+        self.searches_of("bfs", "", keeps_direction)
+    }
+
+    /// Traversals, which leave the same trees: the published way without direction, the simple way with it.
+    pub fn traversals(&self, keeps_direction: bool) -> Answer {
+        let keys = match keeps_direction {
+            false => "strategy = 'sort-unique'\n",
+            true => "strategy = 'atomic'\nowner = 'blocks'\n",
+        };
+        let ([_, table], found, files) = self.searches_of("traverse", keys, keeps_direction);
+        let mut columns: BTreeMap<_, _> =
+            files.into_iter().map(|(name, descr, bytes)| (name, (descr, bytes))).collect();
+        if self.sparse {
+            columns.insert("ids".into(), ("<u8", self.rows.iter().flat_map(|id| id.to_le_bytes()).collect()));
+        }
+        Answer { table, found, columns }
+    }
+
+    fn searches_of(&self, name: &str, keys: &str, keeps_direction: bool) -> Known {
         let sources = [self.rows[5], self.rows[self.rows.len() - 1], self.rows[self.rows.len() / 2]];
         let (mut out, mut into): (BTreeMap<u64, BTreeSet<u64>>, BTreeMap<u64, BTreeSet<u64>>) = Default::default();
         let mut degrees: BTreeMap<u64, u64> = BTreeMap::new();
@@ -44,9 +63,9 @@ impl Graph {
                 Some(_) => first(id).expect("a vertex before it") as i64,
             };
             let row = |id: &u64| parent(*id).to_le_bytes();
-            files.push((format!("bfs/{source}/parent"), "<i8", self.rows.iter().flat_map(row).collect()));
+            files.push((format!("{name}/{source}/parent"), "<i8", self.rows.iter().flat_map(row).collect()));
             let row = |id: &u64| levels.get(id).copied().unwrap_or(-1).to_le_bytes();
-            files.push((format!("bfs/{source}/level"), "<i4", self.rows.iter().flat_map(row).collect()));
+            files.push((format!("{name}/{source}/level"), "<i4", self.rows.iter().flat_map(row).collect()));
             let edges: u64 = match keeps_direction {
                 true => levels.keys().filter_map(|id| out.get(id)).map(|row| row.len() as u64).sum(),
                 false => levels.keys().filter_map(|id| degrees.get(id)).sum::<u64>() / 2,
@@ -61,7 +80,7 @@ impl Graph {
             }));
         }
         let direction = if keeps_direction { "# direction = true\n" } else { "" };
-        let table = format!("[bfs]\n{direction}sources = {sources:?}\n");
+        let table = format!("[{name}]\n{direction}{keys}sources = {sources:?}\n");
         ([table.clone(), format!("{table}write = true\n")], json!({ "sources": found, "validated": true }), files)
     }
 }

@@ -22,4 +22,5 @@ mod sssp;
 mod stand_in;
 mod stand_in_driver;
 mod transpose;
+mod traverse;
 mod weights;

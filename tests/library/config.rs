@@ -214,11 +214,13 @@ fn shipped_jobs_load() {
         "karate",
         "karate",
         "karate",
+        "karate",
         "list-swapped-10000000-1",
         "moore",
         "quickstart",
         "s28",
         "s29",
+        "weak-scaling",
     ];
     assert_eq!(names, shipped);
 }
@@ -475,9 +477,12 @@ fn each_kind_of_mistake() {
         ("triangle", "per_vertex = 1", "triangle.per_vertex: expected true or false, found 1"),
         (
             "traverse",
-            "sources = [1]",
-            "[traverse] (distributed traversal) is not in this version, which runs [triangle], [bfs], [dfs], [sssp], [listrank], [sums]; take it out",
+            "strategy = 'sort'",
+            "traverse.strategy: unknown value \"sort\"; there are \"sort-unique\", \"atomic\", \"auto\"",
         ),
+        ("traverse", "owner = 'modul'", "traverse.owner: unknown value \"modul\"; did you mean \"modulo\"?"),
+        ("traverse", "roots = 3\nsources = [1]", "traverse.roots: a table has roots or sources, not both"),
+        ("traverse", "alpha = 3", "unknown key 'alpha' in [traverse]; it belongs in [bfs]"),
         ("bfs", "roots = 0", "bfs.roots: expected a whole number from 1 to 65536, found 0"),
         ("bfs", "roots = 3\nsources = [1]", "bfs.roots: a table has roots or sources, not both"),
         ("bfs", "sources = [7, 7]", "bfs.sources: 7 is there twice"),
@@ -486,16 +491,6 @@ fn each_kind_of_mistake() {
     ] {
         assert_eq!(complaint(table, line), said);
     }
-}
-
-#[test]
-fn a_job_of_later_algorithms_is_not_asked_for_another_too() {
-    assert_eq!(
-        messages("[input]\npath = 'x'\n[traverse]\nroots = 64\nseeds = 1", &[]),
-        [
-            "[traverse] (distributed traversal) is not in this version, which runs [triangle], [bfs], [dfs], [sssp], [listrank], [sums]; take it out",
-        ]
-    );
 }
 
 #[test]

@@ -1,6 +1,7 @@
 //! Ranks with GPUs: the stand-in for CUDA under several of them.
 
 mod home;
+mod traverse;
 
 use std::collections::BTreeMap;
 use std::path::PathBuf;

@@ -231,7 +231,7 @@ impl GraphTask for Table {
         saved::UNITS
     }
 
-    fn least_gpu_memory(&self, _: u64, _: &GraphSize<'_>) -> Option<u64> {
+    fn least_gpu_memory(&self, _: u64, _: &GraphSize<'_>, _: usize) -> Option<u64> {
         None
     }
 

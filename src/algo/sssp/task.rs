@@ -200,7 +200,7 @@ impl GraphTask for Table {
         u64::from(self.roots) + self.sources.0.len() as u64
     }
 
-    fn least_gpu_memory(&self, _: u64, graph: &GraphSize<'_>) -> Option<u64> {
+    fn least_gpu_memory(&self, _: u64, graph: &GraphSize<'_>, _: usize) -> Option<u64> {
         Some(gpu::least_bytes(graph.vertices, graph.direction))
     }
 

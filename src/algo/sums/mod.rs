@@ -266,7 +266,7 @@ impl GraphTask for Spec {
         blocks
     }
 
-    fn least_gpu_memory(&self, _: u64, _: &GraphSize<'_>) -> Option<u64> {
+    fn least_gpu_memory(&self, _: u64, _: &GraphSize<'_>, _: usize) -> Option<u64> {
         None
     }
 

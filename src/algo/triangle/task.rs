@@ -110,7 +110,7 @@ impl GraphTask for Table {
         driver::units(blocks as usize)
     }
 
-    fn least_gpu_memory(&self, row: u64, graph: &GraphSize<'_>) -> Option<u64> {
+    fn least_gpu_memory(&self, row: u64, graph: &GraphSize<'_>, _: usize) -> Option<u64> {
         Some(Gpu::least_bytes(row, graph.vertices, self.per_vertex))
     }
 

@@ -98,7 +98,7 @@ impl TaskCost {
     /// Returns what every task of the job takes on `graph`, whose longest row for a GPU has `gpu_row` entries if that is known.
     pub(crate) fn of_all(job: &Job, machine: &Resources, graph: &GraphSize<'_>, gpu_row: Option<u64>) -> Vec<TaskCost> {
         let one = |task: &dyn GraphTask| {
-            let gpu_memory = task.least_gpu_memory(gpu_row.unwrap_or(0), graph);
+            let gpu_memory = task.least_gpu_memory(gpu_row.unwrap_or(0), graph, machine.ranks);
             let gpu_memory = gpu_memory.map(|least| if gpu_row.is_some() { least } else { 0 });
             let packing = Packing::of(machine, job, (graph.edges, graph.vertices, graph.direction));
             let crew = Crew { packed: packing.map(|packing| packing.packed), ..machine.crew(job, gpu_memory) };

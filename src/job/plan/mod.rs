@@ -236,7 +236,7 @@ impl Plan {
         let disk = edges_about.min(distinct) * if weighted { 4 } else { 2 };
         plan.surely = Surely { host_memory: machine.own() + ingest, disk, ..Surely::default() };
         let (row, graph) = (2 * (edges.isqrt() + 1), &sized.graph);
-        let gpu_memory = job.graph_tasks().filter_map(|task| task.least_gpu_memory(row, graph));
+        let gpu_memory = job.graph_tasks().filter_map(|task| task.least_gpu_memory(row, graph, machine.ranks));
         limits::say_maybe(&mut plan, gpu_memory.max().unwrap_or(0));
         Ok(plan)
     }

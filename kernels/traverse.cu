@@ -1,0 +1,318 @@
+// Traversal level by level: candidates of a frontier, a stable radix sort, removal of repeats, and the update of own vertices.
+// src/algo/traverse/gpu has the order of launches; counts are turned into places by kernels/scan.cu in between.
+#include "common.cuh"
+
+constexpr u32 TRAVERSE_THREADS = 256;
+constexpr u32 NONE = 0xffffffffu;
+// Pairs that a block sorts, and those of a thread.
+constexpr u32 TRAVERSE_EACH = 8;
+constexpr u32 TRAVERSE_TILE = TRAVERSE_THREADS * TRAVERSE_EACH;
+constexpr u32 TRAVERSE_WARPS = TRAVERSE_THREADS / 32;
+// Bits of a key that a pass sorts by.
+constexpr u32 TRAVERSE_DIGIT = 8;
+constexpr u32 DIGITS = 1u << TRAVERSE_DIGIT;
+static_assert(DIGITS == TRAVERSE_THREADS, "a thread has a digit");
+
+// The own vertices of a rank; src/algo/traverse/gpu/twins.rs has a twin.
+struct Owned {
+    // Starts of rows among targets, and the end of the last; degrees of the frontier, which become the candidates before each.
+    const u32* starts;
+    const u32* targets;
+    u32* offsets;
+    // Places of the frontier, ascending.
+    u32* frontier;
+    u32* parents;
+    // A bit for each place: reached before the step, and in it.
+    u32* reached;
+    u32* fresh;
+    // [0] vertices and [1] edges of the next frontier, [2] pairs that are left, [3] candidates of own vertices.
+    u64* sums;
+    // 2^64 by the number of ranks, rounded up; 0 for one rank.
+    u64 reciprocal;
+    u32 own;
+    u32 rank;
+    u32 ranks;
+    // Keys of a rank.
+    u32 stride;
+    // Binary logarithm of the vertices that an owner has side by side.
+    u32 shift;
+    u32 unused;
+};
+static_assert(sizeof(Owned) == 96, "the host has a twin of this size");
+
+__device__ inline u64 pair_of(u32 key, u32 parent) { return (u64)key << 32 | parent; }
+__device__ inline u32 key_of(u64 pair) { return (u32)(pair >> 32); }
+
+// Returns the key of a vertex: its owner and its place there.
+__device__ inline u32 key_of_vertex(const Owned& owned, u32 v) {
+    if (owned.reciprocal == 0) return v;
+    u32 chunk = v >> owned.shift;
+    u32 turn = (u32)__umul64hi(owned.reciprocal, chunk);
+    u32 owner = chunk - turn * owned.ranks;
+    return owner * owned.stride + (turn << owned.shift | (v & ((1u << owned.shift) - 1)));
+}
+
+// Returns the vertex at an own place.
+__device__ inline u32 vertex_at(const Owned& owned, u32 place) {
+    if (owned.reciprocal == 0) return place;
+    u32 within = place & ((1u << owned.shift) - 1);
+    return ((place >> owned.shift) * owned.ranks + owned.rank) << owned.shift | within;
+}
+
+// Writes the degree of each vertex of the frontier, and 0 behind them.
+extern "C" __global__ void __launch_bounds__(TRAVERSE_THREADS) traverse_degrees(Owned owned, u32 count) {
+    for (u32 i = blockIdx.x * TRAVERSE_THREADS + threadIdx.x; i <= count; i += gridDim.x * TRAVERSE_THREADS) {
+        u32 degree = 0;
+        if (i < count) {
+            u32 place = owned.frontier[i];
+            degree = owned.starts[place + 1] - owned.starts[place];
+        }
+        owned.offsets[i] = degree;
+    }
+}
+
+// Calls each(number, neighbour, vertex) for the candidates from `first` to before `end`, one by a thread: the vertex is looked for among the
+// candidates before each, between those of the first and the last of the block.
+template <class F> __device__ inline void each_candidate(const Owned& owned, u32 count, u32 first, u32 end, F each) {
+    __shared__ u32 bounds[2];
+    for (u32 start = first + blockIdx.x * TRAVERSE_TILE; start < end; start += gridDim.x * TRAVERSE_TILE) {
+        u32 stop = min(end - start, TRAVERSE_TILE);
+        if (threadIdx.x < 2) bounds[threadIdx.x] = last_start_upto(owned.offsets, count, start + threadIdx.x * (stop - 1));
+        __syncthreads();
+        u32 low = bounds[0], high = bounds[1];
+        for (u32 i = threadIdx.x; i < stop; i += TRAVERSE_THREADS) {
+            u32 number = start + i;
+            u32 at = low + last_start_upto(owned.offsets + low, high - low + 1, number);
+            u32 place = owned.frontier[at];
+            u32 entry = owned.starts[place] + (number - owned.offsets[at]);
+            each(number, owned.targets[entry], vertex_at(owned, place));
+        }
+        __syncthreads();
+    }
+}
+
+// Adds up a number of each thread of the block, and adds it to `sum`.
+__device__ inline void add_of_block(u32 x, u64* sum) {
+    x = warp_sum(x);
+    if (lane_id() == 0 && x > 0) atomicAdd(sum, (u64)x);
+}
+
+// Writes the candidates from `first` to before `end` as pairs.
+extern "C" __global__ void __launch_bounds__(TRAVERSE_THREADS)
+    traverse_search(Owned owned, u32 count, u32 first, u32 end, u64* pairs) {
+    u32 mine = 0, own = owned.rank * owned.stride;
+    each_candidate(owned, count, first, end, [&](u32 number, u32 neighbour, u32 v) {
+        u32 key = key_of_vertex(owned, neighbour);
+        mine += key - own < owned.stride;
+        pairs[number - first] = pair_of(key, v);
+    });
+    add_of_block(mine, owned.sums + 3);
+}
+
+// Returns the lanes that have the same digit. All lanes of the warp call it.
+__device__ inline u32 same_digit(u32 digit, bool valid) {
+    u32 same = __ballot_sync(ALL_LANES, valid);
+    for (u32 bit = 0; bit < TRAVERSE_DIGIT; bit++) {
+        bool is_set = digit >> bit & 1;
+        u32 others = __ballot_sync(ALL_LANES, is_set);
+        same &= is_set ? others : ~others;
+    }
+    return same;
+}
+
+// Counts the digits of each tile: counts[digit * tiles + tile].
+extern "C" __global__ void __launch_bounds__(TRAVERSE_THREADS)
+    traverse_count(const u64* pairs, u32 count, u32 bit, u32 tiles, u32* counts) {
+    __shared__ u32 digits[DIGITS];
+    for (u32 tile = blockIdx.x; tile < tiles; tile += gridDim.x) {
+        digits[threadIdx.x] = 0;
+        __syncthreads();
+        for (u32 k = 0; k < TRAVERSE_EACH; k++) {
+            u32 at = tile * TRAVERSE_TILE + k * TRAVERSE_THREADS + threadIdx.x;
+            bool valid = at < count;
+            u32 digit = valid ? key_of(pairs[at]) >> bit & (DIGITS - 1) : 0;
+            // Hubs have many candidates: one lane adds for all of a digit.
+            u32 same = same_digit(digit, valid);
+            if (valid && __ffs(same) - 1 == (int)lane_id()) atomicAdd(&digits[digit], (u32)__popc(same));
+        }
+        __syncthreads();
+        counts[threadIdx.x * tiles + tile] = digits[threadIdx.x];
+        __syncthreads();
+    }
+}
+
+// Moves the pairs of each tile to the places of their digits, in order. Each warp takes pairs that follow each other; a tile is put in order in shared
+// memory first, so that pairs of a digit are written side by side.
+extern "C" __global__ void __launch_bounds__(TRAVERSE_THREADS)
+    traverse_scatter(const u64* pairs, u32 count, u32 bit, u32 tiles, const u32* places, u64* sorted) {
+    __shared__ u64 tile_pairs[TRAVERSE_TILE];
+    __shared__ u32 of_warp[TRAVERSE_WARPS][DIGITS];
+    __shared__ u32 first[DIGITS];
+    __shared__ u32 scratch[32];
+    u32 warp = warp_id(), lane = lane_id();
+    for (u32 tile = blockIdx.x; tile < tiles; tile += gridDim.x) {
+        for (u32 w = 0; w < TRAVERSE_WARPS; w++) of_warp[w][threadIdx.x] = 0;
+        __syncthreads();
+        u64 mine[TRAVERSE_EACH];
+        u32 ranks[TRAVERSE_EACH];
+        u32 start = tile * TRAVERSE_TILE + warp * (TRAVERSE_TILE / TRAVERSE_WARPS);
+        u32 left = count - tile * TRAVERSE_TILE;
+        u32 filled = left < TRAVERSE_TILE ? left : TRAVERSE_TILE;
+#pragma unroll
+        for (u32 k = 0; k < TRAVERSE_EACH; k++) {
+            u32 at = start + k * 32 + lane;
+            bool valid = at < count;
+            mine[k] = valid ? pairs[at] : 0;
+            u32 digit = key_of(mine[k]) >> bit & (DIGITS - 1);
+            u32 same = same_digit(digit, valid);
+            u32 before = valid ? of_warp[warp][digit] : 0;
+            ranks[k] = before + __popc(same & ((1u << lane) - 1));
+            __syncwarp();
+            if (valid && __ffs(same) - 1 == (int)lane) of_warp[warp][digit] = before + __popc(same);
+            __syncwarp();
+        }
+        __syncthreads();
+        // Each thread has a digit: places of warps within it, and of it within the tile.
+        u32 sum = 0, total;
+        for (u32 w = 0; w < TRAVERSE_WARPS; w++) {
+            u32 of_this = of_warp[w][threadIdx.x];
+            of_warp[w][threadIdx.x] = sum;
+            sum += of_this;
+        }
+        u32 before_digit = block_scan_before(sum, scratch, total);
+        for (u32 w = 0; w < TRAVERSE_WARPS; w++) of_warp[w][threadIdx.x] += before_digit;
+        // Unsigned numbers wrap around: a pair's place in the tile leads to where it goes.
+        first[threadIdx.x] = places[threadIdx.x * tiles + tile] - before_digit;
+        __syncthreads();
+#pragma unroll
+        for (u32 k = 0; k < TRAVERSE_EACH; k++) {
+            if (start + k * 32 + lane < count) {
+                u32 digit = key_of(mine[k]) >> bit & (DIGITS - 1);
+                tile_pairs[of_warp[warp][digit] + ranks[k]] = mine[k];
+            }
+        }
+        __syncthreads();
+        for (u32 i = threadIdx.x; i < filled; i += TRAVERSE_THREADS) {
+            u64 pair = tile_pairs[i];
+            sorted[first[key_of(pair) >> bit & (DIGITS - 1)] + i] = pair;
+        }
+        __syncthreads();
+    }
+}
+
+__device__ inline bool is_first(const u64* pairs, u32 at) { return at == 0 || key_of(pairs[at - 1]) != key_of(pairs[at]); }
+
+// Counts the first pairs of keys in each tile.
+extern "C" __global__ void __launch_bounds__(TRAVERSE_THREADS) traverse_firsts(const u64* pairs, u32 count, u32 tiles, u32* counts) {
+    __shared__ u32 scratch[32];
+    for (u32 tile = blockIdx.x; tile < tiles; tile += gridDim.x) {
+        u32 firsts = 0, total;
+        for (u32 k = 0; k < TRAVERSE_EACH; k++) {
+            u32 at = tile * TRAVERSE_TILE + k * TRAVERSE_THREADS + threadIdx.x;
+            firsts += at < count && is_first(pairs, at);
+        }
+        block_scan_before(firsts, scratch, total);
+        if (threadIdx.x == 0) counts[tile] = total;
+    }
+}
+
+// Writes the first pairs of all keys one after the other, and their number to sums[2].
+extern "C" __global__ void __launch_bounds__(TRAVERSE_THREADS)
+    traverse_unique(const u64* pairs, u32 count, u32 tiles, const u32* places, u64* left, u64* sums) {
+    __shared__ u32 scratch[32];
+    for (u32 tile = blockIdx.x; tile < tiles; tile += gridDim.x) {
+        u32 next = places[tile], total;
+        for (u32 k = 0; k < TRAVERSE_EACH; k++) {
+            u32 at = tile * TRAVERSE_TILE + k * TRAVERSE_THREADS + threadIdx.x;
+            bool is_left = at < count && is_first(pairs, at);
+            u32 before = block_scan_before(is_left, scratch, total);
+            if (is_left) left[next + before] = pairs[at];
+            next += total;
+        }
+        if (tile + 1 == tiles && threadIdx.x == 0) sums[2] = next;
+    }
+}
+
+// Writes for each rank where its sorted pairs end.
+extern "C" __global__ void __launch_bounds__(TRAVERSE_THREADS)
+    traverse_ends(const u64* pairs, const u64* sums, u32 ranks, u32 stride, u32* ends) {
+    u32 count = (u32)sums[2];
+    for (u32 rank = blockIdx.x * TRAVERSE_THREADS + threadIdx.x; rank < ranks; rank += gridDim.x * TRAVERSE_THREADS) {
+        u64 end = (u64)(rank + 1) * stride;
+        u32 low = 0, high = count;
+        while (low < high) {
+            u32 middle = low + (high - low) / 2;
+            if (key_of(pairs[middle]) < end) low = middle + 1;
+            else high = middle;
+        }
+        ends[rank] = low;
+    }
+}
+
+// Claims an own vertex for a parent, unless it was reached before the step: the smallest parent stays.
+__device__ inline void claim(const Owned& owned, u32 place, u32 parent) {
+    u32 bit = 1u << (place & 31);
+    if (owned.reached[place >> 5] & bit) return;
+    if (atomicMin(&owned.parents[place], parent) == NONE) atomicOr(&owned.fresh[place >> 5], bit);
+}
+
+// Claims the vertices of pairs, which are own ones.
+extern "C" __global__ void __launch_bounds__(TRAVERSE_THREADS) traverse_update(Owned owned, const u64* pairs, u32 count) {
+    u32 own = owned.rank * owned.stride;
+    for (u32 i = blockIdx.x * TRAVERSE_THREADS + threadIdx.x; i < count; i += gridDim.x * TRAVERSE_THREADS)
+        claim(owned, key_of(pairs[i]) - own, (u32)pairs[i]);
+}
+
+// Counts the candidates of each rank, one by one.
+extern "C" __global__ void __launch_bounds__(TRAVERSE_THREADS)
+    traverse_atomic_count(Owned owned, u32 count, u32 first, u32 end, u32* counts) {
+    each_candidate(owned, count, first, end,
+                   [&](u32, u32 neighbour, u32) { atomicAdd(&counts[key_of_vertex(owned, neighbour) / owned.stride], 1u); });
+}
+
+// Claims own vertices, and appends candidates of others at the next place of their owner, without pruning.
+extern "C" __global__ void __launch_bounds__(TRAVERSE_THREADS)
+    traverse_atomic(Owned owned, u32 count, u32 first, u32 end, u32* next, u64* pairs) {
+    each_candidate(owned, count, first, end, [&](u32, u32 neighbour, u32 v) {
+        u32 key = key_of_vertex(owned, neighbour), owner = key / owned.stride;
+        if (owner == owned.rank) claim(owned, key - owner * owned.stride, v);
+        else pairs[atomicAdd(&next[owner], 1u)] = pair_of(key, v);
+    });
+}
+
+// Counts the vertices that the step reached by words of 32.
+extern "C" __global__ void __launch_bounds__(TRAVERSE_THREADS) traverse_reached(Owned owned, u32 words, u32* counts) {
+    for (u32 i = blockIdx.x * TRAVERSE_THREADS + threadIdx.x; i < words; i += gridDim.x * TRAVERSE_THREADS)
+        counts[i] = __popc(owned.fresh[i]);
+}
+
+// Makes them the frontier, by the places of words in it, and adds up vertices and edges.
+extern "C" __global__ void __launch_bounds__(TRAVERSE_THREADS) traverse_advance(Owned owned, u32 words, const u32* places) {
+    u32 vertices = 0;
+    u64 edges = 0;
+    for (u32 i = blockIdx.x * TRAVERSE_THREADS + threadIdx.x; i < words; i += gridDim.x * TRAVERSE_THREADS) {
+        u32 bits = owned.fresh[i], at = places[i];
+        if (bits == 0) continue;
+        owned.reached[i] |= bits;
+        owned.fresh[i] = 0;
+        vertices += __popc(bits);
+        while (bits != 0) {
+            u32 place = i * 32 + __ffs(bits) - 1;
+            owned.frontier[at++] = place;
+            edges += owned.starts[place + 1] - owned.starts[place];
+            bits &= bits - 1;
+        }
+    }
+    if (vertices > 0) {
+        atomicAdd(owned.sums, (u64)vertices);
+        atomicAdd(owned.sums + 1, edges);
+    }
+}
+
+// Begins a search: the root, if it is an own vertex, is the frontier.
+extern "C" __global__ void __launch_bounds__(TRAVERSE_THREADS) traverse_begin(Owned owned, u32 place, u32 root) {
+    if (blockIdx.x != 0 || threadIdx.x != 0) return;
+    owned.parents[place] = root;
+    owned.reached[place >> 5] |= 1u << (place & 31);
+    owned.frontier[0] = place;
+}

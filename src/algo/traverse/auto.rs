@@ -1,0 +1,50 @@
+//! The fastest way that there is: the engines of `[bfs]`, which turn bottom-up and exchange bits.
+
+use super::search::{Level, Search, Searched, Sent};
+use crate::algo::Run;
+use crate::algo::bfs;
+use crate::error::Result;
+use crate::graph::ids::Vertex;
+use crate::prepare::prepared::Graph;
+use crate::store::map::Mapped;
+
+/// A graph that is ready for the engine of `[bfs]` that fits the devices.
+pub struct Auto<'a>(Box<dyn bfs::search::Search + 'a>);
+
+impl<'a> Auto<'a> {
+    /// Gets it ready. Collective.
+    ///
+    /// # Errors
+    /// Those of [`bfs::engine::choose`].
+    pub fn new(graph: &'a Graph, degrees: &'a Mapped, run: &Run<'a>, spare: u64) -> Result<Auto<'a>> {
+        Ok(Auto(bfs::engine::choose([None; 2], graph, degrees, run, spare)?))
+    }
+}
+
+impl Search for Auto<'_> {
+    fn search(&mut self, root: Vertex, parents: &mut [u32]) -> Result<Searched> {
+        let bfs::search::Searched { reached, depth, seconds, exchanged, levels } = self.0.search(root, parents)?;
+        let level = |level: &bfs::search::Level| Level {
+            frontier: level.frontier,
+            expanded: level.edges_checked,
+            seconds: level.seconds,
+            ..Level::default()
+        };
+        let levels: Vec<Level> = levels.iter().map(level).collect();
+        Ok(Searched {
+            reached,
+            depth,
+            seconds,
+            compute_seconds: (seconds - exchanged.seconds).max(0.0),
+            communication_seconds: exchanged.seconds,
+            expanded: levels.iter().map(|level| level.expanded).sum(),
+            sent: Sent { sent_bytes: exchanged.sent_bytes, unpruned_bytes: exchanged.sent_bytes, pruned: 0 },
+            levels,
+            ..Searched::default()
+        })
+    }
+
+    fn repeat(&mut self, root: Vertex, parents: &mut [u32]) -> Result<()> {
+        self.0.repeat(root, parents)
+    }
+}

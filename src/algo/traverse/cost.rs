@@ -1,0 +1,63 @@
+//! The cost of a traversal: memory by the functions that size its arrays, time by rates.
+
+use super::owner::{Owners, Rule};
+use super::task::{Strategy, Table};
+use super::{cpu, exchange, gpu};
+use crate::algo::bfs;
+use crate::algo::own::Own;
+use crate::algo::searches::SearchTask;
+use crate::algo::searches::tree::{self, SearchCost};
+use crate::algo::{Cost, Crew, GraphSize};
+use crate::graph::direction::Direction;
+
+/// Nanoseconds of a thread for each entry of all rows.
+const ENTRY: f64 = 6.0;
+/// Nanoseconds of a GPU, by the bytes that it moves: none was at hand to measure.
+const ENTRY_ON_GPU: f64 = 0.1;
+/// Bytes of a pair, and one in how many candidates is sent where repeats are dropped.
+const PAIR: u64 = 8;
+const LEFT: u64 = 8;
+
+/// Returns what `table` takes on a graph of this size.
+pub(super) fn of(table: &Table, graph: &GraphSize<'_>, crew: &Crew) -> Cost {
+    let label = format!("traverse {}", table.strategy.name());
+    if table.strategy == Strategy::Auto {
+        return tree::cost(&table.options(), graph, crew, bfs::cost::of_search(&label, graph, crew));
+    }
+    let entries = entries(graph);
+    let [own, own_entries] = own(table.owner, graph, crew.ranks);
+    let links = exchange::bytes(crew.ranks, crew.nodes, cpu::batch());
+    let bytes = match Owners::new(table.owner, graph.vertices as usize, 0, crew.ranks) {
+        _ if crew.on_gpu => [gpu::host_bytes(own, own_entries, crew.ranks, crew.gpu_memory); 2],
+        Some(owners) => cpu::bytes(&owners, entries, crew.threads),
+        None => [0; 2],
+    };
+    let bytes = bytes.map(|bytes| bytes + links);
+    let candidates = if table.strategy == Strategy::Atomic { entries } else { entries / LEFT };
+    let others = crew.ranks as u64 - 1;
+    let sent = (PAIR * candidates + 4 * graph.vertices) * others / crew.ranks as u64;
+    let nanoseconds = match crew.on_gpu {
+        true => ENTRY_ON_GPU * entries as f64 / crew.ranks as f64,
+        false => ENTRY * entries as f64 / crew.all_threads(),
+    };
+    tree::cost(&table.options(), graph, crew, SearchCost { bytes, sent, nanoseconds, label })
+}
+
+/// Returns the entries of all rows.
+fn entries(graph: &GraphSize<'_>) -> u64 {
+    if graph.direction == Direction::Directed { graph.edges } else { 2 * graph.edges }
+}
+
+/// Returns the vertices that a rank owns, and a bound of the entries of their rows: vertices are in the order of degree, so that a rank has at most as
+/// many more than another as the first vertices of one owner.
+pub(super) fn own(rule: Rule, graph: &GraphSize<'_>, ranks: usize) -> [u64; 2] {
+    let vertices = match rule {
+        _ if ranks == 1 => return [graph.vertices, entries(graph)],
+        Rule::Modulo => 1,
+        Rule::Blocks => Own::CHUNK_VERTICES as u64,
+    };
+    let own =
+        Owners::new(rule, graph.vertices as usize, 0, ranks).map_or(graph.vertices, |owners| owners.len(0) as u64);
+    let longest = graph.degrees.iter().next().map_or(0, |(degree, ..)| u64::from(degree));
+    [own, (entries(graph) / ranks as u64 + vertices * longest).min(entries(graph))]
+}

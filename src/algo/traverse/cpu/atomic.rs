@@ -1,0 +1,72 @@
+//! The simple way, kept to compare with: threads take vertices of the frontier, claim own neighbours by atomic minima, and append all others to what is
+//! sent, at places that they draw by atomic additions. Nothing is pruned.
+
+use super::rows::Expansion;
+use super::update::Claims;
+use crate::algo::team::{Parts, team};
+use crate::algo::traverse::levels::{Candidates, lap, pair};
+use crate::algo::traverse::owner::Owners;
+use crate::algo::traverse::search::Steps;
+use crate::error::Result;
+use crate::process::signals;
+use std::ops::Range;
+use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
+use std::time::Instant;
+
+/// Vertices that a thread takes at a time.
+const PART: usize = 64;
+
+/// Expands a piece: candidates of other ranks come to `pairs`.
+pub(super) fn expand(
+    expansion: &Expansion<'_>,
+    owners: &Owners,
+    claims: Claims<'_>,
+    piece: Range<u64>,
+    pairs: &[AtomicU64],
+    threads: usize,
+    steps: &mut Steps,
+) -> Result<Candidates> {
+    let mut lapped = Instant::now();
+    let ranks = owners.ranks();
+    let next: Vec<AtomicU64> = (0..ranks).map(|_| AtomicU64::new(0)).collect();
+    let each = |visit: &(dyn Fn(Range<u64>) + Sync)| {
+        let first = expansion.offsets.partition_point(|&before| before <= piece.start).saturating_sub(1);
+        let end = expansion.offsets.partition_point(|&before| before < piece.end).max(first);
+        let parts = Parts::new(end - first, PART);
+        team(threads, &|_| {
+            parts.each(|part| {
+                let [from, to] = [part.start, part.end].map(|at| expansion.offsets[first + at]);
+                visit(from.max(piece.start)..to.min(piece.end));
+                signals::check()
+            })
+        })
+    };
+    if ranks > 1 {
+        each(&|entries| {
+            expansion.each(entries, |neighbour, _| {
+                next[owners.locate(neighbour).0 as usize].fetch_add(1, Relaxed);
+            });
+        })?;
+    }
+    let rank = owners.rank();
+    next[rank].store(0, Relaxed);
+    let mut end = 0;
+    for next in &next {
+        end += next.swap(end, Relaxed);
+    }
+    let starts: Vec<u64> = next.iter().map(|next| next.load(Relaxed)).collect();
+    each(&|entries| {
+        expansion.each(entries, |neighbour, v| {
+            let (owner, place) = owners.locate(neighbour);
+            if owner as usize == rank {
+                claims.claim(place as usize, v);
+            } else {
+                let at = next[owner as usize].fetch_add(1, Relaxed);
+                pairs[at as usize].store(pair(owner * owners.stride() + place, v), Relaxed);
+            }
+        });
+    })?;
+    lap(&mut lapped, &mut steps.search);
+    let to = starts.iter().zip(&next).map(|(&from, to)| from as usize..to.load(Relaxed) as usize).collect();
+    Ok(Candidates { to, pruned: 0, away: end })
+}

@@ -1,0 +1,244 @@
+//! Sort and unique of the candidates of a wide step: a scatter by the upper bits of keys, and bins for the lower ones.
+//!
+//! Candidates come in the order of the frontier, and the scatter keeps it, so that the first of a key has the smallest parent. The keys of a bucket fit
+//! a cache, and each has a bin there that takes its first parent: what the bins hold in the end is sorted and without repeats.
+
+use super::rows::Expansion;
+use crate::algo::team::{Parts, team};
+use crate::algo::traverse::levels::{lap, pair};
+use crate::algo::traverse::owner::Owners;
+use crate::algo::traverse::search::{NONE, Steps};
+use crate::error::Result;
+use crate::memory::{Budget, Buffer};
+use crate::process::signals;
+use std::ops::Range;
+use std::sync::atomic::{AtomicU32, AtomicU64, Ordering::Relaxed};
+use std::time::Instant;
+
+/// Most buckets, as a power of two: their ends and a line of each stay in the second-level cache.
+const BUCKET_BITS: u32 = 10;
+/// A bucket with fewer candidates than one for so many keys is sorted by comparisons.
+const SPARSE: usize = 8;
+
+/// Room for counts and bins of all threads.
+pub(super) struct Buckets {
+    /// Lower bits of a key.
+    low: u32,
+    buckets: usize,
+    /// For each thread, the candidates of each bucket, then the place of the next.
+    places: Buffer<AtomicU32>,
+    /// For each thread, a bin for each key of a bucket.
+    bins: Buffer<AtomicU32>,
+    /// For each bucket, the candidates that are left.
+    left: Buffer<AtomicU32>,
+}
+
+/// Returns the lower bits of `keys` keys, and the number of buckets.
+fn shape(keys: u64) -> (u32, usize) {
+    let bits = 64 - keys.saturating_sub(1).leading_zeros();
+    let low = bits.saturating_sub(BUCKET_BITS);
+    (low, ((keys.max(1) - 1) >> low) as usize + 1)
+}
+
+/// Returns the bytes of all this for so many keys and threads.
+pub(super) fn bytes(keys: u64, threads: usize) -> u64 {
+    let (low, buckets) = shape(keys);
+    4 * (threads as u64 * (2 * buckets as u64 + (1 << low)) + buckets as u64)
+}
+
+/// Drops repeats of keys in sorted pairs but the first; returns how many are left.
+pub(super) fn unique(pairs: &mut [u64]) -> usize {
+    let mut count = 0;
+    for at in 0..pairs.len() {
+        if at == 0 || pairs[at] >> 32 != pairs[at - 1] >> 32 {
+            pairs[count] = pairs[at];
+            count += 1;
+        }
+    }
+    count
+}
+
+impl Buckets {
+    pub fn new(keys: u64, threads: usize, budget: &Budget) -> Result<Buckets> {
+        let (low, buckets) = shape(keys);
+        let zeroed = |len: usize| budget.zeroed(len, "buckets of candidates");
+        let (places, bins) = (zeroed(2 * threads * buckets)?, zeroed(threads << low)?);
+        bins.iter().for_each(|bin: &AtomicU32| bin.store(NONE, Relaxed));
+        Ok(Buckets { low, buckets, places, bins, left: zeroed(buckets)? })
+    }
+
+    /// Writes the candidates of a piece to `pairs`, sorted by key and without repeats. Returns how many were dropped, how many are of vertices of
+    /// other ranks, repeats included, and how many are left.
+    pub fn fill(
+        &self,
+        expansion: &Expansion<'_>,
+        owners: &Owners,
+        piece: Range<u64>,
+        pairs: &[AtomicU64],
+        threads: usize,
+        steps: &mut Steps,
+    ) -> Result<(u64, u64, usize)> {
+        let mut lapped = Instant::now();
+        let own = AtomicU64::new(0);
+        let ranked = owners.ranks() > 1;
+        team(threads, &|thread| {
+            let share = Expansion::share(&piece, thread, threads);
+            match ranked {
+                true => own.fetch_add(self.count::<true>(expansion, owners, share, thread), Relaxed),
+                false => own.fetch_add(self.count::<false>(expansion, owners, share, thread), Relaxed),
+            };
+            signals::check()
+        })?;
+        lap(&mut lapped, &mut steps.search);
+        let starts = self.place(threads);
+        team(threads, &|thread| {
+            let share = Expansion::share(&piece, thread, threads);
+            match ranked {
+                true => self.scatter::<true>(expansion, owners, share, thread, pairs),
+                false => self.scatter::<false>(expansion, owners, share, thread, pairs),
+            }
+            signals::check()
+        })?;
+        lap(&mut lapped, &mut steps.sort);
+        let parts = Parts::new(self.buckets, 1);
+        team(threads, &|thread| {
+            let mut scratch = Vec::new();
+            parts.each(|part| {
+                let bucket = &pairs[starts[part.start]..starts[part.end]];
+                let left = self.unique(bucket, part.start, thread, &mut scratch);
+                self.left[part.start].store(left as u32, Relaxed);
+                Ok(())
+            })
+        })?;
+        let mut count = 0;
+        for (bucket, left) in self.left.iter().enumerate() {
+            for from in &pairs[starts[bucket]..][..left.load(Relaxed) as usize] {
+                pairs[count].store(from.load(Relaxed), Relaxed);
+                count += 1;
+            }
+        }
+        lap(&mut lapped, &mut steps.unique);
+        let all = piece.end - piece.start;
+        Ok((all - count as u64, all - own.into_inner(), count))
+    }
+
+    fn places(&self, thread: usize) -> &[AtomicU32] {
+        &self.places[2 * thread * self.buckets..][..2 * self.buckets]
+    }
+
+    /// Returns the key of a vertex, which is the vertex for one rank.
+    #[inline(always)]
+    fn key<const RANKED: bool>(owners: &Owners, v: u32) -> u32 {
+        if RANKED { owners.key(v) } else { v }
+    }
+
+    /// Counts the candidates of each bucket in a thread's share; returns how many are own vertices.
+    fn count<const RANKED: bool>(
+        &self,
+        expansion: &Expansion<'_>,
+        owners: &Owners,
+        share: Range<u64>,
+        thread: usize,
+    ) -> u64 {
+        // Two counts of each bucket in turn: candidates of one bucket come one after the other, and each waits for the last.
+        let counts = self.places(thread);
+        counts.iter().for_each(|count| count.store(0, Relaxed));
+        let first = owners.rank() as u32 * owners.stride();
+        let (mut own, mut turn) = (0, 0);
+        expansion.each(share, |neighbour, _| {
+            let key = Self::key::<RANKED>(owners, neighbour);
+            own += u64::from(!RANKED || key.wrapping_sub(first) < owners.stride());
+            let count = &counts[(key >> self.low) as usize * 2 + turn];
+            count.store(count.load(Relaxed) + 1, Relaxed);
+            turn ^= 1;
+        });
+        own
+    }
+
+    /// Turns counts into places; returns where buckets start and the last ends.
+    fn place(&self, threads: usize) -> Vec<usize> {
+        let mut next = 0u32;
+        let mut starts = Vec::with_capacity(self.buckets + 1);
+        for bucket in 0..self.buckets {
+            starts.push(next as usize);
+            for thread in 0..threads {
+                let counts = &self.places(thread)[2 * bucket..][..2];
+                let count = counts[0].load(Relaxed) + counts[1].load(Relaxed);
+                counts[0].store(next, Relaxed);
+                next += count;
+            }
+        }
+        starts.push(next as usize);
+        starts
+    }
+
+    /// Writes the candidates of a thread's share to their buckets.
+    fn scatter<const RANKED: bool>(
+        &self,
+        expansion: &Expansion<'_>,
+        owners: &Owners,
+        share: Range<u64>,
+        thread: usize,
+        pairs: &[AtomicU64],
+    ) {
+        let places = self.places(thread);
+        expansion.each(share, |neighbour, v| {
+            let key = Self::key::<RANKED>(owners, neighbour);
+            let next = &places[(key >> self.low) as usize * 2];
+            let place = next.load(Relaxed);
+            next.store(place + 1, Relaxed);
+            pairs[place as usize].store(pair(key, v), Relaxed);
+        });
+    }
+
+    /// Sorts the pairs of a bucket, and drops repeats; returns how many are left.
+    fn unique(&self, pairs: &[AtomicU64], bucket: usize, thread: usize, scratch: &mut Vec<u64>) -> usize {
+        let keys = 1 << self.low;
+        if pairs.len() * SPARSE < keys {
+            scratch.clear();
+            scratch.extend(pairs.iter().map(|pair| pair.load(Relaxed)));
+            scratch.sort_unstable();
+            let count = unique(scratch);
+            pairs.iter().zip(&scratch[..count]).for_each(|(to, &from)| to.store(from, Relaxed));
+            return count;
+        }
+        let bins = &self.bins[thread << self.low..][..keys];
+        for pair in pairs {
+            let pair = pair.load(Relaxed);
+            let bin = &bins[(pair >> 32) as usize & (keys - 1)];
+            // Parents ascend: the first is the smallest.
+            bin.store(bin.load(Relaxed).min(pair as u32), Relaxed);
+        }
+        let mut count = 0;
+        for (key, bin) in ((bucket as u32) << self.low..).zip(bins) {
+            let parent = bin.load(Relaxed);
+            if parent != NONE {
+                pairs[count].store(pair(key, parent), Relaxed);
+                bin.store(NONE, Relaxed);
+                count += 1;
+            }
+        }
+        count
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn buckets_have_all_keys() {
+        for keys in [0, 1, 2, 1000, 1024, 1025, 1 << 20, (1 << 20) + 1, u64::from(u32::MAX)] {
+            let (low, buckets) = shape(keys);
+            assert!(buckets <= 1 << BUCKET_BITS && (buckets as u64) << low >= keys, "{keys}: {low}, {buckets}");
+        }
+    }
+
+    #[test]
+    fn the_first_pair_of_each_key_is_left() {
+        let mut pairs = [pair(1, 5), pair(1, 6), pair(2, 1), pair(7, 0), pair(7, 0), pair(9, 3)];
+        let count = unique(&mut pairs);
+        assert_eq!(pairs[..count], [pair(1, 5), pair(2, 1), pair(7, 0), pair(9, 3)]);
+        assert_eq!(unique(&mut []), 0);
+    }
+}

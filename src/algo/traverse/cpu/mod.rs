@@ -1,0 +1,240 @@
+//! A rank's part of a search by the threads of a process, of rows in memory or in mapped files.
+//!
+//! Narrow steps, from frontiers of few edges, are taken by one thread, which sorts what it finds and lists what it reaches. In others, candidates are
+//! scattered by the upper bits of their keys, each thread's in its order, into buckets of as many keys as a cache holds (`buckets`), so that the
+//! first of a key has the smallest parent: the frontier is in order. Without pruning (`atomic`), claims are atomic minima.
+
+mod atomic;
+mod buckets;
+mod rows;
+mod update;
+
+use super::levels::{Candidates, Frontier, Levels, lap, pair};
+use super::owner::Owners;
+use super::search::{NONE, Steps};
+use super::task::Strategy;
+use crate::error::Result;
+use crate::graph::adjacency::Adjacency;
+use crate::graph::direction::{Direction, Way};
+use crate::memory::{Budget, Buffer, populate, word_cells};
+use crate::prepare::prepared::Graph;
+use crate::store::map::Mapped;
+use buckets::Buckets;
+use rows::Expansion;
+use std::ops::Range;
+use std::time::Instant;
+use update::Update;
+
+/// A step is narrow if its frontier has at most one edge for so many keys of a rank, within these bounds.
+const NARROW: u64 = 64;
+const BOUNDS: [u64; 2] = [1 << 11, 1 << 14];
+
+/// Most entries of a piece, and those that do.
+const MOST_PIECE: u64 = 1 << 28;
+const LEAST_PIECE: u64 = 1 << 16;
+
+/// Pairs of other ranks that are taken at a time.
+const BATCH: usize = 1 << 16;
+
+/// The own vertices of a rank, and what is known of them.
+pub struct CpuLevels<'a> {
+    rows: Adjacency<'a>,
+    direction: Direction,
+    degrees: &'a [u32],
+    owners: Owners,
+    strategy: Strategy,
+    threads: usize,
+    update: Update,
+    /// The frontier: vertices, ascending, and the edges before each.
+    frontier: Buffer<u32>,
+    offsets: Buffer<u64>,
+    vertices: usize,
+    buckets: Buckets,
+    piece: u64,
+    /// True if the step is narrow.
+    is_narrow: bool,
+}
+
+/// The means to expand the frontier, which borrow these fields alone.
+macro_rules! expansion {
+    ($levels:expr) => {
+        Expansion {
+            rows: &$levels.rows,
+            direction: $levels.direction,
+            vertices: &$levels.frontier[..$levels.vertices],
+            offsets: &$levels.offsets[..=$levels.vertices],
+        }
+    };
+}
+
+/// Returns the most entries of a piece that are of use to one of `ranks` ranks, on a graph with so many in all rows.
+fn most_piece(entries: u64, ranks: usize) -> u64 {
+    entries.div_ceil(ranks as u64).clamp(LEAST_PIECE, MOST_PIECE)
+}
+
+/// Returns the bytes that a search takes on rank 0 beside links, at most and at least, of a graph with so many entries in all rows.
+pub fn bytes(owners: &Owners, entries: u64, threads: usize) -> [u64; 2] {
+    let own = owners.len(0) as u64;
+    let fixed = 12 * own + 8 + update::bytes(own, narrow_edges(owners)) + buckets::bytes(owners.keys(), threads);
+    [most_piece(entries, owners.ranks()), LEAST_PIECE].map(|piece| fixed + 8 * piece)
+}
+
+/// Returns the most edges of a narrow step.
+fn narrow_edges(owners: &Owners) -> u64 {
+    (u64::from(owners.stride()) / NARROW).clamp(BOUNDS[0], BOUNDS[1])
+}
+
+impl<'a> CpuLevels<'a> {
+    /// Makes room for searches of a graph, beside which `spare` bytes of `budget` stay free.
+    ///
+    /// # Errors
+    /// [`crate::Error::Limit`] where the fewest of [`bytes()`] do not fit; [`crate::Error::Corrupt`] of the degrees.
+    pub fn new(
+        graph: &'a Graph,
+        degrees: &'a Mapped,
+        owners: Owners,
+        strategy: Strategy,
+        (threads, spare, budget): (usize, u64, &Budget),
+    ) -> Result<CpuLevels<'a>> {
+        let degrees = degrees.body_as_u32()?;
+        let direction = graph.info.direction;
+        let entries = degrees.iter().map(|&degree| u64::from(degree)).sum::<u64>() >> direction.shift();
+        let own = owners.len(owners.rank());
+        let update = Update::new(own, narrow_edges(&owners), budget)?;
+        let mut frontier = budget.zeroed(own, "the frontier (4 bytes a vertex)")?;
+        let mut offsets = budget.zeroed(own + 1, "edges of the frontier (8 bytes a vertex)")?;
+        populate(&mut frontier);
+        populate(&mut offsets);
+        let buckets = Buckets::new(owners.keys(), threads, budget)?;
+        let room = budget.free().saturating_sub(spare) / 8;
+        let piece = most_piece(entries, owners.ranks()).min(room.max(LEAST_PIECE));
+        Ok(CpuLevels {
+            rows: Adjacency::new(&graph.catalogue, graph.upper()?),
+            direction,
+            degrees,
+            owners,
+            strategy,
+            threads,
+            update,
+            frontier,
+            offsets,
+            vertices: 0,
+            buckets,
+            piece,
+            is_narrow: true,
+        })
+    }
+
+    /// Expands, sorts and prunes a piece by one thread.
+    fn narrow(&self, piece: Range<u64>, pairs: &mut [u64], steps: &mut Steps) -> Candidates {
+        let mut lapped = Instant::now();
+        let (mut count, mut own) = (0, 0);
+        let rank = self.owners.rank() as u32;
+        expansion!(self).each(piece, |neighbour, v| {
+            let (owner, place) = self.owners.locate(neighbour);
+            own += u64::from(owner == rank);
+            pairs[count] = pair(owner * self.owners.stride() + place, v);
+            count += 1;
+        });
+        lap(&mut lapped, &mut steps.search);
+        let found = &mut pairs[..count];
+        let away = count as u64 - own;
+        if self.strategy == Strategy::SortUnique {
+            found.sort_unstable();
+            lap(&mut lapped, &mut steps.sort);
+            count = buckets::unique(found);
+        } else if self.owners.ranks() > 1 {
+            // Nothing is pruned, but candidates of one owner have to come together.
+            found.sort_unstable_by_key(|&pair| (pair >> 32) as u32 / self.owners.stride());
+        }
+        let to = by_owner(&self.owners, &pairs[..count]);
+        lap(&mut lapped, &mut steps.unique);
+        Candidates { to, pruned: own + away - count as u64, away }
+    }
+}
+
+/// Returns the pairs of each rank among those that are ordered by owners.
+fn by_owner(owners: &Owners, pairs: &[u64]) -> Vec<Range<usize>> {
+    let end = |rank: usize| {
+        let end = (rank as u64 + 1) * u64::from(owners.stride());
+        pairs.partition_point(|&pair| pair >> 32 < end)
+    };
+    let ends: Vec<usize> = (0..owners.ranks()).map(end).collect();
+    let starts = std::iter::once(0).chain(ends.iter().copied());
+    starts.zip(&ends).map(|(start, &end)| start..end).collect()
+}
+
+impl Levels for CpuLevels<'_> {
+    fn begin(&mut self, root: u32) -> Result<Frontier> {
+        self.update.begin();
+        let (owner, place) = self.owners.locate(root);
+        let is_own = owner as usize == self.owners.rank();
+        self.vertices = usize::from(is_own);
+        if is_own {
+            self.update.root(place as usize, root);
+            self.frontier[0] = root;
+            self.offsets[1] = self.degrees[self.direction.row(root, Way::Out) as usize].into();
+        }
+        Ok(Frontier { vertices: self.vertices as u64, edges: self.offsets[self.vertices] })
+    }
+
+    fn step(&mut self, all: Frontier) {
+        self.is_narrow = all.edges <= narrow_edges(&self.owners);
+    }
+
+    fn expand(&mut self, piece: Range<u64>, pairs: &mut [u64], steps: &mut Steps) -> Result<Candidates> {
+        if self.is_narrow {
+            return Ok(self.narrow(piece, pairs, steps));
+        }
+        let expansion = expansion!(self);
+        let pairs_cells = word_cells(pairs);
+        if self.strategy == Strategy::Atomic {
+            let claims = self.update.claims();
+            return atomic::expand(&expansion, &self.owners, claims, piece, pairs_cells, self.threads, steps);
+        }
+        let (pruned, away, count) =
+            self.buckets.fill(&expansion, &self.owners, piece, pairs_cells, self.threads, steps)?;
+        Ok(Candidates { to: by_owner(&self.owners, &pairs[..count]), pruned, away })
+    }
+
+    fn take(&mut self, pairs: &[u64], steps: &mut Steps) -> Result<()> {
+        let mut lapped = Instant::now();
+        let first = self.owners.rank() as u32 * self.owners.stride();
+        self.update.take(pairs, first, self.is_narrow, self.threads)?;
+        lap(&mut lapped, &mut steps.update);
+        Ok(())
+    }
+
+    fn advance(&mut self, steps: &mut Steps) -> Result<Frontier> {
+        let mut lapped = Instant::now();
+        let threads = if self.is_narrow { 1 } else { self.threads };
+        let (owners, rank) = (&self.owners, self.owners.rank());
+        let vertex = |place: u32| owners.vertex(rank, place);
+        self.vertices = self.update.advance(&mut self.frontier, vertex, self.is_narrow, threads)?;
+        lap(&mut lapped, &mut steps.update);
+        let degree = |v: u32| self.degrees[self.direction.row(v, Way::Out) as usize].into();
+        let threads = if self.vertices < 1 << 14 { 1 } else { threads };
+        let edges = rows::prefix_sum(&self.frontier[..self.vertices], degree, &mut self.offsets, threads)?;
+        lap(&mut lapped, &mut steps.prefix_sum);
+        Ok(Frontier { vertices: self.vertices as u64, edges })
+    }
+
+    fn parents(&mut self) -> Result<&[u32]> {
+        Ok(self.update.parents())
+    }
+
+    fn room(&self) -> u64 {
+        self.piece
+    }
+
+    fn batch(&self) -> usize {
+        BATCH
+    }
+}
+
+/// Pairs that one rank takes at a time, for plans.
+pub fn batch() -> usize {
+    BATCH
+}
+
+const _: () = assert!(NONE == u32::MAX);

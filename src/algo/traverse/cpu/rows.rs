@@ -1,0 +1,82 @@
+//! The rows of a frontier: prefix sums of degrees, and the entries between two of them.
+
+use crate::algo::team::team;
+use crate::error::Result;
+use crate::graph::adjacency::Adjacency;
+use crate::graph::direction::{Direction, Way};
+use crate::memory::word_cells;
+use std::ops::Range;
+use std::sync::Mutex;
+use std::sync::PoisonError;
+use std::sync::atomic::Ordering::Relaxed;
+
+/// A frontier and the rows of its vertices.
+pub(super) struct Expansion<'a> {
+    pub rows: &'a Adjacency<'a>,
+    pub direction: Direction,
+    /// Vertices, ascending.
+    pub vertices: &'a [u32],
+    /// The edges before each, and those of all.
+    pub offsets: &'a [u64],
+}
+
+impl Expansion<'_> {
+    /// Calls `visit` with the neighbours number `entries` of the frontier and with whose they are: the first is looked for, the others follow.
+    #[inline(always)]
+    pub fn each(&self, entries: Range<u64>, mut visit: impl FnMut(u32, u32)) {
+        if entries.is_empty() {
+            return;
+        }
+        let mut at = self.offsets.partition_point(|&before| before <= entries.start) - 1;
+        let mut next = entries.start;
+        while next < entries.end {
+            let (v, skip) = (self.vertices[at], next - self.offsets[at]);
+            let end = self.offsets[at + 1].min(entries.end);
+            let places = skip as usize..(skip + end - next) as usize;
+            for part in self.rows.part(self.direction.row(v, Way::Out), places) {
+                part.iter().for_each(|&neighbour| visit(neighbour, v));
+            }
+            next = end;
+            at += 1;
+        }
+    }
+
+    /// Returns the share of a thread in a range.
+    pub fn share(range: &Range<u64>, thread: usize, threads: usize) -> Range<u64> {
+        let (length, threads) = (range.end - range.start, threads as u64);
+        let at = |thread: u64| range.start + (u128::from(length) * u128::from(thread) / u128::from(threads)) as u64;
+        at(thread as u64)..at(thread as u64 + 1)
+    }
+}
+
+/// Writes the sum of the degrees before each of `vertices` to `offsets`, and behind them that of all, which is returned.
+pub(super) fn prefix_sum(
+    vertices: &[u32],
+    degree: impl Fn(u32) -> u64 + Sync,
+    offsets: &mut [u64],
+    threads: usize,
+) -> Result<u64> {
+    let offsets = word_cells(offsets);
+    let share = |thread: usize| thread * vertices.len() / threads..(thread + 1) * vertices.len() / threads;
+    let sums = Mutex::new(vec![0u64; threads]);
+    team(threads, &|thread| {
+        let mut sum = 0;
+        for at in share(thread) {
+            offsets[at].store(sum, Relaxed);
+            sum += degree(vertices[at]);
+        }
+        sums.lock().unwrap_or_else(PoisonError::into_inner)[thread] = sum;
+        Ok(())
+    })?;
+    let sums = sums.into_inner().unwrap_or_else(PoisonError::into_inner);
+    let all: u64 = sums.iter().sum();
+    if threads > 1 {
+        team(threads, &|thread| {
+            let before: u64 = sums[..thread].iter().sum();
+            share(thread).for_each(|at| offsets[at].store(offsets[at].load(Relaxed) + before, Relaxed));
+            Ok(())
+        })?;
+    }
+    offsets[vertices.len()].store(all, Relaxed);
+    Ok(all)
+}

@@ -1,0 +1,195 @@
+//! The state of the own vertices: parents, bits of those that are reached, and those that a step reaches.
+
+use crate::algo::bits::is_set;
+use crate::algo::team::{Parts, team};
+use crate::error::Result;
+use crate::memory::{Budget, Buffer, cells, populate, prefetch};
+use std::sync::atomic::{AtomicU32, AtomicU64, Ordering::Relaxed};
+
+use crate::algo::traverse::search::NONE;
+
+/// Pairs from which on several threads take them.
+const SHARED: usize = 1 << 15;
+/// Pairs that a thread takes at a time.
+const PART: usize = 1 << 12;
+/// Pairs ahead whose parents are fetched.
+const AHEAD: usize = 16;
+
+/// The own vertices of a rank.
+pub(super) struct Update {
+    parents: Buffer<u32>,
+    /// Those that were reached before the step, and those that it reaches.
+    reached: Buffer<AtomicU64>,
+    new: Buffer<AtomicU64>,
+    /// The places that a narrow step reaches.
+    listed: Buffer<u32>,
+    count: usize,
+}
+
+/// Returns the bytes for `own` vertices, and narrow steps of `edges` edges.
+pub(super) fn bytes(own: u64, edges: u64) -> u64 {
+    4 * own + 2 * 8 * own.div_ceil(64) + 4 * edges
+}
+
+impl Update {
+    pub fn new(own: usize, edges: u64, budget: &Budget) -> Result<Update> {
+        let bits = || budget.zeroed(own.div_ceil(64), "the vertices that are reached (a bit each)");
+        let mut parents = budget.zeroed(own, "the parents of a rank's vertices (4 bytes each)")?;
+        populate(&mut parents);
+        let listed = budget.zeroed(edges as usize, "vertices that a step reaches (4 bytes each)")?;
+        Ok(Update { parents, reached: bits()?, new: bits()?, listed, count: 0 })
+    }
+
+    /// Forgets all.
+    pub fn begin(&mut self) {
+        self.parents.fill(NONE);
+        self.reached.iter_mut().chain(self.new.iter_mut()).for_each(|word| *word.get_mut() = 0);
+        self.count = 0;
+    }
+
+    /// Reaches the root.
+    pub fn root(&mut self, place: usize, root: u32) {
+        self.parents[place] = root;
+        *self.reached[place / 64].get_mut() |= 1 << (place % 64);
+    }
+
+    /// Returns the parents.
+    pub fn parents(&self) -> &[u32] {
+        &self.parents
+    }
+
+    /// Returns the parents and bits, to be claimed by several threads.
+    pub fn claims(&mut self) -> Claims<'_> {
+        Claims { parents: cells(&mut self.parents), reached: &self.reached, new: &self.new }
+    }
+
+    /// Takes pairs, of whose keys `first` is that of the first own vertex.
+    pub fn take(&mut self, pairs: &[u64], first: u32, is_narrow: bool, threads: usize) -> Result<()> {
+        let place = |pair: u64| ((pair >> 32) as u32 - first) as usize;
+        if is_narrow {
+            for &pair in pairs {
+                let (place, parent) = (place(pair), pair as u32);
+                let known = self.parents[place];
+                let (word, bit) = (place / 64, 1 << (place % 64));
+                if known == NONE {
+                    self.parents[place] = parent;
+                    *self.new[word].get_mut() |= bit;
+                    self.listed[self.count] = place as u32;
+                    self.count += 1;
+                } else if *self.new[word].get_mut() & bit != 0 {
+                    self.parents[place] = known.min(parent);
+                }
+            }
+            return Ok(());
+        }
+        let claims = self.claims();
+        let work = |pairs: &[u64], is_alone: bool| {
+            for (at, &pair) in pairs.iter().enumerate() {
+                if let Some(&ahead) = pairs.get(at + AHEAD) {
+                    prefetch(claims.parents, place(ahead));
+                }
+                match is_alone {
+                    true => claims.claim_alone(place(pair), pair as u32),
+                    false => claims.claim(place(pair), pair as u32),
+                }
+            }
+        };
+        if threads == 1 || pairs.len() < SHARED {
+            work(pairs, true);
+            return Ok(());
+        }
+        let parts = Parts::new(pairs.len(), PART);
+        team(threads, &|_| {
+            parts.each(|part| {
+                work(&pairs[part], false);
+                Ok(())
+            })
+        })
+    }
+
+    /// Makes what the step reached known, and writes it to `frontier`, ascending, as `vertex` calls places. Returns how many there are.
+    pub fn advance(
+        &mut self,
+        frontier: &mut [u32],
+        vertex: impl Fn(u32) -> u32 + Sync,
+        is_narrow: bool,
+        threads: usize,
+    ) -> Result<usize> {
+        if is_narrow {
+            let listed = &mut self.listed[..std::mem::take(&mut self.count)];
+            listed.sort_unstable();
+            for (&place, slot) in listed.iter().zip(frontier) {
+                let word = place as usize / 64;
+                *self.reached[word].get_mut() |= 1 << (place % 64);
+                *self.new[word].get_mut() = 0;
+                *slot = vertex(place);
+            }
+            return Ok(listed.len());
+        }
+        let frontier = cells(frontier);
+        let words = self.new.len();
+        let share = |thread: usize| thread * words / threads..(thread + 1) * words / threads;
+        let counts: Vec<AtomicU64> = (0..threads).map(|_| AtomicU64::new(0)).collect();
+        let (new, reached) = (&self.new, &self.reached);
+        team(threads, &|thread| {
+            let count = new[share(thread)].iter().map(|word| u64::from(word.load(Relaxed).count_ones())).sum();
+            counts[thread].store(count, Relaxed);
+            Ok(())
+        })?;
+        let before = |thread: usize| counts[..thread].iter().map(|count| count.load(Relaxed)).sum::<u64>() as usize;
+        team(threads, &|thread| {
+            let mut slots = frontier[before(thread)..].iter();
+            for at in share(thread) {
+                let mut bits = new[at].load(Relaxed);
+                if bits == 0 {
+                    continue;
+                }
+                reached[at].store(reached[at].load(Relaxed) | bits, Relaxed);
+                new[at].store(0, Relaxed);
+                while bits != 0 {
+                    if let Some(slot) = slots.next() {
+                        slot.store(vertex(at as u32 * 64 + bits.trailing_zeros()), Relaxed);
+                    }
+                    bits &= bits - 1;
+                }
+            }
+            Ok(())
+        })?;
+        Ok(before(threads))
+    }
+}
+
+/// Own vertices that threads claim.
+#[derive(Clone, Copy)]
+pub(super) struct Claims<'a> {
+    parents: &'a [AtomicU32],
+    reached: &'a [AtomicU64],
+    new: &'a [AtomicU64],
+}
+
+impl Claims<'_> {
+    /// Claims a vertex for a parent, unless it was reached before the step: the smallest parent stays.
+    #[inline(always)]
+    pub fn claim(self, place: usize, parent: u32) {
+        if is_set(self.reached, place as u32) {
+            return;
+        }
+        if self.parents[place].fetch_min(parent, Relaxed) == NONE {
+            self.new[place / 64].fetch_or(1 << (place % 64), Relaxed);
+        }
+    }
+
+    /// Claims likewise, while no other thread does.
+    #[inline(always)]
+    fn claim_alone(self, place: usize, parent: u32) {
+        if is_set(self.reached, place as u32) {
+            return;
+        }
+        let (cell, word) = (&self.parents[place], &self.new[place / 64]);
+        let known = cell.load(Relaxed);
+        cell.store(known.min(parent), Relaxed);
+        if known == NONE {
+            word.store(word.load(Relaxed) | 1 << (place % 64), Relaxed);
+        }
+    }
+}

@@ -1,0 +1,46 @@
+//! The choice of what traverses: the engines of `[bfs]`, or all ranks level by level.
+
+use super::auto::Auto;
+use super::cpu::CpuLevels;
+use super::gpu::GpuLevels;
+use super::owner::Owners;
+use super::search::Search;
+use super::task::{Strategy, Table};
+use super::walk::Walk;
+use crate::algo::{Chosen, Run};
+use crate::error::{Error, Result};
+use crate::prepare::prepared::Graph;
+use crate::process::signals;
+use crate::store::map::Mapped;
+
+/// Gets what searches ready on the devices that the job and all ranks choose. `spare` bytes of host memory stay free. Collective.
+///
+/// # Errors
+/// [`Error::Limit`], [`Error::Lost`], those of the graph; [`Error::Usage`] for more vertices than ranks have keys for.
+pub(super) fn choose<'a>(
+    table: &Table,
+    graph: &'a Graph,
+    degrees: &'a Mapped,
+    run: &Run<'a>,
+    spare: u64,
+) -> Result<Box<dyn Search + 'a>> {
+    if table.strategy == Strategy::Auto {
+        return Ok(Box::new(Auto::new(graph, degrees, run, spare)?));
+    }
+    let (comm, vertices) = (run.comm, graph.info.connected as usize);
+    let owners = Owners::new(table.owner, vertices, comm.rank(), comm.ranks()).ok_or_else(|| {
+        Error::Usage(format!(
+            "{vertices} vertices have no keys of 32 bits with {} ranks: set strategy = \"auto\"",
+            comm.ranks()
+        ))
+    })?;
+    let on_cpu = || CpuLevels::new(graph, degrees, owners, table.strategy, (run.threads, spare, run.budget));
+    let how = (owners, table.strategy);
+    let on_gpu = |lease| GpuLevels::new(graph, degrees, how, lease, run.budget, &signals::check);
+    match run.devices.choose(true, on_gpu, on_cpu)? {
+        Chosen::Cpu(levels) => Ok(Box::new(Walk::new(comm, owners, levels, run.budget)?)),
+        Chosen::Gpu(levels) => Ok(Box::new(Walk::new(comm, owners, levels, run.budget)?)),
+        // A rank without a GPU has its own vertices all the same.
+        Chosen::Nothing => Ok(Box::new(Walk::new(comm, owners, on_cpu()?, run.budget)?)),
+    }
+}

@@ -1,0 +1,98 @@
+//! Brings the rows of own vertices to a GPU, one behind the other.
+
+use super::room::MOST_ENTRIES;
+use crate::algo::searches::gpu::GoOn;
+use crate::algo::traverse::owner::Owners;
+use crate::error::Result;
+use crate::gpu::{DeviceSlice, Lane, Workspace};
+use crate::graph::adjacency::Adjacency;
+use crate::graph::direction::{Direction, Way};
+use crate::memory::{Budget, Buffer};
+use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
+
+/// Returns the start of the row of each own vertex, and the end of the last.
+pub(super) fn starts(owners: &Owners, degrees: &[u32], direction: Direction, budget: &Budget) -> Result<Buffer<u32>> {
+    let own = owners.len(owners.rank());
+    let mut starts: Buffer<u32> = budget.zeroed(own + 1, "starts of rows (4 bytes a vertex)")?;
+    let mut before = 0u64;
+    for place in 0..own {
+        let v = owners.vertex(owners.rank(), place as u32);
+        before += u64::from(degrees[direction.row(v, Way::Out) as usize]);
+        if before > MOST_ENTRIES {
+            return Err(super::too_many(before));
+        }
+        starts[place + 1] = before as u32;
+    }
+    Ok(starts)
+}
+
+/// Copies the rows, and where they start, to the GPU.
+pub(super) fn upload(
+    workspace: &mut Workspace,
+    rows: &Adjacency<'_>,
+    (owners, direction): (&Owners, Direction),
+    starts: &[u32],
+    (to_starts, to_targets): (DeviceSlice<u32>, DeviceSlice<u32>),
+    go_on: GoOn<'_>,
+) -> Result<()> {
+    workspace.queue.write(starts, to_starts)?;
+    let rows = OwnRows { rows, owners, direction, starts };
+    let next = AtomicU64::new(0);
+    let mut lanes = workspace.uploader.lanes()?;
+    std::thread::scope(|scope| {
+        let (rows, next) = (&rows, &next);
+        let threads = lanes.iter_mut().map(|lane| scope.spawn(move || rows.send(lane, to_targets, next, go_on)));
+        let threads: Vec<_> = threads.collect();
+        // All are waited for before the first error is returned.
+        let ends = threads.into_iter().map(|it| it.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic)));
+        let ends: Vec<Result<()>> = ends.collect();
+        ends.into_iter().collect()
+    })
+}
+
+/// The rows of own vertices.
+struct OwnRows<'a> {
+    rows: &'a Adjacency<'a>,
+    owners: &'a Owners,
+    direction: Direction,
+    starts: &'a [u32],
+}
+
+impl OwnRows<'_> {
+    /// Copies pieces that no other thread has taken.
+    fn send(&self, lane: &mut Lane<'_>, to: DeviceSlice<u32>, next: &AtomicU64, go_on: GoOn<'_>) -> Result<()> {
+        let piece = lane.slot_words() as u64;
+        loop {
+            let first = next.fetch_add(piece, Relaxed);
+            if first >= to.len() {
+                return lane.finish();
+            }
+            let sent = go_on().and_then(|()| {
+                let part = to.part(first..first + piece);
+                self.fill(first as u32, &mut lane.slot()?[..part.len() as usize]);
+                lane.send_slot(part)?;
+                lane.pass()
+            });
+            if sent.is_err() {
+                next.store(to.len(), Relaxed);
+                return sent;
+            }
+        }
+    }
+
+    /// Writes the entries from number `first` on to all of `slot`.
+    fn fill(&self, first: u32, mut slot: &mut [u32]) {
+        let mut place = self.starts.partition_point(|&start| start <= first) - 1;
+        let mut skip = (first - self.starts[place]) as usize;
+        while !slot.is_empty() {
+            let v = self.owners.vertex(self.owners.rank(), place as u32);
+            for part in self.rows.row_from(self.direction.row(v, Way::Out), skip) {
+                let some = part.len().min(slot.len());
+                let (now, later) = slot.split_at_mut(some);
+                now.copy_from_slice(&part[..some]);
+                slot = later;
+            }
+            (place, skip) = (place + 1, 0);
+        }
+    }
+}

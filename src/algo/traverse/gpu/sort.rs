@@ -1,0 +1,110 @@
+//! Sort and unique of candidates on a GPU: a stable radix sort by keys, in passes of 8 bits, and the first pair of each key.
+#![allow(unsafe_code)] // kernel launches
+
+use super::PROGRAM;
+use super::room::{DIGIT, DIGITS, TILE};
+use crate::error::Result;
+use crate::gpu::{DeviceSlice, Grid, Kernel, Queue, Scan, Workspace};
+
+/// Threads of a block, as in the kernels.
+const THREADS: u32 = 256;
+
+/// The kernels of sorting, and room for a piece.
+pub(super) struct Sorter {
+    count: Kernel,
+    scatter: Kernel,
+    firsts: Kernel,
+    unique: Kernel,
+    ends: Kernel,
+    pairs: [DeviceSlice<u64>; 2],
+    counts: DeviceSlice<u32>,
+    /// Passes that keys take.
+    passes: u32,
+}
+
+impl Sorter {
+    /// Loads the kernels of `workspace`, for keys below `keys`.
+    pub fn load(
+        workspace: &Workspace,
+        pairs: [DeviceSlice<u64>; 2],
+        counts: DeviceSlice<u32>,
+        keys: u64,
+    ) -> Result<Sorter> {
+        let kernel = |name| workspace.kernel(&PROGRAM, name);
+        let bits = 64 - keys.saturating_sub(1).leading_zeros();
+        Ok(Sorter {
+            count: kernel("traverse_count")?,
+            scatter: kernel("traverse_scatter")?,
+            firsts: kernel("traverse_firsts")?,
+            unique: kernel("traverse_unique")?,
+            ends: kernel("traverse_ends")?,
+            pairs,
+            counts,
+            passes: bits.div_ceil(DIGIT),
+        })
+    }
+
+    /// Returns the room for pairs that are to be sorted.
+    pub fn input(&self) -> DeviceSlice<u64> {
+        self.pairs[0]
+    }
+
+    /// Returns the number of tiles of `count` pairs, and a grid with a block for each of them, or as many as fill the GPU.
+    fn tiles(queue: &Queue, count: u32) -> (u32, Grid) {
+        let tiles = u64::from(count).div_ceil(TILE) as u32;
+        (tiles, queue.grid(u64::from(tiles) * u64::from(THREADS)))
+    }
+
+    /// Sorts `count` pairs of [`Self::input`] by their keys, those of a key in their order. Returns the array that has them then.
+    pub fn sort(&self, queue: &Queue, scan: &Scan, scratch: DeviceSlice<u32>, count: u32) -> Result<usize> {
+        let (tiles, grid) = Self::tiles(queue, count);
+        let counts = self.counts.part(0..DIGITS * u64::from(tiles));
+        let mut from = 0;
+        for pass in 0..self.passes {
+            let (input, output) = (self.pairs[from].address(), self.pairs[1 - from].address());
+            let (bit, counted) = (pass * DIGIT, counts.address());
+            // SAFETY: the arguments match the kernels'; each tile has a count for each digit, and both arrays have room for all pairs.
+            unsafe { queue.launch(&self.count, grid, (input, count, bit, tiles, counted))? };
+            scan.launch(queue, counts, scratch)?;
+            // SAFETY: as above.
+            unsafe { queue.launch(&self.scatter, grid, (input, count, bit, tiles, counted, output))? };
+            from = 1 - from;
+        }
+        Ok(from)
+    }
+
+    /// Writes the first pair of each key of the `count` sorted ones in array `from` to the other array, which is returned, and their number to `sums`.
+    pub fn unique(
+        &self,
+        queue: &Queue,
+        scan: &Scan,
+        scratch: DeviceSlice<u32>,
+        (from, count): (usize, u32),
+        sums: DeviceSlice<u64>,
+    ) -> Result<DeviceSlice<u64>> {
+        let (tiles, grid) = Self::tiles(queue, count);
+        let counts = self.counts.part(0..tiles.into());
+        let (input, left) = (self.pairs[from].address(), self.pairs[1 - from]);
+        // SAFETY: the arguments match the kernels'; each tile has a count, and what is left are no more pairs.
+        unsafe { queue.launch(&self.firsts, grid, (input, count, tiles, counts.address()))? };
+        scan.launch(queue, counts, scratch)?;
+        let arguments = (input, count, tiles, counts.address(), left.address(), sums.address());
+        // SAFETY: as above.
+        unsafe { queue.launch(&self.unique, grid, arguments)? };
+        Ok(left)
+    }
+
+    /// Writes to `ends` where the pairs of each of `ranks` ranks end in `left`, whose number `sums` has.
+    pub fn ends(
+        &self,
+        queue: &Queue,
+        left: DeviceSlice<u64>,
+        sums: DeviceSlice<u64>,
+        (ranks, stride): (u32, u32),
+        ends: DeviceSlice<u32>,
+    ) -> Result<()> {
+        let arguments = (left.address(), sums.address(), ranks, stride, ends.address());
+        // SAFETY: the arguments match the kernel's; each rank has an end.
+        unsafe { queue.launch(&self.ends, queue.grid(ranks.into()), arguments) }
+    }
+}

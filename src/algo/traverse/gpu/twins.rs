@@ -1,0 +1,24 @@
+//! Structs that kernels have, too.
+
+/// The own vertices of a rank as kernels know them, by addresses in GPU memory.
+#[derive(Debug, Clone, Copy)]
+#[repr(C)]
+pub(super) struct Owned {
+    pub starts: u64,
+    pub targets: u64,
+    pub offsets: u64,
+    pub frontier: u64,
+    pub parents: u64,
+    pub reached: u64,
+    pub fresh: u64,
+    pub sums: u64,
+    pub reciprocal: u64,
+    pub own: u32,
+    pub rank: u32,
+    pub ranks: u32,
+    pub stride: u32,
+    pub shift: u32,
+    pub unused: u32,
+}
+
+const _: () = assert!(size_of::<Owned>() == 96);

@@ -1,0 +1,89 @@
+//! A search level by level, by all ranks: expand, prune, exchange, update.
+
+use super::exchange::Exchange;
+use super::levels::{Candidates, Frontier, Levels, lap};
+use super::owner::Owners;
+use super::search::{Level, Search, Searched, Sent, Steps};
+use crate::comm::Comm;
+use crate::error::{Error, Result};
+use crate::failpoint;
+use crate::graph::ids::Vertex;
+use crate::memory::{Budget, Buffer};
+use crate::process::signals;
+use std::time::Instant;
+
+/// Bytes of a pair.
+const PAIR: u64 = 8;
+
+/// The ranks that search, and what this one has of it.
+pub struct Walk<L> {
+    owners: Owners,
+    exchange: Exchange,
+    levels: L,
+    /// Candidates of a piece.
+    pairs: Buffer<u64>,
+    /// Most entries of a piece: the same on all ranks.
+    piece: u64,
+}
+
+impl<L: Levels> Walk<L> {
+    /// Opens links between the ranks, and makes room for pieces. Collective.
+    ///
+    /// # Errors
+    /// [`Error::Limit`].
+    pub fn new(comm: &Comm, owners: Owners, levels: L, budget: &Budget) -> Result<Walk<L>> {
+        let exchange = Exchange::open(comm, owners, levels.batch(), budget)?;
+        let mut piece = [levels.room()];
+        comm.all_min(&mut piece);
+        let pairs = budget.zeroed(levels.host_pairs(piece[0]) as usize, "candidates of a level (8 bytes each)")?;
+        Ok(Walk { owners, exchange, levels, pairs, piece: piece[0] })
+    }
+
+    /// Takes the step from a level to the next, where no rank has more than `most` edges; returns the own part of that, and what this rank sent.
+    fn step(&mut self, own: Frontier, most: u64, steps: &mut Steps) -> Result<(Frontier, Sent)> {
+        let mut sent = Sent::default();
+        for first in (0..most).step_by(self.piece as usize) {
+            let piece = first.min(own.edges)..(first + self.piece).min(own.edges);
+            let Candidates { to, pruned, away } = self.levels.expand(piece, &mut self.pairs, steps)?;
+            sent.pruned += pruned;
+            sent.unpruned_bytes += PAIR * away;
+            sent.sent_bytes += PAIR * self.exchange.swap(&self.pairs, &to, &mut self.levels, steps)?;
+        }
+        Ok((self.levels.advance(steps)?, sent))
+    }
+}
+
+impl<L: Levels> Search for Walk<L> {
+    fn search(&mut self, Vertex(root): Vertex, parents: &mut [u32]) -> Result<Searched> {
+        failpoint::hit("traverse.ranks").map_err(|e| Error::internal("traverse a graph", e))?;
+        let mut own = self.levels.begin(root)?;
+        let (mut searched, mut steps) = (Searched::default(), Steps::default());
+        self.exchange.meet()?;
+        let started = Instant::now();
+        let (mut all, mut most, _) = self.exchange.sum(own, Sent::default(), &mut steps)?;
+        while all.vertices > 0 {
+            let mut lapped = Instant::now();
+            self.levels.step(all);
+            let (next, sent) = self.step(own, most, &mut steps)?;
+            signals::check()?;
+            let (next_all, next_most, sent) = self.exchange.sum(next, sent, &mut steps)?;
+            let Sent { pruned, sent_bytes, unpruned_bytes } = sent;
+            let mut level = Level {
+                frontier: all.vertices,
+                expanded: all.edges,
+                pruned: Some(pruned),
+                sent_bytes: Some(sent_bytes),
+                unpruned_bytes: Some(unpruned_bytes),
+                seconds: 0.0,
+            };
+            lap(&mut lapped, &mut level.seconds);
+            searched.note(level);
+            (own, all, most) = (next, next_all, next_most);
+        }
+        searched.seconds = started.elapsed().as_secs_f64();
+        searched.time(&self.exchange.gather_steps(&steps)?);
+        let own = self.levels.parents()?;
+        self.exchange.gather(own, self.owners, parents)?;
+        Ok(searched)
+    }
+}

@@ -20,6 +20,7 @@
 //! | [`stream`] | rows that pass through a GPU's fixed memory |
 //! | [`gpu`], [`comm`] | the GPU in use; the ranks of a job |
 //! | [`store`], [`memory`] | sealed files; the memory limit |
+//! | [`chart`] | pictures of numbers, with their tables, as SVG in HTML |
 //! | [`commands`] | the command line; job scripts for Slurm and PBS |
 //! | [`stdout`] | prints answers |
 //!
@@ -28,6 +29,7 @@
 //! allocation before it was checked against the file.
 
 pub mod algo;
+pub mod chart;
 pub mod comm;
 pub mod commands;
 pub mod config;

@@ -67,6 +67,7 @@ fn dispatch(command: Command) -> Result<()> {
         Command::Submit(args) => gpugraph::commands::submit::submit(&args),
         Command::Status(args) => gpugraph::commands::inspect::status(&args),
         Command::Verify(args) => gpugraph::commands::inspect::verify(&args),
+        Command::Report(args) => gpugraph::commands::report::report(&args),
         Command::Clean(args) => gpugraph::commands::inspect::clean(&args),
         Command::Devices(args) => gpugraph::commands::inspect::devices(&args),
         Command::Man => gpugraph::commands::inspect::man(),

@@ -2,11 +2,32 @@
 
 /// Returns the first 60 characters of the text, on one line.
 pub fn clip(text: &str) -> String {
-    let mut out: String = text.chars().take(60).map(printable).collect();
-    if text.chars().nth(60).is_some() {
+    clip_to(text, 60)
+}
+
+/// Returns as many of the first characters of the text, on one line.
+pub fn clip_to(text: &str, characters: usize) -> String {
+    let mut out: String = text.chars().take(characters).map(printable).collect();
+    if text.chars().nth(characters).is_some() {
         out.push('…');
     }
     out
+}
+
+/// Returns text with its lines in which nothing acts on who shows it: no control characters, and none that turn the direction of what follows.
+pub fn printable_lines(text: &str) -> String {
+    let turns = |c: char| matches!(c, '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}' | '\u{fffe}' | '\u{ffff}');
+    text.chars()
+        .map(|c| {
+            if c == '\n' {
+                c
+            } else if turns(c) {
+                '\u{fffd}'
+            } else {
+                printable(c)
+            }
+        })
+        .collect()
 }
 
 /// Returns the character to print for `c`: tabs and control characters would move the caret, or act on the terminal.

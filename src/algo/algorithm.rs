@@ -2,7 +2,9 @@
 
 use super::cost::{Cost, Crew, GraphSize};
 use super::run::Run;
+use super::searches::figures;
 use super::verify::{ListResults, Results, StoredUnits, Verdict};
+use crate::chart::Figure;
 use crate::error::Result;
 use crate::gpu::ProgramSource;
 use crate::graph::direction::Direction;
@@ -31,6 +33,12 @@ pub trait Algorithm: Sync {
 
     /// Reads its table. What is wrong goes to `diagnostics`; `None` then.
     fn parse(&self, table: &Section<'_>, diagnostics: &mut Diagnostics) -> Option<Arc<dyn Task>>;
+
+    /// Returns pictures of a result: `result` is its object among the results of the report, `found` and `how` of an [`Outcome`] together. What
+    /// it lacks, as one of another version may, has no picture.
+    fn figures(&self, result: &Value) -> Vec<Figure> {
+        figures::of_result(result)
+    }
 
     /// Returns the task of a table as [`Task::table`] gave it; `None` for one of another version.
     fn recall(&self, table: &Value) -> Option<Arc<dyn Task>>;

@@ -103,6 +103,7 @@ impl Model {
             ids,
             connected: self.vertices().into(),
             runs: self.runs.iter().count() as u64,
+            degrees: Vec::new(),
             direction: self.direction,
             sparse: false,
             checksum: 0,

@@ -59,6 +59,10 @@ pub enum Command {
     /// Remove the files of a workdir that can be made again; results and reports stay
     #[command(after_help = "Example:\n  gpugraph clean gpugraph.work/s29")]
     Clean(CleanArgs),
+    /// Make the report of a job again, report.html, or compare the jobs of several workdirs
+    #[command(after_help = "Examples:\n  gpugraph report gpugraph.work/s29\n  \
+        gpugraph report work/1-rank work/2-ranks work/4-ranks -o scaling.html")]
+    Report(ReportArgs),
     /// Show GPUs, driver, memory and MPI, what is missing for each and how to get it
     #[command(after_help = "Example:\n  gpugraph devices --json")]
     Devices(DevicesArgs),
@@ -157,6 +161,26 @@ pub struct LookArgs {
     /// Print JSON
     #[arg(long)]
     pub json: bool,
+}
+
+/// Arguments of `gpugraph report`.
+#[derive(Debug, Args)]
+pub struct ReportArgs {
+    /// A workdir; of several, the first is what others are compared with
+    #[arg(required = true, value_name = "WORKDIR")]
+    pub workdirs: Vec<PathBuf>,
+    /// The file to write, or - for standard output; by default report.html in the workdir
+    #[arg(short, long, value_name = "FILE")]
+    pub output: Option<PathBuf>,
+    /// Print JSON instead
+    #[arg(long, conflicts_with = "output")]
+    pub json: bool,
+    /// Print the tables as CSV instead
+    #[arg(long, conflicts_with_all = ["output", "json"])]
+    pub csv: bool,
+    /// Write each picture as an SVG file to this folder instead, as for a paper
+    #[arg(long, value_name = "FOLDER", conflicts_with_all = ["output", "json", "csv"])]
+    pub svg: Option<PathBuf>,
 }
 
 /// Arguments of `gpugraph convert`.

@@ -5,6 +5,7 @@ pub mod devices;
 pub mod generate;
 pub mod inspect;
 mod lists;
+pub mod report;
 pub mod submit;
 
 use self::cli::ConvertArgs;

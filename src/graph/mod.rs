@@ -1,6 +1,7 @@
 //! The graph: the order of vertices, and blocks of rows with their layout and storage.
 
 pub mod adjacency;
+pub mod bins;
 pub mod catalogue;
 pub mod csr;
 pub mod degrees;

@@ -1,5 +1,7 @@
 //! The degree order of vertices: by descending degree, hubs first.
 
+use super::bins::{Bin, Bins};
+
 /// Runs of vertices of equal degree, in descending order of degree. Degrees are those of the input: every endpoint counts, repeats
 /// included, loops not. Isolated vertices are left out. The table stays small: `r` different degrees need at least r²/4 edges.
 ///
@@ -23,6 +25,13 @@ impl DegreeRuns {
     /// Returns the largest degree, repeats included.
     pub fn largest(&self) -> u32 {
         self.0.first().map_or(0, |&(degree, _)| degree)
+    }
+
+    /// Returns the vertices by their degrees, in ascending order of these.
+    pub fn bins(&self) -> Vec<Bin> {
+        let mut bins = Bins::default();
+        self.0.iter().for_each(|&(degree, count)| bins.add(degree, count.into()));
+        bins.finish()
     }
 
     /// Returns an upper bound on the longest row of the oriented graph: vertex `v` has `v` smaller ones.

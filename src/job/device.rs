@@ -4,11 +4,12 @@ use crate::algo::energy::Meters;
 use crate::comm::{Comm, SharedCounters, reports_for_node};
 use crate::config::{Device as Asked, GpuSharing, InputSpec, Job};
 use crate::error::{Error, Result};
-use crate::gpu::{self, ArenaName, Device, Peers, ProgramSource, StartTurn, Workspace};
+use crate::gpu::{self, ArenaName, Device, GpuMeter, Peers, ProgramSource, StartTurn, Workspace};
 use crate::job::plan::resources::{GpuResources, named};
 use crate::memory::{Budget, Reservation};
 use crate::prepare::{self, Accelerator};
 use crate::process::host;
+use crate::process::metrics::{Meter, OpenMeter};
 use std::collections::BTreeMap;
 use std::convert::Infallible;
 use std::sync::{Mutex, MutexGuard, OnceLock, PoisonError};
@@ -232,6 +233,20 @@ impl GpuSession {
     /// Opens the meters of energy of this machine, and of the GPU if one is in use.
     pub fn meters(&self) -> Meters {
         Meters::open(self.lock().as_ref().map(|workspace| &workspace.device))
+    }
+
+    /// Returns what opens the meter of the GPU in use; `None` without one.
+    pub fn meter(&self) -> Option<OpenMeter> {
+        let device = self.opened.as_ref()?.device.clone();
+        Some(Box::new(move || {
+            let meter = GpuMeter::open(&device).ok()?;
+            let mut before = meter.joules().ok()?;
+            let read = move || {
+                let joules = meter.joules().ok()?;
+                Some(joules - std::mem::replace(&mut before, joules))
+            };
+            Some(Box::new(read) as Meter)
+        }))
     }
 
     /// Locks the GPU for what computes on it.

@@ -5,6 +5,7 @@
 
 pub mod device;
 pub mod graph;
+pub mod html;
 pub mod input;
 mod list;
 pub mod plan;

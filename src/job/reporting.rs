@@ -57,8 +57,8 @@ pub(crate) fn report(session: &mut Session, started: Instant, subject: &Subject)
         }
         let output = report.save(&session.job.workdir)?;
         session.manifest.outputs.insert("report.json".into(), output);
-        if let Subject::Graph(Finished { info, .. }) = subject {
-            session.manifest.are_of(info.content);
+        if let Subject::Graph(finished) = subject {
+            session.manifest.are_of(finished.info.content);
         }
     }
     Ok(report)
@@ -66,14 +66,17 @@ pub(crate) fn report(session: &mut Session, started: Instant, subject: &Subject)
 
 fn input(subject: &Subject) -> report::Input {
     match subject {
-        Subject::Graph(Finished { info, stored }) => report::Input::Edges {
-            path: info.source.clone(),
-            bytes: info.bytes,
-            edges: info.edges,
-            self_loops: info.loops,
-            duplicates: info.edges - info.loops - stored.edges,
-            checksum: format!("{:016x}", info.checksum),
-        },
+        Subject::Graph(finished) => {
+            let Finished { info, stored } = &**finished;
+            report::Input::Edges {
+                path: info.source.clone(),
+                bytes: info.bytes,
+                edges: info.edges,
+                self_loops: info.loops,
+                duplicates: info.edges - info.loops - stored.edges,
+                checksum: format!("{:016x}", info.checksum),
+            }
+        }
         Subject::List { source, bytes, length } => {
             report::Input::List { path: source.clone(), bytes: *bytes, elements: *length }
         }
@@ -81,7 +84,8 @@ fn input(subject: &Subject) -> report::Input {
 }
 
 fn graph(subject: &Subject, kept: bool) -> Option<report::Graph> {
-    let Subject::Graph(Finished { info, stored }) = subject else { return None };
+    let Subject::Graph(finished) = subject else { return None };
+    let Finished { info, stored } = &**finished;
     Some(report::Graph {
         vertices: info.vertices,
         isolated: info.vertices - info.connected,
@@ -90,6 +94,7 @@ fn graph(subject: &Subject, kept: bool) -> Option<report::Graph> {
         blocks: stored.blocks,
         kept,
         ids: if info.sparse { report::Ids::Sorted } else { report::Ids::Input },
+        degrees: info.degrees.clone(),
     })
 }
 

@@ -15,7 +15,7 @@ use crate::job::state::manifest::Manifest;
 use crate::job::state::order_writer::Storing;
 use crate::job::state::{clean, kept, workdir};
 use crate::job::tasks::On;
-use crate::job::{list, ranks, reporting, start, tasks};
+use crate::job::{html, list, ranks, reporting, start, tasks};
 use crate::prepare::prepared::{Graph, InputInfo};
 use crate::process::figures::Spent;
 use crate::process::log;
@@ -30,10 +30,26 @@ pub fn run(job: Job, fresh: bool, comm: &Comm) -> Result<Report> {
     let started = Instant::now();
     ranks::check_alike(&job, comm)?;
     let folder = job.workdir.clone();
-    let (mut lock, mut done) = (None, None);
+    let mut lock = None;
+    let result = begin(job, fresh, comm, started, &mut lock);
+    // Results that this job may not touch have a report of their own, and so has what was done before.
+    let is_told = match &result {
+        Ok((_, began)) => !began && folder.join(html::FILE).is_file(),
+        Err(e) => matches!(e, Error::Occupied { .. }) || !Manifest::path(&folder).is_file(),
+    };
+    if lock.is_some() && !is_told {
+        html::leave(&folder);
+    }
+    result.map(|(report, _)| report)
+}
+
+/// Takes the lock of the workdir, if this rank leads, and carries the job out; returns the report, and true if anything was left to do.
+fn begin(job: Job, fresh: bool, comm: &Comm, started: Instant, lock: &mut Option<Lock>) -> Result<(Report, bool)> {
+    let folder = job.workdir.clone();
+    let mut done = None;
     let manifest = agreed(comm, || {
         workdir::check(&job)?;
-        lock = Some(Lock::acquire(&folder)?);
+        *lock = Some(Lock::acquire(&folder)?);
         let manifest;
         (manifest, done) = start::take_up(&job, fresh)?;
         Ok(manifest)
@@ -61,6 +77,7 @@ pub fn run(job: Job, fresh: bool, comm: &Comm) -> Result<Report> {
     if comm.leads() {
         session.progress.set_run(manifest.runs, started);
         session.progress.set_workdir(&folder);
+        session.progress.metrics().begin(&folder, started);
         session.unsaved = done.is_some();
     }
     let mut result = execute(&mut session, started);
@@ -70,6 +87,7 @@ pub fn run(job: Job, fresh: bool, comm: &Comm) -> Result<Report> {
         result = result.map_err(|e| e.kept_in(other));
     }
     result = result.map_err(|e| streams::came_by(e, &folder, &session.manifest));
+    session.progress.metrics().end(&result.as_ref().err().map_or_else(|| "finished".into(), ToString::to_string));
     let spent = Spent { gpu_memory_peak: session.gpu.memory().1, ..session.progress.spent() };
     let manifest = &mut session.manifest;
     manifest.close(started.elapsed().as_secs_f64(), &spent);
@@ -92,11 +110,12 @@ pub fn run(job: Job, fresh: bool, comm: &Comm) -> Result<Report> {
     };
     let report = result?;
     saved?;
+    let began = session.began;
     if comm.ranks() > 1 {
         // A rank ends with its job, and the driver takes back what a process has faster than the process gives it.
         std::mem::forget(session.gpu);
     }
-    Ok(report)
+    Ok((report, began))
 }
 
 /// An error before any stage, with the limit that does for all of them: that the process fits is not enough.
@@ -110,7 +129,7 @@ fn for_all_stages(e: Error, job: &Job, comm: &Comm) -> Error {
 fn execute(session: &mut Session, started: Instant) -> Result<Report> {
     let subject = match session.job.input.is_list() {
         true => list::run(session)?,
-        false => Subject::Graph(on_graph(session)?),
+        false => Subject::Graph(Box::new(on_graph(session)?)),
     };
     session.remember_speeds();
     reporting::report(session, started, &subject)

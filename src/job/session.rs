@@ -19,6 +19,7 @@ use crate::memory::{Budget, Reservation};
 use crate::process::figures::Figures;
 use crate::process::progress::{Progress, StageProgress, Unit};
 use crate::process::signals;
+use crate::store::os;
 use crate::store::sync::Syncer;
 use serde::Serialize;
 use serde::de::DeserializeOwned;
@@ -58,6 +59,8 @@ pub struct Session {
     pub began: bool,
     /// True while the workdir's manifest still says that the job is done.
     pub unsaved: bool,
+    /// True once the metrics have the meter of the GPU.
+    metered: bool,
     started: Instant,
 }
 
@@ -96,6 +99,7 @@ impl Session {
         check_addresses(limit)?;
         let progress = Progress::new(job.run.log_interval);
         progress.set_memory_limit(limit);
+        progress.metrics().set_crew(comm.ranks(), threads, limit);
         let budget = Budget::new(limit, threads)?;
         let comm_memory = CommMemory::agreed(&comm, threads, limit);
         let standing = budget.reserve(comm_memory.standing(), "MPI and what ranks do together")?;
@@ -123,6 +127,7 @@ impl Session {
             planned: Vec::new(),
             began: false,
             unsaved: false,
+            metered: false,
             started,
             job,
             manifest,
@@ -175,17 +180,37 @@ impl Session {
         if std::mem::take(&mut self.unsaved) {
             self.save_manifest()?;
         }
+        self.record_gpu();
         let progress = self.progress.stage(name, total, unit);
+        let before = os::processor_time();
         let (value, moved) = work(self, &progress)?;
+        self.record_gpu();
         let end = progress.finish();
-        let (mut sums, mut most) = ([moved.read, moved.written], [end.peak_memory]);
+        let (ranks, rank) = (self.comm.ranks(), self.comm.rank());
+        // Each rank has a number of its own behind the first two.
+        let (mut sums, mut most) = (vec![0; 2 + ranks], [end.peak_memory]);
+        (sums[0], sums[1]) = (moved.read, moved.written);
+        sums[2 + rank] = os::processor_time().saturating_sub(before).as_micros() as u64;
         self.comm.all_sum(&mut sums);
         self.comm.all_max(&mut most);
-        let ([read, written], [host_memory_peak]) = (sums, most);
+        let (read, written, [host_memory_peak]) = (sums[0], sums[1], most);
+        let cpu_seconds: Vec<f64> = sums[2..].iter().map(|&micros| micros as f64 / 1e6).collect();
         let figures = Figures { seconds: end.seconds, read, written, host_memory_peak };
         self.progress.add_spent(name, &figures);
-        self.stages.push(StageReport { name, figures, resumed: false });
+        self.stages.push(StageReport { name, figures, resumed: false, cpu_seconds });
         Ok(value)
+    }
+
+    /// Has the metrics tell of the GPU, once it is open.
+    fn record_gpu(&mut self) {
+        if !self.gpu.is_open() {
+            return;
+        }
+        let (limit, peak) = self.gpu.memory();
+        self.progress.metrics().set_gpu_memory(limit, peak);
+        if let Some(open) = self.gpu.meter().filter(|_| !std::mem::replace(&mut self.metered, true)) {
+            self.progress.metrics().set_meter(open);
+        }
     }
 
     /// Notes a stage that an earlier run did.
@@ -193,7 +218,7 @@ impl Session {
         let Manifest { stages, tasks, .. } = &self.manifest;
         let figures = stages.get(name).map(|stage| &stage.figures).or(tasks.get(name).map(|task| &task.figures));
         let figures = figures.cloned().unwrap_or_default();
-        self.stages.push(StageReport { name, figures, resumed: true });
+        self.stages.push(StageReport { name, figures, resumed: true, cpu_seconds: Vec::new() });
     }
 
     /// Returns the seconds of all stages that prepared the graph.

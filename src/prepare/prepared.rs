@@ -3,6 +3,7 @@
 use super::dictionary::{self, Dictionary};
 use super::order;
 use crate::error::{Error, Result};
+use crate::graph::bins::Bin;
 use crate::graph::catalogue::Catalogue;
 use crate::graph::degrees;
 use crate::graph::degrees::DegreeSummary;
@@ -35,6 +36,9 @@ pub struct InputInfo {
     pub connected: u64,
     /// Number of different degrees.
     pub runs: u64,
+    /// Vertices by their degrees in the input: repeats count, loops do not, and isolated ones are left out.
+    #[serde(default)]
+    pub degrees: Vec<Bin>,
     /// Direction of the edges, which is kept if a task reads it.
     #[serde(default)]
     pub direction: Direction,

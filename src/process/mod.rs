@@ -7,6 +7,7 @@ pub mod figures;
 pub mod formatting;
 pub mod host;
 pub mod log;
+pub mod metrics;
 pub mod panics;
 pub mod progress;
 pub mod signals;

@@ -44,6 +44,26 @@ pub fn own_memory() -> u64 {
     ["RssAnon:", "RssShmem:"].iter().filter_map(|key| kib(key)).map(|kib: u64| kib << 10).sum()
 }
 
+/// Returns the processor time that all threads of this process took.
+pub fn processor_time() -> Duration {
+    // SAFETY: a struct of integers, for which all zeros is a value.
+    let mut usage: libc::rusage = unsafe { std::mem::zeroed() };
+    // SAFETY: `usage` is a writable struct of the type that the call fills in.
+    if unsafe { libc::getrusage(libc::RUSAGE_SELF, &mut usage) } != 0 {
+        return Duration::ZERO;
+    }
+    let of = |time: libc::timeval| Duration::new(time.tv_sec.max(0) as u64, 1000 * time.tv_usec.max(0) as u32);
+    of(usage.ru_utime) + of(usage.ru_stime)
+}
+
+/// Returns the bytes that disks read for this process, mapped files included, and those that it had written to disks. They are 0 if the
+/// system does not report them.
+pub fn disk_bytes() -> (u64, u64) {
+    let text = std::fs::read_to_string("/proc/self/io").unwrap_or_default();
+    let of = |key: &str| text.lines().find_map(|line| line.strip_prefix(key)?.trim().parse().ok()).unwrap_or(0);
+    (of("read_bytes:"), of("write_bytes:"))
+}
+
 /// Returns the bytes that an unprivileged process may still write to the file system of `path`, which must exist.
 ///
 /// # Errors

@@ -16,7 +16,7 @@ fn results(report: &Value) -> Value {
     let mut results = report["results"].clone();
     for task in results.as_object_mut().expect("results").values_mut() {
         let fields = task.as_object_mut().expect("fields");
-        ["seconds", "trials"].into_iter().for_each(|field| drop(fields.remove(field)));
+        ["seconds", "trials", "pairs"].into_iter().for_each(|field| drop(fields.remove(field)));
     }
     results
 }

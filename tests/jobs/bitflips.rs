@@ -52,8 +52,8 @@ fn three_hundred_flipped_bits_are_found_and_repaired() {
     for (place, total, corners) in jobs() {
         place.report(&["--quiet"]);
         place.gpugraph(&["verify", "work"]).expect(0);
-        // What is not a result or needed for one: the log, the last status, the lock; units are below.
-        let aside = ["lock", "lock.owner.json", "run.log", "status.json", "report.html"];
+        // What is not a result or needed for one: the log, the last status, samples, the lock; units are below.
+        let aside = ["lock", "lock.owner.json", "run.log", "status.json", "metrics.json", "report.html"];
         let stored: Vec<PathBuf> = files(&place.workdir())
             .into_iter()
             .filter(|path| !path.file_name().and_then(|n| n.to_str()).is_some_and(|name| aside.contains(&name)))

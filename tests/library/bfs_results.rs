@@ -75,6 +75,7 @@ impl Case {
             ids: if sparse { ids.len() as u64 } else { largest },
             connected: order.len() as u64,
             runs: 0,
+            degrees: Vec::new(),
             direction,
             sparse,
             checksum: 0,

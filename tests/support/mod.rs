@@ -282,6 +282,8 @@ pub fn answer(report: &Value) -> Value {
     for fields in tasks.filter_map(Value::as_object_mut) {
         fields.remove("seconds");
         fields.remove("trials");
+        // Times of pairs of blocks.
+        fields.remove("pairs");
     }
     serde_json::json!([report["results"], report["graph"], report["input"]])
 }

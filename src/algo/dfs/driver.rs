@@ -12,6 +12,7 @@ use crate::algo::{GraphTask, Outcome, Run, sources};
 use crate::comm::agreed;
 use crate::error::{Error, Result};
 use crate::failpoint;
+use crate::graph::bins::Bins;
 use crate::graph::ids::{InputId, Vertex};
 use crate::prepare::input_ids::{self, InputIds};
 use crate::prepare::order;
@@ -73,7 +74,11 @@ fn on_rank_0(table: &Table, graph: &Graph, run: &mut Run<'_>) -> Result<Outcome>
         let parts = Parts { tree, articulation: articulation.as_ref(), strong: strong.as_ref() };
         parts.write(None, &ids, run)?;
     }
-    let max_depth = (0..vertices).map(|v| tree.depth(v)).filter(|&depth| depth != NONE).max().unwrap_or(0);
+    let (mut depths, mut max_depth) = (Bins::default(), 0);
+    for depth in (0..vertices).map(|v| tree.depth(v)).filter(|&depth| depth != NONE) {
+        depths.add(depth, 1);
+        max_depth = max_depth.max(depth);
+    }
     let found = Found {
         source: table.source,
         trees: counters.trees.into(),
@@ -87,7 +92,7 @@ fn on_rank_0(table: &Table, graph: &Graph, run: &mut Run<'_>) -> Result<Outcome>
             cycle: of.cycle(tree).into_iter().take(TOLD).map(|v| ids.of(Vertex(v))).collect(),
         }),
     };
-    Ok(Outcome { found: json!(found), how: Value::Null, seconds: counters.seconds + after })
+    Ok(Outcome { found: json!(found), how: json!({ "depths": depths.finish() }), seconds: counters.seconds + after })
 }
 
 /// Searches, or goes on with what an earlier run left; what was done lasts every now and then, and when a signal stops the run.

@@ -5,8 +5,10 @@ use crate::algo::{
     Algorithm, Answer, Cost, Crew, GraphSize, GraphTask, Needs, On, Outcome, Results, Run, StoredUnits, Task,
     UnitsContent, Verdict,
 };
+use crate::chart::Figure;
 use crate::error::{Error, Result};
 use crate::gpu::ProgramSource;
+use crate::graph::bins::Bin;
 use crate::graph::direction::Direction;
 use crate::graph::ids::InputId;
 use crate::graph::layout::Layout;
@@ -53,6 +55,15 @@ impl Algorithm for Dfs {
         };
         let (articulation, components) = (articulation?, components?);
         Some(Arc::new(Table { source, order: order?, articulation, components, validate: validate? }))
+    }
+
+    fn figures(&self, result: &Value) -> Vec<Figure> {
+        let bins: Vec<Bin> = serde_json::from_value(result["depths"].clone()).unwrap_or_default();
+        // By logarithm there is no place for 0.
+        let of = |bin: &Bin| (f64::from(bin.from) + 1.0, f64::from(bin.to) + 1.0, bin.vertices as f64);
+        let bins: Vec<_> = bins.iter().map(of).collect();
+        let caption = "Vertices by the number of vertices on the way from their root, both by logarithm.";
+        vec![Figure::distribution("Depth", caption, "vertices", "vertices on the way, both ends included", &bins)]
     }
 
     fn recall(&self, table: &Value) -> Option<Arc<dyn Task>> {

@@ -6,6 +6,7 @@
 mod answer;
 mod component;
 mod driver;
+pub mod figures;
 pub mod gpu;
 pub mod graph500;
 mod ledger;

@@ -44,6 +44,7 @@
 mod cost;
 pub mod cpu;
 pub mod driver;
+mod figures;
 pub mod gpu;
 mod per_vertex;
 mod recount;

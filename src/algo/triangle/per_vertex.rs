@@ -6,6 +6,7 @@
 use crate::algo::Run;
 use crate::algo::triangle::PairCount;
 use crate::algo::triangle::driver::{self, Sum};
+use crate::algo::triangle::figures::ClusteringBin;
 use crate::algo::triangle::trial::{backend, counter};
 use crate::algo::triangle::work_queue::{Between, Meeting, WorkQueue};
 use crate::comm::{Comm, agreed};
@@ -65,11 +66,11 @@ impl<'a> Counted<'a> {
     }
 }
 
-/// Counts all units with their corners and writes the results; returns the sum and seconds.
+/// Counts all units with their corners and writes the results; returns the sum and seconds, and the clustering by degree on rank 0.
 ///
 /// # Errors
 /// [`Error::Limit`] for 8 bytes a vertex; those of counting and of the disk.
-pub(super) fn count(graph: &Graph, run: &mut Run<'_>) -> Result<(Sum, f64)> {
+pub(super) fn count(graph: &Graph, run: &mut Run<'_>) -> Result<(Sum, f64, Vec<ClusteringBin>)> {
     let (comm, progress) = (run.comm, run.progress);
     let vertices = graph.info.connected as usize;
     let counts: Buffer<AtomicU64> = run.budget.zeroed(vertices, "counts of all vertices (8 bytes each)")?;
@@ -131,28 +132,33 @@ pub(super) fn count(graph: &Graph, run: &mut Run<'_>) -> Result<(Sum, f64)> {
     }
     let State { sum, nanos, .. } = book.state;
     let (sum, seconds) = agreed(comm, || Ok((sum, nanos as f64 / 1e9)))?;
-    agreed(comm, || write(graph, run, &counts, sum.triangles))?;
-    Ok((sum, seconds))
+    let clustering = agreed(comm, || write(graph, run, &counts, sum.triangles))?;
+    Ok((sum, seconds, clustering))
 }
 
-/// Writes `triangles` and `clustering` of every vertex. The counts are checked to sum to three times `total`.
-fn write(graph: &Graph, run: &mut Run<'_>, counts: &[AtomicU64], total: u128) -> Result<()> {
+/// Writes `triangles` and `clustering` of every vertex, of the last trial; returns the clustering by degree. The counts are checked to sum to
+/// three times `total`.
+fn write(graph: &Graph, run: &mut Run<'_>, counts: &[AtomicU64], total: u128) -> Result<Vec<ClusteringBin>> {
     let sum: u128 = counts.iter().map(|c| u128::from(c.load(Ordering::Relaxed))).sum();
     if sum != 3 * total {
         let what = format!("the vertices have {sum} corners of {total} triangles, not three times as many");
         return Err(Error::Validation(what));
     }
     if !run.is_last {
-        return Ok(());
+        return Ok(Vec::new());
     }
     let file = graph.degrees()?;
     let degrees = file.body_as_u32()?;
     let count = |v: Vertex| counts[v.index()].load(Ordering::Relaxed);
     run.columns.put("triangles", 0, count)?;
-    run.columns.put("clustering", 0.0, |v| {
-        let d = f64::from(degrees[v.index()]);
-        if d < 2.0 { 0.0 } else { 2.0 * count(v) as f64 / (d * (d - 1.0)) }
-    })
+    run.columns.put("clustering", 0.0, |v| coefficient(degrees[v.index()], count(v)))?;
+    Ok(ClusteringBin::of(degrees, counts))
+}
+
+/// Returns the clustering coefficient of a vertex of this degree with so many triangles.
+pub(super) fn coefficient(degree: u32, triangles: u64) -> f64 {
+    let d = f64::from(degree);
+    if d < 2.0 { 0.0 } else { 2.0 * triangles as f64 / (d * (d - 1.0)) }
 }
 
 /// Adds the counters of all ranks to the leader's; the others begin at zero again.

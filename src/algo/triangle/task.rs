@@ -1,10 +1,11 @@
 //! The table `[triangle]`: what a job may ask for, and what it is told.
 
 use crate::algo::triangle::gpu::{Gpu, PROGRAMS};
-use crate::algo::triangle::{cost, driver, per_vertex, recount, trial, units};
+use crate::algo::triangle::{cost, driver, figures, per_vertex, recount, trial, units};
 use crate::algo::{
     Algorithm, Answer, Cost, Crew, GraphSize, GraphTask, Needs, On, Outcome, Results, Run, StoredUnits, Task, Verdict,
 };
+use crate::chart::Figure;
 use crate::error::{Error, Result};
 use crate::gpu::ProgramSource;
 use crate::graph::layout::Layout;
@@ -12,7 +13,7 @@ use crate::graph::placement::BlockSize;
 use crate::jobfile::{Diagnostics, Section};
 use crate::prepare::prepared::Graph;
 use serde::{Deserialize, Serialize};
-use serde_json::Value;
+use serde_json::{Value, json};
 use std::sync::Arc;
 
 /// Triangle counting, as the registry has it.
@@ -30,6 +31,10 @@ impl Algorithm for Triangle {
     fn parse(&self, table: &Section<'_>, diagnostics: &mut Diagnostics) -> Option<Arc<dyn Task>> {
         let per_vertex = table.get("per_vertex").map_or(Some(false), |field| field.boolean(diagnostics))?;
         Some(Arc::new(Table { per_vertex }))
+    }
+
+    fn figures(&self, result: &Value) -> Vec<Figure> {
+        figures::of_result(result)
     }
 
     fn recall(&self, table: &Value) -> Option<Arc<dyn Task>> {
@@ -124,9 +129,10 @@ impl GraphTask for Table {
     }
 
     fn run(&self, graph: &Graph, run: &mut Run<'_>) -> Result<Outcome> {
-        let (sum, seconds) = match self.per_vertex {
-            false => trial::count(graph, run)?,
-            true => per_vertex::count(graph, run)?,
+        let (sum, seconds, how) = match self.per_vertex {
+            false => trial::count(graph, run).map(|(sum, seconds, pairs)| (sum, seconds, json!({ "pairs": pairs })))?,
+            true => per_vertex::count(graph, run)
+                .map(|(sum, seconds, clustering)| (sum, seconds, json!({ "clustering": clustering })))?,
         };
         let wedges = graph.stored.summary.wedges;
         let found = Found {
@@ -137,7 +143,7 @@ impl GraphTask for Table {
             transitivity: if wedges == 0 { 0.0 } else { 3.0 * sum.triangles as f64 / wedges as f64 },
         };
         let found = serde_json::to_value(&found).map_err(|e| Error::internal("note a count of triangles", e))?;
-        Ok(Outcome { found, how: Value::Null, seconds })
+        Ok(Outcome { found, how, seconds })
     }
 
     fn verify(&self, results: &Results<'_>, found: &Value, verdict: &mut Verdict<'_>) -> Result<()> {

@@ -3,6 +3,7 @@
 use crate::algo::triangle::PairCount;
 use crate::algo::triangle::cpu::Cpu;
 use crate::algo::triangle::driver::{self, Backend, Sum};
+use crate::algo::triangle::figures::PairTimes;
 use crate::algo::triangle::gpu::Gpu;
 use crate::algo::triangle::work_queue::WorkQueue;
 use crate::algo::{Chosen, Run};
@@ -24,14 +25,15 @@ pub(super) const RESULT_BYTES: u64 = 24;
 /// Asked now and then by what counts: the signal that ends it.
 pub(super) type Stop<'a> = &'a (dyn Fn() -> Option<&'static str> + Sync);
 
-/// Counts what the journal does not have; returns the sum and the seconds that all units took, earlier runs included.
+/// Counts what the journal does not have; returns the sum and the seconds that all units took, earlier runs included, and how these are spread
+/// over pairs of blocks.
 ///
 /// # Errors
 /// Those of counting and of the disk.
-pub(super) fn count(graph: &Graph, run: &Run<'_>) -> Result<(Sum, f64)> {
+pub(super) fn count(graph: &Graph, run: &Run<'_>) -> Result<(Sum, f64, PairTimes)> {
     let comm = run.comm;
     let (mut book, done) = match comm.leads() {
-        true => Book::open(run).map(|(book, done)| (Some(book), done))?,
+        true => Book::open(run, graph.catalogue.len()).map(|(book, done)| (Some(book), done))?,
         false => (None, Vec::new()),
     };
     let done: HashSet<u64> = agreed(comm, || Ok(done))?.into_iter().collect();
@@ -45,9 +47,9 @@ pub(super) fn count(graph: &Graph, run: &Run<'_>) -> Result<(Sum, f64)> {
     counted?;
     let (sum, blocks) = (sum?, graph.catalogue.len());
     agreed(comm, || {
-        let (sum, seconds, units) = sum.ok_or_else(|| Error::internal("sum up", "the leader has no book"))?;
+        let (sum, seconds, units, pairs) = sum.ok_or_else(|| Error::internal("sum up", "the leader has no book"))?;
         match driver::units(blocks) {
-            all if units == all => Ok((sum, seconds)),
+            all if units == all => Ok((sum, seconds, pairs)),
             all => Err(Error::Validation(format!("{units} pairs of blocks were counted, of {all}"))),
         }
     })
@@ -96,25 +98,27 @@ struct Book<'a> {
     sum: Sum,
     nanos: u64,
     units: u64,
+    pairs: PairTimes,
     last: Instant,
     progress: &'a StageProgress,
 }
 
 impl<'a> Book<'a> {
     /// Opens it, with the units that are in it.
-    fn open(run: &Run<'a>) -> Result<(Self, Vec<u64>)> {
+    fn open(run: &Run<'a>, blocks: usize) -> Result<(Self, Vec<u64>)> {
         let (journal, records) = run.units.journal()?;
-        let (mut sum, mut nanos) = (Sum::default(), 0);
+        let (mut sum, mut nanos, mut pairs) = (Sum::default(), 0, PairTimes::new(blocks));
         for record in &records {
             let wrong = || Error::internal("read the journal", format!("a result of {} bytes", record.result.len()));
             let [triangles, probes, spent] = record.words().ok_or_else(wrong)?;
             sum += PairCount { triangles, probes };
             nanos += spent;
+            pairs.add(record.unit, spent);
         }
         run.progress.resume_at(records.len() as u64);
         let done: Vec<u64> = records.iter().map(|record| record.unit).collect();
         let (units, folder) = (done.len() as u64, run.units.folder.to_owned());
-        Ok((Book { journal, folder, sum, nanos, units, last: Instant::now(), progress: run.progress }, done))
+        Ok((Book { journal, folder, sum, nanos, units, pairs, last: Instant::now(), progress: run.progress }, done))
     }
 
     fn keep(&mut self, units: &[(u64, PairCount)]) -> Result<()> {
@@ -132,19 +136,20 @@ impl<'a> Book<'a> {
         if !records.is_empty() {
             self.journal.append(&records)?;
         }
-        for (spent, &(_, count)) in times.into_iter().zip(units) {
+        for (spent, &(unit, count)) in times.into_iter().zip(units) {
             failpoint::hit("unit.done").map_err(|e| Error::io("count a unit", &self.folder, e))?;
             self.sum += count;
             self.nanos += spent;
+            self.pairs.add(unit, spent);
             self.units += 1;
             self.progress.advance(1);
         }
         signals::check()
     }
 
-    /// Returns the sum, the seconds that all units took, and how many these are.
-    fn close(mut self) -> Result<(Sum, f64, u64)> {
+    /// Returns the sum, the seconds that all units took, how many these are, and their times by pairs of blocks.
+    fn close(mut self) -> Result<(Sum, f64, u64, PairTimes)> {
         self.journal.sync()?;
-        Ok((self.sum, self.nanos as f64 / 1e9, self.units))
+        Ok((self.sum, self.nanos as f64 / 1e9, self.units, self.pairs))
     }
 }

@@ -163,6 +163,7 @@ impl Ordering<'_, '_> {
             ids: found.degrees.len() as u64,
             connected: 0,
             runs: 0,
+            degrees: Vec::new(),
             direction,
             weights,
             sparse,
@@ -232,6 +233,7 @@ impl Ordering<'_, '_> {
             progress.advance(info.ids);
             info.connected = order.runs.vertices();
             info.runs = order.runs.iter().count() as u64;
+            info.degrees = order.runs.bins();
             let written = order::body_bytes(info.ids, info.runs);
             Ok((order, Moved { read: 0, written: if s.comm.leads() { written } else { 0 } }))
         })?;

@@ -26,9 +26,13 @@ pub struct TaskResult {
     pub seconds: f64,
     /// Seconds of every trial.
     pub trials: Vec<f64>,
-    /// The same in words; `None` if this version does not have the algorithm.
-    #[serde(skip)]
+    /// The same in words, of which the report has the result that was asked for; `None` if this version does not have the algorithm.
+    #[serde(serialize_with = "main_of", skip_serializing_if = "Option::is_none")]
     pub answer: Option<Answer>,
+}
+
+fn main_of<S: Serializer>(answer: &Option<Answer>, serializer: S) -> Result<S::Ok, S::Error> {
+    answer.as_ref().map(|answer| &answer.main).serialize(serializer)
 }
 
 impl Results {

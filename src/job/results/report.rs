@@ -1,6 +1,7 @@
 //! `report.json`: what a run did and found, in base units (seconds, bytes).
 
 use crate::error::Result;
+use crate::graph::bins::Bin;
 use crate::job::results::Results;
 use crate::process::figures::{Figures, Spent};
 use crate::results::Output;
@@ -72,6 +73,9 @@ pub struct Graph {
     pub kept: bool,
     /// The ids in whose order results are.
     pub ids: Ids,
+    /// Vertices by their degrees in the input.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub degrees: Vec<Bin>,
 }
 
 /// The ids by which results are ordered.
@@ -91,6 +95,9 @@ pub struct StageReport {
     #[serde(flatten)]
     pub figures: Figures,
     pub resumed: bool,
+    /// Processor time of each rank in this run; nothing if an earlier run did it.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub cpu_seconds: Vec<f64>,
 }
 
 /// Returns each stage once, with what this run and all those `before` it spent on it. An earlier run did it where none of its
@@ -102,6 +109,8 @@ pub(crate) fn in_all(parts: Vec<StageReport>, before: &Spent) -> Vec<StageReport
             if !part.resumed {
                 stage.figures.add(&part.figures);
                 stage.resumed = false;
+                stage.cpu_seconds.resize(part.cpu_seconds.len(), 0.0);
+                stage.cpu_seconds.iter_mut().zip(part.cpu_seconds).for_each(|(sum, more)| *sum += more);
             }
             continue;
         }
@@ -200,7 +209,16 @@ mod tests {
                 duplicates: 0,
                 checksum: "0".into(),
             },
-            graph: Some(Graph { vertices: 34, isolated: 0, edges: 78, max_degree: 17, blocks: 1, kept: false, ids }),
+            graph: Some(Graph {
+                vertices: 34,
+                isolated: 0,
+                edges: 78,
+                max_degree: 17,
+                blocks: 1,
+                kept: false,
+                ids,
+                degrees: Vec::new(),
+            }),
             stages: Vec::new(),
             seconds: 2.0,
             seconds_total: 3.5,

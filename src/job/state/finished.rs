@@ -19,7 +19,7 @@ pub struct Finished {
 /// The input of a job that is done, for its report.
 pub enum Subject {
     /// A graph.
-    Graph(Finished),
+    Graph(Box<Finished>),
     /// A list.
     List {
         /// The file, or the generator in words.

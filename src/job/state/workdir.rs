@@ -4,13 +4,14 @@
 use crate::config::Job;
 use crate::error::{Error, Result};
 use crate::formats::input::stream::Stream;
+use crate::process::metrics;
 use std::path::{Path, PathBuf};
 
 /// Folders and files of a workdir that a job makes again if it needs them.
 pub(crate) const INTERMEDIATES: [&str; 1] = ["graph"];
 /// All else that a job writes, but for its lock.
-pub(crate) const RESULTS: [&str; 8] =
-    ["units", "out", "report.json", "report.html", "manifest.json", LOG, "status.json", SPOOL];
+pub(crate) const RESULTS: [&str; 9] =
+    ["units", "out", "report.json", "report.html", "manifest.json", LOG, "status.json", metrics::FILE, SPOOL];
 /// The folder of what came by standard input and other streams, which a job can't make again.
 pub(crate) const SPOOL: &str = "spool";
 const LOG: &str = "run.log";

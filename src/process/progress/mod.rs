@@ -14,6 +14,7 @@ use std::time::{Duration, Instant, SystemTime};
 use super::figures::{Figures, Spent};
 pub use super::formatting::Unit;
 use super::formatting::{amount, bytes, duration, per_second};
+use super::metrics::Recorder;
 pub use super::status_file::Status;
 use super::{bars, host, log, signals};
 use crate::store::replace::replace_volatile;
@@ -37,6 +38,7 @@ struct Shared {
     /// Peak of host memory, and its limit (0 if there is none).
     peak: AtomicU64,
     limit: AtomicU64,
+    metrics: Recorder,
     state: Mutex<State>,
     closing: Condvar,
 }
@@ -80,6 +82,7 @@ impl Progress {
             log_interval: log_interval.max(SAMPLE),
             peak: AtomicU64::new(host::process_memory()),
             limit: AtomicU64::new(0),
+            metrics: Recorder::default(),
             state: Mutex::default(),
             closing: Condvar::new(),
         });
@@ -99,6 +102,11 @@ impl Progress {
     /// Sets the number of the run and the time it began, for the status.
     pub fn set_run(&self, number: u64, began: Instant) {
         self.shared.lock().run = Some((number, began));
+    }
+
+    /// The metrics of the run, which are recorded beside its progress.
+    pub fn metrics(&self) -> &Recorder {
+        &self.shared.metrics
     }
 
     /// Adds the measurements of a finished stage, over all ranks.
@@ -136,6 +144,7 @@ impl Progress {
         } else {
             tracing::info!(work = %amount(total, unit), "{name} begins");
         }
+        self.shared.metrics.begin_stage(name);
         self.shared.lock().stages.push(Arc::clone(&stage));
         StageProgress { stage, shared: Arc::clone(&self.shared), finished: false }
     }
@@ -199,6 +208,7 @@ impl StageProgress {
     fn end(&self) -> StageEnd {
         self.shared.sample();
         let stage = &self.stage;
+        self.shared.metrics.end_stage(&stage.name, self.finished);
         {
             let mut state = self.shared.lock();
             state.stages.retain(|other| !Arc::ptr_eq(other, stage));
@@ -306,6 +316,7 @@ fn tick(shared: &Shared) {
         let stages = state.stages.clone();
         drop(state);
         let memory = shared.sample();
+        shared.metrics.tick(memory, &stages.iter().map(|stage| stage.name.as_str()).collect::<Vec<_>>());
         if drawn.elapsed() >= DRAW {
             drawn = Instant::now();
             stages.iter().for_each(|stage| stage.draw(memory));

@@ -1,0 +1,190 @@
+//! Pictures of a count: where among pairs of blocks its time went, and clustering by degree.
+
+use super::driver;
+use super::per_vertex::coefficient;
+use crate::chart::{Axis, Figure, Heat, Line, Marks, Style, Unit};
+use crate::graph::bins::Bin;
+use rayon::prelude::*;
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+use std::collections::BTreeMap;
+use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
+
+/// Most groups of blocks on a side of the picture.
+const SIDE: usize = 32;
+
+/// Nanoseconds of pairs of blocks: of fronts with partners, in groups of equally many blocks where there are many.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub(super) struct PairTimes {
+    /// Blocks of the graph.
+    blocks: usize,
+    /// Seconds by front and partner; a partner is not before its front.
+    seconds: Vec<Vec<f64>>,
+}
+
+impl PairTimes {
+    /// Makes zero times for a graph of so many blocks.
+    pub fn new(blocks: usize) -> PairTimes {
+        let side = blocks.min(SIDE);
+        PairTimes { blocks, seconds: (0..side).map(|front| vec![0.0; side - front]).collect() }
+    }
+
+    /// Adds the time of a unit.
+    pub fn add(&mut self, unit: u64, nanoseconds: u64) {
+        let (front, partner) = blocks_of(unit);
+        let side = self.seconds.len();
+        let group = |block: u64| (block as usize).min(self.blocks.saturating_sub(1)) * side / self.blocks.max(1);
+        let (front, partner) = (group(front), group(partner));
+        if let Some(cell) = self.seconds.get_mut(front).and_then(|row| row.get_mut(partner - front)) {
+            *cell += nanoseconds as f64 / 1e9;
+        }
+    }
+}
+
+/// Returns the front and the partner of a unit.
+fn blocks_of(unit: u64) -> (u64, u64) {
+    // The largest partner whose first unit is not behind this one; the root may be one off.
+    let mut partner = ((2.0 * unit as f64 + 0.25).sqrt() - 0.5) as u64;
+    while driver::units(partner as usize + 1) <= unit {
+        partner += 1;
+    }
+    while driver::units(partner as usize) > unit {
+        partner -= 1;
+    }
+    (unit - driver::units(partner as usize), partner)
+}
+
+/// The clustering of vertices of some degrees.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+pub(super) struct ClusteringBin {
+    /// The smallest degree.
+    pub from: u32,
+    /// The largest degree.
+    pub to: u32,
+    /// Number of vertices.
+    pub vertices: u64,
+    /// The mean of their clustering coefficients.
+    pub clustering: f64,
+}
+
+impl ClusteringBin {
+    /// Returns the clustering of vertices with these degrees and counts of triangles; those of degree 1 can have none.
+    pub fn of(degrees: &[u32], triangles: &[AtomicU64]) -> Vec<ClusteringBin> {
+        type Sums = BTreeMap<u32, (u64, f64)>;
+        let add = |mut sums: Sums, (degrees, triangles): (&[u32], &[AtomicU64])| {
+            for (&degree, triangles) in degrees.iter().zip(triangles).filter(|&(&degree, _)| degree > 1) {
+                let (vertices, sum) = sums.entry(Bin::of(degree).from).or_default();
+                (*vertices, *sum) = (*vertices + 1, *sum + coefficient(degree, triangles.load(Relaxed)));
+            }
+            sums
+        };
+        let chunks: Vec<Sums> = degrees
+            .par_chunks(1 << 16)
+            .zip(triangles.par_chunks(1 << 16))
+            .map(|chunk| add(Sums::new(), chunk))
+            .collect();
+        // One after the other, so that the sums do not depend on threads.
+        let mut sums = Sums::new();
+        for (from, (vertices, sum)) in chunks.into_iter().flatten() {
+            let entry = sums.entry(from).or_default();
+            (entry.0, entry.1) = (entry.0 + vertices, entry.1 + sum);
+        }
+        let bin = |(from, (vertices, sum))| ClusteringBin {
+            from,
+            to: Bin::of(from).to,
+            vertices,
+            clustering: sum / vertices as f64,
+        };
+        sums.into_iter().map(bin).collect()
+    }
+}
+
+/// Returns the pictures of a count.
+pub(super) fn of_result(result: &Value) -> Vec<Figure> {
+    let pairs = serde_json::from_value::<PairTimes>(result["pairs"].clone()).ok();
+    let bins = serde_json::from_value::<Vec<ClusteringBin>>(result["clustering"].clone()).ok();
+    pairs.and_then(heat).into_iter().chain(bins.map(clustering)).collect()
+}
+
+fn heat(pairs: PairTimes) -> Option<Figure> {
+    let side = pairs.seconds.len();
+    if !(2..=SIDE).contains(&side) || pairs.seconds.iter().enumerate().any(|(front, row)| row.len() != side - front) {
+        return None;
+    }
+    let blocks = pairs.blocks;
+    let first = |group: usize| (group * blocks).div_ceil(side);
+    let name = |group: usize| match (first(group), first(group + 1)) {
+        (from, to) if to - from < 2 => from.to_string(),
+        (from, to) => format!("{from}–{}", to - 1),
+    };
+    let cells = pairs.seconds.iter().enumerate();
+    let cells =
+        cells.map(|(front, row)| vec![None; front].into_iter().chain(row.iter().map(|&cell| Some(cell))).collect());
+    let groups = if blocks > side { format!(" {blocks} blocks are shown in {side} groups.") } else { String::new() };
+    Some(Figure {
+        title: "Time of pairs of blocks".into(),
+        caption: format!(
+            "Seconds of counting, by the block that waits and the one that passes it; block 0 has the vertices of largest degree.{groups}"
+        ),
+        x: Axis::linear("partner", Unit::Count),
+        y: Axis::linear("time", Unit::Seconds),
+        marks: Marks::Heat(Heat {
+            row: "front".into(),
+            column: "partner".into(),
+            names: (0..side).map(name).collect(),
+            cells: cells.collect(),
+        }),
+    })
+}
+
+fn clustering(bins: Vec<ClusteringBin>) -> Figure {
+    let middle = |bin: &ClusteringBin| (f64::from(bin.from) * f64::from(bin.to)).sqrt();
+    Figure {
+        title: "Clustering by degree".into(),
+        caption: "The mean clustering coefficient of vertices of about the same degree; from 8 on neighbouring degrees share a dot.".into(),
+        x: Axis::log("degree", Unit::Number),
+        y: Axis::linear("clustering coefficient", Unit::Number),
+        marks: Marks::Lines(vec![Line::new("mean", Style::Dots, bins.iter().map(|bin| (middle(bin), bin.clustering)).collect())]),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn units_are_told_by_their_blocks() {
+        for partner in (0..600_u64).chain([1 << 20]) {
+            for front in [0, partner / 2, partner] {
+                assert_eq!(blocks_of(driver::unit(front as usize, partner as usize)), (front, partner));
+            }
+        }
+    }
+
+    #[test]
+    fn no_time_is_lost_in_groups() {
+        for blocks in [1, 2, 31, 32, 33, 581] {
+            let mut pairs = PairTimes::new(blocks);
+            let units = driver::units(blocks);
+            (0..units).for_each(|unit| pairs.add(unit, 1_000_000_000));
+            let sum: f64 = pairs.seconds.iter().flatten().sum();
+            assert_eq!((sum, pairs.seconds.len()), (units as f64, blocks.min(SIDE)));
+            assert!(pairs.seconds.iter().flatten().all(|&cell| cell > 0.0), "{blocks}");
+            let figures = of_result(&serde_json::json!({ "pairs": pairs }));
+            assert_eq!(figures.len(), usize::from(blocks > 1));
+        }
+        // 169,071 units of scale 29.
+        assert_eq!(driver::units(581), 169_071);
+    }
+
+    #[test]
+    fn clustering_is_the_mean_of_all_with_the_degree() {
+        let degrees = [1, 2, 2, 3, 100, 101];
+        let triangles = [0, 1, 0, 3, 4950, 0].map(AtomicU64::new);
+        let bin = |from, to, vertices, clustering| ClusteringBin { from, to, vertices, clustering };
+        let expected = [bin(2, 2, 2, 0.5), bin(3, 3, 1, 1.0), bin(96, 111, 2, 0.5)];
+        assert_eq!(ClusteringBin::of(&degrees, &triangles), expected);
+        let figures = of_result(&serde_json::json!({ "clustering": expected }));
+        assert_eq!(figures[0].table().rows.len(), 3);
+    }
+}

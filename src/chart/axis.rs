@@ -1,0 +1,184 @@
+//! Where values lie along an axis, and where its ticks are.
+
+use super::unit::tick;
+use super::{Axis, Scale, Unit};
+
+/// An axis that is laid out along some length.
+#[derive(Debug, Clone)]
+pub(super) struct Laid {
+    scale: Laying,
+    length: f64,
+    /// Places of ticks, each with its text.
+    pub ticks: Vec<(f64, String)>,
+    /// The name of the ticks' unit.
+    pub unit: String,
+    /// Places between parts, each with its width and the length that it stands for.
+    pub gaps: Vec<(f64, f64, f64)>,
+}
+
+#[derive(Debug, Clone)]
+enum Laying {
+    /// From 0 to this.
+    Linear(f64),
+    /// Between these, by logarithm.
+    Log(f64, f64),
+    /// Parts of values, each with the place where it begins; and units of length for one of value.
+    Parts(Vec<(f64, f64, f64)>, f64),
+}
+
+/// Most ticks along an axis.
+const TICKS: f64 = 6.0;
+
+impl Laid {
+    /// Lays an axis out for these values.
+    pub fn new(axis: &Axis, values: impl Iterator<Item = f64>, length: f64) -> Laid {
+        let values: Vec<f64> = values.filter(|value| value.is_finite()).collect();
+        let most = values.iter().copied().fold(0.0, f64::max);
+        match &axis.scale {
+            Scale::Linear => {
+                let (factor, unit) = axis.unit.along(most);
+                let step = factor * step(most / factor);
+                // There is no half of a thing.
+                let step = if axis.unit == Unit::Count { step.max(1.0) } else { step };
+                // The last tick is not below the largest value.
+                let end = if most > 0.0 { (most / step - 1e-9).ceil() * step } else { step };
+                let ticks = (0..=(end / step).round() as u32).map(|at| f64::from(at) * step);
+                let ticks = ticks.map(|value| (length * value / end, tick(value, factor))).collect();
+                Laid { scale: Laying::Linear(end), length, ticks, unit, gaps: Vec::new() }
+            }
+            Scale::Log => {
+                let least = values.iter().copied().filter(|&value| value > 0.0).fold(f64::INFINITY, f64::min);
+                let (low, high) =
+                    if least.is_finite() { (least.log10().floor(), most.log10().ceil()) } else { (0.0, 1.0) };
+                let high = high.max(low + 1.0);
+                let every = ((high - low) / (TICKS + 1.0)).ceil() as usize;
+                let ticks = (low as i32..=high as i32).step_by(every);
+                let ticks = ticks.map(|power| (length * (f64::from(power) - low) / (high - low), power_of_ten(power)));
+                Laid {
+                    scale: Laying::Log(low, high),
+                    length,
+                    ticks: ticks.collect(),
+                    unit: String::new(),
+                    gaps: Vec::new(),
+                }
+            }
+            Scale::Parts(parts) => Laid::parts(axis, parts, length),
+        }
+    }
+
+    fn parts(axis: &Axis, parts: &[(f64, f64)], length: f64) -> Laid {
+        let all: f64 = parts.iter().map(|(from, to)| to - from).sum::<f64>().max(1e-9);
+        let gaps = parts.len().saturating_sub(1) as f64;
+        let gap = if gaps > 0.0 { (0.3 * length / gaps).min(14.0) } else { 0.0 };
+        let per = (length - gap * gaps) / all;
+        let (mut at, mut laid, mut between) = (0.0, Vec::new(), Vec::new());
+        for (number, &(from, to)) in parts.iter().enumerate() {
+            if number > 0 {
+                between.push((at, gap, from - parts[number - 1].1));
+                at += gap;
+            }
+            laid.push((from, to, at));
+            at += (to - from) * per;
+        }
+        // Ticks count the time within parts alone.
+        let (factor, unit) = axis.unit.along(all);
+        let step = factor * step(all / factor);
+        let place = |within: f64| {
+            let mut left = within;
+            for &(from, to, at) in &laid {
+                if left <= to - from + 1e-9 {
+                    return at + left * per;
+                }
+                left -= to - from;
+            }
+            length
+        };
+        let ticks = (0..=(all / step + 1e-9) as u32).map(|n| f64::from(n) * step);
+        let ticks = ticks.map(|value| (place(value), tick(value, factor))).collect();
+        Laid { scale: Laying::Parts(laid, per), length, ticks, unit, gaps: between }
+    }
+
+    /// Returns the place of a value, or `None` if it has none.
+    pub fn place(&self, value: f64) -> Option<f64> {
+        match &self.scale {
+            _ if !value.is_finite() => None,
+            Laying::Linear(end) => Some(self.length * (value / end).clamp(0.0, 1.0)),
+            Laying::Log(low, high) if value > 0.0 => {
+                Some(self.length * ((value.log10() - low) / (high - low)).clamp(0.0, 1.0))
+            }
+            Laying::Log(..) => None,
+            Laying::Parts(parts, per) => {
+                let (from, to, at) = parts.iter().rev().find(|(from, _, _)| value >= from - 1e-6).or(parts.first())?;
+                Some(at + (value.clamp(*from, to.max(*from)) - from) * per)
+            }
+        }
+    }
+}
+
+/// Returns 1, 2 or 5 times a power of ten, of which a few reach `most`.
+fn step(most: f64) -> f64 {
+    if most <= 0.0 || !most.is_finite() {
+        return 1.0;
+    }
+    let rough = most / TICKS;
+    let power = 10_f64.powf(rough.log10().floor());
+    [1.0, 2.0, 5.0, 10.0].into_iter().map(|times| times * power).find(|&step| step >= rough).unwrap_or(rough)
+}
+
+/// Returns a power of ten as text: `10³`, and `1` and `10` as they are.
+fn power_of_ten(power: i32) -> String {
+    match power {
+        0 => "1".into(),
+        1 => "10".into(),
+        _ => {
+            let raised = |c: char| match c {
+                '-' => '⁻',
+                '1' => '¹',
+                '2' => '²',
+                '3' => '³',
+                digit => char::from_u32(0x2070 + digit.to_digit(10).unwrap_or(0)).unwrap_or(digit),
+            };
+            format!("10{}", power.to_string().chars().map(raised).collect::<String>())
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn texts(laid: &Laid) -> Vec<&str> {
+        laid.ticks.iter().map(|(_, text)| text.as_str()).collect()
+    }
+
+    #[test]
+    fn ticks_are_round_and_reach_all_values() {
+        let laid = Laid::new(&Axis::linear("memory", Unit::Bytes), [3.3 * 1024.0 * 1024.0].into_iter(), 100.0);
+        assert_eq!((texts(&laid), laid.unit.as_str()), (vec!["0", "1", "2", "3", "4"], "MiB"));
+        assert!((laid.place(2.0 * 1024.0 * 1024.0).expect("a place") - 50.0).abs() < 1e-9);
+        let nothing = Laid::new(&Axis::linear("nothing", Unit::Count), [].into_iter(), 100.0);
+        assert_eq!(texts(&nothing), ["0", "1"]);
+        let laid = Laid::new(&Axis::log("degree", Unit::Count), [0.0, 3.0, 12_000.0].into_iter(), 100.0);
+        assert_eq!(texts(&laid), ["1", "10", "10²", "10³", "10⁴", "10⁵"]);
+        assert_eq!((laid.place(0.0), laid.place(1.0), laid.place(1e5)), (None, Some(0.0), Some(100.0)));
+        let wide = Laid::new(&Axis::log("distance", Unit::Number), [1e-9, 1e9].into_iter(), 100.0);
+        assert!(texts(&wide).len() <= 8 && texts(&wide)[0] == "10⁻⁹", "{wide:?}");
+    }
+
+    #[test]
+    fn gaps_between_parts_are_narrow_whatever_their_length() {
+        let parts = vec![(0.0, 10.0), (100_000.0, 100_010.0)];
+        let axis = Axis { label: "time".into(), unit: Unit::Seconds, scale: Scale::Parts(parts) };
+        let laid = Laid::new(&axis, [].into_iter(), 214.0);
+        assert_eq!(laid.gaps, [(100.0, 14.0, 99_990.0)]);
+        assert_eq!(
+            [0.0, 10.0, 100_000.0, 100_010.0].map(|t| laid.place(t).expect("a place")),
+            [0.0, 100.0, 114.0, 214.0]
+        );
+        assert_eq!(texts(&laid), ["0", "5", "10", "15", "20"]);
+        assert!((laid.ticks[3].0 - 164.0).abs() < 1e-6);
+        let many: Vec<(f64, f64)> = (0..100).map(|n| (10.0 * f64::from(n), 10.0 * f64::from(n) + 1.0)).collect();
+        let laid = Laid::new(&Axis { scale: Scale::Parts(many), ..axis }, [].into_iter(), 700.0);
+        assert!((laid.place(991.0).expect("a place") - 700.0).abs() < 1e-6);
+    }
+}

@@ -1,0 +1,91 @@
+//! Values by a number: lines, areas, dots, and limits.
+
+use super::super::axis::Laid;
+use super::super::{Figure, Line, Scale, Style};
+use super::{Plot, horizontal, n, series, vertical};
+use maud::{Markup, html};
+use std::fmt::Write;
+
+/// Lines of more points have no dots.
+const DOTS: usize = 60;
+
+/// Draws lines; returns them with the height of the picture.
+pub(super) fn draw(figure: &Figure, lines: &[Line]) -> (Markup, f64) {
+    let plot = Plot::new(78.0, 220.0);
+    let points = || lines.iter().flat_map(|line| &line.points);
+    let x = Laid::new(&figure.x, points().map(|&(x, _)| x), plot.width);
+    let y = Laid::new(&figure.y, points().map(|&(_, y)| y), plot.height);
+    let place = |&(at, value): &(f64, f64)| Some((plot.left + x.place(at)?, plot.bottom() - y.place(value)?));
+    let drawn = html! {
+        (vertical(&plot, &figure.y, &y))
+        (horizontal(&plot, &figure.x, &x))
+        @for (at, line) in lines.iter().enumerate() {
+            g class=(series(at)) {
+                @match line.style {
+                    Style::Limit => {
+                        @if let Some(&(_, limit)) = line.points.last() {
+                            @let height = y.place(limit).map_or(plot.top, |place| plot.bottom() - place);
+                            path class="limit" d=(format!("M{} {}H{}", n(plot.left), n(height), n(plot.left + plot.width))) {
+                                title { (line.name) ": " (figure.y.unit.show(limit)) }
+                            }
+                        }
+                    }
+                    Style::Area => {
+                        @let (area, edge) = areas(line, &figure.x.scale, &plot, &place);
+                        path class="area" d=(area) {}
+                        path class="line" d=(edge) {}
+                    }
+                    Style::Line | Style::Dots => {
+                        @let path = path(line.points.iter().filter_map(place));
+                        // One point alone is no line.
+                        @if line.style == Style::Line && path.contains('L') { path class="line" d=(path) {} }
+                        @if line.style == Style::Dots || line.points.len() <= DOTS {
+                            @for point in &line.points {
+                                @if let Some((left, top)) = place(point) {
+                                    circle class="dot" cx=(n(left)) cy=(n(top)) r="3" {
+                                        title { (figure.x.unit.show(point.0)) ": " (figure.y.unit.show(point.1)) " (" (line.name) ")" }
+                                    }
+                                }
+                            }
+                        }
+                    }
+                }
+            }
+        }
+    };
+    (drawn, plot.picture())
+}
+
+fn path(points: impl Iterator<Item = (f64, f64)>) -> String {
+    points.enumerate().fold(String::new(), |mut path, (at, (x, y))| {
+        let _ = write!(path, "{}{} {}", if at == 0 { 'M' } else { 'L' }, n(x), n(y));
+        path
+    })
+}
+
+/// Returns the paths of the area below a line's steps and of its upper edge.
+fn areas(
+    line: &Line,
+    scale: &Scale,
+    plot: &Plot,
+    place: &impl Fn(&(f64, f64)) -> Option<(f64, f64)>,
+) -> (String, String) {
+    let (mut area, mut edge) = (String::new(), String::new());
+    // Where the next value begins: at the end of the one before, or where its part begins.
+    let mut before = f64::NEG_INFINITY;
+    for &(to, value) in &line.points {
+        let first = match scale {
+            Scale::Parts(parts) => parts.iter().rev().map(|&(from, _)| from).find(|&from| from <= to).unwrap_or(0.0),
+            Scale::Linear | Scale::Log => 0.0,
+        };
+        let (from, joins) = (before.max(first), before >= first);
+        before = to;
+        let (Some((left, top)), Some((right, _))) = (place(&(from, value)), place(&(to, value))) else { continue };
+        let _ = write!(area, "M{} {}V{}H{}V{}Z", n(left), n(plot.bottom()), n(top), n(right), n(plot.bottom()));
+        match joins && !edge.is_empty() {
+            true => drop(write!(edge, "V{}H{}", n(top), n(right))),
+            false => drop(write!(edge, "M{} {}H{}", n(left), n(top), n(right))),
+        }
+    }
+    (area, edge)
+}

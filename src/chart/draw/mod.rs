@@ -1,0 +1,256 @@
+//! Figures as SVG within HTML, with a title, a description, a legend and a table of the same numbers. Colours come from the page's style.
+
+mod heat;
+mod lines;
+mod rows;
+
+use super::axis::Laid;
+use super::{Axis, Figure, Marks, Style, Table};
+use crate::quote::{clip_to, printable_lines};
+use maud::{Markup, PreEscaped, html};
+
+/// The style of pictures: colours by name, light and dark, and marks.
+pub const STYLE: &str = include_str!("picture.css");
+/// Width of every picture, in the units of its coordinates.
+const WIDTH: f64 = 760.0;
+/// Room right of a plot.
+const RIGHT: f64 = 20.0;
+/// Most characters of a name or a sentence.
+pub(super) const WORDS: usize = 300;
+/// Tables of more rows are folded.
+const ROWS: usize = 12;
+
+/// The part of a picture that marks are drawn in.
+#[derive(Debug, Clone, Copy)]
+struct Plot {
+    left: f64,
+    top: f64,
+    width: f64,
+    height: f64,
+}
+
+impl Plot {
+    fn new(left: f64, height: f64) -> Plot {
+        Plot { left, top: 12.0, width: WIDTH - left - RIGHT, height }
+    }
+
+    fn bottom(&self) -> f64 {
+        self.top + self.height
+    }
+
+    /// Returns the height of the whole picture, with the horizontal axis.
+    fn picture(&self) -> f64 {
+        self.bottom() + 46.0
+    }
+}
+
+/// Returns a coordinate as text.
+fn n(value: f64) -> String {
+    let text = format!("{value:.1}");
+    text.strip_suffix(".0").map_or(text.clone(), str::to_owned)
+}
+
+/// Returns an axis's label with the unit of its ticks.
+fn label(axis: &Axis, unit: &str) -> String {
+    if unit.is_empty() { axis.label.clone() } else { format!("{} ({unit})", axis.label) }
+}
+
+/// Draws the horizontal axis, with lines up from its ticks, and what lies between parts.
+fn horizontal(plot: &Plot, axis: &Axis, laid: &Laid) -> Markup {
+    let (top, bottom) = (n(plot.top), n(plot.bottom()));
+    html! {
+        g class="axis" aria-hidden="true" {
+            @for (place, text) in &laid.ticks {
+                line class="grid" x1=(n(plot.left + place)) x2=(n(plot.left + place)) y1=(top) y2=(bottom) {}
+                text x=(n(plot.left + place)) y=(n(plot.bottom() + 17.0)) text-anchor="middle" { (text) }
+            }
+            line x1=(n(plot.left)) x2=(n(plot.left + plot.width)) y1=(bottom) y2=(bottom) {}
+            text class="label" x=(n(plot.left + plot.width / 2.0)) y=(n(plot.bottom() + 37.0)) text-anchor="middle" {
+                (label(axis, &laid.unit))
+            }
+        }
+        @for &(place, width, of) in &laid.gaps {
+            rect class="gap" x=(n(plot.left + place)) y=(top) width=(n(width)) height=(n(plot.height)) {
+                title { "not at work for " (axis.unit.show(of)) }
+            }
+        }
+    }
+}
+
+/// Draws the vertical axis, with lines to the right of its ticks.
+fn vertical(plot: &Plot, axis: &Axis, laid: &Laid) -> Markup {
+    let middle = plot.top + plot.height / 2.0;
+    html! {
+        g class="axis" aria-hidden="true" {
+            @for (place, text) in &laid.ticks {
+                @let y = plot.bottom() - place;
+                line class="grid" x1=(n(plot.left)) x2=(n(plot.left + plot.width)) y1=(n(y)) y2=(n(y)) {}
+                text x=(n(plot.left - 8.0)) y=(n(y + 4.0)) text-anchor="end" { (text) }
+            }
+            text class="label" text-anchor="middle" transform=(format!("translate(16 {}) rotate(-90)", n(middle))) {
+                (label(axis, &laid.unit))
+            }
+        }
+    }
+}
+
+/// Returns the class that has the colour of a series.
+fn series(at: usize) -> String {
+    format!("s{}", at % 6)
+}
+
+fn legend(names: &[(&str, bool)]) -> Markup {
+    html! {
+        @if names.len() > 1 {
+            ul class="legend" {
+                @for (at, (name, is_limit)) in names.iter().enumerate() {
+                    li { span class=(format!("swatch {}{}", series(at), if *is_limit { " limit" } else { "" })) {} (name) }
+                }
+            }
+        }
+    }
+}
+
+/// A figure as it is drawn: its marks, the height that they take, and the names of series, true for limits.
+struct Drawn<'a> {
+    marks: Markup,
+    height: f64,
+    names: Vec<(&'a str, bool)>,
+}
+
+fn draw(figure: &Figure) -> Drawn<'_> {
+    let ((marks, height), names) = match &figure.marks {
+        Marks::Lines(lines) => {
+            let names = lines.iter().map(|line| (line.name.as_str(), line.style == Style::Limit));
+            (lines::draw(figure, lines), names.collect())
+        }
+        Marks::Bars(bars) => {
+            (rows::bars(figure, bars), bars.parts.iter().map(|(name, _)| (name.as_str(), false)).collect())
+        }
+        Marks::Heat(heat) => (heat::draw(figure, heat), Vec::new()),
+        Marks::Spans(spans) => (rows::spans(figure, spans), Vec::new()),
+        Marks::Boxes(boxes) => (rows::boxes(figure, boxes), Vec::new()),
+    };
+    Drawn { marks, height, names }
+}
+
+/// Returns a figure as HTML, whose page has [`STYLE`]. The picture has ids that begin with `id`, which must be those of no other.
+pub fn figure(figure: &Figure, id: &str) -> Markup {
+    let figure = &figure.clipped(WORDS);
+    let Drawn { marks, height, names } = draw(figure);
+    html! {
+        figure id=(id) {
+            figcaption { h3 { (figure.title) } p { (figure.caption) } }
+            (legend(&names))
+            div class="scroll" tabindex="0" role="group" aria-label=(format!("Picture: {}", figure.title)) {
+                svg viewBox=(format!("0 0 {} {}", n(WIDTH), n(height))) role="img" aria-labelledby=(format!("{id}-title")) aria-describedby=(format!("{id}-desc")) {
+                    title id=(format!("{id}-title")) { (figure.title) }
+                    desc id=(format!("{id}-desc")) { (figure.caption) " The numbers stand in the table below it." }
+                    (marks)
+                }
+            }
+            (numbers(&figure.title, &figure.table()))
+        }
+    }
+}
+
+/// Returns a figure as an SVG file of its own, with its title and its legend, light or dark as who looks at it prefers.
+pub fn file(figure: &Figure) -> String {
+    let figure = &figure.clipped(WORDS);
+    let Drawn { marks, height, names } = draw(figure);
+    let names = if names.len() > 1 { names } else { Vec::new() };
+    let top = if names.is_empty() { 40.0 } else { 62.0 };
+    // Names are set by about as much as they take.
+    let places = names.iter().scan(16.0, |left, (name, _)| {
+        let place = *left;
+        *left += 44.0 + 7.2 * name.chars().count() as f64;
+        Some(place)
+    });
+    let places: Vec<f64> = places.collect();
+    let svg = html! {
+        svg xmlns="http://www.w3.org/2000/svg" viewBox=(format!("0 0 {} {}", n(WIDTH), n(top + height))) role="img" aria-label=(figure.title) {
+            title { (figure.title) }
+            desc { (figure.caption) }
+            style { (PreEscaped(STYLE)) }
+            rect class="ground" width=(n(WIDTH)) height=(n(top + height)) {}
+            text x="16" y="26" font-weight="600" { (figure.title) }
+            @for (at, ((name, _), left)) in names.iter().zip(places).enumerate() {
+                g class=(series(at)) { rect class="bar" x=(n(left)) y="40" width="14" height="10" rx="2" {} }
+                text x=(n(left + 20.0)) y="50" { (name) }
+            }
+            g transform=(format!("translate(0 {})", n(top))) { (marks) }
+        }
+    };
+    printable_lines(&svg.into_string()) + "\n"
+}
+
+/// Returns a table as HTML, folded if it is long.
+pub fn numbers(caption: &str, table: &Table) -> Markup {
+    let (rows, caption) = (table.rows.len(), &clip_to(caption, WORDS));
+    let scrolled = html! {
+        div class="scroll" tabindex="0" role="group" aria-label=(format!("Numbers: {caption}")) { (table.html(caption)) }
+    };
+    html! {
+        @if rows > ROWS {
+            details { summary { (format!("Numbers: {caption} ({rows} rows)")) } (scrolled) }
+        } @else {
+            (scrolled)
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::*;
+
+    fn figure(marks: Marks) -> Figure {
+        Figure {
+            title: "<script>\"&' of a title".into(),
+            caption: "A caption.".into(),
+            x: Axis::linear("x", Unit::Count),
+            y: Axis::linear("y", Unit::Seconds),
+            marks,
+        }
+    }
+
+    /// Returns how often a text stands in the picture, without its table.
+    fn count(marks: Marks, text: &str) -> usize {
+        let html = draw::figure(&figure(marks), "f").into_string();
+        assert!(!html.contains("<script") && !html.contains("NaN") && !html.contains("inf"), "{html}");
+        let picture = html.split("<svg").nth(1).and_then(|rest| rest.split("</svg>").next()).expect("a picture");
+        picture.matches(text).count()
+    }
+
+    #[test]
+    fn every_mark_is_drawn() {
+        let points = vec![(0.0, 1.0), (1.0, f64::NAN), (2.0, 3.0)];
+        let line = |style| Marks::Lines(vec![Line::new("a", style, points.clone())]);
+        assert_eq!(count(line(Style::Line), "<circle"), 2);
+        assert_eq!(count(line(Style::Dots), "<circle"), 2);
+        assert_eq!(count(line(Style::Area), "class=\"area"), 1);
+        assert_eq!(count(line(Style::Limit), "class=\"limit"), 1);
+        let names: Vec<String> = vec!["p".into(), "q".into()];
+        let bars =
+            Bars { names: names.clone(), parts: vec![("a".into(), vec![1.0, 0.0]), ("b".into(), vec![2.0, 3.0])] };
+        assert_eq!(count(Marks::Bars(bars), "<rect class=\"bar"), 3);
+        let cells = vec![vec![Some(0.0), None], vec![Some(2.0), Some(1.0)]];
+        let heat = Heat { row: "front".into(), column: "partner".into(), names, cells };
+        assert_eq!(count(Marks::Heat(heat), "<rect class=\"cell"), 3);
+        let span = |from, to, done| SpanMark { name: "sort".into(), from, to, done, note: "run 1".into() };
+        assert_eq!(count(Marks::Spans(vec![span(0.0, 1.0, true), span(2.0, 2.0, false)]), "<rect class=\"span"), 2);
+        let spread = Spread::of("<b>", vec![3.0, 1.0, 2.0]).expect("values");
+        assert_eq!(spread.numbers, [1.0, 1.5, 2.0, 2.5, 3.0]);
+        assert_eq!(count(Marks::Boxes(vec![spread]), "<rect class=\"box"), 1);
+        assert_eq!(Spread::of("none", vec![f64::NAN]), None);
+    }
+
+    #[test]
+    fn a_figure_has_the_table_of_its_numbers() {
+        let html = draw::figure(&figure(Marks::Lines(vec![Line::new("a", Style::Line, vec![(1.0, 0.25)])])), "f");
+        let html = html.into_string();
+        assert!(html.contains("aria-labelledby=\"f-title\"") && html.contains("<td class=\"number\">250 ms"), "{html}");
+        let many = (0..50).map(|x| (f64::from(x), 1.0)).collect();
+        let html = draw::figure(&figure(Marks::Lines(vec![Line::new("a", Style::Line, many)])), "f").into_string();
+        assert!(html.contains("<details><summary>Numbers") && html.contains("(50 rows)"), "{html}");
+    }
+}

@@ -1,0 +1,121 @@
+//! Values by name, a row for each: bars, times at work, and how values are spread.
+
+use super::super::axis::Laid;
+use super::super::{Bars, Figure, SpanMark, Spread};
+use super::{Plot, horizontal, n, series};
+use maud::{Markup, html};
+
+/// Height of a row, and of what is drawn in it.
+const ROW: f64 = 26.0;
+const MARK: f64 = 16.0;
+/// Room for names left of a plot.
+const NAMES: f64 = 150.0;
+/// Most characters of a name beside a plot; its table has all.
+const NAME: usize = 20;
+
+fn plot(rows: usize) -> Plot {
+    Plot::new(NAMES, ROW * rows.max(1) as f64)
+}
+
+fn clipped(name: &str) -> String {
+    match name.char_indices().nth(NAME) {
+        Some((end, _)) => format!("{}…", &name[..end]),
+        None => name.to_owned(),
+    }
+}
+
+/// Writes names left of a plot, each with a note.
+fn names<'a>(plot: &Plot, names: impl Iterator<Item = (&'a str, String)>) -> Markup {
+    let middle = |at: usize| plot.top + ROW * (at as f64 + 0.5) + 4.0;
+    html! {
+        @for (at, (name, note)) in names.enumerate() {
+            text class="name" x=(n(plot.left - 8.0)) y=(n(middle(at))) text-anchor="end" {
+                (clipped(name)) @if !note.is_empty() { tspan class="muted" { " " (note) } }
+            }
+        }
+    }
+}
+
+/// Draws bars; returns them with the height of the picture.
+pub(super) fn bars(figure: &Figure, bars: &Bars) -> (Markup, f64) {
+    let plot = plot(bars.names.len());
+    let value =
+        |part: usize, at: usize| bars.parts[part].1.get(at).copied().filter(|value| *value > 0.0).unwrap_or(0.0);
+    let total = |at: usize| (0..bars.parts.len()).map(|part| value(part, at)).sum::<f64>();
+    // Room for the value behind the longest bar.
+    let x = Laid::new(&figure.x, (0..bars.names.len()).map(total), plot.width - 70.0);
+    let place = |value: f64| x.place(value).unwrap_or(0.0);
+    let drawn = html! {
+        (horizontal(&plot, &figure.x, &x))
+        (names(&plot, bars.names.iter().map(|name| (name.as_str(), String::new()))))
+        @for at in 0..bars.names.len() {
+            @let top = plot.top + ROW * at as f64;
+            @for part in 0..bars.parts.len() {
+                @let before = (0..part).map(|part| value(part, at)).sum::<f64>();
+                @let (from, to) = (place(before), place(before + value(part, at)));
+                @if value(part, at) > 0.0 {
+                    g class=(series(part)) {
+                        rect class="bar" x=(n(plot.left + from)) y=(n(top + (ROW - MARK) / 2.0)) width=(n((to - from).max(1.0))) height=(n(MARK)) {
+                            title { (bars.names[at]) ", " (bars.parts[part].0) ": " (figure.x.unit.show(value(part, at))) }
+                        }
+                    }
+                }
+            }
+            text class="value" x=(n(plot.left + place(total(at)) + 6.0)) y=(n(top + ROW / 2.0 + 4.0)) { (figure.x.unit.show(total(at))) }
+        }
+    };
+    (drawn, plot.picture())
+}
+
+/// Draws times at work, those of a name in one row; returns them with the height of the picture.
+pub(super) fn spans(figure: &Figure, spans: &[SpanMark]) -> (Markup, f64) {
+    let mut rows: Vec<(&str, f64)> = Vec::new();
+    for span in spans {
+        match rows.iter_mut().find(|(name, _)| *name == span.name) {
+            Some((_, sum)) => *sum += span.to - span.from,
+            None => rows.push((&span.name, span.to - span.from)),
+        }
+    }
+    let plot = plot(rows.len());
+    let x = Laid::new(&figure.x, spans.iter().map(|span| span.to), plot.width);
+    let drawn = html! {
+        (horizontal(&plot, &figure.x, &x))
+        (names(&plot, rows.iter().map(|&(name, sum)| (name, figure.x.unit.show(sum)))))
+        @for span in spans {
+            @let at = rows.iter().position(|(name, _)| *name == span.name).unwrap_or(0);
+            @let (from, to) = (x.place(span.from).unwrap_or(0.0), x.place(span.to).unwrap_or(0.0));
+            g class=(series(at)) {
+                rect class=(if span.done { "span" } else { "span broken" }) x=(n(plot.left + from)) y=(n(plot.top + ROW * at as f64 + (ROW - MARK) / 2.0))
+                    width=(n((to - from).max(1.5))) height=(n(MARK)) rx="2" {
+                    title { (span.name) ": " (figure.x.unit.show(span.to - span.from)) ", " (span.note) }
+                }
+            }
+        }
+    };
+    (drawn, plot.picture())
+}
+
+/// Draws how values are spread; returns it with the height of the picture.
+pub(super) fn boxes(figure: &Figure, boxes: &[Spread]) -> (Markup, f64) {
+    let plot = plot(boxes.len());
+    let x = Laid::new(&figure.x, boxes.iter().flat_map(|spread| spread.numbers), plot.width);
+    let drawn = html! {
+        (horizontal(&plot, &figure.x, &x))
+        (names(&plot, boxes.iter().map(|spread| (spread.name.as_str(), String::new()))))
+        @for (at, spread) in boxes.iter().enumerate() {
+            @let top = plot.top + ROW * at as f64 + (ROW - MARK) / 2.0;
+            @let [least, first, median, third, most] = spread.numbers.map(|value| plot.left + x.place(value).unwrap_or(0.0));
+            g class=(series(0)) {
+                path class="line" d=(format!("M{} {}H{}", n(least), n(top + MARK / 2.0), n(most))) {}
+                rect class="box" x=(n(first)) y=(n(top)) width=(n((third - first).max(1.5))) height=(n(MARK)) {
+                    title { (spread.name) ": median " (figure.x.unit.show(spread.numbers[2])) }
+                }
+                path class="median" d=(format!("M{} {}V{}", n(median), n(top), n(top + MARK))) {}
+                @for end in [least, most] {
+                    path class="line" d=(format!("M{} {}V{}", n(end), n(top + 3.0), n(top + MARK - 3.0))) {}
+                }
+            }
+        }
+    };
+    (drawn, plot.picture())
+}

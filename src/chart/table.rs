@@ -1,0 +1,224 @@
+//! Tables of numbers: for people in HTML, for programs as CSV and JSON in base units.
+
+use super::draw::WORDS;
+use super::unit::{Unit, group};
+use super::{Axis, Line};
+use crate::quote::clip_to;
+use maud::{Markup, html};
+use serde::{Serialize, Serializer};
+
+/// A table.
+#[derive(Debug, Clone, Default, PartialEq, Serialize)]
+pub struct Table {
+    /// Its columns.
+    pub columns: Vec<Column>,
+    /// Its rows, each with a cell for each column.
+    pub rows: Vec<Vec<Cell>>,
+}
+
+/// A column.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct Column {
+    /// Its heading.
+    pub name: String,
+    /// The unit of its numbers.
+    pub unit: Unit,
+}
+
+/// A cell.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Cell {
+    /// Words.
+    Text(String),
+    /// A number, in the base unit of its column.
+    Number(f64),
+    /// A whole number of any length, by its digits.
+    Whole(String),
+    /// Nothing.
+    Nothing,
+}
+
+impl Column {
+    /// Makes a column of numbers.
+    pub fn new(name: &str, unit: Unit) -> Column {
+        Column { name: name.to_owned(), unit }
+    }
+
+    /// Makes a column of words.
+    pub fn text(name: &str) -> Column {
+        Column::new(name, Unit::Text)
+    }
+}
+
+impl Serialize for Cell {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        match self {
+            Cell::Text(text) => serializer.serialize_str(text),
+            Cell::Number(number) => serializer.serialize_f64(*number),
+            Cell::Whole(digits) => match digits.parse::<serde_json::Number>() {
+                Ok(number) => number.serialize(serializer),
+                Err(_) => serializer.serialize_str(digits),
+            },
+            Cell::Nothing => serializer.serialize_none(),
+        }
+    }
+}
+
+impl From<Option<f64>> for Cell {
+    fn from(value: Option<f64>) -> Cell {
+        value.map_or(Cell::Nothing, Cell::Number)
+    }
+}
+
+impl From<u64> for Cell {
+    fn from(value: u64) -> Cell {
+        Cell::Whole(value.to_string())
+    }
+}
+
+impl From<&str> for Cell {
+    fn from(text: &str) -> Cell {
+        Cell::Text(text.to_owned())
+    }
+}
+
+impl Cell {
+    /// Returns the cell as people read it in a column of this unit.
+    pub fn show(&self, unit: Unit) -> String {
+        match self {
+            Cell::Text(text) => clip_to(text, WORDS),
+            Cell::Number(number) => unit.show(*number),
+            Cell::Whole(digits) => match (unit, digits.parse::<f64>()) {
+                (Unit::Count | Unit::Number | Unit::Text, _) | (_, Err(_)) => group(digits),
+                (_, Ok(number)) => unit.show(number),
+            },
+            Cell::Nothing => "–".to_owned(),
+        }
+    }
+
+    /// Returns the cell as a field of CSV, in base units.
+    pub fn field(&self) -> String {
+        match self {
+            Cell::Text(text) => field(text),
+            Cell::Number(number) if number.is_finite() => number.to_string(),
+            Cell::Whole(digits) => digits.clone(),
+            Cell::Number(_) | Cell::Nothing => String::new(),
+        }
+    }
+
+    /// Returns how the cell is aligned in a column of this unit: words among numbers may be broken.
+    fn class(&self, unit: Unit) -> Option<&'static str> {
+        match self {
+            Cell::Text(_) if unit == Unit::Text => None,
+            Cell::Text(_) => Some("right"),
+            Cell::Number(_) | Cell::Whole(_) | Cell::Nothing => Some("number"),
+        }
+    }
+}
+
+/// Returns text as a field of CSV. What a spreadsheet would take for a formula begins with an apostrophe.
+pub fn field(text: &str) -> String {
+    let guard = if text.starts_with(['=', '+', '-', '@', '\t', '\r']) { "'" } else { "" };
+    match text.contains([',', '"', '\n', '\r']) {
+        true => format!("\"{guard}{}\"", text.replace('"', "\"\"")),
+        false => format!("{guard}{text}"),
+    }
+}
+
+impl Table {
+    /// Returns the table as HTML; its first column names its rows.
+    pub fn html(&self, caption: &str) -> Markup {
+        html! {
+            table {
+                caption { (clip_to(caption, WORDS)) }
+                thead { tr {
+                    @for column in &self.columns {
+                        th scope="col" class=[(column.unit != Unit::Text).then_some("number")] { (clip_to(&column.name, WORDS)) }
+                    }
+                } }
+                tbody {
+                    @for row in &self.rows {
+                        tr {
+                            @for (at, (cell, column)) in row.iter().zip(&self.columns).enumerate() {
+                                @let number = cell.class(column.unit);
+                                @if at == 0 {
+                                    th scope="row" class=[number] { (cell.show(column.unit)) }
+                                } @else {
+                                    td class=[number] { (cell.show(column.unit)) }
+                                }
+                            }
+                        }
+                    }
+                }
+            }
+        }
+    }
+
+    /// Returns the table as lines of CSV, with a heading that has the base unit of each column.
+    pub fn csv(&self) -> String {
+        let heading = self.columns.iter().map(|column| match column.unit {
+            Unit::Text | Unit::Count | Unit::Number => field(&column.name),
+            unit => field(&format!("{} ({})", column.name, unit.name())),
+        });
+        let mut lines = vec![heading.collect::<Vec<_>>().join(",")];
+        lines.extend(self.rows.iter().map(|row| row.iter().map(Cell::field).collect::<Vec<_>>().join(",")));
+        lines.join("\n") + "\n"
+    }
+}
+
+/// Returns the points of lines, with those of the same place in one row.
+pub(super) fn of_lines(lines: &[Line], x: &Axis, y: &Axis) -> Table {
+    let mut places: Vec<f64> = lines.iter().flat_map(|line| line.points.iter().map(|&(x, _)| x)).collect();
+    places.sort_by(f64::total_cmp);
+    places.dedup();
+    let names = lines.iter().map(|line| Column::new(&line.name, y.unit));
+    let columns: Vec<Column> = [Column::new(&x.label, x.unit)].into_iter().chain(names).collect();
+    let mut rows: Vec<Vec<Cell>> =
+        places.iter().map(|&place| [vec![Cell::Number(place)], vec![Cell::Nothing; lines.len()]].concat()).collect();
+    for (at, line) in lines.iter().enumerate() {
+        for &(place, value) in &line.points {
+            if let Ok(row) = places.binary_search_by(|other| other.total_cmp(&place)) {
+                rows[row][at + 1] = Cell::Number(value);
+            }
+        }
+    }
+    Table { columns, rows }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::Style;
+    use super::*;
+
+    #[test]
+    fn fields_are_quoted_and_are_no_formulas() {
+        assert_eq!(field("a,b"), "\"a,b\"");
+        assert_eq!(field("say \"x\"\n"), "\"say \"\"x\"\"\n\"");
+        assert_eq!(field("=SUM(A1)"), "'=SUM(A1)");
+        assert_eq!(field("plain"), "plain");
+    }
+
+    #[test]
+    fn lines_meet_in_one_table() {
+        let lines = [
+            Line::new("frontier", Style::Line, vec![(0.0, 1.0), (1.0, 5.0)]),
+            Line::new("checked", Style::Dots, vec![(1.0, 7.5), (2.0, 9.0)]),
+        ];
+        let table = of_lines(&lines, &Axis::linear("level", Unit::Count), &Axis::log("bytes", Unit::Bytes));
+        assert_eq!(table.csv(), "level,frontier (B),checked (B)\n0,1,\n1,5,7.5\n2,,9\n");
+        let html = table.html("<b>").into_string();
+        assert!(
+            html.contains("<caption>&lt;b&gt;</caption>") && html.contains("<td class=\"number\">–</td>"),
+            "{html}"
+        );
+    }
+
+    #[test]
+    fn numbers_of_any_length_stay_whole() {
+        let digits = "340282366920938463463374607431768211455";
+        let cell = Cell::Whole(digits.into());
+        assert_eq!(serde_json::to_string(&cell).expect("plain"), digits);
+        assert_eq!(cell.show(Unit::Count).replace(',', ""), digits);
+        assert_eq!(Cell::from(1536).show(Unit::Bytes), "1.50 KiB");
+    }
+}

@@ -1,0 +1,190 @@
+//! Units of what is shown, and numbers in them as people read them.
+
+use crate::process::formatting::{bytes, duration};
+use serde::{Serialize, Serializer};
+
+/// The unit of a quantity.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Unit {
+    /// A number of things.
+    Count,
+    /// A number without a unit.
+    Number,
+    /// Seconds.
+    Seconds,
+    /// Bytes.
+    Bytes,
+    /// Bytes a second.
+    BytesPerSecond,
+    /// Traversed edges a second.
+    Teps,
+    /// A share of 1.
+    Share,
+    /// Watts.
+    Watts,
+    /// Joules.
+    Joules,
+    /// Words.
+    Text,
+}
+
+impl Serialize for Unit {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.serialize_str(self.name())
+    }
+}
+
+const DECIMAL: [(f64, &str); 6] = [(1.0, ""), (1e3, "k"), (1e6, "M"), (1e9, "G"), (1e12, "T"), (1e15, "P")];
+const BINARY: [(f64, &str); 6] = [
+    (1.0, "B"),
+    (1024.0, "KiB"),
+    (1_048_576.0, "MiB"),
+    (1_073_741_824.0, "GiB"),
+    (1_099_511_627_776.0, "TiB"),
+    (1_125_899_906_842_624.0, "PiB"),
+];
+const TIMES: [(f64, &str); 6] = [(1e-6, "µs"), (1e-3, "ms"), (1.0, "s"), (60.0, "min"), (3600.0, "h"), (86_400.0, "d")];
+
+impl Unit {
+    /// Returns the name of its base unit, for programs.
+    pub fn name(self) -> &'static str {
+        match self {
+            Unit::Count | Unit::Number => "1",
+            Unit::Seconds => "s",
+            Unit::Bytes => "B",
+            Unit::BytesPerSecond => "B/s",
+            Unit::Teps => "TEPS",
+            Unit::Share => "share",
+            Unit::Watts => "W",
+            Unit::Joules => "J",
+            Unit::Text => "text",
+        }
+    }
+
+    /// Returns the factor and the name of the unit in which values up to `most` are written along an axis.
+    pub(super) fn along(self, most: f64) -> (f64, String) {
+        let largest = |units: &[(f64, &'static str)], least: f64| {
+            let fits = units.iter().rev().find(|(factor, _)| most >= factor * least).or(units.first());
+            fits.map_or((1.0, ""), |&(factor, name)| (factor, name))
+        };
+        let named = |name: &str| {
+            let (factor, prefix) = largest(&DECIMAL, 1.0);
+            (factor, format!("{prefix}{name}"))
+        };
+        match self {
+            Unit::Count | Unit::Number | Unit::Text => named(""),
+            Unit::Seconds => {
+                // Up to two minutes, hours and days are told in what is below them.
+                let units = if most < 2.0 { &TIMES[..3] } else { &TIMES };
+                let (factor, name) = largest(units, if most < 2.0 { 1.0 } else { 2.0 });
+                (factor, name.to_owned())
+            }
+            Unit::Bytes => {
+                let (factor, name) = largest(&BINARY, 1.0);
+                (factor, name.to_owned())
+            }
+            Unit::BytesPerSecond => named("B/s"),
+            Unit::Teps => named("TEPS"),
+            Unit::Share => (0.01, "%".to_owned()),
+            Unit::Watts => named("W"),
+            Unit::Joules => named("J"),
+        }
+    }
+
+    /// Returns a value as people read it, with its unit.
+    pub fn show(self, value: f64) -> String {
+        if !value.is_finite() {
+            return "–".to_owned();
+        }
+        match self {
+            Unit::Bytes => bytes(value.max(0.0) as u64),
+            Unit::Seconds if value < 1.0 => scaled(value, &TIMES[..3]),
+            Unit::Seconds if value < 100.0 => format!("{} s", digits(value)),
+            Unit::Seconds => duration(value),
+            Unit::Share => format!("{} %", digits(100.0 * value)),
+            Unit::Count => grouped(value),
+            Unit::Number | Unit::Text => digits(value),
+            Unit::BytesPerSecond => scaled(value, &DECIMAL) + "B/s",
+            Unit::Teps => scaled(value, &DECIMAL) + "TEPS",
+            Unit::Watts => scaled(value, &DECIMAL) + "W",
+            Unit::Joules => scaled(value, &DECIMAL) + "J",
+        }
+    }
+}
+
+/// Returns a value in the largest of these units that is not above it; a name stands behind a space, and so may more.
+fn scaled(value: f64, units: &[(f64, &str)]) -> String {
+    let fits = units.iter().rev().find(|(factor, _)| value.abs() >= *factor).or(units.first());
+    let (factor, name) = fits.copied().unwrap_or((1.0, ""));
+    format!("{} {name}", digits(value / factor))
+}
+
+/// Returns a number with three digits that count, or all before its point.
+fn digits(value: f64) -> String {
+    let places = match value.abs() {
+        0.0 => 0,
+        size if size < 1.0 => (2 - size.log10().floor() as i32).clamp(2, 9),
+        size if size < 10.0 => 2,
+        size if size < 100.0 => 1,
+        _ => 0,
+    };
+    let text = format!("{value:.*}", places as usize);
+    if text.contains('.') { text.trim_end_matches('0').trim_end_matches('.').to_owned() } else { text }
+}
+
+/// Returns a whole number with commas between groups of three digits.
+fn grouped(value: f64) -> String {
+    if value.fract() != 0.0 {
+        return digits(value);
+    }
+    group(&format!("{value:.0}"))
+}
+
+/// Returns the digits of a whole number with commas between groups of three.
+pub fn group(whole: &str) -> String {
+    let (sign, number) = whole.strip_prefix('-').map_or(("", whole), |number| ("-", number));
+    let mut text = String::from(sign);
+    for (at, digit) in number.chars().enumerate() {
+        if at > 0 && (number.len() - at).is_multiple_of(3) {
+            text.push(',');
+        }
+        text.push(digit);
+    }
+    text
+}
+
+/// Returns a value along an axis whose unit has this factor.
+pub(super) fn tick(value: f64, factor: f64) -> String {
+    digits(value / factor)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn numbers_read_well_in_every_unit() {
+        let shown = |unit: Unit, values: &[f64]| values.iter().map(|&value| unit.show(value)).collect::<Vec<_>>();
+        assert_eq!(shown(Unit::Count, &[0.0, 999.0, 1234567.0, 2.5]), ["0", "999", "1,234,567", "2.5"]);
+        assert_eq!(
+            shown(Unit::Seconds, &[0.0, 4e-6, 0.0123, 1.5, 59.94]),
+            ["0 µs", "4 µs", "12.3 ms", "1.5 s", "59.9 s"]
+        );
+        assert_eq!(shown(Unit::Seconds, &[100.0, 12_000.0]), ["1m40s", "3h20m"]);
+        assert_eq!(shown(Unit::Bytes, &[0.0, 1536.0]), ["0 B", "1.50 KiB"]);
+        assert_eq!(shown(Unit::Share, &[0.5, 0.987654, 0.0001]), ["50 %", "98.8 %", "0.01 %"]);
+        assert_eq!(shown(Unit::Teps, &[1.74e12, 325e9]), ["1.74 TTEPS", "325 GTEPS"]);
+        assert_eq!(shown(Unit::Number, &[0.255682, f64::NAN]), ["0.256", "–"]);
+        assert_eq!(group("-1234"), "-1,234");
+    }
+
+    #[test]
+    fn axes_have_one_unit() {
+        assert_eq!(Unit::Bytes.along(3.0 * 1024.0 * 1024.0), (1_048_576.0, "MiB".into()));
+        assert_eq!([1.03, 90.0].map(|most| Unit::Seconds.along(most)), [(1.0, "s".to_owned()), (1.0, "s".into())]);
+        assert_eq!(Unit::Seconds.along(0.02), (1e-3, "ms".into()));
+        assert_eq!(Unit::Seconds.along(4.0 * 86_400.0), (86_400.0, "d".into()));
+        assert_eq!(Unit::Teps.along(2e9), (1e9, "GTEPS".into()));
+        assert_eq!(Unit::Count.along(0.0), (1.0, String::new()));
+    }
+}

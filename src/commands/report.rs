@@ -1,0 +1,69 @@
+//! `gpugraph report`: makes the report of a job again, or compares those of several.
+
+use super::cli::ReportArgs;
+use crate::chart::draw;
+use crate::error::{Error, Result};
+use crate::job::html::{self, compare, page::Page};
+use crate::stdout;
+use crate::store::replace::{make_folder, replace_volatile};
+use std::path::{Path, PathBuf};
+
+/// `gpugraph report`: writes the report as HTML, or prints it as JSON or CSV.
+///
+/// # Errors
+/// [`Error::Usage`] for a folder that no job worked in, [`Error::Io`], [`Error::DiskFull`].
+pub fn report(args: &ReportArgs) -> Result<()> {
+    let (page, place) = match args.workdirs.as_slice() {
+        [workdir] => (html::page(workdir)?, Some(workdir.join(html::FILE))),
+        several => (compare::page(several)?, None),
+    };
+    if args.json {
+        let text = serde_json::to_string_pretty(&page).map_err(|e| Error::internal("write the report as JSON", e))?;
+        return stdout::print(text);
+    }
+    if args.csv {
+        return stdout::print(csv(&page, args.workdirs.len()));
+    }
+    if let Some(folder) = &args.svg {
+        return pictures(&page, folder);
+    }
+    let place: PathBuf = match (&args.output, place) {
+        (Some(output), _) if output == Path::new("-") => return stdout::print(html::html(&page)),
+        (Some(output), _) => output.clone(),
+        (None, Some(place)) => place,
+        (None, None) => {
+            let what = "a comparison of several workdirs is no file of one of them: name one with -o FILE, or add --csv or --json";
+            return Err(Error::Usage(what.into()));
+        }
+    };
+    replace_volatile(&place, html::html(&page).as_bytes())?;
+    stdout::print(place.display().to_string())
+}
+
+/// Writes each picture to a file of its own, named after its part of the report and its title, and prints the names.
+fn pictures(page: &Page, folder: &Path) -> Result<()> {
+    make_folder(folder)?;
+    let mut names: Vec<String> = Vec::new();
+    for section in &page.sections {
+        for figure in section.figures.iter().filter(|figure| !figure.is_empty()) {
+            let title = format!("{} {}", section.title, figure.title).to_lowercase();
+            let words = title.split(|c: char| !c.is_ascii_alphanumeric()).filter(|word| !word.is_empty());
+            let name = words.take(12).collect::<Vec<_>>().join("-");
+            let alike = names.iter().filter(|other| **other == name).count();
+            let file = if alike == 0 { format!("{name}.svg") } else { format!("{name}-{}.svg", alike + 1) };
+            replace_volatile(&folder.join(&file), draw::file(figure).as_bytes())?;
+            names.push(name);
+            stdout::print(folder.join(file).display().to_string())?;
+        }
+    }
+    Ok(())
+}
+
+/// Returns the tables as CSV: of a comparison the one that has a row for each run, so that it is read as it is.
+fn csv(page: &Page, workdirs: usize) -> String {
+    let first = page.sections.first().and_then(|section| section.tables.first());
+    match first.filter(|_| workdirs > 1) {
+        Some((_, table)) => table.csv(),
+        None => page.csv(),
+    }
+}

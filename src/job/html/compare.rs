@@ -1,0 +1,222 @@
+//! Several runs side by side: time, speed-up, efficiency and memory, as for a paper or an allocation request.
+
+use super::page::{Mood, Page, Section};
+use super::seen::{Seen, State};
+use super::value::{cell, number};
+use crate::chart::{Axis, Bars, Cell, Column, Figure, Line, Marks, Style, Table, Unit};
+use crate::error::Result;
+use crate::quote::clip_to;
+use serde_json::Value;
+use std::collections::BTreeSet;
+use std::path::Path;
+
+/// A run and what it says of itself.
+struct Compared {
+    name: String,
+    seen: Seen,
+    /// Number of processor cores, or of GPUs, that computed.
+    workers: f64,
+    on_gpu: bool,
+}
+
+/// Compares the jobs of some workdirs with that of the first.
+///
+/// # Errors
+/// [`crate::Error::Usage`] for a folder that no job worked in.
+pub fn page(workdirs: &[impl AsRef<Path>]) -> Result<Page> {
+    let runs = workdirs.iter().map(|workdir| Compared::of(workdir.as_ref())).collect::<Result<Vec<_>>>()?;
+    let names: Vec<&str> = runs.iter().map(|run| run.name.as_str()).collect();
+    let mut section = Section::new("runs", "Runs side by side");
+    section
+        .text
+        .push(format!("Speed-up and efficiency are relative to {}, the first one.", names.first().unwrap_or(&"none")));
+    section.tables.push(("Time, speed-up, efficiency and memory".into(), table(&runs)));
+    section.figures.extend([by_stage(&runs), speed_up(&runs)].into_iter().filter(|figure| !figure.is_empty()));
+    let notices = differences(&runs);
+    Ok(Page {
+        title: clip_to(&format!("Comparison of {}", names.join(", ")), 200),
+        state: format!("{} runs", runs.len()),
+        mood: if notices.is_empty() { Mood::Good } else { Mood::Wait },
+        lead: "Each row is the job of one workdir.".to_owned(),
+        notices,
+        answers: Vec::new(),
+        costs: Vec::new(),
+        trust: Vec::new(),
+        sections: vec![section],
+        log: Vec::new(),
+        made: format!(
+            "Made by gpugraph {}. gpugraph report makes it again from the same workdirs.",
+            env!("CARGO_PKG_VERSION")
+        ),
+    })
+}
+
+impl Compared {
+    fn of(workdir: &Path) -> Result<Compared> {
+        let seen = Seen::at(workdir)?;
+        let name = workdir
+            .file_name()
+            .map_or_else(|| workdir.display().to_string(), |name| name.to_string_lossy().into_owned());
+        let ranks = number(&seen.report["ranks"]).unwrap_or(1.0);
+        let threads = seen.metrics.runs.last().map_or(1.0, |run| run.threads as f64);
+        let on_gpu = seen.report["device"] == "gpu";
+        Ok(Compared { name, workers: if on_gpu { ranks } else { ranks * threads }, on_gpu, seen })
+    }
+
+    fn report(&self) -> &Value {
+        &self.seen.report
+    }
+
+    fn results(&self) -> impl Iterator<Item = (&String, &Value)> {
+        self.report()["results"].as_object().into_iter().flatten()
+    }
+
+    /// Returns the seconds of an algorithm alone.
+    fn seconds(&self, algorithm: &str) -> Option<f64> {
+        number(&self.report()["results"][algorithm]["seconds"]).filter(|&seconds| seconds > 0.0)
+    }
+
+    fn total(&self) -> Option<f64> {
+        number(&self.report()["seconds_total"]).filter(|&seconds| seconds > 0.0)
+    }
+}
+
+/// Returns the algorithms that any of the runs has, in the order of the first that has them.
+fn algorithms(runs: &[Compared]) -> Vec<&str> {
+    let mut names = Vec::new();
+    for (name, _) in runs.iter().flat_map(Compared::results) {
+        if !names.contains(&name.as_str()) {
+            names.push(name.as_str());
+        }
+    }
+    names
+}
+
+fn table(runs: &[Compared]) -> Table {
+    let algorithms = algorithms(runs);
+    let mut columns = vec![Column::text("run"), Column::text("state"), Column::text("device")];
+    columns.extend([Column::new("ranks", Unit::Count), Column::new("threads", Unit::Count)]);
+    columns.extend([Column::new("host memory limit", Unit::Bytes), Column::new("GPU memory limit", Unit::Bytes)]);
+    columns.extend([
+        Column::new("edges", Unit::Count),
+        Column::new("all runs took", Unit::Seconds),
+        Column::new("speed-up", Unit::Number),
+    ]);
+    for name in &algorithms {
+        columns.push(Column::new(&format!("{name} alone"), Unit::Seconds));
+        columns.push(Column::new(&format!("{name} speed-up"), Unit::Number));
+        columns.push(Column::new(&format!("{name} efficiency"), Unit::Share));
+    }
+    columns.extend([Column::new("host memory at most", Unit::Bytes), Column::new("GPU memory at most", Unit::Bytes)]);
+    let row = |run: &Compared| {
+        let (report, limits) = (run.report(), &run.report()["limits"]);
+        let first = &runs[0];
+        let state = match run.seen.state {
+            State::Finished => "finished",
+            State::Running => "running",
+            _ => "not finished",
+        };
+        let device = match &report["device"] {
+            Value::Null => Cell::Nothing,
+            device => cell(device),
+        };
+        let mut cells = vec![Cell::Text(run.name.clone()), state.into(), device, cell(&report["ranks"])];
+        cells.push(run.seen.metrics.runs.last().map_or(Cell::Nothing, |run| run.threads.into()));
+        cells.extend(["host_memory", "gpu_memory"].map(|limit| positive(&limits[limit])));
+        cells.push(cell(&report["graph"]["edges"]));
+        cells.extend([run.total().into(), ratio(first.total(), run.total()).into()]);
+        for name in &algorithms {
+            let speed_up = ratio(first.seconds(name), run.seconds(name));
+            let efficiency = speed_up
+                .filter(|_| run.on_gpu == first.on_gpu && run.workers > 0.0)
+                .map(|up| up * first.workers / run.workers);
+            cells.extend([run.seconds(name).into(), speed_up.into(), efficiency.into()]);
+        }
+        cells.extend(["host_memory_peak", "gpu_memory_peak"].map(|peak| positive(&limits[peak])));
+        cells
+    };
+    Table { columns, rows: runs.iter().map(row).collect() }
+}
+
+fn ratio(first: Option<f64>, this: Option<f64>) -> Option<f64> {
+    Some(first? / this?)
+}
+
+fn positive(value: &Value) -> Cell {
+    if number(value).is_some_and(|number| number > 0.0) { cell(value) } else { Cell::Nothing }
+}
+
+/// Returns the stages of all runs as bars.
+fn by_stage(runs: &[Compared]) -> Figure {
+    let mut stages: Vec<&str> = Vec::new();
+    let of = |run: &Compared, stage: &str| {
+        let all = run.seen.report["stages"].as_array().into_iter().flatten();
+        all.filter(|one| one["name"] == stage).filter_map(|one| number(&one["seconds"])).sum::<f64>()
+    };
+    for stage in runs.iter().flat_map(|run| run.report()["stages"].as_array().into_iter().flatten()) {
+        if let Some(name) = stage["name"].as_str().filter(|name| !stages.contains(name)) {
+            stages.push(name);
+        }
+    }
+    let parts =
+        stages.iter().map(|stage| ((*stage).to_owned(), runs.iter().map(|run| of(run, stage)).collect())).collect();
+    Figure {
+        title: "Time of each stage".into(),
+        caption: "Seconds of all runs of each job, by stage.".into(),
+        x: Axis::linear("time", Unit::Seconds),
+        y: Axis::linear("run", Unit::Text),
+        marks: Marks::Bars(Bars { names: runs.iter().map(|run| run.name.clone()).collect(), parts }),
+    }
+}
+
+/// Returns the speed-up of each algorithm by what computed, beside what would be ideal.
+fn speed_up(runs: &[Compared]) -> Figure {
+    let first = &runs[0];
+    let alike = || runs.iter().filter(|run| run.on_gpu == first.on_gpu);
+    let workers: BTreeSet<u64> = alike().map(|run| run.workers as u64).collect();
+    let mut lines: Vec<Line> = Vec::new();
+    if workers.len() > 1 && first.workers > 0.0 {
+        for name in algorithms(runs) {
+            let point = |run: &Compared| Some((run.workers, ratio(first.seconds(name), run.seconds(name))?));
+            let mut points: Vec<(f64, f64)> = alike().filter_map(point).collect();
+            points.sort_by(|a, b| a.0.total_cmp(&b.0));
+            lines.push(Line::new(name, Style::Line, points));
+        }
+        let ideal = workers.iter().map(|&workers| (workers as f64, workers as f64 / first.workers)).collect();
+        lines.push(Line::new("ideal", Style::Line, ideal));
+    }
+    let unit = if first.on_gpu { "GPUs" } else { "processor cores" };
+    Figure {
+        title: "Speed-up".into(),
+        caption: format!("How many times faster than {} each algorithm alone was, by {unit}.", first.name),
+        x: Axis::linear(unit, Unit::Count),
+        y: Axis::linear("speed-up", Unit::Number),
+        marks: Marks::Lines(lines),
+    }
+}
+
+/// Returns why the runs should not be compared.
+fn differences(runs: &[Compared]) -> Vec<String> {
+    let mut notices: Vec<String> = Vec::new();
+    let first = &runs[0];
+    for run in &runs[1..] {
+        let same = |of: &dyn Fn(&Value) -> Value| of(first.report()) == of(run.report());
+        if !same(&|report| report["input"]["checksum"].clone()) || !same(&|report| report["graph"]["edges"].clone()) {
+            notices.push(format!("{} is of another input than {}.", run.name, first.name));
+        }
+        for (name, result) in run.results() {
+            let (mine, others) = (&result["answer"], &first.report()["results"][name.as_str()]["answer"]);
+            if others.is_string() && mine.is_string() && mine != others {
+                notices.push(format!("{name}: {} found {mine}, {} found {others}.", run.name, first.name));
+            }
+        }
+    }
+    for run in runs {
+        notices.extend(run.seen.faults.iter().map(|fault| format!("{}: {fault}", run.name)));
+        if run.seen.state != State::Finished {
+            notices.push(format!("{} is not finished.", run.name));
+        }
+    }
+    notices.truncate(50);
+    notices
+}

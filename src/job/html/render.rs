@@ -1,0 +1,109 @@
+//! A report as one HTML file: no script, no font, nothing from a network.
+
+use super::page::{Mood, Page, Section};
+use crate::chart::draw;
+use crate::quote::{clip_to, printable_lines};
+use maud::{DOCTYPE, Markup, PreEscaped, html};
+
+const STYLE: &str = include_str!("style.css");
+/// Nothing is loaded and nothing runs, whatever stands in names: this style and the empty icon alone are allowed.
+const POLICY: &str =
+    "default-src 'none'; img-src data:; style-src 'unsafe-inline'; base-uri 'none'; form-action 'none'";
+/// Most characters of a sentence.
+const SENTENCE: usize = 1000;
+
+fn shown(text: &str) -> String {
+    clip_to(text, SENTENCE)
+}
+
+/// Returns the report as HTML.
+pub(super) fn page(page: &Page) -> String {
+    let title = shown(&page.title);
+    let mood = match page.mood {
+        Mood::Good => "good",
+        Mood::Bad => "bad",
+        Mood::Wait => "wait",
+    };
+    let html = html! {
+        (DOCTYPE)
+        html lang="en" {
+            head {
+                meta charset="utf-8";
+                meta http-equiv="Content-Security-Policy" content=(POLICY);
+                meta name="viewport" content="width=device-width, initial-scale=1";
+                meta name="referrer" content="no-referrer";
+                title { (title) " – gpugraph" }
+                link rel="icon" href="data:,";
+                style { (PreEscaped(draw::STYLE)) (PreEscaped(STYLE)) }
+            }
+            body {
+                a class="skip" href="#main" { "Skip to the report" }
+                header {
+                    h1 { (title) }
+                    p { span class=(format!("state {mood}")) { (shown(&page.state)) } (shown(&page.lead)) }
+                    @for notice in &page.notices { p class="notice bad" role="note" { (shown(notice)) } }
+                    nav aria-label="Parts of the report" { ul {
+                        @for section in &page.sections { li { a href=(format!("#{}", section.id)) { (shown(&section.title)) } } }
+                        @if !page.log.is_empty() { li { a href="#log" { "Log" } } }
+                    } }
+                }
+                main id="main" {
+                    (cards(page))
+                    @for part in &page.sections { (section(part)) }
+                    @if !page.log.is_empty() {
+                        section aria-labelledby="log" {
+                            h2 id="log" { "Log" }
+                            p class="muted" { "The last lines of run.log." }
+                            details { summary { (page.log.len()) " lines" } pre tabindex="0" { @for line in &page.log { (line) "\n" } } }
+                        }
+                    }
+                }
+                footer { (shown(&page.made)) }
+            }
+        }
+    };
+    printable_lines(&html.into_string())
+}
+
+fn cards(page: &Page) -> Markup {
+    html! {
+        @if !(page.answers.is_empty() && page.costs.is_empty() && page.trust.is_empty()) {
+            div class="cards" {
+                @if !page.answers.is_empty() {
+                    section aria-labelledby="answers" {
+                        h2 id="answers" { "Answer" }
+                        @for (answer, more) in &page.answers { p class="answer" { (shown(answer)) } p class="muted" { (shown(more)) } }
+                    }
+                }
+                @if !page.costs.is_empty() {
+                    section aria-labelledby="costs" {
+                        h2 id="costs" { "What it took" }
+                        dl { @for (name, value) in &page.costs { dt { (shown(name)) } dd { (shown(value)) } } }
+                    }
+                }
+                @if !page.trust.is_empty() {
+                    section class="wide" aria-labelledby="trust" {
+                        h2 id="trust" { "Can it be trusted?" }
+                        ul { @for reason in &page.trust { li { (shown(reason)) } } }
+                    }
+                }
+            }
+        }
+    }
+}
+
+fn section(section: &Section) -> Markup {
+    html! {
+        section aria-labelledby=(section.id) {
+            h2 id=(section.id) { (shown(&section.title)) }
+            @for text in &section.text { p { (shown(text)) } }
+            @if let Some(facts) = &section.facts {
+                div class="scroll" tabindex="0" role="group" aria-label=(format!("Facts: {}", shown(&section.title))) { (facts.html("In numbers")) }
+            }
+            @for (at, figure) in section.figures.iter().enumerate() {
+                @if !figure.is_empty() { (draw::figure(figure, &format!("{}-{at}", section.id))) }
+            }
+            @for (caption, table) in &section.tables { (draw::numbers(caption, table)) }
+        }
+    }
+}

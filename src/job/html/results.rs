@@ -1,0 +1,127 @@
+//! The parts of a report about the input, the graph and the results.
+
+use super::page::Section;
+use super::seen::Seen;
+use super::value::{cell, fields, number, unit};
+use crate::algo;
+use crate::chart::Unit;
+use crate::chart::{Axis, Cell, Column, Figure, Line, Marks, Style, Table};
+use serde_json::Value;
+
+/// Most rows of a list in a result.
+const MOST: usize = 64;
+/// Fields that name what a row is of.
+const NAMES: [&str; 4] = ["source", "name", "kind", "from"];
+/// Most columns of it.
+const COLUMNS: usize = 16;
+
+/// Returns the part about the input and the graph.
+pub(super) fn graph(seen: &Seen) -> Section {
+    let mut section = Section::new("graph", "Input and graph");
+    let (input, graph) = (&seen.report["input"], &seen.report["graph"]);
+    let facts = [
+        ("path", &input["path"], Unit::Text),
+        ("bytes", &input["bytes"], Unit::Bytes),
+        ("checksum", &input["checksum"], Unit::Text),
+        ("elements", &input["elements"], Unit::Count),
+        ("edges in the input", &input["edges"], Unit::Count),
+        ("loops among them, dropped", &input["self_loops"], Unit::Count),
+        ("repeats among them, dropped", &input["duplicates"], Unit::Count),
+        ("vertices", &graph["vertices"], Unit::Count),
+        ("isolated vertices", &graph["isolated"], Unit::Count),
+        ("edges of the graph", &graph["edges"], Unit::Count),
+        ("largest degree", &graph["max_degree"], Unit::Count),
+        ("blocks", &graph["blocks"], Unit::Count),
+        ("ids", &graph["ids"], Unit::Text),
+    ];
+    let known = facts.into_iter().filter(|(_, value, _)| !value.is_null());
+    let rows: Vec<_> = known.map(|(name, value, unit)| vec![name.into(), words(value, unit)]).collect();
+    if !rows.is_empty() {
+        let columns = vec![Column::text("what"), Column::new("value", Unit::Count)];
+        section.facts = Some(Table { columns, rows });
+    }
+    let bins = graph["degrees"].as_array().into_iter().flatten();
+    let bins: Vec<_> =
+        bins.filter_map(|bin| Some((number(&bin["from"])?, number(&bin["to"])?, number(&bin["vertices"])?))).collect();
+    if !bins.is_empty() {
+        let caption = "Vertices by their degree in the input, both by logarithm: repeats count, loops do not. From 8 on, dots stand for several degrees.";
+        section.figures.push(Figure::distribution("Degrees", caption, "vertices", "degree", &bins));
+    }
+    section
+}
+
+/// Returns a value as a cell of a table whose rows have units of their own.
+fn words(value: &Value, unit: Unit) -> Cell {
+    match (unit, cell(value)) {
+        (Unit::Text, text) | (Unit::Count, text @ Cell::Whole(_)) => text,
+        (unit, cell) => Cell::Text(cell.show(unit)),
+    }
+}
+
+/// Returns a part for each result.
+pub(super) fn results(seen: &Seen) -> Vec<Section> {
+    let results = seen.report["results"].as_object().into_iter().flatten();
+    results.take(MOST).enumerate().map(|(at, (name, result))| of_result(at, name, result)).collect()
+}
+
+fn of_result(at: usize, name: &str, result: &Value) -> Section {
+    let mut section = Section::new(&format!("result-{at}"), name);
+    section.facts = Some(fields(result));
+    for (key, inner) in result.as_object().into_iter().flatten().filter(|(_, value)| value.is_object()) {
+        let table = fields(inner);
+        // What has lists is for pictures.
+        let is_plain = inner.as_object().is_some_and(|inner| inner.values().all(|value| !value.is_array()));
+        if is_plain && !table.rows.is_empty() {
+            section.tables.push((key.replace('_', " "), table));
+        }
+    }
+    if let Some(trials) = result["trials"].as_array().filter(|trials| trials.len() > 1) {
+        let points = trials.iter().enumerate().filter_map(|(at, seconds)| Some((at as f64 + 1.0, number(seconds)?)));
+        section.figures.push(Figure {
+            title: format!("Trials of {name}"),
+            caption: "Seconds of the algorithm alone in each trial; preparation is left out.".into(),
+            x: Axis::linear("trial", Unit::Count),
+            y: Axis::linear("time", Unit::Seconds),
+            marks: Marks::Lines(vec![Line::new("time", Style::Dots, points.collect())]),
+        });
+    }
+    if let Some(algorithm) = algo::find(name) {
+        section.figures.extend(algorithm.figures(result).into_iter().filter(|figure| !figure.is_empty()));
+    }
+    // Lists of objects are tables, whatever they are of.
+    for (key, list) in result.as_object().into_iter().flatten() {
+        let list: Vec<&Value> = list.as_array().into_iter().flatten().filter(|one| one.is_object()).collect();
+        if let Some(table) = of_list(&list) {
+            let shown = if list.len() > MOST {
+                format!("the first {MOST} of {}; report.json has all", list.len())
+            } else {
+                list.len().to_string()
+            };
+            section.tables.push((format!("{} ({shown})", key.replace('_', " ")), table));
+        }
+    }
+    section
+}
+
+/// Returns a list of objects as a table, by those of their fields that are neither lists nor objects.
+fn of_list(list: &[&Value]) -> Option<Table> {
+    let first = list.first()?.as_object()?;
+    let plain = |value: &&Value| !value.is_array() && !value.is_object();
+    let mut keys: Vec<&String> =
+        first.iter().filter(|(_, value)| plain(value)).map(|(key, _)| key).take(COLUMNS).collect();
+    // What they are of comes first.
+    keys.sort_by_key(|key| !NAMES.contains(&key.as_str()));
+    // Ids are no amounts, and names no numbers: what leads a row is told as it stands.
+    let column = |(at, key): (usize, &&String)| {
+        Column::new(&key.replace('_', " "), if at == 0 { Unit::Text } else { unit(key) })
+    };
+    let row = |one: &&Value| {
+        let cells = keys.iter().enumerate().map(|(at, key)| match (at, cell(&one[key.as_str()])) {
+            (0, Cell::Whole(id)) => Cell::Text(id),
+            (_, cell) => cell,
+        });
+        cells.collect()
+    };
+    let columns = keys.iter().enumerate().map(column).collect();
+    (!keys.is_empty()).then(|| Table { columns, rows: list.iter().take(MOST).map(row).collect() })
+}

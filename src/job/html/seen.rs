@@ -1,0 +1,225 @@
+//! The contents of a workdir for its report, whole or not: a damaged or missing file is told of, and costs only what it had to tell.
+
+use crate::error::Error;
+use crate::job::results::Results;
+use crate::job::state::lock::{Liveness, Lock};
+use crate::job::state::manifest::Manifest;
+use crate::job::state::workdir;
+use crate::prepare::prepared::{InputInfo, StoreInfo};
+use crate::process::metrics::Metrics;
+use crate::quote::clip_to;
+use serde_json::{Map, Value, json};
+use std::fs::File;
+use std::io::{Read, Seek, SeekFrom};
+use std::path::{Path, PathBuf};
+
+/// Most bytes of the log that are looked at, from its end, and most lines of it that are shown.
+const LOG_BYTES: u64 = 256 << 10;
+const LOG_LINES: usize = 60;
+/// Most characters of a line.
+const LINE: usize = 300;
+
+/// How a job stands.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) enum State {
+    /// All is done.
+    Finished,
+    /// A process is at work.
+    Running,
+    /// A signal stopped it.
+    Stopped,
+    /// An error ended it.
+    Failed(u8),
+    /// It was killed, or its machine was lost.
+    Killed,
+    /// Nothing that says so can be read.
+    Unknown,
+}
+
+/// The contents of a workdir.
+pub(super) struct Seen {
+    /// The workdir.
+    pub workdir: PathBuf,
+    /// How the job stands.
+    pub state: State,
+    /// Why it ended early.
+    pub why: Option<String>,
+    /// `report.json`, or as much of one as there is of a job that is not done.
+    pub report: Value,
+    /// Units done of a task that is at work, with their total: the name comes first.
+    pub units: Vec<(String, u64)>,
+    /// The runs and samples.
+    pub metrics: Metrics,
+    /// Warnings and errors of the part of the log that was looked at.
+    pub warnings: Vec<String>,
+    /// Its last lines.
+    pub log: Vec<String>,
+    /// Sentences about what is missing or damaged.
+    pub faults: Vec<String>,
+}
+
+impl Seen {
+    /// Looks at a workdir.
+    ///
+    /// # Errors
+    /// [`Error::Usage`] for a folder that no job worked in.
+    pub fn at(workdir: &Path) -> Result<Seen, Error> {
+        if !workdir.is_dir() {
+            return Err(Error::Usage(format!("{}: no such workdir", workdir.display())));
+        }
+        let mut faults = Vec::new();
+        let manifest = match Manifest::load(workdir) {
+            Ok(manifest) => manifest,
+            Err(e) => {
+                faults.push(e.to_string());
+                None
+            }
+        };
+        let path = workdir.join("report.json");
+        let report = match std::fs::read(&path).map(|text| serde_json::from_slice::<Value>(&text)) {
+            Ok(Ok(report)) if report.is_object() => Some(report),
+            Ok(Ok(_)) => fault(&mut faults, "report.json is no report"),
+            Ok(Err(e)) => fault(&mut faults, &format!("report.json can't be read: {e}")),
+            Err(_) => None,
+        };
+        let metrics =
+            Metrics::read(workdir).unwrap_or_else(|e| fault(&mut faults, &format!("metrics.json can't be read: {e}")));
+        if manifest.is_none() && report.is_none() && metrics.is_none() && !workdir::is_of_a_job(workdir) {
+            return Err(Error::Usage(format!(
+                "{}: no job ran here; name the workdir of one that did",
+                workdir.display()
+            )));
+        }
+        if manifest.is_none() && faults.is_empty() {
+            faults.push("manifest.json is missing: how far the job came is not known".to_owned());
+        }
+        if metrics.is_none()
+            && manifest.as_ref().is_some_and(|manifest| !manifest.stages.is_empty() || !manifest.tasks.is_empty())
+        {
+            faults.push("metrics.json is missing: there is no timeline".to_owned());
+        }
+        let metrics = metrics.unwrap_or_default();
+        let log = tail(&workdir.join("run.log"));
+        if log.is_none() {
+            faults.push("run.log is missing".to_owned());
+        }
+        let log = log.unwrap_or_default();
+        let warns = |line: &&String| {
+            [" WARN ", " ERROR ", "\"level\":\"WARN\"", "\"level\":\"ERROR\""].iter().any(|mark| line.contains(mark))
+        };
+        let warnings: Vec<String> = log.iter().filter(warns).cloned().collect();
+        let (state, why) = state(workdir, manifest.as_ref());
+        let done = state == State::Finished;
+        if done && report.is_none() {
+            faults.push("report.json is missing: it is put together from manifest.json".to_owned());
+        }
+        if let Some(manifest) = manifest.as_ref().filter(|_| done) {
+            faults.extend(lost_results(workdir, manifest));
+        }
+        let units = manifest.as_ref().map(units).unwrap_or_default();
+        let report = match (report, manifest) {
+            (Some(report), Some(_)) if done => report,
+            (Some(report), None) => report,
+            (_, Some(manifest)) => so_far(&manifest, &metrics),
+            (None, None) => Value::Object(Map::new()),
+        };
+        let log = log[log.len().saturating_sub(LOG_LINES)..].to_vec();
+        Ok(Seen { workdir: workdir.to_owned(), state, why, report, units, metrics, warnings, log, faults })
+    }
+}
+
+fn fault<T>(faults: &mut Vec<String>, what: &str) -> Option<T> {
+    faults.push(what.to_owned());
+    None
+}
+
+/// Returns how a job stands, and why it ended early.
+fn state(workdir: &Path, manifest: Option<&Manifest>) -> (State, Option<String>) {
+    let others =
+        |owner: &crate::job::state::lock::Owner| owner.pid != std::process::id() && owner.liveness() == Liveness::Alive;
+    let Some(manifest) = manifest else { return (State::Unknown, None) };
+    let Some(why) = &manifest.stopped else { return (State::Finished, None) };
+    if Lock::owner(workdir).is_some_and(|owner| others(&owner)) {
+        return (State::Running, None);
+    }
+    let state = match manifest.exit_code {
+        Some(75) => State::Stopped,
+        Some(code) => State::Failed(code),
+        None => State::Killed,
+    };
+    (state, Some(why.clone()))
+}
+
+/// Returns the results that are not there as they were written, by their lengths: their contents are for `verify`.
+fn lost_results(workdir: &Path, manifest: &Manifest) -> Vec<String> {
+    let files = manifest.tasks.values().flat_map(|task| &task.outputs);
+    let lost = files.filter_map(|(name, output)| match std::fs::metadata(workdir.join(name)) {
+        Err(_) => Some(format!("{name} is missing")),
+        Ok(meta) if meta.len() != output.bytes => {
+            Some(format!("{name} has {} bytes, {} were written", meta.len(), output.bytes))
+        }
+        Ok(_) => None,
+    });
+    lost.take(20).collect()
+}
+
+/// Returns the tasks that are not done, with the units of each.
+fn units(manifest: &Manifest) -> Vec<(String, u64)> {
+    let left = manifest.tasks_in_order().filter(|(_, record)| !record.done);
+    left.map(|(name, record)| (name.to_owned(), record.units)).collect()
+}
+
+/// Returns the lines at the end of a log; `None` where it can't be read.
+fn tail(path: &Path) -> Option<Vec<String>> {
+    let mut file = File::open(path).ok()?;
+    let length = file.metadata().ok()?.len();
+    let from = length.saturating_sub(LOG_BYTES);
+    file.seek(SeekFrom::Start(from)).ok()?;
+    let mut bytes = Vec::new();
+    file.take(LOG_BYTES).read_to_end(&mut bytes).ok()?;
+    let text = String::from_utf8_lossy(&bytes);
+    // The first line may be cut.
+    let lines = text.lines().skip(usize::from(from > 0));
+    Some(lines.map(|line| clip_to(line, LINE)).collect())
+}
+
+/// Returns as much of a report as there is of a job that is not done.
+fn so_far(manifest: &Manifest, metrics: &Metrics) -> Value {
+    let mut spent = manifest.spent.clone();
+    spent.add(&manifest.spending);
+    let run = metrics.runs.last();
+    let limit = |of: fn(&crate::process::metrics::RunMetrics) -> u64| run.map_or(0, of);
+    let mut names: Vec<&String> =
+        metrics.runs.iter().flat_map(|run| run.stages.iter().map(|span| &span.name)).collect();
+    names.extend(spent.stages.keys());
+    let mut stages: Vec<Value> = Vec::new();
+    for name in names {
+        if let Some(figures) = spent.stages.get(name).filter(|_| stages.iter().all(|stage| stage["name"] != **name)) {
+            let mut stage = json!(figures);
+            stage["name"] = json!(name);
+            stage["done"] =
+                json!(manifest.stages.contains_key(name) || manifest.tasks.get(name).is_some_and(|task| task.done));
+            stages.push(stage);
+        }
+    }
+    let info = manifest.last::<InputInfo>("relabel");
+    let stored = manifest.last::<StoreInfo>("sort");
+    let input = info.as_ref().map_or(Value::Null, |info| {
+        json!({ "path": info.source, "bytes": info.bytes, "edges": info.edges, "self_loops": info.loops,
+            "duplicates": stored.as_ref().map(|stored| info.edges - info.loops - stored.edges), "checksum": format!("{:016x}", info.checksum) })
+    });
+    let graph = info.as_ref().map_or(Value::Null, |info| {
+        json!({ "vertices": info.vertices, "isolated": info.vertices - info.connected, "degrees": info.degrees,
+            "edges": stored.as_ref().map(|stored| stored.edges), "blocks": stored.as_ref().map(|stored| stored.blocks),
+            "max_degree": stored.as_ref().map(|stored| stored.summary.max_degree) })
+    });
+    json!({
+        "job": manifest.job, "version": manifest.version, "ranks": run.map(|run| run.ranks),
+        "host": { "name": run.map(|run| &run.host) },
+        "limits": { "host_memory": limit(|run| run.host_memory), "host_memory_peak": spent.host_memory_peak,
+            "gpu_memory": limit(|run| run.gpu_memory), "gpu_memory_peak": spent.gpu_memory_peak },
+        "input": input, "graph": graph, "stages": stages,
+        "seconds_total": manifest.seconds + manifest.unfinished, "resumes": manifest.resumes,
+        "results": Results::of(manifest.tasks_in_order().filter(|(_, task)| task.done), usize::MAX),
+    })
+}

@@ -1,0 +1,200 @@
+//! The top of a report: how the job stands, what it found, what it took, and whether to trust it.
+
+use super::page::{Mood, Page};
+use super::seen::{Seen, State};
+use super::value::{number, shown};
+use crate::chart::Unit;
+use crate::chart::unit::group;
+use crate::process::log::timestamp;
+use crate::quote::clip_to;
+use serde_json::Value;
+use std::time::{Duration, SystemTime, UNIX_EPOCH};
+
+/// Most characters of a name within a sentence.
+const NAME: usize = 200;
+
+/// Returns the page of a workdir, without its sections.
+pub(super) fn page(seen: &Seen) -> Page {
+    let report = &seen.report;
+    let name = report["job"].as_str().filter(|name| !name.is_empty());
+    let name = name.map_or_else(
+        || seen.workdir.file_name().map_or("a job".into(), |name| name.to_string_lossy().into_owned()),
+        str::to_owned,
+    );
+    let (state, mood) = match seen.state {
+        State::Finished => ("Finished".to_owned(), Mood::Good),
+        State::Running => ("Running".to_owned(), Mood::Wait),
+        State::Stopped => ("Stopped".to_owned(), Mood::Wait),
+        State::Killed => ("Killed or lost".to_owned(), Mood::Wait),
+        State::Failed(code) => (format!("Failed, exit code {code}"), Mood::Bad),
+        State::Unknown => ("Not known".to_owned(), Mood::Bad),
+    };
+    let mut notices: Vec<String> = seen.faults.clone();
+    if let Some(why) = &seen.why {
+        let again =
+            if matches!(seen.state, State::Failed(2..=8)) { "" } else { " The same command carries on from there." };
+        notices.insert(0, format!("{}{again}", ended_in_a_stop(why)));
+    }
+    Page {
+        title: clip_to(&name, NAME),
+        state,
+        mood,
+        lead: lead(seen),
+        notices,
+        answers: answers(report),
+        costs: costs(seen),
+        trust: trust(seen),
+        sections: Vec::new(),
+        log: seen.log.clone(),
+        made: format!(
+            "Made by gpugraph {} from {} at {}. gpugraph report makes it again; report.json has all numbers in base units.",
+            env!("CARGO_PKG_VERSION"),
+            seen.workdir.display(),
+            timestamp(SystemTime::now())
+        ),
+    }
+}
+
+fn ended_in_a_stop(why: &str) -> String {
+    if why.ends_with('.') { why.to_owned() } else { format!("{why}.") }
+}
+
+/// Says on what and on which machine the job was done, and when.
+fn lead(seen: &Seen) -> String {
+    let report = &seen.report;
+    let count = |value: &Value| shown(value, Unit::Count);
+    let mut text = String::new();
+    match (&report["graph"]["vertices"], &report["graph"]["edges"], &report["input"]["elements"]) {
+        (Value::Number(_), Value::Null, _) => {
+            text += &format!("a graph of {} vertices", count(&report["graph"]["vertices"]))
+        }
+        (Value::Number(_), edges, _) => {
+            text += &format!("a graph of {} vertices and {} edges", count(&report["graph"]["vertices"]), count(edges));
+        }
+        (_, _, elements @ Value::Number(_)) => text += &format!("a list of {} elements", count(elements)),
+        _ => text += "as far as it came",
+    }
+    if let Some(path) = report["input"]["path"].as_str() {
+        text += &format!(" ({})", clip_to(path, NAME));
+    }
+    if let Some(device) = report["device"].as_str() {
+        text += if device == "gpu" { ", on a GPU" } else { ", on CPUs" };
+    }
+    if let Some(ranks) = number(&report["ranks"]).filter(|&ranks| ranks > 1.0) {
+        text += &format!(", by {ranks} ranks");
+    }
+    if let Some(host) = report["host"]["name"].as_str() {
+        text += &format!(", on {}", clip_to(host, NAME));
+    }
+    if let Some(run) = seen.metrics.runs.last() {
+        let end = (run.began + run.seconds).clamp(0.0, 1e11);
+        text += &format!(", {}", timestamp(UNIX_EPOCH + Duration::from_secs_f64(end)));
+    }
+    text + "."
+}
+
+/// Returns what was found, in the words of each algorithm.
+fn answers(report: &Value) -> Vec<(String, String)> {
+    let results = report["results"].as_object().into_iter().flatten();
+    let answer = |(name, result): (&String, &Value)| {
+        let seconds = shown(&result["seconds"], Unit::Seconds);
+        (
+            result["answer"].as_str().map_or_else(|| name.clone(), grouped),
+            format!("{name}: {seconds}, without preparation"),
+        )
+    };
+    results.take(20).map(answer).collect()
+}
+
+/// Returns words with commas in their long numbers.
+fn grouped(words: &str) -> String {
+    let one = |word: &str| {
+        if word.len() > 3 && word.bytes().all(|b| b.is_ascii_digit()) { group(word) } else { word.to_owned() }
+    };
+    words.split(' ').map(one).collect::<Vec<_>>().join(" ")
+}
+
+fn costs(seen: &Seen) -> Vec<(String, String)> {
+    let (report, limits) = (&seen.report, &seen.report["limits"]);
+    let mut costs = Vec::new();
+    let mut add = |name: &str, value: String| costs.push((name.to_owned(), value));
+    if !report["seconds_total"].is_null() {
+        add("time, all runs", shown(&report["seconds_total"], Unit::Seconds));
+    }
+    let results = report["results"].as_object().into_iter().flatten();
+    for (name, result) in results.take(20) {
+        add(&format!("{name} alone"), trials(result));
+    }
+    for (name, peak, limit) in
+        [("host memory", "host_memory_peak", "host_memory"), ("GPU memory", "gpu_memory_peak", "gpu_memory")]
+    {
+        if let (Some(peak), Some(limit)) = (number(&limits[peak]).filter(|&peak| peak > 0.0), number(&limits[limit])) {
+            add(&format!("{name} at most"), format!("{} of {}", Unit::Bytes.show(peak), Unit::Bytes.show(limit)));
+        }
+    }
+    let sum = |of: fn(&crate::process::metrics::Sample) -> u64| seen.metrics.samples.iter().map(of).sum::<u64>() as f64;
+    if !seen.metrics.samples.is_empty() {
+        add("processor time", Unit::Seconds.show(sum(|sample| sample.cpu) / 1e3));
+        add("read from disk", Unit::Bytes.show(1024.0 * sum(|sample| sample.read)));
+        add("written to disk", Unit::Bytes.show(1024.0 * sum(|sample| sample.written)));
+    }
+    if sum(|sample| sample.energy) > 0.0 {
+        add("energy", Unit::Joules.show(sum(|sample| sample.energy) / 1e3));
+    }
+    costs
+}
+
+/// Returns the time of a result, with the number of its trials.
+fn trials(result: &Value) -> String {
+    let seconds = shown(&result["seconds"], Unit::Seconds);
+    match result["trials"].as_array().map_or(0, Vec::len) {
+        0 | 1 => seconds,
+        trials => format!("{seconds}, median of {trials}"),
+    }
+}
+
+/// Returns what speaks for or against the answers.
+fn trust(seen: &Seen) -> Vec<String> {
+    let report = &seen.report;
+    let mut reasons = Vec::new();
+    for (name, result) in report["results"].as_object().into_iter().flatten().take(20) {
+        let mut told = match &result["validated"] {
+            Value::Bool(true) => vec!["checked by its rules within the job".to_owned()],
+            Value::Bool(false) => vec!["not checked within the job".to_owned()],
+            _ => Vec::new(),
+        };
+        let trials = result["trials"].as_array().map_or(0, Vec::len);
+        if trials > 1 {
+            told.push(format!("{trials} trials found the same"));
+        }
+        if !told.is_empty() {
+            reasons.push(format!("{name}: {}", told.join("; ")));
+        }
+    }
+    for (name, units) in &seen.units {
+        reasons.push(format!("{name} is not done ({} units in all)", group(&units.to_string())));
+    }
+    match number(&report["resumes"]) {
+        Some(resumes) if resumes > 0.0 => reasons.push(format!(
+            "Carried on {}; what was stored is checked before it is used again",
+            if resumes == 1.0 { "once".to_owned() } else { format!("{resumes} times") }
+        )),
+        Some(_) => reasons.push("Done in one run".to_owned()),
+        None => {}
+    }
+    reasons.push(match seen.warnings.len() {
+        0 => "No warnings in the log".to_owned(),
+        1 => "1 warning or error in the log".to_owned(),
+        warnings => format!("{warnings} warnings and errors in the log"),
+    });
+    reasons.extend(seen.warnings.iter().rev().take(3).rev().cloned());
+    if let Some(checksum) = report["input"]["checksum"].as_str() {
+        reasons.push(format!("Checksum of the input: {}", clip_to(checksum, 64)));
+    }
+    match seen.faults.len() {
+        0 => reasons.push("All files that the report is made from are there and whole".to_owned()),
+        faults => reasons.push(format!("{faults} files are missing or damaged, see above")),
+    }
+    reasons.push(format!("To hold results against another method: gpugraph verify {}", seen.workdir.display()));
+    reasons
+}

@@ -1,0 +1,265 @@
+//! The parts of a report that are about time: runs and stages, and what was sampled meanwhile.
+
+use super::page::Section;
+use super::seen::Seen;
+use super::value::{cell, number};
+use crate::chart::{Axis, Bars, Cell, Column, Figure, Line, Marks, Scale, SpanMark, Style, Table, Unit};
+use crate::process::log::timestamp;
+use crate::process::metrics::{RunMetrics, Sample};
+use serde_json::Value;
+use std::time::{Duration, UNIX_EPOCH};
+
+/// Most stages and ranks that a table has a row for.
+const MOST: usize = 200;
+
+/// The times of a job, in seconds since its first run began.
+struct Clock<'a> {
+    runs: Vec<(&'a RunMetrics, f64)>,
+}
+
+impl Clock<'_> {
+    fn of(runs: &[RunMetrics]) -> Clock<'_> {
+        let first = runs.first().map_or(0.0, |run| run.began);
+        let mut end = 0.0;
+        let begin = |run| {
+            let run: &RunMetrics = run;
+            // Clocks of hosts differ: a run never begins before the one before it ended.
+            let began = (run.began - first).max(end);
+            end = began + run.seconds.max(0.0);
+            (run, began)
+        };
+        Clock { runs: runs.iter().map(begin).collect() }
+    }
+
+    fn axis(&self) -> Axis {
+        let parts = self.runs.iter().map(|(run, began)| (*began, began + run.seconds.max(0.0))).collect();
+        let label = if self.runs.len() > 1 { "time at work; what lies between runs is drawn narrow" } else { "time" };
+        Axis { label: label.to_owned(), unit: Unit::Seconds, scale: Scale::Parts(parts) }
+    }
+
+    /// Returns the time at the end of a sample.
+    fn at(&self, sample: &Sample) -> Option<f64> {
+        let (_, began) = self.runs.iter().find(|(run, _)| run.number == sample.run)?;
+        Some(began + sample.at as f64 / 1e3)
+    }
+}
+
+/// Returns how a run ended, in words.
+fn ended(run: &RunMetrics, is_last: bool, is_running: bool) -> String {
+    match &run.ended {
+        Some(why) => why.clone(),
+        None if is_last && is_running => "at work".to_owned(),
+        None => "killed or lost".to_owned(),
+    }
+}
+
+/// Returns the part about runs and stages.
+pub(super) fn stages(seen: &Seen, is_running: bool) -> Section {
+    let mut section = Section::new("time", "Where the time went");
+    let runs = &seen.metrics.runs;
+    let clock = Clock::of(runs);
+    if seen.metrics.forgotten > 0 {
+        section.text.push(format!("{} older runs of this job are not told of any more.", seen.metrics.forgotten));
+    }
+    let mut spans = Vec::new();
+    for (at, (run, began)) in clock.runs.iter().enumerate() {
+        let how = ended(run, at + 1 == runs.len(), is_running);
+        spans.extend(run.stages.iter().map(|span| SpanMark {
+            name: span.name.clone(),
+            from: began + span.from,
+            to: began + span.to,
+            done: span.done,
+            note: format!("run {}{}", run.number, if span.done { String::new() } else { format!(", not done: {how}") }),
+        }));
+    }
+    if !spans.is_empty() {
+        section.figures.push(Figure {
+            title: "Stages over all runs".into(),
+            caption: "When each stage was at work. A pale bar was broken off; a dashed band stands for the time between two runs.".into(),
+            x: clock.axis(),
+            y: Axis::linear("stage", Unit::Text),
+            marks: Marks::Spans(spans),
+        });
+    }
+    if runs.len() > 1 {
+        let columns = ["run", "began", "host"].map(Column::text).into_iter();
+        let columns = columns.chain([Column::new("ranks", Unit::Count), Column::new("threads", Unit::Count)]);
+        let columns = columns.chain([Column::new("at work", Unit::Seconds), Column::text("ended")]).collect();
+        let row = |(at, run): (usize, &RunMetrics)| {
+            let began = timestamp(UNIX_EPOCH + Duration::from_secs_f64(run.began.clamp(0.0, 1e11)));
+            let ended = ended(run, at + 1 == runs.len(), is_running);
+            let words = [run.number.to_string(), began, run.host.clone()].map(Cell::Text);
+            let numbers = [run.ranks.into(), run.threads.into(), Cell::Number(run.seconds), Cell::Text(ended)];
+            words.into_iter().chain(numbers).collect()
+        };
+        section
+            .tables
+            .push(("Runs of this job".into(), Table { columns, rows: runs.iter().enumerate().map(row).collect() }));
+    }
+    if let Some(stages) = seen.report["stages"].as_array().filter(|stages| !stages.is_empty()) {
+        section.tables.push(("Stages, over all runs".into(), of_stages(stages, threads(seen))));
+    }
+    section
+}
+
+fn threads(seen: &Seen) -> f64 {
+    seen.metrics.runs.last().map_or(0.0, |run| run.threads as f64)
+}
+
+fn of_stages(stages: &[Value], threads: f64) -> Table {
+    let names = [
+        ("took", Unit::Seconds),
+        ("read", Unit::Bytes),
+        ("read a second", Unit::BytesPerSecond),
+        ("written", Unit::Bytes),
+    ];
+    let more = [
+        ("written a second", Unit::BytesPerSecond),
+        ("most host memory", Unit::Bytes),
+        ("processors busy", Unit::Share),
+    ];
+    let columns = names.iter().chain(&more).map(|(name, unit)| Column::new(name, *unit));
+    let columns = [Column::text("stage")].into_iter().chain(columns).chain([Column::text("done by")]).collect();
+    let row = |stage: &Value| {
+        let seconds = number(&stage["seconds"]).filter(|&seconds| seconds > 0.0);
+        let rate = |bytes: &Value| Cell::from(seconds.and_then(|seconds| Some(number(bytes)? / seconds)));
+        let by = match (&stage["done"], &stage["resumed"]) {
+            (Value::Bool(false), _) => "not done",
+            (_, Value::Bool(true)) => "an earlier run",
+            _ => "the last run",
+        };
+        vec![
+            cell(&stage["name"]),
+            seconds.into(),
+            cell(&stage["read"]),
+            rate(&stage["read"]),
+            cell(&stage["written"]),
+            rate(&stage["written"]),
+            cell(&stage["host_memory_peak"]),
+            busy(stage, threads).into(),
+            by.into(),
+        ]
+    };
+    Table { columns, rows: stages.iter().take(MOST).map(row).collect() }
+}
+
+/// Returns the share of its processors that a stage kept busy, over all ranks; `None` of one that earlier runs have a part in.
+fn busy(stage: &Value, threads: f64) -> Option<f64> {
+    let ranks = stage["cpu_seconds"].as_array()?;
+    let all = threads * ranks.len() as f64 * number(&stage["seconds"])?;
+    let cpu: f64 = ranks.iter().filter_map(number).sum();
+    (all > 0.0).then(|| (cpu / all).min(1.0))
+}
+
+/// Returns the part about memory, processors, disks and power over time.
+pub(super) fn samples(seen: &Seen) -> Section {
+    let mut section = Section::new("usage", "What it used over time");
+    let clock = Clock::of(&seen.metrics.runs);
+    let samples: Vec<(f64, &Sample)> = seen.metrics.samples.iter().filter_map(|s| Some((clock.at(s)?, s))).collect();
+    if samples.is_empty() {
+        return section;
+    }
+    let Some(last) = seen.metrics.runs.last() else { return section };
+    let line = |name: &str, of: &dyn Fn(&Sample) -> f64| {
+        Line::new(name, Style::Area, samples.iter().map(|(at, sample)| (*at, of(sample))).collect())
+    };
+    let end = samples.last().map_or(0.0, |(at, _)| *at);
+    let limit = |name: &str, value: f64| Line::new(name, Style::Limit, vec![(end, value)]);
+    let rate = |amount: f64, sample: &Sample| if sample.length > 0 { 1e3 * amount / sample.length as f64 } else { 0.0 };
+    let mut add = |title: &str, caption: &str, y: Axis, lines: Vec<Line>| {
+        section.figures.push(Figure {
+            title: title.into(),
+            caption: caption.into(),
+            x: clock.axis(),
+            y,
+            marks: Marks::Lines(lines),
+        });
+    };
+    let mut memory = vec![line("host memory", &|sample| (sample.host_memory << 10) as f64)];
+    let peak = seen.metrics.samples.iter().map(|sample| sample.host_memory << 10).max().unwrap_or(0);
+    let mut caption =
+        "The most that the process itself held within each sample. Clean pages of mapped files are not counted."
+            .to_owned();
+    match last.host_memory {
+        0 => {}
+        most if peak < most / 10 => caption += &format!(" The limit is far above: {}.", Unit::Bytes.show(most as f64)),
+        most => memory.push(limit("limits.host_memory", most as f64)),
+    }
+    let of_rank = if last.ranks > 1 { " of rank 0" } else { "" };
+    add(&format!("Host memory{of_rank}"), &caption, Axis::linear("memory", Unit::Bytes), memory);
+    if seen.metrics.samples.iter().any(|sample| sample.gpu_memory > 0) {
+        let used = line("GPU memory", &|sample| (sample.gpu_memory << 10) as f64);
+        add(
+            &format!("GPU memory{of_rank}"),
+            "The limit is taken as a whole once the GPU is open.",
+            Axis::linear("memory", Unit::Bytes),
+            vec![used, limit("limits.gpu_memory", last.gpu_memory as f64)],
+        );
+    }
+    let cores = line("busy", &|sample| rate(sample.cpu as f64 / 1e3, sample));
+    add(
+        &format!("Processors{of_rank}"),
+        "Processor time a second: 1 is one core that is always busy.",
+        Axis::linear("cores", Unit::Number),
+        [cores].into_iter().chain((last.threads > 0).then(|| limit("threads", last.threads as f64))).collect(),
+    );
+    if seen.metrics.samples.iter().any(|sample| sample.read > 0 || sample.written > 0) {
+        let read = line("read from disk", &|sample| rate((sample.read << 10) as f64, sample));
+        let written = line("written to disk", &|sample| rate((sample.written << 10) as f64, sample));
+        add(
+            &format!("Disk{of_rank}"),
+            "What the disk itself moved; what the page cache had is not in it.",
+            Axis::linear("bytes a second", Unit::BytesPerSecond),
+            vec![read, written],
+        );
+    }
+    if seen.metrics.samples.iter().any(|sample| sample.energy > 0) {
+        let power = line("power", &|sample| rate(sample.energy as f64 / 1e3, sample));
+        let caption =
+            "Of the processors and the GPU in use, as far as their counters can be read; from two seconds on.";
+        add("Power", caption, Axis::linear("power", Unit::Watts), vec![power]);
+    }
+    section
+}
+
+/// Returns the part about ranks: how busy each was in the stages of the last run.
+pub(super) fn ranks(seen: &Seen) -> Section {
+    let mut section = Section::new("ranks", "Ranks");
+    let stages: Vec<(&Value, Vec<f64>)> = seen.report["stages"]
+        .as_array()
+        .into_iter()
+        .flatten()
+        .filter_map(|stage| {
+            let ranks: Vec<f64> = stage["cpu_seconds"].as_array()?.iter().filter_map(number).collect();
+            (ranks.len() > 1).then_some((stage, ranks))
+        })
+        .collect();
+    let Some(ranks) = stages.iter().map(|(_, ranks)| ranks.len()).max() else { return section };
+    let names = (0..ranks.min(MOST)).map(|rank| format!("rank {rank}")).collect();
+    let part = |(stage, ranks): &(&Value, Vec<f64>)| (stage["name"].as_str().unwrap_or("?").to_owned(), ranks.clone());
+    section.figures.push(Figure {
+        title: "Processor time of each rank".into(),
+        caption: "In the last run, by stage. A rank that waits for others leaves its cores to them.".into(),
+        x: Axis::linear("processor time", Unit::Seconds),
+        y: Axis::linear("rank", Unit::Text),
+        marks: Marks::Bars(Bars { names, parts: stages.iter().map(part).collect() }),
+    });
+    let threads = threads(seen);
+    let mut columns = vec![Column::text("rank")];
+    columns.extend(stages.iter().map(|(stage, _)| Column::new(stage["name"].as_str().unwrap_or("?"), Unit::Share)));
+    let share = |(stage, ranks): &(&Value, Vec<f64>), rank: usize| {
+        let all = threads * number(&stage["seconds"])?;
+        (all > 0.0).then(|| ranks.get(rank).map(|cpu| (cpu / all).min(1.0))).flatten()
+    };
+    let row = |rank: usize| {
+        [Cell::Text(format!("rank {rank}"))]
+            .into_iter()
+            .chain(stages.iter().map(|stage| share(stage, rank).into()))
+            .collect()
+    };
+    section.tables.push((
+        "Busy share of each rank's processors".into(),
+        Table { columns, rows: (0..ranks.min(MOST)).map(row).collect() },
+    ));
+    section
+}

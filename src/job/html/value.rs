@@ -1,0 +1,62 @@
+//! Reading a report, of which any part may be missing or of another kind.
+
+use crate::chart::{Cell, Column, Table, Unit};
+use serde_json::Value;
+
+/// Most fields of an object.
+const MOST: usize = 100;
+
+/// Returns a number.
+pub(super) fn number(value: &Value) -> Option<f64> {
+    value.as_f64().filter(|number| number.is_finite())
+}
+
+/// Returns a number as people read it in this unit, or a dash.
+pub(super) fn shown(value: &Value, unit: Unit) -> String {
+    cell(value).show(unit)
+}
+
+/// Returns a number, a text or nothing as a cell.
+pub(super) fn cell(value: &Value) -> Cell {
+    match value {
+        Value::Number(number) if number.to_string().bytes().all(|digit| digit.is_ascii_digit()) => {
+            Cell::Whole(number.to_string())
+        }
+        Value::Number(_) => number(value).into(),
+        Value::String(text) => Cell::Text(text.clone()),
+        Value::Bool(flag) => Cell::from(if *flag { "yes" } else { "no" }),
+        Value::Null | Value::Array(_) | Value::Object(_) => Cell::Nothing,
+    }
+}
+
+/// Returns the unit of a field by its name.
+pub(super) fn unit(name: &str) -> Unit {
+    let has = |word: &str| name.split('_').any(|part| part == word);
+    match name {
+        _ if has("seconds") => Unit::Seconds,
+        _ if has("bytes") || has("memory") => Unit::Bytes,
+        _ if has("teps") => Unit::Teps,
+        _ if has("joules") => Unit::Joules,
+        _ => Unit::Count,
+    }
+}
+
+/// Returns the fields of an object that are neither lists nor objects: a table with a row for each.
+pub(super) fn fields(value: &Value) -> Table {
+    let plain = value.as_object().into_iter().flatten().filter(|(key, value)| {
+        // The answer stands on top of the page.
+        !value.is_array() && !value.is_object() && key.as_str() != "answer"
+    });
+    let row = |(key, value): (&String, &Value)| {
+        let cell = match (cell(value), unit(key)) {
+            (Cell::Nothing, _) => Cell::from("none"),
+            (cell, Unit::Count) => cell,
+            (cell, unit) => Cell::Text(cell.show(unit)),
+        };
+        vec![Cell::Text(key.replace('_', " ")), cell]
+    };
+    Table {
+        columns: vec![Column::text("what"), Column::new("value", Unit::Count)],
+        rows: plain.take(MOST).map(row).collect(),
+    }
+}

@@ -1,0 +1,302 @@
+//! The file `metrics.json`: when the runs of a job and their stages were at work, with samples of memory, processors, disk and power.
+//!
+//! It is a ring of bounded size (64 KiB for a job of any length): where there are too many samples, the two neighbours that cover the least
+//! time become one. It is written every now and then, so that it tells of a run that was killed, too; its loss costs nothing else.
+
+mod recorder;
+mod sampler;
+
+use serde::{Deserialize, Serialize};
+use std::path::Path;
+
+use crate::store::replace::replace_volatile;
+pub use recorder::Recorder;
+pub use sampler::{Meter, OpenMeter};
+
+/// Name of the file in the workdir.
+pub const FILE: &str = "metrics.json";
+
+/// Changes when a field changes its meaning.
+const SCHEMA: u32 = 1;
+/// Most samples of all runs together.
+const SAMPLES: usize = 400;
+/// Most runs; the oldest go first.
+const RUNS: usize = 48;
+/// Most stages of all runs together: those of the oldest runs go first.
+const SPANS: usize = 192;
+/// Most characters of why a run ended.
+const WHY: usize = 240;
+
+/// The runs of a job, as they were seen from within.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+pub struct Metrics {
+    schema: u32,
+    /// Number of older runs that are not told of any more.
+    pub forgotten: u64,
+    /// The runs in order.
+    pub runs: Vec<RunMetrics>,
+    /// The samples of all runs in order.
+    pub samples: Vec<Sample>,
+}
+
+/// One run.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+pub struct RunMetrics {
+    /// Its number among those of this file, from 1.
+    pub number: u64,
+    /// When it began, in seconds since 1970.
+    pub began: f64,
+    /// Seconds that it was at work, as far as it told.
+    pub seconds: f64,
+    /// The host of rank 0.
+    pub host: String,
+    /// Ranks.
+    pub ranks: u64,
+    /// Threads of a rank.
+    pub threads: u64,
+    /// The limit of host memory in bytes, of a rank.
+    pub host_memory: u64,
+    /// The limit of GPU memory in bytes; 0 if it used no GPU.
+    pub gpu_memory: u64,
+    /// How it ended: `finished`, or why it did not; `None` if it could not say so.
+    pub ended: Option<String>,
+    /// Its stages in order.
+    pub stages: Vec<Span>,
+}
+
+/// A stage at work.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Span {
+    /// Name of the stage.
+    pub name: String,
+    /// Seconds from the run's begin to its own.
+    pub from: f64,
+    /// Seconds from the run's begin to its end; as far as it is known of one that is at work or was killed.
+    pub to: f64,
+    /// True if it came to its end.
+    pub done: bool,
+}
+
+/// The process of rank 0 as it was seen for some time. In the file it is an array, in the order of the fields.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Serialize, Deserialize)]
+#[serde(from = "Row", into = "Row")]
+pub struct Sample {
+    /// Number of the run.
+    pub run: u64,
+    /// Milliseconds from the run's begin to the end of this sample.
+    pub at: u64,
+    /// Milliseconds that it covers.
+    pub length: u64,
+    /// Most host memory, in KiB.
+    pub host_memory: u64,
+    /// Most GPU memory, in KiB.
+    pub gpu_memory: u64,
+    /// Processor time of all threads, in milliseconds.
+    pub cpu: u64,
+    /// KiB that the disk read for it.
+    pub read: u64,
+    /// KiB that it had written to the disk.
+    pub written: u64,
+    /// Energy in millijoules; 0 where no power can be read.
+    pub energy: u64,
+}
+
+type Row = (u64, u64, u64, u64, u64, u64, u64, u64, u64);
+
+impl From<Row> for Sample {
+    fn from((run, at, length, host_memory, gpu_memory, cpu, read, written, energy): Row) -> Sample {
+        Sample { run, at, length, host_memory, gpu_memory, cpu, read, written, energy }
+    }
+}
+
+impl From<Sample> for Row {
+    fn from(s: Sample) -> Row {
+        (s.run, s.at, s.length, s.host_memory, s.gpu_memory, s.cpu, s.read, s.written, s.energy)
+    }
+}
+
+impl Sample {
+    /// Takes the sample that follows this one into it.
+    fn join(&mut self, next: &Sample) {
+        (self.at, self.length) = (next.at, self.length + next.length);
+        self.host_memory = self.host_memory.max(next.host_memory);
+        self.gpu_memory = self.gpu_memory.max(next.gpu_memory);
+        self.cpu += next.cpu;
+        self.read += next.read;
+        self.written += next.written;
+        self.energy += next.energy;
+    }
+}
+
+impl Metrics {
+    /// Reads those of a workdir; `None` where there are none.
+    ///
+    /// # Errors
+    /// Why they can't be read, in words.
+    pub fn read(workdir: &Path) -> Result<Option<Metrics>, String> {
+        let text = match std::fs::read(workdir.join(FILE)) {
+            Ok(text) => text,
+            Err(e) if e.kind() == std::io::ErrorKind::NotFound => return Ok(None),
+            Err(e) => return Err(e.to_string()),
+        };
+        let metrics: Metrics = serde_json::from_slice(&text).map_err(|e| e.to_string())?;
+        if metrics.schema == SCHEMA { Ok(Some(metrics)) } else { Err(format!("schema {}", metrics.schema)) }
+    }
+
+    /// Writes them to a workdir. What goes wrong is of no account: a full disk or a lost folder cause errors elsewhere.
+    fn write(&mut self, workdir: &Path) {
+        self.schema = SCHEMA;
+        let _ = serde_json::to_vec(self).map(|json| replace_volatile(&workdir.join(FILE), &json));
+    }
+
+    /// Begins a run.
+    fn begin(&mut self, run: RunMetrics) {
+        let number = self.runs.last().map_or(self.forgotten, |last| last.number) + 1;
+        self.runs.push(RunMetrics { number, began: milliseconds(run.began), ..run });
+        while self.runs.len() > RUNS {
+            let oldest = self.runs.remove(0).number;
+            self.samples.retain(|sample| sample.run != oldest);
+            self.forgotten += 1;
+        }
+    }
+
+    /// Begins a stage of the last run. One that goes on where the one before of the same name ended is the same.
+    fn begin_stage(&mut self, name: &str, from: f64) {
+        let (Some(run), from) = (self.runs.last_mut(), milliseconds(from)) else { return };
+        match run.stages.last_mut().filter(|last| last.name == name && from - last.to < 0.05 * (last.to - last.from)) {
+            Some(last) => last.done = false,
+            None => run.stages.push(Span { name: name.to_owned(), from, to: from, done: false }),
+        }
+        let spans = |runs: &[RunMetrics]| runs.iter().map(|run| run.stages.len()).sum::<usize>();
+        while spans(&self.runs) > SPANS {
+            let Some(oldest) = self.runs.iter_mut().find(|run| !run.stages.is_empty()) else { return };
+            oldest.stages.remove(0);
+        }
+    }
+
+    /// Ends a stage of the last run.
+    fn end_stage(&mut self, name: &str, to: f64, done: bool) {
+        let stages = self.runs.last_mut().map(|run| &mut run.stages);
+        if let Some(span) = stages.and_then(|stages| stages.iter_mut().rev().find(|span| span.name == name)) {
+            (span.to, span.done) = (milliseconds(to), done);
+        }
+    }
+
+    /// Notes that the last run, and those of its stages, are at work still.
+    fn at_work(&mut self, seconds: f64, stages: &[&str]) {
+        stages.iter().for_each(|name| self.end_stage(name, seconds, false));
+        self.runs.iter_mut().last().into_iter().for_each(|run| run.seconds = milliseconds(seconds));
+    }
+
+    /// Notes how the last run ended.
+    fn end(&mut self, seconds: f64, why: &str) {
+        if let Some(run) = self.runs.last_mut() {
+            (run.seconds, run.ended) = (milliseconds(seconds), Some(why.chars().take(WHY).collect()));
+        }
+    }
+
+    /// Adds a sample of the last run.
+    fn add(&mut self, sample: Sample) {
+        let Some(run) = self.runs.last().map(|run| run.number) else { return };
+        self.samples.push(Sample { run, ..sample });
+        while self.samples.len() > SAMPLES {
+            let pairs = self.samples.windows(2).enumerate().filter(|(_, pair)| pair[0].run == pair[1].run);
+            let Some((at, _)) = pairs.min_by_key(|(_, pair)| pair[0].length + pair[1].length) else { return };
+            let next = self.samples.remove(at + 1);
+            self.samples[at].join(&next);
+        }
+    }
+}
+
+/// Returns seconds without what is less than a millisecond: the file is to be small.
+fn milliseconds(seconds: f64) -> f64 {
+    (1e3 * seconds).round() / 1e3
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// A sample in which every number is as long as it may be in a job of days.
+    fn sample(at: u64, length: u64) -> Sample {
+        let (memory, many) = (1_999_999_999, 99_999_999);
+        Sample {
+            run: 0,
+            at,
+            length,
+            host_memory: memory,
+            gpu_memory: 99_999_999,
+            cpu: many,
+            read: many,
+            written: many,
+            energy: many,
+        }
+    }
+
+    #[test]
+    fn ten_days_of_many_runs_take_no_more_than_64_kib() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let mut metrics = Metrics::default();
+        let (mut covered, mut expected) = (0, 0);
+        for run in 0..200_u64 {
+            metrics.begin(RunMetrics {
+                began: 1.7e9 + run as f64,
+                host: "node-with-a-name-017".into(),
+                ..RunMetrics::default()
+            });
+            for stage in ["ingest", "relabel", "partition", "sort", "triangle"] {
+                metrics.begin_stage(stage, 0.123_456_789);
+                metrics.end_stage(stage, 1.234_567_891_234, true);
+            }
+            // Ten days in seconds are as many.
+            for second in 1..=4320 {
+                metrics.add(sample(1000 * second, 1000));
+            }
+            metrics.end(4320.0, &"x".repeat(1000));
+        }
+        metrics.write(folder.path());
+        let bytes = std::fs::metadata(folder.path().join(FILE)).expect("written").len();
+        assert!(bytes <= 64 << 10, "{bytes} bytes");
+        let back = Metrics::read(folder.path()).expect("readable").expect("there");
+        assert_eq!(back, metrics);
+        // Nothing of the runs that are left is lost by thinning, and what is left is about evenly fine.
+        for run in &back.runs {
+            let of_run = || back.samples.iter().filter(|sample| sample.run == run.number);
+            covered += of_run().map(|sample| sample.length).sum::<u64>();
+            expected += 4_320_000;
+            assert!(of_run().all(|sample| sample.length <= 20 * 4_320_000 * 48 / 400), "{run:?}");
+        }
+        assert_eq!((covered, back.forgotten, back.runs.len()), (expected, 200 - RUNS as u64, RUNS));
+    }
+
+    #[test]
+    fn joining_keeps_peaks_and_sums() {
+        let mut metrics = Metrics::default();
+        metrics.begin(RunMetrics::default());
+        let one =
+            |at: u64| Sample { run: 1, at, length: 50, host_memory: at % 1000, cpu: 3, read: 5, ..Sample::default() };
+        (1..=5000).for_each(|number| metrics.add(one(50 * number)));
+        let sum = |of: fn(&Sample) -> u64| metrics.samples.iter().map(of).sum::<u64>();
+        assert_eq!((metrics.samples.len(), sum(|s| s.cpu), sum(|s| s.read)), (SAMPLES, 15_000, 25_000));
+        assert_eq!(metrics.samples.iter().map(|s| s.host_memory).max(), Some(950));
+        assert!(metrics.samples.is_sorted_by_key(|s| s.at) && sum(|s| s.length) == 250_000);
+        let lengths = || metrics.samples.iter().map(|s| s.length);
+        assert!(lengths().max().expect("some") <= 1000, "{:?}", lengths().collect::<Vec<_>>());
+    }
+
+    #[test]
+    fn a_stage_that_goes_on_is_one_and_one_that_is_broken_off_says_so() {
+        let mut metrics = Metrics::default();
+        metrics.begin_stage("no run", 0.0);
+        metrics.begin(RunMetrics::default());
+        metrics.begin_stage("sort", 0.0);
+        metrics.end_stage("sort", 2.0, true);
+        metrics.begin_stage("bfs", 2.0);
+        metrics.end_stage("bfs", 3.0, true);
+        metrics.begin_stage("bfs", 3.01);
+        metrics.at_work(4.0, &["bfs"]);
+        let spans: Vec<_> = metrics.runs[0].stages.iter().map(|s| (s.name.as_str(), s.from, s.to, s.done)).collect();
+        assert_eq!(spans, [("sort", 0.0, 2.0, true), ("bfs", 2.0, 4.0, false)]);
+        assert_eq!((metrics.runs[0].seconds, metrics.runs[0].ended.as_deref()), (4.0, None));
+    }
+}

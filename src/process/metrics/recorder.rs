@@ -1,0 +1,174 @@
+//! Records the metrics of the run at work, and writes them every now and then.
+
+use super::sampler::{OpenMeter, Sampler};
+use super::{Metrics, RunMetrics};
+use crate::process::host;
+use std::path::{Path, PathBuf};
+use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::time::{Duration, Instant, SystemTime};
+
+/// Interval at which the file is written in the first minute of a run, and later.
+const WRITE: [Duration; 2] = [Duration::from_secs(1), Duration::from_secs(10)];
+/// At the begin of a stage it is written if that was not done for so long.
+const AGAIN: Duration = Duration::from_millis(100);
+
+/// The metrics of the run at work. It records nothing before it knows the workdir, and tells of no run without a stage.
+#[derive(Default)]
+pub struct Recorder(Mutex<State>);
+
+#[derive(Default)]
+struct State {
+    place: Option<(PathBuf, Instant)>,
+    /// Facts of the run.
+    run: RunMetrics,
+    /// All runs of the job, once a stage of this one has begun.
+    metrics: Option<Metrics>,
+    written: Option<Instant>,
+    gpu_peak: u64,
+    /// The meter of the device in use, until it is opened.
+    meter: Option<OpenMeter>,
+    sampler: Option<Sampler>,
+}
+
+impl Recorder {
+    fn lock(&self) -> MutexGuard<'_, State> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Begins to record a run that began then, for this workdir.
+    pub fn begin(&self, workdir: &Path, began: Instant) {
+        self.lock().place = Some((workdir.to_owned(), began));
+    }
+
+    /// Sets the number of ranks, the threads of each, and their limit of host memory.
+    pub fn set_crew(&self, ranks: usize, threads: usize, host_memory: u64) {
+        let run = &mut self.lock().run;
+        (run.ranks, run.threads, run.host_memory) = (ranks as u64, threads as u64, host_memory);
+    }
+
+    /// Sets the limit of GPU memory and the most that was in use.
+    pub fn set_gpu_memory(&self, limit: u64, peak: u64) {
+        let mut state = self.lock();
+        (state.run.gpu_memory, state.gpu_peak) = (limit, peak);
+        let metrics = state.metrics.as_mut();
+        metrics.and_then(|metrics| metrics.runs.last_mut()).into_iter().for_each(|run| run.gpu_memory = limit);
+    }
+
+    /// Has the energy of a device measured from soon on.
+    pub fn set_meter(&self, open: OpenMeter) {
+        self.lock().meter = Some(open);
+    }
+
+    /// Begins a stage, and the run with its first one.
+    pub fn begin_stage(&self, name: &str) {
+        let mut state = self.lock();
+        let Some((workdir, began)) = state.place.clone() else { return };
+        if state.metrics.is_none() {
+            let mut metrics = Metrics::read(&workdir).ok().flatten().unwrap_or_default();
+            let now = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH).unwrap_or_default();
+            let began = now.saturating_sub(began.elapsed()).as_secs_f64();
+            metrics.begin(RunMetrics { began, host: host::name(), ..state.run.clone() });
+            state.metrics = Some(metrics);
+        }
+        let State { metrics: Some(metrics), written, .. } = &mut *state else { return };
+        let seconds = began.elapsed().as_secs_f64();
+        metrics.begin_stage(name, seconds);
+        if written.is_none_or(|written| written.elapsed() >= AGAIN) {
+            *written = Some(Instant::now());
+            metrics.at_work(seconds, &[name]);
+            metrics.write(&workdir);
+        }
+    }
+
+    /// Ends a stage.
+    pub fn end_stage(&self, name: &str, done: bool) {
+        let mut state = self.lock();
+        let Some((_, began)) = state.place else { return };
+        let seconds = began.elapsed().as_secs_f64();
+        state.metrics.iter_mut().for_each(|metrics| metrics.end_stage(name, seconds, done));
+    }
+
+    /// Takes notice of the memory in use while these stages are at work; adds a sample and writes the file when it is time.
+    pub fn tick(&self, memory: u64, stages: &[&str]) {
+        let mut state = self.lock();
+        let (Some((workdir, began)), true) = (state.place.clone(), state.metrics.is_some()) else { return };
+        // The sampler is away meanwhile: to open a meter may take a while, and nobody should wait for that.
+        let mut sampler = state.sampler.take().unwrap_or_else(|| Sampler::new(began));
+        sampler.note(memory);
+        if sampler.wants_meters() {
+            let meter = state.meter.take();
+            drop(state);
+            sampler.open_meters(meter);
+            state = self.lock();
+        }
+        let State { metrics: Some(metrics), gpu_peak, written, .. } = &mut *state else { return };
+        if sampler.is_due() {
+            metrics.at_work(began.elapsed().as_secs_f64(), stages);
+            metrics.add(sampler.sample(*gpu_peak));
+        }
+        let interval = WRITE[usize::from(began.elapsed() > Duration::from_secs(60))];
+        if written.get_or_insert_with(Instant::now).elapsed() >= interval {
+            *written = Some(Instant::now());
+            metrics.write(&workdir);
+        }
+        state.sampler = Some(sampler);
+    }
+
+    /// Notes how the run ended: `finished`, or why not.
+    pub fn end(&self, why: &str) {
+        let mut state = self.lock();
+        let State { place: Some((workdir, began)), metrics: Some(metrics), sampler, gpu_peak, .. } = &mut *state else {
+            return;
+        };
+        if let Some(sampler) = sampler {
+            sampler.note(host::process_memory());
+            metrics.add(sampler.sample(*gpu_peak));
+        }
+        metrics.end(began.elapsed().as_secs_f64(), why);
+        metrics.write(workdir);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn runs_of_a_job_are_told_one_after_the_other() {
+        let folder = tempfile::tempdir().expect("a folder");
+        for (run, why) in [(1, None), (2, Some("finished"))] {
+            let recorder = Recorder::default();
+            recorder.begin_stage("too early");
+            recorder.begin(folder.path(), Instant::now());
+            recorder.set_crew(2, 8, 1 << 30);
+            recorder.tick(5, &[]);
+            let runs = || Metrics::read(folder.path()).expect("readable").map_or(0, |metrics| metrics.runs.len());
+            assert_eq!(runs(), run - 1);
+            recorder.begin_stage("sort");
+            // Killed from now on, it would be told of.
+            assert_eq!(runs(), run);
+            recorder.set_gpu_memory(4 << 30, 3 << 30);
+            recorder.tick(7 << 10, &["sort"]);
+            std::thread::sleep(Duration::from_millis(1050));
+            recorder.tick(5 << 10, &["sort"]);
+            recorder.end_stage("sort", true);
+            why.into_iter().for_each(|why| recorder.end(why));
+        }
+        let Metrics { runs, samples, .. } = Metrics::read(folder.path()).expect("readable").expect("there");
+        let ends: Vec<_> = runs.iter().map(|run| (run.number, run.ended.as_deref(), run.stages[0].done)).collect();
+        // The first one was killed, for all that is known.
+        assert_eq!(ends, [(1, None, false), (2, Some("finished"), true)]);
+        assert_eq!((runs[0].ranks, runs[0].threads, runs[0].host_memory, runs[0].gpu_memory), (2, 8, 1 << 30, 4 << 30));
+        assert!(runs[0].seconds >= 1.0 && runs[1].began >= runs[0].began + runs[0].seconds, "{runs:?}");
+        let host: Vec<_> = samples.iter().map(|sample| (sample.run, sample.host_memory, sample.gpu_memory)).collect();
+        assert_eq!(host[..2], [(1, 7, 3 << 20), (1, 5, 3 << 20)]);
+        // Another workdir's file is none of this version: it is begun anew.
+        std::fs::write(folder.path().join(super::super::FILE), "{").expect("written");
+        assert!(Metrics::read(folder.path()).is_err());
+        let recorder = Recorder::default();
+        recorder.begin(folder.path(), Instant::now());
+        recorder.begin_stage("ingest");
+        recorder.end("finished");
+        assert_eq!(Metrics::read(folder.path()).expect("readable").expect("there").runs.len(), 1);
+    }
+}

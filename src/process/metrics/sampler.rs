@@ -1,0 +1,121 @@
+//! The counters that samples are made of: those that the system has of this process.
+
+use super::Sample;
+use crate::process::energy::CpuMeter;
+use crate::store::os;
+use std::time::{Duration, Instant};
+
+/// For so long after the begin of a run samples are fine: many jobs take no longer.
+const FINE: Duration = Duration::from_secs(10);
+/// Interval of samples from then on.
+const COARSE: Duration = Duration::from_secs(1);
+/// Meters are opened after so long: a job that is done by then should not wait for a library to load.
+const METERED: Duration = Duration::from_secs(2);
+
+/// Returns joules since the call before.
+pub type Meter = Box<dyn FnMut() -> Option<f64> + Send>;
+/// Opens the meter of a device, if it has one.
+pub type OpenMeter = Box<dyn FnOnce() -> Option<Meter> + Send>;
+
+/// The counters at the end of the last sample.
+pub(super) struct Sampler {
+    began: Instant,
+    last: Instant,
+    memory: u64,
+    cpu: Duration,
+    disk: (u64, u64),
+    meters: Option<Vec<Meter>>,
+}
+
+impl Sampler {
+    /// Begins to sample a run that began then.
+    pub fn new(began: Instant) -> Sampler {
+        Sampler { began, last: began, memory: 0, cpu: os::processor_time(), disk: os::disk_bytes(), meters: None }
+    }
+
+    /// Notes the memory in use now. A sample has the largest.
+    pub fn note(&mut self, memory: u64) {
+        self.memory = self.memory.max(memory);
+    }
+
+    /// Returns true if it is time for the next sample.
+    pub fn is_due(&self) -> bool {
+        self.began.elapsed() < FINE || self.last.elapsed() >= COARSE
+    }
+
+    /// Returns true once meters may be opened, which was not done.
+    pub fn wants_meters(&self) -> bool {
+        self.meters.is_none() && self.began.elapsed() >= METERED
+    }
+
+    /// Opens the meter of the processors and another one, if there is one.
+    pub fn open_meters(&mut self, other: Option<OpenMeter>) {
+        let mut meters: Vec<Meter> = processors().into_iter().chain(other.and_then(|open| open())).collect();
+        // What was taken before is of no sample.
+        for meter in &mut meters {
+            meter();
+        }
+        self.meters = Some(meters);
+    }
+
+    /// Ends a sample.
+    pub fn sample(&mut self, gpu_memory: u64) -> Sample {
+        let (now, cpu, disk) = (Instant::now(), os::processor_time(), os::disk_bytes());
+        let joules: f64 = self.meters.iter_mut().flatten().filter_map(|meter| meter()).sum();
+        let kib = |after: u64, before: u64| after.saturating_sub(before) >> 10;
+        // Ends of samples are rounded, and lengths follow from them, so that no time is lost between them.
+        let milliseconds = |then: Instant| (then - self.began).as_millis() as u64;
+        let sample = Sample {
+            run: 0,
+            at: milliseconds(now),
+            length: milliseconds(now) - milliseconds(self.last),
+            host_memory: self.memory >> 10,
+            gpu_memory: gpu_memory >> 10,
+            cpu: cpu.saturating_sub(self.cpu).as_millis() as u64,
+            read: kib(disk.0, self.disk.0),
+            written: kib(disk.1, self.disk.1),
+            energy: (joules * 1e3) as u64,
+        };
+        // What is less than a unit of the file is counted with the next sample.
+        self.cpu += Duration::from_millis(sample.cpu);
+        self.disk = (self.disk.0 + (sample.read << 10), self.disk.1 + (sample.written << 10));
+        (self.last, self.memory) = (now, 0);
+        sample
+    }
+}
+
+/// Returns the meter of the processors, if their counters may be read.
+fn processors() -> Option<Meter> {
+    let meter = CpuMeter::open().ok()?;
+    let mut before = meter.read().ok()?;
+    Some(Box::new(move || {
+        let joules = meter.joules_since(&before).ok()?;
+        before = meter.read().ok()?;
+        Some(joules)
+    }))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_sample_has_what_was_used_since_the_one_before() {
+        let mut sampler = Sampler::new(Instant::now());
+        sampler.note(7 << 20);
+        sampler.note(5 << 20);
+        let busy = os::processor_time() + Duration::from_millis(30);
+        let mut sum = 0_u64;
+        while os::processor_time() < busy {
+            sum = std::hint::black_box(sum + 1);
+        }
+        sampler.open_meters(Some(Box::new(|| Some(Box::new(|| Some(1.5))))));
+        let first = sampler.sample(3 << 20);
+        assert_eq!((first.host_memory, first.gpu_memory), (7 << 10, 3 << 10));
+        assert!(first.length > 0 && first.at == first.length && first.energy >= 1500, "{first:?}");
+        assert!(first.cpu >= 30, "{first:?}");
+        let second = sampler.sample(0);
+        assert_eq!(second.host_memory, 0);
+        assert_eq!(second.at, first.at + second.length);
+    }
+}

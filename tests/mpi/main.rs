@@ -13,6 +13,7 @@ mod nodes;
 mod paths;
 mod plan;
 mod refused;
+mod report;
 mod resume;
 mod searches;
 

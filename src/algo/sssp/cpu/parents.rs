@@ -6,6 +6,7 @@ use super::search::{Here, Walk};
 use crate::algo::sssp::ranks::exchange::Exchange;
 use crate::algo::sssp::search::{NONE, Phase};
 use crate::error::Result;
+use std::ops::Range;
 use std::sync::atomic::AtomicU32;
 use std::sync::atomic::Ordering::Relaxed;
 
@@ -97,6 +98,10 @@ pub fn find<A: Arithmetic>(walk: &Walk<'_, A>, here: &mut Here, parents: &[Atomi
     }
     let done = done.and_then(|_| {
         walk.round(here, 0..graph.tails, |part| {
+            if nearest == A::ZERO {
+                relaxed += by_whole_rows(walk, part, parents, &mut reached);
+                return 0;
+            }
             let needs_row = |v: u32| {
                 let sum = A::load(&sums[v as usize]);
                 sum != A::UNREACHED && A::add(nearest, into.lightest(v)) <= sum
@@ -104,8 +109,8 @@ pub fn find<A: Arithmetic>(walk: &Walk<'_, A>, here: &mut Here, parents: &[Atomi
             into.ask(part.clone(), needs_row);
             let end = part.end;
             for v in part.filter(|&v| graph.own.has(v)) {
-                if nearest > A::ZERO && v + AHEAD < end && needs_row(v + AHEAD) {
-                    into.expect_row(v + AHEAD);
+                if v + AHEAD < end && needs_row(v + AHEAD) {
+                    into.slices().expect_row(v + AHEAD);
                 }
                 let sum = A::load(&sums[v as usize]);
                 let parent = &parents[v as usize];
@@ -118,22 +123,11 @@ pub fn find<A: Arithmetic>(walk: &Walk<'_, A>, here: &mut Here, parents: &[Atomi
                     parent.store(v, Relaxed);
                     continue;
                 }
-                let mut first = if nearest > A::ZERO { parent.load(Relaxed) } else { NONE };
-                if nearest == A::ZERO || A::add(nearest, into.lightest(v)) <= sum {
-                    let row = into.row(v);
-                    // No edge behind is as short as the way to v. Of a short row it is not worth a branch.
-                    let is_longer = |&entry: &u64| A::add(nearest, weight(entry)) > sum;
-                    let looked = if row.len() <= SHORT && nearest == A::ZERO {
-                        row.len()
-                    } else {
-                        row.iter().take_while(|e| !is_longer(e)).count()
-                    };
-                    relaxed += looked as u64;
-                    for &entry in &row[..looked] {
-                        let before = A::load(&sums[neighbour(entry) as usize]);
-                        let is_tight = (before < sum) & (A::add(before, weight(entry)) == sum);
-                        first = first.min(if is_tight { neighbour(entry) } else { NONE });
-                    }
+                let mut first = parent.load(Relaxed);
+                if A::add(nearest, into.lightest(v)) <= sum {
+                    let row = short_enough::<A>(into.row(v), nearest, sum);
+                    relaxed += row.len() as u64;
+                    first = first.min(first_tight::<A>(sums, row, sum));
                 }
                 parent.store(first, Relaxed);
                 if first == NONE {
@@ -145,6 +139,55 @@ pub fn find<A: Arithmetic>(walk: &Walk<'_, A>, here: &mut Here, parents: &[Atomi
     });
     walk.add(reached);
     done.is_some() && walk.end_phase(here, "parents", 1, relaxed)
+}
+
+/// Finds the parents of a part of the vertices by their rows alone. Returns the number of entries that it looked at.
+fn by_whole_rows<A: Arithmetic>(
+    walk: &Walk<'_, A>,
+    part: Range<u32>,
+    parents: &[AtomicU32],
+    reached: &mut Reached<A::Sum>,
+) -> u64 {
+    let (graph, sums, into) = (walk.graph, walk.sums, walk.graph.into());
+    into.ask(part.clone(), |v| A::load(&sums[v as usize]) != A::UNREACHED);
+    // What all iterations need is at hand: deep graphs have a few entries for each vertex.
+    let (is_shared, root) = (walk.is_shared(), walk.root);
+    let (mut found, mut relaxed) = (std::mem::take(reached), 0);
+    for (v, row) in into.slices().rows(part) {
+        if is_shared && !graph.own.has(v) {
+            continue;
+        }
+        let sum = A::load(&sums[v as usize]);
+        let mut first = NONE;
+        if sum != A::UNREACHED {
+            found.note(sum);
+            // Of a short row it is not worth a branch.
+            let row = if row.len() <= SHORT { row } else { short_enough::<A>(row, A::ZERO, sum) };
+            relaxed += row.len() as u64;
+            first = if v == root { v } else { first_tight::<A>(sums, row, sum) };
+            if first == NONE {
+                found.without.push(v);
+            }
+        }
+        parents[v as usize].store(first, Relaxed);
+    }
+    *reached = found;
+    relaxed
+}
+
+/// Returns the entries of a row that may lead from a vertex at `nearest` or behind: no edge after them is as short as the way of this length.
+fn short_enough<A: Arithmetic>(row: &[u64], nearest: A::Sum, sum: A::Sum) -> &[u64] {
+    &row[..row.iter().take_while(|&&entry| A::add(nearest, weight(entry)) <= sum).count()]
+}
+
+/// Returns the smallest neighbour of these that is nearer than `sum` and that a tight edge leads from, or [`NONE`].
+#[inline(always)]
+fn first_tight<A: Arithmetic>(sums: &[A::Cell], row: &[u64], sum: A::Sum) -> u32 {
+    row.iter().fold(NONE, |first, &entry| {
+        let before = A::load(&sums[neighbour(entry) as usize]);
+        let is_tight = (before < sum) & (A::add(before, weight(entry)) == sum);
+        first.min(if is_tight { neighbour(entry) } else { NONE })
+    })
 }
 
 /// Makes `v` the parent of the vertices that a tight edge leads to from it, unless a smaller one is. Returns the number of edges.

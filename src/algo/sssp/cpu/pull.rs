@@ -51,7 +51,7 @@ pub fn cap_and_pull<A: Arithmetic>(walk: &Walk<'_, A>, here: &mut Here, bins: &m
             let (mut changed, end) = (0, part.end);
             for v in part {
                 if v + AHEAD < end && needs_row(walk, v + AHEAD, cap, nearest) {
-                    graph.into().expect_row(v + AHEAD);
+                    graph.into().slices().expect_row(v + AHEAD);
                 }
                 if !needs_row(walk, v, cap, nearest) {
                     continue;

@@ -159,7 +159,7 @@ fn settle<A: Arithmetic>(
     cap: A::Sum,
     bucket_of: impl Fn(A::Sum) -> u64,
 ) -> u64 {
-    let (graph, sums) = (walk.graph, walk.sums);
+    let (tails, rows, sums) = (walk.graph.tails, walk.graph.out.slices(), walk.sums);
     let mut relaxed = 0;
     let mut lower = |entry: Entry<A::Sum>| {
         let cell = &sums[entry.vertex as usize];
@@ -174,28 +174,28 @@ fn settle<A: Arithmetic>(
     let mut count = 0;
     let expect = |entry: &Entry<A::Sum>| {
         prefetch_near(sums, entry.vertex as usize);
-        graph.out.expect(entry.vertex);
+        rows.expect(entry.vertex);
     };
     // Lists are short, so that the first entries count.
     list.iter().take(AHEAD).for_each(expect);
-    list.iter().take(AHEAD / 2).for_each(|entry| graph.out.expect_row(entry.vertex));
+    list.iter().take(AHEAD / 2).for_each(|entry| rows.expect_row(entry.vertex));
     for (at, &Entry { sum, vertex }) in list.iter().enumerate() {
         if let Some(ahead) = list.get(at + AHEAD) {
             expect(ahead);
         }
         if let Some(ahead) = list.get(at + AHEAD / 2) {
-            graph.out.expect_row(ahead.vertex);
+            rows.expect_row(ahead.vertex);
         }
         if A::load(&sums[vertex as usize]) != sum {
             continue;
         }
-        let row = graph.out.row(vertex);
+        let row = rows.row(vertex);
         // With a cap, most entries of a row are too long.
         if row.len() > SHORT || cap < A::UNREACHED {
             let ways = row.iter().map(|&entry| Entry { sum: A::add(sum, weight(entry)), vertex: neighbour(entry) });
             for way in ways.take_while(|way| way.sum < cap) {
                 relaxed += 1;
-                if way.vertex < graph.tails {
+                if way.vertex < tails {
                     lower(way);
                 }
             }
@@ -206,7 +206,7 @@ fn settle<A: Arithmetic>(
             let way = Entry { sum: A::add(sum, weight(entry)), vertex: neighbour(entry) };
             shorter[count] = way;
             let is_shorter = way.sum < A::load(&sums[way.vertex as usize]);
-            count += usize::from(is_shorter & (way.vertex < graph.tails));
+            count += usize::from(is_shorter & (way.vertex < tails));
         }
         if count >= PUT_TOGETHER {
             shorter[..count].iter().for_each(|&way| lower(way));

@@ -106,11 +106,51 @@ pub fn weight(entry: u64) -> u32 {
     (entry >> 32) as u32
 }
 
+/// Rows as slices, for loops that look at many.
+#[derive(Clone, Copy)]
+pub struct RowSlices<'r> {
+    starts: &'r [u64],
+    entries: &'r [u64],
+}
+
+impl<'r> RowSlices<'r> {
+    /// Returns the row of a vertex.
+    #[inline(always)]
+    pub fn row(&self, v: u32) -> &'r [u64] {
+        &self.entries[self.starts[v as usize] as usize..self.starts[v as usize + 1] as usize]
+    }
+
+    /// Returns the rows of some vertices, which follow each other.
+    #[inline(always)]
+    pub fn rows(self, vertices: Range<u32>) -> impl Iterator<Item = (u32, &'r [u64])> {
+        let starts = &self.starts[vertices.start as usize..=vertices.end as usize];
+        vertices.zip(starts.windows(2)).map(move |(v, ends)| (v, &self.entries[ends[0] as usize..ends[1] as usize]))
+    }
+
+    /// Asks memory for the place of a row ahead of its use.
+    #[inline(always)]
+    pub fn expect(&self, v: u32) {
+        prefetch_near(self.starts, v as usize);
+    }
+
+    /// Asks memory for the first entries of a row whose place is known.
+    #[inline(always)]
+    pub fn expect_row(&self, v: u32) {
+        prefetch_near(self.entries, self.starts[v as usize] as usize);
+    }
+}
+
 impl Rows {
+    /// Returns all rows as slices.
+    #[inline(always)]
+    pub fn slices(&self) -> RowSlices<'_> {
+        RowSlices { starts: &self.starts, entries: self.entries.all() }
+    }
+
     /// Returns the row of a vertex.
     #[inline(always)]
     pub fn row(&self, v: u32) -> &[u64] {
-        &self.entries.all()[self.starts[v as usize] as usize..self.starts[v as usize + 1] as usize]
+        self.slices().row(v)
     }
 
     /// Returns the smallest weight in the row of a vertex.
@@ -160,46 +200,5 @@ impl Rows {
             asked.end = end;
         }
         will_need(&entries[asked.start as usize..asked.end as usize]);
-    }
-
-    /// Asks memory for the place of a row ahead of its use.
-    #[inline(always)]
-    pub fn expect(&self, v: u32) {
-        prefetch_near(&self.starts, v as usize);
-    }
-
-    /// Asks memory for the first entries of a row whose place is known.
-    #[inline(always)]
-    pub fn expect_row(&self, v: u32) {
-        prefetch_near(self.entries.all(), self.starts[v as usize] as usize);
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    /// Buckets are as wide as the mean weight says: a sum that is lost would make one bucket of all distances, or more buckets than can be counted.
-    #[test]
-    fn sums_of_small_and_large_weights_are_told_to_ranks() {
-        let of = |kind, weights: &[u32]| Weights {
-            largest: weights.iter().copied().max().unwrap_or(0),
-            sum: weights.iter().map(|&weight| number(kind, weight)).sum(),
-        };
-        let decimals = |decimals: [f32; 3]| (WeightType::F32, decimals.map(f32::to_bits));
-        for (kind, weights) in [
-            decimals([1e-12, 3e-12, 0.0]),
-            decimals([1e-44, 3e-45, 1e-45]),
-            decimals([3e38, 1e38, 2e38]),
-            decimals([0.0, 0.25, 0.5]),
-            (WeightType::U32, [u32::MAX, 1, 7]),
-            (WeightType::U32, [1; 3]),
-        ] {
-            let all = of(kind, &weights);
-            let parts = weights.map(|weight| of(kind, &[weight]).in_parts_of(kind, all.largest)).iter().sum();
-            let told = of_parts(kind, all.largest, parts);
-            assert!((told - all.sum).abs() <= 1e-6 * all.sum, "{weights:?}: {told}, not {}", all.sum);
-        }
-        assert_eq!(of_parts(WeightType::F32, 0, of(WeightType::F32, &[0]).in_parts_of(WeightType::F32, 0)), 0.0);
     }
 }

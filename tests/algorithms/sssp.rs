@@ -237,6 +237,13 @@ fn the_path_to_a_target_is_told() {
     let report = checked.place.read_report();
     assert_eq!(report["results"]["sssp"]["sources"][0]["path"]["vertices"], serde_json::json!([1, 2, 3, 4]));
     checked.verifies();
+    // By another way that is as long as it says, but for what the columns have.
+    let mut manifest = Manifest::load(&checked.place.workdir()).expect("read").expect("there");
+    let found = manifest.tasks.get_mut("sssp").and_then(|task| task.found.as_mut()).expect("a result");
+    found["sources"][0]["path"]["vertices"][1] = 3.into();
+    manifest.save(&checked.place.workdir()).expect("written");
+    let ran = checked.place.gpugraph(&["verify", "job.toml"]).expect(8);
+    assert!(ran.out.contains("source 1: the path to 4 is not that of its columns"), "{}", ran.out);
 }
 
 /// Every graph with known answers, with the weights that it has, and drawn ones.

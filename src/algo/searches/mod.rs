@@ -3,6 +3,7 @@
 //!
 //! An algorithm says by [`SearchTask`] what its searches are; [`drive`] does what all have in common.
 
+pub mod agreement;
 mod answer;
 mod component;
 mod driver;

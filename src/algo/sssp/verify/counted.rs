@@ -4,10 +4,12 @@ use super::SourceChecked;
 use crate::algo::Results;
 use crate::algo::searches::differs;
 use crate::algo::searches::places::Places;
+use crate::algo::sssp::path::Path;
 use crate::algo::sssp::search::NONE;
 use crate::algo::sssp::validate::{Figures, Tree};
 use crate::error::Result;
 use crate::graph::direction::Direction;
+use crate::graph::ids::InputId;
 
 /// Checks what is told of a source. `leaving` edges of the input leave what it reaches, if edges have a direction and were counted.
 ///
@@ -32,7 +34,7 @@ pub(super) fn agree(
     }
     let edges = match results.info.direction {
         Direction::Undirected => {
-            // Both ends of an edge are reached, or neither.
+            // Both ends of an edge are reached, or neither, unless sums of decimals become infinite on the way: half of those then.
             let ends = places.degrees().iter().map(|(degree, first, end)| {
                 let reached = tree.parents[first as usize..end as usize].iter().filter(|&&parent| parent != NONE);
                 u64::from(degree) * reached.count() as u64
@@ -40,27 +42,39 @@ pub(super) fn agree(
             let edges = ends.sum::<u64>() / 2;
             edges..=edges
         }
-        Direction::Directed => {
+        Direction::Directed => match leaving {
             // Those that the job tells are distinct.
-            let Some(leaving) = leaving else { return Ok(()) };
-            let repeats = (results.info.edges - results.info.loops).saturating_sub(results.stored.edges);
-            leaving.saturating_sub(repeats)..=leaving
-        }
+            Some(leaving) => {
+                let repeats = (results.info.edges - results.info.loops).saturating_sub(results.stored.edges);
+                leaving.saturating_sub(repeats)..=leaving
+            }
+            None => found.edges..=found.edges,
+        },
     };
     if !edges.contains(&found.edges) {
         let what = format!("{} edges have an end that is reached, the job tells {}", edges.start(), found.edges);
         return Err(differs(found.source, &what));
     }
-    let path = found.path.as_ref().and_then(|path| Some((path, places.ids.row(path.target.0)?)));
-    if let Some((path, row)) = path
-        && let Some(&place) = places.of_rows()?.get(row as usize)
-        && (place as usize) < tree.parents.len()
-        && path.length != tree.distances.of(place)
-    {
-        let what = format!("the path to {} has another length than the distance in its column", path.target);
-        return Err(differs(found.source, &what));
+    match found.path.as_ref().filter(|path| !is_path(path, tree, places)) {
+        None => Ok(()),
+        Some(path) => Err(differs(found.source, &format!("the path to {} is not that of its columns", path.target))),
     }
-    Ok(())
+}
+
+/// Returns true if a path that is told is that of a tree: as long as the distance of its target says, from parent to child.
+fn is_path(path: &Path, tree: Tree<'_>, places: &Places) -> bool {
+    let place = |id: InputId| {
+        let row = places.ids.row(id.0)?;
+        places.of_rows().ok()?.get(row as usize).copied().filter(|&place| (place as usize) < tree.parents.len())
+    };
+    let Some(target) = place(path.target) else { return path.vertices.is_empty() || path.edges == 0 };
+    let Some(vertices) = path.vertices.iter().map(|&id| place(id)).collect::<Option<Vec<u32>>>() else { return false };
+    // Of a long one only the first vertices are told.
+    let is_whole = vertices.len() as u64 == path.edges + 1;
+    path.length == tree.distances.of(target)
+        && vertices.windows(2).all(|two| tree.parents[two[1] as usize] == two[0])
+        && vertices.first().is_none_or(|&first| first == tree.root.0)
+        && (!is_whole || vertices.last() == Some(&target))
 }
 
 /// Checks what is told of a source without an edge.

@@ -1,13 +1,9 @@
 //! Figures of searches against each other, which takes neither columns nor edges.
 
 use super::SourceChecked;
-use crate::algo::searches::differs;
+use crate::algo::searches::agreement::{Told, holds};
 use crate::error::Result;
-use crate::graph::ids::InputId;
 use crate::prepare::prepared::InputInfo;
-
-/// Relative difference of quotients that are the same.
-const TOLERANCE: f64 = 1e-9;
 
 /// Checks the figures of all sources.
 ///
@@ -21,19 +17,8 @@ pub(super) fn agree(info: &InputInfo, found: &[SourceChecked]) -> Result<String>
 
 fn of_source(info: &InputInfo, found: &SourceChecked) -> Result<()> {
     let SourceChecked { source, reached, depth, edges, seconds, teps, ref frontiers } = *found;
-    let vertices = info.connected.max(1);
-    holds(source, (1..=vertices).contains(&reached), || {
-        format!("{reached} vertices reached, of {vertices} that have edges")
-    })?;
+    Told { source, reached, edges, seconds, teps }.agree(info)?;
     holds(source, depth < reached, || format!("depth {depth} with {reached} vertices"))?;
-    let all = info.edges - info.loops;
-    holds(source, (reached - 1..=all).contains(&edges), || {
-        format!("{edges} edges, where {reached} vertices were reached and the input has {all}")
-    })?;
-    let expected = edges as f64 / seconds;
-    holds(source, !expected.is_finite() || (teps - expected).abs() <= TOLERANCE * expected, || {
-        format!("{teps} edges a second, {edges} in {seconds} s are {expected}")
-    })?;
     let levels = frontiers.len() as u64;
     holds(source, levels <= depth + 1, || format!("{levels} levels, and depth {depth}"))?;
     holds(source, frontiers.first().is_none_or(|&first| first == 1) && !frontiers.contains(&0), || {
@@ -43,8 +28,4 @@ fn of_source(info: &InputInfo, found: &SourceChecked) -> Result<()> {
     // Of a deep tree only the first levels are told.
     let is_sum = if levels == depth + 1 { sum == reached } else { sum <= reached };
     holds(source, is_sum, || format!("{sum} vertices in its levels, {reached} reached"))
-}
-
-fn holds(source: InputId, holds: bool, otherwise: impl Fn() -> String) -> Result<()> {
-    if holds { Ok(()) } else { Err(differs(source, &otherwise())) }
 }

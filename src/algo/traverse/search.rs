@@ -43,7 +43,7 @@ pub struct Searched {
     pub communication_seconds: f64,
     /// Entries of rows that were looked at.
     pub expanded: u64,
-    /// What ranks exchanged in all levels, also in those that are not told.
+    /// The traffic between ranks in all levels, also in those that are not told.
     pub sent: Sent,
     /// The first 1000 levels in order; the first has the root alone as its frontier, the last finds nothing new.
     pub levels: Vec<Level>,

@@ -9,7 +9,11 @@ use crate::prepare::prepared::Graph;
 use crate::store::map::Mapped;
 
 /// A graph that is ready for the engine of `[bfs]` that fits the devices.
-pub struct Auto<'a>(Box<dyn bfs::search::Search + 'a>);
+pub struct Auto<'a> {
+    search: Box<dyn bfs::search::Search + 'a>,
+    /// True for a process by itself, which sends nothing.
+    is_alone: bool,
+}
 
 impl<'a> Auto<'a> {
     /// Gets it ready. Collective.
@@ -17,18 +21,22 @@ impl<'a> Auto<'a> {
     /// # Errors
     /// Those of [`bfs::engine::choose`].
     pub fn new(graph: &'a Graph, degrees: &'a Mapped, run: &Run<'a>, spare: u64) -> Result<Auto<'a>> {
-        Ok(Auto(bfs::engine::choose([None; 2], graph, degrees, run, spare)?))
+        let search = bfs::engine::choose([None; 2], graph, degrees, run, spare)?;
+        Ok(Auto { search, is_alone: run.comm.ranks() == 1 })
     }
 }
 
 impl Search for Auto<'_> {
     fn search(&mut self, root: Vertex, parents: &mut [u32]) -> Result<Searched> {
-        let bfs::search::Searched { reached, depth, seconds, exchanged, levels } = self.0.search(root, parents)?;
+        let bfs::search::Searched { reached, depth, seconds, exchanged, levels } = self.search.search(root, parents)?;
+        let none = self.is_alone.then_some(0);
         let level = |level: &bfs::search::Level| Level {
             frontier: level.frontier,
             expanded: level.edges_checked,
+            pruned: none,
+            sent_bytes: none,
+            unpruned_bytes: none,
             seconds: level.seconds,
-            ..Level::default()
         };
         let levels: Vec<Level> = levels.iter().map(level).collect();
         Ok(Searched {
@@ -45,6 +53,6 @@ impl Search for Auto<'_> {
     }
 
     fn repeat(&mut self, root: Vertex, parents: &mut [u32]) -> Result<()> {
-        self.0.repeat(root, parents)
+        self.search.repeat(root, parents)
     }
 }

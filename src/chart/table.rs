@@ -100,7 +100,7 @@ impl Cell {
     pub fn field(&self) -> String {
         match self {
             Cell::Text(text) => field(text),
-            Cell::Number(number) if number.is_finite() => number.to_string(),
+            Cell::Number(number) if number.is_finite() => (number + 0.0).to_string(),
             Cell::Whole(digits) => digits.clone(),
             Cell::Number(_) | Cell::Nothing => String::new(),
         }

@@ -96,6 +96,8 @@ impl Unit {
         if !value.is_finite() {
             return "–".to_owned();
         }
+        // The sum of nothing is -0.
+        let value = value + 0.0;
         match self {
             Unit::Bytes => bytes(value.max(0.0) as u64),
             Unit::Seconds if value < 1.0 => scaled(value, &TIMES[..3]),
@@ -165,6 +167,7 @@ mod tests {
     #[test]
     fn numbers_read_well_in_every_unit() {
         let shown = |unit: Unit, values: &[f64]| values.iter().map(|&value| unit.show(value)).collect::<Vec<_>>();
+        assert_eq!(shown(Unit::Seconds, &[-0.0]), ["0 µs"]);
         assert_eq!(shown(Unit::Count, &[0.0, 999.0, 1234567.0, 2.5]), ["0", "999", "1,234,567", "2.5"]);
         assert_eq!(
             shown(Unit::Seconds, &[0.0, 4e-6, 0.0123, 1.5, 59.94]),

@@ -135,6 +135,13 @@ fn reports_are_seen_and_heard_by_everybody() {
     let text = browser.value("document.querySelector('#answers').parentElement.textContent");
     let said = text.as_str().expect("text").replace(',', "");
     assert!(said.contains(&format!("triangles {triangles}")), "{text}");
+    let source = &report["results"]["sssp"]["sources"][0];
+    let distances = source["distances"].as_array().expect("distances of the first source").iter();
+    let reached: u64 = distances.map(|bin| bin["vertices"].as_u64().expect("a number")).sum();
+    assert!(
+        source["reached"] == reached && images.iter().any(|name| name.starts_with("Distances from source ")),
+        "{source}"
+    );
     // The numbers of a picture are those of report.json.
     let counted = browser.value("[...document.querySelectorAll('#graph-0 tbody tr td:last-child')].map(c => Number(c.textContent.replace(/,/g, '')) || 0).reduce((a, b) => a + b, 0)");
     let graph = &report["graph"];

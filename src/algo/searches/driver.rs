@@ -71,10 +71,13 @@ fn search_all<T: SearchTask>(
     let mut batch = (0..trees).map(|_| table.tree(graph, rows, run.budget)).collect::<Result<Vec<_>>>()?;
     for some in todo.chunks(trees) {
         for (&source, tree) in some.iter().zip(&mut batch) {
-            let searched = match roots[source].vertex {
+            let mut searched = match roots[source].vertex {
                 Some(vertex) => T::search(&mut engine, Vertex(vertex), tree)?,
                 None => table.alone(graph, tree),
             };
+            if source == 0 && comm.leads() {
+                T::describe(tree, &mut searched);
+            }
             agreed(comm, || match ledger.as_mut() {
                 Some(ledger) => ledger.note(source, searched, tree, writer.as_ref(), run),
                 None => Ok(()),

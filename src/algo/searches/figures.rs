@@ -24,6 +24,7 @@ pub fn of_result(result: &Value) -> Vec<Figure> {
         });
     }
     figures.extend(phases(sources));
+    figures.extend(sources.first().and_then(distances));
     if let Some(phases) = result["phases"].as_object() {
         let phases: Vec<(&String, f64)> =
             phases.iter().filter_map(|(name, seconds)| Some((name, seconds.as_f64()?))).collect();
@@ -113,6 +114,21 @@ fn levels(source: &Value, sources: usize) -> Vec<Figure> {
         figures.push(by_name(&format!("Time of levels{named}"), &caption, "level", names, parts("seconds")));
     }
     figures
+}
+
+/// Returns the vertices by their distances from a source.
+fn distances(source: &Value) -> Option<Figure> {
+    let bins = source["distances"].as_array()?.iter();
+    let points: Vec<(f64, f64)> =
+        bins.filter_map(|bin| Some((bin["to"].as_f64()?, bin["vertices"].as_f64()?))).collect();
+    let named = source["source"].as_u64().map_or(String::new(), |id| format!(" from source {id}"));
+    Some(Figure {
+        title: format!("Distances{named}"),
+        caption: "Vertices by their distance: a step has those from the end of the step before up to its own.".into(),
+        x: Axis::linear("distance", Unit::Number),
+        y: Axis::linear("vertices", Unit::Count),
+        marks: Marks::Lines(vec![Line::new("vertices", Style::Area, points)]),
+    })
 }
 
 /// Returns the time of each kind of phase, over all sources.

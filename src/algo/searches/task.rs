@@ -71,6 +71,9 @@ pub trait SearchTask: Task {
         true
     }
 
+    /// Adds to the first search what is told of one alone. Its time is no part of the search's.
+    fn describe(_tree: &Self::Tree, _searched: &mut Self::Searched) {}
+
     /// Returns the seconds of a search.
     fn seconds(searched: &Self::Searched) -> f64;
 

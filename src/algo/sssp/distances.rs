@@ -1,11 +1,16 @@
 //! Distances of vertices from a source: sums of whole numbers, or of decimals.
 
+use super::search::DistanceBin;
 use crate::error::Result;
 use crate::formats::WeightType;
 use crate::memory::{Budget, Buffer, populate};
+use rayon::prelude::*;
 use serde::{Deserialize, Serialize};
 use serde_json::Number;
 use std::fmt;
+
+/// Number of bins of distances.
+const BINS: usize = 40;
 
 /// Distances from a root to every vertex, in the order of vertices.
 pub enum Distances {
@@ -47,6 +52,31 @@ impl Distances {
             Distances::Whole(of) => Some(of[v as usize]).filter(|&sum| sum != u64::MAX).map(Distance::Whole),
             Distances::Decimal(of) => Some(of[v as usize]).filter(|sum| sum.is_finite()).map(Distance::Decimal),
         }
+    }
+
+    /// Returns the vertices that are reached by their distances, the largest of which is this: in bins of equal width.
+    pub fn bins(&self, largest: f64) -> Vec<DistanceBin> {
+        // Of distances that are all 0 there is one.
+        let bins = if largest > 0.0 { BINS } else { 1 };
+        let place = |distance: f64| ((distance / largest * bins as f64) as usize).min(bins - 1);
+        let add = |mut counts: Vec<u64>, distance: f64| {
+            counts[place(distance)] += 1;
+            counts
+        };
+        let none = || vec![0_u64; bins];
+        let both = |a: Vec<u64>, b: Vec<u64>| a.iter().zip(b).map(|(a, b)| a + b).collect();
+        let counts = match self {
+            Distances::Whole(of) => {
+                let reached = of.par_iter().filter(|&&sum| sum != u64::MAX).map(|&sum| sum as f64);
+                reached.fold(none, add).reduce(none, both)
+            }
+            Distances::Decimal(of) => {
+                let reached = of.par_iter().filter(|sum| sum.is_finite()).map(|&sum| f64::from(sum));
+                reached.fold(none, add).reduce(none, both)
+            }
+        };
+        let bin = |(at, vertices): (usize, u64)| DistanceBin { to: largest * (at + 1) as f64 / bins as f64, vertices };
+        counts.into_iter().enumerate().map(bin).collect()
     }
 
     /// Makes all vertices unreached.
@@ -121,5 +151,26 @@ mod tests {
             assert_eq!(serde_json::from_value::<Distance>(value.clone()).unwrap(), distance, "{value}");
             assert_eq!(serde_json::from_str::<Distance>(&value.to_string()).unwrap(), distance, "{value}");
         }
+    }
+
+    #[test]
+    fn every_vertex_that_is_reached_is_in_one_bin() {
+        let budget = Budget::new(1 << 30, 1).expect("room");
+        let told = |distances: &Distances, largest: f64| -> Vec<(f64, u64)> {
+            let bins = distances.bins(largest).into_iter().filter(|bin| bin.vertices > 0);
+            bins.map(|bin| (bin.to, bin.vertices)).collect()
+        };
+        let mut whole = Distances::new(WeightType::U32, 6, &budget).expect("room");
+        if let Distances::Whole(of) = &mut whole {
+            of.copy_from_slice(&[0, 1, 10, 399, 400, u64::MAX]);
+        }
+        assert_eq!(told(&whole, 400.0), [(10.0, 2), (20.0, 1), (400.0, 2)]);
+        let mut decimal = Distances::new(WeightType::F32, 3, &budget).expect("room");
+        decimal.forget();
+        assert_eq!(told(&decimal, 0.0), []);
+        if let Distances::Decimal(of) = &mut decimal {
+            of.copy_from_slice(&[0.0, f32::INFINITY, 0.0]);
+        }
+        assert_eq!(told(&decimal, 0.0), [(0.0, 2)]);
     }
 }

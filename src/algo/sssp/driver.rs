@@ -78,7 +78,15 @@ impl SearchTask for Table {
         tree.distances.forget();
         tree.parents.fill(NONE);
         let max_distance = Distance::zero(edges::kind(self.weights, graph));
-        Searched { reached: 1, max_distance, relaxations: 0, seconds: 0.0, phases: Vec::new(), path: None }
+        Searched {
+            reached: 1,
+            max_distance,
+            relaxations: 0,
+            seconds: 0.0,
+            phases: Vec::new(),
+            path: None,
+            distances: Vec::new(),
+        }
     }
 
     fn tree(&self, graph: &Graph, vertices: usize, budget: &Budget) -> Result<Tree> {
@@ -100,6 +108,14 @@ impl SearchTask for Table {
 
     fn reaches_all(tree: &Tree) -> bool {
         matches!(tree.distances, Distances::Whole(_))
+    }
+
+    fn describe(tree: &Tree, searched: &mut Searched) {
+        let largest = match searched.max_distance {
+            Distance::Whole(sum) => sum as f64,
+            Distance::Decimal(sum) => f64::from(sum),
+        };
+        searched.distances = tree.distances.bins(largest);
     }
 
     fn seconds(searched: &Searched) -> f64 {
@@ -154,9 +170,12 @@ impl SearchTask for Table {
     }
 
     fn results(source: InputId, edges: u64, searched: Searched) -> (Value, Value) {
-        let Searched { reached, max_distance, relaxations, phases, path, .. } = searched;
+        let Searched { reached, max_distance, relaxations, phases, path, distances, .. } = searched;
         let told = |phase: Phase| json!(phase);
-        let how = json!({ "relaxations": relaxations, "phases": phases.into_iter().map(told).collect::<Vec<_>>() });
+        let mut how = json!({ "relaxations": relaxations, "phases": phases.into_iter().map(told).collect::<Vec<_>>() });
+        if !distances.is_empty() {
+            how["distances"] = json!(distances);
+        }
         (json!(SourceFound { source, reached, max_distance, edges, path }), how)
     }
 }

@@ -44,6 +44,18 @@ pub struct Searched {
     /// The path to the target, if the table names one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub path: Option<Path>,
+    /// Vertices by their distances, of the first source alone.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub distances: Vec<DistanceBin>,
+}
+
+/// The vertices whose distances lie between two.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+pub struct DistanceBin {
+    /// The end of the distances, which the last bin has and the others do not.
+    pub to: f64,
+    /// Number of vertices.
+    pub vertices: u64,
 }
 
 /// Steps of one kind.

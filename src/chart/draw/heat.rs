@@ -42,7 +42,7 @@ pub(super) fn draw(figure: &Figure, heat: &Heat) -> (Markup, f64) {
             text class="label" text-anchor="middle" transform=(format!("translate(16 {}) rotate(-90)", n(TOP + SIDE / 2.0))) { (heat.row) }
             @for step in 0..STEPS {
                 @let share = step as f64 / (STEPS - 1) as f64;
-                rect class="cell" x=(n(LEFT + SIDE + 40.0)) y=(n(TOP + 24.0 + 8.0 * (STEPS - 1 - step) as f64)) width="18" height="8"
+                rect class="scale" x=(n(LEFT + SIDE + 40.0)) y=(n(TOP + 24.0 + 8.0 * (STEPS - 1 - step) as f64)) width="18" height="8"
                     fill-opacity=(opacity(strength(share * most))) {}
             }
             text class="label" x=(n(LEFT + SIDE + 40.0)) y=(n(TOP + 12.0)) { (figure.y.label) }

@@ -96,7 +96,7 @@ fn vertical(plot: &Plot, axis: &Axis, laid: &Laid) -> Markup {
 
 /// Returns the class that has the colour of a series.
 fn series(at: usize) -> String {
-    format!("s{}", at % 6)
+    format!("s{}", at % 9)
 }
 
 fn legend(names: &[(&str, bool)]) -> Markup {

@@ -206,7 +206,9 @@ fn differences(runs: &[Compared]) -> Vec<String> {
         }
         for (name, result) in run.results() {
             let (mine, others) = (&result["answer"], &first.report()["results"][name.as_str()]["answer"]);
-            if others.is_string() && mine.is_string() && mine != others {
+            if let (Some(mine), Some(others)) = (mine.as_str(), others.as_str())
+                && mine != others
+            {
                 notices.push(format!("{name}: {} found {mine}, {} found {others}.", run.name, first.name));
             }
         }

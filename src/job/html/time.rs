@@ -33,7 +33,7 @@ impl Clock<'_> {
 
     fn axis(&self) -> Axis {
         let parts = self.runs.iter().map(|(run, began)| (*began, began + run.seconds.max(0.0))).collect();
-        let label = if self.runs.len() > 1 { "time at work; what lies between runs is drawn narrow" } else { "time" };
+        let label = if self.runs.len() > 1 { "time at work" } else { "time" };
         Axis { label: label.to_owned(), unit: Unit::Seconds, scale: Scale::Parts(parts) }
     }
 
@@ -75,7 +75,7 @@ pub(super) fn stages(seen: &Seen, is_running: bool) -> Section {
     if !spans.is_empty() {
         section.figures.push(Figure {
             title: "Stages over all runs".into(),
-            caption: "When each stage was at work. A pale bar was broken off; a dashed band stands for the time between two runs.".into(),
+            caption: "When each stage was at work. A pale bar was broken off. A dashed band stands for the time between two runs, however long; numbers count from the begin of the first.".into(),
             x: clock.axis(),
             y: Axis::linear("stage", Unit::Text),
             marks: Marks::Spans(spans),

@@ -10,7 +10,7 @@ use std::time::{Duration, Instant, SystemTime};
 /// Interval at which the file is written in the first minute of a run, and later.
 const WRITE: [Duration; 2] = [Duration::from_secs(1), Duration::from_secs(10)];
 /// At the begin of a stage it is written if that was not done for so long.
-const AGAIN: Duration = Duration::from_millis(100);
+const AGAIN: Duration = Duration::from_millis(10);
 
 /// The metrics of the run at work. It records nothing before it knows the workdir, and tells of no run without a stage.
 #[derive(Default)]

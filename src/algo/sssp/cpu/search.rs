@@ -190,6 +190,7 @@ impl<'s, A: Arithmetic> Walk<'s, A> {
             seconds: begun.elapsed().as_secs_f64(),
             phases,
             path: None,
+            distances: Vec::new(),
         })
     }
 

@@ -39,5 +39,6 @@ pub(super) fn of(state: &State, kind: WeightType, seconds: f64) -> Searched {
         seconds,
         phases,
         path: None,
+        distances: Vec::new(),
     }
 }

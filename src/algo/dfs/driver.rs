@@ -7,7 +7,7 @@ use super::saved::{self, Counters, UNITS};
 use super::strong::Strong;
 use super::task::{ArticulationFound, Found, StrongFound, Table};
 use super::validate::validate;
-use super::walk::Walk;
+use super::walk::{Memory, Walk};
 use crate::algo::{GraphTask, Outcome, Run, sources};
 use crate::comm::agreed;
 use crate::error::{Error, Result};
@@ -49,14 +49,18 @@ fn on_rank_0(table: &Table, graph: &Graph, run: &mut Run<'_>) -> Result<Outcome>
         }
         None => None,
     };
-    let rows = Rows::new(graph)?;
+    let mut rows = Rows::new(graph)?;
     let runs = order::read_runs(&graph.folder, graph.info.content)?;
     let vertices = graph.info.connected as u32;
     let leaves = runs.iter().find(|&(degree, ..)| degree == 1).map_or(vertices, |(_, first, _)| first as u32);
-    let mut walk = Walk::new(&rows, vertices as usize, leaves, run.budget)?;
+    let memory = Memory::new(vertices as usize, run.budget)?;
+    rows.copy_last(graph, run.budget)?;
+    let mut walk = Walk::new(&rows, memory, leaves);
     let counters = walk_all(&mut walk, source, run)?;
+    let tree = walk.into_tree();
+    rows.drop_copies();
     if table.validate {
-        let found = validate(&walk.tree, &rows, source, run.threads, run.budget)?;
+        let found = validate(&tree, &rows, source, run.threads, run.budget)?;
         let name = |v: u32| input_ids::name(graph, v).unwrap_or_else(|_| format!("{v} in the order of vertices"));
         let trees = found.map_err(|fault| fault.error(&name))?;
         if trees != counters.trees {
@@ -64,7 +68,7 @@ fn on_rank_0(table: &Table, graph: &Graph, run: &mut Run<'_>) -> Result<Outcome>
         }
     }
     let started = Instant::now();
-    let tree = &walk.tree;
+    let tree = &tree;
     let articulation =
         table.articulation.then(|| Articulation::new(tree, &rows, run.threads, run.budget)).transpose()?;
     let strong = table.components.map(|_| Strong::new(tree, &rows, run.budget)).transpose()?;

@@ -1,20 +1,41 @@
 //! Rows of vertices, of which a search asks for one after the other, anywhere in the graph.
+//!
+//! Where rows are in files that memory does not hold, it keeps copies of the last ones, as many as fit: these are of vertices of few edges, so most
+//! rows are there, and their entries are few. Of the others, those of the next new neighbours are asked of the disk together, before any is waited for.
 
 use crate::error::Result;
+use crate::graph::catalogue::BlockLocation;
 use crate::graph::catalogue::Catalogue;
 use crate::graph::csr::Block;
 use crate::graph::direction::{Direction, Way};
-use crate::memory::prefetch;
+use crate::memory::{Budget, Buffer, prefetch, random_access, will_need};
 use crate::prepare::prepared::Graph;
+use crate::process::signals;
 
 /// Binary logarithm of the rows of which one place of the table of blocks says where they begin.
 const SHIFT: u32 = 12;
+/// Entries of a row that are asked of a disk at once.
+const ASKED: usize = 1 << 11;
+/// Rows that are copied between two looks at signals.
+const STRIDE: u32 = 1 << 16;
+/// One part in so many of free memory is left.
+const SPARE: u64 = 16;
 
 /// One half of all rows.
 struct HalfRows<'a> {
     blocks: Vec<Block<'a>>,
     /// The block of every 2^[`SHIFT`]th row.
     of_rows: Vec<u32>,
+    /// Copies of the rows from `copied` on.
+    copied: u32,
+    copies: Option<Copies>,
+}
+
+/// Rows copied to memory.
+struct Copies {
+    /// Where each begins among the entries, and the end of the last.
+    starts: Buffer<u32>,
+    entries: Buffer<u32>,
 }
 
 impl<'a> HalfRows<'a> {
@@ -27,7 +48,7 @@ impl<'a> HalfRows<'a> {
             }
             b as u32
         });
-        HalfRows { of_rows: of_rows.collect(), blocks }
+        HalfRows { of_rows: of_rows.collect(), blocks, copied: u32::MAX, copies: None }
     }
 
     /// Returns the block of a row and the row's number in it.
@@ -41,8 +62,48 @@ impl<'a> HalfRows<'a> {
         (block, (row - block.first_row) as usize)
     }
 
+    /// Returns the number of entries of the rows from one on.
+    fn entries_from(&self, row: u32) -> u64 {
+        let of_block = |block: &Block<'_>| {
+            let local = row.saturating_sub(block.first_row).min(block.rows() as u32);
+            u64::from(block.offsets[block.rows()] - block.offsets[local as usize])
+        };
+        self.blocks.iter().rev().take_while(|block| block.end_row() > row).map(of_block).sum()
+    }
+
+    /// Copies the rows from one on.
+    fn copy(&mut self, first: u32, rows: u32, budget: &Budget) -> Result<()> {
+        let purpose = "the last rows of a graph that is larger than memory";
+        let mut starts: Buffer<u32> = budget.zeroed((rows - first) as usize + 1, purpose)?;
+        let mut entries: Buffer<u32> = budget.zeroed(self.entries_from(first) as usize, purpose)?;
+        let mut at = 0;
+        for row in first..rows {
+            if row % STRIDE == 0 {
+                signals::check()?;
+            }
+            let of_row = self.row(row);
+            entries[at..at + of_row.len()].copy_from_slice(of_row);
+            at += of_row.len();
+            starts[(row - first) as usize + 1] = at as u32;
+        }
+        (self.copied, self.copies) = (first, Some(Copies { starts, entries }));
+        Ok(())
+    }
+
+    /// Asks the disk for the beginning of a row.
+    fn ask(&self, row: u32) {
+        let of_row = self.row(row);
+        if row < self.copied {
+            will_need(&of_row[..of_row.len().min(ASKED)]);
+        }
+    }
+
     #[inline]
-    fn row(&self, row: u32) -> &'a [u32] {
+    fn row(&self, row: u32) -> &[u32] {
+        if let (Some(local), Some(copies)) = (row.checked_sub(self.copied), &self.copies) {
+            let [first, end] = [copies.starts[local as usize], copies.starts[local as usize + 1]];
+            return &copies.entries[first as usize..end as usize];
+        }
         let (block, local) = self.place(row);
         let (first, end) = (block.offsets[local], block.offsets[local + 1]);
         &block.targets[first as usize..end as usize]
@@ -51,6 +112,9 @@ impl<'a> HalfRows<'a> {
     /// Has fetched where a row is.
     #[inline]
     fn fetch_place(&self, row: u32) {
+        if let (Some(local), Some(copies)) = (row.checked_sub(self.copied), &self.copies) {
+            return prefetch(&copies.starts, local as usize);
+        }
         let (block, local) = self.place(row);
         prefetch(block.offsets, local);
     }
@@ -58,8 +122,7 @@ impl<'a> HalfRows<'a> {
     /// Has the beginning of a row fetched, whose place was.
     #[inline]
     fn fetch(&self, row: u32) {
-        let (block, local) = self.place(row);
-        prefetch(block.targets, block.offsets[local] as usize);
+        prefetch(self.row(row), 0);
     }
 }
 
@@ -68,6 +131,8 @@ pub(super) struct Rows<'a> {
     lower: HalfRows<'a>,
     upper: HalfRows<'a>,
     direction: Direction,
+    rows: u32,
+    is_on_disk: bool,
 }
 
 /// The row of a vertex: neighbours smaller than it, and those that are larger.
@@ -102,12 +167,65 @@ impl<'a> Rows<'a> {
         let direction = graph.info.direction;
         let rows = direction.rows(graph.info.connected);
         let (lower, upper) = (HalfRows::new(&graph.catalogue, rows), HalfRows::new(graph.upper()?, rows));
-        Ok(Rows { lower, upper, direction })
+        Ok(Rows { lower, upper, direction, rows: rows as u32, is_on_disk: false })
+    }
+
+    /// Copies as many of the last rows as fit what is free of `budget`, if rows are in files that do not fit there.
+    ///
+    /// # Errors
+    /// [`crate::Error::Limit`], a stop.
+    pub fn copy_last(&mut self, graph: &Graph, budget: &Budget) -> Result<()> {
+        let (lower, upper, free) = (&graph.catalogue, graph.upper()?, budget.free());
+        let in_files = !lower.is_empty() && matches!(lower.location(0), BlockLocation::InFile(_));
+        if !in_files || lower.bytes() + upper.bytes() <= free {
+            return Ok(());
+        }
+        self.is_on_disk = true;
+        let most = free - free / SPARE;
+        let fits = |row: u32| {
+            let halves = [self.lower.entries_from(row), self.upper.entries_from(row)];
+            // A place among copies is a u32.
+            let bytes = 4 * halves.iter().sum::<u64>() + 8 * u64::from(self.rows - row + 1);
+            bytes <= most && halves.iter().all(|&entries| entries <= u32::MAX.into())
+        };
+        let (mut first, mut end) = (0, self.rows);
+        while first < end {
+            let middle = first + (end - first) / 2;
+            if fits(middle) { end = middle } else { first = middle + 1 }
+        }
+        self.lower.copy(first, self.rows, budget)?;
+        self.upper.copy(first, self.rows, budget)?;
+        for half in [lower, upper] {
+            (0..half.len()).for_each(|block| {
+                half.release(block);
+                random_access(half.block(block).targets);
+            });
+        }
+        Ok(())
+    }
+
+    /// Gives up the copies.
+    pub fn drop_copies(&mut self) {
+        for half in [&mut self.lower, &mut self.upper] {
+            (half.copied, half.copies) = (u32::MAX, None);
+        }
+    }
+
+    /// Asks the disk, if rows are there, for those of several vertices.
+    #[inline]
+    pub fn ask(&self, vertices: impl Iterator<Item = u32>) {
+        if self.is_on_disk {
+            vertices.for_each(|v| {
+                let row = self.direction.row(v, Way::Out);
+                self.lower.ask(row);
+                self.upper.ask(row);
+            });
+        }
     }
 
     /// Returns the neighbours to which edges lead from a vertex.
     #[inline]
-    pub fn of(&self, v: u32) -> Row<'a> {
+    pub fn of(&self, v: u32) -> Row<'_> {
         let row = self.direction.row(v, Way::Out);
         Row([self.lower.row(row), self.upper.row(row)])
     }

@@ -4,7 +4,7 @@ use super::rows::Rows;
 use super::saved::{self, Counters};
 use super::strong::Strong;
 use super::validate::validate;
-use super::walk::Walk;
+use super::walk::{Memory, Walk};
 use crate::algo::model_tests::{Model, budget};
 use crate::graph::direction::Direction;
 use crate::store::checkpoint::Checkpoint;
@@ -53,7 +53,7 @@ fn walked<'r>(
         Direction::Directed => heads.len() + tails.len() == 1,
     });
     let leaves = leaves.unwrap_or(model.heads.len()) as u32;
-    let new = || Walk::new(rows, model.heads.len(), leaves, &budget(1 << 22)).unwrap();
+    let new = || Walk::new(rows, Memory::new(model.heads.len(), &budget(1 << 22)).unwrap(), leaves);
     let mut walk = new();
     for &root in roots {
         if walk.is_seen(root) {
@@ -88,12 +88,14 @@ proptest! {
         target in 1u64..3000,
         steps in 1u32..90,
         saves in any::<bool>(),
+        memory in 0u64..20_000,
     ) {
         let model = Model::new(&edges, Direction::of(directed));
         prop_assume!(model.vertices() > 0);
         let folder = tempfile::tempdir().unwrap();
         let graph = model.graph(folder.path(), target);
-        let rows = Rows::new(&graph).unwrap();
+        let mut rows = Rows::new(&graph).unwrap();
+        rows.copy_last(&graph, &budget(memory)).unwrap();
         let source = source.map(|source| source % model.vertices());
         let roots = source.map_or((0..model.vertices()).collect(), |source| vec![source]);
         let walk = walked(&model, &rows, &roots, steps, saves.then_some(folder.path()));
@@ -137,7 +139,7 @@ fn going_back_is_done_in_steps() {
     let folder = tempfile::tempdir().unwrap();
     let graph = model.graph(folder.path(), 100);
     let rows = Rows::new(&graph).unwrap();
-    let mut walk = Walk::new(&rows, 1001, model.vertices(), &budget(1 << 20)).unwrap();
+    let mut walk = Walk::new(&rows, Memory::new(1001, &budget(1 << 20)).unwrap(), model.vertices());
     walk.begin(model.map[0]);
     let mut before = 0;
     while !walk.go(50) {

@@ -17,19 +17,42 @@ use std::sync::atomic::Ordering::Relaxed;
 
 /// New neighbours that are fetched ahead of their use.
 const AHEAD: usize = 3;
+/// New neighbours whose rows are asked of a disk together.
+const ASKED: usize = 16;
 /// Places below the top of the stack that are fetched ahead of going back.
 const BELOW: usize = 6;
 /// Words of a place on the stack: the vertex, with the number of a chunk of its row in the upper half; new neighbours in that chunk.
 const WORDS: usize = 2;
 
+/// The memory of a search.
+pub(super) struct Memory {
+    tree: Tree,
+    /// Bits of vertices that were reached.
+    seen: Buffer<AtomicU64>,
+    /// The places of the vertices from the root to the current one, which is the last.
+    stack: Buffer<u64>,
+}
+
+impl Memory {
+    /// Takes memory for so many vertices.
+    ///
+    /// # Errors
+    /// [`crate::Error::Limit`].
+    pub fn new(vertices: usize, budget: &Budget) -> Result<Memory> {
+        Ok(Memory {
+            tree: Tree::new(vertices, budget)?,
+            seen: budget.zeroed(vertices / 64 + 1, "bits of vertices")?,
+            stack: budget.zeroed(WORDS * vertices, "the vertices on the way (16 bytes each)")?,
+        })
+    }
+}
+
 /// The state of a search between two steps.
 pub(super) struct Walk<'a> {
     pub tree: Tree,
     rows: &'a Rows<'a>,
-    /// Bits of vertices that were reached.
     seen: Buffer<AtomicU64>,
     lookup: Lookup,
-    /// The places of the vertices from the root to the current one, which is the last.
     stack: Buffer<u64>,
     /// Vertices on the stack.
     height: usize,
@@ -46,20 +69,13 @@ impl<'a> Walk<'a> {
     }
 
     /// Begins at no vertex. Those from `leaves` on have one edge.
-    ///
-    /// # Errors
-    /// [`crate::Error::Limit`].
-    pub fn new(rows: &'a Rows<'a>, vertices: usize, leaves: u32, budget: &Budget) -> Result<Walk<'a>> {
-        Ok(Walk {
-            tree: Tree::new(vertices, budget)?,
-            rows,
-            seen: budget.zeroed(vertices / 64 + 1, "bits of vertices")?,
-            lookup: Lookup::detect(),
-            stack: budget.zeroed(WORDS * vertices, "the vertices on the way (16 bytes each)")?,
-            height: 0,
-            leaves,
-            whole: 0,
-        })
+    pub fn new(rows: &'a Rows<'a>, Memory { tree, seen, stack }: Memory, leaves: u32) -> Walk<'a> {
+        Walk { tree, rows, seen, lookup: Lookup::detect(), stack, height: 0, leaves, whole: 0 }
+    }
+
+    /// Returns what was found, and gives up the rest.
+    pub fn into_tree(self) -> Tree {
+        self.tree
     }
 
     /// Returns true if a vertex was reached.
@@ -195,7 +211,7 @@ impl<'a> Walk<'a> {
     /// Returns the first chunk of a row, from one on, that has new vertices, and a bit for each of these.
     #[inline]
     fn next_new(&self, row: Row<'_>, from: usize) -> Option<(usize, u64)> {
-        (from..row.chunks()).find_map(|number| {
+        let found = (from..row.chunks()).find_map(|number| {
             let chunk = row.chunk(number);
             // Hubs come first in rows, and are reached early.
             if chunk.last().is_some_and(|&last| last < self.whole) {
@@ -203,7 +219,11 @@ impl<'a> Walk<'a> {
             }
             let new = self.lookup.lacking(&self.seen, chunk);
             (new != 0).then_some((number, new))
-        })
+        });
+        if let Some((number, new)) = found {
+            self.rows.ask(each_new(row.chunk(number), new).take(ASKED).filter(|&v| v < self.leaves));
+        }
+        found
     }
 
     /// Has fetched what is needed of the next new vertices: the record and the place of the row of one, and the row of one before that.
@@ -239,4 +259,13 @@ impl<'a> Walk<'a> {
             }
         }
     }
+}
+
+/// Returns the new vertices of a chunk.
+fn each_new(chunk: &[u32], mut new: u64) -> impl Iterator<Item = u32> {
+    std::iter::from_fn(move || {
+        let place = new.trailing_zeros() as usize;
+        new &= new.wrapping_sub(1);
+        (place < chunk.len()).then(|| chunk[place])
+    })
 }

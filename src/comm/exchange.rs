@@ -1,6 +1,7 @@
 //! Many-to-many messages, as the code that sends and receives them sees them. The module `mpi` transports them.
 
 use crate::error::{Error, Result};
+use crate::process::traffic;
 use std::sync::{Mutex, PoisonError};
 
 /// Bytes of a rank's shared memory beside messages and queue cells: heads, and the rest of a page.
@@ -113,6 +114,7 @@ impl Outbox<'_> {
             self.recycle(message);
             return Ok(());
         }
+        traffic::count(4 * message.len() as u64);
         if let Some(free) = (self.transport)(to, message)? {
             self.recycle(free);
         }

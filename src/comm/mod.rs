@@ -39,6 +39,7 @@ pub use work_stealing::{Pass, WorkStealing};
 
 use crate::error::Result;
 use crate::memory::{Number, bytes_of, numbers_of};
+use crate::process::traffic;
 use std::ops::Range;
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 /// The communicator that this process opened, for the panic hook.
@@ -271,6 +272,8 @@ impl Comm {
     /// elements are undefined afterwards. Each rank sends and receives nearly the bytes of the array once. Collective.
     pub fn reduce_scatter(&self, values: &mut [u32]) {
         if let Comm::Mpi(ranks) = self {
+            // Each gives every other one its share.
+            traffic::count(4 * (values.len() - self.share(values.len()).len()) as u64);
             ranks.reduce_scatter(values);
         }
     }
@@ -278,6 +281,7 @@ impl Comm {
     /// Copies every rank's share of an array to all ranks: after [`Self::reduce_scatter`], all have all sums. Collective.
     pub fn all_gather_shares(&self, values: &mut [u32]) {
         if let Comm::Mpi(ranks) = self {
+            traffic::count(4 * (self.share(values.len()).len() * (self.ranks() - 1)) as u64);
             ranks.all_gather_shares(values);
         }
     }

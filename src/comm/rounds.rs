@@ -8,6 +8,7 @@ use super::mpi;
 use super::reduction::Operation;
 use crate::error::{Error, Result};
 use crate::memory::{Number, bytes_of, bytes_of_mut};
+use crate::process::traffic;
 use std::marker::PhantomData;
 
 /// Words of 64 bits that ranks tell each other in a short reduction.
@@ -134,6 +135,15 @@ impl Rounds {
         Ok(())
     }
 
+    /// Pushes words into the link to a rank. Returns how many it took.
+    fn push<T: Number>(&mut self, to: usize, words: &[T]) -> usize {
+        let pushed = self.links.as_mut().map_or(words.len(), |links| links.push(to, words));
+        if pushed > 0 {
+            traffic::count((pushed * size_of::<T>()) as u64);
+        }
+        pushed
+    }
+
     /// Takes words that this rank sends to itself.
     fn keep<T>(&self, take: TakeWords<'_, T>, words: &[T]) -> Result<()> {
         if words.is_empty() { Ok(()) } else { take(self.rank, words) }
@@ -182,8 +192,8 @@ impl<T: Number> Round<'_, T> {
         if to >= self.rounds.ranks {
             return Err(Error::internal("send in a round", format!("rank {to} is not one of {}", self.rounds.ranks)));
         }
-        while let Some(links) = &mut self.rounds.links {
-            let pushed = links.push(to, words);
+        while self.rounds.links.is_some() {
+            let pushed = self.rounds.push(to, words);
             words = &words[pushed..];
             if words.is_empty() {
                 break;
@@ -211,11 +221,11 @@ impl<T: Number> Round<'_, T> {
         let rounds = &mut *self.rounds;
         loop {
             let (mut moved, mut at) = (false, 0);
-            while let (Some(links), Some(&to)) = (&mut rounds.links, rounds.open_to.get(at)) {
-                let pushed = links.push(to, rest[to]);
+            while let Some(&to) = rounds.open_to.get(at) {
+                let pushed = rounds.push(to, rest[to]);
                 rest[to] = &rest[to][pushed..];
                 moved |= pushed > 0;
-                if rest[to].is_empty() && links.end(to) {
+                if rest[to].is_empty() && rounds.links.as_mut().is_none_or(|links| links.end(to)) {
                     moved = true;
                     rounds.open_to.swap_remove(at);
                 } else {

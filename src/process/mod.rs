@@ -12,3 +12,4 @@ pub mod panics;
 pub mod progress;
 pub mod signals;
 pub mod status_file;
+pub mod traffic;

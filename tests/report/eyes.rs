@@ -88,7 +88,7 @@ fn dark(browser: &mut Browser, is_dark: bool) {
     browser.call("Emulation.setEmulatedMedia", json!({ "features": features }));
 }
 
-const JOB: &str = "[run]\ndevice = 'cpu'\ntrials = 2\n[triangle]\nper_vertex = false\n[bfs]\nroots = 4\n[dfs]\nforest = true\n\
+const JOB: &str = "[run]\ndevice = 'cpu'\ntrials = 2\n[triangle]\nper_vertex = false\n[bfs]\nroots = 4\n[traverse]\nsources = [1]\n[dfs]\nforest = true\n\
     [sssp]\nroots = 4\nweights = { uniform = [1, 255], seed = 1 }\n";
 
 #[test]
@@ -110,6 +110,7 @@ fn reports_are_seen_and_heard_by_everybody() {
         "Degrees",
         "triangle",
         "bfs",
+        "traverse",
         "dfs",
         "sssp",
         "Log",
@@ -126,6 +127,7 @@ fn reports_are_seen_and_heard_by_everybody() {
         "Speed over all sources",
         "Depth",
         "Phases",
+        "Rounds",
         "Trials of triangle",
     ] {
         assert!(images.contains(&image), "{image} is not among {images:?}");

@@ -131,19 +131,31 @@ fn distances(source: &Value) -> Option<Figure> {
     })
 }
 
-/// Returns the time of each kind of phase, over all sources.
-fn phases(sources: &[Value]) -> Option<Figure> {
-    let mut kinds: Vec<(String, f64)> = Vec::new();
+/// Returns the time of each kind of phase, over all sources, and its rounds: of shortest paths, those that push take a bucket each.
+fn phases(sources: &[Value]) -> Vec<Figure> {
+    let mut kinds: Vec<(String, [f64; 2])> = Vec::new();
     for phase in sources.iter().flat_map(|source| source["phases"].as_array().into_iter().flatten()) {
         let (Some(kind), Some(seconds)) = (phase["kind"].as_str(), phase["seconds"].as_f64()) else { continue };
+        let rounds = phase["rounds"].as_f64().unwrap_or(0.0);
         match kinds.iter_mut().find(|(name, _)| name == kind) {
-            Some((_, sum)) => *sum += seconds,
-            None => kinds.push((kind.to_owned(), seconds)),
+            Some((_, sums)) => *sums = [sums[0] + seconds, sums[1] + rounds],
+            None => kinds.push((kind.to_owned(), [seconds, rounds])),
         }
     }
-    let (names, seconds): (Vec<_>, Vec<_>) = kinds.into_iter().unzip();
+    if kinds.is_empty() {
+        return Vec::new();
+    }
+    let names: Vec<String> = kinds.iter().map(|(name, _)| name.clone()).collect();
+    let of = |at: usize| kinds.iter().map(|(_, sums)| sums[at]).collect::<Vec<f64>>();
     let caption = format!("Seconds of each kind of step, over {} searches.", sources.len());
-    (!names.is_empty()).then(|| by_name("Phases", &caption, "kind", names, vec![("time".into(), seconds)]))
+    let mut figures = vec![by_name("Phases", &caption, "kind", names.clone(), vec![("time".into(), of(0))])];
+    if of(1).iter().any(|&rounds| rounds > 0.0) {
+        let caption =
+            format!("Rounds of each kind of step, over {} searches; one that pushes takes a bucket.", sources.len());
+        let rounds = by_name("Rounds", &caption, "kind", names, vec![("rounds".into(), of(1))]);
+        figures.push(Figure { x: Axis::linear("rounds", Unit::Count), ..rounds });
+    }
+    figures
 }
 
 #[cfg(test)]
@@ -172,7 +184,7 @@ mod tests {
         let figures = of_result(&result);
         assert_eq!(
             figures.iter().map(|figure| figure.table().csv()).collect::<String>(),
-            "kind,time (s)\npush,1.5\npull,2\n"
+            "kind,time (s)\npush,1.5\npull,2\nkind,rounds\npush,6\npull,3\n"
         );
         let list = of_result(&json!({ "phases": { "read": 0.25, "rank": 1.0 } }));
         assert_eq!(list[0].table().rows.len(), 2);

@@ -44,8 +44,15 @@ pub(super) fn graph(seen: &Seen) -> Section {
     let bins: Vec<_> =
         bins.filter_map(|bin| Some((number(&bin["from"])?, number(&bin["to"])?, number(&bin["vertices"])?))).collect();
     if !bins.is_empty() {
-        let caption = "Vertices by their degree in the input, both by logarithm: repeats count, loops do not. From 8 on, dots stand for several degrees.";
-        section.figures.push(Figure::distribution("Degrees", caption, "vertices", "degree", &bins));
+        let count = |value: &Value| cell(value).show(Unit::Count);
+        let caption = format!(
+            "Vertices by their degree in the input, both by logarithm: its {} repeats count, its {} loops do not. From 8 on, dots stand for several \
+             degrees. Not drawn: {} isolated vertices.",
+            count(&input["duplicates"]),
+            count(&input["self_loops"]),
+            count(&graph["isolated"])
+        );
+        section.figures.push(Figure::distribution("Degrees", &caption, "vertices", "degree", &bins));
     }
     section
 }

@@ -138,6 +138,9 @@ fn costs(seen: &Seen) -> Vec<(String, String)> {
         add("read from disk", Unit::Bytes.show(1024.0 * sum(|sample| sample.read)));
         add("written to disk", Unit::Bytes.show(1024.0 * sum(|sample| sample.written)));
     }
+    if sum(|sample| sample.sent) > 0.0 {
+        add("sent by rank 0", Unit::Bytes.show(1024.0 * sum(|sample| sample.sent)));
+    }
     if sum(|sample| sample.energy) > 0.0 {
         add("energy", Unit::Joules.show(sum(|sample| sample.energy) / 1e3));
     }

@@ -213,6 +213,11 @@ pub(super) fn samples(seen: &Seen) -> Section {
             vec![read, written],
         );
     }
+    if seen.metrics.samples.iter().any(|sample| sample.sent > 0) {
+        let sent = line("sent", &|sample| rate((sample.sent << 10) as f64, sample));
+        let caption = "What it sent to other ranks, as messages or in memory that they share; small collective operations are not counted.";
+        add(&format!("Sent{of_rank}"), caption, Axis::linear("bytes a second", Unit::BytesPerSecond), vec![sent]);
+    }
     if seen.metrics.samples.iter().any(|sample| sample.energy > 0) {
         let power = line("power", &|sample| rate(sample.energy as f64 / 1e3, sample));
         let caption =

@@ -17,9 +17,9 @@ pub use sampler::{Meter, OpenMeter};
 pub const FILE: &str = "metrics.json";
 
 /// Changes when a field changes its meaning.
-const SCHEMA: u32 = 1;
+const SCHEMA: u32 = 2;
 /// Most samples of all runs together.
-const SAMPLES: usize = 400;
+const SAMPLES: usize = 350;
 /// Most runs; the oldest go first.
 const RUNS: usize = 48;
 /// Most stages of all runs together: those of the oldest runs go first.
@@ -97,21 +97,23 @@ pub struct Sample {
     pub read: u64,
     /// KiB that it had written to the disk.
     pub written: u64,
+    /// KiB that it sent to other ranks.
+    pub sent: u64,
     /// Energy in millijoules; 0 where no power can be read.
     pub energy: u64,
 }
 
-type Row = (u64, u64, u64, u64, u64, u64, u64, u64, u64);
+type Row = (u64, u64, u64, u64, u64, u64, u64, u64, u64, u64);
 
 impl From<Row> for Sample {
-    fn from((run, at, length, host_memory, gpu_memory, cpu, read, written, energy): Row) -> Sample {
-        Sample { run, at, length, host_memory, gpu_memory, cpu, read, written, energy }
+    fn from((run, at, length, host_memory, gpu_memory, cpu, read, written, sent, energy): Row) -> Sample {
+        Sample { run, at, length, host_memory, gpu_memory, cpu, read, written, sent, energy }
     }
 }
 
 impl From<Sample> for Row {
     fn from(s: Sample) -> Row {
-        (s.run, s.at, s.length, s.host_memory, s.gpu_memory, s.cpu, s.read, s.written, s.energy)
+        (s.run, s.at, s.length, s.host_memory, s.gpu_memory, s.cpu, s.read, s.written, s.sent, s.energy)
     }
 }
 
@@ -124,6 +126,7 @@ impl Sample {
         self.cpu += next.cpu;
         self.read += next.read;
         self.written += next.written;
+        self.sent += next.sent;
         self.energy += next.energy;
     }
 }
@@ -229,6 +232,7 @@ mod tests {
             cpu: many,
             read: many,
             written: many,
+            sent: many,
             energy: many,
         }
     }
@@ -264,7 +268,7 @@ mod tests {
             let of_run = || back.samples.iter().filter(|sample| sample.run == run.number);
             covered += of_run().map(|sample| sample.length).sum::<u64>();
             expected += 4_320_000;
-            assert!(of_run().all(|sample| sample.length <= 20 * 4_320_000 * 48 / 400), "{run:?}");
+            assert!(of_run().all(|sample| sample.length <= 20 * 4_320_000 * 48 / SAMPLES as u64), "{run:?}");
         }
         assert_eq!((covered, back.forgotten, back.runs.len()), (expected, 200 - RUNS as u64, RUNS));
     }

@@ -2,6 +2,7 @@
 
 use super::Sample;
 use crate::process::energy::CpuMeter;
+use crate::process::traffic;
 use crate::store::os;
 use std::time::{Duration, Instant};
 
@@ -24,13 +25,15 @@ pub(super) struct Sampler {
     memory: u64,
     cpu: Duration,
     disk: (u64, u64),
+    sent: u64,
     meters: Option<Vec<Meter>>,
 }
 
 impl Sampler {
     /// Begins to sample a run that began then.
     pub fn new(began: Instant) -> Sampler {
-        Sampler { began, last: began, memory: 0, cpu: os::processor_time(), disk: os::disk_bytes(), meters: None }
+        let (cpu, disk, sent) = (os::processor_time(), os::disk_bytes(), traffic::sent());
+        Sampler { began, last: began, memory: 0, cpu, disk, sent, meters: None }
     }
 
     /// Notes the memory in use now. A sample has the largest.
@@ -61,6 +64,7 @@ impl Sampler {
     /// Ends a sample.
     pub fn sample(&mut self, gpu_memory: u64) -> Sample {
         let (now, cpu, disk) = (Instant::now(), os::processor_time(), os::disk_bytes());
+        let sent = traffic::sent();
         let joules: f64 = self.meters.iter_mut().flatten().filter_map(|meter| meter()).sum();
         let kib = |after: u64, before: u64| after.saturating_sub(before) >> 10;
         // Ends of samples are rounded, and lengths follow from them, so that no time is lost between them.
@@ -74,11 +78,13 @@ impl Sampler {
             cpu: cpu.saturating_sub(self.cpu).as_millis() as u64,
             read: kib(disk.0, self.disk.0),
             written: kib(disk.1, self.disk.1),
+            sent: kib(sent, self.sent),
             energy: (joules * 1e3) as u64,
         };
         // What is less than a unit of the file is counted with the next sample.
         self.cpu += Duration::from_millis(sample.cpu);
         self.disk = (self.disk.0 + (sample.read << 10), self.disk.1 + (sample.written << 10));
+        self.sent += sample.sent << 10;
         (self.last, self.memory) = (now, 0);
         sample
     }
@@ -109,11 +115,12 @@ mod tests {
         while os::processor_time() < busy {
             sum = std::hint::black_box(sum + 1);
         }
+        traffic::count(5 << 20);
         sampler.open_meters(Some(Box::new(|| Some(Box::new(|| Some(1.5))))));
         let first = sampler.sample(3 << 20);
         assert_eq!((first.host_memory, first.gpu_memory), (7 << 10, 3 << 10));
         assert!(first.length > 0 && first.at == first.length && first.energy >= 1500, "{first:?}");
-        assert!(first.cpu >= 30, "{first:?}");
+        assert!(first.cpu >= 30 && first.sent >= 5 << 10, "{first:?}");
         let second = sampler.sample(0);
         assert_eq!(second.host_memory, 0);
         assert_eq!(second.at, first.at + second.length);

@@ -15,7 +15,7 @@ mkdir -p "$work"
 
 # run NAME METHOD INPUT: prints the mean milliseconds of distances alone, and of a search.
 run() {
-    local name=$1 method=$2 input=$3 job=$work/$1-$2
+    local method=$2 input=$3 job=$work/$1-$2
     printf '[job]\nworkdir = "%s"\n[input]\n%s\n[run]\ndevice = "gpu"\n[sssp]\nroots = %s\nmethod = "%s"\nweights = "file"\n' \
         "$job" "$input" "$roots" "$method" >"$job.toml"
     "$gpugraph" run "$job.toml" --fresh --quiet >"$job.log"

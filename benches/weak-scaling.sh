@@ -39,10 +39,12 @@ for strategy in ${STRATEGIES:-sort-unique atomic}; do
         # One process needs no launcher.
         launch=()
         [ "$ranks" -eq 1 ] || read -ra launch <<<"$mpirun -n $ranks"
-        # shellcheck disable=SC2086 # SET has several keys
+        read -ra keys <<<"${SET:-run.trials=1}"
+        sets=()
+        for key in "${keys[@]}"; do sets+=(--set "$key"); done
         "${launch[@]}" "$gpugraph" run configs/weak-scaling.toml --quiet --fresh --set job.workdir="$job" \
             --set "input.kronecker={scale=$of_all,edge_factor=16,seed=1}" --set traverse.roots="$roots" \
-            --set traverse.strategy="$strategy" $(printf -- '--set %s ' ${SET:-run.trials=1}) >"$job.log" || {
+            --set traverse.strategy="$strategy" "${sets[@]}" >"$job.log" || {
             cat "$job.log"
             exit 1
         }

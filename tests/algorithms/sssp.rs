@@ -56,6 +56,15 @@ impl Checked {
         (Checked { place: Place::new(), input, weighted, directed }, kind)
     }
 
+    /// On text whose weights are decimals.
+    fn of_decimals(text: &str, directed: bool) -> Checked {
+        let place = Place::new();
+        let path = place.write("edges.wel", text);
+        let (checked, kind) = Checked::on(&path, directed);
+        assert_eq!(kind, Some(WeightType::F32));
+        Checked { place, ..checked }
+    }
+
     fn job(&self, taken: Taken, sources: &[u64], more: &str) {
         let Checked { input, directed, .. } = self;
         let table = format!("[sssp]\nsources = {sources:?}\nwrite = true\n{}{more}", taken.key());
@@ -156,11 +165,7 @@ fn decimals_are_sums_along_paths_and_ties_are_broken_by_the_order_of_vertices() 
     // From 0 to 4 by 1, 2 or 3, all of length 1.5; 3 has most edges. 0.1 + 0.2 is not 0.3 in f32 arithmetic of every order.
     let text = "0 1 0.5\n0 2 1\n0 3 0.75\n1 4 1\n2 4 0.5\n3 4 0.75\n3 5 0.1\n3 6 0.2\n5 7 0.2\n6 7 0.1\n7 8 0.3\n4 8 0\n8 9 1e-9\n9 10 0\n10 9 1e-12\n";
     for directed in [false, true] {
-        let place = Place::new();
-        let path = place.write("edges.wel", text);
-        let (mut checked, kind) = Checked::on(&path, directed);
-        assert_eq!(kind, Some(WeightType::F32));
-        checked.place = Place::new();
+        let checked = Checked::of_decimals(text, directed);
         by_every_method(&checked, Taken::File(WeightType::F32), &[0, 7, 9]);
         checked.verifies();
     }
@@ -172,11 +177,7 @@ fn nobody_is_reached_by_a_sum_beyond_the_largest_f32() {
     // By a leaf, by a vertex with more edges behind it, and by two ways, one of which is short enough.
     let text = "0 1 3e38\n1 2 3e38\n1 3 3e38\n3 4 0.5\n4 5 0.5\n3 5 1\n1 6 1e38\n6 7 1e38\n0 7 2e38\n7 4 1.4e38\n";
     for directed in [false, true] {
-        let place = Place::new();
-        let path = place.write("edges.wel", text);
-        let (mut checked, kind) = Checked::on(&path, directed);
-        assert_eq!(kind, Some(WeightType::F32));
-        checked.place = Place::new();
+        let checked = Checked::of_decimals(text, directed);
         by_every_method(&checked, Taken::File(WeightType::F32), &[0, 1, 2, 5]);
         checked.verifies();
     }

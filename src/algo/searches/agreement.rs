@@ -1,6 +1,7 @@
-//! Figures of searches of any kind against each other, which takes neither columns nor edges.
+//! Checks of what searches of any kind found: of figures against each other, which takes neither columns nor edges, and of trees where both are there.
 
 use super::differs;
+use crate::algo::{EdgeSource, Results, Verdict};
 use crate::error::Result;
 use crate::graph::ids::InputId;
 use crate::prepare::prepared::InputInfo;
@@ -41,6 +42,27 @@ impl Told {
         holds(source, !expected.is_finite() || (teps - expected).abs() <= TOLERANCE * expected, || {
             format!("{teps} edges a second, {edges} in {seconds} s are {expected}")
         })
+    }
+}
+
+/// Checks trees by `check` against the edges of the input, if the table `algorithm` wrote them (`write`) and the edges are there; else says why not.
+///
+/// # Errors
+/// Those of telling, and a stop; what is wrong goes to `verdict`.
+pub fn check_trees(
+    algorithm: &str,
+    write: bool,
+    results: &Results<'_>,
+    verdict: &mut Verdict<'_>,
+    check: impl FnOnce(&EdgeSource<'_>) -> Result<String>,
+) -> Result<()> {
+    match &results.edges {
+        _ if !write => verdict.skip(
+            "trees",
+            format!("none was written, as [{algorithm}] write = false: the run itself is what checked them (validate)"),
+        ),
+        Err(why) => verdict.skip("trees", format!("{why}; so they were not checked")),
+        Ok(edges) => verdict.note("trees", check(edges)),
     }
 }
 

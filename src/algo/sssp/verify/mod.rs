@@ -11,6 +11,7 @@ mod input;
 
 use super::task::SourceFound;
 use super::validate::{self, Figures, Tree};
+use crate::algo::searches::agreement::check_trees;
 use crate::algo::searches::places::Places;
 use crate::algo::{EdgeSource, Results, Verdict, WeightSource};
 use crate::error::Result;
@@ -44,12 +45,7 @@ pub fn verify(
     verdict: &mut Verdict<'_>,
 ) -> Result<()> {
     verdict.note("searches", figures::agree(results.info, found))?;
-    match &results.edges {
-        _ if !write => verdict
-            .skip("trees", "none was written, as [sssp] write = false: the run itself is what checked them (validate)"),
-        Err(why) => verdict.skip("trees", format!("{why}; so they were not checked")),
-        Ok(edges) => verdict.note("trees", trees(edges, weights, results, found)),
-    }
+    check_trees("sssp", write, results, verdict, |edges| trees(edges, weights, results, found))
 }
 
 fn trees(

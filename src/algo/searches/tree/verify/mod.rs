@@ -11,6 +11,7 @@ mod edges;
 mod figures;
 mod reader;
 
+use crate::algo::searches::agreement::check_trees;
 use crate::algo::searches::places::Places;
 use crate::algo::{EdgeSource, Results, Verdict};
 use crate::error::Result;
@@ -54,14 +55,7 @@ pub fn verify(
     verdict: &mut Verdict<'_>,
 ) -> Result<()> {
     verdict.note("searches", figures::agree(results.info, found))?;
-    match &results.edges {
-        _ if !write => verdict.skip(
-            "trees",
-            format!("none was written, as [{algorithm}] write = false: the run itself is what checked them (validate)"),
-        ),
-        Err(why) => verdict.skip("trees", format!("{why}; so they were not checked")),
-        Ok(edges) => verdict.note("trees", trees(algorithm, edges, results, found)),
-    }
+    check_trees(algorithm, write, results, verdict, |edges| trees(algorithm, edges, results, found))
 }
 
 fn trees(

@@ -98,10 +98,16 @@ impl<'a> HalfRows<'a> {
         }
     }
 
+    /// Returns the copies and the row's number among them, if it is there.
+    #[inline]
+    fn copy_of(&self, row: u32) -> Option<(&Copies, usize)> {
+        Some((self.copies.as_ref()?, row.checked_sub(self.copied)? as usize))
+    }
+
     #[inline]
     fn row(&self, row: u32) -> &[u32] {
-        if let (Some(local), Some(copies)) = (row.checked_sub(self.copied), &self.copies) {
-            let [first, end] = [copies.starts[local as usize], copies.starts[local as usize + 1]];
+        if let Some((copies, local)) = self.copy_of(row) {
+            let [first, end] = [copies.starts[local], copies.starts[local + 1]];
             return &copies.entries[first as usize..end as usize];
         }
         let (block, local) = self.place(row);
@@ -112,8 +118,8 @@ impl<'a> HalfRows<'a> {
     /// Has fetched where a row is.
     #[inline]
     fn fetch_place(&self, row: u32) {
-        if let (Some(local), Some(copies)) = (row.checked_sub(self.copied), &self.copies) {
-            return prefetch(&copies.starts, local as usize);
+        if let Some((copies, local)) = self.copy_of(row) {
+            return prefetch(&copies.starts, local);
         }
         let (block, local) = self.place(row);
         prefetch(block.offsets, local);

@@ -1,6 +1,6 @@
 // What the parts of breadth-first search share: the graph, the state of a search, and queues.
 //
-// Structs have twins in src/algo/bfs/gpu/twins.rs.
+// Structs have twins in src/algo/bfs/gpu/twins.rs and peers.rs.
 #pragma once
 #include "grid_barrier.cuh"
 #include "rows.cuh"
@@ -112,6 +112,38 @@ struct Record {
     u64 vertices, leaves, checked, nanoseconds, up;
 };
 
+#ifdef BFS_PEERS
+constexpr u32 BFS_MOST_GPUS = 8;
+
+// What a GPU tells another at a barrier of all: its part of the counts, and behind these the number of the barrier.
+struct Told {
+    Counts counts;
+    u64 number;
+};
+
+// Barriers of all GPUs, as each has them in its memory.
+struct Meeting {
+    // What the others told at the last ones of even and odd numbers.
+    Told told[BFS_MOST_GPUS][2];
+    // The last one that blocks of this GPU may leave.
+    u64 passed;
+    // This GPU's part of what all count now.
+    Counts part;
+    // Pieces of rows in the part that was told last.
+    u64 pieces;
+};
+
+// Several GPUs that search together; bfs_peers.cuh has the method.
+struct Peers {
+    // Bitmaps and barriers of each.
+    u32* reached[BFS_MOST_GPUS][2];
+    Meeting* meetings[BFS_MOST_GPUS];
+    // The number of this GPU, and how many there are.
+    u32 rank, gpus;
+};
+static_assert(sizeof(Meeting) == 1096 && sizeof(Peers) == 200, "as their twins");
+#endif
+
 struct Search {
     // Two bitmaps of vertices that are reached.
     u32* reached[2];
@@ -130,9 +162,17 @@ struct Search {
     u32 most_records;
     // 1 in the first launch of a search.
     u32 begins;
+#ifdef BFS_PEERS
+    Peers peers;
+#endif
 };
 
-static_assert(sizeof(State) == 232 && sizeof(Record) == 40 && sizeof(Search) == 128, "as their twins");
+#ifdef BFS_PEERS
+static_assert(sizeof(Search) == 128 + sizeof(Peers), "as its twin");
+#else
+static_assert(sizeof(Search) == 128, "as its twin");
+#endif
+static_assert(sizeof(State) == 232 && sizeof(Record) == 40, "as their twins");
 
 // The slots of the rest of a row: of the lower half, and what of the upper half comes later.
 struct Rest {
@@ -163,6 +203,10 @@ struct Scratch {
     Counts frontier;
     u32 records;
     u64 clock, target;
+#ifdef BFS_PEERS
+    // The last barrier of all GPUs.
+    u64 passed;
+#endif
     // What a warp finds that is alone.
     Counts found_by_warp;
 };

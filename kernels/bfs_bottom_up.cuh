@@ -7,7 +7,7 @@
 // A row that goes on for long is cut into pieces, which all warps share after a barrier: one hub that the search does not reach would
 // otherwise keep a few lanes busy for as long as all the rest takes.
 #pragma once
-#include "bfs.cuh"
+#include "bfs_peers.cuh"
 
 // Lanes that read a row together.
 constexpr u32 BFS_GROUP = 8;
@@ -177,14 +177,14 @@ __device__ inline void test_rows(const Graph& g, const Search& s, const u32* rea
 __device__ inline void find_next(const Graph& g, const Search& s, Scratch& scratch) {
     const u32* reached = s.reached[scratch.at.current];
     u32* after = s.reached[scratch.at.current ^ 1];
-    Counts* counts = s.state->counts + (scratch.at.step + 1) % 3;
+    Counts* counts = next_counts(s, scratch);
     Chunk& chunk = scratch.chunks[warp_id()];
     Found found = {};
     const bool has_word = lane_id() < BFS_CHUNK_WORDS;
     if (has_word) chunk.found[lane_id()] = 0;
     __syncwarp();
     const u32 chunks = (g.tail + BFS_CHUNK - 1) / BFS_CHUNK;
-    for (u32 i = blockIdx.x * BFS_WARPS + warp_id(); i < chunks; i += gridDim.x * BFS_WARPS) {
+    for (u32 i = own_chunk(s, blockIdx.x * BFS_WARPS + warp_id()); i < chunks; i += gridDim.x * BFS_WARPS * gpus_of(s)) {
         u32 word = has_word ? fresh(reached + i * BFS_CHUNK_WORDS + lane_id()) : NONE, now = 0;
         if (!__all_sync(ALL_LANES, word == NONE)) {
             u32 left, first_vertex = i * BFS_CHUNK;
@@ -200,7 +200,9 @@ __device__ inline void find_next(const Graph& g, const Search& s, Scratch& scrat
             now |= chunk.found[lane_id()];
             chunk.found[lane_id()] = 0;
             found.vertices += __popc(now);
-            after[i * BFS_CHUNK_WORDS + lane_id()] = word | now;
+            u32 at = i * BFS_CHUNK_WORDS + lane_id();
+            // Most words change in few steps, and all GPUs have the same.
+            if (!HAS_PEERS || fresh(after + at) != (word | now)) put_word(s, scratch.at.current ^ 1, after, at, word | now);
         }
         __syncwarp();
     }
@@ -213,9 +215,9 @@ __device__ inline void find_next(const Graph& g, const Search& s, Scratch& scrat
 __device__ inline void test_pieces(const Graph& g, const Search& s, Scratch& scratch) {
     const u32* reached = s.reached[scratch.at.current];
     u32* after = s.reached[scratch.at.current ^ 1];
-    Counts* counts = s.state->counts + (scratch.at.step + 1) % 3;
+    Counts* counts = next_counts(s, scratch);
     const Queue& queue = s.queues[0];
-    u64 count = min(fresh(&counts->pieces), u64(s.capacity));
+    u64 count = min(own_pieces(s, counts), u64(s.capacity));
     Found found = {};
     for (u64 i = blockIdx.x * BFS_WARPS + warp_id(); i < count; i += gridDim.x * BFS_WARPS) {
         u32 vertex = queue.vertices[i], length = queue.starts[i];
@@ -237,4 +239,14 @@ __device__ inline void test_pieces(const Graph& g, const Search& s, Scratch& scr
         }
     }
     add(counts, found, scratch);
+}
+
+// Tells other GPUs of vertices that pieces of rows found, once this one's blocks are through with them.
+__device__ inline void put_pieces(const Search& s, const Scratch& scratch) {
+    u32* after = s.reached[scratch.at.current ^ 1];
+    u64 count = min(own_pieces(s, next_counts(s, scratch)), u64(s.capacity));
+    for (u64 i = u64(blockIdx.x) * BFS_THREADS + threadIdx.x; i < count; i += gridDim.x * BFS_THREADS) {
+        u32 at = s.queues[0].vertices[i] >> 5;
+        put_word(s, scratch.at.current ^ 1, after, at, fresh(after + at));
+    }
 }

@@ -37,9 +37,9 @@ __device__ inline void begin(const Graph& g, const Search& s) {
 __device__ inline void finish(const Graph& g, const Search& s, u32 current) {
     const u32* reached = s.reached[current];
     // By fours, so that loads overlap.
-    u32 fours = (g.vertices - g.tail) / 4 + ((g.vertices - g.tail) % 4 > 0);
+    u32 fours = own_fours(g, s);
     for (u32 i = blockIdx.x * BFS_THREADS + threadIdx.x; i < fours; i += gridDim.x * BFS_THREADS) {
-        u64 v = u64(g.tail) + 4 * u64(i);
+        u64 v = own_four(g, s, i);
         u32 near[4];
 #pragma unroll
         for (u32 k = 0; k < 4; k++) near[k] = v + k < g.vertices ? __ldcs(g.first + v + k) : NONE;
@@ -100,11 +100,14 @@ __device__ inline bool take_step(const Graph& g, const Search& s, Scratch& scrat
         claim_next(g, s, scratch);
         if (!grid_barrier(barrier, scratch.target)) return false;
     } else {
+        if (!begin_bottom_up(s, barrier, scratch, has_queue)) return false;
         find_next(g, s, scratch);
-        if (!grid_barrier(barrier, scratch.target)) return false;
+        if (!barrier_of_all(s, barrier, scratch)) return false;
         if (fresh(&s.state->counts[(scratch.at.step + 1) % 3].pieces) > 0) {
             test_pieces(g, s, scratch);
-            if (!grid_barrier(barrier, scratch.target)) return false;
+            if (HAS_PEERS && !grid_barrier(barrier, scratch.target)) return false;
+            if (HAS_PEERS) put_pieces(s, scratch);
+            if (!barrier_of_all(s, barrier, scratch)) return false;
         }
     }
     // All have read what changes now.
@@ -131,7 +134,9 @@ __device__ inline void search_levels(const Graph& g, const Search& s, Scratch& s
         scratch.records = 0;
         scratch.clock = GLOBAL_TIMER();
         scratch.target = 0;
+        join_peers(s, scratch);
     }
+    if (HAS_PEERS && fresh(&s.state->barrier.broken)) return;
     if (s.begins) begin(g, s);
     if (!grid_barrier(&s.state->barrier, scratch.target)) return;
     while (true) {

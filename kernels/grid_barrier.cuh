@@ -17,6 +17,11 @@ __device__ inline u64 global_timer() {
 #define YIELD()
 #endif
 
+// Stands in loops that wait for other GPUs.
+#ifndef YIELD_TO_GPUS
+#define YIELD_TO_GPUS()
+#endif
+
 // Nanoseconds after which a block that waits gives up. Between two barriers the longest that blocks do is to read all rows of a large host's
 // memory over the bus.
 constexpr u64 LONGEST_WAIT = 30ull * 1000 * 1000 * 1000;
@@ -30,13 +35,14 @@ struct GridBarrier {
     u32 unused;
 };
 
-// Waits until `target` arrivals, as one thread of a block. Returns false if some block gave up.
-__device__ inline bool wait_for_blocks(GridBarrier* barrier, u64 target) {
-    volatile u64* arrived = &barrier->arrived;
+// Waits until others have raised a number to `target`, as one thread of a block: blocks of this grid, or other GPUs. Returns false if some
+// block gave up.
+template <bool OF_GPUS = false> __device__ inline bool wait_for(GridBarrier* barrier, const volatile u64* number, u64 target) {
     volatile u32* broken = &barrier->broken;
     u64 begun = 0;
-    for (u32 turn = 1; *arrived < target; turn++) {
-        YIELD();
+    for (u32 turn = 1; *number < target; turn++) {
+        if (OF_GPUS) YIELD_TO_GPUS();
+        else YIELD();
         if (turn % 4096 != 0) continue;
         u64 now = GLOBAL_TIMER();
         if (begun == 0) begun = now;
@@ -60,7 +66,7 @@ __device__ inline bool grid_barrier(GridBarrier* barrier, u64& target) {
         // The first fence lets others see what this block wrote; the second drops what this multiprocessor's cache holds of old values.
         __threadfence();
         atomicAdd(&barrier->arrived, 1ull);
-        whole = wait_for_blocks(barrier, target);
+        whole = wait_for(barrier, &barrier->arrived, target);
         __threadfence();
     }
     return __syncthreads_and(whole);

@@ -39,6 +39,8 @@
 #define DYNAMIC_SHARED(type, name) type* const name = static_cast<type*>(cpu::dynamic_shared())
 // In a loop that waits for other blocks: on a GPU, nothing.
 #define YIELD() cpu::yield(cpu::Where::current())
+// The same in one that waits for another GPU, which is another process.
+#define YIELD_TO_GPUS() cpu::yield_to_processes()
 // On a GPU: the register %globaltimer.
 #define GLOBAL_TIMER() static_cast<unsigned long long>(clock64())
 
@@ -146,7 +148,11 @@ template <class T> void __stwb(T* p, T v) { *p = v; }
 template <class T> void __stwt(T* p, T v) { *p = v; }
 inline void __threadfence() { cpu::point(); }
 inline void __threadfence_block() { cpu::point(); }
-inline void __threadfence_system() { cpu::point(); }
+inline void __threadfence_system() {
+    cpu::point();
+    // Other GPUs are other processes.
+    __atomic_thread_fence(__ATOMIC_SEQ_CST);
+}
 inline void __nanosleep(unsigned) { cpu::preempt(1000); }
 inline long long clock64() {
     timespec now;

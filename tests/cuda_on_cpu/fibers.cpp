@@ -11,6 +11,7 @@
 #include <memory>
 #include <pthread.h>
 #include <sys/mman.h>
+#include <unistd.h>
 #include <vector>
 
 namespace cpu {
@@ -20,6 +21,8 @@ constexpr size_t PAGE = 4096, STACK = 64 << 10;
 constexpr long MOST_SPINS = 4'000'000'000;
 // A turn that a block gives away counts as so many.
 constexpr long YIELD_COST = 200'000;
+// Microseconds before a thread looks again for what another process is to write.
+constexpr unsigned WAIT_FOR_PROCESSES = 20;
 
 static uint64_t number_from(const char* name) {
     const char* text = getenv(name);
@@ -204,6 +207,14 @@ void preempt(int cost) {
 void yield(Where where) {
     spins += YIELD_COST;
     if (spins > MOST_SPINS) fail(LAUNCH_FAILED, "a block waits for others for ever", where);
+    queue(*self);
+    change_block();
+    wait();
+}
+
+void yield_to_processes() {
+    spins = 0;
+    usleep(WAIT_FOR_PROCESSES);
     queue(*self);
     change_block();
     wait();

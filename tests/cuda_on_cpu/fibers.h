@@ -77,6 +77,8 @@ void preempt(int cost);
 
 // Gives the turn to another block, or thread: in loops that wait for others.
 void yield(Where where);
+// The same in loops that wait for the kernel of another process, which takes as long as it takes.
+void yield_to_processes();
 
 // Ends the kernel with an error that stays.
 [[noreturn]] void fail(Fault fault, const char* message, Where where);

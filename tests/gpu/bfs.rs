@@ -1,78 +1,22 @@
 //! Breadth-first search on a GPU, held against a plain queue: on the stand-in for CUDA, which shuffles what a GPU leaves open.
 
-use std::collections::VecDeque;
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicI64, Ordering};
 
 use gpugraph::Error;
 use gpugraph::algo::Lease;
 use gpugraph::algo::bfs::gpu::{GpuSearch, PROGRAMS, Tuning, host_bytes, least_bytes};
-use gpugraph::algo::bfs::search::{NONE, Search, Searched, Step, Switch};
+use gpugraph::algo::bfs::search::{Search, Step, Switch};
 use gpugraph::gpu::Workspace;
 use gpugraph::graph::catalogue::Catalogue;
-use gpugraph::graph::direction::{self, Direction};
+use gpugraph::graph::direction::Direction;
 use gpugraph::graph::ids::Vertex;
 use gpugraph::memory::Budget;
 
+use crate::bfs_cases::{DOWN, EITHER, UP, shapes, small, tunings};
 use crate::rows::Rows;
 use crate::support::{Dice, random_edges};
 use crate::workspace;
-
-impl Rows {
-    /// Levels and parents, by a plain queue.
-    fn search(&self, root: u32) -> (Vec<Option<usize>>, Vec<u32>) {
-        let mut levels = vec![None; self.vertices()];
-        levels[root as usize] = Some(0);
-        let mut queue = VecDeque::from([root]);
-        while let Some(v) = queue.pop_front() {
-            for &w in self.row(v, direction::Way::Out) {
-                if levels[w as usize].is_none() {
-                    levels[w as usize] = levels[v as usize].map(|level| level + 1);
-                    queue.push_back(w);
-                }
-            }
-        }
-        let parent = |v: u32| match levels[v as usize] {
-            None => NONE,
-            Some(0) => v,
-            Some(level) => {
-                let above = |w: &&u32| levels[**w as usize] == Some(level - 1);
-                *self.row(v, direction::Way::In).iter().find(above).expect("a parent")
-            }
-        };
-        let parents = (0..self.vertices() as u32).map(parent).collect();
-        (levels, parents)
-    }
-
-    /// Holds what a GPU found against the plain search.
-    #[track_caller]
-    fn check(&self, root: u32, found: &Searched, parents: &[u32], what: &str) {
-        let (levels, known) = self.search(root);
-        for (v, (found, known)) in parents.iter().zip(&known).enumerate() {
-            assert_eq!(found, known, "{what}: parent of {v} in a search from {root}");
-        }
-        let depth = levels.iter().flatten().max().copied().unwrap_or(0);
-        assert_eq!(found.depth, depth as u64, "{what}");
-        assert_eq!(found.reached, levels.iter().flatten().count() as u64, "{what}");
-        assert!(found.seconds > 0.0);
-        let length = |v: usize, way| self.row(v as u32, way).len() as u64;
-        for (level, told) in found.levels.iter().enumerate() {
-            let frontier: Vec<usize> = (0..levels.len()).filter(|&v| levels[v] == Some(level)).collect();
-            assert_eq!(told.frontier, frontier.len() as u64, "{what}: level {level}");
-            // Vertices of one edge are left out until the end.
-            let edges: u64 = frontier.iter().map(|&v| length(v, direction::Way::Out)).sum();
-            let single = frontier.iter().filter(|&&v| level > 0 && length(v, direction::Way::Out) == 1).count() as u64;
-            let unreached = (0..levels.len()).filter(|&v| levels[v].is_none_or(|l| l > level));
-            let most: u64 = unreached.map(|v| length(v, direction::Way::In)).sum();
-            match told.direction {
-                Step::TopDown => assert!((edges - single..=edges).contains(&told.edges_checked), "{what}: {told:?}"),
-                Step::BottomUp => {
-                    assert!(told.edges_checked <= 2 * most + levels.len() as u64, "{what}: {told:?} of {most}")
-                }
-            }
-        }
-    }
-}
 
 fn go_on() -> Result<(), Error> {
     Ok(())
@@ -97,33 +41,6 @@ fn on_gpu(name: &str, body: impl Fn(&Mutex<Workspace>)) {
     with_each(name, &["0", "1", "29"].map(|seed| [("CUDA_ON_CPU_SEED", seed)]).each_ref().map(|one| &one[..]), body);
 }
 
-const DOWN: Switch = Switch { alpha: 0.0, beta: 1e18 };
-const UP: Switch = Switch { alpha: 1e18, beta: f64::INFINITY };
-const EITHER: Switch = Switch { alpha: 3.0, beta: 3.0 };
-
-/// As on a GPU, but for a small grid.
-fn small() -> Tuning {
-    Tuning { blocks: 2, ..Tuning::default() }
-}
-
-fn tunings() -> Vec<(&'static str, Tuning)> {
-    let small = small();
-    vec![
-        ("down", Tuning { switch: DOWN, ..small }),
-        ("up", Tuning { switch: UP, ..small }),
-        ("either", Tuning { switch: EITHER, blocks: 3, ..small }),
-        ("a launch for each level", Tuning { switch: EITHER, records: 1, ..small }),
-        ("two levels a launch, one block", Tuning { switch: DOWN, records: 2, blocks: 1, ..small }),
-        ("no heads", Tuning { switch: EITHER, heads: 0, ..small }),
-        ("one array of heads", Tuning { switch: EITHER, heads: 1, ..small }),
-        ("two arrays of heads", Tuning { switch: EITHER, heads: 2, rows_on_host: true, ..small }),
-        ("rows on the host", Tuning { switch: EITHER, rows_on_host: true, ..small }),
-        ("short queues", Tuning { switch: DOWN, queued: 0, ..small }),
-        ("entries around 2^32", Tuning { switch: EITHER, first_entry: (1 << 32) - 30, ..small }),
-        ("entries around 2^33", Tuning { switch: DOWN, first_entry: (2 << 32) - 900, rows_on_host: true, ..small }),
-    ]
-}
-
 fn open<'a>(
     gpu: &'a Mutex<Workspace>,
     rows: &Rows,
@@ -132,7 +49,7 @@ fn open<'a>(
 ) -> Result<GpuSearch<'a>, Error> {
     let lease = Lease { workspace: gpu.lock().expect("no panic"), cache: 0 };
     let degrees: Vec<u32> = rows.all.iter().map(|row| row.len() as u32).collect();
-    GpuSearch::with_tuning((halves.each_ref(), &degrees), lease, tuning, &budget(), &go_on)
+    GpuSearch::with_tuning((halves.each_ref(), &degrees), lease, tuning, &budget(), &go_on, None)
 }
 
 /// Searches from all roots by each of these; the ways that levels went.
@@ -179,32 +96,6 @@ fn random_graphs() {
             }
         }
     });
-}
-
-/// Hubs, leaves of hubs, pairs, paths, and several of each apart.
-fn shapes() -> Vec<(&'static str, Vec<[u32; 2]>)> {
-    let path = |from: u32, length: u32| (from..from + length).map(|v| [v, v + 1]).collect::<Vec<_>>();
-    let star = |hub: u32, leaves: u32| (hub + 1..=hub + leaves).map(|v| [hub, v]).collect::<Vec<_>>();
-    let grid = |side: u32| {
-        let cells = (0..side).flat_map(move |x| (0..side).map(move |y| (x, y)));
-        let right = cells.clone().filter(move |c| c.0 + 1 < side).map(move |(x, y)| [x * side + y, (x + 1) * side + y]);
-        let down = cells.filter(move |c| c.1 + 1 < side).map(move |(x, y)| [x * side + y, x * side + y + 1]);
-        right.chain(down).collect::<Vec<_>>()
-    };
-    let tree = (1..2000u32).map(|v| [(v - 1) / 2, v]).collect();
-    let complete = (0..60u32).flat_map(|u| (0..u).map(move |v| [v, u])).collect();
-    let comb = (0..150u32).flat_map(|v| [[v, v + 1], [v, 1000 + v]]).collect();
-    vec![
-        ("a pair", vec![[0, 1]]),
-        ("pairs", (0..400).map(|v| [2 * v, 2 * v + 1]).collect()),
-        ("a path", path(0, 150)),
-        ("a star", star(0, 3000)),
-        ("stars and a path", [star(0, 700), star(1000, 5), path(3000, 30), vec![[1, 1001]]].concat()),
-        ("a grid", grid(25)),
-        ("a tree", tree),
-        ("a complete graph", complete),
-        ("a comb", comb),
-    ]
 }
 
 #[test]
@@ -323,7 +214,7 @@ fn the_least_memory_does_and_less_is_refused() {
             let halves = [&rows.halves[0], &rows.halves[1]];
             let scarce = Budget::new(gpugraph::memory::own_bytes(1) + 4 * entries, 1).expect("room");
             let error =
-                GpuSearch::with_tuning((halves, &[]), lease, small(), &scarce, &go_on).err().expect("too little");
+                GpuSearch::with_tuning((halves, &[]), lease, small(), &scarce, &go_on, None).err().expect("too little");
             assert!(matches!(error, Error::Limit { limit: "host_memory", .. }), "{error}");
             if direction == Direction::Undirected {
                 trim(least / 2);
@@ -346,7 +237,7 @@ fn a_search_is_stopped_between_launches_and_begun_again() {
         let lease = Lease { workspace: gpu.lock().expect("no panic"), cache: 0 };
         let tuning = Tuning { records: 3, ..small() };
         let halves = [&rows.halves[0], &rows.halves[1]];
-        let mut search = GpuSearch::with_tuning((halves, &[]), lease, tuning, &budget(), &go_on).expect("room");
+        let mut search = GpuSearch::with_tuning((halves, &[]), lease, tuning, &budget(), &go_on, None).expect("room");
         let mut parents = vec![0; rows.vertices()];
         let root = rows.place[&0];
         for launches in [0, 1, 4] {

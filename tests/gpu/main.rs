@@ -9,6 +9,7 @@ mod workspace;
 
 mod answers;
 mod bfs;
+mod bfs_cases;
 mod faults;
 mod kernels;
 mod listrank;

@@ -1,5 +1,6 @@
 //! Ranks with GPUs: the stand-in for CUDA under several of them.
 
+mod bfs;
 mod home;
 mod traverse;
 

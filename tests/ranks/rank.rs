@@ -1,11 +1,17 @@
 //! One rank of the tests of `comm`, started by tests/comm.rs through mpirun: `ranks CASE`. Each rank computes by itself,
 //! from all ranks' numbers, what an operation should give. It ends as `gpugraph` does.
 
+#[path = "../gpu/bfs_cases.rs"]
+mod bfs_cases;
 mod exchange;
+mod gpus;
 mod operations;
 mod rounds;
 mod rounds_memory;
 mod rounds_speed;
+#[path = "../gpu/rows.rs"]
+#[allow(dead_code)] // those with weights, and packed ones
+mod rows;
 
 use gpugraph::comm::{self, Comm};
 use gpugraph::error::{Error, Result};
@@ -59,6 +65,7 @@ fn run() -> Result<()> {
         }
         "stopped-alone" if comm.rank() == last => return Err(Error::Stopped("SIGUSR1")),
         "exchange-speed" => exchange::speed(&comm)?,
+        "gpus" => gpus::search(&comm)?,
         "rounds" => rounds::all(&comm)?,
         "rounds-memory" => rounds_memory::bounded(&comm)?,
         "other-words-in-round" => rounds::other_words(&comm)?,

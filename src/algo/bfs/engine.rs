@@ -6,7 +6,7 @@ use crate::algo::bfs::ranks::RankedSearch;
 use crate::algo::bfs::search::{Search, Searched, Switch};
 use crate::algo::own::Own;
 use crate::algo::searches::OnRank0;
-use crate::algo::{Chosen, Run};
+use crate::algo::{Chosen, Lease, Run};
 use crate::error::Result;
 use crate::graph::adjacency::Adjacency;
 use crate::graph::ids::Vertex;
@@ -27,15 +27,17 @@ pub fn choose<'a>(
 ) -> Result<Box<dyn Search + 'a>> {
     let comm = run.comm;
     let leads = comm.leads();
-    // One GPU is faster than the CPUs of many ranks: the others only have to agree.
-    let on_gpu = |lease| {
+    // Where GPUs can't search together, one is faster than the CPUs of many ranks: the others only have to agree.
+    let on_gpu = |lease: Lease<'a>| {
+        let peers = gpu::together(run.devices.peers, &lease.workspace, [&graph.catalogue, graph.upper()?]);
         let switch = switch(switches, gpu::SWITCH);
-        let search = leads.then(|| GpuSearch::new(graph, lease, switch, run.budget, &signals::check));
+        let searches = leads || peers.is_some();
+        let search = searches.then(|| GpuSearch::new(graph, lease, switch, run.budget, &signals::check, peers));
         search.transpose()
     };
     let on_cpu = || on_cpu(switches, graph, degrees, run, spare);
     match run.devices.choose(true, on_gpu, on_cpu)? {
-        Chosen::Gpu(Some(search)) if comm.ranks() == 1 => Ok(Box::new(search)),
+        Chosen::Gpu(Some(search)) if comm.ranks() == 1 || search.is_shared() => Ok(Box::new(search)),
         Chosen::Gpu(search) => Ok(Box::new(OnRank0 { comm, search })),
         Chosen::Nothing => Ok(Box::new(OnRank0::<GpuSearch<'_>> { comm, search: None })),
         Chosen::Cpu(search) => Ok(search),

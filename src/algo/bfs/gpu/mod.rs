@@ -5,13 +5,15 @@
 //! neighbours after the first, which end most searches of a row, lie by fours in arrays of heads, up to eight of these as far as there is room.
 //!
 //! One launch goes through all levels of a search, up to `room::RECORDS` of them; then the host looks whether to stop, and launches
-//! it again.
+//! it again. Several ranks with a GPU each of one machine search together ([`peers`]).
 #![allow(unsafe_code)] // kernel launches
 
+mod peers;
 mod place;
 mod room;
 mod twins;
 
+pub use peers::together;
 pub use room::{host_bytes, least_bytes};
 
 use super::search::{Level, Search, Searched, Step, Switch};
@@ -19,21 +21,24 @@ use crate::algo::Lease;
 use crate::algo::searches;
 use crate::algo::searches::gpu::{GRID_BARRIER, GoOn, ROWS, fetch};
 use crate::error::{Error, Result};
-use crate::gpu::{COMMON, DeviceSlice, Event, Grid, Kernel, ProgramSource};
+use crate::failpoint;
+use crate::gpu::{COMMON, DeviceSlice, Event, Grid, Kernel, PeerMemory, ProgramSource};
 use crate::graph::catalogue::Catalogue;
 use crate::graph::direction::Direction;
 use crate::graph::ids::Vertex;
 use crate::memory::Budget;
 use crate::prepare::prepared::Graph;
+use peers::Beside;
 use place::Placed;
 use room::{Room, THREADS};
-use twins::{BARRIER_BYTES, Queue, Record, State};
+use twins::{BARRIER_BYTES, Meeting, Queue, Record, State};
 
 const BFS: (&str, &str) = ("bfs.cuh", include_str!("../../../../kernels/bfs.cuh"));
 
 const HEADS: (&str, &str) = ("bfs_heads.cuh", include_str!("../../../../kernels/bfs_heads.cuh"));
 const SEARCH: (&str, &str) = ("bfs_search.cuh", include_str!("../../../../kernels/bfs_search.cuh"));
 const BOTTOM_UP: (&str, &str) = ("bfs_bottom_up.cuh", include_str!("../../../../kernels/bfs_bottom_up.cuh"));
+const OF_PEERS: (&str, &str) = ("bfs_peers.cuh", include_str!("../../../../kernels/bfs_peers.cuh"));
 const NARROW: (&str, &str) = ("bfs_narrow.cuh", include_str!("../../../../kernels/bfs_narrow.cuh"));
 const TOP_DOWN: (&str, &str) = ("bfs_top_down.cuh", include_str!("../../../../kernels/bfs_top_down.cuh"));
 
@@ -41,7 +46,14 @@ const TOP_DOWN: (&str, &str) = ("bfs_top_down.cuh", include_str!("../../../../ke
 static PROGRAM: ProgramSource = ProgramSource {
     name: "bfs.cu",
     text: include_str!("../../../../kernels/bfs.cu"),
-    headers: &[COMMON, GRID_BARRIER, ROWS, BFS, BOTTOM_UP, NARROW, TOP_DOWN, SEARCH],
+    headers: &[COMMON, GRID_BARRIER, ROWS, BFS, OF_PEERS, BOTTOM_UP, NARROW, TOP_DOWN, SEARCH],
+};
+
+/// The program of a search by several GPUs.
+static PEERS: ProgramSource = ProgramSource {
+    name: "bfs_peers.cu",
+    text: include_str!("../../../../kernels/bfs_peers.cu"),
+    headers: PROGRAM.headers,
 };
 
 /// The program of what is known beforehand.
@@ -55,11 +67,11 @@ static PREPARE: ProgramSource = ProgramSource {
 static PACKED: ProgramSource = ProgramSource {
     name: "bfs_packed.cu",
     text: include_str!("../../../../kernels/bfs_packed.cu"),
-    headers: &[COMMON, GRID_BARRIER, ROWS, BFS, BOTTOM_UP, NARROW, TOP_DOWN, SEARCH, HEADS],
+    headers: &[COMMON, GRID_BARRIER, ROWS, BFS, OF_PEERS, BOTTOM_UP, NARROW, TOP_DOWN, SEARCH, HEADS],
 };
 
 /// All programs that a search launches, in the order in which it needs them.
-pub static PROGRAMS: [&ProgramSource; 4] = [&searches::gpu::PROGRAM, &PREPARE, &PROGRAM, &PACKED];
+pub static PROGRAMS: [&ProgramSource; 5] = [&searches::gpu::PROGRAM, &PREPARE, &PROGRAM, &PACKED, &PEERS];
 
 /// The purpose of its memory, in errors.
 const PURPOSE: &str = "[bfs] on this graph";
@@ -115,23 +127,37 @@ pub struct GpuSearch<'a> {
     parents: DeviceSlice<u32>,
     state: DeviceSlice<State>,
     records: DeviceSlice<Record>,
+    /// Barriers of all GPUs; empty for one alone.
+    meeting: DeviceSlice<Meeting>,
+    /// The GPUs of other ranks, if they search together.
+    beside: Option<Beside<'a>>,
     /// Between what marks the ends of a search.
     clock: [Event; 2],
 }
 
 impl<'a> GpuSearch<'a> {
-    /// Brings `graph`, both halves of whose rows are there, within reach of the GPU of `lease`.
+    /// Brings `graph`, both halves of whose rows are there, within reach of the GPU of `lease`: to search by itself, or beside `peers`, if ranks
+    /// search [together]. Collective then.
     ///
     /// # Errors
     /// [`Error::Limit`] naming the fewest bytes where GPU or host memory does not do; [`Error::Usage`] for more edges than a GPU takes;
     /// [`Error::Lost`], those of reading blocks and of `go_on`.
-    pub fn new(graph: &'a Graph, lease: Lease<'a>, switch: Switch, budget: &Budget, go_on: GoOn<'a>) -> Result<Self> {
+    pub fn new(
+        graph: &'a Graph,
+        lease: Lease<'a>,
+        switch: Switch,
+        budget: &Budget,
+        go_on: GoOn<'a>,
+        peers: Option<PeerMemory<'a>>,
+    ) -> Result<Self> {
         let tuning = Tuning { switch, ..Tuning::default() };
-        let degrees = graph.degrees()?;
-        let of = ([&graph.catalogue, graph.upper()?], degrees.body_as_u32()?);
-        let mut search = Self::with_tuning(of, lease, tuning, budget, go_on)?;
+        let opened = graph.degrees().and_then(|degrees| {
+            let of = ([&graph.catalogue, graph.upper()?], degrees.body_as_u32()?);
+            Self::open(of, lease, tuning, budget, go_on, peers.is_some())
+        });
+        let mut search = Self::join(opened, peers)?;
         // The first launch of a kernel takes longer; the reference searches once before its clock runs, too.
-        if search.room.vertices > 0 {
+        if search.room.vertices > 0 && peers.is_some() == search.is_shared() {
             search.launch_all(Vertex(0))?;
         }
         Ok(search)
@@ -143,11 +169,37 @@ impl<'a> GpuSearch<'a> {
     /// # Errors
     /// Those of [`Self::new`].
     pub fn with_tuning(
+        of: ([&'a Catalogue; 2], &[u32]),
+        lease: Lease<'a>,
+        tuning: Tuning,
+        budget: &Budget,
+        go_on: GoOn<'a>,
+        peers: Option<PeerMemory<'a>>,
+    ) -> Result<Self> {
+        Self::join(Self::open(of, lease, tuning, budget, go_on, peers.is_some()), peers)
+    }
+
+    /// Has the ranks whose GPUs search together know each other's memory, if all could be opened. Collective, if there are `peers`.
+    fn join(opened: Result<Self>, peers: Option<PeerMemory<'a>>) -> Result<Self> {
+        let Some(peers) = peers else { return opened };
+        let beside = Beside::join(peers, opened.as_ref().ok());
+        let mut search = opened?;
+        search.beside = beside.transpose()?;
+        Ok(search)
+    }
+
+    /// Returns true if it searches beside the GPUs of all other ranks.
+    pub fn is_shared(&self) -> bool {
+        self.beside.is_some()
+    }
+
+    fn open(
         (halves, degrees): ([&'a Catalogue; 2], &[u32]),
         mut lease: Lease<'a>,
         tuning: Tuning,
         budget: &Budget,
         go_on: GoOn<'a>,
+        is_shared: bool,
     ) -> Result<Self> {
         if !halves.iter().all(|half| half.is_local()) && !halves.iter().all(|half| half.packed().is_some()) {
             return Err(Error::internal("search on the GPU", "rows that are not here"));
@@ -172,8 +224,14 @@ impl<'a> GpuSearch<'a> {
             Ok(Queue { starts: starts.address(), vertices: vertices.address(), rows })
         };
         let queues = [queue()?, queue()?];
+        let meeting = if is_shared { arena.take_planned(1)? } else { DeviceSlice::<Meeting>::default() };
+        workspace.queue.fill(meeting, 0)?;
         let placed = place::place(workspace, (halves, degrees), &room, parents, &tuning, budget, go_on)?;
-        let program = if placed.is_packed { &PACKED } else { &PROGRAM };
+        let program = match (placed.is_packed, is_shared) {
+            (true, _) => &PACKED,
+            (false, true) => &PEERS,
+            (false, false) => &PROGRAM,
+        };
         let kernel = workspace.kernel(program, "bfs_search")?;
         let blocks = kernel.blocks_at_once(THREADS, 0)?.min(tuning.blocks).max(1);
         let search = twins::Search {
@@ -212,6 +270,8 @@ impl<'a> GpuSearch<'a> {
             parents,
             state,
             records,
+            meeting,
+            beside: None,
             clock,
         })
     }
@@ -227,18 +287,26 @@ impl<'a> GpuSearch<'a> {
             if launch == 0 {
                 // As in Graph500's reference, clearing parents is no part of the search.
                 queue.fill(self.parents, 0xff)?;
+                self.beside.as_ref().map_or(Ok(()), |beside| beside.meet(&self.gpu.workspace, self.search))?;
                 queue.mark(&self.clock[0])?;
             }
             let search = twins::Search { root: root.0, begins: u32::from(launch == 0), ..self.search };
             let grid = Grid { blocks: self.blocks, threads: THREADS, shared: 0 };
+            let graph = self.placed.graph;
             // SAFETY: the arguments match the kernel's; all memory that they name is this search's alone, and its sizes are those of `room`.
-            unsafe { queue.launch_together(&self.kernel, grid, (self.placed.graph, search))? };
+            unsafe {
+                match &self.beside {
+                    None => queue.launch_together(&self.kernel, grid, (graph, search))?,
+                    Some(beside) => queue.launch_together(&self.kernel, grid, (graph, beside.shared(search)))?,
+                }
+            }
             queue.mark(&self.clock[1])?;
             let mut state = [State::default()];
             queue.read(self.state, &mut state)?;
             let [state] = state;
             if state.broken != 0 {
-                return Err(Error::Lost("blocks of threads on the GPU waited for each other in vain".into()));
+                let whom = if self.is_shared() { "GPUs" } else { "blocks of threads on the GPU" };
+                return Err(Error::Lost(format!("{whom} waited for each other in vain")));
             }
             let done = records.len();
             records.resize(done + state.records.min(self.room.records) as usize, Record::default());
@@ -286,11 +354,17 @@ impl Search for GpuSearch<'_> {
     }
 
     fn search(&mut self, root: Vertex, parents: &mut [u32]) -> Result<Searched> {
-        if u64::from(root.0) >= self.room.vertices || parents.len() as u64 != self.room.vertices {
+        let wanted = if self.beside.as_ref().is_none_or(Beside::leads) { self.room.vertices } else { 0 };
+        if u64::from(root.0) >= self.room.vertices || parents.len() as u64 != wanted {
             return Err(Error::internal("search on the GPU", "another graph's root or parents"));
         }
         let records = self.launch_all(root)?;
-        let seconds = self.clock[0].until(&self.clock[1])?.as_secs_f64();
+        let mut took = self.clock[0].until(&self.clock[1])?;
+        if let Some(beside) = &self.beside {
+            failpoint::hit("bfs.ranks").map_err(|e| Error::internal("search by ranks", e))?;
+            took = beside.gather(&self.gpu.workspace, self.search, self.room.vertices, took)?;
+        }
+        let seconds = took.as_secs_f64();
         fetch(&mut self.gpu.workspace.uploader, self.parents, 1, parents, |words, to| to.copy_from_slice(words))?;
         let levels = self.levels(root, records, seconds);
         let mut searched = Searched { seconds, ..Searched::default() };

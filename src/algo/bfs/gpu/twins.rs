@@ -6,6 +6,8 @@ use crate::memory::Plain;
 
 /// Most arrays of heads.
 pub(super) const MOST_HEADS: usize = 8;
+/// Most GPUs that search together.
+pub(super) const MOST_GPUS: usize = 8;
 
 /// A graph in GPU memory.
 #[derive(Debug, Clone, Copy, Default)]
@@ -80,6 +82,42 @@ pub(super) struct Record {
     pub up: u64,
 }
 
+/// The part of all counts that a GPU tells another at a barrier of all, and the number of the barrier.
+#[derive(Debug, Clone, Copy, Default)]
+#[repr(C)]
+pub(super) struct Told {
+    pub counts: [u64; 7],
+    pub number: u64,
+}
+
+/// Barriers of all GPUs, in the memory of one.
+#[derive(Debug, Clone, Copy, Default)]
+#[repr(C)]
+pub(super) struct Meeting {
+    pub told: [[Told; 2]; MOST_GPUS],
+    pub passed: u64,
+    pub part: [u64; 7],
+    pub pieces: u64,
+}
+
+/// Memory of the GPUs that search together.
+#[derive(Debug, Clone, Copy, Default)]
+#[repr(C)]
+pub(super) struct Peers {
+    pub reached: [[u64; 2]; MOST_GPUS],
+    pub meetings: [u64; MOST_GPUS],
+    pub rank: u32,
+    pub gpus: u32,
+}
+
+/// A search by several GPUs, as each of them knows it.
+#[derive(Debug, Clone, Copy)]
+#[repr(C)]
+pub(super) struct SharedSearch {
+    pub search: Search,
+    pub peers: Peers,
+}
+
 /// Bytes of the state that are zero at each launch: its barrier.
 pub(super) const BARRIER_BYTES: u64 = 16;
 
@@ -87,6 +125,9 @@ pub(super) const BARRIER_BYTES: u64 = 16;
 unsafe impl Plain for State {}
 // SAFETY: as above.
 unsafe impl Plain for Record {}
+// SAFETY: as above.
+unsafe impl Plain for Meeting {}
 
 const _: () = assert!(size_of::<Graph>() == 288 && size_of::<Search>() == 128);
+const _: () = assert!(size_of::<Meeting>() == 1096 && size_of::<SharedSearch>() == 128 + 200);
 const _: () = assert!(size_of::<State>() == 232 && size_of::<Record>() == 40);

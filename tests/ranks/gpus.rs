@@ -1,0 +1,109 @@
+//! Ranks whose GPUs search together, held against a plain queue.
+
+use std::sync::Mutex;
+
+use gpugraph::algo::Lease;
+use gpugraph::algo::bfs::gpu::{GpuSearch, PROGRAMS, Tuning, together};
+use gpugraph::algo::bfs::search::{Search, Step};
+use gpugraph::comm::Comm;
+use gpugraph::error::Result;
+use gpugraph::gpu::{Peers, Workspace, arena_name};
+use gpugraph::graph::direction::Direction;
+use gpugraph::graph::ids::Vertex;
+use gpugraph::memory::Budget;
+
+use crate::bfs_cases::{DOWN, EITHER, UP, shapes, small};
+use crate::random;
+use crate::rows::Rows;
+
+const MEMORY: u64 = 4 << 20;
+
+/// Choices that differ in what GPUs do together.
+fn tunings() -> [(&'static str, Tuning); 6] {
+    let one = Tuning { blocks: 1, ..small() };
+    [
+        ("down", Tuning { switch: DOWN, ..one }),
+        ("up", Tuning { switch: UP, ..small() }),
+        ("either", Tuning { switch: EITHER, ..one }),
+        ("a launch for each level", Tuning { switch: EITHER, records: 1, ..small() }),
+        ("two levels a launch", Tuning { switch: UP, records: 2, heads: 1, ..one }),
+        ("short queues", Tuning { switch: EITHER, queued: 0, heads: 0, ..one }),
+    ]
+}
+
+/// Vertices with random neighbours, and a few hubs with many.
+fn random_edges(vertices: u64, edges: u64) -> Vec<[u32; 2]> {
+    let end = |i, k| {
+        let any = random([vertices, i, k]);
+        (any % vertices.min(1 + (any >> 40) % vertices)) as u32
+    };
+    (0..edges).map(|i| [end(i, 0), end(i, 1)]).collect()
+}
+
+/// Two hubs that are joined by their last neighbours: the search from one goes through all of the other's row, in pieces.
+fn joined_hubs() -> Vec<[u32; 2]> {
+    let around = |hub: u32, from: u32, count: u32| {
+        let spokes = (from..from + count).map(move |v| [hub, v]);
+        spokes.chain((from..from + count).step_by(2).map(|v| [v, v + 1])).collect::<Vec<_>>()
+    };
+    [around(0, 10, 11_000), around(1, 20_000, 12_000), vec![[0, 90_000], [1, 90_000]]].concat()
+}
+
+/// Searches graphs of all shapes by the GPUs of all ranks.
+pub fn search(comm: &Comm) -> Result<()> {
+    let budget = Budget::new(64 << 20, 1)?;
+    let workspace = Workspace::open(Some(comm.rank() as u32), Some(MEMORY), 1, &PROGRAMS, &budget, &())?;
+    let peers = Peers::new(comm.clone());
+    peers.begin(Some((&workspace.device, &arena_name(&workspace.arena))));
+    peers.meet();
+    let gpu = Mutex::new(workspace);
+    let mut graphs = shapes();
+    graphs.extend([("random", random_edges(5000, 30_000)), ("sparse", random_edges(3000, 2500))]);
+    for (name, edges) in &graphs {
+        for direction in [Direction::Undirected, Direction::Directed] {
+            let rows = Rows::new(edges, direction);
+            let last = rows.vertices() as u32 - 1;
+            for (what, tuning) in tunings() {
+                from_all(&gpu, &peers, &rows, &[last / 3, last], tuning, &format!("{name}, {direction:?}, {what}"));
+            }
+        }
+    }
+    let rows = Rows::new(&joined_hubs(), Direction::Undirected);
+    for tuning in [Tuning { switch: UP, ..small() }, Tuning { switch: UP, queued: 0, ..small() }] {
+        let ways = from_all(&gpu, &peers, &rows, &[rows.place[&0], rows.place[&90_000]], tuning, "hubs");
+        assert!(ways.iter().all(|&way| way == Step::BottomUp), "{ways:?}");
+    }
+    Ok(())
+}
+
+/// Searches from these roots; the ways that levels went.
+#[track_caller]
+fn from_all(
+    gpu: &Mutex<Workspace>,
+    peers: &Peers,
+    rows: &Rows,
+    roots: &[u32],
+    tuning: Tuning,
+    what: &str,
+) -> Vec<Step> {
+    let go_on = || Ok(());
+    let lease = Lease { workspace: gpu.lock().expect("no panic"), cache: 0 };
+    let halves = rows.halves.each_ref();
+    let beside = together(peers, &lease.workspace, halves);
+    assert!(beside.is_some(), "{what}");
+    let budget = Budget::new(64 << 20, 1).expect("room");
+    let search = GpuSearch::with_tuning((halves, &[]), lease, tuning, &budget, &go_on, beside);
+    let mut search = search.expect("room");
+    assert!(search.is_shared());
+    let mut ways = Vec::new();
+    for &root in roots {
+        let mut parents = vec![7; if peers.comm().leads() { rows.vertices() } else { 0 }];
+        let found = search.search(Vertex(root), &mut parents).expect("searched");
+        assert!(found.seconds > 0.0);
+        if peers.comm().leads() {
+            rows.check(root, &found, &parents, what);
+        }
+        ways.extend(found.levels.iter().map(|level| level.direction));
+    }
+    ways
+}

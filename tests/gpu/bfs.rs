@@ -13,7 +13,7 @@ use gpugraph::graph::direction::Direction;
 use gpugraph::graph::ids::Vertex;
 use gpugraph::memory::Budget;
 
-use crate::bfs_cases::{DOWN, EITHER, UP, shapes, small, tunings};
+use crate::bfs_cases::{DOWN, EITHER, UP, shapes, small};
 use crate::rows::Rows;
 use crate::support::{Dice, random_edges};
 use crate::workspace;
@@ -39,6 +39,24 @@ fn with_each(name: &str, settings: &[&[(&str, &str)]], body: impl Fn(&Mutex<Work
 /// Runs `body` in the natural order of threads and in others.
 fn on_gpu(name: &str, body: impl Fn(&Mutex<Workspace>)) {
     with_each(name, &["0", "1", "29"].map(|seed| [("CUDA_ON_CPU_SEED", seed)]).each_ref().map(|one| &one[..]), body);
+}
+
+fn tunings() -> Vec<(&'static str, Tuning)> {
+    let small = small();
+    vec![
+        ("down", Tuning { switch: DOWN, ..small }),
+        ("up", Tuning { switch: UP, ..small }),
+        ("either", Tuning { switch: EITHER, blocks: 3, ..small }),
+        ("a launch for each level", Tuning { switch: EITHER, records: 1, ..small }),
+        ("two levels a launch, one block", Tuning { switch: DOWN, records: 2, blocks: 1, ..small }),
+        ("no heads", Tuning { switch: EITHER, heads: 0, ..small }),
+        ("one array of heads", Tuning { switch: EITHER, heads: 1, ..small }),
+        ("two arrays of heads", Tuning { switch: EITHER, heads: 2, rows_on_host: true, ..small }),
+        ("rows on the host", Tuning { switch: EITHER, rows_on_host: true, ..small }),
+        ("short queues", Tuning { switch: DOWN, queued: 0, ..small }),
+        ("entries around 2^32", Tuning { switch: EITHER, first_entry: (1 << 32) - 30, ..small }),
+        ("entries around 2^33", Tuning { switch: DOWN, first_entry: (2 << 32) - 900, rows_on_host: true, ..small }),
+    ]
 }
 
 fn open<'a>(

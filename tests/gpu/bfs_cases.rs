@@ -73,24 +73,6 @@ pub fn small() -> Tuning {
     Tuning { blocks: 2, ..Tuning::default() }
 }
 
-pub fn tunings() -> Vec<(&'static str, Tuning)> {
-    let small = small();
-    vec![
-        ("down", Tuning { switch: DOWN, ..small }),
-        ("up", Tuning { switch: UP, ..small }),
-        ("either", Tuning { switch: EITHER, blocks: 3, ..small }),
-        ("a launch for each level", Tuning { switch: EITHER, records: 1, ..small }),
-        ("two levels a launch, one block", Tuning { switch: DOWN, records: 2, blocks: 1, ..small }),
-        ("no heads", Tuning { switch: EITHER, heads: 0, ..small }),
-        ("one array of heads", Tuning { switch: EITHER, heads: 1, ..small }),
-        ("two arrays of heads", Tuning { switch: EITHER, heads: 2, rows_on_host: true, ..small }),
-        ("rows on the host", Tuning { switch: EITHER, rows_on_host: true, ..small }),
-        ("short queues", Tuning { switch: DOWN, queued: 0, ..small }),
-        ("entries around 2^32", Tuning { switch: EITHER, first_entry: (1 << 32) - 30, ..small }),
-        ("entries around 2^33", Tuning { switch: DOWN, first_entry: (2 << 32) - 900, rows_on_host: true, ..small }),
-    ]
-}
-
 /// Hubs, leaves of hubs, pairs, paths, and several of each apart.
 pub fn shapes() -> Vec<(&'static str, Vec<[u32; 2]>)> {
     let path = |from: u32, length: u32| (from..from + length).map(|v| [v, v + 1]).collect::<Vec<_>>();

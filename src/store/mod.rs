@@ -8,4 +8,4 @@ pub mod os;
 pub mod placed;
 pub mod replace;
 pub mod sync;
-pub mod words;
+pub mod written;

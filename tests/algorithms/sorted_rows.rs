@@ -24,15 +24,20 @@ fn rows_in_a_file_lead_to_the_same_distances_and_parents() {
     assert!(!said.contains(IN_A_FILE), "{said}");
     let files = outputs(&place.workdir());
     assert_eq!(files.len(), 2 * 2);
-    for (method, failpoints) in [("auto", ""), ("bellman-ford", ""), ("auto", "sssp.source=1:kill")] {
+    // Of rows in a file, memory has some entries or none.
+    let (some, none) = ("60MiB", "53MiB");
+    let cases =
+        [(some, "auto", ""), (none, "auto", ""), (none, "bellman-ford", ""), (some, "auto", "sssp.source=1:kill")];
+    for (limit, method, failpoints) in cases {
         fs::remove_dir_all(place.workdir()).expect("removed");
         if !failpoints.is_empty() {
-            let (code, said) = run("60MiB", method, failpoints);
+            let (code, said) = run(limit, method, failpoints);
             assert_eq!(code, None, "{said}");
         }
-        let (code, said) = run("60MiB", method, "");
+        let (code, said) = run(limit, method, "");
         assert_eq!(code, Some(0), "{said}");
         assert!(said.contains(IN_A_FILE), "{said}");
+        assert_eq!(said.contains("memory has 0 entries"), limit == none, "{said}");
         assert_eq!(outputs(&place.workdir()), files, "{method}");
         let left: Vec<_> = fs::read_dir(place.workdir().join("units")).into_iter().flatten().flatten().collect();
         assert!(!left.iter().any(|entry| entry.path().is_dir()), "{left:?}");

@@ -42,7 +42,8 @@ pub(super) fn of(table: &Table, graph: &GraphSize<'_>, crew: &Crew) -> Cost {
     };
     let trees = table.tree_bytes(vertices, 1) + table.weights_bytes(vertices);
     let (most, fewest) = (most + trees, fewest + trees);
-    let file = if most > crew.free { cpu::file_bytes(entries, graph.direction) } else { 0 };
+    let file =
+        if most > crew.free { cpu::file_bytes(vertices, entries, table.largest_weight(), graph.direction) } else { 0 };
     let sources = table.options().count();
     let rows = crew.format.rows(graph.rows, graph.ids);
     let columns = crew.format.row_bytes(8, 20) + crew.format.row_bytes(8, 20);

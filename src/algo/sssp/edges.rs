@@ -10,6 +10,7 @@ use crate::graph::weights::drawn::DrawnWeights;
 use crate::memory::Budget;
 use crate::prepare::input_ids::InputIds;
 use crate::prepare::prepared::Graph;
+use rayon::prelude::*;
 
 /// The rows of a graph, and the weight of each edge.
 pub struct Edges<'a> {
@@ -58,6 +59,18 @@ impl<'a> Edges<'a> {
     /// Returns how weights are drawn, with the ids by which they are.
     pub fn drawn(&self) -> Option<&(DrawnWeights, InputIds)> {
         self.drawn.as_ref()
+    }
+
+    /// Returns a weight that none is larger than.
+    pub fn largest(&self) -> u32 {
+        match &self.drawn {
+            Some((drawn, _)) => drawn.largest(),
+            None => {
+                // Each edge is in a row of the lower half.
+                let of_block = |block| self.halves[0].weights(block).iter().copied().max().unwrap_or(0);
+                (0..self.halves[0].len()).into_par_iter().map(of_block).max().unwrap_or(0)
+            }
+        }
     }
 
     /// Returns the direction of the edges.

@@ -112,6 +112,14 @@ impl Table {
     pub fn weights_bytes(&self, vertices: u64) -> u64 {
         edges::bytes(self.weights, vertices)
     }
+
+    /// Returns a weight that none is larger than, as far as the table tells.
+    pub fn largest_weight(&self) -> u32 {
+        match self.weights {
+            WeightSource::Drawn(drawn) => drawn.largest(),
+            WeightSource::File => u32::MAX,
+        }
+    }
 }
 
 /// The result: the fields of `results.sssp` that are the same for every trial.

@@ -45,6 +45,15 @@ impl DrawnWeights {
         }
     }
 
+    /// Returns a weight that none is larger than: a whole number, or the bits of an f32.
+    pub fn largest(self) -> u32 {
+        match self {
+            DrawnWeights::Unit => 1,
+            DrawnWeights::Whole { most, .. } => most,
+            DrawnWeights::Decimal { least, most, .. } => most.to_bits().max(least.to_bits()),
+        }
+    }
+
     /// Returns the weight of the edge from `tail` to `head`: a whole number, or the bits of an f32. Without direction it is the same from
     /// either end.
     #[inline]
@@ -109,6 +118,7 @@ mod tests {
                 DrawnWeights::Decimal { least: low, most: high, seed },
             ] {
                 let weight = drawn.of(Direction::Undirected, u, v);
+                prop_assert!(weight <= drawn.largest());
                 prop_assert_eq!(weight, drawn.of(Direction::Undirected, v, u));
                 prop_assert!([drawn.of(Direction::Directed, u, v), drawn.of(Direction::Directed, v, u)].contains(&weight));
                 match drawn {

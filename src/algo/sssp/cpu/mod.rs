@@ -4,6 +4,9 @@
 //! |---|---|
 //! | `rows` | rows sorted by weight, which are made before the first search |
 //! | `sort` | how they are made, in memory or, where that is too small, in a file |
+//! | `packing` | entries in as few bytes as hold them |
+//! | `disk` | rows in a file, of which memory has the first entries |
+//! | `near` | which entries those are |
 //! | `arithmetic` | sums of whole numbers and of decimals |
 //! | `search` | a search: its phases, and what all threads know of them |
 //! | `push` | along the edges of vertices that became nearer, bucket after bucket |
@@ -15,6 +18,9 @@
 
 pub(super) mod arithmetic;
 pub(super) mod bins;
+mod disk;
+mod near;
+mod packing;
 mod parents;
 mod plateau;
 mod pull;
@@ -26,10 +32,11 @@ mod sort;
 
 use self::arithmetic::{Arithmetic, Decimal, Long, Short, Width};
 use self::bins::Bins;
+use self::packing::Packing;
 use self::rows::Rows;
 use self::search::Walk;
 use super::distances::Distances;
-use super::edges::Edges;
+use super::edges::{self, Edges};
 use super::ranks::exchange::Exchange;
 use super::search::{Search, Searched};
 use super::task::Method;
@@ -49,6 +56,8 @@ use std::sync::{Mutex, PoisonError};
 const FEW: u64 = 1 << 12;
 /// Bytes for each vertex of those that became nearer in a round, if these are few.
 const NEARER: u64 = 2;
+/// Bytes for each vertex that are left to buckets where rows are in a file, of which memory keeps what fits.
+const BUCKETS: u64 = 4;
 /// Most buckets that have numbers.
 const MOST_BUCKETS: f64 = (1u64 << 62) as f64;
 /// Edges of a hub, by those that vertices have in the mean.
@@ -117,13 +126,17 @@ impl<A: Arithmetic> State<A> {
 /// Returns the bytes that searches by `threads` threads take beside distances and parents of a graph with so many entries in all rows of one way, of
 /// which none has more than `longest`, and the fewest that do if sorted rows go to a file.
 pub fn bytes(vertices: u64, entries: u64, longest: u64, direction: Direction, threads: usize) -> [u64; 2] {
-    let others = (8 + NEARER) * vertices + threads as u64 * bins::bytes();
-    sort::bytes(vertices, entries, longest).map(|rows| (rows << direction.shift()) + others)
+    sort::bytes(vertices, entries, longest).map(|rows| (rows << direction.shift()) + others(vertices, threads))
 }
 
-/// Returns the bytes of the file of sorted rows.
-pub fn file_bytes(entries: u64, direction: Direction) -> u64 {
-    (8 * entries) << direction.shift()
+/// Returns the bytes beside rows.
+fn others(vertices: u64, threads: usize) -> u64 {
+    (8 + NEARER) * vertices + threads as u64 * bins::bytes()
+}
+
+/// Returns the bytes of the file of sorted rows, with weights up to `largest`.
+pub fn file_bytes(vertices: u64, entries: u64, largest: u32, direction: Direction) -> u64 {
+    disk::bytes(Packing::of(vertices, largest), entries) << direction.shift()
 }
 
 /// The means of searches on CPUs.
@@ -165,12 +178,26 @@ impl CpuSearch {
             (0..vertices).filter(|&v| own.has(v)).map(|v| u64::from(degrees[direction.row(v, Way::Out) as usize]));
         let [in_memory, _] = bytes(vertices.into(), here.sum(), 0, direction, means.threads);
         let file = (in_memory > budget.free()).then_some(&means.units);
-        let rows = |way: Way| {
+        let rows = |way: Way, later: u64| {
             let lengths = (0..vertices).map(|v| if own.has(v) { degrees[direction.row(v, way) as usize] } else { 0 });
-            sort::sorted(&edges, way, lengths, file.map(|units| (units, own.rank())), budget)
+            let spare = others(vertices.into(), means.threads) + BUCKETS * u64::from(vertices);
+            // The ids that weights are drawn by are free again after the last way, but where ranks look them up.
+            let ids = if own.ranks() == 1 { edges::bytes(weights, vertices.into()) } else { 0 };
+            let spare = if later > 0 { spare + later } else { spare.saturating_sub(ids) };
+            let ways = if later > 0 { 2 } else { 1 };
+            let file = file.map(|units| sort::RowFile { units, rank: own.rank(), spare, ways });
+            sort::sorted(&edges, way, lengths, file, budget)
         };
-        let out = rows(Way::Out)?;
-        let into = if direction == Direction::Directed { Some(rows(Way::In)?) } else { None };
+        let (out, into) = match direction {
+            Direction::Undirected => (rows(Way::Out, 0)?, None),
+            Direction::Directed => {
+                // Rows of the other way have room, too.
+                let longest = degrees.iter().max().copied().unwrap_or(0);
+                let [_, fewest] = sort::bytes(vertices.into(), entries, longest.into());
+                let out = rows(Way::Out, fewest)?;
+                (out, Some(rows(Way::In, 0)?))
+            }
+        };
         drop(edges);
         if file.is_some() {
             tracing::info!("rows sorted by weight are in a file: memory is too small for them");

@@ -1,7 +1,7 @@
 //! The parents of vertices, from distances that are known: of a vertex the smallest one that is nearer and that a tight edge leads from.
 
 use super::arithmetic::Arithmetic;
-use super::rows::{neighbour, weight};
+use super::rows::{Row, RowSlices, Wanted, neighbour, weight};
 use super::search::{Here, Walk};
 use crate::algo::sssp::ranks::exchange::Exchange;
 use crate::algo::sssp::search::{NONE, Phase};
@@ -90,50 +90,63 @@ pub fn find<A: Arithmetic>(walk: &Walk<'_, A>, here: &mut Here, parents: &[Atomi
             return false;
         }
         done = walk.round(here, 0..graph.vertices, |part| {
-            for v in part.filter(|&v| A::load(&sums[v as usize]) < nearest) {
-                relaxed += claim(walk, v, parents);
-            }
+            let near = part.filter(|&v| A::load(&sums[v as usize]) < nearest);
+            graph.out.ahead(near, |v| Some(Wanted::All(v)), |v| relaxed += claim(walk, v, parents));
             0
         });
     }
+    // Vertices whose rows memory has too little of.
+    let mut far = Vec::new();
     let done = done.and_then(|_| {
         walk.round(here, 0..graph.tails, |part| {
-            if nearest == A::ZERO {
-                relaxed += by_whole_rows(walk, part, parents, &mut reached);
+            let slices = into.slices();
+            if let Some(slices) = slices
+                && nearest == A::ZERO
+            {
+                relaxed += by_whole_rows(walk, slices, part, parents, &mut reached);
                 return 0;
             }
             let needs_row = |v: u32| {
                 let sum = A::load(&sums[v as usize]);
                 sum != A::UNREACHED && A::add(nearest, into.lightest(v)) <= sum
             };
-            into.ask(part.clone(), needs_row);
             let end = part.end;
-            for v in part.filter(|&v| graph.own.has(v)) {
-                if v + AHEAD < end && needs_row(v + AHEAD) {
-                    into.slices().expect_row(v + AHEAD);
-                }
+            let mut look = |v: u32, only_memory: bool| {
                 let sum = A::load(&sums[v as usize]);
                 let parent = &parents[v as usize];
+                let mut first = if nearest > A::ZERO { parent.load(Relaxed) } else { NONE };
                 if sum == A::UNREACHED {
-                    parent.store(NONE, Relaxed);
-                    continue;
+                    first = NONE;
+                } else if v == walk.root {
+                    first = v;
+                } else if A::add(nearest, into.lightest(v)) <= sum {
+                    let Some((tight, looked)) = first_of_row::<A>(sums, into.row(v), nearest, sum, only_memory) else {
+                        return false;
+                    };
+                    relaxed += looked;
+                    first = first.min(tight);
                 }
-                reached.note(sum);
-                if v == walk.root {
-                    parent.store(v, Relaxed);
-                    continue;
-                }
-                let mut first = parent.load(Relaxed);
-                if A::add(nearest, into.lightest(v)) <= sum {
-                    let row = short_enough::<A>(into.row(v), nearest, sum);
-                    relaxed += row.len() as u64;
-                    first = first.min(first_tight::<A>(sums, row, sum));
+                if sum != A::UNREACHED {
+                    reached.note(sum);
+                    if first == NONE {
+                        reached.without.push(v);
+                    }
                 }
                 parent.store(first, Relaxed);
-                if first == NONE {
-                    reached.without.push(v);
+                true
+            };
+            for v in part.filter(|&v| graph.own.has(v)) {
+                if let Some(slices) = slices
+                    && v + AHEAD < end
+                    && needs_row(v + AHEAD)
+                {
+                    slices.expect_row(v + AHEAD);
+                }
+                if !look(v, true) {
+                    far.push(v);
                 }
             }
+            into.ahead(far.drain(..), |v| Some(Wanted::First(v)), |v| _ = look(v, false));
             0
         })
     });
@@ -144,16 +157,16 @@ pub fn find<A: Arithmetic>(walk: &Walk<'_, A>, here: &mut Here, parents: &[Atomi
 /// Finds the parents of a part of the vertices by their rows alone. Returns the number of entries that it looked at.
 fn by_whole_rows<A: Arithmetic>(
     walk: &Walk<'_, A>,
+    rows: RowSlices<'_>,
     part: Range<u32>,
     parents: &[AtomicU32],
     reached: &mut Reached<A::Sum>,
 ) -> u64 {
-    let (graph, sums, into) = (walk.graph, walk.sums, walk.graph.into());
-    into.ask(part.clone(), |v| A::load(&sums[v as usize]) != A::UNREACHED);
+    let (graph, sums) = (walk.graph, walk.sums);
     // What all iterations need is at hand: deep graphs have a few entries for each vertex.
     let (is_shared, root) = (walk.is_shared(), walk.root);
     let (mut found, mut relaxed) = (std::mem::take(reached), 0);
-    for (v, row) in into.slices().rows(part) {
+    for (v, row) in rows.rows(part) {
         if is_shared && !graph.own.has(v) {
             continue;
         }
@@ -175,6 +188,35 @@ fn by_whole_rows<A: Arithmetic>(
     relaxed
 }
 
+/// Returns the smallest neighbour in a row that is nearer than `sum` and that a tight edge leads from, or [`NONE`], of those at `nearest` or behind, and
+/// the number of edges that it looked along; `None` where those in memory do not tell, and only they are asked for.
+#[inline(always)]
+fn first_of_row<A: Arithmetic>(
+    sums: &[A::Cell],
+    row: Row<'_>,
+    nearest: A::Sum,
+    sum: A::Sum,
+    only_memory: bool,
+) -> Option<(u32, u64)> {
+    let row = match row {
+        Row::Here(row) => {
+            let row = short_enough::<A>(row, nearest, sum);
+            return Some((first_tight::<A>(sums, row, sum), row.len() as u64));
+        }
+        Row::OnDisk(row) => row,
+    };
+    let (mut first, mut relaxed) = (NONE, 0);
+    let is_told = row.along(only_memory, |entry| {
+        let is_short = A::add(nearest, weight(entry)) <= sum;
+        if is_short {
+            relaxed += 1;
+            first = first.min(first_tight::<A>(sums, &[entry], sum));
+        }
+        is_short
+    });
+    is_told.then_some((first, relaxed))
+}
+
 /// Returns the entries of a row that may lead from a vertex at `nearest` or behind: no edge after them is as short as the way of this length.
 fn short_enough<A: Arithmetic>(row: &[u64], nearest: A::Sum, sum: A::Sum) -> &[u64] {
     &row[..row.iter().take_while(|&&entry| A::add(nearest, weight(entry)) <= sum).count()]
@@ -192,9 +234,8 @@ fn first_tight<A: Arithmetic>(sums: &[A::Cell], row: &[u64], sum: A::Sum) -> u32
 
 /// Makes `v` the parent of the vertices that a tight edge leads to from it, unless a smaller one is. Returns the number of edges.
 fn claim<A: Arithmetic>(walk: &Walk<'_, A>, v: u32, parents: &[AtomicU32]) -> u64 {
-    let row = walk.graph.out.row(v);
     let own = A::load(&walk.sums[v as usize]);
-    for &entry in row {
+    walk.graph.out.row(v).along(false, |entry| {
         let to = neighbour(entry);
         if to < walk.graph.tails {
             let sum = A::load(&walk.sums[to as usize]);
@@ -202,6 +243,7 @@ fn claim<A: Arithmetic>(walk: &Walk<'_, A>, v: u32, parents: &[AtomicU32]) -> u6
                 parents[to as usize].fetch_min(v, Relaxed);
             }
         }
-    }
-    row.len() as u64
+        true
+    });
+    walk.graph.out.degree(v)
 }

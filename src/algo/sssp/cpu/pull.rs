@@ -11,7 +11,7 @@
 use super::arithmetic::Arithmetic;
 use super::bins::{Bins, Entry};
 use super::push::{How, Pushed, push};
-use super::rows::{neighbour, weight};
+use super::rows::{Wanted, neighbour, weight};
 use super::search::{Here, Walk};
 
 /// A bucket is wide if its vertices have more than one in so many of all edges. Kronecker graphs of scale 22 took as long with one in 64, along six
@@ -23,6 +23,8 @@ const CAPPED: u64 = 1;
 const AHEAD: u32 = 12;
 /// Vertices push again where fewer than one in so many became nearer.
 const FEW: usize = 16;
+/// The same where rows are on a disk: who pushes reads its whole row there, who pulls mostly finds enough of it in memory.
+const FEW_ON_DISK: usize = 1 << 12;
 
 /// Searches so. Returns false where threads stop. Collective.
 pub fn cap_and_pull<A: Arithmetic>(walk: &Walk<'_, A>, here: &mut Here, bins: &mut Bins<A::Sum>) -> bool {
@@ -41,23 +43,19 @@ pub fn cap_and_pull<A: Arithmetic>(walk: &Walk<'_, A>, here: &mut Here, bins: &m
         return false;
     }
     bins.clear();
-    let few = graph.vertices as usize / FEW;
+    let into = graph.into();
+    let few = graph.vertices as usize / if into.is_on_disk() { FEW_ON_DISK } else { FEW };
+    // Vertices whose rows memory has too little of.
+    let mut far = Vec::new();
     let mut nearest = A::load(&walk.least);
     let (mut rounds, mut relaxed, mut nearer) = (0, 0, Vec::new());
     loop {
         nearer.clear();
         let changed = walk.round(here, 0..graph.tails, |part| {
-            graph.into().ask(part.clone(), |v| needs_row(walk, v, cap, nearest));
-            let (mut changed, end) = (0, part.end);
-            for v in part {
-                if v + AHEAD < end && needs_row(walk, v + AHEAD, cap, nearest) {
-                    graph.into().slices().expect_row(v + AHEAD);
-                }
-                if !needs_row(walk, v, cap, nearest) {
-                    continue;
-                }
+            let (mut changed, end, slices) = (0, part.end, into.slices());
+            let mut look = |v: u32, only_memory: bool| {
                 let own = A::load(&walk.sums[v as usize]);
-                let (sum, looked) = pull(walk, v, own, nearest);
+                let Some((sum, looked)) = pull(walk, v, own, nearest, only_memory) else { return false };
                 relaxed += looked;
                 if sum < own {
                     A::store(&walk.sums[v as usize], sum);
@@ -67,7 +65,20 @@ pub fn cap_and_pull<A: Arithmetic>(walk: &Walk<'_, A>, here: &mut Here, bins: &m
                         nearer.push(Entry { sum, vertex: v });
                     }
                 }
+                true
+            };
+            for v in part {
+                if let Some(slices) = slices
+                    && v + AHEAD < end
+                    && needs_row(walk, v + AHEAD, cap, nearest)
+                {
+                    slices.expect_row(v + AHEAD);
+                }
+                if needs_row(walk, v, cap, nearest) && !look(v, true) {
+                    far.push(v);
+                }
             }
+            into.ahead(far.drain(..), |v| Some(Wanted::First(v)), |v| _ = look(v, false));
             changed
         });
         rounds += 1;
@@ -96,16 +107,23 @@ fn needs_row<A: Arithmetic>(walk: &Walk<'_, A>, v: u32, cap: A::Sum, nearest: A:
 }
 
 /// Returns the shortest way to `v`, which is at the distance `own`, along edges from vertices that are at least at the distance `nearest`, and the number
-/// of edges that it looked along.
+/// of edges that it looked along; `None` where those in memory do not tell, and only they are asked for.
 #[inline(always)]
-fn pull<A: Arithmetic>(walk: &Walk<'_, A>, v: u32, own: A::Sum, nearest: A::Sum) -> (A::Sum, u64) {
+fn pull<A: Arithmetic>(
+    walk: &Walk<'_, A>,
+    v: u32,
+    own: A::Sum,
+    nearest: A::Sum,
+    only_memory: bool,
+) -> Option<(A::Sum, u64)> {
     let (mut best, mut relaxed) = (own, 0);
-    for &entry in walk.graph.into().row(v) {
+    let is_told = walk.graph.into().row(v).along(only_memory, |entry| {
         if A::add(nearest, weight(entry)) >= best {
-            break;
+            return false;
         }
         relaxed += 1;
         best = best.min(A::add(A::load(&walk.sums[neighbour(entry) as usize]), weight(entry)));
-    }
-    (best, relaxed)
+        true
+    });
+    is_told.then_some((best, relaxed))
 }

@@ -7,7 +7,7 @@
 use super::arithmetic::Arithmetic;
 use super::bins::{Bins, Entry};
 use super::rounds::relax_all;
-use super::rows::{neighbour, weight};
+use super::rows::{Row, Wanted, neighbour, weight};
 use super::search::{Here, Walk};
 use crate::algo::sssp::ranks::exchange::Exchange;
 use crate::memory::prefetch_near;
@@ -159,7 +159,7 @@ fn settle<A: Arithmetic>(
     cap: A::Sum,
     bucket_of: impl Fn(A::Sum) -> u64,
 ) -> u64 {
-    let (tails, rows, sums) = (walk.graph.tails, walk.graph.out.slices(), walk.sums);
+    let (tails, sums) = (walk.graph.tails, walk.sums);
     let mut relaxed = 0;
     let mut lower = |entry: Entry<A::Sum>| {
         let cell = &sums[entry.vertex as usize];
@@ -167,6 +167,15 @@ fn settle<A: Arithmetic>(
             // What other ranks have to know comes into a bucket when they do.
             if walk.is_shared() { bins.tell(entry) } else { bins.push(bucket_of(entry.sum), entry) }
         }
+    };
+    let Some(rows) = walk.graph.out.slices() else {
+        along_disk(walk, list, cap, |way| {
+            relaxed += 1;
+            if way.vertex < tails {
+                lower(way);
+            }
+        });
+        return relaxed;
     };
     // Shorter ways of some vertices are put together before any distance is lowered: an atomic operation lets no load pass, and who writes all down
     // and counts those that are shorter need not guess which are.
@@ -215,4 +224,37 @@ fn settle<A: Arithmetic>(
     }
     shorter[..count].iter().for_each(|&way| lower(way));
     relaxed
+}
+
+/// Calls `each` with the ways along the edges of these vertices that are shorter than `cap`, but for those of vertices that came nearer since. Rows are
+/// on a disk, which is asked for those of many vertices before any is waited for.
+fn along_disk<A: Arithmetic>(
+    walk: &Walk<'_, A>,
+    list: &[Entry<A::Sum>],
+    cap: A::Sum,
+    mut each: impl FnMut(Entry<A::Sum>),
+) {
+    let rows = &walk.graph.out;
+    let came_nearer = |entry: Entry<A::Sum>| A::load(&walk.sums[entry.vertex as usize]) != entry.sum;
+    let wanted = |from: Entry<A::Sum>| match rows.row(from.vertex) {
+        _ if came_nearer(from) => None,
+        Row::OnDisk(row) if cap < A::UNREACHED => {
+            let is_long = row.last_near().is_some_and(|last| A::add(from.sum, weight(last)) >= cap);
+            (!is_long).then_some(Wanted::First(from.vertex))
+        }
+        _ => Some(Wanted::All(from.vertex)),
+    };
+    rows.ahead(list.iter().copied(), wanted, |from| {
+        if came_nearer(from) {
+            return;
+        }
+        rows.row(from.vertex).along(false, |entry| {
+            let way = Entry { sum: A::add(from.sum, weight(entry)), vertex: neighbour(entry) };
+            let is_short = way.sum < cap;
+            if is_short {
+                each(way);
+            }
+            is_short
+        });
+    });
 }

@@ -2,34 +2,36 @@
 
 use super::arithmetic::Arithmetic;
 use super::bins::Entry;
-use super::rows::{neighbour, weight};
+use super::rows::{Wanted, neighbour, weight};
 use super::search::{Here, Walk};
 
 /// Searches so. Returns false where threads stop. Collective.
 pub fn relax_all<A: Arithmetic>(walk: &Walk<'_, A>, here: &mut Here) -> bool {
     let (graph, sums) = (walk.graph, walk.sums);
-    let (mut rounds, mut relaxed, mut nearer) = (0, 0, Vec::new());
+    let (mut rounds, mut relaxed, mut nearer) = (0, 0u64, Vec::new());
     loop {
         let changed = walk.round(here, 0..graph.vertices, |part| {
             let mut changed = 0;
-            for v in part {
-                let sum = A::load(&sums[v as usize]);
-                if sum == A::UNREACHED {
-                    continue;
-                }
-                let row = graph.out.row(v);
-                relaxed += row.len() as u64;
-                for &entry in row {
-                    let (vertex, sum) = (neighbour(entry), A::add(sum, weight(entry)));
-                    let to = &sums[vertex as usize];
-                    if sum < A::load(to) && A::lower(to, sum) {
-                        changed += 1;
-                        if walk.is_shared() {
-                            nearer.push(Entry { sum, vertex });
+            let reached = part.filter(|&v| A::load(&sums[v as usize]) != A::UNREACHED);
+            graph.out.ahead(
+                reached,
+                |v| Some(Wanted::All(v)),
+                |v| {
+                    let sum = A::load(&sums[v as usize]);
+                    relaxed += graph.out.degree(v);
+                    graph.out.row(v).along(false, |entry| {
+                        let (vertex, sum) = (neighbour(entry), A::add(sum, weight(entry)));
+                        let to = &sums[vertex as usize];
+                        if sum < A::load(to) && A::lower(to, sum) {
+                            changed += 1;
+                            if walk.is_shared() {
+                                nearer.push(Entry { sum, vertex });
+                            }
                         }
-                    }
-                }
-            }
+                        true
+                    });
+                },
+            );
             changed
         });
         rounds += 1;

@@ -1,18 +1,11 @@
 //! Rows sorted by weight, with neighbours and weights side by side: who looks for a shorter way along them can stop where no edge behind makes one.
 
+use super::disk::{DiskEntries, DiskRow};
 use crate::algo::sssp::ranks::exchange::Exchange;
 use crate::error::Result;
 use crate::formats::WeightType;
-use crate::memory::{Buffer, prefetch_near, random_access, will_need};
-use crate::store::words::Words;
+use crate::memory::{Buffer, prefetch_near, random_access};
 use std::ops::Range;
-
-/// Entries of a row that are asked of the disk before they are looked at: mostly nobody looks farther.
-const ASKED: u64 = 1 << 9;
-/// Most entries that are asked of the disk at once.
-const MOST_ASKED: u64 = 1 << 17;
-/// Entries between those that are asked for which are read as well.
-const GAP: u64 = 1 << 9;
 
 /// Parts of the largest weight in which ranks tell each other sums: those of 2^40 entries fit 64 bits.
 const PARTS: f64 = (1u64 << 23) as f64;
@@ -81,16 +74,41 @@ pub(super) enum Entries {
     /// In memory.
     Here(Buffer<u64>),
     /// In a file.
-    OnDisk(Words),
+    OnDisk(DiskEntries),
 }
 
-impl Entries {
+/// The entries of one row.
+#[derive(Clone, Copy)]
+pub enum Row<'r> {
+    /// In memory.
+    Here(&'r [u64]),
+    /// In a file.
+    OnDisk(DiskRow<'r>),
+}
+
+impl Row<'_> {
+    /// Calls `each` with entries in their order until it returns false. Returns false where some would be next that are not in memory, if only those
+    /// there are asked for.
     #[inline(always)]
-    pub(super) fn all(&self) -> &[u64] {
+    pub fn along(self, only_memory: bool, mut each: impl FnMut(u64) -> bool) -> bool {
         match self {
-            Entries::Here(entries) => entries,
-            Entries::OnDisk(entries) => entries,
+            Row::Here(entries) => {
+                let _ = entries.iter().all(|&entry| each(entry));
+                true
+            }
+            Row::OnDisk(row) => row.along(only_memory, each),
         }
+    }
+
+    /// Returns the first entry; 0 where there is none.
+    #[inline]
+    pub fn first(self) -> u64 {
+        let mut first = 0;
+        self.along(false, |entry| {
+            first = entry;
+            false
+        });
+        first
     }
 }
 
@@ -106,7 +124,7 @@ pub fn weight(entry: u64) -> u32 {
     (entry >> 32) as u32
 }
 
-/// Rows as slices, for loops that look at many.
+/// Rows in memory as slices, for loops that look at many.
 #[derive(Clone, Copy)]
 pub struct RowSlices<'r> {
     starts: &'r [u64],
@@ -141,16 +159,29 @@ impl<'r> RowSlices<'r> {
 }
 
 impl Rows {
-    /// Returns all rows as slices.
+    /// Returns all rows as slices, if they are in memory.
     #[inline(always)]
-    pub fn slices(&self) -> RowSlices<'_> {
-        RowSlices { starts: &self.starts, entries: self.entries.all() }
+    pub fn slices(&self) -> Option<RowSlices<'_>> {
+        match &self.entries {
+            Entries::Here(entries) => Some(RowSlices { starts: &self.starts, entries }),
+            Entries::OnDisk(_) => None,
+        }
     }
 
     /// Returns the row of a vertex.
     #[inline(always)]
-    pub fn row(&self, v: u32) -> &[u64] {
-        self.slices().row(v)
+    pub fn row(&self, v: u32) -> Row<'_> {
+        let places = self.places(v);
+        match &self.entries {
+            Entries::Here(entries) => Row::Here(&entries[places.start as usize..places.end as usize]),
+            Entries::OnDisk(entries) => Row::OnDisk(entries.row(v, places)),
+        }
+    }
+
+    /// Returns the places of a vertex's entries.
+    #[inline(always)]
+    fn places(&self, v: u32) -> Range<u64> {
+        self.starts[v as usize]..self.starts[v as usize + 1]
     }
 
     /// Returns the smallest weight in the row of a vertex.
@@ -175,30 +206,41 @@ impl Rows {
         matches!(self.entries, Entries::OnDisk(_))
     }
 
+    /// Returns true if the first entry of a vertex is on a disk alone.
+    #[inline]
+    pub fn lacks_first(&self, v: u32) -> bool {
+        matches!(self.row(v), Row::OnDisk(row) if row.last_near().is_none())
+    }
+
     /// Tells the system that entries are read here and there.
     pub(super) fn expect_random_access(&self) {
-        if self.is_on_disk() {
-            random_access(self.entries.all());
+        if let Entries::OnDisk(entries) = &self.entries {
+            random_access(&entries.file);
         }
     }
 
-    /// Asks the disk, where entries are there, for the first ones of these vertices' rows, as far as they are `needed`: all of them before any is
-    /// waited for.
-    pub fn ask(&self, vertices: Range<u32>, needed: impl Fn(u32) -> bool) {
-        if !self.is_on_disk() {
-            return;
-        }
-        let entries = self.entries.all();
-        let mut asked = 0..0;
-        for v in vertices.filter(|&v| needed(v)) {
-            let start = self.starts[v as usize];
-            let end = start + self.degree(v).min(ASKED);
-            if start > asked.end + GAP || end > asked.start + MOST_ASKED {
-                will_need(&entries[asked.start as usize..asked.end as usize]);
-                asked = start..end;
-            }
-            asked.end = end;
-        }
-        will_need(&entries[asked.start as usize..asked.end as usize]);
+    /// Calls `each` with all items, once the disk, where entries are there, is asked for what is `wanted` of the rows of their vertices.
+    pub fn ahead<T: Copy>(
+        &self,
+        items: impl Iterator<Item = T>,
+        wanted: impl Fn(T) -> Option<Wanted>,
+        each: impl FnMut(T),
+    ) {
+        let Entries::OnDisk(entries) = &self.entries else { return items.for_each(each) };
+        let places = |item: T| match wanted(item) {
+            None => 0..0,
+            Some(Wanted::All(v)) => entries.far(v, self.places(v)),
+            Some(Wanted::First(v)) => entries.first_far(v, self.places(v)),
+        };
+        entries.ahead(items, places, each);
     }
+}
+
+/// The part of the row of a vertex that is asked of a disk, of what memory does not have.
+#[derive(Debug, Clone, Copy)]
+pub enum Wanted {
+    /// All of it.
+    All(u32),
+    /// The first entries.
+    First(u32),
 }

@@ -5,7 +5,7 @@ use super::arithmetic::Arithmetic;
 use super::bins::{Bins, Entry};
 use super::parents::{self, Reached};
 use super::push::How;
-use super::rows::{neighbour, weight};
+use super::rows::{Wanted, neighbour, weight};
 use super::{plateau, pull, push, rounds};
 use crate::algo::meeting::Meeting;
 use crate::algo::sssp::Edges;
@@ -207,7 +207,13 @@ impl<'s, A: Arithmetic> Walk<'s, A> {
         }
         // They come first in a row.
         let rows = if way == Way::Out { &self.graph.out } else { self.graph.into() };
-        rows.row(v).iter().take_while(|&&entry| adds_nothing(weight(entry))).for_each(|&entry| each(neighbour(entry)));
+        rows.row(v).along(false, |entry| {
+            let is_flat = adds_nothing(weight(entry));
+            if is_flat {
+                each(neighbour(entry));
+            }
+            is_flat
+        });
     }
 
     /// Takes the part of one thread in all phases.
@@ -354,20 +360,20 @@ impl<'s, A: Arithmetic> Walk<'s, A> {
         let all = graph.tails..graph.vertices;
         let done = self.round(here, all, |part| {
             relaxed += part.len() as u64;
-            graph.out.ask(part.clone(), |_| true);
-            for v in part.filter(|&v| graph.own.has(v)) {
+            let first = |v| Some(Wanted::First(v)).filter(|_| graph.out.lacks_first(v));
+            graph.out.ahead(part.filter(|&v| graph.own.has(v)), first, |v| {
                 let parent = &parents[v as usize];
                 if v == self.root {
                     parent.store(v, Relaxed);
                     reached.note(A::ZERO);
-                    continue;
+                    return;
                 }
-                let entry = graph.out.row(v).first().copied().unwrap_or_default();
+                let entry = graph.out.row(v).first();
                 // A sum of decimals may be the first that is infinite.
                 let sum = A::add(A::load(&self.sums[neighbour(entry) as usize]), weight(entry));
                 if sum == A::UNREACHED {
                     parent.store(NONE, Relaxed);
-                    continue;
+                    return;
                 }
                 A::store(&self.sums[v as usize], sum);
                 parent.store(neighbour(entry), Relaxed);
@@ -375,7 +381,7 @@ impl<'s, A: Arithmetic> Walk<'s, A> {
                 if self.is_shared() {
                     nearer.push(Entry { sum, vertex: v });
                 }
-            }
+            });
             0
         });
         self.add(reached);

@@ -1,14 +1,16 @@
 //! Sorting the rows of a graph by weight, into memory or, where that is too small, into a file.
 
+use super::disk;
+use super::near::{self, Bounds};
+use super::packing::Packing;
 use super::rows::{Entries, Rows, Weights, number, weight};
 use crate::algo::run::Units;
 use crate::algo::sssp::Edges;
 use crate::error::{Error, Result};
 use crate::graph::direction::Way;
-use crate::memory::{Budget, Buffer, bytes_of};
+use crate::memory::{Budget, Buffer, bytes_of_mut};
 use crate::process::signals;
 use crate::store::placed::{self, Placed};
-use crate::store::words::Words;
 use rayon::prelude::*;
 use std::ops::Range;
 
@@ -16,15 +18,29 @@ use std::ops::Range;
 const PART: u64 = 1 << 16;
 /// Entries that are sorted before they are written to a file, at least; the longest row is, too.
 const WINDOW: u64 = 1 << 21;
+/// Bytes beside the longest row in a window, and of first entries where there is room for none.
+const PADDING: u64 = 16;
+
+/// A file for sorted rows.
+pub struct RowFile<'a> {
+    /// Its folder.
+    pub units: &'a Units<'a>,
+    /// The rank that it is of.
+    pub rank: usize,
+    /// Bytes of memory that may not go to first entries of rows.
+    pub spare: u64,
+    /// The ways whose rows share memory from now on.
+    pub ways: u64,
+}
 
 /// Returns the bytes of the rows of `vertices` vertices with so many entries in all, and the fewest that do with a file, if no row has more entries than
 /// `longest`.
 pub fn bytes(vertices: u64, entries: u64, longest: u64) -> [u64; 2] {
-    let places = 12 * (vertices + 1);
-    [places + 8 * entries, places + 8 * (WINDOW + longest).min(entries)]
+    let (places, (starts, bounds)) = (12 * (vertices + 1), near::bytes(vertices));
+    [places + 8 * entries, places + bounds + starts + 8 * (WINDOW + longest).min(entries) + PADDING]
 }
 
-/// Sorts the rows of all vertices of one way. They go to a file where one is given, by the rank that it is of.
+/// Sorts the rows of all vertices of one way. They go to a file where one is given.
 ///
 /// # Errors
 /// [`Error::Limit`] where [`bytes`] do not fit; those of the disk; a stop.
@@ -32,7 +48,7 @@ pub fn sorted(
     edges: &Edges<'_>,
     way: Way,
     lengths: impl Iterator<Item = u32>,
-    file: Option<(&Units<'_>, usize)>,
+    file: Option<RowFile<'_>>,
     budget: &Budget,
 ) -> Result<Rows> {
     let lengths: Vec<u32> = lengths.collect();
@@ -53,12 +69,15 @@ pub fn sorted(
             weights = sort(edges, way, &starts, all, &mut entries, &mut lightest)?;
             Entries::Here(entries)
         }
-        Some((units, rank)) => {
+        Some(RowFile { units, rank, spare, ways }) => {
+            let largest = edges.largest();
+            let packing = Packing::of(lengths.len() as u64, largest);
+            let mut bounds = Bounds::new(lengths.len(), edges.kind(), largest, budget)?;
             let name = if way == Way::Out { "out" } else { "in" };
             let path = units.files()?.join(format!("{name}.{rank}"));
-            let placed = Placed::create(path.clone(), 8 * sum)?;
+            let placed = Placed::create(path.clone(), disk::bytes(packing, sum))?;
             let room = (WINDOW + longest).min(sum) as usize;
-            let mut window: Buffer<u64> = budget.zeroed(room, "rows that are sorted by weight for a file")?;
+            let mut window: Buffer<u64> = budget.zeroed(room + 1, "rows that are sorted by weight for a file")?;
             let mut first = 0;
             while first < all.end {
                 // As many rows as fit.
@@ -68,13 +87,19 @@ pub fn sorted(
                 let some = &mut window[..(starts[vertices.end as usize] - begin) as usize];
                 let light = &mut lightest[first as usize..vertices.end as usize];
                 weights = weights.and(sort(edges, way, &starts, vertices.clone(), some, light)?);
-                placed.write(bytes_of(some), 8 * begin)?;
+                if weights.largest > largest {
+                    return Err(Error::internal("sort rows by weight", "a weight that is larger than the largest"));
+                }
+                bounds.add(vertices.clone(), &starts[first as usize..=vertices.end as usize], some);
+                placed.write(packing.pack(bytes_of_mut(some)), begin * packing.bytes() as u64)?;
                 first = vertices.end;
             }
-            let words = Words::map(&placed)?;
+            let (places, later) = near::bytes(lengths.len() as u64);
+            let room = budget.free().saturating_sub(spare.saturating_sub(later) + places) / ways;
+            let entries = bounds.rows(&placed, &starts, packing, room, &mut window, budget)?;
             // It has a name only while it is written: nobody goes on with it.
             placed::remove(&path)?;
-            Entries::OnDisk(words)
+            Entries::OnDisk(entries)
         }
     };
     let rows = Rows { starts, entries, lightest, weights };

@@ -1,0 +1,252 @@
+//! The choice of the entries that memory keeps of rows in a file.
+//!
+//! Behind the hubs, a search looks along edges to a vertex that are no longer than its way from there. So while rows are sorted, a bound of that way
+//! is found for each vertex: the shortest one from the first vertex, by vertices of ever fewer edges. Entries whose weights exceed it by no
+//! more than a certain *excess* are kept, and one more of each row, which tells that all others are longer. The excess is the largest with which
+//! they fit, so that answers do not depend on it, but only how often the disk is asked.
+
+use super::disk::{self, DiskEntries};
+use super::packing::{PADDING, Packing};
+use super::rows::{neighbour, number, weight};
+use crate::error::Result;
+use crate::formats::WeightType;
+use crate::memory::{Budget, Buffer, bytes_of_mut};
+use crate::process::signals;
+use crate::store::placed::Placed;
+use crate::store::written::Written;
+use rayon::prelude::*;
+use std::ops::Range;
+
+/// Steps from the largest weight below bounds to the largest above.
+const STEPS: usize = 1 << 10;
+/// Rows that a thread counts at a time.
+const PART: usize = 1 << 12;
+const PURPOSE: &str = "the first entries of rows in a file";
+
+/// The bounds of vertices, and the entries by their excess.
+pub struct Bounds {
+    kind: WeightType,
+    largest: f64,
+    of: Buffer<f32>,
+    counts: Counts,
+    is_begun: bool,
+}
+
+/// Entries by their excess, rows by that of their last entry, and rows in all.
+#[derive(Clone)]
+struct Counts {
+    entries: Vec<u64>,
+    lasts: Vec<u64>,
+    rows: u64,
+}
+
+impl Counts {
+    fn new() -> Counts {
+        Counts { entries: vec![0; STEPS + 1], lasts: vec![0; STEPS + 1], rows: 0 }
+    }
+
+    fn and(mut self, other: &Counts) -> Counts {
+        self.entries.iter_mut().zip(&other.entries).for_each(|(sum, more)| *sum += more);
+        self.lasts.iter_mut().zip(&other.lasts).for_each(|(sum, more)| *sum += more);
+        self.rows += other.rows;
+        self
+    }
+
+    /// Returns how many entries are kept, and up to which step beyond the smallest, if no more than `most` may be; `None` where not even the first of
+    /// each row may.
+    fn fit(&self, most: u64) -> Option<(u64, usize)> {
+        let (mut kept, mut best) = (self.rows, None);
+        for steps in 0..=STEPS + 1 {
+            if kept > most {
+                break;
+            }
+            best = Some((kept, steps));
+            if steps <= STEPS {
+                kept += self.entries[steps] - self.lasts[steps];
+            }
+        }
+        best
+    }
+}
+
+/// Returns the bytes of the places of entries of so many vertices, and of their bounds, which are free again once rows are made.
+pub fn bytes(vertices: u64) -> (u64, u64) {
+    (4 * (vertices + 1), 4 * vertices)
+}
+
+impl Bounds {
+    /// Makes those of `vertices` vertices, with weights up to `largest`.
+    ///
+    /// # Errors
+    /// [`crate::Error::Limit`].
+    pub fn new(vertices: usize, kind: WeightType, largest: u32, budget: &Budget) -> Result<Bounds> {
+        let of = budget.zeroed(vertices, "bounds of ways, by which the first entries of rows are kept")?;
+        Ok(Bounds { kind, largest: number(kind, largest), of, counts: Counts::new(), is_begun: false })
+    }
+
+    /// Finds the bounds of vertices that come next, whose sorted rows begin at `starts` with the end of the last, and counts their entries.
+    pub fn add(&mut self, vertices: Range<u32>, starts: &[u64], entries: &[u64]) {
+        let begin = starts[0];
+        let row = |nth: usize| &entries[(starts[nth] - begin) as usize..(starts[nth + 1] - begin) as usize];
+        for (nth, v) in vertices.clone().enumerate() {
+            let mut bound = f32::INFINITY;
+            for &entry in row(nth) {
+                let weight = number(self.kind, weight(entry)) as f32;
+                if weight >= bound {
+                    break;
+                }
+                if neighbour(entry) < v {
+                    bound = bound.min(self.of[neighbour(entry) as usize] + weight);
+                }
+            }
+            if bound == f32::INFINITY && !row(nth).is_empty() {
+                // The first one, or of a part of the graph that has none before.
+                bound = if self.is_begun { self.largest as f32 } else { 0.0 };
+                self.is_begun = true;
+            }
+            self.of[v as usize] = bound;
+        }
+        let (bounds, this) = (&self.of[vertices.start as usize..vertices.end as usize], &*self);
+        let count = |(part, bounds): (usize, &[f32])| {
+            let mut counts = Counts::new();
+            for (nth, &bound) in (part * PART..).zip(bounds) {
+                let row = row(nth);
+                let step = |entry: &u64| this.step(weight(*entry), bound);
+                row.iter().for_each(|entry| counts.entries[step(entry)] += 1);
+                if let Some(last) = row.last() {
+                    counts.lasts[step(last)] += 1;
+                    counts.rows += 1;
+                }
+            }
+            counts
+        };
+        let parts = bounds.par_chunks(PART).enumerate().map(count);
+        let counts = parts.reduce(Counts::new, |some, others| some.and(&others));
+        self.counts = counts.and(&self.counts);
+    }
+
+    /// Returns the step of a weight in a row with this bound: none of a larger weight is before it.
+    #[inline]
+    fn step(&self, weight: u32, bound: f32) -> usize {
+        let excess = (number(self.kind, weight) - f64::from(bound)) / self.largest.max(f64::MIN_POSITIVE);
+        // A cast of what is too large or small for the type takes its end, and of no number zero.
+        (((excess + 1.0) * (STEPS / 2) as f64) as usize).min(STEPS)
+    }
+
+    /// Makes the rows of a file that all are written to, which begin at `starts`, with as many entries in memory as fit `room` bytes. Rows are read into
+    /// `window` one after the other, which none is too long for.
+    ///
+    /// # Errors
+    /// [`crate::Error::Limit`], those of the disk, a stop.
+    pub fn rows(
+        self,
+        file: &Placed,
+        starts: &[u64],
+        packing: Packing,
+        room: u64,
+        window: &mut Buffer<u64>,
+        budget: &Budget,
+    ) -> Result<DiskEntries> {
+        let size = packing.bytes();
+        let most = (room.saturating_sub(PADDING as u64) / size as u64).min(u32::MAX.into());
+        let (kept, steps) = self.counts.fit(most).unwrap_or_default();
+        let vertices = starts.len() - 1;
+        let mut near: Buffer<u8> = budget.zeroed(disk::bytes(packing, kept) as usize, PURPOSE)?;
+        let mut near_starts: Buffer<u32> = budget.zeroed(if kept > 0 { vertices + 1 } else { 0 }, PURPOSE)?;
+        let window = bytes_of_mut(window);
+        let (mut first, mut end) = (0, 0usize);
+        while kept > 0 && first < vertices {
+            signals::check()?;
+            let begin = starts[first];
+            let fits = |&place: &u64| disk::bytes(packing, place - begin) <= window.len() as u64;
+            let fit = starts[first + 1..].partition_point(fits);
+            let bytes = disk::bytes(packing, starts[first + fit] - begin);
+            file.read(&mut window[..bytes as usize], begin * size as u64)?;
+            for v in first..first + fit {
+                let row = &window[(starts[v] - begin) as usize * size..];
+                let length = (starts[v + 1] - starts[v]) as usize;
+                let is_near = |at: usize| self.step(weight(packing.entry(row, at)), self.of[v]) < steps;
+                let count = (first_not(length, is_near) + 1).min(length);
+                near[end * size..(end + count) * size].copy_from_slice(&row[..count * size]);
+                end += count;
+                near_starts[v + 1] = end as u32;
+            }
+            first += fit;
+        }
+        tracing::info!("of rows in a file, memory has {kept} entries of {}", starts[vertices]);
+        Ok(DiskEntries { packing, file: Written::map(file)?, near_starts, near })
+    }
+}
+
+/// Returns the first of so many places that is not as the others before it.
+fn first_not(places: usize, is: impl Fn(usize) -> bool) -> usize {
+    let (mut first, mut end) = (0, places);
+    while first < end {
+        let middle = first + (end - first) / 2;
+        if is(middle) { first = middle + 1 } else { end = middle }
+    }
+    first
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::memory::bytes_of_mut;
+
+    /// Rows of every length from 0 on, each with the neighbours before it and one behind.
+    fn rows() -> (Vec<u64>, Vec<u64>) {
+        let (mut starts, mut entries) = (vec![0], Vec::new());
+        for v in 0..60u64 {
+            let neighbours = (0..v).filter(|u| (u * 7 + v) % 3 == 0).chain((v % 5 == 1).then_some((v + 1) % 60));
+            let mut row: Vec<u64> = neighbours.map(|u| (1 + (u * 31 + v * 17) % 255) << 32 | u).collect();
+            row.sort_unstable();
+            entries.extend(row);
+            starts.push(entries.len() as u64);
+        }
+        (starts, entries)
+    }
+
+    #[test]
+    fn rows_are_the_same_whatever_part_of_them_memory_has() {
+        let (starts, entries) = rows();
+        let all = entries.len() as u64;
+        let budget = Budget::new(1 << 30, 1).unwrap();
+        let folder = tempfile::tempdir().unwrap();
+        let packing = Packing::of(60, 255);
+        let mut kept_before = 0;
+        for room in [0, 60, 200, 300, 500, 700, 1 << 20] {
+            let file = Placed::create(folder.path().join("rows"), disk::bytes(packing, all)).unwrap();
+            let mut bounds = Bounds::new(60, WeightType::U32, 255, &budget).unwrap();
+            for part in [0..7, 7..60] {
+                let ends = &starts[part.start as usize..=part.end as usize];
+                bounds.add(part, ends, &entries[ends[0] as usize..ends[ends.len() - 1] as usize]);
+            }
+            let mut packed = entries.clone();
+            file.write(packing.pack(bytes_of_mut(&mut packed)), 0).unwrap();
+            let mut window = budget.zeroed(40, "a test").unwrap();
+            let made = bounds.rows(&file, &starts, packing, room, &mut window, &budget).unwrap();
+            let mut kept = 0;
+            for v in 0..60 {
+                let places = starts[v as usize]..starts[v as usize + 1];
+                let row = made.row(v, places.clone());
+                let known = &entries[places.start as usize..places.end as usize];
+                let (mut found, mut near) = (Vec::new(), Vec::new());
+                assert!(row.along(false, |entry| {
+                    found.push(entry);
+                    true
+                }));
+                let is_all = row.along(true, |entry| {
+                    near.push(entry);
+                    true
+                });
+                assert!(found == known && near == known[..near.len()] && is_all == (near.len() == known.len()));
+                assert_eq!(made.far(v, places.clone()), places.start + near.len() as u64..places.end);
+                assert_eq!(row.last_near(), near.last().copied());
+                kept += near.len() as u64;
+            }
+            assert!(kept * packing.bytes() as u64 <= room && kept >= kept_before, "{kept} in {room} bytes");
+            kept_before = kept;
+        }
+        assert_eq!(kept_before, all);
+    }
+}

@@ -1,0 +1,58 @@
+//! Bytes of a file that this process wrote, mapped read-only: for what does not fit memory while a task runs.
+#![allow(unsafe_code)] // mapping a file has no safe form
+
+use super::placed::Placed;
+use crate::error::{Error, Result};
+use crate::memory::addresses_left;
+use memmap2::Mmap;
+use std::ops::Deref;
+
+/// The bytes of a file. Its clean pages belong to the page cache, not to the process.
+#[derive(Debug)]
+pub struct Written(Mmap);
+
+impl Written {
+    /// Maps a file that is written. It may be removed afterwards: the bytes stay as long as this does.
+    ///
+    /// # Errors
+    /// [`Error::Io`] where it can't be mapped.
+    pub fn map(placed: &Placed) -> Result<Written> {
+        let bytes = placed.bytes()?;
+        // SAFETY: the file is this process's own, which writes it no more. A truncation by others ends the process through SIGBUS.
+        let map = unsafe { Mmap::map(placed.file()) };
+        map.map(Written).map_err(|e| match e.raw_os_error() {
+            Some(libc::ENOMEM) => {
+                let remedy = ", or set limits.host_memory to less";
+                Error::unmapped(placed.path(), bytes, addresses_left(), remedy, &e)
+            }
+            _ => Error::io("map", placed.path(), e),
+        })
+    }
+}
+
+impl Deref for Written {
+    type Target = [u8];
+
+    #[inline(always)]
+    fn deref(&self) -> &[u8] {
+        &self.0
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn bytes_stay_when_their_file_is_gone() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("bytes");
+        let bytes: Vec<u8> = (0..10_000u32).flat_map(|number| (number * number).to_le_bytes()).collect();
+        let placed = Placed::create(path.clone(), bytes.len() as u64).unwrap();
+        placed.write(&bytes, 0).unwrap();
+        let written = Written::map(&placed).unwrap();
+        drop(placed);
+        crate::store::placed::remove(&path).unwrap();
+        assert_eq!(&*written, &*bytes);
+    }
+}

@@ -13,6 +13,7 @@ use crate::graph::placement::BlockSize;
 use crate::jobfile::{Diagnostics, Section};
 use crate::list::List;
 use crate::prepare::prepared::Graph;
+use crate::store::journal::Record;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use std::fmt::Debug;
@@ -63,6 +64,12 @@ pub trait Task: Debug + Send + Sync {
     /// # Errors
     /// A sentence with what is wrong.
     fn verify_units(&self, units: &StoredUnits<'_>, found: Option<&Value>) -> Result<String>;
+
+    /// Returns what is known of a task that is not done, for [`Algorithm::figures`]: fields as a result has them, by the units that its journal
+    /// has of `total`.
+    fn so_far(&self, _units: &[Record], _total: u64) -> Value {
+        Value::Null
+    }
 
     /// Returns the answer as people read it; `found` and `how` are those of an [`Outcome`].
     fn answer(&self, found: &Value, how: &Value) -> Answer;

@@ -8,7 +8,7 @@ use crate::memory::Budget;
 use crate::process::progress::StageProgress;
 use crate::results::Columns;
 use crate::store::checkpoint::Checkpoint;
-use crate::store::journal::{Journal, Record, distinct};
+use crate::store::journal::{self, Journal, Record, distinct};
 use crate::store::replace::{make_folder, remove_folder};
 use std::path::{Path, PathBuf};
 
@@ -81,6 +81,12 @@ impl Units<'_> {
             Kind::Files => ".files",
         };
         self.folder.join(format!("{}.{}{ending}", self.algorithm, self.trial))
+    }
+
+    /// Returns the records of the units that are done, without changing the journal: its job may be at work. They are none where there is no
+    /// journal of this key.
+    pub fn peek(&self) -> Vec<Record> {
+        journal::peek(&self.path(Kind::Journal), self.key).map(|peek| distinct(&peek.records)).unwrap_or_default()
     }
 
     /// Opens the journal and returns with it the records of the units that are done. For rank 0 alone.

@@ -20,14 +20,16 @@ pub(super) struct Laid {
 enum Laying {
     /// From 0 to this.
     Linear(f64),
-    /// Between these, by logarithm.
-    Log(f64, f64),
+    /// Between these, by logarithm, behind so much room for 0.
+    Log(f64, f64, f64),
     /// Parts of values, each with the place where it begins; and units of length for one of value.
     Parts(Vec<(f64, f64, f64)>, f64),
 }
 
 /// Most ticks along an axis.
 const TICKS: f64 = 6.0;
+/// Room for 0 on an axis by logarithm.
+const ZERO: f64 = 44.0;
 
 impl Laid {
     /// Lays an axis out for these values.
@@ -46,21 +48,21 @@ impl Laid {
                 let ticks = ticks.map(|value| (length * value / end, tick(value, factor))).collect();
                 Laid { scale: Laying::Linear(end), length, ticks, unit, gaps: Vec::new() }
             }
-            Scale::Log => {
+            Scale::Log | Scale::LogFromZero => {
                 let least = values.iter().copied().filter(|&value| value > 0.0).fold(f64::INFINITY, f64::min);
                 let (low, high) =
                     if least.is_finite() { (least.log10().floor(), most.log10().ceil()) } else { (0.0, 1.0) };
                 let high = high.max(low + 1.0);
+                let room = if axis.scale == Scale::LogFromZero { ZERO } else { 0.0 };
+                let scale = Laying::Log(low, high, room);
+                let laid = Laid { scale, length, ticks: Vec::new(), unit: String::new(), gaps: Vec::new() };
                 let every = ((high - low) / (TICKS + 1.0)).ceil() as usize;
-                let ticks = (low as i32..=high as i32).step_by(every);
-                let ticks = ticks.map(|power| (length * (f64::from(power) - low) / (high - low), power_of_ten(power)));
-                Laid {
-                    scale: Laying::Log(low, high),
-                    length,
-                    ticks: ticks.collect(),
-                    unit: String::new(),
-                    gaps: Vec::new(),
-                }
+                let powers = (low as i32..=high as i32).step_by(every);
+                let powers = powers.map(|power| (10_f64.powi(power), power_of_ten(power)));
+                let zero = (room > 0.0).then(|| (0.0, "0".to_owned()));
+                let ticks = zero.into_iter().chain(powers);
+                let ticks = ticks.filter_map(|(value, text)| Some((laid.place(value)?, text))).collect();
+                Laid { ticks, ..laid }
             }
             Scale::Parts(parts) => Laid::parts(axis, parts, length),
         }
@@ -103,10 +105,11 @@ impl Laid {
         match &self.scale {
             _ if !value.is_finite() => None,
             Laying::Linear(end) => Some(self.length * (value / end).clamp(0.0, 1.0)),
-            Laying::Log(low, high) if value > 0.0 => {
-                Some(self.length * ((value.log10() - low) / (high - low)).clamp(0.0, 1.0))
+            Laying::Log(low, high, room) if value > 0.0 => {
+                Some(room + (self.length - room) * ((value.log10() - low) / (high - low)).clamp(0.0, 1.0))
             }
-            Laying::Log(..) => None,
+            // At the begin, where the axis is no longer one by logarithm.
+            Laying::Log(_, _, room) => (*room > 0.0 && value == 0.0).then_some(0.0),
             Laying::Parts(parts, per) => {
                 let (from, to, at) = parts.iter().rev().find(|(from, _, _)| value >= from - 1e-6).or(parts.first())?;
                 Some(at + (value.clamp(*from, to.max(*from)) - from) * per)
@@ -161,6 +164,10 @@ mod tests {
         let laid = Laid::new(&Axis::log("degree", Unit::Count), [0.0, 3.0, 12_000.0].into_iter(), 100.0);
         assert_eq!(texts(&laid), ["1", "10", "10²", "10³", "10⁴", "10⁵"]);
         assert_eq!((laid.place(0.0), laid.place(1.0), laid.place(1e5)), (None, Some(0.0), Some(100.0)));
+        let axis = Axis { scale: Scale::LogFromZero, ..Axis::log("degree", Unit::Count) };
+        let laid = Laid::new(&axis, [0.0, 2.0, 100.0].into_iter(), 144.0);
+        assert_eq!(texts(&laid), ["0", "1", "10", "10²"]);
+        assert_eq!([0.0, 1.0, 10.0, 100.0].map(|v| laid.place(v)), [0.0, 44.0, 94.0, 144.0].map(Some));
         let wide = Laid::new(&Axis::log("distance", Unit::Number), [1e-9, 1e9].into_iter(), 100.0);
         assert!(texts(&wide).len() <= 8 && texts(&wide)[0] == "10⁻⁹", "{wide:?}");
     }

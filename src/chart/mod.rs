@@ -48,6 +48,8 @@ pub enum Scale {
     Linear,
     /// By logarithm. What is not above 0 is left out.
     Log,
+    /// By logarithm, with a place for 0 before all others.
+    LogFromZero,
     /// In proportion within these parts, of which each begins after the one before ends; what is between them is drawn narrow.
     Parts(Vec<(f64, f64)>),
 }
@@ -175,7 +177,7 @@ impl Spread {
 
 impl Figure {
     /// Makes a picture of how many things have a number: of `bins` in ascending order, each with its smallest and largest number and how many
-    /// things it has, and of all from each bin on. Both axes are by logarithm.
+    /// things it has, and of all from each bin on. Both axes are by logarithm, with a place for the number 0 if there is a bin of it.
     pub fn distribution(title: &str, caption: &str, things: &str, number: &str, bins: &[(f64, f64, f64)]) -> Figure {
         let mut left: f64 = bins.iter().map(|(_, _, count)| count).sum();
         let mut from_here = Vec::new();
@@ -191,7 +193,10 @@ impl Figure {
         Figure {
             title: title.to_owned(),
             caption: caption.to_owned(),
-            x: Axis::log(number, Unit::Count),
+            x: Axis {
+                scale: if bins.first().is_some_and(|bin| bin.0 == 0.0) { Scale::LogFromZero } else { Scale::Log },
+                ..Axis::log(number, Unit::Count)
+            },
             y: Axis::log(things, Unit::Count),
             marks: Marks::Lines(lines),
         }

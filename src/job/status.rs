@@ -241,7 +241,7 @@ fn rounds(workdir: &Path) -> u64 {
 }
 
 /// Returns the units of the first task that is not done and has some.
-fn units(workdir: &Path, manifest: &Manifest) -> Option<Units> {
+pub(crate) fn units(workdir: &Path, manifest: &Manifest) -> Option<Units> {
     let files: Vec<String> = std::fs::read_dir(workdir.join("units"))
         .ok()?
         .flatten()

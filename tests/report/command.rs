@@ -2,7 +2,7 @@
 
 use serde_json::Value;
 
-use crate::support::Place;
+use crate::support::{Place, random_edges};
 use crate::valid::check;
 
 fn html(place: &Place) -> String {
@@ -121,4 +121,26 @@ fn a_report_of_a_large_job_is_small_and_quick() {
     check(&html);
     assert!(html.len() < 1 << 20, "{} bytes", html.len());
     assert!(html.contains("581 blocks are shown in 32 groups") && html.contains("the first 64 of 1000"));
+}
+
+#[test]
+fn a_count_that_was_killed_shows_the_pairs_that_are_counted() {
+    let place = Place::new();
+    let input = place.u32("edges.u32", &random_edges(2000, 32_000, 1));
+    place.job_on(&input, "[run]\ndevice = 'cpu'\n[limits]\nthreads = 1\n");
+    place.run_failing("unit.done=9:kill", &[]).expect(137);
+    let json = |args: &[&str]| -> Value { serde_json::from_str(&place.gpugraph(args).expect(0).out).expect("JSON") };
+    let units = &json(&["status", "work", "--json"])["units"];
+    let page = json(&["report", "work", "--json"]);
+    let sections = page["sections"].as_array().expect("parts");
+    let part = sections.iter().find(|part| part["title"] == "triangle as far as it came").expect("a part");
+    let figure = &part["figures"][0];
+    let cells = figure["marks"]["heat"]["cells"].as_array().expect("rows").iter();
+    let counted = cells.flat_map(|row| row.as_array().expect("cells")).filter(|cell| cell.is_number()).count();
+    assert!(units["done"].as_u64() == Some(counted as u64) && counted >= 9, "{units}: {figure}");
+    assert!(units["total"].as_u64() > Some(counted as u64), "{units}");
+    assert!(figure["caption"].as_str().is_some_and(|caption| caption.contains("not counted yet")), "{figure}");
+    let told = format!("triangle is not done: {counted} of {} units are", units["total"]);
+    assert!(page["trust"].as_array().expect("reasons").contains(&told.as_str().into()), "{}", page["trust"]);
+    check(&place.gpugraph(&["report", "work", "-o", "-"]).expect(0).out);
 }

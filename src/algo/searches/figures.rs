@@ -72,13 +72,11 @@ fn levels(source: &Value, sources: usize) -> Vec<Figure> {
     let mut directions: Vec<String> = levels.iter().map(direction).collect();
     directions.sort();
     directions.dedup();
+    // The line of a direction is broken off where levels have another.
     let line = |name: String, key: &str, of: Option<&String>| {
-        let points = levels.iter().enumerate().filter(|(_, level)| of.is_none_or(|of| direction(level) == *of));
-        Line::new(
-            &name,
-            Style::Line,
-            points.filter_map(|(at, level)| Some((at as f64, level[key].as_f64()?))).collect(),
-        )
+        let value = |level: &Value| level[key].as_f64().filter(|_| of.is_none_or(|of| direction(level) == *of));
+        let points = levels.iter().enumerate().map(|(at, level)| (at as f64, value(level).unwrap_or(f64::NAN)));
+        Line::new(&name, Style::Line, points.collect())
     };
     let mut lines = Vec::new();
     let keys = levels.first().and_then(Value::as_object).into_iter().flatten().filter(|(_, value)| value.is_u64());

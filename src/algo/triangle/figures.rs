@@ -4,9 +4,10 @@ use super::driver;
 use super::per_vertex::coefficient;
 use crate::chart::{Axis, Figure, Heat, Line, Marks, Style, Unit};
 use crate::graph::bins::Bin;
+use crate::store::journal::Record;
 use rayon::prelude::*;
 use serde::{Deserialize, Serialize};
-use serde_json::Value;
+use serde_json::{Value, json};
 use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 
@@ -99,6 +100,19 @@ impl ClusteringBin {
     }
 }
 
+/// Returns the times of pairs of blocks of a count that is not done: of the units that its journal has, of `total`.
+pub(super) fn so_far(records: &[Record], total: u64) -> Value {
+    // The number of the last unit tells how many blocks there are.
+    let blocks = total.checked_sub(1).map_or(0, |last| blocks_of(last).1 as usize + 1);
+    let mut pairs = PairTimes::new(blocks);
+    for [unit, nanoseconds] in records.iter().filter_map(|record| Some([record.unit, record.words::<3>()?[2]])) {
+        if unit < total {
+            pairs.add(unit, nanoseconds);
+        }
+    }
+    json!({ "pairs": pairs })
+}
+
 /// Returns the pictures of a count.
 pub(super) fn of_result(result: &Value) -> Vec<Figure> {
     let pairs = serde_json::from_value::<PairTimes>(result["pairs"].clone()).ok();
@@ -117,14 +131,17 @@ fn heat(pairs: PairTimes) -> Option<Figure> {
         (from, to) if to - from < 2 => from.to_string(),
         (from, to) => format!("{from}–{}", to - 1),
     };
+    // No pair takes no time.
+    let counted = |&cell: &f64| Some(cell).filter(|&cell| cell > 0.0);
     let cells = pairs.seconds.iter().enumerate();
-    let cells =
-        cells.map(|(front, row)| vec![None; front].into_iter().chain(row.iter().map(|&cell| Some(cell))).collect());
+    let cells = cells.map(|(front, row)| vec![None; front].into_iter().chain(row.iter().map(counted)).collect());
+    let is_whole = pairs.seconds.iter().flatten().all(|&cell| cell > 0.0);
+    let left = if is_whole { "" } else { " Pairs without a colour are not counted yet." };
     let groups = if blocks > side { format!(" {blocks} blocks are shown in {side} groups.") } else { String::new() };
     Some(Figure {
         title: "Time of pairs of blocks".into(),
         caption: format!(
-            "Seconds of counting, by the block that waits and the one that passes it; block 0 has the vertices of largest degree.{groups}"
+            "Seconds of counting, by the block that waits and the one that passes it; block 0 has the vertices of largest degree.{groups}{left}"
         ),
         x: Axis::linear("partner", Unit::Count),
         y: Axis::linear("time", Unit::Seconds),
@@ -175,6 +192,24 @@ mod tests {
         }
         // 169,071 units of scale 29.
         assert_eq!(driver::units(581), 169_071);
+    }
+
+    #[test]
+    fn a_count_that_is_not_done_shows_the_pairs_that_are() {
+        // All of s29's but the last, in the file's order of any run.
+        let total = driver::units(581);
+        let record = |unit: u64| Record::of_words(unit, &[1, 2, 1_000_000_000]);
+        let records: Vec<_> = (0..total - 1).rev().map(record).chain([record(total), record(u64::MAX)]).collect();
+        let result = so_far(&records, total);
+        let pairs: PairTimes = serde_json::from_value(result["pairs"].clone()).expect("times");
+        assert_eq!((pairs.blocks, pairs.seconds.iter().flatten().sum::<f64>()), (581, total as f64 - 1.0));
+        let half = of_result(&so_far(&records[total as usize / 2..], total)).swap_remove(0);
+        assert!(half.caption.contains("not counted yet") && !of_result(&result)[0].caption.contains("not counted yet"));
+        let Marks::Heat(heat) = half.marks else { panic!("another picture") };
+        assert!(heat.cells[31][31].is_none() && heat.cells[0][0].is_some());
+        for units in [0, 1] {
+            assert_eq!(of_result(&so_far(&[record(0)], units)).len(), 0, "{units}");
+        }
     }
 
     #[test]

@@ -12,6 +12,7 @@ use crate::graph::layout::Layout;
 use crate::graph::placement::BlockSize;
 use crate::jobfile::{Diagnostics, Section};
 use crate::prepare::prepared::Graph;
+use crate::store::journal::Record;
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 use std::sync::Arc;
@@ -93,6 +94,10 @@ impl Task for Table {
     fn verify_units(&self, units: &StoredUnits<'_>, found: Option<&Value>) -> Result<String> {
         let found = found.map(Found::of).transpose()?;
         units::hold(units, found.as_ref())
+    }
+
+    fn so_far(&self, units: &[Record], total: u64) -> Value {
+        figures::so_far(units, total)
     }
 
     fn answer(&self, found: &Value, _: &Value) -> Answer {

@@ -36,7 +36,7 @@ pub(super) fn draw(figure: &Figure, lines: &[Line]) -> (Markup, f64) {
                         path class="line" d=(edge) {}
                     }
                     Style::Line | Style::Dots => {
-                        @let path = path(line.points.iter().filter_map(place));
+                        @let path = path(line.points.iter().map(place));
                         // One point alone is no line.
                         @if line.style == Style::Line && path.contains('L') { path class="line" d=(path) {} }
                         @if line.style == Style::Dots || line.points.len() <= DOTS {
@@ -56,11 +56,19 @@ pub(super) fn draw(figure: &Figure, lines: &[Line]) -> (Markup, f64) {
     (drawn, plot.picture())
 }
 
-fn path(points: impl Iterator<Item = (f64, f64)>) -> String {
-    points.enumerate().fold(String::new(), |mut path, (at, (x, y))| {
-        let _ = write!(path, "{}{} {}", if at == 0 { 'M' } else { 'L' }, n(x), n(y));
-        path
-    })
+/// Returns the path through points, which begins anew behind one that has no place.
+fn path(points: impl Iterator<Item = Option<(f64, f64)>>) -> String {
+    let (mut path, mut step) = (String::new(), 'M');
+    for point in points {
+        step = match point {
+            Some((x, y)) => {
+                let _ = write!(path, "{step}{} {}", n(x), n(y));
+                'L'
+            }
+            None => 'M',
+        };
+    }
+    path
 }
 
 /// Returns the paths of the area below a line's steps and of its upper edge.
@@ -76,7 +84,7 @@ fn areas(
     for &(to, value) in &line.points {
         let first = match scale {
             Scale::Parts(parts) => parts.iter().rev().map(|&(from, _)| from).find(|&from| from <= to).unwrap_or(0.0),
-            Scale::Linear | Scale::Log => 0.0,
+            Scale::Linear | Scale::Log | Scale::LogFromZero => 0.0,
         };
         let (from, joins) = (before.max(first), before >= first);
         before = to;

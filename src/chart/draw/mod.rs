@@ -229,6 +229,10 @@ mod tests {
         assert_eq!(count(line(Style::Dots), "<circle"), 2);
         assert_eq!(count(line(Style::Area), "class=\"area"), 1);
         assert_eq!(count(line(Style::Limit), "class=\"limit"), 1);
+        let broken = [1.0, 2.0, f64::NAN, 3.0, 4.0].into_iter().enumerate().map(|(at, y)| (at as f64, y)).collect();
+        let html = draw::figure(&figure(Marks::Lines(vec![Line::new("a", Style::Line, broken)])), "f").into_string();
+        let path = html.split("class=\"line\" d=\"").nth(1).and_then(|rest| rest.split('"').next()).expect("a line");
+        assert_eq!(path.matches(['M', 'L']).collect::<String>(), "MLML", "{path}");
         let names: Vec<String> = vec!["p".into(), "q".into()];
         let bars =
             Bars { names: names.clone(), parts: vec![("a".into(), vec![1.0, 0.0]), ("b".into(), vec![2.0, 3.0])] };

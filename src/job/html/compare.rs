@@ -1,7 +1,7 @@
 //! Several runs side by side: time, speed-up, efficiency and memory, as for a paper or an allocation request.
 
 use super::page::{Mood, Page, Section};
-use super::seen::{Seen, State};
+use super::seen::{Seen, State, results};
 use super::value::{cell, number};
 use crate::chart::{Axis, Bars, Cell, Column, Figure, Line, Marks, Style, Table, Unit};
 use crate::error::Result;
@@ -67,8 +67,8 @@ impl Compared {
         &self.seen.report
     }
 
-    fn results(&self) -> impl Iterator<Item = (&String, &Value)> {
-        self.report()["results"].as_object().into_iter().flatten()
+    fn results(&self) -> Vec<(&String, &Value)> {
+        results(self.report())
     }
 
     /// Returns the seconds of an algorithm alone.

@@ -32,7 +32,7 @@ pub fn page(workdir: &Path) -> Result<Page> {
     page.sections = [time::stages(&seen, seen.state == State::Running), time::samples(&seen), time::ranks(&seen)]
         .into_iter()
         .chain([results::graph(&seen)])
-        .chain(results::results(&seen))
+        .chain(results::sections(&seen))
         .filter(|section| !section.is_empty())
         .collect();
     Ok(page)

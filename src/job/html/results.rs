@@ -1,11 +1,11 @@
 //! The parts of a report about the input, the graph and the results.
 
 use super::page::Section;
-use super::seen::Seen;
+use super::seen::{Seen, Unfinished, results};
 use super::value::{cell, fields, number, unit};
 use crate::algo;
 use crate::chart::Unit;
-use crate::chart::{Axis, Cell, Column, Figure, Line, Marks, Style, Table};
+use crate::chart::{Axis, Bars, Cell, Column, Figure, Line, Marks, Style, Table};
 use serde_json::Value;
 
 /// Most rows of a list in a result.
@@ -14,6 +14,8 @@ const MOST: usize = 64;
 const NAMES: [&str; 4] = ["source", "name", "kind", "from"];
 /// Most columns of it.
 const COLUMNS: usize = 16;
+/// Most trials that are drawn with a bar each.
+const BARS: usize = 20;
 
 /// Returns the part about the input and the graph.
 pub(super) fn graph(seen: &Seen) -> Section {
@@ -41,20 +43,32 @@ pub(super) fn graph(seen: &Seen) -> Section {
         section.facts = Some(Table { columns, rows });
     }
     let bins = graph["degrees"].as_array().into_iter().flatten();
-    let bins: Vec<_> =
+    let mut bins: Vec<_> =
         bins.filter_map(|bin| Some((number(&bin["from"])?, number(&bin["to"])?, number(&bin["vertices"])?))).collect();
     if !bins.is_empty() {
-        let count = |value: &Value| cell(value).show(Unit::Count);
-        let caption = format!(
-            "Vertices by their degree in the input, both by logarithm: its {} repeats count, its {} loops do not. From 8 on, dots stand for several \
-             degrees. Not drawn: {} isolated vertices.",
-            count(&input["duplicates"]),
-            count(&input["self_loops"]),
-            count(&graph["isolated"])
-        );
-        section.figures.push(Figure::distribution("Degrees", &caption, "vertices", "degree", &bins));
+        let isolated = number(&graph["isolated"]).filter(|&isolated| isolated > 0.0);
+        bins.splice(0..0, isolated.map(|isolated| (0.0, 0.0, isolated)));
+        let caption = "Vertices by their degree in the input, where repeats of an edge count and loops do not; both axes by logarithm. From 8 on, \
+                       dots stand for several degrees. Isolated vertices have degree 0.";
+        section.figures.push(Figure::distribution("Degrees", caption, "vertices", "degree", &bins));
     }
+    section.figures.extend(edges(input, graph));
     section
+}
+
+/// Returns what became of the edges of the input.
+fn edges(input: &Value, graph: &Value) -> Option<Figure> {
+    let edges =
+        [("edges of the graph", &graph["edges"]), ("repeats", &input["duplicates"]), ("loops", &input["self_loops"])];
+    let parts: Option<Vec<_>> =
+        edges.map(|(name, edges)| Some((name.to_owned(), vec![number(edges)?]))).into_iter().collect();
+    Some(Figure {
+        title: "Edges of the input".into(),
+        caption: "The graph has each edge once; repeats of an edge and loops are dropped.".into(),
+        x: Axis::linear("edges", Unit::Count),
+        y: Axis::linear("input", Unit::Text),
+        marks: Marks::Bars(Bars { names: vec!["all edges".into()], parts: parts? }),
+    })
 }
 
 /// Returns a value as a cell of a table whose rows have units of their own.
@@ -65,10 +79,24 @@ fn words(value: &Value, unit: Unit) -> Cell {
     }
 }
 
-/// Returns a part for each result.
-pub(super) fn results(seen: &Seen) -> Vec<Section> {
-    let results = seen.report["results"].as_object().into_iter().flatten();
-    results.take(MOST).enumerate().map(|(at, (name, result))| of_result(at, name, result)).collect()
+/// Returns a part for each result, and for each task that is not done and of which something is known.
+pub(super) fn sections(seen: &Seen) -> Vec<Section> {
+    let done = results(&seen.report).into_iter().take(MOST).enumerate();
+    let done = done.map(|(at, (name, result))| of_result(at, name, result));
+    done.chain(seen.unfinished.iter().enumerate().map(|(at, task)| as_far(at, task))).collect()
+}
+
+/// Returns the part about a task that is not done: its pictures alone.
+fn as_far(at: usize, task: &Unfinished) -> Section {
+    let mut section = Section::new(&format!("unfinished-{at}"), &format!("{} as far as it came", task.name));
+    section.figures = figures(&task.name, &task.so_far);
+    section
+}
+
+/// Returns what there is to draw of a result.
+fn figures(name: &str, result: &Value) -> Vec<Figure> {
+    let figures = algo::find(name).map(|algorithm| algorithm.figures(result)).unwrap_or_default();
+    figures.into_iter().filter(|figure| !figure.is_empty()).collect()
 }
 
 fn of_result(at: usize, name: &str, result: &Value) -> Section {
@@ -83,18 +111,9 @@ fn of_result(at: usize, name: &str, result: &Value) -> Section {
         }
     }
     if let Some(trials) = result["trials"].as_array().filter(|trials| trials.len() > 1) {
-        let points = trials.iter().enumerate().filter_map(|(at, seconds)| Some((at as f64 + 1.0, number(seconds)?)));
-        section.figures.push(Figure {
-            title: format!("Trials of {name}"),
-            caption: "Seconds of the algorithm alone in each trial; preparation is left out.".into(),
-            x: Axis::linear("trial", Unit::Count),
-            y: Axis::linear("time", Unit::Seconds),
-            marks: Marks::Lines(vec![Line::new("time", Style::Dots, points.collect())]),
-        });
+        section.figures.push(of_trials(name, trials));
     }
-    if let Some(algorithm) = algo::find(name) {
-        section.figures.extend(algorithm.figures(result).into_iter().filter(|figure| !figure.is_empty()));
-    }
+    section.figures.extend(figures(name, result));
     // Lists of objects are tables, whatever they are of.
     for (key, list) in result.as_object().into_iter().flatten() {
         let list: Vec<&Value> = list.as_array().into_iter().flatten().filter(|one| one.is_object()).collect();
@@ -108,6 +127,25 @@ fn of_result(at: usize, name: &str, result: &Value) -> Section {
         }
     }
     section
+}
+
+/// Returns the time of each trial: bars, or dots where there are many.
+fn of_trials(name: &str, trials: &[Value]) -> Figure {
+    let seconds = || trials.iter().enumerate().filter_map(|(at, seconds)| Some((at + 1, number(seconds)?)));
+    let (time, trial) = (Axis::linear("time", Unit::Seconds), |unit| Axis::linear("trial", unit));
+    let (x, y, marks) = match trials.len() > BARS {
+        true => {
+            let points = seconds().map(|(trial, seconds)| (trial as f64, seconds)).collect();
+            (trial(Unit::Count), time, Marks::Lines(vec![Line::new("time", Style::Dots, points)]))
+        }
+        false => {
+            let names = seconds().map(|(trial, _)| format!("trial {trial}")).collect();
+            let parts = vec![("time".to_owned(), seconds().map(|(_, seconds)| seconds).collect())];
+            (time, trial(Unit::Text), Marks::Bars(Bars { names, parts }))
+        }
+    };
+    let caption = "Time of the algorithm alone in each trial; preparation is left out.".into();
+    Figure { title: format!("Trials of {name}"), caption, x, y, marks }
 }
 
 /// Returns a list of objects as a table, by those of their fields that are neither lists nor objects.

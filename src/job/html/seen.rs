@@ -1,10 +1,13 @@
 //! The contents of a workdir for its report, whole or not: a damaged or missing file is told of, and costs only what it had to tell.
 
+use crate::algo;
 use crate::error::Error;
 use crate::job::results::Results;
 use crate::job::state::lock::{Liveness, Lock};
 use crate::job::state::manifest::Manifest;
+use crate::job::state::record::TaskRecord;
 use crate::job::state::workdir;
+use crate::job::status;
 use crate::prepare::prepared::{InputInfo, StoreInfo};
 use crate::process::metrics::Metrics;
 use crate::quote::clip_to;
@@ -36,6 +39,17 @@ pub(super) enum State {
     Unknown,
 }
 
+/// A task that is not done.
+pub(super) struct Unfinished {
+    /// Name of the task.
+    pub name: String,
+    /// Units of a trial, and how many are done of the one at work, where that is known.
+    pub total: u64,
+    pub done: Option<u64>,
+    /// What is known of its result.
+    pub so_far: Value,
+}
+
 /// The contents of a workdir.
 pub(super) struct Seen {
     /// The workdir.
@@ -46,8 +60,8 @@ pub(super) struct Seen {
     pub why: Option<String>,
     /// `report.json`, or as much of one as there is of a job that is not done.
     pub report: Value,
-    /// Units done of a task that is at work, with their total: the name comes first.
-    pub units: Vec<(String, u64)>,
+    /// The tasks that are not done.
+    pub unfinished: Vec<Unfinished>,
     /// The runs and samples.
     pub metrics: Metrics,
     /// Warnings and errors of the part of the log that was looked at.
@@ -116,7 +130,7 @@ impl Seen {
         if let Some(manifest) = manifest.as_ref().filter(|_| done) {
             faults.extend(lost_results(workdir, manifest));
         }
-        let units = manifest.as_ref().map(units).unwrap_or_default();
+        let unfinished = manifest.as_ref().map(|manifest| unfinished(workdir, manifest)).unwrap_or_default();
         let report = match (report, manifest) {
             (Some(report), Some(_)) if done => report,
             (Some(report), None) => report,
@@ -124,8 +138,16 @@ impl Seen {
             (None, None) => Value::Object(Map::new()),
         };
         let log = log[log.len().saturating_sub(LOG_LINES)..].to_vec();
-        Ok(Seen { workdir: workdir.to_owned(), state, why, report, units, metrics, warnings, log, faults })
+        Ok(Seen { workdir: workdir.to_owned(), state, why, report, unfinished, metrics, warnings, log, faults })
     }
+}
+
+/// Returns the results of a report, each under its algorithm's name, in the order in which algorithms run.
+pub(super) fn results(report: &Value) -> Vec<(&String, &Value)> {
+    let mut results: Vec<_> = report["results"].as_object().into_iter().flatten().collect();
+    let place = |name: &str| algo::ALGORITHMS.iter().position(|algorithm| algorithm.name() == name);
+    results.sort_by_key(|(name, _)| place(name).unwrap_or(usize::MAX));
+    results
 }
 
 fn fault<T>(faults: &mut Vec<String>, what: &str) -> Option<T> {
@@ -163,10 +185,22 @@ fn lost_results(workdir: &Path, manifest: &Manifest) -> Vec<String> {
     lost.take(20).collect()
 }
 
-/// Returns the tasks that are not done, with the units of each.
-fn units(manifest: &Manifest) -> Vec<(String, u64)> {
+/// Returns the tasks that are not done, as far as they came.
+fn unfinished(workdir: &Path, manifest: &Manifest) -> Vec<Unfinished> {
+    let at_work = status::units(workdir, manifest);
     let left = manifest.tasks_in_order().filter(|(_, record)| !record.done);
-    left.map(|(name, record)| (name.to_owned(), record.units)).collect()
+    let task = |(name, record): (&str, &TaskRecord)| {
+        let units = at_work.as_ref().filter(|units| units.task == name);
+        let so_far = || {
+            let (task, key) = (algo::find(name)?.recall(&record.table)?, record.key()?);
+            let folder = &workdir.join("units");
+            let journal = algo::run::Units { folder, algorithm: name, trial: units?.trial, key };
+            Some(task.so_far(&journal.peek(), record.units))
+        };
+        let (done, so_far) = (units.map(|units| units.done), so_far().unwrap_or_default());
+        Unfinished { name: name.to_owned(), total: record.units, done, so_far }
+    };
+    left.map(task).collect()
 }
 
 /// Returns the lines at the end of a log; `None` where it can't be read.

@@ -1,8 +1,8 @@
 //! The top of a report: how the job stands, what it found, what it took, and whether to trust it.
 
 use super::page::{Mood, Page};
-use super::seen::{Seen, State};
-use super::value::{number, shown};
+use super::seen::{Seen, State, Unfinished, results};
+use super::value::{number, shown, unit};
 use crate::chart::Unit;
 use crate::chart::unit::group;
 use crate::process::log::timestamp;
@@ -12,6 +12,8 @@ use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 /// Most characters of a name within a sentence.
 const NAME: usize = 200;
+/// Most algorithms that are told of.
+const ALGORITHMS: usize = 20;
 
 /// Returns the page of a workdir, without its sections.
 pub(super) fn page(seen: &Seen) -> Page {
@@ -66,13 +68,13 @@ fn lead(seen: &Seen) -> String {
     let mut text = String::new();
     match (&report["graph"]["vertices"], &report["graph"]["edges"], &report["input"]["elements"]) {
         (Value::Number(_), Value::Null, _) => {
-            text += &format!("a graph of {} vertices", count(&report["graph"]["vertices"]))
+            text += &format!("A graph of {} vertices", count(&report["graph"]["vertices"]))
         }
         (Value::Number(_), edges, _) => {
-            text += &format!("a graph of {} vertices and {} edges", count(&report["graph"]["vertices"]), count(edges));
+            text += &format!("A graph of {} vertices and {} edges", count(&report["graph"]["vertices"]), count(edges));
         }
-        (_, _, elements @ Value::Number(_)) => text += &format!("a list of {} elements", count(elements)),
-        _ => text += "as far as it came",
+        (_, _, elements @ Value::Number(_)) => text += &format!("A list of {} elements", count(elements)),
+        _ => text += "As far as it came",
     }
     if let Some(path) = report["input"]["path"].as_str() {
         text += &format!(" ({})", clip_to(path, NAME));
@@ -95,21 +97,27 @@ fn lead(seen: &Seen) -> String {
 
 /// Returns what was found, in the words of each algorithm.
 fn answers(report: &Value) -> Vec<(String, String)> {
-    let results = report["results"].as_object().into_iter().flatten();
     let answer = |(name, result): (&String, &Value)| {
-        let seconds = shown(&result["seconds"], Unit::Seconds);
-        (
-            result["answer"].as_str().map_or_else(|| name.clone(), grouped),
-            format!("{name}: {seconds}, without preparation"),
-        )
+        let mut more = format!("{name}: {}, without preparation", shown(&result["seconds"], Unit::Seconds));
+        if result["harmonic_mean_teps"].is_number() {
+            more += &format!("; {} by harmonic mean", shown(&result["harmonic_mean_teps"], Unit::Teps));
+        }
+        if result["reached"].is_number() {
+            more += &format!("; {} vertices reached", shown(&result["reached"], Unit::Count));
+        }
+        (result["answer"].as_str().map_or_else(|| name.clone(), grouped), more)
     };
-    results.take(20).map(answer).collect()
+    results(report).into_iter().take(ALGORITHMS).map(answer).collect()
 }
 
-/// Returns words with commas in their long numbers.
+/// Returns words with commas in their long numbers, but for those behind a word that an id follows.
 fn grouped(words: &str) -> String {
+    let mut is_id = false;
     let one = |word: &str| {
-        if word.len() > 3 && word.bytes().all(|b| b.is_ascii_digit()) { group(word) } else { word.to_owned() }
+        let is_long = word.len() > 3 && word.bytes().all(|b| b.is_ascii_digit());
+        let shown = if is_long && !is_id { group(word) } else { word.to_owned() };
+        is_id = unit(word) == Unit::Text;
+        shown
     };
     words.split(' ').map(one).collect::<Vec<_>>().join(" ")
 }
@@ -121,16 +129,16 @@ fn costs(seen: &Seen) -> Vec<(String, String)> {
     if !report["seconds_total"].is_null() {
         add("time, all runs", shown(&report["seconds_total"], Unit::Seconds));
     }
-    let results = report["results"].as_object().into_iter().flatten();
-    for (name, result) in results.take(20) {
+    for (name, result) in results(report).into_iter().take(ALGORITHMS) {
         add(&format!("{name} alone"), trials(result));
     }
     for (name, peak, limit) in
         [("host memory", "host_memory_peak", "host_memory"), ("GPU memory", "gpu_memory_peak", "gpu_memory")]
     {
-        if let (Some(peak), Some(limit)) = (number(&limits[peak]).filter(|&peak| peak > 0.0), number(&limits[limit])) {
-            add(&format!("{name} at most"), format!("{} of {}", Unit::Bytes.show(peak), Unit::Bytes.show(limit)));
-        }
+        let Some(peak) = number(&limits[peak]).filter(|&peak| peak > 0.0) else { continue };
+        let limit = number(&limits[limit]).filter(|&limit| limit > 0.0);
+        let of = limit.map_or(String::new(), |limit| format!(" of {}", Unit::Bytes.show(limit)));
+        add(&format!("{name} at most"), Unit::Bytes.show(peak) + &of);
     }
     let sum = |of: fn(&crate::process::metrics::Sample) -> u64| seen.metrics.samples.iter().map(of).sum::<u64>() as f64;
     if !seen.metrics.samples.is_empty() {
@@ -160,7 +168,7 @@ fn trials(result: &Value) -> String {
 fn trust(seen: &Seen) -> Vec<String> {
     let report = &seen.report;
     let mut reasons = Vec::new();
-    for (name, result) in report["results"].as_object().into_iter().flatten().take(20) {
+    for (name, result) in results(report).into_iter().take(ALGORITHMS) {
         let mut told = match &result["validated"] {
             Value::Bool(true) => vec!["checked by its rules within the job".to_owned()],
             Value::Bool(false) => vec!["not checked within the job".to_owned()],
@@ -174,16 +182,20 @@ fn trust(seen: &Seen) -> Vec<String> {
             reasons.push(format!("{name}: {}", told.join("; ")));
         }
     }
-    for (name, units) in &seen.units {
-        reasons.push(format!("{name} is not done ({} units in all)", group(&units.to_string())));
+    for Unfinished { name, total, done, .. } in &seen.unfinished {
+        let total = group(&total.to_string());
+        reasons.push(match done {
+            Some(done) => format!("{name} is not done: {} of {total} units are", group(&done.to_string())),
+            None => format!("{name} is not done ({total} units in all)"),
+        });
     }
     match number(&report["resumes"]) {
         Some(resumes) if resumes > 0.0 => reasons.push(format!(
             "Carried on {}; what was stored is checked before it is used again",
             if resumes == 1.0 { "once".to_owned() } else { format!("{resumes} times") }
         )),
-        Some(_) => reasons.push("Done in one run".to_owned()),
-        None => {}
+        Some(_) if seen.state == State::Finished => reasons.push("Done in one run".to_owned()),
+        _ => {}
     }
     reasons.push(match seen.warnings.len() {
         0 => "No warnings in the log".to_owned(),

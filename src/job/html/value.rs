@@ -29,10 +29,11 @@ pub(super) fn cell(value: &Value) -> Cell {
     }
 }
 
-/// Returns the unit of a field by its name.
+/// Returns the unit of a field by its name: ids and checksums are no amounts, and told as words are.
 pub(super) fn unit(name: &str) -> Unit {
     let has = |word: &str| name.split('_').any(|part| part == word);
     match name {
+        "source" | "target" | "head" | "checksum" => Unit::Text,
         _ if has("seconds") => Unit::Seconds,
         _ if has("bytes") || has("memory") => Unit::Bytes,
         _ if has("teps") => Unit::Teps,
@@ -50,6 +51,7 @@ pub(super) fn fields(value: &Value) -> Table {
     let row = |(key, value): (&String, &Value)| {
         let cell = match (cell(value), unit(key)) {
             (Cell::Nothing, _) => Cell::from("none"),
+            (Cell::Whole(id), Unit::Text) => Cell::Text(id),
             (cell, Unit::Count) => cell,
             (cell, unit) => Cell::Text(cell.show(unit)),
         };

@@ -46,7 +46,7 @@ pub(super) struct Unfinished {
     /// Units of a trial, and how many are done of the one at work, where that is known.
     pub total: u64,
     pub done: Option<u64>,
-    /// What is known of its result.
+    /// The fields of its result that are known.
     pub so_far: Value,
 }
 

@@ -12,6 +12,9 @@ use std::time::{Duration, UNIX_EPOCH};
 /// Most stages and ranks that a table has a row for.
 const MOST: usize = 200;
 
+/// Milliseconds over which the fastest transfer is looked for: shorter ones tell of caches rather than of a device.
+const SPAN: u64 = 500;
+
 /// The times of a job, in seconds since its first run began.
 struct Clock<'a> {
     runs: Vec<(&'a RunMetrics, f64)>,
@@ -206,17 +209,20 @@ pub(super) fn samples(seen: &Seen) -> Section {
     if seen.metrics.samples.iter().any(|sample| sample.read > 0 || sample.written > 0) {
         let read = line("read from disk", &|sample| rate((sample.read << 10) as f64, sample));
         let written = line("written to disk", &|sample| rate((sample.written << 10) as f64, sample));
-        add(
-            &format!("Disk{of_rank}"),
-            "What the disk itself moved; what the page cache had is not in it.",
-            Axis::linear("bytes a second", Unit::BytesPerSecond),
-            vec![read, written],
-        );
+        let most = [("most read", fastest(&samples, &|s| s.read)), ("most written", fastest(&samples, &|s| s.written))];
+        let most = most.into_iter().filter(|(_, rate)| *rate > 0.0).map(|(name, rate)| limit(name, rate));
+        let lines: Vec<Line> = [read, written].into_iter().chain(most).collect();
+        let caption = "What the disk itself moved; what the page cache had is not in it.".to_owned();
+        let caption = caption + as_seen(&lines);
+        add(&format!("Disk{of_rank}"), &caption, Axis::linear("bytes a second", Unit::BytesPerSecond), lines);
     }
     if seen.metrics.samples.iter().any(|sample| sample.sent > 0) {
         let sent = line("sent", &|sample| rate((sample.sent << 10) as f64, sample));
-        let caption = "What it sent to other ranks, as messages or in memory that they share; small collective operations are not counted.";
-        add(&format!("Sent{of_rank}"), caption, Axis::linear("bytes a second", Unit::BytesPerSecond), vec![sent]);
+        let most = Some(fastest(&samples, &|s| s.sent)).filter(|&rate| rate > 0.0).map(|rate| limit("most sent", rate));
+        let lines: Vec<Line> = [sent].into_iter().chain(most).collect();
+        let caption = "What it sent to other ranks, as messages or in memory that they share; small collective operations are not counted.".to_owned();
+        let caption = caption + as_seen(&lines);
+        add(&format!("Sent{of_rank}"), &caption, Axis::linear("bytes a second", Unit::BytesPerSecond), lines);
     }
     if seen.metrics.samples.iter().any(|sample| sample.energy > 0) {
         let power = line("power", &|sample| rate(sample.energy as f64 / 1e3, sample));
@@ -225,6 +231,32 @@ pub(super) fn samples(seen: &Seen) -> Section {
         add("Power", caption, Axis::linear("power", Unit::Watts), vec![power]);
     }
     section
+}
+
+/// Returns what the limits among lines are, if there are any: the rates of the device are known by what the job saw of it alone.
+fn as_seen(lines: &[Line]) -> &'static str {
+    match lines.iter().any(|line| line.style == Style::Limit) {
+        true => {
+            " \"Most\" is the highest rate over half a second or longer in this job; the device itself is not measured."
+        }
+        false => "",
+    }
+}
+
+/// Returns the most bytes a second over samples of one run that cover [`SPAN`] milliseconds or a little more; 0 if no run was at work for so long.
+fn fastest(samples: &[(f64, &Sample)], kib: &dyn Fn(&Sample) -> u64) -> f64 {
+    let mut most = 0.0_f64;
+    for first in 0..samples.len() {
+        let (mut moved, mut length) = (0, 0);
+        for (_, sample) in samples[first..].iter().take_while(|(_, sample)| sample.run == samples[first].1.run) {
+            (moved, length) = (moved + kib(sample), length + sample.length);
+            if length >= SPAN {
+                most = most.max(1e3 * (moved << 10) as f64 / length as f64);
+                break;
+            }
+        }
+    }
+    most
 }
 
 /// Returns the part about ranks: how busy each was in the stages of the last run.
@@ -267,4 +299,20 @@ pub(super) fn ranks(seen: &Seen) -> Section {
         Table { columns, rows: (0..ranks.min(MOST)).map(row).collect() },
     ));
     section
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_fastest_transfer_is_one_over_half_a_second_within_a_run() {
+        let sample = |run: u64, length: u64, read: u64| Sample { run, length, read, ..Sample::default() };
+        // A burst of 50 ms, a second of 1 MiB/s, and a burst that another run goes on with.
+        let samples =
+            [sample(1, 50, 1000), sample(1, 450, 0), sample(1, 1000, 1024), sample(1, 100, 9000), sample(2, 400, 9000)];
+        let timed: Vec<(f64, &Sample)> = samples.iter().map(|sample| (0.0, sample)).collect();
+        let kib = |samples: &[(f64, &Sample)]| fastest(samples, &|sample| sample.read) / 1024.0;
+        assert_eq!((kib(&timed), kib(&timed[2..]), kib(&timed[3..])), (2000.0, 1024.0, 0.0));
+    }
 }

@@ -5,7 +5,7 @@
 //! neighbours after the first, which end most searches of a row, lie by fours in arrays of heads, up to eight of these as far as there is room.
 //!
 //! One launch goes through all levels of a search, up to `room::RECORDS` of them; then the host looks whether to stop, and launches
-//! it again. Several ranks with a GPU each of one machine search together ([`peers`]).
+//! it again. Several ranks with a GPU each of one machine search together (`peers`).
 #![allow(unsafe_code)] // kernel launches
 
 mod peers;

@@ -67,15 +67,20 @@ fn command(what: &str, dir: &Path) -> Command {
 /// Starts the child and waits until it is in its place.
 fn start(what: &str, dir: &Path) -> Child {
     let mut child = command(what, dir).spawn().unwrap();
+    until(&mut child, b"ready\n");
+    child
+}
+
+/// Reads what the child prints, up to `end`.
+fn until(child: &mut Child, end: &[u8]) {
     // Byte by byte, so that nothing of what follows is swallowed by a buffer.
     let stdout = child.stdout.as_mut().unwrap();
     let mut seen = Vec::new();
-    while !seen.ends_with(b"ready\n") {
+    while !seen.ends_with(end) {
         let mut byte = [0];
         stdout.read_exact(&mut byte).expect("the child ended early");
         seen.push(byte[0]);
     }
-    child
 }
 
 fn signal(child: &Child, name: &str) {
@@ -216,12 +221,12 @@ fn the_first_signal_asks_and_the_second_ends() {
     }
     let dir = tempfile::tempdir().unwrap();
     fs::write(dir.path().join("stubborn"), "").unwrap();
-    let child = start("wait", dir.path());
+    let mut child = start("wait", dir.path());
     // Twice at once, as `timeout` does it, is once.
     signal(&child, "TERM");
     signal(&child, "TERM");
+    until(&mut child, b"\n");
     std::thread::sleep(Duration::from_millis(400));
-    let mut child = child;
     assert!(child.try_wait().unwrap().is_none());
     signal(&child, "INT");
     let start = Instant::now();

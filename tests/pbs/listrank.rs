@@ -96,10 +96,12 @@ fn what_is_cut_off_goes_on_and_what_is_done_does_not_run_again() {
         let pbs = site(&format!("if [ $GPUGRAPH_RESTARTS$device$method = 0cpuwyllie ]; then {ends}; fi"));
         let first = pbs.qsub(&["-l", "walltime=00:00:08", "-v", &variables(more), "pbs/listrank.pbs"]);
         let mut found = vec![pbs.start(&first, &["n1"; 8]).end()];
-        let next = pbs.next().unwrap_or_else(|| panic!("goes on: {}", pbs.log()));
+        let mut next = pbs.next().unwrap_or_else(|| panic!("goes on: {}", pbs.log()));
         // It is given what the first was, and nothing of the variant.
         assert!(!["RANKS", "THREADS", "SET"].iter().any(|name| next.variables.contains_key(*name)));
         assert_eq!((next.variables["LENGTH"].as_str(), next.options["-N"].as_str()), ("20000", "listrank"));
+        // The rest has time, however busy the machine is.
+        next.resources.insert("walltime".into(), "00:02:00".into());
         found.extend(pbs.run(next, &["n1"; 8]));
         let log = pbs.log();
         assert_eq!(found, codes, "{log}");

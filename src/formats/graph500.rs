@@ -3,29 +3,46 @@
 //! The reference writes the weights of edges in `FILE` to `FILE.weights`: a little-endian f32 for each edge, in the same order. The edges
 //! may be packed (`FILE.gz`); the weights are `FILE.weights` then, too, and are never packed, since threads read them at any place.
 
+use std::ops::Range;
 use std::path::{Path, PathBuf};
 
 use crate::error::{At, Error, Result};
 use crate::formats::scan::read::Reader;
-use crate::formats::scan::sink::{Fault, Sink, Stop};
+use crate::formats::scan::sink::{self, Fault, Sink, Stop};
 use crate::formats::weights::Weight;
 use crate::formats::{Format, Packing, Part, Visitor};
+use crate::memory::bytes_of_mut;
 
 /// Bytes of an edge.
 pub(crate) const EDGE: usize = 12;
 /// Bytes of a weight.
 const WEIGHT: usize = 4;
-/// Weights that are read at once.
-const BATCH: usize = 4096;
+/// Edges that are unpacked at once, and weights that are read at once.
+const BATCH: usize = sink::BATCH;
 
 /// Parses packed edges: the low 32 bits of both ids, then the 16 bits above them, those of the first id in the low half (`packed_edge` of
 /// the Graph500 reference, where the halves are signed and a negative id marks the absence of an edge).
 pub(crate) fn parse<V: Visitor>(data: &[u8], sink: &mut Sink<'_, V>) -> Result<(), Stop> {
-    for (index, record) in data.as_chunks::<EDGE>().0.iter().enumerate() {
-        let (u, v) = ends(record).map_err(|high| negative(index, high))?;
-        sink.push(u, v)?;
+    for (nth, batch) in data.as_chunks::<EDGE>().0.chunks(BATCH).enumerate() {
+        if sink.fill(batch.len(), |edges| narrow(batch, edges))? {
+            continue;
+        }
+        for (index, record) in batch.iter().enumerate() {
+            let (u, v) = ends(record).map_err(|high| negative(nth * BATCH + index, high))?;
+            sink.push(u, v)?;
+        }
     }
     Ok(())
+}
+
+/// Unpacks edges, and returns true if all ids fit in 32 bits.
+fn narrow(records: &[[u8; EDGE]], edges: &mut [[u32; 2]]) -> bool {
+    let mut high = 0;
+    for ([a, b, c, d, e, f, g, h, rest @ ..], edge) in records.iter().zip(edges) {
+        *edge = [u32::from_le_bytes([*a, *b, *c, *d]), u32::from_le_bytes([*e, *f, *g, *h])];
+        high |= u32::from_le_bytes(*rest);
+    }
+    high == 0
 }
 
 /// Returns both ids of an edge; the high halves are the error if one is negative.
@@ -105,6 +122,11 @@ impl WeightsFile {
         if self.reader.length() == bytes { Ok(()) } else { Err(self.length(&format!("{edges} edges"), bytes)) }
     }
 
+    /// Asks for the weights of edges ahead of time, without waiting.
+    pub fn will_need(&self, edges: Range<u64>) {
+        self.reader.will_need(edges.start * WEIGHT as u64, edges.end * WEIGHT as u64);
+    }
+
     fn length(&self, edges: &str, bytes: u64) -> Error {
         let expected = format!("{bytes} bytes, {WEIGHT} for each of {edges}");
         let found = format!("{} bytes", self.reader.length());
@@ -120,19 +142,26 @@ impl WeightsFile {
         sink: &mut Sink<'_, V>,
         mut hash: impl FnMut(&[u8]),
     ) -> Result<(), Stop> {
-        let mut buffer = [0; BATCH * WEIGHT];
+        let mut buffer = [0; BATCH];
         let (records, _) = data.as_chunks::<EDGE>();
         for (nth, batch) in records.chunks(BATCH).enumerate() {
-            let (from, bytes) = (first + (nth * BATCH) as u64, &mut buffer[..batch.len() * WEIGHT]);
+            let (from, weights) = (first + (nth * BATCH) as u64, &mut buffer[..batch.len()]);
+            let bytes = bytes_of_mut(weights);
             let end = (from + batch.len() as u64) * WEIGHT as u64;
             if end > self.reader.length() {
                 return Err(self.length("the edges, of which there are more", end).into());
             }
             self.reader.read(from * WEIGHT as u64, bytes)?;
             hash(bytes);
-            for (index, (record, weight)) in batch.iter().zip(bytes.as_chunks::<WEIGHT>().0).enumerate() {
+            weights.iter_mut().for_each(|weight| *weight = u32::from_le(*weight));
+            if let Some(found) = sink.reading().take_floats(weights)
+                && sink.fill_weighted(weights, found, |edges| narrow(batch, edges))?
+            {
+                continue;
+            }
+            for (index, (record, &weight)) in batch.iter().zip(&*weights).enumerate() {
                 let (u, v) = ends(record).map_err(|high| negative(nth * BATCH + index, high))?;
-                let weight = f32::from_le_bytes(*weight);
+                let weight = f32::from_bits(weight);
                 let pushed = sink.push_weighted(u, v, Weight::Float(weight.into()));
                 pushed.map_err(|mistake| {
                     let at = At::Byte((from + index as u64) * WEIGHT as u64);

@@ -252,6 +252,19 @@ impl Weights {
         }
     }
 
+    /// Returns the narrowest type that holds f32 weights, given by their bits, if all can be taken and handed over as they are.
+    pub(crate) fn take_floats(self, bits: &[u32]) -> Option<WeightType> {
+        let as_they_are = match self {
+            Weights::Skip | Weights::Find | Weights::Read(WeightType::F32) => true,
+            Weights::Read(WeightType::U32) => false,
+        };
+        // Infinity, NaN, and all with a sign, have greater bits.
+        let largest = bits.iter().fold(0, |largest, &bits| bits.max(largest));
+        let is_u32 = |&bits: &u32| is_u32(f32::from_bits(bits).into());
+        (as_they_are && largest <= f32::MAX.to_bits())
+            .then(|| if bits.iter().all(is_u32) { WeightType::U32 } else { WeightType::F32 })
+    }
+
     #[inline(never)]
     fn take_text(self, text: &[u8]) -> Result<(u32, WeightType), Mistake> {
         let text = text.trim_ascii();
@@ -274,8 +287,7 @@ impl Weights {
         if value < 0.0 {
             return Err(Mistake::Negative);
         }
-        // Larger ones become the largest u32, which they do not equal.
-        let is_u32 = f64::from(value as u32) == value;
+        let is_u32 = is_u32(value);
         let found = if is_u32 { WeightType::U32 } else { WeightType::F32 };
         match self {
             Weights::Read(WeightType::U32) if is_u32 => Ok((value as u32, found)),
@@ -286,6 +298,13 @@ impl Weights {
             Weights::Skip | Weights::Find => Ok((0, found)),
         }
     }
+}
+
+/// Returns true for whole numbers below 2^32.
+#[inline]
+fn is_u32(value: f64) -> bool {
+    // Larger ones become the largest u32, which they do not equal.
+    f64::from(value as u32) == value
 }
 
 /// Returns the nearest f64 and f32 of digits, a point and digits; `None` for other texts, and where an exact result takes more than this.
@@ -312,6 +331,26 @@ mod tests {
 
     const U32: Weights = Weights::Read(WeightType::U32);
     const F32: Weights = Weights::Read(WeightType::F32);
+
+    /// What is taken at once is what is taken one by one.
+    #[test]
+    fn floats_at_once() {
+        let taken = [0.0, 1.0, 4_294_967_040.0, 4_294_967_296.0, 0.5, f32::MAX, f32::MIN_POSITIVE / 2.0];
+        let not = [-0.0, -1.0, f32::INFINITY, f32::NEG_INFINITY, f32::NAN, -f32::NAN];
+        for (last, is_taken) in taken.map(|last| (last, true)).into_iter().chain(not.map(|last| (last, false))) {
+            let weights = [3.0, last];
+            let bits = weights.map(f32::to_bits);
+            for mode in [F32, Weights::Find] {
+                let each = weights.map(|weight| mode.take(Weight::Float(weight.into())));
+                let expected = is_taken.then(|| each.map(|each| each.expect("a weight").1).into_iter().max().unwrap());
+                assert_eq!(mode.take_floats(&bits), expected, "{last}");
+                if mode == F32 && is_taken {
+                    assert_eq!(each.map(|each| each.unwrap().0), bits);
+                }
+            }
+            assert_eq!(U32.take_floats(&bits), None);
+        }
+    }
 
     fn found(text: &str) -> Result<WeightType, Mistake> {
         Weights::Find.take(Weight::Text(text.as_bytes())).map(|(_, found)| found)

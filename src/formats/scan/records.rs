@@ -107,7 +107,12 @@ impl Records {
         } else {
             // A chunk that is read in one call need not be asked for.
             if to - from > PIECE && !self.reader.cached(from as u64, to as u64) {
-                self.reader.will_need(from as u64, (to + 2 * shared.chunk) as u64);
+                let until = (to + 2 * shared.chunk) as u64;
+                self.reader.will_need(from as u64, until);
+                if let Some(weights) = &self.weights {
+                    let edge = |at: u64| at.saturating_sub(self.body as u64) / self.record as u64;
+                    weights.will_need(edge(from as u64)..edge(until));
+                }
             }
             let piece = piece.bytes();
             whole.parse(sink, |at, until, parse| {

@@ -7,7 +7,7 @@ use crate::formats::weights::{Mistake, Weight};
 use crate::formats::{Edges, Visitor, WeightType, Weights};
 
 /// Edges of a batch of a text format: 64 KiB wide and 32 KiB narrow, which stay in the L2 cache.
-const BATCH: usize = 4096;
+pub(crate) const BATCH: usize = 4096;
 
 /// Bytes that one sink allocates.
 pub(crate) const BYTES: u64 = (BATCH * (16 + 8)) as u64;
@@ -95,6 +95,45 @@ impl<'v, V: Visitor> Sink<'v, V> {
     pub fn batch(&mut self, edges: Edges<'_>) -> Result<()> {
         self.counted.edges += edges.len() as u64;
         self.visitor.visit(edges, &[])
+    }
+
+    /// Hands over a batch of at most [`BATCH`] edges that `unpack` writes and whose weights are not read. If `unpack` returns false, nothing
+    /// is handed over, and false is returned.
+    pub fn fill(&mut self, edges: usize, unpack: impl FnOnce(&mut [[u32; 2]]) -> bool) -> Result<bool> {
+        self.unpacked(edges, unpack, &[])
+    }
+
+    /// Does the same with the weights of all edges, which the narrowest type `found` holds, as [`Weights::take_floats`] tells it.
+    pub fn fill_weighted(
+        &mut self,
+        weights: &[u32],
+        found: WeightType,
+        unpack: impl FnOnce(&mut [[u32; 2]]) -> bool,
+    ) -> Result<bool> {
+        let read = if self.reading.is_read() { weights } else { &[] };
+        let filled = self.unpacked(weights.len(), unpack, read)?;
+        if filled {
+            self.counted.weighted += weights.len() as u64;
+            self.counted.weights = self.counted.weights.max(Some(found));
+        }
+        Ok(filled)
+    }
+
+    fn unpacked(
+        &mut self,
+        edges: usize,
+        unpack: impl FnOnce(&mut [[u32; 2]]) -> bool,
+        weights: &[u32],
+    ) -> Result<bool> {
+        // What was added one by one stands before.
+        self.flush()?;
+        self.narrow.resize(edges, [0; 2]);
+        let filled = unpack(&mut self.narrow);
+        if filled {
+            self.counted.edges += edges as u64;
+            self.visitor.visit(Edges::Narrow(&self.narrow), weights)?;
+        }
+        Ok(filled)
     }
 
     /// Returns the numbers of edges handed over since the last call.

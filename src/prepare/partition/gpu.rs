@@ -274,24 +274,36 @@ impl<'w, 'r, 'p> Placer<'w, 'r, 'p> {
     }
 
     /// Adds edges with their weights.
-    fn weighted<T: Copy + Into<u64>>(&mut self, edges: &[[T; 2]], weights: &[u32]) -> Result<()> {
+    fn weighted(&mut self, edges: Edges<'_>, weights: &[u32]) -> Result<()> {
         if weights.len() != edges.len() {
             return Err(Error::internal("place edges", "fewer weights than edges"));
         }
         let mut words = [[0u32; 3]; 512];
-        for (edges, weights) in edges.chunks(words.len()).zip(weights.chunks(words.len())) {
-            let mut filled = 0;
-            for (&[u, v], &weight) in edges.iter().zip(weights) {
-                let (u, v): (u64, u64) = (u.into(), v.into());
-                match (u32::try_from(u), u32::try_from(v)) {
-                    (Ok(u), Ok(v)) => {
-                        words[filled] = [u, v, weight];
-                        filled += 1;
+        let weights = weights.chunks(words.len());
+        match edges {
+            Edges::Narrow(edges) => {
+                for (edges, weights) in edges.chunks(words.len()).zip(weights) {
+                    for ((word, &[u, v]), &weight) in words.iter_mut().zip(edges).zip(weights) {
+                        *word = [u, v, weight];
                     }
-                    _ => self.beyond(u, v)?,
+                    self.push(words[..edges.len()].as_flattened())?;
                 }
             }
-            self.push(words[..filled].as_flattened())?;
+            Edges::Wide(edges) => {
+                for (edges, weights) in edges.chunks(words.len()).zip(weights) {
+                    let mut filled = 0;
+                    for (&[u, v], &weight) in edges.iter().zip(weights) {
+                        match (u32::try_from(u), u32::try_from(v)) {
+                            (Ok(u), Ok(v)) => {
+                                words[filled] = [u, v, weight];
+                                filled += 1;
+                            }
+                            _ => self.beyond(u, v)?,
+                        }
+                    }
+                    self.push(words[..filled].as_flattened())?;
+                }
+            }
         }
         Ok(())
     }
@@ -322,9 +334,6 @@ impl Visitor for Placer<'_, '_, '_> {
         if self.edge == 2 {
             return narrow(self, edges, Placer::push, Placer::beyond);
         }
-        match edges {
-            Edges::Narrow(edges) => self.weighted(edges, weights),
-            Edges::Wide(edges) => self.weighted(edges, weights),
-        }
+        self.weighted(edges, weights)
     }
 }

@@ -16,7 +16,7 @@ extern "C" __global__ void moore_end(const __grid_constant__ Moore m) {
     m.state->rounds = round + 1;
 }
 
-extern "C" __global__ void __launch_bounds__(MOORE_THREADS, 2) moore_one_whole(const __grid_constant__ Graph g, const __grid_constant__ Moore m) {
+extern "C" __global__ void __launch_bounds__(MOORE_ALONE, 1) moore_one_whole(const __grid_constant__ Graph g, const __grid_constant__ Moore m) {
     __shared__ MooreScratch scratch;
     moore_one<Whole>(g, m, scratch);
 }
@@ -35,7 +35,7 @@ extern "C" __global__ void masked_round_whole(const __grid_constant__ Graph g, c
 
 extern "C" __global__ void masked_next_whole(const __grid_constant__ Graph g, const __grid_constant__ Masked m) { masked_next<Whole>(g, m); }
 
-extern "C" __global__ void __launch_bounds__(MOORE_THREADS, 2) moore_one_wide(const __grid_constant__ Graph g, const __grid_constant__ Moore m) {
+extern "C" __global__ void __launch_bounds__(MOORE_ALONE, 1) moore_one_wide(const __grid_constant__ Graph g, const __grid_constant__ Moore m) {
     __shared__ MooreScratch scratch;
     moore_one<Wide>(g, m, scratch);
 }
@@ -54,7 +54,7 @@ extern "C" __global__ void masked_round_wide(const __grid_constant__ Graph g, co
 
 extern "C" __global__ void masked_next_wide(const __grid_constant__ Graph g, const __grid_constant__ Masked m) { masked_next<Wide>(g, m); }
 
-extern "C" __global__ void __launch_bounds__(MOORE_THREADS, 2) moore_one_decimal(const __grid_constant__ Graph g, const __grid_constant__ Moore m) {
+extern "C" __global__ void __launch_bounds__(MOORE_ALONE, 1) moore_one_decimal(const __grid_constant__ Graph g, const __grid_constant__ Moore m) {
     __shared__ MooreScratch scratch;
     moore_one<Decimal>(g, m, scratch);
 }

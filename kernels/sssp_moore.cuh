@@ -5,14 +5,19 @@
 // is of one of three kinds: one block that goes through many rounds, and keeps its queue in shared memory from one to the next; several blocks
 // with a barrier in global memory between rounds; any number of blocks for one round. The host chooses by the number of tasks.
 //
+// Beyond the published method, where one block has distances in shared memory and more tasks than it goes through at once, those farther than a
+// threshold wait until few others are left (the threshold algorithm of Glover, Klingman and Phillips 1985): most of them become nearer
+// meanwhile, and their edges are gone along once rather than many times.
+//
 // The baseline (Harish and Narayanan 2007) looks at every vertex in every round: a mask says whose distances became smaller.
 //
 // Structs have twins in src/algo/sssp/gpu/twins.rs.
 #pragma once
 #include "sssp.cuh"
 
+// Threads of each of several blocks, and of a block that is alone.
 constexpr u32 MOORE_THREADS = 512;
-constexpr u32 MOORE_WARPS = MOORE_THREADS / 32;
+constexpr u32 MOORE_ALONE = 1024;
 // Lanes that share the edges of a task, and edges from which on all lanes of a warp do.
 constexpr u32 MOORE_LANES = 8;
 constexpr u32 MOORE_LONG = 64;
@@ -21,6 +26,8 @@ constexpr u32 MOORE_EACH = 4;
 // Tasks that a warp's and a block's queue hold.
 constexpr u32 MOORE_OF_WARP = 64;
 constexpr u32 MOORE_OF_BLOCK = 1024;
+// Stands for the round of a vertex that waits.
+constexpr u32 MOORE_WAITS = NONE;
 
 struct MooreState {
     GridBarrier barrier;
@@ -38,19 +45,25 @@ struct Moore {
     u32* found;
     u32* queues[2];
     MooreState* state;
+    // The threshold is so much farther than the nearest task.
+    u64 reach;
     // Rounds after which a launch ends, and tasks beyond which it does: at most MOORE_OF_BLOCK where one block has them to itself.
     u32 most_rounds, most_tasks;
+    // Tasks beyond which those past the threshold wait, and up to which those that wait are looked for.
+    u32 many, few;
     // 1 if one block has distances and rounds in shared memory.
     u32 is_small, unused;
 };
-static_assert(sizeof(Moore) == 56, "as its twin");
+static_assert(sizeof(Moore) == 72, "as its twin");
 
-// Distances and rounds in global memory.
+// Distances and rounds in global memory, where no task waits.
 template <class K> struct InGlobal {
     typedef typename K::Distance T;
     T* distances;
     u32* found;
     __device__ inline T of(u32 vertex) const { return fresh(distances + vertex); }
+    __device__ inline bool is_far(T) const { return false; }
+    __device__ inline void leave(u32, u32) const {}
 };
 
 // Those of a small graph, in the shared memory of one block.
@@ -58,14 +71,26 @@ template <class K> struct InShared {
     typedef typename K::Distance T;
     T* distances;
     u32* found;
+    T threshold;
+    // 1 once a vertex waits.
+    u32* waiting;
     __device__ inline T of(u32 vertex) const { return const_cast<const volatile T*>(distances)[vertex]; }
+    __device__ inline bool is_far(T distance) const { return distance >= threshold; }
+    // Lets a vertex wait, unless it is queued for the round `next`: another thread may have found a shorter way meanwhile.
+    __device__ inline void leave(u32 vertex, u32 next) const {
+        u32 had = const_cast<const volatile u32*>(found)[vertex];
+        if (had != next && had != MOORE_WAITS) atomicCAS(found + vertex, had, MOORE_WAITS);
+        *const_cast<volatile u32*>(waiting) = 1;
+    }
 };
 
 struct MooreScratch {
     // Of this round and the next, where one block has them to itself.
     u32 tasks[2][MOORE_OF_BLOCK];
-    u32 of_warp[MOORE_WARPS][MOORE_OF_WARP];
-    u32 count, place;
+    u32 of_warp[MOORE_ALONE / 32][MOORE_OF_WARP];
+    u32 count, place, waiting;
+    // The least of some distances.
+    u64 nearest;
     u64 target;
 };
 
@@ -92,7 +117,7 @@ template <class K, class Known, class F>
 __device__ inline void moore_round(const Graph& g, const Moore& m, MooreScratch& scratch, const Known& known, u32 round, u32 count, u32 rank, u32 blocks, F task) {
     typedef typename K::Distance T;
     constexpr u32 TASKS = 32 / MOORE_LANES;
-    u32 warp = rank * MOORE_WARPS + warp_id(), stride = blocks * MOORE_WARPS * TASKS, queued = 0, looked = 0;
+    u32 warps = blockDim.x / 32, warp = rank * warps + warp_id(), stride = blocks * warps * TASKS, queued = 0, looked = 0;
     bool overflowed = false;
     for (u32 from = warp * TASKS; from < count; from += stride) {
         u32 nth = from + lane_id() / MOORE_LANES, lane = lane_id() % MOORE_LANES;
@@ -100,8 +125,9 @@ __device__ inline void moore_round(const Graph& g, const Moore& m, MooreScratch&
         T distance = 0;
         if (nth < count) {
             u32 vertex = task(nth);
-            row = range_of(g, out_row(g, vertex));
             distance = known.of(vertex);
+            if (!known.is_far(distance)) row = range_of(g, out_row(g, vertex));
+            else if (lane == 0) known.leave(vertex, round + 1);
             if (lane == 0) looked += row.length;
         }
         // MOORE_EACH edges of a row from the k-th on, `stride` apart.
@@ -124,10 +150,17 @@ __device__ inline void moore_round(const Graph& g, const Moore& m, MooreScratch&
             }
 #pragma unroll
             for (u32 j = 0; j < MOORE_EACH; j++) {
-                bool is_next = sum[j] < near[j] && atomicExch(known.found + edge[j].x, round + 1) != round + 1;
-                u32 lanes = __ballot_sync(ALL_LANES, is_next);
-                if (is_next) scratch.of_warp[warp_id()][queued + __popc(lanes & ((1u << lane_id()) - 1))] = edge[j].x;
-                queued += __popc(lanes);
+                bool is_nearer = sum[j] < near[j];
+                // In most rounds few are.
+                if (!__any_sync(ALL_LANES, is_nearer)) continue;
+                if (is_nearer && known.is_far(sum[j])) {
+                    known.leave(edge[j].x, round + 1);
+                    is_nearer = false;
+                }
+                bool is_next = is_nearer && atomicExch(known.found + edge[j].x, round + 1) != round + 1;
+                u32 next = __ballot_sync(ALL_LANES, is_next);
+                if (is_next) scratch.of_warp[warp_id()][queued + __popc(next & ((1u << lane_id()) - 1))] = edge[j].x;
+                queued += __popc(next);
                 if (queued > MOORE_OF_WARP - 32) {
                     pass_on(m, scratch, round, queued);
                     queued = 0;
@@ -156,10 +189,60 @@ __device__ inline void pass_on_all(const Moore& m, MooreScratch& scratch, u32 ro
     u32 count = min(scratch.count, MOORE_OF_BLOCK);
     if (threadIdx.x == 0 && count > 0) scratch.place = atomicAdd(m.state->tasks + (round + 1) % 3, count);
     __syncthreads();
-    for (u32 k = threadIdx.x; k < count; k += MOORE_THREADS) m.queues[(round + 1) & 1][scratch.place + k] = scratch.tasks[(round + 1) & 1][k];
+    for (u32 k = threadIdx.x; k < count; k += blockDim.x) m.queues[(round + 1) & 1][scratch.place + k] = scratch.tasks[(round + 1) & 1][k];
     __syncthreads();
     if (threadIdx.x == 0) scratch.count = 0;
     __syncthreads();
+}
+
+// Returns the least distance of the vertices that `of(i)` names for i below `count`, NONE for no vertex, as all threads of a block.
+template <class T, class D, class F> __device__ inline T nearest_of(MooreScratch& scratch, T never, u32 count, D distance, F of) {
+    T nearest = never;
+    for (u32 i = threadIdx.x; i < count; i += blockDim.x) {
+        u32 vertex = of(i);
+        if (vertex != NONE) nearest = min(nearest, distance(vertex));
+    }
+    for (u32 step = 16; step > 0; step /= 2) nearest = min(nearest, __shfl_down_sync(ALL_LANES, nearest, step));
+    if (threadIdx.x == 0) scratch.nearest = never;
+    __syncthreads();
+    if (lane_id() == 0 && nearest != never) atomicMin(&scratch.nearest, u64(nearest));
+    __syncthreads();
+    return T(scratch.nearest);
+}
+
+// Returns the threshold where `nearest` is the nearest task, which is before it.
+template <class K> __device__ inline typename K::Distance threshold_of(const Moore& m, typename K::Distance nearest) {
+    typedef typename K::Distance T;
+    return max(sum_of<K>(nearest, T(m.reach)), T(nearest + 1));
+}
+
+// Adds to the block's `count` tasks of a round the nearest of those that wait, as far as there is room, as all its threads. Returns the number of
+// tasks.
+template <class K> __device__ inline u32 end_waiting(const Graph& g, const Moore& m, MooreScratch& scratch, InShared<K>& shared, u32 round, u32 count) {
+    typedef typename K::Distance T;
+    T nearest = nearest_of(scratch, T(K::NEVER), g.vertices, [&](u32 v) { return shared.of(v); }, [&](u32 v) { return shared.found[v] == MOORE_WAITS ? v : NONE; });
+    shared.threshold = nearest == K::NEVER ? T(K::NEVER) : threshold_of<K>(m, nearest);
+    if (threadIdx.x == 0) {
+        scratch.waiting = 0;
+        scratch.count = count;
+    }
+    __syncthreads();
+    for (u32 v = threadIdx.x; nearest != K::NEVER && v < g.vertices; v += blockDim.x) {
+        if (shared.found[v] != MOORE_WAITS) continue;
+        u32 place = shared.is_far(shared.of(v)) ? NONE : atomicAdd(&scratch.count, 1u);
+        if (place < MOORE_OF_BLOCK) {
+            scratch.tasks[round & 1][place] = v;
+            shared.found[v] = round;
+        } else {
+            *const_cast<volatile u32*>(&scratch.waiting) = 1;
+        }
+    }
+    __syncthreads();
+    count = min(scratch.count, MOORE_OF_BLOCK);
+    __syncthreads();
+    if (threadIdx.x == 0) scratch.count = 0;
+    __syncthreads();
+    return count;
 }
 
 // Rounds by one block, until there are no tasks or too many.
@@ -167,35 +250,50 @@ template <class K> __device__ inline void moore_one(const Graph& g, const Moore&
     typedef typename K::Distance T;
     DYNAMIC_SHARED(u64, memory);
     const InGlobal<K> global = {static_cast<T*>(m.distances), m.found};
-    const InShared<K> shared = {reinterpret_cast<T*>(memory), reinterpret_cast<u32*>(reinterpret_cast<T*>(memory) + g.vertices)};
+    InShared<K> shared = {reinterpret_cast<T*>(memory), reinterpret_cast<u32*>(reinterpret_cast<T*>(memory) + g.vertices), K::NEVER, &scratch.waiting};
     u32 round = u32(m.state->rounds), count = m.state->tasks[round % 3], done = 0;
-    if (threadIdx.x == 0) scratch.count = 0;
-    for (u32 v = threadIdx.x; m.is_small && v < g.vertices; v += MOORE_THREADS) {
+    if (threadIdx.x == 0) scratch.count = scratch.waiting = 0;
+    for (u32 v = threadIdx.x; m.is_small && v < g.vertices; v += blockDim.x) {
         shared.distances[v] = global.of(v);
         shared.found[v] = fresh(m.found + v);
     }
-    for (u32 k = threadIdx.x; k < count; k += MOORE_THREADS) scratch.tasks[round & 1][k] = fresh(m.queues[round & 1] + k);
+    for (u32 k = threadIdx.x; k < count; k += blockDim.x) scratch.tasks[round & 1][k] = fresh(m.queues[round & 1] + k);
     __syncthreads();
     for (; count > 0 && count <= m.most_tasks && done < m.most_rounds; done++) {
         const u32* tasks = scratch.tasks[round & 1];
-        if (m.is_small) moore_round<K>(g, m, scratch, shared, round, count, 0, 1, [=](u32 i) { return tasks[i]; });
-        else moore_round<K>(g, m, scratch, global, round, count, 0, 1, [=](u32 i) { return tasks[i]; });
+        auto task = [=](u32 i) { return tasks[i]; };
+        if (m.is_small) {
+            if (count > m.many) {
+                T nearest = nearest_of(scratch, T(K::NEVER), count, [&](u32 v) { return shared.of(v); }, task);
+                shared.threshold = min(shared.threshold, threshold_of<K>(m, nearest));
+            }
+            moore_round<K>(g, m, scratch, shared, round, count, 0, 1, task);
+        } else {
+            moore_round<K>(g, m, scratch, global, round, count, 0, 1, task);
+        }
         __syncthreads();
         count = scratch.count;
+        u32 waiting = scratch.waiting;
         __syncthreads();
         if (threadIdx.x == 0) scratch.count = 0;
         round++;
         __syncthreads();
+        if (waiting != 0 && count <= m.few) count = end_waiting<K>(g, m, scratch, shared, round, count);
     }
-    for (u32 v = threadIdx.x; m.is_small && v < g.vertices; v += MOORE_THREADS) {
-        global.distances[v] = shared.distances[v];
-        m.found[v] = shared.found[v];
-    }
-    // What did not fit has been queued in global memory before.
+    // What did not fit has been queued in global memory before; what waits comes after.
     u32 own = min(count, MOORE_OF_BLOCK), before = count - own;
-    for (u32 k = threadIdx.x; k < own; k += MOORE_THREADS) m.queues[round & 1][before + k] = scratch.tasks[round & 1][k];
+    for (u32 k = threadIdx.x; k < own; k += blockDim.x) m.queues[round & 1][before + k] = scratch.tasks[round & 1][k];
+    if (threadIdx.x == 0) scratch.count = count;
+    __syncthreads();
+    for (u32 v = threadIdx.x; m.is_small && v < g.vertices; v += blockDim.x) {
+        bool waits = shared.found[v] == MOORE_WAITS;
+        if (waits) m.queues[round & 1][atomicAdd(&scratch.count, 1u)] = v;
+        global.distances[v] = shared.distances[v];
+        m.found[v] = waits ? round : shared.found[v];
+    }
+    __syncthreads();
     if (threadIdx.x != 0) return;
-    m.state->tasks[round % 3] = count;
+    m.state->tasks[round % 3] = scratch.count;
     m.state->tasks[(round + 1) % 3] = m.state->tasks[(round + 2) % 3] = 0;
     m.state->rounds = round;
 }

@@ -21,6 +21,7 @@ struct Inner {
     context: Arc<CudaContext>,
     gpu: Gpu,
     multiprocessors: u32,
+    shared_memory: u32,
     cache: u64,
     limit: u64,
     /// Bytes in use on the GPU by all processes right after this one made its context.
@@ -55,11 +56,13 @@ impl Device {
         unsafe { context.disable_event_tracking() };
         let attribute = |which| context.attribute(which).map_err(|e| lost(&gpu, "ask what it has", e));
         let multiprocessors = attribute(Attribute::CU_DEVICE_ATTRIBUTE_MULTIPROCESSOR_COUNT)? as u32;
+        let shared_memory = attribute(Attribute::CU_DEVICE_ATTRIBUTE_MAX_SHARED_MEMORY_PER_BLOCK_OPTIN)? as u32;
         let cache = attribute(Attribute::CU_DEVICE_ATTRIBUTE_L2_CACHE_SIZE)? as u64;
         let (free, total) = context.mem_get_info().map_err(|e| lost(&gpu, "ask for its memory", e))?;
         let limit = limit.unwrap_or(free as u64 / 10 * 9);
         let before = (total - free) as u64;
-        let inner = Inner { context, gpu, multiprocessors, cache, limit, before, peak: AtomicU64::new(0) };
+        let inner =
+            Inner { context, gpu, multiprocessors, shared_memory, cache, limit, before, peak: AtomicU64::new(0) };
         Ok(Device(Arc::new(inner)))
     }
 
@@ -76,6 +79,11 @@ impl Device {
     /// Returns the number of multiprocessors.
     pub fn multiprocessors(&self) -> u32 {
         self.0.multiprocessors
+    }
+
+    /// Returns the most shared memory that a block can have, in bytes.
+    pub fn shared_memory(&self) -> u32 {
+        self.0.shared_memory
     }
 
     /// Returns the size of the L2 cache, which all multiprocessors share, in bytes.

@@ -77,6 +77,21 @@ impl Kernel {
         self.name
     }
 
+    /// Lets each of its blocks have `bytes` of dynamic shared memory. Returns false if the GPU has less for a block.
+    ///
+    /// # Errors
+    /// [`Error::Lost`].
+    pub fn allow_shared(&mut self, bytes: u32) -> Result<bool> {
+        let lost = |e| self.device.lost(self.name, e);
+        let fixed = self.function.get_attribute(Attribute::CU_FUNC_ATTRIBUTE_SHARED_SIZE_BYTES).map_err(lost)?;
+        let is_room = u64::from(bytes) + fixed as u64 <= u64::from(self.device.shared_memory());
+        if is_room {
+            let most = Attribute::CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES;
+            self.function.set_attribute(most, bytes as i32).map_err(lost)?;
+        }
+        Ok(is_room)
+    }
+
     /// Returns the number of blocks that fill the GPU, each of `threads` threads and `shared` bytes of shared memory.
     ///
     /// # Errors

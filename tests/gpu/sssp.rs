@@ -223,6 +223,12 @@ fn tunings() -> Vec<(&'static str, Method, Tuning)> {
             Tuning { short: u32::MAX, queued: 0, hops: 2, steps: 1, ..small() },
         ),
         ("moore", Method::Moore, small()),
+        ("moore, where the farther ones wait", Method::Moore, Tuning { many: 4, reach: Some(0.3), ..small() }),
+        (
+            "moore, where they do at the end of a launch",
+            Method::Moore,
+            Tuning { many: 8, reach: Some(0.1), steps: 3, ..small() },
+        ),
         ("bellman-ford", Method::BellmanFord, small()),
         ("rows on the host", Method::Auto, Tuning { rows_on_host: true, ..capped(0.05, 0.02, 0.1) }),
         ("short queues", Method::Auto, Tuning { queued: 0, ..capped(0.1, 0.02, 0.3) }),

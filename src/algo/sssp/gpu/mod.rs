@@ -184,7 +184,15 @@ impl<'a> GpuSearch<'a> {
             unused: 0,
         };
         workspace.queue.fill(pending, 0)?;
-        let arrays = Arrays { graph: placed.graph, distances, words, blocks: tuning.blocks };
+        let arrays = Arrays {
+            graph: placed.graph,
+            distances,
+            words,
+            reach: widths.reach,
+            many: tuning.many,
+            blocks: tuning.blocks,
+            rounds: tuning.steps,
+        };
         let timed = || workspace.queue.record_timed();
         let clock = [timed()?, timed()?, timed()?];
         let bytes = workspace.arena.mark();

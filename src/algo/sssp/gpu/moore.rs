@@ -10,15 +10,15 @@ use crate::gpu::{DeviceSlice, Event, Grid, Workspace};
 use crate::graph::ids::Vertex;
 
 // These have the values of the kernels' constants.
-/// Threads of a block.
+/// Threads of each of several blocks, and of a block that is alone.
 const THREADS: u32 = 512;
-/// Tasks that a block goes through at a time: a warp's lanes share four.
+const ALONE: u32 = 1024;
+/// Tasks that several blocks' threads go through at a time: eight lanes share one.
 const TASKS: u32 = THREADS / 8;
-/// Tasks beyond which a launch of one block, and of several, ends.
+/// Tasks beyond which a launch of one block ends: where distances are in its shared memory, and else; and one of several.
+const MOST_IN_SHARED: u32 = 1024;
 const MOST_OF_ONE: u32 = 512;
 const MOST_OF_SEVERAL: u32 = 1 << 20;
-/// Most bytes that distances and rounds take in shared memory: beside queues, as much as any GPU has for a block.
-const SMALL: u64 = 32 << 10;
 /// Rounds after which a launch ends.
 const ROUNDS: u32 = 1 << 14;
 /// Threads of a block of the baseline.
@@ -43,8 +43,12 @@ pub(super) struct Arrays {
     pub distances: DeviceSlice<u64>,
     /// Words for `3 * vertices` and 64 more.
     pub words: DeviceSlice<u32>,
-    /// Most blocks of threads.
+    /// Distance from the nearest task beyond which others wait, and tasks beyond which they do.
+    pub reach: u64,
+    pub many: u32,
+    /// Most blocks of threads, and most rounds of a launch.
     pub blocks: u32,
+    pub rounds: u32,
 }
 
 /// Returns the names of kernels by the kind of sums: one block, several blocks, any number; the baseline's two.
@@ -80,22 +84,27 @@ pub(super) fn queued(
     let part = |nth: u64| arrays.words.part(64 + nth * vertices..64 + (nth + 1) * vertices);
     let state: DeviceSlice<MooreState> = DeviceSlice::at(arrays.words.address(), 1);
     queue.fill(arrays.words.part(0..64 + vertices), 0)?;
+    let [one, several, any, ..] = kernels(kind, wide);
+    let kernel = |name| workspace.kernel(&MOORE, name);
+    let (mut one, several, any) = (kernel(one)?, kernel(several)?, kernel(any)?);
+    let (begin, end) = (kernel("moore_begin")?, kernel("moore_end")?);
     // Distances and rounds of a small graph lie in the shared memory of one block.
     let small = vertices * if wide { 12 } else { 8 };
+    let is_small = u32::try_from(small).map_or(Ok(false), |bytes| one.allow_shared(bytes))?;
+    let (shared, most_of_one) = if is_small { (small as u32, MOST_IN_SHARED) } else { (0, MOST_OF_ONE) };
     let moore = Moore {
         distances: arrays.distances.address(),
         found: part(0).address(),
         queues: [part(1).address(), part(2).address()],
         state: state.address(),
-        most_rounds: ROUNDS,
+        reach: arrays.reach,
+        most_rounds: ROUNDS.min(arrays.rounds),
         most_tasks: 0,
-        is_small: u32::from(small <= SMALL),
+        many: arrays.many,
+        few: arrays.many / 4,
+        is_small: u32::from(is_small),
         unused: 0,
     };
-    let [one, several, any, ..] = kernels(kind, wide);
-    let kernel = |name| workspace.kernel(&MOORE, name);
-    let (one, several, any) = (kernel(one)?, kernel(several)?, kernel(any)?);
-    let (begin, end) = (kernel("moore_begin")?, kernel("moore_end")?);
     // More blocks than there are tasks for would only wait for each other.
     let most = vertices.div_ceil(TASKS.into()) as u32;
     let together = several.blocks_at_once(THREADS, 0)?.min(arrays.blocks).min(most).max(1);
@@ -116,13 +125,12 @@ pub(super) fn queued(
             return Ok(Rounds { rounds, relaxations, overflowed: overflowed != 0 });
         }
         go_on()?;
-        let most_tasks = if tasks <= MOST_OF_ONE { MOST_OF_ONE } else { MOST_OF_SEVERAL };
+        let most_tasks = if tasks <= most_of_one { most_of_one } else { MOST_OF_SEVERAL };
         let arguments = (arrays.graph, Moore { most_tasks, ..moore });
         // SAFETY: as above.
         unsafe {
-            if tasks <= MOST_OF_ONE {
-                let shared = if small <= SMALL { small as u32 } else { 0 };
-                queue.launch(&one, Grid { shared, ..grid(1) }, arguments)?;
+            if tasks <= most_of_one {
+                queue.launch(&one, Grid { blocks: 1, threads: ALONE, shared }, arguments)?;
             } else if tasks <= MOST_OF_SEVERAL {
                 queue.fill(state.as_bytes().part(0..BARRIER_BYTES), 0)?;
                 queue.launch_together(&several, grid(together), arguments)?;
@@ -199,7 +207,8 @@ mod tests {
     #[test]
     fn constants_are_those_of_the_kernels() {
         assert_eq!(u64::from(THREADS), MOORE.constant("MOORE_THREADS"));
-        assert!(u64::from(MOST_OF_ONE) <= MOORE.constant("MOORE_OF_BLOCK"));
+        assert_eq!(u64::from(ALONE), MOORE.constant("MOORE_ALONE"));
         assert_eq!(u64::from(THREADS / TASKS), MOORE.constant("MOORE_LANES"));
+        assert!(u64::from(MOST_OF_ONE.max(MOST_IN_SHARED)) <= MOORE.constant("MOORE_OF_BLOCK"));
     }
 }

@@ -97,8 +97,11 @@ pub(super) struct Moore {
     pub found: u64,
     pub queues: [u64; 2],
     pub state: u64,
+    pub reach: u64,
     pub most_rounds: u32,
     pub most_tasks: u32,
+    pub many: u32,
+    pub few: u32,
     pub is_small: u32,
     pub unused: u32,
 }
@@ -152,5 +155,5 @@ unsafe impl Plain for MooreState {}
 
 const _: () = assert!(size_of::<Graph>() == 104 && size_of::<Search>() == 192 && size_of::<Placing>() == 56);
 const _: () = assert!(
-    size_of::<State>() == 384 && size_of::<Moore>() == 56 && size_of::<MooreState>() == 48 && size_of::<Masked>() == 40
+    size_of::<State>() == 384 && size_of::<Moore>() == 72 && size_of::<MooreState>() == 48 && size_of::<Masked>() == 40
 );

@@ -25,7 +25,8 @@ struct Owned {
     // A bit for each place: reached before the step, and in it.
     u32* reached;
     u32* fresh;
-    // [0] vertices and [1] edges of the next frontier, [2] pairs that are left, [3] candidates of own vertices.
+    // [0] vertices and [1] edges of the next frontier, [2] pairs that are left of a piece; of the whole step [3] candidates of vertices of other
+    // ranks, [4] pairs that are left and [5] those of other ranks.
     u64* sums;
     // 2^64 by the number of ranks, rounded up; 0 for one rank.
     u64 reciprocal;
@@ -71,8 +72,8 @@ extern "C" __global__ void __launch_bounds__(TRAVERSE_THREADS) traverse_degrees(
     }
 }
 
-// Calls each(number, neighbour, vertex) for the candidates from `first` to before `end`, one by a thread: the vertex is looked for among the
-// candidates before each, between those of the first and the last of the block.
+// Calls each(valid, number, neighbour, vertex) for the candidates from `first` to before `end`, one by a thread: the vertex is looked for among the
+// candidates before each, between those of the first and the last of the block. All lanes of a warp call it together, some without a candidate.
 template <class F> __device__ inline void each_candidate(const Owned& owned, u32 count, u32 first, u32 end, F each) {
     __shared__ u32 bounds[2];
     for (u32 start = first + blockIdx.x * TRAVERSE_TILE; start < end; start += gridDim.x * TRAVERSE_TILE) {
@@ -80,12 +81,15 @@ template <class F> __device__ inline void each_candidate(const Owned& owned, u32
         if (threadIdx.x < 2) bounds[threadIdx.x] = last_start_upto(owned.offsets, count, start + threadIdx.x * (stop - 1));
         __syncthreads();
         u32 low = bounds[0], high = bounds[1];
-        for (u32 i = threadIdx.x; i < stop; i += TRAVERSE_THREADS) {
-            u32 number = start + i;
-            u32 at = low + last_start_upto(owned.offsets + low, high - low + 1, number);
-            u32 place = owned.frontier[at];
-            u32 entry = owned.starts[place] + (number - owned.offsets[at]);
-            each(number, owned.targets[entry], vertex_at(owned, place));
+        for (u32 i = threadIdx.x; i - lane_id() < stop; i += TRAVERSE_THREADS) {
+            u32 number = start + i, neighbour = 0, v = 0;
+            if (i < stop) {
+                u32 at = low + last_start_upto(owned.offsets + low, high - low + 1, number);
+                u32 place = owned.frontier[at];
+                neighbour = owned.targets[owned.starts[place] + (number - owned.offsets[at])];
+                v = vertex_at(owned, place);
+            }
+            each(i < stop, number, neighbour, v);
         }
         __syncthreads();
     }
@@ -100,13 +104,14 @@ __device__ inline void add_of_block(u32 x, u64* sum) {
 // Writes the candidates from `first` to before `end` as pairs.
 extern "C" __global__ void __launch_bounds__(TRAVERSE_THREADS)
     traverse_search(Owned owned, u32 count, u32 first, u32 end, u64* pairs) {
-    u32 mine = 0, own = owned.rank * owned.stride;
-    each_candidate(owned, count, first, end, [&](u32 number, u32 neighbour, u32 v) {
+    u32 away = 0, own = owned.rank * owned.stride;
+    each_candidate(owned, count, first, end, [&](bool valid, u32 number, u32 neighbour, u32 v) {
+        if (!valid) return;
         u32 key = key_of_vertex(owned, neighbour);
-        mine += key - own < owned.stride;
+        away += key - own >= owned.stride;
         pairs[number - first] = pair_of(key, v);
     });
-    add_of_block(mine, owned.sums + 3);
+    add_of_block(away, owned.sums + 3);
 }
 
 // Returns the lanes that have the same digit. All lanes of the warp call it.
@@ -233,19 +238,27 @@ extern "C" __global__ void __launch_bounds__(TRAVERSE_THREADS)
     }
 }
 
-// Writes for each rank where its sorted pairs end.
+// Returns how many of the sorted pairs have keys below `end`.
+__device__ inline u32 pairs_before(const u64* pairs, u32 count, u64 end) {
+    u32 low = 0, high = count;
+    while (low < high) {
+        u32 middle = low + (high - low) / 2;
+        if (key_of(pairs[middle]) < end) low = middle + 1;
+        else high = middle;
+    }
+    return low;
+}
+
+// Writes for each rank where its sorted pairs end, and adds up all that are left and those that `own` rank sends.
 extern "C" __global__ void __launch_bounds__(TRAVERSE_THREADS)
-    traverse_ends(const u64* pairs, const u64* sums, u32 ranks, u32 stride, u32* ends) {
+    traverse_ends(const u64* pairs, u64* sums, u32 own, u32 ranks, u32 stride, u32* ends) {
     u32 count = (u32)sums[2];
     for (u32 rank = blockIdx.x * TRAVERSE_THREADS + threadIdx.x; rank < ranks; rank += gridDim.x * TRAVERSE_THREADS) {
-        u64 end = (u64)(rank + 1) * stride;
-        u32 low = 0, high = count;
-        while (low < high) {
-            u32 middle = low + (high - low) / 2;
-            if (key_of(pairs[middle]) < end) low = middle + 1;
-            else high = middle;
-        }
-        ends[rank] = low;
+        u32 end = pairs_before(pairs, count, (u64)(rank + 1) * stride);
+        ends[rank] = end;
+        if (rank != own) continue;
+        sums[4] += count;
+        sums[5] += count - (end - pairs_before(pairs, count, (u64)rank * stride));
     }
 }
 
@@ -263,20 +276,57 @@ extern "C" __global__ void __launch_bounds__(TRAVERSE_THREADS) traverse_update(O
         claim(owned, key_of(pairs[i]) - own, (u32)pairs[i]);
 }
 
-// Counts the candidates of each rank, one by one.
+// Claims the vertices of those pairs, left by a rank on this GPU or another, that are own ones, by where the pairs of each rank end.
+extern "C" __global__ void __launch_bounds__(TRAVERSE_THREADS) traverse_take(Owned owned, const u64* pairs, const u32* ends) {
+    u32 own = owned.rank * owned.stride;
+    u32 first = owned.rank > 0 ? ends[owned.rank - 1] : 0, end = ends[owned.rank];
+    for (u32 i = first + blockIdx.x * TRAVERSE_THREADS + threadIdx.x; i < end; i += gridDim.x * TRAVERSE_THREADS) {
+        u64 pair = pairs[i];
+        claim(owned, key_of(pair) - own, (u32)pair);
+    }
+}
+
+// Adds the lanes of each owner to its number, one lane for all of them; returns the lane's place, which counts for valid lanes. All lanes of a warp
+// call it.
+__device__ inline u32 draw(u32* next, u32 owner, bool valid) {
+    u32 same = __match_any_sync(ALL_LANES, valid ? owner : NONE);
+    u32 leader = __ffs(same) - 1, first = 0;
+    if (valid && lane_id() == leader) first = atomicAdd(&next[owner], (u32)__popc(same));
+    return __shfl_sync(ALL_LANES, first, leader) + __popc(same & ((1u << lane_id()) - 1));
+}
+
+// Counts the candidates of each other rank.
 extern "C" __global__ void __launch_bounds__(TRAVERSE_THREADS)
     traverse_atomic_count(Owned owned, u32 count, u32 first, u32 end, u32* counts) {
-    each_candidate(owned, count, first, end,
-                   [&](u32, u32 neighbour, u32) { atomicAdd(&counts[key_of_vertex(owned, neighbour) / owned.stride], 1u); });
+    each_candidate(owned, count, first, end, [&](bool valid, u32, u32 neighbour, u32) {
+        u32 owner = key_of_vertex(owned, neighbour) / owned.stride;
+        draw(counts, owner, valid && owner != owned.rank);
+    });
+}
+
+// Turns these counts into the places of each rank's first candidate. One thread: there are few ranks.
+extern "C" __global__ void __launch_bounds__(TRAVERSE_THREADS) traverse_atomic_ends(Owned owned, u32* counts) {
+    if (blockIdx.x != 0 || threadIdx.x != 0) return;
+    u32 all = 0;
+    for (u32 rank = 0; rank < owned.ranks; rank++) {
+        u32 of_rank = counts[rank];
+        counts[rank] = all;
+        all += of_rank;
+    }
+    owned.sums[3] += all;
+    owned.sums[5] += all;
 }
 
 // Claims own vertices, and appends candidates of others at the next place of their owner, without pruning.
 extern "C" __global__ void __launch_bounds__(TRAVERSE_THREADS)
     traverse_atomic(Owned owned, u32 count, u32 first, u32 end, u32* next, u64* pairs) {
-    each_candidate(owned, count, first, end, [&](u32, u32 neighbour, u32 v) {
+    each_candidate(owned, count, first, end, [&](bool valid, u32, u32 neighbour, u32 v) {
         u32 key = key_of_vertex(owned, neighbour), owner = key / owned.stride;
-        if (owner == owned.rank) claim(owned, key - owner * owned.stride, v);
-        else pairs[atomicAdd(&next[owner], 1u)] = pair_of(key, v);
+        bool is_own = owner == owned.rank;
+        if (valid && is_own) claim(owned, key - owner * owned.stride, v);
+        if (owned.ranks == 1) return;
+        u32 place = draw(next, owner, valid && !is_own);
+        if (valid && !is_own) pairs[place] = pair_of(key, v);
     });
 }
 

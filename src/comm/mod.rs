@@ -33,7 +33,7 @@ pub use launch::{launched_later, launched_local_rank, launched_local_ranks, shor
 pub use mpi::{SharedCounters, SharedMemory};
 pub use reduction::{Min, Operation, Or, Sum};
 pub use round_shape::RoundShape;
-pub use rounds::{Round, Rounds};
+pub use rounds::{Line, Round, Rounds};
 pub use shared_number::SharedNumber;
 pub use work_stealing::{Pass, WorkStealing};
 

@@ -1,7 +1,7 @@
 //! Rounds: an exchange that is opened once and used thousands of times, as by a search that goes level by level, and reductions beside it.
 //!
 //! A round is over on a rank when it has taken all that any rank sent it in the round. Ranks are never more than a round apart. Each waits
-//! for the others by polling for some 50 µs, then by offering its core, then by sleeping for up to a millisecond at a time; without memory in
+//! for the others by polling for some 50 µs (3 ms where it is to stay awake), then by offering its core, then by sleeping for up to a millisecond at a time; without memory in
 //! common it polls a few times only, as each poll is a call of MPI. No wait ends by a signal: the rank that notices it ends the job.
 
 use super::mpi;
@@ -14,7 +14,7 @@ use std::marker::PhantomData;
 /// Words of 64 bits that ranks tell each other in a short reduction.
 pub(super) const LINE: usize = 7;
 /// Values of a rank in a short reduction.
-pub(super) type Line = [u64; LINE];
+pub type Line = [u64; LINE];
 
 /// Function that takes words: the rank that sent them, and some of its words, in order.
 pub(super) type TakeWords<'a, T> = &'a mut dyn FnMut(usize, &[T]) -> Result<()>;
@@ -35,6 +35,12 @@ pub struct Rounds {
 impl Rounds {
     pub(super) fn among(rank: usize, ranks: usize, links: Option<mpi::Links>) -> Rounds {
         Rounds { rank, ranks, links, open_from: Vec::new(), open_to: Vec::new(), unfinished: false }
+    }
+
+    /// Has every wait poll for some milliseconds before it offers the core to others, if each rank of the machine has a core: this is for ranks
+    /// whose GPUs compute meanwhile, and which would wake too late to go on together.
+    pub fn stay_awake(&mut self) {
+        self.links.iter_mut().for_each(mpi::Links::stay_awake);
     }
 
     /// Begins a round of words of 4 or 8 bytes. Dropping it before its end is a failure. Collective.
@@ -78,6 +84,14 @@ impl Rounds {
     /// Those of [`Self::all_reduce`].
     pub fn all(&mut self, flag: bool) -> Result<bool> {
         Ok(!self.any(!flag)?)
+    }
+
+    /// Returns seven numbers of every rank, by rank. Collective.
+    ///
+    /// # Errors
+    /// Those of [`Self::all_reduce`].
+    pub fn gather(&mut self, mine: Line) -> Result<Vec<Line>> {
+        self.lines(mine)
     }
 
     /// Replaces each element by its combination over the ranks, in their order. All ranks pass as many elements. Collective.

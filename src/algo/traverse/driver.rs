@@ -93,6 +93,7 @@ impl SearchTask for Table {
             "levels": searched.levels,
         });
         if let Some(steps) = searched.steps {
+            how["waiting_seconds"] = json!(searched.waiting_seconds);
             how["steps"] = json!(steps);
             how["ranks"] = json!(searched.ranks);
         }

@@ -39,7 +39,10 @@ pub(super) fn choose<'a>(
     let on_gpu = |lease| GpuLevels::new(graph, degrees, how, lease, run.budget, &signals::check);
     match run.devices.choose(true, on_gpu, on_cpu)? {
         Chosen::Cpu(levels) => Ok(Box::new(Walk::new(comm, owners, levels, run.budget)?)),
-        Chosen::Gpu(levels) => Ok(Box::new(Walk::new(comm, owners, levels, run.budget)?)),
+        Chosen::Gpu(mut levels) => {
+            levels.join(run.devices.peers);
+            Ok(Box::new(Walk::new(comm, owners, levels, run.budget)?))
+        }
         // A rank without a GPU has its own vertices all the same.
         Chosen::Nothing => Ok(Box::new(Walk::new(comm, owners, on_cpu()?, run.budget)?)),
     }

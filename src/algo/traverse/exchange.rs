@@ -3,7 +3,7 @@
 use super::levels::{Frontier, Levels, lap};
 use super::owner::Owners;
 use super::search::{Sent, Steps};
-use crate::comm::{Comm, Min, RoundShape, Rounds, Sum};
+use crate::comm::{Comm, RoundShape, Rounds};
 use crate::error::{Error, Result};
 use crate::memory::{Budget, Buffer, Reservation};
 use std::ops::Range;
@@ -55,35 +55,60 @@ impl Exchange {
         Ok(Exchange { rank, ranks, rounds: comm.rounds(shape(ranks)), inbox, _reserved: reserved })
     }
 
-    /// Waits for all ranks. Collective.
+    /// Has ranks wait for each other without sleeping, as far as they have cores.
+    pub fn stay_awake(&mut self) {
+        self.rounds.stay_awake();
+    }
+
+    /// Waits for all ranks, which go on at the same time. Collective.
     ///
     /// # Errors
     /// Those of the exchange.
     pub fn meet(&mut self) -> Result<()> {
+        // Those that waited for long sleep when the last one comes; all are awake the second time.
+        self.rounds.any(false)?;
         self.rounds.any(false).map(drop)
     }
 
-    /// Sends the pairs of each rank to it, and has `levels` take those of this one. Returns how many pairs were sent to others. Collective.
+    /// Waits for all ranks in a step. Collective.
+    fn wait(&mut self, steps: &mut Steps) -> Result<()> {
+        let mut lapped = Instant::now();
+        self.rounds.any(false)?;
+        lap(&mut lapped, &mut steps.waiting);
+        Ok(())
+    }
+
+    /// Has each rank take those of the pairs `to` all ranks that are its own, and wait for the others if a further piece of the level follows. Collective.
     ///
     /// # Errors
     /// Those of the exchange and of `levels`.
     pub fn swap(
         &mut self,
-        pairs: &[u64],
-        to: &[Range<usize>],
+        (pairs, to): (&[u64], &[Range<usize>]),
         levels: &mut impl Levels,
+        is_last: bool,
         steps: &mut Steps,
-    ) -> Result<u64> {
+    ) -> Result<()> {
+        if self.ranks > 1 && levels.pulls() {
+            levels.settle(steps)?;
+            self.wait(steps)?;
+            levels.pull()?;
+            if !is_last {
+                // The next piece takes the place of this one. After the last, sums of the level are told once all are done.
+                levels.settle(steps)?;
+                self.wait(steps)?;
+            }
+            return Ok(());
+        }
         let own = to.get(self.rank).map_or(&[][..], |range| &pairs[range.clone()]);
         if !own.is_empty() {
             levels.take(own, steps)?;
         }
         if self.ranks == 1 {
-            return Ok(0);
+            return Ok(());
         }
+        self.wait(steps)?;
         let mut lapped = Instant::now();
-        self.rounds.any(false)?;
-        lap(&mut lapped, &mut steps.waiting);
         let parts = to.iter().enumerate();
         let parts: Vec<&[u64]> =
             parts.map(|(rank, range)| if rank == self.rank { &[][..] } else { &pairs[range.clone()] }).collect();
@@ -110,7 +135,7 @@ impl Exchange {
         if filled > 0 {
             levels.take(&self.inbox[..filled], steps)?;
         }
-        Ok(parts.iter().map(|part| part.len() as u64).sum())
+        Ok(())
     }
 
     /// Returns the frontier of all ranks and the most edges that one of them has in it, with the sums of the step before. Collective.
@@ -120,14 +145,12 @@ impl Exchange {
     pub fn sum(&mut self, own: Frontier, sent: Sent, steps: &mut Steps) -> Result<(Frontier, u64, Sent)> {
         let mut lapped = Instant::now();
         let Sent { pruned, sent_bytes, unpruned_bytes } = sent;
-        let mut numbers = [own.vertices, own.edges, pruned, sent_bytes, unpruned_bytes];
-        self.rounds.all_reduce(Sum, &mut numbers)?;
-        // The most of all is what the least has to the largest number.
-        let mut left = [u64::MAX - own.edges];
-        self.rounds.all_reduce(Min, &mut left)?;
+        let told = self.rounds.gather([own.vertices, own.edges, pruned, sent_bytes, unpruned_bytes, 0, 0])?;
         lap(&mut lapped, &mut steps.waiting);
-        let [vertices, edges, pruned, sent_bytes, unpruned_bytes] = numbers;
-        Ok((Frontier { vertices, edges }, u64::MAX - left[0], Sent { pruned, sent_bytes, unpruned_bytes }))
+        let sum = |which: usize| told.iter().map(|of_rank| of_rank[which]).sum();
+        let most = told.iter().map(|of_rank| of_rank[1]).max().unwrap_or(0);
+        let sent = Sent { pruned: sum(2), sent_bytes: sum(3), unpruned_bytes: sum(4) };
+        Ok((Frontier { vertices: sum(0), edges: sum(1) }, most, sent))
     }
 
     /// Returns the steps of all ranks, on each of them. Collective.

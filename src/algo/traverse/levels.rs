@@ -1,6 +1,6 @@
 //! A rank's part of a search level by level, whatever computes it.
 
-use super::search::Steps;
+use super::search::{Sent, Steps};
 use crate::error::Result;
 use std::ops::Range;
 use std::time::Instant;
@@ -12,17 +12,6 @@ pub struct Frontier {
     pub vertices: u64,
     /// Entries of their rows.
     pub edges: u64,
-}
-
-/// The candidates of a piece, as pairs of key and parent.
-#[derive(Debug, Clone, Default)]
-pub struct Candidates {
-    /// The pairs that go to each rank; those of this rank are empty where it has taken them already.
-    pub to: Vec<Range<usize>>,
-    /// Repeats that were dropped.
-    pub pruned: u64,
-    /// Those of vertices of other ranks, repeats included.
-    pub away: u64,
 }
 
 /// The own vertices of a rank, and what is known of them.
@@ -37,13 +26,17 @@ pub trait Levels {
     fn begin(&mut self, root: u32) -> Result<Frontier>;
 
     /// Begins the step from a level whose frontier is `all` on all ranks together.
-    fn step(&mut self, all: Frontier);
-
-    /// Expands a piece: leaves its candidates in `pairs`, which have room for all of them.
     ///
     /// # Errors
     /// Those of the device.
-    fn expand(&mut self, piece: Range<u64>, pairs: &mut [u64], steps: &mut Steps) -> Result<Candidates>;
+    fn step(&mut self, all: Frontier) -> Result<()>;
+
+    /// Expands a piece: leaves its candidates in `pairs`, which have room for all of them, and returns those that go to each rank. Those of this rank
+    /// are empty where it has taken them already, and all where the ranks pull.
+    ///
+    /// # Errors
+    /// Those of the device.
+    fn expand(&mut self, piece: Range<u64>, pairs: &mut [u64], steps: &mut Steps) -> Result<Vec<Range<usize>>>;
 
     /// Takes pairs of own vertices: of those that are not reached yet, the smallest parent stays.
     ///
@@ -51,11 +44,11 @@ pub trait Levels {
     /// Those of the device.
     fn take(&mut self, pairs: &[u64], steps: &mut Steps) -> Result<()>;
 
-    /// Makes the vertices that were reached the frontier: returns it.
+    /// Makes the vertices that were reached the frontier: returns it, and what was sent in the step.
     ///
     /// # Errors
     /// Those of the device.
-    fn advance(&mut self, steps: &mut Steps) -> Result<Frontier>;
+    fn advance(&mut self, steps: &mut Steps) -> Result<(Frontier, Sent)>;
 
     /// Returns the parents of the own vertices, by their places.
     ///
@@ -73,6 +66,32 @@ pub trait Levels {
 
     /// Returns how many pairs of other ranks it likes to take at a time.
     fn batch(&self) -> usize;
+
+    /// Returns true if a GPU computes.
+    fn is_on_gpu(&self) -> bool {
+        false
+    }
+
+    /// Returns true if all ranks take pairs from where those that expanded them have left them, by [`Self::pull`].
+    fn pulls(&self) -> bool {
+        false
+    }
+
+    /// Waits until all that was begun is done, so that other ranks may use it, or nobody uses what is theirs.
+    ///
+    /// # Errors
+    /// Those of the device.
+    fn settle(&mut self, _: &mut Steps) -> Result<()> {
+        Ok(())
+    }
+
+    /// Begins to take the pairs of own vertices that other ranks have expanded.
+    ///
+    /// # Errors
+    /// Those of the device.
+    fn pull(&mut self) -> Result<()> {
+        Ok(())
+    }
 }
 
 /// Returns a pair.

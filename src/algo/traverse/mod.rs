@@ -13,6 +13,7 @@
 //! **Bytes moved.** Each entry is read twice (4 bytes; once to count buckets, once to scatter), written as a pair of 8 bytes and read again, so that an
 //! entry takes at least 24 bytes of memory traffic; a vertex some 24 bytes more (parent, frontier, offset, bits). Of scale 21 with 16 edges
 //! a vertex these are 1.6 GB a search: 0.1 s at 17 GB/s of one core, 0.34 ms at 4.8 TB/s of an H200. Ranks send 8 bytes a candidate that is left.
+//! GPUs of one machine read them over the link between them: 13 MB each way at scale 22 by two, 0.05 ms at 300 GB/s.
 mod auto;
 mod cost;
 mod cpu;

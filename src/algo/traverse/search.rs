@@ -41,6 +41,9 @@ pub struct Searched {
     pub compute_seconds: f64,
     /// Seconds that the same rank exchanged candidates with others, and waited for them.
     pub communication_seconds: f64,
+    /// The part of these in which it waited.
+    #[serde(default)]
+    pub waiting_seconds: f64,
     /// Entries of rows that were looked at.
     pub expanded: u64,
     /// The traffic between ranks in all levels, also in those that are not told.
@@ -72,6 +75,7 @@ impl Searched {
         let slowest = ranks.iter().max_by(|a, b| a.compute().total_cmp(&b.compute())).copied().unwrap_or_default();
         self.compute_seconds = slowest.compute();
         self.communication_seconds = slowest.exchange + slowest.waiting;
+        self.waiting_seconds = slowest.waiting;
         let mut mean = Steps::default();
         ranks.iter().for_each(|steps| mean.add(steps, 1.0 / ranks.len() as f64));
         self.steps = Some(mean);
@@ -116,6 +120,18 @@ pub struct Sent {
     pub unpruned_bytes: u64,
 }
 
+impl Sent {
+    /// Bytes of a pair.
+    const PAIR: u64 = 8;
+
+    /// Adds `pruned` candidates that were dropped, and `pairs` that were sent where `unpruned` are those of vertices of other ranks.
+    pub fn add(&mut self, pruned: u64, pairs: u64, unpruned: u64) {
+        self.pruned += pruned;
+        self.sent_bytes += Sent::PAIR * pairs;
+        self.unpruned_bytes += Sent::PAIR * unpruned;
+    }
+}
+
 /// Seconds of one rank by step.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Serialize, Deserialize)]
 pub struct Steps {
@@ -127,9 +143,9 @@ pub struct Steps {
     pub sort: f64,
     /// Removal of repeats.
     pub unique: f64,
-    /// Exchange with the owners.
+    /// Exchange with the owners. GPUs that read pairs from each other's memory claim vertices as they read, which is part of it.
     pub exchange: f64,
-    /// Waiting for slower ranks before an exchange and at the end of a level.
+    /// Waiting for slower ranks before and after an exchange, and at the end of a level.
     pub waiting: f64,
     /// Update of parents, and of the next frontier by candidates that are not reached.
     pub update: f64,
@@ -197,6 +213,7 @@ mod tests {
         let mut searched = Searched::default();
         searched.time(&[Steps::of(&first), Steps::of(&second)]);
         assert_eq!((searched.compute_seconds, searched.communication_seconds), (21.0, 1.5));
+        assert_eq!(searched.waiting_seconds, 0.5);
         assert_eq!(searched.steps.map(|steps| steps.numbers()), Some([1.5, 2.5, 3.0, 4.0, 3.0, 3.25, 8.0, 4.0]));
         assert_eq!((searched.ranks[0].compute_seconds, searched.ranks[0].waiting_seconds), (17.0, 6.0));
     }

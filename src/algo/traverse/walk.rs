@@ -1,7 +1,7 @@
 //! A search level by level, by all ranks: expand, prune, exchange, update.
 
 use super::exchange::Exchange;
-use super::levels::{Candidates, Frontier, Levels, lap};
+use super::levels::{Frontier, Levels, lap};
 use super::owner::Owners;
 use super::search::{Level, Search, Searched, Sent, Steps};
 use crate::comm::Comm;
@@ -11,9 +11,6 @@ use crate::graph::ids::Vertex;
 use crate::memory::{Budget, Buffer, populate};
 use crate::process::signals;
 use std::time::Instant;
-
-/// Bytes of a pair.
-const PAIR: u64 = 8;
 
 /// The ranks that search, and what this one has of it.
 pub struct Walk<L> {
@@ -32,40 +29,62 @@ impl<L: Levels> Walk<L> {
     /// # Errors
     /// [`Error::Limit`].
     pub fn new(comm: &Comm, owners: Owners, levels: L, budget: &Budget) -> Result<Walk<L>> {
-        let exchange = Exchange::open(comm, owners, levels.batch(), budget)?;
+        let mut exchange = Exchange::open(comm, owners, levels.batch(), budget)?;
         let mut piece = [levels.room()];
         comm.all_min(&mut piece);
         let mut pairs = budget.zeroed(levels.host_pairs(piece[0]) as usize, "candidates of a level (8 bytes each)")?;
         // Touching memory for the first time is no business of the searches that are timed.
         populate(&mut pairs);
-        Ok(Walk { owners, exchange, levels, pairs, piece: piece[0] })
+        let on_gpus = comm.any(levels.is_on_gpu());
+        if on_gpus {
+            exchange.stay_awake();
+        }
+        if on_gpus && comm.ranks() > 1 && comm.leads() && !levels.pulls() {
+            tracing::info!("ranks send by way of the host: not all have GPUs of one machine that reach each other");
+        }
+        tracing::debug!(piece = piece[0], pulls = levels.pulls(), "ready to traverse");
+        let mut walk = Walk { owners, exchange, levels, pairs, piece: piece[0] };
+        if on_gpus && owners.vertices() > 0 {
+            walk.warm_up()?;
+        }
+        Ok(walk)
+    }
+
+    /// Takes a step from the last vertex of each rank: the first launch of a kernel takes longer. Collective.
+    fn warm_up(&mut self) -> Result<()> {
+        let (owners, mut steps) = (self.owners, Steps::default());
+        let last = owners.len(owners.rank()).checked_sub(1);
+        // A rank without vertices begins with one that is not its own: with none.
+        let root = last.map_or(0, |place| owners.vertex(owners.rank(), place as u32));
+        let own = self.levels.begin(root)?;
+        let (all, most, _) = self.exchange.sum(own, Sent::default(), &mut steps)?;
+        self.levels.step(all)?;
+        self.step(own, most, &mut steps).map(drop)
     }
 
     /// Takes the step from a level to the next, where no rank has more than `most` edges; returns the own part of that, and what this rank sent.
     fn step(&mut self, own: Frontier, most: u64, steps: &mut Steps) -> Result<(Frontier, Sent)> {
-        let mut sent = Sent::default();
+        failpoint::hit("traverse.level").map_err(|e| Error::internal("traverse a level", e))?;
         for first in (0..most).step_by(self.piece as usize) {
-            let piece = first.min(own.edges)..(first + self.piece).min(own.edges);
-            let Candidates { to, pruned, away } = self.levels.expand(piece, &mut self.pairs, steps)?;
-            sent.pruned += pruned;
-            sent.unpruned_bytes += PAIR * away;
-            sent.sent_bytes += PAIR * self.exchange.swap(&self.pairs, &to, &mut self.levels, steps)?;
+            let end = first + self.piece;
+            let piece = first.min(own.edges)..end.min(own.edges);
+            let to = self.levels.expand(piece, &mut self.pairs, steps)?;
+            self.exchange.swap((&self.pairs, &to), &mut self.levels, end >= most, steps)?;
         }
-        Ok((self.levels.advance(steps)?, sent))
+        self.levels.advance(steps)
     }
 }
 
 impl<L: Levels> Search for Walk<L> {
     fn search(&mut self, Vertex(root): Vertex, parents: &mut [u32]) -> Result<Searched> {
-        failpoint::hit("traverse.ranks").map_err(|e| Error::internal("traverse a graph", e))?;
-        let mut own = self.levels.begin(root)?;
         let (mut searched, mut steps) = (Searched::default(), Steps::default());
+        let mut own = self.levels.begin(root)?;
         self.exchange.meet()?;
         let started = Instant::now();
         let (mut all, mut most, _) = self.exchange.sum(own, Sent::default(), &mut steps)?;
         while all.vertices > 0 {
             let mut lapped = Instant::now();
-            self.levels.step(all);
+            self.levels.step(all)?;
             let (next, sent) = self.step(own, most, &mut steps)?;
             signals::check()?;
             let (next_all, next_most, sent) = self.exchange.sum(next, sent, &mut steps)?;

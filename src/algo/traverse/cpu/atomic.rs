@@ -1,10 +1,11 @@
 //! The simple way, kept to compare with: threads take vertices of the frontier, claim own neighbours by atomic minima, and append all others to what is
 //! sent, at places that they draw by atomic additions. Nothing is pruned.
 
+use super::Candidates;
 use super::rows::Expansion;
 use super::update::Claims;
 use crate::algo::team::{Parts, team};
-use crate::algo::traverse::levels::{Candidates, lap, pair};
+use crate::algo::traverse::levels::{lap, pair};
 use crate::algo::traverse::owner::Owners;
 use crate::algo::traverse::search::Steps;
 use crate::error::Result;

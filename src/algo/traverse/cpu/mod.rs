@@ -9,9 +9,9 @@ mod buckets;
 mod rows;
 mod update;
 
-use super::levels::{Candidates, Frontier, Levels, lap, pair};
+use super::levels::{Frontier, Levels, lap, pair};
 use super::owner::Owners;
-use super::search::{NONE, Steps};
+use super::search::{NONE, Sent, Steps};
 use super::task::Strategy;
 use crate::error::Result;
 use crate::graph::adjacency::Adjacency;
@@ -36,6 +36,16 @@ const LEAST_PIECE: u64 = 1 << 16;
 /// Pairs of other ranks that are taken at a time.
 const BATCH: usize = 1 << 16;
 
+/// The candidates of a piece, as pairs of key and parent.
+struct Candidates {
+    /// The pairs that go to each rank; those of this rank are empty where it has taken them already.
+    to: Vec<Range<usize>>,
+    /// Repeats that were dropped.
+    pruned: u64,
+    /// Those of vertices of other ranks, repeats included.
+    away: u64,
+}
+
 /// The own vertices of a rank, and what is known of them.
 pub struct CpuLevels<'a> {
     rows: Adjacency<'a>,
@@ -53,6 +63,8 @@ pub struct CpuLevels<'a> {
     piece: u64,
     /// True if the step is narrow.
     is_narrow: bool,
+    /// The traffic of the step.
+    sent: Sent,
 }
 
 /// The means to expand the frontier, which borrow these fields alone.
@@ -122,7 +134,24 @@ impl<'a> CpuLevels<'a> {
             buckets,
             piece,
             is_narrow: true,
+            sent: Sent::default(),
         })
+    }
+
+    /// Expands a piece by the strategy.
+    fn candidates(&mut self, piece: Range<u64>, pairs: &mut [u64], steps: &mut Steps) -> Result<Candidates> {
+        if self.is_narrow {
+            return Ok(self.narrow(piece, pairs, steps));
+        }
+        let expansion = expansion!(self);
+        let pairs_cells = word_cells(pairs);
+        if self.strategy == Strategy::Atomic {
+            let claims = self.update.claims();
+            return atomic::expand(&expansion, &self.owners, claims, piece, pairs_cells, self.threads, steps);
+        }
+        let (pruned, away, count) =
+            self.buckets.fill(&expansion, &self.owners, piece, pairs_cells, self.threads, steps)?;
+        Ok(Candidates { to: by_owner(&self.owners, &pairs[..count]), pruned, away })
     }
 
     /// Expands, sorts and prunes a piece by one thread.
@@ -178,23 +207,16 @@ impl Levels for CpuLevels<'_> {
         Ok(Frontier { vertices: self.vertices as u64, edges: self.offsets[self.vertices] })
     }
 
-    fn step(&mut self, all: Frontier) {
+    fn step(&mut self, all: Frontier) -> Result<()> {
         self.is_narrow = all.edges <= narrow_edges(&self.owners);
+        Ok(())
     }
 
-    fn expand(&mut self, piece: Range<u64>, pairs: &mut [u64], steps: &mut Steps) -> Result<Candidates> {
-        if self.is_narrow {
-            return Ok(self.narrow(piece, pairs, steps));
-        }
-        let expansion = expansion!(self);
-        let pairs_cells = word_cells(pairs);
-        if self.strategy == Strategy::Atomic {
-            let claims = self.update.claims();
-            return atomic::expand(&expansion, &self.owners, claims, piece, pairs_cells, self.threads, steps);
-        }
-        let (pruned, away, count) =
-            self.buckets.fill(&expansion, &self.owners, piece, pairs_cells, self.threads, steps)?;
-        Ok(Candidates { to: by_owner(&self.owners, &pairs[..count]), pruned, away })
+    fn expand(&mut self, piece: Range<u64>, pairs: &mut [u64], steps: &mut Steps) -> Result<Vec<Range<usize>>> {
+        let Candidates { to, pruned, away } = self.candidates(piece, pairs, steps)?;
+        let others = to.iter().enumerate().filter(|&(rank, _)| rank != self.owners.rank());
+        self.sent.add(pruned, others.map(|(_, range)| range.len() as u64).sum(), away);
+        Ok(to)
     }
 
     fn take(&mut self, pairs: &[u64], steps: &mut Steps) -> Result<()> {
@@ -205,7 +227,7 @@ impl Levels for CpuLevels<'_> {
         Ok(())
     }
 
-    fn advance(&mut self, steps: &mut Steps) -> Result<Frontier> {
+    fn advance(&mut self, steps: &mut Steps) -> Result<(Frontier, Sent)> {
         let mut lapped = Instant::now();
         let threads = if self.is_narrow { 1 } else { self.threads };
         let (owners, rank) = (&self.owners, self.owners.rank());
@@ -216,7 +238,7 @@ impl Levels for CpuLevels<'_> {
         let threads = if self.vertices < 1 << 14 { 1 } else { threads };
         let edges = rows::prefix_sum(&self.frontier[..self.vertices], degree, &mut self.offsets, threads)?;
         lap(&mut lapped, &mut steps.prefix_sum);
-        Ok(Frontier { vertices: self.vertices as u64, edges })
+        Ok((Frontier { vertices: self.vertices as u64, edges }, std::mem::take(&mut self.sent)))
     }
 
     fn parents(&mut self) -> Result<&[u32]> {

@@ -1,9 +1,12 @@
 //! A rank's part of a search on its GPU. `kernels/traverse.cu` has the kernels; here is in which order they are launched.
 //!
 //! The own rows lie in GPU memory, side by side, with parents, bits and the frontier. A piece of candidates is written by one thread each, sorted by keys in
-//! passes of 8 bits (`sort`), and its repeats are dropped; those of own vertices are joined at once, others go to the host and on to their owners.
-#![allow(unsafe_code)] // kernel launches
+//! passes of 8 bits (`sort`), and its repeats are dropped; those of own vertices are claimed at once. Others are read by the GPUs of their owners (`peers`), or,
+//! where these do not reach this one, go to the host and on from there. The host waits for the GPU once a level, and once more where there are other ranks.
 
+mod clock;
+mod launches;
+mod peers;
 mod place;
 mod room;
 mod sort;
@@ -11,19 +14,22 @@ mod twins;
 
 pub use room::{host_bytes, least_bytes};
 
-use super::levels::{Candidates, Frontier, Levels, lap};
+use super::levels::{Frontier, Levels, lap};
 use super::owner::Owners;
-use super::search::Steps;
+use super::search::{Sent, Steps};
 use super::task::Strategy;
 use crate::algo::Lease;
 use crate::algo::searches::gpu::{GoOn, fetch};
 use crate::error::{Error, Result};
-use crate::gpu::{COMMON, DeviceSlice, Event, Kernel, ProgramSource, SCAN, Scan};
+use crate::gpu::{COMMON, DeviceSlice, Peers, ProgramSource, SCAN};
 use crate::graph::adjacency::Adjacency;
 use crate::graph::direction::{Direction, Way};
 use crate::memory::{Budget, Buffer};
 use crate::prepare::prepared::Graph;
 use crate::store::map::Mapped;
+use clock::Clock;
+use launches::{Arrays, Launches};
+use peers::Others;
 use room::{BATCH, Room, SUMS};
 use sort::Sorter;
 use std::ops::Range;
@@ -40,45 +46,29 @@ pub static PROGRAMS: [&ProgramSource; 2] = [&SCAN, &PROGRAM];
 /// The purpose of its memory, in errors.
 const PURPOSE: &str = "[traverse] on this graph";
 
-/// The kernels but those of sorting.
-struct Kernels {
-    degrees: Kernel,
-    search: Kernel,
-    update: Kernel,
-    reached: Kernel,
-    advance: Kernel,
-    begin: Kernel,
-    atomic_count: Kernel,
-    atomic: Kernel,
-}
-
 /// The own vertices of a rank, on its GPU.
 pub struct GpuLevels<'a> {
     gpu: Lease<'a>,
     go_on: GoOn<'a>,
-    kernels: Kernels,
-    scan: Scan,
-    sorter: Sorter,
+    launches: Launches,
+    arrays: Arrays,
     owners: Owners,
     strategy: Strategy,
     direction: Direction,
     degrees: &'a [u32],
-    room: Room,
-    owned: Owned,
-    offsets: DeviceSlice<u32>,
+    piece: u64,
     parents: DeviceSlice<u32>,
     bits: [DeviceSlice<u32>; 2],
-    words: DeviceSlice<u32>,
-    scratch: DeviceSlice<u32>,
-    sums: DeviceSlice<u64>,
-    ends: DeviceSlice<u32>,
     inbox: DeviceSlice<u64>,
+    /// The memory in which other ranks' GPUs leave pairs, if all reach each other.
+    others: Option<Others<'a>>,
     /// Vertices of the frontier.
     vertices: u32,
+    /// Candidates of the step so far.
+    candidates: u64,
     /// The parents as the host gets them.
     fetched: Buffer<u32>,
-    /// Between what marks the ends of kernels.
-    clock: [Event; 2],
+    clock: Clock,
 }
 
 impl<'a> GpuLevels<'a> {
@@ -118,20 +108,6 @@ impl<'a> GpuLevels<'a> {
         let counts = arena.take_planned(room.counts())?;
         let scratch = arena.take_planned(room.scratch())?;
         place::upload(workspace, &rows, (&owners, direction), &starts, (on_gpu, targets), go_on)?;
-        let kernel = |name| workspace.kernel(&PROGRAM, name);
-        let kernels = Kernels {
-            degrees: kernel("traverse_degrees")?,
-            search: kernel("traverse_search")?,
-            update: kernel("traverse_update")?,
-            reached: kernel("traverse_reached")?,
-            advance: kernel("traverse_advance")?,
-            begin: kernel("traverse_begin")?,
-            atomic_count: kernel("traverse_atomic_count")?,
-            atomic: kernel("traverse_atomic")?,
-        };
-        let sorter = Sorter::load(workspace, pairs, counts, owners.keys())?;
-        let (scan, clock) =
-            (Scan::load(workspace)?, [workspace.queue.record_timed()?, workspace.queue.record_timed()?]);
         let (reciprocal, shift) = owners.division();
         let owned = Owned {
             starts: on_gpu.address(),
@@ -151,135 +127,52 @@ impl<'a> GpuLevels<'a> {
             unused: 0,
         };
         let fetched = budget.zeroed(own as usize, "the parents of a rank's vertices (4 bytes each)")?;
+        let sorter = Sorter::load(workspace, pairs, counts, owners.keys())?;
+        let arrays = Arrays { offsets, words, scratch, sums, ends };
+        let launches = Launches::load(workspace, (strategy, room.piece), owned, sorter, arrays)?;
         Ok(GpuLevels {
             gpu: lease,
             go_on,
-            kernels,
-            scan,
-            sorter,
+            launches,
+            arrays,
             owners,
             strategy,
             direction,
             degrees,
-            room,
-            owned,
-            offsets,
+            piece: room.piece,
             parents,
             bits,
-            words,
-            scratch,
-            sums,
-            ends,
             inbox,
+            others: None,
             vertices: 0,
+            candidates: 0,
             fetched,
-            clock,
+            clock: Clock::new(),
         })
     }
 
-    /// Ends a step of the search: waits for the GPU, and tells the time since the last one.
-    fn lap(&self, lapped: &mut Instant, step: &mut f64, kernels: &mut f64) -> Result<()> {
-        let queue = &self.gpu.workspace.queue;
-        queue.mark(&self.clock[1])?;
-        queue.finish()?;
-        *kernels += self.clock[0].until(&self.clock[1])?.as_secs_f64();
-        lap(lapped, step);
-        queue.mark(&self.clock[0])
+    /// Has the GPUs of all ranks know where each leaves pairs, if they reach each other's memory. Collective, on ranks that have a GPU.
+    pub fn join(&mut self, peers: &'a Peers) {
+        let (arena, left) = (self.gpu.workspace.arena.words(), self.launches.left());
+        self.others = peers.reachable().and_then(|memory| Others::join(memory, arena, left));
     }
 
-    /// Turns the degrees of the frontier into the candidates before each vertex.
-    fn number(&self) -> Result<()> {
-        let queue = &self.gpu.workspace.queue;
-        let offsets = self.offsets.part(0..u64::from(self.vertices) + 1);
-        // SAFETY: the arguments match the kernel's; there is an offset for each vertex and one more.
-        unsafe { queue.launch(&self.kernels.degrees, queue.grid(offsets.len()), (self.owned, self.vertices))? };
-        self.scan.launch(queue, offsets, self.scratch)
-    }
-
-    /// Joins pairs of own vertices that are on the GPU.
-    fn update(&self, pairs: DeviceSlice<u64>) -> Result<()> {
-        let queue = &self.gpu.workspace.queue;
-        let arguments = (self.owned, pairs.address(), pairs.len() as u32);
-        // SAFETY: the arguments match the kernel's; keys are those of own vertices.
-        unsafe { queue.launch(&self.kernels.update, queue.grid(pairs.len()), arguments) }
-    }
-
-    /// Copies pairs of other ranks to the same places of `pairs`.
-    fn bring(&self, from: DeviceSlice<u64>, to: &[Range<usize>], pairs: &mut [u64]) -> Result<()> {
-        for range in to.iter().filter(|range| !range.is_empty()) {
-            let part = from.part(range.start as u64..range.end as u64);
-            self.gpu.workspace.queue.read(part, &mut pairs[range.clone()])?;
-        }
-        Ok(())
-    }
-
-    /// Sorts and prunes a piece; joins the pairs of own vertices.
-    fn pruned(&self, (first, end): (u32, u32), pairs: &mut [u64], steps: &mut Steps) -> Result<Candidates> {
-        let queue = &self.gpu.workspace.queue;
-        let mut lapped = Instant::now();
-        queue.fill(self.sums, 0)?;
-        queue.mark(&self.clock[0])?;
-        let count = end - first;
-        let arguments = (self.owned, self.vertices, first, end, self.sorter.input().address());
-        // SAFETY: the arguments match the kernel's; a piece has room for its candidates, which are those of the frontier.
-        unsafe { queue.launch(&self.kernels.search, queue.grid(count.into()), arguments)? };
-        self.lap(&mut lapped, &mut steps.search, &mut steps.kernels)?;
-        let sorted = self.sorter.sort(queue, &self.scan, self.scratch, count)?;
-        self.lap(&mut lapped, &mut steps.sort, &mut steps.kernels)?;
-        let left = self.sorter.unique(queue, &self.scan, self.scratch, (sorted, count), self.sums)?;
-        let (ranks, stride) = (self.owned.ranks, self.owned.stride);
-        self.sorter.ends(queue, left, self.sums, (ranks, stride), self.ends)?;
-        self.lap(&mut lapped, &mut steps.unique, &mut steps.kernels)?;
-        let (mut sums, mut ends) = ([0; SUMS as usize], vec![0; ranks as usize]);
-        queue.read(self.sums, &mut sums)?;
-        queue.read(self.ends, &mut ends)?;
-        let mut to = ranges(&ends);
-        let own = std::mem::take(&mut to[self.owners.rank()]);
-        self.update(left.part(own.start as u64..own.end as u64))?;
-        self.lap(&mut lapped, &mut steps.update, &mut steps.kernels)?;
-        self.bring(left, &to, pairs)?;
-        lap(&mut lapped, &mut steps.exchange);
-        Ok(Candidates { to, pruned: u64::from(count) - sums[2], away: u64::from(count) - sums[3] })
-    }
-
-    /// Claims own vertices of a piece, and lists all other candidates by ranks.
-    fn claimed(&self, (first, end): (u32, u32), pairs: &mut [u64], steps: &mut Steps) -> Result<Candidates> {
-        let queue = &self.gpu.workspace.queue;
-        let mut lapped = Instant::now();
-        queue.mark(&self.clock[0])?;
-        let grid = queue.grid((end - first).into());
+    /// Copies the pairs of other ranks to the same places of `pairs`; returns those of each.
+    fn bring(&self, pairs: &mut [u64], steps: &mut Steps) -> Result<Vec<Range<usize>>> {
+        let (queue, mut lapped) = (&self.gpu.workspace.queue, Instant::now());
         let mut ends = vec![0; self.owners.ranks()];
-        if ends.len() > 1 {
-            queue.fill(self.ends, 0)?;
-            let arguments = (self.owned, self.vertices, first, end, self.ends.address());
-            // SAFETY: the arguments match the kernel's; each rank has a count.
-            unsafe { queue.launch(&self.kernels.atomic_count, grid, arguments)? };
-            queue.read(self.ends, &mut ends)?;
+        queue.read(self.arrays.ends, &mut ends)?;
+        let starts = std::iter::once(0).chain(ends.iter().copied());
+        let mut to: Vec<_> = starts.zip(&ends).map(|(start, &end)| start as usize..end as usize).collect();
+        // Own vertices are claimed already.
+        to[self.owners.rank()] = 0..0;
+        for range in to.iter().filter(|range| !range.is_empty()) {
+            let part = self.launches.pairs().part(range.start as u64..range.end as u64);
+            queue.read(part, &mut pairs[range.clone()])?;
         }
-        ends[self.owners.rank()] = 0;
-        let mut all = 0;
-        for end in &mut ends {
-            all += *end;
-            *end = all;
-        }
-        let to = ranges(&ends);
-        let starts: Vec<u32> = to.iter().map(|range| range.start as u32).collect();
-        queue.write(&starts, self.ends)?;
-        let left = self.sorter.input();
-        let arguments = (self.owned, self.vertices, first, end, self.ends.address(), left.address());
-        // SAFETY: the arguments match the kernel's; what is appended was counted.
-        unsafe { queue.launch(&self.kernels.atomic, grid, arguments)? };
-        self.lap(&mut lapped, &mut steps.search, &mut steps.kernels)?;
-        self.bring(left, &to, pairs)?;
         lap(&mut lapped, &mut steps.exchange);
-        Ok(Candidates { to, pruned: 0, away: all.into() })
+        Ok(to)
     }
-}
-
-/// Returns the ranges that end so, one behind the other.
-fn ranges(ends: &[u32]) -> Vec<Range<usize>> {
-    let starts = std::iter::once(0).chain(ends.iter().copied());
-    starts.zip(ends).map(|(start, &end)| start as usize..end as usize).collect()
 }
 
 impl Levels for GpuLevels<'_> {
@@ -292,61 +185,74 @@ impl Levels for GpuLevels<'_> {
         self.vertices = u32::from(owner as usize == self.owners.rank());
         let mut edges = 0;
         if self.vertices > 0 {
-            let grid = queue.grid(1);
-            // SAFETY: the arguments match the kernel's; the place is that of an own vertex.
-            unsafe { queue.launch(&self.kernels.begin, grid, (self.owned, place, root))? };
+            self.launches.begin(queue, place, root)?;
             edges = self.degrees[self.direction.row(root, Way::Out) as usize].into();
         }
-        self.number()?;
         queue.finish()?;
         Ok(Frontier { vertices: self.vertices.into(), edges })
     }
 
-    fn step(&mut self, _: Frontier) {}
+    fn step(&mut self, _: Frontier) -> Result<()> {
+        let queue = &self.gpu.workspace.queue;
+        self.candidates = 0;
+        self.clock.begin(queue)?;
+        queue.fill(self.arrays.sums, 0)?;
+        self.launches.number(queue, self.vertices)?;
+        self.clock.end(queue, |steps| &mut steps.prefix_sum)
+    }
 
-    fn expand(&mut self, piece: Range<u64>, pairs: &mut [u64], steps: &mut Steps) -> Result<Candidates> {
+    fn expand(&mut self, piece: Range<u64>, pairs: &mut [u64], steps: &mut Steps) -> Result<Vec<Range<usize>>> {
         (self.go_on)()?;
+        if self.clock.is_full() {
+            self.settle(steps)?;
+        }
+        let ranks = self.owners.ranks();
         if piece.is_empty() {
-            return Ok(Candidates { to: vec![0..0; self.owners.ranks()], ..Candidates::default() });
+            // Others may look for pairs.
+            self.gpu.workspace.queue.fill(self.arrays.ends, 0)?;
+            return Ok(vec![0..0; ranks]);
         }
+        let queue = &self.gpu.workspace.queue;
+        self.candidates += piece.end - piece.start;
+        self.clock.begin(queue)?;
         let piece = (piece.start as u32, piece.end as u32);
-        match self.strategy {
-            Strategy::Atomic => self.claimed(piece, pairs, steps),
-            _ => self.pruned(piece, pairs, steps),
+        self.launches.expand(queue, &mut self.clock, self.vertices, piece)?;
+        if ranks == 1 || self.pulls() {
+            return Ok(vec![0..0; ranks]);
         }
+        self.settle(steps)?;
+        self.bring(pairs, steps)
     }
 
     fn take(&mut self, pairs: &[u64], steps: &mut Steps) -> Result<()> {
-        let queue = &self.gpu.workspace.queue;
         let mut lapped = Instant::now();
         for some in pairs.chunks(BATCH) {
+            let queue = &self.gpu.workspace.queue;
             queue.write(some, self.inbox)?;
             lap(&mut lapped, &mut steps.exchange);
-            queue.mark(&self.clock[0])?;
-            self.update(self.inbox.part(0..some.len() as u64))?;
-            self.lap(&mut lapped, &mut steps.update, &mut steps.kernels)?;
+            self.clock.begin(queue)?;
+            self.launches.update(queue, self.inbox.part(0..some.len() as u64))?;
+            self.clock.end(queue, |steps| &mut steps.update)?;
+            self.settle(steps)?;
+            lapped = Instant::now();
         }
         Ok(())
     }
 
-    fn advance(&mut self, steps: &mut Steps) -> Result<Frontier> {
+    fn advance(&mut self, steps: &mut Steps) -> Result<(Frontier, Sent)> {
         let queue = &self.gpu.workspace.queue;
-        let mut lapped = Instant::now();
-        queue.mark(&self.clock[0])?;
-        queue.fill(self.sums, 0)?;
-        let (words, grid) = (self.words.len() as u32, queue.grid(self.words.len()));
-        // SAFETY: the arguments match the kernels'; there is a count for each word of bits.
-        unsafe { queue.launch(&self.kernels.reached, grid, (self.owned, words, self.words.address()))? };
-        self.scan.launch(queue, self.words, self.scratch)?;
-        // SAFETY: as above; the frontier has room for all own vertices.
-        unsafe { queue.launch(&self.kernels.advance, grid, (self.owned, words, self.words.address()))? };
+        self.clock.begin(queue)?;
+        self.launches.advance(queue)?;
+        self.clock.end(queue, |steps| &mut steps.update)?;
         let mut sums = [0; SUMS as usize];
-        queue.read(self.sums, &mut sums)?;
-        self.lap(&mut lapped, &mut steps.update, &mut steps.kernels)?;
-        self.vertices = sums[0] as u32;
-        self.number()?;
-        self.lap(&mut lapped, &mut steps.prefix_sum, &mut steps.kernels)?;
-        Ok(Frontier { vertices: sums[0], edges: sums[1] })
+        queue.read(self.arrays.sums, &mut sums)?;
+        self.settle(steps)?;
+        let [vertices, edges, _, unpruned, left, pairs] = sums;
+        self.vertices = vertices as u32;
+        let pruned = if self.strategy == Strategy::Atomic { 0 } else { self.candidates - left };
+        let mut sent = Sent::default();
+        sent.add(pruned, pairs, unpruned);
+        Ok((Frontier { vertices, edges }, sent))
     }
 
     fn parents(&mut self) -> Result<&[u32]> {
@@ -356,15 +262,36 @@ impl Levels for GpuLevels<'_> {
     }
 
     fn room(&self) -> u64 {
-        self.room.piece
+        self.piece
     }
 
     fn host_pairs(&self, piece: u64) -> u64 {
-        if self.owners.ranks() == 1 { 0 } else { piece }
+        if self.owners.ranks() == 1 || self.pulls() { 0 } else { piece }
     }
 
     fn batch(&self) -> usize {
         BATCH
+    }
+
+    fn is_on_gpu(&self) -> bool {
+        true
+    }
+
+    fn pulls(&self) -> bool {
+        self.others.is_some()
+    }
+
+    fn settle(&mut self, steps: &mut Steps) -> Result<()> {
+        self.clock.settle(&self.gpu.workspace.queue, steps)
+    }
+
+    fn pull(&mut self) -> Result<()> {
+        let queue = &self.gpu.workspace.queue;
+        self.clock.begin(queue)?;
+        for &left in self.others.iter().flat_map(Others::left) {
+            self.launches.take(queue, left)?;
+        }
+        self.clock.end(queue, |steps| &mut steps.exchange)
     }
 }
 

@@ -11,7 +11,7 @@ pub(super) const DIGITS: u64 = 256;
 pub(super) const DIGIT: u32 = 8;
 
 /// Words that kernels add to.
-pub(super) const SUMS: u64 = 4;
+pub(super) const SUMS: u64 = 6;
 /// Entries of own rows that kernels number.
 pub(super) const MOST_ENTRIES: u64 = 1 << 31;
 /// Fewest entries of a piece, and most.

@@ -3,6 +3,7 @@
 
 use super::PROGRAM;
 use super::room::{DIGIT, DIGITS, TILE};
+use crate::algo::traverse::task::Strategy;
 use crate::error::Result;
 use crate::gpu::{DeviceSlice, Grid, Kernel, Queue, Scan, Workspace};
 
@@ -49,18 +50,31 @@ impl Sorter {
         self.pairs[0]
     }
 
+    /// Returns the array that has the pairs of a piece in the end, by a strategy.
+    pub fn left(&self, strategy: Strategy) -> DeviceSlice<u64> {
+        match strategy {
+            Strategy::Atomic => self.input(),
+            _ => self.pairs[1 - self.sorted()],
+        }
+    }
+
+    /// Returns the number of the array that has sorted pairs: each pass takes them from one to the other.
+    fn sorted(&self) -> usize {
+        self.passes as usize % 2
+    }
+
     /// Returns the number of tiles of `count` pairs, and a grid with a block for each of them, or as many as fill the GPU.
     fn tiles(queue: &Queue, count: u32) -> (u32, Grid) {
         let tiles = u64::from(count).div_ceil(TILE) as u32;
         (tiles, queue.grid(u64::from(tiles) * u64::from(THREADS)))
     }
 
-    /// Sorts `count` pairs of [`Self::input`] by their keys, those of a key in their order. Returns the array that has them then.
-    pub fn sort(&self, queue: &Queue, scan: &Scan, scratch: DeviceSlice<u32>, count: u32) -> Result<usize> {
+    /// Sorts `count` pairs of [`Self::input`] by their keys, those of a key in their order.
+    pub fn sort(&self, queue: &Queue, scan: &Scan, scratch: DeviceSlice<u32>, count: u32) -> Result<()> {
         let (tiles, grid) = Self::tiles(queue, count);
         let counts = self.counts.part(0..DIGITS * u64::from(tiles));
-        let mut from = 0;
         for pass in 0..self.passes {
+            let from = pass as usize % 2;
             let (input, output) = (self.pairs[from].address(), self.pairs[1 - from].address());
             let (bit, counted) = (pass * DIGIT, counts.address());
             // SAFETY: the arguments match the kernels'; each tile has a count for each digit, and both arrays have room for all pairs.
@@ -68,42 +82,40 @@ impl Sorter {
             scan.launch(queue, counts, scratch)?;
             // SAFETY: as above.
             unsafe { queue.launch(&self.scatter, grid, (input, count, bit, tiles, counted, output))? };
-            from = 1 - from;
         }
-        Ok(from)
+        Ok(())
     }
 
-    /// Writes the first pair of each key of the `count` sorted ones in array `from` to the other array, which is returned, and their number to `sums`.
+    /// Writes the first pair of each key of the `count` sorted ones to the array [`Self::left`], and their number to `sums`.
     pub fn unique(
         &self,
         queue: &Queue,
         scan: &Scan,
         scratch: DeviceSlice<u32>,
-        (from, count): (usize, u32),
+        count: u32,
         sums: DeviceSlice<u64>,
-    ) -> Result<DeviceSlice<u64>> {
+    ) -> Result<()> {
         let (tiles, grid) = Self::tiles(queue, count);
         let counts = self.counts.part(0..tiles.into());
-        let (input, left) = (self.pairs[from].address(), self.pairs[1 - from]);
+        let (input, left) = (self.pairs[self.sorted()].address(), self.left(Strategy::SortUnique).address());
         // SAFETY: the arguments match the kernels'; each tile has a count, and what is left are no more pairs.
         unsafe { queue.launch(&self.firsts, grid, (input, count, tiles, counts.address()))? };
         scan.launch(queue, counts, scratch)?;
-        let arguments = (input, count, tiles, counts.address(), left.address(), sums.address());
+        let arguments = (input, count, tiles, counts.address(), left, sums.address());
         // SAFETY: as above.
-        unsafe { queue.launch(&self.unique, grid, arguments)? };
-        Ok(left)
+        unsafe { queue.launch(&self.unique, grid, arguments) }
     }
 
-    /// Writes to `ends` where the pairs of each of `ranks` ranks end in `left`, whose number `sums` has.
+    /// Writes to `ends` where the pairs of each of `ranks` ranks end in what is left, whose number `sums` has, and adds up what `rank` has left and sends.
     pub fn ends(
         &self,
         queue: &Queue,
-        left: DeviceSlice<u64>,
         sums: DeviceSlice<u64>,
-        (ranks, stride): (u32, u32),
+        (rank, ranks, stride): (u32, u32, u32),
         ends: DeviceSlice<u32>,
     ) -> Result<()> {
-        let arguments = (left.address(), sums.address(), ranks, stride, ends.address());
+        let left = self.left(Strategy::SortUnique).address();
+        let arguments = (left, sums.address(), rank, ranks, stride, ends.address());
         // SAFETY: the arguments match the kernel's; each rank has an end.
         unsafe { queue.launch(&self.ends, queue.grid(ranks.into()), arguments) }
     }

@@ -43,6 +43,11 @@ impl Links {
         Links { waiting, ways }
     }
 
+    /// Has waits poll for some milliseconds before they offer the core to others.
+    pub(in crate::comm) fn stay_awake(&mut self) {
+        self.waiting.stay_awake();
+    }
+
     /// Writes as many of the words to rank `to` as there is room for. Returns their number.
     pub(in crate::comm) fn push<T: Number>(&mut self, to: usize, words: &[T]) -> usize {
         match &mut self.ways {

@@ -1,0 +1,168 @@
+//! The launches of a search's steps, in their order.
+#![allow(unsafe_code)] // kernel launches
+
+use super::PROGRAM;
+use super::clock::Clock;
+use super::peers::Left;
+use super::sort::Sorter;
+use super::twins::Owned;
+use crate::algo::traverse::task::Strategy;
+use crate::error::Result;
+use crate::gpu::{DeviceSlice, Kernel, Queue, Scan, Workspace};
+
+/// The arrays that kernels of a step leave something in for others.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Arrays {
+    /// The candidates before each vertex of the frontier, and their number.
+    pub offsets: DeviceSlice<u32>,
+    /// A count for each word of bits.
+    pub words: DeviceSlice<u32>,
+    pub scratch: DeviceSlice<u32>,
+    pub sums: DeviceSlice<u64>,
+    /// The ends of each rank's pairs.
+    pub ends: DeviceSlice<u32>,
+}
+
+/// The kernels of a traversal, and what they work on.
+pub(super) struct Launches {
+    degrees: Kernel,
+    search: Kernel,
+    update: Kernel,
+    take: Kernel,
+    reached: Kernel,
+    advance: Kernel,
+    begin: Kernel,
+    atomic_count: Kernel,
+    atomic_ends: Kernel,
+    atomic: Kernel,
+    scan: Scan,
+    sorter: Sorter,
+    strategy: Strategy,
+    owned: Owned,
+    arrays: Arrays,
+    /// Most pairs that a rank takes at a time.
+    most_taken: u64,
+}
+
+impl Launches {
+    /// Loads the kernels of `workspace`, for pieces of `piece` candidates.
+    pub fn load(
+        workspace: &Workspace,
+        (strategy, piece): (Strategy, u64),
+        owned: Owned,
+        sorter: Sorter,
+        arrays: Arrays,
+    ) -> Result<Launches> {
+        let kernel = |name| workspace.kernel(&PROGRAM, name);
+        Ok(Launches {
+            degrees: kernel("traverse_degrees")?,
+            search: kernel("traverse_search")?,
+            update: kernel("traverse_update")?,
+            take: kernel("traverse_take")?,
+            reached: kernel("traverse_reached")?,
+            advance: kernel("traverse_advance")?,
+            begin: kernel("traverse_begin")?,
+            atomic_count: kernel("traverse_atomic_count")?,
+            atomic_ends: kernel("traverse_atomic_ends")?,
+            atomic: kernel("traverse_atomic")?,
+            scan: Scan::load(workspace)?,
+            sorter,
+            strategy,
+            owned,
+            arrays,
+            // Without repeats there are no more than vertices.
+            most_taken: if strategy == Strategy::Atomic { piece } else { piece.min(owned.own.into()) },
+        })
+    }
+
+    /// Returns the array that has the pairs of a piece in the end, those of each rank together.
+    pub fn pairs(&self) -> DeviceSlice<u64> {
+        self.sorter.left(self.strategy)
+    }
+
+    /// Returns what this rank leaves.
+    pub fn left(&self) -> Left {
+        Left { pairs: self.pairs().address(), ends: self.arrays.ends.address() }
+    }
+
+    /// Queues the beginning of a search from the own vertex at `place`.
+    pub fn begin(&self, queue: &Queue, place: u32, root: u32) -> Result<()> {
+        // SAFETY: the arguments match the kernel's; the place is that of an own vertex.
+        unsafe { queue.launch(&self.begin, queue.grid(1), (self.owned, place, root)) }
+    }
+
+    /// Queues the prefix sums of the degrees of a frontier of so many vertices: the candidates before each.
+    pub fn number(&self, queue: &Queue, vertices: u32) -> Result<()> {
+        if vertices == 0 {
+            return Ok(());
+        }
+        let offsets = self.arrays.offsets.part(0..u64::from(vertices) + 1);
+        // SAFETY: the arguments match the kernel's; there is an offset for each vertex and one more.
+        unsafe { queue.launch(&self.degrees, queue.grid(offsets.len()), (self.owned, vertices))? };
+        self.scan.launch(queue, offsets, self.arrays.scratch)
+    }
+
+    /// Queues the claims of own vertices by pairs that are all of such.
+    pub fn update(&self, queue: &Queue, pairs: DeviceSlice<u64>) -> Result<()> {
+        let arguments = (self.owned, pairs.address(), pairs.len() as u32);
+        // SAFETY: the arguments match the kernel's; keys are those of own vertices.
+        unsafe { queue.launch(&self.update, queue.grid(pairs.len()), arguments) }
+    }
+
+    /// Queues the claims of own vertices by the pairs that a rank, possibly this one, has left for it. The GPU alone knows how many there are.
+    pub fn take(&self, queue: &Queue, left: Left) -> Result<()> {
+        // SAFETY: the arguments match the kernel's; what was left stays until all ranks have read it, and ends within its memory.
+        unsafe { queue.launch(&self.take, queue.grid(self.most_taken), (self.owned, left.pairs, left.ends)) }
+    }
+
+    /// Queues the expansion of the candidates from `first` to before `end`, of a frontier of so many vertices, and the claims of own ones.
+    pub fn expand(&self, queue: &Queue, clock: &mut Clock, vertices: u32, (first, end): (u32, u32)) -> Result<()> {
+        match self.strategy {
+            Strategy::Atomic => self.claim(queue, vertices, (first, end))?,
+            _ => return self.prune(queue, clock, vertices, (first, end)),
+        }
+        clock.end(queue, |steps| &mut steps.search)
+    }
+
+    fn prune(&self, queue: &Queue, clock: &mut Clock, vertices: u32, (first, end): (u32, u32)) -> Result<()> {
+        let (count, Arrays { scratch, sums, ends, .. }) = (end - first, self.arrays);
+        let arguments = (self.owned, vertices, first, end, self.sorter.input().address());
+        // SAFETY: the arguments match the kernel's; a piece has room for its candidates, which are those of the frontier.
+        unsafe { queue.launch(&self.search, queue.grid(count.into()), arguments)? };
+        clock.end(queue, |steps| &mut steps.search)?;
+        self.sorter.sort(queue, &self.scan, scratch, count)?;
+        clock.end(queue, |steps| &mut steps.sort)?;
+        self.sorter.unique(queue, &self.scan, scratch, count, sums)?;
+        self.sorter.ends(queue, sums, (self.owned.rank, self.owned.ranks, self.owned.stride), ends)?;
+        clock.end(queue, |steps| &mut steps.unique)?;
+        self.take(queue, self.left())?;
+        clock.end(queue, |steps| &mut steps.update)
+    }
+
+    /// Claims own vertices, and lists all other candidates by ranks.
+    fn claim(&self, queue: &Queue, vertices: u32, (first, end): (u32, u32)) -> Result<()> {
+        let grid = queue.grid((end - first).into());
+        let Left { pairs, ends } = self.left();
+        queue.fill(self.arrays.ends, 0)?;
+        if self.owned.ranks > 1 {
+            // SAFETY: the arguments match the kernels'; each rank has a count, which becomes the place of its first pair.
+            unsafe {
+                queue.launch(&self.atomic_count, grid, (self.owned, vertices, first, end, ends))?;
+                queue.launch(&self.atomic_ends, queue.grid(1), (self.owned, ends))?;
+            }
+        }
+        // SAFETY: the arguments match the kernel's; what is appended was counted, so that each rank's pairs end where the next one's begin.
+        unsafe { queue.launch(&self.atomic, grid, (self.owned, vertices, first, end, ends, pairs)) }
+    }
+
+    /// Queues that the vertices which the step reached become the frontier.
+    pub fn advance(&self, queue: &Queue) -> Result<()> {
+        let Arrays { words, scratch, .. } = self.arrays;
+        let (count, grid) = (words.len() as u32, queue.grid(words.len()));
+        // SAFETY: the arguments match the kernels'; there is a count for each word of bits.
+        unsafe { queue.launch(&self.reached, grid, (self.owned, count, words.address()))? };
+        self.scan.launch(queue, words, scratch)?;
+        // SAFETY: as above; the frontier has room for all own vertices.
+        unsafe { queue.launch(&self.advance, grid, (self.owned, count, words.address())) }
+    }
+}

@@ -7,14 +7,14 @@
 use crate::gpu::{DeviceSlice, PeerMemory};
 use crate::memory::{bytes_of, numbers_of};
 
-/// Addresses of what a rank leaves for others: its pairs, and where those of each rank end.
+/// The addresses of what a rank leaves for others: its pairs, and where those of each rank end.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Left {
     pub pairs: u64,
     pub ends: u64,
 }
 
-/// What the other ranks leave.
+/// The other ranks, by what each leaves.
 pub(super) struct Others<'a> {
     left: Vec<Left>,
     /// The memory that it lies in.

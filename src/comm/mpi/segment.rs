@@ -11,9 +11,12 @@ use std::os::fd::AsRawFd;
 use std::os::unix::fs::OpenOptionsExt;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
-use std::time::{SystemTime, UNIX_EPOCH};
+use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 const FOLDER: &str = "/dev/shm";
+const PREFIX: &str = "gpugraph-";
+/// Age from which on a file is nobody's: it has a name for moments only.
+const LEFT: Duration = Duration::from_secs(3600);
 /// Bytes before the first part, for the words of [`Segment::word`].
 const HEAD: usize = 4096;
 const PAGE: usize = 4096;
@@ -159,13 +162,14 @@ fn create(bytes: usize) -> Option<(PathBuf, File)> {
     static NUMBER: AtomicU32 = AtomicU32::new(0);
     // Most bytes that the file may have. With 0 all data goes through MPI.
     let allowed = std::env::var("GPUGRAPH_SHARED_MEMORY").ok().map_or(Some(u64::MAX), |text| text.trim().parse().ok());
+    remove_left(Path::new(FOLDER), SystemTime::now());
     let free = os::free_bytes(Path::new(FOLDER)).ok()? / 2;
     if bytes as u64 > free.min(allowed.unwrap_or(0)) {
         return None;
     }
     let since = SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |since| since.as_nanos());
     let number = NUMBER.fetch_add(1, Ordering::Relaxed);
-    let path = Path::new(FOLDER).join(format!("gpugraph-{}-{number}-{since}", std::process::id()));
+    let path = Path::new(FOLDER).join(format!("{PREFIX}{}-{number}-{since}", std::process::id()));
     let file = OpenOptions::new().read(true).write(true).create_new(true).mode(0o600).open(&path).ok()?;
     if file.set_len(bytes as u64).is_err() {
         let _ = std::fs::remove_file(&path);
@@ -174,9 +178,36 @@ fn create(bytes: usize) -> Option<(PathBuf, File)> {
     Some((path, file))
 }
 
+/// Removes files whose ranks were killed before they unlinked them, and which would take memory until the machine starts again.
+fn remove_left(folder: &Path, now: SystemTime) {
+    for entry in std::fs::read_dir(folder).into_iter().flatten().flatten() {
+        let is_ours = entry.file_name().as_encoded_bytes().starts_with(PREFIX.as_bytes());
+        let made = entry.metadata().ok().filter(|file| is_ours && file.is_file()).and_then(|file| file.modified().ok());
+        if made.and_then(|made| now.duration_since(made).ok()).is_some_and(|age| age > LEFT) {
+            // Those of other users stay.
+            let _ = std::fs::remove_file(entry.path());
+        }
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn only_old_files_of_ours_are_removed() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let names = ["gpugraph-1-0-5", "gpugraph-2-0-6", "other-1"];
+        let now = SystemTime::now();
+        for name in names {
+            let file = File::create(folder.path().join(name)).expect("a file");
+            let age = if name == "gpugraph-2-0-6" { LEFT / 2 } else { 2 * LEFT };
+            file.set_modified(now - age).expect("another time");
+        }
+        remove_left(folder.path(), now);
+        let left = names.map(|name| folder.path().join(name).exists());
+        assert_eq!(left, [false, true, true]);
+    }
 
     #[test]
     fn a_barrier_lets_nobody_through_before_all_have_come() {

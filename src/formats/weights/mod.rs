@@ -2,16 +2,18 @@
 //!
 //! A weight is a whole number below 2^32, or a finite f32 from 0 on. Both are handed over as 32 bits that are in the order of the weights.
 
+mod asked;
+
+pub use asked::{AskedWeights, missing};
+
 use std::fmt;
 use std::ops::Range;
-use std::str::FromStr;
 
 use serde::{Deserialize, Serialize};
 
-use crate::error::{Error, Result};
+use crate::formats::Visitor;
 use crate::formats::lines::{excerpt, number};
 use crate::formats::scan::sink::{Fault, Sink, Stop};
-use crate::formats::{Scan, Visitor};
 
 /// The type of the weights of an input.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
@@ -35,21 +37,6 @@ pub enum Weights {
     Read(WeightType),
 }
 
-/// Weights as a user asks for them: `[input] weights`, `convert --weights`.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default, Serialize, Deserialize)]
-#[serde(rename_all = "lowercase")]
-pub enum AskedWeights {
-    /// The type is that of the input, if it has weights.
-    #[default]
-    Auto,
-    /// Weights are not read.
-    None,
-    /// The input must have whole numbers.
-    U32,
-    /// The input must have weights, which become f32.
-    F32,
-}
-
 impl WeightType {
     /// Returns the name in job files and on the command line.
     pub fn name(self) -> &'static str {
@@ -64,77 +51,6 @@ impl fmt::Display for WeightType {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(self.name())
     }
-}
-
-impl AskedWeights {
-    /// All values, in the order of the documentation.
-    pub const ALL: [AskedWeights; 4] = [AskedWeights::Auto, AskedWeights::None, AskedWeights::U32, AskedWeights::F32];
-
-    /// Returns the name in job files and on the command line.
-    pub fn name(self) -> &'static str {
-        match self {
-            AskedWeights::Auto => "auto",
-            AskedWeights::None => "none",
-            AskedWeights::U32 => "u32",
-            AskedWeights::F32 => "f32",
-        }
-    }
-
-    /// Returns how the first scan treats weights.
-    pub fn first(self) -> Weights {
-        match self {
-            AskedWeights::Auto => Weights::Find,
-            AskedWeights::None => Weights::Skip,
-            AskedWeights::U32 => Weights::Read(WeightType::U32),
-            AskedWeights::F32 => Weights::Read(WeightType::F32),
-        }
-    }
-
-    /// Returns the type in which weights are read after the first scan, `scan`, of the input `name`; `None` if it has none, or none are
-    /// asked for.
-    ///
-    /// # Errors
-    /// [`Error::Usage`] if weights of a type are asked for and the input, even one without edges, has none.
-    pub fn decide(self, scan: &Scan, name: &str) -> Result<Option<WeightType>> {
-        self.decide_by(scan.weights, scan.edges, name)
-    }
-
-    /// Does the same by what the first scan found: the type of the weights, and the number of edges.
-    ///
-    /// # Errors
-    /// Those of [`Self::decide`].
-    pub fn decide_by(self, found: Option<WeightType>, edges: u64, name: &str) -> Result<Option<WeightType>> {
-        match (self, found) {
-            (AskedWeights::None, _) => Ok(None),
-            (AskedWeights::Auto, found) => Ok(found),
-            (AskedWeights::U32 | AskedWeights::F32, None) if edges > 0 => Err(missing(name)),
-            (AskedWeights::U32, _) => Ok(Some(WeightType::U32)),
-            (AskedWeights::F32, _) => Ok(Some(WeightType::F32)),
-        }
-    }
-}
-
-impl FromStr for AskedWeights {
-    type Err = String;
-
-    fn from_str(name: &str) -> Result<Self, String> {
-        let named = AskedWeights::ALL.into_iter().find(|asked| asked.name() == name);
-        named.ok_or_else(|| format!("unknown weights {name:?}: one of auto, none, u32, f32"))
-    }
-}
-
-impl fmt::Display for AskedWeights {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(self.name())
-    }
-}
-
-/// Returns the error of a file or input without weights where weights are asked for.
-pub fn missing(name: &str) -> Error {
-    Error::Usage(format!(
-        "{name}: expected weights, as asked for, found none that are read; name a file that has them, or ask for \
-         none: [input] weights = \"none\", convert --weights none"
-    ))
 }
 
 /// A weight as a file has it.
@@ -332,7 +248,6 @@ mod tests {
     const U32: Weights = Weights::Read(WeightType::U32);
     const F32: Weights = Weights::Read(WeightType::F32);
 
-    /// What is taken at once is what is taken one by one.
     #[test]
     fn floats_at_once() {
         let taken = [0.0, 1.0, 4_294_967_040.0, 4_294_967_296.0, 0.5, f32::MAX, f32::MIN_POSITIVE / 2.0];

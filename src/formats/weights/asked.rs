@@ -1,0 +1,96 @@
+//! The weights that a user asks for, and those that a scan found.
+
+use std::fmt;
+use std::str::FromStr;
+
+use serde::{Deserialize, Serialize};
+
+use super::{WeightType, Weights};
+use crate::error::{Error, Result};
+use crate::formats::Scan;
+
+/// Weights as a user asks for them: `[input] weights`, `convert --weights`.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum AskedWeights {
+    /// The type is that of the input, if it has weights.
+    #[default]
+    Auto,
+    /// Weights are not read.
+    None,
+    /// The input must have whole numbers.
+    U32,
+    /// The input must have weights, which become f32.
+    F32,
+}
+
+impl AskedWeights {
+    /// All values, in the order of the documentation.
+    pub const ALL: [AskedWeights; 4] = [AskedWeights::Auto, AskedWeights::None, AskedWeights::U32, AskedWeights::F32];
+
+    /// Returns the name in job files and on the command line.
+    pub fn name(self) -> &'static str {
+        match self {
+            AskedWeights::Auto => "auto",
+            AskedWeights::None => "none",
+            AskedWeights::U32 => "u32",
+            AskedWeights::F32 => "f32",
+        }
+    }
+
+    /// Returns how the first scan treats weights.
+    pub fn first(self) -> Weights {
+        match self {
+            AskedWeights::Auto => Weights::Find,
+            AskedWeights::None => Weights::Skip,
+            AskedWeights::U32 => Weights::Read(WeightType::U32),
+            AskedWeights::F32 => Weights::Read(WeightType::F32),
+        }
+    }
+
+    /// Returns the type in which weights are read after the first scan, `scan`, of the input `name`; `None` if it has none, or none are
+    /// asked for.
+    ///
+    /// # Errors
+    /// [`Error::Usage`] if weights of a type are asked for and the input, even one without edges, has none.
+    pub fn decide(self, scan: &Scan, name: &str) -> Result<Option<WeightType>> {
+        self.decide_by(scan.weights, scan.edges, name)
+    }
+
+    /// Does the same by what the first scan found: the type of the weights, and the number of edges.
+    ///
+    /// # Errors
+    /// Those of [`Self::decide`].
+    pub fn decide_by(self, found: Option<WeightType>, edges: u64, name: &str) -> Result<Option<WeightType>> {
+        match (self, found) {
+            (AskedWeights::None, _) => Ok(None),
+            (AskedWeights::Auto, found) => Ok(found),
+            (AskedWeights::U32 | AskedWeights::F32, None) if edges > 0 => Err(missing(name)),
+            (AskedWeights::U32, _) => Ok(Some(WeightType::U32)),
+            (AskedWeights::F32, _) => Ok(Some(WeightType::F32)),
+        }
+    }
+}
+
+impl FromStr for AskedWeights {
+    type Err = String;
+
+    fn from_str(name: &str) -> Result<Self, String> {
+        let named = AskedWeights::ALL.into_iter().find(|asked| asked.name() == name);
+        named.ok_or_else(|| format!("unknown weights {name:?}: one of auto, none, u32, f32"))
+    }
+}
+
+impl fmt::Display for AskedWeights {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.name())
+    }
+}
+
+/// Returns the error of a file or input without weights where weights are asked for.
+pub fn missing(name: &str) -> Error {
+    Error::Usage(format!(
+        "{name}: expected weights, as asked for, found none that are read; name a file that has them, or ask for \
+         none: [input] weights = \"none\", convert --weights none"
+    ))
+}

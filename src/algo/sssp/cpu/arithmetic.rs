@@ -1,8 +1,10 @@
 //! Sums of weights as a search keeps them: in 32 bits where they fit, else in 64, or as the bits of f32, which are in the same order.
 
+use crate::algo::sssp::search::NONE;
 use crate::algo::sssp::{Distance, Distances};
 use crate::memory::Plain;
 use std::fmt::Debug;
+use std::marker::PhantomData;
 use std::sync::atomic::Ordering::Relaxed;
 use std::sync::atomic::{AtomicU32, AtomicU64};
 
@@ -12,6 +14,10 @@ pub trait Arithmetic: Send + Sync + 'static {
     type Sum: Copy + Ord + Debug + Send + Sync;
     /// A sum that threads share.
     type Cell: Plain + Send + Sync;
+    /// The sum of a way, and by which vertex it comes if cells tell that.
+    type Way: Copy;
+    /// True if cells tell parents.
+    const TELLS_PARENTS: bool = false;
     /// The sum of a root.
     const ZERO: Self::Sum;
     /// The sum of a vertex that is not reached: no sum is larger.
@@ -27,6 +33,18 @@ pub trait Arithmetic: Send + Sync + 'static {
     fn store(cell: &Self::Cell, sum: Self::Sum);
     /// Lowers the sum in a cell to this one; returns true if it was larger.
     fn lower(cell: &Self::Cell, sum: Self::Sum) -> bool;
+    /// Returns the way of this sum that comes by the vertex `by` from a sum of `before`.
+    fn way(sum: Self::Sum, by: u32, before: Self::Sum) -> Self::Way;
+    /// Returns the sum of a way.
+    fn sum(way: Self::Way) -> Self::Sum;
+    /// Returns true if a way would change a cell.
+    fn is_better(way: Self::Way, cell: &Self::Cell) -> bool;
+    /// Changes a cell to a way that is better; returns true if its sum was larger.
+    fn improve(cell: &Self::Cell, way: Self::Way) -> bool;
+    /// Returns the parent that a cell tells.
+    fn parent(_cell: &Self::Cell) -> u32 {
+        NONE
+    }
     /// Returns the bucket of a sum.
     fn bucket(sum: Self::Sum, width: Width) -> u64;
     /// Returns the least sum that is in this bucket or behind it.
@@ -37,8 +55,19 @@ pub trait Arithmetic: Send + Sync + 'static {
     fn of_word(word: u64) -> Self::Sum;
     /// Returns the sum as a distance.
     fn distance(sum: Self::Sum) -> Distance;
-    /// Copies sums to distances, from that of vertex `first` on.
-    fn copy(cells: &[Self::Cell], distances: &mut Distances);
+
+    /// Copies sums to distances.
+    fn copy(cells: &[Self::Cell], distances: &mut Distances) {
+        match distances {
+            Distances::Whole(to) => to.iter_mut().zip(cells).for_each(|(to, cell)| {
+                let sum = Self::load(cell);
+                *to = if sum == Self::UNREACHED { u64::MAX } else { Self::to_word(sum) };
+            }),
+            Distances::Decimal(to) => to.iter_mut().zip(cells).for_each(|(to, cell)| {
+                *to = f32::from_bits(Self::to_word(Self::load(cell)) as u32);
+            }),
+        }
+    }
 }
 
 /// The width of buckets: a power of two for whole numbers, and the reciprocal of any for decimals.
@@ -48,6 +77,33 @@ pub struct Width {
     pub shift: u32,
     /// Its reciprocal.
     pub reciprocal: f32,
+}
+
+/// Makes ways tell their sums alone.
+macro_rules! sums_alone {
+    () => {
+        type Way = Self::Sum;
+
+        #[inline(always)]
+        fn way(sum: Self::Sum, _by: u32, _before: Self::Sum) -> Self::Sum {
+            sum
+        }
+
+        #[inline(always)]
+        fn sum(way: Self::Sum) -> Self::Sum {
+            way
+        }
+
+        #[inline(always)]
+        fn is_better(way: Self::Sum, cell: &Self::Cell) -> bool {
+            way < Self::load(cell)
+        }
+
+        #[inline(always)]
+        fn improve(cell: &Self::Cell, way: Self::Sum) -> bool {
+            Self::lower(cell, way)
+        }
+    };
 }
 
 macro_rules! whole {
@@ -60,6 +116,8 @@ macro_rules! whole {
             type Cell = $cell;
             const ZERO: $sum = 0;
             const UNREACHED: $sum = <$sum>::MAX;
+
+            sums_alone!();
 
             #[inline(always)]
             fn add(sum: $sum, weight: u32) -> $sum {
@@ -116,14 +174,6 @@ macro_rules! whole {
             fn distance(sum: $sum) -> Distance {
                 Distance::Whole(sum.into())
             }
-
-            fn copy(cells: &[$cell], distances: &mut Distances) {
-                let Distances::Whole(to) = distances else { return };
-                for (to, cell) in to.iter_mut().zip(cells) {
-                    let sum = cell.load(Relaxed);
-                    *to = if sum == Self::UNREACHED { u64::MAX } else { sum.into() };
-                }
-            }
         }
     };
 }
@@ -140,6 +190,8 @@ impl Arithmetic for Decimal {
     const ZERO: u32 = 0;
     /// Those of infinity, to which nothing adds.
     const UNREACHED: u32 = 0x7f80_0000;
+
+    sums_alone!();
 
     #[inline(always)]
     fn add(sum: u32, weight: u32) -> u32 {
@@ -192,9 +244,104 @@ impl Arithmetic for Decimal {
     fn distance(sum: u32) -> Distance {
         Distance::Decimal(f32::from_bits(sum))
     }
+}
 
-    fn copy(cells: &[AtomicU32], distances: &mut Distances) {
-        let Distances::Decimal(to) = distances else { return };
-        to.iter_mut().zip(cells).for_each(|(to, cell)| *to = f32::from_bits(cell.load(Relaxed)));
+/// Sums of 32 bits, in cells that also tell the smallest vertex, of those that are nearer, by which a way of that sum comes: the parent, once all
+/// edges of vertices at their distances were looked along.
+pub struct Tree<A>(PhantomData<A>);
+
+impl<A: Arithmetic<Sum = u32>> Arithmetic for Tree<A> {
+    type Sum = u32;
+    /// A sum in the upper half, and a vertex or [`NONE`] in the lower.
+    type Cell = AtomicU64;
+    type Way = u64;
+    const TELLS_PARENTS: bool = true;
+    const ZERO: u32 = A::ZERO;
+    const UNREACHED: u32 = A::UNREACHED;
+
+    #[inline(always)]
+    fn add(sum: u32, weight: u32) -> u32 {
+        A::add(sum, weight)
     }
+
+    fn cell(sum: u32) -> AtomicU64 {
+        AtomicU64::new(both(sum, NONE))
+    }
+
+    #[inline(always)]
+    fn load(cell: &AtomicU64) -> u32 {
+        Self::sum(cell.load(Relaxed))
+    }
+
+    #[inline(always)]
+    fn store(cell: &AtomicU64, sum: u32) {
+        cell.store(both(sum, NONE), Relaxed);
+    }
+
+    #[inline(always)]
+    fn lower(cell: &AtomicU64, sum: u32) -> bool {
+        Self::improve(cell, both(sum, NONE))
+    }
+
+    #[inline(always)]
+    fn way(sum: u32, by: u32, before: u32) -> u64 {
+        // Who is as far is no parent.
+        both(sum, if sum == before { NONE } else { by })
+    }
+
+    #[inline(always)]
+    fn sum(way: u64) -> u32 {
+        (way >> 32) as u32
+    }
+
+    #[inline(always)]
+    fn is_better(way: u64, cell: &AtomicU64) -> bool {
+        way < cell.load(Relaxed)
+    }
+
+    #[inline(always)]
+    fn improve(cell: &AtomicU64, way: u64) -> bool {
+        let mut before = cell.load(Relaxed);
+        while way < before {
+            match cell.compare_exchange_weak(before, way, Relaxed, Relaxed) {
+                Ok(_) => return Self::sum(way) < Self::sum(before),
+                Err(now) => before = now,
+            }
+        }
+        false
+    }
+
+    #[inline(always)]
+    fn parent(cell: &AtomicU64) -> u32 {
+        cell.load(Relaxed) as u32
+    }
+
+    #[inline(always)]
+    fn bucket(sum: u32, width: Width) -> u64 {
+        A::bucket(sum, width)
+    }
+
+    fn least(bucket: u64, width: Width) -> u32 {
+        A::least(bucket, width)
+    }
+
+    #[inline]
+    fn to_word(sum: u32) -> u64 {
+        A::to_word(sum)
+    }
+
+    #[inline]
+    fn of_word(word: u64) -> u32 {
+        A::of_word(word)
+    }
+
+    fn distance(sum: u32) -> Distance {
+        A::distance(sum)
+    }
+}
+
+/// Returns a sum and a vertex in one word, in the order of sums and then of vertices.
+#[inline(always)]
+fn both(sum: u32, vertex: u32) -> u64 {
+    u64::from(sum) << 32 | u64::from(vertex)
 }

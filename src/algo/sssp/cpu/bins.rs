@@ -29,6 +29,8 @@ pub struct Bins<S> {
     far_first: u64,
     /// Entries that other ranks are told before they come into a bucket.
     told: Vec<Entry<S>>,
+    /// Empty lists with the memory of those that were taken: a bucket that gets its first entry has one of them, which caches know.
+    spare: Vec<Vec<Entry<S>>>,
     memory: Room,
 }
 
@@ -42,6 +44,18 @@ struct Room {
 }
 
 impl Room {
+    /// Makes room in a list, by that of a spare one if it has none. Returns false where memory has none.
+    #[cold]
+    fn grow_list<T>(&mut self, list: &mut Vec<T>, spare: &mut Vec<Vec<T>>) -> bool {
+        if list.capacity() == 0
+            && let Some(empty) = spare.pop()
+        {
+            *list = empty;
+            return true;
+        }
+        self.grow(list)
+    }
+
     /// Makes room for twice as many entries. Returns false where memory has none.
     #[cold]
     fn grow<T>(&mut self, entries: &mut Vec<T>) -> bool {
@@ -74,7 +88,8 @@ impl<S: Copy> Bins<S> {
     pub fn new(budget: &Budget) -> Result<Bins<S>> {
         let ring = (0..RING).map(|_| Vec::new()).collect();
         let memory = Room { reserved: budget.reserve(bytes(), PURPOSE)?, taken: 0, is_lacking: false };
-        Ok(Bins { ring, base: 0, far: Vec::new(), far_first: u64::MAX, told: Vec::new(), memory })
+        let far_first = u64::MAX;
+        Ok(Bins { ring, base: 0, far: Vec::new(), far_first, told: Vec::new(), spare: Vec::new(), memory })
     }
 
     /// Forgets all entries.
@@ -85,14 +100,14 @@ impl<S: Copy> Bins<S> {
         (self.base, self.far_first) = (0, u64::MAX);
         self.memory.is_lacking = false;
         // Lists that were taken are gone by now.
-        let near: usize = self.ring.iter().map(|list| list.capacity() * size_of::<Entry<S>>()).sum();
+        let near: usize = self.ring.iter().chain(&self.spare).map(|list| list.capacity() * size_of::<Entry<S>>()).sum();
         self.memory.taken = (near + self.far.capacity() * size_of::<(u64, Entry<S>)>()) as u64;
     }
 
     /// Forgets all entries, and frees their memory.
     pub fn free(&mut self) {
         self.ring.iter_mut().for_each(|list| *list = Vec::new());
-        self.far = Vec::new();
+        (self.far, self.spare) = (Vec::new(), Vec::new());
         self.clear();
     }
 
@@ -115,7 +130,7 @@ impl<S: Copy> Bins<S> {
     pub fn push(&mut self, bucket: u64, entry: Entry<S>) {
         if bucket - self.base < RING {
             let list = &mut self.ring[(bucket % RING) as usize];
-            if list.len() < list.capacity() || self.memory.grow(list) {
+            if list.len() < list.capacity() || self.memory.grow_list(list, &mut self.spare) {
                 list.push(entry);
             }
         } else if self.far.len() < self.far.capacity() || self.memory.grow(&mut self.far) {
@@ -141,7 +156,7 @@ impl<S: Copy> Bins<S> {
         near.into_iter().chain((self.far_first < u64::MAX).then_some(self.far_first)).min()
     }
 
-    /// Takes the entries of a bucket before which there are none, and leaves the memory of `list` in their place.
+    /// Takes the entries of a bucket before which there are none, and keeps the memory of `list` for others.
     pub fn take(&mut self, bucket: u64, list: &mut Vec<Entry<S>>) {
         self.base = bucket;
         if self.far_first <= bucket {
@@ -154,7 +169,10 @@ impl<S: Copy> Bins<S> {
             self.far = far;
         }
         list.clear();
-        std::mem::swap(&mut self.ring[(bucket % RING) as usize], list);
+        let before = std::mem::replace(list, std::mem::take(&mut self.ring[(bucket % RING) as usize]));
+        if before.capacity() > 0 {
+            self.spare.push(before);
+        }
     }
 
     /// Reserves so many bytes, if it did not before: nobody needs buckets any more.
@@ -202,6 +220,19 @@ mod tests {
         sorted.sort_unstable();
         assert_eq!(found, sorted);
         assert!(!bins.is_lacking());
+    }
+
+    #[test]
+    fn buckets_one_after_the_other_share_memory() {
+        let budget = Budget::new(1 << 30, 1).unwrap();
+        let mut bins = Bins::new(&budget).unwrap();
+        let mut list = Vec::new();
+        for bucket in 0..10 * RING {
+            (0..100).for_each(|vertex| bins.push(bucket + u64::from(vertex % 2), Entry { sum: bucket, vertex }));
+            bins.take(bucket, &mut list);
+            assert_eq!(list.len(), if bucket == 0 { 50 } else { 100 });
+        }
+        assert!(bins.memory.taken <= 4 * 128 * 16, "{}", bins.memory.taken);
     }
 
     #[test]

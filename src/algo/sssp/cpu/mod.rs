@@ -30,7 +30,7 @@ mod rows;
 mod search;
 mod sort;
 
-use self::arithmetic::{Arithmetic, Decimal, Long, Short, Width};
+use self::arithmetic::{Arithmetic, Decimal, Long, Short, Tree, Width};
 use self::bins::Bins;
 use self::packing::Packing;
 use self::rows::Rows;
@@ -103,6 +103,8 @@ enum Sums {
     Short(State<Short>),
     Long(State<Long>),
     Decimal(State<Decimal>),
+    ShortTree(State<Tree<Short>>),
+    DecimalTree(State<Tree<Decimal>>),
 }
 
 /// The arrays of searches in one arithmetic.
@@ -220,7 +222,11 @@ impl CpuSearch {
         let width = width(weights.sum / entries.max(1) as f64, degree, has_hubs, farthest);
         let is_short = u64::from(weights.largest).saturating_mul(vertices.into()) < u64::from(u32::MAX);
         let threads = if entries < FEW { 1 } else { means.threads };
+        // Who pulls, and other ranks, know sums alone.
+        let tells_parents = own.ranks() == 1 && !(has_hubs && method == Method::Auto);
         let sums = match kind {
+            WeightType::F32 if tells_parents => Sums::DecimalTree(State::new(vertices, threads, budget)?),
+            WeightType::U32 if is_short && tells_parents => Sums::ShortTree(State::new(vertices, threads, budget)?),
             WeightType::F32 => Sums::Decimal(State::new(vertices, threads, budget)?),
             WeightType::U32 if is_short => Sums::Short(State::new(vertices, threads, budget)?),
             WeightType::U32 => Sums::Long(State::new(vertices, threads, budget)?),
@@ -244,6 +250,8 @@ impl CpuSearch {
             Sums::Short(state) => self.go(state, root, ranks, distances, parents),
             Sums::Long(state) => self.go(state, root, ranks, distances, parents),
             Sums::Decimal(state) => self.go(state, root, ranks, distances, parents),
+            Sums::ShortTree(state) => self.go(state, root, ranks, distances, parents),
+            Sums::DecimalTree(state) => self.go(state, root, ranks, distances, parents),
         }
     }
 

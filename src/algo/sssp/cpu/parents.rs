@@ -72,6 +72,9 @@ impl<S: Ord> Reached<S> {
 /// Finds the parents of all vertices that have more than one edge, but for those that only edges lead to which add nothing. Returns false where threads
 /// stop. Collective.
 pub fn find<A: Arithmetic>(walk: &Walk<'_, A>, here: &mut Here, parents: &[AtomicU32]) -> bool {
+    if A::TELLS_PARENTS {
+        return known(walk, here, parents);
+    }
     let (graph, sums) = (walk.graph, walk.sums);
     let into = graph.into();
     // Vertices nearer than this are few, and claim their children.
@@ -152,6 +155,33 @@ pub fn find<A: Arithmetic>(walk: &Walk<'_, A>, here: &mut Here, parents: &[Atomi
     });
     walk.add(reached);
     done.is_some() && walk.end_phase(here, "parents", 1, relaxed)
+}
+
+/// Copies the parents that cells tell. Returns false where threads stop. Collective.
+fn known<A: Arithmetic>(walk: &Walk<'_, A>, here: &mut Here, parents: &[AtomicU32]) -> bool {
+    let (sums, root) = (walk.sums, walk.root);
+    let mut reached = Reached::default();
+    let done = walk.round(here, 0..walk.graph.tails, |part| {
+        let mut found = std::mem::take(&mut reached);
+        for v in part {
+            let (sum, mut parent) = (A::load(&sums[v as usize]), A::parent(&sums[v as usize]));
+            if sum == A::UNREACHED {
+                parent = NONE;
+            } else {
+                found.note(sum);
+                if v == root {
+                    parent = v;
+                } else if parent == NONE {
+                    found.without.push(v);
+                }
+            }
+            parents[v as usize].store(parent, Relaxed);
+        }
+        reached = found;
+        0
+    });
+    walk.add(reached);
+    done.is_some() && walk.end_phase(here, "parents", 1, 0)
 }
 
 /// Finds the parents of a part of the vertices by their rows alone. Returns the number of entries that it looked at.

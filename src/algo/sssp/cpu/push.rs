@@ -150,6 +150,22 @@ fn put_back<A: Arithmetic>(walk: &Walk<'_, A>, list: &[Entry<A::Sum>], bins: &mu
     }
 }
 
+/// A way to a vertex.
+#[derive(Clone, Copy)]
+struct Step<W> {
+    way: W,
+    vertex: u32,
+}
+
+impl<W> Step<W> {
+    /// Returns the way along an entry of the row of a vertex.
+    #[inline(always)]
+    fn along<A: Arithmetic<Way = W>>(from: Entry<A::Sum>, entry: u64) -> Step<W> {
+        let sum = A::add(from.sum, weight(entry));
+        Step { way: A::way(sum, from.vertex, from.sum), vertex: neighbour(entry) }
+    }
+}
+
 /// Pushes along the edges of these vertices that make a shorter way than `cap`, but for those vertices that came nearer since. Returns the number of
 /// edges.
 fn settle<A: Arithmetic>(
@@ -161,25 +177,26 @@ fn settle<A: Arithmetic>(
 ) -> u64 {
     let (tails, sums) = (walk.graph.tails, walk.sums);
     let mut relaxed = 0;
-    let mut lower = |entry: Entry<A::Sum>| {
-        let cell = &sums[entry.vertex as usize];
-        if entry.sum < A::load(cell) && A::lower(cell, entry.sum) {
+    let mut take = |Step { way, vertex }: Step<A::Way>| {
+        let cell = &sums[vertex as usize];
+        if A::is_better(way, cell) && A::improve(cell, way) {
+            let entry = Entry { sum: A::sum(way), vertex };
             // What other ranks have to know comes into a bucket when they do.
             if walk.is_shared() { bins.tell(entry) } else { bins.push(bucket_of(entry.sum), entry) }
         }
     };
     let Some(rows) = walk.graph.out.slices() else {
-        along_disk(walk, list, cap, |way| {
+        along_disk(walk, list, cap, |step| {
             relaxed += 1;
-            if way.vertex < tails {
-                lower(way);
+            if step.vertex < tails {
+                take(step);
             }
         });
         return relaxed;
     };
-    // Shorter ways of some vertices are put together before any distance is lowered: an atomic operation lets no load pass, and who writes all down
-    // and counts those that are shorter need not guess which are.
-    let mut shorter = [Entry { sum: A::ZERO, vertex: 0 }; PUT_TOGETHER + SHORT];
+    // Better ways of some vertices are put together before any cell changes: an atomic operation lets no load pass, and who writes all down and
+    // counts those that are better need not guess which are.
+    let mut better = [Step { way: A::way(A::ZERO, 0, A::ZERO), vertex: 0 }; PUT_TOGETHER + SHORT];
     let mut count = 0;
     let expect = |entry: &Entry<A::Sum>| {
         prefetch_near(sums, entry.vertex as usize);
@@ -201,28 +218,31 @@ fn settle<A: Arithmetic>(
         let row = rows.row(vertex);
         // With a cap, most entries of a row are too long.
         if row.len() > SHORT || cap < A::UNREACHED {
-            let ways = row.iter().map(|&entry| Entry { sum: A::add(sum, weight(entry)), vertex: neighbour(entry) });
-            for way in ways.take_while(|way| way.sum < cap) {
+            for &entry in row {
+                let step = Step::along::<A>(Entry { sum, vertex }, entry);
+                if A::sum(step.way) >= cap {
+                    break;
+                }
                 relaxed += 1;
-                if way.vertex < tails {
-                    lower(way);
+                if step.vertex < tails {
+                    take(step);
                 }
             }
             continue;
         }
         relaxed += row.len() as u64;
         for &entry in row {
-            let way = Entry { sum: A::add(sum, weight(entry)), vertex: neighbour(entry) };
-            shorter[count] = way;
-            let is_shorter = way.sum < A::load(&sums[way.vertex as usize]);
-            count += usize::from(is_shorter & (way.vertex < tails));
+            let step = Step::along::<A>(Entry { sum, vertex }, entry);
+            better[count] = step;
+            let is_better = A::is_better(step.way, &sums[step.vertex as usize]);
+            count += usize::from(is_better & (step.vertex < tails));
         }
         if count >= PUT_TOGETHER {
-            shorter[..count].iter().for_each(|&way| lower(way));
+            better[..count].iter().for_each(|&step| take(step));
             count = 0;
         }
     }
-    shorter[..count].iter().for_each(|&way| lower(way));
+    better[..count].iter().for_each(|&step| take(step));
     relaxed
 }
 
@@ -232,7 +252,7 @@ fn along_disk<A: Arithmetic>(
     walk: &Walk<'_, A>,
     list: &[Entry<A::Sum>],
     cap: A::Sum,
-    mut each: impl FnMut(Entry<A::Sum>),
+    mut each: impl FnMut(Step<A::Way>),
 ) {
     let rows = &walk.graph.out;
     let came_nearer = |entry: Entry<A::Sum>| A::load(&walk.sums[entry.vertex as usize]) != entry.sum;
@@ -249,10 +269,10 @@ fn along_disk<A: Arithmetic>(
             return;
         }
         rows.row(from.vertex).along(false, |entry| {
-            let way = Entry { sum: A::add(from.sum, weight(entry)), vertex: neighbour(entry) };
-            let is_short = way.sum < cap;
+            let step = Step::along::<A>(from, entry);
+            let is_short = A::sum(step.way) < cap;
             if is_short {
-                each(way);
+                each(step);
             }
             is_short
         });

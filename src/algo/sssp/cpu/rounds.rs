@@ -17,12 +17,13 @@ pub fn relax_all<A: Arithmetic>(walk: &Walk<'_, A>, here: &mut Here) -> bool {
                 reached,
                 |v| Some(Wanted::All(v)),
                 |v| {
-                    let sum = A::load(&sums[v as usize]);
+                    let before = A::load(&sums[v as usize]);
                     relaxed += graph.out.degree(v);
                     graph.out.row(v).along(false, |entry| {
-                        let (vertex, sum) = (neighbour(entry), A::add(sum, weight(entry)));
+                        let (vertex, sum) = (neighbour(entry), A::add(before, weight(entry)));
                         let to = &sums[vertex as usize];
-                        if sum < A::load(to) && A::lower(to, sum) {
+                        let way = A::way(sum, v, before);
+                        if A::is_better(way, to) && A::improve(to, way) {
                             changed += 1;
                             if walk.is_shared() {
                                 nearer.push(Entry { sum, vertex });

@@ -37,7 +37,9 @@ pub(super) fn of(table: &Table, graph: &GraphSize<'_>, crew: &Crew) -> Cost {
             let here = entries.div_ceil(crew.ranks.max(1) as u64) + graph.longest_row;
             let here = if crew.ranks > 1 { here.min(entries) } else { entries };
             let others = if crew.ranks > 1 { ranks::bytes(vertices, own, crew.nodes) } else { 0 };
-            cpu::bytes(vertices, here, graph.longest_row, graph.direction, crew.threads).map(|bytes| bytes + others)
+            let (longest, largest) = (graph.longest_row, table.largest_weight());
+            let size = cpu::Size { vertices, entries: here, longest, largest, direction: graph.direction };
+            cpu::bytes(&size, crew.threads).map(|bytes| bytes + others)
         }
     };
     let trees = table.tree_bytes(vertices, 1) + table.weights_bytes(vertices);

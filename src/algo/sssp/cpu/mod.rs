@@ -3,6 +3,7 @@
 //! | file | holds |
 //! |---|---|
 //! | `rows` | rows sorted by weight, which are made before the first search |
+//! | `slices` | those that are in memory |
 //! | `sort` | how they are made, in memory or, where that is too small, in a file |
 //! | `packing` | entries in as few bytes as hold them |
 //! | `disk` | rows in a file, of which memory has the first entries |
@@ -28,6 +29,7 @@ mod push;
 mod rounds;
 mod rows;
 mod search;
+mod slices;
 mod sort;
 
 use self::arithmetic::{Arithmetic, Decimal, Long, Short, Tree, Width};
@@ -125,10 +127,26 @@ impl<A: Arithmetic> State<A> {
     }
 }
 
-/// Returns the bytes that searches by `threads` threads take beside distances and parents of a graph with so many entries in all rows of one way, of
-/// which none has more than `longest`, and the fewest that do if sorted rows go to a file.
-pub fn bytes(vertices: u64, entries: u64, longest: u64, direction: Direction, threads: usize) -> [u64; 2] {
-    sort::bytes(vertices, entries, longest).map(|rows| (rows << direction.shift()) + others(vertices, threads))
+/// The size of a graph's rows.
+#[derive(Debug, Clone, Copy)]
+pub struct Size {
+    /// Its vertices.
+    pub vertices: u64,
+    /// The entries of all rows of one way.
+    pub entries: u64,
+    /// The most of one row.
+    pub longest: u64,
+    /// A weight that none is larger than.
+    pub largest: u32,
+    /// The direction of edges.
+    pub direction: Direction,
+}
+
+/// Returns the bytes that searches of such a graph by `threads` threads take beside distances and parents, and the fewest that do if sorted rows go to
+/// a file.
+pub fn bytes(size: &Size, threads: usize) -> [u64; 2] {
+    let Size { vertices, entries, longest, largest, direction } = *size;
+    sort::bytes(vertices, entries, longest, largest).map(|rows| (rows << direction.shift()) + others(vertices, threads))
 }
 
 /// Returns the bytes beside rows.
@@ -178,7 +196,9 @@ impl CpuSearch {
         let entries = degrees.iter().map(|&degree| u64::from(degree)).sum::<u64>() >> direction.shift();
         let here =
             (0..vertices).filter(|&v| own.has(v)).map(|v| u64::from(degrees[direction.row(v, Way::Out) as usize]));
-        let [in_memory, _] = bytes(vertices.into(), here.sum(), 0, direction, means.threads);
+        let largest = edges.largest();
+        let size = Size { vertices: vertices.into(), entries: here.sum(), longest: 0, largest, direction };
+        let [in_memory, _] = bytes(&size, means.threads);
         let file = (in_memory > budget.free()).then_some(&means.units);
         let rows = |way: Way, later: u64| {
             let lengths = (0..vertices).map(|v| if own.has(v) { degrees[direction.row(v, way) as usize] } else { 0 });
@@ -188,14 +208,14 @@ impl CpuSearch {
             let spare = if later > 0 { spare + later } else { spare.saturating_sub(ids) };
             let ways = if later > 0 { 2 } else { 1 };
             let file = file.map(|units| sort::RowFile { units, rank: own.rank(), spare, ways });
-            sort::sorted(&edges, way, lengths, file, budget)
+            sort::sorted((&edges, largest), way, lengths, file, budget)
         };
         let (out, into) = match direction {
             Direction::Undirected => (rows(Way::Out, 0)?, None),
             Direction::Directed => {
                 // Rows of the other way have room, too.
                 let longest = degrees.iter().max().copied().unwrap_or(0);
-                let [_, fewest] = sort::bytes(vertices.into(), entries, longest.into());
+                let [_, fewest] = sort::bytes(vertices.into(), entries, longest.into(), largest);
                 let out = rows(Way::Out, fewest)?;
                 (out, Some(rows(Way::In, 0)?))
             }

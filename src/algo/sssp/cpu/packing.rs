@@ -25,6 +25,11 @@ impl Packing {
         self.bytes
     }
 
+    /// Returns the bits of a neighbour.
+    pub fn neighbour_bits(self) -> u32 {
+        self.neighbour_bits
+    }
+
     /// Packs entries in their place: a weight in the upper 32 bits of each, a neighbour in the lower, as they lie in memory. Returns the bytes that they
     /// take then.
     pub fn pack(self, entries: &mut [u8]) -> &[u8] {

@@ -1,8 +1,9 @@
 //! The parents of vertices, from distances that are known: of a vertex the smallest one that is nearer and that a tight edge leads from.
 
 use super::arithmetic::Arithmetic;
-use super::rows::{Row, RowSlices, Wanted, neighbour, weight};
+use super::rows::{Entries, Row, Wanted, neighbour, weight};
 use super::search::{Here, Walk};
+use super::slices::{RowSlices, RowWords, Word};
 use crate::algo::sssp::ranks::exchange::Exchange;
 use crate::algo::sssp::search::{NONE, Phase};
 use crate::error::Result;
@@ -102,13 +103,17 @@ pub fn find<A: Arithmetic>(walk: &Walk<'_, A>, here: &mut Here, parents: &[Atomi
     let mut far = Vec::new();
     let done = done.and_then(|_| {
         walk.round(here, 0..graph.tails, |part| {
-            let slices = into.slices();
-            if let Some(slices) = slices
-                && nearest == A::ZERO
-            {
-                relaxed += by_whole_rows(walk, slices, part, parents, &mut reached);
+            let whole = match &into.entries {
+                _ if nearest > A::ZERO => None,
+                Entries::Short(words) => Some(by_whole_rows(walk, words.slices(), part.clone(), parents, &mut reached)),
+                Entries::Long(words) => Some(by_whole_rows(walk, words.slices(), part.clone(), parents, &mut reached)),
+                Entries::OnDisk(..) => None,
+            };
+            if let Some(looked) = whole {
+                relaxed += looked;
                 return 0;
             }
+            let is_in_memory = !into.is_on_disk();
             let needs_row = |v: u32| {
                 let sum = A::load(&sums[v as usize]);
                 sum != A::UNREACHED && A::add(nearest, into.lightest(v)) <= sum
@@ -139,11 +144,8 @@ pub fn find<A: Arithmetic>(walk: &Walk<'_, A>, here: &mut Here, parents: &[Atomi
                 true
             };
             for v in part.filter(|&v| graph.own.has(v)) {
-                if let Some(slices) = slices
-                    && v + AHEAD < end
-                    && needs_row(v + AHEAD)
-                {
-                    slices.expect_row(v + AHEAD);
+                if is_in_memory && v + AHEAD < end && needs_row(v + AHEAD) {
+                    into.expect_row(v + AHEAD);
                 }
                 if !look(v, true) {
                     far.push(v);
@@ -185,9 +187,9 @@ fn known<A: Arithmetic>(walk: &Walk<'_, A>, here: &mut Here, parents: &[AtomicU3
 }
 
 /// Finds the parents of a part of the vertices by their rows alone. Returns the number of entries that it looked at.
-fn by_whole_rows<A: Arithmetic>(
+fn by_whole_rows<A: Arithmetic, W: Word>(
     walk: &Walk<'_, A>,
-    rows: RowSlices<'_>,
+    rows: RowSlices<'_, W>,
     part: Range<u32>,
     parents: &[AtomicU32],
     reached: &mut Reached<A::Sum>,
@@ -205,9 +207,9 @@ fn by_whole_rows<A: Arithmetic>(
         if sum != A::UNREACHED {
             found.note(sum);
             // Of a short row it is not worth a branch.
-            let row = if row.len() <= SHORT { row } else { short_enough::<A>(row, A::ZERO, sum) };
+            let row = if row.len() <= SHORT { row } else { short_enough::<A, W>(row, A::ZERO, sum) };
             relaxed += row.len() as u64;
-            first = if v == root { v } else { first_tight::<A>(sums, row, sum) };
+            first = if v == root { v } else { first_tight::<A>(sums, row.entries(), sum) };
             if first == NONE {
                 found.without.push(v);
             }
@@ -229,10 +231,8 @@ fn first_of_row<A: Arithmetic>(
     only_memory: bool,
 ) -> Option<(u32, u64)> {
     let row = match row {
-        Row::Here(row) => {
-            let row = short_enough::<A>(row, nearest, sum);
-            return Some((first_tight::<A>(sums, row, sum), row.len() as u64));
-        }
+        Row::Short(row) => return Some(first_of_words::<A, _>(sums, row, nearest, sum)),
+        Row::Long(row) => return Some(first_of_words::<A, _>(sums, row, nearest, sum)),
         Row::OnDisk(row) => row,
     };
     let (mut first, mut relaxed) = (NONE, 0);
@@ -240,22 +240,35 @@ fn first_of_row<A: Arithmetic>(
         let is_short = A::add(nearest, weight(entry)) <= sum;
         if is_short {
             relaxed += 1;
-            first = first.min(first_tight::<A>(sums, &[entry], sum));
+            first = first.min(first_tight::<A>(sums, [entry].into_iter(), sum));
         }
         is_short
     });
     is_told.then_some((first, relaxed))
 }
 
-/// Returns the entries of a row that may lead from a vertex at `nearest` or behind: no edge after them is as short as the way of this length.
-fn short_enough<A: Arithmetic>(row: &[u64], nearest: A::Sum, sum: A::Sum) -> &[u64] {
-    &row[..row.iter().take_while(|&&entry| A::add(nearest, weight(entry)) <= sum).count()]
+/// Returns the same of a row in memory.
+#[inline(always)]
+fn first_of_words<A: Arithmetic, W: Word>(
+    sums: &[A::Cell],
+    row: RowWords<'_, W>,
+    nearest: A::Sum,
+    sum: A::Sum,
+) -> (u32, u64) {
+    let row = short_enough::<A, W>(row, nearest, sum);
+    (first_tight::<A>(sums, row.entries(), sum), row.len() as u64)
 }
 
-/// Returns the smallest neighbour of these that is nearer than `sum` and that a tight edge leads from, or [`NONE`].
+/// Returns the entries of a row that may lead from a vertex at `nearest` or behind: no edge after them is as short as the way of this length.
 #[inline(always)]
-fn first_tight<A: Arithmetic>(sums: &[A::Cell], row: &[u64], sum: A::Sum) -> u32 {
-    row.iter().fold(NONE, |first, &entry| {
+fn short_enough<A: Arithmetic, W: Word>(row: RowWords<'_, W>, nearest: A::Sum, sum: A::Sum) -> RowWords<'_, W> {
+    row.while_is(|entry| A::add(nearest, weight(entry)) <= sum)
+}
+
+/// Returns the smallest neighbour of these entries that is nearer than `sum` and that a tight edge leads from, or [`NONE`].
+#[inline(always)]
+fn first_tight<A: Arithmetic>(sums: &[A::Cell], entries: impl Iterator<Item = u64>, sum: A::Sum) -> u32 {
+    entries.fold(NONE, |first, entry| {
         let before = A::load(&sums[neighbour(entry) as usize]);
         let is_tight = (before < sum) & (A::add(before, weight(entry)) == sum);
         first.min(if is_tight { neighbour(entry) } else { NONE })

@@ -52,7 +52,7 @@ pub fn cap_and_pull<A: Arithmetic>(walk: &Walk<'_, A>, here: &mut Here, bins: &m
     loop {
         nearer.clear();
         let changed = walk.round(here, 0..graph.tails, |part| {
-            let (mut changed, end, slices) = (0, part.end, into.slices());
+            let (mut changed, end, is_in_memory) = (0, part.end, !into.is_on_disk());
             let mut look = |v: u32, only_memory: bool| {
                 let own = A::load(&walk.sums[v as usize]);
                 let Some((sum, looked)) = pull(walk, v, own, nearest, only_memory) else { return false };
@@ -68,11 +68,8 @@ pub fn cap_and_pull<A: Arithmetic>(walk: &Walk<'_, A>, here: &mut Here, bins: &m
                 true
             };
             for v in part {
-                if let Some(slices) = slices
-                    && v + AHEAD < end
-                    && needs_row(walk, v + AHEAD, cap, nearest)
-                {
-                    slices.expect_row(v + AHEAD);
+                if is_in_memory && v + AHEAD < end && needs_row(walk, v + AHEAD, cap, nearest) {
+                    into.expect_row(v + AHEAD);
                 }
                 if needs_row(walk, v, cap, nearest) && !look(v, true) {
                     far.push(v);

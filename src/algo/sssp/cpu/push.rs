@@ -7,8 +7,9 @@
 use super::arithmetic::Arithmetic;
 use super::bins::{Bins, Entry};
 use super::rounds::relax_all;
-use super::rows::{Row, Wanted, neighbour, weight};
+use super::rows::{Entries, Row, Wanted, neighbour, weight};
 use super::search::{Here, Walk};
+use super::slices::{RowSlices, Word};
 use crate::algo::sssp::ranks::exchange::Exchange;
 use crate::memory::prefetch_near;
 use std::sync::PoisonError;
@@ -176,7 +177,6 @@ fn settle<A: Arithmetic>(
     bucket_of: impl Fn(A::Sum) -> u64,
 ) -> u64 {
     let (tails, sums) = (walk.graph.tails, walk.sums);
-    let mut relaxed = 0;
     let mut take = |Step { way, vertex }: Step<A::Way>| {
         let cell = &sums[vertex as usize];
         if A::is_better(way, cell) && A::improve(cell, way) {
@@ -185,15 +185,33 @@ fn settle<A: Arithmetic>(
             if walk.is_shared() { bins.tell(entry) } else { bins.push(bucket_of(entry.sum), entry) }
         }
     };
-    let Some(rows) = walk.graph.out.slices() else {
-        along_disk(walk, list, cap, |step| {
-            relaxed += 1;
-            if step.vertex < tails {
-                take(step);
-            }
-        });
-        return relaxed;
-    };
+    match &walk.graph.out.entries {
+        Entries::Short(words) => along_words(walk, words.slices(), list, cap, take),
+        Entries::Long(words) => along_words(walk, words.slices(), list, cap, take),
+        Entries::OnDisk(..) => {
+            let mut relaxed = 0;
+            along_disk(walk, list, cap, |step| {
+                relaxed += 1;
+                if step.vertex < tails {
+                    take(step);
+                }
+            });
+            relaxed
+        }
+    }
+}
+
+/// Takes the ways along the edges of these vertices that are shorter than `cap` and may be better than those before, but for those of vertices that
+/// came nearer since. Rows are in memory. Returns the number of edges.
+fn along_words<A: Arithmetic, W: Word>(
+    walk: &Walk<'_, A>,
+    rows: RowSlices<'_, W>,
+    list: &[Entry<A::Sum>],
+    cap: A::Sum,
+    mut take: impl FnMut(Step<A::Way>),
+) -> u64 {
+    let (tails, sums) = (walk.graph.tails, walk.sums);
+    let mut relaxed = 0;
     // Better ways of some vertices are put together before any cell changes: an atomic operation lets no load pass, and who writes all down and
     // counts those that are better need not guess which are.
     let mut better = [Step { way: A::way(A::ZERO, 0, A::ZERO), vertex: 0 }; PUT_TOGETHER + SHORT];
@@ -218,7 +236,7 @@ fn settle<A: Arithmetic>(
         let row = rows.row(vertex);
         // With a cap, most entries of a row are too long.
         if row.len() > SHORT || cap < A::UNREACHED {
-            for &entry in row {
+            for entry in row.entries() {
                 let step = Step::along::<A>(Entry { sum, vertex }, entry);
                 if A::sum(step.way) >= cap {
                     break;
@@ -231,7 +249,7 @@ fn settle<A: Arithmetic>(
             continue;
         }
         relaxed += row.len() as u64;
-        for &entry in row {
+        for entry in row.entries() {
             let step = Step::along::<A>(Entry { sum, vertex }, entry);
             better[count] = step;
             let is_better = A::is_better(step.way, &sums[step.vertex as usize]);

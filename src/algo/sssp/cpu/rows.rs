@@ -1,10 +1,11 @@
 //! Rows sorted by weight, with neighbours and weights side by side: who looks for a shorter way along them can stop where no edge behind makes one.
 
 use super::disk::{DiskEntries, DiskRow};
+use super::slices::{RowWords, Words};
 use crate::algo::sssp::ranks::exchange::Exchange;
 use crate::error::Result;
 use crate::formats::WeightType;
-use crate::memory::{Buffer, prefetch_near, random_access};
+use crate::memory::{Buffer, random_access};
 use std::ops::Range;
 
 /// Parts of the largest weight in which ranks tell each other sums: those of 2^40 entries fit 64 bits.
@@ -12,9 +13,7 @@ const PARTS: f64 = (1u64 << 23) as f64;
 
 /// The rows of all vertices of one way.
 pub struct Rows {
-    /// The place of the first entry of each row, and the end of the last.
-    pub(super) starts: Buffer<u64>,
-    /// A weight in the upper 32 bits and a neighbour in the lower, row after row, each in ascending order.
+    /// A weight and a neighbour each, row after row, each in ascending order.
     pub(super) entries: Entries,
     /// The smallest weight of each row, and the largest of all where a row is empty: most rows need not be looked at.
     pub(super) lightest: Buffer<u32>,
@@ -71,17 +70,21 @@ pub(super) fn number(kind: WeightType, weight: u32) -> f64 {
 
 /// The place of entries.
 pub(super) enum Entries {
-    /// In memory.
-    Here(Buffer<u64>),
-    /// In a file.
-    OnDisk(DiskEntries),
+    /// In memory, in words of 32 bits.
+    Short(Words<u32>),
+    /// In memory, in words of 64 bits.
+    Long(Words<u64>),
+    /// In a file, with the place of the first entry of each row, and the end of the last.
+    OnDisk(Buffer<u64>, DiskEntries),
 }
 
 /// The entries of one row.
 #[derive(Clone, Copy)]
 pub enum Row<'r> {
-    /// In memory.
-    Here(&'r [u64]),
+    /// In words of 32 bits.
+    Short(RowWords<'r, u32>),
+    /// In words of 64 bits.
+    Long(RowWords<'r, u64>),
     /// In a file.
     OnDisk(DiskRow<'r>),
 }
@@ -90,10 +93,14 @@ impl Row<'_> {
     /// Calls `each` with entries in their order until it returns false. Returns false where some would be next that are not in memory, if only those
     /// there are asked for.
     #[inline(always)]
-    pub fn along(self, only_memory: bool, mut each: impl FnMut(u64) -> bool) -> bool {
+    pub fn along(self, only_memory: bool, each: impl FnMut(u64) -> bool) -> bool {
         match self {
-            Row::Here(entries) => {
-                let _ = entries.iter().all(|&entry| each(entry));
+            Row::Short(row) => {
+                let _ = row.entries().all(each);
+                true
+            }
+            Row::Long(row) => {
+                let _ = row.entries().all(each);
                 true
             }
             Row::OnDisk(row) => row.along(only_memory, each),
@@ -124,64 +131,25 @@ pub fn weight(entry: u64) -> u32 {
     (entry >> 32) as u32
 }
 
-/// Rows in memory as slices, for loops that look at many.
-#[derive(Clone, Copy)]
-pub struct RowSlices<'r> {
-    starts: &'r [u64],
-    entries: &'r [u64],
-}
-
-impl<'r> RowSlices<'r> {
-    /// Returns the row of a vertex.
-    #[inline(always)]
-    pub fn row(&self, v: u32) -> &'r [u64] {
-        &self.entries[self.starts[v as usize] as usize..self.starts[v as usize + 1] as usize]
-    }
-
-    /// Returns the rows of some vertices, which follow each other.
-    #[inline(always)]
-    pub fn rows(self, vertices: Range<u32>) -> impl Iterator<Item = (u32, &'r [u64])> {
-        let starts = &self.starts[vertices.start as usize..=vertices.end as usize];
-        vertices.zip(starts.windows(2)).map(move |(v, ends)| (v, &self.entries[ends[0] as usize..ends[1] as usize]))
-    }
-
-    /// Asks memory for the place of a row ahead of its use.
-    #[inline(always)]
-    pub fn expect(&self, v: u32) {
-        prefetch_near(self.starts, v as usize);
-    }
-
-    /// Asks memory for the first entries of a row whose place is known.
-    #[inline(always)]
-    pub fn expect_row(&self, v: u32) {
-        prefetch_near(self.entries, self.starts[v as usize] as usize);
-    }
-}
-
 impl Rows {
-    /// Returns all rows as slices, if they are in memory.
-    #[inline(always)]
-    pub fn slices(&self) -> Option<RowSlices<'_>> {
-        match &self.entries {
-            Entries::Here(entries) => Some(RowSlices { starts: &self.starts, entries }),
-            Entries::OnDisk(_) => None,
-        }
-    }
-
     /// Returns the row of a vertex.
     #[inline(always)]
     pub fn row(&self, v: u32) -> Row<'_> {
-        let places = self.places(v);
         match &self.entries {
-            Entries::Here(entries) => Row::Here(&entries[places.start as usize..places.end as usize]),
-            Entries::OnDisk(entries) => Row::OnDisk(entries.row(v, places)),
+            Entries::Short(words) => Row::Short(words.slices().row(v)),
+            Entries::Long(words) => Row::Long(words.slices().row(v)),
+            Entries::OnDisk(starts, entries) => Row::OnDisk(entries.row(v, places(starts, v))),
         }
     }
 
-    /// Returns the places of a vertex's entries.
+    /// Asks memory for the first entries of a row in it.
     #[inline(always)]
-    fn places(&self, v: u32) -> Range<u64> {
-        self.starts[v as usize]..self.starts[v as usize + 1]
+    pub fn expect_row(&self, v: u32) {
+        match &self.entries {
+            Entries::Short(words) => words.slices().expect_row(v),
+            Entries::Long(words) => words.slices().expect_row(v),
+            Entries::OnDisk(..) => {}
+        }
     }
 
     /// Returns the smallest weight in the row of a vertex.
@@ -193,7 +161,11 @@ impl Rows {
     /// Returns the number of entries of a vertex.
     #[inline(always)]
     pub fn degree(&self, v: u32) -> u64 {
-        self.starts[v as usize + 1] - self.starts[v as usize]
+        match &self.entries {
+            Entries::Short(words) => words.slices().row(v).len() as u64,
+            Entries::Long(words) => words.slices().row(v).len() as u64,
+            Entries::OnDisk(starts, _) => starts[v as usize + 1] - starts[v as usize],
+        }
     }
 
     /// Returns the figures of all weights.
@@ -203,7 +175,7 @@ impl Rows {
 
     /// Returns true if entries are read from a disk as they are looked at.
     pub fn is_on_disk(&self) -> bool {
-        matches!(self.entries, Entries::OnDisk(_))
+        matches!(self.entries, Entries::OnDisk(..))
     }
 
     /// Returns true if the first entry of a vertex is on a disk alone.
@@ -214,7 +186,7 @@ impl Rows {
 
     /// Tells the system that entries are read here and there.
     pub(super) fn expect_random_access(&self) {
-        if let Entries::OnDisk(entries) = &self.entries {
+        if let Entries::OnDisk(_, entries) = &self.entries {
             random_access(&entries.file);
         }
     }
@@ -226,14 +198,20 @@ impl Rows {
         wanted: impl Fn(T) -> Option<Wanted>,
         each: impl FnMut(T),
     ) {
-        let Entries::OnDisk(entries) = &self.entries else { return items.for_each(each) };
+        let Entries::OnDisk(starts, entries) = &self.entries else { return items.for_each(each) };
         let places = |item: T| match wanted(item) {
             None => 0..0,
-            Some(Wanted::All(v)) => entries.far(v, self.places(v)),
-            Some(Wanted::First(v)) => entries.first_far(v, self.places(v)),
+            Some(Wanted::All(v)) => entries.far(v, places(starts, v)),
+            Some(Wanted::First(v)) => entries.first_far(v, places(starts, v)),
         };
         entries.ahead(items, places, each);
     }
+}
+
+/// Returns the places of a vertex's entries, of rows that begin at `starts`.
+#[inline(always)]
+fn places(starts: &[u64], v: u32) -> Range<u64> {
+    starts[v as usize]..starts[v as usize + 1]
 }
 
 /// The part of the row of a vertex that is asked of a disk, of what memory does not have.

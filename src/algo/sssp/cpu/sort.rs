@@ -4,6 +4,7 @@ use super::disk;
 use super::near::{self, Bounds};
 use super::packing::Packing;
 use super::rows::{Entries, Rows, Weights, number, weight};
+use super::slices::{self, Word, Words, short_bits};
 use crate::algo::run::Units;
 use crate::algo::sssp::Edges;
 use crate::error::{Error, Result};
@@ -15,7 +16,7 @@ use rayon::prelude::*;
 use std::ops::Range;
 
 /// Entries that a thread sorts at a time, about.
-const PART: u64 = 1 << 16;
+const PART: usize = 1 << 16;
 /// Entries that are sorted before they are written to a file, at least; the longest row is, too.
 const WINDOW: u64 = 1 << 21;
 /// Bytes beside the longest row in a window, and of first entries where there is room for none.
@@ -33,44 +34,40 @@ pub struct RowFile<'a> {
     pub ways: u64,
 }
 
-/// Returns the bytes of the rows of `vertices` vertices with so many entries in all, and the fewest that do with a file, if no row has more entries than
-/// `longest`.
-pub fn bytes(vertices: u64, entries: u64, longest: u64) -> [u64; 2] {
-    let (places, (starts, bounds)) = (12 * (vertices + 1), near::bytes(vertices));
-    [places + 8 * entries, places + bounds + starts + 8 * (WINDOW + longest).min(entries) + PADDING]
+/// Returns the bytes of the rows of `vertices` vertices with so many entries in all and weights up to `largest`, and the fewest that do with a file, if
+/// no row has more entries than `longest`.
+pub fn bytes(vertices: u64, entries: u64, longest: u64, largest: u32) -> [u64; 2] {
+    let (starts, bounds) = near::bytes(vertices);
+    let lightest = 4 * vertices;
+    let most = lightest + slices::bytes(vertices, entries, largest);
+    let window = 8 * (WINDOW + longest).min(entries) + PADDING;
+    [most, most.min(lightest + 8 * (vertices + 1) + bounds + starts + window)]
 }
 
-/// Sorts the rows of all vertices of one way. They go to a file where one is given.
+/// Sorts the rows of all vertices of one way, with weights up to `largest`. They go to a file where one is given.
 ///
 /// # Errors
 /// [`Error::Limit`] where [`bytes`] do not fit; those of the disk; a stop.
 pub fn sorted(
-    edges: &Edges<'_>,
+    (edges, largest): (&Edges<'_>, u32),
     way: Way,
     lengths: impl Iterator<Item = u32>,
     file: Option<RowFile<'_>>,
     budget: &Budget,
 ) -> Result<Rows> {
     let lengths: Vec<u32> = lengths.collect();
-    let mut starts: Buffer<u64> = budget.zeroed(lengths.len() + 1, "places of rows (8 bytes a vertex)")?;
-    let (mut sum, mut longest) = (0, 0);
-    for (start, &length) in starts.iter_mut().zip(&lengths) {
-        *start = sum;
-        sum += u64::from(length);
-        longest = longest.max(u64::from(length));
-    }
-    starts[lengths.len()] = sum;
+    let sum = lengths.iter().map(|&length| u64::from(length)).sum::<u64>();
     let mut lightest: Buffer<u32> = budget.zeroed(lengths.len(), "the lightest edge of each vertex (4 bytes)")?;
     let all = 0..lengths.len() as u32;
     let mut weights = Weights::default();
     let entries = match file {
-        None => {
-            let mut entries: Buffer<u64> = budget.zeroed(sum as usize, "rows sorted by weight (8 bytes an entry)")?;
-            weights = sort(edges, way, &starts, all, &mut entries, &mut lightest)?;
-            Entries::Here(entries)
-        }
+        None => match short_bits(lengths.len() as u64, sum, largest) {
+            Some(bits) => Entries::Short(in_memory(edges, way, (&lengths, bits), &mut lightest, &mut weights, budget)?),
+            None => Entries::Long(in_memory(edges, way, (&lengths, u32::BITS), &mut lightest, &mut weights, budget)?),
+        },
         Some(RowFile { units, rank, spare, ways }) => {
-            let largest = edges.largest();
+            let starts: Buffer<u64> = slices::starts(&lengths, budget)?;
+            let longest = u64::from(lengths.iter().max().copied().unwrap_or(0));
             let packing = Packing::of(lengths.len() as u64, largest);
             let mut bounds = Bounds::new(lengths.len(), edges.kind(), largest, budget)?;
             let name = if way == Way::Out { "out" } else { "in" };
@@ -86,10 +83,7 @@ pub fn sorted(
                 let vertices = first..first + fit as u32;
                 let some = &mut window[..(starts[vertices.end as usize] - begin) as usize];
                 let light = &mut lightest[first as usize..vertices.end as usize];
-                weights = weights.and(sort(edges, way, &starts, vertices.clone(), some, light)?);
-                if weights.largest > largest {
-                    return Err(Error::internal("sort rows by weight", "a weight that is larger than the largest"));
-                }
+                weights = weights.and(sort(edges, way, (&starts, u32::BITS), vertices.clone(), some, light)?);
                 bounds.add(vertices.clone(), &starts[first as usize..=vertices.end as usize], some);
                 placed.write(packing.pack(bytes_of_mut(some)), begin * packing.bytes() as u64)?;
                 first = vertices.end;
@@ -99,30 +93,48 @@ pub fn sorted(
             let entries = bounds.rows(&placed, &starts, packing, room, &mut window, budget)?;
             // It has a name only while it is written: nobody goes on with it.
             placed::remove(&path)?;
-            Entries::OnDisk(entries)
+            Entries::OnDisk(starts, entries)
         }
     };
-    let rows = Rows { starts, entries, lightest, weights };
+    if weights.largest > largest {
+        return Err(Error::internal("sort rows by weight", "a weight that is larger than the largest"));
+    }
+    let rows = Rows { entries, lightest, weights };
     rows.expect_random_access();
     Ok(rows)
 }
 
-/// Sorts the rows of these vertices into `entries`, and notes the lightest edge of each; returns figures of the weights.
-fn sort(
+/// Sorts all rows of these lengths into memory, in words whose neighbours have so many bits.
+fn in_memory<W: Word>(
     edges: &Edges<'_>,
     way: Way,
-    starts: &[u64],
+    (lengths, bits): (&[u32], u32),
+    lightest: &mut [u32],
+    weights: &mut Weights,
+    budget: &Budget,
+) -> Result<Words<W>> {
+    let mut words = Words::new(lengths, bits, budget)?;
+    let (starts, entries) = words.parts();
+    *weights = sort(edges, way, (starts, bits), 0..lengths.len() as u32, entries, lightest)?;
+    Ok(words)
+}
+
+/// Sorts the rows of these vertices into `entries`, whose neighbours have so many bits, and notes the lightest edge of each; returns figures of the weights.
+fn sort<W: Word>(
+    edges: &Edges<'_>,
+    way: Way,
+    (starts, bits): (&[W], u32),
     vertices: Range<u32>,
-    entries: &mut [u64],
+    entries: &mut [W],
     lightest: &mut [u32],
 ) -> Result<Weights> {
     let kind = edges.kind();
     let mut parts = Vec::new();
     let (mut rest, mut light, mut first) = (entries, lightest, vertices.start);
     for v in vertices.clone() {
-        let (begin, end) = (starts[first as usize], starts[v as usize + 1]);
+        let (begin, end) = (starts[first as usize].place(), starts[v as usize + 1].place());
         if end - begin >= PART || v + 1 == vertices.end {
-            let (part, behind) = rest.split_at_mut((end - begin) as usize);
+            let (part, behind) = rest.split_at_mut(end - begin);
             let (lightest, light_behind) = light.split_at_mut((v + 1 - first) as usize);
             parts.push((first, part, lightest));
             (rest, light, first) = (behind, light_behind, v + 1);
@@ -133,19 +145,20 @@ fn sort(
         let mut weights = Weights::default();
         let mut rest = part;
         for (v, lightest) in (first..).zip(lightest) {
-            let length = starts[v as usize + 1] - starts[v as usize];
+            let length = starts[v as usize + 1].place() - starts[v as usize].place();
             // Rows of vertices that other ranks own are empty here.
             if length == 0 {
                 *lightest = u32::MAX;
                 continue;
             }
-            let (row, behind) = rest.split_at_mut(length as usize);
+            let (row, behind) = rest.split_at_mut(length);
             let mut places = row.iter_mut();
-            let mut missing = false;
+            let (mut missing, mut heaviest) = (false, 0);
             edges.each(v, way, |u, weight| match places.next() {
                 Some(place) => {
-                    *place = u64::from(weight) << 32 | u64::from(u);
+                    *place = W::of(weight, u, bits);
                     weights.sum += number(kind, weight);
+                    heaviest = heaviest.max(weight);
                 }
                 None => missing = true,
             });
@@ -153,8 +166,8 @@ fn sort(
                 return Err(Error::internal("sort rows by weight", "rows of other lengths than degrees say"));
             }
             row.sort_unstable();
-            *lightest = weight(row[0]);
-            weights.largest = weights.largest.max(weight(row[row.len() - 1]));
+            *lightest = weight(row[0].entry(bits));
+            weights.largest = weights.largest.max(heaviest);
             rest = behind;
         }
         Ok(weights)

@@ -1,0 +1,216 @@
+//! Rows in memory: a weight and a neighbour in each word, of 32 bits where these and the places of rows fit.
+
+use super::packing::Packing;
+use crate::error::Result;
+use crate::memory::{Budget, Buffer, Plain, prefetch_near};
+use std::ops::Range;
+
+/// A word of rows in memory, whose order is that of entries.
+pub trait Word: Plain + Copy + Ord + Send + Sync {
+    /// Makes the word of a weight and a neighbour, which has so many bits.
+    fn of(weight: u32, neighbour: u32, bits: u32) -> Self;
+    /// Returns its entry: the weight in the upper 32 bits, the neighbour in the lower.
+    fn entry(self, bits: u32) -> u64;
+    /// Makes the word of a place in rows.
+    fn of_place(place: u64) -> Self;
+    /// Returns the place that it tells.
+    fn place(self) -> usize;
+}
+
+impl Word for u64 {
+    #[inline(always)]
+    fn of(weight: u32, neighbour: u32, _bits: u32) -> u64 {
+        u64::from(weight) << 32 | u64::from(neighbour)
+    }
+
+    #[inline(always)]
+    fn entry(self, _bits: u32) -> u64 {
+        self
+    }
+
+    fn of_place(place: u64) -> u64 {
+        place
+    }
+
+    #[inline(always)]
+    fn place(self) -> usize {
+        self as usize
+    }
+}
+
+impl Word for u32 {
+    #[inline(always)]
+    fn of(weight: u32, neighbour: u32, bits: u32) -> u32 {
+        weight << bits | neighbour
+    }
+
+    #[inline(always)]
+    fn entry(self, bits: u32) -> u64 {
+        u64::from(self >> bits) << 32 | u64::from(self & ((1 << bits) - 1))
+    }
+
+    fn of_place(place: u64) -> u32 {
+        place as u32
+    }
+
+    #[inline(always)]
+    fn place(self) -> usize {
+        self as usize
+    }
+}
+
+/// Returns the bits of neighbours in words of 32 bits, if these hold all entries and their places.
+pub fn short_bits(vertices: u64, entries: u64, largest: u32) -> Option<u32> {
+    let packing = Packing::of(vertices, largest);
+    let fit = packing.bytes() <= size_of::<u32>() && packing.neighbour_bits() < u32::BITS && entries < 1 << u32::BITS;
+    fit.then_some(packing.neighbour_bits())
+}
+
+/// Returns the bytes of the words of rows with so many entries, and of their places.
+pub fn bytes(vertices: u64, entries: u64, largest: u32) -> u64 {
+    let size = if short_bits(vertices, entries, largest).is_some() { 4 } else { 8 };
+    size * (vertices + 1 + entries)
+}
+
+/// Returns the places of rows of these lengths, one behind the other, with the end of the last.
+///
+/// # Errors
+/// [`crate::Error::Limit`].
+pub fn starts<W: Word>(lengths: &[u32], budget: &Budget) -> Result<Buffer<W>> {
+    let mut starts: Buffer<W> = budget.zeroed(lengths.len() + 1, "places of rows (4 or 8 bytes a vertex)")?;
+    let mut end = 0;
+    for (start, &length) in starts.iter_mut().skip(1).zip(lengths) {
+        end += u64::from(length);
+        *start = W::of_place(end);
+    }
+    Ok(starts)
+}
+
+/// Rows of words.
+pub struct Words<W> {
+    /// The place of the first word of each row, and the end of the last.
+    starts: Buffer<W>,
+    words: Buffer<W>,
+    bits: u32,
+}
+
+impl<W: Word> Words<W> {
+    /// Makes room for rows of these lengths, in words whose neighbours have so many bits.
+    ///
+    /// # Errors
+    /// [`crate::Error::Limit`].
+    pub fn new(lengths: &[u32], bits: u32, budget: &Budget) -> Result<Words<W>> {
+        let starts: Buffer<W> = starts(lengths, budget)?;
+        let words = budget.zeroed(starts[lengths.len()].place(), "rows sorted by weight (4 or 8 bytes an entry)")?;
+        Ok(Words { starts, words, bits })
+    }
+
+    /// Returns the places of rows, and all words, to be written.
+    pub fn parts(&mut self) -> (&[W], &mut [W]) {
+        (&self.starts, &mut self.words)
+    }
+
+    /// Returns the rows as slices.
+    #[inline(always)]
+    pub fn slices(&self) -> RowSlices<'_, W> {
+        RowSlices { starts: &self.starts, words: &self.words, bits: self.bits }
+    }
+}
+
+/// Rows as slices, for loops that look at many.
+#[derive(Clone, Copy)]
+pub struct RowSlices<'r, W> {
+    starts: &'r [W],
+    words: &'r [W],
+    bits: u32,
+}
+
+impl<'r, W: Word> RowSlices<'r, W> {
+    /// Returns the places of a row.
+    #[inline(always)]
+    pub fn places(&self, v: u32) -> Range<usize> {
+        self.starts[v as usize].place()..self.starts[v as usize + 1].place()
+    }
+
+    /// Returns the row of a vertex.
+    #[inline(always)]
+    pub fn row(&self, v: u32) -> RowWords<'r, W> {
+        RowWords { words: &self.words[self.places(v)], bits: self.bits }
+    }
+
+    /// Returns the rows of some vertices, which follow each other.
+    #[inline(always)]
+    pub fn rows(self, vertices: Range<u32>) -> impl Iterator<Item = (u32, RowWords<'r, W>)> {
+        let starts = &self.starts[vertices.start as usize..=vertices.end as usize];
+        let row = move |ends: &[W]| RowWords { words: &self.words[ends[0].place()..ends[1].place()], bits: self.bits };
+        vertices.zip(starts.windows(2)).map(move |(v, ends)| (v, row(ends)))
+    }
+
+    /// Asks memory for the place of a row ahead of its use.
+    #[inline(always)]
+    pub fn expect(&self, v: u32) {
+        prefetch_near(self.starts, v as usize);
+    }
+
+    /// Asks memory for the first entries of a row whose place is known.
+    #[inline(always)]
+    pub fn expect_row(&self, v: u32) {
+        prefetch_near(self.words, self.starts[v as usize].place());
+    }
+}
+
+/// The words of one row.
+#[derive(Clone, Copy)]
+pub struct RowWords<'r, W> {
+    words: &'r [W],
+    bits: u32,
+}
+
+impl<'r, W: Word> RowWords<'r, W> {
+    /// Returns the number of entries.
+    #[inline(always)]
+    pub fn len(self) -> usize {
+        self.words.len()
+    }
+
+    /// Returns the entries: a weight in the upper 32 bits, a neighbour in the lower.
+    #[inline(always)]
+    pub fn entries(self) -> impl Iterator<Item = u64> + use<'r, W> {
+        self.words.iter().map(move |word| word.entry(self.bits))
+    }
+
+    /// Returns the entries before the first that is not as `is`.
+    #[inline(always)]
+    pub fn while_is(self, is: impl Fn(u64) -> bool) -> RowWords<'r, W> {
+        let count = self.entries().take_while(|&entry| is(entry)).count();
+        RowWords { words: &self.words[..count], bits: self.bits }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn words_of_32_bits_hold_what_fits_them() {
+        let cases = [
+            (1 << 20, 1 << 22, 1000, Some(20)),
+            (1 << 22, (1 << 32) - 1, 1023, Some(22)),
+            (1 << 22, 1 << 32, 1023, None),
+            (1 << 22, 1 << 26, 1024, None),
+            (1 << 31, 5, 1, Some(31)),
+            (1 << 32, 5, 0, None),
+            (1, 0, 0, Some(1)),
+        ];
+        for (vertices, entries, largest, bits) in cases {
+            assert_eq!(short_bits(vertices, entries, largest), bits, "{vertices} {entries} {largest}");
+            let Some(bits) = bits else { continue };
+            for (weight, neighbour) in [(0, 0), (largest, vertices as u32 - 1), (0, vertices as u32 - 1), (largest, 0)]
+            {
+                let entry = u64::of(weight, neighbour, bits);
+                assert_eq!(u32::of(weight, neighbour, bits).entry(bits), entry.entry(bits));
+            }
+        }
+        assert_eq!([bytes(1000, 5000, 1000), bytes(1000, 5000, 1 << 30)], [4 * 6001, 8 * 6001]);
+    }
+}

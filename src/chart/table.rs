@@ -7,6 +7,9 @@ use crate::quote::clip_to;
 use maud::{Markup, html};
 use serde::{Serialize, Serializer};
 
+/// Most characters of words that stand in one line.
+const SHORT: usize = 24;
+
 /// A table.
 #[derive(Debug, Clone, Default, PartialEq, Serialize)]
 pub struct Table {
@@ -106,10 +109,10 @@ impl Cell {
         }
     }
 
-    /// Returns how the cell is aligned in a column of this unit: words among numbers may be broken.
+    /// Returns how the cell is set in a column of this unit: long words may be broken.
     fn class(&self, unit: Unit) -> Option<&'static str> {
         match self {
-            Cell::Text(_) if unit == Unit::Text => None,
+            Cell::Text(text) if unit == Unit::Text => (text.chars().count() <= SHORT).then_some("short"),
             Cell::Text(_) => Some("right"),
             Cell::Number(_) | Cell::Whole(_) | Cell::Nothing => Some("number"),
         }

@@ -3,6 +3,7 @@
 
 use super::device::Device;
 use crate::error::{Error, Result};
+use crate::process::gpu_use;
 use crate::size;
 use cudarc::driver::{DriverError, result};
 use std::marker::PhantomData;
@@ -42,7 +43,9 @@ impl Arena {
         device.context().bind_to_thread()?;
         // SAFETY: the context is current; the memory is freed on drop alone.
         let start = unsafe { result::malloc_sync(bytes as usize)? };
-        Ok(Arena { device: device.clone(), start, bytes, used: 0, held: 0, last: 0 })
+        let arena = Arena { device: device.clone(), start, bytes, used: 0, held: 0, last: 0 };
+        arena.tell();
+        Ok(arena)
     }
 
     pub(super) fn device(&self) -> &Device {
@@ -76,6 +79,11 @@ impl Arena {
         self.bytes - self.used - self.last
     }
 
+    /// Tells the metrics of the job how much is taken.
+    fn tell(&self) {
+        gpu_use::take(self.used + self.last);
+    }
+
     /// Checks that the arena has at least `least` bytes.
     ///
     /// # Errors
@@ -100,6 +108,7 @@ impl Arena {
     /// Frees all that was taken since `mark`, but not what is held. Slices taken since then must not be used any more.
     pub fn reset(&mut self, mark: u64) {
         self.used = mark.clamp(self.held, self.used);
+        self.tell();
     }
 
     /// Keeps the first `bytes` bytes from being reset until [`Self::let_go`].
@@ -117,12 +126,14 @@ impl Arena {
         self.last += rounded;
         let at = (self.bytes - self.last) / ALIGN * ALIGN;
         self.last = self.bytes - at;
+        self.tell();
         Some((at, DeviceSlice { start: self.start + at, len: bytes, element: PhantomData }))
     }
 
     /// Lets what is held, or was taken from the end, be taken again.
     pub fn let_go(&mut self) {
         (self.held, self.last) = (0, 0);
+        self.tell();
     }
 
     /// Takes room for `len` elements, whose contents are undefined. Returns `None` if there is too little.
@@ -134,6 +145,7 @@ impl Arena {
         debug_assert!(self.used.is_multiple_of(ALIGN), "a part of the arena that kernels can't read");
         let start = self.start + self.used;
         self.used += bytes;
+        self.tell();
         Some(DeviceSlice { start, len, element: PhantomData })
     }
 
@@ -148,6 +160,7 @@ impl Arena {
 
 impl Drop for Arena {
     fn drop(&mut self) {
+        gpu_use::take(0);
         if self.device.context().bind_to_thread().is_ok() {
             // A failure means that the context is lost, and the memory with it.
             // SAFETY: allocated in `new`, freed once.

@@ -1,7 +1,8 @@
-//! Energy that a GPU takes, by NVIDIA's management library, which is loaded where there is one.
+//! Energy that a GPU takes and how busy it is, by NVIDIA's management library, which is loaded where there is one.
 
 use super::device::Device;
 use nvml_wrapper::Nvml;
+use nvml_wrapper::error::NvmlError;
 
 /// The meter of one GPU.
 pub struct GpuMeter {
@@ -24,13 +25,25 @@ impl GpuMeter {
         meter.joules().map(|_| meter)
     }
 
+    fn device(&self) -> Result<nvml_wrapper::Device<'_>, NvmlError> {
+        self.library.device_by_uuid(self.uuid.as_str())
+    }
+
+    /// Returns the share of time in which a kernel ran on the GPU, of whichever process, in the last second or less.
+    ///
+    /// # Errors
+    /// Why it can't be read, in words.
+    pub fn busy(&self) -> Result<f64, String> {
+        let rates = self.device().and_then(|device| device.utilization_rates());
+        rates.map(|rates| f64::from(rates.gpu.min(100)) / 100.0).map_err(|e| format!("NVML: {e}"))
+    }
+
     /// Returns the joules since the driver was loaded.
     ///
     /// # Errors
     /// Why they can't be read, in words.
     pub fn joules(&self) -> Result<f64, String> {
-        let device = self.library.device_by_uuid(self.uuid.as_str());
-        let millijoules = device.and_then(|device| device.total_energy_consumption());
+        let millijoules = self.device().and_then(|device| device.total_energy_consumption());
         millijoules.map(|millijoules| millijoules as f64 / 1e3).map_err(|e| format!("NVML: {e}"))
     }
 }

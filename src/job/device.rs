@@ -9,7 +9,7 @@ use crate::job::plan::resources::{GpuResources, named};
 use crate::memory::{Budget, Reservation};
 use crate::prepare::{self, Accelerator};
 use crate::process::host;
-use crate::process::metrics::{Meter, OpenMeter};
+use crate::process::metrics::{Measured, Meter, OpenMeter};
 use std::collections::BTreeMap;
 use std::convert::Infallible;
 use std::sync::{Mutex, MutexGuard, OnceLock, PoisonError};
@@ -242,8 +242,8 @@ impl GpuSession {
             let meter = GpuMeter::open(&device).ok()?;
             let mut before = meter.joules().ok()?;
             let read = move || {
-                let joules = meter.joules().ok()?;
-                Some(joules - std::mem::replace(&mut before, joules))
+                let joules = meter.joules().map_or(0.0, |joules| joules - std::mem::replace(&mut before, joules));
+                Measured { joules, busy: meter.busy().ok() }
             };
             Some(Box::new(read) as Meter)
         }))

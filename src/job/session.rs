@@ -17,6 +17,7 @@ use crate::job::state::manifest::Manifest;
 use crate::job::state::order_writer::{Ordered, Storing};
 use crate::memory::{Budget, Reservation};
 use crate::process::figures::Figures;
+use crate::process::gpu_use;
 use crate::process::progress::{Progress, StageProgress, Unit};
 use crate::process::signals;
 use crate::store::os;
@@ -182,22 +183,28 @@ impl Session {
         }
         self.record_gpu();
         let progress = self.progress.stage(name, total, unit);
-        let before = os::processor_time();
+        self.progress.metrics().look();
+        let (before, computed) = (os::processor_time(), gpu_use::busy());
         let (value, moved) = work(self, &progress)?;
         self.record_gpu();
         let end = progress.finish();
         let (ranks, rank) = (self.comm.ranks(), self.comm.rank());
-        // Each rank has a number of its own behind the first two.
-        let (mut sums, mut most) = (vec![0; 2 + ranks], [end.peak_memory]);
+        self.progress.metrics().look();
+        // Each rank has two numbers of its own behind the first two.
+        let (mut sums, mut most) = (vec![0; 2 + 2 * ranks], [end.peak_memory]);
         (sums[0], sums[1]) = (moved.read, moved.written);
         sums[2 + rank] = os::processor_time().saturating_sub(before).as_micros() as u64;
+        sums[2 + ranks + rank] = (gpu_use::busy() - computed).as_micros() as u64;
         self.comm.all_sum(&mut sums);
         self.comm.all_max(&mut most);
         let (read, written, [host_memory_peak]) = (sums[0], sums[1], most);
-        let cpu_seconds: Vec<f64> = sums[2..].iter().map(|&micros| micros as f64 / 1e6).collect();
+        let seconds: Vec<f64> = sums[2..].iter().map(|&micros| micros as f64 / 1e6).collect();
+        let (cpu_seconds, gpu_seconds) = (seconds[..ranks].to_vec(), seconds[ranks..].to_vec());
+        // Where no GPU told of any time, none can be read, or the CPU did it all.
+        let gpu_seconds = if gpu_seconds.iter().any(|&time| time > 0.0) { gpu_seconds } else { Vec::new() };
         let figures = Figures { seconds: end.seconds, read, written, host_memory_peak };
         self.progress.add_spent(name, &figures);
-        self.stages.push(StageReport { name, figures, resumed: false, cpu_seconds });
+        self.stages.push(StageReport { name, figures, resumed: false, cpu_seconds, gpu_seconds });
         Ok(value)
     }
 
@@ -206,8 +213,7 @@ impl Session {
         if !self.gpu.is_open() {
             return;
         }
-        let (limit, peak) = self.gpu.memory();
-        self.progress.metrics().set_gpu_memory(limit, peak);
+        self.progress.metrics().set_gpu_memory(self.gpu.memory().0);
         if let Some(open) = self.gpu.meter().filter(|_| !std::mem::replace(&mut self.metered, true)) {
             self.progress.metrics().set_meter(open);
         }
@@ -218,7 +224,13 @@ impl Session {
         let Manifest { stages, tasks, .. } = &self.manifest;
         let figures = stages.get(name).map(|stage| &stage.figures).or(tasks.get(name).map(|task| &task.figures));
         let figures = figures.cloned().unwrap_or_default();
-        self.stages.push(StageReport { name, figures, resumed: true, cpu_seconds: Vec::new() });
+        self.stages.push(StageReport {
+            name,
+            figures,
+            resumed: true,
+            cpu_seconds: Vec::new(),
+            gpu_seconds: Vec::new(),
+        });
     }
 
     /// Returns the seconds of all stages that prepared the graph.

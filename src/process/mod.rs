@@ -5,6 +5,7 @@ pub mod disk;
 pub mod energy;
 pub mod figures;
 pub mod formatting;
+pub mod gpu_use;
 pub mod host;
 pub mod log;
 pub mod metrics;

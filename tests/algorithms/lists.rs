@@ -76,6 +76,7 @@ fn holds(how: &str, place: &Place, list: &List, from_head: bool) {
     assert_eq!(found["head"].as_u64(), list.places.first().copied(), "{how}");
     assert_eq!(found["checksum"], list.checksum(from_head), "{how}");
     assert_eq!(report["input"]["elements"], list.places.len(), "{how}");
+    rounds_are_parts_of_the_time(how, found, list.places.len());
     assert!(report["graph"].is_null() && found["method"].is_string() && found["bytes"].is_u64(), "{how}: {report:#}");
     let bytes: Vec<u8> = list.ranks(from_head).iter().flat_map(|rank| rank.to_le_bytes()).collect();
     let files = outputs(&place.workdir());
@@ -84,6 +85,28 @@ fn holds(how: &str, place: &Place, list: &List, from_head: bool) {
     assert!(header.contains(&format!("'descr': '<i8', 'fortran_order': False, 'shape': ({},)", list.places.len())));
     assert!(file[128..] == bytes, "{how}: other ranks");
     assert_eq!(files.len(), 1, "{how}: {:?}", files.keys());
+}
+
+/// Every round is told with its elements, and all together they take no longer than ranking.
+fn rounds_are_parts_of_the_time(how: &str, found: &Value, length: usize) {
+    let rounds = found["rounds"].as_array().unwrap_or_else(|| panic!("{how}: no rounds"));
+    let all = |key: &'static str| {
+        rounds.iter().map(move |round| round[key].as_f64().unwrap_or_else(|| panic!("{how}: no {key}")))
+    };
+    let ranking = found["phases"]["rank"].as_f64().expect("a number");
+    assert!(all("seconds").sum::<f64>() <= ranking && all("seconds").all(|time| time >= 0.0), "{how}: {found:#}");
+    let of_all = all("elements").filter(|&elements| elements == length as f64).count();
+    let least = match found["method"].as_str() {
+        _ if length == 0 => 0,
+        // Distances double from round to round; a GPU's elements jump over each other within one.
+        Some("wyllie") if rounds[0]["step"] == "jump" => length.ilog2() as usize,
+        Some("serial") => 1,
+        // Bins take turns, and what an earlier run did is not told again.
+        Some("contraction") => 0,
+        _ => 2,
+    };
+    assert!(of_all >= least, "{how}: {found:#}");
+    assert!(rounds.iter().all(|round| round["step"].is_string()), "{how}: {found:#}");
 }
 
 fn lists() -> Vec<List> {
@@ -262,6 +285,13 @@ fn a_gpu_has_the_same_ranks() {
             job(&gpu.place, &path, &format!("method = '{method}'"));
             gpu.fresh(&["run.device=gpu", "limits.gpu_memory=8MiB"]);
             holds(&format!("{} elements by {method} on a GPU", list.places.len()), &gpu.place, &list, false);
+            // Samples tell what the list takes of the memory that the job holds.
+            let metrics = std::fs::read(gpu.place.workdir().join("metrics.json")).expect("there");
+            let metrics: Value = serde_json::from_slice(&metrics).expect("JSON");
+            let samples = metrics["samples"].as_array().expect("samples").iter();
+            let most = samples.map(|sample| sample[4].as_u64().expect("KiB")).max().expect("some");
+            let bytes = 4 * list.places.len() as u64;
+            assert!((bytes >> 10..8 << 10).contains(&most), "{most} KiB of {method}, {bytes} bytes");
         }
     }
 }
@@ -288,6 +318,13 @@ fn lists_larger_than_memory_go_by_files_and_are_killed_anywhere() {
     let report = place.read_report();
     let found = &report["results"]["listrank"];
     assert_eq!(found["method"], "contraction", "{report:#}");
+    let elements = |step: &str| -> u64 {
+        let of_step = found["rounds"].as_array().expect("rounds").iter().filter(|round| round["step"] == step);
+        of_step.map(|round| round["elements"].as_u64().expect("a number")).sum()
+    };
+    // All bins are ranked, and all but the first are eliminated before.
+    assert_eq!((elements("scan"), elements("rank")), (4_000_000, 4_000_000), "{found}");
+    assert!((2_000_000..4_000_000).contains(&elements("eliminate")), "{found}");
     // Fifteen passes over 16 bytes an element are the aim.
     assert!(number(&report, "results.listrank.bytes") < 15 * 16 * 4_000_000, "{found}");
     assert!(number(&report, "limits.host_memory_peak") <= number(&report, "limits.host_memory"), "{report:#}");

@@ -18,7 +18,8 @@ fn a_report_shows_both_ranks() {
     assert!(page.named("image").contains(&"Processor time of each rank"), "{:?}", page.named("image"));
     assert!(page.named("heading").contains(&"Ranks"), "{:?}", page.named("heading"));
     // A bar for each rank and stage that took any time; the numbers are those of report.json.
-    let bars = browser.value("document.querySelectorAll('#ranks-0 .bar').length").as_u64().expect("a number");
+    let bars =
+        browser.value("document.querySelectorAll('#ranks-0 svg[role=img] .bar').length").as_u64().expect("a number");
     let stages = report["stages"].as_array().expect("stages").iter();
     let cpu = stages.flat_map(|stage| stage["cpu_seconds"].as_array().expect("a number for each rank").iter());
     let busy = cpu.filter(|seconds| seconds.as_f64() > Some(0.0)).count() as u64;

@@ -14,15 +14,16 @@ fn opened(browser: &mut Browser, file: &Path) -> Opened {
     assert!(bytes < 1 << 20, "{bytes} bytes");
     let opened = browser.open(file);
     assert_eq!((&opened.said, &opened.requests), (&Vec::new(), &Vec::new()), "{}", file.display());
-    let pictures = browser.value("document.querySelectorAll('figure svg').length").as_u64().expect("a number");
+    let pictures =
+        browser.value("document.querySelectorAll('figure svg[role=img]').length").as_u64().expect("a number");
     let images = opened.named("image");
     assert_eq!(images.len() as u64, pictures, "{images:?}");
     assert!(images.iter().all(|name| !name.is_empty()), "{images:?}");
     // Each figure has marks of some size within its picture, and the table of its numbers.
     let blank = browser.value(
         "[...document.querySelectorAll('figure')].filter(f => {
-            const view = f.querySelector('svg').getBoundingClientRect();
-            const marks = [...f.querySelectorAll('svg .line,svg .area,svg .dot,svg .bar,svg .span,svg .box,svg .cell')];
+            const view = f.querySelector('svg[role=img]').getBoundingClientRect();
+            const marks = [...f.querySelectorAll('.line,.area,.dot,.bar,.span,.box,.cell')].filter(m => !m.closest('.key'));
             const seen = marks.filter(m => { const r = m.getBoundingClientRect(); return (r.width > 0 || r.height > 0)
                 && r.left >= view.left - 1 && r.right <= view.right + 1 && r.top >= view.top - 1 && r.bottom <= view.bottom + 1
                 && getComputedStyle(m)[m.matches('.line') ? 'stroke' : 'fill'] !== 'none'; });
@@ -156,7 +157,7 @@ fn reports_are_seen_and_heard_by_everybody() {
     // Everything that scrolls or folds is reached by the keyboard.
     let unreached = browser.value("[...document.querySelectorAll('.scroll, pre')].filter(e => e.tabIndex < 0 || !e.closest('[aria-label]') && e.tagName !== 'PRE').length");
     assert_eq!(unreached, json!(0));
-    for figure in ["#time-0 svg", "#usage-1 svg", "#graph-0 svg"] {
+    for figure in ["#time-0 svg[role=img]", "#usage-1 svg[role=img]", "#graph-0 svg[role=img]"] {
         is_painted(&mut browser, figure);
     }
     // In the dark, in a narrow window, and without scripts.
@@ -166,7 +167,7 @@ fn reports_are_seen_and_heard_by_everybody() {
         json!({ "width": 380, "height": 800, "deviceScaleFactor": 1, "mobile": false }),
     );
     opened(&mut browser, &place.workdir().join("report.html"));
-    is_painted(&mut browser, "#time-0 svg");
+    is_painted(&mut browser, "#time-0 svg[role=img]");
     dark(&mut browser, false);
     browser.call("Emulation.clearDeviceMetricsOverride", json!({}));
     assert_eq!(browser.value("document.scripts.length"), json!(0));
@@ -176,7 +177,8 @@ fn reports_are_seen_and_heard_by_everybody() {
     place.write("job.toml", "[job]\nworkdir = 'work'\n[input]\nlist = { length = 10_000, kind = 'swapped' }\n[listrank]\n[run]\ndevice = 'cpu'\n");
     place.report(&[]);
     let page = opened(&mut browser, &place.workdir().join("report.html"));
-    assert!(page.named("image").contains(&"Phases"), "{:?}", page.named("image"));
+    let drawn = page.named("image");
+    assert!(["Phases", "Rounds", "Time of rounds"].iter().all(|name| drawn.contains(name)), "{drawn:?}");
     std::fs::remove_dir_all(place.workdir()).expect("removed");
     place.job(
         "kronecker = { scale = 10, edge_factor = 16, seed = 1 }",

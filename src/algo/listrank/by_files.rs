@@ -2,6 +2,7 @@
 
 use crate::algo::listrank::external::{self, Bad, Means, Outcome as Ending, Sizes};
 use crate::algo::listrank::index::Index;
+use crate::algo::listrank::rounds::Rounds;
 use crate::algo::listrank::task::{Found, How, Phases, Table, outcome};
 use crate::algo::listrank::write::Ranks;
 use crate::algo::listrank::{Stops, faults};
@@ -38,7 +39,9 @@ pub(super) fn rank<I: Index>(table: &Table, list: &List, run: &mut Run<'_>, size
     let folder = run.units.files()?;
     let progress = run.progress;
     let volume = u128::from(external::volume(list.length, size_of::<I>() as u64).max(1));
+    let rounds = Rounds::default();
     let means = Means {
+        rounds: &rounds,
         folder: &folder,
         key: run.units.key,
         threads: run.threads,
@@ -65,7 +68,8 @@ pub(super) fn rank<I: Index>(table: &Table, list: &List, run: &mut Run<'_>, size
     })?;
     let checksum = ranks.end(run)?;
     let bytes = found.bytes_read + found.bytes_written;
-    let how = How { method: METHOD, bytes, phases: Phases { rank: seconds, ..Phases::default() } };
+    let phases = Phases { rank: seconds, ..Phases::default() };
+    let how = How { method: METHOD, bytes, phases, rounds: rounds.take() };
     let found = Found { length: list.length, head: found.head, checksum };
     outcome(found, how, seconds)
 }

@@ -1,11 +1,12 @@
 //! One trial: reads the list, ranks it where it fits, and writes the ranks.
 
 use crate::algo::listrank::cost::{self, index_width};
-use crate::algo::listrank::cpu::{self, Ranked};
+use crate::algo::listrank::cpu::{self, Means, Ranked};
 use crate::algo::listrank::index::Index;
 use crate::algo::listrank::ranks::shared::SharedList;
 use crate::algo::listrank::ranks::{self, Fault, Part};
 use crate::algo::listrank::read::{self, Loaded};
+use crate::algo::listrank::rounds::Rounds;
 use crate::algo::listrank::task::{Found, How, Method, Phases, Table, outcome};
 use crate::algo::listrank::write::Ranks;
 use crate::algo::listrank::{Stops, by_files, faults, gpu, on_gpu};
@@ -118,7 +119,8 @@ fn by_shared_memory<I: Index>(table: &Table, list: &List, run: &mut Run<'_>) -> 
     let Some(loaded) = SharedList::<I>::load(list, comm, run.threads, run.budget, &Stops)? else { return Ok(None) };
     comm.barrier();
     let (read, started) = (read.elapsed().as_secs_f64(), Instant::now());
-    let is_list = loaded.rank(comm, run.threads, run.budget)?;
+    let rounds = Rounds::default();
+    let is_list = loaded.rank(comm, &means(run, &rounds))?;
     let seconds = started.elapsed().as_secs_f64();
     if !is_list {
         drop(loaded);
@@ -133,7 +135,7 @@ fn by_shared_memory<I: Index>(table: &Table, list: &List, run: &mut Run<'_>) -> 
         ranks.end(run)
     })?;
     let found = Found { length: list.length, head: Some(loaded.part.head), checksum };
-    outcome(found, how(Method::RulingSet, 0, read, seconds), seconds).map(Some)
+    outcome(found, how(Method::RulingSet, read, seconds, &rounds), seconds).map(Some)
 }
 
 /// Ranks a list of which each rank holds a share. Collective.
@@ -145,9 +147,10 @@ fn by_ranks<I: Index + Number>(table: &Table, list: &List, run: &mut Run<'_>) ->
     comm.barrier();
     let (read, started) = (read.elapsed().as_secs_f64(), Instant::now());
     let method = table.method.on_cpu(list.length);
+    let rounds = Rounds::default();
     let fault = match method {
-        Method::Wyllie => ranks::wyllie(comm, &part, &mut cells, run.budget)?,
-        _ => ranks::ruling_set(comm, &part, &mut cells, run.threads, run.budget)?,
+        Method::Wyllie => ranks::wyllie(comm, &part, &mut cells, &means(run, &rounds))?,
+        _ => ranks::ruling_set(comm, &part, &mut cells, &means(run, &rounds))?,
     };
     comm.barrier();
     let seconds = started.elapsed().as_secs_f64();
@@ -177,11 +180,16 @@ fn by_ranks<I: Index + Number>(table: &Table, list: &List, run: &mut Run<'_>) ->
     }
     let checksum = agreed(comm, || written.and_then(|()| ranks.end(run)))?;
     let found = Found { length: list.length, head: (list.length > 0).then_some(part.head), checksum };
-    outcome(found, how(method, 0, read, seconds), seconds)
+    outcome(found, how(method, read, seconds, &rounds), seconds)
 }
 
-fn how(method: Method, bytes: u64, read: f64, rank: f64) -> How {
-    How { method: method.name(), bytes, phases: Phases { read, rank, ..Phases::default() } }
+fn how(method: Method, read: f64, rank: f64, rounds: &Rounds) -> How {
+    let phases = Phases { read, rank, ..Phases::default() };
+    How { method: method.name(), bytes: 0, phases, rounds: rounds.take() }
+}
+
+fn means<'a>(run: &Run<'a>, rounds: &'a Rounds) -> Means<'a> {
+    Means { threads: run.threads, budget: run.budget, go_on: &signals::check, rounds }
 }
 
 fn in_memory<I: Index>(table: &Table, list: &List, run: &mut Run<'_>) -> Result<Outcome> {
@@ -195,7 +203,8 @@ fn in_memory<I: Index>(table: &Table, list: &List, run: &mut Run<'_>) -> Result<
         Method::Wyllie => cpu::wyllie::wyllie::<I>,
         Method::RulingSet | Method::Auto => cpu::ruling_set::ruling_set::<I>,
     };
-    if engine(&mut successors, head, run.threads, run.budget, &signals::check)? == Ranked::Cycle {
+    let rounds = Rounds::default();
+    if engine(&mut successors, head, &means(run, &rounds))? == Ranked::Cycle {
         drop(successors);
         return Err(cycle::<I>(list, run.threads, run.budget)?);
     }
@@ -204,7 +213,7 @@ fn in_memory<I: Index>(table: &Table, list: &List, run: &mut Run<'_>) -> Result<
     ranks.push(&successors, |rank| rank.wide(), run.threads, &|elements| run.progress.advance(elements))?;
     let checksum = ranks.end(run)?;
     let found = Found { length: list.length, head: (list.length > 0).then_some(head), checksum };
-    outcome(found, how(method, 0, read, seconds), seconds)
+    outcome(found, how(method, read, seconds, &rounds), seconds)
 }
 
 /// Returns the error of a list with a cycle, which names one of its elements: they are found by following the list once more.

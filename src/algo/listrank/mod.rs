@@ -9,7 +9,8 @@
 //! | `gpu`, `on_gpu` | the engines of GPUs; a trial there |
 //! | `ranks` | pointer jumping and ruling sets by several ranks, each with a share of the list |
 //! | `external`, `by_files` | lists that fit no memory: contraction by files; a trial of it |
-//! | `index` | indices of 32 and 64 bits |
+//! | `index`, `rounds` | indices of 32 and 64 bits; rounds with their times |
+//! | `figures` | pictures of a result |
 //! | `verify` | the check of ranks, by another path |
 
 mod by_files;
@@ -18,11 +19,13 @@ pub mod cpu;
 mod driver;
 pub mod external;
 mod faults;
+mod figures;
 pub mod gpu;
 pub mod index;
 mod on_gpu;
 mod ranks;
 mod read;
+pub mod rounds;
 mod task;
 mod verify;
 mod write;

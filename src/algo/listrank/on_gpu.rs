@@ -66,6 +66,7 @@ pub(super) fn rank<I: Index + GpuIndex>(
     let started = Instant::now();
     let fault = on_gpu.rank(&signals::check)?;
     phases.rank = started.elapsed().as_secs_f64();
+    let rounds = on_gpu.rounds();
     if fault.is_some() {
         fill(&mut on_gpu, list, cells, run.threads)?;
         on_gpu.check(&signals::check)?;
@@ -83,7 +84,7 @@ pub(super) fn rank<I: Index + GpuIndex>(
     let checksum = ranks.end(run)?;
     let seconds = phases.rank;
     let name = if method == gpu::Method::Wyllie { Method::Wyllie } else { Method::RulingSet };
-    let how = How { method: name.name(), bytes: 0, phases };
+    let how = How { method: name.name(), bytes: 0, phases, rounds };
     super::task::outcome(Found { length: list.length, head, checksum }, how, seconds)
 }
 

@@ -1,9 +1,11 @@
 //! The table `[listrank]`: what a job may ask for, and what it is told.
 
-use crate::algo::listrank::{gpu, on_gpu};
+use crate::algo::listrank::rounds::Round;
+use crate::algo::listrank::{figures, gpu, on_gpu};
 use crate::algo::{
     Algorithm, Answer, Cost, Crew, InputKind, ListResults, ListTask, On, Outcome, Run, StoredUnits, Task, Verdict,
 };
+use crate::chart::Figure;
 use crate::error::{Error, Result};
 use crate::gpu::ProgramSource;
 use crate::jobfile::{Diagnostics, Section};
@@ -37,6 +39,10 @@ impl Algorithm for ListRank {
         let method = table.get("method").map_or(Some(Method::Auto), |field| field.choice(&methods, diagnostics));
         let order = table.get("order").map_or(Some(Order::Successors), |field| field.choice(&orders, diagnostics));
         Some(Arc::new(Table { method: method?, order: order? }))
+    }
+
+    fn figures(&self, result: &Value) -> Vec<Figure> {
+        figures::of_result(result)
     }
 
     fn recall(&self, table: &Value) -> Option<Arc<dyn Task>> {
@@ -127,7 +133,7 @@ impl Found {
 }
 
 /// How a list was ranked: more fields of `results.listrank`.
-#[derive(Debug, Clone, Copy, Serialize)]
+#[derive(Debug, Clone, Serialize)]
 pub struct How {
     /// The method.
     pub method: &'static str,
@@ -135,6 +141,8 @@ pub struct How {
     pub bytes: u64,
     /// Seconds of each phase.
     pub phases: Phases,
+    /// The rounds of ranking: of several ranks, as rank 0 saw them; of a trial that was broken off, those since it went on.
+    pub rounds: Vec<Round>,
 }
 
 /// Seconds of each phase of a trial.

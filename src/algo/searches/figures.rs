@@ -6,7 +6,7 @@ use serde_json::Value;
 /// Most steps that are drawn with a bar each.
 const BARS: usize = 40;
 
-/// Returns pictures of what of these a result has: `sources` with `levels` and `phases`, and `phases` of its own.
+/// Returns pictures of what of these a result has: `sources` with `levels`, `distances` and `phases`.
 pub fn of_result(result: &Value) -> Vec<Figure> {
     let sources = result["sources"].as_array().map_or(&[][..], Vec::as_slice);
     let mut figures = Vec::new();
@@ -25,19 +25,6 @@ pub fn of_result(result: &Value) -> Vec<Figure> {
     }
     figures.extend(phases(sources));
     figures.extend(sources.first().and_then(distances));
-    if let Some(phases) = result["phases"].as_object() {
-        let phases: Vec<(&String, f64)> =
-            phases.iter().filter_map(|(name, seconds)| Some((name, seconds.as_f64()?))).collect();
-        let names = phases.iter().map(|(name, _)| (*name).clone()).collect();
-        let seconds = phases.iter().map(|(_, seconds)| *seconds).collect();
-        figures.push(by_name(
-            "Phases",
-            "Seconds of each phase of the last trial.",
-            "phase",
-            names,
-            vec![("time".into(), seconds)],
-        ));
-    }
     figures
 }
 
@@ -184,8 +171,6 @@ mod tests {
             figures.iter().map(|figure| figure.table().csv()).collect::<String>(),
             "kind,time (s)\npush,1.5\npull,2\nkind,rounds\npush,6\npull,3\n"
         );
-        let list = of_result(&json!({ "phases": { "read": 0.25, "rank": 1.0 } }));
-        assert_eq!(list[0].table().rows.len(), 2);
         assert_eq!(of_result(&json!({ "sources": "none", "phases": 7 })), []);
         assert_eq!(of_result(&Value::Null), []);
     }

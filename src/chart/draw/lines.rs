@@ -2,7 +2,7 @@
 
 use super::super::axis::Laid;
 use super::super::{Figure, Line, Scale, Style};
-use super::{Plot, horizontal, n, series, vertical};
+use super::{Plot, dot, horizontal, n, series, vertical};
 use maud::{Markup, html};
 use std::fmt::Write;
 
@@ -42,9 +42,10 @@ pub(super) fn draw(figure: &Figure, lines: &[Line]) -> (Markup, f64) {
                         @if line.style == Style::Dots || line.points.len() <= DOTS {
                             @for point in &line.points {
                                 @if let Some((left, top)) = place(point) {
-                                    circle class="dot" cx=(n(left)) cy=(n(top)) r="3" {
-                                        title { (figure.x.unit.show(point.0)) ": " (figure.y.unit.show(point.1)) " (" (line.name) ")" }
-                                    }
+                                    // Dashes tell lines apart, and shapes dots.
+                                    @let shape = if line.style == Style::Dots { at } else { 0 };
+                                    @let name = html! { title { (figure.x.unit.show(point.0)) ": " (figure.y.unit.show(point.1)) " (" (line.name) ")" } };
+                                    (dot(shape, (left, top), name))
                                 }
                             }
                         }

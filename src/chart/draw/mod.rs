@@ -94,38 +94,73 @@ fn vertical(plot: &Plot, axis: &Axis, laid: &Laid) -> Markup {
     }
 }
 
+/// Number of colours of series, as in the style.
+const COLOURS: usize = 12;
+
 /// Returns the class that has the colour of a series.
 fn series(at: usize) -> String {
-    format!("s{}", at % 9)
+    format!("s{}", at % COLOURS)
 }
 
-fn legend(names: &[(&str, bool)]) -> Markup {
+/// Width and height of a mark of the legend.
+const KEY: [f64; 2] = [22.0, 10.0];
+
+/// Draws the mark of a series in the legend, as the picture has it: with its dashes or its shape, so that colours are not all that tells.
+fn key(at: usize, style: Option<Style>) -> Markup {
+    let [width, height] = KEY;
+    let across = format!("M0 {}H{}", n(height / 2.0), n(width));
+    html! {
+        g class=(series(at)) {
+            @match style {
+                Some(Style::Line) => path class="line" d=(across) {},
+                Some(Style::Limit) => path class="limit" d=(across) {},
+                Some(Style::Dots) => (dot(at, (width / 2.0, height / 2.0), html! {})),
+                Some(Style::Area) | None => rect class="bar" width=(n(width - 6.0)) height=(n(height)) rx="2" {},
+            }
+        }
+    }
+}
+
+/// Draws a dot of a series that has dots alone: its shape is that of no other of the first four.
+fn dot(at: usize, (x, y): (f64, f64), title: Markup) -> Markup {
+    let corners: &[(f64, f64)] = match at % 4 {
+        0 => return html! { circle class="dot" cx=(n(x)) cy=(n(y)) r="3" { (title) } },
+        1 => &[(-3.0, -3.0), (3.0, -3.0), (3.0, 3.0), (-3.0, 3.0)],
+        2 => &[(0.0, -4.0), (4.0, 3.0), (-4.0, 3.0)],
+        _ => &[(0.0, -4.5), (4.5, 0.0), (0.0, 4.5), (-4.5, 0.0)],
+    };
+    let points: Vec<String> = corners.iter().map(|(right, down)| format!("{} {}", n(x + right), n(y + down))).collect();
+    html! { path class="dot" d=(format!("M{}Z", points.join("L"))) { (title) } }
+}
+
+fn legend(names: &[(&str, Option<Style>)]) -> Markup {
+    let [width, height] = KEY;
     html! {
         @if names.len() > 1 {
             ul class="legend" {
-                @for (at, (name, is_limit)) in names.iter().enumerate() {
-                    li { span class=(format!("swatch {}{}", series(at), if *is_limit { " limit" } else { "" })) {} (name) }
+                @for (at, (name, style)) in names.iter().enumerate() {
+                    li { svg class="key" viewBox=(format!("0 0 {} {}", n(width), n(height))) aria-hidden="true" { (key(at, *style)) } (name) }
                 }
             }
         }
     }
 }
 
-/// A figure as it is drawn: its marks, the height that they take, and the names of series, true for limits.
+/// A figure as it is drawn: its marks, the height that they take, and the names of series, with the styles of lines.
 struct Drawn<'a> {
     marks: Markup,
     height: f64,
-    names: Vec<(&'a str, bool)>,
+    names: Vec<(&'a str, Option<Style>)>,
 }
 
 fn draw(figure: &Figure) -> Drawn<'_> {
     let ((marks, height), names) = match &figure.marks {
         Marks::Lines(lines) => {
-            let names = lines.iter().map(|line| (line.name.as_str(), line.style == Style::Limit));
+            let names = lines.iter().map(|line| (line.name.as_str(), Some(line.style)));
             (lines::draw(figure, lines), names.collect())
         }
         Marks::Bars(bars) => {
-            (rows::bars(figure, bars), bars.parts.iter().map(|(name, _)| (name.as_str(), false)).collect())
+            (rows::bars(figure, bars), bars.parts.iter().map(|(name, _)| (name.as_str(), None)).collect())
         }
         Marks::Heat(heat) => (heat::draw(figure, heat), Vec::new()),
         Marks::Spans(spans) => (rows::spans(figure, spans), Vec::new()),
@@ -163,7 +198,7 @@ pub fn file(figure: &Figure) -> String {
     // Names are set by about as much as they take.
     let places = names.iter().scan(16.0, |left, (name, _)| {
         let place = *left;
-        *left += 44.0 + 7.2 * name.chars().count() as f64;
+        *left += 52.0 + 7.2 * name.chars().count() as f64;
         Some(place)
     });
     let places: Vec<f64> = places.collect();
@@ -174,9 +209,9 @@ pub fn file(figure: &Figure) -> String {
             style { (PreEscaped(STYLE)) }
             rect class="ground" width=(n(WIDTH)) height=(n(top + height)) {}
             text x="16" y="26" font-weight="600" { (figure.title) }
-            @for (at, ((name, _), left)) in names.iter().zip(places).enumerate() {
-                g class=(series(at)) { rect class="bar" x=(n(left)) y="40" width="14" height="10" rx="2" {} }
-                text x=(n(left + 20.0)) y="50" { (name) }
+            @for (at, ((name, style), left)) in names.iter().zip(places).enumerate() {
+                g transform=(format!("translate({} 40)", n(left))) { (key(at, *style)) }
+                text x=(n(left + KEY[0] + 6.0)) y="50" { (name) }
             }
             g transform=(format!("translate(0 {})", n(top))) { (marks) }
         }
@@ -217,7 +252,8 @@ mod tests {
     fn count(marks: Marks, text: &str) -> usize {
         let html = draw::figure(&figure(marks), "f").into_string();
         assert!(!html.contains("<script") && !html.contains("NaN") && !html.contains("inf"), "{html}");
-        let picture = html.split("<svg").nth(1).and_then(|rest| rest.split("</svg>").next()).expect("a picture");
+        let picture =
+            html.split("role=\"img\"").nth(1).and_then(|rest| rest.split("</svg>").next()).expect("a picture");
         picture.matches(text).count()
     }
 

@@ -179,7 +179,9 @@ fn speed_up(runs: &[Compared]) -> Figure {
         for name in algorithms(runs) {
             let point = |run: &Compared| Some((run.workers, ratio(first.seconds(name), run.seconds(name))?));
             let mut points: Vec<(f64, f64)> = alike().filter_map(point).collect();
-            points.sort_by(|a, b| a.0.total_cmp(&b.0));
+            // Of as many workers, the run that was fastest.
+            points.sort_by(|a, b| a.0.total_cmp(&b.0).then(b.1.total_cmp(&a.1)));
+            points.dedup_by_key(|point| point.0);
             lines.push(Line::new(name, Style::Line, points));
         }
         let ideal = workers.iter().map(|&workers| (workers as f64, workers as f64 / first.workers)).collect();
@@ -188,7 +190,10 @@ fn speed_up(runs: &[Compared]) -> Figure {
     let unit = if first.on_gpu { "GPUs" } else { "processor cores" };
     Figure {
         title: "Speed-up".into(),
-        caption: format!("How many times faster than {} each algorithm alone was, by {unit}.", first.name),
+        caption: format!(
+            "How many times faster than {} each algorithm alone was, by {unit}: of runs with as many, the fastest.",
+            first.name
+        ),
         x: Axis::linear(unit, Unit::Count),
         y: Axis::linear("speed-up", Unit::Number),
         marks: Marks::Lines(lines),

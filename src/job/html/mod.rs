@@ -6,6 +6,7 @@
 
 pub mod compare;
 pub mod page;
+mod ranks;
 mod render;
 mod results;
 mod seen;
@@ -29,7 +30,7 @@ pub const FILE: &str = "report.html";
 pub fn page(workdir: &Path) -> Result<Page> {
     let seen = Seen::at(workdir)?;
     let mut page = summary::page(&seen);
-    page.sections = [time::stages(&seen, seen.state == State::Running), time::samples(&seen), time::ranks(&seen)]
+    page.sections = [time::stages(&seen, seen.state == State::Running), time::samples(&seen), ranks::section(&seen)]
         .into_iter()
         .chain([results::graph(&seen)])
         .chain(results::sections(&seen))

@@ -54,7 +54,7 @@ pub(super) fn page(page: &Page) -> String {
                         section aria-labelledby="log" {
                             h2 id="log" { "Log" }
                             p class="muted" { "The last lines of run.log." }
-                            details { summary { (page.log.len()) " lines" } pre tabindex="0" { @for line in &page.log { (line) "\n" } } }
+                            details { summary { (page.log.len()) @if page.log.len() == 1 { " line" } @else { " lines" } } pre tabindex="0" { @for line in &page.log { (line) "\n" } } }
                         }
                     }
                 }

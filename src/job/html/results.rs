@@ -2,7 +2,7 @@
 
 use super::page::Section;
 use super::seen::{Seen, Unfinished, results};
-use super::value::{cell, fields, number, unit};
+use super::value::{cell, fields, label, number, unit};
 use crate::algo;
 use crate::chart::Unit;
 use crate::chart::{Axis, Bars, Cell, Column, Figure, Line, Marks, Style, Table};
@@ -11,7 +11,7 @@ use serde_json::Value;
 /// Most rows of a list in a result.
 const MOST: usize = 64;
 /// Fields that name what a row is of.
-const NAMES: [&str; 4] = ["source", "name", "kind", "from"];
+const NAMES: [&str; 5] = ["source", "name", "kind", "step", "from"];
 /// Most columns of it.
 const COLUMNS: usize = 16;
 /// Most trials that are drawn with a bar each.
@@ -102,7 +102,14 @@ fn figures(name: &str, result: &Value) -> Vec<Figure> {
 fn of_result(at: usize, name: &str, result: &Value) -> Section {
     let mut section = Section::new(&format!("result-{at}"), name);
     section.facts = Some(fields(result));
-    for (key, inner) in result.as_object().into_iter().flatten().filter(|(_, value)| value.is_object()) {
+    let drawn = figures(name, result);
+    // What is drawn has the table of its picture.
+    let is_drawn = |key: &str| {
+        let begin = key.trim_end_matches('s');
+        drawn.iter().any(|figure| figure.title.to_lowercase().starts_with(begin))
+    };
+    let tables = result.as_object().into_iter().flatten().filter(|(key, _)| !is_drawn(key));
+    for (key, inner) in tables.clone().filter(|(_, value)| value.is_object()) {
         let table = fields(inner);
         // What has lists is for pictures.
         let is_plain = inner.as_object().is_some_and(|inner| inner.values().all(|value| !value.is_array()));
@@ -113,19 +120,17 @@ fn of_result(at: usize, name: &str, result: &Value) -> Section {
     if let Some(trials) = result["trials"].as_array().filter(|trials| trials.len() > 1) {
         section.figures.push(of_trials(name, trials));
     }
-    section.figures.extend(figures(name, result));
     // Lists of objects are tables, whatever they are of.
-    for (key, list) in result.as_object().into_iter().flatten() {
+    for (key, list) in tables {
         let list: Vec<&Value> = list.as_array().into_iter().flatten().filter(|one| one.is_object()).collect();
         if let Some(table) = of_list(&list) {
-            let shown = if list.len() > MOST {
-                format!("the first {MOST} of {}; report.json has all", list.len())
-            } else {
-                list.len().to_string()
-            };
-            section.tables.push((format!("{} ({shown})", key.replace('_', " ")), table));
+            let cut = list.len() > MOST;
+            let which =
+                if cut { format!(" (the first {MOST} of {}; report.json has all)", list.len()) } else { String::new() };
+            section.tables.push((format!("{}{which}", key.replace('_', " ")), table));
         }
     }
+    section.figures.extend(drawn);
     section
 }
 
@@ -157,9 +162,7 @@ fn of_list(list: &[&Value]) -> Option<Table> {
     // What they are of comes first.
     keys.sort_by_key(|key| !NAMES.contains(&key.as_str()));
     // Ids are no amounts, and names no numbers: what leads a row is told as it stands.
-    let column = |(at, key): (usize, &&String)| {
-        Column::new(&key.replace('_', " "), if at == 0 { Unit::Text } else { unit(key) })
-    };
+    let column = |(at, key): (usize, &&String)| Column::new(&label(key), if at == 0 { Unit::Text } else { unit(key) });
     let row = |one: &&Value| {
         let cells = keys.iter().enumerate().map(|(at, key)| match (at, cell(&one[key.as_str()])) {
             (0, Cell::Whole(id)) => Cell::Text(id),

@@ -107,7 +107,9 @@ impl Seen {
         if manifest.is_none() && faults.is_empty() {
             faults.push("manifest.json is missing: how far the job came is not known".to_owned());
         }
+        let is_damaged = faults.iter().any(|fault| fault.starts_with("metrics.json"));
         if metrics.is_none()
+            && !is_damaged
             && manifest.as_ref().is_some_and(|manifest| !manifest.stages.is_empty() || !manifest.tasks.is_empty())
         {
             faults.push("metrics.json is missing: there is no timeline".to_owned());

@@ -35,7 +35,7 @@ pub(super) fn page(seen: &Seen) -> Page {
     if let Some(why) = &seen.why {
         let again =
             if matches!(seen.state, State::Failed(2..=8)) { "" } else { " The same command carries on from there." };
-        notices.insert(0, format!("{}{again}", ended_in_a_stop(why)));
+        notices.insert(0, format!("{}{again}", sentence(why)));
     }
     Page {
         title: clip_to(&name, NAME),
@@ -57,8 +57,13 @@ pub(super) fn page(seen: &Seen) -> Page {
     }
 }
 
-fn ended_in_a_stop(why: &str) -> String {
-    if why.ends_with('.') { why.to_owned() } else { format!("{why}.") }
+/// Returns why a run ended as a sentence. What begins with the name of a file is left as it is.
+fn sentence(why: &str) -> String {
+    let is_word = why.split(' ').next().is_some_and(|word| word.bytes().all(|b| b.is_ascii_lowercase()));
+    let begin = why.chars().next().filter(|_| is_word).map(|first| first.to_ascii_uppercase());
+    let rest = if begin.is_some() { &why[1..] } else { why };
+    let stop = if why.ends_with('.') { "" } else { "." };
+    format!("{}{rest}{stop}", begin.map_or(String::new(), String::from))
 }
 
 /// Says on what and on which machine the job was done, and when.
@@ -74,7 +79,7 @@ fn lead(seen: &Seen) -> String {
             text += &format!("A graph of {} vertices and {} edges", count(&report["graph"]["vertices"]), count(edges));
         }
         (_, _, elements @ Value::Number(_)) => text += &format!("A list of {} elements", count(elements)),
-        _ => text += "As far as it came",
+        _ => text += "It came to no graph and no list",
     }
     if let Some(path) = report["input"]["path"].as_str() {
         text += &format!(" ({})", clip_to(path, NAME));

@@ -1,15 +1,16 @@
 //! The parts of a report that are about time: runs and stages, and what was sampled meanwhile.
 
 use super::page::Section;
+use super::ranks::{Worker, busy};
 use super::seen::Seen;
 use super::value::{cell, number};
-use crate::chart::{Axis, Bars, Cell, Column, Figure, Line, Marks, Scale, SpanMark, Style, Table, Unit};
+use crate::chart::{Axis, Cell, Column, Figure, Line, Marks, Scale, SpanMark, Style, Table, Unit};
 use crate::process::log::timestamp;
 use crate::process::metrics::{RunMetrics, Sample};
 use serde_json::Value;
 use std::time::{Duration, UNIX_EPOCH};
 
-/// Most stages and ranks that a table has a row for.
+/// Most stages that a table has a row for.
 const MOST: usize = 200;
 
 /// Milliseconds over which the fastest transfer is looked for: shorter ones tell of caches rather than of a device.
@@ -100,16 +101,12 @@ pub(super) fn stages(seen: &Seen, is_running: bool) -> Section {
             .push(("Runs of this job".into(), Table { columns, rows: runs.iter().enumerate().map(row).collect() }));
     }
     if let Some(stages) = seen.report["stages"].as_array().filter(|stages| !stages.is_empty()) {
-        section.tables.push(("Stages, over all runs".into(), of_stages(stages, threads(seen))));
+        section.tables.push(("Stages, over all runs".into(), of_stages(seen, stages)));
     }
     section
 }
 
-fn threads(seen: &Seen) -> f64 {
-    seen.metrics.runs.last().map_or(0.0, |run| run.threads as f64)
-}
-
-fn of_stages(stages: &[Value], threads: f64) -> Table {
+fn of_stages(seen: &Seen, stages: &[Value]) -> Table {
     let names = [
         ("took", Unit::Seconds),
         ("read", Unit::Bytes),
@@ -121,17 +118,19 @@ fn of_stages(stages: &[Value], threads: f64) -> Table {
         ("most host memory", Unit::Bytes),
         ("processors busy", Unit::Share),
     ];
-    let columns = names.iter().chain(&more).map(|(name, unit)| Column::new(name, *unit));
+    let has_gpu = stages.iter().any(|stage| stage["gpu_seconds"].is_array());
+    let gpu = has_gpu.then_some(("GPU busy", Unit::Share));
+    let columns = names.iter().chain(&more).chain(&gpu).map(|(name, unit)| Column::new(name, *unit));
     let columns = [Column::text("stage")].into_iter().chain(columns).chain([Column::text("done by")]).collect();
     let row = |stage: &Value| {
         let seconds = number(&stage["seconds"]).filter(|&seconds| seconds > 0.0);
         let rate = |bytes: &Value| Cell::from(seconds.and_then(|seconds| Some(number(bytes)? / seconds)));
         let by = match (&stage["done"], &stage["resumed"]) {
             (Value::Bool(false), _) => "not done",
-            (_, Value::Bool(true)) => "an earlier run",
-            _ => "the last run",
+            (_, Value::Bool(true)) => "earlier run",
+            _ => "last run",
         };
-        vec![
+        let mut cells = vec![
             cell(&stage["name"]),
             seconds.into(),
             cell(&stage["read"]),
@@ -139,19 +138,13 @@ fn of_stages(stages: &[Value], threads: f64) -> Table {
             cell(&stage["written"]),
             rate(&stage["written"]),
             cell(&stage["host_memory_peak"]),
-            busy(stage, threads).into(),
-            by.into(),
-        ]
+            busy(seen, stage, Worker::Processors).into(),
+        ];
+        cells.extend(has_gpu.then(|| Cell::from(busy(seen, stage, Worker::Gpu))));
+        cells.push(by.into());
+        cells
     };
     Table { columns, rows: stages.iter().take(MOST).map(row).collect() }
-}
-
-/// Returns the share of its processors that a stage kept busy, over all ranks; `None` of one that earlier runs have a part in.
-fn busy(stage: &Value, threads: f64) -> Option<f64> {
-    let ranks = stage["cpu_seconds"].as_array()?;
-    let all = threads * ranks.len() as f64 * number(&stage["seconds"])?;
-    let cpu: f64 = ranks.iter().filter_map(number).sum();
-    (all > 0.0).then(|| (cpu / all).min(1.0))
 }
 
 /// Returns the part about memory, processors, disks and power over time.
@@ -194,7 +187,7 @@ pub(super) fn samples(seen: &Seen) -> Section {
         let used = line("GPU memory", &|sample| (sample.gpu_memory << 10) as f64);
         add(
             &format!("GPU memory{of_rank}"),
-            "The limit is taken as a whole once the GPU is open.",
+            "The most that was taken at once within each sample, of the memory that the job holds: that is the limit as a whole, once the GPU is open.",
             Axis::linear("memory", Unit::Bytes),
             vec![used, limit("limits.gpu_memory", last.gpu_memory as f64)],
         );
@@ -206,6 +199,14 @@ pub(super) fn samples(seen: &Seen) -> Section {
         Axis::linear("cores", Unit::Number),
         [cores].into_iter().chain((last.threads > 0).then(|| limit("threads", last.threads as f64))).collect(),
     );
+    if seen.metrics.samples.iter().any(|sample| sample.gpu > 0) {
+        add(
+            &format!("GPU{of_rank}"),
+            "The share of time in which a kernel ran on it, of whichever process, as NVML tells; from two seconds on.",
+            Axis::linear("busy", Unit::Share),
+            vec![line("busy", &|sample| rate(sample.gpu as f64 / 1e3, sample).min(1.0))],
+        );
+    }
     if seen.metrics.samples.iter().any(|sample| sample.read > 0 || sample.written > 0) {
         let read = line("read from disk", &|sample| rate((sample.read << 10) as f64, sample));
         let written = line("written to disk", &|sample| rate((sample.written << 10) as f64, sample));
@@ -257,48 +258,6 @@ fn fastest(samples: &[(f64, &Sample)], kib: &dyn Fn(&Sample) -> u64) -> f64 {
         }
     }
     most
-}
-
-/// Returns the part about ranks: how busy each was in the stages of the last run.
-pub(super) fn ranks(seen: &Seen) -> Section {
-    let mut section = Section::new("ranks", "Ranks");
-    let stages: Vec<(&Value, Vec<f64>)> = seen.report["stages"]
-        .as_array()
-        .into_iter()
-        .flatten()
-        .filter_map(|stage| {
-            let ranks: Vec<f64> = stage["cpu_seconds"].as_array()?.iter().filter_map(number).collect();
-            (ranks.len() > 1).then_some((stage, ranks))
-        })
-        .collect();
-    let Some(ranks) = stages.iter().map(|(_, ranks)| ranks.len()).max() else { return section };
-    let names = (0..ranks.min(MOST)).map(|rank| format!("rank {rank}")).collect();
-    let part = |(stage, ranks): &(&Value, Vec<f64>)| (stage["name"].as_str().unwrap_or("?").to_owned(), ranks.clone());
-    section.figures.push(Figure {
-        title: "Processor time of each rank".into(),
-        caption: "In the last run, by stage. A rank that waits for others leaves its cores to them.".into(),
-        x: Axis::linear("processor time", Unit::Seconds),
-        y: Axis::linear("rank", Unit::Text),
-        marks: Marks::Bars(Bars { names, parts: stages.iter().map(part).collect() }),
-    });
-    let threads = threads(seen);
-    let mut columns = vec![Column::text("rank")];
-    columns.extend(stages.iter().map(|(stage, _)| Column::new(stage["name"].as_str().unwrap_or("?"), Unit::Share)));
-    let share = |(stage, ranks): &(&Value, Vec<f64>), rank: usize| {
-        let all = threads * number(&stage["seconds"])?;
-        (all > 0.0).then(|| ranks.get(rank).map(|cpu| (cpu / all).min(1.0))).flatten()
-    };
-    let row = |rank: usize| {
-        [Cell::Text(format!("rank {rank}"))]
-            .into_iter()
-            .chain(stages.iter().map(|stage| share(stage, rank).into()))
-            .collect()
-    };
-    section.tables.push((
-        "Busy share of each rank's processors".into(),
-        Table { columns, rows: (0..ranks.min(MOST)).map(row).collect() },
-    ));
-    section
 }
 
 #[cfg(test)]

@@ -42,6 +42,16 @@ pub(super) fn unit(name: &str) -> Unit {
     }
 }
 
+/// Returns a field's name as people read it: values are shown in units of their own, so that seconds are a time.
+pub(super) fn label(name: &str) -> String {
+    let words = name.split('_').map(|word| match word {
+        "seconds" => "time",
+        "teps" => "TEPS",
+        word => word,
+    });
+    words.collect::<Vec<_>>().join(" ")
+}
+
 /// Returns the fields of an object that are neither lists nor objects: a table with a row for each.
 pub(super) fn fields(value: &Value) -> Table {
     let plain = value.as_object().into_iter().flatten().filter(|(key, value)| {
@@ -55,7 +65,7 @@ pub(super) fn fields(value: &Value) -> Table {
             (cell, Unit::Count) => cell,
             (cell, unit) => Cell::Text(cell.show(unit)),
         };
-        vec![Cell::Text(key.replace('_', " ")), cell]
+        vec![Cell::Text(label(key)), cell]
     };
     Table {
         columns: vec![Column::text("what"), Column::new("value", Unit::Count)],

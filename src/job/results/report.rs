@@ -98,6 +98,9 @@ pub struct StageReport {
     /// Processor time of each rank in this run; nothing if an earlier run did it.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub cpu_seconds: Vec<f64>,
+    /// Time in which the GPU of each rank computed in this run; nothing where that is not known.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub gpu_seconds: Vec<f64>,
 }
 
 /// Returns each stage once, with what this run and all those `before` it spent on it. An earlier run did it where none of its
@@ -109,8 +112,8 @@ pub(crate) fn in_all(parts: Vec<StageReport>, before: &Spent) -> Vec<StageReport
             if !part.resumed {
                 stage.figures.add(&part.figures);
                 stage.resumed = false;
-                stage.cpu_seconds.resize(part.cpu_seconds.len(), 0.0);
-                stage.cpu_seconds.iter_mut().zip(part.cpu_seconds).for_each(|(sum, more)| *sum += more);
+                add(&mut stage.cpu_seconds, &part.cpu_seconds);
+                add(&mut stage.gpu_seconds, &part.gpu_seconds);
             }
             continue;
         }
@@ -122,6 +125,12 @@ pub(crate) fn in_all(parts: Vec<StageReport>, before: &Spent) -> Vec<StageReport
         stages.push(part);
     }
     stages
+}
+
+/// Adds numbers of ranks, of which there are none where they are not known.
+fn add(sums: &mut Vec<f64>, more: &[f64]) {
+    sums.resize(sums.len().max(more.len()), 0.0);
+    sums.iter_mut().zip(more).for_each(|(sum, more)| *sum += more);
 }
 
 /// Returns the median; the mean of the middle two where their number is even.

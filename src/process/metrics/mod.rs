@@ -11,19 +11,19 @@ use std::path::Path;
 
 use crate::store::replace::replace_volatile;
 pub use recorder::Recorder;
-pub use sampler::{Meter, OpenMeter};
+pub use sampler::{Measured, Meter, OpenMeter};
 
 /// Name of the file in the workdir.
 pub const FILE: &str = "metrics.json";
 
 /// Changes when a field changes its meaning.
-const SCHEMA: u32 = 2;
+const SCHEMA: u32 = 3;
 /// Most samples of all runs together.
 const SAMPLES: usize = 350;
 /// Most runs; the oldest go first.
 const RUNS: usize = 48;
 /// Most stages of all runs together: those of the oldest runs go first.
-const SPANS: usize = 192;
+const SPANS: usize = 160;
 /// Most characters of why a run ended.
 const WHY: usize = 240;
 
@@ -89,7 +89,7 @@ pub struct Sample {
     pub length: u64,
     /// Most host memory, in KiB.
     pub host_memory: u64,
-    /// Most GPU memory, in KiB.
+    /// Most GPU memory that was taken of the job's, in KiB.
     pub gpu_memory: u64,
     /// Processor time of all threads, in milliseconds.
     pub cpu: u64,
@@ -101,19 +101,21 @@ pub struct Sample {
     pub sent: u64,
     /// Energy in millijoules; 0 where no power can be read.
     pub energy: u64,
+    /// Milliseconds in which the GPU computed; 0 where that can't be read.
+    pub gpu: u64,
 }
 
-type Row = (u64, u64, u64, u64, u64, u64, u64, u64, u64, u64);
+type Row = (u64, u64, u64, u64, u64, u64, u64, u64, u64, u64, u64);
 
 impl From<Row> for Sample {
-    fn from((run, at, length, host_memory, gpu_memory, cpu, read, written, sent, energy): Row) -> Sample {
-        Sample { run, at, length, host_memory, gpu_memory, cpu, read, written, sent, energy }
+    fn from((run, at, length, host_memory, gpu_memory, cpu, read, written, sent, energy, gpu): Row) -> Sample {
+        Sample { run, at, length, host_memory, gpu_memory, cpu, read, written, sent, energy, gpu }
     }
 }
 
 impl From<Sample> for Row {
     fn from(s: Sample) -> Row {
-        (s.run, s.at, s.length, s.host_memory, s.gpu_memory, s.cpu, s.read, s.written, s.sent, s.energy)
+        (s.run, s.at, s.length, s.host_memory, s.gpu_memory, s.cpu, s.read, s.written, s.sent, s.energy, s.gpu)
     }
 }
 
@@ -128,6 +130,7 @@ impl Sample {
         self.written += next.written;
         self.sent += next.sent;
         self.energy += next.energy;
+        self.gpu += next.gpu;
     }
 }
 
@@ -234,6 +237,7 @@ mod tests {
             written: many,
             sent: many,
             energy: many,
+            gpu: length,
         }
     }
 

@@ -24,7 +24,6 @@ struct State {
     /// All runs of the job, once a stage of this one has begun.
     metrics: Option<Metrics>,
     written: Option<Instant>,
-    gpu_peak: u64,
     /// The meter of the device in use, until it is opened.
     meter: Option<OpenMeter>,
     sampler: Option<Sampler>,
@@ -46,15 +45,15 @@ impl Recorder {
         (run.ranks, run.threads, run.host_memory) = (ranks as u64, threads as u64, host_memory);
     }
 
-    /// Sets the limit of GPU memory and the most that was in use.
-    pub fn set_gpu_memory(&self, limit: u64, peak: u64) {
+    /// Sets the limit of GPU memory.
+    pub fn set_gpu_memory(&self, limit: u64) {
         let mut state = self.lock();
-        (state.run.gpu_memory, state.gpu_peak) = (limit, peak);
+        state.run.gpu_memory = limit;
         let metrics = state.metrics.as_mut();
         metrics.and_then(|metrics| metrics.runs.last_mut()).into_iter().for_each(|run| run.gpu_memory = limit);
     }
 
-    /// Has the energy of a device measured from soon on.
+    /// Has the energy of a device, and how busy it is, measured from soon on: on ranks that record nothing, too.
     pub fn set_meter(&self, open: OpenMeter) {
         self.lock().meter = Some(open);
     }
@@ -66,9 +65,11 @@ impl Recorder {
         if state.metrics.is_none() {
             let mut metrics = Metrics::read(&workdir).ok().flatten().unwrap_or_default();
             let now = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH).unwrap_or_default();
-            let began = now.saturating_sub(began.elapsed()).as_secs_f64();
-            metrics.begin(RunMetrics { began, host: host::name(), ..state.run.clone() });
+            let since_1970 = now.saturating_sub(began.elapsed()).as_secs_f64();
+            metrics.begin(RunMetrics { began: since_1970, host: host::name(), ..state.run.clone() });
             state.metrics = Some(metrics);
+            // A run that is over before the first tick has a sample, too.
+            state.sampler.get_or_insert_with(|| Sampler::new(began));
         }
         let State { metrics: Some(metrics), written, .. } = &mut *state else { return };
         let seconds = began.elapsed().as_secs_f64();
@@ -91,7 +92,14 @@ impl Recorder {
     /// Takes notice of the memory in use while these stages are at work; adds a sample and writes the file when it is time.
     pub fn tick(&self, memory: u64, stages: &[&str]) {
         let mut state = self.lock();
-        let (Some((workdir, began)), true) = (state.place.clone(), state.metrics.is_some()) else { return };
+        let place = state.place.clone();
+        // Ranks without a workdir are asked at the ends of stages how busy their GPUs were.
+        let records =
+            if place.is_some() { state.metrics.is_some() } else { state.meter.is_some() || state.sampler.is_some() };
+        if !records {
+            return;
+        }
+        let began = place.as_ref().map_or_else(Instant::now, |(_, began)| *began);
         // The sampler is away meanwhile: to open a meter may take a while, and nobody should wait for that.
         let mut sampler = state.sampler.take().unwrap_or_else(|| Sampler::new(began));
         sampler.note(memory);
@@ -101,10 +109,16 @@ impl Recorder {
             sampler.open_meters(meter);
             state = self.lock();
         }
-        let State { metrics: Some(metrics), gpu_peak, written, .. } = &mut *state else { return };
+        let (Some((workdir, _)), State { metrics: Some(metrics), written, .. }) = (place, &mut *state) else {
+            if sampler.is_due() {
+                sampler.sample();
+            }
+            state.sampler = Some(sampler);
+            return;
+        };
         if sampler.is_due() {
             metrics.at_work(began.elapsed().as_secs_f64(), stages);
-            metrics.add(sampler.sample(*gpu_peak));
+            metrics.add(sampler.sample());
         }
         let interval = WRITE[usize::from(began.elapsed() > Duration::from_secs(60))];
         if written.get_or_insert_with(Instant::now).elapsed() >= interval {
@@ -114,15 +128,25 @@ impl Recorder {
         state.sampler = Some(sampler);
     }
 
+    /// Ends a sample, so that what is read of the GPU so far is known to [`gpu_use`](crate::process::gpu_use).
+    pub fn look(&self) {
+        let mut state = self.lock();
+        let State { metrics, sampler: Some(sampler), .. } = &mut *state else { return };
+        if sampler.has_meters() {
+            let sample = sampler.sample();
+            metrics.iter_mut().for_each(|metrics| metrics.add(sample));
+        }
+    }
+
     /// Notes how the run ended: `finished`, or why not.
     pub fn end(&self, why: &str) {
         let mut state = self.lock();
-        let State { place: Some((workdir, began)), metrics: Some(metrics), sampler, gpu_peak, .. } = &mut *state else {
+        let State { place: Some((workdir, began)), metrics: Some(metrics), sampler, .. } = &mut *state else {
             return;
         };
         if let Some(sampler) = sampler {
             sampler.note(host::process_memory());
-            metrics.add(sampler.sample(*gpu_peak));
+            metrics.add(sampler.sample());
         }
         metrics.end(began.elapsed().as_secs_f64(), why);
         metrics.write(workdir);
@@ -147,7 +171,7 @@ mod tests {
             recorder.begin_stage("sort");
             // Killed from now on, it would be told of.
             assert_eq!(runs(), run);
-            recorder.set_gpu_memory(4 << 30, 3 << 30);
+            recorder.set_gpu_memory(4 << 30);
             recorder.tick(7 << 10, &["sort"]);
             std::thread::sleep(Duration::from_millis(1050));
             recorder.tick(5 << 10, &["sort"]);
@@ -160,8 +184,8 @@ mod tests {
         assert_eq!(ends, [(1, None, false), (2, Some("finished"), true)]);
         assert_eq!((runs[0].ranks, runs[0].threads, runs[0].host_memory, runs[0].gpu_memory), (2, 8, 1 << 30, 4 << 30));
         assert!(runs[0].seconds >= 1.0 && runs[1].began >= runs[0].began + runs[0].seconds, "{runs:?}");
-        let host: Vec<_> = samples.iter().map(|sample| (sample.run, sample.host_memory, sample.gpu_memory)).collect();
-        assert_eq!(host[..2], [(1, 7, 3 << 20), (1, 5, 3 << 20)]);
+        let host: Vec<_> = samples.iter().map(|sample| (sample.run, sample.host_memory)).collect();
+        assert_eq!(host[..2], [(1, 7), (1, 5)]);
         // Another workdir's file is none of this version: it is begun anew.
         std::fs::write(folder.path().join(super::super::FILE), "{").expect("written");
         assert!(Metrics::read(folder.path()).is_err());

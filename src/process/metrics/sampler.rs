@@ -2,7 +2,7 @@
 
 use super::Sample;
 use crate::process::energy::CpuMeter;
-use crate::process::traffic;
+use crate::process::{gpu_use, traffic};
 use crate::store::os;
 use std::time::{Duration, Instant};
 
@@ -13,8 +13,17 @@ const COARSE: Duration = Duration::from_secs(1);
 /// Meters are opened after so long: a job that is done by then should not wait for a library to load.
 const METERED: Duration = Duration::from_secs(2);
 
-/// Returns joules since the call before.
-pub type Meter = Box<dyn FnMut() -> Option<f64> + Send>;
+/// Amounts that a meter tells of the time since it was read before.
+#[derive(Debug, Clone, Copy, Default, PartialEq)]
+pub struct Measured {
+    /// Joules; 0 where they can't be read.
+    pub joules: f64,
+    /// The share of it in which a GPU computed; `None` of what is no GPU, or can't tell.
+    pub busy: Option<f64>,
+}
+
+/// Function that reads a meter.
+pub type Meter = Box<dyn FnMut() -> Measured + Send>;
 /// Opens the meter of a device, if it has one.
 pub type OpenMeter = Box<dyn FnOnce() -> Option<Meter> + Send>;
 
@@ -51,6 +60,11 @@ impl Sampler {
         self.meters.is_none() && self.began.elapsed() >= METERED
     }
 
+    /// Returns true if there are meters.
+    pub fn has_meters(&self) -> bool {
+        self.meters.as_ref().is_some_and(|meters| !meters.is_empty())
+    }
+
     /// Opens the meter of the processors and another one, if there is one.
     pub fn open_meters(&mut self, other: Option<OpenMeter>) {
         let mut meters: Vec<Meter> = processors().into_iter().chain(other.and_then(|open| open())).collect();
@@ -62,10 +76,12 @@ impl Sampler {
     }
 
     /// Ends a sample.
-    pub fn sample(&mut self, gpu_memory: u64) -> Sample {
+    pub fn sample(&mut self) -> Sample {
         let (now, cpu, disk) = (Instant::now(), os::processor_time(), os::disk_bytes());
         let sent = traffic::sent();
-        let joules: f64 = self.meters.iter_mut().flatten().filter_map(|meter| meter()).sum();
+        let readings: Vec<Measured> = self.meters.iter_mut().flatten().map(|meter| meter()).collect();
+        let joules: f64 = readings.iter().map(|reading| reading.joules).sum();
+        let busy = readings.iter().filter_map(|reading| reading.busy).fold(0.0, f64::max);
         let kib = |after: u64, before: u64| after.saturating_sub(before) >> 10;
         // Ends of samples are rounded, and lengths follow from them, so that no time is lost between them.
         let milliseconds = |then: Instant| (then - self.began).as_millis() as u64;
@@ -74,13 +90,15 @@ impl Sampler {
             at: milliseconds(now),
             length: milliseconds(now) - milliseconds(self.last),
             host_memory: self.memory >> 10,
-            gpu_memory: gpu_memory >> 10,
+            gpu_memory: gpu_use::most_taken() >> 10,
             cpu: cpu.saturating_sub(self.cpu).as_millis() as u64,
             read: kib(disk.0, self.disk.0),
             written: kib(disk.1, self.disk.1),
             sent: kib(sent, self.sent),
             energy: (joules * 1e3) as u64,
+            gpu: (now - self.last).mul_f64(busy).as_millis() as u64,
         };
+        gpu_use::add_busy((now - self.last).mul_f64(busy));
         // What is less than a unit of the file is counted with the next sample.
         self.cpu += Duration::from_millis(sample.cpu);
         self.disk = (self.disk.0 + (sample.read << 10), self.disk.1 + (sample.written << 10));
@@ -95,9 +113,11 @@ fn processors() -> Option<Meter> {
     let meter = CpuMeter::open().ok()?;
     let mut before = meter.read().ok()?;
     Some(Box::new(move || {
-        let joules = meter.joules_since(&before).ok()?;
-        before = meter.read().ok()?;
-        Some(joules)
+        let joules = meter.joules_since(&before).unwrap_or(0.0);
+        if let Ok(now) = meter.read() {
+            before = now;
+        }
+        Measured { joules, busy: None }
     }))
 }
 
@@ -116,12 +136,18 @@ mod tests {
             sum = std::hint::black_box(sum + 1);
         }
         traffic::count(5 << 20);
-        sampler.open_meters(Some(Box::new(|| Some(Box::new(|| Some(1.5))))));
-        let first = sampler.sample(3 << 20);
-        assert_eq!((first.host_memory, first.gpu_memory), (7 << 10, 3 << 10));
+        let meter = || Some(Box::new(|| Measured { joules: 1.5, busy: Some(0.5) }) as Meter);
+        sampler.open_meters(Some(Box::new(meter)));
+        let computed = gpu_use::busy();
+        let first = sampler.sample();
+        assert_eq!(first.host_memory, 7 << 10);
+        // Half of the time, in whole milliseconds.
+        assert!(
+            first.gpu.abs_diff(first.length / 2) <= 1 && gpu_use::busy() - computed >= Duration::from_millis(first.gpu)
+        );
         assert!(first.length > 0 && first.at == first.length && first.energy >= 1500, "{first:?}");
         assert!(first.cpu >= 30 && first.sent >= 5 << 10, "{first:?}");
-        let second = sampler.sample(0);
+        let second = sampler.sample();
         assert_eq!(second.host_memory, 0);
         assert_eq!(second.at, first.at + second.length);
     }

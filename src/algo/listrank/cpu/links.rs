@@ -3,11 +3,12 @@
 //! The first walk over the sublists adds up their weights, the second writes: no more than the links of sublists is kept between, so that
 //! weights and sublists may be of any size.
 
+use super::Means;
 use super::flight::{Visit, fly};
 use super::rulers::Rulers;
 use crate::algo::listrank::index::Index;
 use crate::error::Result;
-use crate::memory::{Budget, prefetch};
+use crate::memory::prefetch;
 
 /// Most links that one thread follows alone: it takes as long as starting others.
 const FEW: usize = 1 << 12;
@@ -70,19 +71,13 @@ pub fn links_bytes(links: u64, word: u64) -> u64 {
 ///
 /// # Errors
 /// [`crate::error::Error::Limit`] where [`links_bytes`] do not fit the budget, and those of `go_on`.
-pub fn rank_links<I: Index>(
-    links: &mut [I],
-    head: I,
-    threads: usize,
-    budget: &Budget,
-    go_on: &(dyn Fn() -> Result<()> + Sync),
-) -> Result<I> {
+pub fn rank_links<I: Index>(links: &mut [I], head: I, means: &Means<'_>) -> Result<I> {
     let len = links.len() / 2;
     let links = Links(I::shared(links));
     if len <= FEW {
-        return Ok(follow(&links, head));
+        return means.rounds.time("follow links", len as u64, || Ok(follow(&links, head)));
     }
-    walk_twice(&links, len, SHIFT, head, threads, budget, go_on)
+    walk_twice(&links, len, SHIFT, head, ["add up links", "rank links"], means)
 }
 
 /// Follows links from `head`, first to add up all weights, then to write.
@@ -102,7 +97,7 @@ fn follow<I: Index>(links: &Links<'_, I>, head: I) -> I {
 }
 
 /// Writes to every element on the path from `head` the weight of itself and all behind it, with one ruler in each 2^`shift` of the `len`
-/// elements. Returns that of `head`.
+/// elements. Returns that of `head`. The two walks are told as rounds of these names.
 ///
 /// # Errors
 /// Those of [`rank_links`].
@@ -111,15 +106,17 @@ pub fn walk_twice<I: Index, S: Steps<I>>(
     len: usize,
     shift: u32,
     head: I,
-    threads: usize,
-    budget: &Budget,
-    go_on: &(dyn Fn() -> Result<()> + Sync),
+    names: [&'static str; 2],
+    means: &Means<'_>,
 ) -> Result<I> {
+    let Means { threads, budget, go_on, rounds } = *means;
     let rulers = Rulers::new(len, shift);
     let mut sublists = budget.zeroed::<I>(2 * (rulers.blocks() + 1), "the links of sublists")?;
-    fly(rulers, head, &Measure { steps, sublists: Links(I::shared(&mut sublists)) }, threads, None, go_on)?;
-    let total = rank_links(&mut sublists, I::of(rulers.sublist(head) as u64), threads, budget, go_on)?;
-    fly(rulers, head, &Write { steps, sublists: Links(I::shared(&mut sublists)) }, threads, None, go_on)?;
+    let measure = Measure { steps, sublists: Links(I::shared(&mut sublists)) };
+    rounds.time(names[0], len as u64, || fly(rulers, head, &measure, threads, None, go_on))?;
+    let total = rank_links(&mut sublists, I::of(rulers.sublist(head) as u64), means)?;
+    let write = Write { steps, sublists: Links(I::shared(&mut sublists)) };
+    rounds.time(names[1], len as u64, || fly(rulers, head, &write, threads, None, go_on))?;
     Ok(total)
 }
 

@@ -26,6 +26,23 @@ pub use cycle::off_path;
 pub use links::{Links, links_bytes, rank_links};
 pub use rulers::Rulers;
 
+use crate::algo::listrank::rounds::Rounds;
+use crate::error::Result;
+use crate::memory::Budget;
+
+/// The means of a ranking, which the caller lends.
+#[derive(Clone, Copy)]
+pub struct Means<'a> {
+    /// Number of threads.
+    pub threads: usize,
+    /// Memory.
+    pub budget: &'a Budget,
+    /// Asked between pieces of work by all threads; an error ends the ranking.
+    pub go_on: &'a (dyn Fn() -> Result<()> + Sync),
+    /// Told each round.
+    pub rounds: &'a Rounds,
+}
+
 /// Outcome of ranking a list.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Ranked {

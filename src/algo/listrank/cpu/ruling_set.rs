@@ -8,14 +8,14 @@
 use std::ops::Range;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-use super::Ranked;
 use super::flight::{Visit, fly};
 use super::links::{Links, Steps, links_bytes, rank_links, walk_twice};
 use super::rulers::Rulers;
+use super::{Means, Ranked};
 use crate::algo::listrank::index::Index;
 use crate::algo::team::{Parts, team};
 use crate::error::Result;
-use crate::memory::{Budget, prefetch};
+use crate::memory::prefetch;
 
 /// Binary logarithm of the elements in a block with one ruler.
 const SHIFT: u32 = 9;
@@ -38,44 +38,31 @@ pub fn bytes(n: u64, word: u64) -> u64 {
 ///
 /// # Errors
 /// [`crate::error::Error::Limit`] if the sublists ([`bytes`]) do not fit the budget, and those of `go_on`.
-pub fn ruling_set<I: Index>(
-    list: &mut [I],
-    head: u64,
-    threads: usize,
-    budget: &Budget,
-    go_on: &(dyn Fn() -> Result<()> + Sync),
-) -> Result<Ranked> {
-    rank_spaced(list, head, SHIFT.min(I::BITS - 1), threads, budget, go_on)
+pub fn ruling_set<I: Index>(list: &mut [I], head: u64, means: &Means<'_>) -> Result<Ranked> {
+    rank_spaced(list, head, SHIFT.min(I::BITS - 1), means)
 }
 
 /// Ranks as [`ruling_set`] does, with one ruler in each 2^`shift` elements.
-pub(super) fn rank_spaced<I: Index>(
-    list: &mut [I],
-    head: u64,
-    shift: u32,
-    threads: usize,
-    budget: &Budget,
-    go_on: &(dyn Fn() -> Result<()> + Sync),
-) -> Result<Ranked> {
+pub(super) fn rank_spaced<I: Index>(list: &mut [I], head: u64, shift: u32, means: &Means<'_>) -> Result<Ranked> {
     let (n, head) = (list.len(), I::of(head));
     if n == 0 {
         return Ok(Ranked::Path);
     }
     let rulers = Rulers::new(n, shift);
     let reached = if packs::<I>(n, shift) {
-        let mut links = budget.zeroed::<I>(2 * sublists(n, shift), "the links of sublists")?;
+        let mut links = means.budget.zeroed::<I>(2 * sublists(n, shift), "the links of sublists")?;
         let (list, taken, fresh) = (I::shared(list), AtomicU64::new(0), AtomicU64::new(0));
         let walk = Walk::new(WalkMemory { list, links: I::shared(&mut links), taken: &taken, fresh: &fresh }, shift);
-        walk.run(head, threads, go_on)?;
+        means.rounds.time("walk", n as u64, || walk.run(head, means))?;
         let used = walk.used();
-        let reached = rank_sublists(&mut links[..2 * used], rulers.sublist(head), threads, budget, go_on)?;
+        let reached = rank_sublists(&mut links[..2 * used], rulers.sublist(head), means)?;
         if reached.at() == n {
-            unpack::<I>(list, &links, shift, threads, go_on)?;
+            means.rounds.time("rank", n as u64, || unpack::<I>(list, &links, shift, means))?;
         }
         reached
     } else {
         // Sublist and offset do not fit a cell.
-        walk_twice(&Cells::<I>(I::shared(list)), n, shift, head, threads, budget, go_on)?
+        walk_twice(&Cells::<I>(I::shared(list)), n, shift, head, ["walk", "rank"], means)?
     };
     Ok(if reached.at() == n { Ranked::Path } else { Ranked::Cycle })
 }
@@ -125,15 +112,15 @@ impl<'a, I: Index> Walk<'a, I> {
         Walk::new(memory, SHIFT)
     }
 
-    /// Walks with `threads` threads what other ranks do not. All is done once all ranks have returned.
+    /// Walks what other ranks do not. All is done once all ranks have returned.
     ///
     /// # Errors
     /// Those of `go_on`.
-    pub fn run(&self, head: I, threads: usize, go_on: &(dyn Fn() -> Result<()> + Sync)) -> Result<()> {
+    pub fn run(&self, head: I, means: &Means<'_>) -> Result<()> {
         let WalkMemory { list, links, taken, fresh } = self.memory;
         let first_fresh = self.rulers.blocks() + 1;
         let visit = Pack::<I> { list, links: Links(links), first_fresh, fresh, shift: self.shift };
-        fly(self.rulers, head, &visit, threads, Some(taken), go_on)
+        fly(self.rulers, head, &visit, means.threads, Some(taken), means.go_on)
     }
 
     /// Returns the number of sublists after the walk.
@@ -146,35 +133,23 @@ impl<'a, I: Index> Walk<'a, I> {
     ///
     /// # Errors
     /// [`crate::error::Error::Limit`], those of `go_on`.
-    pub fn finish(
-        &self,
-        head: I,
-        part: Range<usize>,
-        threads: usize,
-        budget: &Budget,
-        go_on: &(dyn Fn() -> Result<()> + Sync),
-    ) -> Result<bool> {
+    pub fn finish(&self, head: I, part: Range<usize>, means: &Means<'_>) -> Result<bool> {
         let WalkMemory { list, links, .. } = self.memory;
-        let mut own = budget.zeroed::<I>(2 * self.used(), "the links of sublists")?;
+        let mut own = means.budget.zeroed::<I>(2 * self.used(), "the links of sublists")?;
         own.iter_mut().zip(links).for_each(|(own, link)| *own = I::get(link));
-        let reached = rank_sublists(&mut own, self.rulers.sublist(head), threads, budget, go_on)?;
+        let reached = rank_sublists(&mut own, self.rulers.sublist(head), means)?;
         let is_path = reached.at() == list.len();
         if is_path {
-            unpack::<I>(&list[part], &own, self.shift, threads, go_on)?;
+            let unpacked = || unpack::<I>(&list[part], &own, self.shift, means);
+            means.rounds.time("rank", list.len() as u64, unpacked)?;
         }
         Ok(is_path)
     }
 }
 
 /// Ranks sublists by their links, and puts the ranks of their first elements side by side, before all else. Returns the length of the path.
-fn rank_sublists<I: Index>(
-    links: &mut [I],
-    head: usize,
-    threads: usize,
-    budget: &Budget,
-    go_on: &(dyn Fn() -> Result<()> + Sync),
-) -> Result<I> {
-    let reached = rank_links(links, I::of(head as u64), threads, budget, go_on)?;
+fn rank_sublists<I: Index>(links: &mut [I], head: usize, means: &Means<'_>) -> Result<I> {
+    let reached = rank_links(links, I::of(head as u64), means)?;
     // So they take half the cache.
     for sublist in 0..links.len() / 2 {
         links[sublist] = I::of(links[2 * sublist + 1].wide().wrapping_sub(1));
@@ -183,29 +158,21 @@ fn rank_sublists<I: Index>(
 }
 
 /// Replaces sublist and offset by the rank in all cells.
-fn unpack<I: Index>(
-    cells: &[I::Cell],
-    first: &[I],
-    shift: u32,
-    threads: usize,
-    go_on: &(dyn Fn() -> Result<()> + Sync),
-) -> Result<()> {
+fn unpack<I: Index>(cells: &[I::Cell], first: &[I], shift: u32, means: &Means<'_>) -> Result<()> {
     let offset = (1 << shift) - 1;
     let parts = Parts::new(cells.len(), PART);
-    team(threads, &|_| {
-        loop {
-            let part = parts.take();
-            if part.is_empty() {
-                return Ok(());
-            }
-            go_on()?;
+    let finish = |_| {
+        parts.each(|part| {
+            (means.go_on)()?;
             for cell in &cells[part] {
                 let code = I::get(cell).wide();
                 let rank = first[(code >> shift) as usize].wide() - (code & offset);
                 I::set(cell, I::of(rank));
             }
-        }
-    })
+            Ok(())
+        })
+    };
+    team(means.threads, &finish)
 }
 
 /// The walk that leaves sublist and offset in every cell.

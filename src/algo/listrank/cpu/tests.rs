@@ -1,12 +1,12 @@
 //! All engines against a plain walk.
 
 use proptest::prelude::*;
+use std::sync::LazyLock;
 
 use super::ruling_set::rank_spaced;
 use super::*;
 use crate::algo::listrank::index::Index;
-use crate::error::{Error, Result};
-use crate::memory::Budget;
+use crate::error::Error;
 
 fn budget() -> Budget {
     Budget::new(1 << 30, 8).unwrap()
@@ -14,6 +14,11 @@ fn budget() -> Budget {
 
 fn on() -> Result<()> {
     Ok(())
+}
+
+fn means<'a>(threads: usize, budget: &'a Budget, go_on: &'a (dyn Fn() -> Result<()> + Sync)) -> Means<'a> {
+    static ROUNDS: LazyLock<Rounds> = LazyLock::new(Rounds::default);
+    Means { threads, budget, go_on, rounds: &ROUNDS }
 }
 
 /// A list whose path visits the first `path` of `places`, and whose cycles, of the lengths `cycles`, visit the others in turn.
@@ -37,16 +42,16 @@ fn ranks_of<I: Index>(places: &[usize]) -> Vec<I> {
     ranks
 }
 
-type Engine<I> = fn(&mut [I], u64, usize, &Budget, &(dyn Fn() -> Result<()> + Sync)) -> Result<Ranked>;
+type Engine<I> = fn(&mut [I], u64, &Means<'_>) -> Result<Ranked>;
 
 fn engines<I: Index>() -> [(&'static str, Engine<I>); 6] {
     [
         ("serial", serial::serial),
         ("wyllie", wyllie::wyllie),
         ("ruling_set", ruling_set::ruling_set),
-        ("spacing 2", |l, h, t, b, g| rank_spaced(l, h, 1, t, b, g)),
-        ("spacing 4", |l, h, t, b, g| rank_spaced(l, h, 2, t, b, g)),
-        ("spacing 16", |l, h, t, b, g| rank_spaced(l, h, 4, t, b, g)),
+        ("spacing 2", |l, h, m| rank_spaced(l, h, 1, m)),
+        ("spacing 4", |l, h, m| rank_spaced(l, h, 2, m)),
+        ("spacing 16", |l, h, m| rank_spaced(l, h, 4, m)),
     ]
 }
 
@@ -56,7 +61,11 @@ fn all_rank<I: Index>(places: &[usize]) {
     for (name, engine) in engines::<I>() {
         for threads in [1, 2, 3, 7] {
             let mut ranked = list.clone();
-            assert_eq!(engine(&mut ranked, head, threads, &budget(), &on).unwrap(), Ranked::Path, "{name}, {threads}");
+            assert_eq!(
+                engine(&mut ranked, head, &means(threads, &budget(), &on)).unwrap(),
+                Ranked::Path,
+                "{name}, {threads}"
+            );
             assert!(ranked == expected, "{name} by {threads} threads of {} elements", places.len());
         }
     }
@@ -67,7 +76,7 @@ fn all_find_cycles<I: Index>(places: &[usize], path: usize, cycles: &[usize]) {
     let (list, head) = list_of::<I>(places, path, cycles);
     for (name, engine) in engines::<I>() {
         for threads in [1, 2] {
-            let found = engine(&mut list.clone(), head, threads, &budget(), &on).unwrap();
+            let found = engine(&mut list.clone(), head, &means(threads, &budget(), &on)).unwrap();
             assert_eq!(found, Ranked::Cycle, "{name}: {path} of {}, {cycles:?}", places.len());
         }
     }
@@ -98,7 +107,7 @@ fn lists_of_known_ranks() {
         }
     }
     let (mut list, head) = list_of::<u32>(&[0, 1, 2], 3, &[]);
-    ruling_set::ruling_set(&mut list, head, 1, &budget(), &on).unwrap();
+    ruling_set::ruling_set(&mut list, head, &means(1, &budget(), &on)).unwrap();
     assert_eq!(list, [2, 1, 0]);
 }
 
@@ -134,8 +143,18 @@ fn cycles_are_told_and_not_followed() {
 fn many_sublists() {
     let places = shuffled(120_000, 9);
     let (mut list, head) = list_of::<u32>(&places, places.len(), &[]);
-    assert_eq!(rank_spaced(&mut list, head, 1, 3, &budget(), &on).unwrap(), Ranked::Path);
+    let rounds = Rounds::default();
+    assert_eq!(
+        rank_spaced(&mut list, head, 1, &Means { rounds: &rounds, ..means(3, &budget(), &on) }).unwrap(),
+        Ranked::Path
+    );
     assert!(list == ranks_of::<u32>(&places));
+    let told: Vec<_> = rounds.take().iter().map(|round| (round.step, round.elements)).collect();
+    // A ruler in two elements, then one in 64 links, until few links are left; the head has a sublist of its own.
+    let [all, some] = [told[1].1, told[2].1];
+    let names = ["walk", "add up links", "follow links", "rank links", "rank"];
+    assert_eq!(told, names.into_iter().zip([120_000, all, some, all, 120_000]).collect::<Vec<_>>());
+    assert!(all > 60_000 && all <= 120_000 && some == all.div_ceil(64) + 1, "{told:?}");
     all_find_cycles::<u32>(&places, 60_000, &[30_000, 30_000]);
 }
 
@@ -144,7 +163,7 @@ fn links_of_any_weight() {
     let (places, weights) = (shuffled(50_000, 3), shuffled(50_000, 4));
     let (list, head) = list_of::<u64>(&places, 40_000, &[10_000]);
     let mut links: Vec<u64> = list.iter().zip(&weights).flat_map(|(&next, &weight)| [next, weight as u64]).collect();
-    let total = links::rank_links(&mut links, head, 3, &budget(), &on).unwrap();
+    let total = links::rank_links(&mut links, head, &means(3, &budget(), &on)).unwrap();
     let mut sum = 0;
     for &place in places[..40_000].iter().rev() {
         sum += weights[place] as u64;
@@ -160,12 +179,12 @@ fn a_stop_is_obeyed() {
     for (name, engine) in engines::<u32>() {
         let asked = std::sync::atomic::AtomicUsize::new(0);
         let stop = || Err(Error::Stopped("a test"));
-        assert!(engine(&mut list.clone(), head, 2, &budget(), &stop).is_err(), "{name}");
+        assert!(engine(&mut list.clone(), head, &means(2, &budget(), &stop)).is_err(), "{name}");
         let count = || {
             asked.fetch_add(1, std::sync::atomic::Ordering::Relaxed);
             Ok(())
         };
-        engine(&mut list.clone(), head, 2, &budget(), &count).unwrap();
+        engine(&mut list.clone(), head, &means(2, &budget(), &count)).unwrap();
         assert!(asked.into_inner() > 0, "{name}");
     }
 }
@@ -175,7 +194,7 @@ fn a_limit_that_is_too_small_is_an_error() {
     let (list, head) = list_of::<u32>(&shuffled(200_000, 7), 200_000, &[]);
     let small = Budget::new(crate::memory::own_bytes(2) + 4000, 2).unwrap();
     for (name, engine) in engines::<u32>() {
-        let e = engine(&mut list.clone(), head, 2, &small, &on).unwrap_err();
+        let e = engine(&mut list.clone(), head, &means(2, &small, &on)).unwrap_err();
         assert_eq!(e.exit_code(), 7, "{name}");
     }
 }
@@ -185,7 +204,7 @@ fn the_memory_that_is_said_suffices() {
     for n in [1, 1000, 300_000] {
         let (mut list, head) = list_of::<u32>(&shuffled(n, 7), n, &[]);
         let budget = Budget::new(crate::memory::own_bytes(2) + ruling_set::bytes(n as u64, 4), 2).unwrap();
-        assert_eq!(ruling_set::ruling_set(&mut list, head, 2, &budget, &on).unwrap(), Ranked::Path);
+        assert_eq!(ruling_set::ruling_set(&mut list, head, &means(2, &budget, &on)).unwrap(), Ranked::Path);
     }
 }
 

@@ -1,10 +1,9 @@
 //! Pointer jumping, as published, to compare with.
 
-use super::Ranked;
+use super::{Means, Ranked};
 use crate::algo::listrank::index::Index;
 use crate::algo::team::team;
 use crate::error::Result;
-use crate::memory::Budget;
 
 /// Elements that a thread jumps between two questions whether to go on.
 const STRIDE: usize = 1 << 16;
@@ -18,23 +17,17 @@ const STRIDE: usize = 1 << 16;
 ///
 /// # Errors
 /// [`crate::error::Error::Limit`] if four times the list does not fit the budget, and those of `go_on`.
-pub fn wyllie<I: Index>(
-    list: &mut [I],
-    _head: u64,
-    threads: usize,
-    budget: &Budget,
-    go_on: &(dyn Fn() -> Result<()> + Sync),
-) -> Result<Ranked> {
+pub fn wyllie<I: Index>(list: &mut [I], _head: u64, means: &Means<'_>) -> Result<Ranked> {
     let n = list.len();
     // Pairs of the element ahead and the steps to it: one cache line for both.
-    let mut from = budget.zeroed::<I>(2 * n, "pointers and distances of a round")?;
-    let mut to = budget.zeroed::<I>(2 * n, "pointers and distances of the next round")?;
+    let mut from = means.budget.zeroed::<I>(2 * n, "pointers and distances of a round")?;
+    let mut to = means.budget.zeroed::<I>(2 * n, "pointers and distances of the next round")?;
     for (pair, &next) in from.chunks_exact_mut(2).zip(list.iter()) {
         (pair[0], pair[1]) = (next, I::of(u64::from(next != I::END)));
     }
     let rounds = usize::BITS - n.leading_zeros();
     for _ in 0..rounds {
-        jump(&from, &mut to, threads, go_on)?;
+        means.rounds.time("jump", n as u64, || jump(&from, &mut to, means))?;
         std::mem::swap(&mut from, &mut to);
     }
     // After ⌈log2(n + 1)⌉ rounds pointers have jumped over n elements or more: those of the path are at its end.
@@ -47,7 +40,8 @@ pub fn wyllie<I: Index>(
 }
 
 /// Makes one round.
-fn jump<I: Index>(from: &[I], to: &mut [I], threads: usize, go_on: &(dyn Fn() -> Result<()> + Sync)) -> Result<()> {
+fn jump<I: Index>(from: &[I], to: &mut [I], means: &Means<'_>) -> Result<()> {
+    let Means { threads, go_on, .. } = *means;
     let share = (from.len() / 2).div_ceil(threads.max(1)).max(1) * 2;
     let len = from.len();
     let to = I::shared(to);

@@ -27,6 +27,7 @@ use std::path::Path;
 use std::sync::atomic::Ordering;
 
 use crate::algo::listrank::index::Index;
+use crate::algo::listrank::rounds::Rounds;
 use crate::error::Result;
 use crate::memory::Budget;
 
@@ -100,6 +101,8 @@ pub struct Means<'a> {
     pub go_on: &'a (dyn Fn() -> Result<()> + Sync),
     /// Told bytes as they are read and written, about [`volume`] in all.
     pub moved: &'a (dyn Fn(u64) + Sync),
+    /// Told each round of this call.
+    pub rounds: &'a Rounds,
 }
 
 /// Ranks the list of `sizes.n` elements that `scan` reads, with numbers of type `I`; there must be at least two more of them than elements.
@@ -139,24 +142,29 @@ pub fn hand_over<I: Index>(sizes: Sizes, means: &Means<'_>, sink: &mut Sink<'_, 
 /// Goes through all rounds that are left. Returns what is wrong with the list, if anything; `Some(None)` stands for two elements with one
 /// successor, of which no more is known.
 fn rank_bins<I: Index>(scan: Scan<'_>, kept: &mut Kept, work: &Work<'_>) -> Result<Option<Option<Bad>>> {
+    let (rounds, sizes) = (work.rounds, &work.sizes);
     if !kept.now.scanned
-        && let Some(bad) = scatter::scatter::<I>(scan, kept, work)?
+        && let Some(bad) = rounds.time("scan", sizes.n, || scatter::scatter::<I>(scan, kept, work))?
     {
         return Ok(Some(Some(bad)));
     }
     let mut arrays = Bin::<I>::new(work)?;
     while kept.now.left > 1 {
-        if let Some(bad) = chains::eliminate(kept.now.left - 1, &mut arrays, kept, work)? {
+        let bin = kept.now.left - 1;
+        let eliminated =
+            rounds.time("eliminate", sizes.len(bin), || chains::eliminate(bin, &mut arrays, kept, work))?;
+        if let Some(bad) = eliminated {
             return Ok(Some(bad));
         }
     }
     if kept.now.ranked == 0
-        && let Some(bad) = ranks::rank_first(&mut arrays, kept, work)?
+        && let Some(bad) = rounds.time("rank", sizes.len(0), || ranks::rank_first(&mut arrays, kept, work))?
     {
         return Ok(Some(bad));
     }
-    while kept.now.ranked < work.sizes.bins {
-        ranks::rank_next(kept.now.ranked, &mut arrays, kept, work)?;
+    while kept.now.ranked < sizes.bins {
+        let bin = kept.now.ranked;
+        rounds.time("rank", sizes.len(bin), || ranks::rank_next(bin, &mut arrays, kept, work))?;
     }
     Ok(None)
 }

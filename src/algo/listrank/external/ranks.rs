@@ -5,8 +5,9 @@ use super::files::{path, read, write, write_all};
 use super::state::Kept;
 use super::work::Work;
 use super::{Bad, Sink};
-use crate::algo::listrank::cpu::rank_links;
+use crate::algo::listrank::cpu::{Means, rank_links};
 use crate::algo::listrank::index::Index;
+use crate::algo::listrank::rounds::Rounds;
 use crate::algo::team::{Parts, team};
 use crate::error::Result;
 use crate::store::placed::Placed;
@@ -31,7 +32,8 @@ pub fn rank_first<I: Index>(arrays: &mut Bin<I>, kept: &mut Kept, work: &Work<'_
     // The sublists of links take the place of chains, which this bin has none of.
     arrays.exits = work.budget.zeroed(0, "no chains")?;
     let links = &mut arrays.cells[..2 * arrays.len];
-    let total = rank_links(links, I::of(begin), work.threads, work.budget, work.go_on)?;
+    let means = Means { threads: work.threads, budget: work.budget, go_on: work.go_on, rounds: &Rounds::default() };
+    let total = rank_links(links, I::of(begin), &means)?;
     arrays.exits = work.budget.zeroed(work.sizes.bin_len as usize, "the chains of a bin")?;
     if kept.now.before + total.wide() != work.sizes.n - 1 {
         return Ok(Some(Some(Bad::Cycle { element: off_path(arrays, begin as usize) })));

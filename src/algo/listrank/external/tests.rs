@@ -38,7 +38,8 @@ fn attempt<I: Index>(
     };
     let budget = Budget::new(crate::memory::own_bytes(3) + sizes.memory(size_of::<I>() as u64), 3).unwrap();
     let threads = sizes.threads as usize;
-    let means = Means { folder, key: 5, threads, budget: &budget, go_on, moved: &|_| {} };
+    let rounds = Rounds::default();
+    let means = Means { folder, key: 5, threads, budget: &budget, go_on, moved: &|_| {}, rounds: &rounds };
     let mut next = None;
     let outcome = rank::<I>(&scan, sizes, &means)?;
     if let Outcome::Bad(_) = outcome {

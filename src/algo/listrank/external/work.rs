@@ -5,6 +5,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 
 use super::Means;
 use super::sizes::{PIECE, Sizes};
+use crate::algo::listrank::rounds::Rounds;
 use crate::error::Result;
 use crate::memory::Budget;
 
@@ -29,6 +30,8 @@ pub struct Work<'a> {
     pub go_on: &'a (dyn Fn() -> Result<()> + Sync),
     /// Told the bytes that were read or written since the last call.
     pub moved: &'a (dyn Fn(u64) + Sync),
+    /// Told each round: the scan, each bin that is eliminated, and each that is ranked.
+    pub rounds: &'a Rounds,
     /// Bytes read and written.
     pub bytes: [AtomicU64; 2],
 }
@@ -36,8 +39,8 @@ pub struct Work<'a> {
 impl<'a> Work<'a> {
     /// Begins to count.
     pub fn new(sizes: Sizes, means: &Means<'a>) -> Work<'a> {
-        let Means { folder, threads, budget, go_on, moved, .. } = *means;
-        Work { sizes, folder, threads, budget, go_on, moved, bytes: [AtomicU64::new(0), AtomicU64::new(0)] }
+        let Means { folder, threads, budget, go_on, moved, rounds, .. } = *means;
+        Work { sizes, folder, threads, budget, go_on, moved, rounds, bytes: [AtomicU64::new(0), AtomicU64::new(0)] }
     }
 
     /// Counts bytes read.

@@ -9,7 +9,10 @@ use crate::gpu::DeviceSlice;
 /// is not reached.
 pub(super) fn jump<I: Index>(gpu: &mut ListOnGpu<'_, I>, head: u64, go_on: GoOn<'_>) -> Result<u64> {
     let (words, _) = gpu.span::<u64>(0, gpu.length);
-    make_words(gpu, words)?;
+    gpu.rounds.time("make words", gpu.length, || {
+        make_words(gpu, words)?;
+        gpu.workspace.queue.finish()
+    })?;
     jump_all(gpu, "jump_elements", words, go_on)?;
     let mut of_head = [0];
     gpu.workspace.queue.read(words.part(head..head + 1), &mut of_head)?;
@@ -26,18 +29,21 @@ pub(super) fn jump_all<I: Index>(
     words: DeviceSlice<u64>,
     go_on: GoOn<'_>,
 ) -> Result<()> {
+    let step = if name == "jump_sublists" { "jump links" } else { "jump" };
     let kernel = gpu.kernel(name)?;
     let queue = &gpu.workspace.queue;
     let is_left = gpu.counters.part(0..1);
     // A round doubles the distance, and one more sees that nothing is left.
     for _ in 0..=u64::BITS - words.len().leading_zeros() {
         go_on()?;
-        queue.fill(is_left, 0)?;
-        let arguments = (words.address(), words.len(), is_left.address());
-        // SAFETY: the arguments match the kernel's; numbers of words are below their count; only this queue is in use.
-        unsafe { queue.launch(&kernel, queue.grid(words.len()), arguments)? };
         let mut left = [0];
-        queue.read(is_left, &mut left)?;
+        gpu.rounds.time(step, words.len(), || {
+            queue.fill(is_left, 0)?;
+            let arguments = (words.address(), words.len(), is_left.address());
+            // SAFETY: the arguments match the kernel's; numbers of words are below their count; only this queue is in use.
+            unsafe { queue.launch(&kernel, queue.grid(words.len()), arguments)? };
+            queue.read(is_left, &mut left)
+        })?;
         if left[0] == 0 {
             break;
         }

@@ -41,6 +41,7 @@ pub use fault::Fault;
 pub use index::Index;
 pub use room::{Method, index_bytes, least_bytes};
 
+use crate::algo::listrank::rounds::{Round, Rounds};
 use crate::error::{Error, Result};
 use crate::gpu::{COMMON, DeviceSlice, Kernel, ProgramSource, Workspace, slice_bytes};
 use room::{COUNTERS, FOUND, Room, SEEN};
@@ -83,6 +84,7 @@ pub struct ListOnGpu<'w, I: Index> {
     found: DeviceSlice<u64>,
     counters: DeviceSlice<u32>,
     head: Option<u64>,
+    rounds: Rounds,
 }
 
 impl<'w, I: Index> ListOnGpu<'w, I> {
@@ -120,7 +122,8 @@ impl<'w, I: Index> ListOnGpu<'w, I> {
             Method::RulingSet => (all, all.part(list_bytes..all.len())),
         };
         let list = DeviceSlice::at(list.address(), length);
-        Ok(ListOnGpu { workspace, room, length, seen, successors: list, list, extra, found, counters, head: None })
+        let (successors, head, rounds) = (list, None, Rounds::default());
+        Ok(ListOnGpu { workspace, room, length, seen, successors, list, extra, found, counters, head, rounds })
     }
 
     /// Returns the bytes of GPU memory that the list takes, with all that ranking needs.
@@ -131,6 +134,11 @@ impl<'w, I: Index> ListOnGpu<'w, I> {
     /// Returns the first element, once [`Self::check`] has found that there is one.
     pub fn head(&self) -> Option<u64> {
         self.head
+    }
+
+    /// Returns the rounds of [`Self::rank`], and forgets them.
+    pub fn rounds(&self) -> Vec<Round> {
+        self.rounds.take()
     }
 
     /// Copies all successors to the GPU. `source` is called by many threads and in any order; all ones stand for no successor.

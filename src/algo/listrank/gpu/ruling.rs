@@ -26,20 +26,25 @@ pub(super) struct Sublists {
 pub(super) fn rank<I: Index>(gpu: &mut ListOnGpu<'_, I>, head: u64, go_on: GoOn<'_>) -> Result<u64> {
     let (words, at) = gpu.span::<u64>(0, gpu.room.parts);
     let (ranks, _) = gpu.span::<I>(at, gpu.room.parts);
-    let used = walk(gpu, words, head)?;
+    let used = gpu.rounds.time("walk", gpu.length, || walk(gpu, words, head))?;
     let in_list = rank_sublists(gpu, words.part(0..used), head, go_on)?;
     if in_list != gpu.length {
         return Ok(in_list);
     }
-    let queue = &gpu.workspace.queue;
+    gpu.rounds.time("rank", gpu.length, || finish(gpu, words.part(0..used), ranks))?;
+    Ok(in_list)
+}
+
+/// Replaces numbers of parts and places in them by ranks.
+fn finish<I: Index>(gpu: &ListOnGpu<'_, I>, words: DeviceSlice<u64>, ranks: DeviceSlice<I>) -> Result<()> {
+    let (queue, used) = (&gpu.workspace.queue, words.len());
     let arguments = (words.address(), used, ranks.address());
     // SAFETY: the arguments match the kernel's; there are as many ranks as words.
     unsafe { queue.launch(&gpu.kernel(I::KERNELS.ranks_of_parts)?, queue.grid(used), arguments)? };
     let arguments = (gpu.list.address(), gpu.length, ranks.address());
     // SAFETY: as above; all elements were met, so that each holds a number below `used`.
     unsafe { queue.launch(&gpu.kernel(I::KERNELS.finish)?, queue.grid(gpu.length), arguments)? };
-    queue.finish()?;
-    Ok(in_list)
+    queue.finish()
 }
 
 /// Walks all sublists: every successor is replaced by a part's number and the place in the part, and every part gets its word. Returns

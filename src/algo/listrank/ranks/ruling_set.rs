@@ -3,13 +3,12 @@
 use super::Fault;
 use super::part::{Part, width};
 use super::walk::{Failure, Sublist, Walk};
-use crate::algo::listrank::cpu::{Links, links_bytes, rank_links};
+use crate::algo::listrank::cpu::{Links, Means, links_bytes, rank_links};
 use crate::algo::listrank::index::Index;
 use crate::algo::team::{Parts, team};
 use crate::comm::Comm;
 use crate::error::Result;
 use crate::memory::{Budget, Buffer};
-use crate::process::signals;
 
 /// Binary logarithm of the elements in a block with one ruler.
 const SHIFT: u32 = 6;
@@ -42,23 +41,18 @@ fn sent_bytes(length: u64) -> u64 {
 ///
 /// # Errors
 /// [`crate::Error::Limit`], those of messages, a stop.
-pub fn ruling_set<I: Index>(
-    comm: &Comm,
-    part: &Part,
-    cells: &mut [I],
-    threads: usize,
-    budget: &Budget,
-) -> Result<Option<Fault>> {
+pub fn ruling_set<I: Index>(comm: &Comm, part: &Part, cells: &mut [I], means: &Means<'_>) -> Result<Option<Fault>> {
     if part.length == 0 {
         return Ok(None);
     }
     if part.tails != 1 || part.head >= part.length {
         return Ok(Some(Fault::List));
     }
+    let Means { threads, budget, rounds, .. } = *means;
     let sent = budget.reserve(sent_bytes(part.length), "the sublists of a rank")?;
     let walk = Walk::new(comm, part, I::shared(cells), SHIFT);
     let head: I = walk.head_sublist();
-    let walked = walk.run(threads)?;
+    let walked = rounds.time("walk", part.length, || walk.run(threads))?;
     let mut failed = [walked == Err(Failure::Numbers), walked.is_err()].map(u64::from);
     comm.all_max(&mut failed);
     let (Ok(sublists), [0, 0]) = (walked, failed) else {
@@ -70,11 +64,11 @@ pub fn ruling_set<I: Index>(
     if head.wide() >= links.len() as u64 / 2 {
         return Ok(Some(Fault::List));
     }
-    let reached = rank_links(&mut links, head, threads, budget, &signals::check)?;
+    let reached = rank_links(&mut links, head, means)?;
     if reached.wide() != part.length {
         return Ok(Some(Fault::List));
     }
-    unpack(cells, &links, threads)?;
+    rounds.time("rank", part.length, || unpack(cells, &links, threads))?;
     Ok(None)
 }
 

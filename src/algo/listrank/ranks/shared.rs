@@ -4,6 +4,7 @@
 //! counts it once for each rank: it is used where the list fits the limit of every one, and otherwise ranks send walkers to each other.
 
 use super::part::{Part, elements};
+use crate::algo::listrank::cpu::Means;
 use crate::algo::listrank::cpu::ruling_set::{Walk, WalkMemory};
 use crate::algo::listrank::index::Index;
 use crate::algo::listrank::read::mark;
@@ -12,7 +13,6 @@ use crate::error::Result;
 use crate::formats::Watch;
 use crate::list::List;
 use crate::memory::{Budget, Reservation};
-use crate::process::signals;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering::Relaxed};
 
 /// The counters of the memory: sublists that were begun, and those that went on as others.
@@ -109,7 +109,7 @@ impl<I: Index> SharedList<I> {
     ///
     /// # Errors
     /// [`crate::Error::Limit`], a stop.
-    pub fn rank(&self, comm: &Comm, threads: usize, budget: &Budget) -> Result<bool> {
+    pub fn rank(&self, comm: &Comm, means: &Means<'_>) -> Result<bool> {
         if !self.is_list {
             return Ok(false);
         }
@@ -118,10 +118,13 @@ impl<I: Index> SharedList<I> {
         let list = self.cells();
         let walk = Walk::<I>::of_ranks(WalkMemory { list, links: self.memory.numbers(links, numbers), taken, fresh });
         let head = I::of(self.part.head);
-        walk.run(head, threads, &signals::check)?;
-        comm.barrier();
+        means.rounds.time("walk", self.part.length, || {
+            walk.run(head, means)?;
+            comm.barrier();
+            Ok(())
+        })?;
         let own = self.part.elements();
-        let is_path = walk.finish(head, own.start as usize..own.end as usize, threads, budget, &signals::check)?;
+        let is_path = walk.finish(head, own.start as usize..own.end as usize, means)?;
         comm.barrier();
         Ok(is_path)
     }

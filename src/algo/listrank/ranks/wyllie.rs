@@ -2,11 +2,11 @@
 
 use super::part::Part;
 use super::{Fault, WORDS, lock, shape};
+use crate::algo::listrank::cpu::Means;
 use crate::algo::listrank::index::Index;
 use crate::comm::{Comm, Outbox};
 use crate::error::Result;
-use crate::memory::{Budget, Buffer};
-use crate::process::signals;
+use crate::memory::Buffer;
 use std::sync::{Mutex, PoisonError};
 
 /// The pointers of a rank's elements, and the distances to where they point.
@@ -23,7 +23,8 @@ struct Pointers<I: Index> {
 ///
 /// # Errors
 /// [`crate::Error::Limit`], those of messages, a stop.
-pub fn wyllie<I: Index>(comm: &Comm, part: &Part, cells: &mut [I], budget: &Budget) -> Result<Option<Fault>> {
+pub fn wyllie<I: Index>(comm: &Comm, part: &Part, cells: &mut [I], means: &Means<'_>) -> Result<Option<Fault>> {
+    let budget = means.budget;
     if part.length == 0 {
         return Ok(None);
     }
@@ -38,8 +39,8 @@ pub fn wyllie<I: Index>(comm: &Comm, part: &Part, cells: &mut [I], budget: &Budg
     let rounds = u64::BITS - (part.length - 1).leading_zeros();
     let _questions = budget.reserve(ASKED * cells.len() as u64, "questions of other ranks, and answers")?;
     for _ in 0..rounds {
-        signals::check()?;
-        jump(comm, part, &mut old)?;
+        (means.go_on)()?;
+        means.rounds.time("jump", part.length, || jump(comm, part, &mut old))?;
     }
     // Where elements lie on cycles, pointers never come to an end.
     if comm.any(old.next.iter().any(|&next| next != I::END)) {

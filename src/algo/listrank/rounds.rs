@@ -1,0 +1,40 @@
+//! The rounds of a ranking, each with its elements and its time, for the report.
+
+use crate::error::Result;
+use serde::Serialize;
+use std::sync::{Mutex, PoisonError};
+use std::time::Instant;
+
+/// A round: a pass over all elements, or over all links between sublists.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize)]
+pub struct Round {
+    /// The step of the method that it is.
+    pub step: &'static str,
+    /// Elements, or links of sublists, that it takes.
+    pub elements: u64,
+    /// Its time.
+    pub seconds: f64,
+}
+
+/// The rounds of a trial, in the order in which they ended.
+#[derive(Debug, Default)]
+pub struct Rounds(Mutex<Vec<Round>>);
+
+impl Rounds {
+    /// Does the work of a round, and notes it if it comes to its end.
+    ///
+    /// # Errors
+    /// Those of `work`.
+    pub fn time<T>(&self, step: &'static str, elements: u64, work: impl FnOnce() -> Result<T>) -> Result<T> {
+        let started = Instant::now();
+        let value = work()?;
+        let round = Round { step, elements, seconds: started.elapsed().as_secs_f64() };
+        self.0.lock().unwrap_or_else(PoisonError::into_inner).push(round);
+        Ok(value)
+    }
+
+    /// Returns all rounds, and forgets them.
+    pub fn take(&self) -> Vec<Round> {
+        std::mem::take(&mut self.0.lock().unwrap_or_else(PoisonError::into_inner))
+    }
+}

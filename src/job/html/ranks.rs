@@ -1,0 +1,160 @@
+//! The part of a report about ranks: how busy the processors and the GPU of each were.
+
+use super::page::Section;
+use super::seen::Seen;
+use super::value::number;
+use crate::chart::{Axis, Bars, Cell, Column, Figure, Marks, Table, Unit};
+use serde_json::Value;
+
+/// Most ranks that are shown.
+const MOST: usize = 200;
+
+/// The parts of a rank that work.
+#[derive(Clone, Copy)]
+pub(super) enum Worker {
+    /// Its threads.
+    Processors,
+    /// Its GPU.
+    Gpu,
+}
+
+impl Worker {
+    /// Returns the time that each rank's were at work in a stage of the last run, where that is known.
+    fn times(self, stage: &Value) -> Option<Vec<f64>> {
+        let key = match self {
+            Worker::Processors => "cpu_seconds",
+            Worker::Gpu => "gpu_seconds",
+        };
+        Some(stage[key].as_array()?.iter().filter_map(number).collect())
+    }
+
+    /// Returns the share of time that they were at work, of the time of a rank.
+    fn share(self, seen: &Seen, stage: &Value, time: f64) -> Option<f64> {
+        let each = match self {
+            Worker::Processors => threads(seen),
+            Worker::Gpu => 1.0,
+        };
+        let all = each * in_last_run(seen, stage)?;
+        (all > 0.0).then(|| (time / all).min(1.0))
+    }
+}
+
+/// Returns the share of its workers that a stage kept busy, over all ranks; `None` of one that the last run had no part in.
+pub(super) fn busy(seen: &Seen, stage: &Value, worker: Worker) -> Option<f64> {
+    let times = worker.times(stage).filter(|times| !times.is_empty())?;
+    worker.share(seen, stage, times.iter().sum::<f64>() / times.len() as f64)
+}
+
+/// Returns the seconds of a stage in the last run: `seconds` of the report are those of all runs.
+fn in_last_run(seen: &Seen, stage: &Value) -> Option<f64> {
+    let spans = seen.metrics.runs.last().map_or(&[][..], |run| &run.stages);
+    let of_stage = spans.iter().filter(|span| stage["name"] == *span.name).map(|span| span.to - span.from);
+    Some(of_stage.sum()).filter(|&seconds: &f64| seconds > 0.0).or_else(|| number(&stage["seconds"]))
+}
+
+fn threads(seen: &Seen) -> f64 {
+    seen.metrics.runs.last().map_or(0.0, |run| run.threads as f64)
+}
+
+/// Returns the part about ranks: how busy the processors and the GPU of each were in the stages of the last run. A rank by itself has but its GPU
+/// told here.
+pub(super) fn section(seen: &Seen) -> Section {
+    let mut section = Section::new("ranks", "Ranks");
+    let texts = [
+        (
+            Worker::Processors,
+            ["Processor time of each rank", "processor time", "Busy share of each rank's processors"],
+            "In the last run, by stage. A rank that waits for others leaves its cores to them.",
+        ),
+        (
+            Worker::Gpu,
+            ["GPU time of each rank", "time in which the GPU computed", "Busy share of each rank's GPU"],
+            "In the last run, by stage: time in which a kernel ran, as NVML tells from two seconds on. Ranks that share a GPU have one time.",
+        ),
+    ];
+    for (worker, [title, axis, shares], caption) in texts {
+        let stages: Vec<(&Value, Vec<f64>)> = seen.report["stages"]
+            .as_array()
+            .into_iter()
+            .flatten()
+            .filter_map(|stage| Some((stage, worker.times(stage)?)))
+            .collect();
+        let ranks = stages.iter().map(|(_, times)| times.len()).max().unwrap_or(0).min(MOST);
+        if ranks == 0 || ranks == 1 && matches!(worker, Worker::Processors) {
+            continue;
+        }
+        let names: Vec<String> = (0..ranks).map(|rank| format!("rank {rank}")).collect();
+        let name = |stage: &Value| stage["name"].as_str().unwrap_or("?").to_owned();
+        let parts = stages.iter().map(|(stage, times)| (name(stage), times.clone())).collect();
+        section.figures.push(Figure {
+            title: title.into(),
+            caption: caption.into(),
+            x: Axis::linear(axis, Unit::Seconds),
+            y: Axis::linear("rank", Unit::Text),
+            marks: Marks::Bars(Bars { names: names.clone(), parts }),
+        });
+        let columns = stages.iter().map(|(stage, _)| Column::new(&name(stage), Unit::Share));
+        let columns = [Column::text("rank")].into_iter().chain(columns).collect();
+        let share = |(stage, times): &(&Value, Vec<f64>), rank: usize| worker.share(seen, stage, *times.get(rank)?);
+        let row = |(rank, name): (usize, &String)| {
+            let shares = stages.iter().map(|stage| Cell::from(share(stage, rank)));
+            [Cell::Text(name.clone())].into_iter().chain(shares).collect()
+        };
+        // Without metrics nobody knows how many threads there were.
+        if stages.iter().all(|(stage, _)| busy(seen, stage, worker).is_none()) {
+            continue;
+        }
+        section.tables.push((shares.into(), Table { columns, rows: names.iter().enumerate().map(row).collect() }));
+    }
+    section
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::job::html::seen::State;
+    use crate::process::metrics::{Metrics, RunMetrics, Span};
+    use serde_json::json;
+
+    #[test]
+    fn shares_are_of_the_time_of_the_last_run() {
+        let span = |name: &str, from: f64, to: f64| Span { name: name.into(), from, to, done: true };
+        let stages = vec![span("sort", 0.0, 2.0), span("triangle", 2.0, 4.0), span("triangle", 5.0, 7.0)];
+        let mut metrics = Metrics::default();
+        metrics.runs = vec![RunMetrics::default(), RunMetrics { threads: 4, stages, ..RunMetrics::default() }];
+        // Earlier runs had a part in the seconds of triangle.
+        let report = json!({ "stages": [
+            { "name": "ingest", "seconds": 9.0 },
+            { "name": "sort", "seconds": 2.0, "cpu_seconds": [8.0, 4.0] },
+            { "name": "triangle", "seconds": 100.0, "cpu_seconds": [4.0, 0.0], "gpu_seconds": [3.0, 1.0] },
+        ] });
+        let (state, log) = (State::Finished, Vec::new);
+        let mut seen = Seen {
+            workdir: "w".into(),
+            state,
+            why: None,
+            report,
+            unfinished: Vec::new(),
+            metrics,
+            warnings: log(),
+            log: log(),
+            faults: log(),
+        };
+        let told = section(&seen);
+        let titles: Vec<&str> = told.figures.iter().map(|figure| figure.title.as_str()).collect();
+        assert_eq!(titles, ["Processor time of each rank", "GPU time of each rank"]);
+        let csv: Vec<String> = told.tables.iter().map(|(_, table)| table.csv()).collect();
+        assert_eq!(csv[0], "rank,sort (share),triangle (share)\nrank 0,1,0.25\nrank 1,0.5,0\n");
+        assert_eq!(csv[1], "rank,triangle (share)\nrank 0,0.75\nrank 1,0.25\n");
+        let stage = |at: usize| &seen.report["stages"][at];
+        let shares = [0, 1, 2].map(|at| [Worker::Processors, Worker::Gpu].map(|worker| busy(&seen, stage(at), worker)));
+        assert_eq!(shares, [[None, None], [Some(0.75), None], [Some(0.125), Some(0.5)]]);
+        // A rank by itself has its GPU told, and a report without metrics no shares.
+        seen.report =
+            json!({ "stages": [{ "name": "bfs", "seconds": 2.0, "cpu_seconds": [1.0], "gpu_seconds": [1.5] }] });
+        seen.metrics = Metrics::default();
+        let told = section(&seen);
+        assert_eq!((told.figures.len(), told.tables.len()), (1, 1));
+        assert_eq!(told.tables[0].1.csv(), "rank,bfs (share)\nrank 0,0.75\n");
+    }
+}

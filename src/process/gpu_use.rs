@@ -1,0 +1,51 @@
+//! Use of the GPU by this process: the bytes of its memory that are taken, and the time in which it computed.
+
+use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
+use std::time::Duration;
+
+static TAKEN: AtomicU64 = AtomicU64::new(0);
+static MOST: AtomicU64 = AtomicU64::new(0);
+static BUSY: AtomicU64 = AtomicU64::new(0);
+
+/// Notes the bytes that are taken now.
+pub fn take(bytes: u64) {
+    TAKEN.store(bytes, Relaxed);
+    MOST.fetch_max(bytes, Relaxed);
+}
+
+/// Returns the most bytes that were taken at once since the call before.
+pub fn most_taken() -> u64 {
+    let now = TAKEN.load(Relaxed);
+    MOST.swap(now, Relaxed).max(now)
+}
+
+/// Adds time in which it computed.
+pub fn add_busy(time: Duration) {
+    BUSY.fetch_add(time.as_micros() as u64, Relaxed);
+}
+
+/// Returns the time in which it computed so far, as far as that was read.
+pub fn busy() -> Duration {
+    Duration::from_micros(BUSY.load(Relaxed))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_peak_between_two_looks_is_seen_and_then_forgotten() {
+        // Other tests of this process take memory as well: theirs are small.
+        const MUCH: u64 = 1 << 50;
+        take(3 * MUCH);
+        take(2 * MUCH);
+        assert_eq!(most_taken(), 3 * MUCH);
+        take(2 * MUCH);
+        assert_eq!(most_taken(), 2 * MUCH);
+        take(0);
+        assert!(most_taken() <= 2 * MUCH && most_taken() < MUCH);
+        let before = busy();
+        add_busy(Duration::from_millis(5));
+        assert!(busy() >= before + Duration::from_millis(5));
+    }
+}

@@ -49,7 +49,7 @@ use crate::error::Result;
 use crate::formats::WeightType;
 use crate::graph::direction::{Direction, Way};
 use crate::graph::ids::Vertex;
-use crate::memory::{Budget, Buffer, Reservation};
+use crate::memory::{Budget, Buffer, Reservation, populate};
 use crate::prepare::prepared::Graph;
 use crate::store::map::Mapped;
 use std::sync::{Mutex, PoisonError};
@@ -120,7 +120,8 @@ struct State<A: Arithmetic> {
 
 impl<A: Arithmetic> State<A> {
     fn new(vertices: u32, threads: usize, budget: &Budget) -> Result<State<A>> {
-        let cells = budget.zeroed(vertices as usize, "distances while they are looked for")?;
+        let mut cells = budget.zeroed(vertices as usize, "distances while they are looked for")?;
+        populate(&mut cells);
         let bins = (0..threads).map(|_| Bins::new(budget).map(Mutex::new)).collect::<Result<_>>()?;
         let nearer = budget.reserve(NEARER * u64::from(vertices), "vertices that become nearer in a round")?;
         Ok(State { cells, bins, _nearer: nearer })

@@ -23,7 +23,7 @@ const FUSED: usize = 1 << 12;
 const SHORT: usize = 32;
 const PUT_TOGETHER: usize = 32;
 /// Entries ahead whose rows are asked for.
-const AHEAD: usize = 16;
+const AHEAD: usize = 32;
 
 /// The way in which to push.
 #[derive(Debug, Clone, Copy)]
@@ -177,12 +177,14 @@ fn settle<A: Arithmetic>(
     bucket_of: impl Fn(A::Sum) -> u64,
 ) -> u64 {
     let (tails, sums) = (walk.graph.tails, walk.sums);
-    let mut take = |Step { way, vertex }: Step<A::Way>| {
-        let cell = &sums[vertex as usize];
-        if A::is_better(way, cell) && A::improve(cell, way) {
-            let entry = Entry { sum: A::sum(way), vertex };
-            // What other ranks have to know comes into a bucket when they do.
-            if walk.is_shared() { bins.tell(entry) } else { bins.push(bucket_of(entry.sum), entry) }
+    let mut take = |steps: &[Step<A::Way>]| {
+        for &Step { way, vertex } in steps {
+            let cell = &sums[vertex as usize];
+            if A::is_better(way, cell) && A::improve(cell, way) {
+                let entry = Entry { sum: A::sum(way), vertex };
+                // What other ranks have to know comes into a bucket when they do.
+                if walk.is_shared() { bins.tell(entry) } else { bins.push(bucket_of(entry.sum), entry) }
+            }
         }
     };
     match &walk.graph.out.entries {
@@ -193,7 +195,7 @@ fn settle<A: Arithmetic>(
             along_disk(walk, list, cap, |step| {
                 relaxed += 1;
                 if step.vertex < tails {
-                    take(step);
+                    take(&[step]);
                 }
             });
             relaxed
@@ -208,7 +210,7 @@ fn along_words<A: Arithmetic, W: Word>(
     rows: RowSlices<'_, W>,
     list: &[Entry<A::Sum>],
     cap: A::Sum,
-    mut take: impl FnMut(Step<A::Way>),
+    mut take: impl FnMut(&[Step<A::Way>]),
 ) -> u64 {
     let (tails, sums) = (walk.graph.tails, walk.sums);
     let mut relaxed = 0;
@@ -242,8 +244,8 @@ fn along_words<A: Arithmetic, W: Word>(
                     break;
                 }
                 relaxed += 1;
-                if step.vertex < tails {
-                    take(step);
+                if step.vertex < tails && A::is_better(step.way, &sums[step.vertex as usize]) {
+                    take(&[step]);
                 }
             }
             continue;
@@ -256,11 +258,11 @@ fn along_words<A: Arithmetic, W: Word>(
             count += usize::from(is_better & (step.vertex < tails));
         }
         if count >= PUT_TOGETHER {
-            better[..count].iter().for_each(|&step| take(step));
+            take(&better[..count]);
             count = 0;
         }
     }
-    better[..count].iter().for_each(|&step| take(step));
+    take(&better[..count]);
     relaxed
 }
 

@@ -61,6 +61,26 @@ pub fn pictures() -> Vec<Picture> {
             line("ideal", [1.0, 2.0, 4.0]),
         ]),
     };
+    let runs = ["sort-unique, 1 GPU", "sort-unique, 2 GPUs", "atomic, 1 GPU", "atomic, 2 GPUs"];
+    let step = |name: &str, values: [f64; 4]| (name.to_owned(), values.to_vec());
+    let traverse = Figure {
+        title: "Traversal on one and two H200 by step".into(),
+        caption: "Means of 16 searches and of ranks; scale 21 with one GPU, 22 with two.".into(),
+        x: seconds(),
+        y: Axis::linear("what", Unit::Text),
+        marks: Marks::Bars(Bars {
+            names: runs.map(str::to_owned).to_vec(),
+            parts: vec![
+                step("prefix sum", [0.00015, 0.00016, 0.00015, 0.00016]),
+                step("search", [0.00046, 0.00047, 0.00056, 0.0038]),
+                step("sort", [0.0032, 0.0032, 0.0, 0.0]),
+                step("unique", [0.00058, 0.00057, 0.0, 0.0]),
+                step("exchange", [0.0, 0.00013, 0.0, 0.00085]),
+                step("update", [0.00046, 0.0005, 0.00038, 0.00038]),
+                step("waiting", [0.0, 0.0002, 0.0, 0.00009]),
+            ],
+        }),
+    };
     let caption = "Medians; the published system had a V100 and 8 cores.";
     vec![
         Picture { file: "triangles-gpu.svg", figure: bars("Triangles on one H200", caption, seconds(), &times) },
@@ -77,6 +97,7 @@ pub fn pictures() -> Vec<Picture> {
             file: "bfs.svg",
             figure: bars("Breadth-first search on one H200, by scale", "Harmonic mean over roots.", speed(), &bfs),
         },
+        Picture { file: "traverse.svg", figure: traverse },
         Picture {
             file: "sssp.svg",
             figure: bars(

@@ -157,6 +157,19 @@ impl Table {
         }
     }
 
+    /// Puts tables of the same rows side by side; the first column, which names the rows, is that of the first.
+    pub fn beside<'a>(tables: impl Iterator<Item = &'a Table>) -> Table {
+        let mut all = Table::default();
+        for table in tables {
+            let skipped = usize::from(!all.columns.is_empty());
+            all.columns.extend(table.columns.iter().skip(skipped).cloned());
+            all.rows.resize(table.rows.len().max(all.rows.len()), Vec::new());
+            let rows = all.rows.iter_mut().zip(&table.rows);
+            rows.for_each(|(row, more)| row.extend(more.iter().skip(skipped).cloned()));
+        }
+        all
+    }
+
     /// Returns the table as lines of CSV, with a heading that has the base unit of each column.
     pub fn csv(&self) -> String {
         let heading = self.columns.iter().map(|column| match column.unit {

@@ -1,7 +1,7 @@
 //! `gpugraph report`: makes the report of a job again, or compares those of several.
 
 use super::cli::ReportArgs;
-use crate::chart::draw;
+use crate::chart::{Table, draw};
 use crate::error::{Error, Result};
 use crate::job::html::{self, compare, page::Page};
 use crate::stdout;
@@ -59,11 +59,10 @@ fn pictures(page: &Page, folder: &Path) -> Result<()> {
     Ok(())
 }
 
-/// Returns the tables as CSV: of a comparison the one that has a row for each run, so that it is read as it is.
+/// Returns the tables as CSV: of a comparison those that have a row for each run, side by side, so that they are read as one.
 fn csv(page: &Page, workdirs: usize) -> String {
-    let first = page.sections.first().and_then(|section| section.tables.first());
-    match first.filter(|_| workdirs > 1) {
-        Some((_, table)) => table.csv(),
+    match page.sections.first().filter(|_| workdirs > 1) {
+        Some(section) => Table::beside(section.tables.iter().map(|(_, table)| table)).csv(),
         None => page.csv(),
     }
 }

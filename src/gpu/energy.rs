@@ -11,7 +11,7 @@ pub struct GpuMeter {
 }
 
 impl GpuMeter {
-    /// Opens the meter of a GPU, or says why there is none.
+    /// Opens the meter of a GPU, or says why there is none. Of GPUs of some kinds, and of parts of one, it can't tell all.
     ///
     /// # Errors
     /// The reason, in words.
@@ -22,7 +22,8 @@ impl GpuMeter {
         let part = |range: std::ops::Range<usize>| &hex[range];
         let uuid = format!("GPU-{}-{}-{}-{}-{}", part(0..8), part(8..12), part(12..16), part(16..20), part(20..32));
         let meter = GpuMeter { library, uuid };
-        meter.joules().map(|_| meter)
+        meter.device().map(drop).map_err(|e| format!("NVML: {e}"))?;
+        Ok(meter)
     }
 
     fn device(&self) -> Result<nvml_wrapper::Device<'_>, NvmlError> {

@@ -240,9 +240,11 @@ impl GpuSession {
         let device = self.opened.as_ref()?.device.clone();
         Some(Box::new(move || {
             let meter = GpuMeter::open(&device).ok()?;
-            let mut before = meter.joules().ok()?;
+            let mut before = meter.joules().ok();
             let read = move || {
-                let joules = meter.joules().map_or(0.0, |joules| joules - std::mem::replace(&mut before, joules));
+                let now = meter.joules().ok();
+                let joules = now.zip(before).map_or(0.0, |(now, before)| now - before);
+                before = now.or(before);
                 Measured { joules, busy: meter.busy().ok() }
             };
             Some(Box::new(read) as Meter)

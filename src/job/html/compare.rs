@@ -30,7 +30,7 @@ pub fn page(workdirs: &[impl AsRef<Path>]) -> Result<Page> {
     section
         .text
         .push(format!("Speed-up and efficiency are relative to {}, the first one.", names.first().unwrap_or(&"none")));
-    section.tables.push(("Time, speed-up, efficiency and memory".into(), table(&runs)));
+    section.tables = tables(&runs);
     section.figures.extend([by_stage(&runs), speed_up(&runs)].into_iter().filter(|figure| !figure.is_empty()));
     let notices = differences(&runs);
     Ok(Page {
@@ -92,25 +92,20 @@ fn algorithms(runs: &[Compared]) -> Vec<&str> {
     names
 }
 
-fn table(runs: &[Compared]) -> Table {
-    let algorithms = algorithms(runs);
-    let mut columns = vec![Column::text("run"), Column::text("state"), Column::text("device")];
-    columns.extend([Column::new("ranks", Unit::Count), Column::new("threads", Unit::Count)]);
-    columns.extend([Column::new("host memory limit", Unit::Bytes), Column::new("GPU memory limit", Unit::Bytes)]);
-    columns.extend([
-        Column::new("edges", Unit::Count),
-        Column::new("all runs took", Unit::Seconds),
-        Column::new("speed-up", Unit::Number),
-    ]);
-    for name in &algorithms {
-        columns.push(Column::new(&format!("{name} alone"), Unit::Seconds));
-        columns.push(Column::new(&format!("{name} speed-up"), Unit::Number));
-        columns.push(Column::new(&format!("{name} efficiency"), Unit::Share));
-    }
-    columns.extend([Column::new("host memory at most", Unit::Bytes), Column::new("GPU memory at most", Unit::Bytes)]);
-    let row = |run: &Compared| {
+/// Returns tables that each have a row for each run, in the same order: narrow ones, for paper and small windows.
+fn tables(runs: &[Compared]) -> Vec<(String, Table)> {
+    let table = |columns: Vec<Column>, cells: &dyn Fn(&Compared) -> Vec<Cell>| Table {
+        columns: [Column::text("run")].into_iter().chain(columns).collect(),
+        rows: runs.iter().map(|run| [Cell::Text(run.name.clone())].into_iter().chain(cells(run)).collect()).collect(),
+    };
+    let first = &runs[0];
+    let memory = ["host memory limit", "host memory at most", "GPU memory limit", "GPU memory at most"];
+    let machine = [Column::text("state"), Column::text("device")]
+        .into_iter()
+        .chain(["ranks", "threads"].map(|name| Column::new(name, Unit::Count)))
+        .chain(memory.map(|name| Column::new(name, Unit::Bytes)));
+    let machine = table(machine.collect(), &|run| {
         let (report, limits) = (run.report(), &run.report()["limits"]);
-        let first = &runs[0];
         let state = match run.seen.state {
             State::Finished => "finished",
             State::Running => "running",
@@ -120,22 +115,36 @@ fn table(runs: &[Compared]) -> Table {
             Value::Null => Cell::Nothing,
             device => cell(device),
         };
-        let mut cells = vec![Cell::Text(run.name.clone()), state.into(), device, cell(&report["ranks"])];
-        cells.push(run.seen.metrics.runs.last().map_or(Cell::Nothing, |run| run.threads.into()));
-        cells.extend(["host_memory", "gpu_memory"].map(|limit| positive(&limits[limit])));
-        cells.push(cell(&report["graph"]["edges"]));
-        cells.extend([run.total().into(), ratio(first.total(), run.total()).into()]);
-        for name in &algorithms {
+        let threads = run.seen.metrics.runs.last().map_or(Cell::Nothing, |run| run.threads.into());
+        let memory = ["host_memory", "host_memory_peak", "gpu_memory", "gpu_memory_peak"];
+        let memory = memory.map(|key| positive(&limits[key]));
+        [state.into(), device, cell(&report["ranks"]), threads].into_iter().chain(memory).collect()
+    });
+    let whole = vec![
+        Column::new("edges", Unit::Count),
+        Column::new("all runs took", Unit::Seconds),
+        Column::new("speed-up", Unit::Number),
+    ];
+    let whole = table(whole, &|run| {
+        vec![cell(&run.report()["graph"]["edges"]), run.total().into(), ratio(first.total(), run.total()).into()]
+    });
+    let alone = |name: &str| {
+        let columns = vec![
+            Column::new(&format!("{name} alone"), Unit::Seconds),
+            Column::new(&format!("{name} speed-up"), Unit::Number),
+            Column::new(&format!("{name} efficiency"), Unit::Share),
+        ];
+        table(columns, &|run| {
             let speed_up = ratio(first.seconds(name), run.seconds(name));
             let efficiency = speed_up
                 .filter(|_| run.on_gpu == first.on_gpu && run.workers > 0.0)
                 .map(|up| up * first.workers / run.workers);
-            cells.extend([run.seconds(name).into(), speed_up.into(), efficiency.into()]);
-        }
-        cells.extend(["host_memory_peak", "gpu_memory_peak"].map(|peak| positive(&limits[peak])));
-        cells
+            vec![run.seconds(name).into(), speed_up.into(), efficiency.into()]
+        })
     };
-    Table { columns, rows: runs.iter().map(row).collect() }
+    let mut tables = vec![("Devices and memory".to_owned(), machine), ("Time of whole jobs".to_owned(), whole)];
+    tables.extend(algorithms(runs).into_iter().map(|name| (format!("Time of {name}"), alone(name))));
+    tables
 }
 
 fn ratio(first: Option<f64>, this: Option<f64>) -> Option<f64> {

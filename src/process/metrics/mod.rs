@@ -145,8 +145,11 @@ impl Metrics {
             Err(e) if e.kind() == std::io::ErrorKind::NotFound => return Ok(None),
             Err(e) => return Err(e.to_string()),
         };
-        let metrics: Metrics = serde_json::from_slice(&text).map_err(|e| e.to_string())?;
-        if metrics.schema == SCHEMA { Ok(Some(metrics)) } else { Err(format!("schema {}", metrics.schema)) }
+        let read: serde_json::Value = serde_json::from_slice(&text).map_err(|e| e.to_string())?;
+        match read["schema"].as_u64() {
+            Some(schema) if schema != u64::from(SCHEMA) => Err("another version of gpugraph made it".to_owned()),
+            _ => serde_json::from_value(read).map(Some).map_err(|e| e.to_string()),
+        }
     }
 
     /// Writes them to a workdir. What goes wrong is of no account: a full disk or a lost folder cause errors elsewhere.

@@ -77,8 +77,9 @@ fn levels(source: &Value, sources: usize) -> Vec<Figure> {
         }
     }
     let parts = |key: &str| -> Vec<(String, Vec<f64>)> {
-        let of =
-            |level: &Value, of: &String| if direction(level) == *of { level[key].as_f64().unwrap_or(0.0) } else { 0.0 };
+        let of = |level: &Value, of: &String| {
+            if direction(level) == *of { level[key].as_f64().unwrap_or(0.0) } else { f64::NAN }
+        };
         let part = |name: &String| {
             let shown = if name.is_empty() { "time".to_owned() } else { name.clone() };
             (shown, levels.iter().take(BARS).map(|level| of(level, name)).collect())
@@ -159,7 +160,7 @@ mod tests {
         assert_eq!(titles, ["Levels of source 5", "Time of levels of source 5", "Speed over all sources"]);
         let csv = figures[0].table().csv();
         assert_eq!(csv, "level,\"edges checked, bottom-up\",\"edges checked, top-down\",frontier\n0,,4,1\n1,9,,4\n");
-        assert_eq!(figures[1].table().csv(), "level,bottom-up (s),top-down (s)\nlevel 0,0,0.5\nlevel 1,0.5,0\n");
+        assert_eq!(figures[1].table().csv(), "level,bottom-up (s),top-down (s)\nlevel 0,,0.5\nlevel 1,0.5,\n");
     }
 
     #[test]

@@ -160,7 +160,9 @@ fn by_stage(runs: &[Compared]) -> Figure {
     let mut stages: Vec<&str> = Vec::new();
     let of = |run: &Compared, stage: &str| {
         let all = run.seen.report["stages"].as_array().into_iter().flatten();
-        all.filter(|one| one["name"] == stage).filter_map(|one| number(&one["seconds"])).sum::<f64>()
+        let times = all.filter(|one| one["name"] == stage).filter_map(|one| number(&one["seconds"]));
+        // A run without the stage has no time of it, which is not 0.
+        times.reduce(|sum, more| sum + more).unwrap_or(f64::NAN)
     };
     for stage in runs.iter().flat_map(|run| run.report()["stages"].as_array().into_iter().flatten()) {
         if let Some(name) = stage["name"].as_str().filter(|name| !stages.contains(name)) {
@@ -191,7 +193,7 @@ fn speed_up(runs: &[Compared]) -> Figure {
             // Of as many workers, the run that was fastest.
             points.sort_by(|a, b| a.0.total_cmp(&b.0).then(b.1.total_cmp(&a.1)));
             points.dedup_by_key(|point| point.0);
-            lines.push(Line::new(name, Style::Line, points));
+            lines.extend(Some(Line::new(name, Style::Line, points)).filter(|line| !line.points.is_empty()));
         }
         let ideal = workers.iter().map(|&workers| (workers as f64, workers as f64 / first.workers)).collect();
         lines.push(Line::new("ideal", Style::Line, ideal));

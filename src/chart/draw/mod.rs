@@ -293,4 +293,35 @@ mod tests {
         let html = draw::figure(&figure(Marks::Lines(vec![Line::new("a", Style::Line, many)])), "f").into_string();
         assert!(html.contains("<details><summary>Numbers") && html.contains("(50 rows)"), "{html}");
     }
+
+    /// Returns the relative luminance of a colour, by WCAG 2.1.
+    fn luminance(colour: &str) -> f64 {
+        let digits = colour.trim_start_matches('#');
+        let wide: String = digits.chars().flat_map(|digit| [digit; 2]).collect();
+        let hex = if digits.len() == 3 { wide.as_str() } else { digits };
+        let part = |at: usize| f64::from(u8::from_str_radix(&hex[at..at + 2], 16).expect("a colour")) / 255.0;
+        let linear = |part: f64| if part <= 0.03928 { part / 12.92 } else { ((part + 0.055) / 1.055).powf(2.4) };
+        0.2126 * linear(part(0)) + 0.7152 * linear(part(2)) + 0.0722 * linear(part(4))
+    }
+
+    #[test]
+    fn marks_and_words_stand_out_in_both_schemes() {
+        for scheme in draw::STYLE.split(":root{").skip(1) {
+            let colours = scheme.split('}').next().expect("colours");
+            let colours = colours.split(';').filter_map(|one| one.trim().strip_prefix("--")?.split_once(':'));
+            let colours: std::collections::BTreeMap<&str, &str> = colours.collect();
+            let ground = luminance(colours["card"]);
+            let contrast = |name: &str| {
+                let (a, b) = (luminance(colours[name]), ground);
+                (a.max(b) + 0.05) / (a.min(b) + 0.05)
+            };
+            let series: Vec<String> = (0..draw::COLOURS).map(|at| format!("s{at}")).collect();
+            for (name, least) in
+                series.iter().map(|name| (name.as_str(), 3.0)).chain([("heat", 3.0), ("ink", 4.5), ("muted", 4.5)])
+            {
+                assert!(contrast(name) >= least, "{name}: {} in {colours:?}", contrast(name));
+            }
+        }
+        assert_eq!(draw::STYLE.matches(":root{").count(), 2);
+    }
 }

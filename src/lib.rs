@@ -2,7 +2,7 @@
 //!
 //! ```text
 //! job.toml ─ config ─ job ─┬─ prepare: ingest → relabel → partition → sort → blocks (of a graph; of a list nothing)
-//!                          ├─ algo: triangle, listrank
+//!                          ├─ algo: a folder for each algorithm (of a graph or a list)
 //!                          └─ report
 //!                 beneath: store (files) · memory (budget) · comm (ranks)
 //! ```

@@ -104,14 +104,27 @@ fn unknown(key: &str, at: &TextSpan, place: &str, known: &[&str], diagnostics: &
 
 #[cfg(test)]
 mod tests {
-    use super::tables;
+    use super::{OF_JOBS, tables};
+    use crate::algo::{self, ALGORITHMS, InputKind};
+    use std::path::Path;
 
-    const TRIANGLE: &str = include_str!("../../configs/triangle.toml");
-    const LISTRANK: &str = include_str!("../../configs/listrank.toml");
-    const BFS: &str = include_str!("../../configs/bfs.toml");
-    const SSSP: &str = include_str!("../../configs/sssp.toml");
-    const DFS: &str = include_str!("../../configs/dfs.toml");
-    const TRAVERSE: &str = include_str!("../../configs/traverse.toml");
+    /// An algorithm of the tests, which ships no job file.
+    const OF_TESTS: &str = "sums";
+
+    /// Returns the text of the job file that ships for an algorithm.
+    fn shipped(algorithm: &str) -> String {
+        let file = Path::new(env!("CARGO_MANIFEST_DIR")).join("configs").join(format!("{algorithm}.toml"));
+        std::fs::read_to_string(&file).unwrap_or_else(|e| panic!("{}: {e}", file.display()))
+    }
+
+    /// Returns the texts for all algorithms on such an input.
+    fn shipped_for(input: InputKind) -> Vec<String> {
+        let algorithms = ALGORITHMS.iter().filter(|algorithm| algorithm.input() == input);
+        let texts: Vec<_> =
+            algorithms.map(|algorithm| algorithm.name()).filter(|&name| name != OF_TESTS).map(shipped).collect();
+        assert!(!texts.is_empty());
+        texts
+    }
 
     /// True if the job file that ships has the key in the table, set or as a comment.
     fn names(shipped: &str, table: &str, key: &str) -> bool {
@@ -123,19 +136,11 @@ mod tests {
     /// They are what users read: "Every key is here".
     #[test]
     fn the_job_files_that_ship_name_every_key() {
-        // That of the tests is no business of users.
-        for table in tables().filter(|table| table.name != "sums") {
-            let shipped = match table.name {
-                "listrank" => &[LISTRANK][..],
-                "bfs" => &[BFS],
-                "sssp" => &[SSSP],
-                "dfs" => &[DFS],
-                "traverse" => &[TRAVERSE],
-                "triangle" => &[TRIANGLE],
-                _ => &[TRIANGLE, BFS, SSSP, DFS, TRAVERSE],
-            };
+        let (of_graphs, of_lists) = (shipped_for(InputKind::Graph), shipped_for(InputKind::List));
+        for table in tables().filter(|table| table.name != OF_TESTS) {
+            let own = algo::find(table.name).map(|algorithm| vec![shipped(algorithm.name())]);
             for key in table.keys {
-                let shipped = if *key == "list" { &[LISTRANK] } else { shipped };
+                let shipped = if *key == "list" { &of_lists } else { own.as_ref().unwrap_or(&of_graphs) };
                 let all = shipped.iter().all(|shipped| names(shipped, table.name, key));
                 assert!(all, "{}.{key}", table.name);
             }
@@ -144,15 +149,16 @@ mod tests {
 
     /// Lists have none of the keys that say something of graphs alone.
     #[test]
-    fn the_job_file_for_lists_names_every_key_that_lists_have() {
-        for table in tables().filter(|table| ["job", "input", "limits", "run", "output"].contains(&table.name)) {
-            let of_graphs = |key: &str| match table.name {
+    fn the_job_files_for_lists_name_every_key_that_lists_have() {
+        for (table, keys) in OF_JOBS {
+            let is_of_graphs = |key: &str| match table {
                 "job" => ["scratch", "keep"].contains(&key),
                 "input" => !["path", "format", "list"].contains(&key),
                 _ => false,
             };
-            for key in table.keys {
-                assert_eq!(names(LISTRANK, table.name, key), !of_graphs(key), "{}.{key}", table.name);
+            for shipped in shipped_for(InputKind::List) {
+                keys.iter()
+                    .for_each(|key| assert_eq!(names(&shipped, table, key), !is_of_graphs(key), "{table}.{key}"));
             }
         }
     }

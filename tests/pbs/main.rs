@@ -22,33 +22,14 @@ use support::{Place, Ran, oracle, random_edges};
 fn bash_and_shellcheck_find_nothing() {
     let place = Place::new();
     place.job("kronecker = { scale = 8, edge_factor = 4, seed = 1 }", "");
-    let mut scripts: Vec<PathBuf> = Vec::new();
-    for name in [
-        "scheduler/run.sh",
-        "scheduler/pbs.sh",
-        "scheduler/slurm.sh",
-        "scheduler/listrank.sh",
-        "slurm/bfs.sbatch",
-        "slurm/dfs.sbatch",
-        "slurm/job.sbatch",
-        "slurm/listrank.sbatch",
-        "slurm/sssp.sbatch",
-        "slurm/traverse.sbatch",
-        "slurm/triangle.sbatch",
-        "pbs/bfs.pbs",
-        "pbs/dfs.pbs",
-        "pbs/job.pbs",
-        "pbs/listrank.pbs",
-        "pbs/sssp.pbs",
-        "pbs/traverse.pbs",
-        "pbs/triangle.pbs",
-        "benches/moore.sh",
-        "benches/weak-scaling.sh",
-        "site.env",
-        "tests/pbs/qsub",
-        "tests/pbs/ssh",
-    ] {
-        scripts.push(Path::new(REPO).join(name));
+    let mut scripts: Vec<PathBuf> =
+        ["site.env", "tests/pbs/qsub", "tests/pbs/ssh"].map(|name| Path::new(REPO).join(name)).to_vec();
+    for (folder, ending) in [("scheduler", "sh"), ("slurm", "sbatch"), ("pbs", "pbs"), ("benches", "sh")] {
+        let files = fs::read_dir(Path::new(REPO).join(folder)).expect("a folder of scripts");
+        let files = files.map(|entry| entry.expect("an entry").path());
+        let before = scripts.len();
+        scripts.extend(files.filter(|path| path.extension().is_some_and(|extension| extension == ending)));
+        assert!(scripts.len() > before, "no script in {folder}");
     }
     for scheduler in ["slurm", "pbs"] {
         let ran = place.gpugraph(&["submit", "job.toml", "--print", "--scheduler", scheduler, "--gpus=1"]);

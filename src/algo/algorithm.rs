@@ -110,8 +110,10 @@ pub trait GraphTask: Task {
     fn least_gpu_memory(&self, row: u64, graph: &GraphSize<'_>, ranks: usize) -> Option<u64>;
 
     /// Returns the bytes of host memory that it takes beside rows that stay in memory and never become files, if a GPU computes it on
-    /// such rows: blocks of `sizes` at most, where `bytes` bytes of GPU memory are left beside them.
-    fn beside_rows(&self, layout: &Layout, sizes: &[BlockSize], bytes: u64) -> Option<u64>;
+    /// such rows: blocks of `sizes` at most, where `bytes` bytes of GPU memory are left beside them. `None` where none does.
+    fn beside_rows(&self, _layout: &Layout, _sizes: &[BlockSize], _bytes: u64) -> Option<u64> {
+        None
+    }
 
     /// Returns true if a GPU of `bytes` bytes of memory computes it on rows that are packed in host memory, of a graph without direction of so
     /// many vertices and edges.

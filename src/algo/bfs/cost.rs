@@ -3,8 +3,7 @@
 use crate::algo::bfs::task::Table;
 use crate::algo::bfs::{cpu, gpu, ranks};
 use crate::algo::own::Own;
-use crate::algo::searches::SearchTask;
-use crate::algo::searches::tree::{self, SearchCost};
+use crate::algo::searches::tree::{self, LevelTask, SearchCost};
 use crate::algo::{Cost, Crew, GraphSize};
 use crate::graph::direction::Direction;
 

@@ -9,7 +9,6 @@ use crate::algo::searches::OnRank0;
 use crate::algo::{Chosen, Lease, Run};
 use crate::error::Result;
 use crate::graph::adjacency::Adjacency;
-use crate::graph::ids::Vertex;
 use crate::prepare::prepared::Graph;
 use crate::process::signals;
 use crate::store::map::Mapped;
@@ -24,7 +23,7 @@ pub fn choose<'a>(
     degrees: &'a Mapped,
     run: &Run<'a>,
     spare: u64,
-) -> Result<Box<dyn Search + 'a>> {
+) -> Result<Box<dyn Search<Searched = Searched> + 'a>> {
     let comm = run.comm;
     let leads = comm.leads();
     // Where GPUs can't search together, one is faster than the CPUs of many ranks: the others only have to agree.
@@ -59,7 +58,7 @@ fn on_cpu<'a>(
     degrees: &'a Mapped,
     run: &Run<'a>,
     spare: u64,
-) -> Result<Box<dyn Search + 'a>> {
+) -> Result<Box<dyn Search<Searched = Searched> + 'a>> {
     let (comm, upper) = (run.comm, graph.upper()?);
     let bytes = (graph.catalogue.bytes() + upper.bytes()) / comm.ranks() as u64;
     // All ranks walk alike.
@@ -72,14 +71,4 @@ fn on_cpu<'a>(
     }
     let (rows, own) = (Adjacency::new(&graph.catalogue, upper), Own::all(graph.info.connected as usize));
     Ok(Box::new(CpuSearch::new(rows, graph.info.direction, own, degrees, how, means)?))
-}
-
-impl<S: Search> Search for OnRank0<'_, S> {
-    fn repeat(&mut self, root: Vertex, parents: &mut [u32]) -> Result<()> {
-        self.agreed(|search| search.repeat(root, parents))
-    }
-
-    fn search(&mut self, root: Vertex, parents: &mut [u32]) -> Result<Searched> {
-        self.agreed(|search| search.search(root, parents))
-    }
 }

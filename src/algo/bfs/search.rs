@@ -1,29 +1,10 @@
-//! A search, whatever computes it.
+//! A search, whatever computes it, and what it tells.
 
-use crate::error::Result;
-use crate::graph::ids::Vertex;
+use crate::algo::searches::tree::LevelFigures;
 use serde::{Deserialize, Serialize};
 
 pub use crate::algo::searches::NONE;
-
-/// A graph that is ready to be searched on some device.
-pub trait Search {
-    /// Searches from `root`, and writes the parent of every vertex to `parents`: the smallest neighbour in the level before, itself for the
-    /// root, [`NONE`] for a vertex that is not reached. All ranks call it together; `parents` has an element for each vertex on rank 0 and none
-    /// on the others. The seconds told are those of the search alone: without copying parents from a device or other ranks to `parents`.
-    ///
-    /// # Errors
-    /// Those of the device and of other ranks, and a stop.
-    fn search(&mut self, root: Vertex, parents: &mut [u32]) -> Result<Searched>;
-
-    /// Searches once more for its own sake: `parents` may be left as they are. Collective.
-    ///
-    /// # Errors
-    /// Those of [`Self::search`].
-    fn repeat(&mut self, root: Vertex, parents: &mut [u32]) -> Result<()> {
-        self.search(root, parents).map(drop)
-    }
-}
+pub use crate::algo::searches::tree::Search;
 
 /// Switches between the directions of a search (Beamer, Asanović and Patterson 2012).
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -70,6 +51,20 @@ impl Searched {
         if self.depth < LEVELS {
             self.levels.push(level);
         }
+    }
+}
+
+impl LevelFigures for Searched {
+    fn alone() -> Searched {
+        Searched { reached: 1, ..Searched::default() }
+    }
+
+    fn reached_and_depth(&self) -> (u64, u64) {
+        (self.reached, self.depth)
+    }
+
+    fn seconds(&self) -> f64 {
+        self.seconds
     }
 }
 

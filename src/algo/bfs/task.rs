@@ -1,9 +1,9 @@
 //! The table `[bfs]`: what a job may ask for, and what it is told.
 
-use crate::algo::bfs::search::Searched;
 use crate::algo::bfs::{cost, gpu};
 use crate::algo::searches::graph500::{Block, Kernel, energy_lines};
-use crate::algo::searches::{self, Options, SearchTask, tree};
+use crate::algo::searches::tree::{self, LevelTask};
+use crate::algo::searches::{self, Options};
 use crate::algo::{
     Algorithm, Answer, Cost, Crew, GraphSize, GraphTask, Needs, On, Outcome, Results, Run, Sources, StoredUnits, Task,
     Verdict,
@@ -11,8 +11,6 @@ use crate::algo::{
 use crate::error::Result;
 use crate::gpu::ProgramSource;
 use crate::graph::direction::Direction;
-use crate::graph::layout::Layout;
-use crate::graph::placement::BlockSize;
 use crate::jobfile::{Diagnostics, Section};
 use crate::prepare::prepared::Graph;
 use serde::{Deserialize, Serialize};
@@ -89,7 +87,7 @@ impl Task for Table {
     }
 
     fn verify_units(&self, units: &StoredUnits<'_>, found: Option<&Value>) -> Result<String> {
-        tree::agree_units(units, found, |searched: &Searched| (searched.reached, searched.depth))
+        tree::agree_units::<Table>(units, found)
     }
 
     fn answer(&self, found: &Value, how: &Value) -> Answer {
@@ -111,10 +109,6 @@ impl GraphTask for Table {
         Some(gpu::least_bytes(graph.vertices, graph.edges, graph.direction))
     }
 
-    fn beside_rows(&self, _: &Layout, _: &[BlockSize], _: u64) -> Option<u64> {
-        None
-    }
-
     fn takes_packed(&self, vertices: u64, edges: u64, bytes: u64) -> bool {
         gpu::least_bytes(vertices, edges, Direction::Undirected) <= bytes
     }
@@ -128,6 +122,6 @@ impl GraphTask for Table {
     }
 
     fn verify(&self, results: &Results<'_>, found: &Value, verdict: &mut Verdict<'_>) -> Result<()> {
-        tree::verify_found("bfs", self.write, results, found, verdict)
+        tree::verify_found(self, results, found, verdict)
     }
 }

@@ -11,8 +11,6 @@ use crate::gpu::ProgramSource;
 use crate::graph::bins::Bin;
 use crate::graph::direction::Direction;
 use crate::graph::ids::InputId;
-use crate::graph::layout::Layout;
-use crate::graph::placement::BlockSize;
 use crate::jobfile::{Diagnostics, Section};
 use crate::prepare::prepared::Graph;
 use serde::{Deserialize, Serialize};
@@ -243,10 +241,6 @@ impl GraphTask for Table {
     }
 
     fn least_gpu_memory(&self, _: u64, _: &GraphSize<'_>, _: usize) -> Option<u64> {
-        None
-    }
-
-    fn beside_rows(&self, _: &Layout, _: &[BlockSize], _: u64) -> Option<u64> {
         None
     }
 

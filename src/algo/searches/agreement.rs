@@ -10,7 +10,7 @@ use crate::prepare::prepared::InputInfo;
 const TOLERANCE: f64 = 1e-9;
 
 /// Figures of the search from one source that all kinds of searches have.
-pub struct Told {
+pub struct SourceFigures {
     /// The source.
     pub source: InputId,
     /// Vertices reached, the source included.
@@ -23,13 +23,13 @@ pub struct Told {
     pub teps: f64,
 }
 
-impl Told {
+impl SourceFigures {
     /// Checks that they can be those of a search of this input.
     ///
     /// # Errors
     /// [`crate::Error::Validation`].
     pub fn agree(&self, info: &InputInfo) -> Result<()> {
-        let Told { source, reached, edges, seconds, teps } = *self;
+        let SourceFigures { source, reached, edges, seconds, teps } = *self;
         let vertices = info.connected.max(1);
         holds(source, (1..=vertices).contains(&reached), || {
             format!("{reached} vertices reached, of {vertices} that have edges")

@@ -5,7 +5,7 @@ use super::component::Components;
 use super::graph500::{Block, Sample, Size, harmonic_mean_teps};
 use super::record::{self, SourceDone, SourceState};
 use super::roots::Root;
-use super::task::{Kept, SearchTask, Told};
+use super::task::{Claim, Kept, SearchTask};
 use crate::algo::{Outcome, Run};
 use crate::error::{Error, Result};
 use crate::failpoint;
@@ -99,11 +99,11 @@ impl<'a, T: SearchTask> Ledger<'a, T> {
     /// [`Error::Validation`] for one that is wrong; those of the disk.
     pub fn check(&mut self, sources: &[usize], batch: &[T::Tree], run: &Run<'_>) -> Result<()> {
         let started = Instant::now();
-        let trees = sources.iter().zip(batch).filter_map(|(&source, tree)| {
+        let claims = sources.iter().zip(batch).filter_map(|(&source, tree)| {
             let (root, done) = (self.roots[source], self.states[source].done.as_ref()?);
-            Some(Told { source: root.id, root: Vertex(root.vertex?), searched: &done.searched, tree })
+            Some(Claim { source: root.id, root: Vertex(root.vertex?), searched: &done.searched, tree })
         });
-        self.table.check(self.graph, &trees.collect::<Vec<_>>(), run)?;
+        self.table.check(self.graph, &claims.collect::<Vec<_>>(), run)?;
         let seconds = started.elapsed().as_secs_f64() / sources.len() as f64;
         let records: Vec<_> = sources.iter().map(|&source| record::of_check(source, seconds)).collect();
         self.journal.append(&records)?;

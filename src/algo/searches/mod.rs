@@ -27,7 +27,7 @@ pub use options::{MOST_ROOTS, Options};
 pub use record::verify_units;
 pub use roots::Root;
 pub use source_files::{SourceFiles, differs};
-pub use task::{Kept, SearchTask, Told};
+pub use task::{Claim, Kept, SearchTask};
 
 /// The parent of a vertex that was not reached.
 pub const NONE: u32 = u32::MAX;

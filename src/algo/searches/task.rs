@@ -99,7 +99,7 @@ pub trait SearchTask: Task {
     ///
     /// # Errors
     /// [`crate::Error::Validation`] for one that is wrong.
-    fn check(&self, graph: &Graph, trees: &[Told<'_, Self::Searched, Self::Tree>], run: &Run<'_>) -> Result<()>;
+    fn check(&self, graph: &Graph, claims: &[Claim<'_, Self::Searched, Self::Tree>], run: &Run<'_>) -> Result<()>;
 
     /// Returns the results of a source, the same for every trial, and more fields that tell how it was searched from.
     fn results(source: InputId, edges: u64, searched: Self::Searched) -> (Value, Value);
@@ -116,7 +116,7 @@ pub struct Kept<'t, T> {
 }
 
 /// A tree to check, and what its search says of it.
-pub struct Told<'t, S, T> {
+pub struct Claim<'t, S, T> {
     /// The source's id in the input.
     pub source: InputId,
     /// The vertex that was searched from.

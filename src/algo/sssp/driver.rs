@@ -10,7 +10,7 @@ use super::validate;
 use super::write;
 use crate::algo::Run;
 use crate::algo::searches::graph500::Kernel;
-use crate::algo::searches::{Kept, Options, SearchTask, Told};
+use crate::algo::searches::{Claim, Kept, Options, SearchTask};
 use crate::algo::sources;
 use crate::error::{Error, Result};
 use crate::graph::ids::{InputId, Vertex};
@@ -151,18 +151,18 @@ impl SearchTask for Table {
         }
     }
 
-    fn check(&self, graph: &Graph, trees: &[Told<'_, Searched, Tree>], run: &Run<'_>) -> Result<()> {
-        let of = trees.iter().map(|told| validate::Tree {
-            root: told.root,
-            distances: &told.tree.distances,
-            parents: &told.tree.parents,
+    fn check(&self, graph: &Graph, claims: &[Claim<'_, Searched, Tree>], run: &Run<'_>) -> Result<()> {
+        let of = claims.iter().map(|claim| validate::Tree {
+            root: claim.root,
+            distances: &claim.tree.distances,
+            parents: &claim.tree.parents,
         });
         let of: Vec<_> = of.collect();
         let checked = validate::validate(graph, self.weights, &of, run.threads, run.budget)?;
-        for (told, checked) in trees.iter().zip(checked) {
-            let said = (told.searched.reached, told.searched.max_distance);
+        for (claim, checked) in claims.iter().zip(checked) {
+            let said = (claim.searched.reached, claim.searched.max_distance);
             if said != (checked.reached, checked.max_distance) {
-                let what = format!("source {}: the search says {said:?}, its tree {checked:?}", told.source);
+                let what = format!("source {}: the search says {said:?}, its tree {checked:?}", claim.source);
                 return Err(Error::Validation(what));
             }
         }

@@ -15,8 +15,6 @@ use crate::error::{Error, Result};
 use crate::formats::WeightType;
 use crate::gpu::ProgramSource;
 use crate::graph::ids::InputId;
-use crate::graph::layout::Layout;
-use crate::graph::placement::BlockSize;
 use crate::jobfile::{Diagnostics, Section};
 use crate::prepare::prepared::Graph;
 use serde::{Deserialize, Serialize};
@@ -210,10 +208,6 @@ impl GraphTask for Table {
 
     fn least_gpu_memory(&self, _: u64, graph: &GraphSize<'_>, _: usize) -> Option<u64> {
         Some(gpu::least_bytes(graph.vertices, graph.direction))
-    }
-
-    fn beside_rows(&self, _: &Layout, _: &[BlockSize], _: u64) -> Option<u64> {
-        None
     }
 
     fn cost(&self, graph: &GraphSize<'_>, crew: &Crew) -> Cost {

@@ -22,8 +22,6 @@ use crate::failpoint;
 use crate::gpu::ProgramSource;
 use crate::graph::direction::{Direction, Way};
 use crate::graph::ids::Vertex;
-use crate::graph::layout::Layout;
-use crate::graph::placement::BlockSize;
 use crate::jobfile::{Diagnostics, Section};
 use crate::memory::{bytes_of, numbers_of};
 use crate::prepare::input_ids::InputIds;
@@ -267,10 +265,6 @@ impl GraphTask for Spec {
     }
 
     fn least_gpu_memory(&self, _: u64, _: &GraphSize<'_>, _: usize) -> Option<u64> {
-        None
-    }
-
-    fn beside_rows(&self, _: &Layout, _: &[BlockSize], _: u64) -> Option<u64> {
         None
     }
 

@@ -10,7 +10,7 @@ use crate::store::map::Mapped;
 
 /// A graph that is ready for the engine of `[bfs]` that fits the devices.
 pub struct Auto<'a> {
-    search: Box<dyn bfs::search::Search + 'a>,
+    search: Box<dyn Search<Searched = bfs::search::Searched> + 'a>,
     /// True for a process by itself, which sends nothing.
     is_alone: bool,
 }
@@ -27,6 +27,8 @@ impl<'a> Auto<'a> {
 }
 
 impl Search for Auto<'_> {
+    type Searched = Searched;
+
     fn search(&mut self, root: Vertex, parents: &mut [u32]) -> Result<Searched> {
         let bfs::search::Searched { reached, depth, seconds, exchanged, levels } = self.search.search(root, parents)?;
         let none = self.is_alone.then_some(0);

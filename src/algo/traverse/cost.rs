@@ -5,8 +5,7 @@ use super::task::{Strategy, Table};
 use super::{cpu, exchange, gpu};
 use crate::algo::bfs;
 use crate::algo::own::Own;
-use crate::algo::searches::SearchTask;
-use crate::algo::searches::tree::{self, SearchCost};
+use crate::algo::searches::tree::{self, LevelTask, SearchCost};
 use crate::algo::{Cost, Crew, GraphSize};
 use crate::graph::direction::Direction;
 

@@ -4,7 +4,7 @@ use super::auto::Auto;
 use super::cpu::CpuLevels;
 use super::gpu::GpuLevels;
 use super::owner::Owners;
-use super::search::Search;
+use super::search::{Search, Searched};
 use super::task::{Strategy, Table};
 use super::walk::Walk;
 use crate::algo::{Chosen, Run};
@@ -23,7 +23,7 @@ pub(super) fn choose<'a>(
     degrees: &'a Mapped,
     run: &Run<'a>,
     spare: u64,
-) -> Result<Box<dyn Search + 'a>> {
+) -> Result<Box<dyn Search<Searched = Searched> + 'a>> {
     if table.strategy == Strategy::Auto {
         return Ok(Box::new(Auto::new(graph, degrees, run, spare)?));
     }

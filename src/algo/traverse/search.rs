@@ -1,29 +1,10 @@
 //! A traversal, whatever computes it, and what it tells.
 
-use crate::error::Result;
-use crate::graph::ids::Vertex;
+use crate::algo::searches::tree::LevelFigures;
 use serde::{Deserialize, Serialize};
 
 pub use crate::algo::searches::NONE;
-
-/// A graph that is ready to be traversed.
-pub trait Search {
-    /// Searches from `root`, and writes the parent of every vertex to `parents`: the smallest neighbour in the level before, itself for the root,
-    /// [`NONE`] for a vertex that is not reached. `parents` has an element for each vertex on rank 0, and none on other ranks. The seconds told are
-    /// those of the search alone, without the way of parents to `parents`. Collective.
-    ///
-    /// # Errors
-    /// Those of the device and of other ranks, and a stop.
-    fn search(&mut self, root: Vertex, parents: &mut [u32]) -> Result<Searched>;
-
-    /// Searches once more for its own sake: `parents` may be left as they are. Collective.
-    ///
-    /// # Errors
-    /// Those of [`Self::search`].
-    fn repeat(&mut self, root: Vertex, parents: &mut [u32]) -> Result<()> {
-        self.search(root, parents).map(drop)
-    }
-}
+pub use crate::algo::searches::tree::Search;
 
 /// Levels that are told of a search: a graph that is a path has one for every vertex.
 const LEVELS: u64 = 1000;
@@ -86,6 +67,20 @@ impl Searched {
             kernel_seconds: steps.kernels,
         };
         self.ranks = ranks.iter().map(times).collect();
+    }
+}
+
+impl LevelFigures for Searched {
+    fn alone() -> Searched {
+        Searched { reached: 1, ..Searched::default() }
+    }
+
+    fn reached_and_depth(&self) -> (u64, u64) {
+        (self.reached, self.depth)
+    }
+
+    fn seconds(&self) -> f64 {
+        self.seconds
     }
 }
 

@@ -76,6 +76,8 @@ impl<L: Levels> Walk<L> {
 }
 
 impl<L: Levels> Search for Walk<L> {
+    type Searched = Searched;
+
     fn search(&mut self, Vertex(root): Vertex, parents: &mut [u32]) -> Result<Searched> {
         let (mut searched, mut steps) = (Searched::default(), Steps::default());
         let mut own = self.levels.begin(root)?;

@@ -127,6 +127,8 @@ impl<'a> CpuSearch<'a> {
 }
 
 impl Search for CpuSearch<'_> {
+    type Searched = Searched;
+
     fn search(&mut self, root: Vertex, parents: &mut [u32]) -> Result<Searched> {
         let started = Instant::now();
         let mut searched = self.search_with(root, None, parents)?;

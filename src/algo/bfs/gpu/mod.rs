@@ -349,6 +349,8 @@ impl<'a> GpuSearch<'a> {
 }
 
 impl Search for GpuSearch<'_> {
+    type Searched = Searched;
+
     fn repeat(&mut self, root: Vertex, _: &mut [u32]) -> Result<()> {
         self.launch_all(root).map(drop)
     }

@@ -61,6 +61,8 @@ impl<'a> RankedSearch<'a> {
 }
 
 impl Search for RankedSearch<'_> {
+    type Searched = Searched;
+
     fn search(&mut self, root: Vertex, parents: &mut [u32]) -> Result<Searched> {
         failpoint::hit("bfs.ranks").map_err(|e| Error::internal("search by ranks", e))?;
         self.exchange.meet()?;

@@ -1,11 +1,11 @@
 //! The result of searches that go level by level, as the manifest and the report have it.
 
+use super::task::{LevelFigures, LevelTask};
 use super::verify::{self, SourceChecked};
 use crate::algo::searches;
 use crate::algo::{Results, StoredUnits, Verdict};
 use crate::error::{Error, Result};
 use crate::graph::ids::InputId;
-use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
@@ -32,20 +32,16 @@ pub struct SourceFound {
     pub edges: u64,
 }
 
-/// Checks the records of a journal against the results, if there are any: `figures` returns the vertices reached and the depth of a search.
+/// Checks the records of a table's journal against the results, if there are any.
 ///
 /// # Errors
 /// [`Error::Validation`] with what is wrong.
-pub fn agree_units<S: DeserializeOwned>(
-    units: &StoredUnits<'_>,
-    found: Option<&Value>,
-    figures: impl Fn(&S) -> (u64, u64),
-) -> Result<String> {
+pub fn agree_units<T: LevelTask>(units: &StoredUnits<'_>, found: Option<&Value>) -> Result<String> {
     let sources = found.and_then(|found| found["sources"].as_array());
-    searches::verify_units(units, sources.map(Vec::as_slice), |searched: &S, edges, source| {
+    searches::verify_units(units, sources.map(Vec::as_slice), |searched: &T::Searched, edges, source| {
         let found: SourceFound = serde_json::from_value(source.clone())
             .map_err(|e| Error::Validation(format!("no result of a search by levels: {e}")))?;
-        let (reached, depth) = figures(searched);
+        let (reached, depth) = searched.reached_and_depth();
         let said = (reached, depth, edges);
         if said != (found.reached, found.depth, found.edges) {
             let what = format!("(reached, depth, edges) {said:?}, the result of {} others", found.source);
@@ -55,13 +51,12 @@ pub fn agree_units<S: DeserializeOwned>(
     })
 }
 
-/// Checks the results of the table `algorithm`, which wrote columns if `write`, as the manifest has them.
+/// Checks the results of a table, and the columns that it wrote, as the manifest has them.
 ///
 /// # Errors
 /// Those of [`verify::verify`].
 pub fn verify_found(
-    algorithm: &'static str,
-    write: bool,
+    table: &impl LevelTask,
     results: &Results<'_>,
     found: &Value,
     verdict: &mut Verdict<'_>,
@@ -69,7 +64,7 @@ pub fn verify_found(
     let read = serde_json::from_value(found.clone())
         .map_err(|e| Error::Validation(format!("the manifest's result is none of a search by levels: {e}")));
     match read.and_then(|found| told(&found, results.how)) {
-        Ok(sources) => verify::verify(algorithm, write, results, &sources, verdict),
+        Ok(sources) => verify::verify(table.algorithm().name(), table.options().write, results, &sources, verdict),
         Err(e) => verdict.note("searches", Err(e)),
     }
 }

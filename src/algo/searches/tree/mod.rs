@@ -1,23 +1,21 @@
 //! Trees of searches that go level by level, whatever searches: the parents that a search leaves, levels worked out from them, columns, and checks.
+//!
+//! An algorithm says by [`LevelTask`] what searches and what it tells; the rest of its [`SearchTask`](super::SearchTask) is here.
 
 mod fault;
 mod found;
 pub mod levels;
+mod task;
 pub mod validate;
 pub mod verify;
 mod write;
 
 pub use found::{Found, SourceFound, agree_units, verify_found};
+pub use task::{LevelFigures, LevelTask, Search};
 pub use write::TreeWriter;
 
-use super::{Kept, Options, Told};
-use crate::algo::{Cost, Crew, GraphSize, Run};
-use crate::error::{Error, Result};
-use crate::memory::{Budget, Buffer, populate};
-use crate::prepare::prepared::Graph;
-use crate::results::Output;
-use levels::Tree;
-use std::collections::BTreeMap;
+use super::Options;
+use crate::algo::{Cost, Crew, GraphSize};
 
 /// Most trees that are checked together: the levels of so many lie in a cache line.
 pub const BATCH: usize = 64;
@@ -30,51 +28,11 @@ const RECORD: u64 = 8192;
 /// Files take whole pages on the disk.
 const PAGE: u64 = 4096;
 
-/// Makes the parents of a tree, whose memory was touched.
-///
-/// # Errors
-/// [`Error::Limit`].
-pub fn parents(vertices: usize, budget: &Budget) -> Result<Buffer<u32>> {
-    let mut parents = budget.zeroed(vertices, "the parents of a tree (4 bytes a vertex)")?;
-    populate(&mut parents);
-    Ok(parents)
-}
-
 /// Returns the bytes that `trees` trees take until they are checked and written.
 pub fn bytes(options: &Options, vertices: u64, trees: usize) -> u64 {
     let checks = if options.validate { validate::bytes(vertices, trees, 0) } else { 0 };
     let writes = if options.write { write::bytes(vertices) } else { 0 };
     4 * vertices * trees as u64 + checks + writes
-}
-
-/// Writes the columns of a tree; returns the files by their paths in the workdir.
-///
-/// # Errors
-/// Those of [`TreeWriter::write`].
-pub fn keep(writer: &TreeWriter, kept: &Kept<'_, Buffer<u32>>, run: &mut Run<'_>) -> Result<BTreeMap<String, Output>> {
-    writer.write(&mut run.columns, kept.root, kept.tree, (run.threads, run.budget))
-}
-
-/// Checks trees against the graph, and against the vertices reached and the depth that `figures` returns of each search.
-///
-/// # Errors
-/// [`Error::Validation`] for one that is wrong; those of [`validate::validate`].
-pub fn check<S>(
-    graph: &Graph,
-    trees: &[Told<'_, S, Buffer<u32>>],
-    figures: impl Fn(&S) -> (u64, u64),
-    run: &Run<'_>,
-) -> Result<()> {
-    let of: Vec<_> = trees.iter().map(|told| Tree { root: told.root, parents: told.tree }).collect();
-    let checked = validate::validate(graph, &of, run.threads, run.budget)?;
-    for (told, checked) in trees.iter().zip(checked) {
-        let said = figures(told.searched);
-        if said != (checked.reached, checked.depth) {
-            let what = format!("source {}: the search says {said:?}, its tree {checked:?}", told.source);
-            return Err(Error::Validation(what));
-        }
-    }
-    Ok(())
 }
 
 /// The cost of what searches: bytes of host memory of a rank, at most and at least, bytes that ranks send in a search, nanoseconds of a search, and the

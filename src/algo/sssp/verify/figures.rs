@@ -1,7 +1,7 @@
 //! Figures of searches against each other, which takes neither columns nor edges.
 
 use super::SourceChecked;
-use crate::algo::searches::agreement::{Told, holds};
+use crate::algo::searches::agreement::{SourceFigures, holds};
 use crate::algo::sssp::distances::Distance;
 use crate::error::Result;
 use crate::prepare::prepared::InputInfo;
@@ -19,7 +19,7 @@ pub(super) fn agree(info: &InputInfo, found: &[SourceChecked]) -> Result<String>
 fn of_source(info: &InputInfo, told: &SourceChecked) -> Result<()> {
     let SourceChecked { ref found, seconds, teps } = *told;
     let (source, reached, edges) = (found.source, found.reached, found.edges);
-    Told { source, reached, edges, seconds, teps }.agree(info)?;
+    SourceFigures { source, reached, edges, seconds, teps }.agree(info)?;
     let is_zero = match found.max_distance {
         Distance::Whole(most) => most == 0,
         Distance::Decimal(most) => most == 0.0,

@@ -1,7 +1,7 @@
 //! Figures of searches against each other, which takes neither columns nor edges.
 
 use super::SourceChecked;
-use crate::algo::searches::agreement::{Told, holds};
+use crate::algo::searches::agreement::{SourceFigures, holds};
 use crate::error::Result;
 use crate::prepare::prepared::InputInfo;
 
@@ -17,7 +17,7 @@ pub(super) fn agree(info: &InputInfo, found: &[SourceChecked]) -> Result<String>
 
 fn of_source(info: &InputInfo, found: &SourceChecked) -> Result<()> {
     let SourceChecked { source, reached, depth, edges, seconds, teps, ref frontiers } = *found;
-    Told { source, reached, edges, seconds, teps }.agree(info)?;
+    SourceFigures { source, reached, edges, seconds, teps }.agree(info)?;
     holds(source, depth < reached, || format!("depth {depth} with {reached} vertices"))?;
     let levels = frontiers.len() as u64;
     holds(source, levels <= depth + 1, || format!("{levels} levels, and depth {depth}"))?;

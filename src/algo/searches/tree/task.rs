@@ -1,0 +1,170 @@
+//! A table of searches by levels, as the driver of searches knows it: all such searches leave the same trees.
+
+use super::found::SourceFound;
+use super::levels::Tree;
+use super::{BATCH, TreeWriter, validate};
+use crate::algo::searches::graph500::Kernel;
+use crate::algo::searches::{Claim, Kept, NONE, OnRank0, Options, SearchTask};
+use crate::algo::{Run, Task};
+use crate::error::{Error, Result};
+use crate::graph::ids::{InputId, Vertex};
+use crate::memory::{Budget, Buffer, populate};
+use crate::prepare::prepared::Graph;
+use crate::results::Output;
+use crate::store::map::Mapped;
+use serde::Serialize;
+use serde::de::DeserializeOwned;
+use serde_json::{Value, json};
+use std::collections::BTreeMap;
+use std::fmt::Debug;
+
+/// A table of searches by levels: its engine, and what it tells of a search.
+pub trait LevelTask: Task {
+    /// Figures of one search.
+    type Searched: LevelFigures;
+
+    /// Returns the keys that all tables of searches share.
+    fn options(&self) -> Options;
+
+    /// Gets what searches ready on the devices that the job and all ranks choose. `spare` bytes of host memory stay free. Collective.
+    ///
+    /// # Errors
+    /// Those of the device and of the graph.
+    fn engine<'a>(
+        &self,
+        graph: &'a Graph,
+        degrees: &'a Mapped,
+        run: &Run<'a>,
+        spare: u64,
+    ) -> Result<Box<dyn Search<Searched = Self::Searched> + 'a>>;
+
+    /// Returns the fields that tell how a source was searched from.
+    fn how(searched: Self::Searched) -> Value;
+}
+
+/// The figures that every search by levels has. The default is that of a search that reached nothing.
+pub trait LevelFigures: Clone + Debug + Default + PartialEq + Serialize + DeserializeOwned {
+    /// Returns those of a root without an edge, which reaches itself alone.
+    fn alone() -> Self;
+
+    /// Returns the vertices reached, the root included, and the level of those farthest from it.
+    fn reached_and_depth(&self) -> (u64, u64);
+
+    /// Returns the seconds of the search.
+    fn seconds(&self) -> f64;
+}
+
+/// A graph that is ready to be searched by levels on some device.
+pub trait Search {
+    /// Figures of one search.
+    type Searched;
+
+    /// Searches from `root`, and writes the parent of every vertex to `parents`: the smallest neighbour in the level before, itself for the
+    /// root, [`NONE`] for a vertex that is not reached. All ranks call it together; `parents` has an element for each vertex on rank 0 and none
+    /// on the others. The seconds told are those of the search alone: without copying parents from a device or other ranks to `parents`.
+    ///
+    /// # Errors
+    /// Those of the device and of other ranks, and a stop.
+    fn search(&mut self, root: Vertex, parents: &mut [u32]) -> Result<Self::Searched>;
+
+    /// Searches once more for its own sake: `parents` may be left as they are. Collective.
+    ///
+    /// # Errors
+    /// Those of [`Self::search`].
+    fn repeat(&mut self, root: Vertex, parents: &mut [u32]) -> Result<()> {
+        self.search(root, parents).map(drop)
+    }
+}
+
+impl<S: Search<Searched: Serialize + DeserializeOwned>> Search for OnRank0<'_, S> {
+    type Searched = S::Searched;
+
+    fn search(&mut self, root: Vertex, parents: &mut [u32]) -> Result<S::Searched> {
+        self.agreed(|search| search.search(root, parents))
+    }
+
+    fn repeat(&mut self, root: Vertex, parents: &mut [u32]) -> Result<()> {
+        self.agreed(|search| search.repeat(root, parents))
+    }
+}
+
+impl<T: LevelTask> SearchTask for T {
+    type Searched = T::Searched;
+    type Tree = Buffer<u32>;
+    type Engine<'a> = Box<dyn Search<Searched = T::Searched> + 'a>;
+    type Writer = TreeWriter;
+
+    const CHECKED: usize = BATCH;
+    const KERNEL: Kernel = Kernel::Bfs;
+
+    fn options(&self) -> Options {
+        LevelTask::options(self)
+    }
+
+    fn engine<'a>(&self, graph: &'a Graph, degrees: &'a Mapped, run: &Run<'a>, spare: u64) -> Result<Self::Engine<'a>> {
+        LevelTask::engine(self, graph, degrees, run, spare)
+    }
+
+    fn search(engine: &mut Self::Engine<'_>, root: Vertex, parents: &mut Buffer<u32>) -> Result<T::Searched> {
+        engine.search(root, parents)
+    }
+
+    fn repeat(engine: &mut Self::Engine<'_>, root: Vertex, parents: &mut Buffer<u32>) -> Result<()> {
+        engine.repeat(root, parents)
+    }
+
+    fn alone(&self, _: &Graph, parents: &mut Buffer<u32>) -> T::Searched {
+        parents.fill(NONE);
+        T::Searched::alone()
+    }
+
+    fn tree(&self, _: &Graph, vertices: usize, budget: &Budget) -> Result<Buffer<u32>> {
+        let mut parents = budget.zeroed(vertices, "the parents of a tree (4 bytes a vertex)")?;
+        populate(&mut parents);
+        Ok(parents)
+    }
+
+    fn tree_bytes(&self, vertices: u64, trees: usize) -> u64 {
+        super::bytes(&LevelTask::options(self), vertices, trees)
+    }
+
+    fn parents(parents: &Buffer<u32>) -> &[u32] {
+        parents
+    }
+
+    fn seconds(searched: &T::Searched) -> f64 {
+        searched.seconds()
+    }
+
+    fn writer(&self, graph: &Graph, writes: bool, budget: &Budget) -> Result<Option<TreeWriter>> {
+        writes.then(|| TreeWriter::new(graph, budget)).transpose()
+    }
+
+    fn keep(
+        &self,
+        writer: &TreeWriter,
+        kept: Kept<'_, Buffer<u32>>,
+        _: &mut T::Searched,
+        run: &mut Run<'_>,
+    ) -> Result<BTreeMap<String, Output>> {
+        writer.write(&mut run.columns, kept.root, kept.tree, (run.threads, run.budget))
+    }
+
+    fn check(&self, graph: &Graph, claims: &[Claim<'_, T::Searched, Buffer<u32>>], run: &Run<'_>) -> Result<()> {
+        let trees: Vec<_> = claims.iter().map(|claim| Tree { root: claim.root, parents: claim.tree }).collect();
+        let checked = validate::validate(graph, &trees, run.threads, run.budget)?;
+        for (claim, checked) in claims.iter().zip(checked) {
+            let said = claim.searched.reached_and_depth();
+            if said != (checked.reached, checked.depth) {
+                let what = format!("source {}: the search says {said:?}, its tree {checked:?}", claim.source);
+                return Err(Error::Validation(what));
+            }
+        }
+        Ok(())
+    }
+
+    fn results(source: InputId, edges: u64, searched: T::Searched) -> (Value, Value) {
+        let (reached, depth) = searched.reached_and_depth();
+        (json!(SourceFound { source, reached, depth, edges }), T::how(searched))
+    }
+}

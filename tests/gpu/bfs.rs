@@ -16,29 +16,15 @@ use gpugraph::memory::Budget;
 use crate::bfs_cases::{DOWN, EITHER, UP, shapes, small};
 use crate::rows::Rows;
 use crate::support::{Dice, random_edges};
-use crate::workspace;
+use crate::workspace::{self, budget};
 
 fn go_on() -> Result<(), Error> {
     Ok(())
 }
 
-fn budget() -> Budget {
-    Budget::new(64 << 20, 1).expect("room")
-}
-
-/// Runs `body` with 32 MiB of the stand-in's memory: this test, which is `name`, once for each of these settings.
-fn with_each(name: &str, settings: &[&[(&str, &str)]], body: impl Fn(&Mutex<Workspace>)) {
-    for settings in settings {
-        let open = || Workspace::open(None, Some(32 << 20), 3, &PROGRAMS, &budget(), &()).expect("a GPU");
-        let Some(gpu) = workspace::with(name, settings, open) else { continue };
-        body(&Mutex::new(gpu));
-        return;
-    }
-}
-
 /// Runs `body` in the natural order of threads and in others.
 fn on_gpu(name: &str, body: impl Fn(&Mutex<Workspace>)) {
-    with_each(name, &["0", "1", "29"].map(|seed| [("CUDA_ON_CPU_SEED", seed)]).each_ref().map(|one| &one[..]), body);
+    workspace::in_orders(name, &PROGRAMS, &["0", "1", "29"], body);
 }
 
 fn tunings() -> Vec<(&'static str, Tuning)> {
@@ -274,7 +260,7 @@ fn any_launch_may_fail() {
     let numbers: Vec<String> = (1..9).map(|k: u32| k.to_string()).collect();
     let settings: Vec<_> = numbers.iter().map(|k| [("CUDA_ON_CPU_FAIL_LAUNCH", k.as_str())]).collect();
     let settings: Vec<_> = settings.iter().map(|one| &one[..]).collect();
-    with_each("bfs::any_launch_may_fail", &settings, |gpu| {
+    workspace::with_each("bfs::any_launch_may_fail", &PROGRAMS, &settings, |gpu| {
         let rows = Rows::new(&narrow(random_edges(300, 2000, 13)), Direction::Undirected);
         let mut parents = vec![0; rows.vertices()];
         let tuning = Tuning { records: 1, ..small() };

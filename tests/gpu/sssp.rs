@@ -13,33 +13,18 @@ use gpugraph::gpu::Workspace;
 use gpugraph::graph::direction::{Direction, Way};
 use gpugraph::graph::ids::{InputId, Vertex};
 use gpugraph::graph::weights::drawn::DrawnWeights;
-use gpugraph::memory::Budget;
 
 use crate::rows::Rows;
 use crate::support::{Dice, random_edges};
-use crate::workspace;
+use crate::workspace::{self, budget};
 
 fn go_on() -> Result<(), Error> {
     Ok(())
 }
 
-fn budget() -> Budget {
-    Budget::new(64 << 20, 1).expect("room")
-}
-
-/// Runs `body` with 32 MiB of the stand-in's memory, in an order of threads that is not the natural one: this test, which is `name`, again.
+/// Runs `body` in an order of threads that is not the natural one.
 fn on_gpu(name: &str, body: impl Fn(&Mutex<Workspace>)) {
-    with_each(name, &["29"], body);
-}
-
-/// Runs `body` in each of these orders.
-fn with_each(name: &str, seeds: &[&str], body: impl Fn(&Mutex<Workspace>)) {
-    for seed in seeds {
-        let open = || Workspace::open(None, Some(32 << 20), 3, &PROGRAMS, &budget(), &()).expect("a GPU");
-        let Some(gpu) = workspace::with(name, &[("CUDA_ON_CPU_SEED", seed)], open) else { continue };
-        body(&Mutex::new(gpu));
-        return;
-    }
+    workspace::in_orders(name, &PROGRAMS, &["29"], body);
 }
 
 /// A graph with the weight of every edge, by the numbers of its vertices.
@@ -253,7 +238,7 @@ const DECIMAL: DrawnWeights = DrawnWeights::Decimal { least: 0.0, most: 1.0, see
 
 #[test]
 fn random_graphs() {
-    with_each("sssp::random_graphs", &["0", "3"], |gpu| {
+    workspace::in_orders("sssp::random_graphs", &PROGRAMS, &["0", "3"], |gpu| {
         for (seed, vertices, edges) in [(1, 900, 5000), (2, 120, 1500), (3, 1200, 1200), (4, 40, 30), (5, 2, 1)] {
             let edges = narrow(random_edges(vertices, edges, seed));
             for (direction, drawn) in DIRECTIONS.into_iter().flat_map(|d| [(d, WHOLE), (d, DECIMAL)]) {

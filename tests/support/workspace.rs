@@ -1,8 +1,9 @@
 //! A GPU's memory for tests of what lies in it: they run again in a process that finds the stand-in for CUDA.
 
 use std::process::Command;
+use std::sync::Mutex;
 
-use gpugraph::gpu::Workspace;
+use gpugraph::gpu::{ProgramSource, Workspace};
 use gpugraph::memory::Budget;
 
 use crate::support::{Place, cuda_on_cpu};
@@ -14,6 +15,33 @@ pub fn workspace(name: &str, settings: &[(&str, &str)]) -> Option<Workspace> {
         let budget = Budget::new(1 << 30, 1).expect("room");
         Workspace::open(None, Some(1 << 20), 1, &gpugraph::prepare::gpu::programs(false), &budget, &()).expect("a GPU")
     })
+}
+
+/// The host memory of a search.
+pub fn budget() -> Budget {
+    Budget::new(64 << 20, 1).expect("room")
+}
+
+/// Runs `body` on 32 MiB of the stand-in's memory with these programs of searches: this test, which is `name`, once in each of these orders of threads; "0"
+/// is the natural one.
+pub fn in_orders(name: &str, programs: &[&'static ProgramSource], seeds: &[&str], body: impl Fn(&Mutex<Workspace>)) {
+    let settings: Vec<_> = seeds.iter().map(|seed| [("CUDA_ON_CPU_SEED", *seed)]).collect();
+    with_each(name, programs, &settings.iter().map(|one| &one[..]).collect::<Vec<_>>(), body);
+}
+
+/// Runs `body` likewise, once for each of these settings.
+pub fn with_each(
+    name: &str,
+    programs: &[&'static ProgramSource],
+    settings: &[&[(&str, &str)]],
+    body: impl Fn(&Mutex<Workspace>),
+) {
+    for settings in settings {
+        let open = || Workspace::open(None, Some(32 << 20), 3, programs, &budget(), &()).expect("a GPU");
+        let Some(gpu) = with(name, settings, open) else { continue };
+        body(&Mutex::new(gpu));
+        return;
+    }
 }
 
 /// What `open` makes, in such a process.

@@ -2,7 +2,7 @@
 
 use super::draw::WORDS;
 use super::unit::{Unit, group};
-use super::{Axis, Line};
+use super::{Axis, Line, Style};
 use crate::quote::clip_to;
 use maud::{Markup, html};
 use serde::{Serialize, Serializer};
@@ -192,6 +192,11 @@ pub(super) fn of_lines(lines: &[Line], x: &Axis, y: &Axis) -> Table {
     let mut rows: Vec<Vec<Cell>> =
         places.iter().map(|&place| [vec![Cell::Number(place)], vec![Cell::Nothing; lines.len()]].concat()).collect();
     for (at, line) in lines.iter().enumerate() {
+        // A limit holds everywhere.
+        if let (Style::Limit, Some(&(_, limit))) = (line.style, line.points.last()) {
+            rows.iter_mut().for_each(|row| row[at + 1] = Cell::Number(limit));
+            continue;
+        }
         for &(place, value) in &line.points {
             if let Ok(row) = places.binary_search_by(|other| other.total_cmp(&place)) {
                 rows[row][at + 1] = Cell::Number(value);
@@ -203,7 +208,6 @@ pub(super) fn of_lines(lines: &[Line], x: &Axis, y: &Axis) -> Table {
 
 #[cfg(test)]
 mod tests {
-    use super::super::Style;
     use super::*;
 
     #[test]
@@ -219,9 +223,10 @@ mod tests {
         let lines = [
             Line::new("frontier", Style::Line, vec![(0.0, 1.0), (1.0, 5.0)]),
             Line::new("checked", Style::Dots, vec![(1.0, 7.5), (2.0, 9.0)]),
+            Line::new("most", Style::Limit, vec![(2.0, 10.0)]),
         ];
         let table = of_lines(&lines, &Axis::linear("level", Unit::Count), &Axis::log("bytes", Unit::Bytes));
-        assert_eq!(table.csv(), "level,frontier (B),checked (B)\n0,1,\n1,5,7.5\n2,,9\n");
+        assert_eq!(table.csv(), "level,frontier (B),checked (B),most (B)\n0,1,,10\n1,5,7.5,10\n2,,9,10\n");
         let html = table.html("<b>").into_string();
         assert!(
             html.contains("<caption>&lt;b&gt;</caption>") && html.contains("<td class=\"number\">–</td>"),

@@ -84,8 +84,12 @@ fn supersede(root: &mut Table, source: usize, keys: &[(&str, TextSpan)]) {
         && let Some(named) = keys::SOURCES.into_iter().find(|key| given(key).is_some())
     {
         ruled_out.extend(keys::SOURCES.iter().filter(|key| **key != named));
-        // The format, columns and size in the file belong to its path.
-        ruled_out.extend(["format", "columns", "skip_lines", "expect"].into_iter().filter(|_| named != "path"));
+        // What is said of files, and the expected size, belong to the path.
+        ruled_out.extend(
+            ["format", "columns", "skip_lines", "weights", "recursive", "expect"]
+                .into_iter()
+                .filter(|_| named != "path"),
+        );
     }
     if *name == "run" && given("device").is_some_and(|entry| entry.node.value == Value::String("cpu".to_owned())) {
         ruled_out.push("gpu");

@@ -203,6 +203,12 @@ fn shipped_jobs_load() {
     for entry in std::fs::read_dir(&configs).expect("configs") {
         let path = entry.expect("an entry of configs").path();
         let job = config::load(&path, &[]).unwrap_or_else(|error| panic!("{error}"));
+        if matches!(job.input, InputSpec::Files { .. }) {
+            // What they say of their files is no hindrance to another source.
+            let other = ["input.kronecker.scale=9".to_owned()];
+            let job = config::load(&path, &other).unwrap_or_else(|error| panic!("{error}"));
+            assert!(matches!(job.input, InputSpec::Kronecker(_)), "{}", path.display());
+        }
         names.push(job.name);
     }
     names.sort();

@@ -4,8 +4,8 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
 
-use gpugraph::algo::Task;
 use gpugraph::algo::triangle::Table;
+use gpugraph::algo::{self, Task};
 use gpugraph::config::{self, Device, Expect, GpuSharing, InputSpec, Job, Limits, OutputFormat, Random, Run};
 use gpugraph::error::Error;
 use gpugraph::formats::{AskedWeights, TextOptions};
@@ -209,25 +209,13 @@ fn shipped_jobs_load() {
             let job = config::load(&path, &other).unwrap_or_else(|error| panic!("{error}"));
             assert!(matches!(job.input, InputSpec::Kronecker(_)), "{}", path.display());
         }
-        names.push(job.name);
+        // Those of algorithms, which explain keys, are looked through with the keys.
+        if path.file_stem().and_then(|stem| stem.to_str()).and_then(algo::find).is_none() {
+            names.push(job.name);
+        }
     }
     names.sort();
-    let shipped = [
-        "graph500",
-        "graph500-sssp",
-        "hyperlink2012",
-        "karate",
-        "karate",
-        "karate",
-        "karate",
-        "karate",
-        "list-swapped-10000000-1",
-        "moore",
-        "quickstart",
-        "s28",
-        "s29",
-        "weak-scaling",
-    ];
+    let shipped = ["graph500", "graph500-sssp", "hyperlink2012", "moore", "quickstart", "s28", "s29", "weak-scaling"];
     assert_eq!(names, shipped);
 }
 

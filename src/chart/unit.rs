@@ -114,9 +114,11 @@ impl Unit {
     }
 }
 
-/// Returns a value in the largest of these units that is not above it; a name stands behind a space, and so may more.
+/// Returns a value in the largest of these units that is not above it as it is rounded; a name stands behind a space, and so may more.
 fn scaled(value: f64, units: &[(f64, &str)]) -> String {
-    let fits = units.iter().rev().find(|(factor, _)| value.abs() >= *factor).or(units.first());
+    // Three digits of less than that are no 1000 of the unit below.
+    const ROUNDED: f64 = 0.9995;
+    let fits = units.iter().rev().find(|(factor, _)| value.abs() >= factor * ROUNDED).or(units.first());
     let (factor, name) = fits.copied().unwrap_or((1.0, ""));
     format!("{} {name}", digits(value / factor))
 }
@@ -174,6 +176,7 @@ mod tests {
             ["0 µs", "4 µs", "12.3 ms", "1.5 s", "59.9 s"]
         );
         assert_eq!(shown(Unit::Seconds, &[100.0, 12_000.0]), ["1m40s", "3h20m"]);
+        assert_eq!(shown(Unit::Seconds, &[0.000_999_4, 0.000_999_7, 0.999_9]), ["999 µs", "1 ms", "1 s"]);
         assert_eq!(shown(Unit::Bytes, &[0.0, 1536.0]), ["0 B", "1.50 KiB"]);
         assert_eq!(shown(Unit::Share, &[0.5, 0.987654, 0.0001]), ["50 %", "98.8 %", "0.01 %"]);
         assert_eq!(shown(Unit::Teps, &[1.74e12, 325e9]), ["1.74 TTEPS", "325 GTEPS"]);

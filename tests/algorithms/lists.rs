@@ -99,7 +99,7 @@ fn rounds_are_parts_of_the_time(how: &str, found: &Value, length: usize) {
     let least = match found["method"].as_str() {
         _ if length == 0 => 0,
         // Distances double from round to round; a GPU's elements jump over each other within one.
-        Some("wyllie") if rounds[0]["step"] == "jump" => length.ilog2() as usize,
+        Some("wyllie") if rounds.first().is_none_or(|round| round["step"] == "jump") => length.ilog2() as usize,
         Some("serial") => 1,
         // Bins take turns, and what an earlier run did is not told again.
         Some("contraction") => 0,

@@ -111,8 +111,8 @@ fn unsafe_stands_only_in_files_that_say_so() {
     assert!(manifest.contains("unsafe_code = \"deny\""));
 }
 
-/// The floors of the house, from the ground up: a module imports what stands before it here, and nothing behind it.
-const FLOORS: [&str; 24] = [
+/// The layers, from the lowest up: a module imports what stands before it here, and nothing behind it.
+const LAYERS: [&str; 24] = [
     "quote",
     "size",
     "error",
@@ -149,7 +149,7 @@ fn imports(line: &str) -> Vec<String> {
         None => vec![name(rest)],
     };
     let named: Vec<String> = line.split("crate::").skip(1).flat_map(of).collect();
-    // Types and macros of the crate's root belong to no floor.
+    // Types and macros of the crate's root belong to no layer.
     named.into_iter().filter(|name| name.starts_with(|c: char| c.is_lowercase())).collect()
 }
 
@@ -157,19 +157,19 @@ fn imports(line: &str) -> Vec<String> {
 fn imports_go_down_alone() {
     assert_eq!(imports("use crate::{a::B, failpoint, size::{self}};"), ["a", "failpoint", "size"]);
     assert_eq!(imports("crate::job::run(crate::error::Error)"), ["job", "error"]);
-    let floor = |name: &str| FLOORS.iter().position(|floor| *floor == name);
+    let layer = |name: &str| LAYERS.iter().position(|layer| *layer == name);
     let mut found = 0;
     for (file, text) in source() {
         let module = file.trim_start_matches("src/").split(['/', '.']).next().expect("a name");
         if ["lib", "main"].contains(&module) {
             continue;
         }
-        let own = floor(module).unwrap_or_else(|| panic!("{module} has no floor: say where it stands in FLOORS"));
+        let own = layer(module).unwrap_or_else(|| panic!("{module} has no layer: say where it stands in LAYERS"));
         // Tests within the source, too: what they need from above belongs into a test above.
         for (number, line) in text.lines().enumerate() {
             for import in imports(&bare(line)) {
                 found += 1;
-                let other = floor(&import).unwrap_or_else(|| panic!("{file}:{}: no module {import}", number + 1));
+                let other = layer(&import).unwrap_or_else(|| panic!("{file}:{}: no module {import}", number + 1));
                 assert!(other <= own, "{file}:{}: {module} imports {import}, which stands above it", number + 1);
             }
         }
@@ -177,8 +177,8 @@ fn imports_go_down_alone() {
     assert!(found > 500, "imports were not found: {found}");
 }
 
-/// The floors within `job/`, likewise.
-const FLOORS_OF_JOB: [&str; 17] = [
+/// The layers within `job/`, likewise.
+const LAYERS_OF_JOB: [&str; 17] = [
     "state",
     "input",
     "results",
@@ -200,11 +200,11 @@ const FLOORS_OF_JOB: [&str; 17] = [
 
 #[test]
 fn imports_within_job_go_down_alone() {
-    let floor = |name: &str| FLOORS_OF_JOB.iter().position(|floor| *floor == name);
+    let layer = |name: &str| LAYERS_OF_JOB.iter().position(|layer| *layer == name);
     let mut found = 0;
     for (file, text) in below("job") {
         let module = file.trim_start_matches("src/job/").split(['/', '.']).next().expect("a name");
-        let own = floor(module).unwrap_or_else(|| panic!("job/{module} has no floor: say where it stands"));
+        let own = layer(module).unwrap_or_else(|| panic!("job/{module} has no layer: say where it stands"));
         let is_flat = !file.trim_start_matches("src/job/").contains('/');
         for (number, line) in text.lines().enumerate().filter(|_| module != "mod") {
             let (line, place) = (bare(line), format!("{file}:{}", number + 1));
@@ -214,7 +214,7 @@ fn imports_within_job_go_down_alone() {
                 imports(&line.replace("crate::job::", "crate::")).into_iter().filter(|_| line.contains("crate::job::"))
             {
                 found += 1;
-                let other = floor(&import).unwrap_or_else(|| panic!("{place}: no module job::{import}"));
+                let other = layer(&import).unwrap_or_else(|| panic!("{place}: no module job::{import}"));
                 assert!(other <= own, "{place}: job::{module} imports job::{import}, which stands above it");
             }
         }
@@ -385,17 +385,21 @@ fn no_file_names_a_path_of_some_machine() {
 
 #[test]
 fn files_that_the_architecture_names_are_there() {
-    let text = fs::read_to_string(root().join("ARCHITECTURE.md")).expect("text");
+    let mut pages = files("docs/design", &["md"]);
+    assert!(pages.len() > 4, "pages were not found: {}", pages.len());
+    pages.push(("ARCHITECTURE.md".to_owned(), fs::read_to_string(root().join("ARCHITECTURE.md")).expect("text")));
     let mut named = 0;
-    for name in text.split('`').skip(1).step_by(2) {
-        let is_path = name.contains('/') && !name.contains([' ', '{', '*', '<', '|']) && !name.contains("NAME");
-        if !is_path || name.starts_with("out/") {
-            continue;
+    for (page, text) in pages {
+        for name in text.split('`').skip(1).step_by(2) {
+            let is_path = name.contains('/') && !name.contains([' ', '{', '*', '<', '|']) && !name.contains("NAME");
+            if !is_path || name.starts_with("out/") {
+                continue;
+            }
+            named += 1;
+            let there = ["", "src/"].iter().any(|folder| root().join(format!("{folder}{name}")).exists())
+                || root().join(format!("src/{name}.rs")).exists();
+            assert!(there, "{page} names {name}, which is not there");
         }
-        named += 1;
-        let there = ["", "src/"].iter().any(|folder| root().join(format!("{folder}{name}")).exists())
-            || root().join(format!("src/{name}.rs")).exists();
-        assert!(there, "ARCHITECTURE.md names {name}, which is not there");
     }
-    assert!(named > 40, "names were not found: {named}");
+    assert!(named > 100, "names were not found: {named}");
 }

@@ -9,9 +9,9 @@ use crate::support::mpi::{built, mpirun};
 use crate::support::{Place, Ran, number};
 use crate::{job, outputs, report};
 
-/// The graphs: ids from 0 on, and ids that are numbered by a list.
+/// The graphs: ids from 0 on, and ids that are numbered by a list, half of which are negative as i64.
 fn graphs() -> [Graph; 2] {
-    [Graph::new(700, 9000, 1), Graph::new(300, 4000, 1 << 40)]
+    [Graph::new(700, 9000, 1), Graph::new(300, 4000, u64::MAX / 303)]
 }
 
 /// Returns true if all that is known was found, also in objects in lists.

@@ -6,6 +6,8 @@ use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use serde_json::json;
 
 use crate::oracle::{Answer, Graph, Known};
+use crate::support::Place;
+use crate::{outputs, run};
 
 impl Graph {
     /// Searches from three sources: a vertex, one with a loop alone, and one more.
@@ -83,4 +85,31 @@ impl Graph {
         let table = format!("[{name}]\n{direction}{keys}sources = {sources:?}\n");
         ([table.clone(), format!("{table}write = true\n")], json!({ "sources": found, "validated": true }), files)
     }
+}
+
+/// A column of parents has the bits of an id, and the largest is -1, which also stands for none.
+#[test]
+fn the_largest_ids_are_parents() {
+    let (place, last, high) = (Place::new(), u64::MAX, 1u64 << 63);
+    place.u64("edges.u64", &[[0, last], [last, last - 1], [high, last], [last - 1, high], [5, 5]]);
+    let tables = format!(
+        "[bfs]\nsources = [0, {last}]\nwrite = true\n[traverse]\nsources = [{high}]\nwrite = true\n[dfs]\nsource = 0\n\
+        [sssp]\nsources = [0, {last}]\nweights = {{ unit = true }}\nwrite = true\n"
+    );
+    place.write("job.toml", format!("[job]\nworkdir = 'work'\n[input]\npath = 'edges.u64'\n{tables}"));
+    run(&place, "", &[]).expect(0);
+    let files = outputs(&place.workdir());
+    let parents = |of: &str| -> Vec<i64> {
+        let numbers = files[&format!("{of}/parent.npy")][128..].chunks(8);
+        numbers.map(|number| i64::from_le_bytes(number.try_into().expect("8 bytes"))).collect()
+    };
+    // Rows of 0, 5, 2^63, 2^64 - 2 and 2^64 - 1.
+    for algorithm in ["bfs", "sssp"] {
+        assert_eq!(parents(&format!("{algorithm}/0")), [0, -1, -1, -1, 0], "{algorithm}");
+        assert_eq!(parents(&format!("{algorithm}/{last}")), [-1; 5], "{algorithm}");
+    }
+    assert_eq!(parents(&format!("traverse/{high}")), [-1, -1, i64::MIN, i64::MIN, i64::MIN]);
+    assert_eq!(parents("dfs"), [0, -1, -1, i64::MIN, 0]);
+    let verified = place.gpugraph(&["verify", "job.toml"]).expect(0);
+    assert!(!verified.out.contains("FAILED"), "{}", verified.out);
 }

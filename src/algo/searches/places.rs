@@ -114,6 +114,13 @@ impl Ids {
         }
     }
 
+    /// Returns the id that a column of i64 names: the number of the same 64 bits, where that is an id of the input. -1 is none, but for a vertex
+    /// that was `reached` in a graph with the id 2^64 - 1.
+    pub fn named(&self, number: i64, reached: bool) -> Option<u64> {
+        let id = number as u64;
+        (number >= 0 || (number != -1 || reached) && self.row(id).is_some()).then_some(id)
+    }
+
     /// Returns the id of a row.
     pub fn id(&self, row: u64) -> InputId {
         InputId(self.sparse.as_ref().and_then(|ids| ids.get(row as usize)).copied().unwrap_or(row))

@@ -47,15 +47,15 @@ impl Columns<'_> {
                 signals::check()?;
             }
         }
-        match rows < of_rows.len() as u64 || rows <= self.own.unwrap_or(0) {
+        match rows < of_rows.len() as u64 || self.own.is_some_and(|own| rows <= own) {
             true => Err(wrong(&format!("{rows} rows of {name} for {} vertices", of_rows.len()))),
             false => Ok(()),
         }
     }
 
-    /// Returns the place of a vertex that a column names, if it has an edge.
-    pub fn place(&self, id: i64) -> Option<u32> {
-        let row = self.places.ids.row(u64::try_from(id).ok()?)?;
+    /// Returns the place of a vertex that a column names, if it has an edge; -1 names one only if it was `reached`.
+    pub fn place(&self, number: i64, reached: bool) -> Option<u32> {
+        let row = self.places.ids.row(self.places.ids.named(number, reached)?)?;
         let place = self.places.of_rows().ok()?.get(row as usize).copied();
         place.filter(|&place| place != ISOLATED)
     }

@@ -43,8 +43,9 @@ impl Components {
         let mut first: Buffer<u32> = budget.zeroed(vertices, "components to verify (4 bytes a vertex)")?;
         first.fill(NONE);
         columns.each("component", columns.own.map_or(-1, |row| columns.places.ids.id(row).0 as i64), |v, value| {
-            first[v as usize] = columns.place(value).unwrap_or(NONE);
-            (value == -1) == (tree.parent(v) == NONE) && (first[v as usize] == NONE) == (value == -1)
+            let reached = tree.parent(v) != NONE;
+            first[v as usize] = columns.place(value, reached).unwrap_or(NONE);
+            if reached { first[v as usize] != NONE } else { value == -1 }
         })?;
         let low: Buffer<AtomicU32> = budget.zeroed(vertices, "what vertices lead to (4 bytes each)")?;
         low.iter().for_each(|low| low.store(NONE, Relaxed));
@@ -52,7 +53,7 @@ impl Components {
             true => Some(topological(columns, tree, budget)?),
             false => None,
         };
-        let told: Option<Vec<u32>> = strong.cycle.iter().map(|id| columns.place(id.0 as i64)).collect();
+        let told: Option<Vec<u32>> = strong.cycle.iter().map(|id| columns.place(id.0 as i64, true)).collect();
         let told = told.ok_or_else(|| wrong("a vertex of the cycle has no edge"))?;
         let mut cycle: HashMap<_, _> = told.windows(2).map(|two| ([two[0], two[1]], AtomicBool::default())).collect();
         if let (Some(&begin), Some(&end)) = (told.first(), told.last())

@@ -43,7 +43,7 @@ pub(super) fn verify(table: &Table, found: &Found, edges: &EdgeSource<'_>, resul
         None => None,
         Some(source) => {
             let row = places.ids.row(source.0).ok_or_else(|| wrong("the source is no vertex of the input"))?;
-            match columns.place(source.0 as i64) {
+            match columns.place(source.0 as i64, true) {
                 None => {
                     columns.own = Some(row);
                     return alone(&columns, source.0 as i64, found);
@@ -109,12 +109,15 @@ fn alone(columns: &Columns<'_>, source: i64, found: &Found) -> Result<String> {
 fn read(columns: &Columns<'_>, results: &Results<'_>) -> Result<Tree> {
     let mut tree = Tree::new(columns.places.vertices() as usize, results.budget)?;
     let mut reached = 0;
-    for (number, name) in ["parent", "preorder", "postorder", "depth"].into_iter().enumerate() {
+    // The preorder comes first: it tells whether a vertex was reached.
+    for (number, name) in [(1, "preorder"), (0, "parent"), (2, "postorder"), (3, "depth")] {
         let numbers = tree.numbers_mut();
         columns.each(name, -1, |v, value| {
+            let has_place = numbers[4 * v as usize + 1] != NONE;
             let number_of = match value {
+                -1 if number == 0 && has_place => columns.place(-1, true).or(Some(NONE)),
                 -1 => Some(NONE),
-                parent if number == 0 => columns.place(parent),
+                parent if number == 0 => columns.place(parent, false),
                 number_of => u32::try_from(number_of).ok().filter(|&number_of| number_of != NONE),
             };
             reached += u32::from(number == 0 && number_of != Some(NONE));

@@ -73,10 +73,10 @@ impl Reader<'_> {
             };
             let name = places.ids.id(row);
             let told = |what: String| Err(differs(source, &what));
-            let above = match u64::try_from(parent) {
-                Err(_) if parent == -1 => NONE,
-                Err(_) => return told(format!("vertex {name} has parent {parent}")),
-                Ok(parent) => match places.ids.row(parent) {
+            let above = match places.ids.named(parent, distance != unreached) {
+                None if parent == -1 => NONE,
+                None => return told(format!("vertex {name} has parent {parent}")),
+                Some(parent) => match places.ids.row(parent) {
                     None => return told(format!("the parent of vertex {name} is {parent}, which is no vertex")),
                     Some(_) if place(row).is_none() && parent == name.0 && row == root => NONE,
                     Some(of) => match place(of) {

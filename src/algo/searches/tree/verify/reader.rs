@@ -40,28 +40,31 @@ impl Reader<'_> {
                 _ => return Err(differs(source, "its columns of parents and levels are not of one length")),
             };
             let (name, vertex) = (places.ids.id(row), place(row));
+            let parent_id = places.ids.named(parent, level >= 0);
             let told = |rule: u32, what: &str| Err(breaks(&source.to_string(), rule, what));
             if row == root {
-                match (u64::try_from(parent), level) {
-                    (Err(_), _) => return Err(wrong(Fault::Root { parent: None })),
-                    (Ok(parent), _) if parent != source.0 => {
+                match (parent_id, level) {
+                    (None, _) => return Err(wrong(Fault::Root { parent: None })),
+                    (Some(parent), _) if parent != source.0 => {
                         return told(1, &format!("the parent of the root is {parent} and not the root"));
                     }
-                    (Ok(_), 0) => vertex.into_iter().for_each(|vertex| put(vertex, 0, NOBODY)),
-                    (Ok(_), level) => return told(2, &format!("the root has level {level}")),
+                    (Some(_), 0) => vertex.into_iter().for_each(|vertex| put(vertex, 0, NOBODY)),
+                    (Some(_), level) => return told(2, &format!("the root has level {level}")),
                 }
             } else {
-                match (u64::try_from(parent), u32::try_from(level)) {
-                    (Err(_), Err(_)) if (parent, level) == (-1, -1) => {
+                match (parent_id, u32::try_from(level)) {
+                    (None, Err(_)) if (parent, level) == (-1, -1) => {
                         vertex.into_iter().for_each(|vertex| put(vertex, UNREACHED, NOBODY));
                     }
-                    (Err(_), Err(_)) => {
+                    (None, Err(_)) => {
                         return told(1, &format!("vertex {name} has parent {parent} and level {level}"));
                     }
-                    (Err(_), Ok(level)) => return told(1, &format!("vertex {name} has level {level} and no parent")),
-                    (Ok(parent), Err(_)) => return told(1, &format!("vertex {name} has parent {parent} and no level")),
-                    (Ok(_), Ok(0)) => return told(2, &format!("vertex {name} has level 0, and is not the root")),
-                    (Ok(parent), Ok(level)) => match (vertex, places.ids.row(parent).map(place)) {
+                    (None, Ok(level)) => return told(1, &format!("vertex {name} has level {level} and no parent")),
+                    (Some(parent), Err(_)) => {
+                        return told(1, &format!("vertex {name} has parent {parent} and no level"));
+                    }
+                    (Some(_), Ok(0)) => return told(2, &format!("vertex {name} has level 0, and is not the root")),
+                    (Some(parent), Ok(level)) => match (vertex, places.ids.row(parent).map(place)) {
                         (_, None) => {
                             return told(1, &format!("the parent of vertex {name} is {parent}, which is no vertex"));
                         }

@@ -206,7 +206,9 @@ fn a_signal_stops_a_search_between_two_steps() {
 fn ranks_take_what_is_planned_and_are_refused_with_less() {
     let Some(built) = one_mpi() else { return };
     let job = Ranks::at(Place::on_disk(), built);
-    let text = format!("{KEEP}[triangle]\n[bfs]\nroots = 3\n[limits]\nthreads = 2\n[run]\ndevice = 'cpu'\n");
+    let text = format!(
+        "{KEEP}[triangle]\n[bfs]\nroots = 3\n[traverse]\nroots = 3\n[limits]\nthreads = 2\n[run]\ndevice = 'cpu'\n"
+    );
     job.place.job("kronecker = { scale = 17, edge_factor = 16, seed = 1 }", &text);
     job.report(0, &[]);
     for ranks in [2, 3] {
@@ -224,12 +226,14 @@ fn ranks_take_what_is_planned_and_are_refused_with_less() {
         }
         let planned: Value = serde_json::from_str(&plan(&limit).expect(0).out).expect("JSON");
         let report = job.report(ranks, &["--fresh", "--set", &limit]);
-        let of = |stages: &Value, key: &str| {
-            let stages = stages["stages"].as_array().expect("stages").clone();
-            number(stages.iter().find(|stage| stage["name"] == "bfs").expect("a stage"), key)
-        };
-        let (took, planned) = (of(&report, "host_memory_peak"), of(&planned, "host_memory"));
-        assert!(took <= planned, "{ranks} ranks took {took} of {planned}");
+        for name in ["bfs", "traverse"] {
+            let of = |stages: &Value, key: &str| {
+                let stages = stages["stages"].as_array().expect("stages").clone();
+                number(stages.iter().find(|stage| stage["name"] == name).expect("a stage"), key)
+            };
+            let (took, planned) = (of(&report, "host_memory_peak"), of(&planned, "host_memory"));
+            assert!(took <= planned, "{name} by {ranks} ranks took {took} of {planned}");
+        }
         let ran = job.run(ranks, &["--fresh", "--quiet", "--set", "limits.host_memory=34MiB"]);
         assert_eq!(ran.code, 7, "{}", ran.err);
     }

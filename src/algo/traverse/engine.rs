@@ -1,7 +1,8 @@
 //! The choice of what traverses: the engines of `[bfs]`, or all ranks level by level.
 
 use super::auto::Auto;
-use super::cpu::CpuLevels;
+use super::cpu::{self, CpuLevels};
+use super::exchange;
 use super::gpu::GpuLevels;
 use super::owner::Owners;
 use super::search::{Search, Searched};
@@ -34,6 +35,8 @@ pub(super) fn choose<'a>(
             comm.ranks()
         ))
     })?;
+    // Links are opened when the levels have taken their part.
+    let spare = spare + exchange::bytes_here(comm, cpu::batch());
     let on_cpu = || CpuLevels::new(graph, degrees, owners, table.strategy, (run.threads, spare, run.budget));
     let how = (owners, table.strategy);
     let on_gpu = |lease| GpuLevels::new(graph, degrees, how, lease, run.budget, &signals::check);

@@ -42,6 +42,14 @@ pub fn bytes(ranks: usize, nodes: usize, batch: usize) -> u64 {
     }
 }
 
+/// Returns the bytes that [`Exchange::open`] takes on this rank.
+pub fn bytes_here(comm: &Comm, batch: usize) -> u64 {
+    match comm.ranks() {
+        1 => 0,
+        ranks => links_bytes(ranks, comm.nodes(), comm.local_ranks()) + 8 * batch as u64,
+    }
+}
+
 impl Exchange {
     /// Opens links between the ranks, of which this one takes `batch` pairs at a time. Collective.
     ///

@@ -3,6 +3,7 @@
 use super::cost::{Cost, Crew, GraphSize};
 use super::run::Run;
 use super::searches::figures;
+use super::sources::Named;
 use super::verify::{ListResults, Results, StoredUnits, Verdict};
 use crate::chart::Figure;
 use crate::error::Result;
@@ -31,6 +32,11 @@ pub trait Algorithm: Sync {
 
     /// Keys of its table.
     fn keys(&self) -> &'static [&'static str];
+
+    /// Keys of which a table has one at most: an override by one of them rules out what the job file says by another.
+    fn alternatives(&self) -> &'static [&'static str] {
+        &[]
+    }
 
     /// Reads its table. What is wrong goes to `diagnostics`; `None` then.
     fn parse(&self, table: &Section<'_>, diagnostics: &mut Diagnostics) -> Option<Arc<dyn Task>>;
@@ -97,6 +103,11 @@ pub enum InputKind {
 pub trait GraphTask: Task {
     /// Returns what of the prepared graph it reads beside the blocks.
     fn needs(&self) -> Needs;
+
+    /// Returns the vertices that its table names. One that the input lacks is refused before rows are made.
+    fn named(&self) -> Vec<Named> {
+        Vec::new()
+    }
 
     /// Returns why it computes nothing on edges that have a direction, or on those that have none; nothing if it does.
     fn refuses(&self, _direction: Direction) -> Option<&'static str> {

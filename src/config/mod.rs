@@ -37,8 +37,8 @@ pub const FORMATS: [&str; 12] =
 const LONGEST: u64 = 1 << 20;
 
 /// Reads and validates the job file at `path`, under `overrides` as given to `--set`: `table.key=value`, where the value is TOML or else
-/// plain text. The last of several overrides of one key wins. An override that names another source of edges replaces the file's, and
-/// `run.device=cpu` removes the file's `run.gpu`.
+/// plain text. The last of several overrides of one key wins. An override that names another source of edges replaces the file's, so does
+/// one that names where to search from, and `run.device=cpu` removes the file's `run.gpu`.
 ///
 /// # Errors
 /// [`Error::Usage`] with a paragraph for each mistake: the place, what was expected and found, the line and a caret.

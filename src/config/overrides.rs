@@ -4,6 +4,7 @@
 use toml::de::DeValue;
 
 use super::keys;
+use crate::algo;
 use crate::jobfile::diagnostics::{Diagnostics, TextSpan};
 use crate::jobfile::keys::is_bare;
 use crate::jobfile::tree::{Entry, Node, Table, Value};
@@ -73,8 +74,8 @@ fn insert(table: &mut Table, keys: &[(&str, TextSpan)], node: Node) {
     }
 }
 
-/// Removes values of the file that an override rules out, as `--set` can't unset them: another source of edges than the one named, and the
-/// GPU's index beside `run.device=cpu`.
+/// Removes values of the file that an override rules out, as `--set` can't unset them: another source of edges than the one named, another
+/// place to search from, and the GPU's index beside `run.device=cpu`.
 fn supersede(root: &mut Table, source: usize, keys: &[(&str, TextSpan)]) {
     let Some((name, _)) = keys.first() else { return };
     let Some(Value::Table(table)) = root.get_mut(name).map(|entry| &mut entry.node.value) else { return };
@@ -90,6 +91,12 @@ fn supersede(root: &mut Table, source: usize, keys: &[(&str, TextSpan)]) {
                 .into_iter()
                 .filter(|_| named != "path"),
         );
+    }
+    let alternatives = algo::find(name).map_or(&[][..], |algorithm| algorithm.alternatives());
+    // `forest = false` asks for nothing.
+    let asks = |key: &str| given(key).is_some_and(|entry| entry.node.value != Value::Boolean(false));
+    if let Some(named) = alternatives.iter().find(|key| asks(key)) {
+        ruled_out.extend(alternatives.iter().filter(|key| *key != named));
     }
     if *name == "run" && given("device").is_some_and(|entry| entry.node.value == Value::String("cpu".to_owned())) {
         ruled_out.push("gpu");

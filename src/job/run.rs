@@ -163,7 +163,8 @@ fn on_graph(session: &mut Session) -> Result<Finished> {
                     session.agreed(|| kept::check(other))?;
                     let graph = kept::open(other)?;
                     kept::check_weights(&graph, &session.job, other)?;
-                    let Graph { info, stored, .. } = &graph;
+                    let Graph { info, stored, folder, .. } = &graph;
+                    graph::check_named(session, info, folder)?;
                     occupied::check_content(&session.job, &session.manifest, info.content)?;
                     occupied::check_weights(&session.job, &session.manifest, info.content, stored.weights)?;
                     Prepared::Graph(Box::new(graph))

@@ -93,13 +93,21 @@ impl<'t> Field<'t> {
             Value::Array(nodes) => nodes.iter().collect(),
             _ => vec![&self.entry.node],
         };
-        let number = |node: &Node| match node.value {
-            Value::Integer(integer) => T::try_from(integer).ok().filter(|integer| range.contains(integer)),
-            _ => None,
-        };
-        let numbers: Option<Vec<T>> = nodes.into_iter().map(number).collect();
-        let expected = || format!("whole numbers from {} to {}, such as [1, 2]", range.start(), range.end());
-        numbers.or_else(|| self.expected(&expected(), diagnostics))
+        let mut numbers = Vec::with_capacity(nodes.len());
+        for node in nodes {
+            let number = match node.value {
+                Value::Integer(integer) => T::try_from(integer).ok().filter(|integer| range.contains(integer)),
+                _ => None,
+            };
+            let Some(number) = number else {
+                let (from, to, found) = (range.start(), range.end(), found(node, diagnostics));
+                let message = format!("expected whole numbers from {from} to {to}, such as [1, 2], found {found}");
+                diagnostics.error(&node.place, format!("{}: {message}", self.name));
+                return None;
+            };
+            numbers.push(number);
+        }
+        Some(numbers)
     }
 
     /// Returns true if the value is a table.

@@ -2,6 +2,7 @@
 
 use std::collections::BTreeSet;
 
+use gpugraph::job::state::manifest::Manifest;
 use serde_json::Value;
 
 use crate::oracle::Graph;
@@ -125,16 +126,30 @@ fn a_job_that_is_killed_between_searches_loses_one_at_most() {
     }
 }
 
+/// Before rows are made, and before tables that stand above.
 #[test]
 fn a_source_that_is_not_there_is_refused() {
-    let (place, graph) = (Place::new(), graph());
-    job(&place, &graph, "[bfs]\nsources = [1]\n");
-    let ran = run(&place, "", &[]).expect(3);
-    assert!(
-        ran.err.contains("the source 1") && ran.err.contains("sources are ids as the input has them"),
-        "{}",
-        ran.err
-    );
+    let place = Place::new();
+    for (graph, absent) in [(graph(), 1), (Graph::new(200, 400, 1), 5000)] {
+        for (tables, what) in [
+            (format!("[bfs]\nsources = [{absent}]\n"), "source"),
+            (format!("[dfs]\nsource = {absent}\n"), "source"),
+            (
+                format!("[sssp]\nweights = {{ unit = true }}\nsources = [{}]\ntarget = {absent}\n", graph.rows[5]),
+                "target",
+            ),
+        ] {
+            job(&place, &graph, &format!("[triangle]\n{tables}"));
+            let _ = std::fs::remove_dir_all(place.workdir());
+            let ran = run(&place, "", &[]).expect(3);
+            let said = [format!("the {what} {absent}"), format!("{what}s are ids as the input has them")];
+            assert!(said.iter().all(|said| ran.err.contains(said)), "{}", ran.err);
+            let manifest = Manifest::load(&place.workdir()).expect("read").expect("there");
+            let stages: Vec<_> = manifest.stages.keys().collect();
+            assert!(manifest.tasks.is_empty() && !stages.is_empty(), "{stages:?}");
+            assert!(!manifest.stages.contains_key("partition"), "{stages:?}");
+        }
+    }
 }
 
 /// A wrong parent that is written, and whole by its checksum, is found by who reads the edges again.

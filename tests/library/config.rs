@@ -11,6 +11,7 @@ use gpugraph::error::Error;
 use gpugraph::formats::{AskedWeights, TextOptions};
 use gpugraph::generate::{Shape, Ssca2, WeightedSpec};
 use proptest::prelude::*;
+use serde_json::json;
 
 /// The task of a table `[triangle]`.
 fn triangle(per_vertex: bool) -> Vec<Arc<dyn Task>> {
@@ -480,6 +481,12 @@ fn each_kind_of_mistake() {
         ("bfs", "roots = 0", "bfs.roots: expected a whole number from 1 to 65536, found 0"),
         ("bfs", "roots = 3\nsources = [1]", "bfs.roots: a table has roots or sources, not both"),
         ("bfs", "sources = [7, 7]", "bfs.sources: 7 is there twice"),
+        ("bfs", "sources = []", "bfs.sources: expected a vertex to begin at, such as [1], found none"),
+        (
+            "bfs",
+            "sources = [7, -1]",
+            "bfs.sources: expected whole numbers from 0 to 18446744073709551615, such as [1, 2], found -1",
+        ),
         ("bfs", "alpha = 0", "bfs.alpha: expected a number above 0 and at most 1000000000, found 0"),
         ("bfs", "root = 1", "unknown key 'root' in [bfs]; did you mean 'roots'?"),
     ] {
@@ -602,6 +609,32 @@ fn an_override_names_another_source_of_edges() {
     assert_eq!(
         messages(file, &["input.path=b", "input.prepared=c"]),
         ["input.prepared beside input.path (--set input.path=b): a job has one of them"]
+    );
+}
+
+/// The job files that ship name where to search from, which `--set` can't unset.
+#[test]
+fn an_override_names_another_place_to_search_from() {
+    let table = |name: &str, line: &str, overrides: &[&str]| {
+        let job = job(&format!("[input]\npath = 'a'\n[{name}]\n{line}\n"), overrides);
+        job.tasks[0].table()
+    };
+    for name in ["bfs", "traverse", "sssp"] {
+        let by_sources = table(name, "roots = 3", &[&format!("{name}.sources=[5,6]")]);
+        assert_eq!((&by_sources["roots"], &by_sources["sources"]), (&json!(0), &json!([5, 6])), "{name}");
+        let by_roots = table(name, "sources = [5]", &[&format!("{name}.roots=3")]);
+        assert_eq!((&by_roots["roots"], &by_roots["sources"]), (&json!(3), &json!([])), "{name}");
+    }
+    let forest = table("dfs", "source = 5", &["dfs.forest=true"]);
+    assert_eq!(
+        (&forest["source"], table("dfs", "forest = true", &["dfs.source=5"])["source"].clone()),
+        (&json!(null), json!(5))
+    );
+    // It asks for nothing else, so the source stays.
+    assert_eq!(table("dfs", "source = 5", &["dfs.forest=false"])["source"], json!(5));
+    assert_eq!(
+        messages("[input]\npath = 'a'\n[bfs]\n", &["bfs.roots=3", "bfs.sources=[1]"]),
+        ["bfs.roots: a table has roots or sources, not both"]
     );
 }
 

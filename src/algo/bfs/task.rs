@@ -4,6 +4,7 @@ use crate::algo::bfs::{cost, gpu};
 use crate::algo::searches::graph500::{Block, Kernel, energy_lines};
 use crate::algo::searches::tree::{self, LevelTask};
 use crate::algo::searches::{self, Options};
+use crate::algo::sources::Named;
 use crate::algo::{
     Algorithm, Answer, Cost, Crew, GraphSize, GraphTask, Needs, On, Outcome, Results, Run, Sources, StoredUnits, Task,
     Verdict,
@@ -30,6 +31,10 @@ impl Algorithm for Bfs {
 
     fn keys(&self) -> &'static [&'static str] {
         &["roots", "seed", "sources", "validate", "write", "alpha", "beta"]
+    }
+
+    fn alternatives(&self) -> &'static [&'static str] {
+        &Options::ORIGINS
     }
 
     fn parse(&self, table: &Section<'_>, diagnostics: &mut Diagnostics) -> Option<Arc<dyn Task>> {
@@ -99,6 +104,10 @@ impl Task for Table {
 impl GraphTask for Table {
     fn needs(&self) -> Needs {
         Needs { degrees: true, order: true, upper: true, direction: true, ..Needs::default() }
+    }
+
+    fn named(&self) -> Vec<Named> {
+        self.sources.named()
     }
 
     fn units(&self, _: u64) -> u64 {

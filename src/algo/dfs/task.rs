@@ -1,6 +1,7 @@
 //! The table `[dfs]`: what a job may ask for, and what it is told.
 
 use super::{cost, driver, saved, verify};
+use crate::algo::sources::Named;
 use crate::algo::{
     Algorithm, Answer, Cost, Crew, GraphSize, GraphTask, Needs, On, Outcome, Results, Run, StoredUnits, Task,
     UnitsContent, Verdict,
@@ -27,6 +28,10 @@ impl Algorithm for Dfs {
 
     fn keys(&self) -> &'static [&'static str] {
         &["source", "forest", "order", "articulation", "components", "validate"]
+    }
+
+    fn alternatives(&self) -> &'static [&'static str] {
+        &["source", "forest"]
     }
 
     fn parse(&self, table: &Section<'_>, diagnostics: &mut Diagnostics) -> Option<Arc<dyn Task>> {
@@ -222,6 +227,10 @@ impl Task for Table {
 impl GraphTask for Table {
     fn needs(&self) -> Needs {
         Needs { degrees: true, order: true, upper: true, direction: true, weights: false }
+    }
+
+    fn named(&self) -> Vec<Named> {
+        self.source.map(|source| ("source", source)).into_iter().collect()
     }
 
     fn refuses(&self, direction: Direction) -> Option<&'static str> {

@@ -24,6 +24,9 @@ pub struct Options {
 }
 
 impl Options {
+    /// Keys that say where to search from, of which a table has one.
+    pub const ORIGINS: [&str; 2] = ["roots", "sources"];
+
     /// Reads them from a table. Returns `None` where something is wrong, which `diagnostics` then has.
     pub fn parse(table: &Section<'_>, diagnostics: &mut Diagnostics) -> Option<Options> {
         let flag = |key: &str, otherwise: bool, diagnostics: &mut Diagnostics| {

@@ -7,6 +7,7 @@ use super::verify::SourceChecked;
 use super::{cost, edges, gpu, verify};
 use crate::algo::searches::graph500::{Block, Kernel, energy_lines};
 use crate::algo::searches::{self, Options};
+use crate::algo::sources::Named;
 use crate::algo::{
     Algorithm, Answer, Cost, Crew, GraphSize, GraphTask, Needs, On, Outcome, Results, Run, Sources, StoredUnits, Task,
     Verdict, WeightSource,
@@ -32,6 +33,10 @@ impl Algorithm for Sssp {
 
     fn keys(&self) -> &'static [&'static str] {
         &["roots", "seed", "sources", "method", "weights", "target", "validate", "write"]
+    }
+
+    fn alternatives(&self) -> &'static [&'static str] {
+        &Options::ORIGINS
     }
 
     fn parse(&self, table: &Section<'_>, diagnostics: &mut Diagnostics) -> Option<Arc<dyn Task>> {
@@ -200,6 +205,10 @@ impl GraphTask for Table {
     fn needs(&self) -> Needs {
         let weights = self.weights == WeightSource::File;
         Needs { degrees: true, order: true, upper: true, direction: true, weights }
+    }
+
+    fn named(&self) -> Vec<Named> {
+        self.sources.named().into_iter().chain(self.target.map(|target| ("target", target))).collect()
     }
 
     fn units(&self, _: u64) -> u64 {

@@ -16,6 +16,7 @@ use super::{
     Algorithm, Answer, Cost, Crew, GraphSize, GraphTask, Needs, On, Outcome, Results, Run, StoredUnits, Task,
     UnitsContent, Verdict, WeightSource,
 };
+use crate::algo::sources::Named;
 use crate::comm::agreed;
 use crate::error::{Error, Result};
 use crate::failpoint;
@@ -250,6 +251,10 @@ impl Task for Spec {
 }
 
 impl GraphTask for Spec {
+    fn named(&self) -> Vec<Named> {
+        self.sources.named()
+    }
+
     fn needs(&self) -> Needs {
         Needs {
             degrees: true,

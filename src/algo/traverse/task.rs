@@ -6,6 +6,7 @@ use super::owner::Rule;
 use crate::algo::bfs;
 use crate::algo::searches::tree::{self, LevelTask};
 use crate::algo::searches::{self, Options};
+use crate::algo::sources::Named;
 use crate::algo::{
     Algorithm, Answer, Cost, Crew, GraphSize, GraphTask, Needs, On, Outcome, Results, Run, Sources, StoredUnits, Task,
     Verdict,
@@ -29,6 +30,10 @@ impl Algorithm for Traverse {
 
     fn keys(&self) -> &'static [&'static str] {
         &["roots", "seed", "sources", "validate", "write", "strategy", "owner"]
+    }
+
+    fn alternatives(&self) -> &'static [&'static str] {
+        &Options::ORIGINS
     }
 
     fn parse(&self, table: &Section<'_>, diagnostics: &mut Diagnostics) -> Option<Arc<dyn Task>> {
@@ -124,6 +129,10 @@ impl Task for Table {
 impl GraphTask for Table {
     fn needs(&self) -> Needs {
         Needs { degrees: true, order: true, upper: true, direction: true, ..Needs::default() }
+    }
+
+    fn named(&self) -> Vec<Named> {
+        self.sources.named()
     }
 
     fn units(&self, _: u64) -> u64 {

@@ -9,6 +9,7 @@ mod residence;
 mod sparse_ids;
 pub(crate) mod transpose;
 
+use crate::algo::{GraphTask, sources};
 use crate::config::Job;
 use crate::error::{Error, Result};
 use crate::formats::{CacheUse, Input, InputCache, WeightType, addresses};
@@ -28,6 +29,7 @@ use crate::prepare::prepared::{Graph, InputInfo};
 use crate::prepare::relabel::{self, relabel};
 use crate::prepare::{Accelerator, order};
 use crate::process::progress::Unit;
+use std::path::Path;
 
 /// Names of the stages of every graph in the manifest and the report; `transpose` and `merge` are more, for tasks that need the parts that these make.
 pub const STAGES: [&str; 4] = ["ingest", "relabel", "partition", "sort"];
@@ -57,6 +59,7 @@ pub(crate) fn prepare(session: &mut Session) -> Result<Prepared> {
     let mut memory = addresses(&input, &session.budget)?;
     let cache = InputCache::new(&mut memory, &input, &session.budget)?;
     let (info, order) = Ordering { session, input: &input, cache: &cache }.open_or_run()?;
+    check_named(session, &info, &session.graph_folder())?;
     if !session.job.keep
         && let Some(done) = session.agreed(|| Finished::of(&session.job, &session.manifest, info.clone()))?
     {
@@ -70,6 +73,17 @@ pub(crate) fn prepare(session: &mut Session) -> Result<Prepared> {
         }
     })?;
     Ok(Prepared::Graph(Box::new(graph)))
+}
+
+/// Makes sure that the input has the vertices that tables name, so that nobody waits for rows to learn of one that it lacks. Collective.
+///
+/// # Errors
+/// [`Error::Input`] for one that it lacks; those of the list of sparse ids in `folder`.
+pub(crate) fn check_named(session: &Session, info: &InputInfo, folder: &Path) -> Result<()> {
+    session.agreed(|| {
+        let named: Vec<_> = session.job.graph_tasks().flat_map(GraphTask::named).collect();
+        sources::check(&named, folder, info)
+    })
 }
 
 /// The first pass over the edges, and the order of vertices that follows from it.

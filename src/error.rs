@@ -123,7 +123,7 @@ pub enum Error {
     Lost(String),
 
     /// The workdir can't be read or written (exit 10).
-    #[error("{}: {doing}: {source}", path.display())]
+    #[error("{}: {doing}: {source}{}", path.display(), remedy(source))]
     Io {
         /// The action that failed, as in "create the file".
         doing: &'static str,
@@ -168,6 +168,15 @@ impl std::fmt::Display for At {
             At::Line(n) => write!(f, ":{n}"),
             At::Byte(n) => write!(f, " at byte {n}"),
         }
+    }
+}
+
+/// Returns what to do about an error of the system, where its message does not tell.
+fn remedy(source: &std::io::Error) -> &'static str {
+    match source.raw_os_error() {
+        Some(libc::EMFILE) => "; let a process have more of them: ulimit -n 1024",
+        Some(libc::EISDIR) => "; a folder is in the way: move or remove it",
+        _ => "",
     }
 }
 
@@ -292,5 +301,25 @@ impl Error {
             }
             other => other,
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::Error;
+    use std::io;
+
+    #[test]
+    fn errors_of_the_system_say_what_to_do() {
+        let said = |doing, source| Error::io(doing, "w/x", source).to_string();
+        let many = said("create", io::Error::from_raw_os_error(libc::EMFILE));
+        assert_eq!(
+            many,
+            "w/x: create: Too many open files (os error 24); let a process have more of them: ulimit -n 1024"
+        );
+        let folder = tempfile::tempdir().unwrap();
+        let source = std::fs::remove_file(folder.path()).unwrap_err();
+        assert!(said("remove", source).ends_with("; a folder is in the way: move or remove it"));
+        assert_eq!(said("read", io::Error::other("none")), "w/x: read: none");
     }
 }

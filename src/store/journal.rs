@@ -131,7 +131,9 @@ impl Journal {
             Some(found) => match check_header(path, found, KIND, key) {
                 Ok(()) => Some(read(&bytes, key)),
                 Err(why) => {
-                    tracing::info!(reason = %why, "a journal of other work is discarded");
+                    tracing::debug!(reason = %why, "header of a journal");
+                    let path = path.display();
+                    tracing::info!(%path, "what was done of another table or graph is discarded, or the journal was damaged");
                     None
                 }
             },

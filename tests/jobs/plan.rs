@@ -189,6 +189,24 @@ fn without_the_check_of_the_disk_a_job_begins_that_may_not_fit() {
     assert!(ended.err.contains("the disk of the workdir may be too small: at most"), "{}", ended.err);
 }
 
+/// As on a login node, or where a job file is for a larger machine.
+#[test]
+fn a_limit_beyond_what_is_free_is_told() {
+    let place = Place::new();
+    place.job("kronecker = { scale = 18, edge_factor = 16, seed = 5 }", "[run]\ndevice = 'cpu'\n[triangle]\n");
+    let warned = |free: u64, limit: &str| {
+        let mut plan = place.command(&["plan", "job.toml", "--set", &format!("limits.host_memory={limit}")]);
+        let said = Ran::command(plan.env("GPUGRAPH_NODE_MEMORY", (free << 20).to_string())).expect(0).out;
+        said.contains(&format!(
+            "warning: limits.host_memory = {limit} is more than this machine has free: the job takes "
+        ))
+    };
+    assert_eq!(
+        [(120, "1 GiB"), (2000, "1 GiB"), (120, "70 MiB")].map(|(free, limit)| warned(free, limit)),
+        [true, false, false]
+    );
+}
+
 #[test]
 fn figures_of_an_earlier_run_change_the_plans_time_and_nothing_else() {
     let job = Job::new("kronecker = { scale = 18, edge_factor = 16, seed = 5 }", "[limits]\nthreads = 2\n");

@@ -125,7 +125,7 @@ impl Ordering<'_, '_> {
         self.session.agreed(|| match order::read_runs(&folder, info.content) {
             Ok(_) => Ok(true),
             Err(e) if e.is_missing() => {
-                tracing::info!("the order of vertices was not kept: ordering them anew");
+                tracing::info!("the graph was not kept (keep = true in [job] keeps it): preparing it again");
                 Ok(false)
             }
             Err(e) => {

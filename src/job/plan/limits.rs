@@ -24,12 +24,19 @@ pub(crate) fn name_limit(plan: &Plan, error: Error) -> Error {
     }
 }
 
-/// Says what may not fit: its bound exceeds a limit. `gpu_memory` is that of the fewest bytes of GPU memory.
+/// Says what may not fit: its bound exceeds a limit, or what is free. `gpu_memory` is that of the fewest bytes of GPU memory.
 pub(crate) fn say_maybe(plan: &mut Plan, gpu_memory: u64) {
     let needed = plan.host_memory_needed;
     if needed > plan.host_memory_limit {
         let (given, needed) = (given(plan), at_least(needed));
         plan.maybe.push(format!("limits.host_memory = {given} may be too small: {needed} surely would do, a bound"));
+    }
+    // A limit that is not set is a part of what is free.
+    let free = host::memory().free;
+    if (1..plan.host_memory_node).contains(&free) {
+        let [given, taken, free] = [plan.host_memory_limit, plan.host_memory_node, free].map(size::show);
+        let is_more = format!("limits.host_memory = {given} is more than this machine has free");
+        plan.maybe.push(format!("{is_more}: the job takes {taken} at most, of {free}"));
     }
     if let Some(limit) = plan.gpu_memory_limit.filter(|&limit| whole_pieces(limit) < gpu_memory) {
         let (given, needed) = (size::show(limit), gpu::at_least(gpu_memory));

@@ -120,7 +120,7 @@ pub struct Plan {
     /// Bytes of host memory in which what comes from the disk is kept between passes, at most.
     #[serde(skip)]
     pub(crate) kept: u64,
-    /// Limits that may be too small: the bound exceeds them, the truth may not.
+    /// Limits that may be too small, as the bound exceeds them and the truth may not, or too large for this machine.
     pub maybe: Vec<String>,
     /// True if a disk that is too small is a reason not to begin.
     #[serde(skip)]

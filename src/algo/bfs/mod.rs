@@ -6,6 +6,12 @@
 //!
 //! The parent of a vertex is its smallest neighbour, in the order of vertices, in the level before: the tree is the same on any device, with
 //! any number of threads and ranks.
+//!
+//! **Bytes moved.** Of a graph of low diameter nearly all vertices are found bottom-up, by their first neighbour: 4 bytes to read, a look at a
+//! bit, which a cache holds, a bit and a parent of 4 bytes to write. The frontier's edges top-down and the rows of those whose first neighbours
+//! were not reached are 1 to 4 % of all entries. Scale 26 with 16 edges a vertex has 33 M vertices with an edge: 0.13 GB of first
+//! neighbours and as much of parents, cleared before, are 0.1 ms at the 4.3 TB/s of an H200. It takes 0.62, since its two large steps read
+//! bits at random (0.28 ms for 18 M vertices) and seven small ones wait for the whole grid, about 10 µs each.
 
 pub mod cost;
 pub mod cpu;

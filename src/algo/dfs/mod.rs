@@ -7,6 +7,10 @@
 //!
 //! A lexicographic search is one chain of decisions: no method is known that is fast on several threads (it is P-complete: Reif, Depth-first
 //! search is inherently sequential, IPL 1985). It runs on one core of the host, also where there is a GPU.
+//!
+//! **Bytes moved.** Each entry is read once, 4 bytes, in the order of its row, with a look at a bit of its vertex (1.1 MB at scale 24, in a cache);
+//! each vertex costs the first lines of a row that lies anywhere, and 16 bytes of numbers. The 521 M entries of scale 24 in 2.7 s are 5 ns each: it is
+//! bound by the chain of looks, not by memory, so neighbours are tested 64 at a time and rows of the next ones fetched ahead.
 
 mod articulation;
 mod cost;

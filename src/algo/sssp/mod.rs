@@ -8,6 +8,15 @@
 //! that add nothing (weights of zero, or too small for f32); such vertices of one distance make a *plateau*. Those of it with a parent, and the
 //! source, are step 0, and the parent of any other is the smallest that is one step nearer. So parents are a tree, and the same on any device,
 //! with any number of threads and ranks.
+//!
+//! **Method.** Delta-stepping (Meyer and Sanders 2003) with tiny buckets, only as far as the core of hubs: what is pushed from there would be
+//! nearly all edges. The other vertices *pull*: rows are sorted by weight, so each stops at the first edge that can't be shorter than the best, after few.
+//! `bellman-ford`, `delta-stepping` and `moore` are there by themselves, to compare with; `moore` has the hierarchical queues as published.
+//!
+//! **Bytes moved.** A search looks at 3 to 4 % of all entries: 16 to 20 M of 521 M at scale 24 with weights up to 255. They begin a row each, so
+//! that an entry costs a line of memory (64 bytes, 1.2 GB) and a look at a distance, and the rest of a search are arrays of 4 to 8 bytes a vertex. On an
+//! H200 that is 0.4 ms; scale 24 takes 1.6, since each bucket is a step that waits for the whole grid. A graph without hubs, such as a
+//! grid, is pushed along all its edges, and is bound by the number of its buckets.
 
 mod cost;
 pub mod cpu;

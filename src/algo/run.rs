@@ -32,10 +32,8 @@ pub struct Run<'a> {
     pub units: Units<'a>,
     /// Seconds that this job took to prepare the graph.
     pub construction: f64,
-    /// Meters of energy on rank 0, if the job asks for that.
+    /// Meters of energy, if the job asks for that: on all ranks, or on none.
     pub meters: Option<&'a Meters>,
-    /// True if the job asks for energy: the same on all ranks.
-    pub measures_energy: bool,
 }
 
 /// The journal and the checkpoint of a trial: both are of the graph, the table and the number of the trial.

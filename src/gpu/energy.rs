@@ -11,19 +11,27 @@ pub struct GpuMeter {
 }
 
 impl GpuMeter {
-    /// Opens the meter of a GPU, or says why there is none. Of GPUs of some kinds, and of parts of one, it can't tell all.
+    /// Opens the meter of the GPU with this [uuid](Self::uuid), or says why there is none. Of GPUs of some kinds, and of parts of one, it can't
+    /// tell all.
     ///
     /// # Errors
     /// The reason, in words.
-    pub fn open(device: &Device) -> Result<GpuMeter, String> {
+    pub fn open(uuid: String) -> Result<GpuMeter, String> {
         let library = Nvml::init().map_err(|e| format!("NVML: {e}"))?;
-        let bytes = device.context().uuid().map_err(|e| format!("the GPU's number: {e}"))?.bytes;
-        let hex: String = bytes.iter().map(|byte| format!("{:02x}", *byte as u8)).collect();
-        let part = |range: std::ops::Range<usize>| &hex[range];
-        let uuid = format!("GPU-{}-{}-{}-{}-{}", part(0..8), part(8..12), part(12..16), part(16..20), part(20..32));
         let meter = GpuMeter { library, uuid };
         meter.device().map(drop).map_err(|e| format!("NVML: {e}"))?;
         Ok(meter)
+    }
+
+    /// Returns the name by which the meter of a GPU is found, which no other GPU has.
+    ///
+    /// # Errors
+    /// The reason why there is none, in words.
+    pub fn uuid(device: &Device) -> Result<String, String> {
+        let bytes = device.context().uuid().map_err(|e| format!("the GPU's number: {e}"))?.bytes;
+        let hex: String = bytes.iter().map(|byte| format!("{:02x}", *byte as u8)).collect();
+        let part = |range: std::ops::Range<usize>| &hex[range];
+        Ok(format!("GPU-{}-{}-{}-{}-{}", part(0..8), part(8..12), part(12..16), part(16..20), part(20..32)))
     }
 
     fn device(&self) -> Result<nvml_wrapper::Device<'_>, NvmlError> {

@@ -230,16 +230,16 @@ impl GpuSession {
         self.opened.as_ref().map(|used| &used.workspace)
     }
 
-    /// Opens the meters of energy of this machine, and of the GPU if one is in use.
+    /// Opens the meters of energy of all machines, and of the GPUs in use. Collective.
     pub fn meters(&self) -> Meters {
-        Meters::open(self.lock().as_ref().map(|workspace| &workspace.device))
+        Meters::open(self.lock().as_ref().map(|workspace| &workspace.device), &self.comm)
     }
 
     /// Returns what opens the meter of the GPU in use; `None` without one.
     pub fn meter(&self) -> Option<OpenMeter> {
         let device = self.opened.as_ref()?.device.clone();
         Some(Box::new(move || {
-            let meter = GpuMeter::open(&device).ok()?;
+            let meter = GpuMeter::uuid(&device).and_then(GpuMeter::open).ok()?;
             let mut before = meter.joules().ok();
             let read = move || {
                 let now = meter.joules().ok();

@@ -153,8 +153,7 @@ impl TaskRunner<'_> {
             let devices = Devices::new(&s.comm, workspace, s.gpu.peers(), s.job.run.device == Device::Auto);
             let folder = s.job.workdir.join("units");
             let construction = s.seconds_of_stages();
-            let measures_energy = s.job.run.energy;
-            let meters = (measures_energy && s.comm.leads()).then(|| s.gpu.meters());
+            let meters = s.job.run.energy.then(|| s.gpu.meters());
             let mut run = Run {
                 comm: &s.comm,
                 threads: s.threads,
@@ -166,7 +165,6 @@ impl TaskRunner<'_> {
                 units: Units { folder: &folder, algorithm: name, trial, key },
                 construction,
                 meters: meters.as_ref(),
-                measures_energy,
             };
             let outcome = on.run(task, &mut run)?;
             let outputs = run.columns.into_written();

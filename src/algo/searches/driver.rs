@@ -3,9 +3,9 @@
 use super::ledger::Ledger;
 use super::roots::{self, Root};
 use super::task::SearchTask;
-use crate::algo::energy::{self, Begun, Meters};
+use crate::algo::energy::{self, Meters};
 use crate::algo::{Outcome, Run};
-use crate::comm::agreed;
+use crate::comm::{Comm, agreed};
 use crate::error::{Error, Result};
 use crate::graph::ids::Vertex;
 use crate::prepare::prepared::Graph;
@@ -32,9 +32,9 @@ pub fn drive<T: SearchTask>(table: &T, graph: &Graph, run: &mut Run<'_>) -> Resu
     let mut ledger = None;
     let todo = agreed(comm, || Ok(ledger.insert(Ledger::open(table, graph, &roots, run)?).todo()))?;
     run.progress.resume_at((roots.len() - todo.len()) as u64);
-    let measures = run.measures_energy && agreed(comm, || Ok(ledger.as_ref().is_some_and(|l| l.energy.is_none())))?;
+    let measures = run.meters.is_some() && agreed(comm, || Ok(ledger.as_ref().is_some_and(|l| l.energy.is_none())))?;
     if !todo.is_empty() || measures && roots.iter().any(|root| root.vertex.is_some()) {
-        search_all(table, graph, run, (&roots, &todo), ledger.as_mut(), measures)?;
+        search_all(table, graph, run, (&roots, &todo), ledger.as_mut(), run.meters.filter(|_| measures))?;
     }
     agreed(comm, || match ledger {
         Some(ledger) => ledger.outcome(run),
@@ -42,14 +42,15 @@ pub fn drive<T: SearchTask>(table: &T, graph: &Graph, run: &mut Run<'_>) -> Resu
     })
 }
 
-/// Searches from the sources `todo`, whose results go to the ledger of rank 0, and measures the energy of all searches if asked to. Collective.
+/// Searches from the sources `todo`, whose results go to the ledger of rank 0, and measures the energy of all searches by `meters`, if
+/// there are some. Collective.
 fn search_all<T: SearchTask>(
     table: &T,
     graph: &Graph,
     run: &mut Run<'_>,
     (roots, todo): (&[Root], &[usize]),
     mut ledger: Option<&mut Ledger<'_, T>>,
-    measures_energy: bool,
+    meters: Option<&Meters>,
 ) -> Result<()> {
     let comm = run.comm;
     let options = table.options();
@@ -90,22 +91,24 @@ fn search_all<T: SearchTask>(
         })?;
         run.progress.advance(some.len() as u64);
     }
-    if measures_energy && let Some(tree) = batch.first_mut() {
-        let (energy, searches) = repeat::<T>(&mut engine, roots, tree, run)?;
-        agreed(comm, || ledger.map_or(Ok(()), |ledger| ledger.note_energy(energy, searches)))?;
+    if let Some(meters) = meters
+        && let Some(tree) = batch.first_mut()
+    {
+        let (energy, rounds) = repeat::<T>(&mut engine, roots, tree, (run.comm, meters))?;
+        agreed(comm, || ledger.map_or(Ok(()), |ledger| ledger.note_energy(energy, rounds)))?;
     }
     Ok(())
 }
 
-/// Searches from all sources again and again, as the energy loop of Graph500's reference does, and returns what the meters of rank 0 say with the
-/// number of searches. Collective.
+/// Searches from all sources again and again, as the energy loop of Graph500's reference does, and returns what the meters of all ranks say with
+/// the number of rounds. Collective.
 fn repeat<T: SearchTask>(
     engine: &mut T::Engine<'_>,
     roots: &[Root],
     tree: &mut T::Tree,
-    run: &Run<'_>,
+    (comm, meters): (&Comm, &Meters),
 ) -> Result<(Value, u64)> {
-    let begun = run.meters.map(Meters::begin);
+    let begun = meters.begin();
     let mut rounds = 0;
     let vertices: Vec<u32> = roots.iter().filter_map(|root| root.vertex).collect();
     loop {
@@ -114,9 +117,8 @@ fn repeat<T: SearchTask>(
         }
         rounds += 1;
         signals::check()?;
-        let goes_on = || Ok(begun.as_ref().is_some_and(|begun| begun.seconds() < energy::SECONDS));
-        if !agreed(run.comm, goes_on)? {
-            return Ok((begun.map_or(Value::Null, Begun::end), rounds));
+        if !agreed(comm, || Ok(begun.seconds() < energy::SECONDS))? {
+            return Ok((begun.end(comm), rounds));
         }
     }
 }

@@ -158,7 +158,7 @@ impl<'a, T: SearchTask> Ledger<'a, T> {
         if let Some(block) = Block::new(T::KERNEL, size, &samples).filter(|_| self.options.roots > 0) {
             how["graph500"] = block.fields();
         }
-        if let Some(energy) = self.energy.filter(|_| run.measures_energy) {
+        if let Some(energy) = self.energy.filter(|_| run.meters.is_some()) {
             how["energy"] = energy;
         }
         let found = json!({ "sources": sources, "validated": self.options.validate });

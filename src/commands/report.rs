@@ -5,13 +5,13 @@ use crate::chart::{Table, draw};
 use crate::error::{Error, Result};
 use crate::job::html::{self, compare, page::Page};
 use crate::stdout;
-use crate::store::replace::{make_folder, replace_volatile};
+use crate::store::replace::{make_folder, replace_volatile, target};
 use std::path::{Path, PathBuf};
 
 /// `gpugraph report`: writes the report as HTML, or prints it as JSON or CSV.
 ///
 /// # Errors
-/// [`Error::Usage`] for a folder that no job worked in, [`Error::Io`], [`Error::DiskFull`].
+/// [`Error::Usage`] for a folder that no job worked in, or a place to write that is no regular file, [`Error::Io`], [`Error::DiskFull`].
 pub fn report(args: &ReportArgs) -> Result<()> {
     let (page, place) = match args.workdirs.as_slice() {
         [workdir] => (html::page(workdir)?, Some(workdir.join(html::FILE))),
@@ -29,7 +29,7 @@ pub fn report(args: &ReportArgs) -> Result<()> {
     }
     let place: PathBuf = match (&args.output, place) {
         (Some(output), _) if output == Path::new("-") => return stdout::print(html::html(&page)),
-        (Some(output), _) => output.clone(),
+        (Some(output), _) => target(output)?,
         (None, Some(place)) => place,
         (None, None) => {
             let what = "a comparison of several workdirs is no file of one of them: name one with -o FILE, or add --csv or --json";

@@ -28,6 +28,7 @@ use std::path::Path;
 
 use crate::error::{At, Error, Result};
 use crate::formats::{AskedWeights, Edges, Format, Input, Visitor, Watch, WeightType, Weights};
+use crate::store::replace::target;
 use encode::{Buffers, Encoder, Unfit};
 pub use list::{WrittenList, write_list};
 use output::{Output, Turns};
@@ -55,7 +56,7 @@ pub struct Converted {
 /// # Errors
 /// [`Error::Usage`] for a folder, a pipe or a device, [`Error::Io`] where it can't be examined.
 pub fn writable(out: &Path) -> Result<()> {
-    output::target(out).map(drop)
+    target(out).map(drop)
 }
 
 /// Refuses an output that belongs to the input, before anything is written: one of its files under any name, or one that the input would
@@ -64,7 +65,7 @@ pub fn writable(out: &Path) -> Result<()> {
 /// # Errors
 /// [`Error::Usage`], and as [`writable`].
 pub fn apart(input: &Input, out: &Path) -> Result<()> {
-    let target = output::target(out)?;
+    let target = target(out)?;
     match input.naming(&target) {
         Some(named) => {
             let (out, named) = (out.display(), named.display());

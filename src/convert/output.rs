@@ -1,7 +1,7 @@
 //! An output file that is whole or absent, to which many threads append in the order of the input.
 
 use std::fs::File;
-use std::io::{ErrorKind, Write};
+use std::io::Write;
 use std::os::unix::fs::FileExt;
 use std::path::{Path, PathBuf};
 use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
@@ -9,40 +9,13 @@ use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
 use super::part;
 use crate::error::{Error, Result};
 use crate::formats::Packing;
+use crate::store::replace::target;
 
 /// Levels at which packing is about as fast as reading and encoding.
 const GZIP_LEVEL: u32 = 4;
 const ZSTD_LEVEL: i32 = 3;
 /// A level that takes 9 MiB of memory a thread.
 const XZ_LEVEL: u32 = 1;
-
-/// Returns the regular file that writing to `path` creates or replaces. Links are followed, also to a file that does not exist yet, since
-/// renaming over a link would replace the link.
-///
-/// # Errors
-/// [`Error::Usage`] for what exists and is not a regular file, [`Error::Io`] where it can't be examined.
-pub(super) fn target(path: &Path) -> Result<PathBuf> {
-    let refused = |found: &str| {
-        Error::Usage(format!("{}: expected a file to write, found {found}; name a regular file", path.display()))
-    };
-    let there = match path.metadata() {
-        Ok(meta) if meta.is_dir() => return Err(refused("a folder")),
-        Ok(meta) if !meta.is_file() => return Err(refused("a pipe, a terminal or another device")),
-        Ok(_) => true,
-        Err(e) if e.kind() == ErrorKind::NotFound => false,
-        Err(e) => return Err(Error::io("look at the file", path, e)),
-    };
-    let mut target = path.to_owned();
-    while let Ok(next) = target.read_link() {
-        target.set_file_name(next); // the link's text is relative to its folder, unless it is absolute
-    }
-    match target.file_name() {
-        None => Err(refused("no name of a file")),
-        // Links below /proc may point to such a file.
-        Some(_) if there && !target.exists() => Err(refused("an open file without a name")),
-        Some(_) => Ok(target),
-    }
-}
 
 /// Returns the error of a failed write. These commands have no workdir to blame for a full disk.
 pub(super) fn failed(doing: &'static str, path: &Path, source: std::io::Error) -> Error {

@@ -1,7 +1,7 @@
 //! Atomic replacement of small files such as JSON: a reader finds the old bytes or the new, even if the process dies.
 
 use std::fs::File;
-use std::io::{self, Write};
+use std::io::{self, ErrorKind, Write};
 use std::path::{Path, PathBuf};
 
 use crate::error::{Error, Result};
@@ -25,6 +25,34 @@ pub fn replace(path: &Path, bytes: &[u8]) -> Result<()> {
 /// Those of [`replace`].
 pub fn replace_volatile(path: &Path, bytes: &[u8]) -> Result<()> {
     write_and_rename(path, bytes, false)
+}
+
+/// Returns the regular file that writing to `path` creates or replaces. Links are followed, also to a file that does not exist yet, since
+/// renaming over a link would replace the link.
+///
+/// # Errors
+/// [`Error::Usage`] for what exists and is not a regular file, [`Error::Io`] where it can't be examined.
+pub fn target(path: &Path) -> Result<PathBuf> {
+    let refused = |found: &str| {
+        Error::Usage(format!("{}: expected a file to write, found {found}; name a regular file", path.display()))
+    };
+    let there = match path.metadata() {
+        Ok(meta) if meta.is_dir() => return Err(refused("a folder")),
+        Ok(meta) if !meta.is_file() => return Err(refused("a pipe, a terminal or another device")),
+        Ok(_) => true,
+        Err(e) if e.kind() == ErrorKind::NotFound => false,
+        Err(e) => return Err(Error::io("look at the file", path, e)),
+    };
+    let mut target = path.to_owned();
+    while let Ok(next) = target.read_link() {
+        target.set_file_name(next); // the link's text is relative to its folder, unless it is absolute
+    }
+    match target.file_name() {
+        None => Err(refused("no name of a file")),
+        // Links below /proc may point to such a file.
+        Some(_) if there && !target.exists() => Err(refused("an open file without a name")),
+        Some(_) => Ok(target),
+    }
 }
 
 fn write_and_rename(path: &Path, bytes: &[u8], durable: bool) -> Result<()> {

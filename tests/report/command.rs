@@ -35,6 +35,14 @@ fn every_run_leaves_a_report_and_it_is_made_again_without_the_input() {
     assert_eq!(made(&["-o", "other.html"]).trim(), "other.html");
     check(&std::fs::read_to_string(place.path("other.html")).expect("written"));
     check(&made(&["-o", "-"]));
+    // A link stays one, and what is no file is not replaced by one: it could be a device.
+    std::os::unix::fs::symlink("other.html", place.path("link.html")).expect("a link");
+    made(&["-o", "link.html"]);
+    assert!(place.path("link.html").is_symlink());
+    let _socket = std::os::unix::net::UnixListener::bind(place.path("socket")).expect("a socket");
+    let refused = place.gpugraph(&["report", "work", "-o", "socket"]).expect(2);
+    assert!(refused.error().contains("name a regular file"), "{}", refused.err);
+    assert!(!place.path("socket").is_file());
     let page: Value = serde_json::from_str(&made(&["--json"])).expect("JSON");
     let answers = page["answers"].to_string();
     let triangles = report["results"]["triangle"]["triangles"].to_string();

@@ -112,8 +112,8 @@ one_run() {
     if [ "$code" = 138 ]; then cut_off; fi
 }
 
-# Prints a field of the results of list ranking of a variant.
-result() { sed -n '/"listrank": {/,$ s/^ *"'"$2"'": "\{0,1\}\([^",]*\).*/\1/p' "$work/$1/report.json" | head -n 1; }
+# Prints a field of the results of list ranking of a variant. What is deeper in, as seconds of its rounds, is further to the right.
+result() { sed -n '/^    "listrank": {/,/^    }/ s/^      "'"$2"'": "\{0,1\}\([^",]*\).*/\1/p' "$work/$1/report.json"; }
 table() {
     local variant name sum serial='' serial_sum='' line='%-13s %-11s %5s %7s %12s %7s %12s %7s\n'
     echo "$kind list of $length elements, text: $list"

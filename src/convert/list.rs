@@ -5,10 +5,11 @@ use std::path::Path;
 use std::sync::{Mutex, PoisonError};
 
 use super::encode::number;
-use super::output::{self, Output, Turns};
+use super::output::{Output, Turns};
 use crate::error::{At, Error, Result};
 use crate::formats::Watch;
 use crate::list::{ListFormat, ListSource, MAX_NARROW, each_chunk};
+use crate::store::replace::target;
 
 /// Elements that a thread encodes at once.
 const ELEMENTS: u64 = 1 << 19;
@@ -91,7 +92,7 @@ fn in_order(
 /// Refuses an output that is the file of the input, by whatever name.
 fn apart(source: &ListSource, out: &Path) -> Result<()> {
     let id = |path: &Path| path.metadata().ok().map(|meta| (meta.dev(), meta.ino()));
-    match (source.path(), id(&output::target(out)?)) {
+    match (source.path(), id(&target(out)?)) {
         (Some(path), Some(there)) if id(path) == Some(there) => {
             Err(Error::Usage(format!("{}: is the input; write to another file", out.display())))
         }

@@ -3,11 +3,12 @@
 use std::fs::File;
 use std::path::{Path, PathBuf};
 
-use super::output::{failed, target};
+use super::output::failed;
 use super::part;
 use crate::error::{Error, Result};
 use crate::formats::input::stream::Stream;
 use crate::formats::{Format, Input, Packing, Watch};
+use crate::store::replace::target;
 
 /// A copy of a stream under a temporary name, locked while it is in use, and removed when it is dropped. The copy of a killed process is
 /// removed by the next one that writes the same output.

@@ -30,9 +30,21 @@ constexpr bool PACKED = false;
 typedef u32 RowSlot;
 #endif
 
+// Most GPUs that search together.
+constexpr u32 BFS_MOST_GPUS = 8;
+
 // One half of all rows, and the slots of a row there.
 typedef RowsOf<RowSlot> Half;
 typedef SegmentOf<RowSlot> Segment;
+
+#ifdef BFS_SPREAD
+// Where the rows of a half lie that are spread over GPUs: GPU k has those from first[k] up to first[k + 1], as if all entries were there, from
+// entries[k] on. GPUs that there are not begin at NONE.
+struct Spread {
+    const RowSlot* entries[BFS_MOST_GPUS];
+    u32 first[BFS_MOST_GPUS];
+};
+#endif
 
 struct Graph {
     Half halves[2];
@@ -54,8 +66,15 @@ struct Graph {
     u32 head_arrays;
     // In-rows of vertices from wide[k] on have at most 1 + 4k entries.
     u32 wide[BFS_MOST_HEADS + 1];
+#ifdef BFS_SPREAD
+    Spread spread[2];
+#endif
 };
+#ifdef BFS_SPREAD
+static_assert(sizeof(Graph) == 288 + 2 * sizeof(Spread) && sizeof(Spread) == 96, "as its twin");
+#else
 static_assert(sizeof(Graph) == 288, "as its twin");
+#endif
 
 // The entries of some rows. Entry i covers the slots from starts[i] to starts[i + 1]. Vertices without rows are listed from the end of the room
 // on.
@@ -113,8 +132,6 @@ struct Record {
 };
 
 #ifdef BFS_PEERS
-constexpr u32 BFS_MOST_GPUS = 8;
-
 // What a GPU tells another at a barrier of all: its part of the counts, and behind these the number of the barrier.
 struct Told {
     Counts counts;
@@ -217,6 +234,18 @@ __device__ inline bool is_in(const u32* bits, u32 vertex) { return bits[vertex >
 
 __device__ inline u32 out_row(const Graph& g, u32 vertex) { return vertex << g.shift; }
 __device__ inline u32 in_row(const Graph& g, u32 vertex) { return (vertex << g.shift) | g.shift; }
+
+// Returns the part of a row that is in this half.
+__device__ inline Segment half_of(const Graph& g, u32 half, u32 row) {
+#ifdef BFS_SPREAD
+    const Spread& spread = g.spread[half];
+    const RowSlot* entries = spread.entries[0];
+    for (u32 k = 1; k < BFS_MOST_GPUS; k++) entries = row >= spread.first[k] ? spread.entries[k] : entries;
+    return segment_at(entries, g.halves[half], row);
+#else
+    return segment_of(g.halves[half], row);
+#endif
+}
 
 // The neighbours in a slot, one after the other; src/graph/packed/chunk.rs says how they are packed. Without packing there is one.
 struct Slot {

@@ -25,7 +25,7 @@ __device__ inline void turn_page(Rest& rest) {
 // Returns what of a vertex's in-row comes behind `skipped` entries; all of it, if it is packed.
 __device__ inline Rest rest_of(const Graph& g, u32 vertex, u32 skipped) {
     u32 row = in_row(g, vertex);
-    Segment lower = segment_of(g.halves[0], row), upper = segment_of(g.halves[1], row);
+    Segment lower = half_of(g, 0, row), upper = half_of(g, 1, row);
     if (PACKED) skipped = 0;
     u32 below = min(skipped, lower.length), above = min(skipped - below, upper.length);
     Rest rest = {lower.begin + below, upper.begin + above, lower.length - below, upper.length - above};

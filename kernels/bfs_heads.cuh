@@ -5,7 +5,7 @@
 // Copies the first entries of in-rows to `first`, and the next ones to arrays of heads.
 __device__ inline void copy_heads(const Graph& g, u32* first) {
     for (u64 v = u64(blockIdx.x) * blockDim.x + threadIdx.x; v < g.vertices; v += u64(gridDim.x) * blockDim.x) {
-        Segment lower = segment_of(g.halves[0], in_row(g, v)), upper = segment_of(g.halves[1], in_row(g, v));
+        Segment lower = half_of(g, 0, in_row(g, v)), upper = half_of(g, 1, in_row(g, v));
         u32 read = 0;
         Slot slot = no_slot();
         auto entry = [&]() -> u32 {

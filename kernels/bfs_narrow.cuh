@@ -10,7 +10,7 @@ __device__ inline void claim_by_warp(const Graph& g, const Search& s, const u32*
     if (claims == 0) return;
     u64 edges = 0, own = 0;
     if (mine) {
-        Segment lower = segment_of(g.halves[0], out_row(g, to)), upper = segment_of(g.halves[1], out_row(g, to));
+        Segment lower = half_of(g, 0, out_row(g, to)), upper = half_of(g, 1, out_row(g, to));
         edges = u64(lower.length) + upper.length;
         own = packed(lower, upper);
     }
@@ -23,7 +23,7 @@ __device__ inline void claim_by_warp(const Graph& g, const Search& s, const u32*
         if (lane_id() >= step) upto += below;
     }
     if (own > 0) {
-        Segment lower = segment_of(g.halves[0], out_row(g, to)), upper = segment_of(g.halves[1], out_row(g, to));
+        Segment lower = half_of(g, 0, out_row(g, to)), upper = half_of(g, 1, out_row(g, to));
         put(next, s.capacity, found.queued + upto - own, to, lower, upper);
     } else if (mine) {
         put_sink(next, s.capacity, found.sinks + __popc(sinks & ((1u << lane_id()) - 1)), to);

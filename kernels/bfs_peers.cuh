@@ -2,8 +2,9 @@
 //
 // Chunks of vertices belong to the GPUs in turn. Bottom-up, a GPU looks for parents of its own vertices alone, writes the bits that are new to
 // all bitmaps, and waits for all GPUs: then the next step begins everywhere, by the sums of all counts. Top-down steps, which are short, are
-// taken by each GPU by itself, with the same outcome: all have all rows. So nothing but bits and counts goes from one GPU to another, by plain
-// stores. At the end each vertex has its parent on the GPU that it belongs to.
+// taken by each GPU by itself, with the same outcome. So nothing but bits and counts goes from one GPU to another, by plain stores, where all
+// have all rows; where rows are spread, each reads those of others from their memory. At the end each vertex has its parent on the GPU that it
+// belongs to.
 //
 // Before steps bottom-up that follow others there is a barrier, too: a GPU that is ahead must not write to bitmaps that are still read.
 //

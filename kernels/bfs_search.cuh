@@ -26,7 +26,7 @@ __device__ inline void begin(const Graph& g, const Search& s) {
         s.reached[0][i] = s.reached[1][i] = bits;
     }
     if (blockIdx.x != 0 || threadIdx.x != 0) return;
-    Segment lower = segment_of(g.halves[0], out_row(g, s.root)), upper = segment_of(g.halves[1], out_row(g, s.root));
+    Segment lower = half_of(g, 0, out_row(g, s.root)), upper = half_of(g, 1, out_row(g, s.root));
     put(s.queues[0], s.capacity, 0, s.root, lower, upper);
     s.state->counts[0] = {1, u64(lower.length) + upper.length, leaves_of(g, s.root), 0, packed(lower, upper), 0, 0};
     s.state->counts[1] = s.state->counts[2] = Counts{};

@@ -106,7 +106,7 @@ __device__ void append(const Graph& g, const Search& s, const Queue& queue, Coun
     for (u32 k = 0; k < N; k++) {
         if (vertices[k] == NONE) continue;
         u32 row = out_row(g, vertices[k]);
-        Segment lower = segment_of(g.halves[0], row), upper = segment_of(g.halves[1], row);
+        Segment lower = half_of(g, 0, row), upper = half_of(g, 1, row);
         u64 more = packed(lower, upper);
         if (more == 0) put_sink(queue, s.capacity, atomicAdd(&counts->sinks, 1ull), vertices[k]);
         mine += more;
@@ -124,7 +124,7 @@ __device__ void append(const Graph& g, const Search& s, const Queue& queue, Coun
     for (u32 k = 0; k < N; k++) {
         if (vertices[k] == NONE) continue;
         u32 row = out_row(g, vertices[k]);
-        Segment lower = segment_of(g.halves[0], row), upper = segment_of(g.halves[1], row);
+        Segment lower = half_of(g, 0, row), upper = half_of(g, 1, row);
         put(queue, s.capacity, place, vertices[k], lower, upper);
         place += packed(lower, upper);
     }

@@ -34,8 +34,14 @@ template <class Entry> struct SegmentOf {
     u32 length;
 };
 
-template <class Entry> __device__ inline SegmentOf<Entry> segment_of(const RowsOf<Entry>& rows, u32 row) {
+// Returns the entries of a row, of rows whose first entry is at `entries`.
+template <class Entry> __device__ inline SegmentOf<Entry> segment_at(const Entry* entries, const RowsOf<Entry>& rows, u32 row) {
     u64 begin = start_of(rows, row);
     // A row has fewer entries than there are vertices, so that low bits tell its length.
-    return {rows.entries + begin, __ldg(rows.starts + row + 1) - u32(begin)};
+    return {entries + begin, __ldg(rows.starts + row + 1) - u32(begin)};
+}
+
+// Returns the entries of a row.
+template <class Entry> __device__ inline SegmentOf<Entry> segment_of(const RowsOf<Entry>& rows, u32 row) {
+    return segment_at(rows.entries, rows, row);
 }

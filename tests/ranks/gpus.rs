@@ -19,9 +19,12 @@ use crate::rows::Rows;
 const MEMORY: u64 = 4 << 20;
 
 /// Choices that differ in what GPUs do together.
-fn tunings() -> [(&'static str, Tuning); 6] {
+fn tunings() -> [(&'static str, Tuning); 8] {
     let one = Tuning { blocks: 1, ..small() };
+    let spread = Tuning { rows_spread: true, ..small() };
     [
+        ("spread, either", Tuning { switch: EITHER, ..spread }),
+        ("spread, up", Tuning { switch: UP, records: 1, heads: 1, ..spread }),
         ("down", Tuning { switch: DOWN, ..one }),
         ("up", Tuning { switch: UP, ..small() }),
         ("either", Tuning { switch: EITHER, ..one }),
@@ -69,7 +72,8 @@ pub fn search(comm: &Comm) -> Result<()> {
         }
     }
     let rows = Rows::new(&joined_hubs(), Direction::Undirected);
-    for tuning in [Tuning { switch: UP, ..small() }, Tuning { switch: UP, queued: 0, ..small() }] {
+    let spread = Tuning { switch: UP, rows_spread: true, heads: 0, ..small() };
+    for tuning in [Tuning { switch: UP, ..small() }, Tuning { switch: UP, queued: 0, ..small() }, spread] {
         let ways = from_all(&gpu, &peers, &rows, &[rows.place[&0], rows.place[&90_000]], tuning, "hubs");
         assert!(ways.iter().all(|&way| way == Step::BottomUp), "{ways:?}");
     }

@@ -28,10 +28,10 @@ pub fn choose<'a>(
     let leads = comm.leads();
     // Where GPUs can't search together, one is faster than the CPUs of many ranks: the others only have to agree.
     let on_gpu = |lease: Lease<'a>| {
-        let peers = gpu::together(run.devices.peers, &lease.workspace, [&graph.catalogue, graph.upper()?]);
+        let together = gpu::together(run.devices.peers, &lease.workspace, [&graph.catalogue, graph.upper()?]);
         let switch = switch(switches, gpu::SWITCH);
-        let searches = leads || peers.is_some();
-        let search = searches.then(|| GpuSearch::new(graph, lease, switch, run.budget, &signals::check, peers));
+        let searches = leads || together.is_some();
+        let search = searches.then(|| GpuSearch::new(graph, lease, switch, run.budget, &signals::check, together));
         search.transpose()
     };
     let on_cpu = || on_cpu(switches, graph, degrees, run, spare);

@@ -53,6 +53,31 @@ fn ranks_with_gpus_search_together_or_leave_it_to_one() {
     }
 }
 
+/// Rows that have no room on a GPU are spread over those of two ranks, and read over the bus by that of one.
+#[test]
+fn rows_that_fit_gpus_together_are_spread_over_them() {
+    let (Some(mut job), Some(cuda)) = (Ranks::new(), cuda_on_cpu()) else { return };
+    let edges = random_edges(6000, 200_000, 5);
+    job.place.u32("edges.u32", &edges);
+    let sources: Vec<u64> = edges[..3].iter().map(|&[u, _]| u).collect();
+    let table =
+        format!("{KEEP}[bfs]\nsources = {sources:?}\nwrite = true\n[limits]\nthreads = 1\ngpu_memory = '2MiB'\n");
+    for input in ["", "directed = true\n"] {
+        job.place.job(&format!("path = 'edges.u32'\n{input}"), &table);
+        job.alike();
+        job.forget();
+        job.report(0, &["--set", "run.device=cpu"]);
+        let known = files(&job.place.workdir(), &["out/bfs"]);
+        let line = format!("{} CUDA_ON_CPU_IPC=1 CUDA_ON_CPU_DEVICES=2", gpu(&job, &cuda));
+        job.on = (0..2).map(|rank| (rank, line.clone())).collect();
+        job.forget();
+        let ran = job.run(2, &["--set", "run.device=gpu"]);
+        assert_eq!(ran.code, 0, "{}", ran.err);
+        assert!(ran.err.contains("rows are spread over 2 GPUs"), "{}", ran.err);
+        same_files(input, &files(&job.place.workdir(), &["out/bfs"]), &known);
+    }
+}
+
 /// A rank that dies while others search, or fails on its GPU, ends the job, which goes on where it was.
 #[test]
 fn a_rank_that_dies_while_gpus_search_loses_one_search() {

@@ -5,24 +5,27 @@
 //! neighbours after the first, which end most searches of a row, lie by fours in arrays of heads, up to eight of these as far as there is room.
 //!
 //! One launch goes through all levels of a search, up to `room::RECORDS` of them; then the host looks whether to stop, and launches
-//! it again. Several ranks with a GPU each of one machine search together (`peers`).
+//! it again. Several ranks with a GPU each of one machine search together (`peers`), on all rows each or, where none has room for these, on rows
+//! that are spread over the GPUs (`spread`).
 #![allow(unsafe_code)] // kernel launches
 
 mod peers;
 mod place;
+mod programs;
 mod room;
+mod spread;
 mod twins;
 
-pub use peers::together;
+pub use peers::{Together, together};
+pub use programs::PROGRAMS;
 pub use room::{host_bytes, least_bytes};
 
 use super::search::{Level, Search, Searched, Step, Switch};
 use crate::algo::Lease;
-use crate::algo::searches;
-use crate::algo::searches::gpu::{GRID_BARRIER, GoOn, ROWS, fetch};
+use crate::algo::searches::gpu::{GoOn, fetch};
 use crate::error::{Error, Result};
 use crate::failpoint;
-use crate::gpu::{COMMON, DeviceSlice, Event, Grid, Kernel, PeerMemory, ProgramSource};
+use crate::gpu::{DeviceSlice, Event, Grid, Kernel};
 use crate::graph::catalogue::Catalogue;
 use crate::graph::direction::Direction;
 use crate::graph::ids::Vertex;
@@ -30,48 +33,9 @@ use crate::memory::Budget;
 use crate::prepare::prepared::Graph;
 use peers::Beside;
 use place::Placed;
+use programs::{PACKED, PEERS, PROGRAM, SPREAD};
 use room::{Room, THREADS};
-use twins::{BARRIER_BYTES, Meeting, Queue, Record, State};
-
-const BFS: (&str, &str) = ("bfs.cuh", include_str!("../../../../kernels/bfs.cuh"));
-
-const HEADS: (&str, &str) = ("bfs_heads.cuh", include_str!("../../../../kernels/bfs_heads.cuh"));
-const SEARCH: (&str, &str) = ("bfs_search.cuh", include_str!("../../../../kernels/bfs_search.cuh"));
-const BOTTOM_UP: (&str, &str) = ("bfs_bottom_up.cuh", include_str!("../../../../kernels/bfs_bottom_up.cuh"));
-const OF_PEERS: (&str, &str) = ("bfs_peers.cuh", include_str!("../../../../kernels/bfs_peers.cuh"));
-const NARROW: (&str, &str) = ("bfs_narrow.cuh", include_str!("../../../../kernels/bfs_narrow.cuh"));
-const TOP_DOWN: (&str, &str) = ("bfs_top_down.cuh", include_str!("../../../../kernels/bfs_top_down.cuh"));
-
-/// The program of the search.
-static PROGRAM: ProgramSource = ProgramSource {
-    name: "bfs.cu",
-    text: include_str!("../../../../kernels/bfs.cu"),
-    headers: &[COMMON, GRID_BARRIER, ROWS, BFS, OF_PEERS, BOTTOM_UP, NARROW, TOP_DOWN, SEARCH],
-};
-
-/// The program of a search by several GPUs.
-static PEERS: ProgramSource = ProgramSource {
-    name: "bfs_peers.cu",
-    text: include_str!("../../../../kernels/bfs_peers.cu"),
-    headers: PROGRAM.headers,
-};
-
-/// The program of what is known beforehand.
-static PREPARE: ProgramSource = ProgramSource {
-    name: "bfs_prepare.cu",
-    text: include_str!("../../../../kernels/bfs_prepare.cu"),
-    headers: &[COMMON, GRID_BARRIER, ROWS, BFS, HEADS],
-};
-
-/// The programs of the search and of heads where rows are packed.
-static PACKED: ProgramSource = ProgramSource {
-    name: "bfs_packed.cu",
-    text: include_str!("../../../../kernels/bfs_packed.cu"),
-    headers: &[COMMON, GRID_BARRIER, ROWS, BFS, OF_PEERS, BOTTOM_UP, NARROW, TOP_DOWN, SEARCH, HEADS],
-};
-
-/// All programs that a search launches, in the order in which it needs them.
-pub static PROGRAMS: [&ProgramSource; 5] = [&searches::gpu::PROGRAM, &PREPARE, &PROGRAM, &PACKED, &PEERS];
+use twins::{BARRIER_BYTES, Meeting, Queue, Record, SpreadGraph, State};
 
 /// The purpose of its memory, in errors.
 const PURPOSE: &str = "[bfs] on this graph";
@@ -96,6 +60,8 @@ pub struct Tuning {
     pub heads: usize,
     /// True if rows stay in host memory, although there may be room.
     pub rows_on_host: bool,
+    /// True if rows are spread over the GPUs that search together, although each may have room for all.
+    pub rows_spread: bool,
     /// The place that the first entry of each half is taken to have. Places of entries that do not fit 32 bits are reached by it.
     pub first_entry: u64,
 }
@@ -109,6 +75,7 @@ impl Default for Tuning {
             queued: u64::MAX,
             heads: twins::MOST_HEADS,
             rows_on_host: false,
+            rows_spread: false,
             first_entry: 0,
         }
     }
@@ -136,8 +103,8 @@ pub struct GpuSearch<'a> {
 }
 
 impl<'a> GpuSearch<'a> {
-    /// Brings `graph`, both halves of whose rows are there, within reach of the GPU of `lease`: to search by itself, or beside `peers`, if ranks
-    /// search [together]. Collective then.
+    /// Brings `graph`, both halves of whose rows are there, within reach of the GPU of `lease`: to search by itself, or with those of all
+    /// ranks, if these search [together]. Collective then.
     ///
     /// # Errors
     /// [`Error::Limit`] naming the fewest bytes where GPU or host memory does not do; [`Error::Usage`] for more edges than a GPU takes;
@@ -148,17 +115,18 @@ impl<'a> GpuSearch<'a> {
         switch: Switch,
         budget: &Budget,
         go_on: GoOn<'a>,
-        peers: Option<PeerMemory<'a>>,
+        together: Option<Together<'a>>,
     ) -> Result<Self> {
         let tuning = Tuning { switch, ..Tuning::default() };
         let opened = graph.degrees().and_then(|degrees| {
             let of = ([&graph.catalogue, graph.upper()?], degrees.body_as_u32()?);
-            Self::open(of, lease, tuning, budget, go_on, peers.is_some())
+            Self::open(of, lease, tuning, budget, go_on, together)
         });
-        let mut search = Self::join(opened, peers)?;
+        let mut search = Self::join(opened, together)?;
         // The first launch of a kernel takes longer; the reference searches once before its clock runs, too.
-        if search.room.vertices > 0 && peers.is_some() == search.is_shared() {
+        if search.room.vertices > 0 && together.is_some() == search.is_shared() {
             search.launch_all(Vertex(0))?;
+            search.beside.iter().for_each(Beside::wait);
         }
         Ok(search)
     }
@@ -174,17 +142,22 @@ impl<'a> GpuSearch<'a> {
         tuning: Tuning,
         budget: &Budget,
         go_on: GoOn<'a>,
-        peers: Option<PeerMemory<'a>>,
+        together: Option<Together<'a>>,
     ) -> Result<Self> {
-        Self::join(Self::open(of, lease, tuning, budget, go_on, peers.is_some()), peers)
+        Self::join(Self::open(of, lease, tuning, budget, go_on, together), together)
     }
 
-    /// Has the ranks whose GPUs search together know each other's memory, if all could be opened. Collective, if there are `peers`.
-    fn join(opened: Result<Self>, peers: Option<PeerMemory<'a>>) -> Result<Self> {
-        let Some(peers) = peers else { return opened };
-        let beside = Beside::join(peers, opened.as_ref().ok());
+    /// Has the ranks whose GPUs search together know each other's memory, if all could be opened. Collective, if ranks search `together`.
+    fn join(opened: Result<Self>, together: Option<Together<'a>>) -> Result<Self> {
+        let beside = together.and_then(|together| Beside::join(together.memory, opened.as_ref().ok()));
         let mut search = opened?;
         search.beside = beside.transpose()?;
+        let spread = search.beside.as_ref().and_then(|beside| beside.spread);
+        // Where another rank has no part of the rows, this search is not carried out.
+        if search.placed.parts.is_none() || spread.is_some() {
+            let scratch = search.parents.part(0..search.room.vertices);
+            place::look_ahead(&search.gpu.workspace, &search.placed, spread, scratch)?;
+        }
         Ok(search)
     }
 
@@ -199,7 +172,7 @@ impl<'a> GpuSearch<'a> {
         tuning: Tuning,
         budget: &Budget,
         go_on: GoOn<'a>,
-        is_shared: bool,
+        together: Option<Together<'a>>,
     ) -> Result<Self> {
         if !halves.iter().all(|half| half.is_local()) && !halves.iter().all(|half| half.packed().is_some()) {
             return Err(Error::internal("search on the GPU", "rows that are not here"));
@@ -224,13 +197,16 @@ impl<'a> GpuSearch<'a> {
             Ok(Queue { starts: starts.address(), vertices: vertices.address(), rows })
         };
         let queues = [queue()?, queue()?];
+        let is_shared = together.is_some();
+        let member = together.and_then(|together| together.member(tuning.rows_spread));
         let meeting = if is_shared { arena.take_planned(1)? } else { DeviceSlice::<Meeting>::default() };
         workspace.queue.fill(meeting, 0)?;
-        let placed = place::place(workspace, (halves, degrees), &room, parents, &tuning, budget, go_on)?;
-        let program = match (placed.is_packed, is_shared) {
-            (true, _) => &PACKED,
-            (false, true) => &PEERS,
-            (false, false) => &PROGRAM,
+        let placed = place::place(workspace, (halves, degrees), &room, member, &tuning, budget, go_on)?;
+        let program = match () {
+            () if placed.is_packed => &PACKED,
+            () if placed.parts.is_some() => &SPREAD,
+            () if is_shared => &PEERS,
+            () => &PROGRAM,
         };
         let kernel = workspace.kernel(program, "bfs_search")?;
         let blocks = kernel.blocks_at_once(THREADS, 0)?.min(tuning.blocks).max(1);
@@ -295,9 +271,12 @@ impl<'a> GpuSearch<'a> {
             let graph = self.placed.graph;
             // SAFETY: the arguments match the kernel's; all memory that they name is this search's alone, and its sizes are those of `room`.
             unsafe {
-                match &self.beside {
+                match self.beside.as_ref().map(|beside| (beside.shared(search), beside.spread)) {
                     None => queue.launch_together(&self.kernel, grid, (graph, search))?,
-                    Some(beside) => queue.launch_together(&self.kernel, grid, (graph, beside.shared(search)))?,
+                    Some((search, None)) => queue.launch_together(&self.kernel, grid, (graph, search))?,
+                    Some((search, Some(spread))) => {
+                        queue.launch_together(&self.kernel, grid, (SpreadGraph { graph, spread }, search))?;
+                    }
                 }
             }
             queue.mark(&self.clock[1])?;

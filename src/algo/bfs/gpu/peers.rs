@@ -2,8 +2,10 @@
 //! memory, and how the parents come together.
 #![allow(unsafe_code)] // kernel launches
 
-use super::twins::{MOST_GPUS, Meeting, Peers, Search, SharedSearch};
-use super::{GpuSearch, PEERS, room};
+use super::programs::{PEERS, SPREAD};
+use super::spread::{Member, Parts};
+use super::twins::{MOST_GPUS, Meeting, Peers, Search, SharedSearch, Spread};
+use super::{GpuSearch, room};
 use crate::comm::Comm;
 use crate::error::Result;
 use crate::gpu::{self, Grid, Kernel, PeerMemory, Workspace, slice_bytes};
@@ -12,8 +14,25 @@ use crate::graph::direction::Direction;
 use crate::memory::{bytes_of, numbers_of};
 use std::time::Duration;
 
-/// Byte offsets in the arena of a GPU: of both bitmaps, of its barriers and of the parents.
-type Offsets = [u64; 4];
+/// Byte offsets in the arena of a GPU: of both bitmaps, of its barriers and of the parents, and of where the first entry of either half would be if
+/// the rows that it has were all.
+type Offsets = [u64; 6];
+
+/// The GPU memory of ranks that search together.
+#[derive(Clone, Copy)]
+pub struct Together<'a> {
+    pub(super) memory: PeerMemory<'a>,
+    /// True if rows are spread over the GPUs, since none has room for all.
+    is_spread: bool,
+}
+
+impl Together<'_> {
+    /// Returns which of the GPUs this rank's is, if rows are spread over them, or are to be.
+    pub(super) fn member(&self, spread: bool) -> Option<Member> {
+        let comm = self.memory.comm;
+        (self.is_spread || spread).then(|| Member { rank: comm.rank(), gpus: comm.ranks() })
+    }
+}
 
 /// The other GPUs that search with this one.
 pub(super) struct Beside<'a> {
@@ -21,6 +40,8 @@ pub(super) struct Beside<'a> {
     peers: Peers,
     /// The address of the parents on the GPU of rank 0.
     gathered: u64,
+    /// Where rows lie, if they are spread over the GPUs.
+    pub spread: Option<[Spread; 2]>,
     meet: Kernel,
     gather: Kernel,
 }
@@ -29,13 +50,20 @@ impl<'a> Beside<'a> {
     /// Has GPUs of all ranks know each other's memory, each by its own search; there is nothing on any rank if one has none. Collective.
     pub fn join(memory: PeerMemory<'a>, mine: Option<&GpuSearch<'_>>) -> Option<Result<Beside<'a>>> {
         let offsets = mine.map(|search| {
-            let addresses =
-                [search.search.reached[0], search.search.reached[1], search.meeting.address(), search.search.parents];
-            addresses.map(|address| address - search.gpu.workspace.arena.words().address())
+            let [even, odd] = search.search.reached;
+            let [lower, upper] = search.placed.graph.halves.map(|half| half.entries);
+            let addresses = [even, odd, search.meeting.address(), search.search.parents, lower, upper];
+            // Rows may lie in front of the arena, as far as their first entry is another GPU's.
+            addresses.map(|address| address.wrapping_sub(search.gpu.workspace.arena.words().address()))
         });
         let told = memory.comm.all_gather(offsets.as_ref().map_or(&[][..], |offsets| bytes_of(offsets)));
         let all: Option<Vec<Offsets>> = told.iter().map(|told| offsets_of(told)).collect();
-        mine.zip(all).map(|(search, all)| Beside::of(memory, &all, &search.gpu.workspace))
+        mine.zip(all).map(|(search, all)| Beside::of(memory, &all, search))
+    }
+
+    /// Waits until all ranks are here. Collective.
+    pub fn wait(&self) {
+        self.comm.barrier();
     }
 
     /// Returns true if the parents come to this GPU.
@@ -43,21 +71,28 @@ impl<'a> Beside<'a> {
         self.comm.leads()
     }
 
-    fn of(memory: PeerMemory<'a>, all: &[Offsets], workspace: &Workspace) -> Result<Beside<'a>> {
+    fn of(memory: PeerMemory<'a>, all: &[Offsets], mine: &GpuSearch<'_>) -> Result<Beside<'a>> {
         let comm = memory.comm;
+        let workspace = &mine.gpu.workspace;
         let mut peers = Peers { rank: comm.rank() as u32, gpus: comm.ranks() as u32, ..Peers::default() };
         let mut gathered = 0;
+        let mut entries = [Vec::new(), Vec::new()];
         for (rank, offsets) in all.iter().enumerate() {
-            let [even, odd, meeting, parents] =
-                offsets.map(|at| memory.span(rank, at, 0, workspace.arena.words()).address());
+            let arena = memory.span(rank, 0, 0, workspace.arena.words()).address();
+            let [even, odd, meeting, parents, lower, upper] = offsets.map(|at| arena.wrapping_add(at));
             peers.reached[rank] = [even, odd];
             peers.meetings[rank] = meeting;
+            entries[0].push(lower);
+            entries[1].push(upper);
             if rank == 0 {
                 gathered = parents;
             }
         }
-        let kernel = |name| workspace.kernel(&PEERS, name);
-        Ok(Beside { comm, peers, gathered, meet: kernel("bfs_meet")?, gather: kernel("bfs_gather")? })
+        let spread =
+            mine.placed.parts.as_ref().map(|[lower, upper]| [lower.spread(&entries[0]), upper.spread(&entries[1])]);
+        let program = if spread.is_some() { &SPREAD } else { &PEERS };
+        let kernel = |name| workspace.kernel(program, name);
+        Ok(Beside { comm, peers, gathered, spread, meet: kernel("bfs_meet")?, gather: kernel("bfs_gather")? })
     }
 
     /// Returns a search of this GPU as the kernels of several know it.
@@ -101,8 +136,9 @@ fn offsets_of(told: &[u8]) -> Option<Offsets> {
 }
 
 /// Returns the GPU memory of all ranks, if these search a graph with these halves together: each has a GPU of its own of one machine, reaches the
-/// others' and has room for all rows. Says otherwise why the GPU of rank 0 searches alone. Collective, on ranks that have a GPU.
-pub fn together<'a>(peers: &'a gpu::Peers, workspace: &Workspace, halves: [&Catalogue; 2]) -> Option<PeerMemory<'a>> {
+/// others' and has room for all rows, or for its part of them. Says otherwise why the GPU of rank 0 searches alone. Collective, on ranks that have
+/// a GPU.
+pub fn together<'a>(peers: &'a gpu::Peers, workspace: &Workspace, halves: [&Catalogue; 2]) -> Option<Together<'a>> {
     let comm = peers.comm();
     if comm.ranks() == 1 {
         return None;
@@ -123,17 +159,26 @@ pub fn together<'a>(peers: &'a gpu::Peers, workspace: &Workspace, halves: [&Cata
     if comm.ranks() > MOST_GPUS {
         return alone("there are too many");
     }
-    let is_here = halves.iter().all(|half| half.is_local());
-    if !comm.all(is_here && least_bytes(halves) <= workspace.arena.bytes()) {
-        return alone("not all GPUs have room for all rows");
+    if !comm.all(halves.iter().all(|half| half.is_local())) {
+        return alone("not all ranks have all rows");
     }
-    Some(memory)
+    let has_room = |entries: [u64; 2]| comm.all(least_bytes(halves, entries) <= workspace.arena.bytes());
+    if has_room(halves.map(Catalogue::edges)) {
+        return Some(Together { memory, is_spread: false });
+    }
+    if has_room(halves.map(|half| Parts::of(half, comm.ranks()).most())) {
+        if comm.leads() {
+            tracing::info!("rows are spread over {} GPUs: none has room for all", comm.ranks());
+        }
+        return Some(Together { memory, is_spread: true });
+    }
+    alone("GPUs have no room for all rows together")
 }
 
-/// Returns the bytes of GPU memory with which a search is shared.
-fn least_bytes(halves: [&Catalogue; 2]) -> u64 {
+/// Returns the bytes of GPU memory with which a search is shared by GPUs that have so many entries of either half each.
+fn least_bytes(halves: [&Catalogue; 2], entries: [u64; 2]) -> u64 {
     let direction: Direction = halves[0].layout.direction();
     let vertices = halves[0].layout.rows() >> direction.shift();
-    let rows: u64 = halves.iter().map(|half| slice_bytes::<u32>(half.edges())).sum();
+    let rows: u64 = entries.into_iter().map(slice_bytes::<u32>).sum();
     room::least_bytes(vertices, halves[0].edges(), direction) + rows + slice_bytes::<Meeting>(1)
 }

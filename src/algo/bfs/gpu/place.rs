@@ -1,9 +1,11 @@
 //! Brings a graph to a GPU: places of rows, rows, first neighbours.
 #![allow(unsafe_code)] // kernel launches
 
+use super::programs::{PACKED, PREPARE, SPREAD};
 use super::room::{BOUNDS, Room};
-use super::twins::{Graph, MOST_HEADS};
-use super::{PACKED, PREPARE, Tuning, room};
+use super::spread::{Member, Parts};
+use super::twins::{Graph, MOST_HEADS, Spread, SpreadGraph};
+use super::{Tuning, room};
 use crate::algo::searches::gpu::{GoOn, pin, place_starts, targets};
 use crate::error::{Error, Result};
 use crate::gpu::{CopySource, DeviceSlice, Kernel, Pinned, Registered, Workspace, slice_bytes};
@@ -13,6 +15,7 @@ use crate::graph::packed::chunk::WORDS;
 use crate::memory::{Budget, bytes_of};
 use crate::stream::copies_from_host;
 use rayon::prelude::*;
+use std::ops::Range;
 
 /// A graph in reach of a GPU.
 #[derive(Debug)]
@@ -25,6 +28,10 @@ pub(super) struct Placed<'a> {
     pub on_host: Vec<HostRows<'a>>,
     /// True if rows are packed.
     pub is_packed: bool,
+    /// The parts of either half that GPUs have, if rows are spread over them.
+    pub parts: Option<[Parts; 2]>,
+    /// Numbers of leaves of large vertices, for [`look_ahead`].
+    many: DeviceSlice<u32>,
 }
 
 /// The rows of a half in host memory.
@@ -37,13 +44,14 @@ pub(super) enum HostRows<'a> {
     Packed(Registered<'a>),
 }
 
-/// Brings the rows of `halves` within reach of the GPU of `workspace`, and as much of them as there is room for into its memory. `scratch`
-/// has a word for each vertex. `degrees` are those of all vertices, in their order; only packed rows need them.
+/// Brings the rows of `halves` within reach of the GPU of `workspace`, and as much of them as there is room for into its memory; its part of
+/// them alone, if it is a `member` of GPUs that rows are spread over. `degrees` are those of all vertices, in their order; only packed rows
+/// need them. Before a search, [`look_ahead`] has to.
 pub(super) fn place<'a>(
     workspace: &mut Workspace,
     (halves, degrees): ([&'a Catalogue; 2], &[u32]),
     room: &Room,
-    scratch: DeviceSlice<u32>,
+    member: Option<Member>,
     tuning: &Tuning,
     budget: &Budget,
     go_on: GoOn<'_>,
@@ -52,6 +60,12 @@ pub(super) fn place<'a>(
     let packed = [halves[0].packed(), halves[1].packed()];
     let is_packed = packed.iter().all(Option::is_some);
     let entries = halves.map(Catalogue::edges);
+    let parts = member.map(|member| halves.map(|half| Parts::of(half, member.gpus)));
+    let own = |half: usize| match (&parts, member) {
+        (Some(parts), Some(member)) => parts[half].entries(member.rank),
+        _ => 0..entries[half],
+    };
+    let own = [own(0), own(1)];
     let mut graph = Graph { vertices: room.vertices as u32, shift: direction.shift(), ..Graph::default() };
     let mut starts = [DeviceSlice::default(); 2];
     for half in 0..2 {
@@ -75,12 +89,17 @@ pub(super) fn place<'a>(
         },
         on_host: Vec::new(),
         is_packed,
+        parts,
+        many,
     };
 
     // Rows come first where all of them fit, else heads do, which save most reads over the bus.
-    let bytes = entries.map(slice_bytes::<u32>);
+    let bytes = own.each_ref().map(|own| slice_bytes::<u32>(own.end - own.start));
     let stay = tuning.rows_on_host || is_packed;
     let all_fit = bytes[0] + bytes[1] <= workspace.arena.free() && !stay;
+    if !all_fit && member.is_some() {
+        return Err(Error::internal("place a graph on GPUs", "less room than planned"));
+    }
     if !all_fit {
         take_heads(workspace, &mut placed.graph, tuning.heads);
     }
@@ -91,11 +110,12 @@ pub(super) fn place<'a>(
             placed.on_host.push(HostRows::Packed(rows));
             continue;
         }
-        let targets = if stay { None } else { workspace.arena.take::<u32>(entries[half]) };
+        let own = &own[half];
+        let targets = if stay { None } else { workspace.arena.take::<u32>(own.end - own.start) };
         let address = match targets {
             Some(targets) => {
-                upload(workspace, halves[half], targets, go_on)?;
-                targets.address()
+                upload(workspace, halves[half], own.clone(), targets, go_on)?;
+                targets.address().wrapping_sub(4 * own.start)
             }
             None => {
                 let rows = pin(workspace, halves[half], budget, go_on)?;
@@ -111,7 +131,6 @@ pub(super) fn place<'a>(
     }
     placed.graph.first = first.address();
     (placed.graph.few_leaves, placed.graph.many_leaves) = (few.address(), many.address());
-    look_ahead(workspace, &placed, scratch.part(0..room.vertices), many)?;
     Ok(placed)
 }
 
@@ -154,35 +173,56 @@ fn bound(workspace: &mut Workspace, graph: &mut Graph) -> Result<()> {
     Ok(())
 }
 
-/// Copies the targets of a half to the GPU.
-fn upload(workspace: &mut Workspace, graph: &Catalogue, to: DeviceSlice<u32>, go_on: GoOn<'_>) -> Result<()> {
-    let parts = targets(graph).map(|(b, before, entries)| {
-        let part = to.part(before..before + entries);
-        let [_, targets] = copies_from_host(graph, b, (0, DeviceSlice::default()), (0, part));
-        targets
+/// Copies these entries of a half to the GPU.
+fn upload(
+    workspace: &mut Workspace,
+    graph: &Catalogue,
+    wanted: Range<u64>,
+    to: DeviceSlice<u32>,
+    go_on: GoOn<'_>,
+) -> Result<()> {
+    let parts = targets(graph).filter_map(|(b, before, entries)| {
+        let (from, end) = (wanted.start.max(before), wanted.end.min(before + entries));
+        (from < end).then(|| {
+            let part = to.part(from - wanted.start..end - wanted.start);
+            let [_, targets] = copies_from_host(graph, b, (0, DeviceSlice::default()), (from - before, part));
+            targets
+        })
     });
     let parts: Vec<(CopySource<'_>, DeviceSlice<u8>)> = parts.collect();
     workspace.uploader.upload(&parts, go_on)?.wait()
 }
 
-/// Fills the arrays of first neighbours, and counts leaves.
-fn look_ahead(
+/// Fills the arrays of first neighbours, and counts leaves: once rows are in place, on all GPUs where they are `spread`. `scratch` has a word for
+/// each vertex.
+pub(super) fn look_ahead(
     workspace: &Workspace,
     placed: &Placed<'_>,
+    spread: Option<[Spread; 2]>,
     scratch: DeviceSlice<u32>,
-    many: DeviceSlice<u32>,
 ) -> Result<()> {
-    let graph = &placed.graph;
-    let of_rows = if placed.is_packed { &PACKED } else { &PREPARE };
+    let (graph, many) = (placed.graph, placed.many);
     let queue = &workspace.queue;
-    let kernel = |name| -> Result<Kernel> { workspace.kernel(&PREPARE, name) };
+    let kernel = |program, name| -> Result<Kernel> { workspace.kernel(program, name) };
     let grid = queue.grid(graph.vertices.into());
     queue.fill(scratch, 0)?;
     // SAFETY: the arguments match the kernels'; rows are in place, and arrays have an element for each vertex that is written.
     unsafe {
-        queue.launch(&workspace.kernel(of_rows, "bfs_heads")?, grid, (*graph, graph.first))?;
-        queue.launch(&kernel("bfs_leaves")?, grid, (*graph, scratch.address()))?;
-        queue.launch(&kernel("bfs_few_leaves")?, grid, (scratch.address(), graph.vertices, graph.few_leaves))?;
+        match spread {
+            Some(spread) => {
+                queue.launch(&kernel(&SPREAD, "bfs_heads")?, grid, (SpreadGraph { graph, spread }, graph.first))?;
+            }
+            None => {
+                let program = if placed.is_packed { &PACKED } else { &PREPARE };
+                queue.launch(&kernel(program, "bfs_heads")?, grid, (graph, graph.first))?;
+            }
+        }
+        queue.launch(&kernel(&PREPARE, "bfs_leaves")?, grid, (graph, scratch.address()))?;
+        queue.launch(
+            &kernel(&PREPARE, "bfs_few_leaves")?,
+            grid,
+            (scratch.address(), graph.vertices, graph.few_leaves),
+        )?;
     }
     queue.copy(scratch.part(0..many.len()), many)?;
     queue.finish()

@@ -73,7 +73,7 @@ pub fn host_bytes(vertices: u64, entries: u64, direction: Direction, gpu_memory:
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::algo::bfs::gpu::PROGRAM;
+    use crate::algo::bfs::gpu::programs::PROGRAM;
 
     #[test]
     fn constants_are_those_of_the_kernels() {

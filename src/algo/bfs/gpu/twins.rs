@@ -26,6 +26,22 @@ pub(super) struct Graph {
     pub wide: [u32; MOST_HEADS + 1],
 }
 
+/// Where the rows of a half lie that are spread over GPUs.
+#[derive(Debug, Clone, Copy)]
+#[repr(C)]
+pub(super) struct Spread {
+    pub entries: [u64; MOST_GPUS],
+    pub first: [u32; MOST_GPUS],
+}
+
+/// A graph whose rows are spread over GPUs.
+#[derive(Debug, Clone, Copy)]
+#[repr(C)]
+pub(super) struct SpreadGraph {
+    pub graph: Graph,
+    pub spread: [Spread; 2],
+}
+
 /// A queue of rows.
 #[derive(Debug, Clone, Copy, Default)]
 #[repr(C)]
@@ -129,5 +145,6 @@ unsafe impl Plain for Record {}
 unsafe impl Plain for Meeting {}
 
 const _: () = assert!(size_of::<Graph>() == 288 && size_of::<Search>() == 128);
+const _: () = assert!(size_of::<Spread>() == 96 && size_of::<SpreadGraph>() == 288 + 2 * 96);
 const _: () = assert!(size_of::<Meeting>() == 1096 && size_of::<SharedSearch>() == 128 + 200);
 const _: () = assert!(size_of::<State>() == 232 && size_of::<Record>() == 40);

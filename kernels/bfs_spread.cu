@@ -1,0 +1,6 @@
+// Breadth-first search by several GPUs that have no room for all rows each: rows are spread over them.
+#define BFS_SPREAD
+#include "bfs_peers.cu"
+#include "bfs_heads.cuh"
+
+extern "C" __global__ void bfs_heads(const __grid_constant__ Graph g, u32* first) { copy_heads(g, first); }

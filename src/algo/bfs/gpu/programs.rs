@@ -1,0 +1,48 @@
+//! The programs that a search launches.
+
+use crate::algo::searches;
+use crate::algo::searches::gpu::{GRID_BARRIER, ROWS};
+use crate::gpu::{COMMON, ProgramSource};
+
+const BFS: (&str, &str) = ("bfs.cuh", include_str!("../../../../kernels/bfs.cuh"));
+const BOTTOM_UP: (&str, &str) = ("bfs_bottom_up.cuh", include_str!("../../../../kernels/bfs_bottom_up.cuh"));
+const HEADS: (&str, &str) = ("bfs_heads.cuh", include_str!("../../../../kernels/bfs_heads.cuh"));
+const NARROW: (&str, &str) = ("bfs_narrow.cuh", include_str!("../../../../kernels/bfs_narrow.cuh"));
+const OF_PEERS: (&str, &str) = ("bfs_peers.cuh", include_str!("../../../../kernels/bfs_peers.cuh"));
+const SEARCH: (&str, &str) = ("bfs_search.cuh", include_str!("../../../../kernels/bfs_search.cuh"));
+const TOP_DOWN: (&str, &str) = ("bfs_top_down.cuh", include_str!("../../../../kernels/bfs_top_down.cuh"));
+const TOGETHER: (&str, &str) = ("bfs_peers.cu", include_str!("../../../../kernels/bfs_peers.cu"));
+
+/// The program of the search.
+pub(super) static PROGRAM: ProgramSource = ProgramSource {
+    name: "bfs.cu",
+    text: include_str!("../../../../kernels/bfs.cu"),
+    headers: &[COMMON, GRID_BARRIER, ROWS, BFS, OF_PEERS, BOTTOM_UP, NARROW, TOP_DOWN, SEARCH],
+};
+
+/// The program of a search by several GPUs.
+pub(super) static PEERS: ProgramSource = ProgramSource { name: TOGETHER.0, text: TOGETHER.1, headers: PROGRAM.headers };
+
+/// The program of a search by several GPUs, which rows are spread over, and of heads there.
+pub(super) static SPREAD: ProgramSource = ProgramSource {
+    name: "bfs_spread.cu",
+    text: include_str!("../../../../kernels/bfs_spread.cu"),
+    headers: &[COMMON, GRID_BARRIER, ROWS, BFS, OF_PEERS, BOTTOM_UP, NARROW, TOP_DOWN, SEARCH, HEADS, TOGETHER],
+};
+
+/// The program of what is known beforehand.
+pub(super) static PREPARE: ProgramSource = ProgramSource {
+    name: "bfs_prepare.cu",
+    text: include_str!("../../../../kernels/bfs_prepare.cu"),
+    headers: &[COMMON, GRID_BARRIER, ROWS, BFS, HEADS],
+};
+
+/// The programs of the search and of heads where rows are packed.
+pub(super) static PACKED: ProgramSource = ProgramSource {
+    name: "bfs_packed.cu",
+    text: include_str!("../../../../kernels/bfs_packed.cu"),
+    headers: &[COMMON, GRID_BARRIER, ROWS, BFS, OF_PEERS, BOTTOM_UP, NARROW, TOP_DOWN, SEARCH, HEADS],
+};
+
+/// All programs that a search launches, in the order in which it needs them.
+pub static PROGRAMS: [&ProgramSource; 6] = [&searches::gpu::PROGRAM, &PREPARE, &PROGRAM, &PACKED, &PEERS, &SPREAD];

@@ -1,0 +1,71 @@
+//! Rows that are spread over the GPUs that search together, where no GPU has room for all.
+//!
+//! Each GPU has consecutive rows of either half, whole ones, with about as many entries as the others have; kernels read those of other GPUs from
+//! their memory (`half_of` in `kernels/bfs.cuh`).
+
+use super::twins::{MOST_GPUS, Spread};
+use crate::graph::catalogue::Catalogue;
+use std::ops::Range;
+
+/// The number of a GPU among those that search together, and how many these are.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Member {
+    pub rank: usize,
+    pub gpus: usize,
+}
+
+/// The parts of the rows of a half.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct Parts {
+    /// The first row of each part.
+    first: Vec<u32>,
+    /// The entries before each part, and all.
+    before: Vec<u64>,
+}
+
+impl Parts {
+    /// Divides the rows of a half among so many GPUs: the same on all ranks.
+    pub fn of(half: &Catalogue, gpus: usize) -> Parts {
+        let entries = half.edges();
+        let (mut first, mut before) = (vec![0], vec![0]);
+        let (mut block, mut passed) = (0, 0);
+        for gpu in 1..gpus as u64 {
+            let wanted = (u128::from(entries) * u128::from(gpu) / gpus as u128) as u64;
+            while block < half.len() && passed + half.size(block).entries < wanted {
+                passed += half.size(block).entries;
+                block += 1;
+            }
+            if block == half.len() {
+                // Every entry is in a part before.
+                first.push(half.layout.rows() as u32);
+                before.push(entries);
+                continue;
+            }
+            let rows = half.block(block);
+            let local = rows.offsets.partition_point(|&offset| passed + u64::from(offset) < wanted);
+            first.push(rows.first_row + local as u32);
+            before.push(passed + u64::from(rows.offsets[local]));
+        }
+        before.push(entries);
+        Parts { first, before }
+    }
+
+    /// Returns the entries of part `gpu`, among those of all rows.
+    pub fn entries(&self, gpu: usize) -> Range<u64> {
+        self.before[gpu]..self.before[gpu + 1]
+    }
+
+    /// Returns the entries of the largest part.
+    pub fn most(&self) -> u64 {
+        self.before.windows(2).map(|ends| ends[1] - ends[0]).max().unwrap_or(0)
+    }
+
+    /// Returns where rows lie, as kernels know it: `entries` has for each GPU the address where the first entry of all would be if its memory had
+    /// them all.
+    pub fn spread(&self, entries: &[u64]) -> Spread {
+        let mut spread = Spread { entries: [0; MOST_GPUS], first: [u32::MAX; MOST_GPUS] };
+        spread.entries[..entries.len()].copy_from_slice(entries);
+        spread.first[..self.first.len()].copy_from_slice(&self.first);
+        spread
+    }
+}

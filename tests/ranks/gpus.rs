@@ -24,7 +24,7 @@ fn tunings() -> [(&'static str, Tuning); 8] {
     let spread = Tuning { rows_spread: true, ..small() };
     [
         ("spread, either", Tuning { switch: EITHER, ..spread }),
-        ("spread, up", Tuning { switch: UP, records: 1, heads: 1, ..spread }),
+        ("spread, few heads", Tuning { switch: EITHER, heads: 1, blocks: 1, ..spread }),
         ("down", Tuning { switch: DOWN, ..one }),
         ("up", Tuning { switch: UP, ..small() }),
         ("either", Tuning { switch: EITHER, ..one }),
@@ -61,7 +61,7 @@ pub fn search(comm: &Comm) -> Result<()> {
     peers.meet();
     let gpu = Mutex::new(workspace);
     let mut graphs = shapes();
-    graphs.extend([("random", random_edges(5000, 30_000)), ("sparse", random_edges(3000, 2500))]);
+    graphs.extend([("random", random_edges(2000, 12_000)), ("sparse", random_edges(1500, 1250))]);
     for (name, edges) in &graphs {
         for direction in [Direction::Undirected, Direction::Directed] {
             let rows = Rows::new(edges, direction);

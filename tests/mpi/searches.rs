@@ -238,3 +238,25 @@ fn ranks_take_what_is_planned_and_are_refused_with_less() {
         assert_eq!(ran.code, 7, "{}", ran.err);
     }
 }
+
+/// Where no meter can be read, as in most virtual machines, the report says so; either way all ranks search again for it, and nothing found differs.
+#[test]
+fn ranks_tell_the_energy_of_all_or_why_they_cannot() {
+    let Some(mut job) = Ranks::new() else { return };
+    job.place.u32("edges.u32", &random_edges(300, 2000, 7));
+    job.place.job("path = 'edges.u32'", "[bfs]\nroots = 2\n[limits]\nthreads = 1\n[run]\ndevice = 'cpu'\n");
+    job.alike();
+    let plain = job.report(2, &[]);
+    assert!(plain["results"]["bfs"].get("energy").is_none());
+    let report = job.report(2, &["--fresh", "--set", "run.energy=true"]);
+    let energy = &report["results"]["bfs"]["energy"];
+    assert_eq!(searched(&report), searched(&plain));
+    assert!(energy["seconds"].as_f64() >= Some(3.0) && energy["rounds"].as_u64() > Some(0), "{energy}");
+    let note = energy["note"].as_str();
+    match energy["joules"].as_f64() {
+        Some(joules) => assert!(joules > 0.0 && note.is_none() && energy["mteps_per_watt"].is_number(), "{energy}"),
+        None => {
+            assert!(note.is_some_and(|note| note.contains("no energy could be read (no GPU is in use; ")), "{energy}")
+        }
+    }
+}

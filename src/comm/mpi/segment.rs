@@ -6,6 +6,7 @@ use super::Ranks;
 use super::call::Nap;
 use crate::comm::Combine;
 use crate::store::os;
+use std::ffi::OsStr;
 use std::fs::{File, OpenOptions};
 use std::os::fd::AsRawFd;
 use std::os::unix::fs::OpenOptionsExt;
@@ -178,10 +179,17 @@ fn create(bytes: usize) -> Option<(PathBuf, File)> {
     Some((path, file))
 }
 
+/// Returns true if a file has a name of those that [`create`] makes, of three numbers: users keep files of their own there, too.
+fn is_name(name: &OsStr) -> bool {
+    let numbers = name.to_str().and_then(|name| name.strip_prefix(PREFIX)).map(|numbers| numbers.split('-'));
+    let is_number = |text: &str| !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_digit());
+    numbers.is_some_and(|numbers| numbers.clone().count() == 3 && numbers.clone().all(is_number))
+}
+
 /// Removes files whose ranks were killed before they unlinked them, and which would take memory until the machine starts again.
 fn remove_left(folder: &Path, now: SystemTime) {
     for entry in std::fs::read_dir(folder).into_iter().flatten().flatten() {
-        let is_ours = entry.file_name().as_encoded_bytes().starts_with(PREFIX.as_bytes());
+        let is_ours = is_name(&entry.file_name());
         let made = entry.metadata().ok().filter(|file| is_ours && file.is_file()).and_then(|file| file.modified().ok());
         if made.and_then(|made| now.duration_since(made).ok()).is_some_and(|age| age > LEFT) {
             // Those of other users stay.
@@ -197,16 +205,28 @@ mod tests {
     #[test]
     fn only_old_files_of_ours_are_removed() {
         let folder = tempfile::tempdir().expect("a folder");
-        let names = ["gpugraph-1-0-5", "gpugraph-2-0-6", "other-1"];
+        let of_users = [
+            "other-1",
+            "gpugraph-s29.edgelist",
+            "gpugraph-29",
+            "gpugraph-1-0-5.u32",
+            "gpugraph-1-2-3-4",
+            "gpugraph---",
+        ];
+        let names: Vec<&str> = ["gpugraph-1-0-5", "gpugraph-2-0-6"].into_iter().chain(of_users).collect();
         let now = SystemTime::now();
-        for name in names {
+        for &name in &names {
             let file = File::create(folder.path().join(name)).expect("a file");
             let age = if name == "gpugraph-2-0-6" { LEFT / 2 } else { 2 * LEFT };
             file.set_modified(now - age).expect("another time");
         }
+        // What a job makes itself is known by its name.
+        let (made, _) = create(PAGE).expect("/dev/shm has some KiB");
+        std::fs::remove_file(&made).expect("removed");
+        assert!(made.file_name().is_some_and(is_name), "{}", made.display());
         remove_left(folder.path(), now);
-        let left = names.map(|name| folder.path().join(name).exists());
-        assert_eq!(left, [false, true, true]);
+        let removed: Vec<&&str> = names.iter().filter(|name| !folder.path().join(name).exists()).collect();
+        assert_eq!(removed, [&"gpugraph-1-0-5"]);
     }
 
     #[test]

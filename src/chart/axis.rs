@@ -30,6 +30,9 @@ enum Laying {
 const TICKS: f64 = 6.0;
 /// Room for 0 on an axis by logarithm.
 const ZERO: f64 = 44.0;
+/// The least and the most that an axis in proportion reaches: beyond, steps between ticks are no numbers of their own. A larger value is drawn at its end, and a
+/// part that lies beyond is not drawn.
+const LENGTHS: [f64; 2] = [1e-290, 1e290];
 
 impl Laid {
     /// Lays an axis out for these values.
@@ -38,12 +41,13 @@ impl Laid {
         let most = values.iter().copied().fold(0.0, f64::max);
         match &axis.scale {
             Scale::Linear => {
+                let most = if most < LENGTHS[0] { 0.0 } else { most.min(LENGTHS[1]) };
                 let (factor, unit) = axis.unit.along(most);
                 let step = factor * step(most / factor);
                 // There is no half of a thing.
                 let step = if axis.unit == Unit::Count { step.max(1.0) } else { step };
                 // The last tick is not below the largest value.
-                let end = if most > 0.0 { (most / step - 1e-9).ceil() * step } else { step };
+                let end = (most / step - 1e-9).ceil().max(1.0) * step;
                 let ticks = (0..=(end / step).round() as u32).map(|at| f64::from(at) * step);
                 let ticks = ticks.map(|value| (length * value / end, tick(value, factor))).collect();
                 Laid { scale: Laying::Linear(end), length, ticks, unit, gaps: Vec::new() }
@@ -69,6 +73,8 @@ impl Laid {
     }
 
     fn parts(axis: &Axis, parts: &[(f64, f64)], length: f64) -> Laid {
+        let is_part = |&&(from, to): &&(f64, f64)| -LENGTHS[1] <= from && from <= to && to <= LENGTHS[1];
+        let parts: Vec<(f64, f64)> = parts.iter().filter(is_part).copied().collect();
         let all: f64 = parts.iter().map(|(from, to)| to - from).sum::<f64>().max(1e-9);
         let gaps = parts.len().saturating_sub(1) as f64;
         let gap = if gaps > 0.0 { (0.3 * length / gaps).min(14.0) } else { 0.0 };
@@ -170,6 +176,29 @@ mod tests {
         assert_eq!([0.0, 1.0, 10.0, 100.0].map(|v| laid.place(v)), [0.0, 44.0, 94.0, 144.0].map(Some));
         let wide = Laid::new(&Axis::log("distance", Unit::Number), [1e-9, 1e9].into_iter(), 100.0);
         assert!(texts(&wide).len() <= 8 && texts(&wide)[0] == "10⁻⁹", "{wide:?}");
+    }
+
+    /// A report may be damaged, or another's.
+    #[test]
+    fn an_axis_has_few_ticks_whatever_its_values_are() {
+        const LENGTH: f64 = 700.0;
+        let numbers =
+            [0.0, 5e-324, 1e-300, 1e-9, 1.0, 1e30, 1e300, f64::MAX, f64::INFINITY, f64::NEG_INFINITY, f64::NAN, -1.0];
+        let units = [Unit::Count, Unit::Number, Unit::Seconds, Unit::Bytes, Unit::Share, Unit::Teps];
+        let pairs = numbers.iter().flat_map(|&a| numbers.map(|b| (a, b)));
+        for ((a, b), unit) in pairs.flat_map(|pair| units.map(|unit| (pair, unit))) {
+            let parts = Scale::Parts(vec![(a, b), (b, a), (a, a)]);
+            for scale in [Scale::Linear, Scale::Log, Scale::LogFromZero, parts] {
+                let laid = Laid::new(&Axis { label: "x".into(), unit, scale }, [a, b].into_iter(), LENGTH);
+                let places =
+                    laid.ticks.iter().map(|(place, _)| *place).chain([a, b].into_iter().filter_map(|v| laid.place(v)));
+                let places: Vec<f64> = places.collect();
+                assert!(
+                    places.len() < 20 && places.iter().all(|place| (-0.1..=LENGTH + 0.1).contains(place)),
+                    "{a} {b} {laid:?}"
+                );
+            }
+        }
     }
 
     #[test]

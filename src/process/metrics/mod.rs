@@ -146,10 +146,27 @@ impl Metrics {
             Err(e) => return Err(e.to_string()),
         };
         let read: serde_json::Value = serde_json::from_slice(&text).map_err(|e| e.to_string())?;
-        match read["schema"].as_u64() {
-            Some(schema) if schema != u64::from(SCHEMA) => Err("another version of gpugraph made it".to_owned()),
-            _ => serde_json::from_value(read).map(Some).map_err(|e| e.to_string()),
+        if read["schema"].as_u64().is_some_and(|schema| schema != u64::from(SCHEMA)) {
+            return Err("another version of gpugraph made it".to_owned());
         }
+        let metrics: Metrics = serde_json::from_value(read).map_err(|e| e.to_string())?;
+        if metrics.are_plausible() { Ok(Some(metrics)) } else { Err("it has numbers that no run has".to_owned()) }
+    }
+
+    /// Returns true if sums of these numbers are numbers, too: a damaged file may have any.
+    fn are_plausible(&self) -> bool {
+        const MOST: u64 = 1 << 53;
+        let is_time = |seconds: f64| (-1e12..=1e12).contains(&seconds);
+        let is_run = |run: &RunMetrics| {
+            let are_spans = run.stages.iter().all(|span| is_time(span.from) && is_time(span.to));
+            run.number <= MOST && is_time(run.began) && is_time(run.seconds) && are_spans
+        };
+        let is_sample = |sample: &Sample| {
+            let Sample { run, at, length, host_memory, gpu_memory, cpu, read, written, sent, energy, gpu } = *sample;
+            let numbers = [run, at, length, host_memory, gpu_memory, cpu, read, written, sent, energy, gpu];
+            numbers.iter().all(|&number| number <= MOST)
+        };
+        self.forgotten <= MOST && self.runs.iter().all(is_run) && self.samples.iter().all(is_sample)
     }
 
     /// Writes them to a workdir. What goes wrong is of no account: a full disk or a lost folder cause errors elsewhere.
@@ -278,6 +295,30 @@ mod tests {
             assert!(of_run().all(|sample| sample.length <= 20 * 4_320_000 * 48 / SAMPLES as u64), "{run:?}");
         }
         assert_eq!((covered, back.forgotten, back.runs.len()), (expected, 200 - RUNS as u64, RUNS));
+    }
+
+    #[test]
+    fn a_file_with_numbers_that_no_run_has_is_damaged() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let mut metrics = Metrics::default();
+        metrics.begin(RunMetrics::default());
+        metrics.begin_stage("sort", 0.0);
+        metrics.add(sample(1000, 1000));
+        metrics.write(folder.path());
+        let whole = std::fs::read_to_string(folder.path().join(FILE)).expect("written");
+        assert!(Metrics::read(folder.path()).is_ok());
+        let huge = "18446744073709551615";
+        let parts = [
+            ("\"number\":1", format!("\"number\":{huge}")),
+            ("\"from\":0.0", "\"from\":-1e308".into()),
+            (",99999999", format!(",{huge}")),
+        ];
+        for (part, other) in &parts {
+            assert!(whole.contains(part), "{part} in {whole}");
+            std::fs::write(folder.path().join(FILE), whole.replacen(part, other, 1)).expect("written");
+            let said = Metrics::read(folder.path()).expect_err("damaged");
+            assert!(said.contains("numbers that no run has"), "{said}");
+        }
     }
 
     #[test]

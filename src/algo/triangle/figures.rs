@@ -122,7 +122,9 @@ pub(super) fn of_result(result: &Value) -> Vec<Figure> {
 
 fn heat(pairs: PairTimes) -> Option<Figure> {
     let side = pairs.seconds.len();
-    if !(2..=SIDE).contains(&side) || pairs.seconds.iter().enumerate().any(|(front, row)| row.len() != side - front) {
+    let are_triangle = pairs.seconds.iter().enumerate().all(|(front, row)| row.len() == side.saturating_sub(front));
+    // A graph has no more blocks than vertices.
+    if !(2..=SIDE).contains(&side) || !(side..=u32::MAX as usize).contains(&pairs.blocks) || !are_triangle {
         return None;
     }
     let blocks = pairs.blocks;
@@ -209,6 +211,21 @@ mod tests {
         assert!(heat.cells[31][31].is_none() && heat.cells[0][0].is_some());
         for units in [0, 1] {
             assert_eq!(of_result(&so_far(&[record(0)], units)).len(), 0, "{units}");
+        }
+    }
+
+    #[test]
+    fn a_damaged_report_has_no_picture_of_pairs() {
+        let seconds = vec![vec![1.0, 2.0], vec![3.0]];
+        for (blocks, drawn) in [(2, 1), (7, 1), (0, 0), (1, 0), (usize::MAX, 0)] {
+            assert_eq!(
+                of_result(&json!({ "pairs": { "blocks": blocks, "seconds": seconds } })).len(),
+                drawn,
+                "{blocks}"
+            );
+        }
+        for seconds in [json!([[1.0], [2.0]]), json!([]), json!([[1.0, 2.0], [3.0], []]), json!(7)] {
+            assert_eq!(of_result(&json!({ "pairs": { "blocks": 9, "seconds": seconds } })), [], "{seconds}");
         }
     }
 

@@ -15,6 +15,7 @@ use crate::jobfile::{Diagnostics, Section};
 use crate::list::List;
 use crate::prepare::prepared::Graph;
 use crate::store::journal::Record;
+use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use std::fmt::Debug;
@@ -47,8 +48,14 @@ pub trait Algorithm: Sync {
         figures::of_result(result)
     }
 
-    /// Returns the task of a table as [`Task::table`] gave it; `None` for one of another version.
+    /// Returns the task of a table as [`Task::table`] gave it, by [`recall`] of its type; `None` for one of another version.
     fn recall(&self, table: &Value) -> Option<Arc<dyn Task>>;
+}
+
+/// Returns the task of type `T` whose table this is; `None` where it has other keys, or values that `T` has not.
+pub fn recall<T: Task + DeserializeOwned + 'static>(table: &Value) -> Option<Arc<dyn Task>> {
+    let task: T = serde_json::from_value(table.clone()).ok()?;
+    (task.table() == *table).then(|| Arc::new(task) as Arc<dyn Task>)
 }
 
 /// One table of a job: what to compute. Limits, devices and ranks are none of it.

@@ -28,7 +28,7 @@ pub mod triangle;
 pub mod verify;
 pub mod weights;
 
-pub use algorithm::{Algorithm, Answer, GraphTask, InputKind, ListTask, Needs, On, Outcome, Task};
+pub use algorithm::{Algorithm, Answer, GraphTask, InputKind, ListTask, Needs, On, Outcome, Task, recall};
 pub use cost::{Cost, Crew, GraphSize};
 pub use device::{Chosen, Devices, Lease};
 pub use run::Run;

@@ -3,7 +3,7 @@
 use crate::algo::bfs::task::Table;
 use crate::algo::bfs::{cpu, gpu, ranks};
 use crate::algo::own::Own;
-use crate::algo::searches::tree::{self, LevelTask, SearchCost};
+use crate::algo::searches::tree::{self, SearchCost};
 use crate::algo::{Cost, Crew, GraphSize};
 use crate::graph::direction::Direction;
 
@@ -17,7 +17,7 @@ const CLAIMED: u64 = 8;
 
 /// Returns what `table` takes on a graph of this size.
 pub(super) fn of(table: &Table, graph: &GraphSize<'_>, crew: &Crew) -> Cost {
-    tree::cost(&table.options(), graph, crew, of_search("bfs", graph, crew))
+    tree::cost(&table.options, graph, crew, of_search("bfs", graph, crew))
 }
 
 /// Returns what searches of the table `label` take on a graph of this size.

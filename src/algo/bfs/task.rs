@@ -2,12 +2,12 @@
 
 use crate::algo::bfs::{cost, gpu};
 use crate::algo::searches::graph500::{Block, Kernel, energy_lines};
-use crate::algo::searches::tree::{self, LevelTask};
+use crate::algo::searches::tree;
 use crate::algo::searches::{self, Options};
 use crate::algo::sources::Named;
 use crate::algo::{
-    Algorithm, Answer, Cost, Crew, GraphSize, GraphTask, Needs, On, Outcome, Results, Run, Sources, StoredUnits, Task,
-    Verdict,
+    Algorithm, Answer, Cost, Crew, GraphSize, GraphTask, Needs, On, Outcome, Results, Run, StoredUnits, Task, Verdict,
+    recall,
 };
 use crate::error::Result;
 use crate::gpu::ProgramSource;
@@ -44,30 +44,20 @@ impl Algorithm for Bfs {
             None => Some(None),
         };
         let (alpha, beta) = (switch("alpha", diagnostics), switch("beta", diagnostics));
-        let Options { roots, seed, sources, validate, write } = options?;
-        Some(Arc::new(Table { roots, seed, sources, validate, write, alpha: alpha?, beta: beta? }))
+        Some(Arc::new(Table { options: options?, alpha: alpha?, beta: beta? }))
     }
 
     fn recall(&self, table: &Value) -> Option<Arc<dyn Task>> {
-        let table: Table = serde_json::from_value(table.clone()).ok()?;
-        Some(Arc::new(table))
+        recall::<Table>(table)
     }
 }
 
 /// `[bfs]`: where to search from, and what to do with the trees.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
 pub struct Table {
-    /// Number of roots that are drawn; 0 if there are sources.
-    pub roots: u32,
-    /// The seed that they are drawn by.
-    pub seed: u64,
-    /// Sources by the input's ids.
-    pub sources: Sources,
-    /// Check every tree by Graph500's rules.
-    pub validate: bool,
-    /// Write the columns `parent` and `level` of every source.
-    pub write: bool,
+    /// Where to search from, and what to do with what was found.
+    #[serde(flatten)]
+    pub options: Options,
     /// Turns bottom-up; by device if it is not given.
     pub alpha: Option<f64>,
     /// Turns top-down again.
@@ -107,11 +97,11 @@ impl GraphTask for Table {
     }
 
     fn named(&self) -> Vec<Named> {
-        self.sources.named()
+        self.options.sources.named()
     }
 
     fn units(&self, _: u64) -> u64 {
-        self.options().count()
+        self.options.count()
     }
 
     fn least_gpu_memory(&self, _: u64, graph: &GraphSize<'_>, _: usize) -> Option<u64> {

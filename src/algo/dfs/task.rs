@@ -4,7 +4,7 @@ use super::{cost, driver, saved, verify};
 use crate::algo::sources::Named;
 use crate::algo::{
     Algorithm, Answer, Cost, Crew, GraphSize, GraphTask, Needs, On, Outcome, Results, Run, StoredUnits, Task,
-    UnitsContent, Verdict,
+    UnitsContent, Verdict, recall,
 };
 use crate::chart::Figure;
 use crate::error::{Error, Result};
@@ -70,8 +70,7 @@ impl Algorithm for Dfs {
     }
 
     fn recall(&self, table: &Value) -> Option<Arc<dyn Task>> {
-        let table: Table = serde_json::from_value(table.clone()).ok()?;
-        Some(Arc::new(table))
+        recall::<Table>(table)
     }
 }
 
@@ -97,7 +96,6 @@ pub enum Components {
 
 /// `[dfs]`.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
 pub struct Table {
     /// The source by the input's id; `None` for a forest.
     pub source: Option<InputId>,

@@ -4,6 +4,7 @@ use crate::algo::listrank::rounds::Round;
 use crate::algo::listrank::{figures, gpu, on_gpu};
 use crate::algo::{
     Algorithm, Answer, Cost, Crew, InputKind, ListResults, ListTask, On, Outcome, Run, StoredUnits, Task, Verdict,
+    recall,
 };
 use crate::chart::Figure;
 use crate::error::{Error, Result};
@@ -46,14 +47,12 @@ impl Algorithm for ListRank {
     }
 
     fn recall(&self, table: &Value) -> Option<Arc<dyn Task>> {
-        let table: Table = serde_json::from_value(table.clone()).ok()?;
-        Some(Arc::new(table))
+        recall::<Table>(table)
     }
 }
 
 /// `[listrank]`: how to rank.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
 pub struct Table {
     /// The method. Ranks are the same by all.
     pub method: Method,

@@ -2,14 +2,15 @@
 
 use crate::algo::Sources;
 use crate::jobfile::{Diagnostics, Section};
+use serde::{Deserialize, Serialize};
 
 /// Roots where a table names neither these nor sources, as Graph500 has them.
 const ROOTS: u32 = 64;
 /// Most roots: each has results of its own.
 pub const MOST_ROOTS: u32 = 1 << 16;
 
-/// The values of these keys.
-#[derive(Debug, Clone, PartialEq)]
+/// The values of these keys, which a table has among its own.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Options {
     /// Number of roots that are drawn; 0 if there are sources.
     pub roots: u32,

@@ -46,22 +46,22 @@ pub(super) fn of(table: &Table, graph: &GraphSize<'_>, crew: &Crew) -> Cost {
     let (most, fewest) = (most + trees, fewest + trees);
     let file =
         if most > crew.free { cpu::file_bytes(vertices, entries, table.largest_weight(), graph.direction) } else { 0 };
-    let sources = table.options().count();
+    let sources = table.options.count();
     let rows = crew.format.rows(graph.rows, graph.ids);
     let columns = crew.format.row_bytes(8, 20) + crew.format.row_bytes(8, 20);
     let ids = if graph.sparse { 8 * rows + PAGE } else { 0 };
-    let written = if table.write { sources * (columns * rows + 2 * PAGE) + ids } else { 0 };
+    let written = if table.options.write { sources * (columns * rows + 2 * PAGE) + ids } else { 0 };
     let trials = u64::from(crew.trials);
     let [search, sort] =
         if crew.on_gpu { [SEARCH_ON_GPU, SORT_ON_GPU] } else { [SEARCH, SORT].map(|time| time / crew.all_threads()) };
     let (search, sort) = (search * vertices as f64, sort * 2.0 * graph.edges as f64);
-    let columns = if table.write { sources as f64 * COLUMN * 2.0 * rows as f64 } else { 0.0 };
+    let columns = if table.options.write { sources as f64 * COLUMN * 2.0 * rows as f64 } else { 0.0 };
     Cost {
         host_memory: most.min(crew.free.max(fewest)),
         least_host_memory: fewest,
         disk: written + file + trials * sources * RECORD + PAGE,
         exchange: trials * sources * TOLD * vertices * (crew.ranks as u64 - 1),
         seconds: (f64::from(crew.trials) * (sources as f64 * search + sort) + columns) / 1e9,
-        label: if table.validate { "sssp validated" } else { "sssp" }.into(),
+        label: if table.options.validate { "sssp validated" } else { "sssp" }.into(),
     }
 }

@@ -58,8 +58,7 @@ impl SearchTask for Table {
     const KERNEL: Kernel = Kernel::Sssp;
 
     fn options(&self) -> Options {
-        let Table { roots, seed, ref sources, validate, write, .. } = *self;
-        Options { roots, seed, sources: sources.clone(), validate, write }
+        self.options.clone()
     }
 
     fn engine<'a>(&self, graph: &'a Graph, degrees: &'a Mapped, run: &Run<'a>, spare: u64) -> Result<Self::Engine<'a>> {
@@ -97,8 +96,8 @@ impl SearchTask for Table {
     }
 
     fn tree_bytes(&self, vertices: u64, trees: usize) -> u64 {
-        let kept = if self.write || self.target.is_some() { InputIds::bytes(vertices) } else { 0 };
-        let checks = if self.validate { validate::bytes(vertices, trees, self.weights) } else { 0 };
+        let kept = if self.options.write || self.target.is_some() { InputIds::bytes(vertices) } else { 0 };
+        let checks = if self.options.validate { validate::bytes(vertices, trees, self.weights) } else { 0 };
         (self.distances_bytes(vertices) + 4 * vertices) * trees as u64 + kept + checks
     }
 

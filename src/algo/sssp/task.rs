@@ -9,8 +9,8 @@ use crate::algo::searches::graph500::{Block, Kernel, energy_lines};
 use crate::algo::searches::{self, Options};
 use crate::algo::sources::Named;
 use crate::algo::{
-    Algorithm, Answer, Cost, Crew, GraphSize, GraphTask, Needs, On, Outcome, Results, Run, Sources, StoredUnits, Task,
-    Verdict, WeightSource,
+    Algorithm, Answer, Cost, Crew, GraphSize, GraphTask, Needs, On, Outcome, Results, Run, StoredUnits, Task, Verdict,
+    WeightSource, recall,
 };
 use crate::error::{Error, Result};
 use crate::formats::WeightType;
@@ -47,14 +47,11 @@ impl Algorithm for Sssp {
         let target = table
             .get("target")
             .map_or(Some(None), |field| field.integer::<u64>(0..=u64::MAX, diagnostics).map(|id| Some(InputId(id))));
-        let Options { roots, seed, sources, validate, write } = options?;
-        let (method, weights, target) = (method?, weights?, target?);
-        Some(Arc::new(Table { roots, seed, sources, method, weights, target, validate, write }))
+        Some(Arc::new(Table { options: options?, method: method?, weights: weights?, target: target? }))
     }
 
     fn recall(&self, table: &Value) -> Option<Arc<dyn Task>> {
-        let table: Table = serde_json::from_value(table.clone()).ok()?;
-        Some(Arc::new(table))
+        recall::<Table>(table)
     }
 }
 
@@ -81,24 +78,16 @@ const METHODS: [(&str, Method); 4] = [
 
 /// `[sssp]`: where to search from, by which weights, and what to do with distances and parents.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
 pub struct Table {
-    /// Number of roots that are drawn; 0 if there are sources.
-    pub roots: u32,
-    /// The seed that they are drawn by.
-    pub seed: u64,
-    /// Sources by the input's ids.
-    pub sources: Sources,
+    /// Where to search from, and what to do with what was found.
+    #[serde(flatten)]
+    pub options: Options,
     /// The method.
     pub method: Method,
     /// The weights of edges.
     pub weights: WeightSource,
     /// The end of the path that is told, by the input's id.
     pub target: Option<InputId>,
-    /// Check distances and parents.
-    pub validate: bool,
-    /// Write the columns `distance` and `parent` of every source.
-    pub write: bool,
 }
 
 impl Table {
@@ -208,11 +197,11 @@ impl GraphTask for Table {
     }
 
     fn named(&self) -> Vec<Named> {
-        self.sources.named().into_iter().chain(self.target.map(|target| ("target", target))).collect()
+        self.options.sources.named().into_iter().chain(self.target.map(|target| ("target", target))).collect()
     }
 
     fn units(&self, _: u64) -> u64 {
-        u64::from(self.roots) + self.sources.0.len() as u64
+        self.options.count()
     }
 
     fn least_gpu_memory(&self, _: u64, graph: &GraphSize<'_>, _: usize) -> Option<u64> {
@@ -229,7 +218,7 @@ impl GraphTask for Table {
 
     fn verify(&self, results: &Results<'_>, found: &Value, verdict: &mut Verdict<'_>) -> Result<()> {
         match Found::of(found).and_then(|found| told(found, results.how)) {
-            Ok(sources) => verify::verify((self.write, self.weights), results, &sources, verdict),
+            Ok(sources) => verify::verify((self.options.write, self.weights), results, &sources, verdict),
             Err(e) => verdict.note("searches", Err(e)),
         }
     }

@@ -14,7 +14,7 @@ use self::unit::{Source, Unit};
 use super::sources::Sources;
 use super::{
     Algorithm, Answer, Cost, Crew, GraphSize, GraphTask, Needs, On, Outcome, Results, Run, StoredUnits, Task,
-    UnitsContent, Verdict, WeightSource,
+    UnitsContent, Verdict, WeightSource, recall,
 };
 use crate::algo::sources::Named;
 use crate::comm::agreed;
@@ -61,8 +61,7 @@ impl Algorithm for Sums {
     }
 
     fn recall(&self, table: &Value) -> Option<Arc<dyn Task>> {
-        let spec: Spec = serde_json::from_value(table.clone()).ok()?;
-        Some(Arc::new(spec))
+        recall::<Spec>(table)
     }
 }
 

@@ -5,7 +5,7 @@ use super::task::{Strategy, Table};
 use super::{cpu, exchange, gpu};
 use crate::algo::bfs;
 use crate::algo::own::Own;
-use crate::algo::searches::tree::{self, LevelTask, SearchCost};
+use crate::algo::searches::tree::{self, SearchCost};
 use crate::algo::{Cost, Crew, GraphSize};
 use crate::graph::direction::Direction;
 
@@ -21,7 +21,7 @@ const LEFT: u64 = 8;
 pub(super) fn of(table: &Table, graph: &GraphSize<'_>, crew: &Crew) -> Cost {
     let label = format!("traverse {}", table.strategy.name());
     if table.strategy == Strategy::Auto {
-        return tree::cost(&table.options(), graph, crew, bfs::cost::of_search(&label, graph, crew));
+        return tree::cost(&table.options, graph, crew, bfs::cost::of_search(&label, graph, crew));
     }
     let entries = entries(graph);
     let [own, own_entries] = own(table.owner, graph, crew.ranks);
@@ -39,7 +39,7 @@ pub(super) fn of(table: &Table, graph: &GraphSize<'_>, crew: &Crew) -> Cost {
         true => ENTRY_ON_GPU * entries as f64 / crew.ranks as f64,
         false => ENTRY * entries as f64 / crew.all_threads(),
     };
-    tree::cost(&table.options(), graph, crew, SearchCost { bytes, sent, nanoseconds, label })
+    tree::cost(&table.options, graph, crew, SearchCost { bytes, sent, nanoseconds, label })
 }
 
 /// Returns the entries of all rows.

@@ -15,8 +15,7 @@ impl LevelTask for Table {
     type Searched = Searched;
 
     fn options(&self) -> Options {
-        let Table { roots, seed, ref sources, validate, write, .. } = *self;
-        Options { roots, seed, sources: sources.clone(), validate, write }
+        self.options.clone()
     }
 
     fn engine<'a>(

@@ -4,12 +4,12 @@ use super::cost;
 use super::gpu;
 use super::owner::Rule;
 use crate::algo::bfs;
-use crate::algo::searches::tree::{self, LevelTask};
+use crate::algo::searches::tree;
 use crate::algo::searches::{self, Options};
 use crate::algo::sources::Named;
 use crate::algo::{
-    Algorithm, Answer, Cost, Crew, GraphSize, GraphTask, Needs, On, Outcome, Results, Run, Sources, StoredUnits, Task,
-    Verdict,
+    Algorithm, Answer, Cost, Crew, GraphSize, GraphTask, Needs, On, Outcome, Results, Run, StoredUnits, Task, Verdict,
+    recall,
 };
 use crate::error::Result;
 use crate::gpu::ProgramSource;
@@ -42,30 +42,20 @@ impl Algorithm for Traverse {
         let strategy =
             table.get("strategy").map_or(Some(Strategy::SortUnique), |field| field.choice(&strategies, diagnostics));
         let owner = table.get("owner").map_or(Some(Rule::Modulo), |field| field.choice(&Rule::ALL, diagnostics));
-        let Options { roots, seed, sources, validate, write } = options?;
-        Some(Arc::new(Table { roots, seed, sources, validate, write, strategy: strategy?, owner: owner? }))
+        Some(Arc::new(Table { options: options?, strategy: strategy?, owner: owner? }))
     }
 
     fn recall(&self, table: &Value) -> Option<Arc<dyn Task>> {
-        let table: Table = serde_json::from_value(table.clone()).ok()?;
-        Some(Arc::new(table))
+        recall::<Table>(table)
     }
 }
 
 /// `[traverse]`: where to search from, how, and what to do with the trees.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
 pub struct Table {
-    /// Number of roots that are drawn; 0 if there are sources.
-    pub roots: u32,
-    /// The seed that they are drawn by.
-    pub seed: u64,
-    /// Sources by the input's ids.
-    pub sources: Sources,
-    /// Check every tree by Graph500's rules.
-    pub validate: bool,
-    /// Write the columns `parent` and `level` of every source.
-    pub write: bool,
+    /// Where to search from, and what to do with what was found.
+    #[serde(flatten)]
+    pub options: Options,
     /// The way from a level to the next. Trees are the same by all.
     pub strategy: Strategy,
     /// The rule by which ranks own vertices.
@@ -132,11 +122,11 @@ impl GraphTask for Table {
     }
 
     fn named(&self) -> Vec<Named> {
-        self.sources.named()
+        self.options.sources.named()
     }
 
     fn units(&self, _: u64) -> u64 {
-        self.options().count()
+        self.options.count()
     }
 
     fn least_gpu_memory(&self, _: u64, graph: &GraphSize<'_>, ranks: usize) -> Option<u64> {

@@ -4,6 +4,7 @@ use crate::algo::triangle::gpu::{Gpu, PROGRAMS};
 use crate::algo::triangle::{cost, driver, figures, per_vertex, recount, trial, units};
 use crate::algo::{
     Algorithm, Answer, Cost, Crew, GraphSize, GraphTask, Needs, On, Outcome, Results, Run, StoredUnits, Task, Verdict,
+    recall,
 };
 use crate::chart::Figure;
 use crate::error::{Error, Result};
@@ -39,14 +40,12 @@ impl Algorithm for Triangle {
     }
 
     fn recall(&self, table: &Value) -> Option<Arc<dyn Task>> {
-        let table: Table = serde_json::from_value(table.clone()).ok()?;
-        Some(Arc::new(table))
+        recall::<Table>(table)
     }
 }
 
 /// `[triangle]`: what to count.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
 pub struct Table {
     /// Also count per vertex, and write `out/triangles` and `out/clustering`.
     pub per_vertex: bool,

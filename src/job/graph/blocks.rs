@@ -13,9 +13,8 @@ use crate::job::session::Session;
 use crate::job::state::order_writer::Ordered;
 use crate::prepare::order;
 use crate::prepare::partition::route;
-use crate::prepare::prepared::{Graph, InputInfo, StoreInfo};
+use crate::prepare::prepared::{Graph, InputInfo, Rows, StoreInfo};
 use crate::process::signals;
-use std::path::Path;
 
 /// Opens the graph, or builds what is missing of its blocks. `order` is there if it was just made. Collective.
 ///
@@ -47,7 +46,8 @@ pub(super) fn open_or_build(
         ));
     }
     let layout = info.layout(&runs);
-    let wanted = missing(session, &folder, (Half::Lower, content), &layout, info.weights)?;
+    let rows = Rows { folder: folder.clone(), key: content };
+    let wanted = missing(session, &rows, Half::Lower, &layout, info.weights)?;
     let stored = session.manifest.found::<StoreInfo>("sort", content);
     if let Some(stored) = stored.filter(|stored| info.weights.is_none() || stored.weights == info.weights)
         && !wanted.contains(&true)
@@ -58,10 +58,7 @@ pub(super) fn open_or_build(
         Some(GraphWeights { kind, .. }) => input.clone().with_weights(Weights::Read(kind)),
         None => input.clone(),
     };
-    let stored_already = wanted.iter().filter(|&&w| !w).count();
-    if stored_already > 0 {
-        tracing::info!(stored = stored_already, blocks = layout.blocks(), "blocks of an earlier run are kept");
-    }
+    let stored_already = tell_stored(&wanted);
     // Now that degrees are known, the figures are no bounds any more.
     let plan = Plan::after(&session.job, &session.machine(), input, &info, &runs, &layout)?;
     limits::refuse(&plan)?;
@@ -94,7 +91,7 @@ pub(super) fn open_or_build(
 /// Opens a graph of which an earlier run stored all blocks.
 fn open(session: &mut Session, info: InputInfo, mut stored: StoreInfo, layout: &Layout) -> Result<Graph> {
     if session.needs_degrees() {
-        degree_file::ensure(session, &session.graph_folder(), info.content, layout)?;
+        degree_file::ensure(session, &Rows { folder: session.graph_folder(), key: info.content }, layout)?;
         stored.degrees = true;
         let figures = session.manifest.stages.get("sort").map(|stage| stage.figures.clone()).unwrap_or_default();
         session.manifest.done("sort", info.content, figures, &stored)?;
@@ -105,12 +102,20 @@ fn open(session: &mut Session, info: InputInfo, mut stored: StoreInfo, layout: &
     session.in_sight(|| Graph::with_layout(&session.job.workdir, info.clone(), stored.clone(), layout.clone(), weights))
 }
 
-/// Returns true for every block of a half of the graph `key` that is not in `folder`, or not whole, or lacks its weights if there are
-/// some. Collective.
+/// Logs how many blocks an earlier run stored, those that are not `wanted`, if it stored some; returns their number.
+pub(super) fn tell_stored(wanted: &[bool]) -> usize {
+    let stored = wanted.iter().filter(|&&wanted| !wanted).count();
+    if stored > 0 {
+        tracing::info!(stored, blocks = wanted.len(), "blocks of an earlier run are kept");
+    }
+    stored
+}
+
+/// Returns true for every block of a half of `rows` that is not there, or not whole, or lacks its weights if there are some. Collective.
 pub(super) fn missing(
     session: &Session,
-    folder: &Path,
-    (half, key): (Half, u64),
+    Rows { folder, key }: &Rows,
+    half: Half,
     layout: &Layout,
     weights: Option<GraphWeights>,
 ) -> Result<Vec<bool>> {
@@ -123,7 +128,7 @@ pub(super) fn missing(
         Ok(listed)
     })?;
     let whole = |b: usize| {
-        let block = session.in_sight(|| StoredBlock::open(folder, key, half, layout, b)).and_then(|block| {
+        let block = session.in_sight(|| StoredBlock::open(folder, *key, half, layout, b)).and_then(|block| {
             block.verify()?;
             block.release();
             let entries = block.block().targets.len() as u64;

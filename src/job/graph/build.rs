@@ -17,7 +17,7 @@ use crate::prepare::blocks::Builder;
 use crate::prepare::memory_plan::{MemoryPlan, Sizes};
 use crate::prepare::partition::route::{NOBODY, Route};
 use crate::prepare::partition::{Partition, changed};
-use crate::prepare::prepared::{InputInfo, StoreInfo};
+use crate::prepare::prepared::{InputInfo, Rows, StoreInfo};
 use crate::prepare::{Accelerator, dictionary, joined, sort};
 use crate::process::progress::{StageProgress, Unit};
 use crate::{failpoint, size};
@@ -231,7 +231,7 @@ fn sort_stage(
             }
             let bytes = written;
             if s.needs_degrees() {
-                written += degree_file::write(s, &mut degrees, (&s.graph_folder(), info.content))?;
+                written += degree_file::write(s, &mut degrees, &Rows { folder: s.graph_folder(), key: info.content })?;
             }
             Ok(((resident, bytes, summary, edges), Moved { read: partition.spilled(), written }))
         })?;
@@ -266,7 +266,7 @@ fn sort_to_blocks(
     drop(device);
     residence::clear_device_lines(session);
     let stored_before: Vec<bool> = builders.iter().map(|&rank| rank != NOBODY).collect();
-    degree_file::add_stored(session, degrees, (&folder, key), layout, &stored_before)?;
+    degree_file::add_stored(session, degrees, &Rows { folder, key }, layout, &stored_before)?;
     Ok(written)
 }
 

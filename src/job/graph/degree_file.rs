@@ -6,15 +6,15 @@ use crate::graph::half::Half;
 use crate::graph::layout::Layout;
 use crate::graph::stored::StoredBlock;
 use crate::job::session::Session;
+use crate::prepare::prepared::Rows;
 use crate::process::signals;
-use std::path::Path;
 
 /// Makes the file anew from the blocks if it is damaged or not there. Collective.
 ///
 /// # Errors
 /// Those of the disk and of the blocks.
-pub(super) fn ensure(session: &Session, folder: &Path, content: u64, layout: &Layout) -> Result<()> {
-    let whole = session.agreed(|| match degrees::open(folder, content) {
+pub(super) fn ensure(session: &Session, rows: &Rows, layout: &Layout) -> Result<()> {
+    let whole = session.agreed(|| match degrees::open(&rows.folder, rows.key) {
         Err(e @ (Error::Corrupt { .. } | Error::Io { .. })) => {
             tracing::warn!("{e}: counting degrees anew");
             Ok(false)
@@ -25,22 +25,22 @@ pub(super) fn ensure(session: &Session, folder: &Path, content: u64, layout: &La
         return Ok(());
     }
     let degrees = Degrees::new(layout.rows(), &session.budget)?;
-    add_stored(session, &degrees, (folder, content), layout, &vec![false; layout.blocks()])?;
+    add_stored(session, &degrees, rows, layout, &vec![false; layout.blocks()])?;
     let mut degrees = degrees.finish();
     session.comm.reduce_scatter(&mut degrees);
-    write(session, &mut degrees, (folder, content)).map(drop)
+    write(session, &mut degrees, rows).map(drop)
 }
 
 /// Stores degrees of which each rank knows its share, and returns the bytes written by this rank. Collective.
 ///
 /// # Errors
 /// Those of the disk.
-pub(super) fn write(session: &Session, degrees: &mut [u32], (folder, content): (&Path, u64)) -> Result<u64> {
+pub(super) fn write(session: &Session, degrees: &mut [u32], rows: &Rows) -> Result<u64> {
     session.comm.all_gather_shares(degrees);
     if !session.comm.leads() {
         return Ok(0);
     }
-    Ok(session.syncer.push(degrees::write(folder, content, degrees)?).bytes)
+    Ok(session.syncer.push(degrees::write(&rows.folder, rows.key, degrees)?).bytes)
 }
 
 /// Counts the degrees of the blocks that an earlier run stored, those that are not `wanted`: every rank some of them.
@@ -50,7 +50,7 @@ pub(super) fn write(session: &Session, degrees: &mut [u32], (folder, content): (
 pub(super) fn add_stored(
     session: &Session,
     degrees: &Degrees,
-    (folder, content): (&Path, u64),
+    rows: &Rows,
     layout: &Layout,
     wanted: &[bool],
 ) -> Result<()> {
@@ -58,7 +58,7 @@ pub(super) fn add_stored(
     let stored = (0..layout.blocks()).filter(|&b| !wanted[b]);
     for b in stored.skip(session.comm.rank()).step_by(session.comm.ranks()) {
         signals::check()?;
-        let block = session.in_sight(|| StoredBlock::open(folder, content, Half::Lower, layout, b))?;
+        let block = session.in_sight(|| StoredBlock::open(&rows.folder, rows.key, Half::Lower, layout, b))?;
         counter.block(block.block());
         block.release();
     }

@@ -3,6 +3,7 @@
 mod blocks;
 mod build;
 mod degree_file;
+mod derived;
 pub(crate) mod merge;
 mod packing;
 mod residence;

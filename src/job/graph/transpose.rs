@@ -1,6 +1,6 @@
 //! The stage `transpose`: the upper half of rows, for tasks that need it.
 
-use super::blocks::missing;
+use super::derived::{self, DerivedRows};
 use super::packing;
 use crate::error::{Error, Result};
 use crate::graph::catalogue::Catalogue;
@@ -10,7 +10,7 @@ use crate::graph::stored;
 use crate::graph::weights::stored::{self as stored_weights, GraphWeights};
 use crate::job::session::{Moved, Session, Watched};
 use crate::memory::at_least;
-use crate::prepare::prepared::{Graph, UpperInfo};
+use crate::prepare::prepared::{Graph, Rows, UpperInfo};
 use crate::prepare::transpose::{Destination, Transpose, TransposeMemory, TransposeShape, Transposed};
 use crate::prepare::{Accelerator as _, order};
 use crate::process::progress::{StageProgress, Unit};
@@ -21,8 +21,7 @@ use std::path::Path;
 /// Name of the stage in the manifest and the report.
 pub const STAGE: &str = crate::job::plan::cost_model::TRANSPOSE_STAGE;
 
-/// Opens the upper half of the graph's rows, or builds what is missing of it; rows that are in memory are packed there. That of a graph which another job kept is taken from there if
-/// it is whole, else made in the job's own workdir. Collective.
+/// Opens the upper half of the graph's rows, or builds what is missing of it; rows that are in memory are packed there. Collective.
 ///
 /// # Errors
 /// Those of memory, disk and the graph's blocks; a stop.
@@ -34,29 +33,63 @@ pub(crate) fn ensure(session: &mut Session, graph: &mut Graph) -> Result<()> {
     if graph.catalogue.is_in_memory() && packing::pack_or_store(session, graph, &layout)? {
         return Ok(());
     }
-    let own = session.graph_folder();
-    let lacking = |session: &Session, folder: &Path| missing(session, folder, (Half::Upper, content), &layout, weights);
-    if own != graph.folder && !lacking(session, &graph.folder)?.contains(&true) {
-        session.skipped(STAGE);
-        return open(session, graph, &graph.folder.clone(), layout, weights);
+    derived::open_or_build(session, graph, &UpperHalf { content, layout, weights })
+}
+
+/// The upper half of rows in files.
+struct UpperHalf {
+    /// The key of the graph.
+    content: u64,
+    layout: Layout,
+    weights: Option<GraphWeights>,
+}
+
+impl DerivedRows for UpperHalf {
+    const STAGE: &'static str = STAGE;
+    const HALF: Half = Half::Upper;
+    type Info = UpperInfo;
+
+    fn layout(&self) -> &Layout {
+        &self.layout
     }
-    session.agreed(|| std::fs::create_dir_all(&own).map_err(|e| Error::io("create the folder", &own, e)))?;
-    let wanted = lacking(session, &own)?;
-    let done = session.manifest.found::<UpperInfo>(STAGE, content);
-    if done.is_some_and(|done| weights.is_none() || done.weights == weights) && !wanted.contains(&true) {
-        session.skipped(STAGE);
-        return open(session, graph, &own, layout, weights);
+
+    fn weights(&self) -> Option<GraphWeights> {
+        self.weights
     }
-    let stored_already = wanted.iter().filter(|&&wanted| !wanted).count();
-    if stored_already > 0 {
-        tracing::info!(stored = stored_already, blocks = layout.blocks(), "blocks of an earlier run are kept");
+
+    fn place(&self, folder: &Path) -> Rows {
+        Rows { folder: folder.to_owned(), key: self.content }
     }
-    session.manifest.forget(STAGE);
-    build(session, graph, &layout, &wanted, weights)?;
-    let stored = UpperInfo { entries: graph.stored.edges, blocks: layout.blocks() as u64, weights };
-    session.manifest.done(STAGE, content, session.figures_of(STAGE), &stored)?;
-    session.save_manifest()?;
-    open(session, graph, &own, layout, weights)
+
+    fn build(&self, session: &mut Session, graph: &Graph, rows: &Rows, wanted: &[bool]) -> Result<()> {
+        let UpperHalf { ref layout, weights, .. } = *self;
+        let mine = own_share(layout, wanted, session.comm.rank(), session.comm.ranks());
+        let free = session.budget.free();
+        session.stage(STAGE, graph.stored.edges, Unit::Edges, |s, progress| {
+            let to = Destination::Files { folder: &rows.folder, key: rows.key, syncer: &s.syncer };
+            let upper = Upper { graph, layout, wanted: &mine, weights, to };
+            let Transposed { entries, passes, bytes } = upper.make(s, free, progress)?;
+            tracing::debug!(entries, passes, bytes, "upper half written");
+            let read = graph.catalogue.bytes() + if weights.is_some() { graph.catalogue.weights_bytes() } else { 0 };
+            Ok(((), Moved { read: passes * read, written: bytes }))
+        })
+    }
+
+    fn open(&self, session: &Session, graph: &mut Graph, Rows { folder, key }: Rows) -> Result<()> {
+        let open = || {
+            let upper = Catalogue::open(&folder, key, Half::Upper, self.layout.clone())?;
+            upper.with_weights(&folder, Half::Upper, self.weights)
+        };
+        graph.set_upper(session.in_sight(open)?)
+    }
+
+    fn info(&self, graph: &Graph) -> UpperInfo {
+        UpperInfo { entries: graph.stored.edges, blocks: self.layout.blocks() as u64, weights: self.weights }
+    }
+
+    fn weights_of(info: &UpperInfo) -> Option<GraphWeights> {
+        info.weights
+    }
 }
 
 /// Removes the upper half that this job made of a graph that another job kept.
@@ -73,26 +106,6 @@ pub(crate) fn remove(session: &Session) -> Result<()> {
     // If nothing else is in it, it was made for them.
     let _ = std::fs::remove_dir(&folder);
     Ok(())
-}
-
-fn build(
-    session: &mut Session,
-    graph: &Graph,
-    layout: &Layout,
-    wanted: &[bool],
-    weights: Option<GraphWeights>,
-) -> Result<()> {
-    let folder = session.graph_folder();
-    let mine = own_share(layout, wanted, session.comm.rank(), session.comm.ranks());
-    let free = session.budget.free();
-    session.stage(STAGE, graph.stored.edges, Unit::Edges, |s, progress| {
-        let to = Destination::Files { folder: &folder, key: graph.info.content, syncer: &s.syncer };
-        let of = Upper { graph, layout, wanted: &mine, weights, to };
-        let Transposed { entries, passes, bytes } = of.make(s, free, progress)?;
-        tracing::debug!(entries, passes, bytes, "upper half written");
-        let read = graph.catalogue.bytes() + if weights.is_some() { graph.catalogue.weights_bytes() } else { 0 };
-        Ok(((), Moved { read: passes * read, written: bytes }))
-    })
 }
 
 /// The upper half of the rows of a graph, to be made.
@@ -147,21 +160,6 @@ fn own_share(layout: &Layout, wanted: &[bool], rank: usize, ranks: usize) -> Vec
         wanted[b] && (u128::from(middle) * ranks as u128 / u128::from(total)) as usize == rank
     };
     (0..wanted.len()).map(builder).collect()
-}
-
-fn open(
-    session: &Session,
-    graph: &mut Graph,
-    folder: &Path,
-    layout: Layout,
-    weights: Option<GraphWeights>,
-) -> Result<()> {
-    let content = graph.info.content;
-    let open = || {
-        let upper = Catalogue::open(folder, content, Half::Upper, layout.clone())?;
-        upper.with_weights(folder, Half::Upper, weights)
-    };
-    graph.set_upper(session.in_sight(open)?)
 }
 
 #[cfg(test)]

@@ -1,0 +1,94 @@
+//! Rows that a stage makes of a graph's blocks, for tasks that need them: opened where an earlier run stored them, or the job that kept the graph; else built.
+
+use super::blocks;
+use crate::error::{Error, Result};
+use crate::graph::half::Half;
+use crate::graph::layout::Layout;
+use crate::graph::weights::stored::GraphWeights;
+use crate::job::session::Session;
+use crate::prepare::prepared::{Graph, Rows};
+use serde::Serialize;
+use serde::de::DeserializeOwned;
+use std::path::Path;
+
+/// Rows of one kind: the upper half, or rows of all neighbours.
+pub(super) trait DerivedRows {
+    /// Name of the stage that makes them, in the manifest and the report.
+    const STAGE: &'static str;
+    /// The half of rows that their blocks are stored as.
+    const HALF: Half;
+    /// The figures that the manifest has of them.
+    type Info: Serialize + DeserializeOwned;
+
+    /// Returns the layout of their blocks.
+    fn layout(&self) -> &Layout;
+
+    /// Returns the weights beside them, if somebody reads these.
+    fn weights(&self) -> Option<GraphWeights>;
+
+    /// Returns where they lie, by the folder of a graph.
+    fn place(&self, folder: &Path) -> Rows;
+
+    /// Returns true if what is stored beside blocks and weights is whole. Collective.
+    ///
+    /// # Errors
+    /// Those of the folder.
+    fn is_rest_whole(&self, _session: &Session, _rows: &Rows) -> Result<bool> {
+        Ok(true)
+    }
+
+    /// Builds the blocks that are `wanted`, as a stage. Collective.
+    ///
+    /// # Errors
+    /// Those of memory, disk and the graph's blocks; a stop.
+    fn build(&self, session: &mut Session, graph: &Graph, rows: &Rows, wanted: &[bool]) -> Result<()>;
+
+    /// Opens them as a part of the graph.
+    ///
+    /// # Errors
+    /// [`Error::Corrupt`], [`Error::Io`].
+    fn open(&self, session: &Session, graph: &mut Graph, rows: Rows) -> Result<()>;
+
+    /// Returns their figures, once they are a part of the graph.
+    fn info(&self, graph: &Graph) -> Self::Info;
+
+    /// Returns the weights that figures of an earlier run name.
+    fn weights_of(info: &Self::Info) -> Option<GraphWeights>;
+}
+
+/// Gives a graph these rows. Those of a graph that another job kept are taken from there if they are whole, else made in the job's own workdir. Collective.
+///
+/// # Errors
+/// Those of memory, disk and the graph's blocks; a stop.
+pub(super) fn open_or_build<D: DerivedRows>(session: &mut Session, graph: &mut Graph, derived: &D) -> Result<()> {
+    let (layout, weights) = (derived.layout(), derived.weights());
+    let missing = |session: &Session, rows: &Rows| blocks::missing(session, rows, D::HALF, layout, weights);
+    let is_whole = |session: &Session, rows: &Rows, missing: &[bool]| {
+        Ok::<_, Error>(!missing.contains(&true) && derived.is_rest_whole(session, rows)?)
+    };
+    let own = session.graph_folder();
+    if own != graph.folder {
+        let kept = derived.place(&graph.folder);
+        if is_whole(session, &kept, &missing(session, &kept)?)? {
+            session.skipped(D::STAGE);
+            return derived.open(session, graph, kept);
+        }
+    }
+    let rows = derived.place(&own);
+    let folder = &rows.folder;
+    session.agreed(|| std::fs::create_dir_all(folder).map_err(|e| Error::io("create the folder", folder, e)))?;
+    let wanted = missing(session, &rows)?;
+    let noted = session.manifest.found::<D::Info>(D::STAGE, rows.key);
+    let is_noted = noted.is_some_and(|info| weights.is_none() || D::weights_of(&info) == weights);
+    if is_noted && is_whole(session, &rows, &wanted)? {
+        session.skipped(D::STAGE);
+        return derived.open(session, graph, rows);
+    }
+    blocks::tell_stored(&wanted);
+    session.manifest.forget(D::STAGE);
+    derived.build(session, graph, &rows, &wanted)?;
+    let (key, figures) = (rows.key, session.figures_of(D::STAGE));
+    derived.open(session, graph, rows)?;
+    session.manifest.done(D::STAGE, key, figures, &derived.info(graph))?;
+    session.save_manifest()
+}

@@ -9,10 +9,12 @@
 #![allow(unsafe_code)] // kernel launches
 
 mod host_rows;
+mod memory;
 mod moore;
 mod place;
 mod programs;
 mod room;
+mod sums;
 mod told;
 mod tuning;
 mod twins;
@@ -35,10 +37,12 @@ use crate::graph::ids::Vertex;
 use crate::graph::weights::drawn::DrawnWeights;
 use crate::memory::Budget;
 use crate::prepare::prepared::Graph;
+use memory::Memory;
 use moore::Arrays;
 use place::Placed;
 use programs::{MOORE, PREPARE, PROGRAM};
 use room::{Room, THREADS};
+use sums::Sums;
 use twins::{BARRIER_BYTES, State};
 
 /// The purpose of its memory, in errors.
@@ -67,10 +71,9 @@ pub struct GpuSearch<'a> {
     go_on: GoOn<'a>,
     blocks: u32,
     placed: Placed,
-    kind: WeightType,
+    /// Those of 64 bits once one did not fit 32.
+    sums: Sums,
     method: Method,
-    /// True once a sum did not fit 32 bits.
-    wide: bool,
     search: twins::Search,
     distances: DeviceSlice<u64>,
     parents: DeviceSlice<u32>,
@@ -139,28 +142,9 @@ impl<'a> GpuSearch<'a> {
         workspace.arena.holds(room.bytes(), PURPOSE)?;
         let state = workspace.arena.take_planned(1)?;
         let placed = place::place(workspace, halves, &room, &weights, &tuning, budget, go_on)?;
-        let arena = &mut workspace.arena;
-        let distances: DeviceSlice<u64> = arena.take_planned(vertices)?;
-        let (parents, pending) = (arena.take_planned(vertices)?, arena.take_planned::<u32>(room.words())?);
-        let mark = arena.mark();
-        let mut queue = || -> Result<twins::Queue> {
-            let bases = arena.take_planned::<u64>(room.queued)?.address();
-            let of_entries = arena.take_planned::<u64>(room.queued)?.address();
-            let [slots, vertices] = [arena.take_planned::<u32>(room.queued)?, arena.take_planned(room.queued)?];
-            Ok(twins::Queue { slots: slots.address(), vertices: vertices.address(), bases, distances: of_entries })
-        };
-        let queues = [queue()?, queue()?];
-        let mut pile = || -> Result<twins::Pile> {
-            let distances = arena.take_planned::<u64>(room.piled)?.address();
-            Ok(twins::Pile { vertices: arena.take_planned::<u32>(room.piled)?.address(), distances })
-        };
-        let piles = [pile()?, pile()?];
-        // The other methods work in the same memory.
-        let end = arena.mark();
-        arena.reset(mark);
-        let words = arena.take_planned((end - mark) / 4)?;
-        let kind = weights.kind();
-        let kernel = workspace.kernel(&PROGRAM, kernel_of(kind, false))?;
+        let Memory { distances, parents, pending, queues, piles, words } = Memory::take(&mut workspace.arena, &room)?;
+        let (kind, sums) = (weights.kind(), Sums::of(weights.kind()));
+        let kernel = workspace.kernel(&PROGRAM, sums.kernel())?;
         let blocks = kernel.blocks_at_once(THREADS, 0)?.min(tuning.blocks).max(1);
         let widths = tuning::widths(&placed, kind, method, &tuning);
         let search = twins::Search {
@@ -203,9 +187,8 @@ impl<'a> GpuSearch<'a> {
             go_on,
             blocks,
             placed,
-            kind,
+            sums,
             method,
-            wide: false,
             search,
             distances,
             parents,
@@ -222,7 +205,7 @@ impl<'a> GpuSearch<'a> {
         if state.overflowed == 0 {
             return Ok(state);
         }
-        self.wide = true;
+        self.sums = self.sums.wider();
         // Bits of vertices may be left from a search whose sums are wrong.
         self.gpu.workspace.queue.fill(self.pending, 0)?;
         self.search_once(root)
@@ -234,9 +217,8 @@ impl<'a> GpuSearch<'a> {
             return self.launch_all(root, BEGINS);
         }
         let workspace = &*self.gpu.workspace;
-        let how = if self.method == Method::Moore { moore::queued } else { moore::masked };
-        let found =
-            how(workspace, &self.arrays, (self.kind, self.wide), root, [&self.clock[0], &self.clock[2]], self.go_on)?;
+        let rounds = if self.method == Method::Moore { moore::queued } else { moore::masked };
+        let found = rounds(workspace, &self.arrays, self.sums, root, [&self.clock[0], &self.clock[2]], self.go_on)?;
         if found.overflowed {
             return Ok(State { overflowed: 1, ..State::default() });
         }
@@ -248,7 +230,7 @@ impl<'a> GpuSearch<'a> {
     /// Makes all vertices unreached. As in Graph500's reference, that is no part of the search.
     fn clear(&self) -> Result<()> {
         let queue = &self.gpu.workspace.queue;
-        let bytes = u64::from(self.placed.graph.vertices) * if self.wide { 8 } else { 4 };
+        let bytes = 4 * self.sums.words() * u64::from(self.placed.graph.vertices);
         queue.fill(self.state.as_bytes(), 0)?;
         queue.fill(self.distances.as_bytes().part(0..bytes), 0xff)?;
         queue.fill(self.parents, 0xff)?;
@@ -259,7 +241,7 @@ impl<'a> GpuSearch<'a> {
     fn launch_all(&self, root: Vertex, from: u32) -> Result<State> {
         let workspace = &*self.gpu.workspace;
         let queue = &workspace.queue;
-        let kernel: Kernel = workspace.kernel(&PROGRAM, kernel_of(self.kind, self.wide))?;
+        let kernel: Kernel = workspace.kernel(&PROGRAM, self.sums.kernel())?;
         for launch in 0u64.. {
             (self.go_on)()?;
             if launch > 0 {
@@ -287,9 +269,9 @@ impl<'a> GpuSearch<'a> {
     fn fetch(&mut self, distances: &mut Distances) -> Result<()> {
         let uploader = &mut self.gpu.workspace.uploader;
         let vertices = self.distances.len();
-        let words = DeviceSlice::at(self.distances.address(), if self.wide { 2 * vertices } else { vertices });
+        let words = DeviceSlice::at(self.distances.address(), self.sums.words() * vertices);
         match distances {
-            Distances::Whole(to) if self.wide => fetch(uploader, words, 2, to, |words, to| {
+            Distances::Whole(to) if self.sums.is_wide() => fetch(uploader, words, 2, to, |words, to| {
                 for (pair, to) in words.chunks_exact(2).zip(to) {
                     *to = u64::from(pair[0]) | u64::from(pair[1]) << 32;
                 }
@@ -312,15 +294,6 @@ impl<'a> GpuSearch<'a> {
 const BEGINS: u32 = 1;
 const KNOWN: u32 = 2;
 
-/// Returns the kernel that searches with such sums.
-fn kernel_of(kind: WeightType, wide: bool) -> &'static str {
-    match kind {
-        WeightType::F32 => "sssp_decimal",
-        WeightType::U32 if wide => "sssp_wide",
-        WeightType::U32 => "sssp_whole",
-    }
-}
-
 impl Search for GpuSearch<'_> {
     fn repeat(&mut self, root: Vertex, _: &mut Distances, _: &mut [u32]) -> Result<()> {
         self.search_all(root).map(drop)
@@ -335,7 +308,7 @@ impl Search for GpuSearch<'_> {
         let seconds = self.clock[0].until(&self.clock[1])?.as_secs_f64();
         self.fetch(distances)?;
         fetch(&mut self.gpu.workspace.uploader, self.parents, 1, parents, |words, to| to.copy_from_slice(words))?;
-        let mut told = told::of(&state, self.kind, seconds);
+        let mut told = told::of(&state, self.sums, seconds);
         if !matches!(self.method, Method::Auto | Method::DeltaStepping) {
             told.phases[0].seconds = self.clock[0].until(&self.clock[2])?.as_secs_f64();
         }

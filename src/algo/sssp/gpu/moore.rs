@@ -2,10 +2,10 @@
 //! kind the next one is.
 #![allow(unsafe_code)] // kernel launches
 
+use super::sums::Sums;
 use super::twins::{BARRIER_BYTES, Graph, Masked, Moore, MooreState};
 use super::{GoOn, MOORE};
 use crate::error::{Error, Result};
-use crate::formats::WeightType;
 use crate::gpu::{DeviceSlice, Event, Grid, Workspace};
 use crate::graph::ids::Vertex;
 
@@ -52,21 +52,21 @@ pub(super) struct Arrays {
 }
 
 /// Returns the names of kernels by the kind of sums: one block, several blocks, any number; the baseline's two.
-fn kernels(kind: WeightType, wide: bool) -> [&'static str; 5] {
-    match kind {
-        WeightType::F32 => [
+fn kernels(sums: Sums) -> [&'static str; 5] {
+    match sums {
+        Sums::Whole => {
+            ["moore_one_whole", "moore_several_whole", "moore_any_whole", "masked_round_whole", "masked_next_whole"]
+        }
+        Sums::Wide => {
+            ["moore_one_wide", "moore_several_wide", "moore_any_wide", "masked_round_wide", "masked_next_wide"]
+        }
+        Sums::Decimal => [
             "moore_one_decimal",
             "moore_several_decimal",
             "moore_any_decimal",
             "masked_round_decimal",
             "masked_next_decimal",
         ],
-        WeightType::U32 if wide => {
-            ["moore_one_wide", "moore_several_wide", "moore_any_wide", "masked_round_wide", "masked_next_wide"]
-        }
-        WeightType::U32 => {
-            ["moore_one_whole", "moore_several_whole", "moore_any_whole", "masked_round_whole", "masked_next_whole"]
-        }
     }
 }
 
@@ -74,7 +74,7 @@ fn kernels(kind: WeightType, wide: bool) -> [&'static str; 5] {
 pub(super) fn queued(
     workspace: &Workspace,
     arrays: &Arrays,
-    (kind, wide): (WeightType, bool),
+    sums: Sums,
     root: Vertex,
     [begun, known]: [&Event; 2],
     go_on: GoOn<'_>,
@@ -84,12 +84,12 @@ pub(super) fn queued(
     let part = |nth: u64| arrays.words.part(64 + nth * vertices..64 + (nth + 1) * vertices);
     let state: DeviceSlice<MooreState> = DeviceSlice::at(arrays.words.address(), 1);
     queue.fill(arrays.words.part(0..64 + vertices), 0)?;
-    let [one, several, any, ..] = kernels(kind, wide);
+    let [one, several, any, ..] = kernels(sums);
     let kernel = |name| workspace.kernel(&MOORE, name);
     let (mut one, several, any) = (kernel(one)?, kernel(several)?, kernel(any)?);
     let (begin, end) = (kernel("moore_begin")?, kernel("moore_end")?);
     // Distances and rounds of a small graph lie in the shared memory of one block.
-    let small = vertices * if wide { 12 } else { 8 };
+    let small = 4 * (sums.words() + 1) * vertices;
     let is_small = u32::try_from(small).map_or(Ok(false), |bytes| one.allow_shared(bytes))?;
     let (shared, most_of_one) = if is_small { (small as u32, MOST_IN_SHARED) } else { (0, MOST_OF_ONE) };
     let moore = Moore {
@@ -111,7 +111,7 @@ pub(super) fn queued(
     let grid = |blocks| Grid { blocks, threads: THREADS, shared: 0 };
     let alone = Grid { blocks: 1, threads: 1, shared: 0 };
     // SAFETY: the arguments match the kernels'; every array has an element for each vertex, and a queue has each vertex once.
-    unsafe { queue.launch(&begin, alone, (moore, root.0, u32::from(wide)))? };
+    unsafe { queue.launch(&begin, alone, (moore, root.0, u32::from(sums.is_wide())))? };
     queue.mark(begun)?;
     let mut found = [MooreState { tasks: [1, 0, 0], ..MooreState::default() }];
     loop {
@@ -148,14 +148,14 @@ pub(super) fn queued(
 pub(super) fn masked(
     workspace: &Workspace,
     arrays: &Arrays,
-    (kind, wide): (WeightType, bool),
+    sums: Sums,
     root: Vertex,
     [begun, known]: [&Event; 2],
     go_on: GoOn<'_>,
 ) -> Result<Rounds> {
     let queue = &workspace.queue;
     let vertices = u64::from(arrays.graph.vertices);
-    let of_each = if wide { 2 } else { 1 };
+    let of_each = sums.words();
     let found = arrays.words.part(64..64 + of_each * vertices);
     let mask = arrays.words.part(64 + of_each * vertices..u64::MAX).as_bytes().part(0..vertices);
     let flags = arrays.words.part(0..4);
@@ -175,7 +175,7 @@ pub(super) fn masked(
         again: flags.address(),
         relaxations: flags.part(2..4).address(),
     };
-    let [.., round, next] = kernels(kind, wide);
+    let [.., round, next] = kernels(sums);
     let (round, next) = (workspace.kernel(&MOORE, round)?, workspace.kernel(&MOORE, next)?);
     let grid = Grid { blocks: vertices.div_ceil(MASKED_THREADS.into()) as u32, threads: MASKED_THREADS, shared: 0 };
     queue.mark(begun)?;

@@ -1,9 +1,9 @@
 //! The report of a search, by the state that it left.
 
+use super::sums::Sums;
 use super::twins::State;
 use crate::algo::sssp::distances::Distance;
 use crate::algo::sssp::search::{Phase, Searched};
-use crate::formats::WeightType;
 
 // Clock readings, in the order of `kernels/sssp.cu`.
 const BEGUN: usize = 0;
@@ -12,11 +12,11 @@ const PULLED: usize = 5;
 const KNOWN: usize = 6;
 const ENDED: usize = 7;
 
-/// Returns what is told of a search by weights of this kind.
-pub(super) fn of(state: &State, kind: WeightType, seconds: f64) -> Searched {
-    let max_distance = match kind {
-        WeightType::U32 => Distance::Whole(state.farthest),
-        WeightType::F32 => Distance::Decimal(f32::from_bits(state.farthest as u32)),
+/// Returns what is told of a search with such sums.
+pub(super) fn of(state: &State, sums: Sums, seconds: f64) -> Searched {
+    let max_distance = match sums {
+        Sums::Whole | Sums::Wide => Distance::Whole(state.farthest),
+        Sums::Decimal => Distance::Decimal(f32::from_bits(state.farthest as u32)),
     };
     let between = |from: usize, to: usize| state.marks[to].saturating_sub(state.marks[from]) as f64 / 1e9;
     let phase = |kind: &str, rounds, relaxations, seconds| Phase { kind: kind.into(), rounds, relaxations, seconds };

@@ -1,0 +1,49 @@
+//! The memory of searches on a GPU, beside the graph.
+
+use super::room::Room;
+use super::twins::{Pile, Queue};
+use crate::error::Result;
+use crate::gpu::{Arena, DeviceSlice};
+
+/// The memory that searches work in.
+pub(super) struct Memory {
+    /// A distance for each vertex, of 32 or 64 bits.
+    pub distances: DeviceSlice<u64>,
+    pub parents: DeviceSlice<u32>,
+    /// A bit for each vertex that found no room in a queue.
+    pub pending: DeviceSlice<u32>,
+    pub queues: [Queue; 2],
+    pub piles: [Pile; 2],
+    /// Queues and piles once more, for Moore's algorithm and its baseline, which use neither.
+    pub words: DeviceSlice<u32>,
+}
+
+impl Memory {
+    /// Takes it from an arena.
+    ///
+    /// # Errors
+    /// [`crate::Error::internal`] where the arena has less than `room` says.
+    pub fn take(arena: &mut Arena, room: &Room) -> Result<Memory> {
+        let distances = arena.take_planned(room.vertices)?;
+        let (parents, pending) = (arena.take_planned(room.vertices)?, arena.take_planned(room.words())?);
+        let mark = arena.mark();
+        let queues = [queue(arena, room.queued)?, queue(arena, room.queued)?];
+        let piles = [pile(arena, room.piled)?, pile(arena, room.piled)?];
+        let end = arena.mark();
+        arena.reset(mark);
+        let words = arena.take_planned((end - mark) / 4)?;
+        Ok(Memory { distances, parents, pending, queues, piles, words })
+    }
+}
+
+fn queue(arena: &mut Arena, entries: u64) -> Result<Queue> {
+    let bases = arena.take_planned::<u64>(entries)?.address();
+    let distances = arena.take_planned::<u64>(entries)?.address();
+    let [slots, vertices] = [arena.take_planned::<u32>(entries)?, arena.take_planned(entries)?];
+    Ok(Queue { slots: slots.address(), vertices: vertices.address(), bases, distances })
+}
+
+fn pile(arena: &mut Arena, entries: u64) -> Result<Pile> {
+    let distances = arena.take_planned::<u64>(entries)?.address();
+    Ok(Pile { vertices: arena.take_planned::<u32>(entries)?.address(), distances })
+}

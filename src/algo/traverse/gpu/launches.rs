@@ -3,7 +3,7 @@
 
 use super::PROGRAM;
 use super::clock::Clock;
-use super::peers::Left;
+use super::peers::Outbox;
 use super::sort::Sorter;
 use super::twins::Owned;
 use crate::algo::traverse::task::Strategy;
@@ -48,7 +48,8 @@ impl Launches {
     /// Loads the kernels of `workspace`, for pieces of `piece` candidates.
     pub fn load(
         workspace: &Workspace,
-        (strategy, piece): (Strategy, u64),
+        strategy: Strategy,
+        piece: u64,
         owned: Owned,
         sorter: Sorter,
         arrays: Arrays,
@@ -76,13 +77,16 @@ impl Launches {
     }
 
     /// Returns the array that has the pairs of a piece in the end, those of each rank together.
-    pub fn pairs(&self) -> DeviceSlice<u64> {
-        self.sorter.left(self.strategy)
+    pub fn outbox_pairs(&self) -> DeviceSlice<u64> {
+        match self.strategy {
+            Strategy::Atomic => self.sorter.input(),
+            Strategy::SortUnique | Strategy::Auto => self.sorter.output(),
+        }
     }
 
-    /// Returns what this rank leaves.
-    pub fn left(&self) -> Left {
-        Left { pairs: self.pairs().address(), ends: self.arrays.ends.address() }
+    /// Returns the outbox of this rank.
+    pub fn outbox(&self) -> Outbox {
+        Outbox { pairs: self.outbox_pairs().address(), ends: self.arrays.ends.address() }
     }
 
     /// Queues the beginning of a search from the own vertex at `place`.
@@ -109,10 +113,11 @@ impl Launches {
         unsafe { queue.launch(&self.update, queue.grid(pairs.len()), arguments) }
     }
 
-    /// Queues the claims of own vertices by the pairs that a rank, possibly this one, has left for it. The GPU alone knows how many there are.
-    pub fn take(&self, queue: &Queue, left: Left) -> Result<()> {
-        // SAFETY: the arguments match the kernel's; what was left stays until all ranks have read it, and ends within its memory.
-        unsafe { queue.launch(&self.take, queue.grid(self.most_taken), (self.owned, left.pairs, left.ends)) }
+    /// Queues the claims of own vertices by the pairs for this rank in an outbox, its own or another's. The GPU alone knows how many there are.
+    pub fn claim_from(&self, queue: &Queue, outbox: Outbox) -> Result<()> {
+        let arguments = (self.owned, outbox.pairs, outbox.ends);
+        // SAFETY: the arguments match the kernel's; an outbox stays as it is until all ranks have read it, and ends within its memory.
+        unsafe { queue.launch(&self.take, queue.grid(self.most_taken), arguments) }
     }
 
     /// Queues the expansion of the candidates from `first` to before `end`, of a frontier of so many vertices, and the claims of own ones.
@@ -133,16 +138,16 @@ impl Launches {
         self.sorter.sort(queue, &self.scan, scratch, count)?;
         clock.end(queue, |steps| &mut steps.sort)?;
         self.sorter.unique(queue, &self.scan, scratch, count, sums)?;
-        self.sorter.ends(queue, sums, (self.owned.rank, self.owned.ranks, self.owned.stride), ends)?;
+        self.sorter.ends(queue, sums, &self.owned, ends)?;
         clock.end(queue, |steps| &mut steps.unique)?;
-        self.take(queue, self.left())?;
+        self.claim_from(queue, self.outbox())?;
         clock.end(queue, |steps| &mut steps.update)
     }
 
     /// Claims own vertices, and lists all other candidates by ranks.
     fn claim(&self, queue: &Queue, vertices: u32, (first, end): (u32, u32)) -> Result<()> {
         let grid = queue.grid((end - first).into());
-        let Left { pairs, ends } = self.left();
+        let Outbox { pairs, ends } = self.outbox();
         queue.fill(self.arrays.ends, 0)?;
         if self.owned.ranks > 1 {
             // SAFETY: the arguments match the kernels'; each rank has a count, which becomes the place of its first pair.

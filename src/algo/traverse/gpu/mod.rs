@@ -6,6 +6,7 @@
 
 mod clock;
 mod launches;
+mod memory;
 mod peers;
 mod place;
 mod room;
@@ -29,12 +30,13 @@ use crate::prepare::prepared::Graph;
 use crate::store::map::Mapped;
 use clock::Clock;
 use launches::{Arrays, Launches};
-use peers::Others;
+use memory::Memory;
+use peers::PeerOutboxes;
+use place::OwnRows;
 use room::{BATCH, Room, SUMS};
 use sort::Sorter;
 use std::ops::Range;
 use std::time::Instant;
-use twins::Owned;
 
 /// The program of traversals.
 pub static PROGRAM: ProgramSource =
@@ -60,8 +62,8 @@ pub struct GpuLevels<'a> {
     parents: DeviceSlice<u32>,
     bits: [DeviceSlice<u32>; 2],
     inbox: DeviceSlice<u64>,
-    /// The memory in which other ranks' GPUs leave pairs, if all reach each other.
-    others: Option<Others<'a>>,
+    /// The outboxes of other ranks, if all GPUs reach each other's memory.
+    outboxes: Option<PeerOutboxes<'a>>,
     /// Vertices of the frontier.
     vertices: u32,
     /// Candidates of the step so far.
@@ -72,7 +74,7 @@ pub struct GpuLevels<'a> {
 }
 
 impl<'a> GpuLevels<'a> {
-    /// Brings the rows of the own vertices to the GPU of `lease`. `room` entries are the most that a piece gets, for tests.
+    /// Brings the rows of the own vertices to the GPU of `lease`.
     ///
     /// # Errors
     /// [`Error::Limit`] naming the fewest bytes where GPU or host memory does not do; [`Error::Usage`] for more entries than a GPU takes;
@@ -80,7 +82,8 @@ impl<'a> GpuLevels<'a> {
     pub fn new(
         graph: &'a Graph,
         degrees: &'a Mapped,
-        (owners, strategy): (Owners, Strategy),
+        owners: Owners,
+        strategy: Strategy,
         mut lease: Lease<'a>,
         budget: &Budget,
         go_on: GoOn<'a>,
@@ -90,46 +93,20 @@ impl<'a> GpuLevels<'a> {
         let starts = place::starts(&owners, degrees, direction, budget)?;
         let workspace = &mut *lease.workspace;
         workspace.arena.reset(0);
-        let own = owners.len(owners.rank()) as u64;
+        let own = owners.len(owners.rank());
         let entries = starts.last().copied().unwrap_or(0);
-        let least = Room::of(own, entries.into(), owners.ranks());
+        let least = Room::of(own as u64, entries.into(), owners.ranks());
         workspace.arena.holds(least.bytes(), PURPOSE)?;
         let room = least.within(workspace.arena.free());
-        let arena = &mut workspace.arena;
-        let sums = arena.take_planned(SUMS)?;
-        let [on_gpu, offsets] = [arena.take_planned::<u32>(own + 1)?, arena.take_planned(own + 1)?];
-        let targets = arena.take_planned(room.entries)?;
-        let [frontier, parents] = [arena.take_planned::<u32>(own)?, arena.take_planned(own)?];
-        let bits = [arena.take_planned(room.words())?, arena.take_planned(room.words())?];
-        let words = arena.take_planned(room.words())?;
-        let ends = arena.take_planned(owners.ranks() as u64)?;
-        let inbox = arena.take_planned(room.inbox())?;
-        let pairs = [arena.take_planned(room.piece)?, arena.take_planned(room.piece)?];
-        let counts = arena.take_planned(room.counts())?;
-        let scratch = arena.take_planned(room.scratch())?;
-        place::upload(workspace, &rows, (&owners, direction), &starts, (on_gpu, targets), go_on)?;
-        let (reciprocal, shift) = owners.division();
-        let owned = Owned {
-            starts: on_gpu.address(),
-            targets: targets.address(),
-            offsets: offsets.address(),
-            frontier: frontier.address(),
-            parents: parents.address(),
-            reached: bits[0].address(),
-            fresh: bits[1].address(),
-            sums: sums.address(),
-            reciprocal,
-            own: own as u32,
-            rank: owners.rank() as u32,
-            ranks: owners.ranks() as u32,
-            stride: owners.stride(),
-            shift,
-            unused: 0,
-        };
-        let fetched = budget.zeroed(own as usize, "the parents of a rank's vertices (4 bytes each)")?;
-        let sorter = Sorter::load(workspace, pairs, counts, owners.keys())?;
-        let arrays = Arrays { offsets, words, scratch, sums, ends };
-        let launches = Launches::load(workspace, (strategy, room.piece), owned, sorter, arrays)?;
+        let memory = Memory::take(&mut workspace.arena, &room, &owners)?;
+        workspace.queue.write(&starts, memory.starts)?;
+        let rows = OwnRows { rows: &rows, owners: &owners, direction, starts: &starts };
+        rows.upload(workspace, memory.targets, go_on)?;
+        let fetched = budget.zeroed(own, "the parents of a rank's vertices (4 bytes each)")?;
+        let sorter = Sorter::load(workspace, memory.pairs, memory.counts, owners.keys())?;
+        let owned = memory.owned(&owners);
+        let launches = Launches::load(workspace, strategy, room.piece, owned, sorter, memory.arrays)?;
+        let Memory { arrays, parents, bits, inbox, .. } = memory;
         Ok(GpuLevels {
             gpu: lease,
             go_on,
@@ -143,7 +120,7 @@ impl<'a> GpuLevels<'a> {
             parents,
             bits,
             inbox,
-            others: None,
+            outboxes: None,
             vertices: 0,
             candidates: 0,
             fetched,
@@ -151,14 +128,14 @@ impl<'a> GpuLevels<'a> {
         })
     }
 
-    /// Has the GPUs of all ranks know where each leaves pairs, if they reach each other's memory. Collective, on ranks that have a GPU.
+    /// Has the GPUs of all ranks know each other's outboxes, if they reach each other's memory. Collective, on ranks that have a GPU.
     pub fn join(&mut self, peers: &'a Peers) {
-        let (arena, left) = (self.gpu.workspace.arena.words(), self.launches.left());
-        self.others = peers.reachable().and_then(|memory| Others::join(memory, arena, left));
+        let (arena, mine) = (self.gpu.workspace.arena.words(), self.launches.outbox());
+        self.outboxes = peers.reachable().and_then(|memory| PeerOutboxes::join(memory, arena, mine));
     }
 
-    /// Copies the pairs of other ranks to the same places of `pairs`; returns those of each.
-    fn bring(&self, pairs: &mut [u64], steps: &mut Steps) -> Result<Vec<Range<usize>>> {
+    /// Copies the pairs of other ranks to the same places of `pairs` in host memory; returns those of each.
+    fn copy_to_host(&self, pairs: &mut [u64], steps: &mut Steps) -> Result<Vec<Range<usize>>> {
         let (queue, mut lapped) = (&self.gpu.workspace.queue, Instant::now());
         let mut ends = vec![0; self.owners.ranks()];
         queue.read(self.arrays.ends, &mut ends)?;
@@ -167,7 +144,7 @@ impl<'a> GpuLevels<'a> {
         // Own vertices are claimed already.
         to[self.owners.rank()] = 0..0;
         for range in to.iter().filter(|range| !range.is_empty()) {
-            let part = self.launches.pairs().part(range.start as u64..range.end as u64);
+            let part = self.launches.outbox_pairs().part(range.start as u64..range.end as u64);
             queue.read(part, &mut pairs[range.clone()])?;
         }
         lap(&mut lapped, &mut steps.exchange);
@@ -221,7 +198,7 @@ impl Levels for GpuLevels<'_> {
             return Ok(vec![0..0; ranks]);
         }
         self.settle(steps)?;
-        self.bring(pairs, steps)
+        self.copy_to_host(pairs, steps)
     }
 
     fn take(&mut self, pairs: &[u64], steps: &mut Steps) -> Result<()> {
@@ -278,7 +255,7 @@ impl Levels for GpuLevels<'_> {
     }
 
     fn pulls(&self) -> bool {
-        self.others.is_some()
+        self.outboxes.is_some()
     }
 
     fn settle(&mut self, steps: &mut Steps) -> Result<()> {
@@ -288,8 +265,8 @@ impl Levels for GpuLevels<'_> {
     fn pull(&mut self) -> Result<()> {
         let queue = &self.gpu.workspace.queue;
         self.clock.begin(queue)?;
-        for &left in self.others.iter().flat_map(Others::left) {
-            self.launches.take(queue, left)?;
+        for &outbox in self.outboxes.iter().flat_map(PeerOutboxes::all) {
+            self.launches.claim_from(queue, outbox)?;
         }
         self.clock.end(queue, |steps| &mut steps.exchange)
     }

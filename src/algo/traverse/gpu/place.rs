@@ -26,39 +26,31 @@ pub(super) fn starts(owners: &Owners, degrees: &[u32], direction: Direction, bud
     Ok(starts)
 }
 
-/// Copies the rows, and where they start, to the GPU.
-pub(super) fn upload(
-    workspace: &mut Workspace,
-    rows: &Adjacency<'_>,
-    (owners, direction): (&Owners, Direction),
-    starts: &[u32],
-    (to_starts, to_targets): (DeviceSlice<u32>, DeviceSlice<u32>),
-    go_on: GoOn<'_>,
-) -> Result<()> {
-    workspace.queue.write(starts, to_starts)?;
-    let rows = OwnRows { rows, owners, direction, starts };
-    let next = AtomicU64::new(0);
-    let mut lanes = workspace.uploader.lanes()?;
-    std::thread::scope(|scope| {
-        let (rows, next) = (&rows, &next);
-        let threads = lanes.iter_mut().map(|lane| scope.spawn(move || rows.send(lane, to_targets, next, go_on)));
-        let threads: Vec<_> = threads.collect();
-        // All are waited for before the first error is returned.
-        let ends = threads.into_iter().map(|it| it.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic)));
-        let ends: Vec<Result<()>> = ends.collect();
-        ends.into_iter().collect()
-    })
-}
-
 /// The rows of own vertices.
-struct OwnRows<'a> {
-    rows: &'a Adjacency<'a>,
-    owners: &'a Owners,
-    direction: Direction,
-    starts: &'a [u32],
+pub(super) struct OwnRows<'a> {
+    pub rows: &'a Adjacency<'a>,
+    pub owners: &'a Owners,
+    pub direction: Direction,
+    /// The start of each, and the end of the last.
+    pub starts: &'a [u32],
 }
 
 impl OwnRows<'_> {
+    /// Copies them to the GPU, one behind the other.
+    pub fn upload(&self, workspace: &mut Workspace, to: DeviceSlice<u32>, go_on: GoOn<'_>) -> Result<()> {
+        let next = AtomicU64::new(0);
+        let mut lanes = workspace.uploader.lanes()?;
+        std::thread::scope(|scope| {
+            let next = &next;
+            let threads = lanes.iter_mut().map(|lane| scope.spawn(move || self.send(lane, to, next, go_on)));
+            let threads: Vec<_> = threads.collect();
+            // All are waited for before the first error is returned.
+            let ends = threads.into_iter().map(|it| it.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic)));
+            let ends: Vec<Result<()>> = ends.collect();
+            ends.into_iter().collect()
+        })
+    }
+
     /// Copies pieces that no other thread has taken.
     fn send(&self, lane: &mut Lane<'_>, to: DeviceSlice<u32>, next: &AtomicU64, go_on: GoOn<'_>) -> Result<()> {
         let piece = lane.slot_words() as u64;

@@ -3,7 +3,7 @@
 
 use super::PROGRAM;
 use super::room::{DIGIT, DIGITS, TILE};
-use crate::algo::traverse::task::Strategy;
+use super::twins::Owned;
 use crate::error::Result;
 use crate::gpu::{DeviceSlice, Grid, Kernel, Queue, Scan, Workspace};
 
@@ -50,12 +50,9 @@ impl Sorter {
         self.pairs[0]
     }
 
-    /// Returns the array that has the pairs of a piece in the end, by a strategy.
-    pub fn left(&self, strategy: Strategy) -> DeviceSlice<u64> {
-        match strategy {
-            Strategy::Atomic => self.input(),
-            _ => self.pairs[1 - self.sorted()],
-        }
+    /// Returns the array that has the pairs in the end, sorted and without repeats.
+    pub fn output(&self) -> DeviceSlice<u64> {
+        self.pairs[1 - self.sorted()]
     }
 
     /// Returns the number of the array that has sorted pairs: each pass takes them from one to the other.
@@ -86,7 +83,7 @@ impl Sorter {
         Ok(())
     }
 
-    /// Writes the first pair of each key of the `count` sorted ones to the array [`Self::left`], and their number to `sums`.
+    /// Writes the first pair of each key of the `count` sorted ones to [`Self::output`], and their number to `sums`.
     pub fn unique(
         &self,
         queue: &Queue,
@@ -97,25 +94,24 @@ impl Sorter {
     ) -> Result<()> {
         let (tiles, grid) = Self::tiles(queue, count);
         let counts = self.counts.part(0..tiles.into());
-        let (input, left) = (self.pairs[self.sorted()].address(), self.left(Strategy::SortUnique).address());
-        // SAFETY: the arguments match the kernels'; each tile has a count, and what is left are no more pairs.
+        let (input, output) = (self.pairs[self.sorted()].address(), self.output().address());
+        // SAFETY: the arguments match the kernels'; each tile has a count, and there is room for all pairs.
         unsafe { queue.launch(&self.firsts, grid, (input, count, tiles, counts.address()))? };
         scan.launch(queue, counts, scratch)?;
-        let arguments = (input, count, tiles, counts.address(), left, sums.address());
+        let arguments = (input, count, tiles, counts.address(), output, sums.address());
         // SAFETY: as above.
         unsafe { queue.launch(&self.unique, grid, arguments) }
     }
 
-    /// Writes to `ends` where the pairs of each of `ranks` ranks end in what is left, whose number `sums` has, and adds up what `rank` has left and sends.
+    /// Writes to `ends` where the pairs for each rank end in [`Self::output`], whose number `sums` has, and adds up how many pairs this rank has and sends.
     pub fn ends(
         &self,
         queue: &Queue,
         sums: DeviceSlice<u64>,
-        (rank, ranks, stride): (u32, u32, u32),
+        &Owned { rank, ranks, stride, .. }: &Owned,
         ends: DeviceSlice<u32>,
     ) -> Result<()> {
-        let left = self.left(Strategy::SortUnique).address();
-        let arguments = (left, sums.address(), rank, ranks, stride, ends.address());
+        let arguments = (self.output().address(), sums.address(), rank, ranks, stride, ends.address());
         // SAFETY: the arguments match the kernel's; each rank has an end.
         unsafe { queue.launch(&self.ends, queue.grid(ranks.into()), arguments) }
     }

@@ -1,0 +1,72 @@
+//! The memory of a search on a GPU.
+
+use super::launches::Arrays;
+use super::room::{Room, SUMS};
+use super::twins::Owned;
+use crate::algo::traverse::owner::Owners;
+use crate::error::Result;
+use crate::gpu::{Arena, DeviceSlice};
+
+/// All arrays of a rank: of own vertices, and of a piece of candidates.
+pub(super) struct Memory {
+    /// The place of each own row among `targets`, and the end of the last.
+    pub starts: DeviceSlice<u32>,
+    /// The neighbours in own rows.
+    pub targets: DeviceSlice<u32>,
+    pub frontier: DeviceSlice<u32>,
+    pub parents: DeviceSlice<u32>,
+    /// Bits of own vertices: reached before the step, and in it.
+    pub bits: [DeviceSlice<u32>; 2],
+    pub arrays: Arrays,
+    /// Pairs that came from the host.
+    pub inbox: DeviceSlice<u64>,
+    /// The arrays that a sort goes between, and its counts.
+    pub pairs: [DeviceSlice<u64>; 2],
+    pub counts: DeviceSlice<u32>,
+}
+
+impl Memory {
+    /// Takes it from an arena.
+    ///
+    /// # Errors
+    /// [`crate::Error::internal`] where the arena has less than `room` says.
+    pub fn take(arena: &mut Arena, room: &Room, owners: &Owners) -> Result<Memory> {
+        let own = owners.len(owners.rank()) as u64;
+        let sums = arena.take_planned(SUMS)?;
+        let [starts, offsets] = [arena.take_planned(own + 1)?, arena.take_planned(own + 1)?];
+        let targets = arena.take_planned(room.entries)?;
+        let [frontier, parents] = [arena.take_planned(own)?, arena.take_planned(own)?];
+        let bits = [arena.take_planned(room.words())?, arena.take_planned(room.words())?];
+        let words = arena.take_planned(room.words())?;
+        let ends = arena.take_planned(owners.ranks() as u64)?;
+        let inbox = arena.take_planned(room.inbox())?;
+        let pairs = [arena.take_planned(room.piece)?, arena.take_planned(room.piece)?];
+        let counts = arena.take_planned(room.counts())?;
+        let scratch = arena.take_planned(room.scratch())?;
+        let arrays = Arrays { offsets, words, scratch, sums, ends };
+        Ok(Memory { starts, targets, frontier, parents, bits, arrays, inbox, pairs, counts })
+    }
+
+    /// Returns the own vertices as kernels know them.
+    pub fn owned(&self, owners: &Owners) -> Owned {
+        let (reciprocal, shift) = owners.division();
+        let [reached, fresh] = self.bits.map(DeviceSlice::address);
+        Owned {
+            starts: self.starts.address(),
+            targets: self.targets.address(),
+            offsets: self.arrays.offsets.address(),
+            frontier: self.frontier.address(),
+            parents: self.parents.address(),
+            reached,
+            fresh,
+            sums: self.arrays.sums.address(),
+            reciprocal,
+            own: owners.len(owners.rank()) as u32,
+            rank: owners.rank() as u32,
+            ranks: owners.ranks() as u32,
+            stride: owners.stride(),
+            shift,
+            unused: 0,
+        }
+    }
+}

@@ -2,6 +2,15 @@
 //!
 //! [`ALGORITHMS`] is the registry. To a job an algorithm is what [`Algorithm`] says, its table a [`Task`]; what it computes with
 //! it is lent by [`Run`]. A new one is a folder here, its kernels, a job file under `configs/` and a line in the registry.
+//!
+//! | file | holds |
+//! |---|---|
+//! | `algorithm`, `run`, `device`, `cost`, `verify` | what an algorithm tells a job, and what a job lends it: for a trial, a device, a plan, and for checks |
+//! | `bfs`, `traverse`, `dfs`, `sssp`, `triangle`, `listrank` | the algorithms; `sums` is one of the tests alone |
+//! | `searches` | what searches from many sources have in common |
+//! | `sources`, `weights` | keys that several tables have |
+//! | `own`, `bits`, `row_parts`, `team`, `meeting` | parts of several algorithms: vertices of a rank, sets of vertices, passes over rows, threads |
+//! | `energy` | joules of a trial |
 
 mod algorithm;
 pub mod bfs;

@@ -1,6 +1,16 @@
 //! GPUs: a list of those present, and access to one in use: its memory, work queues and kernels.
 //!
-//! CUDA is loaded at run time: the crate builds without it and runs on the CPU alone.
+//! CUDA is loaded at run time: the crate builds without it and runs on the CPU alone. A job opens one GPU as a [`Workspace`], which tasks lock in turn.
+//!
+//! | file | holds |
+//! |---|---|
+//! | `driver`, `visible` | CUDA, and which GPUs it shows this process |
+//! | `device`, `workspace` | a GPU in use, and everything that a job holds of it |
+//! | `arena` | its memory: one allocation, of which slices are taken |
+//! | `queue`, `lane`, `staging` | work in order, and copies from host memory through pinned slots |
+//! | `source`, `program`, `scan` | kernels: their sources, compiling and launching them, and one that all use |
+//! | `peer` | memory of other ranks' GPUs |
+//! | `energy` | meters |
 
 mod arena;
 mod device;

@@ -1,4 +1,14 @@
-//! The process and its surroundings: signals, log, progress, status file, and the host.
+//! The process and its surroundings: what the machine lends it, what stops it, and what it tells while it runs.
+//!
+//! | file | holds |
+//! |---|---|
+//! | `host` | cores, memory and disk that it may use |
+//! | `signals`, `panics` | what asks it to stop, and what must not |
+//! | `log`, `progress`, `bars`, `status_file` | what it tells: lines, progress on a terminal, `status.json` for other shells |
+//! | `metrics` | what it used over time, in `metrics.json` for the report |
+//! | `figures` | seconds, bytes and peaks of a stage |
+//! | `disk`, `energy`, `gpu_use`, `traffic` | counters that these are made of |
+//! | `formatting` | numbers for people |
 
 pub mod bars;
 pub mod disk;

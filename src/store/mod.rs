@@ -1,4 +1,12 @@
 //! Files that are complete or absent, and checked before they are trusted.
+//!
+//! | file | holds |
+//! |---|---|
+//! | `file`, `map` | files that are sealed by a checksum once they are whole, and mapped to be read |
+//! | `journal`, `checkpoint` | what a stage has done so far: units one by one, or all arrays at once |
+//! | `placed`, `written` | work in progress, written and read at places that are known |
+//! | `replace`, `sync` | small files replaced as a whole, and files synced in the background |
+//! | `os` | system calls |
 
 pub mod checkpoint;
 pub mod file;

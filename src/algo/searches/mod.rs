@@ -2,6 +2,15 @@
 //! and the figures of Graph500.
 //!
 //! An algorithm says by [`SearchTask`] what its searches are; [`drive`] does what all have in common.
+//!
+//! | file | holds |
+//! |---|---|
+//! | `task`, `options`, `roots` | what a search is, the keys that all tables share, and the vertices to begin at |
+//! | `driver`, `ledger`, `record` | one trial: a search from each source, and a journal of what was found |
+//! | `tree` | searches by levels, which all leave the same trees |
+//! | `gpu`, `on_rank0` | the common part of searches on a GPU, and a search that other ranks wait for |
+//! | `component`, `graph500`, `figures`, `answer` | what is told: edges, Graph500's block, pictures, a sentence |
+//! | `agreement`, `places`, `source_files` | checks of results |
 
 pub mod agreement;
 mod answer;

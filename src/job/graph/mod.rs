@@ -1,4 +1,14 @@
 //! The stages that prepare a graph: each is skipped where the manifest says it is done and what it left still holds.
+//!
+//! | file | holds |
+//! |---|---|
+//! | this one | `ingest` and `relabel`: the first pass over the edges, and the order of vertices |
+//! | `sparse_ids` | numbers for ids that are sparse |
+//! | `blocks`, `build` | `partition` and `sort`: opening blocks, and building those that are missing |
+//! | `residence` | graphs whose blocks stay in memory |
+//! | `degree_file` | degrees beside the blocks |
+//! | `derived`, `transpose`, `merge` | rows that are made of the blocks: the upper half, and rows of all neighbours |
+//! | `packing` | rows packed in memory |
 
 mod blocks;
 mod build;

@@ -1,4 +1,12 @@
-//! Units on the CPU.
+//! Units on the CPU: the triangles of a pair of blocks, whose wedges (paths of two edges) are tested for the edge that closes them.
+//!
+//! | file | holds |
+//! |---|---|
+//! | `count` | a unit: all wedges of a pair of blocks |
+//! | `wedges`, `groups` | wedges grouped by their middle vertex, so that its row is marked once |
+//! | `probe` | the inner loops, for three kinds of CPU |
+//! | `hubs` | the edges between hubs as a matrix of bits |
+//! | `tally` | what is added up: one sum, or counts for each vertex |
 
 pub mod count;
 pub mod groups;

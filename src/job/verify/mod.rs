@@ -20,7 +20,7 @@ use crate::job::state::manifest::{Manifest, merged_key};
 use crate::job::state::record::TaskRecord;
 use crate::job::status::JobPlace;
 use crate::memory::Budget;
-use crate::prepare::prepared::{InputInfo, StoreInfo};
+use crate::prepare::prepared::{Graph, InputInfo, StoreInfo};
 use crate::results::Output;
 use crate::store::checkpoint::Saved;
 use crate::store::journal::{self, distinct};
@@ -61,17 +61,7 @@ pub fn verify(place: &JobPlace, verdict: &mut Verdict<'_>) -> Result<()> {
         return list::verify(place, spec, &manifest, &budget, verdict);
     }
     let prepared = match spec {
-        Some(InputSpec::Prepared(other)) => match store_check::prepared_graph(other).map_err(|e| e.kept_in(other)) {
-            Ok(graph) => {
-                let found = format!("{}: {} blocks whole; rows ascend", other.display(), graph.catalogue.len());
-                verdict.note("prepared graph", Ok(found))?;
-                Some(graph)
-            }
-            Err(e) => {
-                verdict.note("prepared graph", Err(e))?;
-                None
-            }
-        },
+        Some(InputSpec::Prepared(other)) => prepared_graph(other, verdict)?,
         _ => None,
     };
     let (info, stored) = match &prepared {
@@ -91,8 +81,8 @@ pub fn verify(place: &JobPlace, verdict: &mut Verdict<'_>) -> Result<()> {
         units(workdir, Some(info), &manifest, verdict)?;
     }
     outputs(workdir, &manifest, verdict)?;
-    let mut found = manifest.tasks_in_order().filter(|(_, record)| record.found.is_some()).peekable();
-    let (Some(info), Some(stored), Some(_)) = (&info, &stored, found.peek()) else {
+    let has_results = manifest.tasks.values().any(|record| record.found.is_some());
+    let (Some(info), Some(stored), true) = (&info, &stored, has_results) else {
         return verdict.skip("results", "the job has none yet");
     };
     let input = match (&prepared, spec) {
@@ -101,30 +91,61 @@ pub fn verify(place: &JobPlace, verdict: &mut Verdict<'_>) -> Result<()> {
         (None, None) => Err("the manifest does not name the input: name the job file".to_owned()),
         (None, Some(spec)) => unchanged(spec, info),
     };
-    let merged: Option<StoreInfo> = match info.direction {
-        Direction::Directed => manifest.found(merge::STAGE, merged_key(info.content)?),
-        Direction::Undirected => None,
+    let (prepared, input) = (prepared.as_ref(), &input);
+    Against { workdir, info, stored, prepared, input, budget: &budget, threads }.results(&manifest, verdict)
+}
+
+/// Opens the graph that another job kept, whose blocks it checks.
+fn prepared_graph(workdir: &Path, verdict: &mut Verdict<'_>) -> Result<Option<Graph>> {
+    let graph = store_check::prepared_graph(workdir).map_err(|e| e.kept_in(workdir));
+    let found = |graph: &Graph| format!("{}: {} blocks whole; rows ascend", workdir.display(), graph.catalogue.len());
+    let (said, graph) = match graph {
+        Ok(graph) => (Ok(found(&graph)), Some(graph)),
+        Err(e) => (Err(e), None),
     };
-    for (name, record) in found {
-        let edges = match (&prepared, &input) {
-            (Some(graph), _) => Ok(EdgeSource::Blocks(graph)),
-            (None, Ok(input)) => Ok(EdgeSource::Input(input)),
-            (None, Err(why)) => Err(why.clone()),
+    verdict.note("prepared graph", said)?;
+    Ok(graph)
+}
+
+/// The edges and figures that the results of tasks on a graph are held against.
+struct Against<'a> {
+    workdir: &'a Path,
+    info: &'a InputInfo,
+    stored: &'a StoreInfo,
+    /// The graph that another job kept, if the job's is one.
+    prepared: Option<&'a Graph>,
+    /// The input; otherwise why it is not to be had.
+    input: &'a std::result::Result<Input, String>,
+    budget: &'a Budget,
+    threads: usize,
+}
+
+impl Against<'_> {
+    /// Checks the results of all tasks that have some.
+    fn results(&self, manifest: &Manifest, verdict: &mut Verdict<'_>) -> Result<()> {
+        let Against { workdir, info, budget, threads, .. } = *self;
+        let merged: Option<StoreInfo> = match info.direction {
+            Direction::Directed => manifest.found(merge::STAGE, merged_key(info.content)?),
+            Direction::Undirected => None,
         };
-        let outputs = &record.outputs;
-        let task = recalled(name, record);
-        let takes_direction = match task.as_ref().map(|task| task.on()) {
-            Some(On::Graph(task)) => task.needs().direction,
-            _ => true,
-        };
-        let stored = merged.as_ref().filter(|_| !takes_direction).unwrap_or(stored);
-        let results = Results { workdir, info, stored, how: &record.how, outputs, edges, budget: &budget, threads };
-        match (task.as_ref().map(|task| task.on()), &record.found) {
-            (Some(On::Graph(task)), Some(found)) => task.verify(&results, found, verdict)?,
-            _ => verdict.skip(name, OTHER_VERSION)?,
+        for (name, record) in manifest.tasks_in_order() {
+            let Some(found) = &record.found else { continue };
+            let task = recalled(name, record);
+            let Some(On::Graph(task)) = task.as_ref().map(|task| task.on()) else {
+                verdict.skip(name, OTHER_VERSION)?;
+                continue;
+            };
+            let edges = match (self.prepared, self.input) {
+                (Some(graph), _) => Ok(EdgeSource::Blocks(graph)),
+                (None, Ok(input)) => Ok(EdgeSource::Input(input)),
+                (None, Err(why)) => Err(why.clone()),
+            };
+            let stored = merged.as_ref().filter(|_| !task.needs().direction).unwrap_or(self.stored);
+            let (how, outputs) = (&record.how, &record.outputs);
+            task.verify(&Results { workdir, info, stored, how, outputs, edges, budget, threads }, found, verdict)?;
         }
+        Ok(())
     }
-    Ok(())
 }
 
 const OTHER_VERSION: &str = "of an algorithm that this version does not have";

@@ -12,6 +12,7 @@ mod results;
 mod seen;
 mod summary;
 mod time;
+mod usage;
 mod value;
 
 use crate::error::Result;
@@ -30,7 +31,7 @@ pub const FILE: &str = "report.html";
 pub fn page(workdir: &Path) -> Result<Page> {
     let seen = Seen::at(workdir)?;
     let mut page = summary::page(&seen);
-    page.sections = [time::stages(&seen, seen.state == State::Running), time::samples(&seen), ranks::section(&seen)]
+    page.sections = [time::stages(&seen, seen.state == State::Running), usage::section(&seen), ranks::section(&seen)]
         .into_iter()
         .chain([results::graph(&seen)])
         .chain(results::sections(&seen))

@@ -1,0 +1,179 @@
+//! The part of a report about what a job used over time: memory, processors, disks, messages and power.
+
+use super::page::Section;
+use super::seen::Seen;
+use super::time::Clock;
+use crate::chart::{Axis, Figure, Line, Marks, Style, Unit};
+use crate::process::metrics::{RunMetrics, Sample};
+
+/// Milliseconds over which the fastest transfer is looked for: shorter ones tell of caches rather than of a device.
+const SPAN: u64 = 500;
+
+/// Returns the part about memory, processors, disks and power over time.
+pub(super) fn section(seen: &Seen) -> Section {
+    let mut section = Section::new("usage", "What it used over time");
+    let clock = Clock::of(&seen.metrics.runs);
+    let samples: Vec<_> = seen.metrics.samples.iter().filter_map(|s| Some((clock.at(s)?, s))).collect();
+    if let Some(last) = seen.metrics.runs.last().filter(|_| !samples.is_empty()) {
+        let usage = Usage { clock, samples, last };
+        let always = [Some(usage.host_memory()), usage.gpu_memory(), Some(usage.processors())];
+        section.figures =
+            always.into_iter().chain([usage.gpu(), usage.disk(), usage.sent(), usage.power()]).flatten().collect();
+    }
+    section
+}
+
+/// The samples of a job, with the time at the end of each.
+struct Usage<'a> {
+    clock: Clock<'a>,
+    samples: Vec<(f64, &'a Sample)>,
+    last: &'a RunMetrics,
+}
+
+impl Usage<'_> {
+    fn figure(&self, of: &str, caption: String, y: Axis, lines: Vec<Line>) -> Figure {
+        let of_rank = if self.last.ranks > 1 { " of rank 0" } else { "" };
+        Figure { title: format!("{of}{of_rank}"), caption, x: self.clock.axis(), y, marks: Marks::Lines(lines) }
+    }
+
+    fn line(&self, name: &str, value: impl Fn(&Sample) -> f64) -> Line {
+        Line::new(name, Style::Area, self.samples.iter().map(|(at, sample)| (*at, value(sample))).collect())
+    }
+
+    fn limit(&self, name: &str, value: f64) -> Line {
+        let end = self.samples.last().map_or(0.0, |(at, _)| *at);
+        Line::new(name, Style::Limit, vec![(end, value)])
+    }
+
+    fn has(&self, amount: impl Fn(&Sample) -> u64) -> bool {
+        self.samples.iter().any(|(_, sample)| amount(sample) > 0)
+    }
+
+    fn host_memory(&self) -> Figure {
+        let mut lines = vec![self.line("host memory", |sample| (sample.host_memory << 10) as f64)];
+        let peak = self.samples.iter().map(|(_, sample)| sample.host_memory << 10).max().unwrap_or(0);
+        let mut caption =
+            "The most that the process itself held within each sample. Clean pages of mapped files are not counted."
+                .to_owned();
+        match self.last.host_memory {
+            0 => {}
+            most if peak < most / 10 => {
+                caption += &format!(" The limit is far above: {}.", Unit::Bytes.show(most as f64))
+            }
+            most => lines.push(self.limit("limits.host_memory", most as f64)),
+        }
+        self.figure("Host memory", caption, Axis::linear("memory", Unit::Bytes), lines)
+    }
+
+    fn gpu_memory(&self) -> Option<Figure> {
+        let caption = "The most that was taken at once within each sample, of the memory that the job holds: that is the limit as a whole, once the GPU is open.";
+        let used = self.line("GPU memory", |sample| (sample.gpu_memory << 10) as f64);
+        let lines = vec![used, self.limit("limits.gpu_memory", self.last.gpu_memory as f64)];
+        let figure = || self.figure("GPU memory", caption.into(), Axis::linear("memory", Unit::Bytes), lines);
+        self.has(|sample| sample.gpu_memory).then(figure)
+    }
+
+    fn processors(&self) -> Figure {
+        let caption = "Processor time a second: 1 is one core that is always busy.";
+        let threads = self.last.threads;
+        let busy = self.line("busy", |sample| rate(sample.cpu as f64 / 1e3, sample));
+        let limit = (threads > 0).then(|| self.limit("threads", threads as f64));
+        self.figure(
+            "Processors",
+            caption.into(),
+            Axis::linear("cores", Unit::Number),
+            [busy].into_iter().chain(limit).collect(),
+        )
+    }
+
+    fn gpu(&self) -> Option<Figure> {
+        let caption =
+            "The share of time in which a kernel ran on it, of whichever process, as NVML tells; from two seconds on.";
+        let lines = vec![self.line("busy", |sample| rate(sample.gpu as f64 / 1e3, sample).min(1.0))];
+        let figure = || self.figure("GPU", caption.into(), Axis::linear("busy", Unit::Share), lines);
+        self.has(|sample| sample.gpu).then(figure)
+    }
+
+    fn disk(&self) -> Option<Figure> {
+        let caption = "What the disk itself moved; what the page cache had is not in it.";
+        let figure = || {
+            let read = self.transfer("read from disk", "most read", &|sample| sample.read);
+            let written = self.transfer("written to disk", "most written", &|sample| sample.written);
+            self.transfers("Disk", caption, [read, written].into())
+        };
+        self.has(|sample| sample.read | sample.written).then(figure)
+    }
+
+    fn sent(&self) -> Option<Figure> {
+        let caption = "What it sent to other ranks, as messages or in memory that they share; small collective operations are not counted.";
+        let figure =
+            || self.transfers("Sent", caption, vec![self.transfer("sent", "most sent", &|sample| sample.sent)]);
+        self.has(|sample| sample.sent).then(figure)
+    }
+
+    /// Returns the rate of what is told in KiB, and its highest, if it was at work for long enough.
+    fn transfer(&self, name: &str, most: &str, kib: &dyn Fn(&Sample) -> u64) -> (Line, Option<Line>) {
+        let line = self.line(name, |sample| rate((kib(sample) << 10) as f64, sample));
+        let highest = fastest(&self.samples, kib);
+        (line, (highest > 0.0).then(|| self.limit(most, highest)))
+    }
+
+    /// Draws rates, and behind them the highest of each: what a device can do is known by what the job saw of it alone.
+    fn transfers(&self, of: &str, caption: &str, rates: Vec<(Line, Option<Line>)>) -> Figure {
+        let (mut lines, most): (Vec<Line>, Vec<Option<Line>>) = rates.into_iter().unzip();
+        let mut caption = caption.to_owned();
+        if most.iter().any(Option::is_some) {
+            caption += " \"Most\" is the highest rate over half a second or longer in this job; the device itself is not measured.";
+        }
+        lines.extend(most.into_iter().flatten());
+        self.figure(of, caption, Axis::linear("bytes a second", Unit::BytesPerSecond), lines)
+    }
+
+    fn power(&self) -> Option<Figure> {
+        let caption =
+            "Of the processors and the GPU in use, as far as their counters can be read; from two seconds on.";
+        let lines = vec![self.line("power", |sample| rate(sample.energy as f64 / 1e3, sample))];
+        let figure = || Figure {
+            title: "Power".into(),
+            ..self.figure("", caption.into(), Axis::linear("power", Unit::Watts), lines)
+        };
+        self.has(|sample| sample.energy).then(figure)
+    }
+}
+
+/// Returns an amount by second of a sample.
+fn rate(amount: f64, sample: &Sample) -> f64 {
+    if sample.length > 0 { 1e3 * amount / sample.length as f64 } else { 0.0 }
+}
+
+/// Returns the most bytes a second over samples of one run that cover [`SPAN`] milliseconds or a little more; 0 if no run was at work for so long.
+fn fastest(samples: &[(f64, &Sample)], kib: &dyn Fn(&Sample) -> u64) -> f64 {
+    let mut most = 0.0_f64;
+    for first in 0..samples.len() {
+        let (mut moved, mut length) = (0, 0);
+        for (_, sample) in samples[first..].iter().take_while(|(_, sample)| sample.run == samples[first].1.run) {
+            (moved, length) = (moved + kib(sample), length + sample.length);
+            if length >= SPAN {
+                most = most.max(1e3 * (moved << 10) as f64 / length as f64);
+                break;
+            }
+        }
+    }
+    most
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_fastest_transfer_is_one_over_half_a_second_within_a_run() {
+        let sample = |run: u64, length: u64, read: u64| Sample { run, length, read, ..Sample::default() };
+        // A burst of 50 ms, a second of 1 MiB/s, and a burst that another run goes on with.
+        let samples =
+            [sample(1, 50, 1000), sample(1, 450, 0), sample(1, 1000, 1024), sample(1, 100, 9000), sample(2, 400, 9000)];
+        let timed: Vec<(f64, &Sample)> = samples.iter().map(|sample| (0.0, sample)).collect();
+        let kib = |samples: &[(f64, &Sample)]| fastest(samples, &|sample| sample.read) / 1024.0;
+        assert_eq!((kib(&timed), kib(&timed[2..]), kib(&timed[3..])), (2000.0, 1024.0, 0.0));
+    }
+}

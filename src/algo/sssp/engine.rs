@@ -1,7 +1,7 @@
 //! The choice of what searches: the GPU of a rank, the threads of one process, or those of all ranks.
 
 use super::Distances;
-use super::cpu::{CpuSearch, Means};
+use super::cpu::{CpuSearch, Resources};
 use super::edges::Edges;
 use super::gpu::GpuSearch;
 use super::ranks::RankedSearch;
@@ -38,11 +38,10 @@ pub(super) fn choose<'a>(
     };
     let on_cpus = || -> Result<Box<dyn Search + 'a>> {
         let _spare = run.budget.reserve(spare, "distances and parents")?;
-        let means = Means { threads: run.threads, budget: run.budget, units: run.units };
-        let how = (table.weights, table.method);
+        let resources = Resources { threads: run.threads, budget: run.budget, units: run.units };
         match comm.ranks() {
-            1 => Ok(Box::new(CpuSearch::new(graph, how, degrees, &means)?)),
-            _ => Ok(Box::new(RankedSearch::new(comm, graph, how, degrees, &means)?)),
+            1 => Ok(Box::new(CpuSearch::new(graph, table, degrees, &resources)?)),
+            _ => Ok(Box::new(RankedSearch::new(comm, graph, table, degrees, &resources)?)),
         }
     };
     match run.devices.choose(true, on_gpu, on_cpus)? {

@@ -41,7 +41,7 @@ use super::distances::Distances;
 use super::edges::{self, Edges};
 use super::ranks::exchange::Exchange;
 use super::search::{Search, Searched};
-use super::task::Method;
+use super::task::{Method, Table};
 use crate::algo::WeightSource;
 use crate::algo::own::Own;
 use crate::algo::run::Units;
@@ -160,8 +160,8 @@ pub fn file_bytes(vertices: u64, entries: u64, largest: u32, direction: Directio
     disk::bytes(Packing::of(vertices, largest), entries) << direction.shift()
 }
 
-/// The means of searches on CPUs.
-pub struct Means<'a> {
+/// The resources of searches on CPUs.
+pub struct Resources<'a> {
     /// Threads.
     pub threads: usize,
     /// Host memory that is left.
@@ -171,61 +171,36 @@ pub struct Means<'a> {
 }
 
 impl CpuSearch {
-    /// Gets ready to search a graph by these weights.
+    /// Gets ready to search a graph by the weights and the method of a table.
     ///
     /// # Errors
     /// [`crate::Error::Limit`] where [`bytes()`] do not fit; those of the graph and of the disk; a stop.
-    pub fn new(graph: &Graph, how: (WeightSource, Method), degrees: &Mapped, means: &Means<'_>) -> Result<CpuSearch> {
-        Self::of(graph, how, degrees, means, (Own::all(graph.info.connected as usize), None))
+    pub fn new(graph: &Graph, table: &Table, degrees: &Mapped, resources: &Resources<'_>) -> Result<CpuSearch> {
+        Self::of_part(graph, table, degrees, resources, Own::all(graph.info.connected as usize), None)
     }
 
     /// Gets ready to search the part of a graph that a rank owns, with the others if there are any. Collective.
     ///
     /// # Errors
     /// Those of [`Self::new`] and of the exchange.
-    pub fn of(
+    pub fn of_part(
         graph: &Graph,
-        (weights, method): (WeightSource, Method),
+        table: &Table,
         degrees: &Mapped,
-        means: &Means<'_>,
-        (own, exchange): (Own, Option<&mut Exchange>),
+        resources: &Resources<'_>,
+        own: Own,
+        exchange: Option<&mut Exchange>,
     ) -> Result<CpuSearch> {
-        let budget = means.budget;
-        let edges = Edges::new(graph, weights, budget)?;
-        let (kind, direction, vertices) = (edges.kind(), edges.direction(), graph.info.connected as u32);
+        let (method, budget) = (table.method, resources.budget);
         let degrees = degrees.body_as_u32()?;
-        let entries = degrees.iter().map(|&degree| u64::from(degree)).sum::<u64>() >> direction.shift();
-        let here =
-            (0..vertices).filter(|&v| own.has(v)).map(|v| u64::from(degrees[direction.row(v, Way::Out) as usize]));
-        let largest = edges.largest();
-        let size = Size { vertices: vertices.into(), entries: here.sum(), longest: 0, largest, direction };
-        let [in_memory, _] = bytes(&size, means.threads);
-        let file = (in_memory > budget.free()).then_some(&means.units);
-        let rows = |way: Way, later: u64| {
-            let lengths = (0..vertices).map(|v| if own.has(v) { degrees[direction.row(v, way) as usize] } else { 0 });
-            let spare = others(vertices.into(), means.threads) + BUCKETS * u64::from(vertices);
-            // The ids that weights are drawn by are free again after the last way, but where ranks look them up.
-            let ids = if own.ranks() == 1 { edges::bytes(weights, vertices.into()) } else { 0 };
-            let spare = if later > 0 { spare + later } else { spare.saturating_sub(ids) };
-            let ways = if later > 0 { 2 } else { 1 };
-            let file = file.map(|units| sort::RowFile { units, rank: own.rank(), spare, ways });
-            sort::sorted((&edges, largest), way, lengths, file, budget)
-        };
-        let (out, into) = match direction {
-            Direction::Undirected => (rows(Way::Out, 0)?, None),
-            Direction::Directed => {
-                // Rows of the other way have room, too.
-                let longest = degrees.iter().max().copied().unwrap_or(0);
-                let [_, fewest] = sort::bytes(vertices.into(), entries, longest.into(), largest);
-                let out = rows(Way::Out, fewest)?;
-                (out, Some(rows(Way::In, 0)?))
-            }
-        };
+        let edges = Edges::new(graph, table.weights, budget)?;
+        let (kind, direction, vertices) = (edges.kind(), edges.direction(), graph.info.connected as u32);
+        let (out, into) = sort_rows(&edges, table.weights, degrees, own, resources)?;
         drop(edges);
-        if file.is_some() {
+        if out.is_on_disk() {
             tracing::info!("rows sorted by weight are in a file: memory is too small for them");
             if own.ranks() == 1 {
-                means.units.remove_files()?;
+                resources.units.remove_files()?;
             }
         }
         let is_tail = |v: &u32| direction == Direction::Undirected && degrees[*v as usize] == 1;
@@ -234,6 +209,7 @@ impl CpuSearch {
         if let Some(exchange) = exchange {
             weights = weights.of_all(kind, exchange)?;
         }
+        let entries = entries(degrees, direction);
         let degree = entries as f64 / f64::from(vertices.max(1));
         // Vertices are in the order of degree.
         let longest = degrees.iter().take(1 << direction.shift()).max().copied().unwrap_or(0);
@@ -242,7 +218,7 @@ impl CpuSearch {
         let farthest = rows::number(kind, weights.largest) * f64::from(vertices);
         let width = width(weights.sum / entries.max(1) as f64, degree, has_hubs, farthest);
         let is_short = u64::from(weights.largest).saturating_mul(vertices.into()) < u64::from(u32::MAX);
-        let threads = if entries < FEW { 1 } else { means.threads };
+        let threads = if entries < FEW { 1 } else { resources.threads };
         // Who pulls, and other ranks, know sums alone.
         let tells_parents = own.ranks() == 1 && !(has_hubs && method == Method::Auto);
         let sums = match kind {
@@ -289,6 +265,49 @@ impl CpuSearch {
         state.bins.iter().for_each(|bins| bins.lock().unwrap_or_else(PoisonError::into_inner).give_back());
         A::copy(&state.cells, distances);
         Ok(searched)
+    }
+}
+
+/// Returns the entries of all rows of one way, by the degrees of all rows.
+fn entries(degrees: &[u32], direction: Direction) -> u64 {
+    degrees.iter().map(|&degree| u64::from(degree)).sum::<u64>() >> direction.shift()
+}
+
+/// Sorts the rows of own vertices by weight: of the edges that leave them, and of those that lead to them where these are others. They go to files where
+/// memory is too small.
+fn sort_rows(
+    edges: &Edges<'_>,
+    weights: WeightSource,
+    degrees: &[u32],
+    own: Own,
+    resources: &Resources<'_>,
+) -> Result<(Rows, Option<Rows>)> {
+    let Resources { threads, budget, ref units } = *resources;
+    let (direction, vertices, largest) = (edges.direction(), own.vertices() as u32, edges.largest());
+    let length = |v: u32, way: Way| if own.has(v) { degrees[direction.row(v, way) as usize] } else { 0 };
+    let here = (0..vertices).map(|v| u64::from(length(v, Way::Out))).sum();
+    let size = Size { vertices: vertices.into(), entries: here, longest: 0, largest, direction };
+    let [in_memory, _] = bytes(&size, threads);
+    let goes_to_file = in_memory > budget.free();
+    // `later` are bytes for the rows of another way, which follow.
+    let rows = |way: Way, later: u64| {
+        let spare = others(vertices.into(), threads) + BUCKETS * u64::from(vertices);
+        // The ids that weights are drawn by are free again after the last way, but where ranks look them up.
+        let ids = if own.ranks() == 1 { edges::bytes(weights, vertices.into()) } else { 0 };
+        let spare = if later > 0 { spare + later } else { spare.saturating_sub(ids) };
+        let ways = if later > 0 { 2 } else { 1 };
+        let file = goes_to_file.then(|| sort::RowFile { units, rank: own.rank(), spare, ways });
+        sort::sorted((edges, largest), way, (0..vertices).map(|v| length(v, way)), file, budget)
+    };
+    match direction {
+        Direction::Undirected => Ok((rows(Way::Out, 0)?, None)),
+        Direction::Directed => {
+            // Rows of the other way have room, too.
+            let longest = degrees.iter().max().copied().unwrap_or(0);
+            let [_, fewest] = sort::bytes(vertices.into(), entries(degrees, direction), longest.into(), largest);
+            let out = rows(Way::Out, fewest)?;
+            Ok((out, Some(rows(Way::In, 0)?)))
+        }
     }
 }
 

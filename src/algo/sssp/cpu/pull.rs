@@ -10,7 +10,7 @@
 
 use super::arithmetic::Arithmetic;
 use super::bins::{Bins, Entry};
-use super::push::{How, Pushed, push};
+use super::push::{PushOptions, Pushed, push};
 use super::rows::{Wanted, neighbour, weight};
 use super::search::{Here, Walk};
 
@@ -29,8 +29,9 @@ const FEW_ON_DISK: usize = 1 << 12;
 /// Searches so. Returns false where threads stop. Collective.
 pub fn cap_and_pull<A: Arithmetic>(walk: &Walk<'_, A>, here: &mut Here, bins: &mut Bins<A::Sum>) -> bool {
     let graph = walk.graph;
-    let how = How { wide: if graph.has_hubs { graph.entries / WIDE } else { u64::MAX }, ..How::whole() };
-    let bucket = match push(walk, here, bins, "push", how) {
+    let options =
+        PushOptions { wide: if graph.has_hubs { graph.entries / WIDE } else { u64::MAX }, ..PushOptions::whole() };
+    let bucket = match push(walk, here, bins, "push", options) {
         None => return false,
         Some(Pushed::Done) => return true,
         Some(Pushed::Wide(bucket)) => bucket,
@@ -39,7 +40,7 @@ pub fn cap_and_pull<A: Arithmetic>(walk: &Walk<'_, A>, here: &mut Here, bins: &m
         return false;
     }
     let cap = A::least(bucket + 1 + CAPPED, graph.width);
-    if push(walk, here, bins, "cap", How { cap: Some(cap), ..How::whole() }).is_none() {
+    if push(walk, here, bins, "cap", PushOptions { cap: Some(cap), ..PushOptions::whole() }).is_none() {
         return false;
     }
     bins.clear();
@@ -93,7 +94,7 @@ pub fn cap_and_pull<A: Arithmetic>(walk: &Walk<'_, A>, here: &mut Here, bins: &m
     for &entry in &nearer {
         bins.push(A::bucket(entry.sum, graph.width), entry);
     }
-    walk.end_phase(here, "pull", rounds, relaxed) && push(walk, here, bins, "push", How::whole()).is_some()
+    walk.end_phase(here, "pull", rounds, relaxed) && push(walk, here, bins, "push", PushOptions::whole()).is_some()
 }
 
 /// Returns true if a vertex may become nearer along its lightest edge, from a vertex at the distance `nearest`.

@@ -25,21 +25,21 @@ const PUT_TOGETHER: usize = 32;
 /// Entries ahead whose rows are asked for.
 const AHEAD: usize = 32;
 
-/// The way in which to push.
+/// How far to push, and in what order.
 #[derive(Debug, Clone, Copy)]
-pub struct How<S> {
+pub struct PushOptions<S> {
     /// True if all distances are in one bucket, and vertices come in the order in which they came nearer.
     pub is_moore: bool,
-    /// No vertex becomes as far as this, where something else is done about farther ones.
+    /// No vertex becomes as far as this: farther ones pull ([`super::pull`]).
     pub cap: Option<S>,
-    /// Edges of a bucket beyond which something else is done.
+    /// Pushing ends before a bucket whose vertices have more edges than this.
     pub wide: u64,
 }
 
-impl<S> How<S> {
-    /// Returns the way that goes to the end.
-    pub fn whole() -> How<S> {
-        How { is_moore: false, cap: None, wide: u64::MAX }
+impl<S> PushOptions<S> {
+    /// Returns those of pushing bucket after bucket, to the end.
+    pub fn whole() -> PushOptions<S> {
+        PushOptions { is_moore: false, cap: None, wide: u64::MAX }
     }
 }
 
@@ -58,12 +58,12 @@ pub fn push<A: Arithmetic>(
     here: &mut Here,
     bins: &mut Bins<A::Sum>,
     kind: &str,
-    how: How<A::Sum>,
+    options: PushOptions<A::Sum>,
 ) -> Option<Pushed> {
     let (mut rounds, mut relaxed, mut list) = (0, 0, Vec::new());
-    let cap = how.cap.unwrap_or(A::UNREACHED);
-    let bucket_of = |sum: A::Sum| if how.is_moore { 0 } else { A::bucket(sum, walk.graph.width) };
-    let last = how.cap.map_or(u64::MAX, bucket_of);
+    let cap = options.cap.unwrap_or(A::UNREACHED);
+    let bucket_of = |sum: A::Sum| if options.is_moore { 0 } else { A::bucket(sum, walk.graph.width) };
+    let last = options.cap.map_or(u64::MAX, bucket_of);
     loop {
         let (now, after) = (here.round & 1, (here.round + 1) & 1);
         // The number of the bucket and one, or 0 where there is no memory for buckets.
@@ -80,7 +80,7 @@ pub fn push<A: Arithmetic>(
         if !is_over {
             let mut entries = own.entries.write().unwrap_or_else(PoisonError::into_inner);
             bins.take(bucket, &mut entries);
-            if how.wide < u64::MAX {
+            if options.wide < u64::MAX {
                 let edges = entries.iter().map(|entry| walk.graph.out.degree(entry.vertex)).sum();
                 walk.edges[now].fetch_add(edges, Relaxed);
             }
@@ -98,10 +98,10 @@ pub fn push<A: Arithmetic>(
         if is_over {
             return walk.end_phase(here, kind, rounds, relaxed).then_some(Pushed::Done);
         }
-        if how.wide < u64::MAX && !walk.agree(here, &walk.edges[now], Exchange::sum) {
+        if options.wide < u64::MAX && !walk.agree(here, &walk.edges[now], Exchange::sum) {
             return None;
         }
-        if walk.edges[now].load(Relaxed) > how.wide {
+        if walk.edges[now].load(Relaxed) > options.wide {
             put_back(walk, own.entries.read().unwrap_or_else(PoisonError::into_inner).as_slice(), bins, bucket);
             return walk.end_phase(here, kind, rounds, relaxed).then_some(Pushed::Wide(bucket));
         }
@@ -125,7 +125,7 @@ pub fn push<A: Arithmetic>(
             }
             continue;
         }
-        while !how.is_moore && (1..=FUSED).contains(&bins.again()) {
+        while !options.is_moore && (1..=FUSED).contains(&bins.again()) {
             bins.take(bucket, &mut list);
             relaxed += settle(walk, bins, &list, cap, bucket_of);
         }

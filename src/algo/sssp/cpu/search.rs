@@ -4,7 +4,7 @@ use super::Sorted;
 use super::arithmetic::Arithmetic;
 use super::bins::{Bins, Entry};
 use super::parents::{self, Reached};
-use super::push::How;
+use super::push::PushOptions;
 use super::rows::{Wanted, neighbour, weight};
 use super::{plateau, pull, push, rounds};
 use crate::algo::meeting::Meeting;
@@ -55,7 +55,7 @@ pub struct Walk<'s, A: Arithmetic> {
     /// Vertices that became nearer in a round, and in the next.
     changed: [AtomicU64; 2],
     relaxations: AtomicU64,
-    told: Mutex<Told<A::Sum>>,
+    findings: Mutex<Findings<A::Sum>>,
     ranks: Option<Ranks<'s, A::Sum>>,
 }
 
@@ -76,7 +76,7 @@ pub struct List<S> {
 }
 
 /// The findings that threads tell of a search.
-struct Told<S> {
+struct Findings<S> {
     phases: Vec<Phase>,
     begun: Instant,
     relaxations: u64,
@@ -119,7 +119,8 @@ impl<'s, A: Arithmetic> Walk<'s, A> {
             edges,
             nearer: Mutex::new((0..threads).map(|_| Vec::new()).collect()),
         });
-        let told = Told { phases: Vec::new(), begun: Instant::now(), relaxations: 0, reached: Reached::default() };
+        let findings =
+            Findings { phases: Vec::new(), begun: Instant::now(), relaxations: 0, reached: Reached::default() };
         Walk {
             graph,
             sums,
@@ -135,7 +136,7 @@ impl<'s, A: Arithmetic> Walk<'s, A> {
             parts: Default::default(),
             changed: Default::default(),
             relaxations: AtomicU64::new(0),
-            told: Mutex::new(told),
+            findings: Mutex::new(findings),
             ranks,
         }
     }
@@ -155,8 +156,8 @@ impl<'s, A: Arithmetic> Walk<'s, A> {
             here.outcome
         })?;
         let (mut phases, mut reached) = {
-            let mut told = self.told.lock().unwrap_or_else(PoisonError::into_inner);
-            (std::mem::take(&mut told.phases), std::mem::take(&mut told.reached))
+            let mut findings = self.findings.lock().unwrap_or_else(PoisonError::into_inner);
+            (std::mem::take(&mut findings.phases), std::mem::take(&mut findings.reached))
         };
         let begun_after = Instant::now();
         if let Some(Ranks { exchange, .. }) = &self.ranks {
@@ -234,8 +235,8 @@ impl<'s, A: Arithmetic> Walk<'s, A> {
             Method::BellmanFord => rounds::relax_all(self, here),
             Method::Auto => pull::cap_and_pull(self, here, bins),
             Method::Moore | Method::DeltaStepping => {
-                let how = How { is_moore: self.method == Method::Moore, ..How::whole() };
-                push::push(self, here, bins, "push", how).is_some()
+                let options = PushOptions { is_moore: self.method == Method::Moore, ..PushOptions::whole() };
+                push::push(self, here, bins, "push", options).is_some()
             }
         };
         if found && self.leaves(here, parents) {
@@ -262,13 +263,18 @@ impl<'s, A: Arithmetic> Walk<'s, A> {
         self.ranks.is_some()
     }
 
-    /// Replaces a number by what all ranks make of theirs by `how`. Returns false where threads stop. Collective.
-    pub fn agree(&self, here: &mut Here, number: &AtomicU64, how: impl Fn(&mut Exchange, u64) -> Result<u64>) -> bool {
+    /// Replaces a number by what all ranks make of theirs by `combine`. Returns false where threads stop. Collective.
+    pub fn agree(
+        &self,
+        here: &mut Here,
+        number: &AtomicU64,
+        combine: impl Fn(&mut Exchange, u64) -> Result<u64>,
+    ) -> bool {
         let Some(ranks) = &self.ranks else { return true };
         if here.thread == 0 {
             let mut exchange = ranks.exchange.lock().unwrap_or_else(PoisonError::into_inner);
             here.note(
-                how(&mut exchange, number.load(Relaxed)).map(|number_of_all| number.store(number_of_all, Relaxed)),
+                combine(&mut exchange, number.load(Relaxed)).map(|number_of_all| number.store(number_of_all, Relaxed)),
             );
         }
         self.meet(here)
@@ -338,19 +344,19 @@ impl<'s, A: Arithmetic> Walk<'s, A> {
             return false;
         }
         if here.thread == 0 {
-            let mut told = self.told.lock().unwrap_or_else(PoisonError::into_inner);
+            let mut findings = self.findings.lock().unwrap_or_else(PoisonError::into_inner);
             let all = self.relaxations.load(Relaxed);
-            let relaxations = all - std::mem::replace(&mut told.relaxations, all);
-            let seconds = std::mem::replace(&mut told.begun, Instant::now()).elapsed().as_secs_f64();
-            told.phases.push(Phase { kind: kind.into(), rounds, relaxations, seconds });
+            let relaxations = all - std::mem::replace(&mut findings.relaxations, all);
+            let seconds = std::mem::replace(&mut findings.begun, Instant::now()).elapsed().as_secs_f64();
+            findings.phases.push(Phase { kind: kind.into(), rounds, relaxations, seconds });
         }
         self.meet(here)
     }
 
     /// Adds what a thread found when it looked for parents.
     pub fn add(&self, reached: Reached<A::Sum>) {
-        let mut told = self.told.lock().unwrap_or_else(PoisonError::into_inner);
-        told.reached.add(reached);
+        let mut findings = self.findings.lock().unwrap_or_else(PoisonError::into_inner);
+        findings.reached.add(reached);
     }
 
     /// Settles the vertices that have one edge each, by their neighbours, which are their parents. Collective.

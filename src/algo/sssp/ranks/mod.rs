@@ -8,11 +8,10 @@ pub(super) mod exchange;
 
 use self::exchange::Exchange;
 use super::Distances;
-use super::cpu::{CpuSearch, Means};
+use super::cpu::{CpuSearch, Resources};
 use super::edges::Edges;
 use super::search::{Search, Searched};
-use super::task::Method;
-use crate::algo::WeightSource;
+use super::task::Table;
 use crate::algo::own::Own;
 use crate::comm::Comm;
 use crate::error::{Error, Result};
@@ -38,24 +37,24 @@ pub fn bytes(vertices: u64, own: Own, nodes: usize) -> u64 {
 }
 
 impl<'a> RankedSearch<'a> {
-    /// Gets ready to search a graph by these weights. Collective.
+    /// Gets ready to search a graph by the weights and the method of a table. Collective.
     ///
     /// # Errors
     /// Those of [`CpuSearch::new`].
     pub fn new(
         comm: &Comm,
         graph: &'a Graph,
-        how: (WeightSource, Method),
+        table: &Table,
         degrees: &Mapped,
-        means: &Means<'_>,
+        resources: &Resources<'_>,
     ) -> Result<RankedSearch<'a>> {
         let vertices = graph.info.connected as usize;
         let own = Own::of(vertices, comm.rank(), comm.ranks());
-        let mut exchange = Exchange::open(comm, own, means.budget)?;
+        let mut exchange = Exchange::open(comm, own, resources.budget)?;
         let parents = if comm.leads() { 0 } else { vertices };
-        let parents = means.budget.zeroed(parents, "the parents of vertices (4 bytes each)")?;
-        let search = CpuSearch::of(graph, how, degrees, means, (own, Some(&mut exchange)))?;
-        let edges = Edges::new(graph, how.0, means.budget)?;
+        let parents = resources.budget.zeroed(parents, "the parents of vertices (4 bytes each)")?;
+        let search = CpuSearch::of_part(graph, table, degrees, resources, own, Some(&mut exchange))?;
+        let edges = Edges::new(graph, table.weights, resources.budget)?;
         Ok(RankedSearch { search, exchange, edges, parents })
     }
 }

@@ -5,8 +5,8 @@ use std::fs;
 use std::path::Path;
 
 use crate::support::mpi::built;
-use crate::support::{number, random_edges};
-use crate::{KEEP, Ranks, same_files};
+use crate::support::{Place, number, random_edges};
+use crate::{KEEP, Ranks, one_mpi, same_files};
 
 /// The files of all sources, by their paths below `out`.
 fn columns(folder: &Path, name: &str, found: &mut BTreeMap<String, Vec<u8>>) {
@@ -74,4 +74,27 @@ fn by_any_number_of_ranks() {
             }
         }
     }
+}
+
+/// As on nodes of which one has less free: its sorted rows go to a file, and those of the other stay in memory. What they find is checked.
+#[test]
+fn ranks_of_different_memory_take_the_same_steps() {
+    let Some(built) = one_mpi() else { return };
+    let mut job = Ranks::at(Place::on_disk(), built);
+    let input = "[input]\nkronecker = { scale = 16, edge_factor = 16, seed = 3 }\n";
+    let table = "[sssp]\nroots = 1\nweights = { uniform = [1, 4000000000], seed = 4 }\n";
+    let how = "[limits]\nthreads = 1\n[run]\ndevice = 'cpu'\n";
+    job.place.write("job.toml", format!("{KEEP}{input}{table}{how}"));
+    job.report(0, &[]);
+    // From too little for any search on to enough for all rows.
+    let in_a_file = (100u64..150).step_by(4).find_map(|mib| {
+        let node = |rank, mib: u64| (rank, format!("export GPUGRAPH_NODE_MEMORY={}", mib << 20));
+        job.on = vec![node(0, mib), node(1, 4000)];
+        let ran = job.run(2, &["--set", "sssp.roots=2"]);
+        assert!([0, 7].contains(&ran.code), "{mib} MiB: {} {}", ran.code, ran.err);
+        let in_a_file = ran.err.contains("rows sorted by weight are in a file");
+        (ran.code == 0).then_some(in_a_file)
+    });
+    assert_eq!(in_a_file, Some(true));
+    assert_eq!(job.place.read_report()["results"]["sssp"]["validated"], true);
 }

@@ -91,6 +91,8 @@ pub struct Sorted {
     width: Width,
     /// True if some vertices have many more edges than most.
     has_hubs: bool,
+    /// True if rows are on a disk, here or on another rank: all take the same steps, however much memory each has.
+    is_on_disk: bool,
 }
 
 impl Sorted {
@@ -205,9 +207,10 @@ impl CpuSearch {
         }
         let is_tail = |v: &u32| direction == Direction::Undirected && degrees[*v as usize] == 1;
         let tails = vertices - (0..vertices).rev().take_while(is_tail).count() as u32;
-        let mut weights = out.weights();
+        let (mut weights, mut is_on_disk) = (out.weights(), out.is_on_disk());
         if let Some(exchange) = exchange {
             weights = weights.of_all(kind, exchange)?;
+            is_on_disk = exchange.sum(is_on_disk.into())? > 0;
         }
         let entries = entries(degrees, direction);
         let degree = entries as f64 / f64::from(vertices.max(1));
@@ -228,7 +231,7 @@ impl CpuSearch {
             WeightType::U32 if is_short => Sums::Short(State::new(vertices, threads, budget)?),
             WeightType::U32 => Sums::Long(State::new(vertices, threads, budget)?),
         };
-        let graph = Sorted { out, into, vertices, tails, own, entries, width, has_hubs };
+        let graph = Sorted { out, into, vertices, tails, own, entries, width, has_hubs, is_on_disk };
         Ok(CpuSearch { graph, sums, method, threads })
     }
 

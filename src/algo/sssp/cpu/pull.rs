@@ -45,7 +45,7 @@ pub fn cap_and_pull<A: Arithmetic>(walk: &Walk<'_, A>, here: &mut Here, bins: &m
     }
     bins.clear();
     let into = graph.into();
-    let few = graph.vertices as usize / if into.is_on_disk() { FEW_ON_DISK } else { FEW };
+    let few = graph.vertices as usize / if graph.is_on_disk { FEW_ON_DISK } else { FEW };
     // Vertices whose rows memory has too little of.
     let mut far = Vec::new();
     let mut nearest = A::load(&walk.least);

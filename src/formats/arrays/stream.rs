@@ -84,29 +84,39 @@ pub(in crate::formats) fn read<V: Visitor>(
         reported = done;
     }
     walk.finish()?;
-    // The end of a stream has its checksum, so the stream that was only read in part is read to its end as well.
-    let same = |a: &Column, b: &Column| a.place == b.place;
     let length = (part.packing() != Packing::Zip).then_some(table.length);
-    match (&mut walk.ends, &table.shape) {
-        (Ends::Rows(all), _) => all.finish(length, || shared.advance(0))?,
+    read_to_end(&mut walk, &table.shape, length, || shared.advance(0))?;
+    shared.advance(part.bytes() - reported)
+}
+
+/// Reads the streams of all columns to their ends, where their checksums are. A packed file has `length` bytes; of an archive none are given.
+fn read_to_end(
+    walk: &mut Walk<'_>,
+    shape: &Shape,
+    length: Option<u64>,
+    watch: impl Fn() -> Result<()> + Copy,
+) -> Result<()> {
+    let same = |a: &Column, b: &Column| a.place == b.place;
+    match (&mut walk.ends, shape) {
+        (Ends::Rows(all), _) => all.finish(length, watch)?,
         (Ends::Columns(from, to), Shape::Columns { from: a, to: b }) => {
             if !same(a, b) {
-                from.finish(None, || shared.advance(0))?;
+                from.finish(None, watch)?;
             }
-            to.finish(length, || shared.advance(0))?;
+            to.finish(length, watch)?;
         }
         (Ends::Lists(lists), Shape::Adjacency { offsets, neighbours, .. }) => {
             if !same(offsets, neighbours) {
-                lists.offsets.finish(None, || shared.advance(0))?;
+                lists.offsets.finish(None, watch)?;
             }
-            lists.neighbours.finish(length, || shared.advance(0))?;
+            lists.neighbours.finish(length, watch)?;
         }
         _ => unreachable!("the ends are those of the shape"),
     }
-    if let (Some(weights), Packing::Zip) = (&mut walk.weights, part.packing()) {
-        weights.numbers.finish(None, || shared.advance(0))?;
+    match &mut walk.weights {
+        Some(weights) if length.is_none() => weights.numbers.finish(None, watch),
+        _ => Ok(()),
     }
-    shared.advance(part.bytes() - reported)
 }
 
 /// Skips `bytes` bytes, or to the end.

@@ -86,10 +86,22 @@ fn begin(job: Job, fresh: bool, comm: &Comm, started: Instant, lock: &mut Option
     if let InputSpec::Prepared(other) = &session.job.input {
         result = result.map_err(|e| e.kept_in(other));
     }
-    result = result.map_err(|e| streams::came_by(e, &folder, &session.manifest));
+    let result = result.map_err(|e| streams::came_by(e, &folder, &session.manifest));
+    close(session, result, done, started)
+}
+
+/// Notes how a run ended, in the metrics and the manifest, which stays that of `done` where there was nothing left to do; returns the report, and true if
+/// anything was.
+fn close(
+    mut session: Session,
+    result: Result<Report>,
+    done: Option<Manifest>,
+    started: Instant,
+) -> Result<(Report, bool)> {
     session.progress.metrics().end(&result.as_ref().err().map_or_else(|| "finished".into(), ToString::to_string));
     let spent = Spent { gpu_memory_peak: session.gpu.memory().1, ..session.progress.spent() };
-    let manifest = &mut session.manifest;
+    let began = session.began;
+    let Session { job: Job { workdir: folder, .. }, comm, manifest, .. } = &mut session;
     manifest.close(started.elapsed().as_secs_f64(), &spent);
     manifest.ended(result.as_ref().err());
     if result.is_ok() {
@@ -100,18 +112,17 @@ fn begin(job: Job, fresh: bool, comm: &Comm, started: Instant, lock: &mut Option
     let untouched = |done: &Manifest| {
         let same = (&done.outputs, &done.tasks) == (&manifest.outputs, &manifest.tasks);
         let same = same && (done.input == manifest.input || result.is_err());
-        same && (!session.began || refused)
+        same && (!began || refused)
     };
     let saved = match done.filter(untouched) {
         _ if !comm.leads() => Ok(()),
-        Some(done) if !session.began => streams::remove_unnoted(&folder, &done),
-        Some(mut done) => done.save(&folder).and_then(|()| streams::remove_unnoted(&folder, &done)),
-        None => manifest.save(&folder).and_then(|()| streams::remove_unnoted(&folder, manifest)),
+        Some(done) if !began => streams::remove_unnoted(folder, &done),
+        Some(mut done) => done.save(folder).and_then(|()| streams::remove_unnoted(folder, &done)),
+        None => manifest.save(folder).and_then(|()| streams::remove_unnoted(folder, manifest)),
     };
     let report = result?;
     saved?;
-    let began = session.began;
-    if comm.ranks() > 1 {
+    if session.comm.ranks() > 1 {
         // A rank ends with its job, and the driver takes back what a process has faster than the process gives it.
         std::mem::forget(session.gpu);
     }

@@ -8,7 +8,7 @@ use crate::error::Result;
 use crate::quote::clip_to;
 use serde_json::Value;
 use std::collections::BTreeSet;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 /// A run and what it says of itself.
 struct Compared {
@@ -24,7 +24,8 @@ struct Compared {
 /// # Errors
 /// [`crate::Error::Usage`] for a folder that no job worked in.
 pub fn page(workdirs: &[impl AsRef<Path>]) -> Result<Page> {
-    let runs = workdirs.iter().map(|workdir| Compared::of(workdir.as_ref())).collect::<Result<Vec<_>>>()?;
+    let named = names(workdirs).into_iter().zip(workdirs);
+    let runs = named.map(|(name, workdir)| Compared::of(name, workdir.as_ref())).collect::<Result<Vec<_>>>()?;
     let names: Vec<&str> = runs.iter().map(|run| run.name.as_str()).collect();
     let mut section = Section::new("runs", "Runs side by side");
     section
@@ -51,12 +52,22 @@ pub fn page(workdirs: &[impl AsRef<Path>]) -> Result<Page> {
     })
 }
 
+/// Returns a name for each workdir: the ends of their paths, as much of them as tells all apart.
+fn names(workdirs: &[impl AsRef<Path>]) -> Vec<String> {
+    let components = |workdir: &Path| workdir.components().count();
+    let longest = workdirs.iter().map(|workdir| components(workdir.as_ref())).max().unwrap_or(0);
+    let end = |workdir: &Path, length: usize| {
+        let end: PathBuf = workdir.components().skip(components(workdir).saturating_sub(length)).collect();
+        end.display().to_string()
+    };
+    let ends = |length: usize| workdirs.iter().map(|workdir| end(workdir.as_ref(), length)).collect::<Vec<String>>();
+    let differ = |names: &Vec<String>| names.iter().collect::<BTreeSet<_>>().len() == names.len();
+    (1..longest).map(ends).find(differ).unwrap_or_else(|| ends(longest))
+}
+
 impl Compared {
-    fn of(workdir: &Path) -> Result<Compared> {
+    fn of(name: String, workdir: &Path) -> Result<Compared> {
         let seen = Seen::at(workdir)?;
-        let name = workdir
-            .file_name()
-            .map_or_else(|| workdir.display().to_string(), |name| name.to_string_lossy().into_owned());
         let ranks = number(&seen.report["ranks"]).unwrap_or(1.0);
         let threads = seen.metrics.runs.last().map_or(1.0, |run| run.threads as f64);
         let on_gpu = seen.report["device"] == "gpu";
@@ -237,4 +248,18 @@ fn differences(runs: &[Compared]) -> Vec<String> {
     }
     notices.truncate(50);
     notices
+}
+
+#[cfg(test)]
+mod tests {
+    use super::names;
+
+    #[test]
+    fn workdirs_of_one_name_are_told_apart() {
+        assert_eq!(names(&["runs/s22", "/x/s23/"]), ["s22", "s23"]);
+        assert_eq!(names(&["runs/h100/s22", "runs/h200/s22", "s23"]), ["h100/s22", "h200/s22", "s23"]);
+        assert_eq!(names(&["/a/b/w", "/b/w", "w"]), ["a/b/w", "/b/w", "w"]);
+        assert_eq!(names(&["w", "w"]), ["w", "w"]);
+        assert_eq!(names(&["/"]), ["/"]);
+    }
 }

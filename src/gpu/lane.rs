@@ -3,9 +3,26 @@
 
 use super::arena::DeviceSlice;
 use super::queue::{Event, Queue};
-use crate::error::Result;
+use crate::error::{Error, Result};
 use std::collections::VecDeque;
 use std::time::{Duration, Instant};
+
+/// Does `work` for each item, such as a lane and its share, on a thread of its own. All are waited for before the first error is returned.
+///
+/// # Errors
+/// Those of `work`; [`Error::Addresses`] if the system starts no more threads.
+pub fn on_threads<T: Send>(items: impl Iterator<Item = T>, work: impl Fn(T) -> Result<()> + Sync) -> Result<()> {
+    let work = &work;
+    std::thread::scope(|scope| {
+        let threads = items.map(|item| std::thread::Builder::new().spawn_scoped(scope, move || work(item)));
+        let threads: Vec<_> = threads.collect();
+        let ends = threads.into_iter().map(|thread| {
+            let thread = thread.map_err(|_| Error::thread())?;
+            thread.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic))
+        });
+        ends.fold(Ok(()), Result::and)
+    })
+}
 
 /// A queue and its pinned slots. The thread fills one slot while the GPU copies from another. The slot in turn is the current one.
 #[derive(Debug)]

@@ -29,7 +29,7 @@ mod workspace;
 pub use arena::{Arena, DeviceSlice, at_least, slice_bytes, whole_pieces};
 pub use device::Device;
 pub use energy::GpuMeter;
-pub use lane::Lane;
+pub use lane::{Lane, on_threads};
 pub use peer::{ArenaName, Peer, PeerMemory, Peers, arena_name};
 pub use program::{Kernel, Program, cache};
 pub use queue::{Arguments, Event, Grid, Queue, THREADS};

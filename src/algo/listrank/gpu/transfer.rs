@@ -2,7 +2,7 @@
 
 use super::{GoOn, Index, ListOnGpu, Source, Take};
 use crate::error::Result;
-use crate::gpu::{DeviceSlice, Lane};
+use crate::gpu::{DeviceSlice, Lane, on_threads};
 use std::sync::atomic::{AtomicU64, Ordering};
 
 /// Copies all successors from `source` to the GPU.
@@ -58,17 +58,9 @@ fn with_lanes<I: Index>(
     work: impl Fn(&mut Lane<'_>, u64) -> Result<()> + Sync,
 ) -> Result<()> {
     let mut lanes = gpu.workspace.uploader.lanes()?;
-    let work = &work;
-    std::thread::scope(|scope| {
-        let threads = lanes.iter_mut().map(|lane| {
-            let piece = lane.slot_words() as u64 / I::WORDS;
-            scope.spawn(move || work(lane, piece))
-        });
-        let threads: Vec<_> = threads.collect();
-        // All are waited for before the first error is returned.
-        let ends = threads.into_iter().map(|it| it.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic)));
-        let ends: Vec<Result<()>> = ends.collect();
-        ends.into_iter().collect()
+    on_threads(lanes.iter_mut(), |lane| {
+        let piece = lane.slot_words() as u64 / I::WORDS;
+        work(lane, piece)
     })
 }
 

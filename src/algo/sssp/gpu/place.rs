@@ -9,7 +9,7 @@ use super::{PREPARE, Tuning, Weights};
 use crate::algo::searches::gpu::{GoOn, join_starts, place_starts, targets};
 use crate::error::Result;
 use crate::formats::WeightType;
-use crate::gpu::{CopySource, DeviceSlice, Grid, Pinned, Workspace, slice_bytes};
+use crate::gpu::{CopySource, DeviceSlice, Grid, Pinned, Workspace, on_threads, slice_bytes};
 use crate::graph::catalogue::Catalogue;
 use crate::graph::ids::Vertex;
 use crate::graph::weights::drawn::DrawnWeights;
@@ -203,30 +203,21 @@ fn upload_ids(
 ) -> Result<()> {
     let mut lanes = workspace.uploader.lanes()?;
     let share = to.len().div_ceil(lanes.len() as u64).max(1);
-    std::thread::scope(|scope| {
-        let threads = lanes.iter_mut().zip((0..to.len()).step_by(share as usize)).map(|(lane, from)| {
-            scope.spawn(move || {
-                let end = (from + share).min(to.len());
-                let step = (lane.slot_words() / 2) as u64;
-                for first in (from..end).step_by(step as usize) {
-                    go_on()?;
-                    let part = to.part(first..(first + step).min(end));
-                    let slot = lane.slot()?;
-                    for (pair, v) in slot.chunks_exact_mut(2).zip(first as u32..).take(part.len() as usize) {
-                        let id = of(Vertex(v));
-                        pair.copy_from_slice(&[id as u32, (id >> 32) as u32]);
-                    }
-                    lane.send_slot(DeviceSlice::at(part.address(), 2 * part.len()))?;
-                    lane.pass()?;
-                }
-                lane.finish()
-            })
-        });
-        let threads: Vec<_> = threads.collect();
-        // All are waited for before the first error is returned.
-        let ends = threads.into_iter().map(|it| it.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic)));
-        let ends: Vec<Result<()>> = ends.collect();
-        ends.into_iter().collect()
+    on_threads(lanes.iter_mut().zip((0..to.len()).step_by(share as usize)), |(lane, from)| {
+        let end = (from + share).min(to.len());
+        let step = (lane.slot_words() / 2) as u64;
+        for first in (from..end).step_by(step as usize) {
+            go_on()?;
+            let part = to.part(first..(first + step).min(end));
+            let slot = lane.slot()?;
+            for (pair, v) in slot.chunks_exact_mut(2).zip(first as u32..).take(part.len() as usize) {
+                let id = of(Vertex(v));
+                pair.copy_from_slice(&[id as u32, (id >> 32) as u32]);
+            }
+            lane.send_slot(DeviceSlice::at(part.address(), 2 * part.len()))?;
+            lane.pass()?;
+        }
+        lane.finish()
     })
 }
 

@@ -4,7 +4,7 @@ use super::room::MOST_ENTRIES;
 use crate::algo::searches::gpu::GoOn;
 use crate::algo::traverse::owner::Owners;
 use crate::error::Result;
-use crate::gpu::{DeviceSlice, Lane, Workspace};
+use crate::gpu::{DeviceSlice, Lane, Workspace, on_threads};
 use crate::graph::adjacency::Adjacency;
 use crate::graph::direction::{Direction, Way};
 use crate::memory::{Budget, Buffer};
@@ -40,15 +40,7 @@ impl OwnRows<'_> {
     pub fn upload(&self, workspace: &mut Workspace, to: DeviceSlice<u32>, go_on: GoOn<'_>) -> Result<()> {
         let next = AtomicU64::new(0);
         let mut lanes = workspace.uploader.lanes()?;
-        std::thread::scope(|scope| {
-            let next = &next;
-            let threads = lanes.iter_mut().map(|lane| scope.spawn(move || self.send(lane, to, next, go_on)));
-            let threads: Vec<_> = threads.collect();
-            // All are waited for before the first error is returned.
-            let ends = threads.into_iter().map(|it| it.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic)));
-            let ends: Vec<Result<()>> = ends.collect();
-            ends.into_iter().collect()
-        })
+        on_threads(lanes.iter_mut(), |lane| self.send(lane, to, &next, go_on))
     }
 
     /// Copies pieces that no other thread has taken.

@@ -20,7 +20,7 @@ use super::write::{Files, bins_of_block};
 use super::{Transpose, Transposed, Work};
 use crate::error::{Error, Result};
 use crate::formats::Watch;
-use crate::gpu::{DeviceSlice, Kernel, Lane, Workspace, slice_bytes};
+use crate::gpu::{DeviceSlice, Kernel, Lane, Workspace, on_threads, slice_bytes};
 use crate::graph::layout::BIN_ROWS;
 use crate::prepare::gpu::TRANSPOSE;
 use std::ops::Range;
@@ -256,17 +256,10 @@ fn side_by_side(
     work: impl Fn(&mut OnGpu<'_>, &AtomicUsize) -> Result<()> + Sync,
 ) -> Result<()> {
     let next = AtomicUsize::new(0);
-    let (next, work) = (&next, &work);
-    std::thread::scope(|scope| {
-        let lanes = lanes.iter_mut().map(|lane| {
-            scope.spawn(move || {
-                // Where one fails, the others find nothing left to do. The number stays far from its largest.
-                work(lane, next).inspect_err(|_| next.store(usize::MAX / 2, Relaxed))?;
-                lane.lane.finish()
-            })
-        });
-        let lanes: Vec<_> = lanes.collect();
-        lanes.into_iter().try_for_each(|lane| lane.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic)))
+    on_threads(lanes.iter_mut(), |lane| {
+        // Where one fails, the others find nothing left to do. The number stays far from its largest.
+        work(lane, &next).inspect_err(|_| next.store(usize::MAX / 2, Relaxed))?;
+        lane.lane.finish()
     })
 }
 

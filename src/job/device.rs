@@ -308,7 +308,7 @@ impl GpuShare {
         // What the process sees alone was chosen by what the launcher says of its place.
         let turn = gpu::visible_gpu().map_or(comm.local_rank() % gpus, |seen| seen.index as usize);
         let gpu = job.run.gpu.unwrap_or(turn as u32);
-        let sharers = if job.run.gpu.is_some() { ranks } else { (ranks - turn).div_ceil(gpus) };
+        let sharers = if job.run.gpu.is_some() { ranks } else { sharers(ranks, turn, gpus) };
         if sharers > 1 {
             let what = format!("{ranks} ranks on {} for {gpus} GPUs", host::name());
             if job.run.gpu_sharing == GpuSharing::Refuse {
@@ -328,9 +328,23 @@ impl GpuShare {
     }
 }
 
+/// Returns how many of the `ranks` of a machine get the GPU that this one gets in its turn, where they take `gpus` in turns. A launcher may have counted turns on
+/// more ranks than are on this machine by its name.
+fn sharers(ranks: usize, turn: usize, gpus: usize) -> usize {
+    ranks.saturating_sub(turn).div_ceil(gpus).max(1)
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn ranks_that_take_gpus_in_turns_share_those_that_several_get() {
+        let of_each = |ranks, gpus| (0..gpus).map(|turn| sharers(ranks, turn, gpus)).collect::<Vec<_>>();
+        assert_eq!((of_each(2, 1), of_each(3, 2), of_each(8, 4)), (vec![2], vec![2, 1], vec![2; 4]));
+        // Four ranks of one launcher in two containers, each with a name of its own: the third is not among the first two.
+        assert_eq!([2, 3].map(|turn| sharers(2, turn, 4)), [1, 1]);
+    }
 
     #[test]
     fn a_job_loads_the_kernels_of_its_own_stages_alone() {

@@ -2,6 +2,7 @@
 
 use gpugraph::algo::{ALGORITHMS, InputKind};
 use serde_json::Value;
+use std::fs;
 use std::path::Path;
 
 use crate::support::gpu::Gpu;
@@ -304,6 +305,30 @@ fn larger_than_memory(place: &Place) -> (List, String) {
     let plan: Value = serde_json::from_str(&plan.out).expect("JSON");
     let least = number(&plan, "host_memory_needed").next_multiple_of(1 << 20);
     (list, format!("limits.host_memory={least}"))
+}
+
+/// Numbers of no element, and files that are cut short.
+#[test]
+fn files_of_a_larger_list_that_were_damaged_are_made_anew() {
+    let place = Place::new();
+    let (list, limit) = larger_than_memory(&place);
+    let args = ["run", "job.toml", "--quiet", "--set", "limits.threads=2", "--set", &limit];
+    let folder = place.workdir().join("units/listrank.0.files");
+    for (name, cut) in [("chains", false), ("requests", false), ("requests", true)] {
+        let _ = fs::remove_dir_all(place.workdir());
+        let stopped = Ran::command(place.command(&args).env("GPUGRAPH_FAILPOINTS", "listrank.round=5:stop"));
+        assert_eq!(stopped.code, 75, "{}", stopped.err);
+        let files: Vec<_> = fs::read_dir(&folder).expect("files").map(|entry| entry.expect("a file").path()).collect();
+        let files = files.iter().filter(|file| file.display().to_string().contains(&format!("/{name}-")));
+        let damaged = files.map(|file| {
+            let bytes = fs::metadata(file).expect("a file").len() as usize;
+            fs::write(file, vec![0xfe; if cut { bytes / 2 } else { bytes }]).expect("written");
+        });
+        assert!(damaged.count() > 0, "{name}");
+        let ran = Ran::command(&mut place.command(&args));
+        assert!(ran.code == 0 && ran.err.contains("ranking from the beginning"), "{name}: {} {}", ran.code, ran.err);
+        holds(name, &place, &list, false);
+    }
 }
 
 #[test]

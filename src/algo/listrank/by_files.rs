@@ -35,6 +35,18 @@ pub(super) fn least_memory(length: u64, threads: usize) -> u64 {
 /// # Errors
 /// [`Error::Input`] for what is no list, [`Error::Limit`], those of the disk, a stop.
 pub(super) fn rank<I: Index>(table: &Table, list: &List, run: &mut Run<'_>, sizes: Sizes) -> Result<Outcome> {
+    match go_on::<I>(table, list, run, sizes) {
+        // What an earlier run left was damaged meanwhile.
+        Err(e @ Error::Corrupt { .. }) => {
+            tracing::warn!("{e}: ranking from the beginning");
+            run.units.remove_files()?;
+            go_on::<I>(table, list, run, sizes)
+        }
+        other => other,
+    }
+}
+
+fn go_on<I: Index>(table: &Table, list: &List, run: &mut Run<'_>, sizes: Sizes) -> Result<Outcome> {
     let started = Instant::now();
     let folder = run.units.files()?;
     let progress = run.progress;

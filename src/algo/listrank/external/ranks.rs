@@ -9,7 +9,7 @@ use crate::algo::listrank::cpu::{Means, rank_links};
 use crate::algo::listrank::index::Index;
 use crate::algo::listrank::rounds::Rounds;
 use crate::algo::team::{Parts, team};
-use crate::error::Result;
+use crate::error::{At, Error, Result};
 use crate::store::placed::Placed;
 
 /// Ranks the elements of bin 0, all others being eliminated. Returns what is wrong with the list, as
@@ -70,15 +70,23 @@ pub fn rank_next<I: Index>(bin: u64, arrays: &mut Bin<I>, kept: &mut Kept, work:
     let piece = work.piece::<I>(2);
     read_parts(numbers, piece, &answers, work, &|at, read: &[I]| {
         read.iter().zip(&of_chains[at..]).for_each(|(&rank, cell)| I::set(cell, rank));
+        Ok(())
     })?;
+    let damaged = || damaged(work, "chains", bin);
     read_parts(2 * len, piece, &chains, work, &|at, read: &[I]| {
         for (pair, rank) in read.chunks_exact(2).zip(&ranks[at / 2..]) {
-            let exit = I::get(&of_chains[pair[0].at() - len]).wide();
-            I::set(rank, I::of(exit + pair[1].wide()));
+            let exit = pair[0].at().checked_sub(len).and_then(|at| of_chains.get(at)).ok_or_else(damaged)?;
+            I::set(rank, I::of(I::get(exit).wide().wrapping_add(pair[1].wide())));
         }
+        Ok(())
     })?;
     let head = kept.now.head;
     finish(bin, arrays, head, kept, work)
+}
+
+/// A file that names elements which are not there.
+fn damaged(work: &Work<'_>, name: &str, bin: u64) -> Error {
+    Error::corrupt(path(work.folder, name, bin), At::File, "a number of no element")
 }
 
 /// Reads a file's first numbers by all threads, in parts of `piece`.
@@ -87,7 +95,7 @@ fn read_parts<I: Index>(
     piece: usize,
     file: &Placed,
     work: &Work<'_>,
-    each: &(dyn Fn(usize, &[I]) + Sync),
+    each: &(dyn Fn(usize, &[I]) -> Result<()> + Sync),
 ) -> Result<()> {
     let parts = Parts::new(numbers, piece);
     team(work.threads, &|_| {
@@ -96,8 +104,7 @@ fn read_parts<I: Index>(
             (work.go_on)()?;
             let read_now = &mut memory[..part.len()];
             read(file, read_now, (part.start * size_of::<I>()) as u64, work)?;
-            each(part.start, read_now);
-            Ok(())
+            each(part.start, read_now)
         })
     })
 }
@@ -153,7 +160,8 @@ fn answer<I: Index>(bin: u64, ranks: &[I], first: u64, kept: &Kept, work: &Work<
                 let requests = Placed::open(path(work.folder, "requests", asking), bytes)?;
                 read(&requests, numbers, at * word, work)?;
                 for number in &mut *numbers {
-                    *number = ranks[(number.wide() - first) as usize];
+                    let rank = number.wide().checked_sub(first).and_then(|at| ranks.get(at as usize));
+                    *number = *rank.ok_or_else(|| damaged(work, "requests", asking))?;
                 }
                 let answers = Placed::open(path(work.folder, "answers", asking), bytes)?;
                 write(&answers, numbers, at * word, work)?;

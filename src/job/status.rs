@@ -187,7 +187,10 @@ pub fn look(place: &JobPlace) -> Result<Look> {
         seconds: manifest.seconds,
         stages: stages(&manifest, place.job.as_ref()),
         // What a finished job left of them may be of an earlier attempt: with more trials, or of other results.
-        units: if state == State::Finished { None } else { units },
+        // The journal of searches has their checks beside.
+        units: units
+            .filter(|_| state != State::Finished)
+            .map(|units| Units { done: units.done.min(units.total), ..units }),
         results: Results::of(manifest.tasks_in_order().filter(|(_, task)| task.done), usize::MAX),
         now,
         owner,

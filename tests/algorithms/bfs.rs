@@ -107,6 +107,9 @@ fn a_job_that_is_killed_between_searches_loses_one_at_most() {
     for (rule, again) in [("bfs.source=1", 9), ("bfs.source=6", 9), ("bfs.check=1", 0), ("out.rename=8", 9)] {
         std::fs::remove_dir_all(place.workdir()).expect("removed");
         run(&place, &format!("{rule}:kill"), &[]).expect(137);
+        let told = place.gpugraph(&["status", "job.toml"]).expect(0).out;
+        // Each tree that was checked has a record, too.
+        assert!((0..=9).any(|done| told.contains(&format!("units     {done} of 9 of bfs"))), "{rule}: {told}");
         let count = place.path("hits");
         let args = ["run", "job.toml", "--quiet", "--set", "run.device=cpu"];
         let ran = place.command(&args).env("GPUGRAPH_FAILPOINTS_COUNT", &count).output().expect("run");

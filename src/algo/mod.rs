@@ -40,7 +40,7 @@ pub mod weights;
 pub use algorithm::{Algorithm, Answer, GraphTask, InputKind, ListTask, Needs, On, Outcome, Task, recall};
 pub use cost::{Cost, Crew, GraphSize};
 pub use device::{Chosen, Devices, Lease};
-pub use run::Run;
+pub use run::{CpuResources, Run};
 pub use sources::Sources;
 pub use verify::{EdgeSource, ListResults, Results, StoredUnits, UnitsContent, Verdict};
 pub use weights::WeightSource;

@@ -36,6 +36,24 @@ pub struct Run<'a> {
     pub meters: Option<&'a Meters>,
 }
 
+/// Threads and host memory of a rank that computes on its CPU.
+#[derive(Clone, Copy)]
+pub struct CpuResources<'a> {
+    /// Threads.
+    pub threads: usize,
+    /// Host memory that is left.
+    pub budget: &'a Budget,
+    /// Bytes of it that stay free.
+    pub spare: u64,
+}
+
+impl<'a> Run<'a> {
+    /// Returns what this rank's CPU computes with, where `spare` bytes of host memory stay free.
+    pub fn on_cpu(&self, spare: u64) -> CpuResources<'a> {
+        CpuResources { threads: self.threads, budget: self.budget, spare }
+    }
+}
+
 /// The journal and the checkpoint of a trial: both are of the graph, the table and the number of the trial.
 #[derive(Debug, Clone, Copy)]
 pub struct Units<'a> {

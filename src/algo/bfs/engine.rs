@@ -1,6 +1,6 @@
 //! The choice of a search: by the GPU of a rank, the threads of one process, or those of all ranks.
 
-use crate::algo::bfs::cpu::{self, CpuSearch};
+use crate::algo::bfs::cpu::{self, CpuSearch, WalkOptions};
 use crate::algo::bfs::gpu::{self, GpuSearch};
 use crate::algo::bfs::ranks::RankedSearch;
 use crate::algo::bfs::search::{Search, Searched, Switch};
@@ -64,11 +64,11 @@ fn on_cpu<'a>(
     // All ranks walk alike.
     let on_disk = comm.any(bytes > run.budget.free());
     let otherwise = if on_disk { cpu::ON_DISK } else { cpu::IN_MEMORY };
-    let how = (switch(switches, otherwise), on_disk);
-    let means = (run.threads, spare, run.budget);
+    let walk = WalkOptions { switch: switch(switches, otherwise), on_disk };
+    let resources = run.on_cpu(spare);
     if comm.ranks() > 1 {
-        return Ok(Box::new(RankedSearch::new(comm, graph, degrees, how, means)?));
+        return Ok(Box::new(RankedSearch::new(comm, graph, degrees, walk, resources)?));
     }
     let (rows, own) = (Adjacency::new(&graph.catalogue, upper), Own::all(graph.info.connected as usize));
-    Ok(Box::new(CpuSearch::new(rows, graph.info.direction, own, degrees, how, means)?))
+    Ok(Box::new(CpuSearch::new(rows, graph.info.direction, own, degrees, walk, resources)?))
 }

@@ -37,7 +37,7 @@ pub(super) fn choose<'a>(
     })?;
     // Links are opened when the levels have taken their part.
     let spare = spare + exchange::bytes_here(comm, cpu::batch());
-    let on_cpu = || CpuLevels::new(graph, degrees, owners, table.strategy, (run.threads, spare, run.budget));
+    let on_cpu = || CpuLevels::new(graph, degrees, owners, table.strategy, run.on_cpu(spare));
     let on_gpu = |lease| GpuLevels::new(graph, degrees, owners, table.strategy, lease, run.budget, &signals::check);
     match run.devices.choose(true, on_gpu, on_cpu)? {
         Chosen::Cpu(levels) => Ok(Box::new(Walk::new(comm, owners, levels, run.budget)?)),

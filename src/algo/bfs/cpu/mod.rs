@@ -27,6 +27,7 @@ use self::shared::{Arrays, Graph, Hubs, ones};
 use self::walk::Walk;
 use super::ranks::exchange::Exchange;
 use super::search::{NONE, Search, Searched, Switch};
+use crate::algo::CpuResources;
 use crate::algo::bits::Lookup;
 use crate::algo::own::Own;
 use crate::algo::team::team;
@@ -34,7 +35,7 @@ use crate::error::Result;
 use crate::graph::adjacency::Adjacency;
 use crate::graph::direction::Direction;
 use crate::graph::ids::Vertex;
-use crate::memory::{Budget, cells};
+use crate::memory::cells;
 use crate::store::map::Mapped;
 use std::sync::atomic::Ordering::Relaxed;
 use std::time::Instant;
@@ -53,6 +54,15 @@ pub struct CpuSearch<'a> {
     entries: u64,
 }
 
+/// How a search goes on from level to level. All ranks walk alike.
+#[derive(Debug, Clone, Copy)]
+pub struct WalkOptions {
+    /// When the direction changes.
+    pub switch: Switch,
+    /// True if rows are read from a disk as they are looked at.
+    pub on_disk: bool,
+}
+
 /// The switches where rows are in memory. On two cores and on sixteen, graphs of Graph500 gain by steps bottom-up as early as that.
 pub const IN_MEMORY: Switch = Switch { alpha: 30.0, beta: 1000.0 };
 /// The switches where rows are on a disk: a step top-down reads rows whole, one bottom-up hardly any.
@@ -67,7 +77,7 @@ pub fn bytes(own: Own, entries: u64, threads: usize) -> [u64; 2] {
 }
 
 impl<'a> CpuSearch<'a> {
-    /// Gets ready to search a graph of these rows and degrees, of whose vertices this rank owns `own`. `spare` bytes of `budget` stay free.
+    /// Gets ready to search a graph of these rows and degrees, of whose vertices this rank owns `own`.
     ///
     /// # Errors
     /// [`crate::Error::Limit`] where [`bytes()`] do not fit; [`crate::Error::Corrupt`] of the degrees.
@@ -76,8 +86,8 @@ impl<'a> CpuSearch<'a> {
         direction: Direction,
         own: Own,
         degrees: &'a Mapped,
-        (switch, on_disk): (Switch, bool),
-        (threads, spare, budget): (usize, u64, &Budget),
+        WalkOptions { switch, on_disk }: WalkOptions,
+        CpuResources { threads, budget, spare }: CpuResources<'_>,
     ) -> Result<CpuSearch<'a>> {
         let degrees = degrees.body_as_u32()?;
         let entries = degrees.iter().map(|&degree| u64::from(degree)).sum::<u64>() >> direction.shift();

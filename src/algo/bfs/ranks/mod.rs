@@ -11,15 +11,16 @@
 pub(super) mod exchange;
 
 use self::exchange::Exchange;
-use super::cpu::{self, CpuSearch};
-use super::search::{Search, Searched, Switch};
+use super::cpu::{self, CpuSearch, WalkOptions};
+use super::search::{Search, Searched};
+use crate::algo::CpuResources;
 use crate::algo::own::Own;
 use crate::comm::Comm;
 use crate::error::{Error, Result};
 use crate::failpoint;
 use crate::graph::adjacency::Adjacency;
 use crate::graph::ids::Vertex;
-use crate::memory::{Budget, Buffer, populate};
+use crate::memory::{Buffer, populate};
 use crate::prepare::prepared::Graph;
 use crate::store::map::Mapped;
 use std::time::Instant;
@@ -47,15 +48,15 @@ impl<'a> RankedSearch<'a> {
         comm: &Comm,
         graph: &'a Graph,
         degrees: &'a Mapped,
-        how: (Switch, bool),
-        (threads, spare, budget): (usize, u64, &Budget),
+        walk: WalkOptions,
+        resources: CpuResources<'_>,
     ) -> Result<RankedSearch<'a>> {
         let own = Own::of(graph.info.connected as usize, comm.rank(), comm.ranks());
-        let exchange = Exchange::open(comm, own, budget)?;
-        let mut parents = budget.zeroed(own.len(), "the parents of a rank's vertices (4 bytes each)")?;
+        let exchange = Exchange::open(comm, own, resources.budget)?;
+        let mut parents = resources.budget.zeroed(own.len(), "the parents of a rank's vertices (4 bytes each)")?;
         populate(&mut parents);
         let rows = Adjacency::new(&graph.catalogue, graph.upper()?);
-        let search = CpuSearch::new(rows, graph.info.direction, own, degrees, how, (threads, spare, budget))?;
+        let search = CpuSearch::new(rows, graph.info.direction, own, degrees, walk, resources)?;
         Ok(RankedSearch { search, exchange, parents })
     }
 }

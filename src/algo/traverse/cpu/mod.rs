@@ -13,10 +13,11 @@ use super::levels::{Frontier, Levels, lap, pair};
 use super::owner::Owners;
 use super::search::{NONE, Sent, Steps};
 use super::task::Strategy;
+use crate::algo::CpuResources;
 use crate::error::Result;
 use crate::graph::adjacency::Adjacency;
 use crate::graph::direction::{Direction, Way};
-use crate::memory::{Budget, Buffer, populate, word_cells};
+use crate::memory::{Buffer, populate, word_cells};
 use crate::prepare::prepared::Graph;
 use crate::store::map::Mapped;
 use buckets::Buckets;
@@ -97,7 +98,7 @@ fn narrow_edges(owners: &Owners) -> u64 {
 }
 
 impl<'a> CpuLevels<'a> {
-    /// Makes room for searches of a graph, beside which `spare` bytes of `budget` stay free.
+    /// Takes memory for searches of a graph by the ranks that own its vertices.
     ///
     /// # Errors
     /// [`crate::Error::Limit`] where the fewest of [`bytes()`] do not fit; [`crate::Error::Corrupt`] of the degrees.
@@ -106,7 +107,7 @@ impl<'a> CpuLevels<'a> {
         degrees: &'a Mapped,
         owners: Owners,
         strategy: Strategy,
-        (threads, spare, budget): (usize, u64, &Budget),
+        CpuResources { threads, budget, spare }: CpuResources<'_>,
     ) -> Result<CpuLevels<'a>> {
         let degrees = degrees.body_as_u32()?;
         let direction = graph.info.direction;

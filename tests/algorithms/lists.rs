@@ -307,27 +307,45 @@ fn larger_than_memory(place: &Place) -> (List, String) {
     (list, format!("limits.host_memory={least}"))
 }
 
-/// Numbers of no element, and files that are cut short.
+/// Numbers of no element, files that are cut short, and single bits.
 #[test]
 fn files_of_a_larger_list_that_were_damaged_are_made_anew() {
     let place = Place::new();
     let (list, limit) = larger_than_memory(&place);
     let args = ["run", "job.toml", "--quiet", "--set", "limits.threads=2", "--set", &limit];
     let folder = place.workdir().join("units/listrank.0.files");
-    for (name, cut) in [("chains", false), ("requests", false), ("requests", true)] {
+    let mut rounds = 1;
+    let strange: fn(&mut Vec<u8>) = |bytes| bytes.fill(0xfe);
+    let cut: fn(&mut Vec<u8>) = |bytes| bytes.truncate(bytes.len() / 2);
+    // Another element that is there, or a step more.
+    let flip: fn(&mut Vec<u8>) = |bytes| bytes.first_mut().into_iter().for_each(|byte| *byte ^= 1);
+    for (round, name, change) in [
+        (Some(5), "chains", strange),
+        (Some(5), "requests", strange),
+        (Some(5), "requests", cut),
+        (Some(5), "chains", flip),
+        (Some(5), "requests", flip),
+        (Some(2), "unit", flip),
+        (None, "ranks", flip),
+    ] {
+        // The last round but one, of as many as the run before took.
+        let round = round.unwrap_or(rounds - 1);
         let _ = fs::remove_dir_all(place.workdir());
-        let stopped = Ran::command(place.command(&args).env("GPUGRAPH_FAILPOINTS", "listrank.round=5:stop"));
+        let stopped =
+            Ran::command(place.command(&args).env("GPUGRAPH_FAILPOINTS", format!("listrank.round={round}:stop")));
         assert_eq!(stopped.code, 75, "{}", stopped.err);
         let files: Vec<_> = fs::read_dir(&folder).expect("files").map(|entry| entry.expect("a file").path()).collect();
         let files = files.iter().filter(|file| file.display().to_string().contains(&format!("/{name}-")));
         let damaged = files.map(|file| {
-            let bytes = fs::metadata(file).expect("a file").len() as usize;
-            fs::write(file, vec![0xfe; if cut { bytes / 2 } else { bytes }]).expect("written");
+            let mut bytes = fs::read(file).expect("a file");
+            change(&mut bytes);
+            fs::write(file, bytes).expect("written");
         });
         assert!(damaged.count() > 0, "{name}");
         let ran = Ran::command(&mut place.command(&args));
         assert!(ran.code == 0 && ran.err.contains("ranking from the beginning"), "{name}: {} {}", ran.code, ran.err);
         holds(name, &place, &list, false);
+        rounds = place.read_report()["results"]["listrank"]["rounds"].as_array().expect("rounds").len();
     }
 }
 

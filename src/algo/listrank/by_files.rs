@@ -2,12 +2,13 @@
 
 use crate::algo::listrank::external::{self, Bad, Means, Outcome as Ending, Sizes};
 use crate::algo::listrank::index::Index;
+use crate::algo::listrank::permutation::PowerSums;
 use crate::algo::listrank::rounds::Rounds;
 use crate::algo::listrank::task::{Found, How, Phases, Table, outcome};
 use crate::algo::listrank::write::Ranks;
 use crate::algo::listrank::{Stops, faults};
 use crate::algo::{Outcome, Run};
-use crate::error::{Error, Result};
+use crate::error::{At, Error, Result};
 use crate::list::List;
 use crate::process::signals;
 use std::time::Instant;
@@ -75,9 +76,15 @@ fn go_on<I: Index>(table: &Table, list: &List, run: &mut Run<'_>, sizes: Sizes) 
     };
     let seconds = started.elapsed().as_secs_f64();
     let mut ranks = Ranks::begin(run, table.order, list.length)?;
+    let mut sums = PowerSums::default();
     external::hand_over::<I>(sizes, &means, &mut |_, piece| {
+        sums.add(piece, run.threads)?;
         ranks.push(piece, |rank| rank.wide(), run.threads, &|_| ())
     })?;
+    // Files of bins have no checksums, as threads append to them: what damages them shows here.
+    if sums != PowerSums::of_all(list.length) {
+        return Err(Error::corrupt(folder, At::File, "files of bins whose ranks are not those of one path"));
+    }
     let checksum = ranks.end(run)?;
     let bytes = found.bytes_read + found.bytes_written;
     let phases = Phases { rank: seconds, ..Phases::default() };

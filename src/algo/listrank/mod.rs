@@ -10,6 +10,7 @@
 //! | `ranks` | pointer jumping and ruling sets by several ranks, each with a share of the list |
 //! | `external`, `by_files` | lists that fit no memory: contraction by files; a trial of it |
 //! | `index`, `rounds` | indices of 32 and 64 bits; rounds with their times |
+//! | `permutation` | whether ranks that came from files are those of one path |
 //! | `figures` | pictures of a result |
 //! | `verify` | the check of ranks, by another path |
 
@@ -23,6 +24,7 @@ mod figures;
 pub mod gpu;
 pub mod index;
 mod on_gpu;
+mod permutation;
 mod ranks;
 mod read;
 pub mod rounds;

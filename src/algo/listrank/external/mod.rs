@@ -28,7 +28,7 @@ use std::sync::atomic::Ordering;
 
 use crate::algo::listrank::index::Index;
 use crate::algo::listrank::rounds::Rounds;
-use crate::error::Result;
+use crate::error::{At, Error, Result};
 use crate::memory::Budget;
 
 pub use sizes::{Sizes, disk, least_memory, memory, volume};
@@ -111,7 +111,8 @@ pub struct Means<'a> {
 ///
 /// # Errors
 /// Those of the scan and of `go_on`; [`crate::error::Error::Limit`], [`crate::error::Error::DiskFull`],
-/// [`crate::error::Error::Io`], [`crate::error::Error::Corrupt`] for a file that was lost. A wrong list is no error but [`Outcome::Bad`].
+/// [`crate::error::Error::Io`], [`crate::error::Error::Corrupt`] for a file that was lost, and for a wrong list where an earlier run left files: they may be damaged. Without
+/// such files a wrong list is no error but [`Outcome::Bad`].
 pub fn rank<I: Index>(scan: Scan<'_>, sizes: Sizes, means: &Means<'_>) -> Result<Outcome> {
     let Means { folder, key, .. } = *means;
     let work = Work::new(sizes, means);
@@ -119,6 +120,10 @@ pub fn rank<I: Index>(scan: Scan<'_>, sizes: Sizes, means: &Means<'_>) -> Result
     if sizes.n > 0
         && let Some(bad) = rank_bins::<I>(scan, &mut kept, &work)?
     {
+        if kept.found > 0 {
+            // A list that is none is so from the beginning, too.
+            return Err(Error::corrupt(folder, At::File, "no list, by files that an earlier run left"));
+        }
         return match bad {
             Some(bad) => Ok(Outcome::Bad(bad)),
             None => scatter::find_shared(scan, &work),

@@ -167,7 +167,8 @@ fn ranks_of_every_number() {
         let path = place.write("list.i32", list.i32());
         // With shared memory, without, and with too little of it for the list but enough for messages.
         for (method, shared) in [("ruling-set", None), ("ruling-set", Some("0")), ("wyllie", None), ("serial", None)] {
-            for ranks in [2, 3] {
+            // Ranks without an element are the same, however many there are.
+            for &ranks in if list.places.len() > 1 { &[2, 3][..] } else { &[3] } {
                 holds_on_ranks(built, &place, &path, &list, (method, shared, ranks));
             }
         }

@@ -35,7 +35,9 @@ fn grid(rows: u64, columns: u64) -> Vec<[u64; 2]> {
 
 #[test]
 fn by_any_number_of_ranks() {
-    for built in built() {
+    // Another MPI changes how ranks meet (tests/mpi/comm.rs), not what they compute: one crew shows that it does.
+    let crews = [&[(1, 2), (2, 1), (3, 2), (8, 1)][..], &[(3, 2)]];
+    for (built, crews) in built().into_iter().zip(crews) {
         let job = Ranks::of(built);
         let mut star: Vec<[u64; 2]> = (1..5000).map(|leaf| [0, leaf]).collect();
         star.extend((5000..5600).map(|v| [v - 1, v]));
@@ -64,7 +66,7 @@ fn by_any_number_of_ranks() {
                 job.report(0, &["--set", "limits.threads=1"]);
                 let known = left(&job);
                 assert!(known.len() >= 4, "{table}");
-                for (ranks, threads) in [(1, 2), (2, 1), (3, 2), (8, 1)] {
+                for &(ranks, threads) in crews {
                     let what = format!("{input}, {table} by {ranks} ranks");
                     job.forget();
                     let report = job.report(ranks, &["--set", &format!("limits.threads={threads}")]);

@@ -1,6 +1,6 @@
 //! Energy of an algorithm: what GPUs and processors of all ranks took while it ran.
 
-use crate::comm::Comm;
+use crate::comm::{Comm, is_first_of};
 use crate::gpu::{Device, GpuMeter};
 use crate::process::energy::{CpuMeter, Reading};
 use crate::process::host;
@@ -37,13 +37,11 @@ impl Meters {
     /// Opens those of the processors of every machine, and of every GPU that a rank uses; `device` is this rank's. Collective.
     pub fn open(device: Option<&Device>, comm: &Comm) -> Meters {
         let uuid = device.map(GpuMeter::uuid);
-        let name = uuid.as_ref().map_or_else(String::new, |uuid| uuid.clone().unwrap_or_else(|why| why));
-        let all = comm.all_gather(name.as_bytes());
-        let is_first = all.iter().position(|other| other == name.as_bytes()) == Some(comm.rank());
+        // What has no number tells why.
+        let name = uuid.as_ref().map(|uuid| uuid.as_ref().unwrap_or_else(|why| why).as_str());
+        let is_first = is_first_of(comm, name);
         let gpu = uuid.filter(|_| is_first).map(|uuid| GpuMeter::open(uuid?));
-        let hosts = comm.all_gather(host::name().as_bytes());
-        let is_first = hosts.iter().position(|other| *other == hosts[comm.rank()]) == Some(comm.rank());
-        Meters { gpu, cpu: is_first.then(CpuMeter::open) }
+        Meters { gpu, cpu: is_first_of(comm, Some(&host::name())).then(CpuMeter::open) }
     }
 
     /// Begins to measure.

@@ -26,7 +26,11 @@ pub fn agreed<T: Serialize + DeserializeOwned>(comm: &Comm, decide: impl FnOnce(
 
 /// Returns true on the first rank of each node that is `concerned`: it logs a message for all ranks there. Collective.
 pub fn reports_for_node(comm: &Comm, concerned: bool) -> bool {
-    let name = if concerned { host::name() } else { String::new() };
-    let all = comm.all_gather(name.as_bytes());
-    concerned && all.iter().position(|other| *other == name.as_bytes()) == Some(comm.rank())
+    is_first_of(comm, concerned.then(host::name).as_deref())
+}
+
+/// Returns true on the first rank of those that have the same name, which is not empty; false without one. Collective.
+pub fn is_first_of(comm: &Comm, name: Option<&str>) -> bool {
+    let all = comm.all_gather(name.unwrap_or_default().as_bytes());
+    name.is_some_and(|name| all.iter().position(|other| other == name.as_bytes()) == Some(comm.rank()))
 }

@@ -27,7 +27,7 @@ mod tests;
 mod work_stealing;
 
 pub use abort::{end_with, report_panics};
-pub use agreement::{agreed, reports_for_node};
+pub use agreement::{agreed, is_first_of, reports_for_node};
 pub use exchange::{Exchanged, Outbox, Shape};
 pub use launch::{launched_later, launched_local_rank, launched_local_ranks, shorten_start};
 pub use mpi::{SharedCounters, SharedMemory};

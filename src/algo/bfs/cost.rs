@@ -27,7 +27,7 @@ pub fn of_search(label: &str, graph: &GraphSize<'_>, crew: &Crew) -> SearchCost 
     let entries = if graph.direction == Direction::Directed { graph.edges } else { 2 * graph.edges };
     let own = Own::of(vertices as usize, 0, crew.ranks);
     let bytes = match crew.ranks {
-        _ if crew.on_gpu => [on_gpu(graph, crew); 2],
+        _ if crew.on_gpu => on_gpu(graph, crew),
         1 => cpu::bytes(own, entries, crew.threads),
         _ => ranks::bytes(own, entries, crew.threads, crew.nodes),
     };
@@ -36,12 +36,14 @@ pub fn of_search(label: &str, graph: &GraphSize<'_>, crew: &Crew) -> SearchCost 
     SearchCost { bytes, sent: sent(vertices, crew.ranks as u64), nanoseconds, label: label.into() }
 }
 
-/// Returns the bytes of host memory of the rows that a GPU of known memory has no room for.
-fn on_gpu(graph: &GraphSize<'_>, crew: &Crew) -> u64 {
+/// Returns the most bytes of host memory of the rows that GPUs of known memory have no room for, and the fewest.
+fn on_gpu(graph: &GraphSize<'_>, crew: &Crew) -> [u64; 2] {
+    // GPUs of several nodes do not reach each other.
+    let gpus = if crew.nodes == 1 { crew.ranks as u64 } else { 1 };
     match (crew.gpu_memory, crew.packed) {
-        (0, _) => 0,
-        (_, Some(packed)) => packed,
-        (bytes, None) => gpu::host_bytes(graph.vertices, graph.edges, graph.direction, bytes),
+        (0, _) => [0; 2],
+        (_, Some(packed)) => [packed; 2],
+        (bytes, None) => gpu::host_bytes(graph.vertices, graph.edges, graph.direction, bytes, gpus),
     }
 }
 

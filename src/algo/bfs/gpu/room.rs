@@ -63,11 +63,16 @@ pub fn least_bytes(vertices: u64, entries: u64, direction: Direction) -> u64 {
     Room::of(vertices, direction).bytes(vertices.min(2 * entries / MANY))
 }
 
-/// Returns the bytes of host memory that rows take which have no room in `gpu_memory` bytes: `entries` entries in either half.
-pub fn host_bytes(vertices: u64, entries: u64, direction: Direction, gpu_memory: u64) -> u64 {
-    let free = gpu_memory.saturating_sub(least_bytes(vertices, entries, direction));
-    let half = slice_bytes::<u32>(entries);
-    if 2 * half <= free { 0 } else { 2 * half.next_multiple_of(4096) }
+/// Returns the most bytes of host memory that rows take which have no room in `gpu_memory` bytes, and the fewest: `entries` entries in either
+/// half. `gpus` GPUs have as much memory each; if they reach each other, rows are spread over them, and take no host memory where they fit them
+/// together.
+pub fn host_bytes(vertices: u64, entries: u64, direction: Direction, gpu_memory: u64, gpus: u64) -> [u64; 2] {
+    let fit = |entries: u64| {
+        let free = gpu_memory.saturating_sub(least_bytes(vertices, entries, direction));
+        2 * slice_bytes::<u32>(entries) <= free
+    };
+    let all = 2 * slice_bytes::<u32>(entries).next_multiple_of(4096);
+    [fit(entries), fit(entries.div_ceil(gpus))].map(|fit| if fit { 0 } else { all })
 }
 
 #[cfg(test)]
@@ -90,8 +95,13 @@ mod tests {
         {
             let least = least_bytes(vertices, entries, Direction::Undirected);
             assert!(17 * vertices < least && least < most, "{least}");
-            assert_eq!(host_bytes(vertices, entries, Direction::Undirected, least + 9 * entries), 0);
-            assert!(host_bytes(vertices, entries, Direction::Undirected, least) >= 8 * entries);
+            let of = |memory, gpus| host_bytes(vertices, entries, Direction::Undirected, memory, gpus);
+            assert_eq!(of(least + 9 * entries, 1), [0; 2]);
+            let [most, fewest] = of(least, 1);
+            assert!(most >= 8 * entries && fewest == most);
+            // Two GPUs have room for a half each; whether they reach each other is not known.
+            assert_eq!(of(least + 5 * entries, 2), [most, 0]);
+            assert_eq!(of(least + 3 * entries, 2), [most; 2]);
         }
         assert!(least_bytes(10_000, 80_000, Direction::Directed) < 1 << 20, "small jobs have an arena of this size");
     }

@@ -5,6 +5,7 @@
 //! | `walk` | a search from level to level |
 //! | `frontier` | the last level, and how to go on |
 //! | `top_down`, `bottom_up` | a step in either direction |
+//! | `ahead` | rows on a disk, which are asked for before a step top-down looks at them |
 //! | `heads` | the first neighbours of own vertices, side by side |
 //! | `shared` | the arrays that all threads use |
 //! | `vector` | bits of 64 vertices at once |
@@ -15,6 +16,7 @@
 //! A process by itself owns all vertices. A rank of several finds the parents of its own ones, and has the bits of all; what it and others
 //! reached is told after each step (`super::ranks`).
 
+mod ahead;
 mod bottom_up;
 pub(super) mod frontier;
 mod heads;

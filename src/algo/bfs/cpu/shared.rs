@@ -88,6 +88,16 @@ impl Graph<'_> {
         self.shared_part(v).map_or_else(|| self.degree(v), |part| part.end - part.start)
     }
 
+    /// Returns the edges of a vertex of the list that this rank takes.
+    #[inline]
+    pub fn taken_row(&self, v: u32) -> [&[u32]; 2] {
+        let row = self.direction.row(v, Way::Out);
+        match self.shared_part(v) {
+            None => self.rows.halves(row),
+            Some(part) => self.rows.part(row, part.start as usize..part.end as usize),
+        }
+    }
+
     /// Returns those of the vertices of a word whose rows this rank takes, or has a part of.
     #[inline]
     pub fn listed(&self, at: usize, bits: u64) -> u64 {

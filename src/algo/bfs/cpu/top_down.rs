@@ -7,20 +7,21 @@
 //! Of several ranks each takes the rows of its own part of the frontier, and its part of rows that ranks share, and sends claims of vertices that
 //! it does not own to who does. Of the parents that come in this way the smallest stays.
 
+use crate::algo::bfs::cpu::ahead::Ahead;
 use crate::algo::bfs::cpu::shared::{Graph, set, set_alone};
 use crate::algo::bfs::search::NONE;
 use crate::algo::bits::is_set;
 use crate::algo::own::Own;
 use crate::error::Result;
 use crate::graph::direction::Way;
-use crate::memory::{Budget, Buffer, prefetch, will_need};
+use crate::memory::{Budget, Buffer, prefetch};
 use std::ops::Range;
 use std::sync::atomic::Ordering::Relaxed;
 use std::sync::atomic::{AtomicU32, AtomicU64};
 
 /// Edges that a thread looks at before threads compare their claims.
 pub const ROUND: u64 = 1 << 18;
-/// Entries ahead that are prefetched.
+/// Entries of a row ahead that are prefetched.
 const AHEAD: usize = 16;
 
 /// The claims of one thread.
@@ -92,16 +93,11 @@ pub fn alone<const RANKS: bool>(
     mut new: Option<&mut Vec<u32>>,
     mut away: impl FnMut(u32, u32) -> Result<()>,
 ) -> Result<Found> {
-    let mut found = Found::default();
+    let (mut found, mut ahead) = (Found::default(), Ahead::default());
     for (at, v) in listed.iter().enumerate() {
-        look_ahead(graph, listed, at);
+        ahead.go(graph, listed, at);
         let v = v.load(Relaxed);
-        let row = graph.direction.row(v, Way::Out);
-        let rows = match graph.shared_part(v) {
-            None => graph.rows.halves(row),
-            Some(part) => graph.rows.part(row, part.start as usize..part.end as usize),
-        };
-        for row in rows {
+        for row in graph.taken_row(v) {
             found.checked += row.len() as u64;
             for (at, &neighbour) in row.iter().enumerate() {
                 if let Some(&ahead) = row.get(at + AHEAD) {
@@ -149,12 +145,12 @@ impl Claims {
         (mut skip, edges): (u64, u64),
         reached: &[AtomicU64],
     ) -> usize {
-        let (mut left, mut claimed) = (edges, 0);
+        let (mut left, mut claimed, mut ahead) = (edges, 0, Ahead::default());
         for (at, v) in listed.iter().enumerate() {
             if left == 0 {
                 break;
             }
-            look_ahead(graph, listed, at);
+            ahead.go(graph, listed, at);
             let v = v.load(Relaxed);
             let whole = graph.shared_part(v).unwrap_or(0..u64::MAX);
             let first = whole.start + skip;
@@ -235,16 +231,6 @@ impl Claims {
     /// Returns the first `count` claims that [`Self::forget`] left: vertices with their parents.
     pub fn away(&self, count: usize) -> impl Iterator<Item = (u32, u32)> {
         self.pairs[..2 * count].chunks_exact(2).map(|pair| (pair[0].load(Relaxed), pair[1].load(Relaxed)))
-    }
-}
-
-/// Lets the rows of vertices that come soon be read from the disk, if they are there.
-#[inline]
-fn look_ahead(graph: &Graph<'_>, listed: &[AtomicU32], at: usize) {
-    if graph.on_disk
-        && let Some(v) = listed.get(at + AHEAD)
-    {
-        graph.rows.halves(graph.direction.row(v.load(Relaxed), Way::Out)).into_iter().for_each(will_need);
     }
 }
 

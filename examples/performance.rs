@@ -40,14 +40,14 @@ pub fn pictures() -> Vec<Picture> {
     ];
     let cpu = [("scale 20", 0.37), ("TriangleCounting", 2.2), ("scale 22", 3.3), ("TriangleCounting", 14.8)];
     let bfs = [
-        ("22", 787e9),
-        ("24", 1449e9),
-        ("26", 1740e9),
-        ("26 in 2 GiB", 1131e9),
-        ("29 in 16 GiB", 325e9),
-        ("30 in 16 GiB, packed", 547e9),
+        ("22", 780e9),
+        ("24", 1424e9),
+        ("26", 1726e9),
+        ("26 in 2 GiB", 1083e9),
+        ("29 in 16 GiB", 329e9),
+        ("30 in 16 GiB, packed", 551e9),
     ];
-    let sssp = [("24, 1 to 255", 164e9), ("24, f32", 112e9), ("26, 1 to 255", 199e9), ("26 in 2 GiB", 7.5e9)];
+    let sssp = [("24, 1 to 255", 165e9), ("24, f32", 112e9), ("26, 1 to 255", 203e9), ("26 in 2 GiB", 7.0e9)];
     let line =
         |name: &str, values: [f64; 3]| Line::new(name, Style::Line, [1.0, 2.0, 4.0].into_iter().zip(values).collect());
     let scaling = Figure {

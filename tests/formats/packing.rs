@@ -130,6 +130,28 @@ fn a_stream_that_is_cut_short_or_damaged_is_never_a_smaller_graph() {
 }
 
 #[test]
+fn packed_pairs_without_the_ending_are_no_graph_of_the_packed_bytes() {
+    let folder = tempfile::tempdir().unwrap();
+    for (kind, pack) in KINDS {
+        for (format, name) in [("u32", "a.u32"), ("u64", "a.u64"), ("u32", "a.bin")] {
+            let path = folder.path().join(name);
+            let (_, body) = bodies(&edges()).into_iter().find(|(of, _)| *of == format).unwrap();
+            // Whole pairs, as a packed file is by chance.
+            let mut packed = pack(&body);
+            packed.truncate(packed.len() / 16 * 16);
+            std::fs::write(&path, &packed).unwrap();
+            let Err(error) = scan(&path, 8 << 20, 2) else { panic!("{name} of {kind} was read as it is") };
+            assert_eq!(error.exit_code(), 3, "{kind}: {error}");
+            assert!(error.to_string().contains("stream; give the file the ending .gz"), "{kind}: {error}");
+            // It is pairs all the same if its format is named.
+            let named = Input::open(&[path], Some(format.parse().unwrap())).unwrap();
+            let mut visitors = [Gather(vec![])];
+            assert!(named.scan(&mut visitors, &Unwatched).is_ok(), "{kind}");
+        }
+    }
+}
+
+#[test]
 fn what_a_name_does_not_say_is_said() {
     let folder = tempfile::tempdir().unwrap();
     for (kind, pack) in KINDS {

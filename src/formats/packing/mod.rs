@@ -8,7 +8,7 @@ mod stored;
 mod xz;
 mod zstd_window;
 
-use std::io::{BufRead, Read, Result};
+use std::io::{BufRead, ErrorKind, Read, Result};
 use std::path::Path;
 
 pub(super) use stored::Stored;
@@ -93,6 +93,59 @@ impl<R: BufRead> Read for Decoder<R> {
             Decoder::Bzip2(decoder) => decoder.read(into),
             Decoder::Xz(decoder) => decoder.read(into),
             Decoder::Plain(stored) => stored.read(into),
+        }
+    }
+}
+
+/// Returns the packing of a file or a stream that begins with `head`. Pairs of numbers may begin like a packed file, so apparent gzip or Zstandard is
+/// unpacked as a test.
+pub(super) fn of_bytes(head: &[u8]) -> Packing {
+    let unpacks = |decoder: &mut dyn Read| decoder.read(&mut [0; 512]).is_ok();
+    match head {
+        [0x1f, 0x8b, 8, flags, ..] if flags & 0xe0 == 0 && unpacks(&mut flate2::read::GzDecoder::new(head)) => {
+            Packing::Gzip
+        }
+        [0x28, 0xb5, 0x2f, 0xfd, ..] | [0x50..=0x5f, 0x2a, 0x4d, 0x18, ..] if unpacks_zstd(head) => Packing::Zstd,
+        [b'B', b'Z', b'h', b'1'..=b'9', b'1', b'A', b'Y', b'&', b'S', b'Y', ..] => Packing::Bzip2,
+        [0xfd, b'7', b'z', b'X', b'Z', 0, ..] => Packing::Xz,
+        _ => Packing::Plain,
+    }
+}
+
+/// Returns true if `head` is the begin of Zstandard frames. A block, of which nothing is told before all of it is there, may end behind it.
+fn unpacks_zstd(head: &[u8]) -> bool {
+    let Ok(mut decoder) = zstd::stream::read::Decoder::with_buffer(head) else { return false };
+    match decoder.read(&mut [0; 512]) {
+        Ok(_) => true,
+        Err(e) => e.kind() == ErrorKind::UnexpectedEof && head.first() == Some(&0x28),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::io::Write;
+
+    #[test]
+    fn packing_is_told_by_what_unpacks() {
+        let mut gz = flate2::write::GzEncoder::new(Vec::new(), flate2::Compression::default());
+        gz.write_all(b"0 1\n").unwrap();
+        assert_eq!(of_bytes(&gz.finish().unwrap()), Packing::Gzip);
+        let packed = zstd::bulk::compress(b"0 1\n", 3).unwrap();
+        assert_eq!(of_bytes(&packed), Packing::Zstd);
+        // A block that ends behind what is there.
+        assert_eq!(of_bytes(&packed[..packed.len() - 1]), Packing::Zstd);
+        let mut bz2 = bzip2::write::BzEncoder::new(Vec::new(), bzip2::Compression::default());
+        bz2.write_all(b"0 1\n").unwrap();
+        assert_eq!(of_bytes(&bz2.finish().unwrap()), Packing::Bzip2);
+        let mut xz = liblzma::write::XzEncoder::new(Vec::new(), 1);
+        xz.write_all(b"0 1\n").unwrap();
+        assert_eq!(of_bytes(&xz.finish().unwrap()), Packing::Xz);
+        // Pairs of u32 that begin as a member of gzip does: 559,903 and 7.
+        let pairs: Vec<u8> = [559_903_u32, 7, 0xffff_ffff, 8, 9].iter().flat_map(|id| id.to_le_bytes()).collect();
+        assert_eq!(pairs[..4], [0x1f, 0x8b, 8, 0]);
+        for plain in [&pairs[..], b"0 1\n", b"", b"BZh9", &[0x1f, 0x8b, 8, 0]] {
+            assert_eq!(of_bytes(plain), Packing::Plain, "{plain:?}");
         }
     }
 }

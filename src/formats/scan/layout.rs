@@ -6,7 +6,7 @@ use crate::formats::lines::{self, Grammar, next_line};
 use crate::formats::metis::{self, Cursor};
 use crate::formats::scan::sink::{Fault, Sink, Stop};
 use crate::formats::text::{self, Counts, TableGrammar};
-use crate::formats::{Format, Part, Visitor, binary, gr, graph500, mtx, parquet};
+use crate::formats::{Format, Packing, Part, Visitor, binary, gr, graph500, mtx, packing, parquet};
 
 /// Headers, with their comments, end within this many bytes.
 pub(crate) const HEAD: usize = 1 << 20;
@@ -69,7 +69,7 @@ pub(crate) fn head(part: &Part, prefix: &[u8]) -> Result<Head, Fault> {
     Ok(head)
 }
 
-/// Returns the error of a file that has text where pairs should be, or is packed where text should be. If the bytes of pairs are all those
+/// Returns the error of a file that has text where pairs should be, or is packed. If the bytes of pairs are all those
 /// of printed text, every id is above 150 million: no graph has that in its first kilobytes.
 fn another_kind(part: &Part, prefix: &[u8]) -> Option<Fault> {
     let (format, start) = (part.format(), &prefix[..prefix.len().min(4096)]);
@@ -88,7 +88,9 @@ fn another_kind(part: &Part, prefix: &[u8]) -> Option<Fault> {
         [0xfd, b'7', b'z', b'X', b'Z', 0, ..] => "an xz stream",
         _ => "",
     };
-    if !packed.is_empty() && format.record().is_none() {
+    // Pairs may be the same bytes, so that they must unpack; a format that was named is taken at its word.
+    let unpacks = || !part.is_named() && packing::of_bytes(start) != Packing::Plain;
+    if !packed.is_empty() && (format.record().is_none() || unpacks()) {
         return Some(Fault::new(0, format!("{format}"), packed, "give the file the ending .gz, .zst, .bz2 or .xz"));
     }
     if let Some(kind) = Foreign::by_bytes(part, start) {

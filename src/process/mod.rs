@@ -3,7 +3,7 @@
 //! | file | holds |
 //! |---|---|
 //! | `host` | cores, memory and disk that it may use |
-//! | `signals`, `panics` | what asks it to stop, and what must not |
+//! | `signals`, `bus_errors`, `panics` | what asks it to stop, and what must not |
 //! | `log`, `progress`, `bars`, `status_file` | what it tells: lines, progress on a terminal, `status.json` for other shells |
 //! | `metrics` | what it used over time, in `metrics.json` for the report |
 //! | `figures` | seconds, bytes and peaks of a stage |
@@ -11,6 +11,7 @@
 //! | `formatting` | numbers for people |
 
 pub mod bars;
+mod bus_errors;
 pub mod disk;
 pub mod energy;
 pub mod figures;

@@ -1,4 +1,4 @@
-//! Signals: the first that asks to stop sets a flag, a second one exits at once; SIGBUS on a mapped file prints a line.
+//! Signals: the first that asks to stop sets a flag, a second one exits at once. `bus_errors` has SIGBUS.
 //!
 //! SIGPIPE stays ignored, as in every Rust program: writing to a closed pipe is an error that the writer handles.
 #![allow(unsafe_code)] // each registration says why its handler may run between any two instructions
@@ -7,9 +7,10 @@ use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering::SeqCst};
 use std::sync::{Once, OnceLock};
 use std::time::{Duration, Instant};
 
-use signal_hook::consts::{SIGBUS, SIGHUP, SIGINT, SIGTERM, SIGUSR1};
+use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM, SIGUSR1};
 use signal_hook::low_level;
 
+use super::bus_errors;
 use crate::error::{Error, Result};
 
 const SIGXCPU: i32 = libc::SIGXCPU;
@@ -33,7 +34,7 @@ static ASKED_AT: AtomicU64 = AtomicU64::new(0);
 static REASON: OnceLock<&'static str> = OnceLock::new();
 
 /// Installs the handlers. SIGTERM, SIGINT, SIGHUP, SIGUSR1 and SIGXCPU set the flag of [`stop_requested`]; a second one exits at once with
-/// 75. SIGBUS prints one line and exits with 3. Calls after the first do nothing.
+/// 75. SIGBUS prints a line that names the file, and exits with 3. Calls after the first do nothing.
 ///
 /// # Errors
 /// [`Error::Io`] if the system refuses a handler.
@@ -57,9 +58,7 @@ fn register() -> std::io::Result<()> {
     // With SIGXFSZ ignored, exceeding `ulimit -f` is an error of the write, as a full disk is.
     // SAFETY: ignoring a signal runs no code.
     unsafe { libc::signal(libc::SIGXFSZ, libc::SIG_IGN) };
-    // SAFETY: the handler calls write and _exit only.
-    unsafe { low_level::register(SIGBUS, on_bus_error) }?;
-    Ok(())
+    bus_errors::install()
 }
 
 /// Returns true if this process was started with a signal ignored.
@@ -76,13 +75,6 @@ fn on_stop(which: usize, start: Instant) {
     } else if now >= ASKED_AT.load(SeqCst) + TWICE.as_millis() as u64 {
         low_level::exit(75);
     }
-}
-
-fn on_bus_error() {
-    let line = b"gpugraph: a mapped file was truncated or its disk failed while it was read\n";
-    // SAFETY: the buffer is a constant of that length, and a handler may call write.
-    unsafe { libc::write(2, line.as_ptr().cast(), line.len()) };
-    low_level::exit(3);
 }
 
 /// Returns the cause if a stop was requested: the name of a signal or the reason passed to [`request_stop`]. It is cheap enough for inner

@@ -176,6 +176,14 @@ fn remedy(source: &std::io::Error) -> &'static str {
     match source.raw_os_error() {
         Some(libc::EMFILE) => "; let a process have more of them: ulimit -n 1024",
         Some(libc::EISDIR) => "; a folder is in the way: move or remove it",
+        Some(libc::EEXIST) => {
+            "; a file, or a link that leads nowhere, is in the way: move or remove it, or name another place"
+        }
+        Some(libc::ENOTDIR) => "; a file stands where the path has a folder: name another place",
+        Some(libc::ENOENT) => "; see whether its folder is there, or was removed",
+        Some(libc::EACCES | libc::EPERM) => "; see who owns it and its folder, and what they may (ls -ld)",
+        Some(libc::EROFS) => "; the file system can only be read: name a place on another",
+        Some(libc::ENAMETOOLONG) => "; name a shorter one",
         _ => "",
     }
 }
@@ -224,6 +232,9 @@ impl Error {
         let remedy = match source.raw_os_error() {
             Some(libc::EMFILE) => "allow this process more open files (ulimit -n), or fewer threads",
             Some(libc::ENFILE) => "the machine has no more open files to give: close some, or raise fs.file-max",
+            _ if path.as_ref().to_string_lossy().contains("://") => {
+                "no URLs are read: download it, or pipe it in (curl -L URL | gpugraph run JOB.toml --set input.path=- --set input.format=text)"
+            }
             _ => "check the path and its permissions",
         };
         Error::input(path, At::File, "a readable file", source.to_string(), remedy)
@@ -233,8 +244,11 @@ impl Error {
     pub fn io(doing: &'static str, path: impl AsRef<Path>, source: std::io::Error) -> Self {
         let path = path.as_ref().to_owned();
         match source.kind() {
-            std::io::ErrorKind::StorageFull | std::io::ErrorKind::QuotaExceeded | std::io::ErrorKind::FileTooLarge => {
-                Error::DiskFull { path, what: source.to_string() }
+            std::io::ErrorKind::StorageFull | std::io::ErrorKind::QuotaExceeded => {
+                Error::DiskFull { path, what: format!("{source}: of bytes (df -h) or of files (df -i)") }
+            }
+            std::io::ErrorKind::FileTooLarge => {
+                Error::DiskFull { path, what: format!("{source}: raise `ulimit -f`, if that is set") }
             }
             _ => Error::Io { doing, path, source },
         }
@@ -321,5 +335,17 @@ mod tests {
         let source = std::fs::remove_file(folder.path()).unwrap_err();
         assert!(said("remove", source).ends_with("; a folder is in the way: move or remove it"));
         assert_eq!(said("read", io::Error::other("none")), "w/x: read: none");
+        // A link that leads nowhere, a file in place of a folder, a folder that is gone.
+        let (link, file) = (folder.path().join("link"), folder.path().join("file"));
+        std::os::unix::fs::symlink("nowhere", &link).unwrap();
+        std::fs::write(&file, "").unwrap();
+        for (path, remedy) in [(link, "leads nowhere"), (file.join("x"), "a file stands")] {
+            let source = std::fs::create_dir_all(path).unwrap_err();
+            assert!(said("make the folder", source).contains(remedy));
+        }
+        let source = std::fs::File::create(folder.path().join("gone/x")).unwrap_err();
+        assert!(said("create", source).contains("see whether its folder is there"));
+        let long = said("write", io::Error::from_raw_os_error(libc::EFBIG));
+        assert!(long.contains("out of disk") && long.contains("ulimit -f"), "{long}");
     }
 }

@@ -36,7 +36,10 @@ pub fn report(args: &ReportArgs) -> Result<()> {
             return Err(Error::Usage(what.into()));
         }
     };
-    replace_volatile(&place, html::html(&page).as_bytes())?;
+    replace_volatile(&place, html::html(&page).as_bytes()).map_err(|e| match e {
+        Error::DiskFull { path, what } if args.output.is_some() => Error::OutputFull { path, what },
+        e => e,
+    })?;
     stdout::print(place.display().to_string())
 }
 

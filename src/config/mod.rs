@@ -34,7 +34,7 @@ pub const FORMATS: [&str; 12] =
     ["u32", "u64", "text", "mtx", "metis", "gr", "graph500", "npy", "npz", "sg", "wsg", "parquet"];
 
 /// Most bytes of a job file. An edge list given in its place is not read to its end.
-const LONGEST: u64 = 1 << 20;
+const LONGEST: u64 = 2 << 20;
 
 /// Reads and validates the job file at `path`, under `overrides` as given to `--set`: `table.key=value`, where the value is TOML or else
 /// plain text. The last of several overrides of one key wins. An override that names another source of edges replaces the file's, so does
@@ -49,6 +49,9 @@ pub fn load(path: &Path, overrides: &[String]) -> Result<Job> {
 
 fn read(path: &Path) -> Result<String, String> {
     let unreadable = |error| format!("can't read the job file: {error}");
+    if path.is_dir() {
+        return Err("expected a job file, found a folder; of a workdir, name the job file that it was made by".into());
+    }
     let mut bytes = Vec::new();
     let file = File::open(path).map_err(unreadable)?;
     file.take(LONGEST + 1).read_to_end(&mut bytes).map_err(unreadable)?;
@@ -73,6 +76,9 @@ fn parse(path: &Path, text: String, overrides: &[String], environment: Environme
     let (parsed, syntax_errors) = DeTable::parse_recoverable(&text);
     let mut root = Table::new(parsed.get_ref(), 0, 0);
     drop(parsed);
+    // Edge lists are broken TOML from their first edge on.
+    let has_table = root.entries.iter().any(|entry| keys::tables().any(|known| known.name == entry.key));
+    let is_foreign = !syntax_errors.is_empty() && !has_table;
     let mut diagnostics = Diagnostics::new(path.display().to_string(), text, overrides);
     for error in &syntax_errors {
         diagnostics.syntax(error);
@@ -83,6 +89,13 @@ fn parse(path: &Path, text: String, overrides: &[String], environment: Environme
     let job = validate::job(&root, path, environment, &mut diagnostics);
     match (job, diagnostics.report()) {
         (Some(job), None) => Ok(Job { text: effective::text(&root, overrides, &diagnostics), ..job }),
-        (_, report) => Err(Error::Usage(report.unwrap_or_else(|| format!("{}: not a job", path.display())))),
+        (_, report) => {
+            let mut report = report.unwrap_or_else(|| format!("{}: not a job", path.display()));
+            if is_foreign {
+                let hint = "no table of a job file is in it; is it a graph? name it with [input] path";
+                report.push_str(&format!("\n{}: {hint}", path.display()));
+            }
+            Err(Error::Usage(report))
+        }
     }
 }

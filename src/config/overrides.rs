@@ -10,6 +10,9 @@ use crate::jobfile::keys::is_bare;
 use crate::jobfile::tree::{Entry, Node, Table, Value};
 use crate::quote::clip;
 
+/// Most keys on the way to a value: tables lie no deeper.
+const DEEPEST: usize = 8;
+
 /// Inserts override number `source` (from 1) in the tree. The last of several for one key wins.
 pub(super) fn apply(root: &mut Table, source: usize, diagnostics: &mut Diagnostics) {
     let text = diagnostics.text(source).to_owned();
@@ -29,6 +32,13 @@ pub(super) fn apply(root: &mut Table, source: usize, diagnostics: &mut Diagnosti
         }
         keys.push((key, place));
         at += part.len() + 1;
+        if keys.len() > DEEPEST {
+            diagnostics.error(
+                &TextSpan::new(source, 0..at.min(text.len())),
+                format!("no table lies {DEEPEST} tables deep; expected table.key=value"),
+            );
+            return;
+        }
     }
     let names: Vec<&str> = keys.iter().map(|(key, _)| *key).collect();
     let is_text = keys::TEXT.iter().any(|text| names == text);

@@ -8,6 +8,7 @@ use crate::job::results::Results;
 use crate::job::state::lock::{Liveness, Lock, Owner};
 use crate::job::state::manifest::Manifest;
 use crate::job::state::record::TaskRecord;
+use crate::job::state::workdir;
 use crate::process::formatting::{bytes, duration, per_second};
 use crate::process::log;
 use crate::process::status_file::Status;
@@ -136,11 +137,11 @@ impl JobPlace {
     /// [`Error::Usage`] where no job has run, [`Error::Io`], [`Error::Corrupt`].
     pub fn manifest(&self) -> Result<Manifest> {
         Manifest::load(&self.workdir)?.ok_or_else(|| {
-            let begin = match self.job {
-                Some(_) => "begin it with `gpugraph run` and this job file",
-                None => "name the workdir or the job file of one that did",
-            };
-            Error::Usage(format!("{}: no job ran here yet; {begin}", self.workdir.display()))
+            if self.job.is_none() {
+                return workdir::of_no_job(&self.workdir);
+            }
+            let begin = "no job ran here yet; begin it with `gpugraph run` and this job file";
+            Error::Usage(format!("{}: {begin}", self.workdir.display()))
         })
     }
 

@@ -522,6 +522,12 @@ fn a_full_disk_is_said_and_survived() {
         assert_eq!(ran.code, 6, "{free} KiB free: {}", ran.err);
         assert!(ran.error().contains("out of disk"), "{}", ran.err);
     }
+    // Nothing is free, not even for the record of who works there, and it is what makes room.
+    let full = fs::write(&filler, vec![1; 2 << 20]).expect_err("a full disk");
+    assert_eq!(full.kind(), std::io::ErrorKind::StorageFull);
+    place.run(&["--quiet"]).expect(6);
+    place.gpugraph(&["clean", "small/work", "--all"]).expect(0);
+    assert!(!place.path("small/work/graph").exists() && !place.path("small/work/manifest.json").exists());
     // Refused before it begins where the blocks can't fit, and in the middle where they nearly do.
     fs::remove_file(&filler).expect("remove");
     drop(small);
@@ -566,7 +572,9 @@ fn a_file_size_limit_is_a_full_disk() {
     let err = String::from_utf8_lossy(&output.stderr);
     assert_eq!(output.status.code(), Some(6), "{err}");
     assert!(
-        err.lines().last().is_some_and(|line| line.starts_with("error: ") && line.contains("out of disk")),
+        err.lines().last().is_some_and(|line| line.starts_with("error: ")
+            && line.contains("out of disk")
+            && line.contains("ulimit -f")),
         "{err}"
     );
     assert_eq!(triangles(&place.report(&[])), oracle(2000, &edges).0);

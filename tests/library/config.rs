@@ -335,11 +335,19 @@ fn what_may_only_follow_from_broken_toml_is_not_told() {
 }
 
 #[test]
+fn an_override_of_any_depth_is_refused() {
+    let deep = format!("{}b=1", "a.".repeat(50_000));
+    assert!(report("[input]\npath = 'a.txt'\n", &[&deep]).contains("no table lies 8 tables deep"));
+}
+
+#[test]
 fn an_edge_list_is_no_job() {
     let lines = report(&"1 2\n".repeat(5000), &[]);
-    assert_eq!(lines.lines().count(), 31);
-    assert!(lines.ends_with("job.toml: and 4990 more"), "{lines}");
-    assert!(report(&"1 2\n".repeat(1 << 20), &[]).contains("found more than 1 MiB; is it a graph?"));
+    assert_eq!(lines.lines().count(), 32);
+    assert!(lines.contains("job.toml: and 4990 more\n") && lines.ends_with("name it with [input] path"), "{lines}");
+    // Broken, and yet one.
+    assert!(!report("[input]\npath = x\n", &[]).contains("is it a graph?"));
+    assert!(report(&"1 2\n".repeat(1 << 20), &[]).contains("found more than 2 MiB; is it a graph?"));
 }
 
 #[test]

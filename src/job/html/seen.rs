@@ -79,7 +79,7 @@ impl Seen {
     /// [`Error::Usage`] for a folder that no job worked in.
     pub fn at(workdir: &Path) -> Result<Seen, Error> {
         if !workdir.is_dir() {
-            return Err(Error::Usage(format!("{}: no such workdir", workdir.display())));
+            return Err(workdir::of_no_job(workdir));
         }
         let mut faults = Vec::new();
         let manifest = match Manifest::load(workdir) {
@@ -99,10 +99,7 @@ impl Seen {
         let metrics =
             Metrics::read(workdir).unwrap_or_else(|e| fault(&mut faults, &format!("metrics.json can't be read: {e}")));
         if manifest.is_none() && report.is_none() && metrics.is_none() && !workdir::is_of_a_job(workdir) {
-            return Err(Error::Usage(format!(
-                "{}: no job ran here; name the workdir of one that did",
-                workdir.display()
-            )));
+            return Err(workdir::of_no_job(workdir));
         }
         if manifest.is_none() && faults.is_empty() {
             faults.push("manifest.json is missing: how far the job came is not known".to_owned());

@@ -17,7 +17,7 @@ use std::path::Path;
 /// [`Error::Usage`] for a folder that is no workdir, [`Error::Busy`] while a job works in it, [`Error::Io`].
 pub fn command(workdir: &Path, all: bool) -> Result<String> {
     require_workdir(workdir)?;
-    let _lock = Lock::acquire(workdir)?;
+    let _lock = Lock::acquire_to_remove(workdir)?;
     // A damaged manifest does not say that the job is done, so its units are kept.
     let finished = Manifest::load(workdir).ok().flatten().is_some_and(|m| m.stopped.is_none());
     let mut freed = Vec::new();
@@ -48,17 +48,10 @@ pub fn command(workdir: &Path, all: bool) -> Result<String> {
 /// Refuses a folder that no job ever worked in, however it looks.
 fn require_workdir(workdir: &Path) -> Result<()> {
     std::fs::read_dir(workdir).map_err(|e| match e.kind() {
-        ErrorKind::NotFound => Error::Usage(format!("{}: no such workdir", workdir.display())),
-        ErrorKind::NotADirectory => {
-            Error::Usage(format!("{}: a file, where clean takes the workdir of a job", workdir.display()))
-        }
+        ErrorKind::NotFound | ErrorKind::NotADirectory => workdir::of_no_job(workdir),
         _ => Error::io("open the workdir", workdir, e),
     })?;
-    if workdir::is_of_a_job(workdir) {
-        return Ok(());
-    }
-    let what = "no job ran here yet (neither its manifest.json nor its lock is there); nothing was removed";
-    Err(Error::Usage(format!("{}: {what}", workdir.display())))
+    if workdir::is_of_a_job(workdir) { Ok(()) } else { Err(workdir::of_no_job(workdir)) }
 }
 
 /// Removes the prepared graph.

@@ -153,6 +153,19 @@ impl Lock {
     /// [`Error::Busy`] naming host and pid of a live owner, [`Error::Io`] or [`Error::DiskFull`] if the folder or the
     /// files can't be written, [`Error::Stopped`] if a signal came while it waited.
     pub fn acquire(workdir: &Path) -> Result<Lock> {
+        Lock::take(workdir, false)
+    }
+
+    /// Takes the workdir as [`Self::acquire`] does, to remove files from it. Where the disk is too full for a record of the owner, the kernel's
+    /// lock alone guards the workdir: what would make room must not need room.
+    ///
+    /// # Errors
+    /// Those of [`Self::acquire`].
+    pub fn acquire_to_remove(workdir: &Path) -> Result<Lock> {
+        Lock::take(workdir, true)
+    }
+
+    fn take(workdir: &Path, removes: bool) -> Result<Lock> {
         std::fs::create_dir_all(workdir).map_err(|e| Error::io("make the folder", workdir, e))?;
         let path = workdir.join("lock");
         let file = OpenOptions::new().read(true).write(true).create(true).truncate(false).open(&path);
@@ -184,7 +197,10 @@ impl Lock {
             }
             tracing::info!(owner = %owner, "the workdir's owner is gone; its lock is taken over");
         }
-        write_record(&record, &me)?;
+        match write_record(&record, &me) {
+            Err(Error::DiskFull { .. }) if removes && kernel_lock => {}
+            written => written?,
+        }
         if !kernel_lock {
             // Two newcomers may have found the owner dead at once: the record of the later one stands.
             std::thread::sleep(Duration::from_secs(2));

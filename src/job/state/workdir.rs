@@ -14,6 +14,8 @@ pub(crate) const RESULTS: [&str; 9] =
     ["units", "out", "report.json", "report.html", "manifest.json", LOG, "status.json", metrics::FILE, SPOOL];
 /// The folder of what came by standard input and other streams, which a job can't make again.
 pub(crate) const SPOOL: &str = "spool";
+/// Most entries of a folder among which workdirs are looked for.
+const MOST_SEEN: usize = 1000;
 const LOG: &str = "run.log";
 
 /// Returns true if a job ever worked there.
@@ -25,6 +27,31 @@ pub(crate) fn is_of_a_job(workdir: &Path) -> bool {
         text.len() == 21 && text.ends_with(b"\n") && text[..20].iter().all(u8::is_ascii_digit)
     };
     begins("manifest.json", b"{\n\"manifest\":") || has_lock()
+}
+
+/// Returns the error for a place that was named as the workdir of a job and is none. Of a folder of workdirs it names some.
+pub(crate) fn of_no_job(place: &Path) -> Error {
+    let jobs = || {
+        let below = std::fs::read_dir(place).into_iter().flatten().flatten().take(MOST_SEEN);
+        let mut names: Vec<String> = below
+            .filter(|entry| is_of_a_job(&entry.path()))
+            .map(|entry| entry.file_name().to_string_lossy().into_owned())
+            .collect();
+        names.sort();
+        names.truncate(5);
+        names
+    };
+    let what = match (place.is_dir(), place.exists()) {
+        (false, false) => "no such workdir".to_owned(),
+        (false, true) => "a file, where the workdir of a job is expected, such as gpugraph.work/NAME".to_owned(),
+        (true, _) => match jobs().join(", ") {
+            none if none.is_empty() => {
+                "no job ran here yet; name the workdir or the job file of one that did".to_owned()
+            }
+            names => format!("no job ran here itself; name one of the workdirs in it, such as {names}"),
+        },
+    };
+    Error::Usage(format!("{}: {what}", place.display()))
 }
 
 /// Bytes of what jobs wrote there, but for copies of the input: what is made again takes their place.

@@ -115,10 +115,8 @@ pub(super) fn of_bytes(head: &[u8]) -> Packing {
 /// Returns true if `head` is the begin of Zstandard frames. A block, of which nothing is told before all of it is there, may end behind it.
 fn unpacks_zstd(head: &[u8]) -> bool {
     let Ok(mut decoder) = zstd::stream::read::Decoder::with_buffer(head) else { return false };
-    match decoder.read(&mut [0; 512]) {
-        Ok(_) => true,
-        Err(e) => e.kind() == ErrorKind::UnexpectedEof && head.first() == Some(&0x28),
-    }
+    let read = decoder.read(&mut [0; 512]).map_err(|e| e.kind());
+    read.is_ok() || read == Err(ErrorKind::UnexpectedEof) && head.first() == Some(&0x28)
 }
 
 #[cfg(test)]

@@ -5,8 +5,8 @@ use super::generate::ListArgs;
 use super::shown;
 use crate::convert::{self, WrittenList, write_list};
 use crate::error::{Error, Result};
-use crate::formats::Format;
 use crate::formats::input::stream::Stream;
+use crate::formats::{Format, Packing};
 use crate::job::plan::resources::threads;
 use crate::list::{Generated, ListFormat, ListSource};
 use crate::stdout;
@@ -20,6 +20,15 @@ pub(super) fn generate(args: &ListArgs) -> Result<()> {
     let named = output.format.as_deref().filter(|name| *name != "auto").map(parse).transpose()?;
     let format = list_format(&output.output, named, "--format")?;
     let source = ListSource::generated(Generated::new(args.length, args.kind, args.seed)?);
+    // An element of text is a digit and a blank at least.
+    let element = match format {
+        ListFormat::List => 2,
+        ListFormat::I32 => 4,
+        ListFormat::I64 => 8,
+    };
+    if Packing::of(&output.output) == Packing::Plain {
+        convert::room_for(&output.output, args.length.saturating_mul(element))?;
+    }
     write("generate", &source, &output.output, format, output.threads)
 }
 

@@ -28,6 +28,8 @@ use std::path::Path;
 
 use crate::error::{At, Error, Result};
 use crate::formats::{AskedWeights, Edges, Format, Input, Visitor, Watch, WeightType, Weights};
+use crate::process::host;
+use crate::size;
 use crate::store::replace::target;
 use encode::{Buffers, Encoder, Unfit};
 pub use list::{WrittenList, write_list};
@@ -57,6 +59,21 @@ pub struct Converted {
 /// [`Error::Usage`] for a folder, a pipe or a device, [`Error::Io`] where it can't be examined.
 pub fn writable(out: &Path) -> Result<()> {
     target(out).map(drop)
+}
+
+/// Refuses an output of `bytes` bytes that its disk has no room for, before it fills the disk of all who write there.
+///
+/// # Errors
+/// [`Error::OutputFull`], and as [`writable`].
+pub fn room_for(out: &Path, bytes: u64) -> Result<()> {
+    let path = target(out)?;
+    match host::free_disk(&path) {
+        Ok(free) if free < bytes => {
+            let what = format!("it takes {}, {} is free", size::show(bytes), size::show(free));
+            Err(Error::OutputFull { path, what })
+        }
+        _ => Ok(()),
+    }
 }
 
 /// Refuses an output that belongs to the input, before anything is written: one of its files under any name, or one that the input would

@@ -255,3 +255,18 @@ fn a_product_of_known_graphs() {
     generator.fill_narrow(last, &mut edges);
     assert!(edges.iter().flatten().all(|id| u64::from(*id) < generator.vertices()));
 }
+
+#[test]
+fn what_its_disk_has_no_room_for_is_refused_before_it_fills_it() {
+    let folder = tempfile::tempdir().unwrap();
+    for line in
+        ["kronecker --scale 40 --edge-factor 1000 -o a.u64", "list --length 1000000000000000 --kind ordered -o a.i64"]
+    {
+        let mut command = std::process::Command::new(env!("CARGO_BIN_EXE_gpugraph"));
+        let ran = command.arg("generate").args(line.split(' ')).current_dir(folder.path()).output().unwrap();
+        let said = String::from_utf8_lossy(&ran.stderr);
+        assert_eq!(ran.status.code(), Some(6), "{line}: {said}");
+        assert!(said.contains("out of disk: it takes") && said.contains("is free"), "{line}: {said}");
+        assert_eq!(std::fs::read_dir(folder.path()).unwrap().count(), 0, "{line}");
+    }
+}

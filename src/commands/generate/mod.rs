@@ -8,7 +8,7 @@ pub use args::*;
 use super::{format_named, lists, output_format, shown, tell};
 use crate::convert;
 use crate::error::Result;
-use crate::formats::Input;
+use crate::formats::{EdgeGenerator, Input, Packing};
 use crate::generate::{self, Generator, Product};
 use crate::job;
 use crate::job::plan::resources::threads;
@@ -47,6 +47,9 @@ fn write(output: &OutputArgs, make: impl FnOnce() -> Result<Generator>) -> Resul
     convert::writable(&output.output)?;
     let format = output_format(&output.output, output.format.as_deref(), "--format")?;
     let generator = make()?;
+    if let (Some(edge), Packing::Plain) = (format.record(), Packing::of(&output.output)) {
+        convert::room_for(&output.output, generator.edges().saturating_mul(edge))?;
+    }
     let total = Input::generated(generator.clone()).bytes();
     let done = shown("generate", total, |watch, _| {
         generate::write(generator, &output.output, format, threads(output.threads), watch)

@@ -1,6 +1,7 @@
 //! A headless Chromium, driven by the DevTools protocol through a pipe.
 
 use std::io::{BufRead, BufReader, Write};
+use std::os::unix::process::CommandExt;
 use std::path::Path;
 use std::process::{Child, ChildStdin, ChildStdout, Command, Stdio};
 
@@ -15,7 +16,7 @@ pub struct Browser {
     /// Events that came between answers.
     events: Vec<Value>,
     session: String,
-    _profile: tempfile::TempDir,
+    _folder: tempfile::TempDir,
 }
 
 /// What a page was found to be.
@@ -37,7 +38,8 @@ impl Opened {
 
 impl Drop for Browser {
     fn drop(&mut self) {
-        let _ = self.child.kill();
+        // With all processes of its own, none of which then writes to its folder.
+        let _ = Command::new("kill").args(["-9", "--", &format!("-{}", self.child.id())]).status();
         let _ = self.child.wait();
     }
 }
@@ -51,19 +53,20 @@ impl Browser {
             println!("SKIPPED: no Chromium (apt-get install chromium)");
             return None;
         };
-        let profile = tempfile::tempdir().expect("a folder");
+        let folder = tempfile::tempdir().expect("a folder");
         // The protocol speaks through descriptors 3 and 4.
         let script = "exec \"$0\" \"$@\" 3<&0 4>&1 0</dev/null 1>/dev/null 2>/dev/null";
         let mut command = Command::new("bash");
         command.args(["-c", script, name, "--headless", "--remote-debugging-pipe", "--no-sandbox", "--disable-gpu"]);
         command.args(["--no-first-run", "--disable-extensions", "--disable-dev-shm-usage", "--hide-scrollbars"]);
         command.args(["--host-resolver-rules=MAP * ~NOTFOUND", "--window-size=940,1200"]);
-        command.arg(format!("--user-data-dir={}", profile.path().display()));
-        let mut child = command.stdin(Stdio::piped()).stdout(Stdio::piped()).spawn().expect("start Chromium");
+        command.arg(format!("--user-data-dir={}", folder.path().display())).env("TMPDIR", folder.path());
+        let mut child =
+            command.process_group(0).stdin(Stdio::piped()).stdout(Stdio::piped()).spawn().expect("start Chromium");
         let to = child.stdin.take().expect("a pipe");
         let from = BufReader::new(child.stdout.take().expect("a pipe"));
         let (events, session) = (Vec::new(), String::new());
-        let mut browser = Browser { child, to, from, next: 0, events, session, _profile: profile };
+        let mut browser = Browser { child, to, from, next: 0, events, session, _folder: folder };
         let target = browser.call("Target.createTarget", json!({ "url": "about:blank" }));
         let attach = json!({ "targetId": target["targetId"], "flatten": true });
         browser.session =

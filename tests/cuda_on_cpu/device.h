@@ -120,6 +120,8 @@ int close_memory(Address address);
 void free_all(Device& device);
 // Whether all of it is memory that is allocated on some device.
 bool is_device(Address address, size_t size);
+// Sets all of it, which is memory of some device.
+void fill(Address address, unsigned char byte, size_t size);
 // The bytes behind each allocation that belong to nobody; tells, and is false, when someone wrote there.
 bool ends_are_whole();
 

@@ -237,7 +237,8 @@ template <class T> static int set_memory(Address to, T value, size_t count, Stre
         if (to % sizeof(T) || count > total_memory || !is_device(to, count * sizeof(T))) return INVALID_VALUE;
         enqueue(stream, {.run = [=] {
             if (!is_device(to, count * sizeof(T))) return fault("memory that was freed is set");
-            std::fill_n(reinterpret_cast<T*>(to), count, value);
+            if constexpr (sizeof(T) == 1) fill(to, value, count);
+            else std::fill_n(reinterpret_cast<T*>(to), count, value);
             return 0;
         }});
         return SUCCESS;

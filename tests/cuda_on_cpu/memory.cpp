@@ -1,6 +1,6 @@
 // Device memory and page-locked memory. Every allocation is a mapping of its own that ends at a page nobody may touch,
 // so that a kernel that goes past the end stops there; what is freed can't be touched either. New memory is garbage:
-// private copies of a file full of it, which costs nothing until written.
+// private copies of a file full of it, which costs nothing until written. What is filled with another byte becomes copies of a file of that.
 #include "device.h"
 
 #include <cstdarg>
@@ -15,7 +15,7 @@
 
 namespace device {
 
-constexpr size_t PAGE = 4096, GARBAGE = 16 << 20, ALIGNMENT = 256;
+constexpr size_t PAGE = 4096, FILE_SIZE = 4 << 20, ALIGNMENT = 256;
 constexpr unsigned char POISON = 0xa5;
 // Freed mappings that are kept, so that their addresses are not used again at once.
 constexpr size_t MOST_FREED = 512;
@@ -77,17 +77,28 @@ bool fails_by_order() {
     return ++count == which;
 }
 
-static int garbage_file() {
-    static const int file = [] {
-        const int file = memfd_create("garbage", MFD_CLOEXEC);
-        static unsigned char block[1 << 16];
-        memset(block, POISON, sizeof block);
-        for (size_t at = 0; at < GARBAGE; at += sizeof block) {
-            if (pwrite(file, block, sizeof block, static_cast<off_t>(at)) != sizeof block) abort();
-        }
-        return file;
-    }();
-    return file;
+// The file that has this byte throughout.
+static int file_of(unsigned char byte) {
+    static std::map<unsigned char, int> files;
+    const auto [entry, is_new] = files.try_emplace(byte, -1);
+    if (!is_new) return entry->second;
+    const int file = memfd_create("filled", MFD_CLOEXEC);
+    static unsigned char block[1 << 16];
+    memset(block, byte, sizeof block);
+    for (size_t at = 0; at < FILE_SIZE; at += sizeof block) {
+        if (pwrite(file, block, sizeof block, static_cast<off_t>(at)) != sizeof block) abort();
+    }
+    return entry->second = file;
+}
+
+// Maps `size` bytes, which are whole pages, as private copies of that file.
+static bool map_filled(char* to, size_t size, unsigned char byte) {
+    for (size_t at = 0; at < size; at += FILE_SIZE) {
+        const size_t part = size - at < FILE_SIZE ? size - at : FILE_SIZE;
+        void* made = mmap(to + at, part, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_FIXED | MAP_NORESERVE, file_of(byte), 0);
+        if (made == MAP_FAILED) return false;
+    }
+    return true;
 }
 
 // Addresses for `inside` bytes between two pages that nobody may touch.
@@ -103,14 +114,9 @@ static bool reserve(size_t inside, Region& region) {
 static char* map_garbage(size_t size, Region& region) {
     const size_t inside = up(size, PAGE);
     if (!reserve(inside, region)) return nullptr;
-    for (size_t at = 0; at < inside; at += GARBAGE) {
-        const size_t part = inside - at < GARBAGE ? inside - at : GARBAGE;
-        void* made = mmap(region.map + PAGE + at, part, PROT_READ | PROT_WRITE,
-                          MAP_PRIVATE | MAP_FIXED | MAP_NORESERVE, garbage_file(), 0);
-        if (made == MAP_FAILED) {
-            munmap(region.map, region.mapped);
-            return nullptr;
-        }
+    if (!map_filled(region.map + PAGE, inside, POISON)) {
+        munmap(region.map, region.mapped);
+        return nullptr;
     }
     return region.map + PAGE + inside - size;
 }
@@ -242,6 +248,21 @@ void free_all(Device& device) {
 
 bool is_device(Address address, size_t size) {
     return holds(live, address, size);
+}
+
+void fill(Address address, unsigned char byte, size_t size) {
+    // Fewer pages are written in less time than mapped.
+    constexpr size_t LEAST = 1 << 20;
+    auto* const start = reinterpret_cast<char*>(address);
+    const size_t before = up(address, PAGE) - address;
+    const size_t pages = size > before ? (size - before) / PAGE * PAGE : 0;
+    // Pages that other processes see must stay theirs.
+    if (pages < LEAST || find(live, address)->second.file >= 0 || !map_filled(start + before, pages, byte)) {
+        memset(start, byte, size);
+        return;
+    }
+    memset(start, byte, before);
+    memset(start + before + pages, byte, size - before - pages);
 }
 
 void* allocate_pinned(size_t size) {

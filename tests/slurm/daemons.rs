@@ -122,7 +122,7 @@ impl Slurm {
         let end = Instant::now() + Duration::from_secs(seconds);
         while !holds(self) {
             assert!(Instant::now() < end, "no {what} within {seconds} s: {}", self.logs());
-            std::thread::sleep(Duration::from_millis(100));
+            std::thread::sleep(Duration::from_millis(250));
         }
     }
 

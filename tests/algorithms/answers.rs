@@ -99,8 +99,8 @@ fn ranks_of_every_number() {
             for ranks in [2, 3] {
                 let program = &built.gpugraph;
                 let args = ["run", "job.toml", "--quiet", "--fresh", "--set", "run.device=cpu"];
-                let mut command = mpirun(built.kind, ranks, 120, program, &args);
-                Ran::command(command.current_dir(place.path(""))).expect(0);
+                let mut command = mpirun(&place, built, ranks, 120, program, &args);
+                Ran::command(&mut command).expect(0);
                 let report = place.read_report();
                 assert_eq!(number(&report, "ranks"), ranks as u64);
                 holds(&format!("{ranks} ranks"), &place, &report, &answer, true);

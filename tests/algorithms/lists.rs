@@ -184,9 +184,9 @@ fn holds_on_ranks(built: &Built, place: &Place, path: &Path, list: &List, how: (
     let (method, shared, ranks) = how;
     job(place, path, &format!("method = '{method}'"));
     let args = ["run", "job.toml", "--quiet", "--fresh", "--set", "run.device=cpu"];
-    let mut command = mpirun(built.kind, ranks, 120, &built.gpugraph, &args);
+    let mut command = mpirun(place, built, ranks, 120, &built.gpugraph, &args);
     shared.map(|bytes| command.env("GPUGRAPH_SHARED_MEMORY", bytes));
-    Ran::command(command.current_dir(place.path(""))).expect(0);
+    Ran::command(&mut command).expect(0);
     assert_eq!(number(&place.read_report(), "ranks"), ranks as u64);
     holds(&format!("{} elements by {how:?}", list.places.len()), place, list, false);
 }
@@ -222,9 +222,10 @@ fn what_is_no_list_is_refused_with_an_element() {
         }
         let Some(built) = built().into_iter().next() else { continue };
         for shared in ["0", "999999999"] {
-            let mut command = mpirun(built.kind, 2, 120, &built.gpugraph, &["run", "job.toml", "--quiet", "--fresh"]);
+            let mut command =
+                mpirun(&place, built, 2, 120, &built.gpugraph, &["run", "job.toml", "--quiet", "--fresh"]);
             command.env("GPUGRAPH_SHARED_MEMORY", shared);
-            let ran = Ran::command(command.current_dir(place.path(""))).expect(3);
+            let ran = Ran::command(&mut command).expect(3);
             assert!(ran.err.contains(&said), "{said} with {shared} bytes shared: {}", ran.err);
         }
     }

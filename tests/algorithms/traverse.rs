@@ -131,8 +131,8 @@ fn ranks_leave_the_same_trees_and_send_less_where_repeats_are_dropped() {
         let sets = sets.iter().flat_map(|set| ["--set", set]);
         let args: Vec<&str> =
             ["run", "job.toml", "--quiet", "--set", "run.device=cpu"].into_iter().chain(sets).collect();
-        let mut command = mpirun(built.kind, ranks, 120, &built.gpugraph, &args);
-        Ran::command(command.current_dir(place.path(""))).expect(0);
+        let mut command = mpirun(&place, built, ranks, 120, &built.gpugraph, &args);
+        Ran::command(&mut command).expect(0);
         let report = place.read_report();
         let what = format!("{strategy} {owner} {ranks}");
         assert_eq!(found(&report, "traverse"), found(&report, "bfs"), "{what}");

@@ -7,12 +7,14 @@ use std::process::Command;
 
 /// Runs a case of tests/ranks. It hangs if it takes this many seconds, which is more than a job may outlive a rank.
 fn run(built: &Built, ranks: usize, case: &str, limit: u32) -> Ran {
-    Ran::command(&mut mpirun(built.kind, ranks, limit, &built.ranks, &[case]))
+    let place = Place::new();
+    Ran::command(&mut mpirun(&place, built, ranks, limit, &built.ranks, &[case]))
 }
 
 /// The same where segments of shared memory have at most so many bytes.
 fn run_within(bytes: u64, built: &Built, ranks: usize, case: &str, limit: u32) -> Ran {
-    let mut command = mpirun(built.kind, ranks, limit, &built.ranks, &[case]);
+    let place = Place::new();
+    let mut command = mpirun(&place, built, ranks, limit, &built.ranks, &[case]);
     Ran::command(command.env("GPUGRAPH_SHARED_MEMORY", bytes.to_string()))
 }
 
@@ -190,7 +192,8 @@ fn a_stopped_job_ends_when_the_leader_has_saved() {
             [("wait-for-signal", 10, 0), ("wait-for-signal", 15, 0), ("waiting-in-round", 10, 2)]
         {
             let mut command = Command::new("sh");
-            let inner = mpirun(built.kind, 3, 60, &built.ranks, &[case]);
+            let place = Place::new();
+            let inner = mpirun(&place, built, 3, 60, &built.ranks, &[case]);
             // Its lines come on stdout, which is watched here.
             // Without `timeout -k 5 60`, which would die of SIGUSR1 alone.
             command.args(["-c", "exec \"$@\" 1>&2", "sh"]).args(inner.get_args().skip(3));
@@ -224,7 +227,7 @@ fn ranks_that_never_meet_give_up() {
         let (program, place) = (built.ranks.to_str().expect("text"), Place::new());
         let code = place.path("code");
         let arguments = ["-c", script, program, code.to_str().expect("text")];
-        let mut command = mpirun(built.kind, 2, 30, std::path::Path::new("sh"), &arguments);
+        let mut command = mpirun(&place, built, 2, 30, std::path::Path::new("sh"), &arguments);
         let ran = Ran::command(command.env("GPUGRAPH_MPI_START", "3"));
         assert!(ran.code != 0, "{:?}: {}", built.kind, ran.err);
         assert_eq!(std::fs::read_to_string(code).expect("a code"), "9\n", "{:?}: {}", built.kind, ran.err);
@@ -237,11 +240,11 @@ fn ranks_that_never_meet_give_up() {
 /// Processes that can't find each other would all write to one workdir.
 #[test]
 fn several_processes_that_are_no_ranks_are_refused() {
-    let built = built();
+    let (built, place) = (built(), Place::new());
     for built in &built {
         if !cfg!(feature = "mpi") {
             let plain = std::path::Path::new(env!("CARGO_BIN_EXE_gpugraph"));
-            let ran = Ran::command(&mut mpirun(built.kind, 3, 30, plain, &["run", "no.toml"]));
+            let ran = Ran::command(&mut mpirun(&place, built, 3, 30, plain, &["run", "no.toml"]));
             assert_eq!(ran.code, 2, "{}", ran.err);
             let errors = errors(&ran);
             assert_eq!(errors.len(), 1, "{}", ran.err);
@@ -251,17 +254,17 @@ fn several_processes_that_are_no_ranks_are_refused() {
                 ran.err
             );
             // One process needs no MPI, and a job file that is not there is what is wrong.
-            let ran = Ran::command(&mut mpirun(built.kind, 1, 30, plain, &["run", "no.toml"]));
+            let ran = Ran::command(&mut mpirun(&place, built, 1, 30, plain, &["run", "no.toml"]));
             assert!(ran.code == 2 && ran.err.contains("no.toml"), "{}", ran.err);
         }
-        let ran = Ran::command(&mut mpirun(built.kind, 3, 30, &built.gpugraph, &["run", "no.toml"]));
+        let ran = Ran::command(&mut mpirun(&place, built, 3, 30, &built.gpugraph, &["run", "no.toml"]));
         assert_eq!((ran.code, errors(&ran).len()), (2, 1), "{}", ran.err);
         assert!(errors(&ran)[0].starts_with("error: rank 0: no.toml"), "{}", ran.err);
     }
     let other = |kind: Kind| built.iter().find(|built| built.kind != kind);
     for one in &built {
         let Some(other) = other(one.kind) else { continue };
-        let ran = Ran::command(&mut mpirun(one.kind, 2, 60, &other.gpugraph, &["run", "no.toml"]));
+        let ran = Ran::command(&mut mpirun(&place, one, 2, 60, &other.gpugraph, &["run", "no.toml"]));
         assert_eq!(ran.code, 2, "{}", ran.err);
         assert_eq!(errors(&ran).len(), 1, "{}", ran.err);
         assert!(errors(&ran)[0].contains("started as 2 ranks, but MPI finds 1"), "{}", ran.err);

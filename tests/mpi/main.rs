@@ -89,8 +89,7 @@ impl Ranks {
             format!("rank=${{OMPI_COMM_WORLD_RANK:-$PMI_RANK}}\n{}exec \"$0\" \"$@\"", lines.collect::<String>());
         let program = self.built.gpugraph.to_str().expect("text");
         let args = [&["-c", &script, program], args].concat();
-        let mut command = mpirun(self.built.kind, ranks, self.limit, Path::new("sh"), &args);
-        command.current_dir(self.place.path(""));
+        let mut command = mpirun(&self.place, self.built, ranks, self.limit, Path::new("sh"), &args);
         if self.patient {
             // Unless said 1, which it waits before TERM and before KILL, whether or not ranks are gone already.
             command.env("OMPI_MCA_odls_base_sigkill_timeout", "3");

@@ -89,7 +89,7 @@ fn rounds_between_nodes_bring_what_those_within_one_bring() {
         let Some(nodes) = Nodes::start(job.place.path("cluster")) else { return };
         for (slots, case) in [([1, 1], "rounds"), ([2, 1], "rounds"), ([2, 2], "rounds-memory"), ([2, 1], "place")] {
             let ranks: usize = slots.iter().sum();
-            let inner = mpirun(built.kind, ranks, 300, &built.ranks, &[case]);
+            let inner = mpirun(&job.place, built, ranks, 300, &built.ranks, &[case]);
             let ran = Ran::command(&mut nodes.spread(built.kind, slots, &inner)).expect(0);
             let count = |what: &str| ran.out.lines().filter(|line| line.starts_with(what)).count();
             assert_eq!(count("passed "), ranks, "{:?} {slots:?} {case}: {}", built.kind, ran.err);

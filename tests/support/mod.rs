@@ -51,6 +51,9 @@ pub fn environment_of(other: &Command, command: &mut Command) {
     }
 }
 
+/// A file system in memory.
+const MEMORY: &str = "/dev/shm";
+
 /// A folder of its own, in which the binary runs; gone with the test.
 pub struct Place {
     folder: tempfile::TempDir,
@@ -98,7 +101,7 @@ impl Ran {
 impl Place {
     /// In memory where the machine has room for it: these jobs sync thousands of small files.
     pub fn new() -> Place {
-        let memory = Path::new("/dev/shm");
+        let memory = Path::new(MEMORY);
         if !gpugraph::process::host::free_disk(memory).is_ok_and(|free| memory.is_dir() && free > 2 << 30) {
             return Place::on_disk();
         }
@@ -108,6 +111,11 @@ impl Place {
     /// For tests that look at memory: mapped files of a file system in memory count as memory of the process.
     pub fn on_disk() -> Place {
         Place { folder: tempfile::tempdir().expect("a folder") }
+    }
+
+    /// Whether its files are memory.
+    pub fn is_in_memory(&self) -> bool {
+        self.folder.path().starts_with(MEMORY)
     }
 
     /// Beside what was built, which the nodes of a cluster share where anything is shared.

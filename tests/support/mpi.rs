@@ -4,6 +4,8 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use std::sync::OnceLock;
 
+use super::Place;
+
 /// Which MPI.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Kind {
@@ -17,6 +19,8 @@ pub const KINDS: [Kind; 2] = [Kind::OpenMpi, Kind::Mpich];
 #[derive(Debug, Clone)]
 pub struct Built {
     pub kind: Kind,
+    /// Its `mpirun`.
+    pub launcher: String,
     pub gpugraph: PathBuf,
     /// tests/ranks.
     pub ranks: PathBuf,
@@ -59,7 +63,7 @@ impl Kind {
     }
 
     fn build(self) -> Option<Built> {
-        let (Some(compiler), Some(_)) = (self.tool("mpicc"), self.tool("mpirun")) else {
+        let (Some(compiler), Some(launcher)) = (self.tool("mpicc"), self.tool("mpirun")) else {
             println!("SKIPPED: no {} (mpicc and mpirun) to run ranks with", self.name());
             return None;
         };
@@ -71,9 +75,10 @@ impl Kind {
         // Packages that have nothing to do with MPI are those of the tests. For cargo the others are the same for every MPI, and made
         // anew when it changes, unless it builds them in another way.
         cargo.env("CARGO_BUILD_BUILD_DIR", root.join("target"));
-        // These jobs wait for each other more than they compute, and two builds without optimisation take a sixth of the time.
-        cargo.args(["--config", "profile.dev.package.gpugraph.opt-level=0"]);
+        // A few small jobs run on the second MPI, which wait for each other more than they compute: building it without optimisation
+        // takes a fifth of the time. All else runs on the first, where that would take six times what it saves.
         if self == Kind::Mpich {
+            cargo.args(["--config", "profile.dev.package.gpugraph.opt-level=0"]);
             cargo.args(["--config", "profile.dev.package.mpi-sys.codegen-units=1"]);
         }
         let ran = cargo.output().expect("cargo");
@@ -84,22 +89,29 @@ impl Kind {
         }
         assert!(ran.status.success(), "{said}");
         let folder = target.join("debug");
-        Some(Built { kind: self, gpugraph: folder.join("gpugraph"), ranks: folder.join("examples/ranks") })
+        Some(Built { kind: self, launcher, gpugraph: folder.join("gpugraph"), ranks: folder.join("examples/ranks") })
     }
 }
 
-/// `mpirun -n RANKS PROGRAM ARGS`, on as few cores as there are, within `limit` seconds: a hang fails the test with
+/// `mpirun -n RANKS PROGRAM ARGS` in `place`, on as few cores as there are, within `limit` seconds: a hang fails the test with
 /// exit code 124.
-pub fn mpirun(kind: Kind, ranks: usize, limit: u32, program: &Path, args: &[&str]) -> Command {
+pub fn mpirun(place: &Place, built: &Built, ranks: usize, limit: u32, program: &Path, args: &[&str]) -> Command {
     let mut command = Command::new("timeout");
     // It passes the signals it catches on, TERM among them; USR1 kills it and reaches nobody: that one is for mpirun itself.
-    command.args(["-k", "5", &limit.to_string(), &kind.tool("mpirun").expect("mpirun")]);
+    command.args(["-k", "5", &limit.to_string(), &built.launcher]);
     command.args(["-n", &ranks.to_string()]);
-    if kind == Kind::OpenMpi {
+    if built.kind == Kind::OpenMpi {
         // Open MPI would tie each rank, with all its threads, to one core.
         command.args(["--oversubscribe", "--allow-run-as-root", "--bind-to", "none"]);
     }
-    command.arg(program).args(args).stdin(Stdio::null());
+    command.arg(program).args(args).stdin(Stdio::null()).current_dir(place.path(""));
+    // What an MPI leaves behind where its ranks are killed goes with the place.
+    let own = place.path("mpi");
+    std::fs::create_dir_all(&own).expect("a folder");
+    command.env("TMPDIR", &own);
+    if place.is_in_memory() {
+        command.env("OMPI_MCA_btl_vader_backing_directory", &own);
+    }
     for (name, _) in std::env::vars_os() {
         let text = name.to_string_lossy();
         // Of a job that the tests themselves run in.

@@ -13,7 +13,7 @@ fn gpus_search_graphs_of_all_shapes_together() {
     let (Some(built), Some(cuda)) = (one_mpi(), cuda_on_cpu()) else { return };
     let place = Place::new();
     for (ranks, seed) in [(2, "0"), (3, "29")] {
-        let mut command = mpirun(built.kind, ranks, 300, &built.ranks, &["gpus"]);
+        let mut command = mpirun(&place, built, ranks, 300, &built.ranks, &["gpus"]);
         command.env("LD_LIBRARY_PATH", &cuda).env("XDG_CACHE_HOME", place.path("cache"));
         command.envs([("CUDA_ON_CPU_IPC", "1"), ("CUDA_ON_CPU_DEVICES", "3"), ("CUDA_ON_CPU_SEED", seed)]);
         let ran = Ran::command(&mut command).expect(0);

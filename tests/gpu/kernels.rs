@@ -6,6 +6,7 @@ use std::ffi::{CStr, CString, c_char, c_int, c_void};
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::ptr::null_mut;
+use std::sync::Mutex;
 
 /// Which library knows which architectures: CUDA 13 has none before sm_75. sm_86 to sm_89 have the instructions and registers of sm_80, and are left out
 /// for time.
@@ -55,6 +56,9 @@ fn usages(log: &str) -> Vec<Usage> {
 struct Nvrtc {
     library: *mut c_void,
 }
+
+// SAFETY: NVRTC's functions may be called by several threads at once, each with a program of its own.
+unsafe impl Sync for Nvrtc {}
 
 type Program = *mut c_void;
 
@@ -165,39 +169,48 @@ fn libraries() -> Vec<(Nvrtc, &'static [&'static str])> {
     found
 }
 
-/// Compiles all of a folder, and says what each kernel takes.
+/// Compiles all of a folder, some files at once, and says what each kernel takes.
 fn compile_all(folder: &str) {
     let path = Path::new(env!("CARGO_MANIFEST_DIR")).join(folder);
-    let mut spills = Vec::new();
-    for (nvrtc, architectures) in libraries() {
-        for (name, source) in files(&path, "cu") {
-            for architecture in architectures {
-                let log = nvrtc.compile(&name, &source, &path, architecture);
-                let log = log.unwrap_or_else(|log| panic!("{folder}/{name} for {architecture}:\n{log}"));
-                let found = usages(&log);
-                assert!(!found.is_empty(), "{folder}/{name} has no kernel:\n{log}");
-                for Usage { kernel, registers, shared, spilled } in &found {
-                    println!(
-                        "{folder}/{name} {kernel} {architecture}: {registers} registers, {spilled} bytes spilled, {shared} bytes shared"
-                    );
-                    let may = MAY_SPILL.iter().find(|(file, on, _)| (*file, on) == (&name, architecture));
-                    if *spilled > may.map_or(0, |&(_, _, bytes)| bytes) {
-                        spills.push(format!("{folder}/{name} {kernel} {architecture}: {spilled} bytes"));
-                    }
+    let (libraries, sources) = (libraries(), files(&path, "cu"));
+    assert!(!sources.is_empty(), "{folder} has no .cu");
+    let mut left = Vec::new();
+    for (nvrtc, architectures) in &libraries {
+        left.extend(
+            sources.iter().flat_map(|file| architectures.iter().map(move |architecture| (nvrtc, file, *architecture))),
+        );
+    }
+    let left = Mutex::new(left.into_iter());
+    let compile = || {
+        let mut spills = Vec::new();
+        loop {
+            let next = left.lock().expect("no panic").next();
+            let Some((nvrtc, (name, source), architecture)) = next else { return spills };
+            let log = nvrtc.compile(name, source, &path, architecture);
+            let log = log.unwrap_or_else(|log| panic!("{folder}/{name} for {architecture}:\n{log}"));
+            let found = usages(&log);
+            assert!(!found.is_empty(), "{folder}/{name} has no kernel:\n{log}");
+            for Usage { kernel, registers, shared, spilled } in &found {
+                println!(
+                    "{folder}/{name} {kernel} {architecture}: {registers} registers, {spilled} bytes spilled, {shared} bytes shared"
+                );
+                let may = MAY_SPILL.iter().find(|(file, on, _)| (*file, *on) == (name, architecture));
+                if *spilled > may.map_or(0, |&(_, _, bytes)| bytes) {
+                    spills.push(format!("{folder}/{name} {kernel} {architecture}: {spilled} bytes"));
                 }
             }
         }
-    }
+    };
+    // One thread would be done long after all other tests.
+    let spills: Vec<String> = std::thread::scope(|scope| {
+        let threads = [(); 3].map(|()| scope.spawn(compile));
+        threads.into_iter().flat_map(|thread| thread.join().expect("they compile")).collect()
+    });
     assert!(spills.is_empty(), "these kernels spill registers:\n{}", spills.join("\n"));
 }
 
 #[test]
 fn kernels_compile_for_every_architecture_without_spills() {
-    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("kernels");
-    if files(&folder, "cu").is_empty() {
-        println!("kernels/ has no .cu: nothing to compile");
-        return;
-    }
     compile_all("kernels");
 }
 

@@ -25,7 +25,7 @@ use std::path::Path;
 
 use oracle::Graph;
 use serde_json::Value;
-use support::{Place, Ran};
+use support::{Place, Ran, files};
 
 /// Both tables, with all that they can write.
 const BOTH: &str = "[triangle]\nper_vertex = true\n[sums]\ncolumns = true\n";
@@ -64,16 +64,5 @@ fn report(place: &Place, set: &[&str]) -> Value {
 
 /// The files below `out`, by their paths in there.
 fn outputs(workdir: &Path) -> BTreeMap<String, Vec<u8>> {
-    fn below(folder: &Path, name: &str, found: &mut BTreeMap<String, Vec<u8>>) {
-        for entry in fs::read_dir(folder).into_iter().flatten().flatten() {
-            let name = format!("{name}{}", entry.file_name().to_str().expect("a name"));
-            match entry.file_type().expect("a kind").is_dir() {
-                true => below(&entry.path(), &format!("{name}/"), found),
-                false => drop(found.insert(name, fs::read(entry.path()).expect("read"))),
-            }
-        }
-    }
-    let mut found = BTreeMap::new();
-    below(&workdir.join("out"), "", &mut found);
-    found
+    files(&workdir.join("out"), &[""])
 }

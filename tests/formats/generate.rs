@@ -237,14 +237,8 @@ fn files_are_the_same_for_any_number_of_threads() {
 /// The product of the issue: 6 t(A) t(B) triangles from the edges of two known graphs.
 #[test]
 fn a_product_of_known_graphs() {
-    let folder = std::env::var_os("GPUGRAPH_DATA").map(std::path::PathBuf::from);
-    let folder =
-        folder.unwrap_or_else(|| std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("../shared/data")).join("snap");
-    if !folder.is_dir() {
-        println!("SKIPPED: no shared data at {}", folder.display());
-        return;
-    }
-    let open = |name: &str| Input::open(&[folder.join(name)], None).unwrap();
+    let Some(folder) = crate::support::shared() else { return };
+    let open = |name: &str| Input::open(&[folder.join("snap").join(name)], None).unwrap();
     let product = Product::read(&open("email-Eu-core.txt.gz"), &open("ca-AstroPh.txt.gz"), &Unwatched).unwrap();
     assert_eq!(product.factor_edges(), [16_064, 198_050]);
     assert_eq!(product.edges(), 6_362_950_400);

@@ -1,10 +1,10 @@
 //! Text as people have it: columns by name and number, quotes, attributes, timestamps, counts above the edges. What is
 //! expected is written by hand, or read by a reader of another kind.
 
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
 use crate::gather::Gather;
-use crate::support::{Place, triangles};
+use crate::support::{Place, shared, triangles};
 use gpugraph::error::Error;
 use gpugraph::formats::{CacheUse, Format, Input, Share, TextOptions, Unwatched};
 use proptest::prelude::*;
@@ -541,11 +541,8 @@ fn a_plan_looks_at_the_chosen_columns() {
 
 #[test]
 fn shapes_of_the_shared_graphs() {
-    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../shared/data/snap");
-    let Ok(text) = std::fs::read_to_string(folder.join("ca-GrQc.txt")) else {
-        println!("SKIPPED: no shared data at {}", folder.display());
-        return;
-    };
+    let Some(folder) = shared() else { return };
+    let text = std::fs::read_to_string(folder.join("snap/ca-GrQc.txt")).expect("a graph");
     let lines = || text.lines().filter(|line| line.starts_with(|c: char| c.is_ascii_digit()));
     let want: Edges = lines()
         .map(|line| {

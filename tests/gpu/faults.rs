@@ -5,7 +5,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use crate::support::gpu::Gpu;
-use crate::support::{self, Ran, answer, number, oracle, random_edges, triangles};
+use crate::support::{self, Ran, answer, failpoints, number, oracle, random_edges, triangles};
 
 const GPU: &str = "run.device=gpu";
 const AUTO: &str = "run.device=auto";
@@ -94,8 +94,7 @@ fn any_launch_may_fail() {
 
 #[test]
 fn what_was_counted_before_a_gpu_was_lost_is_kept() {
-    if !cfg!(feature = "failpoints") {
-        println!("SKIPPED: built without the feature failpoints");
+    if !failpoints() {
         return;
     }
     let Some(gpu) = Gpu::stand_in() else { return };

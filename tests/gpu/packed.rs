@@ -1,7 +1,7 @@
 //! Searches by jobs whose rows are packed in host memory, because whole rows find no room.
 
 use crate::support::gpu::Gpu;
-use crate::support::{Ran, random_edges, resumed};
+use crate::support::{Ran, failpoints, random_edges, resumed};
 use serde_json::Value;
 
 const GPU: &str = "run.device=gpu";
@@ -56,8 +56,7 @@ fn blocks(gpu: &Gpu) -> usize {
 
 #[test]
 fn gpu_searches_on_packed_rows_find_the_same_and_nothing_is_stored() {
-    if !cfg!(feature = "failpoints") {
-        println!("SKIPPED: built without the feature failpoints");
+    if !failpoints() {
         return;
     }
     let Some(gpu) = Gpu::new() else { return };
@@ -84,8 +83,7 @@ fn gpu_searches_on_packed_rows_find_the_same_and_nothing_is_stored() {
 /// What was found before a kill is not searched for again, on either device; rows are packed anew, or stored.
 #[test]
 fn gpu_a_killed_job_packs_anew_and_goes_on() {
-    if !cfg!(feature = "failpoints") {
-        println!("SKIPPED: built without the feature failpoints");
+    if !failpoints() {
         return;
     }
     let Some(gpu) = Gpu::new() else { return };

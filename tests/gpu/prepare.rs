@@ -6,7 +6,7 @@ use std::collections::BTreeMap;
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use crate::support::{self, Place, cuda_on_cpu, random_edges};
+use crate::support::{self, Place, cuda_on_cpu, failpoints, random_edges};
 use crate::workspace::workspace;
 use gpugraph::gpu::Grid;
 use gpugraph::prepare::gpu::{INGEST, SORT};
@@ -182,8 +182,7 @@ fn an_input_of_nothing_and_of_loops() {
 
 #[test]
 fn bins_that_spill() {
-    if !cfg!(feature = "failpoints") {
-        println!("SKIPPED: built without the feature failpoints");
+    if !failpoints() {
         return;
     }
     let Some(cuda) = cuda_on_cpu() else { return };
@@ -224,8 +223,7 @@ fn too_little_memory_leaves_it_to_the_processor() {
 
 #[test]
 fn one_device_goes_on_where_another_was_killed() {
-    if !cfg!(feature = "failpoints") {
-        println!("SKIPPED: built without the feature failpoints");
+    if !failpoints() {
         return;
     }
     let Some(cuda) = cuda_on_cpu() else { return };

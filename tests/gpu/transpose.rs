@@ -4,7 +4,7 @@
 use std::fs;
 
 use crate::support::gpu::Gpu;
-use crate::support::{Ran, random_edges};
+use crate::support::{Ran, failpoints, random_edges};
 
 const JOB: &str = "[job]\nworkdir = 'work'\nkeep = true\n[limits]\nthreads = 3\n[sums]\nupper = true\n";
 
@@ -44,7 +44,7 @@ fn passes(ran: &Ran) -> u64 {
 
 /// A graph whose upper half a processor made.
 fn made(edges: &[[u64; 2]]) -> Option<(Gpu, Files)> {
-    if !cfg!(feature = "failpoints") {
+    if !failpoints() {
         return None;
     }
     let gpu = Gpu::stand_in()?;

@@ -3,7 +3,7 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use crate::support::{Dice, Place, oracle, random_edges, triangles};
+use crate::support::{Dice, Place, failpoints, oracle, random_edges, triangles};
 
 fn files(folder: &Path) -> Vec<PathBuf> {
     let mut found = Vec::new();
@@ -118,8 +118,7 @@ fn copy(from: &Path, to: &Path) {
 
 #[test]
 fn flipped_bits_in_journals_and_checkpoints_cost_units_and_not_the_answer() {
-    if !cfg!(feature = "failpoints") {
-        println!("SKIPPED: built without the feature failpoints");
+    if !failpoints() {
         return;
     }
     let seed = std::process::id();

@@ -5,19 +5,11 @@ use std::fs;
 use std::path::Path;
 use std::time::{Duration, Instant};
 
-use crate::support::{Place, Started, answer, number, oracle, random_edges, resumed, triangles};
+use crate::support::{Place, Started, answer, failpoints, number, oracle, random_edges, resumed, triangles};
 use serde_json::Value;
 
 const KILLED: i32 = 128 + 9;
 const PREPARED: [&str; 4] = ["ingest", "relabel", "partition", "sort"];
-
-/// Whether this build has failpoints; says so if not.
-fn failpoints() -> bool {
-    if !cfg!(feature = "failpoints") {
-        println!("SKIPPED: built without the feature failpoints");
-    }
-    cfg!(feature = "failpoints")
-}
 
 /// Places and hits in a file that GPUGRAPH_FAILPOINTS_COUNT named.
 fn hits(path: &Path) -> Vec<(String, u64)> {

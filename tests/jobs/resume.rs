@@ -8,7 +8,9 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
 
-use crate::support::{self, Dice, Place, Ran, Started, answer, number, oracle, random_edges, resumed, root, triangles};
+use crate::support::{
+    self, Dice, Place, Ran, Started, answer, failpoints, number, oracle, random_edges, resumed, root, triangles,
+};
 
 const KEEP: &str = "[job]\nworkdir = 'work'\nkeep = true\n";
 const PREPARED: [&str; 4] = ["ingest", "relabel", "partition", "sort"];
@@ -133,8 +135,7 @@ fn figures_are_of_all_runs_and_of_those_that_were_killed_too() {
 
 #[test]
 fn status_counts_units_says_a_stop_once_and_how_long_a_run_is_silent() {
-    if !cfg!(feature = "failpoints") {
-        println!("SKIPPED: built without the feature failpoints");
+    if !failpoints() {
         return;
     }
     let (place, _) = kept("");
@@ -330,8 +331,7 @@ fn fewer_trials_are_taken_from_those_that_are_done() {
 /// Counts at vertices are saved seldom: the trials that were done must not be counted again for that.
 #[test]
 fn trials_that_are_done_are_not_repeated() {
-    if !cfg!(feature = "failpoints") {
-        println!("SKIPPED: built without the feature failpoints");
+    if !failpoints() {
         return;
     }
     let (place, edges) = kept("[run]\ntrials = 3\n[triangle]\nper_vertex = true\n");

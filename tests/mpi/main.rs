@@ -24,7 +24,7 @@ use std::process::Command;
 
 use serde_json::Value;
 use support::mpi::{Built, Kind, built, mpirun};
-use support::{Place, Ran, Started};
+use support::{Place, Ran, Started, files};
 
 /// More than any of these jobs takes; a hang ends here.
 const LIMIT: u32 = 120;
@@ -161,23 +161,6 @@ fn ended(ran: &Ran, code: i32, words: &[&str]) {
     assert_eq!(ran.code, code, "{}", ran.err);
     let line = error(ran);
     words.iter().for_each(|word| assert!(line.contains(word), "{word} is not in {line}"));
-}
-
-/// The files that a job leaves in these folders of its workdir and below, by name.
-fn files(workdir: &Path, folders: &[&str]) -> BTreeMap<String, Vec<u8>> {
-    let mut found = BTreeMap::new();
-    let mut folders: Vec<PathBuf> = folders.iter().map(|folder| workdir.join(folder)).collect();
-    while let Some(folder) = folders.pop() {
-        for entry in fs::read_dir(folder).into_iter().flatten() {
-            let path = entry.expect("an entry").path();
-            let name = path.strip_prefix(workdir).expect("inside").display().to_string();
-            match path.is_dir() {
-                true => folders.push(path),
-                false => drop(found.insert(name, fs::read(&path).expect("read"))),
-            }
-        }
-    }
-    found
 }
 
 /// Fails unless both hold the same files with the same bytes.

@@ -1,28 +1,13 @@
 //! Shortest paths and depth-first trees by ranks: they leave what one process leaves.
 
 use std::collections::BTreeMap;
-use std::fs;
-use std::path::Path;
 
 use crate::support::mpi::built;
 use crate::support::{Place, number, random_edges};
-use crate::{KEEP, Ranks, one_mpi, same_files};
-
-/// The files of all sources, by their paths below `out`.
-fn columns(folder: &Path, name: &str, found: &mut BTreeMap<String, Vec<u8>>) {
-    for entry in fs::read_dir(folder).into_iter().flatten().flatten() {
-        let name = format!("{name}/{}", entry.file_name().display());
-        match entry.path().is_dir() {
-            true => columns(&entry.path(), &name, found),
-            false => drop(found.insert(name, fs::read(entry.path()).expect("a column"))),
-        }
-    }
-}
+use crate::{KEEP, Ranks, files, one_mpi, same_files};
 
 fn left(job: &Ranks) -> BTreeMap<String, Vec<u8>> {
-    let mut found = BTreeMap::new();
-    columns(&job.place.workdir().join("out"), "", &mut found);
-    found
+    files(&job.place.workdir(), &["out"])
 }
 
 /// A grid, whose paths are long.

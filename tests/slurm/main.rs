@@ -16,13 +16,12 @@ use std::process::Command;
 
 use daemons::Slurm;
 use serde_json::Value;
-use support::{Place, Ran, oracle, random_edges};
+use support::{Place, Ran, failpoints, oracle, random_edges};
 
 /// A graph of dozens of units, its job file, and the command `slow`: gpugraph that takes a second and a half for each of
 /// them, in the first `slices` slices. The answer.
 fn slow_job(place: &Place, slices: u32) -> Option<u64> {
-    if !cfg!(feature = "failpoints") {
-        println!("SKIPPED: built without the feature failpoints");
+    if !failpoints() {
         return None;
     }
     let edges = random_edges(3000, 100_000, 5);

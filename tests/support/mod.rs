@@ -1,7 +1,7 @@
 //! What the tests of whole jobs share: a folder to work in, the real binary, graphs and answers made another way.
-#![allow(dead_code)] // every test binary uses its own part of it
+#![allow(dead_code, unused_imports)] // every test binary uses its own part of it
 
-use std::collections::BTreeSet;
+use std::collections::BTreeMap;
 use std::fs;
 use std::io::{BufRead, BufReader};
 use std::os::unix::process::ExitStatusExt;
@@ -13,8 +13,11 @@ use serde_json::Value;
 
 pub mod cuda_on_cpu;
 pub mod gpu;
+mod graphs;
 pub mod mpi;
 pub mod nodes;
+
+pub use graphs::{Dice, complete, oracle, product, random_edges};
 
 /// The graphs with known answers, where this machine has them.
 pub fn shared() -> Option<PathBuf> {
@@ -39,6 +42,14 @@ pub fn root() -> bool {
     let status = fs::read_to_string("/proc/self/status").unwrap_or_default();
     let uid = status.lines().find_map(|line| line.strip_prefix("Uid:"));
     uid.and_then(|line| line.split_whitespace().nth(1)) == Some("0")
+}
+
+/// Whether this build has failpoints; says so if not.
+pub fn failpoints() -> bool {
+    if !cfg!(feature = "failpoints") {
+        println!("SKIPPED: built without the feature failpoints");
+    }
+    cfg!(feature = "failpoints")
 }
 
 /// Gives `command` what was set and unset in the environment of another.
@@ -302,6 +313,23 @@ pub fn resumed(report: &Value) -> Vec<&str> {
     stages.filter(|stage| stage["resumed"] == true).filter_map(|stage| stage["name"].as_str()).collect()
 }
 
+/// The files in these folders of a workdir and below, by their paths in it.
+pub fn files(workdir: &Path, folders: &[&str]) -> BTreeMap<String, Vec<u8>> {
+    let mut found = BTreeMap::new();
+    let mut folders: Vec<PathBuf> = folders.iter().map(|folder| workdir.join(folder)).collect();
+    while let Some(folder) = folders.pop() {
+        for entry in fs::read_dir(folder).into_iter().flatten() {
+            let path = entry.expect("an entry").path();
+            let name = path.strip_prefix(workdir).expect("inside").display().to_string();
+            match path.is_dir() {
+                true => folders.push(path),
+                false => drop(found.insert(name, fs::read(&path).expect("read"))),
+            }
+        }
+    }
+    found
+}
+
 pub trait Number: Copy {
     const DESCR: &'static str;
     const BYTES: usize;
@@ -339,64 +367,4 @@ pub fn npy<T: Number>(path: &Path) -> Vec<T> {
     let values: Vec<T> = bytes[10 + length..].chunks_exact(T::BYTES).map(T::from_le).collect();
     assert!(header.contains(&format!("'shape': ({},)", values.len())), "{header:?}");
     values
-}
-
-/// A random number generator for tests: SplitMix64.
-pub struct Dice(pub u64);
-
-impl Dice {
-    pub fn roll(&mut self) -> u64 {
-        self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
-        let mut z = self.0;
-        z = (z ^ (z >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-        z = (z ^ (z >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
-        z ^ (z >> 31)
-    }
-
-    pub fn below(&mut self, end: u64) -> u64 {
-        self.roll() % end
-    }
-}
-
-/// A random multigraph with hubs, loops and repeats.
-pub fn random_edges(vertices: u64, edges: usize, seed: u64) -> Vec<[u64; 2]> {
-    let mut dice = Dice(seed);
-    let end = |dice: &mut Dice| {
-        let range = if dice.below(3) == 0 { (vertices / 16).max(1) } else { vertices };
-        dice.below(range)
-    };
-    (0..edges).map(|_| [end(&mut dice), end(&mut dice)]).collect()
-}
-
-/// Triangles in all, and per vertex, counted the slow way: sets of neighbours.
-pub fn oracle(vertices: usize, edges: &[[u64; 2]]) -> (u64, Vec<u64>) {
-    let mut neighbours = vec![BTreeSet::new(); vertices];
-    for &[u, v] in edges.iter().filter(|[u, v]| u != v) {
-        neighbours[u as usize].insert(v);
-        neighbours[v as usize].insert(u);
-    }
-    let mut corners = vec![0; vertices];
-    let mut triangles = 0;
-    for u in 0..vertices as u64 {
-        for &v in neighbours[u as usize].range(u + 1..) {
-            for &w in neighbours[v as usize].range(v + 1..) {
-                if neighbours[u as usize].contains(&w) {
-                    triangles += 1;
-                    [u, v, w].into_iter().for_each(|x| corners[x as usize] += 1);
-                }
-            }
-        }
-    }
-    (triangles, corners)
-}
-
-/// All pairs below `n`.
-pub fn complete(n: u64) -> Vec<[u64; 2]> {
-    (0..n).flat_map(|v| (0..v).map(move |u| [u, v])).collect()
-}
-
-/// A ⊗ B for edges of undirected loop-free A and B, B on `n` vertices: every pair of edges gives two.
-pub fn product(a: &[[u64; 2]], b: &[[u64; 2]], n: u64) -> Vec<[u64; 2]> {
-    let pairs = a.iter().flat_map(|&[u, v]| b.iter().map(move |&[x, y]| (u, v, x, y)));
-    pairs.flat_map(|(u, v, x, y)| [[u * n + x, v * n + y], [u * n + y, v * n + x]]).collect()
 }

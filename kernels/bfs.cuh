@@ -1,6 +1,6 @@
 // What the parts of breadth-first search share: the graph, the state of a search, and queues.
 //
-// Structs have twins in src/algo/bfs/gpu/twins.rs and peers.rs.
+// Structs have twins in src/algo/bfs/gpu/twins.rs.
 #pragma once
 #include "grid_barrier.cuh"
 #include "rows.cuh"

@@ -9,6 +9,7 @@
 //! that are spread over the GPUs (`spread`).
 #![allow(unsafe_code)] // kernel launches
 
+mod memory;
 mod peers;
 mod place;
 mod programs;
@@ -31,11 +32,12 @@ use crate::graph::direction::Direction;
 use crate::graph::ids::Vertex;
 use crate::memory::Budget;
 use crate::prepare::prepared::Graph;
+use memory::Memory;
 use peers::Beside;
 use place::Placed;
 use programs::{PACKED, PEERS, PROGRAM, SPREAD};
 use room::{Room, THREADS};
-use twins::{BARRIER_BYTES, Meeting, Queue, Record, SpreadGraph, State};
+use twins::{BARRIER_BYTES, Record, SpreadGraph, State};
 
 /// The purpose of its memory, in errors.
 const PURPOSE: &str = "[bfs] on this graph";
@@ -91,11 +93,7 @@ pub struct GpuSearch<'a> {
     room: Room,
     direction: Direction,
     search: twins::Search,
-    parents: DeviceSlice<u32>,
-    state: DeviceSlice<State>,
-    records: DeviceSlice<Record>,
-    /// Barriers of all GPUs; empty for one alone.
-    meeting: DeviceSlice<Meeting>,
+    memory: Memory,
     /// The GPUs of other ranks, if they search together.
     beside: Option<Beside<'a>>,
     /// Between what marks the ends of a search.
@@ -125,8 +123,10 @@ impl<'a> GpuSearch<'a> {
         let mut search = Self::join(opened, together)?;
         // The first launch of a kernel takes longer; the reference searches once before its clock runs, too.
         if search.room.vertices > 0 && together.is_some() == search.is_shared() {
-            search.launch_all(Vertex(0))?;
+            let launched = search.launch_all(Vertex(0));
+            // Others wait for this rank, whatever came of it.
             search.beside.iter().for_each(Beside::wait);
+            launched?;
         }
         Ok(search)
     }
@@ -155,7 +155,7 @@ impl<'a> GpuSearch<'a> {
         let spread = search.beside.as_ref().and_then(|beside| beside.spread);
         // Where another rank has no part of the rows, this search is not carried out.
         if search.placed.parts.is_none() || spread.is_some() {
-            let scratch = search.parents.part(0..search.room.vertices);
+            let scratch = search.memory.parents.part(0..search.room.vertices);
             place::look_ahead(&search.gpu.workspace, &search.placed, spread, scratch)?;
         }
         Ok(search)
@@ -186,21 +186,10 @@ impl<'a> GpuSearch<'a> {
         let workspace = &mut *lease.workspace;
         workspace.arena.reset(0);
         workspace.arena.holds(room.bytes(0), PURPOSE)?;
-        let arena = &mut workspace.arena;
-        let (state, records) = (arena.take_planned(1)?, arena.take_planned(room.records.into())?);
-        let parents = arena.take_planned(vertices)?;
-        let mut bitmap = || arena.take_planned::<u32>(room.words()).map(DeviceSlice::address);
-        let reached = [bitmap()?, bitmap()?];
-        let mut queue = || -> Result<Queue> {
-            let [starts, vertices] = [arena.take_planned::<u32>(room.capacity)?, arena.take_planned(room.capacity)?];
-            let rows = arena.take_planned::<u64>(room.capacity)?.address();
-            Ok(Queue { starts: starts.address(), vertices: vertices.address(), rows })
-        };
-        let queues = [queue()?, queue()?];
         let is_shared = together.is_some();
         let member = together.and_then(|together| together.member(tuning.rows_spread));
-        let meeting = if is_shared { arena.take_planned(1)? } else { DeviceSlice::<Meeting>::default() };
-        workspace.queue.fill(meeting, 0)?;
+        let memory = Memory::take(&mut workspace.arena, &room, is_shared)?;
+        workspace.queue.fill(memory.meeting, 0)?;
         let placed = place::place(workspace, (halves, degrees), &room, member, &tuning, budget, go_on)?;
         let program = match () {
             () if placed.is_packed => &PACKED,
@@ -211,11 +200,11 @@ impl<'a> GpuSearch<'a> {
         let kernel = workspace.kernel(program, "bfs_search")?;
         let blocks = kernel.blocks_at_once(THREADS, 0)?.min(tuning.blocks).max(1);
         let search = twins::Search {
-            reached,
-            parents: parents.address(),
-            queues,
-            state: state.address(),
-            records: records.address(),
+            reached: memory.reached.map(DeviceSlice::address),
+            parents: memory.parents.address(),
+            queues: memory.queues,
+            state: memory.state.address(),
+            records: memory.records.address(),
             alpha: tuning.switch.alpha,
             beta: tuning.switch.beta,
             slots: placed.slots,
@@ -226,14 +215,8 @@ impl<'a> GpuSearch<'a> {
         };
         let clock = [workspace.queue.record_timed()?, workspace.queue.record_timed()?];
         let (on_host, bytes) = (placed.on_host.len(), workspace.arena.mark());
-        tracing::debug!(
-            blocks,
-            on_host,
-            bytes,
-            tail = placed.graph.tail,
-            heads = placed.graph.head_arrays,
-            "a graph on the GPU"
-        );
+        let (tail, heads) = (placed.graph.tail, placed.graph.head_arrays);
+        tracing::debug!(blocks, on_host, bytes, tail, heads, "a graph on the GPU");
         Ok(GpuSearch {
             gpu: lease,
             go_on,
@@ -243,10 +226,7 @@ impl<'a> GpuSearch<'a> {
             room,
             direction,
             search,
-            parents,
-            state,
-            records,
-            meeting,
+            memory,
             beside: None,
             clock,
         })
@@ -256,13 +236,13 @@ impl<'a> GpuSearch<'a> {
     fn launch_all(&mut self, root: Vertex) -> Result<Vec<Record>> {
         let queue = &self.gpu.workspace.queue;
         let mut records = Vec::new();
-        let barrier = self.state.as_bytes().part(0..BARRIER_BYTES);
+        let barrier = self.memory.state.as_bytes().part(0..BARRIER_BYTES);
         for launch in 0u64.. {
             (self.go_on)()?;
             queue.fill(barrier, 0)?;
             if launch == 0 {
                 // As in Graph500's reference, clearing parents is no part of the search.
-                queue.fill(self.parents, 0xff)?;
+                queue.fill(self.memory.parents, 0xff)?;
                 self.beside.as_ref().map_or(Ok(()), |beside| beside.meet(&self.gpu.workspace, self.search))?;
                 queue.mark(&self.clock[0])?;
             }
@@ -281,7 +261,7 @@ impl<'a> GpuSearch<'a> {
             }
             queue.mark(&self.clock[1])?;
             let mut state = [State::default()];
-            queue.read(self.state, &mut state)?;
+            queue.read(self.memory.state, &mut state)?;
             let [state] = state;
             if state.broken != 0 {
                 let whom = if self.is_shared() { "GPUs" } else { "blocks of threads on the GPU" };
@@ -289,7 +269,7 @@ impl<'a> GpuSearch<'a> {
             }
             let done = records.len();
             records.resize(done + state.records.min(self.room.records) as usize, Record::default());
-            queue.read(self.records, &mut records[done..])?;
+            queue.read(self.memory.records, &mut records[done..])?;
             if state.finished != 0 {
                 break;
             }
@@ -346,7 +326,9 @@ impl Search for GpuSearch<'_> {
             took = beside.gather(&self.gpu.workspace, self.search, self.room.vertices, took)?;
         }
         let seconds = took.as_secs_f64();
-        fetch(&mut self.gpu.workspace.uploader, self.parents, 1, parents, |words, to| to.copy_from_slice(words))?;
+        fetch(&mut self.gpu.workspace.uploader, self.memory.parents, 1, parents, |words, to| {
+            to.copy_from_slice(words)
+        })?;
         let levels = self.levels(root, records, seconds);
         let mut searched = Searched { seconds, ..Searched::default() };
         levels.into_iter().for_each(|level| searched.note(level));

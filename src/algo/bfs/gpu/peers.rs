@@ -52,7 +52,7 @@ impl<'a> Beside<'a> {
         let offsets = mine.map(|search| {
             let [even, odd] = search.search.reached;
             let [lower, upper] = search.placed.graph.halves.map(|half| half.entries);
-            let addresses = [even, odd, search.meeting.address(), search.search.parents, lower, upper];
+            let addresses = [even, odd, search.memory.meeting.address(), search.search.parents, lower, upper];
             // Rows may lie in front of the arena, as far as their first entry is another GPU's.
             addresses.map(|address| address.wrapping_sub(search.gpu.workspace.arena.words().address()))
         });

@@ -37,6 +37,7 @@ use self::bins::Bins;
 use self::packing::Packing;
 use self::rows::Rows;
 use self::search::Walk;
+use self::sort::{RowFile, Sorter};
 use super::distances::Distances;
 use super::edges::{self, Edges};
 use super::ranks::exchange::Exchange;
@@ -299,8 +300,8 @@ fn sort_rows(
         let ids = if own.ranks() == 1 { edges::bytes(weights, vertices.into()) } else { 0 };
         let spare = if later > 0 { spare + later } else { spare.saturating_sub(ids) };
         let ways = if later > 0 { 2 } else { 1 };
-        let file = goes_to_file.then(|| sort::RowFile { units, rank: own.rank(), spare, ways });
-        sort::sorted((edges, largest), way, (0..vertices).map(|v| length(v, way)), file, budget)
+        let file = goes_to_file.then(|| RowFile { units, rank: own.rank(), spare, ways });
+        Sorter { edges, largest, way, budget }.rows((0..vertices).map(|v| length(v, way)), file)
     };
     match direction {
         Direction::Undirected => Ok((rows(Way::Out, 0)?, None)),

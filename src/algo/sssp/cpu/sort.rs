@@ -44,91 +44,149 @@ pub fn bytes(vertices: u64, entries: u64, longest: u64, largest: u32) -> [u64; 2
     [most, most.min(lightest + 8 * (vertices + 1) + bounds + starts + window)]
 }
 
-/// Sorts the rows of all vertices of one way, with weights up to `largest`. They go to a file where one is given.
-///
-/// # Errors
-/// [`Error::Limit`] where [`bytes`] do not fit; those of the disk; a stop.
-pub fn sorted(
-    (edges, largest): (&Edges<'_>, u32),
-    way: Way,
-    lengths: impl Iterator<Item = u32>,
-    file: Option<RowFile<'_>>,
-    budget: &Budget,
-) -> Result<Rows> {
-    let lengths: Vec<u32> = lengths.collect();
-    let sum = lengths.iter().map(|&length| u64::from(length)).sum::<u64>();
-    let mut lightest: Buffer<u32> = budget.zeroed(lengths.len(), "the lightest edge of each vertex (4 bytes)")?;
-    let all = 0..lengths.len() as u32;
-    let mut weights = Weights::default();
-    let entries = match file {
-        None => match short_bits(lengths.len() as u64, sum, largest) {
-            Some(bits) => Entries::Short(in_memory(edges, way, (&lengths, bits), &mut lightest, &mut weights, budget)?),
-            None => Entries::Long(in_memory(edges, way, (&lengths, u32::BITS), &mut lightest, &mut weights, budget)?),
-        },
-        Some(RowFile { units, rank, spare, ways }) => {
-            let starts: Buffer<u64> = slices::starts(&lengths, budget)?;
-            let longest = u64::from(lengths.iter().max().copied().unwrap_or(0));
-            let packing = Packing::of(lengths.len() as u64, largest);
-            let mut bounds = Bounds::new(lengths.len(), edges.kind(), largest, budget)?;
-            let name = if way == Way::Out { "out" } else { "in" };
-            let path = units.files()?.join(format!("{name}.{rank}"));
-            let placed = Placed::create(path.clone(), disk::bytes(packing, sum))?;
-            let room = (WINDOW + longest).min(sum) as usize;
-            let mut window: Buffer<u64> = budget.zeroed(room + 1, "rows that are sorted by weight for a file")?;
-            let mut first = 0;
-            while first < all.end {
-                // As many rows as fit.
-                let begin = starts[first as usize];
-                let fit = starts[first as usize + 1..].partition_point(|&end| end - begin <= room as u64);
-                let vertices = first..first + fit as u32;
-                let some = &mut window[..(starts[vertices.end as usize] - begin) as usize];
-                let light = &mut lightest[first as usize..vertices.end as usize];
-                weights = weights.and(sort(edges, way, (&starts, u32::BITS), vertices.clone(), some, light)?);
-                bounds.add(vertices.clone(), &starts[first as usize..=vertices.end as usize], some);
-                placed.write(packing.pack(bytes_of_mut(some)), begin * packing.bytes() as u64)?;
-                first = vertices.end;
+/// Means to sort the rows of one way by weight.
+pub struct Sorter<'e> {
+    /// The edges, with weights up to `largest`.
+    pub edges: &'e Edges<'e>,
+    /// A weight that none is larger than.
+    pub largest: u32,
+    /// The way.
+    pub way: Way,
+    /// Host memory that is left.
+    pub budget: &'e Budget,
+}
+
+impl Sorter<'_> {
+    /// Sorts the rows of all vertices, which have these lengths. They go to a file where one is given.
+    ///
+    /// # Errors
+    /// [`Error::Limit`] where [`bytes`] do not fit; those of the disk; a stop.
+    pub fn rows(&self, lengths: impl ExactSizeIterator<Item = u32>, file: Option<RowFile<'_>>) -> Result<Rows> {
+        let vertices = lengths.len();
+        let mut lightest: Buffer<u32> = self.budget.zeroed(vertices, "the lightest edge of each vertex (4 bytes)")?;
+        // Freed before searches take more than that for each vertex.
+        let mut all: Buffer<u32> = self.budget.zeroed(vertices, "the lengths of rows (4 bytes a vertex)")?;
+        all.iter_mut().zip(lengths).for_each(|(place, length)| *place = length);
+        let lengths = all;
+        let sum = lengths.iter().map(|&length| u64::from(length)).sum::<u64>();
+        let (entries, weights) = match (file, short_bits(vertices as u64, sum, self.largest)) {
+            (Some(file), _) => self.in_file(lengths, file, &mut lightest)?,
+            (None, Some(bits)) => {
+                let (words, weights) = self.in_memory(&lengths, bits, &mut lightest)?;
+                (Entries::Short(words), weights)
             }
-            let (places, later) = near::bytes(lengths.len() as u64);
-            let room = budget.free().saturating_sub(spare.saturating_sub(later) + places) / ways;
-            let entries = bounds.rows(&placed, &starts, packing, room, &mut window, budget)?;
-            // It has a name only while it is written: nobody goes on with it.
-            placed::remove(&path)?;
-            Entries::OnDisk(starts, entries)
+            (None, None) => {
+                let (words, weights) = self.in_memory(&lengths, u32::BITS, &mut lightest)?;
+                (Entries::Long(words), weights)
+            }
+        };
+        if weights.largest > self.largest {
+            return Err(Error::internal("sort rows by weight", "a weight that is larger than the largest"));
         }
-    };
-    if weights.largest > largest {
-        return Err(Error::internal("sort rows by weight", "a weight that is larger than the largest"));
+        let rows = Rows { entries, lightest, weights };
+        rows.expect_random_access();
+        Ok(rows)
     }
-    let rows = Rows { entries, lightest, weights };
-    rows.expect_random_access();
-    Ok(rows)
+
+    /// Sorts rows of these lengths into memory, in words whose neighbours have so many bits.
+    fn in_memory<W: Word>(&self, lengths: &[u32], bits: u32, lightest: &mut [u32]) -> Result<(Words<W>, Weights)> {
+        let mut words = Words::new(lengths, bits, self.budget)?;
+        let (starts, entries) = words.parts();
+        let weights = self.sort((starts, bits), 0..lengths.len() as u32, entries, lightest)?;
+        Ok((words, weights))
+    }
+
+    /// Sorts rows of these lengths into a file, as many at a time as fit a window.
+    fn in_file(
+        &self,
+        lengths: Buffer<u32>,
+        RowFile { units, rank, spare, ways }: RowFile<'_>,
+        lightest: &mut [u32],
+    ) -> Result<(Entries, Weights)> {
+        let (vertices, budget) = (lengths.len(), self.budget);
+        let starts: Buffer<u64> = slices::starts(&lengths, budget)?;
+        let longest = u64::from(lengths.iter().max().copied().unwrap_or(0));
+        drop(lengths);
+        let packing = Packing::of(vertices as u64, self.largest);
+        let mut bounds = Bounds::new(vertices, self.edges.kind(), self.largest, budget)?;
+        let name = if self.way == Way::Out { "out" } else { "in" };
+        let path = units.files()?.join(format!("{name}.{rank}"));
+        let sum = starts[vertices];
+        let placed = Placed::create(path.clone(), disk::bytes(packing, sum))?;
+        let room = (WINDOW + longest).min(sum) as usize;
+        let mut window: Buffer<u64> = budget.zeroed(room + 1, "rows that are sorted by weight for a file")?;
+        let (mut weights, mut first) = (Weights::default(), 0);
+        while first < vertices {
+            let begin = starts[first];
+            let end = first + starts[first + 1..].partition_point(|&end| end - begin <= room as u64);
+            let some = &mut window[..(starts[end] - begin) as usize];
+            let range = first as u32..end as u32;
+            weights = weights.and(self.sort((&starts, u32::BITS), range.clone(), some, &mut lightest[first..end])?);
+            bounds.add(range, &starts[first..=end], some);
+            placed.write(packing.pack(bytes_of_mut(some)), begin * packing.bytes() as u64)?;
+            first = end;
+        }
+        let (places, later) = near::bytes(vertices as u64);
+        let room = budget.free().saturating_sub(spare.saturating_sub(later) + places) / ways;
+        let entries = bounds.rows(&placed, &starts, packing, room, &mut window, budget)?;
+        // It has a name only while it is written: nobody goes on with it.
+        placed::remove(&path)?;
+        Ok((Entries::OnDisk(starts, entries), weights))
+    }
+
+    /// Sorts the rows of these vertices into `entries`, whose neighbours have so many bits, and notes the lightest edge of each; returns figures of the weights.
+    fn sort<W: Word>(
+        &self,
+        (starts, bits): (&[W], u32),
+        vertices: Range<u32>,
+        entries: &mut [W],
+        lightest: &mut [u32],
+    ) -> Result<Weights> {
+        let parts = parts(starts, vertices, entries, lightest);
+        let (edges, way, kind) = (self.edges, self.way, self.edges.kind());
+        let of_parts = parts.into_par_iter().map(|(first, part, lightest)| {
+            signals::check()?;
+            let mut weights = Weights::default();
+            let mut rest = part;
+            for (v, lightest) in (first..).zip(lightest) {
+                let length = starts[v as usize + 1].place() - starts[v as usize].place();
+                // Rows of vertices that other ranks own are empty here.
+                if length == 0 {
+                    *lightest = u32::MAX;
+                    continue;
+                }
+                let (row, behind) = rest.split_at_mut(length);
+                let mut places = row.iter_mut();
+                let (mut missing, mut heaviest) = (false, 0);
+                edges.each(v, way, |u, weight| match places.next() {
+                    Some(place) => {
+                        *place = W::of(weight, u, bits);
+                        weights.sum += number(kind, weight);
+                        heaviest = heaviest.max(weight);
+                    }
+                    None => missing = true,
+                });
+                if missing || places.next().is_some() {
+                    return Err(Error::internal("sort rows by weight", "rows of other lengths than degrees say"));
+                }
+                row.sort_unstable();
+                *lightest = weight(row[0].entry(bits));
+                weights.largest = weights.largest.max(heaviest);
+                rest = behind;
+            }
+            Ok(weights)
+        });
+        of_parts.try_reduce(Weights::default, |some, others| Ok(some.and(others)))
+    }
 }
 
-/// Sorts all rows of these lengths into memory, in words whose neighbours have so many bits.
-fn in_memory<W: Word>(
-    edges: &Edges<'_>,
-    way: Way,
-    (lengths, bits): (&[u32], u32),
-    lightest: &mut [u32],
-    weights: &mut Weights,
-    budget: &Budget,
-) -> Result<Words<W>> {
-    let mut words = Words::new(lengths, bits, budget)?;
-    let (starts, entries) = words.parts();
-    *weights = sort(edges, way, (starts, bits), 0..lengths.len() as u32, entries, lightest)?;
-    Ok(words)
-}
-
-/// Sorts the rows of these vertices into `entries`, whose neighbours have so many bits, and notes the lightest edge of each; returns figures of the weights.
-fn sort<W: Word>(
-    edges: &Edges<'_>,
-    way: Way,
-    (starts, bits): (&[W], u32),
+/// Cuts the rows of these vertices, and the places of their lightest edges, into parts that a thread sorts at a time; each with its first vertex.
+fn parts<'r, W: Word>(
+    starts: &[W],
     vertices: Range<u32>,
-    entries: &mut [W],
-    lightest: &mut [u32],
-) -> Result<Weights> {
-    let kind = edges.kind();
+    entries: &'r mut [W],
+    lightest: &'r mut [u32],
+) -> Vec<(u32, &'r mut [W], &'r mut [u32])> {
     let mut parts = Vec::new();
     let (mut rest, mut light, mut first) = (entries, lightest, vertices.start);
     for v in vertices.clone() {
@@ -140,37 +198,5 @@ fn sort<W: Word>(
             (rest, light, first) = (behind, light_behind, v + 1);
         }
     }
-    let of_parts = parts.into_par_iter().map(|(first, part, lightest)| {
-        signals::check()?;
-        let mut weights = Weights::default();
-        let mut rest = part;
-        for (v, lightest) in (first..).zip(lightest) {
-            let length = starts[v as usize + 1].place() - starts[v as usize].place();
-            // Rows of vertices that other ranks own are empty here.
-            if length == 0 {
-                *lightest = u32::MAX;
-                continue;
-            }
-            let (row, behind) = rest.split_at_mut(length);
-            let mut places = row.iter_mut();
-            let (mut missing, mut heaviest) = (false, 0);
-            edges.each(v, way, |u, weight| match places.next() {
-                Some(place) => {
-                    *place = W::of(weight, u, bits);
-                    weights.sum += number(kind, weight);
-                    heaviest = heaviest.max(weight);
-                }
-                None => missing = true,
-            });
-            if missing || places.next().is_some() {
-                return Err(Error::internal("sort rows by weight", "rows of other lengths than degrees say"));
-            }
-            row.sort_unstable();
-            *lightest = weight(row[0].entry(bits));
-            weights.largest = weights.largest.max(heaviest);
-            rest = behind;
-        }
-        Ok(weights)
-    });
-    of_parts.try_reduce(Weights::default, |some, others| Ok(some.and(others)))
+    parts
 }

@@ -84,76 +84,62 @@ pub fn find<A: Arithmetic>(walk: &Walk<'_, A>, here: &mut Here, parents: &[Atomi
         sum if sum == A::UNREACHED || walk.is_shared() => A::ZERO,
         sum => sum,
     };
-    let (mut reached, mut relaxed) = (Reached::default(), 0);
-    let mut done = Some(0);
-    if nearest > A::ZERO {
-        let all = graph.tails as usize;
-        let own = all * here.thread / walk.threads..all * (here.thread + 1) / walk.threads;
-        parents[own].iter().for_each(|parent| parent.store(NONE, Relaxed));
-        if !walk.meet(here) {
-            return false;
-        }
-        done = walk.round(here, 0..graph.vertices, |part| {
-            let near = part.filter(|&v| A::load(&sums[v as usize]) < nearest);
-            graph.out.ahead(near, |v| Some(Wanted::All(v)), |v| relaxed += claim(walk, v, parents));
-            0
-        });
-    }
+    let mut reached = Reached::default();
+    let claimed = if nearest > A::ZERO { claim_all(walk, here, nearest, parents) } else { Some(0) };
+    let Some(mut relaxed) = claimed else { return false };
     // Vertices whose rows memory has too little of.
     let mut far = Vec::new();
-    let done = done.and_then(|_| {
-        walk.round(here, 0..graph.tails, |part| {
-            let whole = match &into.entries {
-                _ if nearest > A::ZERO => None,
-                Entries::Short(words) => Some(by_whole_rows(walk, words.slices(), part.clone(), parents, &mut reached)),
-                Entries::Long(words) => Some(by_whole_rows(walk, words.slices(), part.clone(), parents, &mut reached)),
-                Entries::OnDisk(..) => None,
-            };
-            if let Some(looked) = whole {
+    let done = walk.round(here, 0..graph.tails, |part| {
+        let whole = match &into.entries {
+            _ if nearest > A::ZERO => None,
+            Entries::Short(words) => Some(by_whole_rows(walk, words.slices(), part.clone(), parents, &mut reached)),
+            Entries::Long(words) => Some(by_whole_rows(walk, words.slices(), part.clone(), parents, &mut reached)),
+            Entries::OnDisk(..) => None,
+        };
+        if let Some(looked) = whole {
+            relaxed += looked;
+            return 0;
+        }
+        let is_in_memory = !into.is_on_disk();
+        let needs_row = |v: u32| {
+            let sum = A::load(&sums[v as usize]);
+            sum != A::UNREACHED && A::add(nearest, into.lightest(v)) <= sum
+        };
+        let end = part.end;
+        let mut look = |v: u32, only_memory: bool| {
+            let sum = A::load(&sums[v as usize]);
+            let parent = &parents[v as usize];
+            let mut first = if nearest > A::ZERO { parent.load(Relaxed) } else { NONE };
+            if sum == A::UNREACHED {
+                first = NONE;
+            } else if v == walk.root {
+                first = v;
+            } else if A::add(nearest, into.lightest(v)) <= sum {
+                let Some((tight, looked)) = first_of_row::<A>(sums, into.row(v), nearest, sum, only_memory) else {
+                    return false;
+                };
                 relaxed += looked;
-                return 0;
+                first = first.min(tight);
             }
-            let is_in_memory = !into.is_on_disk();
-            let needs_row = |v: u32| {
-                let sum = A::load(&sums[v as usize]);
-                sum != A::UNREACHED && A::add(nearest, into.lightest(v)) <= sum
-            };
-            let end = part.end;
-            let mut look = |v: u32, only_memory: bool| {
-                let sum = A::load(&sums[v as usize]);
-                let parent = &parents[v as usize];
-                let mut first = if nearest > A::ZERO { parent.load(Relaxed) } else { NONE };
-                if sum == A::UNREACHED {
-                    first = NONE;
-                } else if v == walk.root {
-                    first = v;
-                } else if A::add(nearest, into.lightest(v)) <= sum {
-                    let Some((tight, looked)) = first_of_row::<A>(sums, into.row(v), nearest, sum, only_memory) else {
-                        return false;
-                    };
-                    relaxed += looked;
-                    first = first.min(tight);
-                }
-                if sum != A::UNREACHED {
-                    reached.note(sum);
-                    if first == NONE {
-                        reached.without.push(v);
-                    }
-                }
-                parent.store(first, Relaxed);
-                true
-            };
-            for v in part.filter(|&v| graph.own.has(v)) {
-                if is_in_memory && v + AHEAD < end && needs_row(v + AHEAD) {
-                    into.expect_row(v + AHEAD);
-                }
-                if !look(v, true) {
-                    far.push(v);
+            if sum != A::UNREACHED {
+                reached.note(sum);
+                if first == NONE {
+                    reached.without.push(v);
                 }
             }
-            into.ahead(far.drain(..), |v| Some(Wanted::First(v)), |v| _ = look(v, false));
-            0
-        })
+            parent.store(first, Relaxed);
+            true
+        };
+        for v in part.filter(|&v| graph.own.has(v)) {
+            if is_in_memory && v + AHEAD < end && needs_row(v + AHEAD) {
+                into.expect_row(v + AHEAD);
+            }
+            if !look(v, true) {
+                far.push(v);
+            }
+        }
+        into.ahead(far.drain(..), |v| Some(Wanted::First(v)), |v| _ = look(v, false));
+        0
     });
     walk.add(reached);
     done.is_some() && walk.end_phase(here, "parents", 1, relaxed)
@@ -273,6 +259,29 @@ fn first_tight<A: Arithmetic>(sums: &[A::Cell], entries: impl Iterator<Item = u6
         let is_tight = (before < sum) & (A::add(before, weight(entry)) == sum);
         first.min(if is_tight { neighbour(entry) } else { NONE })
     })
+}
+
+/// Makes the vertices before `nearest` the parents of those that tight edges lead to from them. Returns the number of edges that this thread looked along;
+/// `None` where threads stop. Collective.
+fn claim_all<A: Arithmetic>(
+    walk: &Walk<'_, A>,
+    here: &mut Here,
+    nearest: A::Sum,
+    parents: &[AtomicU32],
+) -> Option<u64> {
+    let all = walk.graph.tails as usize;
+    let own = all * here.thread / walk.threads..all * (here.thread + 1) / walk.threads;
+    parents[own].iter().for_each(|parent| parent.store(NONE, Relaxed));
+    if !walk.meet(here) {
+        return None;
+    }
+    let mut relaxed = 0;
+    let done = walk.round(here, 0..walk.graph.vertices, |part| {
+        let near = part.filter(|&v| A::load(&walk.sums[v as usize]) < nearest);
+        walk.graph.out.ahead(near, |v| Some(Wanted::All(v)), |v| relaxed += claim(walk, v, parents));
+        0
+    });
+    done.map(|_| relaxed)
 }
 
 /// Makes `v` the parent of the vertices that a tight edge leads to from it, unless a smaller one is. Returns the number of edges.

@@ -20,7 +20,7 @@ use serde_json::Value;
 pub fn drive<T: SearchTask>(table: &T, graph: &Graph, run: &mut Run<'_>) -> Result<Outcome> {
     let comm = run.comm;
     let options = table.options();
-    let roots = agreed(comm, || roots::of(&options, graph))?;
+    let roots = agreed(comm, || roots::of(options, graph))?;
     if comm.leads() && run.is_last && roots.len() < options.roots as usize {
         let (name, wanted) = (table.algorithm().name(), options.roots);
         match roots.len() {

@@ -18,7 +18,7 @@ use std::time::Instant;
 /// The results of every source.
 pub struct Ledger<'a, T: SearchTask> {
     table: &'a T,
-    options: Options,
+    options: &'a Options,
     graph: &'a Graph,
     roots: &'a [Root],
     journal: Journal,

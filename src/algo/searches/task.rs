@@ -31,7 +31,7 @@ pub trait SearchTask: Task {
     const KERNEL: super::graph500::Kernel;
 
     /// Returns the keys that all tables of searches share.
-    fn options(&self) -> Options;
+    fn options(&self) -> &Options;
 
     /// Gets what searches ready on the device that the job and all ranks choose. `spare` bytes of host memory stay free. Collective.
     ///

@@ -57,8 +57,8 @@ impl SearchTask for Table {
     const CHECKED: usize = validate::MOST;
     const KERNEL: Kernel = Kernel::Sssp;
 
-    fn options(&self) -> Options {
-        self.options.clone()
+    fn options(&self) -> &Options {
+        &self.options
     }
 
     fn engine<'a>(&self, graph: &'a Graph, degrees: &'a Mapped, run: &Run<'a>, spare: u64) -> Result<Self::Engine<'a>> {

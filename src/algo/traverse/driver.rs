@@ -14,8 +14,8 @@ use serde_json::{Value, json};
 impl LevelTask for Table {
     type Searched = Searched;
 
-    fn options(&self) -> Options {
-        self.options.clone()
+    fn options(&self) -> &Options {
+        &self.options
     }
 
     fn engine<'a>(

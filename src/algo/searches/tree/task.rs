@@ -24,7 +24,7 @@ pub trait LevelTask: Task {
     type Searched: LevelFigures;
 
     /// Returns the keys that all tables of searches share.
-    fn options(&self) -> Options;
+    fn options(&self) -> &Options;
 
     /// Gets what searches ready on the devices that the job and all ranks choose. `spare` bytes of host memory stay free. Collective.
     ///
@@ -97,7 +97,7 @@ impl<T: LevelTask> SearchTask for T {
     const CHECKED: usize = BATCH;
     const KERNEL: Kernel = Kernel::Bfs;
 
-    fn options(&self) -> Options {
+    fn options(&self) -> &Options {
         LevelTask::options(self)
     }
 
@@ -125,7 +125,7 @@ impl<T: LevelTask> SearchTask for T {
     }
 
     fn tree_bytes(&self, vertices: u64, trees: usize) -> u64 {
-        super::bytes(&LevelTask::options(self), vertices, trees)
+        super::bytes(LevelTask::options(self), vertices, trees)
     }
 
     fn parents(parents: &Buffer<u32>) -> &[u32] {

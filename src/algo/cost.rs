@@ -19,12 +19,37 @@ pub struct GraphSize<'a> {
     pub ids: u64,
     /// True if results come in the order of a list of sparse ids.
     pub sparse: bool,
-    /// Entries of the longest row.
+    /// Entries of the longest row of the lower half, at most.
     pub longest_row: u64,
+    /// Entries of the longest row of one way, at most.
+    pub longest_whole_row: u64,
     /// Blocks, at most.
     pub blocks: u64,
     /// The degrees, or those of a graph that is likely like it.
     pub degrees: &'a DegreeRuns,
+}
+
+impl GraphSize<'_> {
+    /// Returns the entries of the rows of all vertices, of one way.
+    pub fn entries(&self) -> u64 {
+        // Undirected edges are in the rows of both ends.
+        if self.direction == Direction::Directed { self.edges } else { 2 * self.edges }
+    }
+
+    /// Returns a bound of the entries in the rows of one of `ranks` ranks, which own chunks of so many vertices in turn. The first has most, as
+    /// vertices are in the order of degree.
+    pub fn entries_of_rank(&self, chunk: u64, ranks: usize) -> u64 {
+        let (all, ranks) = (self.entries(), ranks as u64);
+        if ranks <= 1 {
+            return all;
+        }
+        let own_before = |v: u64| v / (chunk * ranks) * chunk + (v % (chunk * ranks)).min(chunk);
+        let own = |(degree, first, end): (u32, u64, u64)| u64::from(degree) * (own_before(end) - own_before(first));
+        // Degrees count repeats, which may be half of all.
+        let with_repeats = self.degrees.iter().map(own).sum::<u64>();
+        let more_than_others = chunk * self.longest_whole_row;
+        with_repeats.min(all.div_ceil(ranks) + more_than_others).min(all)
+    }
 }
 
 /// The ranks that compute: as many on each node, with as many threads each.
@@ -72,4 +97,49 @@ pub struct Cost {
     pub seconds: f64,
     /// The kind of work, by which times of earlier runs are found: the task's name, and options that make other work.
     pub label: String,
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::algo::own::Own;
+
+    /// The entries of each rank, one vertex after the other, for degrees that fall. Every second graph has each edge twice.
+    #[test]
+    fn no_rank_has_more_entries_than_the_bound() {
+        let hubs = (0..512).map(|_| 4000u32).chain((0..4000).map(|_| 512));
+        let falling = (0..5000u32).map(|v| 1 + 40_000 / (v + 1));
+        let even = (0..3000).map(|_| 8);
+        for degrees in [hubs.collect::<Vec<_>>(), falling.collect(), even.collect(), vec![1, 1], Vec::new()] {
+            for repeats in [1, 2] {
+                let runs = degrees.chunk_by(|a, b| a == b).map(|run| (repeats * run[0], run.len() as u32));
+                let runs = DegreeRuns::new(runs.collect());
+                let sum: u64 = degrees.iter().map(|&degree| u64::from(degree)).sum();
+                let size = GraphSize {
+                    vertices: degrees.len() as u64,
+                    direction: Direction::Undirected,
+                    edges: sum.div_ceil(2),
+                    rows: 0,
+                    ids: 0,
+                    sparse: false,
+                    longest_row: 0,
+                    longest_whole_row: degrees.first().copied().unwrap_or(0).into(),
+                    blocks: 1,
+                    degrees: &runs,
+                };
+                for ranks in [1, 2, 3, 8] {
+                    for chunk in [1, Own::CHUNK_VERTICES] {
+                        let of_rank = |rank: usize| -> u64 {
+                            let own = degrees.iter().enumerate().filter(|(v, _)| v / chunk % ranks == rank);
+                            own.map(|(_, &degree)| u64::from(degree)).sum()
+                        };
+                        let most = (0..ranks).map(of_rank).max().unwrap_or(0);
+                        let bound = size.entries_of_rank(chunk as u64, ranks);
+                        assert!(most <= bound && bound <= size.entries(), "{most} {bound}, {ranks} ranks, {chunk}");
+                        assert!(repeats == 2 || bound <= most + 1, "{bound} for {most}, {ranks} ranks, {chunk}");
+                    }
+                }
+            }
+        }
+    }
 }

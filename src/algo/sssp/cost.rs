@@ -5,7 +5,6 @@ use super::{cpu, gpu, ranks};
 use crate::algo::own::Own;
 use crate::algo::searches::SearchTask;
 use crate::algo::{Cost, Crew, GraphSize};
-use crate::graph::direction::Direction;
 
 /// Nanoseconds of a thread for each vertex of a search, for each entry of all rows that are sorted by weight before the first, and for each row of
 /// a column.
@@ -25,18 +24,16 @@ const PAGE: u64 = 4096;
 /// Returns what `table` takes on a graph of this size.
 pub(super) fn of(table: &Table, graph: &GraphSize<'_>, crew: &Crew) -> Cost {
     let vertices = graph.vertices;
-    // Undirected edges are in the rows of both ends.
-    let entries = if graph.direction == Direction::Directed { graph.edges } else { 2 * graph.edges };
+    let entries = graph.entries();
     let [most, fewest] = match crew.on_gpu {
         // Of a GPU of known memory, rows that it has no room for.
         true if crew.gpu_memory > 0 => [gpu::host_bytes(vertices, graph.edges, graph.direction, crew.gpu_memory); 2],
         true => [0; 2],
         false => {
             let own = Own::of(vertices as usize, 0, crew.ranks);
-            // The longest rows may be of one rank.
-            let here = entries.div_ceil(crew.ranks.max(1) as u64) + graph.longest_row;
-            let here = if crew.ranks > 1 { here.min(entries) } else { entries };
-            let others = if crew.ranks > 1 { ranks::bytes(vertices, own, crew.nodes) } else { 0 };
+            let here = graph.entries_of_rank(Own::CHUNK_VERTICES as u64, crew.ranks);
+            let others = if crew.ranks > 1 { ranks::bytes(own, crew.nodes) } else { 0 };
+            // Whole rows may be longer by an entry for each vertex, whose 8 bytes are less than what searches take once rows are sorted.
             let (longest, largest) = (graph.longest_row, table.largest_weight());
             let size = cpu::Size { vertices, entries: here, longest, largest, direction: graph.direction };
             cpu::bytes(&size, crew.threads).map(|bytes| bytes + others)

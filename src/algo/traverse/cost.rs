@@ -7,7 +7,6 @@ use crate::algo::bfs;
 use crate::algo::own::Own;
 use crate::algo::searches::tree::{self, SearchCost};
 use crate::algo::{Cost, Crew, GraphSize};
-use crate::graph::direction::Direction;
 
 /// Nanoseconds of a thread for each entry of all rows.
 const ENTRY: f64 = 6.0;
@@ -23,7 +22,7 @@ pub(super) fn of(table: &Table, graph: &GraphSize<'_>, crew: &Crew) -> Cost {
     if table.strategy == Strategy::Auto {
         return tree::cost(&table.options, graph, crew, bfs::cost::of_search(&label, graph, crew));
     }
-    let entries = entries(graph);
+    let entries = graph.entries();
     let [own, own_entries] = own(table.owner, graph, crew.ranks);
     let links = exchange::bytes(crew.ranks, crew.nodes, cpu::batch());
     let bytes = match Owners::new(table.owner, graph.vertices as usize, 0, crew.ranks) {
@@ -42,21 +41,12 @@ pub(super) fn of(table: &Table, graph: &GraphSize<'_>, crew: &Crew) -> Cost {
     tree::cost(&table.options, graph, crew, SearchCost { bytes, sent, nanoseconds, label })
 }
 
-/// Returns the entries of all rows.
-fn entries(graph: &GraphSize<'_>) -> u64 {
-    if graph.direction == Direction::Directed { graph.edges } else { 2 * graph.edges }
-}
-
-/// Returns the vertices that a rank owns, and a bound of the entries of their rows: vertices are in the order of degree, so that a rank has at most as
-/// many more than another as the first vertices of one owner.
+/// Returns the vertices that a rank owns, and a bound of the entries of their rows.
 pub(super) fn own(rule: Rule, graph: &GraphSize<'_>, ranks: usize) -> [u64; 2] {
-    let vertices = match rule {
-        _ if ranks == 1 => return [graph.vertices, entries(graph)],
+    let chunk = match rule {
         Rule::Modulo => 1,
         Rule::Blocks => Own::CHUNK_VERTICES as u64,
     };
-    let own =
-        Owners::new(rule, graph.vertices as usize, 0, ranks).map_or(graph.vertices, |owners| owners.len(0) as u64);
-    let longest = graph.degrees.iter().next().map_or(0, |(degree, ..)| u64::from(degree));
-    [own, (entries(graph) / ranks as u64 + vertices * longest).min(entries(graph))]
+    let owners = Owners::new(rule, graph.vertices as usize, 0, ranks);
+    [owners.map_or(graph.vertices, |owners| owners.len(0) as u64), graph.entries_of_rank(chunk, ranks)]
 }

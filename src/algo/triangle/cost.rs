@@ -170,6 +170,7 @@ mod tests {
             ids: 65_536,
             sparse: false,
             longest_row: 1000,
+            longest_whole_row: 60_000,
             blocks: 3,
             degrees: &degrees,
         };

@@ -1,8 +1,10 @@
 //! Bytes of memory and disk for parts of a job, by the functions that size its buffers.
 
+use crate::algo::GraphSize;
 use crate::config::Job;
 use crate::formats::{Input, WeightType, Weights};
 use crate::graph::layout::Layout;
+use crate::graph::order::DegreeRuns;
 use crate::graph::stored;
 use crate::job::plan::comm_memory::CommMemory;
 use crate::job::plan::part_cost::weights_bytes;
@@ -67,4 +69,18 @@ pub(crate) fn store_bytes(info: &InputInfo, layout: &Layout) -> u64 {
 pub(crate) fn as_read(job: &Job, input: &Input) -> Input {
     let weights = if job.carries_weights() { Weights::Read(WeightType::U32) } else { Weights::Skip };
     input.clone().with_weights(weights)
+}
+
+/// Returns the size of a graph whose input is known, of so many edges.
+pub(crate) fn size_of<'r>(
+    info: &InputInfo,
+    edges: u64,
+    longest_row: u64,
+    blocks: u64,
+    degrees: &'r DegreeRuns,
+) -> GraphSize<'r> {
+    let &InputInfo { connected: vertices, direction, ids, sparse, .. } = info;
+    let longest_whole_row = u64::from(degrees.largest()).min(vertices.saturating_sub(1));
+    let rows = info.rows();
+    GraphSize { vertices, direction, edges, rows, ids, sparse, longest_row, longest_whole_row, blocks, degrees }
 }

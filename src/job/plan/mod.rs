@@ -30,7 +30,7 @@ use crate::graph::layout::Layout;
 use crate::graph::order::DegreeRuns;
 use crate::graph::stored;
 use crate::job::plan::estimate::{Estimate, SMALL_FILES, Sized, Stage, TaskCost};
-use crate::job::plan::formulas::{PAGE, as_read, looking_up, needs, share_of, store_bytes};
+use crate::job::plan::formulas::{PAGE, as_read, looking_up, needs, share_of, size_of, store_bytes};
 use crate::job::plan::input_estimate::InputEstimate;
 use crate::job::plan::limits::Surely;
 use crate::job::plan::part_cost::PartCost;
@@ -208,6 +208,7 @@ impl Plan {
             ids,
             sparse,
             longest_row,
+            longest_whole_row: edges.min(connected),
             blocks: most_blocks,
             degrees: likely,
         };
@@ -391,10 +392,4 @@ impl Plan {
         self.seconds = 0.0 + to_come().map(|stage| stage.seconds).sum::<f64>();
         self.seconds_range = [0, 1].map(|end| 0.0 + to_come().map(|stage| stage.seconds_range[end]).sum::<f64>());
     }
-}
-
-/// Returns the size of a graph whose input is known, of so many edges.
-fn size_of<'r>(info: &InputInfo, edges: u64, longest_row: u64, blocks: u64, degrees: &'r DegreeRuns) -> GraphSize<'r> {
-    let &InputInfo { connected: vertices, direction, ids, sparse, .. } = info;
-    GraphSize { vertices, direction, edges, rows: info.rows(), ids, sparse, longest_row, blocks, degrees }
 }

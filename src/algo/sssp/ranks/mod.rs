@@ -31,9 +31,9 @@ pub struct RankedSearch<'a> {
     parents: Buffer<u32>,
 }
 
-/// Returns the bytes that searches take on a rank beside those of its own rows, on a graph with so many vertices.
-pub fn bytes(vertices: u64, own: Own, nodes: usize) -> u64 {
-    4 * vertices + exchange::bytes(own, nodes)
+/// Returns the bytes that searches take on rank 0 beside those of its own rows, which are `own`, and its trees. Others have parents instead of these.
+pub fn bytes(own: Own, nodes: usize) -> u64 {
+    exchange::bytes(own, nodes)
 }
 
 impl<'a> RankedSearch<'a> {

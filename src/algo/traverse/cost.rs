@@ -26,7 +26,7 @@ pub(super) fn of(table: &Table, graph: &GraphSize<'_>, crew: &Crew) -> Cost {
     let [own, own_entries] = own(table.owner, graph, crew.ranks);
     let links = exchange::bytes(crew.ranks, crew.nodes, cpu::batch());
     let bytes = match Owners::new(table.owner, graph.vertices as usize, 0, crew.ranks) {
-        _ if crew.on_gpu => [gpu::host_bytes(own, own_entries, crew.ranks, crew.gpu_memory); 2],
+        _ if crew.on_gpu => gpu::host_bytes(own, own_entries, crew.ranks, crew.gpu_memory),
         Some(owners) => cpu::bytes(&owners, entries, crew.threads),
         None => [0; 2],
     };

@@ -43,6 +43,7 @@ pub(super) fn choose<'a>(
         Chosen::Cpu(levels) => Ok(Box::new(Walk::new(comm, owners, levels, run.budget)?)),
         Chosen::Gpu(mut levels) => {
             levels.join(run.devices.peers);
+            levels.keep_within(run.budget.free().saturating_sub(spare));
             Ok(Box::new(Walk::new(comm, owners, levels, run.budget)?))
         }
         // A rank without a GPU has its own vertices all the same.

@@ -33,7 +33,7 @@ use launches::{Arrays, Launches};
 use memory::Memory;
 use peers::PeerOutboxes;
 use place::OwnRows;
-use room::{BATCH, Room, SUMS};
+use room::{BATCH, LEAST_PIECE, Room, SUMS};
 use sort::Sorter;
 use std::ops::Range;
 use std::time::Instant;
@@ -132,6 +132,13 @@ impl<'a> GpuLevels<'a> {
     pub fn join(&mut self, peers: &'a Peers) {
         let (arena, mine) = (self.gpu.workspace.arena.words(), self.launches.outbox());
         self.outboxes = peers.reachable().and_then(|memory| PeerOutboxes::join(memory, arena, mine));
+    }
+
+    /// Cuts pieces so that those that go by way of the host take no more than `bytes` bytes there, unless that is less than any piece takes.
+    pub fn keep_within(&mut self, bytes: u64) {
+        if self.host_pairs(self.piece) > 0 {
+            self.piece = self.piece.min((bytes / 8).max(LEAST_PIECE));
+        }
     }
 
     /// Copies the pairs of other ranks to the same places of `pairs` in host memory; returns those of each.

@@ -83,9 +83,9 @@ pub fn least_bytes(own: u64, entries: u64, ranks: usize) -> u64 {
 
 /// Returns the most bytes of host memory that such a rank takes beside links, with so many bytes of GPU memory, and the fewest that do: starts of rows while
 /// they are copied, parents, and pairs of other ranks.
-pub fn host_bytes(own: u64, entries: u64, ranks: usize, gpu_memory: u64) -> u64 {
-    let piece = if ranks == 1 { 0 } else { Room::of(own, entries, ranks).within(gpu_memory).piece };
-    8 * own + 4 + 8 * piece
+pub fn host_bytes(own: u64, entries: u64, ranks: usize, gpu_memory: u64) -> [u64; 2] {
+    let most = Room::of(own, entries, ranks).within(gpu_memory).piece;
+    [most, LEAST_PIECE].map(|piece| 8 * own + 4 + if ranks == 1 { 0 } else { 8 * piece })
 }
 
 #[cfg(test)]
@@ -112,6 +112,10 @@ mod tests {
                 }
             }
         }
+        // A GPU's memory says nothing of how much the host needs: pieces are as small as that has room for.
+        let [most, fewest] = host_bytes(1 << 21, 1 << 26, 2, 40 << 30);
+        assert_eq!(most - fewest, 8 * ((1 << 26) - LEAST_PIECE));
+        assert_eq!(host_bytes(1 << 21, 1 << 26, 1, 40 << 30), [8 * (1 << 21) + 4; 2]);
         assert!(least_bytes(1000, 18_000, 1) < 1 << 20, "small jobs have an arena of this size");
     }
 }

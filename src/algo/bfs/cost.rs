@@ -5,7 +5,6 @@ use crate::algo::bfs::{cpu, gpu, ranks};
 use crate::algo::own::Own;
 use crate::algo::searches::tree::{self, SearchCost};
 use crate::algo::{Cost, Crew, GraphSize};
-use crate::graph::direction::Direction;
 
 /// Nanoseconds of a thread for each vertex of a search.
 const SEARCH: f64 = 5.0;
@@ -23,8 +22,7 @@ pub(super) fn of(table: &Table, graph: &GraphSize<'_>, crew: &Crew) -> Cost {
 /// Returns what searches of the table `label` take on a graph of this size.
 pub fn of_search(label: &str, graph: &GraphSize<'_>, crew: &Crew) -> SearchCost {
     let vertices = graph.vertices;
-    // Undirected edges are in the rows of both ends.
-    let entries = if graph.direction == Direction::Directed { graph.edges } else { 2 * graph.edges };
+    let entries = graph.entries();
     let own = Own::of(vertices as usize, 0, crew.ranks);
     let bytes = match crew.ranks {
         _ if crew.on_gpu => on_gpu(graph, crew),

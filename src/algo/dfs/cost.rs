@@ -6,7 +6,6 @@ use super::task::Table;
 use super::validate;
 use super::walk::Walk;
 use crate::algo::{Cost, Crew, GraphSize};
-use crate::graph::direction::Direction;
 use crate::prepare::input_ids::InputIds;
 
 /// Nanoseconds of the search for each entry of a row, of a thread for each while the tree is checked, and for each row of a column.
@@ -22,7 +21,7 @@ const PAGE: u64 = 4096;
 /// Returns what `table` takes on a graph of this size.
 pub(super) fn of(table: &Table, graph: &GraphSize<'_>, crew: &Crew) -> Cost {
     let vertices = graph.vertices;
-    let entries = if graph.direction == Direction::Directed { graph.edges } else { 2 * graph.edges };
+    let entries = graph.entries();
     let checks = if table.validate { validate::bytes(vertices) } else { 0 };
     let articulation = if table.articulation { Articulation::bytes(vertices) } else { 0 };
     let strong = if table.components.is_some() { Strong::bytes(vertices) } else { 0 };

@@ -307,6 +307,15 @@ impl Error {
         }
     }
 
+    /// Returns the error of a command that has no workdir to blame for a full disk.
+    #[must_use]
+    pub(crate) fn of_output(self) -> Error {
+        match self {
+            Error::DiskFull { path, what } => Error::OutputFull { path, what },
+            other => other,
+        }
+    }
+
     /// Returns the error with the advice, if it is about a corrupt file in `workdir`, to run the job of that workdir.
     pub fn kept_in(self, workdir: &Path) -> Self {
         match self {

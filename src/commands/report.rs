@@ -36,10 +36,8 @@ pub fn report(args: &ReportArgs) -> Result<()> {
             return Err(Error::Usage(what.into()));
         }
     };
-    replace_volatile(&place, html::html(&page).as_bytes()).map_err(|e| match e {
-        Error::DiskFull { path, what } if args.output.is_some() => Error::OutputFull { path, what },
-        e => e,
-    })?;
+    let written = replace_volatile(&place, html::html(&page).as_bytes());
+    written.map_err(|e| if args.output.is_some() { e.of_output() } else { e })?;
     stdout::print(place.display().to_string())
 }
 

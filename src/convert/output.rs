@@ -17,12 +17,9 @@ const ZSTD_LEVEL: i32 = 3;
 /// A level that takes 9 MiB of memory a thread.
 const XZ_LEVEL: u32 = 1;
 
-/// Returns the error of a failed write. These commands have no workdir to blame for a full disk.
+/// Returns the error of a failed write.
 pub(super) fn failed(doing: &'static str, path: &Path, source: std::io::Error) -> Error {
-    match Error::io(doing, path, source) {
-        Error::DiskFull { path, what } => Error::OutputFull { path, what },
-        other => other,
-    }
+    Error::io(doing, path, source).of_output()
 }
 
 /// A file that is being written under a temporary name.

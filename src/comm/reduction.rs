@@ -26,16 +26,19 @@ pub struct Sum;
 macro_rules! of_integers {
     ($($number:ty),*) => { $(
         impl Operation<$number> for Or {
+            #[inline]
             fn combine(self, lower: $number, higher: $number) -> $number {
                 lower | higher
             }
         }
         impl Operation<$number> for Min {
+            #[inline]
             fn combine(self, lower: $number, higher: $number) -> $number {
                 lower.min(higher)
             }
         }
         impl Operation<$number> for Sum {
+            #[inline]
             fn combine(self, lower: $number, higher: $number) -> $number {
                 lower.saturating_add(higher)
             }
@@ -45,12 +48,14 @@ macro_rules! of_integers {
 of_integers!(u32, u64);
 
 impl Operation<f32> for Min {
+    #[inline]
     fn combine(self, lower: f32, higher: f32) -> f32 {
         lower.min(higher)
     }
 }
 
 impl Operation<f32> for Sum {
+    #[inline]
     fn combine(self, lower: f32, higher: f32) -> f32 {
         lower + higher
     }

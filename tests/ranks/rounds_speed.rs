@@ -1,10 +1,11 @@
 //! Times of rounds beside those of MPI's own operations and of a copy in memory: for people, on an idle machine; no test asks for it.
-//! `mpirun -n 2 --bind-to none target/mpi/release/examples/ranks rounds-speed [KIB]`, KiB of a link
+//! `mpirun -n 2 --bind-to none target/mpi/release/examples/ranks rounds-speed [KIB]`, KiB of a link: 1024 unless said, as of searches by two ranks
 
 #![allow(unsafe_code)] // calls MPI to compare with it
 
 use gpugraph::comm::{Comm, RoundShape, Sum};
 use gpugraph::error::Result;
+use gpugraph::memory::{Budget, Buffer, bytes_of, bytes_of_mut};
 use mpi::ffi;
 use std::hint::black_box;
 use std::time::Instant;
@@ -59,9 +60,17 @@ fn allreduce(values: &mut [u64]) {
     assert_eq!(status, 0);
 }
 
+/// Returns so many bytes of words, all of them `value`, where searches have theirs: in a mapping of its own. Copies from and to a `Vec`, which
+/// lies 16 bytes behind a page, take longer.
+fn words(bytes: usize, value: u32) -> Result<Buffer<u32>> {
+    let mut words = Budget::new(1 << 40, 1)?.zeroed(bytes / 4, "words of rounds")?;
+    words.fill(value);
+    Ok(words)
+}
+
 pub fn speed(comm: &Comm) -> Result<()> {
     let (rank, ranks) = (comm.rank(), comm.ranks());
-    let kib: usize = std::env::args().nth(2).and_then(|text| text.parse().ok()).unwrap_or(256);
+    let kib: usize = std::env::args().nth(2).and_then(|text| text.parse().ok()).unwrap_or(1024);
     let mut rounds = comm.rounds(RoundShape { link: kib << 10, reduction: 4 << 20 });
     let rounds = std::cell::RefCell::new(&mut rounds);
     let together = || assert!(rounds.borrow_mut().any(false).is_ok());
@@ -72,12 +81,11 @@ pub fn speed(comm: &Comm) -> Result<()> {
         }
     };
     for (bytes, times) in [(1 << 10, 20_000), (LONG, 21)] {
-        let from = vec![1u32; bytes / 4];
-        let mut taken = vec![0u32; bytes / 4 * ranks];
-        let (mpi_from, mut mpi_to) = (vec![1u8; bytes * ranks], vec![0u8; bytes * ranks]);
-        let (source, mut target) = (vec![1u32; bytes / 4], vec![0u32; bytes / 4]);
+        let (from, mut taken) = (words(bytes, 1)?, words(bytes * ranks, 0)?);
+        let (mpi_from, mut mpi_to) = (words(bytes * ranks, 1)?, words(bytes * ranks, 0)?);
+        let (source, mut target) = (words(bytes, 1)?, words(bytes, 0)?);
         let nothing: &[u32] = &[];
-        let to: Vec<_> = (0..ranks).map(|to| if to == rank { nothing } else { from.as_slice() }).collect();
+        let to: Vec<_> = (0..ranks).map(|to| if to == rank { nothing } else { &from[..] }).collect();
         let mut ours = || {
             let mut at: Vec<usize> = (0..ranks).map(|rank| rank * bytes / 4).collect();
             let done = rounds.borrow_mut().exchange(&to, |from, words: &[u32]| {
@@ -87,8 +95,8 @@ pub fn speed(comm: &Comm) -> Result<()> {
             });
             assert!(done.is_ok());
         };
-        let mut theirs = || alltoallv(ranks, rank, bytes, &mpi_from, &mut mpi_to);
-        let mut copy = || black_box(&mut target).copy_from_slice(black_box(&source));
+        let mut theirs = || alltoallv(ranks, rank, bytes, bytes_of(&mpi_from), bytes_of_mut(&mut mpi_to));
+        let mut copy = || black_box(&mut *target).copy_from_slice(black_box(&*source));
         let took = in_turn(times, &together, &mut [&mut ours, &mut theirs, &mut copy]);
         say(&format!("{bytes} bytes to each"), &took, &["round", "MPI_Alltoallv", "copy by all ranks at once"]);
     }

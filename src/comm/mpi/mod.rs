@@ -18,6 +18,7 @@ mod shared_counters;
 mod shared_memory;
 mod shm_exchange;
 mod shm_reduce;
+mod stores;
 
 use super::{Combine, RankPosition};
 use crate::error::{Error, Result};

@@ -12,6 +12,7 @@ use super::other_words;
 use super::waiting::Waiting;
 use crate::comm::mpi::Ranks;
 use crate::comm::mpi::segment::Segment;
+use crate::comm::mpi::stores::Stores;
 use crate::comm::round_shape::RoundShape;
 use crate::comm::rounds::{LINE, Line, TakeWords};
 use crate::error::Result;
@@ -29,6 +30,7 @@ const ENDS: usize = 2;
 
 pub(super) struct ShmLinks {
     segment: Segment,
+    stores: Stores,
     rank: usize,
     ranks: usize,
     /// Bytes of a ring.
@@ -51,7 +53,8 @@ impl ShmLinks {
         let segment = Segment::open(ranks, part)?;
         let none = vec![0; count];
         let (written, read, freed) = (none.clone(), none.clone(), none);
-        Some(ShmLinks { segment, rank, ranks: count, capacity, written, read, freed, round: 0, reductions: 0 })
+        let stores = Stores::default();
+        Some(ShmLinks { segment, stores, rank, ranks: count, capacity, written, read, freed, round: 0, reductions: 0 })
     }
 
     fn words(&self, rank: usize, line: usize) -> &[AtomicU64] {
@@ -92,7 +95,7 @@ impl ShmLinks {
         if count > 0 {
             // SAFETY: the reader has left this part of the ring, and enters it when the position below says so.
             let part = unsafe { self.segment.view_mut(self.rank, self.at(self.rank, to, position), count) };
-            part.copy_from_slice(&words[..count]);
+            self.stores.copy(part, &words[..count]);
             self.written[to] += (count * size_of::<T>()) as u64;
             self.writer(self.rank, to)[WRITTEN].store(self.written[to], Ordering::Release);
         }

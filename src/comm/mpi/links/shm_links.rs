@@ -20,8 +20,9 @@ use crate::memory::Number;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 /// Bytes that are written or taken before the other side is told. Ranks write and take by turns of it: a ring is nearly empty then, and
-/// what is in it lies in cache. Filling the whole ring before taking is slower, the more so the longer it is.
-const GRIP: usize = 32 << 10;
+/// what is in it lies in cache. Filling the whole ring before taking is slower, the more so the longer it is; by pieces of 32 KiB a long
+/// round takes a twentieth longer.
+const GRIP: usize = 128 << 10;
 const CACHE_LINE: usize = 64;
 /// Words of a ring's writer: its position, the number of rounds that it has ended, and the positions of the last two ends.
 const WRITTEN: usize = 0;

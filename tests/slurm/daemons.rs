@@ -97,6 +97,8 @@ impl Slurm {
                 command.env_remove(&name);
             }
         }
+        // What Open MPI leaves behind where its ranks are killed goes with the place.
+        command.env("TMPDIR", self.place.path(""));
         command.env("SLURM_CONF", self.place.path("spool/slurm.conf"));
         command.env("GPUGRAPH", env!("CARGO_BIN_EXE_gpugraph"));
         match &self.nodes {

@@ -13,18 +13,16 @@ use std::time::Instant;
 const LONG: usize = 8 << 10;
 /// Copies of which one goes the way that seems slower, as cores may have moved.
 const TURNS: usize = 256;
-
 /// Copies of each way that are remembered: one that was interrupted, or lucky, decides nothing for long.
 const RECENT: usize = 3;
 
-/// The two ways to write, by stores to the cache and past it, and what each cost lately.
-#[derive(Debug, Default)]
+/// The two ways to write for one reader, by stores to the cache and past it, and what each cost lately.
+#[derive(Debug, Default, Clone)]
 pub(super) struct Stores {
     /// Picoseconds a KiB of the last copies of each way; zero if it has had fewer.
     costs: [[u64; RECENT]; 2],
-    /// Copies of each way, and of both.
+    /// Copies of each way.
     copies: [usize; 2],
-    turn: usize,
 }
 
 impl Stores {
@@ -34,8 +32,7 @@ impl Stores {
         if bytes < LONG {
             return to.copy_from_slice(from);
         }
-        self.turn += 1;
-        let trial = self.turn.is_multiple_of(TURNS);
+        let trial = (self.copies[0] + self.copies[1] + 1).is_multiple_of(TURNS);
         let past = self.past_is_better() != trial;
         let start = Instant::now();
         if past {

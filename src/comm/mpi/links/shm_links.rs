@@ -31,7 +31,8 @@ const ENDS: usize = 2;
 
 pub(super) struct ShmLinks {
     segment: Segment,
-    stores: Stores,
+    /// How words are written to each rank.
+    stores: Vec<Stores>,
     rank: usize,
     ranks: usize,
     /// Bytes of a ring.
@@ -54,7 +55,7 @@ impl ShmLinks {
         let segment = Segment::open(ranks, part)?;
         let none = vec![0; count];
         let (written, read, freed) = (none.clone(), none.clone(), none);
-        let stores = Stores::default();
+        let stores = vec![Stores::default(); count];
         Some(ShmLinks { segment, stores, rank, ranks: count, capacity, written, read, freed, round: 0, reductions: 0 })
     }
 
@@ -96,7 +97,7 @@ impl ShmLinks {
         if count > 0 {
             // SAFETY: the reader has left this part of the ring, and enters it when the position below says so.
             let part = unsafe { self.segment.view_mut(self.rank, self.at(self.rank, to, position), count) };
-            self.stores.copy(part, &words[..count]);
+            self.stores[to].copy(part, &words[..count]);
             self.written[to] += (count * size_of::<T>()) as u64;
             self.writer(self.rank, to)[WRITTEN].store(self.written[to], Ordering::Release);
         }

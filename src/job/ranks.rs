@@ -6,8 +6,10 @@ use crate::error::{Error, Result};
 use crate::job::plan::resources;
 use crate::process::host;
 use crate::store::os;
+use crate::store::regular;
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
+use std::io::Write;
 use std::path::Path;
 use std::time::{Duration, Instant};
 use xxhash_rust::xxh3::xxh3_64;
@@ -80,11 +82,13 @@ pub(crate) fn check_shared(workdir: &Path, comm: &Comm) -> Result<()> {
     let token = workdir.join("ranks.token");
     let text = format!("{}:{}:{:?}", host::name(), std::process::id(), std::time::SystemTime::now());
     let text = agreed(comm, || {
-        std::fs::write(&token, &text).map_err(|e| Error::io("write", &token, e))?;
+        regular::create(&token)
+            .and_then(|mut file| file.write_all(text.as_bytes()))
+            .map_err(|e| Error::io("write", &token, e))?;
         Ok(text)
     })?;
     let patience = if os::is_local(workdir) { OUT_OF_REACH } else { OUT_OF_SIGHT };
-    let seen = wait_for(patience, || std::fs::read_to_string(&token).ok().filter(|found| *found == text)).is_some();
+    let seen = wait_for(patience, || regular::read(&token).ok().filter(|found| found == text.as_bytes())).is_some();
     let wrong = |e| Error::internal("compare ranks", e);
     let all = comm.all_gather(&serde_json::to_vec(&(host::name(), seen)).map_err(wrong)?);
     if comm.leads() {

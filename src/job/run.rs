@@ -58,7 +58,7 @@ fn begin(job: Job, fresh: bool, comm: &Comm, started: Instant, lock: &mut Option
     // From here on files are all that the input is.
     let job = streams::replaced(job, &manifest);
     if !comm.leads() {
-        log::attach(&folder);
+        log::attach(&folder)?;
     }
 
     let mut session = match Session::new(job.clone(), manifest.clone(), comm.clone()) {

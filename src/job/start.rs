@@ -16,7 +16,7 @@ pub(crate) fn take_up(job: &Job, fresh: bool) -> Result<(Manifest, Option<Manife
     if fresh {
         clean::everything(workdir)?;
     }
-    log::attach(workdir);
+    log::attach(workdir)?;
     for folder in ["", "graph", "units"] {
         remove_leftovers(&workdir.join(folder))?;
     }

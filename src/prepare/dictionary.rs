@@ -10,6 +10,7 @@ use crate::graph::ids::{DenseId, InputId};
 use crate::memory::{Budget, Reservation, bytes_of, bytes_of_mut};
 use crate::store::file::{Kind, NewFile, Seal};
 use crate::store::map::{Mapped, as_u64};
+use crate::store::regular;
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 use std::fs::File;
@@ -238,7 +239,7 @@ struct Runs {
 
 impl Runs {
     fn create(path: PathBuf) -> Result<Self> {
-        let file = File::options().read(true).write(true).create(true).truncate(true).open(&path);
+        let file = regular::open_to_write(File::options().read(true).create(true).truncate(true), &path);
         let file = file.map_err(|e| Error::io("create the runs of ids", &path, e))?;
         std::fs::remove_file(&path).map_err(|e| Error::io("unlink the runs of ids", &path, e))?;
         Ok(Runs { path, file, starts: Mutex::new(vec![0]) })

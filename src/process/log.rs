@@ -4,6 +4,8 @@
 //! stderr reports it. The error that ends a run is logged as its last line; on stderr as text it has no prefix, so [`last`] leaves printing
 //! it to its caller.
 
+use crate::error::{Error, Result};
+use crate::store::regular;
 use std::fs::{File, OpenOptions};
 use std::io::{self, IsTerminal, Write};
 use std::path::Path;
@@ -106,10 +108,13 @@ static RUN_LOG: Mutex<RunLog> = Mutex::new(RunLog::Waiting(Vec::new()));
 const WAITING: usize = 1 << 16;
 
 /// Appends every line to `run.log` in this folder from now on, after those logged before. Only the holder of the workdir's lock calls it,
-/// so that a refused run does not write to another's log.
-pub fn attach(workdir: &Path) {
+/// so that a refused run does not write to another's log. A disk without room for a log stops nobody.
+///
+/// # Errors
+/// [`Error::Io`] where `run.log` is no regular file.
+pub fn attach(workdir: &Path) -> Result<()> {
     let path = workdir.join("run.log");
-    let opened = OpenOptions::new().create(true).append(true).open(&path);
+    let opened = regular::open_to_write(OpenOptions::new().create(true).append(true), &path);
     let mut log = RUN_LOG.lock().unwrap_or_else(PoisonError::into_inner);
     let before = match &mut *log {
         RunLog::Waiting(lines) => std::mem::take(lines),
@@ -117,11 +122,13 @@ pub fn attach(workdir: &Path) {
     };
     *log = match opened.and_then(|mut file| file.write_all(&before).map(|()| file)) {
         Ok(file) => RunLog::Open(file),
+        Err(e) if regular::refuses(&e) => return Err(Error::io("open the log", &path, e)),
         Err(e) => {
             print_line(format_args!("gpugraph: {}: can't write the log: {e}; going on without", path.display()));
             RunLog::Off
         }
     };
+    Ok(())
 }
 
 /// Prints a line to stderr outside the log. A closed stderr is ignored.

@@ -1,5 +1,6 @@
 //! The file `status.json`: the state of a job, for other shells.
 
+use crate::store::regular;
 use std::path::Path;
 
 use super::figures::Spent;
@@ -48,6 +49,6 @@ pub struct Status {
 impl Status {
     /// Returns the last status of the job in this workdir, if there is a readable one.
     pub fn read(workdir: &Path) -> Option<Status> {
-        serde_json::from_slice(&std::fs::read(workdir.join("status.json")).ok()?).ok()
+        serde_json::from_slice(&regular::read(&workdir.join("status.json")).ok()?).ok()
     }
 }

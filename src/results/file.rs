@@ -4,6 +4,7 @@ use crate::error::{Error, Result};
 use crate::failpoint;
 use crate::process::signals;
 use crate::store::os::start_writeback;
+use crate::store::regular;
 use crate::store::replace::{sync_folder, temp_path};
 use serde::{Deserialize, Serialize};
 use std::fs::File;
@@ -33,7 +34,7 @@ impl Output {
     /// # Errors
     /// Those of the system.
     pub fn of_file(path: &Path) -> std::io::Result<Output> {
-        let mut file = File::open(path)?;
+        let mut file = regular::open(path)?;
         let (mut hash, mut bytes, mut buffer) = (Xxh3::new(), 0, vec![0; 1 << 20]);
         loop {
             match file.read(&mut buffer)? {
@@ -77,7 +78,7 @@ impl NewFile {
     /// Creates the file that will be at `path`, under another name.
     pub fn create(path: &Path) -> Result<NewFile> {
         let part = temp_path(path);
-        let file = File::create(&part).map_err(|e| Error::io("create the file", &part, e))?;
+        let file = regular::create(&part).map_err(|e| Error::io("create the file", &part, e))?;
         let out = Hashed { file: BufWriter::with_capacity(1 << 20, file), hash: Xxh3::new(), bytes: 0, under_way: 0 };
         Ok(NewFile { path: path.to_owned(), part, out, finished: false })
     }

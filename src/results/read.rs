@@ -2,7 +2,7 @@
 
 use super::Value;
 use crate::error::{Error, Result};
-use std::fs::File;
+use crate::store::regular;
 use std::io::{BufRead, BufReader, ErrorKind, Read};
 use std::path::Path;
 
@@ -18,7 +18,7 @@ pub type Values<'p, T> = Box<dyn Iterator<Item = Result<T>> + Send + 'p>;
 /// [`Error::Io`]; [`Error::Validation`] for an array of another type, and for a line without such a number.
 pub fn values<'p, T: Value + 'p>(path: &'p Path) -> Result<Values<'p, T>> {
     let failed = move |e| Error::io("read", path, e);
-    let mut file = BufReader::with_capacity(BUFFER, File::open(path).map_err(failed)?);
+    let mut file = BufReader::with_capacity(BUFFER, regular::open(path).map_err(failed)?);
     let wrong = move |what: &str| Error::Validation(format!("{}: {what}", path.display()));
     if path.extension().is_some_and(|ending| ending == "csv") {
         let number = |line: String| line.split(',').nth(1).and_then(|number| number.parse().ok());

@@ -10,6 +10,7 @@
 //! verified in parallel: xxh3-64 of each chunk, with a seed of salt and chunk position; then xxh3-64 of these values in order and of the
 //! body's length, with the salt as seed. A file put in another's place has another salt, so it is detected even if it is intact.
 
+use crate::store::regular;
 use std::fs::File;
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
@@ -246,7 +247,7 @@ impl NewFile {
     pub fn create(path: &Path, kind: Kind, salt: u64) -> Result<NewFile> {
         let temp = Temp { path: temp_path(path), renamed: false };
         failpoint::hit("store.create").map_err(|e| Error::io("create", path, e))?;
-        let file = File::create(&temp.path).map_err(|e| Error::io("create", path, e))?;
+        let file = regular::create(&temp.path).map_err(|e| Error::io("create", path, e))?;
         Ok(NewFile {
             file,
             path: path.to_owned(),

@@ -8,6 +8,7 @@
 //!
 //! A process may die at any byte: everything from the first record on that does not match its checksum is cut off.
 
+use crate::store::regular;
 use std::collections::HashSet;
 use std::fs::{File, OpenOptions};
 use std::os::unix::fs::FileExt;
@@ -123,7 +124,7 @@ impl Journal {
     /// # Errors
     /// [`Error::DiskFull`] or [`Error::Io`].
     pub fn open(path: &Path, key: u64) -> Result<(Journal, Vec<Record>)> {
-        let bytes = match std::fs::read(path) {
+        let bytes = match regular::read(path) {
             Err(e) if e.kind() == std::io::ErrorKind::NotFound => Vec::new(),
             other => other.map_err(|e| Error::io("read", path, e))?,
         };
@@ -144,7 +145,7 @@ impl Journal {
             replace(path, &header(KIND, key))?;
         }
         let Peek { records, end, .. } = records.unwrap_or_default();
-        let file = OpenOptions::new().write(true).open(path).map_err(|e| Error::io("open", path, e))?;
+        let file = regular::open_to_write(&mut OpenOptions::new(), path).map_err(|e| Error::io("open", path, e))?;
         let found = file.metadata().map_err(|e| Error::io("look at", path, e))?.len();
         if found > end {
             let (lost, kept) = (found - end, records.len());
@@ -223,7 +224,7 @@ impl Default for Peek {
 /// # Errors
 /// [`Error::Corrupt`] if the header is damaged or that of other work, [`Error::Io`].
 pub fn peek(path: &Path, key: u64) -> Result<Peek> {
-    let bytes = std::fs::read(path).map_err(|e| Error::io("read", path, e))?;
+    let bytes = regular::read(path).map_err(|e| Error::io("read", path, e))?;
     let header = bytes.first_chunk::<FRAME_BYTES>().ok_or_else(|| {
         Error::corrupt(path, At::Byte(bytes.len() as u64), format!("{} bytes are no journal", bytes.len()))
     })?;

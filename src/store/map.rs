@@ -1,7 +1,7 @@
 //! Sealed files, mapped read-only. Nothing in a file is trusted before header, footer and lengths agree.
 #![allow(unsafe_code)] // mapping a file and viewing its bytes as integers have no safe form
 
-use std::fs::File;
+use crate::store::regular;
 use std::ops::Range;
 use std::os::unix::fs::FileExt;
 use std::path::{Path, PathBuf};
@@ -36,7 +36,7 @@ impl Mapped {
     /// # Errors
     /// [`Error::Corrupt`] with the first byte that differs; [`Error::Io`] if the file can't be opened, read or mapped.
     pub fn open(path: &Path, kind: Kind, salt: u64) -> Result<Mapped> {
-        let file = File::open(path).map_err(|e| Error::io("open", path, e))?;
+        let file = regular::open(path).map_err(|e| Error::io("open", path, e))?;
         let len = file.metadata().map_err(|e| Error::io("look at", path, e))?.len();
         if len < 2 * FRAME_BYTES as u64 {
             let what = format!("{len} bytes, fewer than the {} of header and footer", 2 * FRAME_BYTES);

@@ -1,5 +1,6 @@
 //! Files that threads write and read at places they know, for work in progress: their lengths are recorded elsewhere.
 
+use crate::store::regular;
 use std::fs::File;
 use std::io;
 use std::os::unix::fs::FileExt;
@@ -27,7 +28,7 @@ impl Placed {
     pub fn create(path: PathBuf, bytes: u64) -> Result<Placed> {
         let make = || {
             failpoint::hit("placed.create")?;
-            let file = File::options().read(true).write(true).create(true).truncate(false).open(&path)?;
+            let file = regular::open_to_write(File::options().read(true).create(true).truncate(false), &path)?;
             file.set_len(bytes)?;
             Ok(file)
         };
@@ -42,7 +43,7 @@ impl Placed {
     /// # Errors
     /// [`Error::Corrupt`] if it is missing or shorter, [`Error::Io`].
     pub fn open(path: PathBuf, bytes: u64) -> Result<Placed> {
-        let file = match File::options().read(true).write(true).open(&path) {
+        let file = match regular::open_to_write(File::options().read(true), &path) {
             Err(e) if e.kind() == io::ErrorKind::NotFound => return Err(lacks(&path, bytes, 0)),
             other => other.map_err(|e| Error::io("open", &path, e))?,
         };

@@ -1,5 +1,6 @@
 //! Atomic replacement of small files such as JSON: a reader finds the old bytes or the new, even if the process dies.
 
+use crate::store::regular;
 use std::fs::File;
 use std::io::{self, ErrorKind, Write};
 use std::path::{Path, PathBuf};
@@ -61,7 +62,7 @@ fn write_and_rename(path: &Path, bytes: &[u8], durable: bool) -> Result<()> {
     let hit = |name| if durable { failpoint::hit(name) } else { Ok(()) };
     let write = || -> io::Result<()> {
         hit("replace.create")?;
-        let mut file = File::create(&temp)?;
+        let mut file = regular::create(&temp)?;
         hit("replace.write")?;
         file.write_all(bytes)?;
         if durable {

@@ -1,5 +1,6 @@
 //! Durability off the critical path: one thread syncs finished files while the job goes on.
 
+use crate::store::regular;
 use std::collections::{BTreeSet, VecDeque};
 use std::fs::File;
 use std::path::PathBuf;
@@ -128,7 +129,7 @@ fn run(shared: &Shared) {
         state.busy = true;
         shared.changed.notify_all();
         drop(state);
-        let file = file.map_or_else(|| File::open(&path), Ok);
+        let file = file.map_or_else(|| regular::open(&path), Ok);
         let done = failpoint::hit("store.fsync").and(file).and_then(|file| file.sync_all());
         state = shared.lock();
         state.busy = false;

@@ -1,6 +1,7 @@
 //! What a job does to the folder that it works in, and to what others keep there.
 
 use std::fs;
+use std::process::Command;
 
 use crate::support::{self, Place, number, oracle, random_edges, triangles};
 
@@ -205,4 +206,73 @@ fn a_scratch_folder_is_made() {
     let spilled = place.report(&["--set", "limits.host_memory=38MiB"]);
     assert_eq!(triangles(&spilled), oracle(60_000, &edges).0);
     assert!(scratch.is_dir());
+}
+
+/// Every file of a workdir, as a job with stored blocks, units and columns leaves it, for a test to put something else in its place.
+fn whole() -> (Place, Vec<String>) {
+    let place = Place::new();
+    place.job_on(
+        &place.u32("edges.u32", &random_edges(50, 200, 8)),
+        "[triangle]\nper_vertex = true\n[bfs]\nroots = 2\n",
+    );
+    place.run(&["--set", "job.keep=true"]).expect(0);
+    let mut names: Vec<String> = support::files(&place.workdir(), &[""]).into_keys().collect();
+    names.push("status.json".into());
+    (place, names)
+}
+
+#[test]
+fn what_is_no_regular_file_stops_nobody() {
+    let (place, names) = whole();
+    assert!(names.len() > 10 && names.iter().any(|name| name.starts_with("graph/")), "{names:?}");
+    let workdir = place.workdir();
+    let aside = place.path("aside");
+    for name in &names {
+        let path = workdir.join(name);
+        let _ = fs::rename(&path, &aside);
+        assert!(Command::new("mkfifo").arg(&path).status().expect("mkfifo").success());
+        let job = &["job.toml", "--set", "job.keep=true"][..];
+        for command in
+            [&["status", "work"][..], &["report", "work"], &["verify", "work"], &["plan"], &["run"], &["clean", "work"]]
+        {
+            let args = [command, if command.len() == 1 { job } else { &[] }].concat();
+            let mut command = Command::new("timeout");
+            command.args(["--kill-after=1", "20", env!("CARGO_BIN_EXE_gpugraph")]).args(&args);
+            support::environment_of(&place.command(&[]), &mut command);
+            let ran = support::Ran::of(command.current_dir(place.path("")).output().expect("run gpugraph"));
+            assert!([0, 4, 8, 10].contains(&ran.code), "{name} {args:?}: {} {}", ran.code, ran.err);
+        }
+        place.run(&["--set", "job.keep=true", "--fresh"]);
+        if path.exists() && !path.is_file() {
+            // `lock` is nobody's to remove: who runs is told.
+            assert!(place.run(&[]).expect(10).error().contains("a FIFO"), "{name}");
+            fs::remove_file(&path).expect("removed");
+        }
+        place.run(&["--set", "job.keep=true", "--fresh"]).expect(0);
+    }
+}
+
+#[test]
+fn nothing_is_written_through_a_link() {
+    let (place, names) = whole();
+    let outside = place.path("outside");
+    for name in &names {
+        for there in [true, false] {
+            let path = place.workdir().join(name);
+            let _ = fs::remove_file(&path);
+            let _ = fs::remove_file(&outside);
+            if there {
+                fs::write(&outside, "theirs").expect("written");
+            }
+            std::os::unix::fs::symlink(&outside, &path).expect("linked");
+            let ran = place.run(&["--set", "job.keep=true", "--set", "bfs.seed=7"]);
+            assert!([0, 10].contains(&ran.code), "{name}: {} {}", ran.code, ran.err);
+            assert_eq!(fs::read(&outside).ok(), there.then(|| b"theirs".to_vec()), "{name}");
+            if ["lock", "run.log"].contains(&name.as_str()) {
+                assert!(ran.expect(10).error().contains("a link"), "{name}");
+            }
+            let _ = fs::remove_file(&path);
+            place.run(&["--set", "job.keep=true", "--fresh"]).expect(0);
+        }
+    }
 }

@@ -11,8 +11,8 @@ use crate::job::status;
 use crate::prepare::prepared::{InputInfo, StoreInfo};
 use crate::process::metrics::Metrics;
 use crate::quote::clip_to;
+use crate::store::regular;
 use serde_json::{Map, Value, json};
-use std::fs::File;
 use std::io::{Read, Seek, SeekFrom};
 use std::path::{Path, PathBuf};
 
@@ -90,7 +90,7 @@ impl Seen {
             }
         };
         let path = workdir.join("report.json");
-        let report = match std::fs::read(&path).map(|text| serde_json::from_slice::<Value>(&text)) {
+        let report = match regular::read(&path).map(|text| serde_json::from_slice::<Value>(&text)) {
             Ok(Ok(report)) if report.is_object() => Some(report),
             Ok(Ok(_)) => fault(&mut faults, "report.json is no report"),
             Ok(Err(e)) => fault(&mut faults, &format!("report.json can't be read: {e}")),
@@ -204,7 +204,7 @@ fn unfinished(workdir: &Path, manifest: &Manifest) -> Vec<Unfinished> {
 
 /// Returns the lines at the end of a log; `None` where it can't be read.
 fn tail(path: &Path) -> Option<Vec<String>> {
-    let mut file = File::open(path).ok()?;
+    let mut file = regular::open(path).ok()?;
     let length = file.metadata().ok()?.len();
     let from = length.saturating_sub(LOG_BYTES);
     file.seek(SeekFrom::Start(from)).ok()?;

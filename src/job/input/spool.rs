@@ -14,9 +14,9 @@ use crate::job::state::manifest::Manifest;
 use crate::job::state::spooled::{Spool, Spooled, absolute};
 use crate::job::state::workdir::SPOOL;
 use crate::results::Output;
+use crate::store::regular;
 use crate::store::replace::{remove_leftovers, sync_folder, temp_path};
 use crate::{failpoint, size};
-use std::fs::File;
 use std::io::IsTerminal;
 use std::path::Path;
 use std::time::{Duration, Instant};
@@ -119,7 +119,7 @@ fn differs(stream: &Stream, copy: &Path) -> Result<Option<u64>> {
     {
         return Ok(None);
     }
-    let mut file = File::open(copy).map_err(|e| Error::io("open", copy, e))?;
+    let mut file = regular::open(copy).map_err(|e| Error::io("open", copy, e))?;
     reader.differs_from(&first, &mut file, copy, &crate::process::signals::check)
 }
 
@@ -144,7 +144,7 @@ fn copy(job: &Job, stream: &Stream, folder: &Path, number: usize) -> Result<(Str
     let mut reader = stream.open()?;
     tracing::info!("reading {name} into {}", folder.display());
     let copied = (|| {
-        let file = File::create(&temporary).map_err(|e| Error::io("create", &temporary, e))?;
+        let file = regular::create(&temporary).map_err(|e| Error::io("create", &temporary, e))?;
         let mut said = Instant::now();
         let mut watch = |bytes: u64| {
             if said.elapsed() >= job.run.log_interval {

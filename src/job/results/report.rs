@@ -5,6 +5,7 @@ use crate::graph::bins::Bin;
 use crate::job::results::Results;
 use crate::process::figures::{Figures, Spent};
 use crate::results::Output;
+use crate::store::regular;
 use crate::store::replace::replace;
 use serde::Serialize;
 use std::path::Path;
@@ -150,7 +151,7 @@ impl Report {
     /// Returns true if the report at `path` is of the same job, graph and results.
     pub(crate) fn tells_the_same(&self, path: &Path) -> bool {
         let read = |text: Vec<u8>| serde_json::from_slice::<serde_json::Value>(&text).ok();
-        let (there, mine) = (std::fs::read(path).ok().and_then(read), serde_json::to_vec(self).ok().and_then(read));
+        let (there, mine) = (regular::read(path).ok().and_then(read), serde_json::to_vec(self).ok().and_then(read));
         let same = |name: &str| there.as_ref().map(|report| &report[name]) == mine.as_ref().map(|report| &report[name]);
         ["schema", "job", "graph", "results"].into_iter().all(same)
     }

@@ -21,6 +21,7 @@
 //! more than 15 minutes old is taken for dead at once. An owner that was suspended for that long and wakes up finds the
 //! record of another at its next beat, and stops.
 
+use crate::store::regular;
 use std::fs::{File, OpenOptions, TryLockError};
 use std::os::unix::fs::FileExt;
 use std::path::{Path, PathBuf};
@@ -168,7 +169,7 @@ impl Lock {
     fn take(workdir: &Path, removes: bool) -> Result<Lock> {
         std::fs::create_dir_all(workdir).map_err(|e| Error::io("make the folder", workdir, e))?;
         let path = workdir.join("lock");
-        let file = OpenOptions::new().read(true).write(true).create(true).truncate(false).open(&path);
+        let file = regular::open_to_write(OpenOptions::new().read(true).create(true).truncate(false), &path);
         let file = file.map_err(|e| Error::io("open", &path, e))?;
         let record = workdir.join("lock.owner.json");
         let busy = |owner: Option<&Owner>| Error::Busy {
@@ -241,7 +242,7 @@ impl Drop for Lock {
 
 /// A torn or foreign record counts as none: the kernel's lock decides then.
 fn read_record(path: &Path) -> Option<Owner> {
-    serde_json::from_slice(&std::fs::read(path).ok()?).ok()
+    serde_json::from_slice(&regular::read(path).ok()?).ok()
 }
 
 fn write_record(path: &Path, owner: &Owner) -> Result<()> {
@@ -282,7 +283,7 @@ fn heart_beats(path: &Path, record: &Path, owner: &Owner) -> Result<bool> {
         return Ok(false);
     }
     tracing::info!(owner = %owner, seconds = SILENCE.as_secs(), "watching whether the workdir's owner is still alive");
-    let look = || (std::fs::read(path).ok(), read_record(record));
+    let look = || (regular::read(path).ok(), read_record(record));
     let first = look();
     let start = Instant::now();
     while start.elapsed() < SILENCE {

@@ -10,6 +10,7 @@ use crate::job::state::spooled::Spool;
 use crate::prepare::prepared::InputInfo;
 use crate::process::figures::{Figures, Spent};
 use crate::results::Output;
+use crate::store::regular;
 use crate::store::replace::replace;
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
@@ -85,7 +86,7 @@ impl Manifest {
     /// [`Error::Corrupt`] where any byte differs from what was written, [`Error::Usage`] for one of another version, [`Error::Io`].
     pub fn load(workdir: &Path) -> Result<Option<Self>> {
         let path = Self::path(workdir);
-        let text = match std::fs::read(&path) {
+        let text = match regular::read(&path) {
             Ok(text) => text,
             Err(e) if e.kind() == std::io::ErrorKind::NotFound => return Ok(None),
             Err(e) => return Err(Error::io("read the manifest", &path, e)),

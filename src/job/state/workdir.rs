@@ -5,6 +5,7 @@ use crate::config::Job;
 use crate::error::{Error, Result};
 use crate::formats::input::stream::Stream;
 use crate::process::metrics;
+use crate::store::regular;
 use std::path::{Path, PathBuf};
 
 /// Folders and files of a workdir that a job makes again if it needs them.
@@ -20,10 +21,11 @@ const LOG: &str = "run.log";
 
 /// Returns true if a job ever worked there.
 pub(crate) fn is_of_a_job(workdir: &Path) -> bool {
-    let begins = |name: &str, start: &[u8]| std::fs::read(workdir.join(name)).is_ok_and(|text| text.starts_with(start));
+    let begins =
+        |name: &str, start: &[u8]| regular::read(&workdir.join(name)).is_ok_and(|text| text.starts_with(start));
     let has_lock = || {
         // The heartbeat: twenty digits and a newline.
-        let text = std::fs::read(workdir.join("lock")).unwrap_or_default();
+        let text = regular::read(&workdir.join("lock")).unwrap_or_default();
         text.len() == 21 && text.ends_with(b"\n") && text[..20].iter().all(u8::is_ascii_digit)
     };
     begins("manifest.json", b"{\n\"manifest\":") || has_lock()

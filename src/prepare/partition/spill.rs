@@ -2,6 +2,7 @@
 
 use crate::error::{Error, Result};
 use crate::memory::{bytes_of, bytes_of_mut};
+use crate::store::regular;
 use std::fs::File;
 use std::os::unix::fs::FileExt;
 use std::path::{Path, PathBuf};
@@ -17,7 +18,7 @@ pub(super) struct Spill {
 
 impl Spill {
     pub(super) fn create(path: &Path) -> Result<Self> {
-        let file = File::options().read(true).write(true).create(true).truncate(true).open(path);
+        let file = regular::open_to_write(File::options().read(true).create(true).truncate(true), path);
         let file = file.map_err(|e| Error::io("create the spill file", path, e))?;
         std::fs::remove_file(path).map_err(|e| Error::io("unlink the spill file", path, e))?;
         Ok(Spill { path: path.to_owned(), file, written: AtomicU64::new(0) })

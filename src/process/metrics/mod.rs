@@ -6,6 +6,7 @@
 mod recorder;
 mod sampler;
 
+use crate::store::regular;
 use serde::{Deserialize, Serialize};
 use std::path::Path;
 
@@ -140,7 +141,7 @@ impl Metrics {
     /// # Errors
     /// Why they can't be read, in words.
     pub fn read(workdir: &Path) -> Result<Option<Metrics>, String> {
-        let text = match std::fs::read(workdir.join(FILE)) {
+        let text = match regular::read(&workdir.join(FILE)) {
             Ok(text) => text,
             Err(e) if e.kind() == std::io::ErrorKind::NotFound => return Ok(None),
             Err(e) => return Err(e.to_string()),

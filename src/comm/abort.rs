@@ -3,6 +3,7 @@
 use super::{Comm, OPEN, launch};
 use crate::error::Error;
 use crate::process::{log, panics, signals};
+use crate::store::os;
 use std::io::Write;
 use std::sync::atomic::{AtomicBool, Ordering::SeqCst};
 use std::sync::{Arc, LazyLock};
@@ -14,6 +15,9 @@ const ALIKE: Duration = Duration::from_secs(5);
 const SAVING: Duration = Duration::from_secs(8);
 /// Time that rank 0 waits for the others to stop and close their files.
 const STOPPING: Duration = Duration::from_secs(2);
+
+/// Time that a launcher gets to read the last line of a process before that ends.
+const READING: Duration = Duration::from_secs(1);
 
 /// Exit code of a job that lost a rank.
 const LOST: u8 = 9;
@@ -134,8 +138,9 @@ fn wait(time: Duration, meanwhile: &dyn Fn()) {
 /// Writes the error that ends the job to stderr and the log.
 fn report(comm: Option<&Comm>, error: &Error) {
     let what = with_rank(comm, &error.to_string());
-    if !log::last(&what) {
-        print(&what);
+    match log::last(&what) {
+        true => wait_for_launcher(),
+        false => print(&what),
     }
 }
 
@@ -152,4 +157,16 @@ fn print(what: &str) {
     // If stderr is full or closed, the exit code still shows the failure.
     let _ = std::io::stderr().write_all(format!("error: {what}\n").as_bytes());
     let _ = std::io::stdout().flush();
+    wait_for_launcher();
+}
+
+/// Waits until the launcher has read what this process printed: a busy one may see the exit code first, and drop the rest.
+fn wait_for_launcher() {
+    if !launch::is_launched(&|name| std::env::var(name).ok()) {
+        return;
+    }
+    let until = Instant::now() + READING;
+    while Instant::now() < until && os::unread(&std::io::stderr()).is_some_and(|bytes| bytes > 0) {
+        std::thread::sleep(Duration::from_millis(1));
+    }
 }

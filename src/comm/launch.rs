@@ -25,6 +25,11 @@ fn launcher(get: &dyn Fn(&str) -> Option<String>) -> Option<&'static Launcher> {
     LAUNCHERS.iter().find(|(size, ..)| number(get, size).is_some())
 }
 
+/// Returns true if a launcher started this process, alone or as one of several.
+pub(super) fn is_launched(get: &dyn Fn(&str) -> Option<String>) -> bool {
+    launcher(get).is_some() || get("PMIX_RANK").is_some() || get("SLURM_STEP_NUM_TASKS").is_some()
+}
+
 fn number(get: &dyn Fn(&str) -> Option<String>, name: &str) -> Option<usize> {
     get(name)?.trim().parse().ok()
 }

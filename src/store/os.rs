@@ -36,6 +36,19 @@ pub fn readable(file: &impl AsFd, patience: Duration) -> io::Result<bool> {
     }
 }
 
+/// Returns the bytes that were written to a pipe and not yet read from it; `None` where `file` is no pipe.
+pub fn unread(file: &impl AsFd) -> Option<u64> {
+    let descriptor = file.as_fd().as_raw_fd();
+    let mut bytes: libc::c_int = 0;
+    // SAFETY: the descriptor is borrowed meanwhile, and `bytes` is a writable integer of the type that the call fills in.
+    let known = unsafe { libc::ioctl(descriptor, libc::FIONREAD, &mut bytes) } == 0;
+    // SAFETY: a struct of integers, for which all zeros is a value.
+    let mut found: libc::stat = unsafe { std::mem::zeroed() };
+    // SAFETY: as above; `found` is a writable struct of the type that the call fills in.
+    let is_pipe = unsafe { libc::fstat(descriptor, &mut found) } == 0 && found.st_mode & libc::S_IFMT == libc::S_IFIFO;
+    (known && is_pipe).then(|| bytes.max(0) as u64)
+}
+
 /// Returns the bytes of this process's own memory: anonymous and shared pages, not clean pages of mapped files. It is 0 if the system does
 /// not report it.
 pub fn own_memory() -> u64 {
@@ -99,6 +112,17 @@ pub fn is_local(path: &Path) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use std::io::{Read, Write};
+
+    #[test]
+    fn what_nobody_read_from_a_pipe_is_known() {
+        let (mut reader, mut writer) = io::pipe().unwrap();
+        writer.write_all(b"four").unwrap();
+        assert_eq!(unread(&writer), Some(4));
+        reader.read_exact(&mut [0; 3]).unwrap();
+        assert_eq!(unread(&writer), Some(1));
+        assert_eq!(unread(&tempfile::tempfile().unwrap()), None);
+    }
 
     #[test]
     fn memory_is_local_and_proc_is_not_known() {

@@ -1,7 +1,9 @@
 //! What commands print on stdout, and where that fails.
 
 use std::fs;
+use std::io::Read;
 use std::process::Stdio;
+use std::time::{Duration, Instant};
 
 use crate::support::{Place, Ran};
 use serde_json::Value;
@@ -120,4 +122,26 @@ fn the_error_that_ends_a_run_is_in_its_log_and_has_its_format() {
     let ran = place.gpugraph(&["run", "none.toml", "--log-format", "json"]).expect(2);
     assert!(serde_json::from_str::<Value>(&ran.err).unwrap()["message"].as_str().unwrap().contains("none.toml"));
     assert_eq!(log(), before);
+}
+
+/// A launcher that sees the exit code before it reads the last line may drop that.
+#[test]
+fn a_process_of_a_launcher_stays_until_its_last_line_is_read() {
+    let place = Place::new();
+    let mut command = place.command(&["run", "none.toml"]);
+    command.env("OMPI_COMM_WORLD_SIZE", "1").env("OMPI_COMM_WORLD_RANK", "0").stderr(Stdio::piped());
+    let mut child = command.spawn().expect("started");
+    let mut stderr = child.stderr.take().expect("a pipe");
+    while gpugraph::store::os::unread(&stderr).expect("a pipe") == 0 {
+        std::thread::sleep(Duration::from_millis(1));
+    }
+    let printed = Instant::now();
+    std::thread::sleep(Duration::from_millis(100));
+    let ended = child.try_wait().expect("a state").is_some();
+    // It waits a second, which a machine that is overloaded may take for this thread alone.
+    assert!(!ended || printed.elapsed() > Duration::from_millis(900), "ended {:?} after it printed", printed.elapsed());
+    let mut text = String::new();
+    stderr.read_to_string(&mut text).expect("text");
+    assert!(text.contains("none.toml"), "{text}");
+    assert_eq!(child.wait().expect("an end").code(), Some(2));
 }

@@ -132,7 +132,7 @@ pub struct SubmitArgs {
     /// Nodes
     #[arg(long, default_value_t = 1, value_parser = clap::value_parser!(u32).range(1..=65_536))]
     pub nodes: u32,
-    /// GPUs of each node, with a rank for each; by default 1, or 0 for run.device = "cpu"
+    /// GPUs of each node, with a rank for each; by default 1 if run.device = "gpu", or if the plan takes a minute or more without one
     #[arg(long, value_parser = clap::value_parser!(u32).range(0..=64))]
     pub gpus: Option<u32>,
     /// Cores of each rank; by default limits.threads, or 8

@@ -44,7 +44,7 @@ pub(crate) fn report(session: &mut Session, started: Instant, subject: &Subject)
         seconds,
         seconds_total: session.manifest.seconds + seconds,
         resumes: session.manifest.resumes,
-        results: Results::of(results, session.job.run.trials as usize),
+        results: Results::of(results, session.job.run.trials as usize, &session.job.tasks),
     };
     if session.comm.leads() {
         // Where nothing was done, the report of the run that did it stands.

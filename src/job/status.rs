@@ -192,7 +192,7 @@ pub fn look(place: &JobPlace) -> Result<Look> {
         units: units
             .filter(|_| state != State::Finished)
             .map(|units| Units { done: units.done.min(units.total), ..units }),
-        results: Results::of(manifest.tasks_in_order().filter(|(_, task)| task.done), usize::MAX),
+        results: Results::of(manifest.tasks_in_order().filter(|(_, task)| task.done), usize::MAX, &[]),
         now,
         owner,
     })

@@ -41,6 +41,8 @@ const LAST: &str = "gpugraph::last";
 static STYLE: AtomicU8 = AtomicU8::new(0);
 const JSON: u8 = 1;
 const BARS: u8 = 2;
+/// Target of lines about stages too short to be of interest on stderr; `run.log` has them.
+pub(super) const SHORT_STAGES: &str = "gpugraph::short_stages";
 
 /// Starts logging. `quiet` restricts stderr to warnings and errors, while `run.log` still gets every line. The environment variable
 /// `GPUGRAPH_LOG` (such as `debug` or `gpugraph::prepare=trace`) overrides the level of stderr. Ranks other than 0 log warnings and errors
@@ -57,7 +59,8 @@ pub fn init(format: Format, quiet: bool, leads: bool) {
         // The last line is logged whatever the filter excludes.
         Format::Json => stderr.with_filter(filter.or(filter_fn(is_last))).boxed(),
     };
-    let file = layer(format, run_log_writer).with_filter(of(leads));
+    let of_stages = move |meta: &Metadata<'_>| leads && meta.target() == SHORT_STAGES;
+    let file = layer(format, run_log_writer).with_filter(of(leads).or(filter_fn(of_stages)));
     if tracing_subscriber::registry().with(stderr).with(file).try_init().is_ok() {
         let bars = format == Format::Text && !quiet && io::stderr().is_terminal();
         let style = if format == Format::Json { JSON } else { 0 } | if bars { BARS } else { 0 };

@@ -88,7 +88,7 @@ fn with_checksum(parts: [&[u8]; 4]) -> [u8; FRAME_BYTES] {
     bytes
 }
 
-fn u64_at(bytes: &[u8; FRAME_BYTES], at: usize) -> u64 {
+pub(super) fn u64_at(bytes: &[u8; FRAME_BYTES], at: usize) -> u64 {
     let mut word = [0; 8];
     word.copy_from_slice(&bytes[at..at + 8]);
     u64::from_le_bytes(word)

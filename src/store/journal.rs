@@ -17,7 +17,7 @@ use std::time::{Duration, Instant};
 
 use xxhash_rust::xxh3::xxh3_64_with_seed;
 
-use super::file::{FRAME_BYTES, Kind, check_header, header};
+use super::file::{FRAME_BYTES, Kind, check_header, header, u64_at};
 use super::replace::{make_folder_of, replace};
 use crate::error::{At, Error, Result};
 use crate::failpoint;
@@ -119,7 +119,7 @@ pub struct Journal {
 
 impl Journal {
     /// Opens or creates the journal of the stage with this key, and its folder. Returns the records in it, duplicates included (see
-    /// [`distinct`]). A journal of another key is discarded; an incomplete or damaged end is cut off. Both are logged.
+    /// [`distinct`]). A journal of another key is discarded. An incomplete or damaged end is cut off, with a line in the log.
     ///
     /// # Errors
     /// [`Error::DiskFull`] or [`Error::Io`].
@@ -131,10 +131,10 @@ impl Journal {
         let records = match bytes.first_chunk::<FRAME_BYTES>() {
             Some(found) => match check_header(path, found, KIND, key) {
                 Ok(()) => Some(read(&bytes, key)),
+                // Units of another table or graph are of no use to this one.
+                Err(_) if check_header(path, found, KIND, u64_at(found, 16)).is_ok() => None,
                 Err(why) => {
-                    tracing::debug!(reason = %why, "header of a journal");
-                    let path = path.display();
-                    tracing::info!(%path, "what was done of another table or graph is discarded, or the journal was damaged");
+                    tracing::warn!("{why}: its units are done again");
                     None
                 }
             },

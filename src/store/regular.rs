@@ -68,7 +68,7 @@ fn refused(found: &str) -> io::Error {
     io::Error::new(io::ErrorKind::InvalidInput, what)
 }
 
-/// Whether this error of [`open`] or [`open_to_write`] says that there is something else than a regular file.
+/// Returns true if this error of [`open`] or [`open_to_write`] says that there is something else than a regular file.
 pub fn refuses(error: &io::Error) -> bool {
     error.kind() == io::ErrorKind::InvalidInput && error.raw_os_error().is_none()
 }

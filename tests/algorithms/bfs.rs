@@ -61,6 +61,8 @@ fn fewer_roots_than_are_asked_for_are_told() {
 fn the_block_of_graph500_is_printed_and_says_what_the_report_says() {
     let place = Place::new();
     place.write("job.toml", "[job]\nworkdir = 'work'\n[input]\nkronecker = { scale = 10, edge_factor = 8 }\n[bfs]\n");
+    assert_eq!(run(&place, "", &["run.trials=2"]).expect(0).out.lines().count(), 1, "nobody asked for the block");
+    place.write("job.toml", std::fs::read_to_string(place.path("job.toml")).expect("text") + "graph500 = true\n");
     let ran = run(&place, "", &["run.trials=2"]).expect(0);
     let lines: Vec<&str> = ran.out.lines().collect();
     assert!(lines[0].starts_with("bfs 64 sources  vertices 1024"), "{}", lines[0]);
@@ -92,7 +94,9 @@ fn the_block_of_graph500_is_printed_and_says_what_the_report_says() {
     // Told once more, it is the same; sources that are named are no benchmark.
     let again = run(&place, "", &["run.trials=2"]).expect(0).out;
     assert_eq!(again.lines().skip(1).collect::<Vec<_>>(), lines[1..]);
-    let named = run(&place, "", &["bfs.sources=[5]"]).expect(0);
+    let named = run(&place, "", &["bfs.sources=[5]"]).expect(2);
+    assert!(named.err.contains("bfs.graph500") && named.err.contains("name roots"), "{}", named.err);
+    let named = run(&place, "", &["bfs.sources=[5]", "bfs.graph500=false"]).expect(0);
     assert_eq!(named.out.lines().count(), 1, "{}", named.out);
 }
 

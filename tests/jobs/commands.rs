@@ -716,6 +716,23 @@ fn submit_keeps_the_memory_that_is_set() {
 }
 
 #[test]
+fn submit_asks_for_no_more_than_the_plan_needs() {
+    let job = Job::new(SMALL);
+    let script = |set: &str| job.does(&["submit", "job.toml", "--scheduler", "slurm", "--print", "--set", set]);
+    let small = script("run.device=auto");
+    assert!(!small.contains("--gres=gpu") && small.contains("--time=00:0"), "{small}");
+    assert!(script("run.device=gpu").contains("--gres=gpu:1"));
+    let large = script("input={ kronecker = { scale = 29, edge_factor = 16 } }");
+    assert!(large.contains("--gres=gpu:1"), "{large}");
+    // Searching depth-first has no kernel.
+    job.write("[input]\nkronecker = { scale = 29, edge_factor = 16 }\n[dfs]\nsource = 1\n");
+    assert!(!script("run.device=auto").contains("--gres=gpu"));
+    job.write(SMALL);
+    job.does(&["run", "job.toml", "--quiet"]);
+    assert!(script("run.device=auto").starts_with("job.toml is done already"));
+}
+
+#[test]
 fn threads_have_a_bound() {
     let job = Job::new("[input]\npath = \"a.txt\"\n");
     for line in [

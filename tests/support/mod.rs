@@ -238,7 +238,9 @@ pub struct Started {
 }
 
 impl Started {
+    /// Starts a command with a line in its log for each stage that begins.
     pub fn new(command: &mut Command) -> Started {
+        let command = command.env("GPUGRAPH_LOG", "info,gpugraph::short_stages=debug");
         let mut child = command.stdout(Stdio::null()).stderr(Stdio::piped()).spawn().expect("start gpugraph");
         let stderr = BufReader::new(child.stderr.take().expect("a pipe"));
         let (sender, lines) = mpsc::channel();

@@ -30,7 +30,7 @@ impl Algorithm for Bfs {
     }
 
     fn keys(&self) -> &'static [&'static str] {
-        &["roots", "seed", "sources", "validate", "write", "alpha", "beta"]
+        &["roots", "seed", "sources", "validate", "write", "graph500", "alpha", "beta"]
     }
 
     fn alternatives(&self) -> &'static [&'static str] {
@@ -86,7 +86,8 @@ impl Task for Table {
     }
 
     fn answer(&self, found: &Value, how: &Value) -> Answer {
-        let block = Block::of(Kernel::Bfs, how).map(|block| block.to_string() + &energy_lines(Kernel::Bfs, how));
+        let block = Block::of(Kernel::Bfs, how).filter(|_| self.options.graph500);
+        let block = block.map(|block| block.to_string() + &energy_lines(Kernel::Bfs, how));
         Answer { block, ..searches::answer("bfs", found, how) }
     }
 }

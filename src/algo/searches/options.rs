@@ -22,6 +22,9 @@ pub struct Options {
     pub validate: bool,
     /// Write columns of every source.
     pub write: bool,
+    /// Print the block of Graph500's reference code. It is no part of what is computed.
+    #[serde(skip)]
+    pub graph500: bool,
 }
 
 impl Options {
@@ -45,7 +48,19 @@ impl Options {
             None => Some(if table.get("sources").is_some() { 0 } else { ROOTS }),
         };
         let sources = Sources::parse(table, diagnostics);
-        Some(Options { roots: roots?, seed: seed?, sources: sources?, validate: validate?, write: write? })
+        let graph500 = flag("graph500", false, diagnostics);
+        if let (Some(true), Some(field), Some(_)) = (graph500, table.get("graph500"), table.get("sources")) {
+            field.error("Graph500 draws its roots: name roots instead of sources", diagnostics);
+            return None;
+        }
+        Some(Options {
+            roots: roots?,
+            seed: seed?,
+            sources: sources?,
+            validate: validate?,
+            write: write?,
+            graph500: graph500?,
+        })
     }
 
     /// Returns the most sources that a table with these searches from.

@@ -32,7 +32,7 @@ impl Algorithm for Sssp {
     }
 
     fn keys(&self) -> &'static [&'static str] {
-        &["roots", "seed", "sources", "method", "weights", "target", "validate", "write"]
+        &["roots", "seed", "sources", "method", "weights", "target", "validate", "write", "graph500"]
     }
 
     fn alternatives(&self) -> &'static [&'static str] {
@@ -185,6 +185,7 @@ impl Task for Table {
     fn answer(&self, found: &Value, how: &Value) -> Answer {
         let block = paths(found)
             + &Block::of(Kernel::Sssp, how)
+                .filter(|_| self.options.graph500)
                 .map_or_else(String::new, |block| block.to_string() + &energy_lines(Kernel::Sssp, how));
         Answer { block: Some(block).filter(|block| !block.is_empty()), ..searches::answer("sssp", found, how) }
     }

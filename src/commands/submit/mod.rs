@@ -23,9 +23,11 @@ const CORES: u32 = 8;
 const MARGIN: u64 = 256 << 20;
 /// Memory of a process beside what the plan counts: code, page tables, kernel buffers.
 const BESIDE: u64 = 512 << 20;
-/// Walltime for each second of the plan, which is good to a factor of two on the machine that its rates are of; and the time to start.
+/// Walltime for each second of the plan, which is good to a factor of two on the machine that its rates are of; and seconds to start and to save.
 const TIMES: f64 = 3.0;
-const STARTING: f64 = 600.0;
+const STARTING: f64 = 120.0;
+/// Seconds of a plan on CPUs from which on a GPU is asked for, where the job file names no device: a shorter job would wait for it longer.
+const WORTH_A_GPU: f64 = 60.0;
 /// The longest walltime asked for by default. The job goes on in the next one, and queues prefer short ones.
 const LONGEST: f64 = 86_400.0;
 
@@ -61,7 +63,12 @@ pub fn submit(args: &SubmitArgs) -> Result<()> {
     }
     let folder = std::env::current_dir().map_err(|e| Error::io("find", ".", e))?;
     let path = folder.join(&job.workdir).join(format!("submit.{}", script::ending(scheduler)));
-    let text = script(args, scheduler, &job, &folder, &path)?.to_string();
+    let Some(text) = script(args, scheduler, &job, &folder, &path)?.map(|script| script.to_string()) else {
+        let job = pasted(&args.job);
+        return stdout::print(format!(
+            "{job} is done already: nothing to submit (gpugraph run {job} --fresh runs it again)"
+        ));
+    };
     if args.print {
         return stdout::print(text);
     }
@@ -119,11 +126,31 @@ fn on_path(command: &str) -> bool {
     std::env::split_paths(&path).any(|folder| runs(&folder.join(command)))
 }
 
-fn script(args: &SubmitArgs, scheduler: Scheduler, job: &Job, folder: &Path, script: &Path) -> Result<Script> {
-    let gpus = args.gpus.unwrap_or(u32::from(job.run.device != Device::Cpu));
+/// Returns the script of a job; `None` where earlier runs left nothing to do.
+fn script(args: &SubmitArgs, scheduler: Scheduler, job: &Job, folder: &Path, script: &Path) -> Result<Option<Script>> {
+    let cores = args.cpus.unwrap_or(match u32::try_from(job.limits.threads).unwrap_or(0) {
+        0 => CORES,
+        threads => threads,
+    });
+    let plan = |device| plan(job, cores, device, [1, 1]);
+    let is_done = match job.run.device {
+        Device::Gpu => false,
+        _ => plan(Device::Cpu)?.stages.iter().all(|stage| stage.done),
+    };
+    if is_done {
+        return Ok(None);
+    }
+    let pays = || -> Result<bool> {
+        let has_kernels = job.tasks.is_empty() || job.tasks.iter().any(|task| !task.programs().is_empty());
+        Ok(has_kernels && plan(Device::Cpu)?.seconds >= WORTH_A_GPU)
+    };
+    let gpus = match (args.gpus, job.run.device) {
+        (Some(gpus), _) => gpus,
+        (None, Device::Cpu) => 0,
+        (None, Device::Gpu) => 1,
+        (None, Device::Auto) => u32::from(pays()?),
+    };
     let ranks = gpus.max(1);
-    let threads = u32::try_from(job.limits.threads).unwrap_or(0);
-    let cores = args.cpus.unwrap_or(if threads > 0 { threads } else { CORES });
     if args.nodes * ranks > 1 && mpi::version().is_none() {
         return Err(Error::Usage(format!(
             "{} ranks ({} nodes of {ranks}), but this gpugraph was built for one: build it with `cargo build --release \
@@ -152,7 +179,7 @@ fn script(args: &SubmitArgs, scheduler: Scheduler, job: &Job, folder: &Path, scr
     let job_file = std::path::absolute(&args.job).map_err(|e| Error::io("find", &args.job, e))?;
     let gpugraph = std::env::current_exe().map_err(|e| Error::internal("find its own file", e))?;
     let path = |what: &str, path: &Path| quoted(what, path.as_os_str());
-    Ok(Script {
+    Ok(Some(Script {
         scheduler,
         name: script::name(&job.name),
         nodes: args.nodes,
@@ -169,7 +196,7 @@ fn script(args: &SubmitArgs, scheduler: Scheduler, job: &Job, folder: &Path, scr
         site: path("SITE", &folder.join(site))?,
         script: path("the workdir", script)?,
         seconds: needs.seconds,
-    })
+    }))
 }
 
 /// Returns true if an override of the job file may set `limits.host_memory`, by the key or by its table.
@@ -185,8 +212,7 @@ struct Needs {
 }
 
 impl Needs {
-    /// Returns the plan's figures for ranks of `cores` cores. If the plan needs more memory than this node has, it assumes a node that has
-    /// it.
+    /// Returns the plan's figures for ranks of `cores` cores.
     fn of(job: &Job, cores: u32, gpu: bool, [ranks, nodes]: [usize; 2]) -> Result<Needs> {
         let mut needs = Needs { memory: 0, seconds: 0.0 };
         // With "auto" the node may have a GPU or not, so both plans must fit.
@@ -196,15 +222,7 @@ impl Needs {
             named => vec![named],
         };
         for device in devices {
-            let mut job = job.clone();
-            job.limits.threads = cores as usize;
-            job.run.device = device;
-            job.run.gpu = job.run.gpu.filter(|_| device != Device::Cpu);
-            let mut plan = Plan::of(&job, &Resources::here(&job, ranks, nodes)?)?;
-            if job.limits.host_memory.is_none() && plan.host_memory_needed > plan.host_memory_limit {
-                job.limits.host_memory = Some(plan.host_memory_needed.next_multiple_of(1 << 20));
-                plan = Plan::of(&job, &Resources::here(&job, ranks, nodes)?)?;
-            }
+            let plan = plan(job, cores, device, [ranks, nodes])?;
             limits::refuse(&plan)?;
             let memory = plan.host_memory.max(plan.host_memory_needed.min(plan.host_memory_limit));
             needs.memory = needs.memory.max(memory);
@@ -212,6 +230,20 @@ impl Needs {
         }
         Ok(needs)
     }
+}
+
+/// Returns the plan of a job for ranks of `cores` cores on a device. If it needs more memory than this node has, it assumes a node that has it.
+fn plan(job: &Job, cores: u32, device: Device, [ranks, nodes]: [usize; 2]) -> Result<Plan> {
+    let mut job = job.clone();
+    job.limits.threads = cores as usize;
+    job.run.device = device;
+    job.run.gpu = job.run.gpu.filter(|_| device != Device::Cpu);
+    let plan = Plan::of(&job, &Resources::here(&job, ranks, nodes)?)?;
+    if job.limits.host_memory.is_some() || plan.host_memory_needed <= plan.host_memory_limit {
+        return Ok(plan);
+    }
+    job.limits.host_memory = Some(plan.host_memory_needed.next_multiple_of(1 << 20));
+    Plan::of(&job, &Resources::here(&job, ranks, nodes)?)
 }
 
 /// Returns an option of the scheduler unchanged if it can stand in a line of directives, where quoting is not reliable.

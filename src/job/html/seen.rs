@@ -253,6 +253,6 @@ fn so_far(manifest: &Manifest, metrics: &Metrics) -> Value {
             "gpu_memory": limit(|run| run.gpu_memory), "gpu_memory_peak": spent.gpu_memory_peak },
         "input": input, "graph": graph, "stages": stages,
         "seconds_total": manifest.seconds + manifest.unfinished, "resumes": manifest.resumes,
-        "results": Results::of(manifest.tasks_in_order().filter(|(_, task)| task.done), usize::MAX),
+        "results": Results::of(manifest.tasks_in_order().filter(|(_, task)| task.done), usize::MAX, &[]),
     })
 }

@@ -2,12 +2,13 @@
 
 pub mod report;
 
-use crate::algo::{self, Answer};
+use crate::algo::{self, Answer, Task};
 use crate::job::results::report::median;
 use crate::job::state::record::TaskRecord;
 use serde::ser::SerializeMap;
 use serde::{Serialize, Serializer};
 use serde_json::Value;
+use std::sync::Arc;
 
 /// The results of all tasks, in order; an object for each under the name of its algorithm.
 #[derive(Debug, Clone, Default)]
@@ -36,13 +37,19 @@ fn main_of<S: Serializer>(answer: &Option<Answer>, serializer: S) -> Result<S::O
 }
 
 impl Results {
-    /// Returns the results of tasks that found something, as if each had been run `trials` times at most.
-    pub fn of<'a>(tasks: impl Iterator<Item = (&'a str, &'a TaskRecord)>, trials: usize) -> Results {
+    /// Returns the results of tasks that found something, as if each had been run `trials` times at most. `own` are the tables of the job that
+    /// asks, which say how their answers are printed.
+    pub fn of<'a>(
+        tasks: impl Iterator<Item = (&'a str, &'a TaskRecord)>,
+        trials: usize,
+        own: &[Arc<dyn Task>],
+    ) -> Results {
         let result = |(name, record): (&str, &TaskRecord)| {
             let found = record.found.clone()?;
             let mut seconds = record.seconds.clone();
             seconds.truncate(trials);
-            let task = algo::find(name).and_then(|algorithm| algorithm.recall(&record.table));
+            let own = own.iter().find(|task| task.algorithm().name() == name).cloned();
+            let task = own.or_else(|| algo::find(name)?.recall(&record.table));
             let answer = task.map(|task| task.answer(&found, &record.how));
             let fields = joined(found, record.how.clone());
             Some(TaskResult { name: name.to_owned(), fields, seconds: median(&seconds), trials: seconds, answer })

@@ -233,7 +233,7 @@ mod tests {
             seconds: 2.0,
             seconds_total: 3.5,
             resumes: 1,
-            results: Results::of([("triangle", &record)].into_iter(), usize::MAX),
+            results: Results::of([("triangle", &record)].into_iter(), usize::MAX, &[]),
         }
     }
 

@@ -6,7 +6,7 @@ mod stage;
 
 use std::collections::VecDeque;
 use std::path::{Path, PathBuf};
-use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering::Relaxed};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant, SystemTime};
@@ -14,6 +14,7 @@ use std::time::{Duration, Instant, SystemTime};
 use super::figures::{Figures, Spent};
 pub use super::formatting::Unit;
 use super::formatting::{amount, bytes, duration, per_second};
+use super::log::SHORT_STAGES;
 use super::metrics::Recorder;
 pub use super::status_file::Status;
 use super::{bars, host, log, signals};
@@ -26,6 +27,9 @@ const SAMPLE: Duration = Duration::from_millis(50);
 const DRAW: Duration = Duration::from_millis(200);
 /// Interval at which `status.json` is written and the rate is sampled.
 const STATUS: Duration = Duration::from_secs(1);
+
+/// Stages that take less have no line on stderr.
+const SHORT: Duration = Duration::from_secs(2);
 
 /// The progress of a whole job. Dropping it stops its thread and writes the last status.
 pub struct Progress {
@@ -137,12 +141,13 @@ impl Progress {
             reads: AtomicU64::new(0),
             wrote: AtomicU64::new(0),
             bar: log::has_bars().then(|| bars::add(name, total)),
+            is_logged: AtomicBool::new(false),
             samples: Mutex::new(VecDeque::from([(Instant::now(), 0)])),
         });
         if log::is_json() {
             tracing::info!(stage = name, total, unit = unit.word(), "stage begins");
         } else {
-            tracing::info!(work = %amount(total, unit), "{name} begins");
+            tracing::debug!(target: SHORT_STAGES, work = %amount(total, unit), "{name} begins");
         }
         self.shared.metrics.begin_stage(name);
         self.shared.lock().stages.push(Arc::clone(&stage));
@@ -232,10 +237,15 @@ impl StageProgress {
             let unit = stage.unit.word();
             tracing::info!(stage = name, done, unit, seconds, rate, memory_peak = end.peak_memory, "stage {how}");
         } else {
-            tracing::info!(
-                work = %amount(done, stage.unit), time = %duration(seconds), rate = %per_second(rate, stage.unit),
-                memory_peak = %bytes(end.peak_memory), "{name} {how}"
-            );
+            let (work, rate) = (amount(done, stage.unit), per_second(rate, stage.unit));
+            let (time, memory_peak) = (duration(seconds), bytes(end.peak_memory));
+            // A small graph is prepared faster than its lines are read.
+            match stage.started.elapsed() >= SHORT || !self.finished {
+                true => tracing::info!(%work, %time, %rate, %memory_peak, "{name} {how}"),
+                false => {
+                    tracing::debug!(target: SHORT_STAGES, %work, %time, %rate, %memory_peak, "{name} {how}");
+                }
+            }
         }
         end
     }
@@ -326,10 +336,17 @@ fn tick(shared: &Shared) {
             stages.iter().for_each(|stage| stage.add_sample());
             shared.write_status(true);
         }
-        if logged.elapsed() >= shared.log_interval {
+        let limit = shared.limit.load(Relaxed);
+        let is_due = logged.elapsed() >= shared.log_interval;
+        if is_due {
             logged = Instant::now();
-            let limit = shared.limit.load(Relaxed);
-            stages.iter().filter(|stage| stage.bar.is_none()).for_each(|stage| stage.log_line(memory, limit));
+        }
+        for stage in stages.iter().filter(|stage| stage.bar.is_none()) {
+            // A stage that is not short says early that it is at work.
+            let is_first = stage.started.elapsed() >= SHORT && !stage.is_logged.swap(true, Relaxed);
+            if is_due || is_first {
+                stage.log_line(memory, limit);
+            }
         }
         if let (false, Some(why)) = (stop_said, signals::stop_requested()) {
             stop_said = true;

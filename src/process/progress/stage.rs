@@ -6,7 +6,7 @@ use crate::process::formatting::{amount, bytes, duration, per_second};
 use crate::process::log;
 use indicatif::ProgressBar;
 use std::collections::VecDeque;
-use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering::Relaxed};
 use std::sync::{Mutex, PoisonError};
 use std::time::Instant;
 
@@ -27,6 +27,8 @@ pub(super) struct Stage {
     pub(super) reads: AtomicU64,
     pub(super) wrote: AtomicU64,
     pub(super) bar: Option<ProgressBar>,
+    /// True once the log has a line about it.
+    pub(super) is_logged: AtomicBool,
     pub(super) samples: Mutex<VecDeque<(Instant, u64)>>,
 }
 

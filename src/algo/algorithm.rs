@@ -2,7 +2,7 @@
 
 use super::cost::{Cost, Crew, GraphSize};
 use super::run::Run;
-use super::searches::figures;
+use super::searches::{figures, sentences};
 use super::sources::Named;
 use super::verify::{ListResults, Results, StoredUnits, Verdict};
 use crate::chart::Figure;
@@ -46,6 +46,12 @@ pub trait Algorithm: Sync {
     /// it lacks, as one of another version may, has no picture.
     fn figures(&self, result: &Value) -> Vec<Figure> {
         figures::of_result(result)
+    }
+
+    /// Returns a result in sentences, for people who know the problem and not the program. `result` is as for [`Algorithm::figures`]; what it lacks
+    /// has no sentence.
+    fn sentences(&self, result: &Value) -> Vec<String> {
+        sentences::of_result(result)
     }
 
     /// Returns the task of a table as [`Task::table`] gave it, by [`recall`] of its type; `None` for one of another version.

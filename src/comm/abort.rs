@@ -138,7 +138,7 @@ fn wait(time: Duration, meanwhile: &dyn Fn()) {
 /// Writes the error that ends the job to stderr and the log.
 fn report(comm: Option<&Comm>, error: &Error) {
     let what = with_rank(comm, &error.to_string());
-    match log::last(&what) {
+    match log::last(error, &what) {
         true => wait_for_launcher(),
         false => print(&what),
     }

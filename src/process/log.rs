@@ -69,8 +69,12 @@ pub fn init(format: Format, quiet: bool, leads: bool) {
 }
 
 /// Logs the error that ends a run. Returns true if stderr has it by that, which is so for JSON.
-pub fn last(error: &str) -> bool {
-    tracing::error!(target: LAST, "{error}");
+pub fn last(error: &Error, what: &str) -> bool {
+    match error {
+        // Whoever asked for it knows, and the run goes on with the next one.
+        Error::Stopped(_) => tracing::info!(target: LAST, "{what}"),
+        _ => tracing::error!(target: LAST, "{what}"),
+    }
     is_json()
 }
 

@@ -3,6 +3,7 @@
 //! An algorithm numbers vertices by degree and knows no input ids; [`Columns`] writes its values ([`mod@write`]), and [`mod@read`] reads them for
 //! verification. Every file is complete or absent, and identified by its length and checksum ([`Output`]).
 
+pub mod about;
 mod column;
 mod file;
 pub mod read;

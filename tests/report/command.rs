@@ -46,7 +46,7 @@ fn every_run_leaves_a_report_and_it_is_made_again_without_the_input() {
     let page: Value = serde_json::from_str(&made(&["--json"])).expect("JSON");
     let answers = page["answers"].to_string();
     let triangles = report["results"]["triangle"]["triangles"].to_string();
-    assert!(answers.replace(',', "").contains(&format!("triangles {triangles}")), "{answers}");
+    assert!(answers.replace(',', "").contains(&format!("has {triangles} triangles")), "{answers}");
     // Figures of the stages, as in report.json.
     let csv = made(&["--csv"]);
     for stage in report["stages"].as_array().expect("stages") {

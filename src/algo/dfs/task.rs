@@ -1,6 +1,7 @@
 //! The table `[dfs]`: what a job may ask for, and what it is told.
 
 use super::{cost, driver, saved, verify};
+use crate::algo::searches::sentences::counted;
 use crate::algo::sources::Named;
 use crate::algo::{
     Algorithm, Answer, Cost, Crew, GraphSize, GraphTask, Needs, On, Outcome, Results, Run, StoredUnits, Task,
@@ -67,6 +68,31 @@ impl Algorithm for Dfs {
         let bins: Vec<_> = bins.iter().map(of).collect();
         let caption = "Vertices by the number of vertices on the way from their root, both by logarithm.";
         vec![Figure::distribution("Depth", caption, "vertices", "vertices on the way, both ends included", &bins)]
+    }
+
+    fn sentences(&self, result: &Value) -> Vec<String> {
+        let number = |key: &str| result[key].as_u64();
+        let mut all = Vec::new();
+        if let (Some(trees), Some(reached)) = (number("trees"), number("reached")) {
+            let (trees, reached) = (counted(trees, "tree", "trees"), counted(reached, "vertex", "vertices"));
+            let deepest = number("max_depth")
+                .map_or(String::new(), |depth| format!(", the deepest by {}", counted(depth, "edge", "edges")));
+            all.push(format!("The search makes {trees} and reaches {reached}{deepest}."));
+        }
+        if let (Some(points), Some(bridges)) = (number("articulation_points"), number("bridges")) {
+            let (points, bridges) = (counted(points, "vertex", "vertices"), counted(bridges, "edge", "edges"));
+            all.push(format!("The graph falls apart without any one of {points}, or of {bridges}."));
+        }
+        if let (Some(components), Some(largest)) = (number("components"), number("largest_component")) {
+            let components = counted(components, "strongly connected component", "strongly connected components");
+            all.push(format!("There are {components}; the largest has {}.", counted(largest, "vertex", "vertices")));
+        }
+        match result["cycle"].as_array() {
+            Some(cycle) if cycle.is_empty() => all.push("The graph has no cycle.".to_owned()),
+            Some(_) => all.push("The graph has a cycle.".to_owned()),
+            None => {}
+        }
+        all
     }
 
     fn recall(&self, table: &Value) -> Option<Arc<dyn Task>> {

@@ -2,6 +2,7 @@
 
 use crate::algo::listrank::rounds::Round;
 use crate::algo::listrank::{figures, gpu, on_gpu};
+use crate::algo::searches::sentences::counted;
 use crate::algo::{
     Algorithm, Answer, Cost, Crew, InputKind, ListResults, ListTask, On, Outcome, Run, StoredUnits, Task, Verdict,
     recall,
@@ -44,6 +45,11 @@ impl Algorithm for ListRank {
 
     fn figures(&self, result: &Value) -> Vec<Figure> {
         figures::of_result(result)
+    }
+
+    fn sentences(&self, result: &Value) -> Vec<String> {
+        let Some(length) = result["length"].as_u64() else { return Vec::new() };
+        vec![format!("The list of {} begins at element {}.", counted(length, "element", "elements"), result["head"])]
     }
 
     fn recall(&self, table: &Value) -> Option<Arc<dyn Task>> {

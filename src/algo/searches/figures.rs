@@ -19,7 +19,7 @@ pub fn of_result(result: &Value) -> Vec<Figure> {
             title: "Speed over all sources".into(),
             caption: "Traversed edges a second: smallest, quartiles, median and largest.".into(),
             x: Axis::linear("traversed edges a second", Unit::Teps),
-            y: Axis::linear("what", Unit::Text),
+            y: Axis::linear("searches", Unit::Text),
             marks: Marks::Boxes(vec![spread]),
         });
     }

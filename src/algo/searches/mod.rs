@@ -9,7 +9,7 @@
 //! | `driver`, `ledger`, `record` | one trial: a search from each source, and a journal of what was found |
 //! | `tree` | searches by levels, which all leave the same trees |
 //! | `gpu`, `on_rank0` | the common part of searches on a GPU, and a search that other ranks wait for |
-//! | `component`, `graph500`, `figures`, `answer` | what is told: edges, Graph500's block, pictures, a sentence |
+//! | `component`, `graph500`, `figures`, `sentences`, `answer` | results for people: edges, Graph500's block, pictures, sentences, the answer line |
 //! | `agreement`, `places`, `source_files` | checks of results |
 
 pub mod agreement;
@@ -25,6 +25,7 @@ mod options;
 pub mod places;
 mod record;
 mod roots;
+pub mod sentences;
 mod source_files;
 mod task;
 pub mod tree;

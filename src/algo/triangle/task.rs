@@ -7,6 +7,7 @@ use crate::algo::{
     recall,
 };
 use crate::chart::Figure;
+use crate::chart::unit::group;
 use crate::error::{Error, Result};
 use crate::gpu::ProgramSource;
 use crate::graph::layout::Layout;
@@ -37,6 +38,15 @@ impl Algorithm for Triangle {
 
     fn figures(&self, result: &Value) -> Vec<Figure> {
         figures::of_result(result)
+    }
+
+    fn sentences(&self, result: &Value) -> Vec<String> {
+        let Some(triangles) = result["triangles"].as_number() else { return Vec::new() };
+        let mut all = vec![format!("The graph has {} triangles.", group(&triangles.to_string()))];
+        if let Some(closed) = result["transitivity"].as_f64() {
+            all.push(format!("Of all paths of two edges {:.2} % are closed by a third.", 100.0 * closed));
+        }
+        all
     }
 
     fn recall(&self, table: &Value) -> Option<Arc<dyn Task>> {

@@ -5,7 +5,7 @@ mod lines;
 mod rows;
 
 use super::axis::Laid;
-use super::{Axis, Figure, Marks, Style, Table};
+use super::{Axis, Figure, Marks, Style, Table, Unit};
 use crate::quote::{clip_to, printable_lines};
 use maud::{Markup, PreEscaped, html};
 
@@ -17,8 +17,6 @@ const WIDTH: f64 = 760.0;
 const RIGHT: f64 = 20.0;
 /// Most characters of a name or a sentence.
 pub(super) const WORDS: usize = 300;
-/// Tables of more rows are folded.
-const ROWS: usize = 12;
 
 /// The part of a picture that marks are drawn in.
 #[derive(Debug, Clone, Copy)]
@@ -170,7 +168,7 @@ fn draw(figure: &Figure) -> Drawn<'_> {
 }
 
 /// Returns a figure as HTML, whose page has [`STYLE`]. The picture has ids that begin with `id`, which must be those of no other.
-pub fn figure(figure: &Figure, id: &str) -> Markup {
+pub fn figure(figure: &Figure, id: &str, numbers: Option<&Table>) -> Markup {
     let figure = &figure.clipped(WORDS);
     let Drawn { marks, height, names } = draw(figure);
     html! {
@@ -180,11 +178,11 @@ pub fn figure(figure: &Figure, id: &str) -> Markup {
             div class="scroll" tabindex="0" role="group" aria-label=(format!("Picture: {}", figure.title)) {
                 svg viewBox=(format!("0 0 {} {}", n(WIDTH), n(height))) role="img" aria-labelledby=(format!("{id}-title")) aria-describedby=(format!("{id}-desc")) {
                     title id=(format!("{id}-title")) { (figure.title) }
-                    desc id=(format!("{id}-desc")) { (figure.caption) " The numbers stand in the table below it." }
+                    desc id=(format!("{id}-desc")) { (figure.caption) " The numbers stand in a table below it." }
                     (marks)
                 }
             }
-            (numbers(&figure.title, &figure.table()))
+            (self::numbers(&figure.title, numbers.unwrap_or(&figure.table())))
         }
     }
 }
@@ -226,10 +224,16 @@ pub fn numbers(caption: &str, table: &Table) -> Markup {
         div class="scroll" tabindex="0" role="group" aria-label=(format!("Numbers: {caption}")) { (table.html(caption)) }
     };
     html! {
-        @if rows > ROWS {
-            details { summary { (format!("Numbers: {caption} ({rows} rows)")) } (scrolled) }
-        } @else {
-            (scrolled)
+        details { summary { (format!("Numbers: {caption} ({rows} {})", if rows == 1 { "row" } else { "rows" })) } (scrolled) }
+    }
+}
+
+/// Returns a table of two columns as a list of names, each with what it is.
+pub fn facts(table: &Table) -> Markup {
+    let unit = table.columns.get(1).map_or(Unit::Text, |column| column.unit);
+    html! {
+        dl class="facts" {
+            @for row in &table.rows { @if let [name, cell, ..] = row.as_slice() { dt { (name.show(Unit::Text)) } dd { (cell.show(unit)) } } }
         }
     }
 }
@@ -250,7 +254,7 @@ mod tests {
 
     /// Returns how often a text stands in the picture, without its table.
     fn count(marks: Marks, text: &str) -> usize {
-        let html = draw::figure(&figure(marks), "f").into_string();
+        let html = draw::figure(&figure(marks), "f", None).into_string();
         assert!(!html.contains("<script") && !html.contains("NaN") && !html.contains("inf"), "{html}");
         let picture =
             html.split("role=\"img\"").nth(1).and_then(|rest| rest.split("</svg>").next()).expect("a picture");
@@ -266,7 +270,8 @@ mod tests {
         assert_eq!(count(line(Style::Area), "class=\"area"), 1);
         assert_eq!(count(line(Style::Limit), "class=\"limit"), 1);
         let broken = [1.0, 2.0, f64::NAN, 3.0, 4.0].into_iter().enumerate().map(|(at, y)| (at as f64, y)).collect();
-        let html = draw::figure(&figure(Marks::Lines(vec![Line::new("a", Style::Line, broken)])), "f").into_string();
+        let html =
+            draw::figure(&figure(Marks::Lines(vec![Line::new("a", Style::Line, broken)])), "f", None).into_string();
         let path = html.split("class=\"line\" d=\"").nth(1).and_then(|rest| rest.split('"').next()).expect("a line");
         assert_eq!(path.matches(['M', 'L']).collect::<String>(), "MLML", "{path}");
         let names: Vec<String> = vec!["p".into(), "q".into()];
@@ -286,11 +291,12 @@ mod tests {
 
     #[test]
     fn a_figure_has_the_table_of_its_numbers() {
-        let html = draw::figure(&figure(Marks::Lines(vec![Line::new("a", Style::Line, vec![(1.0, 0.25)])])), "f");
+        let html = draw::figure(&figure(Marks::Lines(vec![Line::new("a", Style::Line, vec![(1.0, 0.25)])])), "f", None);
         let html = html.into_string();
         assert!(html.contains("aria-labelledby=\"f-title\"") && html.contains("<td class=\"number\">250 ms"), "{html}");
         let many = (0..50).map(|x| (f64::from(x), 1.0)).collect();
-        let html = draw::figure(&figure(Marks::Lines(vec![Line::new("a", Style::Line, many)])), "f").into_string();
+        let html =
+            draw::figure(&figure(Marks::Lines(vec![Line::new("a", Style::Line, many)])), "f", None).into_string();
         assert!(html.contains("<details><summary>Numbers") && html.contains("(50 rows)"), "{html}");
     }
 

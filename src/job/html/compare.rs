@@ -87,6 +87,12 @@ impl Compared {
         number(&self.report()["results"][algorithm]["seconds"]).filter(|&seconds| seconds > 0.0)
     }
 
+    /// Returns true if both runs are of the same edges, or of the same list.
+    fn has_input_of(&self, other: &Compared) -> bool {
+        let (mine, others) = (self.report(), other.report());
+        mine["input"]["checksum"] == others["input"]["checksum"] && mine["graph"]["edges"] == others["graph"]["edges"]
+    }
+
     fn total(&self) -> Option<f64> {
         number(&self.report()["seconds_total"]).filter(|&seconds| seconds > 0.0)
     }
@@ -137,7 +143,7 @@ fn tables(runs: &[Compared]) -> Vec<(String, Table)> {
         Column::new("speed-up", Unit::Number),
     ];
     let whole = table(whole, &|run| {
-        vec![cell(&run.report()["graph"]["edges"]), run.total().into(), ratio(first.total(), run.total()).into()]
+        vec![cell(&run.report()["graph"]["edges"]), run.total().into(), faster(first, run, &Compared::total).into()]
     });
     let alone = |name: &str| {
         let columns = vec![
@@ -146,7 +152,7 @@ fn tables(runs: &[Compared]) -> Vec<(String, Table)> {
             Column::new(&format!("{name} efficiency"), Unit::Share),
         ];
         table(columns, &|run| {
-            let speed_up = ratio(first.seconds(name), run.seconds(name));
+            let speed_up = faster(first, run, &|run| run.seconds(name));
             let efficiency = speed_up
                 .filter(|_| run.on_gpu == first.on_gpu && run.workers > 0.0)
                 .map(|up| up * first.workers / run.workers);
@@ -158,8 +164,10 @@ fn tables(runs: &[Compared]) -> Vec<(String, Table)> {
     tables
 }
 
-fn ratio(first: Option<f64>, this: Option<f64>) -> Option<f64> {
-    Some(first? / this?)
+/// Returns how many times faster than the first run another one was, by the times of both; `None` for runs of different inputs.
+fn faster(first: &Compared, run: &Compared, seconds: &dyn Fn(&Compared) -> Option<f64>) -> Option<f64> {
+    let ratio = || Some(seconds(first)? / seconds(run)?);
+    run.has_input_of(first).then(ratio).flatten()
 }
 
 fn positive(value: &Value) -> Cell {
@@ -194,12 +202,12 @@ fn by_stage(runs: &[Compared]) -> Figure {
 /// Returns the speed-up of each algorithm by what computed, beside what would be ideal.
 fn speed_up(runs: &[Compared]) -> Figure {
     let first = &runs[0];
-    let alike = || runs.iter().filter(|run| run.on_gpu == first.on_gpu);
+    let alike = || runs.iter().filter(|run| run.on_gpu == first.on_gpu && run.has_input_of(first));
     let workers: BTreeSet<u64> = alike().map(|run| run.workers as u64).collect();
     let mut lines: Vec<Line> = Vec::new();
     if workers.len() > 1 && first.workers > 0.0 {
         for name in algorithms(runs) {
-            let point = |run: &Compared| Some((run.workers, ratio(first.seconds(name), run.seconds(name))?));
+            let point = |run: &Compared| Some((run.workers, faster(first, run, &|run| run.seconds(name))?));
             let mut points: Vec<(f64, f64)> = alike().filter_map(point).collect();
             // Of as many workers, the run that was fastest.
             points.sort_by(|a, b| a.0.total_cmp(&b.0).then(b.1.total_cmp(&a.1)));
@@ -227,9 +235,8 @@ fn differences(runs: &[Compared]) -> Vec<String> {
     let mut notices: Vec<String> = Vec::new();
     let first = &runs[0];
     for run in &runs[1..] {
-        let same = |of: &dyn Fn(&Value) -> Value| of(first.report()) == of(run.report());
-        if !same(&|report| report["input"]["checksum"].clone()) || !same(&|report| report["graph"]["edges"].clone()) {
-            notices.push(format!("{} is of another input than {}.", run.name, first.name));
+        if !run.has_input_of(first) {
+            notices.push(format!("{} has another input than {}, so no speed-up is shown.", run.name, first.name));
         }
         for (name, result) in run.results() {
             let (mine, others) = (&result["answer"], &first.report()["results"][name.as_str()]["answer"]);

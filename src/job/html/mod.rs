@@ -31,10 +31,12 @@ pub const FILE: &str = "report.html";
 pub fn page(workdir: &Path) -> Result<Page> {
     let seen = Seen::at(workdir)?;
     let mut page = summary::page(&seen);
-    page.sections = [time::stages(&seen, seen.state == State::Running), usage::section(&seen), ranks::section(&seen)]
+    // What was found comes first, then what it was found in, then the machine.
+    page.sections = [results::files(&seen)]
         .into_iter()
-        .chain([results::graph(&seen)])
         .chain(results::sections(&seen))
+        .chain([results::graph(&seen)])
+        .chain([time::stages(&seen, seen.state == State::Running), usage::section(&seen), ranks::section(&seen)])
         .filter(|section| !section.is_empty())
         .collect();
     Ok(page)

@@ -58,12 +58,19 @@ pub struct Section {
     pub tables: Vec<(String, Table)>,
     /// Pictures.
     pub figures: Vec<Figure>,
+    /// The numbers of the first picture, where there are more than its marks show.
+    pub numbers: Option<Table>,
 }
 
 impl Section {
     /// Makes a part without anything in it.
     pub fn new(id: &str, title: &str) -> Section {
         Section { id: id.to_owned(), title: title.to_owned(), ..Section::default() }
+    }
+
+    /// Returns the numbers of a picture, if they are not those of its marks.
+    pub fn numbers_of(&self, at: usize) -> Option<&Table> {
+        self.numbers.as_ref().filter(|_| at == 0)
     }
 
     /// Returns true if there is nothing in it.
@@ -79,7 +86,10 @@ impl Page {
         for section in &self.sections {
             let facts = section.facts.iter().map(|table| ("facts", table.clone()));
             let tables = section.tables.iter().map(|(caption, table)| (caption.as_str(), table.clone()));
-            let figures = section.figures.iter().map(|figure| (figure.title.as_str(), figure.table()));
+            let numbers =
+                |at: usize, figure: &Figure| section.numbers_of(at).cloned().unwrap_or_else(|| figure.table());
+            let figures = section.figures.iter().enumerate();
+            let figures = figures.map(|(at, figure)| (figure.title.as_str(), numbers(at, figure)));
             for (caption, table) in facts.chain(figures).chain(tables) {
                 let heading = field(&format!("# {}: {caption}", section.title));
                 text.push_str(&format!("{heading}\n{}\n", table.csv()));

@@ -138,6 +138,7 @@ mod tests {
             metrics,
             warnings: log(),
             log: log(),
+            files: log(),
             faults: log(),
         };
         let told = section(&seen);

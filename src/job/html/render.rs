@@ -98,10 +98,10 @@ fn section(section: &Section) -> Markup {
             h2 id=(section.id) { (shown(&section.title)) }
             @for text in &section.text { p { (shown(text)) } }
             @if let Some(facts) = &section.facts {
-                div class="scroll" tabindex="0" role="group" aria-label=(format!("Facts: {}", shown(&section.title))) { (facts.html("In numbers")) }
+                (draw::facts(facts))
             }
             @for (at, figure) in section.figures.iter().enumerate() {
-                @if !figure.is_empty() { (draw::figure(figure, &format!("{}-{at}", section.id))) }
+                @if !figure.is_empty() { (draw::figure(figure, &format!("{}-{at}", section.id), section.numbers_of(at))) }
             }
             @for (caption, table) in &section.tables { (draw::numbers(caption, table)) }
         }

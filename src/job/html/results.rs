@@ -6,6 +6,7 @@ use super::value::{cell, fields, label, number, unit};
 use crate::algo;
 use crate::chart::Unit;
 use crate::chart::{Axis, Bars, Cell, Column, Figure, Line, Marks, Style, Table};
+use crate::results::about::{Shape, about_file};
 use serde_json::Value;
 
 /// Most rows of a list in a result.
@@ -16,6 +17,43 @@ const NAMES: [&str; 5] = ["source", "name", "kind", "step", "from"];
 const COLUMNS: usize = 16;
 /// Most trials that are drawn with a bar each.
 const BARS: usize = 20;
+
+/// Returns the part about the files of results: each with its type, its rows, what its values are, and the line of Python that loads it.
+pub(super) fn files(seen: &Seen) -> Section {
+    let mut section = Section::new("files", "Result files");
+    let row = |file: &String| {
+        let path = seen.workdir.join(file);
+        let shape = Shape::of(&path);
+        let about = about_file(&path);
+        let load = match file.ends_with(".npy") {
+            true => format!("np.load(\"{}\", mmap_mode=\"r\")", path.display()),
+            false => format!("pd.read_csv(\"{}\", index_col=\"id\")", path.display()),
+        };
+        vec![
+            Cell::Text(file.clone()),
+            shape.as_ref().map_or(Cell::from("missing"), |shape| Cell::Text(shape.kind.clone())),
+            shape.and_then(|shape| shape.rows).map_or(Cell::Nothing, Cell::from),
+            about.map_or(Cell::Nothing, |about| about.holds.into()),
+            about.map_or(Cell::Nothing, |about| about.missing.into()),
+            Cell::Text(load),
+        ]
+    };
+    let rows: Vec<_> = seen.files.iter().take(MOST).map(row).collect();
+    if rows.is_empty() {
+        return section;
+    }
+    let more = seen.files.len() - rows.len();
+    section
+        .text
+        .push("Row i is the vertex with id i, or, if there is out/ids.npy, the one whose id is in its row i.".into());
+    if more > 0 {
+        section.text.push(format!("{more} more files are in {}.", seen.workdir.join("out").display()));
+    }
+    let columns = [Column::text("file"), Column::text("type"), Column::new("rows", Unit::Count)];
+    let columns = columns.into_iter().chain(["holds", "missing value", "in Python"].map(Column::text)).collect();
+    section.tables.push(("Files under out/, with import numpy as np, pandas as pd".into(), Table { columns, rows }));
+    section
+}
 
 /// Returns the part about the input and the graph.
 pub(super) fn graph(seen: &Seen) -> Section {
@@ -39,7 +77,7 @@ pub(super) fn graph(seen: &Seen) -> Section {
     let known = facts.into_iter().filter(|(_, value, _)| !value.is_null());
     let rows: Vec<_> = known.map(|(name, value, unit)| vec![name.into(), words(value, unit)]).collect();
     if !rows.is_empty() {
-        let columns = vec![Column::text("what"), Column::new("value", Unit::Count)];
+        let columns = vec![Column::text("property"), Column::new("is", Unit::Count)];
         section.facts = Some(Table { columns, rows });
     }
     let bins = graph["degrees"].as_array().into_iter().flatten();
@@ -101,6 +139,7 @@ fn figures(name: &str, result: &Value) -> Vec<Figure> {
 
 fn of_result(at: usize, name: &str, result: &Value) -> Section {
     let mut section = Section::new(&format!("result-{at}"), name);
+    section.text = algo::find(name).map(|algorithm| algorithm.sentences(result)).unwrap_or_default();
     section.facts = Some(fields(result));
     let drawn = figures(name, result);
     // What is drawn has the table of its picture.

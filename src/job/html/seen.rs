@@ -13,6 +13,7 @@ use crate::process::metrics::Metrics;
 use crate::quote::clip_to;
 use crate::store::regular;
 use serde_json::{Map, Value, json};
+use std::collections::BTreeSet;
 use std::io::{Read, Seek, SeekFrom};
 use std::path::{Path, PathBuf};
 
@@ -68,6 +69,8 @@ pub(super) struct Seen {
     pub warnings: Vec<String>,
     /// Its last lines.
     pub log: Vec<String>,
+    /// Files of results, by their paths in the workdir.
+    pub files: Vec<String>,
     /// Sentences about what is missing or damaged.
     pub faults: Vec<String>,
 }
@@ -130,6 +133,8 @@ impl Seen {
             faults.extend(lost_results(workdir, manifest));
         }
         let unfinished = manifest.as_ref().map(|manifest| unfinished(workdir, manifest)).unwrap_or_default();
+        let of_tasks = manifest.iter().flat_map(|manifest| manifest.tasks.values()).filter(|task| task.done);
+        let files: BTreeSet<String> = of_tasks.flat_map(|task| task.outputs.keys().cloned()).collect();
         let report = match (report, manifest) {
             (Some(report), Some(_)) if done => report,
             (Some(report), None) => report,
@@ -137,7 +142,8 @@ impl Seen {
             (None, None) => Value::Object(Map::new()),
         };
         let log = log[log.len().saturating_sub(LOG_LINES)..].to_vec();
-        Ok(Seen { workdir: workdir.to_owned(), state, why, report, unfinished, metrics, warnings, log, faults })
+        let files = files.into_iter().collect();
+        Ok(Seen { workdir: workdir.to_owned(), state, why, report, unfinished, metrics, warnings, log, files, faults })
     }
 }
 

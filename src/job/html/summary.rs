@@ -3,6 +3,7 @@
 use super::page::{Mood, Page};
 use super::seen::{Seen, State, Unfinished, results};
 use super::value::{number, shown, unit};
+use crate::algo;
 use crate::chart::Unit;
 use crate::chart::unit::group;
 use crate::process::log::timestamp;
@@ -103,14 +104,15 @@ fn lead(seen: &Seen) -> String {
 /// Returns what was found, in the words of each algorithm.
 fn answers(report: &Value) -> Vec<(String, String)> {
     let answer = |(name, result): (&String, &Value)| {
+        let sentences = algo::find(name).map(|algorithm| algorithm.sentences(result)).unwrap_or_default();
         let mut more = format!("{name}: {}, without preparation", shown(&result["seconds"], Unit::Seconds));
         if result["harmonic_mean_teps"].is_number() {
             more += &format!("; {} by harmonic mean", shown(&result["harmonic_mean_teps"], Unit::Teps));
         }
-        if result["reached"].is_number() {
-            more += &format!("; {} vertices reached", shown(&result["reached"], Unit::Count));
+        match sentences.split_first() {
+            Some((first, others)) => (first.clone(), [others, &[more]].concat().join(" ")),
+            None => (result["answer"].as_str().map_or_else(|| name.clone(), grouped), more),
         }
-        (result["answer"].as_str().map_or_else(|| name.clone(), grouped), more)
     };
     results(report).into_iter().take(ALGORITHMS).map(answer).collect()
 }
@@ -175,17 +177,15 @@ fn trust(seen: &Seen) -> Vec<String> {
     let mut reasons = Vec::new();
     for (name, result) in results(report).into_iter().take(ALGORITHMS) {
         let mut told = match &result["validated"] {
-            Value::Bool(true) => vec!["checked by its rules within the job".to_owned()],
-            Value::Bool(false) => vec!["not checked within the job".to_owned()],
-            _ => Vec::new(),
+            Value::Bool(true) => vec!["checked by another method within the job".to_owned()],
+            Value::Bool(false) => vec!["not checked within the job (validate = false)".to_owned()],
+            _ => vec!["exact; gpugraph verify computes it again by another method".to_owned()],
         };
         let trials = result["trials"].as_array().map_or(0, Vec::len);
         if trials > 1 {
             told.push(format!("{trials} trials found the same"));
         }
-        if !told.is_empty() {
-            reasons.push(format!("{name}: {}", told.join("; ")));
-        }
+        reasons.push(format!("{name}: {}", told.join("; ")));
     }
     for Unfinished { name, total, done, .. } in &seen.unfinished {
         let total = group(&total.to_string());
@@ -215,6 +215,6 @@ fn trust(seen: &Seen) -> Vec<String> {
         0 => reasons.push("All files that the report is made from are there and whole".to_owned()),
         faults => reasons.push(format!("{faults} files are missing or damaged, see above")),
     }
-    reasons.push(format!("To hold results against another method: gpugraph verify {}", seen.workdir.display()));
+    reasons.push(format!("To check results by another method: gpugraph verify {}", seen.workdir.display()));
     reasons
 }

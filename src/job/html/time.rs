@@ -100,7 +100,11 @@ pub(super) fn stages(seen: &Seen, is_running: bool) -> Section {
             .push(("Runs of this job".into(), Table { columns, rows: runs.iter().enumerate().map(row).collect() }));
     }
     if let Some(stages) = seen.report["stages"].as_array().filter(|stages| !stages.is_empty()) {
-        section.tables.push(("Stages, over all runs".into(), of_stages(seen, stages)));
+        let table = of_stages(seen, stages);
+        match section.figures.is_empty() {
+            true => section.tables.push(("Stages over all runs".into(), table)),
+            false => section.numbers = Some(table),
+        }
     }
     section
 }

@@ -68,7 +68,7 @@ pub(super) fn fields(value: &Value) -> Table {
         vec![Cell::Text(label(key)), cell]
     };
     Table {
-        columns: vec![Column::text("what"), Column::new("value", Unit::Count)],
+        columns: vec![Column::text("property"), Column::new("is", Unit::Count)],
         rows: plain.take(MOST).map(row).collect(),
     }
 }

@@ -17,10 +17,9 @@ pub struct About {
 }
 
 /// All columns.
-pub const COLUMNS: [About; 16] = [
+pub const COLUMNS: [About; 14] = [
     about("triangles", "triangles that the vertex is in", "0"),
     about("clustering", "share of pairs of neighbours that are joined, from 0 to 1", "0"),
-    about("degree", "neighbours in the simple graph without direction", "0"),
     about(
         "parent",
         "vertex before this one on the way from the source; a source or root is its own",
@@ -35,7 +34,6 @@ pub const COLUMNS: [About; 16] = [
     about("bridge", "1 if the graph falls apart without the edge from the parent", "-1: not reached"),
     about("component", "first vertex of the strongly connected component", "-1: not reached"),
     about("topological", "place in an order in which every edge leads forward, from 0", "-1: not reached"),
-    about("cycle", "vertices of a cycle in its order, a row for each", "none"),
     about("rank", "elements between this one and the end of the list that ranks are counted from", "none"),
     about("ids", "id in the input, sorted: row i of every other column is of the id in row i", "none"),
 ];

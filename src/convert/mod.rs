@@ -192,7 +192,9 @@ impl Writing<'_> {
         let scan = self.input.scan_ordered(&mut visitors, self.watch)?;
         if scan.halves == Halves::Some || (scan.halves == Halves::All && format != Format::Mtx) {
             let out = self.out.display();
-            tracing::warn!("{out}: has one of both directions of edges that have none; do not read it with directed = true");
+            tracing::warn!(
+                "{out}: has one of both directions of edges that have none; do not read it with directed = true"
+            );
         }
         Ok((scan.edges, scan.edges))
     }

@@ -45,11 +45,11 @@ pub use input::estimate::largest_in;
 pub use input::files::Look;
 pub use input::generated::EdgeGenerator;
 pub use input::part::Part;
-pub use scan::{Halves, Scan};
 pub use scan::input_cache::{CacheUse, InputCache, Slab, addresses};
 pub use scan::map::unmapped;
 pub(crate) use scan::read::Reader;
 pub use scan::share::{Seen, Share};
+pub use scan::{Halves, Scan};
 pub use text::{Columns, TextOptions};
 pub use weights::{AskedWeights, WeightType, Weights};
 

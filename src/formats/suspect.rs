@@ -73,7 +73,9 @@ impl Kind {
             Kind::Ids64 => "what looks like 64-bit ids: every second 32-bit word is 0",
             Kind::Ids32 => "what looks like pairs of 32-bit ids: both halves of every 64-bit word are small",
             Kind::Swapped64 => "what looks like big-endian 64-bit ids: every first 32-bit word is 0",
-            Kind::Swapped32 => "what looks like big-endian 32-bit ids: they are small in that order, and huge in this one",
+            Kind::Swapped32 => {
+                "what looks like big-endian 32-bit ids: they are small in that order, and huge in this one"
+            }
             Kind::Float64 => "what looks like 64-bit floats",
             Kind::Float32 => "what looks like 32-bit floats",
         }

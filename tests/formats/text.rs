@@ -345,13 +345,9 @@ fn a_first_line_of_counts_is_refused_and_skipped() {
         refuses("a.txt", format!("{header}\n1 2 7\n2 3 7\n3 4 7\n1 3 8\n"), "auto", &[":1: ", "the number of lines"]);
     }
     // Edges, not counts.
-    for text in [
-        "3 1\n0 1\n1 2\n",
-        "2 4\n0 1\n1 3\n",
-        "9 6\n0 1\n1 2\n0 2\n",
-        "3 4 1\n1 2 1\n2 3 1\n",
-        "5 2 2\n1 2 1\n1 3 1\n",
-    ] {
+    for text in
+        ["3 1\n0 1\n1 2\n", "2 4\n0 1\n1 3\n", "9 6\n0 1\n1 2\n0 2\n", "3 4 1\n1 2 1\n2 3 1\n", "5 2 2\n1 2 1\n1 3 1\n"]
+    {
         assert_eq!(
             Case::new("a.txt", text).read(None, &TextOptions::default()).map(|e| e.len()),
             Ok(text.lines().count()),

@@ -2,11 +2,11 @@
 
 use crate::formats::arrays::Int;
 use crate::formats::foreign::Foreign;
+use crate::formats::input::part::UseOfDirection;
 use crate::formats::lines::{self, Grammar, next_line};
 use crate::formats::metis::{self, Cursor};
 use crate::formats::scan::sink::{Fault, Sink, Stop};
 use crate::formats::text::{self, Counts, TableGrammar};
-use crate::formats::input::part::UseOfDirection;
 use crate::formats::{Format, Packing, Part, Visitor, binary, gr, graph500, mtx, packing, parquet};
 
 /// Headers, with their comments, end within this many bytes.

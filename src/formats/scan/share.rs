@@ -173,14 +173,7 @@ impl Seen {
         };
         if let Checksum::Is(checksum) = self.checksum {
             let edges = entries.iter().sum();
-            return Ok(Scan {
-                edges,
-                declared_vertices,
-                checksum,
-                weights_checksum: 0,
-                weights,
-                halves: Halves::None,
-            });
+            return Ok(Scan { edges, declared_vertices, checksum, weights_checksum: 0, weights, halves: Halves::None });
         }
         let (by_part, hashes) = rest.split_at(4 * parts);
         let [rows, weighted, low, high] = [0, 1, 2, 3].map(|nth| &by_part[nth * parts..(nth + 1) * parts]);

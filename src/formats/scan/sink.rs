@@ -77,7 +77,9 @@ impl<'v, V: Visitor> Sink<'v, V> {
         self.counted.weights = self.counted.weights.max(Some(found.kind()));
         match self.reading {
             Weights::Read(_) => self.weights.push(bits),
-            Weights::Find if found.wide || found.rounded => self.note(found, |mistake| refused(mistake).into()),
+            Weights::Find if matches!(found, Found::Rounded | Found::Wide { .. }) => {
+                self.note(found, |mistake| refused(mistake).into());
+            }
             Weights::Find | Weights::Skip => {}
         }
         Ok(self.push(u, v)?)
@@ -86,10 +88,10 @@ impl<'v, V: Visitor> Sink<'v, V> {
     #[cold]
     fn note(&mut self, found: Found, refused: impl Fn(Mistake) -> Stop) {
         let Noted { wide, rounded } = &mut self.noted;
-        if found.wide {
+        if matches!(found, Found::Wide { .. }) {
             wide.get_or_insert_with(|| refused(Mistake::Wide));
         }
-        if found.rounded {
+        if matches!(found, Found::Rounded | Found::Wide { rounded: true }) {
             rounded.get_or_insert_with(|| refused(Mistake::Rounded));
         }
     }

@@ -26,10 +26,8 @@ const PAIRS: [(&[&str], &[&str]); 9] = [
 ];
 
 /// Names of the columns of a knowledge graph: the end that its edges lead from, what they mean, and the end that they lead to.
-const TRIPLES: [[&[&str]; 3]; 2] = [
-    [&["head", "h"], RELATIONS, &["tail", "t"]],
-    [&["subject", "subj", "s"], RELATIONS, &["object", "obj", "o"]],
-];
+const TRIPLES: [[&[&str]; 3]; 2] =
+    [[&["head", "h"], RELATIONS, &["tail", "t"]], [&["subject", "subj", "s"], RELATIONS, &["object", "obj", "o"]]];
 
 const RELATIONS: &[&str] = &["relation", "rel", "r", "relationship", "predicate", "pred", "p", "property"];
 

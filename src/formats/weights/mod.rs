@@ -70,29 +70,37 @@ pub(crate) enum Weight<'a> {
 
 /// What a weight says about the type that holds all weights of an input.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) struct Found {
-    /// True if it is no whole number.
-    pub decimal: bool,
-    /// True if it is a whole number from 2^32 on.
-    pub wide: bool,
-    /// True if it is a whole number that no f32 equals.
-    pub rounded: bool,
+pub(crate) enum Found {
+    /// It is a whole number that an f32 equals, as all up to 2^24 do.
+    Whole,
+    /// It is a whole number that no f32 equals.
+    Rounded,
+    /// It is a whole number from 2^32 on, perhaps one that no f32 equals.
+    Wide { rounded: bool },
+    /// It is no whole number.
+    Decimal,
 }
 
 impl Found {
-    const DECIMAL: Found = Found { decimal: true, wide: false, rounded: false };
-
     /// Returns what a whole number says.
     #[inline]
     fn whole(value: u64) -> Found {
+        if value <= 1 << f32::MANTISSA_DIGITS { Found::Whole } else { Found::large(value) }
+    }
+
+    fn large(value: u64) -> Found {
         // 2^64 is what the largest ones are rounded to, which is no u64.
-        let rounded = value >= 1 << f32::MANTISSA_DIGITS && u128::from(value) != (value as f32) as u128;
-        Found { decimal: false, wide: value >> 32 != 0, rounded }
+        match (value >> 32, u128::from(value) != (value as f32) as u128) {
+            (0, false) => Found::Whole,
+            (0, true) => Found::Rounded,
+            (_, rounded) => Found::Wide { rounded },
+        }
     }
 
     /// Returns the type of weights like this one.
+    #[inline]
     pub fn kind(self) -> WeightType {
-        if self.decimal { WeightType::F32 } else { WeightType::U32 }
+        if self == Found::Decimal { WeightType::F32 } else { WeightType::U32 }
     }
 }
 
@@ -201,7 +209,7 @@ impl Weights {
             },
             Weight::Single(value) => {
                 let (bits, found) = self.take_float(value.into(), value)?;
-                return Ok((bits, if found.wide { Found::DECIMAL } else { found }));
+                return Ok((bits, if matches!(found, Found::Wide { .. }) { Found::Decimal } else { found }));
             }
             Weight::Float(value) => return self.take_float(value, value as f32),
         };
@@ -241,8 +249,7 @@ impl Weights {
         let (bits, found) = self.take_float(value, nearest)?;
         // Digits alone are a whole number, however many there are.
         let is_wide = value >= EXACT && text.bytes().all(|c| c.is_ascii_digit());
-        let found = if is_wide { Found { wide: true, ..Found::whole(value as u64) } } else { found };
-        Ok((bits, found))
+        Ok((bits, if is_wide { Found::whole(value as u64) } else { found }))
     }
 
     /// Takes a number whose nearest f32 is `nearest`.
@@ -255,7 +262,7 @@ impl Weights {
         }
         let is_u32 = is_u32(value);
         let is_whole = value.fract() == 0.0 && value < EXACT;
-        let found = if is_whole { Found::whole(value as u64) } else { Found::DECIMAL };
+        let found = if is_whole { Found::whole(value as u64) } else { Found::Decimal };
         match self {
             Weights::Read(WeightType::U32) if is_u32 => Ok((value as u32, found)),
             Weights::Read(WeightType::U32) => Err(Mistake::NotU32),
@@ -325,31 +332,30 @@ mod tests {
 
     #[test]
     fn whole_numbers_that_are_wide_or_rounded() {
-        let flags = |weight: Weight<'_>| {
-            let (_, Found { decimal, wide, rounded }) = Weights::Find.take(weight).expect("a weight");
-            [decimal, wide, rounded]
-        };
+        let found = |weight: Weight<'_>| Weights::Find.take(weight).expect("a weight").1;
+        let (rounded, wide, both) = (Found::Rounded, Found::Wide { rounded: false }, Found::Wide { rounded: true });
         for (text, want) in [
-            ("16777216", [false, false, false]),
-            ("16777217", [false, false, true]),
-            ("16777217.0", [false, false, true]),
-            ("4294967040", [false, false, false]),
-            ("4294967295", [false, false, true]),
-            ("4294967296", [false, true, false]),
-            ("4294967296.0", [false, true, false]),
-            ("1e11", [false, true, true]),
-            ("1217567877123", [false, true, true]),
-            ("9007199254740993", [false, true, true]),
-            ("18446744073709551615", [false, true, true]),
-            ("18446744073709551616", [false, true, false]),
-            ("1e20", [true, false, false]),
-            ("16777217.5", [true, false, false]),
+            ("16777216", Found::Whole),
+            ("16777217", rounded),
+            ("16777217.0", rounded),
+            ("4294967040", Found::Whole),
+            ("4294967295", rounded),
+            ("4294967296", wide),
+            ("4294967296.0", wide),
+            ("1e11", both),
+            ("1217567877123", both),
+            ("9007199254740993", both),
+            ("18446744073709551615", both),
+            // As f64 they are the largest u64.
+            ("18446744073709551616", both),
+            ("1e20", Found::Decimal),
+            ("16777217.5", Found::Decimal),
         ] {
-            assert_eq!(flags(Weight::Text(text.as_bytes())), want, "{text}");
+            assert_eq!(found(Weight::Text(text.as_bytes())), want, "{text}");
         }
-        assert_eq!(flags(Weight::Single(8_589_934_592.0)), [true, false, false]);
-        assert_eq!(flags(Weight::Float(8_589_934_592.0)), [false, true, false]);
-        assert_eq!(flags(Weight::Float(16_777_217.0)), [false, false, true]);
+        assert_eq!(found(Weight::Single(8_589_934_592.0)), Found::Decimal);
+        assert_eq!(found(Weight::Float(8_589_934_592.0)), wide);
+        assert_eq!(found(Weight::Float(16_777_217.0)), rounded);
     }
 
     #[test]

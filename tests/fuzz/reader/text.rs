@@ -119,7 +119,9 @@ pub fn read(bytes: &[u8], weighted: bool) -> Option<Reading> {
     // A heading above nothing.
     open |= edges.is_empty() && at.is_some();
     let below = edges.len() as u64 - u64::from(!edges.is_empty());
-    let counts = |number: u64| [Some(below), below.checked_mul(2), below.is_multiple_of(2).then_some(below / 2)].contains(&Some(number));
+    let counts = |number: u64| {
+        [Some(below), below.checked_mul(2), below.is_multiple_of(2).then_some(below / 2)].contains(&Some(number))
+    };
     open |= edges.first().is_some_and(|first| counts(first[1])) || third_of_first.is_some_and(counts);
     (!alone).then_some(Reading { edges, vertices: None, open })
 }

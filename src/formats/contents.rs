@@ -127,9 +127,15 @@ pub(crate) fn not_packed(path: &Path, packing: Packing) -> Option<Error> {
                 ("other bytes at its start".to_owned(), remedy)
             }
         },
-        other => (format!("a {} stream", other.name()), renamed(path, other)),
+        other => (stream(other), renamed(path, other)),
     };
-    Some(Error::input(path, At::File, format!("a {} stream", packing.name()), found, remedy))
+    Some(Error::input(path, At::File, stream(packing), found, remedy))
+}
+
+/// Returns what bytes of a packing are called in messages.
+fn stream(packing: Packing) -> String {
+    let article = if packing == Packing::Xz { "an" } else { "a" };
+    format!("{article} {} stream", packing.name())
 }
 
 /// Returns the line that gives a file the ending of its packing.
@@ -153,7 +159,7 @@ pub(super) fn another(part: &Part, prefix: &[u8]) -> Option<Fault> {
     }
     let packing = packing::of_bytes(start);
     if packing != Packing::Plain && !believed {
-        return fault(&format!("a {} stream", packing.name()), renamed(part.path(), packing));
+        return fault(&stream(packing), renamed(part.path(), packing));
     }
     if let Some(kind) = Foreign::by_bytes(part, start) {
         return fault(kind.name(), kind.remedy(part.path(), part.packing()));

@@ -59,7 +59,7 @@ const ALL: [Foreign; 17] = [
         endings: &["html", "htm", "xml"],
         begins: is_page,
         distinctive: true,
-        advice: "read what it says, as servers send such a page in place of a file, and fetch the file",
+        advice: "a server may have sent it in place of the file, so read what it says, and fetch the file",
         line: "curl -fL -o IN URL",
     },
     Foreign {

@@ -321,7 +321,7 @@ pub(crate) fn has_lone_return(data: &[u8], line: usize) -> bool {
 
 /// Returns the error of a line with a lone carriage return.
 pub(crate) fn lone_return(data: &[u8], line: usize) -> Fault {
-    let remedy = "write line feeds: tr '\\r' '\\n' < OLD > NEW";
+    let remedy = "write line feeds: tr '\\r' '\\n' < IN > OUT";
     let found = format!("a carriage return inside {}", excerpt(data, line));
     Fault::new(line, "lines that end with a line feed", found, remedy)
 }

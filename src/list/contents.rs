@@ -49,7 +49,7 @@ pub(super) fn instead(path: &Path, format: ListFormat, packing: Packing, bytes: 
 /// Returns the error of a file named as of 32-bit numbers that holds such of 64 bits: read so it would be a list, too, of another length.
 pub(super) fn of_64_bits(path: &Path, packing: Packing, bytes: u64) -> Option<Error> {
     let start = contents::start_of(path, packing);
-    // In a list 0 follows one element at most, and every number from 0 on has such a half.
+    // In a list 0 follows one element at most. Here it is half of every number from 0 on.
     let zeros = are_successors(&start, ListFormat::I64, false, most(packing, bytes))?;
     (zeros > 1).then(|| of_kind(path, "a list (i32)", ListFormat::I64))
 }

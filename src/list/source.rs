@@ -41,8 +41,6 @@ enum Origin {
 struct ListFile {
     path: PathBuf,
     format: ListFormat,
-    /// True if the user named the format.
-    named: bool,
     packing: Packing,
     bytes: u64,
     index: Arc<OnceLock<Index>>,
@@ -82,9 +80,9 @@ impl ListSource {
             let remedy = "write it to a file first, as it is read twice";
             return Err(Error::input(path, At::File, "a file with a list", "a pipe or a device", remedy));
         }
-        let (named, format) = (format.is_some(), ListFormat::of(path, format)?);
+        let format = ListFormat::of(path, format)?;
         let (packing, bytes) = (Packing::of(path), meta.len());
-        let file = ListFile { path: path.to_owned(), format, named, packing, bytes, index: Arc::default() };
+        let file = ListFile { path: path.to_owned(), format, packing, bytes, index: Arc::default() };
         Ok(ListSource { origin: Origin::File(file), chunk: CHUNK })
     }
 
@@ -244,7 +242,6 @@ impl ListFile {
             return Ok(index);
         }
         if self.format == ListFormat::I32
-            && !self.named
             && let Some(error) = contents::of_64_bits(&self.path, self.packing, self.bytes)
         {
             return Err(error);

@@ -36,6 +36,8 @@ pub struct Input {
     named: Vec<PathBuf>,
     chunk: usize,
     weights: Weights,
+    /// True if the direction of edges is kept.
+    pub(crate) keeps_direction: bool,
 }
 
 #[derive(Debug, Clone)]
@@ -72,6 +74,7 @@ impl Input {
             named: paths.to_vec(),
             chunk: CHUNK,
             weights: Weights::Skip,
+            keeps_direction: false,
         })
     }
 
@@ -87,6 +90,7 @@ impl Input {
             named: vec![path.to_owned()],
             chunk: CHUNK,
             weights: Weights::Skip,
+            keeps_direction: false,
         })
     }
 
@@ -127,6 +131,7 @@ impl Input {
             named: paths.to_vec(),
             chunk: CHUNK,
             weights: Weights::Skip,
+            keeps_direction: false,
         })
     }
 
@@ -139,6 +144,7 @@ impl Input {
             named: Vec::new(),
             chunk: CHUNK,
             weights: Weights::Skip,
+            keeps_direction: false,
         }
     }
 
@@ -177,6 +183,7 @@ impl Input {
 
     /// Says that the direction of edges is kept: scans then refuse files that hold one of both directions of each edge.
     pub fn with_direction(mut self) -> Input {
+        self.keeps_direction = true;
         if let Source::Files(parts) = &mut self.source {
             parts.iter_mut().for_each(|part| part.keeps_direction = true);
         }

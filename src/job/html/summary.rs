@@ -1,6 +1,7 @@
 //! The top of a report: how the job stands, what it found, what it took, and whether to trust it.
 
 use super::page::{Mood, Page};
+use super::results::from;
 use super::seen::{Seen, State, Unfinished, results};
 use super::value::{number, shown, unit};
 use crate::chart::Unit;
@@ -109,6 +110,9 @@ fn answers(report: &Value) -> Vec<(String, String)> {
         }
         if result["reached"].is_number() {
             more += &format!("; {} vertices reached", shown(&result["reached"], Unit::Count));
+        }
+        if let Some(from) = from(result) {
+            more += &format!("; found {from}");
         }
         (result["answer"].as_str().map_or_else(|| name.clone(), grouped), more)
     };

@@ -91,6 +91,9 @@ fn defaults() {
             },
             directed: false,
             first_id: FirstId(0),
+            keeps_direction: false,
+            file: job.file.clone(),
+            input_keys: job.input_keys.clone(),
             expect: None,
             limits: Limits { host_memory: None, gpu_memory: None, threads: 0 },
             run: Run {

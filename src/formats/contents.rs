@@ -123,7 +123,9 @@ pub(crate) fn not_packed(path: &Path, packing: Packing) -> Option<Error> {
     let (found, remedy) = match packing::of_bytes(&start) {
         Packing::Plain => match Foreign::of(&start) {
             Some(kind) => (kind.name().into(), kind.remedy(path, Packing::Plain)),
-            None if wide_encoding(&start).is_some() || is_printed(&start) => ("text that is not packed".into(), plain()),
+            None if wide_encoding(&start).is_some() || is_printed(&start) => {
+                ("text that is not packed".into(), plain())
+            }
             None if start.starts_with(NUMPY) => ("an array of numpy that is not packed".into(), plain()),
             None => {
                 let remedy = format!("fetch or make it again; or if it is not packed {}", plain());

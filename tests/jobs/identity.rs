@@ -38,7 +38,7 @@ const CORNERS: (&str, &str) = ("triangle", "per_vertex = true");
 const ROOTS: &str = "roots = 2\nwrite = true";
 
 /// At least one for each key. Those of a key whose value changes no answer are there as well: they must not be refused for nothing.
-const CASES: [Case; 48] = [
+const CASES: [Case; 49] = [
     case("input", "path", "'a.txt'", "'b.txt'", &[BFS]),
     case("input", "format", "", "'u64'", &[("input", "path = 'a.bin'"), CORNERS]),
     case("input", "format", "", "'text'", &[TEXT, CORNERS]),
@@ -51,6 +51,7 @@ const CASES: [Case; 48] = [
     case("input", "directed", "true", "false", &[TEXT, WEIGHTS, SSSP, CORNERS]),
     case("input", "directed", "", "true", &[TEXT, ("dfs", "source = 1")]),
     case("input", "directed", "", "true", &[("input", "kronecker = { scale = 5 }"), ("bfs", ROOTS)]),
+    case("input", "first_id", "", "1", &[("input", "path = 'a.mtx'"), BFS]),
     case("input", "expect", "", "{ edges = 9, ids = 9 }", &[TEXT, BFS]),
     case("input", "prepared", "'k'", "'k2'", &[BFS]),
     case("input", "kronecker", "{ scale = 5 }", "{ scale = 5, seed = 2 }", &[("bfs", ROOTS)]),
@@ -90,8 +91,15 @@ const CASES: [Case; 48] = [
 ];
 
 /// Keys that are like those of another table, which has the case: they are read by the same code, or say how and not what.
-const ALIKE: [(&str, &str); 5] =
-    [("sssp", "seed"), ("sssp", "validate"), ("sssp", "write"), ("sssp", "method"), ("listrank", "method")];
+const ALIKE: [(&str, &str); 7] = [
+    ("bfs", "graph500"),
+    ("sssp", "graph500"),
+    ("sssp", "seed"),
+    ("sssp", "validate"),
+    ("sssp", "write"),
+    ("sssp", "method"),
+    ("listrank", "method"),
+];
 
 impl Case {
     fn tables(&self, value: &str) -> BTreeMap<&'static str, String> {
@@ -134,6 +142,9 @@ fn place() -> Place {
     place.write("a.txt", text(0) + "1 2 3 4\n");
     place.write("b.txt", text(11) + "1 2 3 4\n");
     place.u32("a.bin", &edges);
+    let entries: String = edges.iter().map(|[u, v]| format!("{} {}\n", u + 1, v + 1)).collect();
+    let head = "%%MatrixMarket matrix coordinate pattern general";
+    place.write("a.mtx", format!("{head}\n24 24 {}\n{entries}", edges.len()));
     fs::create_dir_all(place.path("parts/more")).expect("made");
     place.write("parts/a.txt", text(0));
     place.write("parts/more/b.txt", "1 5\n5 9\n9 1\n");

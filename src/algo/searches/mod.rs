@@ -9,11 +9,10 @@
 //! | `driver`, `ledger`, `record` | one trial: a search from each source, and a journal of what was found |
 //! | `tree` | searches by levels, which all leave the same trees |
 //! | `gpu`, `on_rank0` | the common part of searches on a GPU, and a search that other ranks wait for |
-//! | `component`, `graph500`, `figures`, `sentences`, `answer` | results for people: edges, Graph500's block, pictures, sentences, the answer line |
+//! | `component`, `graph500`, `figures`, `sentences` | results for people: edges, Graph500's block, pictures, the answer line and sentences |
 //! | `agreement`, `places`, `source_files` | checks of results |
 
 pub mod agreement;
-mod answer;
 mod component;
 mod driver;
 pub mod figures;
@@ -30,12 +29,12 @@ mod source_files;
 mod task;
 pub mod tree;
 
-pub use answer::answer;
 pub use driver::drive;
 pub use on_rank0::OnRank0;
 pub use options::{MOST_ROOTS, Options};
 pub use record::verify_units;
 pub use roots::Root;
+pub use sentences::answer;
 pub use source_files::{SourceFiles, differs};
 pub use task::{Claim, Kept, SearchTask};
 

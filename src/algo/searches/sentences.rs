@@ -1,5 +1,6 @@
 //! Results of searches in sentences: how far each source reaches, and the path that was asked for.
 
+use crate::algo::Answer;
 use crate::chart::unit::group;
 use serde_json::Value;
 
@@ -7,6 +8,19 @@ use serde_json::Value;
 const SOURCES: usize = 5;
 /// Most vertices of a path that are named.
 const PATH: usize = 20;
+
+/// Returns the answer of the table `name`: of how many searches, how fast by the harmonic mean, and whether they were checked.
+pub fn answer(name: &str, found: &Value, how: &Value) -> Answer {
+    let sources = found["sources"].as_array().map_or(0, Vec::len);
+    let teps = how["harmonic_mean_teps"].as_f64().unwrap_or(0.0);
+    let validated = if found["validated"] == true { "validated" } else { "not validated" };
+    let of_sources = if sources == 1 { "source" } else { "sources" };
+    Answer {
+        main: format!("{name} {sources} {of_sources}"),
+        more: format!("{:.6} GTEPS by harmonic mean  {validated}  searched", teps / 1e9),
+        block: None,
+    }
+}
 
 /// Returns a count with its noun, such as `1 edge` and `2,000 edges`.
 pub fn counted(count: u64, one: &str, many: &str) -> String {

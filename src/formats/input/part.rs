@@ -22,14 +22,25 @@ pub struct Part {
     pub(crate) narrow: bool,
     /// True if the user named the format.
     pub(crate) named: bool,
-    /// True if the direction of its edges is kept.
-    pub(crate) keeps_direction: bool,
+    pub(crate) use_of_direction: UseOfDirection,
     /// True once the user was warned that its contents look like another type.
     pub(crate) warned: Arc<AtomicBool>,
     /// How its lines are read if it is text, and its columns if it is a table.
     pub(crate) text: Arc<TextOptions>,
     /// The summary of its footer, once read, if it is Parquet.
     pub(crate) summary: Arc<OnceLock<Option<parquet::Summary>>>,
+}
+
+/// What becomes of the direction of edges.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub(crate) enum UseOfDirection {
+    /// It is dropped.
+    #[default]
+    Dropped,
+    /// It is written, for others to follow or to drop.
+    Written,
+    /// It is followed.
+    Followed,
 }
 
 impl Part {
@@ -89,7 +100,7 @@ impl Part {
             records,
             narrow,
             named,
-            keeps_direction: false,
+            use_of_direction: UseOfDirection::default(),
             warned: Arc::default(),
             text: Arc::default(),
             summary: Arc::default(),

@@ -61,3 +61,18 @@ value! {
     f32, "<f4", f64;
     f64, "<f8", f64;
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn text_has_the_digits_of_the_same_f64() {
+        for value in [0.0f32, 1.5, 0.1, 4_418_424_320.0, 1e-45, f32::MAX, f32::INFINITY] {
+            let text = value.shown().to_string();
+            assert_eq!(text.parse(), Ok(f64::from(value)), "{text}");
+            assert_eq!(text.parse(), Ok(value), "{text}");
+        }
+        assert_eq!(4_294_967_296f32.shown().to_string(), "4294967296");
+    }
+}

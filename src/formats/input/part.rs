@@ -203,11 +203,14 @@ impl Part {
         if self.format() == Format::Parquet {
             return format!("{name} columns {}", self.text().columns);
         }
-        if self.format() != Format::Text {
-            return name.into();
+        // The numbers stand for versions: of npz for the one that reads csc by columns, of text for the one that reads triples.
+        match self.format() {
+            Format::Npz => format!("{name} 2"),
+            Format::Text => {
+                let skip = self.text().skip_lines.unwrap_or(0);
+                format!("{name} 3 columns {} skip_lines {skip}", self.text().columns)
+            }
+            _ => name.into(),
         }
-        // The number 2 stands for the version that reads headings.
-        let skip = self.text().skip_lines.unwrap_or(0);
-        format!("{name} 2 columns {} skip_lines {skip}", self.text().columns)
     }
 }

@@ -2,7 +2,7 @@
 //! they are the weights.
 
 use crate::formats::lines::{Grammar, Weight, blanks, excerpt, next_line};
-use crate::formats::scan::layout::{Head, Layout};
+use crate::formats::scan::layout::{Directions, Head, Layout};
 use crate::formats::scan::sink::Fault;
 
 const REMEDY: &str = "correct the line, or name the format that the file is in";
@@ -45,5 +45,6 @@ pub(crate) fn head(prefix: &[u8]) -> Result<Head, Fault> {
         expected: format!("\"a FROM TO LENGTH\" with ids from 1 to {nodes}"),
         remedy: |_| REMEDY.into(),
     });
-    Ok(Head { layout, body, vertices: Some(nodes), entries: Some(arcs), weighted: true })
+    let directions = Directions::Listed;
+    Ok(Head { layout, body, vertices: Some(nodes), entries: Some(arcs), weighted: true, directions })
 }

@@ -15,6 +15,7 @@
 //! | `binary`, `graph500`, `metis` | the other parsers |
 //! | `arrays` | numpy's files, and GAP's serialized graphs |
 //! | `parquet` | Apache Parquet tables |
+//! | `mirror` | checks that files of edges without direction list each in both |
 //! | `suspect` | recognises pairs of another type than their name tells |
 //! | `weights` | the types of weights, and what makes a number one |
 //! | `packing` | unpacks files |
@@ -28,6 +29,7 @@ pub(crate) mod graph500;
 pub mod input;
 mod lines;
 mod metis;
+mod mirror;
 mod mtx;
 pub(crate) mod packing;
 mod parquet;
@@ -43,7 +45,7 @@ pub use input::estimate::largest_in;
 pub use input::files::Look;
 pub use input::generated::EdgeGenerator;
 pub use input::part::Part;
-pub use scan::Scan;
+pub use scan::{Halves, Scan};
 pub use scan::input_cache::{CacheUse, InputCache, Slab, addresses};
 pub use scan::map::unmapped;
 pub(crate) use scan::read::Reader;

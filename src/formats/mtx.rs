@@ -3,7 +3,7 @@
 //! must be numbers: they are the weights. Where weights are skipped, a value may be `nan`.
 
 use crate::formats::lines::{Grammar, Weight, blanks, excerpt, next_line, number};
-use crate::formats::scan::layout::{Head, Layout};
+use crate::formats::scan::layout::{Directions, Head, Layout};
 use crate::formats::scan::sink::Fault;
 
 const REMEDY: &str = "only square coordinate matrices (pattern, integer or real; general or symmetric) are graphs";
@@ -78,5 +78,6 @@ pub(crate) fn head(prefix: &[u8], keeps_direction: bool) -> Result<Head, Fault> 
         remedy: |_| CORRECT.into(),
     });
     let (body, weighted) = (next_line(prefix, at), weight != Weight::Never);
-    Ok(Head { layout, body, vertices: Some(rows), entries: Some(entries), weighted })
+    let directions = if symmetry == "symmetric" { Directions::Half } else { Directions::Listed };
+    Ok(Head { layout, body, vertices: Some(rows), entries: Some(entries), weighted, directions })
 }

@@ -164,7 +164,7 @@ impl<'a> Columns<'a> {
                 writeln!(out, "id,{name}")?;
                 (0..rows).try_for_each(|id| {
                     let shown = sparse.and_then(|ids| ids.get(id as usize)).copied().unwrap_or(id);
-                    writeln!(out, "{shown},{}", value(id))
+                    writeln!(out, "{shown},{}", value(id).shown())
                 })
             })?,
         };

@@ -22,7 +22,7 @@ pub(super) use stream::{MEMORY, read};
 
 use crate::error::{At, Error, Result};
 use crate::formats::packing::Decoder;
-use crate::formats::scan::layout::{Head, Layout};
+use crate::formats::scan::layout::{Directions, Head, Layout};
 use crate::formats::{Format, Packing, Part};
 use npy::{Array, Wrong};
 
@@ -86,7 +86,18 @@ pub(super) enum Shape {
     /// An array of first ends, and one of second ends.
     Columns { from: Column, to: Column },
     /// Lists of neighbours, with the start of the list of each of `rows` vertices, and the end of the last.
-    Adjacency { offsets: Column, rows: u64, neighbours: Column },
+    Adjacency { offsets: Column, rows: u64, neighbours: Column, lists: ListKind },
+}
+
+/// What the vertex of a list is to the neighbours in it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum ListKind {
+    /// Edges lead from it.
+    Outgoing,
+    /// Edges lead to it.
+    Incoming,
+    /// Edges have no direction, and stand in the lists of both ends.
+    Mutual,
 }
 
 /// The edges of a file, as its header describes them.
@@ -98,6 +109,18 @@ pub(super) struct EdgeArrays {
     pub vertices: Option<u64>,
     /// Bytes of the unpacked file, or of its last array.
     pub length: u64,
+}
+
+impl EdgeArrays {
+    /// Returns the header of a file with these edges, which have weights if `weighted`.
+    fn head(&self, weighted: bool) -> Head {
+        let directions = match self.shape {
+            Shape::Adjacency { lists: ListKind::Mutual, .. } => Directions::Both,
+            _ => Directions::Listed,
+        };
+        let (vertices, entries) = (self.vertices, Some(self.edges));
+        Head { layout: Layout::Arrays, body: 0, vertices, entries, weighted, directions }
+    }
 }
 
 /// Returns the offset of the first pair in a plain `.npy` of pairs, and the type of its numbers.
@@ -120,7 +143,7 @@ pub(super) fn head(part: &Part) -> Result<Head> {
     match table.shape {
         Shape::Rows { at, int, .. } => {
             let (layout, body, entries) = (Layout::Rows(int), at as usize, Some(table.edges));
-            Ok(Head { layout, body, vertices: None, entries, weighted: false })
+            Ok(Head { layout, body, vertices: None, entries, weighted: false, directions: Directions::Listed })
         }
         _ => {
             let remedy = "leave the file alone while the job runs, and run again";

@@ -13,7 +13,7 @@ use rawzip::{CompressionMethod, FileReader, RECOMMENDED_BUFFER_SIZE, RangeReader
 
 use super::npy::{Array, Wrong};
 use super::weights::WeightColumn;
-use super::{ArrayPlace, EdgeArrays, Shape, refused};
+use super::{ArrayPlace, EdgeArrays, ListKind, Shape, refused};
 use crate::error::{At, Error, Result};
 
 /// Most members of an archive; those of a graph are a handful.
@@ -93,13 +93,14 @@ pub(super) fn table(path: &Path) -> Result<EdgeArrays> {
         }
         "csr" | "csc" => {
             let ((offsets, count), (neighbours, edges)) = (column("indptr")?, column("indices")?);
-            let rows = vertices;
+            // The lists of csc are those of columns, which edges lead to.
+            let (rows, lists) = (vertices, if kind == "csr" { ListKind::Outgoing } else { ListKind::Incoming });
             if count != rows.saturating_add(1) {
                 let expected = format!("{rows} rows and one offset more");
                 return Err(Error::input(path, At::File, expected, format!("{count} offsets"), DAMAGED));
             }
             Ok(EdgeArrays {
-                shape: Shape::Adjacency { offsets, rows, neighbours },
+                shape: Shape::Adjacency { offsets, rows, neighbours, lists },
                 edges,
                 vertices: Some(vertices),
                 length: 0,

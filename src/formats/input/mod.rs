@@ -14,6 +14,7 @@ use std::sync::Arc;
 
 use crate::error::{Error, Result};
 use crate::formats::input::generated::EdgeGenerator;
+use crate::formats::input::part::UseOfDirection;
 use crate::formats::scan::{self, input_cache, packed, plain, read, records, sink};
 use crate::formats::{
     CacheUse, Format, Look, Packing, Part, Scan, Seen, Share, TextOptions, Visitor, Watch, Weights, arrays, parquet,
@@ -176,11 +177,27 @@ impl Input {
     }
 
     /// Says that the direction of edges is kept: scans then refuse files that hold one of both directions of each edge.
-    pub fn with_direction(mut self) -> Input {
+    pub fn with_direction(self) -> Input {
+        self.with_use_of_direction(UseOfDirection::Followed)
+    }
+
+    /// Says what becomes of the direction of edges; unless said, it is dropped.
+    pub(crate) fn with_use_of_direction(mut self, of: UseOfDirection) -> Input {
         if let Source::Files(parts) = &mut self.source {
-            parts.iter_mut().for_each(|part| part.keeps_direction = true);
+            parts.iter_mut().for_each(|part| part.use_of_direction = of);
         }
         self
+    }
+
+    /// Returns an input of one file alone, which is read as before.
+    pub(crate) fn of_part(part: &Part) -> Input {
+        Input {
+            source: Source::Files(vec![part.clone()]),
+            name: part.path.display().to_string(),
+            named: vec![part.path.clone()],
+            chunk: CHUNK,
+            weights: Weights::Skip,
+        }
     }
 
     /// Returns how scans treat weights.

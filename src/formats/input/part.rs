@@ -22,14 +22,25 @@ pub struct Part {
     pub(crate) narrow: bool,
     /// True if the user named the format.
     pub(crate) named: bool,
-    /// True if the direction of its edges is kept.
-    pub(crate) keeps_direction: bool,
+    pub(crate) use_of_direction: UseOfDirection,
     /// True once the user was warned that its contents look like another type.
     pub(crate) warned: Arc<AtomicBool>,
     /// How its lines are read if it is text, and its columns if it is a table.
     pub(crate) text: Arc<TextOptions>,
     /// The summary of its footer, once read, if it is Parquet.
     pub(crate) summary: Arc<OnceLock<Option<parquet::Summary>>>,
+}
+
+/// What becomes of the direction of edges.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub(crate) enum UseOfDirection {
+    /// It is dropped.
+    #[default]
+    Dropped,
+    /// It is written, for others to follow or to drop.
+    Written,
+    /// It is followed.
+    Followed,
 }
 
 impl Part {
@@ -89,7 +100,7 @@ impl Part {
             records,
             narrow,
             named,
-            keeps_direction: false,
+            use_of_direction: UseOfDirection::default(),
             warned: Arc::default(),
             text: Arc::default(),
             summary: Arc::default(),
@@ -192,11 +203,14 @@ impl Part {
         if self.format() == Format::Parquet {
             return format!("{name} columns {}", self.text().columns);
         }
-        if self.format() != Format::Text {
-            return name.into();
+        // The numbers stand for versions: of npz for the one that reads csc by columns, of text for the one that reads triples.
+        match self.format() {
+            Format::Npz => format!("{name} 2"),
+            Format::Text => {
+                let skip = self.text().skip_lines.unwrap_or(0);
+                format!("{name} 3 columns {} skip_lines {skip}", self.text().columns)
+            }
+            _ => name.into(),
         }
-        // The number 2 stands for the version that reads headings.
-        let skip = self.text().skip_lines.unwrap_or(0);
-        format!("{name} 2 columns {} skip_lines {skip}", self.text().columns)
     }
 }

@@ -4,7 +4,8 @@ use parquet::basic::{ConvertedType, LogicalType, Repetition, Type as Physical};
 use parquet::schema::types::{ColumnDescPtr, SchemaDescriptor, Type};
 
 use crate::error::{At, Error, Result};
-use crate::formats::text::names::{Ends, chosen, columns};
+use crate::formats::input::part::UseOfDirection;
+use crate::formats::text::names::{DIRECTION, Ends, chosen, columns, is_direction_open};
 use crate::formats::{Columns, Part};
 
 pub(super) const NULLS: &str = "drop these rows first: pandas has dropna(), SQL WHERE ... IS NOT NULL";
@@ -46,6 +47,12 @@ pub(super) fn ends(part: &Part, schema: &SchemaDescriptor) -> Result<([End; 2], 
             })
         }
     };
+    if let (Columns::Auto, Some(ends), false) = (asked, found, part.use_of_direction == UseOfDirection::Dropped)
+        && is_direction_open(&names, ends)
+    {
+        let (expected, remedy) = DIRECTION;
+        return Err(Error::input(part.path(), At::File, expected, listed(&fields), remedy));
+    }
     let Some(Ends { u, v, .. }) = found else {
         let expected = match asked {
             Columns::Auto => {

@@ -6,6 +6,7 @@ use crate::formats::lines::{self, Grammar, next_line};
 use crate::formats::metis::{self, Cursor};
 use crate::formats::scan::sink::{Fault, Sink, Stop};
 use crate::formats::text::{self, Counts, TableGrammar};
+use crate::formats::input::part::UseOfDirection;
 use crate::formats::{Format, Packing, Part, Visitor, binary, gr, graph500, mtx, packing, parquet};
 
 /// Headers, with their comments, end within this many bytes.
@@ -36,12 +37,40 @@ pub(crate) struct Head {
     pub entries: Option<u64>,
     /// True if its edges have weights, or may have some.
     pub weighted: bool,
+    pub directions: Directions,
+}
+
+/// Which directions of an edge a file holds.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Directions {
+    /// Those that it lists: edges have a direction, or the file does not say.
+    Listed,
+    /// One of both, of edges without direction.
+    Half,
+    /// Both, of edges without direction.
+    Both,
+    /// Both, or one if it has as many entries as edges.
+    BothOrHalf,
+}
+
+impl Head {
+    /// Returns true if a file with this header and `entries` entries holds one of both directions of each edge.
+    pub fn is_half(&self, entries: u64) -> bool {
+        match self.directions {
+            Directions::Listed | Directions::Both => false,
+            Directions::Half => true,
+            Directions::BothOrHalf => entries > 0 && self.entries == Some(entries),
+        }
+    }
 }
 
 /// Reads the header at the start of a file. `prefix` holds at least its first [`HEAD`] bytes, or all of it.
 pub(crate) fn head(part: &Part, prefix: &[u8]) -> Result<Head, Fault> {
     let format = part.format();
-    let plain = |layout| Ok(Head { layout, body: 0, vertices: None, entries: None, weighted: false });
+    let plain = |layout| {
+        let directions = Directions::Listed;
+        Ok(Head { layout, body: 0, vertices: None, entries: None, weighted: false, directions })
+    };
     if let Some(fault) = another_kind(part, prefix) {
         return Err(fault);
     }
@@ -53,7 +82,7 @@ pub(crate) fn head(part: &Part, prefix: &[u8]) -> Result<Head, Fault> {
             plain(Layout::Packed).map(|head| Head { weighted, ..head })
         }
         Format::Text => text::head(prefix, part),
-        Format::Mtx => mtx::head(prefix, part.keeps_direction),
+        Format::Mtx => mtx::head(prefix, part.use_of_direction == UseOfDirection::Followed),
         Format::Metis => metis::head(prefix),
         Format::Gr => gr::head(prefix),
         Format::Npy | Format::Npz | Format::Sg | Format::Wsg | Format::Parquet => plain(Layout::Arrays),

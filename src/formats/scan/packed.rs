@@ -166,7 +166,9 @@ impl<'a> Packed<'a> {
             }
             None => layout.parse(&block.data, cursor, sink),
         };
-        parsed.map_err(|stop| locate(stop, &self.shared.parts[block.part], block.offset, &block.data, block.line))?;
+        let place = |stop| locate(stop, &self.shared.parts[block.part], block.offset, &block.data, block.line);
+        parsed.map_err(place)?;
+        self.shared.note((block.part, block.number), sink.take_noted(), place);
         sink.flush()?;
         self.shared.count(block.part, sink.take_count());
         sink.visitor.chunk_done(block.number)?;

@@ -22,8 +22,9 @@ mod window;
 use std::borrow::Cow;
 
 use crate::formats::Part;
+use crate::formats::input::part::UseOfDirection;
 use crate::formats::lines::{Grammar, Weight, excerpt, lone_return};
-use crate::formats::scan::layout::{HEAD, Head, Layout};
+use crate::formats::scan::layout::{Directions, HEAD, Head, Layout};
 use crate::formats::scan::sink::Fault;
 use advice::{ANOTHER, COLUMNS, SKIP, advice, advice_of_two, chosen};
 pub(crate) use counts::Counts;
@@ -71,7 +72,7 @@ pub(crate) fn head(prefix: &[u8], part: &Part) -> Result<Head, Fault> {
             Layout::Table(table) => table.is_weighted(),
             _ => false,
         };
-        Head { layout, body, vertices: None, entries: None, weighted }
+        Head { layout, body, vertices: None, entries: None, weighted, directions: Directions::Listed }
     };
     let (at, behind) = match window.next(body) {
         Next::Line { start, end } => (start, end),
@@ -111,6 +112,13 @@ pub(crate) fn head(prefix: &[u8], part: &Part) -> Result<Head, Fault> {
         let counts = kind.counts(&window)?;
         return Ok(head(body, kind.layout(&first, None, counts)?));
     };
+    if options.columns == Columns::Auto
+        && part.use_of_direction != UseOfDirection::Dropped
+        && names::is_direction_open(&first.names(), ends)
+    {
+        let (expected, remedy) = names::DIRECTION;
+        return Err(first.fault(expected, remedy));
+    }
     match (&second, broken) {
         (_, Some(fault)) => Err(fault),
         (Some(row), None) => Ok(head(behind, kind.layout(row, Some(ends), None)?)),

@@ -12,7 +12,7 @@ use gpugraph::error::Result;
 use gpugraph::formats::{Edges, Input, Unwatched, Visitor};
 use gpugraph::graph::degrees::DegreeSummary;
 use gpugraph::graph::direction::{Direction, Way};
-use gpugraph::graph::ids::InputId;
+use gpugraph::graph::ids::{FirstId, InputId};
 use gpugraph::graph::order::DegreeRuns;
 use gpugraph::graph::stored;
 use gpugraph::memory::{Budget, own_bytes};
@@ -72,6 +72,10 @@ impl Case {
             loops: edges.iter().filter(|[u, v]| u == v).count() as u64,
             distinct_at_most: edges.len() as u64,
             vertices: ids.len() as u64,
+            declared: declared > 0,
+            largest: ids.last().copied(),
+            counts_from_one: false,
+            first_id: FirstId::default(),
             ids: if sparse { ids.len() as u64 } else { largest },
             connected: order.len() as u64,
             runs: 0,

@@ -121,8 +121,8 @@ pub(super) struct Counted {
     pub wedges: u128,
     /// Largest degree.
     pub max_degree: u64,
-    /// Vertices with an edge, ascending, and the triangles of each; empty unless asked for.
-    pub corners: Vec<(u64, u64)>,
+    /// Vertices with an edge, ascending, with the triangles and the degree of each; empty unless asked for.
+    pub corners: Vec<(u64, u64, u32)>,
 }
 
 /// Counts what is among `edges`, which may repeat; pairs of triangles and corners only where they are asked for, as they
@@ -147,7 +147,9 @@ pub(super) fn count(mut edges: Vec<[u64; 2]>, pairs: bool, corners: bool) -> Cou
         pairs: found.of_edge.iter().map(|t| f64::from(t.load(Relaxed))).map(|t| t * (t - 1.0) / 2.0).sum(),
         wedges: degrees.iter().map(degree).map(|d| u128::from(d) * u128::from(d.saturating_sub(1)) / 2).sum(),
         max_degree: degrees.iter().map(degree).max().unwrap_or(0),
-        corners: ids.into_iter().zip(found.of_vertex.into_iter().map(AtomicU64::into_inner)).collect(),
+        corners: (ids.into_iter().zip(found.of_vertex).zip(degrees))
+            .map(|((id, triangles), degree)| (id, triangles.into_inner(), degree))
+            .collect(),
     }
 }
 

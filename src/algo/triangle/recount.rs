@@ -74,7 +74,9 @@ fn columns_agree(results: &Results<'_>, found: &Found) -> Result<String> {
             (Some(triangles), Some(degree), Some(clustering)) => (triangles, degree, clustering),
             (None, None, None) => break,
             _ => {
-                return Err(Error::Validation("columns of triangles, degrees and clustering of several lengths".into()));
+                return Err(Error::Validation(
+                    "columns of triangles, degrees and clustering of several lengths".into(),
+                ));
             }
         };
         let (triangles, degree, clustering) = row;
@@ -210,23 +212,25 @@ impl Recount<'_> {
         };
         let mut counts: Vec<(Option<usize>, InputId, u64, u32)> = counted.corners.iter().map(place).collect();
         counts.sort_unstable();
-        self.has("triangles", counts.iter().map(|&(row, id, triangles, _)| (row, id, triangles)))?;
-        self.has("degree", counts.iter().map(|&(row, id, _, degree)| (row, id, degree)))
+        self.has("triangles", "triangles", counts.iter().map(|&(row, id, triangles, _)| (row, id, triangles)))?;
+        self.has("degree", "neighbours", counts.iter().map(|&(row, id, _, degree)| (row, id, degree)))
     }
 
-    /// Checks that a column has these values in these rows, which ascend; each is of the vertex with this id.
+    /// Checks that a column, whose values are numbers of `what`, has these in these rows, which ascend; each is of the vertex with this id.
     fn has<T: Value + PartialEq + Default>(
         &self,
         name: &str,
+        what: &str,
         expected: impl Iterator<Item = (Option<usize>, InputId, T)>,
     ) -> Result<()> {
         let Some(path) = column(self.results, name) else { return Ok(()) };
+        let file = path.strip_prefix(self.results.workdir).unwrap_or(&path).display();
         let mut column = self.results.column(&path, T::default())?.enumerate();
         for (row, id, value) in expected {
             let told = row.and_then(|row| column.find(|(at, _)| *at == row)).map(|(_, told)| told).transpose()?;
             agree(told == Some(value), || {
                 let told = told.map_or_else(|| "has no row for it".to_owned(), |told| format!("has {told}"));
-                format!("vertex {id} has {name} {value} by a recount of {}, the column {told}", self.what)
+                format!("vertex {id} has {value} {what} by a recount of {}, {file} {told}", self.what)
             })?;
         }
         Ok(())

@@ -279,7 +279,9 @@ mod tests {
             (n * (n - 1) * (n - 2) / 6, n * (n - 1) / 2, n - 1)
         );
         assert_eq!(found.wedges, u128::from(n * (n - 1) * (n - 2) / 2));
-        assert!(found.corners.iter().all(|&(_, count)| count == (n - 1) * (n - 2) / 2));
+        assert!(
+            found.corners.iter().all(|&(_, count, degree)| (count, degree) == ((n - 1) * (n - 2) / 2, n as u32 - 1))
+        );
         // Every edge is in n - 2 triangles.
         assert_eq!(found.pairs, (n * (n - 1) / 2) as f64 * ((n - 2) * (n - 3) / 2) as f64);
         assert_eq!(sample(std::iter::once([3, 3]), 1, vec![7]), [Counted::default()]);

@@ -9,9 +9,11 @@ use std::time::Duration;
 use serde::{Deserialize, Serialize};
 
 use crate::algo::{GraphTask, ListTask, On, Task};
+use crate::error::{Error, Result};
 use crate::formats::{AskedWeights, TextOptions};
 use crate::generate::WeightedSpec;
 use crate::graph::direction::Direction;
+use crate::graph::ids::FirstId;
 use crate::list::{Generated, ListFormat};
 use crate::results::OutputFormat;
 
@@ -30,6 +32,8 @@ pub struct Job {
     pub input: InputSpec,
     /// `[input] directed`: true if tasks that follow edges do so in their direction.
     pub directed: bool,
+    /// `[input] first_id`: the id that results and the job file give the first vertex.
+    pub first_id: FirstId,
     /// `[input] expect`: size that a plan assumes of missing files. A run reads the files.
     pub expect: Option<Expect>,
     /// Limits on the use of the machine. They are never part of a fingerprint.
@@ -86,6 +90,20 @@ impl Job {
     /// Returns true if a task reads weights of rows of all neighbours, in a graph that keeps direction.
     pub fn merged_has_weights(&self) -> bool {
         self.graph_tasks().any(|task| !task.needs().direction && task.needs().weights)
+    }
+
+    /// Refuses `first_id = 1` for an input, called `name`, that does not count from 1.
+    ///
+    /// # Errors
+    /// [`Error::Usage`].
+    pub fn check_first_id(&self, counts_from_one: bool, name: &str) -> Result<()> {
+        if self.first_id == FirstId(0) || counts_from_one {
+            return Ok(());
+        }
+        Err(Error::Usage(format!(
+            "{name}: first_id = 1 in [input] is for formats that count from 1 (mtx, metis, gr); ids of this input are kept as they are: \
+             leave first_id out"
+        )))
     }
 
     /// Returns the tasks on a list, in order.

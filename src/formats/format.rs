@@ -143,6 +143,16 @@ impl Format {
         })
     }
 
+    /// Returns true for formats whose first vertex is 1.
+    pub fn counts_from_one(self) -> bool {
+        matches!(self, Format::Mtx | Format::Metis | Format::Gr)
+    }
+
+    /// Returns true for formats whose header declares the number of vertices.
+    pub fn declares_vertices(self) -> bool {
+        self.counts_from_one() || matches!(self, Format::Npz | Format::Sg | Format::Wsg)
+    }
+
     /// Returns true for formats of arrays of numbers after a header.
     pub fn is_arrays(self) -> bool {
         matches!(self, Format::Npy | Format::Npz | Format::Sg | Format::Wsg)

@@ -75,6 +75,8 @@ fn input(subject: &Subject) -> report::Input {
                 self_loops: info.loops,
                 duplicates: info.edges - info.loops - stored.edges,
                 checksum: format!("{:016x}", info.checksum),
+                first_id: info.first_id,
+                counts_from_one: info.counts_from_one,
             }
         }
         Subject::List { source, bytes, length } => {
@@ -89,6 +91,8 @@ fn graph(subject: &Subject, kept: bool) -> Option<report::Graph> {
     Some(report::Graph {
         vertices: info.vertices,
         isolated: info.vertices - info.connected,
+        with_edges: info.connected,
+        largest_id: info.largest_id(),
         edges: stored.edges,
         max_degree: stored.summary.max_degree,
         blocks: stored.blocks,

@@ -170,12 +170,14 @@ fn on_graph(session: &mut Session) -> Result<Finished> {
         None => {
             let prepared = match &session.job.input {
                 InputSpec::Prepared(other) => {
+                    let other = &other.clone();
                     // One rank for all makes sure that it is whole.
                     session.agreed(|| kept::check(other))?;
-                    let graph = kept::open(other)?;
+                    let mut graph = kept::open(other)?;
                     kept::check_weights(&graph, &session.job, other)?;
+                    kept::number(&mut graph, &session.job, other)?;
                     let Graph { info, stored, folder, .. } = &graph;
-                    graph::check_named(session, info, folder)?;
+                    graph::named::check(session, info, folder, None, None)?;
                     occupied::check_content(&session.job, &session.manifest, info.content)?;
                     occupied::check_weights(&session.job, &session.manifest, info.content, stored.weights)?;
                     Prepared::Graph(Box::new(graph))

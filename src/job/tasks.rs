@@ -2,10 +2,11 @@
 
 use crate::algo::run::Units;
 use crate::algo::{self, Devices, Outcome, Run, Task};
-use crate::config::Device;
+use crate::config::{Device, InputSpec};
 use crate::error::{Error, Result};
+use crate::job::input;
 use crate::job::session::{Moved, Session};
-use crate::job::state::record::{Contents, task_key};
+use crate::job::state::record::{Contents, TaskRecord, task_key};
 use crate::list::List;
 use crate::prepare::prepared::Graph;
 use crate::process::progress::Unit;
@@ -154,7 +155,12 @@ impl TaskRunner<'_> {
             let folder = s.job.workdir.join("units");
             let construction = s.seconds_of_stages();
             let meters = s.job.run.energy.then(|| s.gpu.meters());
+            let input = || match &s.job.input {
+                InputSpec::Prepared(_) => Ok(None),
+                spec => input::open(spec).map(Some),
+            };
             let mut run = Run {
+                input: &input,
                 comm: &s.comm,
                 threads: s.threads,
                 budget: &s.budget,
@@ -185,10 +191,11 @@ impl TaskRunner<'_> {
         })
     }
 
-    /// Forgets tasks of another graph, with their files: what is there of another table is replaced when it is its turn.
+    /// Forgets tasks of another graph or with other ids, with their files: what is there of another table is replaced when it is its turn.
     fn forget_others(&mut self) -> Result<()> {
-        let edges = self.on.contents().edges;
-        let others = self.session.manifest.tasks.iter().filter(|(name, record)| !record.is_on(name, edges));
+        let Contents { edges, first_id, .. } = self.on.contents();
+        let is_other = |name: &str, record: &TaskRecord| record.first_id != first_id || !record.is_on(name, edges);
+        let others = self.session.manifest.tasks.iter().filter(|(name, record)| is_other(name, record));
         let others: Vec<String> = others.map(|(name, _)| name.clone()).collect();
         for name in others {
             self.forget_files(&name)?;

@@ -422,6 +422,7 @@ fn verify_names_every_damaged_file() {
         "graph/degrees",
         "graph/lower",
         "out/triangles",
+        "out/degree",
         "out/clustering",
         "report.json",
         "manifest.json",

@@ -8,6 +8,7 @@ mod cold;
 mod commands;
 mod declared;
 mod failpoints;
+mod ids;
 mod inputs;
 mod limits;
 mod pipeline;

@@ -280,6 +280,19 @@ impl Input {
         }
     }
 
+    /// Returns true if every file is of a format that counts from 1. Readers deliver ids that are one less.
+    pub fn counts_from_one(&self) -> bool {
+        !self.parts().is_empty() && self.parts().iter().all(|part| part.format.counts_from_one())
+    }
+
+    /// Returns true if the number of vertices is declared, as far as formats tell: an archive may do so or not.
+    pub fn declares_vertices(&self) -> bool {
+        match &self.source {
+            Source::Files(parts) => parts.iter().any(|part| part.format.declares_vertices()),
+            Source::Generated(_) => true,
+        }
+    }
+
     /// Returns true if ids may need 64 bits. Text formats deliver narrow batches as long as the ids fit.
     pub fn wide(&self) -> bool {
         match &self.source {

@@ -4,6 +4,7 @@
 //! |---|---|
 //! | this one | `ingest` and `relabel`: the first pass over the edges, and the order of vertices |
 //! | `sparse_ids` | numbers for ids that are sparse |
+//! | `named` | a check that the input has the vertices that tables name |
 //! | `blocks`, `build` | `partition` and `sort`: opening blocks, and building those that are missing |
 //! | `residence` | graphs whose blocks stay in memory |
 //! | `degree_file` | degrees beside the blocks |
@@ -15,12 +16,12 @@ mod build;
 mod degree_file;
 mod derived;
 pub(crate) mod merge;
+pub(crate) mod named;
 mod packing;
 mod residence;
 mod sparse_ids;
 pub(crate) mod transpose;
 
-use crate::algo::{GraphTask, sources};
 use crate::config::Job;
 use crate::error::{Error, Result};
 use crate::formats::{CacheUse, Input, InputCache, WeightType, addresses};
@@ -40,7 +41,6 @@ use crate::prepare::prepared::{Graph, InputInfo};
 use crate::prepare::relabel::{self, relabel};
 use crate::prepare::{Accelerator, order};
 use crate::process::progress::Unit;
-use std::path::Path;
 
 /// Names of the stages of every graph in the manifest and the report; `transpose` and `merge` are more, for tasks that need the parts that these make.
 pub const STAGES: [&str; 4] = ["ingest", "relabel", "partition", "sort"];
@@ -70,7 +70,7 @@ pub(crate) fn prepare(session: &mut Session) -> Result<Prepared> {
     let mut memory = addresses(&input, &session.budget)?;
     let cache = InputCache::new(&mut memory, &input, &session.budget)?;
     let (info, order) = Ordering { session, input: &input, cache: &cache }.open_or_run()?;
-    check_named(session, &info, &session.graph_folder())?;
+    named::check(session, &info, &session.graph_folder(), order.as_ref(), Some((&input, &cache)))?;
     if !session.job.keep
         && let Some(done) = session.agreed(|| Finished::of(&session.job, &session.manifest, info.clone()))?
     {
@@ -86,17 +86,6 @@ pub(crate) fn prepare(session: &mut Session) -> Result<Prepared> {
     Ok(Prepared::Graph(Box::new(graph)))
 }
 
-/// Makes sure that the input has the vertices that tables name, so that nobody waits for rows to learn of one that it lacks. Collective.
-///
-/// # Errors
-/// [`Error::Input`] for one that it lacks; those of the list of sparse ids in `folder`.
-pub(crate) fn check_named(session: &Session, info: &InputInfo, folder: &Path) -> Result<()> {
-    session.agreed(|| {
-        let named: Vec<_> = session.job.graph_tasks().flat_map(GraphTask::named).collect();
-        sources::check(&named, folder, info)
-    })
-}
-
 /// The first pass over the edges, and the order of vertices that follows from it.
 struct Ordering<'s, 'm> {
     session: &'s mut Session,
@@ -110,10 +99,11 @@ impl Ordering<'_, '_> {
         let identity = input::version_key(self.input)?;
         ranks::check_input(&self.session.comm, &self.input.name(), identity)?;
         self.session.gpu.wait()?;
-        if let Some(info) = self.session.manifest.found::<InputInfo>("relabel", identity)
+        if let Some(mut info) = self.session.manifest.found::<InputInfo>("relabel", identity)
             && info.direction == self.session.job.direction()
             && self.is_stored(&info)?
         {
+            info.first_id = self.session.job.first_id;
             self.session.skipped("ingest");
             self.session.skipped("relabel");
             if info.sparse {
@@ -162,7 +152,9 @@ impl Ordering<'_, '_> {
             let _ = std::fs::remove_dir(&folder);
             return Err(e);
         }
-        let sparse = found.largest.is_some_and(|largest| ingest::sparse(largest, found.edges, input.wide()));
+        let declared = found.declared.is_some();
+        let sparse = found.largest.is_some_and(|largest| ingest::sparse(largest, found.edges, input.wide(), declared));
+        let largest = found.largest;
         if sparse {
             cache.release_all();
             if self.session.comm.leads() {
@@ -180,12 +172,21 @@ impl Ordering<'_, '_> {
         let content = content_of(&found)?;
         let weights = self.weights(content, &found)?;
         occupied::check_weights(&self.session.job, &self.session.manifest, content, weights)?;
+        let ids = found.degrees.len() as u64;
         let mut info = InputInfo {
             edges: found.edges,
             loops: found.loops,
             distinct_at_most: found.distinct_at_most,
-            vertices: found.declared.unwrap_or(0).max(found.degrees.len() as u64),
-            ids: found.degrees.len() as u64,
+            vertices: if sparse { ids } else { found.declared.unwrap_or(0).max(ids) },
+            declared,
+            largest: if sparse {
+                largest
+            } else {
+                largest.max(found.declared.and_then(|declared| declared.checked_sub(1)))
+            },
+            counts_from_one: input.counts_from_one(),
+            first_id: self.session.job.first_id,
+            ids,
             connected: 0,
             runs: 0,
             degrees: Vec::new(),

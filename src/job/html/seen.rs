@@ -248,7 +248,7 @@ fn so_far(manifest: &Manifest, metrics: &Metrics) -> Value {
             "duplicates": stored.as_ref().map(|stored| info.edges - info.loops - stored.edges), "checksum": format!("{:016x}", info.checksum) })
     });
     let graph = info.as_ref().map_or(Value::Null, |info| {
-        json!({ "vertices": info.vertices, "isolated": info.vertices - info.connected, "degrees": info.degrees,
+        json!({ "vertices": info.vertices, "isolated": info.vertices - info.connected, "with_edges": info.connected, "degrees": info.degrees,
             "edges": stored.as_ref().map(|stored| stored.edges), "blocks": stored.as_ref().map(|stored| stored.blocks),
             "max_degree": stored.as_ref().map(|stored| stored.summary.max_degree) })
     });

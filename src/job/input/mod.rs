@@ -43,9 +43,10 @@ pub fn open(spec: &InputSpec) -> Result<Input> {
 /// Opens the edges that a job names, with their weights if its graph carries these.
 ///
 /// # Errors
-/// Those of [`open`].
+/// Those of [`open`] and of [`Job::check_first_id`].
 pub fn of_job(job: &Job) -> Result<Input> {
     let input = open(&job.input)?;
+    job.check_first_id(input.counts_from_one(), &input.name())?;
     Ok(if job.carries_weights() { input.with_weights(job.input.weights().first()) } else { input })
 }
 

@@ -4,6 +4,7 @@ use crate::algo::{On, Outcome, Task};
 use crate::config::Job;
 use crate::error::{Error, Result};
 use crate::formats::WeightType;
+use crate::graph::ids::FirstId;
 use crate::graph::weights::stored::GraphWeights;
 use crate::job::state::manifest::{hex, key, weights_of};
 use crate::prepare::prepared::InputInfo;
@@ -19,6 +20,9 @@ use std::path::Path;
 pub struct TaskRecord {
     /// Hash of the graph's contents and of the table.
     key: String,
+    /// The id that its results give the first vertex.
+    #[serde(default)]
+    pub first_id: FirstId,
     /// Key of the weights that are among these contents, if the task reads them.
     #[serde(default)]
     weights: Option<u64>,
@@ -50,6 +54,8 @@ pub struct TaskRecord {
 pub struct Contents {
     /// Hash of the edges, or of the list.
     pub edges: u64,
+    /// The id that users give the first vertex of the graph.
+    pub first_id: FirstId,
     /// The weights, if the graph carries some.
     pub weights: Option<GraphWeights>,
 }
@@ -57,12 +63,12 @@ pub struct Contents {
 impl Contents {
     /// Returns those of a graph.
     pub fn of(info: &InputInfo) -> Contents {
-        Contents { edges: info.content, weights: info.weights }
+        Contents { edges: info.content, first_id: info.first_id, weights: info.weights }
     }
 
     /// Returns the contents of a list.
     pub fn of_list(identity: u64) -> Contents {
-        Contents { edges: identity, weights: None }
+        Contents { edges: identity, first_id: FirstId::default(), weights: None }
     }
 
     /// Returns the key of the weights if `task` reads them.
@@ -77,13 +83,15 @@ impl Contents {
 /// # Errors
 /// None in practice; see [`key`].
 pub fn task_key(task: &dyn Task, contents: Contents) -> Result<u64> {
-    key_of(task.algorithm().name(), contents.edges, contents.weights_for(task), &task.table())
+    let graph = (contents.edges, contents.first_id);
+    key_of(task.algorithm().name(), graph, contents.weights_for(task), &task.table())
 }
 
-fn key_of(name: &str, edges: u64, weights: Option<u64>, table: &Value) -> Result<u64> {
-    match weights {
-        None => key(name, &(edges, table)),
-        Some(weights) => key(name, &(edges, weights, table)),
+fn key_of(name: &str, (edges, first_id): (u64, FirstId), weights: Option<u64>, table: &Value) -> Result<u64> {
+    match (weights, first_id) {
+        (None, FirstId(0)) => key(name, &(edges, table)),
+        (Some(weights), FirstId(0)) => key(name, &(edges, weights, table)),
+        (weights, first_id) => key(name, &(edges, weights, first_id, table)),
     }
 }
 
@@ -93,9 +101,9 @@ impl TaskRecord {
         self.key == hex(key)
     }
 
-    /// Returns true if this is of a task `name` on a graph or a list of these edges, with whatever weights they had.
+    /// Returns true if this is of a task `name` on a graph or a list of these edges, with whatever weights and numbering they had.
     pub fn is_on(&self, name: &str, edges: u64) -> bool {
-        key_of(name, edges, self.weights, &self.table).is_ok_and(|key| self.is_of(key))
+        key_of(name, (edges, self.first_id), self.weights, &self.table).is_ok_and(|key| self.is_of(key))
     }
 
     /// Returns true if this has results of a graph of these contents with other weights than it has, of either type.
@@ -127,7 +135,7 @@ impl TaskRecord {
         if !self.is_of(key) {
             *self = TaskRecord { key: hex(key), ..TaskRecord::default() };
         }
-        self.weights = contents.weights_for(task);
+        (self.first_id, self.weights) = (contents.first_id, contents.weights_for(task));
         (self.table, self.units, self.format, self.done) = (task.table(), units, format, false);
     }
 

@@ -141,6 +141,7 @@ impl Against<'_> {
                 (None, Err(why)) => Err(why.clone()),
             };
             let stored = merged.as_ref().filter(|_| !task.needs().direction).unwrap_or(self.stored);
+            let info = &InputInfo { first_id: record.first_id, ..info.clone() };
             let (how, outputs) = (&record.how, &record.outputs);
             task.verify(&Results { workdir, info, stored, how, outputs, edges, budget, threads }, found, verdict)?;
         }

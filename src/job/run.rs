@@ -178,6 +178,8 @@ fn on_graph(session: &mut Session) -> Result<Finished> {
                     graph::check_named(session, info, folder)?;
                     occupied::check_content(&session.job, &session.manifest, info.content)?;
                     occupied::check_weights(&session.job, &session.manifest, info.content, stored.weights)?;
+                    let machine = session.machine();
+                    limits::refuse(&Plan::prepared(&session.job, &machine, other, &graph, &session.manifest)?)?;
                     Prepared::Graph(Box::new(graph))
                 }
                 _ => graph::prepare(session)?,

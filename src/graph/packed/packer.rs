@@ -214,7 +214,7 @@ mod tests {
     /// Memory that is taken when packing begins may be freed for it.
     #[test]
     fn memory_that_is_freed_meanwhile_is_used() {
-        let budget = Budget::new(crate::memory::own_bytes(1) + (1 << 20), 1).expect("room");
+        let budget = Budget::new(crate::memory::limit_leaving(1 << 20, 1), 1).expect("room");
         let mut taken = budget.reserve(budget.free() - 64, "other blocks").expect("room");
         let packer = Packer::new(2, &budget).expect("addresses");
         let row: Vec<u32> = (0..1000).map(|i| 1000 * i).collect();

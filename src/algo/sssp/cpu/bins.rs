@@ -237,7 +237,7 @@ mod tests {
 
     #[test]
     fn where_memory_has_no_room_entries_are_lacking() {
-        let budget = Budget::new(crate::memory::own_bytes(1) + bytes(), 1).unwrap();
+        let budget = Budget::new(crate::memory::limit_leaving(bytes(), 1), 1).unwrap();
         let mut bins = Bins::new(&budget).unwrap();
         let fill = |bins: &mut Bins<u64>| {
             (0..)

@@ -166,6 +166,13 @@ impl Reservation {
         self.bytes
     }
 
+    /// Takes `bytes` of the reservation out of it, or all that it has if these are less.
+    pub fn split(&mut self, bytes: u64) -> Reservation {
+        let bytes = bytes.min(self.bytes);
+        self.bytes -= bytes;
+        Reservation { budget: self.budget.clone(), bytes }
+    }
+
     /// Frees `bytes` of the reservation.
     pub fn shrink(&mut self, bytes: u64) {
         let bytes = bytes.min(self.bytes);

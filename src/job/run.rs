@@ -180,6 +180,8 @@ fn on_graph(session: &mut Session) -> Result<Finished> {
                     graph::named::check(session, info, folder, None, None)?;
                     occupied::check_content(&session.job, &session.manifest, info.content)?;
                     occupied::check_weights(&session.job, &session.manifest, info.content, stored.weights)?;
+                    let machine = session.machine();
+                    limits::refuse(&Plan::prepared(&session.job, &machine, other, &graph, &session.manifest)?)?;
                     Prepared::Graph(Box::new(graph))
                 }
                 _ => graph::prepare(session)?,

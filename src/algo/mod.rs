@@ -10,11 +10,10 @@
 //! | `searches` | what searches from many sources have in common |
 //! | `sources`, `weights` | keys that several tables have |
 //! | `own`, `bits`, `row_parts` | parts of several algorithms: vertices of a rank, sets of vertices, passes over rows |
-//! | `team`, `barrier`, `narrow` | threads that work together, wait for each other, and leave short rounds to one |
+//! | `team` | threads that work together, wait for each other, and leave short rounds to one |
 //! | `energy` | joules of a trial |
 
 mod algorithm;
-mod barrier;
 pub mod bfs;
 mod bits;
 pub mod cost;
@@ -24,7 +23,6 @@ pub mod energy;
 pub mod listrank;
 #[cfg(test)]
 mod model_tests;
-mod narrow;
 mod own;
 mod row_parts;
 pub mod run;

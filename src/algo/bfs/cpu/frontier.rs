@@ -2,7 +2,7 @@
 
 use crate::algo::bfs::cpu::top_down::Found;
 use crate::algo::bfs::search::{Step, Switch};
-use crate::algo::narrow;
+use crate::algo::team::narrow;
 use std::ops::Range;
 use std::sync::atomic::AtomicU64;
 use std::sync::atomic::Ordering::Relaxed;

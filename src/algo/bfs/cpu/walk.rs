@@ -1,6 +1,5 @@
 //! A search from level to level, by threads that all decide alike.
 
-use crate::algo::barrier::Barrier;
 use crate::algo::bfs::cpu::bottom_up;
 use crate::algo::bfs::cpu::frontier::{Frontier, NARROW, Sums, share};
 use crate::algo::bfs::cpu::shared::{Arrays, Graph, ones, set_alone};
@@ -8,7 +7,8 @@ use crate::algo::bfs::cpu::top_down::{self, Found, Parents, Slices};
 use crate::algo::bfs::ranks::exchange::{ClaimRound, Exchange, Reached};
 use crate::algo::bfs::search::{Level, Searched, Step, Switch};
 use crate::algo::bits::Lookup;
-use crate::algo::narrow::{self, Narrow};
+use crate::algo::team::barrier::Barrier;
+use crate::algo::team::narrow::{self, Narrow};
 use crate::error::Result;
 use crate::process::{disk, signals};
 use std::sync::atomic::Ordering::Relaxed;
@@ -192,11 +192,14 @@ impl<'s> Walk<'s> {
                 frontier = frontier.after(Step::TopDown, sums.get(), true);
             }
             self.stopped.store(outcome.is_err(), Relaxed);
-            self.bound.store(narrow.bound(), Relaxed);
             *self.agreed.lock().unwrap_or_else(PoisonError::into_inner) = Some(frontier);
         }
         self.barrier.wait();
         let agreed = *self.agreed.lock().unwrap_or_else(PoisonError::into_inner);
+        if thread == 0 {
+            // By now all have read the one before, by which they came here.
+            self.bound.store(narrow.bound(), Relaxed);
+        }
         self.barrier.wait();
         match self.stopped.load(Relaxed) {
             true => outcome.and_then(|()| signals::check()).map(|()| frontier),

@@ -2,7 +2,7 @@
 //!
 //! Each thread has buckets of its own. In a round all threads take parts of the lists that they have of the first bucket, first their own; what comes
 //! into the same bucket meanwhile a thread goes on with at once if it is little (bucket fusion, Zhang et al. 2020), so that deep graphs have few
-//! rounds. Narrow rounds ([`crate::algo::narrow`]) the first thread takes alone, with the buckets of all, while the others sleep.
+//! rounds. Narrow rounds ([`crate::algo::team::narrow`]) the first thread takes alone, with the buckets of all, while the others sleep.
 
 use super::arithmetic::Arithmetic;
 use super::bins::{Bins, Entry};
@@ -10,8 +10,8 @@ use super::rounds::relax_all;
 use super::rows::{Entries, Row, Wanted, neighbour, weight};
 use super::search::{Here, Walk};
 use super::slices::{RowSlices, Word};
-use crate::algo::narrow::Narrow;
 use crate::algo::sssp::ranks::exchange::Exchange;
+use crate::algo::team::narrow::Narrow;
 use crate::memory::prefetch_near;
 use std::sync::atomic::AtomicU64;
 use std::sync::atomic::Ordering::Relaxed;

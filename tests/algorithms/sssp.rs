@@ -180,7 +180,15 @@ fn rounds_for_one_thread_and_for_all_in_turn() {
     let edges = layers();
     let weighted = weighed(&edges, |edge| [3, 1, 7, 4, 250][edge * 7 % 5]);
     let set = |method: &str, threads: u32| [format!("sssp.method={method}"), format!("limits.threads={threads}")];
-    let sets = [("auto", 1), ("auto", 2), ("auto", 64), ("moore", 3), ("moore", 64), ("delta-stepping", 64)];
+    let sets = [
+        ("auto", 1),
+        ("auto", 2),
+        ("auto", 64),
+        ("moore", 3),
+        ("moore", 64),
+        ("delta-stepping", 64),
+        ("bellman-ford", 64),
+    ];
     let sets: Vec<_> = sets.into_iter().map(|(method, threads)| set(method, threads)).collect();
     let sets: Vec<[&str; 2]> = sets.iter().map(|set| set.each_ref().map(String::as_str)).collect();
     let sets: Vec<&[&str]> = sets.iter().map(|set| &set[..]).collect();

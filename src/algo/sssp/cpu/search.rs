@@ -356,6 +356,19 @@ impl<'s, A: Arithmetic> Walk<'s, A> {
         self.meet(here).then_some(sum)
     }
 
+    /// Does the same by the first thread, while the others sleep. Collective.
+    pub fn round_alone(&self, here: &mut Here, all: Range<u32>, work: impl FnMut(Range<u32>) -> u64) -> Option<u64> {
+        let changed = &self.changed[here.sweeps & 1];
+        if here.thread == 0 {
+            here.is_alone = true;
+            self.round(here, all, work)?;
+            here.is_alone = false;
+        } else {
+            here.sweeps += 1;
+        }
+        self.meet(here).then(|| changed.load(Relaxed))
+    }
+
     /// Notes the end of a phase, in which this thread looked along `relaxed` edges. Returns false where threads stop. Collective.
     pub fn end_phase(&self, here: &mut Here, kind: &str, rounds: u64, relaxed: u64) -> bool {
         self.relaxations.fetch_add(relaxed, Relaxed);

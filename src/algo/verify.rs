@@ -55,8 +55,8 @@ impl Results<'_> {
             match values.next().transpose()? {
                 Some(value) if value == missing => {}
                 value => {
-                    let found = value.map_or_else(|| "nothing".to_owned(), |value| value.to_string());
-                    let what = format!("row {row}, which is of no vertex, has {found} for {missing}");
+                    let found = value.map_or_else(|| "nothing".to_owned(), |value| value.shown().to_string());
+                    let what = format!("row {row}, which is of no vertex, has {found} for {}", missing.shown());
                     return Err(Error::Validation(format!("{}: {what}", path.display())));
                 }
             }

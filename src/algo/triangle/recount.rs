@@ -229,8 +229,8 @@ impl Recount<'_> {
         for (row, id, value) in expected {
             let told = row.and_then(|row| column.find(|(at, _)| *at == row)).map(|(_, told)| told).transpose()?;
             agree(told == Some(value), || {
-                let told = told.map_or_else(|| "has no row for it".to_owned(), |told| format!("has {told}"));
-                format!("vertex {id} has {value} {what} by a recount of {}, {file} {told}", self.what)
+                let told = told.map_or_else(|| "has no row for it".to_owned(), |told| format!("has {}", told.shown()));
+                format!("vertex {id} has {} {what} by a recount of {}, {file} {told}", value.shown(), self.what)
             })?;
         }
         Ok(())

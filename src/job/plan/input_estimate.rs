@@ -94,7 +94,7 @@ pub fn estimate(input: &Input, spec: &InputSpec) -> Result<InputEstimate> {
         ids_at_least: if sparse { 0 } else { found.at_least.min(dense) },
         rows: if sparse { ids } else { ids.max(found.declared) },
         sparse,
-        may_be_sparse: sparse || ingest::sparse(found.at_most.max(1) - 1, fewest, input.wide()),
+        may_be_sparse: sparse || ingest::sparse(found.at_most.max(1) - 1, fewest, input.wide(), declared),
         likely: likely::degrees(about, about_ids, zero),
     })
 }
